@@ -64,7 +64,7 @@ func TestDefaults(t *testing.T) {
 	if diff := cmp.Diff(want, got, cmpopts.IgnoreUnexported(conf.Config{})); diff != "" {
 		t.Errorf("config with nothing but a model (-want +got):\n%s", diff)
 	}
-	if task := got.Limits.Task(); task.Rounds != 6 || task.TaskTimeout != 15*time.Minute || task.Garbles == 0 {
+	if task := got.Limits.Task(); task.Rounds != 6 || task.TaskTimeout != 15*time.Minute || task.MalformedReplies == 0 {
 		t.Errorf("limits of a task are %+v, want 6 rounds, 15m and the machine's own garbles", task)
 	}
 }

@@ -24,7 +24,7 @@ func Apply(s State, e Event) State {
 	}
 	s.Usage = s.Usage.Add(usage(e))
 	before := s.Subtasks
-	s = applied(s, e)
+	s = applyEvent(s, e)
 	if s.Phase == PhaseWorking {
 		if shares(before, s.Subtasks) {
 			s.Subtasks = slices.Clone(s.Subtasks)
@@ -49,53 +49,53 @@ func usage(e Event) llm.Usage {
 	return llm.Usage{}
 }
 
-func applied(s State, e Event) State {
+func applyEvent(s State, e Event) State {
 	switch e.Type {
 	case Opened:
 		return open(s, e)
 	case Released:
 		return release(s, e)
-	case Replied, Garbled, Broke:
-		return concluded(s, e)
+	case Replied, Malformed, CallFailed:
+		return modelDone(s, e)
 	case Started, Returned, Asked:
 		return called(s, e)
 	case Decided:
 		return decided(s, e)
-	case Said:
-		return heard(s, e)
-	case Unsaid:
-		return unheard(s, e)
-	case Prompted:
-		s.Unwritten, s.Prompted, s.Tainted = false, e.Seq, e.Seq
+	case GuidanceAdded:
+		return guidanceAdded(s, e)
+	case GuidanceRemoved:
+		return guidanceRemoved(s, e)
+	case PromptExpanded:
+		s.PromptPending, s.PromptSeq, s.Tainted = false, e.Seq, e.Seq
 		return decide(s, e.Seq)
-	case Revoked:
+	case GrantRevoked:
 		s.Granted = slices.DeleteFunc(slices.Clone(s.Granted), func(g Standing) bool { return g.Seq == e.Of })
-	case Noted:
-		return noted(s, e)
+	case NoteAdded:
+		return noteAdded(s, e)
 	case Answered:
-		s.Answer, s.Heeded = e.Seq, len(s.Heard)
-		return settle(tainted(s, e), Done, "")
-	case Set:
-		return set(s, e)
+		s.Answer, s.GuidanceSeen = e.Seq, len(s.Guidance)
+		return settle(taint(s, e), Done, "")
+	case StateSet:
+		return stateSet(s, e)
 	case Stopped:
 		return halt(s, e, WhyStopped)
 	case Expired:
 		return expire(s, e)
-	case Overdrew:
-		s.Budget, s.Over, s.Overdraft = e.Budget, e.Seq, Overdraft{}
+	case BudgetReached:
+		s.Budget, s.BudgetSeq, s.Overdraft = e.Budget, e.Seq, Overdraft{}
 		if e.Overdraft != nil {
 			s.Overdraft = *e.Overdraft
 		}
-	case Renewed:
-		s = afford(s)
-	case Began:
+	case BudgetRenewed:
+		s = clearBudget(s)
+	case SendStarted:
 		if e.Slot == "" {
-			s.Begun = true
+			s.Streamed = true
 			return s
 		}
-		return slotted(s, Slot{Name: e.Slot})
-	case Shown:
-		s = slotted(s, Slot{Name: e.Slot, Message: e.Message})
+		return setSlot(s, Slot{Name: e.Slot})
+	case Sent:
+		s = setSlot(s, Slot{Name: e.Slot, Message: e.Message})
 		if e.Last {
 			s.Phase = PhaseOver
 		}
@@ -105,7 +105,7 @@ func applied(s State, e Event) State {
 
 func open(s State, e Event) State {
 	s.Limits, s.Opened, s.Last = e.Opening.Limits, e.At, e.At
-	s.Limit, s.Preview, s.Unwritten = s.Limits.TaskTimeout, e.Opening.Preview, e.Opening.Prompt != nil
+	s.Limit, s.Preview, s.PromptPending = s.Limits.TaskTimeout, e.Opening.Preview, e.Opening.Prompt != nil
 	switch {
 	case e.Opening.External:
 		s.Phase = PhaseShared
@@ -129,15 +129,15 @@ func release(s State, e Event) State {
 
 // decide starts a decision: the first one, or a review of what came back.
 func decide(s State, cause int) State {
-	s.Phase, s.Cause, s.Tries, s.Bad, s.Begun = PhaseDeciding, cause, 0, nil, false
+	s.Phase, s.Cause, s.Tries, s.BadReplies, s.Streamed = PhaseDeciding, cause, 0, nil, false
 	return s
 }
 
 // answer starts the closing answer. why is empty when nothing cut the task
 // short; otherwise the answer gets a time of its own.
 func answer(s State, cause int, why string) State {
-	s.Phase, s.Cause, s.Tries, s.Bad, s.Begun, s.Why = PhaseAnswering, cause, 0, nil, false, why
-	s = afford(s)
+	s.Phase, s.Cause, s.Tries, s.BadReplies, s.Streamed, s.Why = PhaseAnswering, cause, 0, nil, false, why
+	s = clearBudget(s)
 	if why != "" || s.Limit-s.Used < s.Limits.AnswerTime {
 		s.Used, s.Limit = 0, s.Limits.AnswerTime
 	}
@@ -151,33 +151,33 @@ func settle(s State, o Outcome, why string) State {
 		o, why = Halted, WhyStopped
 	}
 	s.Phase, s.Outcome, s.Why = PhaseShowing, o, why
-	return afford(reviewed(s, 0))
+	return clearBudget(endReview(s, 0))
 }
 
-// concluded folds what came of a model action, or a show action that failed.
-func concluded(s State, e Event) State {
+// modelDone folds what came of a model action, or a show action that failed.
+func modelDone(s State, e Event) State {
 	a, _ := wanted(s, e.Action)
 	switch {
 	case a.Kind == KindShow:
 		s.Phase = PhaseOver
 		return s
 	case a.Role == llm.RoleWork:
-		return worked(s, e, a)
-	case e.Type == Garbled:
-		s.Tries, s.Bad = s.Tries+1, append(slices.Clip(s.Bad), e.Seq)
-		if s.Tries <= s.Limits.Garbles {
+		return workDone(s, e, a)
+	case e.Type == Malformed:
+		s.Tries, s.BadReplies = s.Tries+1, append(slices.Clip(s.BadReplies), e.Seq)
+		if s.Tries <= s.Limits.MalformedReplies {
 			return s
 		}
 		if a.Role == llm.RoleAnswer {
 			return settle(s, Failed, WhyUnusable)
 		}
 		return answer(s, e.Seq, WhyUnreadable)
-	case e.Type == Broke:
-		s.Broken = e.Seq
+	case e.Type == CallFailed:
+		s.FailedSeq = e.Seq
 		if e.Problem.Text != "" {
-			s.Cut = e.Seq
+			s.CutOffSeq = e.Seq
 		}
-		if a.Role == llm.RoleReview && s.Found() {
+		if a.Role == llm.RoleReview && s.HasResults() {
 			return answer(s, e.Seq, e.Problem.Code)
 		}
 		return settle(s, Failed, e.Problem.Code)
@@ -189,19 +189,19 @@ func concluded(s State, e Event) State {
 
 // answered folds a text for the person.
 func answered(s State, e Event) State {
-	s.Answer, s.Heeded = e.Seq, len(s.Heard)
+	s.Answer, s.GuidanceSeen = e.Seq, len(s.Guidance)
 	return settle(s, Done, s.Why)
 }
 
 // planned folds a plan. An empty one means that enough is known.
 func planned(s State, e Event) State {
-	s.Heeded = len(s.Heard)
-	s.Attended, _ = slices.BinarySearch(s.Noted, s.Cause) // what came while it was made may not have been seen
+	s.GuidanceSeen = len(s.Guidance)
+	s.NotesSeen, _ = slices.BinarySearch(s.Notes, s.Cause) // what came while it was made may not have been seen
 	if len(e.Reply.Plan) == 0 {
 		return answer(s, e.Seq, "")
 	}
 	s.Round++
-	s.Begun = false
+	s.Streamed = false
 	s.Planned = append(slices.Clip(s.Planned), e.Seq)
 	at := make(map[string]int, len(s.Subtasks)+len(e.Reply.Plan))
 	for i, w := range s.Subtasks {
@@ -236,13 +236,13 @@ func planned(s State, e Event) State {
 // expire folds the end of a question's time, or of the task's.
 func expire(s State, e Event) State {
 	if asked := s.Overdraft.Expires; !asked.IsZero() && !e.At.Before(asked) {
-		return halt(afford(s), e, WhyBudget)
+		return halt(clearBudget(s), e, WhyBudget)
 	}
 	if e.Action.Subject == SubjectReview {
-		return overlooked(s, e)
+		return reviewExpired(s, e)
 	}
 	if s.Phase == PhaseWorking {
-		if lapsed, ok := lapse(s, e); ok {
+		if lapsed, ok := expireQuestions(s, e); ok {
 			return lapsed
 		}
 	}
@@ -258,13 +258,13 @@ func expire(s State, e Event) State {
 	return halt(s, e, WhyExpired)
 }
 
-// afford drops that a budget is reached.
-func afford(s State) State {
-	s.Budget, s.Over, s.Overdraft = "", 0, Overdraft{}
+// clearBudget drops that a budget is reached.
+func clearBudget(s State) State {
+	s.Budget, s.BudgetSeq, s.Overdraft = "", 0, Overdraft{}
 	return s
 }
 
-func slotted(s State, slot Slot) State {
+func setSlot(s State, slot Slot) State {
 	slots := slices.Clone(s.Slots)
 	for i := range slots {
 		if slots[i].Name == slot.Name {

@@ -15,29 +15,29 @@ type EventType string
 // The events of a journal. "Of an action" means that Event.Action names it and
 // that the event is taken only while Todo lists that action.
 const (
-	Opened   EventType = "opened"   // first of every journal: the goal and everything later folds read
-	Released EventType = "released" // the conversation's earlier tasks let this one go on
-	Replied  EventType = "replied"  // of a model action: a usable reply
-	Garbled  EventType = "garbled"  // of a model action: a reply that must be given back with a reason
-	Broke    EventType = "broke"    // of a model or show action: no attempt succeeded
-	Started  EventType = "started"  // of a tool action that must not run twice
-	Returned EventType = "returned" // of a tool action: its result, or why there is none
-	Asked    EventType = "asked"    // of a tool action: a person must decide first
-	Decided  EventType = "decided"  // of an ask action: what the person decided
-	Said     EventType = "said"     // guidance from a person; agents only note
-	Unsaid   EventType = "unsaid"   // guidance is taken back before anything heeded it
-	Prompted EventType = "prompted" // the server's prompt that the goal names was written out: Text is what is wanted
-	Revoked  EventType = "revoked"  // a standing grant of this task was taken back
-	Set      EventType = "set"      // the shared state was changed from outside
-	Noted    EventType = "noted"    // something was added to the context from outside: data for the next decision, never a wish
-	Answered EventType = "answered" // of a task that agents from outside work on: one of them hands in the answer
-	Stopped  EventType = "stopped"  // a person wants it to end
-	Expired  EventType = "expired"  // the time of Deadline has come; of an ask action where that was a review's
-	Overdrew EventType = "overdrew" // a budget is reached: nothing that costs is begun until a person decides, or it is renewed
-	Renewed  EventType = "renewed"  // the budget that was reached has room again: it was extended elsewhere, or a new day has begun
-	Began    EventType = "began"    // of a model action: its first words go out; of a show slot: about to be sent
-	Shown    EventType = "shown"    // of a show slot: it was sent
-	Resumed  EventType = "resumed"  // a driver took the task up again, or had no room for it before: the time since the last event was nobody's work
+	Opened          EventType = "opened"           // first of every journal: the goal and everything that later folds read
+	Released        EventType = "released"         // the conversation's earlier tasks let this one go on
+	Replied         EventType = "replied"          // of a model action: a usable reply
+	Malformed       EventType = "malformed"        // of a model action: a reply that goes back to the model with a reason
+	CallFailed      EventType = "call_failed"      // of a model or show action: no attempt succeeded
+	Started         EventType = "started"          // of a tool action that must not run twice
+	Returned        EventType = "returned"         // of a tool action: its result, or why there is none
+	Asked           EventType = "asked"            // of a tool action: a person must decide first
+	Decided         EventType = "decided"          // of an ask action: what the person decided
+	GuidanceAdded   EventType = "guidance_added"   // a person guides the task; agents cannot
+	GuidanceRemoved EventType = "guidance_removed" // the person takes guidance back that no plan or reply has seen
+	PromptExpanded  EventType = "prompt_expanded"  // the server wrote out the prompt that the goal names: Text is the goal
+	GrantRevoked    EventType = "grant_revoked"    // a person took back a standing grant of this task
+	StateSet        EventType = "state_set"        // somebody outside changed the shared state
+	NoteAdded       EventType = "note_added"       // somebody outside added to the context: data for the next decision, never a wish
+	Answered        EventType = "answered"         // of a task that agents from outside work on: one of them hands in the answer
+	Stopped         EventType = "stopped"          // a person wants the task to end
+	Expired         EventType = "expired"          // the time of Deadline has come; of an ask action when a review expired
+	BudgetReached   EventType = "budget_reached"   // nothing that costs starts until a person decides, or the budget is renewed
+	BudgetRenewed   EventType = "budget_renewed"   // the budget has room again: it was extended elsewhere, or a new day has begun
+	SendStarted     EventType = "send_started"     // of a model action: its first words go out; of a slot: its message is about to be sent
+	Sent            EventType = "sent"             // of a slot: its message was sent
+	Resumed         EventType = "resumed"          // a driver took the task up again: the time since the last event does not count
 )
 
 // Event is one entry of a journal. Exactly the body that belongs to its Type
@@ -51,21 +51,21 @@ type Event struct {
 
 	Opening   *Opening                   `json:"opening,omitempty"`
 	Reply     *Reply                     `json:"reply,omitempty"`
-	Problem   *Problem                   `json:"problem,omitempty"` // garbled, broke
+	Problem   *Problem                   `json:"problem,omitempty"` // malformed, call_failed
 	Result    *Result                    `json:"result,omitempty"`
 	Question  *Question                  `json:"question,omitempty"`
 	Decision  *Decision                  `json:"decision,omitempty"`
-	Note      *Note                      `json:"note,omitempty"`      // noted
-	Text      string                     `json:"text,omitempty"`      // said, prompted, answered
-	Message   string                     `json:"message,omitempty"`   // said, decided: platform id of the message; shown: id of what was sent
-	Of        int                        `json:"of,omitempty"`        // unsaid: seq of the guidance; revoked: seq of the decision
+	Note      *Note                      `json:"note,omitempty"`      // note_added
+	Text      string                     `json:"text,omitempty"`      // guidance_added, prompt_expanded, answered
+	Message   string                     `json:"message,omitempty"`   // guidance_added, decided: platform id of the message; sent: id of the sent message
+	Of        int                        `json:"of,omitempty"`        // guidance_removed: seq of the guidance; grant_revoked: seq of the decision
 	Grant     string                     `json:"grant,omitempty"`     // started: which standing grant let the call be made
-	Instead   string                     `json:"instead,omitempty"`   // shown: id of the slot's earlier message, whose place Message takes
-	Values    map[string]json.RawMessage `json:"values,omitempty"`    // set, and decided or expired of a review: null deletes
-	Budget    string                     `json:"budget,omitempty"`    // overdrew: key of the budget that is reached
-	Overdraft *Overdraft                 `json:"overdraft,omitempty"` // overdrew: what is known of it
-	Slot      string                     `json:"slot,omitempty"`      // began, shown: "board" or "answer.1"
-	Last      bool                       `json:"last,omitempty"`      // shown: nothing of the outcome is left to show
+	Instead   string                     `json:"instead,omitempty"`   // sent: id of the slot's earlier message, which Message replaces
+	Values    map[string]json.RawMessage `json:"values,omitempty"`    // state_set, and decided or expired of a review: null deletes
+	Budget    string                     `json:"budget,omitempty"`    // budget_reached: key of the budget
+	Overdraft *Overdraft                 `json:"overdraft,omitempty"` // budget_reached: limit and amounts
+	Slot      string                     `json:"slot,omitempty"`      // send_started, sent: "board" or "answer.1"
+	Last      bool                       `json:"last,omitempty"`      // sent: nothing of the outcome is left to send
 }
 
 // Opening is the body of Opened.
@@ -115,29 +115,29 @@ type PromptRef struct {
 // Limits bound one task. They are written into its Opening, so that a change
 // of the config never changes an old journal.
 type Limits struct {
-	Rounds      int           `json:"rounds"`
-	Subtasks    int           `json:"subtasks"`
-	Parallel    int           `json:"parallel"`
-	Turns       int           `json:"turns"`
-	Garbles     int           `json:"garbles"`                // refused replies in a row before giving up
-	TaskTimeout time.Duration `json:"task_timeout"`           // working time
-	AnswerTime  time.Duration `json:"answer_time"`            // for the closing answer after it
-	StateKeys   int           `json:"state_keys,omitempty"`   // of the shared state; 0: no limit
-	StateBytes  int           `json:"state_bytes,omitempty"`  // of all its keys and values together; 0: no limit
-	Asks        int           `json:"asks,omitempty"`         // ask_person calls; 0: no limit
-	Reads       int           `json:"reads,omitempty"`        // read_result calls of earlier tasks' results; 0: no limit
-	Notes       int           `json:"notes,omitempty"`        // messages of others in the context; 0: no limit
-	Changes     int           `json:"changes,omitempty"`      // of the shared state, after which it takes none from outside; 0: no limit
-	Reviews     int           `json:"reviews,omitempty"`      // how often people may be asked to review the shared state; 0: never, so that older journals fold as they did
-	ReviewTime  time.Duration `json:"review_time,omitempty"`  // how long a review waits for a person, but for that of an External task; 0: for ever
-	IdleTimeout time.Duration `json:"idle_timeout,omitempty"` // of an External task: it ends when nothing happened for so long; 0: never
+	Rounds           int           `json:"rounds"`
+	Subtasks         int           `json:"subtasks"`
+	Parallel         int           `json:"parallel"`
+	Turns            int           `json:"turns"`
+	MalformedReplies int           `json:"malformed_replies"`      // refused replies in a row before giving up
+	TaskTimeout      time.Duration `json:"task_timeout"`           // working time
+	AnswerTime       time.Duration `json:"answer_time"`            // for the closing answer after it
+	StateKeys        int           `json:"state_keys,omitempty"`   // of the shared state; 0: no limit
+	StateBytes       int           `json:"state_bytes,omitempty"`  // of all its keys and values together; 0: no limit
+	Asks             int           `json:"asks,omitempty"`         // ask_person calls; 0: no limit
+	Reads            int           `json:"reads,omitempty"`        // read_result calls of earlier tasks' results; 0: no limit
+	Notes            int           `json:"notes,omitempty"`        // messages of others in the context; 0: no limit
+	Changes          int           `json:"changes,omitempty"`      // of the shared state, after which it takes none from outside; 0: no limit
+	Reviews          int           `json:"reviews,omitempty"`      // how often people may be asked to review the shared state; 0: never, so that older journals fold as they did
+	ReviewTime       time.Duration `json:"review_time,omitempty"`  // how long a review waits for a person, but for that of an External task; 0: for ever
+	IdleTimeout      time.Duration `json:"idle_timeout,omitempty"` // of an External task: it ends when nothing happened for so long; 0: never
 }
 
 // DefaultLimits are those of a config that names none: six rounds of twelve
 // sub-tasks.
 func DefaultLimits() Limits {
 	return Limits{
-		Rounds: 6, Subtasks: 12, Parallel: 6, Turns: 20, Garbles: 2, TaskTimeout: 15 * time.Minute, AnswerTime: 2 * time.Minute,
+		Rounds: 6, Subtasks: 12, Parallel: 6, Turns: 20, MalformedReplies: 2, TaskTimeout: 15 * time.Minute, AnswerTime: 2 * time.Minute,
 		StateKeys: 100, StateBytes: 64 << 10, Asks: 5, Reads: 40, Notes: 1000, Changes: 10_000, Reviews: 100, ReviewTime: 72 * time.Hour, IdleTimeout: 7 * 24 * time.Hour,
 	}
 }
@@ -163,7 +163,7 @@ type Estimate struct {
 	Cost   int64 `json:"cost,omitempty"` // millionths of a US dollar; 0 where no price is known
 }
 
-// Overdraft is the body of Overdrew: a budget that has no room for the next
+// Overdraft is the body of BudgetReached: a budget that has no room for the next
 // call. Amounts of budgets in money are millionths of a US dollar, of others
 // tokens.
 type Overdraft struct {
@@ -225,14 +225,14 @@ type Read struct {
 	Untrusted bool   `json:"untrusted,omitempty"` // it holds words of outsiders
 }
 
-// Problem is the body of Garbled and Broke.
+// Problem is the body of Malformed and CallFailed.
 type Problem struct {
 	Code   string    `json:"code"`             // key of the sentence for people
-	Reason string    `json:"reason,omitempty"` // garbled: for the model; broke: for operators
-	Text   string    `json:"text,omitempty"`   // garbled: what the model had written, shortened; broke: the beginning of an answer or result that it had
+	Reason string    `json:"reason,omitempty"` // malformed: for the model; call_failed: for operators
+	Text   string    `json:"text,omitempty"`   // malformed: the reply, shortened; call_failed: the beginning of an answer or result
 	Usage  llm.Usage `json:"usage,omitzero"`
 
-	Wait time.Duration `json:"wait,omitempty"` // broke: how long the model's endpoint wants to be left alone
+	Wait time.Duration `json:"wait,omitempty"` // call_failed: how long the model's endpoint wants to be left alone
 }
 
 // Result is the body of Returned.

@@ -64,12 +64,12 @@ func TestWhatGoesFirst(t *testing.T) {
 func TestCutAnswer(t *testing.T) {
 	broke := func(st *story, action planner.ActionID, text string) (planner.State, planner.Event) {
 		before := st.s
-		st.add(planner.Event{Type: planner.Broke, Action: action, Problem: &planner.Problem{Code: "cut_off", Text: text}})
+		st.add(planner.Event{Type: planner.CallFailed, Action: action, Problem: &planner.Problem{Code: "cut_off", Text: text}})
 		return before, st.events[len(st.events)-1]
 	}
 	st := begin(t)
 	before, e := broke(st, planner.Todo(st.s)[0].ID, "Once upon a time ")
-	if st.s.Cut != e.Seq || st.s.Broken != e.Seq || st.s.Outcome != planner.Failed {
+	if st.s.CutOffSeq != e.Seq || st.s.FailedSeq != e.Seq || st.s.Outcome != planner.Failed {
 		t.Errorf("state %+v, want it failed with the beginning of seq %d", st.s, e.Seq)
 	}
 	text, failed, settled := planner.Settles(before, st.s, e)
@@ -84,7 +84,7 @@ func TestCutAnswer(t *testing.T) {
 	if !strings.Contains(prompt, "The first half") || !strings.Contains(prompt, "incomplete") {
 		t.Errorf("the prompt does not say what the cut sub-task had written:\n%s", prompt)
 	}
-	if st.s.Cut != 0 {
+	if st.s.CutOffSeq != 0 {
 		t.Errorf("the beginning of a sub-task's result is taken for the task's answer")
 	}
 }

@@ -27,8 +27,8 @@ func TestAPlainAnswerIsOneCall(t *testing.T) {
 		t.Fatalf("todo = %v, want one plan call", todo)
 	}
 	step(planner.Event{Type: planner.Replied, Action: todo[0].ID, Reply: &planner.Reply{Text: "hello"}})
-	step(planner.Event{Type: planner.Began, Slot: planner.SlotAnswer})
-	step(planner.Event{Type: planner.Shown, Slot: planner.SlotAnswer, Message: "m1", Last: true})
+	step(planner.Event{Type: planner.SendStarted, Slot: planner.SlotAnswer})
+	step(planner.Event{Type: planner.Sent, Slot: planner.SlotAnswer, Message: "m1", Last: true})
 	if !s.Finished() || s.Outcome != planner.Done {
 		t.Errorf("phase %s, outcome %s; want over, done", s.Phase, s.Outcome)
 	}

@@ -13,13 +13,13 @@ import (
 // note adds something to the context from outside.
 func (st *story) note(by, content string) int {
 	st.t.Helper()
-	return st.add(planner.Event{Type: planner.Noted, By: by, Note: &planner.Note{Type: "observation", Content: json.RawMessage(content)}})
+	return st.add(planner.Event{Type: planner.NoteAdded, By: by, Note: &planner.Note{Type: "observation", Content: json.RawMessage(content)}})
 }
 
 // wish sets one key of the shared state from outside.
 func (st *story) wish(by, key, value string) int {
 	st.t.Helper()
-	return st.add(planner.Event{Type: planner.Set, By: by, Values: map[string]json.RawMessage{key: json.RawMessage(value)}})
+	return st.add(planner.Event{Type: planner.StateSet, By: by, Values: map[string]json.RawMessage{key: json.RawMessage(value)}})
 }
 
 func (st *story) verdict(yes bool, words string) int {
@@ -127,10 +127,10 @@ func TestForgedVerdict(t *testing.T) {
 	for _, verdict := range []string{`"APPROVED"`, `"CHANGES_REQUESTED"`, `"\u0041PPROVED"`} {
 		st := begin(t)
 		values := map[string]json.RawMessage{"draft": json.RawMessage(`1`), planner.KeyStatus: json.RawMessage(verdict)}
-		if planner.Takes(st.s, planner.Event{Type: planner.Set, By: "agent:writer", Values: values}) {
+		if planner.Takes(st.s, planner.Event{Type: planner.StateSet, By: "agent:writer", Values: values}) {
 			t.Errorf("an agent may set the status to %s", verdict)
 		}
-		if !planner.Takes(st.s, planner.Event{Type: planner.Set, By: "api:ops", Values: values}) {
+		if !planner.Takes(st.s, planner.Event{Type: planner.StateSet, By: "api:ops", Values: values}) {
 			t.Errorf("a person may not set the status to %s", verdict)
 		}
 		st.plan(planner.Subtask{ID: "1/a", Name: "math", Description: "work"})
@@ -173,7 +173,7 @@ func FuzzNotes(f *testing.F) {
 		if err != nil {
 			t.Skip()
 		}
-		set := planner.Event{Type: planner.Set, By: "agent:x", Values: map[string]json.RawMessage{"k": quoted}}
+		set := planner.Event{Type: planner.StateSet, By: "agent:x", Values: map[string]json.RawMessage{"k": quoted}}
 		if planner.Takes(st.s, set) {
 			st.add(set)
 		}

@@ -12,22 +12,22 @@ func decided(s State, e Event) State {
 	switch {
 	case s.Budget != "" && e.Action == budgetID(s):
 		over := s.Overdraft
-		s = afford(s)
+		s = clearBudget(s)
 		if !e.Decision.Approve {
 			return halt(s, e, WhyBudget)
 		}
-		return extended(s, over)
+		return budgetExtended(s, over)
 	case s.Review > 0 && e.Action == reviewID(s):
-		return verdict(s, e)
+		return reviewDecided(s, e)
 	case s.Phase == PhaseProposed:
-		return approved(s, e)
+		return planDecided(s, e)
 	}
 	return called(s, e)
 }
 
-// extended notes that a person extended a budget of the task's own. Those of a
+// budgetExtended notes that a person extended a budget of the task's own. Those of a
 // day are kept by the store, for all tasks.
-func extended(s State, over Overdraft) State {
+func budgetExtended(s State, over Overdraft) State {
 	if over.Day == "" && over.Budget != "" {
 		s.Extended = maps.Clone(s.Extended)
 		if s.Extended == nil {
@@ -44,8 +44,8 @@ func Agrees(s State, e Event) bool {
 	return ok && a.ID.Subject == SubjectPlan && e.Type == Decided && e.Decision != nil && e.Decision.Approve
 }
 
-// approved folds what a person decided about the plan.
-func approved(s State, e Event) State {
+// planDecided folds what a person decided about the plan.
+func planDecided(s State, e Event) State {
 	s.Preview = false
 	switch {
 	case !e.Decision.Approve:
@@ -58,32 +58,32 @@ func approved(s State, e Event) State {
 	return s
 }
 
-// rejected drops the plan that a person decides about, because something was
+// dropPlan drops the plan that a person decides about, because something was
 // said to it: another one is made.
-func rejected(s State) State {
+func dropPlan(s State) State {
 	last := len(s.Planned) - 1
 	s.Rejected, s.Planned = append(slices.Clip(s.Rejected), s.Planned[last]), s.Planned[:last:last]
 	s.Round, s.Subtasks = 0, nil
 	return s
 }
 
-// heard folds guidance: a decision that has said nothing yet is made again
+// guidanceAdded folds guidance: a decision that has said nothing yet is made again
 // with it, the next one sees it otherwise.
-func heard(s State, e Event) State {
-	s.Heard = append(slices.Clip(s.Heard), e.Seq)
+func guidanceAdded(s State, e Event) State {
+	s.Guidance = append(slices.Clip(s.Guidance), e.Seq)
 	switch s.Phase {
 	case PhaseDeciding, PhaseAnswering:
 		return decide(s, e.Seq)
 	case PhaseProposed:
-		return decide(rejected(s), e.Seq)
+		return decide(dropPlan(s), e.Seq)
 	}
 	return s
 }
 
-// unheard folds that guidance was taken back: a decision that is being made
+// guidanceRemoved folds that guidance was taken back: a decision that is being made
 // with it is made again without.
-func unheard(s State, e Event) State {
-	s.Heard = slices.DeleteFunc(slices.Clone(s.Heard), func(seq int) bool { return seq == e.Of })
+func guidanceRemoved(s State, e Event) State {
+	s.Guidance = slices.DeleteFunc(slices.Clone(s.Guidance), func(seq int) bool { return seq == e.Of })
 	if s.Phase == PhaseDeciding || s.Phase == PhaseAnswering {
 		return decide(s, e.Seq)
 	}
@@ -97,8 +97,8 @@ func halt(s State, e Event, why string) State {
 	if why == WhyStopped {
 		outcome = Halted
 	}
-	worth := s.Found() && s.Phase != PhaseAnswering
-	s = skipRest(reviewed(s, e.Seq), e)
+	worth := s.HasResults() && s.Phase != PhaseAnswering
+	s = skipRest(endReview(s, e.Seq), e)
 	if worth {
 		return answer(s, e.Seq, why)
 	}

@@ -110,7 +110,7 @@ func (b *builder) decision(a Action) error {
 	}
 	b.add(llm.User, b.person())
 	b.add(llm.User, tag("goal", b.goal()))
-	heard, notes := b.s.Heard, b.noteworthy()
+	heard, notes := b.s.Guidance, b.noteworthy()
 	for _, plan := range b.s.Rejected {
 		notes = b.notes(notes, plan)
 		heard = b.guidance(heard, plan)
@@ -134,14 +134,14 @@ func (b *builder) decision(a Action) error {
 	if a.Role == llm.RoleAnswer {
 		b.add(llm.User, b.text(answerKey(b.s.Why), nil))
 	}
-	b.refused(b.s.Bad)
+	b.refused(b.s.BadReplies)
 	return nil
 }
 
 // goal is what the person wants, also where a server's prompt says it.
 func (b *builder) goal() string {
-	if b.s.Prompted > 0 {
-		return b.journal(b.s.Prompted).Text
+	if b.s.PromptSeq > 0 {
+		return b.journal(b.s.PromptSeq).Text
 	}
 	return b.opening.Opening.Goal
 }
@@ -212,18 +212,18 @@ const maxResult = 16 << 10
 
 func (b *builder) result(w Work) string {
 	return fmt.Sprintf("<result id=%q group=%q state=%q>\n%s\n</result>", w.ID, w.Name, w.State,
-		shield(b.cut(b.outcome(w), maxResult, 0, w.End), "result"))
+		shield(b.cut(b.outcome(w), maxResult, 0, w.EndSeq), "result"))
 }
 
 // outcome is the text of a sub-task that ended.
 func (b *builder) outcome(w Work) string {
-	e := b.journal(w.End)
+	e := b.journal(w.EndSeq)
 	switch {
 	case w.State == SubDone && e.Reply != nil:
 		return e.Reply.Text
 	case w.State == SubFailed && e.Reply != nil && e.Reply.Text != "":
 		return b.text("prompt.subtask_turns", nil) + "\n" + e.Reply.Text
-	case w.State == SubFailed && e.Type == Broke && e.Problem.Text != "":
+	case w.State == SubFailed && e.Type == CallFailed && e.Problem.Text != "":
 		return b.text("prompt.subtask_cut", map[string]any{"Reason": b.text("problem."+w.Why, nil)}) + "\n" + e.Problem.Text
 	case w.State == SubFailed:
 		return b.text("prompt.subtask_failed", map[string]any{"Reason": b.text("problem."+w.Why, nil)})
@@ -248,6 +248,6 @@ func (b *builder) refused(seqs []int) {
 	for _, seq := range seqs {
 		p := b.journal(seq).Problem
 		b.add(llm.Assistant, p.Text)
-		b.add(llm.User, b.text("prompt.garbled", map[string]any{"Reason": p.Reason}))
+		b.add(llm.User, b.text("prompt.malformed", map[string]any{"Reason": p.Reason}))
 	}
 }

@@ -19,7 +19,7 @@ const (
 // noteworthy are the seqs of the notes that a decision sees; how many older ones
 // it does not is said at once.
 func (b *builder) noteworthy() []int {
-	list, room := b.s.Noted, notesInDecision
+	list, room := b.s.Notes, notesInDecision
 	for from := len(list); from > 0; from-- {
 		if room -= min(len(b.noteText(list[from-1])), maxNote); room < 0 {
 			b.add(llm.User, b.text("prompt.notes_left", map[string]any{"Count": from}))

@@ -156,7 +156,7 @@ func TestShortenedWithinTags(t *testing.T) {
 		Goal: strings.Repeat("g", 5_500), Language: "en", Timezone: "UTC", Limits: planner.DefaultLimits(),
 	}})
 	st.plan(planner.Subtask{ID: "1/a", Name: "look", Description: "one"}, planner.Subtask{ID: "1/b", Name: "look", Description: "two"})
-	st.add(planner.Event{Type: planner.Said, Text: "also"})
+	st.add(planner.Event{Type: planner.GuidanceAdded, Text: "also"})
 	st.text("work 1/a turn 1.0", strings.Repeat("r", 15_000))
 	st.text("work 1/b turn 1.0", "short")
 	action := planner.Todo(st.s)[0].ID
@@ -220,10 +220,10 @@ func TestDeclinedBudgetIsNotAskedAgain(t *testing.T) {
 	st := begin(t)
 	st.plan(planner.Subtask{ID: "1/a", Name: "look", Description: "one"}, planner.Subtask{ID: "1/b", Name: "look", Description: "two"})
 	st.text("work 1/a turn 1.0", "found")
-	st.add(planner.Event{Type: planner.Overdrew, Budget: "task_usd"})
+	st.add(planner.Event{Type: planner.BudgetReached, Budget: "task_usd"})
 	todo := planner.Todo(st.s)
 	st.add(planner.Event{Type: planner.Decided, Action: todo[len(todo)-1].ID, Decision: &planner.Decision{}})
-	if e := (planner.Event{Type: planner.Overdrew, Budget: "task_usd", At: t0.Add(time.Minute)}); planner.Takes(st.s, e) {
+	if e := (planner.Event{Type: planner.BudgetReached, Budget: "task_usd", At: t0.Add(time.Minute)}); planner.Takes(st.s, e) {
 		t.Errorf("Takes(overdrew) = true after it was declined; todo %v", planner.Todo(st.s))
 	}
 }

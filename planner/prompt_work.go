@@ -50,7 +50,7 @@ func (b *builder) work(a Action) error {
 	} else if w.Name != LLMTool {
 		b.tools = append(append(b.tools, b.scene.Tools...), b.machineTools(w)...)
 	}
-	b.refused(w.Bad)
+	b.refused(w.BadReplies)
 	return nil
 }
 
@@ -229,7 +229,7 @@ func (b *builder) mayRead(w Work, seq int) bool {
 		return false
 	}
 	for _, i := range w.After {
-		if b.s.Subtasks[i].End == seq {
+		if b.s.Subtasks[i].EndSeq == seq {
 			return true
 		}
 	}

@@ -48,7 +48,7 @@ func (w *world) append(e planner.Event) bool {
 		w.at = e.At
 	}
 	goesOn := e.Type == planner.Asked && e.Question.Live
-	if e.Action != (planner.ActionID{}) && e.Type != planner.Started && e.Type != planner.Began && !goesOn {
+	if e.Action != (planner.ActionID{}) && e.Type != planner.Started && e.Type != planner.SendStarted && !goesOn {
 		w.ended[e.Action] = true
 	}
 	w.check()
@@ -86,15 +86,15 @@ func (w *world) check() {
 func (w *world) behaves(before planner.State, e planner.Event) {
 	agent := planner.ByAgent(e)
 	switch {
-	case agent && (e.Type == planner.Decided || e.Type == planner.Said || e.Type == planner.Unsaid || e.Type == planner.Revoked):
+	case agent && (e.Type == planner.Decided || e.Type == planner.GuidanceAdded || e.Type == planner.GuidanceRemoved || e.Type == planner.GrantRevoked):
 		w.t.Fatalf("an agent's %s was taken", e.Type)
 	case agent && before.Review > 0 && w.s.Review == 0 && e.Type != planner.Stopped:
 		w.t.Fatalf("an agent's %s ended the review %d", e.Type, before.Review)
-	case agent && (e.Type == planner.Noted || e.Type == planner.Set) && w.s.Tainted == 0:
+	case agent && (e.Type == planner.NoteAdded || e.Type == planner.StateSet) && w.s.Tainted == 0:
 		w.t.Fatalf("an agent's %s is taken for words of people", e.Type)
 	case e.Type == planner.Expired && e.Action != (planner.ActionID{}) && (before.Review == 0 || w.s.Review > 0 || w.s.Phase != planner.PhaseAnswering && w.s.Outcome != planner.Failed):
 		w.t.Fatalf("a review that lapsed left the task in phase %s, outcome %q, review %d", w.s.Phase, w.s.Outcome, w.s.Review)
-	case before.Review > 0 && (e.Type == planner.Started || e.Type == planner.Overdrew):
+	case before.Review > 0 && (e.Type == planner.Started || e.Type == planner.BudgetReached):
 		w.t.Fatalf("%s %q while a person reviews", e.Type, e.Action)
 	}
 	if before.Phase != planner.PhaseShared || w.s.Phase == planner.PhaseShared {
@@ -112,9 +112,9 @@ func (w *world) reply(a planner.Action) planner.Event {
 	e := planner.Event{Type: planner.Replied, Action: a.ID, Reply: &planner.Reply{}}
 	switch rapid.IntRange(0, 9).Draw(w.t, "reply") {
 	case 0:
-		return planner.Event{Type: planner.Garbled, Action: a.ID, Problem: &planner.Problem{Code: "plan_unreadable", Reason: "no", Text: "{"}}
+		return planner.Event{Type: planner.Malformed, Action: a.ID, Problem: &planner.Problem{Code: "plan_unreadable", Reason: "no", Text: "{"}}
 	case 1:
-		return planner.Event{Type: planner.Broke, Action: a.ID, Problem: &planner.Problem{Code: "unreachable"}}
+		return planner.Event{Type: planner.CallFailed, Action: a.ID, Problem: &planner.Problem{Code: "unreachable"}}
 	case 2, 3, 4:
 		e.Reply.Text = "text"
 		return e
@@ -172,27 +172,27 @@ func (w *world) event() planner.Event {
 	case n == 0:
 		return planner.Event{Type: planner.Stopped}
 	case n == 1 || n == 2:
-		return planner.Event{Type: planner.Said, By: w.by(), Text: "also"}
+		return planner.Event{Type: planner.GuidanceAdded, By: w.by(), Text: "also"}
 	case n == 3:
 		day := rapid.SampledFrom([]string{"", "2026-11-20"}).Draw(w.t, "day")
-		return planner.Event{Type: planner.Overdrew, Budget: "task_usd", Overdraft: &planner.Overdraft{Budget: "task_usd", Day: day, Extend: 50}}
+		return planner.Event{Type: planner.BudgetReached, Budget: "task_usd", Overdraft: &planner.Overdraft{Budget: "task_usd", Day: day, Extend: 50}}
 	case n == 9 && w.s.Budget != "":
-		return planner.Event{Type: planner.Renewed}
+		return planner.Event{Type: planner.BudgetRenewed}
 	case n == 4 || n == 10:
-		return planner.Event{Type: planner.Set, By: w.by(), Values: w.values()}
+		return planner.Event{Type: planner.StateSet, By: w.by(), Values: w.values()}
 	case n == 11 || n == 12:
-		return planner.Event{Type: planner.Noted, By: w.by(), Note: &planner.Note{Type: "thought", Content: json.RawMessage(fmt.Sprintf(`"note %d."`, w.s.Seq+1))}}
+		return planner.Event{Type: planner.NoteAdded, By: w.by(), Note: &planner.Note{Type: "thought", Content: json.RawMessage(fmt.Sprintf(`"note %d."`, w.s.Seq+1))}}
 	case n == 13:
 		return planner.Event{Type: planner.Answered, By: w.by(), Text: "answer"}
 	case n == 5:
 		return planner.Expiry(w.s, planner.Deadline(w.s))
 	case n == 6:
 		return planner.Event{Type: planner.Resumed}
-	case n == 7 && len(w.s.Heard) > 0:
-		return planner.Event{Type: planner.Unsaid, By: w.by(), Of: rapid.SampledFrom(w.s.Heard).Draw(w.t, "of")}
+	case n == 7 && len(w.s.Guidance) > 0:
+		return planner.Event{Type: planner.GuidanceRemoved, By: w.by(), Of: rapid.SampledFrom(w.s.Guidance).Draw(w.t, "of")}
 	case n == 8 && len(w.s.Granted) > 0:
-		return planner.Event{Type: planner.Revoked, By: w.by(), Of: w.s.Granted[0].Seq}
-	case w.s.Held():
+		return planner.Event{Type: planner.GrantRevoked, By: w.by(), Of: w.s.Granted[0].Seq}
+	case w.s.Queued():
 		return planner.Event{Type: planner.Released}
 	}
 	if len(todo) == 0 {
@@ -222,15 +222,15 @@ func (w *world) event() planner.Event {
 		}}
 	case planner.KindShow:
 		if w.s.Slot(planner.SlotAnswer).Name == "" {
-			return planner.Event{Type: planner.Began, Slot: planner.SlotAnswer}
+			return planner.Event{Type: planner.SendStarted, Slot: planner.SlotAnswer}
 		}
-		return planner.Event{Type: planner.Shown, Slot: planner.SlotAnswer, Message: "m", Last: true}
+		return planner.Event{Type: planner.Sent, Slot: planner.SlotAnswer, Message: "m", Last: true}
 	}
 	if a.Final && rapid.IntRange(0, 3).Draw(w.t, "began") == 0 {
-		return planner.Event{Type: planner.Began, Action: a.ID}
+		return planner.Event{Type: planner.SendStarted, Action: a.ID}
 	}
-	if w.s.Unwritten {
-		return planner.Event{Type: planner.Prompted, Action: a.ID, Text: "written out"}
+	if w.s.PromptPending {
+		return planner.Event{Type: planner.PromptExpanded, Action: a.ID, Text: "written out"}
 	}
 	return w.reply(a)
 }
@@ -347,7 +347,7 @@ func hasNotes(t *rapid.T, s planner.State, messages []llm.Message) {
 	for _, m := range messages {
 		text.WriteString(m.Content)
 	}
-	for _, seq := range s.Noted {
+	for _, seq := range s.Notes {
 		if note := fmt.Sprintf("note %d.", seq); strings.Count(text.String(), note) != 1 {
 			t.Fatalf("%q is in the prompt %d times, want once", note, strings.Count(text.String(), note))
 		}
@@ -416,7 +416,7 @@ func TestPromptsGrowAtTheEnd(t *testing.T) {
 		return planner.Event{Type: planner.Replied, Action: id, Reply: &r}
 	}
 	step(planner.Event{Type: planner.Opened, Opening: &planner.Opening{Goal: "What is 17*23?", Language: "en", Timezone: "Asia/Tokyo", Limits: planner.DefaultLimits()}})
-	step(planner.Event{Type: planner.Garbled, Action: planner.DecisionID("plan", 1, 0), Problem: &planner.Problem{Reason: "unknown group", Text: "{}"}})
+	step(planner.Event{Type: planner.Malformed, Action: planner.DecisionID("plan", 1, 0), Problem: &planner.Problem{Reason: "unknown group", Text: "{}"}})
 	step(reply(planner.DecisionID("plan", 1, 1), planner.Reply{IsPlan: true, Plan: []planner.Subtask{
 		{ID: "1/a", Name: "math", Description: "Calculate 17*23 exactly."}, {ID: "1/b", Name: "math", Description: "Calculate 17*29 exactly."},
 	}}))

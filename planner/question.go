@@ -83,27 +83,27 @@ func asked(s State, e Event, a Action) State {
 	return s
 }
 
-// judged folds what a person decided about calls, or answered a server or a
+// callDecided folds what a person decided about calls, or answered a server or a
 // model.
-func judged(s State, e Event, a Action) State {
+func callDecided(s State, e Event, a Action) State {
 	c := callAt(s, a.Place)
 	switch {
 	case c.Kind == CallAsk:
-		return ended(s, e, a.Place)
+		return callDone(s, e, a.Place)
 	case c.Fields > 0:
-		return filled(s, e, a.Place)
+		return fieldAnswered(s, e, a.Place)
 	}
 	for i, other := range s.Subtasks[a.Place.Subtask].Turns[a.Place.Turn].Calls {
 		at := Place{a.Place.Subtask, a.Place.Turn, i}
 		switch {
-		case !other.together(c):
+		case !other.sameQuestion(c):
 		case e.Decision.Approve:
 			var allowed *CallState
 			s, allowed = editCall(s, at)
 			allowed.Step, allowed.Allowed, allowed.Approved = StepOpen, true, allowed.Asked
 			allowed.Attempt++
 		default:
-			s = ended(s, e, at)
+			s = callDone(s, e, at)
 		}
 	}
 	if e.Decision.Approve && e.Decision.Scope != "" { // of the chat: what is kept for it is kept after this
@@ -115,10 +115,10 @@ func judged(s State, e Event, a Action) State {
 	return s
 }
 
-// filled folds the answer to one field of a server's question. When it was the
+// fieldAnswered folds the answer to one field of a server's question. When it was the
 // last, or none is given at all, the call goes on: the same one where it is under
 // way, otherwise under the next attempt.
-func filled(s State, e Event, at Place) State {
+func fieldAnswered(s State, e Event, at Place) State {
 	s, c := editCall(s, at)
 	if c.Field++; e.Decision.Approve && c.Field < c.Fields {
 		return s
@@ -136,8 +136,8 @@ func filled(s State, e Event, at Place) State {
 	return s
 }
 
-// ended folds that an event is the result of a call.
-func ended(s State, e Event, at Place) State {
+// callDone folds that an event is the result of a call.
+func callDone(s State, e Event, at Place) State {
 	s, c := editCall(s, at)
 	c.Step, c.Result, c.Live = StepDone, e.Seq, false
 	return s

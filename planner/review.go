@@ -35,8 +35,8 @@ func statusValue(status string) map[string]json.RawMessage {
 	return map[string]json.RawMessage{KeyStatus: json.RawMessage(`"` + status + `"`)}
 }
 
-// gives reports that what ends a review says so in the shared state, and no more.
-func gives(e Event, want map[string]json.RawMessage) bool {
+// setsExactly reports that what ends a review says so in the shared state, and no more.
+func setsExactly(e Event, want map[string]json.RawMessage) bool {
 	return len(e.Values) == len(want) && string(e.Values[KeyStatus]) == string(want[KeyStatus])
 }
 
@@ -44,16 +44,16 @@ func gives(e Event, want map[string]json.RawMessage) bool {
 // for whom, when a review lapses by it.
 func Expiry(s State, at time.Time) Event {
 	e := Event{Type: Expired, At: at}
-	if budget := s.Overdraft.Expires; !s.Lapses.IsZero() && !at.Before(s.Lapses) && (budget.IsZero() || at.Before(budget)) {
+	if budget := s.Overdraft.Expires; !s.ReviewExpires.IsZero() && !at.Before(s.ReviewExpires) && (budget.IsZero() || at.Before(budget)) {
 		e.Action, e.Values = reviewID(s), statusValue(ReviewExpired)
 	}
 	return e
 }
 
-// expires reports that e says of a review what Expiry does.
-func expires(s State, e Event) bool {
+// isExpiry reports that e says of a review what Expiry does.
+func isExpiry(s State, e Event) bool {
 	want := Expiry(s, e.At)
-	return e.Action == want.Action && gives(e, want.Values)
+	return e.Action == want.Action && setsExactly(e, want.Values)
 }
 
 // wantsReview reports that values ask for a review.
@@ -78,28 +78,28 @@ func IsVerdict(values map[string]json.RawMessage) bool {
 	return word == ReviewApproved || word == ReviewRejected || word == ReviewExpired
 }
 
-// meddles reports that values would change what a person is to decide.
-func meddles(s State, values map[string]json.RawMessage) bool {
+// changesReview reports that values would change what a person is to decide.
+func changesReview(s State, values map[string]json.RawMessage) bool {
 	_, touched := values[KeyStatus]
 	return s.Review > 0 && touched && !wantsReview(values)
 }
 
-// swaps reports that values would put something else in the place of what a person
+// overwritesReviewed reports that values would put something else in the place of what a person
 // is looking at.
-func swaps(s State, values map[string]json.RawMessage) bool {
+func overwritesReviewed(s State, values map[string]json.RawMessage) bool {
 	for key := range values {
 		if _, known := s.Shared[key]; known && key != KeyStatus && s.Review > 0 {
 			return true
 		}
 	}
-	return meddles(s, values)
+	return changesReview(s, values)
 }
 
 // reviewable reports that a person can still be asked to review: what cuts a
 // task short, an outcome, and an answer of which people read the first words, wait
 // for nobody.
 func reviewable(s State) bool {
-	return !s.Settled() && !s.Begun && (s.Phase != PhaseAnswering || s.Why == "")
+	return !s.Settled() && !s.Streamed && (s.Phase != PhaseAnswering || s.Why == "")
 }
 
 // maySet reports whether values may be set from outside. A review that could not
@@ -107,51 +107,51 @@ func reviewable(s State) bool {
 // and cannot say that one has decided. What a person says to a review is never one change too
 // many.
 func maySet(s State, e Event) bool {
-	if full(len(s.Changes), s.Limits.Changes) && !meddles(s, e.Values) {
+	if full(len(s.Changes), s.Limits.Changes) && !changesReview(s, e.Values) {
 		return false
 	}
 	if s.Limits.Reviews > 0 && s.Review == 0 && wantsReview(e.Values) {
 		return reviewable(s) && s.Reviews < s.Limits.Reviews
 	}
-	return !ByAgent(e) || !swaps(s, e.Values) && !IsVerdict(e.Values)
+	return !ByAgent(e) || !overwritesReviewed(s, e.Values) && !IsVerdict(e.Values)
 }
 
 // Current reports that a decision about the open review may be about the shared
 // state of that version: since it began, and since then, keys were only added.
 func (s *State) Current(version int) bool {
 	began, _ := slices.BinarySearch(s.Changes, s.Review)
-	return version > began && version >= s.Altered && version <= s.Version
+	return version > began && version >= s.ChangedVersion && version <= s.Version
 }
 
-// noted folds what others added to the context. After an answer's first words it
+// noteAdded folds what others added to the context. After an answer's first words it
 // is too late for it.
-func noted(s State, e Event) State {
-	if s.Begun && s.Attended == len(s.Noted) {
-		s.Attended++
+func noteAdded(s State, e Event) State {
+	if s.Streamed && s.NotesSeen == len(s.Notes) {
+		s.NotesSeen++
 	}
-	s.Noted = append(slices.Clip(s.Noted), e.Seq)
-	return tainted(s, e)
+	s.Notes = append(slices.Clip(s.Notes), e.Seq)
+	return taint(s, e)
 }
 
-// tainted folds that an outside agent wrote what the task will read.
-func tainted(s State, e Event) State {
+// taint folds that an outside agent wrote what the task will read.
+func taint(s State, e Event) State {
 	if s.Tainted == 0 && ByAgent(e) {
 		s.Tainted = e.Seq
 	}
 	return s
 }
 
-// set folds values from outside. A decision that has said nothing yet and that
+// stateSet folds values from outside. A decision that has said nothing yet and that
 // somebody wants a review before is made again after it.
-func set(s State, e Event) State {
-	if meddles(s, e.Values) {
-		s = reviewed(s, e.Seq)
+func stateSet(s State, e Event) State {
+	if changesReview(s, e.Values) {
+		s = endReview(s, e.Seq)
 	}
-	s = tainted(share(s, e.Seq, -1, e.Values), e)
+	s = taint(setShared(s, e.Seq, -1, e.Values), e)
 	if !opensReview(s, e.Values) {
 		return s
 	}
-	s = review(s, e, nil)
+	s = openReview(s, e, nil)
 	if s.Phase == PhaseDeciding || s.Phase == PhaseAnswering {
 		return decide(s, e.Seq)
 	}
@@ -162,66 +162,66 @@ func opensReview(s State, values map[string]json.RawMessage) bool {
 	return s.Review == 0 && reviewable(s) && s.Reviews < s.Limits.Reviews && wantsReview(values)
 }
 
-// updated folds an update_state call.
-func updated(s State, e Event, at Place, call CallState) (State, CallState) {
+// stateUpdated folds an update_state call.
+func stateUpdated(s State, e Event, at Place, call CallState) (State, CallState) {
 	values := e.Reply.Calls[at.Call].Update.Values
 	switch asks := s.Limits.Reviews > 0 && s.Review == 0 && wantsReview(values); {
-	case swaps(s, values), s.Limits.Reviews > 0 && IsVerdict(values):
+	case overwritesReviewed(s, values), s.Limits.Reviews > 0 && IsVerdict(values):
 		call.Kind = CallGuarded
 		return s, call
 	case !hasRoom(s, values), asks && s.Reviews >= s.Limits.Reviews:
 		call.Kind = CallTooMany
 		return s, call
 	}
-	s = share(s, e.Seq, at.Call, values)
+	s = setShared(s, e.Seq, at.Call, values)
 	call.Version = s.Version
 	if opensReview(s, values) {
-		s = review(s, e, &at)
+		s = openReview(s, e, &at)
 	}
 	return s, call
 }
 
-// review begins one; by is the call that wants it, nil for none. The tasks of
+// openReview begins one; by is the call that wants it, nil for none. The tasks of
 // agents from outside have a time of their own.
-func review(s State, e Event, by *Place) State {
-	s.Review, s.Reviewer = e.Seq, by
+func openReview(s State, e Event, by *Place) State {
+	s.Review, s.ReviewCall = e.Seq, by
 	s.Reviews++
 	if s.Limits.ReviewTime > 0 && s.Phase != PhaseShared {
-		s.Lapses = e.At.Add(s.Limits.ReviewTime)
+		s.ReviewExpires = e.At.Add(s.Limits.ReviewTime)
 	}
 	return s
 }
 
-// reviewed ends the review that is open, if any: with the event of that seq, or
+// endReview ends the review that is open, if any: with the event of that seq, or
 // with the task when it is 0.
-func reviewed(s State, seq int) State {
+func endReview(s State, seq int) State {
 	if s.Review == 0 {
 		return s
 	}
-	if at := s.Reviewer; at != nil && seq > 0 {
+	if at := s.ReviewCall; at != nil && seq > 0 {
 		var c *CallState
 		s, c = editCall(s, *at)
 		c.Reviewed = seq
 	}
-	s.Review, s.Reviewer, s.Lapses = 0, nil, time.Time{}
+	s.Review, s.ReviewCall, s.ReviewExpires = 0, nil, time.Time{}
 	return s
 }
 
-// verdict folds what a person decided about a review. What they say to it is
+// reviewDecided folds what a person decided about a review. What they say to it is
 // guidance, also for the call that wanted it.
-func verdict(s State, e Event) State {
-	s = share(reviewed(s, e.Seq), e.Seq, -1, e.Values)
+func reviewDecided(s State, e Event) State {
+	s = setShared(endReview(s, e.Seq), e.Seq, -1, e.Values)
 	if e.Decision.Text != "" {
-		s.Heard = append(slices.Clip(s.Heard), e.Seq)
+		s.Guidance = append(slices.Clip(s.Guidance), e.Seq)
 	}
 	return s
 }
 
-// overlooked folds that nobody reviewed in time: what was held stays undone, and
+// reviewExpired folds that nobody reviewed in time: what was held stays undone, and
 // the task tells what it has, be it in its shared state alone.
-func overlooked(s State, e Event) State {
-	worth := s.Found() || s.Phase == PhaseWorking && len(s.Shared) > 1
-	s = skipRest(share(reviewed(s, e.Seq), e.Seq, -1, e.Values), e)
+func reviewExpired(s State, e Event) State {
+	worth := s.HasResults() || s.Phase == PhaseWorking && len(s.Shared) > 1
+	s = skipRest(setShared(endReview(s, e.Seq), e.Seq, -1, e.Values), e)
 	if worth {
 		return answer(s, e.Seq, WhyReview)
 	}

@@ -46,9 +46,9 @@ func hasRoom(s State, values map[string]json.RawMessage) bool {
 // deletes reports that a value stands for none.
 func deletes(value json.RawMessage) bool { return len(value) == 0 || string(value) == "null" }
 
-// share folds values that an event gave to the shared state, by its call of that
+// setShared folds values that an event gave to the shared state, by its call of that
 // index.
-func share(s State, seq, call int, values map[string]json.RawMessage) State {
+func setShared(s State, seq, call int, values map[string]json.RawMessage) State {
 	if len(values) == 0 {
 		return s
 	}
@@ -59,7 +59,7 @@ func share(s State, seq, call int, values map[string]json.RawMessage) State {
 	s.Version++
 	for key, value := range values {
 		if _, known := shared[key]; known && (key != KeyStatus || s.Review == 0) { // a review that is asked for again is the same
-			s.Altered = s.Version
+			s.ChangedVersion = s.Version
 		}
 		if deletes(value) {
 			delete(shared, key)

@@ -7,9 +7,9 @@ import (
 	"legwork/llm/lenient"
 )
 
-// Spoken is the text of a reply that people may read: without thinking blocks
+// VisibleText is the text of a reply that people may read: without thinking blocks
 // and surrounding space.
-func Spoken(text string) string {
+func VisibleText(text string) string {
 	return strings.TrimSpace(lenient.WithoutThinking(text))
 }
 
@@ -20,7 +20,7 @@ const maxThought = 2000
 // Thought is what a model said beside its plan or its calls: the text without
 // them, or, where there is none, what it thought, shortened.
 func Thought(text, thinking string) string {
-	text = Spoken(text)
+	text = VisibleText(text)
 	var out strings.Builder
 	from := 0
 	for _, v := range lenient.Values(text) {
@@ -41,9 +41,9 @@ func Thought(text, thinking string) string {
 	return clip.Marked(said, maxThought)
 }
 
-// sure is how many bytes of a growing text must be there before it is taken
+// minPrefix is how many bytes of a growing text must be there before it is taken
 // for an answer.
-const sure = 24
+const minPrefix = 24
 
 const space = " \t\r\n"
 
@@ -65,10 +65,10 @@ func maybePlan(rest string) bool {
 	return false
 }
 
-// Utterance is the part of a growing reply that is known to be an answer and
+// StreamablePrefix is the part of a growing reply that is known to be an answer and
 // may be shown: nothing while it may still become a plan, and nothing from
 // where a plan seems to start.
-func Utterance(text string) string {
+func StreamablePrefix(text string) string {
 	text = strings.TrimLeft(text, " \t\r\n\ufeff")
 	if strings.HasPrefix(text, "<") || strings.HasPrefix("<think", text) {
 		if strings.HasPrefix(text, "<think") && !strings.Contains(text, "</think") {
@@ -76,7 +76,7 @@ func Utterance(text string) string {
 		}
 		text = strings.TrimLeft(lenient.WithoutThinking(text), " \t\r\n")
 	}
-	if len(text) < sure || beginsData(text) {
+	if len(text) < minPrefix || beginsData(text) {
 		return ""
 	}
 	if i := strings.Index(text, "```json"); i >= 0 {

@@ -39,7 +39,7 @@ func TestUtterance(t *testing.T) {
 		{"This is how a block looks in C:\n```c\nint main()\n{", "This is how a block looks in C:\n```c\nint main()"},
 		{"These are the steps that I made:\n{ \"steps\": [", "These are the steps that I made:"},
 	} {
-		if got := planner.Utterance(c.text); got != c.want {
+		if got := planner.StreamablePrefix(c.text); got != c.want {
 			t.Errorf("Utterance(%q) = %q, want %q", c.text, got, c.want)
 		}
 	}

@@ -61,47 +61,47 @@ type State struct {
 	Why     string // key of what cut the task short; empty for a plain end
 	Limits  Limits
 
-	Round    int   // plans taken so far
-	Planned  []int // seqs of the events that hold them
-	Subtasks []Work
-	Rejected []int // seqs of first plans that a person wanted changed
-	Heard    []int // seqs of guidance, all of it but what was taken back
-	Heeded   int   // how many of Heard the last plan or reply had seen
-	Noted    []int // seqs of what others added to the context
-	Attended int   // how many of Noted the last plan had surely seen
+	Round        int   // plans taken so far
+	Planned      []int // seqs of the events that hold them
+	Subtasks     []Work
+	Rejected     []int // seqs of first plans that a person wanted changed
+	Guidance     []int // seqs of guidance, all of it but what was taken back
+	GuidanceSeen int   // how many of Heard the last plan or reply had seen
+	Notes        []int // seqs of what others added to the context
+	NotesSeen    int   // how many of Noted the last plan had surely seen
 
-	Cause int   // seq of what the current decision follows; part of its id
-	Tries int   // unusable replies of the current decision
-	Bad   []int // their seqs
-	Begun bool  // its first words are out
+	Cause      int   // seq of what the current decision follows; part of its id
+	Tries      int   // unusable replies of the current decision
+	BadReplies []int // their seqs
+	Streamed   bool  // its first words are out
 
 	Preview bool // a person decides about the first plan
 
-	Review   int       // seq of what asked for the review that is open; 0 while none is
-	Reviewer *Place    // the call that asked for it; nil when that came from outside
-	Lapses   time.Time // when the review that is open does; zero for never
-	Reviews  int       // how many there were
+	Review        int       // seq of what asked for the review that is open; 0 while none is
+	ReviewCall    *Place    // the call that asked for it; nil when that came from outside
+	ReviewExpires time.Time // when the review that is open does; zero for never
+	Reviews       int       // how many there were
 
-	Granted   []Standing
-	Tainted   int  // seq of the first result, or of the goal, that holds words of outsiders; 0 while there is none
-	Unwritten bool // the goal is a server's prompt that is not written out yet
-	Prompted  int  // seq of the event that holds it
+	Granted       []Standing
+	Tainted       int  // seq of the first result, or of the goal, that holds words of outsiders; 0 while there is none
+	PromptPending bool // the goal is a server's prompt that is not written out yet
+	PromptSeq     int  // seq of the event that holds it
 
-	Answer    int              // seq of the event whose text is the answer; 0 for none
-	Broken    int              // seq of the last model call for all to read that failed; 0 for none
-	Cut       int              // and of the last of these that had begun to write; 0 for none
-	Budget    string           // key of a budget that is reached and not yet extended
-	Over      int              // seq of Overdrew while Budget is set
-	Overdraft Overdraft        // what Overdrew said, while Budget is set
-	Extended  map[string]int64 // by how much people extended the task's own budgets, by key
-	Shared    map[string]Value // the shared state by key; never written to, only replaced
-	Version   int              // of the shared state: grows with each change
-	Altered   int              // the newest version that changed or deleted a key; those since have added some
-	Changes   []int            // seqs of the events that changed it, one for each version
-	Asks      int              // ask_person calls so far
-	Reads     int              // of results of earlier tasks, so far
-	Slots     []Slot
-	Usage     llm.Usage // of all calls so far
+	Answer         int              // seq of the event whose text is the answer; 0 for none
+	FailedSeq      int              // seq of the last model call for all to read that failed; 0 for none
+	CutOffSeq      int              // and of the last of these that had begun to write; 0 for none
+	Budget         string           // key of a budget that is reached and not yet extended
+	BudgetSeq      int              // seq of BudgetReached while Budget is set
+	Overdraft      Overdraft        // the body of BudgetReached, while Budget is set
+	Extended       map[string]int64 // by how much people extended the task's own budgets, by key
+	Shared         map[string]Value // the shared state by key; never written to, only replaced
+	Version        int              // of the shared state: grows with each change
+	ChangedVersion int              // the newest version that changed or deleted a key; those since have added some
+	Changes        []int            // seqs of the events that changed it, one for each version
+	Asks           int              // ask_person calls so far
+	Reads          int              // of results of earlier tasks, so far
+	Slots          []Slot
+	Usage          llm.Usage // of all calls so far
 
 	Opened time.Time
 	Last   time.Time     // of the last event
@@ -129,8 +129,8 @@ func (s *State) Finished() bool { return s.Phase == PhaseOver }
 // Settled reports that the outcome is known, shown or not.
 func (s *State) Settled() bool { return s.Outcome != Pending }
 
-// Held reports that the task waits for Released.
-func (s *State) Held() bool { return s.Phase == PhaseQueued }
+// Queued reports that the task waits for Released.
+func (s *State) Queued() bool { return s.Phase == PhaseQueued }
 
 // Slot returns the slot of that name; its zero value when there is none.
 func (s *State) Slot(name string) Slot {
@@ -142,16 +142,16 @@ func (s *State) Slot(name string) Slot {
 	return Slot{}
 }
 
-// Lone reports that the task consists of one sub-task whose last turn is the
+// SingleSubtask reports that the task consists of one sub-task whose last turn is the
 // answer: its plan had one entry, and nothing came that a review would have to
 // heed. What comes after the answer's first words is too late for it.
-func (s *State) Lone() bool {
-	return s.Round == 1 && len(s.Subtasks) == 1 && s.Heeded == len(s.Heard) &&
-		(s.Begun || s.Review == 0 && s.Attended == len(s.Noted))
+func (s *State) SingleSubtask() bool {
+	return s.Round == 1 && len(s.Subtasks) == 1 && s.GuidanceSeen == len(s.Guidance) &&
+		(s.Streamed || s.Review == 0 && s.NotesSeen == len(s.Notes))
 }
 
-// Found reports that at least one sub-task has a result to tell of.
-func (s *State) Found() bool {
+// HasResults reports that at least one sub-task has a result to tell of.
+func (s *State) HasResults() bool {
 	for _, w := range s.Subtasks {
 		if w.State == SubDone {
 			return true
@@ -218,7 +218,7 @@ func Settles(before, after State, e Event) (text string, failed, settled bool) {
 	if after.Answer == e.Seq {
 		text = AnswerOf(e)
 	}
-	if after.Cut == e.Seq && e.Problem != nil {
+	if after.CutOffSeq == e.Seq && e.Problem != nil {
 		text = strings.TrimSpace(e.Problem.Text) + " […]"
 	}
 	return text, after.Outcome == Failed || text == "", true

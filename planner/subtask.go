@@ -4,21 +4,21 @@ import "time"
 
 // Work is a sub-task as the machine sees it.
 type Work struct {
-	ID     string // "2/a"
-	Name   string // tool group or llm_tool
-	Source int    // seq of the event that describes it
-	Index  int    // of its description in that event: plan entry, or call when Parent is set
-	Round  int
-	Parent *Place // the call that delegated it; nil for an entry of a plan
-	After  []int  // indexes of the sub-tasks whose results it needs
-	State  SubState
-	Why    string // failed: key of the reason
-	Turns  []Turn
-	Tries  int   // unusable replies of the current turn
-	Bad    []int // their seqs
-	End    int   // seq of the event that ended it
-	Began  time.Time
-	Ended  time.Time
+	ID         string // "2/a"
+	Name       string // tool group or llm_tool
+	Source     int    // seq of the event that describes it
+	Index      int    // of its description in that event: plan entry, or call when Parent is set
+	Round      int
+	Parent     *Place // the call that delegated it; nil for an entry of a plan
+	After      []int  // indexes of the sub-tasks whose results it needs
+	State      SubState
+	Why        string // failed: key of the reason
+	Turns      []Turn
+	Tries      int   // unusable replies of the current turn
+	BadReplies []int // their seqs
+	EndSeq     int   // seq of the event that ended it
+	StartedAt  time.Time
+	EndedAt    time.Time
 }
 
 // SubState is the state of a sub-task, as people and programs read it.

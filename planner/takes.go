@@ -17,45 +17,45 @@ func Takes(s State, e Event) bool {
 	}
 	switch e.Type {
 	case Released:
-		return s.Held()
-	case Said:
-		return listens(s) && !ByAgent(e)
-	case Unsaid:
-		return listens(s) && slices.Contains(s.Heard[s.Heeded:], e.Of) && !ByAgent(e)
-	case Noted:
-		return e.Note != nil && !s.Settled() && !full(len(s.Noted), s.Limits.Notes)
+		return s.Queued()
+	case GuidanceAdded:
+		return takesGuidance(s) && !ByAgent(e)
+	case GuidanceRemoved:
+		return takesGuidance(s) && slices.Contains(s.Guidance[s.GuidanceSeen:], e.Of) && !ByAgent(e)
+	case NoteAdded:
+		return e.Note != nil && !s.Settled() && !full(len(s.Notes), s.Limits.Notes)
 	case Answered:
 		return s.Phase == PhaseShared && e.Text != "" && (s.Review == 0 || !ByAgent(e))
-	case Set:
+	case StateSet:
 		return len(e.Values) > 0 && hasRoom(s, e.Values) && maySet(s, e)
-	case Revoked:
+	case GrantRevoked:
 		return slices.ContainsFunc(s.Granted, func(g Standing) bool { return g.Seq == e.Of }) && !ByAgent(e)
 	case Stopped:
 		return s.Phase != PhaseShowing
 	case Expired:
 		d := Deadline(s)
-		return !d.IsZero() && !e.At.Before(d) && expires(s, e)
-	case Overdrew:
+		return !d.IsZero() && !e.At.Before(d) && isExpiry(s, e)
+	case BudgetReached:
 		declined := s.Phase == PhaseAnswering && s.Why == WhyBudget
 		return s.Budget == "" && e.Budget != "" && busy(s) && !declined
-	case Renewed:
+	case BudgetRenewed:
 		return s.Budget != ""
 	case Resumed:
 		return s.Phase != PhaseQueued && s.Phase != PhaseShared
-	case Began, Shown:
+	case SendStarted, Sent:
 		return takesShow(s, e)
 	}
 	return takesOutcome(s, e)
 }
 
-// listens reports whether guidance can still be heeded: before the first words
+// takesGuidance reports whether guidance can still be heeded: before the first words
 // of a decision are out, or while sub-tasks work that a review will judge.
-func listens(s State) bool {
+func takesGuidance(s State) bool {
 	switch s.Phase {
 	case PhaseQueued, PhaseDeciding, PhaseProposed, PhaseWorking, PhaseShared:
-		return !s.Begun
+		return !s.Streamed
 	case PhaseAnswering:
-		return !s.Begun && s.Why == ""
+		return !s.Streamed && s.Why == ""
 	}
 	return false
 }
@@ -65,10 +65,10 @@ func listens(s State) bool {
 func takesShow(s State, e Event) bool {
 	if e.Slot == "" {
 		a, ok := wanted(s, e.Action)
-		return ok && e.Type == Began && a.Kind == KindModel && a.Final && !s.Begun
+		return ok && e.Type == SendStarted && a.Kind == KindModel && a.Final && !s.Streamed
 	}
 	slot := s.Slot(e.Slot)
-	if e.Type == Began {
+	if e.Type == SendStarted {
 		return slot.Message == ""
 	}
 	if e.Last && s.Phase != PhaseShowing {
@@ -86,13 +86,13 @@ func takesOutcome(s State, e Event) bool {
 	}
 	switch e.Type {
 	case Replied:
-		return a.Kind == KindModel && e.Reply != nil && !s.Unwritten && fits(a, *e.Reply)
-	case Garbled:
+		return a.Kind == KindModel && e.Reply != nil && !s.PromptPending && fits(a, *e.Reply)
+	case Malformed:
 		return a.Kind == KindModel && e.Problem != nil
-	case Broke:
+	case CallFailed:
 		return (a.Kind == KindModel || a.Kind == KindShow) && e.Problem != nil
-	case Prompted:
-		return a.Kind == KindModel && s.Unwritten && e.Text != ""
+	case PromptExpanded:
+		return a.Kind == KindModel && s.PromptPending && e.Text != ""
 	case Started:
 		return a.Kind == KindTool && callAt(s, a.Place).Step == StepOpen && s.Review == 0
 	case Returned:
@@ -102,7 +102,7 @@ func takesOutcome(s State, e Event) bool {
 		// question of its own before it goes on.
 		return a.Kind == KindTool && e.Question != nil && asks(s, a, *e.Question)
 	case Decided:
-		return a.Kind == KindAsk && e.Decision != nil && !ByAgent(e) && (a.ID.Subject != SubjectReview || gives(e, ReviewValues(e.Decision.Approve)))
+		return a.Kind == KindAsk && e.Decision != nil && !ByAgent(e) && (a.ID.Subject != SubjectReview || setsExactly(e, ReviewValues(e.Decision.Approve)))
 	}
 	return false
 }

@@ -100,7 +100,7 @@ func workActions(list []Action, s State, i int, w Work) []Action {
 	}
 	return append(list, Action{
 		ID: WorkID(w.ID, len(w.Turns)+1, w.Tries), Kind: KindModel, Role: llm.RoleWork,
-		Place: Place{Subtask: i}, Group: w.Name, Final: s.Lone(), LastTurn: len(w.Turns)+1 >= s.Limits.Turns,
+		Place: Place{Subtask: i}, Group: w.Name, Final: s.SingleSubtask(), LastTurn: len(w.Turns)+1 >= s.Limits.Turns,
 	})
 }
 
@@ -124,18 +124,18 @@ func callActions(list []Action, w Work, turn Turn, at Place) []Action {
 			tool.Started, tool.Hold, tool.Waits = call.Ran, !call.Ran, true
 			list = append(list, tool)
 		}
-	case slices.ContainsFunc(turn.Calls[:at.Call], func(c CallState) bool { return c.together(call) }):
+	case slices.ContainsFunc(turn.Calls[:at.Call], func(c CallState) bool { return c.sameQuestion(call) }):
 		return list // it is in the question about the earlier one
 	}
 	return append(list, ask)
 }
 
-// together reports that both calls wait for one decision.
-func (c *CallState) together(d CallState) bool {
+// sameQuestion reports that both calls wait for one decision.
+func (c *CallState) sameQuestion(d CallState) bool {
 	return c.Step == StepAsked && c.Fields == 0 && d.Step == StepAsked && d.Fields == 0 && c.Asked == d.Asked
 }
 
-func budgetID(s State) ActionID { return AskID(SubjectBudget, s.Over) }
+func budgetID(s State) ActionID { return AskID(SubjectBudget, s.BudgetSeq) }
 
 func reviewID(s State) ActionID { return AskID(SubjectReview, s.Review) }
 
@@ -176,7 +176,7 @@ func Deadline(s State) time.Time {
 	if s.Phase == PhaseShared && s.Limits.IdleTimeout > 0 {
 		return s.Last.Add(s.Limits.IdleTimeout)
 	}
-	at := sooner(s.Overdraft.Expires, s.Lapses) // of the questions about a budget and a review
+	at := sooner(s.Overdraft.Expires, s.ReviewExpires) // of the questions about a budget and a review
 	if busy(s) {
 		at = s.Last.Add(s.Limit - s.Used)
 	}

@@ -132,8 +132,8 @@ func describe(out *strings.Builder, s planner.State) {
 	if s.Tainted > 0 {
 		fmt.Fprintf(out, " tainted=%d", s.Tainted)
 	}
-	if len(s.Noted) > 0 {
-		fmt.Fprintf(out, " noted=%d", len(s.Noted))
+	if len(s.Notes) > 0 {
+		fmt.Fprintf(out, " noted=%d", len(s.Notes))
 	}
 	out.WriteByte('\n')
 	for _, w := range s.Subtasks {
@@ -244,7 +244,7 @@ func scripted(t *testing.T, s planner.State, line string, at time.Time) planner.
 		}
 	case planner.Replied:
 		e.Reply = scriptedReply(t, s, words, line)
-	case planner.Garbled, planner.Broke:
+	case planner.Malformed, planner.CallFailed:
 		e.Problem = &planner.Problem{Code: strings.Join(words, " "), Reason: "because"}
 	case planner.Returned:
 		e.Result = &planner.Result{Text: strings.Join(words, " ")}
@@ -261,23 +261,23 @@ func scripted(t *testing.T, s planner.State, line string, at time.Time) planner.
 		if words[0] == "taskyes" {
 			e.Decision.Scope, e.Decision.Grants = planner.ScopeTask, []planner.Grant{{Tool: "book.it", Definition: "d1"}}
 		}
-	case planner.Prompted:
+	case planner.PromptExpanded:
 		e.Text = strings.Join(words, " ")
-	case planner.Revoked:
+	case planner.GrantRevoked:
 		e.Of, _ = strconv.Atoi(words[0])
-	case planner.Said:
+	case planner.GuidanceAdded:
 		e.Text = strings.Join(words, " ")
-	case planner.Unsaid:
+	case planner.GuidanceRemoved:
 		_, _ = fmt.Sscan(words[0], &e.Of)
-	case planner.Noted:
+	case planner.NoteAdded:
 		e.Note = &planner.Note{Type: words[0], Content: json.RawMessage(`"found"`)}
 	case planner.Answered:
 		e.Text = strings.Join(words, " ")
-	case planner.Set:
+	case planner.StateSet:
 		e.Values = scriptedValues(words[0])
 	case planner.Expired:
 		e = planner.Expiry(s, planner.Deadline(s))
-	case planner.Overdrew:
+	case planner.BudgetReached:
 		e.Budget = words[0]
 		if len(words) > 1 { // "day" for a day's budget, and by how much it can be extended
 			e.Overdraft = &planner.Overdraft{Budget: words[0], Limit: 100, Extend: 50}
@@ -285,12 +285,12 @@ func scripted(t *testing.T, s planner.State, line string, at time.Time) planner.
 				e.Overdraft.Day = "2026-11-20"
 			}
 		}
-	case planner.Shown:
+	case planner.Sent:
 		e.Slot, e.Message, e.Last = words[0], "m1", len(words) > 1 && words[1] == "last"
 		if len(words) > 2 && words[1] == "instead" {
 			e.Message, e.Instead = "m2", words[2]
 		}
-	case planner.Began:
+	case planner.SendStarted:
 		if e.Action == (planner.ActionID{}) {
 			e.Slot = words[0]
 		}

@@ -5,63 +5,65 @@ import (
 	"slices"
 )
 
-// worked folds what came of a sub-task's model turn.
-func worked(s State, e Event, a Action) State {
+// workDone folds what came of a sub-task's model turn.
+func workDone(s State, e Event, a Action) State {
 	s, w := edit(s, a.Place.Subtask)
 	switch {
-	case e.Type == Garbled:
-		w.Tries, w.Bad = w.Tries+1, append(slices.Clip(w.Bad), e.Seq)
-		if w.Tries > s.Limits.Garbles {
+	case e.Type == Malformed:
+		w.Tries, w.BadReplies = w.Tries+1, append(slices.Clip(w.BadReplies), e.Seq)
+		if w.Tries > s.Limits.MalformedReplies {
 			finish(w, e, SubFailed, WhyUnusable)
 		}
-	case e.Type == Broke:
+	case e.Type == CallFailed:
 		finish(w, e, SubFailed, e.Problem.Code)
 	case len(e.Reply.Calls) == 0:
 		finish(w, e, SubDone, "")
-		if a.Final && s.Lone() {
+		if a.Final && s.SingleSubtask() {
 			s.Phase = PhaseShowing
 			return answered(s, e)
 		}
 	case a.LastTurn:
 		finish(w, e, SubFailed, WhyTurns)
 	default:
-		w.Tries, w.Bad = 0, nil
+		w.Tries, w.BadReplies = 0, nil
 		w.Turns = append(slices.Clip(w.Turns), Turn{Seq: e.Seq, Calls: make([]CallState, len(e.Reply.Calls))})
-		return requested(s, e, Place{a.Place.Subtask, len(w.Turns) - 1, 0})
+		return turnBegun(s, e, Place{a.Place.Subtask, len(w.Turns) - 1, 0})
 	}
-	s.Begun = false
+	s.Streamed = false
 	return s
 }
 
-// requested resolves what it can of a new turn's calls: the machine's own
+// turnBegun resolves what it can of a new turn's calls: the machine's own
 // tools need no server.
-func requested(s State, e Event, at Place) State {
-	s.Begun = false
+func turnBegun(s State, e Event, at Place) State {
+	s.Streamed = false
 	for i, c := range e.Reply.Calls {
 		at.Call = i
 		call := CallState{}
 		if c.Refusal != "" {
-			call = instant(e)
+			call = doneAtOnce(e)
 		} else if c.Delegate != nil {
 			s, call = delegated(s, e, at, c.Delegate)
 		} else if c.Tool == "" {
-			s, call = own(s, e, at)
+			s, call = machineCall(s, e, at)
 		}
 		s.Subtasks[at.Subtask].Turns[at.Turn].Calls[i] = call
 	}
 	return s
 }
 
-// instant is a call that is done with the turn that made it.
-func instant(e Event) CallState { return CallState{Kind: CallInstant, Step: StepDone, Result: e.Seq} }
+// doneAtOnce is a call that is done with the turn that made it.
+func doneAtOnce(e Event) CallState {
+	return CallState{Kind: CallInstant, Step: StepDone, Result: e.Seq}
+}
 
-// own folds the call at that place, of a machine's tool that needs no sub-task,
+// machineCall folds the call at that place, of a machine's tool that needs no sub-task,
 // within the limits of the task.
-func own(s State, e Event, at Place) (State, CallState) {
-	c, call := e.Reply.Calls[at.Call], instant(e)
+func machineCall(s State, e Event, at Place) (State, CallState) {
+	c, call := e.Reply.Calls[at.Call], doneAtOnce(e)
 	switch {
 	case c.Update != nil:
-		return updated(s, e, at, call)
+		return stateUpdated(s, e, at, call)
 	case c.Get != nil:
 		call.Shared, call.Version = s.Shared, s.Version
 	case c.Read != nil && c.Read.Earlier != "":
@@ -138,17 +140,17 @@ func called(s State, e Event) State {
 		if e.Result.Untrusted && s.Tainted == 0 {
 			s.Tainted = e.Seq
 		}
-		return ended(s, e, a.Place)
+		return callDone(s, e, a.Place)
 	case Asked:
 		return asked(s, e, a)
 	case Decided:
-		return judged(s, e, a)
+		return callDecided(s, e, a)
 	}
 	return s
 }
 
-// lapse ends every question whose time is over; ok is false when there is none.
-func lapse(s State, e Event) (_ State, ok bool) {
+// expireQuestions ends every question whose time is over; ok is false when there is none.
+func expireQuestions(s State, e Event) (_ State, ok bool) {
 	for i, w := range s.Subtasks {
 		n := len(w.Turns)
 		if n == 0 || w.State.Ended() {
@@ -158,7 +160,7 @@ func lapse(s State, e Event) (_ State, ok bool) {
 			if lapses := call.lapses(); lapses.IsZero() || e.At.Before(lapses) {
 				continue
 			}
-			s, ok = ended(s, e, Place{i, n - 1, c}), true
+			s, ok = callDone(s, e, Place{i, n - 1, c}), true
 		}
 	}
 	return s, ok
@@ -173,7 +175,7 @@ func settleWork(s State, e Event) State {
 		if w := &list[i]; w.Parent != nil && w.State.Ended() {
 			if p := list[w.Parent.Subtask]; !p.State.Ended() && p.Turns[w.Parent.Turn].Calls[w.Parent.Call].Step != StepDone {
 				next, call := editCall(s, *w.Parent)
-				call.Step, call.Result = StepDone, w.End
+				call.Step, call.Result = StepDone, w.EndSeq
 				s, list = next, next.Subtasks
 			}
 		}
@@ -201,7 +203,7 @@ func settleWork(s State, e Event) State {
 	}
 	for i := range list {
 		if w := &list[i]; w.State == SubTodo && active < s.Limits.Parallel && ready(s, *w) {
-			w.State, w.Began = SubWorking, e.At
+			w.State, w.StartedAt = SubWorking, e.At
 			active++
 		}
 	}
@@ -251,7 +253,7 @@ func ready(s State, w Work) bool {
 }
 
 func finish(w *Work, e Event, state SubState, why string) {
-	w.State, w.Why, w.End, w.Ended = state, why, e.Seq, e.At
+	w.State, w.Why, w.EndSeq, w.EndedAt = state, why, e.Seq, e.At
 }
 
 // skipRest ends every sub-task that has not ended.

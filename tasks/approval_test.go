@@ -144,7 +144,7 @@ func TestDenyWithReason(t *testing.T) {
 			if len(d) != 1 || d[0].Decision.Approve || d[0].Decision.Text != "too dear" {
 				t.Errorf("decisions = %+v, want a denial with the reason", d)
 			}
-			if !strings.Contains(s.read(), "too dear") || len(s.state(id).Heard) != 0 {
+			if !strings.Contains(s.read(), "too dear") || len(s.state(id).Guidance) != 0 {
 				t.Errorf("the model read %q, guidance %v", s.read(), s.said(id))
 			}
 			if closed := s.last(card.ID); !strings.Contains(closed.Text, "Reason: too dear") {

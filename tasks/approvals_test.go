@@ -50,7 +50,7 @@ func TestApprovalsCommand(t *testing.T) {
 		t.Fatal(err)
 	}
 	last := all[len(all)-1]
-	if last.Type != planner.Revoked || last.By != "phone:ann" || last.At.IsZero() || len(s.state(id).Granted) != 0 {
+	if last.Type != planner.GrantRevoked || last.By != "phone:ann" || last.At.IsZero() || len(s.state(id).Granted) != 0 {
 		t.Errorf("the journal ends with %+v, granted %v", last, s.state(id).Granted)
 	}
 }

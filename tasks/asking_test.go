@@ -62,7 +62,7 @@ func TestModelQuestionLapses(t *testing.T) {
 	m.pass(time.Second)
 	m.over(id)
 	expired := m.texts.Text("en", "prompt.ask_expired", nil)
-	if last := m.event(id, m.state(id).Subtasks[0].End).Reply.Text; last != "heard "+expired {
+	if last := m.event(id, m.state(id).Subtasks[0].EndSeq).Reply.Text; last != "heard "+expired {
 		t.Errorf("the model heard %q, want %q", last, expired)
 	}
 	closed := ""
@@ -96,7 +96,7 @@ func TestModelAsksTooMuch(t *testing.T) {
 	full := m.texts.Text("en", "prompt.too_many_asked", map[string]any{"Max": 1})
 	told := 0
 	for _, w := range m.state(id).Subtasks {
-		told += strings.Count(m.event(id, w.End).Reply.Text, full)
+		told += strings.Count(m.event(id, w.EndSeq).Reply.Text, full)
 	}
 	if told != 3 { // one of the first sub-task, two of the other
 		t.Errorf("models were told %d times that they ask too much, want 3", told)
@@ -122,7 +122,7 @@ func TestModelAsksAfterOutsiders(t *testing.T) {
 		id := m.opens("ann", private("ann"), "paint it")
 		m.until(id, "it works", func(s planner.State) bool { return s.Round == 1 })
 		if tainted {
-			m.add(id, planner.Event{Type: planner.Noted, By: "agent:evil", Note: &planner.Note{Type: "thought", Content: []byte(`"obey"`)}})
+			m.add(id, planner.Event{Type: planner.NoteAdded, By: "agent:evil", Note: &planner.Note{Type: "thought", Content: []byte(`"obey"`)}})
 		}
 		close(read)
 		var card string
@@ -177,7 +177,7 @@ func TestModelQuestionDeclined(t *testing.T) {
 		}
 		m.over(id)
 		want := "heard " + m.text("prompt.ask_denied", map[string]any{"Reason": strings.TrimSuffix(why, ".")})
-		if got := m.event(id, m.state(id).Subtasks[0].End).Reply.Text; got != want {
+		if got := m.event(id, m.state(id).Subtasks[0].EndSeq).Reply.Text; got != want {
 			t.Errorf("the model heard %q, want %q", got, want)
 		}
 		closed := ""

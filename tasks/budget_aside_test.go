@@ -147,7 +147,7 @@ func TestClosingAnswerWaitsShortly(t *testing.T) {
 		}
 		half := func(in bot.Chat) tasks.ID {
 			id := s.starts("ann", in, "find it")
-			s.until(id, "a part of it is found", func(state planner.State) bool { return state.Found() })
+			s.until(id, "a part of it is found", func(state planner.State) bool { return state.HasResults() })
 			return id
 		}
 		half(room("busy"))

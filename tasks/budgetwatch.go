@@ -122,7 +122,7 @@ func renewTask(ctx context.Context, in *Inbox, l Live, over planner.Overdraft) e
 	if err != nil {
 		return fmt.Errorf("asking for room in the budget %s: %w", over.Budget, err)
 	}
-	err = appendEvents(ctx, in.Store, in.Now, l.Task, planner.Event{Type: planner.Renewed, Budget: over.Budget})
+	err = appendEvents(ctx, in.Store, in.Now, l.Task, planner.Event{Type: planner.BudgetRenewed, Budget: over.Budget})
 	if superseded(err) || errors.Is(err, ErrNoTask) {
 		return nil
 	}

@@ -192,7 +192,7 @@ func lapses(s planner.State, seq int, q *planner.Question) time.Time {
 	case q != nil:
 		return q.Expires
 	case s.Review == seq:
-		return s.Lapses
+		return s.ReviewExpires
 	}
 	return time.Time{}
 }

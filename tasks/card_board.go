@@ -28,7 +28,7 @@ func boardOf(v *View, texts *i18n.Texts, now time.Time, reports map[planner.Acti
 
 // stands reports that a task has work which a Pause holds up.
 func stands(s planner.State) bool {
-	return !s.Settled() && !s.Begun && s.Status() != "waiting"
+	return !s.Settled() && !s.Streamed && s.Status() != "waiting"
 }
 
 // statusText tells people what a task does now.
@@ -48,7 +48,7 @@ func statusKey(s planner.State) string {
 	switch {
 	case s.Settled():
 		return "status." + string(s.Outcome)
-	case s.Begun:
+	case s.Streamed:
 		return "status.answering"
 	case s.Review > 0:
 		return "status.review"
@@ -70,12 +70,12 @@ func folded(v *View, texts *i18n.Texts) bot.Board {
 
 func elapsed(w planner.Work, now time.Time) time.Duration {
 	switch {
-	case w.Began.IsZero():
+	case w.StartedAt.IsZero():
 		return 0
-	case !w.Ended.IsZero():
-		return w.Ended.Sub(w.Began)
+	case !w.EndedAt.IsZero():
+		return w.EndedAt.Sub(w.StartedAt)
 	}
-	return max(0, now.Sub(w.Began))
+	return max(0, now.Sub(w.StartedAt))
 }
 
 // doing names the tools that a sub-task waits for now, with how far they are.
@@ -124,7 +124,7 @@ func sameBoard(a, b bot.Board) bool {
 
 // tried reports that at least one sub-task began.
 func tried(s planner.State) bool {
-	return slices.ContainsFunc(s.Subtasks, func(w planner.Work) bool { return !w.Began.IsZero() })
+	return slices.ContainsFunc(s.Subtasks, func(w planner.Work) bool { return !w.StartedAt.IsZero() })
 }
 
 // outcome is the draft that brings a settled task to its chat.

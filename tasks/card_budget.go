@@ -105,11 +105,11 @@ func overdraftOver(v *View, texts *i18n.Texts, lang string, action planner.Actio
 	}
 	for _, e := range v.events[min(seq, len(v.events)):] {
 		switch e.Type {
-		case planner.Renewed:
+		case planner.BudgetRenewed:
 			return texts.Text(lang, "budget.renewed", nil)
 		case planner.Expired:
 			return texts.Text(lang, "question.expired", nil)
-		case planner.Overdrew:
+		case planner.BudgetReached:
 			return texts.Text(lang, "question.over", nil)
 		}
 	}

@@ -39,7 +39,7 @@ func Details(v *View, texts *i18n.Texts, lang string) string {
 		}
 		state := texts.Text(lang, "state."+string(w.State), nil)
 		fmt.Fprintf(&b, "%d. **%s**\n   *%s* · %s", i+1, line(planner.Description(w, v.Event)), w.Name, state)
-		if !w.Began.IsZero() {
+		if !w.StartedAt.IsZero() {
 			b.WriteString(" · " + texts.Text(lang, "details.elapsed", map[string]any{"Elapsed": elapsed(w, v.State.Last)}))
 		}
 		if calls := calls(v, w); calls != "" {
@@ -127,10 +127,10 @@ func calls(v *View, w planner.Work) string {
 
 // result is the beginning of what a sub-task found, in one line.
 func result(v *View, w planner.Work) string {
-	if w.End == 0 {
+	if w.EndSeq == 0 {
 		return ""
 	}
-	e := v.Event(w.End)
+	e := v.Event(w.EndSeq)
 	if e.Reply == nil {
 		return ""
 	}

@@ -72,11 +72,11 @@ func (c Card) outcome() bot.Draft {
 // the beginning of the answer where it was cut off, and what was found so far.
 func apology(v *View, texts *i18n.Texts) string {
 	s, lang := v.State, v.Opening().Language
-	text := problem(texts, lang, v.ID, s, v.Event(s.Broken).Problem)
+	text := problem(texts, lang, v.ID, s, v.Event(s.FailedSeq).Problem)
 	if s.Why == planner.WhyBudget {
 		text = budgetProblem(v, texts)
 	}
-	if begun := v.Event(s.Cut).Problem; begun != nil {
+	if begun := v.Event(s.CutOffSeq).Problem; begun != nil {
 		text += "\n\n" + texts.Text(lang, "partial.answer", nil) + "\n\n" + unfinished(begun.Text)
 	}
 	if found := found(v, texts); found != "" {
@@ -91,7 +91,7 @@ func found(v *View, texts *i18n.Texts) string {
 	var b strings.Builder
 	for _, w := range v.State.Subtasks {
 		inside := w.Parent != nil && v.State.Subtasks[w.Parent.Subtask].State == planner.SubDone
-		name, e := line(planner.Description(w, v.Event)), v.Event(w.End)
+		name, e := line(planner.Description(w, v.Event)), v.Event(w.EndSeq)
 		switch {
 		case inside:
 		case w.State == planner.SubDone && e.Reply != nil:
@@ -106,7 +106,7 @@ func found(v *View, texts *i18n.Texts) string {
 // begun is what a sub-task that failed with this event had written.
 func begun(e planner.Event) string {
 	switch {
-	case e.Type == planner.Broke:
+	case e.Type == planner.CallFailed:
 		return e.Problem.Text
 	case e.Reply != nil: // with calls, in its last turn
 		return e.Reply.Text

@@ -203,7 +203,7 @@ func TestPressBeforeTheReceipt(t *testing.T) {
 	id := o.opens("ann", room("hall"), "/plan travel")
 	o.plans(id)
 	ask := planner.Todo(o.state(id))[0].ID
-	o.add(id, planner.Event{Type: planner.Began, Slot: ask.String()})
+	o.add(id, planner.Event{Type: planner.SendStarted, Slot: ask.String()})
 	press := o.press("ann", room("hall"), fmt.Sprintf("a:%s:plan.%d.0:2", id, o.state(id).Planned[0]))
 	o.send(press)
 	after := o.state(id)

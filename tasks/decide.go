@@ -201,7 +201,7 @@ func askWhy(in *Inbox, r *Request, t LiveTask, about planner.ActionID) Reply {
 		if id == "" || r.Passing {
 			return
 		}
-		err := in.Store.Append(ctx, t.Task, -1, 0, planner.Event{Type: planner.Shown, At: in.Now(), Slot: slot, Message: id})
+		err := in.Store.Append(ctx, t.Task, -1, 0, planner.Event{Type: planner.Sent, At: in.Now(), Slot: slot, Message: id})
 		if err != nil && ctx.Err() == nil {
 			in.Log.WarnContext(ctx, "a question about a denial could not be noted", "task", t.Task, "cause", err)
 		}
@@ -209,7 +209,7 @@ func askWhy(in *Inbox, r *Request, t LiveTask, about planner.ActionID) Reply {
 	reply := in.reply(r, s)
 	if t.State.Slot(slot).Name == "" {
 		reply.Store = nil
-		reply.add(r, t.Task, planner.Event{Type: planner.Began, At: in.Now(), Slot: slot})
+		reply.add(r, t.Task, planner.Event{Type: planner.SendStarted, At: in.Now(), Slot: slot})
 	}
 	return reply
 }

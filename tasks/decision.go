@@ -224,7 +224,7 @@ func decideQuestion(in *Inbox, r *Request, id ID, action planner.ActionID, d pla
 // pressed before the platform had said that it was sent: so it can be closed.
 func withMessage(in *Inbox, r *Request, t LiveTask, action planner.ActionID, reply Reply) Reply {
 	if m, slot := r.Message, t.State.Slot(action.String()); m.ID != "" && slot.Name != "" && slot.Message == "" {
-		reply.add(r, t.Task, planner.Event{Type: planner.Shown, At: in.Now(), Slot: action.String(), Message: m.ID})
+		reply.add(r, t.Task, planner.Event{Type: planner.Sent, At: in.Now(), Slot: action.String(), Message: m.ID})
 	}
 	return reply
 }
@@ -243,7 +243,7 @@ func editPlan(in *Inbox, r *Request, t LiveTask, plan int) Reply {
 			return
 		}
 		err := in.Store.Append(ctx, t.Task, -1, 0,
-			planner.Event{Type: planner.Began, Slot: slot}, planner.Event{Type: planner.Shown, Slot: slot, Message: id})
+			planner.Event{Type: planner.SendStarted, Slot: slot}, planner.Event{Type: planner.Sent, Slot: slot, Message: id})
 		if err != nil && ctx.Err() == nil {
 			in.Log.WarnContext(ctx, "a question about a plan could not be noted", "task", t.Task, "cause", err)
 		}

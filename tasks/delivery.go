@@ -181,5 +181,5 @@ func (p *Presenter) unshown(ctx context.Context, v *View, err error) error {
 		return err
 	}
 	p.ps.Log.ErrorContext(ctx, "the outcome could not be shown", "task", p.id, "cause", err)
-	return p.append(ctx, planner.Event{Type: planner.Broke, Action: planner.ShowID(), Problem: &planner.Problem{Code: "unsendable", Reason: err.Error()}})
+	return p.append(ctx, planner.Event{Type: planner.CallFailed, Action: planner.ShowID(), Problem: &planner.Problem{Code: "unsendable", Reason: err.Error()}})
 }

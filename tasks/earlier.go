@@ -111,7 +111,7 @@ func (x *Executor) readResults(ctx context.Context, id ID, state planner.State) 
 		if w.State != planner.SubDone || inside {
 			continue
 		}
-		end, source := journal(w.End), journal(w.Source)
+		end, source := journal(w.EndSeq), journal(w.Source)
 		if failed != nil {
 			return nil, failed
 		}
@@ -123,7 +123,7 @@ func (x *Executor) readResults(ctx context.Context, id ID, state planner.State) 
 				Reference: reference(id, w.ID), Group: w.Name, Bytes: len(end.Reply.Text),
 				Description: clip.Line(planner.Description(w, func(int) planner.Event { return source }), earlierWords),
 			},
-			task: id, seq: w.End, from: first.Opening.From.Key(), tainted: state.Tainted > 0 && w.End > state.Tainted,
+			task: id, seq: w.EndSeq, from: first.Opening.From.Key(), tainted: state.Tainted > 0 && w.EndSeq > state.Tainted,
 		})
 	}
 	return list, nil

@@ -55,7 +55,7 @@ func heardBy(ctx context.Context, in *Inbox, t LiveTask, message string) ([]plan
 		return nil, nil
 	}
 	var list []planner.Event
-	for _, seq := range slices.Concat([]int{1}, t.State.Heard) {
+	for _, seq := range slices.Concat([]int{1}, t.State.Guidance) {
 		e, err := in.Store.Event(ctx, t.Task, seq)
 		if err != nil {
 			return nil, fmt.Errorf("reading task %s: %w", t.Task, err)
@@ -96,10 +96,10 @@ func corrected(ctx context.Context, in *Inbox, r *Request, t LiveTask, heard []p
 	}
 	item := in.opens(m.Key, m.Chat, o)
 	item.To = t.Task
-	item.Event = planner.Event{Type: planner.Said, At: in.Now(), By: m.From.Key(), Text: now, Message: m.ID}
+	item.Event = planner.Event{Type: planner.GuidanceAdded, At: in.Now(), By: m.From.Key(), Text: now, Message: m.ID}
 	reply := Reply{Store: []Inbound{item}}
-	if last.Type == planner.Said {
-		reply.add(r, t.Task, planner.Event{Type: planner.Unsaid, At: in.Now(), By: m.From.Key(), Of: last.Seq})
+	if last.Type == planner.GuidanceAdded {
+		reply.add(r, t.Task, planner.Event{Type: planner.GuidanceRemoved, At: in.Now(), By: m.From.Key(), Of: last.Seq})
 	}
 	if t.State.Round > 0 {
 		reply.Say = func(_ context.Context, receipts []Receipt) Notice { return added(in, r, item.To, receipts[0]) }
@@ -122,8 +122,8 @@ func deletedMessage(ctx context.Context, in *Inbox, r *Request) (Reply, error) {
 			case t.State.Settled() || m.From.ID != "" && e.By != m.From.Key():
 			case e.Type == planner.Opened:
 				reply.add(r, t.Task, planner.Event{Type: planner.Stopped, At: in.Now(), By: m.From.Key()})
-			case e.Type == planner.Said:
-				reply.add(r, t.Task, planner.Event{Type: planner.Unsaid, At: in.Now(), By: m.From.Key(), Of: e.Seq})
+			case e.Type == planner.GuidanceAdded:
+				reply.add(r, t.Task, planner.Event{Type: planner.GuidanceRemoved, At: in.Now(), By: m.From.Key(), Of: e.Seq})
 			}
 		}
 	}

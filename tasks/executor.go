@@ -140,7 +140,7 @@ func (x *Executor) do(ctx context.Context, v *View, a planner.Action, p Display)
 // and panic again. Only a question is put again.
 func (x *Executor) faulted(ctx context.Context, v *View, a planner.Action, fault *panicked) error {
 	x.Log.ErrorContext(ctx, "an action panicked", "task", v.ID, "action", a.ID, "cause", fault)
-	e := planner.Event{Type: planner.Broke, Action: a.ID, Problem: &planner.Problem{Code: "internal", Reason: fault.Error()}}
+	e := planner.Event{Type: planner.CallFailed, Action: a.ID, Problem: &planner.Problem{Code: "internal", Reason: fault.Error()}}
 	switch a.Kind {
 	case planner.KindTool:
 		e = planner.Event{Type: planner.Returned, Action: a.ID, Result: &planner.Result{Failed: true, Unknown: true}}

@@ -70,12 +70,12 @@ const (
 // broke turns a failed call into its event. What people could read of an answer
 // stays, but for what a filter stopped.
 func (x *Executor) broke(ctx context.Context, v *View, a planner.Action, err error) error {
-	e := planner.Event{Type: planner.Broke, Action: a.ID, Problem: &planner.Problem{Code: "internal", Reason: err.Error()}}
+	e := planner.Event{Type: planner.CallFailed, Action: a.ID, Problem: &planner.Problem{Code: "internal", Reason: err.Error()}}
 	var failed *llm.Error
 	if errors.As(err, &failed) {
 		e.Problem.Code, e.Problem.Usage = string(failed.Problem), failed.Usage
 		if failed.Problem != llm.Filtered {
-			e.Problem.Text = clip.Bytes(planner.Utterance(failed.Partial), longestPartial)
+			e.Problem.Text = clip.Bytes(planner.StreamablePrefix(failed.Partial), longestPartial)
 		}
 		if failed.Wait >= shortWait {
 			e.Problem.Wait = (failed.Wait + time.Second - 1).Truncate(time.Second)

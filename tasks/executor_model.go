@@ -16,7 +16,7 @@ import (
 
 // model makes one model call and appends what it said.
 func (x *Executor) model(ctx context.Context, v *View, a planner.Action, p Display) error {
-	if v.State.Unwritten {
+	if v.State.PromptPending {
 		return x.writeOut(ctx, v, a)
 	}
 	scene, tools, err := x.scene(ctx, v, a)
@@ -67,7 +67,7 @@ func (x *Executor) replied(ctx context.Context, v *View, a planner.Action, reply
 	if err := x.fetch(ctx, v, e); err != nil {
 		return err
 	}
-	if e.Type == planner.Garbled {
+	if e.Type == planner.Malformed {
 		x.Log.InfoContext(ctx, "a reply cannot be used", "task", v.ID, "action", a.ID, "model", reply.Model, "reason", e.Problem.Reason)
 	}
 	x.noteRefusals(ctx, v, a, e)
@@ -79,7 +79,7 @@ func (x *Executor) replied(ctx context.Context, v *View, a planner.Action, reply
 	events := []planner.Event{e}
 	if next := planner.Apply(v.State, e); next.Phase == planner.PhaseShowing && next.Slot(planner.SlotAnswer).Name == "" {
 		// The intent to show goes into the same commit as what is shown.
-		events = append(events, planner.Event{Type: planner.Began, Slot: planner.SlotAnswer})
+		events = append(events, planner.Event{Type: planner.SendStarted, Slot: planner.SlotAnswer})
 	}
 	err := x.Append(ctx, v.ID, events...)
 	if len(events) > 1 && superseded(err) {
@@ -103,13 +103,13 @@ func (x *Executor) writeOut(ctx context.Context, v *View, a planner.Action) erro
 		return ctx.Err()
 	}
 	if err == nil && strings.TrimSpace(text) != "" {
-		return x.Append(ctx, v.ID, planner.Event{Type: planner.Prompted, Action: a.ID, Text: text})
+		return x.Append(ctx, v.ID, planner.Event{Type: planner.PromptExpanded, Action: a.ID, Text: text})
 	}
 	if err == nil {
 		err = errEmpty
 	}
 	x.Log.WarnContext(ctx, "a server's prompt cannot be written out", "task", v.ID, "prompt", want.Name, "cause", err)
-	return x.Append(ctx, v.ID, planner.Event{Type: planner.Broke, Action: a.ID, Problem: &planner.Problem{Code: "prompt", Reason: err.Error()}})
+	return x.Append(ctx, v.ID, planner.Event{Type: planner.CallFailed, Action: a.ID, Problem: &planner.Problem{Code: "prompt", Reason: err.Error()}})
 }
 
 // noteRefusals logs the tool calls of a reply that cannot be made.
@@ -154,7 +154,7 @@ func (x *Executor) read(v *View, a planner.Action, r llm.Reply, tools []Tool) pl
 		text += "\n" + c.Arguments
 	}
 	problem := &planner.Problem{Code: planner.WhyUnreadable, Reason: err.Error(), Text: clip.Marked(text, 4000), Usage: r.Usage}
-	return planner.Event{Type: planner.Garbled, Action: a.ID, Problem: problem}
+	return planner.Event{Type: planner.Malformed, Action: a.ID, Problem: problem}
 }
 
 var (
@@ -171,7 +171,7 @@ var (
 func (x *Executor) prose(v *View, text string) (string, error) {
 	parsed, err := planner.ParseReply(text, planner.ParseOptions{Groups: x.names(v)})
 	switch {
-	case planner.Spoken(text) == "":
+	case planner.VisibleText(text) == "":
 		return "", errEmpty
 	case err != nil || parsed.IsPlan:
 		return "", errPlan
@@ -254,7 +254,7 @@ func repeats(v *View, plan []planner.Subtask) bool {
 
 // readWork reads the reply of a sub-task's model: tool calls, or its result.
 func (x *Executor) readWork(out *planner.Reply, v *View, a planner.Action, r llm.Reply, tools []Tool) error {
-	out.Text = planner.Spoken(r.Text)
+	out.Text = planner.VisibleText(r.Text)
 	if len(r.ToolCalls) == 0 {
 		var err error
 		out.Text, err = x.prose(v, r.Text)

@@ -59,7 +59,7 @@ func TestModelAloneHasNoTools(t *testing.T) {
 		return llm.Reply{ToolCalls: []llm.ToolCall{{ID: "c", Name: planner.ToolDelegate, Arguments: `{"name":"book","description":"book it"}`}}}, nil
 	}
 	got := d.does(id, planner.WorkID("1/b", 1, 0))
-	if len(got) != 1 || got[0].Type != planner.Garbled || len(d.state(id).Subtasks) != 2 {
+	if len(got) != 1 || got[0].Type != planner.Malformed || len(d.state(id).Subtasks) != 2 {
 		t.Errorf("events = %+v, want the reply to be given back", got)
 	}
 }
@@ -107,7 +107,7 @@ func TestInternalErrorNamesTheTask(t *testing.T) {
 	d := newDesk(t)
 	d.Ask(t, enginetest.Message("1", "go", time.Now()))
 	id := d.live(enginetest.Chat)[0]
-	d.add(id, planner.Event{Type: planner.Broke, Action: planner.Todo(d.state(id))[0].ID, Problem: &planner.Problem{Code: "internal"}})
+	d.add(id, planner.Event{Type: planner.CallFailed, Action: planner.Todo(d.state(id))[0].ID, Problem: &planner.Problem{Code: "internal"}})
 	d.does(id, planner.ShowID())
 	if got := d.Platform.Posts("answer"); len(got) != 1 || !strings.Contains(got[0].Text, string(id)) {
 		t.Errorf("answers = %+v, want one that names %s", got, id)
@@ -124,7 +124,7 @@ func TestListsAreNoPlans(t *testing.T) {
 		want planner.EventType
 	}{
 		planner.WorkID("1/a", 1, 0): {`[{"name": "Hotel A", "description": "nice"}, {"name": "Hotel B", "description": "far"}]`, planner.Replied},
-		planner.WorkID("1/b", 1, 0): {`[{"name": "look", "description": "one"}]`, planner.Garbled},
+		planner.WorkID("1/b", 1, 0): {`[{"name": "look", "description": "one"}]`, planner.Malformed},
 	} {
 		d.Model.Answer = func(context.Context, llm.Request, func(llm.Delta)) (llm.Reply, error) {
 			return llm.Reply{Text: c.text}, nil
@@ -142,8 +142,8 @@ func TestFailedWorkIsTriedAgain(t *testing.T) {
 		end  planner.Event
 		want planner.EventType
 	}{
-		{planner.Event{Type: planner.Broke, Problem: &planner.Problem{Code: "unreachable"}}, planner.Replied},
-		{planner.Event{Type: planner.Replied, Reply: &planner.Reply{Text: "found"}}, planner.Garbled},
+		{planner.Event{Type: planner.CallFailed, Problem: &planner.Problem{Code: "unreachable"}}, planner.Replied},
+		{planner.Event{Type: planner.Replied, Reply: &planner.Reply{Text: "found"}}, planner.Malformed},
 	} {
 		d := newDesk(t)
 		id := d.planned("look")

@@ -41,7 +41,7 @@ func withinLimits(ctx context.Context, in *Inbox, r *Request, reply Reply) Reply
 func firstExcess(in *Inbox, r *Request, store []Inbound) (item Inbound, key string, data map[string]any) {
 	for _, item := range store {
 		switch {
-		case item.To != "" && item.Event.Type == planner.Said:
+		case item.To != "" && item.Event.Type == planner.GuidanceAdded:
 			if additions(in, r, item.To) > maxAdditions {
 				return item, "error.crowded_task", map[string]any{}
 			}
@@ -59,7 +59,7 @@ func firstExcess(in *Inbox, r *Request, store []Inbound) (item Inbound, key stri
 func additions(in *Inbox, r *Request, id ID) int {
 	n := r.Batch.pieces[id]
 	if t, ok := r.task(id); ok {
-		n += len(t.State.Heard)
+		n += len(t.State.Guidance)
 	}
 	return n
 }

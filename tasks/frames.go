@@ -86,7 +86,7 @@ func (p *Presenter) drawBegin(ctx context.Context, streamer bot.Streamer, v *Vie
 		return nil
 	}
 	d := bot.Draft{Kind: bot.KindBoard, Task: string(p.id), Board: &board, Partial: true}
-	if _, paused := p.ps.Pause.State(); paused || v.State.Held() {
+	if _, paused := p.ps.Pause.State(); paused || v.State.Queued() {
 		d.Text = board.Status
 	}
 	if err := streamer.Stream(ctx, p.chat, d); err != nil {
@@ -167,14 +167,14 @@ func (p *Presenter) drawStream(ctx context.Context, v *View, s *streamBuffer) er
 	if s != nil {
 		text, action, open = s.text()
 	}
-	if !open && v.State.Begun {
+	if !open && v.State.Streamed {
 		return nil // the reply is being stored; the outcome follows
 	}
 	if text == p.spoken || text == "" && p.spoken == "" {
 		return nil
 	}
-	if text != "" && !v.State.Begun && p.spoken == "" {
-		if err := p.append(ctx, planner.Event{Type: planner.Began, Action: action}); err != nil {
+	if text != "" && !v.State.Streamed && p.spoken == "" {
+		if err := p.append(ctx, planner.Event{Type: planner.SendStarted, Action: action}); err != nil {
 			if superseded(err) {
 				return nil
 			}

@@ -47,7 +47,7 @@ func (r *Request) guides(sent, now time.Time) (task ID, continues bool) {
 			continue
 		}
 		if own && t.State.Round == 0 && now.Sub(t.lastSaid()) < burst && now.Sub(sent) < prompt {
-			return t.Task, len(t.State.Heard) > 0
+			return t.Task, len(t.State.Guidance) > 0
 		}
 		if t.State.Round > 0 && (m.Chat.Private && own && !t.shelved(now) || m.InThread) {
 			return t.Task, false
@@ -65,7 +65,7 @@ func (t LiveTask) shelved(now time.Time) bool {
 // lastSaid is when the newest part of a question that is not decided came, or
 // something that happened to the task since.
 func (t LiveTask) lastSaid() time.Time {
-	if len(t.State.Heard) > 0 {
+	if len(t.State.Guidance) > 0 {
 		return t.State.Last
 	}
 	return t.State.Opened

@@ -40,9 +40,9 @@ func (p *Presenter) unseen() bool {
 
 // showNowhere notes that the outcome is there for whoever asks for it.
 func (p *Presenter) showNowhere(ctx context.Context, v *View) error {
-	events := []planner.Event{{Type: planner.Shown, Slot: planner.SlotAnswer, Message: string(p.id), Last: true}}
+	events := []planner.Event{{Type: planner.Sent, Slot: planner.SlotAnswer, Message: string(p.id), Last: true}}
 	if v.State.Slot(planner.SlotAnswer).Name == "" {
-		events = append([]planner.Event{{Type: planner.Began, Slot: planner.SlotAnswer}}, events...)
+		events = append([]planner.Event{{Type: planner.SendStarted, Slot: planner.SlotAnswer}}, events...)
 	}
 	return p.append(ctx, events...)
 }

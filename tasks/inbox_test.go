@@ -75,7 +75,7 @@ func (d *desk) plans(id tasks.ID) {
 	d.t.Helper()
 	d.add(id, planner.Event{Type: planner.Replied, Action: planner.Todo(d.state(id))[0].ID, Reply: &planner.Reply{IsPlan: true, Plan: []planner.Subtask{
 		{ID: "1/a", Name: "look", Description: "one"}, {ID: "1/b", Name: "look", Description: "two"},
-	}}}, planner.Event{Type: planner.Began, Slot: planner.SlotBoard}, planner.Event{Type: planner.Shown, Slot: planner.SlotBoard, Message: "board"})
+	}}}, planner.Event{Type: planner.SendStarted, Slot: planner.SlotBoard}, planner.Event{Type: planner.Sent, Slot: planner.SlotBoard, Message: "board"})
 }
 
 // asks makes the sub-task 1/a of such a task ask its person, as message "ask".
@@ -85,7 +85,7 @@ func (d *desk) asks(id tasks.ID) {
 		{ID: "c", Name: planner.ToolAskPerson, Arguments: "{}", Ask: &planner.Question{Text: "Which?"}},
 	}}})
 	ask := planner.QuestionID(d.state(id).Subtasks[0].Turns[0].Seq, 1).String()
-	d.add(id, planner.Event{Type: planner.Began, Slot: ask}, planner.Event{Type: planner.Shown, Slot: ask, Message: "ask"})
+	d.add(id, planner.Event{Type: planner.SendStarted, Slot: ask}, planner.Event{Type: planner.Sent, Slot: ask, Message: "ask"})
 }
 
 var group = bot.Chat{Platform: "recorder", ID: "group"}
@@ -141,8 +141,8 @@ func TestOneBatch(t *testing.T) {
 	id := d.live(enginetest.Chat)[0]
 	d.plans(id)
 	d.Ask(t, enginetest.Message("2", "also this", time.Now()), enginetest.Message("3", "and that", time.Now()))
-	if s := d.state(id); len(s.Heard) != 2 {
-		t.Errorf("%d words of guidance were heard, want 2; tasks %q", len(s.Heard), d.live(enginetest.Chat))
+	if s := d.state(id); len(s.Guidance) != 2 {
+		t.Errorf("%d words of guidance were heard, want 2; tasks %q", len(s.Guidance), d.live(enginetest.Chat))
 	}
 }
 
@@ -192,7 +192,7 @@ func TestGroupChat(t *testing.T) {
 			heard, decided := 0, 0
 			for _, e := range events {
 				switch e.Type {
-				case planner.Said:
+				case planner.GuidanceAdded:
 					heard++
 				case planner.Decided:
 					decided++
@@ -257,7 +257,7 @@ func TestLateBudgetPress(t *testing.T) {
 		m.Kind, m.Data = bot.MessagePress, q.Buttons[0].Data
 		d.Ask(t, m)
 	}
-	d.add(id, planner.Event{Type: planner.Overdrew, Budget: "task_usd"})
+	d.add(id, planner.Event{Type: planner.BudgetReached, Budget: "task_usd"})
 	v := tasks.NewView(d.store, id)
 	if err := v.Refresh(t.Context()); err != nil {
 		t.Fatal(err)
@@ -274,7 +274,7 @@ func TestLateBudgetPress(t *testing.T) {
 	if s := d.state(id); s.Budget != "" {
 		t.Fatalf("the budget is still reached: %q", s.Budget)
 	}
-	d.add(id, planner.Event{Type: planner.Overdrew, Budget: "task_usd"})
+	d.add(id, planner.Event{Type: planner.BudgetReached, Budget: "task_usd"})
 	press("3")
 	if s := d.state(id); s.Budget == "" {
 		t.Error("a late press extended the budget a second time")

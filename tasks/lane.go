@@ -73,7 +73,7 @@ func (l *Lane) planned(id ID, proposed bool) (queued bool) {
 func (l *Lane) Note(id ID, s planner.State) []ID {
 	if s.Finished() {
 		l.Entries = slices.DeleteFunc(l.Entries, func(e LaneEntry) bool { return e.Task == id })
-	} else if !s.Held() {
+	} else if !s.Queued() {
 		l.unhold(id)
 	}
 	var free []ID

@@ -48,16 +48,16 @@ func (c *crowd) step(id tasks.ID) {
 	switch {
 	case n == 0 && !s.Settled():
 		c.append(id, planner.Event{Type: planner.Stopped})
-	case n == 1 && !s.Settled() && !s.Begun && s.Phase != planner.PhaseAnswering:
-		c.append(id, planner.Event{Type: planner.Said, Text: "also"})
+	case n == 1 && !s.Settled() && !s.Streamed && s.Phase != planner.PhaseAnswering:
+		c.append(id, planner.Event{Type: planner.GuidanceAdded, Text: "also"})
 	case len(todo) == 0:
 	case todo[0].Kind == planner.KindAsk:
 		c.append(id, planner.Event{Type: planner.Decided, Action: todo[0].ID, Decision: &planner.Decision{Approve: n < 8}})
 	case todo[0].Kind == planner.KindShow:
 		if s.Slot(planner.SlotAnswer).Name == "" {
-			c.append(id, planner.Event{Type: planner.Began, Slot: planner.SlotAnswer})
+			c.append(id, planner.Event{Type: planner.SendStarted, Slot: planner.SlotAnswer})
 		}
-		c.append(id, planner.Event{Type: planner.Shown, Slot: planner.SlotAnswer, Message: "m", Last: true})
+		c.append(id, planner.Event{Type: planner.Sent, Slot: planner.SlotAnswer, Message: "m", Last: true})
 	case todo[0].Role == "plan" && n < 8:
 		c.append(id, planner.Event{Type: planner.Replied, Action: todo[0].ID, Reply: &planner.Reply{
 			IsPlan: true, Plan: []planner.Subtask{{ID: "1/a", Name: "web", Description: "x"}},
@@ -74,7 +74,7 @@ func (c *crowd) check() {
 		s := c.states[id]
 		switch {
 		case s.Finished():
-		case s.Round > 0 && s.Phase != planner.PhaseProposed && !s.Held() && !s.Preview:
+		case s.Round > 0 && s.Phase != planner.PhaseProposed && !s.Queued() && !s.Preview:
 			taken = true // until its answer is shown
 			if !s.Settled() {
 				working++
@@ -87,7 +87,7 @@ func (c *crowd) check() {
 		c.t.Fatalf("%d tasks work at once: %+v", working, c.lane)
 	}
 	for _, id := range c.order {
-		if s := c.states[id]; s.Held() && (s.Round > 0 && !taken || s.Round == 0 && !deciding) {
+		if s := c.states[id]; s.Queued() && (s.Round > 0 && !taken || s.Round == 0 && !deciding) {
 			c.t.Fatalf("%s waits for nobody: %+v", id, c.lane)
 		}
 	}

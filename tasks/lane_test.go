@@ -52,8 +52,8 @@ func (c *conversation) answer(id tasks.ID) {
 }
 
 func (c *conversation) show(id tasks.ID) {
-	c.append(id, planner.Event{Type: planner.Began, Slot: planner.SlotAnswer})
-	c.append(id, planner.Event{Type: planner.Shown, Slot: planner.SlotAnswer, Message: "m", Last: true})
+	c.append(id, planner.Event{Type: planner.SendStarted, Slot: planner.SlotAnswer})
+	c.append(id, planner.Event{Type: planner.Sent, Slot: planner.SlotAnswer, Message: "m", Last: true})
 }
 
 func (c *conversation) plan(id tasks.ID) {
@@ -125,7 +125,7 @@ func TestLaneProposed(t *testing.T) {
 	c.phase("a", planner.PhaseProposed)
 	c.plan("b")
 	c.phase("b", planner.PhaseWorking)
-	c.append("a", planner.Event{Type: planner.Said, Text: "otherwise"})
+	c.append("a", planner.Event{Type: planner.GuidanceAdded, Text: "otherwise"})
 	c.plan("a")
 	c.append("a", yes)
 	c.phase("a", planner.PhaseQueued) // b works

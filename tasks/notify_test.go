@@ -101,7 +101,7 @@ func TestProgramIsAnsweredByWords(t *testing.T) {
 	id := s.orders("write", true, room("hall"))
 	set := func(by, value string) error {
 		return tasks.ChangeTask(t.Context(), s.inbox, id, func(planner.State) ([]planner.Event, error) {
-			return []planner.Event{{Type: planner.Set, By: by, Values: scriptedStatus(value)}}, nil
+			return []planner.Event{{Type: planner.StateSet, By: by, Values: scriptedStatus(value)}}, nil
 		})
 	}
 	if err := set("agent:writer", planner.NeedsHumanReview); err != nil {
@@ -226,7 +226,7 @@ func TestLongNotes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d.add(id, planner.Event{Type: planner.Noted, By: "agent:x", Note: &planner.Note{Type: "thought", Content: content}})
+	d.add(id, planner.Event{Type: planner.NoteAdded, By: "agent:x", Note: &planner.Note{Type: "thought", Content: content}})
 	d.does(id, planner.DecisionID("plan", 1, 0))
 	prompt := ""
 	for _, m := range d.Model.Requests("")[0].Messages[1:] {

@@ -325,7 +325,7 @@ func (o *office) event(id tasks.ID, seq int) planner.Event {
 func (o *office) said(id tasks.ID) []string {
 	o.t.Helper()
 	var list []string
-	for _, seq := range o.state(id).Heard {
+	for _, seq := range o.state(id).Guidance {
 		list = append(list, o.event(id, seq).Text)
 	}
 	return list
@@ -366,7 +366,7 @@ func (o *office) plans(id tasks.ID) {
 	o.t.Helper()
 	o.add(id, planner.Event{Type: planner.Replied, Action: planner.Todo(o.state(id))[0].ID, Reply: &planner.Reply{IsPlan: true, Plan: []planner.Subtask{
 		{ID: "1/a", Name: "look", Description: "one"}, {ID: "1/b", Name: "look", Description: "two"},
-	}}}, planner.Event{Type: planner.Began, Slot: planner.SlotBoard}, planner.Event{Type: planner.Shown, Slot: planner.SlotBoard, Message: "board"})
+	}}}, planner.Event{Type: planner.SendStarted, Slot: planner.SlotBoard}, planner.Event{Type: planner.Sent, Slot: planner.SlotBoard, Message: "board"})
 }
 
 // ends answers a task and shows the answer.
@@ -380,7 +380,7 @@ func (o *office) ends(id tasks.ID, answer string) {
 		s = o.state(id)
 	}
 	o.add(id, planner.Event{Type: planner.Replied, Action: planner.Todo(s)[0].ID, Reply: &planner.Reply{Text: answer}})
-	o.add(id, planner.Event{Type: planner.Began, Slot: planner.SlotAnswer}, planner.Event{Type: planner.Shown, Slot: planner.SlotAnswer, Message: "answer", Last: true})
+	o.add(id, planner.Event{Type: planner.SendStarted, Slot: planner.SlotAnswer}, planner.Event{Type: planner.Sent, Slot: planner.SlotAnswer, Message: "answer", Last: true})
 }
 
 func (o *office) setting(owner, name string) string {

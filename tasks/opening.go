@@ -67,7 +67,7 @@ func openQuestion(ctx context.Context, in *Inbox, r *Request, goal string) (Repl
 		return Reply{}, nil
 	}
 	if item.To != "" {
-		item.Event = planner.Event{Type: planner.Said, At: item.Open.At, By: m.From.Key(), Text: goal, Message: m.ID}
+		item.Event = planner.Event{Type: planner.GuidanceAdded, At: item.Open.At, By: m.From.Key(), Text: goal, Message: m.ID}
 		if m.Overheard && !r.MayAsk {
 			item.ID, item.Open = "", nil
 		}

@@ -96,7 +96,7 @@ func (x *Executor) overdrawn(ctx context.Context, v *View, a planner.Action, r R
 		return x.overdraw(ctx, v.ID, r)
 	}
 	return x.Append(ctx, v.ID, planner.Event{
-		Type: planner.Broke, Action: a.ID, Overdraft: &over,
+		Type: planner.CallFailed, Action: a.ID, Overdraft: &over,
 		Problem: &planner.Problem{Code: planner.WhyBudget, Reason: (&BudgetError{Overdraft: over}).Error()},
 	})
 }
@@ -125,7 +125,7 @@ func (x *Executor) overdraw(ctx context.Context, id ID, r Reservation) error {
 		}
 		over := reached.Overdraft
 		over.Extend, over.Expires = extension(over), x.expires()
-		err = x.Store.Append(ctx, id, state.Seq, 0, planner.Event{Type: planner.Overdrew, At: x.Now(), Budget: over.Budget, Overdraft: &over})
+		err = x.Store.Append(ctx, id, state.Seq, 0, planner.Event{Type: planner.BudgetReached, At: x.Now(), Budget: over.Budget, Overdraft: &over})
 		if !errors.Is(err, ErrConflict) {
 			return cmp.Or(err, ErrHeld)
 		}

@@ -187,13 +187,13 @@ func (p *Presenter) append(ctx context.Context, e ...planner.Event) error {
 
 // began notes that the message of a slot is about to go out.
 func (p *Presenter) began(ctx context.Context, slot string) error {
-	return p.append(ctx, planner.Event{Type: planner.Began, Slot: slot})
+	return p.append(ctx, planner.Event{Type: planner.SendStarted, Slot: slot})
 }
 
 // shown notes which message shows a slot, and which one it takes the place of;
 // last says that nothing of the task is shown after it.
 func (p *Presenter) shown(ctx context.Context, slot, message, instead string, last bool) error {
-	return p.append(ctx, planner.Event{Type: planner.Shown, Slot: slot, Message: message, Instead: instead, Last: last})
+	return p.append(ctx, planner.Event{Type: planner.Sent, Slot: slot, Message: message, Instead: instead, Last: last})
 }
 
 // Notice posts a sentence that is not part of the journal.

@@ -110,7 +110,7 @@ type diskFullTasks struct {
 // outcome, or show an answer twice. The chat is told once.
 func (ps *Presenters) Append(ctx context.Context, id ID, e ...planner.Event) error {
 	for i := range e {
-		if p := e[i].Problem; p != nil && e[i].Type == planner.Broke {
+		if p := e[i].Problem; p != nil && e[i].Type == planner.CallFailed {
 			p.Reason = ps.Clean(p.Reason)
 		}
 	}

@@ -185,13 +185,13 @@ func guidancePress(ctx context.Context, in *Inbox, r *Request, verb string, id I
 	if err != nil {
 		return Reply{}, err
 	}
-	if e.Type != planner.Said {
+	if e.Type != planner.GuidanceAdded {
 		return in.replyText(r, "error.too_late", nil), nil
 	}
 	m := r.Message
 	at := fmt.Sprintf("%s:%d", id, e.Seq)
 	back := Inbound{Key: "undo:" + at, Chat: m.Chat, To: id, Event: planner.Event{
-		Type: planner.Unsaid, At: in.Now(), By: m.From.Key(), Of: e.Seq,
+		Type: planner.GuidanceRemoved, At: in.Now(), By: m.From.Key(), Of: e.Seq,
 	}}
 	if verb == pressUndo {
 		return Reply{Store: []Inbound{back}, Say: func(_ context.Context, receipts []Receipt) Notice {

@@ -23,9 +23,9 @@ func ProblemText(ctx context.Context, in *Inbox, id ID, s planner.State, opening
 		return budgetProblem(v, in.Texts), nil
 	}
 	var broken planner.Event
-	if s.Broken > 0 {
+	if s.FailedSeq > 0 {
 		var err error
-		if broken, err = in.Store.Event(ctx, id, s.Broken); err != nil {
+		if broken, err = in.Store.Event(ctx, id, s.FailedSeq); err != nil {
 			return "", fmt.Errorf("reading task %s: %w", id, err)
 		}
 	}

@@ -111,8 +111,8 @@ func TestPromptAtOnce(t *testing.T) {
 		t.Errorf("arguments = %v", got.Arguments)
 	}
 	s.over(id)
-	if at := s.state(id); at.Tainted != at.Prompted {
-		t.Errorf("from event %d on the task gains nothing, want from its prompt on, %d: that is the server's words", at.Tainted, at.Prompted)
+	if at := s.state(id); at.Tainted != at.PromptSeq {
+		t.Errorf("from event %d on the task gains nothing, want from its prompt on, %d: that is the server's words", at.Tainted, at.PromptSeq)
 	}
 	if s.send(m); s.newest("phone:hall") != id {
 		t.Error("a redelivery opened another task")

@@ -248,7 +248,7 @@ func (x *Executor) callForSummary(ctx context.Context, id ID, opening *planner.O
 	if err != nil {
 		return "", fmt.Errorf("calling a model: %w", err)
 	}
-	text := planner.Spoken(reply.Text)
+	text := planner.VisibleText(reply.Text)
 	if text == "" || len(reply.ToolCalls) > 0 || callsInText(text) {
 		return "", errNoSummary
 	}

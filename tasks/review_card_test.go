@@ -51,7 +51,7 @@ func cardOf(t *testing.T, language string, files bool, changes ...values) engine
 		for key, value := range c {
 			set[key] = json.RawMessage(object(t, value))
 		}
-		s.add(ids[0], planner.Event{Type: planner.Set, By: "agent:writer", Values: set})
+		s.add(ids[0], planner.Event{Type: planner.StateSet, By: "agent:writer", Values: set})
 	}
 	if err := s.engine.Wake(t.Context(), ids[0]); err != nil {
 		t.Fatal(err)

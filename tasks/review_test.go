@@ -117,8 +117,8 @@ func TestReviewAndPlainWords(t *testing.T) {
 	s.pass(2 * time.Second)
 	s.send(s.by("ann", private("ann"), "and a garden"))
 	state := s.state(id)
-	if state.Review == 0 || len(state.Heard) != 1 || len(s.decisions(id)) != 0 {
-		t.Fatalf("review %d, heard %v, decisions %+v", state.Review, state.Heard, s.decisions(id))
+	if state.Review == 0 || len(state.Guidance) != 1 || len(s.decisions(id)) != 0 {
+		t.Fatalf("review %d, heard %v, decisions %+v", state.Review, state.Guidance, s.decisions(id))
 	}
 	s.send(s.press("ann", private("ann"), label(t, card.Draft, "Ask for changes")))
 	s.over(id)
@@ -170,7 +170,7 @@ func TestReviewOverARestart(t *testing.T) {
 func TestReviewFromOutside(t *testing.T) {
 	s := newStage(t, []string{`{"n":1}`})
 	id, first := s.asks("ann", room("hall"), "book a room")
-	s.add(id, planner.Event{Type: planner.Set, By: "agent:*writer*", Values: scriptedStatus(planner.NeedsHumanReview)})
+	s.add(id, planner.Event{Type: planner.StateSet, By: "agent:*writer*", Values: scriptedStatus(planner.NeedsHumanReview)})
 	if err := s.engine.Wake(t.Context(), id); err != nil {
 		t.Fatal(err)
 	}
@@ -203,7 +203,7 @@ func TestReviewInATerminal(t *testing.T) {
 	d := newDesk(t)
 	d.Ask(t, enginetest.Message("1", "first", time.Now()))
 	id := d.live(enginetest.Chat)[0]
-	d.add(id, planner.Event{Type: planner.Set, By: "api:ops", Values: scriptedStatus(planner.NeedsHumanReview)})
+	d.add(id, planner.Event{Type: planner.StateSet, By: "api:ops", Values: scriptedStatus(planner.NeedsHumanReview)})
 	d.does(id, planner.AskID(planner.SubjectReview, 2))
 	q := d.Platform.Posts(bot.KindQuestion)
 	if len(q) != 1 || len(q[0].Buttons) != 2 || q[0].Buttons[1].Style != bot.StyleDanger {
@@ -211,10 +211,10 @@ func TestReviewInATerminal(t *testing.T) {
 	}
 	d.Ask(t, enginetest.Message("2", "say it shorter", time.Now()))
 	s := d.state(id)
-	if s.Review != 0 || len(s.Heard) != 1 {
-		t.Fatalf("review %d, heard %v", s.Review, s.Heard)
+	if s.Review != 0 || len(s.Guidance) != 1 {
+		t.Fatalf("review %d, heard %v", s.Review, s.Guidance)
 	}
-	e, err := d.store.Event(t.Context(), id, s.Heard[0])
+	e, err := d.store.Event(t.Context(), id, s.Guidance[0])
 	if err != nil || e.Decision == nil || e.Decision.Approve || e.Decision.Text != "say it shorter" {
 		t.Errorf("the task heard %+v, %v", e, err)
 	}
@@ -277,7 +277,7 @@ func TestReviewLapsesWithNothing(t *testing.T) {
 	}}
 	s.play()
 	id := s.opens("ann", room("hall"), "write about rooms")
-	s.add(id, planner.Event{Type: planner.Set, By: "api:ops", Values: scriptedStatus(planner.NeedsHumanReview)})
+	s.add(id, planner.Event{Type: planner.StateSet, By: "api:ops", Values: scriptedStatus(planner.NeedsHumanReview)})
 	s.card(id, "")
 	s.pass(expire + time.Minute)
 	if err := s.engine.Wake(t.Context(), id); err != nil {

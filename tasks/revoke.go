@@ -48,7 +48,7 @@ func revokeGrant(ctx context.Context, in *Inbox, r *Request, code string) (Reply
 		for _, t := range near { // a task whose person allowed it always has it for itself as well
 			for _, g := range t.State.Granted {
 				if g.Grant == grants[i].Grant && t.Chat.Room() == r.Message.Chat.Room() {
-					reply.add(r, t.Task, planner.Event{Type: planner.Revoked, At: in.Now(), By: r.Message.From.Key(), Of: g.Seq})
+					reply.add(r, t.Task, planner.Event{Type: planner.GrantRevoked, At: in.Now(), By: r.Message.From.Key(), Of: g.Seq})
 				}
 			}
 		}
@@ -58,7 +58,7 @@ func revokeGrant(ctx context.Context, in *Inbox, r *Request, code string) (Reply
 
 func revokeTaskGrant(in *Inbox, r *Request, t LiveTask, seq int) Reply {
 	var reply Reply
-	reply.add(r, t.Task, planner.Event{Type: planner.Revoked, At: in.Now(), By: r.Message.From.Key(), Of: seq})
+	reply.add(r, t.Task, planner.Event{Type: planner.GrantRevoked, At: in.Now(), By: r.Message.From.Key(), Of: seq})
 	reply.Say = func(_ context.Context, receipts []Receipt) Notice {
 		if receipts[0].Err != nil {
 			return in.notice(r, "error.no_grant", nil)

@@ -254,7 +254,7 @@ func TestEditedQuestion(t *testing.T) {
 		{"before it is decided", "weather in Pariis", nil, "weather in Paris", true, []string{"weather in Pariis"}},
 		{"while a plan runs", "weather in Pariis", func(o *office, id tasks.ID) { o.plans(id) }, "weather in Paris", true, []string{"weather in Pariis"}},
 		{"while the answer goes out", "weather in Pariis", func(o *office, id tasks.ID) {
-			o.add(id, planner.Event{Type: planner.Began, Action: planner.Todo(o.state(id))[0].ID})
+			o.add(id, planner.Event{Type: planner.SendStarted, Action: planner.Todo(o.state(id))[0].ID})
 		}, "weather in Paris", false, []string{"weather in Pariis", "weather in Paris"}},
 		{"after the answer", "weather in Pariis", func(o *office, id tasks.ID) { o.ends(id, "rain") }, "weather in Paris", false, []string{"weather in Paris"}},
 		{"after the answer, the same text", "weather in Pariis", func(o *office, id tasks.ID) { o.ends(id, "rain") }, "weather in Pariis", false, nil},

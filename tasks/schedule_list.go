@@ -192,5 +192,5 @@ func lastAnswerUnseen(ctx context.Context, in *Inbox, s Schedule) (bool, error) 
 	if err != nil {
 		return false, fmt.Errorf("reading task %s: %w", s.LastTask, err)
 	}
-	return last.Type == planner.Broke && last.Action == planner.ShowID(), nil
+	return last.Type == planner.CallFailed && last.Action == planner.ShowID(), nil
 }

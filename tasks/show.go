@@ -106,11 +106,11 @@ func noteCard(ctx context.Context, in *Inbox, s planner.State, id ID, action pla
 			before = slot
 		}
 	}
-	e := planner.Event{Type: planner.Shown, Slot: before.Name, Message: shownAs(to, message), Instead: before.Message}
+	e := planner.Event{Type: planner.Sent, Slot: before.Name, Message: shownAs(to, message), Instead: before.Message}
 	events := []planner.Event{e}
 	if before.Name == "" {
 		e.Slot = fmt.Sprintf("%s%d %s", shown, n, action)
-		events = []planner.Event{{Type: planner.Began, Slot: e.Slot}, e}
+		events = []planner.Event{{Type: planner.SendStarted, Slot: e.Slot}, e}
 	}
 	err := in.Store.Append(ctx, id, -1, 0, events...)
 	if err != nil && !errors.Is(err, ErrRefused) && ctx.Err() == nil {

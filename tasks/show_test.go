@@ -23,7 +23,7 @@ func (s *stage) waits(goal string) tasks.ID {
 func (s *stage) sets(id tasks.ID, status string) {
 	s.t.Helper()
 	if err := tasks.ChangeTask(s.t.Context(), s.inbox, id, func(planner.State) ([]planner.Event, error) {
-		return []planner.Event{{Type: planner.Set, By: "agent:writer", Values: scriptedStatus(status)}}, nil
+		return []planner.Event{{Type: planner.StateSet, By: "agent:writer", Values: scriptedStatus(status)}}, nil
 	}); err != nil {
 		s.t.Fatal(err)
 	}

@@ -56,5 +56,5 @@ func (s *streamBuffer) text() (text string, action planner.ActionID, open bool) 
 	if s.closed {
 		return "", s.action, false
 	}
-	return planner.Utterance(s.received.String()), s.action, true
+	return planner.StreamablePrefix(s.received.String()), s.action, true
 }

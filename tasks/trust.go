@@ -52,7 +52,7 @@ func acquainted(v *View) acquaintance {
 	words := []string{v.Opening().Goal}
 	for _, e := range v.events {
 		switch {
-		case e.Type == planner.Said && !planner.ByAgent(e):
+		case e.Type == planner.GuidanceAdded && !planner.ByAgent(e):
 			words = append(words, e.Text)
 		case e.Type == planner.Decided:
 			words = append(words, e.Decision.Text, writtenValue(v, e))

@@ -132,7 +132,7 @@ func BenchmarkCommit(b *testing.B) {
 	var took []time.Duration
 	for b.Loop() {
 		from := time.Now()
-		if err := s.Append(b.Context(), "t", -1, 0, planner.Event{Type: planner.Said, Text: "hint"}); err != nil {
+		if err := s.Append(b.Context(), "t", -1, 0, planner.Event{Type: planner.GuidanceAdded, Text: "hint"}); err != nil {
 			b.Fatal(err)
 		}
 		took = append(took, time.Since(from))
@@ -188,8 +188,8 @@ func fill(b *testing.B, s *bolt.Store, turns, chats int) {
 	goal, answer := strings.Repeat("g", 80), strings.Repeat("a", 120)
 	answered := []planner.Event{
 		{Type: planner.Replied, Action: planner.DecisionID("plan", 1, 0), Reply: &planner.Reply{Text: answer}},
-		{Type: planner.Began, Slot: planner.SlotAnswer},
-		{Type: planner.Shown, Slot: planner.SlotAnswer, Message: "m", Last: true},
+		{Type: planner.SendStarted, Slot: planner.SlotAnswer},
+		{Type: planner.Sent, Slot: planner.SlotAnswer, Message: "m", Last: true},
 	}
 	var wg sync.WaitGroup
 	for w := range 256 {

@@ -82,7 +82,7 @@ func (c *cache) keep(id tasks.ID, s planner.State) {
 // can make large: texts, keys, turns, and a number for each change.
 func stateSize(s *planner.State) int {
 	n := 1 << 10
-	for _, seqs := range [][]int{s.Planned, s.Rejected, s.Heard, s.Noted, s.Bad, s.Changes} {
+	for _, seqs := range [][]int{s.Planned, s.Rejected, s.Guidance, s.Notes, s.BadReplies, s.Changes} {
 		n += 8 * cap(seqs)
 	}
 	for _, slot := range s.Slots {

@@ -52,12 +52,12 @@ func TestForgottenStates(t *testing.T) {
 	}
 	for n := range 3 {
 		s.cache.drop("t")
-		if err := s.Append(t.Context(), "t", n+1, 0, planner.Event{Type: planner.Noted, By: "agent:x", Note: &planner.Note{Type: "thought", Content: []byte("1")}}); err != nil {
+		if err := s.Append(t.Context(), "t", n+1, 0, planner.Event{Type: planner.NoteAdded, By: "agent:x", Note: &planner.Note{Type: "thought", Content: []byte("1")}}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	s.cache.drop("t")
-	if state, err := s.State(t.Context(), "t"); err != nil || state.Seq != 4 || len(state.Noted) != 3 {
-		t.Errorf("got %d events and %d notes, %v", state.Seq, len(state.Noted), err)
+	if state, err := s.State(t.Context(), "t"); err != nil || state.Seq != 4 || len(state.Notes) != 3 {
+		t.Errorf("got %d events and %d notes, %v", state.Seq, len(state.Notes), err)
 	}
 }

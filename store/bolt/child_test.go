@@ -109,20 +109,20 @@ func childWrites(ctx context.Context, dir string) {
 					leave(err)
 				}
 				if err := s.Append(ctx, id, 1, 0, planner.Event{
-					Type: planner.Garbled, Action: planner.DecisionID("plan", 1, 0), Problem: &planner.Problem{Code: "x", Usage: llm.Usage{Input: 30, Output: 7}},
+					Type: planner.Malformed, Action: planner.DecisionID("plan", 1, 0), Problem: &planner.Problem{Code: "x", Usage: llm.Usage{Input: 30, Output: 7}},
 				}); err != nil {
 					leave(err)
 				}
 				say("%s 2", id)
 				for seq := 3; seq < 6; seq++ {
-					if err := s.Append(ctx, id, seq-1, 0, planner.Event{Type: planner.Said, Text: fmt.Sprint(seq)}); err != nil {
+					if err := s.Append(ctx, id, seq-1, 0, planner.Event{Type: planner.GuidanceAdded, Text: fmt.Sprint(seq)}); err != nil {
 						leave(err)
 					}
 					say("%s %d", id, seq)
 				}
 				if err := s.Append(ctx, id, -1, 0, planner.Event{Type: planner.Stopped},
-					planner.Event{Type: planner.Began, Slot: planner.SlotAnswer},
-					planner.Event{Type: planner.Shown, Slot: planner.SlotAnswer, Message: "m", Last: true}); err != nil {
+					planner.Event{Type: planner.SendStarted, Slot: planner.SlotAnswer},
+					planner.Event{Type: planner.Sent, Slot: planner.SlotAnswer, Message: "m", Last: true}); err != nil {
 					leave(err)
 				}
 				say("%s 8", id)
@@ -186,7 +186,7 @@ func childCompacts(ctx context.Context, dir string) {
 				if _, err := s.Open(ctx, []tasks.Inbound{question(c, id, "goal")}); err != nil {
 					leave(err)
 				}
-				if err := s.Append(ctx, id, 1, 0, planner.Event{Type: planner.Said, Text: "more"}); err != nil {
+				if err := s.Append(ctx, id, 1, 0, planner.Event{Type: planner.GuidanceAdded, Text: "more"}); err != nil {
 					leave(err)
 				}
 				out.Lock()

@@ -83,7 +83,7 @@ func writeBesides(ctx context.Context, t *testing.T, s *bolt.Store) func() map[t
 					t.Errorf("opening %s: %v", id, err)
 					return
 				}
-				events := []planner.Event{{Type: planner.Said, Text: "more"}}
+				events := []planner.Event{{Type: planner.GuidanceAdded, Text: "more"}}
 				if n%3 > 0 { // others end, those behind them go on
 					events = append(events, ending()...)
 				}
@@ -138,7 +138,7 @@ func TestCompactGivesUp(t *testing.T) {
 	if left, err := os.ReadDir(dir); err != nil || len(left) != 2 {
 		t.Errorf("left in the directory: %v, %v", left, err)
 	}
-	if err := s.Append(t.Context(), damageTask(1), -1, 0, planner.Event{Type: planner.Said, Text: "on"}); err != nil {
+	if err := s.Append(t.Context(), damageTask(1), -1, 0, planner.Event{Type: planner.GuidanceAdded, Text: "on"}); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.Close(); err != nil {

@@ -115,7 +115,7 @@ func (p *pair) deliver(r *rapid.T) {
 	for range rapid.IntRange(1, 3).Draw(r, "batch") {
 		in := tasks.Inbound{Chat: p.chat(r), Key: fmt.Sprint(rapid.IntRange(0, 30).Draw(r, "key")), Cut: rapid.IntRange(0, 9).Draw(r, "cut") == 0}
 		if rapid.Bool().Draw(r, "guidance") {
-			in.To, in.Event = p.id(r), planner.Event{Type: planner.Said, Text: "hint"}
+			in.To, in.Event = p.id(r), planner.Event{Type: planner.GuidanceAdded, Text: "hint"}
 		}
 		if in.To == "" || rapid.Bool().Draw(r, "way out") {
 			p.opened++
@@ -143,7 +143,7 @@ func (p *pair) open(r *rapid.T, batch []tasks.Inbound) {
 
 func (p *pair) append(r *rapid.T) {
 	id, after, fence := p.id(r), rapid.IntRange(-1, 4).Draw(r, "after"), rapid.Int64Range(0, 3).Draw(r, "fence")
-	e := planner.Event{Type: rapid.SampledFrom([]planner.EventType{planner.Said, planner.Stopped, planner.Resumed, planner.Replied}).Draw(r, "type"), Text: "x"}
+	e := planner.Event{Type: rapid.SampledFrom([]planner.EventType{planner.GuidanceAdded, planner.Stopped, planner.Resumed, planner.Replied}).Draw(r, "type"), Text: "x"}
 	state, err := p.memory.State(p.t.Context(), id)
 	if todo := planner.Todo(state); err == nil && e.Type == planner.Replied && len(todo) > 0 {
 		e.Action, e.Reply = todo[0].ID, &planner.Reply{Text: "answer"}
@@ -157,8 +157,8 @@ func (p *pair) append(r *rapid.T) {
 func (p *pair) finish(r *rapid.T) {
 	id := p.id(r)
 	p.same(r, "Append of the end", func(s tasks.Store) (any, error) {
-		return nil, s.Append(p.t.Context(), id, -1, 0, planner.Event{Type: planner.Began, Slot: planner.SlotAnswer},
-			planner.Event{Type: planner.Shown, Slot: planner.SlotAnswer, Message: "m", Last: true})
+		return nil, s.Append(p.t.Context(), id, -1, 0, planner.Event{Type: planner.SendStarted, Slot: planner.SlotAnswer},
+			planner.Event{Type: planner.Sent, Slot: planner.SlotAnswer, Message: "m", Last: true})
 	})
 }
 

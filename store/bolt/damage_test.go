@@ -39,7 +39,7 @@ func sound(t *testing.T) string {
 		if _, err := s.Open(t.Context(), []tasks.Inbound{question(damageChat(n), damageTask(n), damageGoal(n))}); err != nil {
 			t.Fatal(err)
 		}
-		if err := s.Append(t.Context(), damageTask(n), -1, 0, planner.Event{Type: planner.Said, Text: "hint"}); err != nil {
+		if err := s.Append(t.Context(), damageTask(n), -1, 0, planner.Event{Type: planner.GuidanceAdded, Text: "hint"}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -68,7 +68,7 @@ func TestDamagedRecord(t *testing.T) {
 	_, errLoad := s.Load(t.Context(), damageTask(7), 0)
 	_, errEvent := s.Event(t.Context(), damageTask(7), 1)
 	_, errState := s.State(t.Context(), damageTask(7))
-	errAppend := s.Append(t.Context(), damageTask(7), -1, 0, planner.Event{Type: planner.Said, Text: "x"})
+	errAppend := s.Append(t.Context(), damageTask(7), -1, 0, planner.Event{Type: planner.GuidanceAdded, Text: "x"})
 	for what, err := range map[string]error{"Load": errLoad, "Event": errEvent, "State": errState, "Append": errAppend} {
 		if !errors.Is(err, tasks.ErrDamaged) || !strings.Contains(err.Error(), where) {
 			t.Errorf("%s: got %v, want ErrDamaged with %q", what, err, where)
@@ -81,7 +81,7 @@ func TestDamagedRecord(t *testing.T) {
 	}
 	// A message for it opens a new task instead, in the same batch as others.
 	in := question(damageChat(7), "new", "goal")
-	in.To, in.Event = damageTask(7), planner.Event{Type: planner.Said, Text: "x"}
+	in.To, in.Event = damageTask(7), planner.Event{Type: planner.GuidanceAdded, Text: "x"}
 	lost := tasks.Inbound{Key: "lost", To: damageTask(7), Event: in.Event}
 	got, err := s.Open(t.Context(), []tasks.Inbound{lost, in})
 	if err != nil || !errors.Is(got[0].Err, tasks.ErrDamaged) || !got[1].Opened {
@@ -98,8 +98,8 @@ func TestDamagedInQueue(t *testing.T) {
 	s := open(t, dir, bolt.Options{})
 	told := s.Changed(damageTask(4))
 	if err := s.Append(t.Context(), damageTask(0), -1, 0, planner.Event{Type: planner.Stopped},
-		planner.Event{Type: planner.Began, Slot: planner.SlotAnswer},
-		planner.Event{Type: planner.Shown, Slot: planner.SlotAnswer, Message: "m", Last: true}); err != nil {
+		planner.Event{Type: planner.SendStarted, Slot: planner.SlotAnswer},
+		planner.Event{Type: planner.Sent, Slot: planner.SlotAnswer, Message: "m", Last: true}); err != nil {
 		t.Fatal(err)
 	}
 	<-told

@@ -37,7 +37,7 @@ func TestFeedAfterStart(t *testing.T) {
 		for range 2 {
 			readers.Go(func() { readFeed(reading, t, s, id, newest) })
 		}
-		if err := s.Append(t.Context(), id, -1, 0, planner.Event{Type: planner.Said, Text: fmt.Sprint("more ", n)}); err != nil {
+		if err := s.Append(t.Context(), id, -1, 0, planner.Event{Type: planner.GuidanceAdded, Text: fmt.Sprint("more ", n)}); err != nil {
 			t.Error(err)
 		}
 		stop()

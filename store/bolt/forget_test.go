@@ -51,8 +51,8 @@ func talk(ctx context.Context, t *testing.T, s *bolt.Store, c bot.Chat) {
 func ending() []planner.Event {
 	return []planner.Event{
 		{Type: planner.Stopped},
-		{Type: planner.Began, Slot: planner.SlotAnswer},
-		{Type: planner.Shown, Slot: planner.SlotAnswer, Message: "m", Last: true},
+		{Type: planner.SendStarted, Slot: planner.SlotAnswer},
+		{Type: planner.Sent, Slot: planner.SlotAnswer, Message: "m", Last: true},
 	}
 }
 

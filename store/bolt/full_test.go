@@ -115,7 +115,7 @@ func fillUp(ctx context.Context, s *bolt.Store) ([]tasks.ID, error) {
 	if len(stored) < 10 || len(stored) > 1000 {
 		return nil, fmt.Errorf("%d tasks were stored in a file of 1 MiB", len(stored))
 	}
-	big := planner.Event{Type: planner.Said, Text: strings.Repeat("x", 2<<20)}
+	big := planner.Event{Type: planner.GuidanceAdded, Text: strings.Repeat("x", 2<<20)}
 	if err := s.Append(ctx, stored[0], -1, 0, big); !errors.Is(err, tasks.ErrFull) {
 		return nil, errors.Join(errors.New("appending 2 MiB to a full store: want ErrFull, got"), err)
 	}
@@ -125,7 +125,7 @@ func fillUp(ctx context.Context, s *bolt.Store) ([]tasks.ID, error) {
 // goesOn appends to every task and opens a new one, with room again.
 func goesOn(ctx context.Context, s *bolt.Store, stored []tasks.ID) error {
 	for _, id := range stored {
-		if err := s.Append(ctx, id, 1, 0, planner.Event{Type: planner.Said, Text: strings.Repeat("x", 5000)}); err != nil {
+		if err := s.Append(ctx, id, 1, 0, planner.Event{Type: planner.GuidanceAdded, Text: strings.Repeat("x", 5000)}); err != nil {
 			return fmt.Errorf("appending with room again: %w", err)
 		}
 	}

@@ -263,7 +263,7 @@ func TestDamagedFeed(t *testing.T) {
 	flip(t, dir, "tail", "") // the last record
 	s = open(t, dir, bolt.Options{})
 	for n := range 2 {
-		if err := s.Append(t.Context(), damageTask(n), -1, 0, planner.Event{Type: planner.Said, Text: "x"}); err != nil {
+		if err := s.Append(t.Context(), damageTask(n), -1, 0, planner.Event{Type: planner.GuidanceAdded, Text: "x"}); err != nil {
 			t.Fatal(err)
 		}
 	}

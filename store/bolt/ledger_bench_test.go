@@ -63,8 +63,8 @@ func answerOnce(b *testing.B, s *bolt.Store, person, n int, reserves bool) error
 	reply := &planner.Reply{Text: "It is.", Usage: llm.Usage{Input: 50, Output: 30}, Model: "main"}
 	return errors.Join(err,
 		s.Append(b.Context(), id, -1, 0, planner.Event{Type: planner.Replied, Action: planner.DecisionID("plan", 1, 0), Reply: reply},
-			planner.Event{Type: planner.Began, Slot: planner.SlotAnswer}),
-		s.Append(b.Context(), id, -1, 0, planner.Event{Type: planner.Shown, Slot: planner.SlotAnswer, Message: "m", Last: true}))
+			planner.Event{Type: planner.SendStarted, Slot: planner.SlotAnswer}),
+		s.Append(b.Context(), id, -1, 0, planner.Event{Type: planner.Sent, Slot: planner.SlotAnswer, Message: "m", Last: true}))
 }
 
 // BenchmarkReserve is the transaction that a call waits for before it is made.

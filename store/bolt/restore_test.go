@@ -294,7 +294,7 @@ func TestBackupInPlace(t *testing.T) {
 		t.Errorf("%d of %d tasks are taken up again, %v, want none", len(live), len(before), err)
 	}
 	id := before[0].Task
-	if err := s.Append(t.Context(), id, -1, 0, planner.Event{Type: planner.Said, Text: "on"}); !errors.Is(err, tasks.ErrRefused) {
+	if err := s.Append(t.Context(), id, -1, 0, planner.Event{Type: planner.GuidanceAdded, Text: "on"}); !errors.Is(err, tasks.ErrRefused) {
 		t.Errorf("a word to such a task: %v, want that it is refused", err)
 	}
 	if events, err := s.Load(t.Context(), id, 0); err != nil || len(events) == 0 {

@@ -78,7 +78,7 @@ func measure(b *testing.B, s *bolt.Store, what string, do func()) {
 			}
 			for ctx.Err() == nil {
 				start := time.Now()
-				if err := s.Append(b.Context(), id, -1, 0, planner.Event{Type: planner.Said, Text: "more"}); err != nil {
+				if err := s.Append(b.Context(), id, -1, 0, planner.Event{Type: planner.GuidanceAdded, Text: "more"}); err != nil {
 					b.Error(err)
 					return
 				}

@@ -67,13 +67,13 @@ func (s *Tx) auditAction(id tasks.ID, e planner.Event) (action, detail string) {
 		}
 	case planner.Decided:
 		return "task.decide", s.decisionDetail(id, e)
-	case planner.Revoked:
+	case planner.GrantRevoked:
 		return "grant.revoke", fmt.Sprintf("of decision %d", e.Of)
 	case planner.Stopped:
 		return "task.cancel", ""
 	case planner.Answered:
 		return "task.answer", ""
-	case planner.Set:
+	case planner.StateSet:
 		return "state.set", keyList(e.Values)
 	case planner.Expired:
 		if len(e.Values) > 0 { // a review that nobody decided in time

@@ -43,7 +43,7 @@ func (c *Changes) measure(m *telemetry.Metrics, id tasks.ID, was, now *planner.S
 		if !w.State.Ended() || i < len(was.Subtasks) && was.Subtasks[i].State.Ended() {
 			continue
 		}
-		m.SubtaskEnded(w.Name, string(w.State), w.Ended.Sub(w.Began))
+		m.SubtaskEnded(w.Name, string(w.State), w.EndedAt.Sub(w.StartedAt))
 	}
 	if now.Finished() && !was.Finished() {
 		m.TaskEnded(c.Tasks[id].Chat.Platform, string(now.Outcome), now.Last.Sub(now.Opened))

@@ -61,7 +61,7 @@ func (s *Tx) settleEvent(id tasks.ID, task Task, e planner.Event) error {
 // endsAction reports whether the event ends its action.
 func endsAction(e planner.Event) bool {
 	switch e.Type {
-	case planner.Replied, planner.Garbled, planner.Broke, planner.Returned:
+	case planner.Replied, planner.Malformed, planner.CallFailed, planner.Returned:
 		return true
 	}
 	return false

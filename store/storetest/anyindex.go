@@ -115,11 +115,11 @@ func (w *anyIndex) draw(s planner.State) []planner.Event {
 	case 0:
 		return []planner.Event{{Type: planner.Stopped, By: "test:ann"}}
 	case 1:
-		return []planner.Event{said("hint"), {Type: planner.Overdrew, Budget: "task_usd", Overdraft: &planner.Overdraft{Budget: "task_usd"}}}
+		return []planner.Event{said("hint"), {Type: planner.BudgetReached, Budget: "task_usd", Overdraft: &planner.Overdraft{Budget: "task_usd"}}}
 	case 2:
-		return []planner.Event{{Type: planner.Renewed}}
+		return []planner.Event{{Type: planner.BudgetRenewed}}
 	case 3:
-		return []planner.Event{{Type: planner.Set, By: "test:ann", Values: values(`"` + planner.NeedsHumanReview + `"`)}}
+		return []planner.Event{{Type: planner.StateSet, By: "test:ann", Values: values(`"` + planner.NeedsHumanReview + `"`)}}
 	case 4:
 		return []planner.Event{{Type: planner.Answered, By: "agent:x", Text: "answer"}}
 	}
@@ -147,8 +147,8 @@ func (w *anyIndex) outcome(s planner.State, a planner.Action) []planner.Event {
 		}
 	case planner.KindShow:
 		return []planner.Event{
-			{Type: planner.Began, Slot: planner.SlotAnswer},
-			{Type: planner.Shown, Slot: planner.SlotAnswer, Message: "m", Last: true},
+			{Type: planner.SendStarted, Slot: planner.SlotAnswer},
+			{Type: planner.Sent, Slot: planner.SlotAnswer, Message: "m", Last: true},
 		}
 	default:
 		e.Type, e.Reply = planner.Replied, &planner.Reply{Text: "text"}

@@ -133,7 +133,7 @@ func (w *anyLedger) say() {
 		return
 	}
 	cost := w.size()
-	e := planner.Event{Type: planner.Garbled, Action: todo[0].ID, Problem: &planner.Problem{Code: "x", Usage: cost}}
+	e := planner.Event{Type: planner.Malformed, Action: todo[0].ID, Problem: &planner.Problem{Code: "x", Usage: cost}}
 	if rapid.Bool().Draw(w.r, "answer") {
 		e = planner.Event{Type: planner.Replied, Action: todo[0].ID, Reply: &planner.Reply{Text: "x", Usage: cost, Model: "other"}}
 	}

@@ -41,7 +41,7 @@ func testAudit(b *env) {
 		Type: planner.Decided, By: "slack:U1", Action: planner.Todo(b.state("t1"))[0].ID,
 		Decision: &planner.Decision{Approve: true, Text: "secret words"},
 	})
-	set := planner.Event{Type: planner.Set, By: "agent:x", Values: map[string]json.RawMessage{"b": json.RawMessage(`"secret"`), "a": nil}}
+	set := planner.Event{Type: planner.StateSet, By: "agent:x", Values: map[string]json.RawMessage{"b": json.RawMessage(`"secret"`), "a": nil}}
 	if err := b.store.Append(tasks.WithOrigin(b.Context(), tasks.Origin{Role: "agent", Addr: "10.0.0.2"}), "t1", -1, 0, set); err != nil {
 		b.Fatal(err)
 	}

@@ -145,7 +145,7 @@ func testExtended(b *env) {
 			b.Fatalf("Reserve beyond %+v: got %v, want a BudgetError", c.budgets, err)
 		}
 		over := reached.Overdraft
-		b.append(id, planner.Event{Type: planner.Overdrew, Budget: over.Budget, Overdraft: &over})
+		b.append(id, planner.Event{Type: planner.BudgetReached, Budget: over.Budget, Overdraft: &over})
 		todo := planner.Todo(b.state(id))
 		b.append(id, planner.Event{Type: planner.Decided, Action: todo[len(todo)-1].ID, By: "test:ann", Decision: &planner.Decision{Approve: c.extend}})
 		b.store = b.reopen()

@@ -39,7 +39,7 @@ func testRedelivery(b *env) {
 	}
 	b.store = b.reopen()
 	b.same("after reopening", b.deliver(again, heard), []tasks.Receipt{{Task: "t1", Again: true}, {Task: "t1", Again: true}})
-	b.same("journal", types(b.load("t1", 0)), []planner.EventType{planner.Opened, planner.Said})
+	b.same("journal", types(b.load("t1", 0)), []planner.EventType{planner.Opened, planner.GuidanceAdded})
 
 	long := b.question(chat("d"), "t5", "goal")
 	long.Key = strings.Repeat("key", 20000)
@@ -71,7 +71,7 @@ func testGuidance(b *env) {
 	fits := b.guidance("t", "hint")
 	fits.Open, fits.ID, fits.Chat = b.question(chat("c"), "unused", "hint").Open, "unused", chat("c")
 	b.same("guidance that fits", b.deliver(fits), []tasks.Receipt{{Task: "t", Seq: 2}})
-	b.append("t", planner.Event{Type: planner.Began, Action: planner.Todo(b.state("t"))[0].ID})
+	b.append("t", planner.Event{Type: planner.SendStarted, Action: planner.Todo(b.state("t"))[0].ID})
 
 	// The first words are out: guidance no longer fits.
 	late := b.guidance("t", "too late")
@@ -87,7 +87,7 @@ func testGuidance(b *env) {
 	if !errors.Is(r.Err, tasks.ErrRefused) || r.Opened || r.Again || r.Seq != 0 {
 		b.Fatalf("late without a way out: got %+v, want ErrRefused", r)
 	}
-	b.same("journal", types(b.load("t", 0)), []planner.EventType{planner.Opened, planner.Said, planner.Began})
+	b.same("journal", types(b.load("t", 0)), []planner.EventType{planner.Opened, planner.GuidanceAdded, planner.SendStarted})
 	b.same("what it said", b.load("t", 1)[0].Text, "hint")
 	b.same("live", b.live(chat("c").Key()), []tasks.ID{"t", "new", "new2"})
 
@@ -107,7 +107,7 @@ func testBadDeliveries(b *env) {
 	noOpening := b.question(chat("c"), "t1", "goal")
 	noOpening.Open = &planner.Event{Type: planner.Opened}
 	otherEvent := b.question(chat("c"), "t2", "goal")
-	otherEvent.Open = &planner.Event{Type: planner.Said, Text: "x"}
+	otherEvent.Open = &planner.Event{Type: planner.GuidanceAdded, Text: "x"}
 	noID := b.question(chat("c"), "", "goal")
 	oddID := b.question(chat("c"), "t 3\x00", "goal")
 	twice := b.question(chat("c"), "taken", "goal")

@@ -127,8 +127,8 @@ func testForgetRunning(b *env) {
 func ending() []planner.Event {
 	return []planner.Event{
 		{Type: planner.Stopped},
-		{Type: planner.Began, Slot: planner.SlotAnswer},
-		{Type: planner.Shown, Slot: planner.SlotAnswer, Message: "m", Last: true},
+		{Type: planner.SendStarted, Slot: planner.SlotAnswer},
+		{Type: planner.Sent, Slot: planner.SlotAnswer, Message: "m", Last: true},
 	}
 }
 

@@ -30,7 +30,7 @@ func testHistory(b *env) {
 	b.answer("t2", "answer 2")
 	b.same("answered out of order, not shown yet", b.history(chat("c"), "t3", 1000), []tasks.Turn{turn(1, "", false), turn(2, "answer 2", false)})
 	b.show("t2")
-	b.append("t3", planner.Event{Type: planner.Broke, Action: planner.Todo(b.state("t3"))[0].ID, Problem: &planner.Problem{Code: "unreachable"}})
+	b.append("t3", planner.Event{Type: planner.CallFailed, Action: planner.Todo(b.state("t3"))[0].ID, Problem: &planner.Problem{Code: "unreachable"}})
 	b.append("t1", planner.Event{Type: planner.Stopped})
 	want := []tasks.Turn{turn(1, "", true), turn(2, "answer 2", false), turn(3, "", true), turn(4, "", false)}
 	b.same("stopped and failed", b.history(chat("c"), "", 1000), want)

@@ -29,7 +29,7 @@ func testJournal(b *env) {
 	b.same("tail", b.load("t1", 2), all[2:])
 	b.same("from the end", b.load("t1", 4), []planner.Event(nil))
 	b.same("from beyond the end", b.load("t1", 9), []planner.Event(nil))
-	b.same("other journal", types(b.load("t2", 0)), []planner.EventType{planner.Opened, planner.Said})
+	b.same("other journal", types(b.load("t2", 0)), []planner.EventType{planner.Opened, planner.GuidanceAdded})
 
 	e, err := b.store.Event(b.Context(), "t1", 3)
 	if err != nil {
@@ -58,7 +58,7 @@ func testTimes(b *env) {
 	b.ask(chat("c"), "t", "goal")
 	b.clock.add(time.Minute)
 	given := time.Date(2026, 11, 20, 12, 0, 0, 123456789, time.FixedZone("east", 3*3600))
-	b.append("t", said("store's time"), planner.Event{Type: planner.Said, Text: "own time", At: given})
+	b.append("t", said("store's time"), planner.Event{Type: planner.GuidanceAdded, Text: "own time", At: given})
 	for i, want := range []time.Time{opened, opened.Add(time.Minute), given} {
 		if got := b.load("t", 0)[i].At; !got.Equal(want) {
 			b.Fatalf("time of event %d: got %v, want %v", i+1, got, want)
@@ -71,7 +71,7 @@ func testIsolation(b *env) {
 	in := b.question(chat("c"), "t", "goal")
 	b.deliver(in)
 	in.Open.Opening.Goal = "changed"
-	e := planner.Event{Type: planner.Set, Values: map[string]json.RawMessage{"k": json.RawMessage(`"value <&>"`)}}
+	e := planner.Event{Type: planner.StateSet, Values: map[string]json.RawMessage{"k": json.RawMessage(`"value <&>"`)}}
 	b.append("t", e)
 	e.Values["k"][1] = 'X'
 	out := b.load("t", 0)
@@ -111,7 +111,7 @@ func testAppend(b *env) {
 			b.Fatalf("%s: Append(%q, %d, %+v): got %v, want %v", step.name, step.id, step.after, step.event, err, step.want)
 		}
 	}
-	b.same("journal", types(b.load("t", 0)), []planner.EventType{planner.Opened, planner.Said, planner.Said})
+	b.same("journal", types(b.load("t", 0)), []planner.EventType{planner.Opened, planner.GuidanceAdded, planner.GuidanceAdded})
 	if err := b.store.Append(b.Context(), "t", 3, 0); err != nil {
 		b.Fatalf("appending nothing: %v", err)
 	}
@@ -127,8 +127,8 @@ func testAllOrNone(b *env) {
 	action := planner.Todo(b.state("t"))[0].ID
 	err := b.store.Append(b.Context(), "t", -1, 7,
 		planner.Event{Type: planner.Replied, Action: action, Reply: &planner.Reply{Text: "answer"}},
-		planner.Event{Type: planner.Began, Slot: planner.SlotAnswer},
-		planner.Event{Type: planner.Shown, Slot: planner.SlotAnswer, Message: "m", Last: true},
+		planner.Event{Type: planner.SendStarted, Slot: planner.SlotAnswer},
+		planner.Event{Type: planner.Sent, Slot: planner.SlotAnswer, Message: "m", Last: true},
 		said("too late"))
 	if !errors.Is(err, tasks.ErrRefused) {
 		b.Fatalf("a batch whose last event does not fit: got %v, want ErrRefused", err)

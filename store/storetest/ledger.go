@@ -163,7 +163,7 @@ func testSettle(b *env) {
 	r := reservation(action().String(), 100, tasks.Budgets{})
 	r.Day = "2026-11-19" // in the time zone of the config it is still yesterday
 	b.reserve("t", r)
-	b.append("t", planner.Event{Type: planner.Garbled, Action: action(), Problem: &planner.Problem{Code: "x", Usage: use(30)}})
+	b.append("t", planner.Event{Type: planner.Malformed, Action: action(), Problem: &planner.Problem{Code: "x", Usage: use(30)}})
 	first := row(1, use(30))
 	first.Day = r.Day
 	b.same("after an event", b.spent(tasks.SpentQuery{}), []tasks.Spent{first})
@@ -183,7 +183,7 @@ func testSettle(b *env) {
 	b.reserve("t", reservation(action().String(), 100, tasks.Budgets{}))
 	b.reserve("t", reservation(action().String()+"/1", 100, tasks.Budgets{}))
 	b.same("reserved", b.used("t", day), int64(240))
-	b.append("t", planner.Event{Type: planner.Garbled, Action: action(), Problem: &planner.Problem{Code: "x", Usage: use(60)}})
+	b.append("t", planner.Event{Type: planner.Malformed, Action: action(), Problem: &planner.Problem{Code: "x", Usage: use(60)}})
 	b.same("after the event of both", b.spent(tasks.SpentQuery{}), []tasks.Spent{first, row(2, use(100))})
 	b.same("used", b.used("t", day), int64(100))
 
@@ -202,7 +202,7 @@ func testUnreserved(b *env) {
 	b.ask(c, "t", "goal")
 	at := time.Date(2026, 11, 20, 1, 0, 0, 0, time.FixedZone("east", 2*3600)) // the day before in UTC
 	b.append("t", planner.Event{
-		Type: planner.Garbled, At: at, Action: planner.Todo(b.state("t"))[0].ID, Problem: &planner.Problem{Code: "x", Usage: use(10)},
+		Type: planner.Malformed, At: at, Action: planner.Todo(b.state("t"))[0].ID, Problem: &planner.Problem{Code: "x", Usage: use(10)},
 	})
 	b.reply("t", planner.Reply{Text: "answer", Usage: use(20), Model: "main"})
 	unknown := row(1, use(10))
@@ -289,7 +289,7 @@ func testCutOffWithin(b *env) {
 
 	b.reserve("t", reservation(action.String()+"/1", 20, tasks.Budgets{}))
 	b.store = b.reopen()
-	b.append("t", planner.Event{Type: planner.Garbled, Action: action, Problem: &planner.Problem{Code: "x"}})
+	b.append("t", planner.Event{Type: planner.Malformed, Action: action, Problem: &planner.Problem{Code: "x"}})
 	b.same("spent at its end", b.spent(tasks.SpentQuery{}), []tasks.Spent{row(3, input(100).Add(input(60)).Add(input(20)))})
 	b.same("used at its end", b.used("t", tasks.Budgets{DayTokens: 1}), int64(50+30+10+10))
 }

@@ -76,7 +76,7 @@ func testStoppedInQueue(b *env) {
 	b.show("t1")
 	b.phase("t3", planner.PhaseDeciding)
 	b.same("journal", types(b.load("t2", 0)),
-		[]planner.EventType{planner.Opened, planner.Stopped, planner.Began, planner.Shown})
+		[]planner.EventType{planner.Opened, planner.Stopped, planner.SendStarted, planner.Sent})
 }
 
 func testDrop(b *env) {

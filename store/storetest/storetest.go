@@ -172,7 +172,7 @@ func (b *env) guidance(to tasks.ID, text string) tasks.Inbound {
 	return tasks.Inbound{Key: fmt.Sprintf("test:%d", b.keys), To: to, Event: said(text)}
 }
 
-func said(text string) planner.Event { return planner.Event{Type: planner.Said, Text: text} }
+func said(text string) planner.Event { return planner.Event{Type: planner.GuidanceAdded, Text: text} }
 
 func (b *env) deliver(batch ...tasks.Inbound) []tasks.Receipt {
 	b.Helper()
@@ -260,8 +260,8 @@ func (b *env) plan(id tasks.ID) {
 func (b *env) show(id tasks.ID) {
 	b.Helper()
 	b.append(id,
-		planner.Event{Type: planner.Began, Slot: planner.SlotAnswer},
-		planner.Event{Type: planner.Shown, Slot: planner.SlotAnswer, Message: "m-" + string(id), Last: true})
+		planner.Event{Type: planner.SendStarted, Slot: planner.SlotAnswer},
+		planner.Event{Type: planner.Sent, Slot: planner.SlotAnswer, Message: "m-" + string(id), Last: true})
 }
 
 func (b *env) phase(id tasks.ID, want planner.Phase) {

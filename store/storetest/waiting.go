@@ -182,7 +182,7 @@ func testWorkers(b *env) {
 				}
 				value := json.RawMessage(fmt.Sprintf(`{"worker":%d,"after":%d}`, w, len(events)))
 				err = b.store.Append(b.Context(), "t", len(events), 0,
-					planner.Event{Type: planner.Set, Values: map[string]json.RawMessage{"k": value}})
+					planner.Event{Type: planner.StateSet, Values: map[string]json.RawMessage{"k": value}})
 				if err != nil && !errors.Is(err, tasks.ErrConflict) {
 					b.Errorf("Append: %v", err)
 					return

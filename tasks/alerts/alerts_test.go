@@ -89,7 +89,7 @@ func TestWaiting(t *testing.T) {
 	c.After = time.Hour
 	e := newEnv(t, c)
 	id := e.opens("needs eyes", nil)
-	e.append(id, planner.Event{Type: planner.Set, By: "agent:a", Values: map[string]json.RawMessage{planner.KeyStatus: json.RawMessage(`"` + planner.NeedsHumanReview + `"`)}})
+	e.append(id, planner.Event{Type: planner.StateSet, By: "agent:a", Values: map[string]json.RawMessage{planner.KeyStatus: json.RawMessage(`"` + planner.NeedsHumanReview + `"`)}})
 	r.Until("the review was told", func(list []webhookfake.Request) bool { return len(list) == 1 })
 	if got := typesOf(r.Requests()); !slices.Equal(got, []string{alerts.TaskReview}) {
 		t.Fatalf("the webhook was told %v, want the review alone", got)
@@ -117,7 +117,7 @@ func TestNever(t *testing.T) {
 	e := newEnv(t, hook(r, alerts.TaskWaiting, alerts.TaskFailed))
 	e.opens("waits", nil)
 	id := e.opens("asks", nil)
-	e.append(id, planner.Event{Type: planner.Set, By: "api:ops", Values: map[string]json.RawMessage{planner.KeyStatus: json.RawMessage(`"` + planner.NeedsHumanReview + `"`)}})
+	e.append(id, planner.Event{Type: planner.StateSet, By: "api:ops", Values: map[string]json.RawMessage{planner.KeyStatus: json.RawMessage(`"` + planner.NeedsHumanReview + `"`)}})
 	e.fails("last", nil)
 	r.Until("the last was told", func(list []webhookfake.Request) bool { return len(list) == 1 })
 	if got := typesOf(r.Requests()); !slices.Equal(got, []string{alerts.TaskFailed}) {

@@ -231,7 +231,7 @@ func (e *env) review(id tasks.ID, status string) {
 	if status == planner.NeedsHumanReview {
 		by = "agent:a"
 	}
-	e.append(id, planner.Event{Type: planner.Set, At: e.now(), By: by, Values: map[string]json.RawMessage{planner.KeyStatus: json.RawMessage(strconv.Quote(status))}})
+	e.append(id, planner.Event{Type: planner.StateSet, At: e.now(), By: by, Values: map[string]json.RawMessage{planner.KeyStatus: json.RawMessage(strconv.Quote(status))}})
 }
 
 // nothingLeft reports that nothing waits to be delivered.

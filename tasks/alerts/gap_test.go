@@ -62,7 +62,7 @@ func TestGap(t *testing.T) {
 	late := e.opens("late", func(o *planner.Opening) { o.Limits.IdleTimeout = time.Second })
 	e.append(late, planner.Event{Type: planner.Expired, At: time.Now().Add(-20 * time.Second)}) // before the last look
 	review := e.opens("needs eyes", nil)
-	e.append(review, planner.Event{Type: planner.Set, By: "agent:a", Values: map[string]json.RawMessage{planner.KeyStatus: json.RawMessage(`"` + planner.NeedsHumanReview + `"`)}})
+	e.append(review, planner.Event{Type: planner.StateSet, By: "agent:a", Values: map[string]json.RawMessage{planner.KeyStatus: json.RawMessage(`"` + planner.NeedsHumanReview + `"`)}})
 	r.Until("both were told", func(list []webhookfake.Request) bool { return len(list) >= 3 })
 	e.until("nothing is left", e.nothingLeft)
 	e.gap.Store(false)

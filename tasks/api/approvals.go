@@ -307,7 +307,7 @@ func yesOrNo(yes bool) string {
 // canAsk reports whether an event may have asked a person.
 func canAsk(e planner.Event) bool {
 	switch e.Type {
-	case planner.Asked, planner.Overdrew, planner.Replied, planner.Set:
+	case planner.Asked, planner.BudgetReached, planner.Replied, planner.StateSet:
 		return true
 	}
 	return false

@@ -204,7 +204,7 @@ func TestBudget(t *testing.T) {
 		id := w.starts(starter, api.NewTask{Goal: "find it"}).ID
 		<-called
 		over := planner.Overdraft{Budget: tasks.BudgetTaskUSD, Limit: 1_000_000, Spent: 990_000, Wanted: 50_000, Extend: 500_000}
-		if err := w.kit.Store.Append(t.Context(), id, -1, 0, planner.Event{Type: planner.Overdrew, Budget: over.Budget, Overdraft: &over}); err != nil {
+		if err := w.kit.Store.Append(t.Context(), id, -1, 0, planner.Event{Type: planner.BudgetReached, Budget: over.Budget, Overdraft: &over}); err != nil {
 			t.Fatal(err)
 		}
 		ask := w.asked(id, "")

@@ -246,7 +246,7 @@ func (s *Service) Add(ctx context.Context, p Principal, id tasks.ID, m NewMessag
 func (p Principal) messageEvent(m NewMessage) (planner.Event, error) {
 	content := compact(m.Content)
 	if m.Type != TypeHumanInput {
-		return planner.Event{Type: planner.Noted, By: p.Key(), Note: &planner.Note{Type: m.Type, Content: content}}, nil
+		return planner.Event{Type: planner.NoteAdded, By: p.Key(), Note: &planner.Note{Type: m.Type, Content: content}}, nil
 	}
 	if p.Role == RoleAgent {
 		return planner.Event{}, &InvalidError{"type", "human_input is what people say; an agent uses observation or another type"}
@@ -255,7 +255,7 @@ func (p Principal) messageEvent(m NewMessage) (planner.Event, error) {
 	if text == "" {
 		return planner.Event{}, &InvalidError{"content", "is empty: say what should be heeded"}
 	}
-	return planner.Event{Type: planner.Said, By: p.Key(), Text: text}, nil
+	return planner.Event{Type: planner.GuidanceAdded, By: p.Key(), Text: text}, nil
 }
 
 // textOf is the text of a content: a JSON string, the only field "text" of an
@@ -286,7 +286,7 @@ func (s *Service) notAccepted(ctx context.Context, id tasks.ID, e planner.Event,
 		return err
 	case state.Settled():
 		return fmt.Errorf("%w: it is over", ErrConflict)
-	case e.Type == planner.Said:
+	case e.Type == planner.GuidanceAdded:
 		return fmt.Errorf("%w: its answer is being written already; start a task of its own", ErrConflict)
 	}
 	return fmt.Errorf("%w: its context holds %d messages of others, which is the most", ErrConflict, state.Limits.Notes)
@@ -298,7 +298,7 @@ func (s *Service) findRepeated(ctx context.Context, id tasks.ID, e planner.Event
 	if err != nil {
 		return Message{}, err
 	}
-	heard := slices.Concat(state.Heard, state.Noted)
+	heard := slices.Concat(state.Guidance, state.Notes)
 	slices.Sort(heard)
 	for _, seq := range slices.Backward(heard) {
 		before, err := s.Store.Event(ctx, id, seq)

@@ -87,8 +87,8 @@ func TestFailsMeanwhile(t *testing.T) {
 	}
 	ends := []planner.Event{
 		{Type: planner.Expired, At: task.Created.AddDate(1, 0, 0)},
-		{Type: planner.Began, Slot: planner.SlotAnswer},
-		{Type: planner.Shown, Slot: planner.SlotAnswer, Message: "m", Last: true},
+		{Type: planner.SendStarted, Slot: planner.SlotAnswer},
+		{Type: planner.Sent, Slot: planner.SlotAnswer, Message: "m", Last: true},
 	}
 	store.happens = func() {
 		if err := store.Append(t.Context(), task.ID, 1, 0, ends...); err != nil {

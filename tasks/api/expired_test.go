@@ -26,7 +26,7 @@ func TestExpired(t *testing.T) {
 		{Type: planner.Replied, Action: planner.WorkID("1/c", 1, 0), Reply: &planner.Reply{Calls: []planner.Call{tool("1")}}},
 		{Type: planner.Asked, Action: planner.CallID("1/c", 1, 1, 0), Question: &planner.Question{Expires: hours(2), Form: &form.Question{Message: "How many?"}}},
 		{Type: planner.Expired, At: hours(1)},
-		{Type: planner.Overdrew, Budget: "task_usd", Overdraft: &planner.Overdraft{Budget: "task_usd", Expires: hours(3)}},
+		{Type: planner.BudgetReached, Budget: "task_usd", Overdraft: &planner.Overdraft{Budget: "task_usd", Expires: hours(3)}},
 		{Type: planner.Expired, At: hours(2)},
 		{Type: planner.Expired, At: hours(3)},
 	}

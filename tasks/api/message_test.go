@@ -46,26 +46,26 @@ func everyEvent() []planner.Event {
 		{Type: planner.Decided, Action: planner.QuestionID(4, 3), By: "slack:U1", Decision: &planner.Decision{Approve: true, Text: "the red one"}},
 		{Type: planner.Replied, Action: planner.WorkID("1/a", 2, 0), Reply: &planner.Reply{Calls: []planner.Call{{Name: "delegate", Arguments: `{"name":"look","description":"look it up"}`, Delegate: &planner.Subtask{Name: "look", Description: "look it up"}}}}},
 		{Type: planner.Replied, Action: planner.WorkID("1/d1", 1, 0), Reply: &planner.Reply{Text: "looked up"}},
-		{Type: planner.Garbled, Action: planner.WorkID("1/a", 3, 0), Problem: &planner.Problem{Code: "garbage", Reason: "no JSON", Text: "hm"}},
-		{Type: planner.Broke, Action: planner.WorkID("1/a", 3, 1), Problem: &planner.Problem{Code: "busy", Reason: secret, Text: "begun"}},
-		{Type: planner.Said, By: "telegram:1", Text: "rather blue", Message: secret},
-		{Type: planner.Unsaid, By: "telegram:1", Of: 16},
-		{Type: planner.Set, By: "agent:scout", Values: map[string]json.RawMessage{"status": json.RawMessage(`"NEEDS_HUMAN_REVIEW"`), "draft": json.RawMessage("null")}},
+		{Type: planner.Malformed, Action: planner.WorkID("1/a", 3, 0), Problem: &planner.Problem{Code: "garbage", Reason: "no JSON", Text: "hm"}},
+		{Type: planner.CallFailed, Action: planner.WorkID("1/a", 3, 1), Problem: &planner.Problem{Code: "busy", Reason: secret, Text: "begun"}},
+		{Type: planner.GuidanceAdded, By: "telegram:1", Text: "rather blue", Message: secret},
+		{Type: planner.GuidanceRemoved, By: "telegram:1", Of: 16},
+		{Type: planner.StateSet, By: "agent:scout", Values: map[string]json.RawMessage{"status": json.RawMessage(`"NEEDS_HUMAN_REVIEW"`), "draft": json.RawMessage("null")}},
 		{Type: planner.Decided, Action: planner.AskID(planner.SubjectReview, 18), By: "api:ops", Values: planner.ReviewValues(false), Decision: &planner.Decision{Text: "more sources"}},
-		{Type: planner.Noted, By: "agent:scout", Message: secret, Note: &planner.Note{Type: "thought", Content: json.RawMessage(`{"any":["thing",1]}`)}},
-		{Type: planner.Overdrew, Budget: "task_usd", Overdraft: &planner.Overdraft{Budget: "task_usd", Limit: 1_000_000, Spent: 990_000, Wanted: 20_000, Extend: 500_000}},
-		{Type: planner.Renewed, Budget: "task_usd"},
-		{Type: planner.Revoked, By: "telegram:1", Of: 6},
-		{Type: planner.Prompted, Action: planner.DecisionID("plan", 1, 0), Text: "what the server wrote"},
+		{Type: planner.NoteAdded, By: "agent:scout", Message: secret, Note: &planner.Note{Type: "thought", Content: json.RawMessage(`{"any":["thing",1]}`)}},
+		{Type: planner.BudgetReached, Budget: "task_usd", Overdraft: &planner.Overdraft{Budget: "task_usd", Limit: 1_000_000, Spent: 990_000, Wanted: 20_000, Extend: 500_000}},
+		{Type: planner.BudgetRenewed, Budget: "task_usd"},
+		{Type: planner.GrantRevoked, By: "telegram:1", Of: 6},
+		{Type: planner.PromptExpanded, Action: planner.DecisionID("plan", 1, 0), Text: "what the server wrote"},
 		{Type: planner.Resumed},
 		{Type: planner.Expired, Action: planner.AskID(planner.SubjectReview, 18), Values: map[string]json.RawMessage{"status": json.RawMessage(`"REVIEW_EXPIRED"`)}},
 		{Type: planner.Stopped, By: "telegram:1"},
-		{Type: planner.Began, Action: planner.DecisionID("answer", 27, 0)},
+		{Type: planner.SendStarted, Action: planner.DecisionID("answer", 27, 0)},
 		{Type: planner.Replied, Action: planner.DecisionID("answer", 27, 0), Reply: &planner.Reply{Text: "it is booked"}},
 		{Type: planner.Answered, By: "agent:scout", Text: "all is done"},
-		{Type: planner.Began, Slot: planner.SlotAnswer},
-		{Type: planner.Shown, Slot: planner.SlotAnswer, Message: secret, Instead: secret, Last: true},
-		{Type: planner.Broke, Action: planner.ShowID(), Problem: &planner.Problem{Code: "unsendable", Reason: secret}},
+		{Type: planner.SendStarted, Slot: planner.SlotAnswer},
+		{Type: planner.Sent, Slot: planner.SlotAnswer, Message: secret, Instead: secret, Last: true},
+		{Type: planner.CallFailed, Action: planner.ShowID(), Problem: &planner.Problem{Code: "unsendable", Reason: secret}},
 	}
 	for i := range list {
 		list[i].Seq, list[i].At = i+1, at.Add(time.Duration(i)*time.Second)
@@ -97,15 +97,15 @@ func TestMessages(t *testing.T) {
 		if m.Seq != e.Seq || !m.Timestamp.Equal(e.At) || m.Bytes != 0 {
 			t.Errorf("event %d became %+v", e.Seq, m)
 		}
-		fmt.Fprintf(&b, "%2d %-8s  %-13s %-6s %-18s %s\n", m.Seq, e.Type, m.Type, m.SenderType, m.SenderID, m.Content)
+		fmt.Fprintf(&b, "%2d %-16s  %-13s %-6s %-18s %s\n", m.Seq, e.Type, m.Type, m.SenderType, m.SenderID, m.Content)
 		if strings.Contains(string(m.Content)+m.SenderID, secret) {
 			t.Errorf("event %d tells what is inside: %s", e.Seq, m.Content)
 		}
 	}
 	for _, kind := range []planner.EventType{
-		planner.Opened, planner.Released, planner.Replied, planner.Garbled, planner.Broke, planner.Started, planner.Returned, planner.Asked, planner.Decided, planner.Said,
-		planner.Unsaid, planner.Prompted, planner.Revoked, planner.Set, planner.Noted, planner.Answered, planner.Stopped, planner.Expired, planner.Overdrew, planner.Renewed,
-		planner.Began, planner.Shown, planner.Resumed,
+		planner.Opened, planner.Released, planner.Replied, planner.Malformed, planner.CallFailed, planner.Started, planner.Returned, planner.Asked, planner.Decided, planner.GuidanceAdded,
+		planner.GuidanceRemoved, planner.PromptExpanded, planner.GrantRevoked, planner.StateSet, planner.NoteAdded, planner.Answered, planner.Stopped, planner.Expired, planner.BudgetReached, planner.BudgetRenewed,
+		planner.SendStarted, planner.Sent, planner.Resumed,
 	} {
 		if !types[kind] {
 			t.Errorf("the journal has no event %q", kind)

@@ -94,17 +94,17 @@ func (t translator) typeAndContent(e planner.Event) (kind string, content any) {
 		return TypeAnswer, fields{"text": e.Text}
 	case planner.Returned:
 		return TypeToolResult, t.resultContent(e)
-	case planner.Asked, planner.Decided, planner.Overdrew, planner.Renewed:
+	case planner.Asked, planner.Decided, planner.BudgetReached, planner.BudgetRenewed:
 		return TypeApproval, t.decisionContent(e)
-	case planner.Said:
+	case planner.GuidanceAdded:
 		return TypeHumanInput, fields{"text": e.Text}
-	case planner.Unsaid:
+	case planner.GuidanceRemoved:
 		return TypeHumanInput, fields{"taken_back": e.Of}
-	case planner.Noted:
+	case planner.NoteAdded:
 		return e.Note.Type, e.Note.Content
-	case planner.Set:
+	case planner.StateSet:
 		return TypeStatus, fields{"state": e.Values, "version": t.version(e.Seq)}
-	case planner.Garbled, planner.Broke:
+	case planner.Malformed, planner.CallFailed:
 		return TypeError, t.problemContent(e)
 	}
 	return TypeStatus, t.statusContent(e)
@@ -249,7 +249,7 @@ func (t translator) problemContent(e planner.Event) fields {
 	if w := e.Action.Subtask; w != "" {
 		c["subtask"] = w
 	}
-	if e.Type == planner.Garbled && e.Problem.Reason != "" {
+	if e.Type == planner.Malformed && e.Problem.Reason != "" {
 		c["reason"] = e.Problem.Reason
 	}
 	if e.Action == planner.ShowID() {

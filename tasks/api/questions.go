@@ -27,7 +27,7 @@ func (t translator) approvalOf(a planner.Action) (Approval, error) {
 		expires = time.Time{}
 	case planner.SubjectReview:
 		details = fields{"state": planner.SharedState(t.state, t.journal), "version": t.state.Version, "wanted_by": first(t.sender(e))}
-		expires = t.state.Lapses
+		expires = t.state.ReviewExpires
 	default:
 		q := planner.QuestionOf(e, a.ID)
 		expires = q.Expires
@@ -128,9 +128,9 @@ func budgetContent(over planner.Overdraft) fields {
 // decisionContent is the content of events about decisions.
 func (t translator) decisionContent(e planner.Event) fields {
 	switch e.Type {
-	case planner.Renewed:
+	case planner.BudgetRenewed:
 		return fields{"kind": planner.SubjectBudget, "decision": "renewed", "budget": e.Budget}
-	case planner.Overdrew:
+	case planner.BudgetReached:
 		c := fields{"kind": planner.SubjectBudget, "approval": approvalID(t.task, tasks.Ask{Seq: e.Seq})}
 		if e.Overdraft != nil {
 			c["details"] = budgetContent(*e.Overdraft)
@@ -255,12 +255,12 @@ func (t translator) expiredBudget(e planner.Event) int {
 			if before.IsZero() {
 				before = earlier.At
 			}
-		case planner.Overdrew:
+		case planner.BudgetReached:
 			if o := earlier.Overdraft; o != nil && !o.Expires.IsZero() && !e.At.Before(o.Expires) && before.Before(o.Expires) {
 				return seq
 			}
 			return 0
-		case planner.Renewed, planner.Stopped:
+		case planner.BudgetRenewed, planner.Stopped:
 			return 0
 		case planner.Decided:
 			if earlier.Action.Subject == planner.SubjectBudget {

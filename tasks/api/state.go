@@ -179,7 +179,7 @@ func (s *Service) Merge(ctx context.Context, p Principal, id tasks.ID, match *in
 		if state.Settled() {
 			return nil, fmt.Errorf("%w: it is over, its shared state stays as it is", ErrConflict)
 		}
-		return []planner.Event{{Type: planner.Set, By: p.Key(), Values: fresh}}, nil
+		return []planner.Event{{Type: planner.StateSet, By: p.Key(), Values: fresh}}, nil
 	})
 	if errors.Is(err, tasks.ErrRefused) {
 		if now, err := s.foldedState(ctx, id); err == nil && now.Finished() {
@@ -209,7 +209,7 @@ func mergeConflict(p Principal, s planner.State, values map[string]json.RawMessa
 	switch {
 	case s.Finished():
 		return fmt.Errorf("%w: it is over, its shared state stays as it is", ErrConflict)
-	case asks && (s.Begun || s.Phase == planner.PhaseAnswering):
+	case asks && (s.Streamed || s.Phase == planner.PhaseAnswering):
 		return fmt.Errorf("%w: its answer is being written already, so that nobody can review it first", ErrConflict)
 	case s.Limits.Changes > 0 && len(s.Changes) >= s.Limits.Changes:
 		return fmt.Errorf("%w: its shared state was changed %d times, which is the most", ErrConflict, len(s.Changes))

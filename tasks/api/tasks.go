@@ -167,11 +167,11 @@ func subtasks(s planner.State, read planner.Journal) []Subtask {
 		if read(w.Source).Reply != nil {
 			t.Description = planner.Description(w, read)
 		}
-		if e := read(w.End); w.State == planner.SubDone && e.Reply != nil {
+		if e := read(w.EndSeq); w.State == planner.SubDone && e.Reply != nil {
 			result := clip.Marked(e.Reply.Text, shownResult)
 			t.Result = &result
 		}
-		t.Started, t.Ended = timeOrNil(w.Began), timeOrNil(w.Ended)
+		t.Started, t.Ended = timeOrNil(w.StartedAt), timeOrNil(w.EndedAt)
 		list[i] = t
 	}
 	return list

@@ -22,7 +22,7 @@ func (w *world) paid(turns []tasks.Turn) {
 		}
 		var over planner.Overdraft
 		for _, e := range events {
-			if e.Type == planner.Overdrew {
+			if e.Type == planner.BudgetReached {
 				over = *e.Overdraft
 			}
 			if e.Type == planner.Decided && e.Action.Subject == planner.SubjectBudget && e.Decision.Approve && over.Day != "" {

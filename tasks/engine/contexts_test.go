@@ -99,7 +99,7 @@ func TestNotifyOverACrash(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				review := planner.Event{Type: planner.Set, By: "api:ops", Values: map[string]json.RawMessage{planner.KeyStatus: json.RawMessage(`"NEEDS_HUMAN_REVIEW"`)}}
+				review := planner.Event{Type: planner.StateSet, By: "api:ops", Values: map[string]json.RawMessage{planner.KeyStatus: json.RawMessage(`"NEEDS_HUMAN_REVIEW"`)}}
 				if err := k.Store.Append(t.Context(), r.Task, -1, 0, review); err != nil {
 					t.Fatal(err)
 				}
@@ -167,11 +167,11 @@ func TestLongContextIsNotRead(t *testing.T) {
 				t.Fatalf("%s: %v", e.Type, err)
 			}
 		}
-		note := planner.Event{Type: planner.Noted, By: "agent:a", Note: &planner.Note{Type: "thought", Content: json.RawMessage(`"so"`)}}
+		note := planner.Event{Type: planner.NoteAdded, By: "agent:a", Note: &planner.Note{Type: "thought", Content: json.RawMessage(`"so"`)}}
 		for n := range 300 {
 			tell(note)
 			if n == 100 {
-				tell(planner.Event{Type: planner.Set, By: "agent:a", Values: map[string]json.RawMessage{planner.KeyStatus: json.RawMessage(`"NEEDS_HUMAN_REVIEW"`)}})
+				tell(planner.Event{Type: planner.StateSet, By: "agent:a", Values: map[string]json.RawMessage{planner.KeyStatus: json.RawMessage(`"NEEDS_HUMAN_REVIEW"`)}})
 				if notify != nil {
 					if err := k.Platform.Await(ctx, func() bool { return len(k.Platform.Posts(bot.KindQuestion)) == 1 }); err != nil {
 						t.Fatal(err)

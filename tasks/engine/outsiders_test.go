@@ -69,12 +69,12 @@ func (w *world) meddle() {
 		w.t.Fatal(err)
 	}
 	text := ""
-	if e.Type == planner.Noted {
+	if e.Type == planner.NoteAdded {
 		text = fmt.Sprintf("note %d of %s.", w.acts, opened.Opening.Goal)
 		e.Note = &planner.Note{Type: "observation", Content: json.RawMessage(fmt.Sprintf("%q", text))}
 	}
 	err = w.store.Append(ctx, id, -1, 0, e)
-	switch forbidden := e.Type == planner.Decided || e.Type == planner.Said; {
+	switch forbidden := e.Type == planner.Decided || e.Type == planner.GuidanceAdded; {
 	case err != nil && !errors.Is(err, tasks.ErrRefused):
 		w.t.Fatalf("%s by %q: %v", e.Type, e.By, err)
 	case err == nil && forbidden:
@@ -94,11 +94,11 @@ func (w *world) interference(s planner.State) planner.Event {
 	}
 	switch w.draw(9) {
 	case 0, 1, 2:
-		return planner.Event{Type: planner.Noted, By: by}
+		return planner.Event{Type: planner.NoteAdded, By: by}
 	case 3, 4:
-		return planner.Event{Type: planner.Set, By: by, Values: status(`"` + planner.NeedsHumanReview + `"`)}
+		return planner.Event{Type: planner.StateSet, By: by, Values: status(`"` + planner.NeedsHumanReview + `"`)}
 	case 5:
-		return planner.Event{Type: planner.Set, By: by, Values: status(`"DONE"`)}
+		return planner.Event{Type: planner.StateSet, By: by, Values: status(`"DONE"`)}
 	case 6:
 		return planner.Event{Type: planner.Answered, By: by, Text: "the answer of " + by}
 	case 7:
@@ -112,7 +112,7 @@ func (w *world) interference(s planner.State) planner.Event {
 			}
 		}
 	}
-	return planner.Event{Type: planner.Said, By: "agent:b", Text: "obey"}
+	return planner.Event{Type: planner.GuidanceAdded, By: "agent:b", Text: "obey"}
 }
 
 // rule lets an operator decide about what the tasks of programs ask, and about

@@ -32,7 +32,7 @@ func (r *runner) rests() *rest {
 	if !r.presenter.Lasts() && len(r.running) > 0 {
 		return nil
 	}
-	out := &rest{held: r.view.State.Held(), shared: r.view.State.Phase == planner.PhaseShared, starved: r.starved, pause: r.pause, seen: r.presenter.Seen()}
+	out := &rest{held: r.view.State.Queued(), shared: r.view.State.Phase == planner.PhaseShared, starved: r.starved, pause: r.pause, seen: r.presenter.Seen()}
 	if d := planner.Deadline(r.view.State); r.starved.IsZero() {
 		out.until = d
 	}

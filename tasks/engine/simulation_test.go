@@ -457,7 +457,7 @@ func (w *world) heard(turns []tasks.Turn) {
 			switch e.Type {
 			case planner.Opened:
 				found[e.Opening.Goal]++
-			case planner.Said, planner.Decided:
+			case planner.GuidanceAdded, planner.Decided:
 				found[e.Text]++
 				if e.Decision != nil {
 					found[e.Decision.Text]++

@@ -64,8 +64,8 @@ func testContext(t *testing.T, k *Kit) {
 	}
 	status := map[string]json.RawMessage{planner.KeyStatus: json.RawMessage(`"` + planner.NeedsHumanReview + `"`)}
 	for _, e := range []planner.Event{
-		{Type: planner.Noted, By: "agent:reader", Note: &planner.Note{Type: "observation", Content: json.RawMessage(`"found"`)}},
-		{Type: planner.Set, By: "agent:reader", Values: status},
+		{Type: planner.NoteAdded, By: "agent:reader", Note: &planner.Note{Type: "observation", Content: json.RawMessage(`"found"`)}},
+		{Type: planner.StateSet, By: "agent:reader", Values: status},
 	} {
 		if err := tell(e); err != nil {
 			t.Fatalf("%s: %v", e.Type, err)

@@ -116,8 +116,8 @@ func fill(ctx context.Context, s *bolt.Store, turns int) error {
 func finish(ctx context.Context, s *bolt.Store, id tasks.ID, answer string) error {
 	return s.Append(ctx, id, -1, 0,
 		planner.Event{Type: planner.Replied, Action: planner.DecisionID("plan", 1, 0), Reply: &planner.Reply{Text: answer}},
-		planner.Event{Type: planner.Began, Slot: planner.SlotAnswer},
-		planner.Event{Type: planner.Shown, Slot: planner.SlotAnswer, Message: "m", Last: true})
+		planner.Event{Type: planner.SendStarted, Slot: planner.SlotAnswer},
+		planner.Event{Type: planner.Sent, Slot: planner.SlotAnswer, Message: "m", Last: true})
 }
 
 // readBare opens and ends read transactions, with one seek each.

@@ -44,7 +44,7 @@ func measureFold(ctx context.Context, dir string) ([]figure, error) {
 			return nil, err
 		}
 		for range 20 {
-			if err := s.Append(ctx, "t", -1, 0, planner.Event{Type: planner.Said, Text: "hint"}); err != nil {
+			if err := s.Append(ctx, "t", -1, 0, planner.Event{Type: planner.GuidanceAdded, Text: "hint"}); err != nil {
 				return nil, err
 			}
 			before := view.State.Seq

@@ -76,11 +76,11 @@ func fillReads(ctx context.Context, s *bolt.Store) ([]tasks.ID, error) {
 				switch n % readOpen {
 				case 0:
 					note := &planner.Note{Type: "thought", Content: json.RawMessage(`"as good as any other"`)}
-					errs[w] = s.Append(ctx, ids[n], -1, 0, planner.Event{Type: planner.Noted, By: "agent:bench", Note: note})
+					errs[w] = s.Append(ctx, ids[n], -1, 0, planner.Event{Type: planner.NoteAdded, By: "agent:bench", Note: note})
 				case 1:
 					errs[w] = s.Append(ctx, ids[n], -1, 0, planner.Event{Type: planner.Stopped},
-						planner.Event{Type: planner.Began, Slot: planner.SlotAnswer},
-						planner.Event{Type: planner.Shown, Slot: planner.SlotAnswer, Message: "m", Last: true})
+						planner.Event{Type: planner.SendStarted, Slot: planner.SlotAnswer},
+						planner.Event{Type: planner.Sent, Slot: planner.SlotAnswer, Message: "m", Last: true})
 				default:
 					errs[w] = finish(ctx, s, ids[n], strings.Repeat("answer ", 20))
 				}

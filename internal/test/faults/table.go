@@ -110,7 +110,7 @@ var edits = []edit{
 		}
 		return append(list, tool)`,
 	},
-	{"decision-twice", "planner", `case !other.together(c):`, `case !other.together(c) && !faults.On("decision-twice"):`},
+	{"decision-twice", "planner", `case !other.sameQuestion(c):`, `case !other.sameQuestion(c) && !faults.On("decision-twice"):`},
 
 	// Costs are counted.
 	{

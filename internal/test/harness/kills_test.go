@@ -146,7 +146,7 @@ var planted = []struct {
 // near are the failpoints at which a fault can be found: all, or a few where
 // only a kill there can show it.
 func near(all harness.Points, fault string) harness.Points {
-	intake := []string{record.Committing(planner.Opened), record.Committing(planner.Said)}
+	intake := []string{record.Committing(planner.Opened), record.Committing(planner.GuidanceAdded)}
 	only := map[string][]string{
 		"offset-early": intake, "ack-early": intake, "unknown-repeats": {record.Committed(planner.Started), record.Committing(planner.Returned)}, "started-not-stored": {record.Committing(planner.Returned)},
 		"answer-forgotten": {record.Committed(planner.Decided), record.Committing(planner.Returned)}, "fire-twice": {"commit.after.fired"},

@@ -108,7 +108,7 @@ func (j *judge) models() {
 		begun[x.life]++
 	}
 	for i, l := range j.r.Lives {
-		stored := passed(l, planner.Replied) + passed(l, planner.Garbled)
+		stored := passed(l, planner.Replied) + passed(l, planner.Malformed)
 		if free := begun[i] - stored; len(l.Hits) > 0 && lost[i] > max(0, free) {
 			j.violated(RuleModelOnce, "the kill of life %d at %s cost %d model calls, but only %d of %d were not stored", i, l.Point, lost[i], free, begun[i])
 		}

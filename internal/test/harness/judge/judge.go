@@ -207,7 +207,7 @@ func (j *judge) doubles() {
 		}
 	}
 	for i, l := range j.r.Lives {
-		free := sent[i] - passed(l, planner.Shown)
+		free := sent[i] - passed(l, planner.Sent)
 		if j.r.Client == record.Telegram {
 			free = unstoredMessages(l)
 		}

@@ -184,7 +184,7 @@ func TestJudgeAccuses(t *testing.T) {
 		{"two answers in one life", judge.RuleOnce, map[string]func(*tape){"answered": func(t *tape) { t.out("answer", "", "t1", plainAnswer) }}},
 		{"two answers around a late kill", judge.RuleOnce, map[string]func(*tape){"reviewed": func(t *tape) { t.idle(); restart(t); t.out("answer", "", "t1", plainAnswer) }}},
 		{"an answer twice though it was stored", judge.RuleOnce, map[string]func(*tape){"answered": func(t *tape) {
-			t.end(true, record.Committed(planner.Shown))
+			t.end(true, record.Committed(planner.Sent))
 			t.start()
 			t.out("answer", "", "t1", plainAnswer)
 		}}},
