@@ -34,7 +34,7 @@ func (x *Executor) Ended(ctx context.Context, v *View) {
 		return
 	}
 	opening := v.Opening()
-	span := x.Tracer.Task(ctx, string(v.ID), opening.Trace, v.State.Opened)
+	span := x.Tracer.TaskSpan(ctx, string(v.ID), opening.Trace, v.State.Opened)
 	span.Text(telemetry.TaskID, string(v.ID))
 	span.Text(telemetry.PlatformKey, opening.Chat.Platform)
 	span.Text(telemetry.OutcomeKey, v.State.Status())

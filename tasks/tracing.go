@@ -15,7 +15,7 @@ type arrivals []*telemetry.Span
 func (a *arrivals) begin(ctx context.Context, t *telemetry.Tracer, m bot.Message) context.Context {
 	ctx, span := t.Begin(about(ctx, m), telemetry.Consumer, "message", "")
 	span.Text(telemetry.PlatformKey, m.Chat.Platform)
-	span.Truth(telemetry.ChatPrivate, m.Chat.Private)
+	span.Bool(telemetry.ChatPrivate, m.Chat.Private)
 	*a = append(*a, span)
 	return ctx
 }

@@ -10,22 +10,26 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/cenkalti/backoff/v5"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/codes"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+
+	"legwork/internal/clip"
 )
 
-// Bounds of handing on a batch: how long all tries together may take, and each.
+// Limits of exporting a batch: the time of all tries together, and of each.
 const (
 	exportTime = 30 * time.Second
 	tryTime    = 10 * time.Second
 )
 
-// exporter hands spans on by OTLP over HTTP, in its JSON form: every receiver
-// knows it, and the form with Protocol Buffers would be the largest thing in the
-// process.
+// exporter sends spans by OTLP over HTTP in its JSON form. Every receiver accepts
+// it, and the form with Protocol Buffers would be the largest part of the process.
 type exporter struct {
 	url     string
 	headers map[string]string
@@ -53,8 +57,8 @@ func newExporter(c TraceConfig) (*exporter, error) {
 	return e, nil
 }
 
-// ExportSpans implements the SDK's SpanExporter. Spans that the receiver does not
-// take are lost: they are worth less than the memory that they would need.
+// ExportSpans implements the SDK's SpanExporter. It drops spans that the receiver does
+// not accept: they are worth less than the memory for them.
 func (e *exporter) ExportSpans(ctx context.Context, spans []sdktrace.ReadOnlySpan) error {
 	body, err := json.Marshal(e.batch(spans))
 	if err != nil {
@@ -64,8 +68,8 @@ func (e *exporter) ExportSpans(ctx context.Context, spans []sdktrace.ReadOnlySpa
 	_, err = backoff.Retry(ctx, func() (struct{}, error) { return struct{}{}, e.try(ctx, body) }, backoff.WithBackOff(again), backoff.WithMaxTries(4))
 	if err != nil {
 		e.metrics.spansDone(Failed, len(spans))
-		e.log.WarnContext(ctx, "spans are lost", "count", len(spans), "cause", err)
-		return nil // it is told here, once
+		e.log.WarnContext(ctx, "exporting spans failed", "count", len(spans), "cause", err)
+		return nil // the log has it
 	}
 	e.metrics.spansDone(OK, len(spans))
 	return nil
@@ -77,7 +81,7 @@ func (e *exporter) Shutdown(context.Context) error {
 	return nil
 }
 
-// try sends a batch once. Its error is final where another try would not help.
+// try sends a batch once. Its error is permanent when another try would not help.
 func (e *exporter) try(ctx context.Context, body []byte) error {
 	ctx, cancel := context.WithTimeout(ctx, tryTime)
 	defer cancel()
@@ -97,7 +101,7 @@ func (e *exporter) try(ctx context.Context, body []byte) error {
 		return fmt.Errorf("sending spans: %w", err)
 	}
 	defer resp.Body.Close()
-	_, _ = io.CopyN(io.Discard, resp.Body, 64<<10) // so that the connection can be used again
+	_, _ = io.CopyN(io.Discard, resp.Body, 64<<10) // so that the connection can be reused
 	err = fmt.Errorf("sending spans: the receiver answered %s", resp.Status)
 	switch {
 	case resp.StatusCode < 300:
@@ -108,3 +112,124 @@ func (e *exporter) try(ctx context.Context, body []byte) error {
 	}
 	return backoff.Permanent(err)
 }
+
+// The types of a batch have the names of opentelemetry-proto's
+// ExportTraceServiceRequest in JSON: ids in hexadecimal, enums as numbers, 64-bit
+// numbers as texts.
+type (
+	traceRequest struct {
+		ResourceSpans []resourceSpans `json:"resourceSpans"`
+	}
+	resourceSpans struct {
+		Resource   attributes   `json:"resource"`
+		ScopeSpans []scopeSpans `json:"scopeSpans"`
+	}
+	attributes struct {
+		Attributes []keyValue `json:"attributes"`
+	}
+	scopeSpans struct {
+		Scope scope      `json:"scope"`
+		Spans []wireSpan `json:"spans"`
+	}
+	scope struct {
+		Name string `json:"name"`
+	}
+	keyValue struct {
+		Key   string   `json:"key"`
+		Value anyValue `json:"value"`
+	}
+	anyValue struct {
+		String *string  `json:"stringValue,omitempty"`
+		Bool   *bool    `json:"boolValue,omitempty"`
+		Int    *string  `json:"intValue,omitempty"`
+		Double *float64 `json:"doubleValue,omitempty"`
+	}
+	wireSpan struct {
+		TraceID    string      `json:"traceId"`
+		SpanID     string      `json:"spanId"`
+		ParentID   string      `json:"parentSpanId,omitempty"`
+		Flags      uint32      `json:"flags,omitempty"`
+		Name       string      `json:"name"`
+		Kind       int         `json:"kind"`
+		Start      string      `json:"startTimeUnixNano"`
+		End        string      `json:"endTimeUnixNano"`
+		Attributes []keyValue  `json:"attributes,omitempty"`
+		Events     []wireEvent `json:"events,omitempty"`
+		Status     wireStatus  `json:"status"`
+	}
+	wireEvent struct {
+		Time       string     `json:"timeUnixNano"`
+		Name       string     `json:"name"`
+		Attributes []keyValue `json:"attributes,omitempty"`
+	}
+	wireStatus struct {
+		Message string `json:"message,omitempty"`
+		Code    int    `json:"code,omitempty"`
+	}
+)
+
+// batch is what is sent of spans.
+func (e *exporter) batch(spans []sdktrace.ReadOnlySpan) traceRequest {
+	list := make([]wireSpan, 0, len(spans))
+	var about []keyValue
+	for _, s := range spans {
+		list = append(list, e.span(s))
+		about = e.keyValues(s.Resource().Attributes())
+	}
+	return traceRequest{[]resourceSpans{{
+		Resource: attributes{about}, ScopeSpans: []scopeSpans{{Scope: scope{"legwork"}, Spans: list}},
+	}}}
+}
+
+func (e *exporter) span(s sdktrace.ReadOnlySpan) wireSpan {
+	out := wireSpan{
+		TraceID: s.SpanContext().TraceID().String(), SpanID: s.SpanContext().SpanID().String(),
+		Name: e.clean(s.Name()), Kind: int(s.SpanKind()), Start: nanos(s.StartTime()), End: nanos(s.EndTime()),
+		Flags: uint32(s.SpanContext().TraceFlags()), Attributes: e.keyValues(s.Attributes()),
+	}
+	if parent := s.Parent(); parent.SpanID().IsValid() {
+		out.ParentID = parent.SpanID().String()
+	}
+	for _, event := range s.Events() {
+		out.Events = append(out.Events, wireEvent{nanos(event.Time), e.clean(event.Name), e.keyValues(event.Attributes)})
+	}
+	switch status := s.Status(); status.Code {
+	case codes.Ok:
+		out.Status.Code = 1
+	case codes.Error:
+		out.Status = wireStatus{e.text(status.Description), 2}
+	case codes.Unset:
+	}
+	return out
+}
+
+func (e *exporter) keyValues(list []attribute.KeyValue) []keyValue {
+	out := make([]keyValue, 0, len(list))
+	for _, a := range list {
+		out = append(out, keyValue{string(a.Key), e.value(a.Value)})
+	}
+	return out
+}
+
+func (e *exporter) value(v attribute.Value) anyValue {
+	switch v.Type() {
+	case attribute.BOOL:
+		is := v.AsBool()
+		return anyValue{Bool: &is}
+	case attribute.INT64:
+		n := strconv.FormatInt(v.AsInt64(), 10)
+		return anyValue{Int: &n}
+	case attribute.FLOAT64:
+		n := v.AsFloat64()
+		return anyValue{Double: &n}
+	}
+	text := e.text(v.String())
+	return anyValue{String: &text}
+}
+
+// maxText limits the text of an attribute, in bytes.
+const maxText = 1024
+
+func (e *exporter) text(s string) string { return clip.Bytes(e.clean(s), maxText) }
+
+func nanos(at time.Time) string { return strconv.FormatInt(at.UnixNano(), 10) }

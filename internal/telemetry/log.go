@@ -8,8 +8,8 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// Subject is what work is about, for the lines of the log. Empty fields are not
-// known.
+// Subject is the subject of some work, for the lines of the log. Empty fields are
+// unknown.
 type Subject struct {
 	Task    string // id
 	Chat    string // key
@@ -19,8 +19,7 @@ type Subject struct {
 // subject is the key of the Subject of a context.
 type subject struct{}
 
-// About notes what the work with the context is about, beside what is noted of it
-// already.
+// About adds the subject of the work to a context.
 func About(ctx context.Context, s Subject) context.Context {
 	known, _ := ctx.Value(subject{}).(Subject)
 	return context.WithValue(ctx, subject{}, Subject{
@@ -28,9 +27,8 @@ func About(ctx context.Context, s Subject) context.Context {
 	})
 }
 
-// LogHandler returns a log handler that adds to each line what its work is about,
-// as task, chat and request, and the trace that it is in, unless the line says so
-// itself.
+// LogHandler returns a log handler that adds task, chat, request and trace of the
+// context to each line, unless the line has them.
 func LogHandler(next slog.Handler) slog.Handler { return logHandler{next} }
 
 type logHandler struct{ slog.Handler }

@@ -11,7 +11,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 )
 
-// Metrics counts what happens. It is safe for concurrent use; on nil it counts
+// Metrics counts events. It is safe for concurrent use; a nil Metrics counts
 // nothing.
 type Metrics struct {
 	families
@@ -32,7 +32,7 @@ type MetricsConfig struct {
 	Clean func(string) string
 }
 
-// NewMetrics makes metrics in which nothing has happened.
+// NewMetrics makes metrics that start at zero.
 func NewMetrics(c MetricsConfig) *Metrics {
 	m := &Metrics{registry: newRegistry(c.Clean), now: c.Now, read: c.Read}
 	m.families = newFamilies(m.registry)
@@ -40,7 +40,7 @@ func NewMetrics(c MetricsConfig) *Metrics {
 	m.build.Set(1, c.Build.Version, c.Build.Commit, c.Build.Go)
 	m.followers.Set(0)
 	m.reloaded.Set(seconds(c.Now()))
-	m.reloadedWell.Set(1)
+	m.reloadOK.Set(1)
 	for _, outcome := range []string{OK, Failed} { // a rate needs a series that begins at zero
 		m.reloads.Add(0, outcome)
 		m.spans.Add(0, outcome)
@@ -51,14 +51,14 @@ func NewMetrics(c MetricsConfig) *Metrics {
 	return m
 }
 
-// TaskOpened counts a task that came from a platform.
+// TaskOpened counts a task of a platform.
 func (m *Metrics) TaskOpened(platform string) {
 	if m != nil {
 		m.opened.Inc(platform)
 	}
 }
 
-// TaskEnded counts one that is over. outcome is its state: done, failed or
+// TaskEnded counts a task that is over. outcome is its state: done, failed or
 // stopped; took is the time since it was opened.
 func (m *Metrics) TaskEnded(platform, outcome string, took time.Duration) {
 	if m != nil {
@@ -67,15 +67,14 @@ func (m *Metrics) TaskEnded(platform, outcome string, took time.Duration) {
 	}
 }
 
-// SlotWaited notes for how long a task waited until it could work.
+// SlotWaited records how long a task waited until it could work.
 func (m *Metrics) SlotWaited(d time.Duration) {
 	if m != nil {
 		m.slotWait.Observe(d.Seconds())
 	}
 }
 
-// SubtaskEnded counts a sub-task that is over. took is 0 for one that never
-// began.
+// SubtaskEnded counts a sub-task that is over. took is 0 for one that never started.
 func (m *Metrics) SubtaskEnded(group, outcome string, took time.Duration) {
 	if m == nil {
 		return
@@ -86,14 +85,14 @@ func (m *Metrics) SubtaskEnded(group, outcome string, took time.Duration) {
 	}
 }
 
-// Decided counts what a person, or the end of the time for it, decided.
+// Decided counts a decision of a person, or the end of the time for one.
 func (m *Metrics) Decided(decision string) {
 	if m != nil {
 		m.approvals.Inc(decision)
 	}
 }
 
-// Tokens is what a model call used; Cost is in millionths of a US dollar.
+// Tokens is the usage of a model call; Cost is in millionths of a US dollar.
 type Tokens struct {
 	Input, CachedInput, Output int
 	Cost                       int64
@@ -110,7 +109,7 @@ func (m *Metrics) ModelCalled(model, role, outcome string, took time.Duration) {
 	}
 }
 
-// ModelTried counts one attempt, and what it used.
+// ModelTried counts one attempt, and its usage.
 func (m *Metrics) ModelTried(model, outcome string, used Tokens) {
 	if m == nil {
 		return
@@ -125,7 +124,7 @@ func (m *Metrics) ModelTried(model, outcome string, used Tokens) {
 	m.cost.Add(float64(used.Cost)/1e6, model)
 }
 
-// FirstToken notes how long an attempt took to begin its reply.
+// FirstToken records the time until the reply of an attempt began.
 func (m *Metrics) FirstToken(model string, after time.Duration) {
 	if m != nil {
 		m.firstToken.Observe(after.Seconds(), model)
@@ -141,7 +140,7 @@ func (m *Metrics) ToolCalled(tool, outcome string, took time.Duration) {
 	}
 }
 
-// Connected says that a platform is there.
+// Connected adds the series of a platform.
 func (m *Metrics) Connected(platform string) {
 	if m != nil {
 		m.messages.Add(0, platform)
@@ -149,14 +148,14 @@ func (m *Metrics) Connected(platform string) {
 	}
 }
 
-// Expected is what a config names.
+// Expected names the parts of a config.
 type Expected struct {
 	Platforms, Models, Webhooks []string
 	Problems                    []string // that models can have
 }
 
-// Expect lets what is counted of these begin at zero: Prometheus sees no growth in
-// a series that begins with its first event.
+// Expect adds series with the value zero: Prometheus sees no growth in a series that
+// starts with its first event.
 func (m *Metrics) Expect(e Expected) {
 	if m == nil {
 		return
@@ -202,21 +201,21 @@ func (m *Metrics) PlatformCalled(platform, method, outcome string, took time.Dur
 	}
 }
 
-// Paced notes for how long a request waited for its turn.
+// Paced records how long a request waited for the rate limiter.
 func (m *Metrics) Paced(platform string, waited time.Duration) {
 	if m != nil {
 		m.paceWait.Observe(waited.Seconds(), platform)
 	}
 }
 
-// FrameSkipped counts a frame whose turn had not come.
+// FrameSkipped counts a frame that was left out because of the rate limit.
 func (m *Metrics) FrameSkipped(platform string) {
 	if m != nil {
 		m.frames.Inc(platform)
 	}
 }
 
-// Committed counts a transaction that changes callers shared.
+// Committed counts a transaction and the changes in it.
 func (m *Metrics) Committed(changes int, took time.Duration) {
 	if m != nil {
 		m.commitTime.Observe(took.Seconds())
@@ -224,7 +223,7 @@ func (m *Metrics) Committed(changes int, took time.Duration) {
 	}
 }
 
-// NotCommitted counts one that did not come about.
+// NotCommitted counts a failed transaction.
 func (m *Metrics) NotCommitted() {
 	if m != nil {
 		m.commitErrors.Inc()
@@ -238,9 +237,8 @@ func (m *Metrics) Stored(event string) {
 	}
 }
 
-// Requested counts an HTTP request by the pattern of its route, which is empty
-// where there is none. took is 0 for one that lasted for as long as its caller
-// wanted: its duration says nothing.
+// Requested counts an HTTP request by the pattern of its route, which may be empty.
+// took is 0 for requests that last as long as the client wants.
 func (m *Metrics) Requested(route, method string, status int, took time.Duration) {
 	if m == nil {
 		return
@@ -256,7 +254,7 @@ func (m *Metrics) Requested(route, method string, status int, took time.Duration
 	}
 }
 
-// Followed notes an event stream that was opened; left ends it.
+// Followed counts an open event stream until left is called.
 func (m *Metrics) Followed() (left func()) {
 	if m == nil {
 		return func() {}
@@ -265,23 +263,23 @@ func (m *Metrics) Followed() (left func()) {
 	return sync.OnceFunc(func() { m.followers.Add(-1) })
 }
 
-// Delivered counts a try to deliver to a webhook.
+// Delivered counts a delivery to a webhook.
 func (m *Metrics) Delivered(webhook, outcome string) {
 	if m != nil {
 		m.webhooks.Inc(webhook, outcome)
 	}
 }
 
-// Reloaded counts a reload of the config; err is why it changed nothing.
+// Reloaded counts a reload of the config; err is the reason why it changed nothing.
 func (m *Metrics) Reloaded(err error) {
 	switch {
 	case m == nil:
 	case err != nil:
 		m.reloads.Inc(Failed)
-		m.reloadedWell.Set(0)
+		m.reloadOK.Set(0)
 	default:
 		m.reloads.Inc(OK)
-		m.reloadedWell.Set(1)
+		m.reloadOK.Set(1)
 		m.reloaded.Set(seconds(m.now()))
 	}
 }
@@ -293,5 +291,5 @@ func (m *Metrics) spansDone(outcome string, n int) {
 	}
 }
 
-// seconds is a time as Prometheus has it: seconds since 1970.
+// seconds is a time for Prometheus: seconds since 1970.
 func seconds(at time.Time) float64 { return float64(at.UnixMilli()) / 1000 }

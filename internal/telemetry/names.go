@@ -1,7 +1,7 @@
 package telemetry
 
-// families are all metrics that are counted as things happen. Their names, and
-// those of the gauges, are promises, which dashboards and alerts hold on to.
+// families are all metrics that are counted as things happen. Their names and those
+// of the gauges are promises to dashboards and alerts.
 type families struct {
 	opened, finished      counter
 	taskTime, slotWait    histogram
@@ -27,11 +27,11 @@ type families struct {
 	reloads               counter
 	spans                 counter
 
-	build, followers, reloaded, reloadedWell gauge
+	build, followers, reloaded, reloadOK gauge
 }
 
-// gauges are all metrics that are read for a scrape. What is not set is not shown:
-// a gauge that is missing is seen, an old one is not.
+// gauges are all metrics that are read at a scrape. A gauge that could not be read
+// is missing, so that nobody takes an old value for a new one.
 type gauges struct {
 	tasks, oldestTask                  gauge
 	approvalsWaiting, oldestApproval   gauge
@@ -63,14 +63,14 @@ func batchBounds() []float64 { return []float64{1, 2, 4, 8, 16, 32, 64, 128, 256
 
 func newFamilies(r registry) families {
 	var f families
-	f.ofTasks(r)
-	f.ofCalls(r)
-	f.ofProcess(r)
+	f.addTasks(r)
+	f.addCalls(r)
+	f.addProcess(r)
 	return f
 }
 
-// ofTasks are about what people and programs asked for.
-func (f *families) ofTasks(r registry) {
+// addTasks adds metrics about tasks.
+func (f *families) addTasks(r registry) {
 	f.opened = r.counter("legwork_tasks_opened_total", "Tasks that were opened, by the platform they came from.", "platform")
 	f.finished = r.counter("legwork_tasks_finished_total", "Tasks that are over, by how they ended.", "platform", "outcome")
 	f.taskTime = r.histogram("legwork_task_duration_seconds", "From the opening of a task to its end, waiting for people included.", workBounds(), "outcome")
@@ -80,8 +80,8 @@ func (f *families) ofTasks(r registry) {
 	f.approvals = r.counter("legwork_approvals_total", "Questions to people that were decided, by what was decided.", "decision")
 }
 
-// ofCalls are about what legwork calls.
-func (f *families) ofCalls(r registry) {
+// addCalls adds metrics about the calls that legwork makes.
+func (f *families) addCalls(r registry) {
 	f.modelCalls = r.counter("legwork_model_calls_total", "Calls of language models, each with all its attempts, by the model that answered or failed last.", "model", "role", "outcome")
 	f.modelTime = r.histogram("legwork_model_call_duration_seconds", "Duration of calls of language models, with all attempts.", callBounds(), "model", "role")
 	f.firstToken = r.histogram("legwork_model_first_token_seconds", "From the request of an attempt to the first piece of its reply.", callBounds(), "model")
@@ -99,8 +99,8 @@ func (f *families) ofCalls(r registry) {
 	f.spans = r.counter("legwork_trace_spans_total", "Spans of traces, by whether they could be handed on.", "outcome")
 }
 
-// ofProcess are about legwork itself.
-func (f *families) ofProcess(r registry) {
+// addProcess adds metrics about legwork itself.
+func (f *families) addProcess(r registry) {
 	f.commitTime = r.histogram("legwork_store_commit_duration_seconds", "Duration of transactions of the store until they were durable.", commitBounds())
 	f.batch = r.histogram("legwork_store_commit_changes", "How many callers shared one transaction.", batchBounds())
 	f.commitErrors = r.counter("legwork_store_commit_errors_total", "Transactions that could not be committed.")
@@ -110,7 +110,7 @@ func (f *families) ofProcess(r registry) {
 	f.followers = r.gauge("legwork_event_followers", "Open event streams.")
 	f.reloads = r.counter("legwork_config_reloads_total", "Reloads of the config.", "outcome")
 	f.reloaded = r.gauge("legwork_config_reload_timestamp_seconds", "When the config in use was read, in Unix time.")
-	f.reloadedWell = r.gauge("legwork_config_reload_successful", "1 unless the newest config has mistakes, so that the one before is still in use.")
+	f.reloadOK = r.gauge("legwork_config_reload_successful", "1 unless the newest config has mistakes, so that the one before is still in use.")
 	f.build = r.gauge("legwork_build_info", "Always 1; the labels say what is running.", "version", "commit", "go_version")
 }
 

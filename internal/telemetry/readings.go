@@ -9,7 +9,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
-// Readings are values as they are in the moment of a scrape.
+// Readings are the values of the gauges at a scrape.
 type Readings struct {
 	Tasks      map[string]int // by state
 	QueuedFor  time.Duration  // how long the first task that waits for room has waited
@@ -24,37 +24,37 @@ type Readings struct {
 	StoreBytes int64
 }
 
-// Queue is how many wait, and for how long the first has.
+// Queue is the number of waiting entries, and the waiting time of the oldest.
 type Queue struct {
 	Waiting int
 	Oldest  time.Duration
 }
 
-// Budget is one with a limit. Amounts are millionths of a US dollar when Money is
-// set, and tokens otherwise.
+// Budget is a budget with a limit. Amounts are millionths of a US dollar if Money is
+// set, otherwise tokens.
 type Budget struct {
 	Name         string
 	Money        bool
 	Limit, Spent int64
 }
 
-// scrapeTime bounds what a scrape reads.
+// scrapeTime limits the time for reading the gauges.
 const scrapeTime = 5 * time.Second
 
-// Handler answers GET requests with all metrics. What cannot be read is left out
-// of the answer. It is not compressed: the tables for that would stay in the
-// memory of a daemon that idles.
+// Handler answers GET requests with all metrics, except those that cannot be read.
+// The reply is not compressed, since the tables for that would stay in the memory of
+// an idle daemon.
 func (m *Metrics) Handler() http.Handler {
 	options := promhttp.HandlerOpts{ErrorHandling: promhttp.ContinueOnError, DisableCompression: true}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		all := prometheus.Gatherers{m.registry, m.look(r.Context())}
+		all := prometheus.Gatherers{m.registry, m.readGauges(r.Context())}
 		w.Header().Set("Cache-Control", "no-store")
 		promhttp.HandlerFor(all, options).ServeHTTP(w, r)
 	})
 }
 
-// look reads the gauges for one scrape.
-func (m *Metrics) look(ctx context.Context) prometheus.Gatherer {
+// readGauges reads the gauges for one scrape.
+func (m *Metrics) readGauges(ctx context.Context) prometheus.Gatherer {
 	r := newRegistry(m.registry.clean)
 	if m.read == nil {
 		return r
@@ -72,20 +72,20 @@ func (m *Metrics) look(ctx context.Context) prometheus.Gatherer {
 
 func (g *gauges) show(now Readings) {
 	g.oldestTask.Set(now.QueuedFor.Seconds())
-	g.paused.Set(truth(now.Paused))
-	g.ready.Set(truth(now.Ready))
+	g.paused.Set(boolValue(now.Paused))
+	g.ready.Set(boolValue(now.Ready))
 	for part, up := range now.Parts {
-		g.partUp.Set(truth(up), part)
+		g.partUp.Set(boolValue(up), part)
 	}
 	for name, up := range now.Models {
-		g.modelUp.Set(truth(up), name)
+		g.modelUp.Set(boolValue(up), name)
 	}
 	for name, up := range now.Servers {
-		g.serverUp.Set(truth(up), name)
+		g.serverUp.Set(boolValue(up), name)
 	}
 }
 
-// showStored shows what the store has told.
+// showStored sets the gauges that come from the store.
 func (g *gauges) showStored(now Readings) {
 	for state, n := range now.Tasks {
 		g.tasks.Set(float64(n), state)
@@ -106,7 +106,7 @@ func (g *gauges) showStored(now Readings) {
 	}
 }
 
-func truth(is bool) float64 {
+func boolValue(is bool) float64 {
 	if is {
 		return 1
 	}

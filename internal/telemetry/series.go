@@ -22,7 +22,7 @@ const (
 // other stands for every label value of a series for which there was no room.
 const other = "other"
 
-// registry makes metrics whose label values are bounded and clean.
+// registry makes metrics with clean label values and a limited number of series.
 type registry struct {
 	*prometheus.Registry
 	clean func(string) string // nil: label values stay as they are
@@ -32,8 +32,7 @@ func newRegistry(clean func(string) string) registry {
 	return registry{prometheus.NewRegistry(), clean}
 }
 
-// counter only grows. Labels are given by their values, in the order in which
-// they were named.
+// counter only grows. Labels are given by their values, in the order of their names.
 type counter struct{ *family[prometheus.Counter] }
 
 // counter makes a metric that counts. Its name ends in _total.
@@ -53,7 +52,7 @@ func (c counter) Inc(values ...string) { c.Add(1, values...) }
 // Add adds v; what is not above zero adds nothing, but has the series there.
 func (c counter) Add(v float64, values ...string) { c.at(values).Add(max(v, 0)) }
 
-// gauge goes up and down, and is not there before it was set.
+// gauge goes up and down. It is missing until it is set.
 type gauge struct{ *family[prometheus.Gauge] }
 
 func (r registry) gauge(name, help string, labels ...string) gauge {
@@ -87,7 +86,7 @@ func (r registry) histogram(name, help string, bounds []float64, labels ...strin
 // Observe counts one observation.
 func (h histogram) Observe(v float64, values ...string) { h.at(values).Observe(v) }
 
-// family is all series of one metric, by the label values that are shown.
+// family is all series of one metric, by their label values.
 type family[M any] struct {
 	labels int
 	clean  func(string) string
@@ -120,10 +119,10 @@ func (f *family[M]) at(values []string) M {
 	return f.add(k)
 }
 
-// add is the series of label values as they came, which may have to be cleaned.
+// add returns the series of new label values.
 func (f *family[M]) add(k key) M {
 	for i := range f.labels {
-		k[i] = f.shown(k[i])
+		k[i] = f.labelValue(k[i])
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -141,9 +140,9 @@ func (f *family[M]) add(k key) M {
 	return s
 }
 
-// shown is what is shown of a label's value: never an empty one, which would mean
-// that there is no such label.
-func (f *family[M]) shown(value string) string {
+// labelValue cleans the value of a label. It is never empty, since Prometheus takes
+// an empty label for none.
+func (f *family[M]) labelValue(value string) string {
 	if f.clean != nil {
 		value = f.clean(value)
 	}

@@ -11,7 +11,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// Kind says which side of a call a span is.
+// Kind is the side of a call that a span is on.
 type Kind int
 
 // The kinds of spans.
@@ -22,12 +22,12 @@ const (
 	Consumer = Kind(trace.SpanKindConsumer) // a message came in
 )
 
-// Span is a piece of work in a trace. On nil, which is what there is without
-// traces, all methods do nothing. What was said, asked or found never goes into
-// one: names, sizes and outcomes do.
+// Span is a piece of work in a trace. On a nil Span, which is what there is without
+// traces, all methods do nothing. Spans contain names, sizes and outcomes, but no
+// contents.
 type Span struct{ span trace.Span }
 
-// Start begins a span below that of the context, where the context is in a trace.
+// Start begins a span below that of the context, if the context is in a trace.
 func Start(ctx context.Context, kind Kind, name string) (context.Context, *Span) {
 	t, _ := ctx.Value(tracing{}).(*Tracer)
 	if t == nil {
@@ -36,42 +36,42 @@ func Start(ctx context.Context, kind Kind, name string) (context.Context, *Span)
 	return t.start(ctx, kind, name)
 }
 
-// Text notes a text, Number a number and Truth a fact about the work.
+// Text adds a text to the span.
 func (s *Span) Text(key, value string) {
 	if s != nil && value != "" {
 		s.span.SetAttributes(attribute.String(key, value))
 	}
 }
 
-// Number notes a number.
+// Number adds a number to the span.
 func (s *Span) Number(key string, value int) {
 	if s != nil {
 		s.span.SetAttributes(attribute.Int(key, value))
 	}
 }
 
-// Truth notes whether something is so.
-func (s *Span) Truth(key string, value bool) {
+// Bool adds a bool to the span.
+func (s *Span) Bool(key string, value bool) {
 	if s != nil {
 		s.span.SetAttributes(attribute.Bool(key, value))
 	}
 }
 
-// Name gives the work a better name than the one that it began with.
+// Name replaces the name of the span.
 func (s *Span) Name(name string) {
 	if s != nil {
 		s.span.SetName(name)
 	}
 }
 
-// Event notes a moment of the work.
+// Event adds an event to the span.
 func (s *Span) Event(name string) {
 	if s != nil {
 		s.span.AddEvent(name)
 	}
 }
 
-// Fail says that the work failed, and why in one word.
+// Fail marks the span as failed; why is one word.
 func (s *Span) Fail(why string) {
 	if s != nil {
 		s.span.SetAttributes(attribute.String(ErrorType, why))
@@ -79,8 +79,8 @@ func (s *Span) Fail(why string) {
 	}
 }
 
-// End ends the work; err is why it failed. That its caller wants it no more is
-// no failure.
+// End ends the span; err is the reason if the work failed. A canceled call is no
+// failure.
 func (s *Span) End(err error) {
 	if s == nil {
 		return
@@ -94,17 +94,17 @@ func (s *Span) End(err error) {
 	s.span.End()
 }
 
-// EndAt ends work that was over at that time.
+// EndAt ends the span at an earlier time.
 func (s *Span) EndAt(at time.Time) {
 	if s != nil {
 		s.span.End(trace.WithTimestamp(at))
 	}
 }
 
-// ids makes ids by chance, but for spans whose ids are known.
+// ids makes random ids, except for spans whose ids are known.
 type ids struct{}
 
-// fixed is the key of the ids that the next span must have.
+// fixed is the context key of the ids of the next span.
 type fixed struct{}
 
 func (ids) NewIDs(ctx context.Context) (id trace.TraceID, span trace.SpanID) {

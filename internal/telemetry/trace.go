@@ -14,15 +14,15 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// Tracer begins traces and hands their spans on. It is safe for concurrent use;
-// on nil there are no traces.
+// Tracer begins traces and exports their spans. It is safe for concurrent use; a nil
+// Tracer makes no traces.
 type Tracer struct {
 	provider *sdktrace.TracerProvider
 	tracer   trace.Tracer
 	log      *slog.Logger
 }
 
-// TraceConfig says where spans go.
+// TraceConfig is the configuration of a Tracer.
 type TraceConfig struct {
 	// Endpoint is the base address of an OTLP receiver, as
 	// OTEL_EXPORTER_OTLP_ENDPOINT has it; spans go to /v1/traces below it. Empty:
@@ -40,11 +40,11 @@ type TraceConfig struct {
 	Log     *slog.Logger // hears of spans that are lost; nil: nobody does
 }
 
-// exportEvery is how long spans wait for company.
+// exportEvery is the time between two exports.
 const exportEvery = 2 * time.Second
 
-// NewTracer makes a tracer; nil, without an error, when there is no endpoint. It
-// does not connect. Run or Close ends it.
+// NewTracer makes a tracer; without an endpoint it returns nil and no error. It does
+// not connect. Run or Close ends it.
 func NewTracer(c TraceConfig) (*Tracer, error) {
 	if c.Endpoint == "" {
 		return nil, nil //nolint:nilnil // a nil Tracer is one that does nothing
@@ -64,17 +64,17 @@ func NewTracer(c TraceConfig) (*Tracer, error) {
 	return &Tracer{p, p.Tracer("legwork"), out.log}, nil
 }
 
-// Run waits for the end of ctx and hands on what is left.
+// Run exports the remaining spans when ctx ends.
 func (t *Tracer) Run(ctx context.Context) error {
 	<-ctx.Done()
 	t.Close(context.WithoutCancel(ctx))
 	return nil
 }
 
-// closeTime is what the last spans are given.
+// closeTime limits the last export.
 const closeTime = 3 * time.Second
 
-// Close hands on what is left and ends the tracer: later spans go nowhere.
+// Close exports the remaining spans and ends the tracer.
 func (t *Tracer) Close(ctx context.Context) {
 	if t == nil {
 		return
@@ -82,11 +82,11 @@ func (t *Tracer) Close(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, closeTime)
 	defer cancel()
 	if err := t.provider.Shutdown(ctx); err != nil {
-		t.log.WarnContext(ctx, "the last spans are lost", "cause", err)
+		t.log.WarnContext(ctx, "exporting last spans failed", "cause", err)
 	}
 }
 
-// Flush hands on the spans that have ended.
+// Flush exports the spans that have ended.
 func (t *Tracer) Flush(ctx context.Context) error {
 	if t == nil {
 		return nil
@@ -97,9 +97,9 @@ func (t *Tracer) Flush(ctx context.Context) error {
 // tracing is the key of the tracer of a context.
 type tracing struct{}
 
-// Begin begins the span of something that came from outside. It belongs to the
-// trace of the traceparent that came with it, and is the first of a new one
-// without. Spans that are started with the context belong to it.
+// Begin begins the span of a request or message from outside: in the trace of its
+// traceparent, or in a new one. Spans that are started with the context belong to
+// it.
 func (t *Tracer) Begin(ctx context.Context, kind Kind, name, traceparent string) (context.Context, *Span) {
 	if t == nil {
 		return ctx, nil
@@ -113,32 +113,32 @@ func (t *Tracer) start(ctx context.Context, kind Kind, name string) (context.Con
 	return ctx, &Span{s}
 }
 
-// Resume lets the spans that are started with the context belong to a task, be it
-// that another process has begun it. traceparent is that of what the task came of;
-// empty for one that came of nothing that was traced.
+// Resume puts the spans that are started with the context into the trace of a task,
+// even of one that another process has begun. traceparent is that of the request or
+// message that opened the task; it may be empty.
 func (t *Tracer) Resume(ctx context.Context, task, traceparent string) context.Context {
 	if t == nil {
 		return ctx
 	}
-	of := origin(task, traceparent).WithSpanID(spanOf(task))
+	of := taskTrace(task, traceparent).WithSpanID(taskSpanID(task))
 	return trace.ContextWithRemoteSpanContext(context.WithValue(ctx, tracing{}, t), of)
 }
 
-// Task tells of a task that is over: the span above all that were started with
-// the context of Resume, from its opening to now. To tell of it twice does no
-// harm, as it has the same id.
-func (t *Tracer) Task(ctx context.Context, task, traceparent string, opened time.Time) *Span {
+// TaskSpan returns the span of a task that is over, from its opening to now; the
+// spans of Resume are below it. It always has the same id, so that exporting it
+// twice does no harm.
+func (t *Tracer) TaskSpan(ctx context.Context, task, traceparent string, opened time.Time) *Span {
 	if t == nil {
 		return nil
 	}
-	of := origin(task, traceparent)
-	ctx = context.WithValue(trace.ContextWithRemoteSpanContext(ctx, of), fixed{}, of.WithSpanID(spanOf(task)))
+	of := taskTrace(task, traceparent)
+	ctx = context.WithValue(trace.ContextWithRemoteSpanContext(ctx, of), fixed{}, of.WithSpanID(taskSpanID(task)))
 	_, s := t.tracer.Start(ctx, "task", trace.WithTimestamp(opened))
 	return &Span{s}
 }
 
-// origin is the trace that a task belongs to.
-func origin(task, traceparent string) trace.SpanContext {
+// taskTrace is the trace of a task.
+func taskTrace(task, traceparent string) trace.SpanContext {
 	if from := parse(traceparent); from.IsValid() {
 		return from
 	}
@@ -146,14 +146,14 @@ func origin(task, traceparent string) trace.SpanContext {
 	return trace.NewSpanContext(trace.SpanContextConfig{TraceID: trace.TraceID(sum[:16]), TraceFlags: trace.FlagsSampled, Remote: true})
 }
 
-// spanOf is the id of the span of a task, which whoever takes it up again must
-// know.
-func spanOf(task string) trace.SpanID {
+// taskSpanID is the id of the span of a task. It is derived from the task, so that
+// each process that works on the task knows it.
+func taskSpanID(task string) trace.SpanID {
 	sum := sha256.Sum256([]byte("task " + task))
 	return trace.SpanID(sum[:8])
 }
 
-// parse reads a traceparent; what is none is not valid.
+// parse reads a traceparent; a malformed one is not valid.
 func parse(traceparent string) trace.SpanContext {
 	if traceparent == "" {
 		return trace.SpanContext{}
@@ -162,8 +162,8 @@ func parse(traceparent string) trace.SpanContext {
 	return trace.SpanContextFromContext(propagation.TraceContext{}.Extract(context.Background(), carrier))
 }
 
-// Traceparent is what to send along so that the other side's spans belong to
-// this trace; empty where there is none.
+// Traceparent is the header for a request within the trace of the context; empty
+// without one.
 func Traceparent(ctx context.Context) string {
 	at := trace.SpanContextFromContext(ctx)
 	if !at.IsValid() {

@@ -106,7 +106,7 @@ func TestSpans(t *testing.T) {
 	message.End(nil)
 	_, plan := telemetry.Start(first.Resume(t.Context(), "01TASK", at), telemetry.Internal, "plan")
 	plan.Number("n", 7)
-	plan.Truth("b", true)
+	plan.Bool("b", true)
 	plan.End(errors.New("it broke"))
 	first.Close(t.Context())
 
@@ -116,7 +116,7 @@ func TestSpans(t *testing.T) {
 	send.End(context.Canceled)
 	show.End(nil)
 	opened := time.Now().Add(-time.Minute)
-	second.Task(t.Context(), "01TASK", at, opened).EndAt(opened.Add(time.Second))
+	second.TaskSpan(t.Context(), "01TASK", at, opened).EndAt(opened.Add(time.Second))
 	second.Close(t.Context())
 
 	all := to.got()
@@ -152,7 +152,7 @@ func TestUntraced(t *testing.T) {
 	tracer := newTracer(t, telemetry.TraceConfig{Endpoint: to.URL})
 	_, plan := telemetry.Start(tracer.Resume(t.Context(), "01TASK", ""), telemetry.Internal, "plan")
 	plan.End(nil)
-	tracer.Task(t.Context(), "01TASK", "", time.Now()).End(nil)
+	tracer.TaskSpan(t.Context(), "01TASK", "", time.Now()).End(nil)
 	_, unwanted := tracer.Begin(t.Context(), telemetry.Server, "unwanted", "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-00")
 	unwanted.End(nil)
 	_, wanted := tracer.Begin(t.Context(), telemetry.Server, "wanted", "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01")
@@ -242,7 +242,7 @@ func off(ctx context.Context, tracer *telemetry.Tracer) {
 	span.Number(telemetry.InputTokens, 7)
 	span.Event("first token")
 	span.End(nil)
-	tracer.Task(ctx, "01TASK", "", time.Time{}).End(nil)
+	tracer.TaskSpan(ctx, "01TASK", "", time.Time{}).End(nil)
 	message.End(nil)
 }
 
