@@ -224,7 +224,7 @@ func TestDeclinedBudgetIsNotAskedAgain(t *testing.T) {
 	todo := planner.Todo(st.s)
 	st.add(planner.Event{Type: planner.Decided, Action: todo[len(todo)-1].ID, Decision: &planner.Decision{}})
 	if e := (planner.Event{Type: planner.BudgetReached, Budget: "task_usd", At: t0.Add(time.Minute)}); planner.Takes(st.s, e) {
-		t.Errorf("Takes(overdrew) = true after it was declined; todo %v", planner.Todo(st.s))
+		t.Errorf("Takes(budget_reached) = true after it was declined; todo %v", planner.Todo(st.s))
 	}
 }
 

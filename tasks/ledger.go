@@ -103,7 +103,7 @@ type Extended struct {
 
 // Ledger keeps what calls cost. What is reserved counts as spent until it is
 // settled. An event of an action that has a reservation and a usage (replied,
-// garbled, broke, returned) settles it in the transaction of its Append; a
+// malformed, call_failed, returned) settles it in the transaction of its Append; a
 // decision that extends a day's budget (see planner.Overdraft) is kept there in
 // the same way. What a task that is over has left reserved counts as spent to
 // the amount of its input.

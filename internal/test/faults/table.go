@@ -55,11 +55,11 @@ var edits = []edit{
 
 	// Models and tools are called.
 	{
-		"replied-not-stored", "tasks/...", `err := x.append(ctx, v.ID, events...)`,
+		"replied-not-stored", "tasks/...", `err := x.Append(ctx, v.ID, events...)`,
 		`if faults.Sometimes("replied-not-stored") {
 			return nil
 		}
-		err := x.append(ctx, v.ID, events...)`,
+		err := x.Append(ctx, v.ID, events...)`,
 	},
 	{
 		"result-orphaned", "llm", `ctx, span := telemetry.Start(ctx, telemetry.Client, telemetry.Chat`,
@@ -78,11 +78,11 @@ var edits = []edit{
 	{"approval-skipped", "tasks/...", `case j.ask && !agreed(v, a.Place, j):`, `case j.ask && !agreed(v, a.Place, j) && !faults.On("approval-skipped"):`},
 	{"started-not-stored", "tasks/...", `|| j.grant != "") && !a.Started {`, `|| j.grant != "") && !a.Started && !faults.On("started-not-stored") {`},
 	{
-		"returned-not-stored", "tasks/...", `return x.append(ctx, v.ID, planner.Event{Type: planner.Returned, Action: a.ID, Result: &r})`,
+		"returned-not-stored", "tasks/...", `return x.Append(ctx, v.ID, planner.Event{Type: planner.Returned, Action: a.ID, Result: &r})`,
 		`if faults.Sometimes("returned-not-stored") {
 			return nil
 		}
-		return x.append(ctx, v.ID, planner.Event{Type: planner.Returned, Action: a.ID, Result: &r})`,
+		return x.Append(ctx, v.ID, planner.Event{Type: planner.Returned, Action: a.ID, Result: &r})`,
 	},
 	{"result-dropped", "planner", `case e.Result == nil: return b.text("prompt.result_missing", nil)`, `case e.Result == nil, faults.On("result-dropped"): return b.text("prompt.result_missing", nil)`},
 
