@@ -34,15 +34,15 @@ const (
 
 func callFaults() []fault {
 	return []fault{
-		{"die", "", "ends in mid-call", "The result says that the outcome is unknown; a local server is started again, a remote one is reached again when it is back.", true, true, []string{lost, "EOF", "reset"}},
+		{"die", "", "ends during a call", "The result says that the outcome is unknown; a local server is started again, a remote one is reached again when it is back.", true, true, []string{lost, "EOF", "reset"}},
 		{"hang", "", "never answers one call", "The call is given up at its time limit and cancelled at the server; others go on.", true, true, []string{givenUp}},
-		{"half", "", "stops in the middle of an answer", "The call is given up at its time limit; a local server, of which nothing else could be heard, is started again.", true, true, []string{givenUp}},
-		{"drip", "", "brings an answer byte by byte", "As before.", true, true, []string{givenUp}},
+		{"half", "", "stops in the middle of an answer", "The call is given up at its time limit; a local server, which could answer nothing else, is started again.", true, true, []string{givenUp}},
+		{"drip", "", "sends an answer byte by byte", "The same.", true, true, []string{givenUp}},
 		{"late", "", "answers after the cancellation", "The late answer is dropped.", true, true, []string{givenUp}},
-		{"ignore", "", "ignores the cancellation", "The caller is free at once all the same.", true, true, []string{givenUp}},
-		{"garbage", "", "answers with what is no JSON", "The result says so; where answers share a stream, the call is given up at its time limit.", true, true, []string{givenUp, "not JSON-RPC", "ended its answer"}},
-		{"noise", "stdio", "prints debugging lines among its messages", "They are left out, and logged once.", false, false, []string{"done"}},
-		{"unasked", "stdio sse", "brings answers and requests that nobody knows", "They are dropped, or refused.", false, false, []string{"done"}},
+		{"ignore", "", "ignores the cancellation", "The caller continues at once.", true, true, []string{givenUp}},
+		{"garbage", "", "answers with something other than JSON", "The result says so; where answers share a stream, the call is given up at its time limit.", true, true, []string{givenUp, "not JSON-RPC", "ended its answer"}},
+		{"noise", "stdio", "prints debugging lines among its messages", "They are ignored, and logged once.", false, false, []string{"done"}},
+		{"unasked", "stdio sse", "sends unknown answers and requests", "legwork drops or refuses them.", false, false, []string{"done"}},
 		{"twice", "", "answers twice", "The second answer is dropped.", false, false, []string{"done"}},
 		{"wrong-id", "", "answers to another id", "The answer is dropped.", true, true, []string{givenUp, "in place of", "ended its answer"}},
 		{"bare", "", "answers {} without an id", "The answer is dropped.", true, true, []string{givenUp, "answers no request", "ended its answer"}},
@@ -53,25 +53,25 @@ func callFaults() []fault {
 		{"huge", "", "answers with 100 MiB of text", "The first megabyte is kept; at most 8 MiB of memory are needed for it.", false, false, []string{"xxxxxxxx"}},
 		{"pieces", "", "answers with half a million texts", "The model reads that it was too large.", true, false, []string{"too large"}},
 		{"flood", "", "writes without end", "The server is cut off after 128 MiB of one message.", true, true, []string{givenUp, lost, "more than a message may have"}},
-		{"binary", "", "answers with bytes that are no text", "They are replaced by \uFFFD.", false, false, []string{"a\uFFFD\uFFFDbc"}},
+		{"binary", "", "answers with bytes that are not text", "They are replaced by \uFFFD.", false, false, []string{"a\uFFFD\uFFFDbc"}},
 		{"odd", "", "answers with content of every kind", "Each is shown, or described; the unknown is named.", false, false, []string{`[content of type "hologram", not shown]`}},
-		{"bad-image", "", "answers with images that are none", "They are described and not shown.", false, false, []string{"not shown: it cannot be read"}},
-		{"links", "", "links to odd addresses", "They are shown and never followed; the server's own resources can be read through it.", false, false, []string{"file:///etc/passwd"}},
+		{"bad-image", "", "answers with images that cannot be read", "They are described and not shown.", false, false, []string{"not shown: it cannot be read"}},
+		{"links", "", "links to strange addresses", "They are shown and never followed; the server's own resources can be read through it.", false, false, []string{"file:///etc/passwd"}},
 		{"structured", "", "answers with structured output that it did not announce", "It is shown as JSON.", false, false, []string{`{"answer":42}`}},
-		{"violate", "", "breaks the schema of its own output", "The result is shown with a sentence that says so, and logged.", false, false, []string{"does not fit the form of results"}},
+		{"violate", "", "breaks the schema of its own output", "The result is shown with a sentence that says so, and the log names it.", false, false, []string{"does not fit the form of results"}},
 		{"unstructured", "", "leaves out the structured output that it announced", "The same.", false, false, []string{"it has no structured part"}},
-		{"401", "http sse", "wants to know who calls", "The call was not carried out; the reason names the headers in the config.", true, false, []string{"set its headers in the config"}},
+		{"401", "http sse", "requires authentication", "The call was not carried out; the reason names the headers in the config.", true, false, []string{"set its headers in the config"}},
 		{"403", "http sse", "forbids one call", "The same.", true, false, []string{"does not allow this"}},
 		{"404", "http sse", "answers 404 to one call", "In a session: a new one is made and the call made once more; then it was not carried out.", true, false, []string{"was not carried out"}},
-		{"429", "http sse", "wants fewer calls", "The call waits as long as the server asks for, and is made again while its time lasts; then it was not carried out.", true, false, []string{"429"}},
-		{"500", "http sse", "breaks down", "The result says that the outcome is unknown.", true, true, []string{"500"}},
+		{"429", "http sse", "limits the rate of calls", "The call waits as long as the server asks for, and is made again until its time limit; then it was not carried out.", true, false, []string{"429"}},
+		{"500", "http sse", "fails with 500", "The result says that the outcome is unknown.", true, true, []string{"500"}},
 		{"502", "http sse", "is behind a proxy that cannot reach it", "The same.", true, true, []string{"502"}},
 		{"503", "http sse", "is in maintenance", "As with 429.", true, false, []string{"503"}},
 		{"html", "http", "answers with a web page", "The result says that its address may be wrong.", true, true, []string{"text/html"}},
 		{"type", "http", "answers with another type of content", "The same.", true, true, []string{"text/plain"}},
 		{"nothing", "http", "answers with an empty body", "The result says that the outcome is unknown.", true, true, []string{"answered with nothing"}},
 		{"accepted", "http", "takes the request and answers nothing", "The same.", true, true, []string{"answers nothing"}},
-		{"cut", "http sse", "breaks the stream in the middle of the answer", "The same; HTTP+SSE is connected anew.", true, true, []string{"ended its answer", lost}},
+		{"cut", "http sse", "breaks the stream in the middle of the answer", "The same; HTTP+SSE connects again.", true, true, []string{"ended its answer", lost}},
 		{"end", "http", "ends the stream before the answer", "The same.", true, true, []string{"ended its answer"}},
 		{"bomb", "http", "packs 1 GiB into a megabyte", "Unpacking stops after 128 MiB.", true, true, []string{"more than a message may have", givenUp}},
 		{"redirect", "http sse", "redirects to another host", "It is not followed: the headers are for the configured host. The other is named.", true, false, []string{"another host, http://127.0.0.2:1"}},
@@ -147,24 +147,24 @@ type startFault struct{ server, happens, test string }
 
 func startFaults() []startFault {
 	return []startFault{
-		{"cannot be started, or ends at once", "It is down, with the last words of its error output, and is tried again with growing pauses of at most a minute; calls fail at once.", "TestBadStarts"},
+		{"cannot be started, or ends at once", "It is down, and its status has the end of its error output. legwork tries it again with growing pauses of at most a minute; calls fail at once.", "TestBadStarts"},
 		{"ends on the modern greeting", "It is started again with the older one, which is remembered.", "TestBadStarts"},
 		{"is silent on the modern greeting", "After 5 s, once, the older one is tried.", "TestBadStarts"},
-		{"answers {} to the modern greeting", "It is taken for one of the older revisions.", "TestBadStarts"},
+		{"answers {} to the modern greeting", "legwork treats it as a server of an older revision.", "TestBadStarts"},
 		{"never answers, or never reads", "Calls wait within their own time limit.", "TestBadStarts"},
-		{"takes long to start", "The start of legwork and the other servers do not wait; calls to it do, within their time limit.", "TestOneHangs"},
+		{"takes long to start", "legwork and the other servers start without waiting for it; calls to it wait within their time limit.", "TestOneHangs"},
 		{"floods its error output", "A hundred lines in ten seconds are logged.", "TestBadStarts"},
 		{"leaves children behind", "Its process group is killed with it, also when legwork is.", "tools.TestGrandchildren"},
-		{"does not end when asked", "It is killed.", "TestBadStarts"},
-		{"stops reading in mid-call", "Calls cost their time limit, then it is started again.", "tools.TestDeaf"},
-		{"wants a token that is wrong", "It is down, and its status says which headers to set.", "TestToken"},
-		{"is not there", "It is down; legwork reaches it when it comes.", "TestComesBack"},
-		{"restarts and forgets its sessions", "A new session is made; a call that was refused for it is made once more.", "TestLostSession"},
-		{"hangs while nobody calls it", "Two looks in two ways within the minute, then it is connected anew.", "TestHealth"},
-		{"changes its tools", "They are listed anew, within a second where it tells of it.", "TestListChanges"},
-		{"changes its tools and keeps quiet", "They are listed anew every ten minutes; a call that was judged before is refused.", "TestQuietChange"},
+		{"does not end when it is asked to", "It is killed.", "TestBadStarts"},
+		{"stops reading during a call", "Calls use up their time limit, then it is started again.", "tools.TestDeaf"},
+		{"refuses the token", "It is down, and its status says which headers to set.", "TestToken"},
+		{"cannot be reached", "It is down; legwork uses it as soon as it can be reached.", "TestComesBack"},
+		{"restarts and forgets its sessions", "legwork makes a new session; a call that was refused because of the old one is made once more.", "TestLostSession"},
+		{"hangs between calls", "legwork checks it in two ways within a minute, then connects again.", "TestHealth"},
+		{"changes its tools", "legwork lists them again, within a second when the server announces the change.", "TestListChanges"},
+		{"changes its tools without announcing it", "legwork lists them again every ten minutes; a call that was approved before the change is refused.", "TestQuietChange"},
 		{"lists tools without end", "A hundred pages or 8 MiB are read, 1000 tools kept.", "TestOddTools"},
-		{"offers tools that cannot be used", "They are left out, and it is logged why; the others stay.", "TestOddTools"},
+		{"offers tools that cannot be used", "They are left out, and the log has the reason; the others stay.", "TestOddTools"},
 		{"repeats a secret of its config in an error", "It is masked.", "TestSecrets"},
 		{"asks a question that cannot be shown", "It is declined.", "TestQuestionsThatAreNone"},
 	}
@@ -174,11 +174,11 @@ func startFaults() []startFault {
 func TestTableOfFaults(t *testing.T) {
 	const path, head, tail = "../../docs/tools.md", "<!-- faults -->\n", "<!-- end of faults -->"
 	var b strings.Builder
-	b.WriteString("| A server that | costs this | test |\n| --- | --- | --- |\n")
+	b.WriteString("| A server that | result | test |\n| --- | --- | --- |\n")
 	for _, f := range startFaults() {
 		fmt.Fprintf(&b, "| %s | %s | `%s` |\n", f.server, f.happens, f.test)
 	}
-	b.WriteString("\n| A call of a server that | comes to this | on | test |\n| --- | --- | --- | --- |\n")
+	b.WriteString("\n| A call of a server that | result | on | test |\n| --- | --- | --- | --- |\n")
 	for _, f := range callFaults() {
 		on := map[string]string{"": "all", stdio: "stdio", http: "HTTP", "http sse": "HTTP, SSE", "stdio sse": "stdio, SSE"}[f.on]
 		fmt.Fprintf(&b, "| %s | %s | %s | `TestFaults/%s` |\n", f.server, f.happens, on, f.name)
