@@ -14,6 +14,8 @@ import (
 	"strings"
 	"time"
 
+	tgbotapi "github.com/go-telegram-bot-api/telegram-bot-api/v5"
+
 	"legwork/bot"
 	"legwork/internal/failpoint"
 	"legwork/internal/telemetry"
@@ -29,23 +31,16 @@ const (
 	sentGrace = 2 * time.Second
 )
 
-// client calls methods of the Bot API (core.telegram.org/bots/api). None of its
-// errors holds the token.
+// client calls methods of the Bot API (core.telegram.org/bots/api). The library
+// makes the requests and reads the answers. It is of 2021, so the types of newer
+// updates and the parameters of newer methods are this package's own. None of the
+// client's errors holds the token.
 type client struct {
-	endpoint string // base address of the methods; it holds the token
+	token    string
+	endpoint string // base address as the library wants it, with verbs for token and method
 	http     *http.Client
 	secrets  *strings.Replacer
 	metrics  *telemetry.Metrics
-}
-
-// params are the parameters of a method.
-type params map[string]string
-
-// set adds a parameter unless its value is empty.
-func (p params) set(name, value string) {
-	if value != "" {
-		p[name] = value
-	}
 }
 
 // newClient makes a client; a nil transport stands for one that keeps a few
@@ -67,7 +62,8 @@ func newClient(cfg Config, transport http.RoundTripper) *client {
 		}
 	}
 	return &client{
-		endpoint: cfg.APIURL + "/bot" + cfg.Token + "/",
+		token:    cfg.Token,
+		endpoint: strings.ReplaceAll(cfg.APIURL, "%", "%%") + "/bot%s/%s",
 		secrets:  strings.NewReplacer(pairs...),
 		http: &http.Client{
 			Transport: transport,
@@ -80,22 +76,21 @@ func newClient(cfg Config, transport http.RoundTripper) *client {
 func (c *client) close() { c.http.CloseIdleConnections() }
 
 // call calls a method within timeout and decodes its result, unless result is
-// nil. Where the Bot API refuses, the error holds an *apiError.
-func (c *client) call(ctx context.Context, timeout time.Duration, method string, p params, result any) error {
+// nil. Where the Bot API refuses, the error holds a *tgbotapi.Error.
+func (c *client) call(ctx context.Context, timeout time.Duration, method string, p tgbotapi.Params, result any) error {
 	if method == "sendMessage" {
 		var done context.CancelFunc
 		ctx, done = bot.WithGrace(ctx, sentGrace)
 		defer done()
 	}
-	form := url.Values{}
-	for name, value := range p {
-		form.Set(name, value)
-	}
-	return c.post(ctx, timeout, method, strings.NewReader(form.Encode()), "application/x-www-form-urlencoded", result)
+	return c.request(ctx, timeout, method, p, c.send, result)
 }
 
-// upload calls a method with a document.
-func (c *client) upload(ctx context.Context, method string, p params, f *bot.File, result any) error {
+// upload calls a method with a document. The library's own uploads lose the
+// codes of errors, and leak a goroutine when the server answers early. So the
+// library makes a request without parameters, and a form with the document is
+// sent in its place.
+func (c *client) upload(ctx context.Context, method string, p tgbotapi.Params, f *bot.File, result any) error {
 	var body bytes.Buffer // writing to it never fails
 	w := multipart.NewWriter(&body)
 	for name, value := range p {
@@ -108,20 +103,36 @@ func (c *client) upload(ctx context.Context, method string, p params, f *bot.Fil
 		_, _ = part.Write(f.Content)
 	}
 	_ = w.Close()
-	return c.post(ctx, uploadTimeout, method, &body, w.FormDataContentType(), result)
+	return c.request(ctx, uploadTimeout, method, nil, func(r *http.Request) (*http.Response, error) {
+		form, err := http.NewRequestWithContext(r.Context(), r.Method, r.URL.String(), &body)
+		if err != nil {
+			return nil, err
+		}
+		form.Header.Set("Content-Type", w.FormDataContentType())
+		return c.send(form)
+	}, result)
 }
 
-// post makes one measured call.
-func (c *client) post(ctx context.Context, timeout time.Duration, method string, body io.Reader, contentType string, result any) error {
+// sender lets a function be the HTTP client of the library.
+type sender func(*http.Request) (*http.Response, error)
+
+func (s sender) Do(r *http.Request) (*http.Response, error) { return s(r) }
+
+// request makes one measured call with the library, which sends with send.
+func (c *client) request(ctx context.Context, timeout time.Duration, method string, p tgbotapi.Params, send sender, result any) error {
 	ctx, done := c.measure(ctx, method)
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
+	api := &tgbotapi.BotAPI{Token: c.token, Client: sender(func(r *http.Request) (*http.Response, error) {
+		return send(r.WithContext(ctx))
+	})}
+	api.SetAPIEndpoint(c.endpoint)
 	failpoint.Hit("telegram.before." + method)
-	raw, err := c.exchange(ctx, method, body, contentType)
+	reply, err := api.MakeRequest(method, p)
 	failpoint.Hit("telegram.after." + method)
 	done(err)
 	if err == nil && result != nil {
-		err = json.Unmarshal(raw, result)
+		err = json.Unmarshal(reply.Result, result)
 	}
 	if err != nil {
 		return fmt.Errorf("calling %s: %w", method, c.redact(err))
@@ -129,14 +140,10 @@ func (c *client) post(ctx context.Context, timeout time.Duration, method string,
 	return nil
 }
 
-// exchange sends a request and reads the whole answer, so that the connection
-// can be used again. It returns the answer's result.
-func (c *client) exchange(ctx context.Context, method string, body io.Reader, contentType string) (json.RawMessage, error) {
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, c.endpoint+method, body)
-	if err != nil {
-		return nil, err
-	}
-	r.Header.Set("Content-Type", contentType)
+// send sends a request and reads the whole answer, so that the connection can be
+// used again. The library does not look at the status: an answer that is none of
+// the Bot API, such as a proxy's page, is a statusError.
+func (c *client) send(r *http.Request) (*http.Response, error) {
 	resp, err := c.http.Do(r)
 	if err != nil {
 		return nil, err
@@ -146,17 +153,14 @@ func (c *client) exchange(ctx context.Context, method string, body io.Reader, co
 	if err != nil {
 		return nil, fmt.Errorf("reading the answer: %w", err)
 	}
-	var reply reply
-	err = json.Unmarshal(data, &reply)
-	switch {
-	case resp.StatusCode >= http.StatusMultipleChoices && (err != nil || reply.OK == nil):
-		return nil, statusError(resp.StatusCode) // a proxy's page, for example
-	case err != nil:
-		return nil, err
-	case reply.OK == nil || !*reply.OK:
-		return nil, reply.refusal()
+	var reply struct {
+		OK *bool `json:"ok"`
 	}
-	return reply.Result, nil
+	if resp.StatusCode >= http.StatusMultipleChoices && (json.Unmarshal(data, &reply) != nil || reply.OK == nil) {
+		return nil, statusError(resp.StatusCode)
+	}
+	resp.Body = io.NopCloser(bytes.NewReader(data))
+	return resp, nil
 }
 
 // redact removes secrets from an error: one of net/http holds the address, and
@@ -165,9 +169,9 @@ func (c *client) redact(err error) error {
 	if u, ok := errors.AsType[*url.Error](err); ok {
 		err = u.Err
 	}
-	if refused, ok := asAPIError(err); ok {
+	if refused, ok := errors.AsType[*tgbotapi.Error](err); ok {
 		clean := *refused
-		clean.text = c.secrets.Replace(clean.text)
+		clean.Message = c.secrets.Replace(clean.Message)
 		return &clean
 	}
 	if text := err.Error(); c.secrets.Replace(text) != text {
@@ -201,7 +205,7 @@ func (c *client) measure(ctx context.Context, method string) (_ context.Context,
 }
 
 func outcomeOf(err error) string {
-	refused, ok := asAPIError(err)
+	refused, ok := asRefusal(err)
 	switch {
 	case err == nil:
 		return telemetry.OK

@@ -12,6 +12,8 @@ import (
 	"sync"
 	"time"
 
+	tgbotapi "github.com/go-telegram-bot-api/telegram-bot-api/v5"
+
 	"legwork/internal/retry"
 )
 
@@ -129,12 +131,12 @@ func (t *Telegram) register(ctx context.Context, language string, commands []Com
 	if err != nil {
 		return // of texts only
 	}
-	p := params{"commands": string(data)}
+	p := tgbotapi.Params{"commands": string(data)}
 	base, _, _ := strings.Cut(language, "-") // Telegram knows languages, no regions
-	p.set("language_code", base)
+	p.AddNonEmpty("language_code", base)
 	t.retry(ctx, "setMyCommands", p, nil, func(err error) (again bool) {
 		t.log.WarnContext(ctx, "telegram: commands not registered", "language", language, "cause", err)
-		refused, ok := asAPIError(err)
+		refused, ok := asRefusal(err)
 		return !ok || refused.code != http.StatusBadRequest
 	})
 }
@@ -152,7 +154,7 @@ func newPauses() *retry.Pauses { return retry.New(250*time.Millisecond, maxRetry
 // pauseAfter is how long to wait after an error.
 func pauseAfter(err error, pauses *retry.Pauses) time.Duration {
 	after := pauses.Next()
-	refused, ok := asAPIError(err)
+	refused, ok := asRefusal(err)
 	switch {
 	case !ok:
 	case refused.badToken():
@@ -167,13 +169,13 @@ func pauseAfter(err error, pauses *retry.Pauses) time.Duration {
 
 // isConflict reports whether another program polls too.
 func isConflict(err error) bool {
-	refused, ok := asAPIError(err)
+	refused, ok := asRefusal(err)
 	return ok && refused.code == http.StatusConflict
 }
 
 // retry calls a method until it succeeds, or until failed, which gets each
 // error, returns false. It returns false then, and when ctx ended before.
-func (t *Telegram) retry(ctx context.Context, method string, p params, result any, failed func(error) (again bool)) bool {
+func (t *Telegram) retry(ctx context.Context, method string, p tgbotapi.Params, result any, failed func(error) (again bool)) bool {
 	for pauses := newPauses(); ; {
 		err := t.api.call(ctx, callTimeout, method, p, result)
 		if err == nil || ctx.Err() != nil {

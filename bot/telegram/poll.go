@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"time"
 
+	tgbotapi "github.com/go-telegram-bot-api/telegram-bot-api/v5"
+
 	"legwork/bot"
 	"legwork/internal/failpoint"
 	"legwork/internal/retry"
@@ -74,15 +76,13 @@ func (t *Telegram) poll(ctx context.Context, handle handler) {
 // deleteWebhook removes a webhook, because Telegram refuses polls while there is
 // one. Updates that wait are kept. It returns false when ctx ended before.
 func (t *Telegram) deleteWebhook(ctx context.Context) bool {
-	return t.retry(ctx, "deleteWebhook", params{"drop_pending_updates": "false"}, nil, t.receiverFailed(ctx))
+	return t.retry(ctx, "deleteWebhook", tgbotapi.Params{"drop_pending_updates": "false"}, nil, t.receiverFailed(ctx))
 }
 
 // updates is one poll.
 func (t *Telegram) updates(ctx context.Context, offset int64, wait time.Duration) (raw []json.RawMessage, err error) {
-	p := params{"timeout": strconv.Itoa(int(wait.Seconds())), "allowed_updates": allowedUpdates}
-	if offset != 0 {
-		p["offset"] = number(offset)
-	}
+	p := tgbotapi.Params{"timeout": strconv.Itoa(int(wait.Seconds())), "allowed_updates": allowedUpdates}
+	p.AddNonZero64("offset", offset)
 	err = t.api.call(ctx, wait+pollGrace, "getUpdates", p, &raw)
 	return raw, err
 }

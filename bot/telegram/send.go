@@ -5,9 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"strconv"
 	"strings"
 	"time"
+
+	tgbotapi "github.com/go-telegram-bot-api/telegram-bot-api/v5"
 
 	"legwork/bot"
 	"legwork/bot/markdown"
@@ -72,7 +73,7 @@ func (t *Telegram) Edit(ctx context.Context, to bot.Chat, id string, d bot.Draft
 	var err error
 	if !missing {
 		_, err = t.send(ctx, &o)
-		refused, ok := asAPIError(err)
+		refused, ok := asRefusal(err)
 		missing = ok && refused.missing()
 	}
 	if missing {
@@ -108,8 +109,8 @@ type outgoing struct {
 // maxRepairs is more than can be wrong with one message.
 const maxRepairs = 6
 
-func (o *outgoing) params(chat string) params {
-	p := params{"chat_id": chat}
+func (o *outgoing) params(chat string) tgbotapi.Params {
+	p := tgbotapi.Params{"chat_id": chat}
 	switch {
 	case o.file != nil:
 		p["disable_content_type_detection"] = "true" // keeps it a document
@@ -121,19 +122,18 @@ func (o *outgoing) params(chat string) params {
 			p["parse_mode"] = "HTML"
 		}
 	}
-	p.set("message_id", o.message)
-	if o.draft != 0 {
-		p["draft_id"] = strconv.Itoa(o.draft)
-	} else if o.file == nil {
+	p.AddNonEmpty("message_id", o.message)
+	p.AddNonZero("draft_id", o.draft)
+	if o.draft == 0 && o.file == nil {
 		p["link_preview_options"] = `{"is_disabled":true}`
 	}
 	if o.message == "" && !o.withoutTopic {
-		p.set("message_thread_id", o.to.Thread)
+		p.AddNonEmpty("message_thread_id", o.to.Thread)
 	}
 	if o.replyTo != "" {
 		p["reply_parameters"] = `{"message_id":` + o.replyTo + `,"allow_sending_without_reply":true}`
 	}
-	p.set("reply_markup", o.keyboard)
+	p.AddNonEmpty("reply_markup", o.keyboard)
 	return p
 }
 
@@ -183,7 +183,7 @@ func (t *Telegram) repair(o *outgoing, r bot.Request, err error) error {
 	if o.file != nil && refusesFile(err) {
 		return fmt.Errorf("%w: %w", bot.ErrNoFiles, err)
 	}
-	refused, ok := asAPIError(err)
+	refused, ok := asRefusal(err)
 	if !ok {
 		return err
 	}
@@ -238,8 +238,8 @@ func (o *outgoing) simplify() bool {
 
 // markClosed remembers a chat that refuses the bot. A closed topic does not
 // close its group.
-func (t *Telegram) markClosed(chat string, refused *apiError) {
-	if !strings.Contains(strings.ToLower(refused.text), "topic") {
+func (t *Telegram) markClosed(chat string, refused refusal) {
+	if !refused.says("topic") {
 		t.chats.close(chat)
 	}
 }
@@ -262,7 +262,7 @@ func refusesFile(err error) bool {
 	if status, ok := errors.AsType[statusError](err); ok {
 		return status == http.StatusRequestEntityTooLarge
 	}
-	refused, ok := asAPIError(err)
+	refused, ok := asRefusal(err)
 	return ok && (refused.code == http.StatusRequestEntityTooLarge ||
 		refused.says("rights to send documents", "chat_send_docs_forbidden", "file must be non-empty", "file is too big"))
 }
@@ -281,17 +281,15 @@ func (t *Telegram) Answer(ctx context.Context, m bot.Message, text string) error
 		return nil
 	}
 	text = cut(strings.TrimSpace(markdown.Plain(text)), maxToast)
-	p := params{"callback_query_id": m.Token}
-	p.set("text", text)
-	if units(text) > shortToast || strings.Contains(text, "\n") {
-		p["show_alert"] = "true"
-	}
+	p := tgbotapi.Params{"callback_query_id": m.Token}
+	p.AddNonEmpty("text", text)
+	p.AddBool("show_alert", units(text) > shortToast || strings.Contains(text, "\n"))
 	for {
 		if err := t.limiter.Wait(ctx, bot.Request{Account: t.account, Method: method, Priority: bot.PriorityHigh}); err != nil {
 			return err
 		}
 		err := t.api.call(ctx, callTimeout, method, p, nil)
-		refused, ok := asAPIError(err)
+		refused, ok := asRefusal(err)
 		switch {
 		case err == nil, ok && refused.says("query is too old", "query id is invalid", "query_id_invalid"):
 			return nil
@@ -343,10 +341,10 @@ func (t *Telegram) runTyping(ctx context.Context) {
 		if t.limiter.Wait(ctx, bot.Request{Account: t.account, Chat: id, Group: !to.Private, Method: method, Priority: bot.PriorityFrame}) != nil {
 			continue
 		}
-		p := params{"chat_id": id, "action": "typing"}
-		p.set("message_thread_id", to.Thread)
+		p := tgbotapi.Params{"chat_id": id, "action": "typing"}
+		p.AddNonEmpty("message_thread_id", to.Thread)
 		if to.Thread == "" && t.chats.forum(to.ID) {
-			p["message_thread_id"] = strconv.Itoa(generalTopic)
+			p.AddNonZero("message_thread_id", generalTopic)
 		}
 		if err := t.api.call(ctx, typingTimeout, method, p, nil); err != nil && ctx.Err() == nil {
 			t.log.DebugContext(ctx, "telegram: typing not shown", "chat", to.ID, "cause", err)

@@ -75,7 +75,7 @@ func draftID(task string) int {
 // again.
 func (t *Telegram) sendDraft(ctx context.Context, frame outgoing) error {
 	_, err := t.send(ctx, &frame)
-	refused, ok := asAPIError(err)
+	refused, ok := asRefusal(err)
 	unknown := ok && !errors.Is(err, bot.ErrGone) && (refused.code == http.StatusNotFound || refused.code == http.StatusBadRequest)
 	if status, ok := errors.AsType[statusError](err); ok {
 		unknown = status == http.StatusNotFound || status == http.StatusNotImplemented
@@ -214,7 +214,7 @@ func (s *streams) repeat(ctx context.Context, task string, one *stream) time.Dur
 		if later, ok := errors.AsType[*bot.LaterError](err); ok {
 			return max(later.After, time.Second)
 		}
-		if _, ok := asAPIError(err); ok {
+		if _, ok := asRefusal(err); ok {
 			s.forget(task, one)
 		}
 		return time.Second

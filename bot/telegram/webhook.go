@@ -11,6 +11,8 @@ import (
 	"sync"
 	"time"
 
+	tgbotapi "github.com/go-telegram-bot-api/telegram-bot-api/v5"
+
 	"legwork/bot"
 	"legwork/internal/retry"
 )
@@ -43,7 +45,7 @@ func (t *Telegram) serveWebhook(ctx context.Context, handle handler) {
 
 // setWebhook tells Telegram where to deliver; false when ctx ended before.
 func (t *Telegram) setWebhook(ctx context.Context) bool {
-	p := params{"url": t.cfg.Webhook.URL, "secret_token": t.cfg.Webhook.Secret, "allowed_updates": allowedUpdates}
+	p := tgbotapi.Params{"url": t.cfg.Webhook.URL, "secret_token": t.cfg.Webhook.Secret, "allowed_updates": allowedUpdates}
 	if !t.retry(ctx, "setWebhook", p, nil, t.receiverFailed(ctx)) {
 		return false
 	}
