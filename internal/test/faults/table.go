@@ -243,7 +243,7 @@ var edits = []edit{
 	{
 		"delivery-not-stored", "tasks/...", `if err := c.Store.Tried(`,
 		`if faults.On("delivery-not-stored") {
-			return storeWait
+			return storeRetry
 		}
 		if err := c.Store.Tried(`,
 	},
