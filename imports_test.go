@@ -42,19 +42,26 @@ web                | tasks/api telemetry web/problem         | x/time
 web/api            | clip planner plainjson tasks tasks/api telemetry web/problem | huma/v2
 web/problem        |                                         |
 web/mcp            | bot clip plainjson planner tasks tasks/api telemetry | mcp-go jsonschema/v6 x/text
-tasks/alerts       | clip planner redact retry tasks tasks/api telemetry | standard-webhooks
+tasks/alerts       | clip planner redact retry tasks tasks/api telemetry tasks/inbox | standard-webhooks
 toolbox            | llm form tasks tools tools/client telemetry |
-tasks/engine       | bot i18n llm planner tasks telemetry    |
-tasks/enginetest   | bot form i18n llm planner tasks         | pgregory.net/rapid go-cmp
+tasks/engine       | bot i18n llm planner tasks tasks/executor tasks/presenter telemetry |
+tasks/enginetest   | bot form i18n llm planner tasks tasks/executor tasks/inbox tasks/policy tasks/presenter | pgregory.net/rapid go-cmp
 store/bolt         | bot llm planner tasks store/rules fsutil telemetry | bbolt golang-lru/v2 flock
 store/memory       | bot llm planner tasks store/rules       |
 store/backup       | fsutil                                  |
 store/storetest    | bot llm planner tasks                   | pgregory.net/rapid go-cmp
 store/rules        | bot clip llm planner tasks telemetry    |
 
-tasks/api          | bot clip form i18n llm plainjson planner tasks telemetry |
+tasks/api          | bot clip form i18n llm plainjson planner tasks telemetry tasks/inbox |
 
-tasks              | bot bot/markdown clip form i18n llm nearest planner plainjson retry schedule telemetry | ulid/v2 golang-lru/v2 x/net
+tasks/inbox        | bot bot/markdown clip form i18n llm nearest planner retry schedule tasks tasks/cards tasks/policy telemetry | golang-lru/v2
+tasks/executor     | bot clip form i18n llm plainjson planner tasks tasks/policy telemetry | golang-lru/v2
+tasks/presenter    | bot clip i18n llm planner retry tasks tasks/cards |
+
+tasks/cards        | bot clip form i18n planner schedule tasks tasks/policy |
+tasks/policy       | bot planner tasks                       | x/net
+
+tasks              | bot form llm planner schedule           | ulid/v2
 
 planner            | bot clip form i18n llm llm/lenient nearest |
 tools              | bot clip nearest plainjson search tools/builtin tools/builtin/caller tools/client telemetry | mcp-go go-udiff

@@ -29,6 +29,9 @@ import (
 	"legwork/tasks"
 	"legwork/tasks/alerts"
 	"legwork/tasks/engine"
+	"legwork/tasks/executor"
+	"legwork/tasks/inbox"
+	"legwork/tasks/presenter"
 	"legwork/toolbox"
 	"legwork/tools"
 	"legwork/tools/builtin/memory"
@@ -43,10 +46,10 @@ type core struct {
 	texts      *i18n.Texts
 	store      *bolt.Store
 	tools      *tools.Manager
-	executor   *tasks.Executor
-	presenters *tasks.Presenters
+	executor   *executor.Executor
+	presenters *presenter.Presenters
 	engine     *engine.Engine
-	inbox      *tasks.Inbox
+	inbox      *inbox.Inbox
 	unattended bool // there is one question, and nobody to answer another
 	pause      *tasks.Pause
 	instruments
@@ -78,7 +81,7 @@ func openCore(ctx context.Context, config *conf.Config, command string, w instru
 	options := tooladmin.Options(config, log)
 	options.Metrics = w.metrics
 	options.Known, options.OnChange = tooladmin.Stored{Store: a.store}, func(c tools.Change) {
-		tasks.ToolChanged(context.Background(), a.inbox, tasks.ToolChange(c)) // Flush ends it
+		inbox.ToolChanged(context.Background(), a.inbox, tasks.ToolChange(c)) // Flush ends it
 	}
 	if a.tools, err = tools.New(config.Tools, options); err != nil {
 		return nil, errors.Join(fmt.Errorf("preparing tools: %w", err), a.store.Close())
@@ -98,19 +101,19 @@ func (a *core) connect(model llm.Model, platforms ...bot.Platform) {
 	for _, p := range platforms {
 		chats[p.Name()] = p
 	}
-	a.presenters = tasks.NewPresenters(tasks.PresenterConfig{
+	a.presenters = presenter.New(presenter.Config{
 		Store: a.store, Texts: a.texts, Chats: chats, Log: a.log, Now: a.clock.Now, Pause: a.pause, Rules: prompts, Clean: a.hidden.String,
 	})
-	a.executor = tasks.NewExecutor(tasks.ExecutorConfig{
+	a.executor = executor.New(executor.Config{
 		Store: a.store, Model: model, Tools: redactedTools{toolbox.New(a.tools), a.credentials}, Texts: a.texts, Log: a.log, Now: a.clock.Now, Wall: time.Now,
-		Append: a.presenters.Append, Pause: a.pause, Prompts: prompts, Reached: func(ctx context.Context, over planner.Overdraft) { tasks.BudgetReached(ctx, a.inbox, over) },
+		Append: a.presenters.Append, Pause: a.pause, Prompts: prompts, Reached: func(ctx context.Context, over planner.Overdraft) { inbox.BudgetReached(ctx, a.inbox, over) },
 		Tracer: a.tracer,
 	})
 	a.engine = engine.New(engine.Config{
 		Store: a.store, Executor: a.executor, Presenters: a.presenters, Log: a.log, Now: a.clock.Now, Concurrent: a.config.Limits.ConcurrentTasks, Pause: a.pause,
 		Damaged: a.damaged, Metrics: a.metrics,
 	})
-	a.inbox = tasks.NewInbox(tasks.InboxConfig{
+	a.inbox = inbox.New(inbox.Config{
 		Store: a.store, Wake: a.engine.Wake, Texts: a.texts, Chats: chats, Log: a.log, Now: a.clock.Now, Wall: time.Now, Tools: toolbox.New(a.tools),
 		Zones: zones(), Pause: a.pause, Load: a.engine.Load, Notes: forgetNotes(a.config.DataDir), Forgotten: func() { a.forgotten.Store(true) },
 		Full: diskFull(a.config.DataDir), Rules: inboxRules(a.config), Budgets: a.reportBudgets, Metrics: a.metrics, Tracer: a.tracer,
@@ -141,8 +144,8 @@ func (a *core) start(parts *lifecycle) {
 		a.inbox.Flush(ctx)
 		return nil
 	})
-	parts.start("schedules", tasks.NewScheduler(a.inbox, time.Now).Run)
-	parts.start("budgets", func(ctx context.Context) error { return tasks.WatchBudgets(ctx, a.inbox) })
+	parts.start("schedules", inbox.NewScheduler(a.inbox, time.Now).Run)
+	parts.start("budgets", func(ctx context.Context) error { return inbox.WatchBudgets(ctx, a.inbox) })
 }
 
 // serveControl answers the commands of a second process.

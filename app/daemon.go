@@ -13,7 +13,7 @@ import (
 	"legwork/conf"
 	"legwork/internal/redact"
 	"legwork/internal/telemetry"
-	"legwork/tasks"
+	"legwork/tasks/inbox"
 	"legwork/web"
 )
 
@@ -101,7 +101,7 @@ func (d *daemon) run(ctx context.Context) error {
 	defer d.models.close()
 	var parts lifecycle
 	defer parts.stop(d.log)
-	if err := tasks.ApplyConfigSchedules(ctx, d.core.inbox, configSchedules(d.core.config)); err != nil {
+	if err := inbox.ApplyConfigSchedules(ctx, d.core.inbox, configSchedules(d.core.config)); err != nil {
 		d.log.Error("storing the schedules of the config failed", "cause", err)
 	}
 	d.core.alerts = d.newAlerts(d.core.config)
@@ -135,7 +135,7 @@ func (d *daemon) run(ctx context.Context) error {
 // becomes the first admin. An expired code is replaced.
 func (d *daemon) offerClaim(ctx context.Context) error {
 	for {
-		code, err := tasks.NewClaim(ctx, d.core.inbox)
+		code, err := inbox.NewClaim(ctx, d.core.inbox)
 		var again <-chan time.Time
 		switch {
 		case err != nil:
@@ -143,7 +143,7 @@ func (d *daemon) offerClaim(ctx context.Context) error {
 			again = time.After(time.Minute)
 		case code != "":
 			fmt.Fprintln(d.console.Out, d.core.texts.Text(d.language, "serve.claim", map[string]any{"Code": code}))
-			again = time.After(tasks.ClaimTime)
+			again = time.After(inbox.ClaimTime)
 		}
 		if !d.awaitClaim(ctx, code, again) {
 			return nil

@@ -11,6 +11,7 @@ import (
 	"legwork/llm"
 	"legwork/llm/offline"
 	"legwork/tasks"
+	"legwork/tasks/executor"
 )
 
 // models are the configured language models. A reload replaces them; a call that
@@ -81,7 +82,7 @@ func (m *models) PromptBytes(role string) int { return m.current.Load().PromptBy
 
 func (m *models) close() { m.current.Load().Close() }
 
-var _ tasks.Pricer = (*models)(nil)
+var _ executor.Pricer = (*models)(nil)
 
 // Quote implements tasks.Pricer.
 func (m *models) Quote(r llm.Request) llm.Usage { return m.current.Load().Quote(r) }

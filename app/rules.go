@@ -15,15 +15,17 @@ import (
 	"legwork/llm"
 	"legwork/tasks"
 	"legwork/tasks/api"
+	"legwork/tasks/inbox"
+	"legwork/tasks/policy"
 	"legwork/tools/builtin"
 	"legwork/web"
 )
 
 // inboxRules are the parts of a config that the inbox needs.
-func inboxRules(c *conf.Config) tasks.Rules {
-	return tasks.Rules{
+func inboxRules(c *conf.Config) inbox.Rules {
+	return inbox.Rules{
 		Limits: c.Limits.Task(), Language: c.Language, Timezone: c.Timezone, Models: slices.Sorted(maps.Keys(c.LLM.Models)),
-		Access: tasks.Access{Admins: c.Access.Admins, Doors: map[string]tasks.Door{
+		Access: policy.Access{Admins: c.Access.Admins, Doors: map[string]policy.Door{
 			telegram.Name: {Users: c.Access.Telegram.Users, Chats: c.Access.Telegram.Chats},
 			slack.Name: {
 				Users: c.Access.Slack.Users, Chats: c.Access.Slack.Channels, Teams: c.Access.Slack.Teams, External: c.Access.Slack.External,
@@ -88,11 +90,11 @@ func budget(c *conf.Config) tasks.BudgetRules {
 }
 
 // configSchedules are the schedules of a config.
-func configSchedules(c *conf.Config) []tasks.ConfigSchedule {
-	list := make([]tasks.ConfigSchedule, 0, len(c.Schedules))
+func configSchedules(c *conf.Config) []inbox.ConfigSchedule {
+	list := make([]inbox.ConfigSchedule, 0, len(c.Schedules))
 	for _, s := range c.Schedules {
 		platform, id, _ := strings.Cut(c.Person(s), ":")
-		list = append(list, tasks.ConfigSchedule{
+		list = append(list, inbox.ConfigSchedule{
 			Name: s.Name, When: s.When, Goal: strings.TrimSpace(s.Text), Chat: chatOf(s.Chat), As: bot.Person{Platform: platform, ID: id},
 			Timezone: c.ScheduleZone(s), Language: c.ScheduleLanguage(s), CatchUp: s.CatchUp,
 		})

@@ -15,6 +15,7 @@ import (
 	"legwork/llm"
 	"legwork/tasks"
 	"legwork/tasks/api"
+	"legwork/tasks/inbox"
 	"legwork/tools/client"
 	"legwork/web"
 )
@@ -107,7 +108,7 @@ func (a *core) readStore(ctx context.Context, now *telemetry.Readings) (err erro
 		now.Deliveries.Waiting++
 		now.Deliveries.Oldest = max(now.Deliveries.Oldest, a.clock.Now().Sub(one.At))
 	}
-	if now.Budgets, err = tasks.DayBudgets(ctx, a.inbox); err != nil {
+	if now.Budgets, err = inbox.DayBudgets(ctx, a.inbox); err != nil {
 		return err
 	}
 	now.StoreBytes, err = a.store.Size()

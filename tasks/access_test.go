@@ -11,6 +11,8 @@ import (
 
 	"legwork/bot"
 	"legwork/tasks"
+	"legwork/tasks/inbox"
+	"legwork/tasks/policy"
 )
 
 // TestWhoIsHeard: nobody who is not listed.
@@ -21,7 +23,7 @@ func TestWhoIsHeard(t *testing.T) {
 		name   string
 		person string
 		in     bot.Chat
-		change func(m *bot.Message, d *tasks.Door)
+		change func(m *bot.Message, d *policy.Door)
 		heard  bool
 	}{
 		{"a listed person in private", "ann", private("ann"), nil, true},
@@ -29,19 +31,19 @@ func TestWhoIsHeard(t *testing.T) {
 		{"an admin", "boss", room("yard"), nil, true},
 		{"anybody in a listed chat", "eve", room("hall"), nil, true},
 		{"and in its threads", "eve", thread, nil, true},
-		{"somebody of a listed team", "eve", room("yard"), func(m *bot.Message, _ *tasks.Door) { m.Team = "T1" }, true},
-		{"of another team", "eve", room("yard"), func(m *bot.Message, _ *tasks.Door) { m.Team = "T2" }, false},
+		{"somebody of a listed team", "eve", room("yard"), func(m *bot.Message, _ *policy.Door) { m.Team = "T1" }, true},
+		{"of another team", "eve", room("yard"), func(m *bot.Message, _ *policy.Door) { m.Team = "T2" }, false},
 		{"a stranger in private", "eve", private("eve"), nil, false},
 		{"a stranger in a group", "eve", room("yard"), nil, false},
-		{"a guest in a listed chat", "eve", room("hall"), func(m *bot.Message, _ *tasks.Door) { m.External = true }, false},
-		{"a guest who is named", "ann", room("hall"), func(m *bot.Message, _ *tasks.Door) { m.External = true }, true},
-		{"a guest where everybody may", "eve", room("yard"), func(m *bot.Message, d *tasks.Door) { m.External, d.Users = true, []string{"*"} }, false},
-		{"a guest where guests may", "eve", room("hall"), func(m *bot.Message, d *tasks.Door) { m.External, d.External = true, true }, true},
-		{"everybody", "eve", room("yard"), func(_ *bot.Message, d *tasks.Door) { d.Users = []string{"*"} }, true},
-		{"everybody in groups", "eve", room("yard"), func(_ *bot.Message, d *tasks.Door) { d.Chats = []string{"*"} }, true},
-		{"every group is no private chat", "eve", private("eve"), func(_ *bot.Message, d *tasks.Door) { d.Chats = []string{"*"} }, false},
-		{"everybody, by teams", "eve", private("eve"), func(_ *bot.Message, d *tasks.Door) { d.Teams = []string{"*"} }, true},
-		{"a channel that is nobody's person", "", room("yard"), func(_ *bot.Message, d *tasks.Door) { d.Users = []string{""} }, false},
+		{"a guest in a listed chat", "eve", room("hall"), func(m *bot.Message, _ *policy.Door) { m.External = true }, false},
+		{"a guest who is named", "ann", room("hall"), func(m *bot.Message, _ *policy.Door) { m.External = true }, true},
+		{"a guest where everybody may", "eve", room("yard"), func(m *bot.Message, d *policy.Door) { m.External, d.Users = true, []string{"*"} }, false},
+		{"a guest where guests may", "eve", room("hall"), func(m *bot.Message, d *policy.Door) { m.External, d.External = true, true }, true},
+		{"everybody", "eve", room("yard"), func(_ *bot.Message, d *policy.Door) { d.Users = []string{"*"} }, true},
+		{"everybody in groups", "eve", room("yard"), func(_ *bot.Message, d *policy.Door) { d.Chats = []string{"*"} }, true},
+		{"every group is no private chat", "eve", private("eve"), func(_ *bot.Message, d *policy.Door) { d.Chats = []string{"*"} }, false},
+		{"everybody, by teams", "eve", private("eve"), func(_ *bot.Message, d *policy.Door) { d.Teams = []string{"*"} }, true},
+		{"a channel that is nobody's person", "", room("yard"), func(_ *bot.Message, d *policy.Door) { d.Users = []string{""} }, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			o := newOffice(t)
@@ -50,7 +52,7 @@ func TestWhoIsHeard(t *testing.T) {
 			if c.change != nil {
 				c.change(&m, &door)
 			}
-			o.rules.Access.Doors = map[string]tasks.Door{"phone": door}
+			o.rules.Access.Doors = map[string]policy.Door{"phone": door}
 			o.inbox.Use(o.rules)
 			if admitted := o.inbox.Admits(t.Context(), m); admitted != c.heard {
 				t.Errorf("Admits(%+v) = %v, want %v", m, admitted, c.heard)
@@ -390,14 +392,14 @@ func TestTellAdminsOfDamage(t *testing.T) {
 // TestClaim: the first admin.
 func TestClaim(t *testing.T) {
 	o := newOffice(t)
-	if code, err := tasks.NewClaim(t.Context(), o.inbox); code != "" || err != nil {
+	if code, err := inbox.NewClaim(t.Context(), o.inbox); code != "" || err != nil {
 		t.Fatalf("Claim with an admin in the config = %q, %v; want none", code, err)
 	}
 	o.rules.Access.Admins = nil
 	o.inbox.Use(o.rules)
 	claim := func() string {
 		t.Helper()
-		code, err := tasks.NewClaim(t.Context(), o.inbox)
+		code, err := inbox.NewClaim(t.Context(), o.inbox)
 		if err != nil || len(code) != 8 || strings.ContainsAny(code, "01ILO") {
 			t.Fatalf("Claim = %q, %v; want 8 unambiguous letters and digits", code, err)
 		}
@@ -424,7 +426,7 @@ func TestClaim(t *testing.T) {
 	o.send(m)
 	o.restart()
 	o.opens("eve", room("yard"), "I may")
-	if code, err := tasks.NewClaim(t.Context(), o.inbox); code != "" || err != nil {
+	if code, err := inbox.NewClaim(t.Context(), o.inbox); code != "" || err != nil {
 		t.Errorf("Claim after that = %q, %v; want none", code, err)
 	}
 	if h := o.send(o.by("mallory", private("mallory"), "/start "+code)); h.text() != o.text("error.not_allowed", nil) || len(h.posts[0].Buttons) != 1 {
@@ -437,7 +439,7 @@ func TestClaimEnds(t *testing.T) {
 	o := newOffice(t)
 	o.rules.Access.Admins = nil
 	o.inbox.Use(o.rules)
-	code, err := tasks.NewClaim(t.Context(), o.inbox)
+	code, err := inbox.NewClaim(t.Context(), o.inbox)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -453,7 +455,7 @@ func TestClaimEnds(t *testing.T) {
 	if got := o.say("f", private("f"), "/start "+code); got != o.text("error.no_admin", nil) {
 		t.Errorf("the right code after five wrong ones: %q", got)
 	}
-	if code, err = tasks.NewClaim(t.Context(), o.inbox); err != nil {
+	if code, err = inbox.NewClaim(t.Context(), o.inbox); err != nil {
 		t.Fatal(err)
 	}
 	o.pass(time.Hour)

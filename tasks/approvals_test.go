@@ -10,6 +10,7 @@ import (
 	"legwork/planner"
 	"legwork/tasks"
 	"legwork/tasks/enginetest"
+	"legwork/tasks/inbox"
 )
 
 // TestApprovalsCommand: what waits is listed with where, and what is allowed can
@@ -97,7 +98,7 @@ func TestChangedTool(t *testing.T) {
 	s.phone.files = true
 	tell := func(c tasks.ToolChange) []enginetest.Post {
 		before := len(s.phone.posts)
-		tasks.ToolChanged(t.Context(), s.inbox, c)
+		inbox.ToolChanged(t.Context(), s.inbox, c)
 		s.inbox.Flush(t.Context())
 		return s.phone.posts[before:]
 	}

@@ -10,6 +10,7 @@ import (
 	"legwork/llm"
 	"legwork/planner"
 	"legwork/tasks"
+	"legwork/tasks/inbox"
 )
 
 // wonders is a model whose first sub-task asks a person, in as many turns as
@@ -165,13 +166,13 @@ func TestModelQuestionDeclined(t *testing.T) {
 			return asks(s, "1/a").Message != "" && asks(s, "1/b").Message != ""
 		})
 		state := m.state(id)
-		var bad *tasks.MisfitError
+		var bad *inbox.MisfitError
 		for _, a := range planner.Todo(state) {
 			ask := tasks.AskOf(a.ID)
-			if err := tasks.Decide(t.Context(), m.inbox, id, ask, tasks.Ruling{By: "api:ops", Approve: true}); !errors.As(err, &bad) || bad.Field != "comment" {
+			if err := inbox.Decide(t.Context(), m.inbox, id, ask, inbox.Ruling{By: "api:ops", Approve: true}); !errors.As(err, &bad) || bad.Field != "comment" {
 				t.Errorf("a yes without words: %v", err)
 			}
-			if err := tasks.Decide(t.Context(), m.inbox, id, ask, tasks.Ruling{By: "api:ops", Text: why}); err != nil {
+			if err := inbox.Decide(t.Context(), m.inbox, id, ask, inbox.Ruling{By: "api:ops", Text: why}); err != nil {
 				t.Fatal(err)
 			}
 		}

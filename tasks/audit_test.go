@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"legwork/tasks"
+	"legwork/tasks/inbox"
 )
 
 // audited are the entries of the audit log that are no events of tasks, the
@@ -72,7 +73,7 @@ func TestClaimAudited(t *testing.T) {
 	o := newOffice(t)
 	o.rules.Access.Admins = nil
 	o.inbox.Use(o.rules)
-	code, err := tasks.NewClaim(t.Context(), o.inbox)
+	code, err := inbox.NewClaim(t.Context(), o.inbox)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -88,7 +89,7 @@ func TestAcceptedToolAudited(t *testing.T) {
 	s := newStage(t)
 	change := tasks.ToolChange{ID: "c1", Tool: "book.it", Difference: "-books\n+pays"}
 	s.tools.changes = []tasks.ToolChange{change}
-	tasks.ToolChanged(t.Context(), s.inbox, change)
+	inbox.ToolChanged(t.Context(), s.inbox, change)
 	s.inbox.Flush(t.Context())
 	posts := s.phone.posts
 	if len(posts) == 0 {

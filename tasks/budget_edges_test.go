@@ -14,6 +14,8 @@ import (
 	"legwork/planner"
 	"legwork/store/memory"
 	"legwork/tasks"
+	"legwork/tasks/executor"
+	"legwork/tasks/presenter"
 )
 
 // stiff is a dear model whose prompts cannot be cut below 900 tokens, and whose
@@ -179,10 +181,10 @@ func TestReservationGivenUp(t *testing.T) {
 			if when == "before" {
 				store.before = cancel
 			}
-			presenters := tasks.NewPresenters(tasks.PresenterConfig{
+			presenters := presenter.New(presenter.Config{
 				Store: store, Texts: s.texts, Chats: tasks.Chats{"phone": s.phone}, Log: slog.New(slog.DiscardHandler), Now: s.clock,
 			})
-			x := tasks.NewExecutor(tasks.ExecutorConfig{
+			x := executor.New(executor.Config{
 				Store: store, Model: m, Tools: s.tools, Texts: s.texts,
 				Log: slog.New(slog.DiscardHandler), Now: s.clock, Append: presenters.Append,
 			})

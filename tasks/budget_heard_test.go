@@ -9,6 +9,7 @@ import (
 
 	"legwork/planner"
 	"legwork/tasks"
+	"legwork/tasks/inbox"
 )
 
 // TestBudgetsAreHeardOf: programs hear of a day's budget that is reached, once, and
@@ -35,12 +36,12 @@ func TestBudgetsAreHeardOf(t *testing.T) {
 		s.inbox.Flush(t.Context())
 		return slices.ContainsFunc(s.told("boss"), func(text string) bool { return strings.Contains(text, s.text("admin.budget_reached", nil)) })
 	}
-	if err := tasks.LookAtBudgets(t.Context(), s.inbox); !errors.Is(err, away) || told() {
+	if err := inbox.LookAtBudgets(t.Context(), s.inbox); !errors.Is(err, away) || told() {
 		t.Fatalf("while nobody was there: %v, the admin read %q", err, s.told("boss"))
 	}
 	away = nil
 	for range 2 {
-		if err := tasks.LookAtBudgets(t.Context(), s.inbox); err != nil {
+		if err := inbox.LookAtBudgets(t.Context(), s.inbox); err != nil {
 			t.Fatal(err)
 		}
 	}

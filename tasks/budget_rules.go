@@ -17,13 +17,13 @@ type BudgetRules struct {
 	Unattended bool
 }
 
-// day is the one whose budgets count at a moment.
-func (r BudgetRules) day(at time.Time) string {
+// Day is the one whose budgets count at a moment.
+func (r BudgetRules) Day(at time.Time) string {
 	return at.In(cmp.Or(r.Zone, time.UTC)).Format(time.DateOnly)
 }
 
-// allow reports that a usage is at most a part of each budget: a fourth for 4.
-func (b Budgets) allow(part int64, u llm.Usage) bool {
+// Allow reports that a usage is at most a part of each budget: a fourth for 4.
+func (b Budgets) Allow(part int64, u llm.Usage) bool {
 	for _, limit := range []struct{ most, needs int64 }{
 		{b.TaskTokens, u.Tokens()},
 		{b.DayTokens, u.Tokens()},
@@ -39,9 +39,9 @@ func (b Budgets) allow(part int64, u llm.Usage) bool {
 	return true
 }
 
-// extendedBy is the budgets of a person's day, a chat's and everybody's with what
+// ExtendedBy is the budgets of a person's day, a chat's and everybody's with what
 // they were extended by; one without a limit stays so.
-func (b Budgets) extendedBy(list []Extended, user, chat string) Budgets {
+func (b Budgets) ExtendedBy(list []Extended, user, chat string) Budgets {
 	add := func(limit *int64, more int64) {
 		if *limit > 0 {
 			*limit += more
@@ -60,3 +60,6 @@ func (b Budgets) extendedBy(list []Extended, user, chat string) Budgets {
 	}
 	return b
 }
+
+// Extends reports that somebody who may steer a task may extend its budget.
+func (r BudgetRules) Extends(admin bool) bool { return admin || r.Asker }

@@ -36,28 +36,28 @@ type ChatGrant struct {
 	RevokedAt time.Time `json:"revoked_at,omitzero"`
 }
 
-// holds reports that a grant lets calls be made.
-func (g ChatGrant) holds(now time.Time) bool {
+// Holds reports that a grant lets calls be made.
+func (g ChatGrant) Holds(now time.Time) bool {
 	return g.RevokedAt.IsZero() && now.Before(g.Expires)
 }
 
-// settingGrants is the list of a chat's grants; it belongs to the chat around a
+// SettingGrants is the list of a chat's grants; it belongs to the chat around a
 // thread. keptGrants is how many that are over are kept in it, for who wants to
 // know what was allowed and when it was taken back.
 const (
-	settingGrants = "grants"
-	keptGrants    = 100
+	SettingGrants = "grants"
+	KeptGrants    = 100
 )
 
-// chatGrants lists the grants that hold in a chat.
-func chatGrants(ctx context.Context, store Store, chat bot.Chat, now time.Time) ([]ChatGrant, error) {
-	all, err := readGrants(ctx, store, chat)
-	return slices.DeleteFunc(all, func(g ChatGrant) bool { return !g.holds(now) }), err
+// ChatGrants lists the grants that hold in a chat.
+func ChatGrants(ctx context.Context, store Store, chat bot.Chat, now time.Time) ([]ChatGrant, error) {
+	all, err := ReadGrants(ctx, store, chat)
+	return slices.DeleteFunc(all, func(g ChatGrant) bool { return !g.Holds(now) }), err
 }
 
-// readGrants reads all that were given in a chat, as they are stored.
-func readGrants(ctx context.Context, store Store, chat bot.Chat) ([]ChatGrant, error) {
-	text, err := store.Setting(ctx, chat.Room(), settingGrants)
+// ReadGrants reads all that were given in a chat, as they are stored.
+func ReadGrants(ctx context.Context, store Store, chat bot.Chat) ([]ChatGrant, error) {
+	text, err := store.Setting(ctx, chat.Room(), SettingGrants)
 	if err != nil {
 		return nil, fmt.Errorf("reading the grants of %s: %w", chat.Room(), err)
 	}

@@ -10,13 +10,14 @@ import (
 	"legwork/bot"
 	"legwork/planner"
 	"legwork/tasks"
+	"legwork/tasks/inbox"
 )
 
 // TestCommandNames: each has a description in every language.
 func TestCommandNames(t *testing.T) {
 	o := newOffice(t)
 	want := strings.Fields("start task plan stop status retry new forget history groups approvals schedule prompt model lang timezone usage settings pause resume help")
-	if got := tasks.CommandNames(); !slices.Equal(got, want) {
+	if got := inbox.CommandNames(); !slices.Equal(got, want) {
 		t.Errorf("CommandNames = %q, want %q", got, want)
 	}
 	for _, name := range want {
@@ -57,10 +58,10 @@ func TestWordsOfCommands(t *testing.T) {
 		{"/history", o.text("history.none", nil)},
 		{"/task", o.text("error.empty_task", map[string]any{"Command": "/task"})},
 		{"/plan  ", o.text("error.empty_task", map[string]any{"Command": "/plan"})},
-		{"/task " + strings.Repeat("x", tasks.MaxGoal+1), o.text("error.goal_too_long", map[string]any{"Max": tasks.MaxGoal})},
+		{"/task " + strings.Repeat("x", inbox.MaxGoal+1), o.text("error.goal_too_long", map[string]any{"Max": inbox.MaxGoal})},
 		{"/groups", o.text("groups.intro", nil) + "\n\n- **book**: Books things.\n- **locked**: Is locked.\n- **look**: Looks things up."},
 		{"", o.text("error.empty_goal", nil)},
-		{strings.Repeat("x", tasks.MaxGoal+1), o.text("error.goal_too_long", map[string]any{"Max": tasks.MaxGoal})},
+		{strings.Repeat("x", inbox.MaxGoal+1), o.text("error.goal_too_long", map[string]any{"Max": inbox.MaxGoal})},
 	} {
 		if got := o.say("ann", private("ann"), c.text); got != c.want {
 			t.Errorf("%.60q was answered %.300q, want %q", c.text, got, c.want)

@@ -1,7 +1,5 @@
 package tasks
 
-import "legwork/planner"
-
 // PromptRules are what the config says about prompts.
 type PromptRules struct {
 	Instructions string                  // the admin's, for every prompt
@@ -21,17 +19,4 @@ type ChatSettings struct {
 	Instructions string   // the admin's, for the prompts of this chat
 	Groups       []string // that can be used in it; none named means all
 	Model        string   // configured model in place of the roles'
-}
-
-// Rules are what may change while an Inbox works.
-type Rules struct {
-	Limits   planner.Limits // of new tasks
-	Language string         // of people who have chosen none
-	Timezone string
-	Access   Access
-	Models   []string // configured names that /model offers
-	// ChatSettings are those of PromptRules: they say which groups a chat has.
-	ChatSettings map[string]ChatSettings
-	Approvals    Approvals
-	Budget       BudgetRules // those of PromptRules
 }

@@ -12,6 +12,7 @@ import (
 	"legwork/llm"
 	"legwork/planner"
 	"legwork/tasks"
+	"legwork/tasks/cards"
 )
 
 // reads is a model whose sub-tasks call read_result with these arguments, in one
@@ -174,7 +175,7 @@ func TestThoughtsAreKept(t *testing.T) {
 	if err := v.Refresh(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	details := tasks.Details(v, m.texts, "en")
+	details := cards.Details(v, m.texts, "en")
 	for _, want := range []string{"First read it", "I want to read"} {
 		if !strings.Contains(details, want) {
 			t.Errorf("details are %q, want in them %q", details, want)

@@ -6,23 +6,23 @@ import (
 	"runtime/debug"
 )
 
-// panicked is a panic as an error. What one chat has brought about must not end
+// Panicked is a panic as an error. What one chat has brought about must not end
 // the process for all of them, nor again each time that it is delivered.
-type panicked struct {
+type Panicked struct {
 	cause any
 	stack string
 }
 
-func (p *panicked) Error() string { return fmt.Sprintf("panic: %v", p.cause) }
+func (p *Panicked) Error() string { return fmt.Sprintf("panic: %v", p.cause) }
 
 // LogValue implements slog.LogValuer: operators need to know where it was.
-func (p *panicked) LogValue() slog.Value {
+func (p *Panicked) LogValue() slog.Value {
 	return slog.GroupValue(slog.Any("panic", p.cause), slog.String("stack", p.stack))
 }
 
 // catch, deferred, turns a panic into the error of a function.
-func catch(err *error) {
+func Catch(err *error) {
 	if cause := recover(); cause != nil {
-		*err = &panicked{cause, string(debug.Stack())}
+		*err = &Panicked{cause, string(debug.Stack())}
 	}
 }

@@ -13,6 +13,8 @@ import (
 	"legwork/store/memory"
 	"legwork/tasks"
 	"legwork/tasks/enginetest"
+	"legwork/tasks/inbox"
+	"legwork/tasks/policy"
 )
 
 // desk is an inbox over a store, with nobody who works on its tasks.
@@ -27,7 +29,7 @@ func newDesk(t *testing.T) *desk {
 	store := memory.New(nil)
 	d := &desk{Kit: enginetest.NewKit(t, store), t: t, store: store}
 	d.Engine = d
-	d.Inbox.Use(tasks.Rules{Limits: d.Limits, Language: "en", Timezone: "UTC", Access: tasks.Access{Admins: []string{"recorder:boss"}}, Budget: tasks.BudgetRules{Asker: true}})
+	d.Inbox.Use(inbox.Rules{Limits: d.Limits, Language: "en", Timezone: "UTC", Access: policy.Access{Admins: []string{"recorder:boss"}}, Budget: tasks.BudgetRules{Asker: true}})
 	return d
 }
 

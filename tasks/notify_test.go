@@ -11,17 +11,18 @@ import (
 	"legwork/planner"
 	"legwork/tasks"
 	"legwork/tasks/enginetest"
+	"legwork/tasks/inbox"
 )
 
 // orders starts a task of the program "ops", whose questions and outcome go to a
 // chat unless that is empty.
 func (s *stage) orders(goal string, external bool, tell bot.Chat) tasks.ID {
 	s.t.Helper()
-	o := tasks.Order{From: bot.Person{Platform: tasks.PlatformAPI, ID: "ops", Name: "ops"}, Goal: goal, External: external}
+	o := inbox.Order{From: bot.Person{Platform: tasks.PlatformAPI, ID: "ops", Name: "ops"}, Goal: goal, External: external}
 	if tell.ID != "" {
 		o.Notify = &planner.Notify{Chat: &tell}
 	}
-	r, err := tasks.StartTask(s.t.Context(), s.inbox, o)
+	r, err := inbox.StartTask(s.t.Context(), s.inbox, o)
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -100,7 +101,7 @@ func TestProgramIsAnsweredByWords(t *testing.T) {
 	s.play()
 	id := s.orders("write", true, room("hall"))
 	set := func(by, value string) error {
-		return tasks.ChangeTask(t.Context(), s.inbox, id, func(planner.State) ([]planner.Event, error) {
+		return inbox.ChangeTask(t.Context(), s.inbox, id, func(planner.State) ([]planner.Event, error) {
 			return []planner.Event{{Type: planner.StateSet, By: by, Values: scriptedStatus(value)}}, nil
 		})
 	}
@@ -122,7 +123,7 @@ func TestProgramIsAnsweredByWords(t *testing.T) {
 	if len(d) != 1 || d[0].By != "phone:boss" || d[0].Decision.Text != "name the sources" {
 		t.Fatalf("decisions = %+v", d)
 	}
-	if err := tasks.ChangeTask(t.Context(), s.inbox, id, func(planner.State) ([]planner.Event, error) {
+	if err := inbox.ChangeTask(t.Context(), s.inbox, id, func(planner.State) ([]planner.Event, error) {
 		return []planner.Event{{Type: planner.Answered, By: "agent:writer", Text: "It is done."}}, nil
 	}); err != nil {
 		t.Fatal(err)
@@ -181,7 +182,7 @@ func TestQuestionOfAProgramWithoutItsChat(t *testing.T) {
 func TestOnlyTheseGroups(t *testing.T) {
 	s := newStage(t, []string{`{"n":1}`})
 	s.tools.open = true
-	r, err := tasks.StartTask(t.Context(), s.inbox, tasks.Order{From: bot.Person{Platform: tasks.PlatformAPI, ID: "ops"}, Goal: "book", Only: []string{"look"}})
+	r, err := inbox.StartTask(t.Context(), s.inbox, inbox.Order{From: bot.Person{Platform: tasks.PlatformAPI, ID: "ops"}, Goal: "book", Only: []string{"look"}})
 	if err != nil {
 		t.Fatal(err)
 	}

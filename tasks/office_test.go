@@ -17,6 +17,8 @@ import (
 	"legwork/store/memory"
 	"legwork/tasks"
 	"legwork/tasks/enginetest"
+	"legwork/tasks/inbox"
+	"legwork/tasks/policy"
 	"legwork/tools/builtin"
 )
 
@@ -125,11 +127,11 @@ func (*phone) Direct(_ context.Context, person string) (bot.Chat, error) {
 // who works on the tasks.
 type office struct {
 	t     *testing.T
-	inbox *tasks.Inbox
+	inbox *inbox.Inbox
 	store *memory.Store
 	phone *phone
 	texts *i18n.Texts
-	rules tasks.Rules
+	rules inbox.Rules
 
 	toolbox tasks.Toolbox
 	wake    func(context.Context, tasks.ID) error
@@ -154,11 +156,11 @@ func newOffice(t *testing.T) *office {
 	o := &office{t: t, texts: texts, phone: &phone{hold: map[string]chan any{}, refuse: map[string]bool{}, over: t.Context().Done()}, now: time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)}
 	o.log, o.toolbox, o.wake = slog.DiscardHandler, &enginetest.Tools{}, func(context.Context, tasks.ID) error { return nil }
 	o.store = memory.New(o.clock)
-	o.rules = tasks.Rules{
+	o.rules = inbox.Rules{
 		Limits: planner.DefaultLimits(), Language: "en", Timezone: "UTC", Models: []string{"main", "big"},
-		Access: tasks.Access{
+		Access: policy.Access{
 			Admins: []string{"phone:boss", "phone:chief"},
-			Doors:  map[string]tasks.Door{"phone": {Users: []string{"ann", "bob"}, Chats: []string{"hall"}, Teams: []string{"T1"}}},
+			Doors:  map[string]policy.Door{"phone": {Users: []string{"ann", "bob"}, Chats: []string{"hall"}, Teams: []string{"T1"}}},
 		},
 	}
 	o.restart()
@@ -168,7 +170,7 @@ func newOffice(t *testing.T) *office {
 // restart makes a new inbox over the same store.
 func (o *office) restart() {
 	zones := builtin.NewZones()
-	o.inbox = tasks.NewInbox(tasks.InboxConfig{
+	o.inbox = inbox.New(inbox.Config{
 		Store: o.store, Wake: func(ctx context.Context, id tasks.ID) error { return o.wake(ctx, id) }, Texts: o.texts,
 		Chats: tasks.Chats{"phone": o.phone}, Log: slog.New(o.log), Now: o.clock, Tools: o.toolbox,
 		Zones: func(name string) ([]string, string) { return zones.Find(name, o.clock()) }, Rules: o.rules,

@@ -8,8 +8,6 @@ import (
 	"slices"
 	"sync"
 	"time"
-
-	"legwork/llm"
 )
 
 // Pause is the switch for everything: while it is set, no model and no tool is
@@ -55,8 +53,8 @@ var ErrPaused = errors.New("everything is paused")
 
 // OpenPause reads whether a store's tasks are paused.
 func OpenPause(ctx context.Context, store Store) (*Pause, error) {
-	p := newPause(store)
-	text, err := store.Setting(ctx, ownerLegwork, settingPaused)
+	p := NewPause(store)
+	text, err := store.Setting(ctx, OwnerLegwork, settingPaused)
 	if err != nil {
 		return nil, fmt.Errorf("reading whether everything is paused: %w", err)
 	}
@@ -73,7 +71,7 @@ func OpenPause(ctx context.Context, store Store) (*Pause, error) {
 	return p, nil
 }
 
-func newPause(store Store) *Pause { return &Pause{store: store, changed: make(chan struct{})} }
+func NewPause(store Store) *Pause { return &Pause{store: store, changed: make(chan struct{})} }
 
 // State tells whether everything is paused, and by whom.
 func (p *Pause) State() (Paused, bool) {
@@ -125,13 +123,13 @@ func (p *Pause) Wait(ctx context.Context) error {
 // Set pauses everything, unless it is paused already; it returns who has paused
 // it. When it returns without an error, that is stored.
 func (p *Pause) Set(ctx context.Context, by Paused) (Paused, error) {
-	by, _, err := p.setBy(ctx, "", by)
+	by, _, err := p.SetBy(ctx, "", by)
 	return by, err
 }
 
-// setBy is Set by the message of a key. It does nothing, and reports false, when
+// SetBy is Set by the message of a key. It does nothing, and reports false, when
 // the message did it before and everything was let go on since.
-func (p *Pause) setBy(ctx context.Context, word string, by Paused) (_ Paused, on bool, err error) {
+func (p *Pause) SetBy(ctx context.Context, word string, by Paused) (_ Paused, on bool, err error) {
 	p.switching.Lock()
 	defer p.switching.Unlock()
 	before, was := p.State()
@@ -153,11 +151,11 @@ func (p *Pause) setBy(ctx context.Context, word string, by Paused) (_ Paused, on
 
 // Lift lets everything go on, and returns who had paused it; false when nothing
 // was paused.
-func (p *Pause) Lift(ctx context.Context) (Paused, bool, error) { return p.liftBy(ctx, "") }
+func (p *Pause) Lift(ctx context.Context) (Paused, bool, error) { return p.LiftBy(ctx, "") }
 
-// liftBy is Lift by the message of a key. It does nothing when the message did it
+// LiftBy is Lift by the message of a key. It does nothing when the message did it
 // before and everything was paused anew since.
-func (p *Pause) liftBy(ctx context.Context, word string) (Paused, bool, error) {
+func (p *Pause) LiftBy(ctx context.Context, word string) (Paused, bool, error) {
 	p.switching.Lock()
 	defer p.switching.Unlock()
 	before, on := p.State()
@@ -185,7 +183,7 @@ func (p *Pause) keep(ctx context.Context, word string, k kept) error {
 	k.Words = words[max(0, len(words)-mostWords):]
 	text, err := json.Marshal(k)
 	if err == nil {
-		err = p.store.PutSetting(ctx, ownerLegwork, settingPaused, string(text))
+		err = p.store.PutSetting(ctx, OwnerLegwork, settingPaused, string(text))
 	}
 	if err == nil {
 		p.words = k.Words
@@ -199,23 +197,4 @@ func (p *Pause) turn(to *Paused) {
 	p.set = to
 	close(p.changed)
 	p.changed = make(chan struct{})
-}
-
-// gated is a model that is not called while everything is paused.
-type gated struct {
-	llm.Model
-	pause *Pause
-}
-
-// Call implements llm.Model.
-func (g gated) Call(ctx context.Context, r llm.Request, stream func(llm.Delta)) (llm.Reply, error) {
-	if err := g.pause.Gate(); err != nil {
-		return llm.Reply{}, err
-	}
-	reply, err := g.Model.Call(ctx, r, stream)
-	var failed *llm.Error
-	if errors.As(err, &failed) && failed.Problem == llm.Held {
-		return reply, fmt.Errorf("%w: %w", ErrPaused, err)
-	}
-	return reply, err
 }

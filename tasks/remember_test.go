@@ -21,6 +21,8 @@ import (
 	"legwork/tasks"
 	"legwork/tasks/engine"
 	"legwork/tasks/enginetest"
+	"legwork/tasks/executor"
+	"legwork/tasks/presenter"
 )
 
 // mind is an office whose tasks are worked on by a model with a memory: it
@@ -29,7 +31,7 @@ type mind struct {
 	*office
 	model    *enginetest.Model
 	tools    *enginetest.Tools
-	executor *tasks.Executor
+	executor *executor.Executor
 	put      chan error // gets what became of each summary
 	working  sync.Mutex
 	work     func(llm.Request) (llm.Reply, bool) // one call at a time
@@ -74,10 +76,10 @@ func newMind(t *testing.T, rules tasks.PromptRules) *mind {
 		return tasks.ToolResult{Text: "what was found"}, nil
 	}
 	store := noting{m.store, m.put}
-	presenters := tasks.NewPresenters(tasks.PresenterConfig{
+	presenters := presenter.New(presenter.Config{
 		Store: store, Texts: m.texts, Chats: tasks.Chats{"phone": m.phone}, Log: slog.New(slog.DiscardHandler), Now: m.clock, Rules: rules,
 	})
-	m.executor = tasks.NewExecutor(tasks.ExecutorConfig{
+	m.executor = executor.New(executor.Config{
 		Store: store, Model: m.model, Tools: m.tools, Texts: m.texts,
 		Log: slog.New(hearing{slog.DiscardHandler, m.logged}), Now: m.clock, Append: presenters.Append, Prompts: rules,
 	})

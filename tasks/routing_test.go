@@ -13,6 +13,7 @@ import (
 	"legwork/bot"
 	"legwork/planner"
 	"legwork/tasks"
+	"legwork/tasks/policy"
 )
 
 // TestAddedToTheTask: guidance is marked, can be taken back until something
@@ -495,7 +496,7 @@ func TestUseKeepsWhatPeopleSet(t *testing.T) {
 	o := newOffice(t)
 	o.say("bob", private("bob"), "/lang ru")
 	o.rules.Language, o.rules.Limits.Rounds = "zh", 3
-	o.rules.Access.Doors = map[string]tasks.Door{"phone": {Users: []string{"bob"}}}
+	o.rules.Access.Doors = map[string]policy.Door{"phone": {Users: []string{"bob"}}}
 	o.inbox.Use(o.rules)
 	if got := o.event(o.opens("bob", private("bob"), "hi"), 1).Opening; got.Language != "ru" || got.Limits.Rounds != 3 {
 		t.Errorf("opening = %+v, want the person's language and the new limits", got)

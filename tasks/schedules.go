@@ -2,9 +2,11 @@ package tasks
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"legwork/bot"
+	"legwork/internal/schedule"
 )
 
 // Schedule opens a task again and again, or once, at given times.
@@ -62,4 +64,13 @@ type Schedules interface {
 	// Due lists at most limit schedules whose Next has come, the earliest first,
 	// and tells the Next of the first one that follows; zero when none does.
 	Due(ctx context.Context, now time.Time, limit int) (due []Schedule, next time.Time, err error)
+}
+
+// ReadSpec reads when a schedule comes, in its zone.
+func (s Schedule) ReadSpec() (schedule.Spec, error) {
+	zone, err := time.LoadLocation(s.Timezone)
+	if err != nil {
+		return schedule.Spec{}, fmt.Errorf("reading the time zone of schedule %s: %w", s.ID, err)
+	}
+	return schedule.Read(s.Spec, zone)
 }

@@ -9,6 +9,7 @@ import (
 	"legwork/planner"
 	"legwork/tasks"
 	"legwork/tasks/enginetest"
+	"legwork/tasks/inbox"
 )
 
 // waits starts a context of a program in no chat, and an agent asks for its
@@ -22,7 +23,7 @@ func (s *stage) waits(goal string) tasks.ID {
 
 func (s *stage) sets(id tasks.ID, status string) {
 	s.t.Helper()
-	if err := tasks.ChangeTask(s.t.Context(), s.inbox, id, func(planner.State) ([]planner.Event, error) {
+	if err := inbox.ChangeTask(s.t.Context(), s.inbox, id, func(planner.State) ([]planner.Event, error) {
 		return []planner.Event{{Type: planner.StateSet, By: "agent:writer", Values: scriptedStatus(status)}}, nil
 	}); err != nil {
 		s.t.Fatal(err)
@@ -32,11 +33,11 @@ func (s *stage) sets(id tasks.ID, status string) {
 // alerts tells the admins of tasks that wait, and returns what boss reads.
 func (s *stage) alerts(key string, ids ...tasks.ID) enginetest.Post {
 	s.t.Helper()
-	var list []tasks.News
+	var list []inbox.News
 	for _, id := range ids {
-		list = append(list, tasks.News{Key: key, Data: map[string]any{"Task": string(id), "Goal": "write", "Chat": "api:ops", "Person": "api:ops"}})
+		list = append(list, inbox.News{Key: key, Data: map[string]any{"Task": string(id), "Goal": "write", "Chat": "api:ops", "Person": "api:ops"}})
 	}
-	if err := tasks.TellNews(s.t.Context(), s.inbox, list); err != nil {
+	if err := inbox.TellNews(s.t.Context(), s.inbox, list); err != nil {
 		s.t.Fatal(err)
 	}
 	posts := s.posted(private("boss"))

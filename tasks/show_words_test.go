@@ -12,6 +12,7 @@ import (
 	"legwork/planner"
 	"legwork/tasks"
 	"legwork/tasks/enginetest"
+	"legwork/tasks/inbox"
 )
 
 // asking is a stage whose models ask a person once.
@@ -178,8 +179,8 @@ func TestAskedAgainByAProgram(t *testing.T) {
 	s.send(s.press("ann", private("ann"), label(t, card.Draft, "Deny")))
 	s.over(first)
 	for _, platform := range []string{tasks.PlatformAPI, tasks.PlatformAgent} {
-		o := tasks.Order{From: bot.Person{Platform: platform, ID: "ben", Name: "ben"}, Goal: "book a room"}
-		r, err := tasks.StartAgain(t.Context(), s.inbox, o, room("hall"), s.event(first, 1).Opening)
+		o := inbox.Order{From: bot.Person{Platform: platform, ID: "ben", Name: "ben"}, Goal: "book a room"}
+		r, err := inbox.StartAgain(t.Context(), s.inbox, o, room("hall"), s.event(first, 1).Opening)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -9,6 +9,7 @@ import (
 	"legwork/bot"
 	"legwork/i18n"
 	"legwork/tasks"
+	"legwork/tasks/inbox"
 )
 
 // desktop is a phone whose commands have a form of their own.
@@ -43,7 +44,7 @@ func TestSpelling(t *testing.T) {
 		}
 	}
 	for _, language := range i18n.Languages() {
-		for _, name := range tasks.CommandNames() {
+		for _, name := range inbox.CommandNames() {
 			m := o.by("ann", private("ann"), "/help")
 			m.Language = language.Code
 			if got := o.send(m).text(); strings.Contains(got, "`/"+name) || name != "start" && !strings.Contains(got, "/lw "+name) {
@@ -108,7 +109,7 @@ func TestRefusedPressSettlesNothing(t *testing.T) {
 func guides(o *office) (bot.Chat, string, heard) {
 	me := private("ann")
 	o.plans(o.opens("ann", me, "go"))
-	o.pass(tasks.ClaimTime)
+	o.pass(inbox.ClaimTime)
 	return me, "ann", o.send(o.by("ann", me, "also this"))
 }
 

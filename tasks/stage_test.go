@@ -19,6 +19,9 @@ import (
 	"legwork/tasks"
 	"legwork/tasks/engine"
 	"legwork/tasks/enginetest"
+	"legwork/tasks/executor"
+	"legwork/tasks/inbox"
+	"legwork/tasks/presenter"
 )
 
 // stage is an office where the tasks are worked on: by a model whose sub-tasks
@@ -162,13 +165,13 @@ func (s *stage) play() {
 		model = &enginetest.Model{Answer: s.answer}
 	}
 	rules := tasks.PromptRules{Approvals: s.rules.Approvals, Admins: s.rules.Access.Admins, Budget: s.rules.Budget}
-	presenters := tasks.NewPresenters(tasks.PresenterConfig{
+	presenters := presenter.New(presenter.Config{
 		Store: s.store, Texts: s.texts, Chats: tasks.Chats{"phone": s.phone}, Log: slog.New(slog.DiscardHandler), Now: s.clock, Rules: rules,
 	})
-	executor := tasks.NewExecutor(tasks.ExecutorConfig{
+	executor := executor.New(executor.Config{
 		Store: s.store, Model: model, Tools: s.tools, Texts: s.texts,
 		Log: slog.New(slog.DiscardHandler), Now: s.clock, Wall: s.wall, Append: presenters.Append, Prompts: rules,
-		Reached: func(ctx context.Context, over planner.Overdraft) { tasks.BudgetReached(ctx, s.inbox, over) },
+		Reached: func(ctx context.Context, over planner.Overdraft) { inbox.BudgetReached(ctx, s.inbox, over) },
 	})
 	s.engine = engine.New(engine.Config{Store: s.store, Executor: executor, Presenters: presenters, Log: slog.New(slog.DiscardHandler), Now: s.clock, Concurrent: 8})
 	ctx, cancel := context.WithCancel(context.Background())

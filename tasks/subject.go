@@ -6,9 +6,9 @@ import (
 	"legwork/planner"
 )
 
-// decides reports that buttons name an ask action by the event that asks: an
+// Decides reports that buttons name an ask action by the event that asks: an
 // approval, a server's question or a review.
-func decides(about planner.ActionID) bool {
+func Decides(about planner.ActionID) bool {
 	switch about.Subject {
 	case planner.SubjectCalls, planner.SubjectForm, planner.SubjectReview:
 		return about.Kind == planner.KindAsk
@@ -16,25 +16,25 @@ func decides(about planner.ActionID) bool {
 	return false
 }
 
-// openAsk reports that the ask action of that id waits for somebody.
-func openAsk(s planner.State, id planner.ActionID) bool {
+// OpenAsk reports that the ask action of that id waits for somebody.
+func OpenAsk(s planner.State, id planner.ActionID) bool {
 	return slices.ContainsFunc(planner.Todo(s), func(a planner.Action) bool { return a.Kind == planner.KindAsk && a.ID == id })
 }
 
-// decided finds the event by which a person decided about an ask action; nil
+// Decided finds the event by which a person decided about an ask action; nil
 // when nobody did.
-func (v *View) decided(action planner.ActionID) *planner.Event {
-	for i := range slices.Backward(v.events) {
-		if e := &v.events[i]; e.Type == planner.Decided && e.Action == action {
+func (v *View) Decided(action planner.ActionID) *planner.Event {
+	for i := range slices.Backward(v.Events) {
+		if e := &v.Events[i]; e.Type == planner.Decided && e.Action == action {
 			return e
 		}
 	}
 	return nil
 }
 
-// unanswered reports that the time of a model's question was over before anybody
+// Unanswered reports that the time of a model's question was over before anybody
 // answered it.
-func (v *View) unanswered(about planner.ActionID) bool {
+func (v *View) Unanswered(about planner.ActionID) bool {
 	for _, w := range v.State.Subtasks {
 		for _, turn := range w.Turns {
 			if about.Subject == planner.SubjectQuestion && turn.Seq == about.Seq && about.Call >= 1 && about.Call <= len(turn.Calls) {
@@ -45,11 +45,11 @@ func (v *View) unanswered(about planner.ActionID) bool {
 	return false
 }
 
-// lapsed reports that the time of the question about a subject was over before
+// Lapsed reports that the time of the question about a subject was over before
 // anybody decided.
-func (v *View) lapsed(about planner.ActionID) bool {
+func (v *View) Lapsed(about planner.ActionID) bool {
 	q := v.Event(about.Seq).Question
-	return slices.ContainsFunc(v.events[min(about.Seq, len(v.events)):], func(e planner.Event) bool {
+	return slices.ContainsFunc(v.Events[min(about.Seq, len(v.Events)):], func(e planner.Event) bool {
 		return e.Type == planner.Expired && (e.Action == about || q != nil && !q.Expires.IsZero() && !e.At.Before(q.Expires))
 	})
 }

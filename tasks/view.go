@@ -23,7 +23,7 @@ type View struct {
 	ID     ID
 	State  planner.State
 	store  Store
-	events []planner.Event
+	Events []planner.Event
 	cut    *cutEvents
 }
 
@@ -52,7 +52,7 @@ func (v *View) Refresh(ctx context.Context) error {
 			v.cut.seqs[e.Seq] = true
 			v.cut.mu.Unlock()
 		}
-		v.events = append(v.events, e)
+		v.Events = append(v.Events, e)
 	}
 	return nil
 }
@@ -75,30 +75,30 @@ func shortened(e planner.Event) (short planner.Event, cut bool) {
 // Snapshot returns a copy that stays as it is.
 func (v *View) Snapshot() *View {
 	copied := *v
-	copied.events = v.events[:len(v.events):len(v.events)]
+	copied.Events = v.Events[:len(v.Events):len(v.Events)]
 	return &copied
 }
 
-// elsewhere is the task as somebody reads it in another chat and language: nothing
+// Elsewhere is the task as somebody reads it in another chat and language: nothing
 // of it replies to the message that asked.
-func (v *View) elsewhere(language string) *View {
+func (v *View) Elsewhere(language string) *View {
 	shown := v.Snapshot()
-	shown.events = slices.Clone(v.events)
+	shown.Events = slices.Clone(v.Events)
 	o := *v.Opening()
 	o.Language, o.Message = language, ""
-	shown.events[0].Opening = &o
+	shown.Events[0].Opening = &o
 	return shown
 }
 
 // Opening is the body of the journal's first event.
-func (v *View) Opening() *planner.Opening { return v.events[0].Opening }
+func (v *View) Opening() *planner.Opening { return v.Events[0].Opening }
 
 // Event returns the event of a seq as it is kept; a zero one outside the journal.
 func (v *View) Event(seq int) planner.Event {
-	if seq < 1 || seq > len(v.events) {
+	if seq < 1 || seq > len(v.Events) {
 		return planner.Event{}
 	}
-	return v.events[seq-1]
+	return v.Events[seq-1]
 }
 
 // Journal gives whole events. What cannot be read again from the store comes

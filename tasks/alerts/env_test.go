@@ -24,6 +24,7 @@ import (
 	"legwork/tasks"
 	"legwork/tasks/alerts"
 	"legwork/tasks/api"
+	"legwork/tasks/inbox"
 )
 
 const secret = "whsec_MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE="
@@ -51,7 +52,7 @@ type env struct {
 	ahead   atomic.Int64  // of the wall clock are the clocks of the alerts and the store
 
 	mu      sync.Mutex
-	told    [][]tasks.News
+	told    [][]inbox.News
 	deaf    error // of the admins' chats
 	servers []alerts.Health
 	models  []alerts.Health
@@ -87,7 +88,7 @@ func newEnv(t *testing.T, c alerts.Config) *env {
 		TellAdmins: e.tell, Log: slog.New(slog.NewTextHandler(e.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
 		Now: e.now, Timing: hurried(), Config: c, Hide: redact.New([]string{"hidden-from-everybody"}),
 		Task: func(ctx context.Context, id tasks.ID) (api.Task, error) {
-			inbox := tasks.NewInbox(tasks.InboxConfig{Store: e.store, Texts: texts, Chats: tasks.Chats{}, Log: e.options.Log, Now: time.Now})
+			inbox := inbox.New(inbox.Config{Store: e.store, Texts: texts, Chats: tasks.Chats{}, Log: e.options.Log, Now: time.Now})
 			return api.New(api.Config{Store: e.store, Inbox: inbox, Now: time.Now}).Get(ctx, api.Principal{Role: api.RoleAdmin, Chats: []string{"*"}}, id)
 		},
 		Servers: func() []alerts.Health { e.mu.Lock(); defer e.mu.Unlock(); return e.servers },
@@ -139,7 +140,7 @@ func (e *env) restarts(between func()) {
 	e.begin()
 }
 
-func (e *env) tell(_ context.Context, list []tasks.News) error {
+func (e *env) tell(_ context.Context, list []inbox.News) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.deaf != nil {
@@ -164,7 +165,7 @@ func (e *env) parts(servers, models []alerts.Health) {
 }
 
 // read is what the admins have read so far, in order.
-func (e *env) read() (all []tasks.News) {
+func (e *env) read() (all []inbox.News) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return slices.Concat(e.told...)

@@ -15,6 +15,7 @@ import (
 
 	"legwork/planner"
 	"legwork/tasks"
+	"legwork/tasks/inbox"
 )
 
 // Errors that callers branch on. Their texts are sentences for the principal. A mistake
@@ -71,7 +72,7 @@ type Service struct {
 // Config is the configuration of a Service. All fields are needed.
 type Config struct {
 	Store tasks.Store
-	Inbox *tasks.Inbox // its rules hold for programs, too
+	Inbox *inbox.Inbox // its rules hold for programs, too
 	// Webhooks lists the names of the webhooks in the current config.
 	Webhooks func() []string
 	Now      func() time.Time

@@ -14,6 +14,7 @@ import (
 
 	"legwork/planner"
 	"legwork/tasks"
+	"legwork/tasks/inbox"
 )
 
 // Approval is a decision that waits for a person: about tool calls, a question of a
@@ -227,9 +228,9 @@ func (s *Service) Decide(ctx context.Context, p Principal, approval string, d De
 	if err != nil {
 		return Task{}, err
 	}
-	r := tasks.Ruling{
+	r := inbox.Ruling{
 		By: p.Key(), Name: p.Name, Admin: p.Role.May(OpExtend) == Always, Own: t.row.From.Key() == p.Key(),
-		Approve: d.Approve, Text: tasks.Clean(d.Comment), Scope: d.Scope, Version: d.Version,
+		Approve: d.Approve, Text: inbox.Clean(d.Comment), Scope: d.Scope, Version: d.Version,
 	}
 	if len(r.Text) > maxStateValue {
 		return Task{}, &InvalidError{"comment", fmt.Sprintf("has %d bytes; at most %d are allowed", len(r.Text), maxStateValue)}
@@ -242,14 +243,14 @@ func (s *Service) Decide(ctx context.Context, p Principal, approval string, d De
 			return Task{}, &InvalidError{"value", "must be an object: the fields of the form by name"}
 		}
 	}
-	err = tasks.Decide(ctx, s.Inbox, id, ask, r)
-	if misfit, ok := errors.AsType[*tasks.MisfitError](err); ok {
+	err = inbox.Decide(ctx, s.Inbox, id, ask, r)
+	if misfit, ok := errors.AsType[*inbox.MisfitError](err); ok {
 		return Task{}, &InvalidError{misfit.Field, misfit.Detail}
 	}
 	switch {
-	case errors.Is(err, tasks.ErrAdminNeeded):
+	case errors.Is(err, inbox.ErrAdminNeeded):
 		return Task{}, fmt.Errorf("%w: %w", ErrForbidden, err)
-	case errors.Is(err, tasks.ErrOutdated):
+	case errors.Is(err, inbox.ErrOutdated):
 		state, err := s.foldedState(ctx, id)
 		if err != nil {
 			return Task{}, err
@@ -263,7 +264,7 @@ func (s *Service) Decide(ctx context.Context, p Principal, approval string, d De
 
 // decisionConflict says why a question can no longer be decided; nil when the same
 // principal has decided it in the same way.
-func (s *Service) decisionConflict(ctx context.Context, id tasks.ID, ask tasks.Ask, r tasks.Ruling) error {
+func (s *Service) decisionConflict(ctx context.Context, id tasks.ID, ask tasks.Ask, r inbox.Ruling) error {
 	state, err := s.foldedState(ctx, id)
 	if err != nil {
 		return err
@@ -292,7 +293,7 @@ func (s *Service) decisionConflict(ctx context.Context, id tasks.ID, ask tasks.A
 
 // sameDecision reports whether an event is the same decision as a ruling. Two
 // decisions about a form are never the same, since the fields may differ.
-func sameDecision(e planner.Event, r tasks.Ruling) bool {
+func sameDecision(e planner.Event, r inbox.Ruling) bool {
 	d := e.Decision
 	return e.By == r.By && e.Action.Subject != planner.SubjectForm && d.Approve == r.Approve && d.Text == r.Text && d.Scope == r.Scope
 }

@@ -12,6 +12,7 @@ import (
 
 	"legwork/planner"
 	"legwork/tasks"
+	"legwork/tasks/inbox"
 )
 
 // Context is a part of the context of a task.
@@ -224,9 +225,9 @@ func (s *Service) Add(ctx context.Context, p Principal, id tasks.ID, m NewMessag
 		return Message{}, false, err
 	}
 	e.Message = key
-	receipt, err := tasks.AddEvent(ctx, s.Inbox, id, key, e)
+	receipt, err := inbox.AddEvent(ctx, s.Inbox, id, key, e)
 	switch {
-	case errors.Is(err, tasks.ErrCrowded):
+	case errors.Is(err, inbox.ErrCrowded):
 		return Message{}, false, fmt.Errorf("%w: %w", ErrConflict, err)
 	case err != nil:
 		return Message{}, false, notFound(err)
@@ -251,7 +252,7 @@ func (p Principal) messageEvent(m NewMessage) (planner.Event, error) {
 	if p.Role == RoleAgent {
 		return planner.Event{}, &InvalidError{"type", "human_input is what people say; an agent uses observation or another type"}
 	}
-	text := tasks.Clean(textOf(content))
+	text := inbox.Clean(textOf(content))
 	if text == "" {
 		return planner.Event{}, &InvalidError{"content", "is empty: say what should be heeded"}
 	}

@@ -14,6 +14,7 @@ import (
 	"legwork/bot"
 	"legwork/planner"
 	"legwork/tasks"
+	"legwork/tasks/inbox"
 )
 
 // NewTask is a task to start.
@@ -50,23 +51,23 @@ func (s *Service) Start(ctx context.Context, p Principal, n NewTask) (t Task, ag
 	if err != nil {
 		return Task{}, false, err
 	}
-	receipt, err := tasks.StartTask(ctx, s.Inbox, order)
+	receipt, err := inbox.StartTask(ctx, s.Inbox, order)
 	return s.started(ctx, order, receipt, err)
 }
 
 // order makes an order of a request, if the principal may ask for all of it.
-func (s *Service) order(ctx context.Context, p Principal, n NewTask) (tasks.Order, error) {
-	o := tasks.Order{From: p.person(), Goal: tasks.Clean(n.Goal), External: n.External, Hops: n.Hops}
+func (s *Service) order(ctx context.Context, p Principal, n NewTask) (inbox.Order, error) {
+	o := inbox.Order{From: p.person(), Goal: inbox.Clean(n.Goal), External: n.External, Hops: n.Hops}
 	switch {
 	case n.Hops > maxHops:
 		return o, &InvalidError{"goal", fmt.Sprintf("was handed on from one legwork to the next %d times, which is too often: do it with other tools, or say that it cannot be done", n.Hops)}
 	case o.Goal == "":
 		return o, &InvalidError{"goal", "is empty: say what is to be done"}
-	case len(o.Goal) > tasks.MaxGoal:
-		return o, &InvalidError{"goal", fmt.Sprintf("has %d bytes; at most %d are allowed", len(o.Goal), tasks.MaxGoal)}
+	case len(o.Goal) > inbox.MaxGoal:
+		return o, &InvalidError{"goal", fmt.Sprintf("has %d bytes; at most %d are allowed", len(o.Goal), inbox.MaxGoal)}
 	}
 	var ok bool
-	if o.Language, ok = tasks.LanguageNamed(s.Inbox, n.Language); !ok {
+	if o.Language, ok = inbox.LanguageNamed(s.Inbox, n.Language); !ok {
 		return o, &InvalidError{"language", fmt.Sprintf("%q is not known; %s are", n.Language, languages())}
 	}
 	var err error
@@ -84,12 +85,12 @@ func (s *Service) order(ctx context.Context, p Principal, n NewTask) (tasks.Orde
 }
 
 // started returns the task of an order.
-func (s *Service) started(ctx context.Context, o tasks.Order, receipt tasks.Receipt, err error) (Task, bool, error) {
+func (s *Service) started(ctx context.Context, o inbox.Order, receipt tasks.Receipt, err error) (Task, bool, error) {
 	if err == nil {
 		err = receipt.Err
 	}
 	switch {
-	case errors.Is(err, tasks.ErrCrowded):
+	case errors.Is(err, inbox.ErrCrowded):
 		return Task{}, false, fmt.Errorf("%w: %w", ErrBusy, err)
 	case err != nil:
 		return Task{}, false, err
@@ -162,7 +163,7 @@ func are(none string, names []string) string {
 
 // openGroups lists the names of the groups that tasks of a principal can use.
 func (s *Service) openGroups(ctx context.Context, p Principal) ([]string, error) {
-	groups, err := tasks.OpenGroups(ctx, s.Inbox, p.room(), p.person())
+	groups, err := inbox.OpenGroups(ctx, s.Inbox, p.room(), p.person())
 	if err != nil {
 		return nil, fmt.Errorf("listing groups: %w", err)
 	}
@@ -208,7 +209,7 @@ func (s *Service) notify(p Principal, n *Notify) (*planner.Notify, error) {
 	id, thread, _ := strings.Cut(rest, "/")
 	chat := bot.Chat{Platform: platform, ID: id, Thread: thread}
 	switch _, connected := s.Inbox.Chats[platform]; {
-	case platform == "" || id == "" || len(n.Chat) > maxKey || tasks.Clean(n.Chat) != n.Chat:
+	case platform == "" || id == "" || len(n.Chat) > maxKey || inbox.Clean(n.Chat) != n.Chat:
 		return nil, &InvalidError{"notify.chat", `must be the key of a chat, such as "slack:C1"`}
 	case !p.Sees(chat):
 		return nil, &InvalidError{"notify.chat", fmt.Sprintf("%q is no chat that this token may see", n.Chat)}
@@ -223,12 +224,12 @@ func (s *Service) Answer(ctx context.Context, p Principal, id tasks.ID, text str
 	if err := p.Allowed(OpAnswer); err != nil {
 		return Task{}, err
 	}
-	text = tasks.Clean(text)
+	text = inbox.Clean(text)
 	switch {
 	case text == "":
 		return Task{}, &InvalidError{"text", "is empty"}
-	case len(text) > tasks.MaxGoal:
-		return Task{}, &InvalidError{"text", fmt.Sprintf("has %d bytes; at most %d are allowed", len(text), tasks.MaxGoal)}
+	case len(text) > inbox.MaxGoal:
+		return Task{}, &InvalidError{"text", fmt.Sprintf("has %d bytes; at most %d are allowed", len(text), inbox.MaxGoal)}
 	}
 	t, err := s.authorize(ctx, p, OpAnswer, id)
 	if err != nil {
@@ -237,7 +238,7 @@ func (s *Service) Answer(ctx context.Context, p Principal, id tasks.ID, text str
 	if !t.row.External {
 		return Task{}, fmt.Errorf("%w: legwork itself answers it (only a context with run: false takes an answer)", ErrConflict)
 	}
-	err = tasks.ChangeTask(ctx, s.Inbox, id, func(state planner.State) ([]planner.Event, error) {
+	err = inbox.ChangeTask(ctx, s.Inbox, id, func(state planner.State) ([]planner.Event, error) {
 		switch {
 		case state.Settled():
 			return nil, s.checkSameAnswer(ctx, p, id, state, text)
@@ -281,7 +282,7 @@ func (s *Service) Cancel(ctx context.Context, p Principal, id tasks.ID) (Task, e
 	if _, err := s.authorize(ctx, p, OpCancel, id); err != nil {
 		return Task{}, err
 	}
-	err := tasks.ChangeTask(ctx, s.Inbox, id, func(state planner.State) ([]planner.Event, error) {
+	err := inbox.ChangeTask(ctx, s.Inbox, id, func(state planner.State) ([]planner.Event, error) {
 		switch {
 		case state.Why == planner.WhyStopped:
 			return nil, nil
@@ -311,7 +312,7 @@ func (s *Service) Retry(ctx context.Context, p Principal, id tasks.ID, key strin
 	if err != nil {
 		return Task{}, false, err
 	}
-	o := tasks.Order{From: p.person(), Goal: before.Goal, Language: before.Language, Notify: s.retryNotify(p, before.Notify), External: before.External, Request: requestHash("retry", id)}
+	o := inbox.Order{From: p.person(), Goal: before.Goal, Language: before.Language, Notify: s.retryNotify(p, before.Notify), External: before.External, Request: requestHash("retry", id)}
 	if o.Key, err = p.key(key); err != nil {
 		return Task{}, false, err
 	}
@@ -322,9 +323,9 @@ func (s *Service) Retry(ctx context.Context, p Principal, id tasks.ID, key strin
 	}
 	var receipt tasks.Receipt
 	if seen.row.Chat.Platform == Platform {
-		receipt, err = tasks.StartTask(ctx, s.Inbox, o)
+		receipt, err = inbox.StartTask(ctx, s.Inbox, o)
 	} else {
-		receipt, err = tasks.StartAgain(ctx, s.Inbox, o, seen.row.Chat, before)
+		receipt, err = inbox.StartAgain(ctx, s.Inbox, o, seen.row.Chat, before)
 	}
 	if errors.Is(err, tasks.ErrRefused) {
 		return Task{}, false, fmt.Errorf("%w: its chat is not connected", ErrConflict)

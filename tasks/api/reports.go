@@ -10,6 +10,7 @@ import (
 
 	"legwork/llm"
 	"legwork/tasks"
+	"legwork/tasks/inbox"
 )
 
 // UsageRow is a sum of what was spent. Keys that the query does not group by are
@@ -74,7 +75,7 @@ func (s *Service) days(from, to string) (string, string, error) {
 			return "", "", &InvalidError{field, `must be a day such as "2026-11-20"`}
 		}
 	}
-	to = cmp.Or(to, tasks.Today(s.Inbox))
+	to = cmp.Or(to, inbox.Today(s.Inbox))
 	if from == "" {
 		last, err := time.Parse(time.DateOnly, to)
 		if err != nil {

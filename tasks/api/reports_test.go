@@ -14,6 +14,7 @@ import (
 	"legwork/tasks"
 	"legwork/tasks/api"
 	"legwork/tasks/enginetest"
+	"legwork/tasks/inbox"
 )
 
 // TestContext: pages of a context make the whole of it.
@@ -118,7 +119,7 @@ func TestUsage(t *testing.T) {
 		t.Errorf("all is %+v, %v", all, err)
 	}
 	by, err := w.Usage(t.Context(), viewer, []string{"user", "day"}, "", "")
-	if err != nil || len(by) != 2 || by[0].User != "api:ops" || by[0].Calls != 2 || by[1].User != "recorder:ann" || by[1].Day != tasks.Today(w.kit.Inbox) || by[1].Chat != "" {
+	if err != nil || len(by) != 2 || by[0].User != "api:ops" || by[0].Calls != 2 || by[1].User != "recorder:ann" || by[1].Day != inbox.Today(w.kit.Inbox) || by[1].Chat != "" {
 		t.Errorf("by user and day it is %+v, %v", by, err)
 	}
 	narrow := viewer
@@ -158,7 +159,7 @@ func (*stocked) Inventory(context.Context) []tasks.GroupStatus {
 
 func TestGroups(t *testing.T) {
 	k := enginetest.NewKit(t, nil)
-	inbox := tasks.NewInbox(tasks.InboxConfig{Texts: k.Texts, Log: k.Log, Now: time.Now, Tools: &stocked{}})
+	inbox := inbox.New(inbox.Config{Texts: k.Texts, Log: k.Log, Now: time.Now, Tools: &stocked{}})
 	s := api.New(api.Config{Inbox: inbox, Now: time.Now})
 	for _, c := range []struct {
 		who     api.Principal

@@ -11,6 +11,7 @@ import (
 	"legwork/tasks"
 	"legwork/tasks/api"
 	"legwork/tasks/enginetest"
+	"legwork/tasks/inbox"
 )
 
 func TestStart(t *testing.T) {
@@ -47,7 +48,7 @@ func TestStartRefuses(t *testing.T) {
 		field string
 	}{
 		{"no goal", operator, api.NewTask{Goal: " \n"}, "goal"},
-		{"long goal", operator, api.NewTask{Goal: strings.Repeat("x", tasks.MaxGoal+1)}, "goal"},
+		{"long goal", operator, api.NewTask{Goal: strings.Repeat("x", inbox.MaxGoal+1)}, "goal"},
 		{"language", operator, api.NewTask{Goal: "x", Language: "tlh"}, "language"},
 		{"group", operator, api.NewTask{Goal: "x", Groups: []string{"nonsense"}}, "groups"},
 		{"group for others", operator, api.NewTask{Goal: "x", Groups: []string{"secret"}}, "groups"},

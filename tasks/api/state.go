@@ -15,6 +15,7 @@ import (
 	"legwork/internal/plainjson"
 	"legwork/planner"
 	"legwork/tasks"
+	"legwork/tasks/inbox"
 )
 
 // State is the shared state of a task.
@@ -166,7 +167,7 @@ func (s *Service) Merge(ctx context.Context, p Principal, id tasks.ID, match *in
 	}
 	var before planner.State
 	var fresh map[string]json.RawMessage
-	err = tasks.ChangeTask(ctx, s.Inbox, id, func(state planner.State) ([]planner.Event, error) {
+	err = inbox.ChangeTask(ctx, s.Inbox, id, func(state planner.State) ([]planner.Event, error) {
 		before = state
 		if match != nil && *match != state.Version {
 			return nil, &PreconditionError{state.Version}

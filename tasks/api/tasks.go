@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"legwork/llm"
+	"legwork/tasks/inbox"
 
 	"legwork/i18n"
 	"legwork/internal/clip"
@@ -138,7 +139,7 @@ func (s *Service) task(ctx context.Context, id tasks.ID) (Task, error) {
 	}
 	if state.Settled() {
 		t.Reason = state.Why
-		if t.Problem, err = tasks.ProblemText(ctx, s.Inbox, id, state, opening); err != nil {
+		if t.Problem, err = inbox.ProblemText(ctx, s.Inbox, id, state, opening); err != nil {
 			return Task{}, err
 		}
 	}
@@ -214,7 +215,7 @@ const (
 )
 
 // States are the states of tasks.
-func States() []string { return append(tasks.LiveStatuses(), "done", "failed", "stopped") }
+func States() []string { return append(inbox.LiveStatuses(), "done", "failed", "stopped") }
 
 // List lists tasks, the newest first. next is the Before of the next page, empty at
 // the end.

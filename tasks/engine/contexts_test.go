@@ -17,6 +17,7 @@ import (
 	"legwork/tasks"
 	"legwork/tasks/engine"
 	"legwork/tasks/enginetest"
+	"legwork/tasks/inbox"
 )
 
 // TestManyContextsCostNothing: contexts that agents from outside work on take no
@@ -34,7 +35,7 @@ func TestManyContextsCostNothing(t *testing.T) {
 	ids := make([]tasks.ID, *crowd)
 	for n := range ids {
 		program := bot.Person{Platform: tasks.PlatformAgent, ID: fmt.Sprintf("agent%d", n%10)}
-		r, err := tasks.StartTask(ctx, k.Inbox, tasks.Order{From: program, Goal: "write", External: true})
+		r, err := inbox.StartTask(ctx, k.Inbox, inbox.Order{From: program, Goal: "write", External: true})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -71,7 +72,7 @@ func TestManyContextsCostNothing(t *testing.T) {
 	for _, e := range events {
 		types = append(types, e.Type)
 	}
-	if got := fmt.Sprint(types); got != "[opened answered began shown]" {
+	if got := fmt.Sprint(types); got != "[opened answered send_started sent]" {
 		t.Errorf("the journal of a context is %s", got)
 	}
 }
@@ -93,7 +94,7 @@ func TestNotifyOverACrash(t *testing.T) {
 					}
 					return nil
 				}
-				r, err := tasks.StartTask(t.Context(), k.Inbox, tasks.Order{
+				r, err := inbox.StartTask(t.Context(), k.Inbox, inbox.Order{
 					From: bot.Person{Platform: tasks.PlatformAPI, ID: "ops", Name: "ops"}, Goal: "greet", Notify: &planner.Notify{Chat: &enginetest.Chat},
 				})
 				if err != nil {
@@ -157,7 +158,7 @@ func TestLongContextIsNotRead(t *testing.T) {
 		k.Use(store)
 		k.Start(build)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-		r, err := tasks.StartTask(ctx, k.Inbox, tasks.Order{From: bot.Person{Platform: tasks.PlatformAgent, ID: "a"}, Goal: "write", External: true, Notify: notify})
+		r, err := inbox.StartTask(ctx, k.Inbox, inbox.Order{From: bot.Person{Platform: tasks.PlatformAgent, ID: "a"}, Goal: "write", External: true, Notify: notify})
 		if err != nil {
 			t.Fatal(err)
 		}

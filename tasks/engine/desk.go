@@ -8,6 +8,7 @@ import (
 
 	"legwork/bot"
 	"legwork/tasks"
+	"legwork/tasks/presenter"
 )
 
 // desk knows every live task and lets few of them be worked on at a time: as
@@ -34,17 +35,17 @@ type file struct {
 	poke  chan struct{} // tells the runner that the task has changed; holds one
 	stage stage
 
-	since   time.Time     // when it began to wait for room
-	resumed bool          // it was live before this process
-	live    bool          // it was not over when it was looked at
-	held    bool          // it rests because the task before it is not over
-	shared  bool          // it rested because agents from outside work on it
-	until   time.Time     // when it has to be looked at, as it rests; zero: not before it changes
-	place   int           // among the sleepers; -1 for none
-	starved time.Time     // as runner.starved, from the last time
-	hungry  atomic.Int64  // runner.starved while it has a runner, for others to read, in Unix nanoseconds; 0: it is not
-	pause   time.Duration // as runner.pause
-	seen    tasks.Frame   // what its chat shows
+	since   time.Time       // when it began to wait for room
+	resumed bool            // it was live before this process
+	live    bool            // it was not over when it was looked at
+	held    bool            // it rests because the task before it is not over
+	shared  bool            // it rested because agents from outside work on it
+	until   time.Time       // when it has to be looked at, as it rests; zero: not before it changes
+	place   int             // among the sleepers; -1 for none
+	starved time.Time       // as runner.starved, from the last time
+	hungry  atomic.Int64    // runner.starved while it has a runner, for others to read, in Unix nanoseconds; 0: it is not
+	pause   time.Duration   // as runner.pause
+	seen    presenter.Frame // what its chat shows
 }
 
 // stage is where a task is on the desk.

@@ -15,6 +15,8 @@ import (
 	"legwork/internal/telemetry"
 	"legwork/planner"
 	"legwork/tasks"
+	"legwork/tasks/executor"
+	"legwork/tasks/presenter"
 )
 
 // Engine runs the tasks of a store. It implements tasks.Engine.
@@ -28,8 +30,8 @@ type Engine struct {
 // Config is what an Engine works with. All fields but Pause and Room are needed.
 type Config struct {
 	Store      tasks.Store
-	Executor   *tasks.Executor
-	Presenters *tasks.Presenters
+	Executor   *executor.Executor
+	Presenters *presenter.Presenters
 	Log        *slog.Logger
 	Now        func() time.Time
 	Concurrent int          // tasks that work at a time; further ones wait their turn

@@ -14,6 +14,7 @@ import (
 	"legwork/store/memory"
 	"legwork/tasks"
 	"legwork/tasks/enginetest"
+	"legwork/tasks/inbox"
 )
 
 // outsiders are the programs and agents of a simulated world.
@@ -32,14 +33,14 @@ type noted struct {
 
 // order has a program start a task, some of them for agents from outside.
 func (w *world) order(n int) {
-	o := tasks.Order{
+	o := inbox.Order{
 		From: bot.Person{Platform: tasks.PlatformAPI, ID: "ops"}, Key: fmt.Sprintf("order %d", n), Goal: fmt.Sprintf("order %d", n), External: w.chance(40),
 	}
 	if w.chance(50) {
 		o.Notify = &planner.Notify{Chat: &enginetest.Chat}
 	}
 	for again := 1 + w.draw(2); again > 0; again-- {
-		r, err := tasks.StartTask(context.Background(), w.kit.Inbox, o)
+		r, err := inbox.StartTask(context.Background(), w.kit.Inbox, o)
 		if err != nil {
 			w.t.Fatalf("starting %q: %v", o.Goal, err)
 		}
@@ -132,7 +133,7 @@ func (w *world) rule() {
 			if a.Kind != planner.KindAsk || l.Chat.Platform != tasks.PlatformAPI && s.Review == 0 || w.chance(30) {
 				continue
 			}
-			err := tasks.Decide(ctx, w.kit.Inbox, l.Task, tasks.AskOf(a.ID), tasks.Ruling{By: "api:ops", Admin: true, Own: true, Approve: w.chance(60), Text: "a"})
+			err := inbox.Decide(ctx, w.kit.Inbox, l.Task, tasks.AskOf(a.ID), inbox.Ruling{By: "api:ops", Admin: true, Own: true, Approve: w.chance(60), Text: "a"})
 			if err != nil && !errors.Is(err, tasks.ErrRefused) {
 				w.t.Fatalf("deciding about %q: %v", a.ID, err)
 			}

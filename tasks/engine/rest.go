@@ -4,7 +4,7 @@ import (
 	"time"
 
 	"legwork/planner"
-	"legwork/tasks"
+	"legwork/tasks/presenter"
 )
 
 // rest is why a task takes no room for now, and what is to be known when it
@@ -15,7 +15,7 @@ type rest struct {
 	shared  bool      // agents from outside work on it
 	starved time.Time // as runner.starved
 	pause   time.Duration
-	seen    tasks.Frame
+	seen    presenter.Frame
 }
 
 // rests is how the task can leave its room: nothing runs and nothing can be

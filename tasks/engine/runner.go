@@ -10,6 +10,8 @@ import (
 
 	"legwork/planner"
 	"legwork/tasks"
+	"legwork/tasks/executor"
+	"legwork/tasks/presenter"
 )
 
 // runner is the reconcile loop of one task: it starts what Todo lists and is
@@ -19,7 +21,7 @@ type runner struct {
 	file      *file
 	id        tasks.ID
 	view      *tasks.View
-	presenter *tasks.Presenter
+	presenter *presenter.Presenter
 
 	running map[planner.ActionID]*deed // by action id; only run touches it
 	done    chan finished
@@ -236,7 +238,7 @@ func (r *runner) ended(ctx context.Context, f finished) {
 	if d != nil {
 		d.cancel()
 	}
-	if errors.Is(f.err, tasks.ErrPaused) || errors.Is(f.err, tasks.ErrHeld) { // it was about to begin in that moment
+	if errors.Is(f.err, tasks.ErrPaused) || errors.Is(f.err, executor.ErrHeld) { // it was about to begin in that moment
 		delete(r.running, f.action)
 		return
 	}

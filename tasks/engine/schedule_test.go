@@ -16,6 +16,8 @@ import (
 	"legwork/store/memory"
 	"legwork/tasks"
 	"legwork/tasks/enginetest"
+	"legwork/tasks/inbox"
+	"legwork/tasks/policy"
 )
 
 // planned is a legwork whose wall clock the test sets, in simulated time.
@@ -72,7 +74,7 @@ func (p *planned) schedules() {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		_ = tasks.NewScheduler(p.Inbox, p.wall).Run(ctx)
+		_ = inbox.NewScheduler(p.Inbox, p.wall).Run(ctx)
 	}()
 	p.scheduler = func() { cancel(); <-done }
 }
@@ -267,11 +269,11 @@ func TestScheduleStillRunning(t *testing.T) {
 // for them. The chat reads that once.
 func TestScheduleWithoutAccess(t *testing.T) {
 	withSchedules(t, "2026-11-20T08:55:00Z", func(t *testing.T, p *planned) {
-		rules := tasks.Rules{Limits: p.Limits, Language: "en", Timezone: "UTC"}
+		rules := inbox.Rules{Limits: p.Limits, Language: "en", Timezone: "UTC"}
 		p.say("/schedule every 10 minutes look")
 		p.until("2026-11-20T09:06:00Z")
 		closed := rules
-		closed.Access = tasks.Access{Doors: map[string]tasks.Door{p.chat.Name(): {}}}
+		closed.Access = policy.Access{Doors: map[string]policy.Door{p.chat.Name(): {}}}
 		p.Inbox.Use(closed)
 		p.until("2026-11-20T10:00:00Z")
 		p.want("2026-11-20 09:05 look")
@@ -315,14 +317,14 @@ func TestScheduleUnseen(t *testing.T) {
 // people did about it stays as long as its name does.
 func TestConfigSchedules(t *testing.T) {
 	withSchedules(t, "2026-11-20T08:55:00Z", func(t *testing.T, p *planned) {
-		use := func(list ...tasks.ConfigSchedule) {
+		use := func(list ...inbox.ConfigSchedule) {
 			t.Helper()
-			if err := tasks.ApplyConfigSchedules(t.Context(), p.Inbox, list); err != nil {
+			if err := inbox.ApplyConfigSchedules(t.Context(), p.Inbox, list); err != nil {
 				t.Fatal(err)
 			}
 		}
-		p.Inbox.Use(tasks.Rules{Limits: p.Limits, Language: "en", Timezone: "UTC", Access: tasks.Access{Admins: []string{enginetest.Person.Key()}}})
-		s := tasks.ConfigSchedule{Name: "hourly", When: "every hour", Goal: "look", Chat: enginetest.Chat, As: enginetest.Person, Timezone: "UTC", Language: "en"}
+		p.Inbox.Use(inbox.Rules{Limits: p.Limits, Language: "en", Timezone: "UTC", Access: policy.Access{Admins: []string{enginetest.Person.Key()}}})
+		s := inbox.ConfigSchedule{Name: "hourly", When: "every hour", Goal: "look", Chat: enginetest.Chat, As: enginetest.Person, Timezone: "UTC", Language: "en"}
 		use(s)
 		p.until("2026-11-20T09:30:00Z")
 		s.Goal = "look well"

@@ -19,6 +19,7 @@ import (
 	"legwork/store/memory"
 	"legwork/tasks"
 	"legwork/tasks/enginetest"
+	"legwork/tasks/inbox"
 )
 
 var (
@@ -161,7 +162,7 @@ func (w *world) live() {
 		if w.acts < maxActs && w.chance(70) {
 			w.meddle()
 		}
-		if err := tasks.LookAtBudgets(ctx, w.kit.Inbox); err != nil {
+		if err := inbox.LookAtBudgets(ctx, w.kit.Inbox); err != nil {
 			w.t.Fatal(err)
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"legwork/llm"
 	"legwork/planner"
 	"legwork/tasks"
+	"legwork/tasks/policy"
 )
 
 // calling is a model that plans one sub-task of "book", which makes each turn of
@@ -193,7 +194,7 @@ func testOutsiders(t *testing.T, k *Kit) {
 	ask(t, k, "1", "read good.example")
 	e, a := asking(t, k)
 	c := e.Question.Calls[0]
-	if c.Reason != tasks.ReasonHost || c.Detail != "evil.example" {
+	if c.Reason != policy.ReasonHost || c.Detail != "evil.example" {
 		t.Errorf("asked because of %q %q, want the new host", c.Reason, c.Detail)
 	}
 	decide(t, k, a, planner.Decision{})

@@ -12,13 +12,16 @@ import (
 	"legwork/llm"
 	"legwork/planner"
 	"legwork/tasks"
+	"legwork/tasks/executor"
+	"legwork/tasks/inbox"
+	"legwork/tasks/presenter"
 )
 
 // Setup is what an engine under test is made of.
 type Setup struct {
 	Store      tasks.Store
-	Executor   *tasks.Executor
-	Presenters *tasks.Presenters
+	Executor   *executor.Executor
+	Presenters *presenter.Presenters
 	Log        *slog.Logger
 	Now        func() time.Time
 	Concurrent int
@@ -34,7 +37,7 @@ type Kit struct {
 	Model    *Model
 	Tools    *Tools
 	Texts    *i18n.Texts
-	Inbox    *tasks.Inbox
+	Inbox    *inbox.Inbox
 	Engine   tasks.Engine
 	Chats    tasks.Chats // holds Platform; Use takes it over
 	Limits   planner.Limits
@@ -66,16 +69,16 @@ func NewKit(t testing.TB, store tasks.Store) *Kit {
 func (k *Kit) Use(store tasks.Store) {
 	k.Store = store
 	rules := tasks.PromptRules{Budget: k.Budget, Deciders: k.Deciders, Approvals: tasks.Approvals{Expire: k.Expire}}
-	k.Presenters = tasks.NewPresenters(tasks.PresenterConfig{
+	k.Presenters = presenter.New(presenter.Config{
 		Store: store, Texts: k.Texts, Chats: k.Chats, Log: k.Log, Now: k.Now, Pause: k.Pause, Rules: rules,
 	})
-	k.Executor = tasks.NewExecutor(tasks.ExecutorConfig{
+	k.Executor = executor.New(executor.Config{
 		Store: store, Model: k.Model, Tools: k.Tools, Texts: k.Texts, Log: k.Log, Now: k.Now, Append: k.Presenters.Append, Pause: k.Pause, Prompts: rules,
 	})
-	k.Inbox = tasks.NewInbox(tasks.InboxConfig{
+	k.Inbox = inbox.New(inbox.Config{
 		Store: store, Wake: func(ctx context.Context, id tasks.ID) error { return k.Engine.Wake(ctx, id) },
 		Texts: k.Texts, Chats: k.Chats, Log: k.Log, Now: k.Now, Tools: k.Tools, Pause: k.Pause,
-		Rules: tasks.Rules{Limits: k.Limits, Language: "en", Timezone: "UTC", Budget: k.Budget, Approvals: tasks.Approvals{Expire: k.Expire}},
+		Rules: inbox.Rules{Limits: k.Limits, Language: "en", Timezone: "UTC", Budget: k.Budget, Approvals: tasks.Approvals{Expire: k.Expire}},
 	})
 }
 

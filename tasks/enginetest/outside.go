@@ -11,6 +11,7 @@ import (
 	"legwork/llm"
 	"legwork/planner"
 	"legwork/tasks"
+	"legwork/tasks/inbox"
 )
 
 // testReview has a sub-task's model ask for a review: nothing is begun until a
@@ -55,12 +56,12 @@ func testReview(t *testing.T, k *Kit) {
 // testContext lets agents from outside work on a task: no model is called, and
 // nothing is posted, until one of them hands in the answer.
 func testContext(t *testing.T, k *Kit) {
-	r, err := tasks.StartTask(t.Context(), k.Inbox, tasks.Order{From: bot.Person{Platform: tasks.PlatformAgent, ID: "reader"}, Goal: "write", External: true})
+	r, err := inbox.StartTask(t.Context(), k.Inbox, inbox.Order{From: bot.Person{Platform: tasks.PlatformAgent, ID: "reader"}, Goal: "write", External: true})
 	if err != nil {
 		t.Fatal(err)
 	}
 	tell := func(e planner.Event) error {
-		return tasks.ChangeTask(t.Context(), k.Inbox, r.Task, func(planner.State) ([]planner.Event, error) { return []planner.Event{e}, nil })
+		return inbox.ChangeTask(t.Context(), k.Inbox, r.Task, func(planner.State) ([]planner.Event, error) { return []planner.Event{e}, nil })
 	}
 	status := map[string]json.RawMessage{planner.KeyStatus: json.RawMessage(`"` + planner.NeedsHumanReview + `"`)}
 	for _, e := range []planner.Event{
@@ -79,7 +80,7 @@ func testContext(t *testing.T, k *Kit) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := tasks.Decide(t.Context(), k.Inbox, r.Task, tasks.AskOf(planner.Todo(state)[0].ID), tasks.Ruling{By: "api:ops", Approve: true}); err != nil {
+	if err := inbox.Decide(t.Context(), k.Inbox, r.Task, tasks.AskOf(planner.Todo(state)[0].ID), inbox.Ruling{By: "api:ops", Approve: true}); err != nil {
 		t.Fatal(err)
 	}
 	if err := tell(answer); err != nil {
@@ -102,7 +103,7 @@ func testContext(t *testing.T, k *Kit) {
 // says what it is about.
 func testProgram(t *testing.T, k *Kit) {
 	for _, notify := range []*planner.Notify{nil, {Chat: &Chat}} {
-		if _, err := tasks.StartTask(t.Context(), k.Inbox, tasks.Order{From: bot.Person{Platform: tasks.PlatformAPI, ID: "ops"}, Goal: "greet", Notify: notify}); err != nil {
+		if _, err := inbox.StartTask(t.Context(), k.Inbox, inbox.Order{From: bot.Person{Platform: tasks.PlatformAPI, ID: "ops"}, Goal: "greet", Notify: notify}); err != nil {
 			t.Fatal(err)
 		}
 	}

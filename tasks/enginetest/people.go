@@ -10,6 +10,7 @@ import (
 	"legwork/llm"
 	"legwork/planner"
 	"legwork/tasks"
+	"legwork/tasks/inbox"
 )
 
 func testStop(t *testing.T, k *Kit) {
@@ -119,7 +120,7 @@ func testCommands(t *testing.T, k *Kit) {
 		{"/new", k.Texts.Text("en", "notice.new", nil)},
 		{"/dance", k.Texts.Text("en", "error.unknown_command", map[string]any{"Command": "/dance"})},
 		{"  ", k.Texts.Text("en", "error.empty_goal", nil)},
-		{strings.Repeat("x", tasks.MaxGoal+1), k.Texts.Text("en", "error.goal_too_long", map[string]any{"Max": tasks.MaxGoal})},
+		{strings.Repeat("x", inbox.MaxGoal+1), k.Texts.Text("en", "error.goal_too_long", map[string]any{"Max": inbox.MaxGoal})},
 		{"/lang klingon", k.Texts.Text("en", "error.no_language", map[string]any{"Allowed": "en, zh, ru"})},
 		{"/lang ru", k.Texts.Text("ru", "notice.language", map[string]any{"Name": "Русский"})},
 		{"/new", k.Texts.Text("ru", "notice.new", nil)},

@@ -20,6 +20,7 @@ import (
 	"legwork/store/bolt"
 	"legwork/tasks"
 	"legwork/tasks/enginetest"
+	"legwork/tasks/inbox"
 )
 
 const (
@@ -40,10 +41,10 @@ func measureIntake(ctx context.Context, dir string) ([]figure, error) {
 	if err != nil {
 		return nil, err
 	}
-	inbox := tasks.NewInbox(tasks.InboxConfig{
+	inbox := inbox.New(inbox.Config{
 		Store: store, Wake: func(context.Context, tasks.ID) error { return nil }, Texts: texts,
 		Chats: tasks.Chats{enginetest.Chat.Platform: enginetest.NewRecorder()}, Log: slog.New(slog.DiscardHandler), Now: time.Now,
-		Rules: tasks.Rules{Limits: planner.DefaultLimits(), Language: "en", Timezone: "UTC"},
+		Rules: inbox.Rules{Limits: planner.DefaultLimits(), Language: "en", Timezone: "UTC"},
 	})
 	goal := strings.Repeat("What is it? ", 12)
 	start := time.Now()

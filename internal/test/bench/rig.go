@@ -17,6 +17,9 @@ import (
 	"legwork/tasks"
 	"legwork/tasks/engine"
 	"legwork/tasks/enginetest"
+	"legwork/tasks/executor"
+	"legwork/tasks/inbox"
+	"legwork/tasks/presenter"
 	"legwork/toolbox"
 	"legwork/tools"
 )
@@ -28,7 +31,7 @@ type engineEnv struct {
 	fake     *llmfake.Server
 	models   *llm.Models
 	platform *enginetest.Recorder
-	inbox    *tasks.Inbox
+	inbox    *inbox.Inbox
 	engine   *engine.Engine
 
 	cancel context.CancelFunc
@@ -100,15 +103,15 @@ func assemble(groups tools.Config, dir string, fake llmfake.Options, toolDelay t
 	for _, p := range platforms {
 		chats[p.Name()] = p
 	}
-	presenters := tasks.NewPresenters(tasks.PresenterConfig{Store: r.store, Texts: texts, Chats: chats, Log: log, Now: time.Now})
-	executor := tasks.NewExecutor(tasks.ExecutorConfig{
+	presenters := presenter.New(presenter.Config{Store: r.store, Texts: texts, Chats: chats, Log: log, Now: time.Now})
+	executor := executor.New(executor.Config{
 		Store: r.store, Model: r.models, Tools: slowly{toolbox.New(manager), toolDelay}, Texts: texts, Log: log, Now: time.Now,
 		Append: presenters.Append, Prompts: tasks.PromptRules{PromptBytes: r.models.PromptBytes}, Tracer: e.tracer,
 	})
 	r.engine = engine.New(engine.Config{Store: r.store, Executor: executor, Presenters: presenters, Log: log, Now: time.Now, Concurrent: concurrent, Metrics: e.metrics})
-	r.inbox = tasks.NewInbox(tasks.InboxConfig{
+	r.inbox = inbox.New(inbox.Config{
 		Store: r.store, Wake: r.engine.Wake, Texts: texts, Chats: chats, Log: log, Now: time.Now, Tools: toolbox.New(manager),
-		Rules:   tasks.Rules{Limits: planner.DefaultLimits(), Language: "en", Timezone: "Europe/Berlin"},
+		Rules:   inbox.Rules{Limits: planner.DefaultLimits(), Language: "en", Timezone: "Europe/Berlin"},
 		Metrics: e.metrics, Tracer: e.tracer,
 	})
 	ctx, cancel := context.WithCancel(context.Background())

@@ -7,7 +7,7 @@ import (
 
 	"legwork/internal/test/fakes/llmfake"
 	"legwork/internal/test/fakes/slackfake"
-	"legwork/tasks"
+	"legwork/tasks/inbox"
 )
 
 // TestSlackOddInput: whatever a person sends is answered with an answer or a
@@ -70,8 +70,8 @@ func TestSlackHugeMessage(t *testing.T) {
 		o.opens()
 		o.Say(benDM, ben, "first: 1 "+strings.Repeat("lorem ", 100_000/6), "")
 		o.once(in(benDM), "first: 1  and ", " more bytes")
-		o.Say(benDM, ben, "first: 2 "+strings.Repeat("x", tasks.MaxGoal), "")
-		o.once(in(benDM), o.text("error.goal_too_long", map[string]any{"Max": tasks.MaxGoal}))
+		o.Say(benDM, ben, "first: 2 "+strings.Repeat("x", inbox.MaxGoal), "")
+		o.once(in(benDM), o.text("error.goal_too_long", map[string]any{"Max": inbox.MaxGoal}))
 		o.goesOn(ben)
 	})
 }

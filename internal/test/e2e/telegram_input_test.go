@@ -7,7 +7,7 @@ import (
 
 	"legwork/internal/test/fakes/llmfake"
 	"legwork/internal/test/fakes/telegramfake"
-	"legwork/tasks"
+	"legwork/tasks/inbox"
 )
 
 // TestTelegramOddInput: whatever a person sends is answered with an answer or a
@@ -92,8 +92,8 @@ func TestTelegramTooLong(t *testing.T) {
 	t.Parallel()
 	b := newTown(t, scene{haste: 20})
 	b.opens()
-	b.Say(b.bob.ID, b.bob, "q1: "+strings.Repeat("long ", tasks.MaxGoal/5+1))
-	b.once(b.bob.ID, b.says("error.goal_too_long", map[string]any{"Max": tasks.MaxGoal}))
+	b.Say(b.bob.ID, b.bob, "q1: "+strings.Repeat("long ", inbox.MaxGoal/5+1))
+	b.once(b.bob.ID, b.says("error.goal_too_long", map[string]any{"Max": inbox.MaxGoal}))
 	b.Say(b.bob.ID, b.bob, "q2: "+strings.Repeat("long ", 100_000/5))
 	b.sees(b.bob.ID, "[q2] answers", "long")
 	b.goesOn(b.bob)

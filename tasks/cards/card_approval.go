@@ -1,0 +1,265 @@
+package cards
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"legwork/bot"
+	"legwork/i18n"
+	"legwork/internal/clip"
+	"legwork/planner"
+	"legwork/tasks"
+	"legwork/tasks/policy"
+)
+
+// PressApproval begins what the buttons of an approval carry: the task's id and
+// the seq of the question follow, then one of the letters below.
+const PressApproval = "p"
+
+// What can be done about calls that wait for an approval.
+const (
+	VerbOnce   = "o"
+	VerbTask   = "t"
+	VerbDeny   = "n"
+	VerbWhy    = "w" // deny, and say why
+	VerbAlways = "c"
+)
+
+// ShownArguments is how long the arguments of the calls of one approval may be
+// to be read in the chat, in characters; longer ones come as a file where the
+// platform takes one.
+const ShownArguments = 2500
+
+// callsOf lists the calls that the question of that seq is about.
+func callsOf(v *tasks.View, seq int) []bot.Call {
+	e := v.Event(seq)
+	if e.Question == nil {
+		return nil
+	}
+	made, own := turnOf(v, e.Action)
+	about := e.Question.Calls
+	if len(about) == 0 {
+		about = []planner.Approval{{Call: own}}
+	}
+	var list []bot.Call
+	for _, a := range about {
+		if a.Call >= 0 && a.Call < len(made) {
+			c := made[a.Call]
+			list = append(list, bot.Call{Tool: cmp.Or(a.Tool, c.Tool, c.Name), Arguments: jsonOf(c.Arguments), Reason: a.Reason, Detail: a.Detail})
+		}
+	}
+	return list
+}
+
+// turnOf finds the calls of the turn that a tool action's id names, and which of
+// them it is.
+func turnOf(v *tasks.View, action planner.ActionID) (made []planner.Call, call int) {
+	seq, _ := v.State.ReplySeq(action)
+	if reply := v.Event(seq).Reply; reply != nil {
+		return reply.Calls, action.Call - 1
+	}
+	return nil, 0
+}
+
+// jsonOf is what a model wrote for arguments, as JSON whatever it is.
+func jsonOf(arguments string) json.RawMessage {
+	arguments = cmp.Or(strings.TrimSpace(arguments), "{}")
+	if json.Valid([]byte(arguments)) {
+		return json.RawMessage(arguments)
+	}
+	quoted, err := json.Marshal(arguments)
+	if err != nil {
+		return json.RawMessage(`""`)
+	}
+	return quoted
+}
+
+// approval is the draft that asks whether calls may be made: with their full
+// arguments, in it or in its file.
+func (c Card) approval(seq int, files bool) bot.Draft {
+	opening := c.View.Opening()
+	calls := callsOf(c.View, seq)
+	d := bot.Draft{
+		Kind: bot.KindQuestion, Task: string(c.View.ID), ReplyTo: opening.Message, Mark: c.mark(planner.AskID(planner.SubjectCalls, seq).String()), Calls: calls,
+		Buttons: c.approvalButtons(seq),
+	}
+	if files {
+		d.File = callsFile(calls, seq)
+	}
+	d.Text = strings.Join([]string{c.callsText(calls, d.File), c.approvalFoot(seq)}, "\n\n")
+	return d
+}
+
+// callsFile is a file that holds calls, when they are too long for the chat.
+func callsFile(calls []bot.Call, seq int) *bot.File {
+	length := 0
+	for _, c := range calls {
+		length += utf8.RuneCountInString(bot.VisibleJSON(c.Arguments))
+	}
+	if length <= ShownArguments {
+		return nil
+	}
+	all, err := json.Marshal(calls)
+	if err != nil {
+		return nil
+	}
+	content := bot.VisibleJSON(all) + "\n"
+	if len(content) > bot.MaxFile {
+		return nil
+	}
+	return &bot.File{Name: fmt.Sprintf("calls-%d.json", seq), Type: "application/json", Content: []byte(content)}
+}
+
+// callsText is what a person reads about each call. With a file, the arguments
+// are in it alone: a part of them might hide the rest.
+func (c Card) callsText(calls []bot.Call, file *bot.File) string {
+	lang, texts := c.View.Opening().Language, c.Texts
+	lines := []string{"**" + texts.Text(lang, "approval.ask", map[string]any{"Count": len(calls)}) + "**"}
+	for i, c := range calls {
+		head := texts.Text(lang, "approval.line", map[string]any{"Tool": callLine(texts, lang, c), "Reason": reasonText(texts, lang, c)})
+		if len(calls) > 1 {
+			head = fmt.Sprintf("**%d.** %s", i+1, head)
+		}
+		lines = append(lines, head)
+		if file == nil {
+			lines = append(lines, strings.TrimSuffix(bot.Fence(bot.VisibleJSON(c.Arguments), "json"), "\n"))
+		}
+	}
+	if file != nil {
+		lines = append(lines, texts.Text(lang, "approval.file", map[string]any{"Path": file.Name, "Bytes": len(file.Content)}))
+	}
+	return strings.Join(lines, "\n\n")
+}
+
+// callLine names the tool of a call, and its server.
+func callLine(texts *i18n.Texts, lang string, c bot.Call) string {
+	server, tool, ok := strings.Cut(c.Tool, ".")
+	if !ok {
+		return InCode(c.Tool)
+	}
+	return texts.Text(lang, "approval.call", map[string]any{"Server": InCode(server), "Tool": InCode(tool)})
+}
+
+// reasonText says why a call needs an approval.
+func reasonText(texts *i18n.Texts, lang string, c bot.Call) string {
+	key := "approval.writes"
+	switch c.Reason {
+	case policy.ReasonHost, policy.ReasonRecipient:
+		key = "approval." + c.Reason
+	}
+	return texts.Text(lang, key, map[string]any{"Text": InCode(c.Detail)})
+}
+
+// approvalFoot says for whom calls are made, and who can decide until when.
+func (c Card) approvalFoot(seq int) string {
+	opening := c.View.Opening()
+	name := PlainText(NameOf(opening.From.Name, opening.From.Key()))
+	lines := []string{c.Texts.Text(opening.Language, "approval.for", map[string]any{"Name": name, "Goal": PlainText(Title(opening.Goal))})}
+	if until := c.until(seq); until != "" {
+		lines = append(lines, until)
+	}
+	key := "approval.how"
+	if !c.Lasts {
+		key = "approval.how_here"
+	}
+	return strings.Join(append(lines, c.Texts.Text(opening.Language, key, deciding(opening))), "\n")
+}
+
+// deciding is the data of a text that says who can decide in a chat beside the
+// admins: who asked, unless that is a program, which is in none.
+func deciding(o *planner.Opening) map[string]any {
+	if o.Chat.Platform == tasks.PlatformAPI {
+		return nil
+	}
+	return map[string]any{"Name": PlainText(NameOf(o.From.Name, o.From.Key()))}
+}
+
+// until says how long the question of that seq can be answered; empty for ever.
+func (c Card) until(seq int) string {
+	expires := Lapses(c.View.State, seq, c.View.Event(seq).Question)
+	if expires.IsZero() {
+		return ""
+	}
+	opening := c.View.Opening()
+	return c.Texts.Text(opening.Language, "approval.until", map[string]any{"Date": InZone(expires, opening.Timezone)})
+}
+
+// Lapses is when the question or the review of that seq does; zero for never.
+func Lapses(s planner.State, seq int, q *planner.Question) time.Time {
+	switch {
+	case q != nil:
+		return q.Expires
+	case s.Review == seq:
+		return s.ReviewExpires
+	}
+	return time.Time{}
+}
+
+// approvalButtons are the ways to decide. What would be granted for longer is
+// offered where that would spare the next question, and always is for admins: it
+// is left out where none can press it.
+func (c Card) approvalButtons(seq int) []bot.Button {
+	lang := c.View.Opening().Language
+	button := func(key, verb, style string) bot.Button {
+		return bot.Button{Label: c.Texts.Text(lang, key, nil), Data: DecisionData(PressApproval, c.View.ID, seq, 0, verb), Style: style}
+	}
+	list := []bot.Button{button("button.allow_once", VerbOnce, bot.StylePrimary)}
+	grants := len(policy.GrantsOf(c.View.Event(seq).Question)) > 0
+	if grants {
+		list = append(list, button("button.allow_task", VerbTask, ""))
+	}
+	list = append(list, button("button.deny", VerbDeny, bot.StyleDanger), button("button.deny_why", VerbWhy, ""))
+	if grants && !c.Quiet && c.OfferAlways {
+		list = append(list, button("button.allow_chat", VerbAlways, ""))
+	}
+	return list
+}
+
+// decidedCalls is what is left of an approval when it is over: the calls, and
+// their arguments as far as those stand in the chat.
+func (c Card) decidedCalls(seq int) string {
+	lang := c.View.Opening().Language
+	calls := callsOf(c.View, seq)
+	whole := c.callsText(calls, callsFile(calls, seq))
+	_, whole, _ = strings.Cut(whole, "\n\n") // it asks nothing any more
+	if len(whole) <= closedText {
+		return whole
+	}
+	var lines []string
+	for _, call := range calls {
+		lines = append(lines, callLine(c.Texts, lang, call))
+	}
+	return clip.Marked(strings.Join(lines, "\n"), closedText)
+}
+
+// decidedLine says who decided what and when.
+func decidedLine(v *tasks.View, texts *i18n.Texts, lang string, about planner.ActionID, e *planner.Event) string {
+	data := map[string]any{"Name": decider(v, e), "Date": clockIn(e.At, v.Event(about.Seq).At, v.Opening().Timezone), "Reason": PlainText(Line(e.Decision.Text))}
+	key := "approval.once"
+	switch {
+	case about.Subject == planner.SubjectReview:
+		return reviewedLine(texts, lang, e, data)
+	case about.Subject == planner.SubjectForm:
+		return filledLine(v, texts, lang, about, e, data)
+	case !e.Decision.Approve:
+		key = "approval.denied"
+	case e.Decision.Scope == planner.ScopeTask:
+		key = "approval.task"
+	case e.Decision.Scope == planner.ScopeChat:
+		key = "approval.chat"
+	}
+	return texts.Text(lang, key, data)
+}
+
+// decider is what the person who decided is called.
+func decider(v *tasks.View, e *planner.Event) string {
+	name := e.Decision.Name
+	if from := v.Opening().From; from.Key() == e.By {
+		name = cmp.Or(name, from.Name)
+	}
+	return PlainText(NameOf(name, e.By))
+}

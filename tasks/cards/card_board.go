@@ -1,0 +1,234 @@
+package cards
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"legwork/bot"
+	"legwork/i18n"
+	"legwork/internal/clip"
+	"legwork/planner"
+	"legwork/tasks"
+)
+
+// BoardOf draws the live picture of a task, with what servers report of their
+// calls, by action.
+func BoardOf(v *tasks.View, texts *i18n.Texts, now time.Time, reports map[planner.ActionID]tasks.Progress) bot.Board {
+	s, opening := v.State, v.Opening()
+	b := bot.Board{Title: Title(opening.Goal), Status: StatusText(texts, opening.Language, s) + boardEstimate(v, texts)}
+	for i, w := range s.Subtasks {
+		b.Items = append(b.Items, bot.Item{
+			ID: w.ID, Title: Line(planner.Description(w, v.Event)), Group: w.Name,
+			State: string(w.State), Elapsed: elapsed(w, now), Doing: doing(v, i, texts, reports),
+		})
+	}
+	return b
+}
+
+// Stands reports that a task has work which a Pause holds up.
+func Stands(s planner.State) bool {
+	return !s.Settled() && !s.Streamed && s.Status() != "waiting"
+}
+
+// StatusText tells people what a task does now.
+func StatusText(texts *i18n.Texts, lang string, s planner.State) string {
+	done := 0
+	for _, w := range s.Subtasks {
+		if w.State.Ended() {
+			done++
+		}
+	}
+	return texts.Text(lang, statusKey(s), map[string]any{"Done": done, "Count": len(s.Subtasks)})
+}
+
+// statusKey names the text that tells people what a task does now. It is finer
+// than State.Status, which programs read.
+func statusKey(s planner.State) string {
+	switch {
+	case s.Settled():
+		return "status." + string(s.Outcome)
+	case s.Streamed:
+		return "status.answering"
+	case s.Review > 0:
+		return "status.review"
+	case s.Status() == "planning" && s.Round > 0:
+		return "status.reviewing"
+	}
+	return "status." + s.Status()
+}
+
+// Folded is the board of a task that is over: one line.
+func Folded(v *tasks.View, texts *i18n.Texts) bot.Board {
+	s, opening := v.State, v.Opening()
+	text := StatusText(texts, opening.Language, s)
+	if s.Outcome == planner.Done {
+		text = texts.Text(opening.Language, "board.done", map[string]any{"Count": len(s.Subtasks), "Elapsed": s.Worked})
+	}
+	return bot.Board{Title: Title(opening.Goal), Status: text}
+}
+
+func elapsed(w planner.Work, now time.Time) time.Duration {
+	switch {
+	case w.StartedAt.IsZero():
+		return 0
+	case !w.EndedAt.IsZero():
+		return w.EndedAt.Sub(w.StartedAt)
+	}
+	return max(0, now.Sub(w.StartedAt))
+}
+
+// doing names the tools that a sub-task waits for now, with how far they are.
+func doing(v *tasks.View, subtask int, texts *i18n.Texts, reports map[planner.ActionID]tasks.Progress) string {
+	w := v.State.Subtasks[subtask]
+	if w.State.Ended() || len(w.Turns) == 0 {
+		return ""
+	}
+	turn := w.Turns[len(w.Turns)-1]
+	var names []string
+	times := map[string]int{}
+	for i, c := range turn.Calls {
+		if c.Step != planner.StepDone {
+			call := v.Event(turn.Seq).Reply.Calls[i]
+			name := cmp.Or(call.Tool, call.Name)
+			if g, ok := reports[planner.CallID(w.ID, len(w.Turns), i+1, c.Attempt)]; ok {
+				name = withProgress(g, name, texts, v.Opening().Language)
+			}
+			if times[name]++; times[name] == 1 {
+				names = append(names, name)
+			}
+		}
+	}
+	for i, name := range names {
+		if n := times[name]; n > 1 {
+			names[i] = fmt.Sprintf("%s × %d", name, n)
+		}
+	}
+	return strings.Join(names, ", ")
+}
+
+// SameBoard reports that two boards would look the same but for running times.
+func SameBoard(a, b bot.Board) bool {
+	if a.Title != b.Title || a.Status != b.Status || len(a.Items) != len(b.Items) {
+		return false
+	}
+	for i := range a.Items {
+		x, y := a.Items[i], b.Items[i]
+		x.Elapsed, y.Elapsed = 0, 0
+		if x != y {
+			return false
+		}
+	}
+	return true
+}
+
+// tried reports that at least one sub-task began.
+func tried(s planner.State) bool {
+	return slices.ContainsFunc(s.Subtasks, func(w planner.Work) bool { return !w.StartedAt.IsZero() })
+}
+
+// outcome is the draft that brings a settled task to its chat.
+func outcome(v *tasks.View, texts *i18n.Texts) bot.Draft {
+	s, opening := v.State, v.Opening()
+	d := bot.Draft{Kind: bot.KindAnswer, Task: string(v.ID), ReplyTo: opening.Message}
+	if tried(s) {
+		d.Footer = texts.Text(opening.Language, "answer.footer", map[string]any{
+			"Count": len(s.Subtasks), "Elapsed": s.Worked, "Tokens": s.Usage.Tokens(), "Cost": s.Usage.Cost,
+		})
+	}
+	if s.Answer > 0 {
+		d.Text = planner.AnswerOf(v.Event(s.Answer))
+		if s.Outcome == planner.Halted {
+			d.Footer = strings.TrimSuffix(texts.Text(opening.Language, "notice.stopped", nil)+" "+d.Footer, " ")
+		}
+	} else {
+		d.Failed = s.Outcome == planner.Failed
+		d.Text = apology(v, texts)
+	}
+	for _, tool := range unknown(v) {
+		d.Text += "\n\n" + texts.Text(opening.Language, "partial.unknown", map[string]any{"Tool": tool})
+	}
+	d.Text = Introduced(v, d.Text)
+	return d
+}
+
+// Introduced is a text of the outcome with the line that it begins with.
+func Introduced(v *tasks.View, text string) string {
+	intro := v.Opening().Intro
+	if intro == "" || text == "" {
+		return text
+	}
+	return intro + "\n\n" + text
+}
+
+// unknown names the tools that had been called and must not be called twice
+// when their sub-task was cut short: nobody knows whether they took effect.
+func unknown(v *tasks.View) []string {
+	var names []string
+	for _, w := range v.State.Subtasks {
+		if w.State != planner.SubSkipped || len(w.Turns) == 0 {
+			continue
+		}
+		turn := w.Turns[len(w.Turns)-1]
+		for i, c := range turn.Calls {
+			if c.Step == planner.StepStarted {
+				names = append(names, v.Event(turn.Seq).Reply.Calls[i].Tool)
+			}
+		}
+	}
+	return names
+}
+
+// boardEstimate is what the board says of a plan that is not small.
+func boardEstimate(v *tasks.View, texts *i18n.Texts) string {
+	s := v.State
+	if s.Settled() || len(s.Planned) == 0 {
+		return ""
+	}
+	reply := v.Event(s.Planned[len(s.Planned)-1]).Reply
+	if reply == nil || reply.Estimate == nil || len(reply.Plan) < estimatedFrom {
+		return ""
+	}
+	return " · " + texts.Text(v.Opening().Language, "board.estimate", map[string]any{"Text": estimateText(texts, v.Opening().Language, *reply.Estimate)})
+}
+
+func estimateText(texts *i18n.Texts, lang string, e planner.Estimate) string {
+	return CostText(texts.Roughly, texts.Money, lang, e.Tokens, e.Cost)
+}
+
+// planCost is what the question about a plan says of its cost.
+func planCost(v *tasks.View, texts *i18n.Texts, seq int) string {
+	reply, lang := v.Event(seq).Reply, v.Opening().Language
+	if reply == nil || reply.Estimate == nil {
+		return ""
+	}
+	key := "question.plan_cost"
+	if reply.Confirm {
+		key = "question.plan_large"
+	}
+	return "\n\n" + texts.Text(lang, key, map[string]any{"Text": estimateText(texts, lang, *reply.Estimate)})
+}
+
+// maxProgress is how much of a server's words about its progress fits the board,
+// in columns.
+const maxProgress = 60
+
+// withProgress adds to the name of a tool how far its call is.
+func withProgress(g tasks.Progress, tool string, texts *i18n.Texts, lang string) string {
+	data := map[string]any{"Tool": tool}
+	if percent := 100 * g.Done / g.Total; g.Total > 0 && percent >= 0 && !math.IsInf(percent, 0) {
+		data["Done"] = strconv.Itoa(int(min(percent, 100)))
+	}
+	said := strings.Join(strings.Fields(bot.Visible(strings.ToValidUTF8(clip.Bytes(g.Message, 4*maxProgress), ""))), " ")
+	if said != "" {
+		data["Text"] = bot.CutText(said, maxProgress)
+	}
+	return texts.Text(lang, "board.progress", data)
+}
+
+// estimatedFrom is how many sub-tasks a plan has whose estimate is on the board.
+const estimatedFrom = 3

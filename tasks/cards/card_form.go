@@ -1,0 +1,226 @@
+package cards
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"legwork/bot"
+	"legwork/i18n"
+	"legwork/internal/clip"
+	"legwork/internal/form"
+	"legwork/planner"
+	"legwork/tasks"
+	"legwork/tasks/policy"
+)
+
+// PressField begins what the buttons under a server's question carry: the task's
+// id, the seq of the question and the field follow, then the number of a choice
+// or one of the letters below.
+const PressField = "q"
+
+// What can be done about a field beside choosing.
+const (
+	VerbYes     = "y" // there is no field: it is done, or agreed to
+	VerbOmit    = "l"
+	VerbDecline = "n"
+)
+
+// Bounds of choices that are buttons; more of them, or longer ones, are a list.
+const (
+	maxChoices = 7
+	maxChoice  = 40 // of a label, in characters
+)
+
+// form is the draft that asks for one field of a server's question. What the
+// server wrote stands there as a quotation.
+func (c Card) form(about planner.ActionID) bot.Draft {
+	lang, texts := c.View.Opening().Language, c.Texts
+	q, field := tasks.FormOf(c.View.Event(about.Seq), about)
+	lines := []string{c.serverAsks(about)}
+	if q.Message != "" {
+		lines = append(lines, quoted(q.Message))
+	}
+	switch {
+	case q.URL != "":
+		lines = append(lines, texts.Text(lang, "form.url", map[string]any{"Text": InCode(hostOf(q.URL))}), strings.TrimSuffix(bot.Fence(bot.Visible(q.URL), ""), "\n"))
+	case field != nil:
+		lines = append(lines, c.fieldText(lang, *field, about.Field, len(q.Fields)))
+	}
+	foot := []string{c.until(about.Seq), texts.Text(lang, "form.how", deciding(c.View.Opening()))}
+	lines = append(lines, strings.TrimPrefix(strings.Join(foot, "\n"), "\n"))
+	return bot.Draft{
+		Kind: bot.KindQuestion, Task: string(c.View.ID), Text: strings.Join(lines, "\n\n"), ReplyTo: c.View.Opening().Message,
+		Mark: c.mark(about.String()), Buttons: c.formButtons(about, q, field), FreeText: field != nil && !pressable(*field, ChoicesOf(texts, lang, *field)),
+	}
+}
+
+func (c Card) serverAsks(about planner.ActionID) string {
+	server := ""
+	if question := c.View.Event(about.Seq).Question; question != nil {
+		server = question.Server
+	}
+	return "**" + c.Texts.Text(c.View.Opening().Language, "form.asks", map[string]any{"Server": InCode(server)}) + "**"
+}
+
+// fieldText is what a person reads about a field.
+func (c Card) fieldText(lang string, f form.Field, at, count int) string {
+	texts := c.Texts
+	name := PlainText(Line(bot.Visible(cmp.Or(f.Title, f.Name))))
+	lines := []string{"**" + name + "**"}
+	if count > 1 {
+		lines[0] = texts.Text(lang, "form.field", map[string]any{"Name": name, "Done": at + 1, "Count": count})
+	}
+	if f.Description != "" {
+		lines = append(lines, quoted(f.Description))
+	}
+	choices := ChoicesOf(texts, lang, f)
+	how := "form.write"
+	if listed(f, choices) {
+		var list []string
+		for i, c := range choices {
+			list = append(list, fmt.Sprintf("%d. %s", i+1, PlainText(strings.Join(strings.Fields(bot.Visible(c.Label)), " "))))
+		}
+		lines = append(lines, strings.Join(list, "\n"))
+		if how = "form.number"; f.Many {
+			how = "form.numbers"
+		}
+	} else if pressable(f, choices) {
+		how = "form.choose"
+	}
+	if !c.Lasts {
+		how += "_here"
+	}
+	if len(f.Default) > 0 {
+		lines = append(lines, texts.Text(lang, "form.default", map[string]any{"Text": InCode(valueText(choices, f.Default))}))
+	}
+	return strings.Join(append(lines, texts.Text(lang, how, nil)), "\n\n")
+}
+
+// ChoicesOf are the values that a field can have, when they can be counted.
+func ChoicesOf(texts *i18n.Texts, lang string, f form.Field) []form.Choice {
+	if len(f.Choices) > 0 || !isBool(f) {
+		return f.Choices
+	}
+	return []form.Choice{
+		{Value: json.RawMessage("true"), Label: texts.Text(lang, "form.yes", nil)},
+		{Value: json.RawMessage("false"), Label: texts.Text(lang, "form.no", nil)},
+	}
+}
+
+// listed reports that choices are a list to be answered by number, and no
+// buttons.
+func listed(f form.Field, choices []form.Choice) bool {
+	if f.Many || len(choices) > maxChoices {
+		return len(choices) > 0
+	}
+	for _, c := range choices {
+		if utf8.RuneCountInString(bot.Visible(c.Label)) > maxChoice {
+			return true
+		}
+	}
+	return false
+}
+
+// pressable reports that a field's choices are buttons.
+func pressable(f form.Field, choices []form.Choice) bool {
+	return len(choices) > 0 && !listed(f, choices)
+}
+
+func (c Card) formButtons(about planner.ActionID, q *form.Question, field *form.Field) []bot.Button {
+	lang, texts := c.View.Opening().Language, c.Texts
+	var list []bot.Button
+	add := func(label, verb, style string) {
+		list = append(list, bot.Button{Label: label, Data: DecisionData(PressField, c.View.ID, about.Seq, about.Field, verb), Style: style})
+	}
+	switch {
+	case q.URL != "":
+		add(texts.Text(lang, "button.visited", nil), VerbYes, bot.StylePrimary)
+	case field == nil:
+		add(texts.Text(lang, "button.agree", nil), VerbYes, bot.StylePrimary)
+	default:
+		if choices := ChoicesOf(texts, lang, *field); pressable(*field, choices) {
+			for i, c := range choices {
+				add(cmp.Or(strings.Join(strings.Fields(bot.Visible(c.Label)), " "), strconv.Itoa(i+1)), strconv.Itoa(i), "")
+			}
+		}
+		if MayOmit(*field) {
+			add(texts.Text(lang, "button.omit", nil), VerbOmit, "")
+		}
+	}
+	add(texts.Text(lang, "button.decline", nil), VerbDecline, bot.StyleDanger)
+	return list
+}
+
+// answeredField is what is left of a server's question when it is over.
+func (c Card) answeredField(about planner.ActionID) string {
+	q, field := tasks.FormOf(c.View.Event(about.Seq), about)
+	lines := []string{c.serverAsks(about)}
+	switch {
+	case q.URL != "":
+		lines = append(lines, strings.TrimSuffix(bot.Fence(clip.Marked(bot.Visible(q.URL), closedText/2), ""), "\n"))
+	case field != nil:
+		lines = append(lines, quoted(Line(cmp.Or(field.Title, field.Name))))
+	default:
+		lines = append(lines, quoted(clip.Marked(q.Message, closedText/2)))
+	}
+	return strings.Join(lines, "\n\n")
+}
+
+// filledLine says who answered a server's question what.
+func filledLine(v *tasks.View, texts *i18n.Texts, lang string, about planner.ActionID, e *planner.Event, data map[string]any) string {
+	_, field := tasks.FormOf(v.Event(about.Seq), about)
+	key := "form.filled"
+	switch {
+	case !e.Decision.Approve:
+		key = "form.declined"
+	case field == nil:
+		key = "form.agreed"
+	case len(e.Decision.Value) == 0 || string(e.Decision.Value) == "null":
+		key = "form.omitted"
+	default:
+		data["Text"] = InCode(clip.Bytes(valueText(ChoicesOf(texts, lang, *field), e.Decision.Value), closedText/4))
+	}
+	return texts.Text(lang, key, data)
+}
+
+// valueText is a value as a person reads it: by the label of its choice, without
+// the quotes of a text.
+func valueText(choices []form.Choice, value json.RawMessage) string {
+	for _, c := range choices {
+		if string(c.Value) == string(value) {
+			return c.Label
+		}
+	}
+	var many []json.RawMessage
+	if json.Unmarshal(value, &many) == nil {
+		parts := make([]string, len(many))
+		for i, one := range many {
+			parts[i] = valueText(choices, one)
+		}
+		return strings.Join(parts, ", ")
+	}
+	var text string
+	if json.Unmarshal(value, &text) == nil {
+		return text
+	}
+	return string(value)
+}
+
+// hostOf is the host that an address leads to, in the letters that are no others'
+// look-alikes.
+func hostOf(address string) string { return cmp.Or(policy.InAddress(address).Host, "?") }
+
+// MayOmit reports that a field can be left out.
+func MayOmit(f form.Field) bool { return !f.Required || len(f.Default) > 0 }
+
+// isBool reports that a field's value is true or false.
+func isBool(f form.Field) bool {
+	var schema struct {
+		Type string `json:"type"`
+	}
+	return json.Unmarshal(f.Schema, &schema) == nil && schema.Type == "boolean"
+}

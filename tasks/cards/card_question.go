@@ -1,0 +1,141 @@
+package cards
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"legwork/bot"
+	"legwork/i18n"
+	"legwork/internal/clip"
+	"legwork/planner"
+	"legwork/tasks"
+)
+
+// Question is the draft that asks in a chat.
+func (c Card) Question(a planner.Action) bot.Draft {
+	switch about := a.ID; about.Subject {
+	case planner.SubjectCalls:
+		return c.approval(about.Seq, c.Files)
+	case planner.SubjectReview:
+		return c.review(about.Seq, c.Files)
+	}
+	return c.PlainQuestion(a)
+}
+
+// PlainQuestion is the draft that asks without a file.
+func (c Card) PlainQuestion(a planner.Action) bot.Draft {
+	about := a.ID
+	switch about.Subject {
+	case planner.SubjectCalls:
+		return c.approval(about.Seq, false)
+	case planner.SubjectForm:
+		return c.form(about)
+	case planner.SubjectReview:
+		return c.review(about.Seq, false)
+	case planner.SubjectBudget:
+		return c.overdraft(a)
+	}
+	opening := c.View.Opening()
+	d := bot.Draft{Kind: bot.KindQuestion, Task: string(c.View.ID), Text: c.introduced(c.asks(a.ID)), ReplyTo: opening.Message, Mark: c.mark(a.ID.String())}
+	if a.ID.Subject == planner.SubjectQuestion && fromOutside(c.View, a.ID.Seq) {
+		d.Text += "\n\n" + c.Texts.Text(opening.Language, "question.how", deciding(opening))
+	}
+	for i, choice := range c.choices(a) {
+		if a.ID.Subject == planner.SubjectPlan && i == ChoiceEdit && c.Quiet {
+			continue // what people say about a program's plan is a question of their own
+		}
+		b := bot.Button{Label: choice, Data: pressData(c.View.ID, a.ID, i)}
+		if a.ID.Subject == planner.SubjectPlan && i == choiceCancel {
+			b.Style = bot.StyleDanger // what is said where nobody is there
+		}
+		d.Buttons = append(d.Buttons, b)
+	}
+	return d
+}
+
+// choices are what the buttons of a question of legwork or of a model say.
+func (c Card) choices(a planner.Action) []string {
+	if a.ID.Subject == planner.SubjectQuestion {
+		choices := slices.Clone(planner.QuestionOf(c.View.Event(a.ID.Seq), a.ID).Choices)
+		for i, choice := range choices {
+			if choices[i] = bot.Visible(choice); fromOutside(c.View, a.ID.Seq) || c.decidesLike(choices[i]) {
+				choices[i] = c.Texts.Text(c.View.Opening().Language, "question.choice", map[string]any{"Text": choices[i]})
+			}
+		}
+		return choices
+	}
+	keys := []string{"button.run", "button.edit", "button.cancel"}
+	for i, key := range keys {
+		keys[i] = c.Texts.Text(c.View.Opening().Language, key, nil)
+	}
+	return keys
+}
+
+// decidesLike reports that a label would pass for one by which legwork has people
+// decide, in any language.
+func (c Card) decidesLike(label string) bool {
+	own := []string{"button.allow_once", "button.allow_task", "button.allow_chat", "button.deny", "button.deny_why", "button.approve", "button.changes"}
+	return slices.ContainsFunc(i18n.Languages(), func(l i18n.Language) bool {
+		return slices.ContainsFunc(own, func(key string) bool {
+			return strings.EqualFold(strings.TrimSpace(label), c.Texts.Text(l.Code, key, nil))
+		})
+	})
+}
+
+// asks is the text of an ask action, open or over.
+func (c Card) asks(action planner.ActionID) string {
+	lang := c.View.Opening().Language
+	switch action.Subject {
+	case planner.SubjectPlan:
+		return c.Texts.Text(lang, "question.plan", nil) + "\n\n" + planLines(c.View, action.Seq) + planCost(c.View, c.Texts, action.Seq)
+	case planner.SubjectBudget:
+		return c.overdraftText(overdraftOf(c.View, action.Seq))
+	case planner.SubjectQuestion:
+		return c.modelAsks(action)
+	}
+	return ""
+}
+
+// modelAsks is what a sub-task's model asks. Once the task has read words of
+// outsiders they may speak out of it: then it is a quotation.
+func (c Card) modelAsks(action planner.ActionID) string {
+	e := c.View.Event(action.Seq)
+	text := planner.QuestionOf(e, action).Text
+	i := slices.IndexFunc(c.View.State.Subtasks, func(w planner.Work) bool { return w.ID == e.Action.Subtask })
+	if i < 0 || !fromOutside(c.View, e.Seq) {
+		return text
+	}
+	about := map[string]any{"Text": strings.TrimRight(PlainText(Line(planner.Description(c.View.State.Subtasks[i], c.View.Event))), ".")}
+	return c.Texts.Text(c.View.Opening().Language, "question.by_model", about) + "\n\n" + quoted(text)
+}
+
+// fromOutside reports that words of outsiders may be behind the event of that seq.
+func fromOutside(v *tasks.View, seq int) bool { return v.State.Tainted > 0 && v.State.Tainted <= seq }
+
+// planLine is how much of a sub-task's description a person reads before Run, in
+// bytes: a whole plan takes a few messages then, also where a long text is to be
+// worked on.
+const planLine = 1000
+
+// planLines lists a plan as a person reads it.
+func planLines(v *tasks.View, seq int) string {
+	var b strings.Builder
+	plan := v.Event(seq).Reply.Plan
+	number := map[string]int{}
+	for i, s := range plan {
+		number[s.ID] = i + 1
+		fmt.Fprintf(&b, "%d. **%s**: %s", i+1, s.Name, clip.Marked(strings.Join(strings.Fields(s.Description), " "), planLine))
+		var after []string
+		for _, id := range s.After {
+			if n := number[id]; n > 0 {
+				after = append(after, fmt.Sprint(n))
+			}
+		}
+		if len(after) > 0 {
+			fmt.Fprintf(&b, " (← %s)", strings.Join(after, ", "))
+		}
+		b.WriteByte('\n')
+	}
+	return strings.TrimSuffix(b.String(), "\n")
+}

@@ -1,0 +1,282 @@
+package executor
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sort"
+	"sync"
+	"time"
+
+	"legwork/llm"
+	"legwork/planner"
+	"legwork/tasks"
+)
+
+// Pricer is a Model that tells what calls may cost. Without one, tokens are
+// estimated by the length of prompts, and nothing costs money.
+type Pricer interface {
+	// Quote is the most that a request may take.
+	Quote(r llm.Request) llm.Usage
+	// QuoteTokens is what so many tokens of prompt and reply cost at most with the
+	// model of a role or a configured name. Negative output stands for the longest
+	// reply.
+	QuoteTokens(roleOrName string, input, output int) llm.Usage
+	// Chosen is the configured name of the model that a request asks for.
+	Chosen(r llm.Request) string
+	// Bytes is how many bytes of a prompt so many tokens hold.
+	Bytes(roleOrName string, tokens int) int
+}
+
+// guess stands in for a model that quotes nothing.
+type guess struct{}
+
+var _ Pricer = guess{}
+
+// guessedOutput is how long the longest reply is taken to be, in tokens.
+const guessedOutput = 4000
+
+func (g guess) Quote(r llm.Request) llm.Usage {
+	bytes := 0
+	for _, m := range r.Messages {
+		bytes += len(m.Content)
+	}
+	return llm.Usage{Input: llm.EstimateTokens(bytes), Output: min(cmp.Or(r.MaxOutput, guessedOutput), guessedOutput), Estimated: true}
+}
+
+func (g guess) QuoteTokens(_ string, input, output int) llm.Usage {
+	if output < 0 {
+		output = guessedOutput
+	}
+	return llm.Usage{Input: input, Output: output, Estimated: true}
+}
+
+func (g guess) Chosen(r llm.Request) string { return cmp.Or(r.Model, r.Role) }
+
+func (g guess) Bytes(_ string, tokens int) int { return 4 * tokens }
+
+// pricerOf is the model itself where it tells what calls may cost.
+func pricerOf(model llm.Model) Pricer {
+	if p, ok := model.(Pricer); ok {
+		return p
+	}
+	return guess{}
+}
+
+// till knows the calls of this process that are under way: what they set aside
+// and do not use comes free when they end.
+type till struct {
+	mu    sync.Mutex
+	calls []*payment
+	freed chan struct{} // closed when one ends; nil while nobody waits
+}
+
+// payment is one call under way.
+type payment struct {
+	task tasks.ID
+	tasks.Reservation
+}
+
+// enter notes a call that begins; leave that it has ended and is settled.
+func (t *till) enter(id tasks.ID, r tasks.Reservation) (leave func()) {
+	p := &payment{id, r}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.calls = append(t.calls, p)
+	return func() {
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		if i := slices.Index(t.calls, p); i >= 0 {
+			t.calls = slices.Delete(t.calls, i, i+1)
+		}
+		if t.freed != nil {
+			close(t.freed)
+			t.freed = nil
+		}
+	}
+}
+
+// next is closed when the next call ends.
+func (t *till) next() <-chan struct{} {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.freed == nil {
+		t.freed = make(chan struct{})
+	}
+	return t.freed
+}
+
+// busy reports that a call is under way whose end may make room for a task in a
+// budget.
+func (t *till) busy(id tasks.ID, over planner.Overdraft) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return slices.ContainsFunc(t.calls, func(p *payment) bool { return p.counts(id, over) })
+}
+
+// counts reports that a call counts for the budget that has no room for the
+// task.
+func (p *payment) counts(id tasks.ID, over planner.Overdraft) bool {
+	switch over.Budget {
+	case tasks.BudgetTaskTokens, tasks.BudgetTaskUSD:
+		return p.task == id
+	case tasks.BudgetUserDayUSD:
+		return p.Day == over.Day && p.User == over.Who
+	case tasks.BudgetChatDayUSD:
+		return p.Day == over.Day && p.Chat == over.Who
+	}
+	return p.Day == over.Day
+}
+
+// reservation is what a request takes of the budgets, under the name of an
+// action.
+func (x *Executor) reservation(v *tasks.View, action string, r llm.Request) tasks.Reservation {
+	opening, rules := v.Opening(), x.rules.Load().Budget
+	return tasks.Reservation{
+		Action: action, Day: rules.Day(x.Wall()), User: opening.From.Key(), Chat: opening.Chat.Room(),
+		Model: x.price.Chosen(r), Most: x.price.Quote(r), Budgets: rules.Budgets,
+	}
+}
+
+// quiet is how long no call must have been under way for a budget before what
+// is set aside in it counts as spent: between two calls of a task there are its
+// tools, and after a restart the tasks begin anew.
+const quiet = 10 * time.Second
+
+// reserve sets aside what a call may take, and waits where what others have set
+// aside, and will not all use, leaves no room: until enough, nil for as long as it
+// takes. Otherwise a budget without room is a *BudgetError. leave is called when
+// the call is settled.
+func (x *Executor) reserve(ctx context.Context, id tasks.ID, r tasks.Reservation, enough <-chan struct{}) (leave func(), err error) {
+	var late <-chan time.Time // nil: somebody is under way, or was at the last look
+	for waited := false; ; {
+		freed := x.till.next()
+		leave, err := x.reserveNow(ctx, id, r)
+		over, reached := errors.AsType[*tasks.BudgetError](err)
+		if !reached || !over.Passing() {
+			return leave, err
+		}
+		switch {
+		case x.till.busy(id, over.Overdraft):
+			late, waited = nil, false
+		case waited:
+			return nil, err
+		case late == nil:
+			late = time.After(quiet)
+		}
+		select {
+		case <-freed:
+		case <-late:
+			waited = true
+		case <-enough:
+			return nil, err
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+}
+
+// reserveNow is reserve without waiting. Who gives up meanwhile waits for the
+// store: to give back what may not be set aside would give back what a process
+// that was killed had set aside for the same action, and that counts.
+func (x *Executor) reserveNow(ctx context.Context, id tasks.ID, r tasks.Reservation) (leave func(), err error) {
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	until, end := context.WithTimeout(context.WithoutCancel(ctx), tasks.StoreTime)
+	defer end()
+	if err := x.Store.Reserve(until, id, r); err != nil {
+		return nil, err
+	}
+	if ctx.Err() != nil {
+		x.settle(ctx, id, r.Action, llm.Usage{})
+		return nil, ctx.Err()
+	}
+	return x.till.enter(id, r), nil
+}
+
+// settle counts what a call has cost whose outcome no event tells of. Like an
+// outcome it is worth a moment after the call was cancelled.
+func (x *Executor) settle(ctx context.Context, id tasks.ID, action string, cost llm.Usage) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), tasks.StoreTime)
+	defer cancel()
+	if err := x.Store.Settle(ctx, id, action, cost); err != nil && !errors.Is(err, tasks.ErrNoTask) {
+		x.Log.WarnContext(ctx, "what a call has cost could not be counted", "task", id, "action", action, "cause", err)
+	}
+}
+
+// spend makes a model call for a task that is no action of its own, under a name
+// within an action: "ID/NAME". What it has cost is told by the event that ends
+// the action.
+func (x *Executor) spend(ctx context.Context, v *tasks.View, name string, r llm.Request) (llm.Reply, error) {
+	aside := x.reservation(v, name, r)
+	leave, err := x.reserve(ctx, v.ID, aside, nil)
+	if err != nil {
+		return llm.Reply{}, err
+	}
+	defer leave()
+	r.Again = x.again(ctx, v.ID, aside)
+	reply, err := x.Model.Call(ctx, r, nil)
+	if failed, ok := errors.AsType[*llm.Error](err); ok {
+		reply.Usage = failed.Usage
+	}
+	if reply.Usage == (llm.Usage{}) {
+		x.settle(ctx, v.ID, aside.Action, reply.Usage)
+	}
+	return reply, err
+}
+
+// again sets aside what one more attempt of a call may take for which the
+// reservation was made, each time that it is called. It does not wait: the call
+// itself holds what it would wait for.
+func (x *Executor) again(ctx context.Context, id tasks.ID, r tasks.Reservation) func() error {
+	attempt := 1
+	return func() error {
+		attempt++
+		more := r
+		more.Action, more.Hold, more.Closing = fmt.Sprintf("%s/attempt %d", r.Action, attempt), nil, false
+		return x.Store.Reserve(ctx, id, more)
+	}
+}
+
+// What a closing answer is given to read and to write at most, when a budget
+// has room for no more, and the part of a budget that is kept back for it.
+const (
+	closingInput  = 8000 // tokens
+	closingOutput = 8000
+	closingPart   = 4 // a fourth
+	leastOutput   = 100
+)
+
+// closingSize is how many tokens are kept back for the closing answer of a task:
+// less where the budgets are small, and none where they are so small that no
+// answer would come of it. Of what is kept back at most half is for the reply,
+// and the rest for the prompt. model is a configured one in place of the role's.
+func (x *Executor) closingSize(model string) (input, output int, ok bool) {
+	by, b := cmp.Or(model, llm.RoleAnswer), x.rules.Load().Budget.Budgets
+	output = largest(min(closingOutput, x.price.QuoteTokens(by, closingInput, -1).Output), func(n int) bool {
+		return b.Allow(2*closingPart, x.price.QuoteTokens(by, 0, n))
+	})
+	input = largest(closingInput, func(n int) bool {
+		return b.Allow(closingPart, x.price.QuoteTokens(by, n, output))
+	})
+	return input, output, output >= leastOutput
+}
+
+// largest is the largest number up to most that fits, where all below one that
+// fits do, too; 0 fits.
+func largest(most int, fits func(int) bool) int {
+	return sort.Search(most, func(n int) bool { return !fits(n + 1) })
+}
+
+// kept is what is kept back for the closing answer; nil for nothing.
+func (x *Executor) kept(model string) *llm.Usage {
+	input, output, ok := x.closingSize(model)
+	if !ok {
+		return nil
+	}
+	hold := x.price.QuoteTokens(cmp.Or(model, llm.RoleAnswer), input, output)
+	return &hold
+}

@@ -1,0 +1,208 @@
+package executor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	lru "github.com/hashicorp/golang-lru/v2"
+
+	"legwork/internal/clip"
+	"legwork/planner"
+	"legwork/tasks"
+)
+
+// How much of earlier tasks a prompt refers to.
+const (
+	earlierListed = 10        // results
+	earlierBytes  = 2 << 10   // of the whole list
+	earlierLooked = 20        // turns of the conversation
+	earlierTurns  = 128 << 10 // bytes of them
+	earlierWords  = 100       // characters of a description
+	earlierKept   = 1024      // tasks whose results are remembered
+)
+
+// earlierResult is the result of a sub-task of a task that has ended.
+type earlierResult struct {
+	planner.Earlier
+	task    tasks.ID
+	seq     int    // of the event that holds it
+	from    string // key of the person who asked
+	tainted bool   // words of outsiders may have gone into it
+}
+
+// earlier remembers what the tasks of late have found: what a task that has
+// ended holds does not change any more.
+type earlier struct {
+	kept *lru.Cache[tasks.ID, []earlierResult]
+}
+
+func newEarlier() earlier {
+	kept, err := lru.New[tasks.ID, []earlierResult](earlierKept)
+	if err != nil {
+		panic("tasks: " + err.Error()) // the size is not positive
+	}
+	return earlier{kept}
+}
+
+// earlierResults lists what the newest tasks of the conversation before this one
+// have found, the newest first: of its history since the last cut, so that
+// nothing of another conversation is among it.
+func (x *Executor) earlierResults(ctx context.Context, v *tasks.View) ([]earlierResult, error) {
+	turns, err := x.Store.History(ctx, v.Opening().Chat.Key(), v.ID, earlierTurns)
+	if err != nil {
+		return nil, fmt.Errorf("reading history: %w", err)
+	}
+	var list []earlierResult
+	room := earlierBytes
+	for _, t := range slices.Backward(turns[max(0, len(turns)-earlierLooked):]) {
+		found, err := x.resultsOf(ctx, t.Task)
+		if err != nil {
+			return nil, err
+		}
+		for _, r := range found {
+			if room -= len(r.Reference) + len(r.Group) + len(r.Description) + 20; room < 0 || len(list) == earlierListed {
+				return list, nil
+			}
+			list = append(list, r)
+		}
+	}
+	return list, nil
+}
+
+// resultsOf are the results of a task that has ended; none of one that is gone
+// or damaged.
+func (x *Executor) resultsOf(ctx context.Context, id tasks.ID) ([]earlierResult, error) {
+	if list, ok := x.earlier.kept.Get(id); ok {
+		return list, nil
+	}
+	state, err := x.Store.State(ctx, id)
+	var list []earlierResult
+	if err == nil && !state.Settled() {
+		return nil, nil
+	}
+	if err == nil {
+		list, err = x.readResults(ctx, id, state)
+	}
+	if err != nil && !errors.Is(err, tasks.ErrNoTask) && !errors.Is(err, tasks.ErrDamaged) {
+		return nil, fmt.Errorf("reading task %s: %w", id, err)
+	}
+	x.earlier.kept.Add(id, list)
+	return list, nil
+}
+
+func (x *Executor) readResults(ctx context.Context, id tasks.ID, state planner.State) ([]earlierResult, error) {
+	var failed error
+	journal := func(seq int) planner.Event {
+		e, err := x.Store.Event(ctx, id, seq)
+		if err != nil && failed == nil {
+			failed = err
+		}
+		return e
+	}
+	first := journal(1)
+	if failed != nil || first.Opening == nil {
+		return nil, failed
+	}
+	var list []earlierResult
+	for _, w := range state.Subtasks {
+		inside := w.Parent != nil && state.Subtasks[w.Parent.Subtask].State == planner.SubDone
+		if w.State != planner.SubDone || inside {
+			continue
+		}
+		end, source := journal(w.EndSeq), journal(w.Source)
+		if failed != nil {
+			return nil, failed
+		}
+		if end.Reply == nil || source.Reply == nil {
+			continue
+		}
+		list = append(list, earlierResult{
+			Earlier: planner.Earlier{
+				Reference: reference(id, w.ID), Group: w.Name, Bytes: len(end.Reply.Text),
+				Description: clip.Line(planner.Description(w, func(int) planner.Event { return source }), earlierWords),
+			},
+			task: id, seq: w.EndSeq, from: first.Opening.From.Key(), tainted: state.Tainted > 0 && w.EndSeq > state.Tainted,
+		})
+	}
+	return list, nil
+}
+
+// reference is how models name the result of a sub-task. The end of a task's id
+// tells it from the few others that a prompt lists.
+func reference(id tasks.ID, subtask string) string {
+	return string(id[max(0, len(id)-6):]) + "/" + subtask
+}
+
+// fetch copies what the read_result calls of a reply want of earlier tasks into
+// its event: they may be forgotten by the time of the next prompt.
+func (x *Executor) fetch(ctx context.Context, v *tasks.View, e planner.Event) error {
+	if e.Reply == nil {
+		return nil
+	}
+	var list []earlierResult
+	left := v.State.Limits.Reads - v.State.Reads
+	for i := range e.Reply.Calls {
+		c := &e.Reply.Calls[i]
+		if c.Read == nil || c.Read.Earlier == "" {
+			continue
+		}
+		if left--; v.State.Limits.Reads > 0 && left < 0 {
+			continue // the fold refuses it
+		}
+		if list == nil {
+			var err error
+			if list, err = x.earlierResults(ctx, v); err != nil {
+				return err
+			}
+		}
+		if err := x.fetchOne(ctx, v, c, list); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// fetchOne resolves one call. What is not there is refused with words that a
+// model can act on.
+func (x *Executor) fetchOne(ctx context.Context, v *tasks.View, c *planner.Call, list []earlierResult) error {
+	i := slices.IndexFunc(list, func(r earlierResult) bool {
+		return strings.EqualFold(r.Reference, strings.TrimSpace(c.Read.Earlier))
+	})
+	if i < 0 {
+		c.Refusal = fmt.Sprintf("there is no earlier result %q to be read here", clip.Marked(c.Read.Earlier, 40))
+		if len(list) > 0 {
+			c.Refusal += "; the newest is " + list[0].Reference
+		}
+		c.Read = nil
+		return nil
+	}
+	r := list[i]
+	end, err := x.Store.Event(ctx, r.task, r.seq)
+	if errors.Is(err, tasks.ErrNoTask) || errors.Is(err, tasks.ErrDamaged) || err == nil && end.Reply == nil {
+		x.earlier.kept.Remove(r.task)
+		c.Refusal, c.Read = fmt.Sprintf("the earlier result %s is no longer kept", r.Reference), nil
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("reading an earlier result: %w", err)
+	}
+	part, from := planner.Portion(end.Reply.Text, c.Read.Offset)
+	if part == "" {
+		c.Refusal, c.Read = fmt.Sprintf("the earlier result %s has %d bytes, and nothing at offset %d", r.Reference, len(end.Reply.Text), c.Read.Offset), nil
+		return nil
+	}
+	opening := v.Opening()
+	others := !opening.Chat.Private && r.from != opening.From.Key()
+	c.Read = &planner.Read{Earlier: r.Reference, Offset: from, Text: part, Bytes: len(end.Reply.Text), Untrusted: r.tainted || others}
+	return nil
+}
+
+// keepThought notes what the model said beside its plan or its calls.
+func keepThought(e planner.Event, text, thinking string) {
+	if r := e.Reply; r != nil && (r.IsPlan || len(r.Calls) > 0 && r.Text == "") {
+		r.Thought = planner.Thought(text, thinking)
+	}
+}

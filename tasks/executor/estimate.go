@@ -1,0 +1,149 @@
+package executor
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+	"sync"
+
+	"legwork/llm"
+	"legwork/planner"
+	"legwork/tasks"
+)
+
+// averages are what work has taken in this process, by what it was. The zero
+// value knows nothing yet.
+type averages struct {
+	mu   sync.Mutex
+	list map[string]*average
+}
+
+type average struct {
+	tokens, cost float64
+	seen         int
+}
+
+// memory is how many of the last ones an average is about.
+const memory = 20
+
+func (a *averages) learn(what string, u llm.Usage) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.list == nil {
+		a.list = map[string]*average{}
+	}
+	one := a.list[what]
+	if one == nil {
+		one = &average{}
+		a.list[what] = one
+	}
+	one.seen = min(one.seen+1, memory)
+	share := 1 / float64(one.seen)
+	one.tokens += (float64(u.Tokens()) - one.tokens) * share
+	one.cost += (float64(u.Cost) - one.cost) * share
+}
+
+func (a *averages) of(what string) (e planner.Estimate, known bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	one := a.list[what]
+	if one == nil {
+		return e, false
+	}
+	return planner.Estimate{Tokens: int64(one.tokens), Cost: int64(one.cost)}, true
+}
+
+// usual is what is taken for granted before anything was learnt, in tokens of
+// prompts and of replies: a sub-task with tools takes some three turns.
+func usual(role string) (input, output int) {
+	switch role {
+	case planner.LLMTool:
+		return 2000, 600
+	case llm.RoleReview:
+		return 3000, 500
+	case llm.RoleAnswer:
+		return 4000, 1000
+	}
+	return 7500, 900
+}
+
+// learn takes note of what a sub-task, a review or an answer has taken, when it
+// is done.
+func (x *Executor) learn(v *tasks.View, a planner.Action, e planner.Event) {
+	switch {
+	case e.Reply == nil || len(e.Reply.Calls) > 0:
+	case a.Role == llm.RoleWork:
+		sum := e.Reply.Usage
+		for _, before := range v.Events {
+			switch {
+			case before.Action.Subject != planner.SubjectWork || before.Action.Subtask != a.ID.Subtask:
+			case before.Reply != nil:
+				sum = sum.Add(before.Reply.Usage)
+			case before.Problem != nil:
+				sum = sum.Add(before.Problem.Usage)
+			}
+		}
+		x.averages.learn(a.Group, sum)
+	case a.Role == llm.RoleReview || a.Role == llm.RoleAnswer:
+		x.averages.learn("role "+a.Role, e.Reply.Usage)
+	}
+}
+
+// estimate tells what a plan may cost until the answer is there.
+func (x *Executor) estimate(groups []tasks.Group, plan []planner.Subtask, model string) *planner.Estimate {
+	var sum planner.Estimate
+	add := func(what, role, model string) {
+		e, known := x.averages.of(what)
+		if !known {
+			input, output := usual(role)
+			u := x.price.QuoteTokens(model, input, output)
+			e = planner.Estimate{Tokens: u.Tokens(), Cost: u.Cost}
+		}
+		sum.Tokens, sum.Cost = sum.Tokens+e.Tokens, sum.Cost+e.Cost
+	}
+	for _, s := range plan {
+		role, by := llm.RoleWork, cmp.Or(model, llm.RoleWork)
+		if s.Name == planner.LLMTool {
+			role = planner.LLMTool
+		}
+		if i := slices.IndexFunc(groups, func(g tasks.Group) bool { return g.Name == s.Name }); i >= 0 {
+			by = cmp.Or(groups[i].Model, by)
+		}
+		add(s.Name, role, by)
+	}
+	if len(plan) > 1 { // a single one answers by itself
+		add("role "+llm.RoleReview, llm.RoleReview, cmp.Or(model, llm.RoleReview))
+		add("role "+llm.RoleAnswer, llm.RoleAnswer, cmp.Or(model, llm.RoleAnswer))
+	}
+	return &sum
+}
+
+// weigh estimates what the plan of a reply costs, and has a person confirm the
+// first one when it is large: more than half of the task's budget, or more than
+// is left of any.
+func (x *Executor) weigh(ctx context.Context, v *tasks.View, out *planner.Reply) error {
+	model, err := x.decider(ctx, v)
+	if err != nil {
+		return err
+	}
+	out.Estimate = x.estimate(x.groups(ctx, v), out.Plan, model)
+	e, b := *out.Estimate, x.rules.Load().Budget
+	if v.State.Round > 0 || b.Unattended {
+		return nil
+	}
+	if b.TaskTokens > 0 && 2*e.Tokens > b.TaskTokens || b.TaskUSD > 0 && 2*e.Cost > b.TaskUSD {
+		out.Confirm = true
+		return nil
+	}
+	opening := v.Opening()
+	err = x.Store.Room(ctx, v.ID, tasks.Reservation{
+		Action: "plan", Day: b.Day(x.Wall()), User: opening.From.Key(), Chat: opening.Chat.Room(), Budgets: b.Budgets,
+		Most: llm.Usage{Input: int(e.Tokens), Cost: e.Cost},
+	})
+	if over, reached := errors.AsType[*tasks.BudgetError](err); reached {
+		out.Confirm = !over.Passing() // what is only set aside comes free again
+		return nil
+	}
+	return err
+}

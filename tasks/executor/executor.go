@@ -1,0 +1,152 @@
+package executor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync/atomic"
+	"time"
+
+	"legwork/i18n"
+	"legwork/internal/telemetry"
+	"legwork/llm"
+	"legwork/planner"
+	"legwork/tasks"
+)
+
+// Executor does single actions and appends what came of them. It knows no more
+// of a task than whether its chat was told of a full disk, and is safe for
+// concurrent use.
+type Executor struct {
+	Config
+	rules atomic.Pointer[tasks.PromptRules]
+	till  till
+	price Pricer
+
+	averages averages
+
+	earlier     earlier
+	remembering *remembering
+	traffic     traffic
+}
+
+// Config is what an Executor works with. All fields but Wall, Pause,
+// Reached and Prompts are needed.
+type Config struct {
+	Store tasks.Store
+	Model llm.Model
+	Tools tasks.Toolbox
+	Texts *i18n.Texts
+	Log   *slog.Logger
+	Now   func() time.Time // by which things expire and working time counts
+	Wall  func() time.Time // by which days are counted; nil: Now
+	Pause *tasks.Pause     // the switch for everything; nil: never set
+	// Append stores what comes of actions: Presenters.Append, which waits while the
+	// disk is full.
+	Append func(ctx context.Context, id tasks.ID, e ...planner.Event) error
+	// Reached hears that a budget has no room; nil: nobody does.
+	Reached func(context.Context, planner.Overdraft)
+	Prompts tasks.PromptRules // the first ones; Use changes them
+	// Tracer tells of actions and tasks; nil: nobody does.
+	Tracer *telemetry.Tracer
+}
+
+// Display is the chat of one task, as the executor needs it: a *Presenter.
+type Display interface {
+	// Ask puts a question to people.
+	Ask(ctx context.Context, v *tasks.View, a planner.Action) error
+	// Show brings the outcome to the chat.
+	Show(ctx context.Context, v *tasks.View) error
+	// Stream shows the text of the call that does an action while it grows. Close it
+	// when the outcome of the call is stored.
+	Stream(a planner.Action) (write func(llm.Delta), end func())
+	// Progress notes how far a call is.
+	Progress(action planner.ActionID, g tasks.Progress)
+}
+
+// New makes an executor.
+func New(cfg Config) *Executor {
+	x := &Executor{Config: cfg, earlier: newEarlier(), remembering: newRemembering()}
+	x.price = pricerOf(cfg.Model)
+	if x.Wall == nil {
+		x.Wall = x.Now
+	}
+	x.Model = gated{cfg.Model, cfg.Pause}
+	x.Use(cfg.Prompts)
+	return x
+}
+
+// Use changes the rules, from the next action on.
+func (x *Executor) Use(rules tasks.PromptRules) {
+	if rules.HistoryBytes == 0 {
+		rules.HistoryBytes = 16 << 10
+	}
+	x.rules.Store(&rules)
+}
+
+// Do performs one action of the task that v shows and appends the outcome. It
+// returns nil when the outcome is stored or no longer wanted. An error is the
+// context's, or says that the store did not take the outcome: then the action
+// is still wanted, and doing it again is safe for every action that is
+// repeatable or not yet started. A panic is the failure of that action alone.
+// While everything is paused, what calls a model or a tool is ErrPaused, and
+// what a budget has no room for ErrHeld.
+func (x *Executor) Do(ctx context.Context, v *tasks.View, a planner.Action, p Display) error {
+	ctx, span := x.begin(ctx, v, &a)
+	err := x.do(ctx, v, a, p)
+	var fault *tasks.Panicked
+	if errors.As(err, &fault) {
+		err = x.faulted(ctx, v, a, fault)
+	}
+	if tasks.Superseded(err) {
+		span.Text(telemetry.OutcomeKey, "superseded")
+		span.End(nil)
+		return nil
+	}
+	span.End(err)
+	if err != nil {
+		return fmt.Errorf("doing %q: %w", a.ID, err)
+	}
+	return nil
+}
+
+func (x *Executor) do(ctx context.Context, v *tasks.View, a planner.Action, p Display) (err error) {
+	defer tasks.Catch(&err)
+	if a.Kind == planner.KindModel || a.Kind == planner.KindTool {
+		if err := x.Pause.Gate(); err != nil {
+			return err
+		}
+	}
+	switch a.Kind {
+	case planner.KindModel:
+		x.traffic.begin()
+		defer x.traffic.end()
+		err = x.model(ctx, v, a, p)
+	case planner.KindTool:
+		err = x.tool(ctx, v, a, p)
+	case planner.KindAsk:
+		err = p.Ask(ctx, v, a)
+	case planner.KindShow:
+		if err = p.Show(ctx, v); err == nil {
+			x.remembering.note(v.Opening().Chat.Key(), v.ID)
+		}
+	default:
+		err = fmt.Errorf("no such kind of action: %q", a.Kind)
+	}
+	return err
+}
+
+// faulted ends an action that panicked: doing it again would pay for it again
+// and panic again. Only a question is put again.
+func (x *Executor) faulted(ctx context.Context, v *tasks.View, a planner.Action, fault *tasks.Panicked) error {
+	x.Log.ErrorContext(ctx, "an action panicked", "task", v.ID, "action", a.ID, "cause", fault)
+	e := planner.Event{Type: planner.CallFailed, Action: a.ID, Problem: &planner.Problem{Code: "internal", Reason: fault.Error()}}
+	switch a.Kind {
+	case planner.KindTool:
+		e = planner.Event{Type: planner.Returned, Action: a.ID, Result: &planner.Result{Failed: true, Unknown: true}}
+	case planner.KindAsk:
+		return fault
+	}
+	return x.Append(ctx, v.ID, e)
+}

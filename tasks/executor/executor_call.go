@@ -1,0 +1,87 @@
+package executor
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"legwork/internal/clip"
+	"legwork/llm"
+	"legwork/planner"
+	"legwork/tasks"
+)
+
+// shrinks is how often a prompt that is too long for its model is built anew
+// with less in it, each time half as long.
+const shrinks = 2
+
+// call makes a model call. A prompt that the endpoint finds too long is built
+// anew, shorter; tools are those of the prompt that was taken.
+func (x *Executor) call(ctx context.Context, v *tasks.View, a planner.Action, r llm.Request, tools []tasks.Tool, stream func(llm.Delta)) (llm.Reply, []tasks.Tool, error) {
+	reply, err := x.Model.Call(ctx, r, stream)
+	var paid llm.Usage
+	for try := 0; try < shrinks; try++ {
+		var failed *llm.Error
+		if !errors.As(err, &failed) || failed.Problem != llm.TooLong {
+			break
+		}
+		size := planner.Bytes(r.Messages)
+		shorter, fewer, bad := x.prompt(ctx, v, a, size/2)
+		if bad != nil || planner.Bytes(shorter.Messages) >= size || failed.Usage != (llm.Usage{}) && r.Again() != nil {
+			break
+		}
+		shorter.Again, shorter.MaxOutput = r.Again, r.MaxOutput
+		x.Log.InfoContext(ctx, "a prompt is too long for its model and is made shorter", "task", v.ID, "action", a.ID,
+			"model", failed.Model, "bytes", size, "now", planner.Bytes(shorter.Messages), "cause", failed.Err)
+		paid = paid.Add(failed.Usage)
+		r, tools = shorter, fewer
+		reply, err = x.Model.Call(ctx, r, stream)
+	}
+	reply.Usage = reply.Usage.Add(paid)
+	var failed *llm.Error
+	if paid != (llm.Usage{}) && errors.As(err, &failed) {
+		whole := *failed
+		whole.Usage = whole.Usage.Add(paid)
+		err = &whole
+	}
+	return reply, tools, err
+}
+
+// prompt builds the request of an action, with at most so many bytes of
+// messages where that is less than its model's context holds; 0: no other limit.
+func (x *Executor) prompt(ctx context.Context, v *tasks.View, a planner.Action, most int) (llm.Request, []tasks.Tool, error) {
+	scene, tools, err := x.scene(ctx, v, a)
+	if err != nil {
+		return llm.Request{}, nil, err
+	}
+	if most > 0 && (scene.MaxBytes == 0 || most < scene.MaxBytes) {
+		scene.MaxBytes = most
+	}
+	request, err := planner.Prompt(v.State, v.Journal(ctx), a, scene)
+	return request, tools, err
+}
+
+// longestPartial is how much is kept of an answer that was cut off, in bytes,
+// and shortWait the wait from which on people are told of it, in whole seconds.
+const (
+	longestPartial = 48 << 10
+	shortWait      = 10 * time.Second
+)
+
+// broke turns a failed call into its event. What people could read of an answer
+// stays, but for what a filter stopped.
+func (x *Executor) broke(ctx context.Context, v *tasks.View, a planner.Action, err error) error {
+	e := planner.Event{Type: planner.CallFailed, Action: a.ID, Problem: &planner.Problem{Code: "internal", Reason: err.Error()}}
+	var failed *llm.Error
+	if errors.As(err, &failed) {
+		e.Problem.Code, e.Problem.Usage = string(failed.Problem), failed.Usage
+		if failed.Problem != llm.Filtered {
+			e.Problem.Text = clip.Bytes(planner.StreamablePrefix(failed.Partial), longestPartial)
+		}
+		if failed.Wait >= shortWait {
+			e.Problem.Wait = (failed.Wait + time.Second - 1).Truncate(time.Second)
+		}
+	}
+	x.Log.ErrorContext(ctx, "model call failed", "task", v.ID, "action", a.ID, "cause", err)
+	return x.Append(ctx, v.ID, e)
+}

@@ -1,0 +1,86 @@
+package executor
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"legwork/bot"
+	"legwork/i18n"
+	"legwork/internal/clip"
+	"legwork/llm"
+	"legwork/planner"
+	"legwork/tasks"
+)
+
+// scene gathers what the prompt needs of the world.
+func (x *Executor) scene(ctx context.Context, v *tasks.View, a planner.Action) (planner.Scene, []tasks.Tool, error) {
+	rules := x.rules.Load()
+	scene := planner.Scene{Texts: x.Texts, Instructions: rules.Instructions, Sees: rules.Sees}
+	if rules.PromptBytes != nil {
+		scene.MaxBytes = rules.PromptBytes(a.Role)
+	}
+	settings, err := x.settings(ctx, v.Opening().Chat)
+	if err != nil {
+		return scene, nil, err
+	}
+	scene.ChatInstructions, scene.Model = settings.Instructions, settings.Model
+	if chosen := v.Opening().Model; slices.Contains(rules.Models, chosen) {
+		scene.Model = chosen
+	}
+	groups := x.groups(ctx, v)
+	for _, g := range groups {
+		scene.Groups = append(scene.Groups, i18n.Group{Name: g.Name, Description: g.Description})
+	}
+	if err := x.recall(ctx, v, a, &scene); err != nil || a.Role != llm.RoleWork || a.Group == planner.LLMTool {
+		return scene, nil, err
+	}
+	i := slices.IndexFunc(groups, func(g tasks.Group) bool { return g.Name == a.Group })
+	if i < 0 {
+		scene.Missing = errRevoked.Error()
+		return scene, nil, nil
+	}
+	scene.Model = cmp.Or(groups[i].Model, scene.Model)
+	tools, err := x.Tools.Tools(ctx, a.Group)
+	if ctx.Err() != nil {
+		return scene, nil, ctx.Err()
+	}
+	for _, g := range x.Tools.Groups(ctx) { // once its servers are there: a prompt of theirs may be among them
+		if g.Name == a.Group {
+			scene.GroupInstructions = g.Instructions
+		}
+	}
+	if err != nil {
+		x.Log.WarnContext(ctx, "tools are missing", "task", v.ID, "group", a.Group, "cause", err)
+		scene.Missing = clip.Marked(err.Error(), 500)
+	}
+	tools, offered := x.offer(v, a.Place.Subtask, tools, scene.MaxBytes)
+	for _, t := range offered {
+		scene.Tools = append(scene.Tools, llm.Tool{Name: t.Exposed, Description: t.Description, Schema: t.Schema})
+	}
+	return scene, tools, nil
+}
+
+// settings are what the config says about a chat.
+func (x *Executor) settings(ctx context.Context, chat bot.Chat) (tasks.ChatSettings, error) {
+	return tasks.SettingsOf(ctx, x.Store, x.rules.Load().ChatSettings, chat)
+}
+
+// groups lists what the asker can use in the task's chat: nothing when that
+// cannot be found out.
+func (x *Executor) groups(ctx context.Context, v *tasks.View) []tasks.Group {
+	opening := v.Opening()
+	settings, err := x.settings(ctx, opening.Chat)
+	if err != nil {
+		x.Log.ErrorContext(ctx, "the groups of a chat cannot be told", "task", v.ID, "cause", err)
+		return nil
+	}
+	open := tasks.OpenGroups(x.Tools.Groups(ctx), settings.Groups, opening.Chat, opening.From)
+	if opening.Only != nil {
+		open = slices.DeleteFunc(open, func(g tasks.Group) bool { return !slices.Contains(opening.Only, g.Name) })
+	}
+	if v.State.Tainted > 0 && opening.Groups != nil { // what outsiders write opens nothing
+		open = slices.DeleteFunc(open, func(g tasks.Group) bool { return !slices.Contains(opening.Groups, g.Name) })
+	}
+	return open
+}

@@ -1,0 +1,101 @@
+package executor
+
+import (
+	"context"
+	"log/slog"
+
+	"legwork/internal/clip"
+	"legwork/planner"
+	"legwork/tasks"
+)
+
+// tool makes one tool call, or finds out that it must not be made, or that a
+// person has to be asked first.
+func (x *Executor) tool(ctx context.Context, v *tasks.View, a planner.Action, p Display) error {
+	call := tasks.CallOf(v, a.Place)
+	if a.Started {
+		return x.unknown(ctx, v, a, call)
+	}
+	if !x.has(ctx, v, a.Group) {
+		return x.returned(ctx, v, a, planner.Result{Text: errRevoked.Error(), Failed: true})
+	}
+	if call.Tool == findTool {
+		return x.find(ctx, v, a, call)
+	}
+	j := x.judge(ctx, v, a.Group, call)
+	switch {
+	case j.verdict.Refusal != "":
+		x.because(ctx, j.verdict.Refusal).InfoContext(ctx, "a tool call is not made", "task", v.ID, "tool", call.Tool)
+		return x.returned(ctx, v, a, planner.Result{Text: j.verdict.Refusal, Failed: true})
+	case j.ask && !agreed(v, a.Place, j):
+		return x.askApproval(ctx, v, a)
+	}
+	if err := x.Pause.Gate(); err != nil { // that took a while, perhaps
+		return err
+	}
+	if (!j.verdict.Repeatable || j.ask || j.grant != "") && !a.Started {
+		if err := x.Append(ctx, v.ID, planner.Event{Type: planner.Started, Action: a.ID, Grant: j.grant}); err != nil {
+			return err
+		}
+	}
+	return x.make(ctx, v, a, j, p)
+}
+
+// unknown ends a call that was cut off.
+func (x *Executor) unknown(ctx context.Context, v *tasks.View, a planner.Action, call planner.Call) error {
+	x.Log.WarnContext(ctx, "a call was cut off and its outcome is unknown", "task", v.ID, "tool", call.Tool, "action", a.ID)
+	r := planner.Result{Failed: true, Unknown: true}
+	if v.State.Call(a.Place).Elicited > 0 {
+		r.Text = x.Texts.Text(v.Opening().Language, "prompt.result_interrupted", nil)
+	}
+	return x.returned(ctx, v, a, r)
+}
+
+// make makes a call that may be made.
+func (x *Executor) make(ctx context.Context, v *tasks.View, a planner.Action, j judgement, p Display) error {
+	opening := v.Opening()
+	answers := x.answering(v, a, j.call)
+	result, err := x.Tools.Call(ctx, tasks.ToolCall{
+		Group: a.Group, Tool: j.call.Tool, Arguments: tasks.Arguments(j.call), Definition: j.verdict.Definition,
+		Chat: opening.Chat.Room(), Person: opening.From.Key(), Private: opening.Chat.Private, Hops: opening.Hops + 1,
+		Progress: func(g tasks.Progress) { p.Progress(a.ID, g) },
+		Ask:      answers.ask, Sample: answers.sample, Resume: answers.resume(),
+	})
+	if err != nil {
+		answers.settle(ctx)
+		return err
+	}
+	if result.Question != nil {
+		return answers.later(ctx, result)
+	}
+	if result.Failed {
+		x.because(ctx, result.Text).InfoContext(ctx, "tool call failed", "task", v.ID, "tool", j.call.Tool, "bytes", len(result.Text))
+	}
+	if result.Bytes > 0 {
+		x.Log.InfoContext(ctx, "a tool's result was cut", "task", v.ID, "tool", j.call.Tool, "bytes", result.Bytes, "kept", len(result.Text))
+	}
+	err = x.returned(ctx, v, a, planner.Result{
+		Text: result.Text, Failed: result.Failed, Unknown: result.Unknown, Bytes: result.Bytes, Show: result.Show, Images: result.Images,
+		Untrusted: !j.verdict.Trusted, Sources: j.verdict.Sources, Usage: answers.used(),
+	})
+	if err != nil { // it was stopped, perhaps
+		answers.settle(ctx)
+	}
+	return err
+}
+
+// because is the log, with a cause that may quote what people, models and tools
+// said where everything is logged: it shows that nowhere else.
+func (x *Executor) because(ctx context.Context, cause string) *slog.Logger {
+	if !x.Log.Enabled(ctx, slog.LevelDebug) {
+		return x.Log
+	}
+	return x.Log.With("cause", clip.Marked(cause, 300))
+}
+
+func (x *Executor) returned(ctx context.Context, v *tasks.View, a planner.Action, r planner.Result) error {
+	if r.Text == "" && !r.Unknown {
+		r.Text = x.Texts.Text(v.Opening().Language, "prompt.result_empty", nil)
+	}
+	return x.Append(ctx, v.ID, planner.Event{Type: planner.Returned, Action: a.ID, Result: &r})
+}

@@ -1,0 +1,93 @@
+package executor
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"legwork/internal/clip"
+	"legwork/planner"
+	"legwork/tasks"
+)
+
+// A group with more tools than manyTools, or whose definitions would take more
+// than a twentieth of the prompt, is offered as a search: what it found is offered
+// from then on.
+const (
+	manyTools  = 30
+	toolsShare = 20 // of the prompt's bytes: one part in so many
+)
+
+// findTool is the name of the search in calls.
+const findTool = "legwork.find_tools"
+
+// offer divides the tools of a group: all can be called, some are offered to the
+// model of a sub-task.
+func (x *Executor) offer(v *tasks.View, subtask int, tools []tasks.Tool, maxBytes int) (all, offered []tasks.Tool) {
+	size := 0
+	for _, t := range tools {
+		size += len(t.Exposed) + len(t.Description) + len(t.Schema)
+	}
+	if len(tools) <= manyTools && (maxBytes == 0 || size <= maxBytes/toolsShare) {
+		return tools, tools
+	}
+	search := tasks.Tool{
+		Name: findTool, Exposed: "find_tools", Schema: json.RawMessage(`{"type":"object","properties":{"query":{"type":"string"}},"required":["query"]}`),
+		Description: x.Texts.Text(v.Opening().Language, "tool.find_tools", map[string]any{"Count": len(tools)}),
+	}
+	offered = []tasks.Tool{search}
+	for _, turn := range v.State.Subtasks[subtask].Turns {
+		for _, call := range turn.Calls {
+			result := v.Event(call.Result).Result
+			if call.Step != planner.StepDone || result == nil {
+				continue
+			}
+			for _, name := range result.Offers {
+				known := func(t tasks.Tool) bool { return t.Name == name }
+				if i := slices.IndexFunc(tools, known); i >= 0 && !slices.ContainsFunc(offered, known) {
+					offered = append(offered, tools[i])
+				}
+			}
+		}
+	}
+	return append(slices.Clip(tools), search), offered
+}
+
+// find searches the tools of a group for a sub-task's model.
+func (x *Executor) find(ctx context.Context, v *tasks.View, a planner.Action, call planner.Call) error {
+	lang := v.Opening().Language
+	var want struct {
+		Query string `json:"query"`
+	}
+	if err := json.Unmarshal(tasks.Arguments(call), &want); err != nil || strings.TrimSpace(want.Query) == "" {
+		return x.returned(ctx, v, a, planner.Result{Failed: true, Text: x.Texts.Text(lang, "prompt.bad_arguments", map[string]any{
+			"Tool": "find_tools", "Reason": `{"query": TEXT}`,
+		})})
+	}
+	names, err := x.Tools.Find(ctx, a.Group, want.Query)
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if err != nil || len(names) == 0 {
+		if err != nil {
+			x.Log.WarnContext(ctx, "the tools of a group cannot be searched", "task", v.ID, "group", a.Group, "cause", err)
+		}
+		return x.returned(ctx, v, a, planner.Result{Failed: true, Text: x.Texts.Text(lang, "prompt.found_no_tools", nil)})
+	}
+	tools, err := x.Tools.Tools(ctx, a.Group)
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if err != nil {
+		x.Log.WarnContext(ctx, "tools are missing", "task", v.ID, "group", a.Group, "cause", err)
+	}
+	text := x.Texts.Text(lang, "prompt.found_tools", nil)
+	for _, name := range names {
+		if i := slices.IndexFunc(tools, func(t tasks.Tool) bool { return t.Name == name }); i >= 0 {
+			text += fmt.Sprintf("\n- %s: %s", tools[i].Exposed, clip.Marked(tools[i].Description, 300))
+		}
+	}
+	return x.returned(ctx, v, a, planner.Result{Text: text, Offers: names})
+}

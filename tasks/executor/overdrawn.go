@@ -1,0 +1,175 @@
+package executor
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"legwork/llm"
+	"legwork/planner"
+	"legwork/tasks"
+)
+
+// afford sets aside what the call of a model action may take. A closing answer
+// for which there is not enough is cut to what is kept back for it. The error is
+// a *BudgetError when there is no room.
+func (x *Executor) afford(ctx context.Context, v *tasks.View, a planner.Action, scene planner.Scene, request llm.Request) (_ llm.Request, r tasks.Reservation, leave func(), err error) {
+	r = x.reservation(v, a.ID.String(), request)
+	model, err := x.decider(ctx, v)
+	if err != nil {
+		return request, r, nil, err
+	}
+	if a.Role != llm.RoleAnswer {
+		r.Hold = x.kept(model)
+		if r.Hold != nil && a.Role == llm.RolePlan {
+			if leave, err = x.reserveNow(ctx, v.ID, r); !errors.Is(err, tasks.ErrBudget) {
+				return request, r, leave, err
+			}
+			r.Hold = nil // it may be answered at once
+		}
+		leave, err = x.reserve(ctx, v.ID, r, nil)
+		return request, r, leave, err
+	}
+	r.Closing = true
+	patience, end := context.WithTimeout(context.WithoutCancel(ctx), closingPatience)
+	defer end()
+	leave, err = x.reserve(ctx, v.ID, r, patience.Done())
+	input, output, ok := x.closingSize(model)
+	for try := 0; ok && errors.Is(err, tasks.ErrBudget) && try < closingTries; try++ {
+		small, failed := x.smaller(ctx, v, a, scene, input>>try, max(output>>try, leastOutput))
+		if failed != nil {
+			return request, r, nil, err
+		}
+		// A prompt may not get as short as it should: whether it fits, the store says.
+		request, r.Most = small, x.price.Quote(small)
+		leave, err = x.reserve(ctx, v.ID, r, patience.Done())
+	}
+	return request, r, leave, err
+}
+
+// A closing answer is cut by half so many times, and waits so long in all for
+// others' calls before it is: there may be little time for it.
+const (
+	closingTries    = 5
+	closingPatience = 30 * time.Second
+)
+
+// smaller is the closing answer's request with so many tokens to read and to
+// write.
+func (x *Executor) smaller(ctx context.Context, v *tasks.View, a planner.Action, scene planner.Scene, input, output int) (llm.Request, error) {
+	const margin = 10 // per cent: tokens are estimated
+	most := x.price.Bytes(cmp.Or(scene.Model, llm.RoleAnswer), input*(100-margin)/100)
+	if scene.MaxBytes == 0 || most < scene.MaxBytes {
+		scene.MaxBytes = most
+	}
+	request, err := planner.Prompt(v.State, v.Journal(ctx), a, scene)
+	request.MaxOutput = output
+	return request, err
+}
+
+// decider is the configured model that decides and answers for a task in place
+// of the roles'; empty for those.
+func (x *Executor) decider(ctx context.Context, v *tasks.View) (string, error) {
+	opening := v.Opening()
+	if slices.Contains(x.rules.Load().Models, opening.Model) {
+		return opening.Model, nil
+	}
+	settings, err := x.settings(ctx, opening.Chat)
+	return settings.Model, err
+}
+
+// overdrawn notes that a budget has no room for an action: a person decides then,
+// or the task ends with a sentence about it where nobody would be helped by a
+// question.
+func (x *Executor) overdrawn(ctx context.Context, v *tasks.View, a planner.Action, r tasks.Reservation, over planner.Overdraft) error {
+	over.Extend = extension(over)
+	x.Log.InfoContext(ctx, "a budget is reached", "task", v.ID, "action", a.ID, "budget", over.Budget, "whose", over.Who, "limit", over.Limit, "spent", over.Spent, "wanted", over.Wanted)
+	if x.Reached != nil {
+		x.Reached(ctx, over)
+	}
+	asks, err := x.asksToExtend(ctx, v, a)
+	if err != nil {
+		return err
+	}
+	if asks {
+		return x.overdraw(ctx, v.ID, r)
+	}
+	return x.Append(ctx, v.ID, planner.Event{
+		Type: planner.CallFailed, Action: a.ID, Overdraft: &over,
+		Problem: &planner.Problem{Code: planner.WhyBudget, Reason: (&tasks.BudgetError{Overdraft: over}).Error()},
+	})
+}
+
+// ErrHeld is what Do returns for an action that waits because a budget is
+// reached: it is listed with Hold until there is room again.
+var ErrHeld = errors.New("a budget holds the action")
+
+// overdraw notes that a person is to decide about a budget. Of several actions
+// that have no room the first one's is asked about, and nobody is asked when
+// room was made meanwhile.
+func (x *Executor) overdraw(ctx context.Context, id tasks.ID, r tasks.Reservation) error {
+	for {
+		state, err := x.Store.State(ctx, id)
+		if err != nil {
+			return err
+		}
+		if state.Budget != "" {
+			return ErrHeld
+		}
+		r.Day = x.rules.Load().Budget.Day(x.Wall())
+		err = x.Store.Room(ctx, id, r)
+		reached, ok := errors.AsType[*tasks.BudgetError](err)
+		if !ok {
+			return cmp.Or(err, ErrHeld) // it begins anew
+		}
+		over := reached.Overdraft
+		over.Extend, over.Expires = extension(over), x.expires()
+		err = x.Store.Append(ctx, id, state.Seq, 0, planner.Event{Type: planner.BudgetReached, At: x.Now(), Budget: over.Budget, Overdraft: &over})
+		if !errors.Is(err, tasks.ErrConflict) {
+			return cmp.Or(err, ErrHeld)
+		}
+	}
+}
+
+// asksToExtend reports that somebody is to be asked about a reached budget: not
+// when the task ends anyway, and not about a question that nothing was done for
+// yet, unless it stands in the private chat of somebody who may extend the
+// budget, and they are not asked there already.
+func (x *Executor) asksToExtend(ctx context.Context, v *tasks.View, a planner.Action) (bool, error) {
+	s, opening := v.State, v.Opening()
+	if a.Role == llm.RoleAnswer {
+		return s.Why == "" || s.Why == planner.WhyRounds, nil
+	}
+	if s.Round > 0 {
+		return true, nil
+	}
+	if !opening.Chat.Private || !x.rules.Load().Budget.Asker && !tasks.IsAdmin(ctx, x.Store, x.rules.Load().Admins, opening.From.Key()) {
+		return false, nil
+	}
+	live, err := x.Store.Live(ctx, opening.Chat.Key())
+	if err != nil {
+		return false, err
+	}
+	for _, l := range live {
+		if other, err := x.Store.State(ctx, l.Task); err == nil && l.Task != v.ID && other.Budget != "" {
+			return false, nil
+		}
+	}
+	return true, nil
+}
+
+// extension rounds up by how much a yes extends a budget, so that its amount can
+// be written on a button as it is: to cents, or to two digits below them, and to
+// thousands of tokens.
+func extension(over planner.Overdraft) int64 {
+	step := int64(10_000)
+	if tasks.InTokens(over.Budget) {
+		step = 1000
+	}
+	for step > 1 && over.Extend < 10*step {
+		step /= 10
+	}
+	return (over.Extend + step - 1) / step * step
+}

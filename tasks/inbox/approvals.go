@@ -1,0 +1,294 @@
+package inbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"legwork/bot"
+	"legwork/planner"
+	"legwork/tasks"
+	"legwork/tasks/cards"
+)
+
+// pressRevoke begins what the buttons carry that take a standing grant back: the
+// code of the grant follows.
+const pressRevoke = "v:"
+
+// maxListed is how many entries of each kind /approvals lists.
+const maxListed = 20
+
+// approvalsCommand tells what waits for a decision and what is allowed without being
+// asked, or takes something of that back.
+func approvalsCommand(ctx context.Context, in *Inbox, r *Request, rest string) (Reply, error) {
+	verb, code, _ := strings.Cut(rest, " ")
+	code = strings.TrimSpace(code)
+	switch strings.ToLower(verb) {
+	case "revoke":
+		return revokeGrant(ctx, in, r, code)
+	case "show":
+		return decideChange(ctx, in, r, pressShow, code)
+	case "accept":
+		return decideChange(ctx, in, r, pressAccept, code)
+	}
+	return listApprovals(ctx, in, r)
+}
+
+// listing is the reply to /approvals while it is put together.
+type listing struct {
+	in      *Inbox
+	r       *Request
+	zone    string
+	parts   []string
+	buttons []bot.Button
+}
+
+func listApprovals(ctx context.Context, in *Inbox, r *Request) (Reply, error) {
+	near, err := nearby(ctx, in, r)
+	if err != nil {
+		return Reply{}, err
+	}
+	zone, err := in.timezone(ctx, r)
+	if err != nil {
+		return Reply{}, err
+	}
+	l := &listing{in: in, r: r, zone: zone}
+	if err := l.waiting(ctx, near); err != nil {
+		return Reply{}, err
+	}
+	if err := l.granted(ctx, near); err != nil {
+		return Reply{}, err
+	}
+	if r.Admin && r.Message.Chat.Private {
+		l.changed(ctx)
+	}
+	if len(l.parts) == 0 {
+		return in.replyText(r, "approvals.none", nil), nil
+	}
+	return in.reply(r, Notice{Draft: bot.Draft{Text: in.spell(r.Message.Chat, strings.Join(l.parts, "\n\n")), Buttons: l.buttons}}), nil
+}
+
+// nearby lists the live tasks whose approvals a message's author may see: those
+// of the chat around threads and topics; in a private chat all that are their
+// own, for admins everybody's.
+func nearby(ctx context.Context, in *Inbox, r *Request) ([]LiveTask, error) {
+	all, err := in.Store.Live(ctx, "")
+	if err != nil {
+		return nil, fmt.Errorf("listing tasks: %w", err)
+	}
+	m := r.Message
+	var list []LiveTask
+	for _, live := range all {
+		if live.Chat.Room() != m.Chat.Room() && (!m.Chat.Private || live.From.Key() != m.From.Key() && !r.Admin) {
+			continue
+		}
+		s, err := in.Store.State(ctx, live.Task)
+		if errors.Is(err, tasks.ErrDamaged) || errors.Is(err, tasks.ErrNoTask) {
+			continue
+		}
+		if err != nil {
+			return nil, fmt.Errorf("reading task %s: %w", live.Task, err)
+		}
+		list = append(list, LiveTask{live, s})
+	}
+	return list, nil
+}
+
+// add puts a list under its heading.
+func (l *listing) add(heading string, lines []string, how string) {
+	if len(lines) == 0 {
+		return
+	}
+	text := l.text(heading, nil)
+	if more := len(lines) - maxListed; more > 0 {
+		lines = append(lines[:maxListed], l.text("board.more", map[string]any{"Count": more}))
+	}
+	text += "\n\n- " + strings.Join(lines, "\n- ")
+	if how != "" {
+		text += "\n\n" + l.text(how, nil)
+	}
+	l.parts = append(l.parts, text)
+}
+
+func (l *listing) text(key string, data any) string { return l.in.Texts.Text(l.r.Lang, key, data) }
+
+// waiting lists what waits for a decision, and where.
+func (l *listing) waiting(ctx context.Context, near []LiveTask) error {
+	var lines []string
+	for _, t := range near {
+		for _, a := range planner.Todo(t.State) {
+			if a.Kind != planner.KindAsk || !tasks.Decides(a.ID) && !l.shows(t) {
+				continue
+			}
+			line, err := l.waits(ctx, t, a)
+			if err != nil {
+				return err
+			}
+			lines = append(lines, line)
+		}
+	}
+	l.add("approvals.waiting", lines, "")
+	return nil
+}
+
+func (l *listing) waits(ctx context.Context, t LiveTask, a planner.Action) (string, error) {
+	ask := tasks.AskOf(a.ID)
+	e, err := l.in.Store.Event(ctx, t.Task, ask.Seq)
+	if err != nil {
+		return "", fmt.Errorf("reading question: %w", err)
+	}
+	goal, err := l.goal(ctx, t)
+	if err != nil {
+		return "", err
+	}
+	data := map[string]any{"Goal": goal}
+	if l.shows(t) && len(l.buttons) < maxListed {
+		code := taskGrantCode(t.Task, ask.Seq)
+		data["Code"] = code
+		l.buttons = append(l.buttons, bot.Button{Label: l.text("button.show", map[string]any{"Code": code}), Data: cardData(t.Task, ask)})
+	}
+	switch q := e.Question; {
+	case a.ID.Subject == planner.SubjectReview:
+		data["Tool"] = l.text("review.waits", nil)
+	case !tasks.Decides(a.ID):
+		data["Tool"] = l.text("approvals.question", nil)
+	case q != nil && q.Form != nil:
+		data["Tool"] = l.text("approvals.asks", map[string]any{"Server": cards.InCode(q.Server)})
+	case q != nil:
+		data["Tool"] = toolNames(q.Calls)
+	}
+	if until := cards.Lapses(t.State, ask.Seq, e.Question); !until.IsZero() {
+		data["Date"] = cards.InZone(until, l.zone)
+	}
+	switch {
+	case t.State.Slot(cards.Privately+a.ID.String()).Message != "":
+		data["Chat"] = l.text("approvals.private", nil)
+	case t.Chat.Key() != l.r.Message.Chat.Key():
+		data["Chat"] = cards.InCode(t.Chat.Key())
+	}
+	return l.text("approvals.waits", data), nil
+}
+
+// shows reports that an admin can have the questions of a task shown, since they
+// may stand in no chat: those of a program's, in private.
+func (l *listing) shows(t LiveTask) bool {
+	return t.Chat.Platform == tasks.PlatformAPI && l.r.Admin && l.r.Message.Chat.Private
+}
+
+func (l *listing) goal(ctx context.Context, t LiveTask) (string, error) {
+	first, err := l.in.Store.Event(ctx, t.Task, 1)
+	if err != nil {
+		return "", fmt.Errorf("reading task %s: %w", t.Task, err)
+	}
+	return cards.PlainText(cards.Title(first.Opening.Goal)), nil
+}
+
+// toolNames names the tools of calls, each once.
+func toolNames(calls []planner.Approval) string {
+	var names []string
+	for _, c := range calls {
+		if name := cards.InCode(c.Tool); !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return strings.Join(names, ", ")
+}
+
+// granted lists what is allowed without being asked, with a button each to take
+// it back.
+func (l *listing) granted(ctx context.Context, near []LiveTask) error {
+	grants, err := tasks.ChatGrants(ctx, l.in.Store, l.r.Message.Chat, l.in.Now())
+	if err != nil {
+		return err
+	}
+	admins, err := l.in.admins(ctx)
+	if err != nil {
+		return err
+	}
+	grants = slices.DeleteFunc(grants, func(g tasks.ChatGrant) bool { return !slices.Contains(admins, g.By) })
+	var lines []string
+	for _, t := range near {
+		own, err := l.grantedTask(ctx, t, grants)
+		if err != nil {
+			return err
+		}
+		lines = append(lines, own...)
+	}
+	for _, g := range grants {
+		lines = append(lines, l.text("approvals.chat", map[string]any{
+			"Code": g.ID, "Tool": cards.InCode(g.Tool), "Name": cards.PlainText(cards.NameOf(g.Name, g.By)), "Date": cards.InZone(g.At, l.zone),
+			"Until": cards.InZone(g.Expires, l.zone),
+		}))
+		l.revocable(g.ID)
+	}
+	l.add("approvals.granted", lines, "approvals.revoke")
+	return nil
+}
+
+// grantedTask lists what is allowed in a task alone, decision by decision.
+func (l *listing) grantedTask(ctx context.Context, t LiveTask, everywhere []tasks.ChatGrant) ([]string, error) {
+	var lines []string
+	seen := 0
+	for _, g := range t.State.Granted {
+		if g.Seq == seen || slices.ContainsFunc(everywhere, func(c tasks.ChatGrant) bool { return c.Grant == g.Grant }) {
+			continue
+		}
+		seen = g.Seq
+		e, err := l.in.Store.Event(ctx, t.Task, g.Seq)
+		if err != nil {
+			return nil, fmt.Errorf("reading decision: %w", err)
+		}
+		goal, err := l.goal(ctx, t)
+		if err != nil {
+			return nil, err
+		}
+		name := g.By
+		if e.Decision != nil {
+			name = cards.NameOf(e.Decision.Name, g.By)
+		}
+		code := taskGrantCode(t.Task, g.Seq)
+		lines = append(lines, l.text("approvals.task", map[string]any{
+			"Code": code, "Tool": grantedTools(t.State, g.Seq), "Goal": goal, "Name": cards.PlainText(name), "Date": cards.InZone(e.At, l.zone),
+		}))
+		if l.r.steers(t) {
+			l.revocable(code)
+		}
+	}
+	return lines, nil
+}
+
+// grantedTools names what a decision granted for its task.
+func grantedTools(s planner.State, seq int) string {
+	var names []string
+	for _, g := range s.Granted {
+		if g.Seq == seq {
+			names = append(names, cards.InCode(g.Tool))
+		}
+	}
+	return strings.Join(names, ", ")
+}
+
+func (l *listing) revocable(code string) {
+	if len(l.buttons) < maxListed {
+		l.buttons = append(l.buttons, bot.Button{Label: l.text("button.revoke", map[string]any{"Code": code}), Data: pressRevoke + code})
+	}
+}
+
+// changed lists the tools that are held back.
+func (l *listing) changed(ctx context.Context) {
+	if l.in.Tools == nil {
+		return
+	}
+	var lines []string
+	for _, c := range l.in.Tools.Changes(ctx) {
+		lines = append(lines, l.text("approvals.change", map[string]any{"Code": c.ID, "Tool": cards.InCode(c.Tool)}))
+		if data := map[string]any{"Code": c.ID}; len(lines) <= maxListed/2 && len(pressShow+c.ID) <= maxPress {
+			l.buttons = append(l.buttons,
+				bot.Button{Label: l.text("button.show", data), Data: pressShow + c.ID},
+				bot.Button{Label: l.text("button.accept_code", data), Data: pressAccept + c.ID})
+		}
+	}
+	l.add("approvals.changed", lines, "approvals.accept")
+}

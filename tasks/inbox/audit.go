@@ -1,0 +1,19 @@
+package inbox
+
+import (
+	"context"
+
+	"legwork/tasks"
+)
+
+// audit enters into the audit log what somebody changed that is no event of a
+// task. What was done stays done when that is not possible; the log tells.
+func (in *Inbox) audit(ctx context.Context, r *Request, action, target, detail string) {
+	e := tasks.AuditEntry{Who: r.Message.From.Key(), Action: action, Target: target, Detail: detail}
+	if r.Admin {
+		e.Role = "admin"
+	}
+	if err := in.Store.Record(ctx, e); err != nil {
+		in.Log.ErrorContext(ctx, "the audit log cannot be written", "action", action, "who", e.Who, "target", target, "cause", err)
+	}
+}

@@ -1,0 +1,213 @@
+package inbox
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"legwork/bot"
+	"legwork/internal/clip"
+	"legwork/tasks"
+	"legwork/tasks/cards"
+)
+
+// What the buttons about changed tools carry; the change's id follows.
+const (
+	pressAccept = "t:a:"
+	pressLeave  = "t:l:"
+	pressShow   = "t:s:"
+)
+
+// settingChanges is the list of the changes of tools that admins were told of.
+const (
+	settingChanges = "changes"
+	keptChanges    = 500
+	changeTime     = 30 * time.Second // for accepting one
+)
+
+// toldChange is a change of a tool that admins were told of.
+type toldChange struct {
+	ID       string    `json:"id"`
+	Tool     string    `json:"tool"`
+	At       time.Time `json:"at"`
+	By       string    `json:"by,omitempty"` // key of the admin who accepted it
+	Name     string    `json:"name,omitempty"`
+	Accepted time.Time `json:"accepted,omitzero"`
+}
+
+// ToolChanged tells all admins, once for each change, that a tool is held back
+// because its server changed it, and asks whether it is to be used as it is now.
+// It does not wait for that; see Flush.
+func ToolChanged(ctx context.Context, in *Inbox, c tasks.ToolChange) {
+	in.outbox.add(ctx, queueAdmins, func(ctx context.Context) {
+		in.changing.Lock()
+		defer in.changing.Unlock()
+		var told []toldChange
+		if err := in.read(ctx, tasks.OwnerLegwork, settingChanges, &told); err != nil {
+			in.Log.ErrorContext(ctx, "it cannot be told which changes of tools were told", "cause", err)
+			return
+		}
+		if slices.ContainsFunc(told, func(t toldChange) bool { return t.ID == c.ID }) {
+			return
+		}
+		in.Log.WarnContext(ctx, "a tool was changed by its server and is held back", "tool", c.Tool, "change", c.ID)
+		if !tellChange(ctx, in, c) {
+			return // there is nobody yet; /approvals shows it
+		}
+		told = append(told, toldChange{ID: c.ID, Tool: c.Tool, At: in.Now()})
+		if err := in.write(ctx, tasks.OwnerLegwork, settingChanges, told[max(0, len(told)-keptChanges):]); err != nil {
+			in.Log.ErrorContext(ctx, "it could not be noted that a change of a tool was told", "cause", err)
+		}
+	})
+}
+
+// tellChange tells the admins; it reports false when none of them could be.
+func tellChange(ctx context.Context, in *Inbox, c tasks.ToolChange) (told bool) {
+	admins, err := in.admins(ctx)
+	if err != nil {
+		in.Log.ErrorContext(ctx, "the admins could not be told", "cause", err)
+	}
+	for _, admin := range admins {
+		p, chat, lang, err := in.reach(ctx, admin)
+		if err == nil {
+			d, brief := changeDraft(in, p, chat, c, lang)
+			_, err = postWhole(ctx, p, chat, d, brief)
+		}
+		if err != nil && ctx.Err() == nil {
+			in.Log.WarnContext(ctx, "an admin could not be told", "admin", admin, "cause", err)
+		}
+		told = told || err == nil
+	}
+	return told
+}
+
+// changeDraft asks an admin about a change. Where questions do not last, it says
+// what to write instead.
+func changeDraft(in *Inbox, p bot.Platform, to bot.Chat, c tasks.ToolChange, lang string) (d bot.Draft, brief string) {
+	how := spelled(p, to, in.Texts.Text(lang, "change.how", map[string]any{"Code": c.ID}))
+	d = bot.Draft{Kind: bot.KindQuestion, File: changeFile(c)}
+	d.Text, brief = changeTexts(in, c, lang, how)
+	d.Buttons = changeButtons(in, c, lang)
+	if p.Limits().Ephemeral {
+		d.Kind, d.Buttons = bot.KindNotice, nil
+	}
+	return d, brief
+}
+
+// changeTexts tell of a change: with the difference, and for beside its file.
+// how says what to do about it.
+func changeTexts(in *Inbox, c tasks.ToolChange, lang, how string) (full, brief string) {
+	server, tool, _ := strings.Cut(c.Tool, ".")
+	intro := in.Texts.Text(lang, "change.told", map[string]any{"Server": cards.InCode(server), "Tool": cards.InCode(tool)})
+	full = intro + "\n\n" + bot.Fence(bot.Visible(c.Difference), "diff") + "\n" + how
+	if f := changeFile(c); f != nil {
+		brief = intro + "\n\n" + in.Texts.Text(lang, "change.file", map[string]any{"Path": f.Name}) + "\n\n" + how
+	}
+	return full, brief
+}
+
+// changeFile holds a long difference; nil for a short one.
+func changeFile(c tasks.ToolChange) *bot.File {
+	content := bot.Visible(c.Difference)
+	if len(content) <= cards.ShownArguments || len(content) > bot.MaxFile {
+		return nil
+	}
+	return &bot.File{Name: "change-" + c.ID + ".diff", Type: "text/plain", Content: []byte(content)}
+}
+
+func changeButtons(in *Inbox, c tasks.ToolChange, lang string) []bot.Button {
+	if len(pressAccept+c.ID) > maxPress {
+		return nil
+	}
+	accept := in.button(lang, "button.accept", pressAccept+c.ID)
+	accept.Style = bot.StylePrimary
+	return []bot.Button{accept, in.button(lang, "button.leave", pressLeave+c.ID)}
+}
+
+// decideChangeBy is change for one of the buttons.
+func decideChangeBy(verb string) func(context.Context, *Inbox, *Request, string) (Reply, error) {
+	return func(ctx context.Context, in *Inbox, r *Request, id string) (Reply, error) {
+		return decideChange(ctx, in, r, verb, id)
+	}
+}
+
+// decideChange does what an admin wants about a changed tool.
+func decideChange(ctx context.Context, in *Inbox, r *Request, verb, id string) (Reply, error) {
+	if !r.Admin {
+		return in.refuse(r, "error.admin_needed"), nil
+	}
+	var c tasks.ToolChange
+	if in.Tools != nil {
+		list := in.Tools.Changes(ctx)
+		if i := slices.IndexFunc(list, func(c tasks.ToolChange) bool { return strings.EqualFold(c.ID, id) }); i >= 0 {
+			c = list[i]
+		}
+	}
+	switch {
+	case c.ID == "":
+		return in.replyLater(r, func(ctx context.Context) Notice { return changeOver(ctx, in, r, id) }), nil
+	case verb == pressAccept:
+		return in.replyLater(r, func(ctx context.Context) Notice { return acceptChange(ctx, in, r, c) }), nil
+	case verb == pressLeave:
+		s := in.notice(r, "change.left", map[string]any{"Tool": cards.InCode(c.Tool)})
+		s.Replace.Pressed = true
+		return in.reply(r, s), nil
+	default:
+		full, brief := changeTexts(in, c, r.Lang, in.Texts.Text(r.Lang, "change.how", map[string]any{"Code": c.ID}))
+		d := bot.Draft{Kind: bot.KindQuestion, Text: full, File: changeFile(c), Buttons: changeButtons(in, c, r.Lang)}
+		return in.reply(r, Notice{Draft: d, Brief: brief, Audience: ToChat}), nil
+	}
+}
+
+// acceptChange lets a tool be used as it is now.
+func acceptChange(ctx context.Context, in *Inbox, r *Request, c tasks.ToolChange) Notice {
+	ctx, cancel := context.WithTimeout(ctx, changeTime)
+	defer cancel()
+	by := r.Message.From
+	accepted, err := in.Tools.Accept(ctx, c.ID)
+	if err != nil {
+		in.Log.ErrorContext(ctx, "a change of a tool could not be accepted", "tool", c.Tool, "change", c.ID, "cause", err)
+		return in.notice(r, "change.failed", map[string]any{"Tool": cards.InCode(c.Tool), "Reason": cards.InCode(clip.Marked(err.Error(), 200))})
+	}
+	in.Log.InfoContext(ctx, "a change of a tool was accepted", "tool", accepted.Tool, "change", c.ID, "by", by.Key())
+	in.audit(ctx, r, "tool.accept", accepted.Tool, "change "+c.ID)
+	noteAccepted(ctx, in, toldChange{ID: c.ID, Tool: c.Tool, At: in.Now(), By: by.Key(), Name: by.Name, Accepted: in.Now()})
+	s := in.notice(r, "change.accepted", map[string]any{"Tool": cards.InCode(c.Tool), "Name": cards.PlainText(cards.NameOf(by.Name, by.Key()))})
+	s.Replace.Pressed = true
+	return s
+}
+
+// noteAccepted keeps who accepted a change and when.
+func noteAccepted(ctx context.Context, in *Inbox, done toldChange) {
+	in.changing.Lock()
+	defer in.changing.Unlock()
+	var told []toldChange
+	err := in.read(ctx, tasks.OwnerLegwork, settingChanges, &told)
+	if err == nil {
+		if i := slices.IndexFunc(told, func(t toldChange) bool { return t.ID == done.ID }); i >= 0 {
+			done.At = told[i].At
+			told = slices.Delete(told, i, i+1)
+		}
+		told = append(told, done)
+		err = in.write(ctx, tasks.OwnerLegwork, settingChanges, told[max(0, len(told)-keptChanges):])
+	}
+	if err != nil {
+		in.Log.ErrorContext(ctx, "it could not be noted who accepted a change of a tool", "cause", err)
+	}
+}
+
+// changeOver tells an admin who comes too late what became of a change.
+func changeOver(ctx context.Context, in *Inbox, r *Request, id string) Notice {
+	var told []toldChange
+	if err := in.read(ctx, tasks.OwnerLegwork, settingChanges, &told); err != nil {
+		in.Log.ErrorContext(ctx, "it cannot be told what became of a change of a tool", "cause", err)
+	}
+	i := slices.IndexFunc(told, func(t toldChange) bool { return strings.EqualFold(t.ID, id) && !t.Accepted.IsZero() })
+	if i < 0 {
+		return in.notice(r, "error.no_grant", nil)
+	}
+	s := in.notice(r, "change.accepted", map[string]any{"Tool": cards.InCode(told[i].Tool), "Name": cards.PlainText(cards.NameOf(told[i].Name, told[i].By))})
+	s.Replace.Pressed = true
+	return s
+}

@@ -1,0 +1,136 @@
+package inbox
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/subtle"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"legwork/bot"
+	"legwork/tasks"
+)
+
+// claim is the one-time code by which the first admin becomes one.
+type claim struct {
+	mu    sync.Mutex
+	code  string // empty when there is none
+	until time.Time
+	tries []string // keys of the messages that had a wrong one
+}
+
+// ClaimTime is how long a code of Claim holds.
+const ClaimTime = time.Hour
+
+// How often a code may be wrong, and how long it is.
+const (
+	claimTries  = 5
+	claimLength = 8
+)
+
+// NewClaim makes the one-time code with which somebody becomes the first admin, by
+// writing "/start CODE" to the bot in a private chat. It replaces the one before.
+// Empty when there is an admin already.
+func NewClaim(ctx context.Context, in *Inbox) (code string, err error) {
+	admins, err := in.admins(ctx)
+	if err != nil || len(admins) > 0 {
+		return "", err
+	}
+	in.claim.mu.Lock()
+	defer in.claim.mu.Unlock()
+	in.claim.code, in.claim.until, in.claim.tries = newCode(), in.Now().Add(ClaimTime), nil
+	return in.claim.code, nil
+}
+
+// newCode makes a code of letters and digits that look like no others.
+func newCode() string {
+	var b strings.Builder
+	for b.Len() < claimLength {
+		for _, c := range rand.Text() {
+			if !strings.ContainsRune("ILO", c) && b.Len() < claimLength { // 0 and 1 are not in it anyway
+				b.WriteRune(c)
+			}
+		}
+	}
+	return b.String()
+}
+
+// claimAdmin takes "/start CODE" in a private chat while a code is out, whoever
+// writes it.
+func claimAdmin(ctx context.Context, in *Inbox, r *Request) (Outcome, error) {
+	m := r.Message
+	name, rest, ok := splitCommand(m.Text)
+	if !ok || name != "start" && name != "claim" || rest == "" || !m.Chat.Private || m.Kind != bot.MessageText {
+		return Outcome{}, nil
+	}
+	in.claim.mu.Lock()
+	defer in.claim.mu.Unlock()
+	c := &in.claim
+	if c.code == "" {
+		return Outcome{}, nil
+	}
+	admins, err := in.admins(ctx)
+	if err != nil {
+		return Outcome{}, err
+	}
+	if len(admins) > 0 {
+		c.code = "" // the config names one now
+		return Outcome{}, nil
+	}
+	own := *r
+	if own.Lang, err = in.language(ctx, m.From.Key(), r.Lang); err != nil {
+		return Outcome{}, err
+	}
+	if !in.Now().Before(c.until) {
+		c.code = ""
+		return took(in.replyText(&own, "error.claim_over", nil), nil)
+	}
+	if subtle.ConstantTimeCompare([]byte(plainCode(rest)), []byte(c.code)) == 0 {
+		return took(wrongCode(in, &own), nil)
+	}
+	if err := in.write(ctx, tasks.OwnerLegwork, tasks.SettingAdmins, []string{m.From.Key()}); err != nil {
+		return Outcome{}, err
+	}
+	c.code = ""
+	if err := in.rememberLanguage(ctx, &own); err != nil {
+		return Outcome{}, err
+	}
+	in.Log.InfoContext(ctx, "first admin claimed", "person", m.From.Key())
+	in.audit(ctx, r, "admin.claim", m.From.Key(), "")
+	return took(in.reply(&own, withHelp(in, &own, in.notice(&own, "notice.claimed", nil))), nil)
+}
+
+// wrongCode counts a wrong code, once however often its message is delivered.
+func wrongCode(in *Inbox, r *Request) Reply {
+	c := &in.claim
+	if !slices.Contains(c.tries, r.Message.Key) {
+		c.tries = append(c.tries, r.Message.Key)
+	}
+	left := claimTries - len(c.tries)
+	if left <= 0 {
+		c.code = ""
+		return in.replyText(r, "error.claim_over", nil)
+	}
+	return in.replyText(r, "error.claim_wrong", map[string]any{"Count": left})
+}
+
+// plainCode is a code as it was made, however it was typed.
+func plainCode(typed string) string {
+	return strings.ToUpper(strings.NewReplacer("-", "", " ", "").Replace(typed))
+}
+
+// withHelp adds what people can do in the chat to a notice.
+func withHelp(in *Inbox, r *Request, n Notice) Notice {
+	n.Text += "\n\n" + helpText(in, r.Lang, r.Message.Chat)
+	return n
+}
+
+// helpText lists what people can do in a chat.
+func helpText(in *Inbox, lang string, chat bot.Chat) string {
+	if in.passing(chat) {
+		return in.Texts.Text(lang, "help.terminal", nil)
+	}
+	return in.spell(chat, in.Texts.Text(lang, "help.chat", nil))
+}

@@ -1,0 +1,132 @@
+package inbox
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"legwork/bot"
+	"legwork/planner"
+	"legwork/tasks"
+)
+
+// editHandler takes the new text of a message that was sent before: for a running task
+// that heard the old text, the new one is guidance. Otherwise it is for the
+// handlers of any text.
+func editHandler(ctx context.Context, in *Inbox, r *Request) (Outcome, error) {
+	m := r.Message
+	if m.Kind != bot.MessageEdit {
+		return Outcome{}, nil
+	}
+	text := m.Text
+	if name, rest, ok := splitCommand(m.Text); ok && (name == "task" || name == "plan") {
+		text = rest
+	} else if ok {
+		return Outcome{Taken: m.Overheard}, nil
+	}
+	if text == "" || len(text) > MaxGoal {
+		return Outcome{Taken: true}, nil // what was asked before stands
+	}
+	for _, t := range slices.Backward(r.Live) {
+		heard, err := heardBy(ctx, in, t, m.ID)
+		if err != nil {
+			return Outcome{}, err
+		}
+		if len(heard) == 0 || t.From.Key() != m.From.Key() && !r.Admin {
+			continue
+		}
+		return took(corrected(ctx, in, r, t, heard, text))
+	}
+	asked := ""
+	err := eachPast(ctx, in, r, func(_ tasks.Turn, o *planner.Opening) bool {
+		if o.Message == m.ID {
+			asked = o.Goal
+		}
+		return asked == ""
+	})
+	// A message that was no question before becomes one only when it is addressed to
+	// the bot.
+	return Outcome{Taken: asked == text || asked == "" && m.Overheard}, err
+}
+
+// heardBy lists the events by which a task heard the message of that id: its
+// opening, guidance that was not taken back, or the answer to a question.
+func heardBy(ctx context.Context, in *Inbox, t LiveTask, message string) ([]planner.Event, error) {
+	if message == "" {
+		return nil, nil
+	}
+	var list []planner.Event
+	for _, seq := range slices.Concat([]int{1}, t.State.Guidance) {
+		e, err := in.Store.Event(ctx, t.Task, seq)
+		if err != nil {
+			return nil, fmt.Errorf("reading task %s: %w", t.Task, err)
+		}
+		if e.Message == message || e.Opening != nil && e.Opening.Message == message {
+			list = append(list, e)
+		}
+	}
+	if len(list) > 0 {
+		return list, nil
+	}
+	all, err := in.Store.Load(ctx, t.Task, 0)
+	if err != nil {
+		return nil, fmt.Errorf("reading task %s: %w", t.Task, err)
+	}
+	return slices.DeleteFunc(all, func(e planner.Event) bool { return e.Type != planner.Decided || e.Message != message }), nil
+}
+
+// corrected tells a running task that a message it has heard reads otherwise
+// now; when it takes nothing any more, that is a question of its own.
+func corrected(ctx context.Context, in *Inbox, r *Request, t LiveTask, heard []planner.Event, text string) (Reply, error) {
+	m := r.Message
+	now := in.Texts.Text(r.Lang, "prompt.corrected", map[string]any{"Text": text})
+	last := heard[len(heard)-1]
+	before := last.Text
+	switch last.Type {
+	case planner.Opened:
+		before = last.Opening.Goal
+	case planner.Decided:
+		before = last.Decision.Text
+	}
+	if before == text || before == now {
+		return Reply{}, nil
+	}
+	o, err := in.opening(ctx, r, text)
+	if err != nil {
+		return Reply{}, err
+	}
+	item := in.opens(m.Key, m.Chat, o)
+	item.To = t.Task
+	item.Event = planner.Event{Type: planner.GuidanceAdded, At: in.Now(), By: m.From.Key(), Text: now, Message: m.ID}
+	reply := Reply{Store: []tasks.Inbound{item}}
+	if last.Type == planner.GuidanceAdded {
+		reply.add(r, t.Task, planner.Event{Type: planner.GuidanceRemoved, At: in.Now(), By: m.From.Key(), Of: last.Seq})
+	}
+	if t.State.Round > 0 {
+		reply.Say = func(_ context.Context, receipts []tasks.Receipt) Notice { return added(in, r, item.To, receipts[0]) }
+	}
+	return reply, nil
+}
+
+// deletedMessage ends the task that a message opened which is gone, and takes back
+// guidance that nothing has heeded.
+func deletedMessage(ctx context.Context, in *Inbox, r *Request) (Reply, error) {
+	m := r.Message
+	var reply Reply
+	for _, t := range r.Live {
+		heard, err := heardBy(ctx, in, t, m.ID)
+		if err != nil {
+			return Reply{}, err
+		}
+		for _, e := range heard {
+			switch {
+			case t.State.Settled() || m.From.ID != "" && e.By != m.From.Key():
+			case e.Type == planner.Opened:
+				reply.add(r, t.Task, planner.Event{Type: planner.Stopped, At: in.Now(), By: m.From.Key()})
+			case e.Type == planner.GuidanceAdded:
+				reply.add(r, t.Task, planner.Event{Type: planner.GuidanceRemoved, At: in.Now(), By: m.From.Key(), Of: e.Seq})
+			}
+		}
+	}
+	return reply, nil
+}

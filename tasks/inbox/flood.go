@@ -1,0 +1,90 @@
+package inbox
+
+import (
+	"context"
+	"time"
+
+	"legwork/planner"
+	"legwork/tasks"
+)
+
+// How much is taken on: questions of one conversation that wait for legwork,
+// tasks of one conversation with those that wait for people, tasks in all, and
+// messages that one task hears.
+const (
+	maxWaiting   = 20
+	maxLane      = 100
+	maxLive      = 10_000
+	maxAdditions = 100
+)
+
+// noticeGap is how long a chat is not told again that its questions cannot be
+// taken just now.
+const noticeGap = time.Minute
+
+// withinLimits refuses a reply that there is no room for. The message is acknowledged
+// and not stored, and the chat is told, though not for each message.
+func withinLimits(ctx context.Context, in *Inbox, r *Request, reply Reply) Reply {
+	excludePause(ctx, in, reply.Store)
+	item, key, data := firstExcess(in, r, reply.Store)
+	if key == "" {
+		return reply
+	}
+	r.Batch.drop(r.Message, item.ID)
+	if in.notified.first(key+" "+r.Message.Chat.Key(), noticeGap, in.Now()) {
+		return in.replyText(r, key, data)
+	}
+	return in.reply(r, Notice{})
+}
+
+// firstExcess finds the first of what is to be stored that there is no room for, and
+// the sentence that says so; its key is empty when there is room for all.
+func firstExcess(in *Inbox, r *Request, store []tasks.Inbound) (item tasks.Inbound, key string, data map[string]any) {
+	for _, item := range store {
+		switch {
+		case item.To != "" && item.Event.Type == planner.GuidanceAdded:
+			if additions(in, r, item.To) > maxAdditions {
+				return item, "error.crowded_task", map[string]any{}
+			}
+		case item.Open != nil && item.To == "":
+			if key, data := crowdedBy(in, r, item.ID); key != "" {
+				return item, key, data
+			}
+		}
+	}
+	return item, "", nil
+}
+
+// additions is how many messages a task has heard with those of the batch at
+// hand.
+func additions(in *Inbox, r *Request, id tasks.ID) int {
+	n := r.Batch.pieces[id]
+	if t, ok := r.task(id); ok {
+		n += len(t.State.Guidance)
+	}
+	return n
+}
+
+// crowdedBy says that a new task has no room; empty when it has.
+func crowdedBy(in *Inbox, r *Request, id tasks.ID) (key string, data map[string]any) {
+	waiting, all := r.Batch.opened(r.Message.Chat.Key(), id), r.Batch.opened("", id)
+	if in.Load != nil {
+		all += in.Load()
+	}
+	if in.Full != nil && in.Full() {
+		return "problem.disk_full", nil
+	}
+	lane := waiting + len(r.Live)
+	for _, t := range r.Live {
+		if t.State.Status() != "waiting" {
+			waiting++
+		}
+	}
+	switch {
+	case waiting >= maxWaiting || lane >= maxLane:
+		return "error.crowded", map[string]any{"Count": waiting}
+	case all >= maxLive:
+		return "error.crowded_all", nil
+	}
+	return "", nil
+}

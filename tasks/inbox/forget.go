@@ -1,0 +1,156 @@
+package inbox
+
+import (
+	"context"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"legwork/bot"
+	"legwork/internal/clip"
+	"legwork/tasks"
+	"legwork/tasks/cards"
+)
+
+const (
+	forgetTime  = 10 * time.Minute // how long a yes counts
+	pressForget = "f:"             // "yes:UNIX-TIME" or "no" follows
+)
+
+// forgetCommand asks whether the conversation is to be deleted, or deletes it.
+func forgetCommand(ctx context.Context, in *Inbox, r *Request, rest string) (Reply, error) {
+	switch {
+	case !r.Message.Chat.Private && !r.Admin:
+		return in.replyText(r, "error.admins_only", nil), nil
+	case strings.EqualFold(rest, "yes"):
+		return forgetConversation(ctx, in, r, r.Message.Key), nil
+	default:
+		s := in.notice(r, "notice.forget", nil)
+		s.Buttons = []bot.Button{
+			in.button(r.Lang, "button.forget", pressForget+"yes:"+strconv.FormatInt(in.Now().Unix(), 10)),
+			in.button(r.Lang, "button.keep", pressForget+"no"),
+		}
+		return in.reply(r, s), nil
+	}
+}
+
+// forgetPress is the answer to that. A yes counts once, and not for long.
+func forgetPress(ctx context.Context, in *Inbox, r *Request, choice string) (Reply, error) {
+	if !r.Message.Chat.Private && !r.Admin {
+		return in.replyAside(r, "error.admins_only"), nil
+	}
+	yes, ok := strings.CutPrefix(choice, "yes:")
+	if !ok {
+		s := in.notice(r, "notice.kept", nil)
+		s.Replace.Pressed = true
+		return in.reply(r, s), nil
+	}
+	asked, err := strconv.ParseInt(yes, 10, 64)
+	if age := in.Now().Sub(time.Unix(asked, 0)); err != nil || age < -forgetTime || age > forgetTime {
+		return in.replyText(r, "error.too_late", nil), nil
+	}
+	return forgetConversation(ctx, in, r, "forget:"+r.Message.Chat.Key()+":"+yes), nil
+}
+
+// forgetConversation deletes what the conversation holds, once its message is stored: a
+// delivery that comes again deletes nothing that was said since.
+func forgetConversation(ctx context.Context, in *Inbox, r *Request, key string) Reply {
+	m := r.Message
+	summary, err := in.Store.Summary(ctx, m.Chat.Key()) // which the cut hides
+	if err != nil {
+		in.Log.WarnContext(ctx, "the summary of a conversation cannot be read", "chat", m.Chat.Key(), "cause", err)
+	}
+	return Reply{Store: []tasks.Inbound{{Key: key, Chat: m.Chat, Cut: true}}, Say: func(ctx context.Context, _ []tasks.Receipt) Notice {
+		s, err := deleteConversation(ctx, in, r, summary.Text != "")
+		if err != nil {
+			in.Log.ErrorContext(ctx, "a conversation could not be deleted", "chat", m.Chat.Key(), "cause", err)
+			return in.notice(r, "problem.internal", nil)
+		}
+		s.Replace.Pressed = true
+		if m.Kind != bot.MessagePress {
+			s.Audience = ToChat
+		}
+		return s
+	}}
+}
+
+// deleteConversation deletes and tells people what: questions with their answers and
+// journals, the summary, and of a whole chat, not of a thread in it, what was
+// allowed there and what tools keep of it.
+func deleteConversation(ctx context.Context, in *Inbox, r *Request, summarised bool) (Notice, error) {
+	chat := r.Message.Chat
+	n, err := in.Store.Forget(ctx, chat.Key())
+	in.settings.forget()
+	if err != nil {
+		return Notice{}, err
+	}
+	lines := []string{in.Texts.Text(r.Lang, "notice.forgotten", map[string]any{"Count": n})}
+	in.audit(ctx, r, "data.forget", chat.Key(), "")
+	tell := func(key string, n int) {
+		if n > 0 {
+			lines = append(lines, in.Texts.Text(r.Lang, key, map[string]any{"Count": n}))
+		}
+	}
+	if summarised {
+		tell("notice.forgotten_summary", 1)
+	}
+	if chat.Key() == chat.Room() {
+		grants, err := forgetGrants(ctx, in, chat)
+		if err != nil {
+			return Notice{}, err
+		}
+		tell("notice.forgotten_grants", grants)
+		if in.Notes != nil {
+			notes, err := in.Notes(ctx, chat)
+			if err != nil {
+				return Notice{}, err
+			}
+			tell("notice.forgotten_notes", notes)
+		}
+	}
+	if schedules, err := in.Store.Schedules(ctx, chat.Key()); err == nil {
+		tell("notice.forgotten_not_schedules", len(schedules))
+	}
+	if in.Forgotten != nil {
+		in.Forgotten()
+	}
+	if running := runningGoals(ctx, in, chat); running != "" {
+		lines = append(lines, in.Texts.Text(r.Lang, "notice.forgotten_running", map[string]any{"Goal": running}))
+	}
+	return textNotice(in.spell(chat, strings.Join(lines, " "))), nil
+}
+
+// forgetGrants deletes what was allowed in a chat, and returns how much of it
+// still held.
+func forgetGrants(ctx context.Context, in *Inbox, chat bot.Chat) (held int, err error) {
+	err = changeGrants(ctx, in, chat, func(list []tasks.ChatGrant) ([]tasks.ChatGrant, bool) {
+		for _, g := range list {
+			if g.Holds(in.Now()) {
+				held++
+			}
+		}
+		return nil, len(list) > 0
+	})
+	return held, err
+}
+
+// runningGoals names what goes on in a chat, and stays; empty when that is nothing, or
+// cannot be told.
+func runningGoals(ctx context.Context, in *Inbox, chat bot.Chat) string {
+	live, err := in.Store.Live(ctx, chat.Key())
+	if err != nil {
+		return ""
+	}
+	var names []string
+	for _, l := range live {
+		if first, err := in.Store.Event(ctx, l.Task, 1); err == nil && first.Opening != nil {
+			names = append(names, cards.PlainText(clip.Line(cards.Title(first.Opening.Goal), runningName)))
+		}
+	}
+	slices.Sort(names)
+	return strings.Join(slices.Compact(names), "; ")
+}
+
+// runningName is how much of a running task's question names it, in characters.
+const runningName = 60

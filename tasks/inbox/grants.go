@@ -1,0 +1,79 @@
+package inbox
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"legwork/bot"
+	"legwork/planner"
+	"legwork/tasks"
+)
+
+// changeGrants changes what was given in a chat; change returns false when
+// there is nothing to store.
+func changeGrants(ctx context.Context, in *Inbox, chat bot.Chat, change func([]tasks.ChatGrant) ([]tasks.ChatGrant, bool)) error {
+	in.granting.Lock()
+	defer in.granting.Unlock()
+	list, err := tasks.ReadGrants(ctx, in.Store, chat)
+	if err != nil {
+		return err
+	}
+	list, changed := change(list)
+	if !changed {
+		return nil
+	}
+	now, over := in.Now(), 0
+	for _, g := range list {
+		if !g.Holds(now) {
+			over++
+		}
+	}
+	list = slices.DeleteFunc(list, func(g tasks.ChatGrant) bool { // the oldest come first
+		drop := !g.Holds(now) && over > tasks.KeptGrants
+		if drop {
+			over--
+		}
+		return drop
+	})
+	if len(list) == 0 {
+		return in.put(ctx, chat.Room(), tasks.SettingGrants, "")
+	}
+	return in.write(ctx, chat.Room(), tasks.SettingGrants, list)
+}
+
+// addGrants lets tools be called in a chat from now on, by a decision that is
+// stored. What is granted already gets a new time.
+func addGrants(ctx context.Context, in *Inbox, chat bot.Chat, by bot.Person, grants []planner.Grant) error {
+	now := in.Now()
+	expires := now.Add(cmp.Or(in.rules.Load().Approvals.Grants, tasks.DefaultGrants))
+	return changeGrants(ctx, in, chat, func(list []tasks.ChatGrant) ([]tasks.ChatGrant, bool) {
+		for _, g := range grants {
+			list = slices.DeleteFunc(list, func(old tasks.ChatGrant) bool {
+				return old.Holds(now) && old.Grant == g
+			})
+			list = append(list, tasks.ChatGrant{ID: newGrantID(), Grant: g, By: by.Key(), Name: by.Name, At: now, Expires: expires})
+		}
+		return list, len(grants) > 0
+	})
+}
+
+// removeGrant takes the grant of that id back; the zero one when none of that id
+// holds.
+func removeGrant(ctx context.Context, in *Inbox, chat bot.Chat, id, by string) (tasks.ChatGrant, error) {
+	var found tasks.ChatGrant
+	err := changeGrants(ctx, in, chat, func(list []tasks.ChatGrant) ([]tasks.ChatGrant, bool) {
+		now := in.Now()
+		for i := range list {
+			if g := &list[i]; g.ID == id && g.Holds(now) {
+				g.RevokedBy, g.RevokedAt = by, now
+				found = *g
+			}
+		}
+		return list, found.ID != ""
+	})
+	return found, err
+}
+
+// newGrantID makes an id short enough to be typed.
+func newGrantID() string { return newCode()[:5] }

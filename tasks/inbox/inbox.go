@@ -1,0 +1,271 @@
+package inbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"legwork/bot"
+	"legwork/i18n"
+	"legwork/internal/telemetry"
+	"legwork/planner"
+	"legwork/tasks"
+	"legwork/tasks/policy"
+)
+
+// Inbox decides what messages mean, and from whom it takes them, and stores
+// them. It is safe for concurrent use.
+type Inbox struct {
+	Config
+	rules     atomic.Pointer[Rules]
+	settings  *settings
+	visitors  visitors
+	claim     claim
+	agenda    agenda
+	outbox    *outbox
+	handlers  []Handler
+	budgets   *budgetWatch
+	notified  *notifiedOnce
+	quotas    quotas
+	ids       ids
+	granting  sync.Mutex // guards the grants of chats, which are read, changed and stored as one
+	changing  sync.Mutex // and so what was told of changed tools
+	prompting sync.Mutex // and so what a prompt still lacks
+}
+
+// Config is what an Inbox works with as long as it lives. All fields but
+// Wall, Tools, Zones, Pause, Load, Notes and Forgotten are needed.
+type Config struct {
+	Store tasks.Store
+	Wake  func(ctx context.Context, id tasks.ID) error // the engine's
+	Texts *i18n.Texts
+	Chats tasks.Chats
+	Log   *slog.Logger
+	Now   func() time.Time // by which things expire
+	Wall  func() time.Time // by which days are counted and schedules fire; nil: Now
+	Tools tasks.Toolbox    // for /groups
+	// Zones finds the IANA time zones that a person may mean by a name, such as
+	// that of a city; near is a known name that is spelt almost alike when there
+	// are none. Nil: only IANA names are understood.
+	Zones func(name string) (zones []string, near string)
+	// Pause is the switch for everything; nil: one that nobody else asks.
+	Pause *tasks.Pause
+	// Load is how many tasks the engine has to look after. Nil: few.
+	Load func() int
+	// Notes deletes what tools keep of what was told in a chat, and returns how
+	// many notes that were. Nil: there is nothing.
+	Notes func(ctx context.Context, chat bot.Chat) (int, error)
+	// Forgotten hears that a conversation was deleted: so that what is left of its
+	// bytes goes soon. It returns at once. Nil: nobody hears of it.
+	Forgotten func()
+	// Full reports that the disk has no room for new work: what is left is for that
+	// which has begun. Nil: it always has.
+	Full func() bool
+	// Budgets hears, before the admins are told, of budgets that are nearly used up
+	// or reached; after an error it hears of them again. Nil: nobody does.
+	Budgets func(ctx context.Context, reached bool, list []planner.Overdraft) error
+	Rules   Rules // the first ones
+	// Metrics count messages, and Tracer begins a trace with each; both may be nil.
+	Metrics *telemetry.Metrics
+	Tracer  *telemetry.Tracer
+}
+
+// New makes an inbox. Flush comes last.
+func New(cfg Config) *Inbox {
+	in := &Inbox{Config: cfg, settings: newSettings(), outbox: newOutbox(cfg.Log), budgets: newBudgetWatch(), notified: newNotifiedOnce()}
+	if in.Wall == nil {
+		in.Wall = in.Now
+	}
+	if in.Pause == nil {
+		in.Pause = tasks.NewPause(cfg.Store)
+	}
+	in.agenda.changed = make(chan struct{}, 1)
+	in.handlers = handlers(in)
+	in.Use(cfg.Rules)
+	return in
+}
+
+// Use changes the rules. Messages that are being handled keep to those before.
+func (in *Inbox) Use(r Rules) { in.rules.Store(&r) }
+
+// Clean is a text as tasks take it from people and programs: without what no
+// text holds, and without the space around it.
+func Clean(text string) string {
+	return strings.TrimSpace(strings.ReplaceAll(strings.ToValidUTF8(text, "\ufffd"), "\x00", ""))
+}
+
+// MaxGoal is how long a question may be, in bytes.
+const MaxGoal = 256 << 10
+
+// Handle stores a batch of messages in one transaction and wakes the tasks
+// they concern. After an error the batch must be delivered again: what was
+// stored already will be recognised. What is said to people may go out later;
+// see Flush.
+func (in *Inbox) Handle(ctx context.Context, messages []bot.Message) error {
+	moves := func(m bot.Message) bool { return m.Kind == bot.MessageMove }
+	for len(messages) > 0 {
+		n := slices.IndexFunc(messages, moves)
+		if n < 0 {
+			n = len(messages)
+		}
+		if err := in.take(ctx, messages[:n]); err != nil {
+			return err
+		}
+		if messages = messages[n:]; len(messages) > 0 {
+			if err := in.move(ctx, messages[0].Chat, messages[0].MovedTo); err != nil {
+				return err
+			}
+			messages = messages[1:]
+		}
+	}
+	return nil
+}
+
+// handled is a request and what comes of it.
+type handled struct {
+	request  *Request
+	reply    Reply
+	admitted bool // its author may talk to the bot here
+}
+
+// take handles messages that came from where they say.
+func (in *Inbox) take(ctx context.Context, messages []bot.Message) (err error) {
+	var spans arrivals
+	defer func() { spans.end(err) }()
+	list := make([]handled, 0, len(messages))
+	var store []tasks.Inbound
+	opened := newBatch()
+	var traced context.Context
+	for _, m := range messages {
+		in.Metrics.Received(m.Chat.Platform, 1)
+		traced = spans.begin(ctx, in.Tracer, m) //nolint:fatcontext // each begins anew with ctx
+		h, err := in.handle(traced, m, opened)
+		trace(traced, h.reply.Store)
+		var fault *tasks.Panicked
+		switch {
+		case errors.As(err, &fault):
+			h.reply = in.giveUp(ctx, h, "problem.internal", fault)
+		case errors.Is(err, tasks.ErrDamaged) || errors.Is(err, tasks.ErrNoTask):
+			h.reply = in.giveUp(ctx, h, "problem.damaged", err)
+		case err != nil:
+			return fmt.Errorf("handling message %q: %w", m.Key, err)
+		}
+		list = append(list, h)
+		store = append(store, h.reply.Store...)
+	}
+	if len(messages) == 1 {
+		ctx = traced // what is stored and said belongs to no other
+	}
+	var receipts []tasks.Receipt
+	if len(store) > 0 {
+		var err error
+		if receipts, err = in.Store.Open(ctx, store); err != nil {
+			in.apologise(ctx, list, err)
+			return notifiedError{fmt.Errorf("storing messages: %w", err)}
+		}
+	}
+	for _, h := range list {
+		own := receipts[:len(h.reply.Store)]
+		receipts = receipts[len(h.reply.Store):]
+		in.follow(about(ctx, h.request.Message), h, own)
+	}
+	return nil
+}
+
+// giveUp is the reply to a message that cannot be handled: it needs a record that
+// is damaged or was deleted just now, or brings a fault to light. Delivering it
+// again would help nobody, and would hold up everybody.
+func (in *Inbox) giveUp(ctx context.Context, h handled, key string, err error) Reply {
+	in.Log.ErrorContext(ctx, "message not handled", "message", h.request.Message.Key, "cause", err)
+	if !h.admitted {
+		return Reply{}
+	}
+	return in.replyText(h.request, key, nil)
+}
+
+// follow wakes tasks and answers messages after they are stored.
+func (in *Inbox) follow(ctx context.Context, h handled, receipts []tasks.Receipt) {
+	lost := false
+	for _, receipt := range receipts {
+		if receipt.Err != nil && !errors.Is(receipt.Err, tasks.ErrRefused) {
+			in.Log.ErrorContext(ctx, "message not taken by its task", "message", h.request.Message.Key, "task", receipt.Task, "cause", receipt.Err)
+			lost = lost || !errors.Is(receipt.Err, tasks.ErrNoTask)
+		}
+		if receipt.Task == "" || receipt.Err != nil {
+			continue
+		}
+		// One that came again may have been stored without the engine being told.
+		in.wake(ctx, receipt.Task)
+	}
+	var n Notice
+	switch again := len(receipts) > 0 && receipts[0].Again; {
+	case lost:
+		n = in.notice(h.request, "problem.internal", nil)
+	case h.reply.Say != nil && !again:
+		n = in.say(ctx, h, receipts)
+	}
+	in.send(ctx, h.request.Message, n)
+}
+
+// say is what the bot says to a message that is stored.
+func (in *Inbox) say(ctx context.Context, h handled, receipts []tasks.Receipt) (n Notice) {
+	var err error
+	defer func() {
+		if err != nil {
+			in.Log.ErrorContext(ctx, "message not answered", "message", h.request.Message.Key, "cause", err)
+			n = in.notice(h.request, "problem.internal", nil)
+		}
+	}()
+	defer tasks.Catch(&err)
+	return h.reply.Say(ctx, receipts)
+}
+
+// wake tells the engine of a task. An error is logged: the task is stored, and the
+// engine finds it after a restart.
+func (in *Inbox) wake(ctx context.Context, id tasks.ID) {
+	if err := in.Wake(ctx, id); err != nil {
+		in.Log.ErrorContext(ctx, "task not woken", "task", id, "cause", err)
+	}
+}
+
+// notifiedError is an error that people were told of: it is also bot.ErrNotified.
+type notifiedError struct{ error }
+
+func (e notifiedError) Is(target error) bool { return target == bot.ErrNotified }
+
+func (e notifiedError) Unwrap() error { return e.error }
+
+// apologise tells people that their messages could not be stored, once for each
+// message however often it is delivered.
+func (in *Inbox) apologise(ctx context.Context, list []handled, err error) {
+	key := "problem.internal"
+	if errors.Is(err, tasks.ErrFull) {
+		key = "problem.disk_full"
+	}
+	in.Log.ErrorContext(ctx, "messages not stored", "count", len(list), "cause", err)
+	for _, h := range list {
+		m := h.request.Message
+		if len(h.reply.Store) > 0 && in.notified.first("apology "+m.Key, ever, in.Now()) && in.notified.first(key+" "+m.Chat.Key(), noticeGap, in.Now()) {
+			in.send(ctx, m, in.notice(h.request, key, nil))
+		}
+	}
+}
+
+// Rules are what may change while an Inbox works.
+type Rules struct {
+	Limits   planner.Limits // of new tasks
+	Language string         // of people who have chosen none
+	Timezone string
+	Access   policy.Access
+	Models   []string // configured names that /model offers
+	// ChatSettings are those of PromptRules: they say which groups a chat has.
+	ChatSettings map[string]tasks.ChatSettings
+	Approvals    tasks.Approvals
+	Budget       tasks.BudgetRules // those of PromptRules
+}

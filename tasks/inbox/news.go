@@ -1,0 +1,158 @@
+package inbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"legwork/bot"
+	"legwork/internal/clip"
+	"legwork/planner"
+	"legwork/tasks"
+	"legwork/tasks/cards"
+)
+
+// News is one of the things that admins are told in one message.
+type News struct {
+	Key string // of its text
+	// Data are the fields of the text. Texts among them, but for Task, are shown as
+	// they are written.
+	Data map[string]any
+	// Why is the key of a problem, without "problem.", whose sentence becomes the
+	// field Reason; empty: there is none.
+	Why string
+}
+
+// The keys of what tells of tasks that wait for a person.
+const (
+	newsWaiting = "alert.task_waiting"
+	newsReview  = "alert.task_review"
+)
+
+// newsAtOnce is how many things one message to the admins lists.
+const newsAtOnce = 10
+
+// newsLine is how much of a goal or of what is wrong one of them shows, in runes.
+const newsLine = 200
+
+// TellNews posts one message to each admin, in their language, and waits for that:
+// other than TellAdmins, so that the caller can keep what nobody got. An admin who
+// cannot be reached is logged and left out; the error is that none of them can. Who
+// has the card of a review before them is not told of it.
+func TellNews(ctx context.Context, in *Inbox, list []News) error {
+	admins, err := in.admins(ctx)
+	if err != nil {
+		return fmt.Errorf("looking up the admins: %w", err)
+	}
+	var failed []error
+	for _, admin := range admins {
+		p, chat, lang, err := in.reach(ctx, admin)
+		if err == nil {
+			list := slices.DeleteFunc(slices.Clone(list), func(n News) bool { return n.Key == newsReview && asksIn(ctx, in, n, chat) })
+			if len(list) > 0 {
+				_, err = p.Post(ctx, chat, newsDraft(ctx, in, p, chat, lang, list))
+			}
+		}
+		if err != nil {
+			failed = append(failed, fmt.Errorf("telling %s: %w", admin, err))
+		}
+	}
+	if len(failed) == len(admins) {
+		return errors.Join(failed...)
+	}
+	for _, err := range failed {
+		in.Log.WarnContext(ctx, "an admin could not be told", "cause", err)
+	}
+	return nil
+}
+
+// asksIn reports that what a task asks stands in that chat anyway.
+func asksIn(ctx context.Context, in *Inbox, n News, chat bot.Chat) bool {
+	name, _ := n.Data["Task"].(string)
+	opened, err := in.Store.Event(ctx, tasks.ID(name), 1)
+	if err != nil || opened.Opening == nil {
+		return false
+	}
+	where := opened.Opening.Chat
+	if to := opened.Opening.Notify; where.Platform == tasks.PlatformAPI && to != nil && to.Chat != nil {
+		where = *to.Chat
+	}
+	return where.Room() == chat.Room()
+}
+
+// newsDraft is what an admin reads: with how to decide about what waits of
+// programs, for one task by a button that shows its question. What is asked in a
+// chat is decided there.
+func newsDraft(ctx context.Context, in *Inbox, p bot.Platform, to bot.Chat, lang string, list []News) bot.Draft {
+	d := bot.Draft{Kind: bot.KindNotice, Text: newsText(in, lang, list)}
+	card := ""
+	for _, n := range list {
+		if card == "" && n.waits() {
+			card = newsCard(ctx, in, n)
+		}
+	}
+	switch {
+	case card == "":
+	case len(list) == 1 && !p.Limits().Ephemeral:
+		d.Buttons = []bot.Button{in.button(lang, "button.look", card)}
+	default:
+		d.Text += "\n\n" + spelled(p, to, in.Texts.Text(lang, "alert.decide", nil))
+	}
+	return d
+}
+
+// waits reports that it tells of a task that waits for a person.
+func (n News) waits() bool { return n.Key == newsWaiting || n.Key == newsReview }
+
+// newsCard is the data of a button that shows what a program's task asks; empty
+// when it asks nothing, or in its own chat.
+func newsCard(ctx context.Context, in *Inbox, n News) string {
+	name, _ := n.Data["Task"].(string)
+	id := tasks.ID(name)
+	row, err := in.Store.Row(ctx, id)
+	if err != nil || row.Chat.Platform != tasks.PlatformAPI {
+		return ""
+	}
+	s, err := in.Store.State(ctx, id)
+	if err != nil {
+		return ""
+	}
+	data := ""
+	for _, a := range planner.Todo(s) {
+		if a.Kind == planner.KindAsk && (data == "" || n.Key == newsReview && a.ID.Subject == planner.SubjectReview) {
+			data = cardData(id, tasks.AskOf(a.ID))
+		}
+	}
+	return data
+}
+
+// newsText is one text, or the first of many as a list.
+func newsText(in *Inbox, lang string, list []News) string {
+	if len(list) == 1 {
+		return newsItem(in, lang, list[0])
+	}
+	var lines []string
+	for _, n := range list[:min(len(list), newsAtOnce)] {
+		lines = append(lines, "* "+strings.ReplaceAll(newsItem(in, lang, n), "\n", "\n  "))
+	}
+	if more := len(list) - len(lines); more > 0 {
+		lines = append(lines, "* "+in.Texts.Text(lang, "board.more", map[string]any{"Count": more}))
+	}
+	return strings.Join(lines, "\n")
+}
+
+func newsItem(in *Inbox, lang string, n News) string {
+	data := maps.Clone(n.Data)
+	for name, value := range data {
+		if text, ok := value.(string); ok && name != "Task" {
+			data[name] = cards.PlainText(clip.Line(bot.Visible(text), newsLine))
+		}
+	}
+	if n.Why != "" {
+		data["Reason"] = in.Texts.Text(lang, "problem."+n.Why, map[string]any{"Task": data["Task"]})
+	}
+	return in.Texts.Text(lang, n.Key, data)
+}

@@ -1,0 +1,233 @@
+package inbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"legwork/bot"
+	"legwork/planner"
+	"legwork/tasks"
+	"legwork/tasks/cards"
+)
+
+// pressHandler handles the press of a button of somebody who may talk to the bot.
+func pressHandler(ctx context.Context, in *Inbox, r *Request) (Outcome, error) {
+	if r.Message.Kind != bot.MessagePress {
+		return Outcome{}, nil
+	}
+	data := r.Message.Data
+	for _, p := range []struct {
+		prefix string
+		take   func(ctx context.Context, in *Inbox, r *Request, rest string) (Reply, error)
+	}{
+		{pressCommand, pressedCommand},
+		{pressLanguage, langCommand},
+		{pressZone, timezoneCommand},
+		{pressModel, pressedModel},
+		{pressForget, forgetPress},
+		{pressAllow, decideAccessBy(pressAllow)},
+		{pressOnlyHere, decideAccessBy(pressOnlyHere)},
+		{pressIgnore, decideAccessBy(pressIgnore)},
+		{pressRevoke, revokeGrant},
+		{pressSchedule, pressedSchedule},
+		{pressAccept, decideChangeBy(pressAccept)},
+		{pressLeave, decideChangeBy(pressLeave)},
+		{pressShow, decideChangeBy(pressShow)},
+	} {
+		if rest, ok := strings.CutPrefix(data, p.prefix); ok {
+			return took(p.take(ctx, in, r, rest))
+		}
+	}
+	if data == pressAsk { // somebody let them in meanwhile
+		return took(in.replyText(r, "notice.admitted", nil), nil)
+	}
+	return took(taskPress(ctx, in, r))
+}
+
+// pressedCommand runs a command that only tells something.
+func pressedCommand(ctx context.Context, in *Inbox, r *Request, name string) (Reply, error) {
+	switch name {
+	case "lang":
+		return langCommand(ctx, in, r, "")
+	case "model":
+		return modelCommand(ctx, in, r, "")
+	}
+	return in.replyText(r, "error.too_late", nil), nil
+}
+
+// pressedModel chooses a model, or the usual one.
+func pressedModel(ctx context.Context, in *Inbox, r *Request, name string) (Reply, error) {
+	if name == "" {
+		name = usualModel
+	}
+	return modelCommand(ctx, in, r, name)
+}
+
+// taskPress routes the press of a button that belongs to a task: "VERB:TASK" and
+// what the verb needs beyond it.
+func taskPress(ctx context.Context, in *Inbox, r *Request) (Reply, error) {
+	verb, rest, _ := strings.Cut(r.Message.Data, ":")
+	name, rest, _ := strings.Cut(rest, ":")
+	id := tasks.ID(name)
+	switch verb {
+	case cards.PressApproval:
+		return decisionPress(ctx, in, r, planner.SubjectCalls, id, rest)
+	case cards.PressField:
+		return decisionPress(ctx, in, r, planner.SubjectForm, id, rest)
+	case cards.PressReview:
+		return decisionPress(ctx, in, r, planner.SubjectReview, id, rest)
+	case pressCard:
+		return cardPress(ctx, in, r, id, rest)
+	}
+	t, live := r.task(id)
+	if !live && verb == cards.PressAnswer {
+		var err error
+		if t, live, err = askedOf(ctx, in, r, id); err != nil {
+			return Reply{}, err
+		}
+	}
+	if live {
+		if !r.steers(t) {
+			return in.replyAside(r, "error.not_yours"), nil
+		}
+		switch {
+		case verb == cards.PressAnswer:
+			return choosePress(ctx, in, r, t, rest)
+		case verb == cards.PressStop && !t.State.Settled():
+			return stopTaskPress(in, r, id), nil
+		case verb == cards.PressRetry && !t.State.Settled(): // its outcome may be seen before that is stored
+			return in.replyText(r, "error.still_running", nil), nil
+		}
+	}
+	switch verb {
+	case cards.PressDetails, cards.PressRetry, pressUndo, pressSeparate:
+		return pastPress(ctx, in, r, verb, id, rest)
+	}
+	return in.replyText(r, "error.too_late", nil), nil
+}
+
+// stopTaskPress ends one task.
+func stopTaskPress(in *Inbox, r *Request, id tasks.ID) Reply {
+	var reply Reply
+	reply.add(r, id, planner.Event{Type: planner.Stopped, At: in.Now(), By: r.Message.From.Key()})
+	reply.Say = func(_ context.Context, receipts []tasks.Receipt) Notice {
+		if receipts[0].Err != nil {
+			return in.notice(r, "error.too_late", nil)
+		}
+		return stopping(in, r)
+	}
+	return reply
+}
+
+// pastPress takes presses about tasks that may be over.
+func pastPress(ctx context.Context, in *Inbox, r *Request, verb string, id tasks.ID, rest string) (Reply, error) {
+	o, err := openingHere(ctx, in, r, id)
+	if err != nil {
+		return Reply{}, err
+	}
+	switch {
+	case o == nil:
+		return in.replyText(r, "error.task_gone", nil), nil
+	case !r.Admin && o.From.Key() != r.Message.From.Key():
+		return in.replyAside(r, "error.not_yours"), nil
+	case verb == cards.PressDetails:
+		return taskDetails(ctx, in, r, id)
+	case verb == cards.PressRetry:
+		return askAgain(ctx, in, r, o, "retry:"+string(id))
+	default:
+		return guidancePress(ctx, in, r, verb, id, rest)
+	}
+}
+
+// openingHere reads the opening of a task of the conversation that the message is in,
+// also when that was moved; nil when it has no such task.
+func openingHere(ctx context.Context, in *Inbox, r *Request, id tasks.ID) (*planner.Opening, error) {
+	first, err := in.Store.Event(ctx, id, 1)
+	if errors.Is(err, tasks.ErrNoTask) || errors.Is(err, tasks.ErrDamaged) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("reading task %s: %w", id, err)
+	}
+	if first.Opening == nil {
+		return nil, nil
+	}
+	if _, live := r.task(id); live || first.Opening.Chat.Key() == r.Message.Chat.Key() || tellsHere(first.Opening, r) {
+		return first.Opening, nil
+	}
+	var found *planner.Opening
+	err = eachPast(ctx, in, r, func(t tasks.Turn, o *planner.Opening) bool {
+		if t.Task == id {
+			found = o
+		}
+		return found == nil
+	})
+	return found, err
+}
+
+// taskDetails tells in the chat how a task came to its answer.
+func taskDetails(ctx context.Context, in *Inbox, r *Request, id tasks.ID) (Reply, error) {
+	v := tasks.NewView(in.Store, id)
+	if err := v.Refresh(ctx); err != nil {
+		return Reply{}, fmt.Errorf("reading task %s: %w", id, err)
+	}
+	return in.reply(r, Notice{Draft: bot.Draft{Text: cards.Details(v, in.Texts, r.Lang)}, Audience: ToChat}), nil
+}
+
+// guidancePress takes guidance back that nothing has heeded yet. Separately, it
+// becomes a question of its own, whether it was heeded or not. Each counts once.
+func guidancePress(ctx context.Context, in *Inbox, r *Request, verb string, id tasks.ID, rest string) (Reply, error) {
+	e, err := guidanceEvent(ctx, in, id, rest)
+	if err != nil {
+		return Reply{}, err
+	}
+	if e.Type != planner.GuidanceAdded {
+		return in.replyText(r, "error.too_late", nil), nil
+	}
+	m := r.Message
+	at := fmt.Sprintf("%s:%d", id, e.Seq)
+	back := tasks.Inbound{Key: "undo:" + at, Chat: m.Chat, To: id, Event: planner.Event{
+		Type: planner.GuidanceRemoved, At: in.Now(), By: m.From.Key(), Of: e.Seq,
+	}}
+	if verb == pressUndo {
+		return Reply{Store: []tasks.Inbound{back}, Say: func(_ context.Context, receipts []tasks.Receipt) Notice {
+			if receipts[0].Err != nil {
+				return in.notice(r, "error.undo_late", nil)
+			}
+			n := in.notice(r, "notice.undone", nil)
+			n.Replace.Pressed = true
+			return n
+		}}, nil
+	}
+	o, err := in.opening(ctx, r, e.Text)
+	if err != nil {
+		return Reply{}, err
+	}
+	o.Message = e.Message
+	n := in.notice(r, "notice.separate", nil)
+	n.Audience, n.Replace.Pressed = ToAuthor, true
+	reply := in.reply(r, n)
+	reply.Store = []tasks.Inbound{in.opens("apart:"+at, m.Chat, o), back}
+	return reply, nil
+}
+
+// guidanceEvent reads the event of that number, which a button named; a zero one when
+// the task has none.
+func guidanceEvent(ctx context.Context, in *Inbox, id tasks.ID, number string) (planner.Event, error) {
+	s, err := in.Store.State(ctx, id)
+	if err != nil {
+		return planner.Event{}, fmt.Errorf("reading task %s: %w", id, err)
+	}
+	seq, _ := strconv.Atoi(number) // 0 for what is none
+	if seq < 1 || seq > s.Seq {
+		return planner.Event{}, nil
+	}
+	e, err := in.Store.Event(ctx, id, seq)
+	if err != nil {
+		return planner.Event{}, fmt.Errorf("reading task %s: %w", id, err)
+	}
+	return e, nil
+}

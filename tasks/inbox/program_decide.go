@@ -1,0 +1,191 @@
+package inbox
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"legwork/internal/form"
+	"legwork/planner"
+	"legwork/tasks"
+	"legwork/tasks/cards"
+	"legwork/tasks/policy"
+)
+
+// Ruling is what a person decides by a program about an open question.
+type Ruling struct {
+	By      string // key of the program
+	Name    string // what it is called
+	Admin   bool
+	Own     bool // the program has started the task
+	Approve bool
+	Text    string                     // why, or, approving, the answer to a model
+	Values  map[string]json.RawMessage // of a server's form, by field
+	Scope   string                     // empty: this once; planner.ScopeTask
+	Version *int                       // of a review: of the shared state that was looked at; nil: as it is
+}
+
+// MisfitError says what of a ruling does not fit its question.
+type MisfitError struct {
+	Field  string // "comment", "value", "value.NAME", "scope" or "version"
+	Detail string
+}
+
+func (e *MisfitError) Error() string { return e.Field + ": " + e.Detail }
+
+// ErrAdminNeeded says that an admin alone may decide so.
+var ErrAdminNeeded = errors.New("only an admin may decide this")
+
+// ErrOutdated says that a ruling is about a shared state of which something has
+// changed since, other than that keys were added.
+var ErrOutdated = errors.New("the shared state has changed since it was looked at")
+
+// fits reports whether the ruling is about the state that a review is of: what
+// agents add meanwhile must not have it come too late again and again.
+func (r Ruling) fits(a planner.Action, s planner.State) error {
+	switch {
+	case r.Version == nil:
+		return nil
+	case a.ID.Subject != planner.SubjectReview:
+		return &MisfitError{"version", "is allowed for a review alone"}
+	case !s.Current(*r.Version):
+		return fmt.Errorf("%w: it has version %d now", ErrOutdated, s.Version)
+	}
+	return nil
+}
+
+// decisionEvents are the events of a decision.
+func decisionEvents(ctx context.Context, in *Inbox, id tasks.ID, a planner.Action, r Ruling) ([]planner.Event, error) {
+	d := planner.Decision{Approve: r.Approve, Text: r.Text}
+	kind := a.ID.Subject
+	if r.Scope != "" && (kind != planner.SubjectCalls || !r.Approve || r.Scope != planner.ScopeTask) {
+		return nil, &MisfitError{"scope", `"task" is allowed when calls are approved, otherwise there is none`}
+	}
+	if len(r.Values) > 0 && kind != planner.SubjectForm {
+		return nil, &MisfitError{"value", "only the fields of a form take values"}
+	}
+	var e planner.Event
+	if kind == planner.SubjectCalls || kind == planner.SubjectForm {
+		var err error
+		if e, err = in.Store.Event(ctx, id, a.ID.Seq); err != nil {
+			return nil, fmt.Errorf("reading question: %w", err)
+		}
+	}
+	switch kind {
+	case planner.SubjectForm:
+		return r.fields(a, e)
+	case planner.SubjectCalls:
+		if r.Approve {
+			granted, ok := policy.Allows(e.Question, r.Scope)
+			if !ok {
+				return nil, &MisfitError{"scope", "these calls are asked about each time; leave it out"}
+			}
+			d.Scope, d.Grants = granted.Scope, granted.Grants
+		}
+	case planner.SubjectQuestion:
+		if d.Approve && d.Text == "" {
+			return nil, &MisfitError{"comment", "is needed: it is the answer"}
+		}
+	case planner.SubjectBudget:
+		if r.Approve && !in.rules.Load().Budget.Extends(r.Admin) || r.Approve && !r.Admin && !r.Own {
+			return nil, fmt.Errorf("%w: the budget is extended by an admin", ErrAdminNeeded)
+		}
+	}
+	return r.event(a, d), nil
+}
+
+// event is the decision about a question, as one event.
+func (r Ruling) event(a planner.Action, d planner.Decision) []planner.Event {
+	d.Name = r.Name
+	e := planner.Event{Type: planner.Decided, Action: a.ID, By: r.By, Decision: &d}
+	if a.ID.Subject == planner.SubjectReview {
+		e.Values = planner.ReviewValues(d.Approve)
+	}
+	return []planner.Event{e}
+}
+
+// fields are the answers to all fields of a server's question that are open.
+func (r Ruling) fields(a planner.Action, e planner.Event) ([]planner.Event, error) {
+	q, _ := tasks.FormOf(e, a.ID)
+	if q.URL != "" {
+		q = &form.Question{URL: q.URL}
+	}
+	for _, name := range slices.Sorted(maps.Keys(r.Values)) {
+		if !slices.ContainsFunc(q.Fields, func(f form.Field) bool { return f.Name == name }) {
+			return nil, &MisfitError{"value", fmt.Sprintf("the form has no field %q; %s", name, namesOf(q.Fields))}
+		}
+	}
+	if !r.Approve || len(q.Fields) == 0 {
+		return r.event(a, planner.Decision{Approve: r.Approve, Text: r.Text}), nil
+	}
+	var events []planner.Event
+	for i := a.ID.Field; i < len(q.Fields); i++ {
+		value, err := filledIn(q.Fields[i], r.Values)
+		if err != nil {
+			return nil, err
+		}
+		a.ID.Field = i
+		events = append(events, r.event(a, planner.Decision{Approve: true, Value: value})...)
+	}
+	return events, nil
+}
+
+// filledIn is the value of a field; nil for one that is left out.
+func filledIn(f form.Field, values map[string]json.RawMessage) (json.RawMessage, error) {
+	v := values[f.Name]
+	if len(v) == 0 || string(v) == "null" {
+		if !cards.MayOmit(f) {
+			return nil, &MisfitError{"value." + f.Name, "is needed"}
+		}
+		return f.Default, nil
+	}
+	if err := f.Check(v); err != nil {
+		return nil, &MisfitError{"value." + f.Name, "does not fit the field's schema " + string(f.Schema)}
+	}
+	return v, nil
+}
+
+func namesOf(fields []form.Field) string {
+	var names []string
+	for _, f := range fields {
+		names = append(names, f.Name)
+	}
+	if len(names) == 0 {
+		return "it has none"
+	}
+	return "it has " + strings.Join(names, ", ")
+}
+
+// Decide decides about a question, as the press of a button does. *MisfitError,
+// ErrAdminNeeded, ErrOutdated; ErrRefused when it is not open any more.
+func Decide(ctx context.Context, in *Inbox, id tasks.ID, ask tasks.Ask, r Ruling) error {
+	var told func()
+	err := ChangeTask(ctx, in, id, func(s planner.State) ([]planner.Event, error) {
+		todo := planner.Todo(s)
+		i := slices.IndexFunc(todo, func(a planner.Action) bool { return a.Kind == planner.KindAsk && tasks.AskOf(a.ID) == ask })
+		if i < 0 {
+			return nil, tasks.ErrRefused
+		}
+		a := todo[i]
+		if err := r.fits(a, s); err != nil {
+			return nil, err
+		}
+		events, err := decisionEvents(ctx, in, id, a, r)
+		told = func() {
+			if a.ID.Subject == planner.SubjectBudget {
+				extended(ctx, in, id, r.By, s.Overdraft, r.Approve)
+			} else {
+				noteDecision(ctx, in, id, a.ID, r.By, *events[0].Decision)
+			}
+		}
+		return events, err
+	})
+	if err == nil {
+		told()
+	}
+	return err
+}

@@ -1,0 +1,194 @@
+package inbox
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"legwork/bot"
+	"legwork/internal/clip"
+	"legwork/planner"
+	"legwork/tasks"
+	"legwork/tasks/cards"
+)
+
+// wantedPrompt is a prompt whose arguments a person is asked for.
+type wantedPrompt struct {
+	Group     string                 `json:"group"`
+	Name      string                 `json:"name"` // "server/prompt"
+	Arguments map[string]string      `json:"arguments,omitempty"`
+	Missing   []tasks.PromptArgument `json:"missing,omitempty"`
+	Message   string                 `json:"message,omitempty"` // id of the one that asks
+	Taken     string                 `json:"taken,omitempty"`   // key of the message that brought the last argument
+	At        time.Time              `json:"at"`
+}
+
+func keepPrompt(ctx context.Context, in *Inbox, r *Request, w wantedPrompt) error {
+	in.prompting.Lock()
+	defer in.prompting.Unlock()
+	return in.write(ctx, r.Message.Chat.Key(), tasks.SettingPrompt+r.Message.From.Key(), w)
+}
+
+// noteAsked keeps the id of the message that asks for the next argument of a
+// prompt, unless it was answered before its id was known.
+func noteAsked(ctx context.Context, in *Inbox, r *Request, w wantedPrompt, id string) error {
+	in.prompting.Lock()
+	defer in.prompting.Unlock()
+	owner, name := r.Message.Chat.Key(), tasks.SettingPrompt+r.Message.From.Key()
+	var now wantedPrompt
+	if err := in.read(ctx, owner, name, &now); err != nil {
+		return err
+	}
+	if now.Name != w.Name || !now.At.Equal(w.At) || len(now.Missing) != len(w.Missing) {
+		return nil
+	}
+	now.Message = id
+	return in.write(ctx, owner, name, now)
+}
+
+// leavePrompt forgets what a person was asked for; it reports whether there was
+// anything.
+func leavePrompt(ctx context.Context, in *Inbox, r *Request) (bool, error) {
+	in.prompting.Lock()
+	defer in.prompting.Unlock()
+	owner, name := r.Message.Chat.Key(), tasks.SettingPrompt+r.Message.From.Key()
+	text, err := in.setting(ctx, owner, name)
+	if err != nil || text == "" {
+		return false, err
+	}
+	return true, in.put(ctx, owner, name, "")
+}
+
+// promptArgumentHandler takes words for the argument of a prompt that was asked for:
+// those in reply to the question, and in private chats and in a thread of its own
+// the next ones.
+func promptArgumentHandler(ctx context.Context, in *Inbox, r *Request) (Outcome, error) {
+	m := r.Message
+	if m.Text == "" || m.Standalone || m.Kind == bot.MessageEdit || strings.HasPrefix(m.Text, "/") || len(m.Text) > MaxGoal {
+		return Outcome{}, nil
+	}
+	var w wantedPrompt
+	if err := in.read(ctx, m.Chat.Key(), tasks.SettingPrompt+m.From.Key(), &w); err != nil || w.Name == "" {
+		return Outcome{}, err
+	}
+	again := w.Taken == m.Key // it was not stored then
+	switch {
+	case again:
+	case len(w.Missing) == 0 || in.Now().Sub(w.At) > planFresh:
+		return Outcome{}, nil
+	case m.ReplyTo != "" && m.ReplyTo == w.Message:
+	case m.ReplyTo != "" && !r.Passing, !m.Chat.Private && !m.InThread:
+		return Outcome{}, nil
+	}
+	if !again {
+		if w.Arguments == nil {
+			w.Arguments = map[string]string{}
+		}
+		w.Arguments[w.Missing[0].Name] = m.Text
+		w.Missing, w.Taken, w.At, w.Message = w.Missing[1:], m.Key, in.Now(), ""
+		if err := keepPrompt(ctx, in, r, w); err != nil {
+			return Outcome{}, err
+		}
+	}
+	if len(w.Missing) > 0 {
+		return took(in.reply(r, askArgument(in, r, w)), nil)
+	}
+	item, err := promptTask(ctx, in, r, w)
+	if err != nil {
+		return Outcome{}, err
+	}
+	return took(Reply{Store: []tasks.Inbound{item}, Say: func(ctx context.Context, _ []tasks.Receipt) Notice {
+		if _, err := leavePrompt(ctx, in, r); err != nil {
+			in.Log.WarnContext(ctx, "prompt arguments not deleted", "message", m.Key, "cause", err)
+		}
+		return Notice{}
+	}}, nil)
+}
+
+// askArgument asks for the next argument of a prompt.
+func askArgument(in *Inbox, r *Request, w wantedPrompt) Notice {
+	a := w.Missing[0]
+	s := in.notice(r, "prompts.ask", map[string]any{
+		"Name": "**" + cards.PlainText(cards.Line(bot.Visible(a.Name))) + "**", "Tool": cards.InCode(w.Name), "Text": cards.PlainText(cards.Line(bot.Visible(a.Description))),
+	})
+	how := "prompts.how"
+	if r.Passing {
+		how = "prompts.how_here"
+	}
+	s.Text += "\n\n" + in.Texts.Text(r.Lang, how, nil)
+	s.Text = in.spell(r.Message.Chat, s.Text)
+	s.Audience = ToChat
+	if r.Passing {
+		s.Kind = bot.KindQuestion // the next line answers it
+		return s
+	}
+	s.Sent = func(ctx context.Context, id string) {
+		if err := noteAsked(ctx, in, r, w, id); err != nil && ctx.Err() == nil {
+			in.Log.WarnContext(ctx, "a question about a prompt could not be noted", "message", r.Message.Key, "cause", err)
+		}
+	}
+	return s
+}
+
+// promptTask is the delivery that opens the task of a prompt.
+func promptTask(ctx context.Context, in *Inbox, r *Request, w wantedPrompt) (tasks.Inbound, error) {
+	goal := "/prompt " + w.Name
+	for _, name := range slices.Sorted(maps.Keys(w.Arguments)) {
+		goal += fmt.Sprintf(" %s=%s", name, w.Arguments[name])
+	}
+	o, err := in.opening(ctx, r, clip.Bytes(goal, MaxGoal))
+	if err != nil {
+		return tasks.Inbound{}, err
+	}
+	o.Prompt = &planner.PromptRef{Group: w.Group, Name: w.Name, Arguments: w.Arguments}
+	return in.opens(r.Message.Key, r.Message.Chat, o), nil
+}
+
+// readArguments reads "key=value key=several words" for the arguments that a
+// prompt has. What stands before the first key is for the first argument that no
+// key names.
+func readArguments(text string, known []tasks.PromptArgument) map[string]string {
+	given := map[string]string{}
+	name, from := "", 0
+	take := func(to int) {
+		if value := unquoted(strings.TrimSpace(text[from:to])); value != "" {
+			given[name] = value
+		}
+	}
+	for i := range len(text) {
+		if i > 0 && text[i-1] != ' ' && text[i-1] != '\n' && text[i-1] != '\t' {
+			continue
+		}
+		for _, a := range known {
+			if a.Name != "" && strings.HasPrefix(text[i:], a.Name+"=") {
+				take(i)
+				name, from = a.Name, i+len(a.Name)+1
+				break
+			}
+		}
+	}
+	take(len(text))
+	if value, ok := given[""]; ok {
+		delete(given, "")
+		for _, a := range known {
+			if _, taken := given[a.Name]; !taken {
+				given[a.Name] = value
+				break
+			}
+		}
+	}
+	return given
+}
+
+// unquoted takes quotes off that are around a whole value.
+func unquoted(value string) string {
+	for _, q := range []string{`"`, "'"} {
+		if len(value) >= 2 && strings.HasPrefix(value, q) && strings.HasSuffix(value, q) {
+			return value[1 : len(value)-1]
+		}
+	}
+	return value
+}

@@ -1,0 +1,198 @@
+package inbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"legwork/bot"
+	"legwork/planner"
+	"legwork/tasks"
+	"legwork/tasks/cards"
+)
+
+// pressSchedule begins what the buttons about schedules carry: a verb and an id.
+const pressSchedule = "sched:"
+
+// The verbs of those buttons.
+const (
+	verbShow    = "i"
+	verbPause   = "p"
+	verbResume  = "r"
+	verbRun     = "n"
+	verbDelete  = "d"
+	verbDeleted = "x" // delete was confirmed
+	verbList    = "l"
+)
+
+// listSchedules lists those of the chat, with a button each.
+func listSchedules(ctx context.Context, in *Inbox, r *Request) (Reply, error) {
+	d, err := scheduleList(ctx, in, r)
+	if err != nil {
+		return Reply{}, err
+	}
+	return replyWith(in, r, "", d), nil
+}
+
+func scheduleList(ctx context.Context, in *Inbox, r *Request) (bot.Draft, error) {
+	here, err := schedulesHere(ctx, in, r.Message.Chat)
+	if err != nil {
+		return bot.Draft{}, err
+	}
+	if len(here) == 0 {
+		text := in.Texts.Text(r.Lang, "schedule.none", nil) + "\n\n" + in.Texts.Text(r.Lang, "schedule.how", nil)
+		return bot.Draft{Kind: bot.KindNotice, Text: in.spell(r.Message.Chat, text)}, nil
+	}
+	zone, err := in.zoneOf(ctx, r)
+	if err != nil {
+		return bot.Draft{}, err
+	}
+	var lines []string
+	var buttons []bot.Button
+	for i, s := range here {
+		state, err := scheduleState(ctx, in, r, s, zone)
+		if err != nil {
+			return bot.Draft{}, err
+		}
+		lines = append(lines, fmt.Sprintf("%d. ", i+1)+in.Texts.Text(r.Lang, "schedule.line", map[string]any{
+			"Text": cards.ScheduleTimes(in.Texts, r.Lang, s), "Goal": cards.PlainText(cards.Title(s.Goal)), "State": strings.Join(state, " · "), "Chat": otherThread(in, r.Lang, s, r.Message.Chat),
+		}))
+		if data := pressSchedule + verbShow + ":" + s.ID; len(buttons) < maxListed && len(data) <= maxPress {
+			buttons = append(buttons, bot.Button{Label: fmt.Sprintf("%d", i+1), Data: data})
+		}
+	}
+	text := in.Texts.Text(r.Lang, "schedule.list", map[string]any{"Timezone": zone.String()}) + "\n\n" + strings.Join(lines, "\n") +
+		"\n\n" + in.Texts.Text(r.Lang, "schedule.commands", nil)
+	return bot.Draft{Kind: bot.KindNotice, Text: in.spell(r.Message.Chat, text), Buttons: buttons}, nil
+}
+
+// otherThread says that a schedule answers in another thread or topic of the chat.
+func otherThread(in *Inbox, lang string, s tasks.Schedule, here bot.Chat) string {
+	if s.Chat.Key() == here.Key() {
+		return ""
+	}
+	return in.Texts.Text(lang, "schedule.elsewhere", nil)
+}
+
+// scheduleState says how a schedule stands: when it comes next, and what became
+// of the last time.
+func scheduleState(ctx context.Context, in *Inbox, r *Request, s tasks.Schedule, zone *time.Location) ([]string, error) {
+	text := func(key string, at time.Time, state string) string {
+		data := map[string]any{"State": state}
+		if !at.IsZero() {
+			data["Date"] = at.In(zone)
+		}
+		return in.Texts.Text(r.Lang, key, data)
+	}
+	var parts []string
+	switch {
+	case s.Paused && (s.Why == tasks.WhyAccess || s.Why == tasks.WhyBroken || s.Why == tasks.WhyUnseen):
+		parts = append(parts, text("schedule.paused_"+s.Why, time.Time{}, ""))
+	case s.Paused:
+		parts = append(parts, text("schedule.paused_now", time.Time{}, ""))
+	case s.Next.IsZero():
+		parts = append(parts, text("schedule.over", time.Time{}, ""))
+	default:
+		parts = append(parts, text("schedule.next", s.Next, ""))
+	}
+	if s.LastTask != "" {
+		state, err := in.Store.State(ctx, s.LastTask)
+		switch {
+		case err == nil:
+			parts = append(parts, text("schedule.last", s.Last, cards.StatusText(in.Texts, r.Lang, state)))
+		case !errors.Is(err, tasks.ErrNoTask) && !errors.Is(err, tasks.ErrDamaged):
+			return nil, fmt.Errorf("reading task %s: %w", s.LastTask, err)
+		}
+	}
+	if !s.Skipped.IsZero() && (s.Why == tasks.WhyMissed || s.Why == tasks.WhyRunning) {
+		parts = append(parts, text("schedule.left_out_"+s.Why, s.Skipped, ""))
+	}
+	return parts, nil
+}
+
+// scheduleCard tells all about one schedule, with what can be done about it.
+func scheduleCard(ctx context.Context, in *Inbox, r *Request, s tasks.Schedule) (bot.Draft, error) {
+	zone, err := in.zoneOf(ctx, r)
+	if err != nil {
+		return bot.Draft{}, err
+	}
+	state, err := scheduleState(ctx, in, r, s, zone)
+	if err != nil {
+		return bot.Draft{}, err
+	}
+	text := func(key string, data map[string]any) string { return in.Texts.Text(r.Lang, key, data) }
+	lines := slices.Concat(
+		[]string{text("schedule.card", map[string]any{"Text": cards.ScheduleTimes(in.Texts, r.Lang, s), "Timezone": s.Timezone, "Goal": cards.PlainText(cards.Title(s.Goal))})},
+		state,
+	)
+	maker := "schedule.maker"
+	if s.Config {
+		maker = "schedule.from_config"
+	}
+	lines = append(lines, text(maker, map[string]any{"Name": cards.PlainText(cards.NameOf(s.Name+s.From.Name, s.From.Key()))}))
+	if s.CatchUp && !s.Config && !over(s) {
+		lines = append(lines, text("schedule.catches_up", nil))
+	}
+	return bot.Draft{Kind: bot.KindNotice, Text: strings.Join(lines, "\n- "), Buttons: scheduleButtons(in, r, s)}, nil
+}
+
+func scheduleButtons(in *Inbox, r *Request, s tasks.Schedule) []bot.Button {
+	button := func(key, verb string) bot.Button { return in.button(r.Lang, key, pressSchedule+verb+":"+s.ID) }
+	buttons := []bot.Button{}
+	if r.mayChange(s) {
+		switch {
+		case s.Paused:
+			buttons = append(buttons, button("button.schedule_resume", verbResume))
+		case !s.Next.IsZero():
+			buttons = append(buttons, button("button.schedule_pause", verbPause))
+		}
+		buttons = append(buttons, button("button.run_now", verbRun))
+		if !s.Config {
+			buttons = append(buttons, button("button.delete", verbDelete))
+		}
+	}
+	return append(buttons, button("button.schedules", verbList))
+}
+
+// mayChange reports that a message's author may change a schedule: who made it,
+// or an admin.
+func (r *Request) mayChange(s tasks.Schedule) bool {
+	return r.Admin || !s.Config && s.From.Key() == r.Message.From.Key()
+}
+
+// lastTaskRuns reports that the task of a schedule's last time is not over.
+func lastTaskRuns(ctx context.Context, in *Inbox, s tasks.Schedule) (bool, error) {
+	if s.LastTask == "" {
+		return false, nil
+	}
+	state, err := in.Store.State(ctx, s.LastTask)
+	if errors.Is(err, tasks.ErrNoTask) || errors.Is(err, tasks.ErrDamaged) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("reading task %s: %w", s.LastTask, err)
+	}
+	return !state.Finished(), nil
+}
+
+// lastAnswerUnseen reports that the chat took no answer of a schedule's last time.
+func lastAnswerUnseen(ctx context.Context, in *Inbox, s tasks.Schedule) (bool, error) {
+	if s.LastTask == "" {
+		return false, nil
+	}
+	state, err := in.Store.State(ctx, s.LastTask)
+	var last planner.Event
+	if err == nil {
+		last, err = in.Store.Event(ctx, s.LastTask, state.Seq)
+	}
+	if errors.Is(err, tasks.ErrNoTask) || errors.Is(err, tasks.ErrDamaged) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("reading task %s: %w", s.LastTask, err)
+	}
+	return last.Type == planner.CallFailed && last.Action == planner.ShowID(), nil
+}

@@ -1,0 +1,307 @@
+package inbox
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"legwork/bot"
+	"legwork/internal/clip"
+	"legwork/tasks"
+	"legwork/tasks/cards"
+	"legwork/tasks/policy"
+)
+
+// visitor is a stranger who wrote of late.
+type visitor struct {
+	Person   bot.Person `json:"person"`
+	Chat     bot.Chat   `json:"chat"` // private
+	Language string     `json:"language"`
+	Told     time.Time  `json:"told"`           // when they last read that they are not on the list
+	Asked    time.Time  `json:"asked,omitzero"` // when the admins were last asked; zero for never
+	Early    bool       `json:"early,omitzero"` // what they read was that there is no admin
+}
+
+// visitors guards what is decided about strangers, which is read, changed and
+// stored as one.
+type visitors struct {
+	mu   sync.Mutex
+	text string // as it was stored when it was read last
+	list []visitor
+}
+
+// Bounds of what strangers can make the bot do: how often one of them is told,
+// how long a request stays open, and how many are remembered and may wait for
+// the admins at once. Beyond that strangers get silence.
+const (
+	visitorTold     = 24 * time.Hour
+	visitorAsked    = 7 * 24 * time.Hour
+	maxVisitors     = 200
+	maxRequests     = 20
+	maxVisitorField = 200 // length of an id or name, in bytes
+)
+
+// What the buttons about strangers carry; the person's key follows.
+const (
+	pressAsk      = "g:ask"
+	pressAllow    = "g:a:"
+	pressOnlyHere = "g:c:"
+	pressIgnore   = "g:i:"
+)
+
+// maxPress is how long a button's data may be, in bytes, as the narrowest
+// platform wants it.
+const maxPress = 64
+
+// unauthorized answers somebody who may not talk to the bot: in private chats with
+// one sentence a day and a button that asks the admins, elsewhere with nothing.
+// None of their messages is stored.
+func unauthorized(in *Inbox, r *Request) Reply {
+	m := r.Message
+	switch {
+	case m.Kind == bot.MessagePress && m.Data == pressAsk && m.Chat.Private:
+		return Reply{Say: func(ctx context.Context, _ []tasks.Receipt) Notice { return requestAccess(ctx, in, r) }}
+	case m.Kind == bot.MessagePress:
+		reply := in.replyAside(r, "error.not_yours")
+		reply.Store = nil
+		return reply
+	case m.Chat.Private && !m.Overheard && m.Kind == bot.MessageText:
+		return Reply{Say: func(ctx context.Context, _ []tasks.Receipt) Notice { return refuseAccess(ctx, in, r) }}
+	}
+	return Reply{}
+}
+
+// refuseAccess tells a stranger once a day that they are not on the list, and who
+// came before there was an admin once more when there is one.
+func refuseAccess(ctx context.Context, in *Inbox, r *Request) Notice {
+	m := r.Message
+	in.visitors.mu.Lock()
+	defer in.visitors.mu.Unlock()
+	admins, err := in.admins(ctx)
+	if err != nil {
+		in.Log.ErrorContext(ctx, "the admins could not be looked up", "cause", err)
+		return Notice{}
+	}
+	list, err := accessRequests(ctx, in)
+	if err != nil {
+		in.Log.ErrorContext(ctx, "strangers could not be looked up", "cause", err)
+		return Notice{}
+	}
+	early := len(admins) == 0
+	i := visitorIn(list, m.From.Key())
+	told := i >= 0 && in.Now().Sub(list[i].Told) < visitorTold && list[i].Early == early
+	if told || ignored(ctx, in, m.From.Key()) {
+		return Notice{}
+	}
+	if i < 0 {
+		if list, i = addAccessRequest(in, list, r); i < 0 {
+			in.Log.DebugContext(ctx, "too many strangers write; this one gets no answer", "person", m.From.Key())
+			return Notice{}
+		}
+	}
+	list[i].Told, list[i].Early = in.Now(), early
+	if err := in.write(ctx, tasks.OwnerLegwork, tasks.SettingVisitors, list); err != nil {
+		in.Log.ErrorContext(ctx, "a stranger could not be noted", "cause", err)
+		return Notice{}
+	}
+	if early {
+		return in.notice(r, "error.no_admin", nil)
+	}
+	s := in.notice(r, "error.not_allowed", nil)
+	if list[i].Asked.IsZero() && len(pressAllow+m.From.Key()) <= maxPress {
+		s.Buttons = []bot.Button{in.button(r.Lang, "button.ask_admin", pressAsk)}
+	}
+	return s
+}
+
+// requestAccess asks the admins about a stranger who pressed the button for it.
+func requestAccess(ctx context.Context, in *Inbox, r *Request) Notice {
+	m := r.Message
+	quiet := func(key string) Notice {
+		s := in.notice(r, key, nil)
+		s.Audience = ToAuthor
+		return s
+	}
+	in.visitors.mu.Lock()
+	defer in.visitors.mu.Unlock()
+	list, err := accessRequests(ctx, in)
+	if err != nil || ignored(ctx, in, m.From.Key()) || len(pressAllow+m.From.Key()) > maxPress {
+		return Notice{}
+	}
+	if in.Admits(ctx, m) { // an admin was faster than a second press
+		return quiet("notice.admitted")
+	}
+	i := visitorIn(list, m.From.Key())
+	if i >= 0 && !list[i].Asked.IsZero() {
+		return quiet("notice.asked")
+	}
+	waiting := 0
+	for _, v := range list {
+		if !v.Asked.IsZero() {
+			waiting++
+		}
+	}
+	if i < 0 {
+		list, i = addAccessRequest(in, list, r)
+	}
+	if waiting >= maxRequests || i < 0 {
+		return quiet("error.ask_later")
+	}
+	list[i].Asked = in.Now()
+	if err := in.write(ctx, tasks.OwnerLegwork, tasks.SettingVisitors, list); err != nil {
+		in.Log.ErrorContext(ctx, "a stranger's request could not be noted", "cause", err)
+		return quiet("problem.internal")
+	}
+	v := list[i]
+	in.outbox.add(ctx, queueAdmins, func(ctx context.Context) {
+		in.toAdmins(ctx, func(lang string) bot.Draft { return requestDraft(in, v, lang) })
+	})
+	return quiet("notice.asked")
+}
+
+// requestDraft asks an admin about a stranger.
+func requestDraft(in *Inbox, v visitor, lang string) bot.Draft {
+	key := v.Person.Key()
+	return bot.Draft{
+		Kind: bot.KindQuestion,
+		Text: in.Texts.Text(lang, "notice.request", map[string]any{"Name": v.name(), "Person": key}),
+		Buttons: []bot.Button{
+			in.button(lang, "button.allow", pressAllow+key),
+			in.button(lang, "button.only_here", pressOnlyHere+key),
+			in.button(lang, "button.ignore", pressIgnore+key),
+		},
+	}
+}
+
+// name is what a stranger calls themselves, made harmless.
+func (v visitor) name() string {
+	name := strings.Join(strings.Fields(strings.ReplaceAll(v.Person.Name, "`", "'")), " ")
+	if name == "" {
+		return v.Person.ID
+	}
+	return cards.Line(name)
+}
+
+// accessRequests lists the strangers of late, without those whose time is over.
+func accessRequests(ctx context.Context, in *Inbox) ([]visitor, error) {
+	text, err := in.setting(ctx, tasks.OwnerLegwork, tasks.SettingVisitors)
+	if err != nil {
+		return nil, err
+	}
+	if known := &in.visitors; text != known.text {
+		known.text, known.list = text, nil
+		if err := in.read(ctx, tasks.OwnerLegwork, tasks.SettingVisitors, &known.list); err != nil {
+			return nil, err
+		}
+	}
+	now := in.Now()
+	return slices.DeleteFunc(slices.Clone(in.visitors.list), func(v visitor) bool {
+		return now.Sub(v.Told) >= visitorTold && (v.Asked.IsZero() || now.Sub(v.Asked) >= visitorAsked)
+	}), nil
+}
+
+func visitorIn(list []visitor, person string) int {
+	return slices.IndexFunc(list, func(v visitor) bool { return v.Person.Key() == person })
+}
+
+// addAccessRequest adds a message's author; the index is -1 when there is no room.
+func addAccessRequest(in *Inbox, list []visitor, r *Request) ([]visitor, int) {
+	m := r.Message
+	if len(list) >= maxVisitors || len(m.From.ID) > maxVisitorField || len(m.Chat.Key()) > maxVisitorField {
+		return list, -1
+	}
+	v := visitor{Person: m.From, Chat: m.Chat, Language: r.Lang, Told: in.Now()}
+	v.Person.Name = clip.Bytes(v.Person.Name, maxVisitorField)
+	return append(list, v), len(list)
+}
+
+// ignored reports that an admin wants a person to get no answer.
+func ignored(ctx context.Context, in *Inbox, person string) bool {
+	var g grant
+	return in.read(ctx, person, tasks.SettingAccess, &g) == nil && g.Ignored
+}
+
+// decideAccessBy is judge for one of the buttons.
+func decideAccessBy(verb string) func(context.Context, *Inbox, *Request, string) (Reply, error) {
+	return func(ctx context.Context, in *Inbox, r *Request, person string) (Reply, error) {
+		return decideAccess(ctx, in, r, verb, person)
+	}
+}
+
+// decideAccess stores what an admin decided about a stranger, and tells the stranger
+// when they are let in. The first tap decides; only who was ignored can be let
+// in later.
+func decideAccess(ctx context.Context, in *Inbox, r *Request, verb, person string) (Reply, error) {
+	if !r.Admin {
+		return in.replyAside(r, "error.not_yours"), nil
+	}
+	in.visitors.mu.Lock()
+	defer in.visitors.mu.Unlock()
+	list, err := accessRequests(ctx, in)
+	if err != nil {
+		return Reply{}, err
+	}
+	var g grant
+	in.settings.kept.Remove([2]string{person, tasks.SettingAccess}) // what decides is what is stored
+	if err := in.read(ctx, person, tasks.SettingAccess, &g); err != nil {
+		return Reply{}, err
+	}
+	var v visitor
+	if i := visitorIn(list, person); i >= 0 {
+		v = list[i]
+		list = slices.Delete(list, i, i+1)
+	} else if g.Visitor != nil {
+		v = *g.Visitor
+	}
+	again := g.By != "" && g.By == r.Message.Key
+	if !again {
+		if v.Person.Key() != person || g.Allowed || len(g.Chats) > 0 || g.Ignored && verb == pressIgnore {
+			return in.replyText(r, "error.too_late", nil), nil
+		}
+		if err := in.write(ctx, person, tasks.SettingAccess, judged(verb, v, r.Message.Key)); err != nil {
+			return Reply{}, err
+		}
+		if err := in.write(ctx, tasks.OwnerLegwork, tasks.SettingVisitors, list); err != nil {
+			return Reply{}, err
+		}
+		action := map[string]string{pressAllow: "access.allow", pressOnlyHere: "access.allow_here", pressIgnore: "access.ignore"}[verb]
+		in.audit(ctx, r, action, person, v.Chat.Key())
+	}
+	return accessDecided(in, r, verb, v), nil
+}
+
+// judged is the grant that an admin's tap makes. It keeps whom it is about.
+func judged(verb string, v visitor, by string) grant {
+	g := grant{By: by, Visitor: &v}
+	switch verb {
+	case pressAllow:
+		g.Allowed = true
+	case pressOnlyHere:
+		g.Chats = []string{policy.ChatKey(v.Chat)}
+	default:
+		g.Ignored = true
+	}
+	return g
+}
+
+// accessDecided tells the admin what was decided, and the stranger when they are in.
+func accessDecided(in *Inbox, r *Request, verb string, v visitor) Reply {
+	key := map[string]string{pressAllow: "notice.allowed", pressOnlyHere: "notice.allowed_here", pressIgnore: "notice.ignored"}[verb]
+	n := in.notice(r, key, map[string]any{"Name": v.name()})
+	n.Replace.Pressed = true
+	if verb == pressIgnore {
+		return in.reply(r, n)
+	}
+	return in.replyLater(r, func(ctx context.Context) Notice {
+		welcome := textNotice(in.spell(v.Chat, in.Texts.Text(v.Language, "notice.admitted", nil)))
+		in.send(ctx, bot.Message{Chat: v.Chat, From: v.Person}, welcome)
+		return n
+	})
+}
+
+// button makes a button with a text's label.
+func (in *Inbox) button(lang, key, data string) bot.Button {
+	return bot.Button{Label: in.Texts.Text(lang, key, nil), Data: data}
+}

@@ -1,0 +1,187 @@
+package presenter
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"legwork/bot"
+	"legwork/internal/failpoint"
+	"legwork/planner"
+	"legwork/tasks"
+	"legwork/tasks/cards"
+)
+
+// Show brings the outcome to the chat, part by part. A part whose id is stored
+// is not sent again but changed to what it has to be; one that was about to be
+// sent before a crash is looked for where the platform can, and sent otherwise:
+// twice at worst, never lost.
+func (p *Presenter) Show(ctx context.Context, v *tasks.View) error {
+	if p.unseen() {
+		return p.showNowhere(ctx, v)
+	}
+	if err := p.take(ctx); err != nil {
+		return err
+	}
+	defer p.release()
+	if !p.frozen {
+		p.closeQuestions(ctx, v, foldTries)
+		p.frozen = true
+		close(p.last)
+	}
+	p.fold(ctx, v)
+	parts := p.parts(v)
+	for i := range parts {
+		if err := p.showPart(ctx, v, fmt.Sprintf("answer.%d", i+1), &parts[i], i == len(parts)-1); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// parts are the drafts of the messages that the outcome takes.
+func (p *Presenter) parts(v *tasks.View) []bot.Draft {
+	d := p.card(v).Outcome()
+	if s, ok := p.platform.(bot.Splitter); ok {
+		return s.Split(d)
+	}
+	return []bot.Draft{d}
+}
+
+// showPart brings one part to the chat and stores that. What it and those below
+// it hold on the stack is there for each task whose chat has to wait for its
+// turn: drafts are passed by address, and events are made in functions that have
+// returned by then.
+func (p *Presenter) showPart(ctx context.Context, v *tasks.View, name string, part *bot.Draft, last bool) error {
+	slot := v.State.Slot(name)
+	if name == planner.SlotAnswer && slot.Message == "" {
+		slot.Message = p.words
+	}
+	if slot.Message != "" && !last && !p.platform.Limits().Edits {
+		return nil
+	}
+	part.Mark = cards.MarkOf(p.id, name)
+	id, err := p.send(ctx, v, slot, name, part)
+	if err != nil {
+		return p.unshown(ctx, v, err)
+	}
+	if id == slot.Message && !last {
+		return nil
+	}
+	posted := id != slot.Message && id != p.message
+	if last && posted && !p.folded && p.platform.Limits().Edits {
+		// The board may have to wait for its turn, and a kill meanwhile would have
+		// the answer sent again.
+		if err := p.shown(ctx, name, id, slot.Message, false); err != nil {
+			return err
+		}
+		failpoint.Hit("keep.after.answer")
+		slot.Message, posted = id, false
+	}
+	if last {
+		p.fold(ctx, v) // the chat is up, and after this nothing of the task is shown again
+	}
+	if err := p.shown(ctx, name, id, slot.Message, last); err != nil {
+		return err
+	}
+	if posted {
+		failpoint.Hit("keep.after.answer")
+	}
+	return nil
+}
+
+// fold brings the board to what stays of it, unless it is so already.
+func (p *Presenter) fold(ctx context.Context, v *tasks.View) {
+	if p.folded {
+		return
+	}
+	err := p.drawLast(ctx, v)
+	if p.folded = err == nil || errors.Is(err, bot.ErrGone); err != nil {
+		p.ps.Log.WarnContext(ctx, "the last frame could not be shown", "task", p.id, "cause", err)
+	}
+}
+
+// drawLast draws the board as it stays: in one line where messages last, since
+// the answer is a message of its own. A plain answer takes its place instead,
+// and one that was never posted is not missed.
+func (p *Presenter) drawLast(ctx context.Context, v *tasks.View) error {
+	switch {
+	case v.State.Round == 0:
+		return nil
+	case !p.lasting():
+		return p.drawBoard(ctx, v)
+	case p.boardMessage(ctx, v) == "":
+		return nil
+	}
+	board := cards.Folded(v, p.ps.Texts)
+	d := bot.Draft{
+		Kind: bot.KindBoard, Task: string(p.id), Text: board.Status, Board: &board, Mark: cards.MarkOf(p.id, planner.SlotBoard), ReplyTo: v.Opening().Message,
+	}
+	err := p.edit(ctx, &p.chat, p.message, &d, foldTries)
+	return p.moved(ctx, planner.SlotBoard, &p.message, err)
+}
+
+// boardMessage is the id of the board's message, also when it became known after
+// v was taken or never; empty when there is none.
+func (p *Presenter) boardMessage(ctx context.Context, v *tasks.View) string {
+	if p.boardID(v) == "" {
+		p.message = p.find(ctx, &p.chat, planner.SlotBoard, cards.MarkOf(p.id, planner.SlotBoard))
+	}
+	return p.message
+}
+
+// send posts one part of the outcome, or changes the message that is there for
+// it. A plain answer takes the place of its board where messages can be changed.
+func (p *Presenter) send(ctx context.Context, v *tasks.View, slot planner.Slot, name string, d *bot.Draft) (string, error) {
+	limits := p.platform.Limits()
+	place, changed := slot.Message, p.folded
+	if place == "" && name == planner.SlotAnswer && v.State.Round == 0 && limits.Edits && !limits.Ephemeral {
+		place = p.boardMessage(ctx, v)
+	}
+	if slot.Name == "" {
+		if err := p.began(ctx, name); err != nil {
+			return "", err
+		}
+	}
+	if place != "" {
+		id, err := p.replace(ctx, place, d)
+		if id != "" {
+			return id, err
+		}
+		changed = errors.Is(err, bot.ErrGone)
+	}
+	tries := postTries
+	if !changed && p.lasting() {
+		tries = 1 // the chat may be down: what could not be changed comes first when it is back
+	}
+	return p.post(ctx, &p.chat, name, d, tries)
+}
+
+// replace changes the message at place and returns the id of what shows the
+// draft then; empty when a new message has to.
+func (p *Presenter) replace(ctx context.Context, place string, d *bot.Draft) (string, error) {
+	err := p.edit(ctx, &p.chat, place, d, postTries)
+	var moved *bot.MovedError
+	if errors.As(err, &moved) {
+		return moved.ID, nil
+	}
+	if err == nil || ctx.Err() != nil {
+		return place, err
+	}
+	p.ps.Log.WarnContext(ctx, "a message cannot be changed, a new one is sent", "task", p.id, "cause", err)
+	return "", err
+}
+
+// unshown ends a task whose chat cannot be reached; its answer stays in the
+// history. A chat that lasts may come back: the show is tried again for long.
+func (p *Presenter) unshown(ctx context.Context, v *tasks.View, err error) error {
+	if !errors.Is(err, errUnsendable) {
+		return err
+	}
+	since := p.ps.Now().Sub(v.State.Last)
+	if !errors.Is(err, bot.ErrGone) && !p.platform.Limits().Ephemeral && since < patience {
+		return err
+	}
+	p.ps.Log.ErrorContext(ctx, "the outcome could not be shown", "task", p.id, "cause", err)
+	return p.append(ctx, planner.Event{Type: planner.CallFailed, Action: planner.ShowID(), Problem: &planner.Problem{Code: "unsendable", Reason: err.Error()}})
+}

@@ -1,0 +1,233 @@
+package presenter
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+
+	"legwork/bot"
+	"legwork/internal/failpoint"
+	"legwork/planner"
+	"legwork/tasks"
+	"legwork/tasks/cards"
+)
+
+// streamer is the platform's ability to show text that is no message; nil where
+// it has none in this chat.
+func (p *Presenter) streamer() bot.Streamer {
+	if s, ok := p.platform.(bot.Streamer); ok && s.Streams(p.chat) {
+		return s
+	}
+	return nil
+}
+
+// lasting reports that messages stay, and with them what is done to them.
+func (p *Presenter) lasting() bool { return !p.platform.Limits().Ephemeral }
+
+// drawBoard shows how the task stands. Where a stream can say that work has
+// begun, a task without a plan leaves no board behind.
+func (p *Presenter) drawBoard(ctx context.Context, v *tasks.View) error {
+	board := cards.BoardOf(v, p.ps.Texts, p.ps.Now(), p.reports())
+	if _, paused := p.ps.Pause.State(); paused && cards.Stands(v.State) {
+		board.Status = p.ps.Texts.Text(v.Opening().Language, "status.paused", nil)
+	}
+	streamer := p.streamer()
+	switch {
+	case !p.lasting():
+	case streamer != nil && v.State.Round == 0 && p.boardID(v) == "":
+		return p.drawBegin(ctx, streamer, v, board)
+	case v.State.Phase == planner.PhaseProposed && p.boardID(v) == "":
+		return nil // the question shows the plan
+	}
+	if p.opened && streamer != nil {
+		p.opened = false
+		_ = streamer.Stream(ctx, p.chat, bot.Draft{Kind: bot.KindAnswer, Task: string(p.id), Partial: true}) // it would pass by itself
+	}
+	if p.boardID(v) != "" && cards.SameBoard(board, p.board) && !p.outdated(board) {
+		return nil
+	}
+	d := bot.Draft{
+		Kind: bot.KindBoard, Task: string(p.id), Text: board.Status, Board: &board, Mark: cards.MarkOf(p.id, planner.SlotBoard), ReplyTo: v.Opening().Message,
+		Partial: p.lasting() && !v.State.Settled(), Buttons: p.card(v).BoardButtons(),
+	}
+	if p.message == "" {
+		if err := p.postBoard(ctx, d); err != nil {
+			return err
+		}
+	} else if err := p.change(ctx, planner.SlotBoard, &p.message, d); err != nil {
+		return fmt.Errorf("changing board: %w", err)
+	}
+	p.board, p.drawn = board, p.ps.Now()
+	return nil
+}
+
+// boardID is the id of the board's message as far as it is known.
+func (p *Presenter) boardID(v *tasks.View) string {
+	p.message = cmp.Or(p.message, v.State.Slot(planner.SlotBoard).Message)
+	return p.message
+}
+
+// outdated reports that the running times on the board are old.
+func (p *Presenter) outdated(b bot.Board) bool {
+	if !p.lasting() || p.ps.Now().Sub(p.drawn) < clockGap {
+		return false
+	}
+	for _, item := range b.Items {
+		if item.State == string(planner.SubWorking) {
+			return true
+		}
+	}
+	return false
+}
+
+// drawBegin says by the platform's stream that work has begun, or what it waits
+// for.
+func (p *Presenter) drawBegin(ctx context.Context, streamer bot.Streamer, v *tasks.View, board bot.Board) error {
+	if p.spoken != "" || p.opened && cards.SameBoard(board, p.board) {
+		return nil
+	}
+	d := bot.Draft{Kind: bot.KindBoard, Task: string(p.id), Board: &board, Partial: true}
+	if _, paused := p.ps.Pause.State(); paused || v.State.Queued() {
+		d.Text = board.Status
+	}
+	if err := streamer.Stream(ctx, p.chat, d); err != nil {
+		return fmt.Errorf("showing that work has begun: %w", err)
+	}
+	p.board, p.opened = board, true
+	return nil
+}
+
+// postBoard sends the board's message, unless it was sent before a crash.
+func (p *Presenter) postBoard(ctx context.Context, d bot.Draft) error {
+	id, err := p.postSlot(ctx, planner.SlotBoard, d)
+	if err != nil {
+		return fmt.Errorf("posting board: %w", err)
+	}
+	p.message = id
+	return nil
+}
+
+// postSlot sends the message of a slot once and stores its id.
+func (p *Presenter) postSlot(ctx context.Context, slot string, d bot.Draft) (id string, err error) {
+	lasting := p.lasting()
+	if lasting && !p.intended(slot) {
+		if err := p.began(ctx, slot); err != nil {
+			return "", err
+		}
+	}
+	if id = p.find(ctx, &p.chat, slot, d.Mark); id == "" {
+		undo := p.sending(slot)
+		failpoint.Hit("post.before.board")
+		if id, err = p.platform.Post(ctx, p.chat, d); err != nil {
+			if _, later := errors.AsType[*bot.LaterError](err); later {
+				undo()
+			}
+			return "", err
+		}
+		failpoint.Hit("post.after.board")
+	}
+	if lasting {
+		err = p.shown(ctx, slot, id, "", false)
+		failpoint.Hit("keep.after.board")
+	}
+	return id, err
+}
+
+// intended reports that the journal says already that the message of a slot is
+// about to be sent, and not that it was.
+func (p *Presenter) intended(slot string) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	s := p.view.State.Slot(slot)
+	return s.Name != "" && s.Message == ""
+}
+
+// change edits a slot's message.
+func (p *Presenter) change(ctx context.Context, slot string, id *string, d bot.Draft) error {
+	return p.moved(ctx, slot, id, p.platform.Edit(ctx, p.chat, *id, d))
+}
+
+// moved takes what an edit returned: where the platform shows the draft in
+// another message, that takes the slot.
+func (p *Presenter) moved(ctx context.Context, slot string, id *string, err error) error {
+	var moved *bot.MovedError
+	if !errors.As(err, &moved) {
+		return err
+	}
+	was := *id
+	*id = moved.ID
+	return p.shown(ctx, slot, moved.ID, was, false)
+}
+
+// drawStream shows the answer's text so far, and takes it back when it turned
+// out to be none.
+func (p *Presenter) drawStream(ctx context.Context, v *tasks.View, s *streamBuffer) error {
+	var text string
+	var action planner.ActionID
+	open := false
+	if s != nil {
+		text, action, open = s.text()
+	}
+	if !open && v.State.Streamed {
+		return nil // the reply is being stored; the outcome follows
+	}
+	if text == p.spoken || text == "" && p.spoken == "" {
+		return nil
+	}
+	if text != "" && !v.State.Streamed && p.spoken == "" {
+		if err := p.append(ctx, planner.Event{Type: planner.SendStarted, Action: action}); err != nil {
+			if tasks.Superseded(err) {
+				return nil
+			}
+			return err
+		}
+	}
+	d := bot.Draft{Kind: bot.KindAnswer, Task: string(p.id), Text: cards.Introduced(v, text), Partial: true, ReplyTo: v.Opening().Message}
+	if streamer := p.streamer(); streamer != nil {
+		if err := streamer.Stream(ctx, p.chat, d); err != nil {
+			return err
+		}
+		p.spoken, p.opened = text, text == "" && p.opened
+		return nil
+	}
+	if !p.platform.Limits().Edits {
+		return nil
+	}
+	if err := p.drawWords(ctx, v, d); err != nil {
+		return err
+	}
+	p.spoken = text
+	return nil
+}
+
+// drawWords shows a growing answer in a message: the board's of a task without
+// a plan, one of its own otherwise.
+func (p *Presenter) drawWords(ctx context.Context, v *tasks.View, d bot.Draft) error {
+	switch {
+	case v.State.Round == 0 && d.Text == "":
+		p.board = bot.Board{} // the words stood in its place
+		p.nudge()
+		return nil
+	case v.State.Round == 0:
+		if p.boardID(v) == "" {
+			return nil
+		}
+		return p.change(ctx, planner.SlotBoard, &p.message, d)
+	case d.Text == "":
+		return nil // the next words take their place
+	}
+	if p.words == "" {
+		p.words = v.State.Slot(planner.SlotAnswer).Message
+	}
+	if p.words != "" {
+		return p.change(ctx, planner.SlotAnswer, &p.words, d)
+	}
+	d.Mark = cards.MarkOf(p.id, planner.SlotAnswer)
+	id, err := p.postSlot(ctx, planner.SlotAnswer, d)
+	if err != nil {
+		return fmt.Errorf("posting first words: %w", err)
+	}
+	p.words = id
+	return nil
+}

@@ -1,0 +1,51 @@
+package presenter
+
+import (
+	"context"
+
+	"legwork/bot"
+	"legwork/planner"
+	"legwork/tasks"
+)
+
+// Tasks that programs start have no chat: nothing of them is posted but, where
+// the program named a chat for it (planner.Notify), their questions and their
+// outcome.
+
+// headless is the platform of chats that do not exist.
+type headless struct{}
+
+// Name implements bot.Platform.
+func (headless) Name() string { return tasks.PlatformAPI }
+
+// Limits implements bot.Platform.
+func (headless) Limits() bot.Limits { return bot.Limits{} }
+
+// Run implements bot.Platform.
+func (headless) Run(ctx context.Context, _ func(context.Context, []bot.Message) error) error {
+	<-ctx.Done()
+	return nil
+}
+
+// Post implements bot.Platform.
+func (headless) Post(context.Context, bot.Chat, bot.Draft) (string, error) {
+	return tasks.PlatformAPI, nil
+}
+
+// Edit implements bot.Platform.
+func (headless) Edit(context.Context, bot.Chat, string, bot.Draft) error { return nil }
+
+// unseen reports that the task is shown nowhere.
+func (p *Presenter) unseen() bool {
+	_, none := p.platform.(headless)
+	return none
+}
+
+// showNowhere notes that the outcome is there for whoever asks for it.
+func (p *Presenter) showNowhere(ctx context.Context, v *tasks.View) error {
+	events := []planner.Event{{Type: planner.Sent, Slot: planner.SlotAnswer, Message: string(p.id), Last: true}}
+	if v.State.Slot(planner.SlotAnswer).Name == "" {
+		events = append([]planner.Event{{Type: planner.SendStarted, Slot: planner.SlotAnswer}}, events...)
+	}
+	return p.append(ctx, events...)
+}

@@ -1,0 +1,207 @@
+package presenter
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"legwork/bot"
+	"legwork/planner"
+	"legwork/tasks"
+	"legwork/tasks/cards"
+)
+
+// Presenter shows one task in its chat: the board while it works, the first
+// words of its answer, its questions, and the outcome. It draws from the
+// journal; only the outcome and the ids of messages are written to it.
+type Presenter struct {
+	ps       *Presenters
+	id       tasks.ID
+	chat     bot.Chat
+	platform bot.Platform
+	quiet    bool // it shows questions and the outcome alone
+
+	poke chan struct{}
+	last chan struct{} // closed when the outcome is on its way
+
+	frames             chan struct{} // rings when a frame was drawn, or failed
+	asked, tried, done atomic.Uint64 // which wish for a frame came last, was tried last, is fulfilled
+
+	mu       sync.Mutex // guards what follows
+	view     *tasks.View
+	stream   *streamBuffer
+	doubt    map[string]bool                     // slots whose message may have been sent already
+	progress map[planner.ActionID]tasks.Progress // of tool calls, by action
+	passing  map[planner.ActionID]passing        // questions that do not last, by action
+
+	pen     chan struct{}   // holds one token, taken while something is drawn; guards what follows
+	frozen  bool            // the outcome is on its way, no more frames
+	folded  bool            // the board's last frame is shown
+	board   bot.Board       // as it was drawn last
+	drawn   time.Time       // when that was
+	opened  bool            // the platform's stream says that work has begun
+	message string          // id of the board's message
+	words   string          // id of the message that the answer grows in
+	spoken  string          // text of the answer as it was shown last
+	closed  map[string]bool // questions whose message says how they were decided
+	misses  map[string]int  // and how often that failed
+}
+
+// Update gives it the newest snapshot of the task. What the first one tells was
+// about to be sent may have been, before a crash.
+func (p *Presenter) Update(v *tasks.View) {
+	p.mu.Lock()
+	if p.view == nil {
+		for _, slot := range v.State.Slots {
+			p.doubt[slot.Name] = slot.Message == ""
+		}
+	}
+	p.view = v
+	p.mu.Unlock()
+	p.Again()
+}
+
+// Again draws the newest snapshot once more: what it is drawn from besides has
+// changed.
+func (p *Presenter) Again() {
+	p.asked.Add(1)
+	p.nudge()
+}
+
+func (p *Presenter) nudge() {
+	select {
+	case p.poke <- struct{}{}:
+	default:
+	}
+}
+
+// Run draws frames until the outcome is on its way or ctx ends: the newest one
+// each time, no faster than the platform's limits and its pacer allow. One that
+// failed is drawn again after a while.
+func (p *Presenter) Run(ctx context.Context) {
+	limits := p.platform.Limits()
+	gap := max(limits.EditGap, 20*time.Millisecond)
+	pause := gap
+	timer := time.NewTimer(gap)
+	defer timer.Stop()
+	var clock <-chan time.Time
+	if !limits.Ephemeral {
+		ticker := time.NewTicker(clockGap)
+		defer ticker.Stop()
+		clock = ticker.C
+	}
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-p.last:
+			return
+		case <-p.poke:
+		case <-clock:
+		}
+		wish := p.asked.Load()
+		err := p.draw(ctx)
+		p.drew(wish, err == nil)
+		var later *bot.LaterError
+		switch {
+		case err == nil || ctx.Err() != nil:
+			pause = gap
+		case errors.As(err, &later):
+			pause = max(gap, later.After)
+			p.nudge()
+		default:
+			pause = max(gap, min(max(2*pause, firstFramePause), lastFramePause))
+			p.ps.Log.WarnContext(ctx, "a frame could not be shown", "task", p.id, "again", pause, "cause", err)
+			p.nudge()
+		}
+		timer.Reset(pause)
+		select {
+		case <-ctx.Done():
+			return
+		case <-p.last:
+			return
+		case <-timer.C:
+		}
+	}
+}
+
+// How long a frame that failed waits before it is drawn again, and how often
+// the running times on a board that lasts are brought up to date.
+const (
+	firstFramePause = time.Second
+	lastFramePause  = 30 * time.Second
+	clockGap        = 15 * time.Second
+)
+
+// take waits for the pen; its error is the context's. release gives it back.
+func (p *Presenter) take(ctx context.Context) error {
+	select {
+	case p.pen <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (p *Presenter) release() { <-p.pen }
+
+func (p *Presenter) draw(ctx context.Context) (err error) {
+	defer tasks.Catch(&err)
+	if err := p.take(ctx); err != nil {
+		return err
+	}
+	defer p.release()
+	p.mu.Lock()
+	view, stream := p.view, p.stream
+	p.mu.Unlock()
+	if p.frozen || view == nil || view.State.Settled() || p.unseen() {
+		return nil
+	}
+	p.closeQuestions(ctx, view, 1)
+	if p.quiet {
+		return nil
+	}
+	if err := p.drawBoard(ctx, view); err != nil {
+		return err
+	}
+	return p.drawStream(ctx, view, stream)
+}
+
+// card is how the task looks in its chat as v shows it.
+func (p *Presenter) card(v *tasks.View) cards.Card {
+	return cards.Card{View: v, Texts: p.ps.Texts, Lasts: p.lasting(), Quiet: p.quiet, AskerExtends: p.ps.rules.Load().Budget.Asker}
+}
+
+// questionCard is card for the questions that are asked in a chat.
+func (p *Presenter) questionCard(ctx context.Context, v *tasks.View, to bot.Chat) cards.Card {
+	c := p.card(v)
+	f, ok := p.platform.(bot.Filer)
+	c.Files = ok && f.Files(to)
+	c.OfferAlways = !p.chat.Private || tasks.IsAdmin(ctx, p.ps.Store, p.ps.rules.Load().Admins, v.Opening().From.Key())
+	return c
+}
+
+func (p *Presenter) append(ctx context.Context, e ...planner.Event) error {
+	return p.ps.Append(ctx, p.id, e...)
+}
+
+// began notes that the message of a slot is about to go out.
+func (p *Presenter) began(ctx context.Context, slot string) error {
+	return p.append(ctx, planner.Event{Type: planner.SendStarted, Slot: slot})
+}
+
+// shown notes which message shows a slot, and which one it takes the place of;
+// last says that nothing of the task is shown after it.
+func (p *Presenter) shown(ctx context.Context, slot, message, instead string, last bool) error {
+	return p.append(ctx, planner.Event{Type: planner.Sent, Slot: slot, Message: message, Instead: instead, Last: last})
+}
+
+// Notice posts a sentence that is not part of the journal.
+func (p *Presenter) Notice(ctx context.Context, language, key string) {
+	d := bot.Draft{Kind: bot.KindNotice, Task: string(p.id), Text: p.ps.Texts.Text(language, key, nil)}
+	if _, err := p.platform.Post(ctx, p.chat, d); err != nil && ctx.Err() == nil {
+		p.ps.Log.WarnContext(ctx, "a notice could not be shown", "task", p.id, "cause", err)
+	}
+}

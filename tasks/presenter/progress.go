@@ -1,0 +1,27 @@
+package presenter
+
+import (
+	"maps"
+
+	"legwork/planner"
+	"legwork/tasks"
+)
+
+// Progress notes how far a call of the task is, for the next frame of its board.
+// The newest report counts; none is stored.
+func (p *Presenter) Progress(action planner.ActionID, g tasks.Progress) {
+	p.mu.Lock()
+	if p.progress == nil {
+		p.progress = map[planner.ActionID]tasks.Progress{}
+	}
+	p.progress[action] = g
+	p.mu.Unlock()
+	p.nudge()
+}
+
+// reports are the newest ones, by action.
+func (p *Presenter) reports() map[planner.ActionID]tasks.Progress {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return maps.Clone(p.progress)
+}

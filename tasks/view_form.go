@@ -1,0 +1,32 @@
+package tasks
+
+import (
+	"cmp"
+	"encoding/json"
+	"strings"
+
+	"legwork/internal/form"
+	"legwork/planner"
+)
+
+// FormOf reads the server's question of that seq, and the field that about names;
+// the field is nil when the question has none.
+func FormOf(e planner.Event, about planner.ActionID) (q *form.Question, field *form.Field) {
+	if e.Question == nil || e.Question.Form == nil {
+		return &form.Question{}, nil
+	}
+	q = e.Question.Form
+	if q.URL == "" && about.Field >= 0 && about.Field < len(q.Fields) {
+		field = &q.Fields[about.Field]
+	}
+	return q, field
+}
+
+// CallOf is the call at that place as its model wrote it.
+func CallOf(v *View, at planner.Place) planner.Call {
+	return v.Event(v.State.Subtasks[at.Subtask].Turns[at.Turn].Seq).Reply.Calls[at.Call]
+}
+
+func Arguments(call planner.Call) json.RawMessage {
+	return json.RawMessage(cmp.Or(strings.TrimSpace(call.Arguments), "{}"))
+}
