@@ -21,7 +21,7 @@ func TestApprovalsCommand(t *testing.T) {
 		t.Fatalf("/approvals with nothing said %q", got)
 	}
 	id, card := s.asks("ann", room("hall"), "book a *room*")
-	if got := s.say("ann", private("ann"), "/approvals"); !strings.Contains(got, "`book.it`, for: book a \\*room\\* (in `phone:hall`). Open until Monday, 2026-11-23 12:00") {
+	if got := s.say("ann", private("ann"), "/approvals"); !strings.Contains(got, "`book.it`, for: book a \\*room\\* (in `phone:hall`). Expires on Monday, 2026-11-23 12:00") {
 		t.Errorf("/approvals in private said %q", got)
 	}
 	if got := s.say("bob", private("bob"), "/approvals"); got != s.text("approvals.none", nil) {
@@ -141,7 +141,7 @@ func TestChangedTool(t *testing.T) {
 	if kept := s.setting("legwork", "changes"); !strings.Contains(kept, `"by":"phone:boss"`) {
 		t.Errorf("kept = %s", kept)
 	}
-	if got := s.say("boss", private("boss"), "/approvals accept C1"); !strings.Contains(got, "is used again") {
+	if got := s.say("boss", private("boss"), "/approvals accept C1"); !strings.Contains(got, "I use it again") {
 		t.Errorf("accepting by words said %q", got)
 	}
 }

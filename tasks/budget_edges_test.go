@@ -76,7 +76,7 @@ func TestClosingAnswerOfATerseModel(t *testing.T) {
 	s.play()
 	id, plan := s.runs("ann", room("hall"), "find it")
 	card := s.card(id, plan.ID)
-	s.send(s.press("ann", room("hall"), label(t, card.Draft, "Answer with what there is")))
+	s.send(s.press("ann", room("hall"), label(t, card.Draft, "Answer with results so far")))
 	s.over(id)
 	if got := s.answers(id); len(got) != 1 || !strings.Contains(got[0], "found by answer") {
 		t.Errorf("answers = %q, want the closing one", got)

@@ -176,7 +176,7 @@ func TestBudgetExtendedByTap(t *testing.T) {
 	s, m := newShop(t, 5, tasks.BudgetRules{Budgets: tasks.Budgets{TaskUSD: dollars(0.60)}})
 	id, plan := s.runs("ann", room("hall"), "find it")
 	card := s.card(id, plan.ID)
-	want := "**The budget of this task has no room for its next step.**\n$0.55 of $0.60 are spent or set aside; the next step may take up to $0.10.\n\nFor ANN: find it\nOnly an admin can extend it. ANN or an admin can have it answered with what there is."
+	want := "**The next step would exceed this task's budget.**\n$0.55 of $0.60 are spent or reserved; the next step may need up to $0.10.\n\nFor ANN: find it\nOnly an admin can extend the budget. ANN or an admin can ask for an answer from the results so far."
 	if card.Text != want {
 		t.Errorf("the card says\n%s\nwant\n%s", card.Text, want)
 	}
@@ -212,7 +212,7 @@ func TestBudgetExtendedByTap(t *testing.T) {
 func TestLargePlan(t *testing.T) {
 	s, m := newShop(t, 3, tasks.BudgetRules{Budgets: tasks.Budgets{TaskUSD: dollars(3)}})
 	id, card := s.runs("ann", room("hall"), "find it")
-	if want := "It may take about 34k tokens, $3.37: more than half of the task's budget"; !strings.Contains(card.Text, want) {
+	if want := "It may take about 34k tokens, $3.37. That is more than half of the task's budget"; !strings.Contains(card.Text, want) {
 		t.Errorf("the plan says\n%s\nwant in it %s", card.Text, want)
 	}
 	s.over(id)
@@ -285,9 +285,9 @@ func TestBudgetDeclined(t *testing.T) {
 	s, m := newShop(t, 5, tasks.BudgetRules{Budgets: tasks.Budgets{TaskUSD: dollars(0.60)}})
 	id, plan := s.runs("ann", room("hall"), "find it")
 	card := s.card(id, plan.ID)
-	s.send(s.press("ann", room("hall"), label(t, card.Draft, "Answer with what there is")))
+	s.send(s.press("ann", room("hall"), label(t, card.Draft, "Answer with results so far")))
 	s.over(id)
-	if got := s.last(card.ID).Text; !strings.HasSuffix(got, "ANN, 12:00: answered with what there is.") {
+	if got := s.last(card.ID).Text; !strings.HasSuffix(got, "ANN asked for an answer from the results so far, 12:00.") {
 		t.Errorf("the card was closed with %q", got)
 	}
 	if got := s.answers(id); len(got) != 1 || !strings.Contains(got[0], "found by answer") {
@@ -305,9 +305,9 @@ func TestBudgetTooSmallForAnAnswer(t *testing.T) {
 	id, plan := s.runs("ann", private("ann"), "find it")
 	card := s.card(id, plan.ID)
 	before := m.total()
-	s.send(s.press("ann", private("ann"), label(t, card.Draft, "Answer with what there is")))
+	s.send(s.press("ann", private("ann"), label(t, card.Draft, "Answer with results so far")))
 	s.over(id)
-	if got := s.answers(id); len(got) != 1 || !strings.HasPrefix(got[0], "The budget of this task has no room for the next step (1.4k tokens of 1.5k tokens are spent or set aside). Ask for less at once, or let an admin raise budget.task_tokens.") {
+	if got := s.answers(id); len(got) != 1 || !strings.HasPrefix(got[0], "The next step would exceed this task's budget (1.4k tokens of 1.5k tokens are spent or reserved). Try a smaller question, or ask an admin to raise budget.task_tokens.") {
 		t.Errorf("answers = %q, want a sentence that names the budget", got)
 	}
 	if m.total() != before {
@@ -324,7 +324,7 @@ func TestDayBudgetEndsQuestions(t *testing.T) {
 		s.over(id)
 		want := "found by plan"
 		if i >= 2 {
-			want = "Today's budget for everybody has no room for the next step (2k tokens of 2.6k tokens are spent or set aside). Ask again tomorrow, or let an admin raise budget.day_tokens."
+			want = "The next step would exceed today's budget for everybody (2k tokens of 2.6k tokens are spent or reserved). Ask again tomorrow, or ask an admin to raise budget.day_tokens."
 		}
 		if got := s.answers(id); len(got) != 1 || !strings.HasPrefix(got[0], want) {
 			t.Errorf("question %d was answered %q, want %q", i, got, want)
@@ -339,7 +339,7 @@ func TestDayBudgetEndsQuestions(t *testing.T) {
 		}
 	}
 	s.inbox.Flush(t.Context())
-	if got := s.told("boss"); len(got) != 1 || !strings.Contains(got[0], "No room for the next step today, so that questions are refused or wait:\n\n* everybody together: 2k tokens of 2.6k tokens (budget.day_tokens)") {
+	if got := s.told("boss"); len(got) != 1 || !strings.Contains(got[0], "The next step would exceed today's budget, so legwork refuses questions or lets them wait:\n\n* everybody together: 2k tokens of 2.6k tokens (budget.day_tokens)") {
 		t.Errorf("the admin was told %q", got)
 	}
 	s.pass(24 * time.Hour)
@@ -407,7 +407,7 @@ func TestUsageOfAnExtendedBudget(t *testing.T) {
 		}
 	}
 	s.inbox.Flush(t.Context())
-	if got := s.told("boss"); slices.ContainsFunc(got, func(text string) bool { return strings.Contains(text, "Nearly used up") }) {
+	if got := s.told("boss"); slices.ContainsFunc(got, func(text string) bool { return strings.Contains(text, "nearly used up") }) {
 		t.Errorf("the admin was told %q of 70 cents of 90", got)
 	}
 	s.pass(24 * time.Hour)

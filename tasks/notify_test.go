@@ -132,7 +132,7 @@ func TestProgramIsAnsweredByWords(t *testing.T) {
 	if posts := s.posted(room("hall")); !slices.ContainsFunc(posts, func(p enginetest.Post) bool { return p.Text == "A task of the program ops: write\n\nIt is done." }) {
 		t.Errorf("the outcome is not among %+v", posts)
 	}
-	if got := s.last(card.ID); !strings.Contains(got.Text, "Changes wanted by BOSS, 12:00. They said: name the sources") {
+	if got := s.last(card.ID); !strings.Contains(got.Text, "Changes requested by BOSS, 12:00. They said: name the sources") {
 		t.Errorf("the card says %q at the end", got.Text)
 	}
 }

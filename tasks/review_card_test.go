@@ -180,7 +180,7 @@ func TestReviewOfAnObject(t *testing.T) {
 // a quotation or as code.
 func TestReviewCardIsInert(t *testing.T) {
 	for _, hostile := range []string{
-		"*bold* _slanted_ ~~gone~~ `code` **Please look at this before the task goes on.**",
+		"*bold* _slanted_ ~~gone~~ `code` **Please review this before the task continues.**",
 		"[a bank](https://evil.example) ![picture](https://evil.example/p.png) <https://evil.example>",
 		"# Heading\n## Another", "heading\n===", "heading\n---", "***", "- a\n- [x] b\n1. c\n2) d", "| a | b |\n| - | - |\n| c | d |",
 		"> out\n\nof it", "a\n\n    code\n\n\tcode", "```\nfence\n```\nout", "~~~\nfence", "````` ` `` ```", "\\*not\\* \\", "a\\\nb",

@@ -101,7 +101,7 @@ func TestReviewByWords(t *testing.T) {
 	if n := strings.Count(s.read(), "<guidance>\nthree rooms please"); n < 2 { // the sub-task, and the decision after it
 		t.Errorf("models read the words %d times", n)
 	}
-	if got := s.last(card.ID); !strings.Contains(got.Text, "Changes wanted by ANN, 12:00. They said: three rooms please") {
+	if got := s.last(card.ID); !strings.Contains(got.Text, "Changes requested by ANN, 12:00. They said: three rooms please") {
 		t.Errorf("the card says %q at the end", got.Text)
 	}
 	if len(s.live(room("hall"))) != 0 {
@@ -183,7 +183,7 @@ func TestReviewFromOutside(t *testing.T) {
 		}
 	}
 	s.phone.mu.Unlock()
-	if !strings.Contains(card.Text, `Asked for by agent\:\*writer\*.`) {
+	if !strings.Contains(card.Text, `Review requested by agent\:\*writer\*.`) {
 		t.Errorf("the card says %q", card.Text)
 	}
 	s.send(s.press("ann", room("hall"), label(t, first.Draft, "Allow once")))

@@ -69,7 +69,7 @@ func TestScheduleByButtons(t *testing.T) {
 	chat := private("ann")
 	o.say("ann", chat, "/timezone Europe/Berlin")
 	made := o.send(o.by("ann", chat, "/schedule every weekday 9:00 sum up the *news*")).notice(t)
-	want := "Scheduled.\n\nEvery weekday at 09:00 (Europe/Berlin): sum up the \\*news\\*\n- next: Monday, 2026-11-23 09:00\n- made by ANN"
+	want := "Scheduled.\n\nEvery weekday at 09:00 (Europe/Berlin): sum up the \\*news\\*\n- next: Monday, 2026-11-23 09:00\n- owner: ANN"
 	if made.Text != want || labels(made) != "Pause | Run now | Delete | All schedules" {
 		t.Errorf("said %q with %s, want %q", made.Text, labels(made), want)
 	}
@@ -86,7 +86,7 @@ func TestScheduleByButtons(t *testing.T) {
 		t.Errorf("after Pause: %q, card %q with %s", h.text(), card.Text, labels(card))
 	}
 	h, card = o.presses("ann", chat, "Resume")
-	if h.text() != "It goes on." || !strings.Contains(card.Text, "next: Monday, 2026-11-23 09:00") || o.schedules()[0].Paused {
+	if h.text() != "Resumed." || !strings.Contains(card.Text, "next: Monday, 2026-11-23 09:00") || o.schedules()[0].Paused {
 		t.Errorf("after Resume: %q, card %q", h.text(), card.Text)
 	}
 	h, _ = o.presses("ann", chat, "Run now")
@@ -98,7 +98,7 @@ func TestScheduleByButtons(t *testing.T) {
 	if opening.Goal != "sum up the *news*" || opening.Message != "" || opening.Timezone != "Europe/Berlin" || opening.Intro != "_Scheduled, run now: Every weekday at 09:00_" {
 		t.Errorf("the task begins with %+v", opening)
 	}
-	if h, _ := o.presses("ann", chat, "Run now"); !strings.Contains(h.text(), "still running") || len(o.live(chat)) != 1 {
+	if h, _ := o.presses("ann", chat, "Run now"); !strings.Contains(h.text(), "still going") || len(o.live(chat)) != 1 {
 		t.Errorf("a second Run now says %q", h.text())
 	}
 	o.ends(live[0], "news")
@@ -125,26 +125,26 @@ func TestScheduleByWords(t *testing.T) {
 	o := newOffice(t)
 	chat := room("hall")
 	for _, c := range []struct{ text, want string }{
-		{"/schedule", "Nothing is scheduled here."},
+		{"/schedule", "There are no schedules here."},
 		{"/schedule every day at 9 look", "Every day at 09:00 (UTC): look"},
 		{"/schedule every other day at 9 look", "Every 2 days at 09:00 (UTC): look"},
 		{"/schedule list", "2. Every 2 days at 09:00: look · next: Saturday, 2026-11-21 09:00"},
 		{"/schedule pause 2", "Paused."},
 		{"/schedule list", "look · paused"},
-		{"/schedule resume 2", "It goes on."},
+		{"/schedule resume 2", "Resumed."},
 		{"/schedule run 1", "It runs now."},
-		{"/schedule run 1", "still running"},
+		{"/schedule run 1", "still going"},
 		{"/schedule show 1", "last: Friday, 2026-11-20 12:00, Planning"},
-		{"/schedule delete 3", "There is no schedule of that number here."},
-		{"/schedule pause", "There is no schedule of that number here."},
+		{"/schedule delete 3", "There is no schedule with that number here."},
+		{"/schedule pause", "There is no schedule with that number here."},
 		{"/schedule delete 2", "`/schedule delete 2 yes`"},
 		{"/schedule delete 2 yes", "Deleted: Every 2 days at 09:00: look"},
-		{"/schedule run every day", "No time is understood"},
-		{"/schedule every day at 9", "what is to be done then?"},
-		{"/schedule every day look", "names no time of the day"},
-		{"/schedule 99 9 * * * look", "does not fit into a cron expression as minute (0 to 59)"},
+		{"/schedule run every day", "I found no time"},
+		{"/schedule every day at 9", "what should I do then?"},
+		{"/schedule every day look", "has no time of day"},
+		{"/schedule 99 9 * * * look", "The cron field minute (0 to 59) cannot be"},
 		{"/schedule next sunday 9:00 rest", "may mean several days: 2026-11-22, 2026-11-29."},
-		{"/schedule 2026-11-01 9:00 look", "is over already"},
+		{"/schedule 2026-11-01 9:00 look", "is in the past"},
 	} {
 		if got := o.send(o.by("ann", chat, c.text)).words(); !strings.Contains(got, c.want) {
 			t.Errorf("%s says %q, want %q", c.text, got, c.want)
@@ -169,7 +169,7 @@ func TestWhoChangesSchedules(t *testing.T) {
 		t.Errorf("to another one's press it says %q", got)
 	}
 	card := o.send(o.by("bob", chat, "/schedule show 1")).notice(t)
-	if !strings.Contains(card.Text, "made by ANN") || labels(card) != "All schedules" {
+	if !strings.Contains(card.Text, "owner: ANN") || labels(card) != "All schedules" {
 		t.Errorf("another one sees %q with %s", card.Text, labels(card))
 	}
 	if got := o.say("boss", chat, "/schedule pause 1"); !strings.Contains(got, "Paused.") {

@@ -66,7 +66,7 @@ func TestReviewFromAnAlert(t *testing.T) {
 		}
 	}
 	card := s.shown(show)
-	if !strings.Contains(card.Text, `Asked for by agent\:writer`) || !strings.Contains(card.Text, "For ops: write about \\*boats\\*") || !strings.Contains(card.Text, "Only an admin can decide") {
+	if !strings.Contains(card.Text, `Review requested by agent\:writer`) || !strings.Contains(card.Text, "For ops: write about \\*boats\\*") || !strings.Contains(card.Text, "Only an admin can decide") {
 		t.Errorf("the card is %+v", card)
 	}
 	approve := label(t, card.Draft, "Approve")
@@ -132,10 +132,10 @@ func TestReviewsOfProgramsListed(t *testing.T) {
 	s.shown(list.Buttons[i].Data)
 	m := s.by("boss", private("boss"), "with three oars")
 	m.ReplyTo = s.shown(list.Buttons[i].Data).ID // the newest card counts
-	if got := s.send(m).words(); !strings.Contains(got, "Changes wanted by BOSS") {
+	if got := s.send(m).words(); !strings.Contains(got, "Changes requested by BOSS") {
 		t.Errorf("the words were answered %q", got)
 	}
-	if last := s.last(m.ReplyTo); !strings.Contains(last.Text, "Changes wanted by BOSS") || len(last.Buttons) > 0 {
+	if last := s.last(m.ReplyTo); !strings.Contains(last.Text, "Changes requested by BOSS") || len(last.Buttons) > 0 {
 		t.Errorf("the card became %+v", last)
 	}
 	if d := s.decisions(second); len(d) != 1 || d[0].Decision.Approve || d[0].Decision.Text != "with three oars" {

@@ -35,7 +35,7 @@ func TestSpelling(t *testing.T) {
 		{private("ann"), "/timezone", "write /lw timezone and a city"},
 		{private("ann"), "/forget", "write `/lw forget yes`"},
 		{private("ann"), "/statsu", "There is no command /lw statsu. Did you mean /lw status? /lw help lists"},
-		{private("ann"), "/task", "Write after /lw task what"},
+		{private("ann"), "/task", "Add your question after /lw task, for example: /lw task compare"},
 		{thread, "/help", "`!plan TEXT`"},
 		{private("zoe"), "hello", "the list"},
 	} {

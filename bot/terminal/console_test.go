@@ -292,7 +292,7 @@ func TestConsoleInterrupt(t *testing.T) {
 	mustPost(t, s.t, board("t", "go", "Working", "waiting"))
 	s.seeText("Working")
 	s.keys("\x03")
-	s.seeText("Press Ctrl-C again to leave.")
+	s.seeText("Press Ctrl-C again to exit.")
 	s.seeText("✗ The task was stopped.")
 	s.keys("\x03")
 	s.leaves()
@@ -318,7 +318,7 @@ func TestConsoleInterruptWithNothingRunning(t *testing.T) {
 	s := sit(t, nil)
 	s.seeText("›")
 	s.keys("\x03")
-	s.seeText("Press Ctrl-C again to leave.")
+	s.seeText("Press Ctrl-C again to exit.")
 	s.keys("\x03")
 	s.leaves()
 }

@@ -46,14 +46,14 @@ func TestOnce(t *testing.T) {
 			mine := board("t", "ask", "Planning")
 			mine.ReplyTo = id
 			return []bot.Draft{old, mine}
-		}, true, "", "… Working\n[ask] … Planning\n2 tasks are unfinished. They go on at the next start.\n", true},
+		}, true, "", "… Working\n[ask] … Planning\n2 tasks are unfinished. They continue at the next start.\n", true},
 		{
 			"interrupted before a board", "ask", func(string) []bot.Draft { return nil },
-			true, "", "1 task is unfinished. It goes on at the next start.\n", true,
+			true, "", "1 task is unfinished. It continues at the next start.\n", true,
 		},
 		{"interrupted after the answer", "ask", func(id string) []bot.Draft {
 			return []bot.Draft{old, answer("t", id, "Mine", false)}
-		}, true, "Mine\n", "… Working\n1 task is unfinished. It goes on at the next start.\n", false},
+		}, true, "Mine\n", "… Working\n1 task is unfinished. It continues at the next start.\n", false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var out, progress buffer
@@ -92,7 +92,7 @@ func TestResumed(t *testing.T) {
 	}
 	defer func() { _, _ = master.Close(), tty.Close() }()
 	write(t, master, "\x04")
-	const resumed = "Going on with 2 unfinished tasks from last time.\n"
+	const resumed = "Continuing 2 unfinished tasks from last time.\n"
 	for _, c := range []struct {
 		name   string
 		config Config

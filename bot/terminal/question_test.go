@@ -136,7 +136,7 @@ func TestConsoleApproval(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.seeText("-- Decline")
-	s.seeText("one of these signs")
+	s.seeText("one of the signs listed above")
 	s.keys("many\r")
 	s.seeText("No number.")
 	s.seeText("-- Decline")

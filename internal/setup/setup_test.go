@@ -121,7 +121,7 @@ func TestAnswers(t *testing.T) {
 		{
 			name: "values of the wrong shape", lines: []string{"klingon", "en", "ftp://x", "MODEL", "two words", key, "big", "not-a-token", botToken, "", "alice", "telegram:1", "searx", "SEARCH", "Mars/Olympus", "UTC"},
 			talk: []string{
-				"There are no texts in that language", "Your answer is not an address", "Your answer contains a space",
+				"I have no texts in that language", "Your answer is not an address", "Your answer contains a space",
 				"Your answer is not the token of a bot", "Your answer \"alice\"", "Your answer is not an address such as", "It works: SEARCH", "I do not know this time zone",
 			},
 			config: []string{`timezone: "UTC"`, `admins: ["telegram:1"]`},

@@ -188,7 +188,7 @@ func TestClockJumps(t *testing.T) {
 		if last := p.answers()[1]; !strings.HasPrefix(last, "_Scheduled: Every hour. It was due on Saturday, 2026-11-21 11:59;") {
 			t.Errorf("the late answer is %q, want one that says when it was due", last)
 		}
-		if list := p.say("/schedule"); !strings.Contains(list, "left out: Saturday, 2026-11-21 09:00, legwork was not running") {
+		if list := p.say("/schedule"); !strings.Contains(list, "skipped: Saturday, 2026-11-21 09:00, legwork was not running") {
 			t.Errorf("the list is %q, want the time that was left out", list)
 		}
 		p.set(-24 * time.Hour)
@@ -258,7 +258,7 @@ func TestScheduleStillRunning(t *testing.T) {
 		p.say("/schedule every minute look")
 		p.until("2026-11-20T08:59:20Z")
 		p.want("2026-11-20 08:56 look", "2026-11-20 08:59 look")
-		if got := p.say("/schedule list"); !strings.Contains(got, "left out: Friday, 2026-11-20 08:58, the one before was still running") || !strings.Contains(got, "last: Friday, 2026-11-20 08:59, Planning") {
+		if got := p.say("/schedule list"); !strings.Contains(got, "skipped: Friday, 2026-11-20 08:58, the previous run was still going") || !strings.Contains(got, "last: Friday, 2026-11-20 08:59, Planning") {
 			t.Errorf("the list is %q", got)
 		}
 		p.say("/schedule delete 1 yes")
@@ -287,7 +287,7 @@ func TestScheduleWithoutAccess(t *testing.T) {
 			t.Errorf("the chat was told %d times, want once", told)
 		}
 		p.Inbox.Use(rules)
-		if got := p.say("/schedule resume 1"); !strings.Contains(got, "It goes on.") || !strings.Contains(got, "next: Friday, 2026-11-20 10:05") {
+		if got := p.say("/schedule resume 1"); !strings.Contains(got, "Resumed.") || !strings.Contains(got, "next: Friday, 2026-11-20 10:05") {
 			t.Errorf("said %q", got)
 		}
 		p.until("2026-11-20T10:06:00Z")
@@ -304,7 +304,7 @@ func TestScheduleUnseen(t *testing.T) {
 		p.until("2026-11-20T09:40:00Z")
 		p.want("2026-11-20 09:05 look")
 		p.chat.from(nil)
-		if got := p.say("/schedule"); !strings.Contains(got, "paused, because the last answer could not be shown here") {
+		if got := p.say("/schedule"); !strings.Contains(got, "paused, because I could not show the last answer here") {
 			t.Errorf("the list is %q", got)
 		}
 		p.say("/schedule resume 1")
@@ -346,7 +346,7 @@ func TestConfigSchedules(t *testing.T) {
 		p.until("2026-11-21T11:00:00Z")
 		p.want("2026-11-20 09:55 look well", "2026-11-21 10:30 look well")
 		use()
-		if got := p.say("/schedule"); !strings.Contains(got, "Nothing is scheduled here.") {
+		if got := p.say("/schedule"); !strings.Contains(got, "There are no schedules here.") {
 			t.Errorf("the list is %q after the config's schedule was taken out", got)
 		}
 	})

@@ -23,7 +23,7 @@ func TestApproveTogether(t *testing.T) {
 	b.opens()
 	chat := b.bob.ID
 	b.Say(chat, b.bob, `q1: shop book {"item":"TRICK"} and book {"item":"an oar"} and slow {"ms":1}`)
-	card := b.asks(chat, "May these 3 calls be made?", "1. book of the server desk", "2. book of the server desk", "3. slow of the server desk",
+	card := b.asks(chat, "Allow these 3 actions?", "1. book of the server desk", "2. book of the server desk", "3. slow of the server desk",
 		`gold\u202e\u200b \u001b[8m and silver`, "an oar", `"ms": 1`, "For Bob", "Only Bob or an admin can decide")
 	b.bought()
 	b.taps(b.bob, chat, card.ID, "Allow once")
@@ -94,7 +94,7 @@ func TestApproveExpires(t *testing.T) {
 	b.opens()
 	chat := b.bob.ID
 	b.Say(chat, b.bob, "q1: "+boat)
-	card := b.asks(chat, "book of the server desk", "Open until")
+	card := b.asks(chat, "book of the server desk", "Expires on")
 	b.meets(chat, "the expired card", func(m telegramfake.Message) bool {
 		return m.ID == card.ID && len(m.Buttons) == 0 && strings.Contains(m.Text, b.says("question.expired", nil))
 	})
@@ -120,7 +120,7 @@ func TestApproveForTask(t *testing.T) {
 	second := b.asks(chat, "slow of the server desk")
 	b.bought("a boat", "an oar")
 	b.Say(chat, b.bob, "/approvals")
-	b.sees(chat, "Waiting for a decision", "Allowed without being asked", "desk.book")
+	b.sees(chat, "Waiting for a decision", "Allowed without asking", "desk.book")
 	b.taps(b.bob, chat, second.ID, "Allow once")
 	b.sees(chat, "[q1]", "at last")
 	b.Say(chat, b.bob, `q2: shop book {"item":"a sail"}`)
@@ -145,10 +145,10 @@ func TestApproveRevoked(t *testing.T) {
 	b.cards(chat, 1)
 
 	b.Say(chat, b.ann, "/approvals")
-	listed := b.sees(chat, "Allowed without being asked", "desk.book", "always in this chat (by Ann")
-	code := strings.TrimPrefix(buttonWith(t, listed, "Take back "), "Take back ")
+	listed := b.sees(chat, "Allowed without asking", "desk.book", "always in this chat (by Ann")
+	code := strings.TrimPrefix(buttonWith(t, listed, "Revoke "), "Revoke ")
 	for _, want := range []string{b.says("approvals.revoked", map[string]any{"Tool": "desk.book"}), b.says("error.no_grant", nil)} {
-		if p := b.taps(b.ann, chat, listed.ID, "Take back "+code); p.Text != want {
+		if p := b.taps(b.ann, chat, listed.ID, "Revoke "+code); p.Text != want {
 			t.Errorf("taking %s back: got %q, want %q", code, p.Text, want)
 		}
 	}
@@ -156,8 +156,8 @@ func TestApproveRevoked(t *testing.T) {
 	b.taps(b.ann, chat, b.asks(chat, `"item": "a sail"`).ID, "Allow for this task")
 	slow := b.asks(chat, "slow of the server desk")
 	b.Say(chat, b.ann, "/approvals")
-	listed = b.sees(chat, "Allowed without being asked", "desk.book, in the running task", "(by Ann")
-	code = strings.TrimPrefix(buttonWith(t, listed, "Take back "), "Take back ")
+	listed = b.sees(chat, "Allowed without asking", "desk.book, in the running task", "(by Ann")
+	code = strings.TrimPrefix(buttonWith(t, listed, "Revoke "), "Revoke ")
 	b.Say(chat, b.ann, "/approvals revoke "+code)
 	b.sees(chat, b.says("approvals.revoked", map[string]any{"Tool": "desk.book"}))
 	b.taps(b.ann, chat, slow.ID, "Allow once")

@@ -54,7 +54,7 @@ func TestBudgetExtend(t *testing.T) {
 	b.Say(chat, b.bob, "/task "+threeParts)
 	plan := b.offers(chat, "Run", "desk alpha", "It may take about")
 	b.taps(b.bob, chat, plan.ID, "Run")
-	card := b.offers(chat, "Extend by $0.45", "The budget of this task has no room for its next step.", "of $0.90 are spent or set aside", "For Bob")
+	card := b.offers(chat, "Extend by $0.45", "The next step would exceed this task's budget.", "of $0.90 are spent or reserved", "For Bob")
 	if press := b.taps(b.bob, chat, card.ID, "Extend by $0.45"); press.Text != b.says("error.admin_needed", nil) {
 		t.Errorf("the asker's press was answered %q", press.Text)
 	}
@@ -112,14 +112,14 @@ func TestBudgetDecline(t *testing.T) {
 	b.Say(chat, b.bob, threeParts)
 	plan := b.offers(chat, "Run", "desk alpha")
 	b.taps(b.bob, chat, plan.ID, "Run")
-	card := b.offers(chat, "Answer with what there is", "The budget of this task has no room")
-	b.taps(b.bob, chat, card.ID, "Answer with what there is")
+	card := b.offers(chat, "Answer with results so far", "The next step would exceed this task's budget")
+	b.taps(b.bob, chat, card.ID, "Answer with results so far")
 	b.meets(chat, "the closed card", func(m telegramfake.Message) bool {
-		return m.ID == card.ID && len(m.Buttons) == 0 && strings.Contains(m.Text, "answered with what there is")
+		return m.ID == card.ID && len(m.Buttons) == 0 && strings.Contains(m.Text, "asked for an answer from the results so far")
 	})
 	b.until("an answer or a sentence", func(v telegramfake.View) bool {
 		for _, m := range v.Chat(chat).Bots() {
-			if strings.Contains(m.Text, "[q1]") || strings.Contains(m.Text, "The budget of this task has no room for the next step (") {
+			if strings.Contains(m.Text, "[q1]") || strings.Contains(m.Text, "The next step would exceed this task's budget (") {
 				return true
 			}
 		}
@@ -143,8 +143,8 @@ func TestBudgetDeclineAnswered(t *testing.T) {
 			b.Say(chat, b.bob, threeParts)
 			plan := b.offers(chat, "Run", "desk alpha")
 			b.taps(b.bob, chat, plan.ID, "Run")
-			card := b.offers(chat, "Answer with what there is", "The budget of this task has no room")
-			b.taps(b.bob, chat, card.ID, "Answer with what there is")
+			card := b.offers(chat, "Answer with results so far", "The next step would exceed this task's budget")
+			b.taps(b.bob, chat, card.ID, "Answer with results so far")
 			answer := b.meets(chat, "an answer or a sentence", func(m telegramfake.Message) bool {
 				return strings.Contains(m.Text, "[q1]") || strings.Contains(m.Text, "⚠️")
 			})
@@ -161,7 +161,7 @@ func TestBudgetOfTheDay(t *testing.T) {
 	t.Parallel()
 	b := newTown(t, scene{plot: priced("{day_tokens: 4000, user_day_usd: 0, chat_day_usd: 0, day_usd: 0}")})
 	b.opens()
-	const refused = "Today's budget for everybody has no room for the next step ("
+	const refused = "The next step would exceed today's budget for everybody ("
 	answered := 0
 	for i := range 5 {
 		b.Say(b.bob.ID, b.bob, fmt.Sprintf("q%d: hello", i))
@@ -179,5 +179,5 @@ func TestBudgetOfTheDay(t *testing.T) {
 	}
 	b.Say(b.ann.ID, b.ann, "/usage")
 	b.sees(b.ann.ID, "Everybody", fmt.Sprintf("%.1fk tokens", float64(answered)*1.1))
-	b.sees(b.ann.ID, "No room for the next step today") // the admins were told
+	b.sees(b.ann.ID, "The next step would exceed today's budget") // the admins were told
 }

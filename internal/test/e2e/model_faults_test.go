@@ -25,7 +25,7 @@ func TestAskedToBeLeftAlone(t *testing.T) {
 	first := p.ask("q1", "first: say something")
 	p.says(first, true, w.text("problem.busy", map[string]any{"Elapsed": 2 * time.Hour}))
 	p.logged("task="+first.Task, "429", "2h0m0s")
-	p.says(p.ask("q2", "second: say something"), true, "left alone")
+	p.says(p.ask("q2", "second: say something"), true, "asks for a pause of")
 	if n := len(w.models.Requests()); n != 1 {
 		t.Errorf("%d requests, want one: it asked to be left alone", n)
 	}
@@ -222,10 +222,10 @@ func TestModelIsLeftAlone(t *testing.T) {
 	if n := len(b.models.Requests()); n != 3 {
 		t.Errorf("%d requests, want three and then none", n)
 	}
-	b.sees(b.ann.ID, "fails again and again", "main", "models.main.api_key")
+	b.sees(b.ann.ID, "keeps failing", "main", "models.main.api_key")
 	told := 0
 	for _, m := range b.Chat(b.ann.ID).Bots() {
-		if strings.Contains(m.Text, "fails again and again") {
+		if strings.Contains(m.Text, "keeps failing") {
 			told++
 		}
 	}

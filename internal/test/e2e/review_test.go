@@ -23,7 +23,7 @@ func TestReviewInTelegram(t *testing.T) {
 	s := b.opens()
 	chat := b.group(b.Supergroup("Friends", b.ann, b.bob, b.eve))
 	b.Say(chat, b.bob, "/task q1: "+draft)
-	card := b.offers(chat, "Approve", "Please look at this", "draft\n\nA boat with *two* oars.\n", "For Bob")
+	card := b.offers(chat, "Approve", "Please review this", "draft\n\nA boat with *two* oars.\n", "For Bob")
 	b.passes() // it is stored that the card was sent
 	s.kill()
 	b.opens()
@@ -31,7 +31,7 @@ func TestReviewInTelegram(t *testing.T) {
 	b.Say(chat, b.bob, "with three oars please", telegramfake.ReplyTo(card.ID))
 	b.sees(chat, "[q1]", "with three oars please")
 	b.meets(chat, "the decided card", func(m telegramfake.Message) bool {
-		return m.ID == card.ID && len(m.Buttons) == 0 && strings.Contains(m.Text, "Changes wanted by Bob") && strings.Contains(m.Text, "They said: with three oars please")
+		return m.ID == card.ID && len(m.Buttons) == 0 && strings.Contains(m.Text, "Changes requested by Bob") && strings.Contains(m.Text, "They said: with three oars please")
 	})
 	if n := len(b.asked("with three oars please")); n < 2 {
 		t.Errorf("the words of the review are in %d prompts, want the agent's and the decision's", n)
@@ -39,7 +39,7 @@ func TestReviewInTelegram(t *testing.T) {
 	if len(b.asked("looks fine to me")) > 0 {
 		t.Error("a stranger's words are in a prompt")
 	}
-	if n := b.count(chat, "Please look at this"); n > 0 {
+	if n := b.count(chat, "Please review this"); n > 0 {
 		t.Errorf("%d cards are open", n)
 	}
 }
@@ -109,9 +109,9 @@ func TestReviewInTerminal(t *testing.T) {
 	s := w.sit("chat")
 	s.sees("Type a question.")
 	s.types("q1: " + draft + "\r")
-	s.sees("Please look at this", "draft", "│ A boat.", "1 Approve", "2 Ask for changes")
+	s.sees("Please review this", "draft", "│ A boat.", "1 Approve", "2 Ask for changes")
 	s.types("a bigger one\r")
-	s.sees("Changes wanted by", "a bigger one", "[q1]")
+	s.sees("Changes requested by", "a bigger one", "[q1]")
 	s.types("q2: " + draft + "\r")
 	s.sees("1 Approve")
 	s.types("1")
@@ -160,14 +160,14 @@ func TestProgramsTaskInTelegram(t *testing.T) {
 
 	context := starts(`{"goal":"write about boats","run":false,"notify":{"chat":"CHAT"}}`)
 	writer.calls(http.MethodPatch, "/v1/tasks/"+context+"/state", `{"draft":{"text":"Boats float."},"status":"NEEDS_HUMAN_REVIEW"}`, nil)
-	card = b.offers(chat, "Approve", "Boats float.", `Asked for by agent:writer`)
+	card = b.offers(chat, "Approve", "Boats float.", `Review requested by agent:writer`)
 	b.passes() // it is stored that the card was sent
 	s.kill()
 	s = b.opens()
 	front.leads(s.address)
 	b.Say(chat, b.ann, "say which boats", telegramfake.ReplyTo(card.ID))
 	b.meets(chat, "the decided card", func(m telegramfake.Message) bool {
-		return m.ID == card.ID && strings.Contains(m.Text, "Changes wanted by Ann") && strings.Contains(m.Text, "say which boats")
+		return m.ID == card.ID && strings.Contains(m.Text, "Changes requested by Ann") && strings.Contains(m.Text, "say which boats")
 	})
 	var now shared
 	writer.calls(http.MethodGet, "/v1/tasks/"+context+"/state", "", &now)

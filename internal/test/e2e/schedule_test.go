@@ -32,7 +32,7 @@ func TestTelegramSchedule(t *testing.T) {
 	b.taps(b.bob, chat, card.ID, "All schedules")
 	b.turns(chat, card.ID, "1. Every weekday at 09:00", "next: ")
 	b.taps(b.bob, chat, card.ID, "1")
-	b.turns(chat, card.ID, "made by Bob")
+	b.turns(chat, card.ID, "owner: Bob")
 	if p := b.taps(b.bob, chat, card.ID, "Run now"); p.Text != b.says("schedule.runs", nil) {
 		t.Errorf("Run now says %q", p.Text)
 	}
@@ -49,7 +49,7 @@ func TestTelegramSchedule(t *testing.T) {
 	b.taps(b.bob, chat, card.ID, "Delete")
 	b.turns(chat, card.ID, "Delete this schedule?")
 	b.taps(b.bob, chat, card.ID, "Keep")
-	b.turns(chat, card.ID, "made by Bob")
+	b.turns(chat, card.ID, "owner: Bob")
 	b.taps(b.bob, chat, card.ID, "Delete")
 	b.turns(chat, card.ID, "Delete this schedule?")
 	b.taps(b.bob, chat, card.ID, "Delete")

@@ -19,7 +19,7 @@ func TestSlackApprove(t *testing.T) {
 		o := newOffice(t, r)
 		s := o.opens()
 		thread := o.asks(general, ben, "q1: "+boat+` and slow {"ms":1} then book {"item":"an oar"}`)
-		card := o.offers(thread, "Allow once", "May these 2 calls be made?", `"item": "a boat"`, `"ms": 1`)
+		card := o.offers(thread, "Allow once", "Allow these 2 actions?", `"item": "a boat"`, `"ms": 1`)
 		o.taps(card, "Allow once", gus)
 		o.meets(thread, "a word to Gus", func(m slackfake.Message) bool { return m.To == gus && o.Shown(m) == o.text("error.not_yours", nil) })
 		o.bought()
@@ -131,7 +131,7 @@ func TestSlackAlways(t *testing.T) {
 	o.answers(in(benDM), "[q3]", "declined")
 
 	o.slash("/legwork", "approvals", general, ann)
-	listed := o.sees(in(general), "Allowed without being asked", "desk.book", "always in this chat (by ann")
+	listed := o.sees(in(general), "Allowed without asking", "desk.book", "always in this chat (by ann")
 	_, after, _ := strings.Cut(o.Shown(listed), "- `")
 	code, _, _ := strings.Cut(after, "`")
 	o.slash("/legwork", "approvals revoke "+code, general, ann)

@@ -40,7 +40,7 @@ func TestSlackOddInput(t *testing.T) {
 		}, ""},
 		"a file without words": {func(o *office) {
 			o.Event(o.DM(ben), "message", map[string]any{"subtype": "file_share", "user": ben, "ts": "1700000000.000100", "channel_type": "im", "files": []any{map[string]any{"id": "F1"}}})
-		}, "Only text can be read here so far"},
+		}, "I can only read text here so far"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -26,7 +26,7 @@ func TestTelegramCommands(t *testing.T) {
 		want  []string
 	}{
 		{"/start", []string{b.says("notice.start", nil), "/timezone CITY"}},
-		{"/help", []string{"/task TEXT: ask a question of its own", "/forget"}},
+		{"/help", []string{"/task TEXT: ask a separate question", "/forget"}},
 		{"/history", []string{b.says("history.none", nil)}},
 		{"/retry", []string{b.says("error.nothing_to_retry", nil)}},
 		{"/status", []string{b.says("statusline.none", nil)}},

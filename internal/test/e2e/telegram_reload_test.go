@@ -82,7 +82,7 @@ func TestTelegramBadReload(t *testing.T) {
 			s := b.opens()
 			good := b.config
 			b.changes(s, c.from, c.to, "level=ERROR", "config rejected")
-			told := b.sees(b.ann.ID, "config.yaml was changed and has mistakes", c.told)
+			told := b.sees(b.ann.ID, "config.yaml has mistakes", c.told)
 			if strings.Contains(told.Text, "short-secret") || strings.Contains(s.err.String(), "short-secret") {
 				t.Errorf("the mistake repeats the token: %q", told.Text)
 			}

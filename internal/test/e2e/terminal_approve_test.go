@@ -13,7 +13,7 @@ func TestApproveInTerminal(t *testing.T) {
 	s := w.sit("chat")
 	s.sees("Type a question.")
 	s.types(`q1: shop book {"item":"TRICK"} and slow {"ms":1} then book {"item":"an oar"} then slow {"ms":2}` + "\r")
-	s.sees("May these 2 calls be made?", `"item": "\u202eraob\u200b"`, `"ms": 1`, "1 Allow once", "2 Allow for this task", "3 Deny", "5 Always in this chat")
+	s.sees("Allow these 2 actions?", `"item": "\u202eraob\u200b"`, `"ms": 1`, "1 Allow once", "2 Allow for this task", "3 Deny", "5 Always in this chat")
 	s.types("yes, please\r")
 	s.sees("Added to the running task.")
 	w.bought()
@@ -23,9 +23,9 @@ func TestApproveInTerminal(t *testing.T) {
 	<-s.ended
 
 	s = w.sit("chat")
-	s.sees("Going on with 1 unfinished task", "May these 2 calls be made?", "1 Allow once")
+	s.sees("Continuing 1 unfinished task", "Allow these 2 actions?", "1 Allow once")
 	s.types("1")
-	s.sees("May this call be made?", `"item": "an oar"`)
+	s.sees("Allow this action?", `"item": "an oar"`)
 	w.bought(`\u202eraob\u200b`)
 	s.types("4")
 	s.sees(w.text("approval.why_here", nil))
@@ -65,12 +65,12 @@ func TestApproveAlwaysInTerminal(t *testing.T) {
 
 	s = w.sit("chat")
 	s.types("/approvals\r")
-	s.sees("Allowed without being asked", "desk.book", "always in this chat")
-	_, after, _ := strings.Cut(s.text(), "Allowed without being asked")
+	s.sees("Allowed without asking", "desk.book", "always in this chat")
+	_, after, _ := strings.Cut(s.text(), "Allowed without asking")
 	fields := strings.FieldsFunc(after, func(r rune) bool { return r == ' ' || r == '\n' || r == '`' || r == ':' })
 	code := fields[1]
 	s.types("/approvals revoke " + code + "\r")
-	s.sees("Taken back: desk.book")
+	s.sees("Revoked: desk.book")
 	s.types(`q3: shop book {"item":"a sail"}` + "\r")
 	s.sees(`"item": "a sail"`, "3 Deny")
 	s.types("3")
@@ -88,7 +88,7 @@ func TestApproveOnce(t *testing.T) {
 	if got := p.out.String(); !strings.Contains(got, "[q1]") || !strings.Contains(got, "Nobody is there to decide") || !strings.Contains(got, "approve: never") {
 		t.Errorf("the answer is %q, want that nobody was there and which key would let it run", got)
 	}
-	if got := p.err.String(); !strings.Contains(got, "May this call be made?") || !strings.Contains(got, "a boat") || !strings.Contains(got, w.text("terminal.unapproved", nil)) {
+	if got := p.err.String(); !strings.Contains(got, "Allow this action?") || !strings.Contains(got, "a boat") || !strings.Contains(got, w.text("terminal.unapproved", nil)) {
 		t.Errorf("stderr is %q, want the call and why it was denied", got)
 	}
 	w.bought()

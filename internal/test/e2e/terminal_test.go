@@ -143,7 +143,7 @@ func TestKillInTerminal(t *testing.T) {
 	<-s.ended
 
 	again := w.sit("chat")
-	again.sees("Going on with 1 unfinished task from last time.", "Working: 1 of 2 sub-tasks done")
+	again.sees("Continuing 1 unfinished task from last time.", "Working: 1 of 2 sub-tasks done")
 	again.sees("value of quick", "at last", "2 sub-tasks ·")
 	if n := len(w.calls("lookup")); n != 1 {
 		t.Errorf("got %d lookups, want the one of the first run", n)

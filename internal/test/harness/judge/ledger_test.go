@@ -74,7 +74,7 @@ func overdrawn(pressed bool, calls ...int) record.Record {
 	}
 	question := record.Event{
 		At: moment(20), Type: "question", Chat: "c1", Text: "No room.\n\nFor root: q1\\: lookup alpha", Line: "card",
-		Buttons: []record.Button{{Label: "Extend by 1k tokens"}, {Label: "Answer with what there is"}},
+		Buttons: []record.Button{{Label: "Extend by 1k tokens"}, {Label: "Answer with results so far"}},
 	}
 	r.Events = append(r.Events, question)
 	if pressed {

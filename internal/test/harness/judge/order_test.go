@@ -18,7 +18,7 @@ func halted(calls ...record.Call) record.Record {
 		record.Input{Kind: record.Resume, ID: "r4", Chat: "eve", Gate: "q2", Key: "h3"},
 	)
 	r.DoneAt = map[string]time.Time{"h3": moment(10), "r4": moment(40)}
-	told := said(11, "Paused. No model and no tool is called until /resume.")
+	told := said(11, "Paused. I make no new calls to models and tools.")
 	told.Chat = "eve"
 	r.Posts, r.Calls = append(r.Posts, told), calls
 	return r

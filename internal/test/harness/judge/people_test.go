@@ -46,7 +46,7 @@ func decided(tool, label string) record.Record {
 }
 
 func question(at int, key string) record.Event {
-	e := record.Event{At: moment(at), Type: "question", Chat: "c1", Text: "May this call be made?\n{\n  \"order\": \"" + key + "\"\n}"}
+	e := record.Event{At: moment(at), Type: "question", Chat: "c1", Text: "Allow this action?\n{\n  \"order\": \"" + key + "\"\n}"}
 	_ = json.Unmarshal([]byte(`{"calls": [{"arguments": {"order": "`+key+`"}}]}`), &e) // no error in it
 	return e
 }
@@ -115,7 +115,7 @@ func TestJudgeOfDecisionsAccuses(t *testing.T) {
 			r.Client, r.Posts = record.Telegram, append(r.Posts, r.Posts[0])
 			*r = killed(*r, 11, "post.before.question", "keep.after.question")
 		}},
-		{"a card is left open", judge.RuleTidy, card("pay", "Deny", "May this call be made?", "Allow once", "Deny"), func(*record.Record) {}},
+		{"a card is left open", judge.RuleTidy, card("pay", "Deny", "Allow this action?", "Allow once", "Deny"), func(*record.Record) {}},
 		{"a card says otherwise", judge.RuleTold, card("pay", "Deny", "Allowed once by Ann"), func(*record.Record) {}},
 		{"a card in another chat", judge.RuleChat, card("pay", "Deny", "Denied by Ann"), func(r *record.Record) { r.Posts[0].Chat = "c2" }},
 	}

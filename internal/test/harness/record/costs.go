@@ -11,13 +11,13 @@ import (
 // What is pressed about costs.
 const (
 	LabelRun      = "Run"
-	labelConclude = "Answer with what there is"
+	labelConclude = "Answer with results so far"
 	labelExtend   = "Extend by "
 )
 
 // SpentText begins the sentence of a task that a budget ended before anything
 // was found.
-const SpentText = "The budget of this task has no room for the next step ("
+const SpentText = "The next step would exceed this task's budget ("
 
 // Budget is what each task of a run may cost.
 type Budget struct {

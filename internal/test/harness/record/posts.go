@@ -110,9 +110,9 @@ func IsCard(buttons []string) bool {
 // SaysPaused reports whether a message tells that everything is paused, or
 // goes on.
 func SaysPaused(p Post, kind Kind) bool {
-	words := []string{"Paused. No model", "It is paused already"}
+	words := []string{"Paused. I make no new calls", "Already paused by"}
 	if kind == Resume {
-		words = []string{"Everything goes on", "Nothing is paused"}
+		words = []string{"Resumed.", "legwork is not paused"}
 	}
 	return slices.ContainsFunc(words, func(start string) bool { return strings.Contains(p.Text, start) })
 }
