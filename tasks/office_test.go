@@ -32,7 +32,7 @@ type phone struct {
 	hold    map[string]chan any // chats where a post, but for boards, waits until the channel is closed
 	refuse  map[string]bool     // chats where the bot cannot write
 	sent    chan bot.Chat       // gets the chat of each post, unless nil
-	frames  chan bot.Draft      // gets each edit, unless nil
+	frames  chan bot.Draft      // gets each edit and each posted board, unless nil
 	files   bool                // it can send files
 	noFiles bool                // and refuses each of them
 	late    chan any            // if not nil: of a question, it takes a value when that is sent, and another before Post returns
@@ -79,6 +79,9 @@ func (p *phone) Post(ctx context.Context, to bot.Chat, d bot.Draft) (string, err
 	p.posts = append(p.posts, enginetest.Post{Draft: d, Chat: to, ID: id})
 	if p.sent != nil {
 		p.sent <- to
+	}
+	if p.frames != nil && d.Board != nil { // where the work is quick, the first frame is the one awaited
+		p.frames <- d
 	}
 	return id, nil
 }
