@@ -2,6 +2,7 @@ package tasks_test
 
 import (
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -152,6 +153,8 @@ func TestProgress(t *testing.T) {
 	s := newStage(t, []string{`{"n":1}`})
 	s.tools.mu.Lock()
 	s.tools.open, s.tools.hold = true, make(chan any)
+	release := sync.OnceFunc(func() { close(s.tools.hold) })
+	defer release() // also when the test fails: the engine waits for its calls
 	s.tools.report = &tasks.Progress{Done: 2, Total: 5, Message: "half\x1b[2J\nway " + strings.Repeat("x", 500)}
 	s.tools.mu.Unlock()
 	frames := make(chan bot.Draft, 1000)
@@ -170,7 +173,7 @@ func TestProgress(t *testing.T) {
 			}
 		}
 	}
-	close(s.tools.hold)
+	release()
 	if !strings.HasPrefix(doing, `book.it 40 %: half\x1b[2J way xxx`) || len(doing) > 100 {
 		t.Errorf("doing = %q", doing)
 	}
