@@ -6,23 +6,23 @@ import (
 	"runtime/debug"
 )
 
-// Panicked is a panic as an error. What one chat has brought about must not end
+// PanicError is a panic as an error. What one chat has brought about must not end
 // the process for all of them, nor again each time that it is delivered.
-type Panicked struct {
+type PanicError struct {
 	cause any
 	stack string
 }
 
-func (p *Panicked) Error() string { return fmt.Sprintf("panic: %v", p.cause) }
+func (p *PanicError) Error() string { return fmt.Sprintf("panic: %v", p.cause) }
 
 // LogValue implements slog.LogValuer: operators need to know where it was.
-func (p *Panicked) LogValue() slog.Value {
+func (p *PanicError) LogValue() slog.Value {
 	return slog.GroupValue(slog.Any("panic", p.cause), slog.String("stack", p.stack))
 }
 
-// catch, deferred, turns a panic into the error of a function.
+// Catch turns a panic into the error of a function that defers it.
 func Catch(err *error) {
 	if cause := recover(); cause != nil {
-		*err = &Panicked{cause, string(debug.Stack())}
+		*err = &PanicError{cause, string(debug.Stack())}
 	}
 }

@@ -71,6 +71,7 @@ func OpenPause(ctx context.Context, store Store) (*Pause, error) {
 	return p, nil
 }
 
+// NewPause makes a switch that is not set.
 func NewPause(store Store) *Pause { return &Pause{store: store, changed: make(chan struct{})} }
 
 // State tells whether everything is paused, and by whom.

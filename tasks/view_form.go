@@ -27,6 +27,7 @@ func CallOf(v *View, at planner.Place) planner.Call {
 	return v.Event(v.State.Subtasks[at.Subtask].Turns[at.Turn].Seq).Reply.Calls[at.Call]
 }
 
+// Arguments are those of a call as JSON; an empty object where the model wrote none.
 func Arguments(call planner.Call) json.RawMessage {
 	return json.RawMessage(cmp.Or(strings.TrimSpace(call.Arguments), "{}"))
 }

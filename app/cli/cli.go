@@ -29,11 +29,11 @@ type Console struct {
 // already.
 var ErrFailed = errors.New("failed")
 
-// Misuse is an error in how a command was called. It says what to do instead
+// MisuseError is an error in how a command was called. It says what to do instead
 // and ends the command with exit code 2.
-type Misuse string
+type MisuseError string
 
-func (m Misuse) Error() string { return string(m) }
+func (m MisuseError) Error() string { return string(m) }
 
 // DefaultConfig is the config file when no other is named. It may be absent.
 const DefaultConfig = "config.yaml"

@@ -19,7 +19,7 @@ func ReadInput(c Console) (string, error) {
 		return "", fmt.Errorf("reading standard input: %w", err)
 	}
 	if len(text) > maxInput {
-		return "", Misuse(fmt.Sprintf("standard input is larger than %d MiB; use --jsonl for many texts", maxInput>>20))
+		return "", MisuseError(fmt.Sprintf("standard input is larger than %d MiB; use --jsonl for many texts", maxInput>>20))
 	}
 	return string(text), nil
 }

@@ -20,7 +20,7 @@ type chatCommand struct {
 func question(words []string) (string, error) {
 	text := strings.TrimSpace(strings.Join(words, " "))
 	if len(words) > 0 && text == "" {
-		return "", cli.Misuse("the question is empty; write what you want to know or have done")
+		return "", cli.MisuseError("the question is empty; write what you want to know or have done")
 	}
 	return text, nil
 }

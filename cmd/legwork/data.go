@@ -162,7 +162,7 @@ func confirm(c cli.Console, yes bool, what string) error {
 	fmt.Fprintf(c.Err, "%s\nWrite \"yes\" to go on: ", what)
 	var answer string
 	if _, err := fmt.Fscanln(c.In, &answer); err != nil || !strings.EqualFold(answer, "yes") {
-		return cli.Misuse("nothing was changed; write yes when you are asked, or call the command with --yes")
+		return cli.MisuseError("nothing was changed; write yes when you are asked, or call the command with --yes")
 	}
 	return nil
 }
@@ -198,7 +198,7 @@ type forgetCommand struct {
 func (command forgetCommand) Run(ctx context.Context, c cli.Console) error {
 	platform, id, ok := strings.Cut(command.Who, ":")
 	if !ok || platform == "" || id == "" {
-		return cli.Misuse(fmt.Sprintf("%q is no person and no chat; write platform:id, such as telegram:12345 or slack:C012AB3CD", command.Who))
+		return cli.MisuseError(fmt.Sprintf("%q is no person and no chat; write platform:id, such as telegram:12345 or slack:C012AB3CD", command.Who))
 	}
 	what := fmt.Sprintf("Everything that is stored about %s is deleted for good: tasks, history, settings, schedules, notes. Running tasks are stopped.", command.Who)
 	if err := confirm(c, command.Yes, what); err != nil {

@@ -27,7 +27,7 @@ type initCommand struct {
 func (command initCommand) Run(ctx context.Context, c cli.Console) error {
 	for _, address := range []string{command.TelegramAPI, command.SlackAPI} {
 		if u, err := url.Parse(address); err != nil || address != "" && u.Host == "" {
-			return cli.Misuse(fmt.Sprintf("%q is not the address of a server; write http://... or https://...", address))
+			return cli.MisuseError(fmt.Sprintf("%q is not the address of a server; write http://... or https://...", address))
 		}
 	}
 	texts, err := i18n.Load("")

@@ -92,7 +92,7 @@ func run(ctx context.Context, args []string, c cli.Console) int {
 	case exited >= 0:
 		return exited
 	case err != nil:
-		return finish(c, cli.Misuse(err.Error()+`; see "legwork --help" and "legwork COMMAND --help"`))
+		return finish(c, cli.MisuseError(err.Error()+`; see "legwork --help" and "legwork COMMAND --help"`))
 	}
 	parsed.BindTo(ctx, (*context.Context)(nil))
 	return finish(c, parsed.Run(c))
@@ -100,7 +100,7 @@ func run(ctx context.Context, args []string, c cli.Console) int {
 
 // finish prints the error of a command and returns its exit code.
 func finish(c cli.Console, err error) int {
-	var wrong cli.Misuse
+	var wrong cli.MisuseError
 	var config conf.Errors
 	switch {
 	case err == nil:

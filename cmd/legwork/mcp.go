@@ -27,17 +27,17 @@ func (command mcpCommand) Run(ctx context.Context, c cli.Console) error {
 		if near := nearest.Typo(command.Name, names); near != "" {
 			perhaps = fmt.Sprintf(", the nearest one is %q", near)
 		}
-		return cli.Misuse(fmt.Sprintf("there is no built-in server %q%s; there are: %s", command.Name, perhaps, strings.Join(names, ", ")))
+		return cli.MisuseError(fmt.Sprintf("there is no built-in server %q%s; there are: %s", command.Name, perhaps, strings.Join(names, ", ")))
 	}
 	var options map[string]any
 	decoder := json.NewDecoder(bytes.NewReader([]byte(command.Options)))
 	if err := decoder.Decode(&options); err != nil || decoder.More() {
-		return cli.Misuse(`--options is not a JSON object; write one such as '{"root": "docs"}'`)
+		return cli.MisuseError(`--options is not a JSON object; write one such as '{"root": "docs"}'`)
 	}
 	env := builtin.Env{Data: command.Data}
 	var wrong *builtin.OptionError
 	if _, err := builtin.New(command.Name, options, env); errors.As(err, &wrong) {
-		return cli.Misuse("--options: " + wrong.Error())
+		return cli.MisuseError("--options: " + wrong.Error())
 	}
 	return builtin.ServeStdio(ctx, command.Name, options, env, c.In, c.Out)
 }

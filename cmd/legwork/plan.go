@@ -19,11 +19,11 @@ type planCommand struct {
 func (command planCommand) Run(c cli.Console) error {
 	options := planner.ParseOptions{Max: command.Max}
 	if command.Max < 1 {
-		return cli.Misuse("--max must be at least 1")
+		return cli.MisuseError("--max must be at least 1")
 	}
 	for _, group := range command.Groups {
 		if group = strings.TrimSpace(group); group == "" {
-			return cli.Misuse("--groups holds an empty name; write --groups web,clock")
+			return cli.MisuseError("--groups holds an empty name; write --groups web,clock")
 		}
 		options.Groups = append(options.Groups, group)
 	}

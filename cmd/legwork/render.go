@@ -17,7 +17,7 @@ type renderCommand struct {
 // Run prints {"parts": [...]}, the messages that the platform would be sent.
 func (command renderCommand) Run(c cli.Console) error {
 	if command.Width < 0 {
-		return cli.Misuse("--width must not be negative; 0 does not break lines")
+		return cli.MisuseError("--width must not be negative; 0 does not break lines")
 	}
 	render := func(text string) string {
 		return cli.JSON(map[string][]markdown.Part{"parts": command.parts(text)})

@@ -27,7 +27,7 @@ type tokenNewCommand struct {
 // the second. Instructions go to standard error.
 func (command tokenNewCommand) Run(c cli.Console) error {
 	if problem := command.problem(); problem != "" {
-		return cli.Misuse(problem)
+		return cli.MisuseError(problem)
 	}
 	token := newToken()
 	fmt.Fprintln(c.Out, token)

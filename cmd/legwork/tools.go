@@ -56,7 +56,7 @@ func (command toolsListCommand) Run(ctx context.Context, c cli.Console) error {
 // checkWait refuses a time in which no server could answer.
 func checkWait(wait time.Duration) error {
 	if wait < time.Second || wait > 10*time.Minute {
-		return cli.Misuse(fmt.Sprintf("--wait %v is out of range; allowed: 1s to 10m", wait))
+		return cli.MisuseError(fmt.Sprintf("--wait %v is out of range; allowed: 1s to 10m", wait))
 	}
 	return nil
 }
@@ -110,7 +110,7 @@ func (command toolsCallCommand) arguments(c cli.Console) (json.RawMessage, error
 		if err != nil && !json.Valid(raw) {
 			why = fmt.Sprintf(" (%v)", err)
 		}
-		return nil, cli.Misuse(fmt.Sprintf(`the arguments are not a JSON object%s; write one such as '{"city": "Rome"}', or - to read it from standard input`, why))
+		return nil, cli.MisuseError(fmt.Sprintf(`the arguments are not a JSON object%s; write one such as '{"city": "Rome"}', or - to read it from standard input`, why))
 	}
 	return raw, nil
 }

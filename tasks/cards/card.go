@@ -1,9 +1,10 @@
+// Package cards draws what a task shows in a chat: boards, approvals, questions,
+// forms and outcomes. Each is a function of the task's view and of nothing else.
 package cards
 
 import (
 	"legwork/bot"
 	"legwork/i18n"
-	"legwork/planner"
 	"legwork/tasks"
 )
 
@@ -25,8 +26,6 @@ type Card struct {
 func MarkOf(id tasks.ID, slot string) string { return string(id) + "." + slot }
 
 func (c Card) mark(slot string) string { return MarkOf(c.View.ID, slot) }
-
-func (c Card) boardMark() string { return c.mark(planner.SlotBoard) }
 
 // BoardButtons offers Stop while there is something to stop.
 func (c Card) BoardButtons() []bot.Button {

@@ -1,3 +1,5 @@
+// Package executor does one action of the machine: it calls a model or a tool, has
+// people asked, or has the outcome shown, and appends what came of it.
 package executor
 
 import (
@@ -95,7 +97,7 @@ func (x *Executor) Use(rules tasks.PromptRules) {
 func (x *Executor) Do(ctx context.Context, v *tasks.View, a planner.Action, p Display) error {
 	ctx, span := x.begin(ctx, v, &a)
 	err := x.do(ctx, v, a, p)
-	var fault *tasks.Panicked
+	var fault *tasks.PanicError
 	if errors.As(err, &fault) {
 		err = x.faulted(ctx, v, a, fault)
 	}
@@ -139,7 +141,7 @@ func (x *Executor) do(ctx context.Context, v *tasks.View, a planner.Action, p Di
 
 // faulted ends an action that panicked: doing it again would pay for it again
 // and panic again. Only a question is put again.
-func (x *Executor) faulted(ctx context.Context, v *tasks.View, a planner.Action, fault *tasks.Panicked) error {
+func (x *Executor) faulted(ctx context.Context, v *tasks.View, a planner.Action, fault *tasks.PanicError) error {
 	x.Log.ErrorContext(ctx, "an action panicked", "task", v.ID, "action", a.ID, "cause", fault)
 	e := planner.Event{Type: planner.CallFailed, Action: a.ID, Problem: &planner.Problem{Code: "internal", Reason: fault.Error()}}
 	switch a.Kind {

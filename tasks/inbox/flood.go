@@ -43,7 +43,7 @@ func firstExcess(in *Inbox, r *Request, store []tasks.Inbound) (item tasks.Inbou
 	for _, item := range store {
 		switch {
 		case item.To != "" && item.Event.Type == planner.GuidanceAdded:
-			if additions(in, r, item.To) > maxAdditions {
+			if additions(r, item.To) > maxAdditions {
 				return item, "error.crowded_task", map[string]any{}
 			}
 		case item.Open != nil && item.To == "":
@@ -57,7 +57,7 @@ func firstExcess(in *Inbox, r *Request, store []tasks.Inbound) (item tasks.Inbou
 
 // additions is how many messages a task has heard with those of the batch at
 // hand.
-func additions(in *Inbox, r *Request, id tasks.ID) int {
+func additions(r *Request, id tasks.ID) int {
 	n := r.Batch.pieces[id]
 	if t, ok := r.task(id); ok {
 		n += len(t.State.Guidance)

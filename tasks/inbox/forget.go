@@ -46,8 +46,8 @@ func forgetPress(ctx context.Context, in *Inbox, r *Request, choice string) (Rep
 		s.Replace.Pressed = true
 		return in.reply(r, s), nil
 	}
-	asked, err := strconv.ParseInt(yes, 10, 64)
-	if age := in.Now().Sub(time.Unix(asked, 0)); err != nil || age < -forgetTime || age > forgetTime {
+	asked, _ := strconv.ParseInt(yes, 10, 64) // 0, which is long ago, for what is no number
+	if age := in.Now().Sub(time.Unix(asked, 0)); age < -forgetTime || age > forgetTime {
 		return in.replyText(r, "error.too_late", nil), nil
 	}
 	return forgetConversation(ctx, in, r, "forget:"+r.Message.Chat.Key()+":"+yes), nil

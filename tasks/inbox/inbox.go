@@ -1,3 +1,5 @@
+// Package inbox decides what messages mean: a message becomes a Request, an ordered
+// list of handlers makes a Reply of it, and the reply is stored and said.
 package inbox
 
 import (
@@ -147,7 +149,7 @@ func (in *Inbox) take(ctx context.Context, messages []bot.Message) (err error) {
 		traced = spans.begin(ctx, in.Tracer, m) //nolint:fatcontext // each begins anew with ctx
 		h, err := in.handle(traced, m, opened)
 		trace(traced, h.reply.Store)
-		var fault *tasks.Panicked
+		var fault *tasks.PanicError
 		switch {
 		case errors.As(err, &fault):
 			h.reply = in.giveUp(ctx, h, "problem.internal", fault)

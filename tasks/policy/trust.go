@@ -1,3 +1,4 @@
+// Package policy answers what a call, a person or a program may do, by values alone.
 package policy
 
 import (
@@ -21,7 +22,7 @@ import (
 // Newcomer finds the first place or recipient in a call that the task has no
 // reason to know of; empty when there is none.
 func Newcomer(v *tasks.View, call planner.Call) (reason, detail string) {
-	named := addressees(string(tasks.Arguments(call)))
+	named := targets(string(tasks.Arguments(call)))
 	if len(named) == 0 {
 		return "", ""
 	}
@@ -62,7 +63,7 @@ func acquainted(v *tasks.View) acquaintance {
 				words = append(words, p.Description)
 			}
 		case e.Result != nil && e.Result.Sources:
-			k.add(slices.DeleteFunc(inText(e.Result.Text), func(a addressee) bool { return a.Host == "" }))
+			k.add(slices.DeleteFunc(inText(e.Result.Text), func(a Target) bool { return a.Host == "" }))
 		}
 	}
 	k.words = strings.ToLower(strings.Join(words, "\n"))
@@ -71,7 +72,7 @@ func acquainted(v *tasks.View) acquaintance {
 			for c, state := range turn.Calls {
 				reached := state.Kind == planner.CallTool && state.Step == planner.StepDone && v.Event(state.Result).Result != nil
 				if reached && turn.Seq < v.State.Tainted || state.Allowed {
-					k.add(addressees(string(tasks.Arguments(tasks.CallOf(v, planner.Place{Subtask: i, Turn: t, Call: c})))))
+					k.add(targets(string(tasks.Arguments(tasks.CallOf(v, planner.Place{Subtask: i, Turn: t, Call: c})))))
 				}
 			}
 		}
@@ -94,7 +95,7 @@ func writtenValue(v *tasks.View, e planner.Event) string {
 	return string(e.Decision.Value)
 }
 
-func (k acquaintance) add(list []addressee) {
+func (k acquaintance) add(list []Target) {
 	for _, a := range list {
 		if a.Host != "" {
 			k.hosts[a.Host] = true
@@ -104,9 +105,9 @@ func (k acquaintance) add(list []addressee) {
 	}
 }
 
-// knows tells whether somebody named the addressee, or it was turned to before. Who
+// knows tells whether somebody named the target, or it was turned to before. Who
 // named a site named its parts too.
-func (k acquaintance) knows(a addressee) bool {
+func (k acquaintance) knows(a Target) bool {
 	if a.Host == "" {
 		return k.texts[a.text] || mentions(k.words, a.text)
 	}

@@ -136,11 +136,11 @@ func FuzzAddressees(f *testing.F) {
 	f.Add(`{"a":"b"}`)
 	f.Add(`{"url":"https://x.example/` + strings.Repeat("a.", 50) + `"}`)
 	f.Fuzz(func(t *testing.T, arguments string) {
-		if d := watch.Work(func() { addressees(arguments) }); d > 8*time.Second {
+		if d := watch.Work(func() { targets(arguments) }); d > 8*time.Second {
 			t.Errorf("%d bytes took %v of the processor", len(arguments), d)
 		}
 		seen := false
-		for _, a := range addressees(arguments + " https://evil.example/x ") {
+		for _, a := range targets(arguments + " https://evil.example/x ") {
 			seen = seen || a.Host == "evil.example"
 		}
 		if !seen {

@@ -1,3 +1,5 @@
+// Package presenter shows tasks in their chats: frames of the board while they work,
+// their questions, and the outcome, as the journal has them.
 package presenter
 
 import (

@@ -91,6 +91,7 @@ const (
 	NeedsReview = "NEEDS_HUMAN_REVIEW"
 )
 
+// LogOf is the log that the agents of a context keep in its shared state.
 func LogOf(state map[string]json.RawMessage) []string {
 	list := []string{}
 	_ = json.Unmarshal(state[KeyLog], &list) // it is not there at first

@@ -43,6 +43,7 @@ func Other(key string) string {
 	return list[(Hash(key)+1)%len(list)]
 }
 
+// Hash is a number that is the same for the same text in every run.
 func Hash(s string) int {
 	h := fnv.New32a()
 	_, _ = h.Write([]byte(s))

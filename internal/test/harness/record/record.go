@@ -197,6 +197,7 @@ const (
 	Inquire = "inquire" // choose: its server returns a question, and is called again with the answer
 )
 
+// Tools are the tools of the servers that the harness calls.
 var Tools = []string{Lookup, Book, Pay, Ask, Inquire}
 
 // Choose is the tool of ask and inquire.

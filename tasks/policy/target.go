@@ -13,8 +13,8 @@ import (
 	"golang.org/x/net/idna"
 )
 
-// addressee is whom or what a call would reach.
-type addressee struct {
+// Target is whom or what a call would reach.
+type Target struct {
 	Host string // of an address on the network; empty for anything else
 	text string // in lower case
 }
@@ -39,14 +39,14 @@ var (
 // maxNesting is how deep JSON in texts in JSON is looked into.
 const maxNesting = 4
 
-// addressees lists whom the arguments of a call name.
-func addressees(arguments string) []addressee {
+// targets lists whom the arguments of a call name.
+func targets(arguments string) []Target {
 	doc, ok := decoded(arguments)
 	if !ok {
 		return inText(arguments)
 	}
 	list := inValue("", doc, 0)
-	slices.SortFunc(list, func(a, b addressee) int { return cmp.Or(cmp.Compare(a.Host, b.Host), cmp.Compare(a.text, b.text)) })
+	slices.SortFunc(list, func(a, b Target) int { return cmp.Or(cmp.Compare(a.Host, b.Host), cmp.Compare(a.text, b.text)) })
 	return slices.Compact(list)
 }
 
@@ -61,8 +61,8 @@ func decoded(text string) (doc any, ok bool) {
 	return doc, err == nil
 }
 
-// inValue finds addressees in the value of a parameter.
-func inValue(key string, v any, depth int) (list []addressee) {
+// inValue finds targets in the value of a parameter.
+func inValue(key string, v any, depth int) (list []Target) {
 	switch v := v.(type) {
 	case string:
 		if list = append(inText(v), inText(unbroken(v))...); len(list) == 0 {
@@ -75,7 +75,7 @@ func inValue(key string, v any, depth int) (list []addressee) {
 		}
 	case json.Number:
 		if addressing.MatchString(snake(key)) {
-			list = []addressee{{text: strings.ToLower(v.String())}}
+			list = []Target{{text: strings.ToLower(v.String())}}
 		}
 	case []any:
 		for _, e := range v {
@@ -106,18 +106,18 @@ func unbroken(text string) string {
 }
 
 // whole reads a value whose parameter says that it is whom or what to reach.
-func whole(key, value string) []addressee {
+func whole(key, value string) []Target {
 	key, value = snake(key), strings.ToLower(strings.TrimSpace(value))
 	strict := hosting.MatchString(key)
 	switch {
 	case value == "" || strings.Contains(value, "://") || !strict && !addressing.MatchString(key):
 		return nil
 	case hostForm.MatchString(value):
-		return []addressee{hosted(value[:strings.IndexAny(value+":", ":/?#")], value)}
+		return []Target{hosted(value[:strings.IndexAny(value+":", ":/?#")], value)}
 	case strict && (key != "to" || !accounting.MatchString(value)):
 		return nil
 	}
-	return []addressee{{text: value}}
+	return []Target{{text: value}}
 }
 
 // snake writes the name of a parameter as some_name.
@@ -137,7 +137,7 @@ func snake(key string) string {
 }
 
 // inText finds the addresses in a text.
-func inText(text string) (list []addressee) {
+func inText(text string) (list []Target) {
 	text = strings.ReplaceAll(text, `\/`, "/") // as JSON in a text may have it
 	for _, m := range webForm.FindAllStringSubmatch(text, -1) {
 		list = append(list, InAddress(m[1]+"://"+m[2]))
@@ -153,7 +153,7 @@ func inText(text string) (list []addressee) {
 	text = urlForm.ReplaceAllString(text, " ")
 	for _, form := range []*regexp.Regexp{emailForm, phoneForm} {
 		for _, s := range form.FindAllString(text, -1) {
-			list = append(list, addressee{text: strings.ToLower(s)})
+			list = append(list, Target{text: strings.ToLower(s)})
 		}
 	}
 	return list
@@ -161,12 +161,12 @@ func inText(text string) (list []addressee) {
 
 // InAddress is where an address leads. One that can be read in several ways is
 // nobody known.
-func InAddress(address string) addressee {
+func InAddress(address string) Target {
 	_, place, _ := strings.Cut(address, "//")
 	place = place[:strings.IndexAny(place+"/", "/?#")]
 	u, err := url.Parse(address)
 	if err != nil || strings.Contains(place, `\`) || u.Hostname() == "" {
-		return addressee{text: strings.ToLower(address)}
+		return Target{text: strings.ToLower(address)}
 	}
 	return hosted(u.Hostname(), address)
 }
@@ -176,15 +176,15 @@ func InAddress(address string) addressee {
 var domains = idna.New(idna.MapForLookup(), idna.StrictDomainName(false), idna.VerifyDNSLength(false))
 
 // hosted is a host that an address names.
-func hosted(host, address string) addressee {
+func hosted(host, address string) Target {
 	if at, err := netip.ParseAddr(host); err == nil {
-		return addressee{Host: at.String()}
+		return Target{Host: at.String()}
 	}
 	name, err := domains.ToASCII(strings.TrimRight(host, "."))
 	if err != nil || name == "" {
-		return addressee{text: strings.ToLower(address)}
+		return Target{text: strings.ToLower(address)}
 	}
-	return addressee{Host: strings.ToLower(name)}
+	return Target{Host: strings.ToLower(name)}
 }
 
 // inScript is a host as people write it.
