@@ -60,7 +60,7 @@ func (m *models) changed(model string, h llm.Health) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	switch {
-	case h.Stranded:
+	case h.RoleDown:
 		m.stranded[model] = true
 		m.tell("admin.model_down", map[string]any{"Model": model, "Problem": h.Cause, "Reason": h.Hint})
 	case m.stranded[model] && !h.Down:

@@ -37,7 +37,7 @@ func TestAgainIsAskedBeforeWhatCostsMore(t *testing.T) {
 			m, _ := open(t, cfg)
 			asked := 0
 			r := ask()
-			r.Again = func() error {
+			r.BeforeRetry = func() error {
 				if asked++; asked > c.allowed {
 					return enough
 				}

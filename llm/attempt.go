@@ -13,8 +13,8 @@ import (
 	"legwork/internal/clip"
 )
 
-// lingerTime is how long a reply that is complete waits for its usage.
-const lingerTime = 2 * time.Second
+// usageWait is how long a complete reply waits for the event with its usage.
+const usageWait = 2 * time.Second
 
 // send makes one request and reads its reply to the end. The draft holds what
 // came, also beside a fault; it is nil when no reply began.
@@ -23,10 +23,10 @@ func (e *endpoint) send(ctx context.Context, out openai.ChatCompletionRequest, e
 	defer cancel(nil)
 	s, err := e.client.CreateChatCompletionStream(ctx, out)
 	if err != nil {
-		return nil, e.unsent(err)
+		return nil, e.sendFault(err)
 	}
 	defer func() { _ = s.Close() }()
-	d := &draft{stream: emit, most: max(leastBound, 16*e.config.MaxOutputTokens)}
+	d := &draft{stream: emit, most: max(minReplyBytes, 16*e.config.MaxOutputTokens)}
 	var linger *time.Timer
 	for err == nil {
 		var data []byte
@@ -34,17 +34,17 @@ func (e *endpoint) send(ctx context.Context, out openai.ChatCompletionRequest, e
 			err = d.take(data)
 		}
 		if d.finish != "" && linger == nil {
-			linger = time.AfterFunc(lingerTime, func() { cancel(errEnough) })
+			linger = time.AfterFunc(usageWait, func() { cancel(errComplete) })
 			defer linger.Stop()
 		}
 	}
 	d.close()
-	return d, e.verdict(d, err)
+	return d, e.replyFault(d, err)
 }
 
-// unsent judges an error that came before a reply began: the doer's, or one of
+// sendFault makes the fault of an error before a reply began: the doer's, or one of
 // go-openai's own checks.
-func (e *endpoint) unsent(err error) *fault {
+func (e *endpoint) sendFault(err error) *fault {
 	if f := asFault(err); f != nil {
 		return f
 	}
@@ -55,10 +55,10 @@ func (e *endpoint) unsent(err error) *fault {
 	return f
 }
 
-// verdict decides whether the draft is a reply. end is what ended its stream,
-// io.EOF after the mark of its end.
-func (e *endpoint) verdict(d *draft, end error) *fault {
-	f := e.judgeEnd(d, end)
+// replyFault returns nil when the draft is a complete reply. end is the error that
+// ended its stream, io.EOF after the [DONE] event.
+func (e *endpoint) replyFault(d *draft, end error) *fault {
+	f := e.classifyEnd(d, end)
 	if f == nil {
 		return nil
 	}
@@ -68,39 +68,39 @@ func (e *endpoint) verdict(d *draft, end error) *fault {
 	return f
 }
 
-func (e *endpoint) judgeEnd(d *draft, end error) *fault {
+func (e *endpoint) classifyEnd(d *draft, end error) *fault {
 	if errors.Is(end, io.EOF) || d.finish != "" {
-		return e.judgeFinish(d)
+		return e.classifyFinish(d)
 	}
-	var strange *strangeError
+	var strange *protocolError
 	var said *midStreamError
 	switch {
 	case errors.As(end, &said):
-		return e.midStream(said)
+		return e.midStreamFault(said)
 	case errors.As(end, &strange):
 		f := &fault{problem: Garbage, retry: len(strange.begin) == 0, err: end}
 		if !f.retry {
-			f.hint = e.doer.addressHint(complaint{})
+			f.hint = e.doer.addressHint(apiError{})
 		}
 		return f
-	case errors.Is(end, errCut) && !d.choices:
-		return &fault{problem: Garbage, retry: true, err: errNoChoices, hint: e.doer.addressHint(complaint{})}
-	case errors.Is(end, errCut):
+	case errors.Is(end, errIncomplete) && !d.choices:
+		return &fault{problem: Garbage, retry: true, err: errNoChoices, hint: e.doer.addressHint(apiError{})}
+	case errors.Is(end, errIncomplete):
 		return &fault{problem: CutOff, retry: true, err: end}
 	case errors.Is(end, errTooMuch), errors.Is(end, errReplyTooLong) && d.pieces:
 		return &fault{problem: CutOff, err: end, hint: "the endpoint does not keep to " + e.doer.key("max_output_tokens")}
 	case errors.Is(end, errNotJSON), errors.Is(end, errEventTooLong), errors.Is(end, errReplyTooLong), errors.Is(end, errCalls):
 		return &fault{problem: Garbage, retry: errors.Is(end, errNotJSON), err: end}
 	}
-	f := e.doer.broken(end)
+	f := e.doer.connectionFault(end)
 	if d.pieces {
 		f.problem = CutOff
 	}
 	return f
 }
 
-// midStream judges an error that came in place of the rest of a reply.
-func (e *endpoint) midStream(said *midStreamError) *fault {
+// midStreamFault makes the fault of an error sent in place of the rest of a reply.
+func (e *endpoint) midStreamFault(said *midStreamError) *fault {
 	status := said.said.status
 	switch {
 	case status != 0:
@@ -109,13 +109,13 @@ func (e *endpoint) midStream(said *midStreamError) *fault {
 	default:
 		status = 500
 	}
-	f := e.doer.judge(status, said.said)
+	f := e.doer.classify(status, said.said)
 	f.err = said
 	return f
 }
 
-// judgeFinish looks at a reply that the model or the endpoint has ended.
-func (e *endpoint) judgeFinish(d *draft) *fault {
+// classifyFinish checks a reply that the model or the endpoint has ended.
+func (e *endpoint) classifyFinish(d *draft) *fault {
 	empty := strings.TrimSpace(d.text.String()) == "" && len(d.calls) == 0
 	switch strings.ToLower(d.finish) {
 	case "length", "max_tokens", "model_length":
@@ -154,9 +154,9 @@ func (e *endpoint) reply(d *draft, r Request) (Reply, *fault) {
 	return reply, nil
 }
 
-// bill counts what an attempt cost. paid is false when no reply had begun.
+// attemptUsage counts what an attempt cost. paid is false when no reply had begun.
 // The gauge learns from complete replies.
-func (e *endpoint) bill(d *draft, prompt int, complete bool) (u Usage, paid bool) {
+func (e *endpoint) attemptUsage(d *draft, prompt int, complete bool) (u Usage, paid bool) {
 	switch {
 	case d == nil || !d.pieces && !d.counted:
 		return Usage{}, false
@@ -164,13 +164,13 @@ func (e *endpoint) bill(d *draft, prompt int, complete bool) (u Usage, paid bool
 		return e.priced(Usage{Input: e.tokens(prompt), Output: e.tokens(d.size()), Estimated: true}), true
 	}
 	if complete {
-		e.gauge.learn(prompt, d.usage.Input)
+		e.tokenRatio.learn(prompt, d.usage.Input)
 	}
 	return e.priced(d.usage), true
 }
 
-// adapt learns from a refusal which field the endpoint does not know. It
-// reports whether the request is worth making again without it.
+// adapt finds out from an error which field the endpoint does not support. It
+// reports whether a retry without that field can help.
 func (e *endpoint) adapt(sent openai.ChatCompletionRequest, f *fault) bool {
 	text := strings.ToLower(f.err.Error())
 	if f.status == http.StatusBadRequest && len(sent.Tools) > 0 && !e.quirks.briefTools.Load() &&
@@ -203,7 +203,8 @@ func (e *endpoint) adapt(sent openai.ChatCompletionRequest, f *fault) bool {
 	return true
 }
 
-// refusesTools knows how Ollama, vLLM and others say that they take no tools.
+// refusesTools matches the errors of Ollama, vLLM and others for models without
+// tool calling.
 func refusesTools(text string) bool {
 	return strings.Contains(text, "not support tool") || strings.Contains(text, "not support function") ||
 		strings.Contains(text, "tool-call-parser") || strings.Contains(text, "tool choice requires")

@@ -11,29 +11,30 @@ import (
 	"github.com/sony/gobreaker/v2"
 )
 
-// mostFailures is how many calls in succession may fail by the endpoint's fault
-// before it is left alone, and cooldown how long that is.
+// maxFailures is how many calls in succession may fail by the endpoint's fault
+// before the breaker opens, and cooldown how long it stays open.
 const (
-	mostFailures = 3
-	cooldown     = 30 * time.Second
+	maxFailures = 3
+	cooldown    = 30 * time.Second
 )
 
-// Health is how one model stands.
+// Health is the state of one model.
 type Health struct {
-	// Down says that its endpoint failed again and again and is left alone:
-	// calls go straight to the fallbacks. From time to time one call tries it.
+	// Down is true while the breaker is open: the endpoint failed several times
+	// in succession, and calls go straight to the fallbacks. From time to time
+	// one call tries it.
 	Down bool
-	// Stranded says that a role has no model left because of that: neither this
-	// one nor any of its fallbacks is called.
-	Stranded bool
-	Since    time.Time // that it is so
+	// RoleDown is true when a role has no model left because of that: this one
+	// and all its fallbacks are down.
+	RoleDown bool
+	Since    time.Time // start of this state
 	Problem  Problem   // of the last failure, while Down
 	Cause    string    // and the failure itself
 	Hint     string    // what an admin can do about it; may be empty
 }
 
-// breaker leaves an endpoint alone that fails again and again. All calls of a
-// model share it.
+// breaker stops calls to an endpoint that fails several times in succession. All
+// calls of a model share it.
 type breaker struct {
 	steps *gobreaker.TwoStepCircuitBreaker[struct{}]
 
@@ -42,18 +43,18 @@ type breaker struct {
 	health Health
 }
 
-// errGivenUp is the outcome of an attempt that its caller gave up.
-var errGivenUp = errors.New("the caller gave the call up")
+// errCanceled is the outcome of an attempt that its caller cancelled.
+var errCanceled = errors.New("the caller cancelled the call")
 
-// newBreaker makes one; changed hears that calls are let through no more, and
-// that they are again, while no other call can come in.
+// newBreaker makes a breaker. It calls changed when it stops letting calls through
+// and when it lets them through again, and lets no other call in meanwhile.
 func newBreaker(name string, wait time.Duration, since time.Time, changed func(down bool)) *breaker {
 	b := &breaker{health: Health{Since: since}}
 	b.steps = gobreaker.NewTwoStepCircuitBreaker[struct{}](gobreaker.Settings{
 		Name: name, MaxRequests: 1, Timeout: wait,
-		ReadyToTrip:  func(c gobreaker.Counts) bool { return c.ConsecutiveFailures >= mostFailures },
-		IsSuccessful: func(err error) bool { return blames(err) == innocent },
-		IsExcluded:   func(err error) bool { return blames(err) == nobody },
+		ReadyToTrip:  func(c gobreaker.Counts) bool { return c.ConsecutiveFailures >= maxFailures },
+		IsSuccessful: func(err error) bool { return blames(err) == endpointWorks },
+		IsExcluded:   func(err error) bool { return blames(err) == endpointUnknown },
 		OnStateChange: func(_ string, from, to gobreaker.State) {
 			if from == gobreaker.StateClosed || to == gobreaker.StateClosed { // not when a probe fails
 				changed(to != gobreaker.StateClosed)
@@ -67,37 +68,38 @@ func newBreaker(name string, wait time.Duration, since time.Time, changed func(d
 type blame int
 
 const (
-	innocent blame = iota // it answered, be it with a complaint about the request
-	guilty                // it is not there, or turns everybody away
-	nobody                // neither
+	endpointWorks   blame = iota // it answered, perhaps with an error about the request
+	endpointFailed               // it cannot be reached, or refuses everybody
+	endpointUnknown              // neither
 )
 
 func blames(err error) blame {
 	if err == nil {
-		return innocent
+		return endpointWorks
 	}
 	f := asFault(err)
 	if f == nil {
-		return nobody
+		return endpointUnknown
 	}
 	switch f.problem {
 	case Unreachable, Refused, NotFound:
-		return guilty
+		return endpointFailed
 	case Invalid, TooLong, Filtered:
-		return innocent
+		return endpointWorks
 	}
-	return nobody
+	return endpointUnknown
 }
 
-// enter asks to call the endpoint. The fault is that of the failures before,
-// when it is left alone; otherwise leave must be called with the outcome.
-func (b *breaker) enter() (leave func(error), f *fault) {
+// allow asks whether the endpoint may be called. While the breaker is open, it
+// returns the fault of the last failure; otherwise the caller must call leave with
+// the outcome.
+func (b *breaker) allow() (leave func(error), f *fault) {
 	done, err := b.steps.Allow()
 	if err != nil {
 		return nil, b.fault()
 	}
 	return func(err error) {
-		if blames(err) == guilty {
+		if blames(err) == endpointFailed {
 			b.mu.Lock()
 			b.last = asFault(err)
 			b.mu.Unlock()
@@ -106,13 +108,13 @@ func (b *breaker) enter() (leave func(error), f *fault) {
 	}, nil
 }
 
-// fault says that the endpoint is left alone, and why.
+// fault returns why the breaker is open.
 func (b *breaker) fault() *fault {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return &fault{
 		problem: b.last.problem, status: b.last.status, hint: b.last.hint,
-		err: fmt.Errorf("it failed again and again since %s and is left alone for now: %w", b.health.Since.Format(time.TimeOnly), b.last.err),
+		err: fmt.Errorf("it failed several times in succession and has not been called since %s: %w", b.health.Since.Format(time.TimeOnly), b.last.err),
 	}
 }
 
@@ -122,14 +124,14 @@ func (b *breaker) down() bool {
 	return b.health.Down
 }
 
-// turn notes that the endpoint is left alone from now on, or is not any more.
-func (b *breaker) turn(down bool, now time.Time) {
+// setDown stores that the breaker opened or closed.
+func (b *breaker) setDown(down bool, now time.Time) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.health = Health{Down: down, Since: now}
 }
 
-// report is the health without what other models have to do with it.
+// report returns the health without RoleDown, which depends on other models.
 func (b *breaker) report() Health {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -140,7 +142,7 @@ func (b *breaker) report() Health {
 	return h
 }
 
-// Health tells how each model stands, by its name in the config.
+// Health returns the state of each model, by its name in the config.
 func (m *Models) Health() map[string]Health {
 	all := make(map[string]Health, len(m.byName))
 	for name, e := range m.byName {
@@ -151,13 +153,13 @@ func (m *Models) Health() map[string]Health {
 
 func (m *Models) health(e *endpoint) Health {
 	h := e.breaker.report()
-	h.Stranded = h.Down && m.stranded(e)
+	h.RoleDown = h.Down && m.roleDown(e)
 	return h
 }
 
-// stranded reports that a role which e serves, first or as a fallback, has no
-// model that is not left alone.
-func (m *Models) stranded(e *endpoint) bool {
+// roleDown reports whether all models of a role which e serves, first or as a
+// fallback, are down.
+func (m *Models) roleDown(e *endpoint) bool {
 	for _, first := range m.config.Roles {
 		served, usable := false, false
 		for _, other := range m.chain(m.byName[first]) {
@@ -171,46 +173,46 @@ func (m *Models) stranded(e *endpoint) bool {
 	return false
 }
 
-// turned is told that e is left alone from now on, or not any more.
-func (m *Models) turned(e *endpoint, down bool) {
-	e.breaker.turn(down, m.now())
+// healthChanged logs and reports that the breaker of e opened or closed.
+func (m *Models) healthChanged(e *endpoint, down bool) {
+	e.breaker.setDown(down, m.now())
 	h := m.health(e)
 	if down {
-		m.log.LogAttrs(context.Background(), slog.LevelError, "a model fails again and again and is left alone for now",
+		m.log.LogAttrs(context.Background(), slog.LevelError, "model unavailable",
 			slog.String("model", e.name), slog.String("problem", string(h.Problem)), slog.String("cause", h.Cause),
-			slog.String("hint", h.Hint), slog.Bool("stranded", h.Stranded))
+			slog.String("hint", h.Hint), slog.Bool("role_down", h.RoleDown))
 	} else {
-		m.log.Info("a model answers again", "model", e.name)
+		m.log.Info("model available", "model", e.name)
 	}
 	if m.onHealth != nil {
 		m.onHealth(e.name, h)
 	}
 }
 
-// quiet remembers until when an endpoint asked to be left alone, for all calls.
-// The zero value remembers nothing.
-type quiet struct {
+// pauseUntil is the time until which an endpoint asked not to be called. All calls
+// of a model share it. The zero value is no such time.
+type pauseUntil struct {
 	mu    sync.Mutex
 	until time.Time
 }
 
-// longestQuiet is how long a wish to be left alone holds for other calls: one
-// that is longer may be a mistake, and is asked about again.
-const longestQuiet = 24 * time.Hour
+// maxPause is how long a Retry-After holds for other calls. A longer one may be a
+// mistake of the endpoint, and the next call finds out.
+const maxPause = 24 * time.Hour
 
-func (q *quiet) ask(now time.Time, wait time.Duration) {
+func (q *pauseUntil) extend(now time.Time, wait time.Duration) {
 	if wait <= 0 {
 		return
 	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if until := now.Add(min(wait, longestQuiet)); until.After(q.until) {
+	if until := now.Add(min(wait, maxPause)); until.After(q.until) {
 		q.until = until
 	}
 }
 
-// left is how long it still wants to be left alone; 0 or less: no more.
-func (q *quiet) left(now time.Time) time.Duration {
+// remaining returns how long the endpoint must not be called; 0 or less: it may be.
+func (q *pauseUntil) remaining(now time.Time) time.Duration {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return q.until.Sub(now)

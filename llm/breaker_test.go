@@ -48,7 +48,7 @@ func (n *news) hear(model string, h llm.Health) {
 	if h.Down {
 		text = model + " down"
 	}
-	if h.Stranded {
+	if h.RoleDown {
 		text += ", stranded"
 	}
 	n.told = append(n.told, text)
@@ -61,7 +61,7 @@ func (n *news) list() string {
 }
 
 // exchange is two models, m0 with the fallback m1, behind a switchboard. The time
-// that a failing one is left alone is short.
+// that a failing one is not called is short.
 type exchange struct {
 	*llm.Models
 	*switchboard
@@ -71,7 +71,7 @@ type exchange struct {
 	log  strings.Builder
 }
 
-// cooldown is how long a model is left alone in tests that wait for its end: the
+// cooldown is how long a model is not called in tests that wait for its end: the
 // breaker keeps the clock's time, and a busy machine must not take as long for a few calls.
 const cooldown = 3 * time.Second
 
@@ -155,7 +155,7 @@ func TestFailingModelIsLeftAlone(t *testing.T) {
 				t.Errorf("answered by %q after %d more requests to m0, want m1 at once", got, x.asked("m0")-before)
 			}
 			h := x.Health()["m0"]
-			if h.Stranded || h.Cause == "" || strings.Contains(h.Cause, "sk-secret") || h.Since.IsZero() {
+			if h.RoleDown || h.Cause == "" || strings.Contains(h.Cause, "sk-secret") || h.Since.IsZero() {
 				t.Errorf("health %+v, want a cause, no key, and not stranded", h)
 			}
 			x.set("m0", llmfake.Say("fine"))
@@ -166,7 +166,7 @@ func TestFailingModelIsLeftAlone(t *testing.T) {
 			if got := x.list(); got != "m0 down; m0 up" {
 				t.Errorf("told %q, want once that it is down and once that it is up", got)
 			}
-			if text := x.log.String(); strings.Count(text, "is left alone for now") != 1 || strings.Count(text, "answers again") != 1 {
+			if text := x.log.String(); strings.Count(text, "model unavailable") != 1 || strings.Count(text, "model available") != 1 {
 				t.Errorf("log:\n%s\nwant each change once", text)
 			}
 		})
@@ -202,7 +202,7 @@ func TestNoModelIsLeft(t *testing.T) {
 	before := x.asked("m0")
 	_, err := x.Call(t.Context(), ask(), nil)
 	var e *llm.Error
-	if !errors.As(err, &e) || e.Problem != llm.Refused || !strings.Contains(e.Hint, "models.m0.api_key") || !strings.Contains(err.Error(), "left alone") || x.asked("m0") != before {
+	if !errors.As(err, &e) || e.Problem != llm.Refused || !strings.Contains(e.Hint, "models.m0.api_key") || !strings.Contains(err.Error(), "has not been called") || x.asked("m0") != before {
 		t.Errorf("error %v after %d requests, want the refusal of before, a hint and no request", err, x.asked("m0")-before)
 	}
 	if got := x.list(); got != "m0 down, stranded" {
@@ -210,7 +210,7 @@ func TestNoModelIsLeft(t *testing.T) {
 	}
 }
 
-// TestFallbackFailsToo: when the fallback is left alone as well, the role is
+// TestFallbackFailsToo: when the fallback is not called either, the role is
 // stranded, which is told of the one that failed last.
 func TestFallbackFailsToo(t *testing.T) {
 	t.Parallel()
@@ -228,7 +228,7 @@ func TestFallbackFailsToo(t *testing.T) {
 	if got := x.ask(); got != "refused" || len(x.fake.Requests()) != before {
 		t.Errorf("got %q after %d requests, want a refusal at once", got, len(x.fake.Requests())-before)
 	}
-	if h := x.Health(); !h["m0"].Stranded || !h["m1"].Stranded {
+	if h := x.Health(); !h["m0"].RoleDown || !h["m1"].RoleDown {
 		t.Errorf("health %+v, want both stranded", h)
 	}
 }
@@ -301,7 +301,7 @@ func TestParallelCallsShareTheBreaker(t *testing.T) {
 	before := x.asked("m0")
 	all(20)
 	if n := x.asked("m0") - before; n != 0 {
-		t.Errorf("%d requests to a model that is left alone, want none", n)
+		t.Errorf("%d requests to a model whose breaker is open, want none", n)
 	}
 	x.rests()
 	slow := llmfake.Status(401)

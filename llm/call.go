@@ -15,9 +15,9 @@ import (
 
 // How often and how patiently one model is tried within one call.
 const (
-	mostTries     = 4
-	mostPaidTries = 3               // of these, such that the endpoint had begun to reply
-	patience      = 5 * time.Second // the longest Retry-After that is waited for when there is a fallback
+	maxTries        = 4
+	maxPaidTries    = 3               // of these, such that the endpoint had begun to reply
+	maxFallbackWait = 5 * time.Second // the longest Retry-After that is waited for when there is a fallback
 )
 
 // Call implements Model. It tries the model that r asks for, again where that
@@ -38,7 +38,7 @@ func (m *Models) Call(ctx context.Context, r Request, stream func(Delta)) (Reply
 	reply, err := c.run(ctx, m.chain(first))
 	reply.Usage = c.usage
 	reply.Elapsed = time.Since(begin)
-	c.tell(first, reply, err)
+	c.report(first, reply, err)
 	return reply, err
 }
 
@@ -53,7 +53,7 @@ type call struct {
 	span     *telemetry.Span
 	partial  string // the longest text that was cut off
 	paid     bool   // an attempt was paid for since the call was let go on
-	enough   bool   // it is not let go on
+	stopped  bool   // it is not let go on
 }
 
 func (c *call) run(ctx context.Context, chain []*endpoint) (Reply, error) {
@@ -64,11 +64,11 @@ func (c *call) run(ctx context.Context, chain []*endpoint) (Reply, error) {
 		if f != nil && !mayHelp(f, failed, e) {
 			continue
 		}
-		if f != nil && !c.goOn(ctx, failed) {
+		if f != nil && !c.mayContinue(ctx, failed) {
 			break
 		}
 		var reply Reply
-		reply, f = c.try(ctx, e, i+1 < len(chain))
+		reply, f = c.callModel(ctx, e, i+1 < len(chain))
 		if f == nil {
 			return reply, nil
 		}
@@ -115,16 +115,16 @@ func (c *call) longest(f *fault) string {
 	return f.partial
 }
 
-// try calls one model, unless its endpoint is left alone.
-func (c *call) try(ctx context.Context, e *endpoint, fallback bool) (Reply, *fault) {
-	leave, f := e.breaker.enter()
+// callModel calls one model, unless its breaker is open.
+func (c *call) callModel(ctx context.Context, e *endpoint, fallback bool) (Reply, *fault) {
+	leave, f := e.breaker.allow()
 	if f != nil {
-		c.models.log.DebugContext(ctx, "a model is passed over", "model", e.name, "cause", f.err)
+		c.models.log.DebugContext(ctx, "model skipped", "model", e.name, "cause", f.err)
 		return Reply{}, f
 	}
-	outcome := errGivenUp
+	outcome := errCanceled
 	defer func() { leave(outcome) }() // also when the stream panics
-	reply, f := c.tries(ctx, e, fallback)
+	reply, f := c.retryModel(ctx, e, fallback)
 	switch {
 	case f == nil:
 		outcome = nil
@@ -134,12 +134,12 @@ func (c *call) try(ctx context.Context, e *endpoint, fallback bool) (Reply, *fau
 	return reply, f
 }
 
-// tries makes attempts at one model until one succeeds or none will.
-func (c *call) tries(ctx context.Context, e *endpoint, fallback bool) (Reply, *fault) {
+// retryModel makes attempts at one model until one succeeds or none will.
+func (c *call) retryModel(ctx context.Context, e *endpoint, fallback bool) (Reply, *fault) {
 	ctx, cancel := context.WithTimeoutCause(ctx, e.config.Timeout, errTimeout)
 	defer cancel()
 	deadline, _ := ctx.Deadline()
-	p := newPace()
+	p := newRetryPolicy()
 	for {
 		reply, f := c.attempt(ctx, e)
 		if f == nil {
@@ -149,7 +149,7 @@ func (c *call) tries(ctx context.Context, e *endpoint, fallback bool) (Reply, *f
 			c.partial = c.longest(f)
 		}
 		wait, again := p.next(f, time.Until(deadline), fallback)
-		again = again && ctx.Err() == nil && c.goOn(ctx, e)
+		again = again && ctx.Err() == nil && c.mayContinue(ctx, e)
 		if errors.Is(ctx.Err(), context.Canceled) {
 			return Reply{}, f // the caller has no use for it any more
 		}
@@ -157,7 +157,7 @@ func (c *call) tries(ctx context.Context, e *endpoint, fallback bool) (Reply, *f
 		if !again && fallback {
 			level = slog.LevelWarn
 		}
-		c.models.log.LogAttrs(ctx, level, "calling a model failed",
+		c.models.log.LogAttrs(ctx, level, "model call failed",
 			slog.String("model", e.name), slog.String("problem", string(f.problem)), slog.Int("status", f.status),
 			slog.String("cause", f.err.Error()), slog.String("hint", f.hint),
 			slog.Bool("again", again), slog.Duration("wait", wait))
@@ -168,21 +168,21 @@ func (c *call) tries(ctx context.Context, e *endpoint, fallback bool) (Reply, *f
 }
 
 // attempt makes one attempt, and a second at once when the endpoint refused a
-// field that can be left out. While the endpoint wants to be left alone, as it
+// field that can be left out. While a Retry-After of the endpoint holds, as it
 // said to this call or to another one, the attempt fails without a request.
 func (c *call) attempt(ctx context.Context, e *endpoint) (Reply, *fault) {
 	if f := c.models.held(); f != nil {
 		return Reply{}, f
 	}
-	if left := e.quiet.left(c.models.now()); left > 0 {
-		return Reply{}, &fault{problem: Busy, retry: true, wait: left, err: errQuiet}
+	if left := e.paused.remaining(c.models.now()); left > 0 {
+		return Reply{}, &fault{problem: Busy, retry: true, wait: left, err: errPaused}
 	}
 	if c.streamed {
 		c.stream(Delta{Reset: true})
 		c.streamed = false
 	}
 	out := e.wire(c.request)
-	ctx, given := watched(ctx)
+	ctx, given := traceWrite(ctx)
 	begin := time.Now()
 	d, f := e.send(ctx, out, c.emit())
 	for f != nil && (e.adapt(out, f) || e.learnContext(f, promptBytes(out), c.models.log)) {
@@ -190,17 +190,17 @@ func (c *call) attempt(ctx context.Context, e *endpoint) (Reply, *fault) {
 		d, f = e.send(ctx, out, c.emit())
 	}
 	if f != nil {
-		e.quiet.ask(c.models.now(), f.wait)
+		e.paused.extend(c.models.now(), f.wait)
 	}
-	usage, paid := e.bill(d, promptBytes(out), f == nil)
+	usage, paid := e.attemptUsage(d, promptBytes(out), f == nil)
 	if !paid && f != nil && f.status == 0 && given.Load() && errors.Is(ctx.Err(), context.Canceled) {
-		// Nobody waits for the reply any more, but the endpoint works on it.
+		// The caller waits no longer, but the endpoint works on the reply.
 		usage, paid = e.priced(Usage{Input: e.tokens(promptBytes(out)), Estimated: true}), true
 	}
 	if paid {
 		c.usage, c.paid = c.usage.Add(usage), true
 	}
-	c.tried(ctx, e, begin, d, f, usage)
+	c.recordAttempt(ctx, e, begin, d, f, usage)
 	if f != nil {
 		return Reply{}, f
 	}
@@ -208,8 +208,19 @@ func (c *call) attempt(ctx context.Context, e *endpoint) (Reply, *fault) {
 	return reply, f
 }
 
-// watched tells whether a request was written out that is made with the context.
-func watched(ctx context.Context) (_ context.Context, given *atomic.Bool) {
+// held returns the fault of an attempt that Options.Gate forbids; nil otherwise.
+func (m *Models) held() *fault {
+	if m.gate == nil {
+		return nil
+	}
+	if err := m.gate(); err != nil {
+		return &fault{problem: Held, err: err}
+	}
+	return nil
+}
+
+// traceWrite reports, by given, whether the request made with ctx was written to the connection.
+func traceWrite(ctx context.Context) (_ context.Context, given *atomic.Bool) {
 	given = new(atomic.Bool)
 	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{WroteRequest: func(i httptrace.WroteRequestInfo) {
 		if i.Err == nil {
@@ -218,22 +229,22 @@ func watched(ctx context.Context) (_ context.Context, given *atomic.Bool) {
 	}}), given
 }
 
-// goOn reports that another attempt may be made after one at that model, which
+// mayContinue reports that another attempt may be made after one at that model, which
 // may have been paid for.
-func (c *call) goOn(ctx context.Context, after *endpoint) bool {
-	if c.enough || !c.paid || c.request.Again == nil {
-		return !c.enough
+func (c *call) mayContinue(ctx context.Context, after *endpoint) bool {
+	if c.stopped || !c.paid || c.request.BeforeRetry == nil {
+		return !c.stopped
 	}
-	if err := c.request.Again(); err != nil {
-		c.models.log.WarnContext(ctx, "a model is not called again", "model", after.name, "cause", err)
-		c.enough = true
+	if err := c.request.BeforeRetry(); err != nil {
+		c.models.log.WarnContext(ctx, "model not retried", "model", after.name, "cause", err)
+		c.stopped = true
 		return false
 	}
 	c.paid = false
 	return true
 }
 
-var errQuiet = errors.New("the endpoint has asked to be left alone")
+var errPaused = errors.New("the endpoint has asked to wait")
 
 // emit hands deltas on and remembers that some went out.
 func (c *call) emit() func(Delta) {
@@ -246,33 +257,35 @@ func (c *call) emit() func(Delta) {
 	}
 }
 
-// pace decides when to try again. Its waits grow and are spread by chance, and
+// retryPolicy decides when to try again. Its waits grow and are spread by chance, and
 // are never shorter than the endpoint asked for.
-type pace struct {
+type retryPolicy struct {
 	pauses      *retry.Pauses
 	tries, paid int
 }
 
-func newPace() *pace { return &pace{pauses: retry.New(500*time.Millisecond, 10*time.Second, 0.5)} }
+func newRetryPolicy() *retryPolicy {
+	return &retryPolicy{pauses: retry.New(500*time.Millisecond, 10*time.Second, 0.5)}
+}
 
 // next takes the fault of an attempt. left is the time until the whole call
 // must be over; fallback tells whether another model waits to be tried. When
 // again is false, f has been given a hint where the wait was the reason.
-func (p *pace) next(f *fault, left time.Duration, fallback bool) (wait time.Duration, again bool) {
+func (p *retryPolicy) next(f *fault, left time.Duration, fallback bool) (wait time.Duration, again bool) {
 	p.tries++
 	if f.paid {
 		p.paid++
 	}
-	if !f.retry || p.tries >= mostTries || p.paid >= mostPaidTries {
+	if !f.retry || p.tries >= maxTries || p.paid >= maxPaidTries {
 		return 0, false
 	}
 	wait = p.pauses.Next()
 	if f.wait > 0 {
 		wait = max(wait, f.wait+wait/4)
 	}
-	if wait >= left || fallback && f.wait > patience {
+	if wait >= left || fallback && f.wait > maxFallbackWait {
 		if f.wait > 0 {
-			or(&f.hint, "the endpoint asks to be left alone for "+f.wait.Round(time.Second).String())
+			or(&f.hint, "the endpoint asks to wait for "+f.wait.Round(time.Second).String())
 		}
 		return 0, false
 	}

@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// longestName is how long OpenAI lets a tool's name be.
-const longestName = 64
+// maxName is how long OpenAI lets a tool's name be.
+const maxName = 64
 
 // Check says why a request must not be sent, or nil. These hold for every
 // request: system messages come first, then a user's; every tool call of an
@@ -27,7 +27,7 @@ func Check(r Request) error {
 	}
 	h := history{}
 	for i, m := range r.Messages {
-		if err := h.take(m); err != nil {
+		if err := h.add(m); err != nil {
 			return fmt.Errorf("message %d (%s): %w", i, m.Role, err)
 		}
 	}
@@ -37,7 +37,7 @@ func Check(r Request) error {
 func checkTools(tools []Tool) error {
 	seen := make(map[string]bool, len(tools))
 	for i, t := range tools {
-		if !fitName(t.Name) {
+		if !validName(t.Name) {
 			return fmt.Errorf("tool %d: the name %q is not of [a-zA-Z0-9_-]{1,64}", i, t.Name)
 		}
 		if seen[t.Name] {
@@ -51,7 +51,7 @@ func checkTools(tools []Tool) error {
 	return nil
 }
 
-// history is where reading the messages has come to.
+// history is the state of the check of messages.
 type history struct {
 	started bool            // something but system messages was seen
 	last    string          // role of the last message
@@ -59,7 +59,7 @@ type history struct {
 	done    map[string]bool // those that have one
 }
 
-func (h *history) take(m Message) error {
+func (h *history) add(m Message) error {
 	if m.Role != ToolRole {
 		if err := h.settled(); err != nil {
 			return err
@@ -173,11 +173,11 @@ func (h *history) end() error {
 	return nil
 }
 
-func fitName(name string) bool {
-	return name != "" && len(name) <= longestName && strings.IndexFunc(name, unfit) < 0
+func validName(name string) bool {
+	return name != "" && len(name) <= maxName && strings.IndexFunc(name, invalidInName) < 0
 }
 
-func unfit(r rune) bool {
+func invalidInName(r rune) bool {
 	switch {
 	case r >= 'a' && r <= 'z', r >= 'A' && r <= 'Z', r >= '0' && r <= '9', r == '_', r == '-':
 		return false

@@ -124,8 +124,8 @@ func count(n float64) int { return int(min(max(n, 0), 1<<31-1)) }
 // thinkTags open and close thinking that a server left in the text.
 var thinkTags = [][2]string{{"<think>", "</think>"}, {"<thinking>", "</thinking>"}}
 
-// longestMargin is how much white space may stand before such a block.
-const longestMargin = 256
+// maxMargin is how much white space may stand before such a block.
+const maxMargin = 256
 
 // splitter moves a block of thinking at the very beginning of a reply's text
 // out of it, while the text streams in.
@@ -168,7 +168,7 @@ func (s *splitter) start() {
 			s.state, s.closing, s.held = inThinking, tag[1], rest
 			return
 		}
-		if len(s.held) < longestMargin && strings.HasPrefix(tag[0], begin) {
+		if len(s.held) < maxMargin && strings.HasPrefix(tag[0], begin) {
 			return
 		}
 	}

@@ -72,7 +72,7 @@ type ModelConfig struct {
 	// ExtraBody is merged into each request's JSON and wins over what this
 	// package sets; a null leaves a field out.
 	ExtraBody map[string]any `yaml:"extra_body,omitempty" json:"extra_body,omitempty" jsonschema_description:"Merged into each request; a null leaves a field out."`
-	// Price is what tokens cost; nil means that nobody knows.
+	// Price is what tokens cost; nil: not known.
 	Price *Price `yaml:"price,omitempty" json:"price,omitempty" jsonschema_description:"USD per million tokens. Without it, budgets in money do not count this model."`
 	// Fallback names the models that are tried in order when this one cannot
 	// answer; after all of them come their own fallbacks.

@@ -16,25 +16,25 @@ var (
 	errFirstByte = errors.New("nothing came within first_byte_timeout")
 	errIdle      = errors.New("nothing more came within idle_timeout")
 	errTimeout   = errors.New("the call took longer than timeout")
-	errEnough    = errors.New("the reply is complete, the stream stays open")
+	errComplete  = errors.New("the reply is complete, the stream stays open")
 )
 
-// errCut ends a stream that stopped without the mark of its end. It is not a
+// errIncomplete ends a stream that stopped without the mark of its end. It is not a
 // failure when the model had given a reason to finish before.
-var errCut = errors.New("the stream ended before the reply was complete")
+var errIncomplete = errors.New("the stream ended before the reply was complete")
 
-// strangeError ends a stream in which nothing was of the protocol.
-type strangeError struct{ begin []byte }
+// protocolError ends a stream in which nothing was of the protocol.
+type protocolError struct{ begin []byte }
 
-func (e *strangeError) Error() string {
+func (e *protocolError) Error() string {
 	if len(e.begin) == 0 {
 		return "the reply is empty"
 	}
 	return "the reply is not of the protocol, it begins with " + quote(shorten(string(e.begin)))
 }
 
-// longestErrorBody is how much of an error's body is read.
-const longestErrorBody = 64 << 10
+// maxErrorBody is how much of an error's body is read.
+const maxErrorBody = 64 << 10
 
 // drainTime is how long a finished stream is read on, so that its connection
 // can be used again.
@@ -86,12 +86,12 @@ func (d *doer) Do(req *http.Request) (*http.Response, error) {
 		if cause := context.Cause(ctx); cause != nil {
 			err = cause
 		}
-		return fail(d.broken(err))
+		return fail(d.connectionFault(err))
 	}
 	if resp.StatusCode < 200 || resp.StatusCode > 299 {
-		body, _ := io.ReadAll(io.LimitReader(resp.Body, longestErrorBody))
+		body, _ := io.ReadAll(io.LimitReader(resp.Body, maxErrorBody))
 		_ = resp.Body.Close()
-		return fail(d.refusal(resp, body))
+		return fail(d.statusFault(resp, body))
 	}
 	live := &liveBody{cause: func() error { return context.Cause(ctx) }, cancel: cancel, body: resp.Body, wait: wait, idle: d.config.IdleTimeout}
 	resp.Body = &stream{body: live, events: newEvents(live, d.config.MaxOutputTokens)}
@@ -178,9 +178,9 @@ func (s *stream) fill() {
 	data, err := s.events.next()
 	switch {
 	case errors.Is(err, io.EOF) && s.count == 0:
-		s.err = &strangeError{s.events.strange}
+		s.err = &protocolError{s.events.unknown}
 	case errors.Is(err, io.EOF):
-		s.err = errCut
+		s.err = errIncomplete
 	case err != nil:
 		s.err = err
 	default:
@@ -214,7 +214,7 @@ func (s *stream) put(data []byte) {
 // can be used again only after the last byte was read.
 func (s *stream) Close() error {
 	if errors.Is(s.err, io.EOF) {
-		rest := time.AfterFunc(drainTime, func() { s.body.cancel(errEnough) })
+		rest := time.AfterFunc(drainTime, func() { s.body.cancel(errComplete) })
 		_, _ = io.CopyN(io.Discard, s.body.body, 4096)
 		rest.Stop()
 	}

@@ -32,17 +32,17 @@ type callDraft struct {
 	arguments strings.Builder
 }
 
-// leastBound is how long every reply may be, in bytes, whatever its model's
+// minReplyBytes is how long every reply may be, in bytes, whatever its model's
 // limit of tokens.
-const leastBound = 1 << 20
+const minReplyBytes = 1 << 20
 
 var errTooMuch = errors.New("the reply is far longer than its model may write")
 
-// mostCalls is how many tool calls one reply may hold.
-const mostCalls = 256
+// maxCalls is how many tool calls one reply may hold.
+const maxCalls = 256
 
 // midStreamError is an error that came as an event of a stream.
-type midStreamError struct{ said complaint }
+type midStreamError struct{ said apiError }
 
 func (e *midStreamError) Error() string {
 	return "the stream broke off with an error: " + e.said.message
@@ -61,7 +61,7 @@ func (d *draft) take(data []byte) error {
 		return errNotJSON
 	}
 	if len(c.Error) > 0 && string(c.Error) != "null" {
-		return &midStreamError{readComplaint(data)}
+		return &midStreamError{readAPIError(data)}
 	}
 	if u, ok := readUsage(c.Usage); ok {
 		d.usage, d.counted = u, true
@@ -134,7 +134,7 @@ func (d *draft) call(part callPart) error {
 		}
 	}
 	if at < 0 || d.calls[at].endsBefore(part) {
-		if len(d.calls) == mostCalls {
+		if len(d.calls) == maxCalls {
 			return errCalls
 		}
 		d.calls = append(d.calls, &callDraft{index: index})

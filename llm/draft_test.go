@@ -29,7 +29,7 @@ func FuzzDraft(f *testing.F) {
 				break
 			}
 			_ = d.take(data)
-			_ = readComplaint(data)
+			_ = readAPIError(data)
 		}
 		d.close()
 		if text != d.text.String() || thinking != d.thinking.String() {
@@ -48,7 +48,7 @@ func fit(t *testing.T, calls []ToolCall, in []byte) {
 	t.Helper()
 	seen := map[string]bool{}
 	for _, c := range calls {
-		if c.ID == "" || seen[c.ID] || c.Arguments == "" || !isObject([]byte(mendArguments(c.Arguments))) {
+		if c.ID == "" || seen[c.ID] || c.Arguments == "" || !isObject([]byte(repairArguments(c.Arguments))) {
 			t.Fatalf("call %+v of %+v; input %q", c, calls, in)
 		}
 		seen[c.ID] = true
@@ -64,10 +64,10 @@ func FuzzRetryAfter(f *testing.F) {
 			h := http.Header{}
 			h.Set(name, value)
 			got := retryAfter(h, time.Unix(0, 0))
-			if got < 0 || got > longestWish {
-				t.Fatalf("%s: %q is taken for %v, want 0 to %v", name, value, got, longestWish)
+			if got < 0 || got > maxRetryAfter {
+				t.Fatalf("%s: %q is taken for %v, want 0 to %v", name, value, got, maxRetryAfter)
 			}
-			wait, _ := newPace().next(&fault{retry: true, wait: got}, 2*longestWish, false)
+			wait, _ := newRetryPolicy().next(&fault{retry: true, wait: got}, 2*maxRetryAfter, false)
 			if wait < got {
 				t.Fatalf("%s: %q makes a wait of %v, want at least %v", name, value, wait, got)
 			}
@@ -79,7 +79,7 @@ func FuzzRetryAfter(f *testing.F) {
 func TestReplyHasABound(t *testing.T) {
 	t.Parallel()
 	line := []byte("data: {\"choices\":[]}\n\n")
-	events := newEvents(bytes.NewReader(bytes.Repeat(line, longestReply/len(line)+1)), 0)
+	events := newEvents(bytes.NewReader(bytes.Repeat(line, maxReply/len(line)+1)), 0)
 	var err error
 	for err == nil {
 		_, err = events.next()

@@ -104,12 +104,12 @@ func TestWaitThatIsTooLong(t *testing.T) {
 	for range 3 {
 		_, err := m.Call(t.Context(), ask(), nil)
 		var e *llm.Error
-		if !errors.As(err, &e) || e.Problem != llm.Busy || e.Wait < 119*time.Minute || e.Wait > 2*time.Hour || !strings.Contains(e.Hint, "left alone for") {
+		if !errors.As(err, &e) || e.Problem != llm.Busy || e.Wait < 119*time.Minute || e.Wait > 2*time.Hour || !strings.Contains(e.Hint, "asks to wait for") {
 			t.Errorf("error %v, wait %v, want Busy for 2 h", err, e.Wait)
 		}
 	}
 	if n := len(s.Requests()); n != 1 {
-		t.Errorf("%d requests, want one: the endpoint asked to be left alone", n)
+		t.Errorf("%d requests, want one: the endpoint asked to wait", n)
 	}
 }
 

@@ -18,7 +18,7 @@ import (
 	"legwork/internal/clip"
 )
 
-// fault is why one attempt failed, and whether another one may do better.
+// fault is why one attempt failed, and whether a retry can help.
 type fault struct {
 	problem Problem
 	status  int
@@ -33,10 +33,10 @@ type fault struct {
 
 func (f *fault) Error() string { return f.err.Error() }
 
-// refusal judges a status that is not a success.
-func (d *doer) refusal(resp *http.Response, body []byte) *fault {
-	said := readComplaint(body)
-	f := d.judge(resp.StatusCode, said)
+// statusFault makes the fault of a status that is not a success.
+func (d *doer) statusFault(resp *http.Response, body []byte) *fault {
+	said := readAPIError(body)
+	f := d.classify(resp.StatusCode, said)
 	f.status = resp.StatusCode
 	f.wait = retryAfter(resp.Header, d.now())
 	if resp.StatusCode/100 == 3 {
@@ -50,8 +50,8 @@ func (d *doer) refusal(resp *http.Response, body []byte) *fault {
 	return f
 }
 
-// judge turns a status and what the endpoint said into a fault without err.
-func (d *doer) judge(status int, said complaint) *fault {
+// classify turns a status and what the endpoint said into a fault without err.
+func (d *doer) classify(status int, said apiError) *fault {
 	f := &fault{problem: Invalid}
 	switch {
 	case status == http.StatusForbidden && said.is("moderation", "flagged", "content_policy"):
@@ -74,8 +74,8 @@ func (d *doer) judge(status int, said complaint) *fault {
 	return f
 }
 
-// broken judges an error of the connection.
-func (d *doer) broken(err error) *fault {
+// connectionFault makes the fault of an error of the connection.
+func (d *doer) connectionFault(err error) *fault {
 	f := &fault{problem: Unreachable, retry: true, err: errors.New(d.redact(err.Error()))}
 	var record tls.RecordHeaderError
 	var authority x509.UnknownAuthorityError
@@ -110,7 +110,7 @@ func (d *doer) address() string { return redactURL(d.config.BaseURL) }
 
 func (d *doer) keyHint() string {
 	if d.config.APIKey == "" {
-		return "the endpoint wants a key and " + d.key("api_key") + " is empty"
+		return "the endpoint needs a key and " + d.key("api_key") + " is empty"
 	}
 	return "the endpoint does not accept the key in " + d.key("api_key")
 }
@@ -118,7 +118,7 @@ func (d *doer) keyHint() string {
 var versionEnd = regexp.MustCompile(`/v\d+[a-z0-9]*(/openai)?$`)
 
 // addressHint tells the two usual causes of a 404 apart.
-func (d *doer) addressHint(said complaint) string {
+func (d *doer) addressHint(said apiError) string {
 	model := fmt.Sprintf("check that the endpoint has a model named %s (%s)", quote(d.config.Model), d.key("model"))
 	if said.code == "model_not_found" || strings.Contains(strings.ToLower(said.message), "model") {
 		return model
@@ -130,13 +130,13 @@ func (d *doer) addressHint(said complaint) string {
 	return fmt.Sprintf("%s is %s, which ends as expected; %s", d.key("base_url"), base, model)
 }
 
-// leastSecret is the length from which a key is worth hiding: removing one
-// such as "x", which endpoints without keys are given, would spoil every word.
-const leastSecret = 8
+// minSecret is the length from which a key is hidden. A placeholder such as "x",
+// used for endpoints without keys, occurs in every text.
+const minSecret = 8
 
 // redact removes the key from a text of the endpoint.
 func (d *doer) redact(s string) string {
-	if len(d.config.APIKey) < leastSecret {
+	if len(d.config.APIKey) < minSecret {
 		return s
 	}
 	return strings.ReplaceAll(s, d.config.APIKey, "[api_key]")
@@ -151,33 +151,33 @@ func redactURL(s string) string {
 	return u.String()
 }
 
-// complaint is what an endpoint says about an error.
-type complaint struct {
+// apiError is the error that an endpoint describes in its response.
+type apiError struct {
 	message string
 	code    string
 	status  int // when the error carries one inside
 }
 
-// readComplaint understands the error documents in use: {"error": {...}},
+// readAPIError understands the error documents in use: {"error": {...}},
 // {"error": "..."}, {"message": "..."}, {"detail": ...} and lists of them.
-func readComplaint(body []byte) complaint {
+func readAPIError(body []byte) apiError {
 	var list []json.RawMessage
 	if json.Unmarshal(body, &list) == nil && len(list) > 0 {
 		body = list[0]
 	}
 	var doc map[string]json.RawMessage
 	if json.Unmarshal(body, &doc) != nil {
-		return complaint{}
+		return apiError{}
 	}
 	inner := doc["error"]
 	if text := asText(inner); text != "" {
-		return complaint{message: shorten(text), code: asText(doc["code"])}
+		return apiError{message: shorten(text), code: asText(doc["code"])}
 	}
 	fields := doc
 	if len(inner) > 0 && json.Unmarshal(inner, &fields) != nil {
 		fields = doc
 	}
-	c := complaint{code: asText(fields["code"]), status: asStatus(fields["code"])}
+	c := apiError{code: asText(fields["code"]), status: asStatus(fields["code"])}
 	if c.code == "" {
 		c.code = asText(fields["type"])
 	}
@@ -209,7 +209,7 @@ func asStatus(raw json.RawMessage) int {
 	return n
 }
 
-func (c complaint) is(words ...string) bool {
+func (c apiError) is(words ...string) bool {
 	text := strings.ToLower(c.code + " " + c.message)
 	for _, w := range words {
 		if strings.Contains(text, w) {
@@ -219,18 +219,19 @@ func (c complaint) is(words ...string) bool {
 	return false
 }
 
-// tooLong knows the wordings of the usual servers.
-func (c complaint) tooLong() bool {
+// tooLong matches the messages of the usual servers.
+func (c apiError) tooLong() bool {
 	return c.is("context_length", "context length", "context window", "context size", "exceed_context",
 		"maximum context", "prompt is too long", "input is too long", "too many tokens",
 		"reduce the length", "input token count", "string_above_max_length")
 }
 
-// longestWish is what a Retry-After is taken for when it asks for more.
-const longestWish = 7 * 24 * time.Hour
+// maxRetryAfter is the longest wait that a Retry-After can ask for.
+const maxRetryAfter = 7 * 24 * time.Hour
 
-// retryAfter reads how long an endpoint wants to be left alone; 0 for no wish.
-// A date counts from the reply's own, where it has one.
+// retryAfter returns the wait that an endpoint asks for, or 0 (RFC 9110, 10.2.3;
+// Retry-After-Ms is of Azure OpenAI). A date is compared with that of the response,
+// where it has one.
 func retryAfter(h http.Header, now time.Time) time.Duration {
 	if ms, err := strconv.ParseFloat(h.Get("Retry-After-Ms"), 64); err == nil && ms > 0 {
 		return seconds(ms / 1000)
@@ -244,13 +245,13 @@ func retryAfter(h http.Header, now time.Time) time.Duration {
 		return 0
 	}
 	if sent, err := http.ParseTime(h.Get("Date")); err == nil {
-		now = sent // its clock need not be ours
+		now = sent // its clock may differ from ours
 	}
-	return min(max(at.Sub(now), 0), longestWish)
+	return min(max(at.Sub(now), 0), maxRetryAfter)
 }
 
 func seconds(s float64) time.Duration {
-	return time.Duration(min(s, longestWish.Seconds()) * float64(time.Second))
+	return time.Duration(min(s, maxRetryAfter.Seconds()) * float64(time.Second))
 }
 
 // shorten keeps the beginning of a text of the endpoint, on one line.

@@ -67,10 +67,10 @@ type Request struct {
 	// MaxOutput bounds the reply, in tokens, where that is less than what the
 	// model's max_output_tokens allows; 0 leaves it at that.
 	MaxOutput int
-	// Again is asked before each attempt that follows one which was paid for, at
+	// BeforeRetry is asked before each attempt that follows one which was paid for, at
 	// the same model or at a fallback: after an error there is none, and the call
 	// ends as that one did. Nil: it is never asked.
-	Again func() error `json:"-"`
+	BeforeRetry func() error `json:"-"`
 }
 
 // Delta is a piece of a streamed reply.
@@ -129,9 +129,10 @@ const (
 	Filtered    Problem = "filtered"    // a content filter stopped it
 	CutOff      Problem = "cut_off"     // truncated by length or a broken stream
 	Garbage     Problem = "garbage"     // not the protocol, or an empty reply
+	Held        Problem = "held"        // Options.Gate did not allow the call
 )
 
-// Problems lists them all.
+// Problems lists the problems of endpoints: all but Held.
 func Problems() []Problem {
 	return []Problem{Unreachable, Refused, NotFound, Busy, Invalid, TooLong, Filtered, CutOff, Garbage}
 }
@@ -146,7 +147,7 @@ type Error struct {
 	Usage   Usage  // tokens that were paid for nevertheless
 	Partial string // the longest text received before it was cut off
 	Err     error
-	// Wait is how long a Busy endpoint wants to be left alone; 0: it did not say.
+	// Wait is how long a Busy endpoint asks to wait; 0: it did not say.
 	Wait time.Duration
 }
 

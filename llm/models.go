@@ -19,8 +19,7 @@ import (
 
 // Options are what the config does not say. The zero value is for production.
 type Options struct {
-	// Log hears of every attempt that failed, with the context of the call;
-	// nil: nobody does.
+	// Log gets every attempt that failed, with the context of the call; may be nil.
 	Log *slog.Logger
 	// Transport carries the requests; nil: one that keeps connections alive
 	// and takes its proxy from the environment.
@@ -30,16 +29,16 @@ type Options struct {
 	// Sleep waits between two attempts and returns early, with an error, when
 	// ctx ends; nil: it really waits.
 	Sleep func(ctx context.Context, d time.Duration) error
-	// Now is the time, which goes on while Sleep waits; nil: time.Now.
+	// Now returns the time, which passes while Sleep waits; nil: time.Now.
 	Now func() time.Time
-	// Cooldown is how long a model is left alone whose endpoint failed again
-	// and again; 0: 30 seconds.
+	// Cooldown is how long a model is not called after its endpoint failed several
+	// times in succession; 0: 30 seconds.
 	Cooldown time.Duration
 	// Gate is asked before each attempt: while it returns an error, none is made,
 	// and the call ends with the Problem Held. Nil: they are always made.
 	Gate func() error
-	// OnHealth hears, once each, that a model is left alone from now on and
-	// that it answers again. It must not wait or call the models.
+	// OnHealth is called once when a model becomes unavailable, and once when it is
+	// available again. It must not block or call the models.
 	OnHealth func(model string, h Health)
 	// Metrics count calls and what they used; may be nil.
 	Metrics *telemetry.Metrics
@@ -60,20 +59,21 @@ type Models struct {
 	metrics  *telemetry.Metrics
 }
 
-// endpoint is one configured model and what was learnt about it.
+// endpoint is one configured model and what its endpoint turned out to support.
 type endpoint struct {
-	name   string
-	config ModelConfig
-	doer   *doer
-	client *openai.Client
-	gauge  gauge
-	quirks quirks
+	name       string
+	config     ModelConfig
+	doer       *doer
+	client     *openai.Client
+	tokenRatio tokenRatio
+	quirks     quirks
 
 	breaker *breaker
-	quiet   quiet
+	paused  pauseUntil
 }
 
-// quirks are what an endpoint has refused and is spared from then on.
+// quirks are fields and sizes that an endpoint has refused; later requests leave
+// them out.
 type quirks struct {
 	completionTokens atomic.Bool // wants max_completion_tokens
 	noLimit          atomic.Bool // knows neither limit
@@ -105,14 +105,14 @@ func New(cfg Config, opts Options) (*Models, error) {
 		client := m.client
 		if config.Offline {
 			if client = (&http.Client{Transport: opts.Offline}); opts.Offline == nil {
-				return nil, fmt.Errorf("preparing model %q: nothing here stands in for a model", name)
+				return nil, fmt.Errorf("preparing model %q: this program has no offline model", name)
 			}
 		}
 		e, err := newEndpoint(name, config, client, m.now)
 		if err != nil {
 			return nil, fmt.Errorf("preparing model %q: %w", name, err)
 		}
-		e.breaker = newBreaker(name, opts.Cooldown, m.now(), func(down bool) { m.turned(e, down) })
+		e.breaker = newBreaker(name, opts.Cooldown, m.now(), func(down bool) { m.healthChanged(e, down) })
 		m.byName[name] = e
 	}
 	return m, nil

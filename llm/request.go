@@ -139,7 +139,7 @@ func nativeMessages(messages []Message) []openai.ChatCompletionMessage {
 				current[c.ID] = unusedID(c.ID, used)
 				w.ToolCalls = append(w.ToolCalls, openai.ToolCall{
 					ID: current[c.ID], Type: openai.ToolTypeFunction,
-					Function: openai.FunctionCall{Name: mendName(c.Name), Arguments: mendArguments(c.Arguments)},
+					Function: openai.FunctionCall{Name: sanitizeName(c.Name), Arguments: repairArguments(c.Arguments)},
 				})
 			}
 		case ToolRole:
@@ -181,23 +181,23 @@ func unusedID(id string, used map[string]bool) string {
 	return free
 }
 
-// mendName makes a name that a model invented fit for the protocol.
-func mendName(name string) string {
-	if fitName(name) {
+// sanitizeName makes a name that a model invented fit for the protocol.
+func sanitizeName(name string) string {
+	if validName(name) {
 		return name
 	}
 	name = strings.Map(func(r rune) rune {
-		if unfit(r) {
+		if invalidInName(r) {
 			return '_'
 		}
 		return r
 	}, name)
-	return name[:min(len(name), longestName)]
+	return name[:min(len(name), maxName)]
 }
 
-// mendArguments returns arguments that are one JSON object: as they are, as
+// repairArguments returns arguments that are one JSON object: as they are, as
 // they were meant, or empty.
-func mendArguments(args string) string {
+func repairArguments(args string) string {
 	if isObject([]byte(args)) {
 		return args
 	}

@@ -9,8 +9,8 @@ import (
 
 // Bounds on what an endpoint may send, so that none can fill the memory.
 const (
-	longestEvent = 4 << 20
-	longestReply = 8 << 20 // and bytesOfToken for each token that it may have
+	maxEvent     = 4 << 20
+	maxReply     = 8 << 20 // and bytesOfToken for each token that it may have
 	bytesOfToken = 1 << 10 // that an event with a single one takes, at most
 )
 
@@ -38,12 +38,12 @@ type events struct {
 	json    nesting // of data
 	skipLF  bool    // the last line ended in CR: a LF belongs to it
 	started bool    // a line was read
-	strange []byte  // the first bytes that are not of the protocol, for errors
+	unknown []byte  // the first bytes that are not of the protocol, for errors
 }
 
 // newEvents reads a reply that may have so many tokens.
 func newEvents(r io.Reader, tokens int) *events {
-	return &events{in: bufio.NewReaderSize(r, 4096), most: longestReply + bytesOfToken*tokens}
+	return &events{in: bufio.NewReaderSize(r, 4096), most: maxReply + bytesOfToken*tokens}
 }
 
 // next returns the data of the next event, valid until the next call. At the
@@ -61,7 +61,7 @@ func (e *events) next() ([]byte, error) {
 		if len(line) > 0 {
 			e.take(line)
 		}
-		if len(e.data) > longestEvent {
+		if len(e.data) > maxEvent {
 			return nil, errEventTooLong
 		}
 		if len(e.data) > 0 && (len(line) == 0 || e.complete()) {
@@ -95,8 +95,8 @@ func (e *events) append(line []byte) {
 
 // remember keeps the beginning of what is not of the protocol.
 func (e *events) remember(line []byte) {
-	if room := 512 - len(e.strange); room > 0 {
-		e.strange = append(append(e.strange, line[:min(room, len(line))]...), '\n')
+	if room := 512 - len(e.unknown); room > 0 {
+		e.unknown = append(append(e.unknown, line[:min(room, len(line))]...), '\n')
 	}
 }
 
@@ -129,7 +129,7 @@ func (e *events) readLine() ([]byte, error) {
 			return e.first(), nil
 		default:
 			e.line = append(e.line, c)
-			if len(e.line) > longestEvent {
+			if len(e.line) > maxEvent {
 				return nil, errEventTooLong
 			}
 		}

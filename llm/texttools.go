@@ -91,7 +91,7 @@ func (w *textWriter) calls(calls []ToolCall) string {
 	var list []call
 	for _, c := range calls {
 		w.names[c.ID] = c.Name
-		list = append(list, call{c.Name, json.RawMessage(mendArguments(c.Arguments))})
+		list = append(list, call{c.Name, json.RawMessage(repairArguments(c.Arguments))})
 	}
 	return toJSON(map[string]any{"tool_calls": list})
 }
@@ -143,7 +143,7 @@ func readTextCalls(text string, tools []Tool) (calls []ToolCall, rest string, cu
 	if strings.TrimSpace(wrapping.Replace(rest)) == "" {
 		rest = ""
 	}
-	return withIDs(calls[:min(len(calls), mostCalls)]), rest, cut
+	return withIDs(calls[:min(len(calls), maxCalls)]), rest, cut
 }
 
 // wrapping removes what models put around a call.

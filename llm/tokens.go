@@ -1,6 +1,12 @@
 package llm
 
-import "sync"
+import (
+	"log/slog"
+	"math"
+	"regexp"
+	"strconv"
+	"sync"
+)
 
 // bytesPerToken is what a token holds before anything is known of a model.
 const bytesPerToken = 4
@@ -9,10 +15,10 @@ const bytesPerToken = 4
 // which nothing is known. It rounds up.
 func EstimateTokens(bytes int) int { return (max(bytes, 0) + bytesPerToken - 1) / bytesPerToken }
 
-// gauge learns how many bytes a token of one model holds from the usage that
+// tokenRatio measures how many bytes a token of one model holds from the usage that
 // its endpoint reports. Larger and newer prompts count more. It is safe for
 // concurrent use; the zero value knows nothing yet.
-type gauge struct {
+type tokenRatio struct {
 	mu     sync.Mutex
 	bytes  float64 // seen, fading
 	tokens float64 // reported for them
@@ -25,9 +31,9 @@ const (
 	memoryBytes = 256 << 10
 )
 
-// learn takes in that a prompt of so many bytes was counted as so many tokens.
-// A report that no tokenizer can give is passed over.
-func (g *gauge) learn(bytes, tokens int) {
+// learn adds the measurement that a prompt of so many bytes had so many tokens.
+// It ignores figures that no tokenizer can produce.
+func (g *tokenRatio) learn(bytes, tokens int) {
 	if bytes <= 0 || tokens <= 0 || tokens > 4*bytes+100 || bytes > 64*tokens {
 		return
 	}
@@ -39,7 +45,7 @@ func (g *gauge) learn(bytes, tokens int) {
 }
 
 // perByte is the tokens of one byte.
-func (g *gauge) perByte() float64 {
+func (g *tokenRatio) perByte() float64 {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return (g.tokens + priorBytes/bytesPerToken) / (g.bytes + priorBytes)
@@ -62,7 +68,7 @@ func (m *Models) Bytes(role string, tokens int) int {
 	if e == nil {
 		return max(tokens, 0) * bytesPerToken
 	}
-	return int(float64(max(tokens, 0)) / e.gauge.perByte())
+	return int(float64(max(tokens, 0)) / e.tokenRatio.perByte())
 }
 
 // Context is the context_tokens of the model of a role, or of a model's name
@@ -91,9 +97,138 @@ func (m *Models) PromptBytes(role string) int {
 }
 
 func (e *endpoint) tokens(bytes int) int {
-	n := float64(max(bytes, 0)) * e.gauge.perByte()
+	n := float64(max(bytes, 0)) * e.tokenRatio.perByte()
 	if whole := int(n); float64(whole) == n {
 		return whole
 	}
 	return int(n) + 1
+}
+
+// contextLimit finds the size of the context in the errors of the usual servers: "maximum context length is 8192 tokens", "available
+// context size (4096 tokens)", "201000 tokens > 200000 maximum", "exceeds the
+// maximum number of tokens allowed (1048576)".
+var contextLimit = regexp.MustCompile(`(?i)(?:context (?:length|size|window)\D{0,30}|tokens? > ?|tokens allowed \(|n_ctx\D{1,4})(\d{3,8})\b`)
+
+// minContext is the smallest plausible context, in tokens.
+const minContext = 512
+
+// context returns how many tokens prompt and reply may have together: what the
+// config says, or less where the endpoint said so.
+func (e *endpoint) context() int {
+	if n := int(e.quirks.context.Load()); n > 0 && n < e.config.ContextTokens {
+		return n
+	}
+	return e.config.ContextTokens
+}
+
+// maxOutput is how long a reply may be: no more than half of a context that
+// turned out to be smaller than the config says.
+func (e *endpoint) maxOutput() int {
+	if n := e.context(); n < e.config.ContextTokens {
+		return min(e.config.MaxOutputTokens, n/2)
+	}
+	return e.config.MaxOutputTokens
+}
+
+// learnContext reads the size of the context from the error of an endpoint. It
+// reports whether a prompt of so many bytes may fit now, because less room is kept
+// for the reply.
+func (e *endpoint) learnContext(f *fault, prompt int, log *slog.Logger) bool {
+	found := contextLimit.FindStringSubmatch(f.err.Error())
+	if f.problem != TooLong || found == nil {
+		return false
+	}
+	n, err := strconv.Atoi(found[1])
+	if err != nil || n < minContext || n >= e.context() {
+		return false
+	}
+	e.quirks.context.Store(int64(n))
+	log.Warn("context smaller than configured", "model", e.name, "context_tokens", e.config.ContextTokens, "found", n)
+	return e.tokens(prompt)+e.maxOutput() <= n
+}
+
+// plausible reports whether a usage is possible for an attempt: no more tokens
+// than a prompt of so many bytes can have, and no reply far beyond its limit.
+func (e *endpoint) plausible(u Usage, prompt, reply int) bool {
+	const much = 10000
+	return u.Input <= 4*prompt+much && u.Output <= 4*reply+4*e.config.MaxOutputTokens+much
+}
+
+// Quote is the most that one attempt at a request takes: the tokens of its
+// prompt, as far as they can be told before, and of the longest reply, at the
+// dearest of the models that may be called. It is zero where the request names
+// no model.
+func (m *Models) Quote(r Request) Usage {
+	first, err := m.choose(r)
+	if err != nil {
+		return Usage{}
+	}
+	var most Usage
+	for _, e := range m.chain(first) {
+		most = most.max(e.quote(promptBytes(e.wire(r)), r.MaxOutput))
+	}
+	return most
+}
+
+// QuoteTokens is what so many tokens of prompt and reply cost at most with the
+// model of a role, or with the one of a configured name, and its fallbacks.
+// Negative output stands for the longest reply.
+func (m *Models) QuoteTokens(roleOrName string, input, output int) Usage {
+	first := m.find(roleOrName)
+	if first == nil {
+		return Usage{Input: input, Output: max(output, 0), Estimated: true}
+	}
+	var most Usage
+	for _, e := range m.chain(first) {
+		reply := output
+		if reply < 0 {
+			reply = e.config.MaxOutputTokens
+		}
+		most = most.max(e.priced(Usage{Input: input, Output: min(reply, e.config.MaxOutputTokens), Estimated: true}))
+	}
+	return most
+}
+
+// max returns the greater of two quotes, in tokens and in money.
+func (u Usage) max(v Usage) Usage {
+	return Usage{
+		Input: max(u.Input, v.Input), Output: max(u.Output, v.Output), Cost: max(u.Cost, v.Cost), Estimated: u.Estimated || v.Estimated,
+	}
+}
+
+func (e *endpoint) quote(prompt, most int) Usage {
+	return e.priced(Usage{Input: e.tokens(prompt), Output: e.output(most), Estimated: true})
+}
+
+// output is how many tokens a reply may have; most is what the request says.
+func (e *endpoint) output(most int) int {
+	if most <= 0 {
+		return e.maxOutput()
+	}
+	return min(most, e.maxOutput())
+}
+
+// priced adds what a usage costs, as far as the price is known. A part of a
+// millionth counts as a whole one.
+func (e *endpoint) priced(u Usage) Usage {
+	p := e.config.Price
+	if p == nil {
+		return u
+	}
+	cached := p.Input
+	if p.CachedInput != nil {
+		cached = *p.CachedInput
+	}
+	sum := float64(max(u.Input-u.CachedInput, 0))*p.Input + float64(u.CachedInput)*cached + float64(u.Output)*p.Output
+	u.Cost = int64(math.Ceil(min(max(sum-1e-6, 0), math.MaxInt64/2)))
+	return u
+}
+
+// Chosen is the configured name of the model that a request asks for; empty
+// where there is none.
+func (m *Models) Chosen(r Request) string {
+	if e, err := m.choose(r); err == nil {
+		return e.name
+	}
+	return ""
 }

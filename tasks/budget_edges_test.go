@@ -108,7 +108,7 @@ type breaking struct{ *dear }
 func (m breaking) Call(_ context.Context, r llm.Request, _ func(llm.Delta)) (llm.Reply, error) {
 	var paid llm.Usage
 	for range 3 {
-		if paid != (llm.Usage{}) && r.Again != nil && r.Again() != nil {
+		if paid != (llm.Usage{}) && r.BeforeRetry != nil && r.BeforeRetry() != nil {
 			break
 		}
 		paid = paid.Add(m.use(r))

@@ -217,7 +217,7 @@ func (x *Executor) spend(ctx context.Context, v *tasks.View, name string, r llm.
 		return llm.Reply{}, err
 	}
 	defer leave()
-	r.Again = x.again(ctx, v.ID, aside)
+	r.BeforeRetry = x.again(ctx, v.ID, aside)
 	reply, err := x.Model.Call(ctx, r, nil)
 	if failed, ok := errors.AsType[*llm.Error](err); ok {
 		reply.Usage = failed.Usage

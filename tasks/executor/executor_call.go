@@ -27,10 +27,10 @@ func (x *Executor) call(ctx context.Context, v *tasks.View, a planner.Action, r 
 		}
 		size := planner.Bytes(r.Messages)
 		shorter, fewer, bad := x.prompt(ctx, v, a, size/2)
-		if bad != nil || planner.Bytes(shorter.Messages) >= size || failed.Usage != (llm.Usage{}) && r.Again() != nil {
+		if bad != nil || planner.Bytes(shorter.Messages) >= size || failed.Usage != (llm.Usage{}) && r.BeforeRetry() != nil {
 			break
 		}
-		shorter.Again, shorter.MaxOutput = r.Again, r.MaxOutput
+		shorter.BeforeRetry, shorter.MaxOutput = r.BeforeRetry, r.MaxOutput
 		x.Log.InfoContext(ctx, "a prompt is too long for its model and is made shorter", "task", v.ID, "action", a.ID,
 			"model", failed.Model, "bytes", size, "now", planner.Bytes(shorter.Messages), "cause", failed.Err)
 		paid = paid.Add(failed.Usage)

@@ -39,7 +39,7 @@ func (x *Executor) model(ctx context.Context, v *tasks.View, a planner.Action, p
 		return err
 	}
 	defer leave()
-	request.Again = x.again(ctx, v.ID, aside)
+	request.BeforeRetry = x.again(ctx, v.ID, aside)
 	var stream func(llm.Delta)
 	if a.Final {
 		write, end := p.Stream(a)

@@ -239,7 +239,7 @@ func (x *Executor) callForSummary(ctx context.Context, id tasks.ID, opening *pla
 		return "", fmt.Errorf("setting aside what a summary may cost: %w", err)
 	}
 	defer leave()
-	r.Again = x.again(ctx, id, aside)
+	r.BeforeRetry = x.again(ctx, id, aside)
 	reply, err := x.Model.Call(ctx, r, nil)
 	cost := reply.Usage
 	if failed, ok := errors.AsType[*llm.Error](err); ok {

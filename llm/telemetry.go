@@ -10,8 +10,8 @@ import (
 	"legwork/internal/telemetry"
 )
 
-// tried counts one attempt, which began then.
-func (c *call) tried(ctx context.Context, e *endpoint, begin time.Time, d *draft, f *fault, used Usage) {
+// recordAttempt adds one attempt, which began at begin, to metrics and span.
+func (c *call) recordAttempt(ctx context.Context, e *endpoint, begin time.Time, d *draft, f *fault, used Usage) {
 	c.attempts++
 	outcome := telemetry.OK
 	switch {
@@ -30,8 +30,8 @@ func (c *call) tried(ctx context.Context, e *endpoint, begin time.Time, d *draft
 	}
 }
 
-// tell counts the whole call and ends its span.
-func (c *call) tell(first *endpoint, reply Reply, err error) {
+// report adds the whole call to the metrics and ends its span.
+func (c *call) report(first *endpoint, reply Reply, err error) {
 	outcome := telemetry.OK
 	var failed *Error
 	switch {
@@ -57,7 +57,7 @@ func (c *call) describe(first *endpoint, model string, reply Reply) {
 	}
 	used := c.models.byName[model]
 	c.span.Text(telemetry.Operation, telemetry.Chat)
-	c.span.Text(telemetry.Provider, "openai") // its protocol, whoever speaks it
+	c.span.Text(telemetry.Provider, "openai") // the protocol, whatever the endpoint is
 	c.span.Text(telemetry.Model, first.config.Model)
 	c.span.Text(telemetry.ModelUsed, used.config.Model)
 	c.span.Number(telemetry.MaxTokens, used.config.MaxOutputTokens)
@@ -72,7 +72,7 @@ func (c *call) describe(first *endpoint, model string, reply Reply) {
 	c.span.Number(telemetry.OutputTokens, reply.Usage.Output)
 }
 
-// portOf is the port of an address, that of its scheme where it names none.
+// portOf returns the port of an address, or the default of its scheme.
 func portOf(u *url.URL) int {
 	port, err := strconv.Atoi(u.Port())
 	switch {
