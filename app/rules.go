@@ -25,7 +25,7 @@ import (
 func inboxRules(c *conf.Config) inbox.Rules {
 	return inbox.Rules{
 		Limits: c.Limits.Task(), Language: c.Language, Timezone: c.Timezone, Models: slices.Sorted(maps.Keys(c.LLM.Models)),
-		Access: policy.Access{Admins: c.Access.Admins, Doors: map[string]policy.Door{
+		Access: policy.Access{Admins: c.Access.Admins, Platforms: map[string]policy.PlatformAccess{
 			telegram.Name: {Users: c.Access.Telegram.Users, Chats: c.Access.Telegram.Chats},
 			slack.Name: {
 				Users: c.Access.Slack.Users, Chats: c.Access.Slack.Channels, Teams: c.Access.Slack.Teams, External: c.Access.Slack.External,

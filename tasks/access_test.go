@@ -23,7 +23,7 @@ func TestWhoIsHeard(t *testing.T) {
 		name   string
 		person string
 		in     bot.Chat
-		change func(m *bot.Message, d *policy.Door)
+		change func(m *bot.Message, d *policy.PlatformAccess)
 		heard  bool
 	}{
 		{"a listed person in private", "ann", private("ann"), nil, true},
@@ -31,28 +31,28 @@ func TestWhoIsHeard(t *testing.T) {
 		{"an admin", "boss", room("yard"), nil, true},
 		{"anybody in a listed chat", "eve", room("hall"), nil, true},
 		{"and in its threads", "eve", thread, nil, true},
-		{"somebody of a listed team", "eve", room("yard"), func(m *bot.Message, _ *policy.Door) { m.Team = "T1" }, true},
-		{"of another team", "eve", room("yard"), func(m *bot.Message, _ *policy.Door) { m.Team = "T2" }, false},
+		{"somebody of a listed team", "eve", room("yard"), func(m *bot.Message, _ *policy.PlatformAccess) { m.Team = "T1" }, true},
+		{"of another team", "eve", room("yard"), func(m *bot.Message, _ *policy.PlatformAccess) { m.Team = "T2" }, false},
 		{"a stranger in private", "eve", private("eve"), nil, false},
 		{"a stranger in a group", "eve", room("yard"), nil, false},
-		{"a guest in a listed chat", "eve", room("hall"), func(m *bot.Message, _ *policy.Door) { m.External = true }, false},
-		{"a guest who is named", "ann", room("hall"), func(m *bot.Message, _ *policy.Door) { m.External = true }, true},
-		{"a guest where everybody may", "eve", room("yard"), func(m *bot.Message, d *policy.Door) { m.External, d.Users = true, []string{"*"} }, false},
-		{"a guest where guests may", "eve", room("hall"), func(m *bot.Message, d *policy.Door) { m.External, d.External = true, true }, true},
-		{"everybody", "eve", room("yard"), func(_ *bot.Message, d *policy.Door) { d.Users = []string{"*"} }, true},
-		{"everybody in groups", "eve", room("yard"), func(_ *bot.Message, d *policy.Door) { d.Chats = []string{"*"} }, true},
-		{"every group is no private chat", "eve", private("eve"), func(_ *bot.Message, d *policy.Door) { d.Chats = []string{"*"} }, false},
-		{"everybody, by teams", "eve", private("eve"), func(_ *bot.Message, d *policy.Door) { d.Teams = []string{"*"} }, true},
-		{"a channel that is nobody's person", "", room("yard"), func(_ *bot.Message, d *policy.Door) { d.Users = []string{""} }, false},
+		{"a guest in a listed chat", "eve", room("hall"), func(m *bot.Message, _ *policy.PlatformAccess) { m.External = true }, false},
+		{"a guest who is named", "ann", room("hall"), func(m *bot.Message, _ *policy.PlatformAccess) { m.External = true }, true},
+		{"a guest where everybody may", "eve", room("yard"), func(m *bot.Message, d *policy.PlatformAccess) { m.External, d.Users = true, []string{"*"} }, false},
+		{"a guest where guests may", "eve", room("hall"), func(m *bot.Message, d *policy.PlatformAccess) { m.External, d.External = true, true }, true},
+		{"everybody", "eve", room("yard"), func(_ *bot.Message, d *policy.PlatformAccess) { d.Users = []string{"*"} }, true},
+		{"everybody in groups", "eve", room("yard"), func(_ *bot.Message, d *policy.PlatformAccess) { d.Chats = []string{"*"} }, true},
+		{"every group is no private chat", "eve", private("eve"), func(_ *bot.Message, d *policy.PlatformAccess) { d.Chats = []string{"*"} }, false},
+		{"everybody, by teams", "eve", private("eve"), func(_ *bot.Message, d *policy.PlatformAccess) { d.Teams = []string{"*"} }, true},
+		{"a channel that is nobody's person", "", room("yard"), func(_ *bot.Message, d *policy.PlatformAccess) { d.Users = []string{""} }, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			o := newOffice(t)
 			m := o.by(c.person, c.in, "hello")
-			door := o.rules.Access.Doors["phone"]
+			door := o.rules.Access.Platforms["phone"]
 			if c.change != nil {
 				c.change(&m, &door)
 			}
-			o.rules.Access.Doors = map[string]policy.Door{"phone": door}
+			o.rules.Access.Platforms = map[string]policy.PlatformAccess{"phone": door}
 			o.inbox.Use(o.rules)
 			if admitted := o.inbox.Admits(t.Context(), m); admitted != c.heard {
 				t.Errorf("Admits(%+v) = %v, want %v", m, admitted, c.heard)
@@ -68,7 +68,7 @@ func TestWhoIsHeard(t *testing.T) {
 // TestOpenPlatform: one without a door is open to everybody.
 func TestOpenPlatform(t *testing.T) {
 	o := newOffice(t)
-	o.rules.Access.Doors = nil
+	o.rules.Access.Platforms = nil
 	o.inbox.Use(o.rules)
 	o.opens("eve", private("eve"), "hello")
 }

@@ -162,8 +162,8 @@ func newOffice(t *testing.T) *office {
 	o.rules = inbox.Rules{
 		Limits: planner.DefaultLimits(), Language: "en", Timezone: "UTC", Models: []string{"main", "big"},
 		Access: policy.Access{
-			Admins: []string{"phone:boss", "phone:chief"},
-			Doors:  map[string]policy.Door{"phone": {Users: []string{"ann", "bob"}, Chats: []string{"hall"}, Teams: []string{"T1"}}},
+			Admins:    []string{"phone:boss", "phone:chief"},
+			Platforms: map[string]policy.PlatformAccess{"phone": {Users: []string{"ann", "bob"}, Chats: []string{"hall"}, Teams: []string{"T1"}}},
 		},
 	}
 	o.restart()

@@ -374,7 +374,7 @@ func TestDeleted(t *testing.T) {
 func TestMoved(t *testing.T) {
 	o := newOffice(t)
 	hall, to := room("hall"), room("hall2")
-	o.rules.Access.Doors = nil
+	o.rules.Access.Platforms = nil
 	o.inbox.Use(o.rules)
 	ended := o.opens("ann", hall, "ended")
 	o.ends(ended, "yes")
@@ -496,7 +496,7 @@ func TestUseKeepsWhatPeopleSet(t *testing.T) {
 	o := newOffice(t)
 	o.say("bob", private("bob"), "/lang ru")
 	o.rules.Language, o.rules.Limits.Rounds = "zh", 3
-	o.rules.Access.Doors = map[string]policy.Door{"phone": {Users: []string{"bob"}}}
+	o.rules.Access.Platforms = map[string]policy.PlatformAccess{"phone": {Users: []string{"bob"}}}
 	o.inbox.Use(o.rules)
 	if got := o.event(o.opens("bob", private("bob"), "hi"), 1).Opening; got.Language != "ru" || got.Limits.Rounds != 3 {
 		t.Errorf("opening = %+v, want the person's language and the new limits", got)

@@ -13,7 +13,7 @@ const (
 
 	OwnerLegwork    = "legwork"
 	SettingAdmins   = "admins"   // JSON list of the admins that the config does not name
-	SettingVisitors = "visitors" // strangers of late: JSON list of visitor
+	SettingVisitors = "visitors" // people without access who wrote lately: JSON list
 )
 
 // SettingWas is the platform's id that a group had before, by which the config

@@ -273,7 +273,7 @@ func TestScheduleWithoutAccess(t *testing.T) {
 		p.say("/schedule every 10 minutes look")
 		p.until("2026-11-20T09:06:00Z")
 		closed := rules
-		closed.Access = policy.Access{Doors: map[string]policy.Door{p.chat.Name(): {}}}
+		closed.Access = policy.Access{Platforms: map[string]policy.PlatformAccess{p.chat.Name(): {}}}
 		p.Inbox.Use(closed)
 		p.until("2026-11-20T10:00:00Z")
 		p.want("2026-11-20 09:05 look")

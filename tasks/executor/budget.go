@@ -65,23 +65,23 @@ func pricerOf(model llm.Model) Pricer {
 	return guess{}
 }
 
-// till knows the calls of this process that are under way: what they set aside
+// reservations knows the calls of this process that are under way: what they set aside
 // and do not use comes free when they end.
-type till struct {
+type reservations struct {
 	mu    sync.Mutex
-	calls []*payment
+	calls []*reservedCall
 	freed chan struct{} // closed when one ends; nil while nobody waits
 }
 
-// payment is one call under way.
-type payment struct {
+// reservedCall is one call under way.
+type reservedCall struct {
 	task tasks.ID
 	tasks.Reservation
 }
 
 // enter notes a call that begins; leave that it has ended and is settled.
-func (t *till) enter(id tasks.ID, r tasks.Reservation) (leave func()) {
-	p := &payment{id, r}
+func (t *reservations) enter(id tasks.ID, r tasks.Reservation) (leave func()) {
+	p := &reservedCall{id, r}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.calls = append(t.calls, p)
@@ -99,7 +99,7 @@ func (t *till) enter(id tasks.ID, r tasks.Reservation) (leave func()) {
 }
 
 // next is closed when the next call ends.
-func (t *till) next() <-chan struct{} {
+func (t *reservations) next() <-chan struct{} {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.freed == nil {
@@ -110,15 +110,15 @@ func (t *till) next() <-chan struct{} {
 
 // busy reports that a call is under way whose end may make room for a task in a
 // budget.
-func (t *till) busy(id tasks.ID, over planner.Overdraft) bool {
+func (t *reservations) busy(id tasks.ID, over planner.Overdraft) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return slices.ContainsFunc(t.calls, func(p *payment) bool { return p.counts(id, over) })
+	return slices.ContainsFunc(t.calls, func(p *reservedCall) bool { return p.counts(id, over) })
 }
 
 // counts reports that a call counts for the budget that has no room for the
 // task.
-func (p *payment) counts(id tasks.ID, over planner.Overdraft) bool {
+func (p *reservedCall) counts(id tasks.ID, over planner.Overdraft) bool {
 	switch over.Budget {
 	case tasks.BudgetTaskTokens, tasks.BudgetTaskUSD:
 		return p.task == id
@@ -140,10 +140,10 @@ func (x *Executor) reservation(v *tasks.View, action string, r llm.Request) task
 	}
 }
 
-// quiet is how long no call must have been under way for a budget before what
+// idleAfter is how long no call must have been under way for a budget before what
 // is set aside in it counts as spent: between two calls of a task there are its
 // tools, and after a restart the tasks begin anew.
-const quiet = 10 * time.Second
+const idleAfter = 10 * time.Second
 
 // reserve sets aside what a call may take, and waits where what others have set
 // aside, and will not all use, leaves no room: until enough, nil for as long as it
@@ -152,19 +152,19 @@ const quiet = 10 * time.Second
 func (x *Executor) reserve(ctx context.Context, id tasks.ID, r tasks.Reservation, enough <-chan struct{}) (leave func(), err error) {
 	var late <-chan time.Time // nil: somebody is under way, or was at the last look
 	for waited := false; ; {
-		freed := x.till.next()
+		freed := x.reservations.next()
 		leave, err := x.reserveNow(ctx, id, r)
 		over, reached := errors.AsType[*tasks.BudgetError](err)
 		if !reached || !over.Passing() {
 			return leave, err
 		}
 		switch {
-		case x.till.busy(id, over.Overdraft):
+		case x.reservations.busy(id, over.Overdraft):
 			late, waited = nil, false
 		case waited:
 			return nil, err
 		case late == nil:
-			late = time.After(quiet)
+			late = time.After(idleAfter)
 		}
 		select {
 		case <-freed:
@@ -194,7 +194,7 @@ func (x *Executor) reserveNow(ctx context.Context, id tasks.ID, r tasks.Reservat
 		x.settle(ctx, id, r.Action, llm.Usage{})
 		return nil, ctx.Err()
 	}
-	return x.till.enter(id, r), nil
+	return x.reservations.enter(id, r), nil
 }
 
 // settle counts what a call has cost whose outcome no event tells of. Like an

@@ -68,9 +68,9 @@ func usual(role string) (input, output int) {
 	return 7500, 900
 }
 
-// learn takes note of what a sub-task, a review or an answer has taken, when it
+// recordUsage takes note of what a sub-task, a review or an answer has taken, when it
 // is done.
-func (x *Executor) learn(v *tasks.View, a planner.Action, e planner.Event) {
+func (x *Executor) recordUsage(v *tasks.View, a planner.Action, e planner.Event) {
 	switch {
 	case e.Reply == nil || len(e.Reply.Calls) > 0:
 	case a.Role == llm.RoleWork:
@@ -119,10 +119,10 @@ func (x *Executor) estimate(groups []tasks.Group, plan []planner.Subtask, model 
 	return &sum
 }
 
-// weigh estimates what the plan of a reply costs, and has a person confirm the
+// estimatePlan estimates what the plan of a reply costs, and has a person confirm the
 // first one when it is large: more than half of the task's budget, or more than
 // is left of any.
-func (x *Executor) weigh(ctx context.Context, v *tasks.View, out *planner.Reply) error {
+func (x *Executor) estimatePlan(ctx context.Context, v *tasks.View, out *planner.Reply) error {
 	model, err := x.decider(ctx, v)
 	if err != nil {
 		return err

@@ -22,15 +22,15 @@ import (
 // concurrent use.
 type Executor struct {
 	Config
-	rules atomic.Pointer[tasks.PromptRules]
-	till  till
-	price Pricer
+	rules        atomic.Pointer[tasks.PromptRules]
+	reservations reservations
+	price        Pricer
 
 	averages averages
 
 	earlier     earlier
 	remembering *remembering
-	traffic     traffic
+	modelCalls  modelCalls
 }
 
 // Config is what an Executor works with. All fields but Wall, Pause,
@@ -122,8 +122,8 @@ func (x *Executor) do(ctx context.Context, v *tasks.View, a planner.Action, p Di
 	}
 	switch a.Kind {
 	case planner.KindModel:
-		x.traffic.begin()
-		defer x.traffic.end()
+		x.modelCalls.begin()
+		defer x.modelCalls.end()
 		err = x.model(ctx, v, a, p)
 	case planner.KindTool:
 		err = x.tool(ctx, v, a, p)

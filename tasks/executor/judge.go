@@ -33,7 +33,7 @@ func (x *Executor) judge(ctx context.Context, v *tasks.View, group string, call 
 	j.hash = callHash(call, j.verdict.Definition)
 	j.ask = j.verdict.Ask
 	if v.State.Tainted > 0 && !j.verdict.Never {
-		if j.reason, j.detail = policy.Newcomer(v, call); j.reason != "" {
+		if j.reason, j.detail = policy.UnknownTarget(v, call); j.reason != "" {
 			j.ask = true
 			return j
 		}

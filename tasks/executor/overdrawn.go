@@ -12,10 +12,10 @@ import (
 	"legwork/tasks"
 )
 
-// afford sets aside what the call of a model action may take. A closing answer
+// reserveOrShrink sets aside what the call of a model action may take. A closing answer
 // for which there is not enough is cut to what is kept back for it. The error is
 // a *BudgetError when there is no room.
-func (x *Executor) afford(ctx context.Context, v *tasks.View, a planner.Action, scene planner.Scene, request llm.Request) (_ llm.Request, r tasks.Reservation, leave func(), err error) {
+func (x *Executor) reserveOrShrink(ctx context.Context, v *tasks.View, a planner.Action, scene planner.Scene, request llm.Request) (_ llm.Request, r tasks.Reservation, leave func(), err error) {
 	r = x.reservation(v, a.ID.String(), request)
 	model, err := x.decider(ctx, v)
 	if err != nil {

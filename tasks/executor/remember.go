@@ -224,7 +224,7 @@ func (x *Executor) digest(before tasks.Summary, turns []tasks.Turn, opening *pla
 // callForSummary makes the model call, when no people wait for theirs, as long as
 // the budgets of the day have room for it.
 func (x *Executor) callForSummary(ctx context.Context, id tasks.ID, opening *planner.Opening, r llm.Request) (string, error) {
-	if err := x.traffic.idle(ctx, summaryPatient); err != nil {
+	if err := x.modelCalls.idle(ctx, summaryPatient); err != nil {
 		return "", err
 	}
 	rules := x.rules.Load().Budget

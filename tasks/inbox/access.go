@@ -26,7 +26,7 @@ func (in *Inbox) admit(ctx context.Context, m bot.Message, access policy.Access)
 	if access.Admits(false, nil, m) {
 		return true, false, nil
 	}
-	var g grant
+	var g accessDecision
 	if err := in.read(ctx, m.From.Key(), tasks.SettingAccess, &g); err != nil {
 		return false, false, err
 	}
@@ -126,8 +126,8 @@ func (in *Inbox) reach(ctx context.Context, person string) (p bot.Platform, chat
 	return p, chat, lang, err
 }
 
-// grant is what admins decided about one person.
-type grant struct {
+// accessDecision is what admins decided about one person.
+type accessDecision struct {
 	Allowed bool     `json:"allowed,omitempty"` // everywhere on the platform
 	Chats   []string `json:"chats,omitempty"`   // keys of chats where the person is allowed
 	Ignored bool     `json:"ignored,omitempty"` // never answered, until an admin allows more
@@ -135,5 +135,5 @@ type grant struct {
 	// it comes again.
 	By string `json:"by,omitempty"`
 	// Visitor is who was ignored, for an admin who thinks better of it.
-	Visitor *visitor `json:"visitor,omitempty"`
+	Visitor *accessRequest `json:"visitor,omitempty"`
 }

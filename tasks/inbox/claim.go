@@ -13,8 +13,8 @@ import (
 	"legwork/tasks"
 )
 
-// claim is the one-time code by which the first admin becomes one.
-type claim struct {
+// firstAdminClaim is the one-time code by which the first admin becomes one.
+type firstAdminClaim struct {
 	mu    sync.Mutex
 	code  string // empty when there is none
 	until time.Time

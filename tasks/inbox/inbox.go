@@ -25,20 +25,20 @@ import (
 // them. It is safe for concurrent use.
 type Inbox struct {
 	Config
-	rules     atomic.Pointer[Rules]
-	settings  *settings
-	visitors  visitors
-	claim     claim
-	agenda    agenda
-	outbox    *outbox
-	handlers  []Handler
-	budgets   *budgetWatch
-	notified  *notifiedOnce
-	quotas    quotas
-	ids       ids
-	granting  sync.Mutex // guards the grants of chats, which are read, changed and stored as one
-	changing  sync.Mutex // and so what was told of changed tools
-	prompting sync.Mutex // and so what a prompt still lacks
+	rules         atomic.Pointer[Rules]
+	settings      *settings
+	accessList    accessRequestsKept
+	claim         firstAdminClaim
+	schedulesLock scheduleLock
+	outbox        *outbox
+	handlers      []Handler
+	budgets       *budgetWatch
+	notified      *notifiedOnce
+	quotas        quotas
+	ids           ids
+	granting      sync.Mutex // guards the grants of chats, which are read, changed and stored as one
+	changing      sync.Mutex // and so what was told of changed tools
+	prompting     sync.Mutex // and so what a prompt still lacks
 }
 
 // Config is what an Inbox works with as long as it lives. All fields but
@@ -87,7 +87,7 @@ func New(cfg Config) *Inbox {
 	if in.Pause == nil {
 		in.Pause = tasks.NewPause(cfg.Store)
 	}
-	in.agenda.changed = make(chan struct{}, 1)
+	in.schedulesLock.changed = make(chan struct{}, 1)
 	in.handlers = handlers(in)
 	in.Use(cfg.Rules)
 	return in

@@ -24,7 +24,7 @@ func (in *Inbox) move(ctx context.Context, from bot.Chat, to bot.Chat) error {
 		return err
 	}
 	in.Log.InfoContext(ctx, "a group has another id now", "was", from.Key(), "is", to.Key())
-	door := in.rules.Load().Access.Doors[from.Platform]
+	door := in.rules.Load().Access.Platforms[from.Platform]
 	if !slices.Contains(door.Chats, from.ID) {
 		return nil
 	}
@@ -34,7 +34,7 @@ func (in *Inbox) move(ctx context.Context, from bot.Chat, to bot.Chat) error {
 
 // admitsMoved decides as admits does for a group that the config lists by the
 // id that it had before.
-func admitsMoved(ctx context.Context, in *Inbox, a policy.Access, g grant, m bot.Message) (bool, error) {
+func admitsMoved(ctx context.Context, in *Inbox, a policy.Access, g accessDecision, m bot.Message) (bool, error) {
 	if m.Chat.Private {
 		return false, nil
 	}

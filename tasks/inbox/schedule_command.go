@@ -18,14 +18,14 @@ import (
 	"legwork/tasks/cards"
 )
 
-// agenda guards the schedules, which are read, changed and stored as one.
-type agenda struct {
+// scheduleLock guards the schedules, which are read, changed and stored as one.
+type scheduleLock struct {
 	mu      sync.Mutex
 	changed chan struct{} // rung when one was changed; holds one
 }
 
 // ring tells the scheduler that another one may be due.
-func (a *agenda) ring() {
+func (a *scheduleLock) ring() {
 	select {
 	case a.changed <- struct{}{}:
 	default:
@@ -138,8 +138,8 @@ func scheduleID(m bot.Message) string {
 
 // keepSchedule stores a new one, when there is room for it.
 func keepSchedule(ctx context.Context, in *Inbox, r *Request, s tasks.Schedule) (Reply, error) {
-	in.agenda.mu.Lock()
-	defer in.agenda.mu.Unlock()
+	in.schedulesLock.mu.Lock()
+	defer in.schedulesLock.mu.Unlock()
 	all, err := in.Store.Schedules(ctx, "")
 	if err != nil {
 		return Reply{}, fmt.Errorf("listing schedules: %w", err)
@@ -183,7 +183,7 @@ func putSchedule(ctx context.Context, in *Inbox, s tasks.Schedule) error {
 	if err := in.Store.PutSchedule(ctx, s); err != nil {
 		return fmt.Errorf("storing schedule: %w", err)
 	}
-	in.agenda.ring()
+	in.schedulesLock.ring()
 	return nil
 }
 

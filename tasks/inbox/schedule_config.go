@@ -32,8 +32,8 @@ const configID = "c:"
 // paused, and what became of the last time. One that cannot be taken is in the
 // error, and the others are taken all the same.
 func ApplyConfigSchedules(ctx context.Context, in *Inbox, list []ConfigSchedule) error {
-	in.agenda.mu.Lock()
-	defer in.agenda.mu.Unlock()
+	in.schedulesLock.mu.Lock()
+	defer in.schedulesLock.mu.Unlock()
 	all, err := in.Store.Schedules(ctx, "")
 	if err != nil {
 		return fmt.Errorf("listing schedules: %w", err)

@@ -23,8 +23,8 @@ func pressedSchedule(ctx context.Context, in *Inbox, r *Request, rest string) (R
 
 // aboutSchedule does something about one of the chat's schedules.
 func aboutSchedule(ctx context.Context, in *Inbox, r *Request, verb, id string) (Reply, error) {
-	in.agenda.mu.Lock()
-	defer in.agenda.mu.Unlock()
+	in.schedulesLock.mu.Lock()
+	defer in.schedulesLock.mu.Unlock()
 	here, err := schedulesHere(ctx, in, r.Message.Chat)
 	if err != nil {
 		return Reply{}, err
@@ -130,7 +130,7 @@ func deleteSchedule(ctx context.Context, in *Inbox, r *Request, s tasks.Schedule
 		return Reply{}, fmt.Errorf("deleting schedule: %w", err)
 	}
 	in.Log.InfoContext(ctx, "a schedule was deleted", "schedule", s.ID, "by", r.Message.From.Key())
-	in.agenda.ring()
+	in.schedulesLock.ring()
 	gone := in.notice(r, "schedule.deleted", about)
 	gone.Replace.Pressed = true
 	return in.reply(r, gone), nil
@@ -168,8 +168,8 @@ func runSchedule(ctx context.Context, in *Inbox, r *Request, s tasks.Schedule) (
 
 // noteRun notes the task of a schedule that was run by hand.
 func noteRun(ctx context.Context, in *Inbox, id string, task tasks.ID) {
-	in.agenda.mu.Lock()
-	defer in.agenda.mu.Unlock()
+	in.schedulesLock.mu.Lock()
+	defer in.schedulesLock.mu.Unlock()
 	all, err := in.Store.Schedules(ctx, "")
 	i := slices.IndexFunc(all, func(s tasks.Schedule) bool { return s.ID == id })
 	if err == nil && i >= 0 {

@@ -50,7 +50,7 @@ func (s *Scheduler) Run(ctx context.Context) error {
 		case <-ctx.Done():
 			return nil
 		case <-timer.C:
-		case <-s.in.agenda.changed:
+		case <-s.in.schedulesLock.changed:
 		}
 		wait, err := s.look(ctx)
 		if err != nil && ctx.Err() == nil {
@@ -97,8 +97,8 @@ func (s *Scheduler) clean(ctx context.Context, now time.Time) error {
 		return nil
 	}
 	s.cleaned = now
-	s.in.agenda.mu.Lock()
-	defer s.in.agenda.mu.Unlock()
+	s.in.schedulesLock.mu.Lock()
+	defer s.in.schedulesLock.mu.Unlock()
 	all, err := s.in.Store.Schedules(ctx, "")
 	if err != nil {
 		return fmt.Errorf("listing schedules: %w", err)
@@ -141,8 +141,8 @@ func (s *Scheduler) rearm(ctx context.Context, v tasks.Schedule, now time.Time) 
 // missed is one time, the newest, however many there were.
 func (s *Scheduler) fire(ctx context.Context, id string, now time.Time) (err error) {
 	defer tasks.Catch(&err)
-	s.in.agenda.mu.Lock()
-	defer s.in.agenda.mu.Unlock()
+	s.in.schedulesLock.mu.Lock()
+	defer s.in.schedulesLock.mu.Unlock()
 	v, ok, err := findSchedule(ctx, s.in, id)
 	if err != nil || !ok || v.Paused || v.Next.IsZero() || v.Next.After(now) {
 		return err // somebody was faster

@@ -9,13 +9,13 @@ import (
 // Access says who may talk to the bot, as the config has it. Admins may add to
 // it from the chat; the store keeps that.
 type Access struct {
-	Admins []string        // keys of persons: "telegram:12345"
-	Doors  map[string]Door // by platform; one that is not in it is open to everybody
+	Admins    []string                  // keys of persons: "telegram:12345"
+	Platforms map[string]PlatformAccess // by platform; one that is not in it is open to everybody
 }
 
-// Door says who may talk to the bot on one platform: nobody who is not listed.
+// PlatformAccess says who may talk to the bot on one platform: nobody who is not listed.
 // "*" lists everybody; among Chats it means every chat that is not private.
-type Door struct {
+type PlatformAccess struct {
 	Users    []string // the platform's own ids
 	Chats    []string // everybody in them, also in their topics and threads
 	Teams    []string // workspaces
@@ -29,7 +29,7 @@ const everybody = "*"
 // written. Guests and people of other organisations must be named, by the
 // config or by an admin, unless the door lets them in like others.
 func (a Access) Admits(allowed bool, chats []string, m bot.Message) bool {
-	door, guarded := a.Doors[m.Chat.Platform]
+	door, guarded := a.Platforms[m.Chat.Platform]
 	person, place := m.From.Key(), ChatKey(m.Chat)
 	switch {
 	case !guarded || slices.Contains(a.Admins, person):

@@ -19,14 +19,14 @@ import (
 // which no search engine of the admin's found and which the task had not turned
 // to before, needs a person's agreement, however harmless its tool is.
 
-// Newcomer finds the first place or recipient in a call that the task has no
+// UnknownTarget finds the first place or recipient in a call that the task has no
 // reason to know of; empty when there is none.
-func Newcomer(v *tasks.View, call planner.Call) (reason, detail string) {
+func UnknownTarget(v *tasks.View, call planner.Call) (reason, detail string) {
 	named := targets(string(tasks.Arguments(call)))
 	if len(named) == 0 {
 		return "", ""
 	}
-	known := acquainted(v)
+	known := targetsKnownTo(v)
 	for _, a := range named {
 		if !known.knows(a) {
 			if a.Host != "" {
@@ -38,19 +38,19 @@ func Newcomer(v *tasks.View, call planner.Call) (reason, detail string) {
 	return "", ""
 }
 
-// acquaintance is what a task has reason to know.
-type acquaintance struct {
+// knownTargets is what a task has reason to know.
+type knownTargets struct {
 	words string          // of people who may say what is to be done, and of plans that nobody else could influence; in lower case
 	hosts map[string]bool // that it turned to, or that a search found
 	texts map[string]bool // others that it turned to
 }
 
-// acquainted gathers what people of the chat said, what they agreed to, what a
+// targetsKnownTo gathers what people of the chat said, what they agreed to, what a
 // search of the admin's found, and what the task wanted by itself before it had
 // read anything of outsiders. What it wanted since may be theirs, whether a call
 // came of it or not.
-func acquainted(v *tasks.View) acquaintance {
-	k := acquaintance{hosts: map[string]bool{}, texts: map[string]bool{}}
+func targetsKnownTo(v *tasks.View) knownTargets {
+	k := knownTargets{hosts: map[string]bool{}, texts: map[string]bool{}}
 	words := []string{v.Opening().Goal}
 	for _, e := range v.Events {
 		switch {
@@ -95,7 +95,7 @@ func writtenValue(v *tasks.View, e planner.Event) string {
 	return string(e.Decision.Value)
 }
 
-func (k acquaintance) add(list []Target) {
+func (k knownTargets) add(list []Target) {
 	for _, a := range list {
 		if a.Host != "" {
 			k.hosts[a.Host] = true
@@ -107,7 +107,7 @@ func (k acquaintance) add(list []Target) {
 
 // knows tells whether somebody named the target, or it was turned to before. Who
 // named a site named its parts too.
-func (k acquaintance) knows(a Target) bool {
+func (k knownTargets) knows(a Target) bool {
 	if a.Host == "" {
 		return k.texts[a.text] || mentions(k.words, a.text)
 	}
@@ -126,7 +126,7 @@ func (k acquaintance) knows(a Target) bool {
 }
 
 // named reports that somebody wrote a host, in whatever script.
-func (k acquaintance) named(host string) bool {
+func (k knownTargets) named(host string) bool {
 	return mentions(k.words, host) || strings.Contains(host, "xn--") && mentions(k.words, inScript(host))
 }
 

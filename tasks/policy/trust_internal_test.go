@@ -123,7 +123,7 @@ func TestNewcomers(t *testing.T) {
 		{"Count", ``, "", ""},
 	} {
 		v := reading(c.goal, found, `{"url":"https://seen.example/"}`)
-		reason, detail := Newcomer(v, planner.Call{Tool: "x.y", Arguments: c.arguments})
+		reason, detail := UnknownTarget(v, planner.Call{Tool: "x.y", Arguments: c.arguments})
 		if reason != c.reason || detail != c.detail {
 			t.Errorf("asked %q, calling with %s: got %q %q, want %q %q", c.goal, c.arguments, reason, detail, c.reason, c.detail)
 		}

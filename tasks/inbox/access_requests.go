@@ -14,8 +14,8 @@ import (
 	"legwork/tasks/policy"
 )
 
-// visitor is a stranger who wrote of late.
-type visitor struct {
+// accessRequest is a person without access who wrote lately.
+type accessRequest struct {
 	Person   bot.Person `json:"person"`
 	Chat     bot.Chat   `json:"chat"` // private
 	Language string     `json:"language"`
@@ -24,23 +24,23 @@ type visitor struct {
 	Early    bool       `json:"early,omitzero"` // what they read was that there is no admin
 }
 
-// visitors guards what is decided about strangers, which is read, changed and
+// accessRequestsKept guards what is decided about strangers, which is read, changed and
 // stored as one.
-type visitors struct {
+type accessRequestsKept struct {
 	mu   sync.Mutex
 	text string // as it was stored when it was read last
-	list []visitor
+	list []accessRequest
 }
 
 // Bounds of what strangers can make the bot do: how often one of them is told,
 // how long a request stays open, and how many are remembered and may wait for
 // the admins at once. Beyond that strangers get silence.
 const (
-	visitorTold     = 24 * time.Hour
-	visitorAsked    = 7 * 24 * time.Hour
-	maxVisitors     = 200
-	maxRequests     = 20
-	maxVisitorField = 200 // length of an id or name, in bytes
+	toldAgainAfter    = 24 * time.Hour
+	requestKept       = 7 * 24 * time.Hour
+	maxAccessRequests = 200
+	maxRequests       = 20
+	maxRequestField   = 200 // length of an id or name, in bytes
 )
 
 // What the buttons about strangers carry; the person's key follows.
@@ -73,25 +73,25 @@ func unauthorized(in *Inbox, r *Request) Reply {
 	return Reply{}
 }
 
-// refuseAccess tells a stranger once a day that they are not on the list, and who
+// refuseAccess tells a person once a day that they have no access, and who
 // came before there was an admin once more when there is one.
 func refuseAccess(ctx context.Context, in *Inbox, r *Request) Notice {
 	m := r.Message
-	in.visitors.mu.Lock()
-	defer in.visitors.mu.Unlock()
+	in.accessList.mu.Lock()
+	defer in.accessList.mu.Unlock()
 	admins, err := in.admins(ctx)
 	if err != nil {
-		in.Log.ErrorContext(ctx, "the admins could not be looked up", "cause", err)
+		in.Log.ErrorContext(ctx, "admins not read", "cause", err)
 		return Notice{}
 	}
 	list, err := accessRequests(ctx, in)
 	if err != nil {
-		in.Log.ErrorContext(ctx, "strangers could not be looked up", "cause", err)
+		in.Log.ErrorContext(ctx, "access requests not read", "cause", err)
 		return Notice{}
 	}
 	early := len(admins) == 0
-	i := visitorIn(list, m.From.Key())
-	told := i >= 0 && in.Now().Sub(list[i].Told) < visitorTold && list[i].Early == early
+	i := requestOf(list, m.From.Key())
+	told := i >= 0 && in.Now().Sub(list[i].Told) < toldAgainAfter && list[i].Early == early
 	if told || ignored(ctx, in, m.From.Key()) {
 		return Notice{}
 	}
@@ -103,7 +103,7 @@ func refuseAccess(ctx context.Context, in *Inbox, r *Request) Notice {
 	}
 	list[i].Told, list[i].Early = in.Now(), early
 	if err := in.write(ctx, tasks.OwnerLegwork, tasks.SettingVisitors, list); err != nil {
-		in.Log.ErrorContext(ctx, "a stranger could not be noted", "cause", err)
+		in.Log.ErrorContext(ctx, "access request not stored", "cause", err)
 		return Notice{}
 	}
 	if early {
@@ -116,7 +116,7 @@ func refuseAccess(ctx context.Context, in *Inbox, r *Request) Notice {
 	return s
 }
 
-// requestAccess asks the admins about a stranger who pressed the button for it.
+// requestAccess asks the admins about a person who pressed the button for it.
 func requestAccess(ctx context.Context, in *Inbox, r *Request) Notice {
 	m := r.Message
 	quiet := func(key string) Notice {
@@ -124,8 +124,8 @@ func requestAccess(ctx context.Context, in *Inbox, r *Request) Notice {
 		s.Audience = ToAuthor
 		return s
 	}
-	in.visitors.mu.Lock()
-	defer in.visitors.mu.Unlock()
+	in.accessList.mu.Lock()
+	defer in.accessList.mu.Unlock()
 	list, err := accessRequests(ctx, in)
 	if err != nil || ignored(ctx, in, m.From.Key()) || len(pressAllow+m.From.Key()) > maxPress {
 		return Notice{}
@@ -133,7 +133,7 @@ func requestAccess(ctx context.Context, in *Inbox, r *Request) Notice {
 	if in.Admits(ctx, m) { // an admin was faster than a second press
 		return quiet("notice.admitted")
 	}
-	i := visitorIn(list, m.From.Key())
+	i := requestOf(list, m.From.Key())
 	if i >= 0 && !list[i].Asked.IsZero() {
 		return quiet("notice.asked")
 	}
@@ -151,7 +151,7 @@ func requestAccess(ctx context.Context, in *Inbox, r *Request) Notice {
 	}
 	list[i].Asked = in.Now()
 	if err := in.write(ctx, tasks.OwnerLegwork, tasks.SettingVisitors, list); err != nil {
-		in.Log.ErrorContext(ctx, "a stranger's request could not be noted", "cause", err)
+		in.Log.ErrorContext(ctx, "access request not stored", "cause", err)
 		return quiet("problem.internal")
 	}
 	v := list[i]
@@ -161,8 +161,8 @@ func requestAccess(ctx context.Context, in *Inbox, r *Request) Notice {
 	return quiet("notice.asked")
 }
 
-// requestDraft asks an admin about a stranger.
-func requestDraft(in *Inbox, v visitor, lang string) bot.Draft {
+// requestDraft asks an admin about a person without access.
+func requestDraft(in *Inbox, v accessRequest, lang string) bot.Draft {
 	key := v.Person.Key()
 	return bot.Draft{
 		Kind: bot.KindQuestion,
@@ -175,8 +175,8 @@ func requestDraft(in *Inbox, v visitor, lang string) bot.Draft {
 	}
 }
 
-// name is what a stranger calls themselves, made harmless.
-func (v visitor) name() string {
+// name is what the person calls themselves, made harmless.
+func (v accessRequest) name() string {
 	name := strings.Join(strings.Fields(strings.ReplaceAll(v.Person.Name, "`", "'")), " ")
 	if name == "" {
 		return v.Person.ID
@@ -185,41 +185,41 @@ func (v visitor) name() string {
 }
 
 // accessRequests lists the strangers of late, without those whose time is over.
-func accessRequests(ctx context.Context, in *Inbox) ([]visitor, error) {
+func accessRequests(ctx context.Context, in *Inbox) ([]accessRequest, error) {
 	text, err := in.setting(ctx, tasks.OwnerLegwork, tasks.SettingVisitors)
 	if err != nil {
 		return nil, err
 	}
-	if known := &in.visitors; text != known.text {
+	if known := &in.accessList; text != known.text {
 		known.text, known.list = text, nil
 		if err := in.read(ctx, tasks.OwnerLegwork, tasks.SettingVisitors, &known.list); err != nil {
 			return nil, err
 		}
 	}
 	now := in.Now()
-	return slices.DeleteFunc(slices.Clone(in.visitors.list), func(v visitor) bool {
-		return now.Sub(v.Told) >= visitorTold && (v.Asked.IsZero() || now.Sub(v.Asked) >= visitorAsked)
+	return slices.DeleteFunc(slices.Clone(in.accessList.list), func(v accessRequest) bool {
+		return now.Sub(v.Told) >= toldAgainAfter && (v.Asked.IsZero() || now.Sub(v.Asked) >= requestKept)
 	}), nil
 }
 
-func visitorIn(list []visitor, person string) int {
-	return slices.IndexFunc(list, func(v visitor) bool { return v.Person.Key() == person })
+func requestOf(list []accessRequest, person string) int {
+	return slices.IndexFunc(list, func(v accessRequest) bool { return v.Person.Key() == person })
 }
 
 // addAccessRequest adds a message's author; the index is -1 when there is no room.
-func addAccessRequest(in *Inbox, list []visitor, r *Request) ([]visitor, int) {
+func addAccessRequest(in *Inbox, list []accessRequest, r *Request) ([]accessRequest, int) {
 	m := r.Message
-	if len(list) >= maxVisitors || len(m.From.ID) > maxVisitorField || len(m.Chat.Key()) > maxVisitorField {
+	if len(list) >= maxAccessRequests || len(m.From.ID) > maxRequestField || len(m.Chat.Key()) > maxRequestField {
 		return list, -1
 	}
-	v := visitor{Person: m.From, Chat: m.Chat, Language: r.Lang, Told: in.Now()}
-	v.Person.Name = clip.Bytes(v.Person.Name, maxVisitorField)
+	v := accessRequest{Person: m.From, Chat: m.Chat, Language: r.Lang, Told: in.Now()}
+	v.Person.Name = clip.Bytes(v.Person.Name, maxRequestField)
 	return append(list, v), len(list)
 }
 
 // ignored reports that an admin wants a person to get no answer.
 func ignored(ctx context.Context, in *Inbox, person string) bool {
-	var g grant
+	var g accessDecision
 	return in.read(ctx, person, tasks.SettingAccess, &g) == nil && g.Ignored
 }
 
@@ -230,26 +230,26 @@ func decideAccessBy(verb string) func(context.Context, *Inbox, *Request, string)
 	}
 }
 
-// decideAccess stores what an admin decided about a stranger, and tells the stranger
+// decideAccess stores what an admin decided about a person, and tells the person
 // when they are let in. The first tap decides; only who was ignored can be let
 // in later.
 func decideAccess(ctx context.Context, in *Inbox, r *Request, verb, person string) (Reply, error) {
 	if !r.Admin {
 		return in.replyAside(r, "error.not_yours"), nil
 	}
-	in.visitors.mu.Lock()
-	defer in.visitors.mu.Unlock()
+	in.accessList.mu.Lock()
+	defer in.accessList.mu.Unlock()
 	list, err := accessRequests(ctx, in)
 	if err != nil {
 		return Reply{}, err
 	}
-	var g grant
+	var g accessDecision
 	in.settings.kept.Remove([2]string{person, tasks.SettingAccess}) // what decides is what is stored
 	if err := in.read(ctx, person, tasks.SettingAccess, &g); err != nil {
 		return Reply{}, err
 	}
-	var v visitor
-	if i := visitorIn(list, person); i >= 0 {
+	var v accessRequest
+	if i := requestOf(list, person); i >= 0 {
 		v = list[i]
 		list = slices.Delete(list, i, i+1)
 	} else if g.Visitor != nil {
@@ -269,12 +269,12 @@ func decideAccess(ctx context.Context, in *Inbox, r *Request, verb, person strin
 		action := map[string]string{pressAllow: "access.allow", pressOnlyHere: "access.allow_here", pressIgnore: "access.ignore"}[verb]
 		in.audit(ctx, r, action, person, v.Chat.Key())
 	}
-	return accessDecided(in, r, verb, v), nil
+	return announceAccess(in, r, verb, v), nil
 }
 
 // judged is the grant that an admin's tap makes. It keeps whom it is about.
-func judged(verb string, v visitor, by string) grant {
-	g := grant{By: by, Visitor: &v}
+func judged(verb string, v accessRequest, by string) accessDecision {
+	g := accessDecision{By: by, Visitor: &v}
 	switch verb {
 	case pressAllow:
 		g.Allowed = true
@@ -286,8 +286,8 @@ func judged(verb string, v visitor, by string) grant {
 	return g
 }
 
-// accessDecided tells the admin what was decided, and the stranger when they are in.
-func accessDecided(in *Inbox, r *Request, verb string, v visitor) Reply {
+// announceAccess tells the admin what was decided, and the person when they have access.
+func announceAccess(in *Inbox, r *Request, verb string, v accessRequest) Reply {
 	key := map[string]string{pressAllow: "notice.allowed", pressOnlyHere: "notice.allowed_here", pressIgnore: "notice.ignored"}[verb]
 	n := in.notice(r, key, map[string]any{"Name": v.name()})
 	n.Replace.Pressed = true

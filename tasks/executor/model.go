@@ -31,7 +31,7 @@ func (x *Executor) model(ctx context.Context, v *tasks.View, a planner.Action, p
 	if err != nil {
 		return err
 	}
-	request, aside, leave, err := x.afford(ctx, v, a, scene, request)
+	request, aside, leave, err := x.reserveOrShrink(ctx, v, a, scene, request)
 	if over, reached := errors.AsType[*tasks.BudgetError](err); reached {
 		return x.overdrawn(ctx, v, a, aside, over.Overdraft)
 	}
@@ -73,7 +73,7 @@ func (x *Executor) replied(ctx context.Context, v *tasks.View, a planner.Action,
 	}
 	x.noteRefusals(ctx, v, a, e)
 	if e.Reply != nil && len(e.Reply.Plan) > 0 {
-		if err := x.weigh(ctx, v, e.Reply); err != nil {
+		if err := x.estimatePlan(ctx, v, e.Reply); err != nil {
 			x.Log.WarnContext(ctx, "it cannot be told what a plan may cost", "task", v.ID, "cause", err)
 		}
 	}
@@ -87,7 +87,7 @@ func (x *Executor) replied(ctx context.Context, v *tasks.View, a planner.Action,
 		err = x.Append(ctx, v.ID, e)
 	}
 	if err == nil {
-		x.learn(v, a, e)
+		x.recordUsage(v, a, e)
 	}
 	return err
 }
@@ -120,7 +120,7 @@ func (x *Executor) noteRefusals(ctx context.Context, v *tasks.View, a planner.Ac
 	}
 	for _, c := range e.Reply.Calls {
 		if c.Refusal != "" {
-			x.because(ctx, c.Refusal).InfoContext(ctx, "a tool call cannot be made", "task", v.ID, "action", a.ID, "tool", clip.Marked(c.Name, 100))
+			x.logWithCause(ctx, c.Refusal).InfoContext(ctx, "a tool call cannot be made", "task", v.ID, "action", a.ID, "tool", clip.Marked(c.Name, 100))
 		}
 	}
 }

@@ -25,7 +25,7 @@ func (x *Executor) tool(ctx context.Context, v *tasks.View, a planner.Action, p 
 	j := x.judge(ctx, v, a.Group, call)
 	switch {
 	case j.verdict.Refusal != "":
-		x.because(ctx, j.verdict.Refusal).InfoContext(ctx, "a tool call is not made", "task", v.ID, "tool", call.Tool)
+		x.logWithCause(ctx, j.verdict.Refusal).InfoContext(ctx, "a tool call is not made", "task", v.ID, "tool", call.Tool)
 		return x.returned(ctx, v, a, planner.Result{Text: j.verdict.Refusal, Failed: true})
 	case j.ask && !agreed(v, a.Place, j):
 		return x.askApproval(ctx, v, a)
@@ -69,7 +69,7 @@ func (x *Executor) make(ctx context.Context, v *tasks.View, a planner.Action, j 
 		return answers.later(ctx, result)
 	}
 	if result.Failed {
-		x.because(ctx, result.Text).InfoContext(ctx, "tool call failed", "task", v.ID, "tool", j.call.Tool, "bytes", len(result.Text))
+		x.logWithCause(ctx, result.Text).InfoContext(ctx, "tool call failed", "task", v.ID, "tool", j.call.Tool, "bytes", len(result.Text))
 	}
 	if result.Bytes > 0 {
 		x.Log.InfoContext(ctx, "a tool's result was cut", "task", v.ID, "tool", j.call.Tool, "bytes", result.Bytes, "kept", len(result.Text))
@@ -84,9 +84,9 @@ func (x *Executor) make(ctx context.Context, v *tasks.View, a planner.Action, j 
 	return err
 }
 
-// because is the log, with a cause that may quote what people, models and tools
+// logWithCause is the log, with a cause that may quote what people, models and tools
 // said where everything is logged: it shows that nowhere else.
-func (x *Executor) because(ctx context.Context, cause string) *slog.Logger {
+func (x *Executor) logWithCause(ctx context.Context, cause string) *slog.Logger {
 	if !x.Log.Enabled(ctx, slog.LevelDebug) {
 		return x.Log
 	}

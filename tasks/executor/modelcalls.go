@@ -6,14 +6,14 @@ import (
 	"time"
 )
 
-// traffic counts the model calls that people wait for.
-type traffic struct {
+// modelCalls counts the model calls that people wait for.
+type modelCalls struct {
 	mu    sync.Mutex
 	n     int
 	quiet chan struct{} // closed when none is left; nil while none is there
 }
 
-func (c *traffic) begin() {
+func (c *modelCalls) begin() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.n++; c.quiet == nil {
@@ -21,7 +21,7 @@ func (c *traffic) begin() {
 	}
 }
 
-func (c *traffic) end() {
+func (c *modelCalls) end() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.n--; c.n == 0 {
@@ -32,7 +32,7 @@ func (c *traffic) end() {
 
 // idle waits until there is none, but not for longer than patience. The error is
 // that of ctx.
-func (c *traffic) idle(ctx context.Context, patience time.Duration) error {
+func (c *modelCalls) idle(ctx context.Context, patience time.Duration) error {
 	timer := time.NewTimer(patience)
 	defer timer.Stop()
 	for {
