@@ -2,7 +2,6 @@ package inbox
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -79,21 +78,9 @@ func nearby(ctx context.Context, in *Inbox, r *Request) ([]LiveTask, error) {
 		return nil, fmt.Errorf("listing tasks: %w", err)
 	}
 	m := r.Message
-	var list []LiveTask
-	for _, live := range all {
-		if live.Chat.Room() != m.Chat.Room() && (!m.Chat.Private || live.From.Key() != m.From.Key() && !r.Admin) {
-			continue
-		}
-		s, err := in.Store.State(ctx, live.Task)
-		if errors.Is(err, tasks.ErrDamaged) || errors.Is(err, tasks.ErrNoTask) {
-			continue
-		}
-		if err != nil {
-			return nil, fmt.Errorf("reading task %s: %w", live.Task, err)
-		}
-		list = append(list, LiveTask{live, s})
-	}
-	return list, nil
+	return in.withStates(ctx, slices.DeleteFunc(all, func(l tasks.Live) bool {
+		return l.Chat.Room() != m.Chat.Room() && (!m.Chat.Private || l.From.Key() != m.From.Key() && !r.Admin)
+	}))
 }
 
 // add puts a list under its heading.

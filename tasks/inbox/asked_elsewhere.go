@@ -2,8 +2,8 @@ package inbox
 
 import (
 	"context"
-	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"legwork/bot"
@@ -20,21 +20,9 @@ func askedElsewhere(ctx context.Context, in *Inbox, r *Request) ([]LiveTask, err
 	if err != nil {
 		return nil, fmt.Errorf("listing tasks: %w", err)
 	}
-	var list []LiveTask
-	for _, l := range all {
-		if l.From.Key() != r.Message.From.Key() || l.Chat.Key() == r.Message.Chat.Key() {
-			continue
-		}
-		s, err := in.Store.State(ctx, l.Task)
-		if errors.Is(err, tasks.ErrDamaged) || errors.Is(err, tasks.ErrNoTask) {
-			continue
-		}
-		if err != nil {
-			return nil, fmt.Errorf("reading task %s: %w", l.Task, err)
-		}
-		list = append(list, LiveTask{l, s})
-	}
-	return list, nil
+	return in.withStates(ctx, slices.DeleteFunc(all, func(l tasks.Live) bool {
+		return l.From.Key() != r.Message.From.Key() || l.Chat.Key() == r.Message.Chat.Key()
+	}))
 }
 
 // askedInPrivate takes the answer of somebody in a private chat whom the bot hears
