@@ -65,7 +65,7 @@ whole: ## run the slow tests: the real binary, servers from npm, tmux, all rando
 
 .PHONY: simulate
 simulate: ## run the engine through 3,000 simulated worlds with crashes, and 10,000 tasks
-	$(GO) test -count=1 -timeout 25m -run '^(TestSimulation|TestManyTasksLeaveNothing)$$' ./tasks/engine -seeds 3000 -crowd 10000
+	$(GO) test -count=1 -timeout 25m -run '^(TestSimulation|TestManyTasksLeaveNothing)$$' ./tasks/engine -seeds 3000 -tasks 10000
 
 .PHONY: kills
 kills: ## kill the real binary in the terminal, Telegram, Slack and with programs, 70 times each, and judge what it lost

@@ -65,7 +65,7 @@ func (w instruments) expect(config *conf.Config) {
 func (d *daemon) read(ctx context.Context) (telemetry.Readings, error) {
 	_, paused := d.core.pause.State()
 	now := telemetry.Readings{
-		Ready: true, Parts: map[string]bool{}, Paused: paused, QueuedFor: d.core.engine.Queued(), Models: map[string]bool{}, Servers: map[string]bool{},
+		Ready: true, Parts: map[string]bool{}, Paused: paused, QueuedFor: d.core.engine.QueueDelay(), Models: map[string]bool{}, Servers: map[string]bool{},
 	}
 	for part, err := range d.health() {
 		now.Parts[part] = err == nil

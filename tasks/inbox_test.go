@@ -19,7 +19,7 @@ import (
 
 // desk is an inbox over a store, with nobody who works on its tasks.
 type desk struct {
-	*enginetest.Kit
+	*enginetest.Env
 	t     *testing.T
 	woken []tasks.ID
 	store *memory.Store
@@ -27,7 +27,7 @@ type desk struct {
 
 func newDesk(t *testing.T) *desk {
 	store := memory.New(nil)
-	d := &desk{Kit: enginetest.NewKit(t, store), t: t, store: store}
+	d := &desk{Env: enginetest.NewEnv(t, store), t: t, store: store}
 	d.Engine = d
 	d.Inbox.Use(inbox.Rules{Limits: d.Limits, Language: "en", Timezone: "UTC", Access: policy.Access{Admins: []string{"recorder:boss"}}, Budget: tasks.BudgetRules{Asker: true}})
 	return d

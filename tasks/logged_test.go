@@ -22,7 +22,7 @@ func TestWordsAreNotLogged(t *testing.T) {
 	const word = "heron"
 	for _, level := range []slog.Level{slog.LevelInfo, slog.LevelDebug} {
 		store := memory.New(nil)
-		k := enginetest.NewKit(t, store)
+		k := enginetest.NewEnv(t, store)
 		var log bytes.Buffer
 		k.Log = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: level}))
 		k.Model.Answer = func(_ context.Context, r llm.Request, _ func(llm.Delta)) (llm.Reply, error) {

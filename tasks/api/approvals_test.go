@@ -19,8 +19,8 @@ import (
 
 // books is a model whose sub-task books as often as it is said, one call in each
 // turn, each of which must be allowed.
-func books(times int) func(*enginetest.Kit) {
-	return func(k *enginetest.Kit) {
+func books(times int) func(*enginetest.Env) {
+	return func(k *enginetest.Env) {
 		k.Deciders = []string{"api:ops"}
 		k.Tools.Judge = func(group, _ string) tasks.Verdict { return tasks.Verdict{Ask: group == "book", Definition: "d1"} }
 		k.Model.Answer = func(_ context.Context, r llm.Request, _ func(llm.Delta)) (llm.Reply, error) {
@@ -103,7 +103,7 @@ func TestDenyCalls(t *testing.T) {
 
 // TestForm: all fields of a form are filled in by one decision.
 func TestForm(t *testing.T) {
-	w := newWorld(t, func(k *enginetest.Kit) {
+	w := newWorld(t, func(k *enginetest.Env) {
 		books(1)(k)
 		k.Tools.Judge = nil
 		k.Tools.Serve = func(ctx context.Context, c tasks.ToolCall) (tasks.ToolResult, error) {
@@ -188,7 +188,7 @@ func TestBudget(t *testing.T) {
 		{true, api.Principal{Name: "other", Role: api.RoleOperator, Chats: []string{"*"}}, nil},
 	} {
 		held, called := make(chan any), make(chan any, 10)
-		w := newWorld(t, func(k *enginetest.Kit) {
+		w := newWorld(t, func(k *enginetest.Env) {
 			plans(oneLook)(k)
 			k.Budget.Asker = c.asker
 			k.Tools.Make = func(ctx context.Context, _, _ string) (tasks.ToolResult, error) {

@@ -47,7 +47,7 @@ func (c *crowd) Open(ctx context.Context, in []tasks.Inbound) ([]tasks.Receipt, 
 func replica(t *testing.T, s tasks.Store) *api.Service {
 	t.Helper()
 	var looks atomic.Int64
-	k := enginetest.NewKit(t, s)
+	k := enginetest.NewEnv(t, s)
 	k.Engine = idle{}
 	k.Now = func() time.Time { return time.Now().Add(time.Duration(looks.Add(1)) * time.Minute) }
 	k.Use(s)

@@ -32,7 +32,7 @@ func TestOddJSON(t *testing.T) {
 // TestManyChanges: no program can make the journal of a task grow without end,
 // yet a person's word about a review is always taken.
 func TestManyChanges(t *testing.T) {
-	w := newWorld(t, func(k *enginetest.Kit) { k.Limits.Changes = 3 })
+	w := newWorld(t, func(k *enginetest.Env) { k.Limits.Changes = 3 })
 	id := w.shares().ID
 	sets := func(p api.Principal, key, value string) error {
 		_, err := w.Merge(t.Context(), p, id, nil, map[string]json.RawMessage{key: raw(value)})

@@ -64,7 +64,7 @@ func TestContextPages(t *testing.T) {
 // TestPagesOfApprovals: pages go on behind the last of the one before, within a task
 // and from task to task, whatever was decided meanwhile.
 func TestPagesOfApprovals(t *testing.T) {
-	w := newWorld(t, func(k *enginetest.Kit) {
+	w := newWorld(t, func(k *enginetest.Env) {
 		books(1)(k)
 		answer := k.Model.Answer
 		k.Model.Answer = func(ctx context.Context, r llm.Request, delta func(llm.Delta)) (llm.Reply, error) {

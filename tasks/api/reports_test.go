@@ -104,7 +104,7 @@ func TestContent(t *testing.T) {
 }
 
 func TestUsage(t *testing.T) {
-	w := newWorld(t, func(k *enginetest.Kit) { k.Model.Answer = enginetest.Plain("hello") })
+	w := newWorld(t, func(k *enginetest.Env) { k.Model.Answer = enginetest.Plain("hello") })
 	w.ends(w.starts(operator, api.NewTask{Goal: "x"}).ID)
 	w.ends(w.starts(operator, api.NewTask{Goal: "y"}).ID)
 	w.kit.Ask(t, enginetest.Message("1", "hi", time.Now()))
@@ -158,7 +158,7 @@ func (*stocked) Inventory(context.Context) []tasks.GroupStatus {
 }
 
 func TestGroups(t *testing.T) {
-	k := enginetest.NewKit(t, nil)
+	k := enginetest.NewEnv(t, nil)
 	inbox := inbox.New(inbox.Config{Texts: k.Texts, Log: k.Log, Now: time.Now, Tools: &stocked{}})
 	s := api.New(api.Config{Inbox: inbox, Now: time.Now})
 	for _, c := range []struct {
@@ -228,7 +228,7 @@ func TestAuditLog(t *testing.T) {
 
 // TestFailure: a task that failed says why, in a word and in a sentence.
 func TestFailure(t *testing.T) {
-	w := newWorld(t, func(k *enginetest.Kit) {
+	w := newWorld(t, func(k *enginetest.Env) {
 		k.Model.Answer = func(context.Context, llm.Request, func(llm.Delta)) (llm.Reply, error) {
 			return llm.Reply{}, &llm.Error{Problem: llm.Refused, Err: fmt.Errorf("key sk-123 is wrong")}
 		}

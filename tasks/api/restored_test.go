@@ -84,7 +84,7 @@ func storedWorld(t *testing.T, dir string) (*bolt.Store, *world) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = s.Close() })
-	k := enginetest.NewKit(t, s)
+	k := enginetest.NewEnv(t, s)
 	k.Engine = idle{}
 	return s, &world{kit: k, Service: api.New(api.Config{Store: s, Inbox: k.Inbox, Now: k.Now}), t: t}
 }

@@ -42,7 +42,7 @@ func TestMerge(t *testing.T) {
 }
 
 func TestMergeRefuses(t *testing.T) {
-	w := newWorld(t, func(k *enginetest.Kit) { k.Limits.StateKeys, k.Limits.StateBytes = 3, 1000 })
+	w := newWorld(t, func(k *enginetest.Env) { k.Limits.StateKeys, k.Limits.StateBytes = 3, 1000 })
 	id := w.shares().ID
 	for name, c := range map[string]struct {
 		values values
@@ -229,7 +229,7 @@ func TestReview(t *testing.T) {
 }
 
 func TestAdd(t *testing.T) {
-	w := newWorld(t, func(k *enginetest.Kit) { k.Limits.Notes = 3 })
+	w := newWorld(t, func(k *enginetest.Env) { k.Limits.Notes = 3 })
 	id := w.shares().ID
 	for i, c := range []struct {
 		who  api.Principal

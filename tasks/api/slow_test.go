@@ -15,7 +15,7 @@ import (
 // TestSlowFollower: who takes its time holds up nobody, and gets everything all
 // the same, also what is no longer kept in memory.
 func TestSlowFollower(t *testing.T) {
-	w := newWorld(t, func(k *enginetest.Kit) { k.Limits.Notes = 0 })
+	w := newWorld(t, func(k *enginetest.Env) { k.Limits.Notes = 0 })
 	id := w.shares().ID
 	const events = 1500
 	begun, held, ready := make(chan any), make(chan any), make(chan any)
@@ -62,7 +62,7 @@ func TestSlowFollower(t *testing.T) {
 // TestCrowded: one token cannot take all the room there is.
 func TestCrowded(t *testing.T) {
 	var ahead atomic.Int64
-	w := newWorld(t, func(k *enginetest.Kit) {
+	w := newWorld(t, func(k *enginetest.Env) {
 		pause, err := tasks.OpenPause(t.Context(), k.Store)
 		if err == nil {
 			_, err = pause.Set(t.Context(), tasks.Paused{Name: "Ann", At: time.Now()})
@@ -120,7 +120,7 @@ func FuzzApprovalID(f *testing.F) {
 
 // TestPauseLeavesContexts: what outside agents work on is not held up by a pause.
 func TestPauseLeavesContexts(t *testing.T) {
-	w := newWorld(t, func(k *enginetest.Kit) {
+	w := newWorld(t, func(k *enginetest.Env) {
 		pause, err := tasks.OpenPause(t.Context(), k.Store)
 		if err == nil {
 			_, err = pause.Set(t.Context(), tasks.Paused{Name: "Ann", At: time.Now()})

@@ -221,7 +221,7 @@ func TestSight(t *testing.T) {
 // TestPaused: what is started while everything is paused begins later.
 func TestPaused(t *testing.T) {
 	var pause *tasks.Pause
-	w := newWorld(t, func(k *enginetest.Kit) {
+	w := newWorld(t, func(k *enginetest.Env) {
 		var err error
 		if pause, err = tasks.OpenPause(t.Context(), k.Store); err != nil {
 			t.Fatal(err)

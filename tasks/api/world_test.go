@@ -22,7 +22,7 @@ var update = flag.Bool("update", false, "rewrite golden files")
 
 // world is a whole legwork that programs talk to.
 type world struct {
-	kit *enginetest.Kit
+	kit *enginetest.Env
 	*api.Service
 	t testing.TB
 }
@@ -37,10 +37,10 @@ var (
 )
 
 // newWorld makes one; prepare, unless nil, changes it before it goes round.
-func newWorld(t testing.TB, prepare func(*enginetest.Kit)) *world {
+func newWorld(t testing.TB, prepare func(*enginetest.Env)) *world {
 	t.Helper()
 	store := memory.New(nil)
-	k := enginetest.NewKit(t, store)
+	k := enginetest.NewEnv(t, store)
 	if prepare != nil {
 		prepare(k)
 		k.Use(store)
@@ -172,14 +172,14 @@ func golden(t *testing.T, name, got string) {
 
 // plans is a model that plans what is given, and lets each sub-task call its
 // tool once.
-func plans(plan string) func(*enginetest.Kit) {
-	return func(k *enginetest.Kit) { k.Model.Answer = enginetest.Planned(plan) }
+func plans(plan string) func(*enginetest.Env) {
+	return func(k *enginetest.Env) { k.Model.Answer = enginetest.Planned(plan) }
 }
 
 const oneLook = `{"plan":[{"name":"look","description":"look it up"}]}`
 
 // asksFirst is a model whose sub-task asks a person.
-func asksFirst(k *enginetest.Kit) {
+func asksFirst(k *enginetest.Env) {
 	k.Model.Answer = func(_ context.Context, r llm.Request, _ func(llm.Delta)) (llm.Reply, error) {
 		last := r.Messages[len(r.Messages)-1]
 		switch {

@@ -25,17 +25,17 @@ import (
 // after a restart.
 func TestManyContextsCostNothing(t *testing.T) {
 	store := memory.New(nil)
-	k := enginetest.NewKit(t, store)
-	k.Use(store)
-	k.Start(build)
-	defer func() { k.Stop() }()
+	env := enginetest.NewEnv(t, store)
+	env.Use(store)
+	env.Start(build)
+	defer func() { env.Stop() }()
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	before := runtime.NumGoroutine()
-	ids := make([]tasks.ID, *crowd)
+	ids := make([]tasks.ID, *taskCount)
 	for n := range ids {
 		program := bot.Person{Platform: tasks.PlatformAgent, ID: fmt.Sprintf("agent%d", n%10)}
-		r, err := inbox.StartTask(ctx, k.Inbox, inbox.Order{From: program, Goal: "write", External: true})
+		r, err := inbox.StartTask(ctx, env.Inbox, inbox.Order{From: program, Goal: "write", External: true})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -43,18 +43,18 @@ func TestManyContextsCostNothing(t *testing.T) {
 	}
 	rest := func() {
 		t.Helper()
-		for runtime.NumGoroutine() > before+4 || k.Engine.(*engine.Engine).Load() > 0 {
+		for runtime.NumGoroutine() > before+4 || env.Engine.(*engine.Engine).Load() > 0 {
 			select {
 			case <-ctx.Done():
-				t.Fatalf("%d goroutines, %d before; %d tasks are said to work", runtime.NumGoroutine(), before, k.Engine.(*engine.Engine).Load())
+				t.Fatalf("%d goroutines, %d before; %d tasks are said to work", runtime.NumGoroutine(), before, env.Engine.(*engine.Engine).Load())
 			case <-time.After(10 * time.Millisecond):
 			}
 		}
 	}
 	rest()
-	k.Stop()
-	k.Use(store)
-	k.Start(build)
+	env.Stop()
+	env.Use(store)
+	env.Start(build)
 	rest()
 	for _, id := range ids {
 		if err := store.Append(ctx, id, -1, 0, planner.Event{Type: planner.Answered, By: "agent:writer", Text: "written"}); err != nil {
@@ -83,9 +83,9 @@ func TestManyContextsCostNothing(t *testing.T) {
 func TestNotifyOverACrash(t *testing.T) {
 	for _, kind := range []bot.DraftKind{bot.KindQuestion, bot.KindAnswer} {
 		t.Run(string(kind), func(t *testing.T) {
-			converse(t, func(t *testing.T, k *enginetest.Kit, m *messenger) {
-				k.Model.Answer = slowly(enginetest.Plain("the answer"))
-				store := k.Store.(*memory.Store)
+			converse(t, func(t *testing.T, env *enginetest.Env, m *messenger) {
+				env.Model.Answer = slowly(enginetest.Plain("the answer"))
+				store := env.Store.(*memory.Store)
 				crashed := make(chan struct{})
 				var once sync.Once
 				m.after = func(d bot.Draft) error {
@@ -94,20 +94,20 @@ func TestNotifyOverACrash(t *testing.T) {
 					}
 					return nil
 				}
-				r, err := inbox.StartTask(t.Context(), k.Inbox, inbox.Order{
+				r, err := inbox.StartTask(t.Context(), env.Inbox, inbox.Order{
 					From: bot.Person{Platform: tasks.PlatformAPI, ID: "ops", Name: "ops"}, Goal: "greet", Notify: &planner.Notify{Chat: &enginetest.Chat},
 				})
 				if err != nil {
 					t.Fatal(err)
 				}
 				review := planner.Event{Type: planner.StateSet, By: "api:ops", Values: map[string]json.RawMessage{planner.KeyStatus: json.RawMessage(`"NEEDS_HUMAN_REVIEW"`)}}
-				if err := k.Store.Append(t.Context(), r.Task, -1, 0, review); err != nil {
+				if err := env.Store.Append(t.Context(), r.Task, -1, 0, review); err != nil {
 					t.Fatal(err)
 				}
 				approve := func() {
 					pass(10 * time.Second)
 					e := planner.Event{Type: planner.Decided, By: "recorder:boss", Action: planner.AskID(planner.SubjectReview, 2), Values: planner.ReviewValues(true), Decision: &planner.Decision{Approve: true, Name: "Boss"}}
-					if err := k.Store.Append(t.Context(), r.Task, -1, 0, e); err != nil {
+					if err := env.Store.Append(t.Context(), r.Task, -1, 0, e); err != nil {
 						t.Fatal(err)
 					}
 				}
@@ -115,13 +115,13 @@ func TestNotifyOverACrash(t *testing.T) {
 					approve()
 				}
 				<-crashed
-				k.Stop()
-				k.Use(store)
-				k.Start(build)
+				env.Stop()
+				env.Use(store)
+				env.Start(build)
 				if kind == bot.KindQuestion {
 					approve()
 				}
-				if err := tasks.Idle(t.Context(), k.Store, ""); err != nil {
+				if err := tasks.Idle(t.Context(), env.Store, ""); err != nil {
 					t.Fatal(err)
 				}
 				got := m.picture()
@@ -153,12 +153,12 @@ func (c *counting) Load(ctx context.Context, id tasks.ID, from int) ([]planner.E
 func TestLongContextIsNotRead(t *testing.T) {
 	for _, notify := range []*planner.Notify{nil, {Chat: &enginetest.Chat}} {
 		store := &counting{Store: memory.New(nil)}
-		k := enginetest.NewKit(t, store)
-		k.Platform.Keeps = true
-		k.Use(store)
-		k.Start(build)
+		env := enginetest.NewEnv(t, store)
+		env.Platform.Keeps = true
+		env.Use(store)
+		env.Start(build)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-		r, err := inbox.StartTask(ctx, k.Inbox, inbox.Order{From: bot.Person{Platform: tasks.PlatformAgent, ID: "a"}, Goal: "write", External: true, Notify: notify})
+		r, err := inbox.StartTask(ctx, env.Inbox, inbox.Order{From: bot.Person{Platform: tasks.PlatformAgent, ID: "a"}, Goal: "write", External: true, Notify: notify})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -174,7 +174,7 @@ func TestLongContextIsNotRead(t *testing.T) {
 			if n == 100 {
 				tell(planner.Event{Type: planner.StateSet, By: "agent:a", Values: map[string]json.RawMessage{planner.KeyStatus: json.RawMessage(`"NEEDS_HUMAN_REVIEW"`)}})
 				if notify != nil {
-					if err := k.Platform.Await(ctx, func() bool { return len(k.Platform.Posts(bot.KindQuestion)) == 1 }); err != nil {
+					if err := env.Platform.Await(ctx, func() bool { return len(env.Platform.Posts(bot.KindQuestion)) == 1 }); err != nil {
 						t.Fatal(err)
 					}
 				}
@@ -182,7 +182,7 @@ func TestLongContextIsNotRead(t *testing.T) {
 			if n == 200 {
 				tell(planner.Event{Type: planner.Decided, By: "recorder:boss", Action: planner.AskID(planner.SubjectReview, 103), Values: planner.ReviewValues(true), Decision: &planner.Decision{Approve: true}})
 				if notify != nil {
-					if err := k.Platform.Await(ctx, func() bool { return len(k.Platform.Posts(bot.KindNotice)) == 1 }); err != nil {
+					if err := env.Platform.Await(ctx, func() bool { return len(env.Platform.Posts(bot.KindNotice)) == 1 }); err != nil {
 						t.Fatal(err)
 					}
 				}
@@ -192,7 +192,7 @@ func TestLongContextIsNotRead(t *testing.T) {
 		if err := tasks.Idle(ctx, store, ""); err != nil {
 			t.Fatal(err)
 		}
-		k.Stop()
+		env.Stop()
 		cancel()
 		most := int32(10) // for the review, its end, the outcome, and what comes before those are stored
 		if n := store.loads.Load(); n > most {

@@ -21,9 +21,9 @@ import (
 // does not run.
 func TestWaitingForOthersCostsNoTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		k := enginetest.NewKit(t, memory.New(nil))
-		k.Concurrent, k.Limits.TaskTimeout = 1, time.Minute
-		k.Model.Answer = func(ctx context.Context, _ llm.Request, _ func(llm.Delta)) (llm.Reply, error) {
+		env := enginetest.NewEnv(t, memory.New(nil))
+		env.Concurrent, env.Limits.TaskTimeout = 1, time.Minute
+		env.Model.Answer = func(ctx context.Context, _ llm.Request, _ func(llm.Delta)) (llm.Reply, error) {
 			select {
 			case <-ctx.Done():
 				return llm.Reply{}, ctx.Err()
@@ -31,16 +31,16 @@ func TestWaitingForOthersCostsNoTime(t *testing.T) {
 				return llm.Reply{Text: "hello"}, nil
 			}
 		}
-		k.Use(k.Store)
-		k.Start(build)
-		defer k.Stop()
+		env.Use(env.Store)
+		env.Start(build)
+		defer env.Stop()
 		for i := range 4 {
 			m := enginetest.Message(fmt.Sprint(i), "hi", time.Now())
 			m.Chat.ID = m.Key
-			k.Ask(t, m)
+			env.Ask(t, m)
 		}
 		pass(time.Hour)
-		got := k.Platform.Posts(bot.KindAnswer)
+		got := env.Platform.Posts(bot.KindAnswer)
 		if len(got) != 4 {
 			t.Fatalf("%d answers, want 4", len(got))
 		}
@@ -70,20 +70,20 @@ func (d *damaging) Load(ctx context.Context, id tasks.ID, from int) ([]planner.E
 func TestDamagedWhileItRuns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &damaging{Store: memory.New(nil)}
-		k := enginetest.NewKit(t, store)
-		k.Model.Answer = func(ctx context.Context, r llm.Request, s func(llm.Delta)) (llm.Reply, error) {
+		env := enginetest.NewEnv(t, store)
+		env.Model.Answer = func(ctx context.Context, r llm.Request, s func(llm.Delta)) (llm.Reply, error) {
 			store.damaged.Store(true)
 			return enginetest.Plain("hello")(ctx, r, s)
 		}
-		k.Start(build)
-		defer k.Stop()
-		k.Ask(t, enginetest.Message("1", "hi", time.Now()))
+		env.Start(build)
+		defer env.Stop()
+		env.Ask(t, enginetest.Message("1", "hi", time.Now()))
 		pass(time.Minute)
-		live, err := k.Store.Live(t.Context(), "")
+		live, err := env.Store.Live(t.Context(), "")
 		if err != nil || len(live) != 0 {
 			t.Errorf("live = %+v, %v; want none", live, err)
 		}
-		notices := k.Platform.Posts(bot.KindNotice)
+		notices := env.Platform.Posts(bot.KindNotice)
 		if len(notices) != 1 || !strings.Contains(notices[0].Text, "damaged") {
 			t.Errorf("notices = %+v, want one that tells of the damage", notices)
 		}
@@ -94,21 +94,21 @@ func TestDamagedWhileItRuns(t *testing.T) {
 // tried again with pauses.
 func TestNoSpinning(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		k := enginetest.NewKit(t, memory.New(nil))
-		k.Model.Answer = enginetest.Planned(`{"plan":[{"name":"look","description":"one"}]}`)
+		env := enginetest.NewEnv(t, memory.New(nil))
+		env.Model.Answer = enginetest.Planned(`{"plan":[{"name":"look","description":"one"}]}`)
 		start := time.Now()
-		k.Tools.Make = func(ctx context.Context, _, _ string) (tasks.ToolResult, error) {
-			if time.Since(start) < time.Minute && len(k.Tools.Calls()) < 1000 {
+		env.Tools.Make = func(ctx context.Context, _, _ string) (tasks.ToolResult, error) {
+			if time.Since(start) < time.Minute && len(env.Tools.Calls()) < 1000 {
 				return tasks.ToolResult{}, context.Canceled
 			}
 			return tasks.ToolResult{Text: "found"}, ctx.Err()
 		}
-		k.Start(build)
-		defer k.Stop()
-		k.Ask(t, enginetest.Message("1", "hi", time.Now()))
+		env.Start(build)
+		defer env.Stop()
+		env.Ask(t, enginetest.Message("1", "hi", time.Now()))
 		pass(5 * time.Minute)
-		k.Answers(t, 1)
-		if n := len(k.Tools.Calls()); n > 20 {
+		env.Answers(t, 1)
+		if n := len(env.Tools.Calls()); n > 20 {
 			t.Errorf("%d calls within a minute of failures, want a few", n)
 		}
 	})

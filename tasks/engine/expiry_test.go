@@ -31,23 +31,23 @@ func (s *fullStore) Append(ctx context.Context, id tasks.ID, after int, fence in
 // TestExpiryOnFullDisk: a question that lapses while nothing can be stored is
 // tried now and then, not all the time, and lapses when there is room.
 func TestExpiryOnFullDisk(t *testing.T) {
-	converse(t, func(t *testing.T, k *enginetest.Kit, m *messenger) {
-		k.Stop()
-		store := &fullStore{Store: k.Store}
+	converse(t, func(t *testing.T, env *enginetest.Env, m *messenger) {
+		env.Stop()
+		store := &fullStore{Store: env.Store}
 		store.full.Store(true)
-		k.Use(store)
-		k.Executor.Use(tasks.PromptRules{Approvals: tasks.Approvals{Expire: time.Hour}})
-		k.Tools.Judge = func(string, string) tasks.Verdict { return tasks.Verdict{Ask: true} }
-		k.Model.Answer = enginetest.Planned(`{"plan":[{"id":"a","name":"book","description":"one"}]}`)
-		k.Start(build)
-		k.Ask(t, enginetest.Message("1", "book it", time.Now()))
+		env.Use(store)
+		env.Executor.Use(tasks.PromptRules{Approvals: tasks.Approvals{Expire: time.Hour}})
+		env.Tools.Judge = func(string, string) tasks.Verdict { return tasks.Verdict{Ask: true} }
+		env.Model.Answer = enginetest.Planned(`{"plan":[{"id":"a","name":"book","description":"one"}]}`)
+		env.Start(build)
+		env.Ask(t, enginetest.Message("1", "book it", time.Now()))
 		pass(2 * time.Hour)
 		if n := store.tries.Load(); n < 10 || n > 300 {
 			t.Errorf("within an hour it was tried %d times, want at most every %v\n%s", n, 30*time.Second, m.picture())
 		}
 		store.full.Store(false)
 		pass(time.Minute)
-		if live, err := k.Store.Live(t.Context(), ""); err != nil || len(live) > 0 {
+		if live, err := env.Store.Live(t.Context(), ""); err != nil || len(live) > 0 {
 			t.Errorf("%d tasks are live, %v, want none: there is room, and nobody has answered\n%s", len(live), err, m.picture())
 		}
 	})

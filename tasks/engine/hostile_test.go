@@ -18,18 +18,18 @@ import (
 )
 
 // proposes opens a task whose first plan a person decides about.
-func proposes(t *testing.T, k *enginetest.Kit, goal string) tasks.ID {
+func proposes(t *testing.T, env *enginetest.Env, goal string) tasks.ID {
 	t.Helper()
 	asked := enginetest.Message("1", goal, time.Now())
 	id := tasks.NewID(time.Now())
-	if _, err := k.Store.Open(t.Context(), []tasks.Inbound{{Key: "1", Chat: asked.Chat, ID: id, Open: &planner.Event{
+	if _, err := env.Store.Open(t.Context(), []tasks.Inbound{{Key: "1", Chat: asked.Chat, ID: id, Open: &planner.Event{
 		Type: planner.Opened, At: time.Now(), Opening: &planner.Opening{
-			Goal: asked.Text, Chat: asked.Chat, From: asked.From, Language: "en", Timezone: "UTC", Limits: k.Limits, Preview: true,
+			Goal: asked.Text, Chat: asked.Chat, From: asked.From, Language: "en", Timezone: "UTC", Limits: env.Limits, Preview: true,
 		},
 	}}}); err != nil {
 		t.Fatal(err)
 	}
-	if err := k.Engine.Wake(t.Context(), id); err != nil {
+	if err := env.Engine.Wake(t.Context(), id); err != nil {
 		t.Fatal(err)
 	}
 	return id
@@ -44,8 +44,8 @@ func (m *messenger) drafts() []bot.Draft {
 
 // TestNobodyIsThereToAsk: a task with a question ends when its chat is gone.
 func TestNobodyIsThereToAsk(t *testing.T) {
-	converse(t, func(t *testing.T, k *enginetest.Kit, m *messenger) {
-		k.Model.Answer = slowly(enginetest.Planned(twoLooks))
+	converse(t, func(t *testing.T, env *enginetest.Env, m *messenger) {
+		env.Model.Answer = slowly(enginetest.Planned(twoLooks))
 		var tries atomic.Int64
 		m.before = func(_ bool, d bot.Draft) error {
 			if d.Kind == bot.KindBoard {
@@ -54,11 +54,11 @@ func TestNobodyIsThereToAsk(t *testing.T) {
 			tries.Add(1)
 			return fmt.Errorf("forbidden: %w", bot.ErrGone)
 		}
-		id := proposes(t, k, "find both")
-		if err := tasks.Idle(t.Context(), k.Store, enginetest.Chat.Key()); err != nil {
+		id := proposes(t, env, "find both")
+		if err := tasks.Idle(t.Context(), env.Store, enginetest.Chat.Key()); err != nil {
 			t.Fatal(err)
 		}
-		if s, err := k.Store.State(t.Context(), id); err != nil || s.Outcome != planner.Halted || tries.Load() > 3 {
+		if s, err := env.Store.State(t.Context(), id); err != nil || s.Outcome != planner.Halted || tries.Load() > 3 {
 			t.Errorf("outcome %q, %v, after %d tries; want stopped after at most 3", s.Outcome, err, tries.Load())
 		}
 	})
@@ -67,8 +67,8 @@ func TestNobodyIsThereToAsk(t *testing.T) {
 // TestQuestionIsAskedAtLast: a chat that is down for a day costs the journal no
 // event for each try, and the question is closed although that takes tries, too.
 func TestQuestionIsAskedAtLast(t *testing.T) {
-	converse(t, func(t *testing.T, k *enginetest.Kit, m *messenger) {
-		k.Model.Answer = slowly(enginetest.Planned(twoLooks))
+	converse(t, func(t *testing.T, env *enginetest.Env, m *messenger) {
+		env.Model.Answer = slowly(enginetest.Planned(twoLooks))
 		start := time.Now()
 		var closings atomic.Int64
 		m.before = func(edit bool, d bot.Draft) error {
@@ -82,17 +82,17 @@ func TestQuestionIsAskedAtLast(t *testing.T) {
 			}
 			return nil
 		}
-		id := proposes(t, k, "find both")
+		id := proposes(t, env, "find both")
 		pass(25 * time.Hour)
-		if s, err := k.Store.State(t.Context(), id); err != nil || s.Seq > 10 {
+		if s, err := env.Store.State(t.Context(), id); err != nil || s.Seq > 10 {
 			t.Errorf("the journal has %d events, %v; want at most 10", s.Seq, err)
 		}
 		chat := m.drafts()
 		question := chat[len(chat)-1]
 		press := enginetest.Message("2", "", time.Now())
 		press.Kind, press.Data = bot.MessagePress, question.Buttons[0].Data
-		k.Ask(t, press)
-		if err := tasks.Idle(t.Context(), k.Store, enginetest.Chat.Key()); err != nil {
+		env.Ask(t, press)
+		if err := tasks.Idle(t.Context(), env.Store, enginetest.Chat.Key()); err != nil {
 			t.Fatal(err)
 		}
 		if got := m.picture(); strings.Contains(got, "question: ") || !strings.Contains(got, "Agreed.") {
@@ -103,13 +103,13 @@ func TestQuestionIsAskedAtLast(t *testing.T) {
 
 // TestLongQuestionIsClosedInOneMessage however long it was.
 func TestLongQuestionIsClosedInOneMessage(t *testing.T) {
-	converse(t, func(t *testing.T, k *enginetest.Kit, m *messenger) {
+	converse(t, func(t *testing.T, env *enginetest.Env, m *messenger) {
 		looks := make([]string, 10)
 		for i := range looks {
 			looks[i] = fmt.Sprintf(`{"id":"l%d","name":"llm_tool","description":"look %d %s"}`, i, i, strings.Repeat("long ", 300))
 		}
-		k.Model.Answer = slowly(enginetest.Planned("[" + strings.Join(looks, ",") + "]"))
-		proposes(t, k, "find both")
+		env.Model.Answer = slowly(enginetest.Planned("[" + strings.Join(looks, ",") + "]"))
+		proposes(t, env, "find both")
 		pass(time.Minute)
 		chat := m.drafts()
 		question := chat[len(chat)-1]
@@ -118,7 +118,7 @@ func TestLongQuestionIsClosedInOneMessage(t *testing.T) {
 		}
 		press := enginetest.Message("2", "", time.Now())
 		press.Kind, press.Data = bot.MessagePress, question.Buttons[0].Data
-		k.Ask(t, press)
+		env.Ask(t, press)
 		pass(10 * time.Second)
 		n := 0
 		for _, d := range m.drafts() {
@@ -141,10 +141,10 @@ func TestOutageLeavesNothingBehind(t *testing.T) {
 	for _, planned := range []bool{false, true} {
 		for _, down := range []time.Duration{time.Second, 5 * time.Second, 36 * time.Second, 43 * time.Second, 60 * time.Second, 75 * time.Second, 110 * time.Second, time.Hour} {
 			t.Run(fmt.Sprintf("%v, planned %v", down, planned), func(t *testing.T) {
-				converse(t, func(t *testing.T, k *enginetest.Kit, m *messenger) {
-					k.Model.Answer = slowly(enginetest.Plain("hello"))
+				converse(t, func(t *testing.T, env *enginetest.Env, m *messenger) {
+					env.Model.Answer = slowly(enginetest.Plain("hello"))
 					if planned {
-						k.Model.Answer = slowly(enginetest.Planned(twoLooks))
+						env.Model.Answer = slowly(enginetest.Planned(twoLooks))
 					}
 					start := time.Now()
 					m.before = func(bool, bot.Draft) error {
@@ -153,8 +153,8 @@ func TestOutageLeavesNothingBehind(t *testing.T) {
 						}
 						return nil
 					}
-					k.Ask(t, enginetest.Message("1", "hi", start))
-					if err := tasks.Idle(t.Context(), k.Store, enginetest.Chat.Key()); err != nil {
+					env.Ask(t, enginetest.Message("1", "hi", start))
+					if err := tasks.Idle(t.Context(), env.Store, enginetest.Chat.Key()); err != nil {
 						t.Fatal(err)
 					}
 					want := 1
@@ -175,7 +175,7 @@ func TestOutageLeavesNothingBehind(t *testing.T) {
 func TestPanicIsOneTasksOwn(t *testing.T) {
 	for _, where := range []string{"model", "tool", "frame", "outcome"} {
 		t.Run(where, func(t *testing.T) {
-			converse(t, func(t *testing.T, k *enginetest.Kit, m *messenger) {
+			converse(t, func(t *testing.T, env *enginetest.Env, m *messenger) {
 				var planted, calls atomic.Int64
 				fault := func(here bool) {
 					if here {
@@ -184,14 +184,14 @@ func TestPanicIsOneTasksOwn(t *testing.T) {
 					}
 				}
 				plan := enginetest.Planned(twoLooks)
-				k.Model.Answer = slowly(func(ctx context.Context, r llm.Request, s func(llm.Delta)) (llm.Reply, error) {
+				env.Model.Answer = slowly(func(ctx context.Context, r llm.Request, s func(llm.Delta)) (llm.Reply, error) {
 					fault(calls.Add(1) == 1 && where == "model")
 					if where == "tool" && r.Role == llm.RoleWork && r.Messages[len(r.Messages)-1].Role != llm.ToolRole {
 						return llm.Reply{ToolCalls: []llm.ToolCall{{ID: "c", Name: "look", Arguments: "{}"}}}, nil
 					}
 					return plan(ctx, r, s)
 				})
-				k.Tools.Make = func(context.Context, string, string) (tasks.ToolResult, error) {
+				env.Tools.Make = func(context.Context, string, string) (tasks.ToolResult, error) {
 					fault(where == "tool")
 					return tasks.ToolResult{Text: "seen"}, nil
 				}
@@ -199,10 +199,10 @@ func TestPanicIsOneTasksOwn(t *testing.T) {
 					fault(planted.Load() == 0 && (where == "frame" && d.Partial || where == "outcome" && d.Kind == bot.KindAnswer))
 					return nil
 				}
-				k.Ask(t, enginetest.Message("1", "find both", time.Now()))
+				env.Ask(t, enginetest.Message("1", "find both", time.Now()))
 				pass(time.Minute)
-				k.Ask(t, enginetest.Message("2", "and again", time.Now()))
-				if err := tasks.Idle(t.Context(), k.Store, enginetest.Chat.Key()); err != nil {
+				env.Ask(t, enginetest.Message("2", "and again", time.Now()))
+				if err := tasks.Idle(t.Context(), env.Store, enginetest.Chat.Key()); err != nil {
 					t.Fatal(err)
 				}
 				if got := m.picture(); !strings.Contains(got, "answer: ") || planted.Load() == 0 || calls.Load() > 20 {
@@ -216,9 +216,9 @@ func TestPanicIsOneTasksOwn(t *testing.T) {
 // TestBoardIsMeantOnce: the tries to show a board in a chat that is down leave
 // no trace in the journal but that it was meant to be shown.
 func TestBoardIsMeantOnce(t *testing.T) {
-	converse(t, func(t *testing.T, k *enginetest.Kit, m *messenger) {
+	converse(t, func(t *testing.T, env *enginetest.Env, m *messenger) {
 		answer := enginetest.Plain("hello")
-		k.Model.Answer = func(ctx context.Context, r llm.Request, s func(llm.Delta)) (llm.Reply, error) {
+		env.Model.Answer = func(ctx context.Context, r llm.Request, s func(llm.Delta)) (llm.Reply, error) {
 			pass(9 * time.Minute)
 			return answer(ctx, r, s)
 		}
@@ -230,16 +230,16 @@ func TestBoardIsMeantOnce(t *testing.T) {
 			}
 			return nil
 		}
-		k.Ask(t, enginetest.Message("1", "hi", start))
+		env.Ask(t, enginetest.Message("1", "hi", start))
 		pass(time.Second)
-		live, err := k.Store.Live(t.Context(), "")
+		live, err := env.Store.Live(t.Context(), "")
 		if err != nil || len(live) != 1 {
 			t.Fatalf("live tasks %v, %v", live, err)
 		}
-		if err := tasks.Idle(t.Context(), k.Store, enginetest.Chat.Key()); err != nil {
+		if err := tasks.Idle(t.Context(), env.Store, enginetest.Chat.Key()); err != nil {
 			t.Fatal(err)
 		}
-		s, err := k.Store.State(t.Context(), live[0].Task)
+		s, err := env.Store.State(t.Context(), live[0].Task)
 		if err != nil || s.Seq > 7 || tries.Load() < 10 {
 			t.Errorf("%d events in the journal after %d tries, %v; want at most 7", s.Seq, tries.Load(), err)
 		}

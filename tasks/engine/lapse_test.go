@@ -40,10 +40,10 @@ func (s *ending) Append(ctx context.Context, id tasks.ID, after int, fence int64
 func TestReviewLapsesOverACrash(t *testing.T) {
 	for name, after := range map[string]bool{"before it is stored": false, "after it is stored": true} {
 		t.Run(name, func(t *testing.T) {
-			converse(t, func(t *testing.T, k *enginetest.Kit, m *messenger) {
-				k.Stop()
-				k.Expire = time.Hour
-				k.Model.Answer = slowly(func(_ context.Context, r llm.Request, _ func(llm.Delta)) (llm.Reply, error) {
+			converse(t, func(t *testing.T, env *enginetest.Env, m *messenger) {
+				env.Stop()
+				env.Expire = time.Hour
+				env.Model.Answer = slowly(func(_ context.Context, r llm.Request, _ func(llm.Delta)) (llm.Reply, error) {
 					switch r.Role {
 					case llm.RolePlan:
 						return llm.Reply{Text: `{"plan":[{"name":"look","description":"one"}]}`}, nil
@@ -52,24 +52,24 @@ func TestReviewLapsesOverACrash(t *testing.T) {
 					}
 					return llm.Reply{Text: "a draft"}, nil
 				})
-				store := k.Store.(*memory.Store)
+				store := env.Store.(*memory.Store)
 				crashed := make(chan struct{})
 				var once sync.Once
-				k.Use(&ending{store, func() { once.Do(func() { store = store.Reopen(); close(crashed) }) }, after})
-				k.Start(build)
-				k.Ask(t, enginetest.Message("1", "draft it", time.Now()))
+				env.Use(&ending{store, func() { once.Do(func() { store = store.Reopen(); close(crashed) }) }, after})
+				env.Start(build)
+				env.Ask(t, enginetest.Message("1", "draft it", time.Now()))
 				<-crashed
-				k.Stop()
-				k.Use(store)
-				k.Start(build)
-				if err := tasks.Idle(t.Context(), k.Store, enginetest.Chat.Key()); err != nil {
+				env.Stop()
+				env.Use(store)
+				env.Start(build)
+				if err := tasks.Idle(t.Context(), env.Store, enginetest.Chat.Key()); err != nil {
 					t.Fatal(err)
 				}
 				got := m.picture()
-				if strings.Count(got, "answer: a draft\n") != 1 || strings.Count(got, k.Texts.Text("en", "review.expired", nil)) != 1 || strings.Contains(got, string(bot.KindQuestion)+": ") {
+				if strings.Count(got, "answer: a draft\n") != 1 || strings.Count(got, env.Texts.Text("en", "review.expired", nil)) != 1 || strings.Contains(got, string(bot.KindQuestion)+": ") {
 					t.Errorf("the chat is\n%s", got)
 				}
-				lapsed(t, k)
+				lapsed(t, env)
 			})
 		})
 	}
@@ -77,13 +77,13 @@ func TestReviewLapsesOverACrash(t *testing.T) {
 
 // lapsed checks that the only task's review lapsed once, and that nothing that
 // it held was begun.
-func lapsed(t *testing.T, k *enginetest.Kit) {
+func lapsed(t *testing.T, env *enginetest.Env) {
 	t.Helper()
-	turns, err := k.Store.History(t.Context(), enginetest.Chat.Key(), "", 1<<20)
+	turns, err := env.Store.History(t.Context(), enginetest.Chat.Key(), "", 1<<20)
 	if err != nil || len(turns) != 1 {
 		t.Fatalf("history %+v, %v", turns, err)
 	}
-	events, err := k.Store.Load(t.Context(), turns[0].Task, 0)
+	events, err := env.Store.Load(t.Context(), turns[0].Task, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -97,7 +97,7 @@ func lapsed(t *testing.T, k *enginetest.Kit) {
 	if n != 1 || state.Why != planner.WhyReview || state.Outcome != planner.Done {
 		t.Errorf("the time ended %d times; outcome %q, why %q", n, state.Outcome, state.Why)
 	}
-	if work := len(k.Model.Requests(llm.RoleWork)); work != 1 {
+	if work := len(env.Model.Requests(llm.RoleWork)); work != 1 {
 		t.Errorf("%d turns of the sub-task, want the one before the review", work)
 	}
 }

@@ -39,8 +39,8 @@ var pieces = []string{"These are the first words, ", "then come some more, ", "a
 // a planned task is one new message that grows, with what can be done about it
 // at the end.
 func TestPlannedAnswerGrows(t *testing.T) {
-	converse(t, func(t *testing.T, k *enginetest.Kit, m *messenger) {
-		k.Model.Answer = writesSlowly(pieces...)
+	converse(t, func(t *testing.T, env *enginetest.Env, m *messenger) {
+		env.Model.Answer = writesSlowly(pieces...)
 		var grown []string
 		m.after = func(d bot.Draft) error {
 			if d.Kind == bot.KindAnswer {
@@ -48,8 +48,8 @@ func TestPlannedAnswerGrows(t *testing.T) {
 			}
 			return nil
 		}
-		k.Ask(t, enginetest.Message("1", "find both", time.Now()))
-		if err := tasks.Idle(t.Context(), k.Store, enginetest.Chat.Key()); err != nil {
+		env.Ask(t, enginetest.Message("1", "find both", time.Now()))
+		if err := tasks.Idle(t.Context(), env.Store, enginetest.Chat.Key()); err != nil {
 			t.Fatal(err)
 		}
 		whole := strings.Join(pieces, "")
@@ -70,8 +70,8 @@ func TestPlannedAnswerGrows(t *testing.T) {
 // TestFramesGiveWay: a frame whose turn has not come is left out, and the newest
 // one is drawn when it has.
 func TestFramesGiveWay(t *testing.T) {
-	converse(t, func(t *testing.T, k *enginetest.Kit, m *messenger) {
-		k.Model.Answer = writesSlowly(pieces...)
+	converse(t, func(t *testing.T, env *enginetest.Env, m *messenger) {
+		env.Model.Answer = writesSlowly(pieces...)
 		var last time.Time
 		m.before = func(edit bool, d bot.Draft) error {
 			if !edit || !d.Partial {
@@ -90,8 +90,8 @@ func TestFramesGiveWay(t *testing.T) {
 			}
 			return nil
 		}
-		k.Ask(t, enginetest.Message("1", "find both", time.Now()))
-		if err := tasks.Idle(t.Context(), k.Store, enginetest.Chat.Key()); err != nil {
+		env.Ask(t, enginetest.Message("1", "find both", time.Now()))
+		if err := tasks.Idle(t.Context(), env.Store, enginetest.Chat.Key()); err != nil {
 			t.Fatal(err)
 		}
 		if got, want := m.picture(), "board: Done: 2 sub-tasks in 7.0 s\nanswer: "+strings.Join(pieces, "")+"\n"; got != want {
@@ -106,8 +106,8 @@ func TestFramesGiveWay(t *testing.T) {
 // TestBoardGivesWay: a board whose turn never comes while the task works is not
 // missed, and none comes after the answer.
 func TestBoardGivesWay(t *testing.T) {
-	converse(t, func(t *testing.T, k *enginetest.Kit, m *messenger) {
-		k.Model.Answer = writesSlowly(pieces...)
+	converse(t, func(t *testing.T, env *enginetest.Env, m *messenger) {
+		env.Model.Answer = writesSlowly(pieces...)
 		refused := 0
 		m.before = func(edit bool, d bot.Draft) error {
 			if d.Kind != bot.KindBoard {
@@ -119,8 +119,8 @@ func TestBoardGivesWay(t *testing.T) {
 			refused++
 			return &bot.LaterError{After: time.Second}
 		}
-		k.Ask(t, enginetest.Message("1", "find both", time.Now()))
-		if err := tasks.Idle(t.Context(), k.Store, enginetest.Chat.Key()); err != nil {
+		env.Ask(t, enginetest.Message("1", "find both", time.Now()))
+		if err := tasks.Idle(t.Context(), env.Store, enginetest.Chat.Key()); err != nil {
 			t.Fatal(err)
 		}
 		if got, want := m.picture(), "answer: "+strings.Join(pieces, "")+"\n"; got != want {
@@ -135,8 +135,8 @@ func TestBoardGivesWay(t *testing.T) {
 // TestMovedMessage: when a platform shows the board in another message, that is
 // the one that changes from then on, also after a restart.
 func TestMovedMessage(t *testing.T) {
-	converse(t, func(t *testing.T, k *enginetest.Kit, m *messenger) {
-		k.Model.Answer = writesSlowly(pieces...)
+	converse(t, func(t *testing.T, env *enginetest.Env, m *messenger) {
+		env.Model.Answer = writesSlowly(pieces...)
 		moved := false
 		m.before = func(edit bool, d bot.Draft) error {
 			if !edit || moved || d.Kind != bot.KindBoard {
@@ -149,12 +149,12 @@ func TestMovedMessage(t *testing.T) {
 			m.chat = append(m.chat, d)
 			return &bot.MovedError{ID: fmt.Sprint(len(m.chat))}
 		}
-		k.Ask(t, enginetest.Message("1", "find both", time.Now()))
+		env.Ask(t, enginetest.Message("1", "find both", time.Now()))
 		pass(1500 * time.Millisecond)
-		k.Stop()
-		k.Use(k.Store.(*memory.Store).Reopen())
-		k.Start(build)
-		if err := tasks.Idle(t.Context(), k.Store, enginetest.Chat.Key()); err != nil {
+		env.Stop()
+		env.Use(env.Store.(*memory.Store).Reopen())
+		env.Start(build)
+		if err := tasks.Idle(t.Context(), env.Store, enginetest.Chat.Key()); err != nil {
 			t.Fatal(err)
 		}
 		if got := m.picture(); !moved || !strings.HasPrefix(got, "notice: gone\nboard: Done: 2 sub-tasks in ") || strings.Count(got, "board: ") != 1 {
@@ -180,14 +180,14 @@ func (d *drafting) Stream(_ context.Context, _ bot.Chat, draft bot.Draft) error 
 // plain question leaves nothing but its answer.
 func TestStreamNeedsNoBoard(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		k, m := enginetest.NewKit(t, memory.New(nil)), &drafting{messenger: &messenger{}}
-		k.Chats = tasks.Chats{m.Name(): m}
-		k.Use(k.Store)
-		k.Start(build)
-		defer func() { k.Stop() }()
-		k.Model.Answer = slowly(enginetest.Plain("hello, this is the answer to it"))
-		k.Ask(t, enginetest.Message("1", "hi", time.Now()))
-		if err := tasks.Idle(t.Context(), k.Store, enginetest.Chat.Key()); err != nil {
+		env, m := enginetest.NewEnv(t, memory.New(nil)), &drafting{messenger: &messenger{}}
+		env.Chats = tasks.Chats{m.Name(): m}
+		env.Use(env.Store)
+		env.Start(build)
+		defer func() { env.Stop() }()
+		env.Model.Answer = slowly(enginetest.Plain("hello, this is the answer to it"))
+		env.Ask(t, enginetest.Message("1", "hi", time.Now()))
+		if err := tasks.Idle(t.Context(), env.Store, enginetest.Chat.Key()); err != nil {
 			t.Fatal(err)
 		}
 		if got, want := m.picture(), "answer: hello, this is the answer to it\n"; got != want {
@@ -201,14 +201,14 @@ func TestStreamNeedsNoBoard(t *testing.T) {
 
 // TestPlanIsShownFirst: nothing runs before the person agreed to the plan.
 func TestPlanIsShownFirst(t *testing.T) {
-	converse(t, func(t *testing.T, k *enginetest.Kit, m *messenger) {
-		k.Model.Answer = slowly(enginetest.Planned(twoLooks))
+	converse(t, func(t *testing.T, env *enginetest.Env, m *messenger) {
+		env.Model.Answer = slowly(enginetest.Planned(twoLooks))
 		var calls atomic.Int64
-		k.Tools.Make = func(context.Context, string, string) (tasks.ToolResult, error) {
+		env.Tools.Make = func(context.Context, string, string) (tasks.ToolResult, error) {
 			calls.Add(1)
 			return tasks.ToolResult{Text: "seen"}, nil
 		}
-		proposes(t, k, "find both")
+		proposes(t, env, "find both")
 		pass(time.Minute)
 		if got := m.picture(); calls.Load() > 0 || !strings.Contains(got, "question: This is the plan.") || !strings.Contains(got, "2. **look**: two") {
 			t.Fatalf("%d calls, the chat is\n%s\nwant no call and the plan as a question", calls.Load(), got)
@@ -217,8 +217,8 @@ func TestPlanIsShownFirst(t *testing.T) {
 		question := chat[len(chat)-1]
 		press := enginetest.Message("2", "", time.Now())
 		press.Kind, press.Data = bot.MessagePress, question.Buttons[0].Data
-		k.Ask(t, press)
-		if err := tasks.Idle(t.Context(), k.Store, enginetest.Chat.Key()); err != nil {
+		env.Ask(t, press)
+		if err := tasks.Idle(t.Context(), env.Store, enginetest.Chat.Key()); err != nil {
 			t.Fatal(err)
 		}
 		if got := m.picture(); calls.Load() != 2 || !strings.Contains(got, "Agreed.") || strings.Contains(got, "question: ") {

@@ -21,35 +21,35 @@ import (
 	"legwork/tasks/enginetest"
 )
 
-var crowd = flag.Int("crowd", need.Times(200, 1000), "how many tasks TestManyTasksLeaveNothing runs; make simulate wants 10,000")
+var taskCount = flag.Int("tasks", need.Times(200, 1000), "how many tasks TestManyTasksLeaveNothing runs; make simulate wants 10,000")
 
 // TestManyTasksLeaveNothing: tasks that are answered, fail, are stopped, ask and
 // are allowed a call leave no goroutine, no descriptor and no watcher behind.
 func TestManyTasksLeaveNothing(t *testing.T) {
 	store := memory.New(nil)
-	k := enginetest.NewKit(t, store)
-	k.Platform.Keeps, k.Concurrent = true, 16
-	asked := make(chan bot.Draft, *crowd)
-	k.Platform.Refuse = func(d bot.Draft) error {
+	env := enginetest.NewEnv(t, store)
+	env.Platform.Keeps, env.Concurrent = true, 16
+	asked := make(chan bot.Draft, *taskCount)
+	env.Platform.Refuse = func(d bot.Draft) error {
 		if d.Kind == bot.KindQuestion {
 			asked <- d
 		}
 		return nil
 	}
-	k.Model.Answer = mixed
-	k.Tools.Judge = func(string, string) tasks.Verdict { return tasks.Verdict{Ask: true} }
-	k.Use(store)
-	k.Start(build)
-	defer k.Stop()
+	env.Model.Answer = mixed
+	env.Tools.Judge = func(string, string) tasks.Verdict { return tasks.Verdict{Ask: true} }
+	env.Use(store)
+	env.Start(build)
+	defer env.Stop()
 	begin := countedNow(store)
 	ctx := t.Context()
-	for n := range *crowd {
-		k.Ask(t, in(n, "ask", kinds[n%len(kinds)]))
+	for n := range *taskCount {
+		env.Ask(t, in(n, "ask", kinds[n%len(kinds)]))
 		if kinds[n%len(kinds)] == "hang" {
-			k.Ask(t, in(n, "stop", "/stop"))
+			env.Ask(t, in(n, "stop", "/stop"))
 		}
 	}
-	for range *crowd / len(kinds) {
+	for range *taskCount / len(kinds) {
 		select {
 		case d := <-asked:
 			m := in(0, "press "+d.Task, "")
@@ -61,24 +61,24 @@ func TestManyTasksLeaveNothing(t *testing.T) {
 				t.Fatal(err)
 			}
 			m.Kind, m.Chat, m.Data = bot.MessagePress, first.Opening.Chat, d.Buttons[0].Data
-			k.Ask(t, m)
+			env.Ask(t, m)
 		case <-ctx.Done():
 			t.Fatal("a question was never asked")
 		}
 	}
 	if err := tasks.Idle(ctx, store, ""); err != nil {
-		t.Fatalf("%d tasks are live: %v", k.Engine.(*engine.Engine).Load(), err)
+		t.Fatalf("%d tasks are live: %v", env.Engine.(*engine.Engine).Load(), err)
 	}
-	k.Inbox.Flush(ctx)
+	env.Inbox.Flush(ctx)
 	for {
 		end := countedNow(store)
-		left := k.Engine.(*engine.Engine).Load()
+		left := env.Engine.(*engine.Engine).Load()
 		if end.watched <= 1 && left == 0 && end.goroutines <= begin.goroutines+2 && end.files <= begin.files {
 			return
 		}
 		select {
 		case <-ctx.Done():
-			t.Fatalf("%+v before, %+v and %d tasks on the desk after %d tasks", begin, end, left, *crowd)
+			t.Fatalf("%+v before, %+v and %d tasks in the dispatcher after %d tasks", begin, end, left, *taskCount)
 		case <-time.After(10 * time.Millisecond):
 		}
 	}
@@ -122,10 +122,10 @@ func countedNow(store *memory.Store) counted {
 func TestSlowOnesHoldUpNobody(t *testing.T) {
 	for _, slow := range []string{"model", "tool", "chat", "person"} {
 		t.Run(slow, func(t *testing.T) {
-			converse(t, func(t *testing.T, k *enginetest.Kit, m *messenger) {
-				k.Stop()
-				k.Room, k.Concurrent = 16, 8
-				k.Model.Answer = func(ctx context.Context, r llm.Request, s func(llm.Delta)) (llm.Reply, error) {
+			converse(t, func(t *testing.T, env *enginetest.Env, m *messenger) {
+				env.Stop()
+				env.InMemory, env.Concurrent = 16, 8
+				env.Model.Answer = func(ctx context.Context, r llm.Request, s func(llm.Delta)) (llm.Reply, error) {
 					text := r.Messages[len(r.Messages)-1].Content
 					took := 20 * time.Millisecond
 					if slow == "model" && strings.Contains(text, "slow") {
@@ -144,7 +144,7 @@ func TestSlowOnesHoldUpNobody(t *testing.T) {
 					}
 					return enginetest.Plain("hello")(ctx, r, s)
 				}
-				k.Tools.Make = func(ctx context.Context, _, _ string) (tasks.ToolResult, error) {
+				env.Tools.Make = func(ctx context.Context, _, _ string) (tasks.ToolResult, error) {
 					select {
 					case <-ctx.Done():
 						return tasks.ToolResult{}, ctx.Err()
@@ -159,22 +159,22 @@ func TestSlowOnesHoldUpNobody(t *testing.T) {
 					}
 					return nil
 				}
-				k.Use(k.Store)
-				k.Start(build)
+				env.Use(env.Store)
+				env.Start(build)
 				slowOnes := 6 // fewer than may work at a time: each of them is one
 				if slow == "person" {
 					slowOnes = 100 // more than there is room for
 				}
 				for n := range slowOnes {
-					k.Ask(t, in(n, "slow", "slow"))
+					env.Ask(t, in(n, "slow", "slow"))
 				}
 				pass(10 * time.Second)
 				start := time.Now()
 				for n := range 50 {
-					k.Ask(t, in(1000+n, "quick", "quick"))
+					env.Ask(t, in(1000+n, "quick", "quick"))
 				}
 				for n := range 50 {
-					if err := tasks.Idle(t.Context(), k.Store, in(1000+n, "", "").Chat.Key()); err != nil {
+					if err := tasks.Idle(t.Context(), env.Store, in(1000+n, "", "").Chat.Key()); err != nil {
 						t.Fatal(err)
 					}
 				}
@@ -184,7 +184,7 @@ func TestSlowOnesHoldUpNobody(t *testing.T) {
 				close(hold)
 				if slow == "person" {
 					for n := range slowOnes {
-						k.Ask(t, in(n, "answer", "this one"))
+						env.Ask(t, in(n, "answer", "this one"))
 					}
 				}
 			})

@@ -107,17 +107,17 @@ func (m *messenger) picture() string {
 }
 
 // converse runs talk in simulated time over a messenger, until no task is left.
-func converse(t *testing.T, talk func(t *testing.T, k *enginetest.Kit, m *messenger)) {
+func converse(t *testing.T, talk func(t *testing.T, env *enginetest.Env, m *messenger)) {
 	synctest.Test(t, func(t *testing.T) {
-		k, m := enginetest.NewKit(t, memory.New(nil)), &messenger{}
-		k.Chats = tasks.Chats{m.Name(): m}
-		k.Use(k.Store)
-		k.Start(build)
-		defer func() { k.Stop() }()
-		talk(t, k, m)
+		env, m := enginetest.NewEnv(t, memory.New(nil)), &messenger{}
+		env.Chats = tasks.Chats{m.Name(): m}
+		env.Use(env.Store)
+		env.Start(build)
+		defer func() { env.Stop() }()
+		talk(t, env, m)
 		ctx, cancel := context.WithTimeout(t.Context(), 72*time.Hour)
 		defer cancel()
-		if err := tasks.Idle(ctx, k.Store, enginetest.Chat.Key()); err != nil {
+		if err := tasks.Idle(ctx, env.Store, enginetest.Chat.Key()); err != nil {
 			t.Fatalf("a task never ends: %v\n%s", err, m.picture())
 		}
 		synctest.Wait()
@@ -146,11 +146,11 @@ const twoLooks = `{"plan":[{"id":"a","name":"look","description":"one"},{"id":"b
 func TestAnswerTakesThePlaceOfTheBoard(t *testing.T) {
 	for _, slow := range []time.Duration{0, 300 * time.Millisecond, 5 * time.Second} {
 		t.Run(slow.String(), func(t *testing.T) {
-			converse(t, func(t *testing.T, k *enginetest.Kit, m *messenger) {
-				k.Model.Answer = slowly(enginetest.Plain("hello"))
+			converse(t, func(t *testing.T, env *enginetest.Env, m *messenger) {
+				env.Model.Answer = slowly(enginetest.Plain("hello"))
 				m.before = func(bool, bot.Draft) error { pass(slow); return nil }
-				k.Ask(t, enginetest.Message("1", "hi", time.Now()))
-				if err := tasks.Idle(t.Context(), k.Store, enginetest.Chat.Key()); err != nil {
+				env.Ask(t, enginetest.Message("1", "hi", time.Now()))
+				if err := tasks.Idle(t.Context(), env.Store, enginetest.Chat.Key()); err != nil {
 					t.Fatal(err)
 				}
 				if got, want := m.picture(), "answer: hello\n"; got != want {
@@ -167,16 +167,16 @@ func TestAnswerTakesThePlaceOfTheBoard(t *testing.T) {
 // TestBoardEndsDone: the board of a planned task does not stay at "Writing the
 // answer".
 func TestBoardEndsDone(t *testing.T) {
-	converse(t, func(t *testing.T, k *enginetest.Kit, m *messenger) {
+	converse(t, func(t *testing.T, env *enginetest.Env, m *messenger) {
 		plan := enginetest.Planned(twoLooks)
-		k.Model.Answer = slowly(func(ctx context.Context, r llm.Request, s func(llm.Delta)) (llm.Reply, error) {
+		env.Model.Answer = slowly(func(ctx context.Context, r llm.Request, s func(llm.Delta)) (llm.Reply, error) {
 			if r.Role == llm.RoleReview {
 				return llm.Reply{Text: "both"}, nil
 			}
 			return plan(ctx, r, s)
 		})
-		k.Ask(t, enginetest.Message("1", "find both", time.Now()))
-		if err := tasks.Idle(t.Context(), k.Store, enginetest.Chat.Key()); err != nil {
+		env.Ask(t, enginetest.Message("1", "find both", time.Now()))
+		if err := tasks.Idle(t.Context(), env.Store, enginetest.Chat.Key()); err != nil {
 			t.Fatal(err)
 		}
 		if got, want := m.picture(), "board: Done: 2 sub-tasks in 4.0 s\nanswer: both\n"; got != want {
@@ -188,8 +188,8 @@ func TestBoardEndsDone(t *testing.T) {
 // TestBoardFoldsAfterTrouble: a chat that takes no changes for a while gets the
 // answer, and no board is left as it was.
 func TestBoardFoldsAfterTrouble(t *testing.T) {
-	converse(t, func(t *testing.T, k *enginetest.Kit, m *messenger) {
-		k.Model.Answer = slowly(enginetest.Planned(twoLooks))
+	converse(t, func(t *testing.T, env *enginetest.Env, m *messenger) {
+		env.Model.Answer = slowly(enginetest.Planned(twoLooks))
 		refused := 0
 		m.before = func(edit bool, d bot.Draft) error {
 			if edit && d.Kind == bot.KindBoard && !d.Partial && refused < 7 {
@@ -198,8 +198,8 @@ func TestBoardFoldsAfterTrouble(t *testing.T) {
 			}
 			return nil
 		}
-		k.Ask(t, enginetest.Message("1", "find both", time.Now()))
-		if err := tasks.Idle(t.Context(), k.Store, enginetest.Chat.Key()); err != nil {
+		env.Ask(t, enginetest.Message("1", "find both", time.Now()))
+		if err := tasks.Idle(t.Context(), env.Store, enginetest.Chat.Key()); err != nil {
 			t.Fatal(err)
 		}
 		if got := m.picture(); !strings.HasPrefix(got, "board: Done: 2 sub-tasks") || strings.Count(got, "answer: ") != 1 || refused != 7 {
@@ -211,9 +211,9 @@ func TestBoardFoldsAfterTrouble(t *testing.T) {
 // TestFoundWordsAreFinished: a message that holds the first words of an answer,
 // and whose id got lost, becomes the whole answer.
 func TestFoundWordsAreFinished(t *testing.T) {
-	converse(t, func(t *testing.T, k *enginetest.Kit, m *messenger) {
+	converse(t, func(t *testing.T, env *enginetest.Env, m *messenger) {
 		plan := enginetest.Planned(twoLooks)
-		k.Model.Answer = slowly(func(ctx context.Context, r llm.Request, stream func(llm.Delta)) (llm.Reply, error) {
+		env.Model.Answer = slowly(func(ctx context.Context, r llm.Request, stream func(llm.Delta)) (llm.Reply, error) {
 			if r.Role != llm.RoleReview {
 				return plan(ctx, r, stream)
 			}
@@ -229,8 +229,8 @@ func TestFoundWordsAreFinished(t *testing.T) {
 			}
 			return nil
 		}
-		k.Ask(t, enginetest.Message("1", "find both", time.Now()))
-		if err := tasks.Idle(t.Context(), k.Store, enginetest.Chat.Key()); err != nil {
+		env.Ask(t, enginetest.Message("1", "find both", time.Now()))
+		if err := tasks.Idle(t.Context(), env.Store, enginetest.Chat.Key()); err != nil {
 			t.Fatal(err)
 		}
 		if got, want := m.picture(), "board: Done: 2 sub-tasks in 4.2 s\nanswer: "+strings.Join(pieces, "")+"\n"; got != want || !lost {
@@ -277,16 +277,16 @@ func TestChatInTrouble(t *testing.T) {
 		}, nil, ""},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			converse(t, func(t *testing.T, k *enginetest.Kit, m *messenger) {
-				k.Model.Answer = slowly(enginetest.Plain("hello"))
+			converse(t, func(t *testing.T, env *enginetest.Env, m *messenger) {
+				env.Model.Answer = slowly(enginetest.Plain("hello"))
 				if test.before != nil {
 					m.before = test.before(time.Now())
 				}
 				if test.after != nil {
 					m.after = test.after(time.Now())
 				}
-				k.Ask(t, enginetest.Message("1", "hi", time.Now()))
-				if err := tasks.Idle(t.Context(), k.Store, enginetest.Chat.Key()); err != nil {
+				env.Ask(t, enginetest.Message("1", "hi", time.Now()))
+				if err := tasks.Idle(t.Context(), env.Store, enginetest.Chat.Key()); err != nil {
 					t.Fatal(err)
 				}
 				if got := m.picture(); got != test.want {
@@ -302,8 +302,8 @@ func TestChatInTrouble(t *testing.T) {
 func TestCrashBeforeTheIdIsStored(t *testing.T) {
 	for _, kind := range []bot.DraftKind{bot.KindBoard, bot.KindQuestion, bot.KindAnswer} {
 		t.Run(string(kind), func(t *testing.T) {
-			converse(t, func(t *testing.T, k *enginetest.Kit, m *messenger) {
-				k.Model.Answer = slowly(func(_ context.Context, r llm.Request, _ func(llm.Delta)) (llm.Reply, error) {
+			converse(t, func(t *testing.T, env *enginetest.Env, m *messenger) {
+				env.Model.Answer = slowly(func(_ context.Context, r llm.Request, _ func(llm.Delta)) (llm.Reply, error) {
 					last := r.Messages[len(r.Messages)-1]
 					switch {
 					case r.Role == llm.RolePlan:
@@ -314,7 +314,7 @@ func TestCrashBeforeTheIdIsStored(t *testing.T) {
 					}
 					return llm.Reply{Text: "text"}, nil
 				})
-				store := k.Store.(*memory.Store)
+				store := env.Store.(*memory.Store)
 				crashed := make(chan struct{})
 				var once sync.Once
 				m.after = func(d bot.Draft) error {
@@ -323,21 +323,21 @@ func TestCrashBeforeTheIdIsStored(t *testing.T) {
 					}
 					return nil
 				}
-				k.Ask(t, enginetest.Message("1", "go", time.Now()))
-				answer := func() { k.Ask(t, enginetest.Message("2", "blue", time.Now())) }
+				env.Ask(t, enginetest.Message("1", "go", time.Now()))
+				answer := func() { env.Ask(t, enginetest.Message("2", "blue", time.Now())) }
 				if kind == bot.KindAnswer {
 					pass(10 * time.Second)
 					answer()
 				}
 				<-crashed
-				k.Stop()
-				k.Use(store)
-				k.Start(build)
+				env.Stop()
+				env.Use(store)
+				env.Start(build)
 				if kind != bot.KindAnswer {
 					pass(10 * time.Second)
 					answer()
 				}
-				if err := tasks.Idle(t.Context(), k.Store, enginetest.Chat.Key()); err != nil {
+				if err := tasks.Idle(t.Context(), env.Store, enginetest.Chat.Key()); err != nil {
 					t.Fatal(err)
 				}
 				if got, want := m.picture(), "board: Done: 2 sub-tasks in 4.1 s\nnotice: Which?\n\nAnswered: blue\nanswer: text\n"; got != want {

@@ -17,7 +17,7 @@ import (
 	"legwork/tasks/inbox"
 )
 
-// outsiders are the programs and agents of a simulated world.
+// outsiders are the programs and agents of a simulation.
 type outsiders struct {
 	orders map[tasks.ID]planner.Notify // tasks of a program
 	notes  map[string][]noted          // what was added to the context of a task, by its goal
@@ -32,68 +32,68 @@ type noted struct {
 }
 
 // order has a program start a task, some of them for agents from outside.
-func (w *world) order(n int) {
+func (sim *simulation) order(n int) {
 	o := inbox.Order{
-		From: bot.Person{Platform: tasks.PlatformAPI, ID: "ops"}, Key: fmt.Sprintf("order %d", n), Goal: fmt.Sprintf("order %d", n), External: w.chance(40),
+		From: bot.Person{Platform: tasks.PlatformAPI, ID: "ops"}, Key: fmt.Sprintf("order %d", n), Goal: fmt.Sprintf("order %d", n), External: sim.chance(40),
 	}
-	if w.chance(50) {
+	if sim.chance(50) {
 		o.Notify = &planner.Notify{Chat: &enginetest.Chat}
 	}
-	for again := 1 + w.draw(2); again > 0; again-- {
-		r, err := inbox.StartTask(context.Background(), w.kit.Inbox, o)
+	for again := 1 + sim.draw(2); again > 0; again-- {
+		r, err := inbox.StartTask(context.Background(), sim.env.Inbox, o)
 		if err != nil {
-			w.t.Fatalf("starting %q: %v", o.Goal, err)
+			sim.t.Fatalf("starting %q: %v", o.Goal, err)
 		}
-		w.orders[r.Task] = planner.Notify{}
+		sim.orders[r.Task] = planner.Notify{}
 		if o.Notify != nil {
-			w.orders[r.Task] = *o.Notify
+			sim.orders[r.Task] = *o.Notify
 		}
 	}
 }
 
-// meddle lets somebody from outside do something to a task that runs.
-func (w *world) meddle() {
+// outsiderActs lets somebody from outside do something to a task that runs.
+func (sim *simulation) outsiderActs() {
 	ctx := context.Background()
-	live, err := w.store.Live(ctx, "")
+	live, err := sim.store.Live(ctx, "")
 	if err != nil || len(live) == 0 {
 		return
 	}
-	id := live[w.draw(len(live))].Task
-	s, err := w.store.State(ctx, id)
+	id := live[sim.draw(len(live))].Task
+	s, err := sim.store.State(ctx, id)
 	if err != nil {
-		w.t.Fatal(err)
+		sim.t.Fatal(err)
 	}
-	w.acts++
-	e := w.interference(s)
-	opened, err := w.store.Event(ctx, id, 1)
+	sim.acts++
+	e := sim.interference(s)
+	opened, err := sim.store.Event(ctx, id, 1)
 	if err != nil {
-		w.t.Fatal(err)
+		sim.t.Fatal(err)
 	}
 	text := ""
 	if e.Type == planner.NoteAdded {
-		text = fmt.Sprintf("note %d of %s.", w.acts, opened.Opening.Goal)
+		text = fmt.Sprintf("note %d of %s.", sim.acts, opened.Opening.Goal)
 		e.Note = &planner.Note{Type: "observation", Content: json.RawMessage(fmt.Sprintf("%q", text))}
 	}
-	err = w.store.Append(ctx, id, -1, 0, e)
+	err = sim.store.Append(ctx, id, -1, 0, e)
 	switch forbidden := e.Type == planner.Decided || e.Type == planner.GuidanceAdded; {
 	case err != nil && !errors.Is(err, tasks.ErrRefused):
-		w.t.Fatalf("%s by %q: %v", e.Type, e.By, err)
+		sim.t.Fatalf("%s by %q: %v", e.Type, e.By, err)
 	case err == nil && forbidden:
-		w.t.Errorf("%s by %q was taken", e.Type, e.By)
+		sim.t.Errorf("%s by %q was taken", e.Type, e.By)
 	case err == nil && text != "":
-		w.mu.Lock()
-		w.notes[opened.Opening.Goal] = append(w.notes[opened.Opening.Goal], noted{text, time.Now()})
-		w.mu.Unlock()
+		sim.mu.Lock()
+		sim.notes[opened.Opening.Goal] = append(sim.notes[opened.Opening.Goal], noted{text, time.Now()})
+		sim.mu.Unlock()
 	}
 }
 
 // interference draws what somebody from outside does.
-func (w *world) interference(s planner.State) planner.Event {
-	by := []string{"agent:a", "agent:b", "api:ops"}[w.draw(3)]
+func (sim *simulation) interference(s planner.State) planner.Event {
+	by := []string{"agent:a", "agent:b", "api:ops"}[sim.draw(3)]
 	status := func(value string) map[string]json.RawMessage {
 		return map[string]json.RawMessage{planner.KeyStatus: json.RawMessage(value)}
 	}
-	switch w.draw(9) {
+	switch sim.draw(9) {
 	case 0, 1, 2:
 		return planner.Event{Type: planner.NoteAdded, By: by}
 	case 3, 4:
@@ -118,31 +118,31 @@ func (w *world) interference(s planner.State) planner.Event {
 
 // rule lets an operator decide about what the tasks of programs ask, and about
 // reviews.
-func (w *world) rule() {
+func (sim *simulation) rule() {
 	ctx := context.Background()
-	live, err := w.store.Live(ctx, "")
+	live, err := sim.store.Live(ctx, "")
 	if err != nil {
-		w.t.Fatal(err)
+		sim.t.Fatal(err)
 	}
 	for _, l := range live {
-		s, err := w.store.State(ctx, l.Task)
+		s, err := sim.store.State(ctx, l.Task)
 		if err != nil {
-			w.t.Fatal(err)
+			sim.t.Fatal(err)
 		}
 		for _, a := range planner.Todo(s) {
-			if a.Kind != planner.KindAsk || l.Chat.Platform != tasks.PlatformAPI && s.Review == 0 || w.chance(30) {
+			if a.Kind != planner.KindAsk || l.Chat.Platform != tasks.PlatformAPI && s.Review == 0 || sim.chance(30) {
 				continue
 			}
-			err := inbox.Decide(ctx, w.kit.Inbox, l.Task, tasks.AskOf(a.ID), inbox.Ruling{By: "api:ops", Admin: true, Own: true, Approve: w.chance(60), Text: "a"})
+			err := inbox.Decide(ctx, sim.env.Inbox, l.Task, tasks.AskOf(a.ID), inbox.Ruling{By: "api:ops", Admin: true, Own: true, Approve: sim.chance(60), Text: "a"})
 			if err != nil && !errors.Is(err, tasks.ErrRefused) {
-				w.t.Fatalf("deciding about %q: %v", a.ID, err)
+				sim.t.Fatalf("deciding about %q: %v", a.ID, err)
 			}
 		}
 	}
 }
 
 // reads checks that a decision knows what was added to its task before.
-func (w *world) reads(r llm.Request) {
+func (sim *simulation) reads(r llm.Request) {
 	if r.Role == llm.RoleWork {
 		return
 	}
@@ -150,12 +150,12 @@ func (w *world) reads(r llm.Request) {
 	for _, m := range r.Messages[1:] { // the first one explains the marks
 		all.WriteString(m.Content)
 	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
+	sim.mu.Lock()
+	defer sim.mu.Unlock()
 	goal := enginetest.Between(all.String(), "goal")
-	for _, n := range w.notes[goal] {
-		if n.at.Before(w.begun[goal]) && !strings.Contains(all.String(), n.text) {
-			w.late = append(w.late, "a decision without the "+n.text)
+	for _, n := range sim.notes[goal] {
+		if n.at.Before(sim.begun[goal]) && !strings.Contains(all.String(), n.text) {
+			sim.late = append(sim.late, "a decision without the "+n.text)
 		}
 	}
 }
@@ -163,7 +163,7 @@ func (w *world) reads(r llm.Request) {
 // watched is a store that notes what begins although a person reviews.
 type watched struct {
 	*memory.Store
-	w *world
+	sim *simulation
 }
 
 // Reserve is called before each call of a model.
@@ -182,36 +182,36 @@ func (s watched) Reserve(ctx context.Context, id tasks.ID, r tasks.Reservation) 
 	if err != nil {
 		return err
 	}
-	s.w.mu.Lock()
-	at, again := s.w.seen[string(id)+r.Action]
+	s.sim.mu.Lock()
+	at, again := s.sim.seen[string(id)+r.Action]
 	if !again {
 		at = time.Now()
-		s.w.seen[string(id)+r.Action] = at
+		s.sim.seen[string(id)+r.Action] = at
 	}
 	if state.Review > 0 && !again && !asked.At.Equal(at) {
-		s.w.late = append(s.w.late, r.Action+" in a review")
+		s.sim.late = append(s.sim.late, r.Action+" in a review")
 	}
-	s.w.begun[opened.Opening.Goal] = at
-	s.w.mu.Unlock()
+	s.sim.begun[opened.Opening.Goal] = at
+	s.sim.mu.Unlock()
 	return s.Store.Reserve(ctx, id, r)
 }
 
 // ordered checks how the tasks of programs ended, and returns them as turns.
-func (w *world) ordered(answers map[tasks.ID]int) []tasks.Turn {
+func (sim *simulation) ordered(answers map[tasks.ID]int) []tasks.Turn {
 	var turns []tasks.Turn
-	for id, notify := range w.orders {
-		events, err := w.store.Load(context.Background(), id, 0)
+	for id, notify := range sim.orders {
+		events, err := sim.store.Load(context.Background(), id, 0)
 		if err != nil {
-			w.t.Fatal(err)
+			sim.t.Fatal(err)
 		}
 		opening := events[0].Opening
 		turns = append(turns, tasks.Turn{Task: id, Goal: opening.Goal})
-		most, least := 1+w.window[id], 1
+		most, least := 1+sim.window[id], 1
 		if notify.Chat == nil {
 			most, least = 0, 0
 		}
 		if n := answers[id]; n < least || n > most {
-			w.t.Errorf("%q was told %d times, want %d to %d", opening.Goal, n, least, most)
+			sim.t.Errorf("%q was told %d times, want %d to %d", opening.Goal, n, least, most)
 		}
 		var s planner.State
 		for _, e := range events {
@@ -219,11 +219,11 @@ func (w *world) ordered(answers map[tasks.ID]int) []tasks.Turn {
 			s = planner.Apply(s, e)
 			own := e.Type == planner.Answered || e.Type == planner.Stopped || e.Type == planner.Expired
 			if opening.External && !before.Settled() && s.Settled() && !own {
-				w.t.Errorf("%q of agents from outside was ended by %s", opening.Goal, e.Type)
+				sim.t.Errorf("%q of agents from outside was ended by %s", opening.Goal, e.Type)
 			}
 		}
 		if !s.Finished() {
-			w.t.Errorf("%q is not over", opening.Goal)
+			sim.t.Errorf("%q is not over", opening.Goal)
 		}
 	}
 	return turns

@@ -18,43 +18,43 @@ import (
 // TestPause: what is under way ends, nothing else begins, also after a restart;
 // boards say so, the time stands still, and afterwards everything goes on.
 func TestPause(t *testing.T) {
-	converse(t, func(t *testing.T, k *enginetest.Kit, m *messenger) {
+	converse(t, func(t *testing.T, env *enginetest.Env, m *messenger) {
 		restart := func() {
-			k.Stop()
-			k.Inbox.Flush(t.Context())
+			env.Stop()
+			env.Inbox.Flush(t.Context())
 			var err error
-			if k.Pause, err = tasks.OpenPause(t.Context(), k.Store.(*memory.Store)); err != nil {
+			if env.Pause, err = tasks.OpenPause(t.Context(), env.Store.(*memory.Store)); err != nil {
 				t.Fatal(err)
 			}
-			k.Use(k.Store)
-			k.Start(build)
+			env.Use(env.Store)
+			env.Start(build)
 		}
 		restart()
 		var calls atomic.Int64
 		answer := enginetest.Planned(twoLooks)
-		k.Model.Answer = slowly(func(ctx context.Context, r llm.Request, s func(llm.Delta)) (llm.Reply, error) {
+		env.Model.Answer = slowly(func(ctx context.Context, r llm.Request, s func(llm.Delta)) (llm.Reply, error) {
 			calls.Add(1)
 			return answer(ctx, r, s)
 		})
-		k.Ask(t, enginetest.Message("1", "find both", time.Now()))
+		env.Ask(t, enginetest.Message("1", "find both", time.Now()))
 		pass(1500 * time.Millisecond) // it has planned, and two sub-tasks call the model
-		if _, err := k.Pause.Set(t.Context(), tasks.Paused{Name: "Boss", At: time.Now()}); err != nil {
+		if _, err := env.Pause.Set(t.Context(), tasks.Paused{Name: "Boss", At: time.Now()}); err != nil {
 			t.Fatal(err)
 		}
 		pass(time.Minute)
 		if n := calls.Load(); n != 3 || !strings.Contains(m.picture(), "board: Paused") {
 			t.Errorf("%d calls of the model, want the plan and the two that were under way, and a board that says so:\n%s", n, m.picture())
 		}
-		k.Ask(t, enginetest.Message("2", "and this?", time.Now()))
+		env.Ask(t, enginetest.Message("2", "and this?", time.Now()))
 		restart()
 		pass(10 * time.Hour) // far beyond every limit of working time
 		if n := calls.Load(); n != 3 {
 			t.Errorf("%d calls of the model in a pause that was kept over a restart, want none more", n)
 		}
-		if _, was, err := k.Pause.Lift(t.Context()); !was || err != nil {
+		if _, was, err := env.Pause.Lift(t.Context()); !was || err != nil {
 			t.Fatalf("lifting: %v, %v", was, err)
 		}
-		if err := tasks.Idle(t.Context(), k.Store, ""); err != nil {
+		if err := tasks.Idle(t.Context(), env.Store, ""); err != nil {
 			t.Fatal(err)
 		}
 		got := m.picture()
@@ -67,28 +67,28 @@ func TestPause(t *testing.T) {
 // TestPauseDoesNotFail: a call that fails while everything is paused is made
 // again when it goes on.
 func TestPauseDoesNotFail(t *testing.T) {
-	converse(t, func(t *testing.T, k *enginetest.Kit, m *messenger) {
-		k.Stop()
-		k.Pause, _ = tasks.OpenPause(t.Context(), k.Store)
-		k.Use(k.Store)
-		k.Start(build)
+	converse(t, func(t *testing.T, env *enginetest.Env, m *messenger) {
+		env.Stop()
+		env.Pause, _ = tasks.OpenPause(t.Context(), env.Store)
+		env.Use(env.Store)
+		env.Start(build)
 		tries := 0
-		k.Model.Answer = func(ctx context.Context, r llm.Request, s func(llm.Delta)) (llm.Reply, error) {
+		env.Model.Answer = func(ctx context.Context, r llm.Request, s func(llm.Delta)) (llm.Reply, error) {
 			if tries++; tries == 1 {
 				pass(time.Second)
 				return llm.Reply{}, &llm.Error{Problem: llm.Held, Err: tasks.ErrPaused}
 			}
 			return enginetest.Plain("hello")(ctx, r, s)
 		}
-		k.Ask(t, enginetest.Message("1", "hi", time.Now()))
+		env.Ask(t, enginetest.Message("1", "hi", time.Now()))
 		pass(500 * time.Millisecond)
-		_, _ = k.Pause.Set(t.Context(), tasks.Paused{Name: "Boss"})
+		_, _ = env.Pause.Set(t.Context(), tasks.Paused{Name: "Boss"})
 		pass(time.Hour)
 		if got := m.picture(); !strings.Contains(got, "board: Paused") {
 			t.Errorf("the chat is\n%s\nwant a board that says that it is paused", got)
 		}
-		_, _, _ = k.Pause.Lift(t.Context())
-		if err := tasks.Idle(t.Context(), k.Store, ""); err != nil {
+		_, _, _ = env.Pause.Lift(t.Context())
+		if err := tasks.Idle(t.Context(), env.Store, ""); err != nil {
 			t.Fatal(err)
 		}
 		if got := m.picture(); got != "answer: hello\n" || tries != 2 {
@@ -100,12 +100,12 @@ func TestPauseDoesNotFail(t *testing.T) {
 // TestRest: tasks that wait for people take no room, and go on when they are
 // answered, or when their question expires.
 func TestRest(t *testing.T) {
-	converse(t, func(t *testing.T, k *enginetest.Kit, m *messenger) {
-		k.Stop()
-		k.Room, k.Concurrent = 1, 1
-		k.Use(k.Store)
-		k.Start(build)
-		k.Model.Answer = func(ctx context.Context, r llm.Request, s func(llm.Delta)) (llm.Reply, error) {
+	converse(t, func(t *testing.T, env *enginetest.Env, m *messenger) {
+		env.Stop()
+		env.InMemory, env.Concurrent = 1, 1
+		env.Use(env.Store)
+		env.Start(build)
+		env.Model.Answer = func(ctx context.Context, r llm.Request, s func(llm.Delta)) (llm.Reply, error) {
 			if r.Role == llm.RoleWork && r.Messages[len(r.Messages)-1].Role != llm.ToolRole {
 				return llm.Reply{ToolCalls: []llm.ToolCall{{ID: "c", Name: planner.ToolAskPerson, Arguments: `{"question":"which?"}`}}}, nil
 			}
@@ -118,16 +118,16 @@ func TestRest(t *testing.T) {
 			return q
 		}
 		for i := range chats {
-			k.Ask(t, ask(i, "q", "find it"))
+			env.Ask(t, ask(i, "q", "find it"))
 		}
 		pass(time.Minute)
 		if got := strings.Count(m.picture(), "question: which?"); got != chats {
 			t.Fatalf("%d questions, want one in each of %d chats:\n%s", got, chats, m.picture())
 		}
 		for i := range chats {
-			k.Ask(t, ask(chats-1-i, "a", "this one"))
+			env.Ask(t, ask(chats-1-i, "a", "this one"))
 		}
-		if err := tasks.Idle(t.Context(), k.Store, ""); err != nil {
+		if err := tasks.Idle(t.Context(), env.Store, ""); err != nil {
 			t.Fatal(err)
 		}
 		if got := strings.Count(m.picture(), "answer: "); got != chats {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"time"
 
@@ -17,29 +18,29 @@ import (
 // runner is the reconcile loop of one task: it starts what Todo lists and is
 // not running, and cancels what runs and is no longer listed.
 type runner struct {
-	e         *Engine
-	file      *file
-	id        tasks.ID
+	engine    *Engine
+	cfg       *Config
+	entry     *entry
 	view      *tasks.View
 	presenter *presenter.Presenter
 
-	running map[planner.ActionID]*deed // by action id; only run touches it
-	done    chan finished
-	slot    bool      // holds one of the engine's slots
-	starved time.Time // since when it waits for one, or for the end of a pause; zero when it does not
-	told    int       // seq up to which the presenter knows the journal
-	paused  bool      // everything is, as reconcile saw it
-	work    sync.WaitGroup
-	pause   time.Duration // before a failed action is tried again
-	again   time.Time     // no action starts before; zero: at once
+	running      map[planner.ActionID]*runningAction // only run touches it
+	done         chan finished
+	work         sync.WaitGroup
+	slot         bool      // holds one of the engine's slots
+	waitingSince time.Time // for a slot, or for the end of a pause; zero when it does not wait
+	shownSeq     int       // the last event that the presenter knows
+	paused       bool      // everything is, as reconcile saw it
+	backoff      time.Duration
+	retryAt      time.Time // no action starts before; zero: at once
 }
 
-// deed is an action that was started.
-type deed struct {
-	cancel context.CancelFunc
-	parked bool // done, and listed still: a question that was asked
-	pays   bool // it needs the task's slot
-	waits  bool // it needs none now: it waits for a person
+// runningAction is an action that was started.
+type runningAction struct {
+	cancel    context.CancelFunc
+	needsSlot bool
+	waits     bool // needs no slot now: it waits for a person
+	asked     bool // a question that was sent: it does not run, and is listed until it is answered
 }
 
 type finished struct {
@@ -49,17 +50,17 @@ type finished struct {
 
 // Between the tries of an action whose outcome the store did not take.
 const (
-	firstPause = 200 * time.Millisecond
-	lastPause  = 30 * time.Second
+	firstBackoff = 200 * time.Millisecond
+	lastBackoff  = 30 * time.Second
 )
 
-func newRunner(e *Engine, f *file) *runner {
+func newRunner(e *Engine, t *entry) *runner {
 	r := &runner{
-		e: e, file: f, id: f.id, view: tasks.NewView(e.cfg.Store, f.id),
-		running: map[planner.ActionID]*deed{}, done: make(chan finished), pause: max(firstPause, f.pause), starved: f.starved,
+		engine: e, cfg: &e.cfg, entry: t, view: tasks.NewView(e.cfg.Store, t.id), running: map[planner.ActionID]*runningAction{}, done: make(chan finished),
+		backoff: max(firstBackoff, t.parked.backoff), waitingSince: t.parked.waitingSince,
 	}
-	if r.starved.IsZero() && !f.resumed {
-		r.starved = f.since
+	if r.waitingSince.IsZero() && !t.resumed {
+		r.waitingSince = t.queuedAt
 	}
 	return r
 }
@@ -70,48 +71,47 @@ func (r *runner) open(ctx context.Context) (err error) {
 		return fmt.Errorf("reading journal: %w", err)
 	}
 	if !r.over() {
-		r.presenter, err = r.e.cfg.Presenters.Open(r.id, r.view.Opening())
+		r.presenter, err = r.cfg.Presenters.Open(r.entry.id, r.view.Opening())
 	}
 	if err == nil && r.presenter != nil {
-		r.presenter.Recall(r.file.seen)
+		r.presenter.Recall(r.entry.parked.seen)
 	}
 	return err
 }
 
-// run reconciles until the task is over, ctx ends or the task can rest.
-func (r *runner) run(ctx context.Context) (rests *rest, err error) {
+// run reconciles until the task is over, ctx ends or the task can be parked.
+func (r *runner) run(ctx context.Context) (p *parked, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	timer := time.NewTimer(time.Hour)
-	defer func() { // one, as each takes room on the stack
+	defer func() {
 		timer.Stop()
-		r.free()
+		r.releaseSlot()
 		cancel()
 		r.work.Wait()
 	}()
 	r.work.Go(func() { r.presenter.Run(ctx) })
-	if r.file.resumed {
+	if r.entry.resumed {
 		if err := r.resume(ctx); err != nil {
 			return nil, err
 		}
-		r.file.resumed = false
+		r.entry.resumed = false
 	}
-	for err == nil && !r.over() && ctx.Err() == nil { // what ended as ctx did may not be in the view: nothing must start
-		r.tell()
+	for err == nil && !r.over() && ctx.Err() == nil { // the view may miss an event that was stored as ctx ended, so nothing may start
+		r.show()
 		timer.Reset(r.reconcile(ctx))
-		if rests = r.rests(); rests != nil {
-			return rests, nil
+		if p = r.parkable(); p != nil {
+			return p, nil
 		}
 		select {
 		case <-ctx.Done():
 			continue
 		case <-r.presenter.Frames():
 			continue
-		case <-r.file.poke:
+		case <-r.entry.changed:
 		case f := <-r.done:
 			r.ended(ctx, f)
 		case r.wantSlot() <- struct{}{}:
-			r.slot = true
-			err = r.fed(ctx)
+			err = r.slotAcquired(ctx)
 		case <-timer.C:
 			r.expire(ctx)
 		}
@@ -119,27 +119,32 @@ func (r *runner) run(ctx context.Context) (rests *rest, err error) {
 			err = r.view.Refresh(ctx)
 		}
 	}
-	r.cancelAll()
-	r.drain()
+	for _, a := range r.running {
+		a.cancel()
+	}
+	for _, a := range r.running {
+		if !a.asked {
+			<-r.done
+		}
+	}
 	if ctx.Err() != nil {
-		return nil, nil //nolint:nilnil // it is not over, and does not rest: the engine ends
+		return nil, nil //nolint:nilnil // the engine ends: the task is neither over nor parked
 	}
 	return nil, err
 }
 
-// tell shows the presenter what is new.
-func (r *runner) tell() {
-	if r.told != r.view.State.Seq {
-		r.told = r.view.State.Seq
+// show tells the presenter of new events.
+func (r *runner) show() {
+	if r.shownSeq != r.view.State.Seq {
+		r.shownSeq = r.view.State.Seq
 		r.presenter.Update(r.view.Snapshot())
 	}
 }
 
-// over reports that nothing is left to do. It copies no state: what stands on
-// the stack of a task that waits is there as often as there are tasks.
+// over reports that nothing is left to do.
 func (r *runner) over() bool { return r.view.State.Phase == planner.PhaseOver }
 
-// resume notes that the time before was nobody's work.
+// resume stores that nobody worked while no process ran.
 func (r *runner) resume(ctx context.Context) error {
 	if s := &r.view.State; s.Phase == planner.PhaseShared || planner.Deadline(*s).IsZero() {
 		return nil
@@ -147,7 +152,7 @@ func (r *runner) resume(ctx context.Context) error {
 	return r.skip(ctx)
 }
 
-// skip notes that the time since the last event was nobody's work.
+// skip stores that the time since the last event does not count as working time.
 func (r *runner) skip(ctx context.Context) error {
 	err := r.append(ctx, planner.Event{Type: planner.Resumed})
 	if errors.Is(err, tasks.ErrRefused) {
@@ -162,46 +167,33 @@ func (r *runner) reconcile(ctx context.Context) time.Duration {
 	listed := make(map[planner.ActionID]bool, len(todo))
 	for _, a := range todo {
 		listed[a.ID] = true
-		if d := r.running[a.ID]; d != nil {
-			d.waits = a.Waits
+		if started := r.running[a.ID]; started != nil {
+			started.waits = a.Waits
 		}
 	}
-	for id, d := range r.running {
+	for id, a := range r.running {
 		if !listed[id] {
-			d.cancel()
-			if d.parked {
+			a.cancel()
+			if a.asked {
 				delete(r.running, id)
 			}
 		}
 	}
-	r.notePause()
-	hungry := r.eligible(todo)
-	if !r.busy() && (!hungry || r.paused) {
-		r.free()
+	if _, paused := r.cfg.Pause.State(); paused != r.paused {
+		r.paused = paused
+		r.presenter.Again()
 	}
-	now := r.e.cfg.Now()
-	if !hungry || r.slot && !r.paused {
-		r.starved = time.Time{}
-	} else if r.starved.IsZero() {
-		r.starved = now
-	}
-	r.file.wants(r.starved)
-	if !now.Before(r.again) {
+	r.updateSlot(todo)
+	now := r.cfg.Now()
+	if !now.Before(r.retryAt) {
 		for _, a := range todo {
-			if r.running[a.ID] == nil && !a.Hold && (r.slot && !r.paused || !pays(a)) {
+			if r.running[a.ID] == nil && !a.Hold && (r.slot && !r.paused || !needsSlot(a)) {
 				r.start(ctx, a)
 			}
 		}
 	}
-	return r.next(now)
-}
-
-// next is how long to wait at most: for the deadline, or until what failed may
-// be tried again.
-func (r *runner) next(now time.Time) time.Duration {
-	pause := r.again.Sub(now)
-	wait := longestWait
-	if d := planner.Deadline(r.view.State); !d.IsZero() && r.starved.IsZero() {
+	wait, pause := maxTimer, r.retryAt.Sub(now)
+	if d := planner.Deadline(r.view.State); !d.IsZero() && r.waitingSince.IsZero() {
 		wait = min(wait, max(d.Sub(now), pause, 0))
 	}
 	if pause > 0 {
@@ -210,103 +202,150 @@ func (r *runner) next(now time.Time) time.Duration {
 	return wait
 }
 
-// notePause has the board say so when everything was paused or goes on.
-func (r *runner) notePause() {
-	if _, paused := r.e.cfg.Pause.State(); paused != r.paused {
-		r.paused = paused
-		r.presenter.Again()
+// needsSlot reports that an action works, and so needs the task's slot.
+func needsSlot(a planner.Action) bool {
+	return a.Kind == planner.KindModel || a.Kind == planner.KindTool
+}
+
+// hasWork reports that there is an action to start that needs a slot.
+func (r *runner) hasWork(todo []planner.Action) bool {
+	return slices.ContainsFunc(todo, func(a planner.Action) bool {
+		return needsSlot(a) && !a.Hold && r.running[a.ID] == nil
+	})
+}
+
+// wantSlot is the engine's slots while this task has work and no slot, nil
+// otherwise.
+func (r *runner) wantSlot() chan<- struct{} {
+	if r.slot || r.paused || !r.hasWork(planner.Todo(r.view.State)) {
+		return nil
+	}
+	return r.engine.slots
+}
+
+// updateSlot frees the slot when the task has no use for it, and keeps
+// waitingSince.
+func (r *runner) updateSlot(todo []planner.Action) {
+	busy, hasWork := false, r.hasWork(todo)
+	for _, a := range r.running {
+		busy = busy || a.needsSlot && !a.asked && !a.waits
+	}
+	if !busy && (!hasWork || r.paused) {
+		r.releaseSlot()
+	}
+	switch {
+	case !hasWork || r.slot && !r.paused:
+		r.setWaiting(time.Time{})
+	case r.waitingSince.IsZero():
+		r.setWaiting(r.cfg.Now())
+	default:
+		r.setWaiting(r.waitingSince)
+	}
+}
+
+func (r *runner) setWaiting(since time.Time) {
+	r.waitingSince = since
+	if since.IsZero() {
+		r.entry.wantsSlotSince.Store(0)
+	} else {
+		r.entry.wantsSlotSince.Store(since.UnixNano())
+	}
+}
+
+// quietWait is how long a task waits for its slot without an event about it.
+const quietWait = time.Second
+
+// slotAcquired takes note of the task's slot: the time that it waited for other
+// tasks does not count as its own.
+func (r *runner) slotAcquired(ctx context.Context) error {
+	r.slot = true
+	waited := r.cfg.Now().Sub(r.waitingSince)
+	r.cfg.Metrics.SlotWaited(max(waited, 0))
+	r.setWaiting(time.Time{})
+	if waited < quietWait {
+		return nil
+	}
+	return r.skip(ctx)
+}
+
+func (r *runner) releaseSlot() {
+	if r.slot {
+		<-r.engine.slots
+		r.slot = false
 	}
 }
 
 func (r *runner) start(ctx context.Context, a planner.Action) {
 	ctx, cancel := context.WithCancel(ctx)
-	r.running[a.ID] = &deed{cancel: cancel, pays: pays(a)}
+	r.running[a.ID] = &runningAction{cancel: cancel, needsSlot: needsSlot(a)}
 	view := r.view.Snapshot()
 	r.work.Go(func() {
-		err := r.e.cfg.Executor.Do(ctx, view, a, r.presenter)
+		err := r.cfg.Executor.Do(ctx, view, a, r.presenter)
 		r.done <- finished{a.ID, err}
 	})
 }
 
-// ended takes note of an action that returned. One that is listed still has
-// asked somebody, waits for a switch or a budget, or could not store its outcome.
+// ended takes note of an action that returned. When Todo still lists the action,
+// it has asked somebody, waits for a switch or a budget, or could not store its
+// outcome.
 func (r *runner) ended(ctx context.Context, f finished) {
 	if err := r.view.Refresh(ctx); err != nil && f.err == nil {
 		f.err = err
 	}
-	d := r.running[f.action]
-	if d != nil {
-		d.cancel()
-	}
-	if errors.Is(f.err, tasks.ErrPaused) || errors.Is(f.err, executor.ErrHeld) { // it was about to begin in that moment
+	r.running[f.action].cancel()
+	if errors.Is(f.err, tasks.ErrPaused) || errors.Is(f.err, executor.ErrHeld) { // just before it began
 		delete(r.running, f.action)
 		return
 	}
-	a := r.listed(f.action)
+	var a planner.Action // zero when it is not listed any more
+	for _, t := range planner.Todo(r.view.State) {
+		if t.ID == f.action {
+			a = t
+		}
+	}
 	if a.Kind == planner.KindAsk && f.err == nil {
-		d.parked = true
+		r.running[f.action].asked = true
 		return
-	} else if a.Kind != "" && f.err == nil && !a.Hold { // it was about to begin as people began to be asked
+	} else if a.Kind != "" && f.err == nil && !a.Hold { // people began to be asked just before it began
 		f.err = errStuck
 	}
 	delete(r.running, f.action)
-	if f.err == nil || a.Kind == "" || ctx.Err() != nil { // what is not wanted any more was cancelled
-		r.pause = firstPause
+	if f.err == nil || a.Kind == "" || ctx.Err() != nil { // an action that is not listed any more was cancelled
+		r.backoff = firstBackoff
 		return
 	}
-	r.e.cfg.Log.ErrorContext(ctx, "an action failed and will be tried again", "task", r.id, "action", f.action, "in", r.pause, "cause", f.err)
-	r.again = r.e.cfg.Now().Add(r.pause + rand.N(r.pause/4+1))
-	r.pause = min(2*r.pause, lastPause)
+	r.retryLater(ctx, "action failed", "action", f.action, "cause", f.err)
 }
 
-// errStuck says that an action left no trace in the journal.
-var errStuck = errors.New("it is done and yet still wanted")
+// errStuck is of an action that ended and that Todo lists still.
+var errStuck = errors.New("the action left no event in the journal")
 
-// listed is an action that is still wanted; its zero value for none.
-func (r *runner) listed(action planner.ActionID) planner.Action {
-	for _, a := range planner.Todo(r.view.State) {
-		if a.ID == action {
-			return a
-		}
-	}
-	return planner.Action{}
+// retryLater logs an error; no action starts for a while.
+func (r *runner) retryLater(ctx context.Context, message string, details ...any) {
+	r.cfg.Log.ErrorContext(ctx, message, append(details, "task", r.entry.id, "in", r.backoff)...)
+	r.retryAt = r.cfg.Now().Add(r.backoff + rand.N(r.backoff/4+1))
+	r.backoff = min(2*r.backoff, lastBackoff)
 }
 
+// expire stores that the deadline is over.
 func (r *runner) expire(ctx context.Context) {
 	d := planner.Deadline(r.view.State)
-	now := r.e.cfg.Now()
-	if d.IsZero() || !r.starved.IsZero() || now.Before(d) {
+	now := r.cfg.Now()
+	if d.IsZero() || !r.waitingSince.IsZero() || now.Before(d) {
 		return
 	}
 	err := r.append(ctx, planner.Expiry(r.view.State, now))
 	if err == nil || errors.Is(err, tasks.ErrRefused) {
-		r.pause = firstPause
+		r.backoff = firstBackoff
 		return
 	}
-	r.e.cfg.Log.ErrorContext(ctx, "a deadline could not be stored", "task", r.id, "in", r.pause, "cause", err)
-	r.again = r.e.cfg.Now().Add(r.pause)
-	r.pause = min(2*r.pause, lastPause)
+	r.retryLater(ctx, "storing the expiry failed", "cause", err)
 }
 
 func (r *runner) append(ctx context.Context, e planner.Event) error {
-	e.At = r.e.cfg.Now()
-	if err := r.e.cfg.Store.Append(ctx, r.id, -1, 0, e); err != nil {
+	e.At = r.cfg.Now()
+	if err := r.cfg.Store.Append(ctx, r.entry.id, -1, 0, e); err != nil {
 		return err
 	}
 	return r.view.Refresh(ctx)
-}
-
-func (r *runner) cancelAll() {
-	for _, d := range r.running {
-		d.cancel()
-	}
-}
-
-// drain waits for the actions that run.
-func (r *runner) drain() {
-	for _, d := range r.running {
-		if !d.parked {
-			<-r.done
-		}
-	}
 }

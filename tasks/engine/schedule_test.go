@@ -22,7 +22,7 @@ import (
 
 // planned is a legwork whose wall clock the test sets, in simulated time.
 type planned struct {
-	*enginetest.Kit
+	*enginetest.Env
 	t         *testing.T
 	chat      *messenger
 	ahead     atomic.Int64 // of the wall clock before the simulated one
@@ -45,7 +45,7 @@ func withSchedules(t *testing.T, start string, talk func(t *testing.T, p *planne
 		t.Fatal(err)
 	}
 	synctest.Test(t, func(t *testing.T) {
-		p := &planned{Kit: enginetest.NewKit(t, memory.New(nil)), t: t, chat: &messenger{}}
+		p := &planned{Env: enginetest.NewEnv(t, memory.New(nil)), t: t, chat: &messenger{}}
 		p.ahead.Store(int64(time.Until(at)))
 		p.Now, p.Chats = p.wall, tasks.Chats{p.chat.Name(): p.chat}
 		p.Model.Answer = func(ctx context.Context, r llm.Request, s func(llm.Delta)) (llm.Reply, error) {

@@ -16,8 +16,8 @@ import (
 // and whose task was stopped before another life could ask it again, is looked
 // for, and loses its buttons.
 func TestStrayQuestionCloses(t *testing.T) {
-	converse(t, func(t *testing.T, k *enginetest.Kit, m *messenger) {
-		k.Model.Answer = enginetest.Planned(twoLooks)
+	converse(t, func(t *testing.T, env *enginetest.Env, m *messenger) {
+		env.Model.Answer = enginetest.Planned(twoLooks)
 		asked, killed, done := make(chan any), make(chan any), false
 		m.after = func(d bot.Draft) error {
 			if d.Kind != bot.KindQuestion || done {
@@ -28,22 +28,22 @@ func TestStrayQuestionCloses(t *testing.T) {
 			<-killed
 			return errors.New("the connection broke")
 		}
-		k.Ask(t, enginetest.Message("1", "/plan find both", time.Now()))
+		env.Ask(t, enginetest.Message("1", "/plan find both", time.Now()))
 		<-asked
-		live, err := k.Store.Live(t.Context(), "")
+		live, err := env.Store.Live(t.Context(), "")
 		if err != nil || len(live) != 1 {
 			t.Fatalf("live tasks = %v, %v; want one", live, err)
 		}
 		stopped := make(chan any)
-		go func() { defer close(stopped); k.Stop() }()
+		go func() { defer close(stopped); env.Stop() }()
 		pass(time.Second)
 		close(killed)
 		<-stopped
-		if err := k.Store.Append(t.Context(), live[0].Task, -1, 0, planner.Event{Type: planner.Stopped, At: time.Now()}); err != nil {
+		if err := env.Store.Append(t.Context(), live[0].Task, -1, 0, planner.Event{Type: planner.Stopped, At: time.Now()}); err != nil {
 			t.Fatal(err)
 		}
-		k.Start(build)
-		if err := tasks.Idle(t.Context(), k.Store, enginetest.Chat.Key()); err != nil {
+		env.Start(build)
+		if err := tasks.Idle(t.Context(), env.Store, enginetest.Chat.Key()); err != nil {
 			t.Fatal(err)
 		}
 		for _, d := range m.chat {

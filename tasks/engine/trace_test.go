@@ -34,14 +34,14 @@ func TestTaskIsTracedOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { tracer.Close(context.Background()) })
-	k := enginetest.NewKit(t, memory.New(nil))
-	k.Executor.Tracer = tracer
-	k.Start(build)
-	t.Cleanup(k.Stop)
+	env := enginetest.NewEnv(t, memory.New(nil))
+	env.Executor.Tracer = tracer
+	env.Start(build)
+	t.Cleanup(env.Stop)
 	rest := func() {
 		t.Helper()
 		over := time.After(30 * time.Second)
-		for k.Engine.(*engine.Engine).Load() > 0 {
+		for env.Engine.(*engine.Engine).Load() > 0 {
 			select {
 			case <-over:
 				t.Fatal("the engine does not come to rest")
@@ -49,17 +49,17 @@ func TestTaskIsTracedOnce(t *testing.T) {
 			}
 		}
 	}
-	k.Ask(t, enginetest.Message("1", "hi", time.Now()))
-	if err := tasks.Idle(t.Context(), k.Store, enginetest.Chat.Key()); err != nil {
+	env.Ask(t, enginetest.Message("1", "hi", time.Now()))
+	if err := tasks.Idle(t.Context(), env.Store, enginetest.Chat.Key()); err != nil {
 		t.Fatal(err)
 	}
 	rest()
-	turns, err := k.Store.History(t.Context(), enginetest.Chat.Key(), "", 1<<20)
+	turns, err := env.Store.History(t.Context(), enginetest.Chat.Key(), "", 1<<20)
 	if err != nil || len(turns) != 1 {
 		t.Fatalf("history %+v, %v", turns, err)
 	}
 	for range 3 {
-		if err := k.Engine.Wake(t.Context(), turns[0].Task); err != nil {
+		if err := env.Engine.Wake(t.Context(), turns[0].Task); err != nil {
 			t.Fatal(err)
 		}
 		rest()

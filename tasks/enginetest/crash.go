@@ -14,12 +14,12 @@ import (
 
 // testCrash kills the engine while the second of two tools runs.
 func testCrash(t *testing.T, store Reopener, build func(Setup) tasks.Engine) {
-	k := NewKit(t, store)
-	k.Model.Answer = Planned(twoLooks)
+	env := NewEnv(t, store)
+	env.Model.Answer = Planned(twoLooks)
 	var crashed bool
 	var mu sync.Mutex
 	hang := make(chan struct{}, 1)
-	k.Tools.Make = func(ctx context.Context, _, a string) (tasks.ToolResult, error) {
+	env.Tools.Make = func(ctx context.Context, _, a string) (tasks.ToolResult, error) {
 		mu.Lock()
 		wait := strings.Contains(a, "two") && !crashed
 		mu.Unlock()
@@ -30,22 +30,22 @@ func testCrash(t *testing.T, store Reopener, build func(Setup) tasks.Engine) {
 		}
 		return tasks.ToolResult{Text: "found " + a}, nil
 	}
-	k.Start(build)
-	ask(t, k, "1", "find both")
+	env.Start(build)
+	ask(t, env, "1", "find both")
 	<-hang
-	id := onlyTask(t, k)
-	awaitSub(t, k, id, "1/a", planner.SubDone)
+	id := onlyTask(t, env)
+	awaitSub(t, env, id, "1/a", planner.SubDone)
 	mu.Lock()
 	crashed = true
 	mu.Unlock()
 	again := store.Again()
-	k.Stop()
-	plans, works := len(k.Model.Requests(llm.RolePlan)), len(k.Model.Requests(llm.RoleWork))
-	k.Use(again)
-	k.Start(build)
-	defer k.Stop()
-	k.Answers(t, 1)
-	calls := k.Tools.Calls()
+	env.Stop()
+	plans, works := len(env.Model.Requests(llm.RolePlan)), len(env.Model.Requests(llm.RoleWork))
+	env.Use(again)
+	env.Start(build)
+	defer env.Stop()
+	env.Answers(t, 1)
+	calls := env.Tools.Calls()
 	one, two := 0, 0
 	for _, c := range calls {
 		if strings.Contains(c, "one") {
@@ -58,37 +58,37 @@ func testCrash(t *testing.T, store Reopener, build func(Setup) tasks.Engine) {
 	if one != 1 || two != 2 {
 		t.Errorf("calls = %q, want the stored one once and the cut-off one twice", calls)
 	}
-	if n := len(k.Model.Requests(llm.RolePlan)); n != plans {
+	if n := len(env.Model.Requests(llm.RolePlan)); n != plans {
 		t.Errorf("%d more planning calls after the crash, want none", n-plans)
 	}
-	if n := len(k.Model.Requests(llm.RoleWork)) - works; n != 1 {
+	if n := len(env.Model.Requests(llm.RoleWork)) - works; n != 1 {
 		t.Errorf("%d work calls after the crash, want 1", n)
 	}
 }
 
 // testUnknown kills the engine while a call runs that must not run twice.
 func testUnknown(t *testing.T, store Reopener, build func(Setup) tasks.Engine) {
-	k := NewKit(t, store)
-	k.Model.Answer = Planned(`{"plan":[{"name":"book","description":"one"}]}`)
+	env := NewEnv(t, store)
+	env.Model.Answer = Planned(`{"plan":[{"name":"book","description":"one"}]}`)
 	hang := make(chan struct{}, 1)
-	k.Tools.Make = func(ctx context.Context, _, _ string) (tasks.ToolResult, error) {
+	env.Tools.Make = func(ctx context.Context, _, _ string) (tasks.ToolResult, error) {
 		hang <- struct{}{}
 		<-ctx.Done()
 		return tasks.ToolResult{}, ctx.Err()
 	}
-	k.Start(build)
-	ask(t, k, "1", "book it")
+	env.Start(build)
+	ask(t, env, "1", "book it")
 	<-hang
 	again := store.Again()
-	k.Stop()
-	k.Use(again)
-	k.Start(build)
-	defer k.Stop()
-	got := k.Answers(t, 1)[0].Text
-	if want := k.Texts.Text("en", "prompt.result_unknown", nil); !strings.Contains(got, want) {
+	env.Stop()
+	env.Use(again)
+	env.Start(build)
+	defer env.Stop()
+	got := env.Answers(t, 1)[0].Text
+	if want := env.Texts.Text("en", "prompt.result_unknown", nil); !strings.Contains(got, want) {
 		t.Errorf("the model saw %q, want %q", got, want)
 	}
-	if calls := k.Tools.Calls(); len(calls) != 1 {
+	if calls := env.Tools.Calls(); len(calls) != 1 {
 		t.Errorf("calls = %q, want one", calls)
 	}
 }
@@ -96,12 +96,12 @@ func testUnknown(t *testing.T, store Reopener, build func(Setup) tasks.Engine) {
 // testStoreFails lets the store refuse for a while what a call brought.
 func testStoreFails(t *testing.T, store Reopener, build func(Setup) tasks.Engine) {
 	failing := &full{Store: store}
-	k := NewKit(t, failing)
-	k.Start(build)
-	defer k.Stop()
+	env := NewEnv(t, failing)
+	env.Start(build)
+	defer env.Stop()
 	failing.set(2)
-	ask(t, k, "1", "hi")
-	if got := k.Answers(t, 1); len(got) != 1 || got[0].Text != "hello" {
+	ask(t, env, "1", "hi")
+	if got := env.Answers(t, 1); len(got) != 1 || got[0].Text != "hello" {
 		t.Errorf("answers = %+v, want one hello", got)
 	}
 }
@@ -132,9 +132,9 @@ func (f *full) Append(ctx context.Context, id tasks.ID, after int, fence int64, 
 	return f.Store.Append(ctx, id, after, fence, e...)
 }
 
-func onlyTask(t *testing.T, k *Kit) tasks.ID {
+func onlyTask(t *testing.T, env *Env) tasks.ID {
 	t.Helper()
-	live, err := k.Store.Live(t.Context(), "")
+	live, err := env.Store.Live(t.Context(), "")
 	if err != nil || len(live) != 1 {
 		t.Fatalf("live = %v, %v; want one task", live, err)
 	}
@@ -142,11 +142,11 @@ func onlyTask(t *testing.T, k *Kit) tasks.ID {
 }
 
 // awaitSub waits until a sub-task is in a state.
-func awaitSub(t *testing.T, k *Kit, id tasks.ID, sub string, want planner.SubState) {
+func awaitSub(t *testing.T, env *Env, id tasks.ID, sub string, want planner.SubState) {
 	t.Helper()
 	for {
-		changed := k.Store.Changed(id)
-		s, err := k.Store.State(t.Context(), id)
+		changed := env.Store.Changed(id)
+		s, err := env.Store.State(t.Context(), id)
 		if err != nil {
 			t.Fatalf("reading state: %v", err)
 		}

@@ -36,9 +36,9 @@ type Post struct {
 type Recorder struct {
 	// Refuse, when set, decides whether a post fails.
 	Refuse func(d bot.Draft) error
-	// Deaf makes it post even when the caller has gone, as a request that is
+	// KeepsSending makes it post even when the caller has gone, as a request that is
 	// on its way already does.
-	Deaf atomic.Bool
+	KeepsSending atomic.Bool
 	// Keeps makes it a chat whose messages last and can be changed.
 	Keeps bool
 
@@ -70,7 +70,7 @@ func (r *Recorder) Post(ctx context.Context, to bot.Chat, d bot.Draft) (string, 
 			return "", err
 		}
 	}
-	if err := ctx.Err(); err != nil && !r.Deaf.Load() {
+	if err := ctx.Err(); err != nil && !r.KeepsSending.Load() {
 		return "", err
 	}
 	r.mu.Lock()

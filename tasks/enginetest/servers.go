@@ -20,59 +20,59 @@ func colour() form.Question {
 }
 
 // fill answers the two fields of colour.
-func fill(t *testing.T, k *Kit, before ...planner.ActionID) {
+func fill(t *testing.T, env *Env, before ...planner.ActionID) {
 	t.Helper()
-	_, first := asking(t, k, before...)
-	decide(t, k, first, planner.Decision{Approve: true, Value: json.RawMessage(`"red"`)})
-	_, second := asking(t, k, append(before, first.ID)...)
-	decide(t, k, second, planner.Decision{Approve: true, Value: json.RawMessage(`3`)})
+	_, first := asking(t, env, before...)
+	decide(t, env, first, planner.Decision{Approve: true, Value: json.RawMessage(`"red"`)})
+	_, second := asking(t, env, append(before, first.ID)...)
+	decide(t, env, second, planner.Decision{Approve: true, Value: json.RawMessage(`3`)})
 }
 
-func testAskedInMidcall(t *testing.T, k *Kit) {
-	k.Tools.Serve = func(ctx context.Context, c tasks.ToolCall) (tasks.ToolResult, error) {
+func testAskedInMidcall(t *testing.T, env *Env) {
+	env.Tools.Serve = func(ctx context.Context, c tasks.ToolCall) (tasks.ToolResult, error) {
 		answer, err := c.Ask(ctx, colour())
 		return tasks.ToolResult{Text: fmt.Sprintf("%s %s %s", answer.Action, answer.Values["colour"], answer.Values["size"])}, err
 	}
-	k.Model.Answer = calling([]string{`{}`})
-	ask(t, k, "1", "book it")
-	fill(t, k)
-	if got := k.Answers(t, 1)[0].Text; !strings.Contains(got, `accept "red" 3`) {
+	env.Model.Answer = calling([]string{`{}`})
+	ask(t, env, "1", "book it")
+	fill(t, env)
+	if got := env.Answers(t, 1)[0].Text; !strings.Contains(got, `accept "red" 3`) {
 		t.Errorf("answer = %q, want what the server was told", got)
 	}
-	if calls := k.Tools.Calls(); len(calls) != 1 {
+	if calls := env.Tools.Calls(); len(calls) != 1 {
 		t.Errorf("calls = %q, want one that waited", calls)
 	}
 }
 
-func testAskedForLater(t *testing.T, k *Kit) {
-	k.Tools.Serve = func(_ context.Context, c tasks.ToolCall) (tasks.ToolResult, error) {
+func testAskedForLater(t *testing.T, env *Env) {
+	env.Tools.Serve = func(_ context.Context, c tasks.ToolCall) (tasks.ToolResult, error) {
 		if c.Resume == nil {
 			q := colour()
 			return tasks.ToolResult{Question: &q, State: json.RawMessage(`{"requestState":"s1"}`)}, nil
 		}
 		return tasks.ToolResult{Text: fmt.Sprintf("%s %s %s", c.Resume.State, c.Resume.Answer.Action, c.Resume.Answer.Values["size"])}, nil
 	}
-	k.Model.Answer = calling([]string{`{}`})
-	ask(t, k, "1", "book it")
-	fill(t, k)
-	if got := k.Answers(t, 1)[0].Text; !strings.Contains(got, `{"requestState":"s1"} accept 3`) {
+	env.Model.Answer = calling([]string{`{}`})
+	ask(t, env, "1", "book it")
+	fill(t, env)
+	if got := env.Answers(t, 1)[0].Text; !strings.Contains(got, `{"requestState":"s1"} accept 3`) {
 		t.Errorf("answer = %q, want state and answer back at the server", got)
 	}
 }
 
-func testAsksOn(t *testing.T, k *Kit) {
-	k.Tools.Serve = func(context.Context, tasks.ToolCall) (tasks.ToolResult, error) {
+func testAsksOn(t *testing.T, env *Env) {
+	env.Tools.Serve = func(context.Context, tasks.ToolCall) (tasks.ToolResult, error) {
 		return tasks.ToolResult{Question: &form.Question{Message: "again?"}}, nil
 	}
-	k.Model.Answer = calling([]string{`{}`})
-	ask(t, k, "1", "book it")
+	env.Model.Answer = calling([]string{`{}`})
+	ask(t, env, "1", "book it")
 	var before []planner.ActionID
 	for range 10 {
-		_, a := asking(t, k, before...)
+		_, a := asking(t, env, before...)
 		before = append(before, a.ID)
-		decide(t, k, a, planner.Decision{Approve: true})
+		decide(t, env, a, planner.Decision{Approve: true})
 	}
-	if got := k.Answers(t, 1)[0].Text; !strings.Contains(got, "keeps asking") {
+	if got := env.Answers(t, 1)[0].Text; !strings.Contains(got, "keeps asking") {
 		t.Errorf("answer = %q, want that the call was given up", got)
 	}
 }
@@ -81,72 +81,72 @@ func testAsksOn(t *testing.T, k *Kit) {
 // that does no harm is made again and gets them, one that must not run twice is
 // told of.
 func testAskedAcrossRestart(t *testing.T, store Reopener, build func(Setup) tasks.Engine) {
-	k := NewKit(t, store)
-	k.Tools.Judge = func(_, tool string) tasks.Verdict { return tasks.Verdict{Repeatable: true} }
-	k.Tools.Serve = func(ctx context.Context, c tasks.ToolCall) (tasks.ToolResult, error) {
+	env := NewEnv(t, store)
+	env.Tools.Judge = func(_, tool string) tasks.Verdict { return tasks.Verdict{Repeatable: true} }
+	env.Tools.Serve = func(ctx context.Context, c tasks.ToolCall) (tasks.ToolResult, error) {
 		answer, err := c.Ask(ctx, colour())
 		return tasks.ToolResult{Text: fmt.Sprintf("told %s", answer.Values["colour"])}, err
 	}
-	k.Model.Answer = calling([]string{`{}`})
-	k.Start(build)
-	ask(t, k, "1", "book it")
-	_, first := asking(t, k)
-	decide(t, k, first, planner.Decision{Approve: true, Value: json.RawMessage(`"red"`)})
-	_, second := asking(t, k, first.ID)
+	env.Model.Answer = calling([]string{`{}`})
+	env.Start(build)
+	ask(t, env, "1", "book it")
+	_, first := asking(t, env)
+	decide(t, env, first, planner.Decision{Approve: true, Value: json.RawMessage(`"red"`)})
+	_, second := asking(t, env, first.ID)
 	again := store.Again()
-	k.Stop()
-	k.Use(again)
-	k.Start(build)
-	defer k.Stop()
-	decide(t, k, second, planner.Decision{Approve: true, Value: json.RawMessage(`3`)})
-	if got := k.Answers(t, 1)[0].Text; !strings.Contains(got, `told "red"`) {
+	env.Stop()
+	env.Use(again)
+	env.Start(build)
+	defer env.Stop()
+	decide(t, env, second, planner.Decision{Approve: true, Value: json.RawMessage(`3`)})
+	if got := env.Answers(t, 1)[0].Text; !strings.Contains(got, `told "red"`) {
 		t.Errorf("answer = %q, want what was answered before the restart", got)
 	}
-	if calls := k.Tools.Calls(); len(calls) != 2 {
+	if calls := env.Tools.Calls(); len(calls) != 2 {
 		t.Errorf("calls = %q, want the second one after the restart", calls)
 	}
 }
 
 // testAskedMakesRoom lets one task work at a time, and the first wait.
 func testAskedMakesRoom(t *testing.T, store Reopener, build func(Setup) tasks.Engine) {
-	k := NewKit(t, store)
-	k.Concurrent = 1
-	k.Tools.Serve = func(ctx context.Context, c tasks.ToolCall) (tasks.ToolResult, error) {
+	env := NewEnv(t, store)
+	env.Concurrent = 1
+	env.Tools.Serve = func(ctx context.Context, c tasks.ToolCall) (tasks.ToolResult, error) {
 		answer, err := c.Ask(ctx, form.Question{Message: "Shall I?"})
 		return tasks.ToolResult{Text: answer.Action}, err
 	}
 	booking := calling([]string{`{}`})
-	k.Model.Answer = func(ctx context.Context, r llm.Request, stream func(llm.Delta)) (llm.Reply, error) {
+	env.Model.Answer = func(ctx context.Context, r llm.Request, stream func(llm.Delta)) (llm.Reply, error) {
 		if strings.Contains(r.Messages[len(r.Messages)-1].Content, "just talk") {
 			return llm.Reply{Text: "talked"}, nil
 		}
 		return booking(ctx, r, stream)
 	}
-	k.Start(build)
-	defer k.Stop()
-	ask(t, k, "1", "book it")
-	_, a := asking(t, k)
-	id := onlyTask(t, k)
-	other := Message("2", "just talk", k.Now())
+	env.Start(build)
+	defer env.Stop()
+	ask(t, env, "1", "book it")
+	_, a := asking(t, env)
+	id := onlyTask(t, env)
+	other := Message("2", "just talk", env.Now())
 	other.Chat.ID, other.Standalone = "another", true
-	k.Ask(t, other)
-	if got := k.Answers(t, 1)[0].Text; got != "talked" {
+	env.Ask(t, other)
+	if got := env.Answers(t, 1)[0].Text; got != "talked" {
 		t.Errorf("first answer = %q, want that of the task that could work meanwhile", got)
 	}
-	if err := k.Store.Append(t.Context(), id, -1, 0, planner.Event{Type: planner.Decided, Action: a.ID, Decision: &planner.Decision{Approve: true}}); err != nil {
+	if err := env.Store.Append(t.Context(), id, -1, 0, planner.Event{Type: planner.Decided, Action: a.ID, Decision: &planner.Decision{Approve: true}}); err != nil {
 		t.Fatal(err)
 	}
-	if got := k.Answers(t, 2)[1].Text; !strings.Contains(got, form.Accept) {
+	if got := env.Answers(t, 2)[1].Text; !strings.Contains(got, form.Accept) {
 		t.Errorf("second answer = %q, want what the server was told", got)
 	}
 }
 
-func testManyTools(t *testing.T, k *Kit) {
+func testManyTools(t *testing.T, env *Env) {
 	for i := range 40 {
 		name := fmt.Sprintf("tool%d", i)
-		k.Tools.Many = append(k.Tools.Many, tasks.Tool{Name: "look." + name, Exposed: "look__" + name, Description: "Number.", Schema: json.RawMessage(`{"type":"object"}`)})
+		env.Tools.Many = append(env.Tools.Many, tasks.Tool{Name: "look." + name, Exposed: "look__" + name, Description: "Number.", Schema: json.RawMessage(`{"type":"object"}`)})
 	}
-	k.Model.Answer = func(_ context.Context, r llm.Request, _ func(llm.Delta)) (llm.Reply, error) {
+	env.Model.Answer = func(_ context.Context, r llm.Request, _ func(llm.Delta)) (llm.Reply, error) {
 		has := func(name string) bool {
 			return slices.ContainsFunc(r.Tools, func(t llm.Tool) bool { return t.Name == name })
 		}
@@ -172,35 +172,35 @@ func testManyTools(t *testing.T, k *Kit) {
 		}
 		return llm.Reply{Text: "last: " + last.Content}, nil
 	}
-	ask(t, k, "1", "use tool 7")
-	if got := k.Answers(t, 1)[0].Text; !strings.Contains(got, "result of {}") {
+	ask(t, env, "1", "use tool 7")
+	if got := env.Answers(t, 1)[0].Text; !strings.Contains(got, "result of {}") {
 		t.Errorf("answer = %q, want the result of the found tool", got)
 	}
-	if calls := k.Tools.Calls(); len(calls) != 1 || calls[0] != "look.tool7{}" {
+	if calls := env.Tools.Calls(); len(calls) != 1 || calls[0] != "look.tool7{}" {
 		t.Errorf("calls = %q, want that of tool7", calls)
 	}
 }
 
-func testServerPrompt(t *testing.T, k *Kit) {
-	k.Tools.Written = func(name string, arguments map[string]string) (string, error) {
+func testServerPrompt(t *testing.T, env *Env) {
+	env.Tools.Written = func(name string, arguments map[string]string) (string, error) {
 		return "Say " + name + " in " + arguments["style"], nil
 	}
-	k.Model.Answer = func(_ context.Context, r llm.Request, _ func(llm.Delta)) (llm.Reply, error) {
+	env.Model.Answer = func(_ context.Context, r llm.Request, _ func(llm.Delta)) (llm.Reply, error) {
 		return llm.Reply{Text: Between(r.Messages[len(r.Messages)-1].Content, "goal")}, nil
 	}
-	id := tasks.NewID(k.Now())
+	id := tasks.NewID(env.Now())
 	opening := &planner.Opening{
-		Goal: "/prompt s/hello style=verse", Chat: Chat, From: Person, Language: "en", Timezone: "UTC", Limits: k.Limits,
+		Goal: "/prompt s/hello style=verse", Chat: Chat, From: Person, Language: "en", Timezone: "UTC", Limits: env.Limits,
 		Prompt: &planner.PromptRef{Group: "look", Name: "s/hello", Arguments: map[string]string{"style": "verse"}},
 	}
-	_, err := k.Store.Open(t.Context(), []tasks.Inbound{{Key: "1", Chat: Chat, ID: id, Open: &planner.Event{Type: planner.Opened, At: k.Now(), Opening: opening}}})
+	_, err := env.Store.Open(t.Context(), []tasks.Inbound{{Key: "1", Chat: Chat, ID: id, Open: &planner.Event{Type: planner.Opened, At: env.Now(), Opening: opening}}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := k.Engine.Wake(t.Context(), id); err != nil {
+	if err := env.Engine.Wake(t.Context(), id); err != nil {
 		t.Fatal(err)
 	}
-	if got := k.Answers(t, 1)[0].Text; got != "Say s/hello in verse" {
+	if got := env.Answers(t, 1)[0].Text; got != "Say s/hello in verse" {
 		t.Errorf("answer = %q, want the prompt that the server wrote out", got)
 	}
 }

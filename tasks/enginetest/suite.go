@@ -25,7 +25,7 @@ type Reopener interface {
 // Run holds an engine to everything that legwork expects of one. open makes an
 // empty store, build an engine.
 func Run(t *testing.T, open func(t *testing.T) Reopener, build func(Setup) tasks.Engine) {
-	for name, test := range map[string]func(*testing.T, *Kit){
+	for name, test := range map[string]func(*testing.T, *Env){
 		"a plain answer is one call and one message":      testPlain,
 		"sub-tasks run side by side":                      testParallel,
 		"a lone sub-task answers itself":                  testLone,
@@ -62,11 +62,11 @@ func Run(t *testing.T, open func(t *testing.T) Reopener, build func(Setup) tasks
 		"a program's task tells the chat it names":        testProgram,
 	} {
 		t.Run(name, func(t *testing.T) {
-			k := NewKit(t, open(t))
-			k.Start(build)
-			defer k.Stop()
-			test(t, k)
-			if err := k.Model.Invalid(); err != nil {
+			env := NewEnv(t, open(t))
+			env.Start(build)
+			defer env.Stop()
+			test(t, env)
+			if err := env.Model.Invalid(); err != nil {
 				t.Errorf("a request was not valid: %v", err)
 			}
 		})
@@ -78,41 +78,41 @@ func Run(t *testing.T, open func(t *testing.T) Reopener, build func(Setup) tasks
 	t.Run("the store failing for a while loses nothing", func(t *testing.T) { testStoreFails(t, open(t), build) })
 }
 
-func ask(t *testing.T, k *Kit, key, text string) {
+func ask(t *testing.T, env *Env, key, text string) {
 	t.Helper()
 	m := Message(key, text, time.Now())
 	m.Standalone = true
-	k.Ask(t, m)
+	env.Ask(t, m)
 }
 
-func testPlain(t *testing.T, k *Kit) {
-	ask(t, k, "1", "hi")
-	got := k.Answers(t, 1)
+func testPlain(t *testing.T, env *Env) {
+	ask(t, env, "1", "hi")
+	got := env.Answers(t, 1)
 	if got[0].Text != "hello" || got[0].Failed {
 		t.Errorf("answer = %+v, want hello", got[0].Draft)
 	}
-	if n := len(k.Model.Requests("")); n != 1 {
+	if n := len(env.Model.Requests("")); n != 1 {
 		t.Errorf("%d model calls, want 1", n)
 	}
 }
 
-func testOrder(t *testing.T, k *Kit) {
-	k.Model.Answer = func(_ context.Context, r llm.Request, _ func(llm.Delta)) (llm.Reply, error) {
+func testOrder(t *testing.T, env *Env) {
+	env.Model.Answer = func(_ context.Context, r llm.Request, _ func(llm.Delta)) (llm.Reply, error) {
 		return llm.Reply{Text: "re: " + Between(r.Messages[len(r.Messages)-1].Content, "goal")}, nil
 	}
 	var want []string
 	for _, key := range []string{"1", "2", "3", "4", "5"} {
-		ask(t, k, key, "q"+key)
+		ask(t, env, key, "q"+key)
 		want = append(want, "re: q"+key)
 	}
 	var got []string
-	for _, p := range k.Answers(t, 5) {
+	for _, p := range env.Answers(t, 5) {
 		got = append(got, p.Text)
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("answers = %q, want %q", got, want)
 	}
-	last := k.Model.Requests("")[4]
+	last := env.Model.Requests("")[4]
 	for _, earlier := range want[:4] {
 		if !slices.ContainsFunc(last.Messages, func(m llm.Message) bool { return m.Role == llm.Assistant && m.Content == earlier }) {
 			t.Errorf("the last question did not see the answer %q: %+v", earlier, last.Messages)
@@ -120,67 +120,67 @@ func testOrder(t *testing.T, k *Kit) {
 	}
 }
 
-func testModelFails(t *testing.T, k *Kit) {
-	k.Model.Answer = func(context.Context, llm.Request, func(llm.Delta)) (llm.Reply, error) {
+func testModelFails(t *testing.T, env *Env) {
+	env.Model.Answer = func(context.Context, llm.Request, func(llm.Delta)) (llm.Reply, error) {
 		return llm.Reply{}, &llm.Error{Problem: llm.Refused, Status: 401}
 	}
-	ask(t, k, "1", "hi")
-	if got := k.Answers(t, 1)[0]; !got.Failed || got.Text != k.Texts.Text("en", "problem.refused", nil) {
+	ask(t, env, "1", "hi")
+	if got := env.Answers(t, 1)[0]; !got.Failed || got.Text != env.Texts.Text("en", "problem.refused", nil) {
 		t.Errorf("answer = %+v, want the sentence for a refused key", got.Draft)
 	}
 }
 
-func testDeadline(t *testing.T, k *Kit) {
-	k.Limits.TaskTimeout = 50 * time.Millisecond
-	k.Use(k.Store)
-	k.Model.Answer = func(ctx context.Context, _ llm.Request, _ func(llm.Delta)) (llm.Reply, error) {
+func testDeadline(t *testing.T, env *Env) {
+	env.Limits.TaskTimeout = 50 * time.Millisecond
+	env.Use(env.Store)
+	env.Model.Answer = func(ctx context.Context, _ llm.Request, _ func(llm.Delta)) (llm.Reply, error) {
 		<-ctx.Done()
 		return llm.Reply{}, ctx.Err()
 	}
-	ask(t, k, "1", "hi")
-	if got := k.Answers(t, 1)[0]; !got.Failed || got.Text != k.Texts.Text("en", "problem.expired", nil) {
+	ask(t, env, "1", "hi")
+	if got := env.Answers(t, 1)[0]; !got.Failed || got.Text != env.Texts.Text("en", "problem.expired", nil) {
 		t.Errorf("answer = %+v, want the sentence that time is up", got.Draft)
 	}
 }
 
-func testConcurrent(t *testing.T, k *Kit) {
+func testConcurrent(t *testing.T, env *Env) {
 	var now, most atomic.Int32
-	k.Model.Answer = func(context.Context, llm.Request, func(llm.Delta)) (llm.Reply, error) {
+	env.Model.Answer = func(context.Context, llm.Request, func(llm.Delta)) (llm.Reply, error) {
 		n := now.Add(1)
 		for m := most.Load(); n > m && !most.CompareAndSwap(m, n); m = most.Load() {
 		}
 		defer now.Add(-1)
 		return llm.Reply{Text: "ok"}, nil
 	}
-	for i := range 3 * k.Concurrent {
+	for i := range 3 * env.Concurrent {
 		m := Message(string(rune('A'+i)), "hi", time.Now())
 		m.Chat.ID, m.Standalone = m.Key, true
-		k.Ask(t, m)
+		env.Ask(t, m)
 	}
-	k.Answers(t, 3*k.Concurrent)
-	if n := int(most.Load()); n > k.Concurrent {
-		t.Errorf("%d tasks worked at once, want %d at most", n, k.Concurrent)
+	env.Answers(t, 3*env.Concurrent)
+	if n := int(most.Load()); n > env.Concurrent {
+		t.Errorf("%d tasks worked at once, want %d at most", n, env.Concurrent)
 	}
 }
 
-func testPostFails(t *testing.T, k *Kit) {
+func testPostFails(t *testing.T, env *Env) {
 	var n atomic.Int32
-	k.Platform.Refuse = func(d bot.Draft) error {
+	env.Platform.Refuse = func(d bot.Draft) error {
 		if d.Kind == bot.KindAnswer && n.Add(1) < 3 {
 			return errors.New("try again")
 		}
 		return nil
 	}
-	ask(t, k, "1", "hi")
-	if got := k.Answers(t, 1); len(got) != 1 || got[0].Text != "hello" {
+	ask(t, env, "1", "hi")
+	if got := env.Answers(t, 1); len(got) != 1 || got[0].Text != "hello" {
 		t.Errorf("answers = %+v, want one hello", got)
 	}
 }
 
-func testStream(t *testing.T, k *Kit) {
+func testStream(t *testing.T, env *Env) {
 	shown := make(chan struct{})
 	words := "These are the first words of a rather long answer that goes on."
-	k.Model.Answer = func(ctx context.Context, r llm.Request, stream func(llm.Delta)) (llm.Reply, error) {
+	env.Model.Answer = func(ctx context.Context, r llm.Request, stream func(llm.Delta)) (llm.Reply, error) {
 		if strings.Contains(r.Messages[len(r.Messages)-1].Content, "plan!") {
 			stream(llm.Delta{Text: `{"plan": [{"name": "look", "description": "never shown to anybody"}]}`})
 			return llm.Reply{Text: words}, nil
@@ -192,24 +192,24 @@ func testStream(t *testing.T, k *Kit) {
 		}
 		return llm.Reply{Text: words}, nil
 	}
-	ask(t, k, "1", "hi")
-	if err := k.Platform.Await(t.Context(), func() bool { return slices.Contains(k.Platform.Streamed(), words[:30]) }); err != nil {
+	ask(t, env, "1", "hi")
+	if err := env.Platform.Await(t.Context(), func() bool { return slices.Contains(env.Platform.Streamed(), words[:30]) }); err != nil {
 		t.Fatal(err)
 	}
 	close(shown)
-	ask(t, k, "2", "plan!")
-	k.Answers(t, 2)
-	for _, frame := range k.Platform.Streamed() {
+	ask(t, env, "2", "plan!")
+	env.Answers(t, 2)
+	for _, frame := range env.Platform.Streamed() {
 		if strings.Contains(frame, "never shown") {
 			t.Errorf("a plan was shown: %q", frame)
 		}
 	}
 }
 
-func testTakenBack(t *testing.T, k *Kit) {
+func testTakenBack(t *testing.T, env *Env) {
 	preface := "Let me look that up for you right away, one moment please."
 	release := make(chan struct{})
-	k.Model.Answer = func(ctx context.Context, r llm.Request, stream func(llm.Delta)) (llm.Reply, error) {
+	env.Model.Answer = func(ctx context.Context, r llm.Request, stream func(llm.Delta)) (llm.Reply, error) {
 		if r.Role == llm.RolePlan {
 			stream(llm.Delta{Text: preface})
 			select {
@@ -221,21 +221,21 @@ func testTakenBack(t *testing.T, k *Kit) {
 		return Planned(twoLooks)(ctx, r, stream)
 	}
 	seen := make(chan struct{})
-	k.Tools.Make = func(ctx context.Context, _, _ string) (tasks.ToolResult, error) {
+	env.Tools.Make = func(ctx context.Context, _, _ string) (tasks.ToolResult, error) {
 		select {
 		case <-seen:
 		case <-ctx.Done():
 		}
 		return tasks.ToolResult{Text: "found"}, ctx.Err()
 	}
-	ask(t, k, "1", "find both")
-	if err := k.Platform.Await(t.Context(), func() bool { return slices.Contains(k.Platform.Streamed(), preface) }); err != nil {
+	ask(t, env, "1", "find both")
+	if err := env.Platform.Await(t.Context(), func() bool { return slices.Contains(env.Platform.Streamed(), preface) }); err != nil {
 		t.Fatal(err)
 	}
 	close(release)
-	if err := k.Platform.Await(t.Context(), func() bool { f := k.Platform.Streamed(); return f[len(f)-1] == "" }); err != nil {
-		t.Fatalf("the preface was not taken back: %q", k.Platform.Streamed())
+	if err := env.Platform.Await(t.Context(), func() bool { f := env.Platform.Streamed(); return f[len(f)-1] == "" }); err != nil {
+		t.Fatalf("the preface was not taken back: %q", env.Platform.Streamed())
 	}
 	close(seen)
-	k.Answers(t, 1)
+	env.Answers(t, 1)
 }

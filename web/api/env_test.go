@@ -26,7 +26,7 @@ import (
 // env is a running API. Its tokens are named after their roles; "other" is a second
 // agent, "narrow" an operator that sees only its own tasks.
 type env struct {
-	*enginetest.Kit
+	*enginetest.Env
 	t    testing.TB
 	url  string
 	api  *webapi.API
@@ -45,11 +45,11 @@ func (e *env) in(t testing.TB) *env {
 
 func newEnv(t testing.TB) *env {
 	t.Helper()
-	kit := enginetest.NewKit(t, memory.New(time.Now))
+	kit := enginetest.NewEnv(t, memory.New(time.Now))
 	kit.Start(func(s enginetest.Setup) tasks.Engine {
 		return engine.New(engine.Config{Store: s.Store, Executor: s.Executor, Presenters: s.Presenters, Log: s.Log, Now: s.Now, Concurrent: s.Concurrent})
 	})
-	e := &env{Kit: kit, t: t, stop: make(chan struct{})}
+	e := &env{Env: kit, t: t, stop: make(chan struct{})}
 	service := api.New(api.Config{Store: kit.Store, Inbox: kit.Inbox, Webhooks: func() []string { return []string{"ops"} }, Now: kit.Now})
 	e.streams = &atomic.Int64{}
 	e.api = webapi.New(webapi.Config{WriteTimeout: time.Second, Service: service, Version: "1.2.3", Stop: e.stop, Heartbeat: time.Second})

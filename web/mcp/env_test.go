@@ -30,7 +30,7 @@ import (
 // env is a running MCP endpoint. Its tokens are named after their roles; "other" is a
 // second agent.
 type env struct {
-	*enginetest.Kit
+	*enginetest.Env
 	t       testing.TB
 	url     string
 	service *api.Service
@@ -48,12 +48,12 @@ func newEnv(t testing.TB) *env {
 
 func newEnvWith(t testing.TB, answer model) *env {
 	t.Helper()
-	kit := enginetest.NewKit(t, memory.New(time.Now))
+	kit := enginetest.NewEnv(t, memory.New(time.Now))
 	kit.Model.Answer = answer
 	kit.Start(func(s enginetest.Setup) tasks.Engine {
 		return engine.New(engine.Config{Store: s.Store, Executor: s.Executor, Presenters: s.Presenters, Log: s.Log, Now: s.Now, Concurrent: s.Concurrent})
 	})
-	e := &env{Kit: kit, t: t, stop: make(chan struct{}), refused: make(chan string, 1000)}
+	e := &env{Env: kit, t: t, stop: make(chan struct{}), refused: make(chan string, 1000)}
 	e.service = api.New(api.Config{Store: kit.Store, Inbox: kit.Inbox, Webhooks: func() []string { return []string{"ops"} }, Now: kit.Now})
 	handler := webmcp.New(webmcp.Config{Service: e.service, Version: "1.2.3", Stop: e.stop, Refused: func(_ context.Context, p api.Principal, tool string) {
 		e.refused <- p.Name + " " + tool

@@ -38,7 +38,7 @@ type house struct {
 
 func newHouse(t *testing.T) *house {
 	t.Helper()
-	kit := enginetest.NewKit(t, memory.New(time.Now))
+	kit := enginetest.NewEnv(t, memory.New(time.Now))
 	kit.Start(func(s enginetest.Setup) tasks.Engine {
 		return engine.New(engine.Config{Store: s.Store, Executor: s.Executor, Presenters: s.Presenters, Log: s.Log, Now: s.Now, Concurrent: s.Concurrent})
 	})

@@ -25,13 +25,13 @@ type Setup struct {
 	Log        *slog.Logger
 	Now        func() time.Time
 	Concurrent int
-	Room       int          // tasks of a platform in memory; 0: as the engine likes
+	InMemory   int          // tasks of a platform in memory; 0: as the engine likes
 	Pause      *tasks.Pause // the switch for everything; nil: there is none
 }
 
-// Kit is a whole legwork but for the engine: parts that follow a script around
+// Env is a whole legwork but for the engine: parts that follow a script around
 // a store.
-type Kit struct {
+type Env struct {
 	Setup
 	Platform *Recorder
 	Model    *Model
@@ -47,55 +47,55 @@ type Kit struct {
 	stop     func()
 }
 
-// NewKit makes the parts around a store; Start runs an engine over them.
-func NewKit(t testing.TB, store tasks.Store) *Kit {
+// NewEnv makes the parts around a store; Start runs an engine over them.
+func NewEnv(t testing.TB, store tasks.Store) *Env {
 	t.Helper()
 	texts, err := i18n.Load("")
 	if err != nil {
 		t.Fatalf("loading texts: %v", err)
 	}
-	k := &Kit{Platform: NewRecorder(), Model: &Model{}, Tools: &Tools{}, Texts: texts, Limits: planner.DefaultLimits()}
-	k.Chats = tasks.Chats{Chat.Platform: k.Platform}
-	k.Model.Answer = Plain("hello")
-	k.Tools.Make = func(_ context.Context, _, arguments string) (tasks.ToolResult, error) {
+	env := &Env{Platform: NewRecorder(), Model: &Model{}, Tools: &Tools{}, Texts: texts, Limits: planner.DefaultLimits()}
+	env.Chats = tasks.Chats{Chat.Platform: env.Platform}
+	env.Model.Answer = Plain("hello")
+	env.Tools.Make = func(_ context.Context, _, arguments string) (tasks.ToolResult, error) {
 		return tasks.ToolResult{Text: "result of " + arguments}, nil
 	}
-	k.Setup = Setup{Log: slog.New(slog.DiscardHandler), Now: time.Now, Concurrent: 8}
-	k.Use(store)
-	return k
+	env.Setup = Setup{Log: slog.New(slog.DiscardHandler), Now: time.Now, Concurrent: 8}
+	env.Use(store)
+	return env
 }
 
 // Use puts the parts around another store, as a restart does.
-func (k *Kit) Use(store tasks.Store) {
-	k.Store = store
-	rules := tasks.PromptRules{Budget: k.Budget, Deciders: k.Deciders, Approvals: tasks.Approvals{Expire: k.Expire}}
-	k.Presenters = presenter.New(presenter.Config{
-		Store: store, Texts: k.Texts, Chats: k.Chats, Log: k.Log, Now: k.Now, Pause: k.Pause, Rules: rules,
+func (env *Env) Use(store tasks.Store) {
+	env.Store = store
+	rules := tasks.PromptRules{Budget: env.Budget, Deciders: env.Deciders, Approvals: tasks.Approvals{Expire: env.Expire}}
+	env.Presenters = presenter.New(presenter.Config{
+		Store: store, Texts: env.Texts, Chats: env.Chats, Log: env.Log, Now: env.Now, Pause: env.Pause, Rules: rules,
 	})
-	k.Executor = executor.New(executor.Config{
-		Store: store, Model: k.Model, Tools: k.Tools, Texts: k.Texts, Log: k.Log, Now: k.Now, Append: k.Presenters.Append, Pause: k.Pause, Prompts: rules,
+	env.Executor = executor.New(executor.Config{
+		Store: store, Model: env.Model, Tools: env.Tools, Texts: env.Texts, Log: env.Log, Now: env.Now, Append: env.Presenters.Append, Pause: env.Pause, Prompts: rules,
 	})
-	k.Inbox = inbox.New(inbox.Config{
-		Store: store, Wake: func(ctx context.Context, id tasks.ID) error { return k.Engine.Wake(ctx, id) },
-		Texts: k.Texts, Chats: k.Chats, Log: k.Log, Now: k.Now, Tools: k.Tools, Pause: k.Pause,
-		Rules: inbox.Rules{Limits: k.Limits, Language: "en", Timezone: "UTC", Budget: k.Budget, Approvals: tasks.Approvals{Expire: k.Expire}},
+	env.Inbox = inbox.New(inbox.Config{
+		Store: store, Wake: func(ctx context.Context, id tasks.ID) error { return env.Engine.Wake(ctx, id) },
+		Texts: env.Texts, Chats: env.Chats, Log: env.Log, Now: env.Now, Tools: env.Tools, Pause: env.Pause,
+		Rules: inbox.Rules{Limits: env.Limits, Language: "en", Timezone: "UTC", Budget: env.Budget, Approvals: tasks.Approvals{Expire: env.Expire}},
 	})
 }
 
 // Start runs an engine until Stop.
-func (k *Kit) Start(build func(Setup) tasks.Engine) {
-	k.Engine = build(k.Setup)
+func (env *Env) Start(build func(Setup) tasks.Engine) {
+	env.Engine = build(env.Setup)
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		_ = k.Engine.Run(ctx)
+		_ = env.Engine.Run(ctx)
 	}()
-	k.stop = func() { cancel(); <-done }
+	env.stop = func() { cancel(); <-done }
 }
 
 // Stop ends the engine and waits for it.
-func (k *Kit) Stop() { k.stop() }
+func (env *Env) Stop() { env.stop() }
 
 // Plain is a model that gives one answer to everything, word by word.
 func Plain(text string) func(context.Context, llm.Request, func(llm.Delta)) (llm.Reply, error) {
@@ -130,20 +130,20 @@ func Between(text, tag string) string {
 }
 
 // Answers waits for n outcomes and returns their texts.
-func (k *Kit) Answers(t testing.TB, n int) []Post {
+func (env *Env) Answers(t testing.TB, n int) []Post {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	if err := k.Platform.Await(ctx, func() bool { return len(k.Platform.Posts(bot.KindAnswer)) >= n }); err != nil {
-		t.Fatalf("%d answers came, want %d", len(k.Platform.Posts(bot.KindAnswer)), n)
+	if err := env.Platform.Await(ctx, func() bool { return len(env.Platform.Posts(bot.KindAnswer)) >= n }); err != nil {
+		t.Fatalf("%d answers came, want %d", len(env.Platform.Posts(bot.KindAnswer)), n)
 	}
-	return k.Platform.Posts(bot.KindAnswer)
+	return env.Platform.Posts(bot.KindAnswer)
 }
 
 // Ask hands messages to the inbox.
-func (k *Kit) Ask(t testing.TB, messages ...bot.Message) {
+func (env *Env) Ask(t testing.TB, messages ...bot.Message) {
 	t.Helper()
-	if err := k.Inbox.Handle(context.Background(), messages); err != nil {
+	if err := env.Inbox.Handle(context.Background(), messages); err != nil {
 		t.Fatalf("handling messages: %v", err)
 	}
 }

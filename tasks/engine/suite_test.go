@@ -14,7 +14,7 @@ type store struct{ *memory.Store }
 func (s store) Again() enginetest.Reopener { return store{s.Reopen()} }
 
 func build(s enginetest.Setup) tasks.Engine {
-	return engine.New(engine.Config{Store: s.Store, Executor: s.Executor, Presenters: s.Presenters, Log: s.Log, Now: s.Now, Concurrent: s.Concurrent, Room: s.Room, Pause: s.Pause})
+	return engine.New(engine.Config{Store: s.Store, Executor: s.Executor, Presenters: s.Presenters, Log: s.Log, Now: s.Now, Concurrent: s.Concurrent, InMemory: s.InMemory, Pause: s.Pause})
 }
 
 func TestEngine(t *testing.T) {
