@@ -43,10 +43,10 @@ func TestSchedules(t *testing.T) {
 func TestScheduleMistakes(t *testing.T) {
 	for _, c := range []struct{ entry, want string }{
 		{`{name: "a b", when: "@daily", text: x, chat: "slack:C1"}`, `schedules[0].name: "a b" is not a name`},
-		{`{name: a, when: sometimes, text: x, chat: "slack:C1"}`, "schedules[0].when: \"sometimes\" says no time"},
-		{`{name: a, when: every day, text: x, chat: "slack:C1"}`, "names no time of the day"},
+		{`{name: a, when: sometimes, text: x, chat: "slack:C1"}`, "schedules[0].when: \"sometimes\" does not begin with a time"},
+		{`{name: a, when: every day, text: x, chat: "slack:C1"}`, "has no time of the day"},
 		{`{name: a, when: tomorrow 9:00, text: x, chat: "slack:C1"}`, "comes only once"},
-		{`{name: a, when: every day 9:00 news, text: x, chat: "slack:C1"}`, `"news" is no part of a time`},
+		{`{name: a, when: every day 9:00 news, text: x, chat: "slack:C1"}`, `"news" is not part of a time`},
 		{`{name: a, when: 0 0 30 2 *, text: x, chat: "slack:C1"}`, "never comes"},
 		{`{name: a, when: "@daily", text: " ", chat: "slack:C1"}`, "schedules[0].text: is missing"},
 		{`{name: a, when: "@daily", text: x, chat: "terminal:main"}`, "schedules[0].chat"},

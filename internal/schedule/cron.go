@@ -11,12 +11,12 @@ import (
 	"github.com/adhocore/gronx"
 )
 
-// cron is an expression of five fields. When both the day of the month and that
-// of the week are given, either counts, as cron has it; one that begins with *
-// is not given.
+// cron is an expression of five fields, as in crontab(5): when both the day of the
+// month and the day of the week are given, a day that fits either counts. A field
+// that begins with * is not given. https://man7.org/linux/man-pages/man5/crontab.5.html
 type cron struct {
 	fields [5]string
-	sets   [5]uint64 // what the fields allow; zero for what depends on the month, such as L
+	sets   [5]uint64 // the numbers that each field allows; zero for days that depend on the month, such as L
 	hourly bool      // every hour counts
 }
 
@@ -29,7 +29,7 @@ const (
 	weekDay
 )
 
-// fieldNames are what errors call them, and fieldBounds what they may hold.
+// fieldNames are for errors, fieldBounds the numbers that a field may hold.
 var (
 	fieldNames  = [5]string{"minute", "hour", "day of the month", "month", "day of the week"}
 	fieldBounds = [5][2]int{{0, 59}, {0, 23}, {1, 31}, {1, 12}, {0, 7}}
@@ -65,14 +65,14 @@ func readCron(fields []string) (cron, error) {
 		if named[i] != nil {
 			text = named[i].Replace(text)
 		}
-		if text == "?" && (i == monthDay || i == weekDay) { // as some write "any"
+		if text == "?" && (i == monthDay || i == weekDay) { // Quartz writes "any" so
 			text = "*"
 		}
 		set, ok := readField(i, text)
 		if !ok {
 			return cron{}, &Error{Code: BadField, Text: fields[i], Field: fieldNames[i]}
 		}
-		if i == weekDay && set != 0 && !strings.HasPrefix(text, "*") { // ranges up to 7 are read differently here and there
+		if i == weekDay && set != 0 && !strings.HasPrefix(text, "*") { // gronx reads ranges up to 7 differently
 			text = listed(set)
 		}
 		c.fields[i], c.sets[i] = text, set
@@ -81,7 +81,7 @@ func readCron(fields []string) (cron, error) {
 	return c, nil
 }
 
-// readField reads one field into the set of what it allows.
+// readField reads one field into the set of numbers that it allows.
 func readField(i int, text string) (set uint64, ok bool) {
 	parts := strings.Split(text, ",")
 	if relative[i] != nil && slices.ContainsFunc(parts, relative[i].MatchString) {
@@ -143,7 +143,7 @@ func listed(set uint64) string {
 	return strings.Join(list, ",")
 }
 
-// members lists what is in a set.
+// members lists the numbers of a set.
 func members(set uint64) []int {
 	var list []int
 	for n := range 64 {
@@ -172,8 +172,8 @@ func (c cron) next(after time.Time) time.Time {
 	}
 }
 
-// nextShown is the first time after the given one when the clock shows what the
-// expression wants, also when it shows that a second time.
+// nextShown is the first time after the given one at which the wall clock shows a
+// time of the expression, also when it shows that a second time.
 func (c cron) nextShown(after time.Time) time.Time {
 	for from, inclusive := after, false; ; inclusive = true {
 		wall, ok := c.tick(wallOf(from), inclusive)
@@ -190,11 +190,11 @@ func (c cron) nextShown(after time.Time) time.Time {
 	}
 }
 
-// horizon is how far ahead a time is looked for: the days of a leap year come
-// back within eight years.
+// horizon is how many years ahead next looks. The 29th of February comes back
+// within eight years.
 const horizon = 30
 
-// tick is the next time on a clock that nobody turns.
+// tick is the next time on a wall clock that never changes.
 func (c cron) tick(wall time.Time, inclusive bool) (time.Time, bool) {
 	if c.never() {
 		return time.Time{}, false
@@ -209,8 +209,7 @@ func (c cron) tick(wall time.Time, inclusive bool) (time.Time, bool) {
 	return next, true
 }
 
-// never reports that no month has the day: the library would look for it for
-// long.
+// never reports that no month has the day. The library would search for long.
 func (c cron) never() bool {
 	if c.fields[weekDay] != "*" || c.sets[monthDay] == 0 {
 		return false
@@ -224,8 +223,7 @@ func (c cron) never() bool {
 	return true
 }
 
-// crons makes the expressions for times of the day on days that the last three
-// fields tell.
+// crons makes the expressions for times of the day. days are the last three fields.
 func crons(times []clock, days string) []cron {
 	var list []cron
 	hours := map[int]uint64{}

@@ -198,10 +198,10 @@ func TestParseAgain(t *testing.T) {
 		"every weekday 9:00":      "",
 		"0 9 * * 1-5":             "",
 		"@daily":                  "",
-		"every weekday 9:00 news": `"news" is no part of a time`,
+		"every weekday 9:00 news": `"news" is not part of a time`,
 		"tomorrow 9:00":           "comes only once",
 		"2020-01-01 9:00":         "comes only once",
-		"sometimes":               "no time that is understood",
+		"sometimes":               "does not begin with a time",
 	} {
 		s, err := schedule.ParseAgain(text, friday, time.UTC)
 		if want == "" && (err != nil || !s.Again()) || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {

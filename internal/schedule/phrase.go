@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Phrase is what a Spec says, for putting it in words.
+// Phrase is a Spec taken apart, to put it in words.
 type Phrase struct {
 	Kind  string         // one of the constants
 	Times []string       // of the day: "09:00"
@@ -18,7 +18,7 @@ type Phrase struct {
 	At    time.Time      // of Once: when; of Steps: the first time, on the wall clock
 	Every time.Duration  // of Interval: how far apart
 	Count int            // of Steps: days apart
-	Cron  string         // of Cron: what cannot be said in words
+	Cron  string         // of Cron: the expression
 }
 
 // The kinds of phrases.
@@ -71,7 +71,7 @@ func (s Spec) cronPhrase() Phrase {
 	return Phrase{Kind: Cron, Cron: strings.TrimPrefix(s.String(), "cron ")}
 }
 
-// plainTimes reports that it comes a few times a day which can be listed.
+// plainTimes reports that a day has few enough times to list them.
 func (c cron) plainTimes() bool {
 	_, err := strconv.Atoi(c.fields[minute])
 	return err == nil && len(members(c.sets[hour])) <= 6
@@ -84,8 +84,8 @@ func twoDigits(number string) string {
 	return number
 }
 
-// phraseOf says on which days an expression comes; ok is false when there are no
-// words for it.
+// phraseOf is the days of an expression; ok is false when there are no words for
+// them.
 func phraseOf(c cron) (p Phrase, ok bool) {
 	anyDay, anyMonth, anyWeekDay := c.fields[monthDay] == "*", c.fields[month] == "*", c.fields[weekDay] == "*"
 	day, err := strconv.Atoi(c.fields[monthDay])

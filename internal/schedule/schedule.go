@@ -1,5 +1,5 @@
-// Package schedule reads when something is to be done, as people write it in
-// English, Russian and Chinese or as cron does, and says when that is.
+// Package schedule parses times such as "every weekday 9:00", which people write in
+// English, Russian and Chinese or as cron expressions, and computes when they come.
 package schedule
 
 import (
@@ -9,12 +9,12 @@ import (
 	"time"
 )
 
-// Spec says when something is to be done: once, again and again at times of the
-// clock on the wall, or at a distance in real time. It is made by Parse or Read.
+// Spec is one time or a repeating one: at times of the wall clock, or at a distance
+// in real time. Parse and Read make it.
 type Spec struct {
 	kind  kind
 	zone  *time.Location
-	start time.Time     // of once, its only time; of steps, the wall clock's; of intervals, what they are counted from
+	start time.Time     // the only time, the first one (on the wall clock) of steps, or the origin of intervals
 	step  time.Duration // of intervals
 	days  int           // of steps
 	crons []cron        // each time of any of them
@@ -25,11 +25,11 @@ type kind string
 const (
 	kindOnce     kind = "once"
 	kindInterval kind = "every" // a distance in real time
-	kindSteps    kind = "days"  // so many days apart, at a time of the wall clock
+	kindSteps    kind = "days"  // a number of days apart, at a time of the wall clock
 	kindCron     kind = "cron"
 )
 
-// Bounds of intervals. Nothing is finer than a minute.
+// Bounds of intervals.
 const (
 	Shortest = time.Minute
 	longest  = 366 * 24 * time.Hour
@@ -97,10 +97,9 @@ func Read(text string, zone *time.Location) (Spec, error) {
 }
 
 // Next is the first time after the given one; zero when there is none. Times of
-// the wall clock count in the zone of the schedule: one that is left out in
-// spring comes at the first moment after the gap, one that comes twice in autumn
-// counts once, the first time. Where every hour counts, the distance does: such
-// times are neither moved nor left out.
+// the wall clock are in the zone of the schedule. When clocks change, a skipped
+// time comes right after the gap and a repeated time comes once. A cron expression
+// for every hour keeps its distance: its times are neither moved nor left out.
 func (s Spec) Next(after time.Time) time.Time {
 	switch s.kind {
 	case kindOnce:
@@ -127,7 +126,7 @@ func (s Spec) Next(after time.Time) time.Time {
 	return time.Time{}
 }
 
-// nextStep is Next of what comes every so many days.
+// nextStep is Next of kindSteps.
 func (s Spec) nextStep(after time.Time) time.Time {
 	gone := int(wallOf(after.In(s.zone)).Sub(s.start) / (24 * time.Hour))
 	for n := max(0, gone/s.days-1); ; n++ {
@@ -156,5 +155,31 @@ func (s Spec) Newest(from, to time.Time) time.Time {
 	}
 }
 
-// Again reports that it is not only once.
+// Again reports that the Spec repeats.
 func (s Spec) Again() bool { return s.kind != kindOnce }
+
+// wallOf is what a wall clock shows, as a time in UTC, where every minute comes
+// exactly once.
+func wallOf(t time.Time) time.Time {
+	return time.Date(t.Year(), t.Month(), t.Day(), t.Hour(), t.Minute(), t.Second(), 0, time.UTC)
+}
+
+// moment is when a wall clock shows a time. When clocks change, a time that comes
+// twice counts the first time, and one that is skipped counts right after the gap.
+func moment(wall time.Time, zone *time.Location) time.Time {
+	t := time.Date(wall.Year(), wall.Month(), wall.Day(), wall.Hour(), wall.Minute(), wall.Second(), 0, zone)
+	start, end := t.ZoneBounds()
+	switch shown := wallOf(t); {
+	case shown.After(wall): // it was counted by the offset before the gap
+		return start
+	case shown.Before(wall):
+		return end
+	case start.IsZero():
+		return t
+	}
+	_, offset := start.Add(-time.Nanosecond).Zone()
+	if earlier := wall.Add(-time.Duration(offset) * time.Second).In(zone); earlier.Before(start) {
+		return earlier
+	}
+	return t
+}

@@ -2,22 +2,24 @@ package schedule
 
 import "slices"
 
-// What people write, in all languages at once: who has chosen Russian texts may
+// The vocabulary of all languages at once: people who chose Russian texts may
 // write English all the same.
 var (
-	every = same(0, "every", "each", "каждый", "каждая", "каждое", "каждую", "каждые", "каждого", "каждой", "каждому", "每", "每个", "每隔", "每逢")
-	other = same(2, "other", "second", "второй", "вторую", "隔")
-	on    = same(0, "on", "on the", "the", "at the", "in", "по", "в", "во", "с", "со", "的")
-	by    = same(0, "on", "по")
-	at    = same(0, "at", "@", "в", "во", "к", "在", "于")
-	and   = same(0, "and", ",", ", and", "&", "+", "и", ", и", "和", "、", "及", "与")
-	to    = same(0, "to", "-", "–", "—", "through", "thru", "till", "until", "по", "до", "至", "到", "~")
-	past  = same(0, "from", "between", "until", "till", "starting", "except", "but not", "с", "от", "до", "между", "начиная", "кроме", "从", "直到", "除了")
-	of    = same(0, "of", "of the", "in", "in the", "的")
+	comma      = same(0, ",")
+	once       = same(0, "раз в", "once every", "once a", "once an")
+	every      = same(0, "every", "each", "каждый", "каждая", "каждое", "каждую", "каждые", "каждого", "каждой", "каждому", "每", "每个", "每隔", "每逢")
+	other      = same(2, "other", "second", "второй", "вторую", "隔")
+	on         = same(0, "on", "on the", "the", "at the", "in", "по", "в", "во", "с", "со", "的")
+	by         = same(0, "on", "по")
+	at         = same(0, "at", "@", "в", "во", "к", "在", "于")
+	and        = same(0, "and", ",", ", and", "&", "+", "и", ", и", "和", "、", "及", "与")
+	to         = same(0, "to", "-", "–", "—", "through", "thru", "till", "until", "по", "до", "至", "到", "~")
+	conditions = same(0, "from", "between", "until", "till", "starting", "except", "but not", "с", "от", "до", "между", "начиная", "кроме", "从", "直到", "除了")
+	of         = same(0, "of", "of the", "in", "in the", "的")
 
-	in    = same(0, "in", "через", "过")
-	after = same(0, "后", "以后", "之后", "过后")
-	ago   = same(0, "ago", "назад", "前", "以前", "之前")
+	inWords = same(0, "in", "через", "过")
+	after   = same(0, "后", "以后", "之后", "过后")
+	ago     = same(0, "ago", "назад", "前", "以前", "之前")
 
 	half    = same(30, "half an hour", "half hour", "half-hour", "a half hour", "a half-hour", "полчаса", "半小时", "半个小时", "半个钟头")
 	hourly  = same(60, "hourly", "ежечасно")
@@ -62,7 +64,7 @@ var numbers = slices.Concat(
 	same(20, "twenty", "двадцать"), same(30, "thirty", "тридцать"),
 )
 
-// The last one of a month has the number 6 among its days of that name.
+// lastOf is the ordinal of "the last Friday of the month".
 const lastOf = 6
 
 var ordinals = slices.Concat(
@@ -88,7 +90,8 @@ var manyDays = slices.Concat(
 	same(4, "thursdays", "четвергам"), same(5, "fridays", "пятницам"), same(6, "saturdays", "субботам"),
 )
 
-// bareDays follow another day without its first character.
+// bareDays are Chinese days without their first character, as they follow another
+// day: "周一三五".
 const bareDays = "日一二三四五六天"
 
 var months = slices.Concat(
@@ -108,8 +111,8 @@ const (
 	night
 )
 
-// partBefore stands before a time of the day, partAfter after one, partEvery
-// after "every".
+// partBefore is written before a time of the day, partAfter after one, and
+// partEvery after "every".
 var (
 	partBefore = slices.Concat(
 		same(morning, "早上", "早晨", "上午", "清晨", "凌晨", "早"), same(noon, "中午"), same(afternoon, "下午", "午后"),
@@ -131,8 +134,8 @@ var (
 	named12   = slices.Concat(same(12, "noon", "midday", "полдень", "正午"), same(0, "midnight", "полночь", "午夜", "零点"))
 )
 
-// A day that is near: the value is how far, and a hundred for each part of the
-// day.
+// near are days close to today. The value is the distance in days, plus a hundred
+// times the part of the day.
 var near = slices.Concat(
 	same(0, "today", "сегодня", "今天", "今日"), same(evening*100, "tonight", "this evening", "сегодня вечером", "今晚"),
 	same(1, "tomorrow", "завтра", "明天", "明日"), same(morning*100+1, "明早", "tomorrow morning", "завтра утром"),

@@ -138,7 +138,7 @@ func TestScheduleReload(t *testing.T) {
 	b.changes(s, "say the news", "say the weather", "config reloaded", "schedules")
 	b.Say(chat, b.ann, "/schedule@legwork_bot show 1")
 	b.sees(chat, "say the weather", "paused")
-	b.changes(s, "when: every weekday 9:00", "when: every weekday", "config rejected", "names no time of the day")
+	b.changes(s, "when: every weekday 9:00", "when: every weekday", "config rejected", "has no time of the day")
 	b.changes(s, strings.Replace(strings.Replace(entry, "say the news", "say the weather", 1), "every weekday 9:00", "every weekday", 1), "", "config reloaded", "schedules")
 	b.Say(chat, b.ann, "/schedule@legwork_bot")
 	b.sees(chat, b.says("schedule.none", nil))

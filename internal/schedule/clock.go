@@ -3,41 +3,43 @@ package schedule
 // clock is a time of the day.
 type clock struct{ hour, minute int }
 
-// times reads one or more times of the day. part is what was said of the day.
-func (p *parser) times(part int) (list []clock, ok bool) {
-	first, explicit, ok := p.clock(part)
+// clockParser reads times of the day.
+type clockParser struct{ *reader }
+
+// times reads one or more times of the day. part is the part of the day that the
+// text named before.
+func (p clockParser) times(part int) (list []clock, ok bool) {
+	first, _, ok := p.clock(part)
 	if !ok || p.err != nil {
 		return nil, false
 	}
 	list = append(list, first)
-	for {
-		before := p.at
+	for p.try(func() bool {
 		if !p.has(and) {
-			return list, true
+			return false
 		}
-		bare := p.at
-		said := p.has(at)
-		p.at = bare
+		marked := p.sees(at)
 		more, exact, ok := p.clock(part)
-		if !ok || p.err != nil || !exact && !said {
-			p.at = before // what follows belongs to the text, or is refused as more than can be met
-			return list, true
+		if !ok || p.err != nil || !exact && !marked {
+			return false // it belongs to the goal, or check refuses it
 		}
-		_ = explicit
 		list = append(list, more)
+		return true
+	}) {
 	}
+	return list, true
 }
 
 // clock reads one time of the day. A bare number is one only after "at" or a part
-// of the day; explicit says that it could be nothing else.
-func (p *parser) clock(part int) (c clock, explicit, ok bool) {
+// of the day; exact says that it can be nothing else.
+func (p clockParser) clock(part int) (c clock, exact, ok bool) {
 	before := p.at
-	said := p.has(at)
+	marked := p.has(at)
 	start := p.at
-	if said2, own := p.take(partBefore); own {
-		part, said = said2, true
+	if own, named := p.take(partBefore); named {
+		part, marked = own, true
 	}
-	said = p.has(at) || said
+	marked = p.has(at) || marked
 	if h, ok := p.take(named12); ok {
 		return clock{h, 0}, true, true
 	}
@@ -46,8 +48,8 @@ func (p *parser) clock(part int) (c clock, explicit, ok bool) {
 		p.at = before
 		return clock{}, false, false
 	}
-	c, explicit = p.minutes(h, said)
-	if !explicit && (!said || p.at < len(p.lower) && joins('a', p.peek(), p.ahead(1))) {
+	c, exact = p.minutes(h, marked)
+	if !exact && (!marked || p.at < len(p.lower) && joins('a', p.peek(), p.ahead(1))) {
 		p.at = before
 		return clock{}, false, false
 	}
@@ -56,14 +58,14 @@ func (p *parser) clock(part int) (c clock, explicit, ok bool) {
 		p.fail(BadTime, p.read(start))
 		return clock{}, true, true
 	}
-	return c, explicit, true
+	return c, exact, true
 }
 
-// minutes reads what follows the hour.
-func (p *parser) minutes(h int, said bool) (c clock, explicit bool) {
+// minutes reads the rest of a time of the day, after the hour.
+func (p clockParser) minutes(h int, marked bool) (c clock, exact bool) {
 	before := p.at
 	sign := p.peek()
-	if sign == ':' || sign == '.' && said {
+	if sign == ':' || sign == '.' && marked {
 		p.at++
 		if m, n := p.digits(2); n == 2 && p.lower[p.at-3] == sign && p.peek() != '.' {
 			if c := p.ahead(1); p.peek() == ':' && c >= '0' && c <= '9' {
@@ -73,30 +75,26 @@ func (p *parser) minutes(h int, said bool) (c clock, explicit bool) {
 		}
 		p.at = before
 	}
-	if p.has(points) {
-		if m, ok := p.take(quarters); ok {
-			return clock{h, m}, true
-		}
-		before = p.at
-		if m, ok := p.number(); ok && p.has(minutesZh) {
-			return clock{h, m}, true
-		}
-		p.at = before
-		return clock{h, 0}, true
+	chinese := p.has(points)
+	if !chinese && !p.has(oclock) {
+		return clock{h, 0}, p.sees(halves) || marked && p.sees(partAfter)
 	}
-	if p.has(oclock) {
-		before = p.at
-		if m, ok := p.number(); ok && p.has(minutesRu) {
-			return clock{h, m}, true
-		}
-		p.at = before
-		return clock{h, 0}, true
+	if m, ok := p.take(quarters); ok && chinese {
+		return clock{h, m}, true
 	}
-	return clock{h, 0}, p.sees(halves) || said && p.sees(partAfter)
+	m := 0
+	p.try(func() bool {
+		n, ok := p.number()
+		if ok = ok && (chinese && p.has(minutesZh) || !chinese && p.has(minutesRu)); ok {
+			m = n
+		}
+		return ok
+	})
+	return clock{h, m}, true
 }
 
-// half takes account of the half or the part of the day.
-func (p *parser) half(c clock, part int) (clock, bool) {
+// half adds "am", "pm" or the part of the day.
+func (p clockParser) half(c clock, part int) (clock, bool) {
 	if add, ok := p.take(halves); ok {
 		if c.hour < 1 || c.hour > 12 {
 			return c, false
