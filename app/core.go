@@ -50,7 +50,7 @@ type core struct {
 	presenters *presenter.Presenters
 	engine     *engine.Engine
 	inbox      *inbox.Inbox
-	unattended bool // there is one question, and nobody to answer another
+	unattended bool // there is one question, and no person to answer another
 	pause      *tasks.Pause
 	instruments
 	credentials *redact.Redactor // of all configs so far; tool results must not contain them

@@ -116,7 +116,7 @@ func (d *daemon) run(ctx context.Context) error {
 	for _, p := range d.platforms {
 		parts.start(p.Name(), func(ctx context.Context) error { return p.Run(ctx, d.core.inbox.Handle) })
 	}
-	if len(d.platforms) > 0 { // otherwise nobody could become the first admin
+	if len(d.platforms) > 0 { // otherwise there would be no way to become the first admin
 		parts.start("first admin", d.offerClaim)
 	}
 	d.warn(d.core.config)

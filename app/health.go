@@ -74,8 +74,8 @@ func (d *daemon) storeHealth() error {
 const storeRetry = 5 * time.Second
 
 // storeFailing is the reason why the store cannot write. From time to time it
-// writes something itself, because otherwise nobody might find out that the store
-// works again.
+// writes something itself: without new tasks it would not find out that the
+// store works again.
 func (d *daemon) storeFailing(ctx context.Context) error {
 	err := d.core.store.WriteFailure()
 	if err == nil {

@@ -188,8 +188,8 @@ func TestFilesOpenToAll(t *testing.T) {
 	}
 }
 
-// TestTelemetry: what is written down counts, then the variables that all
-// programs know; headers stay beside the address that they are for.
+// TestTelemetry: the config counts first, then the variables that all programs
+// know; headers stay beside the address that they are for.
 func TestTelemetry(t *testing.T) {
 	env := map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": "http://collector:4318", "OTEL_EXPORTER_OTLP_HEADERS": "x-key=very%20secret, b=2"}
 	for _, c := range []struct {

@@ -13,7 +13,7 @@ type Error struct {
 	Line    int    // from 1; 0 when the mistake has no place in a file
 	Column  int    // in characters, from 1
 	Key     string // dotted, such as "models.main.fallback[0]"; empty for the file as a whole
-	Problem string // what is wrong and what is allowed; never holds an expanded value
+	Problem string // the mistake and the allowed values; never holds an expanded value
 }
 
 // Error is "file:line:column: key: problem".

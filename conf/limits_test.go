@@ -14,8 +14,8 @@ import (
 	"legwork/tasks/alerts"
 )
 
-// TestBudgetWithoutPrice: a budget in money that somebody wrote down and that no
-// model counts for is told of; the default ones are not.
+// TestBudgetWithoutPrice: a budget in money is reported when a person wrote it
+// down and no model counts for it; the default ones are not.
 func TestBudgetWithoutPrice(t *testing.T) {
 	const priced = "models: {main: {model: m, price: {input: 1, output: 2}}}\n"
 	const plain = "models: {main: {model: m}}\n"
@@ -37,8 +37,7 @@ func TestBudgetWithoutPrice(t *testing.T) {
 	}
 }
 
-// TestBudgetDefaults: what is not written down has its default, and 0 is no
-// limit.
+// TestBudgetDefaults: a missing budget has its default, and 0 is no limit.
 func TestBudgetDefaults(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "config.yaml")
 	writeFile(t, path, []byte("models: {main: {model: m}}\nbudget: {task_usd: 0, day_tokens: 7, extend: asker}\n"))

@@ -23,7 +23,8 @@ type Platforms struct {
 	Slack *slack.Config `yaml:"slack,omitempty"`
 	// HTTP sets where legwork listens.
 	HTTP HTTP `yaml:"http,omitempty"`
-	// Access lists who may talk to the bot: nobody by default.
+	// Access lists the people and chats that may talk to the bot: none by
+	// default.
 	Access Access `yaml:"access,omitempty"`
 }
 

@@ -51,7 +51,7 @@ func TestWatch(t *testing.T) {
 			if err := test.change(filepath.Join(folder, test.file), "language: ru\n"); err != nil {
 				t.Fatal(err)
 			}
-			if !test.want { // what must be told comes after it
+			if !test.want { // the messages come after it
 				if err := write(path, "language: zh\n"); err != nil {
 					t.Fatal(err)
 				}

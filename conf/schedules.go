@@ -36,8 +36,8 @@ const maxScheduleText = 64 << 10
 
 var scheduleName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,40}$`)
 
-// Person is the person whose rights a schedule has; empty when the config names
-// nobody.
+// Person is the person whose rights a schedule has; empty when the config
+// names none.
 func (c *Config) Person(s Schedule) string {
 	if s.As != "" {
 		return s.As
@@ -117,7 +117,7 @@ func (c *Config) ownSchedulePlace(l *issues, path string, s Schedule) {
 	case platform == "telegram" && c.Telegram == nil, platform == "slack" && c.Slack == nil:
 		l.add(path+".chat", "needs the platform's section; add %s to the config", platform)
 	case s.As == "" && c.Person(s) == "":
-		l.add(path+".as", "must name the person whose rights apply, such as %s:ID, because access.admins names nobody on that platform", platform)
+		l.add(path+".as", "must name the person whose rights apply, such as %s:ID, because access.admins lists no person of that platform", platform)
 	case s.As != "" && (!strings.HasPrefix(s.As, platform+":") || len(s.As) == len(platform)+1):
 		l.add(path+".as", "%s is not a person on the chat's platform; allowed: %s: and the id of a person", shown(s.As), platform)
 	}

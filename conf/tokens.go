@@ -210,9 +210,9 @@ func (d *decoder) idleAllows(c *Config) {
 			key := fmt.Sprintf("groups.%s.allow[%d]", name, i)
 			switch {
 			case roles[token] == "":
-				d.warn(c, key, "http.tokens has no token named %s, so %s allows nobody", shown(token), shown(who))
+				d.warn(c, key, "http.tokens has no token named %s, so %s matches no caller", shown(token), shown(who))
 			case platform != right:
-				d.warn(c, key, "%s allows nobody, because the token has the role %s; write %s:%s", shown(who), roles[token], right, token)
+				d.warn(c, key, "%s matches no caller, because the token has the role %s; write %s:%s", shown(who), roles[token], right, token)
 			}
 		}
 	}

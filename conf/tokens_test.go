@@ -106,7 +106,8 @@ func TestTokenWithoutChats(t *testing.T) {
 	}
 }
 
-// TestUnknownRole: nobody is led to a mightier role than they may have meant.
+// TestUnknownRole: a suggestion never names a mightier role than the one that
+// may have been meant.
 func TestUnknownRole(t *testing.T) {
 	if got, want := conf.RoleProblem("boss"), `unknown role "boss"; allowed: viewer, operator, admin, agent`; got != want {
 		t.Errorf("got %q, want %q", got, want)

@@ -11,7 +11,7 @@ type Error struct {
 	Line    int    // from 1; 0 when the mistake has no line
 	Column  int    // from 1; 0 when unknown
 	Key     string // of the text; empty for prompts and files
-	Problem string // what is wrong and what is allowed
+	Problem string // the mistake and the allowed values
 }
 
 // Error gives "FILE:LINE:COLUMN: KEY: PROBLEM" without the parts that are unknown.

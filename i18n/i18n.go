@@ -107,9 +107,10 @@ func (t *Texts) Text(lang, key string, data any) string {
 }
 
 // Prompt returns the system prompt called name: "plan", "review", "work",
-// "answer" or "summary". It depends on its arguments alone, so the prompts of one task can
-// be cached by whoever serves the model. lang is treated as in Text. The error
-// tells that there is no such prompt, or that an override cannot be filled in.
+// "answer" or "summary". It depends on its arguments alone, so the model's
+// provider can cache the prompts of one task. lang is treated as in Text. The
+// error tells that there is no such prompt, or that an override cannot be
+// filled in.
 func (t *Texts) Prompt(lang, name string, data PromptData) (string, error) {
 	return t.edition(lang).prompt(name, data)
 }

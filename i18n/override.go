@@ -64,14 +64,14 @@ func (o *overrides) root() {
 	for _, f := range found {
 		e, known := o.texts.editions[f.Name()]
 		if !known {
-			o.fault(f.Name(), &Error{Problem: "is not the folder of a language; those are " + codes()})
+			o.fault(f.Name(), &Error{Problem: "is not the folder of a language; the languages are " + codes()})
 			continue
 		}
 		languages++
 		o.language(e)
 	}
 	if languages == 0 {
-		o.fault(".", &Error{Problem: "has no folder of a language; those are " + codes()})
+		o.fault(".", &Error{Problem: "has no folder of a language; the languages are " + codes()})
 	}
 }
 

@@ -89,10 +89,10 @@ func TestOverrideFaults(t *testing.T) {
 		files map[string]string
 		want  []string
 	}{
-		{"nothing in it", map[string]string{}, []string{": has no folder of a language; those are en, zh, ru"}},
-		{"only hidden files", map[string]string{".git/x": ""}, []string{": has no folder of a language; those are en, zh, ru"}},
-		{"unknown language", map[string]string{"de/plan.md": "x", "en/": ""}, []string{"de: is not the folder of a language; those are en, zh, ru"}},
-		{"prompt beside the folders", map[string]string{"plan.md": "x", "en/": ""}, []string{"plan.md: is not the folder of a language; those are en, zh, ru"}},
+		{"nothing in it", map[string]string{}, []string{": has no folder of a language; the languages are en, zh, ru"}},
+		{"only hidden files", map[string]string{".git/x": ""}, []string{": has no folder of a language; the languages are en, zh, ru"}},
+		{"unknown language", map[string]string{"de/plan.md": "x", "en/": ""}, []string{"de: is not the folder of a language; the languages are en, zh, ru"}},
+		{"prompt beside the folders", map[string]string{"plan.md": "x", "en/": ""}, []string{"plan.md: is not the folder of a language; the languages are en, zh, ru"}},
 		{"a file for a folder", map[string]string{"en": "x"}, []string{"en: cannot be read: not a directory"}},
 		{"unknown file", map[string]string{"en/palm.md": "x"}, []string{"en/palm.md: is not known; allowed are texts.yaml, plan.md, review.md, work.md, answer.md, summary.md"}},
 		{"a folder for a file", map[string]string{"en/plan.md/": ""}, []string{"en/plan.md: cannot be read: is a directory"}},
@@ -141,7 +141,7 @@ func TestOverrideFaults(t *testing.T) {
 			map[string]string{"en/work.md": "{{.X", "ru/texts.yaml": "partial.intros: x\nstatus.done: '{{.Y}}'\n", "fr/": ""},
 			[]string{
 				"en/work.md:1: is not a valid template: unclosed action",
-				"fr: is not the folder of a language; those are en, zh, ru",
+				"fr: is not the folder of a language; the languages are en, zh, ru",
 				"ru/texts.yaml:1:1: partial.intros: is not known; the nearest is partial.intro",
 				"ru/texts.yaml:2:14: status.done: has no field .Y; none is allowed here",
 			},

@@ -15,7 +15,7 @@ import (
 	"legwork/tasks/policy"
 )
 
-// TestWhoIsHeard: nobody who is not listed.
+// TestWhoIsHeard: a person or chat that is not listed is not heard.
 func TestWhoIsHeard(t *testing.T) {
 	thread := room("hall")
 	thread.Thread = "7"
@@ -43,7 +43,7 @@ func TestWhoIsHeard(t *testing.T) {
 		{"everybody in groups", "eve", room("yard"), func(_ *bot.Message, d *policy.PlatformAccess) { d.Chats = []string{"*"} }, true},
 		{"every group is no private chat", "eve", private("eve"), func(_ *bot.Message, d *policy.PlatformAccess) { d.Chats = []string{"*"} }, false},
 		{"everybody, by teams", "eve", private("eve"), func(_ *bot.Message, d *policy.PlatformAccess) { d.Teams = []string{"*"} }, true},
-		{"a channel that is nobody's person", "", room("yard"), func(_ *bot.Message, d *policy.PlatformAccess) { d.Users = []string{""} }, false},
+		{"a channel that is not a person", "", room("yard"), func(_ *bot.Message, d *policy.PlatformAccess) { d.Users = []string{""} }, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			o := newOffice(t)
@@ -261,7 +261,7 @@ func TestTwoAdminsTap(t *testing.T) {
 		allowed := strings.Contains(o.setting("phone:eve", "access"), `"allowed":true`)
 		ignored := strings.Contains(o.setting("phone:eve", "access"), `"ignored":true`)
 		if allowed && ignored || !allowed && !ignored {
-			t.Fatalf("what is stored: %s", o.setting("phone:eve", "access"))
+			t.Fatalf("stored: %s", o.setting("phone:eve", "access"))
 		}
 		overruled := allowed && strings.Contains(fmt.Sprint(o.phone.answers), o.text("notice.ignored", map[string]any{"Name": "EVE"}))
 		if late > 1 || late == 0 && !overruled {

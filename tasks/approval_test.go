@@ -154,7 +154,7 @@ func TestDenyWithReason(t *testing.T) {
 	}
 }
 
-// TestWordsDoNotDecide: what is written while calls wait for a decision is
+// TestWordsDoNotDecide: a message written while calls wait for a decision is
 // guidance, also in reply to the card.
 func TestWordsDoNotDecide(t *testing.T) {
 	s := newStage(t, []string{`{"n":1}`})
@@ -167,8 +167,8 @@ func TestWordsDoNotDecide(t *testing.T) {
 	}
 }
 
-// TestStandingGrants: what is allowed for the task, or in the chat by an admin,
-// is not asked again until it is taken back.
+// TestStandingGrants: a call that is allowed for the task, or in the chat by
+// an admin, is not asked about again until the grant is taken back.
 func TestStandingGrants(t *testing.T) {
 	s := newStage(t, []string{`{"n":1}`}, []string{`{"n":2}`})
 	id, card := s.asks("ann", room("hall"), "book")
@@ -217,8 +217,8 @@ func TestGrantOfFormerAdmin(t *testing.T) {
 	s.over(id)
 }
 
-// TestExpiredApproval: nobody decided in time; the card says so, and so does a
-// late press.
+// TestExpiredApproval: an approval that was not decided in time expires; the
+// card says so, and so does a late press.
 func TestExpiredApproval(t *testing.T) {
 	s := newStage(t, []string{`{"n":1}`})
 	id, card := s.asks("ann", private("ann"), "book")

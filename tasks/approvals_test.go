@@ -14,8 +14,9 @@ import (
 	"legwork/tasks/inbox"
 )
 
-// TestApprovalsCommand: what waits is listed with where, and what is allowed can
-// be taken back by whom it is for; both are told with who and when.
+// TestApprovalsCommand: /approvals lists each waiting question with its chat,
+// and each grant can be taken back by the person whom it is for; both name the
+// person and the time.
 func TestApprovalsCommand(t *testing.T) {
 	s := newStage(t, []string{`{"n":1}`}, []string{`{"n":2}`})
 	if got := s.say("ann", private("ann"), "/approvals"); got != s.text("approvals.none", nil) {
@@ -29,7 +30,7 @@ func TestApprovalsCommand(t *testing.T) {
 		t.Errorf("somebody else reads %q", got)
 	}
 	s.tools.mu.Lock()
-	s.tools.definition = "d2" // what was agreed to is another tool now: it is asked again
+	s.tools.definition = "d2" // the tool that was allowed is another one now: legwork asks again
 	s.tools.mu.Unlock()
 	s.send(s.press("ann", room("hall"), label(t, card.Draft, "Allow for this task")))
 	s.card(id, card.ID)

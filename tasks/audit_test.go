@@ -93,7 +93,7 @@ func TestAcceptedToolAudited(t *testing.T) {
 	s.inbox.Flush(t.Context())
 	posts := s.phone.posts
 	if len(posts) == 0 {
-		t.Fatal("nobody was told of the change")
+		t.Fatal("no admin was told about the change")
 	}
 	accept := s.press("boss", private("boss"), label(t, posts[0].Draft, "Accept"))
 	s.send(accept)

@@ -168,9 +168,9 @@ func (s givenUp) Reserve(ctx context.Context, id tasks.ID, r tasks.Reservation) 
 	return ctx.Err()
 }
 
-// TestReservationGivenUp: what was set aside for a call that was cancelled in
-// that moment does not stay so, and what a process that was killed had set aside
-// for the same call, which it may have made, is counted.
+// TestReservationGivenUp: the reservation of a call that was cancelled at that
+// moment is given back; the reservation by a killed process for the same call,
+// which it may have made, is counted.
 func TestReservationGivenUp(t *testing.T) {
 	for _, when := range []string{"before", "after"} {
 		t.Run(when, func(t *testing.T) {
@@ -201,7 +201,7 @@ func TestReservationGivenUp(t *testing.T) {
 			if err := x.Do(ctx, v, a, nil); !errors.Is(err, context.Canceled) {
 				t.Fatalf("Do: got %v, want that it was cancelled", err)
 			}
-			if err := s.store.Reserve(t.Context(), id, former); err != nil { // what is set aside still counts as made now
+			if err := s.store.Reserve(t.Context(), id, former); err != nil { // a reservation counts as made now
 				t.Fatal(err)
 			}
 			spent, err := s.store.Spent(t.Context(), tasks.SpentQuery{})
@@ -212,8 +212,9 @@ func TestReservationGivenUp(t *testing.T) {
 	}
 }
 
-// TestBudgetQuestionExpires: where nobody decides about a reached budget, the task
-// is answered with what there is, so that it does not hold up its chat for ever.
+// TestBudgetQuestionExpires: when the question about a reached budget expires,
+// the task is answered with what there is, so that it does not hold up its
+// chat for ever.
 func TestBudgetQuestionExpires(t *testing.T) {
 	s, m := newShop(t, 5, tasks.BudgetRules{Budgets: tasks.Budgets{TaskUSD: dollars(0.60)}})
 	s.stop()

@@ -17,7 +17,7 @@ import (
 func TestBudgetsAreHeardOf(t *testing.T) {
 	s, _ := newShop(t, 5, tasks.BudgetRules{Budgets: tasks.Budgets{UserDayUSD: dollars(0.60)}})
 	var heard []string
-	away := errors.New("nobody is there")
+	away := errors.New("no admin is there")
 	s.inbox.Budgets = func(_ context.Context, reached bool, list []planner.Overdraft) error {
 		if away != nil {
 			return away
@@ -37,7 +37,7 @@ func TestBudgetsAreHeardOf(t *testing.T) {
 		return slices.ContainsFunc(s.told("boss"), func(text string) bool { return strings.Contains(text, s.text("admin.budget_reached", nil)) })
 	}
 	if err := inbox.LookAtBudgets(t.Context(), s.inbox); !errors.Is(err, away) || told() {
-		t.Fatalf("while nobody was there: %v, the admin read %q", err, s.told("boss"))
+		t.Fatalf("before an admin was there: %v, the admin read %q", err, s.told("boss"))
 	}
 	away = nil
 	for range 2 {

@@ -11,9 +11,9 @@ import (
 type BudgetRules struct {
 	Budgets
 	Zone  *time.Location // whose midnights part the days; nil: UTC
-	Asker bool           // who asked may extend a reached budget, too, not admins alone
-	// Unattended says that nobody is there to confirm large plans: the budgets
-	// alone bound them.
+	Asker bool           // the person who asked may extend a reached budget, too, not admins alone
+	// Unattended says that large plans are not confirmed by a person: the
+	// budgets alone bound them.
 	Unattended bool
 }
 

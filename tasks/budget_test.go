@@ -170,8 +170,8 @@ func (s *stage) answers(id tasks.ID) []string {
 
 func dollars(n float64) int64 { return int64(n * 100 * cent) }
 
-// TestBudgetExtendedByTap: a task that reaches its budget asks, nobody but an
-// admin extends it, once, and it goes on to its answer.
+// TestBudgetExtendedByTap: a task that reaches its budget asks, only an admin
+// extends it, once, and it goes on to its answer.
 func TestBudgetExtendedByTap(t *testing.T) {
 	s, m := newShop(t, 5, tasks.BudgetRules{Budgets: tasks.Budgets{TaskUSD: dollars(0.60)}})
 	id, plan := s.runs("ann", room("hall"), "find it")
@@ -206,9 +206,9 @@ func TestBudgetExtendedByTap(t *testing.T) {
 	}
 }
 
-// TestLargePlan: a plan that may take more than half of the budget is shown with
-// what it may cost, and waits. What was learnt of a group counts for the next
-// one, whose estimate is on the board.
+// TestLargePlan: a plan that may take more than half of the budget is shown
+// with what it may cost, and waits. The usage learnt for a group counts for
+// the next one, whose estimate is on the board.
 func TestLargePlan(t *testing.T) {
 	s, m := newShop(t, 3, tasks.BudgetRules{Budgets: tasks.Budgets{TaskUSD: dollars(3)}})
 	id, card := s.runs("ann", room("hall"), "find it")
@@ -247,14 +247,14 @@ func TestLargePlan(t *testing.T) {
 	}
 }
 
-// TestLargePlanWithNobodyThere: where nobody can confirm it, the budget alone
-// bounds a large plan.
+// TestLargePlanWithNobodyThere: where no person can confirm it, the budget
+// alone bounds a large plan.
 func TestLargePlanWithNobodyThere(t *testing.T) {
 	s, _ := newShop(t, 2, tasks.BudgetRules{Unattended: true, Budgets: tasks.Budgets{TaskUSD: dollars(1)}})
 	id := s.starts("ann", room("hall"), "find it")
 	s.over(id)
 	if got := s.answers(id); len(got) != 1 || !strings.Contains(got[0], "found by review") || len(s.decisions(id)) != 0 {
-		t.Errorf("answers = %q with %d decisions, want one that nobody was asked for", got, len(s.decisions(id)))
+		t.Errorf("answers = %q with %d decisions, want one without a confirmation", got, len(s.decisions(id)))
 	}
 }
 
@@ -416,8 +416,8 @@ func TestUsageOfAnExtendedBudget(t *testing.T) {
 	}
 }
 
-// TestBudgetRenewed: what waits for a day's budget goes on when another task's
-// question extends it, or a new day begins, and its question is closed.
+// TestBudgetRenewed: a task that waits for a day's budget goes on when another
+// task's question extends it, or a new day begins, and its question is closed.
 func TestBudgetRenewed(t *testing.T) {
 	s, _ := newShop(t, 8, tasks.BudgetRules{Budgets: tasks.Budgets{UserDayUSD: dollars(0.60)}})
 	first, plan := s.runs("ann", room("hall"), "find it")

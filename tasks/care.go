@@ -10,7 +10,7 @@ type Deleted struct {
 	Tasks     int // with their journals
 	Turns     int // questions and answers of the history
 	Summaries int // of conversations
-	Settings  int // what was set by or about somebody, standing permissions among them
+	Settings  int // settings by or about a person, standing permissions among them
 	Schedules int
 	Spent     int  // rows of the ledger
 	Live      []ID // tasks that stay, with their turns, because they are not over

@@ -101,8 +101,8 @@ func TestMedia(t *testing.T) {
 	}
 }
 
-// TestTaskApart: /task is a question of its own beside a running plan; what is
-// on further lines belongs to it.
+// TestTaskApart: /task is a question of its own beside a running plan; the
+// further lines of the message belong to it.
 func TestTaskApart(t *testing.T) {
 	o := newOffice(t)
 	first := o.opens("ann", private("ann"), "go")
@@ -376,7 +376,7 @@ func TestForget(t *testing.T) {
 		t.Errorf("pressed twice: %q", got.text())
 	}
 	if turns, err := o.store.History(t.Context(), me.Key(), "", 1000); err != nil || len(turns) != 1 {
-		t.Errorf("what was said since the first press is gone: %+v, %v", turns, err)
+		t.Errorf("the messages since the first press are gone: %+v, %v", turns, err)
 	}
 	late := o.send(o.by("ann", me, "/forget")).data(t, o.text("button.forget", nil))
 	o.pass(time.Hour)
@@ -446,7 +446,7 @@ func TestPressesThatNobodyMade(t *testing.T) {
 	id := string(o.opens("ann", room("hall"), "go"))
 	for _, data := range []string{
 		"x", ":", "a", "a:", "a:" + id, "a:" + id + ":1.1:0", "a:" + id + ":question.9.9:0", "a:" + id + ":plan.1.0:0", "a:" + id + ":budget.0.0:0", "u:" + id, "u:" + id + ":x",
-		"u:" + id + ":1", "u:" + id + ":99", "x:" + id + ":-1", "c:", "c:forget", "f:yes:", "f:yes:99999999999", "g:a:nobody", "z:" + id, strings.Repeat("a:", 1000), "d:nothing", "s:",
+		"u:" + id + ":1", "u:" + id + ":99", "x:" + id + ":-1", "c:", "c:forget", "f:yes:", "f:yes:99999999999", "g:a:unknown", "z:" + id, strings.Repeat("a:", 1000), "d:nothing", "s:",
 	} {
 		h := o.send(o.press("ann", room("hall"), data))
 		if len(h.answers) != 1 || len(h.posts) != 0 {

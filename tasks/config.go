@@ -3,7 +3,7 @@ package tasks
 // PromptRules are what the config says about prompts.
 type PromptRules struct {
 	Instructions string                  // the admin's, for every prompt
-	ChatSettings map[string]ChatSettings // by chat key: what is special about it; a thread without an entry has its chat's
+	ChatSettings map[string]ChatSettings // by chat key: the chat's own settings; a thread without an entry has its chat's
 	Models       []string                // configured ones that a person may choose
 	PromptBytes  func(role string) int   // what a prompt of that role may hold; nil or 0: no limit
 	Sees         bool                    // there is a model of the role vision

@@ -102,14 +102,14 @@ func TestEarlierResultsAreRead(t *testing.T) {
 		t.Errorf("the second part is not of the result: %.60q", parts[1])
 	}
 	if !strings.Contains(got[2], "36000 bytes, and nothing at offset 1048576") || !strings.Contains(got[3], `no earlier result "ZZZZZZ/1/a"`) {
-		t.Errorf("what is not there is read as %q and %q", got[2], got[3])
+		t.Errorf("a missing result is read as %q and %q", got[2], got[3])
 	}
 	if s := m.state(id); s.Tainted != 0 || s.Reads != 4 { // two of each of its sub-tasks
 		t.Errorf("tainted by %d after %d reads, want an untainted task after 4", s.Tainted, s.Reads)
 	}
 	plans := m.model.Requests(llm.RolePlan)
 	if last := text(plans[len(plans)-1]); !strings.Contains(last, refs[0]+" · look · 36000 · look up first") {
-		t.Errorf("the planner is not told of %s: %q", refs[0], last)
+		t.Errorf("the planner does not read about %s: %q", refs[0], last)
 	}
 }
 

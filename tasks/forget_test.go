@@ -29,7 +29,7 @@ func TestForgetDeletesAllOfTheChat(t *testing.T) {
 		if err != nil || len(turns) != 1 {
 			t.Fatalf("turns = %+v, %v", turns, err)
 		}
-		if err := o.store.PutSummary(t.Context(), chat.Key(), 0, tasks.Summary{Until: turns[0].Order, Text: "what was said", At: o.clock()}); err != nil {
+		if err := o.store.PutSummary(t.Context(), chat.Key(), 0, tasks.Summary{Until: turns[0].Order, Text: "said", At: o.clock()}); err != nil {
 			t.Fatal(err)
 		}
 		grants, err := json.Marshal([]tasks.ChatGrant{{ID: "abcde", Grant: planner.Grant{Tool: "book.it", Definition: "d1"}, By: "phone:boss", Expires: o.clock().Add(time.Hour)}})
@@ -75,8 +75,8 @@ func TestForgetDeletesAllOfTheChat(t *testing.T) {
 	}
 }
 
-// TestForgetInAThread: what was allowed in the chat around a thread, and noted of
-// it, is not the thread's.
+// TestForgetInAThread: permissions and notes of the chat around a thread are
+// not the thread's.
 func TestForgetInAThread(t *testing.T) {
 	o := newOffice(t)
 	o.notes = func(context.Context, bot.Chat) (int, error) { t.Error("notes are deleted"); return 0, nil }

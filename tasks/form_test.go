@@ -103,8 +103,8 @@ func TestForm(t *testing.T) {
 	}
 }
 
-// TestFormIsForTheAsker: nobody else answers, a decline ends it, and late presses
-// read how it ended.
+// TestFormIsForTheAsker: only the asker answers, a decline ends it, and late
+// presses read how it ended.
 func TestFormIsForTheAsker(t *testing.T) {
 	s, id, card := asksForm(t, form.Question{Message: "Which?", Fields: fieldsOf(t, hotel)}, false, room("hall"))
 	single, decline := label(t, card.Draft, "Single"), label(t, card.Draft, "Decline")
@@ -159,7 +159,7 @@ func TestAddressOfLookAlikes(t *testing.T) {
 	}
 }
 
-// TestFormExpires: a question that nobody answered is cancelled.
+// TestFormExpires: a question that was not answered is cancelled.
 func TestFormExpires(t *testing.T) {
 	s, id, card := asksForm(t, form.Question{Message: "Which?", Fields: fieldsOf(t, hotel)}, false, private("ann"))
 	s.stop()
@@ -169,7 +169,7 @@ func TestFormExpires(t *testing.T) {
 	if closed := s.last(card.ID); !strings.Contains(closed.Text, s.text("question.expired", nil)) {
 		t.Errorf("closed = %+v", closed)
 	}
-	if !strings.Contains(s.read(), "nobody answered in time") {
+	if !strings.Contains(s.read(), "expired without an answer") {
 		t.Errorf("the model read %q, want that the call may have taken effect", s.read())
 	}
 }

@@ -111,7 +111,7 @@ func TestPanicIsOneMessagesOwn(t *testing.T) {
 		t.Errorf("delivered again: said %q", got)
 	}
 	if got := o.goals(private("bob")); !slices.Equal(got, []string{"go"}) {
-		t.Errorf("what came with it: %q", got)
+		t.Errorf("its content: %q", got)
 	}
 	if got := log.String(); !strings.Contains(got, "planted") || !strings.Contains(got, "hostile_test.go") {
 		t.Errorf("the log does not say where it was: %s", got)

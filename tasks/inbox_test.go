@@ -17,7 +17,7 @@ import (
 	"legwork/tasks/policy"
 )
 
-// desk is an inbox over a store, with nobody who works on its tasks.
+// desk is an inbox over a store, without an engine that works on its tasks.
 type desk struct {
 	*enginetest.Env
 	t     *testing.T
@@ -113,7 +113,7 @@ func TestTimeBeginsOnArrival(t *testing.T) {
 	third := enginetest.Message("3", "and one more", time.Now().Add(-2*time.Hour))
 	d.Ask(t, third)
 	if ids := d.live(enginetest.Chat); len(ids) != 3 {
-		t.Errorf("%d tasks, want 3: what comes late is no part of the question before it", len(ids))
+		t.Errorf("%d tasks, want 3: a late message is no part of the question before it", len(ids))
 	}
 }
 
@@ -129,7 +129,8 @@ func TestStoredButNotToldIsWoken(t *testing.T) {
 	}
 }
 
-// TestOneBatch: what came together means the same as what came one by one.
+// TestOneBatch: messages that come together mean the same as messages that
+// come one by one.
 func TestOneBatch(t *testing.T) {
 	d := newDesk(t)
 	ask, stop := enginetest.Message("1", "hi", time.Now()), enginetest.Message("2", "/stop", time.Now())
@@ -297,8 +298,8 @@ func TestStoppedIsOver(t *testing.T) {
 	}
 }
 
-// TestStopByReply: an admin ends somebody else's task by a reply to its message,
-// and nobody else does.
+// TestStopByReply: an admin ends somebody else's task by a reply to its
+// message; other people cannot.
 func TestStopByReply(t *testing.T) {
 	for person, want := range map[string]planner.Outcome{"boss": planner.Halted, "bob": planner.Pending} {
 		d := newDesk(t)

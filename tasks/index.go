@@ -7,8 +7,8 @@ import (
 	"legwork/bot"
 )
 
-// Row is what lists tell of a task: kept by the store in the transactions of its
-// events, so that a list reads no journals.
+// Row is what lists show about a task: kept by the store in the transactions
+// of its events, so that a list reads no journals.
 type Row struct {
 	Task    ID
 	Chat    bot.Chat // of a task that was over when its chat moved: as it was
@@ -82,8 +82,8 @@ type Origin struct {
 
 type originKey struct{}
 
-// WithOrigin returns a context in which the audit log tells of changes whence they
-// came.
+// WithOrigin returns a context in which the audit log records where changes
+// come from.
 func WithOrigin(ctx context.Context, o Origin) context.Context {
 	return context.WithValue(ctx, originKey{}, o)
 }

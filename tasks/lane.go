@@ -9,9 +9,10 @@ import (
 // Lane is the order of one conversation's live tasks. Decisions are made in
 // order of arrival, each after the answers of those before it; a task that
 // plans lets the next one decide beside it; of several that plan, one works at
-// a time. A plan that a person has yet to agree to holds up nobody: it asks for
-// its place when they have. A store keeps one Lane per conversation and changes it in the
-// transaction of the events that change it. The zero value is an empty lane.
+// a time. A plan that a person has yet to agree to holds up no other task: it
+// asks for its place when they have. A store keeps one Lane per conversation
+// and changes it in the transaction of the events that change it. The zero
+// value is an empty lane.
 type Lane struct {
 	Entries []LaneEntry `json:"entries,omitempty"`
 }

@@ -67,7 +67,8 @@ func (c *crowd) step(id tasks.ID) {
 	}
 }
 
-// check looks for two that work at once, and for one that nobody will release.
+// check looks for two that work at once, and for one that will never be
+// released.
 func (c *crowd) check() {
 	working, taken, deciding := 0, false, false
 	for _, id := range c.order {
@@ -88,7 +89,7 @@ func (c *crowd) check() {
 	}
 	for _, id := range c.order {
 		if s := c.states[id]; s.Queued() && (s.Round > 0 && !taken || s.Round == 0 && !deciding) {
-			c.t.Fatalf("%s waits for nobody: %+v", id, c.lane)
+			c.t.Fatalf("%s waits without a reason: %+v", id, c.lane)
 		}
 	}
 }

@@ -99,8 +99,8 @@ func TestLane(t *testing.T) {
 	}
 }
 
-// TestLaneStoppedWhileWaiting: a task that is stopped in the queue holds up
-// nobody.
+// TestLaneStoppedWhileWaiting: a task that is stopped in the queue holds up no
+// other.
 func TestLaneStoppedWhileWaiting(t *testing.T) {
 	c := &conversation{t: t, states: map[tasks.ID]planner.State{}}
 	c.open("a")
@@ -113,8 +113,8 @@ func TestLaneStoppedWhileWaiting(t *testing.T) {
 	c.phase("c", planner.PhaseDeciding)
 }
 
-// TestLaneProposed: a plan that nobody has agreed to holds up no other one, and
-// waits for its place once somebody has.
+// TestLaneProposed: a plan that no person has agreed to holds up no other one,
+// and waits for its place once somebody has.
 func TestLaneProposed(t *testing.T) {
 	c := &conversation{t: t, states: map[tasks.ID]planner.State{}}
 	yes := planner.Event{Type: planner.Decided, Decision: &planner.Decision{Approve: true}}

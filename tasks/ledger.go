@@ -101,12 +101,12 @@ type Extended struct {
 	Tokens, Cost int64
 }
 
-// Ledger keeps what calls cost. What is reserved counts as spent until it is
+// Ledger keeps what calls cost. A reservation counts as spent until it is
 // settled. An event of an action that has a reservation and a usage (replied,
-// malformed, call_failed, returned) settles it in the transaction of its Append; a
-// decision that extends a day's budget (see planner.Overdraft) is kept there in
-// the same way. What a task that is over has left reserved counts as spent to
-// the amount of its input.
+// malformed, call_failed, returned) settles it in the transaction of its
+// Append; a decision that extends a day's budget (see planner.Overdraft) is
+// kept there in the same way. What a task that is over has left reserved
+// counts as spent to the amount of its input.
 type Ledger interface {
 	// Reserve makes a reservation, unless a budget has no room for it: then it is
 	// a *BudgetError, which names the first such budget in the order of the
@@ -116,8 +116,8 @@ type Ledger interface {
 	// Settle replaces a reservation by what the action has cost, where no event
 	// does so: it was cancelled. Without a reservation it does nothing.
 	Settle(ctx context.Context, id ID, action string, cost llm.Usage) error
-	// Spent lists what was spent, in the order of day, user, chat and model. What
-	// is only reserved is not in it.
+	// Spent lists what was spent, in the order of day, user, chat and model.
+	// Reservations are not in it.
 	Spent(ctx context.Context, q SpentQuery) ([]Spent, error)
 	// Extended lists the budgets of a day that people have extended, in the order
 	// of user and chat.

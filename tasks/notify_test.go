@@ -61,8 +61,8 @@ func TestProgramsTaskIsShownNowhere(t *testing.T) {
 	}
 }
 
-// TestProgramsTaskTellsAChat: the chat that the program named has the question and
-// the outcome, no more; an admin decides, nobody else.
+// TestProgramsTaskTellsAChat: the chat that the program named has the question
+// and the outcome, no more; only an admin decides.
 func TestProgramsTaskTellsAChat(t *testing.T) {
 	s := newStage(t, []string{`{"n":1}`})
 	id := s.orders("book a room", false, room("hall"))
@@ -195,8 +195,8 @@ func TestOnlyTheseGroups(t *testing.T) {
 	}
 }
 
-// TestContextIsLeftAlone: a context that nobody touches ends after its time, and
-// holds no room until then.
+// TestContextIsLeftAlone: a context that no program touches ends after its
+// time, and holds no room until then.
 func TestContextIsLeftAlone(t *testing.T) {
 	s := newStage(t)
 	s.rules.Limits.IdleTimeout = s.rules.Limits.TaskTimeout * 4
@@ -217,8 +217,8 @@ func TestContextIsLeftAlone(t *testing.T) {
 	}
 }
 
-// TestLongNotes: what is too long to be kept in memory is in the prompt all the
-// same, as far as one holds it.
+// TestLongNotes: notes that are too long to be kept in memory are in the
+// prompt all the same, as far as one holds them.
 func TestLongNotes(t *testing.T) {
 	d := newDesk(t)
 	d.Ask(t, enginetest.Message("1", "first", time.Now()))

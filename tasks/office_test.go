@@ -126,8 +126,8 @@ func (*phone) Direct(_ context.Context, person string) (bot.Chat, error) {
 	return private(person), nil
 }
 
-// office is an inbox on a phone, with a clock that the test turns and nobody
-// who works on the tasks.
+// office is an inbox on a phone, with a clock that the test turns and without
+// an engine.
 type office struct {
 	t     *testing.T
 	inbox *inbox.Inbox
@@ -352,7 +352,7 @@ func (o *office) add(id tasks.ID, events ...planner.Event) {
 	}
 }
 
-// opens asks a question whose task nobody works on yet.
+// opens asks a question whose task is not worked on yet.
 func (o *office) opens(person string, in bot.Chat, text string) tasks.ID {
 	o.t.Helper()
 	before := o.live(in)

@@ -10,10 +10,10 @@ import (
 	"time"
 )
 
-// Pause is the switch for everything: while it is set, no model and no tool is
-// called, by nobody. Calls under way end, messages are taken, people decide. It
-// is kept in the store, so that it holds over restarts. A nil Pause is never
-// set. It is safe for concurrent use.
+// Pause is the switch for everything: while it is set, legwork calls no model
+// and no tool. Calls under way end, messages are taken, people decide. It is
+// kept in the store, so that it holds over restarts. A nil Pause is never set.
+// It is safe for concurrent use.
 type Pause struct {
 	store Store
 
@@ -44,11 +44,12 @@ type Paused struct {
 	At   time.Time `json:"at"`
 }
 
-// settingPaused is the Paused of legwork itself; none: nothing is paused.
+// settingPaused is the Paused of legwork itself; a missing value means that
+// nothing is paused.
 const settingPaused = "paused"
 
-// ErrPaused says that a call was not made because everything is paused. Whoever
-// wants it makes it later.
+// ErrPaused says that a call was not made because everything is paused. The
+// caller makes it later when it is wanted.
 var ErrPaused = errors.New("everything is paused")
 
 // OpenPause reads whether a store's tasks are paused.

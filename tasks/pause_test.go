@@ -101,8 +101,8 @@ func TestFlood(t *testing.T) {
 	}
 }
 
-// TestFloodOfAdditions: one task hears a hundred messages, and its author is
-// told of the rest once.
+// TestFloodOfAdditions: one task hears a hundred messages, and their author is
+// informed about the rest once.
 func TestFloodOfAdditions(t *testing.T) {
 	o := newOffice(t)
 	var batch []bot.Message
@@ -119,8 +119,8 @@ func TestFloodOfAdditions(t *testing.T) {
 	}
 }
 
-// TestFloodOfChats: when the engine has all it can take, nobody's question is
-// taken, and each chat is told.
+// TestFloodOfChats: when the engine has all it can take, no further question
+// is taken, and each chat is told.
 func TestFloodOfChats(t *testing.T) {
 	o := newOffice(t)
 	o.load = 10_000

@@ -96,7 +96,7 @@ func TestPromptArguments(t *testing.T) {
 	s.over(id)
 	s.send(s.by("ann", me, "hello"))
 	if o := s.event(s.newest(me.Key()), 1).Opening; o.Prompt != nil || o.Goal != "hello" {
-		t.Errorf("what is said after that opens %+v", o)
+		t.Errorf("the message after that opens %+v", o)
 	}
 }
 
@@ -157,8 +157,8 @@ func TestPromptLeftOff(t *testing.T) {
 	}
 }
 
-// TestPromptArgumentInThread: in a thread the next words of who was asked are
-// the argument without naming the bot, and nobody else's are.
+// TestPromptArgumentInThread: in a thread the next words of the person who was
+// asked are the argument without naming the bot; the words of others are not.
 func TestPromptArgumentInThread(t *testing.T) {
 	s := promptStage(t)
 	thread := room("hall")
@@ -200,7 +200,7 @@ func TestPromptAnsweredAtOnce(t *testing.T) {
 	for s.setting(me.Key(), "prompt "+me.Key()) == "" {
 		select {
 		case <-deadline:
-			t.Fatal("nothing is asked for")
+			t.Fatal("no argument is asked for")
 		case <-look.C:
 		}
 	}

@@ -73,7 +73,7 @@ func newMind(t *testing.T, rules tasks.PromptRules) *mind {
 	m := &mind{office: newOffice(t), tools: &enginetest.Tools{}, put: make(chan error, 1000), logged: make(chan string, 1000)}
 	m.model = &enginetest.Model{Answer: m.answer}
 	m.tools.Make = func(context.Context, string, string) (tasks.ToolResult, error) {
-		return tasks.ToolResult{Text: "what was found"}, nil
+		return tasks.ToolResult{Text: "found"}, nil
 	}
 	store := noting{m.store, m.put}
 	presenters := presenter.New(presenter.Config{
@@ -272,7 +272,7 @@ func TestOlderTurnsAreSummarisedOnce(t *testing.T) {
 	for _, r := range m.model.Requests("") {
 		all := text(r)
 		if summarises(r) {
-			summarised = append(summarised, canaries(between(all, "What was said since:", "Write the new summary now."))...)
+			summarised = append(summarised, canaries(between(all, "The conversation since then:", "Write the new summary now."))...)
 			if kept := canaries(between(all, "<summary>", "</summary>")); len(summarised)-len(kept) > questions {
 				t.Errorf("a summary is made without the one before: %.500q", all)
 			}
@@ -346,7 +346,7 @@ func TestLongPastIsNotReadAtOnce(t *testing.T) {
 	var told []string
 	for _, r := range m.model.Requests("") {
 		if summarises(r) {
-			since := between(text(r), "What was said since:", "Write the new summary now.")
+			since := between(text(r), "The conversation since then:", "Write the new summary now.")
 			read, told = read+len(since), append(told, canaries(since)...)
 		}
 	}
@@ -395,8 +395,9 @@ func contiguous(list []string) bool {
 	return true
 }
 
-// TestNewForgetsTheSummary: what is being summarised when the conversation
-// begins anew or is forgotten is not kept, and no later prompt holds it.
+// TestNewForgetsTheSummary: a summary that is being written when the
+// conversation begins anew or is forgotten is not kept, and no later prompt
+// holds it.
 func TestNewForgetsTheSummary(t *testing.T) {
 	for _, command := range []string{"/new", "/forget yes"} {
 		t.Run(command, func(t *testing.T) {

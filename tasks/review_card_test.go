@@ -77,8 +77,9 @@ func rendered(card enginetest.Post) string {
 	return regexp.MustCompile(`state-\d+`).ReplaceAllString(b.String(), "state-SEQ") // events of the engine come before it or not
 }
 
-// TestReviewCard: a person reads a state as texts, numbers and lists under their
-// keys: what was changed last first, what programs keep for themselves last.
+// TestReviewCard: a person reads a state as texts, numbers and lists under
+// their keys: the newest changes first, values that programs keep for
+// themselves last.
 func TestReviewCard(t *testing.T) {
 	long := strings.Repeat("Rooms with a view are dear. ", 100)
 	for _, language := range []string{"en", "zh", "ru"} {
@@ -264,7 +265,7 @@ func TestReviewCardShowsWhatHides(t *testing.T) {
 			}
 		}
 		if got := markdown.TelegramPlain(card.Text)[0].Text; strings.Count(got, `\u202eb`) < 2 {
-			t.Errorf("%q: what is hidden is not written out in %q", shape, got)
+			t.Errorf("%q: hidden values are not written out in %q", shape, got)
 		}
 	}
 }

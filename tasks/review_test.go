@@ -225,9 +225,9 @@ func scriptedStatus(value string) map[string]json.RawMessage {
 	return map[string]json.RawMessage{planner.KeyStatus: json.RawMessage(`"` + value + `"`)}
 }
 
-// TestReviewLapses: when nobody decides in time, the card says so, what waited is
-// not done, the answer is written knowing that, and a late press learns it. A
-// restart in between changes none of it.
+// TestReviewLapses: when a review is not decided in time, the card says so,
+// the waiting calls are not made, the answer is written knowing that, and a
+// late press learns it. A restart in between changes none of it.
 func TestReviewLapses(t *testing.T) {
 	for _, restart := range []bool{false, true} {
 		s := reviewed(t, "Two rooms.")

@@ -174,8 +174,8 @@ func TestWhatAMessageSpeaksTo(t *testing.T) {
 	}
 }
 
-// TestOverheardFollowUp: who asked last may ask on without naming the bot, and
-// nobody else; nothing is said to others.
+// TestOverheardFollowUp: only the person who asked last may ask on without
+// naming the bot; legwork says nothing to others.
 func TestOverheardFollowUp(t *testing.T) {
 	o := newOffice(t)
 	hall := room("hall")
@@ -333,8 +333,8 @@ func TestEditedByAnother(t *testing.T) {
 	}
 }
 
-// TestDeleted: a question that is gone is stopped, guidance that is gone is
-// taken back, whoever the platform says deleted it.
+// TestDeleted: a deleted question is stopped and deleted guidance is taken
+// back, no matter who deleted it on the platform.
 func TestDeleted(t *testing.T) {
 	gone := func(m bot.Message) bot.Message {
 		return bot.Message{Key: "gone " + m.Key, Chat: m.Chat, ID: m.ID, Kind: bot.MessageDeletion}
@@ -352,7 +352,7 @@ func TestDeleted(t *testing.T) {
 	other := o.opens("bob", hall, "of bob")
 	o.send(gone(o.by("ann", hall, "never seen")))
 	if o.state(id).Outcome != planner.Pending || len(o.said(id)) != 1 {
-		t.Fatal("a message that nobody knows ended something")
+		t.Fatal("an unknown message ended something")
 	}
 	if o.send(gone(more)); len(o.said(id)) != 0 {
 		t.Errorf("heard %q after the guidance was deleted", o.said(id))
@@ -394,9 +394,9 @@ func TestMoved(t *testing.T) {
 	}
 }
 
-// TestAnswersToCommands: where only their author sees them, if the platform can;
-// in the chat otherwise, and in private chats where there are buttons, which
-// nobody else sees.
+// TestAnswersToCommands: answers go where only their author sees them, if the
+// platform can; in the chat otherwise, and in private chats where there are
+// buttons, which others do not see.
 func TestAnswersToCommands(t *testing.T) {
 	o := newOffice(t)
 	m := o.by("ann", room("hall"), "/status")
@@ -502,7 +502,7 @@ func TestUseKeepsWhatPeopleSet(t *testing.T) {
 		t.Errorf("opening = %+v, want the person's language and the new limits", got)
 	}
 	if got := o.say("ann", private("ann"), "hi"); got != o.texts.Text("zh", "error.not_allowed", nil) {
-		t.Errorf("who is no longer listed was answered %q", got)
+		t.Errorf("a person who is no longer listed was answered %q", got)
 	}
 }
 

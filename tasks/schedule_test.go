@@ -225,8 +225,8 @@ func TestManySchedules(t *testing.T) {
 	}
 }
 
-// TestScheduleLanguages: what is said about times is said in the person's
-// language, whatever they were written in.
+// TestScheduleLanguages: texts about times are in the person's language,
+// whatever the times were written in.
 func TestScheduleLanguages(t *testing.T) {
 	specs := []string{
 		"every weekday 9:00", "weekends 10:00", "по понедельникам и четвергам в 18:30", "每月1号8:00", "каждый год 24 декабря в 18:00",

@@ -2,7 +2,7 @@ package tasks
 
 import "strings"
 
-// What is kept in the store's settings of a person; those of legwork itself
+// The keys of a person's settings in the store; settings of legwork itself
 // belong to ownerLegwork.
 const (
 	SettingLanguage = "language"

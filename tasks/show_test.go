@@ -55,7 +55,7 @@ func (s *stage) shown(data string) enginetest.Post {
 }
 
 // TestReviewFromAnAlert: the alert of a review that is in no chat leads to its
-// card, where an admin decides, and nobody else.
+// card, where only an admin decides.
 func TestReviewFromAnAlert(t *testing.T) {
 	s := newStage(t)
 	id := s.waits("write about *boats*")
@@ -91,8 +91,8 @@ func TestReviewFromAnAlert(t *testing.T) {
 	}
 }
 
-// TestReviewThatStandsThere: an admin whose chat has the card of a review is not
-// told of it a second time, but of all else.
+// TestReviewThatStandsThere: an admin whose chat has the card of a review gets
+// no alert about it, but all other alerts.
 func TestReviewThatStandsThere(t *testing.T) {
 	s := newStage(t)
 	id := s.orders("write about boats", true, private("boss"))

@@ -83,8 +83,8 @@ func TestShownWhereTheChatIsGone(t *testing.T) {
 	s.over(id)
 }
 
-// TestPlanOfAProgram: what people say about a program's plan would be questions of
-// their own, so that nobody is offered to change it by words.
+// TestPlanOfAProgram: messages about a program's plan would be questions of
+// their own, so that the button that changes it by words is left out.
 func TestPlanOfAProgram(t *testing.T) {
 	s, _ := newShop(t, 2, tasks.BudgetRules{Budgets: tasks.Budgets{TaskUSD: dollars(1)}})
 	id := s.orders("find it", false, room("hall"))
@@ -103,8 +103,9 @@ func TestPlanOfAProgram(t *testing.T) {
 	}
 }
 
-// TestAlertOfAChatsTask: what is asked in a chat is decided there; /approvals shows
-// the questions of programs' tasks alone, and is named for these.
+// TestAlertOfAChatsTask: a question that was asked in a chat is decided there;
+// /approvals shows the questions of programs' tasks alone, and is named for
+// these.
 func TestAlertOfAChatsTask(t *testing.T) {
 	s := asking(t)
 	id, _ := s.asks("ann", room("hall"), "paint it")
@@ -165,8 +166,9 @@ func TestShownFormIsFilledIn(t *testing.T) {
 	}
 }
 
-// TestAskedAgainByAProgram: a program has no private chat, whoever is called like
-// it: what is asked about a task that it repeats in a chat, is asked there.
+// TestAskedAgainByAProgram: a program has no private chat, even if a person
+// has its name: questions about a task that it repeats in a chat are asked
+// there.
 func TestAskedAgainByAProgram(t *testing.T) {
 	s := newStage(t, []string{`{"n":1}`})
 	s.stop()

@@ -133,7 +133,7 @@ func (p *phone) edited() []string {
 	return all
 }
 
-// TestSettledElsewhere: that the message is gone is nobody's worry.
+// TestSettledElsewhere: a message that is gone is no problem.
 func TestSettledElsewhere(t *testing.T) {
 	o := newOffice(t)
 	o.inbox.Chats = tasks.Chats{"phone": deaf{o.phone}}

@@ -85,8 +85,8 @@ type Store interface {
 	// order. ctx only bounds the waiting: after it ended the batch may still be
 	// stored.
 	Open(ctx context.Context, batch []Inbound) ([]Receipt, error)
-	// Known returns what Open tells of a delivery with a key that came before;
-	// false when none did lately.
+	// Known returns what Open returned for an earlier delivery with a key;
+	// false when none came lately.
 	Known(ctx context.Context, key string) (Receipt, bool, error)
 	// Append adds events to a journal after checking planner.Takes for each, all
 	// or none. after is the Seq the caller has read up to, or -1 for any
@@ -109,9 +109,9 @@ type Store interface {
 	// Changed returns a channel that is closed at the task's next event after
 	// this call. Call it before Load to miss nothing.
 	Changed(id ID) <-chan struct{}
-	// Follow has heard called for each task that a transaction changed, until
-	// stop was called: what has begun of it by then ends first. heard must return
-	// at once, and must not call the store.
+	// Follow calls heard for each task that a transaction changed, until stop
+	// is called: calls that have begun by then end first. heard must return at
+	// once, and must not call the store.
 	Follow(heard func(ID)) (stop func())
 	// Live lists the tasks that are not over, oldest first: all of them, or
 	// those of one conversation.

@@ -22,7 +22,7 @@ func OpenAsk(s planner.State, id planner.ActionID) bool {
 }
 
 // Decided finds the event by which a person decided about an ask action; nil
-// when nobody did.
+// when there is none.
 func (v *View) Decided(action planner.ActionID) *planner.Event {
 	for i := range slices.Backward(v.Events) {
 		if e := &v.Events[i]; e.Type == planner.Decided && e.Action == action {

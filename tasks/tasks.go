@@ -92,7 +92,7 @@ type Tool struct {
 type Verdict struct {
 	Refusal    string // not empty: the call must not be made; for the model
 	Ask        bool   // a person must approve of the exact call first
-	Never      bool   // the admin wants nobody to be asked about this tool, whatever it does
+	Never      bool   // the admin wants no question about this tool, whatever it does
 	Repeatable bool   // making it twice does no harm
 	Trusted    bool   // its results are no words of outsiders
 	Sources    bool   // addresses in its results may be visited: a search engine that the admin chose
@@ -109,10 +109,10 @@ type ToolCall struct {
 	Definition string
 	Chat       string // keys of where it is called, threads and topics aside, and for whom; built-in servers alone are told
 	Person     string
-	Private    bool // nobody but the person is in the chat
+	Private    bool // only the person is in the chat
 	Hops       int  // how often the work was handed on, with this call: see planner.Opening
 
-	Progress func(Progress) // how far it is, one report at a time; nil: nobody wants to know
+	Progress func(Progress) // how far it is, one report at a time; nil: no reports are wanted
 	// Ask brings a question that the server has in the midst of the call to a
 	// person, and waits for as long as that takes. Its error ends the call.
 	Ask func(context.Context, form.Question) (form.Answer, error)
@@ -149,7 +149,7 @@ type Resume struct {
 type ToolResult struct {
 	Text    string
 	Failed  bool // the text says what went wrong
-	Unknown bool // it was sent, and nobody knows whether it took effect
+	Unknown bool // it was sent, and whether it took effect is unknown
 	Bytes   int  // size of the whole result when Text was cut; 0 otherwise
 	Show    int  // bytes of it that go to the model at first
 	Images  []llm.Image

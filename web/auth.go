@@ -203,7 +203,7 @@ func bearerToken(r *http.Request) (token, wrong string) {
 const (
 	tokenMissing = `Send a token as one header "Authorization: Bearer TOKEN", never in the address. "legwork token new --name NAME --role ROLE" makes one and prints the line for http.tokens of the config.`
 	tokenUnknown = `This token is not known here, or no longer: http.tokens of the config must list its hash. "legwork token new --name NAME --role ROLE" makes another.`
-	tokenNone    = `No token is configured, so nobody may use the API. "legwork token new --name NAME --role ROLE" makes one and prints the line for http.tokens of the config.`
+	tokenNone    = `No token is configured, so the API refuses every caller. "legwork token new --name NAME --role ROLE" makes one and prints the line for http.tokens of the config.`
 	tokenRevoked = "This token was revoked, or its rights were changed, while the request was running."
 )
 

@@ -86,7 +86,7 @@ func TestAuthorization(t *testing.T) {
 		{"an admin", "/v1/tasks", "Authorization: Bearer " + opsText, 200, "api:ops admin 127.0.0.1 4 <nil>"},
 		{"an agent", "/mcp", "Authorization: Bearer " + scoutText, 200, "agent:scout agent 127.0.0.1 4 <nil>"},
 		{"another spelling", "/v1/tasks", "Authorization: bearer  " + opsText, 200, "api:ops admin 127.0.0.1 4 <nil>"},
-		{"nobody", "/v1/tasks", "X: y", 401, "unauthorized"},
+		{"unknown", "/v1/tasks", "X: y", 401, "unauthorized"},
 		{"a wrong token", "/v1/tasks", "Authorization: Bearer " + opsText + "x", 401, "unauthorized"},
 		{"the hash", "/v1/tasks", fmt.Sprintf("Authorization: Bearer %x", ops.Hash), 401, "unauthorized"},
 		{"an empty token", "/mcp", "Authorization: Bearer ", 401, "unauthorized"},

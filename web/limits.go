@@ -80,13 +80,13 @@ func (l *connLimiter) update(conn net.Conn, state http.ConnState) net.Conn {
 }
 
 // victim chooses the connection to close so that a new one can stay.
-func (l *connLimiter) victim(newcomer net.Conn) net.Conn {
+func (l *connLimiter) victim(latest net.Conn) net.Conn {
 	for _, candidates := range []*list.List{&l.idle, &l.unauthorized} {
 		if first := candidates.Front(); first != nil {
 			return first.Value.(net.Conn)
 		}
 	}
-	return newcomer
+	return latest
 }
 
 // move puts a connection at the end of a list; nil takes it out of all lists.

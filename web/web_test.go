@@ -290,7 +290,7 @@ func TestStop(t *testing.T) {
 	<-begun
 	stopped := make(chan error, 1)
 	go func() { stopped <- stop() }()
-	for { // until nobody listens
+	for { // until the listener is closed
 		c, err := net.Dial("tcp", at)
 		if err != nil {
 			break

@@ -10,7 +10,7 @@ import (
 )
 
 // Record adds an entry that belongs to no task to the audit log. When that is
-// not possible, the log gets the entry: what was done stays done.
+// not possible, the entry goes to the log: the action stays done.
 func Record(ctx context.Context, store tasks.Audit, log *slog.Logger, e tasks.AuditEntry) {
 	if err := store.Record(ctx, e); err != nil {
 		log.ErrorContext(ctx, "writing the audit log failed", "action", e.Action, "who", e.Who, "target", e.Target, "cause", err)

@@ -17,9 +17,9 @@ import (
 	"legwork/tasks"
 )
 
-// Open opens the store of a config. command is what a second process reads while
-// the store is in use. A damaged file is replaced by the newest good backup.
-// Age is measured by a clock that nobody can set. metrics may be nil.
+// Open opens the store of a config. command is what a second process reads
+// while the store is in use. A damaged file is replaced by the newest good
+// backup. Age is measured by a clock that cannot be set. metrics may be nil.
 func Open(ctx context.Context, config *conf.Config, command string, metrics *telemetry.Metrics, log *slog.Logger) (*bolt.Store, error) {
 	o, err := options(config.DataDir, command, log)
 	if err != nil {

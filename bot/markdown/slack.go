@@ -29,12 +29,12 @@ var slackStyle = flowStyle{
 }
 
 // Slack shows Markdown as Slack's messages, in order and none of them blank.
-// MarkdownText is Markdown of at most 12,000 UTF-16 units: a code block that is
-// cut is closed and opened again, the head of a cut table is repeated. It
-// mentions nobody and loads no image; HTML and links other than http and https are
-// shown as text. The host follows a link unless its text shows it. Text is the same without markup; SlackEscape
-// makes it fit for Slack's text. Nothing of the text is lost. No text gives no
-// parts.
+// MarkdownText is Markdown of at most 12,000 UTF-16 units: a code block that
+// is cut is closed and opened again, the head of a cut table is repeated. It
+// mentions no one and loads no image; HTML and links other than http and https
+// are shown as text. The host follows a link unless its text shows it. Text is
+// the same without markup; SlackEscape makes it fit for Slack's text. No part
+// of the text is lost. No text gives no parts.
 func Slack(markdown string) []Part {
 	f := newFlow(markdown, slackStyle)
 	s := slackWriter{flow: f, all: f.slackLines()}

@@ -13,7 +13,7 @@ const ModeHTML = "HTML"
 // in each part. A part holds at most 4096 UTF-16 units of text, 100 entities
 // and 30,000 bytes; markup that is open at its end is closed, and opened again in
 // the next part. Only http, https and tg become links, with the host behind them
-// unless their text shows it. Nothing of the text is lost. An empty text gives no
+// unless their text shows it. No part of the text is lost. An empty text gives no
 // parts (core.telegram.org/bots/api#html-style).
 func Telegram(markdown string) []Part {
 	parts, f := telegramParts(markdown)

@@ -187,7 +187,7 @@ func TestTelegram(t *testing.T) {
 	}
 }
 
-// Nobody is led elsewhere than where the text says.
+// No link leads elsewhere than its text says.
 func TestLinksShowWhereTheyLead(t *testing.T) {
 	for _, c := range []struct{ name, in, html, slack string }{
 		{"host", "[text](https://e.com/x)", `<a href="https://e.com/x">text</a> (e.com)`, "[text](https://e.com/x) (e.com)"},

@@ -186,7 +186,7 @@ type waiter struct {
 	turn    uint64 // how many turns of other chats it lets go first, on the limiter's count
 	seq     uint64 // of arrival
 	granted bool
-	done    chan struct{} // closed when it is granted; nil while nobody waits for that
+	done    chan struct{} // closed when it is granted; nil while there is no waiter
 }
 
 // enqueue puts a request behind those that wait for the same rules.

@@ -181,7 +181,7 @@ func TestTurn(t *testing.T) {
 			},
 		},
 		{
-			"who waits for another limit holds up nobody",
+			"a caller that waits for another limit holds up no other",
 			[]ratelimit.Rule{{Every: 1000 * ms, Burst: 2}, {PerChat: true, Every: 5000 * ms}},
 			[]step{
 				{r: first},
@@ -272,8 +272,8 @@ func TestHold(t *testing.T) {
 	}
 }
 
-// TestHoldWhileWaiting: a hold also stops those that wait already, and those
-// that wait for it hold up nobody else.
+// TestHoldWhileWaiting: a hold also stops callers that wait already, and its
+// waiters hold up no other caller.
 func TestHoldWhileWaiting(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := ratelimit.New(ratelimit.Rule{Every: time.Second, Burst: 1})

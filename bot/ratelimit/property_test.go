@@ -239,7 +239,7 @@ func BenchmarkTurn(b *testing.B) {
 			for n := 0; b.Loop(); n++ {
 				if urgency == bot.PriorityHigh && n%len(chats) == 0 {
 					b.StopTimer()
-					p = ratelimit.New(ratelimit.Telegram()...) // so that nobody waits
+					p = ratelimit.New(ratelimit.Telegram()...) // so that no caller waits
 					b.StartTimer()
 				}
 				_ = p.Wait(b.Context(), bot.Request{Account: "a", Chat: chats[n%len(chats)], Method: "editMessageText", Priority: urgency})

@@ -132,8 +132,8 @@ func TestCommandOfAStranger(t *testing.T) {
 	}
 }
 
-// TestUnknownPerson: who cannot be looked up counts as external; one error that
-// may pass makes nobody a stranger.
+// TestUnknownPerson: a person who cannot be looked up counts as external; one
+// error that may pass makes no one external.
 func TestUnknownPerson(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -156,8 +156,9 @@ func TestUnknownPerson(t *testing.T) {
 	}
 }
 
-// TestKnownPerson: who was looked up once stays who they are while Slack says
-// nothing, and the talk of others takes only the turns that are left over.
+// TestKnownPerson: a person who was looked up once stays known while Slack
+// does not answer, and lookups of others take only the turns that are left
+// over.
 func TestKnownPerson(t *testing.T) {
 	t.Parallel()
 	var later atomic.Bool
@@ -237,7 +238,7 @@ func TestAnswers(t *testing.T) {
 		t.Errorf("%d answers were shown, want 8", len(all))
 	}
 	m.Chat.ID = "C2"
-	if err := p.s.Answer(t.Context(), m, "nobody hears it"); !errors.Is(err, bot.ErrGone) {
+	if err := p.s.Answer(t.Context(), m, "a message that legwork ignores"); !errors.Is(err, bot.ErrGone) {
 		t.Errorf("Answer where the bot is no member: %v, want ErrGone", err)
 	}
 }

@@ -190,7 +190,7 @@ func Manifest(cfg Config, publicURL string) (string, error) {
 			AgentView: &slackgo.AgentView{AgentDescription: "Plans a task, does its parts with tools, and answers."},
 			BotUser:   slackgo.BotUser{DisplayName: "legwork", AlwaysOnline: true},
 			SlashCommands: []slackgo.ManifestSlashCommand{
-				{Command: cfg.Commands.Task, Description: "Start a task", UsageHint: "what is to be done", ShouldEscape: true, Url: at("/slack/commands")},
+				{Command: cfg.Commands.Task, Description: "Start a task", UsageHint: "your question", ShouldEscape: true, Url: at("/slack/commands")},
 				{Command: cfg.Commands.Main, Description: "Settings, history, help and more", UsageHint: "help", ShouldEscape: true, Url: at("/slack/commands")},
 			},
 		},

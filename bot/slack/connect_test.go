@@ -170,8 +170,8 @@ func TestTokens(t *testing.T) {
 		revoke     string
 		code       string
 	}{
-		{name: "bot token of nobody", change: func(c *slack.Config) { c.BotToken = "xoxb-9-9-other" }, says: "bot_token"},
-		{name: "app token of nobody", change: func(c *slack.Config) { c.AppToken = "xapp-9-9-other" }, says: "app_token"},
+		{name: "unknown bot token", change: func(c *slack.Config) { c.BotToken = "xoxb-9-9-other" }, says: "bot_token"},
+		{name: "unknown app token", change: func(c *slack.Config) { c.AppToken = "xapp-9-9-other" }, says: "app_token"},
 		{name: "revoked", revoke: slackfake.BotToken, code: "token_revoked", says: "install the app again"},
 		{name: "removed", revoke: slackfake.BotToken, code: "account_inactive", says: "install the app again"},
 		{name: "app token revoked", revoke: slackfake.AppToken, code: "token_revoked", says: "install the app again"},
@@ -214,8 +214,8 @@ func TestTokens(t *testing.T) {
 	}
 }
 
-// TestRevokedWhileIdle: Ready tells of a bot token that is taken back as soon as
-// Slack does, and when it is good again, without any other call.
+// TestRevokedWhileIdle: Ready reports a revoked bot token as soon as Slack
+// does, and when it is good again, without any other call.
 func TestRevokedWhileIdle(t *testing.T) {
 	t.Parallel()
 	for name, notice := range map[string]func(*env){

@@ -120,7 +120,7 @@ func TestErrorsOfPostAndEdit(t *testing.T) {
 		t.Errorf("Edit while Slack is ill: %v, want an error that may pass", err)
 	}
 	if _, err := p.s.Direct(t.Context(), "U99"); !errors.Is(err, bot.ErrGone) {
-		t.Errorf("Direct to nobody: %v, want ErrGone", err)
+		t.Errorf("Direct to an unknown person: %v, want ErrGone", err)
 	}
 	if to, err := p.s.Direct(t.Context(), "U2"); err != nil || !to.Private || to.ID != p.DM("U2") {
 		t.Errorf("Direct: %+v, %v", to, err)

@@ -134,7 +134,7 @@ func TestEditedAndDeleted(t *testing.T) {
 	}
 }
 
-// TestMentionByEdit: Slack tells of it as an edit and as a mention, which are
+// TestMentionByEdit: Slack reports it as an edit and as a mention, which are
 // one message.
 func TestMentionByEdit(t *testing.T) {
 	t.Parallel()

@@ -245,7 +245,7 @@ func (s *Slack) connected(ctx context.Context) {
 	s.setState(nil)
 }
 
-// background are calls whose result nobody needs.
+// background are calls whose result is not needed.
 type background chan func(ctx context.Context)
 
 // run makes the calls, one after the other.

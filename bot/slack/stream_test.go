@@ -155,7 +155,7 @@ func TestOthersStream(t *testing.T) {
 	if m := p.message(t, to, id); m.Stream != nil || !strings.Contains(seen(m), "After the restart.") {
 		t.Errorf("got %s", seen(m))
 	}
-	fresh, err := again.Post(t.Context(), to, thinking()) // nobody knows who asked
+	fresh, err := again.Post(t.Context(), to, thinking()) // it is not known who asked
 	if err != nil || p.message(t, to, fresh).Stream != nil {
 		t.Errorf("a board of an unknown asker: %v", err)
 	}

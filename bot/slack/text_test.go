@@ -106,7 +106,7 @@ func TestCut(t *testing.T) {
 	}
 }
 
-// TestSteady: what is streamed of a growing text is never taken back.
+// TestSteady: streamed parts of a growing text are never taken back.
 func TestSteady(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{

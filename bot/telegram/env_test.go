@@ -168,7 +168,7 @@ func (r *env) next() bot.Message {
 	}
 }
 
-// rest are the messages that nobody has looked at.
+// rest are the messages that the test has not looked at.
 func (r *env) rest() []bot.Message {
 	r.inbox.mu.Lock()
 	defer r.inbox.mu.Unlock()

@@ -111,7 +111,7 @@ func TestUpdates(t *testing.T) {
 		{"wrong type", `{"message":{"message_id":"five","text":7}}`, nil},
 		{"empty", `{}`, nil},
 		{"nulls", `{"message":null,"callback_query":null}`, nil},
-		{"message of nobody", `{"message":{}}`, nil},
+		{"message without a sender", `{"message":{}}`, nil},
 	}
 	r := start(t, telegramfake.Options{})
 	for _, test := range tests {
@@ -159,8 +159,7 @@ func TestAlbumSpeaksOnce(t *testing.T) {
 	}
 }
 
-// TestAlbumWithWords: what is said about all of an album stands at its first
-// photo.
+// TestAlbumWithWords: the caption of an album is at its first photo.
 func TestAlbumWithWords(t *testing.T) {
 	t.Parallel()
 	r := start(t, telegramfake.Options{})
@@ -252,7 +251,7 @@ func FuzzUpdate(f *testing.F) {
 			t.Errorf("%s gave the text %q of %q", raw, m.Text, m.From.Name)
 		}
 		if m.Kind != bot.MessageMove && m.From.ID == "" {
-			t.Errorf("%s gave a message of nobody: %+v", raw, m)
+			t.Errorf("%s gave a message without a sender: %+v", raw, m)
 		}
 	})
 }

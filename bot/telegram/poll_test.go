@@ -139,7 +139,7 @@ func TestReadySaysWhatIsWrong(t *testing.T) {
 	})
 	t.Run("token refused", func(t *testing.T) {
 		r := start(t, telegramfake.Options{Token: "1000:another"})
-		r.until("it tells of the token", func() bool { return says(r.tg.Ready(), "token is refused", "@BotFather") })
+		r.until("it names the token", func() bool { return says(r.tg.Ready(), "token is refused", "@BotFather") })
 		if n := r.count("getMe") + r.count("deleteWebhook"); n > 2 {
 			t.Errorf("a refused token was tried %d times at once, want a minute between", n)
 		}
@@ -150,7 +150,7 @@ func TestReadySaysWhatIsWrong(t *testing.T) {
 		r.fake.Fail(telegramfake.Fault{Kind: telegramfake.FaultRevoked, Count: telegramfake.Forever})
 		ann := r.fake.User(7, "Ann", "en")
 		r.fake.Say(r.fake.Private(ann), ann, "hello") // ends the poll that is open
-		r.until("it tells of the token", func() bool { return says(r.tg.Ready(), "token is refused") })
+		r.until("it names the token", func() bool { return says(r.tg.Ready(), "token is refused") })
 	})
 	t.Run("another poller", func(t *testing.T) {
 		r := start(t, telegramfake.Options{Pollers: 2})
@@ -165,7 +165,7 @@ func TestReadySaysWhatIsWrong(t *testing.T) {
 				get(ctx, r.fake.URL+"/bot"+token+"/getUpdates?timeout=5")
 			}
 		}()
-		r.until("it tells of the other one", func() bool { return says(r.tg.Ready(), "another program") })
+		r.until("it names the other one", func() bool { return says(r.tg.Ready(), "another program") })
 		n := r.count("getUpdates")
 		cancel()
 		<-polled
@@ -186,14 +186,14 @@ func TestReadySaysWhatIsWrong(t *testing.T) {
 		ann := r.fake.User(7, "Ann", "en")
 		get(context.Background(), r.fake.URL+"/bot"+token+"/setWebhook?url=https://bot.example.com/x&secret_token=s")
 		r.fake.Say(r.fake.Private(ann), ann, "hello")
-		r.until("it tells of the webhook", func() bool { return says(r.tg.Ready(), "webhook") })
+		r.until("it names the webhook", func() bool { return says(r.tg.Ready(), "webhook") })
 		if n := r.count("deleteWebhook"); n != 1 {
 			t.Errorf("the webhook was taken back %d times, want only at the start", n)
 		}
 	})
-	t.Run("nobody there", func(t *testing.T) {
+	t.Run("no server there", func(t *testing.T) {
 		r := start(t, telegramfake.Options{}, func(c *telegram.Config, _ *telegram.Options) { c.APIURL = "http://" + closedPort(t) })
-		r.until("it tells of the connection", func() bool { return says(r.tg.Ready(), "no connection") })
+		r.until("it names the connection", func() bool { return says(r.tg.Ready(), "no connection") })
 	})
 }
 
@@ -218,7 +218,7 @@ func get(ctx context.Context, url string) {
 	http.DefaultClient.CloseIdleConnections()
 }
 
-// closedPort is an address that nobody listens at.
+// closedPort is an address without a listener.
 func closedPort(t *testing.T) string {
 	t.Helper()
 	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")

@@ -167,9 +167,9 @@ func TestUnknownRefusals(t *testing.T) {
 	}
 }
 
-// TestLongLimit: a chat that Telegram wants left alone for an hour holds up
-// nobody else, is asked again when the hour is over and not before, and does not
-// keep the program from stopping.
+// TestLongLimit: a chat that Telegram wants left alone for an hour holds up no
+// other chat, is asked again when the hour is over and not before, and does
+// not keep the program from stopping.
 func TestLongLimit(t *testing.T) {
 	until := sync.OnceValue(func() time.Time { return time.Now().Add(time.Hour) }) // from the first message on
 	s := &script{}

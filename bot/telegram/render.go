@@ -17,7 +17,7 @@ import (
 	"legwork/bot/markdown"
 )
 
-// What is shown in place of an empty text, and after a text that is still growing.
+// The text in place of an empty text, and after a text that is still growing.
 const (
 	emptyText = "…"
 	cursor    = " ▌"

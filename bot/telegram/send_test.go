@@ -125,7 +125,7 @@ func TestLongTexts(t *testing.T) {
 		t.Errorf("the last part ends with %q, want the footer", all[len(all)-20:])
 	}
 	posted := len(parts)
-	r.post(chatOf(dm), bot.Draft{Kind: bot.KindNotice, Text: long}) // nobody split it
+	r.post(chatOf(dm), bot.Draft{Kind: bot.KindNotice, Text: long}) // no split is needed
 	if got := len(r.shown(dm)); got != 2*posted {
 		t.Errorf("there are %d messages after an unsplit post, want %d", got, 2*posted)
 	}

@@ -248,7 +248,7 @@ func TestDraftIsKeptAliveAndEnds(t *testing.T) {
 			t.Errorf("after it was taken back the draft was shown %d times more", more)
 		}
 
-		stream(bot.Draft{Kind: bot.KindBoard, Board: &bot.Board{}, Partial: true}) // of a task that nobody ends
+		stream(bot.Draft{Kind: bot.KindBoard, Board: &bot.Board{}, Partial: true}) // of a task that never ends
 		pass(time.Hour)
 		if all := len(s.of("sendMessageDraft")) - n; all > 50 {
 			t.Errorf("a forgotten draft was shown %d times in an hour, want it to end", all)

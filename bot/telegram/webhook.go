@@ -98,8 +98,8 @@ func (h *webhook) close() {
 	h.busy.Wait()
 }
 
-// enter lets a delivery in: handle is nil when nobody takes it. Otherwise leave
-// must be called at its end.
+// enter lets a delivery in: handle is nil while there is no handler. Otherwise
+// leave must be called at its end.
 func (h *webhook) enter(ctx context.Context) (_ context.Context, handle handler, leave func()) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -141,7 +141,7 @@ func TestWebhookKeepsTheOrderOfAChat(t *testing.T) {
 		go deliver(context.Background(), id+1)
 		r.until("it stands in the queue", func() bool { return r.tg.Queued("7") == id+1 })
 	}
-	hasty, hangUp := context.WithCancel(context.Background()) // one that does not wait lets nobody pass
+	hasty, hangUp := context.WithCancel(context.Background()) // one that does not wait lets no one pass
 	go deliver(hasty, 99)
 	r.until("it stands in the queue", func() bool { return r.tg.Queued("7") == n+1 })
 	hangUp()

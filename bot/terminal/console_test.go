@@ -301,10 +301,10 @@ func TestConsoleInterrupt(t *testing.T) {
 	}
 }
 
-// What is typed while the program starts is sent like everything else.
+// Text that is typed while the program starts is sent like everything else.
 func TestConsoleTakesWhatWasTypedAhead(t *testing.T) {
 	if runtime.GOOS != "linux" {
-		t.Skip("what was typed ahead is known on Linux only: run the tests there")
+		t.Skip("only Linux knows the text that was typed ahead: run the tests there")
 	}
 	s := sit(t, nil, "go\r")
 	if m := s.first(); m.Text != "go" {

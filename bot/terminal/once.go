@@ -113,7 +113,7 @@ func (l *lines) writeOutro(ctx context.Context) {
 	}
 	if ctx.Err() != nil && unfinished > 0 {
 		if !l.interactive && l.ownTask == nil {
-			l.t.failed.Store(true) // who reads the pipe did not get what was asked for
+			l.t.failed.Store(true) // the reader of the pipe did not get the whole answer
 		}
 		_ = l.writeLine(l.t.text("terminal.unfinished", map[string]any{"Count": unfinished})) // nowhere to report it
 	}

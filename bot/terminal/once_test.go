@@ -11,8 +11,8 @@ import (
 	"legwork/bot"
 )
 
-// A run that asks one question prints its answer alone; what is left from
-// before is told apart from it.
+// A run that asks one question prints its answer alone; earlier tasks are told
+// apart from it.
 func TestOnce(t *testing.T) {
 	answer := func(task, to, text string, failed bool) bot.Draft {
 		return bot.Draft{Kind: bot.KindAnswer, Task: task, ReplyTo: to, Text: text, Failed: failed}

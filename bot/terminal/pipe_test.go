@@ -62,7 +62,7 @@ type inbox struct {
 	t      *Terminal
 	script func(m bot.Message)
 	refuse error
-	came   chan<- bot.Message // told of every message, when set
+	came   chan<- bot.Message // called with every message, when set
 
 	mu  sync.Mutex
 	got []bot.Message
@@ -227,8 +227,8 @@ func TestLinesWaitForAnswers(t *testing.T) {
 	if !in.got[0].Standalone {
 		t.Error("the only message may become guidance, want it apart")
 	}
-	if last := in.got[len(in.got)-1]; last.ReplyTo == "" || last.Standalone || !strings.HasPrefix(last.Text, "Nobody is there") {
-		t.Errorf("the reply to the question is %+v, want one that says that nobody is there", last)
+	if last := in.got[len(in.got)-1]; last.ReplyTo == "" || last.Standalone || !strings.HasPrefix(last.Text, "There is no person") {
+		t.Errorf("the reply to the question is %+v, want one that says that there is no person", last)
 	}
 	if _, err := in.t.Post(t.Context(), in.t.Chat(), bot.Draft{Kind: bot.KindAnswer, Text: "late"}); !errors.Is(err, ErrClosed) {
 		t.Errorf("posting after Run ended: got %v, want ErrClosed", err)

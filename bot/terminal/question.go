@@ -81,7 +81,7 @@ func (q *question) buttonFor(text string) (bot.Button, bool) {
 // declineMessage is the reply to a question that gets no answer: the button that refuses,
 // if there is one, and a text that says why.
 func (t *Terminal) declineMessage(q question) bot.Message {
-	key := "terminal.nobody"
+	key := "terminal.unattended"
 	if q.calls {
 		key = "terminal.unapproved"
 	}

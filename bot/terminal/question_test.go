@@ -17,7 +17,7 @@ var payment = bot.Draft{
 	Buttons: []bot.Button{{Label: "Allow", Data: "yes", Style: bot.StylePrimary}, {Label: "Deny", Data: "no", Style: bot.StyleDanger}},
 }
 
-// TestNobodyApproves: where nobody sits, calls are denied with a sentence that
+// TestNobodyApproves: without a person, calls are denied with a sentence that
 // names the key which would let them run, for programs as well.
 func TestNobodyApproves(t *testing.T) {
 	for _, program := range []bool{false, true} {
@@ -98,7 +98,7 @@ func TestKeysOfWords(t *testing.T) {
 	}
 }
 
-// TestDirect: the person at the terminal can be written to, and nobody else.
+// TestDirect: only the person at the terminal can be written to.
 func TestDirect(t *testing.T) {
 	term := New(Config{Out: io.Discard, Person: "me", Texts: loadTexts(t)})
 	if chat, err := term.Direct(t.Context(), "me"); err != nil || chat != term.Chat() {

@@ -227,7 +227,7 @@ func printForgotten(c cli.Console, who string, f data.Forgotten) error {
 		{"notes", fmt.Sprint(f.Notes)},
 	}
 	if f.Input {
-		rows = append(rows, [2]string{"what was typed in the terminal", "all"})
+		rows = append(rows, [2]string{"confirmation", "all"})
 	}
 	for _, file := range f.Files {
 		rows = append(rows, [2]string{file.Name, fmt.Sprintf("%s before, %s after", size(file.Before), size(file.After))})

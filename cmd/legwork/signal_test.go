@@ -12,10 +12,11 @@ import (
 	"time"
 )
 
-// hanging is a command line that stops for nobody, for TestSecondSignal.
+// hanging is a command line that does not stop, for TestSecondSignal.
 const hanging = "LEGWORK_TEST_HANGS"
 
-// TestSecondSignal: who asks twice is not kept waiting, and nobody is for long.
+// TestSecondSignal: a second signal stops at once, and no signal keeps people
+// waiting for long.
 func TestSecondSignal(t *testing.T) {
 	if os.Getenv(hanging) != "" {
 		ctx, stop := untilSignal()

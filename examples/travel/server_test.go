@@ -131,8 +131,8 @@ func TestSeveralProcesses(t *testing.T) {
 	}
 }
 
-// TestKilled: a process that is killed in the middle of its work loses no order
-// that it has told of.
+// TestKilled: a process that is killed in the middle of its work loses no
+// order that it has confirmed.
 func TestKilled(t *testing.T) {
 	t.Parallel()
 	db := newDB(t)
@@ -166,7 +166,7 @@ func TestKilled(t *testing.T) {
 	}
 	l, err := file{db}.read()
 	if err != nil || told == 0 || len(l.Orders) < told {
-		t.Errorf("the file has %d orders (%v), want at least the %d that were told of", len(l.Orders), err, told)
+		t.Errorf("the file has %d orders (%v), want at least the %d confirmed ones", len(l.Orders), err, told)
 	}
 	get[Notification](open(t, db, noon), "send_notification", arguments{"to": "Ann", "message": "all is well"})
 }
@@ -205,7 +205,7 @@ func TestHTTP(t *testing.T) {
 	}
 }
 
-// TestDatabase: a file that cannot be understood is told of and kept.
+// TestDatabase: a file that cannot be understood is reported and kept.
 func TestDatabase(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ text, want string }{

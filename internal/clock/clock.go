@@ -1,5 +1,5 @@
-// Package clock has a clock that nobody can set, for expiry and working time. Days
-// and hours of people follow the wall clock instead.
+// Package clock has a clock that cannot be set, for expiry and working time.
+// Days and hours of people follow the wall clock instead.
 package clock
 
 import "time"

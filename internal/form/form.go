@@ -34,7 +34,7 @@ type Choice struct {
 const (
 	Accept  = "accept"
 	Decline = "decline"
-	Cancel  = "cancel" // nobody decided: it lapsed, or the task ended
+	Cancel  = "cancel" // no person decided: it lapsed, or the task ended
 )
 
 // Answer is what a person answered.

@@ -114,7 +114,7 @@ func TestRead(t *testing.T) {
 		{"city", "X", "", "short 2"},
 		{"city", strings.Repeat("x", 21), "", "long 20"},
 		{"mail", "a@example.com", `"a@example.com"`, ""},
-		{"mail", "nobody", "", "email"},
+		{"mail", "unknown", "", "email"},
 		{"mail", "", "", ""},
 		{"site", "https://example.com/a?b", `"https://example.com/a?b"`, ""},
 		{"site", "not an address", "", "uri"},

@@ -17,15 +17,15 @@ const MaxDepth = 64
 // read into memory, short ones take a hundred times as much as they are long.
 const MaxValues = 1 << 16
 
-// Oddity says, as a clause, what of raw some programs would read in another way
-// than others, or not at all; empty when all read it alike. What is no JSON is
-// looked at as if it were. Whatever is in it, it is read fast: it comes from those
-// of whom nothing is known yet.
+// Oddity says, as a clause, what of raw some programs would read in another
+// way than others, or not at all; empty when all read it alike. Text that is
+// not JSON is looked at as if it were. Whatever is in it, it is read fast: it
+// comes from those of whom nothing is known yet.
 func Oddity(raw []byte) string {
 	if LoneSurrogate(raw) {
 		return "a text in it has half of a character, a surrogate without its other half"
 	}
-	var around []object // what is open; nil for a list
+	var around []object // the open objects and lists; nil for a list
 	key := false        // the next text is a key
 	values := 0         // each opens something, or has another before it
 	for len(raw) > 0 {

@@ -10,8 +10,8 @@ import (
 )
 
 // RepeatedKey finds a key that an object anywhere in raw has twice: of both
-// values some programs take the first and others the last. What is no JSON is
-// looked at as far as it is.
+// values some programs take the first and others the last. Text that is not
+// JSON is looked at as far as it is JSON.
 func RepeatedKey(raw []byte) (key string, found bool) {
 	return repeated(raw, func(key string) string { return key })
 }

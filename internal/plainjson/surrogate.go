@@ -7,9 +7,9 @@ import (
 	"unicode/utf16"
 )
 
-// LoneSurrogate reports that a text or a key in raw has half of a character: some
-// programs keep it, others put another character in its place, or refuse it all.
-// What is no JSON is looked at as if it were.
+// LoneSurrogate reports that a text or a key in raw has half of a character:
+// some programs keep it, others put another character in its place, or refuse
+// it all. Text that is not JSON is looked at as if it were.
 func LoneSurrogate(raw []byte) bool {
 	for {
 		i := bytes.IndexByte(raw, '\\')

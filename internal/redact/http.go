@@ -5,10 +5,10 @@ import (
 	"net/http"
 )
 
-// Replies returns a handler whose replies hold no secrets in what tells people of
-// trouble: plain texts and problem documents of HTTP, and with all also any other
-// JSON. What is streamed is let through as it is. A secret is not found that a
-// handler writes in two pieces.
+// Replies returns a handler whose replies hold no secrets in what tells people
+// of trouble: plain texts and problem documents of HTTP, and with all also any
+// other JSON. Streams are let through as they are. A secret is not found that
+// a handler writes in two pieces.
 func Replies(next http.Handler, r *Redactor, all bool) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, asked *http.Request) {
 		next.ServeHTTP(&reply{ResponseWriter: w, redactor: r, all: all}, asked)

@@ -13,8 +13,8 @@ import (
 	"legwork/internal/redact"
 )
 
-// TestReplies: what tells of trouble holds no secrets, whole and with a length
-// that fits; other replies are let through as they are, streams at once.
+// TestReplies: error replies hold no secrets, whole and with a length that
+// fits; other replies are let through as they are, streams at once.
 func TestReplies(t *testing.T) {
 	encoded := base64.StdEncoding.EncodeToString([]byte("user:" + secret))
 	for _, c := range []struct {

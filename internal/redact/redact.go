@@ -66,8 +66,8 @@ func (r *Redactor) Known(s string) string {
 		return s
 	}
 	for {
-		// What is left may be a secret again, put together by a Mask. Every
-		// round makes the text shorter.
+		// The rest may be a secret again, put together by a Mask. Every round
+		// makes the text shorter.
 		next := known.mask.Replace(s)
 		if len(next) == len(s) {
 			return known.maskBroken(s)

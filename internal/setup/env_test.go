@@ -147,7 +147,7 @@ func (b *env) load() *conf.Config {
 	}
 	config, err := conf.Load(b.file("config.yaml"), env)
 	if err != nil {
-		b.t.Fatalf("what was written does not load: %v\n%s", err, b.read("config.yaml"))
+		b.t.Fatalf("the written file does not load: %v\n%s", err, b.read("config.yaml"))
 	}
 	return config
 }

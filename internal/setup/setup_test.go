@@ -49,7 +49,7 @@ func TestEverything(t *testing.T) {
 			if got.Language != language || got.Timezone != "Europe/Paris" || got.LLM.Models["main"].APIKey != key ||
 				got.Telegram.Token != botToken || got.Slack.AppToken != slackfake.AppToken || len(got.Access.Admins) != 2 ||
 				got.Tools.Servers["search"].Options["url"] != b.search {
-				t.Errorf("what was written means %+v", got)
+				t.Errorf("the written file means %+v", got)
 			}
 			if info, err := os.Stat(b.file(".env")); err != nil || info.Mode().Perm() != 0o600 {
 				t.Errorf(".env has the mode %v, want 0600; %v", info.Mode(), err)
@@ -146,7 +146,7 @@ func TestAnswers(t *testing.T) {
 		},
 		{
 			name:  "Slack's tokens the wrong way round, then unknown ones, then right",
-			lines: []string{"", "MODEL", key, "big", "", slackfake.AppToken, "xoxb-nobody", slackfake.BotToken, slackfake.AppToken, "", slackfake.BotToken, slackfake.AppToken, "", "", ""},
+			lines: []string{"", "MODEL", key, "big", "", slackfake.AppToken, "xoxb-unknown", slackfake.BotToken, slackfake.AppToken, "", slackfake.BotToken, slackfake.AppToken, "", "", ""},
 			talk: []string{
 				"Your answer is the app-level token", "Your answer is the bot token", "It does not work: ", "It works: @",
 			},

@@ -125,7 +125,7 @@ func TestTerminal(t *testing.T) {
 		t.Errorf("the screen shows a secret, or not what else was typed:\n%s", text)
 	}
 	if got := b.load(); got.LLM.Models["main"].APIKey != key || got.Telegram.Token != botToken {
-		t.Errorf("what was typed became %+v", got.LLM.Models["main"])
+		t.Errorf("the typed text became %+v", got.LLM.Models["main"])
 	}
 }
 

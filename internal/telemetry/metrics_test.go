@@ -24,8 +24,8 @@ func scrape(t *testing.T, m *telemetry.Metrics) string {
 	return w.Body.String()
 }
 
-// TestReadings: gauges are as they are read at each scrape, and are missing when
-// they cannot be read; what is gone is not written any more.
+// TestReadings: gauges are as they are read at each scrape, and are missing
+// when they cannot be read; a gauge that is gone is not written any more.
 func TestReadings(t *testing.T) {
 	now, problem := telemetry.Readings{
 		Tasks: map[string]int{"working": 2}, Ready: true, Parts: map[string]bool{"store": true}, Models: map[string]bool{"main": false},
@@ -101,7 +101,7 @@ func TestExpected(t *testing.T) {
 		}
 	}
 	var none *telemetry.Metrics
-	none.Expect(e) // nobody counts; it must not panic
+	none.Expect(e) // no metrics; it must not panic
 }
 
 // TestDocs: the page about metrics lists every one that there is.
@@ -117,7 +117,7 @@ func TestDocs(t *testing.T) {
 	names := regexp.MustCompile(`"(legwork_[a-z_]+)"`).FindAllStringSubmatch(string(source), -1)
 	for _, name := range names {
 		if !strings.Contains(string(docs), "`"+name[1]) {
-			t.Errorf("docs/observability.md does not tell of %s", name[1])
+			t.Errorf("docs/observability.md does not list %s", name[1])
 		}
 	}
 	if len(names) < 40 {

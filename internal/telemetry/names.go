@@ -30,8 +30,8 @@ type families struct {
 	build, followers, reloaded, reloadOK gauge
 }
 
-// gauges are all metrics that are read at a scrape. A gauge that could not be read
-// is missing, so that nobody takes an old value for a new one.
+// gauges are all metrics that are read at a scrape. A gauge that could not be
+// read is missing, so that an old value is not taken for a new one.
 type gauges struct {
 	tasks, oldestTask                  gauge
 	approvalsWaiting, oldestApproval   gauge

@@ -10,9 +10,9 @@ import (
 	"legwork/internal/clip"
 )
 
-// maxLabels is how many labels a metric may have, and maxSeries how many series:
-// what comes after is counted as "other", so that no name from outside makes the
-// process grow.
+// maxLabels is how many labels a metric may have, and maxSeries how many
+// series: further ones are counted as "other", so that no name from outside
+// makes the process grow.
 const (
 	maxLabels = 3
 	maxSeries = 1000
@@ -49,7 +49,8 @@ func (r registry) counter(name, help string, labels ...string) counter {
 // Inc adds one.
 func (c counter) Inc(values ...string) { c.Add(1, values...) }
 
-// Add adds v; what is not above zero adds nothing, but has the series there.
+// Add adds v; a value that is not above zero adds nothing, but creates the
+// series.
 func (c counter) Add(v float64, values ...string) { c.at(values).Add(max(v, 0)) }
 
 // gauge goes up and down. It is missing until it is set.

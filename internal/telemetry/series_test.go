@@ -39,8 +39,8 @@ func TestBounds(t *testing.T) {
 	}
 }
 
-// TestBegin: what has no labels is there before anything happens, and counts that
-// make no sense are not counted.
+// TestBegin: metrics without labels are there before anything happens, and
+// counts that make no sense are not counted.
 func TestBegin(t *testing.T) {
 	m := telemetry.NewMetrics(telemetry.MetricsConfig{Now: time.Now})
 	m.ModelTried("main", telemetry.OK, telemetry.Tokens{Input: -5, Output: 3, Cost: -1})
@@ -55,7 +55,7 @@ func TestBegin(t *testing.T) {
 		}
 	}
 	if strings.Contains(text, "legwork_ready") {
-		t.Error("what nobody reads is shown")
+		t.Error("a gauge without a reading is shown")
 	}
 }
 

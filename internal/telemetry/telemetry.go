@@ -1,7 +1,8 @@
 // Package telemetry makes a process observable: metrics for Prometheus, and
-// traces for what speaks OpenTelemetry. Whoever is measured is given a *Metrics;
-// whoever begins a trace, a *Tracer; everybody else finds the trace in the
-// context. All of their methods do nothing on nil, and cost next to nothing then.
+// traces for what speaks OpenTelemetry. Code that is measured is given a
+// *Metrics; code that begins a trace, a *Tracer; all other code finds the
+// trace in the context. All of their methods do nothing on nil, and cost next
+// to nothing then.
 package telemetry
 
 import (
@@ -17,8 +18,8 @@ const (
 	Unavailable = "unavailable" // it could not be reached
 	Refused     = "refused"     // it was not made: it may not be, or its arguments do not fit
 	Limited     = "limited"     // the other side wants less of that
-	Unknown     = "unknown"     // it was sent, and nobody knows whether it took effect
-	Gone        = "gone"        // there is nobody any more to take it
+	Unknown     = "unknown"     // it was sent, and whether it took effect is unknown
+	Gone        = "gone"        // the receiver is gone
 	Given       = "given_up"
 )
 

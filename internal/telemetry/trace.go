@@ -37,7 +37,7 @@ type TraceConfig struct {
 	// Clean keeps secrets out of what is said of spans. Nil: it stays as it is.
 	Clean   func(string) string
 	Metrics *Metrics     // counts spans; may be nil
-	Log     *slog.Logger // hears of spans that are lost; nil: nobody does
+	Log     *slog.Logger // called with the number of lost spans; may be nil
 }
 
 // exportEvery is the time between two exports.

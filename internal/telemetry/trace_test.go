@@ -170,7 +170,7 @@ func TestUntraced(t *testing.T) {
 }
 
 // TestExport: a receiver that is busy is asked again, one that refuses is not;
-// what is lost is counted, and nothing waits for it.
+// lost spans are counted, and no action waits for the export.
 func TestExport(t *testing.T) {
 	for _, c := range []struct {
 		name    string

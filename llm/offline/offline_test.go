@@ -191,7 +191,7 @@ func TestAnswersAreBuiltFromResults(t *testing.T) {
 }
 
 func TestAConversationIsSummarised(t *testing.T) {
-	turns := "What was said since:\n<question>\nWhat is 17*23?\n</question>\n<answer>\n391\n\nThat is all.\n</answer>\n<question>\nAnd now?\n</question>\n<answer>\nNothing.\n</answer>\n\nWrite the new summary now."
+	turns := "The conversation since then:\n<question>\nWhat is 17*23?\n</question>\n<answer>\n391\n\nThat is all.\n</answer>\n<question>\nAnd now?\n</question>\n<answer>\nNothing.\n</answer>\n\nWrite the new summary now."
 	got := ask(t, llm.Request{Role: llm.RoleAnswer, Messages: []llm.Message{
 		{Role: llm.System, Content: "You keep the memory."},
 		{Role: llm.User, Content: "The summary so far:\n<summary>\n- Ann wants metric units.\n</summary>\n\n" + turns},

@@ -12,8 +12,9 @@ import (
 	"legwork/store/backup"
 )
 
-// TestCopy: a copy is marked before it is read again, and only one that was read
-// and found bad is damage: that nobody could read it says nothing of the data.
+// TestCopy: a copy is marked before it is read again, and only a copy that was
+// read and found bad is damage: a copy that could not be read says nothing
+// about the data.
 func TestCopy(t *testing.T) {
 	luck, bad := errors.New("no luck"), errors.New("record 7")
 	for _, test := range []struct {
@@ -23,7 +24,7 @@ func TestCopy(t *testing.T) {
 	}{
 		{name: "good", left: true},
 		{name: "bad", verify: bad, bad: true, left: true},
-		{name: "nobody can read it", verify: fmt.Errorf("%w: %w", backup.ErrUnread, luck)},
+		{name: "it cannot be read", verify: fmt.Errorf("%w: %w", backup.ErrUnread, luck)},
 		{name: "it cannot be marked", mark: luck},
 		{name: "it cannot be marked and is bad", mark: luck, verify: bad, bad: true, left: true},
 	} {

@@ -79,7 +79,7 @@ const (
 type Notice struct {
 	Kind string
 	File string // name of the data file
-	Text string // what is wrong, for operators
+	Text string // the problem, for operators
 }
 
 // Maintainer runs the maintenance.

@@ -211,7 +211,7 @@ func TestNoData(t *testing.T) {
 	})
 }
 
-// TestDeleted: what was deleted leaves the files soon, but not with every
+// TestDeleted: deleted data leaves the files soon, but not with every
 // deletion; old data goes once a day.
 func TestDeleted(t *testing.T) {
 	inTime(t, func(w *env) {

@@ -46,8 +46,9 @@ const metaCopied = "copied"
 const dropAtOnce = 500
 
 // MarkCopy notes in a copy of a data file, which no process uses, when it was
-// made. A store that opens such a file drops the tasks that were running at that
-// time: nobody knows what they did after it, and they could do it twice.
+// made. A store that opens such a file drops the tasks that were running at
+// that time: it is not known what they did after it, and they could do it
+// twice.
 func MarkCopy(path string, at time.Time) error {
 	var db *bbolt.DB
 	err := guard(func() (err error) {

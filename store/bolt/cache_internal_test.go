@@ -9,8 +9,8 @@ import (
 	"legwork/tasks"
 )
 
-// TestCacheBounded: tasks that agents make as large as they may do not fill the
-// memory; those that were used last are remembered.
+// TestCacheBounded: tasks that agents make as large as they may do not fill
+// the memory; the ones used last are remembered.
 func TestCacheBounded(t *testing.T) {
 	c := newCache()
 	large := planner.State{Seq: 1, Phase: planner.PhaseShared, Changes: make([]int, 1000), Shared: map[string]planner.Value{}}

@@ -38,8 +38,8 @@ type Compacted struct {
 	Waited        time.Duration // time in which writers waited
 }
 
-// Compact copies all records into a new file that replaces the old one. Nothing
-// that was deleted before the call is in a file afterwards, and the file is as
+// Compact copies all records into a new file that replaces the old one. Data
+// that was deleted before the call is in no file afterwards, and the new file is as
 // small as possible. Others read and write meanwhile; writers wait only while the
 // files are swapped. After a kill there is the old file or the new one, both
 // complete.

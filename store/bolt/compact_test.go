@@ -16,8 +16,9 @@ import (
 	"legwork/tasks"
 )
 
-// TestCompact: what was forgotten is in no file afterwards, the file is smaller,
-// and what others wrote meanwhile is there, in this process and the next one.
+// TestCompact: forgotten data is in no file afterwards, the file is smaller,
+// and data that was written meanwhile is there, in this process and the next
+// one.
 func TestCompact(t *testing.T) {
 	dir, c := t.TempDir(), bot.Chat{Platform: "test", ID: "c"}
 	s := open(t, dir, bolt.Options{})

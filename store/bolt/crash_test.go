@@ -121,7 +121,7 @@ func checkLedger(t *testing.T, s *bolt.Store, acknowledged map[tasks.ID]int) {
 		spent += row.Usage.Tokens()
 	}
 	if spent != said {
-		t.Fatalf("%d tokens are spent, events of %d tasks tell of %d", spent, len(ids), said)
+		t.Fatalf("%d tokens are spent, events of %d tasks add up to %d", spent, len(ids), said)
 	}
 	if len(live) == 0 {
 		return

@@ -89,7 +89,7 @@ func TestDamagedRecord(t *testing.T) {
 	}
 }
 
-// TestDamagedInQueue: a damaged task holds up nobody behind it.
+// TestDamagedInQueue: a damaged task holds up no task behind it.
 func TestDamagedInQueue(t *testing.T) {
 	dir := sound(t)
 	spoil(t, dir, func(file []byte) { // the second in the queue of chat 0, after task 0
@@ -260,7 +260,7 @@ func TestSuspect(t *testing.T) {
 	good := bolt.Options{CheckCommand: []string{self}}
 	bad := bolt.Options{CheckCommand: []string{"false"}}
 
-	s := open(t, dir, bad) // a clean end: nobody asks
+	s := open(t, dir, bad) // a clean end: the file is not checked
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -318,7 +318,7 @@ func TestHiddenBuckets(t *testing.T) {
 	}
 }
 
-// TestForeignFiles: what is no data file of this version is refused.
+// TestForeignFiles: a file that is no data file of this version is refused.
 func TestForeignFiles(t *testing.T) {
 	for name, file := range map[string][]byte{
 		"text": bytes.Repeat([]byte("This is not a data file. "), 1000), "short": []byte("x"), "zeros": make([]byte, 32768),
@@ -372,8 +372,9 @@ func TestNoDataFile(t *testing.T) {
 	}
 }
 
-// TestDamageThatIsMet: after a clean end nobody looks at the file. Who then meets
-// a page that cannot be read lets the next start look, and replace it.
+// TestDamageThatIsMet: after a clean end the store does not check the file.
+// Who then meets a page that cannot be read lets the next start look, and
+// replace it.
 func TestDamageThatIsMet(t *testing.T) {
 	source, backup := aged(t)
 	whole := read(t, damageFile(source))

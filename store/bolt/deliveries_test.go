@@ -14,7 +14,7 @@ import (
 )
 
 // TestOutcomesAreKnown: a task whose outcome is to be delivered is over for
-// whoever reads it.
+// every reader.
 func TestOutcomesAreKnown(t *testing.T) {
 	t.Parallel()
 	s := open(t, t.TempDir(), bolt.Options{})

@@ -15,7 +15,8 @@ import (
 	"legwork/tasks"
 )
 
-// Feed implements tasks.Index. It tells of no event that State does not know yet.
+// Feed implements tasks.Index. It reports no event that State does not know
+// yet.
 func (s *Store) Feed(ctx context.Context, after uint64, limit int) (entries []tasks.FeedEntry, oldest, newest uint64, err error) {
 	err = s.view(ctx, func(b snapshot) error {
 		if newest, err = (snapshot{tx: b.tx, cache: s.cache, log: b.log}).FeedEnd(); err != nil {

@@ -12,7 +12,7 @@ import (
 	"legwork/tasks"
 )
 
-// TestFeedAfterStart: what the feed tells of is known to State, also of the first
+// TestFeedAfterStart: State knows all events of the feed, also of the first
 // transaction after the start.
 func TestFeedAfterStart(t *testing.T) {
 	dir, id := t.TempDir(), forgetID(0)
@@ -60,7 +60,7 @@ func readFeed(ctx context.Context, t *testing.T, s *bolt.Store, id tasks.ID, aft
 		}
 		for _, e := range entries {
 			if e.Seq > state.Seq {
-				t.Errorf("the feed tells of event %d, and the state knows %d", e.Seq, state.Seq)
+				t.Errorf("the feed reports event %d, and the state knows %d", e.Seq, state.Seq)
 				return
 			}
 		}

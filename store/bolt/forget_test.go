@@ -56,8 +56,8 @@ func ending() []planner.Event {
 	}
 }
 
-// TestForgotten: what is reachable in the file tells nothing any more; what is
-// left in freed pages is logged, because the package's comment speaks of it.
+// TestForgotten: reachable pages hold no forgotten data; data left in freed
+// pages is logged, because the package's comment speaks of it.
 func TestForgotten(t *testing.T) {
 	t.Parallel()
 	dir, c := t.TempDir(), bot.Chat{Platform: "test", ID: "c"}

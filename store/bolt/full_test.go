@@ -20,7 +20,7 @@ import (
 )
 
 // TestFull runs out of room, by the limit of the file's size that the kernel
-// holds: what was stored stays readable, and with room it goes on.
+// holds: stored data stays readable, and with room the store goes on.
 func TestFull(t *testing.T) {
 	t.Parallel()
 	const inChild = "LEGWORK_STORE_FILL" // the limit is a whole process's

@@ -72,8 +72,8 @@ func (b snapshot) taskWithOrder(order uint64) tasks.ID {
 	return ""
 }
 
-// Summary implements tasks.Summaries. A damaged one is none: what is older is
-// summarised anew.
+// Summary implements tasks.Summaries. A damaged one counts as missing: older
+// turns are summarised anew.
 func (s *Store) Summary(ctx context.Context, conversation string) (tasks.Summary, error) {
 	var v tasks.Summary
 	err := s.view(ctx, func(b snapshot) (err error) { v, err = rules.Summary(b, conversation); return err })

@@ -283,8 +283,8 @@ func TestDamagedFeed(t *testing.T) {
 
 func number(n uint64) []byte { return binary.BigEndian.AppendUint64(nil, n) }
 
-// TestRestoredLists: after a restore the lists hold the tasks of the backup, and
-// the feed continues with numbers that nobody has seen.
+// TestRestoredLists: after a restore the lists hold the tasks of the backup,
+// and the feed continues with numbers that no reader has seen.
 func TestRestoredLists(t *testing.T) {
 	dir, backup := aged(t)
 	s := open(t, dir, bolt.Options{})

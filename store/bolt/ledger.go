@@ -348,7 +348,7 @@ func spentValue(row rules.SpentKey, key, value []byte) (tasks.Spent, error) {
 	for i := range n {
 		v, size := binary.Uvarint(body)
 		if size <= 0 {
-			return s, fmt.Errorf("%w: what was spent", tasks.ErrDamaged)
+			return s, fmt.Errorf("%w: the ledger", tasks.ErrDamaged)
 		}
 		n[i], body = v, body[size:]
 	}

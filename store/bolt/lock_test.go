@@ -68,8 +68,8 @@ func checkLocked(t *testing.T, err error, dir string, pid int) {
 	}
 }
 
-// TestStaleHolder: what a lock file says of a process that is gone, or garbage
-// in it, keeps nobody out.
+// TestStaleHolder: a lock file that names a process that is gone, or holds
+// garbage, keeps no process out.
 func TestStaleHolder(t *testing.T) {
 	for _, text := range []string{`{"pid":1,"command":"legwork serve","since":"2020-01-01T00:00:00Z"}`, "garbage", "{}", strings.Repeat("\x00", 4096)} {
 		dir := t.TempDir()
@@ -102,7 +102,7 @@ func TestLockMessage(t *testing.T) {
 	}
 }
 
-// TestPrivate: nobody else may read what people asked.
+// TestPrivate: other users of the machine may not read what people asked.
 func TestPrivate(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "new", "data")
 	open(t, dir, bolt.Options{})

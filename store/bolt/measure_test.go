@@ -15,8 +15,8 @@ import (
 	"legwork/tasks"
 )
 
-// TestDecisionsMeasured: what people decided is counted, and what nobody decided in
-// time.
+// TestDecisionsMeasured: decisions of people are counted, and questions that
+// expired.
 func TestDecisionsMeasured(t *testing.T) {
 	m := telemetry.NewMetrics(telemetry.MetricsConfig{
 		Now: time.Now, Read: func(context.Context) (telemetry.Readings, error) { return telemetry.Readings{}, nil },

@@ -33,9 +33,9 @@ func (s *Store) view(ctx context.Context, do func(snapshot) error) error {
 	}
 }
 
-// Load implements tasks.Store. What was committed a moment ago and is not in the
-// remembered state yet comes the next time: who has seen an event must not meet
-// a state that is older.
+// Load implements tasks.Store. Events that were committed a moment ago and are
+// not in the remembered state yet come the next time: a reader that has seen
+// an event must not meet an older state.
 func (s *Store) Load(ctx context.Context, id tasks.ID, from int) ([]planner.Event, error) {
 	var events []planner.Event
 	err := s.view(ctx, func(b snapshot) (err error) { events, err = b.events(id, from); return err })

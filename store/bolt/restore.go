@@ -37,8 +37,8 @@ type Loss struct {
 	// to. Everything that was stored in between is lost. To is zero when there was
 	// no file.
 	From, To time.Time
-	// Dropped lists the tasks that were running when the backup was made. They do
-	// not continue, because nobody knows what they did after it.
+	// Dropped lists the tasks that were running when the backup was made. They
+	// do not continue, because it is not known what they did after it.
 	Dropped []tasks.ID
 }
 

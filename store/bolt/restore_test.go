@@ -130,7 +130,7 @@ func restored(t *testing.T, what, dir, backup string) bool {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Setenv(childTask, "verify") // all of it, or pages that are read by nobody here would stay damaged
+	t.Setenv(childTask, "verify") // all of it, or pages that this process never reads would stay damaged
 	s, err := bolt.Open(t.Context(), dir, bolt.Options{
 		CheckCommand: []string{self}, VerifyCommand: []string{self}, Backups: func() []string { return []string{"nowhere.db", backup} },
 	})

@@ -169,7 +169,7 @@ func TestDamagedLedger(t *testing.T) {
 	for _, c := range []struct {
 		bucket string
 		used   int64 // of the day, after the damage
-		spent  int   // tokens that the ledger tells of
+		spent  int   // tokens that the ledger knows
 	}{
 		{"sums", 200, 100}, {"accounts", 200, 100}, {"spent", 200, 0},
 	} {

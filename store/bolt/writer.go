@@ -89,8 +89,8 @@ func (s *Store) Move(ctx context.Context, from string, to bot.Chat) error {
 	return s.change(ctx, "moving conversation", func(tx *rules.Tx) error { return tx.Move(from, to) })
 }
 
-// State implements tasks.Store. What is not in the cache is folded by the
-// writer, the only one who may fill it.
+// State implements tasks.Store. States that are not in the cache are folded by
+// the writer, the only one who may fill it.
 func (s *Store) State(ctx context.Context, id tasks.ID) (planner.State, error) {
 	if state, ok := s.cache.state(id); ok {
 		return state, nil

@@ -42,7 +42,7 @@ func New(now func() time.Time) *Store {
 }
 
 // Reopen closes the store and returns another one with the same contents, as
-// after a restart: waiters of the old one are not told of what happens in it.
+// after a restart: waiters of the old one hear nothing about changes in it.
 func (s *Store) Reopen() *Store {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -34,7 +34,7 @@ type snapshot struct {
 	index index
 }
 
-// turn is an exchange of a conversation; what is missing is nil.
+// turn is an exchange of a conversation; missing parts are nil.
 type turn struct {
 	order        uint64
 	goal, answer *rules.HistoryRow

@@ -76,7 +76,7 @@ func (s *Tx) auditAction(id tasks.ID, e planner.Event) (action, detail string) {
 	case planner.StateSet:
 		return "state.set", keyList(e.Values)
 	case planner.Expired:
-		if len(e.Values) > 0 { // a review that nobody decided in time
+		if len(e.Values) > 0 { // a review that expired
 			return "state.set", keyList(e.Values)
 		}
 	case planner.Released:

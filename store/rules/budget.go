@@ -51,7 +51,7 @@ func (s *Tx) limits(id tasks.ID, account Account, h Reservation, b tasks.Budgets
 	if err != nil {
 		return nil, err
 	}
-	var kept Amount // that nobody but this task's closing answer can set free
+	var kept Amount // that only this task's closing answer can set free
 	if account.keeps() {
 		kept = amount(account.Kept.Most)
 	}

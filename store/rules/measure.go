@@ -50,7 +50,7 @@ func (c *Changes) measure(m *telemetry.Metrics, id tasks.ID, was, now *planner.S
 	}
 }
 
-// lapsed is how many questions an event ended because nobody decided in time.
+// lapsed is how many questions an event ended because they expired.
 func lapsed(before, after planner.State, e planner.Event) int {
 	if e.Type != planner.Expired {
 		return 0

@@ -149,9 +149,8 @@ func (s *Tx) moveSettings(from string, to bot.Chat) error {
 	return nil
 }
 
-// moveLedger gives what was spent and is reserved in a chat to another one, so
-// that neither its budget of the day nor what it is told of its usage begins
-// anew.
+// moveLedger moves the spent and the reserved amounts of a chat to another
+// one, so that neither its budget of the day nor its usage begins anew.
 func (s *Tx) moveLedger(from string, to bot.Chat) error {
 	if to.Thread != "" {
 		return nil // budgets are those of whole chats

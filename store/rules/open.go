@@ -11,8 +11,8 @@ import (
 	"legwork/tasks"
 )
 
-// Open stores a batch of deliveries. An error means that the snapshot could not be
-// read. What is wrong with one delivery is in its receipt, and the others are
+// Open stores a batch of deliveries. An error means that the snapshot could
+// not be read. An error of one delivery is in its receipt, and the others are
 // stored.
 func (s *Tx) Open(batch []tasks.Inbound) ([]tasks.Receipt, error) {
 	receipts := make([]tasks.Receipt, len(batch))

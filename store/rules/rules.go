@@ -46,8 +46,8 @@ type Snapshot interface {
 	// Account returns what a task has spent and reserved; its zero value when it
 	// has nothing, or is over.
 	Account(id tasks.ID) (Account, error)
-	// Accounts lists the tasks with accounts: those that have not ended, and ended
-	// ones with calls that were made after them.
+	// Accounts lists the tasks with accounts: tasks that have not ended, and
+	// ended ones with calls that were made after them.
 	Accounts() ([]tasks.ID, error)
 	// Total returns what was spent and reserved of a budget.
 	Total(of TotalKey) (Total, error)
@@ -87,7 +87,7 @@ type Snapshot interface {
 // Task is a task's row: everything about it that is not in its journal.
 type Task struct {
 	Chat  bot.Chat   `json:"chat"`
-	From  bot.Person `json:"from"`  // who asked
+	From  bot.Person `json:"from"`  // the asker
 	Order uint64     `json:"order"` // of opening, over all conversations, from 1
 	Last  int        `json:"last"`  // seq of its last event: a journal that lost its tail is damaged
 	Over  bool       `json:"over,omitempty"`
@@ -139,7 +139,7 @@ type Changes struct {
 	Moved    int               // conversations that were given to others
 	Records  []Record          // of each task in order
 	Bytes    int               // of their bodies
-	Lapsed   int               // questions that these events ended because nobody decided in time
+	Lapsed   int               // questions that expired with these events
 	Rows     []HistoryRow      // to be written in this order
 	Tasks    map[tasks.ID]Task
 	States   map[tasks.ID]planner.State // folds of the journals including Records

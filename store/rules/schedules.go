@@ -100,7 +100,7 @@ func (s *Tx) dueSchedule(f tasks.Firing) (*tasks.Schedule, error) {
 	v, ok, err := s.Schedule(f.Schedule)
 	switch {
 	case errors.Is(err, tasks.ErrDamaged):
-		return nil, nil //nolint:nilnil // nobody can say when it is due
+		return nil, nil //nolint:nilnil // it is not known when it is due
 	case err != nil:
 		return nil, err
 	case !ok || !IsWaiting(v) || !v.Next.Equal(f.At):

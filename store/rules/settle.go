@@ -178,7 +178,7 @@ func (s *Tx) closeAccount(id tasks.ID) error {
 	if err != nil || account.Empty() {
 		return err
 	}
-	if err := s.assignKept(id, account, "nobody"); err != nil {
+	if err := s.assignKept(id, account, "unknown"); err != nil {
 		return err
 	}
 	put(&s.changes.Accounts, id, Account{})
@@ -191,7 +191,7 @@ func (s *Tx) freeKept(id tasks.ID) error {
 	if err != nil {
 		return err
 	}
-	return s.assignKept(id, account, "nobody")
+	return s.assignKept(id, account, "unknown")
 }
 
 // assignKept frees what an account keeps back, unless it was taken before, and

@@ -94,7 +94,7 @@ func (w *anyLedger) reserve() {
 		Model: "m", Most: w.size(), Budgets: tasks.Budgets{DayTokens: int64(rapid.IntRange(0, 400).Draw(w.r, "limit"))},
 	}
 	after := w.used(r.Day, "", "") + r.Most.Tokens()
-	before := []string{r.Action, r.Action + "/1"} // what was begun of it
+	before := []string{r.Action, r.Action + "/1"} // its begun actions
 	for _, action := range before {
 		if old, again := w.held[id][action]; again && old.Day == r.Day {
 			after += input(int(old.Most.Tokens())).Tokens() - old.Most.Tokens()
@@ -218,7 +218,7 @@ func (w *anyLedger) used(day, user, room string) (tokens int64) {
 // check compares the store with the expected ledger.
 func (w *anyLedger) check() {
 	list := w.b.spent(tasks.SpentQuery{From: w.day(0), To: w.day(1)})
-	for n := range w.opened { // what was not reserved for counts for their own chats
+	for n := range w.opened { // spending without a reservation counts for its own chat
 		room := chat(fmt.Sprintf("w%d.%d", w.round, n)).Room()
 		list = append(list, w.b.spent(tasks.SpentQuery{From: today, To: today, Chat: room})...)
 	}

@@ -68,8 +68,8 @@ func testAudit(b *env) {
 	b.same("numbers go on", b.auditLog(0, 1)[0].Seq, uint64(6))
 }
 
-// testAuditStarts: the log tells of tasks that programs and agents open, in whatever
-// chat, and of none that people ask for.
+// testAuditStarts: the log has the tasks that programs and agents open, in
+// every chat, and none that people ask for.
 func testAuditStarts(b *env) {
 	for i, platform := range []string{"api", "agent", "test"} {
 		in := b.question(chat("c"), tasks.ID(fmt.Sprint("t", i)), "goal")
@@ -109,8 +109,8 @@ func testAuditDecides(b *env) {
 	b.same("about two", log[0].Detail, fmt.Sprintf("calls %d.0, approve, scope task, desk.book, desk.pay", both))
 }
 
-// testAuditForgets: who is forgotten has no name in the log any more, and old
-// entries go with the history.
+// testAuditForgets: a person who is forgotten has no name in the log any more,
+// and old entries go with the history.
 func testAuditForgets(b *env) {
 	const n = 450
 	begin := b.clock.now()
@@ -134,7 +134,7 @@ func testAuditForgets(b *env) {
 		b.Fatal(err)
 	}
 	list := b.auditLog(0, n+1)
-	b.same("what is left", len(list), 1)
+	b.same("the rest", len(list), 1)
 	b.record(tasks.AuditEntry{Action: "pause"})
 	b.same("numbers go on", b.auditLog(0, 1)[0].Seq, uint64(n+2))
 }

@@ -90,7 +90,7 @@ func testLeftOver(b *env) {
 		b.Fatalf("Settle of a task that is gone: %v", err)
 	}
 	b.finished(chat("c"), "done")
-	for id, want := range map[tasks.ID]error{"nobody": tasks.ErrNoTask, "done": tasks.ErrRefused} {
+	for id, want := range map[tasks.ID]error{"unknown": tasks.ErrNoTask, "done": tasks.ErrRefused} {
 		r := reservation("late", 1, tasks.Budgets{})
 		if err := b.store.Reserve(b.Context(), id, r); !errors.Is(err, want) {
 			b.Fatalf("Reserve for %s: got %v, want %v", id, err, want)
@@ -161,8 +161,8 @@ func testExtended(b *env) {
 	}
 }
 
-// extended expects what the store tells of a day on which a person has decided
-// about one budget.
+// extended expects what the store says about a day on which a person has
+// decided about one budget.
 func (b *env) extended(over planner.Overdraft, day string, yes bool) {
 	b.Helper()
 	want := map[string]tasks.Extended{

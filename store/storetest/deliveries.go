@@ -30,11 +30,11 @@ func testRedelivery(b *env) {
 	b.same("cut again", b.deliver(cut), []tasks.Receipt{{Again: true}})
 	b.same("turns after the cut", len(b.history(chat("c"), "", 1000)), 1)
 
-	late := b.guidance("nobody", "hint")
+	late := b.guidance("unknown", "hint")
 	for _, want := range []bool{false, true} {
 		r := b.deliver(late)[0]
 		if r.Again != want || !errors.Is(r.Err, tasks.ErrNoTask) {
-			b.Fatalf("guidance for nobody: got %+v, want Again %t and ErrNoTask", r, want)
+			b.Fatalf("guidance for an unknown task: got %+v, want Again %t and ErrNoTask", r, want)
 		}
 	}
 	b.store = b.reopen()
@@ -79,9 +79,9 @@ func testGuidance(b *env) {
 	b.same("late with a way out", b.deliver(late), []tasks.Receipt{{Task: "new", Seq: 1, Opened: true}})
 	b.same("again", b.deliver(late), []tasks.Receipt{{Task: "new", Again: true}})
 
-	missing := b.guidance("nobody", "lost")
+	missing := b.guidance("unknown", "lost")
 	missing.Open, missing.ID, missing.Chat = b.question(chat("c"), "new2", "lost").Open, "new2", chat("c")
-	b.same("for nobody with a way out", b.deliver(missing), []tasks.Receipt{{Task: "new2", Seq: 1, Opened: true}})
+	b.same("for an unknown task with a way out", b.deliver(missing), []tasks.Receipt{{Task: "new2", Seq: 1, Opened: true}})
 
 	r := b.deliver(b.guidance("t", "too late"))[0]
 	if !errors.Is(r.Err, tasks.ErrRefused) || r.Opened || r.Again || r.Seq != 0 {

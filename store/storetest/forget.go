@@ -86,7 +86,7 @@ func testForget(b *env) {
 	}
 	b.finished(chat("c"), "t1")
 	b.same("turns then", b.turns(chat("c")), []tasks.ID{"t1"})
-	b.forget(chat("nobody"), 0)
+	b.forget(chat("unknown"), 0)
 }
 
 // testForgetRunning: a task that is not over keeps its turn, its place and what
@@ -158,8 +158,8 @@ func testForgetLong(b *env) {
 	b.missing("t1199")
 }
 
-// testForgetBesides: what is asked while a conversation is forgotten, and what
-// others write, is kept whole.
+// testForgetBesides: a question that is asked while a conversation is
+// forgotten, and texts of others, are kept whole.
 func testForgetBesides(b *env) {
 	const senders, each = 4, 15
 	var forgetting, sending sync.WaitGroup

@@ -51,8 +51,8 @@ func testHistory(b *env) {
 		b.Fatalf("listing turns: %v", err)
 	}
 	b.same("as a list", turns, want)
-	if turns, err := b.store.History(b.Context(), chat("c").Key(), "nobody", 1000); !errors.Is(err, tasks.ErrNoTask) {
-		b.Fatalf("History before nobody: got %+v, %v, want ErrNoTask", turns, err)
+	if turns, err := b.store.History(b.Context(), chat("c").Key(), "unknown", 1000); !errors.Is(err, tasks.ErrNoTask) {
+		b.Fatalf("History before an unknown task: got %+v, %v, want ErrNoTask", turns, err)
 	}
 }
 

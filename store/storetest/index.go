@@ -83,7 +83,7 @@ func testRows(b *env) {
 	b.show("t1")
 	b.same("its end", b.row("t1").Status, "stopped")
 	b.same("counts", b.counts(), map[string]int{"stopped": 1})
-	for _, id := range []tasks.ID{"", "nobody", "t"} {
+	for _, id := range []tasks.ID{"", "unknown", "t"} {
 		if _, err := b.store.Row(b.Context(), id); !errors.Is(err, tasks.ErrNoTask) {
 			b.Fatalf("Row(%q): got %v, want ErrNoTask", id, err)
 		}
@@ -131,7 +131,7 @@ func testLists(b *env) {
 		{tasks.TaskQuery{Rooms: []string{}}, nil},
 		{tasks.TaskQuery{Rooms: []string{"test:a"}}, []tasks.ID{"t6", "t2", "t1"}},
 		{tasks.TaskQuery{Rooms: []string{"test:a/7"}}, nil},
-		{tasks.TaskQuery{Rooms: []string{"test:nobody", ""}}, nil},
+		{tasks.TaskQuery{Rooms: []string{"test:unknown", ""}}, nil},
 		{tasks.TaskQuery{Rooms: []string{"api:*"}}, []tasks.ID{"t5", "t4"}},
 		{tasks.TaskQuery{Rooms: []string{"api:*", "api:ci", "test:ab"}}, []tasks.ID{"t5", "t4", "t3"}},
 		{tasks.TaskQuery{Statuses: []string{"done"}}, []tasks.ID{"t6", "t5"}},
@@ -152,7 +152,7 @@ func testLists(b *env) {
 	b.same("counts", b.counts(), map[string]int{"done": 2, "planning": 4})
 }
 
-// testListsChange: what is dropped, forgotten or moved is so in the lists too.
+// testListsChange: dropped, forgotten and moved tasks are so in the lists too.
 func testListsChange(b *env) {
 	b.finished(chat("c"), "t1")
 	b.ask(chat("c"), "t2", "goal")
@@ -164,7 +164,7 @@ func testListsChange(b *env) {
 		}
 	}
 	told, _, _ := b.feed(newest, 10)
-	b.same("the feed tells of a dropped task", told, []tasks.FeedEntry{{Cursor: newest + 1, Task: "t3"}})
+	b.same("the feed reports a dropped task", told, []tasks.FeedEntry{{Cursor: newest + 1, Task: "t3"}})
 	b.lists(tasks.TaskQuery{Statuses: []string{"failed"}}, "t3")
 	b.same("a dropped task", b.row("t3").Status, "failed")
 	b.forget(chat("c"), 1)
@@ -250,7 +250,7 @@ func testFeedBounded(b *env) {
 	if oldest <= 1 || newest-oldest+1 < kept || newest-oldest+1 > kept*5/4 {
 		b.Fatalf("kept are %d to %d, want some %d entries", oldest, newest, kept)
 	}
-	b.same("who is behind begins with the oldest", entries[0], tasks.FeedEntry{Cursor: oldest, Task: "t", Seq: int(oldest)})
+	b.same("a slow reader begins with the oldest", entries[0], tasks.FeedEntry{Cursor: oldest, Task: "t", Seq: int(oldest)})
 	entries, _, _ = b.feed(newest-3, 10)
 	b.same("the end", len(entries), 3)
 }
@@ -281,7 +281,7 @@ func testFeedBesides(b *env) {
 			}
 			seen[e.Task] = e.Seq
 			if events := b.load(e.Task, e.Seq-1); len(events) == 0 || events[0].Seq != e.Seq {
-				b.Fatalf("the feed tells of %+v, which is not in its journal yet", e)
+				b.Fatalf("the feed reports %+v, which is not in its journal yet", e)
 			}
 		}
 		if b.Failed() {

@@ -41,7 +41,7 @@ func testJournal(b *env) {
 			b.Fatalf("Event(t1, %d): got %+v, want an error", seq, e)
 		}
 	}
-	for _, id := range []tasks.ID{"nobody", "", "t"} {
+	for _, id := range []tasks.ID{"unknown", "", "t"} {
 		_, errLoad := b.store.Load(b.Context(), id, 0)
 		_, errEvent := b.store.Event(b.Context(), id, 1)
 		_, errState := b.store.State(b.Context(), id)
@@ -103,7 +103,7 @@ func testAppend(b *env) {
 		{"any", "t", -1, said("e"), nil},
 		{"not wanted", "t", -1, planner.Event{Type: planner.Replied, Action: planner.DecisionID("plan", 99, 0), Reply: &planner.Reply{Text: "x"}}, tasks.ErrRefused},
 		{"opened twice", "t", -1, planner.Event{Type: planner.Opened, Opening: &planner.Opening{Goal: "x"}}, tasks.ErrRefused},
-		{"nobody", "nobody", -1, said("f"), tasks.ErrNoTask},
+		{"unknown", "unknown", -1, said("f"), tasks.ErrNoTask},
 		{"no id", "", -1, said("g"), tasks.ErrNoTask},
 	} {
 		err := b.store.Append(b.Context(), step.id, step.after, 0, step.event)

@@ -143,7 +143,7 @@ func testBudgets(b *env) {
 	free := reservation("free", 0, tasks.Budgets{TaskUSD: 1, DayUSD: 1})
 	free.Most = llm.Usage{Input: 5, Output: 5} // of a model without a price
 	b.reserve("t3", free)
-	b.same("what is only reserved", b.spent(tasks.SpentQuery{}), []tasks.Spent(nil))
+	b.same("reservations", b.spent(tasks.SpentQuery{}), []tasks.Spent(nil))
 }
 
 func limitOf(b tasks.Budgets, key string) int64 {
@@ -210,7 +210,7 @@ func testUnreserved(b *env) {
 	b.same("spent", b.spent(tasks.SpentQuery{}), []tasks.Spent{unknown, row(1, use(20))})
 }
 
-// testReserveAgain: what was reserved for an action before may have been spent.
+// testReserveAgain: an earlier reservation for an action may have been spent.
 func testReserveAgain(b *env) {
 	b.ask(chat("c"), "t", "goal")
 	b.reserve("t", reservation("a", 100, tasks.Budgets{}))
@@ -274,7 +274,7 @@ func testSpent(b *env) {
 	}
 }
 
-// testCutOffWithin: what a call within an action has cost that nothing tells of
+// testCutOffWithin: the cost of a call within an action that no event reports
 // counts by its input, when the action begins anew and when it ends.
 func testCutOffWithin(b *env) {
 	b.ask(chat("c"), "t", "goal")

@@ -125,7 +125,7 @@ func testMoveNothing(b *env) {
 	b.finished(chat("c"), "t1")
 	b.ask(chat("c"), "t2", "two")
 	b.set(chat("c"), "model", "big")
-	b.move(chat("nobody"), chat("c"))
+	b.move(chat("unknown"), chat("c"))
 	b.move(chat("c"), chat("c"))
 	if err := b.store.Move(b.Context(), "", chat("c")); err != nil {
 		b.Fatalf("Move from nowhere: %v", err)

@@ -39,8 +39,8 @@ func (b *env) outgoing(limit int, except []string, next time.Time, want ...strin
 	return list
 }
 
-// testOutgoing: what is queued goes out in order, once, and again when it did not
-// arrive.
+// testOutgoing: queued messages go out in order, once, and again when they did
+// not arrive.
 func testOutgoing(b *env) {
 	var never time.Time
 	b.outgoing(10, nil, never)
@@ -59,7 +59,7 @@ func testOutgoing(b *env) {
 	again := begin.Add(2 * time.Minute)
 	b.tried("b", again)
 	b.tried("a", never)
-	b.tried("nobody", never)
+	b.tried("unknown", never)
 	b.outgoing(10, nil, again)
 	b.clock.add(3 * time.Minute)
 	b.queue(tasks.Delivery{ID: "d", Webhook: "ops"}, tasks.Delivery{ID: "a", Webhook: "ci"}, tasks.Delivery{ID: "b", Webhook: "ci"})
@@ -114,7 +114,7 @@ func testNotify(b *env) {
 		b.same("delivery", list[i], want)
 	}
 	b.show("t1")
-	b.forget(chat("a"), 1) // nobody is told of it any more
+	b.forget(chat("a"), 1) // there is no waiter to tell any more
 	b.outgoing(10, nil, never, "notify-t2", "notify-t3", "notify-t4")
 	b.queue(tasks.Delivery{ID: "alert", Webhook: "ops", Task: "t4"})
 	b.forgetWho("test:d")

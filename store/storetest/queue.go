@@ -105,8 +105,8 @@ func testDrop(b *env) {
 	b.same("records stay", types(b.load("t2", 0)), []planner.EventType{planner.Opened, planner.Released})
 	b.store = b.reopen()
 	b.same("live after reopening", b.live(""), []tasks.ID{"t3"})
-	if err := b.store.Drop(b.Context(), "nobody"); !errors.Is(err, tasks.ErrNoTask) {
-		b.Fatalf("Drop(nobody): got %v, want ErrNoTask", err)
+	if err := b.store.Drop(b.Context(), "unknown"); !errors.Is(err, tasks.ErrNoTask) {
+		b.Fatalf("Drop(unknown): got %v, want ErrNoTask", err)
 	}
 }
 

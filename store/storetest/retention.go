@@ -97,8 +97,8 @@ func (b *env) there(ids ...tasks.ID) {
 	}
 }
 
-// testForgetPerson: what is theirs goes, wherever it is; what others did in the
-// same chats stays, and so does what is not over.
+// testForgetPerson: a person's data goes, wherever it is; data of others in
+// the same chats stays, and so do tasks that are not over.
 func testForgetPerson(b *env) {
 	private, group := chat("bob"), bot.Chat{Platform: "test", ID: "group"}
 	b.asks(private, "a1", "bob", true)
@@ -148,8 +148,8 @@ func testForgetPerson(b *env) {
 	if again := b.forgetWho("test:bob"); !again.Empty() {
 		b.Errorf("forgetting again deleted %+v", again)
 	}
-	if d := b.forgetWho("test:nobody"); !d.Empty() || len(d.Live) > 0 {
-		b.Errorf("forgetting nobody deleted %+v", d)
+	if d := b.forgetWho("test:unknown"); !d.Empty() || len(d.Live) > 0 {
+		b.Errorf("forgetting an unknown person deleted %+v", d)
 	}
 }
 
@@ -198,7 +198,7 @@ func testForgetMany(b *env) {
 	b.same("turns that are left", left, n/2)
 }
 
-// testRetain: journals go first, turns later; what is not over stays.
+// testRetain: journals go first, turns later; tasks that are not over stay.
 func testRetain(b *env) {
 	c := chat("c")
 	begin := b.clock.now()

@@ -68,7 +68,7 @@ func testSchedules(b *env) {
 	for range 2 {
 		b.schedules("", one, two, three)
 		b.schedules(chat("c").Key(), one, three)
-		b.schedules(chat("nobody").Key())
+		b.schedules(chat("unknown").Key())
 		b.store = b.reopen()
 	}
 	one.Goal, one.Last, one.LastTask, one.Chat = "another", one.Next, "t", chat("c1")

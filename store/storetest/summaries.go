@@ -83,7 +83,7 @@ func testTurns(b *env) {
 	b.orders(chat("c"), 4, 10, 5, 7)
 	b.orders(chat("c"), 7, 10)
 	b.orders(chat("c"), 0, 0)
-	b.orders(chat("nobody"), 0, 10)
+	b.orders(chat("unknown"), 0, 10)
 	turns, err := b.store.Turns(b.Context(), chat("c").Key(), 0, 100)
 	if err != nil {
 		b.Fatal(err)
@@ -101,7 +101,7 @@ func testTurns(b *env) {
 	b.orders(chat("d"), 0, 10, 8)
 }
 
-// testSummaryCut: what is cut is in no summary any more.
+// testSummaryCut: the part that was cut is in no summary any more.
 func testSummaryCut(b *env) {
 	b.exchanges(3, chat("c"))
 	b.summarise(chat("c"), 0, 2, nil)
@@ -117,7 +117,7 @@ func testSummaryCut(b *env) {
 	b.summary(chat("c"), b.summarise(chat("c"), 0, 4, nil))
 }
 
-// testSummaryForget: what is forgotten comes back by no summary, also by none
+// testSummaryForget: a forgotten text comes back by no summary, also by none
 // that was being made of it, beside a task that is not over.
 func testSummaryForget(b *env) {
 	b.exchanges(3, chat("c"), chat("d"))

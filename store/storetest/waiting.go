@@ -284,7 +284,7 @@ func testFollow(b *env) {
 			case got := <-heard:
 				b.same("heard of", got, id)
 			default:
-				b.Fatalf("nobody was told that %s changed", id)
+				b.Fatalf("no waiter was told that %s changed", id)
 			}
 		}
 		select {

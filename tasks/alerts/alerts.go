@@ -68,7 +68,7 @@ type Health struct {
 	Name     string
 	Up, Down bool
 	Problem  string // the reason
-	Hint     string // what can be done
+	Hint     string // the person's options
 }
 
 // Alerts watches tasks and parts and sends alerts. It is safe for concurrent use.
@@ -146,10 +146,11 @@ func (a *Alerts) Budgets(ctx context.Context, reached bool, list []planner.Overd
 	return a.queue(ctx, batch)
 }
 
-// Raise sends an alert to the webhooks. Its kind must not be about a task, server,
-// model or budget; whoever raises it tells the chats of the admins. path is a file
-// that it is about, or empty. If the alert cannot be queued, for example because the
-// store is damaged, it is sent once, at once. On nil Alerts it does nothing.
+// Raise sends an alert to the webhooks. Its kind must not be about a task,
+// server, model or budget. The caller that raises it informs the chats of the
+// admins. path is a file that it is about, or empty. If the alert cannot be
+// queued, for example because the store is damaged, it is sent once, at once.
+// On nil Alerts it does nothing.
 func (a *Alerts) Raise(ctx context.Context, kind, summary, path, problem string) {
 	if a == nil {
 		return

@@ -48,14 +48,15 @@ func TestFailedTask(t *testing.T) {
 	}
 	e.restarts(func() {})
 	second := e.fails("another", nil)
-	e.until("the admins were told of the other", func() bool { return len(e.read()) == 2 })
-	r.Until("the webhook was told of the other", func(list []webhookfake.Request) bool { return len(list) == 2 })
+	e.until("the admins were told about the other", func() bool { return len(e.read()) == 2 })
+	r.Until("the webhook was told about the other", func(list []webhookfake.Request) bool { return len(list) == 2 })
 	if got := r.Requests()[1].Task(); got != string(second) {
-		t.Errorf("after the restart the webhook was told of %s, want %s", got, second)
+		t.Errorf("after the restart the webhook was told about %s, want %s", got, second)
 	}
 }
 
-// TestFailedMeanwhile: what fails while nobody watches is told at the next start.
+// TestFailedMeanwhile: a task that fails while no watcher runs is reported at
+// the next start.
 func TestFailedMeanwhile(t *testing.T) {
 	t.Parallel()
 	r := webhookfake.New(t, "", secret)
@@ -80,8 +81,8 @@ func TestFailedMeanwhile(t *testing.T) {
 	}
 }
 
-// TestWaiting: a task that waits for a person is told of after a while, once; one
-// that asks for a review at once.
+// TestWaiting: a task that waits for a person is reported after a while, once;
+// a task that asks for a review is reported at once.
 func TestWaiting(t *testing.T) {
 	t.Parallel()
 	r := webhookfake.New(t, "", secret)
@@ -109,8 +110,8 @@ func TestWaiting(t *testing.T) {
 	}
 }
 
-// TestNever: with 0 nobody is told that a task waits, and what was decided in time
-// is not told either.
+// TestNever: with 0 no alert says that a task waits, and a question that was
+// decided in time raises none either.
 func TestNever(t *testing.T) {
 	t.Parallel()
 	r := webhookfake.New(t, "", secret)
@@ -151,7 +152,7 @@ func TestOutcome(t *testing.T) {
 	}
 	failed := e.fails("fail me", to)
 	r.Until("the failure came", func(list []webhookfake.Request) bool { return len(list) == 2 })
-	e.until("the admins were told of the failure", func() bool { return len(e.read()) == 1 })
+	e.until("the admins were told about the failure", func() bool { return len(e.read()) == 1 })
 	other := e.fails("fail, too", nil)
 	r.Until("the other failure came", func(list []webhookfake.Request) bool { return len(list) >= 3 })
 	for i, want := range []tasks.ID{done, failed, other} {
@@ -161,8 +162,8 @@ func TestOutcome(t *testing.T) {
 	}
 }
 
-// TestUnknownWebhook: what is to go to a webhook that the config no longer names is
-// dropped, and the log says so.
+// TestUnknownWebhook: an alert for a webhook that the config no longer names
+// is dropped, and the log says so.
 func TestUnknownWebhook(t *testing.T) {
 	t.Parallel()
 	r := webhookfake.New(t, "", secret)
@@ -192,7 +193,7 @@ func TestParts(t *testing.T) {
 		t.Errorf("the webhook was told %v", got)
 	}
 	e.restarts(func() {})
-	e.parts([]alerts.Health{{Name: "tickets"}}, []alerts.Health{{Name: "main", Up: true}}) // it is starting: nothing is known
+	e.parts([]alerts.Health{{Name: "tickets"}}, []alerts.Health{{Name: "main", Up: true}}) // it is starting: its health is not known
 	r.Until("the model is back", func(list []webhookfake.Request) bool { return len(list) == 3 })
 	e.parts(up, nil)
 	r.Until("the server is back", func(list []webhookfake.Request) bool { return len(list) == 4 })
@@ -233,7 +234,7 @@ func TestPlatforms(t *testing.T) {
 func TestFlood(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t, alerts.Config{Chat: true})
-	e.deafness(errors.New("nobody is there"))
+	e.deafness(errors.New("no watcher runs"))
 	for i := range 40 {
 		e.fails(fmt.Sprint("number ", i), nil)
 	}
@@ -280,7 +281,7 @@ func TestRaised(t *testing.T) {
 		t.Errorf("the admins' chats were told by alerts, too: %v", e.keys())
 	}
 	var none *alerts.Alerts
-	none.Raise(t.Context(), alerts.DiskLow, "", "", "") // nobody is there; it must not panic
+	none.Raise(t.Context(), alerts.DiskLow, "", "", "") // no watcher runs; it must not panic
 }
 
 // TestTry: what legwork check --probe does.
@@ -299,6 +300,6 @@ func TestTry(t *testing.T) {
 	}
 	r.Close()
 	if err := alerts.Try(t.Context(), alerts.Webhook{URL: r.URL, Secret: secret}, "1.0", time.Now); err == nil || strings.Contains(err.Error(), "/hook") {
-		t.Errorf("nobody there: %v, want an error without the address", err)
+		t.Errorf("no receiver: %v, want an error without the address", err)
 	}
 }

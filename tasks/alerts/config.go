@@ -14,7 +14,9 @@ import (
 
 // Config says who gets which alerts. It is the section alerts of the config file.
 type Config struct {
-	// After is how long a task may wait for a person before the admins are told. 0: they are not. A task that asks for a review is told of at once.
+	// After is how long a task may wait for a person before the admins are
+	// told. 0: they are not. A task that asks for a review is reported at
+	// once.
 	After time.Duration `yaml:"after,omitempty"`
 	// Chat says whether the admins read in their private chats, too, of tasks that wait or failed, and of servers that are down.
 	Chat bool `yaml:"chat"`

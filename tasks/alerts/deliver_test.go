@@ -12,7 +12,7 @@ import (
 	"legwork/tasks/alerts"
 )
 
-// raises gives the webhooks so many things to be told of.
+// raises queues that many alerts for the webhooks.
 func (e *env) raises(n int) {
 	for i := range n {
 		e.alerts.Raise(e.Context(), alerts.ReloadFailed, fmt.Sprintf("number %d", i), "", "")
@@ -74,7 +74,7 @@ func TestAway(t *testing.T) {
 	}
 }
 
-// TestDown: nobody listens for a while.
+// TestDown: the receiver is down for a while.
 func TestDown(t *testing.T) {
 	t.Parallel()
 	r := webhookfake.New(t, "", secret)

@@ -247,7 +247,7 @@ func (e *env) answers(id tasks.ID, text string) {
 	e.append(id, planner.Event{Type: planner.Answered, By: "agent:a", Text: text})
 }
 
-// fails lets a task come to nothing: nobody has worked on it for too long.
+// fails makes a task fail: no engine has worked on it for too long.
 func (e *env) fails(goal string, change func(*planner.Opening)) tasks.ID {
 	e.Helper()
 	id := e.opens(goal, change)

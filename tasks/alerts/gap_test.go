@@ -67,7 +67,7 @@ func TestGap(t *testing.T) {
 	e.until("nothing is left", e.nothingLeft)
 	e.gap.Store(false)
 	e.fails("after", nil)
-	r.Until("what came after was told", func(list []webhookfake.Request) bool { return len(list) >= 4 })
+	r.Until("the later alert was sent", func(list []webhookfake.Request) bool { return len(list) >= 4 })
 	got := typesOf(r.Requests())
 	slices.Sort(got)
 	if want := []string{alerts.TaskFailed, alerts.TaskFailed, alerts.TaskFailed, alerts.TaskReview}; !slices.Equal(got, want) {
@@ -75,8 +75,9 @@ func TestGap(t *testing.T) {
 	}
 }
 
-// TestRestored: of data that came back from a backup, the tasks are told of that
-// were under way when it was made, and what was told by then is not told again.
+// TestRestored: after a restore from a backup, the tasks that were under way
+// at the time of the backup are reported, and the alerts sent by then are not
+// sent again.
 func TestRestored(t *testing.T) {
 	t.Parallel()
 	r := webhookfake.New(t, "", secret)
@@ -108,9 +109,9 @@ func TestRestored(t *testing.T) {
 	}
 	e.open()
 	e.begin()
-	r.Until("what was under way was told", func(list []webhookfake.Request) bool { return len(list) >= 2 })
+	r.Until("the task under way was reported", func(list []webhookfake.Request) bool { return len(list) >= 2 })
 	e.fails("after", nil)
-	r.Until("what came after was told", func(list []webhookfake.Request) bool { return len(list) >= 3 })
+	r.Until("the later alert was sent", func(list []webhookfake.Request) bool { return len(list) >= 3 })
 	list := r.Requests()
 	if len(list) != 3 || list[1].Task() != string(id) {
 		t.Errorf("the webhook was told %v, the second about %s; want three, the second about %s", typesOf(list), list[1].Task(), id)

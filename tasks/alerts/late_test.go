@@ -26,7 +26,7 @@ func TestDecidedMeanwhile(t *testing.T) {
 	c := hook(r)
 	c.After = 10 * time.Millisecond
 	e := newEnv(t, c)
-	e.deafness(errors.New("nobody is there"))
+	e.deafness(errors.New("no watcher runs"))
 	decided, open := e.opens("decided soon", nil), e.opens("stays open", nil)
 	e.review(decided, planner.NeedsHumanReview)
 	e.review(open, planner.NeedsHumanReview)
@@ -44,8 +44,8 @@ func TestDecidedMeanwhile(t *testing.T) {
 	}
 }
 
-// TestOutageOfAnotherLife: what was down when legwork stopped, and is when it begins
-// again, was not down all the time between.
+// TestOutageOfAnotherLife: a part that was down when legwork stopped, and is
+// down when it starts again, was not down all the time between.
 func TestOutageOfAnotherLife(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t, alerts.Config{Chat: true})
@@ -65,12 +65,12 @@ func TestOutageOfAnotherLife(t *testing.T) {
 	})
 	e.until("it was looked at", func() bool { return looks.Load() > 2 })
 	e.fails("something else", nil)
-	e.until("the admins were told of something else", func() bool { return slices.Contains(e.keys(), "alert.task_failed") })
+	e.until("the admins were told about something else", func() bool { return slices.Contains(e.keys(), "alert.task_failed") })
 	if got := e.keys(); !slices.Equal(got, []string{"alert.task_failed"}) {
 		t.Errorf("the admins read %v, want nothing of the server yet", got)
 	}
 	e.ahead.Store(int64(4 * time.Hour))
-	e.until("the admins were told of the server", func() bool { return slices.Contains(e.keys(), "alert.server_down") })
+	e.until("the admins were told about the server", func() bool { return slices.Contains(e.keys(), "alert.server_down") })
 }
 
 // fullStore takes nothing in.
@@ -92,8 +92,9 @@ func TestRaisedWithoutStore(t *testing.T) {
 	}
 }
 
-// TestLongWait: who has waited for days, and was told of, is not told of again by
-// another life, although the store no longer knows what it has queued.
+// TestLongWait: a task that has waited for days and was reported is not
+// reported again by another process, although the store no longer knows what
+// it has queued.
 func TestLongWait(t *testing.T) {
 	t.Parallel()
 	c := alerts.Config{Chat: true, After: time.Minute}
@@ -133,8 +134,8 @@ func TestLongWait(t *testing.T) {
 	}
 }
 
-// waited is how far ahead of now it is stored that the admins were told of everything
-// that had waited for too long.
+// waited is how far ahead of now it is stored that every task that had waited
+// for too long was reported to the admins.
 func (e *env) waited() time.Duration {
 	var read struct{ Waited time.Time }
 	stored, err := e.store.Setting(e.Context(), "legwork", "alerts_feed")
@@ -149,7 +150,7 @@ func (e *env) waited() time.Duration {
 func TestNothingToRead(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t, alerts.Config{Chat: true})
-	e.deafness(errors.New("nobody is there"))
+	e.deafness(errors.New("no watcher runs"))
 	e.restarts(func() { e.options.Timing.Chat = time.Hour })
 	id := e.opens("decided soon", nil)
 	e.review(id, planner.NeedsHumanReview)
@@ -196,7 +197,7 @@ func TestWaitsForAnotherThing(t *testing.T) {
 	e.restarts(func() {
 		e.options.Timing.First, e.options.Timing.Longest, e.options.Timing.Rest = time.Hour, time.Hour, time.Hour
 	})
-	e.deafness(errors.New("nobody is there"))
+	e.deafness(errors.New("no watcher runs"))
 	id := e.opens("pay something", func(o *planner.Opening) { o.External = false })
 	next := func(ev planner.Event) {
 		t.Helper()
@@ -275,7 +276,7 @@ func TestOverBeforeItsTurn(t *testing.T) {
 	e.until("nothing is left", e.nothingLeft)
 	for _, q := range r.Requests() {
 		if q.Task() == string(decided) {
-			t.Errorf("what was decided was told: %s", q.Body)
+			t.Errorf("an alert about a decided question: %s", q.Body)
 		}
 	}
 }

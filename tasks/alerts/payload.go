@@ -37,7 +37,7 @@ type Data struct {
 	Path    string `json:"path,omitempty"` // of the file that it is about
 }
 
-// Task is what an alert tells of a task: enough to find it.
+// Task is what an alert says about a task: enough to find it.
 type Task struct {
 	ID      tasks.ID  `json:"id"`
 	State   string    `json:"state"`

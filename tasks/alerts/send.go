@@ -140,7 +140,7 @@ func (s sender) request(ctx context.Context, w Webhook, id string, payload []byt
 	return r, nil
 }
 
-// away is the reason why nobody answered, without the address.
+// away is the reason why the receiver did not answer, without the address.
 func (s sender) away(err error) string {
 	var outer *url.Error
 	if errors.As(err, &outer) {

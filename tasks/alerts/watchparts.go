@@ -25,13 +25,13 @@ type change struct {
 	since time.Time
 }
 
-// update records the health of the parts of a kind and returns the parts to alert
-// about: those that have been down for some time, and those that are up again. A
-// part is never reported by the update that finds it down: the time of that, which
-// identifies the alert, is stored first, so that the alert is the same after a
-// restart. Since a part may have been up while legwork was not running, it must also
-// have been down for that time since the start, begun. Parts that no longer exist
-// are forgotten.
+// update records the health of the parts of a kind and returns the parts to
+// alert about: parts that have been down for some time, and parts that are up
+// again. A part is never reported by the update that finds it down: the time
+// of that, which identifies the alert, is stored first, so that the alert is
+// the same after a restart. Since a part may have been up while legwork was
+// not running, it must also have been down for that time since the start,
+// begun. Parts that no longer exist are forgotten.
 func (o outages) update(kind string, parts []Health, patience time.Duration, begun, now time.Time) (changes []change) {
 	there := map[string]bool{}
 	for _, p := range parts {

@@ -251,7 +251,7 @@ func (w *taskWatcher) update(ctx context.Context, row tasks.Row) error {
 		return w.alertFailed(ctx, row, s.Why)
 	}
 	if err != nil || !row.Waits {
-		return nil //nolint:nilerr // a task that cannot be read is told of elsewhere
+		return nil //nolint:nilerr // another alert reports a task that cannot be read
 	}
 	is := waitingTask{since: row.Since, alerted: was.alerted && was.since.Equal(row.Since) || w.pos.After > 0 && w.pos.alreadyAlerted(row.Since, w.pos.After)}
 	if is.review = s.Review; is.review != 0 && is.review != was.review {

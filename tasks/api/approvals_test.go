@@ -275,7 +275,7 @@ func TestRetry(t *testing.T) {
 	for _, c := range []struct {
 		who  api.Principal
 		want string
-	}{{operator, `{"webhook":"ops"}`}, {admin, ``}} { // who may not name the webhook does not so by a retry
+	}{{operator, `{"webhook":"ops"}`}, {admin, ``}} { // a person who may not name the webhook may not do so by a retry
 		if again, _, err = w.Retry(t.Context(), c.who, told.ID, ""); err != nil || string(again.Notify) != c.want {
 			t.Errorf("retried by %s it tells %s, %v; want %s", c.who.Name, again.Notify, err, c.want)
 		}
@@ -291,7 +291,7 @@ func TestRetry(t *testing.T) {
 	w.ends(rows[0].ID)
 	inChat, _, err := w.Retry(t.Context(), operator, rows[0].ID, "")
 	if err != nil || inChat.Chat != "recorder:room" || inChat.From != "api:ops" {
-		t.Errorf("what was asked in a chat gives %+v, %v", inChat, err)
+		t.Errorf("a question asked in a chat gives %+v, %v", inChat, err)
 	}
 	w.ends(inChat.ID)
 	if posts := w.kit.Platform.Posts(bot.KindAnswer); len(posts) != 2 {

@@ -16,7 +16,7 @@ import (
 	"legwork/tasks/enginetest"
 )
 
-// crowd is a store that tells of more contexts of a program than it has, and that
+// crowd is a store that lists more contexts of a program than it has, and that
 // stores new ones when the gate is open.
 type crowd struct {
 	*memory.Store
@@ -56,7 +56,8 @@ func replica(t *testing.T, s tasks.Store) *api.Service {
 
 var aContext = api.NewTask{Goal: "x", External: true}
 
-// TestCrowdedAtOnce: what is being opened counts, however late it is stored.
+// TestCrowdedAtOnce: a context that is being opened counts, however late it is
+// stored.
 func TestCrowdedAtOnce(t *testing.T) {
 	s := &crowd{Store: memory.New(nil), more: 9_990, gate: make(chan struct{})}
 	one := replica(t, s)
@@ -116,7 +117,7 @@ func TestCrowdedReplicas(t *testing.T) {
 	}
 }
 
-// TestCrowdedByNobody: what was not stored takes no room.
+// TestCrowdedByNobody: a context that was not stored takes no room.
 func TestCrowdedByNobody(t *testing.T) {
 	s := &crowd{Store: memory.New(nil), more: 9_999, gate: make(chan struct{})}
 	close(s.gate)

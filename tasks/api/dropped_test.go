@@ -29,7 +29,7 @@ func TestDropped(t *testing.T) {
 	go func() {
 		task, err := w.Wait(ctx, agent, id)
 		if err == nil && task.State != "failed" {
-			t.Errorf("whoever waits reads %+v, want that it failed", task)
+			t.Errorf("the waiting caller reads %+v, want that it failed", task)
 		}
 		ends <- err
 	}()
@@ -57,7 +57,7 @@ func TestDropped(t *testing.T) {
 	_, _, err = w.Add(t.Context(), agent, id, api.NewMessage{Type: "thought", Content: raw("1")})
 	refused(t, "a message", err, api.ErrConflict)
 	if ctx.Err() != nil {
-		t.Error("the task has ended for nobody")
+		t.Error("no follower learnt that the task has ended")
 	}
 }
 

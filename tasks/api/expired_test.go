@@ -8,8 +8,8 @@ import (
 	"legwork/planner"
 )
 
-// TestExpired: the end of a time names the questions that nobody decided by then;
-// that of a task's own time names none.
+// TestExpired: an expiry names the questions that were not decided by then;
+// the expiry of a task's own time names none.
 func TestExpired(t *testing.T) {
 	at := time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC)
 	hours := func(n int) time.Time { return at.Add(time.Duration(n) * time.Hour) }

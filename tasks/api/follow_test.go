@@ -148,8 +148,8 @@ func TestFollowAll(t *testing.T) {
 	all.Wait()
 }
 
-// TestFollowGap: who comes with a cursor that is not known learns that something
-// may be lost, and goes on with what is new.
+// TestFollowGap: a follower whose cursor is not known learns that messages may
+// be lost, and goes on with new ones.
 func TestFollowGap(t *testing.T) {
 	w := newWorld(t, nil)
 	id := w.shares().ID
@@ -232,8 +232,8 @@ func TestFollowDeleted(t *testing.T) {
 	refused(t, "following all", err, errCut)
 }
 
-// TestFollowForgotten: what others still follow is told to nobody any more once its
-// task was deleted.
+// TestFollowForgotten: a task that was deleted reaches no follower any more,
+// although others still follow.
 func TestFollowForgotten(t *testing.T) {
 	w := newWorld(t, nil)
 	var later atomic.Int64

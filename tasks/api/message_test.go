@@ -122,7 +122,7 @@ func TestMessages(t *testing.T) {
 	}
 }
 
-// FuzzFitted: whatever content is, what is told of it is JSON of bounded length.
+// FuzzFitted: for every content, the fitted form is JSON of bounded length.
 func FuzzFitted(f *testing.F) {
 	f.Add(`{"a":"b"}`, 20_000)
 	f.Add("\"\\\u2028<é", 30_000)

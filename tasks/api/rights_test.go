@@ -22,7 +22,7 @@ func TestRights(t *testing.T) {
 			fmt.Fprintf(&b, "%-10s", word)
 		}
 		if api.Role("other").May(op) != api.Never || api.Role("").May(op) != api.Never {
-			t.Errorf("%s: nobody may do it", op)
+			t.Errorf("%s: no role may do it", op)
 		}
 	}
 	var lines []string

@@ -12,8 +12,8 @@ import (
 	"legwork/tasks/enginetest"
 )
 
-// TestSlowFollower: who takes its time holds up nobody, and gets everything all
-// the same, also what is no longer kept in memory.
+// TestSlowFollower: a slow follower holds up no other, and still gets
+// everything, also messages that are no longer kept in memory.
 func TestSlowFollower(t *testing.T) {
 	w := newWorld(t, func(k *enginetest.Env) { k.Limits.Notes = 0 })
 	id := w.shares().ID
@@ -55,7 +55,7 @@ func TestSlowFollower(t *testing.T) {
 	}
 	close(held)
 	if r := <-slow; r.got != events || !errors.Is(r.err, errCut) {
-		t.Errorf("who was held up got %d messages, %v; want %d", r.got, r.err, events)
+		t.Errorf("the follower that was held up got %d messages, %v; want %d", r.got, r.err, events)
 	}
 }
 

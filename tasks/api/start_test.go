@@ -218,7 +218,7 @@ func TestSight(t *testing.T) {
 	}
 }
 
-// TestPaused: what is started while everything is paused begins later.
+// TestPaused: a task that is started while everything is paused begins later.
 func TestPaused(t *testing.T) {
 	var pause *tasks.Pause
 	w := newWorld(t, func(k *enginetest.Env) {

@@ -211,7 +211,7 @@ func mergeConflict(p Principal, s planner.State, values map[string]json.RawMessa
 	case s.Finished():
 		return fmt.Errorf("%w: it is over, its shared state stays as it is", ErrConflict)
 	case asks && (s.Streamed || s.Phase == planner.PhaseAnswering):
-		return fmt.Errorf("%w: its answer is being written already, so that nobody can review it first", ErrConflict)
+		return fmt.Errorf("%w: its answer is being written already, so it is too late for a review", ErrConflict)
 	case s.Limits.Changes > 0 && len(s.Changes) >= s.Limits.Changes:
 		return fmt.Errorf("%w: its shared state was changed %d times, which is the most", ErrConflict, len(s.Changes))
 	case s.Review > 0 && p.Role == RoleAgent:

@@ -20,7 +20,7 @@ import (
 // the seq of the question follow, then one of the letters below.
 const PressApproval = "p"
 
-// What can be done about calls that wait for an approval.
+// The buttons of calls that wait for an approval.
 const (
 	VerbOnce   = "o"
 	VerbTask   = "t"
@@ -170,7 +170,7 @@ func (c Card) approvalFoot(seq int) string {
 }
 
 // deciding is the data of a text that says who can decide in a chat beside the
-// admins: who asked, unless that is a program, which is in none.
+// admins: the person who asked, unless that is a program, which is in no chat.
 func deciding(o *planner.Opening) map[string]any {
 	if o.Chat.Platform == tasks.PlatformAPI {
 		return nil

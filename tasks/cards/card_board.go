@@ -166,7 +166,7 @@ func Introduced(v *tasks.View, text string) string {
 }
 
 // unknown names the tools that had been called and must not be called twice
-// when their sub-task was cut short: nobody knows whether they took effect.
+// when their sub-task was cut short: it is not known whether they took effect.
 func unknown(v *tasks.View) []string {
 	var names []string
 	for _, w := range v.State.Subtasks {

@@ -22,7 +22,7 @@ import (
 // or one of the letters below.
 const PressField = "q"
 
-// What can be done about a field beside choosing.
+// The buttons of a field beside its choices.
 const (
 	VerbYes     = "y" // there is no field: it is done, or agreed to
 	VerbOmit    = "l"

@@ -47,7 +47,7 @@ func (c Card) PlainQuestion(a planner.Action) bot.Draft {
 		}
 		b := bot.Button{Label: choice, Data: pressData(c.View.ID, a.ID, i)}
 		if a.ID.Subject == planner.SubjectPlan && i == choiceCancel {
-			b.Style = bot.StyleDanger // what is said where nobody is there
+			b.Style = bot.StyleDanger // the text where no person is there
 		}
 		d.Buttons = append(d.Buttons, b)
 	}

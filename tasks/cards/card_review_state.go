@@ -49,9 +49,9 @@ type stateValue struct {
 	layout layout
 }
 
-// stateToReview are the values that the review of that seq is about: what was
-// changed last before it comes first, what came after it and what programs keep
-// for themselves last.
+// stateToReview are the values that the review of that seq is about: the
+// values changed last before it come first, then the ones changed after it,
+// then the ones that programs keep for themselves.
 func stateToReview(v *tasks.View, seq int) []stateValue {
 	values := planner.SharedState(v.State, v.Event)
 	delete(values, planner.KeyStatus)
@@ -74,8 +74,8 @@ func stateToReview(v *tasks.View, seq int) []stateValue {
 	return all
 }
 
-// members lays out an object that holds a text of several lines, which nobody could
-// read as JSON, by its names; every other value as it is.
+// members lays out an object that holds a text of several lines, which people
+// could not read as JSON, by its names; every other value as it is.
 func members(key string, raw json.RawMessage) []stateValue {
 	var object map[string]json.RawMessage
 	if json.Unmarshal(raw, &object) != nil || len(object) > shownItems {

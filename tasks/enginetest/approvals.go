@@ -69,7 +69,7 @@ func asking(t *testing.T, env *Env, before ...planner.ActionID) (planner.Event, 
 		select {
 		case <-changed:
 		case <-t.Context().Done():
-			t.Fatal("nothing was asked")
+			t.Fatal("no question was asked")
 		}
 	}
 }

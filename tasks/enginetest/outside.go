@@ -49,7 +49,7 @@ func testReview(t *testing.T, env *Env) {
 	env.Ask(t, Message("2", "shorter please", time.Now()))
 	env.Answers(t, 1)
 	if work := env.Model.Requests(llm.RoleWork); len(work) != 2 || len(env.Model.Requests(llm.RoleReview)) != 1 {
-		t.Errorf("%d turns and %d reviews, want 2 and 1: what was said is for the next decision, too", len(work), len(env.Model.Requests(llm.RoleReview)))
+		t.Errorf("%d turns and %d reviews, want 2 and 1: the message is for the next decision, too", len(work), len(env.Model.Requests(llm.RoleReview)))
 	}
 }
 

@@ -77,9 +77,9 @@ func testAsksOn(t *testing.T, env *Env) {
 	}
 }
 
-// testAskedAcrossRestart kills the engine while servers wait for answers: a call
-// that does no harm is made again and gets them, one that must not run twice is
-// told of.
+// testAskedAcrossRestart kills the engine while servers wait for answers: a
+// call that does no harm is made again and gets them; a call that must not run
+// twice is reported as unknown.
 func testAskedAcrossRestart(t *testing.T, store Reopener, build func(Setup) tasks.Engine) {
 	env := NewEnv(t, store)
 	env.Tools.Judge = func(_, tool string) tasks.Verdict { return tasks.Verdict{Repeatable: true} }

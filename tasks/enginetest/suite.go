@@ -31,7 +31,7 @@ func Run(t *testing.T, open func(t *testing.T) Reopener, build func(Setup) tasks
 		"a lone sub-task answers itself":                  testLone,
 		"dependencies wait and see results":               testDependencies,
 		"stop cancels what runs":                          testStop,
-		"stop tells of a call whose outcome is unknown":   testStopUnknown,
+		"stop reports a call whose outcome is unknown":    testStopUnknown,
 		"guidance before the first words supersedes":      testSupersede,
 		"a conversation is answered in order":             testOrder,
 		"a refused tool tells the model":                  testRefused,

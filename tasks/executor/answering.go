@@ -95,14 +95,14 @@ func (s *answering) later(ctx context.Context, r tasks.ToolResult) error {
 	if s.asked >= maxQuestions {
 		return s.x.returned(ctx, s.v, s.a, planner.Result{Text: errAsksOn.Error(), Failed: true, Usage: s.used()})
 	}
-	s.settle(ctx) // the event that asks does not tell of it
+	s.settle(ctx) // the event that asks does not hold it
 	return s.x.Append(ctx, s.v.ID, planner.Event{Type: planner.Asked, Action: s.a.ID, Question: &planner.Question{
 		Server: s.server(), Form: r.Question, State: r.State, Expires: s.x.expires(),
 	}})
 }
 
-// settle counts what the model calls have cost that the server asked for, where
-// no event tells of it.
+// settle counts the cost of the model calls that the server asked for, where
+// no event reports it.
 func (s *answering) settle(ctx context.Context) {
 	if used := s.used(); used != (llm.Usage{}) {
 		s.x.settle(ctx, s.v.ID, s.a.ID.String(), used)

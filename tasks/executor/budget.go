@@ -70,7 +70,7 @@ func pricerOf(model llm.Model) Pricer {
 type reservations struct {
 	mu    sync.Mutex
 	calls []*reservedCall
-	freed chan struct{} // closed when one ends; nil while nobody waits
+	freed chan struct{} // closed when one ends; nil while there is no waiter
 }
 
 // reservedCall is one call under way.
@@ -197,7 +197,7 @@ func (x *Executor) reserveNow(ctx context.Context, id tasks.ID, r tasks.Reservat
 	return x.reservations.enter(id, r), nil
 }
 
-// settle counts what a call has cost whose outcome no event tells of. Like an
+// settle counts the cost of a call whose outcome no event reports. Like an
 // outcome it is worth a moment after the call was cancelled.
 func (x *Executor) settle(ctx context.Context, id tasks.ID, action string, cost llm.Usage) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), tasks.StoreTime)

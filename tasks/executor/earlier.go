@@ -165,7 +165,7 @@ func (x *Executor) fetch(ctx context.Context, v *tasks.View, e planner.Event) er
 	return nil
 }
 
-// fetchOne resolves one call. What is not there is refused with words that a
+// fetchOne resolves one call. A missing result is refused with words that a
 // model can act on.
 func (x *Executor) fetchOne(ctx context.Context, v *tasks.View, c *planner.Call, list []earlierResult) error {
 	i := slices.IndexFunc(list, func(r earlierResult) bool {

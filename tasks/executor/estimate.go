@@ -142,7 +142,7 @@ func (x *Executor) estimatePlan(ctx context.Context, v *tasks.View, out *planner
 		Most: llm.Usage{Input: int(e.Tokens), Cost: e.Cost},
 	})
 	if over, reached := errors.AsType[*tasks.BudgetError](err); reached {
-		out.Confirm = !over.Passing() // what is only set aside comes free again
+		out.Confirm = !over.Passing() // tokens that are only reserved become free again
 		return nil
 	}
 	return err

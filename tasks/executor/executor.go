@@ -18,8 +18,8 @@ import (
 )
 
 // Executor does single actions and appends what came of them. It knows no more
-// of a task than whether its chat was told of a full disk, and is safe for
-// concurrent use.
+// about a task than whether its chat has been informed about a full disk, and
+// is safe for concurrent use.
 type Executor struct {
 	Config
 	rules        atomic.Pointer[tasks.PromptRules]
@@ -47,10 +47,10 @@ type Config struct {
 	// Append stores what comes of actions: Presenters.Append, which waits while the
 	// disk is full.
 	Append func(ctx context.Context, id tasks.ID, e ...planner.Event) error
-	// Reached hears that a budget has no room; nil: nobody does.
+	// Reached is called when a budget has no room; it may be nil.
 	Reached func(context.Context, planner.Overdraft)
 	Prompts tasks.PromptRules // the first ones; Use changes them
-	// Tracer tells of actions and tasks; nil: nobody does.
+	// Tracer traces actions and tasks; it may be nil.
 	Tracer *telemetry.Tracer
 }
 

@@ -26,8 +26,8 @@ type judgement struct {
 }
 
 // judge finds out whether a call of a sub-task may be made as it is. Standing
-// grants cover a tool as long as its definition stays; once the task has read
-// words of outsiders, they cover nobody that it did not know of before.
+// grants cover a tool as long as its definition stays. Once the task has read
+// words of outsiders, they cover only targets that it knew before.
 func (x *Executor) judge(ctx context.Context, v *tasks.View, group string, call planner.Call) judgement {
 	j := judgement{call: call, verdict: x.Tools.Verdict(ctx, group, call.Tool, tasks.Arguments(call))}
 	j.hash = callHash(call, j.verdict.Definition)

@@ -62,7 +62,8 @@ func (x *Executor) prompt(ctx context.Context, v *tasks.View, a planner.Action, 
 }
 
 // longestPartial is how much is kept of an answer that was cut off, in bytes,
-// and shortWait the wait from which on people are told of it, in whole seconds.
+// and shortWait the shortest wait that people are informed about, in whole
+// seconds.
 const (
 	longestPartial = 48 << 10
 	shortWait      = 10 * time.Second

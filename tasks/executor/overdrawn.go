@@ -80,9 +80,9 @@ func (x *Executor) decider(ctx context.Context, v *tasks.View) (string, error) {
 	return settings.Model, err
 }
 
-// overdrawn notes that a budget has no room for an action: a person decides then,
-// or the task ends with a sentence about it where nobody would be helped by a
-// question.
+// overdrawn records that a budget has no room for an action: a person decides
+// then, or the task ends with a sentence about it where a question would help
+// no one.
 func (x *Executor) overdrawn(ctx context.Context, v *tasks.View, a planner.Action, r tasks.Reservation, over planner.Overdraft) error {
 	over.Extend = extension(over)
 	x.Log.InfoContext(ctx, "a budget is reached", "task", v.ID, "action", a.ID, "budget", over.Budget, "whose", over.Who, "limit", over.Limit, "spent", over.Spent, "wanted", over.Wanted)
@@ -107,7 +107,7 @@ func (x *Executor) overdrawn(ctx context.Context, v *tasks.View, a planner.Actio
 var ErrHeld = errors.New("a budget holds the action")
 
 // overdraw notes that a person is to decide about a budget. Of several actions
-// that have no room the first one's is asked about, and nobody is asked when
+// that have no room, only the first one raises a question, and none does when
 // room was made meanwhile.
 func (x *Executor) overdraw(ctx context.Context, id tasks.ID, r tasks.Reservation) error {
 	for {

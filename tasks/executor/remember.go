@@ -64,7 +64,7 @@ func (r *remembering) ring() {
 	}
 }
 
-// next takes the first conversation that nobody works on.
+// next takes the first conversation that no worker has.
 func (r *remembering) next() (conversation string, id tasks.ID, ok bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -28,8 +28,9 @@ func (x *Executor) begin(ctx context.Context, v *tasks.View, a *planner.Action) 
 	return ctx, span
 }
 
-// Ended tells of a task that is over, so that its trace is whole. It is for
-// whoever saw it end: told twice, it would count twice where spans are counted.
+// Ended ends the trace of a task that is over, so that the trace is whole. The
+// caller that saw the task end calls it, once: a second call would count the
+// task's spans twice.
 func (x *Executor) Ended(ctx context.Context, v *tasks.View) {
 	if x.Tracer == nil || !v.State.Finished() {
 		return

@@ -38,7 +38,7 @@ func (in *Inbox) admit(ctx context.Context, m bot.Message, access policy.Access)
 }
 
 // Admits reports that a message's author may talk to the bot there. A store
-// that cannot be read admits nobody.
+// that cannot be read admits no one.
 func (in *Inbox) Admits(ctx context.Context, m bot.Message) bool {
 	ok, _, err := in.admit(ctx, m, in.rules.Load().Access)
 	if err != nil {
@@ -82,7 +82,7 @@ const queueAdmins = "admins"
 // toAdmins posts a draft to each admin.
 func (in *Inbox) toAdmins(ctx context.Context, draft func(lang string) bot.Draft) {
 	admins, err := in.admins(ctx)
-	if err != nil { // perhaps it is the damage that they are told of
+	if err != nil { // perhaps it is the damage that the notice is about
 		in.Log.ErrorContext(ctx, "only the admins of the config can be told", "cause", err)
 		admins = in.rules.Load().Access.Admins
 	}

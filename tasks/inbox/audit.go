@@ -7,7 +7,8 @@ import (
 )
 
 // audit enters into the audit log what somebody changed that is no event of a
-// task. What was done stays done when that is not possible; the log tells.
+// task. The action stays done when the entry cannot be written; the log
+// reports it.
 func (in *Inbox) audit(ctx context.Context, r *Request, action, target, detail string) {
 	e := tasks.AuditEntry{Who: r.Message.From.Key(), Action: action, Target: target, Detail: detail}
 	if r.Admin {

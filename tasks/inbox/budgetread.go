@@ -9,8 +9,8 @@ import (
 	"legwork/tasks"
 )
 
-// DayBudgets tells how the budgets of all together stand today: those that have a
-// limit.
+// DayBudgets returns the state of today's budgets of all people together, for
+// each that has a limit.
 func DayBudgets(ctx context.Context, in *Inbox) ([]telemetry.Budget, error) {
 	rules := in.rules.Load().Budget
 	if rules.DayUSD <= 0 && rules.DayTokens <= 0 {

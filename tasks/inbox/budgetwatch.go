@@ -15,11 +15,11 @@ import (
 	"legwork/tasks/cards"
 )
 
-// budgetWatch knows what admins are to be told of budgets.
+// budgetWatch knows which budgets to report to the admins.
 type budgetWatch struct {
 	bell    chan struct{} // rings when waiting tasks may go on
 	mu      sync.Mutex
-	reached []planner.Overdraft // that nobody was told of yet
+	reached []planner.Overdraft // not reported yet
 }
 
 func newBudgetWatch() *budgetWatch { return &budgetWatch{bell: make(chan struct{}, 1)} }
@@ -40,7 +40,7 @@ func (w *budgetWatch) take() []planner.Overdraft {
 	return list
 }
 
-// again puts back what nobody could be told of.
+// again puts back the notices that could not be delivered.
 func (w *budgetWatch) again(list []planner.Overdraft) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -108,7 +108,7 @@ func renewTasks(ctx context.Context, in *Inbox) error {
 
 func renewTask(ctx context.Context, in *Inbox, l tasks.Live, over planner.Overdraft) error {
 	if over.Limit == 0 {
-		return nil // nothing is known of it: people decide
+		return nil // its use is not known: people decide
 	}
 	rules := in.rules.Load().Budget
 	wants := llm.Usage{Cost: over.Wanted}
@@ -139,7 +139,8 @@ func renewTask(ctx context.Context, in *Inbox, l tasks.Live, over planner.Overdr
 // in per cent.
 const nearPart = 80
 
-// settingBudgetsTold is what admins were told of on a day.
+// settingBudgetsTold lists the budgets that were reported to the admins on a
+// day.
 const settingBudgetsTold = "budgets_told"
 
 // toldBudgets is the value of that setting.
@@ -198,8 +199,8 @@ func notifyBudgetHooks(ctx context.Context, in *Inbox, reached bool, list []plan
 	return nil
 }
 
-// fresh returns the budgets that nobody was told of today, and notes them. Of
-// one that is reached nobody need be told that it is nearly used up.
+// fresh returns the budgets that were not reported today, and records them.
+// For a reached budget, the warning that it is nearly used up is left out.
 func (t *toldBudgets) fresh(what string, list []planner.Overdraft) []planner.Overdraft {
 	var out []planner.Overdraft
 	for _, over := range list {

@@ -19,14 +19,15 @@ const (
 	pressShow   = "t:s:"
 )
 
-// settingChanges is the list of the changes of tools that admins were told of.
+// settingChanges is the list of the changes of tools that were reported to the
+// admins.
 const (
 	settingChanges = "changes"
 	keptChanges    = 500
 	changeTime     = 30 * time.Second // for accepting one
 )
 
-// toldChange is a change of a tool that admins were told of.
+// toldChange is a change of a tool that was reported to the admins.
 type toldChange struct {
 	ID       string    `json:"id"`
 	Tool     string    `json:"tool"`
@@ -53,7 +54,7 @@ func ToolChanged(ctx context.Context, in *Inbox, c tasks.ToolChange) {
 		}
 		in.Log.WarnContext(ctx, "a tool was changed by its server and is held back", "tool", c.Tool, "change", c.ID)
 		if !tellChange(ctx, in, c) {
-			return // there is nobody yet; /approvals shows it
+			return // there is no admin yet; /approvals shows it
 		}
 		told = append(told, toldChange{ID: c.ID, Tool: c.Tool, At: in.Now()})
 		if err := in.write(ctx, tasks.OwnerLegwork, settingChanges, told[max(0, len(told)-keptChanges):]); err != nil {
@@ -95,7 +96,7 @@ func changeDraft(in *Inbox, p bot.Platform, to bot.Chat, c tasks.ToolChange, lan
 	return d, brief
 }
 
-// changeTexts tell of a change: with the difference, and for beside its file.
+// changeTexts describe a change: with the difference, and for beside its file.
 // how says what to do about it.
 func changeTexts(in *Inbox, c tasks.ToolChange, lang, how string) (full, brief string) {
 	server, tool, _ := strings.Cut(c.Tool, ".")

@@ -57,8 +57,8 @@ func newCode() string {
 	return b.String()
 }
 
-// claimAdmin takes "/start CODE" in a private chat while a code is out, whoever
-// writes it.
+// claimAdmin takes "/start CODE" from anyone in a private chat while a code is
+// out.
 func claimAdmin(ctx context.Context, in *Inbox, r *Request) (Outcome, error) {
 	m := r.Message
 	name, rest, ok := splitCommand(m.Text)

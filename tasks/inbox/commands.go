@@ -137,7 +137,7 @@ func taskCommand(ctx context.Context, in *Inbox, r *Request, text string) (Reply
 		return in.replyText(r, "error.goal_too_long", map[string]any{"Max": MaxGoal}), nil
 	default:
 		own := *r
-		own.Message.Standalone, own.Message.Overheard = true, false // whoever writes this means the bot
+		own.Message.Standalone, own.Message.Overheard = true, false // this always means the bot
 		return openQuestion(ctx, in, &own, text)
 	}
 }

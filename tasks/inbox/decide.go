@@ -94,7 +94,7 @@ func approvalPress(in *Inbox, r *Request, t LiveTask, about planner.ActionID, ve
 			return in.replyAside(r, "error.admin_needed")
 		}
 	case cards.VerbDeny:
-		d = planner.Decision{Text: r.Message.Text} // a terminal where nobody sits says so
+		d = planner.Decision{Text: r.Message.Text} // a terminal without a person says so
 	case cards.VerbWhy:
 		return askWhy(in, r, t, about)
 	default:
@@ -111,7 +111,7 @@ func approvalPress(in *Inbox, r *Request, t LiveTask, about planner.ActionID, ve
 	reply.Say = func(ctx context.Context, receipts []tasks.Receipt) Notice {
 		if receipts[0].Err == nil {
 			if err := addGrants(ctx, in, t.Chat, r.Message.From, d.Grants); err != nil {
-				in.Log.ErrorContext(ctx, "what is always allowed could not be kept", "chat", t.Chat.Key(), "cause", err)
+				in.Log.ErrorContext(ctx, "a permanent grant could not be kept", "chat", t.Chat.Key(), "cause", err)
 				return in.notice(r, "problem.internal", nil)
 			}
 			for _, g := range d.Grants {
@@ -123,8 +123,8 @@ func approvalPress(in *Inbox, r *Request, t LiveTask, about planner.ActionID, ve
 	return reply
 }
 
-// decideCard stores a decision about a question. Who comes too late learns how it
-// was decided.
+// decideCard stores a decision about a question. A person who comes too late
+// learns how it was decided.
 func decideCard(in *Inbox, r *Request, t LiveTask, about planner.ActionID, d planner.Decision) Reply {
 	m := r.Message
 	d.Name = m.From.Name
@@ -203,7 +203,7 @@ func reviewPress(in *Inbox, r *Request, t LiveTask, about planner.ActionID, verb
 	case cards.VerbYes:
 		return decideCard(in, r, t, about, planner.Decision{Approve: true})
 	case cards.VerbDecline:
-		return decideCard(in, r, t, about, planner.Decision{Text: r.Message.Text}) // a terminal where nobody sits says so
+		return decideCard(in, r, t, about, planner.Decision{Text: r.Message.Text}) // a terminal without a person says so
 	default:
 		return in.replyText(r, "error.too_late", nil)
 	}

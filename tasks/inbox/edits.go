@@ -25,7 +25,7 @@ func editHandler(ctx context.Context, in *Inbox, r *Request) (Outcome, error) {
 		return Outcome{Taken: m.Overheard}, nil
 	}
 	if text == "" || len(text) > MaxGoal {
-		return Outcome{Taken: true}, nil // what was asked before stands
+		return Outcome{Taken: true}, nil // the earlier question stands
 	}
 	for _, t := range slices.Backward(r.Live) {
 		heard, err := heardBy(ctx, in, t, m.ID)

@@ -43,7 +43,7 @@ func changeGrants(ctx context.Context, in *Inbox, chat bot.Chat, change func([]t
 }
 
 // addGrants lets tools be called in a chat from now on, by a decision that is
-// stored. What is granted already gets a new time.
+// stored. An existing grant gets a new time.
 func addGrants(ctx context.Context, in *Inbox, chat bot.Chat, by bot.Person, grants []planner.Grant) error {
 	now := in.Now()
 	expires := now.Add(cmp.Or(in.rules.Load().Approvals.Grants, tasks.DefaultGrants))

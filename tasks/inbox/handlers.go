@@ -20,7 +20,7 @@ func (in *Inbox) handle(ctx context.Context, m bot.Message, b *batch) (h handled
 		h.reply = out.Reply
 		return h, err
 	}
-	if m.Kind == bot.MessageDeletion { // whoever may have deleted it
+	if m.Kind == bot.MessageDeletion { // anyone may have deleted it
 		if r.Live, err = in.liveIn(ctx, m.Chat.Key()); err == nil {
 			h.reply, err = deletedMessage(ctx, in, r)
 		}

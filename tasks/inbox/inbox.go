@@ -37,7 +37,7 @@ type Inbox struct {
 	quotas        quotas
 	ids           ids
 	granting      sync.Mutex // guards the grants of chats, which are read, changed and stored as one
-	changing      sync.Mutex // and so what was told of changed tools
+	changing      sync.Mutex // and so are the reported changes of tools
 	prompting     sync.Mutex // and so what a prompt still lacks
 }
 
@@ -56,21 +56,22 @@ type Config struct {
 	// that of a city; near is a known name that is spelt almost alike when there
 	// are none. Nil: only IANA names are understood.
 	Zones func(name string) (zones []string, near string)
-	// Pause is the switch for everything; nil: one that nobody else asks.
+	// Pause is the switch for everything; nil: a switch of its own.
 	Pause *tasks.Pause
 	// Load is how many tasks the engine has to look after. Nil: few.
 	Load func() int
 	// Notes deletes what tools keep of what was told in a chat, and returns how
 	// many notes that were. Nil: there is nothing.
 	Notes func(ctx context.Context, chat bot.Chat) (int, error)
-	// Forgotten hears that a conversation was deleted: so that what is left of its
-	// bytes goes soon. It returns at once. Nil: nobody hears of it.
+	// Forgotten hears that a conversation was deleted: so that what is left of
+	// its bytes goes soon. It returns at once. It may be nil.
 	Forgotten func()
-	// Full reports that the disk has no room for new work: what is left is for that
-	// which has begun. Nil: it always has.
+	// Full reports that the disk has no room for new work: the rest is kept
+	// for work that has begun. Nil: it always has.
 	Full func() bool
-	// Budgets hears, before the admins are told, of budgets that are nearly used up
-	// or reached; after an error it hears of them again. Nil: nobody does.
+	// Budgets hears, before the admins are told, of budgets that are nearly
+	// used up or reached; after an error it hears of them again. It may be
+	// nil.
 	Budgets func(ctx context.Context, reached bool, list []planner.Overdraft) error
 	Rules   Rules // the first ones
 	// Metrics count messages, and Tracer begins a trace with each; both may be nil.
@@ -106,9 +107,9 @@ func Clean(text string) string {
 const MaxGoal = 256 << 10
 
 // Handle stores a batch of messages in one transaction and wakes the tasks
-// they concern. After an error the batch must be delivered again: what was
-// stored already will be recognised. What is said to people may go out later;
-// see Flush.
+// they concern. After an error the batch must be delivered again: the inbox
+// recognises the messages that it has stored. Messages to people may go out
+// later; see Flush.
 func (in *Inbox) Handle(ctx context.Context, messages []bot.Message) error {
 	moves := func(m bot.Message) bool { return m.Kind == bot.MessageMove }
 	for len(messages) > 0 {
@@ -162,7 +163,7 @@ func (in *Inbox) take(ctx context.Context, messages []bot.Message) (err error) {
 		store = append(store, h.reply.Store...)
 	}
 	if len(messages) == 1 {
-		ctx = traced // what is stored and said belongs to no other
+		ctx = traced // events and replies belong to one request
 	}
 	var receipts []tasks.Receipt
 	if len(store) > 0 {
@@ -180,9 +181,9 @@ func (in *Inbox) take(ctx context.Context, messages []bot.Message) (err error) {
 	return nil
 }
 
-// giveUp is the reply to a message that cannot be handled: it needs a record that
-// is damaged or was deleted just now, or brings a fault to light. Delivering it
-// again would help nobody, and would hold up everybody.
+// giveUp is the reply to a message that cannot be handled: it needs a record
+// that is damaged or was deleted just now, or brings a fault to light.
+// Delivering it again would not help, and would hold up every other message.
 func (in *Inbox) giveUp(ctx context.Context, h handled, key string, err error) Reply {
 	in.Log.ErrorContext(ctx, "message not handled", "message", h.request.Message.Key, "cause", err)
 	if !h.admitted {
@@ -236,7 +237,8 @@ func (in *Inbox) wake(ctx context.Context, id tasks.ID) {
 	}
 }
 
-// notifiedError is an error that people were told of: it is also bot.ErrNotified.
+// notifiedError is an error that people have read about: it is also
+// bot.ErrNotified.
 type notifiedError struct{ error }
 
 func (e notifiedError) Is(target error) bool { return target == bot.ErrNotified }

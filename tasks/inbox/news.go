@@ -26,7 +26,7 @@ type News struct {
 	Why string
 }
 
-// The keys of what tells of tasks that wait for a person.
+// The keys of the notices about tasks that wait for a person.
 const (
 	newsWaiting = "alert.task_waiting"
 	newsReview  = "alert.task_review"
@@ -38,10 +38,11 @@ const newsAtOnce = 10
 // newsLine is how much of a goal or of what is wrong one of them shows, in runes.
 const newsLine = 200
 
-// TellNews posts one message to each admin, in their language, and waits for that:
-// other than TellAdmins, so that the caller can keep what nobody got. An admin who
-// cannot be reached is logged and left out; the error is that none of them can. Who
-// has the card of a review before them is not told of it.
+// TellNews posts one message to each admin, in their language, and waits for
+// that: other than TellAdmins, so that the caller can keep the messages that
+// reached no admin. An admin who cannot be reached is logged and left out; the
+// error is that none of them can. An admin who has the card of a review in the
+// chat gets no notice about it.
 func TellNews(ctx context.Context, in *Inbox, list []News) error {
 	admins, err := in.admins(ctx)
 	if err != nil {
@@ -84,8 +85,8 @@ func asksIn(ctx context.Context, in *Inbox, n News, chat bot.Chat) bool {
 }
 
 // newsDraft is what an admin reads: with how to decide about what waits of
-// programs, for one task by a button that shows its question. What is asked in a
-// chat is decided there.
+// programs, for one task by a button that shows its question. A question that
+// was asked in a chat is decided there.
 func newsDraft(ctx context.Context, in *Inbox, p bot.Platform, to bot.Chat, lang string, list []News) bot.Draft {
 	d := bot.Draft{Kind: bot.KindNotice, Text: newsText(in, lang, list)}
 	card := ""
@@ -104,7 +105,7 @@ func newsDraft(ctx context.Context, in *Inbox, p bot.Platform, to bot.Chat, lang
 	return d
 }
 
-// waits reports that it tells of a task that waits for a person.
+// waits reports that it is about a task that waits for a person.
 func (n News) waits() bool { return n.Key == newsWaiting || n.Key == newsReview }
 
 // newsCard is the data of a button that shows what a program's task asks; empty

@@ -13,8 +13,8 @@ import (
 // before, the rest is dropped. No message may be handled meanwhile.
 func (in *Inbox) Flush(ctx context.Context) { in.outbox.flush(ctx) }
 
-// outbox does what may have to wait for its turn, in order within each queue,
-// so that one chat holds up no other and nobody who brings messages.
+// outbox runs the jobs that may have to wait for their turn, in order within
+// each queue, so that one chat holds up no other chat and no delivery.
 type outbox struct {
 	log    *slog.Logger
 	work   sync.WaitGroup
@@ -38,7 +38,7 @@ const (
 func newOutbox(log *slog.Logger) *outbox { return &outbox{log: log, queues: map[string]*queue{}} }
 
 // add puts a job at the end of a queue. ctx gives it values only. When the
-// outbox is full, the job is dropped: nobody waits that long for a notice.
+// outbox is full, the job is dropped: a notice is of no use that late.
 func (o *outbox) add(ctx context.Context, name string, job func(context.Context)) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

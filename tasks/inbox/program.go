@@ -98,8 +98,9 @@ func openOrder(ctx context.Context, in *Inbox, r *Request, o Order, item tasks.I
 	return submit(ctx, in, r, item)
 }
 
-// earlierRequest finds what became of an earlier request under a key, if there was one: who
-// comes again takes no room, so that it is told also when there is none.
+// earlierRequest finds the outcome of an earlier request under a key, if there
+// was one: a repeated request takes no room, so that it is answered also when
+// there is none.
 func earlierRequest(ctx context.Context, in *Inbox, key string) (r tasks.Receipt, again bool, err error) {
 	if key == "" {
 		return tasks.Receipt{}, false, nil

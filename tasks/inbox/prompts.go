@@ -18,7 +18,7 @@ import (
 	"legwork/tasks/cards"
 )
 
-// promptTime is how long servers may take to tell of their prompts.
+// promptTime is how long servers may take to list their prompts.
 const promptTime = 15 * time.Second
 
 // foundPrompt is a prompt of a server, and the group by which it is open.

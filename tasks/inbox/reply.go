@@ -25,8 +25,8 @@ type Outcome struct {
 // took is the outcome of a handler whose request was for it.
 func took(reply Reply, err error) (Outcome, error) { return Outcome{Taken: true, Reply: reply}, err }
 
-// Reply is what comes of a request: what is stored, and what is said once it is
-// stored. The zero Reply stores nothing and says nothing.
+// Reply is the outcome of a request: the events to store, and the messages to
+// send once they are stored. The zero Reply stores nothing and says nothing.
 type Reply struct {
 	// Store are the deliveries to store. The first one has the message's key, which
 	// tells whether the message came before.
@@ -214,8 +214,8 @@ func (in *Inbox) deliver(ctx context.Context, p bot.Platform, m bot.Message, n N
 	}
 }
 
-// replace edits the message that a notice settles, so that nobody presses its
-// buttons again.
+// replace edits the message that a notice settles, so that its buttons are not
+// pressed again.
 func replace(ctx context.Context, p bot.Platform, in bot.Chat, n Notice) error {
 	d := bot.Draft{Kind: bot.KindNotice, Text: n.Text}
 	if n.Replace.With != nil {

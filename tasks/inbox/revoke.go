@@ -17,8 +17,8 @@ func taskGrantCode(id tasks.ID, seq int) string {
 	return strings.ToLower(string(id[max(0, len(id)-4):])) + "-" + strconv.Itoa(seq)
 }
 
-// revokeGrant takes the grant of a code back. Those of a chat are for admins, for
-// whoever gave them, and for the person of a private chat.
+// revokeGrant takes the grant of a code back. Grants of a chat are for admins,
+// for the person who gave them, and for the person of a private chat.
 func revokeGrant(ctx context.Context, in *Inbox, r *Request, code string) (Reply, error) {
 	near, err := nearby(ctx, in, r)
 	if err != nil {

@@ -109,7 +109,7 @@ func addSchedule(ctx context.Context, in *Inbox, r *Request, text string) (Reply
 	m := r.Message
 	s := tasks.Schedule{
 		ID: scheduleID(m), Chat: m.Chat, From: m.From, Goal: goal, Spec: spec.String(), Words: strings.TrimSpace(strings.TrimSuffix(when, goal)),
-		Timezone: zone, Language: r.Lang, CatchUp: catchUp || !spec.Again(), // what comes once must not be lost
+		Timezone: zone, Language: r.Lang, CatchUp: catchUp || !spec.Again(), // a schedule that runs once must not be lost
 		Made: in.Wall(), Next: spec.Next(in.Wall()), Team: m.Team, External: m.External,
 	}
 	s.Words = clip.Bytes(s.Words, maxWords)

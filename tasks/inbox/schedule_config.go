@@ -27,10 +27,10 @@ type ConfigSchedule struct {
 // configID begins the ids of schedules of the config.
 const configID = "c:"
 
-// ApplyConfigSchedules brings the schedules of the config into the store: what is new is
-// added, what is gone deleted, and of what was changed stays whether it is
-// paused, and what became of the last time. One that cannot be taken is in the
-// error, and the others are taken all the same.
+// ApplyConfigSchedules brings the schedules of the config into the store: it
+// adds new ones and deletes those that are gone; a changed one stays paused if
+// it was, and keeps the outcome of its last time. One that cannot be taken is
+// in the error, and the others are taken all the same.
 func ApplyConfigSchedules(ctx context.Context, in *Inbox, list []ConfigSchedule) error {
 	in.schedulesLock.mu.Lock()
 	defer in.schedulesLock.mu.Unlock()

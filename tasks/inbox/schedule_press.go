@@ -92,8 +92,8 @@ func pauseSchedule(ctx context.Context, in *Inbox, r *Request, s tasks.Schedule)
 	return showCard(ctx, in, r, s, in.Texts.Text(r.Lang, "schedule.paused", nil))
 }
 
-// resumeSchedule lets one come again, from now on: what was left out meanwhile
-// is not made up for.
+// resumeSchedule resumes a schedule from now on: times that were left out
+// meanwhile are not caught up.
 func resumeSchedule(ctx context.Context, in *Inbox, r *Request, s tasks.Schedule) (Reply, error) {
 	if s.Paused {
 		spec, err := s.ReadSpec()

@@ -54,7 +54,7 @@ func (s *Scheduler) Run(ctx context.Context) error {
 		}
 		wait, err := s.look(ctx)
 		if err != nil && ctx.Err() == nil {
-			s.in.Log.ErrorContext(ctx, "what is due cannot be told", "cause", err)
+			s.in.Log.ErrorContext(ctx, "due schedules cannot be read", "cause", err)
 		}
 		timer.Reset(wait)
 	}
@@ -137,8 +137,8 @@ func (s *Scheduler) rearm(ctx context.Context, v tasks.Schedule, now time.Time) 
 	}
 }
 
-// fire opens the task of a schedule that is due, or leaves that out. What was
-// missed is one time, the newest, however many there were.
+// fire opens the task of a schedule that is due, or leaves that out. Missed
+// times count as one, the newest, however many there were.
 func (s *Scheduler) fire(ctx context.Context, id string, now time.Time) (err error) {
 	defer tasks.Catch(&err)
 	s.in.schedulesLock.mu.Lock()
@@ -171,7 +171,7 @@ func (s *Scheduler) fire(ctx context.Context, id string, now time.Time) (err err
 	if err != nil {
 		return err
 	}
-	if unseen { // nobody would read the next one either, and it would cost
+	if unseen { // the next one would stay unread, too, and would cost
 		s.in.Log.WarnContext(ctx, "the last answer of a schedule could not be shown; it is paused", "schedule", id, "chat", v.Chat.Key())
 		return s.pause(ctx, v, tasks.WhyUnseen)
 	}

@@ -116,8 +116,8 @@ func (in *Inbox) language(ctx context.Context, person, other string) (string, er
 	return chosen, nil
 }
 
-// rememberLanguage remembers the language of an admin who has chosen none: what is told
-// to admins unasked comes with no message of theirs.
+// rememberLanguage remembers the language of an admin who has chosen none:
+// notices to admins follow no message of theirs.
 func (in *Inbox) rememberLanguage(ctx context.Context, r *Request) error {
 	person := r.Message.From.Key()
 	known, err := in.setting(ctx, person, tasks.SettingSpoken)

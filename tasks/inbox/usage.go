@@ -85,7 +85,7 @@ type budgetLeft struct {
 func usageLines(in *Inbox, lang, key string, s spending, of budgetLeft) string {
 	today := spentText(in, lang, s.today)
 	if of.limit > 0 {
-		if !tasks.InTokens(of.budget) && s.today.Cost <= 0 { // what is compared must be there
+		if !tasks.InTokens(of.budget) && s.today.Cost <= 0 { // both sides of a comparison must be there
 			today += ", " + in.Texts.Money(lang, 0)
 		}
 		today = in.Texts.Text(lang, "usage.of", map[string]any{"Spent": today, "Limit": cards.AmountText(in.Texts, lang, of.budget, of.limit)})

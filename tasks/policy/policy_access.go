@@ -13,8 +13,9 @@ type Access struct {
 	Platforms map[string]PlatformAccess // by platform; one that is not in it is open to everybody
 }
 
-// PlatformAccess says who may talk to the bot on one platform: nobody who is not listed.
-// "*" lists everybody; among Chats it means every chat that is not private.
+// PlatformAccess says who may talk to the bot on one platform: only people and
+// chats that are listed. "*" lists everybody; among Chats it means every chat
+// that is not private.
 type PlatformAccess struct {
 	Users    []string // the platform's own ids
 	Chats    []string // everybody in them, also in their topics and threads

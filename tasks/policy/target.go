@@ -159,8 +159,8 @@ func inText(text string) (list []Target) {
 	return list
 }
 
-// InAddress is where an address leads. One that can be read in several ways is
-// nobody known.
+// InAddress is where an address leads. A target that can be read in several
+// ways is unknown.
 func InAddress(address string) Target {
 	_, place, _ := strings.Cut(address, "//")
 	place = place[:strings.IndexAny(place+"/", "/?#")]

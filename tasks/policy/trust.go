@@ -40,7 +40,7 @@ func UnknownTarget(v *tasks.View, call planner.Call) (reason, detail string) {
 
 // knownTargets is what a task has reason to know.
 type knownTargets struct {
-	words string          // of people who may say what is to be done, and of plans that nobody else could influence; in lower case
+	words string          // of people who may say what is to be done, and of plans that no outsider could influence; in lower case
 	hosts map[string]bool // that it turned to, or that a search found
 	texts map[string]bool // others that it turned to
 }

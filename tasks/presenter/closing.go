@@ -137,10 +137,10 @@ func (p *Presenter) closeQuestion(ctx context.Context, v *tasks.View, private bo
 	return err
 }
 
-// closeLate closes a question's message that became known when the question was
-// over: the task was stopped while it was on its way, or a button was pressed
-// under the message of an earlier life. It outlives the action that asks, which
-// nobody wants any more.
+// closeLate closes a question's message that became known when the question
+// was over: the task was stopped while it was on its way, or a button was
+// pressed under the message of an earlier life. It outlives the action that
+// asks, which is not wanted any more.
 func (p *Presenter) closeLate(ctx context.Context, slot, message string) {
 	action, private := askOfSlot(slot)
 	if action.Kind != planner.KindAsk {
@@ -164,5 +164,5 @@ func (p *Presenter) closeLate(ctx context.Context, slot, message string) {
 	}
 }
 
-// lateTime is how long closing a message may take that nobody waits for.
+// lateTime is how long closing a message may take when no action waits for it.
 const lateTime = 10 * time.Second

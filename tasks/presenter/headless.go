@@ -41,7 +41,7 @@ func (p *Presenter) unseen() bool {
 	return none
 }
 
-// showNowhere notes that the outcome is there for whoever asks for it.
+// showNowhere records that the outcome is there for anyone who asks for it.
 func (p *Presenter) showNowhere(ctx context.Context, v *tasks.View) error {
 	events := []planner.Event{{Type: planner.Sent, Slot: planner.SlotAnswer, Message: string(p.id), Last: true}}
 	if v.State.Slot(planner.SlotAnswer).Name == "" {

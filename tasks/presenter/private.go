@@ -19,7 +19,7 @@ var errNotPrivate = errors.New("it is not asked in private")
 func (p *Presenter) askPrivately(ctx context.Context, v *tasks.View, a planner.Action) error {
 	about, slot := a.ID, cards.Privately+a.ID.String()
 	switch {
-	case !tasks.Decides(about) || p.chat.Private || tasks.OfProgram(v.Opening().From): // nobody knows who is behind one
+	case !tasks.Decides(about) || p.chat.Private || tasks.OfProgram(v.Opening().From): // it is not known who is behind one
 		return errNotPrivate
 	case v.State.Slot(slot).Message != "":
 	case !p.ps.rules.Load().Approvals.Private || v.State.Slot(a.ID.String()).Name != "":

@@ -13,9 +13,9 @@ import (
 )
 
 // Ask puts a question of the task to its chat, or where it is to be asked in
-// private to the person's own. The answer comes by the inbox. Where the chat is
-// gone nobody will answer: the task is stopped, but one of a program's, which others
-// can answer.
+// private to the person's own. The answer comes by the inbox. Where the chat
+// is gone no answer will come: the task is stopped, unless it is a program's,
+// which others can answer.
 func (p *Presenter) Ask(ctx context.Context, v *tasks.View, a planner.Action) error {
 	if p.unseen() { // programs see it in the list of approvals
 		return nil
@@ -39,14 +39,14 @@ func (p *Presenter) Ask(ctx context.Context, v *tasks.View, a planner.Action) er
 		return nil
 	}
 	if errors.Is(err, bot.ErrGone) {
-		p.ps.Log.WarnContext(ctx, "nobody can be asked, the task ends", "task", p.id, "cause", err)
+		p.ps.Log.WarnContext(ctx, "no person can be asked, the task ends", "task", p.id, "cause", err)
 		return p.append(ctx, planner.Event{Type: planner.Stopped})
 	}
 	return err
 }
 
 // put asks in a chat, in as many messages as that takes; the last one has the
-// buttons and the slot. What was sent before is not sent again.
+// buttons and the slot. A message that was sent before is not sent again.
 func (p *Presenter) put(ctx context.Context, v *tasks.View, a planner.Action, to *bot.Chat, slot string) error {
 	if v.State.Slot(slot).Message != "" {
 		return nil

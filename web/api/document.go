@@ -274,7 +274,7 @@ func types() map[string]string {
 		"Group":           "A tool group.",
 		"GroupServer":     "A server of a group.",
 		"GroupTool":       "A tool.",
-		"UsageRow":        "What was spent, by the requested keys. Other keys are left out.",
+		"UsageRow":        "The spending, by the requested keys. Other keys are left out.",
 		"AuditEntry":      "A decision or change, and who made it.",
 		"Me":              "The token of the request.",
 		"Problem":         "An error (RFC 9457).",
@@ -282,7 +282,7 @@ func types() map[string]string {
 		"PageTaskSummary": "Tasks.",
 		"PageApproval":    "Approvals.",
 		"PageGroup":       "Groups.",
-		"PageUsageRow":    "What was spent.",
+		"PageUsageRow":    "The spending.",
 		"PageAuditEntry":  "Entries of the audit log.",
 	}
 }

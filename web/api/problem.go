@@ -88,7 +88,7 @@ func (c *calls) toProblem(ctx context.Context, method string, err error) error {
 	case errors.Is(err, api.ErrBusy):
 		return problem.New(problem.Many, api.Sentence(err))
 	case errors.Is(err, tasks.ErrFull):
-		return problem.New(problem.Full, "Nothing can be stored until the disk has free space again.")
+		return problem.New(problem.Full, "The store accepts nothing until the disk has free space again.")
 	case ctx.Err() != nil:
 		return ended()
 	}

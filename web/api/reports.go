@@ -94,7 +94,7 @@ func (c *calls) registerReports(h huma.API) {
 	register(c, h, operation{
 		method: http.MethodGet, path: "/v1/usage", id: "listUsage", tag: "reports",
 		summary: "Sum up tokens and money", op: api.OpUsage,
-		text:   "What was spent between two days, both included (default: the last 30 days), by any of user, chat, model, day.",
+		text:   "The spending between two days, both included (default: the last 30 days), by any of user, chat, model, day.",
 		answer: page([]api.UsageRow{exampleUsage()}, nil),
 	}, c.usage)
 	register(c, h, operation{

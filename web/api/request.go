@@ -159,10 +159,10 @@ func checkHeaders(r *http.Request) *problem.Error {
 
 type decoderKey struct{}
 
-// acquireDecoder waits until the body of a request may be decoded. The place is
-// released by decoded or by the first byte of the reply, since a client that does
-// not read its reply must delay nobody. release is nil when the request was
-// canceled meanwhile.
+// acquireDecoder waits until the body of a request may be decoded. The place
+// is released by decoded or by the first byte of the reply, since a client
+// that does not read its reply must not delay others. release is nil when the
+// request was canceled meanwhile.
 func (c *calls) acquireDecoder(w http.ResponseWriter, r *http.Request) (_ http.ResponseWriter, _ *http.Request, release func()) {
 	if r.Method == http.MethodGet || r.Method == http.MethodHead {
 		return w, r, func() {}

@@ -145,8 +145,8 @@ func TestFollowTask(t *testing.T) {
 	want[problem](e, 404, request{method: "GET", path: path, token: "narrow"})
 }
 
-// TestCutBeforeTheEnd: who was cut between the last message and the end is told the
-// end when it comes again.
+// TestCutBeforeTheEnd: a client that was cut between the last message and the
+// end gets the end when it comes again.
 func TestCutBeforeTheEnd(t *testing.T) {
 	e := newEnv(t)
 	id := string(e.share("agent").ID)
@@ -184,7 +184,7 @@ func TestStreamsEndWithTheProcess(t *testing.T) {
 	all.Go(func() {
 		got := e.do(request{method: "GET", path: "/v1/tasks/" + id, header: map[string]string{"Prefer": "wait=300"}})
 		if got.status != http.StatusOK {
-			t.Errorf("who waits got %d %s, want the task as it stands", got.status, got.body)
+			t.Errorf("the waiting client got %d %s, want the task as it stands", got.status, got.body)
 		}
 	})
 	<-begun
@@ -193,8 +193,8 @@ func TestStreamsEndWithTheProcess(t *testing.T) {
 	all.Wait() // the test's own time is what they would otherwise take
 }
 
-// TestSilentClient: who asks for a stream and takes nothing of it is left alone
-// after a while, and holds up nobody.
+// TestSilentClient: a client that asks for a stream and reads nothing of it is
+// cut after a while, and holds up no other.
 func TestSilentClient(t *testing.T) {
 	e := newEnv(t)
 	id := string(e.share("agent").ID)
@@ -247,8 +247,9 @@ func TestHeartbeat(t *testing.T) {
 	}
 }
 
-// TestLost: whoever comes with a cursor that is not known, as after a backup was put
-// in the data's place, is told so and goes on with what is new, also when cut then.
+// TestLost: a client with a cursor that is not known, as after a backup was
+// put in the data's place, is told so and goes on with new events, also when
+// cut then.
 func TestLost(t *testing.T) {
 	e := newEnv(t)
 	id := string(e.share("agent").ID)
@@ -271,8 +272,8 @@ func TestLost(t *testing.T) {
 	})
 }
 
-// TestFollowersCutAtRandom: whoever comes back with the last id gets every message
-// once and in order, whenever the connection was cut.
+// TestFollowersCutAtRandom: a client that comes back with the last id gets
+// every message once and in order, at whatever point the connection was cut.
 func TestFollowersCutAtRandom(t *testing.T) {
 	e := newEnv(t)
 	const contextsAtOnce, notes, followers = 6, 25, 12
@@ -349,7 +350,8 @@ func (e *env) checkTask(r *rand.Rand, id string, want int) {
 	}
 }
 
-// TestLettersOfHTML: what was sent comes back letter by letter, wherever it is read.
+// TestLettersOfHTML: a sent text comes back letter by letter, wherever it is
+// read.
 func TestLettersOfHTML(t *testing.T) {
 	e := newEnv(t)
 	id := string(e.share("agent").ID)

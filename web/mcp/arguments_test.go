@@ -48,7 +48,7 @@ func TestArgumentsAreExplained(t *testing.T) {
 			t.Errorf("%s with %v gave %q, want words", test.tool, test.arguments, got)
 		}
 		if len(got) > 2000 {
-			t.Errorf("%s gave %d bytes, which nobody reads: %.200s", test.tool, len(got), got)
+			t.Errorf("%s gave %d bytes, too long to be read: %.200s", test.tool, len(got), got)
 		}
 	}
 }

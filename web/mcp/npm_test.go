@@ -106,7 +106,7 @@ func TestOfficialClients(t *testing.T) {
 				step{Call: "start_task", Arguments: map[string]any{"goal": "Say hello", "idempotency_key": era}},
 				step{Call: "get_state", Arguments: map[string]any{"task_id": "$id"}},
 				step{Call: "list_tasks", Arguments: map[string]any{"state": "done", "limit": 1}},
-				step{Call: "get_task", Arguments: map[string]any{"task_id": "nobody's"}},
+				step{Call: "get_task", Arguments: map[string]any{"task_id": "unknown"}},
 				step{Call: "add_message", Arguments: map[string]any{"task_id": "$id", "type": "gossip", "content": 1}},
 			)
 			if got[0].Version != version || got[0].Server.Name != "legwork" || got[0].Server.Version != "1.2.3" || got[0].Instructions == "" {

@@ -129,7 +129,7 @@ func TestStateIsShared(t *testing.T) {
 	into[api.State](t, e.call("agent", "update_state", map[string]any{"task_id": id, "values": map[string]any{"draft": "words"}}))
 	got := into[api.State](t, <-waiting)
 	if len(got.Values) != 1 || string(got.Values["draft"]) != `"words"` {
-		t.Errorf("who waits for the draft got %s, want it alone", got.Values)
+		t.Errorf("the client that waits for the draft got %s, want it alone", got.Values)
 	}
 	if r := e.call("other", "update_state", map[string]any{"task_id": id, "values": map[string]any{"draft": "mine"}, "if_version": set.Version}); !strings.Contains(r.refused, "get_state") {
 		t.Errorf("a change of an old version gave %+v, want to be told to read it again", r)
@@ -285,7 +285,7 @@ func TestRoles(t *testing.T) {
 		}
 	}
 	if got := e.call("", "list_tasks", nil); !strings.Contains(got.refused, forbidden) {
-		t.Errorf("nobody lists tasks: %+v", got)
+		t.Errorf("no program lists tasks: %+v", got)
 	}
 }
 

@@ -126,7 +126,7 @@ func kinds() map[Code]kind {
 		Precondition: {412, "The shared state has changed", 0},
 		Large:        {413, "The body is too large", 0},
 		Media:        {415, "Another content type is needed", 0},
-		Host:         {421, "Nothing is served under this name", 0},
+		Host:         {421, "legwork serves nothing under this path", 0},
 		Invalid:      {422, "The request is not as documented", 0},
 		KeyReused:    {422, "The idempotency key was used for another request", 0},
 		Many:         {429, "Too much at once", 5},

@@ -114,7 +114,7 @@ func (h *house) decides(ctx context.Context, id tasks.ID, d api.Decision) {
 		}
 		s, err := h.service.AwaitState(ctx, h.person, id, nil, version)
 		if err != nil || ctx.Err() != nil || s.Over {
-			h.t.Fatalf("nobody was asked: %+v, %v", s, err)
+			h.t.Fatalf("no question was asked: %+v, %v", s, err)
 		}
 		version = s.Version
 	}
@@ -208,7 +208,7 @@ func TestWrongUse(t *testing.T) {
 		{"reviewer", nil, "-task ID or -goal TEXT"},
 		{"reviewer", []string{"-task", "x", "-goal", "y"}, "-task ID or -goal TEXT"},
 		{"stranger", []string{"-task", "x", "-url", h.url}, "401"},
-		{"reviewer", []string{"-task", "nobody's", "-url", h.url}, "404"},
+		{"reviewer", []string{"-task", "unknown", "-url", h.url}, "404"},
 		{"reviewer", []string{"-task", "x", "-url", "localhost:8080"}, "http://"},
 	} {
 		err := run(t.Context(), test.args, func(string) string { return test.token }, io.Discard, io.Discard)

@@ -30,7 +30,7 @@ const (
 type outline struct {
 	Number   int       `json:"number"`
 	Sections []section `json:"sections"`
-	Request  string    `json:"request,omitempty"` // what is to be done better
+	Request  string    `json:"request,omitempty"` // the changes that it asks for
 	Tries    int       `json:"tries"`             // drafts that the reviewer refused since a person read one
 }
 

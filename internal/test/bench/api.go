@@ -21,7 +21,7 @@ import (
 )
 
 // programToken is the token of all programs.
-const programToken = "bench-token-that-nobody-else-has"
+const programToken = "bench-token-of-the-run"
 
 // apiClient calls the API of a daemon.
 type apiClient struct {

@@ -59,7 +59,7 @@ func newChatEnv(ctx context.Context, dir string, respond func(llmfake.Request) l
 }
 
 // startFakes starts both fakes without rates. Telegram closes connections that
-// nobody used for idle; 0: it does not.
+// were not used for idle; 0: it does not.
 func startFakes(idle time.Duration) (*telegramfake.Server, *slackfake.Server, error) {
 	t, err := telegramfake.Start(telegramfake.Options{Token: telegramToken, NoLimits: true, Idle: idle})
 	if err != nil {

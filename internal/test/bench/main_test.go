@@ -13,8 +13,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// TestChosen refuses a name that is none: a figure that nobody measured must not
-// look like one that was reached.
+// TestChosen refuses an unknown name: a figure that was never measured must
+// not look like one that was reached.
 func TestChosen(t *testing.T) {
 	all := parts(1000)
 	for only, want := range map[string]string{"": "all", "fold": "fold", "plan,fold": "plan,fold", "fold,plann": "", "fold, plan": ""} {

@@ -172,7 +172,7 @@ func anonymousMemory(pid int) (kib int, err error) {
 
 const (
 	idleCalls         = 200
-	maxServeAnonymous = 10 << 10 // KiB, of a daemon that nobody has called yet
+	maxServeAnonymous = 10 << 10 // KiB, of a daemon that has had no request yet
 	maxUsedAnonymous  = 12 << 10 // KiB
 )
 

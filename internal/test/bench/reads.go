@@ -170,7 +170,7 @@ func readCalls(ctx context.Context, p *apiClient, ids []tasks.ID) ([]figure, err
 			if err != nil {
 				return nil, err
 			}
-			if n == 0 { // what is made at the first request is no read
+			if n == 0 { // work for the first request only is no read
 				took = took[:0]
 			}
 			if cursor, err = nextPage(body, !strings.Contains(path, "cursor=") || strings.HasSuffix(path, "cursor=")); err != nil {

@@ -66,7 +66,7 @@ func fastest(do func()) time.Duration {
 func mixed(chars int) string {
 	var b strings.Builder
 	for n := 1; b.Len() < 2*chars; n++ {
-		fmt.Fprintf(&b, "## %d. What was found\n\n", n)
+		fmt.Fprintf(&b, "## %d. Findings\n\n", n)
 		b.WriteString("The **short** answer is *yes*, with `one` exception: see [the report](https://example.com/report?id=7&page=2) and https://example.org. ")
 		b.WriteString("Größe, 世界 and 👩‍👩‍👧 count as what they are, and 3 < 4 && 5 > 2 stays as written.\n\n")
 		b.WriteString("- first things first\n- then the others:\n  1. one\n  2. two, ~~three~~\n- [ ] to be done\n- [x] done\n\n")

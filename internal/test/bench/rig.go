@@ -76,8 +76,9 @@ func recorded(groups tools.Config, dir string, respond func(llmfake.Request) llm
 	return r, nil
 }
 
-// assemble starts everything, with those groups, for those platforms, which the caller runs;
-// concurrent tasks work at a time, and e is told of what they do.
+// assemble starts everything, with those groups, for those platforms, which
+// the caller runs; concurrent tasks work at a time, and e receives the
+// telemetry.
 func assemble(groups tools.Config, dir string, fake llmfake.Options, toolDelay time.Duration, concurrent int, e telemetryOf, platforms ...bot.Platform) (*engineEnv, error) {
 	log := slog.New(slog.DiscardHandler)
 	texts, err := i18n.Load("")

@@ -22,8 +22,8 @@ const (
 	loadMessages = 10       // of each
 	maxGrowth    = 16 << 10 // KiB more than idle
 
-	// hangUp is after how long the fakes close a connection that nobody uses: so
-	// that those kept for later are not taken for descriptors left behind.
+	// hangUp is after how long the fakes close a connection that is not used:
+	// so that those kept for later are not taken for descriptors left behind.
 	hangUp = 5 * time.Second
 )
 

@@ -105,7 +105,7 @@ func (h *daemonEnv) interrupt(ctx context.Context, dir, calls string) (end, exit
 }
 
 // lastEnd reads when the last call ended after from: streams whose client went
-// away, and tool calls that were cancelled. Those whose end nobody logged ended
+// away, and tool calls that were cancelled. Actions without a logged end ended
 // with the process.
 func lastEnd(model, calls string, from time.Time, exit time.Duration) (last time.Duration, streams int) {
 	log, err := llmfake.ReadLog(model)

@@ -16,7 +16,7 @@ import (
 	"legwork/internal/test/fakes/llmfake"
 )
 
-// telemetryOf are who is told of what a rig does; nobody by the zero value.
+// telemetryOf are the receivers of a rig's telemetry; none by the zero value.
 type telemetryOf struct {
 	metrics *telemetry.Metrics
 	tracer  *telemetry.Tracer
@@ -60,7 +60,7 @@ func measureWatched(ctx context.Context, dir string) ([]figure, error) {
 				return 0, err
 			}
 		}
-		err := p.eyes.tracer.Flush(ctx) // what was traced is told within its own block
+		err := p.eyes.tracer.Flush(ctx) // a trace stays within its own block
 		return (processorTime() - before) / block, err
 	})
 	if err != nil {

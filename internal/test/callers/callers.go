@@ -3,9 +3,10 @@ package callers
 
 import "legwork/tasks/api"
 
-// Principal is who calls with a token that is named after its role, and sees what
-// tokens of that role see unless said otherwise. "other" is a second agent, "narrow" an
-// operator that sees nothing but what it started, and an empty token nobody's.
+// Principal is who calls with a token that is named after its role, and sees
+// what tokens of that role see unless said otherwise. "other" is a second
+// agent, "narrow" an operator that sees only the tasks that it started, and an
+// empty token is an unknown caller's.
 func Principal(token string) api.Principal {
 	p := api.Principal{Name: token, Role: api.Role(token), Chats: []string{"*"}, Webhooks: []string{"*"}}
 	switch token {

@@ -113,7 +113,7 @@ func (s suite) scenarios(t *testing.T) []scenario {
 }
 
 // patiently runs a scenario again when all that it has to say is a warning,
-// twice at most: on a busy machine the client may be late by nobody's fault.
+// twice at most: on a busy machine the client may be late without a fault.
 func (s suite) patiently(t *testing.T, name, protocol string) outcome {
 	t.Helper()
 	for range 2 {

@@ -72,7 +72,7 @@ func (o outsider) asks(method, path, body string) *http.Response {
 	r.Header.Set("Authorization", "Bearer "+o.token)
 	r.Header.Set("Content-Type", "application/json")
 	if method == http.MethodGet {
-		r.Header.Set("Prefer", "wait=10") // those that can
+		r.Header.Set("Prefer", "wait=10") // the agents that can
 	}
 	r.Header.Set("Accept", "application/json, text/event-stream")
 	reply, err := http.DefaultClient.Do(r)
@@ -131,7 +131,7 @@ func (o outsider) review(task string) (draft, approval string) {
 			break
 		}
 		if after = s.Version; time.Now().After(late) {
-			o.t.Fatalf("nobody was asked for a review: %+v", s)
+			o.t.Fatalf("no review was asked for: %+v", s)
 		}
 	}
 	var waiting struct {

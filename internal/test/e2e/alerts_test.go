@@ -52,7 +52,7 @@ func refusing(r llmfake.Request) llmfake.Response {
 	return brain.Respond(r)
 }
 
-// tells are the ids of requests of a type by the tasks that they tell of.
+// tells are the ids of requests of a type by the tasks that they are about.
 func tells(t *testing.T, list []webhookfake.Request, kind string) map[string]string {
 	t.Helper()
 	ids := map[string]string{}
@@ -186,7 +186,7 @@ func TestProbeOfWebhooks(t *testing.T) {
 	r.Close()
 	code, out, _ := b.finish("", "check", "--probe")
 	if row := strings.Join(rowOf(out, "ops"), " "); code != 1 || !strings.Contains(row, "connection refused") || strings.Contains(row, "/hook") {
-		t.Errorf("with nobody there: exit code %d and\n%s", code, out)
+		t.Errorf("without a person: exit code %d and\n%s", code, out)
 	}
 }
 

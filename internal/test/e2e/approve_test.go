@@ -84,8 +84,8 @@ func TestApprovePrivately(t *testing.T) {
 	b.cards(b.bob.ID, 1)
 }
 
-// TestApproveExpires: what nobody decides in time is not done; the card says so,
-// the model reads it, and a later press changes nothing.
+// TestApproveExpires: a call whose approval expires is not made; the card says
+// so, the model reads it, and a later press changes nothing.
 func TestApproveExpires(t *testing.T) {
 	t.Parallel()
 	p := shopping(orders{}, "book")
@@ -98,7 +98,7 @@ func TestApproveExpires(t *testing.T) {
 	b.meets(chat, "the expired card", func(m telegramfake.Message) bool {
 		return m.ID == card.ID && len(m.Buttons) == 0 && strings.Contains(m.Text, b.says("question.expired", nil))
 	})
-	b.sees(chat, "[q1]", "Nobody decided about this call in time")
+	b.sees(chat, "[q1]", "No person decided about this call in time")
 	press := b.taps(b.bob, chat, card.ID, card.Button("Allow once"))
 	if press.Text != b.says("error.decided", map[string]any{"Text": b.says("question.expired", nil)}) && press.Text != b.says("error.too_late", nil) {
 		t.Errorf("a press after the end: got %q, want that it is too late", press.Text)

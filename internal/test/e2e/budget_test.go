@@ -44,8 +44,8 @@ func (w *world) charged() (usd float64, tokens int) {
 // threeParts are seven calls and more.
 const threeParts = "q1: desk alpha; desk beta; desk gamma | desk delta"
 
-// TestBudgetExtend: a task that reaches its budget shows a card; who asked cannot
-// extend it, an admin can with a tap, once, and the answer comes.
+// TestBudgetExtend: a task that reaches its budget shows a card; the asker
+// cannot extend it, an admin can with a tap, once, and the answer comes.
 func TestBudgetExtend(t *testing.T) {
 	t.Parallel()
 	b := newTown(t, scene{plot: priced("{task_usd: 0.9, user_day_usd: 0, chat_day_usd: 0, day_usd: 0}")})

@@ -127,9 +127,8 @@ func TestFilesPerChat(t *testing.T) {
 	}
 }
 
-// TestMemoryPerPerson: what is noted for a person comes up where they noted it
-// and in private, and for nobody else; what is noted for a chat is everybody's
-// there.
+// TestMemoryPerPerson: a note for a person comes up where they made it and in
+// private, and for no one else; a note for a chat is everybody's there.
 func TestMemoryPerPerson(t *testing.T) {
 	t.Parallel()
 	b := newTown(t, scene{plot: plot{think: orders{}.think, more: "  memory: {servers: [memory], approve: never}\n"}})

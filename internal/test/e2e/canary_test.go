@@ -94,7 +94,7 @@ func TestCanaries(t *testing.T) {
 type cage struct {
 	*town
 	*house
-	seen map[string]string // what came out, by where
+	seen map[string]string // the found canaries, by place
 
 	mu   sync.Mutex
 	sent map[string]string // bodies that were sent to servers, webhooks and the collector of traces
@@ -198,7 +198,7 @@ func (k *cage) sings() {
 			}
 		}
 	}
-	// What was said is there, without the secret.
+	// The text is there, without the secret.
 	for where, want := range map[string]string{"the events of ": "API_KEY=***", "stderr": "Incorrect API key provided: [api_key]", "GET /v1/tasks": birds.goal, "sent to /v1/traces": "legwork", "sent to /hook": "task.failed"} {
 		heard := ""
 		for name, text := range k.seen {

@@ -159,8 +159,8 @@ func TestStopBeforeAnything(t *testing.T) {
 	p.goesOn()
 }
 
-// TestGuidance: what is written while a plan runs is added to it, and the next
-// decision sees it.
+// TestGuidance: a message that is written while a plan runs is added to it,
+// and the next decision sees it.
 func TestGuidance(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, plot{think: slowly(`{"ms": 1500}`), tools: ", slow", limit: 2 * time.Minute})

@@ -14,7 +14,7 @@ import (
 )
 
 // TestKillInMidTask: after kill -9 the next run goes on where the first one
-// was: what was found is not looked up again, and the answer comes.
+// was: results are not looked up again, and the answer comes.
 func TestKillInMidTask(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, plot{think: slowly(`{"ms": 3000}`), tools: ", slow", limit: time.Minute})

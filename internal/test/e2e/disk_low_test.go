@@ -44,7 +44,7 @@ func TestDiskLow(t *testing.T) {
 	p.goesOn()
 	for _, e := range p.events() {
 		if e.Type == "answer" && (e.ReplyTo == "q2" || e.ReplyTo == "q3") {
-			t.Errorf("what was refused was answered: %+v", e)
+			t.Errorf("a refused question was answered: %+v", e)
 		}
 	}
 }

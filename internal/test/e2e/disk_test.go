@@ -15,8 +15,8 @@ import (
 )
 
 // TestDiskFull: without room for the data, a question is refused with a
-// sentence; what was accepted is kept, and with room again it is answered and
-// work goes on, in the same process.
+// sentence; accepted messages are kept, and with room again they are answered
+// and work goes on, in the same process.
 func TestDiskFull(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, plot{})

@@ -45,12 +45,12 @@ func (w *world) tells(words ...string) {
 	}
 }
 
-// fills answers the form of ask_form in a private chat; what is written wrongly
-// is asked for again.
+// fills answers the form of ask_form in a private chat; a wrong value is asked
+// for again.
 func (b *town) fills(u telegramfake.User, from, to int) {
 	b.t.Helper()
 	chat := u.ID
-	for i, field := range [][]string{{"Class", "Business"}, {"Window seat", "No"}, {"Bags", "=two", "=7", "=2"}, {"E-mail", "=nobody", "=bob@example.com"}, {"Note", "Leave out"}} {
+	for i, field := range [][]string{{"Class", "Business"}, {"Window seat", "No"}, {"Bags", "=two", "=7", "=2"}, {"E-mail", "=none", "=bob@example.com"}, {"Note", "Leave out"}} {
 		if i < from || i >= to {
 			continue
 		}
@@ -80,7 +80,7 @@ func TestForm(t *testing.T) {
 			b.sees(chat, "[q1]", `"action":"accept"`)
 			b.tells(`"class":"business"`, `"window":false`, `"bags":2`, `"email":"bob@example.com"`)
 			if told := b.told(); strings.Contains(told[0], "note") {
-				t.Errorf("what was left out was told: %s", told[0])
+				t.Errorf("a field that was left out was told: %s", told[0])
 			}
 			for _, key := range []string{"form.bad_integer", "form.bad_email"} {
 				b.sees(chat, b.says(key, nil))
@@ -180,8 +180,8 @@ func TestFormTwice(t *testing.T) {
 	}
 }
 
-// TestAddress: an address is shown in full with its host, and nobody but the
-// person opens it.
+// TestAddress: an address is shown in full with its host, and only the person
+// opens it.
 func TestAddress(t *testing.T) {
 	t.Parallel()
 	url, visits := counting(t, "127.0.0.1:0", "welcome")
@@ -283,6 +283,6 @@ func TestFormInTerminal(t *testing.T) {
 	p := w.start("chat", "q2: desk ask_form {}")
 	p.end()
 	if got := p.out.String(); !strings.Contains(got, `"action":"decline"`) {
-		t.Errorf("with nobody there the answer is %q, want that the form was declined", got)
+		t.Errorf("without a person the answer is %q, want that the form was declined", got)
 	}
 }

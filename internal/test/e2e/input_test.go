@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestLongGoals: a goal of 100 KB reaches the model whole; what nobody can read
-// is refused with a sentence.
+// TestLongGoals: a goal of 100 KB reaches the model whole; a goal that no
+// model could read is refused with a sentence.
 func TestLongGoals(t *testing.T) {
 	t.Parallel()
 	long := func(n int) string { return "first: " + strings.Repeat("long text ", n/10) + "the end" }
@@ -78,8 +78,8 @@ func TestEmptyGoals(t *testing.T) {
 	})
 }
 
-// TestOddInput: what is not a JSON object, no UTF-8 or no command is answered, and
-// what comes after it as well.
+// TestOddInput: input that is not a JSON object, no UTF-8 or no command is
+// answered, and the input after it as well.
 func TestOddInput(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, plot{})

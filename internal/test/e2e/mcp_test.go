@@ -113,8 +113,8 @@ func TestMCPGoesOnAfterRestart(t *testing.T) {
 	s.stops()
 }
 
-// TestMCPNeedsAToken: nobody gets in without one, and who waits is told how things
-// stand when legwork stops.
+// TestMCPNeedsAToken: a token is needed, and a waiting client learns the state
+// of its task when legwork stops.
 func TestMCPNeedsAToken(t *testing.T) {
 	t.Parallel()
 	_, s := served(t)

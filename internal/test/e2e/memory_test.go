@@ -70,7 +70,7 @@ func TestLongChat(t *testing.T) {
 
 	var told []string // turns that were summarised
 	for _, r := range w.summaries() {
-		_, since, _ := strings.Cut(prompt(r), "What was said since:")
+		_, since, _ := strings.Cut(prompt(r), "The conversation since then:")
 		told = append(told, canaries(since)...)
 	}
 	if n := len(w.summaries()); n < 3 || n > 12 {
@@ -224,7 +224,7 @@ func TestSummaryKilled(t *testing.T) {
 			p := w.launch(cmd)
 			n, over := 0, false
 			for ; !over && n < 60; n++ {
-				// It may be killed at any moment: then nobody reads this.
+				// It may be killed at any moment: then the reply is not read.
 				_, _ = fmt.Fprintf(p.stdin, `{"id": "q%d", "text": "q%[1]d: remember canary%[1]d. %s"}`+"\n", n, strings.Repeat("More words. ", 10))
 				p.until("the answer or the end", func() bool {
 					over = p.hasEnded()
@@ -251,11 +251,11 @@ func TestSummaryKilled(t *testing.T) {
 			}
 			stored := 0
 			for i, r := range all[1:] {
-				_, since, _ := strings.Cut(prompt(r), "What was said since:")
+				_, since, _ := strings.Cut(prompt(r), "The conversation since then:")
 				if i == 0 && again {
 					stored = 0
 				} else if i == 0 {
-					_, before, _ := strings.Cut(prompt(first[0]), "What was said since:")
+					_, before, _ := strings.Cut(prompt(first[0]), "The conversation since then:")
 					stored = len(canaries(before))
 				}
 				if got, want := canaries(since)[0], fmt.Sprintf("canary%d", stored); got != want {

@@ -56,7 +56,7 @@ func TestMetrics(t *testing.T) {
 	p := b.opens()
 	ops := outsider{t, "http://" + p.address, tokenOf("ops")}
 	_, fresh := ops.sends(http.MethodGet, "/metrics", "")
-	for _, f := range []string{ // what is to be seen growing begins at zero
+	for _, f := range []string{ // counters that grow begin at zero
 		`legwork_tasks_finished_total{outcome="failed",platform="telegram"} 0`, `legwork_tasks_opened_total{platform="api"} 0`,
 		`legwork_model_attempts_total{model="main",outcome="unreachable"} 0`, `legwork_webhook_deliveries_total{outcome="failed",webhook="ops"} 0`,
 		`legwork_tasks{state="waiting"} 0`, `legwork_approvals_total{decision="denied"} 0`,

@@ -11,7 +11,7 @@ import (
 )
 
 // story is an answer that is long enough to be shown while it comes.
-const story = "Once upon a time there was a river that ran uphill, because nobody had told it otherwise."
+const story = "Once upon a time there was a river that ran uphill, because it had never heard otherwise."
 
 // cutAfter is the story up to so many words.
 func cutAfter(words int) llmfake.Response { return llmfake.Broken(llmfake.FaultCut, words+1, story) }
@@ -41,16 +41,16 @@ func TestAskedToBeLeftAloneBriefly(t *testing.T) {
 	p.end()
 }
 
-// TestNobodyThere: an address where nobody listens, or speaks otherwise, is
-// named in the log.
+// TestNobodyThere: the log names an address without a listener, or with a
+// listener that speaks otherwise.
 func TestNobodyThere(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		base func(w *world) string
 		hint string
 	}{
-		"nobody listens": {func(*world) string { return "http://127.0.0.1:1/v1" }, "nothing listens at models.main.base_url"},
-		"no TLS":         {func(w *world) string { return strings.Replace(w.models.URL, "http:", "https:", 1) }, "should begin with http://"},
+		"no listener": {func(*world) string { return "http://127.0.0.1:1/v1" }, "nothing listens at models.main.base_url"},
+		"no TLS":      {func(w *world) string { return strings.Replace(w.models.URL, "http:", "https:", 1) }, "should begin with http://"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -83,8 +83,8 @@ func TestEndlessAnswer(t *testing.T) {
 	p.goesOn()
 }
 
-// TestCutAnswerIsKept: what came of an answer before it was cut off for good
-// stays, marked as incomplete, and the next question sees it.
+// TestCutAnswerIsKept: the part of an answer that came before it was cut off
+// for good stays, marked as incomplete, and the next question sees it.
 func TestCutAnswerIsKept(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, plot{think: func(r llmfake.Request) llmfake.Response {
@@ -250,5 +250,5 @@ func TestCutAnswerIsTriedAgain(t *testing.T) {
 	retry := b.says("button.retry", nil)
 	m := b.offers(b.bob.ID, retry, b.text("problem.cut_off", nil), b.text("partial.answer", nil), "a river that ran uphill, because […]")
 	b.taps(b.bob, b.bob.ID, m.ID, retry)
-	b.sees(b.bob.ID, "because nobody had told it otherwise.")
+	b.sees(b.bob.ID, "because it had never heard otherwise.")
 }

@@ -90,8 +90,8 @@ func TestOddCalls(t *testing.T) {
 	}
 }
 
-// TestCallsInTheAnswer: who writes the closing answer has no tools; one that
-// calls some all the same is told, and never makes people read calls.
+// TestCallsInTheAnswer: a model that writes the closing answer has no tools;
+// one that calls some all the same is told, and never makes people read calls.
 func TestCallsInTheAnswer(t *testing.T) {
 	t.Parallel()
 	for name, call := range map[string]llmfake.Response{

@@ -136,8 +136,8 @@ func TestTextMode(t *testing.T) {
 	p.end()
 }
 
-// TestTextModeForEver: a model that writes nothing but tool calls into its text
-// ends with its turns, and nobody reads its JSON.
+// TestTextModeForEver: a model that writes nothing but tool calls into its
+// text ends with its turns, and no person reads its JSON.
 func TestTextModeForEver(t *testing.T) {
 	t.Parallel()
 	think := func(r llmfake.Request) llmfake.Response {

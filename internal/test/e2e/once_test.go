@@ -67,15 +67,15 @@ func TestTextRefused(t *testing.T) {
 	}
 }
 
-// TestNobodyApproves: with a single question nobody can allow a call, so that it
-// is denied, and the person reads which key lets it run.
+// TestNobodyApproves: with a single question no person can allow a call, so
+// that it is denied, and the person reads which key lets it run.
 func TestNobodyApproves(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, purchase())
 	for _, args := range [][]string{{"chat", "buy a boat"}, {"chat", "--json", "buy a boat"}} {
 		code, out, said := w.finish("", args...)
 		if code != 0 || !strings.Contains(out, "declined") || !strings.Contains(out+said, "approve: never") {
-			t.Errorf("%q ended with %d, wrote %q and said %q; want an answer that tells of the denial, and the key", args, code, out, said)
+			t.Errorf("%q ended with %d, wrote %q and said %q; want an answer that names the denial, and the key", args, code, out, said)
 		}
 	}
 	if calls := w.calls("book"); len(calls) > 0 {

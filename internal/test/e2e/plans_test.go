@@ -13,7 +13,7 @@ var badPlans = map[string]struct{ plan, reason string }{
 	"unknown group":     {`{"plan": [{"name": "astrology", "description": "look"}]}`, `"astrology"`},
 	"cycle":             {`{"plan": [{"id": "a", "name": "desk", "description": "x", "after": ["b"]}, {"id": "b", "name": "desk", "description": "y", "after": ["a"]}]}`, "wait for each other"},
 	"10,000 sub-tasks":  {`{"plan": [` + strings.Repeat(`{"name": "desk", "description": "x"},`, 9999) + `{"name": "desk", "description": "x"}]}`, "12"},
-	"dangling after":    {`{"plan": [{"name": "desk", "description": "x", "after": ["nobody"]}]}`, `"nobody"`},
+	"dangling after":    {`{"plan": [{"name": "desk", "description": "x", "after": ["missing"]}]}`, `"missing"`},
 	"no description":    {`{"plan": [{"name": "desk"}]}`, "description"},
 	"repeated id":       {`{"plan": [{"id": "a", "name": "desk", "description": "x"}, {"id": "a", "name": "desk", "description": "y"}]}`, `"a"`},
 	"not a plan at all": {`{"plan": "later"}`, "plan"},
@@ -86,8 +86,8 @@ func TestBadPlanForEver(t *testing.T) {
 	}
 }
 
-// TestSamePlanForEver: what was done is not done again; the person gets an
-// answer from it, or what was found when the model does nothing but plan.
+// TestSamePlanForEver: finished sub-tasks are not repeated; the person gets an
+// answer from them, or the results when the model does nothing but plan.
 func TestSamePlanForEver(t *testing.T) {
 	t.Parallel()
 	plan := always(llmfake.Call("plan", `{"plan": [{"name": "desk", "description": "alpha"}, {"name": "desk", "description": "beta"}]}`))

@@ -58,7 +58,7 @@ func TestPromptsElsewhere(t *testing.T) {
 		o.sees(in(benDM), "for the prompt `desk/summarize`")
 		o.Say(benDM, ben, "a story about bread", "")
 		o.until("the prompt", func() bool { return len(o.asked("Summarize: a story about bread")) > 0 })
-		o.sees(in(benDM), "answers: Summarize: a story about bread") // what is said before is said to it
+		o.sees(in(benDM), "answers: Summarize: a story about bread") // earlier messages reach it
 		o.goesOn(ben)
 	})
 	t.Run("terminal", func(t *testing.T) {

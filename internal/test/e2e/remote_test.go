@@ -40,7 +40,7 @@ func TestRemote(t *testing.T) {
 			}
 
 			stop()
-			p.says(p.ask("gone", `gone: desk lookup {"key":"nobody"}`), false, "The tools said: ")
+			p.says(p.ask("gone", `gone: desk lookup {"key":"missing"}`), false, "The tools said: ")
 			at, err := url.Parse(address)
 			if err != nil {
 				t.Fatal(err)
@@ -61,7 +61,8 @@ func TestRemote(t *testing.T) {
 }
 
 // TestRemoteToken: a server that wants a token says so to the model and in the
-// log, with the key that is to be set; with it, it works, and nobody reads it.
+// log, with the key that is to be set; with it, it works, and no person or
+// model reads the token.
 func TestRemoteToken(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, plot{think: orders{}.think, limit: 5 * time.Second, wait: patience})

@@ -14,9 +14,9 @@ import (
 // draft is an order whose agent has a person review a draft.
 const draft = `shop update_state {"values":{"draft":"DRAFT","status":"NEEDS_HUMAN_REVIEW"}}`
 
-// TestReviewInTelegram: the card shows what is to be looked at, a reply asks for
-// changes, and both the agent and the decision after it read the words; a kill in
-// between asks nobody twice.
+// TestReviewInTelegram: the card shows the values to review, a reply asks for
+// changes, and both the agent and the decision after it read the words; a kill
+// in between repeats no question.
 func TestReviewInTelegram(t *testing.T) {
 	t.Parallel()
 	b := newTown(t, scene{plot: shopping(orders{words: map[string]string{"DRAFT": "A boat with *two* oars."}}, "lookup")})
@@ -101,8 +101,8 @@ func TestLongReviewInSlack(t *testing.T) {
 	o.answers(thread, "[q2]")
 }
 
-// TestReviewInTerminal: words are what is to be changed, a number approves, and
-// where nobody sits changes are asked for.
+// TestReviewInTerminal: words ask for changes, a number approves, and without
+// a person changes are asked for.
 func TestReviewInTerminal(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, shopping(orders{words: map[string]string{"DRAFT": "A boat."}}, "lookup"))
@@ -124,7 +124,7 @@ func TestReviewInTerminal(t *testing.T) {
 	p := w.start("chat", "q3: "+draft)
 	p.end()
 	if got := p.out.String(); !strings.Contains(got, "[q3]") {
-		t.Errorf("with nobody there the answer is %q", got)
+		t.Errorf("without a person the answer is %q", got)
 	}
 }
 

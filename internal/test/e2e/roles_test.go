@@ -165,8 +165,8 @@ var rights = []right{
 // open is what needs no token.
 var open = []string{"/healthz", "/readyz", "/openapi.json", "/docs"}
 
-// TestRoles holds every route to what each role may, and to letting in nobody
-// else.
+// TestRoles holds every route to the rights of each role, and to refusing all
+// other callers.
 func TestRoles(t *testing.T) {
 	t.Parallel()
 	o := newHouse(t, plot{})
@@ -310,7 +310,7 @@ func TestRefusalsAreAudited(t *testing.T) {
 	})
 }
 
-// TestChangesAreAudited: what is done by hand beside a running legwork is in its
+// TestChangesAreAudited: actions by hand beside a running legwork are in its
 // audit log.
 func TestChangesAreAudited(t *testing.T) {
 	t.Parallel()

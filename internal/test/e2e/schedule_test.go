@@ -99,8 +99,8 @@ func TestScheduleKilled(t *testing.T) {
 	}
 }
 
-// TestSlackSchedule: one is made by /legwork schedule for all to see, run by tap
-// in its message, and changed by nobody else.
+// TestSlackSchedule: one is made by /legwork schedule for all to see, run by
+// tap in its message, and changed by its owner alone.
 func TestSlackSchedule(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t, room{})
@@ -120,8 +120,8 @@ func TestSlackSchedule(t *testing.T) {
 	o.sees(in(general), "Deleted: Every weekday at 09:00")
 }
 
-// TestScheduleReload: schedules of the config come, change and go with it. Who has
-// not made them leaves them alone, an admin may pause them.
+// TestScheduleReload: schedules of the config come, change and go with it.
+// People who have not made them leave them alone, an admin may pause them.
 func TestScheduleReload(t *testing.T) {
 	t.Parallel()
 	b := newTown(t, scene{})

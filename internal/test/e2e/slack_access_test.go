@@ -8,7 +8,7 @@ import (
 	"legwork/internal/test/fakes/slackfake"
 )
 
-// Kim is nobody that the config knows.
+// Kim is not in the config.
 const (
 	kim   = "U5"
 	kimDM = "DU5"
@@ -24,7 +24,8 @@ func newStreet(t *testing.T, r room) *office {
 
 var slackClaim = regexp.MustCompile(`"claim ([A-Z0-9]+)"`)
 
-// TestSlackFirstAdmin: who writes the code in direct messages becomes the admin.
+// TestSlackFirstAdmin: the person who writes the code in direct messages
+// becomes the admin.
 func TestSlackFirstAdmin(t *testing.T) {
 	inBothModes(t, func(t *testing.T, r room) {
 		r.access = nobody
@@ -157,7 +158,7 @@ func TestSlackStrangers(t *testing.T) {
 	})
 }
 
-// TestSlackAccess: who is heard by the config, and where.
+// TestSlackAccess: the people who are heard by the config, and where.
 func TestSlackAccess(t *testing.T) {
 	t.Parallel()
 	const (
@@ -176,7 +177,7 @@ func TestSlackAccess(t *testing.T) {
 		slack string
 		heard []string
 	}{
-		"nobody":                   {`{}`, nil},
+		"unknown":                  {`{}`, nil},
 		"a person":                 {`{users: [U2]}`, []string{benPrivate, benGeneral, benBoard}},
 		"everybody":                {`{users: ["*"]}`, []string{benPrivate, benGeneral, benBoard}},
 		"a channel":                {`{channels: [C1]}`, []string{benGeneral}},

@@ -59,7 +59,7 @@ func TestSlackEnds(t *testing.T) {
 	}
 }
 
-// TestSlackFoundAgain: an answer that Slack has, and that nobody knows to have
+// TestSlackFoundAgain: an answer that Slack has, and that is not known to have
 // been sent, is found by its mark and not sent again.
 func TestSlackFoundAgain(t *testing.T) {
 	t.Parallel()

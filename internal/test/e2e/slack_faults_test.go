@@ -52,8 +52,9 @@ func TestSlackFaults(t *testing.T) {
 	}
 }
 
-// TestSlackLimitInMidStream: Slack wants no more words for a while; what was to
-// be said comes all the same, and legwork keeps to what it was told.
+// TestSlackLimitInMidStream: Slack wants no more words for a while; the whole
+// answer comes all the same, and legwork keeps to the wait that Slack asked
+// for.
 func TestSlackLimitInMidStream(t *testing.T) {
 	t.Parallel()
 	text := strings.TrimSpace(strings.Repeat("These are words that come one after the other. ", 8))
@@ -138,8 +139,8 @@ func TestSlackLongAnswer(t *testing.T) {
 	})
 }
 
-// TestSlackHarmless: what a model says mentions nobody, shows no previews and
-// no images.
+// TestSlackHarmless: a model's words mention no one, show no previews and no
+// images.
 func TestSlackHarmless(t *testing.T) {
 	t.Parallel()
 	text := "Hey <!channel>, <!here|here>, <!everyone> and <@U1>, @channel! <!subteam^S1> See https://evil.example/?q=secret " +

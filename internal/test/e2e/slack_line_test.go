@@ -116,8 +116,8 @@ func TestSlackDisconnects(t *testing.T) {
 	}
 }
 
-// TestSlackDown: what was being answered, and what people write shortly before
-// Slack is back, is answered then, once.
+// TestSlackDown: unfinished answers, and messages that people write shortly
+// before Slack is back, are finished and answered then, once.
 func TestSlackDown(t *testing.T) {
 	t.Parallel()
 	held := newGate(t)
@@ -190,7 +190,7 @@ func TestSlackRevoked(t *testing.T) {
 	})
 }
 
-// TestSlackUnknown: what nobody understands is acknowledged and harms nothing.
+// TestSlackUnknown: an unknown delivery is acknowledged and harms nothing.
 func TestSlackUnknown(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t, room{})

@@ -24,8 +24,8 @@ func (w *world) finish(stdin string, args ...string) (code int, out, said string
 	return cmd.ProcessState.ExitCode(), stdout.String(), stderr.String()
 }
 
-// TestSlackManifest: what is to be pasted has what legwork uses, in both modes,
-// and names of commands that Slack keeps for itself are refused.
+// TestSlackManifest: the printed manifest has everything that legwork uses, in
+// both modes, and names of commands that Slack keeps for itself are refused.
 func TestSlackManifest(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

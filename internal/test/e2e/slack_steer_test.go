@@ -15,7 +15,7 @@ import (
 func TestSlackGuidance(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		button, reply string // pressed under "Added"; what is said then
+		button, reply string // pressed under "Added"; the text after it
 		heeded        bool
 		separate      bool
 	}{
@@ -52,7 +52,7 @@ func TestSlackGuidance(t *testing.T) {
 			}
 			o.passes()
 			if n := o.count(thread, "answers: look at gamma, too"); n > 0 && !c.separate {
-				t.Errorf("what was added was answered %d times as a question of its own", n)
+				t.Errorf("the guidance was answered %d times as a question of its own", n)
 			}
 		})
 	}

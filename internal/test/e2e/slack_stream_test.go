@@ -30,7 +30,7 @@ func TestSlackBoard(t *testing.T) {
 		r.held.opens()
 		answer := o.offers(under(general, live.Thread), "Details", "value of q1 desk alpha", "value of q1 desk held", "3 sub-tasks")
 		if answer.TS == live.TS {
-			t.Error("the answer stands in the board's message, where nobody is notified of it")
+			t.Error("the answer stands in the board's message, where people get no notification")
 		}
 		o.until("the end of the session", func() bool { return o.StatusOf(general, live.Thread).Session == "active" })
 		folded, _ := o.Message(general, live.TS)

@@ -20,8 +20,8 @@ func inBothModes(t *testing.T, test func(t *testing.T, r room)) {
 }
 
 // TestSlackConversations: a mention is answered once, in a thread, although
-// Slack tells of it twice; the thread is a conversation in which its asker needs
-// no more mentions, and in which others talk undisturbed.
+// Slack delivers it twice; the thread is a conversation in which its asker
+// needs no more mentions, and in which others talk undisturbed.
 func TestSlackConversations(t *testing.T) {
 	inBothModes(t, func(t *testing.T, r room) {
 		o := newOffice(t, r)
@@ -173,7 +173,7 @@ func TestSlackPersons(t *testing.T) {
 	o.offers(thread, o.texts.Text("zh", "button.details", nil), "value of q1 desk alpha")
 }
 
-// TestSlackForget: what was said in direct messages is forgotten after a yes.
+// TestSlackForget: direct messages are forgotten after a yes.
 func TestSlackForget(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t, room{})

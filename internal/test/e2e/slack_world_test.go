@@ -12,7 +12,7 @@ import (
 	"legwork/internal/test/fakes/slackfake"
 )
 
-// What must not be seen anywhere of Slack.
+// Words that must not be seen anywhere of Slack.
 var slackSecrets = []string{"xoxb-1-2-secret-bot-e2e", "xapp-1-A1-2-secret-app-e2e", "signing-secret-of-slack-e2e"}
 
 // Where people meet in the fake's workspace.

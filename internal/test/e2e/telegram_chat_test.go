@@ -20,7 +20,7 @@ func talks() func(llmfake.Request) llmfake.Response {
 const words = "q1: one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen"
 
 // TestTelegramPrivate: in a private chat the bot thinks at once, the answer
-// grows as a draft, and comes as one message that nobody edits.
+// grows as a draft, and comes as one message without edits.
 func TestTelegramPrivate(t *testing.T) {
 	t.Parallel()
 	b := newTown(t, scene{plot: plot{think: talks()}})
@@ -54,8 +54,8 @@ func TestTelegramPrivate(t *testing.T) {
 	b.goesOn(b.bob)
 }
 
-// TestTelegramGroup: what is addressed to the bot gets a placeholder at once,
-// which becomes the answer.
+// TestTelegramGroup: a message to the bot gets a placeholder at once, which
+// becomes the answer.
 func TestTelegramGroup(t *testing.T) {
 	t.Parallel()
 	b := newTown(t, scene{plot: plot{think: talks()}})

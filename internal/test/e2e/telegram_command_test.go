@@ -167,7 +167,7 @@ func TestTelegramModel(t *testing.T) {
 			}
 		}
 		if len(b.asked(goal)) == 0 {
-			t.Errorf("nobody was asked %q", goal)
+			t.Errorf("no one was asked %q", goal)
 		}
 	}
 	if asked := b.asked("q1: hello"); !strings.Contains(prompt(asked[0]), "Asia/Tokyo") {

@@ -116,7 +116,7 @@ func TestTelegramPlanFirst(t *testing.T) {
 		plan = b.offers(chat, "Edit", "1. desk: find alpha")
 		b.taps(b.bob, chat, plan.ID, "Edit")
 		how := b.sees(chat, b.says("notice.edit_plan", nil))
-		b.Say(chat, b.bob, "/status@legwork_bot") // nobody answers as fast as a test does
+		b.Say(chat, b.bob, "/status@legwork_bot") // no person answers as fast as a test does
 		b.sees(chat, "q2: change it · ")
 		b.Say(chat, b.bob, "take beta", telegramfake.ReplyTo(how.ID))
 		second := b.offers(chat, "Run", "1. desk: find beta")

@@ -99,7 +99,7 @@ func TestTelegramTooLong(t *testing.T) {
 	b.goesOn(b.bob)
 }
 
-// TestTelegramTwoAtOnce: what is said within a second of a question is a part of
+// TestTelegramTwoAtOnce: a message within a second of a question is a part of
 // it, and answered with it, once.
 func TestTelegramTwoAtOnce(t *testing.T) {
 	t.Parallel()

@@ -125,8 +125,8 @@ func TestTelegramRates(t *testing.T) {
 }
 
 // TestTelegramFlakyNetwork: whatever happens to single requests, each question
-// gets its answer; only where nobody can know whether a message was sent may it
-// come twice.
+// gets its answer; only where it cannot be known whether a message was sent
+// may it come twice.
 func TestTelegramFlakyNetwork(t *testing.T) {
 	t.Parallel()
 	for kind, most := range map[string]int{

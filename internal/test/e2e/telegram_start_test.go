@@ -20,8 +20,8 @@ func (s *serving) claimCode() string {
 	return claimCode.FindStringSubmatch(s.out.String())[1]
 }
 
-// TestTelegramFirstAdmin: who writes the code becomes the admin, and stays so
-// after a restart, when no code is printed any more.
+// TestTelegramFirstAdmin: the person who writes the code becomes the admin,
+// and stays so after a restart, when no code is printed any more.
 func TestTelegramFirstAdmin(t *testing.T) {
 	t.Parallel()
 	b := newTown(t, scene{access: nobody})
@@ -157,7 +157,7 @@ func TestTelegramGrants(t *testing.T) {
 	}
 }
 
-// TestTelegramListed: who is heard by the config's lists.
+// TestTelegramListed: the people who are heard by the config's lists.
 func TestTelegramListed(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

@@ -14,7 +14,8 @@ import (
 
 // TestTelegramRestart: a task that was interrupted, cleanly or not, goes on
 // after the next start where it was: nothing is looked up twice, and each
-// question gets one answer. What was written meanwhile is answered, too.
+// question gets one answer. Messages that were written meanwhile are answered,
+// too.
 func TestTelegramRestart(t *testing.T) {
 	t.Parallel()
 	for name, end := range map[string]func(*serving){

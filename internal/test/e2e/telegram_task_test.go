@@ -66,8 +66,8 @@ func TestTelegramPlannedTask(t *testing.T) {
 	b.goesOn(b.bob)
 }
 
-// TestTelegramStop: a task is stopped by its button or the command, by whoever
-// may, once; what was found is told.
+// TestTelegramStop: a task is stopped by its button or the command, by a
+// person who may, once; the results so far are shown.
 func TestTelegramStop(t *testing.T) {
 	t.Parallel()
 	b := newTown(t, works("60000"))

@@ -27,8 +27,9 @@ func (b *town) opensAt(f *front) *serving {
 	return s
 }
 
-// TestTelegramWebhook: delivered messages are answered like polled ones; what
-// comes while nobody is there is answered after the next start, once.
+// TestTelegramWebhook: delivered messages are answered like polled ones;
+// messages that come while legwork is down are answered after the next start,
+// once.
 func TestTelegramWebhook(t *testing.T) {
 	t.Parallel()
 	f := newFront(t)
@@ -61,8 +62,8 @@ func TestTelegramWebhook(t *testing.T) {
 	}
 }
 
-// TestTelegramForgedDelivery: without the secret nobody is heard, and what
-// cannot be read harms nobody.
+// TestTelegramForgedDelivery: a delivery without the secret is ignored, and an
+// unreadable one does no harm.
 func TestTelegramForgedDelivery(t *testing.T) {
 	t.Parallel()
 	f := newFront(t)

@@ -12,7 +12,7 @@ import (
 	"legwork/internal/test/fakes/telegramfake"
 )
 
-// What must not be seen anywhere.
+// Words that must not be seen anywhere.
 const (
 	telegramToken  = "1000:AAF-secret-token-of-the-telegram-bot-e2e"
 	telegramSecret = "webhook-secret-e2e"
@@ -62,7 +62,7 @@ func newTown(t *testing.T, s scene) *town {
 	return b
 }
 
-// keptSecret checks that nobody in Telegram could read a secret.
+// keptSecret checks that no one in Telegram could read a secret.
 func (b *town) keptSecret() {
 	for _, e := range b.Log() {
 		for name, value := range e.Params {

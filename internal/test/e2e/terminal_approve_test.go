@@ -59,7 +59,7 @@ func TestApproveAlwaysInTerminal(t *testing.T) {
 	p := w.start("chat", `q2: shop book {"item":"an oar"}`)
 	p.end()
 	if got := p.out.String(); !strings.Contains(got, "booked an oar") {
-		t.Errorf("what was allowed for good: got the answer %q", got)
+		t.Errorf("allowed for good: got the answer %q", got)
 	}
 	w.bought("a boat", "an oar")
 
@@ -78,15 +78,16 @@ func TestApproveAlwaysInTerminal(t *testing.T) {
 	w.bought("a boat", "an oar")
 }
 
-// TestApproveOnce: with one question and nobody at the keys, nothing that asks is
-// done; the answer and stderr say what would let it run, and the exit is clean.
+// TestApproveOnce: with one question and no person at the keys, legwork makes
+// no call that needs an approval; the answer and stderr say what would let it
+// run, and the exit is clean.
 func TestApproveOnce(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, shopping(orders{}, "book"))
 	p := w.start("chat", "q1: "+boat)
 	p.end()
-	if got := p.out.String(); !strings.Contains(got, "[q1]") || !strings.Contains(got, "Nobody is there to decide") || !strings.Contains(got, "approve: never") {
-		t.Errorf("the answer is %q, want that nobody was there and which key would let it run", got)
+	if got := p.out.String(); !strings.Contains(got, "[q1]") || !strings.Contains(got, "There is no person to decide") || !strings.Contains(got, "approve: never") {
+		t.Errorf("the answer is %q, want that there was no person and which key would let it run", got)
 	}
 	if got := p.err.String(); !strings.Contains(got, "Allow this action?") || !strings.Contains(got, "a boat") || !strings.Contains(got, w.text("terminal.unapproved", nil)) {
 		t.Errorf("stderr is %q, want the call and why it was denied", got)

@@ -121,24 +121,24 @@ func TestToolsCall(t *testing.T) {
 		out   string // all of it
 		said  string // in standard error
 	}{
-		"a tool that reads":       {args: []string{"desk", "lookup", `{"key": "x"}`}, out: "value of x\n"},
-		"arguments from a pipe":   {args: []string{"desk", "lookup", "-"}, stdin: "{\"key\":\n\"piped\"}", out: "value of piped\n"},
-		"no arguments":            {args: []string{"desk", "pid", "--yes", "--group", "desk"}, out: "*"},
-		"an approval given":       {args: []string{"desk", "book", `{"item": "a boat"}`, "--yes"}, out: "booked a boat\n"},
-		"an approval not given":   {args: []string{"desk", "book", `{"item": "a plane"}`}, code: 1, said: "--yes"},
-		"a failure of the tool":   {args: []string{"desk", "fail", "--yes"}, code: 1, said: "the shop is closed"},
-		"progress":                {args: []string{"desk", "steps", `{"n": 2, "ms": 10}`, "--yes"}, out: "took 2 steps\n", said: "2 of 2"},
-		"death in mid-call":       {args: []string{"desk", "die", "--yes"}, code: 1, said: "stopped during the call"},
-		"an unknown server":       {args: []string{"dsk", "lookup"}, code: 1, said: `the nearest one is "desk"`},
-		"an unknown tool":         {args: []string{"desk", "lokup"}, code: 1, said: `the nearest one is "lookup"`},
-		"an unknown group":        {args: []string{"desk", "lookup", "--group", "dsk"}, code: 1, said: "it is in desk, shop"},
-		"a tool of another group": {args: []string{"desk", "lookup", "--group", "shop"}, code: 1, said: "offered: book"},
-		"arguments that are none": {args: []string{"desk", "lookup", `[1]`}, code: 2, said: "not a JSON object"},
-		"arguments cut off":       {args: []string{"desk", "lookup", `{"key": `}, code: 2, said: "unexpected end"},
-		"arguments that misfit":   {args: []string{"desk", "lookup", `{"kee": 1}`}, code: 1, said: "missing property 'key'"},
-		"no server at all":        {args: []string{"mute", "x", "--wait", "1s"}, code: 1, said: "did not answer within 1s"},
-		"too long a wait":         {args: []string{"desk", "lookup", "--wait", "1h"}, code: 2, said: "1s to 10m"},
-		"a question and nobody":   {args: []string{"desk", "ask_form", "--yes"}, out: "[{\"action\":\"decline\"}]\n", said: "Which seat would you like?"},
+		"a tool that reads":           {args: []string{"desk", "lookup", `{"key": "x"}`}, out: "value of x\n"},
+		"arguments from a pipe":       {args: []string{"desk", "lookup", "-"}, stdin: "{\"key\":\n\"piped\"}", out: "value of piped\n"},
+		"no arguments":                {args: []string{"desk", "pid", "--yes", "--group", "desk"}, out: "*"},
+		"an approval given":           {args: []string{"desk", "book", `{"item": "a boat"}`, "--yes"}, out: "booked a boat\n"},
+		"an approval not given":       {args: []string{"desk", "book", `{"item": "a plane"}`}, code: 1, said: "--yes"},
+		"a failure of the tool":       {args: []string{"desk", "fail", "--yes"}, code: 1, said: "the shop is closed"},
+		"progress":                    {args: []string{"desk", "steps", `{"n": 2, "ms": 10}`, "--yes"}, out: "took 2 steps\n", said: "2 of 2"},
+		"death in mid-call":           {args: []string{"desk", "die", "--yes"}, code: 1, said: "stopped during the call"},
+		"an unknown server":           {args: []string{"dsk", "lookup"}, code: 1, said: `the nearest one is "desk"`},
+		"an unknown tool":             {args: []string{"desk", "lokup"}, code: 1, said: `the nearest one is "lookup"`},
+		"an unknown group":            {args: []string{"desk", "lookup", "--group", "dsk"}, code: 1, said: "it is in desk, shop"},
+		"a tool of another group":     {args: []string{"desk", "lookup", "--group", "shop"}, code: 1, said: "offered: book"},
+		"arguments that are none":     {args: []string{"desk", "lookup", `[1]`}, code: 2, said: "not a JSON object"},
+		"arguments cut off":           {args: []string{"desk", "lookup", `{"key": `}, code: 2, said: "unexpected end"},
+		"arguments that misfit":       {args: []string{"desk", "lookup", `{"kee": 1}`}, code: 1, said: "missing property 'key'"},
+		"no server at all":            {args: []string{"mute", "x", "--wait", "1s"}, code: 1, said: "did not answer within 1s"},
+		"too long a wait":             {args: []string{"desk", "lookup", "--wait", "1h"}, code: 2, said: "1s to 10m"},
+		"a question without a person": {args: []string{"desk", "ask_form", "--yes"}, out: "[{\"action\":\"decline\"}]\n", said: "Which seat would you like?"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -171,13 +171,13 @@ func TestToolsCallImages(t *testing.T) {
 		}
 	}
 	if code, _, said := w.finish("", "tools", "call", "desk", "picture", "--yes"); code != 0 || !strings.Contains(said, "--out DIR saves them") {
-		t.Errorf("got exit code %d, %q; want to be told of --out", code, said)
+		t.Errorf("got exit code %d, %q; want a hint at --out", code, said)
 	}
 }
 
 // TestToolsAccept: a tool that its server has changed is held back from people
-// at the command line too, until one has seen the difference and agreed: with
-// nobody at work, and beside a process that is.
+// at the command line too, until one has seen the difference and agreed:
+// without a running process, and beside one.
 func TestToolsAccept(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, plot{think: uses("lookup", `{"key": "x"}`)})

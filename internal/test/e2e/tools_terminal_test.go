@@ -31,7 +31,7 @@ func TestToolsCallInTerminal(t *testing.T) {
 	s.exit(1)
 	s.sees("you did not approve it")
 	if calls := w.calls("book"); len(calls) > 0 {
-		t.Fatalf("what was not approved of was called: %q", calls)
+		t.Fatalf("a call that was not approved was made: %q", calls)
 	}
 	s = w.sit("tools", "call", "desk", "book", `{"item": "a boat"}`)
 	s.sees("Call it? [y/N]")

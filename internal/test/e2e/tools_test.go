@@ -106,7 +106,7 @@ func purchase() plot {
 }
 
 // TestWriteNeedsApproval: a tool that is not known to read only is not called
-// before somebody allowed it, and the model reads that nobody did.
+// before somebody allowed it, and the model reads that it was not allowed.
 func TestWriteNeedsApproval(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, purchase())

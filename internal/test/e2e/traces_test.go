@@ -71,8 +71,8 @@ func (s span) number(key string) int {
 	return -1
 }
 
-// collector receives traces by OTLP in JSON. What is not of the protocol fails
-// the test.
+// collector receives traces by OTLP in JSON. A span that is not of the
+// protocol fails the test.
 type collector struct {
 	*httptest.Server
 	mu    sync.Mutex
@@ -128,7 +128,7 @@ func newCollector(t *testing.T) *collector {
 	return c
 }
 
-// until waits for spans, which come some seconds after what they tell of.
+// until waits for spans, which come some seconds after their actions.
 func (c *collector) until(t *testing.T, what string, holds func([]span) bool) []span {
 	t.Helper()
 	late := time.After(patience)
@@ -176,7 +176,7 @@ func newSpy(t *testing.T, address string) (_ *spy, at string) {
 	proxy := httputil.NewSingleHostReverseProxy(&url.URL{Scheme: to.Scheme, Host: to.Host})
 	proxy.FlushInterval = -1
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		body, _ := io.ReadAll(r.Body) // what is cut off is no call
+		body, _ := io.ReadAll(r.Body) // a call that is cut off is no call
 		r.Body = io.NopCloser(bytes.NewReader(body))
 		var m struct {
 			Method string `json:"method"`
@@ -229,7 +229,7 @@ func TestTrace(t *testing.T) {
 	p := b.opens()
 	b.Say(b.bob.ID, b.bob, "first: a question")
 	b.working(b.bob.ID)
-	to.until(t, "all that is over", func(all []span) bool { // what is only begun is lost
+	to.until(t, "all that is over", func(all []span) bool { // a span that is only begun is lost
 		turns := 0
 		for _, s := range all {
 			if s.Name == "work" {

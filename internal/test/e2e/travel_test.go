@@ -100,7 +100,7 @@ func TestTravelRestarted(t *testing.T) {
 	a.goesOn(a.bob)
 }
 
-// TestTravelOthers: nobody but who asked and admins decides.
+// TestTravelOthers: only the asker and admins decide.
 func TestTravelOthers(t *testing.T) {
 	t.Parallel()
 	a := newAgency(t)

@@ -172,13 +172,13 @@ func (a *agency) traveler(r llmfake.Request, tag string) string {
 	text, _ := r.Tagged(tag)
 	found := fullName.FindStringSubmatch(text)
 	if found == nil {
-		a.t.Errorf("nobody says who they are in the %s %q", tag, text)
-		return "Nobody"
+		a.t.Errorf("the person is missing in the %s %q", tag, text)
+		return "Unknown"
 	}
 	return found[1]
 }
 
-// refusal repeats what the sub-tasks told of a refused call.
+// refusal repeats what the sub-tasks said about a refused call.
 func refusal(text string) string {
 	_, after, _ := strings.Cut(text, "Refused: ")
 	line, _, _ := strings.Cut(after, "\n")

@@ -178,8 +178,8 @@ func (f *apiClient) wake() {
 	f.news = make(chan struct{})
 }
 
-// await waits for something; false when the run is over. Facts that only replies
-// carry wake nobody, so it also looks now and then.
+// await waits for something; false when the run is over. Facts that only
+// replies carry wake no waiter, so it also looks now and then.
 func (f *apiClient) await(ctx context.Context, there func() bool) bool {
 	for {
 		f.mu.Lock()

@@ -27,7 +27,7 @@ const (
 // secretOf is a token.
 func secretOf(name string) string { return "lw_" + strings.Repeat(name[:1], 52) }
 
-// retryEvery is how long a program waits when nobody answers.
+// retryEvery is how long a program waits when there is no answer.
 const retryEvery = 30 * time.Millisecond
 
 // call is what a program asks for.

@@ -118,7 +118,7 @@ func (f *terminalClient) decideCost(in record.Input) (done bool) {
 			list = append(list, label)
 		case wavering:
 			list = append(list, other)
-		case once, meddled: // nobody else is there
+		case once, meddled: // no one else is there
 		}
 		f.s.recordPress(e.Text, label, in.From)
 		for _, label := range list {

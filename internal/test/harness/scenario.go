@@ -145,8 +145,8 @@ func chatScenario(r *rand.Rand, rooms []room, admin room) []record.Input {
 	return pauses(r, fires(r, inputs, idle), admin)
 }
 
-// fires adds a question that a schedule asks, in a third of the runs, in a room
-// where nobody else asks.
+// fires adds a question that a schedule asks, in a third of the runs, in a
+// room where no person asks.
 func fires(r *rand.Rand, inputs []record.Input, idle []room) []record.Input {
 	idle = slices.DeleteFunc(slices.Clone(idle), func(at room) bool { return at.key == "" })
 	if len(idle) == 0 || r.IntN(3) > 0 {

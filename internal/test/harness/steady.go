@@ -21,7 +21,7 @@ import (
 // stop, plan ahead and forget for a long time.
 type Steady struct {
 	For    time.Duration // how long
-	Warm   time.Duration // what comes before does not count; 0: a sixth of For
+	Warm   time.Duration // samples before it do not count; 0: a sixth of For
 	Every  time.Duration // between looks at the process; 0: 10 s, or a hundredth of For when that is less
 	People int           // 0: 24
 	Seed   int64
@@ -242,7 +242,7 @@ func (c *load) hear(e telegramfake.Entry) {
 		c.plans["["+record.Mark(text)+"]"]++
 		if p.said == "" || !strings.Contains(text, p.said) {
 			return
-		} // what was said while it was decided belongs to it
+		} // messages that came while it was decided belong to it
 		c.report.Joined++
 	}
 	press := func(label string) { go c.fake.Press(e.Chat, e.Message, label, p.User) } // when the lock is free

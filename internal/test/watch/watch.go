@@ -40,9 +40,10 @@ func Until(t testing.TB, what string, ok func() bool) {
 var watched sync.Map
 
 // Leaks fails the test when goroutines that began after this call still run at
-// its end, after all clean-ups that are registered later. Only the first call in
-// a test and its subtests counts: what is started between two calls may still
-// start goroutines of its own after the second one, and ends after its check.
+// its end, after all clean-ups that are registered later. Only the first call
+// in a test and its subtests counts: goroutines that are started between two
+// calls may still start goroutines of their own after the second one, and end
+// after its check.
 func Leaks(t testing.TB) {
 	t.Helper()
 	name := t.Name()

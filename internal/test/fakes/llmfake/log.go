@@ -24,7 +24,7 @@ type Entry struct {
 	At      time.Time `json:"at"`
 	Event   string    `json:"event"`
 	Request *Request  `json:"request,omitempty"` // of EventRequest
-	Reply   *Response `json:"reply,omitempty"`   // of the outcomes: what was sent or was to be sent
+	Reply   *Response `json:"reply,omitempty"`   // of the outcomes: the reply that was sent or was to be sent
 	Problem string    `json:"problem,omitempty"` // of EventRefused
 }
 

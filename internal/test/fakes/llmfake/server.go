@@ -120,9 +120,9 @@ func (s *Server) Requests() []Request {
 	return slices.Clone(s.requests)
 }
 
-// Violations are the refused requests: what was wrong and how they began.
-// Wrong keys, unknown models and what is too long for the endpoint are not among
-// them: those are faults of the configuration, not of the client.
+// Violations are the refused requests: the mistake and how they began. Wrong
+// keys, unknown models and requests too long for the endpoint are not among
+// them: they are faults of the configuration, not of the client.
 func (s *Server) Violations() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()

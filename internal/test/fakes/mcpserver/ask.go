@@ -66,8 +66,8 @@ func (q question) params() mcp.ElicitationParams {
 }
 
 // asks handles a call that asks questions one after the other and returns what
-// it was told. What was told before travels in the state, which is signed, so
-// that another process may take the answers.
+// it was told. Earlier answers travel in the state, which is signed, so that
+// another process may take the rest.
 func (f *fake) asks(questions ...question) server.ToolHandlerFunc {
 	return func(ctx context.Context, r mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		told, err := f.open(r)

@@ -49,9 +49,9 @@ func (f *fake) choose(ctx context.Context, r mcp.CallToolRequest) (*mcp.CallTool
 			Colour string `json:"colour"`
 		} `json:"content"`
 	}
-	_ = json.Unmarshal([]byte(text.Text), &told) // what asks wrote
+	_ = json.Unmarshal([]byte(text.Text), &told) // the text that asks wrote
 	if len(told) == 0 || told[0].Content.Colour == "" {
-		return mcp.NewToolResultText("nobody chose a colour for " + key), nil
+		return mcp.NewToolResultText("no one chose a colour for " + key), nil
 	}
 	return mcp.NewToolResultText("the colour of " + key + " is " + told[0].Content.Colour), nil
 }

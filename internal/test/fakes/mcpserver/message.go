@@ -32,8 +32,8 @@ type params struct {
 	Meta            map[string]json.RawMessage `json:"_meta"`
 }
 
-// readMessage reads a message; what is wrong with it is in the result, since
-// the fake has to answer it all the same.
+// readMessage reads a message; its mistakes are in the result, since the fake
+// has to answer it all the same.
 func readMessage(b []byte) message {
 	var m message
 	if err := json.Unmarshal(b, &m); err != nil {

@@ -19,7 +19,7 @@ func wireFaults() []fault {
 		{name: "garbage", does: "answer with what is no JSON", message: says(`{"jsonrpc":"2.0","id":ID,"result":{"content":[}}`)},
 		{name: "noise", does: "print a line of debugging before the answer", message: before("debug: this should have gone to stderr")},
 		{
-			name: "unasked", does: "before the answer, bring an answer that nobody waits for, and a notification and a request of unknown methods",
+			name: "unasked", does: "before the answer, bring an answer to no request, and a notification and a request of unknown methods",
 			message: before(`{"jsonrpc":"2.0","id":424242,"result":{}}`, `{"jsonrpc":"2.0","method":"notifications/odd","params":{}}`, `{"jsonrpc":"2.0","id":424243,"method":"odd/request","params":{}}`),
 		},
 		{name: "huge", does: "answer with 100 MiB of text", message: made(`{"type":"text","text":"`, "x", 1<<20, 100, `"}`)},

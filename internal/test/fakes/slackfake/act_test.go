@@ -17,7 +17,7 @@ import (
 	"legwork/internal/test/fakes/slackfake"
 )
 
-// events are what the app was told of since from, one line each.
+// events are the events that the app got since from, one line each.
 func events(t *testing.T, s *slackfake.Server, from int) string {
 	t.Helper()
 	var lines []string

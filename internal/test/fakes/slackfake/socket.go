@@ -315,8 +315,8 @@ func (s *Server) Disconnect(reason string) {
 }
 
 // Deafen lets the connections that are open now stay open and neither deliver
-// nor hear anything; what is delivered to them is lost. With pings they still
-// ping and answer pings. Connections that are opened later hear. Heal undoes it.
+// nor hear anything; deliveries to them are lost. With pings they still ping
+// and answer pings. Connections that are opened later hear. Heal undoes it.
 func (s *Server) Deafen(pings bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -332,9 +332,9 @@ func (s *Server) Shy(n int) {
 	s.shy = n
 }
 
-// Heal ends all faults: what was deafened hears, what was down is up. That an
-// app was told to wait is forgotten, as a new life of it knows nothing of that.
-// Revoked tokens stay so.
+// Heal ends all faults: deafened connections hear, and what was down is up.
+// That an app was told to wait is forgotten, as a new life of it knows nothing
+// of that. Revoked tokens stay so.
 func (s *Server) Heal() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -158,7 +158,7 @@ func TestSocketViolations(t *testing.T) {
 			}
 			until(t, s, "a violation", func() bool { return len(s.Violations()) > 0 })
 			if v := s.Violations(); !strings.Contains(v[0], test.want) {
-				t.Errorf("got %q, want it to tell of %q", v, test.want)
+				t.Errorf("got %q, want it to name %q", v, test.want)
 			}
 		})
 	}

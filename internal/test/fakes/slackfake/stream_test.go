@@ -29,7 +29,7 @@ func TestStartStream(t *testing.T) {
 		{"another mode", "task_display_mode", "list", "invalid_arguments", true},
 		{"no thread", "thread_ts", "", "invalid_thread_ts", true},
 		{"thread of nothing", "thread_ts", "1.000001", "invalid_thread_ts", false},
-		{"nobody", "recipient_user_id", "", "missing_recipient_user_id", true},
+		{"unknown", "recipient_user_id", "", "missing_recipient_user_id", true},
 		{"no team", "recipient_team_id", "", "missing_recipient_team_id", true},
 		{"a stranger", "recipient_user_id", "U9", "user_not_found", false},
 		{"another team", "recipient_team_id", "T2", "team_not_found", true},
@@ -249,8 +249,8 @@ func TestRatesAreOfOneChannel(t *testing.T) {
 	must(t, s, "chat.postMessage", "channel", "C4", "text", "hi")
 }
 
-// TestHealForgetsWaits: a rate that is spent stays so, and whoever comes after
-// Heal is told of it anew.
+// TestHealForgetsWaits: a rate that is spent stays so, and the next caller
+// after Heal is told so anew.
 func TestHealForgetsWaits(t *testing.T) {
 	s := slackfake.New(t, slackfake.Options{})
 	for range 4 {

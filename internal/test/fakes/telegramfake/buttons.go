@@ -95,7 +95,7 @@ type Press struct {
 	Data     string    `json:"data"`
 	At       time.Time `json:"at"`
 	Answered bool      `json:"answered"` // the button no longer waits
-	Text     string    `json:"text"`     // what was shown; empty: nothing
+	Text     string    `json:"text"`     // the shown text; empty: nothing
 	Alert    bool      `json:"alert"`    // as a dialog
 }
 

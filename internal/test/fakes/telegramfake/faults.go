@@ -215,7 +215,7 @@ type rates struct {
 // previews, or any other method.
 type lane struct {
 	bucket
-	window      []time.Time // of a group: what was sent in the last minute
+	window      []time.Time // of a group: the messages of the last minute
 	told, until time.Time   // a waiting time, and when the client was told
 }
 

@@ -91,7 +91,7 @@ func (c *call) document() (File, *refusal) {
 	name := "document"
 	if to, attached := strings.CutPrefix(c.params[name], "attach://"); attached {
 		name = to
-	} else if c.params[name] != "" { // the id of a file of before, or an address: nobody needs them
+	} else if c.params[name] != "" { // the id of an earlier file, or an address: legwork needs neither
 		return File{}, bad("wrong remote file identifier specified: Wrong character in the string")
 	}
 	file, came := c.files[name]

@@ -183,7 +183,8 @@ func (s *Server) messageJSON(c *chat, m *Message) map[string]any {
 			j["message_thread_id"] = c.root(to).ID // a chain of replies, no topic
 		}
 	case m.Topic != 0 && c.forum && !m.Bot:
-		// What is no reply is one to the message that opened the topic.
+		// A message that is no reply is one to the message that opened the
+		// topic.
 		j["reply_to_message"] = map[string]any{
 			"message_id": m.Topic, "from": m.From.json(), "chat": c.json(), "date": m.Sent.Unix(), "message_thread_id": m.Topic,
 			"is_topic_message": true, "forum_topic_created": map[string]any{"name": c.topics[m.Topic], "icon_color": 7322096},

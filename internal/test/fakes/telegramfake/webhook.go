@@ -237,7 +237,7 @@ func (s *Server) inReply(body []byte) {
 	}
 	if _, why := s.execute(c); why != nil {
 		c.entry.Outcome, c.entry.Code, c.entry.Error = OutcomeRefused, why.Code, why.Text
-		s.violate("%s in the reply of a webhook, where nobody sees its error: %s", name, why.Text)
+		s.violate("%s in the reply of a webhook, where the bot cannot see its error: %s", name, why.Text)
 	}
 	s.write(c.entry)
 }

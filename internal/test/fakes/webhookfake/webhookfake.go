@@ -32,7 +32,7 @@ type Request struct {
 	At     time.Time
 }
 
-// Task is the id of the task that it tells of.
+// Task is the id of the task that it is about.
 func (r Request) Task() string {
 	var p struct {
 		Data struct{ Task struct{ ID string } }

@@ -57,7 +57,7 @@ func sends(t *testing.T, url, body string, change func(*http.Request)) int {
 	return reply.StatusCode
 }
 
-// TestStrict: what is not as it should be is refused, and fails the test.
+// TestStrict: a wrong request is refused, and fails the test.
 func TestStrict(t *testing.T) {
 	const good = `{"type":"task.done","timestamp":"2026-01-02T03:04:05Z","data":{"task":{"id":"T"}}}`
 	for name, c := range map[string]struct {

@@ -54,7 +54,7 @@ func (l *Log) Add(entry any) {
 	}
 }
 
-// Close closes the file. Nothing may be added after it.
+// Close closes the file. Add nothing after it.
 func (l *Log) Close() error {
 	if l.file == nil {
 		return nil
@@ -142,7 +142,7 @@ func (s *Server) connected(c net.Conn, state http.ConnState) {
 // Drain waits until all that clients sent before they died has been answered,
 // what the system had not handed over yet included: a process that was killed
 // leaves requests behind, and a busy machine comes to them late. It ends when
-// nobody is connected, so no client may be alive that keeps a connection.
+// no client is connected, so no client may be alive that keeps a connection.
 func (s *Server) Drain(ctx context.Context) error {
 	last, err := new(net.Dialer).DialContext(ctx, "tcp", strings.TrimPrefix(s.URL, "http://")) // connections are taken in order: after this one none is left
 	if err != nil {

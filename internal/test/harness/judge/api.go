@@ -211,7 +211,7 @@ func (j *judge) merged(in record.Input, id string, c record.Context) {
 
 // matched checks the requests with If-Match.
 func (j *judge) matched(in record.Input, id string, end []string) {
-	taken := map[string]string{} // what was added by the version that it was added to
+	taken := map[string]string{} // the fields that the version added
 	sent, cut := map[string]bool{}, map[string]bool{}
 	for _, r := range j.r.Wire {
 		if r.Match == "" || r.Path != "/v1/tasks/"+id+"/state" {

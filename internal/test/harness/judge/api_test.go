@@ -123,7 +123,7 @@ func TestJudgeOfPrograms(t *testing.T) {
 		}, judge.RuleReviewed},
 		{"the webhook was not told", func(r *record.Record) { r.Webhooks = nil }, judge.RuleDelivered},
 		{"the webhook was told twice", func(r *record.Record) { r.Webhooks = append(r.Webhooks, r.Webhooks[0]) }, judge.RuleDelivered},
-		{"the webhook was told of another end", func(r *record.Record) { r.Webhooks[0].Type = "task.failed" }, judge.RuleDelivered},
+		{"the webhook was told about another end", func(r *record.Record) { r.Webhooks[0].Type = "task.failed" }, judge.RuleDelivered},
 		{"the webhook was told unasked", func(r *record.Record) { r.Inputs[0].Notify = "" }, judge.RuleDelivered},
 	}
 	for _, test := range tests {

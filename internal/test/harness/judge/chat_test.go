@@ -89,7 +89,7 @@ func TestJudgeOfChatsAccuses(t *testing.T) {
 	}{
 		{"no answer", judge.RuleAnswered, scene(record.Slack, false, plain(10), said(20, "Done: 1 sub-task"))},
 		{"the first words only", judge.RuleContent, scene(record.Slack, false, plain(10), said(20, "[q2] value"))},
-		{"stopped by nobody", judge.RuleAnswered, scene(record.Slack, false, plain(10), said(20, "The task was stopped."))},
+		{"stopped without a person", judge.RuleAnswered, scene(record.Slack, false, plain(10), said(20, "The task was stopped."))},
 		{"two answers", judge.RuleOnce, scene(record.Telegram, false, plain(10), plain(12), planned(30))},
 		{"two answers long before a kill", judge.RuleOnce, killed(scene(record.Telegram, false, plain(10), plain(52), planned(60)), 50, "post.before.answer")},
 		{"two answers though it was stored", judge.RuleOnce, killed(scene(record.Telegram, false, plain(10), plain(12), planned(30)), 11, "post.before.answer", "keep.after.answer")},

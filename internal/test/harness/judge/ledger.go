@@ -12,9 +12,9 @@ import (
 // wire.
 const RuleLedger = "ledger"
 
-// estimateFactor is how many times larger or smaller the estimate of a prompt, or of
-// what had come of a reply, may be than what the model counts, of calls whose
-// outcome nobody could store.
+// estimateFactor is how many times larger or smaller the estimate of a prompt,
+// or of the received part of a reply, may be than what the model counts, of
+// calls whose outcome could not be stored.
 const estimateFactor = 2
 
 // bill is the cost of calls.

@@ -134,7 +134,7 @@ func (j *judge) paid(in record.Input) {
 		case !j.pressed(in, c.At):
 			j.violated(RuleApproved, "%q was called in life %d before it was allowed", in.Key, c.Life)
 		case !j.shown(in, c.At):
-			j.violated(RuleApproved, "%q was called in life %d, and nobody had been shown that", in.Key, c.Life)
+			j.violated(RuleApproved, "%q was called in life %d, and no person had been shown that", in.Key, c.Life)
 		}
 	}
 }

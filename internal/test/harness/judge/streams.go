@@ -131,9 +131,9 @@ func (j *judge) delivered(in record.Input, c record.Context) {
 	}
 	switch {
 	case in.Notify != record.WebhookName && len(ids) > 0:
-		j.violated(RuleDelivered, "the webhook was told of %s, and nobody had asked for that", in.ID)
+		j.violated(RuleDelivered, "the webhook was told about %s, which was not asked for", in.ID)
 	case in.Notify == record.WebhookName && whole == 0:
-		j.violated(RuleDelivered, "the webhook was not told of %s", in.ID)
+		j.violated(RuleDelivered, "the webhook was not told about %s", in.ID)
 	case whole > 1+hidden || len(ids) > 1:
 		j.violated(RuleDelivered, "the webhook was told %d times of %s, with the ids %v", whole, in.ID, ids)
 	}

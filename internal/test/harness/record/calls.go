@@ -23,7 +23,7 @@ func Output(tool, text string) string {
 	case tool == Pay:
 		return "paid " + text
 	case (tool == Ask || tool == Inquire) && chosen == LabelDecline:
-		return "nobody chose a colour for " + text
+		return "no one chose a colour for " + text
 	case tool == Ask || tool == Inquire:
 		return "the colour of " + text + " is " + strings.ToLower(chosen)
 	}

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// What is pressed about costs.
+// Presses about costs.
 const (
 	LabelRun      = "Run"
 	labelConclude = "Answer with results so far"

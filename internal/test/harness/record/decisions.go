@@ -12,7 +12,7 @@ const (
 	LabelDecline = "Decline"
 )
 
-// deniedText is what a model is told of a call that was denied.
+// deniedText is the result that a model reads for a call that was denied.
 const deniedText = "A person declined this call"
 
 // choices are the buttons that a person decides with, by the tool.

@@ -49,7 +49,7 @@ func read() order {
 	flag.StringVar(&o.at, "at", "", "do only the run of the seed, with these kills, such as commit.after.replied:2,12+3ms,@850ms")
 	flag.StringVar(&o.binary, "main", "./cmd/legwork", "package of the binary to be killed")
 	flag.DurationVar(&o.steady, "steady", 0, "kill nothing, and look for growth under a constant load for so long")
-	flag.DurationVar(&o.warm, "warm", 0, "with -steady: what comes before does not count; 0: a sixth of it")
+	flag.DurationVar(&o.warm, "warm", 0, "with -steady: samples before it do not count; 0: a sixth of it")
 	flag.Parse()
 	if o.campaign.Kills == 0 && o.campaign.For == 0 {
 		o.campaign.For = 10 * time.Minute
