@@ -27,7 +27,7 @@ examples/agents/reviewer |                                         |
 app                | *                                       |
 
 app/probe          | app/cli app/tooladmin bot/slack bot/telegram conf llm llm/offline redact tasks/alerts telemetry tools tools/client |
-app/tooladmin      | app/cli app/control app/data bot bot/terminal conf form i18n nearest store/bolt tasks telemetry tools tools/client | cancelreader
+app/tooladmin      | app/cli app/control app/data bot bot/terminal conf form i18n llm nearest store/bolt tasks telemetry tools tools/client | cancelreader
 app/data           | app/cli app/control bot bot/terminal clock conf fsutil planner store/backup store/bolt tasks telemetry tools/builtin/memory |
 app/cli            | bot conf redact telemetry               |
 app/control        |                                         |
@@ -43,29 +43,28 @@ web/api            | clip planner plainjson tasks tasks/api telemetry web/proble
 web/problem        |                                         |
 web/mcp            | bot clip plainjson planner tasks tasks/api telemetry | mcp-go jsonschema/v6 x/text
 tasks/alerts       | clip planner redact retry tasks tasks/api telemetry tasks/inbox | standard-webhooks
-toolbox            | llm form tasks tools tools/client telemetry |
 tasks/engine       | bot i18n llm planner tasks tasks/executor tasks/presenter telemetry |
-tasks/enginetest   | bot form i18n llm planner tasks tasks/executor tasks/inbox tasks/policy tasks/presenter | pgregory.net/rapid go-cmp
+tasks/enginetest   | bot form i18n llm planner tasks tasks/executor tasks/inbox tasks/policy tasks/presenter tools | pgregory.net/rapid go-cmp
 store/bolt         | bot llm planner tasks store/rules fsutil telemetry | bbolt golang-lru/v2 flock
 store/memory       | bot llm planner tasks store/rules       |
 store/backup       | fsutil                                  |
 store/storetest    | bot llm planner tasks                   | pgregory.net/rapid go-cmp
 store/rules        | bot clip llm planner tasks telemetry    |
 
-tasks/api          | bot clip form i18n llm plainjson planner tasks telemetry tasks/inbox |
+tasks/api          | bot clip form i18n llm plainjson planner tasks telemetry tasks/inbox tools |
 
-tasks/inbox        | bot bot/markdown clip form i18n llm nearest planner retry schedule tasks tasks/cards tasks/policy telemetry | golang-lru/v2
-tasks/executor     | bot clip form i18n llm plainjson planner tasks tasks/policy telemetry | golang-lru/v2
-tasks/presenter    | bot clip i18n llm planner retry tasks tasks/cards |
+tasks/inbox        | bot bot/markdown clip form i18n llm nearest planner retry schedule tasks tasks/cards tasks/policy telemetry tools | golang-lru/v2
+tasks/executor     | bot clip form i18n llm plainjson planner tasks tasks/policy telemetry tools | golang-lru/v2
+tasks/presenter    | bot clip i18n llm planner retry tasks tasks/cards tools |
 
-tasks/cards        | bot clip form i18n planner schedule tasks tasks/policy |
+tasks/cards        | bot clip form i18n planner schedule tasks tasks/policy tools |
 tasks/policy       | bot planner tasks                       | x/net
 
-tasks              | bot form llm planner schedule           | ulid/v2
+tasks              | bot form llm planner schedule tools          | ulid/v2
 
 planner            | bot clip form i18n llm llm/lenient nearest |
-tools              | bot clip nearest plainjson search tools/builtin tools/builtin/caller tools/client telemetry | mcp-go go-udiff
-tools/client       | clip form plainjson redact retry telemetry | mcp-go jsonschema/v6 x/sys x/text
+tools              | bot clip form nearest plainjson search tools/builtin tools/builtin/caller tools/client telemetry | mcp-go go-udiff
+tools/client       | clip form llm plainjson redact retry telemetry | mcp-go jsonschema/v6 x/sys x/text
 tools/builtin      | nearest tools/builtin/files tools/builtin/memory tools/builtin/search tools/builtin/web | mcp-go apd/v3 x/text
 tools/builtin/caller |                                         | mcp-go
 tools/builtin/files | tools/builtin/caller                    | mcp-go doublestar/v4 x/sys x/text

@@ -32,7 +32,6 @@ import (
 	"legwork/tasks/executor"
 	"legwork/tasks/inbox"
 	"legwork/tasks/presenter"
-	"legwork/toolbox"
 	"legwork/tools"
 	"legwork/tools/builtin/memory"
 )
@@ -81,7 +80,7 @@ func openCore(ctx context.Context, config *conf.Config, command string, w instru
 	options := tooladmin.Options(config, log)
 	options.Metrics = w.metrics
 	options.Known, options.OnChange = tooladmin.Stored{Store: a.store}, func(c tools.Change) {
-		inbox.ToolChanged(context.Background(), a.inbox, tasks.ToolChange(c)) // Flush ends it
+		inbox.ToolChanged(context.Background(), a.inbox, tools.Change(c)) // Flush ends it
 	}
 	if a.tools, err = tools.New(config.Tools, options); err != nil {
 		return nil, errors.Join(fmt.Errorf("preparing tools: %w", err), a.store.Close())
@@ -105,7 +104,7 @@ func (a *core) connect(model llm.Model, platforms ...bot.Platform) {
 		Store: a.store, Texts: a.texts, Chats: chats, Log: a.log, Now: a.clock.Now, Pause: a.pause, Rules: prompts, Clean: a.hidden.String,
 	})
 	a.executor = executor.New(executor.Config{
-		Store: a.store, Model: model, Tools: redactedTools{toolbox.New(a.tools), a.credentials}, Texts: a.texts, Log: a.log, Now: a.clock.Now, Wall: time.Now,
+		Store: a.store, Model: model, Tools: redactedTools{a.tools, a.credentials}, Texts: a.texts, Log: a.log, Now: a.clock.Now, Wall: time.Now,
 		Append: a.presenters.Append, Pause: a.pause, Prompts: prompts, Reached: func(ctx context.Context, over planner.Overdraft) { inbox.BudgetReached(ctx, a.inbox, over) },
 		Tracer: a.tracer,
 	})
@@ -114,7 +113,7 @@ func (a *core) connect(model llm.Model, platforms ...bot.Platform) {
 		Damaged: a.damaged, Metrics: a.metrics,
 	})
 	a.inbox = inbox.New(inbox.Config{
-		Store: a.store, Wake: a.engine.Wake, Texts: a.texts, Chats: chats, Log: a.log, Now: a.clock.Now, Wall: time.Now, Tools: toolbox.New(a.tools),
+		Store: a.store, Wake: a.engine.Wake, Texts: a.texts, Chats: chats, Log: a.log, Now: a.clock.Now, Wall: time.Now, Tools: a.tools,
 		Zones: zones(), Pause: a.pause, Load: a.engine.Load, Notes: forgetNotes(a.config.DataDir), Forgotten: func() { a.forgotten.Store(true) },
 		Full: diskFull(a.config.DataDir), Rules: inboxRules(a.config), Budgets: a.reportBudgets, Metrics: a.metrics, Tracer: a.tracer,
 	})
@@ -176,30 +175,30 @@ func (a *core) close() error { return a.store.Close() }
 // server that reveals its environment then reveals them to no model and no chat,
 // and they are not stored.
 type redactedTools struct {
-	toolbox.Toolbox
+	*tools.Manager
 	credentials *redact.Redactor
 }
 
 var (
 	_ tasks.Toolbox   = redactedTools{}
-	_ tasks.Inventory = redactedTools{}
+	_ tasks.Inventory = (*tools.Manager)(nil)
 )
 
-// Call implements tasks.Toolbox.
-func (s redactedTools) Call(ctx context.Context, c tasks.ToolCall) (tasks.ToolResult, error) {
+// Call implements tasks.Manager.
+func (s redactedTools) Call(ctx context.Context, c tools.Call) (tools.Result, error) {
 	if report := c.Progress; report != nil {
-		c.Progress = func(p tasks.Progress) {
+		c.Progress = func(p tools.Progress) {
 			p.Message = s.credentials.Known(p.Message)
 			report(p)
 		}
 	}
-	result, err := s.Toolbox.Call(ctx, c)
+	result, err := s.Manager.Call(ctx, c)
 	result.Text = s.credentials.Known(result.Text)
 	return result, err
 }
 
-// Prompt implements tasks.Toolbox.
+// Prompt implements tasks.Manager.
 func (s redactedTools) Prompt(ctx context.Context, group, name string, arguments map[string]string) (string, error) {
-	text, err := s.Toolbox.Prompt(ctx, group, name, arguments)
+	text, err := s.Manager.Prompt(ctx, group, name, arguments)
 	return s.credentials.Known(text), err
 }

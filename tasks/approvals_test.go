@@ -9,9 +9,9 @@ import (
 	"legwork/bot"
 	"legwork/internal/test/watch"
 	"legwork/planner"
-	"legwork/tasks"
 	"legwork/tasks/enginetest"
 	"legwork/tasks/inbox"
+	"legwork/tools"
 )
 
 // TestApprovalsCommand: /approvals lists each waiting question with its chat,
@@ -94,11 +94,11 @@ func TestRevokedInChat(t *testing.T) {
 // the difference, and one of them lets it be used again.
 func TestChangedTool(t *testing.T) {
 	s := newStage(t)
-	long := tasks.ToolChange{ID: "c1", Tool: "book.it", Difference: "-books\n+pays\u202e" + strings.Repeat("\n more", 1000)}
-	short := tasks.ToolChange{ID: "c2", Tool: "book.too", Difference: "-a\n+b```"}
-	s.tools.changes = []tasks.ToolChange{long, short}
+	long := tools.Change{ID: "c1", Tool: "book.it", Difference: "-books\n+pays\u202e" + strings.Repeat("\n more", 1000)}
+	short := tools.Change{ID: "c2", Tool: "book.too", Difference: "-a\n+b```"}
+	s.tools.changes = []tools.Change{long, short}
 	s.phone.files = true
-	tell := func(c tasks.ToolChange) []enginetest.Post {
+	tell := func(c tools.Change) []enginetest.Post {
 		before := len(s.phone.posts)
 		inbox.ToolChanged(t.Context(), s.inbox, c)
 		s.inbox.Flush(t.Context())
@@ -156,7 +156,7 @@ func TestProgress(t *testing.T) {
 	s.tools.open, s.tools.hold = true, make(chan any)
 	release := sync.OnceFunc(func() { close(s.tools.hold) })
 	defer release() // also when the test fails: the engine waits for its calls
-	s.tools.report = &tasks.Progress{Done: 2, Total: 5, Message: "half\x1b[2J\nway " + strings.Repeat("x", 500)}
+	s.tools.report = &tools.Progress{Done: 2, Total: 5, Message: "half\x1b[2J\nway " + strings.Repeat("x", 500)}
 	s.tools.mu.Unlock()
 	frames := make(chan bot.Draft, 1000)
 	s.phone.mu.Lock()

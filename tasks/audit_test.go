@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"legwork/tasks"
 	"legwork/tasks/inbox"
+	"legwork/tools"
 )
 
 // audited are the entries of the audit log that are no events of tasks, the
@@ -87,8 +87,8 @@ func TestClaimAudited(t *testing.T) {
 // TestAcceptedToolAudited: so is a tool that an admin lets be used again.
 func TestAcceptedToolAudited(t *testing.T) {
 	s := newStage(t)
-	change := tasks.ToolChange{ID: "c1", Tool: "book.it", Difference: "-books\n+pays"}
-	s.tools.changes = []tasks.ToolChange{change}
+	change := tools.Change{ID: "c1", Tool: "book.it", Difference: "-books\n+pays"}
+	s.tools.changes = []tools.Change{change}
 	inbox.ToolChanged(t.Context(), s.inbox, change)
 	s.inbox.Flush(t.Context())
 	posts := s.phone.posts

@@ -13,6 +13,7 @@ import (
 	"legwork/planner"
 	"legwork/tasks"
 	"legwork/tasks/cards"
+	"legwork/tools"
 )
 
 // reads is a model whose sub-tasks call read_result with these arguments, in one
@@ -72,7 +73,7 @@ func (m *mind) results(goal string) []string {
 // found, read_result reads it in parts, and what is not there is refused.
 func TestEarlierResultsAreRead(t *testing.T) {
 	m := newMind(t, tasks.PromptRules{})
-	m.tools.Judge = func(string, string) tasks.Verdict { return tasks.Verdict{Repeatable: true, Trusted: true} }
+	m.tools.Judge = func(string, string) tools.Verdict { return tools.Verdict{Repeatable: true, Trusted: true} }
 	me := private("ann")
 	long := strings.Repeat("я0123456789", 3000) // 36,000 bytes
 	var refs []string
@@ -127,7 +128,7 @@ func TestEarlierResultsOfOthersTaint(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			m := newMind(t, tasks.PromptRules{})
-			m.tools.Judge = func(string, string) tasks.Verdict { return tasks.Verdict{Repeatable: true, Trusted: !c.outsiders} }
+			m.tools.Judge = func(string, string) tools.Verdict { return tools.Verdict{Repeatable: true, Trusted: !c.outsiders} }
 			m.work = reads(func(r llm.Request) []string { return []string{earlierCall(listed(r)[0], 0)} })
 			m.asks(c.first, c.chat, "first")
 			s := m.state(m.asks(c.second, c.chat, "read one"))
@@ -199,9 +200,9 @@ func TestNothingIsMixedBetweenChats(t *testing.T) {
 	for seed := range uint64(12) {
 		random := rand.New(rand.NewPCG(seed, 1))
 		m := newMind(t, tasks.PromptRules{HistoryBytes: 400})
-		m.tools.Judge = func(string, string) tasks.Verdict { return tasks.Verdict{Repeatable: true} }
-		m.tools.Make = func(_ context.Context, _, arguments string) (tasks.ToolResult, error) {
-			return tasks.ToolResult{Text: "found " + arguments}, nil
+		m.tools.Judge = func(string, string) tools.Verdict { return tools.Verdict{Repeatable: true} }
+		m.tools.Make = func(_ context.Context, _, arguments string) (tools.Result, error) {
+			return tools.Result{Text: "found " + arguments}, nil
 		}
 		m.work = func(r llm.Request) (llm.Reply, bool) {
 			word := strings.Join(canaries(goalOf(r)+between(text(r), "<task>\n", "\n</task>")), " ")

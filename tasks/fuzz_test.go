@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 
 	"legwork/bot"
-	"legwork/tasks"
+	"legwork/tools"
 )
 
 // FuzzInbox hands it texts and presses as platforms may bring them: each batch
@@ -67,7 +67,7 @@ func FuzzPrompt(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text string) {
 		o := newOffice(t)
-		o.toolbox = &gated{prompts: []tasks.ServerPrompt{{Name: "travel/plan", Arguments: []tasks.PromptArgument{{Name: "city"}, {Name: "days"}, {Name: "mood"}}}}}
+		o.toolbox = &gated{prompts: []tools.Prompt{{Name: "travel/plan", Arguments: []tools.PromptArgument{{Name: "city"}, {Name: "days"}, {Name: "mood"}}}}}
 		o.restart()
 		o.send(o.by("ann", private("ann"), "/prompt plan "+text))
 		for _, id := range o.live(private("ann")) {

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"legwork/bot"
+	"legwork/tools"
 )
 
 // SettingsOf are what the config says about a chat, also by the id that it had
@@ -34,8 +35,21 @@ func SettingsOf(ctx context.Context, store Store, all map[string]ChatSettings, c
 
 // OpenGroups are those that a person can use in a chat, where the config names
 // some or none for all.
-func OpenGroups(all []Group, named []string, chat bot.Chat, person bot.Person) []Group {
-	return slices.DeleteFunc(all, func(g Group) bool {
-		return len(named) > 0 && !slices.Contains(named, g.Name) || !g.open(chat, person)
+func OpenGroups(all []tools.Group, named []string, chat bot.Chat, person bot.Person) []tools.Group {
+	return slices.DeleteFunc(all, func(g tools.Group) bool {
+		return len(named) > 0 && !slices.Contains(named, g.Name) || !groupOpen(g, chat, person)
 	})
+}
+
+// groupOpen reports whether a person may use the group in a chat.
+func groupOpen(g tools.Group, chat bot.Chat, person bot.Person) bool {
+	if len(g.Allow) == 0 {
+		return true
+	}
+	for _, who := range g.Allow {
+		if who == "*" || who == person.Key() || who == chat.Key() || who == chat.Room() {
+			return true
+		}
+	}
+	return false
 }

@@ -14,6 +14,7 @@ import (
 	"legwork/tasks"
 	"legwork/tasks/engine"
 	"legwork/tasks/enginetest"
+	"legwork/tools"
 )
 
 // TestWordsAreNotLogged: what people ask and what tools answer is in the log only
@@ -37,14 +38,14 @@ func TestWordsAreNotLogged(t *testing.T) {
 			}
 			return llm.Reply{Text: "a heron it is"}, nil
 		}
-		k.Tools.Make = func(_ context.Context, _, arguments string) (tasks.ToolResult, error) {
-			return tasks.ToolResult{Text: "cannot read " + arguments, Failed: true}, nil
+		k.Tools.Make = func(_ context.Context, _, arguments string) (tools.Result, error) {
+			return tools.Result{Text: "cannot read " + arguments, Failed: true}, nil
 		}
-		k.Tools.Judge = func(group, _ string) tasks.Verdict {
+		k.Tools.Judge = func(group, _ string) tools.Verdict {
 			if group == "book" {
-				return tasks.Verdict{Refusal: "there is no heron to be had"}
+				return tools.Verdict{Refusal: "there is no heron to be had"}
 			}
-			return tasks.Verdict{Repeatable: true}
+			return tools.Verdict{Repeatable: true}
 		}
 		k.Use(store)
 		k.Start(func(s enginetest.Setup) tasks.Engine {

@@ -10,13 +10,14 @@ import (
 	"legwork/internal/test/watch"
 	"legwork/planner"
 	"legwork/tasks"
+	"legwork/tools"
 )
 
 func promptStage(t *testing.T) *stage {
 	t.Helper()
 	s := newStage(t)
-	s.tools.prompts = []tasks.ServerPrompt{
-		{Name: "travel/plan_trip", Title: "Plan a trip", Description: "Plans a *trip*", Arguments: []tasks.PromptArgument{
+	s.tools.prompts = []tools.Prompt{
+		{Name: "travel/plan_trip", Title: "Plan a trip", Description: "Plans a *trip*", Arguments: []tools.PromptArgument{
 			{Name: "city", Description: "Where to", Required: true}, {Name: "days", Required: true}, {Name: "mood"},
 		}},
 		{Name: "travel/pack"},

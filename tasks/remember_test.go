@@ -23,6 +23,7 @@ import (
 	"legwork/tasks/enginetest"
 	"legwork/tasks/executor"
 	"legwork/tasks/presenter"
+	"legwork/tools"
 )
 
 // mind is an office whose tasks are worked on by a model with a memory: it
@@ -72,8 +73,8 @@ func newMind(t *testing.T, rules tasks.PromptRules) *mind {
 	t.Helper()
 	m := &mind{office: newOffice(t), tools: &enginetest.Tools{}, put: make(chan error, 1000), logged: make(chan string, 1000)}
 	m.model = &enginetest.Model{Answer: m.answer}
-	m.tools.Make = func(context.Context, string, string) (tasks.ToolResult, error) {
-		return tasks.ToolResult{Text: "found"}, nil
+	m.tools.Make = func(context.Context, string, string) (tools.Result, error) {
+		return tools.Result{Text: "found"}, nil
 	}
 	store := noting{m.store, m.put}
 	presenters := presenter.New(presenter.Config{
@@ -484,7 +485,7 @@ func TestOthersWordsInSummaries(t *testing.T) {
 	}{{private("ann"), false, false}, {private("ann"), true, true}, {room("hall"), false, true}} {
 		m := newMind(t, tasks.PromptRules{HistoryBytes: 300})
 		if c.tainted {
-			m.tools.Judge = func(string, string) tasks.Verdict { return tasks.Verdict{Repeatable: true} }
+			m.tools.Judge = func(string, string) tools.Verdict { return tools.Verdict{Repeatable: true} }
 			m.work = looksUp
 		}
 		for i := range 4 {

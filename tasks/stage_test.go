@@ -22,6 +22,7 @@ import (
 	"legwork/tasks/executor"
 	"legwork/tasks/inbox"
 	"legwork/tasks/presenter"
+	"legwork/tools"
 )
 
 // stage is an office where the tasks are worked on: by a model whose sub-tasks
@@ -55,33 +56,33 @@ type gated struct {
 	made       []string
 	answers    []form.Answer
 
-	changes  []tasks.ToolChange
+	changes  []tools.Change
 	accepted []string
-	prompts  []tasks.ServerPrompt // of the group "book"
-	slow     chan any             // the prompts of the group "look" wait for it
-	report   *tasks.Progress      // what a call reports before hold is closed
+	prompts  []tools.Prompt  // of the group "book"
+	slow     chan any        // the prompts of the group "look" wait for it
+	report   *tools.Progress // what a call reports before hold is closed
 	hold     chan any
 }
 
-func (j *gated) Changes(context.Context) []tasks.ToolChange {
+func (j *gated) Changes(context.Context) []tools.Change {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return slices.Clone(j.changes)
 }
 
-func (j *gated) Accept(_ context.Context, id string) (tasks.ToolChange, error) {
+func (j *gated) Accept(_ context.Context, id string) (tools.Change, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	i := slices.IndexFunc(j.changes, func(c tasks.ToolChange) bool { return c.ID == id })
+	i := slices.IndexFunc(j.changes, func(c tools.Change) bool { return c.ID == id })
 	if i < 0 {
-		return tasks.ToolChange{}, fmt.Errorf("no change %q", id)
+		return tools.Change{}, fmt.Errorf("no change %q", id)
 	}
 	c := j.changes[i]
 	j.changes, j.accepted = slices.Delete(j.changes, i, i+1), append(j.accepted, id)
 	return c, nil
 }
 
-func (j *gated) Prompts(ctx context.Context, group string) ([]tasks.ServerPrompt, error) {
+func (j *gated) Prompts(ctx context.Context, group string) ([]tools.Prompt, error) {
 	switch {
 	case group == "book":
 		return j.prompts, nil
@@ -99,13 +100,13 @@ func (j *gated) Prompt(_ context.Context, group, name string, arguments map[stri
 	return fmt.Sprintf("%s %s %v", group, name, arguments), nil
 }
 
-func (j *gated) Verdict(_ context.Context, group, _ string, _ json.RawMessage) tasks.Verdict {
+func (j *gated) Verdict(_ context.Context, group, _ string, _ json.RawMessage) tools.Verdict {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	return tasks.Verdict{Ask: group == "book" && !j.open, Repeatable: group != "book", Trusted: true, Definition: j.definition}
+	return tools.Verdict{Ask: group == "book" && !j.open, Repeatable: group != "book", Trusted: true, Definition: j.definition}
 }
 
-func (j *gated) Call(ctx context.Context, c tasks.ToolCall) (tasks.ToolResult, error) {
+func (j *gated) Call(ctx context.Context, c tools.Call) (tools.Result, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	switch {
@@ -114,26 +115,26 @@ func (j *gated) Call(ctx context.Context, c tasks.ToolCall) (tasks.ToolResult, e
 		j.answers = append(j.answers, c.Resume.Answer)
 	case j.sample:
 		j.mu.Unlock()
-		_, err := c.Sample(ctx, tasks.Sampling{Messages: []llm.Message{{Role: llm.User, Content: "what now?"}}})
+		_, err := c.Sample(ctx, tools.Sampling{Messages: []llm.Message{{Role: llm.User, Content: "what now?"}}})
 		j.mu.Lock()
-		return tasks.ToolResult{Question: j.question}, err
+		return tools.Result{Question: j.question}, err
 	case j.live:
 		j.mu.Unlock()
 		answer, err := c.Ask(ctx, *j.question)
 		j.mu.Lock()
 		if err != nil {
-			return tasks.ToolResult{}, err
+			return tools.Result{}, err
 		}
 		j.answers = append(j.answers, answer)
 	default:
-		return tasks.ToolResult{Question: j.question, State: json.RawMessage(`"state"`)}, nil
+		return tools.Result{Question: j.question, State: json.RawMessage(`"state"`)}, nil
 	}
 	if j.report != nil {
 		c.Progress(*j.report)
 		<-j.hold
 	}
 	j.made = append(j.made, string(c.Arguments))
-	return tasks.ToolResult{Text: "done " + string(c.Arguments)}, nil
+	return tools.Result{Text: "done " + string(c.Arguments)}, nil
 }
 
 // calls lists the arguments of the calls that were made.

@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"legwork/tools"
-	"legwork/tools/client"
 )
 
 // BenchmarkCall is the round trip of a small call, checks included.
@@ -29,7 +28,7 @@ func BenchmarkCall(b *testing.B) {
 			go func() { done <- m.Run(ctx) }()
 			b.ReportAllocs()
 			for b.Loop() {
-				if r, err := m.Set().Call(ctx, "g", tools.Call{Call: client.Call{Tool: c.tool, Arguments: json.RawMessage(c.args)}}); err != nil || r.Failed {
+				if r, err := m.Set().Call(ctx, tools.Call{Group: "g", Tool: c.tool, Arguments: json.RawMessage(c.args)}); err != nil || r.Failed {
 					b.Fatalf("got %+v, %v", r, err)
 				}
 			}
@@ -58,7 +57,7 @@ func BenchmarkVerdict(b *testing.B) {
 	}
 	b.ReportAllocs()
 	for b.Loop() {
-		if v := m.Set().Verdict(b.Context(), "g", "s.do_thing_33"); v.Refusal != "" || !v.Ask {
+		if v := m.Set().ToolVerdict(b.Context(), "g", "s.do_thing_33"); v.Refusal != "" || !v.Ask {
 			b.Fatalf("Verdict: got %+v", v)
 		}
 	}

@@ -3,7 +3,6 @@ package tools
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -20,22 +19,6 @@ import (
 // was handed on: otherwise two that are each other's servers could do that for ever.
 const HopsKey = "legwork/hops"
 
-// Call is one call of "server.tool". Timeout, Keep and Meta are given by the
-// Set. Definition is that of the Verdict: when the tool has another one by now,
-// the call is refused.
-type Call struct {
-	client.Call
-	Chat, Person string // keys of where it is called and for whom; built-in servers alone are told
-	Private      bool   // nobody but this person is in the chat
-	Hops         int    // how often the work was handed on, with this call; servers that are not built in are told
-}
-
-// Result is the outcome of a call, in words that a model can read.
-type Result struct {
-	client.Result
-	Show int // how many bytes of Text go to the model at first
-}
-
 // Call calls "server.tool" by the rules of a group and waits for its result,
 // at most the group's tool timeout, in which the time that people take does not
 // count. Whether the call needs an
@@ -43,10 +26,10 @@ type Result struct {
 // offer is never called. Whatever goes wrong is a Result with Failed set and a
 // sentence for the model; the cause is logged with ctx, so that a handler can add
 // the task. The only error is that of ctx when it ended before there was a result.
-func (s *Set) Call(ctx context.Context, groupName string, c Call) (Result, error) {
-	g := s.groups[groupName]
+func (s *Set) Call(ctx context.Context, c Call) (Result, error) {
+	g := s.groups[c.Group]
 	if g == nil {
-		return failed("%v.", s.noGroup(groupName)), nil
+		return failed("%v.", s.noGroup(c.Group)), nil
 	}
 	from := time.Now()
 	ctx, span := telemetry.Start(ctx, telemetry.Client, telemetry.ExecuteTool+" "+c.Tool)
@@ -63,7 +46,7 @@ func (s *Set) Call(ctx context.Context, groupName string, c Call) (Result, error
 }
 
 func failed(format string, args ...any) Result {
-	return Result{Result: client.Result{Text: fmt.Sprintf(format, args...), Failed: true}}
+	return Result{Text: fmt.Sprintf(format, args...), Failed: true}
 }
 
 // measure counts a call and ends its span. Names that no server has are counted
@@ -106,15 +89,15 @@ func (s *Set) call(ctx context.Context, g *group, c Call) (Result, error) {
 	if sv == nil {
 		return failed("%s", g.unknown(full)), client.ErrNoTool
 	}
-	c.Tool, c.Timeout, c.Keep, c.Meta = name, g.cfg.ToolTimeout, g.cfg.MaxResultBytes, nil
+	var meta map[string]any
 	switch {
 	case sv.builtin == "" && c.Hops > 0:
-		c.Meta = map[string]any{HopsKey: c.Hops}
+		meta = map[string]any{HopsKey: c.Hops}
 	case sv.builtin != "":
-		c.Meta = caller.Caller{Chat: c.Chat, Person: c.Person, Private: c.Private}.Meta()
+		meta = caller.Caller{Chat: c.Chat, Person: c.Person, Private: c.Private}.Meta()
 	}
 	from := time.Now()
-	short, cancel := context.WithTimeout(ctx, c.Timeout)
+	short, cancel := context.WithTimeout(ctx, g.cfg.ToolTimeout)
 	defer cancel()
 	if err := sv.Settled(short); err != nil {
 		return failed("%s", unavailable(full, err)), err
@@ -127,9 +110,12 @@ func (s *Set) call(ctx context.Context, g *group, c Call) (Result, error) {
 	if d == nil {
 		return failed("%s", g.unknown(full)), client.ErrNoTool
 	}
-	// Whole seconds of waiting count: models read how long the tool was given.
-	c.Definition, c.Timeout = cmp.Or(c.Definition, d.Hash), c.Timeout-time.Since(from).Truncate(time.Second)
-	res, err := sv.Call(ctx, c.Call)
+	res, err := sv.Call(ctx, client.Call{
+		Tool: name, Arguments: c.Arguments, Definition: cmp.Or(c.Definition, d.Hash),
+		// Whole seconds of waiting count: models read how long the tool was given.
+		Timeout: g.cfg.ToolTimeout - time.Since(from).Truncate(time.Second), Keep: g.cfg.MaxResultBytes, Meta: meta,
+		Progress: c.Progress, Ask: c.Ask, Whom: c.Chat + " " + c.Person, Sample: c.Sample, Resume: c.Resume,
+	})
 	switch {
 	case errors.Is(err, client.ErrUnavailable):
 		return failed("%s", unavailable(full, err)), err
@@ -140,33 +126,11 @@ func (s *Set) call(ctx context.Context, g *group, c Call) (Result, error) {
 	case errors.Is(err, client.ErrArguments):
 		return failed("%s", misfit(full, err)), err
 	}
-	return Result{Result: res}, err
+	return res, err
 }
 
 func misfit(tool string, err error) string {
 	return fmt.Sprintf("The tool %s was not called: %v. Correct them and call it again.", tool, err)
-}
-
-// Misfit says, in a sentence for the model, why a call of "server.tool" would be
-// refused for its arguments: nobody should be asked about such a call. It is empty
-// when they fit, and while it is not known what the tool wants.
-func (s *Set) Misfit(groupName, tool string, arguments json.RawMessage) string {
-	g := s.groups[groupName]
-	if g == nil {
-		return ""
-	}
-	sv, name := g.find(tool)
-	if sv == nil {
-		return ""
-	}
-	v := sv.view()
-	if v == nil || v.tools[name] == nil {
-		return ""
-	}
-	if _, err := v.tools[name].Check(arguments); err != nil {
-		return misfit(tool, fmt.Errorf("%w: %w", client.ErrArguments, err))
-	}
-	return ""
 }
 
 func unavailable(tool string, err error) string {

@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"legwork/tools"
-	"legwork/tools/client"
 )
 
 // TestCaller: built-in servers are told for whom they are called, others only how
@@ -23,8 +22,8 @@ func TestCaller(t *testing.T) {
 	m, _ := start(t, cfg, tools.Options{Base: root})
 	do := func(group, tool, args, chat string) {
 		t.Helper()
-		r, err := m.Set().Call(t.Context(), group, tools.Call{
-			Call: client.Call{Tool: tool, Arguments: json.RawMessage(args), Meta: map[string]any{"legwork/chat": "slack:C666"}},
+		r, err := m.Set().Call(t.Context(), tools.Call{
+			Group: group, Tool: tool, Arguments: json.RawMessage(args),
 			Chat: chat, Person: "telegram:1", Private: true, Hops: 2,
 		})
 		if err != nil {

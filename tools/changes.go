@@ -13,14 +13,6 @@ import (
 	"legwork/tools/client"
 )
 
-// Change is a tool whose definition is not the one that was agreed to: the one
-// of its server at first sight, or the last that an admin accepted.
-type Change struct {
-	ID         string // short; names the tool and the new definition
-	Tool       string // "server.tool"
-	Difference string // in the form of a unified diff; characters that cannot be seen are written as escapes
-}
-
 // A server that changes its tools again and again, or many at once, must not
 // drown the admins.
 const (

@@ -11,7 +11,6 @@ import (
 
 	"legwork/internal/test/watch"
 	"legwork/tools"
-	"legwork/tools/client"
 )
 
 func TestValidate(t *testing.T) {
@@ -166,7 +165,7 @@ func TestPolicy(t *testing.T) {
 			var runs, again []string
 			for _, x := range list {
 				short := strings.TrimPrefix(x.Name, "s.")
-				v := m.Set().Verdict(t.Context(), "g", x.Name)
+				v := m.Set().ToolVerdict(t.Context(), "g", x.Name)
 				if v.Refusal != "" || len(v.Definition) != 64 {
 					t.Errorf("%s: got verdict %+v, want no refusal and the hash of its definition", short, v)
 				}
@@ -218,13 +217,13 @@ func TestBuiltinCall(t *testing.T) {
 		{"math", "math.calculate", `{"expression":"17*23"}`, "391"},
 		{"clock", "clock.time_in", `{"place":"Tokyo"}`, "Tokyo: 21:00:00"},
 	} {
-		r, err := m.Set().Call(t.Context(), c.group, tools.Call{Call: client.Call{Tool: c.tool, Arguments: json.RawMessage(c.args)}})
+		r, err := m.Set().Call(t.Context(), tools.Call{Group: c.group, Tool: c.tool, Arguments: json.RawMessage(c.args)})
 		if err != nil {
 			t.Fatal(err)
 		}
 		wantText(t, c.tool, r, false, c.want)
 	}
-	r, _ := m.Set().Call(t.Context(), "weather", tools.Call{Call: client.Call{Tool: "weather.now"}})
+	r, _ := m.Set().Call(t.Context(), tools.Call{Group: "weather", Tool: "weather.now"})
 	wantText(t, "unknown group", r, true, `no group "weather"`, `"clock", "math"`)
 	if got := m.Set().Groups()[0].Description; got != "Tells the time in a place or time zone and does date arithmetic." {
 		t.Errorf("description: got %q, want the server's instructions", got)
@@ -238,7 +237,7 @@ func TestReload(t *testing.T) {
 	cfg.Servers["keep"] = fake(t, "-faults")
 	m := run(t, cfg)
 	pid := func(group, tool string) string {
-		r, err := m.Set().Call(t.Context(), group, tools.Call{Call: client.Call{Tool: tool}})
+		r, err := m.Set().Call(t.Context(), tools.Call{Group: group, Tool: tool})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -254,7 +253,7 @@ func TestReload(t *testing.T) {
 	old := m.Set()
 	slow := make(chan tools.Result, 1)
 	go func() {
-		r, _ := old.Call(t.Context(), "g", tools.Call{Call: client.Call{Tool: "s.slow", Arguments: json.RawMessage(`{"ms":300}`)}})
+		r, _ := old.Call(t.Context(), tools.Call{Group: "g", Tool: "s.slow", Arguments: json.RawMessage(`{"ms":300}`)})
 		slow <- r
 	}()
 	next := tools.Config{
@@ -270,7 +269,7 @@ func TestReload(t *testing.T) {
 	}
 	wantText(t, "call under way", <-slow, false, "at last")
 	watch.Until(t, "the old server is closed", func() bool {
-		r, _ := old.Call(t.Context(), "g", tools.Call{Call: client.Call{Tool: "s.lookup", Arguments: json.RawMessage(`{"key":"k"}`)}})
+		r, _ := old.Call(t.Context(), tools.Call{Group: "g", Tool: "s.lookup", Arguments: json.RawMessage(`{"key":"k"}`)})
 		return r.Failed && strings.Contains(r.Text, "closed")
 	})
 	if err := m.Reload(t.Context(), tools.Config{Servers: map[string]tools.ServerConfig{"x": {}}}); err == nil {

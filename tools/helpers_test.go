@@ -84,7 +84,7 @@ func withLog(l *watch.Log) func(*tools.Options) {
 // call calls a tool of server "s" in group "g".
 func call(t *testing.T, m *tools.Manager, tool, args string) tools.Result {
 	t.Helper()
-	r, err := m.Set().Call(t.Context(), "g", tools.Call{Call: client.Call{Tool: "s." + tool, Arguments: json.RawMessage(args)}})
+	r, err := m.Set().Call(t.Context(), tools.Call{Group: "g", Tool: "s." + tool, Arguments: json.RawMessage(args)})
 	if err != nil {
 		t.Fatalf("Call(%s, %s): got error %v, want none", tool, args, err)
 	}

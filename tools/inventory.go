@@ -9,29 +9,6 @@ import (
 	"legwork/tools/client"
 )
 
-// GroupStatus tells how a group is.
-type GroupStatus struct {
-	Name        string
-	Description string
-	Approve     string // never, writes, always, or patterns with commas between them
-	Servers     []ServerStatus
-}
-
-// ServerStatus tells how a server of a group is, and what the group offers of it.
-type ServerStatus struct {
-	Name    string
-	Problem string // why it cannot be used; empty: it can
-	Tools   []ToolStatus
-}
-
-// ToolStatus tells what the rules of a group make of a tool.
-type ToolStatus struct {
-	Name        string // "server.tool"
-	Description string
-	ReadOnly    bool // known to change nothing
-	Asks        bool // a person is asked before each call
-}
-
 // Inventory tells how the groups of the newest snapshot are, by name. It waits
 // for nothing.
 func (m *Manager) Inventory() []GroupStatus {

@@ -2,6 +2,7 @@ package tools
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -10,29 +11,36 @@ import (
 	"legwork/tools/client"
 )
 
-// Verdict is what the rules say about calling a tool.
-type Verdict struct {
-	Refusal    string // not empty: the call must not be made; a sentence for the model
-	Held       bool   // it is refused because the server has changed the tool
-	Ask        bool   // a person must approve of the exact call first
-	Never      bool   // the admin wants nobody to be asked about this tool, whatever it does
-	ReadOnly   bool   // known to change nothing
-	Repeatable bool   // calling it again after a crash does no harm; else `started` is journaled first
-	Trusted    bool   // its results are facts of this program, not somebody's words
-	Sources    bool   // addresses in its results may be visited: a search engine that the admin chose
-	Definition string // hash of the tool's definition as its server gave it; an approval is bound to it
+// Verdict judges a call of "server.tool" by the rules of a group. It refuses
+// arguments that do not fit the tool, so that no person is asked about such a
+// call. It waits for a server that is still starting, at most the group's tool
+// timeout.
+func (s *Set) Verdict(ctx context.Context, group, tool string, arguments json.RawMessage) Verdict {
+	v, d := s.verdict(ctx, group, tool)
+	if d == nil {
+		return v
+	}
+	if _, err := d.Check(arguments); err != nil {
+		v.Refusal = misfit(tool, fmt.Errorf("%w: %w", client.ErrArguments, err))
+	}
+	return v
 }
 
-// Verdict judges a call of "server.tool" by a group. It waits for a server that
-// is still starting, at most the group's tool timeout.
-func (s *Set) Verdict(ctx context.Context, groupName, tool string) Verdict {
+// ToolVerdict is the Verdict of a tool, whatever the arguments of a call.
+func (s *Set) ToolVerdict(ctx context.Context, group, tool string) Verdict {
+	v, _ := s.verdict(ctx, group, tool)
+	return v
+}
+
+// verdict returns the definition of the tool as well; nil when it is refused.
+func (s *Set) verdict(ctx context.Context, groupName, tool string) (Verdict, *client.Definition) {
 	g := s.groups[groupName]
 	if g == nil {
-		return Verdict{Refusal: s.noGroup(groupName).Error()}
+		return Verdict{Refusal: s.noGroup(groupName).Error()}, nil
 	}
 	sv, name := g.find(tool)
 	if sv == nil {
-		return Verdict{Refusal: g.unknown(tool)}
+		return Verdict{Refusal: g.unknown(tool)}, nil
 	}
 	v := sv.view()
 	if v == nil {
@@ -40,17 +48,17 @@ func (s *Set) Verdict(ctx context.Context, groupName, tool string) Verdict {
 		defer cancel()
 		err := sv.Settled(short)
 		if v = sv.view(); v == nil {
-			return Verdict{Refusal: unavailable(tool, err)}
+			return Verdict{Refusal: unavailable(tool, err)}, nil
 		}
 	}
 	if refusal := v.refusal(tool, name); refusal != "" {
-		return Verdict{Refusal: refusal, Held: v.held[name] != nil}
+		return Verdict{Refusal: refusal, Held: v.held[name] != nil}, nil
 	}
 	d := v.tools[name]
 	if d == nil {
-		return Verdict{Refusal: g.unknown(tool)}
+		return Verdict{Refusal: g.unknown(tool)}, nil
 	}
-	return g.judged(sv, name, d)
+	return g.judged(sv, name, d), d
 }
 
 // judged is what the rules of the group say about a tool of one of its servers.

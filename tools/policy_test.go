@@ -11,7 +11,6 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 
 	"legwork/tools"
-	"legwork/tools/client"
 )
 
 // TestBuiltinVerdicts: whose results are believed, and whose addresses may be
@@ -28,7 +27,7 @@ func TestBuiltinVerdicts(t *testing.T) {
 	got := map[string]verdict{}
 	for _, tool := range []string{"hours.time_in", "sums.calculate", "web.fetch", "notes.recall", "notes.remember", "finder.search", "files.read", "files.write", "math.lookup"} {
 		group, _, _ := strings.Cut(tool, ".")
-		v := m.Set().Verdict(t.Context(), group, tool)
+		v := m.Set().ToolVerdict(t.Context(), group, tool)
 		if v.Refusal != "" {
 			t.Errorf("%s: got refusal %q, want none", tool, v.Refusal)
 		}
@@ -58,11 +57,11 @@ func TestOwnDefinitions(t *testing.T) {
 		t.Fatalf("tools (-want +got):\n%s", diff)
 	}
 	for tool, ask := range map[string]bool{"s.pay": true, "s.read_resource": false, "s.list_resources": false} {
-		if v := m.Set().Verdict(t.Context(), "g", tool); v.Ask != ask || v.ReadOnly == ask || v.Repeatable == ask || v.Trusted {
+		if v := m.Set().ToolVerdict(t.Context(), "g", tool); v.Ask != ask || v.ReadOnly == ask || v.Repeatable == ask || v.Trusted {
 			t.Errorf("%s: got %+v, want Ask %v and the rest to fit", tool, v, ask)
 		}
 	}
-	r, err := m.Set().Call(t.Context(), "g", tools.Call{Call: client.Call{Tool: "s.read_resource", Arguments: json.RawMessage(`{"uri":"shop://prices"}`)}})
+	r, err := m.Set().Call(t.Context(), tools.Call{Group: "g", Tool: "s.read_resource", Arguments: json.RawMessage(`{"uri":"shop://prices"}`)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -84,21 +83,21 @@ func TestCopies(t *testing.T) {
 	var exposed []string
 	for _, x := range list {
 		exposed = append(exposed, x.Exposed)
-		if v := m.Set().Verdict(t.Context(), "g", x.Name); v.Ask != (x.Name == "a-copy.pay") {
+		if v := m.Set().ToolVerdict(t.Context(), "g", x.Name); v.Ask != (x.Name == "a-copy.pay") {
 			t.Errorf("%s: got %+v, want an approval for that of a-copy alone", x.Name, v)
 		}
 	}
 	if diff := cmp.Diff([]string{"a-copy__pay", "a__pay", "b__pay"}, exposed); diff != "" || err != nil {
 		t.Fatalf("exposed names (-want +got):\n%s%v", diff, err)
 	}
-	if r, err := m.Set().Call(t.Context(), "g", tools.Call{Call: client.Call{Tool: "b.pay"}}); err != nil || r.Failed {
+	if r, err := m.Set().Call(t.Context(), tools.Call{Group: "g", Tool: "b.pay"}); err != nil || r.Failed {
 		t.Fatalf("Call: got %+v, %v", r, err)
 	}
 	if len(a.called()) != 0 || len(b.called()) != 1 {
 		t.Errorf("calls: got %d of a and %d of b, want 0 and 1", len(a.called()), len(b.called()))
 	}
 	for _, tool := range []string{"pay", "c.pay", "b.py"} {
-		v := m.Set().Verdict(t.Context(), "g", tool)
+		v := m.Set().ToolVerdict(t.Context(), "g", tool)
 		if !strings.Contains(v.Refusal, "There is no tool") || !slices.ContainsFunc([]string{"a.pay", "b.pay"}, func(s string) bool { return strings.Contains(v.Refusal, s) }) {
 			t.Errorf("Verdict of %q: got %+v, want a refusal that lists the tools", tool, v)
 		}

@@ -14,12 +14,6 @@ import (
 	"legwork/tools/client"
 )
 
-// Prompt is a prompt that a server offers to people.
-type Prompt struct {
-	Server string
-	client.Prompt
-}
-
 // Prompts lists the prompts of a group's servers, by server and then as the
 // server has them. It waits for servers that are still starting, at most the
 // group's tool timeout. Those of a server that is down are left out: the error
@@ -33,10 +27,15 @@ func (s *Set) Prompts(ctx context.Context, name string) ([]Prompt, error) {
 	var list []Prompt
 	for i, sv := range ready {
 		for _, p := range views[i].catalog.Prompts {
-			list = append(list, Prompt{sv.Name(), p})
+			p.Name = sv.Name() + "/" + p.Name
+			list = append(list, p)
 		}
 	}
-	slices.SortStableFunc(list, func(a, b Prompt) int { return cmp.Compare(a.Server, b.Server) })
+	slices.SortStableFunc(list, func(a, b Prompt) int {
+		first, _, _ := strings.Cut(a.Name, "/")
+		second, _, _ := strings.Cut(b.Name, "/")
+		return cmp.Compare(first, second)
+	})
 	return list, err
 }
 

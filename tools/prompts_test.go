@@ -11,7 +11,6 @@ import (
 
 	"legwork/internal/test/watch"
 	"legwork/tools"
-	"legwork/tools/client"
 )
 
 // advise offers a prompt.
@@ -31,11 +30,11 @@ func TestPrompts(t *testing.T) {
 	m, _ := s.run(t, tools.Options{})
 	list, err := m.Set().Prompts(t.Context(), "g")
 	want := []tools.Prompt{
-		{Server: "s", Prompt: client.Prompt{Name: "a/b", Description: "About a/b"}},
-		{Server: "s", Prompt: client.Prompt{
-			Name: "buying", Description: "About buying",
-			Arguments: []client.PromptArgument{{Name: "what", Description: "What to buy", Required: true}},
-		}},
+		{Name: "s/a/b", Description: "About a/b"},
+		{
+			Name: "s/buying", Description: "About buying",
+			Arguments: []tools.PromptArgument{{Name: "what", Description: "What to buy", Required: true}},
+		},
 	}
 	if diff := cmp.Diff(want, list); diff != "" || err != nil {
 		t.Errorf("Prompts (-want +got):\n%s%v", diff, err)

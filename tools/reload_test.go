@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"legwork/tools"
-	"legwork/tools/client"
 )
 
 // TestReloadKeys: each key of a group and of a server takes effect with the next
@@ -22,14 +21,14 @@ func TestReloadKeys(t *testing.T) {
 	m := run(t, tools.Config{Servers: map[string]tools.ServerConfig{"s": s}, Groups: map[string]tools.GroupConfig{"g": g}})
 	pid := func() string {
 		t.Helper()
-		r, err := m.Set().Call(t.Context(), "g", tools.Call{Call: client.Call{Tool: "s.pid"}})
+		r, err := m.Set().Call(t.Context(), tools.Call{Group: "g", Tool: "s.pid"})
 		if err != nil {
 			t.Fatal(err)
 		}
 		return r.Text
 	}
 	group := func() tools.Group { return m.Set().Groups()[0] }
-	verdict := func() tools.Verdict { return m.Set().Verdict(t.Context(), "g", "s.lookup") }
+	verdict := func() tools.Verdict { return m.Set().ToolVerdict(t.Context(), "g", "s.lookup") }
 	first := pid()
 	for _, c := range []struct {
 		key    string
@@ -79,7 +78,7 @@ func TestChangeUnderLoad(t *testing.T) {
 	s.sell("pay", "Version 0")
 	s.sell("look", "Looks.")
 	m, _ := s.run(t, tools.Options{})
-	agreed := m.Set().Verdict(t.Context(), "g", "s.pay").Definition
+	agreed := m.Set().ToolVerdict(t.Context(), "g", "s.pay").Definition
 	stop := make(chan struct{})
 	var callers sync.WaitGroup
 	for range 4 {
@@ -90,7 +89,7 @@ func TestChangeUnderLoad(t *testing.T) {
 					return
 				default:
 				}
-				v := m.Set().Verdict(t.Context(), "g", "s.pay")
+				v := m.Set().ToolVerdict(t.Context(), "g", "s.pay")
 				if v.Refusal == "" && v.Definition != agreed {
 					t.Errorf("Verdict: got the definition %s, which nobody agreed to", v.Definition)
 				}
@@ -100,7 +99,7 @@ func TestChangeUnderLoad(t *testing.T) {
 						t.Errorf("Tools: got %q, which nobody agreed to", x.Description)
 					}
 				}
-				r, err2 := m.Set().Call(t.Context(), "g", tools.Call{Call: client.Call{Tool: "s.pay", Definition: v.Definition, Arguments: json.RawMessage(`{}`)}})
+				r, err2 := m.Set().Call(t.Context(), tools.Call{Group: "g", Tool: "s.pay", Definition: v.Definition, Arguments: json.RawMessage(`{}`)})
 				if err != nil || err2 != nil || r.Failed && !strings.Contains(r.Text, "held back") && !strings.Contains(r.Text, "was not called") {
 					t.Errorf("Call: got %+v, %v, %v; want a result or a refusal", r, err, err2)
 				}

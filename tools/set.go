@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"log/slog"
 	"maps"
 	"slices"
@@ -40,26 +39,6 @@ type group struct {
 	found   atomic.Pointer[index] // of its tools; nil before the first search
 
 	tools, readOnly, approve patterns // of cfg
-}
-
-// Group is what a planner needs to know of a group.
-type Group struct {
-	Name         string
-	Description  string
-	Instructions string
-	Model        string
-	Allow        []string // who may use it; empty or "*": everybody
-	ReadOnly     bool     // every tool of it is known to change nothing
-}
-
-// Tool is one tool of a group.
-type Tool struct {
-	Name        string // "server.tool"
-	Exposed     string // the same for models: [a-zA-Z0-9_-]{1,64}, distinct, and never changing for a Name
-	Description string
-	Schema      json.RawMessage // the server's inputSchema, whole
-	ReadOnly    bool            // known to change nothing
-	Repeatable  bool            // calling it again after a crash does no harm
 }
 
 // Groups are all groups, by name. It never waits: a group whose servers are

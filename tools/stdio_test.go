@@ -254,7 +254,7 @@ func TestCancel(t *testing.T) {
 		watch.Until(t, "the call arrived", func() bool { return strings.Contains(read(path), `"slow"`) })
 		cancel()
 	}()
-	_, err := m.Set().Call(ctx, "g", tools.Call{Call: client.Call{Tool: "s.slow", Arguments: json.RawMessage(`{"ms":60000}`)}})
+	_, err := m.Set().Call(ctx, tools.Call{Group: "g", Tool: "s.slow", Arguments: json.RawMessage(`{"ms":60000}`)})
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v, want %v", err, context.Canceled)
 	}
@@ -317,7 +317,7 @@ func TestArguments(t *testing.T) {
 	} {
 		r := call(t, m, "lookup", c.args)
 		wantText(t, c.args, r, c.failed, c.want)
-		before := m.Set().Misfit("g", "s.lookup", json.RawMessage(c.args))
+		before := m.Set().Verdict(t.Context(), "g", "s.lookup", json.RawMessage(c.args)).Refusal
 		if c.failed && before != r.Text || !c.failed && before != "" {
 			t.Errorf("%s: before the call it is said %q, after it %q", c.args, before, r.Text)
 		}

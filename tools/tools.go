@@ -6,265 +6,104 @@ package tools
 
 import (
 	"context"
-	"errors"
-	"fmt"
-	"log/slog"
-	"reflect"
-	"sync"
-	"sync/atomic"
-	"time"
+	"encoding/json"
 
-	"legwork/internal/telemetry"
-	"legwork/tools/builtin"
+	"legwork/internal/form"
 	"legwork/tools/client"
 )
 
-// Options are what a Manager needs beside its Config. The zero value is usable.
-type Options struct {
-	Log          *slog.Logger       // nil: nothing is logged
-	Version      string             // of legwork, told to servers
-	Now          func() time.Time   // the clock of the built-in servers; nil: time.Now
-	RestartDelay time.Duration      // before the first restart of a failed server, doubled up to a minute; 0: 500 ms
-	ProbeTimeout time.Duration      // how long a server may be silent on the modern greeting; 0: 5 s
-	Base         string             // folder that relative paths in options of built-in servers are seen from; empty: the working directory
-	Data         string             // folder for what built-in servers keep; empty: the working directory
-	Known        Known              // what servers said of their tools at first sight; nil: in memory
-	Metrics      *telemetry.Metrics // count calls; may be nil
-	OnChange     func(Change)       // called for each tool that is held back since its server changed it, one at a time; nil: that is only logged
+// Group is a group of tools as the planner sees it.
+type Group struct {
+	Name         string
+	Description  string
+	Instructions string   // added to the prompts of its sub-tasks
+	Model        string   // configured model for its sub-tasks; empty for the role's
+	Allow        []string // keys of persons and chats that may use it; empty or "*": everybody
+	ReadOnly     bool     // every tool of it is known to change nothing
 }
 
-// Manager runs the servers of a Config and hands out snapshots of it. Its
-// methods are safe for concurrent use.
-type Manager struct {
-	o       Options
-	set     atomic.Pointer[Set]
-	guard   *client.Guard
-	ledger  *ledger
-	scripts *scripts
-
-	news     chan struct{}                   // a catalog is new; holds one
-	lastTold map[string]map[string]time.Time // of changed tools, by server and tool; tellChanges alone uses it
-
-	reload sync.Mutex // held by the one Reload that is under way
-
-	mu      sync.Mutex
-	orders  chan order // to Run; nil when it is not running
-	stopped chan struct{}
+// Tool is one tool of a group.
+type Tool struct {
+	Name        string // "server.tool"
+	Exposed     string // the same for models: [a-zA-Z0-9_-]{1,64}, distinct, and never changing for a Name
+	Description string
+	Schema      json.RawMessage // the server's inputSchema, whole
+	ReadOnly    bool            // known to change nothing
+	Repeatable  bool            // calling it again after a crash does no harm
 }
 
-// order asks Run to start and to retire servers.
-type order struct{ start, retire []*client.Server }
-
-// reloadWait is how long a reload waits for new servers before it swaps.
-const reloadWait = 10 * time.Second
-
-// ErrStopped is returned by Reload when Run has ended.
-var ErrStopped = errors.New("the servers are stopped")
-
-// New prepares the servers of a valid Config; Run starts them. An invalid
-// Config is an error that lists every Issue.
-func New(cfg Config, o Options) (*Manager, error) {
-	if o.Log == nil {
-		o.Log = slog.New(slog.DiscardHandler)
-	}
-	if o.Now == nil {
-		o.Now = time.Now
-	}
-	m := &Manager{
-		o: o, guard: client.NewGuard(o.Log), ledger: newLedger(o.Known, o.Log), scripts: newScripts(), stopped: make(chan struct{}),
-		news: make(chan struct{}, 1), lastTold: map[string]map[string]time.Time{},
-	}
-	set, _, err := m.build(cfg, nil)
-	if err != nil {
-		return nil, err
-	}
-	m.set.Store(set)
-	return m, nil
+// Verdict is what the rules of a group say about calling a tool.
+type Verdict struct {
+	Refusal    string // not empty: the call must not be made; a sentence for the model
+	Held       bool   // it is refused because the server has changed the tool
+	Ask        bool   // a person must approve of the exact call first
+	Never      bool   // the admin wants nobody to be asked about this tool, whatever it does
+	ReadOnly   bool   // known to change nothing
+	Repeatable bool   // calling it again after a crash does no harm; else `started` is journaled first
+	Trusted    bool   // its results are facts of this program, not somebody's words
+	Sources    bool   // addresses in its results may be visited: a search engine that the admin chose
+	Definition string // hash of the tool's definition as its server gave it; an approval is bound to it
 }
 
-// Set is the newest snapshot.
-func (m *Manager) Set() *Set { return m.set.Load() }
+// Call is one call of a tool of a group.
+type Call struct {
+	Group     string
+	Tool      string          // "server.tool"
+	Arguments json.RawMessage // a JSON object; empty: {}
+	// Definition is that of the Verdict: when the tool has another one by now,
+	// the call is refused. Empty: any.
+	Definition string
 
-// Run starts all servers in the background and supervises them until ctx ends.
-// It returns nil after every process and goroutine it started has ended. It is
-// called once.
-func (m *Manager) Run(ctx context.Context) error {
-	var running sync.WaitGroup
-	defer m.guard.Close()
-	defer running.Wait()
-	defer close(m.stopped)
-	stop := map[*client.Server]context.CancelFunc{}
-	running.Go(func() { m.attend(ctx, &running) })
-	launch := func(servers []*client.Server) {
-		for _, s := range servers {
-			life, cancel := context.WithCancel(ctx)
-			stop[s] = cancel
-			running.Go(func() { s.Run(life) })
-		}
-	}
-	m.mu.Lock()
-	m.orders = make(chan order)
-	for _, s := range m.Set().servers {
-		launch([]*client.Server{s.Server})
-	}
-	m.mu.Unlock()
-	for {
-		select {
-		case <-ctx.Done():
-			for _, cancel := range stop {
-				cancel()
-			}
-			return nil
-		case o := <-m.orders:
-			launch(o.start)
-			for _, s := range o.retire {
-				cancel, idle := stop[s], s.Retire()
-				delete(stop, s)
-				running.Go(func() {
-					select {
-					case <-idle:
-					case <-ctx.Done():
-					}
-					cancel()
-				})
-			}
-		}
-	}
+	Chat, Person string // keys of where it is called, threads and topics aside, and for whom; built-in servers alone are told
+	Private      bool   // the person is alone with legwork in the chat
+	Hops         int    // how often the work was handed on, with this call; servers that are not built in are told
+
+	Progress func(Progress)                                            // see client.Call
+	Ask      func(context.Context, form.Question) (form.Answer, error) // see client.Call
+	Sample   func(context.Context, Sampling) (Sampled, error)          // see client.Call
+	Resume   *Resume                                                   // goes on with a call whose Result had a Question; nil: a new call
 }
 
-// attend looks at each new catalog, until ctx ends.
-func (m *Manager) attend(ctx context.Context, running *sync.WaitGroup) {
-	for {
-		m.readPrompts(ctx, m.Set(), running)
-		m.tellChanges(ctx)
-		select {
-		case <-ctx.Done():
-			return
-		case <-m.news:
-		}
-	}
+// What a call reports, asks for and returns is the same here and in package client.
+type (
+	Result         = client.Result
+	Progress       = client.Progress
+	Sampling       = client.Sampling
+	Sampled        = client.Sampled
+	Resume         = client.Resume
+	PromptArgument = client.PromptArgument
+)
+
+// Prompt is a prompt that a server offers to people; its name is "server/prompt".
+type Prompt = client.Prompt
+
+// Change is a tool whose definition is not the one that was agreed to: the one
+// of its server at first sight, or the last that an admin accepted.
+type Change struct {
+	ID         string // short; names the tool and the new definition
+	Tool       string // "server.tool"
+	Difference string // in the form of a unified diff; characters that cannot be seen are written as escapes
 }
 
-// ring wakes attend.
-func (m *Manager) ring() {
-	select {
-	case m.news <- struct{}{}:
-	default: // it is awake
-	}
+// GroupStatus is the state of a group.
+type GroupStatus struct {
+	Name        string
+	Description string
+	Approve     string // when a person is asked: never, writes, always, or patterns with commas between them
+	Servers     []ServerStatus
 }
 
-// Reload replaces the config: it connects what is new, swaps the snapshot, and
-// closes what is gone when its last call has returned. Servers whose settings
-// are unchanged keep running. On error nothing has changed. A new server that
-// does not start within ten seconds is swapped in all the same and shows as
-// starting or down. ctx bounds that waiting.
-func (m *Manager) Reload(ctx context.Context, cfg Config) error {
-	m.reload.Lock()
-	defer m.reload.Unlock()
-	old := m.Set()
-	set, fresh, err := m.build(cfg, old)
-	if err != nil {
-		return err
-	}
-	m.mu.Lock()
-	if m.orders == nil { // Run will start the newest set
-		m.set.Store(set)
-		m.mu.Unlock()
-		return nil
-	}
-	m.mu.Unlock()
-	if err := m.tell(ctx, order{start: fresh}); err != nil {
-		return err
-	}
-	short, cancel := context.WithTimeout(ctx, reloadWait)
-	defer cancel()
-	for _, s := range fresh {
-		if err := s.Settled(short); err != nil {
-			m.o.Log.Warn("a new server is not ready", "server", s.Name(), "err", err)
-		}
-	}
-	var reading sync.WaitGroup
-	m.readPrompts(short, set, &reading)
-	reading.Wait()
-	m.set.Store(set)
-	m.ring()
-	var gone []*client.Server
-	for name, s := range old.servers {
-		if next := set.servers[name]; next == nil || next.Server != s.Server {
-			gone = append(gone, s.Server)
-		}
-	}
-	return m.tell(context.WithoutCancel(ctx), order{retire: gone})
+// ServerStatus is the state of a server of a group, with what the group offers of it.
+type ServerStatus struct {
+	Name    string
+	Problem string // why it cannot be used; empty: it can
+	Tools   []ToolStatus
 }
 
-func (m *Manager) tell(ctx context.Context, o order) error {
-	select {
-	case m.orders <- o:
-		return nil
-	case <-m.stopped:
-		return ErrStopped
-	case <-ctx.Done():
-		return fmt.Errorf("reloading servers: %w", ctx.Err())
-	}
-}
-
-// build makes the snapshot of cfg, taking over the servers of old that are
-// unchanged; fresh are the others.
-func (m *Manager) build(cfg Config, old *Set) (set *Set, fresh []*client.Server, err error) {
-	if issues := cfg.Validate(); len(issues) > 0 {
-		errs := make([]error, len(issues))
-		for i, is := range issues {
-			errs[i] = fmt.Errorf("%s: %s", is.Path, is.Problem)
-		}
-		return nil, nil, errors.Join(errs...)
-	}
-	set = &Set{servers: map[string]*member{}, made: map[string]made{}, groups: map[string]*group{}, scripts: m.scripts, log: m.o.Log, metrics: m.o.Metrics}
-	for name, sc := range cfg.Servers {
-		s := &member{builtin: sc.Builtin, trusted: sc.TrustAnnotations, ledger: m.ledger}
-		sc.TrustAnnotations = false // is no business of the server
-		now := made{sc, cfg.kept(name)}
-		set.servers[name], set.made[name] = s, now
-		if old != nil && old.servers[name] != nil && reflect.DeepEqual(old.made[name], now) {
-			s.Server = old.servers[name].Server
-			continue
-		}
-		if s.Server, err = m.newServer(name, now); err != nil {
-			return nil, nil, err
-		}
-		fresh = append(fresh, s.Server)
-	}
-	for name, g := range cfg.allGroups() {
-		members := make([]*member, len(g.Servers))
-		for i, s := range g.Servers {
-			members[i] = set.servers[s]
-		}
-		set.groups[name] = &group{
-			name: name, cfg: g, servers: members,
-			tools: compile(g.Tools), readOnly: compile(g.ReadOnly), approve: compile(g.Approve),
-		}
-	}
-	return set, fresh, nil
-}
-
-func (m *Manager) newServer(name string, of made) (*client.Server, error) {
-	cfg := of.cfg
-	c := client.Config{
-		Name: name, Command: cfg.Command, Args: cfg.Args, Env: cfg.Env, Cwd: cfg.Cwd,
-		URL: cfg.URL, Headers: cfg.Headers, SSE: cfg.Type == "sse", Protocol: cfg.Protocol, Keep: of.keep,
-		Roots: cfg.Roots, Sampling: cfg.Sampling,
-	}
-	if cfg.Builtin != "" {
-		b, err := builtin.New(cfg.Builtin, cfg.Options, builtin.Env{Now: m.o.Now, Base: m.o.Base, Data: m.o.Data})
-		if err != nil {
-			return nil, fmt.Errorf("making server %q: %w", name, err)
-		}
-		c.Local = b
-	}
-	s, err := client.New(c, client.Options{
-		Log: m.o.Log, Version: m.o.Version, Guard: m.guard, RestartDelay: m.o.RestartDelay, ProbeTimeout: m.o.ProbeTimeout, Changed: m.ring,
-	})
-	if err != nil {
-		return nil, fmt.Errorf("making server %q: %w", name, err)
-	}
-	return s, nil
+// ToolStatus is what the rules of a group say about a tool.
+type ToolStatus struct {
+	Name        string // "server.tool"
+	Description string
+	ReadOnly    bool // known to change nothing
+	Asks        bool // a person is asked before each call
 }

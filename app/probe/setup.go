@@ -45,10 +45,9 @@ func Search(ctx context.Context, url string) (found string, err error) {
 		return "", err
 	}
 	ended := tooladmin.During(ctx, manager, func(ctx context.Context) {
-		call := tools.Call{}
-		call.Tool, call.Arguments = "search.search", json.RawMessage(`{"query": "weather", "limit": 1}`)
+		call := tools.Call{Group: "search", Tool: "search.search", Arguments: json.RawMessage(`{"query": "weather", "limit": 1}`)}
 		var result tools.Result
-		if result, err = manager.Set().Call(ctx, "search", call); err == nil && result.Failed {
+		if result, err = manager.Call(ctx, call); err == nil && result.Failed {
 			err = errors.New(strings.Replace(cli.OneLine(result.Text), toModel, "", 1))
 		}
 	})

@@ -21,8 +21,8 @@ import (
 	"legwork/conf"
 	"legwork/internal/form"
 	"legwork/internal/nearest"
+	"legwork/llm"
 	"legwork/tools"
-	"legwork/tools/client"
 )
 
 // CallRequest is one call of a tool by the rules of the config, with a person at
@@ -106,13 +106,13 @@ func (r CallRequest) make(ctx context.Context, c cli.Console, manager *tools.Man
 	}
 	person := bot.Person{Platform: terminal.Name, ID: terminal.Login()}
 	own := bot.Chat{Platform: terminal.Name, ID: "main", Private: true}
-	call := tools.Call{Chat: cmp.Or(r.Chat, own.Key()), Person: person.Key(), Private: r.Chat == ""}
+	call := tools.Call{Group: group, Chat: cmp.Or(r.Chat, own.Key()), Person: person.Key(), Private: r.Chat == ""}
 	call.Tool, call.Arguments, call.Definition, call.Progress = full, r.Arguments, verdict.Definition, p.progress
 	call.Ask = func(ctx context.Context, q form.Question) (form.Answer, error) {
 		return p.answer(ctx, r.Server, q)
 	}
 	for range maxQuestions {
-		result, err := manager.Set().Call(ctx, group, call)
+		result, err := manager.Call(ctx, call)
 		if err != nil {
 			return errors.New("interrupted; it is not known whether the call took effect")
 		}
@@ -123,7 +123,7 @@ func (r CallRequest) make(ctx context.Context, c cli.Console, manager *tools.Man
 		if err != nil {
 			return err
 		}
-		call.Resume = &client.Resume{State: result.State, Answer: answer}
+		call.Resume = &tools.Resume{State: result.State, Answer: answer}
 	}
 	return fmt.Errorf("the server %q asks more than %d questions for one call; it is given up, and it is not known whether it took effect", r.Server, maxQuestions)
 }
@@ -138,7 +138,7 @@ func (r CallRequest) judge(ctx context.Context, manager *tools.Manager) (group s
 		}
 	}
 	for _, g := range set.Groups() {
-		v := set.Verdict(ctx, g.Name, full)
+		v := set.ToolVerdict(ctx, g.Name, full)
 		switch {
 		case ctx.Err() != nil:
 			return "", v, ctx.Err()
@@ -201,7 +201,7 @@ func (r CallRequest) show(c cli.Console, result tools.Result) error {
 }
 
 // save writes images to files of their own.
-func (r CallRequest) save(c cli.Console, images []client.Image) error {
+func (r CallRequest) save(c cli.Console, images []llm.Image) error {
 	if len(images) == 0 {
 		return nil
 	}

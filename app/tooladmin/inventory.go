@@ -142,7 +142,7 @@ func offered(ctx context.Context, set *tools.Set, group string) []toolEntry {
 	entries := make([]toolEntry, 0, len(list))
 	for _, t := range list {
 		entries = append(entries, toolEntry{
-			Name: t.Name, Description: t.Description, ReadOnly: t.ReadOnly, Asks: set.Verdict(ctx, group, t.Name).Ask, Schema: t.Schema,
+			Name: t.Name, Description: t.Description, ReadOnly: t.ReadOnly, Asks: set.ToolVerdict(ctx, group, t.Name).Ask, Schema: t.Schema,
 		})
 	}
 	return entries
@@ -153,7 +153,7 @@ func (g *groupEntry) addHeld(ctx context.Context, set *tools.Set, servers []serv
 	for _, s := range servers {
 		for _, tool := range s.Held {
 			full := s.Name + "." + tool
-			if set.Verdict(ctx, g.Name, full).Held {
+			if set.ToolVerdict(ctx, g.Name, full).Held {
 				g.Tools = append(g.Tools, toolEntry{Name: full, Description: "changed by its server since it was agreed to", HeldBack: true})
 			}
 		}

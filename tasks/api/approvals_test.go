@@ -15,6 +15,7 @@ import (
 	"legwork/tasks"
 	"legwork/tasks/api"
 	"legwork/tasks/enginetest"
+	"legwork/tools"
 )
 
 // books is a model whose sub-task books as often as it is said, one call in each
@@ -22,7 +23,7 @@ import (
 func books(times int) func(*enginetest.Env) {
 	return func(k *enginetest.Env) {
 		k.Deciders = []string{"api:ops"}
-		k.Tools.Judge = func(group, _ string) tasks.Verdict { return tasks.Verdict{Ask: group == "book", Definition: "d1"} }
+		k.Tools.Judge = func(group, _ string) tools.Verdict { return tools.Verdict{Ask: group == "book", Definition: "d1"} }
 		k.Model.Answer = func(_ context.Context, r llm.Request, _ func(llm.Delta)) (llm.Reply, error) {
 			if r.Role == llm.RolePlan {
 				return llm.Reply{Text: `{"plan":[{"name":"book","description":"book it"}]}`}, nil
@@ -106,13 +107,13 @@ func TestForm(t *testing.T) {
 	w := newWorld(t, func(k *enginetest.Env) {
 		books(1)(k)
 		k.Tools.Judge = nil
-		k.Tools.Serve = func(ctx context.Context, c tasks.ToolCall) (tasks.ToolResult, error) {
+		k.Tools.Serve = func(ctx context.Context, c tools.Call) (tools.Result, error) {
 			answer, err := c.Ask(ctx, form.Question{Message: "Which?", Fields: []form.Field{
 				{Name: "n", Required: true, Schema: raw(`{"type":"integer","minimum":1}`)},
 				{Name: "colour", Default: raw(`"red"`), Schema: raw(`{"type":"string"}`)},
 				{Name: "note", Schema: raw(`{"type":"string"}`)},
 			}})
-			return tasks.ToolResult{Text: fmt.Sprintf("%s %s %s %q", answer.Action, answer.Values["n"], answer.Values["colour"], answer.Values["note"])}, err
+			return tools.Result{Text: fmt.Sprintf("%s %s %s %q", answer.Action, answer.Values["n"], answer.Values["colour"], answer.Values["note"])}, err
 		}
 	})
 	id := w.starts(operator, api.NewTask{Goal: "book"}).ID
@@ -191,13 +192,13 @@ func TestBudget(t *testing.T) {
 		w := newWorld(t, func(k *enginetest.Env) {
 			plans(oneLook)(k)
 			k.Budget.Asker = c.asker
-			k.Tools.Make = func(ctx context.Context, _, _ string) (tasks.ToolResult, error) {
+			k.Tools.Make = func(ctx context.Context, _, _ string) (tools.Result, error) {
 				called <- nil
 				select {
 				case <-held:
 				case <-ctx.Done():
 				}
-				return tasks.ToolResult{Text: "found"}, ctx.Err()
+				return tools.Result{Text: "found"}, ctx.Err()
 			}
 		})
 		starter := api.Principal{Name: "other", Role: api.RoleOperator, Chats: []string{"*"}}

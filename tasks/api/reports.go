@@ -11,6 +11,7 @@ import (
 	"legwork/llm"
 	"legwork/tasks"
 	"legwork/tasks/inbox"
+	"legwork/tools"
 )
 
 // UsageRow is a sum of what was spent. Keys that the query does not group by are
@@ -146,7 +147,7 @@ func (s *Service) Groups(ctx context.Context, p Principal) ([]Group, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, g := range inventory.Inventory(ctx) {
+	for _, g := range inventory.Inventory() {
 		if p.Role != RoleAdmin && !slices.Contains(open, g.Name) {
 			continue
 		}
@@ -161,7 +162,7 @@ func (s *Service) Groups(ctx context.Context, p Principal) ([]Group, error) {
 }
 
 // groupServer describes a server. Only admins and operators see why it is down.
-func groupServer(p Principal, s tasks.ServerStatus) GroupServer {
+func groupServer(p Principal, s tools.ServerStatus) GroupServer {
 	if p.Role != RoleAdmin && p.Role != RoleOperator && s.Problem != "" {
 		s.Problem = "it cannot be used now"
 	}

@@ -15,6 +15,7 @@ import (
 	"legwork/tasks/api"
 	"legwork/tasks/enginetest"
 	"legwork/tasks/inbox"
+	"legwork/tools"
 )
 
 // TestContext: pages of a context make the whole of it.
@@ -147,10 +148,10 @@ type scripted = enginetest.Tools
 
 type stocked struct{ scripted }
 
-func (*stocked) Inventory(context.Context) []tasks.GroupStatus {
-	return []tasks.GroupStatus{
-		{Name: "look", Description: "Looks things up.", Approve: "writes", Servers: []tasks.ServerStatus{
-			{Name: "look", Tools: []tasks.ToolStatus{{Name: "look.up", Description: " Looks up.\n", ReadOnly: true}}},
+func (*stocked) Inventory() []tools.GroupStatus {
+	return []tools.GroupStatus{
+		{Name: "look", Description: "Looks things up.", Approve: "writes", Servers: []tools.ServerStatus{
+			{Name: "look", Tools: []tools.ToolStatus{{Name: "look.up", Description: " Looks up.\n", ReadOnly: true}}},
 			{Name: "other", Problem: "dial tcp 10.0.0.1: refused"},
 		}},
 		{Name: "secret", Approve: "always"},

@@ -14,11 +14,12 @@ import (
 	"legwork/internal/clip"
 	"legwork/planner"
 	"legwork/tasks"
+	"legwork/tools"
 )
 
 // BoardOf draws the live picture of a task, with what servers report of their
 // calls, by action.
-func BoardOf(v *tasks.View, texts *i18n.Texts, now time.Time, reports map[planner.ActionID]tasks.Progress) bot.Board {
+func BoardOf(v *tasks.View, texts *i18n.Texts, now time.Time, reports map[planner.ActionID]tools.Progress) bot.Board {
 	s, opening := v.State, v.Opening()
 	b := bot.Board{Title: Title(opening.Goal), Status: StatusText(texts, opening.Language, s) + boardEstimate(v, texts)}
 	for i, w := range s.Subtasks {
@@ -83,7 +84,7 @@ func elapsed(w planner.Work, now time.Time) time.Duration {
 }
 
 // doing names the tools that a sub-task waits for now, with how far they are.
-func doing(v *tasks.View, subtask int, texts *i18n.Texts, reports map[planner.ActionID]tasks.Progress) string {
+func doing(v *tasks.View, subtask int, texts *i18n.Texts, reports map[planner.ActionID]tools.Progress) string {
 	w := v.State.Subtasks[subtask]
 	if w.State.Ended() || len(w.Turns) == 0 {
 		return ""
@@ -218,7 +219,7 @@ func planCost(v *tasks.View, texts *i18n.Texts, seq int) string {
 const maxProgress = 60
 
 // withProgress adds to the name of a tool how far its call is.
-func withProgress(g tasks.Progress, tool string, texts *i18n.Texts, lang string) string {
+func withProgress(g tools.Progress, tool string, texts *i18n.Texts, lang string) string {
 	data := map[string]any{"Tool": tool}
 	if percent := 100 * g.Done / g.Total; g.Total > 0 && percent >= 0 && !math.IsInf(percent, 0) {
 		data["Done"] = strconv.Itoa(int(min(percent, 100)))

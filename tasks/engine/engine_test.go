@@ -15,6 +15,7 @@ import (
 	"legwork/store/memory"
 	"legwork/tasks"
 	"legwork/tasks/enginetest"
+	"legwork/tools"
 )
 
 // TestWaitingForOthersCostsNoTime: the time of a task that waits for its turn
@@ -97,11 +98,11 @@ func TestNoSpinning(t *testing.T) {
 		env := enginetest.NewEnv(t, memory.New(nil))
 		env.Model.Answer = enginetest.Planned(`{"plan":[{"name":"look","description":"one"}]}`)
 		start := time.Now()
-		env.Tools.Make = func(ctx context.Context, _, _ string) (tasks.ToolResult, error) {
+		env.Tools.Make = func(ctx context.Context, _, _ string) (tools.Result, error) {
 			if time.Since(start) < time.Minute && len(env.Tools.Calls()) < 1000 {
-				return tasks.ToolResult{}, context.Canceled
+				return tools.Result{}, context.Canceled
 			}
-			return tasks.ToolResult{Text: "found"}, ctx.Err()
+			return tools.Result{Text: "found"}, ctx.Err()
 		}
 		env.Start(build)
 		defer env.Stop()

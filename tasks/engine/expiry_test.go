@@ -9,6 +9,7 @@ import (
 	"legwork/planner"
 	"legwork/tasks"
 	"legwork/tasks/enginetest"
+	"legwork/tools"
 )
 
 // fullStore takes no note of an end of waiting while it is full.
@@ -37,7 +38,7 @@ func TestExpiryOnFullDisk(t *testing.T) {
 		store.full.Store(true)
 		env.Use(store)
 		env.Executor.Use(tasks.PromptRules{Approvals: tasks.Approvals{Expire: time.Hour}})
-		env.Tools.Judge = func(string, string) tasks.Verdict { return tasks.Verdict{Ask: true} }
+		env.Tools.Judge = func(string, string) tools.Verdict { return tools.Verdict{Ask: true} }
 		env.Model.Answer = enginetest.Planned(`{"plan":[{"id":"a","name":"book","description":"one"}]}`)
 		env.Start(build)
 		env.Ask(t, enginetest.Message("1", "book it", time.Now()))

@@ -15,6 +15,7 @@ import (
 	"legwork/planner"
 	"legwork/tasks"
 	"legwork/tasks/enginetest"
+	"legwork/tools"
 )
 
 // proposes opens a task whose first plan a person decides about.
@@ -191,9 +192,9 @@ func TestPanicIsOneTasksOwn(t *testing.T) {
 					}
 					return plan(ctx, r, s)
 				})
-				env.Tools.Make = func(context.Context, string, string) (tasks.ToolResult, error) {
+				env.Tools.Make = func(context.Context, string, string) (tools.Result, error) {
 					fault(where == "tool")
-					return tasks.ToolResult{Text: "seen"}, nil
+					return tools.Result{Text: "seen"}, nil
 				}
 				m.before = func(_ bool, d bot.Draft) error {
 					fault(planted.Load() == 0 && (where == "frame" && d.Partial || where == "outcome" && d.Kind == bot.KindAnswer))

@@ -15,6 +15,7 @@ import (
 	"legwork/store/memory"
 	"legwork/tasks"
 	"legwork/tasks/enginetest"
+	"legwork/tools"
 )
 
 // writesSlowly plans two looks and streams its review in three pieces, a
@@ -204,9 +205,9 @@ func TestPlanIsShownFirst(t *testing.T) {
 	converse(t, func(t *testing.T, env *enginetest.Env, m *messenger) {
 		env.Model.Answer = slowly(enginetest.Planned(twoLooks))
 		var calls atomic.Int64
-		env.Tools.Make = func(context.Context, string, string) (tasks.ToolResult, error) {
+		env.Tools.Make = func(context.Context, string, string) (tools.Result, error) {
 			calls.Add(1)
-			return tasks.ToolResult{Text: "seen"}, nil
+			return tools.Result{Text: "seen"}, nil
 		}
 		proposes(t, env, "find both")
 		pass(time.Minute)

@@ -19,6 +19,7 @@ import (
 	"legwork/tasks"
 	"legwork/tasks/engine"
 	"legwork/tasks/enginetest"
+	"legwork/tools"
 )
 
 var taskCount = flag.Int("tasks", need.Times(200, 1000), "how many tasks TestManyTasksLeaveNothing runs; make simulate wants 10,000")
@@ -37,7 +38,7 @@ func TestManyTasksLeaveNothing(t *testing.T) {
 		return nil
 	}
 	env.Model.Answer = mixed
-	env.Tools.Judge = func(string, string) tasks.Verdict { return tasks.Verdict{Ask: true} }
+	env.Tools.Judge = func(string, string) tools.Verdict { return tools.Verdict{Ask: true} }
 	env.Use(store)
 	env.Start(build)
 	defer env.Stop()
@@ -144,12 +145,12 @@ func TestSlowOnesHoldUpNobody(t *testing.T) {
 					}
 					return enginetest.Plain("hello")(ctx, r, s)
 				}
-				env.Tools.Make = func(ctx context.Context, _, _ string) (tasks.ToolResult, error) {
+				env.Tools.Make = func(ctx context.Context, _, _ string) (tools.Result, error) {
 					select {
 					case <-ctx.Done():
-						return tasks.ToolResult{}, ctx.Err()
+						return tools.Result{}, ctx.Err()
 					case <-time.After(5 * time.Minute):
-						return tasks.ToolResult{Text: "seen"}, nil
+						return tools.Result{Text: "seen"}, nil
 					}
 				}
 				hold := make(chan struct{})

@@ -20,6 +20,7 @@ import (
 	"legwork/tasks"
 	"legwork/tasks/enginetest"
 	"legwork/tasks/inbox"
+	"legwork/tools"
 )
 
 var (
@@ -354,7 +355,7 @@ func (sim *simulation) toolCalls(r llm.Request) []llm.ToolCall {
 }
 
 // tool is every tool; the token in its arguments names the call.
-func (sim *simulation) tool(ctx context.Context, tool, arguments string) (tasks.ToolResult, error) {
+func (sim *simulation) tool(ctx context.Context, tool, arguments string) (tools.Result, error) {
 	key := tool + arguments
 	sim.begins(key)
 	sim.mu.Lock()
@@ -371,9 +372,9 @@ func (sim *simulation) tool(ctx context.Context, tool, arguments string) (tasks.
 	}
 	sim.mu.Unlock()
 	if err != nil {
-		return tasks.ToolResult{}, err
+		return tools.Result{}, err
 	}
-	return tasks.ToolResult{Text: "result", Failed: sim.chance(10)}, nil
+	return tools.Result{Text: "result", Failed: sim.chance(10)}, nil
 }
 
 // stored reports that a call's result is in a journal. sim.mu is held.

@@ -10,6 +10,7 @@ import (
 	"legwork/llm"
 	"legwork/planner"
 	"legwork/tasks"
+	"legwork/tools"
 )
 
 // testCrash kills the engine while the second of two tools runs.
@@ -19,16 +20,16 @@ func testCrash(t *testing.T, store Reopener, build func(Setup) tasks.Engine) {
 	var crashed bool
 	var mu sync.Mutex
 	hang := make(chan struct{}, 1)
-	env.Tools.Make = func(ctx context.Context, _, a string) (tasks.ToolResult, error) {
+	env.Tools.Make = func(ctx context.Context, _, a string) (tools.Result, error) {
 		mu.Lock()
 		wait := strings.Contains(a, "two") && !crashed
 		mu.Unlock()
 		if wait {
 			hang <- struct{}{}
 			<-ctx.Done()
-			return tasks.ToolResult{}, ctx.Err()
+			return tools.Result{}, ctx.Err()
 		}
-		return tasks.ToolResult{Text: "found " + a}, nil
+		return tools.Result{Text: "found " + a}, nil
 	}
 	env.Start(build)
 	ask(t, env, "1", "find both")
@@ -71,10 +72,10 @@ func testUnknown(t *testing.T, store Reopener, build func(Setup) tasks.Engine) {
 	env := NewEnv(t, store)
 	env.Model.Answer = Planned(`{"plan":[{"name":"book","description":"one"}]}`)
 	hang := make(chan struct{}, 1)
-	env.Tools.Make = func(ctx context.Context, _, _ string) (tasks.ToolResult, error) {
+	env.Tools.Make = func(ctx context.Context, _, _ string) (tools.Result, error) {
 		hang <- struct{}{}
 		<-ctx.Done()
-		return tasks.ToolResult{}, ctx.Err()
+		return tools.Result{}, ctx.Err()
 	}
 	env.Start(build)
 	ask(t, env, "1", "book it")

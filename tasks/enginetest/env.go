@@ -15,6 +15,7 @@ import (
 	"legwork/tasks/executor"
 	"legwork/tasks/inbox"
 	"legwork/tasks/presenter"
+	"legwork/tools"
 )
 
 // Setup is what an engine under test is made of.
@@ -57,8 +58,8 @@ func NewEnv(t testing.TB, store tasks.Store) *Env {
 	env := &Env{Platform: NewRecorder(), Model: &Model{}, Tools: &Tools{}, Texts: texts, Limits: planner.DefaultLimits()}
 	env.Chats = tasks.Chats{Chat.Platform: env.Platform}
 	env.Model.Answer = Plain("hello")
-	env.Tools.Make = func(_ context.Context, _, arguments string) (tasks.ToolResult, error) {
-		return tasks.ToolResult{Text: "result of " + arguments}, nil
+	env.Tools.Make = func(_ context.Context, _, arguments string) (tools.Result, error) {
+		return tools.Result{Text: "result of " + arguments}, nil
 	}
 	env.Setup = Setup{Log: slog.New(slog.DiscardHandler), Now: time.Now, Concurrent: 8}
 	env.Use(store)

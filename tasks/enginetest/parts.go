@@ -15,7 +15,7 @@ import (
 
 	"legwork/bot"
 	"legwork/llm"
-	"legwork/tasks"
+	"legwork/tools"
 )
 
 // Chat is the conversation of the suite; Person is who asks in it.
@@ -187,13 +187,13 @@ func (m *Model) Invalid() error {
 // not be called at all.
 type Tools struct {
 	// Make makes the call; it may wait for ctx.
-	Make func(ctx context.Context, tool, arguments string) (tasks.ToolResult, error)
+	Make func(ctx context.Context, tool, arguments string) (tools.Result, error)
 	// Serve, when set, makes the call in its place.
-	Serve func(ctx context.Context, c tasks.ToolCall) (tasks.ToolResult, error)
+	Serve func(ctx context.Context, c tools.Call) (tools.Result, error)
 	// Judge, when set, judges tools in place of the rules above.
-	Judge func(group, tool string) tasks.Verdict
+	Judge func(group, tool string) tools.Verdict
 	// Many, when set, are the tools of the group "look".
-	Many []tasks.Tool
+	Many []tools.Tool
 	// Written, when set, writes prompts out.
 	Written func(name string, arguments map[string]string) (string, error)
 
@@ -202,8 +202,8 @@ type Tools struct {
 }
 
 // Groups implements tasks.Toolbox.
-func (t *Tools) Groups(context.Context) []tasks.Group {
-	return []tasks.Group{
+func (t *Tools) Groups() []tools.Group {
+	return []tools.Group{
 		{Name: "book", Description: "Books things."},
 		{Name: "locked", Description: "Is locked."},
 		{Name: "look", Description: "Looks things up.", ReadOnly: true},
@@ -212,7 +212,7 @@ func (t *Tools) Groups(context.Context) []tasks.Group {
 }
 
 // Tools implements tasks.Toolbox.
-func (t *Tools) Tools(_ context.Context, group string) ([]tasks.Tool, error) {
+func (t *Tools) Tools(_ context.Context, group string) ([]tools.Tool, error) {
 	if group == "look" && t.Many != nil {
 		return t.Many, nil
 	}
@@ -221,25 +221,25 @@ func (t *Tools) Tools(_ context.Context, group string) ([]tasks.Tool, error) {
 	if !ok {
 		return nil, fmt.Errorf("no group %q", group)
 	}
-	return []tasks.Tool{{Name: name, Exposed: group, Description: "A tool.", Schema: json.RawMessage(`{"type":"object"}`)}}, nil
+	return []tools.Tool{{Name: name, Exposed: group, Description: "A tool.", Schema: json.RawMessage(`{"type":"object"}`)}}, nil
 }
 
 // Verdict implements tasks.Toolbox.
-func (t *Tools) Verdict(_ context.Context, group, tool string, _ json.RawMessage) tasks.Verdict {
+func (t *Tools) Verdict(_ context.Context, group, tool string, _ json.RawMessage) tools.Verdict {
 	if t.Judge != nil {
 		return t.Judge(group, tool)
 	}
 	switch group {
 	case "look", "secret":
-		return tasks.Verdict{Repeatable: true}
+		return tools.Verdict{Repeatable: true}
 	case "book":
-		return tasks.Verdict{}
+		return tools.Verdict{}
 	}
-	return tasks.Verdict{Refusal: "locked.away needs an approval"}
+	return tools.Verdict{Refusal: "locked.away needs an approval"}
 }
 
 // Call implements tasks.Toolbox.
-func (t *Tools) Call(ctx context.Context, c tasks.ToolCall) (tasks.ToolResult, error) {
+func (t *Tools) Call(ctx context.Context, c tools.Call) (tools.Result, error) {
 	t.mu.Lock()
 	t.calls = append(t.calls, c.Tool+string(c.Arguments))
 	t.mu.Unlock()
@@ -262,7 +262,7 @@ func (t *Tools) Find(_ context.Context, _, query string) ([]string, error) {
 }
 
 // Prompts implements tasks.Toolbox.
-func (t *Tools) Prompts(context.Context, string) ([]tasks.ServerPrompt, error) { return nil, nil }
+func (t *Tools) Prompts(context.Context, string) ([]tools.Prompt, error) { return nil, nil }
 
 // Prompt implements tasks.Toolbox.
 func (t *Tools) Prompt(_ context.Context, _, name string, arguments map[string]string) (string, error) {
@@ -273,11 +273,11 @@ func (t *Tools) Prompt(_ context.Context, _, name string, arguments map[string]s
 }
 
 // Changes implements tasks.Toolbox.
-func (t *Tools) Changes(context.Context) []tasks.ToolChange { return nil }
+func (t *Tools) Changes(context.Context) []tools.Change { return nil }
 
 // Accept implements tasks.Toolbox.
-func (t *Tools) Accept(_ context.Context, change string) (tasks.ToolChange, error) {
-	return tasks.ToolChange{}, fmt.Errorf("no change %q", change)
+func (t *Tools) Accept(_ context.Context, change string) (tools.Change, error) {
+	return tools.Change{}, fmt.Errorf("no change %q", change)
 }
 
 // Calls returns the calls so far as tool name and arguments.

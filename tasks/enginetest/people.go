@@ -9,18 +9,18 @@ import (
 	"legwork/bot"
 	"legwork/llm"
 	"legwork/planner"
-	"legwork/tasks"
 	"legwork/tasks/inbox"
+	"legwork/tools"
 )
 
 func testStop(t *testing.T, env *Env) {
 	env.Model.Answer = Planned(twoLooks)
 	running, cancelled := make(chan struct{}, 2), make(chan struct{}, 2)
-	env.Tools.Make = func(ctx context.Context, _, _ string) (tasks.ToolResult, error) {
+	env.Tools.Make = func(ctx context.Context, _, _ string) (tools.Result, error) {
 		running <- struct{}{}
 		<-ctx.Done()
 		cancelled <- struct{}{}
-		return tasks.ToolResult{}, ctx.Err()
+		return tools.Result{}, ctx.Err()
 	}
 	ask(t, env, "1", "find both")
 	<-running
@@ -37,10 +37,10 @@ func testStop(t *testing.T, env *Env) {
 func testStopUnknown(t *testing.T, env *Env) {
 	env.Model.Answer = Planned(`{"plan":[{"name":"book","description":"one"}]}`)
 	running := make(chan struct{}, 1)
-	env.Tools.Make = func(ctx context.Context, _, _ string) (tasks.ToolResult, error) {
+	env.Tools.Make = func(ctx context.Context, _, _ string) (tools.Result, error) {
 		running <- struct{}{}
 		<-ctx.Done()
-		return tasks.ToolResult{}, ctx.Err()
+		return tools.Result{}, ctx.Err()
 	}
 	ask(t, env, "1", "book it")
 	<-running

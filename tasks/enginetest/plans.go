@@ -8,7 +8,7 @@ import (
 
 	"legwork/llm"
 	"legwork/planner"
-	"legwork/tasks"
+	"legwork/tools"
 )
 
 const twoLooks = `{"plan":[{"id":"a","name":"look","description":"one"},{"id":"b","name":"look","description":"two"}]}`
@@ -17,15 +17,15 @@ func testParallel(t *testing.T, env *Env) {
 	env.Model.Answer = Planned(twoLooks)
 	both := make(chan struct{})
 	var n atomic.Int32
-	env.Tools.Make = func(ctx context.Context, _, a string) (tasks.ToolResult, error) {
+	env.Tools.Make = func(ctx context.Context, _, a string) (tools.Result, error) {
 		if n.Add(1) == 2 {
 			close(both)
 		}
 		select {
 		case <-both: // only when both run at once
-			return tasks.ToolResult{Text: "found " + a}, nil
+			return tools.Result{Text: "found " + a}, nil
 		case <-ctx.Done():
-			return tasks.ToolResult{}, ctx.Err()
+			return tools.Result{}, ctx.Err()
 		}
 	}
 	ask(t, env, "1", "find both")

@@ -12,6 +12,7 @@ import (
 	"legwork/llm"
 	"legwork/planner"
 	"legwork/tasks"
+	"legwork/tools"
 )
 
 // colour is a question of a server.
@@ -29,9 +30,9 @@ func fill(t *testing.T, env *Env, before ...planner.ActionID) {
 }
 
 func testAskedInMidcall(t *testing.T, env *Env) {
-	env.Tools.Serve = func(ctx context.Context, c tasks.ToolCall) (tasks.ToolResult, error) {
+	env.Tools.Serve = func(ctx context.Context, c tools.Call) (tools.Result, error) {
 		answer, err := c.Ask(ctx, colour())
-		return tasks.ToolResult{Text: fmt.Sprintf("%s %s %s", answer.Action, answer.Values["colour"], answer.Values["size"])}, err
+		return tools.Result{Text: fmt.Sprintf("%s %s %s", answer.Action, answer.Values["colour"], answer.Values["size"])}, err
 	}
 	env.Model.Answer = calling([]string{`{}`})
 	ask(t, env, "1", "book it")
@@ -45,12 +46,12 @@ func testAskedInMidcall(t *testing.T, env *Env) {
 }
 
 func testAskedForLater(t *testing.T, env *Env) {
-	env.Tools.Serve = func(_ context.Context, c tasks.ToolCall) (tasks.ToolResult, error) {
+	env.Tools.Serve = func(_ context.Context, c tools.Call) (tools.Result, error) {
 		if c.Resume == nil {
 			q := colour()
-			return tasks.ToolResult{Question: &q, State: json.RawMessage(`{"requestState":"s1"}`)}, nil
+			return tools.Result{Question: &q, State: json.RawMessage(`{"requestState":"s1"}`)}, nil
 		}
-		return tasks.ToolResult{Text: fmt.Sprintf("%s %s %s", c.Resume.State, c.Resume.Answer.Action, c.Resume.Answer.Values["size"])}, nil
+		return tools.Result{Text: fmt.Sprintf("%s %s %s", c.Resume.State, c.Resume.Answer.Action, c.Resume.Answer.Values["size"])}, nil
 	}
 	env.Model.Answer = calling([]string{`{}`})
 	ask(t, env, "1", "book it")
@@ -61,8 +62,8 @@ func testAskedForLater(t *testing.T, env *Env) {
 }
 
 func testAsksOn(t *testing.T, env *Env) {
-	env.Tools.Serve = func(context.Context, tasks.ToolCall) (tasks.ToolResult, error) {
-		return tasks.ToolResult{Question: &form.Question{Message: "again?"}}, nil
+	env.Tools.Serve = func(context.Context, tools.Call) (tools.Result, error) {
+		return tools.Result{Question: &form.Question{Message: "again?"}}, nil
 	}
 	env.Model.Answer = calling([]string{`{}`})
 	ask(t, env, "1", "book it")
@@ -82,10 +83,10 @@ func testAsksOn(t *testing.T, env *Env) {
 // twice is reported as unknown.
 func testAskedAcrossRestart(t *testing.T, store Reopener, build func(Setup) tasks.Engine) {
 	env := NewEnv(t, store)
-	env.Tools.Judge = func(_, tool string) tasks.Verdict { return tasks.Verdict{Repeatable: true} }
-	env.Tools.Serve = func(ctx context.Context, c tasks.ToolCall) (tasks.ToolResult, error) {
+	env.Tools.Judge = func(_, tool string) tools.Verdict { return tools.Verdict{Repeatable: true} }
+	env.Tools.Serve = func(ctx context.Context, c tools.Call) (tools.Result, error) {
 		answer, err := c.Ask(ctx, colour())
-		return tasks.ToolResult{Text: fmt.Sprintf("told %s", answer.Values["colour"])}, err
+		return tools.Result{Text: fmt.Sprintf("told %s", answer.Values["colour"])}, err
 	}
 	env.Model.Answer = calling([]string{`{}`})
 	env.Start(build)
@@ -111,9 +112,9 @@ func testAskedAcrossRestart(t *testing.T, store Reopener, build func(Setup) task
 func testAskedMakesRoom(t *testing.T, store Reopener, build func(Setup) tasks.Engine) {
 	env := NewEnv(t, store)
 	env.Concurrent = 1
-	env.Tools.Serve = func(ctx context.Context, c tasks.ToolCall) (tasks.ToolResult, error) {
+	env.Tools.Serve = func(ctx context.Context, c tools.Call) (tools.Result, error) {
 		answer, err := c.Ask(ctx, form.Question{Message: "Shall I?"})
-		return tasks.ToolResult{Text: answer.Action}, err
+		return tools.Result{Text: answer.Action}, err
 	}
 	booking := calling([]string{`{}`})
 	env.Model.Answer = func(ctx context.Context, r llm.Request, stream func(llm.Delta)) (llm.Reply, error) {
@@ -144,7 +145,7 @@ func testAskedMakesRoom(t *testing.T, store Reopener, build func(Setup) tasks.En
 func testManyTools(t *testing.T, env *Env) {
 	for i := range 40 {
 		name := fmt.Sprintf("tool%d", i)
-		env.Tools.Many = append(env.Tools.Many, tasks.Tool{Name: "look." + name, Exposed: "look__" + name, Description: "Number.", Schema: json.RawMessage(`{"type":"object"}`)})
+		env.Tools.Many = append(env.Tools.Many, tools.Tool{Name: "look." + name, Exposed: "look__" + name, Description: "Number.", Schema: json.RawMessage(`{"type":"object"}`)})
 	}
 	env.Model.Answer = func(_ context.Context, r llm.Request, _ func(llm.Delta)) (llm.Reply, error) {
 		has := func(name string) bool {

@@ -13,6 +13,7 @@ import (
 	"legwork/llm"
 	"legwork/planner"
 	"legwork/tasks"
+	"legwork/tools"
 )
 
 // Reopener is a store that can be opened again with its contents, as after a
@@ -221,12 +222,12 @@ func testTakenBack(t *testing.T, env *Env) {
 		return Planned(twoLooks)(ctx, r, stream)
 	}
 	seen := make(chan struct{})
-	env.Tools.Make = func(ctx context.Context, _, _ string) (tasks.ToolResult, error) {
+	env.Tools.Make = func(ctx context.Context, _, _ string) (tools.Result, error) {
 		select {
 		case <-seen:
 		case <-ctx.Done():
 		}
-		return tasks.ToolResult{Text: "found"}, ctx.Err()
+		return tools.Result{Text: "found"}, ctx.Err()
 	}
 	ask(t, env, "1", "find both")
 	if err := env.Platform.Await(t.Context(), func() bool { return slices.Contains(env.Platform.Streamed(), preface) }); err != nil {

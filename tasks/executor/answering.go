@@ -14,6 +14,7 @@ import (
 	"legwork/llm"
 	"legwork/planner"
 	"legwork/tasks"
+	"legwork/tools"
 )
 
 // maxQuestions is how often a server may ask in the course of one call.
@@ -81,17 +82,17 @@ func answerOf(q form.Question, seq int, later []planner.Event) form.Answer {
 
 // resume is how to go on with a call whose last result was a question; nil for
 // a new call.
-func (s *answering) resume() *tasks.Resume {
+func (s *answering) resume() *tools.Resume {
 	if len(s.given) == 0 || s.given[len(s.given)-1].live {
 		return nil
 	}
 	last := s.given[len(s.given)-1]
-	return &tasks.Resume{State: last.state, Answer: last.answer}
+	return &tools.Resume{State: last.state, Answer: last.answer}
 }
 
 // later notes a question that was the result of the call: it is made again with
 // the answer.
-func (s *answering) later(ctx context.Context, r tasks.ToolResult) error {
+func (s *answering) later(ctx context.Context, r tools.Result) error {
 	if s.asked >= maxQuestions {
 		return s.x.returned(ctx, s.v, s.a, planner.Result{Text: errAsksOn.Error(), Failed: true, Usage: s.used()})
 	}
@@ -186,7 +187,7 @@ func (s *answering) await(ctx context.Context, q form.Question) (form.Answer, er
 }
 
 // sample makes a model call for the server, when a person agrees to it.
-func (s *answering) sample(ctx context.Context, want tasks.Sampling) (tasks.Sampled, error) {
+func (s *answering) sample(ctx context.Context, want tools.Sampling) (tools.Sampled, error) {
 	lang := s.v.Opening().Language
 	var text strings.Builder
 	for _, m := range append([]llm.Message{{Role: llm.System, Content: want.System}}, want.Messages...) {
@@ -197,17 +198,17 @@ func (s *answering) sample(ctx context.Context, want tasks.Sampling) (tasks.Samp
 	message := s.x.Texts.Text(lang, "question.sampling", map[string]any{"Server": s.server()}) + "\n\n" + bot.Fence(bot.Visible(text.String()), "")
 	answer, err := s.ask(ctx, form.Question{Message: message})
 	if err != nil {
-		return tasks.Sampled{}, err
+		return tools.Sampled{}, err
 	}
 	if answer.Action != form.Accept {
-		return tasks.Sampled{}, errRefused
+		return tools.Sampled{}, errRefused
 	}
 	request := llm.Request{Role: llm.RoleWork, Messages: want.Messages, MaxOutput: max(0, want.MaxTokens)}
 	if want.System != "" {
 		request.Messages = append([]llm.Message{{Role: llm.System, Content: want.System}}, want.Messages...)
 	}
 	if err := s.x.Pause.Wait(ctx); err != nil {
-		return tasks.Sampled{}, err
+		return tools.Sampled{}, err
 	}
 	s.paying.Lock()
 	s.samples++
@@ -218,10 +219,10 @@ func (s *answering) sample(ctx context.Context, want tasks.Sampling) (tasks.Samp
 	defer s.paying.Unlock()
 	s.usage = s.usage.Add(reply.Usage)
 	if errors.Is(err, tasks.ErrBudget) {
-		return tasks.Sampled{}, errNoBudget
+		return tools.Sampled{}, errNoBudget
 	}
 	if err != nil {
-		return tasks.Sampled{}, fmt.Errorf("calling a model for the server: %w", err)
+		return tools.Sampled{}, fmt.Errorf("calling a model for the server: %w", err)
 	}
-	return tasks.Sampled{Model: reply.Model, Text: reply.Text}, nil
+	return tools.Sampled{Model: reply.Model, Text: reply.Text}, nil
 }

@@ -10,6 +10,7 @@ import (
 	"legwork/llm"
 	"legwork/planner"
 	"legwork/tasks"
+	"legwork/tools"
 )
 
 // averages are what work has taken in this process, by what it was. The zero
@@ -91,7 +92,7 @@ func (x *Executor) recordUsage(v *tasks.View, a planner.Action, e planner.Event)
 }
 
 // estimate tells what a plan may cost until the answer is there.
-func (x *Executor) estimate(groups []tasks.Group, plan []planner.Subtask, model string) *planner.Estimate {
+func (x *Executor) estimate(groups []tools.Group, plan []planner.Subtask, model string) *planner.Estimate {
 	var sum planner.Estimate
 	add := func(what, role, model string) {
 		e, known := x.averages.of(what)
@@ -107,7 +108,7 @@ func (x *Executor) estimate(groups []tasks.Group, plan []planner.Subtask, model 
 		if s.Name == planner.LLMTool {
 			role = planner.LLMTool
 		}
-		if i := slices.IndexFunc(groups, func(g tasks.Group) bool { return g.Name == s.Name }); i >= 0 {
+		if i := slices.IndexFunc(groups, func(g tools.Group) bool { return g.Name == s.Name }); i >= 0 {
 			by = cmp.Or(groups[i].Model, by)
 		}
 		add(s.Name, role, by)

@@ -15,6 +15,7 @@ import (
 	"legwork/llm"
 	"legwork/planner"
 	"legwork/tasks"
+	"legwork/tools"
 )
 
 // Executor does single actions and appends what came of them. It knows no more
@@ -64,7 +65,7 @@ type Display interface {
 	// when the outcome of the call is stored.
 	Stream(a planner.Action) (write func(llm.Delta), end func())
 	// Progress notes how far a call is.
-	Progress(action planner.ActionID, g tasks.Progress)
+	Progress(action planner.ActionID, g tools.Progress)
 }
 
 // New makes an executor.

@@ -10,6 +10,7 @@ import (
 	"legwork/internal/clip"
 	"legwork/planner"
 	"legwork/tasks"
+	"legwork/tools"
 )
 
 // A group with more tools than manyTools, or whose definitions would take more
@@ -25,19 +26,19 @@ const findTool = "legwork.find_tools"
 
 // offer divides the tools of a group: all can be called, some are offered to the
 // model of a sub-task.
-func (x *Executor) offer(v *tasks.View, subtask int, tools []tasks.Tool, maxBytes int) (all, offered []tasks.Tool) {
+func (x *Executor) offer(v *tasks.View, subtask int, listed []tools.Tool, maxBytes int) (all, offered []tools.Tool) {
 	size := 0
-	for _, t := range tools {
+	for _, t := range listed {
 		size += len(t.Exposed) + len(t.Description) + len(t.Schema)
 	}
-	if len(tools) <= manyTools && (maxBytes == 0 || size <= maxBytes/toolsShare) {
-		return tools, tools
+	if len(listed) <= manyTools && (maxBytes == 0 || size <= maxBytes/toolsShare) {
+		return listed, listed
 	}
-	search := tasks.Tool{
+	search := tools.Tool{
 		Name: findTool, Exposed: "find_tools", Schema: json.RawMessage(`{"type":"object","properties":{"query":{"type":"string"}},"required":["query"]}`),
-		Description: x.Texts.Text(v.Opening().Language, "tool.find_tools", map[string]any{"Count": len(tools)}),
+		Description: x.Texts.Text(v.Opening().Language, "tool.find_tools", map[string]any{"Count": len(listed)}),
 	}
-	offered = []tasks.Tool{search}
+	offered = []tools.Tool{search}
 	for _, turn := range v.State.Subtasks[subtask].Turns {
 		for _, call := range turn.Calls {
 			result := v.Event(call.Result).Result
@@ -45,14 +46,14 @@ func (x *Executor) offer(v *tasks.View, subtask int, tools []tasks.Tool, maxByte
 				continue
 			}
 			for _, name := range result.Offers {
-				known := func(t tasks.Tool) bool { return t.Name == name }
-				if i := slices.IndexFunc(tools, known); i >= 0 && !slices.ContainsFunc(offered, known) {
-					offered = append(offered, tools[i])
+				known := func(t tools.Tool) bool { return t.Name == name }
+				if i := slices.IndexFunc(listed, known); i >= 0 && !slices.ContainsFunc(offered, known) {
+					offered = append(offered, listed[i])
 				}
 			}
 		}
 	}
-	return append(slices.Clip(tools), search), offered
+	return append(slices.Clip(listed), search), offered
 }
 
 // find searches the tools of a group for a sub-task's model.
@@ -76,7 +77,7 @@ func (x *Executor) find(ctx context.Context, v *tasks.View, a planner.Action, ca
 		}
 		return x.returned(ctx, v, a, planner.Result{Failed: true, Text: x.Texts.Text(lang, "prompt.found_no_tools", nil)})
 	}
-	tools, err := x.Tools.Tools(ctx, a.Group)
+	listed, err := x.Tools.Tools(ctx, a.Group)
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
@@ -85,8 +86,8 @@ func (x *Executor) find(ctx context.Context, v *tasks.View, a planner.Action, ca
 	}
 	text := x.Texts.Text(lang, "prompt.found_tools", nil)
 	for _, name := range names {
-		if i := slices.IndexFunc(tools, func(t tasks.Tool) bool { return t.Name == name }); i >= 0 {
-			text += fmt.Sprintf("\n- %s: %s", tools[i].Exposed, clip.Marked(tools[i].Description, 300))
+		if i := slices.IndexFunc(listed, func(t tools.Tool) bool { return t.Name == name }); i >= 0 {
+			text += fmt.Sprintf("\n- %s: %s", listed[i].Exposed, clip.Marked(listed[i].Description, 300))
 		}
 	}
 	return x.returned(ctx, v, a, planner.Result{Text: text, Offers: names})

@@ -12,12 +12,13 @@ import (
 	"legwork/planner"
 	"legwork/tasks"
 	"legwork/tasks/policy"
+	"legwork/tools"
 )
 
 // judgement is what is found about a call before it is made.
 type judgement struct {
 	call    planner.Call
-	verdict tasks.Verdict
+	verdict tools.Verdict
 	ask     bool   // a person must agree to exactly this call
 	reason  string // why, beyond that it may change things: ReasonHost and so on
 	detail  string // what the reason is about
@@ -126,5 +127,5 @@ func (x *Executor) expires() time.Time {
 
 // has reports that the asker can use a group in the chat.
 func (x *Executor) has(ctx context.Context, v *tasks.View, group string) bool {
-	return slices.ContainsFunc(x.groups(ctx, v), func(g tasks.Group) bool { return g.Name == group })
+	return slices.ContainsFunc(x.groups(ctx, v), func(g tools.Group) bool { return g.Name == group })
 }

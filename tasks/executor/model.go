@@ -13,6 +13,7 @@ import (
 	"legwork/llm"
 	"legwork/planner"
 	"legwork/tasks"
+	"legwork/tools"
 )
 
 // model makes one model call and appends what it said.
@@ -62,7 +63,7 @@ func (x *Executor) model(ctx context.Context, v *tasks.View, a planner.Action, p
 }
 
 // replied appends what a model said.
-func (x *Executor) replied(ctx context.Context, v *tasks.View, a planner.Action, reply llm.Reply, tools []tasks.Tool) error {
+func (x *Executor) replied(ctx context.Context, v *tasks.View, a planner.Action, reply llm.Reply, tools []tools.Tool) error {
 	e := x.read(v, a, reply, tools)
 	keepThought(e, reply.Text, reply.Thinking)
 	if err := x.fetch(ctx, v, e); err != nil {
@@ -136,7 +137,7 @@ func (x *Executor) names(v *tasks.View) []string {
 
 // read turns a reply into its event: the plan is parsed and its dependencies
 // resolved, tool calls are matched with tools.
-func (x *Executor) read(v *tasks.View, a planner.Action, r llm.Reply, tools []tasks.Tool) planner.Event {
+func (x *Executor) read(v *tasks.View, a planner.Action, r llm.Reply, tools []tools.Tool) planner.Event {
 	e := planner.Event{Type: planner.Replied, Action: a.ID, Reply: &planner.Reply{Usage: r.Usage, Model: r.Model}}
 	var err error
 	switch a.Role {
@@ -254,7 +255,7 @@ func repeats(v *tasks.View, plan []planner.Subtask) bool {
 }
 
 // readWork reads the reply of a sub-task's model: tool calls, or its result.
-func (x *Executor) readWork(out *planner.Reply, v *tasks.View, a planner.Action, r llm.Reply, tools []tasks.Tool) error {
+func (x *Executor) readWork(out *planner.Reply, v *tasks.View, a planner.Action, r llm.Reply, tools []tools.Tool) error {
 	out.Text = planner.VisibleText(r.Text)
 	if len(r.ToolCalls) == 0 {
 		var err error
@@ -290,9 +291,9 @@ const maxCalls = 32
 
 // match finds the tool that a call means. A group's tool hides a machine's tool
 // of the same name.
-func match(c planner.Call, tools []tasks.Tool, groups []string, delegated bool) planner.Call {
-	names := make([]string, 0, len(tools))
-	for _, t := range tools {
+func match(c planner.Call, listed []tools.Tool, groups []string, delegated bool) planner.Call {
+	names := make([]string, 0, len(listed))
+	for _, t := range listed {
 		if t.Exposed == c.Name || t.Name == c.Name {
 			if key, twice := plainjson.RepeatedKey([]byte(c.Arguments)); twice {
 				c.Refusal = fmt.Sprintf("the arguments have the key %q twice in one object, and can be read in two ways: write it once", key)
@@ -307,7 +308,7 @@ func match(c planner.Call, tools []tasks.Tool, groups []string, delegated bool) 
 		return own
 	}
 	c.Refusal = fmt.Sprintf("there is no tool %q here; the tools are %v", c.Name, names)
-	if slices.ContainsFunc(tools, func(t tasks.Tool) bool { return t.Name == findTool }) {
+	if slices.ContainsFunc(listed, func(t tools.Tool) bool { return t.Name == findTool }) {
 		c.Refusal = fmt.Sprintf("there is no tool %q here; find_tools finds the tools that there are", c.Name)
 	}
 	return c

@@ -9,6 +9,7 @@ import (
 	"legwork/llm"
 	"legwork/planner"
 	"legwork/tasks"
+	"legwork/tools"
 )
 
 // shrinks is how often a prompt that is too long for its model is built anew
@@ -17,7 +18,7 @@ const shrinks = 2
 
 // call makes a model call. A prompt that the endpoint finds too long is built
 // anew, shorter; tools are those of the prompt that was taken.
-func (x *Executor) call(ctx context.Context, v *tasks.View, a planner.Action, r llm.Request, tools []tasks.Tool, stream func(llm.Delta)) (llm.Reply, []tasks.Tool, error) {
+func (x *Executor) call(ctx context.Context, v *tasks.View, a planner.Action, r llm.Request, tools []tools.Tool, stream func(llm.Delta)) (llm.Reply, []tools.Tool, error) {
 	reply, err := x.Model.Call(ctx, r, stream)
 	var paid llm.Usage
 	for try := 0; try < shrinks; try++ {
@@ -49,7 +50,7 @@ func (x *Executor) call(ctx context.Context, v *tasks.View, a planner.Action, r 
 
 // prompt builds the request of an action, with at most so many bytes of
 // messages where that is less than its model's context holds; 0: no other limit.
-func (x *Executor) prompt(ctx context.Context, v *tasks.View, a planner.Action, most int) (llm.Request, []tasks.Tool, error) {
+func (x *Executor) prompt(ctx context.Context, v *tasks.View, a planner.Action, most int) (llm.Request, []tools.Tool, error) {
 	scene, tools, err := x.scene(ctx, v, a)
 	if err != nil {
 		return llm.Request{}, nil, err

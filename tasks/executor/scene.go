@@ -11,10 +11,11 @@ import (
 	"legwork/llm"
 	"legwork/planner"
 	"legwork/tasks"
+	"legwork/tools"
 )
 
 // scene gathers what the prompt needs of the world.
-func (x *Executor) scene(ctx context.Context, v *tasks.View, a planner.Action) (planner.Scene, []tasks.Tool, error) {
+func (x *Executor) scene(ctx context.Context, v *tasks.View, a planner.Action) (planner.Scene, []tools.Tool, error) {
 	rules := x.rules.Load()
 	scene := planner.Scene{Texts: x.Texts, Instructions: rules.Instructions, Sees: rules.Sees}
 	if rules.PromptBytes != nil {
@@ -35,7 +36,7 @@ func (x *Executor) scene(ctx context.Context, v *tasks.View, a planner.Action) (
 	if err := x.recall(ctx, v, a, &scene); err != nil || a.Role != llm.RoleWork || a.Group == planner.LLMTool {
 		return scene, nil, err
 	}
-	i := slices.IndexFunc(groups, func(g tasks.Group) bool { return g.Name == a.Group })
+	i := slices.IndexFunc(groups, func(g tools.Group) bool { return g.Name == a.Group })
 	if i < 0 {
 		scene.Missing = errRevoked.Error()
 		return scene, nil, nil
@@ -45,7 +46,7 @@ func (x *Executor) scene(ctx context.Context, v *tasks.View, a planner.Action) (
 	if ctx.Err() != nil {
 		return scene, nil, ctx.Err()
 	}
-	for _, g := range x.Tools.Groups(ctx) { // once its servers are there: a prompt of theirs may be among them
+	for _, g := range x.Tools.Groups() { // once its servers are there: a prompt of theirs may be among them
 		if g.Name == a.Group {
 			scene.GroupInstructions = g.Instructions
 		}
@@ -68,19 +69,19 @@ func (x *Executor) settings(ctx context.Context, chat bot.Chat) (tasks.ChatSetti
 
 // groups lists what the asker can use in the task's chat: nothing when that
 // cannot be found out.
-func (x *Executor) groups(ctx context.Context, v *tasks.View) []tasks.Group {
+func (x *Executor) groups(ctx context.Context, v *tasks.View) []tools.Group {
 	opening := v.Opening()
 	settings, err := x.settings(ctx, opening.Chat)
 	if err != nil {
 		x.Log.ErrorContext(ctx, "the groups of a chat cannot be told", "task", v.ID, "cause", err)
 		return nil
 	}
-	open := tasks.OpenGroups(x.Tools.Groups(ctx), settings.Groups, opening.Chat, opening.From)
+	open := tasks.OpenGroups(x.Tools.Groups(), settings.Groups, opening.Chat, opening.From)
 	if opening.Only != nil {
-		open = slices.DeleteFunc(open, func(g tasks.Group) bool { return !slices.Contains(opening.Only, g.Name) })
+		open = slices.DeleteFunc(open, func(g tools.Group) bool { return !slices.Contains(opening.Only, g.Name) })
 	}
 	if v.State.Tainted > 0 && opening.Groups != nil { // what outsiders write opens nothing
-		open = slices.DeleteFunc(open, func(g tasks.Group) bool { return !slices.Contains(opening.Groups, g.Name) })
+		open = slices.DeleteFunc(open, func(g tools.Group) bool { return !slices.Contains(opening.Groups, g.Name) })
 	}
 	return open
 }

@@ -7,6 +7,7 @@ import (
 	"legwork/internal/clip"
 	"legwork/planner"
 	"legwork/tasks"
+	"legwork/tools"
 )
 
 // tool makes one tool call, or finds out that it must not be made, or that a
@@ -55,10 +56,10 @@ func (x *Executor) unknown(ctx context.Context, v *tasks.View, a planner.Action,
 func (x *Executor) make(ctx context.Context, v *tasks.View, a planner.Action, j judgement, p Display) error {
 	opening := v.Opening()
 	answers := x.answering(v, a, j.call)
-	result, err := x.Tools.Call(ctx, tasks.ToolCall{
+	result, err := x.Tools.Call(ctx, tools.Call{
 		Group: a.Group, Tool: j.call.Tool, Arguments: tasks.Arguments(j.call), Definition: j.verdict.Definition,
 		Chat: opening.Chat.Room(), Person: opening.From.Key(), Private: opening.Chat.Private, Hops: opening.Hops + 1,
-		Progress: func(g tasks.Progress) { p.Progress(a.ID, g) },
+		Progress: func(g tools.Progress) { p.Progress(a.ID, g) },
 		Ask:      answers.ask, Sample: answers.sample, Resume: answers.resume(),
 	})
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 	"legwork/internal/clip"
 	"legwork/tasks"
 	"legwork/tasks/cards"
+	"legwork/tools"
 )
 
 // What the buttons about changed tools carry; the change's id follows.
@@ -40,7 +41,7 @@ type toldChange struct {
 // ToolChanged tells all admins, once for each change, that a tool is held back
 // because its server changed it, and asks whether it is to be used as it is now.
 // It does not wait for that; see Flush.
-func ToolChanged(ctx context.Context, in *Inbox, c tasks.ToolChange) {
+func ToolChanged(ctx context.Context, in *Inbox, c tools.Change) {
 	in.outbox.add(ctx, queueAdmins, func(ctx context.Context) {
 		in.changing.Lock()
 		defer in.changing.Unlock()
@@ -64,7 +65,7 @@ func ToolChanged(ctx context.Context, in *Inbox, c tasks.ToolChange) {
 }
 
 // tellChange tells the admins; it reports false when none of them could be.
-func tellChange(ctx context.Context, in *Inbox, c tasks.ToolChange) (told bool) {
+func tellChange(ctx context.Context, in *Inbox, c tools.Change) (told bool) {
 	admins, err := in.admins(ctx)
 	if err != nil {
 		in.Log.ErrorContext(ctx, "the admins could not be told", "cause", err)
@@ -85,7 +86,7 @@ func tellChange(ctx context.Context, in *Inbox, c tasks.ToolChange) (told bool) 
 
 // changeDraft asks an admin about a change. Where questions do not last, it says
 // what to write instead.
-func changeDraft(in *Inbox, p bot.Platform, to bot.Chat, c tasks.ToolChange, lang string) (d bot.Draft, brief string) {
+func changeDraft(in *Inbox, p bot.Platform, to bot.Chat, c tools.Change, lang string) (d bot.Draft, brief string) {
 	how := spelled(p, to, in.Texts.Text(lang, "change.how", map[string]any{"Code": c.ID}))
 	d = bot.Draft{Kind: bot.KindQuestion, File: changeFile(c)}
 	d.Text, brief = changeTexts(in, c, lang, how)
@@ -98,7 +99,7 @@ func changeDraft(in *Inbox, p bot.Platform, to bot.Chat, c tasks.ToolChange, lan
 
 // changeTexts describe a change: with the difference, and for beside its file.
 // how says what to do about it.
-func changeTexts(in *Inbox, c tasks.ToolChange, lang, how string) (full, brief string) {
+func changeTexts(in *Inbox, c tools.Change, lang, how string) (full, brief string) {
 	server, tool, _ := strings.Cut(c.Tool, ".")
 	intro := in.Texts.Text(lang, "change.told", map[string]any{"Server": cards.InCode(server), "Tool": cards.InCode(tool)})
 	full = intro + "\n\n" + bot.Fence(bot.Visible(c.Difference), "diff") + "\n" + how
@@ -109,7 +110,7 @@ func changeTexts(in *Inbox, c tasks.ToolChange, lang, how string) (full, brief s
 }
 
 // changeFile holds a long difference; nil for a short one.
-func changeFile(c tasks.ToolChange) *bot.File {
+func changeFile(c tools.Change) *bot.File {
 	content := bot.Visible(c.Difference)
 	if len(content) <= cards.ShownArguments || len(content) > bot.MaxFile {
 		return nil
@@ -117,7 +118,7 @@ func changeFile(c tasks.ToolChange) *bot.File {
 	return &bot.File{Name: "change-" + c.ID + ".diff", Type: "text/plain", Content: []byte(content)}
 }
 
-func changeButtons(in *Inbox, c tasks.ToolChange, lang string) []bot.Button {
+func changeButtons(in *Inbox, c tools.Change, lang string) []bot.Button {
 	if len(pressAccept+c.ID) > maxPress {
 		return nil
 	}
@@ -138,10 +139,10 @@ func decideChange(ctx context.Context, in *Inbox, r *Request, verb, id string) (
 	if !r.Admin {
 		return in.refuse(r, "error.admin_needed"), nil
 	}
-	var c tasks.ToolChange
+	var c tools.Change
 	if in.Tools != nil {
 		list := in.Tools.Changes(ctx)
-		if i := slices.IndexFunc(list, func(c tasks.ToolChange) bool { return strings.EqualFold(c.ID, id) }); i >= 0 {
+		if i := slices.IndexFunc(list, func(c tools.Change) bool { return strings.EqualFold(c.ID, id) }); i >= 0 {
 			c = list[i]
 		}
 	}
@@ -162,7 +163,7 @@ func decideChange(ctx context.Context, in *Inbox, r *Request, verb, id string) (
 }
 
 // acceptChange lets a tool be used as it is now.
-func acceptChange(ctx context.Context, in *Inbox, r *Request, c tasks.ToolChange) Notice {
+func acceptChange(ctx context.Context, in *Inbox, r *Request, c tools.Change) Notice {
 	ctx, cancel := context.WithTimeout(ctx, changeTime)
 	defer cancel()
 	by := r.Message.From

@@ -7,11 +7,12 @@ import (
 
 	"legwork/tasks"
 	"legwork/tasks/cards"
+	"legwork/tools"
 )
 
 // groupsFor lists the groups that the message's author can use where it was
 // written.
-func (in *Inbox) groupsFor(ctx context.Context, r *Request) ([]tasks.Group, error) {
+func (in *Inbox) groupsFor(ctx context.Context, r *Request) ([]tools.Group, error) {
 	if in.Tools == nil {
 		return nil, nil
 	}
@@ -19,7 +20,7 @@ func (in *Inbox) groupsFor(ctx context.Context, r *Request) ([]tasks.Group, erro
 	if err != nil {
 		return nil, err
 	}
-	return tasks.OpenGroups(in.Tools.Groups(ctx), settings.Groups, r.Message.Chat, r.Message.From), nil
+	return tasks.OpenGroups(in.Tools.Groups(), settings.Groups, r.Message.Chat, r.Message.From), nil
 }
 
 // groupsCommand lists the tool groups that the person may use in this chat.

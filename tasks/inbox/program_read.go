@@ -9,6 +9,7 @@ import (
 	"legwork/planner"
 	"legwork/tasks"
 	"legwork/tasks/cards"
+	"legwork/tools"
 )
 
 // ProblemText is the sentence that people read of what cut a task short; empty for
@@ -45,7 +46,7 @@ func LanguageNamed(in *Inbox, name string) (code string, ok bool) {
 }
 
 // OpenGroups lists the tool groups that a person can use in a chat.
-func OpenGroups(ctx context.Context, in *Inbox, chat bot.Chat, person bot.Person) ([]tasks.Group, error) {
+func OpenGroups(ctx context.Context, in *Inbox, chat bot.Chat, person bot.Person) ([]tools.Group, error) {
 	return in.groupsFor(ctx, &Request{Message: bot.Message{Chat: chat, From: person}, Rules: in.rules.Load()})
 }
 

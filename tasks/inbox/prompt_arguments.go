@@ -13,6 +13,7 @@ import (
 	"legwork/planner"
 	"legwork/tasks"
 	"legwork/tasks/cards"
+	"legwork/tools"
 )
 
 // wantedPrompt is a prompt whose arguments a person is asked for.
@@ -20,7 +21,7 @@ type wantedPrompt struct {
 	Group     string                 `json:"group"`
 	Name      string                 `json:"name"` // "server/prompt"
 	Arguments map[string]string      `json:"arguments,omitempty"`
-	Missing   []tasks.PromptArgument `json:"missing,omitempty"`
+	Missing   []tools.PromptArgument `json:"missing,omitempty"`
 	Message   string                 `json:"message,omitempty"` // id of the one that asks
 	Taken     string                 `json:"taken,omitempty"`   // key of the message that brought the last argument
 	At        time.Time              `json:"at"`
@@ -150,7 +151,7 @@ func promptTask(ctx context.Context, in *Inbox, r *Request, w wantedPrompt) (tas
 // readArguments reads "key=value key=several words" for the arguments that a
 // prompt has. What stands before the first key is for the first argument that no
 // key names.
-func readArguments(text string, known []tasks.PromptArgument) map[string]string {
+func readArguments(text string, known []tools.PromptArgument) map[string]string {
 	given := map[string]string{}
 	name, from := "", 0
 	take := func(to int) {

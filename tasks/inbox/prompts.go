@@ -16,6 +16,7 @@ import (
 	"legwork/internal/nearest"
 	"legwork/tasks"
 	"legwork/tasks/cards"
+	"legwork/tools"
 )
 
 // promptTime is how long servers may take to list their prompts.
@@ -24,7 +25,7 @@ const promptTime = 15 * time.Second
 // foundPrompt is a prompt of a server, and the group by which it is open.
 type foundPrompt struct {
 	group string
-	tasks.ServerPrompt
+	tools.Prompt
 }
 
 // promptCommand lists the prompts of the servers, or uses one. Servers are asked beside
@@ -47,7 +48,7 @@ func promptsFor(ctx context.Context, in *Inbox, r *Request) (list []foundPrompt,
 	if err != nil {
 		in.Log.ErrorContext(ctx, "the groups of a chat cannot be told", "chat", r.Message.Chat.Key(), "cause", err)
 	}
-	found, failed := make([][]tasks.ServerPrompt, len(groups)), make([]error, len(groups))
+	found, failed := make([][]tools.Prompt, len(groups)), make([]error, len(groups))
 	var asking sync.WaitGroup
 	for i, g := range groups {
 		asking.Go(func() {

@@ -13,6 +13,7 @@ import (
 	"legwork/planner"
 	"legwork/tasks"
 	"legwork/tasks/cards"
+	"legwork/tools"
 )
 
 // Presenter shows one task in its chat: the board while it works, the first
@@ -35,7 +36,7 @@ type Presenter struct {
 	view     *tasks.View
 	stream   *streamBuffer
 	doubt    map[string]bool                     // slots whose message may have been sent already
-	progress map[planner.ActionID]tasks.Progress // of tool calls, by action
+	progress map[planner.ActionID]tools.Progress // of tool calls, by action
 	passing  map[planner.ActionID]passing        // questions that do not last, by action
 
 	pen     chan struct{}   // holds one token, taken while something is drawn; guards what follows

@@ -4,15 +4,15 @@ import (
 	"maps"
 
 	"legwork/planner"
-	"legwork/tasks"
+	"legwork/tools"
 )
 
 // Progress notes how far a call of the task is, for the next frame of its board.
 // The newest report counts; none is stored.
-func (p *Presenter) Progress(action planner.ActionID, g tasks.Progress) {
+func (p *Presenter) Progress(action planner.ActionID, g tools.Progress) {
 	p.mu.Lock()
 	if p.progress == nil {
-		p.progress = map[planner.ActionID]tasks.Progress{}
+		p.progress = map[planner.ActionID]tools.Progress{}
 	}
 	p.progress[action] = g
 	p.mu.Unlock()
@@ -20,7 +20,7 @@ func (p *Presenter) Progress(action planner.ActionID, g tasks.Progress) {
 }
 
 // reports are the newest ones, by action.
-func (p *Presenter) reports() map[planner.ActionID]tasks.Progress {
+func (p *Presenter) reports() map[planner.ActionID]tools.Progress {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return maps.Clone(p.progress)

@@ -280,7 +280,7 @@ func TestManyAsk(t *testing.T) {
 // TestModelCalls are made only where the config and the call allow them.
 func TestModelCalls(t *testing.T) {
 	sample := func(_ context.Context, s client.Sampling) (client.Sampled, error) {
-		if s.Server != "s" || s.System != "You are a poet." || s.MaxTokens != 100 || len(s.Messages) != 1 || s.Messages[0] != (client.Said{Role: "user", Text: "A poem about bread."}) {
+		if s.Server != "s" || s.System != "You are a poet." || s.MaxTokens != 100 || len(s.Messages) != 1 || s.Messages[0].Role != "user" || s.Messages[0].Content != "A poem about bread." {
 			t.Errorf("got %+v, want the call for a poem", s)
 		}
 		return client.Sampled{Model: "m-1", Text: "Crust."}, nil

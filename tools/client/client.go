@@ -19,6 +19,7 @@ import (
 
 	"legwork/internal/form"
 	"legwork/internal/redact"
+	"legwork/llm"
 )
 
 // Config says how one server is reached: Local, Command or URL is set.
@@ -153,12 +154,9 @@ type Progress struct {
 type Sampling struct {
 	Server    string
 	System    string
-	Messages  []Said
+	Messages  []llm.Message // of the roles user and assistant
 	MaxTokens int
 }
-
-// Said is one message of a Sampling; Role is user or assistant.
-type Said struct{ Role, Text string }
 
 // Sampled is the reply to a Sampling.
 type Sampled struct{ Model, Text string }

@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+
+	"legwork/llm"
 )
 
 const maxImages = 10 // of one result
@@ -32,7 +34,7 @@ func (r *reader) image(what, mime, data string) string {
 		return note(len(b), ", too large to be shown")
 	}
 	r.pictures -= len(b)
-	r.images = append(r.images, Image{Type: kind, Data: b})
+	r.images = append(r.images, llm.Image{Type: kind, Data: b})
 	return note(len(b), "")
 }
 

@@ -11,26 +11,22 @@ import (
 
 	"legwork/internal/clip"
 	"legwork/internal/form"
+	"legwork/llm"
 )
 
 // Result is the outcome of a call, in words that a model can read.
 type Result struct {
-	Text    string  // valid UTF-8, at most Call.Keep bytes
-	Failed  bool    // Text says what went wrong
-	Unknown bool    // the call was sent and nobody knows whether it took effect; Failed is set too
-	Bytes   int     // of the whole result when Text had to be cut; 0 otherwise
-	Images  []Image // in the order in which Text mentions them; a megabyte together at most
+	Text    string      // valid UTF-8, at most Call.Keep bytes
+	Failed  bool        // Text says what went wrong
+	Unknown bool        // the call was sent and nobody knows whether it took effect; Failed is set too
+	Bytes   int         // of the whole result when Text had to be cut; 0 otherwise
+	Show    int         // how many bytes of Text go to the model at first; set by package tools
+	Images  []llm.Image // in the order in which Text mentions them; a megabyte together at most
 
 	// Question, when set, is what the server wants to know from a person before
 	// it goes on; nothing else is set then but State. A call with Resume goes on.
 	Question *form.Question
 	State    json.RawMessage // opaque, for Resume
-}
-
-// Image is a picture of a result.
-type Image struct {
-	Type string // image/png, image/jpeg, image/gif or image/webp, as its data tell
-	Data []byte
 }
 
 // result is what a model reads of what a server returned.
@@ -102,7 +98,7 @@ type reader struct {
 	maxString int    // longer strings were cut
 	pictures  int    // bytes of pictures that may still be kept
 	read      string // the tool that reads resources; empty: there is none
-	images    []Image
+	images    []llm.Image
 }
 
 // call reads a result of tools/call.

@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 
 	"github.com/mark3labs/mcp-go/mcp"
+
+	"legwork/llm"
 )
 
 // invalid is the refusal of a request that cannot be read.
@@ -65,7 +67,7 @@ func readSampling(params json.RawMessage) (Sampling, error) {
 		if m.Role != "user" && m.Role != "assistant" {
 			return Sampling{}, fmt.Errorf("messages of the role %q are not known", clean(m.Role))
 		}
-		s.Messages = append(s.Messages, Said{Role: m.Role, Text: inWords(m.Content)})
+		s.Messages = append(s.Messages, llm.Message{Role: m.Role, Content: inWords(m.Content)})
 	}
 	if size := s.size(); size > maxSampling {
 		return Sampling{}, fmt.Errorf("a model call of %d bytes; the limit is %d", size, maxSampling)
@@ -76,7 +78,7 @@ func readSampling(params json.RawMessage) (Sampling, error) {
 func (s Sampling) size() int {
 	n := len(s.System)
 	for _, m := range s.Messages {
-		n += len(m.Text)
+		n += len(m.Content)
 	}
 	return n
 }

@@ -8,9 +8,9 @@ import (
 	"strings"
 	"testing"
 
-	"legwork/tasks"
 	"legwork/tasks/api"
 	"legwork/tasks/enginetest"
+	"legwork/tools"
 	webapi "legwork/web/api"
 )
 
@@ -19,7 +19,7 @@ import (
 func TestWorkOverTheAPI(t *testing.T) {
 	e := newEnv(t)
 	e.Model.Answer = enginetest.Planned(`{"plan":[{"name":"book","description":"Book a room","id":"a"}]}`)
-	e.Tools.Judge = func(string, string) tasks.Verdict { return tasks.Verdict{Ask: true, Definition: "d"} }
+	e.Tools.Judge = func(string, string) tools.Verdict { return tools.Verdict{Ask: true, Definition: "d"} }
 	task, _ := want[api.Task](e, http.StatusCreated, request{method: "POST", path: "/v1/tasks", token: "operator", body: map[string]any{"goal": "A room, please.", "groups": []string{"book"}}})
 	path := "/v1/tasks/" + string(task.ID)
 	var approval api.Approval

@@ -20,7 +20,6 @@ import (
 	"legwork/tasks/executor"
 	"legwork/tasks/inbox"
 	"legwork/tasks/presenter"
-	"legwork/toolbox"
 	"legwork/tools"
 )
 
@@ -106,12 +105,12 @@ func assemble(groups tools.Config, dir string, fake llmfake.Options, toolDelay t
 	}
 	presenters := presenter.New(presenter.Config{Store: r.store, Texts: texts, Chats: chats, Log: log, Now: time.Now})
 	executor := executor.New(executor.Config{
-		Store: r.store, Model: r.models, Tools: slowly{toolbox.New(manager), toolDelay}, Texts: texts, Log: log, Now: time.Now,
+		Store: r.store, Model: r.models, Tools: slowly{manager, toolDelay}, Texts: texts, Log: log, Now: time.Now,
 		Append: presenters.Append, Prompts: tasks.PromptRules{PromptBytes: r.models.PromptBytes}, Tracer: e.tracer,
 	})
 	r.engine = engine.New(engine.Config{Store: r.store, Executor: executor, Presenters: presenters, Log: log, Now: time.Now, Concurrent: concurrent, Metrics: e.metrics})
 	r.inbox = inbox.New(inbox.Config{
-		Store: r.store, Wake: r.engine.Wake, Texts: texts, Chats: chats, Log: log, Now: time.Now, Tools: toolbox.New(manager),
+		Store: r.store, Wake: r.engine.Wake, Texts: texts, Chats: chats, Log: log, Now: time.Now, Tools: manager,
 		Rules:   inbox.Rules{Limits: planner.DefaultLimits(), Language: "en", Timezone: "Europe/Berlin"},
 		Metrics: e.metrics, Tracer: e.tracer,
 	})
@@ -175,10 +174,10 @@ type slowly struct {
 	delay time.Duration
 }
 
-func (t slowly) Call(ctx context.Context, c tasks.ToolCall) (tasks.ToolResult, error) {
+func (t slowly) Call(ctx context.Context, c tools.Call) (tools.Result, error) {
 	select {
 	case <-ctx.Done():
-		return tasks.ToolResult{}, ctx.Err()
+		return tools.Result{}, ctx.Err()
 	case <-time.After(t.delay):
 	}
 	return t.Toolbox.Call(ctx, c)

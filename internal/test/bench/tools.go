@@ -15,7 +15,6 @@ import (
 	"legwork/internal/test/servers"
 	"legwork/internal/test/watch"
 	"legwork/tools"
-	toolclient "legwork/tools/client"
 )
 
 // callBytes is the size of the result that calls are measured with.
@@ -118,8 +117,8 @@ func inTurns(ctx context.Context, m *tools.Manager, connect func() (*client.Clie
 			mine, other = new([]time.Duration), new([]time.Duration)
 		}
 		err := timed(mine, func() error {
-			v := m.Set().Verdict(ctx, "g", "s.lookup")
-			r, err := m.Set().Call(ctx, "g", tools.Call{Call: toolclient.Call{Tool: "s.lookup", Arguments: arguments, Definition: v.Definition}})
+			v := m.Set().ToolVerdict(ctx, "g", "s.lookup")
+			r, err := m.Set().Call(ctx, tools.Call{Group: "g", Tool: "s.lookup", Arguments: arguments, Definition: v.Definition})
 			if err == nil && !strings.HasSuffix(r.Text, key) {
 				err = fmt.Errorf("got %.100q", r.Text)
 			}
@@ -154,7 +153,7 @@ func checksOfCalls(ctx context.Context, fake, _ string) ([]figure, error) {
 	for range 50 {
 		if err := timed(&took, func() error {
 			for range rounds {
-				if v := m.Set().Verdict(ctx, "g", "s.book"); !v.Ask {
+				if v := m.Set().ToolVerdict(ctx, "g", "s.book"); !v.Ask {
 					return fmt.Errorf("the verdict is %+v", v)
 				}
 			}
@@ -222,7 +221,7 @@ func hugeResults(ctx context.Context, fake, url string) ([]figure, error) {
 			return nil, err
 		}
 		var r tools.Result
-		more := watch.Memory(func() { r, err = m.Set().Call(ctx, "g", tools.Call{Call: toolclient.Call{Tool: "s.huge"}}) })
+		more := watch.Memory(func() { r, err = m.Set().Call(ctx, tools.Call{Group: "g", Tool: "s.huge"}) })
 		end()
 		if err == nil && (r.Failed || r.Bytes < 100<<20) {
 			err = fmt.Errorf("got %d bytes of %d: %.100q", len(r.Text), r.Bytes, r.Text)
