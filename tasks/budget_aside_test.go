@@ -51,17 +51,17 @@ func TestBurstWaitsForWhatIsSetAside(t *testing.T) {
 
 // aside sets so much aside for a task of ann's that does nothing: its plan waits
 // for a yes.
-func (s *stage) aside(amount int64) (tasks.ID, string) {
+func (s *stage) aside(amount int64) (tasks.ID, tasks.ReservationID) {
 	s.t.Helper()
 	id, _ := s.asks("ann", room("other"), "/plan find it")
 	r := tasks.Reservation{
-		Action: "work 1/a", Day: s.clock().Format(time.DateOnly), User: "phone:ann", Chat: room("other").Room(),
+		ID: tasks.ReservationID{Call: "work 1/a"}, Day: s.clock().Format(time.DateOnly), User: "phone:ann", Chat: room("other").Room(),
 		Most: llm.Usage{Input: 500, Output: 500, Cost: amount},
 	}
 	if err := s.store.Reserve(s.t.Context(), id, r); err != nil {
 		s.t.Fatal(err)
 	}
-	return id, r.Action
+	return id, r.ID
 }
 
 // TestNobodyUnderWay: a call waits for what is set aside for somebody else. When

@@ -194,7 +194,7 @@ func TestReservationGivenUp(t *testing.T) {
 				t.Fatal(err)
 			}
 			a := planner.Todo(v.State)[0]
-			former := tasks.Reservation{Action: a.ID.String(), Day: "2026-11-20", Most: llm.Usage{Input: 100, Output: 50}}
+			former := tasks.Reservation{ID: tasks.ReservationID{Action: a.ID}, Day: "2026-11-20", Most: llm.Usage{Input: 100, Output: 50}}
 			if err := s.store.Reserve(t.Context(), id, former); err != nil {
 				t.Fatal(err)
 			}

@@ -53,16 +53,29 @@ func (e *BudgetError) Error() string {
 
 func (e *BudgetError) Unwrap() error { return ErrBudget }
 
+// ReservationID names a reservation of a task.
+type ReservationID struct {
+	Action  planner.ActionID `json:"action,omitzero"`
+	Call    string           `json:"call,omitempty"`    // a call within the action, or outside of any action; empty for the action itself
+	Attempt int              `json:"attempt,omitempty"` // a further attempt of either; 0 for the first one
+}
+
+// Covers reports that other is r itself or a part of it: a call within the action,
+// or a further attempt. The event that ends an action settles all its parts.
+func (r ReservationID) Covers(other ReservationID) bool {
+	return r == other || r.Attempt == 0 && r.Action == other.Action && (r.Call == "" || r.Call == other.Call)
+}
+
 // Reservation is what an action may cost at most. Of each action there is one:
 // reserving again for the same one, as after a crash, counts what was reserved
 // before as spent, because it may have been.
 type Reservation struct {
-	Action string    // id of the action; "ID/NAME" of a call that is made within an action: the event of that action settles it, too
-	Day    string    // whose budgets it counts for, "2026-11-20" in the time zone of the config
-	User   string    // key of the person on whose behalf it is
-	Chat   string    // room of the task's chat, threads aside
-	Model  string    // configured model
-	Most   llm.Usage // what it may cost at most
+	ID    ReservationID
+	Day   string    // whose budgets it counts for, "2026-11-20" in the time zone of the config
+	User  string    // key of the person on whose behalf it is
+	Chat  string    // room of the task's chat, threads aside
+	Model string    // configured model
+	Most  llm.Usage // what it may cost at most
 	// Least is what it has cost when it was begun and nothing more is known of
 	// it: its input. Zero: the input of Most, with its part of the cost by tokens.
 	Least llm.Usage
@@ -115,7 +128,7 @@ type Ledger interface {
 	Reserve(ctx context.Context, id ID, r Reservation) error
 	// Settle replaces a reservation by what the action has cost, where no event
 	// does so: it was cancelled. Without a reservation it does nothing.
-	Settle(ctx context.Context, id ID, action string, cost llm.Usage) error
+	Settle(ctx context.Context, id ID, of ReservationID, cost llm.Usage) error
 	// Spent lists what was spent, in the order of day, user, chat and model.
 	// Reservations are not in it.
 	Spent(ctx context.Context, q SpentQuery) ([]Spent, error)

@@ -185,7 +185,9 @@ func (p *pair) check(r *rapid.T) {
 	}
 	p.same(r, "Spent", func(s tasks.Store) (any, error) { return s.Spent(p.t.Context(), tasks.SpentQuery{}) })
 	id := p.id(r)
-	p.same(r, "Room", func(s tasks.Store) (any, error) { return p.reserved(s.Room, id, "probe", 1000, 1) })
+	p.same(r, "Room", func(s tasks.Store) (any, error) {
+		return p.reserved(s.Room, id, tasks.ReservationID{Call: "probe"}, 1000, 1)
+	})
 	p.same(r, "Live of all", func(s tasks.Store) (any, error) { return s.Live(p.t.Context(), "") })
 	p.checkIndex(r)
 }
@@ -236,7 +238,7 @@ func (p *pair) post(r *rapid.T) {
 // spend reserves, settles or asks for room.
 func (p *pair) spend(r *rapid.T) {
 	id, tokens := p.id(r), rapid.IntRange(0, 50).Draw(r, "tokens")
-	action := rapid.SampledFrom([]string{"plan 1.0", "x", "x/1"}).Draw(r, "action")
+	action := rapid.SampledFrom([]tasks.ReservationID{{Action: planner.DecisionID("plan", 1, 0)}, {Call: "x"}, {Call: "x", Attempt: 1}}).Draw(r, "action")
 	if rapid.Bool().Draw(r, "settle") {
 		p.same(r, "Settle", func(s tasks.Store) (any, error) {
 			return nil, s.Settle(p.t.Context(), id, action, llm.Usage{Input: tokens, Cost: int64(tokens)})
@@ -248,11 +250,12 @@ func (p *pair) spend(r *rapid.T) {
 }
 
 // reserved makes a reservation, or asks for room, and returns what it is told.
-func (p *pair) reserved(do func(context.Context, tasks.ID, tasks.Reservation) error, id tasks.ID, action string, tokens int, limit int64) (any, error) {
-	v := reserved(action, limit)
+func (p *pair) reserved(do func(context.Context, tasks.ID, tasks.Reservation) error, id tasks.ID, action tasks.ReservationID, tokens int, limit int64) (any, error) {
+	v := reserved("", limit)
+	v.ID = action
 	v.Chat = fmt.Sprint("test:", 1+tokens%2) // one of the chats that move
 	v.Most = llm.Usage{Input: tokens, Output: tokens, Cost: int64(tokens)}
-	v.Hold, v.Closing = &llm.Usage{Input: 5}, action == "x"
+	v.Hold, v.Closing = &llm.Usage{Input: 5}, action == (tasks.ReservationID{Call: "x"})
 	err := do(p.t.Context(), id, v)
 	var reached *tasks.BudgetError
 	if errors.As(err, &reached) {

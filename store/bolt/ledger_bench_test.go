@@ -12,6 +12,7 @@ import (
 	"legwork/llm"
 	"legwork/planner"
 	"legwork/store/bolt"
+	"legwork/store/storetest"
 	"legwork/tasks"
 )
 
@@ -80,7 +81,7 @@ func BenchmarkReserve(b *testing.B) {
 	send(b, func(sender, n int) error {
 		id, action := tasks.ID(fmt.Sprint(sender)), fmt.Sprint("call ", n)
 		err := s.Reserve(b.Context(), id, reserved(action, 1<<40))
-		return errors.Join(err, s.Settle(b.Context(), id, action, llm.Usage{Input: 50, Output: 30}))
+		return errors.Join(err, s.Settle(b.Context(), id, storetest.ReservationID(action), llm.Usage{Input: 50, Output: 30}))
 	})
 }
 
@@ -104,7 +105,7 @@ func BenchmarkYear(b *testing.B) {
 				r := reserved("a", 0)
 				r.Day, r.User, r.Chat, r.Model = day(n/models), fmt.Sprint("test:", p), fmt.Sprint("test:", p), fmt.Sprint("model", n%models)
 				id := tasks.ID(fmt.Sprint(p))
-				if err := errors.Join(s.Reserve(b.Context(), id, r), s.Settle(b.Context(), id, "a", r.Most)); err != nil {
+				if err := errors.Join(s.Reserve(b.Context(), id, r), s.Settle(b.Context(), id, r.ID, r.Most)); err != nil {
 					b.Error(err)
 					return
 				}

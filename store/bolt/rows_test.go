@@ -17,6 +17,7 @@ import (
 	"legwork/bot"
 	"legwork/llm"
 	"legwork/store/bolt"
+	"legwork/store/storetest"
 	"legwork/tasks"
 )
 
@@ -36,7 +37,7 @@ const rowsDay = "2026-11-20"
 // cost in tokens.
 func reserved(action string, dayTokens int64) tasks.Reservation {
 	return tasks.Reservation{
-		Action: action, Day: rowsDay, User: "test:ann", Chat: "test:c", Model: "main",
+		ID: storetest.ReservationID(action), Day: rowsDay, User: "test:ann", Chat: "test:c", Model: "main",
 		Most: llm.Usage{Input: 60, Output: 40}, Budgets: tasks.Budgets{DayTokens: dayTokens},
 	}
 }
@@ -56,7 +57,7 @@ func ledgerFile(t *testing.T) string {
 	_, err := s.Open(t.Context(), []tasks.Inbound{question(rowsChat, "t", "goal")})
 	must(err)
 	must(s.Reserve(t.Context(), "t", reserved("a", 0)))
-	must(s.Settle(t.Context(), "t", "a", llm.Usage{Input: 60, Output: 40}))
+	must(s.Settle(t.Context(), "t", storetest.ReservationID("a"), llm.Usage{Input: 60, Output: 40}))
 	must(s.Reserve(t.Context(), "t", reserved("b", 0)))
 	for n := range 2 {
 		must(s.PutSchedule(t.Context(), tasks.Schedule{
@@ -285,7 +286,7 @@ func TestOldSums(t *testing.T) {
 		if err := s.Reserve(t.Context(), "t", r); err != nil {
 			t.Fatal(err)
 		}
-		if err := s.Settle(t.Context(), "t", "a", llm.Usage{Input: 7}); err != nil {
+		if err := s.Settle(t.Context(), "t", storetest.ReservationID("a"), llm.Usage{Input: 7}); err != nil {
 			t.Fatal(err)
 		}
 	}

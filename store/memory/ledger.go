@@ -18,8 +18,8 @@ func (s *Store) Reserve(ctx context.Context, id tasks.ID, r tasks.Reservation) e
 }
 
 // Settle implements tasks.Ledger.
-func (s *Store) Settle(ctx context.Context, id tasks.ID, action string, cost llm.Usage) error {
-	return wrap("settling", s.change(ctx, func(tx *rules.Tx) error { return tx.Settle(id, action, cost) }))
+func (s *Store) Settle(ctx context.Context, id tasks.ID, of tasks.ReservationID, cost llm.Usage) error {
+	return wrap("settling", s.change(ctx, func(tx *rules.Tx) error { return tx.Settle(id, of, cost) }))
 }
 
 // Room implements tasks.Ledger.

@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"legwork/llm"
+	"legwork/planner"
 	"legwork/tasks"
 )
 
@@ -49,20 +50,21 @@ type Account struct {
 	Spent    Amount        `json:"spent,omitzero"`
 	Reserved []Reservation `json:"held,omitempty"` // reservations of actions, in order of their making
 	Kept     *Reservation  `json:"kept,omitempty"` // kept back for the closing answer, once
-	// Taken is the action of the closing answer that took the kept amount. It may
-	// take the amount again after a crash; other actions may not.
-	Taken string `json:"taken,omitempty"`
+	// Taken is the closing answer that took the kept amount, and may take it again
+	// after a crash. Zero: nobody, and the amount is free. Nil: it is kept.
+	Taken *tasks.ReservationID `json:"taken,omitempty"`
 }
 
 // Reservation is what an action, or a kept amount, has set aside.
 type Reservation struct {
-	Action string    `json:"action,omitempty"`
-	Day    string    `json:"day"`
-	User   string    `json:"user,omitempty"`
-	Chat   string    `json:"chat,omitempty"`
-	Model  string    `json:"model,omitempty"`
-	Most   llm.Usage `json:"most,omitzero"`
-	Least  llm.Usage `json:"least,omitzero"`
+	tasks.ReservationID
+
+	Day   string    `json:"day"`
+	User  string    `json:"user,omitempty"`
+	Chat  string    `json:"chat,omitempty"`
+	Model string    `json:"model,omitempty"`
+	Most  llm.Usage `json:"most,omitzero"`
+	Least llm.Usage `json:"least,omitzero"`
 }
 
 // Empty reports whether there is nothing to store.
@@ -83,7 +85,7 @@ func (a Account) totalReserved() Amount {
 }
 
 // keeps reports whether an amount is kept back that no action has taken.
-func (a Account) keeps() bool { return a.Kept != nil && a.Taken == "" }
+func (a Account) keeps() bool { return a.Kept != nil && a.Taken == nil }
 
 // totalKeys returns the day's budgets that a reservation counts for.
 func (h Reservation) totalKeys() []TotalKey {
@@ -178,7 +180,7 @@ func (s *Tx) Reserve(id tasks.ID, r tasks.Reservation) error {
 	case task.Over && !r.After:
 		return fmt.Errorf("task %s is over: %w", id, tasks.ErrRefused)
 	}
-	if err := s.abandon(id, isActionOrInside(r.Action)); err != nil {
+	if err := s.abandon(id, r.ID.Covers); err != nil {
 		return err
 	}
 	covered := false
@@ -191,7 +193,7 @@ func (s *Tx) Reserve(id tasks.ID, r tasks.Reservation) error {
 	if err != nil {
 		return err
 	}
-	h := Reservation{r.Action, r.Day, r.User, r.Chat, r.Model, r.Most, knownCost(r.Most, r.Least)}
+	h := Reservation{r.ID, r.Day, r.User, r.Chat, r.Model, r.Most, knownCost(r.Most, r.Least)}
 	var keep *Reservation
 	if r.Hold != nil && account.Kept == nil && !r.Closing {
 		keep = &Reservation{Day: r.Day, User: r.User, Chat: r.Chat, Model: r.Model, Most: *r.Hold}
@@ -245,13 +247,13 @@ func (s *Tx) takeKept(id tasks.ID, r tasks.Reservation) (covered bool, err error
 		return false, err
 	}
 	if account.keeps() {
-		if err := s.assignKept(id, account, r.Action); err != nil {
+		if err := s.assignKept(id, account, r.ID); err != nil {
 			return false, err
 		}
-		account.Taken = r.Action
+		account.Taken = &r.ID
 	}
 	need, have := amount(r.Most), amount(account.Kept.Most)
-	return account.Taken == r.Action && need.Tokens <= have.Tokens && need.Cost <= have.Cost, nil
+	return *account.Taken == r.ID && need.Tokens <= have.Tokens && need.Cost <= have.Cost, nil
 }
 
 // knownCost is the cost of a call of which only the input is known.
@@ -280,12 +282,12 @@ func checkReservation(r tasks.Reservation) error {
 			return fmt.Errorf("reserving %+v: an amount is below zero", u)
 		}
 	}
-	for _, name := range []string{r.Action, r.User, r.Chat, r.Model} {
+	for _, name := range []string{r.ID.Call, r.User, r.Chat, r.Model} {
 		if len(name) > MaxName || !utf8.ValidString(name) {
 			return fmt.Errorf("reserving under a name of %d bytes: it must be UTF-8 of at most %d", len(name), MaxName)
 		}
 	}
-	if strings.TrimSpace(r.Action) == "" {
+	if r.ID.Action == (planner.ActionID{}) && strings.TrimSpace(r.ID.Call) == "" {
 		return fmt.Errorf("reserving: no action is named")
 	}
 	return nil

@@ -3,7 +3,6 @@ package rules
 import (
 	"errors"
 	"slices"
-	"strings"
 	"time"
 
 	"legwork/llm"
@@ -12,9 +11,9 @@ import (
 )
 
 // Settle replaces the reservation of an action by what it has cost.
-func (s *Tx) Settle(id tasks.ID, action string, cost llm.Usage) error {
+func (s *Tx) Settle(id tasks.ID, of tasks.ReservationID, cost llm.Usage) error {
 	return s.Savepoint(func(s *Tx) error {
-		h, ok, err := s.freeReserved(id, isActionOrInside(action))
+		h, ok, err := s.freeReserved(id, of)
 		if err != nil || !ok {
 			return err
 		}
@@ -25,7 +24,7 @@ func (s *Tx) Settle(id tasks.ID, action string, cost llm.Usage) error {
 		if task, ok, err := s.Task(id); err != nil || !ok || !task.Over {
 			return err
 		}
-		return s.closeAccount(id) // it was made after the task
+		return s.closeAccount(id) // the reservation was made after the task
 	})
 }
 
@@ -36,12 +35,13 @@ func (s *Tx) settleEvent(id tasks.ID, task Task, e planner.Event) error {
 	if e.Action == (planner.ActionID{}) || !endsAction(e) {
 		return nil
 	}
-	if !called { // of calls within it, it tells nothing
-		if err := s.abandon(id, isInsideAction(e.Action.String())); err != nil {
+	of := tasks.ReservationID{Action: e.Action}
+	if !called { // the event does not tell the cost of calls within the action
+		if err := s.abandon(id, func(h tasks.ReservationID) bool { return h != of && of.Covers(h) }); err != nil {
 			return err
 		}
 	}
-	h, ok, err := s.freeReserved(id, isActionOrInside(e.Action.String()))
+	h, ok, err := s.freeReserved(id, of)
 	if err != nil {
 		return err
 	}
@@ -52,7 +52,7 @@ func (s *Tx) settleEvent(id tasks.ID, task Task, e planner.Event) error {
 		h = Reservation{Day: e.At.UTC().Format(time.DateOnly), User: boundedName(task.From.Key()), Chat: boundedName(task.Chat.Room())}
 	}
 	if model != "" {
-		h.Model = boundedName(model) // another one may have answered
+		h.Model = boundedName(model) // another model may have answered
 	}
 	put(&s.changes.Operations, "settled", true)
 	return s.spend(id, h, cost, called)
@@ -81,34 +81,20 @@ func costOf(e planner.Event) (cost llm.Usage, model string, called bool) {
 	return cost, "", cost != llm.Usage{}
 }
 
-// isAction matches the reservation of an action, isInsideAction those of the calls
-// within it, and isActionOrInside both.
-func isAction(action string) func(Reservation) bool {
-	return func(h Reservation) bool { return h.Action == action }
-}
-
-func isInsideAction(action string) func(Reservation) bool {
-	return func(h Reservation) bool { return strings.HasPrefix(h.Action, action+"/") }
-}
-
-func isActionOrInside(action string) func(Reservation) bool {
-	return func(h Reservation) bool { return h.Action == action || strings.HasPrefix(h.Action, action+"/") }
-}
-
-// freeReserved frees the reservations that match and returns one of them: that of
-// the action itself before those of calls within it.
-func (s *Tx) freeReserved(id tasks.ID, chosen func(Reservation) bool) (first Reservation, found bool, err error) {
+// freeReserved frees a reservation and its parts, and returns one of them: the
+// reservation itself before a part of it.
+func (s *Tx) freeReserved(id tasks.ID, of tasks.ReservationID) (first Reservation, found bool, err error) {
 	account, err := s.Account(id)
-	if err != nil || !slices.ContainsFunc(account.Reserved, chosen) {
+	if err != nil || !slices.ContainsFunc(account.Reserved, func(h Reservation) bool { return of.Covers(h.ReservationID) }) {
 		return first, false, err
 	}
 	var left []Reservation
 	for _, h := range account.Reserved {
-		if !chosen(h) {
+		if !of.Covers(h.ReservationID) {
 			left = append(left, h)
 			continue
 		}
-		if !found || len(h.Action) < len(first.Action) {
+		if !found || h.Covers(first.ReservationID) {
 			first, found = h, true
 		}
 		err := s.updateTotals(h, func(sum *Total) { sum.Reserved = sum.Reserved.minus(amount(h.Most)) })
@@ -121,7 +107,7 @@ func (s *Tx) freeReserved(id tasks.ID, chosen func(Reservation) bool) (first Res
 	return first, true, nil
 }
 
-// spend counts what was spent for h.
+// spend counts the cost of h.
 func (s *Tx) spend(id tasks.ID, h Reservation, cost llm.Usage, called bool) error {
 	if !called && cost == (llm.Usage{}) {
 		return nil
@@ -148,18 +134,25 @@ func (s *Tx) spend(id tasks.ID, h Reservation, cost llm.Usage, called bool) erro
 	return nil
 }
 
-// abandon counts the matching reservations as spent, to the amount of their input:
+// abandon counts the chosen reservations as spent, to the amount of their input:
 // their calls were started, and their real cost is unknown.
-func (s *Tx) abandon(id tasks.ID, chosen func(Reservation) bool) error {
+func (s *Tx) abandon(id tasks.ID, chosen func(tasks.ReservationID) bool) error {
 	account, err := s.Account(id)
-	if err != nil {
+	if err != nil || !slices.ContainsFunc(account.Reserved, func(h Reservation) bool { return chosen(h.ReservationID) }) {
 		return err
 	}
+	var left, abandoned []Reservation
 	for _, h := range account.Reserved {
-		if !chosen(h) {
+		if !chosen(h.ReservationID) {
+			left = append(left, h)
 			continue
 		}
-		if _, _, err := s.freeReserved(id, isAction(h.Action)); err != nil {
+		abandoned = append(abandoned, h)
+	}
+	account.Reserved = left
+	put(&s.changes.Accounts, id, account)
+	for _, h := range abandoned {
+		if err := s.updateTotals(h, func(sum *Total) { sum.Reserved = sum.Reserved.minus(amount(h.Most)) }); err != nil {
 			return err
 		}
 		if err := s.spend(id, h, h.Least, h.Least.Tokens()+h.Least.Cost > 0); err != nil {
@@ -171,37 +164,37 @@ func (s *Tx) abandon(id tasks.ID, chosen func(Reservation) bool) error {
 
 // closeAccount ends the account of a task that has ended.
 func (s *Tx) closeAccount(id tasks.ID) error {
-	if err := s.abandon(id, func(Reservation) bool { return true }); err != nil {
+	if err := s.abandon(id, func(tasks.ReservationID) bool { return true }); err != nil {
 		return err
 	}
 	account, err := s.Account(id)
 	if err != nil || account.Empty() {
 		return err
 	}
-	if err := s.assignKept(id, account, "unknown"); err != nil {
+	if err := s.assignKept(id, account, tasks.ReservationID{}); err != nil {
 		return err
 	}
 	put(&s.changes.Accounts, id, Account{})
 	return nil
 }
 
-// freeKept frees what a task with an outcome still keeps back.
+// freeKept frees the amount that a task with an outcome still keeps back.
 func (s *Tx) freeKept(id tasks.ID) error {
 	account, err := s.Account(id)
 	if err != nil {
 		return err
 	}
-	return s.assignKept(id, account, "unknown")
+	return s.assignKept(id, account, tasks.ReservationID{})
 }
 
-// assignKept frees what an account keeps back, unless it was taken before, and
-// notes who takes it.
-func (s *Tx) assignKept(id tasks.ID, account Account, by string) error {
+// assignKept frees the amount that an account keeps back, unless it was taken
+// before, and notes who takes it.
+func (s *Tx) assignKept(id tasks.ID, account Account, by tasks.ReservationID) error {
 	if !account.keeps() {
 		return nil
 	}
 	kept := *account.Kept
-	account.Taken = by
+	account.Taken = &by
 	put(&s.changes.Accounts, id, account)
 	return s.updateTotals(kept, func(sum *Total) { sum.Reserved = sum.Reserved.minus(amount(kept.Most)) })
 }

@@ -16,7 +16,7 @@ import (
 // expectedLedger is what a ledger must say, kept in the plainest way.
 type expectedLedger struct {
 	spent  map[[4]string]tasks.Spent
-	held   map[tasks.ID]map[string]tasks.Reservation
+	held   map[tasks.ID]map[tasks.ReservationID]tasks.Reservation
 	tokens map[tasks.ID]int64 // spent by tasks
 	said   llm.Usage          // by events and settlements
 }
@@ -29,7 +29,7 @@ func testAnyLedger(b *env) {
 	rapid.Check(b.T, func(r *rapid.T) {
 		round++
 		w := &anyLedger{b: b, r: r, round: round, expectedLedger: expectedLedger{
-			spent: map[[4]string]tasks.Spent{}, held: map[tasks.ID]map[string]tasks.Reservation{}, tokens: map[tasks.ID]int64{},
+			spent: map[[4]string]tasks.Spent{}, held: map[tasks.ID]map[tasks.ReservationID]tasks.Reservation{}, tokens: map[tasks.ID]int64{},
 		}}
 		w.open()
 		r.Repeat(map[string]func(*rapid.T){
@@ -64,7 +64,7 @@ func (w *anyLedger) open() {
 	id := tasks.ID(fmt.Sprintf("w%d.%d", w.round, w.opened))
 	w.opened++
 	w.b.ask(chat(string(id)), id, "goal")
-	w.live, w.held[id] = append(w.live, id), map[string]tasks.Reservation{}
+	w.live, w.held[id] = append(w.live, id), map[tasks.ReservationID]tasks.Reservation{}
 }
 
 func (w *anyLedger) day(n int) string { return fmt.Sprintf("%04d-01-%02d", 2000+w.round%7000, 1+n) }
@@ -76,12 +76,18 @@ func (w *anyLedger) task() tasks.ID {
 	return rapid.SampledFrom(w.live).Draw(w.r, "task")
 }
 
+// attempt is a part of a reservation; that of a part does not exist.
+func attempt(of tasks.ReservationID) tasks.ReservationID {
+	of.Attempt = 2*of.Attempt + 1
+	return of
+}
+
 // action draws the one that is wanted, or another one.
-func (w *anyLedger) action(id tasks.ID) string {
+func (w *anyLedger) action(id tasks.ID) tasks.ReservationID {
 	if todo := planner.Todo(w.b.state(id)); len(todo) > 0 && rapid.Bool().Draw(w.r, "wanted") {
-		return todo[0].ID.String()
+		return tasks.ReservationID{Action: todo[0].ID}
 	}
-	return rapid.SampledFrom([]string{"x", "y", "x/1"}).Draw(w.r, "action")
+	return rapid.SampledFrom([]tasks.ReservationID{{Call: "x"}, {Call: "y"}, {Call: "x", Attempt: 1}}).Draw(w.r, "action")
 }
 
 func (w *anyLedger) size() llm.Usage { return use(rapid.IntRange(0, 60).Draw(w.r, "size")) }
@@ -89,12 +95,12 @@ func (w *anyLedger) size() llm.Usage { return use(rapid.IntRange(0, 60).Draw(w.r
 func (w *anyLedger) reserve() {
 	id := w.task()
 	r := tasks.Reservation{
-		Action: w.action(id), Day: w.day(rapid.IntRange(0, 1).Draw(w.r, "day")),
+		ID: w.action(id), Day: w.day(rapid.IntRange(0, 1).Draw(w.r, "day")),
 		User: rapid.SampledFrom([]string{"", "ann", "bob"}).Draw(w.r, "user"), Chat: rapid.SampledFrom([]string{"c", "d"}).Draw(w.r, "chat"),
 		Model: "m", Most: w.size(), Budgets: tasks.Budgets{DayTokens: int64(rapid.IntRange(0, 400).Draw(w.r, "limit"))},
 	}
 	after := w.used(r.Day, "", "") + r.Most.Tokens()
-	before := []string{r.Action, r.Action + "/1"} // its begun actions
+	before := []tasks.ReservationID{r.ID, attempt(r.ID)} // its begun actions
 	for _, action := range before {
 		if old, again := w.held[id][action]; again && old.Day == r.Day {
 			after += input(int(old.Most.Tokens())).Tokens() - old.Most.Tokens()
@@ -114,13 +120,15 @@ func (w *anyLedger) reserve() {
 			delete(w.held[id], action)
 		}
 	}
-	w.held[id][r.Action] = r
+	w.held[id][r.ID] = r
 }
 
 func (w *anyLedger) settle() {
 	id := w.task()
 	action, cost := w.action(id), w.size()
-	w.b.settle(id, action, cost)
+	if err := w.b.store.Settle(w.b.Context(), id, action, cost); err != nil {
+		w.r.Fatalf("Settle(%s, %+v): %v", id, action, err)
+	}
 	w.release(id, action, cost, "", nil)
 }
 
@@ -142,14 +150,14 @@ func (w *anyLedger) say() {
 	if e.Reply != nil {
 		model = "other"
 	}
-	w.release(id, e.Action.String(), cost, model, &tasks.Reservation{Day: today, User: "test:ann", Chat: chat(string(id)).Room()})
+	w.release(id, tasks.ReservationID{Action: e.Action}, cost, model, &tasks.Reservation{Day: today, User: "test:ann", Chat: chat(string(id)).Room()})
 }
 
 // release does in the expected ledger what a settlement does. without is what it counts
 // for when nothing was reserved; nil for nothing.
-func (w *anyLedger) release(id tasks.ID, action string, cost llm.Usage, model string, without *tasks.Reservation) {
+func (w *anyLedger) release(id tasks.ID, action tasks.ReservationID, cost llm.Usage, model string, without *tasks.Reservation) {
 	r, ok := w.held[id][action]
-	inner, within := w.held[id][action+"/1"]
+	inner, within := w.held[id][attempt(action)]
 	switch {
 	case ok:
 	case within:
@@ -163,7 +171,7 @@ func (w *anyLedger) release(id tasks.ID, action string, cost llm.Usage, model st
 		r.Model = model
 	}
 	delete(w.held[id], action)
-	delete(w.held[id], action+"/1")
+	delete(w.held[id], attempt(action))
 	w.spend(id, r, cost)
 }
 
@@ -254,7 +262,7 @@ func (w *anyLedger) check() {
 
 // probe asks the store how much is used: a call that wants very much is told.
 func (w *anyLedger) probe(id tasks.ID, day, user, room string) int64 {
-	r := tasks.Reservation{Action: "probe", Day: day, User: user, Chat: room, Most: llm.Usage{Input: 1 << 40, Cost: 1 << 40}}
+	r := tasks.Reservation{ID: ReservationID("probe"), Day: day, User: user, Chat: room, Most: llm.Usage{Input: 1 << 40, Cost: 1 << 40}}
 	switch {
 	case user != "":
 		r.Budgets.UserDayUSD = 1

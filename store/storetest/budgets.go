@@ -39,7 +39,7 @@ func testKeptBack(b *env) {
 	b.reserve("t", closing) // the same after a crash
 	b.same("after a crash", b.used("t", budgets), int64(255))
 	other := closing
-	other.Action = "answer again"
+	other.ID = ReservationID("answer again")
 	b.overdrawn("t", other, planner.Overdraft{Budget: tasks.BudgetTaskTokens, Limit: 100, Spent: 255, Wanted: 30, Extend: 185})
 }
 
@@ -86,7 +86,7 @@ func testLeftOver(b *env) {
 	b.forget(chat("c"), 2)
 	b.same("after forgetting", b.used("probe", day), int64(125))
 
-	if err := b.store.Settle(b.Context(), "shown", "a", use(5)); err != nil {
+	if err := b.store.Settle(b.Context(), "shown", ReservationID("a"), use(5)); err != nil {
 		b.Fatalf("Settle of a task that is gone: %v", err)
 	}
 	b.finished(chat("c"), "done")
@@ -138,7 +138,7 @@ func testExtended(b *env) {
 		r := reservation("a", 10, c.budgets)
 		r.User, r.Chat, r.Day = "test:u"+name, "test:"+name, fmt.Sprintf("2026-11-%02d", i+1)
 		b.reserve(id, r)
-		r.Action = "b"
+		r.ID = ReservationID("b")
 		err := b.store.Reserve(b.Context(), id, r)
 		var reached *tasks.BudgetError
 		if !errors.As(err, &reached) {
@@ -155,7 +155,7 @@ func testExtended(b *env) {
 			continue
 		}
 		b.reserve(id, r)
-		r.Action = "c"
+		r.ID = ReservationID("c")
 		over.Limit, over.Spent = over.Limit+over.Extend, 2*over.Spent
 		b.overdrawn(id, r, over)
 	}
@@ -281,7 +281,7 @@ func testSpentForgotten(b *env) {
 func testBadReservations(b *env) {
 	b.ask(chat("c"), "t", "goal")
 	for name, spoil := range map[string]func(*tasks.Reservation){
-		"no action":       func(r *tasks.Reservation) { r.Action = "" },
+		"no action":       func(r *tasks.Reservation) { r.ID = tasks.ReservationID{} },
 		"no day":          func(r *tasks.Reservation) { r.Day = "" },
 		"another day":     func(r *tasks.Reservation) { r.Day = "today" },
 		"less than zero":  func(r *tasks.Reservation) { r.Most.Output = -1 },

@@ -28,11 +28,27 @@ func input(tokens int) llm.Usage {
 	return llm.Usage{Input: tokens / 2, Cost: int64(2 * (tokens / 2)), Estimated: true}
 }
 
+// ReservationID is the id of the action that text spells, or of a call outside of
+// actions.
+func ReservationID(text string) tasks.ReservationID {
+	if id, err := planner.ParseActionID(text); err == nil {
+		return tasks.ReservationID{Action: id}
+	}
+	return tasks.ReservationID{Call: text}
+}
+
 // reservation is one of ann in chat c.
 func reservation(action string, tokens int, budgets tasks.Budgets) tasks.Reservation {
 	return tasks.Reservation{
-		Action: action, Day: today, User: "test:ann", Chat: "test:c", Model: "main", Most: use(tokens), Budgets: budgets,
+		ID: ReservationID(action), Day: today, User: "test:ann", Chat: "test:c", Model: "main", Most: use(tokens), Budgets: budgets,
 	}
+}
+
+// within is the reservation of a call within an action.
+func within(action planner.ActionID, call string, tokens int) tasks.Reservation {
+	r := reservation(action.String(), tokens, tasks.Budgets{})
+	r.ID.Call = call
+	return r
 }
 
 func (b *env) reserve(id tasks.ID, r tasks.Reservation) {
@@ -63,7 +79,7 @@ func (b *env) overdrawn(id tasks.ID, r tasks.Reservation, want planner.Overdraft
 
 func (b *env) settle(id tasks.ID, action string, cost llm.Usage) {
 	b.Helper()
-	if err := b.store.Settle(b.Context(), id, action, cost); err != nil {
+	if err := b.store.Settle(b.Context(), id, ReservationID(action), cost); err != nil {
 		b.Fatalf("Settle(%s, %s, %+v): %v", id, action, cost, err)
 	}
 }
@@ -181,7 +197,7 @@ func testSettle(b *env) {
 
 	b.store = b.reopen()
 	b.reserve("t", reservation(action().String(), 100, tasks.Budgets{}))
-	b.reserve("t", reservation(action().String()+"/1", 100, tasks.Budgets{}))
+	b.reserve("t", within(action(), "1", 100))
 	b.same("reserved", b.used("t", day), int64(240))
 	b.append("t", planner.Event{Type: planner.Malformed, Action: action(), Problem: &planner.Problem{Code: "x", Usage: use(60)}})
 	b.same("after the event of both", b.spent(tasks.SpentQuery{}), []tasks.Spent{first, row(2, use(100))})
@@ -248,7 +264,7 @@ func testSpent(b *env) {
 	})
 	for _, n := range rand.New(rand.NewPCG(5, 6)).Perm(len(want)) {
 		s := want[n]
-		b.reserve("t", tasks.Reservation{Action: "a", Day: s.Day, User: s.User, Chat: s.Chat, Model: s.Model, Most: use(20)})
+		b.reserve("t", tasks.Reservation{ID: ReservationID("a"), Day: s.Day, User: s.User, Chat: s.Chat, Model: s.Model, Most: use(20)})
 		b.settle("t", "a", s.Usage)
 	}
 	for range 2 {
@@ -280,14 +296,14 @@ func testCutOffWithin(b *env) {
 	b.ask(chat("c"), "t", "goal")
 	action := planner.Todo(b.state("t"))[0].ID
 	b.reserve("t", reservation(action.String(), 100, tasks.Budgets{}))
-	b.reserve("t", reservation(action.String()+"/2", 60, tasks.Budgets{}))
+	b.reserve("t", within(action, "2", 60))
 	b.reserve("t", reservation(action.String()+"1", 10, tasks.Budgets{})) // another action
 	b.store = b.reopen()
 	b.reserve("t", reservation(action.String(), 40, tasks.Budgets{}))
 	b.same("used", b.used("t", tasks.Budgets{DayTokens: 1}), int64(50+30+10+40))
 	b.same("spent", b.spent(tasks.SpentQuery{}), []tasks.Spent{row(2, input(100).Add(input(60)))})
 
-	b.reserve("t", reservation(action.String()+"/1", 20, tasks.Budgets{}))
+	b.reserve("t", within(action, "1", 20))
 	b.store = b.reopen()
 	b.append("t", planner.Event{Type: planner.Malformed, Action: action, Problem: &planner.Problem{Code: "x"}})
 	b.same("spent at its end", b.spent(tasks.SpentQuery{}), []tasks.Spent{row(3, input(100).Add(input(60)).Add(input(20)))})

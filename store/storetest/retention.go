@@ -49,11 +49,11 @@ func (b *env) spends(id tasks.ID, day, user, room string) {
 	if len(todo) == 0 {
 		b.Fatalf("task %s wants nothing", id)
 	}
-	r := tasks.Reservation{Action: todo[0].ID.String(), Day: day, User: user, Chat: room, Model: "m", Most: llm.Usage{Input: 10}}
+	r := tasks.Reservation{ID: tasks.ReservationID{Action: todo[0].ID}, Day: day, User: user, Chat: room, Model: "m", Most: llm.Usage{Input: 10}}
 	if err := b.store.Reserve(b.Context(), id, r); err != nil {
 		b.Fatal(err)
 	}
-	if err := b.store.Settle(b.Context(), id, todo[0].ID.String(), llm.Usage{Input: 10}); err != nil {
+	if err := b.store.Settle(b.Context(), id, r.ID, llm.Usage{Input: 10}); err != nil {
 		b.Fatal(err)
 	}
 }

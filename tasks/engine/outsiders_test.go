@@ -183,13 +183,13 @@ func (s watched) Reserve(ctx context.Context, id tasks.ID, r tasks.Reservation) 
 		return err
 	}
 	s.sim.mu.Lock()
-	at, again := s.sim.seen[string(id)+r.Action]
+	at, again := s.sim.seen[fmt.Sprint(id, r.ID)]
 	if !again {
 		at = time.Now()
-		s.sim.seen[string(id)+r.Action] = at
+		s.sim.seen[fmt.Sprint(id, r.ID)] = at
 	}
 	if state.Review > 0 && !again && !asked.At.Equal(at) {
-		s.sim.late = append(s.sim.late, r.Action+" in a review")
+		s.sim.late = append(s.sim.late, fmt.Sprint(r.ID, " in a review"))
 	}
 	s.sim.begun[opened.Opening.Goal] = at
 	s.sim.mu.Unlock()

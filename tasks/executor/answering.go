@@ -106,7 +106,7 @@ func (s *answering) later(ctx context.Context, r tools.Result) error {
 // no event reports it.
 func (s *answering) settle(ctx context.Context) {
 	if used := s.used(); used != (llm.Usage{}) {
-		s.x.settle(ctx, s.v.ID, s.a.ID.String(), used)
+		s.x.settle(ctx, s.v.ID, tasks.ReservationID{Action: s.a.ID}, used)
 	}
 }
 
@@ -212,9 +212,9 @@ func (s *answering) sample(ctx context.Context, want tools.Sampling) (tools.Samp
 	}
 	s.paying.Lock()
 	s.samples++
-	name := fmt.Sprintf("%s/sampling %d", s.a.ID, s.samples)
+	of := tasks.ReservationID{Action: s.a.ID, Call: fmt.Sprintf("sampling %d", s.samples)}
 	s.paying.Unlock()
-	reply, err := s.x.spend(ctx, s.v, name, request)
+	reply, err := s.x.spend(ctx, s.v, of, request)
 	s.paying.Lock()
 	defer s.paying.Unlock()
 	s.usage = s.usage.Add(reply.Usage)

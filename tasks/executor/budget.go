@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"sort"
 	"sync"
@@ -130,12 +129,11 @@ func (p *reservedCall) counts(id tasks.ID, over planner.Overdraft) bool {
 	return p.Day == over.Day
 }
 
-// reservation is what a request takes of the budgets, under the name of an
-// action.
-func (x *Executor) reservation(v *tasks.View, action string, r llm.Request) tasks.Reservation {
+// reservation is what a request takes of the budgets.
+func (x *Executor) reservation(v *tasks.View, of tasks.ReservationID, r llm.Request) tasks.Reservation {
 	opening, rules := v.Opening(), x.rules.Load().Budget
 	return tasks.Reservation{
-		Action: action, Day: rules.Day(x.Wall()), User: opening.From.Key(), Chat: opening.Chat.Room(),
+		ID: of, Day: rules.Day(x.Wall()), User: opening.From.Key(), Chat: opening.Chat.Room(),
 		Model: x.price.Chosen(r), Most: x.price.Quote(r), Budgets: rules.Budgets,
 	}
 }
@@ -191,7 +189,7 @@ func (x *Executor) reserveNow(ctx context.Context, id tasks.ID, r tasks.Reservat
 		return nil, err
 	}
 	if ctx.Err() != nil {
-		x.settle(ctx, id, r.Action, llm.Usage{})
+		x.settle(ctx, id, r.ID, llm.Usage{})
 		return nil, ctx.Err()
 	}
 	return x.reservations.enter(id, r), nil
@@ -199,19 +197,18 @@ func (x *Executor) reserveNow(ctx context.Context, id tasks.ID, r tasks.Reservat
 
 // settle counts the cost of a call whose outcome no event reports. Like an
 // outcome it is worth a moment after the call was cancelled.
-func (x *Executor) settle(ctx context.Context, id tasks.ID, action string, cost llm.Usage) {
+func (x *Executor) settle(ctx context.Context, id tasks.ID, of tasks.ReservationID, cost llm.Usage) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), tasks.StoreTime)
 	defer cancel()
-	if err := x.Store.Settle(ctx, id, action, cost); err != nil && !errors.Is(err, tasks.ErrNoTask) {
-		x.Log.WarnContext(ctx, "what a call has cost could not be counted", "task", id, "action", action, "cause", err)
+	if err := x.Store.Settle(ctx, id, of, cost); err != nil && !errors.Is(err, tasks.ErrNoTask) {
+		x.Log.WarnContext(ctx, "what a call has cost could not be counted", "task", id, "action", of.Action, "call", of.Call, "cause", err)
 	}
 }
 
-// spend makes a model call for a task that is no action of its own, under a name
-// within an action: "ID/NAME". What it has cost is told by the event that ends
-// the action.
-func (x *Executor) spend(ctx context.Context, v *tasks.View, name string, r llm.Request) (llm.Reply, error) {
-	aside := x.reservation(v, name, r)
+// spend makes a model call within an action. The event that ends the action holds
+// its cost.
+func (x *Executor) spend(ctx context.Context, v *tasks.View, of tasks.ReservationID, r llm.Request) (llm.Reply, error) {
+	aside := x.reservation(v, of, r)
 	leave, err := x.reserve(ctx, v.ID, aside, nil)
 	if err != nil {
 		return llm.Reply{}, err
@@ -223,7 +220,7 @@ func (x *Executor) spend(ctx context.Context, v *tasks.View, name string, r llm.
 		reply.Usage = failed.Usage
 	}
 	if reply.Usage == (llm.Usage{}) {
-		x.settle(ctx, v.ID, aside.Action, reply.Usage)
+		x.settle(ctx, v.ID, aside.ID, reply.Usage)
 	}
 	return reply, err
 }
@@ -236,7 +233,7 @@ func (x *Executor) again(ctx context.Context, id tasks.ID, r tasks.Reservation) 
 	return func() error {
 		attempt++
 		more := r
-		more.Action, more.Hold, more.Closing = fmt.Sprintf("%s/attempt %d", r.Action, attempt), nil, false
+		more.ID.Attempt, more.Hold, more.Closing = attempt, nil, false
 		return x.Store.Reserve(ctx, id, more)
 	}
 }

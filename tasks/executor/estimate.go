@@ -139,7 +139,7 @@ func (x *Executor) estimatePlan(ctx context.Context, v *tasks.View, out *planner
 	}
 	opening := v.Opening()
 	err = x.Store.Room(ctx, v.ID, tasks.Reservation{
-		Action: "plan", Day: b.Day(x.Wall()), User: opening.From.Key(), Chat: opening.Chat.Room(), Budgets: b.Budgets,
+		ID: tasks.ReservationID{Call: "plan"}, Day: b.Day(x.Wall()), User: opening.From.Key(), Chat: opening.Chat.Room(), Budgets: b.Budgets,
 		Most: llm.Usage{Input: int(e.Tokens), Cost: e.Cost},
 	})
 	if over, reached := errors.AsType[*tasks.BudgetError](err); reached {

@@ -57,7 +57,7 @@ func (x *Executor) model(ctx context.Context, v *tasks.View, a planner.Action, p
 		err = x.broke(ctx, v, a, err)
 	}
 	if err != nil { // no event tells what it has cost
-		x.settle(ctx, v.ID, a.ID.String(), reply.Usage)
+		x.settle(ctx, v.ID, tasks.ReservationID{Action: a.ID}, reply.Usage)
 	}
 	return err
 }

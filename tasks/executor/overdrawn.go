@@ -16,7 +16,7 @@ import (
 // for which there is not enough is cut to what is kept back for it. The error is
 // a *BudgetError when there is no room.
 func (x *Executor) reserveOrShrink(ctx context.Context, v *tasks.View, a planner.Action, scene planner.Scene, request llm.Request) (_ llm.Request, r tasks.Reservation, leave func(), err error) {
-	r = x.reservation(v, a.ID.String(), request)
+	r = x.reservation(v, tasks.ReservationID{Action: a.ID}, request)
 	model, err := x.decider(ctx, v)
 	if err != nil {
 		return request, r, nil, err

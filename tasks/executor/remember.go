@@ -231,7 +231,7 @@ func (x *Executor) callForSummary(ctx context.Context, id tasks.ID, opening *pla
 	budgets := rules.Budgets
 	budgets.TaskTokens, budgets.TaskUSD = 0, 0 // the task is over
 	aside := tasks.Reservation{
-		Action: "summary", Day: rules.Day(x.Wall()), User: opening.From.Key(), Chat: opening.Chat.Room(),
+		ID: tasks.ReservationID{Call: "summary"}, Day: rules.Day(x.Wall()), User: opening.From.Key(), Chat: opening.Chat.Room(),
 		Model: x.price.Chosen(r), Most: x.price.Quote(r), After: true, Budgets: budgets,
 	}
 	leave, err := x.reserve(ctx, id, aside, nil)
@@ -245,7 +245,7 @@ func (x *Executor) callForSummary(ctx context.Context, id tasks.ID, opening *pla
 	if failed, ok := errors.AsType[*llm.Error](err); ok {
 		cost = failed.Usage
 	}
-	x.settle(ctx, id, "summary", cost)
+	x.settle(ctx, id, aside.ID, cost)
 	if err != nil {
 		return "", fmt.Errorf("calling a model: %w", err)
 	}

@@ -116,7 +116,7 @@ func renewTask(ctx context.Context, in *Inbox, l tasks.Live, over planner.Overdr
 		wants = llm.Usage{Input: int(over.Wanted)}
 	}
 	err := in.Store.Room(ctx, l.Task, tasks.Reservation{
-		Action: "room", Day: rules.Day(in.Wall()), User: l.From.Key(), Chat: l.Chat.Room(), Most: wants, Budgets: rules.Budgets,
+		ID: tasks.ReservationID{Call: "room"}, Day: rules.Day(in.Wall()), User: l.From.Key(), Chat: l.Chat.Room(), Most: wants, Budgets: rules.Budgets,
 	})
 	if errors.Is(err, tasks.ErrBudget) || errors.Is(err, tasks.ErrNoTask) || errors.Is(err, tasks.ErrRefused) {
 		return nil

@@ -122,12 +122,12 @@ func measureReserve(ctx context.Context, dir string) ([]figure, error) {
 	var reserved, settled, bare []time.Duration
 	for n := range reservations {
 		r := tasks.Reservation{
-			Action: fmt.Sprintf("work %d", n), Day: "2026-11-20", User: "bench:ann", Chat: chat(1).Key(), Model: "main",
+			ID: tasks.ReservationID{Call: fmt.Sprintf("work %d", n)}, Day: "2026-11-20", User: "bench:ann", Chat: chat(1).Key(), Model: "main",
 			Most: llm.Usage{Input: 4000, Output: 1000}, Budgets: tasks.Budgets{TaskTokens: 1 << 40, DayTokens: 1 << 40},
 		}
 		err := timed(&reserved, func() error { return store.Reserve(ctx, id, r) })
 		if err == nil {
-			err = timed(&settled, func() error { return store.Settle(ctx, id, r.Action, llm.Usage{Input: 3000, Output: 200}) })
+			err = timed(&settled, func() error { return store.Settle(ctx, id, r.ID, llm.Usage{Input: 3000, Output: 200}) })
 		}
 		if err == nil {
 			err = timed(&bare, func() error { return store.PutSetting(ctx, "bench", "bare", fmt.Sprint(n)) })
