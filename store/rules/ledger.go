@@ -51,7 +51,7 @@ type Account struct {
 	Reserved []Reservation `json:"held,omitempty"` // reservations of actions, in order of their making
 	Kept     *Reservation  `json:"kept,omitempty"` // kept back for the closing answer, once
 	// Taken is the closing answer that took the kept amount, and may take it again
-	// after a crash. Zero: nobody, and the amount is free. Nil: it is kept.
+	// after a crash. Zero: the amount is free again. Nil: it is kept.
 	Taken *tasks.ReservationID `json:"taken,omitempty"`
 }
 
