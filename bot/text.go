@@ -14,53 +14,29 @@ import (
 // that turn the direction of text are removed. Carriage returns before a
 // newline are dropped, other line separators become newlines.
 func Clean(s string) string {
-	if isClean(s) {
-		return s
+	if strings.Contains(s, "\r") {
+		s = strings.ReplaceAll(strings.ReplaceAll(s, "\r\n", "\n"), "\r", "\n")
 	}
-	var b strings.Builder
-	b.Grow(len(s) + 16)
-	for i, c := range s {
-		switch {
-		case c == '\r':
-			if i+1 == len(s) || s[i+1] != '\n' {
-				b.WriteByte('\n')
-			}
-		case c == '\u0085' || c == '\u2028' || c == '\u2029':
-			b.WriteByte('\n')
-		case c == '\n' || c == '\t':
-			b.WriteRune(c)
-		case c < 0x20:
-			b.WriteRune(0x2400 + c) // the pictures of control characters
-		case c == 0x7f:
-			b.WriteRune('␡')
-		case c > 0x7f && c < 0xa0:
-			b.WriteRune(utf8.RuneError)
-		case turns(c):
-		default:
-			b.WriteRune(c) // RuneError for invalid bytes
-		}
-	}
-	return b.String()
+	return strings.Map(clean, s)
 }
 
-// isClean reports whether Clean would return s unchanged.
-func isClean(s string) bool {
-	for i := 0; i < len(s); {
-		c := s[i]
-		if c < utf8.RuneSelf {
-			if (c < 0x20 && c != '\n' && c != '\t') || c == 0x7f {
-				return false
-			}
-			i++
-			continue
-		}
-		r, n := utf8.DecodeRuneInString(s[i:])
-		if (r == utf8.RuneError && n == 1) || r < 0xa0 || r == '\u2028' || r == '\u2029' || turns(r) {
-			return false
-		}
-		i += n
+// clean is the character that Clean writes for c; -1 for none.
+func clean(c rune) rune {
+	switch {
+	case c == '\n' || c == '\t':
+		return c
+	case c == '\u0085' || c == '\u2028' || c == '\u2029':
+		return '\n'
+	case c < 0x20:
+		return 0x2400 + c // the pictures of control characters
+	case c == 0x7f:
+		return '␡'
+	case c > 0x7f && c < 0xa0:
+		return utf8.RuneError
+	case turns(c):
+		return -1
 	}
-	return true
+	return c
 }
 
 // turns reports whether c overrides or isolates the direction of text, which can

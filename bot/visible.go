@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"regexp"
 	"strconv"
 	"strings"
 	"unicode"
@@ -18,19 +19,27 @@ import (
 // outside of emoji, spaces other than U+0020, private and unassigned
 // characters. Invalid UTF-8 becomes U+FFFD. Characters that look alike stay.
 func Visible(s string) string {
+	return escapeHidden(s, func(c rune) string {
+		switch {
+		case c < utf8.RuneSelf:
+			return fmt.Sprintf(`\x%02x`, c)
+		case c <= 0xffff:
+			return fmt.Sprintf(`\u%04x`, c)
+		}
+		return fmt.Sprintf(`\U%08x`, c)
+	})
+}
+
+// escapeHidden replaces the characters that cannot be seen by their escapes.
+func escapeHidden(s string, escape func(rune) string) string {
 	var b strings.Builder
 	b.Grow(len(s))
 	before := rune(-1)
 	for i, c := range s {
-		switch {
-		case c == '\n' || c == '\t' || !hidden(c) || selects(c) && styles(before, second(s[i:])):
+		if c == '\n' || c == '\t' || !hidden(c) || selects(c) && styles(before, second(s[i:])) {
 			b.WriteRune(c)
-		case c < utf8.RuneSelf:
-			fmt.Fprintf(&b, `\x%02x`, c)
-		case c <= 0xffff:
-			fmt.Fprintf(&b, `\u%04x`, c)
-		default:
-			fmt.Fprintf(&b, `\U%08x`, c)
+		} else {
+			b.WriteString(escape(c))
 		}
 		before = c
 	}
@@ -100,7 +109,7 @@ func VisibleJSON(raw json.RawMessage) string {
 	raw = bytes.Trim(raw, " \t\r\n")
 	var out bytes.Buffer
 	var err error
-	if depth(string(raw)) > maxIndent {
+	if depth(raw) > maxIndent {
 		err = json.Compact(&out, raw)
 	} else {
 		err = json.Indent(&out, raw, "", "  ")
@@ -108,118 +117,47 @@ func VisibleJSON(raw json.RawMessage) string {
 	if err != nil {
 		return Visible(string(raw))
 	}
-	var b strings.Builder
-	b.Grow(out.Len())
-	for rest := out.String(); rest != ""; {
-		before, inside, found := strings.Cut(rest, `"`)
-		b.WriteString(before)
-		if !found {
-			break
+	return escapeHidden(jsonEscape.ReplaceAllStringFunc(out.String(), resolve), func(c rune) string {
+		if high, low := utf16.EncodeRune(c); c > 0xffff {
+			return fmt.Sprintf(`\u%04x\u%04x`, high, low)
 		}
-		end := closing(inside)
-		writeString(&b, characters(inside[:end]))
-		rest = inside[end+1:]
-	}
-	return b.String()
+		return fmt.Sprintf(`\u%04x`, c)
+	})
 }
 
-// depth is the deepest nesting of a text that may be JSON.
-func depth(s string) int {
+// depth is how deep JSON is nested.
+func depth(raw json.RawMessage) int {
 	deepest, now := 0, 0
-	for i := 0; i < len(s); i++ {
-		switch s[i] {
-		case '"':
-			i += 1 + closing(s[i+1:])
-		case '[', '{':
+	in := json.NewDecoder(bytes.NewReader(raw))
+	in.UseNumber()
+	for {
+		switch token, err := in.Token(); {
+		case err != nil:
+			return deepest
+		case token == json.Delim('[') || token == json.Delim('{'):
 			now++
 			deepest = max(deepest, now)
-		case ']', '}':
+		case token == json.Delim(']') || token == json.Delim('}'):
 			now--
 		}
 	}
-	return deepest
 }
 
-// closing is the end of the string whose inside s begins with; len(s) when it has
-// no end.
-func closing(s string) int {
-	for i := 0; i < len(s); i++ {
-		switch s[i] {
-		case '\\':
-			i++
-		case '"':
-			return i
-		}
-	}
-	return len(s)
-}
+// jsonEscape is one escape in a JSON text, or the two of a surrogate pair.
+var jsonEscape = regexp.MustCompile(`(?i)\\(?:ud[89ab]..\\ud[c-f]..|u....|.)`)
 
-// characters decodes the inside of a JSON string. The result may contain single
-// halves of surrogate pairs.
-func characters(inside string) []rune {
-	all := make([]rune, 0, len(inside))
-	for inside != "" {
-		c, n := utf8.DecodeRuneInString(inside)
-		if c == '\\' {
-			c, n = escaped(inside)
-			if n == 6 && len(inside) > 6 && inside[6] == '\\' && utf16.IsSurrogate(c) {
-				other, m := escaped(inside[6:])
-				if pair := utf16.DecodeRune(c, other); pair != utf8.RuneError {
-					c, n = pair, n+m
-				}
-			}
-		}
-		all = append(all, c)
-		inside = inside[n:]
+// resolve is the character of an escape. It stays an escape where JSON needs one, and
+// for half of a surrogate pair.
+func resolve(escape string) string {
+	var c string
+	if err := json.Unmarshal([]byte(`"`+escape+`"`), &c); err != nil {
+		return escape // not in JSON
 	}
-	return all
-}
-
-// escaped is the character of the escape that s begins with, and its length.
-func escaped(s string) (c rune, n int) {
-	if s[1] == 'u' {
-		code, err := strconv.ParseUint(s[2:6], 16, 16)
-		if err != nil {
-			return utf8.RuneError, 6 // not in JSON
-		}
-		return rune(code), 6
+	switch {
+	case strings.ContainsAny(c, "\"\\\n\r\t"):
+		return strconv.Quote(c)[1:3]
+	case c == "\ufffd" && !strings.EqualFold(escape, `\ufffd`):
+		return strings.ToLower(escape)
 	}
-	if i := strings.IndexByte("bfnrt", s[1]); i >= 0 {
-		return rune("\b\f\n\r\t"[i]), 2
-	}
-	return rune(s[1]), 2
-}
-
-// writeString writes a JSON string of these characters.
-func writeString(b *strings.Builder, all []rune) {
-	b.WriteByte('"')
-	for i, c := range all {
-		switch {
-		case c == '"' || c == '\\':
-			b.WriteByte('\\')
-			b.WriteRune(c)
-		case c == '\n':
-			b.WriteString(`\n`)
-		case c == '\t':
-			b.WriteString(`\t`)
-		case c == '\r':
-			b.WriteString(`\r`)
-		case !hidden(c) || selects(c) && i > 0 && styles(all[i-1], next(all[i+1:])):
-			b.WriteRune(c)
-		case c > 0xffff:
-			high, low := utf16.EncodeRune(c)
-			fmt.Fprintf(b, `\u%04x\u%04x`, high, low)
-		default:
-			fmt.Fprintf(b, `\u%04x`, c)
-		}
-	}
-	b.WriteByte('"')
-}
-
-// next is the first of the characters that follow; -1 when there is none.
-func next(all []rune) rune {
-	if len(all) == 0 {
-		return -1
-	}
-	return all[0]
+	return c
 }
