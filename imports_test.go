@@ -36,7 +36,7 @@ conf               | tasks/alerts bot bot/slack bot/telegram i18n llm nearest pl
 setup              | bot/slack bot/telegram i18n llm         | x/term cancelreader
 
 bot/terminal       | bot bot/markdown i18n                   | x/term x/sys displaywidth cancelreader
-bot/telegram       | bot bot/markdown retry telemetry        | telegram-bot-api/v5 displaywidth
+bot/telegram       | bot bot/markdown retry telemetry        | telegram-bot-api/v5 displaywidth golang-lru/v2
 bot/slack          | bot bot/markdown retry telemetry        | slack-go/slack gorilla/websocket golang-lru/v2
 web                | tasks/api telemetry web/problem         | x/time
 web/api            | clip planner plainjson tasks tasks/api telemetry web/problem | huma/v2

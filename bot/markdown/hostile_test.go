@@ -255,7 +255,7 @@ func TestFencesKeepTheirContent(t *testing.T) {
 			t.Errorf("%s: Slack shows\n%s", name, difference(got, want))
 		}
 		for i, p := range Telegram(text) {
-			if n := TelegramLength(p.Text); n > partUnits {
+			if n := telegramLength(p.Text); n > partUnits {
 				t.Errorf("%s: part %d for Telegram has %d units", name, i+1, n)
 			}
 		}

@@ -82,7 +82,7 @@ func TestTelegramPartsAreFull(t *testing.T) {
 	} {
 		var got []int
 		for _, part := range Telegram(c.in) {
-			got = append(got, TelegramLength(part.Text))
+			got = append(got, telegramLength(part.Text))
 		}
 		if !slices.Equal(got, c.want) {
 			t.Errorf("Telegram(%.40q...): parts of %v units, want %v", c.in, got, c.want)

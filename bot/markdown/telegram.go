@@ -1,9 +1,6 @@
 package markdown
 
-import (
-	"html"
-	"strings"
-)
+import "strings"
 
 // ModeHTML is the parse_mode of Telegram's HTML.
 const ModeHTML = "HTML"
@@ -34,22 +31,6 @@ func TelegramPlain(markdown string) []Part {
 		all[i] = Part{Text: f.plain(pieces)}
 	}
 	return all
-}
-
-// TelegramLength is the number of UTF-16 units that Telegram counts for HTML
-// that this package wrote: tags count nothing, an entity counts as its
-// character.
-func TelegramLength(text string) int {
-	var b strings.Builder
-	for text != "" {
-		before, rest, found := strings.Cut(text, "<")
-		b.WriteString(before)
-		if !found {
-			break
-		}
-		_, text, _ = strings.Cut(rest, ">")
-	}
-	return units(html.UnescapeString(b.String()))
 }
 
 // TelegramEscape makes plain text safe inside Telegram's HTML.

@@ -73,8 +73,8 @@ func readTelegram(source string) (text, attributes string, err error) {
 		err = fmt.Errorf("%v stay open", open)
 	case n > 4096:
 		err = fmt.Errorf("the text has %d units", n)
-	case n != TelegramLength(source):
-		err = fmt.Errorf("TelegramLength says %d, want %d", TelegramLength(source), n)
+	case n != telegramLength(source):
+		err = fmt.Errorf("telegramLength says %d, want %d", telegramLength(source), n)
 	case entities > 100:
 		err = fmt.Errorf("it has %d entities", entities)
 	case len(source) > 35_000:
@@ -217,4 +217,20 @@ func TestLinksShowWhereTheyLead(t *testing.T) {
 			t.Errorf("%s: Slack(%q)\n got %+v\nwant %q", c.name, c.in, got, c.slack)
 		}
 	}
+}
+
+// telegramLength is the number of UTF-16 units that Telegram counts for HTML
+// that this package wrote: tags count nothing, an entity counts as its
+// character.
+func telegramLength(text string) int {
+	var b strings.Builder
+	for text != "" {
+		before, rest, found := strings.Cut(text, "<")
+		b.WriteString(before)
+		if !found {
+			break
+		}
+		_, text, _ = strings.Cut(rest, ">")
+	}
+	return units(html.UnescapeString(b.String()))
 }

@@ -106,7 +106,7 @@ func (t *Telegram) handleUpdates(ctx context.Context, b batch, handle handler) e
 		if u.Member != nil {
 			t.log.InfoContext(ctx, "telegram: membership changed", "chat", u.Member.Chat.ID, "status", u.Member.New.Status)
 		}
-		if m, ok := r.read(u); ok && !t.albums.repeats(u.Message) {
+		if m, ok := r.read(u); ok && !t.chats.repeats(u.Message) {
 			messages = append(messages, m)
 		}
 	}

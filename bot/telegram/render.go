@@ -139,13 +139,7 @@ func plain(s string) string { return html.UnescapeString(tags.ReplaceAllString(s
 func length(s string) int { return units(plain(s)) }
 
 // units counts UTF-16 code units.
-func units(s string) int {
-	n := 0
-	for _, c := range s {
-		n += max(1, utf16.RuneLen(c))
-	}
-	return n
-}
+func units(s string) int { return len(utf16.Encode([]rune(s))) }
 
 // cut shortens a text to at most limit UTF-16 code units; a cut one ends in "…".
 func cut(s string, limit int) string {

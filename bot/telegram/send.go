@@ -201,7 +201,7 @@ func (t *Telegram) repair(o *outgoing, r bot.Request, err error) error {
 	case refused.notModified() && o.message != "":
 		o.unchanged = true
 	case refused.movedTo != 0:
-		t.chats.move(r.Chat, refused.movedTo)
+		t.chats.moved.Add(r.Chat, number(refused.movedTo))
 	case refused.badMarkup() && !o.withoutMarkup && o.html != "":
 		o.withoutMarkup = true
 	case refused.emptyText() && o.html != emptyText:
@@ -211,7 +211,9 @@ func (t *Telegram) repair(o *outgoing, r bot.Request, err error) error {
 	case refused.noReply() && o.replyTo != "":
 		o.replyTo = ""
 	case refused.gone():
-		t.markClosed(r.Chat, refused)
+		if !refused.says("topic") { // a closed topic does not close its group
+			t.chats.closed.Add(r.Chat, t.now())
+		}
 		return fmt.Errorf("%w: %w", bot.ErrGone, err)
 	case refused.unclear() && o.file != nil:
 		return fmt.Errorf("%w: %w", bot.ErrNoFiles, err)
@@ -234,14 +236,6 @@ func (o *outgoing) simplify() bool {
 		return false
 	}
 	return true
-}
-
-// markClosed remembers a chat that refuses the bot. A closed topic does not
-// close its group.
-func (t *Telegram) markClosed(chat string, refused refusal) {
-	if !refused.says("topic") {
-		t.chats.close(chat)
-	}
 }
 
 // Files implements bot.Filer. Only sending a file shows whether a group forbids
@@ -322,7 +316,7 @@ func (t *Telegram) startTyping(to bot.Chat) {
 // runTyping sends the actions that startTyping asked for until ctx ends, at most
 // one per typingGap and chat.
 func (t *Telegram) runTyping(ctx context.Context) {
-	last := map[string]time.Time{}
+	last := newCache[time.Time]()
 	for {
 		var to bot.Chat
 		select {
@@ -331,11 +325,10 @@ func (t *Telegram) runTyping(ctx context.Context) {
 			return
 		}
 		key, now := to.Key(), t.now()
-		if now.Sub(last[key]) < typingGap {
+		if before, ok := last.Get(key); ok && now.Sub(before) < typingGap {
 			continue
 		}
-		makeRoom(last)
-		last[key] = now
+		last.Add(key, now)
 		const method = "sendChatAction"
 		id := t.chats.current(to.ID)
 		if t.limiter.Wait(ctx, bot.Request{Account: t.account, Chat: id, Group: !to.Private, Method: method, Priority: bot.PriorityFrame}) != nil {
@@ -343,7 +336,7 @@ func (t *Telegram) runTyping(ctx context.Context) {
 		}
 		p := tgbotapi.Params{"chat_id": id, "action": "typing"}
 		p.AddNonEmpty("message_thread_id", to.Thread)
-		if to.Thread == "" && t.chats.forum(to.ID) {
+		if to.Thread == "" && t.chats.forums.Contains(to.ID) {
 			p.AddNonZero("message_thread_id", generalTopic)
 		}
 		if err := t.api.call(ctx, typingTimeout, method, p, nil); err != nil && ctx.Err() == nil {

@@ -56,7 +56,6 @@ type Telegram struct {
 
 	connection *connection
 	chats      *chats
-	albums     albums
 	webhook    webhook
 	streams    *streams
 	uploads    bot.Uploads

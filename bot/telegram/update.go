@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"reflect"
 )
 
 // The kinds of update that legwork asks for (core.telegram.org/bots/api#update).
@@ -77,7 +78,8 @@ type quotation struct {
 	Manual bool   `json:"is_manual"`
 }
 
-// media is the content of a message other than text.
+// media is the content of a message other than text. A venue comes with a location,
+// and an animation with a document: the first field counts.
 type media struct {
 	Animation json.RawMessage `json:"animation"`
 	Audio     json.RawMessage `json:"audio"`
@@ -86,45 +88,23 @@ type media struct {
 	Dice      json.RawMessage `json:"dice"`
 	Document  json.RawMessage `json:"document"`
 	Game      json.RawMessage `json:"game"`
+	Venue     json.RawMessage `json:"venue"`
 	Location  json.RawMessage `json:"location"`
 	Photo     json.RawMessage `json:"photo"`
 	PaidMedia json.RawMessage `json:"paid_media"`
 	Poll      json.RawMessage `json:"poll"`
 	Sticker   json.RawMessage `json:"sticker"`
 	Story     json.RawMessage `json:"story"`
-	Venue     json.RawMessage `json:"venue"`
 	Video     json.RawMessage `json:"video"`
 	VideoNote json.RawMessage `json:"video_note"`
 	Voice     json.RawMessage `json:"voice"`
 }
 
 // name is the kind of media; empty when there is none, as in service messages.
-// An animation comes with a document, and a venue with a location.
 func (m media) name() string {
-	for _, kind := range []struct {
-		name string
-		held json.RawMessage
-	}{
-		{"animation", m.Animation},
-		{"audio", m.Audio},
-		{"checklist", m.Checklist},
-		{"contact", m.Contact},
-		{"dice", m.Dice},
-		{"document", m.Document},
-		{"game", m.Game},
-		{"venue", m.Venue},
-		{"location", m.Location},
-		{"photo", m.Photo},
-		{"paid_media", m.PaidMedia},
-		{"poll", m.Poll},
-		{"sticker", m.Sticker},
-		{"story", m.Story},
-		{"video", m.Video},
-		{"video_note", m.VideoNote},
-		{"voice", m.Voice},
-	} {
-		if len(kind.held) > 0 && string(kind.held) != "null" {
-			return kind.name
+	for kind, held := range reflect.ValueOf(m).Fields() {
+		if content := held.Bytes(); len(content) > 0 && string(content) != "null" {
+			return kind.Tag.Get("json")
 		}
 	}
 	return ""
