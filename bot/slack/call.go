@@ -256,17 +256,18 @@ func outcomeOf(err error) string {
 // decompression.
 const maxAnswer = 8 << 20
 
-var errAnswerTooLong = errors.New("the answer is longer than any of Slack's")
-
-// limitedTransport is a transport that ends answers of endless length with an
-// error.
+// limitedTransport is a transport that cuts answers of endless length, which are no
+// JSON then.
 type limitedTransport struct{ http.RoundTripper }
 
 // RoundTrip implements http.RoundTripper.
 func (b limitedTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	resp, err := b.RoundTripper.RoundTrip(r)
 	if err == nil && resp.Body != nil && resp.StatusCode != http.StatusSwitchingProtocols {
-		resp.Body = &limitedBody{resp.Body, maxAnswer}
+		resp.Body = struct {
+			io.Reader
+			io.Closer
+		}{io.LimitReader(resp.Body, maxAnswer), resp.Body}
 	}
 	return resp, err
 }
@@ -276,19 +277,4 @@ func (b limitedTransport) CloseIdleConnections() {
 	if t, ok := b.RoundTripper.(interface{ CloseIdleConnections() }); ok {
 		t.CloseIdleConnections()
 	}
-}
-
-type limitedBody struct {
-	io.ReadCloser
-	left int
-}
-
-// Read implements io.Reader.
-func (b *limitedBody) Read(p []byte) (int, error) {
-	if b.left <= 0 {
-		return 0, errAnswerTooLong
-	}
-	n, err := b.ReadCloser.Read(p[:min(len(p), b.left)])
-	b.left -= n
-	return n, err
 }

@@ -18,6 +18,7 @@ import (
 
 	"legwork/bot"
 	"legwork/internal/failpoint"
+	"legwork/internal/retry"
 	"legwork/internal/telemetry"
 )
 
@@ -80,7 +81,7 @@ func (c *client) close() { c.http.CloseIdleConnections() }
 func (c *client) call(ctx context.Context, timeout time.Duration, method string, p tgbotapi.Params, result any) error {
 	if method == "sendMessage" {
 		var done context.CancelFunc
-		ctx, done = bot.WithGrace(ctx, sentGrace)
+		ctx, done = retry.WithGrace(ctx, sentGrace)
 		defer done()
 	}
 	return c.request(ctx, timeout, method, p, c.send, result)

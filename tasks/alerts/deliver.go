@@ -165,7 +165,11 @@ func (c *deliverer) deliverRound(ctx context.Context, name string, fails int, li
 		case err != nil:
 			r.problem = err.Error()
 		default:
-			r = c.withGrace(ctx, func(ctx context.Context) result { return c.sendTraced(ctx, w, d, payload) })
+			// The end of ctx leaves a running request some time: otherwise legwork would
+			// send it again after the restart.
+			longer, done := retry.WithGrace(ctx, graceTime)
+			r = c.sendTraced(longer, w, d, payload)
+			done()
 		}
 		if ctx.Err() != nil && r.outcome != delivered {
 			break // its result is unknown
@@ -192,18 +196,6 @@ func (c *deliverer) sendTraced(ctx context.Context, w Webhook, d tasks.Delivery,
 	}
 	span.End(nil)
 	return r
-}
-
-// withGrace lets a request that is running at the end of ctx finish within
-// graceTime: otherwise legwork would send it again after the restart.
-func (c *deliverer) withGrace(ctx context.Context, send func(context.Context) result) result {
-	longer, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	defer cancel()
-	defer context.AfterFunc(ctx, func() {
-		_ = retry.Sleep(longer, graceTime)
-		cancel()
-	})()
-	return send(longer)
 }
 
 // recordResult stores the result of a request. A positive wait is the time in which

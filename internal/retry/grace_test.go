@@ -1,4 +1,4 @@
-package bot_test
+package retry_test
 
 import (
 	"context"
@@ -6,7 +6,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"legwork/bot"
+	"legwork/internal/retry"
 )
 
 // TestWithGrace: the longer context ends later by what was asked for, and at once
@@ -14,7 +14,7 @@ import (
 func TestWithGrace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
-		longer, done := bot.WithGrace(ctx, time.Second)
+		longer, done := retry.WithGrace(ctx, time.Second)
 		from := time.Now()
 		cancel()
 		synctest.Wait()
@@ -28,7 +28,7 @@ func TestWithGrace(t *testing.T) {
 		done()
 
 		ctx, cancel = context.WithCancel(t.Context())
-		longer, done = bot.WithGrace(ctx, time.Hour)
+		longer, done = retry.WithGrace(ctx, time.Hour)
 		cancel()
 		done()
 		if longer.Err() == nil {
