@@ -1,6 +1,7 @@
 package conf
 
 import (
+	"encoding/json"
 	"fmt"
 	"math"
 	"reflect"
@@ -67,8 +68,8 @@ func (d *decoder) decode(n *yaml.Node, key string, v reflect.Value) {
 		}
 		return
 	}
-	if unmarshals(v) {
-		d.unmarshal(n, key, v)
+	if own, ok := v.Addr().Interface().(json.Unmarshaler); ok {
+		d.unmarshal(n, key, own)
 		return
 	}
 	switch v.Kind() {

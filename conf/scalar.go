@@ -1,7 +1,7 @@
 package conf
 
 import (
-	"encoding"
+	"encoding/json"
 	"math"
 	"reflect"
 	"regexp"
@@ -176,60 +176,21 @@ func (d *decoder) free(n *yaml.Node, key string) any {
 	return value
 }
 
-// unmarshals reports whether the type of v reads YAML or text by itself.
-func unmarshals(v reflect.Value) bool {
-	if !v.CanAddr() || v.Type() == durationType {
-		return false
-	}
-	switch v.Addr().Interface().(type) {
-	case yaml.Unmarshaler, obsoleteUnmarshaler, encoding.TextUnmarshaler:
-		return true
-	}
-	return false
-}
-
-// obsoleteUnmarshaler lets a package read its own YAML without importing the
-// YAML library.
-type obsoleteUnmarshaler interface {
-	UnmarshalYAML(unmarshal func(any) error) error
-}
-
-// unmarshal gives a type that reads itself a copy of the node without references.
-// Expanded values are hidden in its error.
-func (d *decoder) unmarshal(n *yaml.Node, key string, v reflect.Value) {
+// unmarshal gives a type that reads itself, such as tools.Approve, the JSON of a
+// node. Expanded values are hidden in its error.
+func (d *decoder) unmarshal(n *yaml.Node, key string, v json.Unmarshaler) {
 	before := len(d.errors)
-	plain := d.plainCopy(n, key)
+	value := d.free(n, key)
 	if len(d.errors) > before {
 		return
 	}
-	if err := plain.Decode(v.Addr().Interface()); err != nil {
-		problem := strings.TrimPrefix(err.Error(), "yaml: unmarshal errors:\n  ")
-		d.fail(n, key, "%s", d.redact(key, problem))
+	raw, err := json.Marshal(value)
+	if err == nil {
+		err = v.UnmarshalJSON(raw)
 	}
-}
-
-// plainCopy copies a node with aliases followed and references expanded.
-func (d *decoder) plainCopy(n *yaml.Node, key string) *yaml.Node {
-	n, leave := d.follow(n, key)
-	if n == nil {
-		return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!null"}
+	if err != nil {
+		d.fail(n, key, "%s", d.redact(key, err.Error()))
 	}
-	defer leave()
-	out := *n
-	out.Content, out.Anchor = nil, ""
-	if n.Kind == yaml.ScalarNode {
-		t, _ := d.expand(n, key)
-		out.Value, out.Tag = t.value, t.tag()
-	}
-	for i, child := range n.Content {
-		at := key
-		if n.Kind == yaml.SequenceNode {
-			at += "[" + strconv.Itoa(i) + "]"
-			d.places[at] = place{line: child.Line, column: child.Column}
-		}
-		out.Content = append(out.Content, d.plainCopy(child, at))
-	}
-	return &out
 }
 
 // days are days in a duration. The standard library does not know them.
