@@ -32,17 +32,17 @@ app/data           | app/cli app/control bot bot/terminal clock conf fsutil plan
 app/cli            | bot conf redact telemetry               |
 app/control        |                                         |
 
-conf               | tasks/alerts bot bot/slack bot/telegram i18n llm nearest planner schedule tools | yaml/v3 fsnotify godotenv hujson
-setup              | bot/slack bot/telegram i18n llm         | x/term cancelreader
+conf               | tasks/alerts bot bot/slack bot/telegram i18n llm nearest planner schedule tools issue | yaml/v3 fsnotify godotenv hujson
+setup              | bot/slack bot/telegram i18n llm issue  | x/term cancelreader
 
 bot/terminal       | bot bot/markdown i18n                   | x/term x/sys displaywidth cancelreader
-bot/telegram       | bot bot/markdown retry telemetry        | telegram-bot-api/v5 displaywidth golang-lru/v2
-bot/slack          | bot bot/markdown retry telemetry        | slack-go/slack gorilla/websocket golang-lru/v2
+bot/telegram       | bot bot/markdown retry telemetry issue  | telegram-bot-api/v5 displaywidth golang-lru/v2
+bot/slack          | bot bot/markdown retry telemetry issue  | slack-go/slack gorilla/websocket golang-lru/v2
 web                | tasks/api telemetry web/problem         | x/time
 web/api            | clip planner plainjson tasks tasks/api telemetry web/problem | huma/v2
 web/problem        |                                         |
 web/mcp            | bot clip plainjson planner tasks tasks/api telemetry | mcp-go jsonschema/v6 x/text
-tasks/alerts       | clip planner redact retry tasks tasks/api telemetry tasks/inbox | standard-webhooks
+tasks/alerts       | clip planner redact retry tasks tasks/api telemetry tasks/inbox issue | standard-webhooks
 tasks/engine       | bot i18n llm planner tasks tasks/executor tasks/presenter telemetry |
 tasks/enginetest   | bot form i18n llm planner tasks tasks/executor tasks/inbox tasks/policy tasks/presenter tools | pgregory.net/rapid go-cmp
 store/bolt         | bot llm planner tasks store/rules fsutil telemetry | bbolt golang-lru/v2 flock
@@ -63,7 +63,7 @@ tasks/policy       | bot planner tasks                       | x/net
 tasks              | bot form llm planner schedule tools          | ulid/v2
 
 planner            | bot clip form i18n llm llm/lenient nearest |
-tools              | bot clip form nearest plainjson search tools/builtin tools/builtin/caller tools/client telemetry | mcp-go go-udiff
+tools              | bot clip form nearest plainjson search tools/builtin tools/builtin/caller tools/client telemetry issue | mcp-go go-udiff
 tools/client       | clip form llm plainjson redact retry telemetry | mcp-go jsonschema/v6 x/sys x/text
 tools/builtin      | nearest tools/builtin/files tools/builtin/memory tools/builtin/search tools/builtin/web | mcp-go apd/v3 x/text
 tools/builtin/caller |                                         | mcp-go
@@ -76,7 +76,7 @@ form               | plainjson                               | jsonschema/v6
 bot                |                                         | displaywidth x/time
 bot/markdown       | bot                                     | goldmark displaywidth
 bot/ratelimit      | bot telemetry                           |
-llm                | clip llm/lenient retry telemetry        | go-openai sony/gobreaker/v2
+llm                | clip llm/lenient retry telemetry issue  | go-openai sony/gobreaker/v2
 llm/lenient        |                                         | jsonrepair
 llm/offline        | llm llm/lenient retry                   | go-openai
 i18n               | nearest                                 | go-i18n/v2 x/text yaml/v3
@@ -92,6 +92,7 @@ clip               |                                         |
 fsutil             |                                         |
 nearest            |                                         | levenshtein
 retry              |                                         | backoff/v5
+issue              |                                         |
 plainjson          |                                         |
 `
 

@@ -13,6 +13,7 @@ import (
 	_ "time/tzdata" // time zones must not depend on the machine's files
 
 	"legwork/i18n"
+	"legwork/internal/issue"
 	"legwork/internal/nearest"
 	"legwork/llm"
 )
@@ -25,14 +26,8 @@ func (d *decoder) check(c *Config) {
 			d.failed[path] = true
 		}
 	}
-	for _, i := range c.LLM.Validate() {
+	for _, i := range slices.Concat(c.LLM.Validate(), c.Tools.Validate(), c.own()) {
 		d.issue(i.Path, i.Problem)
-	}
-	for _, i := range c.Tools.Validate() {
-		d.issue(i.Path, i.Problem)
-	}
-	for _, i := range c.own() {
-		d.issue(i.path, i.problem)
 	}
 }
 
@@ -139,19 +134,13 @@ func (e expanded) hideIn(problem string, near bool) string {
 	}
 }
 
-// issue is a mistake in the meaning of a key.
-type issue struct{ path, problem string }
-
-type issues []issue
-
-func (l *issues) add(path, format string, values ...any) {
-	*l = append(*l, issue{path, fmt.Sprintf(format, values...)})
-}
+// issues are the mistakes in the meaning of keys.
+type issues struct{ issue.List }
 
 // oneOf requires a value from a list.
 func (l *issues) oneOf(path, value string, allowed []string) {
 	if !slices.Contains(allowed, value) {
-		l.add(path, "unknown value %s; allowed: %s", shown(value), list(allowed))
+		l.Add(path, "unknown value %s; allowed: %s", shown(value), list(allowed))
 	}
 }
 
@@ -160,23 +149,23 @@ func (l *issues) known(path, kind, name string, configured []string) {
 	switch {
 	case name == "" || slices.Contains(configured, name):
 	case len(configured) == 0:
-		l.add(path, "unknown %s %s; none is configured", kind, shown(name))
+		l.Add(path, "unknown %s %s; none is configured", kind, shown(name))
 	default:
-		l.add(path, "unknown %s %s, the nearest known one is %s; allowed: %s", kind, shown(name), nearest.Of(name, configured), list(configured))
+		l.Add(path, "unknown %s %s, the nearest known one is %s; allowed: %s", kind, shown(name), nearest.Of(name, configured), list(configured))
 	}
 }
 
 // within requires a duration from least to most.
 func (l *issues) within(path string, d, least, most time.Duration) {
 	if d < least || d > most {
-		l.add(path, "%s is out of range; allowed: %s to %s", brief(d), brief(least), brief(most))
+		l.Add(path, "%s is out of range; allowed: %s to %s", brief(d), brief(least), brief(most))
 	}
 }
 
 // zeroOr requires a duration from least to most, or 0 with the meaning zero.
 func (l *issues) zeroOr(path, zero string, d, least, most time.Duration) {
 	if d != 0 && (d < least || d > most) {
-		l.add(path, "%s is out of range; allowed: 0 %s, or %s to %s", brief(d), zero, brief(least), brief(most))
+		l.Add(path, "%s is out of range; allowed: 0 %s, or %s to %s", brief(d), zero, brief(least), brief(most))
 	}
 }
 
@@ -194,7 +183,7 @@ func brief(d time.Duration) string {
 
 // own lists the mistakes in the keys of this package that need more than the rules
 // of their tags.
-func (c *Config) own() issues {
+func (c *Config) own() issue.List {
 	var l issues
 	var languages []string
 	for _, language := range i18n.Languages() {
@@ -202,10 +191,10 @@ func (c *Config) own() issues {
 	}
 	l.oneOf("language", c.Language, languages)
 	if _, err := time.LoadLocation(c.Timezone); err != nil || c.Timezone == "" || c.Timezone == "Local" {
-		l.add("timezone", "unknown time zone %s; allowed: UTC and IANA names such as Europe/Berlin", shown(c.Timezone))
+		l.Add("timezone", "unknown time zone %s; allowed: UTC and IANA names such as Europe/Berlin", shown(c.Timezone))
 	}
 	if c.DataDir == "" {
-		l.add("data_dir", "must name a folder")
+		l.Add("data_dir", "must name a folder")
 	}
 	models := slices.Collect(maps.Keys(c.LLM.Models))
 	for _, name := range slices.Sorted(maps.Keys(c.Tools.Groups)) {
@@ -222,7 +211,7 @@ func (c *Config) own() issues {
 	c.ownCare(&l)
 	c.ownAlerts(&l)
 	c.Telemetry.validate(&l)
-	return l
+	return l.List
 }
 
 func (c *Config) ownLimits(l *issues) {
@@ -234,9 +223,7 @@ func (c *Config) ownChats(l *issues, models []string) {
 	groups := c.GroupNames()
 	for _, name := range slices.Sorted(maps.Keys(c.Chats)) {
 		chat, path := c.Chats[name], "chats."+name
-		if problem := chatKeyProblem(name); problem != "" {
-			l.add(path, "%s", problem)
-		}
+		l.Unless(path, chatKeyProblem(name))
 		for i, group := range chat.Groups {
 			l.known(fmt.Sprintf("%s.groups[%d]", path, i), "group", group, groups)
 		}

@@ -1,6 +1,7 @@
 package conf
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -117,21 +118,13 @@ func (c *Config) envMistakes() Errors {
 		variables[fmt.Sprintf("access.admins[%d]", i)] = envAdmins
 	}
 	var l issues
-	for _, i := range c.LLM.Validate() {
-		l.add(i.Path, "%s", i.Problem)
-	}
-	for _, i := range c.Tools.Validate() {
-		l.add(i.Path, "%s", i.Problem)
-	}
+	l.Include("", c.LLM.Validate())
+	l.Include("", c.Tools.Validate())
 	c.ownPlatforms(&l)
 	c.Telemetry.validate(&l)
 	var errs Errors
-	for _, i := range l {
-		key := i.path
-		if variable, ok := variables[key]; ok {
-			key = variable
-		}
-		errs = append(errs, Error{File: "environment", Key: key, Problem: i.problem})
+	for _, i := range l.List {
+		errs = append(errs, Error{File: "environment", Key: cmp.Or(variables[i.Path], i.Path), Problem: i.Problem})
 	}
 	return errs
 }
@@ -275,6 +268,6 @@ func (t *Telemetry) fromEnv(get func(string) string) {
 
 func (t *Telemetry) validate(l *issues) {
 	if u, err := url.Parse(t.OTLPEndpoint); t.OTLPEndpoint != "" && (err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https") {
-		l.add("telemetry.otlp_endpoint", "must be an address such as http://localhost:4318")
+		l.Add("telemetry.otlp_endpoint", "must be an address such as http://localhost:4318")
 	}
 }

@@ -94,16 +94,14 @@ func (c *Config) ownCare(l *issues) {
 	l.zeroOr("retention.tasks", "forever", c.Retention.Tasks, day, 100*365*day)
 	l.zeroOr("retention.history", "forever", c.Retention.History, day, 100*365*day)
 	if c.Retention.History != 0 && (c.Retention.Tasks == 0 || c.Retention.Tasks > c.Retention.History) {
-		l.add("retention.tasks", "a task cannot be kept for longer than its question and answer; allowed: up to %s", brief(c.Retention.History))
+		l.Add("retention.tasks", "a task cannot be kept for longer than its question and answer; allowed: up to %s", brief(c.Retention.History))
 	}
 	l.zeroOr("backup.every", "for none", c.Backup.Every, time.Minute, 365*day)
 }
 
 // ownAlerts lists the mistakes in alerts.
 func (c *Config) ownAlerts(l *issues) {
-	for _, i := range c.Alerts.Validate() {
-		l.add("alerts."+i.Path, "%s", i.Problem)
-	}
+	l.Include("alerts.", c.Alerts.Validate())
 	kinds := alerts.Kinds()
 	for _, name := range slices.Sorted(maps.Keys(c.Alerts.Webhooks)) {
 		for i, kind := range c.Alerts.Webhooks[name].Kinds {

@@ -107,23 +107,19 @@ const (
 // ownPlatforms lists the mistakes in platforms, listeners and access.
 func (c *Config) ownPlatforms(l *issues) {
 	if c.Telegram != nil {
-		for _, i := range c.Telegram.Validate() {
-			l.add("telegram."+i.Path, "%s", i.Problem)
-		}
+		l.Include("telegram.", c.Telegram.Validate())
 	}
 	if c.Slack != nil {
-		for _, i := range c.Slack.Validate() {
-			l.add("slack."+i.Path, "%s", i.Problem)
-		}
+		l.Include("slack.", c.Slack.Validate())
 	}
 	c.HTTP.check(l)
 	if c.HTTP.Listen == "" && c.HTTP.WebhookListen == "" {
 		const nowhere = "mode %q needs an address for webhooks; set http.webhook_listen or http.listen"
 		if c.Telegram != nil && c.Telegram.Mode == telegram.ModeWebhook {
-			l.add("telegram.mode", nowhere, telegram.ModeWebhook)
+			l.Add("telegram.mode", nowhere, telegram.ModeWebhook)
 		}
 		if c.Slack != nil && c.Slack.Mode == slack.ModeHTTP {
-			l.add("slack.mode", nowhere, slack.ModeHTTP)
+			l.Add("slack.mode", nowhere, slack.ModeHTTP)
 		}
 	}
 	c.Access.check(l)
@@ -133,26 +129,26 @@ func (h HTTP) check(l *issues) {
 	host, problem := listenProblem(h.Listen)
 	switch {
 	case problem != "":
-		l.add("http.listen", "%s", problem)
+		l.Add("http.listen", "%s", problem)
 	case h.Listen != "" && !loopback(host) && len(h.Tokens) == 0:
-		l.add("http.listen", "would be open to other machines without any token; allowed: a local address such as %s, or tokens (\"legwork token new\"); webhooks can have an open address at webhook_listen", DefaultListen)
+		l.Add("http.listen", "would be open to other machines without any token; allowed: a local address such as %s, or tokens (\"legwork token new\"); webhooks can have an open address at webhook_listen", DefaultListen)
 	case h.Listen == "" && len(h.Tokens) > 0:
-		l.add("http.tokens", "need http.listen; set an address such as %s, or remove the tokens", DefaultListen)
+		l.Add("http.tokens", "need http.listen; set an address such as %s, or remove the tokens", DefaultListen)
 	}
 	l.ids("http.proxies", h.Proxies, proxyProblem)
 	_, problem = listenProblem(h.WebhookListen)
 	switch {
 	case problem != "":
-		l.add("http.webhook_listen", "%s", problem)
+		l.Add("http.webhook_listen", "%s", problem)
 	case h.WebhookListen != "" && h.WebhookListen == h.Listen:
-		l.add("http.webhook_listen", "is the same as listen; use another port, or leave it out")
+		l.Add("http.webhook_listen", "is the same as listen; use another port, or leave it out")
 	}
 	if h.PublicURL == "" {
 		return
 	}
 	u, err := url.Parse(h.PublicURL)
 	if err != nil || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" || u.Scheme != "http" && u.Scheme != "https" {
-		l.add("http.public_url", "is not a server's address; allowed: an address such as https://bot.example.com")
+		l.Add("http.public_url", "is not a server's address; allowed: an address such as https://bot.example.com")
 	}
 }
 
@@ -209,9 +205,7 @@ func (a Access) check(l *issues) {
 
 func (l *issues) ids(path string, ids []string, problem func(string) string) {
 	for i, id := range ids {
-		if p := problem(id); p != "" {
-			l.add(path+"["+strconv.Itoa(i)+"]", "%s", p)
-		}
+		l.Unless(path+"["+strconv.Itoa(i)+"]", problem(id))
 	}
 }
 

@@ -73,16 +73,16 @@ func (c *Config) ownSchedules(l *issues, languages []string) {
 		path := fmt.Sprintf("schedules[%d]", i)
 		switch {
 		case !scheduleName.MatchString(s.Name):
-			l.add(path+".name", "%s is not a name; allowed: 1 to 40 letters, digits, - and _", shown(s.Name))
+			l.Add(path+".name", "%s is not a name; allowed: 1 to 40 letters, digits, - and _", shown(s.Name))
 		case names[s.Name]:
-			l.add(path+".name", "there is another schedule named %s", shown(s.Name))
+			l.Add(path+".name", "there is another schedule named %s", shown(s.Name))
 		}
 		names[s.Name] = true
 		switch text := strings.TrimSpace(s.Text); {
 		case text == "":
-			l.add(path+".text", "is missing; write the question or order")
+			l.Add(path+".text", "is missing; write the question or order")
 		case len(text) > maxScheduleText:
-			l.add(path+".text", "has %d bytes; allowed: %d", len(text), maxScheduleText)
+			l.Add(path+".text", "has %d bytes; allowed: %d", len(text), maxScheduleText)
 		}
 		if s.Language != "" {
 			l.oneOf(path+".language", s.Language, languages)
@@ -96,12 +96,12 @@ func (c *Config) ownScheduleTime(l *issues, path string, s Schedule) {
 	zone, err := time.LoadLocation(c.ScheduleZone(s))
 	if err != nil || s.Timezone == "Local" {
 		if s.Timezone != "" {
-			l.add(path+".timezone", "unknown time zone %s; allowed: UTC and IANA names such as Europe/Berlin", shown(s.Timezone))
+			l.Add(path+".timezone", "unknown time zone %s; allowed: UTC and IANA names such as Europe/Berlin", shown(s.Timezone))
 		}
 		zone = time.UTC
 	}
 	if _, err := schedule.ParseAgain(s.When, time.Now(), zone); err != nil {
-		l.add(path+".when", "%s", err)
+		l.Add(path+".when", "%s", err)
 	}
 }
 
@@ -109,16 +109,16 @@ func (c *Config) ownSchedulePlace(l *issues, path string, s Schedule) {
 	platform, id, _ := strings.Cut(s.Chat, ":")
 	switch {
 	case !slices.Contains([]string{"telegram", "slack"}, platform) || strings.Trim(id, "/") == "":
-		l.add(path+".chat", "%s is not a chat; allowed: telegram: or slack: and the id of the chat, such as slack:C012AB3CD", shown(s.Chat))
+		l.Add(path+".chat", "%s is not a chat; allowed: telegram: or slack: and the id of the chat, such as slack:C012AB3CD", shown(s.Chat))
 		return
 	case chatKeyProblem(s.Chat) != "":
-		l.add(path+".chat", "%s", chatKeyProblem(s.Chat))
+		l.Add(path+".chat", "%s", chatKeyProblem(s.Chat))
 		return
 	case platform == "telegram" && c.Telegram == nil, platform == "slack" && c.Slack == nil:
-		l.add(path+".chat", "needs the platform's section; add %s to the config", platform)
+		l.Add(path+".chat", "needs the platform's section; add %s to the config", platform)
 	case s.As == "" && c.Person(s) == "":
-		l.add(path+".as", "must name the person whose rights apply, such as %s:ID, because access.admins lists no person of that platform", platform)
+		l.Add(path+".as", "must name the person whose rights apply, such as %s:ID, because access.admins lists no person of that platform", platform)
 	case s.As != "" && (!strings.HasPrefix(s.As, platform+":") || len(s.As) == len(platform)+1):
-		l.add(path+".as", "%s is not a person on the chat's platform; allowed: %s: and the id of a person", shown(s.As), platform)
+		l.Add(path+".as", "%s is not a person on the chat's platform; allowed: %s: and the id of a person", shown(s.As), platform)
 	}
 }

@@ -99,22 +99,22 @@ func (c *Config) ownTokens(l *issues) {
 	named, hashed := map[string]int{}, map[string]int{}
 	for i, t := range c.HTTP.Tokens {
 		path := fmt.Sprintf("http.tokens[%d]", i)
-		l.unless(path+".name", TokenProblem(t.Name))
+		l.Unless(path+".name", TokenProblem(t.Name))
 		if first, twice := named[t.Name]; twice {
-			l.add(path+".name", "%s is the name of tokens[%d] too; each token needs its own", shown(t.Name), first)
+			l.Add(path+".name", "%s is the name of tokens[%d] too; each token needs its own", shown(t.Name), first)
 		}
-		l.unless(path+".sha256", hashProblem(t.SHA256))
+		l.Unless(path+".sha256", hashProblem(t.SHA256))
 		hash := strings.ToLower(t.SHA256)
 		if first, twice := hashed[hash]; twice && hash != "" {
-			l.add(path+".sha256", "is the hash of tokens[%d] too; each entry needs its own token", first)
+			l.Add(path+".sha256", "is the hash of tokens[%d] too; each entry needs its own token", first)
 		}
 		named[t.Name], hashed[hash] = i, i
-		l.unless(path+".role", RoleProblem(t.Role))
+		l.Unless(path+".role", RoleProblem(t.Role))
 		if t.Chats != nil && len(t.Chats) == 0 && t.Role == RoleViewer {
-			l.add(path+".chats", "is empty, so that the token sees nothing; leave it out for all chats")
+			l.Add(path+".chats", "is empty, so that the token sees nothing; leave it out for all chats")
 		}
 		for j, chat := range t.Chats {
-			l.unless(fmt.Sprintf("%s.chats[%d]", path, j), VisibleProblem(chat))
+			l.Unless(fmt.Sprintf("%s.chats[%d]", path, j), VisibleProblem(chat))
 		}
 		for j, group := range t.Groups {
 			l.known(fmt.Sprintf("%s.groups[%d]", path, j), "group", group, groups)
@@ -124,13 +124,6 @@ func (c *Config) ownTokens(l *issues) {
 				l.known(fmt.Sprintf("%s.webhooks[%d]", path, j), "webhook", webhook, webhooks)
 			}
 		}
-	}
-}
-
-// unless adds a problem unless it is empty.
-func (l *issues) unless(path, problem string) {
-	if problem != "" {
-		l.add(path, "%s", problem)
 	}
 }
 

@@ -85,12 +85,8 @@ type quirks struct {
 // New makes the models of a config. It does not connect. The error lists every
 // mistake that cfg.Validate finds.
 func New(cfg Config, opts Options) (*Models, error) {
-	if issues := cfg.Validate(); len(issues) > 0 {
-		texts := make([]string, len(issues))
-		for i, issue := range issues {
-			texts[i] = issue.String()
-		}
-		return nil, fmt.Errorf("reading the models' config: %s", strings.Join(texts, "; "))
+	if err := cfg.Validate().Err(""); err != nil {
+		return nil, fmt.Errorf("reading the models' config: %w", err)
 	}
 	opts = opts.withDefaults()
 	m := &Models{

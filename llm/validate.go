@@ -9,55 +9,44 @@ import (
 	"strings"
 	"time"
 
+	"legwork/internal/issue"
+
 	openai "github.com/sashabaranov/go-openai"
 )
 
-// Issue is one mistake in a config. Path leads to the key, such as
-// "models.main.fallback[0]"; Problem says what is wrong and what is allowed.
-type Issue struct {
-	Path    string
-	Problem string
-}
-
-func (i Issue) String() string { return i.Path + ": " + i.Problem }
-
 // Validate lists every mistake, models by name, then roles. Zero values are
 // not mistakes where a default exists. No text contains a key's value.
-func (c Config) Validate() []Issue {
+func (c Config) Validate() issue.List {
 	v := &validation{config: c}
 	if len(c.Models) == 0 {
-		v.add("models", "no model is configured; name at least one, such as main")
-		return v.issues
+		v.Add("models", "no model is configured; name at least one, such as main")
+		return v.List
 	}
 	for _, name := range c.names() {
 		v.model(name, c.Models[name])
 	}
 	v.roles()
-	return v.issues
+	return v.List
 }
 
 type validation struct {
 	config Config
-	issues []Issue
-}
-
-func (v *validation) add(path, format string, args ...any) {
-	v.issues = append(v.issues, Issue{path, fmt.Sprintf(format, args...)})
+	issue.List
 }
 
 func (v *validation) model(name string, m ModelConfig) {
 	at := "models." + name
 	if name == "" {
-		v.add("models", "a model needs a name")
+		v.Add("models", "a model needs a name")
 	}
 	if m.Offline {
 		v.offline(at, m)
 	} else if strings.TrimSpace(m.Model) == "" {
-		v.add(at+".model", "missing; it is the endpoint's name of the model, such as gpt-5-mini")
+		v.Add(at+".model", "missing; it is the endpoint's name of the model, such as gpt-5-mini")
 	}
 	v.address(at+".base_url", m.BaseURL)
 	if strings.ContainsFunc(m.APIKey, func(r rune) bool { return r <= ' ' || r > '~' }) {
-		v.add(at+".api_key", "contains a space, a line break or another character that no key has")
+		v.Add(at+".api_key", "contains a space, a line break or another character that no key has")
 	}
 	v.tokens(at, m)
 	v.timeouts(at, m)
@@ -77,7 +66,7 @@ func (v *validation) offline(at string, m ModelConfig) {
 		given bool
 	}{{"base_url", m.BaseURL != ""}, {"api_key", m.APIKey != ""}, {"model", m.Model != ""}, {"extra_body", len(m.ExtraBody) > 0}} {
 		if field.given {
-			v.add(at+"."+field.key, "must be left out where offline is true: the offline stand-in has no endpoint")
+			v.Add(at+"."+field.key, "must be left out where offline is true: the offline stand-in has no endpoint")
 		}
 	}
 }
@@ -89,25 +78,25 @@ func (v *validation) address(path, base string) {
 	u, err := url.Parse(base)
 	switch {
 	case err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https":
-		v.add(path, "is not an address; allowed: http://... or https://...")
+		v.Add(path, "is not an address; allowed: http://... or https://...")
 	case u.RawQuery != "" || u.Fragment != "":
-		v.add(path, "must not contain ? or #; put further fields into extra_body")
+		v.Add(path, "must not contain ? or #; put further fields into extra_body")
 	case strings.HasSuffix(strings.TrimRight(u.Path, "/"), "/chat/completions"):
-		v.add(path, "must end before /chat/completions, usually in /v1")
+		v.Add(path, "must end before /chat/completions, usually in /v1")
 	}
 }
 
 func (v *validation) tokens(at string, m ModelConfig) {
 	if m.ContextTokens < 0 {
-		v.add(at+".context_tokens", "is %d; allowed: a positive number of tokens", m.ContextTokens)
+		v.Add(at+".context_tokens", "is %d; allowed: a positive number of tokens", m.ContextTokens)
 		return
 	}
 	if m.MaxOutputTokens < 0 {
-		v.add(at+".max_output_tokens", "is %d; allowed: a positive number of tokens", m.MaxOutputTokens)
+		v.Add(at+".max_output_tokens", "is %d; allowed: a positive number of tokens", m.MaxOutputTokens)
 		return
 	}
 	if d := m.withDefaults(); d.MaxOutputTokens >= d.ContextTokens {
-		v.add(at+".max_output_tokens", "is %d and leaves no room for a prompt; allowed: less than context_tokens, %d",
+		v.Add(at+".max_output_tokens", "is %d and leaves no room for a prompt; allowed: less than context_tokens, %d",
 			d.MaxOutputTokens, d.ContextTokens)
 	}
 }
@@ -120,27 +109,27 @@ func (v *validation) timeouts(at string, m ModelConfig) {
 	}{{"timeout", m.Timeout}, {"first_byte_timeout", m.FirstByteTimeout}, {"idle_timeout", m.IdleTimeout}} {
 		switch {
 		case t.value < 0:
-			v.add(at+"."+t.key, "is %s; allowed: a positive duration such as 90s or 5m", t.value)
+			v.Add(at+"."+t.key, "is %s; allowed: a positive duration such as 90s or 5m", t.value)
 		case whole > 0 && t.value > whole:
-			v.add(at+"."+t.key, "is %s, more than the whole call may take; allowed: up to timeout, %s", t.value, whole)
+			v.Add(at+"."+t.key, "is %s, more than the whole call may take; allowed: up to timeout, %s", t.value, whole)
 		}
 	}
 }
 
 func (v *validation) oneOf(path, value string, allowed ...string) {
 	if value != "" && !slices.Contains(allowed, value) {
-		v.add(path, "is %q; allowed: %s", value, strings.Join(allowed, ", "))
+		v.Add(path, "is %q; allowed: %s", value, strings.Join(allowed, ", "))
 	}
 }
 
 func (v *validation) extraBody(path string, extra map[string]any) {
 	for _, key := range []string{"messages", "model", "stream", "tools"} {
 		if _, ok := extra[key]; ok {
-			v.add(path+"."+key, "cannot be set here: it is part of every request")
+			v.Add(path+"."+key, "cannot be set here: it is part of every request")
 		}
 	}
 	if _, err := json.Marshal(extra); err != nil {
-		v.add(path, "cannot be written as JSON; allowed: texts, numbers, booleans, null, lists and maps with text keys")
+		v.Add(path, "cannot be written as JSON; allowed: texts, numbers, booleans, null, lists and maps with text keys")
 	}
 }
 
@@ -150,7 +139,7 @@ func (v *validation) price(path string, p *Price) {
 	}
 	amount := func(key string, usd float64) {
 		if usd < 0 || math.IsNaN(usd) || math.IsInf(usd, 0) {
-			v.add(path+"."+key, "is %v; allowed: US dollars per million tokens, 0 or more", usd)
+			v.Add(path+"."+key, "is %v; allowed: US dollars per million tokens, 0 or more", usd)
 		}
 	}
 	amount("input", p.Input)
@@ -165,11 +154,11 @@ func (v *validation) fallback(name string, fallback []string) {
 		path := fmt.Sprintf("models.%s.fallback[%d]", name, i)
 		switch {
 		case other == name:
-			v.add(path, "is the model itself; allowed: %s", v.others(name))
+			v.Add(path, "is the model itself; allowed: %s", v.others(name))
 		case !v.known(other):
-			v.add(path, "%q is not a model; allowed: %s", other, v.others(name))
+			v.Add(path, "%q is not a model; allowed: %s", other, v.others(name))
 		case slices.Contains(fallback[:i], other):
-			v.add(path, "%q is named twice", other)
+			v.Add(path, "%q is named twice", other)
 		}
 	}
 }
@@ -178,7 +167,7 @@ func (v *validation) roles() {
 	filled := v.config.WithDefaults().Roles
 	for _, role := range Roles()[:4] {
 		if filled[role] == "" {
-			v.add("roles."+role, "missing, and no model is named %s; allowed: %s", mainModel, v.others(""))
+			v.Add("roles."+role, "missing, and no model is named %s; allowed: %s", mainModel, v.others(""))
 		}
 	}
 	roles := make([]string, 0, len(v.config.Roles))
@@ -189,9 +178,9 @@ func (v *validation) roles() {
 	for _, role := range roles {
 		model := v.config.Roles[role]
 		if !slices.Contains(Roles(), role) {
-			v.add("roles."+role, "is not a role; allowed: %s", strings.Join(Roles(), ", "))
+			v.Add("roles."+role, "is not a role; allowed: %s", strings.Join(Roles(), ", "))
 		} else if model != "" && !v.known(model) {
-			v.add("roles."+role, "%q is not a model; allowed: %s", model, v.others(""))
+			v.Add("roles."+role, "%q is not a model; allowed: %s", model, v.others(""))
 		}
 	}
 }

@@ -74,10 +74,6 @@ const (
 // flight can hold that much in memory.
 const maxResultLimit = 64 << 20
 
-// Issue is one thing that is wrong in a Config. Path leads to the key, such as
-// "groups.web.servers[1]"; Problem says what is wrong and what is allowed.
-type Issue struct{ Path, Problem string }
-
 // UnmarshalYAML takes a word, a list of patterns, or a pattern by itself when it
 // has a wildcard or a dot. Any other word, such as true or ask, would be a
 // pattern that fits no tool, and let everything run.

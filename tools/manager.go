@@ -239,12 +239,8 @@ func (m *Manager) tell(ctx context.Context, o order) error {
 // build makes the snapshot of cfg, taking over the servers of old that are
 // unchanged; fresh are the others.
 func (m *Manager) build(cfg Config, old *Set) (set *Set, fresh []*client.Server, err error) {
-	if issues := cfg.Validate(); len(issues) > 0 {
-		errs := make([]error, len(issues))
-		for i, is := range issues {
-			errs[i] = fmt.Errorf("%s: %s", is.Path, is.Problem)
-		}
-		return nil, nil, errors.Join(errs...)
+	if err := cfg.Validate().Err(""); err != nil {
+		return nil, nil, err
 	}
 	set = &Set{servers: map[string]*member{}, made: map[string]made{}, groups: map[string]*group{}, scripts: m.scripts, log: m.o.Log, metrics: m.o.Metrics}
 	for name, sc := range cfg.Servers {

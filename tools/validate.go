@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"legwork/internal/issue"
 	"legwork/internal/nearest"
 	"legwork/tools/builtin"
 )
@@ -22,7 +23,7 @@ const reserved = "legwork"
 
 // Validate returns everything that is wrong, ordered by path; nothing when the
 // config can be used.
-func (c Config) Validate() []Issue {
+func (c Config) Validate() issue.List {
 	v := validator{cfg: c, name: regexp.MustCompile(nameRule)}
 	for _, name := range slices.Sorted(maps.Keys(c.Servers)) {
 		v.server(name, c.Servers[name])
@@ -37,11 +38,11 @@ func (c Config) Validate() []Issue {
 type validator struct {
 	cfg    Config
 	name   *regexp.Regexp
-	issues []Issue
+	issues issue.List
 }
 
 func (v *validator) add(path, format string, args ...any) {
-	v.issues = append(v.issues, Issue{path, fmt.Sprintf(format, args...)})
+	v.issues.Add(path, format, args...)
 }
 
 func (v *validator) server(name string, s ServerConfig) {

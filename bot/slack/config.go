@@ -13,6 +13,7 @@ import (
 	slackgo "github.com/slack-go/slack"
 
 	"legwork/bot"
+	"legwork/internal/issue"
 )
 
 // The values of Config.Mode.
@@ -62,11 +63,6 @@ func (c Config) WithDefaults() Config {
 	return c
 }
 
-// Issue is one mistake in a config. Path leads to the key, such as
-// "commands.task"; Problem says what is wrong and what is allowed, and never
-// holds a token or a secret.
-type Issue struct{ Path, Problem string }
-
 var (
 	botTokenShape  = regexp.MustCompile(`^xoxb-[A-Za-z0-9-]+$`)
 	appTokenShape  = regexp.MustCompile(`^xapp-[A-Za-z0-9-]+$`)
@@ -85,26 +81,21 @@ func ownCommands() []string {
 }
 
 // Validate lists every mistake.
-func (c Config) Validate() []Issue {
-	var issues []Issue
-	add := func(path, problem string) {
-		if problem != "" {
-			issues = append(issues, Issue{path, problem})
-		}
-	}
+func (c Config) Validate() issue.List {
+	var issues issue.List
 	mode := c.WithDefaults().Mode
-	add("bot_token", botTokenProblem(c.BotToken))
-	add("app_token", appTokenProblem(c.AppToken, mode))
-	add("signing_secret", signingSecretProblem(c.SigningSecret, mode))
-	add("api_url", bot.AddressProblem(c.APIURL))
+	issues.Unless("bot_token", botTokenProblem(c.BotToken))
+	issues.Unless("app_token", appTokenProblem(c.AppToken, mode))
+	issues.Unless("signing_secret", signingSecretProblem(c.SigningSecret, mode))
+	issues.Unless("api_url", bot.AddressProblem(c.APIURL))
 	if mode != ModeSocket && mode != ModeHTTP {
-		add("mode", fmt.Sprintf("unknown value %q; allowed: %s, %s", mode, ModeSocket, ModeHTTP))
+		issues.Add("mode", "unknown value %q; allowed: %s, %s", mode, ModeSocket, ModeHTTP)
 	}
 	full := c.WithDefaults().Commands
-	add("commands.main", commandProblem(full.Main))
-	add("commands.task", commandProblem(full.Task))
+	issues.Unless("commands.main", commandProblem(full.Main))
+	issues.Unless("commands.task", commandProblem(full.Task))
 	if full.Main == full.Task {
-		add("commands.task", "is the same as commands.main; allowed: another name")
+		issues.Add("commands.task", "is the same as commands.main; allowed: another name")
 	}
 	return issues
 }

@@ -103,8 +103,8 @@ func (t timings) retries() *retry.Pauses { return retry.New(t.firstRetry, t.maxR
 // New makes the platform; Run connects it. The config must be valid, as
 // Validate says.
 func New(cfg Config, o Options) (*Slack, error) {
-	if issues := cfg.Validate(); len(issues) > 0 {
-		return nil, fmt.Errorf("slack: %s %s", issues[0].Path, issues[0].Problem)
+	if err := cfg.Validate().Err("slack."); err != nil {
+		return nil, err
 	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"legwork/bot"
+	"legwork/internal/issue"
 )
 
 // The values of Config.Mode.
@@ -53,11 +54,6 @@ func (c Config) WithDefaults() Config {
 	return c
 }
 
-// Issue is one mistake in a config. Path leads to the key, such as
-// "webhook.url"; Problem says what is wrong and what is allowed, and never
-// holds a token or a secret.
-type Issue struct{ Path, Problem string }
-
 var (
 	tokenShape  = regexp.MustCompile(`^[0-9]{1,20}:[A-Za-z0-9_-]{35,}$`)
 	secretShape = regexp.MustCompile(`^[A-Za-z0-9_-]+$`)
@@ -68,21 +64,16 @@ var (
 const maxSecret = 256
 
 // Validate lists every mistake.
-func (c Config) Validate() []Issue {
-	var issues []Issue
-	add := func(path, problem string) {
-		if problem != "" {
-			issues = append(issues, Issue{path, problem})
-		}
-	}
-	add("token", c.tokenProblem())
-	add("api_url", bot.AddressProblem(c.APIURL))
+func (c Config) Validate() issue.List {
+	var issues issue.List
+	issues.Unless("token", c.tokenProblem())
+	issues.Unless("api_url", bot.AddressProblem(c.APIURL))
 	mode := c.WithDefaults().Mode
 	if mode != ModePoll && mode != ModeWebhook {
-		add("mode", fmt.Sprintf("unknown value %q; allowed: %s, %s", mode, ModePoll, ModeWebhook))
+		issues.Add("mode", "unknown value %q; allowed: %s, %s", mode, ModePoll, ModeWebhook)
 	}
-	add("webhook.url", c.webhookURLProblem(mode))
-	add("webhook.secret", c.secretProblem(mode))
+	issues.Unless("webhook.url", c.webhookURLProblem(mode))
+	issues.Unless("webhook.secret", c.secretProblem(mode))
 	return issues
 }
 

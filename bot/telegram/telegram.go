@@ -65,7 +65,7 @@ type Telegram struct {
 // New makes a Telegram. It does nothing until Run. It refuses an invalid
 // config.
 func New(cfg Config, o Options) (*Telegram, error) {
-	if err := check(cfg); err != nil {
+	if err := cfg.Validate().Err("telegram."); err != nil {
 		return nil, err
 	}
 	if o.RateLimiter == nil {
@@ -89,14 +89,6 @@ func New(cfg Config, o Options) (*Telegram, error) {
 	t.api.metrics = o.Metrics
 	t.streams = newStreams(t.sendDraft)
 	return t, nil
-}
-
-func check(cfg Config) error {
-	var list []error
-	for _, issue := range cfg.Validate() {
-		list = append(list, fmt.Errorf("telegram.%s: %s", issue.Path, issue.Problem))
-	}
-	return errors.Join(list...)
 }
 
 // Name implements bot.Platform.
@@ -156,7 +148,7 @@ func positive(id string) bool {
 
 // Try says in one call whom the token belongs to: "@name (Name)".
 func Try(ctx context.Context, cfg Config) (who string, err error) {
-	if err := check(cfg); err != nil {
+	if err := cfg.Validate().Err("telegram."); err != nil {
 		return "", err
 	}
 	api := newClient(cfg.WithDefaults(), nil)

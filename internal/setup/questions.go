@@ -10,6 +10,7 @@ import (
 
 	"legwork/bot/slack"
 	"legwork/bot/telegram"
+	"legwork/internal/issue"
 	"legwork/llm"
 )
 
@@ -30,14 +31,11 @@ const (
 	usualModel = "gpt-5-mini"
 )
 
-// mistake is a mistake that a package found in its part of the config.
-type mistake struct{ path, problem string }
-
 // wrong prints the mistake in one key, if there is one.
-func (t *dialog) wrong(key string, mistakes []mistake) bool {
-	i := slices.IndexFunc(mistakes, func(m mistake) bool { return m.path == key })
+func (t *dialog) wrong(key string, mistakes issue.List) bool {
+	i := slices.IndexFunc(mistakes, func(i issue.Issue) bool { return i.Path == key })
 	if i >= 0 {
-		t.note("init.problem", map[string]any{"Reason": mistakes[i].problem})
+		t.note("init.problem", map[string]any{"Reason": mistakes[i].Problem})
 	}
 	return i >= 0
 }
@@ -95,12 +93,8 @@ func (a *answers) config() llm.ModelConfig {
 	return llm.ModelConfig{BaseURL: a.url, APIKey: a.key.value, Model: a.model}
 }
 
-func (a *answers) mistakes() []mistake {
-	var all []mistake
-	for _, i := range (llm.Config{Models: map[string]llm.ModelConfig{"main": a.config()}}).Validate() {
-		all = append(all, mistake{i.Path, i.Problem})
-	}
-	return all
+func (a *answers) mistakes() issue.List {
+	return llm.Config{Models: map[string]llm.ModelConfig{"main": a.config()}}.Validate()
 }
 
 func (t *dialog) askTelegram(a *answers) error {
@@ -111,11 +105,7 @@ func (t *dialog) askTelegram(a *answers) error {
 			return err
 		}
 		config := telegram.Config{Token: a.telegram.value, APIURL: t.TelegramAPI}
-		var mistakes []mistake
-		for _, i := range config.Validate() {
-			mistakes = append(mistakes, mistake{i.Path, i.Problem})
-		}
-		if t.wrong("token", mistakes) {
+		if t.wrong("token", config.Validate()) {
 			a.telegram = credential{variable: telegramToken}
 			continue
 		}
@@ -155,11 +145,7 @@ func (t *dialog) askSlackTokens(a *answers) error {
 				a.slackApp.value = ""
 				return nil
 			}
-			var mistakes []mistake
-			for _, i := range a.slack(t.SlackAPI).Validate() {
-				mistakes = append(mistakes, mistake{i.Path, strings.TrimSpace(i.Problem)})
-			}
-			if !t.wrong(one.path, mistakes) {
+			if !t.wrong(one.path, a.slack(t.SlackAPI).Validate()) {
 				break
 			}
 			*one.token = credential{variable: one.token.variable}

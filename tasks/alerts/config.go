@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"legwork/internal/issue"
 )
 
 // Config says who gets which alerts. It is the section alerts of the config file.
@@ -35,9 +37,6 @@ type Webhook struct {
 	Kinds []string `yaml:"kinds,omitempty"`
 }
 
-// Issue is a mistake in a Config: the key within the section, and the problem.
-type Issue struct{ Path, Problem string }
-
 // maxAfter is longer than any question waits.
 const maxAfter = 90 * 24 * time.Hour
 
@@ -47,28 +46,22 @@ const maxWebhooks = 50
 var webhookName = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,39}$`)
 
 // Validate lists the mistakes, except unknown kinds, which Known finds.
-func (c Config) Validate() []Issue {
-	var list []Issue
-	add := func(path, format string, values ...any) {
-		list = append(list, Issue{path, fmt.Sprintf(format, values...)})
-	}
+func (c Config) Validate() issue.List {
+	var list issue.List
 	if c.After != 0 && (c.After < time.Second || c.After > maxAfter) {
-		add("after", "%s is out of range; allowed: 0 for never, or 1s to 90d", c.After)
+		list.Add("after", "%s is out of range; allowed: 0 for never, or 1s to 90d", c.After)
 	}
 	if len(c.Webhooks) > maxWebhooks {
-		add("webhooks", "there are %d; allowed: up to %d", len(c.Webhooks), maxWebhooks)
+		list.Add("webhooks", "there are %d; allowed: up to %d", len(c.Webhooks), maxWebhooks)
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.Webhooks)) {
 		path, w := "webhooks."+name, c.Webhooks[name]
 		if !webhookName.MatchString(name) {
-			add(path, "is not a name for a webhook; allowed: up to 40 lower-case letters, digits, _ and -")
+			list.Add(path, "is not a name for a webhook; allowed: up to 40 lower-case letters, digits, _ and -")
 		}
-		if problem := urlProblem(w.URL); problem != "" {
-			add(path+".url", "%s", problem)
-		}
-		if _, problem := signingKey(w.Secret); problem != "" {
-			add(path+".secret", "%s", problem)
-		}
+		list.Unless(path+".url", urlProblem(w.URL))
+		_, problem := signingKey(w.Secret)
+		list.Unless(path+".secret", problem)
 	}
 	return list
 }
