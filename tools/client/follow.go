@@ -2,7 +2,14 @@ package client
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"sync"
 	"time"
+
+	"github.com/mark3labs/mcp-go/mcp"
+
+	"legwork/internal/retry"
 )
 
 const (
@@ -60,4 +67,122 @@ func (s *Server) refresh(ctx context.Context, c *connection) error {
 		s.told()
 	}
 	return nil
+}
+
+// lookTimeout is how long an idle server may take to show that it is alive.
+const lookTimeout = 10 * time.Second
+
+// alive looks at a server that nothing is asked of: one that is at work may have
+// no time to answer, and its calls have time limits of their own. It must fail
+// twice, in two ways, before it is given up.
+func (s *Server) alive(ctx context.Context, c *connection) error {
+	if s.Local() || s.Busy() {
+		return nil
+	}
+	err := within(ctx, c, lookTimeout, func(ctx context.Context, c *connection) error { return c.look(ctx) })
+	if err != nil {
+		err = within(ctx, c, lookTimeout, func(ctx context.Context, c *connection) error {
+			_, err := c.client.ListToolsByPage(withCapture(ctx, &captured{}), mcp.ListToolsRequest{})
+			return answered(err)
+		})
+	}
+	if err != nil && ctx.Err() == nil && !s.Busy() {
+		err = fmt.Errorf("it does not answer any more: %w", plain(err))
+		c.fail(err)
+		return err
+	}
+	return nil
+}
+
+// look asks for the least that there is.
+func (c *connection) look(ctx context.Context) error {
+	if c.modern() {
+		_, err := c.client.Discover(ctx, mcp.DiscoverRequest{})
+		return answered(err)
+	}
+	return answered(c.client.Ping(ctx)) //nolint:staticcheck // of the older revisions, as this is
+}
+
+// answered is nil for an error that the server itself told.
+func answered(err error) error {
+	var refused *refusal
+	var status *statusError
+	if errors.As(err, &refused) || errors.As(err, &status) && status.later() {
+		return nil
+	}
+	for _, told := range []error{mcp.ErrMethodNotFound, mcp.ErrInvalidRequest, mcp.ErrInvalidParams, mcp.ErrInternalError} {
+		if errors.Is(err, told) {
+			return nil
+		}
+	}
+	return err
+}
+
+// within runs f for at most d, and not longer than ctx and the connection last.
+func within(ctx context.Context, c *connection, d time.Duration, f func(context.Context, *connection) error) error {
+	ctx, cancel := context.WithTimeout(ctx, d)
+	defer cancel()
+	defer context.AfterFunc(c.life, cancel)()
+	return f(ctx, c)
+}
+
+// listens paces the attempts of the library to open the stream on which a
+// server of the older revisions tells of changes.
+type listens struct {
+	mu     sync.Mutex
+	wait   *retry.Pauses
+	last   time.Time
+	opened bool
+}
+
+// rest waits before an attempt: not before the first, longer before each that
+// soon follows another.
+func (l *listens) rest(ctx context.Context) error {
+	l.mu.Lock()
+	now := time.Now()
+	pause := time.Duration(0)
+	if l.wait == nil || now.Sub(l.last) > maxRestart {
+		l.wait = newPauses(time.Second)
+	} else {
+		pause = l.wait.Next()
+	}
+	l.last = now.Add(pause)
+	l.mu.Unlock()
+	return retry.Sleep(ctx, pause)
+}
+
+func (l *listens) worked() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.opened
+}
+
+// open notes that the stream is open, and tells whether it was before.
+func (l *listens) open() (again bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	again, l.opened = l.opened, true
+	return again
+}
+
+func newPauses(first time.Duration) *retry.Pauses { return retry.New(first, maxRestart, 0.5) }
+
+// listen follows what changes on a server of the modern revisions, which tells
+// of it only on request, until the connection ends.
+func (c *connection) listen(f mcp.SubscriptionFilter) {
+	wait := newPauses(time.Second)
+	for c.life.Err() == nil {
+		from := time.Now()
+		err := c.client.Listen(c.life, f)
+		if errors.Is(err, mcp.ErrMethodNotFound) || errors.Is(err, mcp.ErrInvalidRequest) || errors.Is(err, mcp.ErrInvalidParams) {
+			return // it does not offer it after all
+		}
+		if time.Since(from) > maxRestart {
+			wait = newPauses(time.Second)
+		}
+		if wait.Sleep(c.life) != nil {
+			return
+		}
+		c.listChanged() // what was missed
+	}
 }

@@ -1,9 +1,11 @@
 package client
 
 import (
+	"bufio"
 	"context"
 	"fmt"
 	"io"
+	"log/slog"
 	"maps"
 	"os"
 	"os/exec"
@@ -13,6 +15,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"legwork/internal/clip"
 )
 
 // EnvAllowed are the variables of legwork's own environment that a server
@@ -153,4 +157,130 @@ func (p *process) ended(within time.Duration) bool {
 	case <-t.C:
 		return false
 	}
+}
+
+// guardScript reads "+ LEADER" and "- LEADER" lines and, when its input ends,
+// kills the groups that are left. It ignores the signals of a terminal.
+const guardScript = `trap '' INT TERM HUP QUIT
+all=" "
+while read -r op id; do
+  case $op in
+    +) all="$all$id " ;;
+    -) case $all in *" $id "*) all="${all%% $id *} ${all#* $id }" ;; esac ;;
+  esac
+done
+for id in $all; do kill -s KILL -- "-$id"; done 2>/dev/null
+exit 0`
+
+// Guard is one small shell beside the daemon. When the daemon is killed, even
+// by SIGKILL, the guard's input ends and it kills the process groups of the
+// servers, grandchildren included, which the kernel's parent-death signal does
+// not reach. It starts with the first child; where there is no shell it does
+// nothing.
+type Guard struct {
+	log   *slog.Logger
+	mu    sync.Mutex
+	tried bool
+	in    io.WriteCloser // nil when it is not running
+	cmd   *exec.Cmd
+}
+
+func (g *Guard) add(leader int) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if !g.tried {
+		g.tried = true
+		g.start()
+	}
+	g.tell("+", leader)
+}
+
+func (g *Guard) remove(leader int) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.tell("-", leader)
+}
+
+func (g *Guard) start() {
+	cmd := exec.CommandContext(context.Background(), "/bin/sh", "-c", guardScript)
+	cmd.Env = []string{}
+	cmd.SysProcAttr = guardAttr()
+	in, err := cmd.StdinPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		g.log.Debug("no guard for the processes of servers", "err", err)
+		return
+	}
+	g.in, g.cmd = in, cmd
+}
+
+// tell ignores errors: without a guard there is still the parent-death signal.
+func (g *Guard) tell(op string, leader int) {
+	if g.in != nil {
+		_, _ = fmt.Fprintf(g.in, "%s %d\n", op, leader)
+	}
+}
+
+// NewGuard makes a guard for the servers that are given it.
+func NewGuard(log *slog.Logger) *Guard { return &Guard{log: log} }
+
+// Close ends the guard, which kills the groups it still knows, and waits for it.
+func (g *Guard) Close() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.in != nil {
+		_ = g.in.Close()
+		_ = g.cmd.Wait()
+		g.in = nil
+	}
+}
+
+// drain logs what the server writes to its error output, each line shortened,
+// at most a hundred in ten seconds.
+func drain(p *process, last *tail, log *slog.Logger) {
+	r := bufio.NewReaderSize(p.stderr, 1<<10)
+	window, lines := time.Now(), 0
+	for {
+		line, isPrefix, err := r.ReadLine()
+		if err != nil {
+			return
+		}
+		text := clean(strings.TrimSpace(string(line)))
+		for isPrefix && err == nil {
+			_, isPrefix, err = r.ReadLine()
+		}
+		if text == "" {
+			continue
+		}
+		last.set(text)
+		if time.Since(window) > 10*time.Second {
+			window, lines = time.Now(), 0
+		}
+		switch lines++; {
+		case lines < 100:
+			log.Debug("server says", "text", text)
+		case lines == 100:
+			log.Debug("server says more than is logged")
+		}
+	}
+}
+
+// tail remembers the last line of an error output.
+type tail struct {
+	mu   sync.Mutex
+	line string
+}
+
+func (t *tail) set(s string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.line = clip.Bytes(s, 300)
+}
+
+func (t *tail) last() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.line
 }
