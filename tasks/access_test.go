@@ -15,8 +15,8 @@ import (
 	"legwork/tasks/policy"
 )
 
-// TestWhoIsHeard: a person or chat that is not listed is not heard.
-func TestWhoIsHeard(t *testing.T) {
+// TestAccess: a person or chat that is not listed is not heard.
+func TestAccess(t *testing.T) {
 	thread := room("hall")
 	thread.Thread = "7"
 	for _, c := range []struct {
@@ -46,13 +46,13 @@ func TestWhoIsHeard(t *testing.T) {
 		{"a channel that is not a person", "", room("yard"), func(_ *bot.Message, d *policy.PlatformAccess) { d.Users = []string{""} }, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			o := newOffice(t)
+			o := newEnv(t)
 			m := o.by(c.person, c.in, "hello")
-			door := o.rules.Access.Platforms["phone"]
+			listed := o.rules.Access.Platforms["phone"]
 			if c.change != nil {
-				c.change(&m, &door)
+				c.change(&m, &listed)
 			}
-			o.rules.Access.Platforms = map[string]policy.PlatformAccess{"phone": door}
+			o.rules.Access.Platforms = map[string]policy.PlatformAccess{"phone": listed}
 			o.inbox.Use(o.rules)
 			if admitted := o.inbox.Admits(t.Context(), m); admitted != c.heard {
 				t.Errorf("Admits(%+v) = %v, want %v", m, admitted, c.heard)
@@ -65,17 +65,17 @@ func TestWhoIsHeard(t *testing.T) {
 	}
 }
 
-// TestOpenPlatform: one without a door is open to everybody.
+// TestOpenPlatform: one without a listed is open to everybody.
 func TestOpenPlatform(t *testing.T) {
-	o := newOffice(t)
+	o := newEnv(t)
 	o.rules.Access.Platforms = nil
 	o.inbox.Use(o.rules)
 	o.opens("eve", private("eve"), "hello")
 }
 
-// TestStrangersSilence: what strangers get no answer to, and what is stored of
+// TestUnlistedInGroup: what strangers get no answer to, and what is stored of
 // their messages: nothing.
-func TestStrangersSilence(t *testing.T) {
+func TestUnlistedInGroup(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		change func(m *bot.Message)
@@ -88,22 +88,22 @@ func TestStrangersSilence(t *testing.T) {
 		{"overheard", func(m *bot.Message) { m.Overheard = true }},
 		{"a move", func(m *bot.Message) { m.Kind, m.MovedTo = bot.MessageMove, room("new") }},
 	} {
-		o := newOffice(t)
+		o := newEnv(t)
 		m := o.by("eve", private("eve"), "hello")
 		c.change(&m)
 		if got := o.send(m); got.text() != "" {
 			t.Errorf("%s was answered %q, want silence", c.name, got.text())
 		}
-		if got := o.setting("legwork", "visitors"); got != "" {
+		if got := o.setting("legwork", "access_requests"); got != "" {
 			t.Errorf("%s is remembered: %s", c.name, got)
 		}
 	}
 }
 
-// TestStranger walks through being a stranger: one sentence a day, in the
+// TestUnlistedPerson walks through being a stranger: one sentence a day, in the
 // person's language, with a button that asks the admins once.
-func TestStranger(t *testing.T) {
-	o := newOffice(t)
+func TestUnlistedPerson(t *testing.T) {
+	o := newEnv(t)
 	m := o.by("eve", private("eve"), "привет")
 	m.Language = "ru-RU"
 	h := o.send(m)
@@ -154,10 +154,10 @@ func TestStranger(t *testing.T) {
 	}
 }
 
-// judged is an office where eve has asked to be let in.
-func judged(t *testing.T) *office {
+// judged is an env where eve has asked to be let in.
+func judged(t *testing.T) *env {
 	t.Helper()
-	o := newOffice(t)
+	o := newEnv(t)
 	o.send(o.by("eve", private("eve"), "hello"))
 	o.send(o.press("eve", private("eve"), "g:ask"))
 	return o
@@ -270,10 +270,10 @@ func TestTwoAdminsTap(t *testing.T) {
 	}
 }
 
-// TestFloodOfStrangers: beyond a bound they get silence, and what is stored of
+// TestFloodOfUnlistedPeople: beyond a bound they get silence, and what is stored of
 // them stays small.
-func TestFloodOfStrangers(t *testing.T) {
-	o := newOffice(t)
+func TestFloodOfUnlistedPeople(t *testing.T) {
+	o := newEnv(t)
 	told, asked := 0, 0
 	for i := range 500 {
 		who := fmt.Sprintf("s%d", i)
@@ -291,7 +291,7 @@ func TestFloodOfStrangers(t *testing.T) {
 	if told != 200 || asked != 20 {
 		t.Errorf("%d strangers were told and %d were asked for; want 200 and 20", told, asked)
 	}
-	if n := len(o.setting("legwork", "visitors")); n > 200*1000 {
+	if n := len(o.setting("legwork", "access_requests")); n > 200*1000 {
 		t.Errorf("%d bytes are stored of strangers", n)
 	}
 	o.pass(25 * time.Hour)
@@ -302,7 +302,7 @@ func TestFloodOfStrangers(t *testing.T) {
 
 // TestNoAdminToAsk: without admins there is no button, but what to do.
 func TestNoAdminToAsk(t *testing.T) {
-	o := newOffice(t)
+	o := newEnv(t)
 	o.rules.Access.Admins = nil
 	o.inbox.Use(o.rules)
 	h := o.send(o.by("eve", private("eve"), "hello"))
@@ -311,10 +311,10 @@ func TestNoAdminToAsk(t *testing.T) {
 	}
 }
 
-// TestStrangerBeforeTheFirstAdmin: who wrote before there was an admin is asked
+// TestUnlistedBeforeTheFirstAdmin: who wrote before there was an admin is asked
 // for once there is one, and is told no more than once of either.
-func TestStrangerBeforeTheFirstAdmin(t *testing.T) {
-	o := newOffice(t)
+func TestUnlistedBeforeTheFirstAdmin(t *testing.T) {
+	o := newEnv(t)
 	with := o.rules.Access.Admins
 	o.rules.Access.Admins = nil
 	o.inbox.Use(o.rules)
@@ -335,7 +335,7 @@ func TestStrangerBeforeTheFirstAdmin(t *testing.T) {
 
 // TestNamesAreHarmless: a stranger's name is shown, and nothing more.
 func TestNamesAreHarmless(t *testing.T) {
-	o := newOffice(t)
+	o := newEnv(t)
 	m := o.by("eve", private("eve"), "hello")
 	m.From.Name = "`*x*`\n[click](https://evil.example) " + strings.Repeat("é", 300)
 	o.send(m)
@@ -349,7 +349,7 @@ func TestNamesAreHarmless(t *testing.T) {
 // TestTellAdmins: each in the language that they chose or that their platform
 // tells; one who cannot be reached holds up no other.
 func TestTellAdmins(t *testing.T) {
-	o := newOffice(t)
+	o := newEnv(t)
 	o.rules.Access.Admins = []string{"phone:gone", "slack:U1", "phone:boss", "phone:chief", "nonsense"}
 	o.inbox.Use(o.rules)
 	o.say("chief", private("chief"), "/lang ru")
@@ -378,7 +378,7 @@ func (unreadable) Setting(context.Context, string, string) (string, error) {
 
 // TestTellAdminsOfDamage: the config's admins are told also when nothing can be read.
 func TestTellAdminsOfDamage(t *testing.T) {
-	o := newOffice(t)
+	o := newEnv(t)
 	o.rules.Access.Admins = []string{"phone:boss"}
 	o.inbox.Use(o.rules)
 	o.inbox.Store = unreadable{o.store}
@@ -391,7 +391,7 @@ func TestTellAdminsOfDamage(t *testing.T) {
 
 // TestClaim: the first admin.
 func TestClaim(t *testing.T) {
-	o := newOffice(t)
+	o := newEnv(t)
 	if code, err := inbox.NewClaim(t.Context(), o.inbox); code != "" || err != nil {
 		t.Fatalf("Claim with an admin in the config = %q, %v; want none", code, err)
 	}
@@ -436,7 +436,7 @@ func TestClaim(t *testing.T) {
 
 // TestClaimEnds: after five wrong codes in all, and after an hour.
 func TestClaimEnds(t *testing.T) {
-	o := newOffice(t)
+	o := newEnv(t)
 	o.rules.Access.Admins = nil
 	o.inbox.Use(o.rules)
 	code, err := inbox.NewClaim(t.Context(), o.inbox)

@@ -14,7 +14,7 @@ import (
 // TestApprovalCard: the card tells everything about the calls of a turn, and
 // what is decided becomes of its message.
 func TestApprovalCard(t *testing.T) {
-	s := newStage(t, []string{`{"to":"x\u202ey","n":1}`, `{"second":true}`})
+	s := newEngineEnv(t, []string{`{"to":"x\u202ey","n":1}`, `{"second":true}`})
 	id, card := s.asks("ann", private("ann"), "book *me* a room")
 	for _, want := range []string{
 		s.text("approval.ask", map[string]any{"Count": 2}), "`book`", "`it`", `"to": "x\u202ey"`, `"second": true`,
@@ -52,7 +52,7 @@ func TestApprovalCard(t *testing.T) {
 func TestLongArguments(t *testing.T) {
 	long := strings.Repeat("word ", 1000) + "the end"
 	for _, files := range []bool{true, false} {
-		s := newStage(t, []string{object(t, map[string]string{"text": long, "last": "x\u200by"})})
+		s := newEngineEnv(t, []string{object(t, map[string]string{"text": long, "last": "x\u200by"})})
 		s.phone.files = files
 		id, card := s.asks("ann", private("ann"), "write it")
 		whole := card.Text
@@ -79,7 +79,7 @@ func TestLongArguments(t *testing.T) {
 // to the text.
 func TestRefusedFile(t *testing.T) {
 	long := strings.Repeat("word ", 1000) + "the end"
-	s := newStage(t, []string{object(t, map[string]string{"text": long})})
+	s := newEngineEnv(t, []string{object(t, map[string]string{"text": long})})
 	s.phone.files, s.phone.noFiles = true, true
 	_, card := s.asks("ann", private("ann"), "write it")
 	if card.File != nil || !strings.Contains(card.Text, long) {
@@ -90,7 +90,7 @@ func TestRefusedFile(t *testing.T) {
 // TestOneDecision: of two presses, of two people and in one batch, one counts,
 // and the other learns how it was decided; a restart changes nothing.
 func TestOneDecision(t *testing.T) {
-	s := newStage(t, []string{`{"n":1}`})
+	s := newEngineEnv(t, []string{`{"n":1}`})
 	id, card := s.asks("ann", room("hall"), "book")
 	allow, deny := label(t, card.Draft, "Allow once"), label(t, card.Draft, "Deny")
 	s.again()
@@ -122,7 +122,7 @@ func TestOneDecision(t *testing.T) {
 func TestDenyWithReason(t *testing.T) {
 	for name, at := range map[string]bot.Chat{"private": private("ann"), "group": room("hall")} {
 		t.Run(name, func(t *testing.T) {
-			s := newStage(t, []string{`{"n":1}`})
+			s := newEngineEnv(t, []string{`{"n":1}`})
 			id, card := s.asks("ann", at, "book")
 			asked := s.send(s.press("ann", at, label(t, card.Draft, "Deny with a reason")))
 			if asked.words() != s.text("approval.why", nil) {
@@ -157,7 +157,7 @@ func TestDenyWithReason(t *testing.T) {
 // TestWordsDoNotDecide: a message written while calls wait for a decision is
 // guidance, also in reply to the card.
 func TestWordsDoNotDecide(t *testing.T) {
-	s := newStage(t, []string{`{"n":1}`})
+	s := newEngineEnv(t, []string{`{"n":1}`})
 	id, card := s.asks("ann", private("ann"), "book")
 	m := s.by("ann", private("ann"), "yes, but the cheap one")
 	m.ReplyTo = card.ID
@@ -170,7 +170,7 @@ func TestWordsDoNotDecide(t *testing.T) {
 // TestStandingGrants: a call that is allowed for the task, or in the chat by
 // an admin, is not asked about again until the grant is taken back.
 func TestStandingGrants(t *testing.T) {
-	s := newStage(t, []string{`{"n":1}`}, []string{`{"n":2}`})
+	s := newEngineEnv(t, []string{`{"n":1}`}, []string{`{"n":2}`})
 	id, card := s.asks("ann", room("hall"), "book")
 	s.send(s.press("ann", room("hall"), label(t, card.Draft, "Allow for this task")))
 	s.over(id)
@@ -200,7 +200,7 @@ func TestStandingGrants(t *testing.T) {
 // TestGrantOfFormerAdmin: what somebody allowed as an admin holds as long as they
 // are one.
 func TestGrantOfFormerAdmin(t *testing.T) {
-	s := newStage(t, []string{`{"n":1}`}, []string{`{"n":2}`})
+	s := newEngineEnv(t, []string{`{"n":1}`}, []string{`{"n":2}`})
 	id, card := s.asks("ann", room("hall"), "book")
 	s.send(s.press("boss", room("hall"), label(t, card.Draft, "Always in this chat")))
 	s.over(id)
@@ -220,7 +220,7 @@ func TestGrantOfFormerAdmin(t *testing.T) {
 // TestExpiredApproval: an approval that was not decided in time expires; the
 // card says so, and so does a late press.
 func TestExpiredApproval(t *testing.T) {
-	s := newStage(t, []string{`{"n":1}`})
+	s := newEngineEnv(t, []string{`{"n":1}`})
 	id, card := s.asks("ann", private("ann"), "book")
 	s.stop()
 	s.pass(expire + time.Minute)
@@ -238,7 +238,7 @@ func TestExpiredApproval(t *testing.T) {
 // TestPrivateApproval: a card in the private chat of who asked can be decided
 // there, also by somebody whom the bot hears only in the group.
 func TestPrivateApproval(t *testing.T) {
-	s := newStage(t, []string{`{"n":1}`})
+	s := newEngineEnv(t, []string{`{"n":1}`})
 	s.rules.Approvals.Private = true
 	s.again()
 	id, card := s.asks("eve", room("hall"), "book")
@@ -286,7 +286,7 @@ func TestPrivateApproval(t *testing.T) {
 
 // TestPrivateChatGone: who cannot be written to is asked in the task's chat.
 func TestPrivateChatGone(t *testing.T) {
-	s := newStage(t, []string{`{"n":1}`})
+	s := newEngineEnv(t, []string{`{"n":1}`})
 	s.rules.Approvals.Private = true
 	s.again()
 	_, card := s.asks("gone", room("hall"), "book")

@@ -18,7 +18,7 @@ import (
 // and each grant can be taken back by the person whom it is for; both name the
 // person and the time.
 func TestApprovalsCommand(t *testing.T) {
-	s := newStage(t, []string{`{"n":1}`}, []string{`{"n":2}`})
+	s := newEngineEnv(t, []string{`{"n":1}`}, []string{`{"n":2}`})
 	if got := s.say("ann", private("ann"), "/approvals"); got != s.text("approvals.none", nil) {
 		t.Fatalf("/approvals with nothing said %q", got)
 	}
@@ -61,7 +61,7 @@ func TestApprovalsCommand(t *testing.T) {
 // TestRevokedInChat: what an admin always allowed in a chat is asked again when
 // it is taken back, in tasks that run as well.
 func TestRevokedInChat(t *testing.T) {
-	s := newStage(t, []string{`{"n":1}`})
+	s := newEngineEnv(t, []string{`{"n":1}`})
 	id, card := s.asks("ann", room("hall"), "book")
 	s.send(s.press("boss", room("hall"), label(t, card.Draft, "Always in this chat")))
 	s.over(id)
@@ -93,7 +93,7 @@ func TestRevokedInChat(t *testing.T) {
 // TestChangedTool: admins are told once of a tool that its server changed, with
 // the difference, and one of them lets it be used again.
 func TestChangedTool(t *testing.T) {
-	s := newStage(t)
+	s := newEngineEnv(t)
 	long := tools.Change{ID: "c1", Tool: "book.it", Difference: "-books\n+pays\u202e" + strings.Repeat("\n more", 1000)}
 	short := tools.Change{ID: "c2", Tool: "book.too", Difference: "-a\n+b```"}
 	s.tools.changes = []tools.Change{long, short}
@@ -151,7 +151,7 @@ func TestChangedTool(t *testing.T) {
 // TestProgress: the board tells how far a call is, and what its server says of
 // it, made harmless.
 func TestProgress(t *testing.T) {
-	s := newStage(t, []string{`{"n":1}`})
+	s := newEngineEnv(t, []string{`{"n":1}`})
 	s.tools.mu.Lock()
 	s.tools.open, s.tools.hold = true, make(chan any)
 	release := sync.OnceFunc(func() { close(s.tools.hold) })
@@ -182,7 +182,7 @@ func TestProgress(t *testing.T) {
 
 // TestSameToolTwice: the board names a tool that a turn calls twice once.
 func TestSameToolTwice(t *testing.T) {
-	s := newStage(t, []string{`{"n":1}`, `{"n":2}`})
+	s := newEngineEnv(t, []string{`{"n":1}`, `{"n":2}`})
 	frames := make(chan bot.Draft, 1000)
 	s.phone.mu.Lock()
 	s.phone.frames = frames

@@ -46,7 +46,7 @@ func asks(s planner.State, subtask string) planner.Slot {
 // TestModelQuestionLapses: what a model asks is not waited for longer than the
 // config says; its message tells so, and so does a late press.
 func TestModelQuestionLapses(t *testing.T) {
-	m := newMind(t, tasks.PromptRules{Approvals: tasks.Approvals{Expire: 50 * time.Millisecond}})
+	m := newMemoryEnv(t, tasks.PromptRules{Approvals: tasks.Approvals{Expire: 50 * time.Millisecond}})
 	m.work = wonders(`{"question": "Which one?", "choices": ["red", "blue"]}`)
 	id := m.opens("ann", private("ann"), "paint it")
 	var card string
@@ -83,7 +83,7 @@ func TestModelQuestionLapses(t *testing.T) {
 // TestModelAsksTooMuch: the questions of a task are limited, and the model is
 // told to go on without.
 func TestModelAsksTooMuch(t *testing.T) {
-	m := newMind(t, tasks.PromptRules{})
+	m := newMemoryEnv(t, tasks.PromptRules{})
 	m.rules.Limits.Asks = 1
 	m.restart()
 	first := `{"question": "Which one?"}`
@@ -109,7 +109,7 @@ func TestModelAsksTooMuch(t *testing.T) {
 // that would pass for legwork's own.
 func TestModelAsksAfterOutsiders(t *testing.T) {
 	for _, tainted := range []bool{false, true} {
-		m := newMind(t, tasks.PromptRules{})
+		m := newMemoryEnv(t, tasks.PromptRules{})
 		read := make(chan any)
 		m.work = func(r llm.Request) (llm.Reply, bool) {
 			if r.Role == llm.RoleWork {
@@ -159,14 +159,14 @@ func TestModelAsksAfterOutsiders(t *testing.T) {
 // told to go on without one, and why where that was said.
 func TestModelQuestionDeclined(t *testing.T) {
 	for _, why := range []string{"", "I will not tell."} {
-		m := newMind(t, tasks.PromptRules{})
+		m := newMemoryEnv(t, tasks.PromptRules{})
 		m.work = wonders(`{"question": "Which one?"}`)
 		id := m.opens("ann", private("ann"), "paint it")
 		m.until(id, "it asks", func(s planner.State) bool {
 			return asks(s, "1/a").Message != "" && asks(s, "1/b").Message != ""
 		})
 		state := m.state(id)
-		var bad *inbox.MisfitError
+		var bad *inbox.ArgumentError
 		for _, a := range planner.Todo(state) {
 			ask := tasks.AskOf(a.ID)
 			if err := inbox.Decide(t.Context(), m.inbox, id, ask, inbox.Ruling{By: "api:ops", Approve: true}); !errors.As(err, &bad) || bad.Field != "comment" {

@@ -12,7 +12,7 @@ import (
 
 // audited are the entries of the audit log that are no events of tasks, the
 // oldest first.
-func (o *office) audited() (lines []string) {
+func (o *env) audited() (lines []string) {
 	o.t.Helper()
 	entries, err := o.store.AuditLog(o.t.Context(), 0, 100)
 	if err != nil {
@@ -29,7 +29,7 @@ func (o *office) audited() (lines []string) {
 // TestAudited: what people change in chats is in the audit log, once, and what is
 // refused is not.
 func TestAudited(t *testing.T) {
-	s := newStage(t, []string{`{"n":1}`})
+	s := newEngineEnv(t, []string{`{"n":1}`})
 	hall := room("hall")
 	s.say("ann", hall, "/pause")
 	s.say("boss", hall, "/pause")
@@ -70,7 +70,7 @@ func TestAudited(t *testing.T) {
 
 // TestClaimAudited: so is who became the first admin.
 func TestClaimAudited(t *testing.T) {
-	o := newOffice(t)
+	o := newEnv(t)
 	o.rules.Access.Admins = nil
 	o.inbox.Use(o.rules)
 	code, err := inbox.NewClaim(t.Context(), o.inbox)
@@ -86,7 +86,7 @@ func TestClaimAudited(t *testing.T) {
 
 // TestAcceptedToolAudited: so is a tool that an admin lets be used again.
 func TestAcceptedToolAudited(t *testing.T) {
-	s := newStage(t)
+	s := newEngineEnv(t)
 	change := tools.Change{ID: "c1", Tool: "book.it", Difference: "-books\n+pays"}
 	s.tools.changes = []tools.Change{change}
 	inbox.ToolChanged(t.Context(), s.inbox, change)

@@ -18,7 +18,7 @@ import (
 // TestBurstWaitsForWhatIsSetAside: many tasks at once set aside more than there is
 // in the budget of a day, and use half of it: none asks a person, none is refused.
 func TestBurstWaitsForWhatIsSetAside(t *testing.T) {
-	s, m := newShop(t, 2, tasks.BudgetRules{Unattended: true, Budgets: tasks.Budgets{TaskUSD: dollars(1.6), UserDayUSD: dollars(8)}})
+	s, m := newBudgetEnv(t, 2, tasks.BudgetRules{Unattended: true, Budgets: tasks.Budgets{TaskUSD: dollars(1.6), UserDayUSD: dollars(8)}})
 	m.wary = true
 	var messages []bot.Message
 	var chats []bot.Chat
@@ -51,7 +51,7 @@ func TestBurstWaitsForWhatIsSetAside(t *testing.T) {
 
 // aside sets so much aside for a task of ann's that does nothing: its plan waits
 // for a yes.
-func (s *stage) aside(amount int64) (tasks.ID, tasks.ReservationID) {
+func (s *engineEnv) aside(amount int64) (tasks.ID, tasks.ReservationID) {
 	s.t.Helper()
 	id, _ := s.asks("ann", room("other"), "/plan find it")
 	r := tasks.Reservation{
@@ -70,7 +70,7 @@ func TestNobodyUnderWay(t *testing.T) {
 	for _, free := range []bool{false, true} {
 		t.Run(fmt.Sprint("comes free ", free), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				s, m := newShop(t, 2, tasks.BudgetRules{Budgets: tasks.Budgets{UserDayUSD: dollars(1)}})
+				s, m := newBudgetEnv(t, 2, tasks.BudgetRules{Budgets: tasks.Budgets{UserDayUSD: dollars(1)}})
 				other, action := s.aside(dollars(0.85))
 				before := m.total()
 				id := s.starts("ann", room("hall"), "find it")
@@ -95,7 +95,7 @@ func TestNobodyUnderWay(t *testing.T) {
 // TestPlanBesideWhatIsSetAside: a plan is not large because of what others set
 // aside and will not use.
 func TestPlanBesideWhatIsSetAside(t *testing.T) {
-	s, _ := newShop(t, 2, tasks.BudgetRules{Budgets: tasks.Budgets{TaskUSD: dollars(6), UserDayUSD: dollars(10)}})
+	s, _ := newBudgetEnv(t, 2, tasks.BudgetRules{Budgets: tasks.Budgets{TaskUSD: dollars(6), UserDayUSD: dollars(10)}})
 	s.aside(dollars(7))
 	id := s.opens("ann", room("hall"), "find it")
 	s.planned(id)
@@ -111,7 +111,7 @@ func TestPlanBesideWhatIsSetAside(t *testing.T) {
 }
 
 // planned waits until a task has a plan or is over.
-func (s *stage) planned(id tasks.ID) {
+func (s *engineEnv) planned(id tasks.ID) {
 	s.t.Helper()
 	s.until(id, "there is a plan", func(state planner.State) bool { return len(state.Planned) > 0 || state.Settled() })
 }
@@ -135,7 +135,7 @@ func TestPassing(t *testing.T) {
 // however long their calls take.
 func TestClosingAnswerWaitsShortly(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s, m := newShop(t, 2, tasks.BudgetRules{Unattended: true, Budgets: tasks.Budgets{TaskUSD: dollars(0.72), UserDayUSD: dollars(2)}})
+		s, m := newBudgetEnv(t, 2, tasks.BudgetRules{Unattended: true, Budgets: tasks.Budgets{TaskUSD: dollars(0.72), UserDayUSD: dollars(2)}})
 		m.wary = true
 		plan := m.Answer
 		m.Answer = func(ctx context.Context, r llm.Request, stream func(llm.Delta)) (llm.Reply, error) {

@@ -36,7 +36,7 @@ func (m stiff) Quote(r llm.Request) llm.Usage {
 // TestClosingAnswerThatHardlyShrinks: a closing answer whose prompt cannot be cut
 // to its part of what is kept back is still made when all of it fits.
 func TestClosingAnswerThatHardlyShrinks(t *testing.T) {
-	s, m := newShop(t, 2, tasks.BudgetRules{Unattended: true, Budgets: tasks.Budgets{TaskTokens: 5400}})
+	s, m := newBudgetEnv(t, 2, tasks.BudgetRules{Unattended: true, Budgets: tasks.Budgets{TaskTokens: 5400}})
 	s.stop()
 	model := m.Answer
 	m.Answer = func(ctx context.Context, r llm.Request, stream func(llm.Delta)) (llm.Reply, error) {
@@ -70,7 +70,7 @@ func (m terse) QuoteTokens(role string, input, output int) llm.Usage {
 // TestClosingAnswerOfATerseModel: short replies are not cut in the proportion of
 // the prompt, so that a small budget, too, keeps back what an answer needs.
 func TestClosingAnswerOfATerseModel(t *testing.T) {
-	s, m := newShop(t, 5, tasks.BudgetRules{Budgets: tasks.Budgets{TaskUSD: dollars(0.60)}})
+	s, m := newBudgetEnv(t, 5, tasks.BudgetRules{Budgets: tasks.Budgets{TaskUSD: dollars(0.60)}})
 	s.stop()
 	s.model = terse{m}
 	s.play()
@@ -90,7 +90,7 @@ func TestClosingAnswerOfATerseModel(t *testing.T) {
 // also when the clock on the wall tells another day than the one by which
 // things expire.
 func TestDayBudgetAfterTheClockWasSet(t *testing.T) {
-	s, _ := newShop(t, 5, tasks.BudgetRules{Budgets: tasks.Budgets{DayUSD: dollars(0.60)}})
+	s, _ := newBudgetEnv(t, 5, tasks.BudgetRules{Budgets: tasks.Budgets{DayUSD: dollars(0.60)}})
 	s.stop()
 	s.wall = func() time.Time { return s.clock().AddDate(0, 0, 3) }
 	s.play()
@@ -122,7 +122,7 @@ func (m breaking) Call(_ context.Context, r llm.Request, _ func(llm.Delta)) (llm
 // TestAttemptsKeepWithinTheBudget: a call that is made again takes of the budget
 // again, so that none is exceeded by endpoints that break off.
 func TestAttemptsKeepWithinTheBudget(t *testing.T) {
-	s, m := newShop(t, 0, tasks.BudgetRules{Budgets: tasks.Budgets{DayTokens: 8000}})
+	s, m := newBudgetEnv(t, 0, tasks.BudgetRules{Budgets: tasks.Budgets{DayTokens: 8000}})
 	s.stop()
 	s.model = breaking{m}
 	s.play()
@@ -137,8 +137,8 @@ func TestAttemptsKeepWithinTheBudget(t *testing.T) {
 // TestSamplingBeforeAQuestion: what a server has a model called for is counted
 // also when its call ends with a question, and not only when the task is over.
 func TestSamplingBeforeAQuestion(t *testing.T) {
-	s := &stage{
-		office: newOffice(t), calls: [][]string{{`{}`}},
+	s := &engineEnv{
+		env: newEnv(t), calls: [][]string{{`{}`}},
 		tools: &gated{definition: "d1", open: true, sample: true, question: &form.Question{Message: "Really?"}},
 	}
 	m := &dear{}
@@ -174,7 +174,7 @@ func (s givenUp) Reserve(ctx context.Context, id tasks.ID, r tasks.Reservation) 
 func TestReservationGivenUp(t *testing.T) {
 	for _, when := range []string{"before", "after"} {
 		t.Run(when, func(t *testing.T) {
-			s, m := newShop(t, 0, tasks.BudgetRules{})
+			s, m := newBudgetEnv(t, 0, tasks.BudgetRules{})
 			s.stop()
 			ctx, cancel := context.WithCancel(t.Context())
 			store := givenUp{Store: s.store, before: func() {}, after: cancel}
@@ -216,7 +216,7 @@ func TestReservationGivenUp(t *testing.T) {
 // the task is answered with what there is, so that it does not hold up its
 // chat for ever.
 func TestBudgetQuestionExpires(t *testing.T) {
-	s, m := newShop(t, 5, tasks.BudgetRules{Budgets: tasks.Budgets{TaskUSD: dollars(0.60)}})
+	s, m := newBudgetEnv(t, 5, tasks.BudgetRules{Budgets: tasks.Budgets{TaskUSD: dollars(0.60)}})
 	s.stop()
 	s.rules.Approvals.Expire = expire
 	s.play()

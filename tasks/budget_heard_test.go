@@ -15,7 +15,7 @@ import (
 // TestBudgetsAreHeardOf: programs hear of a day's budget that is reached, once, and
 // again when they could not be told; the admins are told after them.
 func TestBudgetsAreHeardOf(t *testing.T) {
-	s, _ := newShop(t, 5, tasks.BudgetRules{Budgets: tasks.Budgets{UserDayUSD: dollars(0.60)}})
+	s, _ := newBudgetEnv(t, 5, tasks.BudgetRules{Budgets: tasks.Budgets{UserDayUSD: dollars(0.60)}})
 	var heard []string
 	away := errors.New("no admin is there")
 	s.inbox.Budgets = func(_ context.Context, reached bool, list []planner.Overdraft) error {

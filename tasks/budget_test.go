@@ -87,8 +87,8 @@ func (m *dear) total() llm.Usage {
 	return m.spent
 }
 
-// newShop is a stage with a dear model, whose plans are of so many sub-tasks.
-func newShop(t *testing.T, subtasks int, budget tasks.BudgetRules) (*stage, *dear) {
+// newBudgetEnv is an engineEnv with a dear model, whose plans are of so many sub-tasks.
+func newBudgetEnv(t *testing.T, subtasks int, budget tasks.BudgetRules) (*engineEnv, *dear) {
 	t.Helper()
 	m := &dear{subtasks: subtasks}
 	m.Answer = func(ctx context.Context, r llm.Request, _ func(llm.Delta)) (llm.Reply, error) {
@@ -108,7 +108,7 @@ func newShop(t *testing.T, subtasks int, budget tasks.BudgetRules) (*stage, *dea
 		}
 		return llm.Reply{Text: "found by " + r.Role}, nil
 	}
-	s := &stage{office: newOffice(t), tools: &gated{definition: "d1", open: true}, model: m}
+	s := &engineEnv{env: newEnv(t), tools: &gated{definition: "d1", open: true}, model: m}
 	s.rules.Budget = budget
 	s.play()
 	t.Cleanup(func() { s.stop() })
@@ -116,7 +116,7 @@ func newShop(t *testing.T, subtasks int, budget tasks.BudgetRules) (*stage, *dea
 }
 
 // spent is what the ledger says of all.
-func (s *stage) spent() llm.Usage {
+func (s *engineEnv) spent() llm.Usage {
 	s.t.Helper()
 	rows, err := s.store.Spent(s.t.Context(), tasks.SpentQuery{})
 	if err != nil {
@@ -130,7 +130,7 @@ func (s *stage) spent() llm.Usage {
 }
 
 // starts asks a question whose task may be over at once.
-func (s *stage) starts(person string, in bot.Chat, text string) tasks.ID {
+func (s *engineEnv) starts(person string, in bot.Chat, text string) tasks.ID {
 	s.t.Helper()
 	s.send(s.by(person, in, text))
 	turns, err := s.store.History(s.t.Context(), in.Key(), "", 1<<20)
@@ -141,7 +141,7 @@ func (s *stage) starts(person string, in bot.Chat, text string) tasks.ID {
 }
 
 // runs asks for something whose plan is so large that it is confirmed first.
-func (s *stage) runs(person string, in bot.Chat, text string) (tasks.ID, enginetest.Post) {
+func (s *engineEnv) runs(person string, in bot.Chat, text string) (tasks.ID, enginetest.Post) {
 	s.t.Helper()
 	id, card := s.asks(person, in, text)
 	s.send(s.press(person, in, label(s.t, card.Draft, "Run")))
@@ -149,7 +149,7 @@ func (s *stage) runs(person string, in bot.Chat, text string) (tasks.ID, enginet
 }
 
 // answers are the texts that ended tasks.
-func (s *stage) answers(id tasks.ID) []string {
+func (s *engineEnv) answers(id tasks.ID) []string {
 	s.phone.mu.Lock()
 	defer s.phone.mu.Unlock()
 	list := map[string]string{}
@@ -173,7 +173,7 @@ func dollars(n float64) int64 { return int64(n * 100 * cent) }
 // TestBudgetExtendedByTap: a task that reaches its budget asks, only an admin
 // extends it, once, and it goes on to its answer.
 func TestBudgetExtendedByTap(t *testing.T) {
-	s, m := newShop(t, 5, tasks.BudgetRules{Budgets: tasks.Budgets{TaskUSD: dollars(0.60)}})
+	s, m := newBudgetEnv(t, 5, tasks.BudgetRules{Budgets: tasks.Budgets{TaskUSD: dollars(0.60)}})
 	id, plan := s.runs("ann", room("hall"), "find it")
 	card := s.card(id, plan.ID)
 	want := "**The next step would exceed this task's budget.**\n$0.55 of $0.60 are spent or reserved; the next step may need up to $0.10.\n\nFor ANN: find it\nOnly an admin can extend the budget. ANN or an admin can ask for an answer from the results so far."
@@ -210,7 +210,7 @@ func TestBudgetExtendedByTap(t *testing.T) {
 // with what it may cost, and waits. The usage learnt for a group counts for
 // the next one, whose estimate is on the board.
 func TestLargePlan(t *testing.T) {
-	s, m := newShop(t, 3, tasks.BudgetRules{Budgets: tasks.Budgets{TaskUSD: dollars(3)}})
+	s, m := newBudgetEnv(t, 3, tasks.BudgetRules{Budgets: tasks.Budgets{TaskUSD: dollars(3)}})
 	id, card := s.runs("ann", room("hall"), "find it")
 	if want := "It may take about 34k tokens, $3.37. That is more than half of the task's budget"; !strings.Contains(card.Text, want) {
 		t.Errorf("the plan says\n%s\nwant in it %s", card.Text, want)
@@ -250,7 +250,7 @@ func TestLargePlan(t *testing.T) {
 // TestLargePlanWithNobodyThere: where no person can confirm it, the budget
 // alone bounds a large plan.
 func TestLargePlanWithNobodyThere(t *testing.T) {
-	s, _ := newShop(t, 2, tasks.BudgetRules{Unattended: true, Budgets: tasks.Budgets{TaskUSD: dollars(1)}})
+	s, _ := newBudgetEnv(t, 2, tasks.BudgetRules{Unattended: true, Budgets: tasks.Budgets{TaskUSD: dollars(1)}})
 	id := s.starts("ann", room("hall"), "find it")
 	s.over(id)
 	if got := s.answers(id); len(got) != 1 || !strings.Contains(got[0], "found by review") || len(s.decisions(id)) != 0 {
@@ -261,7 +261,7 @@ func TestLargePlanWithNobodyThere(t *testing.T) {
 // TestThousandQuestions: however many come at once, the day's budget is used up
 // and not exceeded: calls wait for what others set aside and leave.
 func TestThousandQuestions(t *testing.T) {
-	s, m := newShop(t, 0, tasks.BudgetRules{Budgets: tasks.Budgets{DayTokens: 100_000}})
+	s, m := newBudgetEnv(t, 0, tasks.BudgetRules{Budgets: tasks.Budgets{DayTokens: 100_000}})
 	m.wary = true
 	var batch []bot.Message
 	for i := range 1000 {
@@ -282,7 +282,7 @@ func TestThousandQuestions(t *testing.T) {
 // TestBudgetDeclined: declined, what was found is told out of what was kept back
 // for that, within the budget.
 func TestBudgetDeclined(t *testing.T) {
-	s, m := newShop(t, 5, tasks.BudgetRules{Budgets: tasks.Budgets{TaskUSD: dollars(0.60)}})
+	s, m := newBudgetEnv(t, 5, tasks.BudgetRules{Budgets: tasks.Budgets{TaskUSD: dollars(0.60)}})
 	id, plan := s.runs("ann", room("hall"), "find it")
 	card := s.card(id, plan.ID)
 	s.send(s.press("ann", room("hall"), label(t, card.Draft, "Answer with results so far")))
@@ -301,7 +301,7 @@ func TestBudgetDeclined(t *testing.T) {
 // TestBudgetTooSmallForAnAnswer: where so little was kept back that no answer
 // would come of it, no model is called, and the sentence names the budget.
 func TestBudgetTooSmallForAnAnswer(t *testing.T) {
-	s, m := newShop(t, 2, tasks.BudgetRules{Asker: true, Budgets: tasks.Budgets{TaskTokens: 1500}})
+	s, m := newBudgetEnv(t, 2, tasks.BudgetRules{Asker: true, Budgets: tasks.Budgets{TaskTokens: 1500}})
 	id, plan := s.runs("ann", private("ann"), "find it")
 	card := s.card(id, plan.ID)
 	before := m.total()
@@ -318,7 +318,7 @@ func TestBudgetTooSmallForAnAnswer(t *testing.T) {
 // TestDayBudgetEndsQuestions: a plain question for which the day has no room gets
 // one sentence, and the admins one notice, however many come.
 func TestDayBudgetEndsQuestions(t *testing.T) {
-	s, m := newShop(t, 0, tasks.BudgetRules{Budgets: tasks.Budgets{DayTokens: 2600}})
+	s, m := newBudgetEnv(t, 0, tasks.BudgetRules{Budgets: tasks.Budgets{DayTokens: 2600}})
 	for i := range 6 {
 		id := s.starts("ann", room("hall"), fmt.Sprintf("/task question %d", i))
 		s.over(id)
@@ -351,7 +351,7 @@ func TestDayBudgetEndsQuestions(t *testing.T) {
 }
 
 // told are the notices in a person's private chat.
-func (s *stage) told(person string) []string {
+func (s *engineEnv) told(person string) []string {
 	s.phone.mu.Lock()
 	defer s.phone.mu.Unlock()
 	var list []string
@@ -365,7 +365,7 @@ func (s *stage) told(person string) []string {
 
 // TestBudgetNearlyUsedUp: admins hear of a day's budget at four fifths.
 func TestBudgetNearlyUsedUp(t *testing.T) {
-	s, _ := newShop(t, 0, tasks.BudgetRules{Budgets: tasks.Budgets{UserDayUSD: dollars(1)}})
+	s, _ := newBudgetEnv(t, 0, tasks.BudgetRules{Budgets: tasks.Budgets{UserDayUSD: dollars(1)}})
 	for i := range 8 {
 		if err := inbox.LookAtBudgets(t.Context(), s.inbox); err != nil {
 			t.Fatal(err)
@@ -390,7 +390,7 @@ func TestBudgetNearlyUsedUp(t *testing.T) {
 // TestUsageOfAnExtendedBudget: /usage and the notice to admins count with what a
 // day's budget was extended by.
 func TestUsageOfAnExtendedBudget(t *testing.T) {
-	s, _ := newShop(t, 5, tasks.BudgetRules{Budgets: tasks.Budgets{UserDayUSD: dollars(0.60), ChatDayUSD: dollars(5), DayUSD: dollars(5)}})
+	s, _ := newBudgetEnv(t, 5, tasks.BudgetRules{Budgets: tasks.Budgets{UserDayUSD: dollars(0.60), ChatDayUSD: dollars(5), DayUSD: dollars(5)}})
 	id, plan := s.runs("ann", room("hall"), "find it")
 	card := s.card(id, plan.ID)
 	s.send(s.press("boss", room("hall"), label(t, card.Draft, "Extend by $0.30")))
@@ -419,7 +419,7 @@ func TestUsageOfAnExtendedBudget(t *testing.T) {
 // TestBudgetRenewed: a task that waits for a day's budget goes on when another
 // task's question extends it, or a new day begins, and its question is closed.
 func TestBudgetRenewed(t *testing.T) {
-	s, _ := newShop(t, 8, tasks.BudgetRules{Budgets: tasks.Budgets{UserDayUSD: dollars(0.60)}})
+	s, _ := newBudgetEnv(t, 8, tasks.BudgetRules{Budgets: tasks.Budgets{UserDayUSD: dollars(0.60)}})
 	first, plan := s.runs("ann", room("hall"), "find it")
 	card := s.card(first, plan.ID)
 	s.send(s.press("boss", room("hall"), label(t, card.Draft, "Extend by $0.30")))
@@ -446,7 +446,7 @@ func TestBudgetRenewed(t *testing.T) {
 // TestCallsWaitForRoom: calls that are wary of what they may take wait for each
 // other rather than for people, and none goes beyond the budget.
 func TestCallsWaitForRoom(t *testing.T) {
-	s, m := newShop(t, 6, tasks.BudgetRules{Budgets: tasks.Budgets{TaskUSD: dollars(1.20)}})
+	s, m := newBudgetEnv(t, 6, tasks.BudgetRules{Budgets: tasks.Budgets{TaskUSD: dollars(1.20)}})
 	m.wary = true
 	id, _ := s.runs("ann", room("hall"), "find it")
 	s.over(id)
@@ -464,7 +464,7 @@ func TestCallsWaitForRoom(t *testing.T) {
 // TestUsage: people see what they have spent, groups what their chat has, admins
 // in private all of it.
 func TestUsage(t *testing.T) {
-	s, _ := newShop(t, 0, tasks.BudgetRules{Budgets: tasks.Budgets{UserDayUSD: dollars(2), DayUSD: dollars(5)}})
+	s, _ := newBudgetEnv(t, 0, tasks.BudgetRules{Budgets: tasks.Budgets{UserDayUSD: dollars(2), DayUSD: dollars(5)}})
 	for _, q := range []struct {
 		person string
 		chat   bot.Chat

@@ -11,7 +11,7 @@ import (
 // TestClosedAtLast: a question's message is closed although the chat is down
 // for a moment when the task ends.
 func TestClosedAtLast(t *testing.T) {
-	s := newStage(t, []string{`{"n":1}`})
+	s := newEngineEnv(t, []string{`{"n":1}`})
 	id, card := s.asks("ann", private("ann"), "book it")
 	s.phone.mu.Lock()
 	s.phone.misses = 3
@@ -26,7 +26,7 @@ func TestClosedAtLast(t *testing.T) {
 // TestSpareCard: when a button is pressed under a message that was sent before a
 // crash, while the question is on its way again, both are closed.
 func TestSpareCard(t *testing.T) {
-	s := newStage(t, []string{`{"n":1}`})
+	s := newEngineEnv(t, []string{`{"n":1}`})
 	s.phone.late = make(chan any)
 	id := s.opens("ann", private("ann"), "book it")
 	<-s.phone.late
@@ -49,7 +49,7 @@ func TestSpareCard(t *testing.T) {
 // TestStoppedWhileAsking: a question whose task is stopped while its message is
 // on its way is closed when that has arrived, also when the end is being shown.
 func TestStoppedWhileAsking(t *testing.T) {
-	s := newStage(t, []string{`{"n":1}`})
+	s := newEngineEnv(t, []string{`{"n":1}`})
 	s.phone.late = make(chan any)
 	id := s.opens("ann", private("ann"), "book it")
 	<-s.phone.late

@@ -15,7 +15,7 @@ import (
 
 // TestCommandNames: each has a description in every language.
 func TestCommandNames(t *testing.T) {
-	o := newOffice(t)
+	o := newEnv(t)
 	want := strings.Fields("start task plan stop status retry new forget history groups approvals schedule prompt model lang timezone usage settings pause resume help")
 	if got := inbox.CommandNames(); !slices.Equal(got, want) {
 		t.Errorf("CommandNames = %q, want %q", got, want)
@@ -34,7 +34,7 @@ func TestCommandNames(t *testing.T) {
 
 // TestWordsOfCommands: how they may be written, and what is none.
 func TestWordsOfCommands(t *testing.T) {
-	o := newOffice(t)
+	o := newEnv(t)
 	unknown := func(command, near string) string {
 		return o.text("error.unknown_command", map[string]any{"Command": command, "Near": near})
 	}
@@ -78,7 +78,7 @@ func TestWordsOfCommands(t *testing.T) {
 
 // TestGroupsByPerson: a group that is for somebody else is not shown.
 func TestGroupsByPerson(t *testing.T) {
-	o := newOffice(t)
+	o := newEnv(t)
 	m := o.by("bob", private("bob"), "/groups")
 	if got := o.send(m).text(); strings.Contains(got, "secret") {
 		t.Errorf("a group of another platform's person is shown: %q", got)
@@ -87,7 +87,7 @@ func TestGroupsByPerson(t *testing.T) {
 
 // TestMedia: what holds no text is told so.
 func TestMedia(t *testing.T) {
-	o := newOffice(t)
+	o := newEnv(t)
 	m := o.by("ann", private("ann"), "")
 	m.Media = "sticker"
 	if got := o.send(m).text(); got != o.text("error.no_text_in_media", nil) {
@@ -104,7 +104,7 @@ func TestMedia(t *testing.T) {
 // TestTaskApart: /task is a question of its own beside a running plan; the
 // further lines of the message belong to it.
 func TestTaskApart(t *testing.T) {
-	o := newOffice(t)
+	o := newEnv(t)
 	first := o.opens("ann", private("ann"), "go")
 	o.plans(first)
 	id := o.opens("ann", private("ann"), "/task compare\n\n- a\n- b")
@@ -119,7 +119,7 @@ func TestTaskApart(t *testing.T) {
 // TestPlanFirst: /plan shows the plan; Run, Edit and Cancel.
 func TestPlanFirst(t *testing.T) {
 	for _, in := range []bot.Chat{private("ann"), room("hall")} {
-		o := newOffice(t)
+		o := newEnv(t)
 		id := o.opens("ann", in, "/plan travel")
 		if !o.event(id, 1).Opening.Preview {
 			t.Fatal("the plan is not shown first")
@@ -169,7 +169,7 @@ func TestPlanFirst(t *testing.T) {
 // TestForgottenPlan: plain words belong to a plan that was just shown, and no
 // longer to one that was left lying; a reply to it still does.
 func TestForgottenPlan(t *testing.T) {
-	o := newOffice(t)
+	o := newEnv(t)
 	id := o.opens("ann", private("ann"), "/plan travel")
 	o.plans(id)
 	plan := o.state(id).Planned[0]
@@ -188,7 +188,7 @@ func TestForgottenPlan(t *testing.T) {
 }
 
 func TestPlanCancelled(t *testing.T) {
-	o := newOffice(t)
+	o := newEnv(t)
 	id := o.opens("ann", room("hall"), "/plan travel")
 	o.plans(id)
 	o.send(o.press("boss", room("hall"), fmt.Sprintf("a:%s:plan.%d.0:2", id, o.state(id).Planned[0])))
@@ -200,7 +200,7 @@ func TestPlanCancelled(t *testing.T) {
 // TestPressBeforeTheReceipt: a button can be pressed before the platform's word
 // has come that the question was sent; its message is known from then on.
 func TestPressBeforeTheReceipt(t *testing.T) {
-	o := newOffice(t)
+	o := newEnv(t)
 	id := o.opens("ann", room("hall"), "/plan travel")
 	o.plans(id)
 	ask := planner.Todo(o.state(id))[0].ID
@@ -215,7 +215,7 @@ func TestPressBeforeTheReceipt(t *testing.T) {
 
 // TestSettings: what people set for themselves, and what it changes.
 func TestSettings(t *testing.T) {
-	o := newOffice(t)
+	o := newEnv(t)
 	me := private("ann")
 	date := func(zone string) time.Time {
 		at, err := time.LoadLocation(zone)
@@ -269,7 +269,7 @@ func TestSettings(t *testing.T) {
 
 // TestSettingsByButtons: each choice has one.
 func TestSettingsByButtons(t *testing.T) {
-	o := newOffice(t)
+	o := newEnv(t)
 	o.rules.Models = []string{"main", "big", strings.Repeat("long", 20)}
 	o.inbox.Use(o.rules)
 	me := private("ann")
@@ -296,7 +296,7 @@ func TestSettingsByButtons(t *testing.T) {
 
 // TestRetry: the person's newest question that has ended, again as a task.
 func TestRetry(t *testing.T) {
-	o := newOffice(t)
+	o := newEnv(t)
 	hall := room("hall")
 	long := strings.Repeat("a long question ", 1000)
 	first := o.opens("ann", hall, long)
@@ -336,7 +336,7 @@ func TestRetry(t *testing.T) {
 
 // TestHistory: one line for each exchange, the newest ten.
 func TestHistory(t *testing.T) {
-	o := newOffice(t)
+	o := newEnv(t)
 	for i := range 12 {
 		o.ends(o.opens("ann", room("hall"), fmt.Sprintf("question *%d*\nand more", i)), "# **An** answer\n\n- with `code`")
 		o.pass(time.Hour)
@@ -350,7 +350,7 @@ func TestHistory(t *testing.T) {
 
 // TestForget: asked first, by those who may, once and not long after.
 func TestForget(t *testing.T) {
-	o := newOffice(t)
+	o := newEnv(t)
 	me := private("ann")
 	o.ends(o.opens("ann", me, "one"), "1")
 	o.pass(time.Minute)
@@ -403,7 +403,7 @@ func TestForget(t *testing.T) {
 
 // TestStopPress: the button on a board, pressed by others, elsewhere and again.
 func TestStopPress(t *testing.T) {
-	o := newOffice(t)
+	o := newEnv(t)
 	id := o.opens("ann", room("hall"), "go")
 	o.plans(id)
 	stop := "s:" + string(id)
@@ -427,7 +427,7 @@ func TestStopPress(t *testing.T) {
 }
 
 func TestDetails(t *testing.T) {
-	o := newOffice(t)
+	o := newEnv(t)
 	id := o.opens("ann", room("hall"), "go")
 	o.plans(id)
 	m := o.press("ann", room("hall"), "d:"+string(id))
@@ -442,7 +442,7 @@ func TestDetails(t *testing.T) {
 
 // TestPressesThatNobodyMade are answered all the same.
 func TestPressesThatNobodyMade(t *testing.T) {
-	o := newOffice(t)
+	o := newEnv(t)
 	id := string(o.opens("ann", room("hall"), "go"))
 	for _, data := range []string{
 		"x", ":", "a", "a:", "a:" + id, "a:" + id + ":1.1:0", "a:" + id + ":question.9.9:0", "a:" + id + ":plan.1.0:0", "a:" + id + ":budget.0.0:0", "u:" + id, "u:" + id + ":x",
@@ -461,7 +461,7 @@ func TestPressesThatNobodyMade(t *testing.T) {
 // TestTitlesQuoteNobody: what a question quotes of others is not what it is
 // called by.
 func TestTitlesQuoteNobody(t *testing.T) {
-	o := newOffice(t)
+	o := newEnv(t)
 	o.opens("ann", private("ann"), "> What is 11*11?\n> And 12*12?\nanswer that")
 	if got := o.say("ann", private("ann"), "/status"); !strings.Contains(got, "answer that") || strings.Contains(got, "11*11") {
 		t.Errorf("/status = %q, want the question without what it quotes", got)

@@ -49,7 +49,7 @@ func earlierCall(ref string, offset int) string {
 
 // results are what the model of the task's first sub-task read as results of its
 // calls.
-func (m *mind) results(goal string) []string {
+func (m *memoryEnv) results(goal string) []string {
 	m.t.Helper()
 	var list []string
 	for _, r := range m.model.Requests(llm.RoleWork) {
@@ -72,7 +72,7 @@ func (m *mind) results(goal string) []string {
 // TestEarlierResultsAreRead: the prompts list what earlier tasks of the chat
 // found, read_result reads it in parts, and what is not there is refused.
 func TestEarlierResultsAreRead(t *testing.T) {
-	m := newMind(t, tasks.PromptRules{})
+	m := newMemoryEnv(t, tasks.PromptRules{})
 	m.tools.Judge = func(string, string) tools.Verdict { return tools.Verdict{Repeatable: true, Trusted: true} }
 	me := private("ann")
 	long := strings.Repeat("я0123456789", 3000) // 36,000 bytes
@@ -127,7 +127,7 @@ func TestEarlierResultsOfOthersTaint(t *testing.T) {
 		{"with a page", "ann", "ann", private("ann"), true, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			m := newMind(t, tasks.PromptRules{})
+			m := newMemoryEnv(t, tasks.PromptRules{})
 			m.tools.Judge = func(string, string) tools.Verdict { return tools.Verdict{Repeatable: true, Trusted: !c.outsiders} }
 			m.work = reads(func(r llm.Request) []string { return []string{earlierCall(listed(r)[0], 0)} })
 			m.asks(c.first, c.chat, "first")
@@ -143,7 +143,7 @@ func TestEarlierResultsOfOthersTaint(t *testing.T) {
 // reference that a model remembers reads nothing.
 func TestEarlierResultsAreForgotten(t *testing.T) {
 	for _, command := range []string{"/new", "/forget yes"} {
-		m := newMind(t, tasks.PromptRules{})
+		m := newMemoryEnv(t, tasks.PromptRules{})
 		me := private("ann")
 		var refs []string
 		m.work = reads(func(r llm.Request) []string {
@@ -169,7 +169,7 @@ func TestEarlierResultsAreForgotten(t *testing.T) {
 // TestThoughtsAreKept: what models say beside plans and calls is in the journal
 // and in Details, and in no answer.
 func TestThoughtsAreKept(t *testing.T) {
-	m := newMind(t, tasks.PromptRules{})
+	m := newMemoryEnv(t, tasks.PromptRules{})
 	m.work = reads(func(llm.Request) []string { return []string{`{"result": 1}`} })
 	id := m.asks("ann", private("ann"), "read it")
 	v := tasks.NewView(m.store, id)
@@ -199,7 +199,7 @@ func TestNothingIsMixedBetweenChats(t *testing.T) {
 	var known []string // references of all chats
 	for seed := range uint64(12) {
 		random := rand.New(rand.NewPCG(seed, 1))
-		m := newMind(t, tasks.PromptRules{HistoryBytes: 400})
+		m := newMemoryEnv(t, tasks.PromptRules{HistoryBytes: 400})
 		m.tools.Judge = func(string, string) tools.Verdict { return tools.Verdict{Repeatable: true} }
 		m.tools.Make = func(_ context.Context, _, arguments string) (tools.Result, error) {
 			return tools.Result{Text: "found " + arguments}, nil

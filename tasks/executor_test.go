@@ -14,7 +14,7 @@ import (
 )
 
 // does performs the wanted action of that id and returns the events it added.
-func (d *desk) does(id tasks.ID, action planner.ActionID) []planner.Event {
+func (d *inboxEnv) does(id tasks.ID, action planner.ActionID) []planner.Event {
 	d.t.Helper()
 	v := tasks.NewView(d.store, id)
 	if err := v.Refresh(d.t.Context()); err != nil {
@@ -40,7 +40,7 @@ func (d *desk) does(id tasks.ID, action planner.ActionID) []planner.Event {
 }
 
 // planned makes a task of one sub-task of a group beside an llm_tool.
-func (d *desk) planned(name string) tasks.ID {
+func (d *inboxEnv) planned(name string) tasks.ID {
 	d.t.Helper()
 	d.Ask(d.t, enginetest.Message("1", "go", time.Now()))
 	id := d.live(enginetest.Chat)[0]
@@ -53,7 +53,7 @@ func (d *desk) planned(name string) tasks.ID {
 // TestModelAloneHasNoTools: llm_tool cannot call the machine's tools, which it
 // is not offered: what it read might make it delegate.
 func TestModelAloneHasNoTools(t *testing.T) {
-	d := newDesk(t)
+	d := newInboxEnv(t)
 	id := d.planned("look")
 	d.Model.Answer = func(context.Context, llm.Request, func(llm.Delta)) (llm.Reply, error) {
 		return llm.Reply{ToolCalls: []llm.ToolCall{{ID: "c", Name: planner.ToolDelegate, Arguments: `{"name":"book","description":"book it"}`}}}, nil
@@ -67,7 +67,7 @@ func TestModelAloneHasNoTools(t *testing.T) {
 // TestArgumentsReadTwoWays: of a key that comes twice a person may read one value
 // and the server the other, so such a call is given back.
 func TestArgumentsReadTwoWays(t *testing.T) {
-	d := newDesk(t)
+	d := newInboxEnv(t)
 	id := d.planned("look")
 	d.Model.Answer = func(context.Context, llm.Request, func(llm.Delta)) (llm.Reply, error) {
 		return llm.Reply{ToolCalls: []llm.ToolCall{{ID: "c", Name: "look", Arguments: `{"to":"ann","\u0074o":"mallory"}`}}}, nil
@@ -81,7 +81,7 @@ func TestArgumentsReadTwoWays(t *testing.T) {
 // TestRevokedGroup: a group that the asker may no longer use gives no tools, and
 // a call that was wanted before is not made.
 func TestRevokedGroup(t *testing.T) {
-	d := newDesk(t)
+	d := newInboxEnv(t)
 	id := d.planned("secret")
 	d.Model.Answer = func(_ context.Context, r llm.Request, _ func(llm.Delta)) (llm.Reply, error) {
 		for _, tool := range r.Tools {
@@ -93,7 +93,7 @@ func TestRevokedGroup(t *testing.T) {
 	}
 	d.does(id, planner.WorkID("1/a", 1, 0))
 
-	d = newDesk(t)
+	d = newInboxEnv(t)
 	id = d.planned("secret")
 	d.add(id, planner.Event{Type: planner.Replied, Action: planner.WorkID("1/a", 1, 0), Reply: &planner.Reply{Calls: []planner.Call{{ID: "c", Name: "secret", Tool: "secret.it"}}}})
 	got := d.does(id, planner.CallID("1/a", 1, 1, 0))
@@ -104,7 +104,7 @@ func TestRevokedGroup(t *testing.T) {
 
 // TestInternalErrorNamesTheTask: the admin finds the cause in the log by it.
 func TestInternalErrorNamesTheTask(t *testing.T) {
-	d := newDesk(t)
+	d := newInboxEnv(t)
 	d.Ask(t, enginetest.Message("1", "go", time.Now()))
 	id := d.live(enginetest.Chat)[0]
 	d.add(id, planner.Event{Type: planner.CallFailed, Action: planner.Todo(d.state(id))[0].ID, Problem: &planner.Problem{Code: "internal"}})
@@ -117,7 +117,7 @@ func TestInternalErrorNamesTheTask(t *testing.T) {
 // TestListsAreNoPlans: a result that lists things with names and descriptions
 // is a result.
 func TestListsAreNoPlans(t *testing.T) {
-	d := newDesk(t)
+	d := newInboxEnv(t)
 	id := d.planned("look")
 	for action, c := range map[planner.ActionID]struct {
 		text string
@@ -145,7 +145,7 @@ func TestFailedWorkIsTriedAgain(t *testing.T) {
 		{planner.Event{Type: planner.CallFailed, Problem: &planner.Problem{Code: "unreachable"}}, planner.Replied},
 		{planner.Event{Type: planner.Replied, Reply: &planner.Reply{Text: "found"}}, planner.Malformed},
 	} {
-		d := newDesk(t)
+		d := newInboxEnv(t)
 		id := d.planned("look")
 		for _, action := range planner.Todo(d.state(id)) {
 			e := c.end
@@ -164,7 +164,7 @@ func TestFailedWorkIsTriedAgain(t *testing.T) {
 // TestWordsOfOthersAreData: in a group the questions of other people are marked
 // as material, one's own are not.
 func TestWordsOfOthersAreData(t *testing.T) {
-	d := newDesk(t)
+	d := newInboxEnv(t)
 	for i, person := range []string{"bob", "ann", "ann"} {
 		m := from(person, string(rune('1'+i)), "words of "+person)
 		m.Standalone = true

@@ -17,7 +17,7 @@ import (
 // allowed, what prompts still lacked and the notes of tools; all of it is told,
 // and nothing of another chat goes.
 func TestForgetDeletesAllOfTheChat(t *testing.T) {
-	o := newOffice(t)
+	o := newEnv(t)
 	noted, compacted := []bot.Chat{}, 0
 	o.notes = func(_ context.Context, chat bot.Chat) (int, error) { noted = append(noted, chat); return 3, nil }
 	o.forgotten = func() { compacted++ }
@@ -78,7 +78,7 @@ func TestForgetDeletesAllOfTheChat(t *testing.T) {
 // TestForgetInAThread: permissions and notes of the chat around a thread are
 // not the thread's.
 func TestForgetInAThread(t *testing.T) {
-	o := newOffice(t)
+	o := newEnv(t)
 	o.notes = func(context.Context, bot.Chat) (int, error) { t.Error("notes are deleted"); return 0, nil }
 	o.restart()
 	thread := room("hall")

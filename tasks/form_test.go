@@ -16,9 +16,9 @@ import (
 )
 
 // asksForm opens a task whose tool's server asks something.
-func asksForm(t *testing.T, q form.Question, live bool, in bot.Chat) (*stage, tasks.ID, enginetest.Post) {
+func asksForm(t *testing.T, q form.Question, live bool, in bot.Chat) (*engineEnv, tasks.ID, enginetest.Post) {
 	t.Helper()
-	s := newStage(t, []string{`{"n":1}`})
+	s := newEngineEnv(t, []string{`{"n":1}`})
 	s.tools.mu.Lock()
 	s.tools.open, s.tools.live, s.tools.question = true, live, &q
 	s.tools.mu.Unlock()
@@ -36,7 +36,7 @@ func fieldsOf(t *testing.T, schema string) []form.Field {
 }
 
 // given is what the server got as an answer.
-func (s *stage) given() form.Answer {
+func (s *engineEnv) given() form.Answer {
 	s.t.Helper()
 	s.tools.mu.Lock()
 	defer s.tools.mu.Unlock()

@@ -31,7 +31,7 @@ func FuzzInbox(f *testing.F) {
 		f.Add(seed[0], seed[1], true, true)
 	}
 	f.Fuzz(func(t *testing.T, text, press string, edited, overheard bool) {
-		o := newOffice(t)
+		o := newEnv(t)
 		hall := room("hall")
 		id := o.opens("ann", hall, "go")
 		m := o.by("ann", hall, text)
@@ -66,7 +66,7 @@ func FuzzPrompt(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		o := newOffice(t)
+		o := newEnv(t)
 		o.toolbox = &gated{prompts: []tools.Prompt{{Name: "travel/plan", Arguments: []tools.PromptArgument{{Name: "city"}, {Name: "days"}, {Name: "mood"}}}}}
 		o.restart()
 		o.send(o.by("ann", private("ann"), "/prompt plan "+text))

@@ -19,7 +19,7 @@ import (
 // TestListedGroupMoves: everybody in a group that the config lists is heard on
 // when the platform gives it another id, and the admins learn of that once.
 func TestListedGroupMoves(t *testing.T) {
-	o := newOffice(t)
+	o := newEnv(t)
 	hall, grown := room("hall"), room("grown")
 	o.opens("carol", hall, "before")
 	for range 2 {
@@ -54,7 +54,7 @@ func TestListedGroupMoves(t *testing.T) {
 // TestAnswerIsEdited: who mends a slip in an answer asks nothing new; the task
 // learns of it.
 func TestAnswerIsEdited(t *testing.T) {
-	o := newOffice(t)
+	o := newEnv(t)
 	me := private("ann")
 	id := o.opens("ann", me, "go")
 	o.plans(id)
@@ -83,7 +83,7 @@ func TestAnswerIsEdited(t *testing.T) {
 // somebody's running task opens a task of its own, as it says.
 func TestCommandAboveAnothersTask(t *testing.T) {
 	for _, command := range []string{"/plan", "/task"} {
-		o := newOffice(t)
+		o := newEnv(t)
 		hall := room("hall")
 		o.plans(o.opens("ann", hall, "go"))
 		o.pass(time.Minute)
@@ -99,7 +99,7 @@ func TestCommandAboveAnothersTask(t *testing.T) {
 // TestPanicIsOneMessagesOwn: a message that brings a fault to light is answered
 // once, and those that came with it are taken.
 func TestPanicIsOneMessagesOwn(t *testing.T) {
-	o := newOffice(t)
+	o := newEnv(t)
 	o.inbox.Zones = func(string) ([]string, string) { panic("planted") }
 	var log bytes.Buffer
 	o.inbox.Log = slog.New(slog.NewTextHandler(&log, nil))
@@ -121,7 +121,7 @@ func TestPanicIsOneMessagesOwn(t *testing.T) {
 // TestMovedGroupKeepsItsSettings: what the config allows in a group, and says to
 // the model there, holds on when the group has another id.
 func TestMovedGroupKeepsItsSettings(t *testing.T) {
-	d := newDesk(t)
+	d := newInboxEnv(t)
 	old, grown := bot.Chat{Platform: "recorder", ID: "old"}, bot.Chat{Platform: "recorder", ID: "grown"}
 	d.Executor.Use(tasks.PromptRules{ChatSettings: map[string]tasks.ChatSettings{
 		old.Key(): {Groups: []string{"look"}, Instructions: "Be brief."},

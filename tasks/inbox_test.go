@@ -17,33 +17,33 @@ import (
 	"legwork/tasks/policy"
 )
 
-// desk is an inbox over a store, without an engine that works on its tasks.
-type desk struct {
+// inboxEnv is an inbox over a store, without an engine that works on its tasks.
+type inboxEnv struct {
 	*enginetest.Env
 	t     *testing.T
 	woken []tasks.ID
 	store *memory.Store
 }
 
-func newDesk(t *testing.T) *desk {
+func newInboxEnv(t *testing.T) *inboxEnv {
 	store := memory.New(nil)
-	d := &desk{Env: enginetest.NewEnv(t, store), t: t, store: store}
+	d := &inboxEnv{Env: enginetest.NewEnv(t, store), t: t, store: store}
 	d.Engine = d
 	d.Inbox.Use(inbox.Rules{Limits: d.Limits, Language: "en", Timezone: "UTC", Access: policy.Access{Admins: []string{"recorder:boss"}}, Budget: tasks.BudgetRules{Asker: true}})
 	return d
 }
 
 // Wake implements tasks.Engine.
-func (d *desk) Wake(_ context.Context, id tasks.ID) error {
+func (d *inboxEnv) Wake(_ context.Context, id tasks.ID) error {
 	d.woken = append(d.woken, id)
 	return nil
 }
 
 // Run implements tasks.Engine.
-func (d *desk) Run(context.Context) error { return nil }
+func (d *inboxEnv) Run(context.Context) error { return nil }
 
 // live lists the ids of the chat's live tasks.
-func (d *desk) live(c bot.Chat) []tasks.ID {
+func (d *inboxEnv) live(c bot.Chat) []tasks.ID {
 	d.t.Helper()
 	list, err := d.store.Live(d.t.Context(), c.Key())
 	if err != nil {
@@ -56,14 +56,14 @@ func (d *desk) live(c bot.Chat) []tasks.ID {
 	return ids
 }
 
-func (d *desk) add(id tasks.ID, events ...planner.Event) {
+func (d *inboxEnv) add(id tasks.ID, events ...planner.Event) {
 	d.t.Helper()
 	if err := d.store.Append(d.t.Context(), id, -1, 0, events...); err != nil {
 		d.t.Fatal(err)
 	}
 }
 
-func (d *desk) state(id tasks.ID) planner.State {
+func (d *inboxEnv) state(id tasks.ID) planner.State {
 	d.t.Helper()
 	s, err := d.store.State(d.t.Context(), id)
 	if err != nil {
@@ -73,7 +73,7 @@ func (d *desk) state(id tasks.ID) planner.State {
 }
 
 // plans makes a task plan two sub-tasks and show its board as message "board".
-func (d *desk) plans(id tasks.ID) {
+func (d *inboxEnv) plans(id tasks.ID) {
 	d.t.Helper()
 	d.add(id, planner.Event{Type: planner.Replied, Action: planner.Todo(d.state(id))[0].ID, Reply: &planner.Reply{IsPlan: true, Plan: []planner.Subtask{
 		{ID: "1/a", Name: "look", Description: "one"}, {ID: "1/b", Name: "look", Description: "two"},
@@ -81,7 +81,7 @@ func (d *desk) plans(id tasks.ID) {
 }
 
 // asks makes the sub-task 1/a of such a task ask its person, as message "ask".
-func (d *desk) asks(id tasks.ID) {
+func (d *inboxEnv) asks(id tasks.ID) {
 	d.t.Helper()
 	d.add(id, planner.Event{Type: planner.Replied, Action: planner.WorkID("1/a", 1, 0), Reply: &planner.Reply{Calls: []planner.Call{
 		{ID: "c", Name: planner.ToolAskPerson, Arguments: "{}", Ask: &planner.Question{Text: "Which?"}},
@@ -99,7 +99,7 @@ func from(person, key, text string) bot.Message {
 // TestTimeBeginsOnArrival: a message that waited for hours in its platform
 // does not start a task whose time is over.
 func TestTimeBeginsOnArrival(t *testing.T) {
-	d := newDesk(t)
+	d := newInboxEnv(t)
 	old := enginetest.Message("1", "hi", time.Now().Add(-5*time.Hour))
 	later := enginetest.Message("2", "something else", time.Now().Add(-3*time.Hour))
 	d.Ask(t, old, later)
@@ -120,7 +120,7 @@ func TestTimeBeginsOnArrival(t *testing.T) {
 // TestStoredButNotToldIsWoken: after a delivery that was stored while its
 // caller gave up, the repeated delivery gets the task going.
 func TestStoredButNotToldIsWoken(t *testing.T) {
-	d := newDesk(t)
+	d := newInboxEnv(t)
 	d.Ask(t, enginetest.Message("1", "hi", time.Now()))
 	d.woken = nil
 	d.Ask(t, enginetest.Message("1", "hi", time.Now()))
@@ -132,14 +132,14 @@ func TestStoredButNotToldIsWoken(t *testing.T) {
 // TestOneBatch: messages that come together mean the same as messages that
 // come one by one.
 func TestOneBatch(t *testing.T) {
-	d := newDesk(t)
+	d := newInboxEnv(t)
 	ask, stop := enginetest.Message("1", "hi", time.Now()), enginetest.Message("2", "/stop", time.Now())
 	d.Ask(t, ask, stop)
 	if s := d.state(d.live(enginetest.Chat)[0]); s.Outcome != planner.Halted {
 		t.Errorf("outcome = %q, want stopped", s.Outcome)
 	}
 
-	d = newDesk(t)
+	d = newInboxEnv(t)
 	d.Ask(t, enginetest.Message("1", "go", time.Now()))
 	id := d.live(enginetest.Chat)[0]
 	d.plans(id)
@@ -151,7 +151,7 @@ func TestOneBatch(t *testing.T) {
 
 // TestStopAgain: a stop that is delivered twice tells nothing the second time.
 func TestStopAgain(t *testing.T) {
-	d := newDesk(t)
+	d := newInboxEnv(t)
 	d.Ask(t, enginetest.Message("1", "hi", time.Now()))
 	d.Ask(t, enginetest.Message("2", "/stop", time.Now()))
 	d.Ask(t, enginetest.Message("2", "/stop", time.Now()))
@@ -178,7 +178,7 @@ func TestGroupChat(t *testing.T) {
 		{"words beside the question", "ann", "", true, 0, 0},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			d := newDesk(t)
+			d := newInboxEnv(t)
 			d.Ask(t, from("ann", "1", "go"))
 			id := d.live(group)[0]
 			d.plans(id)
@@ -227,7 +227,7 @@ func (l *late) Open(ctx context.Context, batch []tasks.Inbound) ([]tasks.Receipt
 // TestWordsThatComeTooLate: an answer to a question that is no longer open is
 // a question of its own; nothing that people write is lost.
 func TestWordsThatComeTooLate(t *testing.T) {
-	d := newDesk(t)
+	d := newInboxEnv(t)
 	slow := &late{Store: d.store}
 	d.Inbox.Store = slow
 	d.Ask(t, enginetest.Message("1", "go", time.Now()))
@@ -250,7 +250,7 @@ func TestWordsThatComeTooLate(t *testing.T) {
 // TestLateBudgetPress: the button of an earlier question about the budget does
 // not decide about the next one.
 func TestLateBudgetPress(t *testing.T) {
-	d := newDesk(t)
+	d := newInboxEnv(t)
 	d.Ask(t, enginetest.Message("1", "go", time.Now()))
 	id := d.live(enginetest.Chat)[0]
 	d.plans(id)
@@ -286,7 +286,7 @@ func TestLateBudgetPress(t *testing.T) {
 
 // TestStoppedIsOver: a stopped question does not look unfinished to later ones.
 func TestStoppedIsOver(t *testing.T) {
-	d := newDesk(t)
+	d := newInboxEnv(t)
 	d.Ask(t, enginetest.Message("1", "first", time.Now()))
 	d.Ask(t, enginetest.Message("2", "/stop", time.Now()))
 	turns, err := d.store.History(t.Context(), enginetest.Chat.Key(), "", 1000)
@@ -302,7 +302,7 @@ func TestStoppedIsOver(t *testing.T) {
 // message; other people cannot.
 func TestStopByReply(t *testing.T) {
 	for person, want := range map[string]planner.Outcome{"boss": planner.Halted, "bob": planner.Pending} {
-		d := newDesk(t)
+		d := newInboxEnv(t)
 		d.Ask(t, from("ann", "1", "go"))
 		id := d.live(group)[0]
 		d.plans(id)
@@ -328,7 +328,7 @@ func (refusing) Open(_ context.Context, batch []tasks.Inbound) ([]tasks.Receipt,
 
 // TestUntakenMessageIsTold: who wrote a message that could not be stored is told.
 func TestUntakenMessageIsTold(t *testing.T) {
-	d := newDesk(t)
+	d := newInboxEnv(t)
 	d.Inbox.Store = refusing{d.store}
 	d.Ask(t, enginetest.Message("1", "hi", time.Now()))
 	if got := d.Platform.Posts(bot.KindNotice); len(got) != 1 || got[0].Text != d.Texts.Text("en", "problem.internal", nil) {
@@ -346,7 +346,7 @@ func (full) Open(context.Context, []tasks.Inbound) ([]tasks.Receipt, error) {
 // TestNoRoomIsTold: the person reads a sentence; the cause is for operators,
 // and the message is to be delivered again.
 func TestNoRoomIsTold(t *testing.T) {
-	d := newDesk(t)
+	d := newInboxEnv(t)
 	d.Use(full{d.store})
 	err := d.Inbox.Handle(t.Context(), []bot.Message{enginetest.Message("1", "hi", time.Now())})
 	if !errors.Is(err, bot.ErrNotified) || !errors.Is(err, tasks.ErrFull) {

@@ -11,15 +11,15 @@ import (
 	"legwork/tasks"
 )
 
-// crowd is a conversation of many tasks with which anything may happen.
-type crowd struct {
+// laneModel is a conversation of many tasks with which anything may happen.
+type laneModel struct {
 	t      *rapid.T
 	lane   tasks.Lane
 	states map[tasks.ID]planner.State
 	order  []tasks.ID
 }
 
-func (c *crowd) append(id tasks.ID, e planner.Event) {
+func (c *laneModel) append(id tasks.ID, e planner.Event) {
 	s := c.states[id]
 	e.Seq, e.At = s.Seq+1, time.Unix(int64(s.Seq), 0)
 	c.lane.Amend(id, s, &e)
@@ -32,7 +32,7 @@ func (c *crowd) append(id tasks.ID, e planner.Event) {
 	}
 }
 
-func (c *crowd) open() {
+func (c *laneModel) open() {
 	id := tasks.ID(fmt.Sprintf("t%02d", len(c.order)))
 	c.order = append(c.order, id)
 	c.append(id, planner.Event{Type: planner.Opened, Opening: &planner.Opening{
@@ -41,7 +41,7 @@ func (c *crowd) open() {
 }
 
 // step lets something happen with a task that is not over.
-func (c *crowd) step(id tasks.ID) {
+func (c *laneModel) step(id tasks.ID) {
 	s := c.states[id]
 	n := rapid.IntRange(0, 9).Draw(c.t, "what")
 	todo := planner.Todo(s)
@@ -69,7 +69,7 @@ func (c *crowd) step(id tasks.ID) {
 
 // check looks for two that work at once, and for one that will never be
 // released.
-func (c *crowd) check() {
+func (c *laneModel) check() {
 	working, taken, deciding := 0, false, false
 	for _, id := range c.order {
 		s := c.states[id]
@@ -98,7 +98,7 @@ func (c *crowd) check() {
 // works by a plan at a time, and all come to an end.
 func TestLaneHoldsUpNobody(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		c := &crowd{t: t, states: map[tasks.ID]planner.State{}}
+		c := &laneModel{t: t, states: map[tasks.ID]planner.State{}}
 		for range rapid.IntRange(1, 60).Draw(t, "steps") {
 			var live []tasks.ID
 			for _, id := range c.order {

@@ -16,7 +16,7 @@ import (
 
 // orders starts a task of the program "ops", whose questions and outcome go to a
 // chat unless that is empty.
-func (s *stage) orders(goal string, external bool, tell bot.Chat) tasks.ID {
+func (s *engineEnv) orders(goal string, external bool, tell bot.Chat) tasks.ID {
 	s.t.Helper()
 	o := inbox.Order{From: bot.Person{Platform: tasks.PlatformAPI, ID: "ops", Name: "ops"}, Goal: goal, External: external}
 	if tell.ID != "" {
@@ -29,7 +29,7 @@ func (s *stage) orders(goal string, external bool, tell bot.Chat) tasks.ID {
 	return r.Task
 }
 
-func (s *stage) posted(in bot.Chat) []enginetest.Post {
+func (s *engineEnv) posted(in bot.Chat) []enginetest.Post {
 	s.phone.mu.Lock()
 	defer s.phone.mu.Unlock()
 	var list []enginetest.Post
@@ -44,7 +44,7 @@ func (s *stage) posted(in bot.Chat) []enginetest.Post {
 // TestProgramsTaskIsShownNowhere: without a chat nothing is posted, and nothing is
 // waited for but people.
 func TestProgramsTaskIsShownNowhere(t *testing.T) {
-	s := newStage(t, []string{`{"n":1}`})
+	s := newEngineEnv(t, []string{`{"n":1}`})
 	id := s.orders("book a room", false, bot.Chat{})
 	state := s.until(id, "it asks", func(s planner.State) bool { return s.Status() == "waiting" })
 	action := planner.Todo(state)[0].ID
@@ -64,7 +64,7 @@ func TestProgramsTaskIsShownNowhere(t *testing.T) {
 // TestProgramsTaskTellsAChat: the chat that the program named has the question
 // and the outcome, no more; only an admin decides.
 func TestProgramsTaskTellsAChat(t *testing.T) {
-	s := newStage(t, []string{`{"n":1}`})
+	s := newEngineEnv(t, []string{`{"n":1}`})
 	id := s.orders("book a room", false, room("hall"))
 	card := s.card(id, "")
 	if card.Chat.Key() != "phone:hall" || !strings.Contains(card.Text, "For ops: book a room") || !strings.Contains(card.Text, "Only an admin can decide") {
@@ -95,7 +95,7 @@ func TestProgramsTaskTellsAChat(t *testing.T) {
 // TestProgramIsAnsweredByWords: an admin's reply to a question of a program's task
 // is its answer; words of others, or to nothing, are questions of their own.
 func TestProgramIsAnsweredByWords(t *testing.T) {
-	s := newStage(t, nil)
+	s := newEngineEnv(t, nil)
 	s.stop()
 	s.model = &enginetest.Model{Answer: enginetest.Plain("an answer that is long enough to be one")}
 	s.play()
@@ -139,7 +139,7 @@ func TestProgramIsAnsweredByWords(t *testing.T) {
 
 // TestChatOfAProgramIsGone: a chat that cannot be told any more holds up nothing.
 func TestChatOfAProgramIsGone(t *testing.T) {
-	s := newStage(t)
+	s := newEngineEnv(t)
 	for _, tell := range []bot.Chat{room("closed"), {Platform: "pager", ID: "1"}} {
 		s.phone.mu.Lock()
 		s.phone.refuse[tell.Key()] = true
@@ -155,7 +155,7 @@ func TestChatOfAProgramIsGone(t *testing.T) {
 // TestQuestionOfAProgramWithoutItsChat: what cannot be asked in the chat that the
 // program named can still be decided elsewhere.
 func TestQuestionOfAProgramWithoutItsChat(t *testing.T) {
-	s := newStage(t, []string{`{"n":1}`})
+	s := newEngineEnv(t, []string{`{"n":1}`})
 	s.phone.mu.Lock()
 	s.phone.refuse[room("hall").Key()] = true
 	s.phone.mu.Unlock()
@@ -180,7 +180,7 @@ func TestQuestionOfAProgramWithoutItsChat(t *testing.T) {
 
 // TestOnlyTheseGroups: a program's choice of groups holds for plans and calls.
 func TestOnlyTheseGroups(t *testing.T) {
-	s := newStage(t, []string{`{"n":1}`})
+	s := newEngineEnv(t, []string{`{"n":1}`})
 	s.tools.open = true
 	r, err := inbox.StartTask(t.Context(), s.inbox, inbox.Order{From: bot.Person{Platform: tasks.PlatformAPI, ID: "ops"}, Goal: "book", Only: []string{"look"}})
 	if err != nil {
@@ -198,7 +198,7 @@ func TestOnlyTheseGroups(t *testing.T) {
 // TestContextIsLeftAlone: a context that no program touches ends after its
 // time, and holds no room until then.
 func TestContextIsLeftAlone(t *testing.T) {
-	s := newStage(t)
+	s := newEngineEnv(t)
 	s.rules.Limits.IdleTimeout = s.rules.Limits.TaskTimeout * 4
 	s.inbox.Use(s.rules)
 	id := s.orders("write", true, room("hall"))
@@ -220,7 +220,7 @@ func TestContextIsLeftAlone(t *testing.T) {
 // TestLongNotes: notes that are too long to be kept in memory are in the
 // prompt all the same, as far as one holds them.
 func TestLongNotes(t *testing.T) {
-	d := newDesk(t)
+	d := newInboxEnv(t)
 	d.Ask(t, enginetest.Message("1", "first", time.Now()))
 	id := d.live(enginetest.Chat)[0]
 	content, err := json.Marshal("It begins so. " + strings.Repeat("and goes on ", 2000))

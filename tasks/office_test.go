@@ -126,9 +126,9 @@ func (*phone) Direct(_ context.Context, person string) (bot.Chat, error) {
 	return private(person), nil
 }
 
-// office is an inbox on a phone, with a clock that the test turns and without
+// env is an inbox on a phone, with a clock that the test turns and without
 // an engine.
-type office struct {
+type env struct {
 	t     *testing.T
 	inbox *inbox.Inbox
 	store *memory.Store
@@ -150,13 +150,13 @@ type office struct {
 	load int // tasks that the engine says it has
 }
 
-func newOffice(t *testing.T) *office {
+func newEnv(t *testing.T) *env {
 	t.Helper()
 	texts, err := i18n.Load("")
 	if err != nil {
 		t.Fatal(err)
 	}
-	o := &office{t: t, texts: texts, phone: &phone{hold: map[string]chan any{}, refuse: map[string]bool{}, over: t.Context().Done()}, now: time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)}
+	o := &env{t: t, texts: texts, phone: &phone{hold: map[string]chan any{}, refuse: map[string]bool{}, over: t.Context().Done()}, now: time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)}
 	o.log, o.toolbox, o.wake = slog.DiscardHandler, &enginetest.Tools{}, func(context.Context, tasks.ID) error { return nil }
 	o.store = memory.New(o.clock)
 	o.rules = inbox.Rules{
@@ -171,7 +171,7 @@ func newOffice(t *testing.T) *office {
 }
 
 // restart makes a new inbox over the same store.
-func (o *office) restart() {
+func (o *env) restart() {
 	zones := builtin.NewZones()
 	o.inbox = inbox.New(inbox.Config{
 		Store: o.store, Wake: func(ctx context.Context, id tasks.ID) error { return o.wake(ctx, id) }, Texts: o.texts,
@@ -182,13 +182,13 @@ func (o *office) restart() {
 	})
 }
 
-func (o *office) clock() time.Time {
+func (o *env) clock() time.Time {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.now
 }
 
-func (o *office) pass(d time.Duration) {
+func (o *env) pass(d time.Duration) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.now = o.now.Add(d)
@@ -199,7 +199,7 @@ func private(person string) bot.Chat { return bot.Chat{Platform: "phone", ID: pe
 func room(id string) bot.Chat { return bot.Chat{Platform: "phone", ID: id} }
 
 // by is a message of a person in a chat.
-func (o *office) by(person string, in bot.Chat, text string) bot.Message {
+func (o *env) by(person string, in bot.Chat, text string) bot.Message {
 	o.n++
 	key := fmt.Sprintf("k%d", o.n)
 	return bot.Message{
@@ -208,7 +208,7 @@ func (o *office) by(person string, in bot.Chat, text string) bot.Message {
 }
 
 // press is the press of a button.
-func (o *office) press(person string, in bot.Chat, data string) bot.Message {
+func (o *env) press(person string, in bot.Chat, data string) bot.Message {
 	m := o.by(person, in, "")
 	m.Kind, m.Data, m.Token = bot.MessagePress, data, "token"
 	return m
@@ -267,7 +267,7 @@ func (h heard) data(t *testing.T, label string) string {
 }
 
 // send hands messages to the inbox and returns what it says to them.
-func (o *office) send(messages ...bot.Message) heard {
+func (o *env) send(messages ...bot.Message) heard {
 	o.t.Helper()
 	o.phone.mu.Lock()
 	posts, answers := len(o.phone.posts), len(o.phone.answers)
@@ -287,15 +287,15 @@ func (o *office) send(messages ...bot.Message) heard {
 }
 
 // say sends one text and returns what is said to it.
-func (o *office) say(person string, in bot.Chat, text string) string {
+func (o *env) say(person string, in bot.Chat, text string) string {
 	o.t.Helper()
 	return o.send(o.by(person, in, text)).text()
 }
 
-func (o *office) text(key string, data map[string]any) string { return o.texts.Text("en", key, data) }
+func (o *env) text(key string, data map[string]any) string { return o.texts.Text("en", key, data) }
 
 // goals lists what the live tasks of a chat are about.
-func (o *office) goals(in bot.Chat) []string {
+func (o *env) goals(in bot.Chat) []string {
 	o.t.Helper()
 	var list []string
 	for _, id := range o.live(in) {
@@ -304,7 +304,7 @@ func (o *office) goals(in bot.Chat) []string {
 	return list
 }
 
-func (o *office) live(in bot.Chat) []tasks.ID {
+func (o *env) live(in bot.Chat) []tasks.ID {
 	o.t.Helper()
 	live, err := o.store.Live(o.t.Context(), in.Key())
 	if err != nil {
@@ -317,7 +317,7 @@ func (o *office) live(in bot.Chat) []tasks.ID {
 	return ids
 }
 
-func (o *office) event(id tasks.ID, seq int) planner.Event {
+func (o *env) event(id tasks.ID, seq int) planner.Event {
 	o.t.Helper()
 	e, err := o.store.Event(o.t.Context(), id, seq)
 	if err != nil {
@@ -327,7 +327,7 @@ func (o *office) event(id tasks.ID, seq int) planner.Event {
 }
 
 // said lists the guidance that a task holds.
-func (o *office) said(id tasks.ID) []string {
+func (o *env) said(id tasks.ID) []string {
 	o.t.Helper()
 	var list []string
 	for _, seq := range o.state(id).Guidance {
@@ -336,7 +336,7 @@ func (o *office) said(id tasks.ID) []string {
 	return list
 }
 
-func (o *office) state(id tasks.ID) planner.State {
+func (o *env) state(id tasks.ID) planner.State {
 	o.t.Helper()
 	s, err := o.store.State(o.t.Context(), id)
 	if err != nil {
@@ -345,7 +345,7 @@ func (o *office) state(id tasks.ID) planner.State {
 	return s
 }
 
-func (o *office) add(id tasks.ID, events ...planner.Event) {
+func (o *env) add(id tasks.ID, events ...planner.Event) {
 	o.t.Helper()
 	if err := o.store.Append(o.t.Context(), id, -1, 0, events...); err != nil {
 		o.t.Fatal(err)
@@ -353,7 +353,7 @@ func (o *office) add(id tasks.ID, events ...planner.Event) {
 }
 
 // opens asks a question whose task is not worked on yet.
-func (o *office) opens(person string, in bot.Chat, text string) tasks.ID {
+func (o *env) opens(person string, in bot.Chat, text string) tasks.ID {
 	o.t.Helper()
 	before := o.live(in)
 	o.send(o.by(person, in, text))
@@ -367,7 +367,7 @@ func (o *office) opens(person string, in bot.Chat, text string) tasks.ID {
 }
 
 // plans makes a task plan, and show its board as message "board".
-func (o *office) plans(id tasks.ID) {
+func (o *env) plans(id tasks.ID) {
 	o.t.Helper()
 	o.add(id, planner.Event{Type: planner.Replied, Action: planner.Todo(o.state(id))[0].ID, Reply: &planner.Reply{IsPlan: true, Plan: []planner.Subtask{
 		{ID: "1/a", Name: "look", Description: "one"}, {ID: "1/b", Name: "look", Description: "two"},
@@ -375,7 +375,7 @@ func (o *office) plans(id tasks.ID) {
 }
 
 // ends answers a task and shows the answer.
-func (o *office) ends(id tasks.ID, answer string) {
+func (o *env) ends(id tasks.ID, answer string) {
 	o.t.Helper()
 	s := o.state(id)
 	if s.Round > 0 {
@@ -388,7 +388,7 @@ func (o *office) ends(id tasks.ID, answer string) {
 	o.add(id, planner.Event{Type: planner.SendStarted, Slot: planner.SlotAnswer}, planner.Event{Type: planner.Sent, Slot: planner.SlotAnswer, Message: "answer", Last: true})
 }
 
-func (o *office) setting(owner, name string) string {
+func (o *env) setting(owner, name string) string {
 	o.t.Helper()
 	v, err := o.store.Setting(o.t.Context(), owner, name)
 	if err != nil {

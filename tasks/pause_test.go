@@ -14,7 +14,7 @@ import (
 // TestPauseByAdmins: only admins pause and resume; questions are taken all the
 // same, and each chat is told once who has paused.
 func TestPauseByAdmins(t *testing.T) {
-	o := newOffice(t)
+	o := newEnv(t)
 	hall := room("hall")
 	for _, command := range []string{"/pause", "/resume"} {
 		if got := o.say("ann", hall, command); got != o.text("error.admin_needed", nil) {
@@ -63,7 +63,7 @@ func TestPauseByAdmins(t *testing.T) {
 func TestFlood(t *testing.T) {
 	for name, size := range map[string]int{"one by one": 1, "all at once": 1000, "in batches": 100} {
 		t.Run(name, func(t *testing.T) {
-			o := newOffice(t)
+			o := newEnv(t)
 			hall := room("hall")
 			full := o.text("error.crowded", map[string]any{"Count": 20})
 			var batch, all []bot.Message
@@ -104,7 +104,7 @@ func TestFlood(t *testing.T) {
 // TestFloodOfAdditions: one task hears a hundred messages, and their author is
 // informed about the rest once.
 func TestFloodOfAdditions(t *testing.T) {
-	o := newOffice(t)
+	o := newEnv(t)
 	var batch []bot.Message
 	for i := range 1000 {
 		batch = append(batch, o.by("ann", private("ann"), fmt.Sprintf("line %d", i)))
@@ -122,7 +122,7 @@ func TestFloodOfAdditions(t *testing.T) {
 // TestFloodOfChats: when the engine has all it can take, no further question
 // is taken, and each chat is told.
 func TestFloodOfChats(t *testing.T) {
-	o := newOffice(t)
+	o := newEnv(t)
 	o.load = 10_000
 	for _, who := range []string{"ann", "bob"} {
 		if got := o.say(who, private(who), "room?"); got != o.text("error.crowded_all", nil) || len(o.live(private(who))) > 0 {
@@ -138,7 +138,7 @@ func TestFloodOfChats(t *testing.T) {
 // /resume pauses nothing, also when a restart lies between, and so the other way
 // round.
 func TestPauseAgainDelivered(t *testing.T) {
-	o := newOffice(t)
+	o := newEnv(t)
 	pause, resume := o.by("boss", private("boss"), "/pause"), o.by("boss", private("boss"), "/resume")
 	paused := func() bool {
 		p, err := tasks.OpenPause(t.Context(), o.store)
@@ -171,7 +171,7 @@ func TestPauseAgainDelivered(t *testing.T) {
 // TestPauseAndABurst: a question that comes in pieces while everything is paused
 // is one task, and no operator reads of anything that went wrong.
 func TestPauseAndABurst(t *testing.T) {
-	o := newOffice(t)
+	o := newEnv(t)
 	o.say("boss", private("boss"), "/pause")
 	logged := make(chan string, 100)
 	o.log = hearing{slog.DiscardHandler, logged}

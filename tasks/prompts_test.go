@@ -13,9 +13,9 @@ import (
 	"legwork/tools"
 )
 
-func promptStage(t *testing.T) *stage {
+func newPromptEnv(t *testing.T) *engineEnv {
 	t.Helper()
-	s := newStage(t)
+	s := newEngineEnv(t)
 	s.tools.prompts = []tools.Prompt{
 		{Name: "travel/plan_trip", Title: "Plan a trip", Description: "Plans a *trip*", Arguments: []tools.PromptArgument{
 			{Name: "city", Description: "Where to", Required: true}, {Name: "days", Required: true}, {Name: "mood"},
@@ -26,7 +26,7 @@ func promptStage(t *testing.T) *stage {
 }
 
 // prompt is the one that a task begins with.
-func (s *stage) prompt(id tasks.ID) planner.PromptRef {
+func (s *engineEnv) prompt(id tasks.ID) planner.PromptRef {
 	s.t.Helper()
 	o := s.event(id, 1).Opening
 	if o.Prompt == nil {
@@ -36,7 +36,7 @@ func (s *stage) prompt(id tasks.ID) planner.PromptRef {
 }
 
 // newest is the task that was opened last in a chat.
-func (s *stage) newest(in string) tasks.ID {
+func (s *engineEnv) newest(in string) tasks.ID {
 	s.t.Helper()
 	turns, err := s.store.History(s.t.Context(), in, "", 1<<20)
 	if err != nil || len(turns) == 0 {
@@ -48,7 +48,7 @@ func (s *stage) newest(in string) tasks.ID {
 // TestPromptList: prompts are listed beside the chat, without the groups whose
 // servers are slow, and unknown ones are answered with the nearest.
 func TestPromptList(t *testing.T) {
-	s := promptStage(t)
+	s := newPromptEnv(t)
 	got := s.say("ann", private("ann"), "/prompt")
 	for _, want := range []string{"`travel/plan_trip city=… days=… [mood=…]`: Plans a \\*trip\\*", "`travel/pack`"} {
 		if !strings.Contains(got, want) {
@@ -70,7 +70,7 @@ func TestPromptList(t *testing.T) {
 // TestPromptArguments: missing arguments are asked for one after the other, over
 // a restart, and then the task begins with all of them.
 func TestPromptArguments(t *testing.T) {
-	s := promptStage(t)
+	s := newPromptEnv(t)
 	me := private("ann")
 	asked := s.send(s.by("ann", me, "/prompt PLAN_trip mood=\"very calm\""))
 	if got := asked.words(); !strings.Contains(got, "**city**") || !strings.Contains(got, "Where to") {
@@ -104,7 +104,7 @@ func TestPromptArguments(t *testing.T) {
 // TestPromptAtOnce: with all arguments, or none to give, the task begins at once;
 // a redelivery opens no second one.
 func TestPromptAtOnce(t *testing.T) {
-	s := promptStage(t)
+	s := newPromptEnv(t)
 	m := s.by("ann", room("hall"), "/prompt plan_trip Rome days=2 mood=")
 	s.send(m)
 	id := s.newest("phone:hall")
@@ -127,7 +127,7 @@ func TestPromptAtOnce(t *testing.T) {
 // TestPromptLeftOff: a command ends the asking, as do an hour and, in a group,
 // words that reply to something else.
 func TestPromptLeftOff(t *testing.T) {
-	s := promptStage(t)
+	s := newPromptEnv(t)
 	me := private("ann")
 	s.send(s.by("ann", me, "/prompt plan_trip"))
 	if got := s.say("ann", me, "/cancel"); got != s.text("prompts.over", nil) {
@@ -161,7 +161,7 @@ func TestPromptLeftOff(t *testing.T) {
 // TestPromptArgumentInThread: in a thread the next words of the person who was
 // asked are the argument without naming the bot; the words of others are not.
 func TestPromptArgumentInThread(t *testing.T) {
-	s := promptStage(t)
+	s := newPromptEnv(t)
 	thread := room("hall")
 	thread.Thread = "7"
 	s.send(s.by("ann", thread, "/prompt plan_trip days=2"))
@@ -187,7 +187,7 @@ func TestPromptArgumentInThread(t *testing.T) {
 // TestPromptAnsweredAtOnce: who answers before the id of the question is known
 // is not asked for the same again by it.
 func TestPromptAnsweredAtOnce(t *testing.T) {
-	s := promptStage(t)
+	s := newPromptEnv(t)
 	me := private("ann")
 	held := make(chan any)
 	s.phone.mu.Lock()

@@ -26,10 +26,10 @@ import (
 	"legwork/tools"
 )
 
-// mind is an office whose tasks are worked on by a model with a memory: it
+// memoryEnv is an env whose tasks are worked on by a model with a memory: it
 // summarises, and otherwise answers "answer to" and the question.
-type mind struct {
-	*office
+type memoryEnv struct {
+	*env
 	model    *enginetest.Model
 	tools    *enginetest.Tools
 	executor *executor.Executor
@@ -69,9 +69,9 @@ func (s noting) PutSummary(ctx context.Context, conversation string, before uint
 	return err
 }
 
-func newMind(t *testing.T, rules tasks.PromptRules) *mind {
+func newMemoryEnv(t *testing.T, rules tasks.PromptRules) *memoryEnv {
 	t.Helper()
-	m := &mind{office: newOffice(t), tools: &enginetest.Tools{}, put: make(chan error, 1000), logged: make(chan string, 1000)}
+	m := &memoryEnv{env: newEnv(t), tools: &enginetest.Tools{}, put: make(chan error, 1000), logged: make(chan string, 1000)}
 	m.model = &enginetest.Model{Answer: m.answer}
 	m.tools.Make = func(context.Context, string, string) (tools.Result, error) {
 		return tools.Result{Text: "found"}, nil
@@ -146,7 +146,7 @@ func between(s, from, to string) string {
 	return s
 }
 
-func (m *mind) answer(ctx context.Context, r llm.Request, _ func(llm.Delta)) (llm.Reply, error) {
+func (m *memoryEnv) answer(ctx context.Context, r llm.Request, _ func(llm.Delta)) (llm.Reply, error) {
 	if summarises(r) {
 		if m.hold != nil {
 			for range 2 {
@@ -179,7 +179,7 @@ func goalOf(r llm.Request) string {
 }
 
 // asks asks a question and waits for the end of its task.
-func (m *mind) asks(person string, in bot.Chat, question string) tasks.ID {
+func (m *memoryEnv) asks(person string, in bot.Chat, question string) tasks.ID {
 	m.t.Helper()
 	h := make(chan tasks.ID, 1)
 	wake := m.wake
@@ -198,13 +198,13 @@ func (m *mind) asks(person string, in bot.Chat, question string) tasks.ID {
 }
 
 // over waits for the end of a task.
-func (m *mind) over(id tasks.ID) {
+func (m *memoryEnv) over(id tasks.ID) {
 	m.t.Helper()
 	m.until(id, "it is over", func(s planner.State) bool { return s.Finished() })
 }
 
 // until waits for a task to become as ok says.
-func (m *mind) until(id tasks.ID, what string, ok func(planner.State) bool) {
+func (m *memoryEnv) until(id tasks.ID, what string, ok func(planner.State) bool) {
 	m.t.Helper()
 	ctx, cancel := context.WithTimeout(m.t.Context(), watch.Patience)
 	defer cancel()
@@ -222,7 +222,7 @@ func (m *mind) until(id tasks.ID, what string, ok func(planner.State) bool) {
 }
 
 // remembered waits until a summary is stored, or refused.
-func (m *mind) remembered() error {
+func (m *memoryEnv) remembered() error {
 	m.t.Helper()
 	select {
 	case err := <-m.put:
@@ -233,7 +233,7 @@ func (m *mind) remembered() error {
 	}
 }
 
-func (m *mind) summary(in bot.Chat) tasks.Summary {
+func (m *memoryEnv) summary(in bot.Chat) tasks.Summary {
 	m.t.Helper()
 	s, err := m.store.Summary(m.t.Context(), in.Key())
 	if err != nil {
@@ -242,7 +242,7 @@ func (m *mind) summary(in bot.Chat) tasks.Summary {
 	return s
 }
 
-func (m *mind) turns(in bot.Chat, after uint64) []tasks.Turn {
+func (m *memoryEnv) turns(in bot.Chat, after uint64) []tasks.Turn {
 	m.t.Helper()
 	list, err := m.store.Turns(m.t.Context(), in.Key(), after, 1000)
 	if err != nil {
@@ -256,7 +256,7 @@ func (m *mind) turns(in bot.Chat, after uint64) []tasks.Turn {
 // and begin like the ones before until a new summary comes.
 func TestOlderTurnsAreSummarisedOnce(t *testing.T) {
 	const budget, questions = 3000, 60
-	m := newMind(t, tasks.PromptRules{HistoryBytes: budget})
+	m := newMemoryEnv(t, tasks.PromptRules{HistoryBytes: budget})
 	me := private("ann")
 	for i := range questions {
 		m.asks("ann", me, fmt.Sprintf("turn-%d %s", i, strings.Repeat("words ", 10)))
@@ -310,7 +310,7 @@ func TestOlderTurnsAreSummarisedOnce(t *testing.T) {
 
 // before stores tasks that ended before the engine knew of them; one with no
 // answer goes on.
-func (m *mind) before(in bot.Chat, goal, answer string) tasks.ID {
+func (m *memoryEnv) before(in bot.Chat, goal, answer string) tasks.ID {
 	m.t.Helper()
 	id := tasks.NewID(m.clock())
 	_, err := m.store.Open(m.t.Context(), []tasks.Inbound{{Key: string(id), ID: id, Chat: in, Open: &planner.Event{Type: planner.Opened, At: m.clock(), Opening: &planner.Opening{
@@ -329,7 +329,7 @@ func (m *mind) before(in bot.Chat, goal, answer string) tasks.ID {
 // summary gets one of what is not too old.
 func TestLongPastIsNotReadAtOnce(t *testing.T) {
 	const budget = 1000
-	m := newMind(t, tasks.PromptRules{HistoryBytes: budget})
+	m := newMemoryEnv(t, tasks.PromptRules{HistoryBytes: budget})
 	me := private("ann")
 	for i := range 200 {
 		m.before(me, fmt.Sprintf("turn-%d %s", i, strings.Repeat("words ", 15)), "an answer")
@@ -359,7 +359,7 @@ func TestLongPastIsNotReadAtOnce(t *testing.T) {
 // TestWaitingTaskDoesNotEndMemory: a question without an answer stays out of the
 // summary as long as there is room for what came after it.
 func TestWaitingTaskDoesNotEndMemory(t *testing.T) {
-	m := newMind(t, tasks.PromptRules{HistoryBytes: 500})
+	m := newMemoryEnv(t, tasks.PromptRules{HistoryBytes: 500})
 	me := private("ann")
 	m.plans(m.before(me, "turn-0 that waits", ""))
 	for n, until := range []int{20, 60} {
@@ -402,7 +402,7 @@ func contiguous(list []string) bool {
 func TestNewForgetsTheSummary(t *testing.T) {
 	for _, command := range []string{"/new", "/forget yes"} {
 		t.Run(command, func(t *testing.T) {
-			m := newMind(t, tasks.PromptRules{HistoryBytes: 300})
+			m := newMemoryEnv(t, tasks.PromptRules{HistoryBytes: 300})
 			m.hold = make(chan any)
 			me := private("ann")
 			for i := range 5 {
@@ -430,7 +430,7 @@ func TestNewForgetsTheSummary(t *testing.T) {
 // no room for it none is made.
 func TestSummaryIsPaidFor(t *testing.T) {
 	for _, limit := range []int64{0, 26_000} { // tokens: an answer of 20,000 and another call fit
-		m := newMind(t, tasks.PromptRules{HistoryBytes: 300, Budget: tasks.BudgetRules{Budgets: tasks.Budgets{DayTokens: limit}}})
+		m := newMemoryEnv(t, tasks.PromptRules{HistoryBytes: 300, Budget: tasks.BudgetRules{Budgets: tasks.Budgets{DayTokens: limit}}})
 		m.usage = llm.Usage{Input: 20_000}
 		me := private("ann")
 		for i := range 2 {
@@ -460,7 +460,7 @@ func TestSummaryIsPaidFor(t *testing.T) {
 }
 
 // logs waits until something is logged.
-func (m *mind) logs(want string) {
+func (m *memoryEnv) logs(want string) {
 	m.t.Helper()
 	over := time.After(watch.Patience)
 	for {
@@ -483,7 +483,7 @@ func TestOthersWordsInSummaries(t *testing.T) {
 		tainted bool
 		want    bool
 	}{{private("ann"), false, false}, {private("ann"), true, true}, {room("hall"), false, true}} {
-		m := newMind(t, tasks.PromptRules{HistoryBytes: 300})
+		m := newMemoryEnv(t, tasks.PromptRules{HistoryBytes: 300})
 		if c.tainted {
 			m.tools.Judge = func(string, string) tools.Verdict { return tools.Verdict{Repeatable: true} }
 			m.work = looksUp

@@ -10,7 +10,7 @@ import (
 // with a sentence; its question and answer are in the history until they go,
 // too.
 func TestAfterRetention(t *testing.T) {
-	o := newOffice(t)
+	o := newEnv(t)
 	id := o.opens("ann", private("ann"), "compare three phones")
 	o.ends(id, "The second one.")
 	o.pass(100 * 24 * time.Hour)

@@ -28,7 +28,7 @@ type values = map[string]any
 // in a language; files: the platform takes some.
 func cardOf(t *testing.T, language string, files bool, changes ...values) enginetest.Post {
 	t.Helper()
-	s := newStage(t)
+	s := newEngineEnv(t)
 	s.stop()
 	s.phone.files = files
 	s.rules.Limits.StateKeys, s.rules.Limits.StateBytes = 0, 0

@@ -15,11 +15,11 @@ import (
 	"legwork/tasks/enginetest"
 )
 
-// reviewed is a stage whose model drafts something, has a person review it, and
+// reviewed is an engineEnv whose model drafts something, has a person review it, and
 // answers with it.
-func reviewed(t *testing.T, draft string) *stage {
+func reviewed(t *testing.T, draft string) *engineEnv {
 	t.Helper()
-	s := newStage(t)
+	s := newEngineEnv(t)
 	s.stop()
 	s.model = &enginetest.Model{Answer: s.drafts(draft)}
 	s.play()
@@ -27,7 +27,7 @@ func reviewed(t *testing.T, draft string) *stage {
 }
 
 // drafts is a model that asks once for a review of a draft.
-func (s *stage) drafts(draft string) func(context.Context, llm.Request, func(llm.Delta)) (llm.Reply, error) {
+func (s *engineEnv) drafts(draft string) func(context.Context, llm.Request, func(llm.Delta)) (llm.Reply, error) {
 	values := map[string]any{"values": map[string]any{"draft": draft, planner.KeyStatus: planner.NeedsHumanReview}}
 	return func(_ context.Context, r llm.Request, _ func(llm.Delta)) (llm.Reply, error) {
 		s.mu.Lock()
@@ -168,7 +168,7 @@ func TestReviewOverARestart(t *testing.T) {
 
 // TestReviewFromOutside: who wants it is named, and an agent's name is no markup.
 func TestReviewFromOutside(t *testing.T) {
-	s := newStage(t, []string{`{"n":1}`})
+	s := newEngineEnv(t, []string{`{"n":1}`})
 	id, first := s.asks("ann", room("hall"), "book a room")
 	s.add(id, planner.Event{Type: planner.StateSet, By: "agent:*writer*", Values: scriptedStatus(planner.NeedsHumanReview)})
 	if err := s.engine.Wake(t.Context(), id); err != nil {
@@ -200,7 +200,7 @@ func TestReviewFromOutside(t *testing.T) {
 // TestReviewInATerminal: where messages pass, words ask for changes and numbers
 // press buttons.
 func TestReviewInATerminal(t *testing.T) {
-	d := newDesk(t)
+	d := newInboxEnv(t)
 	d.Ask(t, enginetest.Message("1", "first", time.Now()))
 	id := d.live(enginetest.Chat)[0]
 	d.add(id, planner.Event{Type: planner.StateSet, By: "api:ops", Values: scriptedStatus(planner.NeedsHumanReview)})
@@ -269,7 +269,7 @@ func TestReviewLapses(t *testing.T) {
 
 // TestReviewLapsesWithNothing: a task that has found nothing says why it ended.
 func TestReviewLapsesWithNothing(t *testing.T) {
-	s := newStage(t)
+	s := newEngineEnv(t)
 	s.stop()
 	s.model = &enginetest.Model{Answer: func(ctx context.Context, _ llm.Request, _ func(llm.Delta)) (llm.Reply, error) {
 		<-ctx.Done()

@@ -19,7 +19,7 @@ import (
 // TestAddedToTheTask: guidance is marked, can be taken back until something
 // heeds it, and can be asked separately once.
 func TestAddedToTheTask(t *testing.T) {
-	o := newOffice(t)
+	o := newEnv(t)
 	me := private("ann")
 	id := o.opens("ann", me, "go")
 	o.plans(id)
@@ -68,7 +68,7 @@ func TestPasted(t *testing.T) {
 		{[]int{2, 2}, 10 * time.Millisecond, true},
 		{[]int{1, 3}, 900 * time.Millisecond, false},
 	} {
-		o := newOffice(t)
+		o := newEnv(t)
 		me, marked := private("ann"), 0
 		for _, n := range c.batches {
 			var batch []bot.Message
@@ -92,7 +92,7 @@ func TestPasted(t *testing.T) {
 // TestRetryAtOnce: an answer can be seen, and asked for again, before it is
 // stored that it was shown.
 func TestRetryAtOnce(t *testing.T) {
-	o := newOffice(t)
+	o := newEnv(t)
 	me := private("ann")
 	id := o.opens("ann", me, "go")
 	o.add(id, planner.Event{Type: planner.Replied, Action: planner.Todo(o.state(id))[0].ID, Reply: &planner.Reply{Text: "done"}})
@@ -106,7 +106,7 @@ func TestRetryAtOnce(t *testing.T) {
 
 // TestUndoTooLate: guidance that the answer was written with stays.
 func TestUndoTooLate(t *testing.T) {
-	o := newOffice(t)
+	o := newEnv(t)
 	me := private("ann")
 	id := o.opens("ann", me, "go")
 	o.plans(id)
@@ -156,7 +156,7 @@ func TestWhatAMessageSpeaksTo(t *testing.T) {
 		{"a reply of the asker, overheard", "ann", room("hall"), func(m *bot.Message) { m.Overheard, m.ReplyTo = true, "board" }, true, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			o := newOffice(t)
+			o := newEnv(t)
 			id := o.opens("ann", c.in, "go")
 			o.plans(id)
 			o.pass(time.Minute)
@@ -177,7 +177,7 @@ func TestWhatAMessageSpeaksTo(t *testing.T) {
 // TestOverheardFollowUp: only the person who asked last may ask on without
 // naming the bot; legwork says nothing to others.
 func TestOverheardFollowUp(t *testing.T) {
-	o := newOffice(t)
+	o := newEnv(t)
 	hall := room("hall")
 	o.ends(o.opens("ann", hall, "go"), "gone")
 	o.pass(time.Minute)
@@ -207,7 +207,7 @@ func TestOverheardFollowUp(t *testing.T) {
 // asker or an admin in its thread.
 func TestAnswersInAThread(t *testing.T) {
 	for person, want := range map[string]bool{"ann": true, "boss": true, "bob": false} {
-		o := newOffice(t)
+		o := newEnv(t)
 		id := o.opens("ann", room("hall"), "go")
 		o.plans(id)
 		o.add(id, planner.Event{Type: planner.Replied, Action: planner.WorkID("1/a", 1, 0), Reply: &planner.Reply{Calls: []planner.Call{
@@ -236,7 +236,7 @@ func TestAnswersInAThread(t *testing.T) {
 // TestEditedQuestion: the same text means nothing, a new one reaches the task as
 // long as it listens, and is a question of its own otherwise.
 func TestEditedQuestion(t *testing.T) {
-	corrected := func(o *office, text string) string {
+	corrected := func(o *env, text string) string {
 		return o.text("prompt.corrected", map[string]any{"Text": text})
 	}
 	edit := func(m bot.Message, key, text string) bot.Message {
@@ -246,25 +246,25 @@ func TestEditedQuestion(t *testing.T) {
 	for _, c := range []struct {
 		name    string
 		ask     string
-		prepare func(o *office, id tasks.ID)
+		prepare func(o *env, id tasks.ID)
 		text    string
 		heard   bool
 		goals   []string
 	}{
 		{"the same text", "weather in Pariis", nil, "weather in Pariis", false, []string{"weather in Pariis"}},
 		{"before it is decided", "weather in Pariis", nil, "weather in Paris", true, []string{"weather in Pariis"}},
-		{"while a plan runs", "weather in Pariis", func(o *office, id tasks.ID) { o.plans(id) }, "weather in Paris", true, []string{"weather in Pariis"}},
-		{"while the answer goes out", "weather in Pariis", func(o *office, id tasks.ID) {
+		{"while a plan runs", "weather in Pariis", func(o *env, id tasks.ID) { o.plans(id) }, "weather in Paris", true, []string{"weather in Pariis"}},
+		{"while the answer goes out", "weather in Pariis", func(o *env, id tasks.ID) {
 			o.add(id, planner.Event{Type: planner.SendStarted, Action: planner.Todo(o.state(id))[0].ID})
 		}, "weather in Paris", false, []string{"weather in Pariis", "weather in Paris"}},
-		{"after the answer", "weather in Pariis", func(o *office, id tasks.ID) { o.ends(id, "rain") }, "weather in Paris", false, []string{"weather in Paris"}},
-		{"after the answer, the same text", "weather in Pariis", func(o *office, id tasks.ID) { o.ends(id, "rain") }, "weather in Pariis", false, nil},
+		{"after the answer", "weather in Pariis", func(o *env, id tasks.ID) { o.ends(id, "rain") }, "weather in Paris", false, []string{"weather in Paris"}},
+		{"after the answer, the same text", "weather in Pariis", func(o *env, id tasks.ID) { o.ends(id, "rain") }, "weather in Pariis", false, nil},
 		{"a command's text", "/task weather in Pariis", nil, "/task weather in Paris", true, []string{"weather in Pariis"}},
 		{"a command's same text", "/task weather in Pariis", nil, "/task weather in Pariis", false, []string{"weather in Pariis"}},
 		{"emptied", "weather in Pariis", nil, "", false, []string{"weather in Pariis"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			o := newOffice(t)
+			o := newEnv(t)
 			hall := room("hall")
 			m := o.by("ann", hall, c.ask)
 			o.send(m)
@@ -300,7 +300,7 @@ func TestEditedQuestion(t *testing.T) {
 
 // TestEditedGuidance: it is said again, in place of what was said.
 func TestEditedGuidance(t *testing.T) {
-	o := newOffice(t)
+	o := newEnv(t)
 	me := private("ann")
 	id := o.opens("ann", me, "go")
 	o.plans(id)
@@ -319,7 +319,7 @@ func TestEditedGuidance(t *testing.T) {
 // TestEditedByAnother: in a listed chat, the edit of a message that the bot
 // never took is no question when it is only overheard.
 func TestEditedByAnother(t *testing.T) {
-	o := newOffice(t)
+	o := newEnv(t)
 	m := o.by("bob", room("hall"), "chatter")
 	m.Kind, m.Overheard = bot.MessageEdit, true
 	o.send(m)
@@ -339,7 +339,7 @@ func TestDeleted(t *testing.T) {
 	gone := func(m bot.Message) bot.Message {
 		return bot.Message{Key: "gone " + m.Key, Chat: m.Chat, ID: m.ID, Kind: bot.MessageDeletion}
 	}
-	o := newOffice(t)
+	o := newEnv(t)
 	hall := room("hall")
 	ask := o.by("ann", hall, "go")
 	o.send(ask)
@@ -372,7 +372,7 @@ func TestDeleted(t *testing.T) {
 
 // TestMoved: the conversation goes on under its new name.
 func TestMoved(t *testing.T) {
-	o := newOffice(t)
+	o := newEnv(t)
 	hall, to := room("hall"), room("hall2")
 	o.rules.Access.Platforms = nil
 	o.inbox.Use(o.rules)
@@ -398,7 +398,7 @@ func TestMoved(t *testing.T) {
 // platform can; in the chat otherwise, and in private chats where there are
 // buttons, which others do not see.
 func TestAnswersToCommands(t *testing.T) {
-	o := newOffice(t)
+	o := newEnv(t)
 	m := o.by("ann", room("hall"), "/status")
 	m.Token = "token"
 	if h := o.send(m); len(h.posts) != 0 || h.text() != o.text("statusline.none", nil) {
@@ -430,7 +430,7 @@ func TestAnswersToCommands(t *testing.T) {
 // other chats; Flush ends the waiting.
 func TestSlowChat(t *testing.T) {
 	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
-	o := newOffice(t)
+	o := newEnv(t)
 	o.phone.hold["phone:hall"], o.phone.sent = make(chan any), make(chan bot.Chat, 1)
 	for range 100 {
 		if err := o.inbox.Handle(t.Context(), []bot.Message{o.by("ann", room("hall"), "/help")}); err != nil {
@@ -450,7 +450,7 @@ func TestSlowChat(t *testing.T) {
 }
 
 // posted lists the chats of the posts.
-func (o *office) posted() []string {
+func (o *env) posted() []string {
 	o.phone.mu.Lock()
 	defer o.phone.mu.Unlock()
 	var list []string
@@ -462,7 +462,7 @@ func (o *office) posted() []string {
 
 // TestNoticesKeepTheirOrder within a chat.
 func TestNoticesKeepTheirOrder(t *testing.T) {
-	o := newOffice(t)
+	o := newEnv(t)
 	var want []string
 	var batch []bot.Message
 	for _, name := range strings.Fields("a1 b2 c3 d4 e5 f6 g7 h8 i9") {
@@ -477,7 +477,7 @@ func TestNoticesKeepTheirOrder(t *testing.T) {
 // TestApologyOnce: a message that cannot be stored is delivered again and again;
 // its author reads that once.
 func TestApologyOnce(t *testing.T) {
-	o := newOffice(t)
+	o := newEnv(t)
 	o.inbox.Store = full{o.store}
 	m := o.by("ann", private("ann"), "hello")
 	for range 5 {
@@ -493,7 +493,7 @@ func TestApologyOnce(t *testing.T) {
 
 // TestUseKeepsWhatPeopleSet: new rules count from the next message on.
 func TestUseKeepsWhatPeopleSet(t *testing.T) {
-	o := newOffice(t)
+	o := newEnv(t)
 	o.say("bob", private("bob"), "/lang ru")
 	o.rules.Language, o.rules.Limits.Rounds = "zh", 3
 	o.rules.Access.Platforms = map[string]policy.PlatformAccess{"phone": {Users: []string{"bob"}}}
@@ -529,7 +529,7 @@ func (b broken) Setting(ctx context.Context, owner, name string) (string, error)
 
 // TestDamagedRecord: a message that needs one holds up no others.
 func TestDamagedRecord(t *testing.T) {
-	o := newOffice(t)
+	o := newEnv(t)
 	id := o.opens("ann", room("hall"), "go")
 	o.inbox.Store = broken{o.store, id, "phone:eve"}
 	h := o.send(o.by("bob", room("hall"), "/status"), o.by("eve", private("eve"), "hi"), o.by("bob", private("bob"), "/help"))

@@ -13,7 +13,7 @@ import (
 )
 
 // schedules lists those of the store.
-func (o *office) schedules() []tasks.Schedule {
+func (o *env) schedules() []tasks.Schedule {
 	o.t.Helper()
 	list, err := o.store.Schedules(o.t.Context(), "")
 	if err != nil {
@@ -24,7 +24,7 @@ func (o *office) schedules() []tasks.Schedule {
 
 // presses presses a button of the newest message that has one of that label, and
 // returns what is said and what the message is from then on.
-func (o *office) presses(person string, in bot.Chat, label string) (heard, enginetest.Post) {
+func (o *env) presses(person string, in bot.Chat, label string) (heard, enginetest.Post) {
 	o.t.Helper()
 	m, edits := o.press(person, in, o.button(label)), len(o.phone.edits)
 	h := o.send(m)
@@ -37,7 +37,7 @@ func (o *office) presses(person string, in bot.Chat, label string) (heard, engin
 }
 
 // button is the data of the newest button of that label.
-func (o *office) button(label string) string {
+func (o *env) button(label string) string {
 	o.t.Helper()
 	o.phone.mu.Lock()
 	defer o.phone.mu.Unlock()
@@ -65,7 +65,7 @@ func labels(p enginetest.Post) string {
 // TestScheduleByButtons: one is made, listed, paused, resumed, run and deleted by
 // tap; the message of each press shows how things stand then.
 func TestScheduleByButtons(t *testing.T) {
-	o := newOffice(t)
+	o := newEnv(t)
 	chat := private("ann")
 	o.say("ann", chat, "/timezone Europe/Berlin")
 	made := o.send(o.by("ann", chat, "/schedule every weekday 9:00 sum up the *news*")).notice(t)
@@ -122,7 +122,7 @@ func TestScheduleByButtons(t *testing.T) {
 
 // TestScheduleByWords: everything that buttons do is done by words, too.
 func TestScheduleByWords(t *testing.T) {
-	o := newOffice(t)
+	o := newEnv(t)
 	chat := room("hall")
 	for _, c := range []struct{ text, want string }{
 		{"/schedule", "There are no schedules here."},
@@ -157,7 +157,7 @@ func TestScheduleByWords(t *testing.T) {
 
 // TestWhoChangesSchedules: who made one, and admins; everybody sees it.
 func TestWhoChangesSchedules(t *testing.T) {
-	o := newOffice(t)
+	o := newEnv(t)
 	chat := room("hall")
 	o.say("ann", chat, "/schedule every day at 9 look")
 	for _, verb := range []string{"pause", "run", "delete", "resume"} {
@@ -183,7 +183,7 @@ func TestWhoChangesSchedules(t *testing.T) {
 // TestScheduleOfAThread: one that was made in a thread answers there, and is
 // listed in all of the chat.
 func TestScheduleOfAThread(t *testing.T) {
-	o := newOffice(t)
+	o := newEnv(t)
 	thread := bot.Chat{Platform: "phone", ID: "hall", Thread: "7"}
 	o.say("ann", thread, "/schedule every day at 9 look")
 	if got := o.say("ann", room("hall"), "/schedule"); !strings.Contains(got, "· elsewhere in this chat") || strings.Contains(got, "phone:") {
@@ -198,7 +198,7 @@ func TestScheduleOfAThread(t *testing.T) {
 // TestManySchedules: there is room for so many in a chat, and those that are over
 // take none.
 func TestManySchedules(t *testing.T) {
-	o := newOffice(t)
+	o := newEnv(t)
 	chat := private("ann")
 	for i := range inbox.MaxSchedules {
 		o.say("ann", chat, fmt.Sprintf("/schedule every %d hours look", i+1))
@@ -247,7 +247,7 @@ func TestScheduleLanguages(t *testing.T) {
 		},
 	}
 	for lang, words := range want {
-		o := newOffice(t)
+		o := newEnv(t)
 		o.say("ann", private("ann"), "/lang "+lang)
 		for i, spec := range specs {
 			if got := o.say("ann", private("ann"), "/schedule "+spec+" GOAL"); !strings.Contains(got, words[i]) || !strings.Contains(got, "GOAL") {
@@ -263,7 +263,7 @@ func TestScheduleLanguages(t *testing.T) {
 // TestScheduleAgainDelivered: a message that is delivered again makes no second
 // schedule and runs nothing twice.
 func TestScheduleAgainDelivered(t *testing.T) {
-	o := newOffice(t)
+	o := newEnv(t)
 	make1 := o.by("ann", private("ann"), "/schedule every day at 9 look")
 	o.send(make1)
 	if got := o.send(make1).text(); got != "" || len(o.schedules()) != 1 {

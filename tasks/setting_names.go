@@ -11,9 +11,9 @@ const (
 	SettingModel    = "model"
 	SettingAccess   = "access" // what admins decided about the person: grant as JSON
 
-	OwnerLegwork    = "legwork"
-	SettingAdmins   = "admins"   // JSON list of the admins that the config does not name
-	SettingVisitors = "visitors" // people without access who wrote lately: JSON list
+	OwnerLegwork          = "legwork"
+	SettingAdmins         = "admins"          // JSON list of the admins that the config does not name
+	SettingAccessRequests = "access_requests" // people without access who wrote lately: JSON list
 )
 
 // SettingWas is the platform's id that a group had before, by which the config

@@ -14,14 +14,14 @@ import (
 
 // waits starts a context of a program in no chat, and an agent asks for its
 // review.
-func (s *stage) waits(goal string) tasks.ID {
+func (s *engineEnv) waits(goal string) tasks.ID {
 	s.t.Helper()
 	id := s.orders(goal, true, bot.Chat{})
 	s.sets(id, planner.NeedsHumanReview)
 	return id
 }
 
-func (s *stage) sets(id tasks.ID, status string) {
+func (s *engineEnv) sets(id tasks.ID, status string) {
 	s.t.Helper()
 	if err := inbox.ChangeTask(s.t.Context(), s.inbox, id, func(planner.State) ([]planner.Event, error) {
 		return []planner.Event{{Type: planner.StateSet, By: "agent:writer", Values: scriptedStatus(status)}}, nil
@@ -31,7 +31,7 @@ func (s *stage) sets(id tasks.ID, status string) {
 }
 
 // alerts tells the admins of tasks that wait, and returns what boss reads.
-func (s *stage) alerts(key string, ids ...tasks.ID) enginetest.Post {
+func (s *engineEnv) alerts(key string, ids ...tasks.ID) enginetest.Post {
 	s.t.Helper()
 	var list []inbox.News
 	for _, id := range ids {
@@ -45,7 +45,7 @@ func (s *stage) alerts(key string, ids ...tasks.ID) enginetest.Post {
 }
 
 // shown is the card that boss gets by a button.
-func (s *stage) shown(data string) enginetest.Post {
+func (s *engineEnv) shown(data string) enginetest.Post {
 	s.t.Helper()
 	got := s.send(s.press("boss", private("boss"), data))
 	if len(got.posts) != 1 || got.posts[0].Kind != bot.KindQuestion {
@@ -57,7 +57,7 @@ func (s *stage) shown(data string) enginetest.Post {
 // TestReviewFromAnAlert: the alert of a review that is in no chat leads to its
 // card, where only an admin decides.
 func TestReviewFromAnAlert(t *testing.T) {
-	s := newStage(t)
+	s := newEngineEnv(t)
 	id := s.waits("write about *boats*")
 	show := label(t, s.alerts("alert.task_review", id).Draft, "Show")
 	for _, m := range []bot.Message{s.press("ann", private("ann"), show), s.press("boss", room("hall"), show)} {
@@ -94,7 +94,7 @@ func TestReviewFromAnAlert(t *testing.T) {
 // TestReviewThatStandsThere: an admin whose chat has the card of a review gets
 // no alert about it, but all other alerts.
 func TestReviewThatStandsThere(t *testing.T) {
-	s := newStage(t)
+	s := newEngineEnv(t)
 	id := s.orders("write about boats", true, private("boss"))
 	s.sets(id, planner.NeedsHumanReview)
 	s.until(id, "the card is there", func(planner.State) bool { return len(s.posted(private("boss"))) > 0 })
@@ -114,7 +114,7 @@ func TestReviewThatStandsThere(t *testing.T) {
 // TestReviewsOfProgramsListed: an alert of several tasks names /approvals, which
 // leads an admin in private to each card; words in reply ask for changes.
 func TestReviewsOfProgramsListed(t *testing.T) {
-	s := newStage(t)
+	s := newEngineEnv(t)
 	first, second := s.waits("write about boats"), s.waits("write about oars")
 	if got := s.alerts("alert.task_review", first, second); len(got.Buttons) > 0 || !strings.HasSuffix(got.Text, s.text("alert.decide", nil)) {
 		t.Errorf("the alert is %+v", got.Draft)
@@ -154,7 +154,7 @@ func TestReviewsOfProgramsListed(t *testing.T) {
 // TestCallsOfProgramsListed: calls of a program's task that asks in no chat are
 // allowed from an alert.
 func TestCallsOfProgramsListed(t *testing.T) {
-	s := newStage(t, []string{`{"n":1}`})
+	s := newEngineEnv(t, []string{`{"n":1}`})
 	id := s.orders("book a room", false, bot.Chat{})
 	s.until(id, "it asks", func(state planner.State) bool { return state.Status() == "waiting" })
 	show := label(t, s.alerts("alert.task_waiting", id).Draft, "Show")

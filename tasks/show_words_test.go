@@ -15,10 +15,10 @@ import (
 	"legwork/tasks/inbox"
 )
 
-// asking is a stage whose models ask a person once.
-func asking(t *testing.T) *stage {
+// asking is an engineEnv whose models ask a person once.
+func asking(t *testing.T) *engineEnv {
 	t.Helper()
-	s := newStage(t)
+	s := newEngineEnv(t)
 	s.stop()
 	s.model = &enginetest.Model{Answer: func(_ context.Context, r llm.Request, _ func(llm.Delta)) (llm.Reply, error) {
 		asked := slices.ContainsFunc(r.Messages, func(m llm.Message) bool { return len(m.ToolCalls) > 0 })
@@ -65,7 +65,7 @@ func TestWordsToAShownQuestion(t *testing.T) {
 // TestShownWhereTheChatIsGone: a decision about a card that an admin was shown is
 // confirmed there, also when the chat that the program named takes no messages.
 func TestShownWhereTheChatIsGone(t *testing.T) {
-	s := newStage(t, []string{`{"n":1}`})
+	s := newEngineEnv(t, []string{`{"n":1}`})
 	s.phone.mu.Lock()
 	s.phone.refuse[room("hall").Key()] = true
 	s.phone.mu.Unlock()
@@ -86,7 +86,7 @@ func TestShownWhereTheChatIsGone(t *testing.T) {
 // TestPlanOfAProgram: messages about a program's plan would be questions of
 // their own, so that the button that changes it by words is left out.
 func TestPlanOfAProgram(t *testing.T) {
-	s, _ := newShop(t, 2, tasks.BudgetRules{Budgets: tasks.Budgets{TaskUSD: dollars(1)}})
+	s, _ := newBudgetEnv(t, 2, tasks.BudgetRules{Budgets: tasks.Budgets{TaskUSD: dollars(1)}})
 	id := s.orders("find it", false, room("hall"))
 	card := s.card(id, "")
 	var labels []string
@@ -122,7 +122,7 @@ func TestAlertOfAChatsTask(t *testing.T) {
 // other is asked for, and what was filled in offers no buttons any more, however
 // it was.
 func TestShownFormIsFilledIn(t *testing.T) {
-	s := newStage(t, []string{`{"n":1}`})
+	s := newEngineEnv(t, []string{`{"n":1}`})
 	s.tools.mu.Lock()
 	s.tools.open, s.tools.question = true, &form.Question{Message: "Which?", Fields: fieldsOf(t, hotel)}
 	s.tools.mu.Unlock()
@@ -170,7 +170,7 @@ func TestShownFormIsFilledIn(t *testing.T) {
 // has its name: questions about a task that it repeats in a chat are asked
 // there.
 func TestAskedAgainByAProgram(t *testing.T) {
-	s := newStage(t, []string{`{"n":1}`})
+	s := newEngineEnv(t, []string{`{"n":1}`})
 	s.stop()
 	s.rules.Approvals.Private = true
 	s.play()

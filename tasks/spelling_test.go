@@ -24,7 +24,7 @@ func (desktop) Spell(to bot.Chat, name string) string {
 
 // TestSpelling: texts name the commands that work where they are read.
 func TestSpelling(t *testing.T) {
-	o := newOffice(t)
+	o := newEnv(t)
 	o.inbox.Chats = tasks.Chats{"phone": desktop{o.phone}}
 	thread := room("hall")
 	thread.Thread = "7"
@@ -56,7 +56,7 @@ func TestSpelling(t *testing.T) {
 
 // TestSpellingKeepsTheRest: paths and addresses are no commands.
 func TestSpellingKeepsTheRest(t *testing.T) {
-	o := newOffice(t)
+	o := newEnv(t)
 	o.inbox.Chats = tasks.Chats{"phone": desktop{o.phone}}
 	for _, name := range []string{"https://x.example/help", "a/help", "/helper", "/usr/help", "x/../help"} {
 		if got := o.say("ann", private("ann"), "/timezone "+name); !strings.Contains(got, "/help") || strings.Contains(got, "/lw") {
@@ -69,7 +69,7 @@ func TestSpellingKeepsTheRest(t *testing.T) {
 func TestSettledButtons(t *testing.T) {
 	for _, c := range []struct {
 		label, want string
-		begin       func(o *office) (chat bot.Chat, person string, h heard)
+		begin       func(o *env) (chat bot.Chat, person string, h heard)
 	}{
 		{"button.undo", "notice.undone", guides},
 		{"button.separate", "notice.separate", guides},
@@ -80,7 +80,7 @@ func TestSettledButtons(t *testing.T) {
 		{"button.ignore", "notice.ignored", visits},
 	} {
 		t.Run(c.label, func(t *testing.T) {
-			o := newOffice(t)
+			o := newEnv(t)
 			chat, person, h := c.begin(o)
 			m := o.press(person, chat, h.data(t, o.text(c.label, nil)))
 			m.ID = "asked"
@@ -96,7 +96,7 @@ func TestSettledButtons(t *testing.T) {
 // TestRefusedPressSettlesNothing: the buttons are still there for those whom
 // they are for.
 func TestRefusedPressSettlesNothing(t *testing.T) {
-	o := newOffice(t)
+	o := newEnv(t)
 	_, _, h := visits(o)
 	m := o.press("ann", room("hall"), h.data(t, o.text("button.allow", nil)))
 	m.ID = "asked"
@@ -106,18 +106,18 @@ func TestRefusedPressSettlesNothing(t *testing.T) {
 	}
 }
 
-func guides(o *office) (bot.Chat, string, heard) {
+func guides(o *env) (bot.Chat, string, heard) {
 	me := private("ann")
 	o.plans(o.opens("ann", me, "go"))
 	o.pass(inbox.ClaimTime)
 	return me, "ann", o.send(o.by("ann", me, "also this"))
 }
 
-func forgets(o *office) (bot.Chat, string, heard) {
+func forgets(o *env) (bot.Chat, string, heard) {
 	return private("ann"), "ann", o.send(o.by("ann", private("ann"), "/forget"))
 }
 
-func visits(o *office) (bot.Chat, string, heard) {
+func visits(o *env) (bot.Chat, string, heard) {
 	o.say("eve", private("eve"), "hello")
 	return private("boss"), "boss", o.send(o.press("eve", private("eve"), "g:ask"))
 }
@@ -135,7 +135,7 @@ func (p *phone) edited() []string {
 
 // TestSettledElsewhere: a message that is gone is no problem.
 func TestSettledElsewhere(t *testing.T) {
-	o := newOffice(t)
+	o := newEnv(t)
 	o.inbox.Chats = tasks.Chats{"phone": deaf{o.phone}}
 	_, _, h := guides(o)
 	if got := o.send(o.press("ann", private("ann"), h.data(t, o.text("button.undo", nil)))); got.text() != o.text("notice.undone", nil) {
@@ -154,7 +154,7 @@ func TestSettledOnce(t *testing.T) {
 		{"shown", func(p *phone) bot.Platform { return staying{p} }, 0},
 		{"gone", func(p *phone) bot.Platform { return staying{deaf{p}} }, 1},
 	} {
-		o := newOffice(t)
+		o := newEnv(t)
 		_, _, h := guides(o)
 		o.inbox.Chats = tasks.Chats{"phone": c.on(o.phone)}
 		got := o.send(o.press("ann", private("ann"), h.data(t, o.text("button.undo", nil))))

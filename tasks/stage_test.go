@@ -25,13 +25,13 @@ import (
 	"legwork/tools"
 )
 
-// stage is an office where the tasks are worked on: by a model whose sub-tasks
+// engineEnv is an env where the tasks are worked on: by a model whose sub-tasks
 // call one tool after the other, each of which must be allowed.
-type stage struct {
-	*office
+type engineEnv struct {
+	*env
 	tools *gated
 	calls [][]string       // arguments of the calls of each turn of a sub-task
-	model llm.Model        // in place of the stage's own, unless nil
+	model llm.Model        // in place of the env's own, unless nil
 	wall  func() time.Time // by which its days are counted; nil: clock
 
 	mu     sync.Mutex
@@ -144,14 +144,14 @@ func (j *gated) calls() []string {
 	return slices.Clone(j.made)
 }
 
-// expire is how long questions wait on a stage.
+// expire is how long questions wait.
 const expire = 72 * time.Hour
 
-// newStage opens the curtain; turns are the arguments of the calls that each
+// newEngineEnv starts the engine; turns are the arguments of the calls that each
 // turn of a sub-task makes.
-func newStage(t *testing.T, turns ...[]string) *stage {
+func newEngineEnv(t *testing.T, turns ...[]string) *engineEnv {
 	t.Helper()
-	s := &stage{office: newOffice(t), tools: &gated{definition: "d1"}, calls: turns}
+	s := &engineEnv{env: newEnv(t), tools: &gated{definition: "d1"}, calls: turns}
 	s.rules.Approvals.Expire = expire
 	s.play()
 	t.Cleanup(func() { s.stop() })
@@ -160,7 +160,7 @@ func newStage(t *testing.T, turns ...[]string) *stage {
 
 // play works on the tasks until stop; it is what a process does from its start
 // to its end.
-func (s *stage) play() {
+func (s *engineEnv) play() {
 	model := s.model
 	if model == nil {
 		model = &enginetest.Model{Answer: s.answer}
@@ -187,14 +187,14 @@ func (s *stage) play() {
 }
 
 // again ends the process and starts another one over the same store.
-func (s *stage) again() {
+func (s *engineEnv) again() {
 	s.stop()
 	s.play()
 }
 
 // answer is the model: a plan of one booking, its calls turn by turn, and an
 // answer.
-func (s *stage) answer(_ context.Context, r llm.Request, _ func(llm.Delta)) (llm.Reply, error) {
+func (s *engineEnv) answer(_ context.Context, r llm.Request, _ func(llm.Delta)) (llm.Reply, error) {
 	if r.Role != llm.RoleWork {
 		if r.Role == llm.RolePlan {
 			return llm.Reply{Text: `{"plan":[{"name":"book","description":"book it"}]}`}, nil
@@ -223,14 +223,14 @@ func (s *stage) answer(_ context.Context, r llm.Request, _ func(llm.Delta)) (llm
 }
 
 // read is everything that models read as results so far.
-func (s *stage) read() string {
+func (s *engineEnv) read() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return strings.Join(s.seen, "\n")
 }
 
 // until waits for the task to become as ok says.
-func (s *stage) until(id tasks.ID, what string, ok func(planner.State) bool) planner.State {
+func (s *engineEnv) until(id tasks.ID, what string, ok func(planner.State) bool) planner.State {
 	s.t.Helper()
 	ctx, cancel := context.WithTimeout(s.t.Context(), watch.Patience)
 	defer cancel()
@@ -250,14 +250,14 @@ func (s *stage) until(id tasks.ID, what string, ok func(planner.State) bool) pla
 
 // asked opens a task and waits until its first question is in a chat; private
 // says that it is not in the task's own.
-func (s *stage) asks(person string, in bot.Chat, text string) (tasks.ID, enginetest.Post) {
+func (s *engineEnv) asks(person string, in bot.Chat, text string) (tasks.ID, enginetest.Post) {
 	s.t.Helper()
 	id := s.opens(person, in, text)
 	return id, s.card(id, "")
 }
 
 // card waits for the message of a question other than the one before.
-func (s *stage) card(id tasks.ID, before string) enginetest.Post {
+func (s *engineEnv) card(id tasks.ID, before string) enginetest.Post {
 	s.t.Helper()
 	var message string
 	s.until(id, "a question is asked", func(state planner.State) bool {
@@ -282,13 +282,13 @@ func (s *stage) card(id tasks.ID, before string) enginetest.Post {
 }
 
 // over waits for the end of a task.
-func (s *stage) over(id tasks.ID) {
+func (s *engineEnv) over(id tasks.ID) {
 	s.t.Helper()
 	s.until(id, "the task is over", func(state planner.State) bool { return state.Finished() })
 }
 
 // closed is the last text of a message.
-func (s *stage) last(message string) bot.Draft {
+func (s *engineEnv) last(message string) bot.Draft {
 	s.phone.mu.Lock()
 	defer s.phone.mu.Unlock()
 	for _, p := range slices.Backward(s.phone.edits) {
@@ -312,7 +312,7 @@ func label(t *testing.T, d bot.Draft, text string) string {
 }
 
 // decisions are the decisions of a task's journal, with who took them.
-func (s *stage) decisions(id tasks.ID) []planner.Event {
+func (s *engineEnv) decisions(id tasks.ID) []planner.Event {
 	s.t.Helper()
 	all, err := s.store.Load(s.t.Context(), id, 0)
 	if err != nil {

@@ -35,7 +35,7 @@ func TestMain(m *testing.M) {
 }
 
 // process is a server on standard input and output in a process of its own.
-func process(t *testing.T, args ...string) desk {
+func process(t *testing.T, args ...string) session {
 	t.Helper()
 	self, err := os.Executable()
 	if err != nil {
@@ -107,11 +107,11 @@ func TestSeveralProcesses(t *testing.T) {
 	day := time.Now().AddDate(0, 0, 7).Format(time.DateOnly)
 	first := process(t, "-db", db)
 	f := get[Flights](first, "search_flights", arguments{"from": "Rome", "to": "Madrid", "date": day}).Flights[0]
-	desks := []desk{first, process(t, "-db", db), process(t, "-db", db, "-domain", "travel")}
+	sessions := []session{first, process(t, "-db", db), process(t, "-db", db, "-domain", "travel")}
 	var wait sync.WaitGroup
-	for i := range 4 * len(desks) {
+	for i := range 4 * len(sessions) {
 		wait.Go(func() {
-			text, failed := desks[i%len(desks)].call("book_trip", arguments{"travelers": []string{fmt.Sprint("Traveler ", i)}, "flights": []string{f.ID}})
+			text, failed := sessions[i%len(sessions)].call("book_trip", arguments{"travelers": []string{fmt.Sprint("Traveler ", i)}, "flights": []string{f.ID}})
 			if failed && !strings.Contains(text, "has 0 seats left") {
 				t.Errorf("booking: got the error %q, want that no seat is left", text)
 			}

@@ -20,14 +20,14 @@ import (
 // noon is what time it is in these tests: in Beijing it is 20:00.
 var noon = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 
-// desk is a client in front of a server.
-type desk struct {
+// session is a client in front of a server.
+type session struct {
 	t *testing.T
 	*client.Client
 }
 
 // open connects to a server of its own on a database at a time.
-func open(t *testing.T, db string, now time.Time) desk {
+func open(t *testing.T, db string, now time.Time) session {
 	t.Helper()
 	s, err := newAgency(db, func() time.Time { return now }).server("all")
 	if err != nil {
@@ -41,7 +41,7 @@ func open(t *testing.T, db string, now time.Time) desk {
 }
 
 // greet makes a client ready for calls.
-func greet(t *testing.T, c *client.Client) desk {
+func greet(t *testing.T, c *client.Client) session {
 	t.Helper()
 	t.Cleanup(func() { _ = c.Close() })
 	if err := c.Start(context.WithoutCancel(t.Context())); err != nil {
@@ -52,13 +52,13 @@ func greet(t *testing.T, c *client.Client) desk {
 	}}); err != nil {
 		t.Fatal(err)
 	}
-	return desk{t, c}
+	return session{t, c}
 }
 
 type arguments = map[string]any
 
 // call returns the text of a result, and whether it is an error.
-func (d desk) call(tool string, args arguments) (text string, failed bool) {
+func (d session) call(tool string, args arguments) (text string, failed bool) {
 	d.t.Helper()
 	ctx, cancel := context.WithTimeout(d.t.Context(), watch.Patience)
 	defer cancel()
@@ -82,7 +82,7 @@ func same(a, b []byte) bool {
 }
 
 // get is what a call that must work returns.
-func get[T any](d desk, tool string, args arguments) (out T) {
+func get[T any](d session, tool string, args arguments) (out T) {
 	d.t.Helper()
 	text, failed := d.call(tool, args)
 	if failed {
@@ -95,7 +95,7 @@ func get[T any](d desk, tool string, args arguments) (out T) {
 }
 
 // refused checks that a call changes nothing and that its error has all words.
-func (d desk) refused(db, tool string, args arguments, words ...string) {
+func (d session) refused(db, tool string, args arguments, words ...string) {
 	d.t.Helper()
 	before, _ := os.ReadFile(db)
 	text, failed := d.call(tool, args)
@@ -115,7 +115,7 @@ func (d desk) refused(db, tool string, args arguments, words ...string) {
 func newDB(t *testing.T) string { return filepath.Join(t.TempDir(), "travel.json") }
 
 // offers are a flight and a hotel for the next day.
-func (d desk) offers() (Flight, Hotel) {
+func (d session) offers() (Flight, Hotel) {
 	d.t.Helper()
 	f := get[Flights](d, "search_flights", arguments{"from": "Beijing", "to": "Shanghai", "date": "2026-11-21", "currency": "CNY"})
 	h := get[Hotels](d, "search_hotels", arguments{"city": "上海", "check_in": "2026-11-21", "check_out": "2026-11-23", "guests": 1, "currency": "CNY"})
@@ -227,7 +227,7 @@ func TestRefusals(t *testing.T) {
 		"mail to no address":       {"send_notification", arguments{"to": "Ann", "message": "hi", "channel": "email"}, []string{"no e-mail address", "push"}},
 		"a short message to none":  {"send_notification", arguments{"to": "Ann", "message": "hi", "channel": "sms"}, []string{"no phone number", "push"}},
 	} {
-		t.Run(name, func(t *testing.T) { desk{t, d.Client}.refused(db, c.tool, c.args, c.want...) })
+		t.Run(name, func(t *testing.T) { session{t, d.Client}.refused(db, c.tool, c.args, c.want...) })
 	}
 	later := open(t, db, flight.Departs)
 	later.refused(db, "cancel_trip", arguments{"order": settled.Number}, "can no longer be cancelled")

@@ -112,7 +112,7 @@ func testForgetPerson(b *env) {
 	b.putSetting("test:bobby", "language", "en")
 	b.putSetting("test:group", "prompt test:bob", "a form")
 	b.putSetting("test:group", "grants", `[{"id":"1","by":"test:bob"},{"id":"2","by":"test:ann"}]`)
-	b.putSetting("legwork", "visitors", `[{"person":{"platform":"test","id":"bob"},"chat":{"platform":"test","id":"x"}}]`)
+	b.putSetting("legwork", "access_requests", `[{"person":{"platform":"test","id":"bob"},"chat":{"platform":"test","id":"x"}}]`)
 	b.putSetting("legwork", "admins", `["test:bob"]`)
 	for id, who := range map[string]string{"s1": "bob", "s2": "ann"} {
 		if err := b.store.PutSchedule(b.Context(), tasks.Schedule{ID: id, Chat: group, From: bot.Person{Platform: "test", ID: who}, Goal: "again"}); err != nil {
@@ -135,7 +135,7 @@ func testForgetPerson(b *env) {
 		{"test:bobby", "language", "en"},
 		{"test:group", "prompt test:bob", ""},
 		{"test:group", "grants", `[{"id":"2","by":"test:ann"}]`},
-		{"legwork", "visitors", ""},
+		{"legwork", "access_requests", ""},
 		{"legwork", "admins", `["test:bob"]`},
 	} {
 		if value := b.valueOf(s[0], s[1]); value != s[2] {

@@ -244,8 +244,8 @@ func (s *Service) Decide(ctx context.Context, p Principal, approval string, d De
 		}
 	}
 	err = inbox.Decide(ctx, s.Inbox, id, ask, r)
-	if misfit, ok := errors.AsType[*inbox.MisfitError](err); ok {
-		return Task{}, &InvalidError{misfit.Field, misfit.Detail}
+	if wrong, ok := errors.AsType[*inbox.ArgumentError](err); ok {
+		return Task{}, &InvalidError{wrong.Field, wrong.Detail}
 	}
 	switch {
 	case errors.Is(err, inbox.ErrAdminNeeded):

@@ -41,7 +41,7 @@ func books(times int) func(*enginetest.Env) {
 }
 
 func TestApproveCalls(t *testing.T) {
-	w := newWorld(t, books(2))
+	w := newEnv(t, books(2))
 	task := w.starts(agent, api.NewTask{Goal: "book twice"})
 	ask := w.asked(task.ID, "")
 	if ask.Kind != string(planner.SubjectCalls) || ask.AskedFor != "agent:scout" || ask.Goal != "book twice" || ask.Asked.IsZero() || len(ask.Calls) != 1 {
@@ -90,7 +90,7 @@ func TestApproveCalls(t *testing.T) {
 }
 
 func TestDenyCalls(t *testing.T) {
-	w := newWorld(t, books(1))
+	w := newEnv(t, books(1))
 	task := w.starts(operator, api.NewTask{Goal: "book"})
 	ask := w.asked(task.ID, "")
 	if _, err := w.Decide(t.Context(), operator, ask.ID, api.Decision{Comment: "too dear"}); err != nil {
@@ -104,7 +104,7 @@ func TestDenyCalls(t *testing.T) {
 
 // TestForm: all fields of a form are filled in by one decision.
 func TestForm(t *testing.T) {
-	w := newWorld(t, func(k *enginetest.Env) {
+	w := newEnv(t, func(k *enginetest.Env) {
 		books(1)(k)
 		k.Tools.Judge = nil
 		k.Tools.Serve = func(ctx context.Context, c tools.Call) (tools.Result, error) {
@@ -134,7 +134,7 @@ func TestForm(t *testing.T) {
 }
 
 func TestQuestion(t *testing.T) {
-	w := newWorld(t, asksFirst)
+	w := newEnv(t, asksFirst)
 	id := w.starts(operator, api.NewTask{Goal: "find it"}).ID
 	ask := w.asked(id, "")
 	if ask.Kind != string(planner.SubjectQuestion) || ask.Text != "Which one?" || strings.Join(ask.Choices, " ") != "red blue" {
@@ -153,7 +153,7 @@ func TestQuestion(t *testing.T) {
 // TestPlanApproval: a plan that was asked for in a chat is approved by a program.
 func TestPlanApproval(t *testing.T) {
 	for approve, state := range map[bool]string{true: "done", false: "stopped"} {
-		w := newWorld(t, plans(oneLook))
+		w := newEnv(t, plans(oneLook))
 		w.kit.Ask(t, enginetest.Message("1", "/plan find it", time.Now()))
 		rows, _, err := w.List(t.Context(), operator, api.Query{})
 		if err != nil || len(rows) != 1 {
@@ -189,7 +189,7 @@ func TestBudget(t *testing.T) {
 		{true, api.Principal{Name: "other", Role: api.RoleOperator, Chats: []string{"*"}}, nil},
 	} {
 		held, called := make(chan any), make(chan any, 10)
-		w := newWorld(t, func(k *enginetest.Env) {
+		w := newEnv(t, func(k *enginetest.Env) {
 			plans(oneLook)(k)
 			k.Budget.Asker = c.asker
 			k.Tools.Make = func(ctx context.Context, _, _ string) (tools.Result, error) {
@@ -228,7 +228,7 @@ func TestBudget(t *testing.T) {
 }
 
 func TestCancel(t *testing.T) {
-	w := newWorld(t, asksFirst)
+	w := newEnv(t, asksFirst)
 	mine, other := w.starts(agent, api.NewTask{Goal: "x"}).ID, w.starts(operator, api.NewTask{Goal: "y"}).ID
 	w.asked(mine, "")
 	w.asked(other, "")
@@ -255,7 +255,7 @@ func TestCancel(t *testing.T) {
 }
 
 func TestRetry(t *testing.T) {
-	w := newWorld(t, nil)
+	w := newEnv(t, nil)
 	first := w.ends(w.starts(agent, api.NewTask{Goal: "x", Groups: []string{"look"}}).ID)
 	again, repeated, err := w.Retry(t.Context(), agent, first.ID, "r")
 	if err != nil || repeated || again.ID == first.ID || again.Goal != "x" || again.From != "agent:scout" {

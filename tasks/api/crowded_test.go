@@ -16,16 +16,16 @@ import (
 	"legwork/tasks/enginetest"
 )
 
-// crowd is a store that lists more contexts of a program than it has, and that
+// manyContexts is a store that lists more contexts of a program than it has, and that
 // stores new ones when the gate is open.
-type crowd struct {
+type manyContexts struct {
 	*memory.Store
 	more   int
 	gate   chan struct{}
 	counts atomic.Int64
 }
 
-func (c *crowd) Tasks(ctx context.Context, q tasks.TaskQuery) (rows []tasks.Row, more bool, err error) {
+func (c *manyContexts) Tasks(ctx context.Context, q tasks.TaskQuery) (rows []tasks.Row, more bool, err error) {
 	rows, more, err = c.Store.Tasks(ctx, q)
 	if slices.Equal(q.Rooms, []string{"api:ops"}) && !more {
 		c.counts.Add(1)
@@ -34,7 +34,7 @@ func (c *crowd) Tasks(ctx context.Context, q tasks.TaskQuery) (rows []tasks.Row,
 	return rows, more, err
 }
 
-func (c *crowd) Open(ctx context.Context, in []tasks.Inbound) ([]tasks.Receipt, error) {
+func (c *manyContexts) Open(ctx context.Context, in []tasks.Inbound) ([]tasks.Receipt, error) {
 	select {
 	case <-c.gate:
 		return c.Store.Open(ctx, in)
@@ -59,7 +59,7 @@ var aContext = api.NewTask{Goal: "x", External: true}
 // TestCrowdedAtOnce: a context that is being opened counts, however late it is
 // stored.
 func TestCrowdedAtOnce(t *testing.T) {
-	s := &crowd{Store: memory.New(nil), more: 9_990, gate: make(chan struct{})}
+	s := &manyContexts{Store: memory.New(nil), more: 9_990, gate: make(chan struct{})}
 	one := replica(t, s)
 	ctx, cancel := context.WithTimeout(t.Context(), watch.Patience)
 	defer cancel()
@@ -91,7 +91,7 @@ func TestCrowdedAtOnce(t *testing.T) {
 // TestCrowdedReplicas: processes over one store stay within the limit together, and
 // do not count for each task.
 func TestCrowdedReplicas(t *testing.T) {
-	s := &crowd{Store: memory.New(nil), more: 9_800, gate: make(chan struct{})}
+	s := &manyContexts{Store: memory.New(nil), more: 9_800, gate: make(chan struct{})}
 	close(s.gate)
 	var all []*api.Service
 	for range 4 {
@@ -119,7 +119,7 @@ func TestCrowdedReplicas(t *testing.T) {
 
 // TestCrowdedByNobody: a context that was not stored takes no room.
 func TestCrowdedByNobody(t *testing.T) {
-	s := &crowd{Store: memory.New(nil), more: 9_999, gate: make(chan struct{})}
+	s := &manyContexts{Store: memory.New(nil), more: 9_999, gate: make(chan struct{})}
 	close(s.gate)
 	one := replica(t, s)
 	one.Inbox.Load = func() int { return 1 << 20 }

@@ -16,7 +16,7 @@ import (
 // TestDropped: a task that was dropped because its journal is damaged is over for
 // all who follow it or wait for it.
 func TestDropped(t *testing.T) {
-	w := newWorld(t, nil)
+	w := newEnv(t, nil)
 	id := w.shares().ID
 	ctx, cancel := context.WithTimeout(t.Context(), watch.Patience)
 	defer cancel()

@@ -21,7 +21,7 @@ var errCut = errors.New("the line was cut")
 func quietly() error { return nil }
 
 func TestFollow(t *testing.T) {
-	w := newWorld(t, plans(oneLook))
+	w := newEnv(t, plans(oneLook))
 	id := w.starts(operator, api.NewTask{Goal: "x"}).ID
 	var got []api.Message
 	for after := 0; ; { // each line is cut after three messages
@@ -60,7 +60,7 @@ func TestFollow(t *testing.T) {
 }
 
 func TestFollowQuiet(t *testing.T) {
-	w := newWorld(t, nil)
+	w := newEnv(t, nil)
 	id := w.shares().ID
 	beats := 0
 	err := w.Follow(t.Context(), agent, id, 1, nil, time.Millisecond, func(api.Message) error { return errors.New("something came") }, func() error {
@@ -86,7 +86,7 @@ func TestFollowQuiet(t *testing.T) {
 // TestFollowAll: programs write to many contexts at once while followers are cut
 // and come again: each reads everything that it may see once, and in order.
 func TestFollowAll(t *testing.T) {
-	w := newWorld(t, nil)
+	w := newEnv(t, nil)
 	const contextsCount, notes, followers = 10, 30, 20
 	var ids []tasks.ID
 	for range contextsCount {
@@ -151,7 +151,7 @@ func TestFollowAll(t *testing.T) {
 // TestFollowGap: a follower whose cursor is not known learns that messages may
 // be lost, and goes on with new ones.
 func TestFollowGap(t *testing.T) {
-	w := newWorld(t, nil)
+	w := newEnv(t, nil)
 	id := w.shares().ID
 	future, lost := uint64(1_000_000), uint64(0)
 	err := w.FollowAll(t.Context(), agent, &future, nil, time.Minute, func(m api.FeedMessage) error {
@@ -169,7 +169,7 @@ func TestFollowGap(t *testing.T) {
 
 // TestFollowers: an event reaches 200 followers at once, of one task and of all.
 func TestFollowers(t *testing.T) {
-	w := newWorld(t, nil)
+	w := newEnv(t, nil)
 	id := w.shares().ID
 	const followers, events = 200, 10
 	ctx, cancel := context.WithCancel(t.Context())
@@ -210,7 +210,7 @@ func TestFollowers(t *testing.T) {
 
 // TestFollowDeleted: who follows a task that is deleted is told so.
 func TestFollowDeleted(t *testing.T) {
-	w := newWorld(t, nil)
+	w := newEnv(t, nil)
 	task := w.shares()
 	if _, err := w.Answer(t.Context(), agent, task.ID, "x"); err != nil {
 		t.Fatal(err)
@@ -235,7 +235,7 @@ func TestFollowDeleted(t *testing.T) {
 // TestFollowForgotten: a task that was deleted reaches no follower any more,
 // although others still follow.
 func TestFollowForgotten(t *testing.T) {
-	w := newWorld(t, nil)
+	w := newEnv(t, nil)
 	var later atomic.Int64
 	w.Now = func() time.Time { return time.Now().Add(time.Duration(later.Load())) }
 	ctx, cancel := context.WithCancel(t.Context())

@@ -14,7 +14,7 @@ import (
 // TestOddJSON: by whatever way it comes, no JSON is kept that some programs read
 // this way and others that way, or cannot hold.
 func TestOddJSON(t *testing.T) {
-	w := newWorld(t, nil)
+	w := newEnv(t, nil)
 	id := w.shares().ID
 	for _, odd := range []string{`"a\u0000b"`, `{"a\u0000":1}`, `{"a":1,"a":2}`, `[{"b":{"a":1,"\u0061":2}}]`, `1e999999`, `1e309`, `[-1e-999999]`, `{"a":"b\ud800"}`} {
 		_, _, err := w.Add(t.Context(), agent, id, api.NewMessage{Type: "observation", Content: raw(odd)})
@@ -32,7 +32,7 @@ func TestOddJSON(t *testing.T) {
 // TestManyChanges: no program can make the journal of a task grow without end,
 // yet a person's word about a review is always taken.
 func TestManyChanges(t *testing.T) {
-	w := newWorld(t, func(k *enginetest.Env) { k.Limits.Changes = 3 })
+	w := newEnv(t, func(k *enginetest.Env) { k.Limits.Changes = 3 })
 	id := w.shares().ID
 	sets := func(p api.Principal, key, value string) error {
 		_, err := w.Merge(t.Context(), p, id, nil, map[string]json.RawMessage{key: raw(value)})
@@ -58,7 +58,7 @@ func TestManyChanges(t *testing.T) {
 // TestUnderReview: what a person looks at is what they decide about: no agent puts
 // something else in its place meanwhile.
 func TestUnderReview(t *testing.T) {
-	w := newWorld(t, nil)
+	w := newEnv(t, nil)
 	id := w.shares().ID
 	sets := func(p api.Principal, values string) error {
 		var v map[string]json.RawMessage
@@ -93,7 +93,7 @@ func TestUnderReview(t *testing.T) {
 
 // TestFarAfter: nothing comes after what no task reaches, and nothing breaks.
 func TestFarAfter(t *testing.T) {
-	w := newWorld(t, nil)
+	w := newEnv(t, nil)
 	id := w.shares().ID
 	got, err := w.Context(t.Context(), operator, id, api.ContextQuery{After: math.MaxInt})
 	if err != nil || len(got.Messages) != 0 || got.Next != nil {

@@ -16,7 +16,7 @@ import (
 // TestContextPages: what a page costs is bounded, whatever a context holds and
 // whatever is chosen of it.
 func TestContextPages(t *testing.T) {
-	w := newWorld(t, nil)
+	w := newEnv(t, nil)
 	id := w.shares().ID
 	content := raw(fmt.Sprintf("%q", strings.Repeat("x", 15<<10)))
 	for range 50 {
@@ -64,7 +64,7 @@ func TestContextPages(t *testing.T) {
 // TestPagesOfApprovals: pages go on behind the last of the one before, within a task
 // and from task to task, whatever was decided meanwhile.
 func TestPagesOfApprovals(t *testing.T) {
-	w := newWorld(t, func(k *enginetest.Env) {
+	w := newEnv(t, func(k *enginetest.Env) {
 		books(1)(k)
 		answer := k.Model.Answer
 		k.Model.Answer = func(ctx context.Context, r llm.Request, delta func(llm.Delta)) (llm.Reply, error) {
@@ -135,7 +135,7 @@ func TestPagesOfApprovals(t *testing.T) {
 }
 
 // page lists approvals that must be listed.
-func (w *world) page(q api.ApprovalQuery) []api.Approval {
+func (w *env) page(q api.ApprovalQuery) []api.Approval {
 	w.t.Helper()
 	list, _, err := w.Approvals(w.ctx(), operator, q)
 	if err != nil {
@@ -146,7 +146,7 @@ func (w *world) page(q api.ApprovalQuery) []api.Approval {
 
 // TestLongApprovals: a page of long ones ends early, and the next one goes on.
 func TestLongApprovals(t *testing.T) {
-	w := newWorld(t, nil)
+	w := newEnv(t, nil)
 	draft := raw(fmt.Sprintf("%q", strings.Repeat("x", 50<<10)))
 	want := map[string]bool{}
 	for range 25 {

@@ -20,7 +20,7 @@ import (
 
 // TestContext: pages of a context make the whole of it.
 func TestContext(t *testing.T) {
-	w := newWorld(t, nil)
+	w := newEnv(t, nil)
 	id := w.shares().ID
 	for i := range 20 {
 		if _, _, err := w.Add(t.Context(), agent, id, api.NewMessage{Type: []string{"thought", "action"}[i%2], Content: raw(fmt.Sprint(i))}); err != nil {
@@ -66,7 +66,7 @@ func TestContext(t *testing.T) {
 
 // TestContent: parts of a long content make the whole of it.
 func TestContent(t *testing.T) {
-	w := newWorld(t, nil)
+	w := newEnv(t, nil)
 	id := w.shares().ID
 	long, err := json.Marshal(map[string]string{"text": strings.Repeat("añ日😀<&>\u2028", 1500), "who": "me"})
 	if err != nil {
@@ -105,7 +105,7 @@ func TestContent(t *testing.T) {
 }
 
 func TestUsage(t *testing.T) {
-	w := newWorld(t, func(k *enginetest.Env) { k.Model.Answer = enginetest.Plain("hello") })
+	w := newEnv(t, func(k *enginetest.Env) { k.Model.Answer = enginetest.Plain("hello") })
 	w.ends(w.starts(operator, api.NewTask{Goal: "x"}).ID)
 	w.ends(w.starts(operator, api.NewTask{Goal: "y"}).ID)
 	w.kit.Ask(t, enginetest.Message("1", "hi", time.Now()))
@@ -195,7 +195,7 @@ func TestGroups(t *testing.T) {
 }
 
 func TestAuditLog(t *testing.T) {
-	w := newWorld(t, nil)
+	w := newEnv(t, nil)
 	id := w.shares().ID
 	if _, err := w.Merge(t.Context(), agent, id, nil, values{"status": raw(`"NEEDS_HUMAN_REVIEW"`)}); err != nil {
 		t.Fatal(err)
@@ -229,7 +229,7 @@ func TestAuditLog(t *testing.T) {
 
 // TestFailure: a task that failed says why, in a word and in a sentence.
 func TestFailure(t *testing.T) {
-	w := newWorld(t, func(k *enginetest.Env) {
+	w := newEnv(t, func(k *enginetest.Env) {
 		k.Model.Answer = func(context.Context, llm.Request, func(llm.Delta)) (llm.Reply, error) {
 			return llm.Reply{}, &llm.Error{Problem: llm.Refused, Err: fmt.Errorf("key sk-123 is wrong")}
 		}
@@ -249,7 +249,7 @@ func FuzzAdd(f *testing.F) {
 	f.Add([]byte(`{"a":[1,"<b>",null]}`), "thought", 3)
 	f.Add([]byte(`"\u003c\\u003c"`), "human_input", 0)
 	f.Add([]byte(`1e400`), "status_update", 1)
-	w := newWorld(f, nil)
+	w := newEnv(f, nil)
 	id := w.shares().ID
 	f.Fuzz(func(t *testing.T, content []byte, kind string, limit int) {
 		if _, err := w.kit.Store.State(t.Context(), id); err != nil {

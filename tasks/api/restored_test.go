@@ -22,7 +22,7 @@ import (
 func TestFollowRestored(t *testing.T) {
 	dir := t.TempDir()
 	backup := filepath.Join(t.TempDir(), "backup.db")
-	s, w := storedWorld(t, dir)
+	s, w := newStoredEnv(t, dir)
 	id := w.shares().ID
 	add := func(n int) {
 		t.Helper()
@@ -48,7 +48,7 @@ func TestFollowRestored(t *testing.T) {
 	if err := errors.Join(s.Close(), os.WriteFile(filepath.Join(dir, bolt.FileName), whole, 0o600)); err != nil {
 		t.Fatal(err)
 	}
-	_, w = storedWorld(t, dir)
+	_, w = newStoredEnv(t, dir)
 	for _, c := range []struct {
 		after uint64
 		want  []int
@@ -76,8 +76,8 @@ func TestFollowRestored(t *testing.T) {
 	}
 }
 
-// storedWorld is a world over a data directory, without an engine.
-func storedWorld(t *testing.T, dir string) (*bolt.Store, *world) {
+// newStoredEnv is an env over a data directory, without an engine.
+func newStoredEnv(t *testing.T, dir string) (*bolt.Store, *env) {
 	t.Helper()
 	s, err := bolt.Open(t.Context(), dir, bolt.Options{})
 	if err != nil {
@@ -86,7 +86,7 @@ func storedWorld(t *testing.T, dir string) (*bolt.Store, *world) {
 	t.Cleanup(func() { _ = s.Close() })
 	k := enginetest.NewEnv(t, s)
 	k.Engine = idle{}
-	return s, &world{kit: k, Service: api.New(api.Config{Store: s, Inbox: k.Inbox, Now: k.Now}), t: t}
+	return s, &env{kit: k, Service: api.New(api.Config{Store: s, Inbox: k.Inbox, Now: k.Now}), t: t}
 }
 
 // idle is an engine that does nothing.

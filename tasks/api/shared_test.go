@@ -17,7 +17,7 @@ import (
 type values = map[string]json.RawMessage
 
 func TestMerge(t *testing.T) {
-	w := newWorld(t, nil)
+	w := newEnv(t, nil)
 	id := w.shares().ID
 	state, err := w.Merge(t.Context(), agent, id, nil, values{"a": raw(` { "x" : 1 } `), "b": raw(`2`)})
 	if err != nil || state.Version != 1 || string(state.Values["a"]) != `{"x":1}` || state.Versions["b"] != 1 {
@@ -42,7 +42,7 @@ func TestMerge(t *testing.T) {
 }
 
 func TestMergeRefuses(t *testing.T) {
-	w := newWorld(t, func(k *enginetest.Env) { k.Limits.StateKeys, k.Limits.StateBytes = 3, 1000 })
+	w := newEnv(t, func(k *enginetest.Env) { k.Limits.StateKeys, k.Limits.StateBytes = 3, 1000 })
 	id := w.shares().ID
 	for name, c := range map[string]struct {
 		values values
@@ -84,7 +84,7 @@ func TestMergeRefuses(t *testing.T) {
 // TestMergeTogether: of programs that count in one key by its version, none loses
 // a step of another.
 func TestMergeTogether(t *testing.T) {
-	w := newWorld(t, nil)
+	w := newEnv(t, nil)
 	id := w.shares().ID
 	const programs, steps = 8, 10
 	var all sync.WaitGroup
@@ -113,7 +113,7 @@ func TestMergeTogether(t *testing.T) {
 }
 
 func TestAwaitShared(t *testing.T) {
-	w := newWorld(t, nil)
+	w := newEnv(t, nil)
 	id := w.shares().ID
 	got := make(chan api.State, 1)
 	ctx, cancel := context.WithTimeout(t.Context(), watch.Patience)
@@ -163,7 +163,7 @@ func TestAwaitShared(t *testing.T) {
 
 // TestForgedVerdict: an agent cannot say that a person has decided.
 func TestForgedVerdict(t *testing.T) {
-	w := newWorld(t, nil)
+	w := newEnv(t, nil)
 	id := w.shares().ID
 	for _, verdict := range []string{`"APPROVED"`, ` "CHANGES_REQUESTED"`} {
 		_, err := w.Merge(t.Context(), agent, id, nil, values{"status": raw(verdict), "draft": raw("1")})
@@ -180,7 +180,7 @@ func TestForgedVerdict(t *testing.T) {
 // TestReview: agents ask for a review, leave what is to be decided alone, and read
 // what a person decided.
 func TestReview(t *testing.T) {
-	w := newWorld(t, nil)
+	w := newEnv(t, nil)
 	id := w.shares().ID
 	if _, err := w.Merge(t.Context(), agent, id, nil, values{"draft": raw(`"text"`), "status": raw(`"NEEDS_HUMAN_REVIEW"`)}); err != nil {
 		t.Fatal(err)
@@ -229,7 +229,7 @@ func TestReview(t *testing.T) {
 }
 
 func TestAdd(t *testing.T) {
-	w := newWorld(t, func(k *enginetest.Env) { k.Limits.Notes = 3 })
+	w := newEnv(t, func(k *enginetest.Env) { k.Limits.Notes = 3 })
 	id := w.shares().ID
 	for i, c := range []struct {
 		who  api.Principal
@@ -278,7 +278,7 @@ func TestAdd(t *testing.T) {
 
 // TestGuidance: what a person says to a task is heard by its next decision.
 func TestGuidance(t *testing.T) {
-	w := newWorld(t, asksFirst)
+	w := newEnv(t, asksFirst)
 	id := w.starts(operator, api.NewTask{Goal: "find it"}).ID
 	ask := w.asked(id, "")
 	if _, _, err := w.Add(t.Context(), operator, id, api.NewMessage{Type: "human_input", Content: raw(`"MIND THE GAP"`)}); err != nil {

@@ -15,7 +15,7 @@ import (
 // TestSlowFollower: a slow follower holds up no other, and still gets
 // everything, also messages that are no longer kept in memory.
 func TestSlowFollower(t *testing.T) {
-	w := newWorld(t, func(k *enginetest.Env) { k.Limits.Notes = 0 })
+	w := newEnv(t, func(k *enginetest.Env) { k.Limits.Notes = 0 })
 	id := w.shares().ID
 	const events = 1500
 	begun, held, ready := make(chan any), make(chan any), make(chan any)
@@ -62,7 +62,7 @@ func TestSlowFollower(t *testing.T) {
 // TestCrowded: one token cannot take all the room there is.
 func TestCrowded(t *testing.T) {
 	var ahead atomic.Int64
-	w := newWorld(t, func(k *enginetest.Env) {
+	w := newEnv(t, func(k *enginetest.Env) {
 		pause, err := tasks.OpenPause(t.Context(), k.Store)
 		if err == nil {
 			_, err = pause.Set(t.Context(), tasks.Paused{Name: "Ann", At: time.Now()})
@@ -98,7 +98,7 @@ func TestCrowded(t *testing.T) {
 
 // FuzzApprovalID: ids of approvals are taken only as they were given.
 func FuzzApprovalID(f *testing.F) {
-	w := newWorld(f, nil)
+	w := newEnv(f, nil)
 	id := w.shares().ID
 	if _, err := w.Merge(f.Context(), agent, id, nil, values{"status": raw(`"NEEDS_HUMAN_REVIEW"`)}); err != nil {
 		f.Fatal(err)
@@ -120,7 +120,7 @@ func FuzzApprovalID(f *testing.F) {
 
 // TestPauseLeavesContexts: what outside agents work on is not held up by a pause.
 func TestPauseLeavesContexts(t *testing.T) {
-	w := newWorld(t, func(k *enginetest.Env) {
+	w := newEnv(t, func(k *enginetest.Env) {
 		pause, err := tasks.OpenPause(t.Context(), k.Store)
 		if err == nil {
 			_, err = pause.Set(t.Context(), tasks.Paused{Name: "Ann", At: time.Now()})

@@ -15,7 +15,7 @@ import (
 )
 
 func TestStart(t *testing.T) {
-	w := newWorld(t, plans(oneLook))
+	w := newEnv(t, plans(oneLook))
 	task := w.starts(operator, api.NewTask{Goal: " find it\x00 "})
 	if task.Goal != "find it" || task.Chat != "api:ops/"+string(task.ID) || task.From != "api:ops" || !task.Run || task.Answer != nil || task.Finished != nil {
 		t.Errorf("got %+v", task)
@@ -36,7 +36,7 @@ func TestStart(t *testing.T) {
 }
 
 func TestStartRefuses(t *testing.T) {
-	w := newWorld(t, nil)
+	w := newEnv(t, nil)
 	bound := operator
 	bound.Groups = []string{"look"}
 	near := operator
@@ -78,7 +78,7 @@ func TestStartRefuses(t *testing.T) {
 
 // TestOnlyGroups: a task has no groups but those it was bound to.
 func TestOnlyGroups(t *testing.T) {
-	w := newWorld(t, plans(`{"plan":[{"name":"book","description":"book it"}]}`))
+	w := newEnv(t, plans(`{"plan":[{"name":"book","description":"book it"}]}`))
 	for _, groups := range [][]string{{"look"}, {}} {
 		bound := operator
 		bound.Groups = groups
@@ -92,7 +92,7 @@ func TestOnlyGroups(t *testing.T) {
 }
 
 func TestStartAgain(t *testing.T) {
-	w := newWorld(t, nil)
+	w := newEnv(t, nil)
 	first := w.starts(operator, api.NewTask{Goal: "x", Key: "k"})
 	same, again, err := w.Start(t.Context(), operator, api.NewTask{Goal: "x", Key: "k"})
 	if err != nil || !again || same.ID != first.ID {
@@ -113,13 +113,13 @@ func TestRepeatsTakeNoRoom(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		want error
-		fill func(*world)
+		fill func(*env)
 	}{
-		{"full disk", tasks.ErrFull, func(w *world) { w.kit.Inbox.Full = func() bool { return true } }},
-		{"too many tasks", api.ErrBusy, func(w *world) { w.kit.Inbox.Load = func() int { return 1 << 20 } }},
+		{"full disk", tasks.ErrFull, func(w *env) { w.kit.Inbox.Full = func() bool { return true } }},
+		{"too many tasks", api.ErrBusy, func(w *env) { w.kit.Inbox.Load = func() int { return 1 << 20 } }},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			w := newWorld(t, nil)
+			w := newEnv(t, nil)
 			wanted, hint := api.NewTask{Goal: "x", External: true, Key: "k"}, api.NewMessage{Type: "human_input", Content: raw(`"hint"`), Key: "hint"}
 			first := w.starts(operator, wanted)
 			if _, _, err := w.Add(t.Context(), operator, first.ID, hint); err != nil {
@@ -145,7 +145,7 @@ func TestRepeatsTakeNoRoom(t *testing.T) {
 
 // TestSight: what a token may not see is as if it were not there.
 func TestSight(t *testing.T) {
-	w := newWorld(t, nil)
+	w := newEnv(t, nil)
 	task := w.shares()
 	chat := enginetest.Message("1", "hello", time.Now())
 	w.kit.Ask(t, chat)
@@ -221,7 +221,7 @@ func TestSight(t *testing.T) {
 // TestPaused: a task that is started while everything is paused begins later.
 func TestPaused(t *testing.T) {
 	var pause *tasks.Pause
-	w := newWorld(t, func(k *enginetest.Env) {
+	w := newEnv(t, func(k *enginetest.Env) {
 		var err error
 		if pause, err = tasks.OpenPause(t.Context(), k.Store); err != nil {
 			t.Fatal(err)

@@ -20,8 +20,8 @@ import (
 
 var update = flag.Bool("update", false, "rewrite golden files")
 
-// world is a whole legwork that programs talk to.
-type world struct {
+// env is a whole legwork that programs talk to.
+type env struct {
 	kit *enginetest.Env
 	*api.Service
 	t testing.TB
@@ -36,8 +36,8 @@ var (
 	stranger = api.Principal{Name: "far", Role: api.RoleOperator, Chats: []string{"slack:C9"}}
 )
 
-// newWorld makes one; prepare, unless nil, changes it before it goes round.
-func newWorld(t testing.TB, prepare func(*enginetest.Env)) *world {
+// newEnv makes one; prepare, unless nil, changes it before it goes round.
+func newEnv(t testing.TB, prepare func(*enginetest.Env)) *env {
 	t.Helper()
 	store := memory.New(nil)
 	k := enginetest.NewEnv(t, store)
@@ -50,13 +50,13 @@ func newWorld(t testing.TB, prepare func(*enginetest.Env)) *world {
 	})
 	t.Cleanup(k.Stop)
 	s := api.New(api.Config{Store: store, Inbox: k.Inbox, Webhooks: func() []string { return []string{"ops"} }, Now: k.Now})
-	return &world{kit: k, Service: s, t: t}
+	return &env{kit: k, Service: s, t: t}
 }
 
-func (w *world) ctx() context.Context { return w.t.Context() }
+func (w *env) ctx() context.Context { return w.t.Context() }
 
 // starts starts a task that must be taken.
-func (w *world) starts(p api.Principal, n api.NewTask) api.Task {
+func (w *env) starts(p api.Principal, n api.NewTask) api.Task {
 	w.t.Helper()
 	task, again, err := w.Start(w.ctx(), p, n)
 	if err != nil || again {
@@ -66,13 +66,13 @@ func (w *world) starts(p api.Principal, n api.NewTask) api.Task {
 }
 
 // shares starts a context for agents from outside.
-func (w *world) shares() api.Task {
+func (w *env) shares() api.Task {
 	w.t.Helper()
 	return w.starts(agent, api.NewTask{Goal: "review the literature", External: true})
 }
 
 // ends waits until a task is over.
-func (w *world) ends(id tasks.ID) api.Task {
+func (w *env) ends(id tasks.ID) api.Task {
 	w.t.Helper()
 	ctx, cancel := context.WithTimeout(w.ctx(), watch.Patience)
 	defer cancel()
@@ -84,7 +84,7 @@ func (w *world) ends(id tasks.ID) api.Task {
 }
 
 // until waits for the state of a task to be as ok says.
-func (w *world) until(id tasks.ID, what string, ok func(planner.State) bool) {
+func (w *env) until(id tasks.ID, what string, ok func(planner.State) bool) {
 	w.t.Helper()
 	ctx, cancel := context.WithTimeout(w.ctx(), watch.Patience)
 	defer cancel()
@@ -106,7 +106,7 @@ func (w *world) until(id tasks.ID, what string, ok func(planner.State) bool) {
 }
 
 // asked waits until a task asks something other than before, and returns it.
-func (w *world) asked(id tasks.ID, before string) api.Approval {
+func (w *env) asked(id tasks.ID, before string) api.Approval {
 	w.t.Helper()
 	var found api.Approval
 	w.until(id, "a person is asked", func(planner.State) bool {
@@ -125,7 +125,7 @@ func (w *world) asked(id tasks.ID, before string) api.Approval {
 	return found
 }
 
-func (w *world) messages(id tasks.ID, types ...string) []api.Message {
+func (w *env) messages(id tasks.ID, types ...string) []api.Message {
 	w.t.Helper()
 	c, err := w.Context(w.ctx(), operator, id, api.ContextQuery{Types: types})
 	if err != nil {

@@ -134,6 +134,6 @@ type accessDecision struct {
 	// By is the key of the delivery that decided, so that it is recognised when
 	// it comes again.
 	By string `json:"by,omitempty"`
-	// Visitor is who was ignored, for an admin who thinks better of it.
-	Visitor *accessRequest `json:"visitor,omitempty"`
+	// Person is the ignored person, for an admin who thinks better of it.
+	Person *accessRequest `json:"person,omitempty"`
 }

@@ -102,7 +102,7 @@ func refuseAccess(ctx context.Context, in *Inbox, r *Request) Notice {
 		}
 	}
 	list[i].Told, list[i].Early = in.Now(), early
-	if err := in.write(ctx, tasks.OwnerLegwork, tasks.SettingVisitors, list); err != nil {
+	if err := in.write(ctx, tasks.OwnerLegwork, tasks.SettingAccessRequests, list); err != nil {
 		in.Log.ErrorContext(ctx, "access request not stored", "cause", err)
 		return Notice{}
 	}
@@ -150,7 +150,7 @@ func requestAccess(ctx context.Context, in *Inbox, r *Request) Notice {
 		return quiet("error.ask_later")
 	}
 	list[i].Asked = in.Now()
-	if err := in.write(ctx, tasks.OwnerLegwork, tasks.SettingVisitors, list); err != nil {
+	if err := in.write(ctx, tasks.OwnerLegwork, tasks.SettingAccessRequests, list); err != nil {
 		in.Log.ErrorContext(ctx, "access request not stored", "cause", err)
 		return quiet("problem.internal")
 	}
@@ -186,13 +186,13 @@ func (v accessRequest) name() string {
 
 // accessRequests lists the strangers of late, without those whose time is over.
 func accessRequests(ctx context.Context, in *Inbox) ([]accessRequest, error) {
-	text, err := in.setting(ctx, tasks.OwnerLegwork, tasks.SettingVisitors)
+	text, err := in.setting(ctx, tasks.OwnerLegwork, tasks.SettingAccessRequests)
 	if err != nil {
 		return nil, err
 	}
 	if known := &in.accessList; text != known.text {
 		known.text, known.list = text, nil
-		if err := in.read(ctx, tasks.OwnerLegwork, tasks.SettingVisitors, &known.list); err != nil {
+		if err := in.read(ctx, tasks.OwnerLegwork, tasks.SettingAccessRequests, &known.list); err != nil {
 			return nil, err
 		}
 	}
@@ -252,8 +252,8 @@ func decideAccess(ctx context.Context, in *Inbox, r *Request, verb, person strin
 	if i := requestOf(list, person); i >= 0 {
 		v = list[i]
 		list = slices.Delete(list, i, i+1)
-	} else if g.Visitor != nil {
-		v = *g.Visitor
+	} else if g.Person != nil {
+		v = *g.Person
 	}
 	again := g.By != "" && g.By == r.Message.Key
 	if !again {
@@ -263,7 +263,7 @@ func decideAccess(ctx context.Context, in *Inbox, r *Request, verb, person strin
 		if err := in.write(ctx, person, tasks.SettingAccess, judged(verb, v, r.Message.Key)); err != nil {
 			return Reply{}, err
 		}
-		if err := in.write(ctx, tasks.OwnerLegwork, tasks.SettingVisitors, list); err != nil {
+		if err := in.write(ctx, tasks.OwnerLegwork, tasks.SettingAccessRequests, list); err != nil {
 			return Reply{}, err
 		}
 		action := map[string]string{pressAllow: "access.allow", pressOnlyHere: "access.allow_here", pressIgnore: "access.ignore"}[verb]
@@ -274,7 +274,7 @@ func decideAccess(ctx context.Context, in *Inbox, r *Request, verb, person strin
 
 // judged is the grant that an admin's tap makes. It keeps whom it is about.
 func judged(verb string, v accessRequest, by string) accessDecision {
-	g := accessDecision{By: by, Visitor: &v}
+	g := accessDecision{By: by, Person: &v}
 	switch verb {
 	case pressAllow:
 		g.Allowed = true

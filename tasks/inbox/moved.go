@@ -24,8 +24,8 @@ func (in *Inbox) move(ctx context.Context, from bot.Chat, to bot.Chat) error {
 		return err
 	}
 	in.Log.InfoContext(ctx, "a group has another id now", "was", from.Key(), "is", to.Key())
-	door := in.rules.Load().Access.Platforms[from.Platform]
-	if !slices.Contains(door.Chats, from.ID) {
+	access := in.rules.Load().Access.Platforms[from.Platform]
+	if !slices.Contains(access.Chats, from.ID) {
 		return nil
 	}
 	in.TellAdmins(ctx, "admin.chat_moved", map[string]any{"Was": from.Key(), "Chat": to.Key()})

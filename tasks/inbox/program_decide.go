@@ -29,13 +29,13 @@ type Ruling struct {
 	Version *int                       // of a review: of the shared state that was looked at; nil: as it is
 }
 
-// MisfitError says what of a ruling does not fit its question.
-type MisfitError struct {
+// ArgumentError says what of a ruling does not fit its question.
+type ArgumentError struct {
 	Field  string // "comment", "value", "value.NAME", "scope" or "version"
 	Detail string
 }
 
-func (e *MisfitError) Error() string { return e.Field + ": " + e.Detail }
+func (e *ArgumentError) Error() string { return e.Field + ": " + e.Detail }
 
 // ErrAdminNeeded says that an admin alone may decide so.
 var ErrAdminNeeded = errors.New("only an admin may decide this")
@@ -51,7 +51,7 @@ func (r Ruling) fits(a planner.Action, s planner.State) error {
 	case r.Version == nil:
 		return nil
 	case a.ID.Subject != planner.SubjectReview:
-		return &MisfitError{"version", "is allowed for a review alone"}
+		return &ArgumentError{"version", "is allowed for a review alone"}
 	case !s.Current(*r.Version):
 		return fmt.Errorf("%w: it has version %d now", ErrOutdated, s.Version)
 	}
@@ -63,10 +63,10 @@ func decisionEvents(ctx context.Context, in *Inbox, id tasks.ID, a planner.Actio
 	d := planner.Decision{Approve: r.Approve, Text: r.Text}
 	kind := a.ID.Subject
 	if r.Scope != "" && (kind != planner.SubjectCalls || !r.Approve || r.Scope != planner.ScopeTask) {
-		return nil, &MisfitError{"scope", `"task" is allowed when calls are approved, otherwise there is none`}
+		return nil, &ArgumentError{"scope", `"task" is allowed when calls are approved, otherwise there is none`}
 	}
 	if len(r.Values) > 0 && kind != planner.SubjectForm {
-		return nil, &MisfitError{"value", "only the fields of a form take values"}
+		return nil, &ArgumentError{"value", "only the fields of a form take values"}
 	}
 	var e planner.Event
 	if kind == planner.SubjectCalls || kind == planner.SubjectForm {
@@ -82,13 +82,13 @@ func decisionEvents(ctx context.Context, in *Inbox, id tasks.ID, a planner.Actio
 		if r.Approve {
 			granted, ok := policy.Allows(e.Question, r.Scope)
 			if !ok {
-				return nil, &MisfitError{"scope", "these calls are asked about each time; leave it out"}
+				return nil, &ArgumentError{"scope", "these calls are asked about each time; leave it out"}
 			}
 			d.Scope, d.Grants = granted.Scope, granted.Grants
 		}
 	case planner.SubjectQuestion:
 		if d.Approve && d.Text == "" {
-			return nil, &MisfitError{"comment", "is needed: it is the answer"}
+			return nil, &ArgumentError{"comment", "is needed: it is the answer"}
 		}
 	case planner.SubjectBudget:
 		if r.Approve && !in.rules.Load().Budget.Extends(r.Admin) || r.Approve && !r.Admin && !r.Own {
@@ -116,7 +116,7 @@ func (r Ruling) fields(a planner.Action, e planner.Event) ([]planner.Event, erro
 	}
 	for _, name := range slices.Sorted(maps.Keys(r.Values)) {
 		if !slices.ContainsFunc(q.Fields, func(f form.Field) bool { return f.Name == name }) {
-			return nil, &MisfitError{"value", fmt.Sprintf("the form has no field %q; %s", name, namesOf(q.Fields))}
+			return nil, &ArgumentError{"value", fmt.Sprintf("the form has no field %q; %s", name, namesOf(q.Fields))}
 		}
 	}
 	if !r.Approve || len(q.Fields) == 0 {
@@ -139,12 +139,12 @@ func filledIn(f form.Field, values map[string]json.RawMessage) (json.RawMessage,
 	v := values[f.Name]
 	if len(v) == 0 || string(v) == "null" {
 		if !cards.MayOmit(f) {
-			return nil, &MisfitError{"value." + f.Name, "is needed"}
+			return nil, &ArgumentError{"value." + f.Name, "is needed"}
 		}
 		return f.Default, nil
 	}
 	if err := f.Check(v); err != nil {
-		return nil, &MisfitError{"value." + f.Name, "does not fit the field's schema " + string(f.Schema)}
+		return nil, &ArgumentError{"value." + f.Name, "does not fit the field's schema " + string(f.Schema)}
 	}
 	return v, nil
 }

@@ -28,20 +28,20 @@ const everybody = "*"
 
 // Admits decides whether a message's author may talk to the bot where it was
 // written. Guests and people of other organisations must be named, by the
-// config or by an admin, unless the door lets them in like others.
+// config or by an admin, unless the platform admits them like others.
 func (a Access) Admits(allowed bool, chats []string, m bot.Message) bool {
-	door, guarded := a.Platforms[m.Chat.Platform]
+	access, guarded := a.Platforms[m.Chat.Platform]
 	person, place := m.From.Key(), ChatKey(m.Chat)
 	switch {
 	case !guarded || slices.Contains(a.Admins, person):
 		return true
-	case m.From.ID != "" && slices.Contains(door.Users, m.From.ID), allowed, slices.Contains(chats, place):
+	case m.From.ID != "" && slices.Contains(access.Users, m.From.ID), allowed, slices.Contains(chats, place):
 		return true
-	case m.External && !door.External:
+	case m.External && !access.External:
 		return false
 	}
-	return slices.Contains(door.Users, everybody) || lists(door.Teams, m.Team) ||
-		slices.Contains(door.Chats, m.Chat.ID) || !m.Chat.Private && slices.Contains(door.Chats, everybody)
+	return slices.Contains(access.Users, everybody) || lists(access.Teams, m.Team) ||
+		slices.Contains(access.Chats, m.Chat.ID) || !m.Chat.Private && slices.Contains(access.Chats, everybody)
 }
 
 func lists(list []string, id string) bool {

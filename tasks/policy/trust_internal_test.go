@@ -49,9 +49,9 @@ func reading(goal, sources string, fetched ...string) *tasks.View {
 	return v
 }
 
-// TestNewcomers: which calls of a task that has read words of outsiders would
+// TestUnknownTargets: which calls of a task that has read words of outsiders would
 // reach somebody that it has no reason to know of.
-func TestNewcomers(t *testing.T) {
+func TestUnknownTargets(t *testing.T) {
 	const found = "1. Guide https://guide.example/paris 2. More at http://blog.github.io/post. Write to spam@found.example, +1 555 0199 999."
 	for _, c := range []struct{ goal, arguments, reason, detail string }{
 		{"Read https://good.example/a", `{"url":"https://good.example/b"}`, "", ""},
@@ -130,9 +130,9 @@ func TestNewcomers(t *testing.T) {
 	}
 }
 
-// FuzzAddressees: whatever a model writes is read in time, and an address that
+// FuzzTargets: whatever a model writes is read in time, and an address that
 // stands in it as a word of its own is seen.
-func FuzzAddressees(f *testing.F) {
+func FuzzTargets(f *testing.F) {
 	f.Add(`{"a":"b"}`)
 	f.Add(`{"url":"https://x.example/` + strings.Repeat("a.", 50) + `"}`)
 	f.Fuzz(func(t *testing.T, arguments string) {

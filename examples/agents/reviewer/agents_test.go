@@ -26,26 +26,26 @@ import (
 
 const goal = "How do street trees cool a city in summer heat?"
 
-// house is a legwork whose front door jams: of seven requests of agents one is
+// env is a legwork whose front door jams: of seven requests of agents one is
 // refused with 429, one is done but its reply is lost, and one has half of its reply
 // lost.
-type house struct {
+type env struct {
 	t       *testing.T
 	url     string
 	service *api.Service
 	person  api.Principal
 }
 
-func newHouse(t *testing.T) *house {
+func newEnv(t *testing.T) *env {
 	t.Helper()
 	kit := enginetest.NewEnv(t, memory.New(time.Now))
 	kit.Start(func(s enginetest.Setup) tasks.Engine {
 		return engine.New(engine.Config{Store: s.Store, Executor: s.Executor, Presenters: s.Presenters, Log: s.Log, Now: s.Now, Concurrent: s.Concurrent})
 	})
 	service := api.New(api.Config{Store: kit.Store, Inbox: kit.Inbox, Webhooks: func() []string { return nil }, Now: kit.Now})
-	h := &house{t: t, service: service, person: api.Principal{Name: "ann", Role: api.RoleOperator, Chats: []string{"*"}}}
-	door := &door{rooms: webapi.New(webapi.Config{Service: service}).Handler()}
-	web := httptest.NewServer(door)
+	h := &env{t: t, service: service, person: api.Principal{Name: "ann", Role: api.RoleOperator, Chats: []string{"*"}}}
+	server := &jammedAPI{rooms: webapi.New(webapi.Config{Service: service}).Handler()}
+	web := httptest.NewServer(server)
 	h.url = web.URL
 	t.Cleanup(func() {
 		web.CloseClientConnections()
@@ -56,12 +56,12 @@ func newHouse(t *testing.T) *house {
 	return h
 }
 
-type door struct {
+type jammedAPI struct {
 	rooms    http.Handler
 	requests atomic.Int64
 }
 
-func (d *door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (d *jammedAPI) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	name := strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")
 	if name == "stranger" {
 		http.Error(w, `{"title":"A token is needed","status":401}`, http.StatusUnauthorized)
@@ -89,7 +89,7 @@ func (d *door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // opens starts a shared context.
-func (h *house) opens() tasks.ID {
+func (h *env) opens() tasks.ID {
 	h.t.Helper()
 	task, _, err := h.service.Start(h.t.Context(), h.person, api.NewTask{Goal: goal, External: true})
 	if err != nil {
@@ -99,7 +99,7 @@ func (h *house) opens() tasks.ID {
 }
 
 // decides waits until a person is asked, and decides.
-func (h *house) decides(ctx context.Context, id tasks.ID, d api.Decision) {
+func (h *env) decides(ctx context.Context, id tasks.ID, d api.Decision) {
 	h.t.Helper()
 	for version := 0; ; {
 		waiting, _, err := h.service.Approvals(ctx, h.person, api.ApprovalQuery{Task: id})
@@ -120,11 +120,11 @@ func (h *house) decides(ctx context.Context, id tasks.ID, d api.Decision) {
 	}
 }
 
-// TestJammedDoor runs both agents against a legwork that refuses and forgets: the
+// TestJammedAPI runs both agents against a legwork that refuses and forgets: the
 // draft becomes what the person asks for, and every step is in the context once.
-func TestJammedDoor(t *testing.T) {
+func TestJammedAPI(t *testing.T) {
 	python := need.Command(t, "python3", "apt-get install python3")
-	h := newHouse(t)
+	h := newEnv(t)
 	id := h.opens()
 	ctx, cancel := context.WithTimeout(t.Context(), watch.Patience)
 	defer cancel()
@@ -156,7 +156,7 @@ func TestJammedDoor(t *testing.T) {
 }
 
 // once looks for steps that are in the context more than once.
-func (h *house) once(ctx context.Context, id tasks.ID) {
+func (h *env) once(ctx context.Context, id tasks.ID) {
 	h.t.Helper()
 	all, err := h.service.Context(ctx, h.person, id, api.ContextQuery{Limit: 1000})
 	if err != nil {
@@ -179,7 +179,7 @@ func (h *house) once(ctx context.Context, id tasks.ID) {
 // TestStartedTwice: the reviewer that starts a task itself starts one, however
 // often it is started; with nothing to be found it says so.
 func TestStartedTwice(t *testing.T) {
-	h := newHouse(t)
+	h := newEnv(t)
 	ctx, cancel := context.WithTimeout(t.Context(), watch.Patience)
 	defer cancel()
 	var out [2]strings.Builder
@@ -198,7 +198,7 @@ func TestStartedTwice(t *testing.T) {
 }
 
 func TestWrongUse(t *testing.T) {
-	h := newHouse(t)
+	h := newEnv(t)
 	for _, test := range []struct {
 		token string
 		args  []string

@@ -16,18 +16,18 @@ import (
 )
 
 const (
-	crowd        = 50
-	crowdRounds  = 8
-	maxCrowd     = 5 * time.Millisecond
-	maxCrowdP95  = 25 * time.Millisecond
-	firstPerson  = 1000 // id
-	crowdStagger = 30 * time.Millisecond
+	manyChats       = 50
+	chatRounds      = 8
+	maxChatDelay    = 5 * time.Millisecond
+	maxChatDelayP95 = 25 * time.Millisecond
+	firstPerson     = 1000 // id
+	chatStagger     = 30 * time.Millisecond
 )
 
-// measureCrowd lets 50 people talk to the bot at once, each in a private chat,
+// measureManyChats lets 50 people talk to the bot at once, each in a private chat,
 // asking again as soon as they have an answer; then 50 of them in the same
 // moment. The model's time for each question is taken from its own log.
-func measureCrowd(ctx context.Context, dir string) ([]figure, error) {
+func measureManyChats(ctx context.Context, dir string) ([]figure, error) {
 	h, err := newChatEnv(ctx, dir, func(r llmfake.Request) llmfake.Response {
 		goal, _ := r.Tagged("goal")
 		return llmfake.Response{Text: "It is so. " + strings.Repeat("word ", 40) + "end of " + goal, First: 500 * time.Millisecond, PerToken: 20 * time.Millisecond}
@@ -35,15 +35,15 @@ func measureCrowd(ctx context.Context, dir string) ([]figure, error) {
 	if err != nil {
 		return nil, err
 	}
-	if _, err := h.talk(ctx, "warm", 1, crowdStagger); err != nil { // opens connections
+	if _, err := h.talk(ctx, "warm", 1, chatStagger); err != nil { // opens connections
 		return nil, err
 	}
-	steady, err := h.talk(ctx, "steady", crowdRounds, crowdStagger)
+	steady, err := h.talk(ctx, "steady", chatRounds, chatStagger)
 	if err != nil {
 		return nil, err
 	}
 	burst := map[string]time.Duration{}
-	for n := range crowdRounds {
+	for n := range chatRounds {
 		took, err := h.talk(ctx, fmt.Sprint("burst", n), 1, 0)
 		if err != nil {
 			return nil, err
@@ -61,8 +61,8 @@ func measureCrowd(ctx context.Context, dir string) ([]figure, error) {
 	}
 	beyond, together := added(steady, model), added(burst, model)
 	return []figure{
-		within(fmt.Sprintf("%d chats at once: added to an answer", crowd), median(beyond), maxCrowd, ""),
-		within("the same, 95th percentile", percentile(beyond, 0.95), maxCrowdP95, ""),
+		within(fmt.Sprintf("%d chats at once: added to an answer", manyChats), median(beyond), maxChatDelay, ""),
+		within("the same, 95th percentile", percentile(beyond, 0.95), maxChatDelayP95, ""),
 		{name: "all in the same moment: added to an answer", measured: short(median(together))},
 	}, nil
 }
@@ -80,11 +80,11 @@ func (h *chatEnv) talk(ctx context.Context, name string, rounds int, apart time.
 		h.telegram.Say(id, h.person(id), goal)
 		return goal
 	}
-	for i := range crowd {
+	for i := range manyChats {
 		ask(int64(firstPerson + i))
 		<-time.After(apart) // people do not all write at once
 	}
-	for len(took) < crowd*rounds {
+	for len(took) < manyChats*rounds {
 		var done telegramfake.Entry
 		err := h.until(ctx, "an answer", func(e telegramfake.Entry) bool {
 			done = e
@@ -139,9 +139,9 @@ const (
 	stopButton = "Stop"                // under the board of a task that runs or waits
 )
 
-// crowds are those who send the burst. What one person writes within a second
+// bursts are the senders of the burst. What one person writes within a second
 // belongs together; with command it is a question of its own.
-var crowds = []struct {
+var bursts = []struct {
 	people  int
 	command string
 }{{burstSize, ""}, {100, "/task "}, {1, "/task "}, {1, ""}}
@@ -150,7 +150,7 @@ var crowds = []struct {
 // nothing to do. Each must be answered, or its chat told what became of it.
 func measureBurst(ctx context.Context, dir string) ([]figure, error) {
 	var figures []figure
-	for n, c := range crowds {
+	for n, c := range bursts {
 		place := filepath.Join(dir, strconv.Itoa(n))
 		if err := os.Mkdir(place, 0o700); err != nil {
 			return nil, err

@@ -32,8 +32,8 @@ func main() {
 	messages := flag.Int("messages", 1_000_000, "messages in the store whose history is read")
 	profile := flag.String("cpuprofile", "", "write a CPU profile to this file")
 	flag.Parse()
-	if desk := os.Getenv(manyServer); desk != "" {
-		if err := serveDesk(desk); err != nil {
+	if group := os.Getenv(manyServer); group != "" {
+		if err := servePapers(group); err != nil {
 			fmt.Fprintln(os.Stderr, "bench:", err)
 			os.Exit(1)
 		}
@@ -73,7 +73,7 @@ func parts(messages int) []part {
 		{"question", measureQuestion},
 		{"watched", measureWatched},
 		{"feedback", measureFeedback},
-		{"crowd", measureCrowd},
+		{"crowd", measureManyChats},
 		{"order", measureOrder},
 		{"intake", measureIntake},
 		{"history", func(ctx context.Context, dir string) ([]figure, error) { return measureHistory(ctx, dir, messages) }},

@@ -35,7 +35,7 @@ func measureMany(ctx context.Context, dir string) ([]figure, error) {
 		name := fmt.Sprintf("desk%d", i)
 		cfg.Servers[name] = tools.ServerConfig{Command: self, Env: map[string]string{manyServer: fmt.Sprint(i)}}
 		cfg.Groups[name] = tools.GroupConfig{Description: fmt.Sprintf("Looks after the papers of desk %d.", i), ReadOnly: []string{"*"}}
-		for _, t := range deskTools(i) {
+		for _, t := range paperTools(i) {
 			all += len("desk0__") + len(t.Name) + len(t.Description) + len(t.RawInputSchema)
 		}
 	}
@@ -63,15 +63,15 @@ func measureMany(ctx context.Context, dir string) ([]figure, error) {
 	}}, r.close()
 }
 
-// deskTools are the tools of one desk, described as real servers do.
-func deskTools(desk int) []mcp.Tool {
+// paperTools are the tools of one group, described as real servers do.
+func paperTools(group int) []mcp.Tool {
 	n := manyTools / manyGroups
-	if desk < manyTools%manyGroups {
+	if group < manyTools%manyGroups {
 		n++
 	}
 	list := make([]mcp.Tool, n)
 	for i := range list {
-		list[i] = mcp.NewToolWithRawSchema(fmt.Sprintf("search_papers_%d_%d", desk, i),
+		list[i] = mcp.NewToolWithRawSchema(fmt.Sprintf("search_papers_%d_%d", group, i),
 			"Searches the papers of the desk by words, people and dates, the newest first. Returns at most limit of them with title, author, date and a summary; use cursor for the next page.",
 			json.RawMessage(`{"type":"object","properties":{"query":{"type":"string","description":"words that the paper holds"},"author":{"type":"string","description":"full name of who wrote it"},"since":{"type":"string","format":"date","description":"only papers from this day on"},"limit":{"type":"integer","minimum":1,"maximum":100,"default":20},"cursor":{"type":"string","description":"from the page before"}},"required":["query"]}`))
 	}
@@ -98,14 +98,14 @@ func askDesks(r llmfake.Request) llmfake.Response {
 	return llmfake.Say(strings.Repeat("found ", count))
 }
 
-// serveDesk makes this process one of the servers of measureMany.
-func serveDesk(number string) error {
-	desk, err := strconv.Atoi(number)
+// servePapers makes this process one of the servers of measureMany.
+func servePapers(number string) error {
+	group, err := strconv.Atoi(number)
 	if err != nil {
 		return fmt.Errorf("reading %s: %w", manyServer, err)
 	}
 	s := server.NewMCPServer("desk", "1")
-	for _, t := range deskTools(desk) {
+	for _, t := range paperTools(group) {
 		s.AddTool(t, func(context.Context, mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 			return mcp.NewToolResultText("found one"), nil
 		})

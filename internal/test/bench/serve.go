@@ -180,7 +180,7 @@ func measureLoad(ctx context.Context, dir string) ([]figure, error) {
 	ended := make(chan struct{})
 	var watching sync.WaitGroup
 	watching.Go(func() { peak = peakMemory(d.Process.Pid, ended) })
-	err = h.crowd(ctx)
+	err = h.talkAll(ctx)
 	close(ended)
 	watching.Wait()
 	if err != nil {
@@ -201,8 +201,8 @@ func measureLoad(ctx context.Context, dir string) ([]figure, error) {
 	}, nil
 }
 
-// crowd lets everybody talk until all have their last answer.
-func (h *daemonEnv) crowd(ctx context.Context) error {
+// talkAll lets everybody talk until all have their last answer.
+func (h *daemonEnv) talkAll(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
 	defer cancel()
 	people, asked := map[int64]telegramfake.User{}, map[int64]int{}

@@ -151,16 +151,16 @@ func (o outsider) review(task string) (draft, approval string) {
 
 // library is a legwork with the example's agents.
 type library struct {
-	*world
-	front *front
+	*env
+	front *webhookProxy
 	ann   outsider // a person
 }
 
 func newLibrary(t *testing.T) *library {
 	t.Helper()
-	w := newWorld(t, plot{more: fmt.Sprintf("http: {listen: 127.0.0.1:0, tokens: [%s, %s, %s]}\n",
+	w := newEnv(t, options{more: fmt.Sprintf("http: {listen: 127.0.0.1:0, tokens: [%s, %s, %s]}\n",
 		tokenLine("ann", "operator"), tokenLine("reviewer", "agent"), tokenLine("writer", "agent"))})
-	l := &library{world: w, front: newFront(t)}
+	l := &library{env: w, front: newWebhookProxy(t)}
 	l.ann = outsider{t, l.front.URL, tokenOf("ann")}
 	return l
 }

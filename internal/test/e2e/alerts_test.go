@@ -15,17 +15,17 @@ import (
 
 const hookSecret = "whsec_c2VjcmV0LW9mLXRoZS13ZWJob29rLW9mLWUyZQ=="
 
-// post is a town whose alerts go to a webhook, too, that may not be there.
+// post is an environment whose alerts go to a webhook, too, that may not be there.
 type post struct {
-	*town
-	hook *front // of the webhook
+	*telegramEnv
+	hook *webhookProxy // of the webhook
 }
 
-func newPost(t *testing.T, p plot, section string) *post {
+func newPost(t *testing.T, p options, section string) *post {
 	t.Helper()
-	hook := newFront(t)
+	hook := newWebhookProxy(t)
 	p.more += fmt.Sprintf("alerts: {%s webhooks: {ops: {url: %q, secret: %q}}}\n", section, hook.URL+"/hook", hookSecret)
-	b := newTown(t, scene{plot: p, http: fmt.Sprintf(", tokens: [%s, %s]", tokenLine("ops", "operator"), tokenLine("writer", "agent"))})
+	b := newTelegramEnv(t, telegramOptions{options: p, http: fmt.Sprintf(", tokens: [%s, %s]", tokenLine("ops", "operator"), tokenLine("writer", "agent"))})
 	return &post{b, hook}
 }
 
@@ -38,7 +38,7 @@ func (p *post) listens() *webhookfake.Receiver {
 
 // program is a caller of the API.
 func (p *post) program(s *serving, name string) outsider {
-	f := newFront(p.t)
+	f := newWebhookProxy(p.t)
 	f.leads(s.address)
 	return outsider{p.t, f.URL, tokenOf(name)}
 }
@@ -73,7 +73,7 @@ func tells(t *testing.T, list []webhookfake.Request, kind string) map[string]str
 // admin reads of the failure.
 func TestAlertsOverAKill(t *testing.T) {
 	t.Parallel()
-	b := newPost(t, plot{think: refusing}, "")
+	b := newPost(t, options{think: refusing}, "")
 	s := b.opens()
 	ops := b.program(s, "ops")
 	b.Say(b.bob.ID, b.bob, "please refuse this")
@@ -151,7 +151,7 @@ func TestAlertsOfWaiting(t *testing.T) {
 // TestAlertsOfTheConfig: a bad reload is told, and that it is mended.
 func TestAlertsOfTheConfig(t *testing.T) {
 	t.Parallel()
-	b := newPost(t, plot{}, "")
+	b := newPost(t, options{}, "")
 	r := b.listens()
 	s := b.opens()
 	was := b.config
@@ -173,7 +173,7 @@ func TestAlertsOfTheConfig(t *testing.T) {
 // says what came of it without telling the address.
 func TestProbeOfWebhooks(t *testing.T) {
 	t.Parallel()
-	b := newPost(t, plot{}, "")
+	b := newPost(t, options{}, "")
 	r := b.listens()
 	b.configure(strings.Replace(b.config, b.hook.URL+"/hook", r.URL, 1)) // who stands before it answers when it is closed
 	_, out, _ := b.finish("", "check", "--probe")
@@ -204,7 +204,7 @@ func rowOf(table, name string) []string {
 // says which, and still hears people.
 func TestReadyTells(t *testing.T) {
 	t.Parallel()
-	b := newTown(t, scene{plot: plot{think: refusing, more: "  odd: {description: Is never there., servers: [odd]}\n"}})
+	b := newTelegramEnv(t, telegramOptions{options: options{think: refusing, more: "  odd: {description: Is never there., servers: [odd]}\n"}})
 	b.configure(strings.Replace(b.config, "  desk: {command:", "  odd: {command: \"/no/such/program\"}\n  desk: {command:", 1))
 	s := b.serve(telegramToken)
 	is := func(what string, fits func(readiness) bool) {
@@ -237,8 +237,8 @@ func TestReadyTells(t *testing.T) {
 // no requests from them.
 func TestReadyForPrograms(t *testing.T) {
 	t.Parallel()
-	o := scene{http: ", tokens: [" + tokenLine("ops", "viewer") + "]"}
-	b := newTown(t, o)
+	o := telegramOptions{http: ", tokens: [" + tokenLine("ops", "viewer") + "]"}
+	b := newTelegramEnv(t, o)
 	s := b.serve(telegramToken)
 	s.readyAgain(patience)
 	b.Fail(telegramfake.Fault{Kind: telegramfake.FaultDown, Count: telegramfake.Forever})

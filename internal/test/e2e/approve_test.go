@@ -9,7 +9,7 @@ import (
 )
 
 // asks waits for a card about calls of tools of the server desk.
-func (b *town) asks(chat int64, words ...string) telegramfake.Message {
+func (b *telegramEnv) asks(chat int64, words ...string) telegramfake.Message {
 	b.t.Helper()
 	return b.offers(chat, b.says("button.allow_once", nil), words...)
 }
@@ -19,7 +19,7 @@ func (b *town) asks(chat int64, words ...string) telegramfake.Message {
 func TestApproveTogether(t *testing.T) {
 	t.Parallel()
 	o := orders{words: map[string]string{"TRICK": `gold\u202e\u200b \u001b[8m and silver`}}
-	b := newTown(t, scene{plot: shopping(o, "book, slow")})
+	b := newTelegramEnv(t, telegramOptions{options: shopping(o, "book, slow")})
 	b.opens()
 	chat := b.bob.ID
 	b.Say(chat, b.bob, `q1: shop book {"item":"TRICK"} and book {"item":"an oar"} and slow {"ms":1}`)
@@ -40,7 +40,7 @@ func TestApproveTogether(t *testing.T) {
 func TestApproveLong(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("plank ", 2000) + "and the last nail"
-	b := newTown(t, scene{plot: shopping(orders{words: map[string]string{"LONG": long}}, "book")})
+	b := newTelegramEnv(t, telegramOptions{options: shopping(orders{words: map[string]string{"LONG": long}}, "book")})
 	b.opens()
 	chat := b.bob.ID
 	b.Say(chat, b.bob, `q1: shop book {"item":"LONG"}`)
@@ -63,7 +63,7 @@ func TestApprovePrivately(t *testing.T) {
 	t.Parallel()
 	p := shopping(orders{words: map[string]string{"SECRET": "a ring for Eve"}}, "book")
 	p.more += "approvals: {show_in: private}\n"
-	b := newTown(t, scene{plot: p})
+	b := newTelegramEnv(t, telegramOptions{options: p})
 	s := b.opens()
 	chat := b.group(b.Supergroup("Friends", b.ann, b.bob, b.eve))
 	b.Say(b.bob.ID, b.bob, "later: hello") // opens the private chat
@@ -90,7 +90,7 @@ func TestApproveExpires(t *testing.T) {
 	t.Parallel()
 	p := shopping(orders{}, "book")
 	p.more += "approvals: {expire: 1m}\n"
-	b := newTown(t, scene{plot: p, haste: 30})
+	b := newTelegramEnv(t, telegramOptions{options: p, haste: 30})
 	b.opens()
 	chat := b.bob.ID
 	b.Say(chat, b.bob, "q1: "+boat)
@@ -112,7 +112,7 @@ func TestApproveExpires(t *testing.T) {
 // the same tool, and no other; it ends with the task.
 func TestApproveForTask(t *testing.T) {
 	t.Parallel()
-	b := newTown(t, scene{plot: shopping(orders{}, "book, slow")})
+	b := newTelegramEnv(t, telegramOptions{options: shopping(orders{}, "book, slow")})
 	b.opens()
 	chat := b.bob.ID
 	b.Say(chat, b.bob, "q1: "+boat+` then book {"item":"an oar"} then slow {"ms":1}`)
@@ -134,7 +134,7 @@ func TestApproveForTask(t *testing.T) {
 // and for a task, by word; from then on it is asked again.
 func TestApproveRevoked(t *testing.T) {
 	t.Parallel()
-	b := newTown(t, scene{plot: shopping(orders{}, "book, slow"), haste: 5})
+	b := newTelegramEnv(t, telegramOptions{options: shopping(orders{}, "book, slow"), haste: 5})
 	b.opens()
 	chat := b.ann.ID
 	b.Say(chat, b.ann, "q1: "+boat)
@@ -183,7 +183,7 @@ func buttonWith(t *testing.T, m telegramfake.Message, start string) string {
 }
 
 // cards checks how many questions there were about calls.
-func (b *town) cards(chat int64, want int) {
+func (b *telegramEnv) cards(chat int64, want int) {
 	b.t.Helper()
 	seen := map[int]bool{}
 	for _, e := range b.Events(chat) {
@@ -200,7 +200,7 @@ func (b *town) cards(chat int64, want int) {
 // press is no yes to what it is now.
 func TestApproveChanged(t *testing.T) {
 	t.Parallel()
-	b := newTown(t, scene{plot: plot{
+	b := newTelegramEnv(t, telegramOptions{options: options{
 		think: orders{}.think, wait: patience, tools: ", mutate", limit: 10 * time.Second,
 		more: "  shop: {description: Asks first., servers: [desk], tools: [lookup], approve: always, tool_timeout: 20s}\n",
 	}})

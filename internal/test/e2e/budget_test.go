@@ -9,11 +9,11 @@ import (
 	"legwork/internal/test/fakes/telegramfake"
 )
 
-// priced is a world whose model takes 1,000 tokens and 100 tokens of reply for
+// priced is an environment whose model takes 1,000 tokens and 100 tokens of reply for
 // each call, which cost $0.101, under budgets.
-func priced(budget string) plot {
+func priced(budget string) options {
 	brain := llmfake.Brain{}
-	return plot{
+	return options{
 		think: func(r llmfake.Request) llmfake.Response {
 			response := brain.Respond(r)
 			response.Usage = &llmfake.Usage{Input: 1000, Output: 100}
@@ -24,17 +24,17 @@ func priced(budget string) plot {
 	}
 }
 
-// honest is a world whose model takes what its prompts and replies hold, at $100
+// honest is an environment whose model takes what its prompts and replies hold, at $100
 // and $10 for a million tokens, under budgets.
-func honest(budget string) plot {
-	return plot{
+func honest(budget string) options {
+	return options{
 		model: ", max_output_tokens: 500, price: {input: 100, output: 10}",
 		more:  "budget: " + budget + "\n",
 	}
 }
 
 // charged is what the model reported in all, in dollars and in tokens.
-func (w *world) charged() (usd float64, tokens int) {
+func (w *env) charged() (usd float64, tokens int) {
 	for range w.models.Requests() {
 		usd, tokens = usd+0.101, tokens+1100
 	}
@@ -48,7 +48,7 @@ const threeParts = "q1: desk alpha; desk beta; desk gamma | desk delta"
 // cannot extend it, an admin can with a tap, once, and the answer comes.
 func TestBudgetExtend(t *testing.T) {
 	t.Parallel()
-	b := newTown(t, scene{plot: priced("{task_usd: 0.9, user_day_usd: 0, chat_day_usd: 0, day_usd: 0}")})
+	b := newTelegramEnv(t, telegramOptions{options: priced("{task_usd: 0.9, user_day_usd: 0, chat_day_usd: 0, day_usd: 0}")})
 	s := b.opens()
 	chat := b.group(b.Supergroup("Friends", b.ann, b.bob, b.eve))
 	b.Say(chat, b.bob, "/task "+threeParts)
@@ -77,7 +77,7 @@ func TestBudgetExtend(t *testing.T) {
 }
 
 // extended lets Ann extend further cards until the answer is there.
-func (b *town) extended(chat int64, amount string) {
+func (b *telegramEnv) extended(chat int64, amount string) {
 	b.t.Helper()
 	tapped := map[int]bool{}
 	for {
@@ -106,7 +106,7 @@ func (b *town) extended(chat int64, amount string) {
 // TestBudgetDecline: declined, what was found is told, within the budget.
 func TestBudgetDecline(t *testing.T) {
 	t.Parallel()
-	b := newTown(t, scene{plot: priced("{task_usd: 0.9, user_day_usd: 0, chat_day_usd: 0, day_usd: 0}")})
+	b := newTelegramEnv(t, telegramOptions{options: priced("{task_usd: 0.9, user_day_usd: 0, chat_day_usd: 0, day_usd: 0}")})
 	b.opens()
 	chat := b.bob.ID
 	b.Say(chat, b.bob, threeParts)
@@ -137,7 +137,7 @@ func TestBudgetDeclineAnswered(t *testing.T) {
 	for _, limit := range []string{"0.53", "0.66"} {
 		t.Run(limit, func(t *testing.T) {
 			t.Parallel()
-			b := newTown(t, scene{plot: honest("{task_usd: " + limit + ", user_day_usd: 0, chat_day_usd: 0, day_usd: 0}")})
+			b := newTelegramEnv(t, telegramOptions{options: honest("{task_usd: " + limit + ", user_day_usd: 0, chat_day_usd: 0, day_usd: 0}")})
 			b.opens()
 			chat := b.bob.ID
 			b.Say(chat, b.bob, threeParts)
@@ -159,7 +159,7 @@ func TestBudgetDeclineAnswered(t *testing.T) {
 // sentence and calls no model, and the admins are told.
 func TestBudgetOfTheDay(t *testing.T) {
 	t.Parallel()
-	b := newTown(t, scene{plot: priced("{day_tokens: 4000, user_day_usd: 0, chat_day_usd: 0, day_usd: 0}")})
+	b := newTelegramEnv(t, telegramOptions{options: priced("{day_tokens: 4000, user_day_usd: 0, chat_day_usd: 0, day_usd: 0}")})
 	b.opens()
 	const refused = "The next step would exceed today's budget for everybody ("
 	answered := 0

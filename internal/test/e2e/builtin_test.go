@@ -29,10 +29,10 @@ func paper(line string) []byte {
 	return fmt.Appendf(nil, "%s%strailer\n<< /Size %d /Root 1 0 R >>\nstartxref\n%d\n%%%%EOF\n", text, table, len(objects)+1, len(text))
 }
 
-// built is a world whose groups are servers that are part of legwork.
-func built(t *testing.T, o orders, servers, groups string) *world {
+// built is an environment whose groups are servers that are part of legwork.
+func built(t *testing.T, o orders, servers, groups string) *env {
 	t.Helper()
-	w := newWorld(t, plot{think: o.think})
+	w := newEnv(t, options{think: o.think})
 	w.desks(servers, groups)
 	return w
 }
@@ -108,8 +108,8 @@ func TestSearch(t *testing.T) {
 // TestFilesPerChat: each chat has files of its own, and what writes asks.
 func TestFilesPerChat(t *testing.T) {
 	t.Parallel()
-	p := plot{think: orders{}.think, more: "  files: {servers: [files]}\n"}
-	b := newTown(t, scene{plot: p})
+	p := options{think: orders{}.think, more: "  files: {servers: [files]}\n"}
+	b := newTelegramEnv(t, telegramOptions{options: p})
 	b.configure(strings.Replace(b.config, "servers:\n", "servers:\n  files: {builtin: files, options: {root: \"workspace/{chat}\", write: true}}\n", 1))
 	b.opens()
 	b.Say(b.bob.ID, b.bob, `q1: files write {"path":"plan.txt","content":"buy bread"} then read {"path":"plan.txt"}`)
@@ -131,7 +131,7 @@ func TestFilesPerChat(t *testing.T) {
 // private, and for no one else; a note for a chat is everybody's there.
 func TestMemoryPerPerson(t *testing.T) {
 	t.Parallel()
-	b := newTown(t, scene{plot: plot{think: orders{}.think, more: "  memory: {servers: [memory], approve: never}\n"}})
+	b := newTelegramEnv(t, telegramOptions{options: options{think: orders{}.think, more: "  memory: {servers: [memory], approve: never}\n"}})
 	b.configure(strings.Replace(b.config, "servers:\n", "servers:\n  memory: {builtin: memory}\n", 1))
 	s := b.opens()
 	group := b.group(b.Supergroup("Friends", b.ann, b.bob))

@@ -90,10 +90,10 @@ func TestCanaries(t *testing.T) {
 	}
 }
 
-// cage is a town whose surroundings tell all that they are told.
+// cage is an environment whose surroundings tell all that they are told.
 type cage struct {
-	*town
-	*house
+	*telegramEnv
+	*apiEnv
 	seen map[string]string // the found canaries, by place
 
 	mu   sync.Mutex
@@ -121,7 +121,7 @@ func newCage(t *testing.T, format string) *cage {
 	echo := httptest.NewServer(http.HandlerFunc(k.hears))
 	t.Cleanup(echo.Close)
 	c := birds
-	b := newTown(t, scene{plot: plot{think: parrot, tools: ", env, fail", more: fmt.Sprintf(`  odd: {description: Is never there., servers: [odd]}
+	b := newTelegramEnv(t, telegramOptions{options: options{think: parrot, tools: ", env, fail", more: fmt.Sprintf(`  odd: {description: Is never there., servers: [odd]}
 alerts: {after: 1s, webhooks: {ops: {url: "%s/hook?key=%s", secret: %q}}}
 telemetry: {otlp_endpoint: %q, otlp_headers: {X-Api-Key: %q}}
 `, echo.URL, c.hookPath, c.hook, echo.URL, c.traces)}, telegram: fmt.Sprintf(", webhook: {secret: %q}", c.webhook)})
@@ -129,12 +129,12 @@ telemetry: {otlp_endpoint: %q, otlp_headers: {X-Api-Key: %q}}
 	config = strings.Replace(config, "http: {listen: \"127.0.0.1:0\"}\n", fmt.Sprintf("http:\n  listen: \"127.0.0.1:0\"\n  tokens:\n"+
 		"    - {name: boss, role: admin, sha256: %q}\n    - {name: scout, role: agent, sha256: %q}\n", conf.HashToken(c.admin), conf.HashToken(c.agent)), 1)
 	b.configure(strings.Replace(config, "log: {level: debug}", "log: {level: debug, format: "+format+"}", 1))
-	k.town = b
-	s := &serving{program: b.start("serve"), w: b.world}
+	k.telegramEnv = b
+	s := &serving{program: b.start("serve"), w: b.env}
 	listens := regexp.MustCompile(`(?:msg=listening address=|"msg":"listening","address":")([0-9.:]+)`)
 	s.until("the address in the log", func() bool { return listens.MatchString(s.err.String()) })
 	s.address = listens.FindStringSubmatch(s.err.String())[1]
-	k.house = &house{b.world, s}
+	k.apiEnv = &apiEnv{b.env, s}
 	return k
 }
 
@@ -165,15 +165,15 @@ func parrot(r llmfake.Request) llmfake.Response {
 
 // sings makes everything go wrong and listens.
 func (k *cage) sings() {
-	t, goal := k.house.world.t, "look at https://me:"+birds.goal+"@example.com/?token="+birds.goal
+	t, goal := k.apiEnv.env.t, "look at https://me:"+birds.goal+"@example.com/?token="+birds.goal
 	k.Say(k.ann.ID, k.ann, "environment, "+goal)
 	k.sees(k.ann.ID, "It says")
 	k.Say(k.ann.ID, k.ann, "refuse, "+goal)
 	k.sees(k.ann.ID, "did not accept the access key")
 	k.asksAll(goal)
-	k.house.configure(strings.Replace(k.house.config, `models:`, "modells: {x: "+birds.env+"}\nmodels:", 1))
-	k.house.until("the bad reload", func() bool { return strings.Contains(k.err.String(), "modells") })
-	k.house.until("the alert", func() bool { return strings.Contains(k.err.String(), "delivery failed") })
+	k.apiEnv.configure(strings.Replace(k.apiEnv.config, `models:`, "modells: {x: "+birds.env+"}\nmodels:", 1))
+	k.apiEnv.until("the bad reload", func() bool { return strings.Contains(k.err.String(), "modells") })
+	k.apiEnv.until("the alert", func() bool { return strings.Contains(k.err.String(), "delivery failed") })
 	k.stops()
 	k.seen["stdout"], k.seen["stderr"] = k.out.String(), k.err.String()
 	k.mu.Lock()
@@ -215,8 +215,8 @@ func (k *cage) sings() {
 
 // storesNone looks into the files of the data folder.
 func (k *cage) storesNone() {
-	t := k.house.world.t
-	err := filepath.WalkDir(k.house.file("data"), func(path string, d os.DirEntry, err error) error {
+	t := k.apiEnv.env.t
+	err := filepath.WalkDir(k.apiEnv.file("data"), func(path string, d os.DirEntry, err error) error {
 		if err != nil || !d.Type().IsRegular() {
 			return err
 		}
@@ -242,7 +242,7 @@ func (k *cage) tells(method, path, body string, headers ...string) string {
 
 // asksAll calls the whole API, well and badly.
 func (k *cage) asksAll(goal string) {
-	t := k.house.world.t
+	t := k.apiEnv.env.t
 	id := k.calls(birds.agent, "POST", "/v1/tasks", `{"goal":`+string(must(json.Marshal(goal)))+`,"run":false}`).field(t, "id")
 	k.tells("POST", "/v1/tasks", `{"goal":"environment again","notify":{"webhook":"ops"}}`, "Prefer: wait=20")
 	k.tells("PATCH", "/v1/tasks/"+id+"/state", `{"status":"NEEDS_HUMAN_REVIEW"}`)
@@ -273,7 +273,7 @@ func (k *cage) asksAll(goal string) {
 
 // streams is a stream of a task that is over.
 func (k *cage) streams(path string) string {
-	t := k.house.world.t
+	t := k.apiEnv.env.t
 	req := must(http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+k.address+path, nil))
 	req.Header.Set("Authorization", "Bearer "+birds.admin)
 	resp, err := http.DefaultClient.Do(req)

@@ -11,15 +11,15 @@ import (
 )
 
 // remote runs the tool server apart from legwork, so that it outlives it, and
-// returns its address; its log is that of the world.
-func (w *world) remote(args ...string) (url string) {
+// returns its address; its log is that of the environment.
+func (w *env) remote(args ...string) (url string) {
 	w.t.Helper()
 	url, _ = w.stoppable(args...)
 	return url
 }
 
 // stoppable is remote, and ends the server when stop is called.
-func (w *world) stoppable(args ...string) (url string, stop func()) {
+func (w *env) stoppable(args ...string) (url string, stop func()) {
 	w.t.Helper()
 	url, stop, err := servers.Listen(exec.Command(toolServer(w.t), append([]string{"-log", w.file("calls.jsonl")}, args...)...))
 	if err != nil {
@@ -29,31 +29,31 @@ func (w *world) stoppable(args ...string) (url string, stop func()) {
 	return url, stop
 }
 
-var deskLine = regexp.MustCompile(`(?m)^  desk: \{command: .*$`)
+var toolServerLine = regexp.MustCompile(`(?m)^  desk: \{command: .*$`)
 
 // serves has the config's server desk be that of an address, with further keys.
-func (w *world) serves(url, more string) {
+func (w *env) serves(url, more string) {
 	w.t.Helper()
-	w.configure(deskLine.ReplaceAllLiteralString(w.config, `  desk: {url: "`+url+`"`+more+`}`))
+	w.configure(toolServerLine.ReplaceAllLiteralString(w.config, `  desk: {url: "`+url+`"`+more+`}`))
 }
 
-// changing is a world whose tool server can change its own tool lookup.
-func changing() plot {
-	return plot{think: orders{}.think, wait: patience, limit: patience, tools: ", mutate, mutate-silent"}
+// changing is an environment whose tool server can change its own tool lookup.
+func changing() options {
+	return options{think: orders{}.think, wait: patience, limit: patience, tools: ", mutate, mutate-silent"}
 }
 
 // noLookup is the result of a call of a tool that is not offered.
 const noLookup = `there is no tool "lookup" here`
 
 // heldBack waits for the answer to a question about the tool that is held back.
-func (b *town) heldBack(chat int64, id string) {
+func (b *telegramEnv) heldBack(chat int64, id string) {
 	b.t.Helper()
 	b.sees(chat, "["+id+"]", noLookup)
 	b.toldHeld(id)
 }
 
 // toldHeld checks that a sub-task's agent could read why a tool is not there.
-func (w *world) toldHeld(id string) {
+func (w *env) toldHeld(id string) {
 	w.t.Helper()
 	for _, r := range w.asked(id + ": lookup") {
 		if _, offered := r.Tool("desk__lookup"); offered {
@@ -70,7 +70,7 @@ func (w *world) toldHeld(id string) {
 // over restarts, until an admin has seen the difference and said yes.
 func TestChangedTool(t *testing.T) {
 	t.Parallel()
-	b := newTown(t, scene{plot: changing()})
+	b := newTelegramEnv(t, telegramOptions{options: changing()})
 	b.serves(b.remote("-http", "127.0.0.1:0", "-faults"), "")
 	s := b.opens()
 	chat := b.bob.ID
@@ -118,7 +118,7 @@ func TestChangedTool(t *testing.T) {
 // the next start; the admin leaves the tool alone and frees it later by a word.
 func TestChangedQuietly(t *testing.T) {
 	t.Parallel()
-	o := newOffice(t, room{plot: changing()})
+	o := newSlackEnv(t, slackOptions{options: changing()})
 	o.serves(o.remote("-http", "127.0.0.1:0", "-faults", "-era", "legacy"), "")
 	s := o.opens()
 	o.Say(benDM, ben, `q1: desk lookup {"key":"one"} then mutate-silent {}`, "")
@@ -151,7 +151,7 @@ func TestChangedQuietly(t *testing.T) {
 // command.
 func TestChangedInTerminal(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, changing())
+	w := newEnv(t, changing())
 	w.serves(w.remote("-http", "127.0.0.1:0", "-faults"), "")
 	s := w.sit("chat")
 	s.types(`q1: desk lookup {"key":"one"} then mutate {}` + "\r")

@@ -12,7 +12,7 @@ import (
 // on stderr.
 func TestText(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, plot{})
+	w := newEnv(t, options{})
 	p := w.start("chat", "q1:", "desk", "alpha;", "desk", "beta")
 	p.end()
 	out := p.out.String()
@@ -30,7 +30,7 @@ func TestText(t *testing.T) {
 // so.
 func TestFailedText(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, plot{think: always(llmfake.Status(401))})
+	w := newEnv(t, options{think: always(llmfake.Status(401))})
 	p := w.start("chat", "hello")
 	if code := p.code(); code != 1 || p.out.String() != "" || !strings.Contains(p.err.String(), "✗ "+w.text("problem.refused", nil)) {
 		t.Errorf("got exit code %d, stdout %q, stderr %q; want 1 and the sentence on stderr", code, p.out.String(), p.err.String())
@@ -41,7 +41,7 @@ func TestFailedText(t *testing.T) {
 // end.
 func TestLines(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, plot{})
+	w := newEnv(t, options{})
 	p := w.start("chat")
 	p.write("q1: say one\n")
 	p.until("the first answer", func() bool { return strings.Contains(p.out.String(), "[q1] answers: q1: say one\n") })
@@ -55,7 +55,7 @@ func TestLines(t *testing.T) {
 // TestHistory: the next question sees the turns of earlier runs, until /new.
 func TestHistory(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, plot{})
+	w := newEnv(t, options{})
 	w.start("chat", "q1: My number is 4711").end()
 	p := w.start("chat", "--json")
 	p.ask("q2", "q2: and what was the first number?")
@@ -81,7 +81,7 @@ func TestHistory(t *testing.T) {
 // TestLanguage: /lang changes the texts, in this run and the next ones.
 func TestLanguage(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, plot{think: always(llmfake.Status(401))})
+	w := newEnv(t, options{think: always(llmfake.Status(401))})
 	p := w.start("chat", "--json")
 	p.send("l", "/lang ru")
 	p.notice("Русский")
@@ -130,7 +130,7 @@ func (p *program) working() {
 // was found.
 func TestStop(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, plot{think: slowly(`{"ms": 60000}`), tools: ", slow", limit: 2 * time.Minute})
+	w := newEnv(t, options{think: slowly(`{"ms": 60000}`), tools: ", slow", limit: 2 * time.Minute})
 	p := w.start("chat", "--json")
 	p.send("q", "first: a question")
 	p.working()
@@ -150,7 +150,7 @@ func TestStop(t *testing.T) {
 func TestStopBeforeAnything(t *testing.T) {
 	t.Parallel()
 	hang := llmfake.Response{Fault: llmfake.Fault{Kind: llmfake.FaultHang}}
-	w := newWorld(t, plot{think: always(hang), wait: time.Minute})
+	w := newEnv(t, options{think: always(hang), wait: time.Minute})
 	p := w.start("chat", "--json")
 	p.send("q", "first: a question")
 	p.see("a board", func(e event) bool { return e.Type == "board" })
@@ -163,7 +163,7 @@ func TestStopBeforeAnything(t *testing.T) {
 // and the next decision sees it.
 func TestGuidance(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, plot{think: slowly(`{"ms": 1500}`), tools: ", slow", limit: 2 * time.Minute})
+	w := newEnv(t, options{think: slowly(`{"ms": 1500}`), tools: ", slow", limit: 2 * time.Minute})
 	p := w.start("chat", "--json")
 	p.send("q", "first: a question")
 	p.working()

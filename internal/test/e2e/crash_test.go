@@ -17,7 +17,7 @@ import (
 // was: results are not looked up again, and the answer comes.
 func TestKillInMidTask(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, plot{think: slowly(`{"ms": 3000}`), tools: ", slow", limit: time.Minute})
+	w := newEnv(t, options{think: slowly(`{"ms": 3000}`), tools: ", slow", limit: time.Minute})
 	p := w.start("chat", "--json")
 	p.send("q", "first: a question")
 	p.working()
@@ -39,7 +39,7 @@ func TestSignals(t *testing.T) {
 	for name, signal := range map[string]os.Signal{"SIGTERM": syscall.SIGTERM, "SIGINT": os.Interrupt} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t, plot{think: slowly(`{"ms": 2000}`), tools: ", slow", limit: time.Minute})
+			w := newEnv(t, options{think: slowly(`{"ms": 2000}`), tools: ", slow", limit: time.Minute})
 			p := w.start("chat", "--json")
 			p.send("q", "first: a question")
 			p.working()
@@ -69,7 +69,7 @@ func TestSignals(t *testing.T) {
 // the next start.
 func TestSignalWhileStreaming(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, plot{think: func(r llmfake.Request) llmfake.Response {
+	w := newEnv(t, options{think: func(r llmfake.Request) llmfake.Response {
 		response := llmfake.Say("This answer has ten words, of which none gets lost.")
 		if r.Seq == 1 {
 			response.PerToken = 300 * time.Millisecond
@@ -96,7 +96,7 @@ func TestSignalWhileStreaming(t *testing.T) {
 func TestDamagedRecord(t *testing.T) {
 	t.Parallel()
 	var mended atomic.Bool
-	w := newWorld(t, plot{wait: time.Minute, think: func(r llmfake.Request) llmfake.Response {
+	w := newEnv(t, options{wait: time.Minute, think: func(r llmfake.Request) llmfake.Response {
 		if !mended.Load() {
 			return llmfake.Response{Fault: llmfake.Fault{Kind: llmfake.FaultHang}}
 		}
@@ -140,7 +140,7 @@ func TestDamagedRecord(t *testing.T) {
 // sentence says so.
 func TestDamagedFile(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, plot{})
+	w := newEnv(t, options{})
 	w.start("chat", "first: hello").end()
 	file := w.file("data/" + bolt.FileName)
 	garbage := bytes.Repeat([]byte("this is no data file "), 5000)

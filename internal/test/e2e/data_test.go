@@ -9,7 +9,7 @@ import (
 )
 
 // runs runs legwork to its end, which must be good, and checks what it says.
-func (w *world) runs(words []string, args ...string) {
+func (w *env) runs(words []string, args ...string) {
 	w.t.Helper()
 	code, out, said := w.finish("", args...)
 	if code != 0 || !holdsAll(out, words) {
@@ -18,7 +18,7 @@ func (w *world) runs(words []string, args ...string) {
 }
 
 // stored lists the files of the data folder that hold a text.
-func (w *world) stored(text string) (files []string) {
+func (w *env) stored(text string) (files []string) {
 	w.t.Helper()
 	err := filepath.WalkDir(w.file("data"), func(path string, d os.DirEntry, err error) error {
 		if err != nil || !d.Type().IsRegular() {
@@ -40,7 +40,7 @@ func (w *world) stored(text string) (files []string) {
 // small, and somebody is forgotten down to the bytes; everybody else goes on.
 func TestDataBeside(t *testing.T) {
 	t.Parallel()
-	b := newTown(t, scene{})
+	b := newTelegramEnv(t, telegramOptions{})
 	s := b.opens()
 	group := b.group(b.Supergroup("Friends", b.bob, b.ann))
 	b.Say(b.bob.ID, b.bob, "later0: tattletale")
@@ -97,7 +97,7 @@ func TestDataBeside(t *testing.T) {
 // next start, the admins read what that has cost, and everything goes on.
 func TestDataRestored(t *testing.T) {
 	t.Parallel()
-	b := newTown(t, scene{})
+	b := newTelegramEnv(t, telegramOptions{})
 	s := b.opens()
 	b.goesOn(b.ann)
 	if err := os.MkdirAll(b.file("data/backups"), 0o700); err != nil {
@@ -132,7 +132,7 @@ func TestDataRestored(t *testing.T) {
 // are backups: its conversations come back, and the admins read what was lost.
 func TestDataGone(t *testing.T) {
 	t.Parallel()
-	b := newTown(t, scene{})
+	b := newTelegramEnv(t, telegramOptions{})
 	s := b.opens()
 	b.Say(b.bob.ID, b.bob, "gone0: keepsake")
 	b.once(b.bob.ID, "answers: gone0: keepsake")

@@ -17,7 +17,7 @@ import (
 func TestLegworkDelegatesToLegwork(t *testing.T) {
 	t.Parallel()
 	seen := make(chan struct{}) // the board tells how far the other one is
-	library := newWorld(t, plot{
+	library := newEnv(t, options{
 		think: func(llmfake.Request) llmfake.Response {
 			<-seen
 			return llmfake.Say("The library says 42.")
@@ -29,7 +29,7 @@ func TestLegworkDelegatesToLegwork(t *testing.T) {
 	defer release()
 	there := library.serve(tokenOf("bureau"))
 
-	b := newTown(t, scene{plot: plot{wait: patience, think: steps{
+	b := newTelegramEnv(t, telegramOptions{options: options{wait: patience, think: steps{
 		plan: always(llmfake.Call("plan", `{"plan": [{"name": "library", "description": "ask the library"}]}`)),
 		work: delegates,
 	}.think}})

@@ -14,7 +14,7 @@ import (
 // goes on by itself. It needs a file system of its own.
 func TestDiskLow(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, plot{})
+	w := newEnv(t, options{})
 	if err := os.Mkdir(w.file("data"), 0o700); err != nil {
 		t.Fatal(err)
 	}

@@ -19,7 +19,7 @@ import (
 // and work goes on, in the same process.
 func TestDiskFull(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, plot{})
+	w := newEnv(t, options{})
 	p := w.start("chat", "--json")
 	p.says(p.ask("q0", "q0: before"), false, "q0: before")
 	room := p.limitFiles(256 << 10)
@@ -57,7 +57,7 @@ func TestDiskFull(t *testing.T) {
 // there is room again.
 func TestReadyWithoutRoom(t *testing.T) {
 	t.Parallel()
-	b := newTown(t, scene{})
+	b := newTelegramEnv(t, telegramOptions{})
 	s := b.serve(telegramToken)
 	s.readyAgain(patience)
 	room := s.limitFiles(64 << 10)
@@ -76,7 +76,7 @@ func TestOutcomeWaitsForRoom(t *testing.T) {
 	t.Parallel()
 	long := llmfake.Say("The beginning. " + strings.Repeat("And more of it. ", 20_000) + "The end.")
 	long.Token = 1 << 14
-	w := newWorld(t, plot{think: always(long)})
+	w := newEnv(t, options{think: always(long)})
 	p := w.start("chat", "--json")
 	p.says(p.ask("later0", "later0: before"), false, "later0: before")
 	room := p.limitFiles(256 << 10)
@@ -112,7 +112,7 @@ func (p *program) limitFiles(size uint64) (room func()) {
 // TestNoRoomAtAll: on a disk that is full from the start the sentence says so.
 func TestNoRoomAtAll(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, plot{})
+	w := newEnv(t, options{})
 	cmd := w.command("chat", "hello")
 	shell, err := filepath.Abs("/bin/sh")
 	if err != nil {

@@ -9,18 +9,18 @@ import (
 	"legwork/internal/test/fakes/telegramfake"
 )
 
-// asking is a world whose group desk has tools that ask people; shop has them
+// asking is an environment whose group desk has tools that ask people; shop has them
 // too, as tools that may change things and are called without a question.
-func asking(flags string) plot {
+func asking(flags string) options {
 	const asked = "ask_form, ask_url, ask_twice"
-	return plot{
-		think: orders{}.think, desk: ", -full" + flags, wait: patience, limit: patience, tools: ", " + asked,
+	return options{
+		think: orders{}.think, serverArgs: ", -full" + flags, wait: patience, limit: patience, tools: ", " + asked,
 		more: "  shop: {description: Sells things., servers: [desk], tools: [" + asked + "], approve: never, tool_timeout: 20s}\n",
 	}
 }
 
 // told is what people said to the server, in order.
-func (w *world) told() []string {
+func (w *env) told() []string {
 	w.t.Helper()
 	var all []string
 	for line := range strings.Lines(w.read("calls.jsonl")) {
@@ -37,7 +37,7 @@ func (w *world) told() []string {
 }
 
 // tells checks that the server was told exactly once, and all of that.
-func (w *world) tells(words ...string) {
+func (w *env) tells(words ...string) {
 	w.t.Helper()
 	told := w.told()
 	if len(told) != 1 || !holdsAll(told[0], words) {
@@ -47,7 +47,7 @@ func (w *world) tells(words ...string) {
 
 // fills answers the form of ask_form in a private chat; a wrong value is asked
 // for again.
-func (b *town) fills(u telegramfake.User, from, to int) {
+func (b *telegramEnv) fills(u telegramfake.User, from, to int) {
 	b.t.Helper()
 	chat := u.ID
 	for i, field := range [][]string{{"Class", "Business"}, {"Window seat", "No"}, {"Bags", "=two", "=7", "=2"}, {"E-mail", "=none", "=bob@example.com"}, {"Note", "Leave out"}} {
@@ -72,7 +72,7 @@ func TestForm(t *testing.T) {
 	for _, era := range []string{"modern", "legacy"} {
 		t.Run(era, func(t *testing.T) {
 			t.Parallel()
-			b := newTown(t, scene{plot: asking(", -era, " + era), haste: 5})
+			b := newTelegramEnv(t, telegramOptions{options: asking(", -era, " + era), haste: 5})
 			b.opens()
 			chat := b.bob.ID
 			b.Say(chat, b.bob, "q1: desk ask_form {}")
@@ -95,7 +95,7 @@ func TestForm(t *testing.T) {
 // the server makes of it.
 func TestFormDeclined(t *testing.T) {
 	t.Parallel()
-	b := newTown(t, scene{plot: asking("")})
+	b := newTelegramEnv(t, telegramOptions{options: asking("")})
 	b.opens()
 	chat := b.group(b.Supergroup("Friends", b.bob, b.eve))
 	b.Say(chat, b.bob, "/task q1: desk ask_form {}")
@@ -130,7 +130,7 @@ func TestFormRestarted(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			b := newTown(t, scene{plot: asking(", -era, " + c.era), haste: 5})
+			b := newTelegramEnv(t, telegramOptions{options: asking(", -era, " + c.era), haste: 5})
 			s := b.opens()
 			chat := b.bob.ID
 			b.Say(chat, b.bob, "q1: "+c.group+" ask_form {}")
@@ -165,7 +165,7 @@ func TestFormTwice(t *testing.T) {
 	for _, era := range []string{"modern", "legacy"} {
 		t.Run(era, func(t *testing.T) {
 			t.Parallel()
-			b := newTown(t, scene{plot: asking(", -era, " + era), haste: 5})
+			b := newTelegramEnv(t, telegramOptions{options: asking(", -era, " + era), haste: 5})
 			b.opens()
 			chat := b.bob.ID
 			b.Say(chat, b.bob, "q1: desk ask_twice {}")
@@ -189,7 +189,7 @@ func TestAddress(t *testing.T) {
 	for _, era := range []string{"modern", "legacy"} {
 		t.Run("Telegram "+era, func(t *testing.T) {
 			t.Parallel()
-			b := newTown(t, scene{plot: asking(fmt.Sprintf(", -era, %s, -login, %q", era, url))})
+			b := newTelegramEnv(t, telegramOptions{options: asking(fmt.Sprintf(", -era, %s, -login, %q", era, url))})
 			b.opens()
 			chat := b.bob.ID
 			b.Say(chat, b.bob, "q1: desk ask_url {}")
@@ -208,7 +208,7 @@ func TestAddress(t *testing.T) {
 	}
 	t.Run("Slack", func(t *testing.T) {
 		t.Parallel()
-		o := newOffice(t, room{plot: asking(fmt.Sprintf(", -login, %q", url))})
+		o := newSlackEnv(t, slackOptions{options: asking(fmt.Sprintf(", -login, %q", url))})
 		o.opens()
 		thread := o.asks(general, ben, "q1: desk ask_url {}")
 		card := o.offers(thread, "I have done it", "Please sign in to the shop.", url, "127.0.0.1")
@@ -218,7 +218,7 @@ func TestAddress(t *testing.T) {
 	})
 	t.Run("terminal", func(t *testing.T) {
 		t.Parallel()
-		w := newWorld(t, asking(fmt.Sprintf(", -login, %q", url)))
+		w := newEnv(t, asking(fmt.Sprintf(", -login, %q", url)))
 		s := w.sit("chat")
 		s.types("q1: desk ask_url {}\r")
 		s.sees("Please sign in to the shop.", url, "on the host 127.0.0.1.", "1 I have done it", "2 Decline")
@@ -235,9 +235,9 @@ func TestAddress(t *testing.T) {
 
 // TestFormInSlack: the same by Slack's buttons and words in the thread.
 func TestFormInSlack(t *testing.T) {
-	inBothModes(t, func(t *testing.T, r room) {
-		r.plot = asking("")
-		o := newOffice(t, r)
+	inBothModes(t, func(t *testing.T, r slackOptions) {
+		r.options = asking("")
+		o := newSlackEnv(t, r)
 		s := o.opens()
 		thread := o.asks(general, ben, "q1: desk ask_form {}")
 		o.taps(o.offers(thread, "Business", "**Class** (1 of 5)"), "Business", ben)
@@ -261,7 +261,7 @@ func TestFormInSlack(t *testing.T) {
 // TestFormInTerminal: the same by number keys and lines.
 func TestFormInTerminal(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, asking(""))
+	w := newEnv(t, asking(""))
 	s := w.sit("chat")
 	s.sees("Type a question.")
 	s.types("q1: desk ask_form {}\r")

@@ -15,14 +15,14 @@ const strangeSchema = `{"$schema":"https://json-schema.org/draft/2020-12/schema"
 	"$defs":{"id":{"type":"string","pattern":"^(?!x)[a-z]+$"}},"properties":{"id":{"$ref":"#/$defs/id"},"n":{"type":"integer","default":3}},
 	"oneOf":[{"required":["id"]},{"required":["n"]}]}`
 
-// offering is a world whose group desk has all well-behaved tools, and a model
+// offering is an environment whose group desk has all well-behaved tools, and a model
 // for images.
-func offering(t *testing.T) *world {
+func offering(t *testing.T) *env {
 	t.Helper()
-	w := newWorld(t, plot{
+	w := newEnv(t, options{
 		// What only the server names stands in no goal.
-		think: orders{words: map[string]string{"TODAY": "note://today", "MONDAY": "note://day/monday"}}.think,
-		desk:  ", -full", limit: patience, wait: patience,
+		think:      orders{words: map[string]string{"TODAY": "note://today", "MONDAY": "note://day/monday"}}.think,
+		serverArgs: ", -full", limit: patience, wait: patience,
 		tools: ", strange, pid, violate, unstructured, weather, picture, sound, document, list_resources, read_resource, steps",
 		more:  "roles: {vision: eyes}\n",
 	})
@@ -130,7 +130,7 @@ func TestProgress(t *testing.T) {
 	for _, era := range []string{"modern", "legacy"} {
 		t.Run(era, func(t *testing.T) {
 			t.Parallel()
-			b := newTown(t, scene{plot: plot{think: orders{}.think, desk: ", -full, -era, " + era, limit: patience, wait: patience, tools: ", steps"}})
+			b := newTelegramEnv(t, telegramOptions{options: options{think: orders{}.think, serverArgs: ", -full, -era, " + era, limit: patience, wait: patience, tools: ", steps"}})
 			s := b.opens()
 			chat := b.bob.ID
 			b.Say(chat, b.bob, `q1: desk steps {"n":100,"ms":200}`)

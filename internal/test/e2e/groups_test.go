@@ -13,7 +13,7 @@ import (
 
 // desks is a config with several tool servers, each with a log of its own, and a
 // second model at the same endpoint.
-func (w *world) desks(servers, groups string) {
+func (w *env) desks(servers, groups string) {
 	w.t.Helper()
 	text := fmt.Sprintf("models:\n  main: {base_url: %q, api_key: sk-secret-e2e, model: fake}\n  small: {base_url: %q, api_key: sk-secret-e2e, model: small}\n", w.models.URL, w.models.URL)
 	text += "servers:\n" + servers + "groups:\n" + groups
@@ -28,7 +28,7 @@ func (w *world) desks(servers, groups string) {
 // no others: whose tool is called, by which model, and with which words.
 func TestGroupsMatter(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, plot{think: orders{}.think})
+	w := newEnv(t, options{think: orders{}.think})
 	w.desks(`  one: {LOG(one)]}
   two: {LOG(two), -full]}
 `, `  silent: {servers: [one], read_only: ["*"]}
@@ -64,7 +64,7 @@ func TestGroupsMatter(t *testing.T) {
 // what it found, and calls that.
 func TestGroupOfMany(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, plot{think: orders{}.think})
+	w := newEnv(t, options{think: orders{}.think})
 	w.desks("  big: {LOG(big), -fault, many]}\n", `  big: {description: Does things., read_only: ["*"]}`+"\n")
 	p := w.start("chat", "--json")
 	p.says(p.ask("q1", `q1: big find_tools {"query":"the thing number 123"} then tool_123 {}`), false, "done")
@@ -91,7 +91,7 @@ func TestGroupsAllowed(t *testing.T) {
 	t.Parallel()
 	p := shopping(orders{}, "book")
 	p.more = strings.Replace(p.more, "tools: [book]", `tools: [book], approve: never, allow: ["telegram:1", "telegram:-1000000000007"]`, 1)
-	b := newTown(t, scene{plot: p})
+	b := newTelegramEnv(t, telegramOptions{options: p})
 	s := b.opens()
 	allowed := b.group(b.Supergroup("Allowed", b.ann, b.bob))
 	narrow := b.group(b.Supergroup("Narrow", b.ann, b.bob))
@@ -130,7 +130,7 @@ func TestImportedServers(t *testing.T) {
 	t.Parallel()
 	p := shopping(orders{}, "book")
 	p.more += "import_servers: [mcp.json]\n"
-	b := newTown(t, scene{plot: p})
+	b := newTelegramEnv(t, telegramOptions{options: p})
 	file := func(text string) {
 		if err := os.WriteFile(b.file("mcp.json"), []byte(text), 0o600); err != nil {
 			t.Fatal(err)

@@ -12,7 +12,7 @@ func TestLongGoals(t *testing.T) {
 	long := func(n int) string { return "first: " + strings.Repeat("long text ", n/10) + "the end" }
 	t.Run("100 KB", func(t *testing.T) {
 		t.Parallel()
-		w := newWorld(t, plot{})
+		w := newEnv(t, options{})
 		p := w.start("chat", "--json")
 		p.says(p.ask("q", long(100<<10)), false, "the end")
 		if n := len(w.asked(long(100 << 10))); n != 1 {
@@ -22,7 +22,7 @@ func TestLongGoals(t *testing.T) {
 	})
 	t.Run("more than the model takes", func(t *testing.T) {
 		t.Parallel()
-		w := newWorld(t, plot{model: ", context_tokens: 9000, max_output_tokens: 1000"})
+		w := newEnv(t, options{model: ", context_tokens: 9000, max_output_tokens: 1000"})
 		p := w.start("chat", "--json")
 		p.says(p.ask("q", long(100<<10)), true, w.text("problem.too_long", nil))
 		if n := len(w.models.Requests()); n != 0 {
@@ -32,7 +32,7 @@ func TestLongGoals(t *testing.T) {
 	})
 	t.Run("300 KB", func(t *testing.T) {
 		t.Parallel()
-		w := newWorld(t, plot{})
+		w := newEnv(t, options{})
 		p := w.start("chat", "--json")
 		p.send("q", long(300<<10))
 		if got, want := p.notice("too long"), w.text("error.goal_too_long", map[string]any{"Max": 256 << 10}); got.Text != want || got.ReplyTo != "q" {
@@ -48,7 +48,7 @@ func TestEmptyGoals(t *testing.T) {
 	for _, text := range []string{"", " \t\n "} {
 		t.Run("as an argument", func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t, plot{})
+			w := newEnv(t, options{})
 			p := w.start("chat", text)
 			if code := p.code(); code != 2 || !strings.Contains(p.err.String(), "the question is empty") || p.out.String() != "" {
 				t.Errorf("legwork chat %q: exit code %d, stdout %q, stderr %q; want 2 and a sentence", text, code, p.out.String(), p.err.String())
@@ -57,7 +57,7 @@ func TestEmptyGoals(t *testing.T) {
 	}
 	t.Run("as JSON", func(t *testing.T) {
 		t.Parallel()
-		w := newWorld(t, plot{})
+		w := newEnv(t, options{})
 		p := w.start("chat", "--json")
 		p.send("q", "  ")
 		e := p.see("an error", func(e event) bool { return e.Type == "error" })
@@ -68,7 +68,7 @@ func TestEmptyGoals(t *testing.T) {
 	})
 	t.Run("as lines", func(t *testing.T) {
 		t.Parallel()
-		w := newWorld(t, plot{})
+		w := newEnv(t, options{})
 		p := w.start("chat")
 		p.write("\n   \nlater: say hello\n")
 		p.end()
@@ -82,7 +82,7 @@ func TestEmptyGoals(t *testing.T) {
 // answered, and the input after it as well.
 func TestOddInput(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, plot{})
+	w := newEnv(t, options{})
 	p := w.start("chat", "--json")
 	p.write("{\"id\": 7}\n")
 	if e := p.see("an error", func(e event) bool { return e.Type == "error" && e.Line == 1 }); !strings.Contains(e.Text, "line 1") {

@@ -24,9 +24,9 @@ import (
 )
 
 // served is a legwork whose model takes a moment for each reply.
-func served(t *testing.T) (*world, *serving) {
+func served(t *testing.T) (*env, *serving) {
 	t.Helper()
-	w := newWorld(t, plot{
+	w := newEnv(t, options{
 		think: func(llmfake.Request) llmfake.Response {
 			answer := llmfake.Say("The answer is 42.")
 			answer.First = 300 * time.Millisecond
@@ -76,7 +76,7 @@ func TestMCPOfficialClients(t *testing.T) {
 func TestMCPGoesOnAfterRestart(t *testing.T) {
 	t.Parallel()
 	w, s := served(t)
-	f := newFront(t)
+	f := newWebhookProxy(t)
 	f.leads(s.address)
 	c, err := client.NewStreamableHttpClient(f.URL+"/mcp", transport.WithHTTPHeaders(map[string]string{"Authorization": "Bearer " + tokenOf("bot")}))
 	if err != nil {

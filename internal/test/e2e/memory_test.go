@@ -43,7 +43,7 @@ func remembers(r llmfake.Request) llmfake.Response {
 const smallContext = ", context_tokens: 8000, max_output_tokens: 1000"
 
 // summaries are the requests for summaries so far.
-func (w *world) summaries() []llmfake.Request {
+func (w *env) summaries() []llmfake.Request {
 	return slices.DeleteFunc(w.models.Requests(), func(r llmfake.Request) bool { return !summarises(r) })
 }
 
@@ -60,7 +60,7 @@ func (p *program) talk(from, to int) {
 func TestLongChat(t *testing.T) {
 	t.Parallel()
 	const turns = 60
-	w := newWorld(t, plot{think: remembers, model: smallContext})
+	w := newEnv(t, options{think: remembers, model: smallContext})
 	p := w.start("chat", "--json")
 	p.talk(0, turns/2)
 	p.kill()
@@ -111,7 +111,7 @@ func TestLongChat(t *testing.T) {
 // after /forget and a compaction the data file does not either.
 func TestNewAndForgetSummaries(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, plot{think: remembers, model: smallContext})
+	w := newEnv(t, options{think: remembers, model: smallContext})
 	p := w.start("chat", "--json")
 	p.talk(0, 20)
 	p.until("a summary", func() bool { return len(w.summaries()) > 0 })
@@ -151,7 +151,7 @@ func TestNewAndForgetSummaries(t *testing.T) {
 func TestEarlierResult(t *testing.T) {
 	t.Parallel()
 	reference := regexp.MustCompile(`(?m)^(\w{6}/1/a) · desk · \d+ · find canary1`)
-	w := newWorld(t, plot{think: steps{
+	w := newEnv(t, options{think: steps{
 		plan: func(r llmfake.Request) llmfake.Response {
 			goal, _ := r.Tagged("goal")
 			return llmfake.Call("plan", fmt.Sprintf(`{"plan": [{"name": "desk", "description": %q}, {"name": "safe", "description": "beside it"}]}`, goal))
@@ -217,7 +217,7 @@ func TestSummaryKilled(t *testing.T) {
 	for _, moment := range []string{"commit.before.summarised", "commit.after.summarised"} {
 		t.Run(moment, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t, plot{think: remembers, model: smallContext})
+			w := newEnv(t, options{think: remembers, model: smallContext})
 			w.haste = 1
 			cmd := w.command("chat", "--json")
 			cmd.Env = append(cmd.Env, "LEGWORK_FAILPOINT="+moment+":1")

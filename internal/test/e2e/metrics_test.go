@@ -52,7 +52,7 @@ func TestMetrics(t *testing.T) {
 	s.more = "budget: {day_tokens: 100000000}\nalerts: {webhooks: {ops: {url: \"" + hook.URL + "\", secret: whsec_" + strings.Repeat("MfKQ", 10) + "}}}\n" +
 		"telemetry: {otlp_endpoint: \"" + to.URL + "\", otlp_headers: {x-key: otlp-secret-e2e}}\n"
 	s.model = ", price: {input: 1, output: 2}"
-	b := newTown(t, s)
+	b := newTelegramEnv(t, s)
 	p := b.opens()
 	ops := outsider{t, "http://" + p.address, tokenOf("ops")}
 	_, fresh := ops.sends(http.MethodGet, "/metrics", "")

@@ -20,7 +20,7 @@ func cutAfter(words int) llmfake.Response { return llmfake.Broken(llmfake.FaultC
 // and people read for how long.
 func TestAskedToBeLeftAlone(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, plot{think: always(llmfake.Busy("7200"))})
+	w := newEnv(t, options{think: always(llmfake.Busy("7200"))})
 	p := w.start("chat", "--json")
 	first := p.ask("q1", "first: say something")
 	p.says(first, true, w.text("problem.busy", map[string]any{"Elapsed": 2 * time.Hour}))
@@ -35,7 +35,7 @@ func TestAskedToBeLeftAlone(t *testing.T) {
 // TestAskedToBeLeftAloneBriefly: half a minute is told as half a minute.
 func TestAskedToBeLeftAloneBriefly(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, plot{think: always(llmfake.Busy("30")), wait: time.Second})
+	w := newEnv(t, options{think: always(llmfake.Busy("30")), wait: time.Second})
 	p := w.start("chat", "--json")
 	p.says(p.ask("q1", "first: say something"), true, w.text("problem.busy", map[string]any{"Elapsed": 30 * time.Second}))
 	p.end()
@@ -46,15 +46,15 @@ func TestAskedToBeLeftAloneBriefly(t *testing.T) {
 func TestNobodyThere(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		base func(w *world) string
+		base func(w *env) string
 		hint string
 	}{
-		"no listener": {func(*world) string { return "http://127.0.0.1:1/v1" }, "nothing listens at models.main.base_url"},
-		"no TLS":      {func(w *world) string { return strings.Replace(w.models.URL, "http:", "https:", 1) }, "should begin with http://"},
+		"no listener": {func(*env) string { return "http://127.0.0.1:1/v1" }, "nothing listens at models.main.base_url"},
+		"no TLS":      {func(w *env) string { return strings.Replace(w.models.URL, "http:", "https:", 1) }, "should begin with http://"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t, plot{})
+			w := newEnv(t, options{})
 			w.configure(fmt.Sprintf("models: {main: {base_url: %q, api_key: sk-secret-e2e, model: fake}}\n", c.base(w)))
 			p := w.start("chat", "--json")
 			answer := p.ask("q", "hello")
@@ -70,7 +70,7 @@ func TestNobodyThere(t *testing.T) {
 func TestEndlessAnswer(t *testing.T) {
 	t.Parallel()
 	words := fmt.Sprintf("data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":%q}}]}\n\n", strings.Repeat("word ", 1<<12))
-	w := newWorld(t, plot{wait: 3 * time.Second, think: always(llmfake.Response{
+	w := newEnv(t, options{wait: 3 * time.Second, think: always(llmfake.Response{
 		Text: "the end", Fault: llmfake.Fault{Kind: llmfake.FaultFlood, Message: words, After: 100 << 20 / len(words)},
 	})})
 	p := w.start("chat", "--json")
@@ -87,7 +87,7 @@ func TestEndlessAnswer(t *testing.T) {
 // for good stays, marked as incomplete, and the next question sees it.
 func TestCutAnswerIsKept(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, plot{think: func(r llmfake.Request) llmfake.Response {
+	w := newEnv(t, options{think: func(r llmfake.Request) llmfake.Response {
 		if goal, _ := r.Tagged("goal"); strings.HasPrefix(goal, "go on") {
 			return llmfake.Say("I go on.")
 		}
@@ -108,7 +108,7 @@ func TestCutAnswerIsKept(t *testing.T) {
 // TestFilteredAnswerIsNotKept: what a content filter stopped is taken back.
 func TestFilteredAnswerIsNotKept(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, plot{think: always(llmfake.Response{Text: story, Finish: "content_filter"})})
+	w := newEnv(t, options{think: always(llmfake.Response{Text: story, Finish: "content_filter"})})
 	p := w.start("chat", "--json")
 	answer := p.ask("q", "first: tell me a story")
 	p.says(answer, true, w.text("problem.filtered", nil))
@@ -122,7 +122,7 @@ func TestFilteredAnswerIsNotKept(t *testing.T) {
 // sentence and what each sub-task found, also what one had begun to write.
 func TestNoModelWritesTheAnswer(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, plot{think: steps{
+	w := newEnv(t, options{think: steps{
 		plan: always(llmfake.Call("plan", `{"plan": [{"name": "desk", "description": "the alpha part"}, {"name": "desk", "description": "the story part"}, {"name": "llm_tool", "description": "never works", "after": []}]}`)),
 		work: func(r llmfake.Request) llmfake.Response {
 			switch task, _ := r.Tagged("task"); task {
@@ -167,7 +167,7 @@ func tooLong(r llmfake.Request, most int) *llmfake.Response {
 // anew without the oldest turns; the question stays whole.
 func TestLongPromptIsShortened(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, plot{think: func(r llmfake.Request) llmfake.Response {
+	w := newEnv(t, options{think: func(r llmfake.Request) llmfake.Response {
 		goal, _ := r.Tagged("goal")
 		if refusal := tooLong(r, 12_000); refusal != nil && strings.HasPrefix(goal, "last") {
 			return *refusal
@@ -195,7 +195,7 @@ func TestLongPromptIsShortened(t *testing.T) {
 // TestPromptThatNeverFits: after two shorter ones the person is told.
 func TestPromptThatNeverFits(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, plot{think: func(r llmfake.Request) llmfake.Response { return *tooLong(r, 0) }})
+	w := newEnv(t, options{think: func(r llmfake.Request) llmfake.Response { return *tooLong(r, 0) }})
 	p := w.start("chat", "--json")
 	answer := p.ask("q", "first: "+strings.Repeat("words ", 2000))
 	p.says(answer, true, w.text("problem.too_long", nil))
@@ -210,14 +210,14 @@ func TestPromptThatNeverFits(t *testing.T) {
 // people read the sentence at once, and the admins are told once.
 func TestModelIsLeftAlone(t *testing.T) {
 	t.Parallel()
-	b := newTown(t, scene{haste: 20, plot: plot{think: always(llmfake.Status(401))}})
+	b := newTelegramEnv(t, telegramOptions{haste: 20, options: options{think: always(llmfake.Status(401))}})
 	b.opens()
 	b.Say(b.ann.ID, b.ann, "hello from the admin") // so that the bot can write to her
-	sorry := b.text("problem.refused", nil)
-	b.sees(b.ann.ID, sorry)
+	refusal := b.text("problem.refused", nil)
+	b.sees(b.ann.ID, refusal)
 	for i := range 4 {
 		asked := b.Say(b.bob.ID, b.bob, fmt.Sprintf("question %d", i))
-		b.meets(b.bob.ID, "the sentence", func(m telegramfake.Message) bool { return m.ID > asked && strings.Contains(m.Text, sorry) })
+		b.meets(b.bob.ID, "the sentence", func(m telegramfake.Message) bool { return m.ID > asked && strings.Contains(m.Text, refusal) })
 	}
 	if n := len(b.models.Requests()); n != 3 {
 		t.Errorf("%d requests, want three and then none", n)
@@ -239,7 +239,7 @@ func TestModelIsLeftAlone(t *testing.T) {
 func TestCutAnswerIsTriedAgain(t *testing.T) {
 	t.Parallel()
 	const attempts = 3 // of one call
-	b := newTown(t, scene{haste: 20, plot: plot{think: func(r llmfake.Request) llmfake.Response {
+	b := newTelegramEnv(t, telegramOptions{haste: 20, options: options{think: func(r llmfake.Request) llmfake.Response {
 		if r.Seq <= attempts {
 			return cutAfter(12)
 		}

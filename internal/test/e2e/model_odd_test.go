@@ -11,7 +11,7 @@ import (
 // TestOddReplies: what models write instead of what they should.
 func TestOddReplies(t *testing.T) {
 	t.Parallel()
-	desk := func(what string) string {
+	lookup := func(what string) string {
 		return fmt.Sprintf(`{"plan": [{"name": "desk", "description": "%s"}, {"name": "desk", "description": "%s too"}]}`, what, what)
 	}
 	for name, c := range map[string]struct {
@@ -22,16 +22,16 @@ func TestOddReplies(t *testing.T) {
 	}{
 		"whitespace":             {llmfake.Say(" \n\t "), true, "problem.garbage", ""},
 		"thinking alone":         {llmfake.Response{Thinking: story}, true, "problem.garbage", ""},
-		"two plans in the text":  {llmfake.Say("First " + desk("old") + " or rather " + desk("new")), false, "value of new", "new"},
-		"two plans as calls":     {llmfake.Response{ToolCalls: []llmfake.ToolCall{{Name: "plan", Arguments: desk("old")}, {Name: "plan", Arguments: desk("new")}}}, false, "value of new", "new"},
-		"a plan that is cut off": {llmfake.Response{ToolCalls: []llmfake.ToolCall{{Name: "plan", Arguments: desk("old")[:60]}}, Finish: "length"}, true, "problem.cut_off", ""},
-		"a plan cut in the text": {llmfake.Response{Text: desk("old")[:60], Finish: "length"}, true, "problem.cut_off", ""},
-		"a plan cut by the line": {llmfake.Response{Text: desk("old"), Fault: llmfake.Fault{Kind: llmfake.FaultCut, After: 4}}, true, "problem.cut_off", ""},
-		"thinking, then a plan":  {llmfake.Response{Text: "<think>" + desk("old") + "</think>" + desk("new")}, false, "value of new", "new"},
+		"two plans in the text":  {llmfake.Say("First " + lookup("old") + " or rather " + lookup("new")), false, "value of new", "new"},
+		"two plans as calls":     {llmfake.Response{ToolCalls: []llmfake.ToolCall{{Name: "plan", Arguments: lookup("old")}, {Name: "plan", Arguments: lookup("new")}}}, false, "value of new", "new"},
+		"a plan that is cut off": {llmfake.Response{ToolCalls: []llmfake.ToolCall{{Name: "plan", Arguments: lookup("old")[:60]}}, Finish: "length"}, true, "problem.cut_off", ""},
+		"a plan cut in the text": {llmfake.Response{Text: lookup("old")[:60], Finish: "length"}, true, "problem.cut_off", ""},
+		"a plan cut by the line": {llmfake.Response{Text: lookup("old"), Fault: llmfake.Fault{Kind: llmfake.FaultCut, After: 4}}, true, "problem.cut_off", ""},
+		"thinking, then a plan":  {llmfake.Response{Text: "<think>" + lookup("old") + "</think>" + lookup("new")}, false, "value of new", "new"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t, plot{think: steps{plan: always(c.plan)}.think})
+			w := newEnv(t, options{think: steps{plan: always(c.plan)}.think})
 			p := w.start("chat", "--json")
 			answer := p.ask("q", "first: a question")
 			if strings.HasPrefix(c.want, "problem.") {
@@ -66,7 +66,7 @@ func TestOddCalls(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t, plot{think: steps{
+			w := newEnv(t, options{think: steps{
 				plan: always(llmfake.Call("plan", `{"plan": [{"name": "desk", "description": "alpha"}, {"name": "desk", "description": "beta"}]}`)),
 				work: func(r llmfake.Request) llmfake.Response {
 					task, _ := r.Tagged("task")
@@ -101,7 +101,7 @@ func TestCallsInTheAnswer(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t, plot{think: steps{
+			w := newEnv(t, options{think: steps{
 				plan:   always(llmfake.Call("plan", `{"plan": [{"name": "desk", "description": "alpha"}, {"name": "desk", "description": "beta"}]}`)),
 				review: always(llmfake.Call("plan", `{"plan": []}`)),
 				answer: func(r llmfake.Request) llmfake.Response {

@@ -44,11 +44,11 @@ func TestModelFaults(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			story := plot{think: always(c.response)}
+			story := options{think: always(c.response)}
 			if slices.ContainsFunc(c.log, func(part string) bool { return strings.HasSuffix(part, "_timeout") }) {
 				story.wait = time.Second
 			}
-			w := newWorld(t, story)
+			w := newEnv(t, story)
 			p := w.start("chat", "--json")
 			answer := p.ask("q", "first: say something")
 			p.says(answer, true, w.text(c.key, nil))
@@ -64,7 +64,7 @@ func TestModelFaults(t *testing.T) {
 // TestMissingVersion: a base_url without /v1 is named in the log.
 func TestMissingVersion(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, plot{})
+	w := newEnv(t, options{})
 	w.configure(fmt.Sprintf("models: {main: {base_url: %q, api_key: sk-secret-e2e, model: fake}}\n", strings.TrimSuffix(w.models.URL, "/v1")))
 	p := w.start("chat", "--json")
 	for _, id := range []string{"q1", "q2"} {
@@ -78,7 +78,7 @@ func TestMissingVersion(t *testing.T) {
 // TestFallback: when the first model cannot answer, the next one does.
 func TestFallback(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, plot{
+	w := newEnv(t, options{
 		think: func(r llmfake.Request) llmfake.Response {
 			if r.Model == "fake" {
 				return llmfake.Status(401)
@@ -122,7 +122,7 @@ func TestTextMode(t *testing.T) {
 		}
 		return llmfake.Say(`Here is my plan: {"plan": [{"name": "desk", "description": "alpha"}, {"name": "desk", "description": "beta"}]}`)
 	}
-	w := newWorld(t, plot{think: think, model: ", tool_calls: text"})
+	w := newEnv(t, options{think: think, model: ", tool_calls: text"})
 	p := w.start("chat", "--json")
 	p.says(p.ask("q", "find both"), false, "Both were found: alpha and beta.")
 	if calls := w.calls("lookup"); len(calls) != 2 {
@@ -149,7 +149,7 @@ func TestTextModeForEver(t *testing.T) {
 		}
 		return llmfake.Say(`{"plan": [{"name": "desk", "description": "alpha"}, {"name": "desk", "description": "beta"}]}`)
 	}
-	w := newWorld(t, plot{think: think, model: ", tool_calls: text", more: "limits: {turns: 3}\n"})
+	w := newEnv(t, options{think: think, model: ", tool_calls: text", more: "limits: {turns: 3}\n"})
 	p := w.start("chat", "--json")
 	answer := p.ask("q", "find both")
 	p.says(answer, false, w.text("problem.garbage", nil))

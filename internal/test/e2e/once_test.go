@@ -16,7 +16,7 @@ func TestTextInterrupted(t *testing.T) {
 	t.Parallel()
 	var seen atomic.Int64
 	hangs := make(chan struct{})
-	w := newWorld(t, plot{wait: time.Minute, think: func(r llmfake.Request) llmfake.Response {
+	w := newEnv(t, options{wait: time.Minute, think: func(r llmfake.Request) llmfake.Response {
 		if seen.Add(1) == 1 {
 			close(hangs)
 			return llmfake.Response{Fault: llmfake.Fault{Kind: llmfake.FaultHang}}
@@ -50,7 +50,7 @@ func TestTextInterrupted(t *testing.T) {
 // TestTextRefused: a question that is not taken has failed; a command has not.
 func TestTextRefused(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, plot{})
+	w := newEnv(t, options{})
 	part := strings.Repeat("long ", 20<<10)
 	for _, c := range []struct {
 		args []string
@@ -71,7 +71,7 @@ func TestTextRefused(t *testing.T) {
 // that it is denied, and the person reads which key lets it run.
 func TestNobodyApproves(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, purchase())
+	w := newEnv(t, purchase())
 	for _, args := range [][]string{{"chat", "buy a boat"}, {"chat", "--json", "buy a boat"}} {
 		code, out, said := w.finish("", args...)
 		if code != 0 || !strings.Contains(out, "declined") || !strings.Contains(out+said, "approve: never") {

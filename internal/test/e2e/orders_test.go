@@ -80,15 +80,15 @@ func jsonText(v any) string {
 // boat is what people buy most; shopping has a group whose tools need a yes.
 const boat = `shop book {"item":"a boat"}`
 
-func shopping(o orders, tools string) plot {
-	return plot{
-		think: o.think, desk: ", -full", wait: patience,
+func shopping(o orders, tools string) options {
+	return options{
+		think: o.think, serverArgs: ", -full", wait: patience,
 		more: fmt.Sprintf("  shop: {description: Buys things., servers: [desk], tools: [%s], tool_timeout: 20s}\n", tools),
 	}
 }
 
 // bought checks what was booked, in order.
-func (w *world) bought(items ...string) {
+func (w *env) bought(items ...string) {
 	w.t.Helper()
 	var got []string
 	for _, line := range w.calls("book") {

@@ -33,7 +33,7 @@ func TestBadPlanIsCorrected(t *testing.T) {
 	for name, c := range badPlans {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t, plot{think: steps{plan: func(r llmfake.Request) llmfake.Response {
+			w := newEnv(t, options{think: steps{plan: func(r llmfake.Request) llmfake.Response {
 				if strings.Contains(prompt(r), "Your last reply could not be used") {
 					return llmfake.Say("Then I answer without a plan.")
 				}
@@ -70,7 +70,7 @@ func TestBadPlanForEver(t *testing.T) {
 	for name, c := range badPlans {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t, plot{think: always(writes(c.plan))})
+			w := newEnv(t, options{think: always(writes(c.plan))})
 			p := w.start("chat", "--json")
 			answer := p.ask("q", "first: a question")
 			p.says(answer, true, w.text("problem.garbage", nil))
@@ -101,7 +101,7 @@ func TestSamePlanForEver(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t, plot{think: steps{plan: plan, review: plan, answer: c.answer}.think})
+			w := newEnv(t, options{think: steps{plan: plan, review: plan, answer: c.answer}.think})
 			p := w.start("chat", "--json")
 			answer := p.ask("q", "first: a question")
 			p.says(answer, c.failed, c.want)
@@ -124,7 +124,7 @@ func TestNewPlansForEver(t *testing.T) {
 	plan := func(r llmfake.Request) llmfake.Response {
 		return llmfake.Call("plan", fmt.Sprintf(`{"plan": [{"name": "desk", "description": "part %d x"}, {"name": "desk", "description": "part %d y"}]}`, r.Seq, r.Seq))
 	}
-	w := newWorld(t, plot{think: steps{plan: plan, review: plan}.think, more: "limits: {rounds: 3}\n"})
+	w := newEnv(t, options{think: steps{plan: plan, review: plan}.think, more: "limits: {rounds: 3}\n"})
 	p := w.start("chat", "--json")
 	p.says(p.ask("q", "first: a question"), false, "value of part")
 	if calls := w.calls("lookup"); len(calls) != 6 {
@@ -150,7 +150,7 @@ func TestToolCallsForEver(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t, plot{
+			w := newEnv(t, options{
 				think: steps{
 					plan: always(llmfake.Call("plan", `{"plan": [{"name": "desk", "description": "dig"}]}`)),
 					work: func(r llmfake.Request) llmfake.Response {

@@ -59,9 +59,9 @@ func (x *transcript) String() string {
 	return text
 }
 
-// command prepares legwork in the world's folder, with nothing of the test's
+// command prepares legwork in the environment's folder, with nothing of the test's
 // own environment.
-func (w *world) command(args ...string) *exec.Cmd {
+func (w *env) command(args ...string) *exec.Cmd {
 	binary := legwork
 	if w.haste > 0 {
 		binary = hasty
@@ -77,12 +77,12 @@ func (w *world) command(args ...string) *exec.Cmd {
 }
 
 // start starts legwork over pipes; it is ended with the test.
-func (w *world) start(args ...string) *program {
+func (w *env) start(args ...string) *program {
 	w.t.Helper()
 	return w.launch(w.command(args...))
 }
 
-func (w *world) launch(cmd *exec.Cmd) *program {
+func (w *env) launch(cmd *exec.Cmd) *program {
 	w.t.Helper()
 	p := &program{t: w.t, cmd: cmd, ended: make(chan struct{})}
 	cmd.Stdout, cmd.Stderr = &p.out, &p.err

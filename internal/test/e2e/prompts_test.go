@@ -7,8 +7,8 @@ import (
 	"legwork/internal/test/fakes/telegramfake"
 )
 
-// prompting is a world whose group desk has prompts.
-func prompting() plot { return plot{desk: ", -full", wait: patience, limit: patience} }
+// prompting is an environment whose group desk has prompts.
+func prompting() options { return options{serverArgs: ", -full", wait: patience, limit: patience} }
 
 // TestPrompts: /prompt lists what servers offer, asks for what is missing, over a
 // restart, and starts a task with what the server writes.
@@ -16,7 +16,7 @@ func TestPrompts(t *testing.T) {
 	t.Parallel()
 	p := prompting()
 	p.more = "  broken: {description: Is down., servers: [gone], tool_timeout: 1s}\n"
-	b := newTown(t, scene{plot: p})
+	b := newTelegramEnv(t, telegramOptions{options: p})
 	b.configure(strings.Replace(b.config, "servers:\n", "servers:\n  gone: {command: no-such-program}\n", 1))
 	s := b.opens()
 	chat := b.bob.ID
@@ -50,7 +50,7 @@ func TestPromptsElsewhere(t *testing.T) {
 	t.Parallel()
 	t.Run("Slack", func(t *testing.T) {
 		t.Parallel()
-		o := newOffice(t, room{plot: prompting()})
+		o := newSlackEnv(t, slackOptions{options: prompting()})
 		o.opens()
 		o.slash("/legwork", "prompt", benDM, ben)
 		o.sees(in(benDM), "desk/summarize text=…", "desk/greet")
@@ -63,7 +63,7 @@ func TestPromptsElsewhere(t *testing.T) {
 	})
 	t.Run("terminal", func(t *testing.T) {
 		t.Parallel()
-		w := newWorld(t, prompting())
+		w := newEnv(t, prompting())
 		s := w.sit("chat")
 		s.sees("Type a question.")
 		s.types("/prompt\r")
@@ -82,7 +82,7 @@ func TestPromptsElsewhere(t *testing.T) {
 // sentence.
 func TestPromptServerDown(t *testing.T) {
 	t.Parallel()
-	b := newTown(t, scene{plot: prompting()})
+	b := newTelegramEnv(t, telegramOptions{options: prompting()})
 	url, stop := b.stoppable("-http", "127.0.0.1:0", "-full")
 	b.serves(url, "")
 	b.opens()

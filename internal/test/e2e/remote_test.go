@@ -24,7 +24,7 @@ func TestRemote(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t, plot{think: orders{}.think, limit: 5 * time.Second, wait: patience})
+			w := newEnv(t, options{think: orders{}.think, limit: 5 * time.Second, wait: patience})
 			address, stop := w.stoppable(append(append([]string{c.flag, "127.0.0.1:0"}, c.flags...), c.forget...)...)
 			w.serves(address, c.more)
 			p := w.start("chat", "--json")
@@ -65,7 +65,7 @@ func TestRemote(t *testing.T) {
 // model reads the token.
 func TestRemoteToken(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, plot{think: orders{}.think, limit: 5 * time.Second, wait: patience})
+	w := newEnv(t, options{think: orders{}.think, limit: 5 * time.Second, wait: patience})
 	const token = "token-of-the-tools-e2e"
 	address := w.remote("-http", "127.0.0.1:0", "-token", token, "-full")
 	w.serves(address, "")

@@ -19,7 +19,7 @@ const draft = `shop update_state {"values":{"draft":"DRAFT","status":"NEEDS_HUMA
 // in between repeats no question.
 func TestReviewInTelegram(t *testing.T) {
 	t.Parallel()
-	b := newTown(t, scene{plot: shopping(orders{words: map[string]string{"DRAFT": "A boat with *two* oars."}}, "lookup")})
+	b := newTelegramEnv(t, telegramOptions{options: shopping(orders{words: map[string]string{"DRAFT": "A boat with *two* oars."}}, "lookup")})
 	s := b.opens()
 	chat := b.group(b.Supergroup("Friends", b.ann, b.bob, b.eve))
 	b.Say(chat, b.bob, "/task q1: "+draft)
@@ -51,7 +51,7 @@ const longDraft = `# Boats\n\n<b>[Two](https://boats.example)</b> & three\n` // 
 // in a file, as text.
 func TestLongReviewInTelegram(t *testing.T) {
 	t.Parallel()
-	b := newTown(t, scene{plot: shopping(orders{words: map[string]string{"DRAFT": longDraft + strings.Repeat("plank ", 800) + "and a nail"}}, "lookup")})
+	b := newTelegramEnv(t, telegramOptions{options: shopping(orders{words: map[string]string{"DRAFT": longDraft + strings.Repeat("plank ", 800) + "and a nail"}}, "lookup")})
 	b.opens()
 	chat := b.bob.ID
 	b.Say(chat, b.bob, "q1: "+draft)
@@ -76,7 +76,7 @@ func TestLongReviewInTelegram(t *testing.T) {
 // files all of it is in the card.
 func TestLongReviewInSlack(t *testing.T) {
 	t.Parallel()
-	o := newOffice(t, room{plot: shopping(orders{words: map[string]string{"DRAFT": longDraft + strings.Repeat("plank ", 800) + "and a nail"}}, "lookup")})
+	o := newSlackEnv(t, slackOptions{options: shopping(orders{words: map[string]string{"DRAFT": longDraft + strings.Repeat("plank ", 800) + "and a nail"}}, "lookup")})
 	o.opens()
 	thread := o.asks(general, ben, "q1: "+draft)
 	card := o.offers(thread, "Approve", "**`draft`**", "> \\# Boats", "> <b>[Two\\](https://boats.example)</b> & three", "Not shown in full: `draft`.")
@@ -105,7 +105,7 @@ func TestLongReviewInSlack(t *testing.T) {
 // a person changes are asked for.
 func TestReviewInTerminal(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, shopping(orders{words: map[string]string{"DRAFT": "A boat."}}, "lookup"))
+	w := newEnv(t, shopping(orders{words: map[string]string{"DRAFT": "A boat."}}, "lookup"))
 	s := w.sit("chat")
 	s.sees("Type a question.")
 	s.types("q1: " + draft + "\r")
@@ -132,12 +132,12 @@ func TestReviewInTerminal(t *testing.T) {
 // that it names, once over a kill; admins decide there, by tap or by words.
 func TestProgramsTaskInTelegram(t *testing.T) {
 	t.Parallel()
-	b := newTown(t, scene{
-		plot: shopping(orders{}, "book"),
-		http: fmt.Sprintf(", tokens: [%s, %s]", tokenLine("ops", "operator"), tokenLine("writer", "agent")),
+	b := newTelegramEnv(t, telegramOptions{
+		options: shopping(orders{}, "book"),
+		http:    fmt.Sprintf(", tokens: [%s, %s]", tokenLine("ops", "operator"), tokenLine("writer", "agent")),
 	})
 	s := b.opens()
-	front := newFront(t)
+	front := newWebhookProxy(t)
 	front.leads(s.address)
 	ops, writer := outsider{t, front.URL, tokenOf("ops")}, outsider{t, front.URL, tokenOf("writer")}
 	chat := b.group(b.Supergroup("Friends", b.ann, b.bob))
@@ -184,7 +184,7 @@ func TestProgramsTaskInTelegram(t *testing.T) {
 // admin by an alert, is decided there, and the agent reads that.
 func TestReviewFromAlert(t *testing.T) {
 	t.Parallel()
-	p := newPost(t, plot{}, "")
+	p := newPost(t, options{}, "")
 	s := p.opens()
 	ops, writer := p.program(s, "ops"), p.program(s, "writer")
 	var task struct {

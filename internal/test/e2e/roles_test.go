@@ -40,17 +40,17 @@ func tokens() string {
 	return b.String()
 }
 
-// house is a world in which programs call the API of legwork serve.
-type house struct {
-	*world
+// apiEnv is an environment in which programs call the API of legwork serve.
+type apiEnv struct {
+	*env
 	*serving
 }
 
-func newHouse(t *testing.T, p plot) *house {
+func newAPIEnv(t *testing.T, p options) *apiEnv {
 	t.Helper()
 	p.more += "log: {level: debug}\nhttp:\n  listen: \"127.0.0.1:0\"\n  rate: 1000\n  tokens:\n" + tokens()
-	w := newWorld(t, p)
-	return &house{w, w.serve(adminToken, operatorToken, viewerToken, agentToken, otherToken, farToken, goneToken)}
+	w := newEnv(t, p)
+	return &apiEnv{w, w.serve(adminToken, operatorToken, viewerToken, agentToken, otherToken, farToken, goneToken)}
 }
 
 // reply is what came of a call.
@@ -61,11 +61,11 @@ type reply struct {
 }
 
 // calls sends a request. Of a stream that was begun, only the head is read.
-func (o *house) calls(token, method, path, body string, headers ...string) reply {
-	o.world.t.Helper()
-	req, err := http.NewRequestWithContext(o.world.t.Context(), method, "http://"+o.address+path, strings.NewReader(body))
+func (o *apiEnv) calls(token, method, path, body string, headers ...string) reply {
+	o.env.t.Helper()
+	req, err := http.NewRequestWithContext(o.env.t.Context(), method, "http://"+o.address+path, strings.NewReader(body))
 	if err != nil {
-		o.world.t.Fatal(err)
+		o.env.t.Fatal(err)
 	}
 	if token != "" {
 		req.Header.Set("Authorization", "Bearer "+token)
@@ -79,14 +79,14 @@ func (o *house) calls(token, method, path, body string, headers ...string) reply
 	}
 	resp, err := http.DefaultClient.Do(req)
 	if err != nil {
-		o.world.t.Fatalf("%s %s: %v", method, path, err)
+		o.env.t.Fatalf("%s %s: %v", method, path, err)
 	}
 	defer func() { _ = resp.Body.Close() }()
 	r := reply{status: resp.StatusCode, header: resp.Header}
 	if !strings.HasPrefix(resp.Header.Get("Content-Type"), "text/event-stream") {
 		text, err := io.ReadAll(resp.Body)
 		if err != nil {
-			o.world.t.Fatalf("%s %s: %v", method, path, err)
+			o.env.t.Fatalf("%s %s: %v", method, path, err)
 		}
 		r.body = string(text)
 	}
@@ -108,22 +108,22 @@ func (r reply) field(t *testing.T, name string) string {
 }
 
 // shares makes a context that agents work on and returns its id.
-func (o *house) shares(token string) string {
-	o.world.t.Helper()
-	return o.calls(token, "POST", "/v1/tasks", `{"goal":"Review the drafts.","run":false}`).field(o.world.t, "id")
+func (o *apiEnv) shares(token string) string {
+	o.env.t.Helper()
+	return o.calls(token, "POST", "/v1/tasks", `{"goal":"Review the drafts.","run":false}`).field(o.env.t, "id")
 }
 
 // reviews makes a context that waits for a person, and returns its approval.
-func (o *house) reviews() string {
-	o.world.t.Helper()
+func (o *apiEnv) reviews() string {
+	o.env.t.Helper()
 	id := o.shares(agentToken)
 	if r := o.calls(agentToken, "PATCH", "/v1/tasks/"+id+"/state", `{"status":"NEEDS_HUMAN_REVIEW"}`); r.status != http.StatusOK {
-		o.world.t.Fatalf("asking for a review: got %d %s", r.status, r.body)
+		o.env.t.Fatalf("asking for a review: got %d %s", r.status, r.body)
 	}
 	var task struct{ Waiting []string }
 	r := o.calls(adminToken, "GET", "/v1/tasks/"+id, "")
 	if err := json.Unmarshal([]byte(r.body), &task); err != nil || len(task.Waiting) != 1 {
-		o.world.t.Fatalf("a task that asks for a review: got %d %s, want one approval", r.status, r.body)
+		o.env.t.Fatalf("a task that asks for a review: got %d %s, want one approval", r.status, r.body)
 	}
 	return task.Waiting[0]
 }
@@ -169,7 +169,7 @@ var open = []string{"/healthz", "/readyz", "/openapi.json", "/docs"}
 // other callers.
 func TestRoles(t *testing.T) {
 	t.Parallel()
-	o := newHouse(t, plot{})
+	o := newAPIEnv(t, options{})
 	o.takesBack(goneToken)
 	for _, r := range rights {
 		for _, c := range []struct {
@@ -210,7 +210,7 @@ func TestRoles(t *testing.T) {
 }
 
 // scene makes what a route is about and puts it in its place.
-func (o *house) scene(route string) (method, path string) {
+func (o *apiEnv) scene(route string) (method, path string) {
 	method, path, _ = strings.Cut(route, " ")
 	if strings.HasPrefix(path, "/v1/approvals/") {
 		return method, strings.Replace(path, "{id}", o.reviews(), 1)
@@ -221,17 +221,17 @@ func (o *house) scene(route string) (method, path string) {
 	id := o.shares(agentToken)
 	if strings.HasSuffix(path, "/retry") {
 		if r := o.calls(agentToken, "POST", "/v1/tasks/"+id+"/answer", `{"text":"Done."}`); r.status != http.StatusOK {
-			o.world.t.Fatalf("answering: got %d %s", r.status, r.body)
+			o.env.t.Fatalf("answering: got %d %s", r.status, r.body)
 		}
 	}
 	return method, strings.NewReplacer("{id}", id, "{seq}", "1").Replace(path)
 }
 
 // takesBack takes a token out of the config and waits until that is in use.
-func (o *house) takesBack(token string) {
-	o.world.t.Helper()
+func (o *apiEnv) takesBack(token string) {
+	o.env.t.Helper()
 	if got := o.calls(token, "GET", "/v1/me", ""); got.status != http.StatusOK {
-		o.world.t.Fatalf("with a token that is about to be taken back: got %d %s", got.status, got.body)
+		o.env.t.Fatalf("with a token that is about to be taken back: got %d %s", got.status, got.body)
 	}
 	var kept []string
 	for line := range strings.Lines(o.config) {
@@ -246,11 +246,11 @@ func (o *house) takesBack(token string) {
 }
 
 // everyRouteIsJudged compares the table with the API's own document.
-func (o *house) everyRouteIsJudged() {
-	o.world.t.Helper()
+func (o *apiEnv) everyRouteIsJudged() {
+	o.env.t.Helper()
 	var document struct{ Paths map[string]map[string]any }
 	if err := json.Unmarshal([]byte(o.calls("", "GET", "/openapi.json", "").body), &document); err != nil {
-		o.world.t.Fatal(err)
+		o.env.t.Fatal(err)
 	}
 	var documented, judged []string
 	for path, methods := range document.Paths {
@@ -265,32 +265,32 @@ func (o *house) everyRouteIsJudged() {
 	}
 	for _, route := range documented {
 		if !slices.Contains(judged, route) {
-			o.world.t.Errorf("%s is documented, but the table does not say who may", route)
+			o.env.t.Errorf("%s is documented, but the table does not say who may", route)
 		}
 	}
 	for _, route := range judged {
 		if strings.Contains(route, " /v1/") && !slices.Contains(documented, route) {
-			o.world.t.Errorf("%s is not documented", route)
+			o.env.t.Errorf("%s is not documented", route)
 		}
 	}
 }
 
 // seesOnlyIts holds lists to what the chats of a token let it see.
-func (o *house) seesOnlyIts(token string) {
-	o.world.t.Helper()
+func (o *apiEnv) seesOnlyIts(token string) {
+	o.env.t.Helper()
 	for _, path := range []string{"/v1/tasks", "/v1/approvals"} {
 		var all, seen struct{ Items []map[string]any }
 		for t, list := range map[string]any{adminToken: &all, token: &seen} {
 			if err := json.Unmarshal([]byte(o.calls(t, "GET", path, "").body), list); err != nil {
-				o.world.t.Fatal(err)
+				o.env.t.Fatal(err)
 			}
 		}
 		if len(all.Items) == 0 {
-			o.world.t.Errorf("%s: an admin sees nothing", path)
+			o.env.t.Errorf("%s: an admin sees nothing", path)
 		}
 		for _, item := range seen.Items {
 			if chat := fmt.Sprint(item["chat"]); !strings.HasPrefix(chat, "api:far") && !strings.HasPrefix(chat, "slack:C1") {
-				o.world.t.Errorf("%s: a token that may not see it sees %v", path, item)
+				o.env.t.Errorf("%s: a token that may not see it sees %v", path, item)
 			}
 		}
 	}
@@ -300,7 +300,7 @@ func (o *house) seesOnlyIts(token string) {
 // tokens were taken back.
 func TestRefusalsAreAudited(t *testing.T) {
 	t.Parallel()
-	o := newHouse(t, plot{})
+	o := newAPIEnv(t, options{})
 	o.calls(viewerToken, "POST", "/v1/tasks", `{"goal":"x"}`)
 	o.takesBack(goneToken)
 	o.until("both in the audit log", func() bool {
@@ -314,7 +314,7 @@ func TestRefusalsAreAudited(t *testing.T) {
 // audit log.
 func TestChangesAreAudited(t *testing.T) {
 	t.Parallel()
-	o := newHouse(t, plot{})
+	o := newAPIEnv(t, options{})
 	o.runs([]string{"Paused"}, "pause")
 	o.runs([]string{"Resumed"}, "resume")
 	o.runs([]string{"good"}, "data", "backup", o.file("copy.db"))
@@ -344,7 +344,7 @@ func TestChangesAreAudited(t *testing.T) {
 // TestStreamEndsWithItsToken: who follows is cut off when the token is taken back.
 func TestStreamEndsWithItsToken(t *testing.T) {
 	t.Parallel()
-	o := newHouse(t, plot{})
+	o := newAPIEnv(t, options{})
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+o.address+"/v1/events", nil)
 	if err != nil {
 		t.Fatal(err)

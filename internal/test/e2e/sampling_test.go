@@ -23,7 +23,7 @@ func TestSampling(t *testing.T) {
 				}
 				return orders{}.think(r)
 			}
-			b := newTown(t, scene{haste: 5, plot: plot{think: poem, desk: ", -full, -era, " + era, tools: ", sample, roots", wait: patience, limit: patience}})
+			b := newTelegramEnv(t, telegramOptions{haste: 5, options: options{think: poem, serverArgs: ", -full, -era, " + era, tools: ", sample, roots", wait: patience, limit: patience}})
 			closed := b.config
 			s := b.opens()
 			chat := b.bob.ID
@@ -31,7 +31,7 @@ func TestSampling(t *testing.T) {
 			b.sees(chat, "[q1]", "has no model to offer", "has no folders to offer")
 			s.stops()
 
-			b.configure(deskLine.ReplaceAllStringFunc(closed, func(line string) string {
+			b.configure(toolServerLine.ReplaceAllStringFunc(closed, func(line string) string {
 				return strings.TrimSuffix(line, "}") + fmt.Sprintf(", sampling: true, roots: [%q]}", b.dir)
 			}))
 			b.opens()

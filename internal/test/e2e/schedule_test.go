@@ -11,7 +11,7 @@ import (
 )
 
 // turns waits until a message holds all words.
-func (b *town) turns(chat int64, id int, words ...string) telegramfake.Message {
+func (b *telegramEnv) turns(chat int64, id int, words ...string) telegramfake.Message {
 	b.t.Helper()
 	return b.meets(chat, fmt.Sprintf("message %d with %q", id, words), func(m telegramfake.Message) bool {
 		return m.ID == id && holdsAll(m.Text, words)
@@ -22,7 +22,7 @@ func (b *town) turns(chat int64, id int, words ...string) telegramfake.Message {
 // by tap, all in one message.
 func TestTelegramSchedule(t *testing.T) {
 	t.Parallel()
-	b := newTown(t, scene{haste: 20})
+	b := newTelegramEnv(t, telegramOptions{haste: 20})
 	b.opens()
 	chat := b.bob.ID
 	b.Say(chat, b.bob, "/timezone Berlin")
@@ -71,7 +71,7 @@ func TestScheduleKilled(t *testing.T) {
 			now := time.Now().UTC()
 			due := now.Add(75 * time.Second).Truncate(time.Minute)
 			ahead := due.Sub(now) - 5*time.Second
-			b := newTown(t, scene{haste: 20, plot: plot{more: fmt.Sprintf(
+			b := newTelegramEnv(t, telegramOptions{haste: 20, options: options{more: fmt.Sprintf(
 				"schedules:\n  - {name: news, when: every day %s, text: 'q1: say the news', chat: 'telegram:1'}\n", due.Format("15:04"))}})
 			b.Say(b.ann.ID, b.ann, "/status") // so that the bot may write to her
 			run := func(point string) *program {
@@ -103,7 +103,7 @@ func TestScheduleKilled(t *testing.T) {
 // tap in its message, and changed by its owner alone.
 func TestSlackSchedule(t *testing.T) {
 	t.Parallel()
-	o := newOffice(t, room{})
+	o := newSlackEnv(t, slackOptions{})
 	o.opens()
 	o.slash("/legwork", "schedule every weekday 9:00 q1: say the news", general, ben)
 	card := o.offers(in(general), "Run now", "Every weekday at 09:00 (UTC): q1: say the news")
@@ -124,7 +124,7 @@ func TestSlackSchedule(t *testing.T) {
 // People who have not made them leave them alone, an admin may pause them.
 func TestScheduleReload(t *testing.T) {
 	t.Parallel()
-	b := newTown(t, scene{})
+	b := newTelegramEnv(t, telegramOptions{})
 	s := b.opens()
 	chat := b.group(b.Supergroup("Friends", b.ann, b.bob))
 	entry := fmt.Sprintf("schedules:\n  - {name: news, when: every weekday 9:00, text: say the news, chat: 'telegram:%d', timezone: Europe/Berlin}\n", chat)

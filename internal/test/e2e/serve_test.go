@@ -18,13 +18,13 @@ import (
 // serving is a running legwork serve whose http.listen is a port of its choice.
 type serving struct {
 	*program
-	w       *world
+	w       *env
 	address string // of the first listener: "127.0.0.1:40000"
 }
 
 // serve starts legwork serve and waits until it listens. What it writes must
 // hold none of secrets, which is looked at when the test is over.
-func (w *world) serve(secrets ...string) *serving {
+func (w *env) serve(secrets ...string) *serving {
 	w.t.Helper()
 	s := &serving{program: w.start("serve"), w: w}
 	secrets = append(secrets, "sk-secret-e2e")
@@ -140,16 +140,16 @@ func (s *serving) get(path string) (code int, body string) {
 	return response.StatusCode, string(text)
 }
 
-// front is a proxy in front of legwork, as webhooks come by one: its address is
+// webhookProxy is a proxy in front of legwork, as webhooks come by one: its address is
 // known before legwork listens, and stays when legwork is started again.
-type front struct {
+type webhookProxy struct {
 	URL string
 	to  atomic.Pointer[url.URL]
 }
 
-func newFront(t *testing.T) *front {
+func newWebhookProxy(t *testing.T) *webhookProxy {
 	t.Helper()
-	f := &front{}
+	f := &webhookProxy{}
 	proxy := &httputil.ReverseProxy{
 		Rewrite:      func(r *httputil.ProxyRequest) { r.SetURL(f.to.Load()) },
 		ErrorHandler: func(w http.ResponseWriter, _ *http.Request, _ error) { w.WriteHeader(http.StatusBadGateway) },
@@ -167,7 +167,7 @@ func newFront(t *testing.T) *front {
 }
 
 // leads has the proxy lead to an address.
-func (f *front) leads(address string) {
+func (f *webhookProxy) leads(address string) {
 	f.to.Store(&url.URL{Scheme: "http", Host: address})
 }
 

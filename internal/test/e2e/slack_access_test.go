@@ -14,10 +14,10 @@ const (
 	kimDM = "DU5"
 )
 
-// newStreet is an office with Kim in its workspace.
-func newStreet(t *testing.T, r room) *office {
+// newStreet is an environment with Kim in its workspace.
+func newStreet(t *testing.T, r slackOptions) *slackEnv {
 	t.Helper()
-	o := newOffice(t, r)
+	o := newSlackEnv(t, r)
 	o.AddUser(slackfake.User{ID: kim, Name: "kim"})
 	return o
 }
@@ -27,9 +27,9 @@ var slackClaim = regexp.MustCompile(`"claim ([A-Z0-9]+)"`)
 // TestSlackFirstAdmin: the person who writes the code in direct messages
 // becomes the admin.
 func TestSlackFirstAdmin(t *testing.T) {
-	inBothModes(t, func(t *testing.T, r room) {
-		r.access = nobody
-		o := newOffice(t, r)
+	inBothModes(t, func(t *testing.T, r slackOptions) {
+		r.access = noAccess
+		o := newSlackEnv(t, r)
 		s := o.opens()
 		s.until("the code on stdout", func() bool { return slackClaim.MatchString(s.out.String()) })
 		code := slackClaim.FindStringSubmatch(s.out.String())[1]
@@ -55,7 +55,7 @@ func TestSlackFirstAdmin(t *testing.T) {
 // TestSlackFirstAdminByCommand: the code works as a command as well.
 func TestSlackFirstAdminByCommand(t *testing.T) {
 	t.Parallel()
-	o := newOffice(t, room{access: nobody})
+	o := newSlackEnv(t, slackOptions{access: noAccess})
 	s := o.opens()
 	s.until("the code on stdout", func() bool { return slackClaim.MatchString(s.out.String()) })
 	o.slash("/legwork", "claim "+slackClaim.FindStringSubmatch(s.out.String())[1], annDM, ann)
@@ -76,7 +76,7 @@ func TestSlackGrants(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			o := newStreet(t, room{})
+			o := newStreet(t, slackOptions{})
 			s := o.opens()
 			o.Say(kimDM, kim, "one: hello", "")
 			told := o.offers(in(kimDM), o.text("button.ask_admin", nil), o.text("error.not_allowed", nil))
@@ -117,10 +117,10 @@ func TestSlackGrants(t *testing.T) {
 	}
 }
 
-// TestSlackStrangers: strangers get silence in channels, whatever they do, and
+// TestSlackUnlisted: strangers get silence in channels, whatever they do, and
 // may not steer what others asked for.
-func TestSlackStrangers(t *testing.T) {
-	inBothModes(t, func(t *testing.T, r room) {
+func TestSlackUnlisted(t *testing.T) {
+	inBothModes(t, func(t *testing.T, r slackOptions) {
 		r.held = newGate(t)
 		o := newStreet(t, r)
 		o.opens()
@@ -191,7 +191,7 @@ func TestSlackAccess(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			o := newOffice(t, room{access: "{slack: " + c.slack + `, admins: ["slack:U1"]}`})
+			o := newSlackEnv(t, slackOptions{access: "{slack: " + c.slack + `, admins: ["slack:U1"]}`})
 			o.opens()
 			for who, at := range says {
 				o.Say(at[0], at[1], bots+"from "+who, "")

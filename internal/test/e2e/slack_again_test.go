@@ -15,8 +15,8 @@ import (
 // TestSlackRedelivery: everything that is delivered again, to the same process
 // or to the next one, changes nothing.
 func TestSlackRedelivery(t *testing.T) {
-	inBothModes(t, func(t *testing.T, r room) {
-		o := newOffice(t, r)
+	inBothModes(t, func(t *testing.T, r slackOptions) {
+		o := newSlackEnv(t, r)
 		s := o.opens()
 		thread := o.asks(general, ben, "one: hello")
 		o.answers(thread, "answers: one: hello")
@@ -94,7 +94,7 @@ func forgetful(t *testing.T, to string) string {
 // lost comes again, and is answered once.
 func TestSlackLostAcknowledgement(t *testing.T) {
 	t.Parallel()
-	o := newOffice(t, room{http: true, fake: slackfake.Options{Retries: []time.Duration{0, 0, 0}}})
+	o := newSlackEnv(t, slackOptions{http: true, fake: slackfake.Options{Retries: []time.Duration{0, 0, 0}}})
 	o.opens()
 	o.SetApp(forgetful(t, o.front.URL))
 	thread := o.asks(general, ben, "one: hello")
@@ -115,7 +115,7 @@ func TestSlackLostAcknowledgement(t *testing.T) {
 // TestSlackSignatures: a delivery that is not Slack's changes nothing.
 func TestSlackSignatures(t *testing.T) {
 	t.Parallel()
-	o := newOffice(t, room{http: true})
+	o := newSlackEnv(t, slackOptions{http: true})
 	s := o.opens()
 	if err := o.Verify(t.Context()); err != nil {
 		t.Error(err)
@@ -174,9 +174,9 @@ func TestSlackSignatures(t *testing.T) {
 
 // TestSlackSlowModel: deliveries are acknowledged soon, whatever the model does.
 func TestSlackSlowModel(t *testing.T) {
-	inBothModes(t, func(t *testing.T, r room) {
+	inBothModes(t, func(t *testing.T, r slackOptions) {
 		r.held = newGate(t)
-		o := newOffice(t, r)
+		o := newSlackEnv(t, r)
 		o.opens()
 		thread := o.asks(general, ben, "q1: desk held")
 		r.held.reached()

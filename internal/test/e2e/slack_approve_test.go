@@ -14,9 +14,9 @@ const guests = `{slack: {users: [U2, U3]}, admins: ["slack:U1"]}`
 // TestSlackApprove: a card stands in the thread of its task, is decided once by
 // who asked or an admin, and tells who decided what.
 func TestSlackApprove(t *testing.T) {
-	inBothModes(t, func(t *testing.T, r room) {
-		r.plot, r.access = shopping(orders{}, "book, slow"), guests
-		o := newOffice(t, r)
+	inBothModes(t, func(t *testing.T, r slackOptions) {
+		r.options, r.access = shopping(orders{}, "book, slow"), guests
+		o := newSlackEnv(t, r)
 		s := o.opens()
 		thread := o.asks(general, ben, "q1: "+boat+` and slow {"ms":1} then book {"item":"an oar"}`)
 		card := o.offers(thread, "Allow once", "Allow these 2 actions?", `"item": "a boat"`, `"ms": 1`)
@@ -44,7 +44,7 @@ func TestSlackApprove(t *testing.T) {
 // TestSlackDeny: a reason that is written in reply reaches the model.
 func TestSlackDeny(t *testing.T) {
 	t.Parallel()
-	o := newOffice(t, room{plot: shopping(orders{}, "book")})
+	o := newSlackEnv(t, slackOptions{options: shopping(orders{}, "book")})
 	o.opens()
 	thread := o.asks(general, ben, "q1: "+boat)
 	card := o.offers(thread, "Deny with a reason", `"item": "a boat"`)
@@ -64,7 +64,7 @@ func TestSlackDeny(t *testing.T) {
 func TestSlackApproveLong(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("plank ", 800) + "and the last nail"
-	o := newOffice(t, room{plot: shopping(orders{words: map[string]string{"LONG": long, "TRICK": `\u202eknil\u200b`}}, "book")})
+	o := newSlackEnv(t, slackOptions{options: shopping(orders{words: map[string]string{"LONG": long, "TRICK": `\u202eknil\u200b`}}, "book")})
 	o.opens()
 	thread := o.asks(general, ben, `q1: shop book {"item":"LONG TRICK"}`)
 	card := o.offers(thread, "Allow once", "book", "The full arguments are in the file")
@@ -98,7 +98,7 @@ func TestSlackPrivately(t *testing.T) {
 	t.Parallel()
 	p := shopping(orders{words: map[string]string{"SECRET": "a ring for Eve"}}, "book")
 	p.more += "approvals: {show_in: private}\n"
-	o := newOffice(t, room{plot: p})
+	o := newSlackEnv(t, slackOptions{options: p})
 	o.opens()
 	thread := o.asks(general, ben, `q1: shop book {"item":"SECRET"}`)
 	card := o.offers(in(benDM), "Allow once", "a ring for Eve")
@@ -115,7 +115,7 @@ func TestSlackPrivately(t *testing.T) {
 // and in no other, until it is taken back.
 func TestSlackAlways(t *testing.T) {
 	t.Parallel()
-	o := newOffice(t, room{plot: shopping(orders{}, "book"), access: guests})
+	o := newSlackEnv(t, slackOptions{options: shopping(orders{}, "book"), access: guests})
 	o.opens()
 	thread := o.asks(general, ben, "q1: "+boat)
 	card := o.offers(thread, "Always in this chat", "book")

@@ -21,7 +21,7 @@ func TestSlackEnds(t *testing.T) {
 			t.Run(name+" "+mode, func(t *testing.T) {
 				t.Parallel()
 				held := newGate(t)
-				o := newOffice(t, room{held: held, http: http})
+				o := newSlackEnv(t, slackOptions{held: held, http: http})
 				s := o.opens()
 				thread := o.asks(general, ben, "q1: desk alpha; desk held")
 				o.offers(thread, "Stop", "✓ q1 desk alpha", "◐ q1 desk held")
@@ -63,7 +63,7 @@ func TestSlackEnds(t *testing.T) {
 // been sent, is found by its mark and not sent again.
 func TestSlackFoundAgain(t *testing.T) {
 	t.Parallel()
-	o := newOffice(t, room{})
+	o := newSlackEnv(t, slackOptions{})
 	s := o.opens()
 	o.Break(slackfake.Fault{Method: "chat.postMessage", Kind: slackfake.FaultDelay, Delay: time.Second})
 	thread := o.asks(general, ben, "q1: desk alpha")
@@ -81,11 +81,11 @@ func TestBothPlatforms(t *testing.T) {
 	t.Parallel()
 	words := llmfake.Brain{PerToken: 10 * time.Millisecond}
 	telegram := telegramfake.New(t, telegramfake.Options{Token: telegramToken, NeedSecret: true})
-	o := newOffice(t, room{
-		plot:   plot{think: words.Respond, wait: time.Minute, more: telegramKeys(telegram)},
-		access: `{slack: {users: ["U2"]}, telegram: {users: ["2"]}, admins: ["slack:U1"]}`,
+	o := newSlackEnv(t, slackOptions{
+		options: options{think: words.Respond, wait: time.Minute, more: telegramKeys(telegram)},
+		access:  `{slack: {users: ["U2"]}, telegram: {users: ["2"]}, admins: ["slack:U1"]}`,
 	})
-	b := &town{world: o.world, Server: telegram}
+	b := &telegramEnv{env: o.env, Server: telegram}
 	b.bob = telegram.User(2, "Bob", "en")
 	b.chats = []int64{b.Private(b.bob)}
 	s := o.serve(append(slackSecrets, telegramToken)...)

@@ -30,7 +30,7 @@ func TestSlackFaults(t *testing.T) {
 			t.Run(method+" "+fault.Kind, func(t *testing.T) {
 				t.Parallel()
 				late := llmfake.Brain{PerToken: 20 * time.Millisecond}
-				o := newOffice(t, room{plot: plot{think: late.Respond, wait: time.Minute}, access: `{slack: {teams: [T1]}, admins: ["slack:U1"]}`})
+				o := newSlackEnv(t, slackOptions{options: options{think: late.Respond, wait: time.Minute}, access: `{slack: {teams: [T1]}, admins: ["slack:U1"]}`})
 				o.opens()
 				o.Break(fault)
 				thread := o.asks(general, ben, "q1: desk alpha")
@@ -61,7 +61,7 @@ func TestSlackLimitInMidStream(t *testing.T) {
 	for _, method := range []string{"chat.appendStream", "chat.stopStream", "chat.update"} {
 		t.Run(method, func(t *testing.T) {
 			t.Parallel()
-			o := newOffice(t, room{plot: plot{wait: time.Minute, think: func(llmfake.Request) llmfake.Response {
+			o := newSlackEnv(t, slackOptions{options: options{wait: time.Minute, think: func(llmfake.Request) llmfake.Response {
 				response := llmfake.Say(text)
 				response.PerToken = 30 * time.Millisecond
 				return response
@@ -86,7 +86,7 @@ func TestSlackRefusedLooks(t *testing.T) {
 		for times := 1; times <= 2; times++ {
 			t.Run(fmt.Sprintf("%s %d", code, times), func(t *testing.T) {
 				t.Parallel()
-				o := newOffice(t, room{})
+				o := newSlackEnv(t, slackOptions{})
 				o.opens()
 				o.Break(slackfake.Fault{Method: "chat.update", Kind: slackfake.FaultError, Error: code, Count: times})
 				thread := o.asks(general, ben, "first: **strong** words")
@@ -102,7 +102,7 @@ func TestSlackRefusedLooks(t *testing.T) {
 // TestSlackLongAnswer: a long answer comes in parts, in order, and nothing of
 // it is lost.
 func TestSlackLongAnswer(t *testing.T) {
-	inBothModes(t, func(t *testing.T, r room) {
+	inBothModes(t, func(t *testing.T, r slackOptions) {
 		var text strings.Builder
 		for i := range 900 {
 			fmt.Fprintf(&text, "%d. item number%d with **some** `words`\n", i+1, i)
@@ -115,7 +115,7 @@ func TestSlackLongAnswer(t *testing.T) {
 			response.Token = 2000
 			return response
 		}
-		o := newOffice(t, r)
+		o := newSlackEnv(t, r)
 		o.opens()
 		thread := o.asks(general, ben, "first: everything")
 		o.answers(thread, "number899 ")
@@ -152,7 +152,7 @@ func TestSlackHarmless(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			o := newOffice(t, room{plot: plot{think: think}})
+			o := newSlackEnv(t, slackOptions{options: options{think: think}})
 			o.opens()
 			o.slash("/task", "first: <!channel> hello <@U1>", general, ben)
 			o.answers(in(general), "Bye")

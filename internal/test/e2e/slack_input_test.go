@@ -15,11 +15,11 @@ import (
 // question is answered as well.
 func TestSlackOddInput(t *testing.T) {
 	t.Parallel()
-	say := func(text string) func(o *office) {
-		return func(o *office) { o.Say(benDM, ben, text, "") }
+	say := func(text string) func(o *slackEnv) {
+		return func(o *slackEnv) { o.Say(benDM, ben, text, "") }
 	}
 	for name, c := range map[string]struct {
-		send func(o *office)
+		send func(o *slackEnv)
 		want string // in Ben's direct messages; empty: silence
 	}{
 		"emoji only":     {say("👩‍👩‍👧‍👦🏳️‍🌈🔥"), "👩‍👩‍👧‍👦🏳️‍🌈🔥"},
@@ -29,22 +29,22 @@ func TestSlackOddInput(t *testing.T) {
 		"a path":         {say("/etc/passwd is what?"), "/etc/passwd is what?"},
 		"a stop word":    {say("stop"), "Nothing is running."},
 		"no markup":      {say("a < b and <unclosed and <@> and <|> and < > x"), "a < b and <unclosed"},
-		"another app":    {func(o *office) { o.Noise(o.DM(ben), "bot_message", "robot", "one: hello") }, ""},
-		"somebody came":  {func(o *office) { o.Noise(general, "channel_join", ben, bots+"has joined") }, ""},
-		"a new topic":    {func(o *office) { o.Noise(general, "channel_topic", ben, bots+"is the topic") }, ""},
-		"its home":       {func(o *office) { o.OpenHome(ben) }, ""},
-		"coming in":      {func(o *office) { o.Join(general, slackfake.BotUser); o.Join(general, ben) }, ""},
-		"a strange event": {func(o *office) {
+		"another app":    {func(o *slackEnv) { o.Noise(o.DM(ben), "bot_message", "robot", "one: hello") }, ""},
+		"somebody came":  {func(o *slackEnv) { o.Noise(general, "channel_join", ben, bots+"has joined") }, ""},
+		"a new topic":    {func(o *slackEnv) { o.Noise(general, "channel_topic", ben, bots+"is the topic") }, ""},
+		"its home":       {func(o *slackEnv) { o.OpenHome(ben) }, ""},
+		"coming in":      {func(o *slackEnv) { o.Join(general, slackfake.BotUser); o.Join(general, ben) }, ""},
+		"a strange event": {func(o *slackEnv) {
 			o.Event(general, "tea_time", map[string]any{"user": ben, "text": bots + "one: hello"})
 			o.Event("C99", "message", map[string]any{"user": "U99", "text": bots + "one: hello"})
 		}, ""},
-		"a file without words": {func(o *office) {
+		"a file without words": {func(o *slackEnv) {
 			o.Event(o.DM(ben), "message", map[string]any{"subtype": "file_share", "user": ben, "ts": "1700000000.000100", "channel_type": "im", "files": []any{map[string]any{"id": "F1"}}})
 		}, "I can only read text here so far"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			o := newOffice(t, room{})
+			o := newSlackEnv(t, slackOptions{})
 			s := o.opens()
 			c.send(o)
 			if c.want != "" {
@@ -61,12 +61,12 @@ func TestSlackOddInput(t *testing.T) {
 // TestSlackHugeMessage: one of 100 KB is answered; one that is too large costs
 // a sentence.
 func TestSlackHugeMessage(t *testing.T) {
-	inBothModes(t, func(t *testing.T, r room) {
+	inBothModes(t, func(t *testing.T, r slackOptions) {
 		r.think = func(q llmfake.Request) llmfake.Response {
 			goal, _ := q.Tagged("goal")
 			return llmfake.Say(fmt.Sprintf("%.9s and %d more bytes", goal, len(goal)-9))
 		}
-		o := newOffice(t, r)
+		o := newSlackEnv(t, r)
 		o.opens()
 		o.Say(benDM, ben, "first: 1 "+strings.Repeat("lorem ", 100_000/6), "")
 		o.once(in(benDM), "first: 1  and ", " more bytes")
@@ -79,10 +79,10 @@ func TestSlackHugeMessage(t *testing.T) {
 // TestSlackEdited: a question that is changed while it is thought about is
 // answered as it reads now; one that is deleted is not.
 func TestSlackEdited(t *testing.T) {
-	inBothModes(t, func(t *testing.T, r room) {
+	inBothModes(t, func(t *testing.T, r slackOptions) {
 		gates := newGate(t)
 		r.held = gates
-		o := newOffice(t, r)
+		o := newSlackEnv(t, r)
 		o.opens()
 		asked := o.Say(general, ben, bots+"q1: desk held; desk alpha | safe beta", "")
 		o.sees(under(general, asked), "◐ q1 desk held")
@@ -114,7 +114,7 @@ func TestSlackEdited(t *testing.T) {
 // second question is one of its own.
 func TestSlackTwoQuestions(t *testing.T) {
 	t.Parallel()
-	o := newOffice(t, room{plot: plot{think: func(r llmfake.Request) llmfake.Response {
+	o := newSlackEnv(t, slackOptions{options: options{think: func(r llmfake.Request) llmfake.Response {
 		goal, _ := r.Tagged("goal")
 		said := r.AllTagged("guidance")
 		if strings.HasPrefix(goal, "one") && len(said) == 0 {
@@ -142,7 +142,7 @@ func TestSlackGonePlaces(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			held := newGate(t)
-			o := newOffice(t, room{held: held})
+			o := newSlackEnv(t, slackOptions{held: held})
 			s := o.opens()
 			thread := o.asks(general, ben, "q1: desk held")
 			o.sees(thread, "◐ q1 desk held")

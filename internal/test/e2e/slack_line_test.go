@@ -19,7 +19,7 @@ func (s *serving) slackUnready(why string) {
 }
 
 // connects is how many connections of Socket Mode were opened so far.
-func (o *office) connects() int {
+func (o *slackEnv) connects() int {
 	n := 0
 	for _, e := range o.Entries() {
 		if e.Event == slackfake.EventConnect {
@@ -34,7 +34,7 @@ func (o *office) connects() int {
 func TestSlackRefreshes(t *testing.T) {
 	t.Parallel()
 	const rooms, questions, refreshes = 30, 300, 100
-	o := newOffice(t, room{haste: 50, second: time.Second / 10, fake: slackfake.Options{ // a busy machine acknowledges within 300 ms
+	o := newSlackEnv(t, slackOptions{haste: 50, second: time.Second / 10, fake: slackfake.Options{ // a busy machine acknowledges within 300 ms
 		World: manyChannels(rooms), Limits: map[string][]slackfake.Limit{},
 	}})
 	o.opens()
@@ -74,28 +74,28 @@ func TestSlackRefreshes(t *testing.T) {
 func TestSlackDisconnects(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		end func(o *office)
+		end func(o *slackEnv)
 		why string // what /readyz says meanwhile; empty: it may be too short to see
 	}{
-		"cut off":              {func(o *office) { o.Disconnect("") }, ""},
-		"refreshed":            {func(o *office) { o.Disconnect("refresh_requested") }, ""},
-		"an unknown reason":    {func(o *office) { o.Disconnect("tea_time") }, ""},
-		"too many connections": {func(o *office) { o.Disconnect("too_many_websockets") }, "ten connections of this app are open already"},
-		"switched off":         {func(o *office) { o.Disconnect("link_disabled") }, "Socket Mode is off"},
-		"deaf":                 {func(o *office) { o.Deafen(false) }, ""},
-		"deaf but alive":       {func(o *office) { o.Deafen(true) }, ""},
-		"refused for a while": {func(o *office) {
+		"cut off":              {func(o *slackEnv) { o.Disconnect("") }, ""},
+		"refreshed":            {func(o *slackEnv) { o.Disconnect("refresh_requested") }, ""},
+		"an unknown reason":    {func(o *slackEnv) { o.Disconnect("tea_time") }, ""},
+		"too many connections": {func(o *slackEnv) { o.Disconnect("too_many_websockets") }, "ten connections of this app are open already"},
+		"switched off":         {func(o *slackEnv) { o.Disconnect("link_disabled") }, "Socket Mode is off"},
+		"deaf":                 {func(o *slackEnv) { o.Deafen(false) }, ""},
+		"deaf but alive":       {func(o *slackEnv) { o.Deafen(true) }, ""},
+		"refused for a while": {func(o *slackEnv) {
 			o.Break(slackfake.Fault{Method: "apps.connections.open", Kind: slackfake.FaultStatus, Count: 3})
 			o.Disconnect("")
 		}, ""},
-		"limited": {func(o *office) {
+		"limited": {func(o *slackEnv) {
 			o.Break(slackfake.Fault{Method: "apps.connections.open", Kind: slackfake.FaultBusy, RetryAfter: 1})
 			o.Disconnect("")
 		}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			o := newOffice(t, room{haste: 60})
+			o := newSlackEnv(t, slackOptions{haste: 60})
 			s := o.opens()
 			o.goesOn(ben)
 			before := o.connects()
@@ -121,7 +121,7 @@ func TestSlackDisconnects(t *testing.T) {
 func TestSlackDown(t *testing.T) {
 	t.Parallel()
 	held := newGate(t)
-	o := newOffice(t, room{haste: 30, held: held})
+	o := newSlackEnv(t, slackOptions{haste: 30, held: held})
 	s := o.opens()
 	thread := o.asks(general, ben, "q1: desk held")
 	o.sees(thread, "q1 desk held")
@@ -152,7 +152,7 @@ func TestSlackRevoked(t *testing.T) {
 	for _, code := range []string{"token_revoked", "account_inactive", "invalid_auth"} {
 		t.Run(code, func(t *testing.T) {
 			t.Parallel()
-			o := newOffice(t, room{haste: 60})
+			o := newSlackEnv(t, slackOptions{haste: 60})
 			s := o.opens()
 			o.goesOn(ben)
 			o.Revoke(slackSecrets[1], code)
@@ -165,7 +165,7 @@ func TestSlackRevoked(t *testing.T) {
 	}
 	t.Run("from the start", func(t *testing.T) {
 		t.Parallel()
-		o := newOffice(t, room{haste: 60})
+		o := newSlackEnv(t, slackOptions{haste: 60})
 		o.Revoke(slackSecrets[0], "account_inactive")
 		s := o.serve(slackSecrets...)
 		s.slackUnready("install the app again")
@@ -176,7 +176,7 @@ func TestSlackRevoked(t *testing.T) {
 	t.Run("of the bot in mid-task", func(t *testing.T) {
 		t.Parallel()
 		held := newGate(t)
-		o := newOffice(t, room{haste: 60, held: held})
+		o := newSlackEnv(t, slackOptions{haste: 60, held: held})
 		o.opens()
 		thread := o.asks(general, ben, "q1: desk held")
 		o.sees(thread, "q1 desk held")
@@ -193,7 +193,7 @@ func TestSlackRevoked(t *testing.T) {
 // TestSlackUnknown: an unknown delivery is acknowledged and harms nothing.
 func TestSlackUnknown(t *testing.T) {
 	t.Parallel()
-	o := newOffice(t, room{})
+	o := newSlackEnv(t, slackOptions{})
 	s := o.opens()
 	var acked []string
 	for _, text := range []string{

@@ -13,7 +13,7 @@ import (
 )
 
 // finish runs legwork to its end.
-func (w *world) finish(stdin string, args ...string) (code int, out, said string) {
+func (w *env) finish(stdin string, args ...string) (code int, out, said string) {
 	w.t.Helper()
 	cmd := w.command(args...)
 	var stdout, stderr strings.Builder
@@ -47,7 +47,7 @@ func TestSlackManifest(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t, plot{})
+			w := newEnv(t, options{})
 			if err := os.Remove(w.file("config.yaml")); err != nil {
 				t.Fatal(err)
 			}
@@ -82,7 +82,7 @@ func TestSlackConfigMistakes(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t, plot{more: "slack: " + c.slack + "\n"})
+			w := newEnv(t, options{more: "slack: " + c.slack + "\n"})
 			code, _, stderr := w.finish("", "serve")
 			if code != 1 || !strings.Contains(stderr, c.want) || !strings.Contains(stderr, "config.yaml:") || strings.Contains(stderr, "-secret") {
 				t.Errorf("got exit code %d and %q, want 1, the place and %q", code, stderr, c.want)
@@ -94,7 +94,7 @@ func TestSlackConfigMistakes(t *testing.T) {
 // TestProbeSlack: check --probe says who the tokens belong to, or what is wrong.
 func TestProbeSlack(t *testing.T) {
 	t.Parallel()
-	o := newOffice(t, room{})
+	o := newSlackEnv(t, slackOptions{})
 	code, out, stderr := o.finish("", "check", "--probe")
 	if code != 0 || !strings.Contains(out, "@legwork in Legwork Inc") {
 		t.Errorf("got exit code %d, %q, %q; want who the tokens belong to", code, out, stderr)
@@ -112,7 +112,7 @@ func TestInitWithBoth(t *testing.T) {
 	t.Parallel()
 	telegram := telegramfake.New(t, telegramfake.Options{Token: telegramToken})
 	slack := slackfake.New(t, slackfake.Options{BotToken: slackSecrets[0], AppToken: slackSecrets[1], AgentView: true})
-	w := newWorld(t, plot{})
+	w := newEnv(t, options{})
 	model := llmfake.New(t, llmfake.Options{Key: "sk-secret-e2e", Models: []string{"fake"}})
 	if err := os.Remove(w.file("config.yaml")); err != nil {
 		t.Fatal(err)
@@ -147,7 +147,7 @@ func TestInitWithBoth(t *testing.T) {
 	}
 	s := w.serve(append(slackSecrets, telegramToken)...)
 	s.readyAgain(patience)
-	o, b := &office{world: w, Server: slack}, &town{world: w, Server: telegram}
+	o, b := &slackEnv{env: w, Server: slack}, &telegramEnv{env: w, Server: telegram}
 	o.Say(annDM, ann, "one: hello", "")
 	o.answers(in(annDM), "answers: one: hello")
 	b.ann = telegram.User(1, "Ann", "en")
@@ -159,7 +159,7 @@ func TestInitWithBoth(t *testing.T) {
 // TestSlackFromEnvironment: a token in the wrong place is named by its variable.
 func TestSlackFromEnvironment(t *testing.T) {
 	t.Parallel()
-	o := newOffice(t, room{})
+	o := newSlackEnv(t, slackOptions{})
 	if err := os.Remove(o.file("config.yaml")); err != nil {
 		t.Fatal(err)
 	}

@@ -16,7 +16,7 @@ func TestSlackGuidance(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		button, reply string // pressed under "Added"; the text after it
-		heeded        bool
+		taken         bool
 		separate      bool
 	}{
 		"kept":             {"", "", true, false},
@@ -26,7 +26,7 @@ func TestSlackGuidance(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			held := newGate(t)
-			o := newOffice(t, room{held: held, access: `{slack: {users: [U2, U3]}, admins: ["slack:U1"]}`})
+			o := newSlackEnv(t, slackOptions{held: held, access: `{slack: {users: [U2, U3]}, admins: ["slack:U1"]}`})
 			o.opens()
 			thread := o.asks(general, ben, "q1: desk held; desk alpha | safe beta")
 			o.sees(thread, "◐ q1 desk held")
@@ -44,8 +44,8 @@ func TestSlackGuidance(t *testing.T) {
 			o.passes()
 			held.opens()
 			answer := o.offers(thread, "Details", "value of q1 safe beta")
-			if heeded := strings.Contains(o.Shown(answer), "guidance: look at gamma, too"); heeded != c.heeded {
-				t.Errorf("the answer heeds what was added: %v, want %v: %q", heeded, c.heeded, o.Shown(answer))
+			if taken := strings.Contains(o.Shown(answer), "guidance: look at gamma, too"); taken != c.taken {
+				t.Errorf("the answer heeds what was added: %v, want %v: %q", taken, c.taken, o.Shown(answer))
 			}
 			if c.separate {
 				o.once(thread, "answers: look at gamma, too")
@@ -63,7 +63,7 @@ func TestSlackGuidance(t *testing.T) {
 func TestSlackGuidanceByOthers(t *testing.T) {
 	t.Parallel()
 	held := newGate(t)
-	o := newOffice(t, room{held: held, access: `{slack: {users: [U2, U3]}, admins: ["slack:U1"]}`})
+	o := newSlackEnv(t, slackOptions{held: held, access: `{slack: {users: [U2, U3]}, admins: ["slack:U1"]}`})
 	o.opens()
 	thread := o.asks(general, ben, "q1: desk held; desk alpha | safe beta")
 	o.sees(thread, "◐ q1 desk held")
@@ -84,7 +84,7 @@ func TestSlackGuidanceByOthers(t *testing.T) {
 func TestSlackGuidanceInDirect(t *testing.T) {
 	t.Parallel()
 	held := newGate(t)
-	o := newOffice(t, room{held: held})
+	o := newSlackEnv(t, slackOptions{held: held})
 	o.opens()
 	o.Say(benDM, ben, "q1: desk held; desk alpha | safe beta", "")
 	o.offers(in(benDM), "Stop", "q1 desk held")
@@ -101,8 +101,8 @@ func TestSlackGuidanceInDirect(t *testing.T) {
 // before somebody who may decides.
 func TestSlackPreview(t *testing.T) {
 	t.Parallel()
-	for name, decide := range map[string]func(o *office, thread place, plan slackfake.Message){
-		"run": func(o *office, thread place, plan slackfake.Message) {
+	for name, decide := range map[string]func(o *slackEnv, thread place, plan slackfake.Message){
+		"run": func(o *slackEnv, thread place, plan slackfake.Message) {
 			o.taps(plan, "Run", gus) // not theirs
 			o.meets(thread, "a word to the wrong one", func(m slackfake.Message) bool {
 				return m.To == gus && o.Shown(m) == o.text("error.not_yours", nil)
@@ -114,14 +114,14 @@ func TestSlackPreview(t *testing.T) {
 			o.taps(plan, "Cancel", ben) // too late
 			o.offers(thread, "Details", "value of q1 desk alpha", "value of q1 safe beta")
 		},
-		"cancel": func(o *office, thread place, plan slackfake.Message) {
+		"cancel": func(o *slackEnv, thread place, plan slackfake.Message) {
 			o.taps(plan, "Cancel", ben)
 			o.until("the end of the plan", func() bool {
 				m, _ := o.Message(general, plan.TS)
 				return len(m.Buttons()) == 0
 			})
 		},
-		"edit": func(o *office, thread place, plan slackfake.Message) {
+		"edit": func(o *slackEnv, thread place, plan slackfake.Message) {
 			o.taps(plan, "Edit", ben)
 			o.sees(thread, o.text("notice.edit_plan", nil))
 			o.Say(general, ben, "only alpha please", thread.thread)
@@ -134,7 +134,7 @@ func TestSlackPreview(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			o := newOffice(t, room{access: `{slack: {users: [U2, U3]}, admins: ["slack:U1"]}`, plot: plot{think: edits}})
+			o := newSlackEnv(t, slackOptions{access: `{slack: {users: [U2, U3]}, admins: ["slack:U1"]}`, options: options{think: edits}})
 			o.opens()
 			o.slash("/legwork", "plan q1: desk alpha; safe beta", general, ben)
 			plan := o.offers(in(general), "Run", "q1 desk alpha", "q1 safe beta", o.text("question.plan", nil))
@@ -172,7 +172,7 @@ func edits(r llmfake.Request) llmfake.Response {
 func TestSlackRetry(t *testing.T) {
 	t.Parallel()
 	var healed atomic.Bool
-	o := newOffice(t, room{plot: plot{think: func(r llmfake.Request) llmfake.Response {
+	o := newSlackEnv(t, slackOptions{options: options{think: func(r llmfake.Request) llmfake.Response {
 		if !healed.Load() {
 			return llmfake.Status(401)
 		}
@@ -192,10 +192,10 @@ func TestSlackRetry(t *testing.T) {
 // TestSlackButtons: buttons that are pressed twice, late, by another person or
 // after a restart do what they should, or say why not.
 func TestSlackButtons(t *testing.T) {
-	inBothModes(t, func(t *testing.T, r room) {
+	inBothModes(t, func(t *testing.T, r slackOptions) {
 		r.held = newGate(t)
 		r.access = `{slack: {users: [U2, U3]}, admins: ["slack:U1"]}`
-		o := newOffice(t, r)
+		o := newSlackEnv(t, r)
 		s := o.opens()
 		thread := o.asks(general, ben, "q1: desk held")
 		card := o.offers(thread, "Stop", "q1 desk held")

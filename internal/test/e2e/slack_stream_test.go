@@ -14,9 +14,9 @@ import (
 // TestSlackBoard: while a task works, its cards are live in its thread; then
 // they fold into one line, and the answer is a message of its own.
 func TestSlackBoard(t *testing.T) {
-	inBothModes(t, func(t *testing.T, r room) {
+	inBothModes(t, func(t *testing.T, r slackOptions) {
 		r.held = newGate(t)
-		o := newOffice(t, r)
+		o := newSlackEnv(t, r)
 		o.opens()
 		o.slash("/task", "q1: desk alpha; desk held; safe gamma", general, ben)
 		live := o.offers(in(general), "Stop", "✓ q1 desk alpha", "◐ q1 desk held", "✓ q1 safe gamma")
@@ -51,7 +51,7 @@ func TestSlackPlainStream(t *testing.T) {
 	t.Parallel()
 	text := strings.TrimSpace(strings.Repeat("These are words that come one after the other. ", 8))
 	seen := make(chan struct{})
-	o := newOffice(t, room{plot: plot{wait: time.Minute, think: always(llmfake.Response{Text: text, Hold: seen})}})
+	o := newSlackEnv(t, slackOptions{options: options{wait: time.Minute, think: always(llmfake.Response{Text: text, Hold: seen})}})
 	o.opens()
 	thread := o.asks(general, ben, "first: tell me")
 	growing := o.meets(thread, "a part of the answer", func(m slackfake.Message) bool {
@@ -82,7 +82,7 @@ func TestSlackRotation(t *testing.T) {
 			t.Parallel()
 			held := newGate(t)
 			late := held.before("late")
-			o := newOffice(t, room{held: held, haste: c.haste, fake: slackfake.Options{Limits: map[string][]slackfake.Limit{}}, second: c.second})
+			o := newSlackEnv(t, slackOptions{held: held, haste: c.haste, fake: slackfake.Options{Limits: map[string][]slackfake.Limit{}}, second: c.second})
 			o.opens()
 			thread := o.asks(general, ben, "q1: desk held; safe alpha | desk late")
 			live := o.sees(thread, "◐ q1 desk held")
@@ -107,15 +107,15 @@ func TestSlackRotation(t *testing.T) {
 // and leaves one message that says so.
 func TestSlackStops(t *testing.T) {
 	t.Parallel()
-	for name, stop := range map[string]func(o *office, thread place, card slackfake.Message){
-		"by the board's button": func(o *office, _ place, card slackfake.Message) { o.taps(card, "Stop", ben) },
-		"by Slack's own button": func(o *office, thread place, _ slackfake.Message) {
+	for name, stop := range map[string]func(o *slackEnv, thread place, card slackfake.Message){
+		"by the board's button": func(o *slackEnv, _ place, card slackfake.Message) { o.taps(card, "Stop", ben) },
+		"by Slack's own button": func(o *slackEnv, thread place, _ slackfake.Message) {
 			if err := o.Server.Stop(general, thread.thread, ben); err != nil {
 				o.t.Fatal(err)
 			}
 		},
-		"by an admin": func(o *office, _ place, card slackfake.Message) { o.taps(card, "Stop", ann) },
-		"by all of it at once": func(o *office, thread place, card slackfake.Message) {
+		"by an admin": func(o *slackEnv, _ place, card slackfake.Message) { o.taps(card, "Stop", ann) },
+		"by all of it at once": func(o *slackEnv, thread place, card slackfake.Message) {
 			o.taps(card, "Stop", ben)
 			if err := o.Server.Stop(general, thread.thread, ben); err != nil {
 				o.t.Fatal(err)
@@ -127,7 +127,7 @@ func TestSlackStops(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			held := newGate(t)
-			o := newOffice(t, room{held: held})
+			o := newSlackEnv(t, slackOptions{held: held})
 			o.opens()
 			thread := o.asks(general, ben, "q1: desk alpha; desk held")
 			card := o.offers(thread, "Stop", "✓ q1 desk alpha", "◐ q1 desk held")
@@ -156,7 +156,7 @@ func TestSlackManyTasks(t *testing.T) {
 	t.Parallel()
 	const tasks = 14
 	held := newGate(t)
-	o := newOffice(t, room{held: held, haste: 20, fake: slackfake.Options{World: manyChannels(tasks)}})
+	o := newSlackEnv(t, slackOptions{held: held, haste: 20, fake: slackfake.Options{World: manyChannels(tasks)}})
 	o.opens()
 	var threads []place
 	for i := range tasks {

@@ -9,12 +9,12 @@ import (
 )
 
 // inBothModes runs a test over Socket Mode and over HTTP.
-func inBothModes(t *testing.T, test func(t *testing.T, r room)) {
+func inBothModes(t *testing.T, test func(t *testing.T, r slackOptions)) {
 	t.Parallel()
 	for name, http := range map[string]bool{"socket": false, "http": true} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			test(t, room{http: http})
+			test(t, slackOptions{http: http})
 		})
 	}
 }
@@ -23,8 +23,8 @@ func inBothModes(t *testing.T, test func(t *testing.T, r room)) {
 // Slack delivers it twice; the thread is a conversation in which its asker
 // needs no more mentions, and in which others talk undisturbed.
 func TestSlackConversations(t *testing.T) {
-	inBothModes(t, func(t *testing.T, r room) {
-		o := newOffice(t, r)
+	inBothModes(t, func(t *testing.T, r slackOptions) {
+		o := newSlackEnv(t, r)
 		o.opens()
 		thread := o.asks(general, ben, "one: the first question")
 		o.once(thread, "answers: one: the first question")
@@ -52,8 +52,8 @@ func TestSlackConversations(t *testing.T) {
 // TestSlackDirect: in direct messages no mention is needed, and each thread of
 // them is a conversation of its own.
 func TestSlackDirect(t *testing.T) {
-	inBothModes(t, func(t *testing.T, r room) {
-		o := newOffice(t, r)
+	inBothModes(t, func(t *testing.T, r slackOptions) {
+		o := newSlackEnv(t, r)
 		o.opens()
 		first := o.Say(benDM, ben, "one: hello", "")
 		answer := o.once(in(benDM), "answers: one: hello")
@@ -76,8 +76,8 @@ func TestSlackDirect(t *testing.T) {
 // TestSlackTask: /task in a channel of legwork's makes a message under which
 // the task lives; elsewhere it answers by itself.
 func TestSlackTask(t *testing.T) {
-	inBothModes(t, func(t *testing.T, r room) {
-		o := newOffice(t, r)
+	inBothModes(t, func(t *testing.T, r slackOptions) {
+		o := newSlackEnv(t, r)
 		o.opens()
 		o.slash("/task", "q1: desk alpha <@U1>", general, ben)
 		answer := o.answers(in(general), "value of q1 desk alpha", "1 sub-task")
@@ -109,7 +109,7 @@ func TestSlackTask(t *testing.T) {
 // TestSlackVerbs: what each /legwork VERB says, to its author alone in a channel.
 func TestSlackVerbs(t *testing.T) {
 	t.Parallel()
-	o := newOffice(t, room{})
+	o := newSlackEnv(t, slackOptions{})
 	o.opens()
 	help := []string{"/task TEXT", "/legwork timezone CITY"}
 	for _, c := range []struct {
@@ -159,7 +159,7 @@ func TestSlackVerbs(t *testing.T) {
 // TestSlackPersons: what a person sets holds for them, wherever they write.
 func TestSlackPersons(t *testing.T) {
 	t.Parallel()
-	o := newOffice(t, room{})
+	o := newSlackEnv(t, slackOptions{})
 	s := o.opens()
 	o.slash("/legwork", "lang zh", general, ben)
 	o.until("a reply", func() bool { return len(o.said(in(general))) == 1 })
@@ -176,7 +176,7 @@ func TestSlackPersons(t *testing.T) {
 // TestSlackForget: direct messages are forgotten after a yes.
 func TestSlackForget(t *testing.T) {
 	t.Parallel()
-	o := newOffice(t, room{})
+	o := newSlackEnv(t, slackOptions{})
 	o.opens()
 	o.Say(benDM, ben, "one: a secret wish", "")
 	o.once(in(benDM), "answers: one: a secret wish")
@@ -215,7 +215,7 @@ func TestSlackWordsInThreads(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			held := newGate(t)
-			o := newOffice(t, room{held: held})
+			o := newSlackEnv(t, slackOptions{held: held})
 			o.opens()
 			thread := o.asks(general, ben, "q1: desk held")
 			o.sees(thread, "q1 desk held")
@@ -240,7 +240,7 @@ func TestSlackWordsInThreads(t *testing.T) {
 // TestSlackRetryInThread: !retry asks again.
 func TestSlackRetryInThread(t *testing.T) {
 	t.Parallel()
-	o := newOffice(t, room{plot: plot{think: func(r llmfake.Request) llmfake.Response {
+	o := newSlackEnv(t, slackOptions{options: options{think: func(r llmfake.Request) llmfake.Response {
 		if r.Seq == 1 {
 			return llmfake.Say("The first answer.")
 		}

@@ -35,17 +35,17 @@ const (
 // seconds are Slack's retries in a hurry.
 var seconds = []time.Duration{0, time.Second, time.Second, time.Second, time.Second, time.Second}
 
-// office is a world in which people talk to legwork serve in a fake Slack. Ann
+// slackEnv is an environment in which people talk to legwork serve in a fake Slack. Ann
 // is an admin, Ben is listed by the config, unless it says otherwise.
-type office struct {
-	*world
+type slackEnv struct {
+	*env
 	*slackfake.Server
-	front *front // nil: Socket Mode
+	front *webhookProxy // nil: Socket Mode
 }
 
-// room says what is special about an office.
-type room struct {
-	plot
+// slackOptions says what is special about a test.
+type slackOptions struct {
+	options
 	fake   slackfake.Options
 	access string        // the config's; empty: Ann and Ben
 	slack  string        // further keys of slack, each after a comma
@@ -55,9 +55,9 @@ type room struct {
 	held   *gate         // the model; nil: that of the plot
 }
 
-func newOffice(t *testing.T, r room) *office {
+func newSlackEnv(t *testing.T, r slackOptions) *slackEnv {
 	t.Helper()
-	o := &office{}
+	o := &slackEnv{}
 	r.fake.BotToken, r.fake.AppToken, r.fake.SigningSecret = slackSecrets[0], slackSecrets[1], slackSecrets[2]
 	r.fake.AgentView = true
 	if r.fake.Retries == nil {
@@ -74,14 +74,14 @@ func newOffice(t *testing.T, r room) *office {
 		r.access = `{slack: {users: ["U2"]}, admins: ["slack:U1"]}`
 	}
 	if r.http {
-		o.front = newFront(t)
+		o.front = newWebhookProxy(t)
 		r.fake.App = o.front.URL
 		r.slack += ", mode: http"
 	}
 	o.Server = slackfake.New(t, r.fake)
 	r.more += fmt.Sprintf("slack: {bot_token: %q, app_token: %q, signing_secret: %q, api_url: %q%s}\naccess: %s\nhttp: {listen: \"127.0.0.1:0\"}\nlog: {level: debug}\n",
 		slackSecrets[0], slackSecrets[1], slackSecrets[2], o.APIURL, r.slack, r.access)
-	o.world = newWorld(t, r.plot)
+	o.env = newEnv(t, r.options)
 	o.haste = r.haste
 	if r.held != nil {
 		t.Cleanup(r.held.opensAll) // before the model is closed
@@ -95,7 +95,7 @@ func newOffice(t *testing.T, r room) *office {
 }
 
 // draw logs what was seen in all channels.
-func (o *office) draw() {
+func (o *slackEnv) draw() {
 	for _, id := range []string{general, random, partners, board, annDM, benDM, gusDM, eveDM} {
 		if text := o.Transcript(id); strings.Count(text, "\n") > 1 {
 			o.t.Logf("channel %s:\n%.6000s", id, text)
@@ -104,7 +104,7 @@ func (o *office) draw() {
 }
 
 // opens starts legwork and waits until it receives.
-func (o *office) opens() *serving {
+func (o *slackEnv) opens() *serving {
 	o.t.Helper()
 	s := o.serve(slackSecrets...)
 	if o.front != nil {
@@ -115,7 +115,7 @@ func (o *office) opens() *serving {
 }
 
 // until waits until something is to be seen.
-func (o *office) until(what string, holds func() bool) {
+func (o *slackEnv) until(what string, holds func() bool) {
 	o.t.Helper()
 	ctx, cancel := context.WithTimeout(o.t.Context(), patience)
 	defer cancel()
@@ -133,12 +133,12 @@ func in(channel string) place { return place{channel: channel} }
 func under(channel, thread string) place { return place{channel, thread} }
 
 // said are legwork's messages in a place, in order.
-func (o *office) said(p place) []slackfake.Message {
+func (o *slackEnv) said(p place) []slackfake.Message {
 	return slices.DeleteFunc(o.Posted(p.channel), func(m slackfake.Message) bool { return p.thread != "" && m.Thread != p.thread })
 }
 
 // meets waits until a message of legwork fits, and returns the first that does.
-func (o *office) meets(p place, what string, fits func(slackfake.Message) bool) (found slackfake.Message) {
+func (o *slackEnv) meets(p place, what string, fits func(slackfake.Message) bool) (found slackfake.Message) {
 	o.t.Helper()
 	o.until(fmt.Sprintf("%s in %v", what, p), func() bool {
 		said := o.said(p)
@@ -152,13 +152,13 @@ func (o *office) meets(p place, what string, fits func(slackfake.Message) bool) 
 }
 
 // sees waits until a message of legwork holds all words.
-func (o *office) sees(p place, words ...string) slackfake.Message {
+func (o *slackEnv) sees(p place, words ...string) slackfake.Message {
 	o.t.Helper()
 	return o.meets(p, fmt.Sprintf("a message with %q", words), func(m slackfake.Message) bool { return holdsAll(o.Shown(m), words) })
 }
 
 // offers waits until a message of legwork that holds all words has a button.
-func (o *office) offers(p place, button string, words ...string) slackfake.Message {
+func (o *slackEnv) offers(p place, button string, words ...string) slackfake.Message {
 	o.t.Helper()
 	return o.meets(p, fmt.Sprintf("a message with %q and the button %s", words, button), func(m slackfake.Message) bool {
 		return holdsAll(o.Shown(m), words) && slices.Contains(m.Buttons(), button)
@@ -166,7 +166,7 @@ func (o *office) offers(p place, button string, words ...string) slackfake.Messa
 }
 
 // answers waits until a message that is complete holds all words.
-func (o *office) answers(p place, words ...string) slackfake.Message {
+func (o *slackEnv) answers(p place, words ...string) slackfake.Message {
 	o.t.Helper()
 	return o.meets(p, fmt.Sprintf("a complete message with %q", words), func(m slackfake.Message) bool {
 		return m.Stream == nil && holdsAll(o.Shown(m), words)
@@ -174,7 +174,7 @@ func (o *office) answers(p place, words ...string) slackfake.Message {
 }
 
 // count is how many messages of legwork in a place hold all words.
-func (o *office) count(p place, words ...string) int {
+func (o *slackEnv) count(p place, words ...string) int {
 	n := 0
 	for _, m := range o.said(p) {
 		if holdsAll(o.Shown(m), words) {
@@ -186,7 +186,7 @@ func (o *office) count(p place, words ...string) int {
 
 // once checks that exactly one message of legwork in a place holds all words,
 // and waits for the first and for all that was under way.
-func (o *office) once(p place, words ...string) slackfake.Message {
+func (o *slackEnv) once(p place, words ...string) slackfake.Message {
 	o.t.Helper()
 	m := o.answers(p, words...)
 	o.passes()
@@ -197,7 +197,7 @@ func (o *office) once(p place, words ...string) slackfake.Message {
 }
 
 // taps presses a button.
-func (o *office) taps(m slackfake.Message, button, user string) {
+func (o *slackEnv) taps(m slackfake.Message, button, user string) {
 	o.t.Helper()
 	if _, err := o.Press(m.Channel, m.TS, button, user); err != nil {
 		o.t.Fatal(err)
@@ -205,7 +205,7 @@ func (o *office) taps(m slackfake.Message, button, user string) {
 }
 
 // slash uses a slash command.
-func (o *office) slash(command, text, channel, user string) {
+func (o *slackEnv) slash(command, text, channel, user string) {
 	o.t.Helper()
 	if _, err := o.Slash(command, text, channel, user); err != nil {
 		o.t.Fatal(err)
@@ -214,7 +214,7 @@ func (o *office) slash(command, text, channel, user string) {
 
 // passes waits until everything that was sent so far has been taken: Ann asks
 // for her status, which is answered after all that came before.
-func (o *office) passes() {
+func (o *slackEnv) passes() {
 	o.t.Helper()
 	for range 2 {
 		o.until("all that was delivered", o.Settled)
@@ -225,7 +225,7 @@ func (o *office) passes() {
 }
 
 // silent checks that legwork has written nothing in a place.
-func (o *office) silent(p place) {
+func (o *slackEnv) silent(p place) {
 	o.t.Helper()
 	o.passes()
 	if said := o.said(p); len(said) > 0 {
@@ -235,7 +235,7 @@ func (o *office) silent(p place) {
 
 // goesOn checks that a person still gets an answer in their direct messages,
 // once.
-func (o *office) goesOn(user string) {
+func (o *slackEnv) goesOn(user string) {
 	o.t.Helper()
 	dm := "D" + user
 	goal := fmt.Sprintf("later%d: say hello", len(o.Messages(dm)))
@@ -248,6 +248,6 @@ func (o *office) goesOn(user string) {
 }
 
 // asks mentions legwork in a channel; the answer comes under the message.
-func (o *office) asks(channel, user, text string) place {
+func (o *slackEnv) asks(channel, user, text string) place {
 	return under(channel, o.Say(channel, user, bots+text, ""))
 }

@@ -24,7 +24,7 @@ func TestWrongConfig(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t, plot{})
+			w := newEnv(t, options{})
 			w.configure(c.config)
 			for _, args := range [][]string{{"chat", "hello"}, {"chat", "--json", "--config", "config.yaml"}} {
 				p := w.start(args...)
@@ -48,7 +48,7 @@ func TestWrongConfig(t *testing.T) {
 // set.
 func TestNoConfig(t *testing.T) {
 	t.Parallel()
-	w := &world{t: t, dir: t.TempDir()}
+	w := &env{t: t, dir: t.TempDir()}
 	p := w.start("chat", "hello")
 	if code := p.code(); code != 1 || !strings.Contains(p.err.String(), "OPENAI_API_KEY") || !strings.Contains(p.err.String(), "legwork demo") {
 		t.Errorf("got exit code %d, %q; want 1 and what to set", code, p.err.String())
@@ -62,7 +62,7 @@ func TestNoConfig(t *testing.T) {
 // TestEnvironmentAlone: two variables are enough to chat.
 func TestEnvironmentAlone(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, plot{})
+	w := newEnv(t, options{})
 	models := w.models.URL
 	w.dir = t.TempDir()
 	cmd := w.command("chat", "first:", "math 6*7;", "clock Tokyo")
@@ -78,7 +78,7 @@ func TestEnvironmentAlone(t *testing.T) {
 // works when the first one is gone.
 func TestLocked(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, plot{})
+	w := newEnv(t, options{})
 	first := w.start("chat", "--json")
 	first.says(first.ask("q", "first: hello"), false, "first: hello")
 	second := w.start("chat", "hello")

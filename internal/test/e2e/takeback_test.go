@@ -12,7 +12,7 @@ import (
 // same change still waits for a server that does not come up.
 func TestTokenGoesAtOnce(t *testing.T) {
 	t.Parallel()
-	o := newHouse(t, plot{})
+	o := newAPIEnv(t, options{})
 	if got := o.calls(goneToken, "GET", "/v1/me", ""); got.status != http.StatusOK {
 		t.Fatalf("before: got %d %s", got.status, got.body)
 	}

@@ -39,7 +39,7 @@ func longAnswer() (text string, words []string) {
 func TestTelegramLongAnswer(t *testing.T) {
 	t.Parallel()
 	text, words := longAnswer()
-	b := newTown(t, scene{haste: 20, plot: plot{think: steps{
+	b := newTelegramEnv(t, telegramOptions{haste: 20, options: options{think: steps{
 		plan: func(r llmfake.Request) llmfake.Response {
 			if goal, _ := r.Tagged("goal"); goal == "plain" {
 				return llmfake.Response{Text: text, Token: 500}
@@ -101,7 +101,7 @@ func TestTelegramLongAnswer(t *testing.T) {
 // text.
 func TestTelegramRefusedMarkup(t *testing.T) {
 	t.Parallel()
-	b := newTown(t, scene{plot: plot{think: always(llmfake.Say("Some **bold** words and `1 < 2 & 3`."))}})
+	b := newTelegramEnv(t, telegramOptions{options: options{think: always(llmfake.Say("Some **bold** words and `1 < 2 & 3`."))}})
 	b.Fail(telegramfake.Fault{Kind: telegramfake.FaultMarkup, Count: telegramfake.Forever})
 	b.opens()
 	group := b.group(b.Group("Friends", b.bob))
@@ -121,7 +121,7 @@ func TestTelegramRefusedMarkup(t *testing.T) {
 func TestTelegramHarmlessAnswers(t *testing.T) {
 	t.Parallel()
 	hostile := "Look: ![cat](https://evil.example/cat.png) and [the bank](https://evil.example/login) at https://plain.example/x <a href=\"tg://user?id=2\">Bob</a> </b> & <script>"
-	b := newTown(t, scene{plot: plot{think: always(llmfake.Say(hostile))}})
+	b := newTelegramEnv(t, telegramOptions{options: options{think: always(llmfake.Say(hostile))}})
 	b.opens()
 	b.Say(b.bob.ID, b.bob, "first: go")
 	m := b.sees(b.bob.ID, "Look:", "evil.example", "</b> & <script>")

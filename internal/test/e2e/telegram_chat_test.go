@@ -23,7 +23,7 @@ const words = "q1: one two three four five six seven eight nine ten eleven twelv
 // grows as a draft, and comes as one message without edits.
 func TestTelegramPrivate(t *testing.T) {
 	t.Parallel()
-	b := newTown(t, scene{plot: plot{think: talks()}})
+	b := newTelegramEnv(t, telegramOptions{options: options{think: talks()}})
 	b.opens()
 	b.Say(b.bob.ID, b.bob, words)
 	b.once(b.bob.ID, "[q1] answers: "+words)
@@ -58,7 +58,7 @@ func TestTelegramPrivate(t *testing.T) {
 // becomes the answer.
 func TestTelegramGroup(t *testing.T) {
 	t.Parallel()
-	b := newTown(t, scene{plot: plot{think: talks()}})
+	b := newTelegramEnv(t, telegramOptions{options: options{think: talks()}})
 	b.opens()
 	say := func(text string) func(int64) int {
 		return func(group int64) int { return b.Say(group, b.bob, text) }
@@ -85,7 +85,7 @@ func TestTelegramGroup(t *testing.T) {
 
 // grows waits for the answer to words in a group, and checks that the asking
 // message got one message, which began as something else.
-func (b *town) grows(chat int64, asked int) telegramfake.Message {
+func (b *telegramEnv) grows(chat int64, asked int) telegramfake.Message {
 	b.t.Helper()
 	m := b.meets(chat, "the answer to message "+strconv.Itoa(asked), func(m telegramfake.Message) bool {
 		return m.ReplyTo == asked && m.Text == "[q1] answers: "+words
@@ -112,7 +112,7 @@ func (b *town) grows(chat int64, asked int) telegramfake.Message {
 // meant for it.
 func TestTelegramUnaddressed(t *testing.T) {
 	t.Parallel()
-	b := newTown(t, scene{fake: telegramfake.Options{ReadsAll: true}})
+	b := newTelegramEnv(t, telegramOptions{fake: telegramfake.Options{ReadsAll: true}})
 	b.opens()
 	group := b.group(b.Supergroup("Friends", b.bob, b.eve))
 	said := b.Say(group, b.eve, "how are you?")
@@ -132,7 +132,7 @@ func TestTelegramUnaddressed(t *testing.T) {
 // are conversations of their own.
 func TestTelegramTopics(t *testing.T) {
 	t.Parallel()
-	b := newTown(t, scene{})
+	b := newTelegramEnv(t, telegramOptions{})
 	b.opens()
 	forum := b.group(b.Forum("Club", b.bob))
 	news, plans := b.Topic(forum, "News"), b.Topic(forum, "Plans")

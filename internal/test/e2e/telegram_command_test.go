@@ -17,7 +17,7 @@ import (
 // the bot's name, in a group.
 func TestTelegramCommands(t *testing.T) {
 	t.Parallel()
-	b := newTown(t, scene{haste: 20})
+	b := newTelegramEnv(t, telegramOptions{haste: 20})
 	b.opens()
 	group := b.group(b.Supergroup("Friends", b.ann, b.bob))
 	tested := map[string]bool{"stop": true, "plan": true, "forget": true, "model": true} // the latter elsewhere
@@ -70,7 +70,7 @@ func TestTelegramCommands(t *testing.T) {
 // TestTelegramMenu: the menu of commands is there in each language.
 func TestTelegramMenu(t *testing.T) {
 	t.Parallel()
-	b := newTown(t, scene{})
+	b := newTelegramEnv(t, telegramOptions{})
 	b.opens()
 	b.until("the menus", func(v telegramfake.View) bool {
 		n := 0
@@ -102,7 +102,7 @@ func TestTelegramMenu(t *testing.T) {
 // unless they choose another one, each in their own.
 func TestTelegramLanguages(t *testing.T) {
 	t.Parallel()
-	b := newTown(t, scene{access: `{telegram: {users: ["*"]}, admins: ["telegram:1"]}`})
+	b := newTelegramEnv(t, telegramOptions{access: `{telegram: {users: ["*"]}, admins: ["telegram:1"]}`})
 	b.opens()
 	wei, olga, hans := b.User(11, "Wei", "zh-hans"), b.User(12, "Olga", "ru"), b.User(13, "Hans", "de")
 	for language, u := range map[string]telegramfake.User{"zh": wei, "ru": olga, "en": hans} {
@@ -144,7 +144,7 @@ func TestTelegramLanguages(t *testing.T) {
 // the time zone goes with what they ask.
 func TestTelegramModel(t *testing.T) {
 	t.Parallel()
-	b := newTown(t, scene{})
+	b := newTelegramEnv(t, telegramOptions{})
 	b.configure(strings.Replace(b.config, "models:\n", "models:\n  spare: {base_url: \""+b.models.URL+"\", api_key: sk-secret-e2e, model: spare-one}\n", 1) + "roles: {plan: main, review: main, work: main, answer: main}\n")
 	b.opens()
 	b.Say(b.bob.ID, b.bob, "/model nonsense")
@@ -179,7 +179,7 @@ func TestTelegramModel(t *testing.T) {
 // the chat's history, in later prompts, or in the data file.
 func TestTelegramForget(t *testing.T) {
 	t.Parallel()
-	b := newTown(t, scene{haste: 10})
+	b := newTelegramEnv(t, telegramOptions{haste: 10})
 	s := b.opens()
 	group := b.group(b.Supergroup("Friends", b.ann, b.bob))
 	b.Say(b.bob.ID, b.bob, "q1: my number is 4711-0815")

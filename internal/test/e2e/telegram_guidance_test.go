@@ -10,7 +10,7 @@ import (
 )
 
 // heard reports that a prompt held a text as guidance.
-func (b *town) heard(text string) bool {
+func (b *telegramEnv) heard(text string) bool {
 	return slices.ContainsFunc(b.models.Requests(), func(r llmfake.Request) bool {
 		return slices.Contains(r.AllTagged("guidance"), text)
 	})
@@ -33,7 +33,7 @@ func TestTelegramGuidance(t *testing.T) {
 			t.Parallel()
 			s := works("4000")
 			s.haste = 10
-			b := newTown(t, s)
+			b := newTelegramEnv(t, s)
 			b.opens()
 			for _, chat := range []int64{b.group(b.Supergroup("Friends", b.ann, b.bob, b.eve)), b.bob.ID} {
 				guidance := "later: " + name + " in " + chatID(chat)
@@ -72,7 +72,7 @@ func TestTelegramGuidance(t *testing.T) {
 func TestTelegramPlanOfALongText(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("beta ", 10_000)
-	b := newTown(t, scene{haste: 10, plot: plot{think: steps{plan: func(llmfake.Request) llmfake.Response {
+	b := newTelegramEnv(t, telegramOptions{haste: 10, options: options{think: steps{plan: func(llmfake.Request) llmfake.Response {
 		return llmfake.Call("plan", `{"plan": [{"name": "desk", "description": "find `+long+`"}]}`)
 	}}.think}})
 	b.opens()
@@ -88,7 +88,7 @@ func TestTelegramPlanOfALongText(t *testing.T) {
 // what is decided.
 func TestTelegramPlanFirst(t *testing.T) {
 	t.Parallel()
-	b := newTown(t, scene{haste: 10, plot: plot{think: steps{plan: func(r llmfake.Request) llmfake.Response {
+	b := newTelegramEnv(t, telegramOptions{haste: 10, options: options{think: steps{plan: func(r llmfake.Request) llmfake.Response {
 		if slices.Contains(r.AllTagged("guidance"), "take beta") {
 			return llmfake.Call("plan", `{"plan": [{"name": "desk", "description": "find beta"}]}`)
 		}
@@ -140,7 +140,7 @@ func TestTelegramPlanFirst(t *testing.T) {
 }
 
 // closed waits until a question's message says how it ended and offers nothing.
-func (b *town) closed(chat int64, id int, how string) {
+func (b *telegramEnv) closed(chat int64, id int, how string) {
 	b.t.Helper()
 	b.meets(chat, "the closed question", func(m telegramfake.Message) bool {
 		return m.ID == id && strings.HasSuffix(m.Text, how) && len(m.Buttons) == 0

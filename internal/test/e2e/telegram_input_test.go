@@ -16,23 +16,23 @@ func TestTelegramOddInput(t *testing.T) {
 	t.Parallel()
 	rtl := "שלום, מה השעה? \u202eevil"
 	for name, c := range map[string]struct {
-		send func(b *town)
+		send func(b *telegramEnv)
 		want []string
 	}{
-		"emoji only":      {func(b *town) { b.Say(b.bob.ID, b.bob, "👩‍👩‍👧‍👦🏳️‍🌈🔥") }, []string{"👩‍👩‍👧‍👦🏳️‍🌈🔥"}},
-		"right to left":   {func(b *town) { b.Say(b.bob.ID, b.bob, rtl) }, []string{"שלום, מה השעה?"}},
-		"empty":           {func(b *town) { b.Say(b.bob.ID, b.bob, "  \n\t ") }, nil},
-		"a sticker":       {func(b *town) { b.Say(b.bob.ID, b.bob, "", telegramfake.Media("sticker")) }, []string{"I can only read text here so far"}},
-		"a voice message": {func(b *town) { b.Say(b.bob.ID, b.bob, "", telegramfake.Media("voice")) }, []string{"I can only read text here so far"}},
-		"a caption":       {func(b *town) { b.Say(b.bob.ID, b.bob, "q1: what is this?", telegramfake.Media("photo")) }, []string{"q1: what is this?"}},
-		"markup":          {func(b *town) { b.Say(b.bob.ID, b.bob, "q1: <b>x</b> & _y_ [z](http://a.b) `c`") }, []string{"<b>x</b>"}},
-		"a path":          {func(b *town) { b.Say(b.bob.ID, b.bob, "/etc/passwd is what?") }, []string{"answers: /etc/passwd is what?"}},
-		"a reply to somebody else": {func(b *town) {
+		"emoji only":      {func(b *telegramEnv) { b.Say(b.bob.ID, b.bob, "👩‍👩‍👧‍👦🏳️‍🌈🔥") }, []string{"👩‍👩‍👧‍👦🏳️‍🌈🔥"}},
+		"right to left":   {func(b *telegramEnv) { b.Say(b.bob.ID, b.bob, rtl) }, []string{"שלום, מה השעה?"}},
+		"empty":           {func(b *telegramEnv) { b.Say(b.bob.ID, b.bob, "  \n\t ") }, nil},
+		"a sticker":       {func(b *telegramEnv) { b.Say(b.bob.ID, b.bob, "", telegramfake.Media("sticker")) }, []string{"I can only read text here so far"}},
+		"a voice message": {func(b *telegramEnv) { b.Say(b.bob.ID, b.bob, "", telegramfake.Media("voice")) }, []string{"I can only read text here so far"}},
+		"a caption":       {func(b *telegramEnv) { b.Say(b.bob.ID, b.bob, "q1: what is this?", telegramfake.Media("photo")) }, []string{"q1: what is this?"}},
+		"markup":          {func(b *telegramEnv) { b.Say(b.bob.ID, b.bob, "q1: <b>x</b> & _y_ [z](http://a.b) `c`") }, []string{"<b>x</b>"}},
+		"a path":          {func(b *telegramEnv) { b.Say(b.bob.ID, b.bob, "/etc/passwd is what?") }, []string{"answers: /etc/passwd is what?"}},
+		"a reply to somebody else": {func(b *telegramEnv) {
 			own := b.Say(b.bob.ID, b.bob, "/new")
 			b.sees(b.bob.ID, b.says("notice.new", nil))
 			b.Say(b.bob.ID, b.bob, "q1: and this?", telegramfake.ReplyTo(own))
 		}, []string{"[q1] answers"}},
-		"malformed updates": {func(b *town) {
+		"malformed updates": {func(b *telegramEnv) {
 			for _, raw := range []string{
 				`{}`, `{"message": null}`, `{"message": 7}`, `{"message": {"chat": {"id": "x"}}}`, `{"message": {"message_id": 1, "chat": {"id": 2, "type": "private"}}}`,
 				`{"message": {"message_id": 99, "from": {"id": 2, "first_name": "Bob"}, "chat": {"id": 2, "type": "private"}, "text": ["q"]}}`,
@@ -46,7 +46,7 @@ func TestTelegramOddInput(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			b := newTown(t, scene{})
+			b := newTelegramEnv(t, telegramOptions{})
 			s := b.opens()
 			c.send(b)
 			if c.want != nil {
@@ -65,7 +65,7 @@ func TestTelegramOddInput(t *testing.T) {
 // of them, within a second: they are one question, which is answered once.
 func TestTelegramHugeMessage(t *testing.T) {
 	t.Parallel()
-	b := newTown(t, scene{plot: plot{think: func(r llmfake.Request) llmfake.Response {
+	b := newTelegramEnv(t, telegramOptions{options: options{think: func(r llmfake.Request) llmfake.Response {
 		goal, _ := r.Tagged("goal")
 		said := r.AllTagged("guidance")
 		if len(said) < 25 {
@@ -90,7 +90,7 @@ func TestTelegramHugeMessage(t *testing.T) {
 // limit.
 func TestTelegramTooLong(t *testing.T) {
 	t.Parallel()
-	b := newTown(t, scene{haste: 20})
+	b := newTelegramEnv(t, telegramOptions{haste: 20})
 	b.opens()
 	b.Say(b.bob.ID, b.bob, "q1: "+strings.Repeat("long ", inbox.MaxGoal/5+1))
 	b.once(b.bob.ID, b.says("error.goal_too_long", map[string]any{"Max": inbox.MaxGoal}))
@@ -103,7 +103,7 @@ func TestTelegramTooLong(t *testing.T) {
 // it, and answered with it, once.
 func TestTelegramTwoAtOnce(t *testing.T) {
 	t.Parallel()
-	b := newTown(t, scene{plot: plot{think: talks()}})
+	b := newTelegramEnv(t, telegramOptions{options: options{think: talks()}})
 	b.opens()
 	group := b.group(b.Group("Friends", b.bob, b.ann))
 	b.Say(b.bob.ID, b.bob, "q1: what is the capital?")
@@ -122,7 +122,7 @@ func TestTelegramTwoAtOnce(t *testing.T) {
 // one that was answered asks again; a deleted one does no harm.
 func TestTelegramEdited(t *testing.T) {
 	t.Parallel()
-	b := newTown(t, scene{plot: plot{think: talks()}})
+	b := newTelegramEnv(t, telegramOptions{options: options{think: talks()}})
 	b.opens()
 	asked := b.Say(b.bob.ID, b.bob, "q1: what is the capital of Frence?")
 	b.until("that it thinks", func(v telegramfake.View) bool { return len(v.Chat(b.bob.ID).Drafts) > 0 })
@@ -153,7 +153,7 @@ func TestTelegramEdited(t *testing.T) {
 // TestTelegramRedelivered: what Telegram delivers twice is handled once.
 func TestTelegramRedelivered(t *testing.T) {
 	t.Parallel()
-	b := newTown(t, scene{fake: telegramfake.Options{Again: 1}})
+	b := newTelegramEnv(t, telegramOptions{fake: telegramfake.Options{Again: 1}})
 	b.opens()
 	b.Say(b.bob.ID, b.bob, "q1: hello")
 	b.once(b.bob.ID, "[q1] answers")
@@ -173,7 +173,7 @@ func TestTelegramButtonsLater(t *testing.T) {
 	t.Parallel()
 	s := works("60000")
 	s.haste = 10
-	b := newTown(t, s)
+	b := newTelegramEnv(t, s)
 	p := b.opens()
 	group := b.group(b.Supergroup("Friends", b.bob, b.eve, b.ann))
 	b.Say(group, b.bob, "/task first: a question")

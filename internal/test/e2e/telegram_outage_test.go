@@ -26,7 +26,7 @@ func (s *serving) unready(why string) {
 // afterwards, and so is what was being answered, once.
 func TestTelegramDown(t *testing.T) {
 	t.Parallel()
-	b := newTown(t, scene{haste: 10, plot: plot{think: talks()}})
+	b := newTelegramEnv(t, telegramOptions{haste: 10, options: options{think: talks()}})
 	s := b.opens()
 	group := b.group(b.Supergroup("Friends", b.bob))
 	b.Say(b.bob.ID, b.bob, words)
@@ -59,7 +59,7 @@ func TestTelegramDown(t *testing.T) {
 // and the log, and a valid one again lets it go on by itself.
 func TestTelegramRevoked(t *testing.T) {
 	t.Parallel()
-	b := newTown(t, scene{haste: 60})
+	b := newTelegramEnv(t, telegramOptions{haste: 60})
 	s := b.opens()
 	b.goesOn(b.bob)
 	b.Fail(telegramfake.Fault{Kind: telegramfake.FaultRevoked, Count: telegramfake.Forever})
@@ -82,7 +82,7 @@ func TestTelegramRevoked(t *testing.T) {
 // TestTelegramRevokedFromTheStart: a wrong token does not end the process.
 func TestTelegramRevokedFromTheStart(t *testing.T) {
 	t.Parallel()
-	b := newTown(t, scene{haste: 60})
+	b := newTelegramEnv(t, telegramOptions{haste: 60})
 	b.Fail(telegramfake.Fault{Kind: telegramfake.FaultRevoked, Count: telegramfake.Forever})
 	s := b.serve(telegramToken)
 	s.unready("the token is refused")
@@ -97,7 +97,7 @@ func TestTelegramRevokedFromTheStart(t *testing.T) {
 // never the answer; other chats go on.
 func TestTelegramRates(t *testing.T) {
 	t.Parallel()
-	b := newTown(t, scene{plot: plot{think: talks()}})
+	b := newTelegramEnv(t, telegramOptions{options: options{think: talks()}})
 	b.opens()
 	group := b.group(b.Supergroup("Friends", b.bob))
 	b.Say(b.bob.ID, b.bob, words)
@@ -135,7 +135,7 @@ func TestTelegramFlakyNetwork(t *testing.T) {
 	} {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
-			b := newTown(t, scene{})
+			b := newTelegramEnv(t, telegramOptions{})
 			b.opens()
 			group := b.group(b.Supergroup("Friends", b.bob))
 			for _, method := range []string{"getUpdates", "sendMessage", "editMessageText", "sendMessageDraft"} {
@@ -164,11 +164,11 @@ func TestTelegramFlakyNetwork(t *testing.T) {
 	}
 }
 
-// TestTelegramClosedDoors: a person who blocked the bot, a chat that was
+// TestTelegramRefused: a person who blocked the bot, a chat that was
 // deleted or threw it out costs its own answer and nothing else.
-func TestTelegramClosedDoors(t *testing.T) {
+func TestTelegramRefused(t *testing.T) {
 	t.Parallel()
-	b := newTown(t, scene{plot: plot{think: talks()}})
+	b := newTelegramEnv(t, telegramOptions{options: options{think: talks()}})
 	s := b.opens()
 	kicked, deleted := b.group(b.Supergroup("Kicked", b.bob)), b.group(b.Group("Deleted", b.bob))
 	b.Say(b.bob.ID, b.bob, "q1: hello")
@@ -196,7 +196,7 @@ func TestTelegramClosedDoors(t *testing.T) {
 // what was asked before is answered there.
 func TestTelegramMigrated(t *testing.T) {
 	t.Parallel()
-	b := newTown(t, scene{plot: plot{think: func(r llmfake.Request) llmfake.Response {
+	b := newTelegramEnv(t, telegramOptions{options: options{think: func(r llmfake.Request) llmfake.Response {
 		return llmfake.Brain{First: 500 * time.Millisecond}.Respond(r)
 	}}})
 	b.opens()
@@ -220,7 +220,7 @@ func TestTelegramMigrated(t *testing.T) {
 // legwork says so and leaves it alone; afterwards it goes on.
 func TestTelegramSecondPoller(t *testing.T) {
 	t.Parallel()
-	b := newTown(t, scene{fake: telegramfake.Options{Pollers: 2}})
+	b := newTelegramEnv(t, telegramOptions{fake: telegramfake.Options{Pollers: 2}})
 	s := b.opens()
 	other := func() {
 		t.Helper()

@@ -10,7 +10,7 @@ import (
 
 // changes writes the config with one part replaced, and waits until the log has
 // a line with all words more often than before.
-func (b *town) changes(s *serving, from, to string, words ...string) {
+func (b *telegramEnv) changes(s *serving, from, to string, words ...string) {
 	b.t.Helper()
 	if !strings.Contains(b.config, from) {
 		b.t.Fatalf("the config has no %q: %s", from, b.config)
@@ -34,7 +34,7 @@ func countLines(text string, words []string) int {
 // signal.
 func TestTelegramReload(t *testing.T) {
 	t.Parallel()
-	b := newTown(t, scene{})
+	b := newTelegramEnv(t, telegramOptions{})
 	s := b.opens()
 	b.Say(b.eve.ID, b.eve, "q1: hello")
 	b.sees(b.eve.ID, b.says("error.not_allowed", nil))
@@ -78,7 +78,7 @@ func TestTelegramBadReload(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			b := newTown(t, scene{})
+			b := newTelegramEnv(t, telegramOptions{})
 			s := b.opens()
 			good := b.config
 			b.changes(s, c.from, c.to, "level=ERROR", "config rejected")
@@ -99,7 +99,7 @@ func TestTelegramBadReload(t *testing.T) {
 // TestTelegramHangup: SIGHUP reads the config again.
 func TestTelegramHangup(t *testing.T) {
 	t.Parallel()
-	b := newTown(t, scene{})
+	b := newTelegramEnv(t, telegramOptions{})
 	s := b.opens()
 	b.changes(s, `users: ["2"]`, `users: ["2", "3"]`, "config reloaded")
 	s.signal(syscall.SIGHUP)
@@ -117,7 +117,7 @@ func TestTelegramHangup(t *testing.T) {
 // changes, and a tool that is taken away is not called any more.
 func TestTelegramChangeWhileWorking(t *testing.T) {
 	t.Parallel()
-	b := newTown(t, works("3000"))
+	b := newTelegramEnv(t, works("3000"))
 	s := b.opens()
 	b.Say(b.bob.ID, b.bob, "/task first: a question")
 	b.working(b.bob.ID)

@@ -8,8 +8,8 @@ import (
 	"legwork/internal/test/fakes/telegramfake"
 )
 
-// nobody is the access of a bot that was just set up.
-const nobody = "{}"
+// noAccess is the access of a bot that was just set up.
+const noAccess = "{}"
 
 var claimCode = regexp.MustCompile(`/start ([A-Z0-9]+)`)
 
@@ -24,7 +24,7 @@ func (s *serving) claimCode() string {
 // and stays so after a restart, when no code is printed any more.
 func TestTelegramFirstAdmin(t *testing.T) {
 	t.Parallel()
-	b := newTown(t, scene{access: nobody})
+	b := newTelegramEnv(t, telegramOptions{access: noAccess})
 	s := b.opens()
 	code := s.claimCode()
 	group := b.group(b.Group("Friends", b.ann))
@@ -48,7 +48,7 @@ func TestTelegramFirstAdmin(t *testing.T) {
 // TestTelegramWrongCodes: after five wrong codes the right one is worth nothing.
 func TestTelegramWrongCodes(t *testing.T) {
 	t.Parallel()
-	b := newTown(t, scene{access: nobody})
+	b := newTelegramEnv(t, telegramOptions{access: noAccess})
 	s := b.opens()
 	code := s.claimCode()
 	for left := 4; left > 0; left-- {
@@ -69,10 +69,10 @@ func TestTelegramWrongCodes(t *testing.T) {
 	}
 }
 
-// TestTelegramStranger: one sentence a day, with a button that asks the admins.
-func TestTelegramStranger(t *testing.T) {
+// TestTelegramUnlisted: one sentence a day, with a button that asks the admins.
+func TestTelegramUnlisted(t *testing.T) {
 	t.Parallel()
-	b := newTown(t, scene{access: `{admins: ["telegram:1", "telegram:2"]}`})
+	b := newTelegramEnv(t, telegramOptions{access: `{admins: ["telegram:1", "telegram:2"]}`})
 	b.opens()
 	b.Say(b.bob.ID, b.bob, "/status") // the bot may write to Bob
 	b.sees(b.bob.ID, b.says("statusline.none", nil))
@@ -124,7 +124,7 @@ func TestTelegramGrants(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			b := newTown(t, scene{})
+			b := newTelegramEnv(t, telegramOptions{})
 			b.opens()
 			group := b.group(b.Group("Friends", b.eve))
 			b.Say(b.eve.ID, b.eve, "hello")
@@ -171,7 +171,7 @@ func TestTelegramListed(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			b := newTown(t, scene{access: c.access})
+			b := newTelegramEnv(t, telegramOptions{access: c.access})
 			group := b.group(b.Group("Friends", b.eve, b.bob))
 			b.configure(strings.ReplaceAll(b.config, `chats: ["-1"]`, `chats: ["`+chatID(group)+`"]`))
 			b.opens()

@@ -30,7 +30,7 @@ func TestTelegramRestart(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			b := newTown(t, works("3000"))
+			b := newTelegramEnv(t, works("3000"))
 			s := b.opens()
 			group := b.group(b.Supergroup("Friends", b.bob))
 			b.Say(b.bob.ID, b.bob, "first: a question")
@@ -76,7 +76,7 @@ func TestTelegramRestartInMidAnswer(t *testing.T) {
 	for name, end := range map[string]func(*serving){"SIGTERM": func(s *serving) { s.stops() }, "SIGKILL": func(s *serving) { s.kill() }} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			b := newTown(t, scene{plot: plot{think: talks()}})
+			b := newTelegramEnv(t, telegramOptions{options: options{think: talks()}})
 			s := b.opens()
 			group := b.group(b.Supergroup("Friends", b.bob))
 			b.Say(b.bob.ID, b.bob, words)
@@ -96,7 +96,7 @@ func TestTelegramRestartInMidAnswer(t *testing.T) {
 // platform that does not answer.
 func TestTelegramStopsSoon(t *testing.T) {
 	t.Parallel()
-	b := newTown(t, scene{plot: plot{think: always(llmfake.Response{Fault: llmfake.Fault{Kind: llmfake.FaultHang}})}})
+	b := newTelegramEnv(t, telegramOptions{options: options{think: always(llmfake.Response{Fault: llmfake.Fault{Kind: llmfake.FaultHang}})}})
 	s := b.opens()
 	group := b.group(b.Supergroup("Friends", b.bob))
 	b.Say(b.bob.ID, b.bob, "q1: hello")
@@ -110,7 +110,7 @@ func TestTelegramStopsSoon(t *testing.T) {
 // TestTelegramHealth: what /healthz and /readyz say of a daemon that works.
 func TestTelegramHealth(t *testing.T) {
 	t.Parallel()
-	b := newTown(t, scene{})
+	b := newTelegramEnv(t, telegramOptions{})
 	s := b.opens()
 	s.becomes("well", patience, func(r readiness) bool {
 		return r.Code == http.StatusOK && r.Status == "ready" && maps.Equal(r.Parts, map[string]string{
@@ -134,7 +134,7 @@ func TestTelegramPortInUse(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = taken.Close() })
-	b := newTown(t, scene{})
+	b := newTelegramEnv(t, telegramOptions{})
 	b.configure(strings.Replace(b.config, `listen: "127.0.0.1:0"`, `listen: "`+taken.Addr().String()+`"`, 1))
 	b.Say(b.bob.ID, b.bob, "q1: hello")
 	p := b.start("serve")
@@ -149,7 +149,7 @@ func TestTelegramPortInUse(t *testing.T) {
 // TestTelegramSecondProcess: a second daemon with the same data does not start.
 func TestTelegramSecondProcess(t *testing.T) {
 	t.Parallel()
-	b := newTown(t, scene{})
+	b := newTelegramEnv(t, telegramOptions{})
 	b.opens()
 	p := b.start("serve")
 	if code := p.code(); code != 1 || !strings.Contains(p.err.String(), "in use by pid") || !strings.Contains(p.err.String(), "legwork serve") {
@@ -162,7 +162,7 @@ func TestTelegramSecondProcess(t *testing.T) {
 // secret, and nothing starts.
 func TestTelegramWrongConfig(t *testing.T) {
 	t.Parallel()
-	b := newTown(t, scene{})
+	b := newTelegramEnv(t, telegramOptions{})
 	for name, c := range map[string]struct {
 		from, to string
 		want     []string

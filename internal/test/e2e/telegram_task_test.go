@@ -12,12 +12,12 @@ import (
 
 // works is a scene with a task of two sub-tasks, of which the second one waits
 // for a tool that takes so long.
-func works(takes string) scene {
-	return scene{plot: plot{think: slowly(`{"ms": ` + takes + `}`), tools: ", slow", limit: 2 * time.Minute}}
+func works(takes string) telegramOptions {
+	return telegramOptions{options: options{think: slowly(`{"ms": ` + takes + `}`), tools: ", slow", limit: 2 * time.Minute}}
 }
 
 // working waits for the board of such a task when one sub-task is done.
-func (b *town) working(chat int64) telegramfake.Message {
+func (b *telegramEnv) working(chat int64) telegramfake.Message {
 	b.t.Helper()
 	return b.offers(chat, "Stop", "Working: 1 of 2 sub-tasks done", "✅ quick", "⏳ slow", "desk.slow")
 }
@@ -26,7 +26,7 @@ func (b *town) working(chat int64) telegramfake.Message {
 // into a line, and the answer is a new message with a footer and Details.
 func TestTelegramPlannedTask(t *testing.T) {
 	t.Parallel()
-	b := newTown(t, works("6000"))
+	b := newTelegramEnv(t, works("6000"))
 	b.opens()
 	for name, where := range map[string]struct {
 		chat int64
@@ -70,7 +70,7 @@ func TestTelegramPlannedTask(t *testing.T) {
 // person who may, once; the results so far are shown.
 func TestTelegramStop(t *testing.T) {
 	t.Parallel()
-	b := newTown(t, works("60000"))
+	b := newTelegramEnv(t, works("60000"))
 	b.opens()
 	private := func() int64 { return b.bob.ID }
 	group := func() int64 { return b.group(b.Supergroup("Friends", b.ann, b.bob, b.eve)) }
@@ -126,7 +126,7 @@ func TestTelegramStop(t *testing.T) {
 func TestTelegramRetry(t *testing.T) {
 	t.Parallel()
 	var mended atomic.Bool
-	b := newTown(t, scene{plot: plot{think: func(r llmfake.Request) llmfake.Response {
+	b := newTelegramEnv(t, telegramOptions{options: options{think: func(r llmfake.Request) llmfake.Response {
 		if !mended.Load() {
 			return llmfake.Status(401)
 		}

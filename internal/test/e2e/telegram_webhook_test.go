@@ -11,15 +11,15 @@ import (
 )
 
 // hooked is a scene in which Telegram delivers to a webhook behind a proxy.
-func hooked(f *front) scene {
-	return scene{
+func hooked(f *webhookProxy) telegramOptions {
+	return telegramOptions{
 		fake:     telegramfake.Options{WebhookTo: f.URL, Second: 100 * time.Millisecond},
 		telegram: `, mode: webhook, webhook: {url: "https://bot.example.com/telegram/webhook", secret: "` + telegramSecret + `"}`,
 	}
 }
 
 // opensAt starts legwork behind a proxy.
-func (b *town) opensAt(f *front) *serving {
+func (b *telegramEnv) opensAt(f *webhookProxy) *serving {
 	b.t.Helper()
 	s := b.serve(telegramToken, telegramSecret)
 	f.leads(s.address)
@@ -32,8 +32,8 @@ func (b *town) opensAt(f *front) *serving {
 // once.
 func TestTelegramWebhook(t *testing.T) {
 	t.Parallel()
-	f := newFront(t)
-	b := newTown(t, hooked(f))
+	f := newWebhookProxy(t)
+	b := newTelegramEnv(t, hooked(f))
 	s := b.opensAt(f)
 	group := b.group(b.Supergroup("Friends", b.bob))
 	b.Say(b.bob.ID, b.bob, "q1: hello")
@@ -66,8 +66,8 @@ func TestTelegramWebhook(t *testing.T) {
 // unreadable one does no harm.
 func TestTelegramForgedDelivery(t *testing.T) {
 	t.Parallel()
-	f := newFront(t)
-	b := newTown(t, hooked(f))
+	f := newWebhookProxy(t)
+	b := newTelegramEnv(t, hooked(f))
 	s := b.opensAt(f)
 	b.Say(b.bob.ID, b.bob, "q1: hello")
 	b.once(b.bob.ID, "[q1] answers")
@@ -119,8 +119,8 @@ func TestTelegramForgedDelivery(t *testing.T) {
 // and nowhere else, and nothing else is there.
 func TestTelegramWebhookListener(t *testing.T) {
 	t.Parallel()
-	f := newFront(t)
-	b := newTown(t, hooked(f))
+	f := newWebhookProxy(t)
+	b := newTelegramEnv(t, hooked(f))
 	b.configure(strings.Replace(b.config, `http: {listen: "127.0.0.1:0"}`, `http: {listen: "127.0.0.1:0", webhook_listen: "localhost:0"}`, 1))
 	s := b.serve(telegramToken, telegramSecret)
 	addresses := s.listens(2)
@@ -154,8 +154,8 @@ func TestTelegramWebhookListener(t *testing.T) {
 // message is lost on the way.
 func TestTelegramChangesMode(t *testing.T) {
 	t.Parallel()
-	f := newFront(t)
-	b := newTown(t, hooked(f))
+	f := newWebhookProxy(t)
+	b := newTelegramEnv(t, hooked(f))
 	hook := b.config
 	poll := strings.Replace(hook, "mode: webhook", "mode: poll", 1)
 	for i, config := range []string{poll, hook, poll} {

@@ -18,18 +18,18 @@ const (
 	telegramSecret = "webhook-secret-e2e"
 )
 
-// town is a world in which people talk to legwork serve in a fake Telegram. Ann
+// telegramEnv is an environment in which people talk to legwork serve in a fake Telegram. Ann
 // is an admin and Bob is listed by the config, unless it says otherwise.
-type town struct {
-	*world
+type telegramEnv struct {
+	*env
 	*telegramfake.Server
 	ann, bob, eve telegramfake.User
 	chats         []int64 // drawn when the test has failed
 }
 
-// scene says what is special about a town.
-type scene struct {
-	plot
+// telegramOptions says what is special about a test.
+type telegramOptions struct {
+	options
 	fake     telegramfake.Options
 	access   string // the config's; empty: Ann and Bob
 	telegram string // further keys of telegram, each after a comma
@@ -37,7 +37,7 @@ type scene struct {
 	haste    int    // how many times faster Telegram's time goes; 0: as usual
 }
 
-func newTown(t *testing.T, s scene) *town {
+func newTelegramEnv(t *testing.T, s telegramOptions) *telegramEnv {
 	t.Helper()
 	s.fake.Token, s.fake.NeedSecret = telegramToken, true
 	if s.haste > 0 {
@@ -49,7 +49,7 @@ func newTown(t *testing.T, s scene) *town {
 	}
 	s.more += fmt.Sprintf("telegram: {token: %q, api_url: %q%s}\naccess: %s\nhttp: {listen: \"127.0.0.1:0\"%s}\nlog: {level: debug}\n",
 		telegramToken, fake.URL, s.telegram, s.access, s.http)
-	b := &town{world: newWorld(t, s.plot), Server: fake}
+	b := &telegramEnv{env: newEnv(t, s.options), Server: fake}
 	b.haste = s.haste
 	b.ann, b.bob, b.eve = fake.User(1, "Ann", "en"), fake.User(2, "Bob", "en"), fake.User(3, "Eve", "en")
 	b.chats = []int64{b.Private(b.ann), b.Private(b.bob), b.Private(b.eve)}
@@ -63,7 +63,7 @@ func newTown(t *testing.T, s scene) *town {
 }
 
 // keptSecret checks that no one in Telegram could read a secret.
-func (b *town) keptSecret() {
+func (b *telegramEnv) keptSecret() {
 	for _, e := range b.Log() {
 		for name, value := range e.Params {
 			for _, secret := range []string{telegramToken, telegramSecret, "sk-secret-e2e"} {
@@ -76,7 +76,7 @@ func (b *town) keptSecret() {
 }
 
 // draw logs what was seen in all chats.
-func (b *town) draw() {
+func (b *telegramEnv) draw() {
 	for _, id := range b.chats {
 		var text strings.Builder
 		for line := range strings.Lines(b.Frames(id)) {
@@ -89,7 +89,7 @@ func (b *town) draw() {
 }
 
 // opens starts legwork and waits until it receives.
-func (b *town) opens() *serving {
+func (b *telegramEnv) opens() *serving {
 	b.t.Helper()
 	s := b.serve(telegramToken, telegramSecret)
 	s.readyAgain(patience)
@@ -97,13 +97,13 @@ func (b *town) opens() *serving {
 }
 
 // group is a chat of several people.
-func (b *town) group(id int64) int64 {
+func (b *telegramEnv) group(id int64) int64 {
 	b.chats = append(b.chats, id)
 	return id
 }
 
 // until waits until something is to be seen.
-func (b *town) until(what string, holds func(v telegramfake.View) bool) {
+func (b *telegramEnv) until(what string, holds func(v telegramfake.View) bool) {
 	b.t.Helper()
 	ctx, cancel := context.WithTimeout(b.t.Context(), patience)
 	defer cancel()
@@ -114,13 +114,13 @@ func (b *town) until(what string, holds func(v telegramfake.View) bool) {
 
 // sees waits until a message of the bot holds all words, and returns the first
 // that does.
-func (b *town) sees(chat int64, words ...string) telegramfake.Message {
+func (b *telegramEnv) sees(chat int64, words ...string) telegramfake.Message {
 	b.t.Helper()
 	return b.meets(chat, fmt.Sprintf("a message with %q", words), func(m telegramfake.Message) bool { return holdsAll(m.Text, words) })
 }
 
 // meets waits until a message of the bot fits, and returns the first that does.
-func (b *town) meets(chat int64, what string, fits func(telegramfake.Message) bool) (found telegramfake.Message) {
+func (b *telegramEnv) meets(chat int64, what string, fits func(telegramfake.Message) bool) (found telegramfake.Message) {
 	b.t.Helper()
 	b.until(what, func(v telegramfake.View) bool {
 		bots := v.Chat(chat).Bots()
@@ -134,7 +134,7 @@ func (b *town) meets(chat int64, what string, fits func(telegramfake.Message) bo
 }
 
 // offers waits until a message of the bot that holds all words has a button.
-func (b *town) offers(chat int64, button string, words ...string) telegramfake.Message {
+func (b *telegramEnv) offers(chat int64, button string, words ...string) telegramfake.Message {
 	b.t.Helper()
 	return b.meets(chat, fmt.Sprintf("a message with %q and the button %s", words, button), func(m telegramfake.Message) bool {
 		return holdsAll(m.Text, words) && m.Button(button) != ""
@@ -151,12 +151,12 @@ func holdsAll(text string, words []string) bool {
 }
 
 // taps presses a button and waits until it no longer waits.
-func (b *town) taps(u telegramfake.User, chat int64, message int, button string) telegramfake.Press {
+func (b *telegramEnv) taps(u telegramfake.User, chat int64, message int, button string) telegramfake.Press {
 	b.t.Helper()
 	return b.answered(b.Press(chat, message, button, u))
 }
 
-func (b *town) answered(id string) (p telegramfake.Press) {
+func (b *telegramEnv) answered(id string) (p telegramfake.Press) {
 	b.t.Helper()
 	b.until("the end of a press", func(v telegramfake.View) bool { p = v.Pressed(id); return p.Answered })
 	return p
@@ -164,7 +164,7 @@ func (b *town) answered(id string) (p telegramfake.Press) {
 
 // once checks that exactly one message of the bot in a chat holds all words,
 // and waits for the first.
-func (b *town) once(chat int64, words ...string) telegramfake.Message {
+func (b *telegramEnv) once(chat int64, words ...string) telegramfake.Message {
 	b.t.Helper()
 	m := b.sees(chat, words...)
 	if n := b.count(chat, words...); n != 1 {
@@ -174,7 +174,7 @@ func (b *town) once(chat int64, words ...string) telegramfake.Message {
 }
 
 // count is how many messages of the bot in a chat hold all words.
-func (b *town) count(chat int64, words ...string) int {
+func (b *telegramEnv) count(chat int64, words ...string) int {
 	n := 0
 	for _, m := range b.Chat(chat).Bots() {
 		if holdsAll(m.Text, words) {
@@ -186,7 +186,7 @@ func (b *town) count(chat int64, words ...string) int {
 
 // silent checks that the bot has written nothing in a chat, after somebody else
 // was answered twice whose messages came later.
-func (b *town) silent(chat int64) {
+func (b *telegramEnv) silent(chat int64) {
 	b.t.Helper()
 	b.passes()
 	if bots := b.Chat(chat).Bots(); len(bots) > 0 {
@@ -196,7 +196,7 @@ func (b *town) silent(chat int64) {
 
 // passes waits until everything that was sent so far has been taken: Ann asks
 // for her status, which is answered after all that came before.
-func (b *town) passes() {
+func (b *telegramEnv) passes() {
 	b.t.Helper()
 	for range 2 {
 		before := len(b.Chat(b.ann.ID).Bots())
@@ -206,7 +206,7 @@ func (b *town) passes() {
 }
 
 // goesOn checks that a person in a private chat still gets an answer, once.
-func (b *town) goesOn(u telegramfake.User) {
+func (b *telegramEnv) goesOn(u telegramfake.User) {
 	b.t.Helper()
 	goal := fmt.Sprintf("later%d: say hello", len(b.Chat(u.ID).Messages))
 	b.Say(u.ID, u, goal)
@@ -214,7 +214,7 @@ func (b *town) goesOn(u telegramfake.User) {
 }
 
 // says is a text of the bot in English, as it is seen in a chat.
-func (b *town) says(key string, data map[string]any) string {
+func (b *telegramEnv) says(key string, data map[string]any) string {
 	return plain(b.texts.Text("en", key, data))
 }
 

@@ -9,7 +9,7 @@ import (
 // terminal was killed under it; words go to the task and decide nothing.
 func TestApproveInTerminal(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, shopping(orders{words: map[string]string{"TRICK": `\u202eraob\u200b`}}, "book, slow"))
+	w := newEnv(t, shopping(orders{words: map[string]string{"TRICK": `\u202eraob\u200b`}}, "book, slow"))
 	s := w.sit("chat")
 	s.sees("Type a question.")
 	s.types(`q1: shop book {"item":"TRICK"} and slow {"ms":1} then book {"item":"an oar"} then slow {"ms":2}` + "\r")
@@ -47,7 +47,7 @@ func TestApproveInTerminal(t *testing.T) {
 // good, and take that back.
 func TestApproveAlwaysInTerminal(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, shopping(orders{}, "book"))
+	w := newEnv(t, shopping(orders{}, "book"))
 	s := w.sit("chat")
 	s.sees("Type a question.")
 	s.types("q1: " + boat + "\r")
@@ -83,7 +83,7 @@ func TestApproveAlwaysInTerminal(t *testing.T) {
 // run, and the exit is clean.
 func TestApproveOnce(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, shopping(orders{}, "book"))
+	w := newEnv(t, shopping(orders{}, "book"))
 	p := w.start("chat", "q1: "+boat)
 	p.end()
 	if got := p.out.String(); !strings.Contains(got, "[q1]") || !strings.Contains(got, "There is no person to decide") || !strings.Contains(got, "approve: never") {
@@ -100,7 +100,7 @@ func TestApproveOnce(t *testing.T) {
 func TestApproveByProgram(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("plank ", 2000)
-	w := newWorld(t, shopping(orders{words: map[string]string{"LONG": long}}, "book"))
+	w := newEnv(t, shopping(orders{words: map[string]string{"LONG": long}}, "book"))
 	p := w.start("chat", "--json")
 	p.send("q", `q1: shop book {"item":"LONG"} then book {"item":"an oar"}`)
 	card := p.see("the card", func(e event) bool { return e.Type == "question" && len(e.Buttons) > 3 })

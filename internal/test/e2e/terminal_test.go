@@ -17,8 +17,8 @@ import (
 	"legwork/internal/test/fakes/llmfake"
 )
 
-// sitting is a person at a terminal in which legwork runs.
-type sitting struct {
+// terminalEnv is a person at a terminal in which legwork runs.
+type terminalEnv struct {
 	t      *testing.T
 	cmd    *exec.Cmd
 	master *os.File
@@ -30,9 +30,9 @@ type sitting struct {
 }
 
 // sit starts legwork in a pseudo-terminal of 100 columns and 40 rows.
-func (w *world) sit(args ...string) *sitting {
+func (w *env) sit(args ...string) *terminalEnv {
 	w.t.Helper()
-	s := &sitting{
+	s := &terminalEnv{
 		t: w.t, cmd: w.command(args...), ended: make(chan struct{}),
 		screen: vt10x.New(vt10x.WithSize(100, 40)), news: make(chan struct{}, 1),
 	}
@@ -60,7 +60,7 @@ func (w *world) sit(args ...string) *sitting {
 }
 
 // watch shows what is written until the other end is closed.
-func (s *sitting) watch() {
+func (s *terminalEnv) watch() {
 	p := make([]byte, 4096)
 	for {
 		n, err := s.master.Read(p)
@@ -77,7 +77,7 @@ func (s *sitting) watch() {
 	}
 }
 
-func (s *sitting) text() string {
+func (s *terminalEnv) text() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	lines := strings.Split(s.screen.String(), "\n")
@@ -88,7 +88,7 @@ func (s *sitting) text() string {
 }
 
 // sees waits until all texts are on the screen.
-func (s *sitting) sees(texts ...string) {
+func (s *terminalEnv) sees(texts ...string) {
 	s.t.Helper()
 	s.until(fmt.Sprintf("%q", texts), func(screen string) bool {
 		return !slices.ContainsFunc(texts, func(text string) bool { return !strings.Contains(screen, text) })
@@ -96,7 +96,7 @@ func (s *sitting) sees(texts ...string) {
 }
 
 // until waits until the screen is as it should be.
-func (s *sitting) until(what string, ok func(screen string) bool) {
+func (s *terminalEnv) until(what string, ok func(screen string) bool) {
 	s.t.Helper()
 	late := time.After(patience)
 	for !ok(s.text()) {
@@ -108,7 +108,7 @@ func (s *sitting) until(what string, ok func(screen string) bool) {
 	}
 }
 
-func (s *sitting) types(keys string) {
+func (s *terminalEnv) types(keys string) {
 	s.t.Helper()
 	if _, err := s.master.WriteString(keys); err != nil {
 		s.t.Fatal(err)
@@ -116,7 +116,7 @@ func (s *sitting) types(keys string) {
 }
 
 // leaves waits for the end.
-func (s *sitting) leaves() {
+func (s *terminalEnv) leaves() {
 	s.t.Helper()
 	select {
 	case <-s.ended:
@@ -132,7 +132,7 @@ func (s *sitting) leaves() {
 // killed, starts it again and reads the answer.
 func TestKillInTerminal(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, plot{think: slowly(`{"ms": 2000}`), tools: ", slow", limit: time.Minute})
+	w := newEnv(t, options{think: slowly(`{"ms": 2000}`), tools: ", slow", limit: time.Minute})
 	s := w.sit("chat")
 	s.sees("Type a question.")
 	s.types("first: what is quick and slow?\r")
@@ -161,7 +161,7 @@ func TestKillInTerminal(t *testing.T) {
 // goes on, and it does.
 func TestSignalInTerminal(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, plot{think: slowly(`{"ms": 2000}`), tools: ", slow", limit: time.Minute})
+	w := newEnv(t, options{think: slowly(`{"ms": 2000}`), tools: ", slow", limit: time.Minute})
 	s := w.sit("chat")
 	s.sees("Type a question.")
 	s.types("first: what is quick and slow?\r")
@@ -178,7 +178,7 @@ func TestSignalInTerminal(t *testing.T) {
 // TestInterruptInTerminal: Ctrl-C stops the task; when nothing runs, it leaves.
 func TestInterruptInTerminal(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, plot{think: slowly(`{"ms": 60000}`), tools: ", slow", limit: 2 * time.Minute})
+	w := newEnv(t, options{think: slowly(`{"ms": 60000}`), tools: ", slow", limit: 2 * time.Minute})
 	s := w.sit("chat")
 	s.sees("Type a question.")
 	s.types("first: what is quick and slow?\r")
@@ -195,7 +195,7 @@ func TestInterruptInTerminal(t *testing.T) {
 // TestFaultInTerminal: the screen shows the sentence and no line of the log.
 func TestFaultInTerminal(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, plot{think: always(llmfake.Status(401))})
+	w := newEnv(t, options{think: always(llmfake.Status(401))})
 	s := w.sit("chat")
 	s.sees("Type a question.")
 	s.types("first: hello\r")

@@ -16,15 +16,15 @@ import (
 	"legwork/i18n"
 )
 
-// bench is a world without chats: a tool server that can do everything, and the
+// bench is an environment without chats: a tool server that can do everything, and the
 // group shop beside it, whose calls are all asked about.
-func bench(t *testing.T, servers string, flags ...string) *world {
+func bench(t *testing.T, servers string, flags ...string) *env {
 	t.Helper()
 	texts, err := i18n.Load("")
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &world{t: t, dir: t.TempDir(), texts: texts}
+	w := &env{t: t, dir: t.TempDir(), texts: texts}
 	args, err := json.Marshal(append([]string{"-full", "-faults", "-log", w.file("calls.jsonl")}, flags...))
 	if err != nil {
 		t.Fatal(err)
@@ -59,7 +59,7 @@ type listed struct {
 	}
 }
 
-func (w *world) listing(args ...string) (l listing, code int) {
+func (w *env) listing(args ...string) (l listing, code int) {
 	w.t.Helper()
 	code, out, said := w.finish("", append([]string{"tools", "list", "--json"}, args...)...)
 	if err := json.Unmarshal([]byte(out), &l); err != nil {
@@ -180,7 +180,7 @@ func TestToolsCallImages(t *testing.T) {
 // without a running process, and beside one.
 func TestToolsAccept(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, plot{think: uses("lookup", `{"key": "x"}`)})
+	w := newEnv(t, options{think: uses("lookup", `{"key": "x"}`)})
 	honest := w.config
 	p := w.start("chat", "--json")
 	p.says(p.ask("q", "first: a question"), false, "value of x")

@@ -8,7 +8,7 @@ import (
 )
 
 // exit waits for the end and checks the exit code.
-func (s *sitting) exit(want int) {
+func (s *terminalEnv) exit(want int) {
 	s.t.Helper()
 	select {
 	case <-s.ended:

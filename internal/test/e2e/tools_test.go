@@ -33,11 +33,11 @@ func TestToolFaults(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			story := plot{think: uses(c.tool, c.arguments), tools: ", " + c.tool, more: "log: {level: debug}\n"}
+			story := options{think: uses(c.tool, c.arguments), tools: ", " + c.tool, more: "log: {level: debug}\n"}
 			if c.tool == "hang" || c.tool == "garbage" { // no answer comes
 				story.limit = time.Second
 			}
-			w := newWorld(t, story)
+			w := newEnv(t, story)
 			p := w.start("chat", "--json")
 			answer := p.ask("q", "first: a question")
 			p.says(answer, false, "The tool said: ")
@@ -65,9 +65,9 @@ func TestServerFaults(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t, plot{
-				desk:  c.fault,
-				limit: time.Second,
+			w := newEnv(t, options{
+				serverArgs: c.fault,
+				limit:      time.Second,
 				think: steps{
 					plan: always(llmfake.Call("plan", `{"plan": [{"name": "desk", "description": "do it"}]}`)),
 					work: func(r llmfake.Request) llmfake.Response {
@@ -90,8 +90,8 @@ func TestServerFaults(t *testing.T) {
 
 // purchase is a plot in which a sub-task books a boat, which asks first, and
 // tells what the tool said.
-func purchase() plot {
-	return plot{
+func purchase() options {
+	return options{
 		think: steps{
 			plan: always(llmfake.Call("plan", `{"plan": [{"name": "shop", "description": "buy"}]}`)),
 			work: func(r llmfake.Request) llmfake.Response {
@@ -109,7 +109,7 @@ func purchase() plot {
 // before somebody allowed it, and the model reads that it was not allowed.
 func TestWriteNeedsApproval(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, purchase())
+	w := newEnv(t, purchase())
 	p := w.start("chat", "--json")
 	p.send("q", "first: a question")
 	denial := regexp.MustCompile(`"label":"Deny","data":"([^"]+)"`)
@@ -136,7 +136,7 @@ func TestServerFromNPM(t *testing.T) {
 		}
 		return llmfake.Call(exposed(r, "echo"), `{"message": "hello `+task+`"}`)
 	}
-	w := newWorld(t, plot{think: steps{
+	w := newEnv(t, options{think: steps{
 		plan: always(llmfake.Call("plan", `{"plan": [{"name": "everything", "description": "first"}, {"name": "everything", "description": "second"}]}`)),
 		work: work,
 	}.think})

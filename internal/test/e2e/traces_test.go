@@ -222,7 +222,7 @@ func TestTrace(t *testing.T) {
 	to := newCollector(t)
 	s := works("9000")
 	s.more = "telemetry: {otlp_endpoint: \"" + to.URL + "\", otlp_headers: {x-key: otlp-secret-e2e}}\n"
-	b := newTown(t, s)
+	b := newTelegramEnv(t, s)
 	address, _ := b.stoppable("-http", "127.0.0.1:0", "-faults")
 	watch, at := newSpy(t, address)
 	b.serves(at, "")
@@ -314,7 +314,7 @@ func (c *collector) keptSecret(t *testing.T, words ...string) {
 func TestTraceOfProgram(t *testing.T) {
 	t.Parallel()
 	to := newCollector(t)
-	w := newWorld(t, plot{more: "http: {listen: 127.0.0.1:0, tokens: [" + tokenLine("ops", "operator") + "]}\n" +
+	w := newEnv(t, options{more: "http: {listen: 127.0.0.1:0, tokens: [" + tokenLine("ops", "operator") + "]}\n" +
 		"telemetry: {otlp_endpoint: \"" + to.URL + "\", otlp_headers: {x-key: otlp-secret-e2e}}\n"})
 	p := w.serve()
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+p.address+"/v1/tasks", strings.NewReader(`{"goal": "later: a question"}`))

@@ -148,13 +148,13 @@ func TestTravelAlways(t *testing.T) {
 }
 
 // asks waits for the card that asks about a tool.
-func (a *agency) asks(chat int64, tool string, words ...string) telegramfake.Message {
+func (a *travelEnv) asks(chat int64, tool string, words ...string) telegramfake.Message {
 	a.t.Helper()
 	return a.offers(chat, a.says("button.allow_once", nil), append(words, a.says("approval.call", map[string]any{"Tool": tool, "Server": "travel"}))...)
 }
 
 // denies says no to a card and why.
-func (a *agency) denies(chat int64, card telegramfake.Message, why string) {
+func (a *travelEnv) denies(chat int64, card telegramfake.Message, why string) {
 	a.t.Helper()
 	a.taps(a.bob, chat, card.ID, "Deny with a reason")
 	asked := a.sees(chat, a.says("approval.why", nil))

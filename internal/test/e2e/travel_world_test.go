@@ -15,10 +15,10 @@ import (
 	"legwork/internal/test/fakes/llmfake"
 )
 
-// agency is a town whose legwork has the config and the server of
+// travelEnv is an environment whose legwork has the config and the server of
 // examples/travel, and a model that knows how to book trips.
-type agency struct {
-	*town
+type travelEnv struct {
+	*telegramEnv
 	day string // tomorrow in Beijing
 
 	mu      sync.Mutex
@@ -29,17 +29,17 @@ type agency struct {
 // wish is what people ask the agency for.
 const wish = "Book me a flight from Beijing to Shanghai tomorrow and a hotel for one night. I am Ann Lee."
 
-func newAgency(t *testing.T) *agency {
+func newAgency(t *testing.T) *travelEnv {
 	t.Helper()
 	beijing, err := time.LoadLocation("Asia/Shanghai")
 	if err != nil {
 		t.Fatal(err)
 	}
-	a := &agency{
+	a := &travelEnv{
 		day:     time.Now().In(beijing).AddDate(0, 0, 1).Format(time.DateOnly),
 		arrived: map[string]bool{}, both: make(chan struct{}),
 	}
-	a.town = newTown(t, scene{plot: plot{
+	a.telegramEnv = newTelegramEnv(t, telegramOptions{options: options{
 		think: steps{plan: a.plan, review: a.review, work: a.work, answer: a.answer}.think,
 		wait:  patience,
 	}})
@@ -49,7 +49,7 @@ func newAgency(t *testing.T) *agency {
 
 // adopt takes everything from the example's config but what connects it to the
 // world: its model, and where the server and its database are.
-func (a *agency) adopt(example string) {
+func (a *travelEnv) adopt(example string) {
 	a.t.Helper()
 	text, err := os.ReadFile(example)
 	if err != nil {
@@ -97,7 +97,7 @@ type ledger struct {
 	Notifications []struct{ To, Message string }
 }
 
-func (a *agency) ledger() (l ledger) {
+func (a *travelEnv) ledger() (l ledger) {
 	a.t.Helper()
 	text, err := os.ReadFile(a.file("travel.json"))
 	if os.IsNotExist(err) {
@@ -124,7 +124,7 @@ var (
 )
 
 // plan searches for flights and hotels side by side.
-func (a *agency) plan(llmfake.Request) llmfake.Response {
+func (a *travelEnv) plan(llmfake.Request) llmfake.Response {
 	return llmfake.Call("plan", `{"plan": [
 		{"id": "f", "name": "travel", "description": "Search flights from Beijing to Shanghai on `+a.day+`", "after": []},
 		{"id": "h", "name": "travel", "description": "Search hotels in Shanghai from `+a.day+`, one night", "after": []}]}`)
@@ -132,7 +132,7 @@ func (a *agency) plan(llmfake.Request) llmfake.Response {
 
 // review books and pays when there are offers, tells everybody when that is
 // done, and ends.
-func (a *agency) review(r llmfake.Request) llmfake.Response {
+func (a *travelEnv) review(r llmfake.Request) llmfake.Response {
 	text := prompt(r)
 	switch _, round := llmfake.StepOf(r); {
 	case round == 1:
@@ -149,7 +149,7 @@ func (a *agency) review(r llmfake.Request) llmfake.Response {
 	return a.answer(r)
 }
 
-func (a *agency) answer(r llmfake.Request) llmfake.Response {
+func (a *travelEnv) answer(r llmfake.Request) llmfake.Response {
 	text := prompt(r)
 	order, state := newest(orderNumber, text), "booked and paid"
 	if order == "" {
@@ -168,7 +168,7 @@ func newest(what *regexp.Regexp, text string) string {
 }
 
 // traveler is who says in a tag of the prompt who they are.
-func (a *agency) traveler(r llmfake.Request, tag string) string {
+func (a *travelEnv) traveler(r llmfake.Request, tag string) string {
 	text, _ := r.Tagged(tag)
 	found := fullName.FindStringSubmatch(text)
 	if found == nil {
@@ -187,7 +187,7 @@ func refusal(text string) string {
 
 // work calls the tool that the sub-task is about, once, and repeats what it
 // returned.
-func (a *agency) work(r llmfake.Request) llmfake.Response {
+func (a *travelEnv) work(r llmfake.Request) llmfake.Response {
 	task, _ := r.Tagged("task")
 	if said, ok := toolResult(r); ok {
 		return a.report(task, said)
@@ -222,7 +222,7 @@ func (a *agency) work(r llmfake.Request) llmfake.Response {
 
 // report repeats a result. A search waits until the other one has a result as
 // well, which only comes when both run at once.
-func (a *agency) report(task, said string) llmfake.Response {
+func (a *travelEnv) report(task, said string) llmfake.Response {
 	if strings.HasPrefix(task, "Search") {
 		a.meet(task)
 	}
@@ -232,7 +232,7 @@ func (a *agency) report(task, said string) llmfake.Response {
 	return llmfake.Say("Refused: " + strings.ReplaceAll(said, "\n", " "))
 }
 
-func (a *agency) meet(task string) {
+func (a *travelEnv) meet(task string) {
 	a.mu.Lock()
 	if !a.arrived[task] {
 		if a.arrived[task] = true; len(a.arrived) == 2 {
@@ -248,7 +248,7 @@ func (a *agency) meet(task string) {
 }
 
 // after is the day after a day.
-func (a *agency) after(day string) string {
+func (a *travelEnv) after(day string) string {
 	t, err := time.Parse(time.DateOnly, day)
 	if err != nil {
 		panic(err) // it was written by this file

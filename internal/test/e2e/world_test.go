@@ -13,9 +13,9 @@ import (
 	"legwork/internal/test/fakes/llmfake"
 )
 
-// world is what surrounds the binary in one test: a folder with a config file,
+// env is what surrounds the binary in one test: a folder with a config file,
 // a model and a tool server.
-type world struct {
+type env struct {
 	t      *testing.T
 	dir    string
 	models *llmfake.Server
@@ -24,23 +24,23 @@ type world struct {
 	config string // what configure wrote last
 }
 
-// plot says what is special about a world.
-type plot struct {
-	think func(llmfake.Request) llmfake.Response // the model, but for questions that begin with "later"; nil: llmfake.Brain
-	model string                                 // further keys of models.main, each after a comma
-	wait  time.Duration                          // the model's timeouts for first byte and silence; 0: patience
-	desk  string                                 // further arguments of the tool server, each after a comma
-	limit time.Duration                          // for one tool call of the group desk; 0: patience
-	tools string                                 // tools of the group desk besides lookup, each after a comma
-	more  string                                 // further keys of the config file
+// options says what is special about a test.
+type options struct {
+	think      func(llmfake.Request) llmfake.Response // the model, but for questions that begin with "later"; nil: llmfake.Brain
+	model      string                                 // further keys of models.main, each after a comma
+	wait       time.Duration                          // the model's timeouts for first byte and silence; 0: patience
+	serverArgs string                                 // further arguments of the tool server, each after a comma
+	limit      time.Duration                          // for one tool call of the group desk; 0: patience
+	tools      string                                 // tools of the group desk besides lookup, each after a comma
+	more       string                                 // further keys of the config file
 }
 
-// newWorld makes a world. In its config the groups desk and safe share the tool
+// newEnv makes an environment. In its config the groups desk and safe share the tool
 // server; safe has nothing but lookup.
-func newWorld(t *testing.T, p plot) *world {
+func newEnv(t *testing.T, p options) *env {
 	t.Helper()
 	brain := llmfake.Brain{}
-	w := &world{t: t, dir: t.TempDir()}
+	w := &env{t: t, dir: t.TempDir()}
 	w.models = llmfake.New(t, llmfake.Options{Key: "sk-secret-e2e", Respond: func(r llmfake.Request) llmfake.Response {
 		if p.think == nil || later(r) {
 			return brain.Respond(r)
@@ -59,7 +59,7 @@ servers:
 groups:
   desk: {description: Looks things up., servers: [desk], tools: [lookup%s], read_only: ["*"], tool_timeout: %v}
   safe: {description: Looks things up safely., servers: [desk], tools: [lookup], read_only: ["*"], tool_timeout: 10s}
-%s`, w.models.URL, 12*p.wait, p.wait, p.wait, p.model, toolServer(t), w.file("calls.jsonl"), p.desk, p.tools, p.limit, p.more))
+%s`, w.models.URL, 12*p.wait, p.wait, p.wait, p.model, toolServer(t), w.file("calls.jsonl"), p.serverArgs, p.tools, p.limit, p.more))
 	return w
 }
 
@@ -72,7 +72,7 @@ func later(r llmfake.Request) bool {
 }
 
 // configure writes the config file: text and what all worlds share.
-func (w *world) configure(text string) {
+func (w *env) configure(text string) {
 	w.t.Helper()
 	w.config = text
 	if err := os.WriteFile(w.file("config.yaml"), []byte("data_dir: data\n"+text), 0o600); err != nil {
@@ -80,13 +80,13 @@ func (w *world) configure(text string) {
 	}
 }
 
-func (w *world) file(name string) string { return filepath.Join(w.dir, name) }
+func (w *env) file(name string) string { return filepath.Join(w.dir, name) }
 
 // text is a sentence for people in English.
-func (w *world) text(key string, data map[string]any) string { return w.texts.Text("en", key, data) }
+func (w *env) text(key string, data map[string]any) string { return w.texts.Text("en", key, data) }
 
 // calls are the lines of the tool server's log that begin a call of a tool.
-func (w *world) calls(tool string) []string {
+func (w *env) calls(tool string) []string {
 	w.t.Helper()
 	var calls []string
 	for line := range strings.Lines(w.read("calls.jsonl")) {
@@ -98,7 +98,7 @@ func (w *world) calls(tool string) []string {
 }
 
 // read is what a file holds; empty when there is none.
-func (w *world) read(name string) string {
+func (w *env) read(name string) string {
 	w.t.Helper()
 	text, err := os.ReadFile(w.file(name))
 	if err != nil && !os.IsNotExist(err) {
@@ -108,7 +108,7 @@ func (w *world) read(name string) string {
 }
 
 // asked are the requests to the model whose prompt holds text.
-func (w *world) asked(text string) []llmfake.Request {
+func (w *env) asked(text string) []llmfake.Request {
 	var found []llmfake.Request
 	for _, r := range w.models.Requests() {
 		if strings.Contains(prompt(r), text) {

@@ -35,7 +35,7 @@ func (s *Server) controls(mux *http.ServeMux) {
 	mux.HandleFunc("GET /fake/violations", func(w http.ResponseWriter, _ *http.Request) { show(w, s.Violations()) })
 	mux.HandleFunc("GET /fake/deliveries", func(w http.ResponseWriter, _ *http.Request) { show(w, s.Deliveries()) })
 	mux.HandleFunc("GET /fake/connections", func(w http.ResponseWriter, _ *http.Request) { show(w, s.Connections()) })
-	for name, do := range s.deeds() {
+	for name, do := range s.actions() {
 		mux.HandleFunc("POST /fake/"+name, func(w http.ResponseWriter, r *http.Request) {
 			var o order
 			err := json.NewDecoder(r.Body).Decode(&o)
@@ -57,9 +57,9 @@ func show(w http.ResponseWriter, v any) {
 	_ = json.NewEncoder(w).Encode(v)
 }
 
-// deeds are the controls that do something; what they return is the ts or the
+// actions are the controls that do something; what they return is the ts or the
 // trigger id, where there is one.
-func (s *Server) deeds() map[string]func(order) (string, error) {
+func (s *Server) actions() map[string]func(order) (string, error) {
 	done := func(do func(order)) func(order) (string, error) {
 		return func(o order) (string, error) { do(o); return "", nil }
 	}
