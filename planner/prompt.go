@@ -1,8 +1,10 @@
 package planner
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -250,4 +252,140 @@ func (b *builder) refused(seqs []int) {
 		b.add(llm.Assistant, p.Text)
 		b.add(llm.User, b.text("prompt.malformed", map[string]any{"Reason": p.Reason}))
 	}
+}
+
+// merged makes one of texts of the same speaker in a row, since some models
+// insist on alternation.
+func merged(messages []llm.Message) []llm.Message {
+	var list []llm.Message
+	for _, m := range messages {
+		if n := len(list); n > 0 && m.Role != llm.ToolRole && list[n-1].Role == m.Role && len(list[n-1].ToolCalls)+len(m.ToolCalls) == 0 {
+			list[n-1].Content += "\n\n" + m.Content
+			list[n-1].Images = append(slices.Clip(list[n-1].Images), m.Images...)
+			continue
+		}
+		list = append(list, m)
+	}
+	return list
+}
+
+// planText is a plan as its model would have written it.
+func planText(plan []Subtask) string {
+	type entry struct {
+		ID          string   `json:"id"`
+		Name        string   `json:"name"`
+		Description string   `json:"description"`
+		After       []string `json:"after,omitempty"`
+	}
+	list := make([]entry, 0, len(plan))
+	for _, p := range plan {
+		list = append(list, entry(p))
+	}
+	text, err := json.Marshal(map[string]any{"plan": list})
+	if err != nil {
+		return "{}"
+	}
+	return string(text)
+}
+
+func tag(name, body string) string {
+	return "<" + name + ">\n" + shield(body, name) + "\n</" + name + ">"
+}
+
+// shield keeps data from closing the tag it is in, also in a spelling that only
+// a model would take for its end: "</ Data >".
+func shield(body, name string) string {
+	var out strings.Builder
+	for rest := body; ; {
+		i := strings.IndexByte(rest, '<')
+		if i < 0 {
+			if out.Len() == 0 {
+				return body
+			}
+			out.WriteString(rest)
+			return out.String()
+		}
+		out.WriteString(rest[:i+1])
+		rest = rest[i+1:]
+		if closes(rest, name) {
+			out.WriteString("\u200b")
+		}
+	}
+}
+
+// closes reports that what follows a "<" makes it the end of that tag.
+func closes(rest, name string) bool {
+	rest, ok := strings.CutPrefix(strings.TrimLeft(clip.Bytes(rest, 64), " \t\r\n"), "/")
+	if !ok {
+		return false
+	}
+	rest = strings.TrimLeft(rest, " \t\r\n")
+	return len(rest) >= len(name) && strings.EqualFold(rest[:len(name)], name)
+}
+
+// How much of what others added to the context a decision sees, in bytes: of one
+// message, and of all of them, the newest first.
+const (
+	maxNote         = 4 << 10
+	notesInDecision = 32 << 10
+)
+
+// noteworthy are the seqs of the notes that a decision sees; how many older ones
+// it does not is said at once.
+func (b *builder) noteworthy() []int {
+	list, room := b.s.Notes, notesInDecision
+	for from := len(list); from > 0; from-- {
+		if room -= min(len(b.noteText(list[from-1])), maxNote); room < 0 {
+			b.add(llm.User, b.text("prompt.notes_left", map[string]any{"Count": from}))
+			return list[from:]
+		}
+	}
+	return list
+}
+
+// notes adds what others added to the context before the event of that seq, and
+// returns the rest.
+func (b *builder) notes(list []int, before int) []int {
+	var texts []string
+	for len(list) > 0 && list[0] < before {
+		e := b.journal(list[0])
+		texts = append(texts, fmt.Sprintf("<data from=%q type=%q>\n%s\n</data>", e.By, e.Note.Type, shield(clip.Marked(b.noteText(e.Seq), maxNote), "data")))
+		list = list[1:]
+	}
+	if len(texts) > 0 {
+		b.results = append(b.results, len(b.messages))
+		b.add(llm.User, b.text("prompt.notes", nil)+"\n"+strings.Join(texts, "\n"))
+	}
+	return list
+}
+
+// noteText is what a note says: a text as it is, anything else as JSON.
+func (b *builder) noteText(seq int) string {
+	content := b.journal(seq).Note.Content
+	var text string
+	if json.Unmarshal(content, &text) == nil {
+		return text
+	}
+	return string(content)
+}
+
+// verdict tells how a review went.
+func (b *builder) verdict(d Decision) string {
+	key := "prompt.review_rejected"
+	if d.Approve {
+		key = "prompt.review_approved"
+	}
+	if d.Text == "" {
+		return b.text(key, nil)
+	}
+	return b.text(key, nil) + "\n" + tag("guidance", d.Text)
+}
+
+// reviewed is the result of an update_state call that asked for a review.
+func (b *builder) reviewed(call CallState) string {
+	out := b.text("prompt.state_updated", map[string]any{"Version": call.Version}) + "\n"
+	if e := b.journal(call.Reviewed); e.Decision != nil {
+		return out + b.verdict(*e.Decision)
+	}
+	return out + b.text("prompt.review_ended", nil)
 }
