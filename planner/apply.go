@@ -73,7 +73,7 @@ func applyEvent(s State, e Event) State {
 		s.PromptPending, s.PromptSeq, s.Tainted = false, e.Seq, e.Seq
 		return decide(s, e.Seq)
 	case GrantRevoked:
-		s.Granted = slices.DeleteFunc(slices.Clone(s.Granted), func(g Standing) bool { return g.Seq == e.Of })
+		s.Granted = slices.DeleteFunc(slices.Clone(s.Granted), func(g StandingGrant) bool { return g.Seq == e.Of })
 	case NoteAdded:
 		return noteAdded(s, e)
 	case Answered:
@@ -82,7 +82,7 @@ func applyEvent(s State, e Event) State {
 	case StateSet:
 		return stateSet(s, e)
 	case Stopped:
-		return halt(s, e, WhyStopped)
+		return halt(s, e, ReasonStopped)
 	case Expired:
 		return expire(s, e)
 	case BudgetReached:
@@ -140,7 +140,7 @@ func decide(s State, cause int) State {
 // answer starts the closing answer. why is empty when nothing cut the task
 // short; otherwise the answer gets a time of its own.
 func answer(s State, cause int, why string) State {
-	s.Phase, s.Cause, s.Tries, s.BadReplies, s.Streamed, s.Why = PhaseAnswering, cause, 0, nil, false, why
+	s.Phase, s.Cause, s.Tries, s.BadReplies, s.Streamed, s.Reason = PhaseAnswering, cause, 0, nil, false, why
 	s = clearBudget(s)
 	if why != "" || s.Limit-s.Used < s.Limits.AnswerTime {
 		s.Used, s.Limit = 0, s.Limits.AnswerTime
@@ -151,16 +151,16 @@ func answer(s State, cause int, why string) State {
 // settle fixes the outcome; what is left is to show it. A task that a person
 // stopped stays stopped, however its closing answer went.
 func settle(s State, o Outcome, why string) State {
-	if s.Why == WhyStopped {
-		o, why = Halted, WhyStopped
+	if s.Reason == ReasonStopped {
+		o, why = Halted, ReasonStopped
 	}
-	s.Phase, s.Outcome, s.Why = PhaseShowing, o, why
+	s.Phase, s.Outcome, s.Reason = PhaseShowing, o, why
 	return clearBudget(endReview(s, 0))
 }
 
 // modelDone folds what came of a model action, or a show action that failed.
 func modelDone(s State, e Event) State {
-	a, _ := wanted(s, e.Action)
+	a, _ := listed(s, e.Action)
 	switch {
 	case a.Kind == KindShow:
 		s.Phase = PhaseOver
@@ -173,9 +173,9 @@ func modelDone(s State, e Event) State {
 			return s
 		}
 		if a.Role == llm.RoleAnswer {
-			return settle(s, Failed, WhyUnusable)
+			return settle(s, Failed, ReasonUnusable)
 		}
-		return answer(s, e.Seq, WhyUnreadable)
+		return answer(s, e.Seq, ReasonUnreadable)
 	case e.Type == CallFailed:
 		s.FailedSeq = e.Seq
 		if e.Problem.Text != "" {
@@ -194,7 +194,7 @@ func modelDone(s State, e Event) State {
 // answered folds a text for the person.
 func answered(s State, e Event) State {
 	s.Answer, s.GuidanceSeen = e.Seq, len(s.Guidance)
-	return settle(s, Done, s.Why)
+	return settle(s, Done, s.Reason)
 }
 
 // planned folds a plan. An empty one means that enough is known.
@@ -240,7 +240,7 @@ func planned(s State, e Event) State {
 // expire folds the end of a question's time, or of the task's.
 func expire(s State, e Event) State {
 	if asked := s.Overdraft.Expires; !asked.IsZero() && !e.At.Before(asked) {
-		return halt(clearBudget(s), e, WhyBudget)
+		return halt(clearBudget(s), e, ReasonBudget)
 	}
 	if e.Action.Subject == SubjectReview {
 		return reviewExpired(s, e)
@@ -251,15 +251,15 @@ func expire(s State, e Event) State {
 		}
 	}
 	if s.Phase == PhaseShared {
-		return settle(s, Failed, WhyIdle)
+		return settle(s, Failed, ReasonIdle)
 	}
-	if s.Phase == PhaseAnswering && s.Why == "" {
-		return settle(skipRest(s, e), Failed, WhyExpired)
+	if s.Phase == PhaseAnswering && s.Reason == "" {
+		return settle(skipRest(s, e), Failed, ReasonExpired)
 	}
 	if s.Phase == PhaseAnswering {
-		return settle(s, Failed, s.Why)
+		return settle(s, Failed, s.Reason)
 	}
-	return halt(s, e, WhyExpired)
+	return halt(s, e, ReasonExpired)
 }
 
 // clearBudget drops that a budget is reached.
@@ -290,7 +290,7 @@ func decided(s State, e Event) State {
 		over := s.Overdraft
 		s = clearBudget(s)
 		if !e.Decision.Approve {
-			return halt(s, e, WhyBudget)
+			return halt(s, e, ReasonBudget)
 		}
 		return budgetExtended(s, over)
 	case s.Review > 0 && e.Action == reviewID(s):
@@ -316,7 +316,7 @@ func budgetExtended(s State, over Overdraft) State {
 
 // Agrees reports that e is a person's yes to the plan that s proposes.
 func Agrees(s State, e Event) bool {
-	a, ok := wanted(s, e.Action)
+	a, ok := listed(s, e.Action)
 	return ok && a.ID.Subject == SubjectPlan && e.Type == Decided && e.Decision != nil && e.Decision.Approve
 }
 
@@ -325,7 +325,7 @@ func planDecided(s State, e Event) State {
 	s.Preview = false
 	switch {
 	case !e.Decision.Approve:
-		return halt(s, e, WhyStopped)
+		return halt(s, e, ReasonStopped)
 	case e.Decision.Queued:
 		s.Phase = PhaseQueued
 	default:
@@ -370,7 +370,7 @@ func guidanceRemoved(s State, e Event) State {
 // anything was and no answer is being written already.
 func halt(s State, e Event, why string) State {
 	outcome := Failed
-	if why == WhyStopped {
+	if why == ReasonStopped {
 		outcome = Halted
 	}
 	worth := s.HasResults() && s.Phase != PhaseAnswering

@@ -99,7 +99,7 @@ type Notify struct {
 	Webhook string    `json:"webhook,omitempty"` // name in the config
 }
 
-// Note is the body of Noted.
+// Note is the body of NoteAdded.
 type Note struct {
 	Type    string          `json:"type"` // of the message: "thought", "observation", ...
 	Content json.RawMessage `json:"content"`

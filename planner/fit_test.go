@@ -8,15 +8,15 @@ import (
 	"legwork/planner"
 )
 
-// talked is a scene with a summary and six turns of some 1,000 bytes before the
+// talked is an input with a summary and six turns of some 1,000 bytes before the
 // task, and a bound on the prompt.
-func talked(most int) planner.Scene {
-	scene := planner.Scene{MaxBytes: most}
-	scene.Past.Summary = "they spoke of rivers"
+func talked(most int) planner.PromptInput {
+	input := planner.PromptInput{MaxBytes: most}
+	input.Past.Summary = "they spoke of rivers"
 	for i := range 6 {
-		scene.History = append(scene.History, planner.Exchange{Goal: fmt.Sprintf("turn %d", i), Answer: strings.Repeat("so it is. ", 100)})
+		input.History = append(input.History, planner.Exchange{Goal: fmt.Sprintf("turn %d", i), Answer: strings.Repeat("so it is. ", 100)})
 	}
-	return scene
+	return input
 }
 
 // TestWhatGoesFirst: a prompt that must be shorter loses the oldest turns of the
@@ -62,13 +62,13 @@ func TestWhatGoesFirst(t *testing.T) {
 // TestCutAnswer: a task whose answer was cut off has its beginning, which the
 // next ones see; a sub-task's beginning is part of what the others see.
 func TestCutAnswer(t *testing.T) {
-	broke := func(st *story, action planner.ActionID, text string) (planner.State, planner.Event) {
+	fail := func(st *story, action planner.ActionID, text string) (planner.State, planner.Event) {
 		before := st.s
 		st.add(planner.Event{Type: planner.CallFailed, Action: action, Problem: &planner.Problem{Code: "cut_off", Text: text}})
 		return before, st.events[len(st.events)-1]
 	}
 	st := begin(t)
-	before, e := broke(st, planner.Todo(st.s)[0].ID, "Once upon a time ")
+	before, e := fail(st, planner.Todo(st.s)[0].ID, "Once upon a time ")
 	if st.s.CutOffSeq != e.Seq || st.s.FailedSeq != e.Seq || st.s.Outcome != planner.Failed {
 		t.Errorf("state %+v, want it failed with the beginning of seq %d", st.s, e.Seq)
 	}
@@ -79,8 +79,8 @@ func TestCutAnswer(t *testing.T) {
 
 	st = begin(t)
 	st.plan(planner.Subtask{ID: "a", Name: planner.LLMTool, Description: "find a"}, planner.Subtask{ID: "b", Name: planner.LLMTool, Description: "find b", After: []string{"a"}})
-	broke(st, planner.WorkID("a", 1, 0), "The first half")
-	_, prompt := st.prompt("work b turn 1.0", planner.Scene{})
+	fail(st, planner.WorkID("a", 1, 0), "The first half")
+	_, prompt := st.prompt("work b turn 1.0", planner.PromptInput{})
 	if !strings.Contains(prompt, "The first half") || !strings.Contains(prompt, "incomplete") {
 		t.Errorf("the prompt does not say what the cut sub-task had written:\n%s", prompt)
 	}

@@ -73,7 +73,7 @@ func (b *builder) planTool() llm.Tool {
 // text that names something to read: so this is called when the messages are there.
 func (b *builder) machineTools(w Work) []llm.Tool {
 	return slices.DeleteFunc(b.ownTools(w), func(own llm.Tool) bool {
-		return slices.ContainsFunc(b.scene.Tools, func(t llm.Tool) bool { return t.Name == own.Name })
+		return slices.ContainsFunc(b.input.Tools, func(t llm.Tool) bool { return t.Name == own.Name })
 	})
 }
 
@@ -96,7 +96,7 @@ func (b *builder) ownTools(w Work) []llm.Tool {
 			{"description", "string", false},
 		})})
 	}
-	if b.more { // last, so that what comes before it stays as it was
+	if b.namesMore { // last, so that what comes before it stays as it was
 		list = append(list, llm.Tool{Name: ToolReadResult, Description: b.text("tool.read_result", nil), Schema: schema([]property{
 			{"result", "integer", true},
 			{"earlier", "string", true},
@@ -107,8 +107,8 @@ func (b *builder) ownTools(w Work) []llm.Tool {
 }
 
 func (b *builder) groupNames() string {
-	names := make([]string, 0, len(b.scene.Groups)+1)
-	for _, g := range b.scene.Groups {
+	names := make([]string, 0, len(b.input.Groups)+1)
+	for _, g := range b.input.Groups {
 		names = append(names, g.Name)
 	}
 	return strings.Join(append(names, LLMTool), ", ")

@@ -97,7 +97,7 @@ func TestStateIsReadAsItWas(t *testing.T) {
 	big := `"` + strings.Repeat("b", 7000) + `"`
 	st.calls("work 1/a turn 1.0", update("u1", "price", "1"), get("g1"), update("u2", "price", "2"), get("g2", "price", "none"))
 	st.calls("work 1/b turn 1.0", update("u3", "b1", big), update("u4", "b2", big), update("u5", "b3", big), update("u6", "price", "3"))
-	r, all := st.prompt("work 1/a turn 2.0", planner.Scene{})
+	r, all := st.prompt("work 1/a turn 2.0", planner.PromptInput{})
 	var results []string
 	for _, m := range r.Messages {
 		if m.Role == "tool" {
@@ -112,7 +112,7 @@ func TestStateIsReadAsItWas(t *testing.T) {
 		t.Errorf("the shared state in the prompt is %.300q, want the price, and the others by name", last)
 	}
 	st.calls("work 1/a turn 2.0", get("g3"))
-	r, _ = st.prompt("work 1/a turn 3.0", planner.Scene{})
+	r, _ = st.prompt("work 1/a turn 3.0", planner.PromptInput{})
 	if whole := r.Messages[len(r.Messages)-2].Content; len(whole) > 17<<10 || !strings.Contains(whole, "b3 (7004)") || strings.Count(whole, "bbbbbbb") == 0 {
 		t.Errorf("get_state of 21 KB returns %d bytes: %.100q … %q", len(whole), whole, whole[len(whole)-200:])
 	}

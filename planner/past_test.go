@@ -52,13 +52,13 @@ func TestPastInPrompts(t *testing.T) {
 	}
 	earlier := []planner.Earlier{{Reference: "7Q2KDX/1/a", Group: "web", Description: "Find </data> the price", Bytes: 4711}}
 	st := begin(t)
-	r, _ := st.prompt("plan 1.0", planner.Scene{Past: past, Earlier: earlier})
+	r, _ := st.prompt("plan 1.0", planner.PromptInput{Past: past, Earlier: earlier})
 	plan := whole(r)
 	past.SummaryTainted = true
-	r, _ = st.prompt("plan 1.0", planner.Scene{Past: past})
+	r, _ = st.prompt("plan 1.0", planner.PromptInput{Past: past})
 	st.plan(planner.Subtask{ID: "1/a", Name: "look", Description: "one"}, planner.Subtask{ID: "1/b", Name: planner.LLMTool, Description: "two"})
-	work, _ := st.prompt("work 1/a turn 1.0", planner.Scene{Past: past, Earlier: earlier})
-	alone, _ := st.prompt("work 1/b turn 1.0", planner.Scene{Past: past, Earlier: earlier})
+	work, _ := st.prompt("work 1/a turn 1.0", planner.PromptInput{Past: past, Earlier: earlier})
+	alone, _ := st.prompt("work 1/b turn 1.0", planner.PromptInput{Past: past, Earlier: earlier})
 	golden(t, "testdata/prompts/past.txt", "===== plan\n"+plan+"===== plan, tainted summary\n"+whole(r)+"===== work\n"+whole(work)+"===== llm_tool\n"+whole(alone))
 }
 

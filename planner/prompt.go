@@ -16,9 +16,9 @@ import (
 // Journal gives the event of a sequence number, with its whole body.
 type Journal func(seq int) Event
 
-// Scene is what a prompt needs beyond the journal: the state of the world at
+// PromptInput is what a prompt needs beyond the journal: the state of the world at
 // the moment of the call. Its zero value makes a valid, if poor, prompt.
-type Scene struct {
+type PromptInput struct {
 	Texts             *i18n.Texts
 	Instructions      string       // the admin's, for every prompt
 	ChatInstructions  string       // the admin's for this chat
@@ -27,7 +27,7 @@ type Scene struct {
 	Tools             []llm.Tool   // work: the group's tools, without the machine's own
 	Missing           string       // work: what cannot be reached of the group's tools, and why
 	Model             string       // a configured model in place of the role's
-	Sees              bool         // work: a model of the role vision is there, for turns with images
+	Vision            bool         // work: a model of the role vision is there, for turns with images
 	Past                           // plan, review and answer
 	Earlier           []Earlier    // plan, review and work: results of earlier tasks, the newest first
 	MaxBytes          int          // of all messages together; 0 for no limit
@@ -40,12 +40,12 @@ var ErrTooLong = errors.New("the question is too long for the model")
 // and what was said is never rewritten, only added to, so that each prompt
 // begins with the one before it. The request is valid for every state: each
 // tool call is followed by its result. ErrTooLong means that the question alone
-// takes too much of scene.MaxBytes: answering a part of it would mislead.
-func Prompt(s State, journal Journal, a Action, scene Scene) (llm.Request, error) {
-	b := builder{s: s, journal: journal, scene: scene, opening: journal(1)}
+// takes too much of input.MaxBytes: answering a part of it would mislead.
+func Prompt(s State, journal Journal, a Action, input PromptInput) (llm.Request, error) {
+	b := builder{s: s, journal: journal, input: input, opening: journal(1)}
 	b.lang = b.opening.Opening.Language
-	if goal := len(b.goal()); scene.MaxBytes > 0 && goal > scene.MaxBytes/4*3 {
-		return llm.Request{}, fmt.Errorf("%w: %d bytes of %d", ErrTooLong, goal, scene.MaxBytes)
+	if goal := len(b.goal()); input.MaxBytes > 0 && goal > input.MaxBytes/4*3 {
+		return llm.Request{}, fmt.Errorf("%w: %d bytes of %d", ErrTooLong, goal, input.MaxBytes)
 	}
 	var err error
 	if a.Role == llm.RoleWork {
@@ -68,21 +68,21 @@ func Prompt(s State, journal Journal, a Action, scene Scene) (llm.Request, error
 
 // builder collects the messages of one prompt.
 type builder struct {
-	s        State
-	journal  Journal
-	scene    Scene
-	opening  Event
-	lang     string
-	model    string
-	messages []llm.Message
-	tools    []llm.Tool
-	pictures bool  // one of the messages holds images
-	more     bool  // one of them names what read_result reads
-	pastEnd  int   // messages before that index, but for the system's, are of the time before the task
-	results  []int // indexes of messages with results, the oldest first
+	s         State
+	journal   Journal
+	input     PromptInput
+	opening   Event
+	lang      string
+	model     string
+	messages  []llm.Message
+	tools     []llm.Tool
+	pictures  bool  // one of the messages holds images
+	namesMore bool  // one of them names what read_result reads
+	pastEnd   int   // messages before that index, but for the system's, are of the time before the task
+	results   []int // indexes of messages with results, the oldest first
 }
 
-func (b *builder) text(key string, data any) string { return b.scene.Texts.Text(b.lang, key, data) }
+func (b *builder) text(key string, data any) string { return b.input.Texts.Text(b.lang, key, data) }
 
 // add appends a message.
 func (b *builder) add(role, content string) {
@@ -93,50 +93,50 @@ func (b *builder) add(role, content string) {
 
 // decision builds the prompts of plan, review and answer.
 func (b *builder) decision(a Action) error {
-	system, err := b.scene.Texts.Prompt(b.lang, a.Role, i18n.PromptData{
-		Groups: b.scene.Groups, MaxSubtasks: b.s.Limits.Subtasks,
-		Instructions: b.scene.Instructions, ChatInstructions: b.scene.ChatInstructions,
+	system, err := b.input.Texts.Prompt(b.lang, a.Role, i18n.PromptData{
+		Groups: b.input.Groups, MaxSubtasks: b.s.Limits.Subtasks,
+		Instructions: b.input.Instructions, ChatInstructions: b.input.ChatInstructions,
 	})
 	if err != nil {
 		return err
 	}
-	b.model = b.scene.Model
+	b.model = b.input.Model
 	b.add(llm.System, system)
 	if a.Role != llm.RoleAnswer {
 		b.tools = []llm.Tool{b.planTool()}
 	}
-	b.past()
+	b.addPast()
 	b.pastEnd = len(b.messages)
 	if a.Role != llm.RoleAnswer {
-		b.earlier("prompt.earlier_plan")
+		b.addEarlier("prompt.earlier_plan")
 	}
-	b.add(llm.User, b.person())
+	b.add(llm.User, b.asker())
 	b.add(llm.User, tag("goal", b.goal()))
-	heard, notes := b.s.Guidance, b.noteworthy()
+	guidance, notes := b.s.Guidance, b.visibleNotes()
 	for _, plan := range b.s.Rejected {
-		notes = b.notes(notes, plan)
-		heard = b.guidance(heard, plan)
+		notes = b.addNotes(notes, plan)
+		guidance = b.addGuidance(guidance, plan)
 		b.add(llm.Assistant, planText(b.journal(plan).Reply.Plan))
 		b.add(llm.User, b.text("prompt.plan_rejected", nil))
 	}
 	for i, plan := range b.s.Planned {
-		notes = b.notes(notes, plan)
-		heard = b.guidance(heard, plan)
+		notes = b.addNotes(notes, plan)
+		guidance = b.addGuidance(guidance, plan)
 		if a.Role != llm.RoleAnswer {
 			b.add(llm.Assistant, planText(b.journal(plan).Reply.Plan))
 		}
-		b.round(i + 1)
+		b.addRound(i + 1)
 		if a.Role == llm.RoleReview {
 			b.add(llm.User, b.text("prompt.review", nil))
 		}
 	}
-	b.notes(notes, b.s.Seq+1)
-	b.guidance(heard, b.s.Seq+1)
-	b.sharedState(stateInDecision)
+	b.addNotes(notes, b.s.Seq+1)
+	b.addGuidance(guidance, b.s.Seq+1)
+	b.addSharedState(stateInDecision)
 	if a.Role == llm.RoleAnswer {
-		b.add(llm.User, b.text(answerKey(b.s.Why), nil))
+		b.add(llm.User, b.text(answerKey(b.s.Reason), nil))
 	}
-	b.refused(b.s.BadReplies)
+	b.addBadReplies(b.s.BadReplies)
 	return nil
 }
 
@@ -154,17 +154,17 @@ func answerKey(why string) string {
 	switch why {
 	case "":
 		return "prompt.answer"
-	case WhyStopped, WhyExpired, WhyBudget, WhyRounds, WhyReview:
+	case ReasonStopped, ReasonExpired, ReasonBudget, ReasonRounds, ReasonReview:
 		return "prompt.answer_" + why
-	case WhyUnreadable:
+	case ReasonUnreadable:
 		return "prompt.answer_unreadable"
 	}
 	return "prompt.answer_broken"
 }
 
-// person tells language, time zone and the date at which the task was opened;
+// asker tells language, time zone and the date at which the task was opened;
 // the moment of the call would spoil the caches.
-func (b *builder) person() string {
+func (b *builder) asker() string {
 	o := b.opening.Opening
 	zone, err := time.LoadLocation(o.Timezone)
 	if err != nil {
@@ -176,26 +176,26 @@ func (b *builder) person() string {
 	})
 }
 
-// guidance adds what was said before the event of that seq, and returns the rest.
-func (b *builder) guidance(heard []int, before int) []int {
-	for len(heard) > 0 && heard[0] < before {
-		b.add(llm.User, b.said(b.journal(heard[0])))
-		heard = heard[1:]
+// addGuidance adds what was said before the event of that seq, and returns the rest.
+func (b *builder) addGuidance(guidance []int, before int) []int {
+	for len(guidance) > 0 && guidance[0] < before {
+		b.add(llm.User, b.guidanceText(b.journal(guidance[0])))
+		guidance = guidance[1:]
 	}
-	return heard
+	return guidance
 }
 
-// said is guidance as a prompt holds it.
-func (b *builder) said(e Event) string {
+// guidanceText is guidance as a prompt holds it.
+func (b *builder) guidanceText(e Event) string {
 	if e.Decision == nil {
 		return b.text("prompt.guidance", nil) + "\n" + tag("guidance", e.Text)
 	}
 	return b.verdict(*e.Decision)
 }
 
-// round adds the results of one round's sub-tasks, in order. What was
+// addRound adds the results of one round's sub-tasks, in order. What was
 // delegated is in the result of the one that asked for it.
-func (b *builder) round(n int) {
+func (b *builder) addRound(n int) {
 	var results []string
 	for _, w := range b.s.Subtasks {
 		inside := w.Parent != nil && b.s.Subtasks[w.Parent.Subtask].State == SubDone
@@ -226,9 +226,9 @@ func (b *builder) outcome(w Work) string {
 	case w.State == SubFailed && e.Reply != nil && e.Reply.Text != "":
 		return b.text("prompt.subtask_turns", nil) + "\n" + e.Reply.Text
 	case w.State == SubFailed && e.Type == CallFailed && e.Problem.Text != "":
-		return b.text("prompt.subtask_cut", map[string]any{"Reason": b.text("problem."+w.Why, nil)}) + "\n" + e.Problem.Text
+		return b.text("prompt.subtask_cut", map[string]any{"Reason": b.text("problem."+w.Reason, nil)}) + "\n" + e.Problem.Text
 	case w.State == SubFailed:
-		return b.text("prompt.subtask_failed", map[string]any{"Reason": b.text("problem."+w.Why, nil)})
+		return b.text("prompt.subtask_failed", map[string]any{"Reason": b.text("problem."+w.Reason, nil)})
 	}
 	return b.text("prompt.subtask_skipped", nil)
 }
@@ -240,13 +240,13 @@ func (b *builder) cut(text string, show, whole, seq int) string {
 	if show <= 0 || len(text) <= show && whole == len(text) {
 		return text
 	}
-	b.more = true
+	b.namesMore = true
 	head := clip.Bytes(text, show)
 	return head + "\n" + b.text("prompt.result_cut", map[string]any{"Shown": len(head), "Bytes": whole, "Result": seq})
 }
 
-// refused adds the replies that could not be used and why.
-func (b *builder) refused(seqs []int) {
+// addBadReplies adds the replies that could not be used and why.
+func (b *builder) addBadReplies(seqs []int) {
 	for _, seq := range seqs {
 		p := b.journal(seq).Problem
 		b.add(llm.Assistant, p.Text)
@@ -330,9 +330,9 @@ const (
 	notesInDecision = 32 << 10
 )
 
-// noteworthy are the seqs of the notes that a decision sees; how many older ones
+// visibleNotes are the seqs of the notes that a decision sees; how many older ones
 // it does not is said at once.
-func (b *builder) noteworthy() []int {
+func (b *builder) visibleNotes() []int {
 	list, room := b.s.Notes, notesInDecision
 	for from := len(list); from > 0; from-- {
 		if room -= min(len(b.noteText(list[from-1])), maxNote); room < 0 {
@@ -343,9 +343,9 @@ func (b *builder) noteworthy() []int {
 	return list
 }
 
-// notes adds what others added to the context before the event of that seq, and
+// addNotes adds what others added to the context before the event of that seq, and
 // returns the rest.
-func (b *builder) notes(list []int, before int) []int {
+func (b *builder) addNotes(list []int, before int) []int {
 	var texts []string
 	for len(list) > 0 && list[0] < before {
 		e := b.journal(list[0])
@@ -381,8 +381,8 @@ func (b *builder) verdict(d Decision) string {
 	return b.text(key, nil) + "\n" + tag("guidance", d.Text)
 }
 
-// reviewed is the result of an update_state call that asked for a review.
-func (b *builder) reviewed(call CallState) string {
+// reviewResult is the result of an update_state call that asked for a review.
+func (b *builder) reviewResult(call CallState) string {
 	out := b.text("prompt.state_updated", map[string]any{"Version": call.Version}) + "\n"
 	if e := b.journal(call.Reviewed); e.Decision != nil {
 		return out + b.verdict(*e.Decision)

@@ -32,12 +32,12 @@ func messageBytes(m llm.Message) int {
 	return n
 }
 
-// fitting are the messages of the prompt, at most scene.MaxBytes of them. What
+// fitting are the messages of the prompt, at most input.MaxBytes of them. What
 // is missed least goes first: the oldest turns of the conversation before the
 // task, then its summary, then the middle of old results, then that of the
 // longest contents. The system message and calls stay whole.
 func (b *builder) fitting() []llm.Message {
-	limit := b.scene.MaxBytes
+	limit := b.input.MaxBytes
 	over := Bytes(b.messages) - limit
 	if limit <= 0 || over <= 0 {
 		return b.messages
@@ -69,7 +69,7 @@ func (b *builder) fitting() []llm.Message {
 // returns how many are; whole exchanges go, so that roles still take turns.
 func (b *builder) forget(over int) (gone int) {
 	from := 1
-	if b.scene.Past.Summary != "" {
+	if b.input.Past.Summary != "" {
 		from = 2
 	}
 	at := from

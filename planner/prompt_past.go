@@ -33,14 +33,14 @@ type Earlier struct {
 	Bytes       int
 }
 
-// past adds the conversation before the task: its summary and the turns since.
-func (b *builder) past() {
-	if past := b.scene.Past; past.Summary != "" && past.SummaryTainted {
+// addPast adds the conversation before the task: its summary and the turns since.
+func (b *builder) addPast() {
+	if past := b.input.Past; past.Summary != "" && past.SummaryTainted {
 		b.add(llm.User, b.text("prompt.summary_others", nil)+"\n"+tag("data", past.Summary))
 	} else if past.Summary != "" {
 		b.add(llm.User, b.text("prompt.summary", nil)+"\n"+tag("summary", past.Summary))
 	}
-	for _, h := range b.scene.History {
+	for _, h := range b.input.History {
 		if h.Other {
 			h.Goal = tag("data", h.Goal)
 		}
@@ -65,16 +65,16 @@ func (b *builder) answerOf(h Exchange) string {
 	return b.text("prompt.unfinished", nil)
 }
 
-// earlier lists the results of earlier tasks, introduced by the text of that key.
-func (b *builder) earlier(key string) {
-	if len(b.scene.Earlier) == 0 {
+// addEarlier lists the results of earlier tasks, introduced by the text of that key.
+func (b *builder) addEarlier(key string) {
+	if len(b.input.Earlier) == 0 {
 		return
 	}
-	lines := make([]string, len(b.scene.Earlier))
-	for i, e := range b.scene.Earlier {
+	lines := make([]string, len(b.input.Earlier))
+	for i, e := range b.input.Earlier {
 		lines[i] = fmt.Sprintf("%s · %s · %d · %s", e.Reference, e.Group, e.Bytes, e.Description)
 	}
-	b.more = true
+	b.namesMore = true
 	b.add(llm.User, b.text(key, nil)+"\n"+tag("data", strings.Join(lines, "\n")))
 }
 
@@ -91,7 +91,7 @@ type Digest struct {
 // far and of the turns since. Texts that are too long for it are shortened, the
 // longest first.
 func SummaryPrompt(d Digest) (llm.Request, error) {
-	b := builder{lang: d.Language, scene: Scene{Texts: d.Texts}}
+	b := builder{lang: d.Language, input: PromptInput{Texts: d.Texts}}
 	system, err := d.Texts.Prompt(d.Language, "summary", i18n.PromptData{})
 	if err != nil {
 		return llm.Request{}, fmt.Errorf("building prompt of a summary: %w", err)

@@ -64,18 +64,18 @@ func (st *story) result(action string, r planner.Result) int {
 
 // prompt builds the request of a wanted action; the whole of it as text comes
 // with it.
-func (st *story) prompt(action string, scene planner.Scene) (llm.Request, string) {
+func (st *story) prompt(action string, input planner.PromptInput) (llm.Request, string) {
 	st.t.Helper()
 	texts, err := embedded()
 	if err != nil {
 		st.t.Fatal(err)
 	}
-	scene.Texts = texts
+	input.Texts = texts
 	for _, a := range planner.Todo(st.s) {
 		if a.ID.String() != action {
 			continue
 		}
-		r, err := planner.Prompt(st.s, func(seq int) planner.Event { return st.events[seq-1] }, a, scene)
+		r, err := planner.Prompt(st.s, func(seq int) planner.Event { return st.events[seq-1] }, a, input)
 		if err != nil {
 			st.t.Fatal(err)
 		}
@@ -115,7 +115,7 @@ func TestReadResultReachesOnlyItsOwn(t *testing.T) {
 	st.calls("work 1/b turn 1.0", look("y"))
 	own := st.result("tool 1/b turn 1 call 1.0", planner.Result{Text: "OWN of b"})
 	st.calls("work 1/b turn 2.0", read("r1", secret), read("r2", done), read("r3", own), read("r4", 2))
-	r, all := st.prompt("work 1/b turn 3.0", planner.Scene{})
+	r, all := st.prompt("work 1/b turn 3.0", planner.PromptInput{})
 	if strings.Contains(all, "SECRET of a") || strings.Contains(all, "RESULT of a") {
 		t.Errorf("1/b reads what is not its own:\n%s", all)
 	}
@@ -123,7 +123,7 @@ func TestReadResultReachesOnlyItsOwn(t *testing.T) {
 		t.Errorf("1/b cannot read its own result: %q", last)
 	}
 	st.calls("work 1/c turn 1.0", read("r1", done), read("r2", secret))
-	r, all = st.prompt("work 1/c turn 2.0", planner.Scene{})
+	r, all = st.prompt("work 1/c turn 2.0", planner.PromptInput{})
 	if got := r.Messages[len(r.Messages)-2].Content; !strings.Contains(got, "RESULT of a") || strings.Contains(all, "SECRET of a") {
 		t.Errorf("1/c comes after 1/a, whose result it reads as %q:\n%s", got, all)
 	}
@@ -138,7 +138,7 @@ func TestDataStaysInItsTag(t *testing.T) {
 	st.calls("work 1/a turn 1.0", look("x"), look("y"))
 	st.result("tool 1/a turn 1 call 1.0", planner.Result{Text: evil})
 	st.result("tool 1/a turn 1 call 2.0", planner.Result{Text: evil, Failed: true})
-	r, _ := st.prompt("work 1/a turn 2.0", planner.Scene{})
+	r, _ := st.prompt("work 1/a turn 2.0", planner.PromptInput{})
 	for _, m := range r.Messages {
 		if m.Role != llm.ToolRole {
 			continue
@@ -161,7 +161,7 @@ func TestShortenedWithinTags(t *testing.T) {
 	st.text("work 1/b turn 1.0", "short")
 	action := planner.Todo(st.s)[0].ID
 	for _, limit := range []int{8_000, 12_000, 20_000} {
-		r, all := st.prompt(action.String(), planner.Scene{MaxBytes: limit})
+		r, all := st.prompt(action.String(), planner.PromptInput{MaxBytes: limit})
 		if len(all) > limit+500 {
 			t.Errorf("%d bytes, want at most %d", len(all), limit)
 		}
@@ -180,7 +180,7 @@ func TestQuestionTooLong(t *testing.T) {
 	st := begin(t)
 	goal := len(st.events[0].Opening.Goal)
 	journal := func(seq int) planner.Event { return st.events[seq-1] }
-	_, err := planner.Prompt(st.s, journal, planner.Todo(st.s)[0], planner.Scene{MaxBytes: goal})
+	_, err := planner.Prompt(st.s, journal, planner.Todo(st.s)[0], planner.PromptInput{MaxBytes: goal})
 	if !errors.Is(err, planner.ErrTooLong) {
 		t.Errorf("a question of %d bytes for a prompt of %d: %v, want %v", goal, goal, err, planner.ErrTooLong)
 	}
@@ -190,7 +190,7 @@ func TestQuestionTooLong(t *testing.T) {
 // taken for one that is still at work.
 func TestHistoryTellsHowItEnded(t *testing.T) {
 	st := begin(t)
-	_, all := st.prompt("plan 1.0", planner.Scene{Past: planner.Past{History: []planner.Exchange{{Goal: "first", Failed: true}, {Goal: "second"}}}})
+	_, all := st.prompt("plan 1.0", planner.PromptInput{Past: planner.Past{History: []planner.Exchange{{Goal: "first", Failed: true}, {Goal: "second"}}}})
 	texts, err := i18n.Load("")
 	if err != nil {
 		t.Fatal(err)
@@ -210,7 +210,7 @@ func TestCutShortSubtaskTellsWhatItWrote(t *testing.T) {
 	st.add(planner.Event{Type: planner.Opened, Opening: &planner.Opening{Goal: "goal", Language: "en", Timezone: "UTC", Limits: limits}})
 	st.plan(planner.Subtask{ID: "1/a", Name: "look", Description: "one"})
 	st.add(planner.Event{Type: planner.Replied, Action: planner.WorkID("1/a", 1, 0), Reply: &planner.Reply{Text: "half of it", Calls: []planner.Call{look("x")}}})
-	if _, all := st.prompt(planner.Todo(st.s)[0].ID.String(), planner.Scene{}); !strings.Contains(all, "half of it") {
+	if _, all := st.prompt(planner.Todo(st.s)[0].ID.String(), planner.PromptInput{}); !strings.Contains(all, "half of it") {
 		t.Errorf("the review does not see what was written last:\n%s", all)
 	}
 }
@@ -233,21 +233,21 @@ func TestDeclinedBudgetIsNotAskedAgain(t *testing.T) {
 func TestReadResultIsOfferedWithSomethingToRead(t *testing.T) {
 	st := begin(t)
 	st.plan(planner.Subtask{ID: "1/a", Name: "look", Description: "one"}, planner.Subtask{ID: "1/b", Name: "look", Description: "two", After: []string{"1/a"}})
-	offers := func(action string, scene planner.Scene, want bool) {
+	offers := func(action string, input planner.PromptInput, want bool) {
 		t.Helper()
-		r, _ := st.prompt(action, scene)
+		r, _ := st.prompt(action, input)
 		got := r.Tools[len(r.Tools)-1].Name == planner.ToolReadResult
 		if got != want {
 			t.Errorf("%s: read_result is offered last: %v, want %v", action, got, want)
 		}
 	}
-	offers("work 1/a turn 1.0", planner.Scene{}, false)
-	offers("work 1/a turn 1.0", planner.Scene{Earlier: []planner.Earlier{{Reference: "ABC/1/a", Group: "look", Bytes: 10}}}, true)
+	offers("work 1/a turn 1.0", planner.PromptInput{}, false)
+	offers("work 1/a turn 1.0", planner.PromptInput{Earlier: []planner.Earlier{{Reference: "ABC/1/a", Group: "look", Bytes: 10}}}, true)
 	st.calls("work 1/a turn 1.0", look("x"))
 	st.result("tool 1/a turn 1 call 1.0", planner.Result{Text: "0123456789", Show: 5})
-	offers("work 1/a turn 2.0", planner.Scene{}, true)
+	offers("work 1/a turn 2.0", planner.PromptInput{}, true)
 	st.text("work 1/a turn 2.0", strings.Repeat("long ", 10_000))
-	offers("work 1/b turn 1.0", planner.Scene{}, true)
+	offers("work 1/b turn 1.0", planner.PromptInput{}, true)
 	st.calls("work 1/b turn 1.0", read("r1", 2))
-	offers("work 1/b turn 2.0", planner.Scene{}, true)
+	offers("work 1/b turn 2.0", planner.PromptInput{}, true)
 }

@@ -14,19 +14,19 @@ import (
 // it comes after, and its own turns so far.
 func (b *builder) work(a Action) error {
 	w := b.s.Subtasks[a.Place.Subtask]
-	system, err := b.scene.Texts.Prompt(b.lang, llm.RoleWork, i18n.PromptData{
-		Instructions: b.scene.Instructions, ChatInstructions: b.scene.ChatInstructions,
-		GroupInstructions: b.scene.GroupInstructions, Final: a.Final,
+	system, err := b.input.Texts.Prompt(b.lang, llm.RoleWork, i18n.PromptData{
+		Instructions: b.input.Instructions, ChatInstructions: b.input.ChatInstructions,
+		GroupInstructions: b.input.GroupInstructions, Final: a.Final,
 	})
 	if err != nil {
 		return err
 	}
-	b.model = b.scene.Model
+	b.model = b.input.Model
 	b.add(llm.System, system)
 	if w.Name != LLMTool {
-		b.earlier("prompt.earlier_work")
+		b.addEarlier("prompt.earlier_work")
 	}
-	b.add(llm.User, b.person())
+	b.add(llm.User, b.asker())
 	if a.Final {
 		b.add(llm.User, tag("goal", b.goal()))
 	}
@@ -39,18 +39,18 @@ func (b *builder) work(a Action) error {
 	}
 	b.add(llm.User, tag("task", Description(w, b.journal)))
 	for _, turn := range w.Turns {
-		b.turn(w, turn)
+		b.addTurn(w, turn)
 	}
-	b.sharedState(stateInWork)
-	if b.scene.Missing != "" {
-		b.add(llm.User, b.text("prompt.tool_unavailable", map[string]any{"Tool": w.Name, "Reason": b.scene.Missing}))
+	b.addSharedState(stateInWork)
+	if b.input.Missing != "" {
+		b.add(llm.User, b.text("prompt.tool_unavailable", map[string]any{"Tool": w.Name, "Reason": b.input.Missing}))
 	}
 	if a.LastTurn {
 		b.add(llm.User, b.text("prompt.last_turn", nil))
 	} else if w.Name != LLMTool {
-		b.tools = append(append(b.tools, b.scene.Tools...), b.machineTools(w)...)
+		b.tools = append(append(b.tools, b.input.Tools...), b.machineTools(w)...)
 	}
-	b.refused(w.BadReplies)
+	b.addBadReplies(w.BadReplies)
 	return nil
 }
 
@@ -63,9 +63,9 @@ func Description(w Work, journal Journal) string {
 	return r.Plan[w.Index].Description
 }
 
-// turn adds one reply of the sub-task's model and a result for each of its
+// addTurn adds one reply of the sub-task's model and a result for each of its
 // calls.
-func (b *builder) turn(w Work, t Turn) {
+func (b *builder) addTurn(w Work, t Turn) {
 	r := b.journal(t.Seq).Reply
 	m := llm.Message{Role: llm.Assistant, Content: r.Text}
 	for _, c := range r.Calls {
@@ -78,14 +78,14 @@ func (b *builder) turn(w Work, t Turn) {
 			Role: llm.ToolRole, ToolCallID: c.ID, Content: b.callResult(w, c, t.Calls[i]),
 		})
 	}
-	if b.scene.Sees {
-		b.images(r.Calls, t)
+	if b.input.Vision {
+		b.addImages(r.Calls, t)
 	}
 }
 
-// images adds the pictures that a turn's calls returned, each with the name of
+// addImages adds the pictures that a turn's calls returned, each with the name of
 // its call: the messages of tools themselves can hold text alone.
-func (b *builder) images(calls []Call, t Turn) {
+func (b *builder) addImages(calls []Call, t Turn) {
 	for i, c := range calls {
 		state := t.Calls[i]
 		if state.Kind != CallTool || state.Step != StepDone {
@@ -121,15 +121,15 @@ func (b *builder) callResult(w Work, c Call, state CallState) string {
 	case state.Kind == CallGuarded:
 		return b.text("prompt.state_guarded", nil)
 	case state.Reviewed > 0:
-		return b.reviewed(state)
+		return b.reviewResult(state)
 	case c.Refusal != "":
 		return c.Refusal
 	case c.Update != nil:
 		return b.text("prompt.state_updated", map[string]any{"Version": state.Version})
 	case c.Get != nil:
-		return b.gotten(*c.Get, state)
+		return b.stateResult(*c.Get, state)
 	case c.Read != nil:
-		b.more = true
+		b.namesMore = true
 		return b.read(w, *c.Read)
 	case state.Step != StepDone:
 		return b.text("prompt.result_missing", nil)

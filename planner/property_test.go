@@ -17,9 +17,9 @@ import (
 	"legwork/planner"
 )
 
-// world plays a task with an adversary: whatever Todo lists may succeed, fail,
+// env plays a task with an adversary: whatever Todo lists may succeed, fail,
 // or come back late, and people interfere at any time.
-type world struct {
+type env struct {
 	t       *rapid.T
 	s       planner.State
 	journal []planner.Event
@@ -27,7 +27,7 @@ type world struct {
 	ended   map[planner.ActionID]bool // ids of actions that have an outcome
 }
 
-func (w *world) append(e planner.Event) bool {
+func (w *env) append(e planner.Event) bool {
 	w.at = w.at.Add(time.Duration(rapid.IntRange(0, 5000).Draw(w.t, "ms")) * time.Millisecond)
 	if e.At.IsZero() {
 		e.At = w.at
@@ -56,7 +56,7 @@ func (w *world) append(e planner.Event) bool {
 }
 
 // check holds what must be true after every event.
-func (w *world) check() {
+func (w *env) check() {
 	seen := map[planner.ActionID]bool{}
 	for _, a := range planner.Todo(w.s) {
 		if seen[a.ID] {
@@ -83,7 +83,7 @@ func (w *world) check() {
 }
 
 // behaves holds what agents from outside may not do, and how their tasks end.
-func (w *world) behaves(before planner.State, e planner.Event) {
+func (w *env) behaves(before planner.State, e planner.Event) {
 	agent := planner.ByAgent(e)
 	switch {
 	case agent && (e.Type == planner.Decided || e.Type == planner.GuidanceAdded || e.Type == planner.GuidanceRemoved || e.Type == planner.GrantRevoked):
@@ -108,7 +108,7 @@ func (w *world) behaves(before planner.State, e planner.Event) {
 	}
 }
 
-func (w *world) reply(a planner.Action) planner.Event {
+func (w *env) reply(a planner.Action) planner.Event {
 	e := planner.Event{Type: planner.Replied, Action: a.ID, Reply: &planner.Reply{}}
 	switch rapid.IntRange(0, 9).Draw(w.t, "reply") {
 	case 0:
@@ -146,7 +146,7 @@ func (w *world) reply(a planner.Action) planner.Event {
 	return e
 }
 
-func (w *world) call(i int) planner.Call {
+func (w *env) call(i int) planner.Call {
 	c := planner.Call{ID: fmt.Sprintf("c%d", i), Name: "x", Arguments: rapid.SampledFrom([]string{"{}", "", "{bad", "[]"}).Draw(w.t, "arguments")}
 	switch rapid.IntRange(0, 7).Draw(w.t, "kind") {
 	case 0:
@@ -166,7 +166,7 @@ func (w *world) call(i int) planner.Call {
 }
 
 // event draws an outcome of a wanted action, or an interference.
-func (w *world) event() planner.Event {
+func (w *env) event() planner.Event {
 	todo := planner.Todo(w.s)
 	switch n := rapid.IntRange(0, 30).Draw(w.t, "what"); {
 	case n == 0:
@@ -236,12 +236,12 @@ func (w *world) event() planner.Event {
 }
 
 // by draws who interferes.
-func (w *world) by() string {
+func (w *env) by() string {
 	return rapid.SampledFrom([]string{"telegram:1", "api:ops", "agent:x"}).Draw(w.t, "by")
 }
 
 // values draws a change of the shared state.
-func (w *world) values() map[string]json.RawMessage {
+func (w *env) values() map[string]json.RawMessage {
 	key := rapid.SampledFrom([]string{"k", planner.KeyStatus}).Draw(w.t, "key")
 	value := rapid.SampledFrom([]string{"null", "1", `"NEEDS_HUMAN_REVIEW"`, `"APPROVED"`}).Draw(w.t, "value")
 	return map[string]json.RawMessage{key: json.RawMessage(value)}
@@ -249,7 +249,7 @@ func (w *world) values() map[string]json.RawMessage {
 
 // question draws what a tool action may ask: about calls of its turn, or for its
 // server.
-func (w *world) question(a planner.Action) *planner.Question {
+func (w *env) question(a planner.Action) *planner.Question {
 	q := &planner.Question{Expires: w.at.Add(time.Hour)}
 	if rapid.Bool().Draw(w.t, "form") {
 		q.Form = &form.Question{Message: "?", Fields: make([]form.Field, rapid.IntRange(0, 3).Draw(w.t, "fields"))}
@@ -289,7 +289,7 @@ const maxSteps = 2000
 // ends however models, tools and people behave.
 func TestEveryTaskEnds(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		w := &world{t: t, at: t0, ended: map[planner.ActionID]bool{}}
+		w := &env{t: t, at: t0, ended: map[planner.ActionID]bool{}}
 		w.append(opening(t))
 		for step := 0; !w.s.Finished(); step++ {
 			if step == maxSteps {
@@ -307,13 +307,13 @@ func TestEveryPrefixGivesValidPrompts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	scene := planner.Scene{
+	input := planner.PromptInput{
 		Texts: texts, Groups: []i18n.Group{{Name: "math", Description: "Exact arithmetic."}},
 		Tools: []llm.Tool{{Name: "math_x", Description: "x", Schema: json.RawMessage(`{"type":"object"}`)}},
 		Past:  planner.Past{Summary: "they talked", History: []planner.Exchange{{Goal: "before", Answer: ""}, {Goal: strings.Repeat("long ", 200), Answer: "so", Tainted: true}}},
 	}
 	rapid.Check(t, func(t *rapid.T) {
-		w := &world{t: t, at: t0, ended: map[planner.ActionID]bool{}}
+		w := &env{t: t, at: t0, ended: map[planner.ActionID]bool{}}
 		w.append(opening(t))
 		for step := 0; !w.s.Finished() && step < 60; step++ {
 			w.append(w.event())
@@ -323,8 +323,8 @@ func TestEveryPrefixGivesValidPrompts(t *testing.T) {
 					continue
 				}
 				for _, most := range []int{0, 6000, 4500, 3000} {
-					scene.MaxBytes = most
-					r, err := planner.Prompt(w.s, journal, a, scene)
+					input.MaxBytes = most
+					r, err := planner.Prompt(w.s, journal, a, input)
 					if err != nil {
 						t.Fatalf("Prompt(%s) of %d bytes: %v", a.ID, most, err)
 					}
@@ -393,7 +393,7 @@ func TestPromptsGrowAtTheEnd(t *testing.T) {
 			if a.Kind != planner.KindModel {
 				continue
 			}
-			r, err := planner.Prompt(s, func(seq int) planner.Event { return journal[seq-1] }, a, planner.Scene{Texts: texts, Groups: groups, Tools: tools})
+			r, err := planner.Prompt(s, func(seq int) planner.Event { return journal[seq-1] }, a, planner.PromptInput{Texts: texts, Groups: groups, Tools: tools})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -109,7 +109,7 @@ func callDecided(s State, e Event, a Action) State {
 	if e.Decision.Approve && e.Decision.Scope != "" { // of the chat: what is kept for it is kept after this
 		s.Granted = slices.Clip(s.Granted)
 		for _, g := range e.Decision.Grants {
-			s.Granted = append(s.Granted, Standing{Seq: e.Seq, By: e.By, Grant: g})
+			s.Granted = append(s.Granted, StandingGrant{Seq: e.Seq, By: e.By, Grant: g})
 		}
 	}
 	return s

@@ -99,7 +99,7 @@ func overwritesReviewed(s State, values map[string]json.RawMessage) bool {
 // task short, an outcome, and an answer of which people read the first words, wait
 // for nobody.
 func reviewable(s State) bool {
-	return !s.Settled() && !s.Streamed && (s.Phase != PhaseAnswering || s.Why == "")
+	return !s.Settled() && !s.Streamed && (s.Phase != PhaseAnswering || s.Reason == "")
 }
 
 // maySet reports whether values may be set from outside. A review that could not
@@ -119,8 +119,8 @@ func maySet(s State, e Event) bool {
 // Current reports that a decision about the open review may be about the shared
 // state of that version: since it began, and since then, keys were only added.
 func (s *State) Current(version int) bool {
-	began, _ := slices.BinarySearch(s.Changes, s.Review)
-	return version > began && version >= s.ChangedVersion && version <= s.Version
+	opened, _ := slices.BinarySearch(s.Changes, s.Review)
+	return version > opened && version >= s.ChangedVersion && version <= s.Version
 }
 
 // noteAdded folds what others added to the context. After an answer's first words it
@@ -223,7 +223,7 @@ func reviewExpired(s State, e Event) State {
 	worth := s.HasResults() || s.Phase == PhaseWorking && len(s.Shared) > 1
 	s = skipRest(setShared(endReview(s, e.Seq), e.Seq, -1, e.Values), e)
 	if worth {
-		return answer(s, e.Seq, WhyReview)
+		return answer(s, e.Seq, ReasonReview)
 	}
-	return settle(s, Failed, WhyReview)
+	return settle(s, Failed, ReasonReview)
 }

@@ -106,9 +106,9 @@ const (
 	stateRead       = 16 << 10
 )
 
-// sharedState adds the shared state to a prompt, and names the keys of what is
+// addSharedState adds the shared state to a prompt, and names the keys of what is
 // too much.
-func (b *builder) sharedState(limit int) {
+func (b *builder) addSharedState(limit int) {
 	if values := SharedState(b.s, b.journal); len(values) > 0 {
 		b.add(llm.User, b.text("prompt.state_intro", map[string]any{"Version": b.s.Version})+"\n"+b.values(values, limit))
 	}
@@ -138,8 +138,8 @@ func (b *builder) values(values map[string]json.RawMessage, limit int) string {
 	return out
 }
 
-// gotten is what a get_state call reads.
-func (b *builder) gotten(g Get, state CallState) string {
+// stateResult is what a get_state call reads.
+func (b *builder) stateResult(g Get, state CallState) string {
 	values := valuesOf(state.Shared, b.journal)
 	var missing []string
 	for _, key := range g.Keys {

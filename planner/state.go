@@ -36,16 +36,16 @@ const (
 // Reasons for an early end that the fold itself finds; others are the codes of
 // Problem. They are keys of texts.
 const (
-	WhyStopped    = "stopped"
-	WhyExpired    = "expired"
-	WhyBudget     = "budget"
-	WhyRounds     = "rounds"
-	WhyUnreadable = "plan_unreadable"
-	WhyTurns      = "turns"
-	WhyUnusable   = "garbage"
-	WhyReview     = "review"  // nobody reviewed in time
-	WhyIdle       = "idle"    // agents from outside have left it alone for too long
-	WhyDropped    = "dropped" // of no event: the store has given it up
+	ReasonStopped    = "stopped"
+	ReasonExpired    = "expired"
+	ReasonBudget     = "budget"
+	ReasonRounds     = "rounds"
+	ReasonUnreadable = "plan_unreadable"
+	ReasonTurns      = "turns"
+	ReasonUnusable   = "garbage"
+	ReasonReview     = "review"  // nobody reviewed in time
+	ReasonIdle       = "idle"    // agents from outside have left it alone for too long
+	ReasonDropped    = "dropped" // of no event: the store has given it up
 )
 
 // LLMTool is the name of the group that has no tools: the model alone.
@@ -58,7 +58,7 @@ type State struct {
 	Seq     int // of the last event folded; 0 before any
 	Phase   Phase
 	Outcome Outcome
-	Why     string // key of what cut the task short; empty for a plain end
+	Reason  string // key of what cut the task short; empty for a plain end
 	Limits  Limits
 
 	Round        int   // plans taken so far
@@ -66,9 +66,9 @@ type State struct {
 	Subtasks     []Work
 	Rejected     []int // seqs of first plans that a person wanted changed
 	Guidance     []int // seqs of guidance, all of it but what was taken back
-	GuidanceSeen int   // how many of Heard the last plan or reply had seen
+	GuidanceSeen int   // how many of Guidance the last plan or reply had seen
 	Notes        []int // seqs of what others added to the context
-	NotesSeen    int   // how many of Noted the last plan had surely seen
+	NotesSeen    int   // how many of Notes the last plan had surely seen
 
 	Cause      int   // seq of what the current decision follows; part of its id
 	Tries      int   // unusable replies of the current decision
@@ -82,7 +82,7 @@ type State struct {
 	ReviewExpires time.Time // when the review that is open does; zero for never
 	Reviews       int       // how many there were
 
-	Granted       []Standing
+	Granted       []StandingGrant
 	Tainted       int  // seq of the first result, or of the goal, that holds words of outsiders; 0 while there is none
 	PromptPending bool // the goal is a server's prompt that is not written out yet
 	PromptSeq     int  // seq of the event that holds it
@@ -110,8 +110,8 @@ type State struct {
 	Limit  time.Duration // working time allowed for the current stretch
 }
 
-// Standing is a grant that holds for the rest of the task.
-type Standing struct {
+// StandingGrant is a grant that holds for the rest of the task.
+type StandingGrant struct {
 	Seq int    // of the decision
 	By  string // key of who decided
 	Grant
@@ -234,7 +234,7 @@ type Work struct {
 	Parent     *Place // the call that delegated it; nil for an entry of a plan
 	After      []int  // indexes of the sub-tasks whose results it needs
 	State      SubState
-	Why        string // failed: key of the reason
+	Reason     string // failed: key of the reason
 	Turns      []Turn
 	Tries      int   // unusable replies of the current turn
 	BadReplies []int // their seqs

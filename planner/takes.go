@@ -29,14 +29,14 @@ func Takes(s State, e Event) bool {
 	case StateSet:
 		return len(e.Values) > 0 && hasRoom(s, e.Values) && maySet(s, e)
 	case GrantRevoked:
-		return slices.ContainsFunc(s.Granted, func(g Standing) bool { return g.Seq == e.Of }) && !ByAgent(e)
+		return slices.ContainsFunc(s.Granted, func(g StandingGrant) bool { return g.Seq == e.Of }) && !ByAgent(e)
 	case Stopped:
 		return s.Phase != PhaseShowing
 	case Expired:
 		d := Deadline(s)
 		return !d.IsZero() && !e.At.Before(d) && isExpiry(s, e)
 	case BudgetReached:
-		declined := s.Phase == PhaseAnswering && s.Why == WhyBudget
+		declined := s.Phase == PhaseAnswering && s.Reason == ReasonBudget
 		return s.Budget == "" && e.Budget != "" && busy(s) && !declined
 	case BudgetRenewed:
 		return s.Budget != ""
@@ -55,7 +55,7 @@ func takesGuidance(s State) bool {
 	case PhaseQueued, PhaseDeciding, PhaseProposed, PhaseWorking, PhaseShared:
 		return !s.Streamed
 	case PhaseAnswering:
-		return !s.Streamed && s.Why == ""
+		return !s.Streamed && s.Reason == ""
 	}
 	return false
 }
@@ -64,7 +64,7 @@ func takesGuidance(s State) bool {
 // sent again until their id is known, and the first words of a model action.
 func takesShow(s State, e Event) bool {
 	if e.Slot == "" {
-		a, ok := wanted(s, e.Action)
+		a, ok := listed(s, e.Action)
 		return ok && e.Type == SendStarted && a.Kind == KindModel && a.Final && !s.Streamed
 	}
 	slot := s.Slot(e.Slot)
@@ -80,7 +80,7 @@ func takesShow(s State, e Event) bool {
 
 // takesOutcome judges what came of an action: Todo must list it.
 func takesOutcome(s State, e Event) bool {
-	a, ok := wanted(s, e.Action)
+	a, ok := listed(s, e.Action)
 	if !ok {
 		return false
 	}

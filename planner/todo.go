@@ -139,8 +139,8 @@ func budgetID(s State) ActionID { return AskID(SubjectBudget, s.BudgetSeq) }
 
 func reviewID(s State) ActionID { return AskID(SubjectReview, s.Review) }
 
-// wanted returns the action of that id from Todo.
-func wanted(s State, id ActionID) (Action, bool) {
+// listed returns the action of that id from Todo.
+func listed(s State, id ActionID) (Action, bool) {
 	for _, a := range Todo(s) {
 		if a.ID == id {
 			return a, true

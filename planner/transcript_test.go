@@ -117,8 +117,8 @@ func describe(out *strings.Builder, s planner.State) {
 	if s.Outcome != planner.Pending {
 		fmt.Fprintf(out, " outcome=%s", s.Outcome)
 	}
-	if s.Why != "" {
-		fmt.Fprintf(out, " why=%s", s.Why)
+	if s.Reason != "" {
+		fmt.Fprintf(out, " why=%s", s.Reason)
 	}
 	if len(s.Extended) > 0 {
 		fmt.Fprintf(out, " extended=%v", s.Extended)
@@ -138,8 +138,8 @@ func describe(out *strings.Builder, s planner.State) {
 	out.WriteByte('\n')
 	for _, w := range s.Subtasks {
 		fmt.Fprintf(out, "    %s %s %s", w.ID, w.Name, w.State)
-		if w.Why != "" {
-			fmt.Fprintf(out, " (%s)", w.Why)
+		if w.Reason != "" {
+			fmt.Fprintf(out, " (%s)", w.Reason)
 		}
 		out.WriteByte('\n')
 		describeCalls(out, w)

@@ -12,7 +12,7 @@ func workDone(s State, e Event, a Action) State {
 	case e.Type == Malformed:
 		w.Tries, w.BadReplies = w.Tries+1, append(slices.Clip(w.BadReplies), e.Seq)
 		if w.Tries > s.Limits.MalformedReplies {
-			finish(w, e, SubFailed, WhyUnusable)
+			finish(w, e, SubFailed, ReasonUnusable)
 		}
 	case e.Type == CallFailed:
 		finish(w, e, SubFailed, e.Problem.Code)
@@ -23,7 +23,7 @@ func workDone(s State, e Event, a Action) State {
 			return answered(s, e)
 		}
 	case a.LastTurn:
-		finish(w, e, SubFailed, WhyTurns)
+		finish(w, e, SubFailed, ReasonTurns)
 	default:
 		w.Tries, w.BadReplies = 0, nil
 		w.Turns = append(slices.Clip(w.Turns), Turn{Seq: e.Seq, Calls: make([]CallState, len(e.Reply.Calls))})
@@ -127,7 +127,7 @@ func freeID(list []Work, round, n int) string {
 
 // called folds what happened to one tool call.
 func called(s State, e Event) State {
-	a, ok := wanted(s, e.Action)
+	a, ok := listed(s, e.Action)
 	if !ok {
 		return s
 	}
@@ -219,7 +219,7 @@ func settleWork(s State, e Event) State {
 func concludeRound(s State, e Event) State {
 	s = skipRest(s, e)
 	if s.Round >= s.Limits.Rounds {
-		return answer(s, e.Seq, WhyRounds)
+		return answer(s, e.Seq, ReasonRounds)
 	}
 	return decide(s, e.Seq)
 }
@@ -253,7 +253,7 @@ func ready(s State, w Work) bool {
 }
 
 func finish(w *Work, e Event, state SubState, why string) {
-	w.State, w.Why, w.EndSeq, w.EndedAt = state, why, e.Seq, e.At
+	w.State, w.Reason, w.EndSeq, w.EndedAt = state, why, e.Seq, e.At
 }
 
 // skipRest ends every sub-task that has not ended.

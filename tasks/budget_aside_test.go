@@ -84,7 +84,7 @@ func TestNobodyUnderWay(t *testing.T) {
 					}
 				}
 				s.planned(id)
-				if why := s.state(id).Why; (why == planner.WhyBudget) == free {
+				if why := s.state(id).Reason; (why == planner.ReasonBudget) == free {
 					t.Errorf("it ended because of %q", why)
 				}
 			})

@@ -208,8 +208,8 @@ func TestContextIsLeftAlone(t *testing.T) {
 	s.pass(s.rules.Limits.IdleTimeout)
 	s.again() // the engine looks at the clock
 	s.over(id)
-	if state := s.state(id); state.Why != planner.WhyIdle || state.Outcome != planner.Failed {
-		t.Errorf("it ended %s, %s", state.Outcome, state.Why)
+	if state := s.state(id); state.Reason != planner.ReasonIdle || state.Outcome != planner.Failed {
+		t.Errorf("it ended %s, %s", state.Outcome, state.Reason)
 	}
 	posts := s.posted(room("hall"))
 	if len(posts) != 1 || !strings.Contains(posts[0].Text, s.text("problem.idle", nil)) || len(posts[0].Buttons) != 0 {

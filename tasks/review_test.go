@@ -251,8 +251,8 @@ func TestReviewLapses(t *testing.T) {
 		if e.Type != planner.Expired || e.By != "" || string(e.Values[planner.KeyStatus]) != `"REVIEW_EXPIRED"` || len(s.decisions(id)) != 0 {
 			t.Errorf("restart %v: the state was changed last by %+v", restart, e)
 		}
-		if state.Outcome != planner.Done || state.Why != planner.WhyReview || state.Subtasks[0].State != planner.SubSkipped {
-			t.Errorf("restart %v: outcome %q, why %q, sub-tasks %+v", restart, state.Outcome, state.Why, state.Subtasks)
+		if state.Outcome != planner.Done || state.Reason != planner.ReasonReview || state.Subtasks[0].State != planner.SubSkipped {
+			t.Errorf("restart %v: outcome %q, why %q, sub-tasks %+v", restart, state.Outcome, state.Reason, state.Subtasks)
 		}
 		if got := s.last(card.ID); !strings.Contains(got.Text, s.text("review.expired", nil)) || len(got.Buttons) != 0 {
 			t.Errorf("restart %v: the card says %+v at the end", restart, got)

@@ -31,7 +31,7 @@ func TestFailedTask(t *testing.T) {
 	r.Until("the webhook was told", func(list []webhookfake.Request) bool { return len(list) == 1 })
 
 	n := e.read()[0]
-	if n.Key != "alert.task_failed" || n.Data["Task"] != string(id) || n.Why != planner.WhyIdle {
+	if n.Key != "alert.task_failed" || n.Data["Task"] != string(id) || n.Why != planner.ReasonIdle {
 		t.Errorf("the admins read %+v, want that %s failed", n, id)
 	}
 	var p alerts.Payload
@@ -40,7 +40,7 @@ func TestFailedTask(t *testing.T) {
 	if err := errors.Join(json.Unmarshal(body, &p), json.Unmarshal(p.Data.Task, &told)); err != nil {
 		t.Fatalf("reading %s: %v", body, err)
 	}
-	if p.Type != alerts.TaskFailed || told.ID != id || told.State != "failed" || told.Reason != planner.WhyIdle || told.From != "api:ops" {
+	if p.Type != alerts.TaskFailed || told.ID != id || told.State != "failed" || told.Reason != planner.ReasonIdle || told.From != "api:ops" {
 		t.Errorf("the webhook was told %s", body)
 	}
 	if len(told.Goal) > 250 || !strings.Contains(told.Goal, "***") || strings.Contains(string(body), "hidden-from") {

@@ -248,7 +248,7 @@ func (w *taskWatcher) update(ctx context.Context, row tasks.Row) error {
 		return fmt.Errorf("reading task %s: %w", row.Task, err)
 	}
 	if failed || err == nil && s.Outcome == planner.Failed {
-		return w.alertFailed(ctx, row, s.Why)
+		return w.alertFailed(ctx, row, s.Reason)
 	}
 	if err != nil || !row.Waits {
 		return nil //nolint:nilerr // another alert reports a task that cannot be read

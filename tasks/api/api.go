@@ -146,7 +146,7 @@ func (s *Service) foldedState(ctx context.Context, id tasks.ID) (planner.State, 
 		return state, readError(id, err)
 	}
 	if state.Outcome != planner.Failed {
-		state.Phase, state.Outcome, state.Why, state.Last = planner.PhaseOver, planner.Failed, planner.WhyDropped, row.Changed
+		state.Phase, state.Outcome, state.Reason, state.Last = planner.PhaseOver, planner.Failed, planner.ReasonDropped, row.Changed
 		state.Review, state.Budget = 0, ""
 	}
 	return state, nil

@@ -221,7 +221,7 @@ func TestBudget(t *testing.T) {
 		}
 		close(held)
 		task := w.ends(id)
-		if (task.Reason == planner.WhyBudget) != (c.want != nil) || c.want != nil && !strings.Contains(task.Problem, "budget") {
+		if (task.Reason == planner.ReasonBudget) != (c.want != nil) || c.want != nil && !strings.Contains(task.Problem, "budget") {
 			t.Errorf("%+v: it ended %s by %q: %q", c, task.State, task.Reason, task.Problem)
 		}
 	}
@@ -242,7 +242,7 @@ func TestCancel(t *testing.T) {
 		}
 	}
 	task := w.ends(mine)
-	if task.State != "stopped" || task.Reason != planner.WhyStopped || task.Problem == "" {
+	if task.State != "stopped" || task.Reason != planner.ReasonStopped || task.Problem == "" {
 		t.Errorf("it is %+v", task)
 	}
 	if got := w.messages(mine, api.TypeStatus); !strings.Contains(fmt.Sprint(got), "agent:scout") {

@@ -46,7 +46,7 @@ func TestDropped(t *testing.T) {
 		}
 	}
 	task, err := w.Get(t.Context(), agent, id)
-	if err != nil || task.State != "failed" || task.Finished == nil || task.Reason != planner.WhyDropped || task.Problem == "" {
+	if err != nil || task.State != "failed" || task.Finished == nil || task.Reason != planner.ReasonDropped || task.Problem == "" {
 		t.Errorf("it reads %+v, %v; want that it was given up", task, err)
 	}
 	_, err = w.Merge(t.Context(), agent, id, nil, values{"a": raw("1")})
@@ -103,7 +103,7 @@ func TestFailsMeanwhile(t *testing.T) {
 	if err != nil || len(got) != len(ends) || !strings.Contains(got[0], "expired") || !strings.Contains(got[2], `"last":true`) {
 		t.Errorf("heard %q, %v, want how it ended", got, err)
 	}
-	if task, err := s.Get(t.Context(), agent, task.ID); err != nil || task.Reason != planner.WhyIdle {
+	if task, err := s.Get(t.Context(), agent, task.ID); err != nil || task.Reason != planner.ReasonIdle {
 		t.Errorf("it reads %+v, %v", task, err)
 	}
 }

@@ -284,7 +284,7 @@ func (s *Service) Cancel(ctx context.Context, p Principal, id tasks.ID) (Task, e
 	}
 	err := inbox.ChangeTask(ctx, s.Inbox, id, func(state planner.State) ([]planner.Event, error) {
 		switch {
-		case state.Why == planner.WhyStopped:
+		case state.Reason == planner.ReasonStopped:
 			return nil, nil
 		case state.Settled():
 			return nil, fmt.Errorf("%w: it is over", ErrConflict)

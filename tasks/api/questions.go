@@ -244,7 +244,7 @@ const overdrawnBefore = 50
 // expiredBudget is the seq of the budget question whose time an event has ended; 0
 // for none.
 func (t translator) expiredBudget(e planner.Event) int {
-	if t.state.Why != planner.WhyBudget && t.state.Why != planner.WhyStopped {
+	if t.state.Reason != planner.ReasonBudget && t.state.Reason != planner.ReasonStopped {
 		return 0
 	}
 	var before time.Time // the time of the Expired event before this one

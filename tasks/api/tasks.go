@@ -138,7 +138,7 @@ func (s *Service) task(ctx context.Context, id tasks.ID) (Task, error) {
 		t.Answer = &answer
 	}
 	if state.Settled() {
-		t.Reason = state.Why
+		t.Reason = state.Reason
 		if t.Problem, err = inbox.ProblemText(ctx, s.Inbox, id, state, opening); err != nil {
 			return Task{}, err
 		}
@@ -161,7 +161,7 @@ func notifyJSON(n *planner.Notify) ([]byte, error) {
 func subtasks(s planner.State, read planner.Journal) []Subtask {
 	list := make([]Subtask, len(s.Subtasks))
 	for i, w := range s.Subtasks {
-		t := Subtask{ID: w.ID, Name: w.Name, After: make([]string, len(w.After)), State: w.State, Round: w.Round, Reason: w.Why}
+		t := Subtask{ID: w.ID, Name: w.Name, After: make([]string, len(w.After)), State: w.State, Round: w.Round, Reason: w.Reason}
 		for n, at := range w.After {
 			t.After[n] = s.Subtasks[at].ID
 		}

@@ -127,7 +127,7 @@ func BudgetProblem(v *tasks.View, texts *i18n.Texts) string {
 			})
 		}
 	}
-	return texts.Text(lang, "problem."+planner.WhyBudget, nil)
+	return texts.Text(lang, "problem."+planner.ReasonBudget, nil)
 }
 
 // CostText writes tokens, and money where some is known.

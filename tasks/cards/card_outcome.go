@@ -74,7 +74,7 @@ func (c Card) Outcome() bot.Draft {
 func apology(v *tasks.View, texts *i18n.Texts) string {
 	s, lang := v.State, v.Opening().Language
 	text := Problem(texts, lang, v.ID, s, v.Event(s.FailedSeq).Problem)
-	if s.Why == planner.WhyBudget {
+	if s.Reason == planner.ReasonBudget {
 		text = BudgetProblem(v, texts)
 	}
 	if begun := v.Event(s.CutOffSeq).Problem; begun != nil {
@@ -134,8 +134,8 @@ func unfinished(text string) string {
 // if any did.
 func Problem(texts *i18n.Texts, lang string, id tasks.ID, s planner.State, broken *planner.Problem) string {
 	data := map[string]any{"Task": string(id)}
-	if broken != nil && broken.Wait > 0 && broken.Code == s.Why {
+	if broken != nil && broken.Wait > 0 && broken.Code == s.Reason {
 		data["Elapsed"] = broken.Wait
 	}
-	return texts.Text(lang, "problem."+s.Why, data)
+	return texts.Text(lang, "problem."+s.Reason, data)
 }

@@ -48,7 +48,7 @@ func TestClockIsOffAfterRestart(t *testing.T) {
 					}
 					want := "answer: review saw"
 					if hangs {
-						want = "answer: " + env.Texts.Text("en", "problem."+planner.WhyExpired, nil)[:20]
+						want = "answer: " + env.Texts.Text("en", "problem."+planner.ReasonExpired, nil)[:20]
 					}
 					if got := m.picture(); !strings.Contains(got, want) {
 						t.Errorf("the chat is\n%s\nwant %q", got, want)

@@ -94,8 +94,8 @@ func lapsed(t *testing.T, env *enginetest.Env) {
 		}
 	}
 	state := planner.Fold(events)
-	if n != 1 || state.Why != planner.WhyReview || state.Outcome != planner.Done {
-		t.Errorf("the time ended %d times; outcome %q, why %q", n, state.Outcome, state.Why)
+	if n != 1 || state.Reason != planner.ReasonReview || state.Outcome != planner.Done {
+		t.Errorf("the time ended %d times; outcome %q, why %q", n, state.Outcome, state.Reason)
 	}
 	if work := len(env.Model.Requests(llm.RoleWork)); work != 1 {
 		t.Errorf("%d turns of the sub-task, want the one before the review", work)

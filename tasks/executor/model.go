@@ -21,18 +21,18 @@ func (x *Executor) model(ctx context.Context, v *tasks.View, a planner.Action, p
 	if v.State.PromptPending {
 		return x.writeOut(ctx, v, a)
 	}
-	scene, tools, err := x.scene(ctx, v, a)
+	promptInput, tools, err := x.promptInput(ctx, v, a)
 	if err != nil {
 		return err
 	}
-	request, err := planner.Prompt(v.State, v.Journal(ctx), a, scene)
+	request, err := planner.Prompt(v.State, v.Journal(ctx), a, promptInput)
 	if errors.Is(err, planner.ErrTooLong) {
-		return x.broke(ctx, v, a, &llm.Error{Problem: llm.TooLong, Err: err, Hint: "a model with more context_tokens would take it"})
+		return x.callFailed(ctx, v, a, &llm.Error{Problem: llm.TooLong, Err: err, Hint: "a model with more context_tokens would take it"})
 	}
 	if err != nil {
 		return err
 	}
-	request, aside, leave, err := x.reserveOrShrink(ctx, v, a, scene, request)
+	request, aside, leave, err := x.reserveOrShrink(ctx, v, a, promptInput, request)
 	if over, reached := errors.AsType[*tasks.BudgetError](err); reached {
 		return x.overdrawn(ctx, v, a, aside, over.Overdraft)
 	}
@@ -54,7 +54,7 @@ func (x *Executor) model(ctx context.Context, v *tasks.View, a planner.Action, p
 	case ctx.Err() != nil:
 		err = ctx.Err()
 	case !errors.Is(err, tasks.ErrPaused): // then it is made again when nothing is paused
-		err = x.broke(ctx, v, a, err)
+		err = x.callFailed(ctx, v, a, err)
 	}
 	if err != nil { // no event tells what it has cost
 		x.settle(ctx, v.ID, tasks.ReservationID{Action: a.ID}, reply.Usage)
@@ -155,7 +155,7 @@ func (x *Executor) read(v *tasks.View, a planner.Action, r llm.Reply, tools []to
 	for _, c := range r.ToolCalls {
 		text += "\n" + c.Arguments
 	}
-	problem := &planner.Problem{Code: planner.WhyUnreadable, Reason: err.Error(), Text: clip.Marked(text, 4000), Usage: r.Usage}
+	problem := &planner.Problem{Code: planner.ReasonUnreadable, Reason: err.Error(), Text: clip.Marked(text, 4000), Usage: r.Usage}
 	return planner.Event{Type: planner.Malformed, Action: a.ID, Problem: problem}
 }
 

@@ -51,14 +51,14 @@ func (x *Executor) call(ctx context.Context, v *tasks.View, a planner.Action, r 
 // prompt builds the request of an action, with at most so many bytes of
 // messages where that is less than its model's context holds; 0: no other limit.
 func (x *Executor) prompt(ctx context.Context, v *tasks.View, a planner.Action, most int) (llm.Request, []tools.Tool, error) {
-	scene, tools, err := x.scene(ctx, v, a)
+	promptInput, tools, err := x.promptInput(ctx, v, a)
 	if err != nil {
 		return llm.Request{}, nil, err
 	}
-	if most > 0 && (scene.MaxBytes == 0 || most < scene.MaxBytes) {
-		scene.MaxBytes = most
+	if most > 0 && (promptInput.MaxBytes == 0 || most < promptInput.MaxBytes) {
+		promptInput.MaxBytes = most
 	}
-	request, err := planner.Prompt(v.State, v.Journal(ctx), a, scene)
+	request, err := planner.Prompt(v.State, v.Journal(ctx), a, promptInput)
 	return request, tools, err
 }
 
@@ -70,9 +70,9 @@ const (
 	shortWait      = 10 * time.Second
 )
 
-// broke turns a failed call into its event. What people could read of an answer
+// callFailed turns a failed call into its event. What people could read of an answer
 // stays, but for what a filter stopped.
-func (x *Executor) broke(ctx context.Context, v *tasks.View, a planner.Action, err error) error {
+func (x *Executor) callFailed(ctx context.Context, v *tasks.View, a planner.Action, err error) error {
 	e := planner.Event{Type: planner.CallFailed, Action: a.ID, Problem: &planner.Problem{Code: "internal", Reason: err.Error()}}
 	var failed *llm.Error
 	if errors.As(err, &failed) {

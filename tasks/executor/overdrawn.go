@@ -15,7 +15,7 @@ import (
 // reserveOrShrink sets aside what the call of a model action may take. A closing answer
 // for which there is not enough is cut to what is kept back for it. The error is
 // a *BudgetError when there is no room.
-func (x *Executor) reserveOrShrink(ctx context.Context, v *tasks.View, a planner.Action, scene planner.Scene, request llm.Request) (_ llm.Request, r tasks.Reservation, leave func(), err error) {
+func (x *Executor) reserveOrShrink(ctx context.Context, v *tasks.View, a planner.Action, promptInput planner.PromptInput, request llm.Request) (_ llm.Request, r tasks.Reservation, leave func(), err error) {
 	r = x.reservation(v, tasks.ReservationID{Action: a.ID}, request)
 	model, err := x.decider(ctx, v)
 	if err != nil {
@@ -38,7 +38,7 @@ func (x *Executor) reserveOrShrink(ctx context.Context, v *tasks.View, a planner
 	leave, err = x.reserve(ctx, v.ID, r, patience.Done())
 	input, output, ok := x.closingSize(model)
 	for try := 0; ok && errors.Is(err, tasks.ErrBudget) && try < closingTries; try++ {
-		small, failed := x.smaller(ctx, v, a, scene, input>>try, max(output>>try, leastOutput))
+		small, failed := x.smaller(ctx, v, a, promptInput, input>>try, max(output>>try, leastOutput))
 		if failed != nil {
 			return request, r, nil, err
 		}
@@ -58,13 +58,13 @@ const (
 
 // smaller is the closing answer's request with so many tokens to read and to
 // write.
-func (x *Executor) smaller(ctx context.Context, v *tasks.View, a planner.Action, scene planner.Scene, input, output int) (llm.Request, error) {
+func (x *Executor) smaller(ctx context.Context, v *tasks.View, a planner.Action, promptInput planner.PromptInput, input, output int) (llm.Request, error) {
 	const margin = 10 // per cent: tokens are estimated
-	most := x.price.Bytes(cmp.Or(scene.Model, llm.RoleAnswer), input*(100-margin)/100)
-	if scene.MaxBytes == 0 || most < scene.MaxBytes {
-		scene.MaxBytes = most
+	most := x.price.Bytes(cmp.Or(promptInput.Model, llm.RoleAnswer), input*(100-margin)/100)
+	if promptInput.MaxBytes == 0 || most < promptInput.MaxBytes {
+		promptInput.MaxBytes = most
 	}
-	request, err := planner.Prompt(v.State, v.Journal(ctx), a, scene)
+	request, err := planner.Prompt(v.State, v.Journal(ctx), a, promptInput)
 	request.MaxOutput = output
 	return request, err
 }
@@ -98,7 +98,7 @@ func (x *Executor) overdrawn(ctx context.Context, v *tasks.View, a planner.Actio
 	}
 	return x.Append(ctx, v.ID, planner.Event{
 		Type: planner.CallFailed, Action: a.ID, Overdraft: &over,
-		Problem: &planner.Problem{Code: planner.WhyBudget, Reason: (&tasks.BudgetError{Overdraft: over}).Error()},
+		Problem: &planner.Problem{Code: planner.ReasonBudget, Reason: (&tasks.BudgetError{Overdraft: over}).Error()},
 	})
 }
 
@@ -140,7 +140,7 @@ func (x *Executor) overdraw(ctx context.Context, id tasks.ID, r tasks.Reservatio
 func (x *Executor) asksToExtend(ctx context.Context, v *tasks.View, a planner.Action) (bool, error) {
 	s, opening := v.State, v.Opening()
 	if a.Role == llm.RoleAnswer {
-		return s.Why == "" || s.Why == planner.WhyRounds, nil
+		return s.Reason == "" || s.Reason == planner.ReasonRounds, nil
 	}
 	if s.Round > 0 {
 		return true, nil

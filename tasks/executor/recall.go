@@ -9,10 +9,10 @@ import (
 	"legwork/tasks"
 )
 
-// recall adds to a prompt's scene what it needs of the conversation before.
-func (x *Executor) recall(ctx context.Context, v *tasks.View, a planner.Action, scene *planner.Scene) (err error) {
+// recall adds to a prompt's input what it needs of the conversation before.
+func (x *Executor) recall(ctx context.Context, v *tasks.View, a planner.Action, promptInput *planner.PromptInput) (err error) {
 	if a.Role != llm.RoleWork {
-		if scene.Past, err = x.past(ctx, v, scene.MaxBytes); err != nil {
+		if promptInput.Past, err = x.past(ctx, v, promptInput.MaxBytes); err != nil {
 			return err
 		}
 	}
@@ -21,7 +21,7 @@ func (x *Executor) recall(ctx context.Context, v *tasks.View, a planner.Action, 
 	}
 	found, err := x.earlierResults(ctx, v)
 	for _, r := range found {
-		scene.Earlier = append(scene.Earlier, r.Earlier)
+		promptInput.Earlier = append(promptInput.Earlier, r.Earlier)
 	}
 	return err
 }

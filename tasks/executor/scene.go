@@ -14,52 +14,52 @@ import (
 	"legwork/tools"
 )
 
-// scene gathers what the prompt needs of the world.
-func (x *Executor) scene(ctx context.Context, v *tasks.View, a planner.Action) (planner.Scene, []tools.Tool, error) {
+// promptInput gathers what the prompt needs of the world.
+func (x *Executor) promptInput(ctx context.Context, v *tasks.View, a planner.Action) (planner.PromptInput, []tools.Tool, error) {
 	rules := x.rules.Load()
-	scene := planner.Scene{Texts: x.Texts, Instructions: rules.Instructions, Sees: rules.Sees}
+	promptInput := planner.PromptInput{Texts: x.Texts, Instructions: rules.Instructions, Vision: rules.Sees}
 	if rules.PromptBytes != nil {
-		scene.MaxBytes = rules.PromptBytes(a.Role)
+		promptInput.MaxBytes = rules.PromptBytes(a.Role)
 	}
 	settings, err := x.settings(ctx, v.Opening().Chat)
 	if err != nil {
-		return scene, nil, err
+		return promptInput, nil, err
 	}
-	scene.ChatInstructions, scene.Model = settings.Instructions, settings.Model
+	promptInput.ChatInstructions, promptInput.Model = settings.Instructions, settings.Model
 	if chosen := v.Opening().Model; slices.Contains(rules.Models, chosen) {
-		scene.Model = chosen
+		promptInput.Model = chosen
 	}
 	groups := x.groups(ctx, v)
 	for _, g := range groups {
-		scene.Groups = append(scene.Groups, i18n.Group{Name: g.Name, Description: g.Description})
+		promptInput.Groups = append(promptInput.Groups, i18n.Group{Name: g.Name, Description: g.Description})
 	}
-	if err := x.recall(ctx, v, a, &scene); err != nil || a.Role != llm.RoleWork || a.Group == planner.LLMTool {
-		return scene, nil, err
+	if err := x.recall(ctx, v, a, &promptInput); err != nil || a.Role != llm.RoleWork || a.Group == planner.LLMTool {
+		return promptInput, nil, err
 	}
 	i := slices.IndexFunc(groups, func(g tools.Group) bool { return g.Name == a.Group })
 	if i < 0 {
-		scene.Missing = errRevoked.Error()
-		return scene, nil, nil
+		promptInput.Missing = errRevoked.Error()
+		return promptInput, nil, nil
 	}
-	scene.Model = cmp.Or(groups[i].Model, scene.Model)
+	promptInput.Model = cmp.Or(groups[i].Model, promptInput.Model)
 	tools, err := x.Tools.Tools(ctx, a.Group)
 	if ctx.Err() != nil {
-		return scene, nil, ctx.Err()
+		return promptInput, nil, ctx.Err()
 	}
 	for _, g := range x.Tools.Groups() { // once its servers are there: a prompt of theirs may be among them
 		if g.Name == a.Group {
-			scene.GroupInstructions = g.Instructions
+			promptInput.GroupInstructions = g.Instructions
 		}
 	}
 	if err != nil {
 		x.Log.WarnContext(ctx, "tools are missing", "task", v.ID, "group", a.Group, "cause", err)
-		scene.Missing = clip.Marked(err.Error(), 500)
+		promptInput.Missing = clip.Marked(err.Error(), 500)
 	}
-	tools, offered := x.offer(v, a.Place.Subtask, tools, scene.MaxBytes)
+	tools, offered := x.offer(v, a.Place.Subtask, tools, promptInput.MaxBytes)
 	for _, t := range offered {
-		scene.Tools = append(scene.Tools, llm.Tool{Name: t.Exposed, Description: t.Description, Schema: t.Schema})
+		promptInput.Tools = append(promptInput.Tools, llm.Tool{Name: t.Exposed, Description: t.Description, Schema: t.Schema})
 	}
-	return scene, tools, nil
+	return promptInput, tools, nil
 }
 
 // settings are what the config says about a chat.

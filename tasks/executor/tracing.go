@@ -45,7 +45,7 @@ func (x *Executor) Ended(ctx context.Context, v *tasks.View) {
 	span.Number(telemetry.InputTokens, v.State.Usage.Input)
 	span.Number(telemetry.OutputTokens, v.State.Usage.Output)
 	if v.State.Outcome == planner.Failed {
-		span.Fail(v.State.Why)
+		span.Fail(v.State.Reason)
 	}
 	span.EndAt(v.State.Last)
 }

@@ -15,10 +15,10 @@ import (
 // ProblemText is the sentence that people read of what cut a task short; empty for
 // none. It is in the task's language.
 func ProblemText(ctx context.Context, in *Inbox, id tasks.ID, s planner.State, opening *planner.Opening) (string, error) {
-	if s.Why == "" || !s.Settled() {
+	if s.Reason == "" || !s.Settled() {
 		return "", nil
 	}
-	if s.Why == planner.WhyBudget {
+	if s.Reason == planner.ReasonBudget {
 		v := tasks.NewView(in.Store, id)
 		if err := v.Refresh(ctx); err != nil {
 			return "", fmt.Errorf("reading task %s: %w", id, err)
