@@ -6,6 +6,7 @@ import (
 	"errors"
 	"net/http"
 	"reflect"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -240,32 +241,21 @@ func readTags(name, header string) (tags, error) {
 	if strings.TrimSpace(header) == "*" {
 		return tags{any: true}, nil
 	}
-	wrong := invalid("header."+name, `expected values of the header ETag of replies, such as "3", separated by commas, or *`)
-	var t tags
-	for rest := strings.Trim(header, " \t"); rest != ""; {
-		weak := strings.HasPrefix(rest, "W/")
-		rest = strings.TrimPrefix(rest, "W/")
-		if !strings.HasPrefix(rest, `"`) {
-			return tags{}, wrong
-		}
-		end := strings.IndexByte(rest[1:], '"')
-		if end < 0 {
-			return tags{}, wrong
-		}
-		tag := rest[:end+2]
-		if weak {
-			tag = "W/" + tag
-		}
-		t.list = append(t.list, tag)
-		rest = strings.TrimLeft(rest[end+2:], " \t")
-		next, more := strings.CutPrefix(rest, ",")
-		if rest != "" && !more {
-			return tags{}, wrong
-		}
-		rest = strings.TrimLeft(next, " \t,")
+	if strings.Trim(header, " \t") == "" {
+		return tags{}, nil
 	}
-	return t, nil
+	if !tagList.MatchString(header) {
+		return tags{}, invalid("header."+name, `expected values of the header ETag of replies, such as "3", separated by commas, or *`)
+	}
+	return tags{list: oneTag.FindAllString(header, -1)}, nil
 }
+
+// The forms of one entity tag and of a list of them (RFC 9110, sections 8.8.3 and
+// 5.6.1).
+var (
+	oneTag  = regexp.MustCompile(`(?:W/)?"[^"]*"`)
+	tagList = regexp.MustCompile(`^[ \t]*(?:W/)?"[^"]*"(?:[ \t]*,[ \t,]*(?:W/)?"[^"]*")*[ \t,]*$`)
+)
 
 // ifMatch parses an If-Match header; a missing one matches all versions.
 func ifMatch(header string) (tags, error) {
