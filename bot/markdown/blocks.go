@@ -105,8 +105,11 @@ func (r *renderer) rule() int {
 }
 
 // paragraph renders the inline content of a block.
-func (r *renderer) paragraph(n ast.Node, l look) {
-	for _, line := range wrap(r.inlines(n, l), r.room()) {
+func (r *renderer) paragraph(n ast.Node, l look) { r.emitText(r.inlines(n, l)) }
+
+// emitText writes text, broken into lines.
+func (r *renderer) emitText(text []span) {
+	for _, line := range wrap(text, r.room()) {
 		r.emit(line)
 	}
 }
@@ -117,9 +120,7 @@ func (r *renderer) label(info string) {
 	if !r.color {
 		info = "[" + info + "]"
 	}
-	for _, line := range wrap([]span{{info, dim}}, r.room()) {
-		r.emit(line)
-	}
+	r.emitText([]span{{info, dim}})
 }
 
 // code renders the lines of a code block as they are.
@@ -156,29 +157,35 @@ func splitLine(s span, width int) []span {
 }
 
 func (r *renderer) list(list *ast.List) {
+	r.items(list, []string{"• ", "◦ ", "▪ "}, "", r.gap, func(marker string, item ast.Node) {
+		w := bot.TextWidth(marker)
+		r.nest(prefix{first: span{text: marker}, rest: span{text: strings.Repeat(" ", w)}, width: w}, func() {
+			if item.FirstChild() == nil {
+				r.emit(nil)
+			}
+			r.blocks(item, list.IsTight)
+		})
+	})
+}
+
+// items calls show for each item of a list: with a number, the bullet of its depth,
+// or the marker of tasks. It calls gap between items of a list that is not tight.
+func (r *renderer) items(list *ast.List, bullets []string, task string, gap func(), show func(marker string, item ast.Node)) {
 	r.lists++
 	defer func() { r.lists-- }()
 	number := list.Start
 	for n := list.FirstChild(); n != nil; n = n.NextSibling() {
 		if n.PreviousSibling() != nil && !list.IsTight {
-			r.gap()
+			gap()
 		}
-		marker := []string{"• ", "◦ ", "▪ "}[(r.lists-1)%3]
+		marker := bullets[(r.lists-1)%len(bullets)]
 		if list.IsOrdered() {
 			marker = strconv.Itoa(number) + string(list.Marker) + " "
 			number++
+		} else if isTask(n) {
+			marker = task
 		}
-		if isTask(n) && !list.IsOrdered() {
-			marker = ""
-		}
-		w := bot.TextWidth(marker)
-		p := prefix{first: span{text: marker}, rest: span{text: strings.Repeat(" ", w)}, width: w}
-		r.nest(p, func() {
-			if n.FirstChild() == nil {
-				r.emit(nil)
-			}
-			r.blocks(n, list.IsTight)
-		})
+		show(marker, n)
 	}
 }
 

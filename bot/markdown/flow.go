@@ -2,7 +2,7 @@ package markdown
 
 import (
 	"bytes"
-	"strconv"
+	"cmp"
 	"strings"
 
 	"github.com/yuin/goldmark/ast"
@@ -200,31 +200,14 @@ func (f *flow) code(n ast.Node, info string) {
 }
 
 func (f *flow) list(list *ast.List) {
-	f.lists++
-	defer func() { f.lists-- }()
-	number := list.Start
-	for n := list.FirstChild(); n != nil; n = n.NextSibling() {
-		if n.PreviousSibling() != nil && !list.IsTight {
-			f.gap()
-		}
-		marker := f.style.bullets[(f.lists-1)%len(f.style.bullets)]
-		if list.IsOrdered() {
-			marker = strconv.Itoa(number) + string(list.Marker) + " "
-			number++
-		} else if isTask(n) {
-			marker = f.style.task
-		}
-		rest := f.style.indent
-		if rest == "" {
-			rest = strings.Repeat(" ", len(marker))
-		}
-		f.nest(lead{first: marker, rest: rest}, func() {
-			if n.FirstChild() == nil {
+	f.items(list, f.style.bullets, f.style.task, f.gap, func(marker string, item ast.Node) {
+		f.nest(lead{first: marker, rest: cmp.Or(f.style.indent, strings.Repeat(" ", len(marker)))}, func() {
+			if item.FirstChild() == nil {
 				f.emit(line{})
 			}
-			f.blocks(n, list.IsTight)
+			f.blocks(item, list.IsTight)
 		})
-	}
+	})
 }
 
 // nest shows content behind a lead. Deeper than chatDepth it shows the marker

@@ -24,7 +24,7 @@ func (r *renderer) table(n *extast.Table) {
 	g := r.grid(n)
 	widths, ok := g.fit(r.room())
 	if !ok {
-		r.records(g)
+		g.records(r.emitText, r.gap)
 		return
 	}
 	for _, line := range g.lines(widths) {
@@ -192,35 +192,30 @@ func ruler(widths []int) []span {
 	return []span{{b.String(), dim}}
 }
 
-// records renders a table that is too wide, one line per cell.
-func (r *renderer) records(g grid) {
+// records shows each row of a table as lines of "header: value"; show shows one of
+// them, and gap a blank line.
+func (g grid) records(show func([]span), gap func()) {
 	head := g.rows[0]
 	if len(g.rows) == 1 {
 		for _, cell := range head {
-			r.cell(cell)
+			show(cell)
 		}
 	}
 	for i, row := range g.rows[1:] {
 		if i > 0 {
-			r.gap()
+			gap()
 		}
 		for j, cell := range row {
 			if len(cell) == 0 && i > 0 {
 				continue
 			}
-			var line []span
-			if j < len(head) {
-				line = append(line, head[j]...)
-				line = append(line, span{": ", bold})
+			var text []span
+			if j < len(head) && len(head[j]) > 0 {
+				text = append(text, head[j]...)
+				text = append(text, span{": ", bold})
 			}
-			r.cell(append(line, cell...))
+			show(append(text, cell...))
 		}
-	}
-}
-
-func (r *renderer) cell(spans []span) {
-	for _, line := range wrap(spans, r.room()) {
-		r.emit(line)
 	}
 }
 
@@ -247,7 +242,7 @@ func (f *flow) table(n *extast.Table) {
 		total += w
 	}
 	if total > f.style.columns || g.hasMarkup() {
-		f.entries(g)
+		g.records(func(spans []span) { f.paragraph(spans, 0) }, f.gap)
 		return
 	}
 	f.codes = append(f.codes, "")
@@ -288,30 +283,4 @@ func (g grid) hasMarkup() bool {
 		}
 	}
 	return false
-}
-
-// entries shows each row as lines of "header: value".
-func (f *flow) entries(g grid) {
-	head := g.rows[0]
-	if len(g.rows) == 1 {
-		for _, cell := range head {
-			f.paragraph(cell, 0)
-		}
-	}
-	for i, row := range g.rows[1:] {
-		if i > 0 {
-			f.gap()
-		}
-		for j, cell := range row {
-			if len(cell) == 0 && i > 0 {
-				continue
-			}
-			var text []span
-			if j < len(head) && len(head[j]) > 0 {
-				text = append(text, head[j]...)
-				text = append(text, span{": ", bold})
-			}
-			f.paragraph(append(text, cell...), 0)
-		}
-	}
 }
