@@ -61,9 +61,9 @@ type Item struct {
 	ID      string        `json:"id"` // "1/a": round and id
 	Title   string        `json:"title"`
 	Group   string        `json:"group"`
-	State   string        `json:"state"`             // todo, working, waiting, done, failed, skipped
-	Elapsed time.Duration `json:"elapsed,omitempty"` // zero before it started
-	Doing   string        `json:"doing,omitempty"`   // the running call, such as "clock.time_in"
+	State   string        `json:"state"`           // todo, working, waiting, done, failed, skipped
+	Elapsed time.Duration `json:"-"`               // zero before it started
+	Doing   string        `json:"doing,omitempty"` // the running call, such as "clock.time_in"
 }
 
 // Call is a call of a tool that a person is asked about.

@@ -261,12 +261,7 @@ func (c *console) loop(ctx context.Context, out *os.File, pieces <-chan []byte) 
 }
 
 // requestDraw asks for a frame.
-func (c *console) requestDraw() {
-	select {
-	case c.dirty <- struct{}{}:
-	default:
-	}
-}
+func (c *console) requestDraw() { notify(c.dirty) }
 
 // tick draws spinners and running times.
 func (c *console) tick() {

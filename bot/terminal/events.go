@@ -48,29 +48,22 @@ type event struct {
 
 // checklist is a bot.Board in an event, with its times in milliseconds.
 type checklist struct {
-	Title  string     `json:"title"`
-	Status string     `json:"status"`
-	Items  []listItem `json:"items,omitempty"`
+	*bot.Board
+	Items []listItem `json:"items,omitempty"`
 }
 
 type listItem struct {
-	ID      string `json:"id"`
-	Title   string `json:"title"`
-	Group   string `json:"group"`
-	State   string `json:"state"`
-	Elapsed int64  `json:"elapsed_ms,omitempty"`
-	Doing   string `json:"doing,omitempty"`
+	bot.Item
+	Elapsed int64 `json:"elapsed_ms,omitempty"`
 }
 
 func checklistOf(b *bot.Board) *checklist {
 	if b == nil {
 		return nil
 	}
-	list := &checklist{Title: b.Title, Status: b.Status}
+	list := &checklist{Board: b}
 	for _, it := range b.Items {
-		list.Items = append(list.Items, listItem{
-			ID: it.ID, Title: it.Title, Group: it.Group, State: it.State, Elapsed: it.Elapsed.Milliseconds(), Doing: it.Doing,
-		})
+		list.Items = append(list.Items, listItem{it, it.Elapsed.Milliseconds()})
 	}
 	return list
 }
@@ -299,22 +292,8 @@ func (e *events) finish(ctx context.Context, handle handler) error {
 	e.mu.Lock()
 	e.ended = true
 	e.mu.Unlock()
-	e.signalQuestion()
-	if e.t.cfg.Wait == nil {
-		return nil
-	}
-	over := make(chan error, 1)
-	go func() { over <- e.t.cfg.Wait(ctx) }()
-	for {
-		select {
-		case err := <-over:
-			return err
-		case <-e.wake:
-			if err := e.decline(ctx, handle); err != nil {
-				return err
-			}
-		}
-	}
+	notify(e.wake)
+	return e.t.waitForTasks(ctx, e.wake, func() error { return e.decline(ctx, handle) })
 }
 
 // decline answers the open questions after the end of the input.
@@ -336,13 +315,6 @@ func (e *events) decline(ctx context.Context, handle handler) error {
 	return nil
 }
 
-func (e *events) signalQuestion() {
-	select {
-	case e.wake <- struct{}{}:
-	default:
-	}
-}
-
 // trackQuestion notes which questions are open.
 func (e *events) trackQuestion(id string, d bot.Draft) {
 	e.mu.Lock()
@@ -352,7 +324,7 @@ func (e *events) trackQuestion(id string, d bot.Draft) {
 	})
 	if d.Kind == bot.KindQuestion {
 		if e.open = append(e.open, questionOf(id, d)); e.ended {
-			e.signalQuestion()
+			notify(e.wake)
 		}
 	}
 }

@@ -157,16 +157,8 @@ func (l *lines) reopen(reply string) {
 	for i := range l.questions {
 		if q := &l.questions[i]; reply != "" && q.reply == reply {
 			q.reply = ""
-			l.signalQuestion()
+			notify(l.asked)
 		}
-	}
-}
-
-// signalQuestion signals that there is a question to answer.
-func (l *lines) signalQuestion() {
-	select {
-	case l.asked <- struct{}{}:
-	default:
 	}
 }
 
@@ -194,23 +186,14 @@ func (l *lines) finish(ctx context.Context, handle handler) error {
 	}
 	l.questions = nil
 	l.mu.Unlock()
-	if l.t.cfg.Wait == nil {
+	return l.t.waitForTasks(ctx, l.wake, func() error {
+		l.mu.Lock()
+		replies := l.replies
+		l.replies = nil
+		l.mu.Unlock()
+		l.send(ctx, handle, replies)
 		return nil
-	}
-	over := make(chan error, 1)
-	go func() { over <- l.t.cfg.Wait(ctx) }()
-	for {
-		select {
-		case err := <-over:
-			return err
-		case <-l.wake:
-			l.mu.Lock()
-			replies := l.replies
-			l.replies = nil
-			l.mu.Unlock()
-			l.send(ctx, handle, replies)
-		}
-	}
+	})
 }
 
 // decline replies to a question that gets no answer; mu is held.
@@ -223,10 +206,7 @@ func (l *lines) decline(q question) {
 		_ = l.writeLine("✗ " + m.Text) // nowhere to report it
 	}
 	l.replies = append(l.replies, m)
-	select {
-	case l.wake <- struct{}{}:
-	default:
-	}
+	notify(l.wake)
 }
 
 func (l *lines) show(_ bot.Chat, id string, d bot.Draft, again bool) error {
@@ -276,7 +256,7 @@ func (l *lines) question(id string, d bot.Draft) error {
 		l.decline(q)
 	} else {
 		l.questions = append(l.questions, q)
-		defer l.signalQuestion()
+		defer notify(l.asked)
 	}
 	return l.writeLine(text)
 }

@@ -230,6 +230,34 @@ func (t *Terminal) message(id, text string) bot.Message {
 	return bot.Message{Key: chat.Key() + ":" + id, Chat: chat, From: t.Person(), ID: id, Text: text, At: time.Now(), Language: t.language()}
 }
 
+// waitForTasks waits until all tasks have answered. It calls decline after each
+// signal of wake: a task has asked a question after the end of the input.
+func (t *Terminal) waitForTasks(ctx context.Context, wake <-chan struct{}, decline func() error) error {
+	if t.cfg.Wait == nil {
+		return nil
+	}
+	over := make(chan error, 1)
+	go func() { over <- t.cfg.Wait(ctx) }()
+	for {
+		select {
+		case err := <-over:
+			return err
+		case <-wake:
+			if err := decline(); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// notify fills a channel with one place.
+func notify(c chan<- struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
+}
+
 func (t *Terminal) language() string {
 	if t.cfg.Language == nil {
 		return ""
