@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"legwork/bot"
@@ -56,7 +57,8 @@ type Telegram struct {
 
 	connection *connection
 	chats      *chats
-	webhook    webhook
+	handle     atomic.Pointer[handler] // of deliveries; nil while Run does not work
+	lanes      bot.Lanes               // of deliveries, by chat
 	streams    *streams
 	uploads    bot.Uploads
 	typing     chan bot.Chat

@@ -8,12 +8,10 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"sync"
 	"time"
 
 	tgbotapi "github.com/go-telegram-bot-api/telegram-bot-api/v5"
 
-	"legwork/bot"
 	"legwork/internal/retry"
 )
 
@@ -24,20 +22,11 @@ const (
 	webhookCheck = time.Minute     // between two checks of the webhook
 )
 
-// webhook is what deliveries need while Run works.
-type webhook struct {
-	mu     sync.Mutex
-	handle handler                                                     // nil while Run does not work
-	bound  func(context.Context) (context.Context, context.CancelFunc) // ends a context with that of Run as well
-	busy   sync.WaitGroup                                              // deliveries that Run waits for
-	lanes  bot.Lanes                                                   // by chat
-}
-
 // serveWebhook has updates delivered until ctx ends. The webhook stays: what people
 // write meanwhile waits at Telegram.
 func (t *Telegram) serveWebhook(ctx context.Context, handle handler) {
-	t.webhook.open(ctx, handle)
-	defer t.webhook.close()
+	t.handle.Store(&handle)
+	defer t.handle.Store(nil)
 	for t.setWebhook(ctx) && t.watchWebhook(ctx) {
 		t.log.WarnContext(ctx, "telegram: webhook changed by another program, setting it again")
 	}
@@ -80,37 +69,6 @@ func (t *Telegram) watchWebhook(ctx context.Context) (changed bool) {
 	return false
 }
 
-func (h *webhook) open(ctx context.Context, handle handler) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.handle = handle
-	h.bound = func(of context.Context) (context.Context, context.CancelFunc) {
-		of, cancel := context.WithCancel(of)
-		stop := context.AfterFunc(ctx, cancel)
-		return of, func() { stop(); cancel() }
-	}
-}
-
-func (h *webhook) close() {
-	h.mu.Lock()
-	h.handle = nil
-	h.mu.Unlock()
-	h.busy.Wait()
-}
-
-// enter lets a delivery in: handle is nil while there is no handler. Otherwise
-// leave must be called at its end.
-func (h *webhook) enter(ctx context.Context) (_ context.Context, handle handler, leave func()) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.handle == nil {
-		return ctx, nil, nil
-	}
-	h.busy.Add(1)
-	ctx, cancel := h.bound(ctx)
-	return ctx, h.handle, func() { cancel(); h.busy.Done() }
-}
-
 // Handler takes Telegram's deliveries in mode webhook: 401 without the secret,
 // 503 when a message was not stored and has to come again, 200 otherwise.
 func (t *Telegram) Handler() http.Handler {
@@ -143,11 +101,10 @@ func (t *Telegram) authenticated(r *http.Request) bool {
 
 // handleDelivery takes one update and returns the status of the reply.
 func (t *Telegram) handleDelivery(w http.ResponseWriter, r *http.Request) int {
-	ctx, handle, leave := t.webhook.enter(r.Context())
+	ctx, handle := r.Context(), t.handle.Load()
 	if handle == nil {
 		return http.StatusServiceUnavailable
 	}
-	defer leave()
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxDelivery))
 	if err != nil {
 		if _, long := errors.AsType[*http.MaxBytesError](err); long {
@@ -160,14 +117,14 @@ func (t *Telegram) handleDelivery(w http.ResponseWriter, r *http.Request) int {
 		t.log.WarnContext(ctx, "telegram: unreadable update skipped", "cause", err)
 		return http.StatusOK
 	}
-	turn, done := t.webhook.lanes.Join(u.chat())
+	turn, done := t.lanes.Join(u.chat())
 	defer done()
 	select {
 	case <-turn:
 	case <-ctx.Done():
 		return http.StatusServiceUnavailable
 	}
-	if err := t.handleUpdate(ctx, u, handle); err != nil {
+	if err := t.handleUpdate(ctx, u, *handle); err != nil {
 		t.log.ErrorContext(ctx, "telegram: message not stored, it will be delivered again", "cause", err)
 		return http.StatusServiceUnavailable
 	}
