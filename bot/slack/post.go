@@ -120,45 +120,45 @@ func (s *Slack) update(ctx context.Context, to bot.Chat, id string, d bot.Draft)
 		}
 		d.Text = markdown.Partial(d.Text)
 	}
-	r := request{method: "chat.update", channel: to.ID, private: to.Private, urgency: d.Priority(false)}
-	err := s.tryLooks(ctx, d, func(ctx context.Context, l look) error {
-		return s.call(ctx, r, func(ctx context.Context) error {
-			_, _, _, err := s.api.UpdateMessageContext(ctx, to.ID, id, l.options(), metadata(d))
-			return err
+	change := func() error {
+		r := request{method: "chat.update", channel: to.ID, private: to.Private, urgency: d.Priority(false)}
+		return s.tryLooks(ctx, d, func(ctx context.Context, l look) error {
+			return s.call(ctx, r, func(ctx context.Context) error {
+				_, _, _, err := s.api.UpdateMessageContext(ctx, to.ID, id, l.options(), metadata(d))
+				return err
+			})
 		})
-	})
+	}
+	err := change()
 	switch {
 	case err == nil && d.Partial:
 		s.active.edited(to.ID, id, s.now())
 	case err == nil:
 		s.active.finished(to.ID, id)
 	case code(err) == "streaming_state_conflict":
-		return s.stopForeignStream(ctx, to, id, d, err)
+		if err := s.stopForeignStream(ctx, to, id, d, err); err != nil {
+			return err
+		}
+		return change()
 	}
 	return err
 }
 
-// stopForeignStream ends a stream that an earlier process began, and then changes
-// the message.
+// stopForeignStream ends a stream that an earlier process began. conflict is the error
+// that showed it.
 func (s *Slack) stopForeignStream(ctx context.Context, to bot.Chat, id string, d bot.Draft, conflict error) error {
 	r := request{method: "chat.stopStream", channel: to.ID, private: to.Private, urgency: d.Priority(false)}
 	err := s.call(ctx, r, func(ctx context.Context) error {
 		_, _, err := s.api.StopStreamContext(ctx, to.ID, id)
 		return err
 	})
-	if tooEarly(err) || ctx.Err() != nil {
+	switch {
+	case err == nil || tooEarly(err) || ctx.Err() != nil:
 		return err
-	}
-	if err != nil && !streamEnded(err) {
+	case !streamEnded(err):
 		return errors.Join(conflict, err)
 	}
-	r.method = "chat.update"
-	return s.tryLooks(ctx, d, func(ctx context.Context, l look) error {
-		return s.call(ctx, r, func(ctx context.Context) error {
-			_, _, _, err := s.api.UpdateMessageContext(ctx, to.ID, id, l.options(), metadata(d))
-			return err
-		})
-	})
+	return nil
 }
 
 // thread puts a message into the conversation's thread.

@@ -41,22 +41,15 @@ func List(dir, name string) []Backup {
 	var list []Backup
 	for _, e := range entries {
 		middle, ok := strings.CutPrefix(e.Name(), base+"-")
-		if middle, ok = cutSuffix(middle, ext, ok); !ok {
-			continue
-		}
+		middle, whole := strings.CutSuffix(middle, ext)
 		at, err := time.Parse(stamp, middle)
 		info, statErr := e.Info()
-		if err == nil && statErr == nil && info.Mode().IsRegular() {
+		if ok && whole && err == nil && statErr == nil && info.Mode().IsRegular() {
 			list = append(list, Backup{Path: filepath.Join(dir, e.Name()), At: at, Size: info.Size()})
 		}
 	}
 	slices.SortFunc(list, func(a, b Backup) int { return b.At.Compare(a.At) })
 	return list
-}
-
-func cutSuffix(text, end string, ok bool) (string, bool) {
-	middle, found := strings.CutSuffix(text, end)
-	return middle, ok && found
 }
 
 // Paths are the paths of backups.

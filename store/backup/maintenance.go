@@ -164,30 +164,24 @@ func (c *Maintainer) due(f File, now time.Time) bool {
 func (c *Maintainer) backup(ctx context.Context, f File) {
 	start := c.Now()
 	b, err := Make(ctx, c.Dir, f, start)
-	switch {
-	case ctx.Err() != nil:
+	if ctx.Err() != nil || errors.Is(err, ErrNoData) {
 		return
-	case errors.Is(err, ErrNoData):
-		return
-	case errors.Is(err, fsutil.ErrNoRoom):
-		c.notifyFailed(ctx, NoticeNoRoom, f, err)
-		return
-	case errors.Is(err, ErrBad):
-		c.notifyFailed(ctx, NoticeDamaged, f, err)
-		return
-	case err != nil:
-		c.notifyFailed(ctx, NoticeFailed, f, err)
+	}
+	if err != nil {
+		kind := NoticeFailed
+		switch {
+		case errors.Is(err, fsutil.ErrNoRoom):
+			kind = NoticeNoRoom
+		case errors.Is(err, ErrBad):
+			kind = NoticeDamaged
+		}
+		c.notifyOnce(ctx, Notice{Kind: kind, File: f.Name, Text: err.Error()}, "backup failed")
 		return
 	}
 	c.Log.InfoContext(ctx, "backup made", "file", b.Path, "bytes", b.Size, "took", c.Now().Sub(start).Round(time.Millisecond))
 	if err := prune(c.Dir, f.Name, max(1, c.Keep), c.Now()); err != nil {
 		c.Log.WarnContext(ctx, "deleting old backup failed", "cause", err)
 	}
-}
-
-// notifyFailed reports a failed backup.
-func (c *Maintainer) notifyFailed(ctx context.Context, kind string, f File, err error) {
-	c.notifyOnce(ctx, Notice{Kind: kind, File: f.Name, Text: err.Error()}, "backup failed")
 }
 
 // notifyOnce logs a problem and tells the admins, unless that was done today.
