@@ -34,7 +34,7 @@ var worstEnglish = []struct {
 var metaphors = regexp.MustCompile(`^(?:till|sorry|desk|doors?|crowd|deeds?|starved|garbled|overdrew|misfits?|withheld|visitors?|newcomers?|acquaintances?|addressees?|utterances?|hungry|heeded|shipment|bulletins?|town|office)$`)
 
 // notHeld are folders that the patterns do not hold yet.
-var notHeld = []string{"docs", "internal/schedule", "llm", "planner", "tasks/engine", "toolbox", "tools"}
+var notHeld = []string{"internal/schedule", "llm", "planner", "tasks/engine", "toolbox", "tools"}
 
 var camelWord = regexp.MustCompile(`[A-Z]?[a-z]+|[A-Z]+`)
 
@@ -89,7 +89,10 @@ func TestEnglish(t *testing.T) {
 			})
 			return nil
 		}
-		prose(file, 1, regexp.MustCompile(`(?m)^ *# ?`).ReplaceAllString(string(source), ""))
+		text := regexp.MustCompile("(?ms)^```.*?^```").ReplaceAllStringFunc(string(source), func(code string) string {
+			return strings.Repeat("\n", strings.Count(code, "\n"))
+		})
+		prose(file, 1, regexp.MustCompile(`(?m)^ *# ?`).ReplaceAllString(text, ""))
 		return nil
 	})
 	if err != nil {

@@ -22,8 +22,8 @@ import (
 // commands is the command line. Each command is a type with a Run method.
 type commands struct {
 	Demo    demoCommand    `cmd:"" help:"Try it: no config, no keys, no network. With a question: answer it; without: chat."`
-	Init    initCommand    `cmd:"" help:"Make a first config file by questions; each answer is tried at once."`
-	Serve   serveCommand   `cmd:"" help:"Serve the configured chat platforms until it is stopped."`
+	Init    initCommand    `cmd:"" help:"Ask questions, try each answer at once, and write a first config file."`
+	Serve   serveCommand   `cmd:"" help:"Run the bot on the configured chat platforms, and the API."`
 	Chat    chatCommand    `cmd:"" help:"Chat in the terminal with the configured models and tools, or answer one question."`
 	Check   checkCommand   `cmd:"" help:"Check the configuration and print all mistakes in it."`
 	Schema  schemaCommand  `cmd:"" help:"Print the JSON Schema of the config file."`
@@ -31,9 +31,9 @@ type commands struct {
 	Render  renderCommand  `cmd:"" help:"Read Markdown on standard input and print the messages that would be sent."`
 	Tools   toolsCommand   `cmd:"" help:"List and call tools without a model."`
 	MCP     mcpCommand     `cmd:"" name:"mcp" help:"Serve a built-in tool server on standard input and output."`
-	Slack   slackCommand   `cmd:"" help:"Print what Slack needs to know about the app."`
+	Slack   slackCommand   `cmd:"" help:"Print the app manifest for Slack."`
 	Token   tokenCommand   `cmd:"" help:"Make tokens with which programs use the API."`
-	Pause   pauseCommand   `cmd:"" help:"Pause all work: no model and no tool is called until it is resumed."`
+	Pause   pauseCommand   `cmd:"" help:"Pause all work: legwork calls no model and no tool until you resume it."`
 	Resume  resumeCommand  `cmd:"" help:"Resume paused work."`
 	Version versionCommand `cmd:"" help:"Print the version, the commit and the Go version."`
 	Data    dataCommand    `cmd:"" help:"Back up, verify, compact, forget and restore the stored data."`

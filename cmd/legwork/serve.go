@@ -33,11 +33,11 @@ func (command pauseCommand) Run(ctx context.Context, c cli.Console) error {
 	case err != nil:
 		return err
 	case !fresh:
-		fmt.Fprintf(c.Out, "It is paused already, by %s since %s. \"legwork resume\" resumes the work.\n", cli.OneLine(was.Name), was.At.Local().Format("2006-01-02 15:04"))
+		fmt.Fprintf(c.Out, "legwork is paused already: %s paused it on %s. \"legwork resume\" resumes the work.\n", cli.OneLine(was.Name), was.At.Local().Format("2006-01-02 15:04"))
 	case running:
-		fmt.Fprintln(c.Out, `Paused. No model and no tool is called until "legwork resume"; running calls finish.`)
+		fmt.Fprintln(c.Out, `Paused. legwork calls no model and no tool until "legwork resume"; running calls finish.`)
 	default:
-		fmt.Fprintln(c.Out, `Paused. legwork is not running; when it starts, no model and no tool is called until "legwork resume".`)
+		fmt.Fprintln(c.Out, `Paused. legwork is not running. After the next start it calls no model and no tool until "legwork resume".`)
 	}
 	return nil
 }
@@ -59,7 +59,7 @@ func (command resumeCommand) Run(ctx context.Context, c cli.Console) error {
 	case was == nil:
 		fmt.Fprintln(c.Out, "Nothing is paused.")
 	default:
-		fmt.Fprintf(c.Out, "Resumed; it was paused by %s.\n", cli.OneLine(was.Name))
+		fmt.Fprintf(c.Out, "Resumed. %s had paused it.\n", cli.OneLine(was.Name))
 	}
 	return nil
 }

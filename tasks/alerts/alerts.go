@@ -129,7 +129,7 @@ func (a *Alerts) Budgets(ctx context.Context, reached bool, list []planner.Overd
 	}
 	kind, text := BudgetNear, "The budget %s%s is nearly used up on %s."
 	if reached {
-		kind, text = BudgetReached, "The budget %s%s has no room for the next step on %s."
+		kind, text = BudgetReached, "The next step would exceed the budget %s%s on %s."
 	}
 	var batch []tasks.Delivery
 	for _, over := range list {
