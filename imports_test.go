@@ -42,9 +42,9 @@ web                | tasks/api telemetry web/problem         | x/time
 web/api            | clip planner plainjson tasks tasks/api telemetry web/problem | huma/v2
 web/problem        |                                         |
 web/mcp            | bot clip plainjson planner tasks tasks/api telemetry | mcp-go jsonschema/v6 x/text
-tasks/alerts       | clip planner redact retry tasks tasks/api telemetry tasks/inbox issue | standard-webhooks
+tasks/alerts       | bot clip llm planner redact retry tasks tasks/api tasks/cards telemetry tasks/inbox issue | standard-webhooks
 tasks/engine       | bot i18n llm planner tasks tasks/executor tasks/presenter telemetry |
-tasks/enginetest   | bot form i18n llm planner tasks tasks/executor tasks/inbox tasks/policy tasks/presenter tools | pgregory.net/rapid go-cmp
+tasks/enginetest   | bot form i18n llm planner tasks tasks/alerts tasks/commands tasks/executor tasks/inbox tasks/policy tasks/presenter tools | pgregory.net/rapid go-cmp
 store/bolt         | bot llm planner tasks store/rules fsutil telemetry | bbolt golang-lru/v2 flock
 store/memory       | bot llm planner tasks store/rules       |
 store/backup       | fsutil                                  |
@@ -53,7 +53,9 @@ store/rules        | bot clip llm planner tasks telemetry    |
 
 tasks/api          | bot clip form i18n llm plainjson planner tasks telemetry tasks/inbox tools |
 
-tasks/inbox        | bot bot/markdown clip form i18n llm nearest planner retry schedule tasks tasks/cards tasks/policy telemetry tools | golang-lru/v2
+tasks/commands     | bot bot/markdown clip i18n llm planner schedule tasks tasks/cards tasks/inbox tools |
+tasks/scheduler    | bot schedule tasks tasks/cards tasks/inbox |
+tasks/inbox        | bot clip form i18n llm nearest planner retry tasks tasks/cards tasks/policy telemetry tools | golang-lru/v2
 tasks/executor     | bot clip form i18n llm plainjson planner tasks tasks/policy telemetry tools | golang-lru/v2
 tasks/presenter    | bot clip i18n llm planner retry tasks tasks/cards tools |
 

@@ -28,10 +28,12 @@ import (
 	"legwork/store/bolt"
 	"legwork/tasks"
 	"legwork/tasks/alerts"
+	"legwork/tasks/commands"
 	"legwork/tasks/engine"
 	"legwork/tasks/executor"
 	"legwork/tasks/inbox"
 	"legwork/tasks/presenter"
+	"legwork/tasks/scheduler"
 	"legwork/tools"
 	"legwork/tools/builtin/memory"
 )
@@ -49,6 +51,7 @@ type core struct {
 	presenters *presenter.Presenters
 	engine     *engine.Engine
 	inbox      *inbox.Inbox
+	budgets    *alerts.BudgetWatch
 	unattended bool // there is one question, and no person to answer another
 	pause      *tasks.Pause
 	instruments
@@ -80,7 +83,7 @@ func openCore(ctx context.Context, config *conf.Config, command string, w instru
 	options := tooladmin.Options(config, log)
 	options.Metrics = w.metrics
 	options.Known, options.OnChange = tooladmin.Stored{Store: a.store}, func(c tools.Change) {
-		inbox.ToolChanged(context.Background(), a.inbox, tools.Change(c)) // Flush ends it
+		commands.ToolChanged(context.Background(), a.inbox, c) // Flush ends it
 	}
 	if a.tools, err = tools.New(config.Tools, options); err != nil {
 		return nil, errors.Join(fmt.Errorf("preparing tools: %w", err), a.store.Close())
@@ -105,7 +108,7 @@ func (a *core) connect(model llm.Model, platforms ...bot.Platform) {
 	})
 	a.executor = executor.New(executor.Config{
 		Store: a.store, Model: model, Tools: redactedTools{a.tools, a.credentials}, Texts: a.texts, Log: a.log, Now: a.clock.Now, Wall: time.Now,
-		Append: a.presenters.Append, Pause: a.pause, Prompts: prompts, Reached: func(ctx context.Context, over planner.Overdraft) { inbox.BudgetReached(ctx, a.inbox, over) },
+		Append: a.presenters.Append, Pause: a.pause, Prompts: prompts, Reached: func(_ context.Context, over planner.Overdraft) { a.budgets.Reached(over) },
 		Tracer: a.tracer,
 	})
 	a.engine = engine.New(engine.Config{
@@ -115,8 +118,9 @@ func (a *core) connect(model llm.Model, platforms ...bot.Platform) {
 	a.inbox = inbox.New(inbox.Config{
 		Store: a.store, Wake: a.engine.Wake, Texts: a.texts, Chats: chats, Log: a.log, Now: a.clock.Now, Wall: time.Now, Tools: a.tools,
 		Zones: zones(), Pause: a.pause, Load: a.engine.Load, Notes: forgetNotes(a.config.DataDir), Forgotten: func() { a.forgotten.Store(true) },
-		Full: diskFull(a.config.DataDir), Rules: inboxRules(a.config), Budgets: a.reportBudgets, Metrics: a.metrics, Tracer: a.tracer,
+		Full: diskFull(a.config.DataDir), Rules: inboxRules(a.config), Commands: commands.All(), Presses: commands.Presses(), BudgetExtended: func() { a.budgets.Extended() }, Metrics: a.metrics, Tracer: a.tracer,
 	})
+	a.budgets = alerts.NewBudgetWatch(a.inbox, a.reportBudgets)
 }
 
 // forgetNotes deletes the notes that the built-in memory server keeps about a
@@ -143,8 +147,8 @@ func (a *core) start(parts *lifecycle) {
 		a.inbox.Flush(ctx)
 		return nil
 	})
-	parts.start("schedules", inbox.NewScheduler(a.inbox, time.Now).Run)
-	parts.start("budgets", func(ctx context.Context) error { return inbox.WatchBudgets(ctx, a.inbox) })
+	parts.start("schedules", scheduler.New(a.inbox, time.Now).Run)
+	parts.start("budgets", a.budgets.Run)
 }
 
 // serveControl answers the commands of a second process.

@@ -14,6 +14,7 @@ import (
 	"legwork/internal/redact"
 	"legwork/internal/telemetry"
 	"legwork/tasks/inbox"
+	"legwork/tasks/scheduler"
 	"legwork/web"
 )
 
@@ -101,7 +102,7 @@ func (d *daemon) run(ctx context.Context) error {
 	defer d.models.close()
 	var parts lifecycle
 	defer parts.stop(d.log)
-	if err := inbox.ApplyConfigSchedules(ctx, d.core.inbox, configSchedules(d.core.config)); err != nil {
+	if err := scheduler.ApplyConfig(ctx, d.core.inbox, configSchedules(d.core.config)); err != nil {
 		d.log.Error("storing the schedules of the config failed", "cause", err)
 	}
 	d.core.alerts = d.newAlerts(d.core.config)

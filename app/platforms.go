@@ -12,7 +12,7 @@ import (
 	"legwork/bot/telegram"
 	"legwork/conf"
 	"legwork/i18n"
-	"legwork/tasks/inbox"
+	"legwork/tasks/commands"
 )
 
 // platform is a bot.Platform that knows whether it is connected.
@@ -66,7 +66,7 @@ func telegramCommands(textsDir string, log *slog.Logger) map[string][]telegram.C
 		return menu
 	}
 	for _, language := range i18n.Languages() {
-		for _, name := range inbox.CommandNames() {
+		for _, name := range commands.Names() {
 			menu[language.Code] = append(menu[language.Code], telegram.Command{
 				Name: name, Description: texts.Text(language.Code, "command."+name, nil),
 			})

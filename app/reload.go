@@ -17,7 +17,7 @@ import (
 	"legwork/app/data"
 	"legwork/conf"
 	"legwork/tasks"
-	"legwork/tasks/inbox"
+	"legwork/tasks/scheduler"
 	"legwork/web"
 )
 
@@ -120,7 +120,7 @@ func (d *daemon) use(ctx context.Context, next *conf.Config) error {
 	d.core.alerts.Use(next.Alerts)
 	d.core.expect(next)
 	d.admit(access(next))
-	if err := inbox.ApplyConfigSchedules(ctx, d.core.inbox, configSchedules(next)); err != nil {
+	if err := scheduler.ApplyConfig(ctx, d.core.inbox, configSchedules(next)); err != nil {
 		d.log.Error("storing the schedules of the config failed", "cause", err)
 	}
 	data.Record(ctx, d.core.store, d.log, tasks.AuditEntry{

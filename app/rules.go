@@ -17,6 +17,7 @@ import (
 	"legwork/tasks/api"
 	"legwork/tasks/inbox"
 	"legwork/tasks/policy"
+	"legwork/tasks/scheduler"
 	"legwork/tools/builtin"
 	"legwork/web"
 )
@@ -90,11 +91,11 @@ func budget(c *conf.Config) tasks.BudgetRules {
 }
 
 // configSchedules are the schedules of a config.
-func configSchedules(c *conf.Config) []inbox.ConfigSchedule {
-	list := make([]inbox.ConfigSchedule, 0, len(c.Schedules))
+func configSchedules(c *conf.Config) []scheduler.ConfigSchedule {
+	list := make([]scheduler.ConfigSchedule, 0, len(c.Schedules))
 	for _, s := range c.Schedules {
 		platform, id, _ := strings.Cut(c.Person(s), ":")
-		list = append(list, inbox.ConfigSchedule{
+		list = append(list, scheduler.ConfigSchedule{
 			Name: s.Name, When: s.When, Goal: strings.TrimSpace(s.Text), Chat: chatOf(s.Chat), As: bot.Person{Platform: platform, ID: id},
 			Timezone: c.ScheduleZone(s), Language: c.ScheduleLanguage(s), CatchUp: s.CatchUp,
 		})

@@ -14,8 +14,8 @@ import (
 	"legwork/internal/telemetry"
 	"legwork/llm"
 	"legwork/tasks"
+	"legwork/tasks/alerts"
 	"legwork/tasks/api"
-	"legwork/tasks/inbox"
 	"legwork/tools/client"
 	"legwork/web"
 )
@@ -108,7 +108,7 @@ func (a *core) readStore(ctx context.Context, now *telemetry.Readings) (err erro
 		now.Deliveries.Waiting++
 		now.Deliveries.Oldest = max(now.Deliveries.Oldest, a.clock.Now().Sub(one.At))
 	}
-	if now.Budgets, err = inbox.DayBudgets(ctx, a.inbox); err != nil {
+	if now.Budgets, err = alerts.DayBudgets(ctx, a.inbox); err != nil {
 		return err
 	}
 	now.StoreBytes, err = a.store.Size()

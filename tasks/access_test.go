@@ -381,7 +381,8 @@ func TestTellAdminsOfDamage(t *testing.T) {
 	o := newEnv(t)
 	o.rules.Access.Admins = []string{"phone:boss"}
 	o.inbox.Use(o.rules)
-	o.inbox.Store = unreadable{o.store}
+	o.seen = unreadable{o.store}
+	o.restart()
 	o.inbox.TellAdmins(t.Context(), "admin.disk_low", map[string]any{"Path": "data"})
 	o.inbox.Flush(t.Context())
 	if posts := o.phone.posts; len(posts) != 1 || posts[0].Chat.ID != "boss" || posts[0].Text != o.text("admin.disk_low", map[string]any{"Path": "data"}) {

@@ -9,8 +9,8 @@ import (
 	"legwork/bot"
 	"legwork/internal/test/watch"
 	"legwork/planner"
+	"legwork/tasks/commands"
 	"legwork/tasks/enginetest"
-	"legwork/tasks/inbox"
 	"legwork/tools"
 )
 
@@ -100,7 +100,7 @@ func TestChangedTool(t *testing.T) {
 	s.phone.files = true
 	tell := func(c tools.Change) []enginetest.Post {
 		before := len(s.phone.posts)
-		inbox.ToolChanged(t.Context(), s.inbox, c)
+		commands.ToolChanged(t.Context(), s.inbox, c)
 		s.inbox.Flush(t.Context())
 		return s.phone.posts[before:]
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"legwork/tasks/commands"
 	"legwork/tasks/inbox"
 	"legwork/tools"
 )
@@ -89,7 +90,7 @@ func TestAcceptedToolAudited(t *testing.T) {
 	s := newEngineEnv(t)
 	change := tools.Change{ID: "c1", Tool: "book.it", Difference: "-books\n+pays"}
 	s.tools.changes = []tools.Change{change}
-	inbox.ToolChanged(t.Context(), s.inbox, change)
+	commands.ToolChanged(t.Context(), s.inbox, change)
 	s.inbox.Flush(t.Context())
 	posts := s.phone.posts
 	if len(posts) == 0 {

@@ -9,7 +9,6 @@ import (
 
 	"legwork/planner"
 	"legwork/tasks"
-	"legwork/tasks/inbox"
 )
 
 // TestBudgetsAreHeardOf: programs hear of a day's budget that is reached, once, and
@@ -18,7 +17,7 @@ func TestBudgetsAreHeardOf(t *testing.T) {
 	s, _ := newBudgetEnv(t, 5, tasks.BudgetRules{Budgets: tasks.Budgets{UserDayUSD: dollars(0.60)}})
 	var heard []string
 	away := errors.New("no admin is there")
-	s.inbox.Budgets = func(_ context.Context, reached bool, list []planner.Overdraft) error {
+	s.budgetHook = func(_ context.Context, reached bool, list []planner.Overdraft) error {
 		if away != nil {
 			return away
 		}
@@ -30,18 +29,19 @@ func TestBudgetsAreHeardOf(t *testing.T) {
 		}
 		return nil
 	}
+	s.again()
 	id, plan := s.runs("ann", room("hall"), "find it")
 	s.card(id, plan.ID)
 	told := func() bool {
 		s.inbox.Flush(t.Context())
 		return slices.ContainsFunc(s.told("boss"), func(text string) bool { return strings.Contains(text, s.text("admin.budget_reached", nil)) })
 	}
-	if err := inbox.LookAtBudgets(t.Context(), s.inbox); !errors.Is(err, away) || told() {
+	if err := s.budgets.Look(t.Context()); !errors.Is(err, away) || told() {
 		t.Fatalf("before an admin was there: %v, the admin read %q", err, s.told("boss"))
 	}
 	away = nil
 	for range 2 {
-		if err := inbox.LookAtBudgets(t.Context(), s.inbox); err != nil {
+		if err := s.budgets.Look(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"legwork/bot"
 	"legwork/planner"
 	"legwork/tasks"
+	"legwork/tasks/commands"
 	"legwork/tasks/inbox"
 )
 
@@ -17,7 +18,7 @@ import (
 func TestCommandNames(t *testing.T) {
 	o := newEnv(t)
 	want := strings.Fields("start task plan stop status retry new forget history groups approvals schedule prompt model lang timezone usage settings pause resume help")
-	if got := inbox.CommandNames(); !slices.Equal(got, want) {
+	if got := commands.Names(); !slices.Equal(got, want) {
 		t.Errorf("CommandNames = %q, want %q", got, want)
 	}
 	for _, name := range want {

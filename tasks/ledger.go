@@ -139,3 +139,20 @@ type Ledger interface {
 	// nothing.
 	Room(ctx context.Context, id ID, r Reservation) error
 }
+
+// UsageByName adds usages by name. Names has the order in which they came.
+type UsageByName struct {
+	Names []string
+	Usage map[string]llm.Usage
+}
+
+// NewUsageByName makes an empty one.
+func NewUsageByName() *UsageByName { return &UsageByName{Usage: map[string]llm.Usage{}} }
+
+// Add adds a usage to that of a name.
+func (u *UsageByName) Add(name string, usage llm.Usage) {
+	if _, known := u.Usage[name]; !known {
+		u.Names = append(u.Names, name)
+	}
+	u.Usage[name] = u.Usage[name].Add(usage)
+}

@@ -1,6 +1,7 @@
 package tasks_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -16,6 +17,8 @@ import (
 	"legwork/planner"
 	"legwork/store/memory"
 	"legwork/tasks"
+	"legwork/tasks/alerts"
+	"legwork/tasks/commands"
 	"legwork/tasks/enginetest"
 	"legwork/tasks/inbox"
 	"legwork/tasks/policy"
@@ -144,10 +147,13 @@ type env struct {
 	log       slog.Handler
 	pause     *tasks.Pause
 
-	mu   sync.Mutex
-	now  time.Time
-	n    int
-	load int // tasks that the engine says it has
+	mu         sync.Mutex
+	now        time.Time
+	n          int
+	budgets    *alerts.BudgetWatch
+	budgetHook func(ctx context.Context, reached bool, list []planner.Overdraft) error
+	seen       tasks.Store // what an inbox sees of the store; nil: all
+	load       int         // tasks that the engine says it has
 }
 
 func newEnv(t *testing.T) *env {
@@ -174,12 +180,13 @@ func newEnv(t *testing.T) *env {
 func (o *env) restart() {
 	zones := builtin.NewZones()
 	o.inbox = inbox.New(inbox.Config{
-		Store: o.store, Wake: func(ctx context.Context, id tasks.ID) error { return o.wake(ctx, id) }, Texts: o.texts,
+		Store: cmp.Or[tasks.Store](o.seen, o.store), Wake: func(ctx context.Context, id tasks.ID) error { return o.wake(ctx, id) }, Texts: o.texts,
 		Chats: tasks.Chats{"phone": o.phone}, Log: slog.New(o.log), Now: o.clock, Tools: o.toolbox,
 		Zones: func(name string) ([]string, string) { return zones.Find(name, o.clock()) }, Rules: o.rules,
-		Notes: o.notes, Forgotten: o.forgotten, Pause: o.pause,
+		Commands: commands.All(), Presses: commands.Presses(), BudgetExtended: func() { o.budgets.Extended() }, Notes: o.notes, Forgotten: o.forgotten, Pause: o.pause,
 		Load: func() int { return o.load },
 	})
+	o.budgets = alerts.NewBudgetWatch(o.inbox, o.budgetHook)
 }
 
 func (o *env) clock() time.Time {

@@ -478,7 +478,8 @@ func TestNoticesKeepTheirOrder(t *testing.T) {
 // its author reads that once.
 func TestApologyOnce(t *testing.T) {
 	o := newEnv(t)
-	o.inbox.Store = full{o.store}
+	o.seen = full{o.store}
+	o.restart()
 	m := o.by("ann", private("ann"), "hello")
 	for range 5 {
 		if err := o.inbox.Handle(t.Context(), []bot.Message{m}); err == nil {
@@ -531,7 +532,8 @@ func (b broken) Setting(ctx context.Context, owner, name string) (string, error)
 func TestDamagedRecord(t *testing.T) {
 	o := newEnv(t)
 	id := o.opens("ann", room("hall"), "go")
-	o.inbox.Store = broken{o.store, id, "phone:eve"}
+	o.seen = broken{o.store, id, "phone:eve"}
+	o.restart()
 	h := o.send(o.by("bob", room("hall"), "/status"), o.by("eve", private("eve"), "hi"), o.by("bob", private("bob"), "/help"))
 	got := map[string]string{}
 	for _, p := range h.posts {

@@ -8,8 +8,8 @@ import (
 
 	"legwork/bot"
 	"legwork/tasks"
+	"legwork/tasks/commands"
 	"legwork/tasks/enginetest"
-	"legwork/tasks/inbox"
 )
 
 // schedules lists those of the store.
@@ -200,27 +200,27 @@ func TestScheduleOfAThread(t *testing.T) {
 func TestManySchedules(t *testing.T) {
 	o := newEnv(t)
 	chat := private("ann")
-	for i := range inbox.MaxSchedules {
+	for i := range commands.MaxSchedules {
 		o.say("ann", chat, fmt.Sprintf("/schedule every %d hours look", i+1))
 	}
-	if got := o.say("ann", chat, "/schedule every day at 9 look"); got != o.text("error.many_schedules", map[string]any{"Count": inbox.MaxSchedules}) {
+	if got := o.say("ann", chat, "/schedule every day at 9 look"); got != o.text("error.many_schedules", map[string]any{"Count": commands.MaxSchedules}) {
 		t.Errorf("one too many says %q", got)
 	}
 	list := o.send(o.by("ann", chat, "/schedule")).notice(t)
-	if strings.Count(list.Text, "next: ") != inbox.MaxSchedules || len(list.Buttons) != inbox.MaxSchedules {
+	if strings.Count(list.Text, "next: ") != commands.MaxSchedules || len(list.Buttons) != commands.MaxSchedules {
 		t.Errorf("the list has %d entries and %d buttons", strings.Count(list.Text, "next: "), len(list.Buttons))
 	}
 	o.say("ann", chat, "/schedule delete 1 yes")
 	if got := o.say("ann", chat, "/schedule every day at 9 look"); !strings.HasPrefix(got, "Scheduled.") {
 		t.Errorf("with room again it says %q", got)
 	}
-	for i := range inbox.MaxAllSchedules {
+	for i := range commands.MaxAllSchedules {
 		hall := bot.Chat{Platform: "phone", ID: "hall", Thread: fmt.Sprint(i)}
 		if err := o.store.PutSchedule(t.Context(), tasks.Schedule{ID: fmt.Sprint(i), Chat: hall, Next: o.clock(), Timezone: "UTC", Spec: "cron 0 9 * * *"}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if got := o.say("bob", private("bob"), "/schedule every day at 9 look"); got != o.text("error.all_schedules", map[string]any{"Count": inbox.MaxAllSchedules}) {
+	if got := o.say("bob", private("bob"), "/schedule every day at 9 look"); got != o.text("error.all_schedules", map[string]any{"Count": commands.MaxAllSchedules}) {
 		t.Errorf("one too many of all says %q", got)
 	}
 }

@@ -2,11 +2,15 @@ package tasks
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"slices"
+	"sync"
 	"time"
 
 	"legwork/bot"
 	"legwork/internal/schedule"
+	"legwork/planner"
 )
 
 // Schedule opens a task again and again, or once, at given times.
@@ -73,4 +77,111 @@ func (s Schedule) ReadSpec() (schedule.Spec, error) {
 		return schedule.Spec{}, fmt.Errorf("reading the time zone of schedule %s: %w", s.ID, err)
 	}
 	return schedule.Read(s.Spec, zone)
+}
+
+// Over reports that a schedule never comes again by itself.
+func (s Schedule) Over() bool { return s.Next.IsZero() && !s.Paused }
+
+// ScheduleList reads and changes the schedules of a store. Who changes one holds the
+// lock from reading it to storing it.
+type ScheduleList struct {
+	sync.Mutex
+	store   Store
+	changed chan struct{} // holds one signal
+}
+
+// NewScheduleList makes the list of a store's schedules. One process has one.
+func NewScheduleList(store Store) *ScheduleList {
+	return &ScheduleList{store: store, changed: make(chan struct{}, 1)}
+}
+
+// Changed receives a value after schedules were changed.
+func (l *ScheduleList) Changed() <-chan struct{} { return l.changed }
+
+func (l *ScheduleList) signal() {
+	select {
+	case l.changed <- struct{}{}:
+	default:
+	}
+}
+
+// All lists all schedules, in the order of their making.
+func (l *ScheduleList) All(ctx context.Context) ([]Schedule, error) {
+	all, err := l.store.Schedules(ctx, "")
+	if err != nil {
+		return nil, fmt.Errorf("listing schedules: %w", err)
+	}
+	return all, nil
+}
+
+// InRoom lists the schedules of a chat with its threads and topics.
+func (l *ScheduleList) InRoom(ctx context.Context, room string) ([]Schedule, error) {
+	all, err := l.All(ctx)
+	return slices.DeleteFunc(all, func(s Schedule) bool { return s.Chat.Room() != room }), err
+}
+
+// Find returns the schedule of that id.
+func (l *ScheduleList) Find(ctx context.Context, id string) (s Schedule, ok bool, err error) {
+	all, err := l.All(ctx)
+	i := slices.IndexFunc(all, func(s Schedule) bool { return s.ID == id })
+	if i < 0 {
+		return s, false, err
+	}
+	return all[i], true, nil
+}
+
+// Put stores a schedule in place of that with the same id, and signals the change.
+func (l *ScheduleList) Put(ctx context.Context, s Schedule) error {
+	if err := l.store.PutSchedule(ctx, s); err != nil {
+		return fmt.Errorf("storing schedule: %w", err)
+	}
+	l.signal()
+	return nil
+}
+
+// Drop deletes a schedule, and signals the change.
+func (l *ScheduleList) Drop(ctx context.Context, id string) error {
+	if err := l.store.DropSchedule(ctx, id); err != nil {
+		return fmt.Errorf("deleting schedule %q: %w", id, err)
+	}
+	l.signal()
+	return nil
+}
+
+// LastTaskRuns reports that the last task of a schedule is not over.
+func (l *ScheduleList) LastTaskRuns(ctx context.Context, s Schedule) (bool, error) {
+	state, ok, err := l.lastState(ctx, s)
+	return ok && !state.Finished(), err
+}
+
+// LastAnswerUnseen reports that the chat took no answer of a schedule's last task.
+func (l *ScheduleList) LastAnswerUnseen(ctx context.Context, s Schedule) (bool, error) {
+	state, ok, err := l.lastState(ctx, s)
+	if err != nil || !ok {
+		return false, err
+	}
+	last, err := l.store.Event(ctx, s.LastTask, state.Seq)
+	if errors.Is(err, ErrNoTask) || errors.Is(err, ErrDamaged) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("reading task %s: %w", s.LastTask, err)
+	}
+	return last.Type == planner.CallFailed && last.Action == planner.ShowID(), nil
+}
+
+// lastState is the state of a schedule's last task; ok is false when there is none
+// that can be read.
+func (l *ScheduleList) lastState(ctx context.Context, s Schedule) (state planner.State, ok bool, err error) {
+	if s.LastTask == "" {
+		return state, false, nil
+	}
+	state, err = l.store.State(ctx, s.LastTask)
+	if errors.Is(err, ErrNoTask) || errors.Is(err, ErrDamaged) {
+		return state, false, nil
+	}
+	if err != nil {
+		return state, false, fmt.Errorf("reading task %s: %w", s.LastTask, err)
+	}
+	return state, true, nil
 }

@@ -8,6 +8,7 @@ import (
 	"legwork/bot"
 	"legwork/planner"
 	"legwork/tasks"
+	"legwork/tasks/alerts"
 	"legwork/tasks/enginetest"
 	"legwork/tasks/inbox"
 )
@@ -33,11 +34,11 @@ func (s *engineEnv) sets(id tasks.ID, status string) {
 // alerts tells the admins of tasks that wait, and returns what boss reads.
 func (s *engineEnv) alerts(key string, ids ...tasks.ID) enginetest.Post {
 	s.t.Helper()
-	var list []inbox.News
+	var list []alerts.News
 	for _, id := range ids {
-		list = append(list, inbox.News{Key: key, Data: map[string]any{"Task": string(id), "Goal": "write", "Chat": "api:ops", "Person": "api:ops"}})
+		list = append(list, alerts.News{Key: key, Data: map[string]any{"Task": string(id), "Goal": "write", "Chat": "api:ops", "Person": "api:ops"}})
 	}
-	if err := inbox.TellNews(s.t.Context(), s.inbox, list); err != nil {
+	if err := alerts.TellNews(s.t.Context(), s.inbox, list); err != nil {
 		s.t.Fatal(err)
 	}
 	posts := s.posted(private("boss"))

@@ -9,6 +9,7 @@ import (
 	"legwork/bot"
 	"legwork/i18n"
 	"legwork/tasks"
+	"legwork/tasks/commands"
 	"legwork/tasks/inbox"
 )
 
@@ -44,7 +45,7 @@ func TestSpelling(t *testing.T) {
 		}
 	}
 	for _, language := range i18n.Languages() {
-		for _, name := range inbox.CommandNames() {
+		for _, name := range commands.Names() {
 			m := o.by("ann", private("ann"), "/help")
 			m.Language = language.Code
 			if got := o.send(m).text(); strings.Contains(got, "`/"+name) || name != "start" && !strings.Contains(got, "/lw "+name) {

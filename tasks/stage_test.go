@@ -20,7 +20,6 @@ import (
 	"legwork/tasks/engine"
 	"legwork/tasks/enginetest"
 	"legwork/tasks/executor"
-	"legwork/tasks/inbox"
 	"legwork/tasks/presenter"
 	"legwork/tools"
 )
@@ -172,7 +171,7 @@ func (s *engineEnv) play() {
 	executor := executor.New(executor.Config{
 		Store: s.store, Model: model, Tools: s.tools, Texts: s.texts,
 		Log: slog.New(slog.DiscardHandler), Now: s.clock, Wall: s.wall, Append: presenters.Append, Prompts: rules,
-		Reached: func(ctx context.Context, over planner.Overdraft) { inbox.BudgetReached(ctx, s.inbox, over) },
+		Reached: func(_ context.Context, over planner.Overdraft) { s.budgets.Reached(over) },
 	})
 	s.engine = engine.New(engine.Config{Store: s.store, Executor: executor, Presenters: presenters, Log: slog.New(slog.DiscardHandler), Now: s.clock, Concurrent: 8})
 	ctx, cancel := context.WithCancel(context.Background())

@@ -22,7 +22,6 @@ import (
 	"legwork/planner"
 	"legwork/tasks"
 	"legwork/tasks/api"
-	"legwork/tasks/inbox"
 )
 
 // Store is the part of a tasks.Store that alerts need.
@@ -42,7 +41,7 @@ type Store interface {
 type Options struct {
 	Store Store
 	// TellAdmins posts to the chats of the admins; an error means that no admin got it.
-	TellAdmins func(ctx context.Context, list []inbox.News) error
+	TellAdmins func(ctx context.Context, list []News) error
 	// Task is the part of a task that an alert has: enough to find the task.
 	Task func(ctx context.Context, id tasks.ID) (api.Task, error)
 	// Servers, Models and Platforms return the health of these; each may be nil.

@@ -9,13 +9,12 @@ import (
 	"time"
 
 	"legwork/tasks"
-	"legwork/tasks/inbox"
 )
 
 // tellAdmins sends a list of alerts to the admins as one message, and then none for
 // a while: later alerts are one list again.
 func (c *deliverer) tellAdmins(ctx context.Context, fails int, list []tasks.Delivery) round {
-	news := make([]inbox.News, 0, len(list))
+	news := make([]News, 0, len(list))
 	for _, d := range list {
 		if d.Kind == TaskWaiting && slices.ContainsFunc(list, func(other tasks.Delivery) bool {
 			return other.Kind == TaskReview && other.Task == d.Task && !c.resolved(ctx, other)
@@ -71,12 +70,12 @@ func (c *deliverer) adminsNotTold(ctx context.Context, fails int, list []tasks.D
 }
 
 // newsFor is the news for admins about a delivery.
-func newsFor(d tasks.Delivery, now time.Time) (inbox.News, bool) {
+func newsFor(d tasks.Delivery, now time.Time) (News, bool) {
 	var p Payload
 	if json.Unmarshal(d.Body, &p) != nil {
-		return inbox.News{}, false
+		return News{}, false
 	}
-	n := inbox.News{Data: map[string]any{}}
+	n := News{Data: map[string]any{}}
 	part := func(of *Part) {
 		if of != nil {
 			n.Data["Server"], n.Data["Name"], n.Data["Problem"] = of.Name, of.Name, of.Problem

@@ -52,7 +52,7 @@ type env struct {
 	ahead   atomic.Int64  // of the wall clock are the clocks of the alerts and the store
 
 	mu      sync.Mutex
-	told    [][]inbox.News
+	told    [][]alerts.News
 	deaf    error // of the admins' chats
 	servers []alerts.Health
 	models  []alerts.Health
@@ -140,7 +140,7 @@ func (e *env) restarts(between func()) {
 	e.begin()
 }
 
-func (e *env) tell(_ context.Context, list []inbox.News) error {
+func (e *env) tell(_ context.Context, list []alerts.News) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.deaf != nil {
@@ -165,7 +165,7 @@ func (e *env) parts(servers, models []alerts.Health) {
 }
 
 // read is what the admins have read so far, in order.
-func (e *env) read() (all []inbox.News) {
+func (e *env) read() (all []alerts.News) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return slices.Concat(e.told...)

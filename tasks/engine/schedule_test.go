@@ -18,6 +18,7 @@ import (
 	"legwork/tasks/enginetest"
 	"legwork/tasks/inbox"
 	"legwork/tasks/policy"
+	"legwork/tasks/scheduler"
 )
 
 // planned is a legwork whose wall clock the test sets, in simulated time.
@@ -74,7 +75,7 @@ func (p *planned) schedules() {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		_ = inbox.NewScheduler(p.Inbox, p.wall).Run(ctx)
+		_ = scheduler.New(p.Inbox, p.wall).Run(ctx)
 	}()
 	p.scheduler = func() { cancel(); <-done }
 }
@@ -317,14 +318,14 @@ func TestScheduleUnseen(t *testing.T) {
 // people did about it stays as long as its name does.
 func TestConfigSchedules(t *testing.T) {
 	withSchedules(t, "2026-11-20T08:55:00Z", func(t *testing.T, p *planned) {
-		use := func(list ...inbox.ConfigSchedule) {
+		use := func(list ...scheduler.ConfigSchedule) {
 			t.Helper()
-			if err := inbox.ApplyConfigSchedules(t.Context(), p.Inbox, list); err != nil {
+			if err := scheduler.ApplyConfig(t.Context(), p.Inbox, list); err != nil {
 				t.Fatal(err)
 			}
 		}
 		p.Inbox.Use(inbox.Rules{Limits: p.Limits, Language: "en", Timezone: "UTC", Access: policy.Access{Admins: []string{enginetest.Person.Key()}}})
-		s := inbox.ConfigSchedule{Name: "hourly", When: "every hour", Goal: "look", Chat: enginetest.Chat, As: enginetest.Person, Timezone: "UTC", Language: "en"}
+		s := scheduler.ConfigSchedule{Name: "hourly", When: "every hour", Goal: "look", Chat: enginetest.Chat, As: enginetest.Person, Timezone: "UTC", Language: "en"}
 		use(s)
 		p.until("2026-11-20T09:30:00Z")
 		s.Goal = "look well"

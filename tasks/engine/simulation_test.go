@@ -19,7 +19,6 @@ import (
 	"legwork/store/memory"
 	"legwork/tasks"
 	"legwork/tasks/enginetest"
-	"legwork/tasks/inbox"
 	"legwork/tools"
 )
 
@@ -163,7 +162,7 @@ func (sim *simulation) live() {
 		if sim.acts < maxActs && sim.chance(70) {
 			sim.outsiderActs()
 		}
-		if err := inbox.LookAtBudgets(ctx, sim.env.Inbox); err != nil {
+		if err := sim.env.Budgets.Look(ctx); err != nil {
 			sim.t.Fatal(err)
 		}
 	}

@@ -12,6 +12,8 @@ import (
 	"legwork/llm"
 	"legwork/planner"
 	"legwork/tasks"
+	"legwork/tasks/alerts"
+	"legwork/tasks/commands"
 	"legwork/tasks/executor"
 	"legwork/tasks/inbox"
 	"legwork/tasks/presenter"
@@ -39,6 +41,7 @@ type Env struct {
 	Tools    *Tools
 	Texts    *i18n.Texts
 	Inbox    *inbox.Inbox
+	Budgets  *alerts.BudgetWatch
 	Engine   tasks.Engine
 	Chats    tasks.Chats // holds Platform; Use takes it over
 	Limits   planner.Limits
@@ -79,8 +82,10 @@ func (env *Env) Use(store tasks.Store) {
 	env.Inbox = inbox.New(inbox.Config{
 		Store: store, Wake: func(ctx context.Context, id tasks.ID) error { return env.Engine.Wake(ctx, id) },
 		Texts: env.Texts, Chats: env.Chats, Log: env.Log, Now: env.Now, Tools: env.Tools, Pause: env.Pause,
+		Commands: commands.All(), Presses: commands.Presses(), BudgetExtended: func() { env.Budgets.Extended() },
 		Rules: inbox.Rules{Limits: env.Limits, Language: "en", Timezone: "UTC", Budget: env.Budget, Approvals: tasks.Approvals{Expire: env.Expire}},
 	})
+	env.Budgets = alerts.NewBudgetWatch(env.Inbox, nil)
 }
 
 // Start runs an engine until Stop.

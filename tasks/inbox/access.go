@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -16,7 +17,7 @@ import (
 // author is an admin. What admins granted is read only where the config does
 // not decide.
 func (in *Inbox) admit(ctx context.Context, m bot.Message, access policy.Access) (admitted, admin bool, err error) {
-	admins, err := in.admins(ctx)
+	admins, err := in.Admins(ctx)
 	if err != nil {
 		return false, false, err
 	}
@@ -27,7 +28,7 @@ func (in *Inbox) admit(ctx context.Context, m bot.Message, access policy.Access)
 		return true, false, nil
 	}
 	var g accessDecision
-	if err := in.read(ctx, m.From.Key(), tasks.SettingAccess, &g); err != nil {
+	if err := in.Settings.Read(ctx, m.From.Key(), tasks.SettingAccess, &g); err != nil {
 		return false, false, err
 	}
 	if access.Admits(g.Allowed, g.Chats, m) {
@@ -47,10 +48,10 @@ func (in *Inbox) Admits(ctx context.Context, m bot.Message) bool {
 	return ok && err == nil
 }
 
-// admins lists the admins of the config and those of the store.
-func (in *Inbox) admins(ctx context.Context) ([]string, error) {
+// Admins lists the admins of the config and those of the store.
+func (in *Inbox) Admins(ctx context.Context) ([]string, error) {
 	var stored []string
-	if err := in.read(ctx, tasks.OwnerLegwork, tasks.SettingAdmins, &stored); err != nil {
+	if err := in.Settings.Read(ctx, tasks.OwnerLegwork, tasks.SettingAdmins, &stored); err != nil {
 		return nil, err
 	}
 	configured := in.rules.Load().Access.Admins
@@ -71,59 +72,88 @@ func (in *Inbox) TellAdmins(ctx context.Context, key string, data any) {
 
 // tellAdmins is TellAdmins for a text that is written for each language.
 func (in *Inbox) tellAdmins(ctx context.Context, text func(lang string) string) {
-	in.outbox.add(ctx, queueAdmins, func(ctx context.Context) {
-		in.toAdmins(ctx, func(lang string) bot.Draft { return bot.Draft{Kind: bot.KindNotice, Text: text(lang)} })
+	in.QueueForAdmins(ctx, func(ctx context.Context) {
+		_, _ = in.PostToAdmins(ctx, func(to PrivateChat) (bot.Draft, string) {
+			return bot.Draft{Kind: bot.KindNotice, Text: text(to.Lang)}, ""
+		})
 	})
 }
 
-// queueAdmins is the outbox's queue of what admins are told.
-const queueAdmins = "admins"
+// QueueForAdmins does a job in the background, after the other jobs that tell admins
+// something; see Flush.
+func (in *Inbox) QueueForAdmins(ctx context.Context, job func(context.Context)) {
+	in.outbox.add(ctx, "admins", job)
+}
 
-// toAdmins posts a draft to each admin.
-func (in *Inbox) toAdmins(ctx context.Context, draft func(lang string) bot.Draft) {
-	admins, err := in.admins(ctx)
-	if err != nil { // perhaps it is the damage that the notice is about
-		in.Log.ErrorContext(ctx, "only the admins of the config can be told", "cause", err)
+// PrivateChat is the private chat with a person, and the language of what they read
+// there unasked.
+type PrivateChat struct {
+	Platform bot.Platform
+	Chat     bot.Chat
+	Lang     string
+}
+
+// PostToAdmins posts a draft to each admin, unless its text is empty, and waits for
+// that. brief stands in place of the text where the draft's file can be sent. An
+// admin who cannot be reached is logged and left out. The error is that there are
+// admins and none can be reached.
+func (in *Inbox) PostToAdmins(ctx context.Context, draft func(PrivateChat) (d bot.Draft, brief string)) (reached int, err error) {
+	admins, err := in.Admins(ctx)
+	if err != nil { // the damage may be what they are told about
+		in.Log.ErrorContext(ctx, "only admins of the config are told", "cause", err)
 		admins = in.rules.Load().Access.Admins
 	}
 	for _, admin := range admins {
-		if err := in.direct(ctx, admin, draft); err != nil && ctx.Err() == nil {
-			in.Log.WarnContext(ctx, "an admin could not be told", "admin", admin, "cause", err)
+		failed := in.post(ctx, admin, draft)
+		if failed == nil {
+			reached++
+			continue
 		}
+		if ctx.Err() == nil {
+			in.Log.WarnContext(ctx, "admin not told", "admin", admin, "cause", failed)
+		}
+		err = errors.Join(err, fmt.Errorf("telling %s: %w", admin, failed))
 	}
+	if reached > 0 {
+		err = nil
+	}
+	return reached, err
 }
 
-// direct posts a draft to the private chat of a person.
-func (in *Inbox) direct(ctx context.Context, person string, draft func(lang string) bot.Draft) error {
-	p, chat, lang, err := in.reach(ctx, person)
+// post posts a draft to the private chat of a person.
+func (in *Inbox) post(ctx context.Context, person string, draft func(PrivateChat) (d bot.Draft, brief string)) error {
+	to, err := in.reach(ctx, person)
 	if err != nil {
 		return err
 	}
-	_, err = p.Post(ctx, chat, draft(lang))
+	d, brief := draft(to)
+	if d.Text == "" {
+		return nil
+	}
+	_, err = postWhole(ctx, to.Platform, to.Chat, d, brief)
 	return err
 }
 
-// reach finds the private chat with a person, and the language of what they read
-// there unasked.
-func (in *Inbox) reach(ctx context.Context, person string) (p bot.Platform, chat bot.Chat, lang string, err error) {
+// reach finds the private chat with a person.
+func (in *Inbox) reach(ctx context.Context, person string) (to PrivateChat, err error) {
 	platform, id, _ := strings.Cut(person, ":")
-	if p, err = in.Chats.Platform(bot.Chat{Platform: platform}); err != nil {
-		return p, chat, "", err
+	if to.Platform, err = in.Chats.Platform(bot.Chat{Platform: platform}); err != nil {
+		return to, err
 	}
-	director, ok := p.(bot.Director)
+	director, ok := to.Platform.(bot.Director)
 	if !ok {
-		return p, chat, "", bot.ErrGone
+		return to, bot.ErrGone
 	}
-	lang = in.rules.Load().Language
-	spoken, err := in.setting(ctx, person, tasks.SettingSpoken)
+	to.Lang = in.rules.Load().Language
+	spoken, err := in.Settings.Get(ctx, person, tasks.SettingSpoken)
 	if err == nil {
-		lang, err = in.language(ctx, person, cmp.Or(spoken, lang))
+		to.Lang, err = in.Language(ctx, person, cmp.Or(spoken, to.Lang))
 	}
 	if err != nil && !errors.Is(err, tasks.ErrDamaged) {
-		return p, chat, "", err
+		return to, err
 	}
-	chat, err = director.Direct(ctx, id)
-	return p, chat, lang, err
+	to.Chat, err = director.Direct(ctx, id)
+	return to, err
 }
 
 // accessDecision is what admins decided about one person.
@@ -136,4 +166,40 @@ type accessDecision struct {
 	By string `json:"by,omitempty"`
 	// Person is the ignored person, for an admin who thinks better of it.
 	Person *accessRequest `json:"person,omitempty"`
+}
+
+// move takes account of a group that has another id now: what it holds goes
+// along, and so does what the config says of it until that is changed.
+func move(ctx context.Context, in *Inbox, from bot.Chat, to bot.Chat) error {
+	if err := in.Store.Move(ctx, from.Key(), to); err != nil {
+		return fmt.Errorf("moving %s: %w", from.Key(), err)
+	}
+	was, err := in.Settings.Get(ctx, to.Key(), tasks.SettingWas)
+	if err != nil || was == from.ID {
+		return err
+	}
+	if err := in.Settings.Put(ctx, to.Key(), tasks.SettingWas, from.ID); err != nil {
+		return err
+	}
+	in.Log.InfoContext(ctx, "a group has another id now", "was", from.Key(), "is", to.Key())
+	access := in.rules.Load().Access.Platforms[from.Platform]
+	if !slices.Contains(access.Chats, from.ID) {
+		return nil
+	}
+	in.TellAdmins(ctx, "admin.chat_moved", map[string]any{"Was": from.Key(), "Chat": to.Key()})
+	return nil
+}
+
+// admitsMoved decides as admits does for a group that the config lists by the
+// id that it had before.
+func admitsMoved(ctx context.Context, in *Inbox, a policy.Access, g accessDecision, m bot.Message) (bool, error) {
+	if m.Chat.Private {
+		return false, nil
+	}
+	was, err := in.Settings.Get(ctx, policy.ChatKey(m.Chat), tasks.SettingWas)
+	if err != nil || was == "" {
+		return false, err
+	}
+	m.Chat.ID = was
+	return a.Admits(g.Allowed, g.Chats, m), nil
 }

@@ -51,9 +51,9 @@ const (
 	pressIgnore   = "g:i:"
 )
 
-// maxPress is how long a button's data may be, in bytes, as the narrowest
+// MaxPressData is how long a button's data may be, in bytes, as the narrowest
 // platform wants it.
-const maxPress = 64
+const MaxPressData = 64
 
 // unauthorized answers somebody who may not talk to the bot: in private chats with
 // one sentence a day and a button that asks the admins, elsewhere with nothing.
@@ -64,7 +64,7 @@ func unauthorized(in *Inbox, r *Request) Reply {
 	case m.Kind == bot.MessagePress && m.Data == pressAsk && m.Chat.Private:
 		return Reply{Say: func(ctx context.Context, _ []tasks.Receipt) Notice { return requestAccess(ctx, in, r) }}
 	case m.Kind == bot.MessagePress:
-		reply := in.replyAside(r, "error.not_yours")
+		reply := in.ReplyAside(r, "error.not_yours")
 		reply.Store = nil
 		return reply
 	case m.Chat.Private && !m.Overheard && m.Kind == bot.MessageText:
@@ -79,7 +79,7 @@ func refuseAccess(ctx context.Context, in *Inbox, r *Request) Notice {
 	m := r.Message
 	in.accessList.mu.Lock()
 	defer in.accessList.mu.Unlock()
-	admins, err := in.admins(ctx)
+	admins, err := in.Admins(ctx)
 	if err != nil {
 		in.Log.ErrorContext(ctx, "admins not read", "cause", err)
 		return Notice{}
@@ -102,16 +102,16 @@ func refuseAccess(ctx context.Context, in *Inbox, r *Request) Notice {
 		}
 	}
 	list[i].Told, list[i].Early = in.Now(), early
-	if err := in.write(ctx, tasks.OwnerLegwork, tasks.SettingAccessRequests, list); err != nil {
+	if err := in.Settings.Write(ctx, tasks.OwnerLegwork, tasks.SettingAccessRequests, list); err != nil {
 		in.Log.ErrorContext(ctx, "access request not stored", "cause", err)
 		return Notice{}
 	}
 	if early {
-		return in.notice(r, "error.no_admin", nil)
+		return in.Notice(r, "error.no_admin", nil)
 	}
-	s := in.notice(r, "error.not_allowed", nil)
-	if list[i].Asked.IsZero() && len(pressAllow+m.From.Key()) <= maxPress {
-		s.Buttons = []bot.Button{in.button(r.Lang, "button.ask_admin", pressAsk)}
+	s := in.Notice(r, "error.not_allowed", nil)
+	if list[i].Asked.IsZero() && len(pressAllow+m.From.Key()) <= MaxPressData {
+		s.Buttons = []bot.Button{in.Button(r.Lang, "button.ask_admin", pressAsk)}
 	}
 	return s
 }
@@ -120,14 +120,14 @@ func refuseAccess(ctx context.Context, in *Inbox, r *Request) Notice {
 func requestAccess(ctx context.Context, in *Inbox, r *Request) Notice {
 	m := r.Message
 	quiet := func(key string) Notice {
-		s := in.notice(r, key, nil)
+		s := in.Notice(r, key, nil)
 		s.Audience = ToAuthor
 		return s
 	}
 	in.accessList.mu.Lock()
 	defer in.accessList.mu.Unlock()
 	list, err := accessRequests(ctx, in)
-	if err != nil || ignored(ctx, in, m.From.Key()) || len(pressAllow+m.From.Key()) > maxPress {
+	if err != nil || ignored(ctx, in, m.From.Key()) || len(pressAllow+m.From.Key()) > MaxPressData {
 		return Notice{}
 	}
 	if in.Admits(ctx, m) { // an admin was faster than a second press
@@ -150,13 +150,13 @@ func requestAccess(ctx context.Context, in *Inbox, r *Request) Notice {
 		return quiet("error.ask_later")
 	}
 	list[i].Asked = in.Now()
-	if err := in.write(ctx, tasks.OwnerLegwork, tasks.SettingAccessRequests, list); err != nil {
+	if err := in.Settings.Write(ctx, tasks.OwnerLegwork, tasks.SettingAccessRequests, list); err != nil {
 		in.Log.ErrorContext(ctx, "access request not stored", "cause", err)
 		return quiet("problem.internal")
 	}
 	v := list[i]
-	in.outbox.add(ctx, queueAdmins, func(ctx context.Context) {
-		in.toAdmins(ctx, func(lang string) bot.Draft { return requestDraft(in, v, lang) })
+	in.QueueForAdmins(ctx, func(ctx context.Context) {
+		_, _ = in.PostToAdmins(ctx, func(to PrivateChat) (bot.Draft, string) { return requestDraft(in, v, to.Lang), "" })
 	})
 	return quiet("notice.asked")
 }
@@ -168,9 +168,9 @@ func requestDraft(in *Inbox, v accessRequest, lang string) bot.Draft {
 		Kind: bot.KindQuestion,
 		Text: in.Texts.Text(lang, "notice.request", map[string]any{"Name": v.name(), "Person": key}),
 		Buttons: []bot.Button{
-			in.button(lang, "button.allow", pressAllow+key),
-			in.button(lang, "button.only_here", pressOnlyHere+key),
-			in.button(lang, "button.ignore", pressIgnore+key),
+			in.Button(lang, "button.allow", pressAllow+key),
+			in.Button(lang, "button.only_here", pressOnlyHere+key),
+			in.Button(lang, "button.ignore", pressIgnore+key),
 		},
 	}
 }
@@ -186,13 +186,13 @@ func (v accessRequest) name() string {
 
 // accessRequests lists the strangers of late, without those whose time is over.
 func accessRequests(ctx context.Context, in *Inbox) ([]accessRequest, error) {
-	text, err := in.setting(ctx, tasks.OwnerLegwork, tasks.SettingAccessRequests)
+	text, err := in.Settings.Get(ctx, tasks.OwnerLegwork, tasks.SettingAccessRequests)
 	if err != nil {
 		return nil, err
 	}
 	if known := &in.accessList; text != known.text {
 		known.text, known.list = text, nil
-		if err := in.read(ctx, tasks.OwnerLegwork, tasks.SettingAccessRequests, &known.list); err != nil {
+		if err := in.Settings.Read(ctx, tasks.OwnerLegwork, tasks.SettingAccessRequests, &known.list); err != nil {
 			return nil, err
 		}
 	}
@@ -220,14 +220,7 @@ func addAccessRequest(in *Inbox, list []accessRequest, r *Request) ([]accessRequ
 // ignored reports that an admin wants a person to get no answer.
 func ignored(ctx context.Context, in *Inbox, person string) bool {
 	var g accessDecision
-	return in.read(ctx, person, tasks.SettingAccess, &g) == nil && g.Ignored
-}
-
-// decideAccessBy is judge for one of the buttons.
-func decideAccessBy(verb string) func(context.Context, *Inbox, *Request, string) (Reply, error) {
-	return func(ctx context.Context, in *Inbox, r *Request, person string) (Reply, error) {
-		return decideAccess(ctx, in, r, verb, person)
-	}
+	return in.Settings.Read(ctx, person, tasks.SettingAccess, &g) == nil && g.Ignored
 }
 
 // decideAccess stores what an admin decided about a person, and tells the person
@@ -235,7 +228,7 @@ func decideAccessBy(verb string) func(context.Context, *Inbox, *Request, string)
 // in later.
 func decideAccess(ctx context.Context, in *Inbox, r *Request, verb, person string) (Reply, error) {
 	if !r.Admin {
-		return in.replyAside(r, "error.not_yours"), nil
+		return in.ReplyAside(r, "error.not_yours"), nil
 	}
 	in.accessList.mu.Lock()
 	defer in.accessList.mu.Unlock()
@@ -244,8 +237,8 @@ func decideAccess(ctx context.Context, in *Inbox, r *Request, verb, person strin
 		return Reply{}, err
 	}
 	var g accessDecision
-	in.settings.kept.Remove([2]string{person, tasks.SettingAccess}) // what decides is what is stored
-	if err := in.read(ctx, person, tasks.SettingAccess, &g); err != nil {
+	in.Settings.kept.Remove([2]string{person, tasks.SettingAccess}) // what decides is what is stored
+	if err := in.Settings.Read(ctx, person, tasks.SettingAccess, &g); err != nil {
 		return Reply{}, err
 	}
 	var v accessRequest
@@ -258,16 +251,16 @@ func decideAccess(ctx context.Context, in *Inbox, r *Request, verb, person strin
 	again := g.By != "" && g.By == r.Message.Key
 	if !again {
 		if v.Person.Key() != person || g.Allowed || len(g.Chats) > 0 || g.Ignored && verb == pressIgnore {
-			return in.replyText(r, "error.too_late", nil), nil
+			return in.ReplyText(r, "error.too_late", nil), nil
 		}
-		if err := in.write(ctx, person, tasks.SettingAccess, judged(verb, v, r.Message.Key)); err != nil {
+		if err := in.Settings.Write(ctx, person, tasks.SettingAccess, judged(verb, v, r.Message.Key)); err != nil {
 			return Reply{}, err
 		}
-		if err := in.write(ctx, tasks.OwnerLegwork, tasks.SettingAccessRequests, list); err != nil {
+		if err := in.Settings.Write(ctx, tasks.OwnerLegwork, tasks.SettingAccessRequests, list); err != nil {
 			return Reply{}, err
 		}
 		action := map[string]string{pressAllow: "access.allow", pressOnlyHere: "access.allow_here", pressIgnore: "access.ignore"}[verb]
-		in.audit(ctx, r, action, person, v.Chat.Key())
+		in.Audit(ctx, r, action, person, v.Chat.Key())
 	}
 	return announceAccess(in, r, verb, v), nil
 }
@@ -289,19 +282,19 @@ func judged(verb string, v accessRequest, by string) accessDecision {
 // announceAccess tells the admin what was decided, and the person when they have access.
 func announceAccess(in *Inbox, r *Request, verb string, v accessRequest) Reply {
 	key := map[string]string{pressAllow: "notice.allowed", pressOnlyHere: "notice.allowed_here", pressIgnore: "notice.ignored"}[verb]
-	n := in.notice(r, key, map[string]any{"Name": v.name()})
+	n := in.Notice(r, key, map[string]any{"Name": v.name()})
 	n.Replace.Pressed = true
 	if verb == pressIgnore {
-		return in.reply(r, n)
+		return in.Reply(r, n)
 	}
-	return in.replyLater(r, func(ctx context.Context) Notice {
-		welcome := textNotice(in.spell(v.Chat, in.Texts.Text(v.Language, "notice.admitted", nil)))
-		in.send(ctx, bot.Message{Chat: v.Chat, From: v.Person}, welcome)
+	return in.ReplyLater(r, func(ctx context.Context) Notice {
+		welcome := TextNotice(in.Spell(v.Chat, in.Texts.Text(v.Language, "notice.admitted", nil)))
+		in.Send(ctx, bot.Message{Chat: v.Chat, From: v.Person}, welcome)
 		return n
 	})
 }
 
-// button makes a button with a text's label.
-func (in *Inbox) button(lang, key, data string) bot.Button {
+// Button makes a button with a text's label.
+func (in *Inbox) Button(lang, key, data string) bot.Button {
 	return bot.Button{Label: in.Texts.Text(lang, key, nil), Data: data}
 }

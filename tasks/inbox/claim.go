@@ -34,7 +34,7 @@ const (
 // writing "/start CODE" to the bot in a private chat. It replaces the one before.
 // Empty when there is an admin already.
 func NewClaim(ctx context.Context, in *Inbox) (code string, err error) {
-	admins, err := in.admins(ctx)
+	admins, err := in.Admins(ctx)
 	if err != nil || len(admins) > 0 {
 		return "", err
 	}
@@ -71,7 +71,7 @@ func claimAdmin(ctx context.Context, in *Inbox, r *Request) (Outcome, error) {
 	if c.code == "" {
 		return Outcome{}, nil
 	}
-	admins, err := in.admins(ctx)
+	admins, err := in.Admins(ctx)
 	if err != nil {
 		return Outcome{}, err
 	}
@@ -80,26 +80,26 @@ func claimAdmin(ctx context.Context, in *Inbox, r *Request) (Outcome, error) {
 		return Outcome{}, nil
 	}
 	own := *r
-	if own.Lang, err = in.language(ctx, m.From.Key(), r.Lang); err != nil {
+	if own.Lang, err = in.Language(ctx, m.From.Key(), r.Lang); err != nil {
 		return Outcome{}, err
 	}
 	if !in.Now().Before(c.until) {
 		c.code = ""
-		return took(in.replyText(&own, "error.claim_over", nil), nil)
+		return took(in.ReplyText(&own, "error.claim_over", nil), nil)
 	}
 	if subtle.ConstantTimeCompare([]byte(plainCode(rest)), []byte(c.code)) == 0 {
 		return took(wrongCode(in, &own), nil)
 	}
-	if err := in.write(ctx, tasks.OwnerLegwork, tasks.SettingAdmins, []string{m.From.Key()}); err != nil {
+	if err := in.Settings.Write(ctx, tasks.OwnerLegwork, tasks.SettingAdmins, []string{m.From.Key()}); err != nil {
 		return Outcome{}, err
 	}
 	c.code = ""
-	if err := in.rememberLanguage(ctx, &own); err != nil {
+	if err := rememberLanguage(ctx, in, &own); err != nil {
 		return Outcome{}, err
 	}
 	in.Log.InfoContext(ctx, "first admin claimed", "person", m.From.Key())
-	in.audit(ctx, r, "admin.claim", m.From.Key(), "")
-	return took(in.reply(&own, withHelp(in, &own, in.notice(&own, "notice.claimed", nil))), nil)
+	in.Audit(ctx, r, "admin.claim", m.From.Key(), "")
+	return took(in.Reply(&own, WithHelp(in, &own, in.Notice(&own, "notice.claimed", nil))), nil)
 }
 
 // wrongCode counts a wrong code, once however often its message is delivered.
@@ -111,9 +111,9 @@ func wrongCode(in *Inbox, r *Request) Reply {
 	left := claimTries - len(c.tries)
 	if left <= 0 {
 		c.code = ""
-		return in.replyText(r, "error.claim_over", nil)
+		return in.ReplyText(r, "error.claim_over", nil)
 	}
-	return in.replyText(r, "error.claim_wrong", map[string]any{"Count": left})
+	return in.ReplyText(r, "error.claim_wrong", map[string]any{"Count": left})
 }
 
 // plainCode is a code as it was made, however it was typed.
@@ -121,16 +121,16 @@ func plainCode(typed string) string {
 	return strings.ToUpper(strings.NewReplacer("-", "", " ", "").Replace(typed))
 }
 
-// withHelp adds what people can do in the chat to a notice.
-func withHelp(in *Inbox, r *Request, n Notice) Notice {
-	n.Text += "\n\n" + helpText(in, r.Lang, r.Message.Chat)
+// WithHelp adds what people can do in the chat to a notice.
+func WithHelp(in *Inbox, r *Request, n Notice) Notice {
+	n.Text += "\n\n" + HelpText(in, r.Lang, r.Message.Chat)
 	return n
 }
 
-// helpText lists what people can do in a chat.
-func helpText(in *Inbox, lang string, chat bot.Chat) string {
-	if in.passing(chat) {
+// HelpText lists what people can do in a chat.
+func HelpText(in *Inbox, lang string, chat bot.Chat) string {
+	if in.Ephemeral(chat) {
 		return in.Texts.Text(lang, "help.terminal", nil)
 	}
-	return in.spell(chat, in.Texts.Text(lang, "help.chat", nil))
+	return in.Spell(chat, in.Texts.Text(lang, "help.chat", nil))
 }

@@ -2,14 +2,18 @@ package inbox
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"legwork/bot"
+	"legwork/internal/form"
 	"legwork/planner"
 	"legwork/tasks"
 	"legwork/tasks/cards"
+	"legwork/tasks/policy"
 )
 
 // answerHandler takes words that answer a question: a reply to it, or in private chats
@@ -64,7 +68,7 @@ func answerModel(ctx context.Context, in *Inbox, r *Request, id tasks.ID, action
 	if err != nil {
 		return Reply{}, err
 	}
-	item := in.opens(m.Key, m.Chat, o)
+	item := in.OpeningDelivery(m.Key, m.Chat, o)
 	if m.Overheard && !r.MayAsk {
 		item.ID, item.Open = "", nil
 	}
@@ -131,7 +135,7 @@ func (r *Request) speaksTo(t LiveTask, a planner.Action) (w words, ok bool) {
 			return w, false
 		}
 	}
-	if w.reply = m.ReplyTo != "" && slices.Contains(messages, m.ReplyTo) && r.steers(t); w.reply {
+	if w.reply = m.ReplyTo != "" && slices.Contains(messages, m.ReplyTo) && r.Steers(t); w.reply {
 		return w, true
 	}
 	if tasks.Decides(w.action) && t.speaks(m.ReplyTo) { // to something else of the task
@@ -141,13 +145,13 @@ func (r *Request) speaksTo(t LiveTask, a planner.Action) (w words, ok bool) {
 		return w, false
 	}
 	own := t.From.Key() == m.From.Key()
-	if w.action.Subject == planner.SubjectReview && !r.Passing { // words that reply to nothing may be about anything
+	if w.action.Subject == planner.SubjectReview && !r.Ephemeral { // words that reply to nothing may be about anything
 		return w, false
 	}
 	if m.Chat.Key() != t.Chat.Key() {
 		return w, own && s.Slot(cards.Privately+a.ID.String()).Name != ""
 	}
-	return w, m.Chat.Private && own || m.InThread && r.steers(t)
+	return w, m.Chat.Private && own || m.InThread && r.Steers(t)
 }
 
 // choosePress takes the press of a choice under a question.
@@ -171,7 +175,7 @@ func choosePress(ctx context.Context, in *Inbox, r *Request, t LiveTask, rest st
 		}
 		return closingCard(in, r, t, a.ID, withMessage(in, r, t, a.ID, decideQuestion(in, r, t.Task, a.ID, decision))), nil
 	}
-	return in.replyText(r, "error.too_late", nil), nil
+	return in.ReplyText(r, "error.too_late", nil), nil
 }
 
 // questionOf reads what an ask action asks.
@@ -192,7 +196,7 @@ func decideQuestion(in *Inbox, r *Request, id tasks.ID, action planner.ActionID,
 	e := planner.Event{Type: planner.Decided, At: in.Now(), Action: action, By: m.From.Key(), Decision: &d}
 	return Reply{Store: []tasks.Inbound{{Key: m.Key, Chat: m.Chat, To: id, Event: e}}, Say: func(_ context.Context, receipts []tasks.Receipt) Notice {
 		if receipts[0].Err != nil {
-			return in.notice(r, "error.too_late", nil)
+			return in.Notice(r, "error.too_late", nil)
 		}
 		return Notice{}
 	}}
@@ -202,7 +206,7 @@ func decideQuestion(in *Inbox, r *Request, id tasks.ID, action planner.ActionID,
 // pressed before the platform had said that it was sent: so it can be closed.
 func withMessage(in *Inbox, r *Request, t LiveTask, action planner.ActionID, reply Reply) Reply {
 	if m, slot := r.Message, t.State.Slot(action.String()); m.ID != "" && slot.Name != "" && slot.Message == "" {
-		reply.add(r, t.Task, planner.Event{Type: planner.Sent, At: in.Now(), Slot: action.String(), Message: m.ID})
+		reply.Add(r, t.Task, planner.Event{Type: planner.Sent, At: in.Now(), Slot: action.String(), Message: m.ID})
 	}
 	return reply
 }
@@ -212,12 +216,12 @@ func withMessage(in *Inbox, r *Request, t LiveTask, action planner.ActionID, rep
 func editPlan(in *Inbox, r *Request, t LiveTask, plan int) Reply {
 	slot := fmt.Sprintf("edit.%d", plan)
 	if t.State.Slot(slot).Message != "" {
-		return in.replyAside(r, "notice.edit_plan")
+		return in.ReplyAside(r, "notice.edit_plan")
 	}
-	s := in.notice(r, "notice.edit_plan", nil)
+	s := in.Notice(r, "notice.edit_plan", nil)
 	s.Audience = ToChat
 	s.Sent = func(ctx context.Context, id string) {
-		if id == "" || r.Passing {
+		if id == "" || r.Ephemeral {
 			return
 		}
 		err := in.Store.Append(ctx, t.Task, -1, 0,
@@ -226,11 +230,297 @@ func editPlan(in *Inbox, r *Request, t LiveTask, plan int) Reply {
 			in.Log.WarnContext(ctx, "a question about a plan could not be noted", "task", t.Task, "cause", err)
 		}
 	}
-	return in.reply(r, s)
+	return in.Reply(r, s)
 }
 
-// passing reports that a chat's messages do not last.
-func (in *Inbox) passing(chat bot.Chat) bool {
+// Ephemeral reports that a chat's messages do not last.
+func (in *Inbox) Ephemeral(chat bot.Chat) bool {
 	p, err := in.Chats.Platform(chat)
 	return err == nil && p.Limits().Ephemeral
+}
+
+// decisionPress takes the press of a button under an approval or a server's
+// question, in whatever chat it stands: who pressed it decides.
+func decisionPress(ctx context.Context, in *Inbox, r *Request, kind planner.Subject, id tasks.ID, rest string) (Reply, error) {
+	about, verb, ok := cards.ReadDecisionData(kind, rest)
+	t, known, err := anyTask(ctx, in, r, id)
+	switch {
+	case err != nil:
+		return Reply{}, err
+	case !ok || !known:
+		return in.ReplyText(r, "error.too_late", nil), nil
+	case !r.Steers(t):
+		return in.ReplyAside(r, "error.not_yours"), nil
+	}
+	if !tasks.OpenAsk(t.State, about) {
+		late := in.ReplyLater(r, func(ctx context.Context) Notice { return howDecided(ctx, in, r, id, about) })
+		return closingCard(in, r, t, about, late), nil
+	}
+	e, err := in.Store.Event(ctx, id, about.Seq)
+	if err != nil {
+		return Reply{}, fmt.Errorf("reading question: %w", err)
+	}
+	var reply Reply
+	switch kind {
+	case planner.SubjectForm:
+		reply = fillPress(in, r, t, about, verb, e)
+	case planner.SubjectReview:
+		reply = reviewPress(in, r, t, about, verb)
+	default:
+		reply = approvalPress(in, r, t, about, verb, e)
+	}
+	return closingCard(in, r, t, about, reply), nil
+}
+
+// anyTask finds a task by its id, also one of another chat or one that is over.
+func anyTask(ctx context.Context, in *Inbox, r *Request, id tasks.ID) (t LiveTask, ok bool, err error) {
+	if t, ok = r.Task(id); ok {
+		return t, true, nil
+	}
+	first, err := in.Store.Event(ctx, id, 1)
+	if errors.Is(err, tasks.ErrNoTask) || errors.Is(err, tasks.ErrDamaged) || err == nil && first.Opening == nil {
+		return t, false, nil
+	}
+	if err != nil {
+		return t, false, fmt.Errorf("reading task %s: %w", id, err)
+	}
+	state, err := in.Store.State(ctx, id)
+	if errors.Is(err, tasks.ErrNoTask) || errors.Is(err, tasks.ErrDamaged) {
+		return t, false, nil
+	}
+	if err != nil {
+		return t, false, fmt.Errorf("reading task %s: %w", id, err)
+	}
+	return LiveTask{tasks.Live{Task: id, Chat: first.Opening.Chat, From: first.Opening.From}, state}, true, nil
+}
+
+// howDecided tells who comes too late how a question ended.
+func howDecided(ctx context.Context, in *Inbox, r *Request, id tasks.ID, about planner.ActionID) Notice {
+	v := tasks.NewView(in.Store, id)
+	if err := v.Refresh(ctx); err != nil {
+		in.Log.WarnContext(ctx, "it cannot be told how a question ended", "task", id, "cause", err)
+		return in.Notice(r, "error.too_late", nil)
+	}
+	if v.Decided(about) == nil && !v.Lapsed(about) {
+		return in.Notice(r, "error.too_late", nil)
+	}
+	return in.Notice(r, "error.decided", map[string]any{"Text": cards.OutcomeOf(v, in.Texts, r.Lang, about)})
+}
+
+// approvalPress decides about calls.
+func approvalPress(in *Inbox, r *Request, t LiveTask, about planner.ActionID, verb string, e planner.Event) Reply {
+	var d planner.Decision
+	ok := true
+	switch verb {
+	case cards.VerbOnce:
+		d, ok = policy.Allows(e.Question, "")
+	case cards.VerbTask:
+		d, ok = policy.Allows(e.Question, planner.ScopeTask)
+	case cards.VerbAlways:
+		if d, ok = policy.Allows(e.Question, planner.ScopeChat); ok && !r.Admin {
+			return in.ReplyAside(r, "error.admin_needed")
+		}
+	case cards.VerbDeny:
+		d = planner.Decision{Text: r.Message.Text} // a terminal without a person says so
+	case cards.VerbWhy:
+		return askWhy(in, r, t, about)
+	default:
+		ok = false
+	}
+	if !ok {
+		return in.ReplyText(r, "error.too_late", nil)
+	}
+	reply := decideCard(in, r, t, about, d)
+	if d.Scope != planner.ScopeChat {
+		return reply
+	}
+	decided := reply.Say
+	reply.Say = func(ctx context.Context, receipts []tasks.Receipt) Notice {
+		if receipts[0].Err == nil {
+			if err := addGrants(ctx, in, t.Chat, r.Message.From, d.Grants); err != nil {
+				in.Log.ErrorContext(ctx, "a permanent grant could not be kept", "chat", t.Chat.Key(), "cause", err)
+				return in.Notice(r, "problem.internal", nil)
+			}
+			for _, g := range d.Grants {
+				in.Audit(ctx, r, "grant.give", t.Chat.Room(), g.Tool)
+			}
+		}
+		return decided(ctx, receipts)
+	}
+	return reply
+}
+
+// decideCard stores a decision about a question. A person who comes too late
+// learns how it was decided.
+func decideCard(in *Inbox, r *Request, t LiveTask, about planner.ActionID, d planner.Decision) Reply {
+	m := r.Message
+	d.Name = m.From.Name
+	e := planner.Event{Type: planner.Decided, At: in.Now(), Action: about, By: m.From.Key(), Decision: &d}
+	if about.Subject == planner.SubjectReview {
+		e.Values = planner.ReviewValues(d.Approve)
+	}
+	if m.Kind != bot.MessagePress {
+		e.Message = m.ID // it may be edited
+	}
+	reply := Reply{Store: []tasks.Inbound{{Key: m.Key, Chat: m.Chat, To: t.Task, Event: e}}}
+	reply.Say = func(ctx context.Context, receipts []tasks.Receipt) Notice {
+		if receipts[0].Err != nil {
+			return howDecided(ctx, in, r, t.Task, about)
+		}
+		noteDecision(ctx, in, t.Task, about, m.From.Key(), d)
+		return Notice{}
+	}
+	if m.Kind == bot.MessagePress && m.Chat.Key() == t.Chat.Key() {
+		reply = withMessage(in, r, t, about, reply)
+	}
+	return reply
+}
+
+// noteDecision tells operators of a decision.
+func noteDecision(ctx context.Context, in *Inbox, id tasks.ID, action planner.ActionID, by string, d planner.Decision) {
+	what := "a person decided"
+	switch action.Subject {
+	case planner.SubjectForm:
+		what = "a person answered a server"
+	case planner.SubjectCalls:
+		what = "a person decided about calls"
+	}
+	in.Log.InfoContext(ctx, what, "task", id, "action", action, "by", by, "approved", d.Approve, "scope", d.Scope)
+}
+
+// askWhy asks for the reason of a denial. Words in reply to that message, and in
+// a private chat or a thread of its own the next ones, are the reason.
+func askWhy(in *Inbox, r *Request, t LiveTask, about planner.ActionID) Reply {
+	slot := cards.WhySlot(about.Seq)
+	if t.State.Slot(slot).Message != "" && !r.Ephemeral {
+		return in.ReplyAside(r, "approval.why")
+	}
+	key := "approval.why"
+	if r.Ephemeral {
+		key = "approval.why_here"
+	}
+	s := in.Notice(r, key, nil)
+	s.Audience = ToChat
+	if r.Ephemeral { // the question has left the screen with the press
+		s.Kind, s.Task = bot.KindQuestion, string(t.Task)
+		deny := in.Button(r.Lang, "button.deny", cards.DecisionData(cards.PressApproval, t.Task, about.Seq, 0, cards.VerbDeny))
+		deny.Style = bot.StyleDanger
+		s.Buttons, s.FreeText = []bot.Button{deny}, true
+	}
+	s.Sent = func(ctx context.Context, id string) {
+		if id == "" || r.Ephemeral {
+			return
+		}
+		err := in.Store.Append(ctx, t.Task, -1, 0, planner.Event{Type: planner.Sent, At: in.Now(), Slot: slot, Message: id})
+		if err != nil && ctx.Err() == nil {
+			in.Log.WarnContext(ctx, "a question about a denial could not be noted", "task", t.Task, "cause", err)
+		}
+	}
+	reply := in.Reply(r, s)
+	if t.State.Slot(slot).Name == "" {
+		reply.Store = nil
+		reply.Add(r, t.Task, planner.Event{Type: planner.SendStarted, At: in.Now(), Slot: slot})
+	}
+	return reply
+}
+
+// reviewPress decides about a review by a button.
+func reviewPress(in *Inbox, r *Request, t LiveTask, about planner.ActionID, verb string) Reply {
+	switch verb {
+	case cards.VerbYes:
+		return decideCard(in, r, t, about, planner.Decision{Approve: true})
+	case cards.VerbDecline:
+		return decideCard(in, r, t, about, planner.Decision{Text: r.Message.Text}) // a terminal without a person says so
+	default:
+		return in.ReplyText(r, "error.too_late", nil)
+	}
+}
+
+// overdraftPress takes the press of a button under the question about a reached
+// budget, of somebody who may steer the task.
+func overdraftPress(in *Inbox, r *Request, t LiveTask, a planner.Action, choice int) Reply {
+	if choice != cards.ChoiceExtend && choice != cards.ChoiceConclude {
+		return in.ReplyText(r, "error.too_late", nil)
+	}
+	if choice == cards.ChoiceExtend && !r.Rules.Budget.Extends(r.Admin) {
+		return in.ReplyAside(r, "error.admin_needed")
+	}
+	reply := withMessage(in, r, t, a.ID, decideQuestion(in, r, t.Task, a.ID, planner.Decision{Approve: choice == cards.ChoiceExtend}))
+	over, decided := t.State.Overdraft, reply.Say
+	reply.Say = func(ctx context.Context, receipts []tasks.Receipt) Notice {
+		if receipts[0].Err == nil {
+			extended(ctx, in, t.Task, r.Message.From.Key(), over, choice == cards.ChoiceExtend)
+		}
+		return decided(ctx, receipts)
+	}
+	return reply
+}
+
+// extended tells operators of a decision about a budget, and lets tasks go on
+// that wait for it.
+func extended(ctx context.Context, in *Inbox, id tasks.ID, by string, over planner.Overdraft, yes bool) {
+	in.Log.InfoContext(ctx, "a person decided about a budget", "task", id, "by", by, "budget", over.Budget, "extended", yes, "amount", over.Extend)
+	if yes && in.BudgetExtended != nil {
+		in.BudgetExtended()
+	}
+}
+
+// What people answer to the forms of servers.
+
+// fillPress answers a server's question by a button.
+func fillPress(in *Inbox, r *Request, t LiveTask, about planner.ActionID, verb string, e planner.Event) Reply {
+	_, field := tasks.FormOf(e, about)
+	d := planner.Decision{Approve: true}
+	switch n, bad := strconv.Atoi(verb); {
+	case verb == cards.VerbDecline:
+		d = planner.Decision{Text: r.Message.Text}
+	case verb == cards.VerbYes && field == nil:
+	case verb == cards.VerbOmit && field != nil && cards.MayOmit(*field):
+		d.Value = field.Default
+	case bad == nil && field != nil && n >= 0 && n < len(cards.ChoicesOf(in.Texts, r.Lang, *field)):
+		d.Value = cards.ChoicesOf(in.Texts, r.Lang, *field)[n].Value
+	default:
+		return in.ReplyText(r, "error.too_late", nil)
+	}
+	return decideCard(in, r, t, about, d)
+}
+
+// fill answers a field of a server's question by words. The author is told when
+// they do not fit, and the field stays open. The words are no answer where there is
+// no field and they do not reply to the question.
+func fill(ctx context.Context, in *Inbox, r *Request, w words) (Outcome, error) {
+	e, err := in.Store.Event(ctx, w.task.Task, w.action.Seq)
+	if err != nil {
+		return Outcome{}, fmt.Errorf("reading question: %w", err)
+	}
+	_, field := tasks.FormOf(e, w.action)
+	if field == nil {
+		if !w.reply {
+			return Outcome{}, nil
+		}
+		return took(in.ReplyText(r, "form.press", nil), nil)
+	}
+	chosen := *field
+	chosen.Choices = cards.ChoicesOf(in.Texts, r.Lang, chosen)
+	zone, err := in.ZoneOf(ctx, r)
+	if err != nil {
+		return Outcome{}, err
+	}
+	value, err := chosen.Read(r.Message.Text, zone)
+	if err != nil {
+		return took(in.ReplyText(r, "form.wrong", map[string]any{"Reason": valueProblem(in, r, err)}), nil)
+	}
+	return took(decideCard(in, r, w.task, w.action, planner.Decision{Approve: true, Value: value}), nil)
+}
+
+// valueProblem says why an answer does not fit its field.
+func valueProblem(in *Inbox, r *Request, err error) string {
+	why, limit := form.Other, ""
+	if bad, ok := errors.AsType[*form.ValueError](err); ok {
+		why, limit = bad.Key, cards.InCode(bad.Limit)
+	}
+	if why == form.DateTime {
+		why = "time"
+	}
+	return in.Texts.Text(r.Lang, "form.bad_"+why, map[string]any{"Text": limit})
 }

@@ -38,7 +38,7 @@ func editHandler(ctx context.Context, in *Inbox, r *Request) (Outcome, error) {
 		return took(corrected(ctx, in, r, t, heard, text))
 	}
 	asked := ""
-	err := eachPast(ctx, in, r, func(_ tasks.Turn, o *planner.Opening) bool {
+	err := EachEarlierTurn(ctx, in, r, func(_ tasks.Turn, o *planner.Opening) bool {
 		if o.Message == m.ID {
 			asked = o.Goal
 		}
@@ -95,12 +95,12 @@ func corrected(ctx context.Context, in *Inbox, r *Request, t LiveTask, heard []p
 	if err != nil {
 		return Reply{}, err
 	}
-	item := in.opens(m.Key, m.Chat, o)
+	item := in.OpeningDelivery(m.Key, m.Chat, o)
 	item.To = t.Task
 	item.Event = planner.Event{Type: planner.GuidanceAdded, At: in.Now(), By: m.From.Key(), Text: now, Message: m.ID}
 	reply := Reply{Store: []tasks.Inbound{item}}
 	if last.Type == planner.GuidanceAdded {
-		reply.add(r, t.Task, planner.Event{Type: planner.GuidanceRemoved, At: in.Now(), By: m.From.Key(), Of: last.Seq})
+		reply.Add(r, t.Task, planner.Event{Type: planner.GuidanceRemoved, At: in.Now(), By: m.From.Key(), Of: last.Seq})
 	}
 	if t.State.Round > 0 {
 		reply.Say = func(_ context.Context, receipts []tasks.Receipt) Notice { return added(in, r, item.To, receipts[0]) }
@@ -122,9 +122,9 @@ func deletedMessage(ctx context.Context, in *Inbox, r *Request) (Reply, error) {
 			switch {
 			case t.State.Settled() || m.From.ID != "" && e.By != m.From.Key():
 			case e.Type == planner.Opened:
-				reply.add(r, t.Task, planner.Event{Type: planner.Stopped, At: in.Now(), By: m.From.Key()})
+				reply.Add(r, t.Task, planner.Event{Type: planner.Stopped, At: in.Now(), By: m.From.Key()})
 			case e.Type == planner.GuidanceAdded:
-				reply.add(r, t.Task, planner.Event{Type: planner.GuidanceRemoved, At: in.Now(), By: m.From.Key(), Of: e.Seq})
+				reply.Add(r, t.Task, planner.Event{Type: planner.GuidanceRemoved, At: in.Now(), By: m.From.Key(), Of: e.Seq})
 			}
 		}
 	}

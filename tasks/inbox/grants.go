@@ -10,9 +10,9 @@ import (
 	"legwork/tasks"
 )
 
-// changeGrants changes what was given in a chat; change returns false when
+// ChangeGrants changes what was given in a chat; change returns false when
 // there is nothing to store.
-func changeGrants(ctx context.Context, in *Inbox, chat bot.Chat, change func([]tasks.ChatGrant) ([]tasks.ChatGrant, bool)) error {
+func ChangeGrants(ctx context.Context, in *Inbox, chat bot.Chat, change func([]tasks.ChatGrant) ([]tasks.ChatGrant, bool)) error {
 	in.granting.Lock()
 	defer in.granting.Unlock()
 	list, err := tasks.ReadGrants(ctx, in.Store, chat)
@@ -37,9 +37,9 @@ func changeGrants(ctx context.Context, in *Inbox, chat bot.Chat, change func([]t
 		return drop
 	})
 	if len(list) == 0 {
-		return in.put(ctx, chat.Room(), tasks.SettingGrants, "")
+		return in.Settings.Put(ctx, chat.Room(), tasks.SettingGrants, "")
 	}
-	return in.write(ctx, chat.Room(), tasks.SettingGrants, list)
+	return in.Settings.Write(ctx, chat.Room(), tasks.SettingGrants, list)
 }
 
 // addGrants lets tools be called in a chat from now on, by a decision that is
@@ -47,7 +47,7 @@ func changeGrants(ctx context.Context, in *Inbox, chat bot.Chat, change func([]t
 func addGrants(ctx context.Context, in *Inbox, chat bot.Chat, by bot.Person, grants []planner.Grant) error {
 	now := in.Now()
 	expires := now.Add(cmp.Or(in.rules.Load().Approvals.Grants, tasks.DefaultGrants))
-	return changeGrants(ctx, in, chat, func(list []tasks.ChatGrant) ([]tasks.ChatGrant, bool) {
+	return ChangeGrants(ctx, in, chat, func(list []tasks.ChatGrant) ([]tasks.ChatGrant, bool) {
 		for _, g := range grants {
 			list = slices.DeleteFunc(list, func(old tasks.ChatGrant) bool {
 				return old.Holds(now) && old.Grant == g
@@ -58,11 +58,11 @@ func addGrants(ctx context.Context, in *Inbox, chat bot.Chat, by bot.Person, gra
 	})
 }
 
-// removeGrant takes the grant of that id back; the zero one when none of that id
+// RemoveGrant takes the grant of that id back; the zero one when none of that id
 // holds.
-func removeGrant(ctx context.Context, in *Inbox, chat bot.Chat, id, by string) (tasks.ChatGrant, error) {
+func RemoveGrant(ctx context.Context, in *Inbox, chat bot.Chat, id, by string) (tasks.ChatGrant, error) {
 	var found tasks.ChatGrant
-	err := changeGrants(ctx, in, chat, func(list []tasks.ChatGrant) ([]tasks.ChatGrant, bool) {
+	err := ChangeGrants(ctx, in, chat, func(list []tasks.ChatGrant) ([]tasks.ChatGrant, bool) {
 		now := in.Now()
 		for i := range list {
 			if g := &list[i]; g.ID == id && g.Holds(now) {

@@ -31,13 +31,13 @@ const planFresh = time.Hour
 func (r *Request) guides(sent, now time.Time) (task tasks.ID, continues bool) {
 	m := r.Message
 	for _, t := range r.Live {
-		if !t.State.Settled() && t.speaks(m.ReplyTo) && r.steers(t) {
+		if !t.State.Settled() && t.speaks(m.ReplyTo) && r.Steers(t) {
 			return t.Task, false
 		}
 	}
 	for _, t := range slices.Backward(r.Batch.of(m)) {
 		if sent.Sub(t.at) <= burst { // some platforms tell whole seconds only
-			_, before := r.task(t.id) // then what the batch at hand has of it was added
+			_, before := r.Task(t.id) // then what the batch at hand has of it was added
 			return t.id, before || r.Batch.pieces[t.id] > 1
 		}
 	}
@@ -109,13 +109,13 @@ func added(in *Inbox, r *Request, to tasks.ID, receipt tasks.Receipt) Notice {
 	if to == "" || receipt.Opened || receipt.Err != nil {
 		return Notice{}
 	}
-	s := in.notice(r, "notice.added", nil)
+	s := in.Notice(r, "notice.added", nil)
 	s.Audience = ToChat
 	if receipt.Seq > 0 {
 		rest := ":" + string(receipt.Task) + ":" + strconv.Itoa(receipt.Seq)
 		s.Buttons = []bot.Button{
-			in.button(r.Lang, "button.separate", pressSeparate+rest),
-			in.button(r.Lang, "button.undo", pressUndo+rest),
+			in.Button(r.Lang, "button.separate", pressSeparate+rest),
+			in.Button(r.Lang, "button.undo", pressUndo+rest),
 		}
 	}
 	return s

@@ -14,7 +14,7 @@ func (in *Inbox) handle(ctx context.Context, m bot.Message, b *batch) (h handled
 	if m.Kind == bot.MessageEdit {
 		m.Standalone = true // where no task heard the old text, the new one is a question of its own
 	}
-	r := &Request{Message: m, Rules: in.rules.Load(), Lang: in.hint(m), MayAsk: true, Passing: in.passing(m.Chat), Batch: b}
+	r := &Request{Message: m, Rules: in.rules.Load(), Lang: hint(in, m), MayAsk: true, Ephemeral: in.Ephemeral(m.Chat), Batch: b}
 	h.request = r
 	if out, err := claimAdmin(ctx, in, r); out.Taken || err != nil {
 		h.reply = out.Reply
@@ -37,11 +37,11 @@ func (in *Inbox) handle(ctx context.Context, m bot.Message, b *batch) (h handled
 		return h, err
 	}
 	if r.Admin {
-		if err := in.rememberLanguage(ctx, r); err != nil {
+		if err := rememberLanguage(ctx, in, r); err != nil {
 			return h, err
 		}
 	}
-	if r.Lang, err = in.language(ctx, m.From.Key(), r.Lang); err != nil {
+	if r.Lang, err = in.Language(ctx, m.From.Key(), r.Lang); err != nil {
 		return h, err
 	}
 	if r.Live, err = in.liveIn(ctx, m.Chat.Key()); err != nil {
@@ -98,11 +98,11 @@ func textHandler(ctx context.Context, in *Inbox, r *Request) (Outcome, error) {
 	case m.Text == "" && m.Overheard:
 		return Outcome{Taken: true}, nil
 	case m.Text == "" && m.Media != "":
-		return took(in.replyText(r, "error.no_text_in_media", nil), nil)
+		return took(in.ReplyText(r, "error.no_text_in_media", nil), nil)
 	case m.Text == "":
-		return took(in.replyText(r, "error.empty_goal", nil), nil)
+		return took(in.ReplyText(r, "error.empty_goal", nil), nil)
 	case len(m.Text) > MaxGoal:
-		return took(in.replyText(r, "error.goal_too_long", map[string]any{"Max": MaxGoal}), nil)
+		return took(in.ReplyText(r, "error.goal_too_long", map[string]any{"Max": MaxGoal}), nil)
 	}
-	return took(openQuestion(ctx, in, r, m.Text))
+	return took(OpenQuestion(ctx, in, r, m.Text))
 }

@@ -25,24 +25,22 @@ import (
 // them. It is safe for concurrent use.
 type Inbox struct {
 	Config
-	rules         atomic.Pointer[Rules]
-	settings      *settings
-	accessList    accessRequestsKept
-	claim         firstAdminClaim
-	schedulesLock scheduleLock
-	outbox        *outbox
-	handlers      []Handler
-	budgets       *budgetWatch
-	notified      *notifiedOnce
-	quotas        quotas
-	ids           ids
-	granting      sync.Mutex // guards the grants of chats, which are read, changed and stored as one
-	changing      sync.Mutex // and so are the reported changes of tools
-	prompting     sync.Mutex // and so what a prompt still lacks
+	rules           atomic.Pointer[Rules]
+	Settings        *Settings
+	accessList      accessRequestsKept
+	claim           firstAdminClaim
+	outbox          *outbox
+	handlers        []Handler
+	notified        *notifiedOnce
+	quotas          quotas
+	ids             ids
+	granting        sync.Mutex // guards the grants of chats, which are read, changed and stored as one
+	ToolChangesLock sync.Mutex // guards the list of reported changes of tools
+	prompting       sync.Mutex // and so what a prompt still lacks
 }
 
 // Config is what an Inbox works with as long as it lives. All fields but
-// Wall, Tools, Zones, Pause, Load, Notes and Forgotten are needed.
+// Wall, Tools, Commands, Zones, Pause, Schedules, Load, Notes and Forgotten are needed.
 type Config struct {
 	Store tasks.Store
 	Wake  func(ctx context.Context, id tasks.ID) error // the engine's
@@ -52,12 +50,18 @@ type Config struct {
 	Now   func() time.Time // by which things expire
 	Wall  func() time.Time // by which days are counted and schedules fire; nil: Now
 	Tools tasks.Toolbox    // for /groups
+	// Commands are those that people can write, and Presses the buttons that belong
+	// to no task.
+	Commands []Command
+	Presses  []Press
 	// Zones finds the IANA time zones that a person may mean by a name, such as
 	// that of a city; near is a known name that is spelt almost alike when there
 	// are none. Nil: only IANA names are understood.
 	Zones func(name string) (zones []string, near string)
 	// Pause is the switch for everything; nil: a switch of its own.
 	Pause *tasks.Pause
+	// Schedules are those of the store; nil: a list that only this inbox uses.
+	Schedules *tasks.ScheduleList
 	// Load is how many tasks the engine has to look after. Nil: few.
 	Load func() int
 	// Notes deletes what tools keep of what was told in a chat, and returns how
@@ -69,11 +73,10 @@ type Config struct {
 	// Full reports that the disk has no room for new work: the rest is kept
 	// for work that has begun. Nil: it always has.
 	Full func() bool
-	// Budgets hears, before the admins are told, of budgets that are nearly
-	// used up or reached; after an error it hears of them again. It may be
-	// nil.
-	Budgets func(ctx context.Context, reached bool, list []planner.Overdraft) error
-	Rules   Rules // the first ones
+	// BudgetExtended, unless nil, is called after a person extended a budget. It
+	// returns at once.
+	BudgetExtended func()
+	Rules          Rules // the first ones
 	// Metrics count messages, and Tracer begins a trace with each; both may be nil.
 	Metrics *telemetry.Metrics
 	Tracer  *telemetry.Tracer
@@ -81,14 +84,16 @@ type Config struct {
 
 // New makes an inbox. Flush comes last.
 func New(cfg Config) *Inbox {
-	in := &Inbox{Config: cfg, settings: newSettings(), outbox: newOutbox(cfg.Log), budgets: newBudgetWatch(), notified: newNotifiedOnce()}
+	in := &Inbox{Config: cfg, Settings: newSettings(cfg.Store, cfg.Now), outbox: newOutbox(cfg.Log), notified: newNotifiedOnce()}
 	if in.Wall == nil {
 		in.Wall = in.Now
 	}
 	if in.Pause == nil {
 		in.Pause = tasks.NewPause(cfg.Store)
 	}
-	in.schedulesLock.changed = make(chan struct{}, 1)
+	if in.Schedules == nil {
+		in.Schedules = tasks.NewScheduleList(cfg.Store)
+	}
 	in.handlers = handlers(in)
 	in.Use(cfg.Rules)
 	return in
@@ -96,6 +101,9 @@ func New(cfg Config) *Inbox {
 
 // Use changes the rules. Messages that are being handled keep to those before.
 func (in *Inbox) Use(r Rules) { in.rules.Store(&r) }
+
+// CurrentRules returns the rules in use. They are not to be changed.
+func (in *Inbox) CurrentRules() *Rules { return in.rules.Load() }
 
 // Clean is a text as tasks take it from people and programs: without what no
 // text holds, and without the space around it.
@@ -121,7 +129,7 @@ func (in *Inbox) Handle(ctx context.Context, messages []bot.Message) error {
 			return err
 		}
 		if messages = messages[n:]; len(messages) > 0 {
-			if err := in.move(ctx, messages[0].Chat, messages[0].MovedTo); err != nil {
+			if err := move(ctx, in, messages[0].Chat, messages[0].MovedTo); err != nil {
 				return err
 			}
 			messages = messages[1:]
@@ -153,9 +161,9 @@ func (in *Inbox) take(ctx context.Context, messages []bot.Message) (err error) {
 		var fault *tasks.PanicError
 		switch {
 		case errors.As(err, &fault):
-			h.reply = in.giveUp(ctx, h, "problem.internal", fault)
+			h.reply = giveUp(ctx, in, h, "problem.internal", fault)
 		case errors.Is(err, tasks.ErrDamaged) || errors.Is(err, tasks.ErrNoTask):
-			h.reply = in.giveUp(ctx, h, "problem.damaged", err)
+			h.reply = giveUp(ctx, in, h, "problem.damaged", err)
 		case err != nil:
 			return fmt.Errorf("handling message %q: %w", m.Key, err)
 		}
@@ -169,7 +177,7 @@ func (in *Inbox) take(ctx context.Context, messages []bot.Message) (err error) {
 	if len(store) > 0 {
 		var err error
 		if receipts, err = in.Store.Open(ctx, store); err != nil {
-			in.apologise(ctx, list, err)
+			apologise(ctx, in, list, err)
 			return notifiedError{fmt.Errorf("storing messages: %w", err)}
 		}
 	}
@@ -184,12 +192,12 @@ func (in *Inbox) take(ctx context.Context, messages []bot.Message) (err error) {
 // giveUp is the reply to a message that cannot be handled: it needs a record
 // that is damaged or was deleted just now, or brings a fault to light.
 // Delivering it again would not help, and would hold up every other message.
-func (in *Inbox) giveUp(ctx context.Context, h handled, key string, err error) Reply {
+func giveUp(ctx context.Context, in *Inbox, h handled, key string, err error) Reply {
 	in.Log.ErrorContext(ctx, "message not handled", "message", h.request.Message.Key, "cause", err)
 	if !h.admitted {
 		return Reply{}
 	}
-	return in.replyText(h.request, key, nil)
+	return in.ReplyText(h.request, key, nil)
 }
 
 // follow wakes tasks and answers messages after they are stored.
@@ -209,11 +217,11 @@ func (in *Inbox) follow(ctx context.Context, h handled, receipts []tasks.Receipt
 	var n Notice
 	switch again := len(receipts) > 0 && receipts[0].Again; {
 	case lost:
-		n = in.notice(h.request, "problem.internal", nil)
+		n = in.Notice(h.request, "problem.internal", nil)
 	case h.reply.Say != nil && !again:
 		n = in.say(ctx, h, receipts)
 	}
-	in.send(ctx, h.request.Message, n)
+	in.Send(ctx, h.request.Message, n)
 }
 
 // say is what the bot says to a message that is stored.
@@ -222,7 +230,7 @@ func (in *Inbox) say(ctx context.Context, h handled, receipts []tasks.Receipt) (
 	defer func() {
 		if err != nil {
 			in.Log.ErrorContext(ctx, "message not answered", "message", h.request.Message.Key, "cause", err)
-			n = in.notice(h.request, "problem.internal", nil)
+			n = in.Notice(h.request, "problem.internal", nil)
 		}
 	}()
 	defer tasks.Catch(&err)
@@ -247,7 +255,7 @@ func (e notifiedError) Unwrap() error { return e.error }
 
 // apologise tells people that their messages could not be stored, once for each
 // message however often it is delivered.
-func (in *Inbox) apologise(ctx context.Context, list []handled, err error) {
+func apologise(ctx context.Context, in *Inbox, list []handled, err error) {
 	key := "problem.internal"
 	if errors.Is(err, tasks.ErrFull) {
 		key = "problem.disk_full"
@@ -256,7 +264,7 @@ func (in *Inbox) apologise(ctx context.Context, list []handled, err error) {
 	for _, h := range list {
 		m := h.request.Message
 		if len(h.reply.Store) > 0 && in.notified.first("apology "+m.Key, ever, in.Now()) && in.notified.first(key+" "+m.Chat.Key(), noticeGap, in.Now()) {
-			in.send(ctx, m, in.notice(h.request, key, nil))
+			in.Send(ctx, m, in.Notice(h.request, key, nil))
 		}
 	}
 }
@@ -272,4 +280,38 @@ type Rules struct {
 	ChatSettings map[string]tasks.ChatSettings
 	Approvals    tasks.Approvals
 	Budget       tasks.BudgetRules // those of PromptRules
+}
+
+// arrivals are the spans of the messages of a batch: each begins a trace of its
+// own, which the task that comes of it goes on with.
+type arrivals []*telemetry.Span
+
+// begin notes a message.
+func (a *arrivals) begin(ctx context.Context, t *telemetry.Tracer, m bot.Message) context.Context {
+	ctx, span := t.Begin(about(ctx, m), telemetry.Consumer, "message", "")
+	span.Text(telemetry.PlatformKey, m.Chat.Platform)
+	span.Bool(telemetry.ChatPrivate, m.Chat.Private)
+	*a = append(*a, span)
+	return ctx
+}
+
+// about has the lines of the log say which chat they are about.
+func about(ctx context.Context, m bot.Message) context.Context {
+	return telemetry.About(ctx, telemetry.Subject{Chat: m.Chat.Key()})
+}
+
+func (a *arrivals) end(err error) {
+	for _, span := range *a {
+		span.End(err)
+	}
+}
+
+// trace gives the tasks that are to be opened the trace of what asked for them.
+func trace(ctx context.Context, items []tasks.Inbound) {
+	at := telemetry.Traceparent(ctx)
+	for i := range items {
+		if open := items[i].Open; open != nil && at != "" {
+			open.Opening.Trace = at
+		}
+	}
 }

@@ -3,24 +3,30 @@ package inbox
 import (
 	"cmp"
 	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
 
 	"legwork/bot"
 	"legwork/planner"
 	"legwork/tasks"
+	"legwork/tools"
 )
 
 // opening is what a new task of the message's author begins with.
 func (in *Inbox) opening(ctx context.Context, r *Request, goal string) (*planner.Opening, error) {
 	m := r.Message
-	timezone, err := in.timezone(ctx, r)
+	timezone, err := in.Timezone(ctx, r)
 	if err != nil {
 		return nil, err
 	}
-	model, err := chosenModel(ctx, in, r)
+	model, err := ChosenModel(ctx, in, r)
 	if err != nil {
 		return nil, err
 	}
-	open, err := in.groupsFor(ctx, r)
+	open, err := in.GroupsFor(ctx, r)
 	if err != nil {
 		return nil, err
 	}
@@ -36,8 +42,8 @@ func (in *Inbox) opening(ctx context.Context, r *Request, goal string) (*planner
 	}, nil
 }
 
-// opens is the delivery that opens a task under a dedupe key.
-func (in *Inbox) opens(key string, chat bot.Chat, o *planner.Opening) tasks.Inbound {
+// OpeningDelivery is the delivery that opens a task under a dedupe key.
+func (in *Inbox) OpeningDelivery(key string, chat bot.Chat, o *planner.Opening) tasks.Inbound {
 	return in.opensAs(in.ids.next(in.Now()), key, chat, o)
 }
 
@@ -46,16 +52,16 @@ func (in *Inbox) opensAs(id tasks.ID, key string, chat bot.Chat, o *planner.Open
 	return tasks.Inbound{Key: key, Chat: chat, ID: id, Open: &planner.Event{Type: planner.Opened, At: in.Now(), By: o.From.Key(), Opening: o}}
 }
 
-// openQuestion opens a task, unless the message is guidance for a running one that
+// OpenQuestion opens a task, unless the message is guidance for a running one that
 // still takes it when it is stored. A task's time begins now, however long its
 // message was on the way.
-func openQuestion(ctx context.Context, in *Inbox, r *Request, goal string) (Reply, error) {
+func OpenQuestion(ctx context.Context, in *Inbox, r *Request, goal string) (Reply, error) {
 	m := r.Message
 	o, err := in.opening(ctx, r, goal)
 	if err != nil {
 		return Reply{}, err
 	}
-	item := in.opens(m.Key, m.Chat, o)
+	item := in.OpeningDelivery(m.Key, m.Chat, o)
 	sent := m.At
 	if sent.IsZero() {
 		sent = item.Open.At
@@ -85,4 +91,95 @@ func openQuestion(ctx context.Context, in *Inbox, r *Request, goal string) (Repl
 		}
 		return added(in, r, item.To, receipts[0])
 	}}, nil
+}
+
+// GroupsFor lists the groups that the message's author can use where it was
+// written.
+func (in *Inbox) GroupsFor(ctx context.Context, r *Request) ([]tools.Group, error) {
+	if in.Tools == nil {
+		return nil, nil
+	}
+	settings, err := tasks.SettingsOf(ctx, in.Store, r.Rules.ChatSettings, r.Message.Chat)
+	if err != nil {
+		return nil, err
+	}
+	return tasks.OpenGroups(in.Tools.Groups(), settings.Groups, r.Message.Chat, r.Message.From), nil
+}
+
+// ScheduleOpening is what the task of a schedule begins with; admitted is false when
+// its person may not use legwork there any more.
+func ScheduleOpening(ctx context.Context, in *Inbox, s tasks.Schedule) (o *planner.Opening, admitted bool, err error) {
+	r := &Request{Rules: in.CurrentRules(), Message: bot.Message{Chat: s.Chat, From: s.From, Team: s.Team, External: s.External}}
+	if admitted, r.Admin, err = in.admit(ctx, r.Message, r.Rules.Access); err != nil || !admitted {
+		return nil, false, err
+	}
+	if r.Lang, err = in.Language(ctx, s.From.Key(), s.Language); err != nil {
+		return nil, true, err
+	}
+	if o, err = in.opening(ctx, r, s.Goal); err != nil {
+		return nil, true, err
+	}
+	o.Timezone = s.Timezone
+	return o, true, nil
+}
+
+// ids makes the ids of new tasks, each greater than the one before, so that lists
+// have tasks of the same millisecond in the order of their making. Its zero value
+// is ready.
+type ids struct {
+	mu   sync.Mutex
+	last time.Time
+}
+
+// ahead is how far the ids of a burst may run ahead of the clock. When they are
+// further ahead, the clock was set back, and they go by it again.
+const ahead = 10 * time.Second
+
+// next makes the id of a task that starts now.
+func (i *ids) next(now time.Time) tasks.ID {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	now = now.Truncate(time.Millisecond)
+	if least := i.last.Add(time.Millisecond); now.Before(least) && least.Sub(now) < ahead {
+		now = least
+	}
+	i.last = now
+	return tasks.NewID(now)
+}
+
+// How much of a conversation the commands about its past read and show.
+const (
+	HistoryBytes  = 512 << 10
+	ShownTurns    = 10
+	searchedTurns = 50 // turns among which a question is looked for
+)
+
+// EachEarlierTurn goes through the conversation's newest turns, the newest first, as
+// long as look returns true.
+func EachEarlierTurn(ctx context.Context, in *Inbox, r *Request, look func(tasks.Turn, *planner.Opening) bool) error {
+	turns, err := in.Store.History(ctx, r.Message.Chat.Key(), "", HistoryBytes)
+	if err != nil {
+		return fmt.Errorf("reading history: %w", err)
+	}
+	for _, t := range slices.Backward(turns[max(0, len(turns)-searchedTurns):]) {
+		first, err := in.Store.Event(ctx, t.Task, 1)
+		switch {
+		case errors.Is(err, tasks.ErrNoTask), errors.Is(err, tasks.ErrDamaged), err == nil && first.Opening == nil:
+		case err != nil:
+			return fmt.Errorf("reading task %s: %w", t.Task, err)
+		case !look(t, first.Opening):
+			return nil
+		}
+	}
+	return nil
+}
+
+// AskAgain opens a task with the question of another one, under a dedupe key.
+func AskAgain(ctx context.Context, in *Inbox, r *Request, before *planner.Opening, key string) (Reply, error) {
+	o, err := in.opening(ctx, r, before.Goal)
+	if err != nil {
+		return Reply{}, err
+	}
+	o.Message, o.Preview, o.Prompt = before.Message, before.Preview, before.Prompt
+	return Reply{Store: []tasks.Inbound{in.OpeningDelivery(key, r.Message.Chat, o)}}, nil
 }

@@ -19,51 +19,20 @@ func pressHandler(ctx context.Context, in *Inbox, r *Request) (Outcome, error) {
 		return Outcome{}, nil
 	}
 	data := r.Message.Data
-	for _, p := range []struct {
-		prefix string
-		take   func(ctx context.Context, in *Inbox, r *Request, rest string) (Reply, error)
-	}{
-		{pressCommand, pressedCommand},
-		{pressLanguage, langCommand},
-		{pressZone, timezoneCommand},
-		{pressModel, pressedModel},
-		{pressForget, forgetPress},
-		{pressAllow, decideAccessBy(pressAllow)},
-		{pressOnlyHere, decideAccessBy(pressOnlyHere)},
-		{pressIgnore, decideAccessBy(pressIgnore)},
-		{pressRevoke, revokeGrant},
-		{pressSchedule, pressedSchedule},
-		{pressAccept, decideChangeBy(pressAccept)},
-		{pressLeave, decideChangeBy(pressLeave)},
-		{pressShow, decideChangeBy(pressShow)},
-	} {
-		if rest, ok := strings.CutPrefix(data, p.prefix); ok {
-			return took(p.take(ctx, in, r, rest))
+	for _, p := range in.Presses {
+		if rest, ok := strings.CutPrefix(data, p.Prefix); ok {
+			return took(p.Run(ctx, in, r, rest))
+		}
+	}
+	for _, verb := range []string{pressAllow, pressOnlyHere, pressIgnore} {
+		if person, ok := strings.CutPrefix(data, verb); ok {
+			return took(decideAccess(ctx, in, r, verb, person))
 		}
 	}
 	if data == pressAsk { // somebody let them in meanwhile
-		return took(in.replyText(r, "notice.admitted", nil), nil)
+		return took(in.ReplyText(r, "notice.admitted", nil), nil)
 	}
 	return took(taskPress(ctx, in, r))
-}
-
-// pressedCommand runs a command that only tells something.
-func pressedCommand(ctx context.Context, in *Inbox, r *Request, name string) (Reply, error) {
-	switch name {
-	case "lang":
-		return langCommand(ctx, in, r, "")
-	case "model":
-		return modelCommand(ctx, in, r, "")
-	}
-	return in.replyText(r, "error.too_late", nil), nil
-}
-
-// pressedModel chooses a model, or the usual one.
-func pressedModel(ctx context.Context, in *Inbox, r *Request, name string) (Reply, error) {
-	if name == "" {
-		name = usualModel
-	}
-	return modelCommand(ctx, in, r, name)
 }
 
 // taskPress routes the press of a button that belongs to a task: "VERB:TASK" and
@@ -82,7 +51,7 @@ func taskPress(ctx context.Context, in *Inbox, r *Request) (Reply, error) {
 	case pressCard:
 		return cardPress(ctx, in, r, id, rest)
 	}
-	t, live := r.task(id)
+	t, live := r.Task(id)
 	if !live && verb == cards.PressAnswer {
 		var err error
 		if t, live, err = askedOf(ctx, in, r, id); err != nil {
@@ -90,8 +59,8 @@ func taskPress(ctx context.Context, in *Inbox, r *Request) (Reply, error) {
 		}
 	}
 	if live {
-		if !r.steers(t) {
-			return in.replyAside(r, "error.not_yours"), nil
+		if !r.Steers(t) {
+			return in.ReplyAside(r, "error.not_yours"), nil
 		}
 		switch {
 		case verb == cards.PressAnswer:
@@ -99,25 +68,25 @@ func taskPress(ctx context.Context, in *Inbox, r *Request) (Reply, error) {
 		case verb == cards.PressStop && !t.State.Settled():
 			return stopTaskPress(in, r, id), nil
 		case verb == cards.PressRetry && !t.State.Settled(): // its outcome may be seen before that is stored
-			return in.replyText(r, "error.still_running", nil), nil
+			return in.ReplyText(r, "error.still_running", nil), nil
 		}
 	}
 	switch verb {
 	case cards.PressDetails, cards.PressRetry, pressUndo, pressSeparate:
 		return pastPress(ctx, in, r, verb, id, rest)
 	}
-	return in.replyText(r, "error.too_late", nil), nil
+	return in.ReplyText(r, "error.too_late", nil), nil
 }
 
 // stopTaskPress ends one task.
 func stopTaskPress(in *Inbox, r *Request, id tasks.ID) Reply {
 	var reply Reply
-	reply.add(r, id, planner.Event{Type: planner.Stopped, At: in.Now(), By: r.Message.From.Key()})
+	reply.Add(r, id, planner.Event{Type: planner.Stopped, At: in.Now(), By: r.Message.From.Key()})
 	reply.Say = func(_ context.Context, receipts []tasks.Receipt) Notice {
 		if receipts[0].Err != nil {
-			return in.notice(r, "error.too_late", nil)
+			return in.Notice(r, "error.too_late", nil)
 		}
-		return stopping(in, r)
+		return StoppingNotice(in, r)
 	}
 	return reply
 }
@@ -130,13 +99,13 @@ func pastPress(ctx context.Context, in *Inbox, r *Request, verb string, id tasks
 	}
 	switch {
 	case o == nil:
-		return in.replyText(r, "error.task_gone", nil), nil
+		return in.ReplyText(r, "error.task_gone", nil), nil
 	case !r.Admin && o.From.Key() != r.Message.From.Key():
-		return in.replyAside(r, "error.not_yours"), nil
+		return in.ReplyAside(r, "error.not_yours"), nil
 	case verb == cards.PressDetails:
 		return taskDetails(ctx, in, r, id)
 	case verb == cards.PressRetry:
-		return askAgain(ctx, in, r, o, "retry:"+string(id))
+		return AskAgain(ctx, in, r, o, "retry:"+string(id))
 	default:
 		return guidancePress(ctx, in, r, verb, id, rest)
 	}
@@ -155,11 +124,11 @@ func openingHere(ctx context.Context, in *Inbox, r *Request, id tasks.ID) (*plan
 	if first.Opening == nil {
 		return nil, nil
 	}
-	if _, live := r.task(id); live || first.Opening.Chat.Key() == r.Message.Chat.Key() || tellsHere(first.Opening, r) {
+	if _, live := r.Task(id); live || first.Opening.Chat.Key() == r.Message.Chat.Key() || tellsHere(first.Opening, r) {
 		return first.Opening, nil
 	}
 	var found *planner.Opening
-	err = eachPast(ctx, in, r, func(t tasks.Turn, o *planner.Opening) bool {
+	err = EachEarlierTurn(ctx, in, r, func(t tasks.Turn, o *planner.Opening) bool {
 		if t.Task == id {
 			found = o
 		}
@@ -174,7 +143,7 @@ func taskDetails(ctx context.Context, in *Inbox, r *Request, id tasks.ID) (Reply
 	if err := v.Refresh(ctx); err != nil {
 		return Reply{}, fmt.Errorf("reading task %s: %w", id, err)
 	}
-	return in.reply(r, Notice{Draft: bot.Draft{Text: cards.Details(v, in.Texts, r.Lang)}, Audience: ToChat}), nil
+	return in.Reply(r, Notice{Draft: bot.Draft{Text: cards.Details(v, in.Texts, r.Lang)}, Audience: ToChat}), nil
 }
 
 // guidancePress takes guidance back that nothing has heeded yet. Separately, it
@@ -185,7 +154,7 @@ func guidancePress(ctx context.Context, in *Inbox, r *Request, verb string, id t
 		return Reply{}, err
 	}
 	if e.Type != planner.GuidanceAdded {
-		return in.replyText(r, "error.too_late", nil), nil
+		return in.ReplyText(r, "error.too_late", nil), nil
 	}
 	m := r.Message
 	at := fmt.Sprintf("%s:%d", id, e.Seq)
@@ -195,9 +164,9 @@ func guidancePress(ctx context.Context, in *Inbox, r *Request, verb string, id t
 	if verb == pressUndo {
 		return Reply{Store: []tasks.Inbound{back}, Say: func(_ context.Context, receipts []tasks.Receipt) Notice {
 			if receipts[0].Err != nil {
-				return in.notice(r, "error.undo_late", nil)
+				return in.Notice(r, "error.undo_late", nil)
 			}
-			n := in.notice(r, "notice.undone", nil)
+			n := in.Notice(r, "notice.undone", nil)
 			n.Replace.Pressed = true
 			return n
 		}}, nil
@@ -207,10 +176,10 @@ func guidancePress(ctx context.Context, in *Inbox, r *Request, verb string, id t
 		return Reply{}, err
 	}
 	o.Message = e.Message
-	n := in.notice(r, "notice.separate", nil)
+	n := in.Notice(r, "notice.separate", nil)
 	n.Audience, n.Replace.Pressed = ToAuthor, true
-	reply := in.reply(r, n)
-	reply.Store = []tasks.Inbound{in.opens("apart:"+at, m.Chat, o), back}
+	reply := in.Reply(r, n)
+	reply.Store = []tasks.Inbound{in.OpeningDelivery("apart:"+at, m.Chat, o), back}
 	return reply, nil
 }
 
@@ -230,4 +199,12 @@ func guidanceEvent(ctx context.Context, in *Inbox, id tasks.ID, number string) (
 		return planner.Event{}, fmt.Errorf("reading task %s: %w", id, err)
 	}
 	return e, nil
+}
+
+// StoppingNotice is the notice that a task is being stopped. The author of the stop
+// alone sees it: the outcome follows for all.
+func StoppingNotice(in *Inbox, r *Request) Notice {
+	s := in.Notice(r, "notice.stopping", nil)
+	s.Audience = ToAuthor
+	return s
 }

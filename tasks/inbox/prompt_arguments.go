@@ -30,7 +30,7 @@ type wantedPrompt struct {
 func keepPrompt(ctx context.Context, in *Inbox, r *Request, w wantedPrompt) error {
 	in.prompting.Lock()
 	defer in.prompting.Unlock()
-	return in.write(ctx, r.Message.Chat.Key(), tasks.SettingPrompt+r.Message.From.Key(), w)
+	return in.Settings.Write(ctx, r.Message.Chat.Key(), tasks.SettingPrompt+r.Message.From.Key(), w)
 }
 
 // noteAsked keeps the id of the message that asks for the next argument of a
@@ -40,14 +40,14 @@ func noteAsked(ctx context.Context, in *Inbox, r *Request, w wantedPrompt, id st
 	defer in.prompting.Unlock()
 	owner, name := r.Message.Chat.Key(), tasks.SettingPrompt+r.Message.From.Key()
 	var now wantedPrompt
-	if err := in.read(ctx, owner, name, &now); err != nil {
+	if err := in.Settings.Read(ctx, owner, name, &now); err != nil {
 		return err
 	}
 	if now.Name != w.Name || !now.At.Equal(w.At) || len(now.Missing) != len(w.Missing) {
 		return nil
 	}
 	now.Message = id
-	return in.write(ctx, owner, name, now)
+	return in.Settings.Write(ctx, owner, name, now)
 }
 
 // leavePrompt forgets what a person was asked for; it reports whether there was
@@ -56,11 +56,11 @@ func leavePrompt(ctx context.Context, in *Inbox, r *Request) (bool, error) {
 	in.prompting.Lock()
 	defer in.prompting.Unlock()
 	owner, name := r.Message.Chat.Key(), tasks.SettingPrompt+r.Message.From.Key()
-	text, err := in.setting(ctx, owner, name)
+	text, err := in.Settings.Get(ctx, owner, name)
 	if err != nil || text == "" {
 		return false, err
 	}
-	return true, in.put(ctx, owner, name, "")
+	return true, in.Settings.Put(ctx, owner, name, "")
 }
 
 // promptArgumentHandler takes words for the argument of a prompt that was asked for:
@@ -72,7 +72,7 @@ func promptArgumentHandler(ctx context.Context, in *Inbox, r *Request) (Outcome,
 		return Outcome{}, nil
 	}
 	var w wantedPrompt
-	if err := in.read(ctx, m.Chat.Key(), tasks.SettingPrompt+m.From.Key(), &w); err != nil || w.Name == "" {
+	if err := in.Settings.Read(ctx, m.Chat.Key(), tasks.SettingPrompt+m.From.Key(), &w); err != nil || w.Name == "" {
 		return Outcome{}, err
 	}
 	again := w.Taken == m.Key // it was not stored then
@@ -81,7 +81,7 @@ func promptArgumentHandler(ctx context.Context, in *Inbox, r *Request) (Outcome,
 	case len(w.Missing) == 0 || in.Now().Sub(w.At) > planFresh:
 		return Outcome{}, nil
 	case m.ReplyTo != "" && m.ReplyTo == w.Message:
-	case m.ReplyTo != "" && !r.Passing, !m.Chat.Private && !m.InThread:
+	case m.ReplyTo != "" && !r.Ephemeral, !m.Chat.Private && !m.InThread:
 		return Outcome{}, nil
 	}
 	if !again {
@@ -95,7 +95,7 @@ func promptArgumentHandler(ctx context.Context, in *Inbox, r *Request) (Outcome,
 		}
 	}
 	if len(w.Missing) > 0 {
-		return took(in.reply(r, askArgument(in, r, w)), nil)
+		return took(in.Reply(r, askArgument(in, r, w)), nil)
 	}
 	item, err := promptTask(ctx, in, r, w)
 	if err != nil {
@@ -112,17 +112,17 @@ func promptArgumentHandler(ctx context.Context, in *Inbox, r *Request) (Outcome,
 // askArgument asks for the next argument of a prompt.
 func askArgument(in *Inbox, r *Request, w wantedPrompt) Notice {
 	a := w.Missing[0]
-	s := in.notice(r, "prompts.ask", map[string]any{
+	s := in.Notice(r, "prompts.ask", map[string]any{
 		"Name": "**" + cards.PlainText(cards.Line(bot.Visible(a.Name))) + "**", "Tool": cards.InCode(w.Name), "Text": cards.PlainText(cards.Line(bot.Visible(a.Description))),
 	})
 	how := "prompts.how"
-	if r.Passing {
+	if r.Ephemeral {
 		how = "prompts.how_here"
 	}
 	s.Text += "\n\n" + in.Texts.Text(r.Lang, how, nil)
-	s.Text = in.spell(r.Message.Chat, s.Text)
+	s.Text = in.Spell(r.Message.Chat, s.Text)
 	s.Audience = ToChat
-	if r.Passing {
+	if r.Ephemeral {
 		s.Kind = bot.KindQuestion // the next line answers it
 		return s
 	}
@@ -145,7 +145,7 @@ func promptTask(ctx context.Context, in *Inbox, r *Request, w wantedPrompt) (tas
 		return tasks.Inbound{}, err
 	}
 	o.Prompt = &planner.PromptRef{Group: w.Group, Name: w.Name, Arguments: w.Arguments}
-	return in.opens(r.Message.Key, r.Message.Chat, o), nil
+	return in.OpeningDelivery(r.Message.Key, r.Message.Chat, o), nil
 }
 
 // readArguments reads "key=value key=several words" for the arguments that a

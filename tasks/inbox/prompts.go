@@ -28,10 +28,10 @@ type foundPrompt struct {
 	tools.Prompt
 }
 
-// promptCommand lists the prompts of the servers, or uses one. Servers are asked beside
+// PromptCommand lists the prompts of the servers, or uses one. Servers are asked beside
 // the chat: they may be slow.
-func promptCommand(_ context.Context, in *Inbox, r *Request, rest string) (Reply, error) {
-	return in.reply(r, Notice{Later: func(ctx context.Context) Notice {
+func PromptCommand(_ context.Context, in *Inbox, r *Request, rest string) (Reply, error) {
+	return in.Reply(r, Notice{Later: func(ctx context.Context) Notice {
 		ctx, cancel := context.WithTimeout(ctx, promptTime)
 		defer cancel()
 		if rest == "" {
@@ -44,7 +44,7 @@ func promptCommand(_ context.Context, in *Inbox, r *Request, rest string) (Reply
 // promptsFor asks the servers of the groups that are open to a message's author
 // there, all at once; missed are the groups that did not answer.
 func promptsFor(ctx context.Context, in *Inbox, r *Request) (list []foundPrompt, missed []string) {
-	groups, err := in.groupsFor(ctx, r)
+	groups, err := in.GroupsFor(ctx, r)
 	if err != nil {
 		in.Log.ErrorContext(ctx, "the groups of a chat cannot be told", "chat", r.Message.Chat.Key(), "cause", err)
 	}
@@ -94,9 +94,9 @@ func listPrompts(ctx context.Context, in *Inbox, r *Request) Notice {
 		parts = append(parts, in.Texts.Text(r.Lang, "prompts.missed", map[string]any{"Groups": strings.Join(missed, ", ")}))
 	}
 	if len(parts) == 0 {
-		return in.notice(r, "prompts.none", nil)
+		return in.Notice(r, "prompts.none", nil)
 	}
-	return textNotice(in.spell(r.Message.Chat, strings.Join(parts, "\n\n")))
+	return TextNotice(in.Spell(r.Message.Chat, strings.Join(parts, "\n\n")))
 }
 
 // usePrompt opens the task of a prompt, or asks for its first missing argument.
@@ -108,7 +108,7 @@ func usePrompt(ctx context.Context, in *Inbox, r *Request, rest string) Notice {
 	list, missed := promptsFor(ctx, in, r)
 	p, near := pickPrompt(list, name)
 	if p == nil {
-		s := in.notice(r, "prompts.unknown", map[string]any{"Name": cards.InCode(clip.Bytes(name, maxCommand)), "Near": near})
+		s := in.Notice(r, "prompts.unknown", map[string]any{"Name": cards.InCode(clip.Bytes(name, maxCommand)), "Near": near})
 		if len(missed) > 0 {
 			s.Text += "\n\n" + in.Texts.Text(r.Lang, "prompts.missed", map[string]any{"Groups": strings.Join(missed, ", ")})
 		}
@@ -145,9 +145,9 @@ func usePrompt(ctx context.Context, in *Inbox, r *Request, rest string) Notice {
 func promptFailed(ctx context.Context, in *Inbox, r *Request, err error) Notice {
 	in.Log.ErrorContext(ctx, "a prompt could not be used", "message", r.Message.Key, "cause", err)
 	if errors.Is(err, tasks.ErrFull) {
-		return in.notice(r, "problem.disk_full", nil)
+		return in.Notice(r, "problem.disk_full", nil)
 	}
-	return in.notice(r, "problem.internal", nil)
+	return in.Notice(r, "problem.internal", nil)
 }
 
 // pickPrompt finds a prompt by its name, also without its server's where that is

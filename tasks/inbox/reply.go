@@ -4,8 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"strings"
+	"time"
 	"unicode/utf8"
+
+	lru "github.com/hashicorp/golang-lru/v2"
 
 	"legwork/bot"
 	"legwork/planner"
@@ -74,11 +78,11 @@ type Replace struct {
 // in runes.
 const maxToast = 180
 
-func textNotice(text string) Notice { return Notice{Draft: bot.Draft{Text: text}} }
+func TextNotice(text string) Notice { return Notice{Draft: bot.Draft{Text: text}} }
 
-// notice is a notice of one text.
-func (in *Inbox) notice(r *Request, key string, data any) Notice {
-	return textNotice(in.spell(r.Message.Chat, in.Texts.Text(r.Lang, key, data)))
+// Notice is a notice of one text.
+func (in *Inbox) Notice(r *Request, key string, data any) Notice {
+	return TextNotice(in.Spell(r.Message.Chat, in.Texts.Text(r.Lang, key, data)))
 }
 
 // keepKey is the delivery that only keeps a message's key, so that the message is
@@ -87,42 +91,42 @@ func keepKey(r *Request) []tasks.Inbound {
 	return []tasks.Inbound{{Key: r.Message.Key, Chat: r.Message.Chat}}
 }
 
-// reply only says something.
-func (in *Inbox) reply(r *Request, n Notice) Reply {
+// Reply only says something.
+func (in *Inbox) Reply(r *Request, n Notice) Reply {
 	return Reply{Store: keepKey(r), Say: func(context.Context, []tasks.Receipt) Notice { return n }}
 }
 
-// replyText only says one text.
-func (in *Inbox) replyText(r *Request, key string, data any) Reply {
-	return in.reply(r, in.notice(r, key, data))
+// ReplyText only says one text.
+func (in *Inbox) ReplyText(r *Request, key string, data any) Reply {
+	return in.Reply(r, in.Notice(r, key, data))
 }
 
-// replyLater only says something, which find finds out after the message is
+// ReplyLater only says something, which find finds out after the message is
 // stored.
-func (in *Inbox) replyLater(r *Request, find func(context.Context) Notice) Reply {
+func (in *Inbox) ReplyLater(r *Request, find func(context.Context) Notice) Reply {
 	return Reply{Store: keepKey(r), Say: func(ctx context.Context, _ []tasks.Receipt) Notice { return find(ctx) }}
 }
 
-// replyAside answers a press or a command where only its author sees it, and
+// ReplyAside answers a press or a command where only its author sees it, and
 // nowhere else.
-func (in *Inbox) replyAside(r *Request, key string) Reply {
-	n := in.notice(r, key, nil)
+func (in *Inbox) ReplyAside(r *Request, key string) Reply {
+	n := in.Notice(r, key, nil)
 	n.Audience = ToAuthor
-	return in.reply(r, n)
+	return in.Reply(r, n)
 }
 
-// refuse says why something is not done. A press is answered where its author
+// Refuse says why something is not done. A press is answered where its author
 // alone sees it; a command is never met with silence.
-func (in *Inbox) refuse(r *Request, key string) Reply {
+func (in *Inbox) Refuse(r *Request, key string) Reply {
 	if r.Message.Kind == bot.MessagePress {
-		return in.replyAside(r, key)
+		return in.ReplyAside(r, key)
 	}
-	return in.replyText(r, key, nil)
+	return in.ReplyText(r, key, nil)
 }
 
-// add stores one more event of a task, under a key of its own, since each task may
+// Add stores one more event of a task, under a key of its own, since each task may
 // be over by then. The first delivery has the message's key.
-func (p *Reply) add(r *Request, id tasks.ID, e planner.Event) {
+func (p *Reply) Add(r *Request, id tasks.ID, e planner.Event) {
 	key := r.Message.Key
 	if n := len(p.Store); n > 0 {
 		key = fmt.Sprintf("%s#%d", key, n)
@@ -130,10 +134,10 @@ func (p *Reply) add(r *Request, id tasks.ID, e planner.Event) {
 	p.Store = append(p.Store, tasks.Inbound{Key: key, Chat: r.Message.Chat, To: id, Event: e})
 }
 
-// send says something to a message's author, and ends the waiting of a press.
+// Send says something to a message's author, and ends the waiting of a press.
 // Platforms whose messages last may have it wait for its turn; then it goes out
 // in the background, in order within its chat.
-func (in *Inbox) send(ctx context.Context, m bot.Message, n Notice) {
+func (in *Inbox) Send(ctx context.Context, m bot.Message, n Notice) {
 	if n.Text == "" && n.Later == nil && (m.Kind != bot.MessagePress || m.Token == "") {
 		return
 	}
@@ -146,18 +150,18 @@ func (in *Inbox) send(ctx context.Context, m bot.Message, n Notice) {
 		n = n.Later(ctx) // there is one person, who waits for it
 	}
 	if n.Later != nil {
-		in.outbox.add(ctx, m.Key, func(ctx context.Context) { in.deliver(ctx, p, m, n.Later(ctx)) })
+		in.outbox.add(ctx, m.Key, func(ctx context.Context) { deliver(ctx, in, p, m, n.Later(ctx)) })
 		return
 	}
 	if p.Limits().Ephemeral {
-		in.deliver(ctx, p, m, n)
+		deliver(ctx, in, p, m, n)
 		return
 	}
 	queue := m.Chat.Key()
 	if m.Token != "" && answersDelivery(p, m, n) {
 		queue = m.Key // answered beside the chat
 	}
-	in.outbox.add(ctx, queue, func(ctx context.Context) { in.deliver(ctx, p, m, n) })
+	in.outbox.add(ctx, queue, func(ctx context.Context) { deliver(ctx, in, p, m, n) })
 }
 
 // answersDelivery reports that a notice is said by answering the delivery itself.
@@ -171,7 +175,7 @@ func answersDelivery(p bot.Platform, m bot.Message, n Notice) bool {
 	return m.Kind != bot.MessagePress || utf8.RuneCountInString(n.Text) <= maxToast && !strings.Contains(n.Text, "\n")
 }
 
-func (in *Inbox) deliver(ctx context.Context, p bot.Platform, m bot.Message, n Notice) {
+func deliver(ctx context.Context, in *Inbox, p bot.Platform, m bot.Message, n Notice) {
 	answerer, can := p.(bot.Answerer)
 	can = can && m.Token != ""
 	var err error
@@ -266,4 +270,32 @@ func postParts(ctx context.Context, p bot.Platform, to bot.Chat, d bot.Draft) (i
 		}
 	}
 	return id, nil
+}
+
+// notifiedOnce remembers which notices were given of late, so that they are not
+// given with every message.
+type notifiedOnce struct{ given *lru.Cache[string, time.Time] }
+
+// noticesKept is how many notices are remembered.
+const noticesKept = 16 << 10
+
+// ever is the longest span: a notice is given once as long as it is remembered.
+const ever = time.Duration(math.MaxInt64)
+
+func newNotifiedOnce() *notifiedOnce {
+	given, err := lru.New[string, time.Time](noticesKept)
+	if err != nil {
+		panic("tasks: " + err.Error()) // the size is not positive
+	}
+	return &notifiedOnce{given}
+}
+
+// first reports that a notice was not given within the time until now, and notes
+// that it is given now.
+func (o *notifiedOnce) first(notice string, within time.Duration, now time.Time) bool {
+	if at, ok := o.given.Get(notice); ok && now.Sub(at) < within {
+		return false
+	}
+	o.given.Add(notice, now)
+	return true
 }

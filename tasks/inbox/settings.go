@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -21,9 +22,11 @@ const (
 	settingsTrust = time.Minute
 )
 
-// settings keeps what was read of the store's settings of late: most messages
-// need several that hardly ever change.
-type settings struct {
+// Settings are the settings of the store. It keeps the values that it read of late in
+// memory, since most messages need several, and they rarely change.
+type Settings struct {
+	store   tasks.Store
+	now     func() time.Time
 	kept    *lru.Cache[[2]string, setting]
 	changes atomic.Uint64
 }
@@ -33,53 +36,53 @@ type setting struct {
 	until time.Time
 }
 
-func newSettings() *settings {
+func newSettings(store tasks.Store, now func() time.Time) *Settings {
 	kept, err := lru.New[[2]string, setting](settingsKept)
 	if err != nil {
-		panic("tasks: " + err.Error()) // the size is not positive
+		panic("inbox: " + err.Error()) // the size is not positive
 	}
-	return &settings{kept: kept}
+	return &Settings{store: store, now: now, kept: kept}
 }
 
-// setting reads one; "" when there is none.
-func (in *Inbox) setting(ctx context.Context, owner, name string) (string, error) {
-	key, now := [2]string{owner, name}, in.Now()
-	if s, ok := in.settings.kept.Get(key); ok && now.Before(s.until) {
-		return s.value, nil
+// Get reads a setting; "" when there is none.
+func (s *Settings) Get(ctx context.Context, owner, name string) (string, error) {
+	key, now := [2]string{owner, name}, s.now()
+	if found, ok := s.kept.Get(key); ok && now.Before(found.until) {
+		return found.value, nil
 	}
-	changes := in.settings.changes.Load()
-	value, err := in.Store.Setting(ctx, owner, name)
+	changes := s.changes.Load()
+	value, err := s.store.Setting(ctx, owner, name)
 	if err != nil {
 		return "", fmt.Errorf("reading settings: %w", err)
 	}
-	in.settings.kept.Add(key, setting{value, now.Add(settingsTrust)})
-	if in.settings.changes.Load() != changes { // perhaps of this one
-		in.settings.kept.Remove(key)
+	s.kept.Add(key, setting{value, now.Add(settingsTrust)})
+	if s.changes.Load() != changes { // perhaps of this one
+		s.kept.Remove(key)
 	}
 	return value, nil
 }
 
-// put stores one.
-func (in *Inbox) put(ctx context.Context, owner, name, value string) error {
+// Put stores a setting.
+func (s *Settings) Put(ctx context.Context, owner, name, value string) error {
 	defer func() {
-		in.settings.changes.Add(1)
-		in.settings.kept.Remove([2]string{owner, name})
+		s.changes.Add(1)
+		s.kept.Remove([2]string{owner, name})
 	}()
-	if err := in.Store.PutSetting(ctx, owner, name, value); err != nil {
+	if err := s.store.PutSetting(ctx, owner, name, value); err != nil {
 		return fmt.Errorf("storing settings: %w", err)
 	}
 	return nil
 }
 
-// forget reads all anew from now on: some were deleted.
-func (s *settings) forget() {
+// Forget reads all settings anew from now on: some were deleted.
+func (s *Settings) Forget() {
 	s.changes.Add(1)
 	s.kept.Purge()
 }
 
-// read reads a setting that is JSON; v stays as it is when there is none.
-func (in *Inbox) read(ctx context.Context, owner, name string, v any) error {
-	text, err := in.setting(ctx, owner, name)
+// Read reads a setting that is JSON; v stays as it is when there is none.
+func (s *Settings) Read(ctx context.Context, owner, name string, v any) error {
+	text, err := s.Get(ctx, owner, name)
 	if err != nil || text == "" {
 		return err
 	}
@@ -89,27 +92,27 @@ func (in *Inbox) read(ctx context.Context, owner, name string, v any) error {
 	return nil
 }
 
-// write stores a setting as JSON.
-func (in *Inbox) write(ctx context.Context, owner, name string, v any) error {
+// Write stores a setting as JSON.
+func (s *Settings) Write(ctx context.Context, owner, name string, v any) error {
 	text, err := json.Marshal(v)
 	if err != nil {
 		return fmt.Errorf("encoding setting %q of %s: %w", name, owner, err)
 	}
-	return in.put(ctx, owner, name, string(text))
+	return s.Put(ctx, owner, name, string(text))
 }
 
 // hint is the language that the platform says a message's author speaks, or the
 // default.
-func (in *Inbox) hint(m bot.Message) string {
+func hint(in *Inbox, m bot.Message) string {
 	if hint := i18n.Match(m.Language); m.Language != "" && hint != "" {
 		return hint
 	}
 	return in.rules.Load().Language
 }
 
-// language is what a person has chosen, or else.
-func (in *Inbox) language(ctx context.Context, person, other string) (string, error) {
-	chosen, err := in.setting(ctx, person, tasks.SettingLanguage)
+// Language is what a person has chosen, or else.
+func (in *Inbox) Language(ctx context.Context, person, other string) (string, error) {
+	chosen, err := in.Settings.Get(ctx, person, tasks.SettingLanguage)
 	if err != nil || chosen == "" {
 		return other, err
 	}
@@ -118,27 +121,27 @@ func (in *Inbox) language(ctx context.Context, person, other string) (string, er
 
 // rememberLanguage remembers the language of an admin who has chosen none:
 // notices to admins follow no message of theirs.
-func (in *Inbox) rememberLanguage(ctx context.Context, r *Request) error {
+func rememberLanguage(ctx context.Context, in *Inbox, r *Request) error {
 	person := r.Message.From.Key()
-	known, err := in.setting(ctx, person, tasks.SettingSpoken)
+	known, err := in.Settings.Get(ctx, person, tasks.SettingSpoken)
 	if err != nil || r.Message.Language == "" || known == r.Lang {
 		return err
 	}
-	return in.put(ctx, person, tasks.SettingSpoken, r.Lang)
+	return in.Settings.Put(ctx, person, tasks.SettingSpoken, r.Lang)
 }
 
-// timezone is what a person has chosen, or the default.
-func (in *Inbox) timezone(ctx context.Context, r *Request) (string, error) {
-	chosen, err := in.setting(ctx, r.Message.From.Key(), tasks.SettingTimezone)
+// Timezone is what a person has chosen, or the default.
+func (in *Inbox) Timezone(ctx context.Context, r *Request) (string, error) {
+	chosen, err := in.Settings.Get(ctx, r.Message.From.Key(), tasks.SettingTimezone)
 	if err != nil || chosen == "" {
 		return r.Rules.Timezone, err
 	}
 	return chosen, nil
 }
 
-// zoneOf is timezone as a place in time; UTC where it is none.
-func (in *Inbox) zoneOf(ctx context.Context, r *Request) (*time.Location, error) {
-	name, err := in.timezone(ctx, r)
+// ZoneOf is timezone as a place in time; UTC where it is none.
+func (in *Inbox) ZoneOf(ctx context.Context, r *Request) (*time.Location, error) {
+	name, err := in.Timezone(ctx, r)
 	if err != nil {
 		return nil, err
 	}
@@ -147,4 +150,27 @@ func (in *Inbox) zoneOf(ctx context.Context, r *Request) (*time.Location, error)
 		return time.UTC, nil //nolint:nilerr // as dates are shown
 	}
 	return zone, nil
+}
+
+// ChosenModel is what the person has chosen, as long as it is configured; empty
+// for the usual one.
+func ChosenModel(ctx context.Context, in *Inbox, r *Request) (string, error) {
+	chosen, err := in.Settings.Get(ctx, r.Message.From.Key(), tasks.SettingModel)
+	if err != nil || !slices.Contains(r.Rules.Models, chosen) {
+		return "", err
+	}
+	return chosen, nil
+}
+
+// Audit enters into the audit log what somebody changed that is no event of a
+// task. The action stays done when the entry cannot be written; the log
+// reports it.
+func (in *Inbox) Audit(ctx context.Context, r *Request, action, target, detail string) {
+	e := tasks.AuditEntry{Who: r.Message.From.Key(), Action: action, Target: target, Detail: detail}
+	if r.Admin {
+		e.Role = "admin"
+	}
+	if err := in.Store.Record(ctx, e); err != nil {
+		in.Log.ErrorContext(ctx, "the audit log cannot be written", "action", action, "who", e.Who, "target", target, "cause", err)
+	}
 }

@@ -20,7 +20,7 @@ import (
 // and the question's Ask follow.
 const pressCard = "k"
 
-func cardData(id tasks.ID, ask tasks.Ask) string {
+func CardData(id tasks.ID, ask tasks.Ask) string {
 	return fmt.Sprintf("%s:%s:%d.%d", pressCard, id, ask.Seq, ask.Call)
 }
 
@@ -42,7 +42,7 @@ func (t LiveTask) shows(chat bot.Chat, action planner.ActionID, message string) 
 // cardPress shows a question of a program's task to an admin.
 func cardPress(ctx context.Context, in *Inbox, r *Request, id tasks.ID, rest string) (Reply, error) {
 	if !r.Admin || !r.Message.Chat.Private {
-		return in.replyAside(r, "error.not_yours"), nil
+		return in.ReplyAside(r, "error.not_yours"), nil
 	}
 	var ask tasks.Ask
 	n, _ := fmt.Sscanf(rest, "%d.%d", &ask.Seq, &ask.Call)
@@ -51,14 +51,14 @@ func cardPress(ctx context.Context, in *Inbox, r *Request, id tasks.ID, rest str
 		return Reply{}, err
 	}
 	if !ok || n != 2 || t.Chat.Platform != tasks.PlatformAPI {
-		return in.replyText(r, "error.too_late", nil), nil
+		return in.ReplyText(r, "error.too_late", nil), nil
 	}
 	for _, a := range planner.Todo(t.State) {
 		if a.Kind == planner.KindAsk && tasks.AskOf(a.ID) == ask {
-			return in.replyLater(r, func(ctx context.Context) Notice { return questionCard(ctx, in, r, id, a.ID) }), nil
+			return in.ReplyLater(r, func(ctx context.Context) Notice { return questionCard(ctx, in, r, id, a.ID) }), nil
 		}
 	}
-	return in.replyLater(r, func(ctx context.Context) Notice { return howRuled(ctx, in, r, id, ask) }), nil
+	return in.ReplyLater(r, func(ctx context.Context) Notice { return howRuled(ctx, in, r, id, ask) }), nil
 }
 
 // questionCard is an open question of a task as its own chat would have it, in the
@@ -74,7 +74,7 @@ func questionCard(ctx context.Context, in *Inbox, r *Request, id tasks.ID, actio
 	i := slices.IndexFunc(todo, func(a planner.Action) bool { return a.Kind == planner.KindAsk && a.ID == action })
 	if err != nil || i < 0 {
 		in.Log.WarnContext(ctx, "a question could not be shown", "task", id, "action", action, "cause", err)
-		return in.notice(r, "error.too_late", nil)
+		return in.Notice(r, "error.too_late", nil)
 	}
 	filer, ok := platform.(bot.Filer)
 	card := cards.Card{
@@ -125,17 +125,17 @@ func howRuled(ctx context.Context, in *Inbox, r *Request, id tasks.ID, ask tasks
 	v := tasks.NewView(in.Store, id)
 	if err := v.Refresh(ctx); err != nil {
 		in.Log.WarnContext(ctx, "it cannot be told how a question ended", "task", id, "cause", err)
-		return in.notice(r, "error.too_late", nil)
+		return in.Notice(r, "error.too_late", nil)
 	}
 	for _, e := range slices.Backward(v.Events) {
 		if e.Type != planner.Decided && e.Type != planner.Expired {
 			continue
 		}
 		if e.Action.Kind == planner.KindAsk && tasks.AskOf(e.Action) == ask {
-			return in.notice(r, "error.decided", map[string]any{"Text": cards.OutcomeOf(v, in.Texts, r.Lang, e.Action)})
+			return in.Notice(r, "error.decided", map[string]any{"Text": cards.OutcomeOf(v, in.Texts, r.Lang, e.Action)})
 		}
 	}
-	return in.notice(r, "error.too_late", nil)
+	return in.Notice(r, "error.too_late", nil)
 }
 
 // closingCard makes the reply to a decision by an admin in private tell how the
@@ -168,7 +168,7 @@ func closingCard(in *Inbox, r *Request, t LiveTask, action planner.ActionID, rep
 			n.Replace = Replace{Pressed: pressed, Message: card, With: &bot.Draft{Kind: bot.KindNotice, Text: over}}
 			return n
 		}
-		n = textNotice(over)
+		n = TextNotice(over)
 		n.Replace = Replace{Pressed: pressed, Message: card}
 		return n
 	}

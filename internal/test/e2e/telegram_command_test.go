@@ -10,7 +10,7 @@ import (
 	"legwork/internal/test/fakes/llmfake"
 	"legwork/internal/test/fakes/telegramfake"
 	"legwork/store/bolt"
-	"legwork/tasks/inbox"
+	"legwork/tasks/commands"
 )
 
 // TestTelegramCommands: what each command answers in a private chat and, with
@@ -60,7 +60,7 @@ func TestTelegramCommands(t *testing.T) {
 			b.meets(chat, "the reply to "+text, func(m telegramfake.Message) bool { return m.ID > id && holdsAll(m.Text, c.want) })
 		}
 	}
-	for _, name := range inbox.CommandNames() {
+	for _, name := range commands.Names() {
 		if !tested[name] {
 			t.Errorf("the command /%s is not tested", name)
 		}
@@ -83,16 +83,16 @@ func TestTelegramMenu(t *testing.T) {
 	})
 	for _, language := range []string{"en", "zh", "ru", ""} {
 		menu := b.Server.Commands("default", language)
-		if len(menu) != len(inbox.CommandNames()) {
-			t.Errorf("the menu of %q has %d entries, want %d", language, len(menu), len(inbox.CommandNames()))
+		if len(menu) != len(commands.Names()) {
+			t.Errorf("the menu of %q has %d entries, want %d", language, len(menu), len(commands.Names()))
 		}
 		for i, c := range menu {
 			base := language
 			if base == "" {
 				base = "en"
 			}
-			if want := b.texts.Text(base, "command."+c.Command, nil); c.Command != inbox.CommandNames()[i] || c.Description != want {
-				t.Errorf("entry %d of the menu of %q is %+v, want %s: %s", i, language, c, inbox.CommandNames()[i], want)
+			if want := b.texts.Text(base, "command."+c.Command, nil); c.Command != commands.Names()[i] || c.Description != want {
+				t.Errorf("entry %d of the menu of %q is %+v, want %s: %s", i, language, c, commands.Names()[i], want)
 			}
 		}
 	}

@@ -29,7 +29,7 @@ var edits = []edit{
 		}
 		if !c.in.enqueue(delivery{`,
 	},
-	{"anybody-decides", "tasks/...", `case !r.steers(t):`, `case !r.steers(t) && !faults.On("anybody-decides"):`},
+	{"anybody-decides", "tasks/...", `case !r.Steers(t):`, `case !r.Steers(t) && !faults.On("anybody-decides"):`},
 
 	// A task goes on.
 	{
@@ -276,5 +276,5 @@ var edits = []edit{
 
 		func unhurried() timings {`,
 	},
-	{"", "app/...", `NewScheduler(a.inbox, time.Now)`, `NewScheduler(a.inbox, faults.Wall)`},
+	{"", "app/...", `scheduler.New(a.inbox, time.Now)`, `scheduler.New(a.inbox, faults.Wall)`},
 }

@@ -1,4 +1,4 @@
-package inbox
+package commands
 
 import (
 	"context"
@@ -11,6 +11,7 @@ import (
 	"legwork/internal/clip"
 	"legwork/tasks"
 	"legwork/tasks/cards"
+	"legwork/tasks/inbox"
 )
 
 const (
@@ -19,57 +20,57 @@ const (
 )
 
 // forgetCommand asks whether the conversation is to be deleted, or deletes it.
-func forgetCommand(ctx context.Context, in *Inbox, r *Request, rest string) (Reply, error) {
+func forgetCommand(ctx context.Context, in *inbox.Inbox, r *inbox.Request, rest string) (inbox.Reply, error) {
 	switch {
 	case !r.Message.Chat.Private && !r.Admin:
-		return in.replyText(r, "error.admins_only", nil), nil
+		return in.ReplyText(r, "error.admins_only", nil), nil
 	case strings.EqualFold(rest, "yes"):
 		return forgetConversation(ctx, in, r, r.Message.Key), nil
 	default:
-		s := in.notice(r, "notice.forget", nil)
+		s := in.Notice(r, "notice.forget", nil)
 		s.Buttons = []bot.Button{
-			in.button(r.Lang, "button.forget", pressForget+"yes:"+strconv.FormatInt(in.Now().Unix(), 10)),
-			in.button(r.Lang, "button.keep", pressForget+"no"),
+			in.Button(r.Lang, "button.forget", pressForget+"yes:"+strconv.FormatInt(in.Now().Unix(), 10)),
+			in.Button(r.Lang, "button.keep", pressForget+"no"),
 		}
-		return in.reply(r, s), nil
+		return in.Reply(r, s), nil
 	}
 }
 
 // forgetPress is the answer to that. A yes counts once, and not for long.
-func forgetPress(ctx context.Context, in *Inbox, r *Request, choice string) (Reply, error) {
+func forgetPress(ctx context.Context, in *inbox.Inbox, r *inbox.Request, choice string) (inbox.Reply, error) {
 	if !r.Message.Chat.Private && !r.Admin {
-		return in.replyAside(r, "error.admins_only"), nil
+		return in.ReplyAside(r, "error.admins_only"), nil
 	}
 	yes, ok := strings.CutPrefix(choice, "yes:")
 	if !ok {
-		s := in.notice(r, "notice.kept", nil)
+		s := in.Notice(r, "notice.kept", nil)
 		s.Replace.Pressed = true
-		return in.reply(r, s), nil
+		return in.Reply(r, s), nil
 	}
 	asked, _ := strconv.ParseInt(yes, 10, 64) // 0, which is long ago, for what is no number
 	if age := in.Now().Sub(time.Unix(asked, 0)); age < -forgetTime || age > forgetTime {
-		return in.replyText(r, "error.too_late", nil), nil
+		return in.ReplyText(r, "error.too_late", nil), nil
 	}
 	return forgetConversation(ctx, in, r, "forget:"+r.Message.Chat.Key()+":"+yes), nil
 }
 
 // forgetConversation deletes what the conversation holds, once its message is stored: a
 // delivery that comes again deletes nothing that was said since.
-func forgetConversation(ctx context.Context, in *Inbox, r *Request, key string) Reply {
+func forgetConversation(ctx context.Context, in *inbox.Inbox, r *inbox.Request, key string) inbox.Reply {
 	m := r.Message
 	summary, err := in.Store.Summary(ctx, m.Chat.Key()) // which the cut hides
 	if err != nil {
 		in.Log.WarnContext(ctx, "the summary of a conversation cannot be read", "chat", m.Chat.Key(), "cause", err)
 	}
-	return Reply{Store: []tasks.Inbound{{Key: key, Chat: m.Chat, Cut: true}}, Say: func(ctx context.Context, _ []tasks.Receipt) Notice {
+	return inbox.Reply{Store: []tasks.Inbound{{Key: key, Chat: m.Chat, Cut: true}}, Say: func(ctx context.Context, _ []tasks.Receipt) inbox.Notice {
 		s, err := deleteConversation(ctx, in, r, summary.Text != "")
 		if err != nil {
 			in.Log.ErrorContext(ctx, "a conversation could not be deleted", "chat", m.Chat.Key(), "cause", err)
-			return in.notice(r, "problem.internal", nil)
+			return in.Notice(r, "problem.internal", nil)
 		}
 		s.Replace.Pressed = true
 		if m.Kind != bot.MessagePress {
-			s.Audience = ToChat
+			s.Audience = inbox.ToChat
 		}
 		return s
 	}}
@@ -78,15 +79,15 @@ func forgetConversation(ctx context.Context, in *Inbox, r *Request, key string) 
 // deleteConversation deletes and tells people what: questions with their answers and
 // journals, the summary, and of a whole chat, not of a thread in it, what was
 // allowed there and what tools keep of it.
-func deleteConversation(ctx context.Context, in *Inbox, r *Request, summarised bool) (Notice, error) {
+func deleteConversation(ctx context.Context, in *inbox.Inbox, r *inbox.Request, summarised bool) (inbox.Notice, error) {
 	chat := r.Message.Chat
 	n, err := in.Store.Forget(ctx, chat.Key())
-	in.settings.forget()
+	in.Settings.Forget()
 	if err != nil {
-		return Notice{}, err
+		return inbox.Notice{}, err
 	}
 	lines := []string{in.Texts.Text(r.Lang, "notice.forgotten", map[string]any{"Count": n})}
-	in.audit(ctx, r, "data.forget", chat.Key(), "")
+	in.Audit(ctx, r, "data.forget", chat.Key(), "")
 	tell := func(key string, n int) {
 		if n > 0 {
 			lines = append(lines, in.Texts.Text(r.Lang, key, map[string]any{"Count": n}))
@@ -98,13 +99,13 @@ func deleteConversation(ctx context.Context, in *Inbox, r *Request, summarised b
 	if chat.Key() == chat.Room() {
 		grants, err := forgetGrants(ctx, in, chat)
 		if err != nil {
-			return Notice{}, err
+			return inbox.Notice{}, err
 		}
 		tell("notice.forgotten_grants", grants)
 		if in.Notes != nil {
 			notes, err := in.Notes(ctx, chat)
 			if err != nil {
-				return Notice{}, err
+				return inbox.Notice{}, err
 			}
 			tell("notice.forgotten_notes", notes)
 		}
@@ -118,13 +119,13 @@ func deleteConversation(ctx context.Context, in *Inbox, r *Request, summarised b
 	if running := runningGoals(ctx, in, chat); running != "" {
 		lines = append(lines, in.Texts.Text(r.Lang, "notice.forgotten_running", map[string]any{"Goal": running}))
 	}
-	return textNotice(in.spell(chat, strings.Join(lines, " "))), nil
+	return inbox.TextNotice(in.Spell(chat, strings.Join(lines, " "))), nil
 }
 
 // forgetGrants deletes what was allowed in a chat, and returns how much of it
 // still held.
-func forgetGrants(ctx context.Context, in *Inbox, chat bot.Chat) (held int, err error) {
-	err = changeGrants(ctx, in, chat, func(list []tasks.ChatGrant) ([]tasks.ChatGrant, bool) {
+func forgetGrants(ctx context.Context, in *inbox.Inbox, chat bot.Chat) (held int, err error) {
+	err = inbox.ChangeGrants(ctx, in, chat, func(list []tasks.ChatGrant) ([]tasks.ChatGrant, bool) {
 		for _, g := range list {
 			if g.Holds(in.Now()) {
 				held++
@@ -137,7 +138,7 @@ func forgetGrants(ctx context.Context, in *Inbox, chat bot.Chat) (held int, err 
 
 // runningGoals names what goes on in a chat, and stays; empty when that is nothing, or
 // cannot be told.
-func runningGoals(ctx context.Context, in *Inbox, chat bot.Chat) string {
+func runningGoals(ctx context.Context, in *inbox.Inbox, chat bot.Chat) string {
 	live, err := in.Store.Live(ctx, chat.Key())
 	if err != nil {
 		return ""

@@ -1,4 +1,4 @@
-package inbox
+package commands
 
 import (
 	"context"
@@ -10,6 +10,7 @@ import (
 	"legwork/planner"
 	"legwork/tasks"
 	"legwork/tasks/cards"
+	"legwork/tasks/inbox"
 )
 
 // pressRevoke begins what the buttons carry that take a standing grant back: the
@@ -21,7 +22,7 @@ const maxListed = 20
 
 // approvalsCommand tells what waits for a decision and what is allowed without being
 // asked, or takes something of that back.
-func approvalsCommand(ctx context.Context, in *Inbox, r *Request, rest string) (Reply, error) {
+func approvalsCommand(ctx context.Context, in *inbox.Inbox, r *inbox.Request, rest string) (inbox.Reply, error) {
 	verb, code, _ := strings.Cut(rest, " ")
 	code = strings.TrimSpace(code)
 	switch strings.ToLower(verb) {
@@ -37,48 +38,48 @@ func approvalsCommand(ctx context.Context, in *Inbox, r *Request, rest string) (
 
 // listing is the reply to /approvals while it is put together.
 type listing struct {
-	in      *Inbox
-	r       *Request
+	in      *inbox.Inbox
+	r       *inbox.Request
 	zone    string
 	parts   []string
 	buttons []bot.Button
 }
 
-func listApprovals(ctx context.Context, in *Inbox, r *Request) (Reply, error) {
+func listApprovals(ctx context.Context, in *inbox.Inbox, r *inbox.Request) (inbox.Reply, error) {
 	near, err := nearby(ctx, in, r)
 	if err != nil {
-		return Reply{}, err
+		return inbox.Reply{}, err
 	}
-	zone, err := in.timezone(ctx, r)
+	zone, err := in.Timezone(ctx, r)
 	if err != nil {
-		return Reply{}, err
+		return inbox.Reply{}, err
 	}
 	l := &listing{in: in, r: r, zone: zone}
 	if err := l.waiting(ctx, near); err != nil {
-		return Reply{}, err
+		return inbox.Reply{}, err
 	}
 	if err := l.granted(ctx, near); err != nil {
-		return Reply{}, err
+		return inbox.Reply{}, err
 	}
 	if r.Admin && r.Message.Chat.Private {
 		l.changed(ctx)
 	}
 	if len(l.parts) == 0 {
-		return in.replyText(r, "approvals.none", nil), nil
+		return in.ReplyText(r, "approvals.none", nil), nil
 	}
-	return in.reply(r, Notice{Draft: bot.Draft{Text: in.spell(r.Message.Chat, strings.Join(l.parts, "\n\n")), Buttons: l.buttons}}), nil
+	return in.Reply(r, inbox.Notice{Draft: bot.Draft{Text: in.Spell(r.Message.Chat, strings.Join(l.parts, "\n\n")), Buttons: l.buttons}}), nil
 }
 
 // nearby lists the live tasks whose approvals a message's author may see: those
 // of the chat around threads and topics; in a private chat all that are their
 // own, for admins everybody's.
-func nearby(ctx context.Context, in *Inbox, r *Request) ([]LiveTask, error) {
+func nearby(ctx context.Context, in *inbox.Inbox, r *inbox.Request) ([]inbox.LiveTask, error) {
 	all, err := in.Store.Live(ctx, "")
 	if err != nil {
 		return nil, fmt.Errorf("listing tasks: %w", err)
 	}
 	m := r.Message
-	return in.withStates(ctx, slices.DeleteFunc(all, func(l tasks.Live) bool {
+	return in.WithStates(ctx, slices.DeleteFunc(all, func(l tasks.Live) bool {
 		return l.Chat.Room() != m.Chat.Room() && (!m.Chat.Private || l.From.Key() != m.From.Key() && !r.Admin)
 	}))
 }
@@ -102,7 +103,7 @@ func (l *listing) add(heading string, lines []string, how string) {
 func (l *listing) text(key string, data any) string { return l.in.Texts.Text(l.r.Lang, key, data) }
 
 // waiting lists what waits for a decision, and where.
-func (l *listing) waiting(ctx context.Context, near []LiveTask) error {
+func (l *listing) waiting(ctx context.Context, near []inbox.LiveTask) error {
 	var lines []string
 	for _, t := range near {
 		for _, a := range planner.Todo(t.State) {
@@ -120,7 +121,7 @@ func (l *listing) waiting(ctx context.Context, near []LiveTask) error {
 	return nil
 }
 
-func (l *listing) waits(ctx context.Context, t LiveTask, a planner.Action) (string, error) {
+func (l *listing) waits(ctx context.Context, t inbox.LiveTask, a planner.Action) (string, error) {
 	ask := tasks.AskOf(a.ID)
 	e, err := l.in.Store.Event(ctx, t.Task, ask.Seq)
 	if err != nil {
@@ -134,7 +135,7 @@ func (l *listing) waits(ctx context.Context, t LiveTask, a planner.Action) (stri
 	if l.shows(t) && len(l.buttons) < maxListed {
 		code := taskGrantCode(t.Task, ask.Seq)
 		data["Code"] = code
-		l.buttons = append(l.buttons, bot.Button{Label: l.text("button.show", map[string]any{"Code": code}), Data: cardData(t.Task, ask)})
+		l.buttons = append(l.buttons, bot.Button{Label: l.text("button.show", map[string]any{"Code": code}), Data: inbox.CardData(t.Task, ask)})
 	}
 	switch q := e.Question; {
 	case a.ID.Subject == planner.SubjectReview:
@@ -160,11 +161,11 @@ func (l *listing) waits(ctx context.Context, t LiveTask, a planner.Action) (stri
 
 // shows reports that an admin can have the questions of a task shown, since they
 // may stand in no chat: those of a program's, in private.
-func (l *listing) shows(t LiveTask) bool {
+func (l *listing) shows(t inbox.LiveTask) bool {
 	return t.Chat.Platform == tasks.PlatformAPI && l.r.Admin && l.r.Message.Chat.Private
 }
 
-func (l *listing) goal(ctx context.Context, t LiveTask) (string, error) {
+func (l *listing) goal(ctx context.Context, t inbox.LiveTask) (string, error) {
 	first, err := l.in.Store.Event(ctx, t.Task, 1)
 	if err != nil {
 		return "", fmt.Errorf("reading task %s: %w", t.Task, err)
@@ -185,12 +186,12 @@ func toolNames(calls []planner.Approval) string {
 
 // granted lists what is allowed without being asked, with a button each to take
 // it back.
-func (l *listing) granted(ctx context.Context, near []LiveTask) error {
+func (l *listing) granted(ctx context.Context, near []inbox.LiveTask) error {
 	grants, err := tasks.ChatGrants(ctx, l.in.Store, l.r.Message.Chat, l.in.Now())
 	if err != nil {
 		return err
 	}
-	admins, err := l.in.admins(ctx)
+	admins, err := l.in.Admins(ctx)
 	if err != nil {
 		return err
 	}
@@ -215,7 +216,7 @@ func (l *listing) granted(ctx context.Context, near []LiveTask) error {
 }
 
 // grantedTask lists what is allowed in a task alone, decision by decision.
-func (l *listing) grantedTask(ctx context.Context, t LiveTask, everywhere []tasks.ChatGrant) ([]string, error) {
+func (l *listing) grantedTask(ctx context.Context, t inbox.LiveTask, everywhere []tasks.ChatGrant) ([]string, error) {
 	var lines []string
 	seen := 0
 	for _, g := range t.State.Granted {
@@ -239,7 +240,7 @@ func (l *listing) grantedTask(ctx context.Context, t LiveTask, everywhere []task
 		lines = append(lines, l.text("approvals.task", map[string]any{
 			"Code": code, "Tool": grantedTools(t.State, g.Seq), "Goal": goal, "Name": cards.PlainText(name), "Date": cards.InZone(e.At, l.zone),
 		}))
-		if l.r.steers(t) {
+		if l.r.Steers(t) {
 			l.revocable(code)
 		}
 	}
@@ -271,7 +272,7 @@ func (l *listing) changed(ctx context.Context) {
 	var lines []string
 	for _, c := range l.in.Tools.Changes(ctx) {
 		lines = append(lines, l.text("approvals.change", map[string]any{"Code": c.ID, "Tool": cards.InCode(c.Tool)}))
-		if data := map[string]any{"Code": c.ID}; len(lines) <= maxListed/2 && len(pressShow+c.ID) <= maxPress {
+		if data := map[string]any{"Code": c.ID}; len(lines) <= maxListed/2 && len(pressShow+c.ID) <= inbox.MaxPressData {
 			l.buttons = append(l.buttons,
 				bot.Button{Label: l.text("button.show", data), Data: pressShow + c.ID},
 				bot.Button{Label: l.text("button.accept_code", data), Data: pressAccept + c.ID})

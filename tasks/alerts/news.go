@@ -1,9 +1,7 @@
-package inbox
+package alerts
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -13,6 +11,7 @@ import (
 	"legwork/planner"
 	"legwork/tasks"
 	"legwork/tasks/cards"
+	"legwork/tasks/inbox"
 )
 
 // News is one of the things that admins are told in one message.
@@ -43,35 +42,19 @@ const newsLine = 200
 // reached no admin. An admin who cannot be reached is logged and left out; the
 // error is that none of them can. An admin who has the card of a review in the
 // chat gets no notice about it.
-func TellNews(ctx context.Context, in *Inbox, list []News) error {
-	admins, err := in.admins(ctx)
-	if err != nil {
-		return fmt.Errorf("looking up the admins: %w", err)
-	}
-	var failed []error
-	for _, admin := range admins {
-		p, chat, lang, err := in.reach(ctx, admin)
-		if err == nil {
-			list := slices.DeleteFunc(slices.Clone(list), func(n News) bool { return n.Key == newsReview && asksIn(ctx, in, n, chat) })
-			if len(list) > 0 {
-				_, err = p.Post(ctx, chat, newsDraft(ctx, in, p, chat, lang, list))
-			}
+func TellNews(ctx context.Context, in *inbox.Inbox, list []News) error {
+	_, err := in.PostToAdmins(ctx, func(to inbox.PrivateChat) (d bot.Draft, _ string) {
+		list := slices.DeleteFunc(slices.Clone(list), func(n News) bool { return n.Key == newsReview && asksIn(ctx, in, n, to.Chat) })
+		if len(list) > 0 {
+			d = newsDraft(ctx, in, to, list)
 		}
-		if err != nil {
-			failed = append(failed, fmt.Errorf("telling %s: %w", admin, err))
-		}
-	}
-	if len(failed) == len(admins) {
-		return errors.Join(failed...)
-	}
-	for _, err := range failed {
-		in.Log.WarnContext(ctx, "an admin could not be told", "cause", err)
-	}
-	return nil
+		return d, ""
+	})
+	return err
 }
 
 // asksIn reports that what a task asks stands in that chat anyway.
-func asksIn(ctx context.Context, in *Inbox, n News, chat bot.Chat) bool {
+func asksIn(ctx context.Context, in *inbox.Inbox, n News, chat bot.Chat) bool {
 	name, _ := n.Data["Task"].(string)
 	opened, err := in.Store.Event(ctx, tasks.ID(name), 1)
 	if err != nil || opened.Opening == nil {
@@ -87,8 +70,8 @@ func asksIn(ctx context.Context, in *Inbox, n News, chat bot.Chat) bool {
 // newsDraft is what an admin reads: with how to decide about what waits of
 // programs, for one task by a button that shows its question. A question that
 // was asked in a chat is decided there.
-func newsDraft(ctx context.Context, in *Inbox, p bot.Platform, to bot.Chat, lang string, list []News) bot.Draft {
-	d := bot.Draft{Kind: bot.KindNotice, Text: newsText(in, lang, list)}
+func newsDraft(ctx context.Context, in *inbox.Inbox, to inbox.PrivateChat, list []News) bot.Draft {
+	d := bot.Draft{Kind: bot.KindNotice, Text: newsText(in, to.Lang, list)}
 	card := ""
 	for _, n := range list {
 		if card == "" && n.waits() {
@@ -97,10 +80,10 @@ func newsDraft(ctx context.Context, in *Inbox, p bot.Platform, to bot.Chat, lang
 	}
 	switch {
 	case card == "":
-	case len(list) == 1 && !p.Limits().Ephemeral:
-		d.Buttons = []bot.Button{in.button(lang, "button.look", card)}
+	case len(list) == 1 && !to.Platform.Limits().Ephemeral:
+		d.Buttons = []bot.Button{in.Button(to.Lang, "button.look", card)}
 	default:
-		d.Text += "\n\n" + spelled(p, to, in.Texts.Text(lang, "alert.decide", nil))
+		d.Text += "\n\n" + in.Spelled(to.Platform, to.Chat, in.Texts.Text(to.Lang, "alert.decide", nil))
 	}
 	return d
 }
@@ -110,7 +93,7 @@ func (n News) waits() bool { return n.Key == newsWaiting || n.Key == newsReview 
 
 // newsCard is the data of a button that shows what a program's task asks; empty
 // when it asks nothing, or in its own chat.
-func newsCard(ctx context.Context, in *Inbox, n News) string {
+func newsCard(ctx context.Context, in *inbox.Inbox, n News) string {
 	name, _ := n.Data["Task"].(string)
 	id := tasks.ID(name)
 	row, err := in.Store.Row(ctx, id)
@@ -124,14 +107,14 @@ func newsCard(ctx context.Context, in *Inbox, n News) string {
 	data := ""
 	for _, a := range planner.Todo(s) {
 		if a.Kind == planner.KindAsk && (data == "" || n.Key == newsReview && a.ID.Subject == planner.SubjectReview) {
-			data = cardData(id, tasks.AskOf(a.ID))
+			data = inbox.CardData(id, tasks.AskOf(a.ID))
 		}
 	}
 	return data
 }
 
 // newsText is one text, or the first of many as a list.
-func newsText(in *Inbox, lang string, list []News) string {
+func newsText(in *inbox.Inbox, lang string, list []News) string {
 	if len(list) == 1 {
 		return newsItem(in, lang, list[0])
 	}
@@ -145,7 +128,7 @@ func newsText(in *Inbox, lang string, list []News) string {
 	return strings.Join(lines, "\n")
 }
 
-func newsItem(in *Inbox, lang string, n News) string {
+func newsItem(in *inbox.Inbox, lang string, n News) string {
 	data := maps.Clone(n.Data)
 	for name, value := range data {
 		if text, ok := value.(string); ok && name != "Task" {

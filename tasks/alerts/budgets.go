@@ -1,4 +1,4 @@
-package inbox
+package alerts
 
 import (
 	"context"
@@ -9,30 +9,54 @@ import (
 	"sync"
 	"time"
 
+	"legwork/bot"
+	"legwork/internal/telemetry"
 	"legwork/llm"
 	"legwork/planner"
 	"legwork/tasks"
 	"legwork/tasks/cards"
+	"legwork/tasks/inbox"
 )
 
-// budgetWatch knows which budgets to report to the admins.
-type budgetWatch struct {
-	bell    chan struct{} // rings when waiting tasks may go on
+// BudgetWatch lets tasks continue whose budget has room again, and tells admins and
+// webhooks about budgets that are nearly used up or reached.
+type BudgetWatch struct {
+	in      *inbox.Inbox
+	hook    func(ctx context.Context, reached bool, list []planner.Overdraft) error
+	signal  chan struct{} // holds one: waiting tasks may continue, or a budget was reached
 	mu      sync.Mutex
-	reached []planner.Overdraft // not reported yet
+	reached []planner.Overdraft // not told to anybody yet
 }
 
-func newBudgetWatch() *budgetWatch { return &budgetWatch{bell: make(chan struct{}, 1)} }
+// NewBudgetWatch makes the watch of one process. hook, unless nil, hears of the budgets
+// before the admins do; after its error it hears of them again.
+func NewBudgetWatch(in *inbox.Inbox, hook func(ctx context.Context, reached bool, list []planner.Overdraft) error) *BudgetWatch {
+	return &BudgetWatch{in: in, hook: hook, signal: make(chan struct{}, 1)}
+}
 
-func (w *budgetWatch) ring() {
+// Extended says that a budget has more room. It returns at once.
+func (w *BudgetWatch) Extended() {
 	select {
-	case w.bell <- struct{}{}:
+	case w.signal <- struct{}{}:
 	default:
 	}
 }
 
-// take returns what was reached since the last time.
-func (w *budgetWatch) take() []planner.Overdraft {
+// Reached says that a budget has no room, so that admins are told. It returns at once.
+func (w *BudgetWatch) Reached(over planner.Overdraft) {
+	if over.Day == "" {
+		return // a task's own: its chat is asked
+	}
+	w.mu.Lock()
+	if !slices.ContainsFunc(w.reached, func(o planner.Overdraft) bool { return budgetKey(o) == budgetKey(over) }) {
+		w.reached = append(w.reached, over)
+	}
+	w.mu.Unlock()
+	w.Extended()
+}
+
+// takeReached returns the budgets that were reached since the last time.
+func (w *BudgetWatch) takeReached() []planner.Overdraft {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	list := w.reached
@@ -40,56 +64,41 @@ func (w *budgetWatch) take() []planner.Overdraft {
 	return list
 }
 
-// again puts back the notices that could not be delivered.
-func (w *budgetWatch) again(list []planner.Overdraft) {
+// putBack puts back the budgets that could not be told.
+func (w *BudgetWatch) putBack(list []planner.Overdraft) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.reached = append(list, w.reached...)
-}
-
-// BudgetReached notes that a budget has no room, so that admins are told. It
-// returns at once.
-func BudgetReached(_ context.Context, in *Inbox, over planner.Overdraft) {
-	if over.Day == "" {
-		return // a task's own: its chat is asked
-	}
-	in.budgets.mu.Lock()
-	if !slices.ContainsFunc(in.budgets.reached, func(o planner.Overdraft) bool { return budgetKey(o) == budgetKey(over) }) {
-		in.budgets.reached = append(in.budgets.reached, over)
-	}
-	in.budgets.mu.Unlock()
-	in.budgets.ring()
 }
 
 // budgetsEvery is how often the budgets are looked at when nothing happens: a
 // new day or another config may have made room.
 const budgetsEvery = time.Minute
 
-// WatchBudgets lets tasks go on whose budget has room again, and tells admins of
-// budgets that are nearly used up or reached, until ctx ends.
-func WatchBudgets(ctx context.Context, in *Inbox) error {
+// Run looks at the budgets again and again, until ctx ends.
+func (w *BudgetWatch) Run(ctx context.Context) error {
 	ticker := time.NewTicker(budgetsEvery)
 	defer ticker.Stop()
 	for {
-		if err := LookAtBudgets(ctx, in); err != nil && ctx.Err() == nil {
-			in.Log.WarnContext(ctx, "the budgets could not be looked at", "cause", err)
+		if err := w.Look(ctx); err != nil && ctx.Err() == nil {
+			w.in.Log.WarnContext(ctx, "checking budgets failed", "cause", err)
 		}
 		select {
 		case <-ctx.Done():
 			return nil
 		case <-ticker.C:
-		case <-in.budgets.bell:
+		case <-w.signal:
 		}
 	}
 }
 
-// LookAtBudgets does once what WatchBudgets does again and again.
-func LookAtBudgets(ctx context.Context, in *Inbox) error {
-	return errors.Join(renewTasks(ctx, in), reportBudgets(ctx, in))
+// Look looks at the budgets once.
+func (w *BudgetWatch) Look(ctx context.Context) error {
+	return errors.Join(renewTasks(ctx, w.in), w.report(ctx))
 }
 
 // renewTasks lets the tasks go on that wait for a budget which has room again.
-func renewTasks(ctx context.Context, in *Inbox) error {
+func renewTasks(ctx context.Context, in *inbox.Inbox) error {
 	live, err := in.Store.Live(ctx, "")
 	if err != nil {
 		return fmt.Errorf("listing tasks: %w", err)
@@ -106,11 +115,11 @@ func renewTasks(ctx context.Context, in *Inbox) error {
 	return nil
 }
 
-func renewTask(ctx context.Context, in *Inbox, l tasks.Live, over planner.Overdraft) error {
+func renewTask(ctx context.Context, in *inbox.Inbox, l tasks.Live, over planner.Overdraft) error {
 	if over.Limit == 0 {
 		return nil // its use is not known: people decide
 	}
-	rules := in.rules.Load().Budget
+	rules := in.CurrentRules().Budget
 	wants := llm.Usage{Cost: over.Wanted}
 	if tasks.InTokens(over.Budget) {
 		wants = llm.Usage{Input: int(over.Wanted)}
@@ -149,10 +158,11 @@ type toldBudgets struct {
 	Keys []string `json:"keys"`
 }
 
-// reportBudgets tells admins, once a day for each budget, that it is nearly used
+// report tells admins, once a day for each budget, that it is nearly used
 // up, and once that it is reached.
-func reportBudgets(ctx context.Context, in *Inbox) error {
-	rules := in.rules.Load().Budget
+func (w *BudgetWatch) report(ctx context.Context) error {
+	in := w.in
+	rules := in.CurrentRules().Budget
 	today := rules.Day(in.Wall())
 	spent, err := in.Store.Spent(ctx, tasks.SpentQuery{From: today, To: today})
 	if err != nil {
@@ -163,24 +173,24 @@ func reportBudgets(ctx context.Context, in *Inbox) error {
 		return fmt.Errorf("reading by how much budgets were extended: %w", err)
 	}
 	var told toldBudgets
-	if err := in.read(ctx, tasks.OwnerLegwork, settingBudgetsTold, &told); err != nil {
+	if err := in.Settings.Read(ctx, tasks.OwnerLegwork, settingBudgetsTold, &told); err != nil {
 		return err
 	}
 	if told.Day != today {
 		told = toldBudgets{Day: today}
 	}
 	before := len(told.Keys)
-	reached := told.fresh("reached", in.budgets.take())
+	reached := told.fresh("reached", w.takeReached())
 	near := told.fresh("near", nearBudgets(rules.Budgets, today, spent, extended))
 	if len(told.Keys) == before {
 		return nil
 	}
-	err = errors.Join(notifyBudgetHooks(ctx, in, true, reached), notifyBudgetHooks(ctx, in, false, near))
+	err = errors.Join(w.notify(ctx, true, reached), w.notify(ctx, false, near))
 	if err == nil {
-		err = in.write(ctx, tasks.OwnerLegwork, settingBudgetsTold, told)
+		err = in.Settings.Write(ctx, tasks.OwnerLegwork, settingBudgetsTold, told)
 	}
 	if err != nil {
-		in.budgets.again(reached)
+		w.putBack(reached)
 		return err
 	}
 	sendBudgetNotice(ctx, in, "admin.budget_reached", reached)
@@ -188,12 +198,12 @@ func reportBudgets(ctx context.Context, in *Inbox) error {
 	return nil
 }
 
-// notifyBudgetHooks lets programs hear of budgets.
-func notifyBudgetHooks(ctx context.Context, in *Inbox, reached bool, list []planner.Overdraft) error {
-	if in.Budgets == nil || len(list) == 0 {
+// notify tells the hook about budgets.
+func (w *BudgetWatch) notify(ctx context.Context, reached bool, list []planner.Overdraft) error {
+	if w.hook == nil || len(list) == 0 {
 		return nil
 	}
-	if err := in.Budgets(ctx, reached, list); err != nil {
+	if err := w.hook(ctx, reached, list); err != nil {
 		return fmt.Errorf("passing on how budgets stand: %w", err)
 	}
 	return nil
@@ -228,20 +238,20 @@ func nearBudgets(b tasks.Budgets, day string, spent []tasks.Spent, extended []ta
 		}
 	}
 	var all llm.Usage
-	users, chats := newSums(), newSums()
+	users, chats := tasks.NewUsageByName(), tasks.NewUsageByName()
 	for _, s := range spent {
 		all = all.Add(s.Usage)
-		users.add(s.User, s.Usage)
-		chats.add(s.Chat, s.Usage)
+		users.Add(s.User, s.Usage)
+		chats.Add(s.Chat, s.Usage)
 	}
 	whole := b.ExtendedBy(extended, "", "")
 	add(tasks.BudgetDayUSD, "", whole.DayUSD, all.Cost)
 	add(tasks.BudgetDayTokens, "", whole.DayTokens, all.Tokens())
-	for _, who := range users.names {
-		add(tasks.BudgetUserDayUSD, who, b.ExtendedBy(extended, who, "").UserDayUSD, users.usage[who].Cost)
+	for _, who := range users.Names {
+		add(tasks.BudgetUserDayUSD, who, b.ExtendedBy(extended, who, "").UserDayUSD, users.Usage[who].Cost)
 	}
-	for _, who := range chats.names {
-		add(tasks.BudgetChatDayUSD, who, b.ExtendedBy(extended, "", who).ChatDayUSD, chats.usage[who].Cost)
+	for _, who := range chats.Names {
+		add(tasks.BudgetChatDayUSD, who, b.ExtendedBy(extended, "", who).ChatDayUSD, chats.Usage[who].Cost)
 	}
 	return list
 }
@@ -250,13 +260,13 @@ func nearBudgets(b tasks.Budgets, day string, spent []tasks.Spent, extended []ta
 const toldAtOnce = 10
 
 // sendBudgetNotice tells admins of budgets in one notice.
-func sendBudgetNotice(ctx context.Context, in *Inbox, key string, list []planner.Overdraft) {
+func sendBudgetNotice(ctx context.Context, in *inbox.Inbox, key string, list []planner.Overdraft) {
 	if len(list) == 0 {
 		return
 	}
 	more := max(0, len(list)-toldAtOnce)
 	list = list[:len(list)-more]
-	in.tellAdmins(ctx, func(lang string) string {
+	text := func(lang string) string {
 		lines := make([]string, 0, len(list)+1)
 		for _, over := range list {
 			lines = append(lines, in.Texts.Text(lang, "admin.budget_"+cards.ScopeOf(over.Budget), map[string]any{
@@ -268,22 +278,41 @@ func sendBudgetNotice(ctx context.Context, in *Inbox, key string, list []planner
 			lines = append(lines, in.Texts.Text(lang, "board.more", map[string]any{"Count": more}))
 		}
 		return in.Texts.Text(lang, key, nil) + "\n\n" + strings.Join(lines, "\n")
+	}
+	in.QueueForAdmins(ctx, func(ctx context.Context) {
+		_, _ = in.PostToAdmins(ctx, func(to inbox.PrivateChat) (bot.Draft, string) {
+			return bot.Draft{Kind: bot.KindNotice, Text: text(to.Lang)}, ""
+		})
 	})
 }
 
-// sums adds usages by name, in the order of the names' coming.
-type sums struct {
-	names []string
-	usage map[string]llm.Usage
-	calls map[string]int
-}
-
-func newSums() *sums { return &sums{usage: map[string]llm.Usage{}, calls: map[string]int{}} }
-
-func (s *sums) add(name string, u llm.Usage) {
-	if _, known := s.usage[name]; !known {
-		s.names = append(s.names, name)
+// DayBudgets returns the state of today's budgets of all people together, for
+// each that has a limit.
+func DayBudgets(ctx context.Context, in *inbox.Inbox) ([]telemetry.Budget, error) {
+	rules := in.CurrentRules().Budget
+	if rules.DayUSD <= 0 && rules.DayTokens <= 0 {
+		return nil, nil
 	}
-	s.usage[name] = s.usage[name].Add(u)
-	s.calls[name]++
+	today := rules.Day(in.Wall())
+	spent, err := in.Store.Spent(ctx, tasks.SpentQuery{From: today, To: today})
+	if err != nil {
+		return nil, fmt.Errorf("reading what was spent: %w", err)
+	}
+	extended, err := in.Store.Extended(ctx, today)
+	if err != nil {
+		return nil, fmt.Errorf("reading by how much budgets were extended: %w", err)
+	}
+	var used llm.Usage
+	for _, s := range spent {
+		used = used.Add(s.Usage)
+	}
+	whole := rules.ExtendedBy(extended, "", "")
+	var list []telemetry.Budget
+	if whole.DayUSD > 0 {
+		list = append(list, telemetry.Budget{Name: tasks.BudgetDayUSD, Money: true, Limit: whole.DayUSD, Spent: used.Cost})
+	}
+	if whole.DayTokens > 0 {
+		list = append(list, telemetry.Budget{Name: tasks.BudgetDayTokens, Limit: whole.DayTokens, Spent: used.Tokens()})
+	}
+	return list, nil
 }

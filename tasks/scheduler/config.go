@@ -1,4 +1,4 @@
-package inbox
+package scheduler
 
 import (
 	"context"
@@ -9,6 +9,7 @@ import (
 	"legwork/bot"
 	"legwork/internal/schedule"
 	"legwork/tasks"
+	"legwork/tasks/inbox"
 )
 
 // ConfigSchedule is one that the config file makes. Its name is what it is known
@@ -27,16 +28,16 @@ type ConfigSchedule struct {
 // configID begins the ids of schedules of the config.
 const configID = "c:"
 
-// ApplyConfigSchedules brings the schedules of the config into the store: it
-// adds new ones and deletes those that are gone; a changed one stays paused if
-// it was, and keeps the outcome of its last time. One that cannot be taken is
-// in the error, and the others are taken all the same.
-func ApplyConfigSchedules(ctx context.Context, in *Inbox, list []ConfigSchedule) error {
-	in.schedulesLock.mu.Lock()
-	defer in.schedulesLock.mu.Unlock()
-	all, err := in.Store.Schedules(ctx, "")
+// ApplyConfig brings the schedules of the config into the store: it adds new ones and
+// deletes those that are gone. A changed one stays paused if it was, and keeps the
+// outcome of its last time. A schedule that cannot be taken is in the error, and the
+// others are taken all the same.
+func ApplyConfig(ctx context.Context, in *inbox.Inbox, list []ConfigSchedule) error {
+	in.Schedules.Lock()
+	defer in.Schedules.Unlock()
+	all, err := in.Schedules.All(ctx)
 	if err != nil {
-		return fmt.Errorf("listing schedules: %w", err)
+		return err
 	}
 	before := map[string]tasks.Schedule{}
 	for _, s := range all {
@@ -51,15 +52,15 @@ func ApplyConfigSchedules(ctx context.Context, in *Inbox, list []ConfigSchedule)
 		delete(before, id)
 		s, err := configured(in, c, old, known)
 		if err == nil && (!known || s != old) {
-			err = putSchedule(ctx, in, s)
+			err = in.Schedules.Put(ctx, s)
 		}
 		if err != nil {
 			errs = append(errs, fmt.Errorf("schedule %q of the config: %w", c.Name, err))
 		}
 	}
 	for id := range before {
-		if err := in.Store.DropSchedule(ctx, id); err != nil {
-			errs = append(errs, fmt.Errorf("deleting schedule %q: %w", id, err))
+		if err := in.Schedules.Drop(ctx, id); err != nil {
+			errs = append(errs, err)
 		}
 	}
 	return errors.Join(errs...)
@@ -67,7 +68,7 @@ func ApplyConfigSchedules(ctx context.Context, in *Inbox, list []ConfigSchedule)
 
 // configured is a schedule of the config as it is stored. As long as its time is
 // written the same, its next one stays: an interval is not counted anew.
-func configured(in *Inbox, c ConfigSchedule, old tasks.Schedule, known bool) (tasks.Schedule, error) {
+func configured(in *inbox.Inbox, c ConfigSchedule, old tasks.Schedule, known bool) (tasks.Schedule, error) {
 	s := old
 	s.ID, s.Name, s.Config = configID+c.Name, c.Name, true
 	s.Chat, s.From, s.Goal, s.Language, s.CatchUp = c.Chat, c.As, c.Goal, c.Language, c.CatchUp

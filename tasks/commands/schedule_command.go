@@ -1,14 +1,12 @@
-package inbox
+package commands
 
 import (
 	"context"
 	"crypto/sha256"
 	"encoding/base32"
 	"errors"
-	"fmt"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"legwork/bot"
@@ -16,21 +14,8 @@ import (
 	"legwork/internal/schedule"
 	"legwork/tasks"
 	"legwork/tasks/cards"
+	"legwork/tasks/inbox"
 )
-
-// scheduleLock guards the schedules, which are read, changed and stored as one.
-type scheduleLock struct {
-	mu      sync.Mutex
-	changed chan struct{} // rung when one was changed; holds one
-}
-
-// ring tells the scheduler that another one may be due.
-func (a *scheduleLock) ring() {
-	select {
-	case a.changed <- struct{}{}:
-	default:
-	}
-}
 
 // How many schedules there may be that were made in one chat, with its threads
 // and topics, and in all chats. Those of the config are not counted.
@@ -41,7 +26,7 @@ const (
 
 // scheduleCommand makes one, lists them, or does something about one by its number in
 // the list.
-func scheduleCommand(ctx context.Context, in *Inbox, r *Request, rest string) (Reply, error) {
+func scheduleCommand(ctx context.Context, in *inbox.Inbox, r *inbox.Request, rest string) (inbox.Reply, error) {
 	words := strings.Fields(strings.ToLower(rest))
 	if len(words) == 0 || len(words) == 1 && words[0] == "list" {
 		return listSchedules(ctx, in, r)
@@ -53,41 +38,25 @@ func scheduleCommand(ctx context.Context, in *Inbox, r *Request, rest string) (R
 	if len(words) == 3 {
 		verb = verbDeleted
 	}
-	here, err := schedulesHere(ctx, in, r.Message.Chat)
+	here, err := in.Schedules.InRoom(ctx, r.Message.Chat.Room())
 	if err != nil {
-		return Reply{}, err
+		return inbox.Reply{}, err
 	}
 	n := 0
 	if len(words) > 1 {
 		n, _ = strconv.Atoi(words[1]) // 0 for what is none
 	}
 	if n < 1 || n > len(here) {
-		return in.replyText(r, "error.no_schedule", nil), nil
+		return in.ReplyText(r, "error.no_schedule", nil), nil
 	}
 	return aboutSchedule(ctx, in, r, verb, here[n-1].ID)
 }
 
-// schedulesHere lists those of a chat with its threads and topics, in the order
-// of their making.
-func schedulesHere(ctx context.Context, in *Inbox, chat bot.Chat) ([]tasks.Schedule, error) {
-	all, err := in.Store.Schedules(ctx, "")
-	if err != nil {
-		return nil, fmt.Errorf("listing schedules: %w", err)
-	}
-	var here []tasks.Schedule
-	for _, s := range all {
-		if s.Chat.Room() == chat.Room() {
-			here = append(here, s)
-		}
-	}
-	return here, nil
-}
-
 // addSchedule makes a schedule of "WHEN WHAT".
-func addSchedule(ctx context.Context, in *Inbox, r *Request, text string) (Reply, error) {
-	zone, err := in.timezone(ctx, r)
+func addSchedule(ctx context.Context, in *inbox.Inbox, r *inbox.Request, text string) (inbox.Reply, error) {
+	zone, err := in.Timezone(ctx, r)
 	if err != nil {
-		return Reply{}, err
+		return inbox.Reply{}, err
 	}
 	place, err := time.LoadLocation(zone)
 	if err != nil {
@@ -96,15 +65,15 @@ func addSchedule(ctx context.Context, in *Inbox, r *Request, text string) (Reply
 	when, catchUp := cutCatchUp(text)
 	spec, goal, err := schedule.Parse(when, in.Wall(), place)
 	if bad, ok := errors.AsType[*schedule.Error](err); ok {
-		return in.reply(r, notUnderstood(in, r, bad)), nil
+		return in.Reply(r, notUnderstood(in, r, bad)), nil
 	}
 	switch {
 	case err != nil:
-		return Reply{}, err
+		return inbox.Reply{}, err
 	case goal == "":
-		return in.replyText(r, "schedule.no_goal", map[string]any{"Text": cards.Comes(in.Texts, r.Lang, spec)}), nil
-	case len(goal) > MaxGoal:
-		return in.replyText(r, "error.goal_too_long", map[string]any{"Max": MaxGoal}), nil
+		return in.ReplyText(r, "schedule.no_goal", map[string]any{"Text": cards.Comes(in.Texts, r.Lang, spec)}), nil
+	case len(goal) > inbox.MaxGoal:
+		return in.ReplyText(r, "error.goal_too_long", map[string]any{"Max": inbox.MaxGoal}), nil
 	}
 	m := r.Message
 	s := tasks.Schedule{
@@ -137,16 +106,16 @@ func scheduleID(m bot.Message) string {
 }
 
 // keepSchedule stores a new one, when there is room for it.
-func keepSchedule(ctx context.Context, in *Inbox, r *Request, s tasks.Schedule) (Reply, error) {
-	in.schedulesLock.mu.Lock()
-	defer in.schedulesLock.mu.Unlock()
-	all, err := in.Store.Schedules(ctx, "")
+func keepSchedule(ctx context.Context, in *inbox.Inbox, r *inbox.Request, s tasks.Schedule) (inbox.Reply, error) {
+	in.Schedules.Lock()
+	defer in.Schedules.Unlock()
+	all, err := in.Schedules.All(ctx)
 	if err != nil {
-		return Reply{}, fmt.Errorf("listing schedules: %w", err)
+		return inbox.Reply{}, err
 	}
 	here, everywhere := 0, 0
 	for _, other := range all {
-		if other.Config || other.ID == s.ID || over(other) {
+		if other.Config || other.ID == s.ID || other.Over() {
 			continue
 		}
 		everywhere++
@@ -156,43 +125,31 @@ func keepSchedule(ctx context.Context, in *Inbox, r *Request, s tasks.Schedule) 
 	}
 	switch {
 	case here >= MaxSchedules:
-		return in.replyText(r, "error.many_schedules", map[string]any{"Count": MaxSchedules}), nil
+		return in.ReplyText(r, "error.many_schedules", map[string]any{"Count": MaxSchedules}), nil
 	case everywhere >= MaxAllSchedules:
-		return in.replyText(r, "error.all_schedules", map[string]any{"Count": MaxAllSchedules}), nil
+		return in.ReplyText(r, "error.all_schedules", map[string]any{"Count": MaxAllSchedules}), nil
 	}
-	if err := putSchedule(ctx, in, s); err != nil {
-		return Reply{}, err
+	if err := in.Schedules.Put(ctx, s); err != nil {
+		return inbox.Reply{}, err
 	}
 	in.Log.InfoContext(ctx, "a schedule was made", "schedule", s.ID, "chat", s.Chat.Key(), "by", s.From.Key(), "spec", s.Spec, "next", s.Next)
 	c, err := scheduleCard(ctx, in, r, s)
 	if err != nil {
-		return Reply{}, err
+		return inbox.Reply{}, err
 	}
-	n := Notice{Draft: bot.Draft{Text: in.Texts.Text(r.Lang, "schedule.made", nil) + "\n\n" + c.Text, Buttons: c.Buttons}}
+	n := inbox.Notice{Draft: bot.Draft{Text: in.Texts.Text(r.Lang, "schedule.made", nil) + "\n\n" + c.Text, Buttons: c.Buttons}}
 	if !s.Chat.Private {
-		n.Audience = ToChat
+		n.Audience = inbox.ToChat
 	}
-	return in.reply(r, n), nil
-}
-
-// over reports that a schedule will never come again by itself.
-func over(s tasks.Schedule) bool { return s.Next.IsZero() && !s.Paused }
-
-// putSchedule stores one and tells the scheduler.
-func putSchedule(ctx context.Context, in *Inbox, s tasks.Schedule) error {
-	if err := in.Store.PutSchedule(ctx, s); err != nil {
-		return fmt.Errorf("storing schedule: %w", err)
-	}
-	in.schedulesLock.ring()
-	return nil
+	return in.Reply(r, n), nil
 }
 
 // notUnderstood says why a text tells no time, and what is understood.
-func notUnderstood(in *Inbox, r *Request, bad *schedule.Error) Notice {
+func notUnderstood(in *inbox.Inbox, r *inbox.Request, bad *schedule.Error) inbox.Notice {
 	data := map[string]any{"Text": cards.InCode(clip.Marked(bad.Text, 100)), "Allowed": strings.Join(bad.Among, ", ")}
 	if bad.Code == schedule.BadField {
 		data["Name"] = in.Texts.Text(r.Lang, "schedule.field_"+strings.ReplaceAll(bad.Field, " ", "_"), nil)
 	}
 	text := in.Texts.Text(r.Lang, "schedule.bad_"+bad.Code, data) + "\n\n" + in.Texts.Text(r.Lang, "schedule.how", nil)
-	return textNotice(in.spell(r.Message.Chat, text))
+	return inbox.TextNotice(in.Spell(r.Message.Chat, text))
 }

@@ -1,4 +1,4 @@
-package inbox
+package commands
 
 import (
 	"cmp"
@@ -10,6 +10,7 @@ import (
 	"legwork/llm"
 	"legwork/tasks"
 	"legwork/tasks/cards"
+	"legwork/tasks/inbox"
 )
 
 // usageRows is how many persons, chats and models an admin is shown.
@@ -17,34 +18,34 @@ const usageRows = 10
 
 // usageCommand tells what was spent: by the person who asks, and where others read
 // along by their chat; to admins in private by everybody, and by whom.
-func usageCommand(ctx context.Context, in *Inbox, r *Request, _ string) (Reply, error) {
+func usageCommand(ctx context.Context, in *inbox.Inbox, r *inbox.Request, _ string) (inbox.Reply, error) {
 	m, rules := r.Message, r.Rules.Budget
 	today := rules.Day(in.Wall())
 	extended, err := in.Store.Extended(ctx, today)
 	if err != nil {
-		return Reply{}, fmt.Errorf("reading by how much budgets were extended: %w", err)
+		return inbox.Reply{}, fmt.Errorf("reading by how much budgets were extended: %w", err)
 	}
 	rules.Budgets = rules.ExtendedBy(extended, m.From.Key(), m.Chat.Room())
 	own, err := readSpending(ctx, in, tasks.SpentQuery{User: m.From.Key()}, today)
 	if err != nil {
-		return Reply{}, err
+		return inbox.Reply{}, err
 	}
 	lines := []string{usageLines(in, r.Lang, "usage.mine", own, budgetLeft{tasks.BudgetUserDayUSD, rules.UserDayUSD})}
 	if !m.Chat.Private {
 		here, err := readSpending(ctx, in, tasks.SpentQuery{Chat: m.Chat.Room()}, today)
 		if err != nil {
-			return Reply{}, err
+			return inbox.Reply{}, err
 		}
 		lines = append(lines, usageLines(in, r.Lang, "usage.chat", here, budgetLeft{tasks.BudgetChatDayUSD, rules.ChatDayUSD}))
 	}
 	if r.Admin && m.Chat.Private {
 		all, err := usageOfAll(ctx, in, r.Lang, today, rules)
 		if err != nil {
-			return Reply{}, err
+			return inbox.Reply{}, err
 		}
 		lines = append(lines, all...)
 	}
-	return in.reply(r, textNotice(strings.Join(lines, "\n\n"))), nil
+	return in.Reply(r, inbox.TextNotice(strings.Join(lines, "\n\n"))), nil
 }
 
 // spending is what was spent today, in this month and at all.
@@ -63,7 +64,7 @@ func (s *spending) add(row tasks.Spent, today string) {
 // monthOf is the month of a day: "2026-11".
 func monthOf(day string) string { return day[:min(len(day), len("2006-01"))] }
 
-func readSpending(ctx context.Context, in *Inbox, q tasks.SpentQuery, today string) (spending, error) {
+func readSpending(ctx context.Context, in *inbox.Inbox, q tasks.SpentQuery, today string) (spending, error) {
 	rows, err := in.Store.Spent(ctx, q)
 	if err != nil {
 		return spending{}, fmt.Errorf("reading what was spent: %w", err)
@@ -82,7 +83,7 @@ type budgetLeft struct {
 }
 
 // usageLines are a head and what was spent under it.
-func usageLines(in *Inbox, lang, key string, s spending, of budgetLeft) string {
+func usageLines(in *inbox.Inbox, lang, key string, s spending, of budgetLeft) string {
 	today := spentText(in, lang, s.today)
 	if of.limit > 0 {
 		if !tasks.InTokens(of.budget) && s.today.Cost <= 0 { // both sides of a comparison must be there
@@ -99,13 +100,13 @@ func usageLines(in *Inbox, lang, key string, s spending, of budgetLeft) string {
 }
 
 // spentText writes tokens and money.
-func spentText(in *Inbox, lang string, u llm.Usage) string {
+func spentText(in *inbox.Inbox, lang string, u llm.Usage) string {
 	return cards.CostText(in.Texts.Roughly, in.Texts.Money, lang, u.Tokens(), u.Cost)
 }
 
 // usageOfAll tells admins what all have spent, and in this month who, where and
 // with which model.
-func usageOfAll(ctx context.Context, in *Inbox, lang, today string, rules tasks.BudgetRules) ([]string, error) {
+func usageOfAll(ctx context.Context, in *inbox.Inbox, lang, today string, rules tasks.BudgetRules) ([]string, error) {
 	rows, err := in.Store.Spent(ctx, tasks.SpentQuery{})
 	if err != nil {
 		return nil, fmt.Errorf("reading what was spent: %w", err)
@@ -114,17 +115,17 @@ func usageOfAll(ctx context.Context, in *Inbox, lang, today string, rules tasks.
 	parts := []struct {
 		key  string
 		name func(tasks.Spent) string
-		sums *sums
+		sums *tasks.UsageByName
 	}{
-		{"usage.by_user", func(s tasks.Spent) string { return s.User }, newSums()},
-		{"usage.by_chat", func(s tasks.Spent) string { return s.Chat }, newSums()},
-		{"usage.by_model", func(s tasks.Spent) string { return s.Model }, newSums()},
+		{"usage.by_user", func(s tasks.Spent) string { return s.User }, tasks.NewUsageByName()},
+		{"usage.by_chat", func(s tasks.Spent) string { return s.Chat }, tasks.NewUsageByName()},
+		{"usage.by_model", func(s tasks.Spent) string { return s.Model }, tasks.NewUsageByName()},
 	}
 	for _, row := range rows {
 		all.add(row, today)
 		for _, p := range parts {
 			if monthOf(row.Day) == monthOf(today) {
-				p.sums.add(p.name(row), row.Usage)
+				p.sums.Add(p.name(row), row.Usage)
 			}
 		}
 	}
@@ -142,18 +143,18 @@ func usageOfAll(ctx context.Context, in *Inbox, lang, today string, rules tasks.
 }
 
 // usagePart lists those who have spent most.
-func usagePart(in *Inbox, lang, key string, s *sums) string {
-	if len(s.names) == 0 {
+func usagePart(in *inbox.Inbox, lang, key string, s *tasks.UsageByName) string {
+	if len(s.Names) == 0 {
 		return ""
 	}
-	names := slices.SortedStableFunc(slices.Values(s.names), func(a, b string) int {
-		x, y := s.usage[a], s.usage[b]
+	names := slices.SortedStableFunc(slices.Values(s.Names), func(a, b string) int {
+		x, y := s.Usage[a], s.Usage[b]
 		return cmp.Or(cmp.Compare(y.Cost, x.Cost), cmp.Compare(y.Tokens(), x.Tokens()), cmp.Compare(a, b))
 	})
 	more := max(0, len(names)-usageRows)
-	lines := []string{"**" + in.Texts.Text(lang, key, map[string]any{"Date": monthOf(in.rules.Load().Budget.Day(in.Wall()))}) + "**"}
+	lines := []string{"**" + in.Texts.Text(lang, key, map[string]any{"Date": monthOf(in.CurrentRules().Budget.Day(in.Wall()))}) + "**"}
 	for _, name := range names[:len(names)-more] {
-		lines = append(lines, in.Texts.Text(lang, "usage.row", map[string]any{"Name": cards.InCode(name), "Text": spentText(in, lang, s.usage[name])}))
+		lines = append(lines, in.Texts.Text(lang, "usage.row", map[string]any{"Name": cards.InCode(name), "Text": spentText(in, lang, s.Usage[name])}))
 	}
 	if more > 0 {
 		lines = append(lines, in.Texts.Text(lang, "board.more", map[string]any{"Count": more}))

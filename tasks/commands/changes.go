@@ -1,4 +1,4 @@
-package inbox
+package commands
 
 import (
 	"context"
@@ -10,6 +10,7 @@ import (
 	"legwork/internal/clip"
 	"legwork/tasks"
 	"legwork/tasks/cards"
+	"legwork/tasks/inbox"
 	"legwork/tools"
 )
 
@@ -41,12 +42,12 @@ type toldChange struct {
 // ToolChanged tells all admins, once for each change, that a tool is held back
 // because its server changed it, and asks whether it is to be used as it is now.
 // It does not wait for that; see Flush.
-func ToolChanged(ctx context.Context, in *Inbox, c tools.Change) {
-	in.outbox.add(ctx, queueAdmins, func(ctx context.Context) {
-		in.changing.Lock()
-		defer in.changing.Unlock()
+func ToolChanged(ctx context.Context, in *inbox.Inbox, c tools.Change) {
+	in.QueueForAdmins(ctx, func(ctx context.Context) {
+		in.ToolChangesLock.Lock()
+		defer in.ToolChangesLock.Unlock()
 		var told []toldChange
-		if err := in.read(ctx, tasks.OwnerLegwork, settingChanges, &told); err != nil {
+		if err := in.Settings.Read(ctx, tasks.OwnerLegwork, settingChanges, &told); err != nil {
 			in.Log.ErrorContext(ctx, "it cannot be told which changes of tools were told", "cause", err)
 			return
 		}
@@ -54,44 +55,25 @@ func ToolChanged(ctx context.Context, in *Inbox, c tools.Change) {
 			return
 		}
 		in.Log.WarnContext(ctx, "a tool was changed by its server and is held back", "tool", c.Tool, "change", c.ID)
-		if !tellChange(ctx, in, c) {
-			return // there is no admin yet; /approvals shows it
+		reached, _ := in.PostToAdmins(ctx, func(to inbox.PrivateChat) (bot.Draft, string) { return changeDraft(in, to, c) })
+		if reached == 0 {
+			return // /approvals shows it
 		}
 		told = append(told, toldChange{ID: c.ID, Tool: c.Tool, At: in.Now()})
-		if err := in.write(ctx, tasks.OwnerLegwork, settingChanges, told[max(0, len(told)-keptChanges):]); err != nil {
+		if err := in.Settings.Write(ctx, tasks.OwnerLegwork, settingChanges, told[max(0, len(told)-keptChanges):]); err != nil {
 			in.Log.ErrorContext(ctx, "it could not be noted that a change of a tool was told", "cause", err)
 		}
 	})
 }
 
-// tellChange tells the admins; it reports false when none of them could be.
-func tellChange(ctx context.Context, in *Inbox, c tools.Change) (told bool) {
-	admins, err := in.admins(ctx)
-	if err != nil {
-		in.Log.ErrorContext(ctx, "the admins could not be told", "cause", err)
-	}
-	for _, admin := range admins {
-		p, chat, lang, err := in.reach(ctx, admin)
-		if err == nil {
-			d, brief := changeDraft(in, p, chat, c, lang)
-			_, err = postWhole(ctx, p, chat, d, brief)
-		}
-		if err != nil && ctx.Err() == nil {
-			in.Log.WarnContext(ctx, "an admin could not be told", "admin", admin, "cause", err)
-		}
-		told = told || err == nil
-	}
-	return told
-}
-
 // changeDraft asks an admin about a change. Where questions do not last, it says
 // what to write instead.
-func changeDraft(in *Inbox, p bot.Platform, to bot.Chat, c tools.Change, lang string) (d bot.Draft, brief string) {
-	how := spelled(p, to, in.Texts.Text(lang, "change.how", map[string]any{"Code": c.ID}))
+func changeDraft(in *inbox.Inbox, to inbox.PrivateChat, c tools.Change) (d bot.Draft, brief string) {
+	how := in.Spelled(to.Platform, to.Chat, in.Texts.Text(to.Lang, "change.how", map[string]any{"Code": c.ID}))
 	d = bot.Draft{Kind: bot.KindQuestion, File: changeFile(c)}
-	d.Text, brief = changeTexts(in, c, lang, how)
-	d.Buttons = changeButtons(in, c, lang)
-	if p.Limits().Ephemeral {
+	d.Text, brief = changeTexts(in, c, to.Lang, how)
+	d.Buttons = changeButtons(in, c, to.Lang)
+	if to.Platform.Limits().Ephemeral {
 		d.Kind, d.Buttons = bot.KindNotice, nil
 	}
 	return d, brief
@@ -99,7 +81,7 @@ func changeDraft(in *Inbox, p bot.Platform, to bot.Chat, c tools.Change, lang st
 
 // changeTexts describe a change: with the difference, and for beside its file.
 // how says what to do about it.
-func changeTexts(in *Inbox, c tools.Change, lang, how string) (full, brief string) {
+func changeTexts(in *inbox.Inbox, c tools.Change, lang, how string) (full, brief string) {
 	server, tool, _ := strings.Cut(c.Tool, ".")
 	intro := in.Texts.Text(lang, "change.told", map[string]any{"Server": cards.InCode(server), "Tool": cards.InCode(tool)})
 	full = intro + "\n\n" + bot.Fence(bot.Visible(c.Difference), "diff") + "\n" + how
@@ -118,26 +100,26 @@ func changeFile(c tools.Change) *bot.File {
 	return &bot.File{Name: "change-" + c.ID + ".diff", Type: "text/plain", Content: []byte(content)}
 }
 
-func changeButtons(in *Inbox, c tools.Change, lang string) []bot.Button {
-	if len(pressAccept+c.ID) > maxPress {
+func changeButtons(in *inbox.Inbox, c tools.Change, lang string) []bot.Button {
+	if len(pressAccept+c.ID) > inbox.MaxPressData {
 		return nil
 	}
-	accept := in.button(lang, "button.accept", pressAccept+c.ID)
+	accept := in.Button(lang, "button.accept", pressAccept+c.ID)
 	accept.Style = bot.StylePrimary
-	return []bot.Button{accept, in.button(lang, "button.leave", pressLeave+c.ID)}
+	return []bot.Button{accept, in.Button(lang, "button.leave", pressLeave+c.ID)}
 }
 
 // decideChangeBy is change for one of the buttons.
-func decideChangeBy(verb string) func(context.Context, *Inbox, *Request, string) (Reply, error) {
-	return func(ctx context.Context, in *Inbox, r *Request, id string) (Reply, error) {
+func decideChangeBy(verb string) func(context.Context, *inbox.Inbox, *inbox.Request, string) (inbox.Reply, error) {
+	return func(ctx context.Context, in *inbox.Inbox, r *inbox.Request, id string) (inbox.Reply, error) {
 		return decideChange(ctx, in, r, verb, id)
 	}
 }
 
 // decideChange does what an admin wants about a changed tool.
-func decideChange(ctx context.Context, in *Inbox, r *Request, verb, id string) (Reply, error) {
+func decideChange(ctx context.Context, in *inbox.Inbox, r *inbox.Request, verb, id string) (inbox.Reply, error) {
 	if !r.Admin {
-		return in.refuse(r, "error.admin_needed"), nil
+		return in.Refuse(r, "error.admin_needed"), nil
 	}
 	var c tools.Change
 	if in.Tools != nil {
@@ -148,51 +130,51 @@ func decideChange(ctx context.Context, in *Inbox, r *Request, verb, id string) (
 	}
 	switch {
 	case c.ID == "":
-		return in.replyLater(r, func(ctx context.Context) Notice { return changeOver(ctx, in, r, id) }), nil
+		return in.ReplyLater(r, func(ctx context.Context) inbox.Notice { return changeOver(ctx, in, r, id) }), nil
 	case verb == pressAccept:
-		return in.replyLater(r, func(ctx context.Context) Notice { return acceptChange(ctx, in, r, c) }), nil
+		return in.ReplyLater(r, func(ctx context.Context) inbox.Notice { return acceptChange(ctx, in, r, c) }), nil
 	case verb == pressLeave:
-		s := in.notice(r, "change.left", map[string]any{"Tool": cards.InCode(c.Tool)})
+		s := in.Notice(r, "change.left", map[string]any{"Tool": cards.InCode(c.Tool)})
 		s.Replace.Pressed = true
-		return in.reply(r, s), nil
+		return in.Reply(r, s), nil
 	default:
 		full, brief := changeTexts(in, c, r.Lang, in.Texts.Text(r.Lang, "change.how", map[string]any{"Code": c.ID}))
 		d := bot.Draft{Kind: bot.KindQuestion, Text: full, File: changeFile(c), Buttons: changeButtons(in, c, r.Lang)}
-		return in.reply(r, Notice{Draft: d, Brief: brief, Audience: ToChat}), nil
+		return in.Reply(r, inbox.Notice{Draft: d, Brief: brief, Audience: inbox.ToChat}), nil
 	}
 }
 
 // acceptChange lets a tool be used as it is now.
-func acceptChange(ctx context.Context, in *Inbox, r *Request, c tools.Change) Notice {
+func acceptChange(ctx context.Context, in *inbox.Inbox, r *inbox.Request, c tools.Change) inbox.Notice {
 	ctx, cancel := context.WithTimeout(ctx, changeTime)
 	defer cancel()
 	by := r.Message.From
 	accepted, err := in.Tools.Accept(ctx, c.ID)
 	if err != nil {
 		in.Log.ErrorContext(ctx, "a change of a tool could not be accepted", "tool", c.Tool, "change", c.ID, "cause", err)
-		return in.notice(r, "change.failed", map[string]any{"Tool": cards.InCode(c.Tool), "Reason": cards.InCode(clip.Marked(err.Error(), 200))})
+		return in.Notice(r, "change.failed", map[string]any{"Tool": cards.InCode(c.Tool), "Reason": cards.InCode(clip.Marked(err.Error(), 200))})
 	}
 	in.Log.InfoContext(ctx, "a change of a tool was accepted", "tool", accepted.Tool, "change", c.ID, "by", by.Key())
-	in.audit(ctx, r, "tool.accept", accepted.Tool, "change "+c.ID)
+	in.Audit(ctx, r, "tool.accept", accepted.Tool, "change "+c.ID)
 	noteAccepted(ctx, in, toldChange{ID: c.ID, Tool: c.Tool, At: in.Now(), By: by.Key(), Name: by.Name, Accepted: in.Now()})
-	s := in.notice(r, "change.accepted", map[string]any{"Tool": cards.InCode(c.Tool), "Name": cards.PlainText(cards.NameOf(by.Name, by.Key()))})
+	s := in.Notice(r, "change.accepted", map[string]any{"Tool": cards.InCode(c.Tool), "Name": cards.PlainText(cards.NameOf(by.Name, by.Key()))})
 	s.Replace.Pressed = true
 	return s
 }
 
 // noteAccepted keeps who accepted a change and when.
-func noteAccepted(ctx context.Context, in *Inbox, done toldChange) {
-	in.changing.Lock()
-	defer in.changing.Unlock()
+func noteAccepted(ctx context.Context, in *inbox.Inbox, done toldChange) {
+	in.ToolChangesLock.Lock()
+	defer in.ToolChangesLock.Unlock()
 	var told []toldChange
-	err := in.read(ctx, tasks.OwnerLegwork, settingChanges, &told)
+	err := in.Settings.Read(ctx, tasks.OwnerLegwork, settingChanges, &told)
 	if err == nil {
 		if i := slices.IndexFunc(told, func(t toldChange) bool { return t.ID == done.ID }); i >= 0 {
 			done.At = told[i].At
 			told = slices.Delete(told, i, i+1)
 		}
 		told = append(told, done)
-		err = in.write(ctx, tasks.OwnerLegwork, settingChanges, told[max(0, len(told)-keptChanges):])
+		err = in.Settings.Write(ctx, tasks.OwnerLegwork, settingChanges, told[max(0, len(told)-keptChanges):])
 	}
 	if err != nil {
 		in.Log.ErrorContext(ctx, "it could not be noted who accepted a change of a tool", "cause", err)
@@ -200,16 +182,16 @@ func noteAccepted(ctx context.Context, in *Inbox, done toldChange) {
 }
 
 // changeOver tells an admin who comes too late what became of a change.
-func changeOver(ctx context.Context, in *Inbox, r *Request, id string) Notice {
+func changeOver(ctx context.Context, in *inbox.Inbox, r *inbox.Request, id string) inbox.Notice {
 	var told []toldChange
-	if err := in.read(ctx, tasks.OwnerLegwork, settingChanges, &told); err != nil {
+	if err := in.Settings.Read(ctx, tasks.OwnerLegwork, settingChanges, &told); err != nil {
 		in.Log.ErrorContext(ctx, "it cannot be told what became of a change of a tool", "cause", err)
 	}
 	i := slices.IndexFunc(told, func(t toldChange) bool { return strings.EqualFold(t.ID, id) && !t.Accepted.IsZero() })
 	if i < 0 {
-		return in.notice(r, "error.no_grant", nil)
+		return in.Notice(r, "error.no_grant", nil)
 	}
-	s := in.notice(r, "change.accepted", map[string]any{"Tool": cards.InCode(told[i].Tool), "Name": cards.PlainText(cards.NameOf(told[i].Name, told[i].By))})
+	s := in.Notice(r, "change.accepted", map[string]any{"Tool": cards.InCode(told[i].Tool), "Name": cards.PlainText(cards.NameOf(told[i].Name, told[i].By))})
 	s.Replace.Pressed = true
 	return s
 }

@@ -1,4 +1,6 @@
-package inbox
+// Package scheduler opens the tasks of schedules when their time has come, and brings
+// the schedules of the config into the store.
+package scheduler
 
 import (
 	"context"
@@ -10,19 +12,20 @@ import (
 	"legwork/internal/failpoint"
 	"legwork/tasks"
 	"legwork/tasks/cards"
+	"legwork/tasks/inbox"
 )
 
 // Scheduler opens the tasks of schedules when their time has come.
 type Scheduler struct {
-	in      *Inbox
+	in      *inbox.Inbox
 	wall    func() time.Time
 	last    time.Time // of the wall clock, when it was looked at last
 	cleaned time.Time // when what is over was dropped last
 }
 
-// NewScheduler makes one that opens tasks through an inbox. wall is the clock on
+// New makes one that opens tasks through an inbox. wall is the clock on
 // the wall; it may jump.
-func NewScheduler(in *Inbox, wall func() time.Time) *Scheduler {
+func New(in *inbox.Inbox, wall func() time.Time) *Scheduler {
 	return &Scheduler{in: in, wall: func() time.Time { return wall().Round(0) }}
 }
 
@@ -50,7 +53,7 @@ func (s *Scheduler) Run(ctx context.Context) error {
 		case <-ctx.Done():
 			return nil
 		case <-timer.C:
-		case <-s.in.schedulesLock.changed:
+		case <-s.in.Schedules.Changed():
 		}
 		wait, err := s.look(ctx)
 		if err != nil && ctx.Err() == nil {
@@ -97,14 +100,14 @@ func (s *Scheduler) clean(ctx context.Context, now time.Time) error {
 		return nil
 	}
 	s.cleaned = now
-	s.in.schedulesLock.mu.Lock()
-	defer s.in.schedulesLock.mu.Unlock()
-	all, err := s.in.Store.Schedules(ctx, "")
+	s.in.Schedules.Lock()
+	defer s.in.Schedules.Unlock()
+	all, err := s.in.Schedules.All(ctx)
 	if err != nil {
-		return fmt.Errorf("listing schedules: %w", err)
+		return err
 	}
 	for _, v := range all {
-		if ahead := v.Last.Sub(now); ahead > clockAhead && !over(v) {
+		if ahead := v.Last.Sub(now); ahead > clockAhead && !v.Over() {
 			s.rearm(ctx, v, now)
 			continue
 		}
@@ -114,11 +117,11 @@ func (s *Scheduler) clean(ctx context.Context, now time.Time) error {
 				ended = t
 			}
 		}
-		if v.Config || !over(v) || now.Sub(ended) < overKept {
+		if v.Config || !v.Over() || now.Sub(ended) < overKept {
 			continue
 		}
-		if err := s.in.Store.DropSchedule(ctx, v.ID); err != nil {
-			return fmt.Errorf("deleting schedule: %w", err)
+		if err := s.in.Schedules.Drop(ctx, v.ID); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -130,7 +133,7 @@ func (s *Scheduler) rearm(ctx context.Context, v tasks.Schedule, now time.Time) 
 	if err == nil {
 		s.in.Log.WarnContext(ctx, "a schedule was done when the clock was far ahead; it goes on from now", "schedule", v.ID, "last", v.Last)
 		v.Last, v.Next = now, spec.Next(now)
-		err = s.in.Store.PutSchedule(ctx, v)
+		err = s.in.Schedules.Put(ctx, v)
 	}
 	if err != nil {
 		s.in.Log.ErrorContext(ctx, "a schedule cannot be set right", "schedule", v.ID, "cause", err)
@@ -141,9 +144,9 @@ func (s *Scheduler) rearm(ctx context.Context, v tasks.Schedule, now time.Time) 
 // times count as one, the newest, however many there were.
 func (s *Scheduler) fire(ctx context.Context, id string, now time.Time) (err error) {
 	defer tasks.Catch(&err)
-	s.in.schedulesLock.mu.Lock()
-	defer s.in.schedulesLock.mu.Unlock()
-	v, ok, err := findSchedule(ctx, s.in, id)
+	s.in.Schedules.Lock()
+	defer s.in.Schedules.Unlock()
+	v, ok, err := s.in.Schedules.Find(ctx, id)
 	if err != nil || !ok || v.Paused || v.Next.IsZero() || v.Next.After(now) {
 		return err // somebody was faster
 	}
@@ -160,14 +163,14 @@ func (s *Scheduler) fire(ctx context.Context, id string, now time.Time) (err err
 	if now.Sub(at) > makeUp && !v.CatchUp {
 		return s.leaveOut(ctx, v, tasks.WhyMissed, at, next)
 	}
-	busy, err := lastTaskRuns(ctx, s.in, v)
+	busy, err := s.in.Schedules.LastTaskRuns(ctx, v)
 	if err != nil {
 		return err
 	}
 	if busy {
 		return s.leaveOut(ctx, v, tasks.WhyRunning, at, next)
 	}
-	unseen, err := lastAnswerUnseen(ctx, s.in, v)
+	unseen, err := s.in.Schedules.LastAnswerUnseen(ctx, v)
 	if err != nil {
 		return err
 	}
@@ -180,19 +183,19 @@ func (s *Scheduler) fire(ctx context.Context, id string, now time.Time) (err err
 
 func (s *Scheduler) pause(ctx context.Context, v tasks.Schedule, why string) error {
 	v.Paused, v.Why = true, why
-	return putSchedule(ctx, s.in, v)
+	return s.in.Schedules.Put(ctx, v)
 }
 
 // leaveOut moves a schedule on without a task.
 func (s *Scheduler) leaveOut(ctx context.Context, v tasks.Schedule, why string, at, next time.Time) error {
 	s.in.Log.WarnContext(ctx, "a fire time of a schedule is left out", "schedule", v.ID, "due", at, "why", why, "next", next)
 	v.Skipped, v.Why, v.Next = at, why, next
-	return putSchedule(ctx, s.in, v)
+	return s.in.Schedules.Put(ctx, v)
 }
 
 // open opens the task, once however often it is tried.
 func (s *Scheduler) open(ctx context.Context, v tasks.Schedule, now, at, next time.Time) error {
-	o, admitted, err := scheduleOpening(ctx, s.in, v)
+	o, admitted, err := inbox.ScheduleOpening(ctx, s.in, v)
 	if err != nil {
 		return err
 	}
@@ -204,7 +207,7 @@ func (s *Scheduler) open(ctx context.Context, v tasks.Schedule, now, at, next ti
 		key, data["Date"] = "schedule.intro_late", cards.InZone(at, v.Timezone)
 	}
 	o.Intro = s.in.Texts.Text(o.Language, key, data)
-	item := s.in.opens(fmt.Sprintf("schedule:%s:%d", v.ID, v.Next.Unix()), v.Chat, o)
+	item := s.in.OpeningDelivery(fmt.Sprintf("schedule:%s:%d", v.ID, v.Next.Unix()), v.Chat, o)
 	item.Fire = &tasks.Firing{Schedule: v.ID, At: v.Next, Next: next}
 	failpoint.Hit("fire.before")
 	receipts, err := s.in.Store.Open(ctx, []tasks.Inbound{item})
@@ -233,27 +236,13 @@ func (s *Scheduler) lose(ctx context.Context, v tasks.Schedule) error {
 	if err := s.pause(ctx, v, tasks.WhyAccess); err != nil {
 		return err
 	}
-	lang, err := s.in.language(ctx, v.From.Key(), v.Language)
+	lang, err := s.in.Language(ctx, v.From.Key(), v.Language)
 	if err != nil {
 		return err
 	}
 	text := s.in.Texts.Text(lang, "schedule.lost", map[string]any{
 		"Goal": cards.PlainText(cards.Title(v.Goal)), "Name": cards.PlainText(cards.NameOf(v.From.Name, v.From.Key())),
 	})
-	s.in.send(ctx, bot.Message{Chat: v.Chat, From: v.From}, textNotice(s.in.spell(v.Chat, text)))
+	s.in.Send(ctx, bot.Message{Chat: v.Chat, From: v.From}, inbox.TextNotice(s.in.Spell(v.Chat, text)))
 	return nil
-}
-
-// findSchedule returns the schedule of that id.
-func findSchedule(ctx context.Context, in *Inbox, id string) (s tasks.Schedule, ok bool, err error) {
-	all, err := in.Store.Schedules(ctx, "")
-	if err != nil {
-		return s, false, fmt.Errorf("listing schedules: %w", err)
-	}
-	for _, s := range all {
-		if s.ID == id {
-			return s, true, nil
-		}
-	}
-	return s, false, nil
 }

@@ -2,10 +2,12 @@ package inbox
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"legwork/planner"
 	"legwork/tasks"
+	"legwork/tasks/cards"
 )
 
 // How much is taken on: questions of one conversation that wait for legwork,
@@ -32,9 +34,9 @@ func withinLimits(ctx context.Context, in *Inbox, r *Request, reply Reply) Reply
 	}
 	r.Batch.drop(r.Message, item.ID)
 	if in.notified.first(key+" "+r.Message.Chat.Key(), noticeGap, in.Now()) {
-		return in.replyText(r, key, data)
+		return in.ReplyText(r, key, data)
 	}
-	return in.reply(r, Notice{})
+	return in.Reply(r, Notice{})
 }
 
 // firstExcess finds the first of what is to be stored that there is no room for, and
@@ -59,7 +61,7 @@ func firstExcess(in *Inbox, r *Request, store []tasks.Inbound) (item tasks.Inbou
 // hand.
 func additions(r *Request, id tasks.ID) int {
 	n := r.Batch.pieces[id]
-	if t, ok := r.task(id); ok {
+	if t, ok := r.Task(id); ok {
 		n += len(t.State.Guidance)
 	}
 	return n
@@ -87,4 +89,44 @@ func crowdedBy(in *Inbox, r *Request, id tasks.ID) (key string, data map[string]
 		return "error.crowded_all", nil
 	}
 	return "", nil
+}
+
+func PausedData(ctx context.Context, in *Inbox, r *Request, by tasks.Paused) (map[string]any, error) {
+	zone, err := in.ZoneOf(ctx, r)
+	return map[string]any{"Name": cards.PlainText(by.Name), "Date": by.At.In(zone)}, err
+}
+
+// pausedNotice tells a chat, once, where a question is asked while everything is
+// paused.
+func pausedNotice(ctx context.Context, in *Inbox, r *Request) (Notice, bool) {
+	by, on := in.Pause.State()
+	if !on || !in.notified.first("paused "+r.Message.Chat.Key(), in.Now().Sub(by.At), in.Now()) {
+		return Notice{}, false
+	}
+	data, err := PausedData(ctx, in, r, by)
+	if err != nil {
+		return Notice{}, false
+	}
+	return in.Notice(r, "notice.waits_paused", data), true
+}
+
+// excludePause notes, while everything is paused, that the time until now does not count
+// as work of the tasks that deliveries are for. Without that, the event that a
+// delivery adds would count it.
+func excludePause(ctx context.Context, in *Inbox, store []tasks.Inbound) {
+	for _, item := range store {
+		if item.To != "" {
+			excludePauseOf(ctx, in, item.To)
+		}
+	}
+}
+
+func excludePauseOf(ctx context.Context, in *Inbox, id tasks.ID) {
+	if _, on := in.Pause.State(); !on {
+		return
+	}
+	err := in.Store.Append(ctx, id, -1, 0, planner.Event{Type: planner.Resumed, At: in.Now()})
+	if err != nil && !errors.Is(err, tasks.ErrRefused) && !errors.Is(err, tasks.ErrNoTask) { // none: the batch at hand opens it
+		in.Log.WarnContext(ctx, "the time of a pause will count", "task", id, "cause", err)
+	}
 }

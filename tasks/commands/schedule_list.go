@@ -1,4 +1,4 @@
-package inbox
+package commands
 
 import (
 	"context"
@@ -9,9 +9,9 @@ import (
 	"time"
 
 	"legwork/bot"
-	"legwork/planner"
 	"legwork/tasks"
 	"legwork/tasks/cards"
+	"legwork/tasks/inbox"
 )
 
 // pressSchedule begins what the buttons about schedules carry: a verb and an id.
@@ -29,24 +29,24 @@ const (
 )
 
 // listSchedules lists those of the chat, with a button each.
-func listSchedules(ctx context.Context, in *Inbox, r *Request) (Reply, error) {
+func listSchedules(ctx context.Context, in *inbox.Inbox, r *inbox.Request) (inbox.Reply, error) {
 	d, err := scheduleList(ctx, in, r)
 	if err != nil {
-		return Reply{}, err
+		return inbox.Reply{}, err
 	}
 	return replyWith(in, r, "", d), nil
 }
 
-func scheduleList(ctx context.Context, in *Inbox, r *Request) (bot.Draft, error) {
-	here, err := schedulesHere(ctx, in, r.Message.Chat)
+func scheduleList(ctx context.Context, in *inbox.Inbox, r *inbox.Request) (bot.Draft, error) {
+	here, err := in.Schedules.InRoom(ctx, r.Message.Chat.Room())
 	if err != nil {
 		return bot.Draft{}, err
 	}
 	if len(here) == 0 {
 		text := in.Texts.Text(r.Lang, "schedule.none", nil) + "\n\n" + in.Texts.Text(r.Lang, "schedule.how", nil)
-		return bot.Draft{Kind: bot.KindNotice, Text: in.spell(r.Message.Chat, text)}, nil
+		return bot.Draft{Kind: bot.KindNotice, Text: in.Spell(r.Message.Chat, text)}, nil
 	}
-	zone, err := in.zoneOf(ctx, r)
+	zone, err := in.ZoneOf(ctx, r)
 	if err != nil {
 		return bot.Draft{}, err
 	}
@@ -60,17 +60,17 @@ func scheduleList(ctx context.Context, in *Inbox, r *Request) (bot.Draft, error)
 		lines = append(lines, fmt.Sprintf("%d. ", i+1)+in.Texts.Text(r.Lang, "schedule.line", map[string]any{
 			"Text": cards.ScheduleTimes(in.Texts, r.Lang, s), "Goal": cards.PlainText(cards.Title(s.Goal)), "State": strings.Join(state, " · "), "Chat": otherThread(in, r.Lang, s, r.Message.Chat),
 		}))
-		if data := pressSchedule + verbShow + ":" + s.ID; len(buttons) < maxListed && len(data) <= maxPress {
+		if data := pressSchedule + verbShow + ":" + s.ID; len(buttons) < maxListed && len(data) <= inbox.MaxPressData {
 			buttons = append(buttons, bot.Button{Label: fmt.Sprintf("%d", i+1), Data: data})
 		}
 	}
 	text := in.Texts.Text(r.Lang, "schedule.list", map[string]any{"Timezone": zone.String()}) + "\n\n" + strings.Join(lines, "\n") +
 		"\n\n" + in.Texts.Text(r.Lang, "schedule.commands", nil)
-	return bot.Draft{Kind: bot.KindNotice, Text: in.spell(r.Message.Chat, text), Buttons: buttons}, nil
+	return bot.Draft{Kind: bot.KindNotice, Text: in.Spell(r.Message.Chat, text), Buttons: buttons}, nil
 }
 
 // otherThread says that a schedule answers in another thread or topic of the chat.
-func otherThread(in *Inbox, lang string, s tasks.Schedule, here bot.Chat) string {
+func otherThread(in *inbox.Inbox, lang string, s tasks.Schedule, here bot.Chat) string {
 	if s.Chat.Key() == here.Key() {
 		return ""
 	}
@@ -79,7 +79,7 @@ func otherThread(in *Inbox, lang string, s tasks.Schedule, here bot.Chat) string
 
 // scheduleState says how a schedule stands: when it comes next, and what became
 // of the last time.
-func scheduleState(ctx context.Context, in *Inbox, r *Request, s tasks.Schedule, zone *time.Location) ([]string, error) {
+func scheduleState(ctx context.Context, in *inbox.Inbox, r *inbox.Request, s tasks.Schedule, zone *time.Location) ([]string, error) {
 	text := func(key string, at time.Time, state string) string {
 		data := map[string]any{"State": state}
 		if !at.IsZero() {
@@ -114,8 +114,8 @@ func scheduleState(ctx context.Context, in *Inbox, r *Request, s tasks.Schedule,
 }
 
 // scheduleCard tells all about one schedule, with what can be done about it.
-func scheduleCard(ctx context.Context, in *Inbox, r *Request, s tasks.Schedule) (bot.Draft, error) {
-	zone, err := in.zoneOf(ctx, r)
+func scheduleCard(ctx context.Context, in *inbox.Inbox, r *inbox.Request, s tasks.Schedule) (bot.Draft, error) {
+	zone, err := in.ZoneOf(ctx, r)
 	if err != nil {
 		return bot.Draft{}, err
 	}
@@ -133,16 +133,16 @@ func scheduleCard(ctx context.Context, in *Inbox, r *Request, s tasks.Schedule) 
 		maker = "schedule.from_config"
 	}
 	lines = append(lines, text(maker, map[string]any{"Name": cards.PlainText(cards.NameOf(s.Name+s.From.Name, s.From.Key()))}))
-	if s.CatchUp && !s.Config && !over(s) {
+	if s.CatchUp && !s.Config && !s.Over() {
 		lines = append(lines, text("schedule.catches_up", nil))
 	}
 	return bot.Draft{Kind: bot.KindNotice, Text: strings.Join(lines, "\n- "), Buttons: scheduleButtons(in, r, s)}, nil
 }
 
-func scheduleButtons(in *Inbox, r *Request, s tasks.Schedule) []bot.Button {
-	button := func(key, verb string) bot.Button { return in.button(r.Lang, key, pressSchedule+verb+":"+s.ID) }
+func scheduleButtons(in *inbox.Inbox, r *inbox.Request, s tasks.Schedule) []bot.Button {
+	button := func(key, verb string) bot.Button { return in.Button(r.Lang, key, pressSchedule+verb+":"+s.ID) }
 	buttons := []bot.Button{}
-	if r.mayChange(s) {
+	if mayChange(r, s) {
 		switch {
 		case s.Paused:
 			buttons = append(buttons, button("button.schedule_resume", verbResume))
@@ -159,40 +159,6 @@ func scheduleButtons(in *Inbox, r *Request, s tasks.Schedule) []bot.Button {
 
 // mayChange reports that a message's author may change a schedule: who made it,
 // or an admin.
-func (r *Request) mayChange(s tasks.Schedule) bool {
+func mayChange(r *inbox.Request, s tasks.Schedule) bool {
 	return r.Admin || !s.Config && s.From.Key() == r.Message.From.Key()
-}
-
-// lastTaskRuns reports that the task of a schedule's last time is not over.
-func lastTaskRuns(ctx context.Context, in *Inbox, s tasks.Schedule) (bool, error) {
-	if s.LastTask == "" {
-		return false, nil
-	}
-	state, err := in.Store.State(ctx, s.LastTask)
-	if errors.Is(err, tasks.ErrNoTask) || errors.Is(err, tasks.ErrDamaged) {
-		return false, nil
-	}
-	if err != nil {
-		return false, fmt.Errorf("reading task %s: %w", s.LastTask, err)
-	}
-	return !state.Finished(), nil
-}
-
-// lastAnswerUnseen reports that the chat took no answer of a schedule's last time.
-func lastAnswerUnseen(ctx context.Context, in *Inbox, s tasks.Schedule) (bool, error) {
-	if s.LastTask == "" {
-		return false, nil
-	}
-	state, err := in.Store.State(ctx, s.LastTask)
-	var last planner.Event
-	if err == nil {
-		last, err = in.Store.Event(ctx, s.LastTask, state.Seq)
-	}
-	if errors.Is(err, tasks.ErrNoTask) || errors.Is(err, tasks.ErrDamaged) {
-		return false, nil
-	}
-	if err != nil {
-		return false, fmt.Errorf("reading task %s: %w", s.LastTask, err)
-	}
-	return last.Type == planner.CallFailed && last.Action == planner.ShowID(), nil
 }

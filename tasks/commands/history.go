@@ -1,0 +1,50 @@
+package commands
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"legwork/bot/markdown"
+	"legwork/planner"
+	"legwork/tasks"
+	"legwork/tasks/cards"
+	"legwork/tasks/inbox"
+)
+
+// historyCommand lists the newest exchanges of the conversation.
+func historyCommand(ctx context.Context, in *inbox.Inbox, r *inbox.Request, _ string) (inbox.Reply, error) {
+	turns, err := in.Store.History(ctx, r.Message.Chat.Key(), "", inbox.HistoryBytes)
+	if err != nil {
+		return inbox.Reply{}, fmt.Errorf("reading history: %w", err)
+	}
+	if len(turns) == 0 {
+		return in.ReplyText(r, "history.none", nil), nil
+	}
+	var lines []string
+	for _, t := range turns[max(0, len(turns)-inbox.ShownTurns):] {
+		lines = append(lines, "- "+in.Texts.Text(r.Lang, "history.turn", map[string]any{
+			"Elapsed": in.Now().Sub(t.At), "Goal": cards.PlainText(cards.Title(t.Goal)), "Answer": cards.PlainText(cards.Line(markdown.Plain(t.Answer))),
+		}))
+	}
+	return in.Reply(r, inbox.TextNotice(strings.Join(lines, "\n"))), nil
+}
+
+// retryCommand asks the person's newest question that has ended again.
+func retryCommand(ctx context.Context, in *inbox.Inbox, r *inbox.Request, _ string) (inbox.Reply, error) {
+	var last *planner.Opening
+	err := inbox.EachEarlierTurn(ctx, in, r, func(t tasks.Turn, o *planner.Opening) bool {
+		running, live := r.Task(t.Task) // an outcome may be seen before that is stored
+		if o.From.Key() == r.Message.From.Key() && (!live || running.State.Settled()) {
+			last = o
+		}
+		return last == nil
+	})
+	if err != nil {
+		return inbox.Reply{}, err
+	}
+	if last == nil {
+		return in.ReplyText(r, "error.nothing_to_retry", nil), nil
+	}
+	return inbox.AskAgain(ctx, in, r, last, r.Message.Key)
+}

@@ -1,0 +1,202 @@
+package commands
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"legwork/bot"
+	"legwork/i18n"
+	"legwork/internal/clip"
+	"legwork/tasks"
+	"legwork/tasks/cards"
+	"legwork/tasks/inbox"
+)
+
+// What the buttons about a person's settings carry; the value follows, or for
+// the first the name of a command.
+const (
+	pressCommand  = "c:"
+	pressLanguage = "l:"
+	pressModel    = "m:"
+	pressZone     = "z:"
+)
+
+// langCommand changes the person's language, or tells which there are.
+func langCommand(ctx context.Context, in *inbox.Inbox, r *inbox.Request, code string) (inbox.Reply, error) {
+	var allowed []string
+	var buttons []bot.Button
+	for _, l := range i18n.Languages() {
+		allowed = append(allowed, l.Code)
+		buttons = append(buttons, bot.Button{Label: l.Name, Data: pressLanguage + l.Code})
+		if !strings.EqualFold(l.Code, code) && !strings.EqualFold(l.Name, code) {
+			continue
+		}
+		if err := in.Settings.Put(ctx, r.Message.From.Key(), tasks.SettingLanguage, l.Code); err != nil {
+			return inbox.Reply{}, err
+		}
+		changed := *r
+		changed.Lang = l.Code
+		return in.ReplyText(&changed, "notice.language", map[string]any{"Name": l.Name}), nil
+	}
+	key := "error.no_language"
+	if code == "" {
+		key = "notice.language_now"
+	}
+	s := in.Notice(r, key, map[string]any{"Name": languageName(r.Lang), "Allowed": strings.Join(allowed, ", ")})
+	s.Buttons = buttons
+	return in.Reply(r, s), nil
+}
+
+func languageName(code string) string {
+	for _, l := range i18n.Languages() {
+		if l.Code == code {
+			return l.Name
+		}
+	}
+	return code
+}
+
+// usualModel is what a person writes to go back to the roles' models.
+const usualModel = "default"
+
+// modelCommand changes which model answers the person, or tells which there are.
+func modelCommand(ctx context.Context, in *inbox.Inbox, r *inbox.Request, name string) (inbox.Reply, error) {
+	models := r.Rules.Models
+	if strings.EqualFold(name, usualModel) && !slices.Contains(models, name) {
+		if err := in.Settings.Put(ctx, r.Message.From.Key(), tasks.SettingModel, ""); err != nil {
+			return inbox.Reply{}, err
+		}
+		return in.ReplyText(r, "notice.model_usual", nil), nil
+	}
+	same := func(m string) bool { return m == name }
+	if !slices.Contains(models, name) {
+		same = func(m string) bool { return strings.EqualFold(m, name) }
+	}
+	if i := slices.IndexFunc(models, same); i >= 0 {
+		if err := in.Settings.Put(ctx, r.Message.From.Key(), tasks.SettingModel, models[i]); err != nil {
+			return inbox.Reply{}, err
+		}
+		return in.ReplyText(r, "notice.model", map[string]any{"Name": models[i]}), nil
+	}
+	return tellModels(ctx, in, r, name != "")
+}
+
+// tellModels tells which models there are.
+func tellModels(ctx context.Context, in *inbox.Inbox, r *inbox.Request, unknown bool) (inbox.Reply, error) {
+	chosen, err := inbox.ChosenModel(ctx, in, r)
+	if err != nil {
+		return inbox.Reply{}, err
+	}
+	key := "notice.model_now"
+	if unknown {
+		key = "error.no_model"
+	}
+	if len(r.Rules.Models) < 2 {
+		return in.ReplyText(r, "notice.model_only", nil), nil
+	}
+	s := in.Notice(r, key, map[string]any{"Name": chosen, "Allowed": strings.Join(r.Rules.Models, ", ")})
+	for _, m := range r.Rules.Models {
+		if data := pressModel + m; len(data) <= inbox.MaxPressData {
+			s.Buttons = append(s.Buttons, bot.Button{Label: m, Data: data})
+		}
+	}
+	s.Buttons = append(s.Buttons, in.Button(r.Lang, "button.usual", pressModel))
+	return in.Reply(r, s), nil
+}
+
+// timezoneCommand changes the person's time zone, or tells which it is.
+func timezoneCommand(ctx context.Context, in *inbox.Inbox, r *inbox.Request, name string) (inbox.Reply, error) {
+	name = clip.Bytes(name, maxZone)
+	if name == "" {
+		zone, err := in.Timezone(ctx, r)
+		if err != nil {
+			return inbox.Reply{}, err
+		}
+		return in.ReplyText(r, "notice.timezone_now", map[string]any{"Name": zone, "Date": dateIn(in, zone)}), nil
+	}
+	zones, near := zonesNamed(in, name)
+	switch len(zones) {
+	case 0:
+		return in.ReplyText(r, "error.no_timezone", map[string]any{"Name": cards.PlainText(name), "Near": near}), nil
+	case 1:
+		if err := in.Settings.Put(ctx, r.Message.From.Key(), tasks.SettingTimezone, zones[0]); err != nil {
+			return inbox.Reply{}, err
+		}
+		return in.ReplyText(r, "notice.timezone", map[string]any{"Name": zones[0], "Date": dateIn(in, zones[0])}), nil
+	}
+	s := in.Notice(r, "error.which_timezone", map[string]any{"Name": cards.PlainText(name), "Allowed": strings.Join(zones, ", ")})
+	for _, z := range zones {
+		if data := pressZone + z; len(data) <= inbox.MaxPressData {
+			s.Buttons = append(s.Buttons, bot.Button{Label: z, Data: data})
+		}
+	}
+	return in.Reply(r, s), nil
+}
+
+// maxZone is how much of a time zone's name is read, in bytes.
+const maxZone = 100
+
+// zonesNamed finds the IANA zones that a name means.
+func zonesNamed(in *inbox.Inbox, name string) (zones []string, near string) {
+	if name != "Local" {
+		if at, err := time.LoadLocation(name); err == nil {
+			return []string{at.String()}, ""
+		}
+	}
+	if in.Zones == nil {
+		return nil, ""
+	}
+	return in.Zones(name)
+}
+
+// dateIn is the present moment in a time zone.
+func dateIn(in *inbox.Inbox, zone string) time.Time {
+	at, err := time.LoadLocation(zone)
+	if err != nil {
+		at = time.UTC
+	}
+	return in.Wall().In(at)
+}
+
+// settingsCommand tells what the person has set.
+func settingsCommand(ctx context.Context, in *inbox.Inbox, r *inbox.Request, _ string) (inbox.Reply, error) {
+	zone, err := in.Timezone(ctx, r)
+	if err != nil {
+		return inbox.Reply{}, err
+	}
+	chosen, err := inbox.ChosenModel(ctx, in, r)
+	if err != nil {
+		return inbox.Reply{}, err
+	}
+	lines := []string{
+		"- " + in.Texts.Text(r.Lang, "settings.language", map[string]any{"Name": languageName(r.Lang)}),
+		"- " + in.Texts.Text(r.Lang, "settings.timezone", map[string]any{"Name": zone}),
+	}
+	buttons := []bot.Button{in.Button(r.Lang, "button.language", pressCommand+"lang")}
+	if len(r.Rules.Models) > 1 {
+		lines = append(lines, "- "+in.Texts.Text(r.Lang, "settings.model", map[string]any{"Name": chosen}))
+		buttons = append(buttons, in.Button(r.Lang, "button.model", pressCommand+"model"))
+	}
+	return in.Reply(r, inbox.Notice{Draft: bot.Draft{Text: strings.Join(lines, "\n"), Buttons: buttons}}), nil
+}
+
+// pressedCommand runs a command that only tells something.
+func pressedCommand(ctx context.Context, in *inbox.Inbox, r *inbox.Request, name string) (inbox.Reply, error) {
+	switch name {
+	case "lang":
+		return langCommand(ctx, in, r, "")
+	case "model":
+		return modelCommand(ctx, in, r, "")
+	}
+	return in.ReplyText(r, "error.too_late", nil), nil
+}
+
+// pressedModel chooses a model, or the usual one.
+func pressedModel(ctx context.Context, in *inbox.Inbox, r *inbox.Request, name string) (inbox.Reply, error) {
+	if name == "" {
+		name = usualModel
+	}
+	return modelCommand(ctx, in, r, name)
+}

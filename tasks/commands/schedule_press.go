@@ -1,0 +1,179 @@
+package commands
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"legwork/bot"
+	"legwork/tasks"
+	"legwork/tasks/cards"
+	"legwork/tasks/inbox"
+)
+
+// pressedSchedule takes the press of a button about a schedule.
+func pressedSchedule(ctx context.Context, in *inbox.Inbox, r *inbox.Request, rest string) (inbox.Reply, error) {
+	verb, id, _ := strings.Cut(rest, ":")
+	if verb == verbList {
+		return listSchedules(ctx, in, r)
+	}
+	return aboutSchedule(ctx, in, r, verb, id)
+}
+
+// aboutSchedule does something about one of the chat's schedules.
+func aboutSchedule(ctx context.Context, in *inbox.Inbox, r *inbox.Request, verb, id string) (inbox.Reply, error) {
+	in.Schedules.Lock()
+	defer in.Schedules.Unlock()
+	here, err := in.Schedules.InRoom(ctx, r.Message.Chat.Room())
+	if err != nil {
+		return inbox.Reply{}, err
+	}
+	i := slices.IndexFunc(here, func(s tasks.Schedule) bool { return s.ID == id })
+	switch {
+	case i < 0:
+		s := in.Notice(r, "error.schedule_gone", nil)
+		s.Replace.Pressed = true
+		return in.Reply(r, s), nil
+	case verb == verbShow:
+		return showCard(ctx, in, r, here[i], "")
+	case !mayChange(r, here[i]):
+		key := "error.not_your_schedule"
+		if here[i].Config {
+			key = "error.admin_needed"
+		}
+		return in.Refuse(r, key), nil
+	}
+	s := here[i]
+	switch verb {
+	case verbPause:
+		return pauseSchedule(ctx, in, r, s)
+	case verbResume:
+		return resumeSchedule(ctx, in, r, s)
+	case verbRun:
+		return runSchedule(ctx, in, r, s)
+	case verbDelete, verbDeleted:
+		return deleteSchedule(ctx, in, r, s, i+1, verb == verbDeleted)
+	}
+	return in.ReplyText(r, "error.too_late", nil), nil
+}
+
+// showCard answers with a schedule's card, after a word about what was done. The
+// message whose button was pressed becomes the card.
+func showCard(ctx context.Context, in *inbox.Inbox, r *inbox.Request, s tasks.Schedule, done string) (inbox.Reply, error) {
+	c, err := scheduleCard(ctx, in, r, s)
+	if err != nil {
+		return inbox.Reply{}, err
+	}
+	return replyWith(in, r, done, c), nil
+}
+
+// replyWith answers with a draft. A press gets the word alone, as a note that
+// passes, and the draft in place of the message whose button it was.
+func replyWith(in *inbox.Inbox, r *inbox.Request, done string, d bot.Draft) inbox.Reply {
+	if r.Message.Kind != bot.MessagePress || in.Ephemeral(r.Message.Chat) {
+		text := d.Text
+		if done != "" {
+			text = done + "\n\n" + d.Text
+		}
+		return in.Reply(r, inbox.Notice{Draft: bot.Draft{Kind: d.Kind, Text: text, Buttons: d.Buttons}})
+	}
+	return in.Reply(r, inbox.Notice{Draft: bot.Draft{Text: done}, Replace: inbox.Replace{Pressed: true, With: &d}})
+}
+
+func pauseSchedule(ctx context.Context, in *inbox.Inbox, r *inbox.Request, s tasks.Schedule) (inbox.Reply, error) {
+	if !s.Paused {
+		s.Paused, s.Why = true, ""
+		if err := in.Schedules.Put(ctx, s); err != nil {
+			return inbox.Reply{}, err
+		}
+		in.Log.InfoContext(ctx, "a schedule was paused", "schedule", s.ID, "by", r.Message.From.Key())
+	}
+	return showCard(ctx, in, r, s, in.Texts.Text(r.Lang, "schedule.paused", nil))
+}
+
+// resumeSchedule resumes a schedule from now on: times that were left out
+// meanwhile are not caught up.
+func resumeSchedule(ctx context.Context, in *inbox.Inbox, r *inbox.Request, s tasks.Schedule) (inbox.Reply, error) {
+	if s.Paused {
+		spec, err := s.ReadSpec()
+		if err != nil {
+			in.Log.ErrorContext(ctx, "a schedule cannot be read", "schedule", s.ID, "cause", err)
+			return in.ReplyText(r, "problem.internal", nil), nil
+		}
+		if s.Why == tasks.WhyUnseen {
+			s.LastTask = "" // or it would be paused again
+		}
+		s.Paused, s.Why, s.Next = false, "", spec.Next(in.Wall())
+		if err := in.Schedules.Put(ctx, s); err != nil {
+			return inbox.Reply{}, err
+		}
+		in.Log.InfoContext(ctx, "a schedule goes on", "schedule", s.ID, "by", r.Message.From.Key())
+	}
+	return showCard(ctx, in, r, s, in.Texts.Text(r.Lang, "schedule.resumed", nil))
+}
+
+// deleteSchedule asks whether one is to be deleted, or deletes it.
+func deleteSchedule(ctx context.Context, in *inbox.Inbox, r *inbox.Request, s tasks.Schedule, n int, sure bool) (inbox.Reply, error) {
+	about := map[string]any{"Text": cards.ScheduleTimes(in.Texts, r.Lang, s), "Goal": cards.PlainText(cards.Title(s.Goal)), "Count": n}
+	switch {
+	case s.Config:
+		return in.ReplyText(r, "error.schedule_in_config", map[string]any{"Name": cards.InCode(s.Name)}), nil
+	case !sure:
+		d := bot.Draft{Kind: bot.KindNotice, Text: in.Spell(r.Message.Chat, in.Texts.Text(r.Lang, "schedule.delete", about)), Buttons: []bot.Button{
+			in.Button(r.Lang, "button.delete", pressSchedule+verbDeleted+":"+s.ID), in.Button(r.Lang, "button.keep", pressSchedule+verbShow+":"+s.ID),
+		}}
+		d.Buttons[0].Style = bot.StyleDanger
+		return replyWith(in, r, "", d), nil
+	}
+	if err := in.Schedules.Drop(ctx, s.ID); err != nil {
+		return inbox.Reply{}, err
+	}
+	in.Log.InfoContext(ctx, "a schedule was deleted", "schedule", s.ID, "by", r.Message.From.Key())
+	gone := in.Notice(r, "schedule.deleted", about)
+	gone.Replace.Pressed = true
+	return in.Reply(r, gone), nil
+}
+
+// runSchedule opens a schedule's task now, on behalf of its person.
+func runSchedule(ctx context.Context, in *inbox.Inbox, r *inbox.Request, s tasks.Schedule) (inbox.Reply, error) {
+	busy, err := in.Schedules.LastTaskRuns(ctx, s)
+	if err != nil {
+		return inbox.Reply{}, err
+	}
+	if busy {
+		return in.Refuse(r, "error.schedule_running"), nil
+	}
+	o, admitted, err := inbox.ScheduleOpening(ctx, in, s)
+	if err != nil {
+		return inbox.Reply{}, err
+	}
+	if !admitted {
+		return in.ReplyText(r, "schedule.lost", map[string]any{"Name": cards.PlainText(cards.NameOf(s.From.Name, s.From.Key())), "Goal": cards.PlainText(cards.Title(s.Goal))}), nil
+	}
+	o.Intro = in.Texts.Text(o.Language, "schedule.intro_now", map[string]any{"Text": cards.ScheduleTimes(in.Texts, o.Language, s)})
+	item := in.OpeningDelivery(r.Message.Key, s.Chat, o)
+	return inbox.Reply{Store: []tasks.Inbound{item}, Say: func(ctx context.Context, receipts []tasks.Receipt) inbox.Notice {
+		if receipts[0].Opened {
+			noteRun(ctx, in, s.ID, receipts[0].Task)
+		}
+		n := in.Notice(r, "schedule.runs", nil)
+		if r.Message.Kind == bot.MessagePress {
+			n.Audience = inbox.ToAuthor
+		}
+		return n
+	}}, nil
+}
+
+// noteRun notes the task of a schedule that was run by hand.
+func noteRun(ctx context.Context, in *inbox.Inbox, id string, task tasks.ID) {
+	in.Schedules.Lock()
+	defer in.Schedules.Unlock()
+	s, ok, err := in.Schedules.Find(ctx, id)
+	if err == nil && ok {
+		s.LastTask, s.Last = task, in.Wall()
+		err = in.Schedules.Put(ctx, s)
+	}
+	if err != nil {
+		in.Log.ErrorContext(ctx, "the run of a schedule could not be noted", "schedule", id, "cause", err)
+	}
+}

@@ -1,0 +1,127 @@
+package inbox
+
+import (
+	"context"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"legwork/bot"
+	"legwork/internal/clip"
+	"legwork/internal/nearest"
+)
+
+// Command is a command that people can write.
+type Command struct {
+	Name string // without the slash
+	// Run takes the text after the name.
+	Run func(ctx context.Context, in *Inbox, r *Request, rest string) (Reply, error)
+}
+
+// Press is a kind of button. The data of its buttons begins with Prefix.
+type Press struct {
+	Prefix string
+	// Run takes the data after the prefix.
+	Run func(ctx context.Context, in *Inbox, r *Request, rest string) (Reply, error)
+}
+
+// splitCommand takes a text that begins with a slash apart. A name may carry
+// the bot's own: "/stop@legwork_bot". What looks like a path is no command.
+func splitCommand(text string) (name, rest string, ok bool) {
+	text, ok = strings.CutPrefix(text, "/")
+	if !ok {
+		return "", "", false
+	}
+	name, rest = text, ""
+	if end := strings.IndexFunc(text, unicode.IsSpace); end >= 0 {
+		name, rest = text[:end], strings.TrimSpace(text[end:])
+	}
+	name, _, _ = strings.Cut(name, "@")
+	odd := func(r rune) bool { return r != '_' && r != '-' && !unicode.IsLetter(r) && !unicode.IsDigit(r) }
+	if first, _ := utf8.DecodeRuneInString(name); !unicode.IsLetter(first) || strings.IndexFunc(name, odd) >= 0 {
+		return "", "", false
+	}
+	return strings.ToLower(name), rest, true
+}
+
+// commandHandler runs one, or names the nearest. It ends the asking for what a prompt
+// needs.
+func commandHandler(ctx context.Context, in *Inbox, r *Request) (Outcome, error) {
+	name, rest, ok := splitCommand(r.Message.Text)
+	if !ok {
+		return Outcome{}, nil
+	}
+	return took(runCommand(ctx, in, r, name, rest))
+}
+
+func runCommand(ctx context.Context, in *Inbox, r *Request, name, rest string) (Reply, error) {
+	left, err := leavePrompt(ctx, in, r)
+	if err != nil {
+		return Reply{}, err
+	}
+	if left && name == "cancel" {
+		return in.ReplyText(r, "prompts.over", nil), nil
+	}
+	for _, c := range in.Commands {
+		if c.Name == name {
+			return c.Run(ctx, in, r, rest)
+		}
+	}
+	return in.ReplyText(r, "error.unknown_command", map[string]any{"Command": spellName(in, r.Message.Chat, clip.Bytes(name, maxCommand)), "Near": nearestCommand(in, name)}), nil
+}
+
+// maxCommand is how much of an unknown command is repeated, in bytes.
+const maxCommand = 40
+
+// nearestCommand is the command that name is a misspelling of, with its slash;
+// empty when it is none.
+func nearestCommand(in *Inbox, name string) string {
+	var known []string
+	for _, c := range in.Commands {
+		known = append(known, c.Name)
+	}
+	if near := nearest.Typo(name, known); near != "" {
+		return "/" + near
+	}
+	return ""
+}
+
+// written finds "/NAME" in texts; what stands before it is no part of an address
+// or a path.
+var written = regexp.MustCompile(`(^|[^A-Za-z0-9/_.:-])/([a-z]+)\b`)
+
+// Spelled writes the commands that a text names as people write them in a chat.
+func (in *Inbox) Spelled(p bot.Platform, to bot.Chat, text string) string {
+	speller, ok := p.(bot.Speller)
+	if !ok || !strings.Contains(text, "/") {
+		return text
+	}
+	return written.ReplaceAllStringFunc(text, func(found string) string {
+		before, name, _ := strings.Cut(found, "/")
+		if !slices.ContainsFunc(in.Commands, func(c Command) bool { return c.Name == name }) {
+			return found
+		}
+		return before + speller.Spell(to, name)
+	})
+}
+
+// spellName is how a command's name is written in a chat.
+func spellName(in *Inbox, to bot.Chat, name string) string {
+	if p, err := in.Chats.Platform(to); err == nil {
+		if speller, ok := p.(bot.Speller); ok {
+			return speller.Spell(to, name)
+		}
+	}
+	return "/" + name
+}
+
+// Spell is spelled for a chat of one of the inbox's platforms.
+func (in *Inbox) Spell(to bot.Chat, text string) string {
+	p, err := in.Chats.Platform(to)
+	if err != nil {
+		return text
+	}
+	return in.Spelled(p, to, text)
+}
