@@ -1,12 +1,110 @@
 package e2e_test
 
 import (
+	"encoding/json"
 	"fmt"
+	"net/http"
+	"regexp"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"legwork/internal/test/fakes/llmfake"
 )
+
+// orders is a model that makes the calls which a goal names, so that a test
+// reads as what is asked. The calls of one turn are joined by "and", turns by
+// "then", and sub-tasks, which start at once, by ";":
+//
+//	q1: shop book {"item":"a boat"} and book {"item":"an oar"} then lookup {"key":"boats"}
+//
+// The answer is what the tools returned in the last turn.
+type orders struct {
+	words map[string]string // what stands for texts that no goal can hold
+}
+
+// results are those of sub-tasks in a prompt.
+var results = regexp.MustCompile(`(?s)<result .*?</result>`)
+
+func (o orders) think(r llmfake.Request) llmfake.Response {
+	step, _ := llmfake.StepOf(r)
+	goal, _ := r.Tagged("goal")
+	id, rest, _ := strings.Cut(goal, ": ")
+	switch step {
+	case llmfake.StepPlan:
+		var plan []map[string]any
+		for part := range strings.SplitSeq(rest, " ; ") {
+			group, calls, called := strings.Cut(part, " ")
+			if !called || !strings.Contains(calls, "{") {
+				return llmfake.Brain{}.Respond(r)
+			}
+			plan = append(plan, map[string]any{"name": group, "description": id + ": " + calls, "after": []string{}})
+		}
+		return llmfake.Call("plan", jsonText(map[string]any{"plan": plan}))
+	case llmfake.StepWork:
+		return o.work(r)
+	}
+	return llmfake.Say("[" + id + "] " + strings.Join(results.FindAllString(prompt(r), -1), "\n"))
+}
+
+// work makes the calls of the turn that is due, or repeats the results.
+func (o orders) work(r llmfake.Request) llmfake.Response {
+	task, _ := r.Tagged("task")
+	id, calls, _ := strings.Cut(task, ": ")
+	turns, made, said := strings.Split(calls, " then "), 0, []string(nil)
+	for _, m := range r.Messages {
+		switch {
+		case m.Role == "assistant" && len(m.ToolCalls) > 0:
+			made, said = made+1, nil
+		case m.Role == "tool":
+			said = append(said, m.Content)
+		}
+	}
+	if made >= len(turns) {
+		return llmfake.Say("[" + id + "] The tools said: " + strings.Join(said, "\n"))
+	}
+	var due []llmfake.ToolCall
+	for call := range strings.SplitSeq(turns[made], " and ") {
+		tool, arguments, _ := strings.Cut(call, " ")
+		for word, text := range o.words {
+			arguments = strings.ReplaceAll(arguments, word, text)
+		}
+		due = append(due, llmfake.ToolCall{Name: exposed(r, tool), Arguments: arguments})
+	}
+	return llmfake.Response{ToolCalls: due}
+}
+
+func jsonText(v any) string {
+	var t testing.T
+	return string(asJSON(&t, v))
+}
+
+// boat is what people buy most; shopping has a group whose tools need a yes.
+const boat = `shop book {"item":"a boat"}`
+
+func shopping(o orders, tools string) options {
+	return options{
+		think: o.think, serverArgs: ", -full", wait: patience,
+		more: fmt.Sprintf("  shop: {description: Buys things., servers: [desk], tools: [%s], tool_timeout: 20s}\n", tools),
+	}
+}
+
+// bought checks what was booked, in order.
+func (w *env) bought(items ...string) {
+	w.t.Helper()
+	var got []string
+	for _, line := range w.calls("book") {
+		_, after, _ := strings.Cut(line, `"arguments":{"item":"`)
+		item, _, _ := strings.Cut(after, `"}`)
+		got = append(got, item)
+	}
+	slices.Sort(got)
+	slices.Sort(items)
+	if !slices.Equal(got, items) {
+		w.t.Errorf("booked: got %q, want %q", got, items)
+	}
+}
 
 // badPlans are plans that must not run, and the reason that the model is given.
 var badPlans = map[string]struct{ plan, reason string }{
@@ -175,4 +273,73 @@ func TestToolCallsForEver(t *testing.T) {
 			p.goesOn()
 		})
 	}
+}
+
+// TestLegworkDelegatesToLegwork: the agent of a group whose server is the /mcp of
+// another legwork starts a task there, waits for it, and answers with its answer.
+// What the other one reports meanwhile is on the board.
+func TestLegworkDelegatesToLegwork(t *testing.T) {
+	t.Parallel()
+	seen := make(chan struct{}) // the board tells how far the other one is
+	library := newEnv(t, options{
+		think: func(llmfake.Request) llmfake.Response {
+			<-seen
+			return llmfake.Say("The library says 42.")
+		},
+		wait: patience,
+		more: fmt.Sprintf("http: {listen: 127.0.0.1:0, tokens: [%s, %s]}\n", tokenLine("bureau", "agent"), tokenLine("ann", "viewer")),
+	})
+	release := sync.OnceFunc(func() { close(seen) })
+	defer release()
+	there := library.serve(tokenOf("bureau"))
+
+	b := newTelegramEnv(t, telegramOptions{options: options{wait: patience, think: steps{
+		plan: always(llmfake.Call("plan", `{"plan": [{"name": "library", "description": "ask the library"}]}`)),
+		work: delegates,
+	}.think}})
+	b.configure(strings.Replace(b.config, "servers:\n", fmt.Sprintf("servers:\n  library: {url: \"http://%s/mcp\", headers: {Authorization: \"Bearer %s\"}}\n", there.address, tokenOf("bureau")), 1))
+	b.configure(strings.Replace(b.config, "groups:\n", "groups:\n  library: {description: Asks the library., servers: [library], approve: never, tool_timeout: 30s}\n", 1))
+	here := b.opens()
+	b.Say(b.bob.ID, b.bob, "What does the library say?")
+	b.offers(b.bob.ID, "Stop", "library.get_task: ", "planning")
+	release()
+	b.sees(b.bob.ID, "The library says 42.")
+	here.stops()
+	if strings.Contains(here.err.String(), tokenOf("bureau")) {
+		t.Error("the token is in the log")
+	}
+
+	var list struct {
+		Items []struct {
+			Goal  string `json:"goal"`
+			From  string `json:"from"`
+			State string `json:"state"`
+		} `json:"items"`
+	}
+	outsider{t, "http://" + there.address, tokenOf("ann")}.calls(http.MethodGet, "/v1/tasks", "", &list)
+	if len(list.Items) != 1 || list.Items[0].From != "agent:bureau" || list.Items[0].State != "done" || list.Items[0].Goal != "What is the answer?" {
+		t.Errorf("the other legwork has %+v, want the one task of the bureau", list.Items)
+	}
+	there.stops()
+}
+
+// delegates is an agent that starts a task and waits for it.
+func delegates(r llmfake.Request) llmfake.Response {
+	said, ok := toolResult(r)
+	if !ok {
+		return llmfake.Call(exposed(r, "start_task"), `{"goal":"What is the answer?","idempotency_key":"k"}`)
+	}
+	var task struct {
+		ID     string `json:"id"`
+		State  string `json:"state"`
+		Answer string `json:"answer"`
+	}
+	begin, end := strings.Index(said, "{"), strings.LastIndex(said, "}")
+	if begin < 0 || end < begin || json.Unmarshal([]byte(said[begin:end+1]), &task) != nil {
+		return llmfake.Say("It said: " + said)
+	}
+	if task.State == "done" {
+		return llmfake.Say("It answered: " + task.Answer)
+	}
+	return llmfake.Call(exposed(r, "get_task"), fmt.Sprintf(`{"task_id":%q,"wait_seconds":20}`, task.ID))
 }

@@ -2,6 +2,7 @@ package e2e_test
 
 import (
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 	"testing"
@@ -178,5 +179,225 @@ func TestSlackHarmless(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// slackUnready waits until /readyz says that Slack is at fault, and why.
+func (s *serving) slackUnready(why string) {
+	s.t.Helper()
+	s.becomes("not ready: "+why, patience, func(r readiness) bool {
+		return r.Code == http.StatusServiceUnavailable && strings.Contains(r.Parts["slack"], why) && !strings.Contains(r.Parts["slack"], "127.0.0.1") && r.Parts["store"] == "ok"
+	})
+}
+
+// connects is how many connections of Socket Mode were opened so far.
+func (o *slackEnv) connects() int {
+	n := 0
+	for _, e := range o.Entries() {
+		if e.Event == slackfake.EventConnect {
+			n++
+		}
+	}
+	return n
+}
+
+// TestSlackRefreshes: a hundred refreshes under load lose nothing and double
+// nothing.
+func TestSlackRefreshes(t *testing.T) {
+	t.Parallel()
+	const rooms, questions, refreshes = 30, 300, 100
+	o := newSlackEnv(t, slackOptions{haste: 50, second: time.Second / 10, fake: slackfake.Options{ // a busy machine acknowledges within 300 ms
+		World: manyChannels(rooms), Limits: map[string][]slackfake.Limit{},
+	}})
+	o.opens()
+	for i := range questions {
+		o.Say(fmt.Sprintf("C%d", 100+i%rooms), ben, fmt.Sprintf("%sq%d: hello", bots, i), "")
+		if i%(questions/refreshes) == 0 {
+			before := o.connects()
+			o.Refresh()
+			o.until("a fresh connection", func() bool { return o.connects() > before && o.Connections() < 8 })
+		}
+	}
+	answered := func(i int) int {
+		return o.count(in(fmt.Sprintf("C%d", 100+i%rooms)), fmt.Sprintf("answers: q%d: hello", i))
+	}
+	for i := range questions {
+		o.answers(in(fmt.Sprintf("C%d", 100+i%rooms)), fmt.Sprintf("answers: q%d: hello", i))
+	}
+	o.passes()
+	for i := range questions {
+		if n := answered(i); n != 1 {
+			t.Errorf("question %d was answered %d times, want once", i, n)
+		}
+	}
+	lost := 0
+	for _, d := range o.Deliveries() {
+		if d.Lost && d.Kind == slackfake.KindEvent { // Slack tells no command twice
+			lost++
+		}
+	}
+	if n := len(o.models.Requests()); n != questions || lost > 0 || o.connects() <= refreshes {
+		t.Errorf("%d calls of the model, %d lost deliveries, %d connections; want %d, none and more than %d", n, lost, o.connects(), questions, refreshes)
+	}
+}
+
+// TestSlackDisconnects: whatever ends a connection, legwork says what is wrong
+// and comes back by itself.
+func TestSlackDisconnects(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		end func(o *slackEnv)
+		why string // what /readyz says meanwhile; empty: it may be too short to see
+	}{
+		"cut off":              {func(o *slackEnv) { o.Disconnect("") }, ""},
+		"refreshed":            {func(o *slackEnv) { o.Disconnect("refresh_requested") }, ""},
+		"an unknown reason":    {func(o *slackEnv) { o.Disconnect("tea_time") }, ""},
+		"too many connections": {func(o *slackEnv) { o.Disconnect("too_many_websockets") }, "ten connections of this app are open already"},
+		"switched off":         {func(o *slackEnv) { o.Disconnect("link_disabled") }, "Socket Mode is off"},
+		"deaf":                 {func(o *slackEnv) { o.Deafen(false) }, ""},
+		"deaf but alive":       {func(o *slackEnv) { o.Deafen(true) }, ""},
+		"refused for a while": {func(o *slackEnv) {
+			o.Break(slackfake.Fault{Method: "apps.connections.open", Kind: slackfake.FaultStatus, Count: 3})
+			o.Disconnect("")
+		}, ""},
+		"limited": {func(o *slackEnv) {
+			o.Break(slackfake.Fault{Method: "apps.connections.open", Kind: slackfake.FaultBusy, RetryAfter: 1})
+			o.Disconnect("")
+		}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			o := newSlackEnv(t, slackOptions{haste: 60})
+			s := o.opens()
+			o.goesOn(ben)
+			before := o.connects()
+			c.end(o)
+			o.Say(annDM, ann, "one: can you hear me?", "")
+			if c.why != "" {
+				s.slackUnready(c.why)
+			}
+			o.until("a fresh connection", func() bool { return o.connects() > before })
+			o.answers(in(annDM), "answers: one: can you hear me?")
+			s.readyAgain(patience)
+			o.goesOn(ben)
+			o.until("all that was delivered", o.Settled)
+			if n := o.count(in(annDM), "answers: one: can you hear me?"); n != 1 {
+				t.Errorf("the question was answered %d times, want once", n)
+			}
+		})
+	}
+}
+
+// TestSlackDown: unfinished answers, and messages that people write shortly
+// before Slack is back, are finished and answered then, once.
+func TestSlackDown(t *testing.T) {
+	t.Parallel()
+	held := newGate(t)
+	o := newSlackEnv(t, slackOptions{haste: 30, held: held})
+	s := o.opens()
+	thread := o.asks(general, ben, "q1: desk held")
+	o.sees(thread, "q1 desk held")
+	held.reached()
+	o.Down()
+	held.opens()
+	s.slackUnready("apps.connections.open")
+	tries := len(o.Calls("apps.connections.open"))
+	o.until("some tries", func() bool { return len(o.Calls("apps.connections.open")) > tries+5 })
+	o.Say(annDM, ann, "one: are you there?", "")
+	o.Heal()
+	o.answers(in(annDM), "answers: one: are you there?")
+	o.answers(thread, "value of q1 desk held")
+	s.readyAgain(patience)
+	o.goesOn(ben)
+	if n, m := o.count(thread, "value of q1 desk held"), o.count(in(annDM), "answers: one:"); n != 1 || m != 1 {
+		t.Errorf("the questions were answered %d and %d times, want once", n, m)
+	}
+	if n := len(o.Calls("")); n > 400 {
+		t.Errorf("%d calls, want pauses between tries", n)
+	}
+}
+
+// TestSlackRevoked: a token that is refused makes legwork say so; a valid one
+// again lets it go on by itself.
+func TestSlackRevoked(t *testing.T) {
+	t.Parallel()
+	for _, code := range []string{"token_revoked", "account_inactive", "invalid_auth"} {
+		t.Run(code, func(t *testing.T) {
+			t.Parallel()
+			o := newSlackEnv(t, slackOptions{haste: 60})
+			s := o.opens()
+			o.goesOn(ben)
+			o.Revoke(slackSecrets[1], code)
+			s.slackUnready(code)
+			s.logged("level=WARN", code)
+			o.Revoke(slackSecrets[1], "")
+			s.readyAgain(patience)
+			o.goesOn(ben)
+		})
+	}
+	t.Run("from the start", func(t *testing.T) {
+		t.Parallel()
+		o := newSlackEnv(t, slackOptions{haste: 60})
+		o.Revoke(slackSecrets[0], "account_inactive")
+		s := o.serve(slackSecrets...)
+		s.slackUnready("install the app again")
+		o.Revoke(slackSecrets[0], "")
+		s.readyAgain(patience)
+		o.goesOn(ben)
+	})
+	t.Run("of the bot in mid-task", func(t *testing.T) {
+		t.Parallel()
+		held := newGate(t)
+		o := newSlackEnv(t, slackOptions{haste: 60, held: held})
+		o.opens()
+		thread := o.asks(general, ben, "q1: desk held")
+		o.sees(thread, "q1 desk held")
+		held.reached()
+		o.Revoke(slackSecrets[0], "token_revoked")
+		held.opens()
+		before := len(o.Calls("chat.postMessage"))
+		o.until("some tries", func() bool { return len(o.Calls("chat.postMessage")) > before+2 })
+		o.Revoke(slackSecrets[0], "")
+		o.once(thread, "value of q1 desk held")
+	})
+}
+
+// TestSlackUnknown: an unknown delivery is acknowledged and harms nothing.
+func TestSlackUnknown(t *testing.T) {
+	t.Parallel()
+	o := newSlackEnv(t, slackOptions{})
+	s := o.opens()
+	var acked []string
+	for _, text := range []string{
+		`{"type":"tea","envelope_id":"%s","payload":{}}`,
+		`{"type":"events_api","envelope_id":"%s","payload":{"type":"event_callback","event_id":"E1","event":{"type":"tea_time","channel":"C1"}}}`,
+		`{"type":"events_api","envelope_id":"%s","payload":{"type":"event_callback","event":{"type":"message","channel":7}}}`,
+		`{"type":"events_api","envelope_id":"%s","payload":null}`,
+		`{"type":"events_api","envelope_id":"%s","payload":"text"}`,
+		`{"type":"events_api","envelope_id":"%s","payload":{"event":[]}}`,
+		`{"type":"slash_commands","envelope_id":"%s","payload":{"command":"/task"}}`,
+		`{"type":"interactive","envelope_id":"%s","payload":{"type":"view_submission"}}`,
+		`{"type":"interactive","envelope_id":"%s","payload":{"type":"block_actions","actions":[{"action_id":"other","value":"x"}]}}`,
+		`{"type":"interactive","envelope_id":"%s","payload":{"type":"block_actions","user":{"id":"U2"},"channel":{"id":"C1"},"actions":[{"action_id":"legwork.0","value":"s:nonsense"}]}}`,
+		`{"type":"events_api","envelope_id":"%s","payload":{broken`,
+	} {
+		id, err := o.Raw(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		acked = append(acked, id)
+	}
+	for _, text := range []string{`no JSON`, `[]`, `{}`, `null`, `{"type":"events_api"}`, "\"" + strings.Repeat("x", 100_000) + "\""} {
+		if _, err := o.Raw(text); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, id := range acked {
+		o.until("the acknowledgement of "+id, func() bool { return o.Acked(id) })
+	}
+	o.goesOn(ben)
+	s.alive()
+	if o.connects() != 1 {
+		t.Errorf("legwork connected %d times, want once", o.connects())
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -213,4 +214,186 @@ func TestFaultInTerminal(t *testing.T) {
 	s.sees("/status", "Alt-Enter")
 	s.types("\x04")
 	s.leaves()
+}
+
+// TestApproveInTerminal: a card is decided by a number key, also after the
+// terminal was killed under it; words go to the task and decide nothing.
+func TestApproveInTerminal(t *testing.T) {
+	t.Parallel()
+	w := newEnv(t, shopping(orders{words: map[string]string{"TRICK": `\u202eraob\u200b`}}, "book, slow"))
+	s := w.sit("chat")
+	s.sees("Type a question.")
+	s.types(`q1: shop book {"item":"TRICK"} and slow {"ms":1} then book {"item":"an oar"} then slow {"ms":2}` + "\r")
+	s.sees("Allow these 2 actions?", `"item": "\u202eraob\u200b"`, `"ms": 1`, "1 Allow once", "2 Allow for this task", "3 Deny", "5 Always in this chat")
+	s.types("yes, please\r")
+	s.sees("Added to the running task.")
+	w.bought()
+	if err := s.cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	<-s.ended
+
+	s = w.sit("chat")
+	s.sees("Continuing 1 unfinished task", "Allow these 2 actions?", "1 Allow once")
+	s.types("1")
+	s.sees("Allow this action?", `"item": "an oar"`)
+	w.bought(`\u202eraob\u200b`)
+	s.types("4")
+	s.sees(w.text("approval.why_here", nil))
+	s.types("it is too long\r")
+	s.sees(`"ms": 2`)
+	s.types("1")
+	s.sees("[q1] The tools said:", "at last")
+	if len(w.asked("A person declined this call: it is too long. Do not try it again")) == 0 {
+		t.Error("the model was not told why the call was denied")
+	}
+	w.bought(`\u202eraob\u200b`)
+	s.types("/approvals\r")
+	s.sees(w.text("approvals.none", nil))
+	s.types("\x04")
+	s.leaves()
+}
+
+// TestApproveAlwaysInTerminal: who sits at the terminal can allow a tool for
+// good, and take that back.
+func TestApproveAlwaysInTerminal(t *testing.T) {
+	t.Parallel()
+	w := newEnv(t, shopping(orders{}, "book"))
+	s := w.sit("chat")
+	s.sees("Type a question.")
+	s.types("q1: " + boat + "\r")
+	s.sees("5 Always in this chat")
+	s.types("5")
+	s.sees("booked a boat")
+	s.types("\x04")
+	s.leaves()
+	p := w.start("chat", `q2: shop book {"item":"an oar"}`)
+	p.end()
+	if got := p.out.String(); !strings.Contains(got, "booked an oar") {
+		t.Errorf("allowed for good: got the answer %q", got)
+	}
+	w.bought("a boat", "an oar")
+
+	s = w.sit("chat")
+	s.types("/approvals\r")
+	s.sees("Allowed without asking", "desk.book", "always in this chat")
+	_, after, _ := strings.Cut(s.text(), "Allowed without asking")
+	fields := strings.FieldsFunc(after, func(r rune) bool { return r == ' ' || r == '\n' || r == '`' || r == ':' })
+	code := fields[1]
+	s.types("/approvals revoke " + code + "\r")
+	s.sees("Revoked: desk.book")
+	s.types(`q3: shop book {"item":"a sail"}` + "\r")
+	s.sees(`"item": "a sail"`, "3 Deny")
+	s.types("3")
+	s.sees("[q3]", "declined")
+	w.bought("a boat", "an oar")
+}
+
+// TestApproveOnce: with one question and no person at the keys, legwork makes
+// no call that needs an approval; the answer and stderr say what would let it
+// run, and the exit is clean.
+func TestApproveOnce(t *testing.T) {
+	t.Parallel()
+	w := newEnv(t, shopping(orders{}, "book"))
+	p := w.start("chat", "q1: "+boat)
+	p.end()
+	if got := p.out.String(); !strings.Contains(got, "[q1]") || !strings.Contains(got, "There is no person to decide") || !strings.Contains(got, "approve: never") {
+		t.Errorf("the answer is %q, want that there was no person and which key would let it run", got)
+	}
+	if got := p.err.String(); !strings.Contains(got, "Allow this action?") || !strings.Contains(got, "a boat") || !strings.Contains(got, w.text("terminal.unapproved", nil)) {
+		t.Errorf("stderr is %q, want the call and why it was denied", got)
+	}
+	w.bought()
+}
+
+// TestApproveByProgram: a program sees each call of a turn whole, decides by the
+// data of a button, also about arguments that are too long for a chat.
+func TestApproveByProgram(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("plank ", 2000)
+	w := newEnv(t, shopping(orders{words: map[string]string{"LONG": long}}, "book"))
+	p := w.start("chat", "--json")
+	p.send("q", `q1: shop book {"item":"LONG"} then book {"item":"an oar"}`)
+	card := p.see("the card", func(e event) bool { return e.Type == "question" && len(e.Buttons) > 3 })
+	if !strings.Contains(p.out.String(), `"calls":[{"tool":"desk.book","arguments":{"item":"`+long+`"}}]`) {
+		t.Errorf("the event lacks the call: %.300s", card.Text)
+	}
+	p.write(`{"id":"d","press":"` + card.Buttons[1].Data + `"}` + "\n") // for this task
+	answer := p.answer("q")
+	p.says(answer, false, "booked an oar")
+	w.bought(long, "an oar")
+	p.goesOn()
+}
+
+// TestTextInterrupted: a question that a signal left unanswered has failed; its
+// answer comes in the next run, but not as the answer to that one's question.
+func TestTextInterrupted(t *testing.T) {
+	t.Parallel()
+	var seen atomic.Int64
+	hangs := make(chan struct{})
+	w := newEnv(t, options{wait: time.Minute, think: func(r llmfake.Request) llmfake.Response {
+		if seen.Add(1) == 1 {
+			close(hangs)
+			return llmfake.Response{Fault: llmfake.Fault{Kind: llmfake.FaultHang}}
+		}
+		return llmfake.Brain{}.Respond(r)
+	}})
+	p := w.start("chat", "q1: say one")
+	select {
+	case <-hangs:
+	case <-p.ended:
+		t.Fatal("legwork ended before it asked the model")
+	case <-time.After(patience):
+		t.Fatalf("the model was not asked in %v", patience)
+	}
+	if err := p.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	if code, want := p.code(), w.text("terminal.unfinished", map[string]any{"Count": 1}); code != 1 || p.out.String() != "" || !strings.Contains(p.err.String(), want) {
+		t.Errorf("interrupted: got exit code %d and stdout %q, want 1, nothing, and %q on stderr", code, p.out.String(), want)
+	}
+	next := w.start("chat", "q2: say two")
+	next.end()
+	if got, want := next.out.String(), "[q2] answers: q2: say two\n"; got != want {
+		t.Errorf("the next run: got stdout %q, want %q", got, want)
+	}
+	if want := "↳ q1: say one\n[q1] answers: q1: say one\n"; !strings.Contains(next.err.String(), want) {
+		t.Errorf("the next run: got stderr %q, want the earlier answer as %q", next.err.String(), want)
+	}
+}
+
+// TestTextRefused: a question that is not taken has failed; a command has not.
+func TestTextRefused(t *testing.T) {
+	t.Parallel()
+	w := newEnv(t, options{})
+	part := strings.Repeat("long ", 20<<10)
+	for _, c := range []struct {
+		args []string
+		code int
+		said string
+	}{
+		{[]string{"chat", part, part, part}, 1, w.text("error.goal_too_long", map[string]any{"Max": 256 << 10})},
+		{[]string{"chat", "/status"}, 0, w.text("statusline.none", nil)},
+	} {
+		p := w.start(c.args...)
+		if code := p.code(); code != c.code || p.out.String() != "" || !strings.Contains(p.err.String(), c.said) {
+			t.Errorf("%.20q: got exit code %d, stdout %q, stderr %q; want %d, nothing, and %q", c.args, code, p.out.String(), p.err.String(), c.code, c.said)
+		}
+	}
+}
+
+// TestNobodyApproves: with a single question no person can allow a call, so
+// that it is denied, and the person reads which key lets it run.
+func TestNobodyApproves(t *testing.T) {
+	t.Parallel()
+	w := newEnv(t, purchase())
+	for _, args := range [][]string{{"chat", "buy a boat"}, {"chat", "--json", "buy a boat"}} {
+		code, out, said := w.finish("", args...)
+		if code != 0 || !strings.Contains(out, "declined") || !strings.Contains(out+said, "approve: never") {
+			t.Errorf("%q ended with %d, wrote %q and said %q; want an answer that names the denial, and the key", args, code, out, said)
+		}
+	}
+	if calls := w.calls("book"); len(calls) > 0 {
+		t.Errorf("the call was made: %q", calls)
+	}
 }
