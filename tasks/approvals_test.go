@@ -1,6 +1,7 @@
 package tasks_test
 
 import (
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -9,10 +10,295 @@ import (
 	"legwork/bot"
 	"legwork/internal/test/watch"
 	"legwork/planner"
+	"legwork/tasks"
 	"legwork/tasks/commands"
 	"legwork/tasks/enginetest"
 	"legwork/tools"
 )
+
+// TestApprovalCard: the card tells everything about the calls of a turn, and
+// what is decided becomes of its message.
+func TestApprovalCard(t *testing.T) {
+	s := newEngineEnv(t, []string{`{"to":"x\u202ey","n":1}`, `{"second":true}`})
+	id, card := s.asks("ann", private("ann"), "book *me* a room")
+	for _, want := range []string{
+		s.text("approval.ask", map[string]any{"Count": 2}), "`book`", "`it`", `"to": "x\u202ey"`, `"second": true`,
+		`For ANN: book \*me\* a room`, "2026-11-23 12:00", s.text("approval.writes", nil),
+	} {
+		if !strings.Contains(card.Text, want) {
+			t.Errorf("the card lacks %q:\n%s", want, card.Text)
+		}
+	}
+	if card.Kind != bot.KindQuestion || len(card.Buttons) != 4 || len(card.Calls) != 2 || card.File != nil {
+		t.Errorf("card = %+v, want four buttons, two calls and no file", card.Draft)
+	}
+	if card.Buttons[0].Style != bot.StylePrimary || card.Buttons[2].Style != bot.StyleDanger {
+		t.Errorf("buttons = %+v", card.Buttons)
+	}
+	if got := s.tools.calls(); len(got) != 0 {
+		t.Fatalf("calls %q were made before anybody decided", got)
+	}
+	s.send(s.press("ann", private("ann"), label(t, card.Draft, "Allow once")))
+	s.over(id)
+	if got := s.tools.calls(); len(got) != 2 {
+		t.Errorf("calls = %q, want both", got)
+	}
+	closed := s.last(card.ID)
+	if len(closed.Buttons) != 0 || !strings.Contains(closed.Text, "Allowed once by ANN, 12:00.") || !strings.Contains(closed.Text, `"second": true`) {
+		t.Errorf("closed card = %+v", closed)
+	}
+	if d := s.decisions(id); len(d) != 1 || d[0].By != "phone:ann" || d[0].Decision.Name != "ANN" || d[0].At.IsZero() {
+		t.Errorf("decisions = %+v", d)
+	}
+}
+
+// TestLongArguments: long arguments come whole as a file, or where the platform
+// takes none, in the text.
+func TestLongArguments(t *testing.T) {
+	long := strings.Repeat("word ", 1000) + "the end"
+	for _, files := range []bool{true, false} {
+		s := newEngineEnv(t, []string{object(t, map[string]string{"text": long, "last": "x\u200by"})})
+		s.phone.files = files
+		id, card := s.asks("ann", private("ann"), "write it")
+		whole := card.Text
+		if files {
+			if card.File == nil || !strings.Contains(card.Text, card.File.Name) || strings.Contains(card.Text, "word") {
+				t.Fatalf("card = %+v, want a file that holds the arguments and its name in the text", card.Draft)
+			}
+			whole = string(card.File.Content)
+		} else if card.File != nil {
+			t.Fatalf("a file for a platform that takes none")
+		}
+		if !strings.Contains(whole, long) || !strings.Contains(whole, `x\u200by`) {
+			t.Errorf("files %v: the arguments are not whole and visible", files)
+		}
+		s.send(s.press("ann", private("ann"), label(t, card.Draft, "Deny")))
+		s.over(id)
+		if closed := s.last(card.ID); len(closed.Text) > 4000 || !strings.Contains(closed.Text, "Denied by ANN") {
+			t.Errorf("files %v: closed card = %.300q", files, closed.Text)
+		}
+	}
+}
+
+// TestRefusedFile: a file that the chat does not take after all leaves its place
+// to the text.
+func TestRefusedFile(t *testing.T) {
+	long := strings.Repeat("word ", 1000) + "the end"
+	s := newEngineEnv(t, []string{object(t, map[string]string{"text": long})})
+	s.phone.files, s.phone.noFiles = true, true
+	_, card := s.asks("ann", private("ann"), "write it")
+	if card.File != nil || !strings.Contains(card.Text, long) {
+		t.Errorf("card = %.200q with file %v, want all arguments in the text", card.Text, card.File != nil)
+	}
+}
+
+// TestOneDecision: of two presses, of two people and in one batch, one counts,
+// and the other learns how it was decided; a restart changes nothing.
+func TestOneDecision(t *testing.T) {
+	s := newEngineEnv(t, []string{`{"n":1}`})
+	id, card := s.asks("ann", room("hall"), "book")
+	allow, deny := label(t, card.Draft, "Allow once"), label(t, card.Draft, "Deny")
+	s.again()
+	if got := s.send(s.press("bob", room("hall"), allow)).words(); got != s.text("error.not_yours", nil) {
+		t.Errorf("a stranger to the task heard %q", got)
+	}
+	got := s.send(s.press("boss", room("hall"), deny), s.press("ann", room("hall"), allow), s.press("ann", room("hall"), allow))
+	if want := s.text("error.decided", map[string]any{"Text": "Denied by BOSS, 12:00."}); got.words() != want+" | "+want {
+		t.Errorf("heard %q, want %q twice", got.words(), want)
+	}
+	s.over(id)
+	if d := s.decisions(id); len(d) != 1 || d[0].Decision.Approve || d[0].By != "phone:boss" {
+		t.Errorf("decisions = %+v, want the denial alone", d)
+	}
+	s.again()
+	if got := s.send(s.press("ann", room("hall"), allow)).words(); !strings.Contains(got, "Denied by BOSS") {
+		t.Errorf("a press after the end heard %q", got)
+	}
+	if got := s.tools.calls(); len(got) != 0 {
+		t.Errorf("calls = %q, want none", got)
+	}
+	if !strings.Contains(s.read(), "declined") {
+		t.Errorf("the model read %q, want that a person declined", s.read())
+	}
+}
+
+// TestDenyWithReason: the next words of who was asked why are the reason, and
+// neither guidance nor a task; commands stay commands.
+func TestDenyWithReason(t *testing.T) {
+	for name, at := range map[string]bot.Chat{"private": private("ann"), "group": room("hall")} {
+		t.Run(name, func(t *testing.T) {
+			s := newEngineEnv(t, []string{`{"n":1}`})
+			id, card := s.asks("ann", at, "book")
+			asked := s.send(s.press("ann", at, label(t, card.Draft, "Deny with a reason")))
+			if asked.words() != s.text("approval.why", nil) {
+				t.Fatalf("the press was answered %q", asked.words())
+			}
+			if got := s.say("ann", at, "/status"); got == "" || len(s.decisions(id)) != 0 {
+				t.Fatalf("a command got %q and decided %v", got, s.decisions(id))
+			}
+			why := s.by("ann", at, "too dear")
+			if !at.Private {
+				why.ReplyTo = asked.notice(t).ID
+				if s.send(s.by("bob", at, "me too")); len(s.decisions(id)) != 0 {
+					t.Fatal("somebody else's words decided")
+				}
+			}
+			s.send(why)
+			s.over(id)
+			d := s.decisions(id)
+			if len(d) != 1 || d[0].Decision.Approve || d[0].Decision.Text != "too dear" {
+				t.Errorf("decisions = %+v, want a denial with the reason", d)
+			}
+			if !strings.Contains(s.read(), "too dear") || len(s.state(id).Guidance) != 0 {
+				t.Errorf("the model read %q, guidance %v", s.read(), s.said(id))
+			}
+			if closed := s.last(card.ID); !strings.Contains(closed.Text, "Reason: too dear") {
+				t.Errorf("closed card = %q", closed.Text)
+			}
+		})
+	}
+}
+
+// TestWordsDoNotDecide: a message written while calls wait for a decision is
+// guidance, also in reply to the card.
+func TestWordsDoNotDecide(t *testing.T) {
+	s := newEngineEnv(t, []string{`{"n":1}`})
+	id, card := s.asks("ann", private("ann"), "book")
+	m := s.by("ann", private("ann"), "yes, but the cheap one")
+	m.ReplyTo = card.ID
+	s.send(m)
+	if d := s.decisions(id); len(d) != 0 || len(s.said(id)) != 1 {
+		t.Errorf("decisions %+v, guidance %q; want none and the words", d, s.said(id))
+	}
+}
+
+// TestStandingGrants: a call that is allowed for the task, or in the chat by
+// an admin, is not asked about again until the grant is taken back.
+func TestStandingGrants(t *testing.T) {
+	s := newEngineEnv(t, []string{`{"n":1}`}, []string{`{"n":2}`})
+	id, card := s.asks("ann", room("hall"), "book")
+	s.send(s.press("ann", room("hall"), label(t, card.Draft, "Allow for this task")))
+	s.over(id)
+	if got := s.tools.calls(); len(got) != 2 {
+		t.Fatalf("calls = %q, want both with one question", got)
+	}
+	id, card = s.asks("ann", room("hall"), "book again")
+	always := label(t, card.Draft, "Always in this chat")
+	if got := s.send(s.press("ann", room("hall"), always)).words(); got != s.text("error.admin_needed", nil) || len(s.decisions(id)) != 0 {
+		t.Fatalf("somebody who is no admin heard %q and decided %v", got, s.decisions(id))
+	}
+	s.send(s.press("boss", room("hall"), always))
+	s.over(id)
+	id = s.opens("bob", bot.Chat{Platform: "phone", ID: "hall", Thread: "7"}, "book in a thread")
+	s.over(id)
+	if got := s.tools.calls(); len(got) != 6 || len(s.decisions(id)) != 0 {
+		t.Errorf("calls = %q, want six and no question in a thread of the chat", got)
+	}
+	s.pass(tasks.DefaultGrants)
+	id, _ = s.asks("bob", room("hall"), "book late")
+	if s.send(s.by("bob", room("hall"), "/stop")); len(s.tools.calls()) != 6 {
+		t.Errorf("a grant that is over let %q be made", s.tools.calls())
+	}
+	s.over(id)
+}
+
+// TestGrantOfFormerAdmin: what somebody allowed as an admin holds as long as they
+// are one.
+func TestGrantOfFormerAdmin(t *testing.T) {
+	s := newEngineEnv(t, []string{`{"n":1}`}, []string{`{"n":2}`})
+	id, card := s.asks("ann", room("hall"), "book")
+	s.send(s.press("boss", room("hall"), label(t, card.Draft, "Always in this chat")))
+	s.over(id)
+	s.rules.Access.Admins = []string{"phone:other"}
+	s.again()
+	if got := s.say("ann", room("hall"), "/approvals"); strings.Contains(got, "always in this chat") {
+		t.Errorf("approvals = %q, want no grant", got)
+	}
+	id, _ = s.asks("ann", room("hall"), "book again")
+	if got := s.tools.calls(); len(got) != 2 {
+		t.Errorf("calls = %q, want none beyond the first two", got)
+	}
+	s.send(s.by("ann", room("hall"), "/stop"))
+	s.over(id)
+}
+
+// TestExpiredApproval: an approval that was not decided in time expires; the
+// card says so, and so does a late press.
+func TestExpiredApproval(t *testing.T) {
+	s := newEngineEnv(t, []string{`{"n":1}`})
+	id, card := s.asks("ann", private("ann"), "book")
+	s.stop()
+	s.pass(expire + time.Minute)
+	s.play()
+	s.over(id)
+	if closed := s.last(card.ID); !strings.Contains(closed.Text, s.text("question.expired", nil)) || len(closed.Buttons) > 0 {
+		t.Errorf("closed card = %+v", closed)
+	}
+	got := s.send(s.press("ann", private("ann"), label(t, card.Draft, "Allow once"))).words()
+	if got != s.text("error.decided", map[string]any{"Text": s.text("question.expired", nil)}) || len(s.tools.calls()) != 0 {
+		t.Errorf("a late press heard %q, calls %q", got, s.tools.calls())
+	}
+}
+
+// TestPrivateApproval: a card in the private chat of who asked can be decided
+// there, also by somebody whom the bot hears only in the group.
+func TestPrivateApproval(t *testing.T) {
+	s := newEngineEnv(t, []string{`{"n":1}`})
+	s.rules.Approvals.Private = true
+	s.again()
+	id, card := s.asks("eve", room("hall"), "book")
+	if card.Chat.Key() != "phone:eve" || card.ReplyTo != "" {
+		t.Fatalf("the card is in %s in reply to %q", card.Chat.Key(), card.ReplyTo)
+	}
+	s.until(id, "the group is told", func(state planner.State) bool {
+		return slices.ContainsFunc(state.Slots, func(slot planner.Slot) bool { return strings.HasPrefix(slot.Name, "told ") && slot.Message != "" })
+	})
+	s.phone.mu.Lock()
+	told := 0
+	for _, p := range s.phone.posts {
+		if p.Chat.Key() == "phone:hall" && p.Text == s.text("approval.elsewhere", map[string]any{"Name": "EVE"}) {
+			told++
+		}
+	}
+	s.phone.mu.Unlock()
+	if told != 1 {
+		t.Errorf("the group was told %d times, want once", told)
+	}
+	deny := label(t, card.Draft, "Deny with a reason")
+	if got := s.send(s.press("mallory", private("mallory"), deny)).words(); got != s.text("error.not_yours", nil) {
+		t.Errorf("somebody else heard %q", got)
+	}
+	if got := s.send(s.press("eve", private("eve"), deny)).words(); got != s.text("approval.why", nil) {
+		t.Fatalf("the press was answered %q", got)
+	}
+	other := s.by("boss", room("hall"), "that one")
+	other.ReplyTo = card.ID // in this chat it is another message
+	if s.send(other); len(s.decisions(id)) != 0 {
+		t.Errorf("decisions = %+v, want none by what is said to another message", s.decisions(id))
+	}
+	s.send(s.by("eve", private("eve"), "too dear"))
+	s.over(id)
+	if d := s.decisions(id); len(d) != 1 || d[0].Decision.Text != "too dear" || d[0].By != "phone:eve" {
+		t.Errorf("decisions = %+v", d)
+	}
+	if closed := s.last(card.ID); !strings.Contains(closed.Text, "Denied by EVE") {
+		t.Errorf("closed card = %+v", closed)
+	}
+	if got := s.say("eve", private("eve"), "hello"); got != s.text("error.not_allowed", nil) {
+		t.Errorf("after that a stranger's words got %q", got)
+	}
+}
+
+// TestPrivateChatGone: who cannot be written to is asked in the task's chat.
+func TestPrivateChatGone(t *testing.T) {
+	s := newEngineEnv(t, []string{`{"n":1}`})
+	s.rules.Approvals.Private = true
+	s.again()
+	_, card := s.asks("gone", room("hall"), "book")
+	if card.Chat.Key() != "phone:hall" {
+		t.Errorf("the card is in %s", card.Chat.Key())
+	}
+}
 
 // TestApprovalsCommand: /approvals lists each waiting question with its chat,
 // and each grant can be taken back by the person whom it is for; both name the

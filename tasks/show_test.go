@@ -1,11 +1,14 @@
 package tasks_test
 
 import (
+	"context"
 	"slices"
 	"strings"
 	"testing"
 
 	"legwork/bot"
+	"legwork/internal/form"
+	"legwork/llm"
 	"legwork/planner"
 	"legwork/tasks"
 	"legwork/tasks/alerts"
@@ -171,5 +174,185 @@ func TestCallsOfProgramsListed(t *testing.T) {
 	s.over(id)
 	if n := len(s.tools.calls()); n != 1 {
 		t.Errorf("%d calls were made, want 1", n)
+	}
+}
+
+// asking is an engineEnv whose models ask a person once.
+func asking(t *testing.T) *engineEnv {
+	t.Helper()
+	s := newEngineEnv(t)
+	s.stop()
+	s.model = &enginetest.Model{Answer: func(_ context.Context, r llm.Request, _ func(llm.Delta)) (llm.Reply, error) {
+		asked := slices.ContainsFunc(r.Messages, func(m llm.Message) bool { return len(m.ToolCalls) > 0 })
+		switch {
+		case r.Role == llm.RolePlan:
+			return llm.Reply{Text: `{"plan":[{"name":"book","description":"paint it"}]}`}, nil
+		case r.Role == llm.RoleWork && !asked:
+			return llm.Reply{ToolCalls: []llm.ToolCall{{ID: "c1", Name: planner.ToolAskPerson, Arguments: `{"question": "Which colour?", "choices": ["red", "blue"]}`}}}, nil
+		}
+		return llm.Reply{Text: "that is the answer"}, nil
+	}}
+	s.play()
+	return s
+}
+
+// TestWordsToAShownQuestion: who answers a model's question by words, where it is
+// shown to them, reads that they did, as who presses a button does.
+func TestWordsToAShownQuestion(t *testing.T) {
+	for _, words := range []bool{true, false} {
+		s := asking(t)
+		id := s.orders("paint it", false, bot.Chat{})
+		s.until(id, "it asks", func(state planner.State) bool { return state.Status() == "waiting" })
+		card := s.shown(label(t, s.alerts("alert.task_waiting", id).Draft, "Show"))
+		m := s.press("boss", private("boss"), label(t, card.Draft, "red"))
+		m.ID = card.ID
+		if words {
+			m = s.by("boss", private("boss"), "red")
+			m.ReplyTo = card.ID
+		}
+		got := s.send(m)
+		if want := s.text("question.answered", map[string]any{"Text": "red"}); got.words() != want {
+			t.Errorf("words %t: boss was answered %q, want %q", words, got.words(), want)
+		}
+		if last := s.last(card.ID); last.Text != got.words() || len(last.Buttons) > 0 {
+			t.Errorf("words %t: the card became %+v", words, last)
+		}
+		s.over(id)
+		if d := s.decisions(id); len(d) != 1 || d[0].Decision.Text != "red" || d[0].By != "phone:boss" {
+			t.Errorf("words %t: decisions = %+v", words, d)
+		}
+	}
+}
+
+// TestShownWhereTheChatIsGone: a decision about a card that an admin was shown is
+// confirmed there, also when the chat that the program named takes no messages.
+func TestShownWhereTheChatIsGone(t *testing.T) {
+	s := newEngineEnv(t, []string{`{"n":1}`})
+	s.phone.mu.Lock()
+	s.phone.refuse[room("hall").Key()] = true
+	s.phone.mu.Unlock()
+	id := s.orders("book a room", false, room("hall"))
+	s.until(id, "it was tried to ask", func(state planner.State) bool { return state.Status() == "waiting" && len(state.Slots) > 0 })
+	card := s.shown(label(t, s.alerts("alert.task_waiting", id).Draft, "Show"))
+	press := s.press("boss", private("boss"), label(t, card.Draft, "Allow once"))
+	press.ID = card.ID
+	if got := s.send(press).words(); !strings.Contains(got, "Allowed once by BOSS") {
+		t.Errorf("the press was answered %q", got)
+	}
+	if got := s.last(card.ID); !strings.Contains(got.Text, "Allowed once by BOSS") || len(got.Buttons) > 0 {
+		t.Errorf("the card became %+v", got)
+	}
+	s.over(id)
+}
+
+// TestPlanOfAProgram: messages about a program's plan would be questions of
+// their own, so that the button that changes it by words is left out.
+func TestPlanOfAProgram(t *testing.T) {
+	s, _ := newBudgetEnv(t, 2, tasks.BudgetRules{Budgets: tasks.Budgets{TaskUSD: dollars(1)}})
+	id := s.orders("find it", false, room("hall"))
+	card := s.card(id, "")
+	var labels []string
+	for _, b := range card.Buttons {
+		labels = append(labels, b.Label)
+	}
+	if want := []string{"Run", "Cancel"}; !slices.Equal(labels, want) {
+		t.Fatalf("the plan has the buttons %q, want %q", labels, want)
+	}
+	s.send(s.press("boss", room("hall"), label(t, card.Draft, "Cancel")))
+	s.over(id)
+	if d := s.decisions(id); len(d) != 1 || d[0].Decision.Approve {
+		t.Errorf("decisions = %+v", d)
+	}
+}
+
+// TestAlertOfAChatsTask: a question that was asked in a chat is decided there;
+// /approvals shows the questions of programs' tasks alone, and is named for
+// these.
+func TestAlertOfAChatsTask(t *testing.T) {
+	s := asking(t)
+	id, _ := s.asks("ann", room("hall"), "paint it")
+	how := s.text("alert.decide", nil)
+	if got := s.alerts("alert.task_waiting", id); strings.Contains(got.Text, how) || len(got.Buttons) > 0 {
+		t.Errorf("the alert is %+v", got.Draft)
+	}
+	if got := s.alerts("alert.task_waiting", id, s.waits("write")); !strings.HasSuffix(got.Text, how) {
+		t.Errorf("the alert of both is %+v", got.Draft)
+	}
+}
+
+// TestShownFormIsFilledIn: of a form that is shown in private one field after the
+// other is asked for, and what was filled in offers no buttons any more, however
+// it was.
+func TestShownFormIsFilledIn(t *testing.T) {
+	s := newEngineEnv(t, []string{`{"n":1}`})
+	s.tools.mu.Lock()
+	s.tools.open, s.tools.question = true, &form.Question{Message: "Which?", Fields: fieldsOf(t, hotel)}
+	s.tools.mu.Unlock()
+	id := s.orders("book a room", false, bot.Chat{})
+	s.until(id, "it asks", func(state planner.State) bool { return state.Status() == "waiting" })
+	card := s.shown(label(t, s.alerts("alert.task_waiting", id).Draft, "Show"))
+	fill := func(press, words, closed string) {
+		t.Helper()
+		m := s.by("boss", private("boss"), words)
+		m.ReplyTo = card.ID
+		if press != "" {
+			m = s.press("boss", private("boss"), label(t, card.Draft, press))
+			m.ID = card.ID
+		}
+		got := s.send(m)
+		if last := s.last(card.ID); !strings.Contains(last.Text, closed) || len(last.Buttons) > 0 {
+			t.Errorf("%q%q: the card became %+v", press, words, last)
+		}
+		if len(got.posts) != 1 {
+			t.Fatalf("%q%q was answered %+v", press, words, got)
+		}
+		card = got.posts[0]
+	}
+	fill("Single", "", "Single")
+	m := s.by("boss", private("boss"), "many")
+	m.ReplyTo = card.ID
+	if got := s.send(m).words(); !strings.Contains(got, s.text("form.bad_integer", nil)) || s.last(card.ID).Text != "" {
+		t.Errorf("what does not fit was answered %q; the card became %+v", got, s.last(card.ID))
+	}
+	fill("", "3", "3")
+	fill("No", "", "No")
+	fill("Leave out", "", "Left out")
+	last := s.press("boss", private("boss"), label(t, card.Draft, "Leave out"))
+	last.ID = card.ID
+	if got := s.send(last); len(got.posts) != 0 || !strings.Contains(got.words(), "Left out by BOSS") || len(s.last(card.ID).Buttons) > 0 {
+		t.Errorf("the last field was answered %+v", got)
+	}
+	s.over(id)
+	if got := s.given(); got.Action != form.Accept || string(got.Values["nights"]) != "3" {
+		t.Errorf("the server got %+v", got)
+	}
+}
+
+// TestAskedAgainByAProgram: a program has no private chat, even if a person
+// has its name: questions about a task that it repeats in a chat are asked
+// there.
+func TestAskedAgainByAProgram(t *testing.T) {
+	s := newEngineEnv(t, []string{`{"n":1}`})
+	s.stop()
+	s.rules.Approvals.Private = true
+	s.play()
+	first, card := s.asks("ann", room("hall"), "book a room")
+	if card.Chat.Key() != private("ann").Key() {
+		t.Fatalf("ann is asked in %s", card.Chat.Key())
+	}
+	s.send(s.press("ann", private("ann"), label(t, card.Draft, "Deny")))
+	s.over(first)
+	for _, platform := range []string{tasks.PlatformAPI, tasks.PlatformAgent} {
+		o := inbox.Order{From: bot.Person{Platform: platform, ID: "ben", Name: "ben"}, Goal: "book a room"}
+		r, err := inbox.StartAgain(t.Context(), s.inbox, o, room("hall"), s.event(first, 1).Opening)
+		if err != nil {
+			t.Fatal(err)
+		}
+		card := s.card(r.Task, "")
+		if card.Chat.Key() != room("hall").Key() {
+			t.Errorf("for %s:ben it is asked in %s", platform, card.Chat.Key())
+		}
+		s.send(s.press("boss", room("hall"), label(t, card.Draft, "Deny")))
+		s.over(r.Task)
 	}
 }

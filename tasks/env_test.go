@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"go.uber.org/goleak"
+
 	"legwork/bot"
 	"legwork/i18n"
 	"legwork/planner"
@@ -403,3 +405,5 @@ func (o *env) setting(owner, name string) string {
 	}
 	return v
 }
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
