@@ -81,34 +81,17 @@ func probeModels(ctx context.Context, config llm.Config) ([]row, error) {
 		return nil, err
 	}
 	defer models.Close()
-	names := models.Names()
-	rows := make([]row, len(names))
-	var calls sync.WaitGroup
-	for i, name := range names {
-		calls.Go(func() { rows[i] = probeModel(ctx, models, name) })
-	}
-	calls.Wait()
-	return rows, nil
-}
-
-func probeModel(ctx context.Context, models *llm.Models, name string) row {
-	ctx, cancel := context.WithTimeout(ctx, probeTime)
-	defer cancel()
-	r := row{name: name, kind: "model", speaks: models.Config().Models[name].Model, tools: "-", ask: "-"}
-	start := time.Now()
-	_, err := models.Call(ctx, llm.Request{
-		Role:     llm.RoleAnswer,
-		Model:    name,
-		Messages: []llm.Message{{Role: llm.User, Content: "Reply with the single word ok."}},
-	}, nil)
-	r.roundTrip = time.Since(start)
-	switch {
-	case errors.Is(err, context.DeadlineExceeded):
-		r.problem = "no reply within " + probeTime.String()
-	case err != nil:
-		r.problem = err.Error()
-	}
-	return r
+	return sideBySide(models.Names(), func(name string) row {
+		return try(ctx, name, "model", models.Config().Models[name].Model, func(ctx context.Context) (string, error) {
+			_, err := models.Call(ctx, llm.Request{
+				Role: llm.RoleAnswer, Model: name, Messages: []llm.Message{{Role: llm.User, Content: "Reply with the single word ok."}},
+			}, nil)
+			if errors.Is(err, context.DeadlineExceeded) {
+				err = errors.New("no reply within " + probeTime.String())
+			}
+			return "", err
+		})
+	}), nil
 }
 
 // probePlatforms asks every platform for the owner of the tokens.
@@ -120,39 +103,40 @@ func probePlatforms(ctx context.Context, config *conf.Config) []row {
 	if c := config.Slack; c != nil {
 		tries[slack.Name] = func(ctx context.Context) (string, error) { return slack.Try(ctx, *c) }
 	}
-	var rows []row
-	for _, name := range slices.Sorted(maps.Keys(tries)) {
-		ctx, cancel := context.WithTimeout(ctx, probeTime)
-		start := time.Now()
-		who, err := tries[name](ctx)
-		cancel()
-		r := row{name: name, kind: "platform", speaks: cmp.Or(who, "-"), tools: "-", ask: "-", roundTrip: time.Since(start)}
-		if err != nil {
-			r.problem = err.Error()
-		}
-		rows = append(rows, r)
-	}
-	return rows
+	return sideBySide(slices.Sorted(maps.Keys(tries)), func(name string) row { return try(ctx, name, "platform", "-", tries[name]) })
 }
 
 // probeWebhooks sends a test delivery to each webhook.
 func probeWebhooks(ctx context.Context, config *conf.Config) []row {
-	names := slices.Sorted(maps.Keys(config.Alerts.Webhooks))
-	rows := make([]row, len(names))
-	var tries sync.WaitGroup
-	for i, name := range names {
-		tries.Go(func() {
-			start := time.Now()
-			r := row{name: name, kind: "webhook", speaks: "signed", tools: "-", ask: "-"}
-			if err := alerts.Try(ctx, config.Alerts.Webhooks[name], telemetry.ReadBuild().Version, time.Now); err != nil {
-				r.problem = err.Error()
-			}
-			r.roundTrip = time.Since(start)
-			rows[i] = r
+	return sideBySide(slices.Sorted(maps.Keys(config.Alerts.Webhooks)), func(name string) row {
+		return try(ctx, name, "webhook", "signed", func(ctx context.Context) (string, error) {
+			return "", alerts.Try(ctx, config.Alerts.Webhooks[name], telemetry.ReadBuild().Version, time.Now)
 		})
+	})
+}
+
+// sideBySide probes all names at the same time.
+func sideBySide(names []string, probe func(name string) row) []row {
+	rows := make([]row, len(names))
+	var calls sync.WaitGroup
+	for i, name := range names {
+		calls.Go(func() { rows[i] = probe(name) })
 	}
-	tries.Wait()
+	calls.Wait()
 	return rows
+}
+
+// try makes one call. speaks is shown unless the call says more.
+func try(ctx context.Context, name, kind, speaks string, call func(context.Context) (who string, err error)) row {
+	ctx, cancel := context.WithTimeout(ctx, probeTime)
+	defer cancel()
+	start := time.Now()
+	who, err := call(ctx)
+	r := row{name: name, kind: kind, speaks: cmp.Or(who, speaks), tools: "-", ask: "-", roundTrip: time.Since(start)}
+	if err != nil {
+		r.problem = err.Error()
+	}
+	return r
 }
 
 // probeServers starts the servers, waits for what they offer and stops them.
