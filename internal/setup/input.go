@@ -8,7 +8,6 @@ import (
 	"io"
 	"os"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/muesli/cancelreader"
 	"golang.org/x/term"
@@ -74,15 +73,6 @@ func (l *lines) read() (string, error) {
 	}
 }
 
-// The keys with a meaning while a secret is typed.
-const (
-	keyInterrupt = 3
-	keyEnd       = 4
-	keyBackspace = 8
-	keyErase     = 21
-	keyDelete    = 127
-)
-
 // errInterrupted is returned after Ctrl-C while a secret is typed.
 var errInterrupted = errors.New("interrupted; nothing was written")
 
@@ -100,41 +90,37 @@ func (l *lines) secret(question string) (string, error) {
 		return "", fmt.Errorf("hiding the input: %w", err)
 	}
 	fmt.Fprint(l.out, strings.ReplaceAll(question, "\n", "\r\n"))
-	typed, err := l.typed()
+	keys := &keys{Reader: l.in}
+	typed, err := term.NewTerminal(struct {
+		io.Reader
+		io.Writer
+	}{keys, l.out}, "").ReadPassword("")
+	switch {
+	case errors.Is(err, io.EOF) && keys.last == interrupt:
+		err = errInterrupted
+	case errors.Is(err, io.EOF):
+		err = ErrEnded
+	case err != nil:
+		err = fmt.Errorf("reading an answer: %w", err)
+	}
 	if restored := term.Restore(l.terminal, before); err == nil && restored != nil {
 		err = fmt.Errorf("showing the input again: %w", restored)
 	}
-	fmt.Fprintln(l.out)
 	return strings.TrimSpace(typed), err
 }
 
-// typed reads from a raw terminal until Enter.
-func (l *lines) typed() (string, error) {
-	var text []byte
-	for len(text) < maxLine {
-		b, err := l.in.ReadByte()
-		if err != nil {
-			return "", fmt.Errorf("reading an answer: %w", err)
-		}
-		switch b {
-		case '\r', '\n':
-			return string(text), nil
-		case keyInterrupt:
-			return "", errInterrupted
-		case keyEnd:
-			if len(text) == 0 {
-				return "", ErrEnded
-			}
-		case keyBackspace, keyDelete:
-			_, size := utf8.DecodeLastRune(text)
-			text = text[:len(text)-size]
-		case keyErase:
-			text = nil
-		default:
-			if b >= ' ' {
-				text = append(text, b)
-			}
-		}
-	}
-	return "", fmt.Errorf("an answer is longer than %d bytes; nothing was written", maxLine)
+// interrupt is what Ctrl-C sends while a secret is typed.
+const interrupt = 3
+
+// keys reads one byte at a time, so that what was typed ahead is left for the next
+// question.
+type keys struct {
+	*bufio.Reader
+	last byte
+}
+
+func (k *keys) Read(p []byte) (int, error) {
+	n, err := k.Reader.Read(p[:1])
+	k.last = p[0]
+	return n, err
 }
