@@ -38,7 +38,7 @@ setup              | bot/slack bot/telegram i18n llm issue  | x/term cancelreade
 bot/terminal       | bot bot/markdown i18n                   | x/term x/sys displaywidth cancelreader
 bot/telegram       | bot bot/markdown retry telemetry issue  | telegram-bot-api/v5 displaywidth golang-lru/v2
 bot/slack          | bot bot/markdown retry telemetry issue  | slack-go/slack gorilla/websocket golang-lru/v2
-web                | tasks/api telemetry web/problem         | x/time
+web                | tasks/api telemetry web/problem         | x/time golang-lru/v2
 web/api            | clip planner plainjson tasks tasks/api telemetry web/problem | huma/v2
 web/problem        |                                         |
 web/mcp            | bot clip plainjson planner tasks tasks/api telemetry | mcp-go jsonschema/v6 x/text

@@ -46,20 +46,15 @@ func Watch(path string, log *slog.Logger, changed chan<- struct{}) (*Watcher, er
 }
 
 // Also watches the imported files in place of those of the previous call. It logs a
-// file that cannot be watched.
+// file that cannot be watched. A folder stays watched, but changes of its other files
+// do not count.
 func (w *Watcher) Also(files ...string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	before := w.folders()
 	w.files = map[string]bool{}
 	for _, file := range append(files, w.own) {
 		if err := w.add(file); err != nil {
 			w.log.Warn("watching a file failed; send SIGHUP after changing it", "file", file, "cause", err)
-		}
-	}
-	for folder := range before {
-		if !w.folders()[folder] {
-			_ = w.watcher.Remove(folder) // it may be gone
 		}
 	}
 }
@@ -80,14 +75,6 @@ func (w *Watcher) add(file string) error {
 	}
 	w.files[full] = true
 	return nil
-}
-
-func (w *Watcher) folders() map[string]bool {
-	folders := map[string]bool{}
-	for file := range w.files {
-		folders[filepath.Dir(file)] = true
-	}
-	return folders
 }
 
 func (w *Watcher) run(changed chan<- struct{}) {

@@ -44,7 +44,9 @@ func newAuth(c Config) (*auth, error) {
 		}
 	}
 	a.tokens.use(c.Access)
-	return a, nil
+	var err error
+	a.failures, err = newFailedAuthLimiter()
+	return a, err
 }
 
 // metricsHandler serves GET requests of the roles that may read metrics.

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	lru "github.com/hashicorp/golang-lru/v2"
 	"golang.org/x/time/rate"
 )
 
@@ -131,34 +132,23 @@ const (
 )
 
 // failedAuthLimiter limits how often an address may send requests without a valid
-// token. The zero value is ready.
+// token.
 type failedAuthLimiter struct {
-	mu       sync.Mutex
-	limiters map[string]*rate.Limiter // by network
+	limiters *lru.Cache[string, *rate.Limiter] // by network
+}
+
+func newFailedAuthLimiter() (failedAuthLimiter, error) {
+	limiters, err := lru.New[string, *rate.Limiter](maxAddresses)
+	return failedAuthLimiter{limiters}, err
 }
 
 // wait counts a failed request. It returns how long the address has to wait before
 // its next request is looked at, 0 while it is within the limit.
-func (l *failedAuthLimiter) wait(address string, now time.Time) time.Duration {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	address = network(address)
-	limiter := l.limiters[address]
-	if limiter == nil {
-		if l.limiters == nil {
-			l.limiters = map[string]*rate.Limiter{}
-		}
-		if len(l.limiters) >= maxAddresses {
-			l.prune(now)
-		}
-		if len(l.limiters) >= maxAddresses {
-			address = "" // one limiter for all further addresses
-			limiter = l.limiters[address]
-		}
-		if limiter == nil {
-			limiter = rate.NewLimiter(rate.Every(failedInterval), failedBurst)
-			l.limiters[address] = limiter
-		}
+func (l failedAuthLimiter) wait(address string, now time.Time) time.Duration {
+	fresh := rate.NewLimiter(rate.Every(failedInterval), failedBurst)
+	limiter, known, _ := l.limiters.PeekOrAdd(network(address), fresh)
+	if !known {
+		limiter = fresh
 	}
 	reservation := limiter.ReserveN(now, 1)
 	wait := reservation.DelayFrom(now)
@@ -166,15 +156,6 @@ func (l *failedAuthLimiter) wait(address string, now time.Time) time.Duration {
 		reservation.CancelAt(now)
 	}
 	return wait
-}
-
-// prune forgets the addresses that have not failed for a while.
-func (l *failedAuthLimiter) prune(now time.Time) {
-	for address, limiter := range l.limiters {
-		if limiter.TokensAt(now) >= failedBurst {
-			delete(l.limiters, address)
-		}
-	}
 }
 
 // network is what one client usually has: an IPv4 address, or a /64 of IPv6.

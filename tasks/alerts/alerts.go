@@ -300,10 +300,7 @@ func Kinds() []string {
 
 // Known reports whether an entry of Webhook.Kinds matches any kind.
 func Known(entry string) bool {
-	family, all := strings.CutSuffix(entry, "*")
-	return slices.ContainsFunc(Kinds(), func(kind string) bool {
-		return kind == entry || all && strings.HasPrefix(kind, family)
-	})
+	return slices.ContainsFunc(Kinds(), func(kind string) bool { return matches(entry, kind) })
 }
 
 // inChats reports whether this package sends a kind to the chats of admins. The

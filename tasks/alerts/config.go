@@ -81,10 +81,13 @@ func (w Webhook) wants(kind string) bool {
 	if len(w.Kinds) == 0 {
 		return true
 	}
-	return slices.ContainsFunc(w.Kinds, func(k string) bool {
-		family, all := strings.CutSuffix(k, "*")
-		return k == kind || all && strings.HasPrefix(kind, family)
-	})
+	return slices.ContainsFunc(w.Kinds, func(entry string) bool { return matches(entry, kind) })
+}
+
+// matches reports whether an entry of Webhook.Kinds matches a kind.
+func matches(entry, kind string) bool {
+	family, all := strings.CutSuffix(entry, "*")
+	return kind == entry || all && strings.HasPrefix(kind, family)
 }
 
 func urlProblem(address string) string {

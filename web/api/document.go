@@ -6,7 +6,6 @@ import (
 	"crypto/sha256"
 	_ "embed"
 	"encoding/hex"
-	"fmt"
 	"net/http"
 	"reflect"
 	"slices"
@@ -101,8 +100,7 @@ func header(r *huma.Response, name, text string) {
 }
 
 // describe adds to the document what huma cannot derive from an operation.
-func (o operation) describe(d *huma.OpenAPI) {
-	op := findOperation(d, o.method, o.path)
+func (o operation) describe(op *huma.Operation) {
 	success := op.Responses[strconv.Itoa(op.DefaultStatus)]
 	success.Description = "Success."
 	media := success.Content["application/json"]
@@ -138,22 +136,6 @@ func (o operation) describe(d *huma.OpenAPI) {
 			p.Schema.Nullable = false
 		}
 	}
-}
-
-// findOperation returns an operation of the document.
-func findOperation(d *huma.OpenAPI, method, path string) *huma.Operation {
-	item := d.Paths[path]
-	switch method {
-	case http.MethodGet:
-		return item.Get
-	case http.MethodPost:
-		return item.Post
-	case http.MethodPut:
-		return item.Put
-	case http.MethodPatch:
-		return item.Patch
-	}
-	panic(fmt.Sprintf("no operation is registered for %s", method))
 }
 
 // schemaName is the name of the schema of a type.

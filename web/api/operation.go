@@ -54,8 +54,10 @@ func register[I, O any](c *calls, h huma.API, o operation, handle func(context.C
 		}
 		return out, nil
 	})
-	o.describe(h.OpenAPI())
-	for _, p := range findOperation(h.OpenAPI(), o.method, o.path).Parameters {
+	item := h.OpenAPI().Paths[o.path]
+	documented := map[string]*huma.Operation{http.MethodGet: item.Get, http.MethodPost: item.Post, http.MethodPut: item.Put, http.MethodPatch: item.Patch}[o.method]
+	o.describe(documented)
+	for _, p := range documented.Parameters {
 		if p.In == "query" && p.Schema.Type == huma.TypeArray {
 			c.lists[p.Name] = true
 		}

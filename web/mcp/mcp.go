@@ -102,7 +102,7 @@ func (e *endpoint) read(r *http.Request) (sent request, without []byte, wrong *r
 	if err != nil {
 		return sent, nil, &refusal{http.StatusBadRequest, "The request did not arrive completely."}
 	}
-	body = compact(body)
+	body = bytes.TrimSpace(body)
 	if bytes.HasPrefix(body, []byte("[")) {
 		return sent, nil, &refusal{http.StatusBadRequest, `{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"Batches are not supported; send each request by itself."}}`}
 	}

@@ -1,7 +1,6 @@
 package mcp
 
 import (
-	"bytes"
 	"context"
 	"crypto/rand"
 	"encoding/json"
@@ -66,16 +65,6 @@ func withoutArguments(body []byte) []byte {
 		return body
 	}
 	return text
-}
-
-// compact removes the space between the parts of a request, since the request stays in
-// memory as long as the call waits. It returns malformed JSON unchanged.
-func compact(body []byte) []byte {
-	var out bytes.Buffer
-	if json.Compact(&out, body) != nil {
-		return body
-	}
-	return bytes.Clone(out.Bytes())
 }
 
 // sessionHeader holds the session that a client of older protocol revisions got in the
