@@ -64,8 +64,7 @@ func (e *exporter) ExportSpans(ctx context.Context, spans []sdktrace.ReadOnlySpa
 	if err != nil {
 		return fmt.Errorf("writing spans: %w", err)
 	}
-	again := backoff.NewExponentialBackOff()
-	_, err = backoff.Retry(ctx, func() (struct{}, error) { return struct{}{}, e.try(ctx, body) }, backoff.WithBackOff(again), backoff.WithMaxTries(4))
+	_, err = backoff.Retry(ctx, func() (struct{}, error) { return struct{}{}, e.try(ctx, body) }, backoff.WithMaxTries(4))
 	if err != nil {
 		e.metrics.spansDone(Failed, len(spans))
 		e.log.WarnContext(ctx, "exporting spans failed", "count", len(spans), "cause", err)
@@ -113,36 +112,13 @@ func (e *exporter) try(ctx context.Context, body []byte) error {
 	return backoff.Permanent(err)
 }
 
-// The types of a batch have the names of opentelemetry-proto's
+// The spans of a batch have the names of opentelemetry-proto's
 // ExportTraceServiceRequest in JSON: ids in hexadecimal, enums as numbers, 64-bit
-// numbers as texts.
+// numbers as texts. https://opentelemetry.io/docs/specs/otlp/#json-protobuf-encoding
 type (
-	traceRequest struct {
-		ResourceSpans []resourceSpans `json:"resourceSpans"`
-	}
-	resourceSpans struct {
-		Resource   attributes   `json:"resource"`
-		ScopeSpans []scopeSpans `json:"scopeSpans"`
-	}
-	attributes struct {
-		Attributes []keyValue `json:"attributes"`
-	}
-	scopeSpans struct {
-		Scope scope      `json:"scope"`
-		Spans []wireSpan `json:"spans"`
-	}
-	scope struct {
-		Name string `json:"name"`
-	}
 	keyValue struct {
-		Key   string   `json:"key"`
-		Value anyValue `json:"value"`
-	}
-	anyValue struct {
-		String *string  `json:"stringValue,omitempty"`
-		Bool   *bool    `json:"boolValue,omitempty"`
-		Int    *string  `json:"intValue,omitempty"`
-		Double *float64 `json:"doubleValue,omitempty"`
+		Key   string         `json:"key"`
+		Value map[string]any `json:"value"` // one entry, whose key is the type
 	}
 	wireSpan struct {
 		TraceID    string      `json:"traceId"`
@@ -168,16 +144,17 @@ type (
 	}
 )
 
-// batch is what is sent of spans.
-func (e *exporter) batch(spans []sdktrace.ReadOnlySpan) traceRequest {
+// batch is the request that sends spans.
+func (e *exporter) batch(spans []sdktrace.ReadOnlySpan) any {
 	list := make([]wireSpan, 0, len(spans))
 	var about []keyValue
 	for _, s := range spans {
 		list = append(list, e.span(s))
 		about = e.keyValues(s.Resource().Attributes())
 	}
-	return traceRequest{[]resourceSpans{{
-		Resource: attributes{about}, ScopeSpans: []scopeSpans{{Scope: scope{"legwork"}, Spans: list}},
+	type object map[string]any
+	return object{"resourceSpans": []object{{
+		"resource": object{"attributes": about}, "scopeSpans": []object{{"scope": object{"name": "legwork"}, "spans": list}},
 	}}}
 }
 
@@ -211,20 +188,16 @@ func (e *exporter) keyValues(list []attribute.KeyValue) []keyValue {
 	return out
 }
 
-func (e *exporter) value(v attribute.Value) anyValue {
+func (e *exporter) value(v attribute.Value) map[string]any {
 	switch v.Type() {
 	case attribute.BOOL:
-		is := v.AsBool()
-		return anyValue{Bool: &is}
+		return map[string]any{"boolValue": v.AsBool()}
 	case attribute.INT64:
-		n := strconv.FormatInt(v.AsInt64(), 10)
-		return anyValue{Int: &n}
+		return map[string]any{"intValue": strconv.FormatInt(v.AsInt64(), 10)}
 	case attribute.FLOAT64:
-		n := v.AsFloat64()
-		return anyValue{Double: &n}
+		return map[string]any{"doubleValue": v.AsFloat64()}
 	}
-	text := e.text(v.String())
-	return anyValue{String: &text}
+	return map[string]any{"stringValue": e.text(v.String())}
 }
 
 // maxText limits the text of an attribute, in bytes.

@@ -51,46 +51,39 @@ func NewMetrics(c MetricsConfig) *Metrics {
 	return m
 }
 
-// TaskOpened counts a task of a platform.
-func (m *Metrics) TaskOpened(platform string) {
-	if m != nil {
-		m.opened.Inc(platform)
+// counted returns the metrics; those of nil Metrics count nothing.
+func (m *Metrics) counted() *families {
+	if m == nil {
+		return &families{}
 	}
+	return &m.families
 }
+
+// TaskOpened counts a task of a platform.
+func (m *Metrics) TaskOpened(platform string) { m.counted().opened.Inc(platform) }
 
 // TaskEnded counts a task that is over. outcome is its state: done, failed or
 // stopped; took is the time since it was opened.
 func (m *Metrics) TaskEnded(platform, outcome string, took time.Duration) {
-	if m != nil {
-		m.finished.Inc(platform, outcome)
-		m.taskTime.Observe(took.Seconds(), outcome)
-	}
+	f := m.counted()
+	f.finished.Inc(platform, outcome)
+	f.taskTime.Observe(took.Seconds(), outcome)
 }
 
 // SlotWaited records how long a task waited until it could work.
-func (m *Metrics) SlotWaited(d time.Duration) {
-	if m != nil {
-		m.slotWait.Observe(d.Seconds())
-	}
-}
+func (m *Metrics) SlotWaited(d time.Duration) { m.counted().slotWait.Observe(d.Seconds()) }
 
 // SubtaskEnded counts a sub-task that is over. took is 0 for one that never started.
 func (m *Metrics) SubtaskEnded(group, outcome string, took time.Duration) {
-	if m == nil {
-		return
-	}
-	m.subtasks.Inc(group, outcome)
+	f := m.counted()
+	f.subtasks.Inc(group, outcome)
 	if took > 0 {
-		m.subtaskTime.Observe(took.Seconds(), group)
+		f.subtaskTime.Observe(took.Seconds(), group)
 	}
 }
 
 // Decided counts a decision of a person, or the end of the time for one.
-func (m *Metrics) Decided(decision string) {
-	if m != nil {
-		m.approvals.Inc(decision)
-	}
-}
+func (m *Metrics) Decided(decision string) { m.counted().approvals.Inc(decision) }
 
 // Tokens is the usage of a model call; Cost is in millionths of a US dollar.
 type Tokens struct {
@@ -103,10 +96,9 @@ func tokenKinds() [3]string { return [3]string{"input", "cached_input", "output"
 
 // ModelCalled counts a call of a model with all its attempts.
 func (m *Metrics) ModelCalled(model, role, outcome string, took time.Duration) {
-	if m != nil {
-		m.modelCalls.Inc(model, role, outcome)
-		m.modelTime.Observe(took.Seconds(), model, role)
-	}
+	f := m.counted()
+	f.modelCalls.Inc(model, role, outcome)
+	f.modelTime.Observe(took.Seconds(), model, role)
 }
 
 // ModelTried counts one attempt, and its usage.
@@ -126,26 +118,22 @@ func (m *Metrics) ModelTried(model, outcome string, used Tokens) {
 
 // FirstToken records the time until the reply of an attempt began.
 func (m *Metrics) FirstToken(model string, after time.Duration) {
-	if m != nil {
-		m.firstToken.Observe(after.Seconds(), model)
-	}
+	m.counted().firstToken.Observe(after.Seconds(), model)
 }
 
 // ToolCalled counts a call of "server.tool".
 func (m *Metrics) ToolCalled(tool, outcome string, took time.Duration) {
-	if m != nil {
-		server, name, _ := strings.Cut(tool, ".")
-		m.toolCalls.Inc(server, name, outcome)
-		m.toolTime.Observe(took.Seconds(), server)
-	}
+	f := m.counted()
+	server, name, _ := strings.Cut(tool, ".")
+	f.toolCalls.Inc(server, name, outcome)
+	f.toolTime.Observe(took.Seconds(), server)
 }
 
 // Connected adds the series of a platform.
 func (m *Metrics) Connected(platform string) {
-	if m != nil {
-		m.messages.Add(0, platform)
-		m.frames.Add(0, platform)
-	}
+	f := m.counted()
+	f.messages.Add(0, platform)
+	f.frames.Add(0, platform)
 }
 
 // Expected names the parts of a config.
@@ -183,59 +171,38 @@ func (m *Metrics) Expect(e Expected) {
 }
 
 // Received counts messages that came from a platform.
-func (m *Metrics) Received(platform string, n int) {
-	if m != nil {
-		m.messages.Add(float64(n), platform)
-	}
-}
+func (m *Metrics) Received(platform string, n int) { m.counted().messages.Add(float64(n), platform) }
 
 // PlatformCalled counts a request to a platform. took is 0 for one that waits for
 // people.
 func (m *Metrics) PlatformCalled(platform, method, outcome string, took time.Duration) {
-	if m == nil {
-		return
-	}
-	m.platformCalls.Inc(platform, method, outcome)
+	f := m.counted()
+	f.platformCalls.Inc(platform, method, outcome)
 	if took > 0 {
-		m.platformTime.Observe(took.Seconds(), platform)
+		f.platformTime.Observe(took.Seconds(), platform)
 	}
 }
 
 // Paced records how long a request waited for the rate limiter.
 func (m *Metrics) Paced(platform string, waited time.Duration) {
-	if m != nil {
-		m.paceWait.Observe(waited.Seconds(), platform)
-	}
+	m.counted().paceWait.Observe(waited.Seconds(), platform)
 }
 
 // FrameSkipped counts a frame that was left out because of the rate limit.
-func (m *Metrics) FrameSkipped(platform string) {
-	if m != nil {
-		m.frames.Inc(platform)
-	}
-}
+func (m *Metrics) FrameSkipped(platform string) { m.counted().frames.Inc(platform) }
 
 // Committed counts a transaction and the changes in it.
 func (m *Metrics) Committed(changes int, took time.Duration) {
-	if m != nil {
-		m.commitTime.Observe(took.Seconds())
-		m.batch.Observe(float64(changes))
-	}
+	f := m.counted()
+	f.commitTime.Observe(took.Seconds())
+	f.batch.Observe(float64(changes))
 }
 
 // NotCommitted counts a failed transaction.
-func (m *Metrics) NotCommitted() {
-	if m != nil {
-		m.commitErrors.Inc()
-	}
-}
+func (m *Metrics) NotCommitted() { m.counted().commitErrors.Inc() }
 
 // Stored counts an event of a journal.
-func (m *Metrics) Stored(event string) {
-	if m != nil {
-		m.events.Inc(event)
-	}
-}
+func (m *Metrics) Stored(event string) { m.counted().events.Inc(event) }
 
 // Requested counts an HTTP request by the pattern of its route, which may be empty.
 // took is 0 for requests that last as long as the client wants.
@@ -264,11 +231,7 @@ func (m *Metrics) Followed() (left func()) {
 }
 
 // Delivered counts a delivery to a webhook.
-func (m *Metrics) Delivered(webhook, outcome string) {
-	if m != nil {
-		m.webhooks.Inc(webhook, outcome)
-	}
-}
+func (m *Metrics) Delivered(webhook, outcome string) { m.counted().webhooks.Inc(webhook, outcome) }
 
 // Reloaded counts a reload of the config; err is the reason why it changed nothing.
 func (m *Metrics) Reloaded(err error) {
@@ -285,11 +248,7 @@ func (m *Metrics) Reloaded(err error) {
 }
 
 // spansDone counts spans that were handed on, or could not be.
-func (m *Metrics) spansDone(outcome string, n int) {
-	if m != nil {
-		m.spans.Add(float64(n), outcome)
-	}
-}
+func (m *Metrics) spansDone(outcome string, n int) { m.counted().spans.Add(float64(n), outcome) }
 
 // seconds is a time for Prometheus: seconds since 1970.
 func seconds(at time.Time) float64 { return float64(at.UnixMilli()) / 1000 }

@@ -62,47 +62,49 @@ func (m *Metrics) readGauges(ctx context.Context) prometheus.Gatherer {
 	ctx, cancel := context.WithTimeout(ctx, scrapeTime)
 	defer cancel()
 	now, err := m.read(ctx)
-	g := newGauges(r)
-	g.show(now)
+	r.gauge("legwork_queue_oldest_seconds", "For how long the first of the tasks that wait for memory or for a slot has been waiting.").Set(now.QueuedFor.Seconds())
+	r.gauge("legwork_paused", "1 while everything is paused.").Set(boolValue(now.Paused))
+	r.gauge("legwork_ready", "1 while legwork can hear and keep what people want, as /readyz tells.").Set(boolValue(now.Ready))
+	r.flags("legwork_part_up", "1 while the part of the process works without trouble.", "part", now.Parts)
+	r.flags("legwork_model_up", "1 unless the model's endpoint failed so often that it is left alone.", "model", now.Models)
+	r.flags("legwork_tool_server_up", "1 while the tool server can be called.", "server", now.Servers)
 	if err == nil {
-		g.showStored(now)
+		r.showStored(now)
 	}
 	return r
 }
 
-func (g *gauges) show(now Readings) {
-	g.oldestTask.Set(now.QueuedFor.Seconds())
-	g.paused.Set(boolValue(now.Paused))
-	g.ready.Set(boolValue(now.Ready))
-	for part, up := range now.Parts {
-		g.partUp.Set(boolValue(up), part)
-	}
-	for name, up := range now.Models {
-		g.modelUp.Set(boolValue(up), name)
-	}
-	for name, up := range now.Servers {
-		g.serverUp.Set(boolValue(up), name)
+// flags adds a gauge with a series of 0 or 1 for each name.
+func (r registry) flags(name, help, label string, values map[string]bool) {
+	g := r.gauge(name, help, label)
+	for of, up := range values {
+		g.Set(boolValue(up), of)
 	}
 }
 
-// showStored sets the gauges that come from the store.
-func (g *gauges) showStored(now Readings) {
+// showStored adds the gauges that come from the store.
+func (r registry) showStored(now Readings) {
+	tasks := r.gauge("legwork_tasks", "Tasks in the store, by state.", "state")
 	for state, n := range now.Tasks {
-		g.tasks.Set(float64(n), state)
+		tasks.Set(float64(n), state)
 	}
-	g.approvalsWaiting.Set(float64(now.Approvals.Waiting))
-	g.oldestApproval.Set(now.Approvals.Oldest.Seconds())
-	g.deliveriesWaiting.Set(float64(now.Deliveries.Waiting))
-	g.oldestDelivery.Set(now.Deliveries.Oldest.Seconds())
-	g.storeSize.Set(float64(now.StoreBytes))
+	r.gauge("legwork_approvals_waiting", "Tasks that wait for a person.").Set(float64(now.Approvals.Waiting))
+	r.gauge("legwork_approvals_oldest_seconds", "For how long the first of the tasks that wait for a person has been waiting.").Set(now.Approvals.Oldest.Seconds())
+	r.gauge("legwork_deliveries_waiting", "Deliveries to outgoing webhooks whose time has come.").Set(float64(now.Deliveries.Waiting))
+	r.gauge("legwork_deliveries_oldest_seconds", "For how long the first of them has been queued.").Set(now.Deliveries.Oldest.Seconds())
+	r.gauge("legwork_store_size_bytes", "Size of the data file.").Set(float64(now.StoreBytes))
+	usd := r.gauge("legwork_budget_limit_usd", "The money that may be spent today, extensions included.", "budget")
+	usdSpent := r.gauge("legwork_budget_spent_usd", "The money that was spent today.", "budget")
+	tokens := r.gauge("legwork_budget_limit_tokens", "The tokens that may be used today, extensions included.", "budget")
+	tokensSpent := r.gauge("legwork_budget_spent_tokens", "The tokens that were used today.", "budget")
 	for _, b := range now.Budgets {
 		if b.Money {
-			g.budgetLimit.Set(float64(b.Limit)/1e6, b.Name)
-			g.budgetSpent.Set(float64(b.Spent)/1e6, b.Name)
+			usd.Set(float64(b.Limit)/1e6, b.Name)
+			usdSpent.Set(float64(b.Spent)/1e6, b.Name)
 			continue
 		}
-		g.tokenLimit.Set(float64(b.Limit), b.Name)
-		g.tokensSpent.Set(float64(b.Spent), b.Name)
+		tokens.Set(float64(b.Limit), b.Name)
+		tokensSpent.Set(float64(b.Spent), b.Name)
 	}
 }
 

@@ -32,7 +32,7 @@ func newRegistry(clean func(string) string) registry {
 	return registry{prometheus.NewRegistry(), clean}
 }
 
-// counter only grows. Labels are given by their values, in the order of their names.
+// counter only grows. Like the other kinds, its zero value counts nothing. Labels are given by their values, in the order of their names.
 type counter struct{ *family[prometheus.Counter] }
 
 // counter makes a metric that counts. Its name ends in _total.
@@ -51,7 +51,11 @@ func (c counter) Inc(values ...string) { c.Add(1, values...) }
 
 // Add adds v; a value that is not above zero adds nothing, but creates the
 // series.
-func (c counter) Add(v float64, values ...string) { c.at(values).Add(max(v, 0)) }
+func (c counter) Add(v float64, values ...string) {
+	if c.family != nil {
+		c.at(values).Add(max(v, 0))
+	}
+}
 
 // gauge goes up and down. It is missing until it is set.
 type gauge struct{ *family[prometheus.Gauge] }
@@ -66,7 +70,11 @@ func (r registry) gauge(name, help string, labels ...string) gauge {
 func (g gauge) Set(v float64, values ...string) { g.at(values).Set(v) }
 
 // Add adds v, which may be below zero.
-func (g gauge) Add(v float64, values ...string) { g.at(values).Add(v) }
+func (g gauge) Add(v float64, values ...string) {
+	if g.family != nil {
+		g.at(values).Add(v)
+	}
+}
 
 // histogram counts observations by size.
 type histogram struct {
@@ -85,7 +93,11 @@ func (r registry) histogram(name, help string, bounds []float64, labels ...strin
 }
 
 // Observe counts one observation.
-func (h histogram) Observe(v float64, values ...string) { h.at(values).Observe(v) }
+func (h histogram) Observe(v float64, values ...string) {
+	if h.family != nil {
+		h.at(values).Observe(v)
+	}
+}
 
 // family is all series of one metric, by their label values.
 type family[M any] struct {
