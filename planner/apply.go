@@ -269,15 +269,12 @@ func clearBudget(s State) State {
 }
 
 func setSlot(s State, slot Slot) State {
-	slots := slices.Clone(s.Slots)
-	for i := range slots {
-		if slots[i].Name == slot.Name {
-			slots[i] = slot
-			s.Slots = slots
-			return s
-		}
+	s.Slots = slices.Clone(s.Slots)
+	if i := slices.IndexFunc(s.Slots, func(old Slot) bool { return old.Name == slot.Name }); i >= 0 {
+		s.Slots[i] = slot
+	} else {
+		s.Slots = append(s.Slots, slot)
 	}
-	s.Slots = append(slots, slot)
 	return s
 }
 

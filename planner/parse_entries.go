@@ -1,6 +1,7 @@
 package planner
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -34,12 +35,9 @@ func (m *mistakes) add(code string, say func() string) {
 
 // hint adds a sentence, once.
 func (m *mistakes) hint(s string) {
-	for _, h := range m.hints {
-		if h == s {
-			return
-		}
+	if !slices.Contains(m.hints, s) {
+		m.hints = append(m.hints, s)
 	}
-	m.hints = append(m.hints, s)
 }
 
 func (m *mistakes) err() error {
@@ -50,11 +48,7 @@ func (m *mistakes) err() error {
 	if more := m.count - len(m.list); more > 0 {
 		text += fmt.Sprintf("; and %d more mistakes", more)
 	}
-	text += "."
-	for _, h := range m.hints {
-		text += " " + h
-	}
-	return &PlanError{Code: m.code, Reason: text + again}
+	return &PlanError{Code: m.code, Reason: strings.Join(append([]string{text + "."}, m.hints...), " ") + again}
 }
 
 // parseEntries reads and checks the entries of a plan.
@@ -178,10 +172,8 @@ func foldName(s string) string {
 
 // find returns the group's own spelling of a name.
 func (g *groupNames) find(name string) (string, bool) {
-	for _, own := range g.list {
-		if own == name {
-			return own, true
-		}
+	if slices.Contains(g.list, name) {
+		return name, true
 	}
 	if own, ok := g.folded[foldName(name)]; ok {
 		return own, true
@@ -208,10 +200,7 @@ func (g *groupNames) suggest(name string) string {
 			break
 		}
 	}
-	if near == "" {
-		near = g.folded[nearest.Typo(folded, slices.Collect(maps.Keys(g.folded)))]
-	}
-	if near == "" {
+	if near = cmp.Or(near, g.folded[nearest.Typo(folded, slices.Collect(maps.Keys(g.folded)))]); near == "" {
 		return ""
 	}
 	return " (did you mean " + cited(near) + "?)"

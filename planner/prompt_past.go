@@ -70,9 +70,9 @@ func (b *builder) addEarlier(key string) {
 	if len(b.input.Earlier) == 0 {
 		return
 	}
-	lines := make([]string, len(b.input.Earlier))
-	for i, e := range b.input.Earlier {
-		lines[i] = fmt.Sprintf("%s · %s · %d · %s", e.Reference, e.Group, e.Bytes, e.Description)
+	var lines []string
+	for _, e := range b.input.Earlier {
+		lines = append(lines, fmt.Sprintf("%s · %s · %d · %s", e.Reference, e.Group, e.Bytes, e.Description))
 	}
 	b.namesMore = true
 	b.add(llm.User, b.text(key, nil)+"\n"+tag("data", strings.Join(lines, "\n")))

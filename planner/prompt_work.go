@@ -2,6 +2,7 @@ package planner
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -228,17 +229,10 @@ func (b *builder) mayRead(w Work, seq int) bool {
 	if seq < 1 || seq > b.s.Seq {
 		return false
 	}
-	for _, i := range w.After {
-		if b.s.Subtasks[i].EndSeq == seq {
-			return true
-		}
-	}
-	for _, turn := range w.Turns {
-		for _, c := range turn.Calls {
-			if c.Step == StepDone && c.Result == seq && c.Kind != CallInstant && c.Kind != CallTooMany {
-				return true
-			}
-		}
-	}
-	return false
+	after := slices.ContainsFunc(w.After, func(i int) bool { return b.s.Subtasks[i].EndSeq == seq })
+	return after || slices.ContainsFunc(w.Turns, func(t Turn) bool {
+		return slices.ContainsFunc(t.Calls, func(c CallState) bool {
+			return c.Step == StepDone && c.Result == seq && c.Kind != CallInstant && c.Kind != CallTooMany
+		})
+	})
 }

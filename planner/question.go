@@ -123,13 +123,9 @@ func fieldAnswered(s State, e Event, at Place) State {
 	if c.Field++; e.Decision.Approve && c.Field < c.Fields {
 		return s
 	}
-	switch {
-	case c.Live && c.Ran:
+	if c.Step = StepOpen; c.Live && c.Ran {
 		c.Step = StepStarted
-	case c.Live:
-		c.Step = StepOpen
-	default:
-		c.Step = StepOpen
+	} else if !c.Live {
 		c.Attempt++
 	}
 	c.Fields, c.Field, c.Live, c.Ran = 0, 0, false, false

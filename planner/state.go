@@ -1,6 +1,7 @@
 package planner
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -134,10 +135,8 @@ func (s *State) Queued() bool { return s.Phase == PhaseQueued }
 
 // Slot returns the slot of that name; its zero value when there is none.
 func (s *State) Slot(name string) Slot {
-	for _, slot := range s.Slots {
-		if slot.Name == name {
-			return slot
-		}
+	if i := slices.IndexFunc(s.Slots, func(slot Slot) bool { return slot.Name == name }); i >= 0 {
+		return s.Slots[i]
 	}
 	return Slot{}
 }
@@ -150,34 +149,23 @@ func (s *State) SingleSubtask() bool {
 		(s.Streamed || s.Review == 0 && s.NotesSeen == len(s.Notes))
 }
 
-// HasResults reports that at least one sub-task has a result to tell of.
+// HasResults reports that at least one sub-task has a result.
 func (s *State) HasResults() bool {
-	for _, w := range s.Subtasks {
-		if w.State == SubDone {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(s.Subtasks, func(w Work) bool { return w.State == SubDone })
 }
 
 // Status is the task's state in the words of the API: queued, planning,
 // working, waiting, answering, done, failed, stopped.
 func (s *State) Status() string {
-	if s.Budget != "" || s.Review > 0 {
+	switch {
+	case s.Budget != "", s.Review > 0, s.Phase == PhaseProposed, s.Phase == PhaseWorking && !busy(*s):
 		return "waiting"
 	}
 	switch s.Phase {
 	case PhaseDeciding:
 		return "planning"
-	case PhaseShared:
+	case PhaseShared, PhaseWorking:
 		return "working"
-	case PhaseWorking:
-		if !busy(*s) {
-			return "waiting"
-		}
-		return "working"
-	case PhaseProposed:
-		return "waiting"
 	case PhaseShowing:
 		return "answering"
 	case PhaseOver:

@@ -141,10 +141,9 @@ func reviewID(s State) ActionID { return AskID(SubjectReview, s.Review) }
 
 // listed returns the action of that id from Todo.
 func listed(s State, id ActionID) (Action, bool) {
-	for _, a := range Todo(s) {
-		if a.ID == id {
-			return a, true
-		}
+	todo := Todo(s)
+	if i := slices.IndexFunc(todo, func(a Action) bool { return a.ID == id }); i >= 0 {
+		return todo[i], true
 	}
 	return Action{}, false
 }
@@ -155,17 +154,9 @@ func busy(s State) bool {
 	if s.Budget != "" || s.Review > 0 {
 		return false
 	}
-	switch s.Phase {
-	case PhaseDeciding, PhaseAnswering:
-		return true
-	case PhaseWorking:
-		for i := range s.Subtasks {
-			if w := &s.Subtasks[i]; (w.State == SubWorking || w.State == SubWaiting) && !awaitsOthers(*w) {
-				return true
-			}
-		}
-	}
-	return false
+	return s.Phase == PhaseDeciding || s.Phase == PhaseAnswering || s.Phase == PhaseWorking && slices.ContainsFunc(s.Subtasks, func(w Work) bool {
+		return (w.State == SubWorking || w.State == SubWaiting) && !awaitsOthers(w)
+	})
 }
 
 // Deadline is when the driver appends Expired: at the end of the working time,

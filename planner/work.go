@@ -40,11 +40,12 @@ func turnBegun(s State, e Event, at Place) State {
 	for i, c := range e.Reply.Calls {
 		at.Call = i
 		call := CallState{}
-		if c.Refusal != "" {
+		switch {
+		case c.Refusal != "":
 			call = doneAtOnce(e)
-		} else if c.Delegate != nil {
+		case c.Delegate != nil:
 			s, call = delegated(s, e, at, c.Delegate)
-		} else if c.Tool == "" {
+		case c.Tool == "":
 			s, call = machineCall(s, e, at)
 		}
 		s.Subtasks[at.Subtask].Turns[at.Turn].Calls[i] = call
@@ -230,26 +231,15 @@ func awaitsOthers(w Work) bool {
 	if len(w.Turns) == 0 {
 		return false
 	}
-	open := false
-	for _, c := range w.Turns[len(w.Turns)-1].Calls {
-		if c.Step == StepDone {
-			continue
-		}
-		open = true
-		if c.Kind == CallTool && c.Step != StepAsked {
-			return false
-		}
-	}
-	return open
+	calls := w.Turns[len(w.Turns)-1].Calls
+	open := slices.ContainsFunc(calls, func(c CallState) bool { return c.Step != StepDone })
+	return open && !slices.ContainsFunc(calls, func(c CallState) bool {
+		return c.Kind == CallTool && c.Step != StepAsked && c.Step != StepDone
+	})
 }
 
 func ready(s State, w Work) bool {
-	for _, i := range w.After {
-		if !s.Subtasks[i].State.Ended() {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(w.After, func(i int) bool { return !s.Subtasks[i].State.Ended() })
 }
 
 func finish(w *Work, e Event, state SubState, why string) {
