@@ -206,6 +206,5 @@ func (e *endpoint) adapt(sent openai.ChatCompletionRequest, f *fault) bool {
 // refusesTools matches the errors of Ollama, vLLM and others for models without
 // tool calling.
 func refusesTools(text string) bool {
-	return strings.Contains(text, "not support tool") || strings.Contains(text, "not support function") ||
-		strings.Contains(text, "tool-call-parser") || strings.Contains(text, "tool choice requires")
+	return containsAny(text, "not support tool", "not support function", "tool-call-parser", "tool choice requires")
 }

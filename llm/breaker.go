@@ -77,15 +77,13 @@ func blames(err error) blame {
 	if err == nil {
 		return endpointWorks
 	}
-	f := asFault(err)
-	if f == nil {
-		return endpointUnknown
-	}
-	switch f.problem {
-	case Unreachable, Refused, NotFound:
-		return endpointFailed
-	case Invalid, TooLong, Filtered:
-		return endpointWorks
+	if f := asFault(err); f != nil {
+		switch f.problem {
+		case Unreachable, Refused, NotFound:
+			return endpointFailed
+		case Invalid, TooLong, Filtered:
+			return endpointWorks
+		}
 	}
 	return endpointUnknown
 }

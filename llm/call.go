@@ -204,17 +204,15 @@ func (c *call) attempt(ctx context.Context, e *endpoint) (Reply, *fault) {
 	if f != nil {
 		return Reply{}, f
 	}
-	reply, f := e.reply(d, c.request)
-	return reply, f
+	return e.reply(d, c.request)
 }
 
 // held returns the fault of an attempt that Options.Gate forbids; nil otherwise.
 func (m *Models) held() *fault {
-	if m.gate == nil {
-		return nil
-	}
-	if err := m.gate(); err != nil {
-		return &fault{problem: Held, err: err}
+	if m.gate != nil {
+		if err := m.gate(); err != nil {
+			return &fault{problem: Held, err: err}
+		}
 	}
 	return nil
 }

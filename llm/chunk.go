@@ -106,10 +106,7 @@ func readUsage(raw json.RawMessage) (u Usage, ok bool) {
 			Cached float64 `json:"cached_tokens"`
 		} `json:"prompt_tokens_details"`
 	}
-	if len(raw) == 0 || json.Unmarshal(raw, &said) != nil {
-		return Usage{}, false
-	}
-	if said.Prompt < 0 || said.Completion < 0 {
+	if len(raw) == 0 || json.Unmarshal(raw, &said) != nil || said.Prompt < 0 || said.Completion < 0 {
 		return Usage{}, false
 	}
 	u.Input = count(said.Prompt)

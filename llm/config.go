@@ -116,9 +116,7 @@ func (c Config) defaultModel() string {
 		return mainModel
 	}
 	if len(c.Models) == 1 {
-		for name := range c.Models {
-			return name
-		}
+		return c.names()[0]
 	}
 	return ""
 }

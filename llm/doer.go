@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"maps"
 	"net/http"
 	"slices"
 	"time"
@@ -54,14 +55,10 @@ type doer struct {
 
 func newDoer(name string, config ModelConfig, client *http.Client, now func() time.Time) (*doer, error) {
 	d := &doer{name: name, config: config, client: client, now: now}
-	keys := make([]string, 0, len(config.ExtraBody))
-	for key, value := range config.ExtraBody {
-		if value != nil {
-			keys = append(keys, key)
+	for _, key := range slices.Sorted(maps.Keys(config.ExtraBody)) {
+		if config.ExtraBody[key] == nil {
+			continue
 		}
-	}
-	slices.Sort(keys)
-	for _, key := range keys {
 		value, err := json.Marshal(config.ExtraBody[key])
 		if err != nil {
 			return nil, err

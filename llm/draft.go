@@ -1,8 +1,10 @@
 package llm
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -97,10 +99,7 @@ func (p piece) empty() bool {
 }
 
 func (d *draft) add(p piece) error {
-	thinking := p.ReasoningContent.text
-	if thinking == "" {
-		thinking = p.Reasoning.text
-	}
+	thinking := cmp.Or(p.ReasoningContent.text, p.Reasoning.text)
 	text, inline := d.split.add(p.Content.text + p.Refusal)
 	d.emit(text, thinking+p.Content.thinking+inline)
 	for _, part := range p.ToolCalls {
@@ -194,12 +193,10 @@ func withIDs(calls []ToolCall) []ToolCall {
 
 // whole reports whether every call's arguments are complete JSON.
 func (d *draft) whole() bool {
-	for _, c := range d.calls {
-		if text := strings.TrimSpace(c.arguments.String()); text != "" && !json.Valid([]byte(text)) {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(d.calls, func(c *callDraft) bool {
+		text := strings.TrimSpace(c.arguments.String())
+		return text != "" && !json.Valid([]byte(text))
+	})
 }
 
 // size is the number of bytes that the model wrote.

@@ -1,6 +1,7 @@
 package llm
 
 import (
+	"cmp"
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/json"
@@ -10,6 +11,7 @@ import (
 	"net/http"
 	"net/url"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -42,10 +44,7 @@ func (d *doer) statusFault(resp *http.Response, body []byte) *fault {
 	if resp.StatusCode/100 == 3 {
 		f.hint = d.key("base_url") + " redirects to " + quote(redactURL(resp.Header.Get("Location"))) + "; use that address"
 	}
-	text := said.message
-	if text == "" {
-		text = shorten(string(body))
-	}
+	text := cmp.Or(said.message, shorten(string(body)))
 	f.err = errors.New(strings.TrimSpace(fmt.Sprintf("HTTP %d %s", resp.StatusCode, d.redact(text))))
 	return f
 }
@@ -177,12 +176,9 @@ func readAPIError(body []byte) apiError {
 	if len(inner) > 0 && json.Unmarshal(inner, &fields) != nil {
 		fields = doc
 	}
-	c := apiError{code: asText(fields["code"]), status: asStatus(fields["code"])}
-	if c.code == "" {
-		c.code = asText(fields["type"])
-	}
-	if c.status == 0 {
-		c.status = asStatus(fields["status"])
+	c := apiError{
+		code:   cmp.Or(asText(fields["code"]), asText(fields["type"])),
+		status: cmp.Or(asStatus(fields["code"]), asStatus(fields["status"])),
 	}
 	for _, key := range []string{"message", "detail", "error_description"} {
 		if c.message == "" && len(fields[key]) > 0 {
@@ -210,13 +206,11 @@ func asStatus(raw json.RawMessage) int {
 }
 
 func (c apiError) is(words ...string) bool {
-	text := strings.ToLower(c.code + " " + c.message)
-	for _, w := range words {
-		if strings.Contains(text, w) {
-			return true
-		}
-	}
-	return false
+	return containsAny(strings.ToLower(c.code+" "+c.message), words...)
+}
+
+func containsAny(text string, words ...string) bool {
+	return slices.ContainsFunc(words, func(w string) bool { return strings.Contains(text, w) })
 }
 
 // tooLong matches the messages of the usual servers.

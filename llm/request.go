@@ -35,7 +35,12 @@ func (e *endpoint) wire(r Request) openai.ChatCompletionRequest {
 		out.Tools = e.nativeTools(r.Tools)
 	}
 	e.limit(&out, r.MaxOutput)
-	e.leaveOut(&out)
+	if e.replaced("stream_options") || e.quirks.noStreamOptions.Load() {
+		out.StreamOptions = nil
+	}
+	if e.replaced("reasoning_effort") {
+		out.ReasoningEffort = ""
+	}
 	return out
 }
 
@@ -59,22 +64,9 @@ func sentMaxTokens(out openai.ChatCompletionRequest) bool {
 // wantsCompletionTokens tells the models whose limit is max_completion_tokens
 // by name, as go-openai does, and those that have asked for it.
 func (e *endpoint) wantsCompletionTokens() bool {
-	for _, prefix := range []string{"o1", "o3", "o4", "gpt-5", "gpt-6"} {
-		if strings.HasPrefix(e.config.Model, prefix) {
-			return true
-		}
-	}
-	return e.quirks.completionTokens.Load()
-}
-
-// leaveOut clears what extra_body replaces and what the endpoint has refused.
-func (e *endpoint) leaveOut(out *openai.ChatCompletionRequest) {
-	if e.replaced("stream_options") || e.quirks.noStreamOptions.Load() {
-		out.StreamOptions = nil
-	}
-	if e.replaced("reasoning_effort") {
-		out.ReasoningEffort = ""
-	}
+	return e.quirks.completionTokens.Load() || slices.ContainsFunc([]string{"o1", "o3", "o4", "gpt-5", "gpt-6"}, func(prefix string) bool {
+		return strings.HasPrefix(e.config.Model, prefix)
+	})
 }
 
 // replaced reports whether extra_body has a field, be it null.

@@ -1,6 +1,7 @@
 package llm
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/url"
@@ -41,12 +42,8 @@ func (c *call) report(first *endpoint, reply Reply, err error) {
 	case err != nil:
 		outcome = telemetry.Given
 	}
-	model := reply.Model
-	if model == "" {
-		model = first.name
-	}
-	role := c.request.Role
-	c.models.metrics.ModelCalled(model, role, outcome, reply.Elapsed)
+	model := cmp.Or(reply.Model, first.name)
+	c.models.metrics.ModelCalled(model, c.request.Role, outcome, reply.Elapsed)
 	c.describe(first, model, reply)
 	c.span.End(nil)
 }

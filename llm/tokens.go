@@ -97,11 +97,7 @@ func (m *Models) PromptBytes(role string) int {
 }
 
 func (e *endpoint) tokens(bytes int) int {
-	n := float64(max(bytes, 0)) * e.tokenRatio.perByte()
-	if whole := int(n); float64(whole) == n {
-		return whole
-	}
-	return int(n) + 1
+	return int(math.Ceil(float64(max(bytes, 0)) * e.tokenRatio.perByte()))
 }
 
 // contextLimit finds the size of the context in the errors of the usual servers: "maximum context length is 8192 tokens", "available
@@ -180,11 +176,11 @@ func (m *Models) QuoteTokens(roleOrName string, input, output int) Usage {
 	}
 	var most Usage
 	for _, e := range m.chain(first) {
-		reply := output
-		if reply < 0 {
-			reply = e.config.MaxOutputTokens
+		reply := e.config.MaxOutputTokens
+		if output >= 0 {
+			reply = min(output, reply)
 		}
-		most = most.max(e.priced(Usage{Input: input, Output: min(reply, e.config.MaxOutputTokens), Estimated: true}))
+		most = most.max(e.priced(Usage{Input: input, Output: reply, Estimated: true}))
 	}
 	return most
 }

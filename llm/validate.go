@@ -3,6 +3,7 @@ package llm
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math"
 	"net/url"
 	"slices"
@@ -87,15 +88,12 @@ func (v *validation) address(path, base string) {
 }
 
 func (v *validation) tokens(at string, m ModelConfig) {
-	if m.ContextTokens < 0 {
+	switch d := m.withDefaults(); {
+	case m.ContextTokens < 0:
 		v.Add(at+".context_tokens", "is %d; allowed: a positive number of tokens", m.ContextTokens)
-		return
-	}
-	if m.MaxOutputTokens < 0 {
+	case m.MaxOutputTokens < 0:
 		v.Add(at+".max_output_tokens", "is %d; allowed: a positive number of tokens", m.MaxOutputTokens)
-		return
-	}
-	if d := m.withDefaults(); d.MaxOutputTokens >= d.ContextTokens {
+	case d.MaxOutputTokens >= d.ContextTokens:
 		v.Add(at+".max_output_tokens", "is %d and leaves no room for a prompt; allowed: less than context_tokens, %d",
 			d.MaxOutputTokens, d.ContextTokens)
 	}
@@ -170,12 +168,7 @@ func (v *validation) roles() {
 			v.Add("roles."+role, "missing, and no model is named %s; allowed: %s", mainModel, v.others(""))
 		}
 	}
-	roles := make([]string, 0, len(v.config.Roles))
-	for role := range v.config.Roles {
-		roles = append(roles, role)
-	}
-	slices.Sort(roles)
-	for _, role := range roles {
+	for _, role := range slices.Sorted(maps.Keys(v.config.Roles)) {
 		model := v.config.Roles[role]
 		if !slices.Contains(Roles(), role) {
 			v.Add("roles."+role, "is not a role; allowed: %s", strings.Join(Roles(), ", "))

@@ -38,22 +38,20 @@ func Start(ctx context.Context, kind Kind, name string) (context.Context, *Span)
 
 // Text adds a text to the span.
 func (s *Span) Text(key, value string) {
-	if s != nil && value != "" {
-		s.span.SetAttributes(attribute.String(key, value))
+	if value != "" {
+		s.add(attribute.String(key, value))
 	}
 }
 
 // Number adds a number to the span.
-func (s *Span) Number(key string, value int) {
-	if s != nil {
-		s.span.SetAttributes(attribute.Int(key, value))
-	}
-}
+func (s *Span) Number(key string, value int) { s.add(attribute.Int(key, value)) }
 
 // Bool adds a bool to the span.
-func (s *Span) Bool(key string, value bool) {
+func (s *Span) Bool(key string, value bool) { s.add(attribute.Bool(key, value)) }
+
+func (s *Span) add(a attribute.KeyValue) {
 	if s != nil {
-		s.span.SetAttributes(attribute.Bool(key, value))
+		s.span.SetAttributes(a)
 	}
 }
 

@@ -3,6 +3,7 @@ package offline
 import (
 	"strings"
 
+	"legwork/internal/clip"
 	"legwork/llm"
 )
 
@@ -21,18 +22,9 @@ func (r *rules) digest(q llm.Request) (summary string, ok bool) {
 			lines = append(lines, strings.Split(strings.TrimSpace(before[1]), "\n")...)
 		}
 		for _, turn := range r.turn.FindAllStringSubmatch(m.Content, -1) {
-			lines = append(lines, "- "+oneLine(turn[1])+" → "+oneLine(turn[2]))
+			lines = append(lines, "- "+clip.Line(turn[1], 100)+" → "+clip.Line(turn[2], 100))
 			ok = true
 		}
 	}
 	return strings.Join(lines[max(0, len(lines)-keptLines):], "\n"), ok
-}
-
-// oneLine is the beginning of a text on one line.
-func oneLine(text string) string {
-	text = strings.Join(strings.Fields(text), " ")
-	if r := []rune(text); len(r) > 100 {
-		return string(r[:100]) + "…"
-	}
-	return text
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 	"unicode"
 
+	"legwork/internal/clip"
 	"legwork/internal/retry"
 	"legwork/llm"
 )
@@ -165,7 +166,7 @@ func (m *Model) decide(p prompt) llm.Reply {
 // work calls the tool that fits the task best, once, and reports its result.
 func (m *Model) work(p prompt) llm.Reply {
 	f := m.rules.frames(p.task)
-	text := fmt.Sprintf(f.cannot, short(p.task))
+	text := fmt.Sprintf(f.cannot, clip.Line(p.task, 200))
 	if len(p.returned) > 0 {
 		text = "**" + strings.TrimRight(p.task, ".?!。？！") + "**: " + strings.Join(p.returned, "\n")
 	} else if tool, args, ok := m.rules.choose(p); ok {
@@ -178,20 +179,11 @@ func (m *Model) work(p prompt) llm.Reply {
 	return llm.Reply{Text: m.answer(p)}
 }
 
-// short is at most the beginning of a text.
-func short(text string) string {
-	const most = 200
-	if runes := []rune(text); len(runes) > most {
-		return string(runes[:most]) + "…"
-	}
-	return text
-}
-
 // answer lists the results.
 func (m *Model) answer(p prompt) string {
 	f := m.rules.frames(p.goal)
 	if len(p.results) == 0 {
-		return f.notice + "\n\n" + fmt.Sprintf(f.cannot, short(p.goal))
+		return f.notice + "\n\n" + fmt.Sprintf(f.cannot, clip.Line(p.goal, 200))
 	}
 	var b strings.Builder
 	b.WriteString(f.notice + "\n\n" + f.found + "\n")

@@ -141,30 +141,18 @@ func (r *rules) pick(text string, f facts, groups []group) string {
 func (r *rules) hints(text string, f facts) []string {
 	list := vocabulary(text)
 	lower := strings.ToLower(text)
-	for _, h := range [...][2]string{
-		{"几点", "time"},
-		{"幾點", "time"},
-		{"时间", "time"},
-		{"時間", "time"},
-		{"what day", "date"},
-		{"which day", "date"},
-		{"until", "diff"},
-		{"since", "diff"},
-		{"日期", "date"},
-		{"час", "time"},
-		{"врем", "time"},
-		{"дат", "date"},
-		{"числ", "date"},
-		{"搜索", "search"},
-		{"найди", "search"},
-		{"поищи", "search"},
-		{"网页", "page"},
-		{"страниц", "page"},
-		{"文件", "file"},
-		{"файл", "file"},
+	for hint, signs := range map[string][]string{
+		"time":   {"几点", "幾點", "时间", "時間", "час", "врем"},
+		"date":   {"what day", "which day", "日期", "дат", "числ"},
+		"diff":   {"until", "since"},
+		"search": {"搜索", "найди", "поищи"},
+		"page":   {"网页", "страниц"},
+		"file":   {"文件", "файл"},
 	} {
-		if strings.Contains(lower, h[0]) {
-			list = append(list, h[1])
+		for _, sign := range signs {
+			if strings.Contains(lower, sign) {
+				list = append(list, hint)
+			}
 		}
 	}
 	for kind, there := range map[string]bool{

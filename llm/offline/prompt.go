@@ -1,6 +1,7 @@
 package offline
 
 import (
+	"slices"
 	"strings"
 
 	"legwork/llm"
@@ -55,10 +56,8 @@ func readPrompt(rules *rules, r llm.Request) prompt {
 
 // guess tells from the prompt what is wanted.
 func guess(p prompt) string {
-	for _, t := range p.tools {
-		if t.Name == "plan" {
-			return llm.RolePlan
-		}
+	if slices.ContainsFunc(p.tools, func(t llm.Tool) bool { return t.Name == "plan" }) {
+		return llm.RolePlan
 	}
 	if p.task != "" || len(p.tools) > 0 {
 		return llm.RoleWork

@@ -1,6 +1,7 @@
 package offline
 
 import (
+	"cmp"
 	"encoding/json"
 	"maps"
 	"slices"
@@ -43,12 +44,7 @@ func (r *rules) choose(p prompt) (tool string, args map[string]any, ok bool) {
 
 // knows tells whether the words of a tool have all those of a task.
 func (r *rules) knows(tool []string, task string) bool {
-	for _, w := range vocabulary(task) {
-		if overlap(r.hints(w, facts{}), tool) == 0 {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(vocabulary(task), func(w string) bool { return overlap(r.hints(w, facts{}), tool) == 0 })
 }
 
 // fill finds arguments for the properties of a schema, in the order of their
@@ -192,10 +188,7 @@ func (s *supply) amount(name string) (any, bool) {
 	}
 	for _, a := range s.amounts {
 		unit := strings.ToLower(a[2])
-		if en, ok := units[unit]; ok {
-			unit = en
-		}
-		if strings.TrimSuffix(name, "s") == unit {
+		if strings.TrimSuffix(name, "s") == cmp.Or(units[unit], unit) {
 			n, err := strconv.Atoi(a[1])
 			return n, err == nil
 		}

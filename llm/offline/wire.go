@@ -158,9 +158,8 @@ func (o *output) event(choices []openai.ChatCompletionStreamChoice, u *openai.Us
 }
 
 func (o *output) finish(r llm.Reply, withUsage bool) {
-	calls, reason := toolCalls(r), openai.FinishReasonStop
+	calls, reason := toolCalls(r)
 	if len(calls) > 0 {
-		reason = openai.FinishReasonToolCalls
 		o.chunk(openai.ChatCompletionStreamChoiceDelta{ToolCalls: calls}, "")
 	}
 	o.chunk(openai.ChatCompletionStreamChoiceDelta{}, reason)
@@ -172,24 +171,22 @@ func (o *output) finish(r llm.Reply, withUsage bool) {
 }
 
 func (o *output) whole(r llm.Reply) {
-	reason := openai.FinishReasonStop
-	if len(r.ToolCalls) > 0 {
-		reason = openai.FinishReasonToolCalls
-	}
+	calls, reason := toolCalls(r)
 	write(o.w, http.StatusOK, openai.ChatCompletionResponse{
 		ID: o.id, Object: "chat.completion", Created: o.at, Model: o.model, Usage: wireUsage(r.Usage),
 		Choices: []openai.ChatCompletionChoice{{
-			Message: openai.ChatCompletionMessage{Role: llm.Assistant, Content: r.Text, ToolCalls: toolCalls(r)}, FinishReason: reason,
+			Message: openai.ChatCompletionMessage{Role: llm.Assistant, Content: r.Text, ToolCalls: calls}, FinishReason: reason,
 		}},
 	})
 }
 
-func toolCalls(r llm.Reply) []openai.ToolCall {
-	var list []openai.ToolCall
+func toolCalls(r llm.Reply) (list []openai.ToolCall, reason openai.FinishReason) {
+	reason = openai.FinishReasonStop
 	for i, c := range r.ToolCalls {
 		list = append(list, openai.ToolCall{Index: &i, ID: c.ID, Type: openai.ToolTypeFunction, Function: openai.FunctionCall{Name: c.Name, Arguments: c.Arguments}})
+		reason = openai.FinishReasonToolCalls
 	}
-	return list
+	return list, reason
 }
 
 func wireUsage(u llm.Usage) openai.Usage {
