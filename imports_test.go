@@ -80,7 +80,7 @@ bot/markdown       | bot                                     | goldmark displayw
 bot/ratelimit      | bot telemetry                           |
 llm                | clip llm/lenient retry telemetry issue  | go-openai sony/gobreaker/v2
 llm/lenient        |                                         | jsonrepair
-llm/offline        | llm llm/lenient retry                   | go-openai
+llm/offline        | clip llm llm/lenient retry              | go-openai
 i18n               | nearest                                 | go-i18n/v2 x/text yaml/v3
 redact             |                                         |
 schedule           |                                         | adhocore/gronx
