@@ -50,7 +50,7 @@ type Toolbox interface {
 	Prompts(ctx context.Context, group string) ([]tools.Prompt, error)
 	// Prompt writes out one of them, named "server/prompt".
 	Prompt(ctx context.Context, group, name string, arguments map[string]string) (string, error)
-	// Changes lists the tools that are held back because their servers changed
+	// Changes lists the tools that are quarantined because their servers changed
 	// them, and Accept lets one of them be used again as it is now.
 	Changes(ctx context.Context) []tools.Change
 	Accept(ctx context.Context, change string) (tools.Change, error)

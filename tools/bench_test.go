@@ -43,9 +43,9 @@ func BenchmarkCall(b *testing.B) {
 // BenchmarkVerdict is what the rules cost for each call: 60 tools, groups with
 // patterns of every kind. The limit is 10 us.
 func BenchmarkVerdict(b *testing.B) {
-	s := newShop(b)
+	s := newEnv(b)
 	for i := range 60 {
-		s.sell(fmt.Sprintf("do_thing_%d", i), "Does a thing.")
+		s.addTool(fmt.Sprintf("do_thing_%d", i), "Does a thing.")
 	}
 	cfg := s.config()
 	cfg.Groups["g"] = tools.GroupConfig{

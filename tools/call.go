@@ -99,7 +99,7 @@ func (s *Set) call(ctx context.Context, g *group, c Call) (Result, error) {
 	from := time.Now()
 	short, cancel := context.WithTimeout(ctx, g.cfg.ToolTimeout)
 	defer cancel()
-	if err := sv.Settled(short); err != nil {
+	if err := sv.WaitReady(short); err != nil {
 		return failed("%s", unavailable(full, err)), err
 	}
 	v := sv.view()
@@ -114,7 +114,7 @@ func (s *Set) call(ctx context.Context, g *group, c Call) (Result, error) {
 		Tool: name, Arguments: c.Arguments, Definition: cmp.Or(c.Definition, d.Hash),
 		// Whole seconds of waiting count: models read how long the tool was given.
 		Timeout: g.cfg.ToolTimeout - time.Since(from).Truncate(time.Second), Keep: g.cfg.MaxResultBytes, Meta: meta,
-		Progress: c.Progress, Ask: c.Ask, Whom: c.Chat + " " + c.Person, Sample: c.Sample, Resume: c.Resume,
+		Progress: c.Progress, Ask: c.Ask, AskTarget: c.Chat + " " + c.Person, Sample: c.Sample, Resume: c.Resume,
 	})
 	switch {
 	case errors.Is(err, client.ErrUnavailable):
@@ -124,12 +124,12 @@ func (s *Set) call(ctx context.Context, g *group, c Call) (Result, error) {
 	case errors.Is(err, client.ErrChanged):
 		return failed("The tool %s was not called: its server has changed what it says about it since the call was judged. Call it again only if it still fits.", full), err
 	case errors.Is(err, client.ErrArguments):
-		return failed("%s", misfit(full, err)), err
+		return failed("%s", argumentError(full, err)), err
 	}
 	return res, err
 }
 
-func misfit(tool string, err error) string {
+func argumentError(tool string, err error) string {
 	return fmt.Sprintf("The tool %s was not called: %v. Correct them and call it again.", tool, err)
 }
 

@@ -14,8 +14,8 @@ import (
 // TestCaller: built-in servers are told for whom they are called, others only how
 // often the work was handed on.
 func TestCaller(t *testing.T) {
-	s, root := newShop(t), t.TempDir()
-	s.sell("pay", "Pays a bill.")
+	s, root := newEnv(t), t.TempDir()
+	s.addTool("pay", "Pays a bill.")
 	cfg := s.config()
 	cfg.Servers["files"] = tools.ServerConfig{Builtin: "files", Options: map[string]any{"root": filepath.Join("work", "{chat}"), "write": true}}
 	cfg.Groups["files"] = tools.GroupConfig{Approve: tools.Approve{"never"}}
@@ -39,7 +39,7 @@ func TestCaller(t *testing.T) {
 	}
 	do("g", "s.pay", `{}`, "telegram:1")
 	told := map[string]any{}
-	if meta := s.called()[0].Params.Meta; meta != nil {
+	if meta := s.calls()[0].Params.Meta; meta != nil {
 		for key, value := range meta.AdditionalFields {
 			if strings.HasPrefix(key, "legwork") {
 				told[key] = value

@@ -147,9 +147,9 @@ func (c Config) allGroups() map[string]GroupConfig {
 	return all
 }
 
-// kept is how many bytes of a result of server are kept by the group that
+// maxResultBytes is how many bytes of a result of server are kept by the group that
 // keeps the most of it.
-func (c Config) kept(server string) int {
+func (c Config) maxResultBytes(server string) int {
 	most := 0
 	for _, g := range c.allGroups() {
 		if slices.Contains(g.Servers, server) {

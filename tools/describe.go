@@ -11,8 +11,8 @@ import (
 
 // Bounds on what a server may say of itself to the planner.
 const (
-	maxSaid  = 300 // bytes of one server
-	maxGroup = 600 // bytes of a group
+	maxServerText = 300 // bytes of one server
+	maxGroupText  = 600 // bytes of a group
 )
 
 // description falls back to what the servers say of themselves, then to the
@@ -27,7 +27,7 @@ func (g *group) description() string {
 		if v == nil {
 			continue
 		}
-		if first := opening(v.catalog.Instructions, maxSaid); first != "" {
+		if first := firstSentences(v.catalog.Instructions, maxServerText); first != "" {
 			said = append(said, first)
 		}
 		for tool := range v.tools {
@@ -37,19 +37,19 @@ func (g *group) description() string {
 		}
 	}
 	if len(said) > 0 {
-		return opening(strings.Join(said, " "), maxGroup)
+		return firstSentences(strings.Join(said, " "), maxGroupText)
 	}
 	if len(names) == 0 {
 		return "Tools of " + strings.Join(g.cfg.Servers, ", ")
 	}
 	slices.Sort(names)
-	return "Tools: " + shortened(strings.Join(names, ", "), maxSaid)
+	return "Tools: " + shortened(strings.Join(names, ", "), maxServerText)
 }
 
-// opening is the first sentences of a text that is not ours, on one line and
+// firstSentences is the first sentences of a text that is not ours, on one line and
 // without headings. They go into a system prompt, so that nothing but words may
 // be in them.
-func opening(text string, limit int) string {
+func firstSentences(text string, limit int) string {
 	var lines []string
 	for line := range strings.Lines(text) {
 		if !strings.HasPrefix(strings.TrimSpace(line), "#") {

@@ -16,9 +16,9 @@ import (
 // maxFound is how many tools a search returns.
 const maxFound = 8
 
-// index finds the tools of a group while its servers offer what they did when
+// searchIndex finds the tools of a group while its servers offer what they did when
 // it was made.
-type index struct {
+type searchIndex struct {
 	views []*view
 	words *search.Index
 }
@@ -32,14 +32,14 @@ func (s *Set) Find(ctx context.Context, name, query string) ([]string, error) {
 	if g == nil {
 		return nil, s.noGroup(name)
 	}
-	ready, views, err := g.settled(ctx)
+	ready, views, err := g.waitReady(ctx)
 	if len(ready) == 0 && err != nil {
 		return nil, err
 	}
-	x := g.found.Load()
+	x := g.index.Load()
 	if x == nil || !slices.Equal(x.views, views) {
-		x = &index{views, g.indexed(ready, views)}
-		g.found.Store(x)
+		x = &searchIndex{views, g.indexed(ready, views)}
+		g.index.Store(x)
 	}
 	var names []string
 	for _, hit := range x.words.Search(query, maxFound) {
@@ -70,15 +70,15 @@ func searched(d *client.Definition) string {
 	return strings.Join([]string{d.Name, cmp.Or(d.Title, d.Annotations.Title), d.Description, strings.Join(parameters, " ")}, "\n")
 }
 
-// settled waits for the group's servers, at most its tool timeout. It returns
+// waitReady waits for the group's servers, at most its tool timeout. It returns
 // those that are ready with what they offer; the error names the others. When
 // ctx ends first, nothing is returned but its error.
-func (g *group) settled(ctx context.Context) (ready []*member, views []*view, err error) {
+func (g *group) waitReady(ctx context.Context) (ready []*member, views []*view, err error) {
 	wait, cancel := context.WithTimeout(ctx, g.cfg.ToolTimeout)
 	defer cancel()
 	var errs []error
 	for _, s := range g.servers {
-		if err := s.Settled(wait); err != nil {
+		if err := s.WaitReady(wait); err != nil {
 			if ctx.Err() != nil {
 				return nil, nil, ctx.Err()
 			}

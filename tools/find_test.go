@@ -16,13 +16,13 @@ import (
 // TestFind: tools are found by what they are called, what they say and what
 // they take.
 func TestFind(t *testing.T) {
-	s := newShop(t)
+	s := newEnv(t)
 	for i := range 30 {
-		s.sell(fmt.Sprintf("thing_%d", i), fmt.Sprintf("Does the thing number %d.", i))
+		s.addTool(fmt.Sprintf("thing_%d", i), fmt.Sprintf("Does the thing number %d.", i))
 	}
-	s.sell("get_issue_comments", "Lists what people wrote.")
-	s.sell("pay", "Settles an invoice.", mcp.WithString("currency"))
-	s.sell("x1", "Unhelpful.", mcp.WithTitleAnnotation("Translate a letter"))
+	s.addTool("get_issue_comments", "Lists what people wrote.")
+	s.addTool("pay", "Settles an invoice.", mcp.WithString("currency"))
+	s.addTool("x1", "Unhelpful.", mcp.WithTitleAnnotation("Translate a letter"))
 	cfg := s.config()
 	cfg.Groups["few"] = tools.GroupConfig{Servers: []string{"s"}, Tools: []string{"thing_*"}, ToolTimeout: 10 * time.Second}
 	m, _ := start(t, cfg, tools.Options{})
@@ -64,9 +64,9 @@ func TestFind(t *testing.T) {
 
 // TestProbe: each server says for itself what is wrong with it, in time.
 func TestProbe(t *testing.T) {
-	s := newShop(t)
-	s.sell("pay", "Pays a bill.")
-	s.sell("list", "Lists bills.")
+	s := newEnv(t)
+	s.addTool("pay", "Pays a bill.")
+	s.addTool("list", "Lists bills.")
 	cfg := s.config()
 	cfg.Groups["g"] = tools.GroupConfig{Servers: []string{"s"}, ReadOnly: []string{"list"}}
 	cfg.Servers["clock"] = tools.ServerConfig{Builtin: "clock"}

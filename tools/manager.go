@@ -27,30 +27,30 @@ type Options struct {
 	Data         string             // folder for what built-in servers keep; empty: the working directory
 	Known        Known              // what servers said of their tools at first sight; nil: in memory
 	Metrics      *telemetry.Metrics // count calls; may be nil
-	OnChange     func(Change)       // called for each tool that is held back since its server changed it, one at a time; nil: that is only logged
+	OnChange     func(Change)       // called for each tool that is quarantined since its server changed it, one at a time; nil: that is only logged
 }
 
 // Manager runs the servers of a Config and hands out snapshots of it. Its
 // methods are safe for concurrent use.
 type Manager struct {
-	o       Options
-	set     atomic.Pointer[Set]
-	guard   *client.Guard
-	ledger  *ledger
-	scripts *scripts
+	o           Options
+	set         atomic.Pointer[Set]
+	guard       *client.ProcessGuard
+	definitions *definitionLog
+	prompts     *promptTexts
 
-	news     chan struct{}                   // a catalog is new; holds one
-	lastTold map[string]map[string]time.Time // of changed tools, by server and tool; tellChanges alone uses it
+	catalogChanged chan struct{}                   // a catalog is new; holds one
+	lastReported   map[string]map[string]time.Time // of changed tools, by server and tool; tellChanges alone uses it
 
 	reload sync.Mutex // held by the one Reload that is under way
 
 	mu      sync.Mutex
-	orders  chan order // to Run; nil when it is not running
+	changes chan serverChanges // to Run; nil when it is not running
 	stopped chan struct{}
 }
 
-// order asks Run to start and to retire servers.
-type order struct{ start, retire []*client.Server }
+// serverChanges asks Run to start and to retire servers.
+type serverChanges struct{ start, retire []*client.Server }
 
 // reloadWait is how long a reload waits for new servers before it swaps.
 const reloadWait = 10 * time.Second
@@ -68,8 +68,8 @@ func New(cfg Config, o Options) (*Manager, error) {
 		o.Now = time.Now
 	}
 	m := &Manager{
-		o: o, guard: client.NewGuard(o.Log), ledger: newLedger(o.Known, o.Log), scripts: newScripts(), stopped: make(chan struct{}),
-		news: make(chan struct{}, 1), lastTold: map[string]map[string]time.Time{},
+		o: o, guard: client.NewProcessGuard(o.Log), definitions: newDefinitionLog(o.Known, o.Log), prompts: newPromptTexts(), stopped: make(chan struct{}),
+		catalogChanged: make(chan struct{}, 1), lastReported: map[string]map[string]time.Time{},
 	}
 	set, _, err := m.build(cfg, nil)
 	if err != nil {
@@ -122,7 +122,7 @@ func (m *Manager) Run(ctx context.Context) error {
 	defer running.Wait()
 	defer close(m.stopped)
 	stop := map[*client.Server]context.CancelFunc{}
-	running.Go(func() { m.attend(ctx, &running) })
+	running.Go(func() { m.watchCatalogs(ctx, &running) })
 	launch := func(servers []*client.Server) {
 		for _, s := range servers {
 			life, cancel := context.WithCancel(ctx)
@@ -131,7 +131,7 @@ func (m *Manager) Run(ctx context.Context) error {
 		}
 	}
 	m.mu.Lock()
-	m.orders = make(chan order)
+	m.changes = make(chan serverChanges)
 	for _, s := range m.Set().servers {
 		launch([]*client.Server{s.Server})
 	}
@@ -143,7 +143,7 @@ func (m *Manager) Run(ctx context.Context) error {
 				cancel()
 			}
 			return nil
-		case o := <-m.orders:
+		case o := <-m.changes:
 			launch(o.start)
 			for _, s := range o.retire {
 				cancel, idle := stop[s], s.Retire()
@@ -160,23 +160,23 @@ func (m *Manager) Run(ctx context.Context) error {
 	}
 }
 
-// attend looks at each new catalog, until ctx ends.
-func (m *Manager) attend(ctx context.Context, running *sync.WaitGroup) {
+// watchCatalogs looks at each new catalog, until ctx ends.
+func (m *Manager) watchCatalogs(ctx context.Context, running *sync.WaitGroup) {
 	for {
 		m.readPrompts(ctx, m.Set(), running)
-		m.tellChanges(ctx)
+		m.reportChanges(ctx)
 		select {
 		case <-ctx.Done():
 			return
-		case <-m.news:
+		case <-m.catalogChanged:
 		}
 	}
 }
 
-// ring wakes attend.
-func (m *Manager) ring() {
+// onCatalog wakes attend.
+func (m *Manager) onCatalog() {
 	select {
-	case m.news <- struct{}{}:
+	case m.catalogChanged <- struct{}{}:
 	default: // it is awake
 	}
 }
@@ -195,19 +195,19 @@ func (m *Manager) Reload(ctx context.Context, cfg Config) error {
 		return err
 	}
 	m.mu.Lock()
-	if m.orders == nil { // Run will start the newest set
+	if m.changes == nil { // Run will start the newest set
 		m.set.Store(set)
 		m.mu.Unlock()
 		return nil
 	}
 	m.mu.Unlock()
-	if err := m.tell(ctx, order{start: fresh}); err != nil {
+	if err := m.apply(ctx, serverChanges{start: fresh}); err != nil {
 		return err
 	}
 	short, cancel := context.WithTimeout(ctx, reloadWait)
 	defer cancel()
 	for _, s := range fresh {
-		if err := s.Settled(short); err != nil {
+		if err := s.WaitReady(short); err != nil {
 			m.o.Log.Warn("a new server is not ready", "server", s.Name(), "err", err)
 		}
 	}
@@ -215,19 +215,19 @@ func (m *Manager) Reload(ctx context.Context, cfg Config) error {
 	m.readPrompts(short, set, &reading)
 	reading.Wait()
 	m.set.Store(set)
-	m.ring()
+	m.onCatalog()
 	var gone []*client.Server
 	for name, s := range old.servers {
 		if next := set.servers[name]; next == nil || next.Server != s.Server {
 			gone = append(gone, s.Server)
 		}
 	}
-	return m.tell(context.WithoutCancel(ctx), order{retire: gone})
+	return m.apply(context.WithoutCancel(ctx), serverChanges{retire: gone})
 }
 
-func (m *Manager) tell(ctx context.Context, o order) error {
+func (m *Manager) apply(ctx context.Context, o serverChanges) error {
 	select {
-	case m.orders <- o:
+	case m.changes <- o:
 		return nil
 	case <-m.stopped:
 		return ErrStopped
@@ -242,13 +242,13 @@ func (m *Manager) build(cfg Config, old *Set) (set *Set, fresh []*client.Server,
 	if err := cfg.Validate().Err(""); err != nil {
 		return nil, nil, err
 	}
-	set = &Set{servers: map[string]*member{}, made: map[string]made{}, groups: map[string]*group{}, scripts: m.scripts, log: m.o.Log, metrics: m.o.Metrics}
+	set = &Set{servers: map[string]*member{}, built: map[string]built{}, groups: map[string]*group{}, prompts: m.prompts, log: m.o.Log, metrics: m.o.Metrics}
 	for name, sc := range cfg.Servers {
-		s := &member{builtin: sc.Builtin, trusted: sc.TrustAnnotations, ledger: m.ledger}
+		s := &member{builtin: sc.Builtin, trustAnnotations: sc.TrustAnnotations, definitions: m.definitions}
 		sc.TrustAnnotations = false // is no business of the server
-		now := made{sc, cfg.kept(name)}
-		set.servers[name], set.made[name] = s, now
-		if old != nil && old.servers[name] != nil && reflect.DeepEqual(old.made[name], now) {
+		now := built{sc, cfg.maxResultBytes(name)}
+		set.servers[name], set.built[name] = s, now
+		if old != nil && old.servers[name] != nil && reflect.DeepEqual(old.built[name], now) {
 			s.Server = old.servers[name].Server
 			continue
 		}
@@ -270,7 +270,7 @@ func (m *Manager) build(cfg Config, old *Set) (set *Set, fresh []*client.Server,
 	return set, fresh, nil
 }
 
-func (m *Manager) newServer(name string, of made) (*client.Server, error) {
+func (m *Manager) newServer(name string, of built) (*client.Server, error) {
 	cfg := of.cfg
 	c := client.Config{
 		Name: name, Command: cfg.Command, Args: cfg.Args, Env: cfg.Env, Cwd: cfg.Cwd,
@@ -285,7 +285,7 @@ func (m *Manager) newServer(name string, of made) (*client.Server, error) {
 		c.Local = b
 	}
 	s, err := client.New(c, client.Options{
-		Log: m.o.Log, Version: m.o.Version, Guard: m.guard, RestartDelay: m.o.RestartDelay, ProbeTimeout: m.o.ProbeTimeout, Changed: m.ring,
+		Log: m.o.Log, Version: m.o.Version, Guard: m.guard, RestartDelay: m.o.RestartDelay, ProbeTimeout: m.o.ProbeTimeout, OnCatalog: m.onCatalog,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("making server %q: %w", name, err)

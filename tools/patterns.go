@@ -32,7 +32,7 @@ func (p patterns) none() bool { return len(p.in)+len(p.out) == 0 }
 // all tells that the patterns fit every tool there may be.
 func (p patterns) all() bool { return len(p.out) == 0 && slices.Contains(p.in, "*") }
 
-func (p patterns) fit(server, tool string) bool {
+func (p patterns) match(server, tool string) bool {
 	tool = slashless(tool)
 	full := server + "." + tool
 	fits := func(pattern string) bool {
@@ -54,11 +54,11 @@ func (p patterns) fit(server, tool string) bool {
 // slashless lets * stand for slashes too, which path.Match treats apart.
 func slashless(s string) string { return strings.ReplaceAll(s, "/", "\x00") }
 
-// Idle lists the patterns of a group that fit no tool of its servers, as they
+// UnusedPatterns lists the patterns of a group that fit no tool of its servers, as they
 // stand in the config: `approve: "delte_*"`. Such a pattern is most likely
 // misspelt, and lets run what was meant to ask. It never waits, and says nothing
 // of a group with a server that is not ready.
-func (s *Set) Idle(name string) []string {
+func (s *Set) UnusedPatterns(name string) []string {
 	g := s.groups[name]
 	if g == nil {
 		return nil
@@ -73,7 +73,7 @@ func (s *Set) Idle(name string) []string {
 		p := compile([]string{strings.TrimPrefix(pattern, "!")})
 		for i, m := range g.servers {
 			for tool := range views[i].catalog.Tools {
-				if p.fit(m.Name(), tool) {
+				if p.match(m.Name(), tool) {
 					return true
 				}
 			}

@@ -21,7 +21,7 @@ func (s *Set) Verdict(ctx context.Context, group, tool string, arguments json.Ra
 		return v
 	}
 	if _, err := d.Check(arguments); err != nil {
-		v.Refusal = misfit(tool, fmt.Errorf("%w: %w", client.ErrArguments, err))
+		v.Refusal = argumentError(tool, fmt.Errorf("%w: %w", client.ErrArguments, err))
 	}
 	return v
 }
@@ -46,26 +46,26 @@ func (s *Set) verdict(ctx context.Context, groupName, tool string) (Verdict, *cl
 	if v == nil {
 		short, cancel := context.WithTimeout(ctx, g.cfg.ToolTimeout)
 		defer cancel()
-		err := sv.Settled(short)
+		err := sv.WaitReady(short)
 		if v = sv.view(); v == nil {
 			return Verdict{Refusal: unavailable(tool, err)}, nil
 		}
 	}
 	if refusal := v.refusal(tool, name); refusal != "" {
-		return Verdict{Refusal: refusal, Held: v.held[name] != nil}, nil
+		return Verdict{Refusal: refusal, Quarantined: v.quarantined[name] != nil}, nil
 	}
 	d := v.tools[name]
 	if d == nil {
 		return Verdict{Refusal: g.unknown(tool)}, nil
 	}
-	return g.judged(sv, name, d), d
+	return g.verdict(sv, name, d), d
 }
 
-// judged is what the rules of the group say about a tool of one of its servers.
-func (g *group) judged(s *member, tool string, d *client.Definition) Verdict {
+// verdict is what the rules of the group say about a tool of one of its servers.
+func (g *group) verdict(s *member, tool string, d *client.Definition) Verdict {
 	v := Verdict{Definition: d.Hash}
-	v.ReadOnly = d.Own || g.readOnly.fit(s.Name(), tool)
-	if s.Local() || s.trusted {
+	v.ReadOnly = d.ForResources || g.readOnly.match(s.Name(), tool)
+	if s.Local() || s.trustAnnotations {
 		v.ReadOnly = v.ReadOnly || d.Annotations.ReadOnly
 		v.Repeatable = d.Annotations.Idempotent
 	}
@@ -80,7 +80,7 @@ func (g *group) judged(s *member, tool string, d *client.Definition) Verdict {
 	case ApproveWrites:
 		v.Ask = !v.ReadOnly
 	default:
-		v.Ask = g.approve.fit(s.Name(), tool)
+		v.Ask = g.approve.match(s.Name(), tool)
 	}
 	return v
 }

@@ -45,8 +45,8 @@ func TestBuiltinVerdicts(t *testing.T) {
 // TestOwnDefinitions: reading a server's resources asks nobody, whatever is
 // thought of the server, and its tools are held to nothing.
 func TestOwnDefinitions(t *testing.T) {
-	s := newShop(t)
-	s.sell("pay", "Pays a bill.")
+	s := newEnv(t)
+	s.addTool("pay", "Pays a bill.")
 	s.AddResource(mcp.NewResource("shop://prices", "prices"), func(context.Context, mcp.ReadResourceRequest) ([]mcp.ResourceContents, error) {
 		return []mcp.ResourceContents{mcp.TextResourceContents{URI: "shop://prices", Text: "milk: 2"}}, nil
 	})
@@ -71,9 +71,9 @@ func TestOwnDefinitions(t *testing.T) {
 // TestCopies: copies of one server, and servers with a tool of one name, stay
 // apart: the one that was meant is called.
 func TestCopies(t *testing.T) {
-	a, b := newShop(t), newShop(t)
-	a.sell("pay", "Pays a bill.")
-	b.sell("pay", "Pays a bill.")
+	a, b := newEnv(t), newEnv(t)
+	a.addTool("pay", "Pays a bill.")
+	b.addTool("pay", "Pays a bill.")
 	cfg := tools.Config{
 		Servers: map[string]tools.ServerConfig{"a": {URL: a.url}, "a-copy": {URL: a.url}, "b": {URL: b.url}},
 		Groups:  map[string]tools.GroupConfig{"g": {Servers: []string{"a", "a-copy", "b"}, Approve: tools.Approve{"a-copy.*"}}},
@@ -93,8 +93,8 @@ func TestCopies(t *testing.T) {
 	if r, err := m.Set().Call(t.Context(), tools.Call{Group: "g", Tool: "b.pay"}); err != nil || r.Failed {
 		t.Fatalf("Call: got %+v, %v", r, err)
 	}
-	if len(a.called()) != 0 || len(b.called()) != 1 {
-		t.Errorf("calls: got %d of a and %d of b, want 0 and 1", len(a.called()), len(b.called()))
+	if len(a.calls()) != 0 || len(b.calls()) != 1 {
+		t.Errorf("calls: got %d of a and %d of b, want 0 and 1", len(a.calls()), len(b.calls()))
 	}
 	for _, tool := range []string{"pay", "c.pay", "b.py"} {
 		v := m.Set().ToolVerdict(t.Context(), "g", tool)

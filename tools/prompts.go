@@ -23,7 +23,7 @@ func (s *Set) Prompts(ctx context.Context, name string) ([]Prompt, error) {
 	if g == nil {
 		return nil, s.noGroup(name)
 	}
-	ready, views, err := g.settled(ctx)
+	ready, views, err := g.waitReady(ctx)
 	var list []Prompt
 	for i, sv := range ready {
 		for _, p := range views[i].catalog.Prompts {
@@ -55,37 +55,39 @@ func (s *Set) Prompt(ctx context.Context, group, name string, arguments map[stri
 	return g.servers[i].Prompt(short, prompt, arguments)
 }
 
-// maxScript bounds the text of a prompt that is part of a group's instructions.
-const maxScript = 16 << 10
+// maxPromptText bounds the text of a prompt that is part of a group's instructions.
+const maxPromptText = 16 << 10
 
-// scripts are the texts of the prompts that are part of groups' instructions,
+// promptTexts are the texts of the prompts that are part of groups' instructions,
 // by "server/prompt".
-type scripts struct {
-	mu    sync.Mutex
-	known map[string]script
-	moved chan struct{} // closed when one was read
+type promptTexts struct {
+	mu      sync.Mutex
+	known   map[string]promptText
+	changed chan struct{} // closed when one was read
 }
 
-func newScripts() *scripts { return &scripts{known: map[string]script{}, moved: make(chan struct{})} }
+func newPromptTexts() *promptTexts {
+	return &promptTexts{known: map[string]promptText{}, changed: make(chan struct{})}
+}
 
-type script struct {
+type promptText struct {
 	catalog *client.Catalog // that it was read for; nil: for none
 	busy    bool            // it is being read
 	text    string
 }
 
 // text is what was read last; empty for nothing.
-func (k *scripts) text(name string) string {
+func (k *promptTexts) text(name string) string {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return k.known[name].text
 }
 
 // await waits until a prompt was read once, or could not be.
-func (k *scripts) await(ctx context.Context, name string) {
+func (k *promptTexts) await(ctx context.Context, name string) {
 	for {
 		k.mu.Lock()
-		read, moved := k.known[name].catalog != nil, k.moved
+		read, moved := k.known[name].catalog != nil, k.changed
 		k.mu.Unlock()
 		if read {
 			return
@@ -98,9 +100,9 @@ func (k *scripts) await(ctx context.Context, name string) {
 	}
 }
 
-// due tells whether a prompt has to be read for a catalog, and that the caller
+// claim tells whether a prompt has to be read for a catalog, and that the caller
 // does it.
-func (k *scripts) due(name string, cat *client.Catalog) bool {
+func (k *promptTexts) claim(name string, cat *client.Catalog) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	s := k.known[name]
@@ -113,16 +115,16 @@ func (k *scripts) due(name string, cat *client.Catalog) bool {
 }
 
 // put ends a reading; an error keeps the text of before.
-func (k *scripts) put(name string, cat *client.Catalog, text string, err error) {
+func (k *promptTexts) put(name string, cat *client.Catalog, text string, err error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	s := script{catalog: cat, text: text}
+	s := promptText{catalog: cat, text: text}
 	if err != nil {
 		s.text = k.known[name].text
 	}
 	k.known[name] = s
-	close(k.moved)
-	k.moved = make(chan struct{})
+	close(k.changed)
+	k.changed = make(chan struct{})
 }
 
 // readPrompts reads the prompts of a set's groups whose servers have a new
@@ -136,7 +138,7 @@ func (m *Manager) readPrompts(ctx context.Context, set *Set, running *sync.WaitG
 			continue
 		}
 		cat := s.Catalog()
-		if !m.scripts.due(name, cat) {
+		if !m.prompts.claim(name, cat) {
 			continue
 		}
 		running.Go(func() {
@@ -144,20 +146,20 @@ func (m *Manager) readPrompts(ctx context.Context, set *Set, running *sync.WaitG
 			if ctx.Err() != nil {
 				cat, err = nil, ctx.Err() // to be tried again
 			}
-			short := clip.Bytes(bot.Visible(text), maxScript)
-			m.scripts.put(name, cat, short, err)
+			short := clip.Bytes(bot.Visible(text), maxPromptText)
+			m.prompts.put(name, cat, short, err)
 			if err != nil && !errors.Is(err, context.Canceled) {
 				m.o.Log.Warn("the instructions of a group lack a prompt", "group", g.name, "prompt", name, "err", err)
 			}
-			m.ring() // the server may have listed anew meanwhile
+			m.onCatalog() // the server may have listed anew meanwhile
 		})
 	}
 }
 
 // instructions are those of the config and the prompt's, and what is to be known
-// of tools that are held back.
-func (g *group) instructions(k *scripts) string {
-	parts := []string{g.cfg.Instructions, "", g.withheld()}
+// of tools that are quarantined.
+func (g *group) instructions(k *promptTexts) string {
+	parts := []string{g.cfg.Instructions, "", g.quarantineNote()}
 	if g.cfg.Prompt != "" {
 		parts[1] = strings.Trim(k.text(g.cfg.Prompt), "\n")
 	}
@@ -167,7 +169,7 @@ func (g *group) instructions(k *scripts) string {
 // awaitPrompt waits, at most the tool timeout, until the prompt in the group's
 // instructions was read, if its server is there: who asks for the tools is about
 // to use them by these instructions.
-func (g *group) awaitPrompt(ctx context.Context, k *scripts, ready []*member) {
+func (g *group) awaitPrompt(ctx context.Context, k *promptTexts, ready []*member) {
 	server, _, _ := strings.Cut(g.cfg.Prompt, "/")
 	if !slices.ContainsFunc(ready, func(s *member) bool { return s.Name() == server }) {
 		return

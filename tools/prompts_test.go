@@ -13,9 +13,9 @@ import (
 	"legwork/tools"
 )
 
-// advise offers a prompt.
-func (s *shop) advise(name, text string, o ...mcp.PromptOption) {
-	s.AddPrompt(mcp.NewPrompt(name, append(o, mcp.WithPromptDescription("About "+name))...),
+// addPrompt offers a prompt.
+func (e *env) addPrompt(name, text string, o ...mcp.PromptOption) {
+	e.AddPrompt(mcp.NewPrompt(name, append(o, mcp.WithPromptDescription("About "+name))...),
 		func(_ context.Context, r mcp.GetPromptRequest) (*mcp.GetPromptResult, error) {
 			text := strings.ReplaceAll(text, "WHAT", r.Params.Arguments["what"])
 			return &mcp.GetPromptResult{Messages: []mcp.PromptMessage{{Role: mcp.RoleUser, Content: mcp.NewTextContent(text)}}}, nil
@@ -23,10 +23,10 @@ func (s *shop) advise(name, text string, o ...mcp.PromptOption) {
 }
 
 func TestPrompts(t *testing.T) {
-	s := newShop(t)
-	s.sell("pay", "Pays a bill.")
-	s.advise("buying", "Buy WHAT.", mcp.WithArgument("what", mcp.RequiredArgument(), mcp.ArgumentDescription("What to buy")))
-	s.advise("a/b", "Look around.")
+	s := newEnv(t)
+	s.addTool("pay", "Pays a bill.")
+	s.addPrompt("buying", "Buy WHAT.", mcp.WithArgument("what", mcp.RequiredArgument(), mcp.ArgumentDescription("What to buy")))
+	s.addPrompt("a/b", "Look around.")
 	m, _ := s.run(t, tools.Options{})
 	list, err := m.Set().Prompts(t.Context(), "g")
 	want := []tools.Prompt{
@@ -61,9 +61,9 @@ func TestPrompts(t *testing.T) {
 // TestGroupPrompt: the text of a prompt is part of the group's instructions
 // once its server is there, and follows what the server says.
 func TestGroupPrompt(t *testing.T) {
-	s := newShop(t)
-	s.sell("pay", "Pays a bill.")
-	s.advise("house", "Always\nhaggle.\u202e")
+	s := newEnv(t)
+	s.addTool("pay", "Pays a bill.")
+	s.addPrompt("house", "Always\nhaggle.\u202e")
 	cfg := s.config()
 	g := cfg.Groups["g"]
 	g.Instructions, g.Prompt = "Be brief.", "s/house"
@@ -74,10 +74,10 @@ func TestGroupPrompt(t *testing.T) {
 		return func() bool { return m.Set().Groups()[0].Instructions == want }
 	}
 	watch.Until(t, "the prompt is read", is("Be brief.\n\nAlways\nhaggle.\\u202e"))
-	s.advise("house", "Never haggle.")
+	s.addPrompt("house", "Never haggle.")
 	s.change(t, "pay", "Pays a bill.", "the new text is read", is("Be brief.\n\nNever haggle."))
-	s.advise("other", "Haggle.")
-	s.sell("pay", "Pays a bill.")
+	s.addPrompt("other", "Haggle.")
+	s.addTool("pay", "Pays a bill.")
 	g.Prompt = "s/other"
 	cfg.Groups["g"] = g
 	watch.Until(t, "the server lists the other prompt", func() bool {

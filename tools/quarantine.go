@@ -25,11 +25,11 @@ import (
 // A server that changes its tools again and again, or many at once, must not
 // drown the admins.
 const (
-	tellAgain = time.Hour // before a tool is told of again that its server changed once more
-	tellMost  = 10        // changes of one server in that time; the others are logged, and in Changes
+	reportAgainAfter = time.Hour // before a tool is told of again that its server changed once more
+	maxReports       = 10        // changes of one server in that time; the others are logged, and in Changes
 )
 
-// Changes are the tools of the newest snapshot that are held back, by name.
+// Changes are the tools of the newest snapshot that are quarantined, by name.
 func (m *Manager) Changes(ctx context.Context) []Change {
 	var list []Change
 	for _, s := range m.Set().servers {
@@ -37,11 +37,11 @@ func (m *Manager) Changes(ctx context.Context) []Change {
 		if v == nil {
 			continue
 		}
-		if len(v.held) == 0 {
+		if len(v.quarantined) == 0 {
 			continue
 		}
-		before := m.ledger.agreed(ctx, s.Name())
-		for tool, d := range v.held {
+		before := m.definitions.accepted(ctx, s.Name())
+		for tool, d := range v.quarantined {
 			list = append(list, change(s, tool, before, d))
 		}
 	}
@@ -58,12 +58,12 @@ func (m *Manager) Accept(ctx context.Context, id string) (Change, error) {
 		if v == nil {
 			continue
 		}
-		for tool, d := range v.held {
+		for tool, d := range v.quarantined {
 			if changeID(s.full(tool), d) != id {
 				continue
 			}
-			c := change(s, tool, m.ledger.agreed(ctx, s.Name()), d)
-			if err := m.ledger.agree(ctx, s.Name(), tool, d); err != nil {
+			c := change(s, tool, m.definitions.accepted(ctx, s.Name()), d)
+			if err := m.definitions.accept(ctx, s.Name(), tool, d); err != nil {
 				return Change{}, fmt.Errorf("accepting the change of %s: %w", c.Tool, err)
 			}
 			m.o.Log.InfoContext(ctx, "the change of a tool was accepted", "tool", c.Tool, "change", id)
@@ -74,9 +74,9 @@ func (m *Manager) Accept(ctx context.Context, id string) (Change, error) {
 }
 
 // change is how a tool differs from what was agreed to before.
-func change(s *member, tool string, before page, d *client.Definition) Change {
+func change(s *member, tool string, before serverDefinitions, d *client.Definition) Change {
 	full := s.full(tool)
-	return Change{ID: changeID(full, d), Tool: full, Difference: difference(full, before[tool].Raw, d.Raw)}
+	return Change{ID: changeID(full, d), Tool: full, Difference: definitionDiff(full, before[tool].Raw, d.Raw)}
 }
 
 func changeID(full string, d *client.Definition) string {
@@ -84,46 +84,46 @@ func changeID(full string, d *client.Definition) string {
 	return hex.EncodeToString(sum[:8])
 }
 
-// tellChanges tells of the changes that nobody was told of. It is called by one
+// reportChanges tells of the changes that nobody was told of. It is called by one
 // goroutine.
-func (m *Manager) tellChanges(ctx context.Context) {
+func (m *Manager) reportChanges(ctx context.Context) {
 	servers := m.Set().servers
 	for _, name := range slices.Sorted(maps.Keys(servers)) {
 		s := servers[name]
 		v := s.view()
-		if v == nil || len(v.held) == 0 || ctx.Err() != nil {
+		if v == nil || len(v.quarantined) == 0 || ctx.Err() != nil {
 			continue
 		}
-		if m.lastTold[name] == nil {
-			m.lastTold[name] = map[string]time.Time{}
+		if m.lastReported[name] == nil {
+			m.lastReported[name] = map[string]time.Time{}
 		}
-		recent := m.lastTold[name]
-		maps.DeleteFunc(recent, func(_ string, at time.Time) bool { return time.Since(at) > tellAgain })
-		untold := without(m.ledger.untold(name, v.held), slices.Collect(maps.Keys(recent)))
+		recent := m.lastReported[name]
+		maps.DeleteFunc(recent, func(_ string, at time.Time) bool { return time.Since(at) > reportAgainAfter })
+		untold := without(m.definitions.unreported(name, v.quarantined), slices.Collect(maps.Keys(recent)))
 		if len(untold) == 0 {
 			continue
 		}
-		before, now := m.ledger.agreed(ctx, name), map[string]string{}
+		before, now := m.definitions.accepted(ctx, name), map[string]string{}
 		for _, tool := range untold {
-			now[tool] = v.held[tool].Hash
-			m.o.Log.Warn("a tool is held back, because its server has changed it", "tool", s.full(tool), "change", changeID(s.full(tool), v.held[tool]))
-			if m.o.OnChange != nil && len(recent) < tellMost {
-				m.o.OnChange(change(s, tool, before, v.held[tool]))
+			now[tool] = v.quarantined[tool].Hash
+			m.o.Log.Warn("tool quarantined", "tool", s.full(tool), "change", changeID(s.full(tool), v.quarantined[tool]))
+			if m.o.OnChange != nil && len(recent) < maxReports {
+				m.o.OnChange(change(s, tool, before, v.quarantined[tool]))
 			}
 			recent[tool] = time.Now()
 		}
-		m.ledger.told(name, now)
+		m.definitions.markReported(name, now)
 	}
 }
 
 // maxRendered bounds what is compared of a definition.
 const maxRendered = 64 << 10
 
-// difference shows how a tool changed, to people.
-func difference(tool string, before, after json.RawMessage) string {
-	old, young := "(what was agreed to is not kept)\n", rendered(after)
+// definitionDiff shows how a tool changed, to people.
+func definitionDiff(tool string, before, after json.RawMessage) string {
+	old, young := "(what was agreed to is not kept)\n", readableDefinition(after)
 	if len(before) > 0 {
-		old = rendered(before)
+		old = readableDefinition(before)
 	}
 	if old == young {
 		return "(beyond what is shown of long definitions)\n"
@@ -131,19 +131,19 @@ func difference(tool string, before, after json.RawMessage) string {
 	return udiff.Unified(tool+" as agreed to", tool+" now", old, young)
 }
 
-// rendered is a definition as people read it.
-func rendered(raw json.RawMessage) string {
-	text := ordered(raw)
+// readableDefinition is a definition as people read it.
+func readableDefinition(raw json.RawMessage) string {
+	text := orderedDefinition(raw)
 	if short := clip.Bytes(text, maxRendered); len(short) < len(text) {
 		text = fmt.Sprintf("%s\n(%d bytes more)\n", short, len(text)-len(short))
 	}
 	return bot.Visible(strings.ReplaceAll(text, "\t", "  "))
 }
 
-// ordered is what a definition says first, then the rest in a fixed order. One
+// orderedDefinition is what a definition says first, then the rest in a fixed order. One
 // with a key that comes again is as it came, since the order would leave
 // something out.
-func ordered(raw json.RawMessage) string {
+func orderedDefinition(raw json.RawMessage) string {
 	if _, again := plainjson.SimilarKey(raw); again {
 		return bot.VisibleJSON(raw) + "\n"
 	}
@@ -189,10 +189,10 @@ func without(list, others []string) []string {
 	return slices.DeleteFunc(list, func(s string) bool { return slices.Contains(others, s) })
 }
 
-// withheld tells the group's models of tools that are held back, which they are
+// quarantineNote tells the group's models of tools that are quarantined, which they are
 // not offered: a person who asks for one must hear why it is not there. Empty
 // when there is none.
-func (g *group) withheld() string {
+func (g *group) quarantineNote() string {
 	const most = 20
 	var names []string
 	for _, s := range g.servers {
@@ -200,7 +200,7 @@ func (g *group) withheld() string {
 		if v == nil {
 			continue
 		}
-		for tool := range v.held {
+		for tool := range v.quarantined {
 			if g.has(s, tool) {
 				names = append(names, strconv.QuoteToASCII(s.full(tool)))
 			}
@@ -214,5 +214,5 @@ func (g *group) withheld() string {
 	if len(names) > most {
 		names, more = names[:most], fmt.Sprintf(" and %d more", len(names)-most)
 	}
-	return fmt.Sprintf("Held back, because their server has changed what it says about them: %s%s. They cannot be called until an admin has looked at that. When the work needs one of them, say so in the result.", strings.Join(names, ", "), more)
+	return fmt.Sprintf("Quarantined, because their server has changed what it says about them: %s%s. They cannot be called until an admin has looked at that. When the work needs one of them, say so in the result.", strings.Join(names, ", "), more)
 }

@@ -74,9 +74,9 @@ func TestReloadKeys(t *testing.T) {
 // TestChangeUnderLoad: while a tool changes to and fro, no call that was judged
 // by one definition is answered by the other.
 func TestChangeUnderLoad(t *testing.T) {
-	s := newShop(t)
-	s.sell("pay", "Version 0")
-	s.sell("look", "Looks.")
+	s := newEnv(t)
+	s.addTool("pay", "Version 0")
+	s.addTool("look", "Looks.")
 	m, _ := s.run(t, tools.Options{})
 	agreed := m.Set().ToolVerdict(t.Context(), "g", "s.pay").Definition
 	stop := make(chan struct{})
@@ -100,14 +100,14 @@ func TestChangeUnderLoad(t *testing.T) {
 					}
 				}
 				r, err2 := m.Set().Call(t.Context(), tools.Call{Group: "g", Tool: "s.pay", Definition: v.Definition, Arguments: json.RawMessage(`{}`)})
-				if err != nil || err2 != nil || r.Failed && !strings.Contains(r.Text, "held back") && !strings.Contains(r.Text, "was not called") {
+				if err != nil || err2 != nil || r.Failed && !strings.Contains(r.Text, "quarantined") && !strings.Contains(r.Text, "was not called") {
 					t.Errorf("Call: got %+v, %v, %v; want a result or a refusal", r, err, err2)
 				}
 			}
 		})
 	}
 	for i := 1; i <= 3; i++ {
-		s.change(t, "pay", fmt.Sprintf("Version %d", i), "it is held back", func() bool { return len(m.Changes(t.Context())) == 1 })
+		s.change(t, "pay", fmt.Sprintf("Version %d", i), "it is quarantined", func() bool { return len(m.Changes(t.Context())) == 1 })
 		s.change(t, "pay", "Version 0", "it is free again", func() bool { return len(m.Changes(t.Context())) == 0 })
 	}
 	close(stop)

@@ -20,15 +20,15 @@ import (
 // call the servers that are configured as before.
 type Set struct {
 	servers map[string]*member
-	made    map[string]made // what they were made of
+	built   map[string]built // what they were made of
 	groups  map[string]*group
-	scripts *scripts
+	prompts *promptTexts
 	log     *slog.Logger
 	metrics *telemetry.Metrics
 }
 
-// made is what a server was made of: while it is the same, a reload keeps it.
-type made struct {
+// built is what a server was made of: while it is the same, a reload keeps it.
+type built struct {
 	cfg  ServerConfig
 	keep int
 }
@@ -38,7 +38,7 @@ type group struct {
 	name    string
 	cfg     GroupConfig
 	servers []*member
-	found   atomic.Pointer[index] // of its tools; nil before the first search
+	index   atomic.Pointer[searchIndex] // of its tools; nil before the first search
 
 	tools, readOnly, approve patterns // of cfg
 }
@@ -51,14 +51,14 @@ func (s *Set) Groups() []Group {
 	for _, name := range slices.Sorted(maps.Keys(s.groups)) {
 		g := s.groups[name]
 		list = append(list, Group{
-			Name: name, Description: g.description(), Instructions: g.instructions(s.scripts),
+			Name: name, Description: g.description(), Instructions: g.instructions(s.prompts),
 			Model: g.cfg.Model, Allow: g.cfg.Allow, ReadOnly: g.onlyReads(),
 		})
 	}
 	return list
 }
 
-// Tools lists the tools of a group by name, but for those that are held back.
+// Tools lists the tools of a group by name, but for those that are quarantined.
 // It waits for servers that are still starting, at most the group's tool
 // timeout. The tools of a server that is down are left out: the error names it,
 // and the others are returned with it.
@@ -67,20 +67,20 @@ func (s *Set) Tools(ctx context.Context, name string) ([]Tool, error) {
 	if g == nil {
 		return nil, s.noGroup(name)
 	}
-	ready, views, err := g.settled(ctx)
+	ready, views, err := g.waitReady(ctx)
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
-	g.awaitPrompt(ctx, s.scripts, ready)
+	g.awaitPrompt(ctx, s.prompts, ready)
 	var list []Tool
 	for i, sv := range ready {
 		for tool, d := range views[i].tools {
 			if !g.has(sv, tool) {
 				continue
 			}
-			v := g.judged(sv, tool, d)
+			v := g.verdict(sv, tool, d)
 			list = append(list, Tool{
-				Name: sv.full(tool), Exposed: exposed(sv.Name(), tool), Description: d.Description,
+				Name: sv.full(tool), Exposed: exposedName(sv.Name(), tool), Description: d.Description,
 				Schema: d.InputSchema, ReadOnly: v.ReadOnly, Repeatable: v.Repeatable,
 			})
 		}
@@ -91,7 +91,7 @@ func (s *Set) Tools(ctx context.Context, name string) ([]Tool, error) {
 
 // has tells whether the group offers a tool of one of its servers.
 func (g *group) has(s *member, tool string) bool {
-	return g.tools.none() || g.tools.fit(s.Name(), tool)
+	return g.tools.none() || g.tools.match(s.Name(), tool)
 }
 
 // onlyReads tells that every tool is known to change nothing.
@@ -105,7 +105,7 @@ func (g *group) onlyReads() bool {
 			return false
 		}
 		for tool, d := range v.tools {
-			if g.has(s, tool) && !g.judged(s, tool, d).ReadOnly {
+			if g.has(s, tool) && !g.verdict(s, tool, d).ReadOnly {
 				return false
 			}
 		}
@@ -113,11 +113,11 @@ func (g *group) onlyReads() bool {
 	return true
 }
 
-// exposed makes a name that models accept: "server__tool". Where characters
+// exposedName makes a name that models accept: "server__tool". Where characters
 // are lost or the name is too long, a hash of the whole keeps it distinct.
-func exposed(server, tool string) string {
+func exposedName(server, tool string) string {
 	full := server + "." + tool
-	name := fitting(server) + "__" + fitting(tool)
+	name := modelName(server) + "__" + modelName(tool)
 	lossless := name == server+"__"+tool && !strings.Contains(server, "__") && !strings.HasSuffix(server, "_") && !strings.HasPrefix(tool, "_")
 	if lossless && len(name) <= 64 {
 		return name
@@ -126,7 +126,7 @@ func exposed(server, tool string) string {
 	return name[:min(len(name), 55)] + "-" + hex.EncodeToString(sum[:4])
 }
 
-func fitting(s string) string {
+func modelName(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r == '-' || r == '_' || (r < 128 && (r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z')) {
 			return r
@@ -139,19 +139,19 @@ func fitting(s string) string {
 // makes of each of its catalogs.
 type member struct {
 	*client.Server
-	builtin string // which built-in server it is; empty: none
-	trusted bool   // its annotations are believed
-	ledger  *ledger
-	last    atomic.Pointer[view]
+	builtin          string // which built-in server it is; empty: none
+	trustAnnotations bool   // its annotations are believed
+	definitions      *definitionLog
+	last             atomic.Pointer[view]
 }
 
-// view is a catalog without the tools that are held back. It is never changed.
+// view is a catalog without the tools that are quarantined. It is never changed.
 type view struct {
-	catalog *client.Catalog
-	tools   map[string]*client.Definition // that may be used, by the server's names
-	held    map[string]*client.Definition // changed since they were agreed to
-	round   int64                         // of the ledger
-	problem error                         // the ledger cannot be read: nothing may be used
+	catalog     *client.Catalog
+	tools       map[string]*client.Definition // that may be used, by the server's names
+	quarantined map[string]*client.Definition // changed since they were agreed to
+	generation  int64                         // of the ledger
+	problem     error                         // the ledger cannot be read: nothing may be used
 }
 
 // view is the newest catalog as it may be used; nil before there is one.
@@ -160,10 +160,10 @@ func (m *member) view() *view {
 	if cat == nil {
 		return nil
 	}
-	if v := m.last.Load(); v != nil && v.catalog == cat && v.problem == nil && v.round == m.ledger.round.Load() {
+	if v := m.last.Load(); v != nil && v.catalog == cat && v.problem == nil && v.generation == m.definitions.generation.Load() {
 		return v
 	}
-	v := m.ledger.judge(m.Server, cat)
+	v := m.definitions.viewOf(m.Server, cat)
 	m.last.Store(v)
 	return v
 }
@@ -176,8 +176,8 @@ func (v *view) refusal(full, tool string) string {
 	switch {
 	case v.problem != nil:
 		return fmt.Sprintf("The tool %s cannot be called now, because what was agreed to about it cannot be read. Try other tools, or go on without it.", full)
-	case v.held[tool] != nil:
-		return fmt.Sprintf("The tool %s is held back: its server has changed what it says about it, and an admin has to look at that first. Try other tools, or go on without it.", full)
+	case v.quarantined[tool] != nil:
+		return fmt.Sprintf("The tool %s is quarantined: its server has changed what it says about it, and an admin has to look at that first. Try other tools, or go on without it.", full)
 	}
 	return ""
 }

@@ -19,8 +19,8 @@ func TestNames(t *testing.T) {
 		{"server", strings.Repeat("x", 100), "server__xxxxx"},
 		{"server", strings.Repeat("x", 101), "server__xxxxx"},
 	} {
-		got := exposed(c.server, c.tool)
-		if !strings.HasPrefix(got, c.want) || len(got) > 64 || got != fitting(got) {
+		got := exposedName(c.server, c.tool)
+		if !strings.HasPrefix(got, c.want) || len(got) > 64 || got != modelName(got) {
 			t.Errorf("exposed(%q, %q): got %q, want one that begins with %q and fits models", c.server, c.tool, got, c.want)
 		}
 		if other := seen[got]; other != "" {

@@ -26,9 +26,9 @@ func (m *Manager) Status() []client.Status {
 // Probed is what a try of a server brought to light.
 type Probed struct {
 	client.Status
-	Problem string   // why it cannot be used; empty: it can
-	Asks    []string // its tools that need an approval in one of the groups, by the server's names
-	Held    []string // its tools that are held back because it changed them
+	Problem     string   // why it cannot be used; empty: it can
+	Asks        []string // its tools that need an approval in one of the groups, by the server's names
+	Quarantined []string // its tools that are quarantined because it changed them
 }
 
 // Probe waits for all servers of the newest snapshot at once, for each at most
@@ -54,7 +54,7 @@ func (m *Manager) Probe(ctx context.Context, wait time.Duration) []Probed {
 func (s *Set) probe(ctx context.Context, m *member, wait time.Duration) Probed {
 	short, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
-	err := m.Settled(short)
+	err := m.WaitReady(short)
 	p := Probed{Status: m.Status()}
 	switch {
 	case err != nil && p.State == client.Starting && short.Err() != nil:
@@ -68,15 +68,15 @@ func (s *Set) probe(ctx context.Context, m *member, wait time.Duration) Probed {
 	if v.problem != nil {
 		p.Problem = v.problem.Error()
 	}
-	for tool := range v.held {
-		p.Held = append(p.Held, tool)
+	for tool := range v.quarantined {
+		p.Quarantined = append(p.Quarantined, tool)
 	}
 	for tool, d := range v.tools {
 		if s.asks(m, tool, d) {
 			p.Asks = append(p.Asks, tool)
 		}
 	}
-	slices.Sort(p.Held)
+	slices.Sort(p.Quarantined)
 	slices.Sort(p.Asks)
 	return p
 }
@@ -84,7 +84,7 @@ func (s *Set) probe(ctx context.Context, m *member, wait time.Duration) Probed {
 // asks tells whether a tool needs an approval in one of the groups.
 func (s *Set) asks(m *member, tool string, d *client.Definition) bool {
 	for _, g := range s.groups {
-		if slices.Contains(g.servers, m) && g.has(m, tool) && g.judged(m, tool, d).Ask {
+		if slices.Contains(g.servers, m) && g.has(m, tool) && g.verdict(m, tool, d).Ask {
 			return true
 		}
 	}
@@ -100,15 +100,15 @@ func (m *Manager) Inventory() []GroupStatus {
 		g := set.groups[name]
 		status := GroupStatus{Name: name, Description: g.description(), Approve: cmp.Or(g.cfg.Approve.word(), strings.Join(g.cfg.Approve, ","))}
 		for _, s := range g.servers {
-			status.Servers = append(status.Servers, g.stock(s))
+			status.Servers = append(status.Servers, g.serverStatus(s))
 		}
 		list = append(list, status)
 	}
 	return list
 }
 
-// stock tells how a server of the group is.
-func (g *group) stock(s *member) ServerStatus {
+// serverStatus tells how a server of the group is.
+func (g *group) serverStatus(s *member) ServerStatus {
 	health := s.Status()
 	status := ServerStatus{Name: s.Name()}
 	switch health.State {
@@ -126,7 +126,7 @@ func (g *group) stock(s *member) ServerStatus {
 	}
 	for _, tool := range slices.Sorted(maps.Keys(v.tools)) {
 		if d := v.tools[tool]; g.has(s, tool) {
-			verdict := g.judged(s, tool, d)
+			verdict := g.verdict(s, tool, d)
 			status.Tools = append(status.Tools, ToolStatus{Name: s.full(tool), Description: d.Description, ReadOnly: verdict.ReadOnly, Asks: verdict.Ask})
 		}
 	}

@@ -34,15 +34,15 @@ type Tool struct {
 
 // Verdict is what the rules of a group say about calling a tool.
 type Verdict struct {
-	Refusal    string // not empty: the call must not be made; a sentence for the model
-	Held       bool   // it is refused because the server has changed the tool
-	Ask        bool   // a person must approve of the exact call first
-	Never      bool   // the admin wants nobody to be asked about this tool, whatever it does
-	ReadOnly   bool   // known to change nothing
-	Repeatable bool   // calling it again after a crash does no harm; else `started` is journaled first
-	Trusted    bool   // its results are facts of this program, not somebody's words
-	Sources    bool   // addresses in its results may be visited: a search engine that the admin chose
-	Definition string // hash of the tool's definition as its server gave it; an approval is bound to it
+	Refusal     string // not empty: the call must not be made; a sentence for the model
+	Quarantined bool   // it is refused because the server has changed the tool
+	Ask         bool   // a person must approve of the exact call first
+	Never       bool   // the admin wants nobody to be asked about this tool, whatever it does
+	ReadOnly    bool   // known to change nothing
+	Repeatable  bool   // calling it again after a crash does no harm; else `started` is journaled first
+	Trusted     bool   // its results are facts of this program, not somebody's words
+	Sources     bool   // addresses in its results may be visited: a search engine that the admin chose
+	Definition  string // hash of the tool's definition as its server gave it; an approval is bound to it
 }
 
 // Call is one call of a tool of a group.

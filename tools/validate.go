@@ -228,14 +228,14 @@ func (v *validator) stdio(at string, s ServerConfig) {
 			v.add(at+".env."+key, "%q cannot be an environment variable", key)
 		}
 	}
-	v.foreign(at, s)
+	v.external(at, s)
 }
 
 // headerName is what RFC 9110 allows.
 const headerName = "^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"
 
-// ownHeaders are part of the protocol.
-func ownHeaders() []string {
+// protocolHeaders are part of the protocol.
+func protocolHeaders() []string {
 	return []string{
 		"accept", "connection", "content-length", "content-type", "host", "last-event-id", "mcp-protocol-version", "mcp-session-id", "transfer-encoding",
 	}
@@ -253,17 +253,17 @@ func (v *validator) remote(at string, s ServerConfig) {
 		switch {
 		case !name.MatchString(key):
 			v.add(p, "%q cannot be the name of a header", key)
-		case slices.Contains(ownHeaders(), strings.ToLower(key)):
+		case slices.Contains(protocolHeaders(), strings.ToLower(key)):
 			v.add(p, "%s belongs to the protocol and is set by legwork; remove it", key)
 		case strings.ContainsFunc(s.Headers[key], func(r rune) bool { return r != '\t' && unicode.IsControl(r) }):
 			v.add(p, "has a control character, such as a line break, in its value; remove it")
 		}
 	}
-	v.foreign(at, s)
+	v.external(at, s)
 }
 
-// foreign checks what all servers have in common that are not built in.
-func (v *validator) foreign(at string, s ServerConfig) {
+// external checks what all servers have in common that are not built in.
+func (v *validator) external(at string, s ServerConfig) {
 	v.misplaced(at, map[string]bool{"options": len(s.Options) > 0}, "builtin")
 	if s.Protocol != "" && !mcp.IsValidProtocolVersion(s.Protocol) {
 		v.add(at+".protocol", "%q is unknown; allowed are %s", s.Protocol, quoted(mcp.ValidProtocolVersions))

@@ -34,11 +34,11 @@ const probeTime = time.Minute
 
 // row is one line of the table.
 type row struct {
-	name, kind, speaks string
-	tools, ask         string
-	roundTrip          time.Duration
-	problem            string   // empty: it works
-	asking, held       []string // tools
+	name, kind, speaks  string
+	tools, ask          string
+	roundTrip           time.Duration
+	problem             string   // empty: it works
+	asking, quarantined []string // tools
 }
 
 // Run calls every model, platform and webhook once, starts every server once, and
@@ -158,7 +158,7 @@ func probeServers(ctx context.Context, config *conf.Config, wait time.Duration, 
 	for n, s := range i.Servers {
 		r := row{
 			name: s.Name, kind: s.Kind, speaks: cmp.Or(s.Protocol, "-"), tools: strconv.Itoa(s.Tools), ask: strconv.Itoa(len(s.Asks)),
-			asking: s.Asks, held: s.Held, problem: s.Problem, roundTrip: time.Duration(s.RoundTrip * float64(time.Millisecond)),
+			asking: s.Asks, quarantined: s.Quarantined, problem: s.Problem, roundTrip: time.Duration(s.RoundTrip * float64(time.Millisecond)),
 		}
 		if s.State != client.Ready {
 			r.tools, r.ask = "-", "-"
@@ -189,8 +189,8 @@ func printTable(out io.Writer, rows []row) error {
 		if len(r.asking) > 0 {
 			fmt.Fprintf(out, "%s: these ask for approval: %s\n", r.name, cli.OneLine(strings.Join(r.asking, ", ")))
 		}
-		if len(r.held) > 0 {
-			fmt.Fprintf(out, "%s: these are held back, because the server changed them: %s; \"legwork tools accept\" shows how\n", r.name, cli.OneLine(strings.Join(r.held, ", ")))
+		if len(r.quarantined) > 0 {
+			fmt.Fprintf(out, "%s: these are quarantined, because the server changed them: %s; \"legwork tools accept\" shows how\n", r.name, cli.OneLine(strings.Join(r.quarantined, ", ")))
 		}
 	}
 	return nil

@@ -114,7 +114,7 @@ func (r AcceptRequest) review(ctx context.Context, c cli.Console, changes []tool
 			fmt.Fprintf(c.Out, "%s\n%s\n", cli.OneLine(change.Tool), change.Difference)
 		}
 		if len(changes) == 0 {
-			fmt.Fprintln(c.Out, "No tool is held back.")
+			fmt.Fprintln(c.Out, "No tool is quarantined.")
 		}
 		return nil
 	}
@@ -133,7 +133,7 @@ func (r AcceptRequest) review(ctx context.Context, c cli.Console, changes []tool
 			return err
 		}
 		if !yes {
-			fmt.Fprintln(c.Out, "It stays held back.")
+			fmt.Fprintln(c.Out, "It stays quarantined.")
 			return cli.ErrFailed
 		}
 	}
@@ -151,7 +151,7 @@ func (r AcceptRequest) notHeld(changes []tools.Change) error {
 	}
 	all := slices.Sorted(maps.Keys(names))
 	if len(all) == 0 {
-		return fmt.Errorf("%q is not held back, nor is any other tool", r.Tool)
+		return fmt.Errorf("%q is not quarantined, nor is any other tool", r.Tool)
 	}
-	return fmt.Errorf("%q is not held back; held back: %s", r.Tool, cli.OneLine(strings.Join(all, ", ")))
+	return fmt.Errorf("%q is not quarantined; quarantined: %s", r.Tool, cli.OneLine(strings.Join(all, ", ")))
 }

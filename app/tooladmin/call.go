@@ -142,8 +142,8 @@ func (r CallRequest) judge(ctx context.Context, manager *tools.Manager) (group s
 		switch {
 		case ctx.Err() != nil:
 			return "", v, ctx.Err()
-		case v.Held:
-			return "", v, fmt.Errorf("%s is held back, because its server has changed it; \"legwork tools accept %[1]s\" shows how", full)
+		case v.Quarantined:
+			return "", v, fmt.Errorf("%s is quarantined, because its server has changed it; \"legwork tools accept %[1]s\" shows how", full)
 		case v.Refusal == "" && (group == "" || v.Ask && !verdict.Ask):
 			group, verdict = g.Name, v
 		}

@@ -43,22 +43,22 @@ type groupEntry struct {
 type toolEntry struct {
 	Name        string          `json:"name"` // server.tool
 	Description string          `json:"description"`
-	ReadOnly    bool            `json:"read_only"` // known to change nothing
-	Asks        bool            `json:"asks"`      // each call needs approval
-	HeldBack    bool            `json:"held_back"` // changed by its server since it was agreed to
+	ReadOnly    bool            `json:"read_only"`   // known to change nothing
+	Asks        bool            `json:"asks"`        // each call needs approval
+	Quarantined bool            `json:"quarantined"` // changed by its server since it was agreed to
 	Schema      json.RawMessage `json:"schema,omitempty"`
 }
 
 type serverEntry struct {
-	Name      string       `json:"name"`
-	Kind      string       `json:"kind"`
-	State     client.State `json:"state"`
-	Protocol  string       `json:"protocol,omitempty"`
-	Tools     int          `json:"tools"`
-	Asks      []string     `json:"asks,omitempty"`      // its tools that need approval in some group
-	Held      []string     `json:"held_back,omitempty"` // its tools that are held back
-	RoundTrip float64      `json:"round_trip_ms,omitempty"`
-	Problem   string       `json:"problem,omitempty"` // why it cannot be used, and what to do
+	Name        string       `json:"name"`
+	Kind        string       `json:"kind"`
+	State       client.State `json:"state"`
+	Protocol    string       `json:"protocol,omitempty"`
+	Tools       int          `json:"tools"`
+	Asks        []string     `json:"asks,omitempty"`        // its tools that need approval in some group
+	Quarantined []string     `json:"quarantined,omitempty"` // of its tools
+	RoundTrip   float64      `json:"round_trip_ms,omitempty"`
+	Problem     string       `json:"problem,omitempty"` // why it cannot be used, and what to do
 }
 
 // Options are the tool options of every command that runs tool servers.
@@ -93,8 +93,8 @@ func Take(ctx context.Context, config *conf.Config, wait time.Duration, c cli.Co
 		for n, g := range set.Groups() { // now the servers have described themselves
 			e := &i.Groups[n]
 			e.Name, e.Description, e.Allow, e.ReadOnly, e.Servers = g.Name, g.Description, g.Allow, g.ReadOnly, bounded.Groups[g.Name].Servers
-			e.Idle = set.Idle(g.Name)
-			e.addHeld(ctx, set, i.Servers)
+			e.Idle = set.UnusedPatterns(g.Name)
+			e.addQuarantined(ctx, set, i.Servers)
 		}
 	})
 	return i, err
@@ -148,13 +148,13 @@ func offered(ctx context.Context, set *tools.Set, group string) []toolEntry {
 	return entries
 }
 
-// addHeld adds the tools that are held back.
-func (g *groupEntry) addHeld(ctx context.Context, set *tools.Set, servers []serverEntry) {
+// addQuarantined adds the tools that are quarantined.
+func (g *groupEntry) addQuarantined(ctx context.Context, set *tools.Set, servers []serverEntry) {
 	for _, s := range servers {
-		for _, tool := range s.Held {
+		for _, tool := range s.Quarantined {
 			full := s.Name + "." + tool
-			if set.ToolVerdict(ctx, g.Name, full).Held {
-				g.Tools = append(g.Tools, toolEntry{Name: full, Description: "changed by its server since it was agreed to", HeldBack: true})
+			if set.ToolVerdict(ctx, g.Name, full).Quarantined {
+				g.Tools = append(g.Tools, toolEntry{Name: full, Description: "changed by its server since it was agreed to", Quarantined: true})
 			}
 		}
 	}
@@ -168,7 +168,7 @@ func (i Inventory) Failing() bool {
 
 func entryOf(p tools.Probed, wait time.Duration) serverEntry {
 	return serverEntry{
-		Name: p.Name, Kind: p.Kind, State: p.State, Protocol: p.Protocol, Tools: p.Tools, Asks: p.Asks, Held: p.Held,
+		Name: p.Name, Kind: p.Kind, State: p.State, Protocol: p.Protocol, Tools: p.Tools, Asks: p.Asks, Quarantined: p.Quarantined,
 		RoundTrip: float64(p.RoundTrip.Round(time.Millisecond/10)) / float64(time.Millisecond), Problem: trouble(p, wait),
 	}
 }
@@ -241,12 +241,12 @@ func (i Inventory) printServers(out io.Writer) error {
 	}
 	var changed []string
 	for _, s := range i.Servers {
-		for _, tool := range s.Held {
+		for _, tool := range s.Quarantined {
 			changed = append(changed, s.Name+"."+tool)
 		}
 	}
 	if len(changed) > 0 {
-		_, err := fmt.Fprintf(out, "\nHeld back, because their servers changed them: %s. \"legwork tools accept\" shows how.\n", cli.OneLine(strings.Join(changed, ", ")))
+		_, err := fmt.Fprintf(out, "\nQuarantined, because their servers changed them: %s. \"legwork tools accept\" shows how.\n", cli.OneLine(strings.Join(changed, ", ")))
 		return err
 	}
 	return nil
@@ -255,7 +255,7 @@ func (i Inventory) printServers(out io.Writer) error {
 // effect says whether a tool only reads.
 func (t toolEntry) effect() string {
 	switch {
-	case t.HeldBack:
+	case t.Quarantined:
 		return "-"
 	case t.ReadOnly:
 		return "reads"
@@ -266,8 +266,8 @@ func (t toolEntry) effect() string {
 // rule says what happens when the tool is called.
 func (t toolEntry) rule() string {
 	switch {
-	case t.HeldBack:
-		return "held back"
+	case t.Quarantined:
+		return "quarantined"
 	case t.Asks:
 		return "asks"
 	}

@@ -14,7 +14,7 @@ import (
 
 // toolsCommand works on tools without a model.
 type toolsCommand struct {
-	List   toolsListCommand   `cmd:"" help:"List groups, servers and tools, and which tools ask for approval or are held back."`
+	List   toolsListCommand   `cmd:"" help:"List groups, servers and tools, and which tools ask for approval or are quarantined."`
 	Call   toolsCallCommand   `cmd:"" help:"Call one tool and print its result."`
 	Accept toolsAcceptCommand `cmd:"" help:"Show the tools that their servers changed, and accept a change."`
 }

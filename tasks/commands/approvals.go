@@ -264,7 +264,7 @@ func (l *listing) revocable(code string) {
 	}
 }
 
-// changed lists the tools that are held back.
+// changed lists the tools that are quarantined.
 func (l *listing) changed(ctx context.Context) {
 	if l.in.Tools == nil {
 		return

@@ -39,7 +39,7 @@ type toldChange struct {
 	Accepted time.Time `json:"accepted,omitzero"`
 }
 
-// ToolChanged tells all admins, once for each change, that a tool is held back
+// ToolChanged tells all admins, once for each change, that a tool is quarantined
 // because its server changed it, and asks whether it is to be used as it is now.
 // It does not wait for that; see Flush.
 func ToolChanged(ctx context.Context, in *inbox.Inbox, c tools.Change) {
@@ -54,7 +54,7 @@ func ToolChanged(ctx context.Context, in *inbox.Inbox, c tools.Change) {
 		if slices.ContainsFunc(told, func(t toldChange) bool { return t.ID == c.ID }) {
 			return
 		}
-		in.Log.WarnContext(ctx, "a tool was changed by its server and is held back", "tool", c.Tool, "change", c.ID)
+		in.Log.WarnContext(ctx, "a tool was changed by its server and is quarantined", "tool", c.Tool, "change", c.ID)
 		reached, _ := in.PostToAdmins(ctx, func(to inbox.PrivateChat) (bot.Draft, string) { return changeDraft(in, to, c) })
 		if reached == 0 {
 			return // /approvals shows it

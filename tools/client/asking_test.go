@@ -101,7 +101,7 @@ func TestQuestions(t *testing.T) {
 					t.Errorf("asked %d times, want %d", len(p.asked), len(c.answers))
 				}
 				for i, want := range c.asked {
-					if got := told(p.asked[i]); want != "" && got != want {
+					if got := questionText(p.asked[i]); want != "" && got != want {
 						t.Errorf("question %d: got %q, want %q", i, got, want)
 					}
 				}
@@ -113,8 +113,8 @@ func TestQuestions(t *testing.T) {
 	}
 }
 
-// told is a question in short.
-func told(q form.Question) string {
+// questionText is a question in short.
+func questionText(q form.Question) string {
 	parts := []string{q.Message}
 	if q.URL != "" {
 		parts = append(parts, q.URL)
@@ -143,7 +143,7 @@ func TestTwoQuestionsAtOnce(t *testing.T) {
 		s := ready(t, fake(t, by, "-full", "-era", "modern", "-log", path))
 		p := &person{answers: []form.Answer{accept(`{"seat.class":"economy","seat.bags":0,"seat.email":"a@example.com","sure.sure":true}`)}}
 		wantText(t, by, converse(t, s, "ask_both", p), false, `"class":"economy"`, `"sure":true`)
-		if got := told(p.asked[0]); !strings.Contains(got, "Which seat would you like?\n\nShall I book it?") || !strings.Contains(got, "seat.class!") || !strings.Contains(got, "sure.sure!") {
+		if got := questionText(p.asked[0]); !strings.Contains(got, "Which seat would you like?\n\nShall I book it?") || !strings.Contains(got, "seat.class!") || !strings.Contains(got, "sure.sure!") {
 			t.Errorf("%s: got %q, want both questions", by, got)
 		}
 		if strings.Contains(read(path), `"violation"`) {
@@ -340,7 +340,7 @@ func TestOneAfterAnother(t *testing.T) {
 	for n := range 400 {
 		whom, asked := []string{"ann", "bob"}[n%2], 0
 		r := call(t, s, "ask_form", "{}", func(c *client.Call) {
-			c.Whom = whom
+			c.AskTarget = whom
 			c.Ask = func(context.Context, form.Question) (form.Answer, error) {
 				asked++
 				return form.Answer{Action: form.Decline}, nil
@@ -366,11 +366,11 @@ func TestWrongPerson(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
 			slow := make(chan error, 1)
 			go func() {
-				_, err := s.Call(ctx, client.Call{Tool: "slow", Arguments: json.RawMessage(`{"ms":60000}`), Timeout: time.Minute, Keep: 1 << 20, Ask: never, Whom: "ann"})
+				_, err := s.Call(ctx, client.Call{Tool: "slow", Arguments: json.RawMessage(`{"ms":60000}`), Timeout: time.Minute, Keep: 1 << 20, Ask: never, AskTarget: "ann"})
 				slow <- err
 			}()
 			watch.Until(t, "the call arrived", func() bool { return strings.Contains(read(path), `"slow"`) })
-			r := call(t, s, "ask_form", "{}", func(c *client.Call) { c.Ask, c.Whom = never, "bob" })
+			r := call(t, s, "ask_form", "{}", func(c *client.Call) { c.Ask, c.AskTarget = never, "bob" })
 			wantText(t, "ask_form", r, false, `"action":"decline"`)
 			cancel()
 			if err := <-slow; !errors.Is(err, context.Canceled) {

@@ -34,16 +34,16 @@ const maxAtOnce = 16
 // a model; err is the cause, for the log. Before, the Result is empty and err is
 // one of the refusals above. When ctx ends first, err is its error.
 func (s *Server) Call(ctx context.Context, c Call) (Result, error) {
-	ctx, clock := newClock(ctx, c.Timeout)
+	ctx, clock := newWorkClock(ctx, c.Timeout)
 	defer clock.stop()
-	free, err := s.place(ctx)
+	free, err := s.acquireSlot(ctx)
 	if err != nil {
 		return Result{}, fmt.Errorf("%w: %w", ErrUnavailable, err)
 	}
 	defer free()
-	f := &flight{call: c, clock: clock, ctx: ctx, free: free}
+	f := &inFlightCall{call: c, clock: clock, ctx: ctx, freeSlot: free}
 	if c.Progress != nil {
-		f.token, f.reports = s.tokens.next(), newReports(c.Progress)
+		f.token, f.reports = s.progressTokens.next(), newProgressReports(c.Progress)
 		defer f.reports.close()
 	}
 	later := newPauses(time.Second)
@@ -64,27 +64,27 @@ func (s *Server) Call(ctx context.Context, c Call) (Result, error) {
 	}
 }
 
-// place waits for one of the places that calls have. free gives it back; more
+// acquireSlot waits for one of the places that calls have. free gives it back; more
 // than once is fine.
-func (s *Server) place(ctx context.Context) (free func(), err error) {
-	if s.places == nil {
+func (s *Server) acquireSlot(ctx context.Context) (free func(), err error) {
+	if s.slots == nil {
 		return func() {}, nil
 	}
 	select {
-	case s.places <- struct{}{}:
-		return sync.OnceFunc(func() { <-s.places }), nil
+	case s.slots <- struct{}{}:
+		return sync.OnceFunc(func() { <-s.slots }), nil
 	default:
 	}
 	select {
-	case s.places <- struct{}{}:
-		return sync.OnceFunc(func() { <-s.places }), nil
+	case s.slots <- struct{}{}:
+		return sync.OnceFunc(func() { <-s.slots }), nil
 	case <-ctx.Done():
 		return nil, fmt.Errorf("server %q has %d calls under way: %w", s.name, maxAtOnce, context.Cause(ctx))
 	}
 }
 
 // attempt makes the call once.
-func (s *Server) attempt(ctx context.Context, f *flight) (Result, error) {
+func (s *Server) attempt(ctx context.Context, f *inFlightCall) (Result, error) {
 	conn, cat, release, err := s.acquire(ctx)
 	if err != nil {
 		return Result{}, fmt.Errorf("%w: %w", ErrUnavailable, err)
@@ -94,9 +94,9 @@ func (s *Server) attempt(ctx context.Context, f *flight) (Result, error) {
 		release()
 		return Result{}, err
 	}
-	do := conn.tool(f, args)
-	if d.Own {
-		do = conn.resource(d.Name, args)
+	do := conn.toolRequest(f, args)
+	if d.ForResources {
+		do = conn.resourceRequest(d.Name, args)
 	}
 	return s.send(ctx, conn, release, f, d, do)
 }
@@ -121,15 +121,15 @@ func (c *Catalog) check(call Call) (*Definition, json.RawMessage, error) {
 // to change. Nothing, null and an empty string are no arguments: {}.
 func (d *Definition) Check(args json.RawMessage) (json.RawMessage, error) { return d.arguments(args) }
 
-// do makes one request and captures its result.
-type do func(ctx context.Context, got *captured) error
+// requestFunc makes one request and captures its result.
+type requestFunc func(ctx context.Context, got *captured) error
 
-// tool makes the request of a tool call.
-func (c *connection) tool(f *flight, args json.RawMessage) do {
+// toolRequest makes the request of a tool call.
+func (c *connection) toolRequest(f *inFlightCall, args json.RawMessage) requestFunc {
 	return func(ctx context.Context, got *captured) error {
 		r := mcp.CallToolRequest{}
 		r.Params.Name, r.Params.Arguments = f.call.Tool, args
-		if meta := traced(ctx, f.call.Meta); len(meta) > 0 || f.token != "" {
+		if meta := withTrace(ctx, f.call.Meta); len(meta) > 0 || f.token != "" {
 			r.Params.Meta = &mcp.Meta{AdditionalFields: meta}
 		}
 		if f.token != "" {
@@ -140,10 +140,10 @@ func (c *connection) tool(f *flight, args json.RawMessage) do {
 	}
 }
 
-// traced is what is sent along with a call, and which trace it belongs to: under
+// withTrace is what is sent along with a call, and which trace it belongs to: under
 // the name that MCP keeps for that, so that servers on standard input learn of it
 // as well.
-func traced(ctx context.Context, meta map[string]any) map[string]any {
+func withTrace(ctx context.Context, meta map[string]any) map[string]any {
 	at := telemetry.Traceparent(ctx)
 	if at == "" {
 		return meta
@@ -158,22 +158,22 @@ func traced(ctx context.Context, meta map[string]any) map[string]any {
 
 // send makes the call in a goroutine, because a handler in this process may
 // not honour its context. The server waits for release, which ends it.
-func (s *Server) send(ctx context.Context, conn *connection, release func(), f *flight, d *Definition, request do) (Result, error) {
+func (s *Server) send(ctx context.Context, conn *connection, release func(), f *inFlightCall, d *Definition, request requestFunc) (Result, error) {
 	type answer struct {
 		outcome
 		err error
 	}
 	mark := int64(0)
-	if conn.outbox != nil {
-		mark = conn.outbox.progress()
+	if conn.stdin != nil {
+		mark = conn.stdin.writeCount()
 	}
-	conn.flights.add(f)
+	conn.inFlight.add(f)
 	done := make(chan answer, 1)
 	go func() {
 		defer release()
 		var a answer
-		a.outcome, a.err = conn.rounds(ctx, f, request)
-		conn.flights.remove(f) // first: what the server asks from now on is part of no call that is over
+		a.outcome, a.err = conn.callWithInputs(ctx, f, request)
+		conn.inFlight.remove(f) // first: what the server asks from now on is part of no call that is over
 		done <- a
 	}()
 	var a answer
@@ -195,20 +195,20 @@ func (s *Server) send(ctx context.Context, conn *connection, release func(), f *
 	if ctx.Err() != nil {
 		a.err = context.Cause(ctx)
 	}
-	a.err = plain(a.err)
-	conn.suspect(a.err, mark)
-	return s.excuse(conn, s.full(d.Name), f.call.Timeout, a.err), a.err
+	a.err = plainError(a.err)
+	conn.failIfUnusable(a.err, mark)
+	return s.failedCall(conn, s.full(d.Name), f.call.Timeout, a.err), a.err
 }
 
-// suspect gives the connection up when a failed call shows that it is of no use
+// failIfUnusable gives the connection up when a failed call shows that it is of no use
 // to others either. mark is what the server had taken before the call.
-func (c *connection) suspect(err error, mark int64) {
+func (c *connection) failIfUnusable(err error, mark int64) {
 	var op *net.OpError
 	switch {
-	case errors.Is(err, context.DeadlineExceeded) && c.outbox != nil && c.outbox.stuckSince(mark):
+	case errors.Is(err, context.DeadlineExceeded) && c.stdin != nil && c.stdin.stuckSince(mark):
 		c.fail(errNotReading)
-	case errors.Is(err, context.DeadlineExceeded) && c.intake != nil && c.intake.stuck():
-		c.fail(errHalf)
+	case errors.Is(err, context.DeadlineExceeded) && c.stdout != nil && c.stdout.stuck():
+		c.fail(errPartialMessage)
 	case errors.Is(err, transport.ErrSessionTerminated):
 		c.fail(sessionError{})
 	case errors.As(err, &op) && op.Op == "dial":
@@ -219,21 +219,21 @@ func (c *connection) suspect(err error, mark int64) {
 // full is a tool's name among all servers.
 func (s *Server) full(tool string) string { return s.name + "." + tool }
 
-// excuse is what the model reads about a call without a result.
-func (s *Server) excuse(conn *connection, tool string, timeout time.Duration, err error) Result {
+// failedCall is what the model reads about a call without a result.
+func (s *Server) failedCall(conn *connection, tool string, timeout time.Duration, err error) Result {
 	unknown := "It is not known whether it took effect: check before you call it again."
-	var refused *refusal
+	var refused *rpcError
 	var res Result
 	switch {
 	case errors.As(err, &refused):
 		return s.failed("The tool %s failed: %v", tool, err)
-	case errors.Is(err, errAsking), errors.Is(err, errRounds):
+	case errors.Is(err, errAsk), errors.Is(err, errRounds):
 		return s.failed("The tool %s was given up: %v. %s", tool, err, unknown)
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
 		res = s.failed("The tool %s did not answer within %v and was given up. %s", tool, timeout, unknown)
-	case untouched(err):
+	case notCarriedOut(err):
 		return s.failed("The tool %s was not carried out: %v. Try again later, or go on without it.", tool, err)
-	case errors.Is(err, transport.ErrTransportClosed), conn.died():
+	case errors.Is(err, transport.ErrTransportClosed), conn.isDead():
 		res = s.failed("The server of the tool %s stopped during the call; it is being started again. %s", tool, unknown)
 	default:
 		res = s.failed("The tool %s failed: %v. %s", tool, err, unknown)
@@ -254,9 +254,9 @@ func failed(format string, args ...any) Result {
 	return Result{Text: text, Failed: true}
 }
 
-// clock measures the working time of a call: it ends the call's context when
+// workClock measures the working time of a call: it ends the call's context when
 // that is used up, and stands still while a person is asked.
-type clock struct {
+type workClock struct {
 	mu      sync.Mutex
 	left    time.Duration // when it last stood still
 	since   time.Time     // when it last began to run
@@ -266,16 +266,16 @@ type clock struct {
 	end     context.CancelCauseFunc
 }
 
-// newClock starts a clock. The cause of the context's end is
+// newWorkClock starts a clock. The cause of the context's end is
 // context.DeadlineExceeded when the time was used up.
-func newClock(ctx context.Context, d time.Duration) (context.Context, *clock) {
+func newWorkClock(ctx context.Context, d time.Duration) (context.Context, *workClock) {
 	ctx, end := context.WithCancelCause(ctx)
-	c := &clock{left: d, since: time.Now(), end: end}
+	c := &workClock{left: d, since: time.Now(), end: end}
 	c.timer = time.AfterFunc(d, func() { end(context.DeadlineExceeded) })
 	return ctx, c
 }
 
-func (c *clock) pause() {
+func (c *workClock) pause() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.pauses++; c.pauses == 1 && c.timer.Stop() {
@@ -283,7 +283,7 @@ func (c *clock) pause() {
 	}
 }
 
-func (c *clock) resume() {
+func (c *workClock) resume() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.pauses--; c.pauses == 0 && !c.stopped {
@@ -293,7 +293,7 @@ func (c *clock) resume() {
 }
 
 // remaining is the working time that is left.
-func (c *clock) remaining() time.Duration {
+func (c *workClock) remaining() time.Duration {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.pauses > 0 {
@@ -303,7 +303,7 @@ func (c *clock) remaining() time.Duration {
 }
 
 // stop ends the context and the clock.
-func (c *clock) stop() {
+func (c *workClock) stop() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.stopped = true

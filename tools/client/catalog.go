@@ -48,9 +48,9 @@ type Definition struct {
 		Idempotent bool   `json:"idempotentHint"`
 	} `json:"annotations"`
 
-	Hash string          `json:"-"` // of the whole definition as it came, its order of keys aside
-	Raw  json.RawMessage `json:"-"` // the definition as it came
-	Own  bool            `json:"-"` // not the server's: the client's way to its resources
+	Hash         string          `json:"-"` // of the whole definition as it came, its order of keys aside
+	Raw          json.RawMessage `json:"-"` // the definition as it came
+	ForResources bool            `json:"-"` // not the server's: the client's way to its resources
 
 	schema *schema // nil when the server's schema cannot be used
 	output *schema // nil when structured output cannot be checked
@@ -89,7 +89,7 @@ func readDefinition(raw json.RawMessage) (*Definition, error) {
 	if err := json.Unmarshal(raw, d); err != nil {
 		return &Definition{}, fmt.Errorf("reading its definition: %w", err)
 	}
-	d.Raw, d.Hash = raw, hash(raw)
+	d.Raw, d.Hash = raw, definitionHash(raw)
 	d.Description = clip.Bytes(clean(d.Description), maxDescription)
 	d.Title = clip.Bytes(clean(cmp.Or(d.Title, d.Annotations.Title)), 200)
 	if t := bytes.TrimSpace(d.InputSchema); len(t) == 0 || t[0] != '{' {
@@ -127,15 +127,15 @@ func (d *Definition) arguments(args json.RawMessage) (json.RawMessage, error) {
 		return nil, errors.New("they must be a JSON object")
 	}
 	if d.schema == nil {
-		return args, holdable(args)
+		return args, checkNumbers(args)
 	}
 	return args, d.schema.check(v, args)
 }
 
-// explain lists the innermost reasons, at most five.
-func explain(e *jsonschema.ValidationError, sofar []string) []string {
+// explainMismatch lists the innermost reasons, at most five.
+func explainMismatch(e *jsonschema.ValidationError, sofar []string) []string {
 	for _, c := range e.Causes {
-		sofar = explain(c, sofar)
+		sofar = explainMismatch(c, sofar)
 	}
 	if len(e.Causes) > 0 || len(sofar) >= 5 {
 		return sofar
@@ -147,11 +147,11 @@ func explain(e *jsonschema.ValidationError, sofar []string) []string {
 	return append(sofar, at+e.ErrorKind.LocalizedString(message.NewPrinter(language.English)))
 }
 
-// hash is the same for two definitions that differ only in white space and the
+// definitionHash is the same for two definitions that differ only in white space and the
 // order of their keys. Where a key comes again, the order says which value counts,
 // and the other ones reach a model too: such a definition has to stay as it is to
 // the byte.
-func hash(raw json.RawMessage) string {
+func definitionHash(raw json.RawMessage) string {
 	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(raw))
 	if _, again := plainjson.SimilarKey(raw); err == nil && !again {
 		if b, err := json.Marshal(doc); err == nil {
@@ -165,43 +165,43 @@ func hash(raw json.RawMessage) string {
 // list asks for everything that the server offers. left says for each part that
 // was left out why.
 func (c *connection) list(ctx context.Context) (cat *Catalog, left []string, err error) {
-	tools := captured{mirrored: c.courier != nil && c.modern()}
-	if c.offers.Tools != nil || c.offers.Resources == nil && c.offers.Prompts == nil {
+	tools := captured{readHeaders: c.http != nil && c.modern()}
+	if c.capabilities.Tools != nil || c.capabilities.Resources == nil && c.capabilities.Prompts == nil {
 		res, err := c.client.ListTools(withCapture(ctx, &tools), mcp.ListToolsRequest{})
 		if err != nil {
-			return nil, nil, c.explained(fmt.Errorf("listing its tools: %w", plain(err)))
+			return nil, nil, c.withStderr(fmt.Errorf("listing its tools: %w", plainError(err)))
 		}
-		tools.allowed(res.Tools)
+		tools.keepBadHeaders(res.Tools)
 	}
 	cat, left = newCatalog(c.instructions, tools.pages)
 	if tools.more {
 		left = append(left, fmt.Sprintf("everything after %d pages of tools", len(tools.pages)))
 	}
-	for name := range tools.headers {
+	for name := range tools.badHeaders {
 		delete(cat.Tools, name)
 		left = append(left, fmt.Sprintf("%q: its parameters ask for headers (x-mcp-header) in a way that is not allowed", name))
 	}
-	if c.offers.Prompts != nil {
+	if c.capabilities.Prompts != nil {
 		var got captured
 		if _, err := c.client.ListPrompts(withCapture(ctx, &got), mcp.ListPromptsRequest{}); err != nil {
-			left = append(left, fmt.Sprintf("its prompts: %v", plain(err)))
+			left = append(left, fmt.Sprintf("its prompts: %v", plainError(err)))
 		}
 		cat.Prompts = readPrompts(got.pages)
 	}
-	if c.offers.Resources != nil {
+	if c.capabilities.Resources != nil {
 		cat.Resources = true
-		if err := cat.addOwn(); err != nil {
+		if err := cat.addResourceTools(); err != nil {
 			left = append(left, fmt.Sprintf("its resources: %v", err))
 		}
 	}
 	return cat, left, nil
 }
 
-// mirror returns the tools that the library has to know, since some of their
+// headerTools returns the tools that the library has to know, since some of their
 // arguments go into headers of HTTP too (x-mcp-header, revision 2026-07-28).
-func (c *captured) mirror(page []byte) []json.RawMessage {
+func (c *captured) headerTools(page []byte) []json.RawMessage {
 	known := []json.RawMessage{}
-	if !c.mirrored || !bytes.Contains(page, []byte("x-mcp-header")) {
+	if !c.readHeaders || !bytes.Contains(page, []byte("x-mcp-header")) {
 		return known
 	}
 	var list struct {
@@ -213,19 +213,19 @@ func (c *captured) mirror(page []byte) []json.RawMessage {
 		if !bytes.Contains(raw, []byte("x-mcp-header")) || json.Unmarshal(raw, &t) != nil {
 			continue
 		}
-		if c.headers == nil {
-			c.headers = map[string]bool{}
+		if c.badHeaders == nil {
+			c.badHeaders = map[string]bool{}
 		}
-		c.headers[t.Name] = true
+		c.badHeaders[t.Name] = true
 		known = append(known, raw)
 	}
 	return known
 }
 
-// allowed keeps among the tools with headers those that break the rules: the
+// keepBadHeaders keeps among the tools with headers those that break the rules: the
 // library leaves them out.
-func (c *captured) allowed(kept []mcp.Tool) {
+func (c *captured) keepBadHeaders(kept []mcp.Tool) {
 	for _, t := range kept {
-		delete(c.headers, t.Name)
+		delete(c.badHeaders, t.Name)
 	}
 }

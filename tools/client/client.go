@@ -47,11 +47,11 @@ type Config struct {
 type Options struct {
 	Log          *slog.Logger  // nil: nothing is logged
 	Version      string        // of legwork, told to servers
-	Guard        *Guard        // ends the processes when this one dies; nil: nothing does
+	Guard        *ProcessGuard // ends the processes when this one dies; nil: nothing does
 	RestartDelay time.Duration // before the first restart of a failed server, doubled up to a minute; 0: 500 ms
 	ProbeTimeout time.Duration // how long a server may be silent on the modern greeting; 0: 5 s
 	Health       time.Duration // between two looks at an idle server; 0: 1 minute
-	Changed      func()        // called, by one goroutine at a time, after each new Catalog; nil: nobody is told
+	OnCatalog    func()        // called, by one goroutine at a time, after each new Catalog; nil: nobody is told
 }
 
 // New prepares a server; Run starts it. A local one tells at once what it offers.
@@ -69,7 +69,7 @@ func New(cfg Config, o Options) (*Server, error) {
 		o.Health = time.Minute
 	}
 	if o.Guard == nil {
-		o.Guard = NewGuard(o.Log)
+		o.Guard = NewProcessGuard(o.Log)
 	}
 	if cfg.Keep == 0 {
 		cfg.Keep = 1 << 20
@@ -78,12 +78,12 @@ func New(cfg Config, o Options) (*Server, error) {
 	log := slog.New(redact.Handler(o.Log.Handler(), secrets)).With("server", cfg.Name)
 	s := &Server{
 		name: cfg.Name, delay: o.RestartDelay, log: log, revision: cfg.Protocol, sse: cfg.SSE, health: o.Health,
-		state: Starting, moved: make(chan struct{}), idle: make(chan struct{}), told: o.Changed,
+		state: Starting, stateChanged: make(chan struct{}), idle: make(chan struct{}), onCatalog: o.OnCatalog,
 		secrets: secrets,
-		dialer:  dialer{cfg: cfg, guard: o.Guard, log: log, version: o.Version, probe: o.ProbeTimeout},
+		dialer:  dialer{cfg: cfg, guard: o.Guard, log: log, version: o.Version, probeTimeout: o.ProbeTimeout},
 	}
 	if cfg.Local == nil {
-		s.places = make(chan struct{}, maxAtOnce)
+		s.slots = make(chan struct{}, maxAtOnce)
 		return s, nil
 	}
 	var err error
@@ -128,9 +128,9 @@ type Call struct {
 	// person, which may take hours; nil: such questions are declined. Its error
 	// ends the call.
 	Ask func(context.Context, form.Question) (form.Answer, error)
-	// Whom says who is asked by Ask. Where a server does not tell which of several
+	// AskTarget says who is asked by Ask. Where a server does not tell which of several
 	// calls its question is part of, it is put only when all would ask the same.
-	Whom string
+	AskTarget string
 	// Sample makes a model call that the server asks for; nil: refused.
 	Sample func(context.Context, Sampling) (Sampled, error)
 	// Resume goes on with a call whose Result had a Question; nil: a new call.

@@ -17,47 +17,47 @@ import (
 // connection is one running server and the client that speaks to it.
 type connection struct {
 	client       *client.Client
-	proc         *process // nil but on stdio
-	outbox       *outbox  // nil but on stdio
-	intake       *intake  // nil but on stdio
-	courier      *courier // nil but for a remote server
+	proc         *process       // nil but on stdio
+	stdin        *stdinWriter   // nil but on stdio
+	stdout       *stdoutReader  // nil but on stdio
+	http         *httpTransport // nil but for a remote server
 	instructions string
-	offers       mcp.ServerCapabilities
+	capabilities mcp.ServerCapabilities
 	changed      chan struct{} // holds one token when a list changed
 	dead         chan struct{} // closed when nothing can be called any more
-	stderr       *tail
-	drained      chan struct{} // closed when the error output is read to its end; nil without a process
+	lastStderr   *lastLine
+	stderrDone   chan struct{} // closed when the error output is read to its end; nil without a process
 
-	life    context.Context //nolint:containedctx // ends with the connection, which is made before its first request
-	leave   context.CancelFunc
-	mu      sync.Mutex
-	cause   error          // why it is dead
-	tasks   sync.WaitGroup // goroutines of this connection
-	flights flights
-	cfg     Config
-	log     *slog.Logger
+	ctx      context.Context //nolint:containedctx // ends with the connection, which is made before its first request
+	cancel   context.CancelFunc
+	mu       sync.Mutex
+	failure  error          // why it is dead
+	tasks    sync.WaitGroup // goroutines of this connection
+	inFlight inFlightCalls
+	cfg      Config
+	log      *slog.Logger
 
-	questions questions
+	openRequests serverRequests
 }
 
 // maxPictures is what is kept of the pictures in one result, in bytes.
 const maxPictures = 1 << 20
 
-// lastWords is how long the output of a process that ended is still read.
-const lastWords = 500 * time.Millisecond
+// drainTimeout is how long the output of a process that ended is still read.
+const drainTimeout = 500 * time.Millisecond
 
 // modern tells whether the stateless revisions are spoken.
 func (c *connection) modern() bool { return mcp.IsModernProtocol(c.client.ProtocolVersion()) }
 
-// notified takes a notification; it is called where messages are read.
-func (c *connection) notified(n mcp.JSONRPCNotification) {
+// handleNotification takes a notification; it is called where messages are read.
+func (c *connection) handleNotification(n mcp.JSONRPCNotification) {
 	switch n.Method {
 	case string(mcp.MethodNotificationToolsListChanged), mcp.MethodNotificationPromptsListChanged, mcp.MethodNotificationResourcesListChanged:
 		c.listChanged()
 	case string(mcp.MethodNotificationProgress):
-		c.flights.progressed(n.Params.AdditionalFields)
+		c.inFlight.reportProgress(n.Params.AdditionalFields)
 	case string(mcp.MethodNotificationCancelled):
-		c.questions.withdrawn(n.Params.AdditionalFields["requestId"])
+		c.openRequests.cancel(n.Params.AdditionalFields["requestId"])
 	}
 }
 
@@ -66,7 +66,7 @@ func (c *connection) notified(n mcp.JSONRPCNotification) {
 func (c *connection) spawn(f func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.cause == nil {
+	if c.failure == nil {
 		c.tasks.Go(f)
 	}
 }
@@ -75,7 +75,7 @@ func (c *connection) spawn(f func()) {
 // started keeps its output open.
 func (c *connection) watch() {
 	<-c.proc.gone
-	last := time.NewTimer(lastWords)
+	last := time.NewTimer(drainTimeout)
 	defer last.Stop()
 	select {
 	case <-c.dead:
@@ -95,15 +95,15 @@ func (c *connection) listChanged() {
 func (c *connection) fail(cause error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.cause == nil {
-		c.cause = cause
+	if c.failure == nil {
+		c.failure = cause
 		close(c.dead)
-		c.leave()
+		c.cancel()
 	}
 }
 
-// died tells whether the process ended by itself or was given up.
-func (c *connection) died() bool {
+// isDead tells whether the process ended by itself or was given up.
+func (c *connection) isDead() bool {
 	select {
 	case <-c.dead:
 		return true
@@ -112,22 +112,22 @@ func (c *connection) died() bool {
 	}
 }
 
-// hearOut waits for the rest of the error output of a process that ended.
-func (c *connection) hearOut() {
-	if c.drained == nil {
+// drainStderr waits for the rest of the error output of a process that ended.
+func (c *connection) drainStderr() {
+	if c.stderrDone == nil {
 		return
 	}
-	last := time.NewTimer(lastWords)
+	last := time.NewTimer(drainTimeout)
 	defer last.Stop()
 	select {
-	case <-c.drained:
+	case <-c.stderrDone:
 	case <-last.C:
 	}
 }
 
-// explained adds to err what the server last wrote to its error output.
-func (c *connection) explained(err error) error {
-	if last := c.stderr.last(); last != "" {
+// withStderr adds to err what the server last wrote to its error output.
+func (c *connection) withStderr(err error) error {
+	if last := c.lastStderr.get(); last != "" {
 		return fmt.Errorf("%w; it last wrote %q", err, last)
 	}
 	return err
@@ -136,8 +136,8 @@ func (c *connection) explained(err error) error {
 // close ends the session, the process and its group, and every goroutine of
 // the connection. now skips the polite part.
 func (c *connection) close(now bool) {
-	if c.courier != nil && now {
-		c.courier.mute.Store(true)
+	if c.http != nil && now {
+		c.http.skipDelete.Store(true)
 	}
 	_ = c.client.Close() // closes the outbox and with it the server's input
 	if c.proc != nil {
@@ -145,70 +145,70 @@ func (c *connection) close(now bool) {
 	}
 	c.fail(errors.New("it was closed"))
 	c.tasks.Wait()
-	if c.courier != nil {
-		c.courier.base.CloseIdleConnections()
+	if c.http != nil {
+		c.http.base.CloseIdleConnections()
 	}
 }
 
 // oldProtocol is the newest revision with an initialize handshake.
 const oldProtocol = mcp.LATEST_LEGACY_PROTOCOL_VERSION
 
-// errDied: the server ended while it was greeted.
-var errDied = errors.New("the process ended at the start")
+// errEndedAtStart: the server ended while it was greeted.
+var errEndedAtStart = errors.New("the process ended at the start")
 
 // dialer makes connections to one server.
 type dialer struct {
-	cfg     Config
-	guard   *Guard
-	log     *slog.Logger
-	version string        // of legwork
-	probe   time.Duration // how long a server may be silent on the modern probe
+	cfg          Config
+	guard        *ProcessGuard
+	log          *slog.Logger
+	version      string        // of legwork
+	probeTimeout time.Duration // how long a server may be silent on the modern probe
 }
 
 // dial starts the server and agrees on a protocol: revision when it is not
 // empty, else the newest that both know. ctx bounds the dialling only.
 func (d dialer) dial(ctx context.Context, revision string, sse bool) (*connection, error) {
-	c := &connection{changed: make(chan struct{}, 1), dead: make(chan struct{}), stderr: &tail{}, cfg: d.cfg, log: d.log}
-	c.life, c.leave = context.WithCancel(context.Background())
-	w := &wire{}
+	c := &connection{changed: make(chan struct{}, 1), dead: make(chan struct{}), lastStderr: &lastLine{}, cfg: d.cfg, log: d.log}
+	c.ctx, c.cancel = context.WithCancel(context.Background())
+	w := &capturingTransport{}
 	var line transport.Interface = w
 	switch {
 	case d.cfg.Local != nil:
 		asker := localAsker{c}
 		w.Interface = transport.NewInProcessTransportWithOptions(d.cfg.Local, transport.WithElicitationHandler(asker), transport.WithSamplingHandler(asker))
 	case d.cfg.URL != "":
-		if err := d.reach(c, w, sse); err != nil {
-			c.leave()
+		if err := d.connectHTTP(c, w, sse); err != nil {
+			c.cancel()
 			return nil, err
 		}
-		line = remoteWire{w, c}
+		line = remoteTransport{w, c}
 		if sse && revision == "" {
 			revision = oldProtocol // the transport is older than the modern revisions
 		}
 	default:
-		if err := d.attach(c, w); err != nil {
-			c.leave()
+		if err := d.startProcess(c, w); err != nil {
+			c.cancel()
 			return nil, err
 		}
 	}
-	c.client = client.NewClient(line, client.WithProtocolVersion(revision), client.WithDiscoverTimeout(d.probe), client.WithClientCapabilities(d.capabilities()))
-	c.client.OnNotification(c.notified)
-	if err := d.greet(ctx, c); err != nil {
-		if c.proc != nil && (c.died() || errors.Is(err, transport.ErrTransportClosed) || errors.Is(err, io.ErrClosedPipe)) {
-			err = fmt.Errorf("%w: %w", errDied, err)
-			c.hearOut()
+	c.client = client.NewClient(line, client.WithProtocolVersion(revision), client.WithDiscoverTimeout(d.probeTimeout), client.WithClientCapabilities(d.capabilities()))
+	c.client.OnNotification(c.handleNotification)
+	if err := d.initialize(ctx, c); err != nil {
+		if c.proc != nil && (c.isDead() || errors.Is(err, transport.ErrTransportClosed) || errors.Is(err, io.ErrClosedPipe)) {
+			err = fmt.Errorf("%w: %w", errEndedAtStart, err)
+			c.drainStderr()
 		}
 		c.fail(err)
 		c.close(true)
-		return nil, c.explained(err)
+		return nil, c.withStderr(err)
 	}
 	return c, nil
 }
 
-// patience is how long the server may take until it is ready.
-func (d dialer) patience() time.Duration {
+// readyTimeout is how long the server may take until it is ready.
+func (d dialer) readyTimeout() time.Duration {
 	if d.cfg.URL != "" {
-		return reachTimeout
+		return remoteStartTimeout
 	}
 	return startTimeout
 }
@@ -218,58 +218,58 @@ func (d dialer) patience() time.Duration {
 // last rune is cut there and not here.
 func (d dialer) maxString() int { return max(d.cfg.Keep, 1<<20) + 16 }
 
-// attach starts the command and puts the bounded streams around it.
-func (d dialer) attach(c *connection, w *wire) error {
+// startProcess starts the command and puts the bounded streams around it.
+func (d dialer) startProcess(c *connection, w *capturingTransport) error {
 	p, err := start(d.cfg, d.guard)
 	if err != nil {
 		return err
 	}
-	c.proc, c.outbox = p, newOutbox(p.stdin)
-	in := &intake{
-		src: p.stdout, scan: scan{maxString: d.maxString(), cuts: &w.cuts}, cuts: &w.cuts,
-		noise: func(sample string) {
+	c.proc, c.stdin = p, newOutbox(p.stdin)
+	in := &stdoutReader{
+		src: p.stdout, scan: messageScanner{maxString: d.maxString(), truncation: &w.truncation}, truncation: &w.truncation,
+		onNoise: func(sample string) {
 			d.log.Warn("the server writes other things than messages to its output", "sample", sample)
 		},
-		asked: func(raw []byte) { c.asked(context.Background(), raw) },
-		ended: func(cause string) { c.fail(errors.New(cause)) },
+		onRequest: func(raw []byte) { c.handleRequest(context.Background(), raw) },
+		onEnd:     func(cause string) { c.fail(errors.New(cause)) },
 	}
-	c.intake = in
-	w.Interface = transport.NewIO(in, c.outbox, nil)
-	c.tasks.Go(c.outbox.run)
-	c.drained = make(chan struct{})
+	c.stdout = in
+	w.Interface = transport.NewIO(in, c.stdin, nil)
+	c.tasks.Go(c.stdin.run)
+	c.stderrDone = make(chan struct{})
 	c.tasks.Go(func() {
-		defer close(c.drained)
-		drain(p, c.stderr, d.log)
+		defer close(c.stderrDone)
+		logStderr(p, c.lastStderr, d.log)
 	})
 	c.tasks.Go(c.watch)
 	return nil
 }
 
-// greet starts the session and follows what the server offers.
-func (d dialer) greet(ctx context.Context, c *connection) error {
-	stop := context.AfterFunc(ctx, c.leave) // starting knows the life of the connection only
-	err := c.client.Start(c.life)
+// initialize starts the session and follows what the server offers.
+func (d dialer) initialize(ctx context.Context, c *connection) error {
+	stop := context.AfterFunc(ctx, c.cancel) // starting knows the life of the connection only
+	err := c.client.Start(c.ctx)
 	if stop(); err != nil {
-		return fmt.Errorf("starting the session: %w", plain(err))
+		return fmt.Errorf("starting the session: %w", plainError(err))
 	}
 	hello := mcp.InitializeRequest{}
 	hello.Params.ClientInfo = mcp.Implementation{Name: "legwork", Version: d.version}
 	res, err := c.client.Initialize(ctx, hello)
 	if err != nil {
-		return fmt.Errorf("initialising: %w", plain(err))
+		return fmt.Errorf("initialising: %w", plainError(err))
 	}
 	if want := d.cfg.Protocol; want != "" && mcp.IsModernProtocol(want) != c.modern() {
 		return fmt.Errorf("initialising: it speaks revision %s, and protocol in the config is %s", c.client.ProtocolVersion(), want)
 	}
-	c.instructions, c.offers = res.Instructions, res.Capabilities
-	if f := changes(c.offers); d.cfg.Local == nil && c.modern() && (f.ToolsListChanged || f.PromptsListChanged || f.ResourcesListChanged) {
+	c.instructions, c.capabilities = res.Instructions, res.Capabilities
+	if f := listChanges(c.capabilities); d.cfg.Local == nil && c.modern() && (f.ToolsListChanged || f.PromptsListChanged || f.ResourcesListChanged) {
 		c.tasks.Go(func() { c.listen(f) })
 	}
 	return nil
 }
 
-// changes are the kinds of changes that a server tells of.
-func changes(o mcp.ServerCapabilities) mcp.SubscriptionFilter {
+// listChanges are the kinds of changes that a server tells of.
+func listChanges(o mcp.ServerCapabilities) mcp.SubscriptionFilter {
 	return mcp.SubscriptionFilter{
 		ToolsListChanged:     o.Tools != nil && o.Tools.ListChanged,
 		PromptsListChanged:   o.Prompts != nil && o.Prompts.ListChanged,

@@ -17,7 +17,7 @@ import (
 // reach models too. Otherwise the order of keys is nobody's business.
 func TestDefinitionsReadTwoWays(t *testing.T) {
 	hash := func(tool string) string {
-		s := ready(t, byHand(t, tool, func(asked) string { return done }))
+		s := ready(t, scripted(t, tool, func(httpRequest) string { return done }))
 		d := s.Catalog().Tools["do"]
 		if d == nil {
 			t.Fatalf("%s: there is no tool", tool)
@@ -46,7 +46,7 @@ func TestHugeNumbers(t *testing.T) {
 	numbers := "[" + strings.TrimSuffix(strings.Repeat("1e999999,", 50_000), ",") + "]"
 	const list = `{"type":"object","properties":{"a":{"type":"array","items":{"type":"integer","minimum":1}}}}`
 	tool := fmt.Sprintf(`{"name":"do","inputSchema":%s,"outputSchema":%s}`, list, list)
-	s := ready(t, byHand(t, tool, func(asked) string {
+	s := ready(t, scripted(t, tool, func(httpRequest) string {
 		return `{"content":[{"type":"text","text":"done"}],"structuredContent":{"a":` + numbers + `}}`
 	}))
 	from := time.Now()
@@ -60,7 +60,7 @@ func TestHugeNumbers(t *testing.T) {
 		t.Errorf("a number that many programs can hold: %v", err)
 	}
 	wantText(t, "do", call(t, s, "do", `{"a":[1]}`), false, "too large")
-	odd := ready(t, byHand(t, `{"name":"do","inputSchema":{"type":"object","properties":{"a":{"enum":`+numbers[:20_000]+`1]}}}}`, func(asked) string { return done }))
+	odd := ready(t, scripted(t, `{"name":"do","inputSchema":{"type":"object","properties":{"a":{"enum":`+numbers[:20_000]+`1]}}}}`, func(httpRequest) string { return done }))
 	wantText(t, "a schema that cannot be used", call(t, odd, "do", `{"a":1}`), false, "done")
 	if d := time.Since(from); d > watch.Patience {
 		t.Errorf("all of it took %v", d)
@@ -79,7 +79,7 @@ func TestEndlessChecks(t *testing.T) {
 		"references": {`{"type":"object","$ref":"#/$defs/d0","$defs":{` + defs + `}}`, `{"a":1}`},
 		"nested":     {recursive, strings.Repeat(`{"a":`, 60) + `{}` + strings.Repeat(`}`, 60)},
 	} {
-		s := ready(t, byHand(t, `{"name":"do","inputSchema":`+c.schema+`}`, func(asked) string { return done }))
+		s := ready(t, scripted(t, `{"name":"do","inputSchema":`+c.schema+`}`, func(httpRequest) string { return done }))
 		var err error
 		d := watch.Work(func() { _, err = s.Catalog().Tools["do"].Check(json.RawMessage(c.args)) })
 		if err == nil || !strings.Contains(err.Error(), "too long") || d > watch.Patience {
@@ -95,7 +95,7 @@ func TestEndlessChecks(t *testing.T) {
 // refused.
 func TestLongSampling(t *testing.T) {
 	long := strings.Repeat("word ", 10_000)
-	cfg := byHand(t, doTool, func(a asked) string {
+	cfg := scripted(t, doTool, func(a httpRequest) string {
 		if answers := string(a.params["inputResponses"]); answers != "" || len(a.params["requestState"]) > 0 {
 			return `{"content":[{"type":"text","text":"got ` + strings.ReplaceAll(answers, `"`, "'") + `"}]}`
 		}

@@ -103,10 +103,10 @@ func readAnswer(q form.Question, a form.Answer) (elicited, error) {
 }
 
 // elicit brings a question that came in the midst of a call to a person.
-func (c *connection) elicit(ctx context.Context, f *flight, params json.RawMessage) (any, error) {
+func (c *connection) elicit(ctx context.Context, f *inFlightCall, params json.RawMessage) (any, error) {
 	q, err := readElicitation(params)
 	if err != nil {
-		return nil, invalid(err)
+		return nil, invalidParams(err)
 	}
 	if f == nil || f.call.Ask == nil {
 		return elicited{Action: form.Decline}, nil
@@ -123,18 +123,18 @@ func (c *connection) elicit(ctx context.Context, f *flight, params json.RawMessa
 	return e, nil
 }
 
-// inputs is what a server wants to know before it goes on, in the way of the
+// inputRequests is what a server wants to know before it goes on, in the way of the
 // stateless revisions: it returned questions in place of a result, and wants the
 // same request again with the answers. As JSON it is a Result's State.
-type inputs struct {
+type inputRequests struct {
 	State    json.RawMessage            `json:"state,omitempty"` // of the server, given back as it came
-	Requests []input                    `json:"requests,omitempty"`
+	Requests []inputRequest             `json:"requests,omitempty"`
 	Answers  map[string]json.RawMessage `json:"answers,omitempty"` // by id of the request
 	Visit    bool                       `json:"visit,omitempty"`   // the one request is an address; then the call is made anew
 }
 
-// input is one thing that a server wants to know.
-type input struct {
+// inputRequest is one thing that a server wants to know.
+type inputRequest struct {
 	ID     string          `json:"id"`
 	Method string          `json:"method"`
 	Params json.RawMessage `json:"params,omitempty"`
@@ -143,9 +143,9 @@ type input struct {
 const maxRounds = 20 // of questions and answers in one call
 
 var (
-	errRounds  = errors.New("it asks without end")
-	errNoVisit = errors.New("the person did not open the address that it needs")
-	errInsists = errors.New("it goes on asking for what it was refused")
+	errRounds     = errors.New("it asks without end")
+	errNotVisited = errors.New("the person did not open the address that it needs")
+	errAskedAgain = errors.New("it goes on asking for what it was refused")
 )
 
 // outcome is what a request led to: a result, or a question.
@@ -155,43 +155,43 @@ type outcome struct {
 	state    json.RawMessage
 }
 
-// rounds makes a request, and makes it again with what the server wants to know
+// callWithInputs makes a request, and makes it again with what the server wants to know
 // as long as no person has to be asked.
-func (c *connection) rounds(ctx context.Context, f *flight, request do) (outcome, error) {
+func (c *connection) callWithInputs(ctx context.Context, f *inFlightCall, request requestFunc) (outcome, error) {
 	in, err := f.resumed()
 	if err != nil {
 		return outcome{}, err
 	}
-	if in.waits() {
+	if in.needsPerson() {
 		return in.outcome()
 	}
 	busy := newPauses(500 * time.Millisecond)
 	refused := map[string]bool{}
 	for range maxRounds {
-		got := captured{flight: f, set: in.params()}
+		got := captured{call: f, params: in.params()}
 		if err := request(ctx, &got); err != nil {
-			if visit, ok := addresses(err); ok {
+			if visit, ok := urlElicitation(err); ok {
 				return visit.outcome()
 			}
 			return outcome{}, err
 		}
-		next, asks, err := readInputs(got.raw())
+		next, asks, err := readInputs(got.result())
 		switch {
 		case err != nil:
 			return outcome{}, err
 		case !asks:
 			return outcome{got: got}, nil
-		case got.cut > 0:
+		case got.dropped > 0:
 			return outcome{}, errors.New("its question is too long")
 		case len(next.Requests) == 0:
 			if err := busy.Sleep(ctx); err != nil { // it is busy
 				return outcome{}, err
 			}
 		}
-		if err := c.fill(ctx, f, &next, refused); err != nil {
+		if err := c.answerAutomatically(ctx, f, &next, refused); err != nil {
 			return outcome{}, err
 		}
-		if next.waits() {
+		if next.needsPerson() {
 			return next.outcome()
 		}
 		in = next
@@ -200,30 +200,30 @@ func (c *connection) rounds(ctx context.Context, f *flight, request do) (outcome
 }
 
 // resumed is what was answered since the call before.
-func (f *flight) resumed() (inputs, error) {
+func (f *inFlightCall) resumed() (inputRequests, error) {
 	if f.call.Resume == nil {
-		return inputs{}, nil
+		return inputRequests{}, nil
 	}
-	in := inputs{Answers: map[string]json.RawMessage{}}
+	in := inputRequests{Answers: map[string]json.RawMessage{}}
 	if err := json.Unmarshal(f.call.Resume.State, &in); err != nil {
-		return inputs{}, fmt.Errorf("reading where the call was left: %w", err)
+		return inputRequests{}, fmt.Errorf("reading where the call was left: %w", err)
 	}
 	if err := in.answer(f.call.Resume.Answer); err != nil {
-		return inputs{}, err
+		return inputRequests{}, err
 	}
 	if in.Visit {
 		if f.call.Resume.Answer.Action != form.Accept {
-			return inputs{}, errNoVisit
+			return inputRequests{}, errNotVisited
 		}
-		return inputs{}, nil
+		return inputRequests{}, nil
 	}
 	return in, nil
 }
 
 // readInputs reads what a server wants to know out of a result, in its order.
-func readInputs(result []byte) (in inputs, asks bool, err error) {
+func readInputs(result []byte) (in inputRequests, asks bool, err error) {
 	if !bytes.Contains(result, []byte(`"resultType"`)) {
-		return inputs{}, false, nil
+		return inputRequests{}, false, nil
 	}
 	var r struct {
 		Type     mcp.ResultType  `json:"resultType"`
@@ -232,24 +232,24 @@ func readInputs(result []byte) (in inputs, asks bool, err error) {
 	}
 	_ = json.Unmarshal(result, &r) // what is wrong with a result, its reader says
 	if r.Type != mcp.ResultTypeInputRequired {
-		return inputs{}, false, nil
+		return inputRequests{}, false, nil
 	}
-	in = inputs{State: r.State, Answers: map[string]json.RawMessage{}}
+	in = inputRequests{State: r.State, Answers: map[string]json.RawMessage{}}
 	if len(r.Requests) == 0 || string(r.Requests) == "null" {
 		return in, true, nil
 	}
 	d := json.NewDecoder(bytes.NewReader(r.Requests))
 	if t, err := d.Token(); err != nil || t != json.Delim('{') {
-		return inputs{}, true, errors.New("reading its questions: they are not an object")
+		return inputRequests{}, true, errors.New("reading its questions: they are not an object")
 	}
 	for d.More() && len(in.Requests) <= maxRounds {
 		t, err := d.Token()
 		if err != nil {
-			return inputs{}, true, fmt.Errorf("reading its questions: %w", err)
+			return inputRequests{}, true, fmt.Errorf("reading its questions: %w", err)
 		}
-		var one input
+		var one inputRequest
 		if err := d.Decode(&one); err != nil {
-			return inputs{}, true, fmt.Errorf("reading its questions: %w", err)
+			return inputRequests{}, true, fmt.Errorf("reading its questions: %w", err)
 		}
 		one.ID, _ = t.(string)
 		in.Requests = append(in.Requests, one)
@@ -257,28 +257,28 @@ func readInputs(result []byte) (in inputs, asks bool, err error) {
 	return in, true, nil
 }
 
-// addresses reads the error by which a server of 2025-11-25 says that a person
+// urlElicitation reads the error by which a server of 2025-11-25 says that a person
 // has to visit an address first. Others come with the next try.
-func addresses(err error) (inputs, bool) {
-	var refused *refusal
+func urlElicitation(err error) (inputRequests, bool) {
+	var refused *rpcError
 	var data struct {
 		Elicitations []json.RawMessage `json:"elicitations"`
 	}
 	if !errors.As(err, &refused) || refused.code != mcp.URL_ELICITATION_REQUIRED || json.Unmarshal(refused.data, &data) != nil {
-		return inputs{}, false
+		return inputRequests{}, false
 	}
 	for _, e := range data.Elicitations {
 		if q, err := readElicitation(e); err == nil && q.URL != "" {
-			return inputs{Visit: true, Requests: []input{{ID: "visit", Method: string(mcp.MethodElicitationCreate), Params: e}}, Answers: map[string]json.RawMessage{}}, true
+			return inputRequests{Visit: true, Requests: []inputRequest{{ID: "visit", Method: string(mcp.MethodElicitationCreate), Params: e}}, Answers: map[string]json.RawMessage{}}, true
 		}
 	}
-	return inputs{}, false
+	return inputRequests{}, false
 }
 
-// fill answers what no form is needed for, and declines questions that cannot be
+// answerAutomatically answers what no form is needed for, and declines questions that cannot be
 // shown. Methods that are refused are put into refused: a server that asks by one
 // of them again, for which a person may have said no, ends the call.
-func (c *connection) fill(ctx context.Context, f *flight, in *inputs, refused map[string]bool) error {
+func (c *connection) answerAutomatically(ctx context.Context, f *inFlightCall, in *inputRequests, refused map[string]bool) error {
 	var now []string
 	for _, r := range in.Requests {
 		var result any
@@ -290,9 +290,9 @@ func (c *connection) fill(ctx context.Context, f *flight, in *inputs, refused ma
 			c.log.Warn("a question of the server cannot be shown", "err", err)
 			result, err = elicited{Action: form.Decline}, nil
 		} else if refused[r.Method] {
-			return errInsists
+			return errAskedAgain
 		} else {
-			result, err = c.fulfil(ctx, f, request{Method: r.Method, Params: r.Params})
+			result, err = c.answerRequest(ctx, f, request{Method: r.Method, Params: r.Params})
 		}
 		if err != nil {
 			c.log.Warn("the server is refused what it asks for", "method", r.Method, "err", err)
@@ -312,14 +312,14 @@ func (c *connection) fill(ctx context.Context, f *flight, in *inputs, refused ma
 // part is one elicitation of a question. prefix is put before the names of its
 // fields.
 type part struct {
-	input
+	inputRequest
 	question form.Question
 	prefix   string
 }
 
 // parts are the elicitations that are asked next: all forms together, then one
 // address after the other.
-func (in inputs) parts() []part {
+func (in inputRequests) parts() []part {
 	var forms, visits []part
 	for _, r := range in.Requests {
 		if _, done := in.Answers[r.ID]; done || r.Method != string(mcp.MethodElicitationCreate) {
@@ -329,9 +329,9 @@ func (in inputs) parts() []part {
 		switch {
 		case err != nil: // it was declined
 		case q.URL != "":
-			visits = append(visits, part{input: r, question: q})
+			visits = append(visits, part{inputRequest: r, question: q})
 		default:
-			forms = append(forms, part{input: r, question: q, prefix: r.ID + "."})
+			forms = append(forms, part{inputRequest: r, question: q, prefix: r.ID + "."})
 		}
 	}
 	switch {
@@ -346,11 +346,11 @@ func (in inputs) parts() []part {
 	return visits
 }
 
-// waits tells that a person has to be asked.
-func (in inputs) waits() bool { return len(in.parts()) > 0 }
+// needsPerson tells that a person has to be asked.
+func (in inputRequests) needsPerson() bool { return len(in.parts()) > 0 }
 
 // outcome is the question to a person, and the state by which it goes on.
-func (in inputs) outcome() (outcome, error) {
+func (in inputRequests) outcome() (outcome, error) {
 	var q form.Question
 	var texts []string
 	for _, p := range in.parts() {
@@ -367,12 +367,12 @@ func (in inputs) outcome() (outcome, error) {
 }
 
 // answer takes an answer apart again. Who declines is asked nothing more.
-func (in inputs) answer(a form.Answer) error {
+func (in inputRequests) answer(a form.Answer) error {
 	parts := in.parts()
 	if a.Action != form.Accept {
 		for _, r := range in.Requests {
 			if _, done := in.Answers[r.ID]; !done && r.Method == string(mcp.MethodElicitationCreate) {
-				parts = append(parts, part{input: r})
+				parts = append(parts, part{inputRequest: r})
 			}
 		}
 	}
@@ -395,7 +395,7 @@ func (in inputs) answer(a form.Answer) error {
 }
 
 // params are what the request is made again with.
-func (in inputs) params() map[string]any {
+func (in inputRequests) params() map[string]any {
 	set := map[string]any{}
 	if len(in.Answers) > 0 {
 		set["inputResponses"] = in.Answers

@@ -106,7 +106,7 @@ func testFaults(t *testing.T) {
 
 func checkFault(t *testing.T, f fault, by string, args []string) {
 	t.Helper()
-	s := settled(t, start(t, fake(t, by, append([]string{"-faults", "-full"}, args...)...)))
+	s := waitReady(t, start(t, fake(t, by, append([]string{"-faults", "-full"}, args...)...)))
 	from, limit := time.Now(), 2*time.Minute // a busy machine takes its time for 100 MiB
 	switch {
 	case f.name == "429" || f.name == "503": // time for the second try, not for a third
@@ -125,13 +125,13 @@ func checkFault(t *testing.T, f fault, by string, args []string) {
 		return // nothing brings it back
 	}
 	if f.name == "flood" && by != http {
-		comesBack(t, s)
+		checkRestart(t, s)
 	}
 	wantText(t, "lookup afterwards", call(t, s, "lookup", `{"key":"k"}`), false, "value of k")
 }
 
-// comesBack waits until a server that was cut off can be called again.
-func comesBack(t *testing.T, s *client.Server) {
+// checkRestart waits until a server that was cut off can be called again.
+func checkRestart(t *testing.T, s *client.Server) {
 	t.Helper()
 	for late := time.Now().Add(5 * time.Minute); time.Now().Before(late); {
 		if r, _ := try(t, s, "lookup", `{"key":"k"}`, within(time.Second)); r.Text == "value of k" {

@@ -13,9 +13,9 @@ import (
 )
 
 const (
-	looksPerList = 10 // looks at a server between two listings that it did not ask for
-	listTimeout  = 30 * time.Second
-	listRest     = time.Second // between two listings
+	checksPerList = 10 // looks at a server between two listings that it did not ask for
+	listTimeout   = 30 * time.Second
+	listPause     = time.Second // between two listings
 )
 
 // follow keeps what the server offers fresh, and looks after it, until the connection or ctx ends.
@@ -31,21 +31,21 @@ func (s *Server) follow(ctx context.Context, c *connection) error {
 		case <-ctx.Done():
 			return ctx.Err()
 		case <-look.C:
-			if err := s.alive(ctx, c); err != nil {
+			if err := s.checkHealth(ctx, c); err != nil {
 				return err
 			}
-			if looks++; looks%looksPerList == 0 && !s.Local() {
+			if looks++; looks%checksPerList == 0 && !s.Local() {
 				c.listChanged() // not every server tells
 			}
 		case <-c.dead:
-			return c.explained(c.cause)
+			return c.withStderr(c.failure)
 		case <-rest.C:
 			changed = c.changed
 		case <-changed:
 			changed = nil
-			rest.Reset(listRest)
-			if err := within(ctx, c, listTimeout, s.refresh); err != nil {
-				s.log.Warn("keeping what the server offered before", "err", s.discreet(err))
+			rest.Reset(listPause)
+			if err := withTimeout(ctx, c, listTimeout, s.refresh); err != nil {
+				s.log.Warn("keeping what the server offered before", "err", s.redacted(err))
 			}
 		}
 	}
@@ -61,51 +61,51 @@ func (s *Server) refresh(ctx context.Context, c *connection) error {
 		s.log.Warn("part of what the server offers is left out", "why", why)
 	}
 	s.mu.Lock()
-	s.cat, s.trip = cat, time.Since(from)
+	s.cat, s.roundTrip = cat, time.Since(from)
 	s.mu.Unlock()
-	if s.told != nil {
-		s.told()
+	if s.onCatalog != nil {
+		s.onCatalog()
 	}
 	return nil
 }
 
-// lookTimeout is how long an idle server may take to show that it is alive.
-const lookTimeout = 10 * time.Second
+// healthTimeout is how long an idle server may take to show that it is alive.
+const healthTimeout = 10 * time.Second
 
-// alive looks at a server that nothing is asked of: one that is at work may have
+// checkHealth looks at a server that nothing is asked of: one that is at work may have
 // no time to answer, and its calls have time limits of their own. It must fail
 // twice, in two ways, before it is given up.
-func (s *Server) alive(ctx context.Context, c *connection) error {
+func (s *Server) checkHealth(ctx context.Context, c *connection) error {
 	if s.Local() || s.Busy() {
 		return nil
 	}
-	err := within(ctx, c, lookTimeout, func(ctx context.Context, c *connection) error { return c.look(ctx) })
+	err := withTimeout(ctx, c, healthTimeout, func(ctx context.Context, c *connection) error { return c.ping(ctx) })
 	if err != nil {
-		err = within(ctx, c, lookTimeout, func(ctx context.Context, c *connection) error {
+		err = withTimeout(ctx, c, healthTimeout, func(ctx context.Context, c *connection) error {
 			_, err := c.client.ListToolsByPage(withCapture(ctx, &captured{}), mcp.ListToolsRequest{})
-			return answered(err)
+			return ignoreRPCError(err)
 		})
 	}
 	if err != nil && ctx.Err() == nil && !s.Busy() {
-		err = fmt.Errorf("it does not answer any more: %w", plain(err))
+		err = fmt.Errorf("it does not answer any more: %w", plainError(err))
 		c.fail(err)
 		return err
 	}
 	return nil
 }
 
-// look asks for the least that there is.
-func (c *connection) look(ctx context.Context) error {
+// ping asks for the least that there is.
+func (c *connection) ping(ctx context.Context) error {
 	if c.modern() {
 		_, err := c.client.Discover(ctx, mcp.DiscoverRequest{})
-		return answered(err)
+		return ignoreRPCError(err)
 	}
-	return answered(c.client.Ping(ctx)) //nolint:staticcheck // of the older revisions, as this is
+	return ignoreRPCError(c.client.Ping(ctx)) //nolint:staticcheck // of the older revisions, as this is
 }
 
-// answered is nil for an error that the server itself told.
-func answered(err error) error {
-	var refused *refusal
+// ignoreRPCError is nil for an error that the server itself told.
+func ignoreRPCError(err error) error {
+	var refused *rpcError
 	var status *statusError
 	if errors.As(err, &refused) || errors.As(err, &status) && status.later() {
 		return nil
@@ -118,47 +118,47 @@ func answered(err error) error {
 	return err
 }
 
-// within runs f for at most d, and not longer than ctx and the connection last.
-func within(ctx context.Context, c *connection, d time.Duration, f func(context.Context, *connection) error) error {
+// withTimeout runs f for at most d, and not longer than ctx and the connection last.
+func withTimeout(ctx context.Context, c *connection, d time.Duration, f func(context.Context, *connection) error) error {
 	ctx, cancel := context.WithTimeout(ctx, d)
 	defer cancel()
-	defer context.AfterFunc(c.life, cancel)()
+	defer context.AfterFunc(c.ctx, cancel)()
 	return f(ctx, c)
 }
 
-// listens paces the attempts of the library to open the stream on which a
+// listenPacer paces the attempts of the library to open the stream on which a
 // server of the older revisions tells of changes.
-type listens struct {
+type listenPacer struct {
 	mu     sync.Mutex
-	wait   *retry.Pauses
+	pauses *retry.Pauses
 	last   time.Time
 	opened bool
 }
 
-// rest waits before an attempt: not before the first, longer before each that
+// wait waits before an attempt: not before the first, longer before each that
 // soon follows another.
-func (l *listens) rest(ctx context.Context) error {
+func (l *listenPacer) wait(ctx context.Context) error {
 	l.mu.Lock()
 	now := time.Now()
 	pause := time.Duration(0)
-	if l.wait == nil || now.Sub(l.last) > maxRestart {
-		l.wait = newPauses(time.Second)
+	if l.pauses == nil || now.Sub(l.last) > maxRestart {
+		l.pauses = newPauses(time.Second)
 	} else {
-		pause = l.wait.Next()
+		pause = l.pauses.Next()
 	}
 	l.last = now.Add(pause)
 	l.mu.Unlock()
 	return retry.Sleep(ctx, pause)
 }
 
-func (l *listens) worked() bool {
+func (l *listenPacer) wasOpen() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.opened
 }
 
 // open notes that the stream is open, and tells whether it was before.
-func (l *listens) open() (again bool) {
+func (l *listenPacer) open() (again bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	again, l.opened = l.opened, true
@@ -171,16 +171,16 @@ func newPauses(first time.Duration) *retry.Pauses { return retry.New(first, maxR
 // of it only on request, until the connection ends.
 func (c *connection) listen(f mcp.SubscriptionFilter) {
 	wait := newPauses(time.Second)
-	for c.life.Err() == nil {
+	for c.ctx.Err() == nil {
 		from := time.Now()
-		err := c.client.Listen(c.life, f)
+		err := c.client.Listen(c.ctx, f)
 		if errors.Is(err, mcp.ErrMethodNotFound) || errors.Is(err, mcp.ErrInvalidRequest) || errors.Is(err, mcp.ErrInvalidParams) {
 			return // it does not offer it after all
 		}
 		if time.Since(from) > maxRestart {
 			wait = newPauses(time.Second)
 		}
-		if wait.Sleep(c.life) != nil {
+		if wait.Sleep(c.ctx) != nil {
 			return
 		}
 		c.listChanged() // what was missed

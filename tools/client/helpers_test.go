@@ -77,7 +77,7 @@ func run(t testing.TB, cfg client.Config, change ...func(*client.Options)) *clie
 // start is run beside other tests.
 func start(t testing.TB, cfg client.Config, change ...func(*client.Options)) *client.Server {
 	t.Helper()
-	guard := client.NewGuard(slog.New(slog.DiscardHandler))
+	guard := client.NewProcessGuard(slog.New(slog.DiscardHandler))
 	o := client.Options{Version: "test", RestartDelay: 5 * time.Millisecond, Guard: guard}
 	for _, f := range change {
 		f(&o)
@@ -113,14 +113,14 @@ func withLog(l *watch.Log) func(*client.Options) {
 // ready runs a server and waits until it can be called.
 func ready(t testing.TB, cfg client.Config, change ...func(*client.Options)) *client.Server {
 	t.Helper()
-	return settled(t, run(t, cfg, change...))
+	return waitReady(t, run(t, cfg, change...))
 }
 
-func settled(t testing.TB, s *client.Server) *client.Server {
+func waitReady(t testing.TB, s *client.Server) *client.Server {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), watch.Patience)
 	defer cancel()
-	if err := s.Settled(ctx); err != nil {
+	if err := s.WaitReady(ctx); err != nil {
 		t.Fatalf("the server is not ready: %v", err)
 	}
 	return s

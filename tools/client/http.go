@@ -20,20 +20,20 @@ import (
 // Limits on reaching a remote server. An answer may take as long as the call
 // has; these are about the way to it.
 const (
-	dialTimeout  = 10 * time.Second
-	leaveTimeout = time.Second // to end a session
-	replyTimeout = 10 * time.Second
-	maxRedirects = 3
+	dialTimeout   = 10 * time.Second
+	deleteTimeout = time.Second // to end a session
+	replyTimeout  = 10 * time.Second
+	maxRedirects  = 3
 )
 
-// reach makes the transport to a remote server: streamable HTTP, or HTTP+SSE
+// connectHTTP makes the transport to a remote server: streamable HTTP, or HTTP+SSE
 // when sse is set.
-func (d dialer) reach(c *connection, w *wire, sse bool) error {
+func (d dialer) connectHTTP(c *connection, w *capturingTransport, sse bool) error {
 	address, err := url.Parse(d.cfg.URL)
 	if err != nil {
 		return errors.New("its url in the config is not an address")
 	}
-	k := &courier{
+	k := &httpTransport{
 		base: &http.Transport{
 			Proxy:               http.ProxyFromEnvironment,
 			DialContext:         (&net.Dialer{Timeout: dialTimeout, KeepAlive: 15 * time.Second}).DialContext,
@@ -43,9 +43,9 @@ func (d dialer) reach(c *connection, w *wire, sse bool) error {
 			IdleConnTimeout:     90 * time.Second,
 		},
 		address: address, headers: d.cfg.Headers, sse: sse, maxString: d.maxString(),
-		cuts: &w.cuts, asked: c.asked, lost: c.fail, missed: c.listChanged,
+		truncation: &w.truncation, onRequest: c.handleRequest, onSessionLost: c.fail, onReconnect: c.listChanged,
 	}
-	c.courier = k
+	c.http = k
 	hc := &http.Client{Transport: k, CheckRedirect: k.redirect}
 	silent := slog.New(slog.DiscardHandler) // what goes wrong is in errors, without the secrets that may be in its logs
 	if !sse {
@@ -70,29 +70,29 @@ func (d dialer) reach(c *connection, w *wire, sse bool) error {
 	return nil
 }
 
-// courier carries the requests to one remote server, and bounds what comes
+// httpTransport carries the requests to one remote server, and bounds what comes
 // back before the library reads it. Its headers go to no other host.
-type courier struct {
-	base      *http.Transport
-	address   *url.URL
-	headers   map[string]string
-	sse       bool
-	maxString int
-	cuts      *cuts
-	asked     func(ctx context.Context, raw []byte)
-	lost      func(error) // the session is over
-	missed    func()      // the server may have told of changes meanwhile
+type httpTransport struct {
+	base          *http.Transport
+	address       *url.URL
+	headers       map[string]string
+	sse           bool
+	maxString     int
+	truncation    *truncation
+	onRequest     func(ctx context.Context, raw []byte)
+	onSessionLost func(error) // the session is over
+	onReconnect   func()      // the server may have told of changes meanwhile
 
-	session  func() string   // of streamable HTTP
-	endpoint func() *url.URL // of HTTP+SSE
-	agreed   atomic.Pointer[string]
-	mute     atomic.Bool // no goodbye
-	listens  listens
+	session     func() string   // of streamable HTTP
+	endpoint    func() *url.URL // of HTTP+SSE
+	protocol    atomic.Pointer[string]
+	skipDelete  atomic.Bool // no goodbye
+	listenPacer listenPacer
 }
 
 // RoundTrip makes one request. Statuses that say what went wrong are errors
 // here, but for those that the library knows what to do with.
-func (k *courier) RoundTrip(r *http.Request) (*http.Response, error) {
+func (k *httpTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	r = r.Clone(r.Context())
 	if at := telemetry.Traceparent(r.Context()); at != "" {
 		r.Header.Set("Traceparent", at)
@@ -103,16 +103,16 @@ func (k *courier) RoundTrip(r *http.Request) (*http.Response, error) {
 	if host := r.Header.Get("Host"); host != "" {
 		r.Host = host
 	}
-	if r.Method == http.MethodDelete && k.mute.Load() {
+	if r.Method == http.MethodDelete && k.skipDelete.Load() {
 		return nil, transport.ErrTransportClosed
 	} else if r.Method == http.MethodDelete {
-		ctx, cancel := context.WithTimeout(r.Context(), leaveTimeout)
+		ctx, cancel := context.WithTimeout(r.Context(), deleteTimeout)
 		defer cancel()
 		r = r.WithContext(ctx)
 	}
 	listening := r.Method == http.MethodGet && !k.sse && r.Header.Get("Last-Event-ID") == ""
 	if listening {
-		if err := k.listens.rest(r.Context()); err != nil {
+		if err := k.listenPacer.wait(r.Context()); err != nil {
 			return nil, err
 		}
 	}
@@ -129,44 +129,44 @@ func (k *courier) RoundTrip(r *http.Request) (*http.Response, error) {
 
 // receive puts a bound around the body of a response, or says what is wrong
 // with it.
-func (k *courier) receive(r *http.Request, resp *http.Response, listening bool) error {
-	sent := sentBy(r.Context())
-	asked := func(raw []byte) { k.asked(r.Context(), raw) }
+func (k *httpTransport) receive(r *http.Request, resp *http.Response, listening bool) error {
+	sent := sentRequestOf(r.Context())
+	asked := func(raw []byte) { k.onRequest(r.Context(), raw) }
 	switch kind := mediaType(resp.Header); {
 	case resp.StatusCode >= 300 && resp.StatusCode < 400:
 		return nil // the client follows, as redirect allows
 	case resp.StatusCode >= 400:
 		return k.refused(r, resp, listening)
 	case r.Method == http.MethodGet && kind == "text/event-stream":
-		if listening && k.listens.open() {
-			k.missed()
+		if listening && k.listenPacer.open() {
+			k.onReconnect()
 		}
-		resp.Body = eventBody(resp.Body, k.maxString, k.cuts, sent.id, asked)
+		resp.Body = eventBody(resp.Body, k.maxString, k.truncation, sent.id, asked)
 	case sent.id != "" && !k.sse && (resp.StatusCode == http.StatusAccepted || resp.StatusCode == http.StatusNoContent):
-		return answerError("it took the request and answers nothing")
+		return badAnswerError("it took the request and answers nothing")
 	case r.Method == http.MethodDelete, k.sse && r.Method == http.MethodPost, sent.id == "":
-		resp.Body = short(resp.Body) // says no more than that it was taken
+		resp.Body = limitBody(resp.Body) // says no more than that it was taken
 	case kind == "text/event-stream":
-		resp.Body = eventBody(resp.Body, k.maxString, k.cuts, sent.id, asked)
+		resp.Body = eventBody(resp.Body, k.maxString, k.truncation, sent.id, asked)
 	case kind == "application/json":
-		resp.Body = jsonBody(resp.Body, k.maxString, k.cuts, sent.id)
+		resp.Body = jsonBody(resp.Body, k.maxString, k.truncation, sent.id)
 	default:
-		return &statusError{code: resp.StatusCode, text: "it answered with " + orUnknown(kind) + " in place of MCP; check its url in the config"}
+		return &statusError{code: resp.StatusCode, text: "it answered with " + typeOrUnknown(kind) + " in place of MCP; check its url in the config"}
 	}
 	return nil
 }
 
-// shortBody is the beginning of a response.
-type shortBody struct {
+// limitedBody is the beginning of a response.
+type limitedBody struct {
 	io.Reader
 	io.Closer
 }
 
-func short(b io.ReadCloser) io.ReadCloser { return shortBody{io.LimitReader(b, 64<<10), b} }
+func limitBody(b io.ReadCloser) io.ReadCloser { return limitedBody{io.LimitReader(b, 64<<10), b} }
 
 // redirect follows to the same host only, since the headers hold secrets, and
 // only where the request stays what it is.
-func (k *courier) redirect(r *http.Request, via []*http.Request) error {
+func (k *httpTransport) redirect(r *http.Request, via []*http.Request) error {
 	switch {
 	case r.URL.Scheme != k.address.Scheme || r.URL.Host != k.address.Host:
 		return &statusError{code: http.StatusTemporaryRedirect, text: "it redirects to another host, " + r.URL.Scheme + "://" + r.URL.Host + "; if that is right, use it as its url in the config"}

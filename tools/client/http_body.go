@@ -13,37 +13,37 @@ import (
 // id of an event, or the address that HTTP+SSE begins with.
 const maxField = 4 << 10
 
-const errFlood = answerError("it sent more than a message may have")
+const errFlood = badAnswerError("it sent more than a message may have")
 
-// body stands between a response of a remote server and the library, which
+// responseBody stands between a response of a remote server and the library, which
 // reads messages of any length into memory: it shortens them as scan does.
 // Requests of the server do not reach the library, nor what comes after the one
 // answer that a request has.
-type body struct {
-	src   io.ReadCloser
-	scan  scan
-	cuts  *cuts
-	want  string           // id of the request that is answered; empty: this stream answers many
-	asked func(raw []byte) // called with a request of the server
+type responseBody struct {
+	src        io.ReadCloser
+	scan       messageScanner
+	truncation *truncation
+	want       string           // id of the request that is answered; empty: this stream answers many
+	onRequest  func(raw []byte) // called with a request of the server
 
-	in, out []byte
-	err     error // met after out
-	done    bool  // the answer has come
-	waste   int   // bytes since the last message
-	finish  func() error
-	take    func(p []byte)
+	in, out      []byte
+	err          error // met after out
+	done         bool  // the answer has come
+	sinceMessage int   // bytes since the last message
+	finish       func() error
+	take         func(p []byte)
 
 	// of an event stream
-	events bool
-	line   []byte // the line, as long as it is not part of a message
-	data   bool   // this line is part of a message
-	seen   bool   // the event has a message
-	fields []byte // the other lines of the event
+	events     bool
+	line       []byte // the line, as long as it is not part of a message
+	inMessage  bool   // this line is part of a message
+	hasMessage bool   // the event has a message
+	fields     []byte // the other lines of the event
 }
 
 // jsonBody reads one message, which may be written over many lines.
-func jsonBody(src io.ReadCloser, maxString int, c *cuts, want string) *body {
-	b := &body{src: src, scan: scan{maxString: maxString, cuts: c}, cuts: c, want: want}
+func jsonBody(src io.ReadCloser, maxString int, c *truncation, want string) *responseBody {
+	b := &responseBody{src: src, scan: messageScanner{maxString: maxString, truncation: c}, truncation: c, want: want}
 	b.take = func(p []byte) {
 		for i, x := range p {
 			if x == '\n' || x == '\r' {
@@ -57,8 +57,8 @@ func jsonBody(src io.ReadCloser, maxString int, c *cuts, want string) *body {
 }
 
 // eventBody reads a stream of events (text/event-stream).
-func eventBody(src io.ReadCloser, maxString int, c *cuts, want string, asked func([]byte)) *body {
-	b := &body{src: src, scan: scan{maxString: maxString, cuts: c}, cuts: c, want: want, asked: asked, events: true}
+func eventBody(src io.ReadCloser, maxString int, c *truncation, want string, asked func([]byte)) *responseBody {
+	b := &responseBody{src: src, scan: messageScanner{maxString: maxString, truncation: c}, truncation: c, want: want, onRequest: asked, events: true}
 	b.take, b.finish = b.lines, func() error {
 		b.endLine()
 		b.endEvent()
@@ -69,7 +69,7 @@ func eventBody(src io.ReadCloser, maxString int, c *cuts, want string, asked fun
 
 // Read gives the library what is left. At the end of the response, and after
 // the answer, it returns io.EOF.
-func (b *body) Read(p []byte) (int, error) {
+func (b *responseBody) Read(p []byte) (int, error) {
 	if b.in == nil {
 		b.in = make([]byte, 16<<10)
 	}
@@ -80,11 +80,11 @@ func (b *body) Read(p []byte) (int, error) {
 		}
 		b.out = nil
 		n, err := b.src.Read(b.in)
-		b.waste += n
+		b.sinceMessage += n
 		b.take(b.in[:n])
 		if errors.Is(err, io.EOF) {
 			err = b.finish()
-		} else if err == nil && b.waste > floodedLine {
+		} else if err == nil && b.sinceMessage > maxMessage {
 			err = errFlood
 		}
 		b.err = err
@@ -95,28 +95,28 @@ func (b *body) Read(p []byte) (int, error) {
 }
 
 // Close closes the response.
-func (b *body) Close() error { return b.src.Close() }
+func (b *responseBody) Close() error { return b.src.Close() }
 
 // message passes on what came of a message. It returns io.EOF when that was all
 // of a response.
-func (b *body) message(m packet) error {
+func (b *responseBody) message(m scanned) error {
 	switch {
 	case m.junk:
-		return answerError(fmt.Sprintf("it answered with something that is not JSON-RPC: %q", clean(m.sample)))
+		return badAnswerError(fmt.Sprintf("it answered with something that is not JSON-RPC: %q", clean(m.sample)))
 	case m.raw == nil && !b.events && b.want != "":
-		return answerError("it answered with nothing")
+		return badAnswerError("it answered with nothing")
 	case m.raw == nil || b.done:
 		return io.EOF
-	case m.request() && b.asked != nil:
-		b.asked(bytes.Clone(m.raw))
+	case m.request() && b.onRequest != nil:
+		b.onRequest(bytes.Clone(m.raw))
 		return io.EOF
 	case !m.method && b.want != "" && m.id != "null" && m.id != "" && m.id != b.want:
-		return answerError(fmt.Sprintf("it answered the request %.40s in place of %s", m.id, b.want))
+		return badAnswerError(fmt.Sprintf("it answered the request %.40s in place of %s", m.id, b.want))
 	case !m.method && m.id == "" && b.want != "":
-		return answerError("it answered with a message that answers no request")
+		return badAnswerError("it answered with a message that answers no request")
 	}
-	b.waste = 0
-	raw := b.cuts.note(m)
+	b.sinceMessage = 0
+	raw := b.truncation.replace(m)
 	b.done = !m.method && b.want != ""
 	if b.events {
 		b.out = slices.Concat(b.out, b.fields, []byte("data: "), raw, []byte("\n\n"))
@@ -126,7 +126,7 @@ func (b *body) message(m packet) error {
 	return io.EOF
 }
 
-func (b *body) lines(p []byte) {
+func (b *responseBody) lines(p []byte) {
 	for len(p) > 0 {
 		n := bytes.IndexByte(p, '\n')
 		if n < 0 {
@@ -140,25 +140,25 @@ func (b *body) lines(p []byte) {
 }
 
 // piece takes a part of a line.
-func (b *body) piece(p []byte) {
-	if !b.data {
+func (b *responseBody) piece(p []byte) {
+	if !b.inMessage {
 		keep := min(len(p), maxField-len(b.line))
 		b.line = append(b.line, p[:keep]...)
 		text, isData := bytes.CutPrefix(b.line, []byte("data:"))
 		text = bytes.TrimLeft(text, " \t")
-		if !isData || len(text) == 0 || text[0] != '{' && !b.seen {
+		if !isData || len(text) == 0 || text[0] != '{' && !b.hasMessage {
 			return
 		}
-		b.data, b.seen = true, true
+		b.inMessage, b.hasMessage = true, true
 		b.scan.write(text)
 		b.line, p = b.line[:0], p[keep:]
 	}
 	b.scan.write(p)
 }
 
-func (b *body) endLine() {
-	if b.data {
-		b.data = false
+func (b *responseBody) endLine() {
+	if b.inMessage {
+		b.inMessage = false
 		b.scan.write([]byte{' '}) // the lines of a message are joined
 		return
 	}
@@ -167,20 +167,20 @@ func (b *body) endLine() {
 	case len(line) == 0:
 		b.endEvent()
 	case line[0] == ':': // a comment, which keeps the connection awake
-		b.waste = 0
+		b.sinceMessage = 0
 	case len(b.fields)+len(line) < 2*maxField:
 		b.fields = append(append(b.fields, line...), '\n')
 	}
 	b.line = b.line[:0]
 }
 
-func (b *body) endEvent() {
+func (b *responseBody) endEvent() {
 	switch {
-	case b.seen:
+	case b.hasMessage:
 		_ = b.message(b.scan.end()) // a stream goes on after what is no message
 	case len(b.fields) > 0 && !b.done:
-		b.waste = 0
+		b.sinceMessage = 0
 		b.out = append(append(b.out, b.fields...), '\n')
 	}
-	b.fields, b.seen, b.data = b.fields[:0], false, false
+	b.fields, b.hasMessage, b.inMessage = b.fields[:0], false, false
 }

@@ -31,8 +31,8 @@ type statusError struct {
 func (e *statusError) Error() string { return e.text }
 func (e *statusError) Unwrap() error { return e.cause }
 
-// untouched tells that the server cannot have carried out the request.
-func (e *statusError) untouched() bool {
+// notCarriedOut tells that the server cannot have carried out the request.
+func (e *statusError) notCarriedOut() bool {
 	switch e.code {
 	case http.StatusInternalServerError, http.StatusBadGateway, http.StatusGatewayTimeout, http.StatusOK:
 		return false
@@ -46,29 +46,29 @@ func (e *statusError) later() bool {
 }
 
 // refused reads a response of status 400 or more. nil: the library reads it.
-func (k *courier) refused(r *http.Request, resp *http.Response, listening bool) error {
+func (k *httpTransport) refused(r *http.Request, resp *http.Response, listening bool) error {
 	switch {
 	case r.Method == http.MethodDelete:
-		resp.Body = short(resp.Body)
+		resp.Body = limitBody(resp.Body)
 		return nil
 	case resp.StatusCode == http.StatusNotFound && r.Header.Get(transport.HeaderKeySessionID) != "":
-		if !listening || k.listens.worked() {
-			k.lost(transport.ErrSessionTerminated)
+		if !listening || k.listenPacer.wasOpen() {
+			k.onSessionLost(transport.ErrSessionTerminated)
 		}
 		return nil
 	case listening:
-		resp.Body = short(resp.Body)
+		resp.Body = limitBody(resp.Body)
 		return nil
 	}
 	begin, err := io.ReadAll(io.LimitReader(resp.Body, 64<<10))
 	if err != nil {
 		return fmt.Errorf("reading its answer with status %d: %w", resp.StatusCode, err)
 	}
-	e := &statusError{code: resp.StatusCode, text: sentence(resp, begin), after: retryAfter(resp.Header, time.Now())}
+	e := &statusError{code: resp.StatusCode, text: statusText(resp, begin), after: retryAfter(resp.Header, time.Now())}
 	if e.later() || e.code == http.StatusUnauthorized || e.code == http.StatusForbidden {
 		return e
 	}
-	if sentBy(r.Context()).method == string(mcp.MethodInitialize) && !isError(begin) && e.code < 500 {
+	if sentRequestOf(r.Context()).method == string(mcp.MethodInitialize) && !isError(begin) && e.code < 500 {
 		e.cause = transport.ErrLegacySSEServer
 		return e
 	}
@@ -78,8 +78,8 @@ func (k *courier) refused(r *http.Request, resp *http.Response, listening bool) 
 	// An error of JSON-RPC: the library reads it as that when the status does
 	// not have a meaning of its own.
 	resp.StatusCode, resp.Status = http.StatusBadRequest, "400 Bad Request"
-	resp.Body = shortBody{bytes.NewReader(begin), resp.Body}
-	if sentBy(r.Context()).method == string(mcp.MethodInitialize) {
+	resp.Body = limitedBody{bytes.NewReader(begin), resp.Body}
+	if sentRequestOf(r.Context()).method == string(mcp.MethodInitialize) {
 		resp.StatusCode, resp.Status = http.StatusOK, "200 OK"
 		resp.Header.Set("Content-Type", "application/json")
 		resp.Header.Del(transport.HeaderKeySessionID)
@@ -94,8 +94,8 @@ func isError(b []byte) bool {
 	return json.Unmarshal(b, &m) == nil && m.Error != nil
 }
 
-// sentence says what a status means, and what to do.
-func sentence(resp *http.Response, begin []byte) string {
+// statusText says what a status means, and what to do.
+func statusText(resp *http.Response, begin []byte) string {
 	status := fmt.Sprintf("it answered %d %s", resp.StatusCode, http.StatusText(resp.StatusCode))
 	switch resp.StatusCode {
 	case http.StatusUnauthorized:
@@ -109,14 +109,14 @@ func sentence(resp *http.Response, begin []byte) string {
 	case http.StatusProxyAuthRequired:
 		return status + ": check HTTPS_PROXY"
 	}
-	if text := words(resp.Header, begin); text != "" {
+	if text := serverText(resp.Header, begin); text != "" {
 		return status + ": " + text
 	}
 	return status
 }
 
-// words is what an answer says, when that is text or an error of JSON-RPC.
-func words(h http.Header, begin []byte) string {
+// serverText is what an answer says, when that is text or an error of JSON-RPC.
+func serverText(h http.Header, begin []byte) string {
 	var m struct {
 		Error struct {
 			Message string `json:"message"`
@@ -150,10 +150,10 @@ func retryAfter(h http.Header, now time.Time) time.Duration {
 	return 0
 }
 
-// answerError is an answer that is none, in words.
-type answerError string
+// badAnswerError is an answer that is none, in words.
+type badAnswerError string
 
-func (e answerError) Error() string { return string(e) }
+func (e badAnswerError) Error() string { return string(e) }
 
 // sessionError is the library's error for it, in words.
 type sessionError struct{}
@@ -161,13 +161,13 @@ type sessionError struct{}
 func (sessionError) Error() string { return "it does not know its own session any more" }
 func (sessionError) Unwrap() error { return transport.ErrSessionTerminated }
 
-// plain is what went wrong without the wrapping of the library and the address,
+// plainError is what went wrong without the wrapping of the library and the address,
 // which may hold secrets.
-func plain(err error) error {
+func plainError(err error) error {
 	var status *statusError
 	var address *url.Error
 	var wrapped *transport.Error
-	var bad answerError
+	var bad badAnswerError
 	switch {
 	case err == nil:
 		return nil
@@ -178,7 +178,7 @@ func plain(err error) error {
 	case errors.Is(err, transport.ErrSessionTerminated):
 		return sessionError{}
 	case strings.HasSuffix(err.Error(), "unexpected nil response"): // the library's word for it
-		return answerError("it ended its answer before the result")
+		return badAnswerError("it ended its answer before the result")
 	case errors.As(err, &address):
 		return fmt.Errorf("reaching it: %w", address.Err)
 	case errors.As(err, &wrapped):
@@ -187,14 +187,14 @@ func plain(err error) error {
 	return err
 }
 
-// untouched tells that a request never reached the server, or that the server
+// notCarriedOut tells that a request never reached the server, or that the server
 // did not carry it out.
-func untouched(err error) bool {
+func notCarriedOut(err error) bool {
 	var status *statusError
 	var op *net.OpError
 	switch {
 	case errors.As(err, &status):
-		return status.untouched()
+		return status.notCarriedOut()
 	case errors.Is(err, transport.ErrSessionTerminated), errors.Is(err, errNotReading):
 		return true
 	}

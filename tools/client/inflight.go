@@ -14,62 +14,62 @@ import (
 	"legwork/internal/form"
 )
 
-// flight is a call that is under way.
-type flight struct {
-	call    Call
-	clock   *clock
-	ctx     context.Context //nolint:containedctx // of the call: questions of the server that come by another way end with it
-	token   string          // by which the server reports progress; empty: it is not asked to
-	reports *reports        // nil: nobody wants them
-	free    func()          // gives its place among the calls to another; more than once is fine
-	asking  sync.Mutex      // a person is asked one question after the other
-	asked   atomic.Bool     // a person is being asked
+// inFlightCall is a call that is under way.
+type inFlightCall struct {
+	call       Call
+	clock      *workClock
+	ctx        context.Context  //nolint:containedctx // of the call: questions of the server that come by another way end with it
+	token      string           // by which the server reports progress; empty: it is not asked to
+	reports    *progressReports // nil: nobody wants them
+	freeSlot   func()           // gives its place among the calls to another; more than once is fine
+	askMu      sync.Mutex       // a person is asked one question after the other
+	beingAsked atomic.Bool      // a person is being asked
 }
 
-// errAsking is the end of a call whose question could not be asked.
-var errAsking = errors.New("its question could not be asked")
+// errAsk is the end of a call whose question could not be asked.
+var errAsk = errors.New("its question could not be asked")
 
 // ask brings a question to a person. While it waits, the call's time stands
 // still and another call may take its place. The question is withdrawn when ctx
 // ends: the server does not want to know any more.
-func (f *flight) ask(ctx context.Context, q form.Question) (form.Answer, error) {
+func (f *inFlightCall) ask(ctx context.Context, q form.Question) (form.Answer, error) {
 	f.clock.pause()
 	defer f.clock.resume()
-	f.free()
-	f.asking.Lock()
-	defer f.asking.Unlock()
-	f.asked.Store(true)
-	defer f.asked.Store(false)
+	f.freeSlot()
+	f.askMu.Lock()
+	defer f.askMu.Unlock()
+	f.beingAsked.Store(true)
+	defer f.beingAsked.Store(false)
 	both, cancel := context.WithCancel(f.ctx)
 	defer cancel()
 	defer context.AfterFunc(ctx, cancel)()
 	a, err := f.call.Ask(both, q)
 	if err != nil && both.Err() == nil {
-		f.clock.end(fmt.Errorf("%w: %w", errAsking, err))
+		f.clock.end(fmt.Errorf("%w: %w", errAsk, err))
 	}
 	return a, err
 }
 
-// flights are the calls that are under way on one connection, oldest first.
-type flights struct {
+// inFlightCalls are the calls that are under way on one connection, oldest first.
+type inFlightCalls struct {
 	mu  sync.Mutex
-	all []*flight
+	all []*inFlightCall
 }
 
-func (l *flights) add(f *flight) {
+func (l *inFlightCalls) add(f *inFlightCall) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.all = append(l.all, f)
 }
 
-func (l *flights) remove(f *flight) {
+func (l *inFlightCalls) remove(f *inFlightCall) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.all = slices.DeleteFunc(l.all, func(x *flight) bool { return x == f })
+	l.all = slices.DeleteFunc(l.all, func(x *inFlightCall) bool { return x == f })
 }
 
-// named finds the call of a progress token; nil: there is none.
-func (l *flights) named(token string) *flight {
+// byToken finds the call of a progress token; nil: there is none.
+func (l *inFlightCalls) byToken(token string) *inFlightCall {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, f := range l.all {
@@ -80,28 +80,28 @@ func (l *flights) named(token string) *flight {
 	return nil
 }
 
-// likely finds the call that a request of the server is part of when it came by
+// bestMatch finds the call that a request of the server is part of when it came by
 // a way that many share: the oldest that can do what is asked and does not wait
 // for a person already. nil: there is none, or several that would ask different
 // people.
-func (l *flights) likely(can func(*flight) bool) *flight {
+func (l *inFlightCalls) bestMatch(can func(*inFlightCall) bool) *inFlightCall {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	var oldest *flight
+	var oldest *inFlightCall
 	for _, f := range l.all {
 		switch {
-		case !can(f) || f.asked.Load():
+		case !can(f) || f.beingAsked.Load():
 		case oldest == nil:
 			oldest = f
-		case oldest.call.Whom != f.call.Whom:
+		case oldest.call.AskTarget != f.call.AskTarget:
 			return nil
 		}
 	}
 	return oldest
 }
 
-// progressed passes on a report of progress.
-func (l *flights) progressed(fields map[string]any) {
+// reportProgress passes on a report of progress.
+func (l *inFlightCalls) reportProgress(fields map[string]any) {
 	token, _ := fields["progressToken"].(string)
 	if token == "" {
 		return
@@ -111,15 +111,15 @@ func (l *flights) progressed(fields map[string]any) {
 	p.Total, _ = fields["total"].(float64)
 	text, _ := fields["message"].(string)
 	p.Message = clip.Bytes(clean(text), maxReport)
-	if f := l.named(token); f != nil && f.reports != nil {
+	if f := l.byToken(token); f != nil && f.reports != nil {
 		f.reports.put(p)
 	}
 }
 
-// tokens numbers the calls that are reported on.
-type tokens struct{ last atomic.Int64 }
+// progressTokens numbers the calls that are reported on.
+type progressTokens struct{ last atomic.Int64 }
 
-func (t *tokens) next() string { return "call-" + strconv.FormatInt(t.last.Add(1), 10) }
+func (t *progressTokens) next() string { return "call-" + strconv.FormatInt(t.last.Add(1), 10) }
 
 // Reports of progress are for a person to look at.
 const (
@@ -127,25 +127,25 @@ const (
 	maxReport   = 300 // bytes of text
 )
 
-// reports tells of the progress of one call, one report at a time and not more
+// progressReports tells of the progress of one call, one report at a time and not more
 // often than people can follow: the newest counts, and the last one is always
 // told.
-type reports struct {
-	tell func(Progress)
-	next chan Progress // holds the newest that was not told
-	stop chan struct{}
-	done chan struct{}
+type progressReports struct {
+	report func(Progress)
+	next   chan Progress // holds the newest that was not told
+	stop   chan struct{}
+	done   chan struct{}
 }
 
-// newReports starts telling; close ends it.
-func newReports(tell func(Progress)) *reports {
-	r := &reports{tell: tell, next: make(chan Progress, 1), stop: make(chan struct{}), done: make(chan struct{})}
+// newProgressReports starts telling; close ends it.
+func newProgressReports(tell func(Progress)) *progressReports {
+	r := &progressReports{report: tell, next: make(chan Progress, 1), stop: make(chan struct{}), done: make(chan struct{})}
 	go r.run()
 	return r
 }
 
 // put notes a report; it never waits. One goroutine at a time may call it.
-func (r *reports) put(p Progress) {
+func (r *progressReports) put(p Progress) {
 	select {
 	case <-r.next:
 	default:
@@ -156,13 +156,13 @@ func (r *reports) put(p Progress) {
 	}
 }
 
-func (r *reports) run() {
+func (r *progressReports) run() {
 	defer close(r.done)
-	defer r.last()
+	defer r.reportLast()
 	for {
 		select {
 		case p := <-r.next:
-			r.tell(p)
+			r.report(p)
 		case <-r.stop:
 			return
 		}
@@ -176,16 +176,16 @@ func (r *reports) run() {
 	}
 }
 
-func (r *reports) last() {
+func (r *progressReports) reportLast() {
 	select {
 	case p := <-r.next:
-		r.tell(p)
+		r.report(p)
 	default:
 	}
 }
 
 // close tells the last report and waits until it was told.
-func (r *reports) close() {
+func (r *progressReports) close() {
 	if r != nil {
 		close(r.stop)
 		<-r.done

@@ -21,17 +21,17 @@ func FuzzResults(f *testing.F) {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, raw []byte) {
-		r := reader{pictures: maxPictures, maxString: 100, read: "s.read_resource"}
+		r := resultReader{pictures: maxPictures, maxString: 100, read: "s.read_resource"}
 		if res, _, err := r.call(raw, 100); err == nil && (len(res.Text) > 100 || !utf8.ValidString(res.Text)) {
 			t.Errorf("%q: got %q, want at most 100 bytes of text", raw, res.Text)
 		}
-		if res, err := (&reader{}).contents(raw, 100); err == nil && len(res.Text) > 100 {
+		if res, err := (&resultReader{}).contents(raw, 100); err == nil && len(res.Text) > 100 {
 			t.Errorf("%q: got %q, want at most 100 bytes", raw, res.Text)
 		}
-		if _, err := listed([][]byte{raw}, "a"); err != nil {
+		if _, err := resourceList([][]byte{raw}, "a"); err != nil {
 			_ = readPrompts([][]byte{raw})
 		}
-		_, _ = messages(raw)
+		_, _ = promptText(raw)
 		_, _ = readSampling(raw)
 		checkInputs(t, raw)
 	})
@@ -40,19 +40,19 @@ func FuzzResults(f *testing.F) {
 func checkInputs(t *testing.T, raw []byte) {
 	t.Helper()
 	in, asks, err := readInputs(raw)
-	if err != nil || !asks || !in.waits() {
+	if err != nil || !asks || !in.needsPerson() {
 		return
 	}
 	out, err := in.outcome()
 	if err != nil {
 		t.Fatalf("%q: got %v, want a question", raw, err)
 	}
-	var again inputs
-	if err := json.Unmarshal(out.state, &again); err != nil || !again.waits() {
+	var again inputRequests
+	if err := json.Unmarshal(out.state, &again); err != nil || !again.needsPerson() {
 		t.Fatalf("%q: the state %s does not ask again: %v", raw, out.state, err)
 	}
 	again.Answers = map[string]json.RawMessage{}
-	if err := again.answer(form.Answer{Action: form.Decline}); err != nil || again.waits() {
-		t.Errorf("%q: declined: got %v, and it asks on: %v", raw, err, again.waits())
+	if err := again.answer(form.Answer{Action: form.Decline}); err != nil || again.needsPerson() {
+		t.Errorf("%q: declined: got %v, and it asks on: %v", raw, err, again.needsPerson())
 	}
 }

@@ -56,7 +56,7 @@ type process struct {
 	pid    int
 	gone   chan struct{} // closed when the child was waited for
 	once   sync.Once
-	guard  *Guard
+	guard  *ProcessGuard
 }
 
 // graces of a child that is told to end: after its input was closed, and after
@@ -68,7 +68,7 @@ const (
 
 // start runs a server's command. The group it starts is killed by stop, and by
 // the guard or the kernel when this process dies.
-func start(cfg Config, g *Guard) (*process, error) {
+func start(cfg Config, g *ProcessGuard) (*process, error) {
 	// No context: the whole group is ended, by stop.
 	cmd := exec.CommandContext(context.Background(), cfg.Command, cfg.Args...)
 	cmd.Dir = cfg.Cwd
@@ -172,36 +172,36 @@ done
 for id in $all; do kill -s KILL -- "-$id"; done 2>/dev/null
 exit 0`
 
-// Guard is one small shell beside the daemon. When the daemon is killed, even
+// ProcessGuard is one small shell beside the daemon. When the daemon is killed, even
 // by SIGKILL, the guard's input ends and it kills the process groups of the
 // servers, grandchildren included, which the kernel's parent-death signal does
 // not reach. It starts with the first child; where there is no shell it does
 // nothing.
-type Guard struct {
-	log   *slog.Logger
-	mu    sync.Mutex
-	tried bool
-	in    io.WriteCloser // nil when it is not running
-	cmd   *exec.Cmd
+type ProcessGuard struct {
+	log     *slog.Logger
+	mu      sync.Mutex
+	started bool
+	in      io.WriteCloser // nil when it is not running
+	cmd     *exec.Cmd
 }
 
-func (g *Guard) add(leader int) {
+func (g *ProcessGuard) add(leader int) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if !g.tried {
-		g.tried = true
+	if !g.started {
+		g.started = true
 		g.start()
 	}
-	g.tell("+", leader)
+	g.send("+", leader)
 }
 
-func (g *Guard) remove(leader int) {
+func (g *ProcessGuard) remove(leader int) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.tell("-", leader)
+	g.send("-", leader)
 }
 
-func (g *Guard) start() {
+func (g *ProcessGuard) start() {
 	cmd := exec.CommandContext(context.Background(), "/bin/sh", "-c", guardScript)
 	cmd.Env = []string{}
 	cmd.SysProcAttr = guardAttr()
@@ -216,18 +216,18 @@ func (g *Guard) start() {
 	g.in, g.cmd = in, cmd
 }
 
-// tell ignores errors: without a guard there is still the parent-death signal.
-func (g *Guard) tell(op string, leader int) {
+// send ignores errors: without a guard there is still the parent-death signal.
+func (g *ProcessGuard) send(op string, leader int) {
 	if g.in != nil {
 		_, _ = fmt.Fprintf(g.in, "%s %d\n", op, leader)
 	}
 }
 
-// NewGuard makes a guard for the servers that are given it.
-func NewGuard(log *slog.Logger) *Guard { return &Guard{log: log} }
+// NewProcessGuard makes a guard for the servers that are given it.
+func NewProcessGuard(log *slog.Logger) *ProcessGuard { return &ProcessGuard{log: log} }
 
 // Close ends the guard, which kills the groups it still knows, and waits for it.
-func (g *Guard) Close() {
+func (g *ProcessGuard) Close() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.in != nil {
@@ -237,9 +237,9 @@ func (g *Guard) Close() {
 	}
 }
 
-// drain logs what the server writes to its error output, each line shortened,
+// logStderr logs what the server writes to its error output, each line shortened,
 // at most a hundred in ten seconds.
-func drain(p *process, last *tail, log *slog.Logger) {
+func logStderr(p *process, last *lastLine, log *slog.Logger) {
 	r := bufio.NewReaderSize(p.stderr, 1<<10)
 	window, lines := time.Now(), 0
 	for {
@@ -267,19 +267,19 @@ func drain(p *process, last *tail, log *slog.Logger) {
 	}
 }
 
-// tail remembers the last line of an error output.
-type tail struct {
+// lastLine remembers the last line of an error output.
+type lastLine struct {
 	mu   sync.Mutex
 	line string
 }
 
-func (t *tail) set(s string) {
+func (t *lastLine) set(s string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.line = clip.Bytes(s, 300)
 }
 
-func (t *tail) last() string {
+func (t *lastLine) get() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.line

@@ -67,27 +67,27 @@ func (s *Server) Prompt(ctx context.Context, name string, args map[string]string
 		return "", fmt.Errorf("%w: %w", ErrUnavailable, err)
 	}
 	defer release()
-	if err := cat.fits(name, args); err != nil {
+	if err := cat.checkPrompt(name, args); err != nil {
 		return "", fmt.Errorf("writing the prompt %s out: %w", s.full(name), err)
 	}
 	r := mcp.GetPromptRequest{}
 	r.Params.Name, r.Params.Arguments = name, args
 	var got captured
 	if _, err := conn.client.GetPrompt(withCapture(ctx, &got), r); err != nil {
-		return "", fmt.Errorf("writing the prompt %s out: %w", s.full(name), plain(err))
+		return "", fmt.Errorf("writing the prompt %s out: %w", s.full(name), plainError(err))
 	}
-	if _, asks, _ := readInputs(got.raw()); asks {
+	if _, asks, _ := readInputs(got.result()); asks {
 		return "", fmt.Errorf("writing the prompt %s out: it asks questions of its own, which prompts cannot", s.full(name))
 	}
-	text, err := messages(got.raw())
+	text, err := promptText(got.result())
 	if err != nil {
 		return "", fmt.Errorf("writing the prompt %s out: %w", s.full(name), err)
 	}
 	return text, nil
 }
 
-// fits tells whether a prompt exists and has what it needs.
-func (c *Catalog) fits(name string, args map[string]string) error {
+// checkPrompt tells whether a prompt exists and has what it needs.
+func (c *Catalog) checkPrompt(name string, args map[string]string) error {
 	for _, p := range c.Prompts {
 		if p.Name != name {
 			continue
@@ -102,8 +102,8 @@ func (c *Catalog) fits(name string, args map[string]string) error {
 	return errors.New("the server has no such prompt")
 }
 
-// messages is the result of prompts/get as one text.
-func messages(raw []byte) (string, error) {
+// promptText is the result of prompts/get as one text.
+func promptText(raw []byte) (string, error) {
 	var r struct {
 		Messages []struct {
 			Role    string          `json:"role"`
@@ -115,7 +115,7 @@ func messages(raw []byte) (string, error) {
 	}
 	var parts []string
 	for _, m := range r.Messages {
-		text := inWords(m.Content)
+		text := contentText(m.Content)
 		if len(r.Messages) > 1 {
 			text = m.Role + ": " + text
 		}

@@ -18,15 +18,15 @@ import (
 	"legwork/tools/client"
 )
 
-// asked is one request to a server that a test answers by hand.
-type asked struct {
+// httpRequest is one request to a server that a test answers by hand.
+type httpRequest struct {
 	method string
 	params map[string]json.RawMessage
 	header nethttp.Header
 }
 
-// byHand serves the modern revision, with the tool "do" and answers to its calls.
-func byHand(t *testing.T, tool string, answer func(asked) string) client.Config {
+// scripted serves the modern revision, with the tool "do" and answers to its calls.
+func scripted(t *testing.T, tool string, answer func(httpRequest) string) client.Config {
 	t.Helper()
 	srv := httptest.NewServer(nethttp.HandlerFunc(func(w nethttp.ResponseWriter, r *nethttp.Request) {
 		var m struct {
@@ -45,7 +45,7 @@ func byHand(t *testing.T, tool string, answer func(asked) string) client.Config 
 		case "tools/list":
 			result = `{"tools":[` + tool + `]}`
 		default:
-			result = answer(asked{m.Method, m.Params, r.Header})
+			result = answer(httpRequest{m.Method, m.Params, r.Header})
 		}
 		w.Header().Set("Content-Type", "application/json")
 		fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"result":%s}`, m.ID, result)
@@ -63,7 +63,7 @@ const (
 // the call again, with its state.
 func TestBusyServer(t *testing.T) {
 	calls := 0
-	s := ready(t, byHand(t, doTool, func(a asked) string {
+	s := ready(t, scripted(t, doTool, func(a httpRequest) string {
 		if calls++; calls > 1 && string(a.params["requestState"]) != `"later"` {
 			t.Errorf("call %d: got state %s, want \"later\"", calls, a.params["requestState"])
 		}
@@ -85,7 +85,7 @@ func TestFormThenAddress(t *testing.T) {
 		`"b":{"method":"elicitation/create","params":{"message":"Your name?","requestedSchema":{"type":"object","properties":{"name":{"type":"string"}}}}},` +
 		`"c":{"method":"elicitation/create","params":{"message":"What?","requestedSchema":{"type":"object","properties":{"x":{"type":"object"}}}}}}}`
 	var told string
-	s := ready(t, byHand(t, doTool, func(a asked) string {
+	s := ready(t, scripted(t, doTool, func(a httpRequest) string {
 		if r := a.params["inputResponses"]; r != nil {
 			told = string(r)
 			return done
@@ -97,7 +97,7 @@ func TestFormThenAddress(t *testing.T) {
 	if got, want := told, `{"a":{"action":"accept"},"b":{"action":"accept","content":{"name":"Ann"}},"c":{"action":"decline"}}`; got != want {
 		t.Errorf("told %s, want %s", got, want)
 	}
-	if got := told2(p.asked); got != "Your name? name | Sign in. https://example.com/in" {
+	if got := questionTexts(p.asked); got != "Your name? name | Sign in. https://example.com/in" {
 		t.Errorf("asked %q, want the form, then the address", got)
 	}
 
@@ -108,10 +108,10 @@ func TestFormThenAddress(t *testing.T) {
 	}
 }
 
-func told2(all []form.Question) string {
+func questionTexts(all []form.Question) string {
 	var parts []string
 	for _, q := range all {
-		parts = append(parts, told(q))
+		parts = append(parts, questionText(q))
 	}
 	return strings.Join(parts, " | ")
 }
@@ -122,7 +122,7 @@ func TestParametersInHeaders(t *testing.T) {
 	good := `{"name":"do","inputSchema":{"type":"object","properties":{"region":{"type":"string","x-mcp-header":"Region"}}}}`
 	bad := `{"name":"bad","inputSchema":{"type":"object","properties":{"region":{"type":"string","x-mcp-header":"A b:c"}}}}`
 	var header nethttp.Header
-	s := ready(t, byHand(t, good+","+bad, func(a asked) string {
+	s := ready(t, scripted(t, good+","+bad, func(a httpRequest) string {
 		header = a.header
 		return done
 	}))

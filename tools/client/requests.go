@@ -19,8 +19,8 @@ import (
 	"legwork/llm"
 )
 
-// maxAsked is how many requests of a server are answered at once.
-const maxAsked = 32
+// maxServerRequests is how many requests of a server are answered at once.
+const maxServerRequests = 32
 
 // request is what a server asks of legwork.
 type request struct {
@@ -29,40 +29,40 @@ type request struct {
 	Params json.RawMessage `json:"params"`
 }
 
-// asked takes a request of the server; it is called where messages are read,
+// handleRequest takes a request of the server; it is called where messages are read,
 // with the context of the request on whose response it came, if any.
-func (c *connection) asked(ctx context.Context, raw []byte) {
+func (c *connection) handleRequest(ctx context.Context, raw []byte) {
 	var r request
 	if json.Unmarshal(raw, &r) != nil || len(r.ID) == 0 {
 		return
 	}
-	f := sentBy(ctx).flight
-	ctx, forget, ok := c.questions.open(c.life, string(r.ID))
+	f := sentRequestOf(ctx).call
+	ctx, forget, ok := c.openRequests.open(c.ctx, string(r.ID))
 	if !ok {
 		c.log.Debug("the server asks too much at once", "method", r.Method)
 		return
 	}
 	c.spawn(func() {
 		defer forget()
-		result, err := c.fulfil(ctx, f, r)
+		result, err := c.answerRequest(ctx, f, r)
 		if err := c.reply(r.ID, result, err); err != nil {
 			c.log.Debug("the server does not take an answer", "method", r.Method, "err", err)
 		}
 	})
 }
 
-// questions are the requests of a server that are not answered yet.
-type questions struct {
+// serverRequests are the requests of a server that are not answered yet.
+type serverRequests struct {
 	mu sync.Mutex
 	by map[string]context.CancelFunc // by their ids as they are on the wire
 }
 
 // open notes a question. Its context ends with forget, and when the server asks
 // no more. ok is false when too many are open.
-func (q *questions) open(life context.Context, id string) (ctx context.Context, forget func(), ok bool) {
+func (q *serverRequests) open(life context.Context, id string) (ctx context.Context, forget func(), ok bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if len(q.by) >= maxAsked {
+	if len(q.by) >= maxServerRequests {
 		return nil, nil, false
 	}
 	if q.by == nil {
@@ -78,8 +78,8 @@ func (q *questions) open(life context.Context, id string) (ctx context.Context, 
 	}, true
 }
 
-// withdrawn ends a question that the server does not want an answer to.
-func (q *questions) withdrawn(id any) {
+// cancel ends a question that the server does not want an answer to.
+func (q *serverRequests) cancel(id any) {
 	key, err := json.Marshal(id)
 	if err != nil {
 		return
@@ -91,25 +91,25 @@ func (q *questions) withdrawn(id any) {
 	}
 }
 
-// fulfil does what a server asks for, in the midst of the call f or at any time,
+// answerRequest does what a server asks for, in the midst of the call f or at any time,
 // and returns the result or a refusal.
-func (c *connection) fulfil(ctx context.Context, f *flight, r request) (any, error) {
+func (c *connection) answerRequest(ctx context.Context, f *inFlightCall, r request) (any, error) {
 	switch r.Method {
 	case string(mcp.MethodPing):
 		return struct{}{}, nil
 	case string(mcp.MethodListRoots):
 		return c.roots()
 	case string(mcp.MethodElicitationCreate):
-		return c.elicit(ctx, c.belongs(f, r, func(f *flight) bool { return f.call.Ask != nil }), r.Params)
+		return c.elicit(ctx, c.callOf(f, r, func(f *inFlightCall) bool { return f.call.Ask != nil }), r.Params)
 	case string(mcp.MethodSamplingCreateMessage):
-		return c.sample(c.belongs(f, r, func(f *flight) bool { return f.call.Sample != nil }), r.Params)
+		return c.sample(c.callOf(f, r, func(f *inFlightCall) bool { return f.call.Sample != nil }), r.Params)
 	}
-	return nil, &refusal{code: mcp.METHOD_NOT_FOUND, message: "legwork does not offer " + clean(r.Method)}
+	return nil, &rpcError{code: mcp.METHOD_NOT_FOUND, message: "legwork does not offer " + clean(r.Method)}
 }
 
-// belongs finds the call that a request is part of: that on whose response it
+// callOf finds the call that a request is part of: that on whose response it
 // came, or else what the connection knows.
-func (c *connection) belongs(f *flight, r request, can func(*flight) bool) *flight {
+func (c *connection) callOf(f *inFlightCall, r request, can func(*inFlightCall) bool) *inFlightCall {
 	if f != nil {
 		return f
 	}
@@ -119,8 +119,8 @@ func (c *connection) belongs(f *flight, r request, can func(*flight) bool) *flig
 		} `json:"_meta"`
 	}
 	_ = json.Unmarshal(r.Params, &p)
-	if f = c.flights.named(p.Meta.Token); f == nil {
-		f = c.flights.likely(can)
+	if f = c.inFlight.byToken(p.Meta.Token); f == nil {
+		f = c.inFlight.bestMatch(can)
 	}
 	if f == nil {
 		c.log.Warn("the server asks something in the course of no call in particular", "method", r.Method)
@@ -131,7 +131,7 @@ func (c *connection) belongs(f *flight, r request, can func(*flight) bool) *flig
 // reply answers a request of the server.
 func (c *connection) reply(id json.RawMessage, result any, err error) error {
 	answer := map[string]any{"jsonrpc": mcp.JSONRPC_VERSION, "id": id}
-	var refused *refusal
+	var refused *rpcError
 	switch {
 	case errors.As(err, &refused):
 		answer["error"] = map[string]any{"code": refused.code, "message": refused.message}
@@ -144,15 +144,15 @@ func (c *connection) reply(id json.RawMessage, result any, err error) error {
 	if err != nil {
 		return err
 	}
-	if c.outbox != nil {
-		_, err := c.outbox.Write(append(b, '\n'))
+	if c.stdin != nil {
+		_, err := c.stdin.Write(append(b, '\n'))
 		return err
 	}
-	return c.courier.post(c.life, b)
+	return c.http.post(c.ctx, b)
 }
 
 // post sends one message that has no answer.
-func (k *courier) post(ctx context.Context, message []byte) error {
+func (k *httpTransport) post(ctx context.Context, message []byte) error {
 	ctx, cancel := context.WithTimeout(ctx, replyTimeout)
 	defer cancel()
 	to := k.address
@@ -165,7 +165,7 @@ func (k *courier) post(ctx context.Context, message []byte) error {
 	}
 	r.Header.Set("Content-Type", "application/json")
 	r.Header.Set("Accept", "application/json, text/event-stream")
-	if version := k.agreed.Load(); version != nil {
+	if version := k.protocol.Load(); version != nil {
 		r.Header.Set(transport.HeaderKeyProtocolVersion, *version)
 	}
 	if k.session != nil && k.session() != "" {
@@ -202,7 +202,7 @@ func answerLocal[T any](ctx context.Context, c *connection, method mcp.MCPMethod
 	if err != nil {
 		return nil, err
 	}
-	result, err := c.fulfil(ctx, sentBy(ctx).flight, request{Method: string(method), Params: raw})
+	result, err := c.answerRequest(ctx, sentRequestOf(ctx).call, request{Method: string(method), Params: raw})
 	if err != nil {
 		return nil, err
 	}
@@ -213,27 +213,27 @@ func answerLocal[T any](ctx context.Context, c *connection, method mcp.MCPMethod
 	return out, json.Unmarshal(raw, out)
 }
 
-// invalid is the refusal of a request that cannot be read.
-func invalid(err error) error {
-	return &refusal{code: mcp.INVALID_PARAMS, message: err.Error()}
+// invalidParams is the refusal of a request that cannot be read.
+func invalidParams(err error) error {
+	return &rpcError{code: mcp.INVALID_PARAMS, message: err.Error()}
 }
 
 // sample makes a model call that a server asks for.
-func (c *connection) sample(f *flight, params json.RawMessage) (any, error) {
+func (c *connection) sample(f *inFlightCall, params json.RawMessage) (any, error) {
 	if !c.cfg.Sampling || f == nil || f.call.Sample == nil {
-		return nil, &refusal{code: mcp.METHOD_NOT_FOUND, message: "legwork makes no model calls for this server; its admin can allow them (sampling)"}
+		return nil, &rpcError{code: mcp.METHOD_NOT_FOUND, message: "legwork makes no model calls for this server; its admin can allow them (sampling)"}
 	}
 	s, err := readSampling(params)
 	if err != nil {
-		return nil, invalid(err)
+		return nil, invalidParams(err)
 	}
 	s.Server = c.cfg.Name
 	f.clock.pause() // people may have to agree, and the model takes its own time
 	defer f.clock.resume()
-	f.free()
+	f.freeSlot()
 	out, err := f.call.Sample(f.ctx, s)
 	if err != nil {
-		return nil, &refusal{code: -1, message: "the model call was refused or failed"} // why is not the server's business
+		return nil, &rpcError{code: -1, message: "the model call was refused or failed"} // why is not the server's business
 	}
 	return map[string]any{
 		"role": "assistant", "model": out.Model, "stopReason": "endTurn",
@@ -267,7 +267,7 @@ func readSampling(params json.RawMessage) (Sampling, error) {
 		if m.Role != "user" && m.Role != "assistant" {
 			return Sampling{}, fmt.Errorf("messages of the role %q are not known", clean(m.Role))
 		}
-		s.Messages = append(s.Messages, llm.Message{Role: m.Role, Content: inWords(m.Content)})
+		s.Messages = append(s.Messages, llm.Message{Role: m.Role, Content: contentText(m.Content)})
 	}
 	if size := s.size(); size > maxSampling {
 		return Sampling{}, fmt.Errorf("a model call of %d bytes; the limit is %d", size, maxSampling)
@@ -286,7 +286,7 @@ func (s Sampling) size() int {
 // roots tells a server which folders it is to work in.
 func (c *connection) roots() (any, error) {
 	if len(c.cfg.Roots) == 0 {
-		return nil, &refusal{code: mcp.METHOD_NOT_FOUND, message: "legwork has no folders for this server; its admin can name some (roots)"}
+		return nil, &rpcError{code: mcp.METHOD_NOT_FOUND, message: "legwork has no folders for this server; its admin can name some (roots)"}
 	}
 	type root struct {
 		URI  string `json:"uri"`

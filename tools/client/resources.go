@@ -19,8 +19,8 @@ const (
 	readResource  = "read_resource"
 )
 
-// ownTools are the definitions of these tools.
-func ownTools() []string {
+// resourceTools are the definitions of these tools.
+func resourceTools() []string {
 	return []string{
 		`{"name":"` + listResources + `","title":"List resources","description":"Lists what this server has to read, such as files, pages or records: the URI of each, to be read with ` + readResource + `, and templates of URIs with {variables} to fill in.",` +
 			`"inputSchema":{"type":"object","properties":{"filter":{"type":"string","description":"only those that have this text in their URI, name or description"},` +
@@ -31,22 +31,22 @@ func ownTools() []string {
 	}
 }
 
-// addOwn adds them to a catalog, unless the server has tools of these names.
-func (c *Catalog) addOwn() error {
-	for _, raw := range ownTools() {
+// addResourceTools adds them to a catalog, unless the server has tools of these names.
+func (c *Catalog) addResourceTools() error {
+	for _, raw := range resourceTools() {
 		d, err := readDefinition(json.RawMessage(raw))
 		if err != nil {
 			return err
 		}
-		if d.Own = true; c.Tools[d.Name] == nil {
+		if d.ForResources = true; c.Tools[d.Name] == nil {
 			c.Tools[d.Name] = d
 		}
 	}
 	return nil
 }
 
-// resource makes the request that one of these tools stands for.
-func (c *connection) resource(name string, args json.RawMessage) do {
+// resourceRequest makes the request that one of these tools stands for.
+func (c *connection) resourceRequest(name string, args json.RawMessage) requestFunc {
 	var a struct {
 		URI    string     `json:"uri"`
 		Cursor mcp.Cursor `json:"cursor"`
@@ -68,20 +68,20 @@ func (c *connection) resource(name string, args json.RawMessage) do {
 			return err
 		}
 		_, err := c.client.ListResourceTemplatesByPage(withCapture(ctx, got), mcp.ListResourceTemplatesRequest{})
-		if errors.Is(err, mcp.ErrMethodNotFound) || isRefusal(err, mcp.METHOD_NOT_FOUND) {
+		if errors.Is(err, mcp.ErrMethodNotFound) || hasCode(err, mcp.METHOD_NOT_FOUND) {
 			return nil // it has none
 		}
 		return err
 	}
 }
 
-func isRefusal(err error, code int) bool {
-	var refused *refusal
+func hasCode(err error, code int) bool {
+	var refused *rpcError
 	return errors.As(err, &refused) && refused.code == code
 }
 
-// listed writes the pages of a list of resources down, a line each.
-func listed(pages [][]byte, filter string) (string, error) {
+// resourceList writes the pages of a list of resources down, a line each.
+func resourceList(pages [][]byte, filter string) (string, error) {
 	var b strings.Builder
 	cursor := ""
 	for _, page := range pages {

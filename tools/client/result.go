@@ -35,23 +35,23 @@ type Result struct {
 
 // result is what a model reads of what a server returned.
 func (s *Server) result(got captured, d *Definition, call Call) (Result, error) {
-	if d.Own && d.Name == listResources {
+	if d.ForResources && d.Name == listResources {
 		var a struct {
 			Filter string `json:"filter"`
 		}
 		_ = json.Unmarshal(call.Arguments, &a)
-		text, err := listed(got.pages, a.Filter)
-		return finish(clean(text), call.Keep, got.cut), err
+		text, err := resourceList(got.pages, a.Filter)
+		return newResult(clean(text), call.Keep, got.dropped), err
 	}
-	r := reader{dropped: got.cut, maxString: s.dialer.maxString(), pictures: maxPictures}
+	r := resultReader{dropped: got.dropped, maxString: s.dialer.maxString(), pictures: maxPictures}
 	if cat := s.Catalog(); cat.Tools[readResource] != nil {
 		r.read = s.full(readResource)
 	}
-	if d.Own {
-		return r.contents(got.raw(), call.Keep)
+	if d.ForResources {
+		return r.contents(got.result(), call.Keep)
 	}
-	res, structured, err := r.call(got.raw(), call.Keep)
-	if err != nil || res.Failed || got.cut > 0 {
+	res, structured, err := r.call(got.result(), call.Keep)
+	if err != nil || res.Failed || got.dropped > 0 {
 		return res, err
 	}
 	if err := d.checkOutput(structured); err != nil {
@@ -96,8 +96,8 @@ type resource struct {
 	Blob     string  `json:"blob"`
 }
 
-// reader turns what a server returned into words and pictures.
-type reader struct {
+// resultReader turns what a server returned into words and pictures.
+type resultReader struct {
 	dropped   int    // bytes that were left out on the way
 	maxString int    // longer strings were cut
 	pictures  int    // bytes of pictures that may still be kept
@@ -106,7 +106,7 @@ type reader struct {
 }
 
 // call reads a result of tools/call.
-func (r *reader) call(raw []byte, most int) (Result, json.RawMessage, error) {
+func (r *resultReader) call(raw []byte, most int) (Result, json.RawMessage, error) {
 	var c struct {
 		Content    []entry         `json:"content"`
 		Structured json.RawMessage `json:"structuredContent"`
@@ -122,13 +122,13 @@ func (r *reader) call(raw []byte, most int) (Result, json.RawMessage, error) {
 	if !text && len(c.Structured) > 0 {
 		parts = append(parts, string(c.Structured))
 	}
-	res := finish(clean(strings.Join(parts, "\n")), most, r.dropped)
+	res := newResult(clean(strings.Join(parts, "\n")), most, r.dropped)
 	res.Failed, res.Images = c.IsError, r.images
 	return res, c.Structured, nil
 }
 
 // contents reads a result of resources/read.
-func (r *reader) contents(raw []byte, most int) (Result, error) {
+func (r *resultReader) contents(raw []byte, most int) (Result, error) {
 	var c struct {
 		Contents []resource `json:"contents"`
 	}
@@ -141,16 +141,16 @@ func (r *reader) contents(raw []byte, most int) (Result, error) {
 			parts = append(parts, *one.Text)
 			continue
 		}
-		part, _ := r.words(content{Type: "resource", Resource: &one})
+		part, _ := r.text(content{Type: "resource", Resource: &one})
 		parts = append(parts, part)
 	}
-	res := finish(clean(strings.Join(parts, "\n")), most, r.dropped)
+	res := newResult(clean(strings.Join(parts, "\n")), most, r.dropped)
 	res.Images = r.images
 	return res, nil
 }
 
-// finish cuts a text.
-func finish(whole string, most, dropped int) Result {
+// newResult cuts a text.
+func newResult(whole string, most, dropped int) Result {
 	res := Result{Text: clip.Bytes(whole, most)}
 	if len(res.Text) < len(whole) || dropped > 0 {
 		res.Bytes = len(whole) + dropped
@@ -161,14 +161,14 @@ func finish(whole string, most, dropped int) Result {
 	return res
 }
 
-// inWords is the content of a message, one entry or several, without pictures.
-func inWords(raw json.RawMessage) string {
+// contentText is the content of a message, one entry or several, without pictures.
+func contentText(raw json.RawMessage) string {
 	var entries []entry
 	if json.Unmarshal(raw, &entries) != nil {
 		entries = make([]entry, 1)
 		_ = json.Unmarshal(raw, &entries[0])
 	}
-	parts, _ := (&reader{}).entries(entries)
+	parts, _ := (&resultReader{}).entries(entries)
 	return clean(strings.Join(parts, "\n"))
 }
 
@@ -185,13 +185,13 @@ func (e *entry) UnmarshalJSON(b []byte) error {
 
 // entries are the entries of a result as text; whether one of them is text of
 // its own accord.
-func (r *reader) entries(all []entry) (parts []string, text bool) {
+func (r *resultReader) entries(all []entry) (parts []string, text bool) {
 	for _, e := range all {
 		if e.bad {
 			parts = append(parts, "[an entry that cannot be read]")
 			continue
 		}
-		part, words := r.words(e.content)
+		part, words := r.text(e.content)
 		text = text || words
 		if part != "" {
 			parts = append(parts, part)
@@ -200,9 +200,9 @@ func (r *reader) entries(all []entry) (parts []string, text bool) {
 	return parts, text
 }
 
-// words is an entry as text; whether it is text of its own accord or only a
+// text is an entry as text; whether it is text of its own accord or only a
 // note about something else.
-func (r *reader) words(c content) (string, bool) {
+func (r *resultReader) text(c content) (string, bool) {
 	switch c.Type {
 	case "text":
 		return c.Text, c.Text != ""
@@ -218,7 +218,7 @@ func (r *reader) words(c content) (string, bool) {
 	return fmt.Sprintf("[content of type %q, not shown]", c.Type), false
 }
 
-func (r *reader) link(c content) string {
+func (r *resultReader) link(c content) string {
 	about := strings.TrimSpace(strings.Join([]string{c.Name, c.URI, c.Description}, " "))
 	if r.read == "" || c.URI == "" {
 		return "[resource: " + about + "]"
@@ -230,7 +230,7 @@ func (r *reader) link(c content) string {
 	return fmt.Sprintf("[resource: %s. Read it with %s %s]", strings.TrimSuffix(about, "."), r.read, args)
 }
 
-func (r *reader) embedded(one *resource) (string, bool) {
+func (r *resultReader) embedded(one *resource) (string, bool) {
 	switch {
 	case one == nil:
 		return "[a resource without content]", false
@@ -241,7 +241,7 @@ func (r *reader) embedded(one *resource) (string, bool) {
 	case strings.HasPrefix(one.MIMEType, "image/"):
 		return r.image("resource: "+one.URI, one.MIMEType, one.Blob), false
 	}
-	return fmt.Sprintf("[resource: %s, %s, %d bytes, not shown]", one.URI, orUnknown(one.MIMEType), r.decoded(one.Blob)), false
+	return fmt.Sprintf("[resource: %s, %s, %d bytes, not shown]", one.URI, typeOrUnknown(one.MIMEType), r.decoded(one.Blob)), false
 }
 
 // clean makes s valid UTF-8 without NUL bytes.
@@ -254,11 +254,11 @@ const maxImages = 10 // of one result
 
 // image keeps a picture when it is one that models can see and small enough,
 // and returns a note about it.
-func (r *reader) image(what, mime, data string) string {
+func (r *resultReader) image(what, mime, data string) string {
 	note := func(bytes int, why string) string {
-		return fmt.Sprintf("[%s: %s, %d bytes%s]", what, orUnknown(mime), bytes, why)
+		return fmt.Sprintf("[%s: %s, %d bytes%s]", what, typeOrUnknown(mime), bytes, why)
 	}
-	if r.wasCut(data) {
+	if r.isTruncated(data) {
 		return note(r.decoded(data), ", too large to be shown")
 	}
 	b, err := base64.StdEncoding.DecodeString(data)
@@ -278,18 +278,18 @@ func (r *reader) image(what, mime, data string) string {
 }
 
 // audio is a note about a sound.
-func (r *reader) audio(mime, data string) string {
+func (r *resultReader) audio(mime, data string) string {
 	length := ""
 	if b, err := base64.StdEncoding.DecodeString(data[:min(len(data), 4<<10)&^3]); err == nil {
-		if s, ok := seconds(b); ok {
+		if s, ok := wavSeconds(b); ok {
 			length = fmt.Sprintf(", %.1f seconds", s)
 		}
 	}
-	return fmt.Sprintf("[audio: %s%s, %d bytes, not shown]", orUnknown(mime), length, r.decoded(data))
+	return fmt.Sprintf("[audio: %s%s, %d bytes, not shown]", typeOrUnknown(mime), length, r.decoded(data))
 }
 
-// seconds reads how long a sound is from the beginning of a WAV file (RIFF).
-func seconds(b []byte) (float64, bool) {
+// wavSeconds reads how long a sound is from the beginning of a WAV file (RIFF).
+func wavSeconds(b []byte) (float64, bool) {
 	if len(b) < 12 || string(b[:4]) != "RIFF" || string(b[8:12]) != "WAVE" {
 		return 0, false
 	}
@@ -310,21 +310,21 @@ func seconds(b []byte) (float64, bool) {
 	return 0, false
 }
 
-// wasCut tells whether the end of a string was left out on the way.
-func (r *reader) wasCut(data string) bool {
+// isTruncated tells whether the end of a string was left out on the way.
+func (r *resultReader) isTruncated(data string) bool {
 	return r.dropped > 0 && r.maxString > 0 && len(data) >= r.maxString
 }
 
 // decoded is the size of Base64 data, with what was left out of it.
-func (r *reader) decoded(data string) int {
+func (r *resultReader) decoded(data string) int {
 	n := len(strings.TrimRight(data, "="))
-	if r.wasCut(data) {
+	if r.isTruncated(data) {
 		n += r.dropped
 	}
 	return n * 3 / 4
 }
 
-func orUnknown(mime string) string {
+func typeOrUnknown(mime string) string {
 	if mime == "" {
 		return "unknown type"
 	}

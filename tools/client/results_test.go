@@ -51,7 +51,7 @@ func TestResources(t *testing.T) {
 			s := ready(t, fake(t, w.by, "-full", "-era", w.era, "-log", path))
 			cat := s.Catalog()
 			for _, name := range []string{"list_resources", "read_resource"} {
-				if d := cat.Tools[name]; d == nil || !d.Own || !d.Annotations.ReadOnly {
+				if d := cat.Tools[name]; d == nil || !d.ForResources || !d.Annotations.ReadOnly {
 					t.Fatalf("%s: got %+v, want one of our own that only reads", name, d)
 				}
 			}

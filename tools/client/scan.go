@@ -15,19 +15,19 @@ const (
 	reusable  = 64 << 10  // a larger buffer is used for one message only
 )
 
-// scan takes in one JSON-RPC message after the other, in pieces and of any
+// messageScanner takes in one JSON-RPC message after the other, in pieces and of any
 // length. It shortens every string to maxString bytes, so that a message stays
 // valid JSON and its beginning is kept, and drops messages that are too long
 // all the same: it holds maxString+lineSlack bytes at most, or maxString+listSlack.
-type scan struct {
-	maxString int
-	cuts      *cuts // tells when a list is on its way, which may be longer; nil: never
-	out       []byte
-	lineState
+type messageScanner struct {
+	maxString  int
+	truncation *truncation // tells when a list is on its way, which may be longer; nil: never
+	out        []byte
+	messageState
 }
 
-// lineState is what the scan knows of the message it is in.
-type lineState struct {
+// messageState is what the scan knows of the message it is in.
+type messageState struct {
 	read, most  int  // bytes that came, and that may be kept
 	junk, over  bool // not a message; too long
 	depth       int
@@ -44,8 +44,8 @@ type lineState struct {
 	sample      []byte // the beginning of what is no message
 }
 
-// packet is what came of one message.
-type packet struct {
+// scanned is what came of one message.
+type scanned struct {
 	raw     []byte // valid until the next write; nil when there is nothing to pass on
 	id      string // as it is on the wire; empty without
 	method  bool
@@ -57,12 +57,12 @@ type packet struct {
 }
 
 // request tells a request of the server from answers and notifications.
-func (m packet) request() bool { return m.method && m.id != "" }
+func (m scanned) request() bool { return m.method && m.id != "" }
 
 // write takes a piece of a message, which has no line ends in it.
-func (s *scan) write(p []byte) {
+func (s *messageScanner) write(p []byte) {
 	for len(p) > 0 {
-		if fast := s.takeMany(p); fast > 0 {
+		if fast := s.takeRun(p); fast > 0 {
 			p = p[fast:]
 			continue
 		}
@@ -72,8 +72,8 @@ func (s *scan) write(p []byte) {
 }
 
 // end ends the message and begins the next.
-func (s *scan) end() packet {
-	m := packet{id: string(bytes.TrimSpace(s.id)), method: s.method, result: s.result, dropped: s.dropped, read: s.read}
+func (s *messageScanner) end() scanned {
+	m := scanned{id: string(bytes.TrimSpace(s.id)), method: s.method, result: s.result, dropped: s.dropped, read: s.read}
 	switch {
 	case s.junk || s.depth != 0 || s.inString:
 		m.junk, m.sample = true, string(s.sample)+string(s.out[:min(len(s.out), 200)])
@@ -84,7 +84,7 @@ func (s *scan) end() packet {
 	case len(s.out) > 0:
 		m.raw = s.out
 	}
-	s.lineState = lineState{key: s.key[:0], id: s.id[:0]}
+	s.messageState = messageState{key: s.key[:0], id: s.id[:0]}
 	if s.out = s.out[:0]; cap(s.out) > reusable {
 		s.out = nil
 	}
@@ -94,8 +94,8 @@ func (s *scan) end() packet {
 // codeTooLarge is the JSON-RPC error code of an answer that was left out.
 const codeTooLarge = -32099
 
-// takeMany takes the plain bytes of a string or of noise that p begins with.
-func (s *scan) takeMany(p []byte) int {
+// takeRun takes the plain bytes of a string or of noise that p begins with.
+func (s *messageScanner) takeRun(p []byte) int {
 	if s.junk && len(s.sample) >= 200 {
 		s.read += len(p)
 		return len(p)
@@ -118,7 +118,7 @@ func (s *scan) takeMany(p []byte) int {
 	return n
 }
 
-func (s *scan) take(b byte) {
+func (s *messageScanner) take(b byte) {
 	s.read++
 	if s.depth == 0 && !s.inString && !s.junk && len(s.out) == 0 {
 		switch b {
@@ -126,7 +126,7 @@ func (s *scan) take(b byte) {
 			s.read--
 			return
 		case '{':
-			s.most = s.maxString + s.cuts.slack()
+			s.most = s.maxString + s.truncation.slack()
 		default:
 			s.junk = true
 		}
@@ -143,7 +143,7 @@ func (s *scan) take(b byte) {
 }
 
 // structure follows the message and tells whether b is kept.
-func (s *scan) structure(b byte) bool {
+func (s *messageScanner) structure(b byte) bool {
 	if s.inString {
 		return s.text(b)
 	}
@@ -171,13 +171,13 @@ func (s *scan) structure(b byte) bool {
 		s.method = s.method || s.depth == 1 && string(s.key) == "method"
 		s.result = s.result || s.depth == 1 && string(s.key) == "result"
 	}
-	s.note(b)
+	s.noteID(b)
 	return true
 }
 
 // text follows a string and leaves out what is too long, never parting an
 // escape sequence.
-func (s *scan) text(b byte) bool {
+func (s *messageScanner) text(b byte) bool {
 	keep := s.length < s.maxString
 	size := 0
 	switch {
@@ -195,7 +195,7 @@ func (s *scan) text(b byte) bool {
 		s.escape = escapeOpen
 	case b == '"':
 		s.inString, s.inKey = false, false
-		s.note(b)
+		s.noteID(b)
 		return true
 	default:
 		size = 1
@@ -208,7 +208,7 @@ func (s *scan) text(b byte) bool {
 	if s.inKey && len(s.key) < 16 {
 		s.key = append(s.key, b)
 	}
-	s.note(b)
+	s.noteID(b)
 	return true
 }
 
@@ -227,13 +227,13 @@ func hexValue(b byte) rune {
 	return 0
 }
 
-func (s *scan) note(b byte) {
+func (s *messageScanner) noteID(b byte) {
 	if s.inID && len(s.id) < 64 {
 		s.id = append(s.id, b)
 	}
 }
 
-func (s *scan) emit(b byte) {
+func (s *messageScanner) emit(b byte) {
 	if s.over {
 		return
 	}
@@ -247,77 +247,77 @@ func (s *scan) emit(b byte) {
 
 // grow makes room for n bytes, in few steps once a message is large: what is
 // left behind by each is not used again.
-func (s *scan) grow(n int) {
+func (s *messageScanner) grow(n int) {
 	if c := cap(s.out); c >= reusable && len(s.out)+n > c {
 		s.out = append(make([]byte, 0, max(len(s.out)+n, min(8*c, s.most))), s.out...)
 	}
 }
 
-// cuts knows the answers that are expected on a connection: what was left out
+// truncation knows the answers that are expected on a connection: what was left out
 // of each, and the large ones themselves, which the library would copy several
 // times. It is safe for concurrent use.
-type cuts struct {
-	mu    sync.Mutex
-	by    map[string]*answer // by the id of the request
-	lists int                // that are waited for
+type truncation struct {
+	mu        sync.Mutex
+	by        map[string]*truncated // by the id of the request
+	openLists int                   // that are waited for
 }
 
-// answer is what is known of one.
-type answer struct {
-	cut   int    // decoded bytes that were left out
-	whole []byte // the message; nil when the library has it
+// truncated is what is known of one.
+type truncated struct {
+	dropped int    // decoded bytes that were left out
+	whole   []byte // the message; nil when the library has it
 }
 
-// list notes that a list is waited for, until done.
-func (c *cuts) list() (done func()) {
+// expectList notes that a list is waited for, until done.
+func (c *truncation) expectList() (done func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.lists++
+	c.openLists++
 	return func() {
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		c.lists--
+		c.openLists--
 	}
 }
 
 // slack is what a message may have beyond its longest string.
-func (c *cuts) slack() int {
+func (c *truncation) slack() int {
 	if c == nil {
 		return lineSlack
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.lists > 0 {
+	if c.openLists > 0 {
 		return listSlack
 	}
 	return lineSlack
 }
 
 // expect begins to look out for the answer with this id.
-func (c *cuts) expect(id string) {
+func (c *truncation) expect(id string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.by == nil {
-		c.by = map[string]*answer{}
+		c.by = map[string]*truncated{}
 	}
-	c.by[id] = &answer{}
+	c.by[id] = &truncated{}
 }
 
-// taken ends that and returns what is known of the answer.
-func (c *cuts) taken(id string) answer {
+// take ends that and returns what is known of the answer.
+func (c *truncation) take(id string) truncated {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	a := c.by[id]
 	delete(c.by, id)
 	if a == nil {
-		return answer{}
+		return truncated{}
 	}
 	return *a
 }
 
-// note keeps what is to be known of a message, and returns what the library
+// replace keeps what is to be known of a message, and returns what the library
 // gets in its place.
-func (c *cuts) note(m packet) []byte {
+func (c *truncation) replace(m scanned) []byte {
 	if m.method || m.dropped == 0 && len(m.raw) <= reusable {
 		return m.raw
 	}
@@ -327,7 +327,7 @@ func (c *cuts) note(m packet) []byte {
 	if a == nil {
 		return m.raw
 	}
-	a.cut += m.dropped
+	a.dropped += m.dropped
 	if len(m.raw) <= reusable || !m.result || a.whole != nil || !json.Valid(m.raw) {
 		return m.raw // the library knows what to do with an odd one
 	}

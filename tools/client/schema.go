@@ -20,31 +20,31 @@ import (
 type schema struct {
 	rules *jsonschema.Schema
 	mu    sync.Mutex
-	steps steps // of the check under way
+	steps stepLimit // of the check under way
 }
 
 // maxSteps bounds one check: schemas whose parts refer to each other can double
 // the work with each level, and a check cannot be broken off from outside.
 const maxSteps = 200_000
 
-// steps counts the parts of a schema that were looked at. It stops a check by a
+// stepLimit counts the parts of a schema that were looked at. It stops a check by a
 // panic, since the library knows no other way.
-type steps struct{ left int }
+type stepLimit struct{ left int }
 
 var errSteps = errors.New("it takes too long to be checked against the schema of the server")
 
-func (s *steps) take() {
+func (s *stepLimit) take() {
 	if s.left--; s.left < 0 {
 		panic(errSteps)
 	}
 }
 
 // Validate implements jsonschema.SchemaExt.
-func (s *steps) Validate(*jsonschema.ValidatorContext, any) { s.take() }
+func (s *stepLimit) Validate(*jsonschema.ValidatorContext, any) { s.take() }
 
-// stopped turns what the library panics with into an error: it takes in what
+// recoverError turns what the library panics with into an error: it takes in what
 // servers write, and must not bring down more than their own calls.
-func stopped(err *error) {
+func recoverError(err *error) {
 	switch p := recover().(type) {
 	case nil:
 	case error:
@@ -66,7 +66,7 @@ func (noLoader) Load(url string) (any, error) {
 type pattern struct {
 	text  string
 	known *regexp.Regexp // nil: one of another dialect
-	steps *steps
+	steps *stepLimit
 }
 
 func (p pattern) MatchString(s string) bool {
@@ -77,15 +77,15 @@ func (p pattern) MatchString(s string) bool {
 func (p pattern) String() string { return p.text }
 
 func compile(raw json.RawMessage) (_ *schema, err error) {
-	defer stopped(&err)
-	if err := holdable(raw); err != nil {
+	defer recoverError(&err)
+	if err := checkNumbers(raw); err != nil {
 		return nil, fmt.Errorf("reading its schema: %w", err)
 	}
 	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(raw))
 	if err != nil {
 		return nil, fmt.Errorf("reading its schema: %w", err)
 	}
-	s := &schema{steps: steps{maxSteps}}
+	s := &schema{steps: stepLimit{maxSteps}}
 	c := jsonschema.NewCompiler()
 	c.UseLoader(noLoader{})
 	c.UseRegexpEngine(func(text string) (jsonschema.Regexp, error) {
@@ -109,25 +109,25 @@ func compile(raw json.RawMessage) (_ *schema, err error) {
 // check tells in words for a model how a value does not fit. raw is the value as
 // it was written.
 func (s *schema) check(v any, raw json.RawMessage) (err error) {
-	if err := holdable(raw); err != nil {
+	if err := checkNumbers(raw); err != nil {
 		return err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	defer stopped(&err)
+	defer recoverError(&err)
 	s.steps.left = maxSteps
 	var bad *jsonschema.ValidationError
 	if err := s.rules.Validate(v); errors.As(err, &bad) {
-		return errors.New(strings.Join(explain(bad, nil), "; "))
+		return errors.New(strings.Join(explainMismatch(bad, nil), "; "))
 	} else if err != nil {
 		return err
 	}
 	return nil
 }
 
-// holdable is an error for numbers that take the longer to be compared the
+// checkNumbers is an error for numbers that take the longer to be compared the
 // shorter they are written: 1e999999.
-func holdable(raw []byte) error {
+func checkNumbers(raw []byte) error {
 	if n, found := plainjson.HugeNumber(raw); found {
 		n = clip.Bytes(n, 20)
 		return fmt.Errorf("the number %s is too large, or has too many digits", n)

@@ -25,11 +25,11 @@ const (
 )
 
 const (
-	startTimeout = 2 * time.Minute  // until the tools are listed; package runners download first
-	reachTimeout = 30 * time.Second // the same for a remote server
-	healthyAfter = 10 * time.Second // a server that lived this long has no failures behind it
-	maxRestart   = time.Minute
-	maxAway      = 10 * time.Minute // for a server that asks to be left alone
+	startTimeout       = 2 * time.Minute  // until the tools are listed; package runners download first
+	remoteStartTimeout = 30 * time.Second // the same for a remote server
+	healthyAfter       = 10 * time.Second // a server that lived this long has no failures behind it
+	maxRestart         = time.Minute
+	maxRetryAfter      = 10 * time.Minute // for a server that asks to be left alone
 )
 
 // Server supervises one MCP server: it keeps a connection, and makes a new one
@@ -42,24 +42,24 @@ type Server struct {
 	health time.Duration
 	log    *slog.Logger
 
-	mu       sync.Mutex
-	state    State
-	moved    chan struct{} // closed at the next change of state
-	conn     *connection   // when ready
-	cat      *Catalog      // the last that was listed
-	problem  error
-	restarts int
-	trip     time.Duration
-	revision string // to ask for; empty: the newest
-	sse      bool   // HTTP+SSE, by the config or because the server knows nothing else
-	agreed   string // of the last connection
-	inflight int
-	retired  bool
-	idle     chan struct{} // closed when retired and the last call returned
-	told     func()        // of each new catalog; nil: nobody
-	places   chan struct{} // one for each call under way; nil: any number
-	tokens   tokens
-	secrets  *redact.Redactor // of the config
+	mu             sync.Mutex
+	state          State
+	stateChanged   chan struct{} // closed at the next change of state
+	conn           *connection   // when ready
+	cat            *Catalog      // the last that was listed
+	problem        error
+	restarts       int
+	roundTrip      time.Duration
+	revision       string // to ask for; empty: the newest
+	sse            bool   // HTTP+SSE, by the config or because the server knows nothing else
+	protocol       string // of the last connection
+	inflight       int
+	retired        bool
+	idle           chan struct{} // closed when retired and the last call returned
+	onCatalog      func()        // of each new catalog; nil: nobody
+	slots          chan struct{} // one for each call under way; nil: any number
+	progressTokens progressTokens
+	secrets        *redact.Redactor // of the config
 }
 
 // Run supervises until ctx ends, then closes everything and waits for the
@@ -74,12 +74,12 @@ func (s *Server) Run(ctx context.Context) {
 			s.restarts++
 			s.mu.Unlock()
 		}
-		s.become(Starting, nil, nil)
+		s.setState(Starting, nil, nil)
 		ready, err := s.session(ctx)
 		if ctx.Err() != nil {
 			break
 		}
-		if cause := s.discreet(err).Error(); !ready.IsZero() || cause != said {
+		if cause := s.redacted(err).Error(); !ready.IsZero() || cause != said {
 			s.log.Warn("server is down", "err", cause)
 			said = cause
 		}
@@ -91,19 +91,19 @@ func (s *Server) Run(ctx context.Context) {
 			continue // it worked: the calls that wait get a new process at once
 		}
 		if !errors.Is(err, transport.ErrSessionTerminated) { // else calls wait for the new session
-			s.become(Down, nil, err)
+			s.setState(Down, nil, err)
 		}
-		_ = retry.Sleep(ctx, max(min(b.Next(), maxRestart), asksFor(err)))
+		_ = retry.Sleep(ctx, max(min(b.Next(), maxRestart), retryAfterOf(err)))
 	}
-	s.become(Down, nil, errors.New("legwork is stopping"))
+	s.setState(Down, nil, errors.New("legwork is stopping"))
 	<-s.Retire()
 }
 
-// asksFor is how long the server wants to be left alone.
-func asksFor(err error) time.Duration {
+// retryAfterOf is how long the server wants to be left alone.
+func retryAfterOf(err error) time.Duration {
 	var status *statusError
 	if errors.As(err, &status) {
-		return min(status.after, maxAway)
+		return min(status.after, maxRetryAfter)
 	}
 	return 0
 }
@@ -111,20 +111,20 @@ func asksFor(err error) time.Duration {
 // session is the life of one connection. It returns when it was ready, zero
 // for never, and why it ended.
 func (s *Server) session(ctx context.Context) (ready time.Time, err error) {
-	begin, cancel := context.WithTimeout(ctx, s.dialer.patience())
+	begin, cancel := context.WithTimeout(ctx, s.dialer.readyTimeout())
 	defer cancel()
 	c, err := s.connect(begin)
 	if err != nil {
 		return time.Time{}, err
 	}
 	defer func() {
-		s.become(Starting, nil, nil) // no new calls while it is closed
-		c.close(c.died())
+		s.setState(Starting, nil, nil) // no new calls while it is closed
+		c.close(c.isDead())
 	}()
 	if err := s.refresh(begin, c); err != nil {
 		return time.Time{}, err
 	}
-	s.become(Ready, c, nil)
+	s.setState(Ready, c, nil)
 	if status := s.Status(); status.Restarts > 0 {
 		s.log.Info("server is ready", "restarts", status.Restarts)
 	}
@@ -142,7 +142,7 @@ func (s *Server) connect(ctx context.Context) (*connection, error) {
 	c, err := s.dialer.dial(ctx, revision, sse)
 	switch {
 	case err == nil || ctx.Err() != nil:
-	case revision == "" && errors.Is(err, errDied) && s.dialer.cfg.Command != "":
+	case revision == "" && errors.Is(err, errEndedAtStart) && s.dialer.cfg.Command != "":
 		s.log.Debug("trying the older protocol", "err", err)
 		revision = oldProtocol
 		c, err = s.dialer.dial(ctx, revision, sse)
@@ -162,24 +162,24 @@ func (s *Server) connect(ctx context.Context) (*connection, error) {
 		s.sse = s.dialer.cfg.SSE
 		return nil, err
 	}
-	s.agreed, s.sse = c.client.ProtocolVersion(), sse
+	s.protocol, s.sse = c.client.ProtocolVersion(), sse
 	if !fixed && !c.modern() {
 		s.revision = oldProtocol // spares the probe next time
 	}
 	return c, nil
 }
 
-// become changes the state and wakes who waits for that.
-func (s *Server) become(state State, c *connection, problem error) {
+// setState changes the state and wakes who waits for that.
+func (s *Server) setState(state State, c *connection, problem error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.state, s.conn, s.problem = state, c, s.discreet(problem)
-	close(s.moved)
-	s.moved = make(chan struct{})
+	s.state, s.conn, s.problem = state, c, s.redacted(problem)
+	close(s.stateChanged)
+	s.stateChanged = make(chan struct{})
 }
 
-// discreet is err without the secrets of the config.
-func (s *Server) discreet(err error) error {
+// redacted is err without the secrets of the config.
+func (s *Server) redacted(err error) error {
 	if err == nil {
 		return nil
 	}
@@ -189,13 +189,13 @@ func (s *Server) discreet(err error) error {
 	return err
 }
 
-// Settled waits until the server is ready. It returns an error when the server
+// WaitReady waits until the server is ready. It returns an error when the server
 // is down, was retired, or when ctx ends.
-func (s *Server) Settled(ctx context.Context) error {
+func (s *Server) WaitReady(ctx context.Context) error {
 	for {
 		s.mu.Lock()
-		state, moved, problem, retired := s.state, s.moved, s.problem, s.retired
-		if state == Ready && s.conn.died() {
+		state, moved, problem, retired := s.state, s.stateChanged, s.problem, s.retired
+		if state == Ready && s.conn.isDead() {
 			state = Starting // the supervisor is about to see it too
 		}
 		s.mu.Unlock()
@@ -219,7 +219,7 @@ func (s *Server) Settled(ctx context.Context) error {
 // called once after the call. A retired server gives none.
 func (s *Server) acquire(ctx context.Context) (c *connection, cat *Catalog, release func(), err error) {
 	for {
-		if err := s.Settled(ctx); err != nil {
+		if err := s.WaitReady(ctx); err != nil {
 			return nil, nil, nil, err
 		}
 		s.mu.Lock()
@@ -281,10 +281,10 @@ type Status struct {
 func (s *Server) Status() Status {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	st := Status{Name: s.name, Kind: s.dialer.cfg.kind(), State: s.state, Protocol: s.agreed, Restarts: s.restarts, RoundTrip: s.trip}
+	st := Status{Name: s.name, Kind: s.dialer.cfg.kind(), State: s.state, Protocol: s.protocol, Restarts: s.restarts, RoundTrip: s.roundTrip}
 	if s.cat != nil {
 		for _, d := range s.cat.Tools {
-			if !d.Own {
+			if !d.ForResources {
 				st.Tools++
 			}
 		}

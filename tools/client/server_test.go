@@ -89,7 +89,7 @@ func TestOneHangs(t *testing.T) {
 					continue
 				}
 				wait.Go(func() {
-					if err := s.Settled(t.Context()); err != nil {
+					if err := s.WaitReady(t.Context()); err != nil {
 						t.Errorf("server %d: got %v, want it to be ready", i, err)
 					}
 				})
@@ -194,7 +194,7 @@ func TestHealth(t *testing.T) {
 		wantText(t, "before", call(t, s, "lookup", `{"key":"k"}`), false, "value of k")
 		p.cut()
 		watch.Until(t, "it is noticed", func() bool { return s.Status().State != client.Ready })
-		p.mend()
+		p.restore()
 		watch.Until(t, "it is back", func() bool { return s.Status().State == client.Ready })
 		wantText(t, "after", call(t, s, "lookup", `{"key":"k"}`), false, "value of k")
 	})
@@ -278,7 +278,7 @@ func (p *proxy) cut() {
 	p.open = nil
 }
 
-func (p *proxy) mend() {
+func (p *proxy) restore() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.off = false
@@ -310,11 +310,11 @@ func TestListensAgain(t *testing.T) {
 			r := serve(t, http, "127.0.0.1:0", "-faults", "-era", era)
 			p := newProxy(t, strings.TrimSuffix(strings.TrimPrefix(r.url, "http://"), "/mcp"))
 			watch.Leaks(t)
-			s := settled(t, start(t, client.Config{Name: "s", URL: "http://" + p.address + "/mcp"}))
-			other := settled(t, start(t, client.Config{Name: "other", URL: r.url}))
+			s := waitReady(t, start(t, client.Config{Name: "s", URL: "http://" + p.address + "/mcp"}))
+			other := waitReady(t, start(t, client.Config{Name: "other", URL: r.url}))
 			p.cut()
 			call(t, other, "grow", "{}")
-			p.mend()
+			p.restore()
 			watch.Until(t, "the tool that was missed", func() bool { return s.Catalog().Tools["grown"] != nil })
 			if s.Status().Restarts != 0 {
 				t.Errorf("got %d restarts, want none", s.Status().Restarts)

@@ -11,29 +11,29 @@ import (
 
 // Bounds on what a server may write. A line is one JSON-RPC message.
 const (
-	floodedLine  = 128 << 20 // of one message: the server is stopped
-	floodedNoise = 64 << 20  // of text that is no JSON-RPC between two messages: the server is stopped
+	maxMessage = 128 << 20 // of one message: the server is stopped
+	maxNoise   = 64 << 20  // of text that is no JSON-RPC between two messages: the server is stopped
 )
 
-// intake stands between a server's output and the library, which reads lines
+// stdoutReader stands between a server's output and the library, which reads lines
 // of any length into memory: it shortens them as scan does, and leaves out lines
 // that are no messages. Requests of the server do not reach the library either,
 // but asked.
-type intake struct {
-	src   io.Reader
-	scan  scan
-	cuts  *cuts
-	noise func(sample string) // called once, at the first line that is no message
-	asked func(raw []byte)    // called with a request of the server; nil: the library is given them
-	ended func(cause string)  // called once, before Read returns io.EOF
+type stdoutReader struct {
+	src        io.Reader
+	scan       messageScanner
+	truncation *truncation
+	onNoise    func(sample string) // called once, at the first line that is no message
+	onRequest  func(raw []byte)    // called with a request of the server; nil: the library is given them
+	onEnd      func(cause string)  // called once, before Read returns io.EOF
 
-	in, out []byte
-	cause   string // why the server must be stopped; set before Read returns io.EOF
-	wasted  int    // bytes of noise since the last message
-	noisy   bool
+	in, out       []byte
+	cause         string // why the server must be stopped; set before Read returns io.EOF
+	noiseBytes    int    // bytes of noise since the last message
+	noiseReported bool
 
-	began atomic.Int64 // when the message began that is not complete, in Unix nanoseconds; 0: there is none
-	size  atomic.Int64 // what has come of it
+	partialSince atomic.Int64 // when the message began that is not complete, in Unix nanoseconds; 0: there is none
+	partialSize  atomic.Int64 // what has come of it
 }
 
 // A message that is this small after that long keeps all others from coming.
@@ -42,28 +42,28 @@ const (
 	stuckBelow = 64 << 10
 )
 
-// errHalf: what the server writes next cannot be told from the rest of that.
-var errHalf = errors.New("it stopped in the middle of a message")
+// errPartialMessage: what the server writes next cannot be told from the rest of that.
+var errPartialMessage = errors.New("it stopped in the middle of a message")
 
 // stuck tells that the server does not go on with a message.
-func (t *intake) stuck() bool {
-	began := t.began.Load()
-	return began != 0 && time.Since(time.Unix(0, began)) > stuckAfter && t.size.Load() < stuckBelow
+func (t *stdoutReader) stuck() bool {
+	began := t.partialSince.Load()
+	return began != 0 && time.Since(time.Unix(0, began)) > stuckAfter && t.partialSize.Load() < stuckBelow
 }
 
-// note keeps what stuck looks at.
-func (t *intake) note() {
-	t.size.Store(int64(t.scan.read))
+// trackPartial keeps what stuck looks at.
+func (t *stdoutReader) trackPartial() {
+	t.partialSize.Store(int64(t.scan.read))
 	switch {
 	case t.scan.read == 0:
-		t.began.Store(0)
-	case t.began.Load() == 0:
-		t.began.Store(time.Now().UnixNano())
+		t.partialSince.Store(0)
+	case t.partialSince.Load() == 0:
+		t.partialSince.Store(time.Now().UnixNano())
 	}
 }
 
 // Read gives the library clean lines. Its only error is io.EOF.
-func (t *intake) Read(p []byte) (int, error) {
+func (t *stdoutReader) Read(p []byte) (int, error) {
 	if t.in == nil {
 		t.in = make([]byte, 32<<10)
 	}
@@ -74,17 +74,17 @@ func (t *intake) Read(p []byte) (int, error) {
 		t.out = nil
 		n, err := t.src.Read(t.in)
 		t.lines(t.in[:n])
-		t.note()
-		wasted := t.wasted
+		t.trackPartial()
+		wasted := t.noiseBytes
 		if t.scan.junk {
 			wasted += t.scan.read
 		}
-		if flooded := t.scan.read > floodedLine || wasted > floodedNoise; err != nil || flooded {
+		if flooded := t.scan.read > maxMessage || wasted > maxNoise; err != nil || flooded {
 			t.cause = "the process ended"
 			if flooded {
 				t.cause = "it flooded its output"
 			}
-			t.ended(t.cause)
+			t.onEnd(t.cause)
 		}
 	}
 	n := copy(p, t.out)
@@ -92,7 +92,7 @@ func (t *intake) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-func (t *intake) lines(p []byte) {
+func (t *stdoutReader) lines(p []byte) {
 	for len(p) > 0 {
 		n := bytes.IndexByte(p, '\n')
 		if n < 0 {
@@ -105,22 +105,22 @@ func (t *intake) lines(p []byte) {
 	}
 }
 
-func (t *intake) endLine() {
+func (t *stdoutReader) endLine() {
 	m := t.scan.end()
 	switch {
 	case m.junk:
-		t.wasted += m.read
-		if !t.noisy {
-			t.noisy = true
-			t.noise(m.sample)
+		t.noiseBytes += m.read
+		if !t.noiseReported {
+			t.noiseReported = true
+			t.onNoise(m.sample)
 		}
 	case m.raw == nil: // blank, or a notification that is too long
-	case m.request() && t.asked != nil:
-		t.wasted = 0
-		t.asked(bytes.Clone(m.raw))
+	case m.request() && t.onRequest != nil:
+		t.noiseBytes = 0
+		t.onRequest(bytes.Clone(m.raw))
 	default:
-		t.wasted = 0
-		raw := t.cuts.note(m)
+		t.noiseBytes = 0
+		raw := t.truncation.replace(m)
 		if len(t.out) == 0 && cap(raw) > reusable {
 			t.out = append(raw, '\n') // the scan does not use so long a buffer again
 			return
@@ -129,34 +129,36 @@ func (t *intake) endLine() {
 	}
 }
 
-// outboxLimit is how much may wait for a server that does not read its input.
-const outboxLimit = 4 << 20
+// maxQueued is how much may wait for a server that does not read its input.
+const maxQueued = 4 << 20
 
 var errNotReading = errors.New("the server does not read its input")
 
-// outbox is a server's input that never blocks the writer: what is written
+// stdinWriter is a server's input that never blocks the writer: what is written
 // waits in memory, up to outboxLimit, for run to pass it on.
-type outbox struct {
+type stdinWriter struct {
 	dst  io.WriteCloser
 	wake chan struct{} // holds one token when there is something to do
 
 	mu      sync.Mutex
 	waiting []byte
 	busy    bool  // run is inside a Write of dst
-	passed  int64 // writes that dst took
+	writes  int64 // writes that dst took
 	closed  bool
 }
 
-func newOutbox(dst io.WriteCloser) *outbox { return &outbox{dst: dst, wake: make(chan struct{}, 1)} }
+func newOutbox(dst io.WriteCloser) *stdinWriter {
+	return &stdinWriter{dst: dst, wake: make(chan struct{}, 1)}
+}
 
 // Write queues p. It returns errNotReading when too much is queued already.
-func (o *outbox) Write(p []byte) (int, error) {
+func (o *stdinWriter) Write(p []byte) (int, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	switch {
 	case o.closed:
 		return 0, io.ErrClosedPipe
-	case len(o.waiting) > 0 && len(o.waiting)+len(p) > outboxLimit:
+	case len(o.waiting) > 0 && len(o.waiting)+len(p) > maxQueued:
 		return 0, errNotReading
 	}
 	o.waiting = append(o.waiting, p...)
@@ -164,7 +166,7 @@ func (o *outbox) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-func (o *outbox) signal() {
+func (o *stdinWriter) signal() {
 	select {
 	case o.wake <- struct{}{}:
 	default:
@@ -172,7 +174,7 @@ func (o *outbox) signal() {
 }
 
 // run passes on what is queued until the outbox is closed or dst fails.
-func (o *outbox) run() {
+func (o *stdinWriter) run() {
 	for range o.wake {
 		o.mu.Lock()
 		p := o.waiting
@@ -188,7 +190,7 @@ func (o *outbox) run() {
 		_, err := o.dst.Write(p)
 		o.mu.Lock()
 		o.busy = false
-		o.passed++
+		o.writes++
 		o.mu.Unlock()
 		if err != nil {
 			_ = o.Close()
@@ -198,22 +200,22 @@ func (o *outbox) run() {
 }
 
 // stuckSince tells whether something waits and nothing was taken since passed.
-func (o *outbox) stuckSince(passed int64) bool {
+func (o *stdinWriter) stuckSince(passed int64) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return o.busy && o.passed == passed
+	return o.busy && o.writes == passed
 }
 
-// progress is a mark for stuckSince.
-func (o *outbox) progress() int64 {
+// writeCount is a mark for stuckSince.
+func (o *stdinWriter) writeCount() int64 {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return o.passed
+	return o.writes
 }
 
 // Close drops what is queued, closes the server's input and ends run. It can
 // be called more than once.
-func (o *outbox) Close() error {
+func (o *stdinWriter) Close() error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.closed {

@@ -13,36 +13,36 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 )
 
-// wire is a transport that keeps results as they came. The library's own types
+// capturingTransport is a transport that keeps results as they came. The library's own types
 // lose parts of a tool's schema and refuse whole results over one odd entry;
 // it negotiates, pages and frames, and what it read is taken from here.
-type wire struct {
+type capturingTransport struct {
 	transport.Interface
-	cuts cuts
+	truncation truncation
 }
 
-// remoteWire is the wire to a remote server, which the library tells what was
+// remoteTransport is the wire to a remote server, which the library tells what was
 // agreed on.
-type remoteWire struct {
-	*wire
+type remoteTransport struct {
+	*capturingTransport
 	conn *connection
 }
 
 // captured is one request whose result is taken as it came.
 type captured struct {
-	set    map[string]any // members of params to add or to replace
-	pages  [][]byte       // raw results, several for a list
-	size   int            // of pages
-	more   bool           // there were more pages than are read
-	cut    int            // bytes that were left out of the results
-	flight *flight        // the call that it is part of; nil otherwise
+	params  map[string]any // members of params to add or to replace
+	pages   [][]byte       // raw results, several for a list
+	size    int            // of pages
+	more    bool           // there were more pages than are read
+	dropped int            // bytes that were left out of the results
+	call    *inFlightCall  // the call that it is part of; nil otherwise
 
-	mirrored bool            // arguments may have to go into headers
-	headers  map[string]bool // the tools that ask for it
+	readHeaders bool            // arguments may have to go into headers
+	badHeaders  map[string]bool // the tools that ask for it
 }
 
-// raw is the result of a request that is no list.
-func (c *captured) raw() []byte {
+// result is the result of a request that is no list.
+func (c *captured) result() []byte {
 	if len(c.pages) == 0 {
 		return nil
 	}
@@ -55,27 +55,27 @@ func withCapture(ctx context.Context, c *captured) context.Context {
 	return context.WithValue(ctx, capturedKey{}, c)
 }
 
-// sending is what the response to a request is read by.
-type sending struct {
+// sentRequest is what the response to a request is read by.
+type sentRequest struct {
 	id, method string
-	flight     *flight
+	call       *inFlightCall
 }
 
-type sendingKey struct{}
+type sentRequestKey struct{}
 
-func sentBy(ctx context.Context) sending {
-	s, _ := ctx.Value(sendingKey{}).(sending)
+func sentRequestOf(ctx context.Context) sentRequest {
+	s, _ := ctx.Value(sentRequestKey{}).(sentRequest)
 	return s
 }
 
-// refusal is an error of JSON-RPC.
-type refusal struct {
+// rpcError is an error of JSON-RPC.
+type rpcError struct {
 	code    int
 	message string
 	data    json.RawMessage
 }
 
-func (e *refusal) Error() string { return clean(e.message) }
+func (e *rpcError) Error() string { return clean(e.message) }
 
 // Bounds on the pages of a list.
 const (
@@ -85,22 +85,22 @@ const (
 
 // SendRequest passes the request on, keeps a captured result, and gives the
 // library an empty one in its place.
-func (w *wire) SendRequest(ctx context.Context, r transport.JSONRPCRequest) (*transport.JSONRPCResponse, error) {
+func (w *capturingTransport) SendRequest(ctx context.Context, r transport.JSONRPCRequest) (*transport.JSONRPCResponse, error) {
 	c, _ := ctx.Value(capturedKey{}).(*captured)
 	id := fmt.Sprint(r.ID.Value()) // as it is on the wire: the library counts its requests
-	s := sending{id: id, method: r.Method}
+	s := sentRequest{id: id, method: r.Method}
 	if c != nil {
-		s.flight = c.flight
-		r.Params = c.params(r.Params)
-		w.cuts.expect(id)
+		s.call = c.call
+		r.Params = c.addParams(r.Params)
+		w.truncation.expect(id)
 		if r.Method == string(mcp.MethodToolsList) {
-			defer w.cuts.list()()
+			defer w.truncation.expectList()()
 		}
 	}
-	resp, err := w.Interface.SendRequest(context.WithValue(ctx, sendingKey{}, s), r)
+	resp, err := w.Interface.SendRequest(context.WithValue(ctx, sentRequestKey{}, s), r)
 	if c != nil {
-		a := w.cuts.taken(id)
-		c.cut += a.cut
+		a := w.truncation.take(id)
+		c.dropped += a.dropped
 		if a.whole != nil && err == nil {
 			err = json.Unmarshal(a.whole, resp)
 		}
@@ -111,21 +111,21 @@ func (w *wire) SendRequest(ctx context.Context, r transport.JSONRPCRequest) (*tr
 	case !resp.ID.IsNil() && resp.ID.String() != r.ID.String():
 		return nil, fmt.Errorf("it answered another request than %s", id)
 	case c == nil:
-		return greeted(r.Method, resp), nil
+		return checkDiscovery(r.Method, resp), nil
 	case resp.Error != nil:
 		data, err := json.Marshal(resp.Error.Data)
 		if err != nil {
 			data = nil
 		}
-		return nil, &refusal{code: resp.Error.Code, message: resp.Error.Message, data: data}
+		return nil, &rpcError{code: resp.Error.Code, message: resp.Error.Message, data: data}
 	}
 	resp.Result = c.keep(resp.Result, r.Method)
 	return resp, nil
 }
 
-// greeted makes a refusal of an answer to the modern greeting that names no
+// checkDiscovery makes a refusal of an answer to the modern greeting that names no
 // modern revision: some servers and gateways say {} to everything.
-func greeted(method string, resp *transport.JSONRPCResponse) *transport.JSONRPCResponse {
+func checkDiscovery(method string, resp *transport.JSONRPCResponse) *transport.JSONRPCResponse {
 	if method != string(mcp.MethodServerDiscover) || resp.Error != nil {
 		return resp
 	}
@@ -138,9 +138,9 @@ func greeted(method string, resp *transport.JSONRPCResponse) *transport.JSONRPCR
 	return transport.NewJSONRPCErrorResponse(resp.ID, mcp.METHOD_NOT_FOUND, "the answer to the greeting names no revision", nil)
 }
 
-// params adds what the library does not know of.
-func (c *captured) params(old any) any {
-	if len(c.set) == 0 {
+// addParams adds what the library does not know of.
+func (c *captured) addParams(old any) any {
+	if len(c.params) == 0 {
 		return old
 	}
 	all := map[string]any{}
@@ -152,7 +152,7 @@ func (c *captured) params(old any) any {
 	for k, v := range have {
 		all[k] = v
 	}
-	maps.Copy(all, c.set)
+	maps.Copy(all, c.params)
 	return all
 }
 
@@ -160,7 +160,7 @@ func (c *captured) params(old any) any {
 func (c *captured) keep(result []byte, method string) json.RawMessage {
 	c.pages = append(c.pages, result)
 	c.size += len(result)
-	empty := emptyResults()[method]
+	empty := listKeys()[method]
 	if empty == "" {
 		return json.RawMessage(`{"content":[],"contents":[],"messages":[]}`)
 	}
@@ -174,7 +174,7 @@ func (c *captured) keep(result []byte, method string) json.RawMessage {
 	}
 	items := []json.RawMessage{}
 	if method == string(mcp.MethodToolsList) {
-		items = c.mirror(result)
+		items = c.headerTools(result)
 	}
 	b, err := json.Marshal(map[string]any{empty: items, "nextCursor": head.NextCursor})
 	if err != nil {
@@ -183,8 +183,8 @@ func (c *captured) keep(result []byte, method string) json.RawMessage {
 	return b
 }
 
-// emptyResults names what each list holds.
-func emptyResults() map[string]string {
+// listKeys names what each list holds.
+func listKeys() map[string]string {
 	return map[string]string{
 		string(mcp.MethodToolsList):              "tools",
 		string(mcp.MethodPromptsList):            "prompts",
@@ -194,11 +194,11 @@ func emptyResults() map[string]string {
 }
 
 // SetProtocolVersion notes the revision for the headers of requests.
-func (w remoteWire) SetProtocolVersion(version string) {
+func (w remoteTransport) SetProtocolVersion(version string) {
 	if t, ok := w.Interface.(transport.HTTPConnection); ok {
 		t.SetProtocolVersion(version)
 	}
-	w.conn.courier.agreed.Store(&version)
+	w.conn.http.protocol.Store(&version)
 }
 
 // cancelTimeout is how long a server has to take the news that an answer is not
@@ -207,8 +207,8 @@ const cancelTimeout = 5 * time.Second
 
 // SendRequest also tells a server of the older revisions of a request that was
 // given up, which the library does only where closing the request does not.
-func (w remoteWire) SendRequest(ctx context.Context, r transport.JSONRPCRequest) (*transport.JSONRPCResponse, error) {
-	resp, err := w.wire.SendRequest(ctx, r)
+func (w remoteTransport) SendRequest(ctx context.Context, r transport.JSONRPCRequest) (*transport.JSONRPCResponse, error) {
+	resp, err := w.capturingTransport.SendRequest(ctx, r)
 	if err == nil || ctx.Err() == nil || w.conn.modern() || r.Method == string(mcp.MethodInitialize) || r.Method == string(mcp.MethodServerDiscover) {
 		return resp, err
 	}
@@ -216,7 +216,7 @@ func (w remoteWire) SendRequest(ctx context.Context, r transport.JSONRPCRequest)
 	n.Method = string(mcp.MethodNotificationCancelled)
 	n.Params.AdditionalFields = map[string]any{"requestId": r.ID, "reason": reason(ctx)}
 	w.conn.spawn(func() {
-		late, cancel := context.WithTimeout(w.conn.life, cancelTimeout)
+		late, cancel := context.WithTimeout(w.conn.ctx, cancelTimeout)
 		defer cancel()
 		_ = w.Interface.SendNotification(late, n)
 	})

@@ -45,7 +45,7 @@ type listing struct {
 	Servers []struct {
 		Name, State, Protocol, Problem string
 		Tools                          int
-		HeldBack                       []string `json:"held_back"`
+		Quarantined                       []string `json:"quarantined"`
 	}
 }
 
@@ -54,7 +54,7 @@ type listed struct {
 	Tools []struct {
 		Name     string
 		Asks     bool
-		HeldBack bool `json:"held_back"`
+		Quarantined bool `json:"quarantined"`
 		Schema   json.RawMessage
 	}
 }
@@ -175,7 +175,7 @@ func TestToolsCallImages(t *testing.T) {
 	}
 }
 
-// TestToolsAccept: a tool that its server has changed is held back from people
+// TestToolsAccept: a tool that its server has changed is quarantined from people
 // at the command line too, until one has seen the difference and agreed:
 // without a running process, and beside one.
 func TestToolsAccept(t *testing.T) {
@@ -188,18 +188,18 @@ func TestToolsAccept(t *testing.T) {
 	w.configure(strings.Replace(honest, "args: [-faults", "args: [-fault, lies, -faults", 1))
 
 	l, _ := w.listing()
-	if held := l.Servers[0].HeldBack; !slices.Contains(held, "lookup") || !slices.Contains(held, "book") {
-		t.Fatalf("held back are %q, want all that the server changed", held)
+	if held := l.Servers[0].Quarantined; !slices.Contains(held, "lookup") || !slices.Contains(held, "book") {
+		t.Fatalf("quarantined are %q, want all that the server changed", held)
 	}
 	for _, g := range l.Groups {
-		if len(g.Tools) != 1 || !g.Tools[0].HeldBack || g.Tools[0].Name != "desk.lookup" {
-			t.Errorf("got the group %+v, want lookup held back", g)
+		if len(g.Tools) != 1 || !g.Tools[0].Quarantined || g.Tools[0].Name != "desk.lookup" {
+			t.Errorf("got the group %+v, want lookup quarantined", g)
 		}
 	}
 	if code, _, said := w.finish("", "tools", "call", "desk", "lookup", `{"key": "x"}`); code != 1 || !strings.Contains(said, "legwork tools accept desk.lookup") {
 		t.Errorf("calling it: got exit code %d, %q; want what to do", code, said)
 	}
-	if code, out, _ := w.finish("", "check", "--probe"); code != 0 || !strings.Contains(out, "held back, because the server changed them: ") {
+	if code, out, _ := w.finish("", "check", "--probe"); code != 0 || !strings.Contains(out, "quarantined, because the server changed them: ") {
 		t.Errorf("the probe: got exit code %d, %q; want to be told", code, out)
 	}
 	if code, _, said := w.finish("", "tools", "accept", "desk.lookup"); code != 1 || !strings.Contains(said, "there is no terminal") {
@@ -220,8 +220,8 @@ func TestToolsAccept(t *testing.T) {
 	w.configure(honest) // is a change once more
 	p = w.start("chat", "--json")
 	p.says(p.ask("q2", "first: another question"), false, `there is no tool "lookup" here`)
-	if code, _, said := w.finish("", "tools", "accept", "desk.lokup", "--yes"); code != 1 || !strings.Contains(said, "held back: desk.lookup") {
-		t.Errorf("accepting what is not held back: got exit code %d, %q", code, said)
+	if code, _, said := w.finish("", "tools", "accept", "desk.lokup", "--yes"); code != 1 || !strings.Contains(said, "quarantined: desk.lookup") {
+		t.Errorf("accepting what is not quarantined: got exit code %d, %q", code, said)
 	}
 	if code, out, said := w.finish("", "tools", "accept", "desk.lookup", "--yes"); code != 0 || !strings.Contains(out, "Accepted: desk.lookup") {
 		t.Fatalf("accepting beside a process: got exit code %d, %q, %q", code, out, said)

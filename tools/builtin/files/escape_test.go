@@ -33,7 +33,7 @@ var outward = []string{
 
 // playground is a base folder with a secret around the workspace of the chat
 // "local", and links that lead out of it.
-func playground(t testing.TB) *desk {
+func playground(t testing.TB) *env {
 	t.Helper()
 	d := open(t, files.Options{Write: true})
 	plant(t, d.base, map[string]string{"secret.txt": secret, "workspace/other/theirs.txt": secret})
@@ -51,14 +51,14 @@ func playground(t testing.TB) *desk {
 }
 
 // attempts are all ways to use a path.
-func attempts(path string) []func(d *desk) (string, string) {
-	use := func(tool string, a args) func(d *desk) (string, string) {
-		return func(d *desk) (string, string) {
+func attempts(path string) []func(d *env) (string, string) {
+	use := func(tool string, a args) func(d *env) (string, string) {
+		return func(d *env) (string, string) {
 			answer, _ := d.call(tool, a)
 			return tool, answer
 		}
 	}
-	return []func(d *desk) (string, string){
+	return []func(d *env) (string, string){
 		use("read", args{"path": path}), use("read", args{"path": path, "unit": "bytes"}), use("info", args{"path": path}),
 		use("list", args{"path": path}), use("list", args{"path": path, "recursive": true}), use("search", args{"text": "nobody", "path": path}), use("search", args{"text": "nobody", "glob": path}),
 		use("search", args{"glob": path + "/**"}), use("edit", args{"path": path, "old_text": "nobody", "new_text": "everybody"}), use("append", args{"path": path, "content": "more"}),
@@ -168,7 +168,7 @@ func TestSwappedFolder(t *testing.T) {
 
 // swap exchanges the folder d of the workspace for a link outwards and back,
 // until it is stopped. What tools take away it makes anew.
-func swap(t *testing.T, d *desk) (stop func()) {
+func swap(t *testing.T, d *env) (stop func()) {
 	at := func(name string) string { return filepath.Join(d.home(), name) }
 	plant(t, d.home(), map[string]string{"keep/f.txt": "inside"})
 	over, swapper := make(chan struct{}), sync.WaitGroup{}

@@ -20,30 +20,30 @@ import (
 
 type args = map[string]any
 
-// desk is a files server with a client.
-type desk struct {
+// env is a files server with a client.
+type env struct {
 	t      testing.TB
 	base   string
 	client *client.Client
 }
 
 // open starts a server whose root is seen from a fresh folder.
-func open(t testing.TB, o files.Options) *desk {
+func open(t testing.TB, o files.Options) *env {
 	t.Helper()
 	return openIn(t, o, t.TempDir())
 }
 
-func openIn(t testing.TB, o files.Options, base string) *desk {
+func openIn(t testing.TB, o files.Options, base string) *env {
 	t.Helper()
 	s, err := files.New(o, base)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &desk{t, base, servers.Connect(t, s)}
+	return &env{t, base, servers.Connect(t, s)}
 }
 
 // result calls a tool for somebody.
-func (d *desk) result(who caller.Caller, tool string, a args) *mcp.CallToolResult {
+func (d *env) result(who caller.Caller, tool string, a args) *mcp.CallToolResult {
 	d.t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), watch.Patience)
 	defer cancel()
@@ -55,14 +55,14 @@ func (d *desk) result(who caller.Caller, tool string, a args) *mcp.CallToolResul
 }
 
 // call calls a tool in the chat "local".
-func (d *desk) call(tool string, a args) (answer string, failed bool) {
+func (d *env) call(tool string, a args) (answer string, failed bool) {
 	d.t.Helper()
 	r := d.result(caller.Caller{}, tool, a)
 	return servers.Text(r), r.IsError
 }
 
 // must calls a tool that has to work.
-func (d *desk) must(tool string, a args) string {
+func (d *env) must(tool string, a args) string {
 	d.t.Helper()
 	answer, failed := d.call(tool, a)
 	if failed {
@@ -72,7 +72,7 @@ func (d *desk) must(tool string, a args) string {
 }
 
 // mustFail calls a tool that has to fail and to say so with some words.
-func (d *desk) mustFail(tool string, a args, words string) {
+func (d *env) mustFail(tool string, a args, words string) {
 	d.t.Helper()
 	answer, failed := d.call(tool, a)
 	if !failed || !strings.Contains(answer, words) {
@@ -84,7 +84,7 @@ func (d *desk) mustFail(tool string, a args, words string) {
 }
 
 // home is the folder of the chat "local" with the default root.
-func (d *desk) home() string { return filepath.Join(d.base, "workspace", "local") }
+func (d *env) home() string { return filepath.Join(d.base, "workspace", "local") }
 
 // plant makes files, and folders for names that end in a slash.
 func plant(t testing.TB, dir string, contents map[string]string) {

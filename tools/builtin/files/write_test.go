@@ -15,7 +15,7 @@ import (
 	"legwork/tools/builtin/files"
 )
 
-func content(t *testing.T, d *desk, name string) string {
+func content(t *testing.T, d *env, name string) string {
 	t.Helper()
 	b, err := os.ReadFile(filepath.Join(d.home(), name))
 	if err != nil {

@@ -21,26 +21,26 @@ import (
 
 type args = map[string]any
 
-// desk is a memory server with a client. Each use of its clock is a minute
+// env is a memory server with a client. Each use of its clock is a minute
 // later.
-type desk struct {
+type env struct {
 	t      testing.TB
 	dir    string
 	client *client.Client
 }
 
-func open(t testing.TB, o memory.Options, dir string) *desk {
+func open(t testing.TB, o memory.Options, dir string) *env {
 	t.Helper()
 	at, minutes := time.Date(2026, 11, 20, 8, 0, 0, 0, time.UTC), atomic.Int64{}
 	s, err := memory.New(o, dir, func() time.Time { return at.Add(time.Duration(minutes.Add(1)) * time.Minute) })
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &desk{t, dir, servers.Connect(t, s)}
+	return &env{t, dir, servers.Connect(t, s)}
 }
 
 // call calls a tool for somebody.
-func (d *desk) call(who caller.Caller, tool string, a args) (answer string, failed bool) {
+func (d *env) call(who caller.Caller, tool string, a args) (answer string, failed bool) {
 	d.t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), watch.Patience)
 	defer cancel()
@@ -55,7 +55,7 @@ func (d *desk) call(who caller.Caller, tool string, a args) (answer string, fail
 	return answer, res.IsError
 }
 
-func (d *desk) must(who caller.Caller, tool string, a args) string {
+func (d *env) must(who caller.Caller, tool string, a args) string {
 	d.t.Helper()
 	answer, failed := d.call(who, tool, a)
 	if failed {
@@ -64,7 +64,7 @@ func (d *desk) must(who caller.Caller, tool string, a args) string {
 	return answer
 }
 
-func (d *desk) mustFail(who caller.Caller, tool string, a args, words string) {
+func (d *env) mustFail(who caller.Caller, tool string, a args, words string) {
 	d.t.Helper()
 	if answer, failed := d.call(who, tool, a); !failed || !strings.Contains(answer, words) {
 		d.t.Errorf("%s with %v said %q (error: %v), want an error with %q", tool, a, answer, failed, words)

@@ -48,7 +48,7 @@ func run(ctx context.Context, cfg client.Config) error {
 		stop()
 		<-stopped
 	}()
-	if err := s.Settled(ctx); err != nil {
+	if err := s.WaitReady(ctx); err != nil {
 		return fmt.Errorf("connecting: %w", err)
 	}
 	fmt.Println("revision", s.Status().Protocol)

@@ -42,7 +42,7 @@ func TestIdle(t *testing.T) {
 		"fine": nil, "words": nil, "away": nil, "unknown": nil,
 		"misspelt": {`tools: "!dtae_*"`, `read_only: "math.time_in"`, `approve: "ask"`},
 	} {
-		if diff := cmp.Diff(want, m.Set().Idle(group)); diff != "" {
+		if diff := cmp.Diff(want, m.Set().UnusedPatterns(group)); diff != "" {
 			t.Errorf("idle patterns of %q (-want +got):\n%s", group, diff)
 		}
 	}

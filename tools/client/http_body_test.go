@@ -8,13 +8,13 @@ import (
 	"testing/iotest"
 )
 
-// passed reads a response as the library sees it.
-func passed(t testing.TB, text string, events bool, want string) (out string, asked []string, err error) {
+// bodyText reads a response as the library sees it.
+func bodyText(t testing.TB, text string, events bool, want string) (out string, asked []string, err error) {
 	t.Helper()
 	src := io.NopCloser(iotest.OneByteReader(strings.NewReader(text)))
-	b := jsonBody(src, 8, &cuts{}, want)
+	b := jsonBody(src, 8, &truncation{}, want)
 	if events {
-		b = eventBody(src, 8, &cuts{}, want, func(raw []byte) { asked = append(asked, string(raw)) })
+		b = eventBody(src, 8, &truncation{}, want, func(raw []byte) { asked = append(asked, string(raw)) })
 	}
 	all, err := io.ReadAll(b)
 	return string(all), asked, err
@@ -32,7 +32,7 @@ func TestJSONBody(t *testing.T) {
 		{"half", `{"id":7,"result":`, "", "not JSON-RPC"},
 		{"a page", "<html>", "", "not JSON-RPC"},
 	} {
-		got, _, err := passed(t, c.in, false, "7")
+		got, _, err := bodyText(t, c.in, false, "7")
 		if got != c.want || (err == nil) != (c.err == "") || err != nil && !strings.Contains(err.Error(), c.err) {
 			t.Errorf("%s: got %q, %v; want %q, %q", c.name, got, err, c.want, c.err)
 		}
@@ -57,7 +57,7 @@ func TestEventBody(t *testing.T) {
 		{"cut", "data: {\"id\":7", "7", "", ""},
 		{"garbage", "data: {]]\n\ndata: {\"id\":7}\n\n", "7", "data: {\"id\":7}\n\n", ""},
 	} {
-		got, asked, err := passed(t, c.in, true, c.id)
+		got, asked, err := bodyText(t, c.in, true, c.id)
 		got = strings.ReplaceAll(got, "} \n\n", "}\n\n")
 		want := strings.ReplaceAll(c.want, "} \n\n", "}\n\n")
 		if got != want || strings.Join(asked, "") != c.asked && strings.TrimSpace(strings.Join(asked, "")) != c.asked || err != nil {
@@ -73,7 +73,7 @@ func FuzzBody(f *testing.F) {
 	f.Add("id: 1\nretry: 5\ndata:\n\n: x\n\nevent: endpoint\ndata: /a\n\n", true)
 	f.Add("{\"id\":7,\n\"result\":[]}", false)
 	f.Fuzz(func(t *testing.T, text string, events bool) {
-		got, _, err := passed(t, text, events, "7")
+		got, _, err := bodyText(t, text, events, "7")
 		if len(got) > 2*len(text)+200 {
 			t.Errorf("grew: got %d bytes from %d; input %q", len(got), len(text), text)
 		}

@@ -14,19 +14,19 @@ import (
 	"legwork/tools"
 )
 
-// told collects what OnChange is called with.
-type told struct {
+// reportedChanges collects what OnChange is called with.
+type reportedChanges struct {
 	mu   sync.Mutex
 	list []tools.Change
 }
 
-func (l *told) add(c tools.Change) {
+func (l *reportedChanges) add(c tools.Change) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.list = append(l.list, c)
 }
 
-func (l *told) changes() []tools.Change {
+func (l *reportedChanges) changes() []tools.Change {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return slices.Clone(l.list)
@@ -35,10 +35,10 @@ func (l *told) changes() []tools.Change {
 // TestChangedTool: a tool that its server changed is neither listed nor called
 // until an admin accepts what it says now.
 func TestChangedTool(t *testing.T) {
-	s := newShop(t)
-	s.sell("pay", "Pays a bill.")
-	s.sell("list", "Lists bills.")
-	var news told
+	s := newEnv(t)
+	s.addTool("pay", "Pays a bill.")
+	s.addTool("list", "Lists bills.")
+	var news reportedChanges
 	m, _ := s.run(t, tools.Options{OnChange: news.add})
 	if diff := cmp.Diff([]string{"s.list", "s.pay"}, names(t, m)); diff != "" {
 		t.Fatalf("tools at first (-want +got):\n%s", diff)
@@ -59,16 +59,16 @@ func TestChangedTool(t *testing.T) {
 		}
 	}
 	if diff := cmp.Diff([]string{"s.list"}, names(t, m)); diff != "" {
-		t.Errorf("tools while it is held back (-want +got):\n%s", diff)
+		t.Errorf("tools while it is quarantined (-want +got):\n%s", diff)
 	}
-	if g := m.Set().Groups()[0]; !strings.Contains(g.Instructions, `Held back, because their server has changed what it says about them: "s.pay".`) {
-		t.Errorf("instructions while it is held back: got %q, want that models read of it", g.Instructions)
+	if g := m.Set().Groups()[0]; !strings.Contains(g.Instructions, `Quarantined, because their server has changed what it says about them: "s.pay".`) {
+		t.Errorf("instructions while it is quarantined: got %q, want that models read of it", g.Instructions)
 	}
-	if v := m.Set().ToolVerdict(t.Context(), "g", "s.pay"); !strings.Contains(v.Refusal, "s.pay is held back") {
-		t.Errorf("Verdict: got %+v, want a refusal that says it is held back", v)
+	if v := m.Set().ToolVerdict(t.Context(), "g", "s.pay"); !strings.Contains(v.Refusal, "s.pay is quarantined") {
+		t.Errorf("Verdict: got %+v, want a refusal that says it is quarantined", v)
 	}
-	wantText(t, "pay", call(t, m, "pay", `{}`), true, "held back", "an admin")
-	if n := len(s.called()); n != 0 {
+	wantText(t, "pay", call(t, m, "pay", `{}`), true, "quarantined", "an admin")
+	if n := len(s.calls()); n != 0 {
 		t.Errorf("the server was called %d times, want never", n)
 	}
 	if found, err := m.Set().Find(t.Context(), "g", "pay a bill"); err != nil || slices.Contains(found, "s.pay") {
@@ -102,17 +102,17 @@ func TestChangedTool(t *testing.T) {
 // TestChangeAndBack: what was agreed to once needs no other yes, and a tool that
 // disappears is not forgotten.
 func TestChangeAndBack(t *testing.T) {
-	s := newShop(t)
-	s.sell("pay", "Pays a bill.")
-	s.sell("list", "Lists bills.")
-	var news told
+	s := newEnv(t)
+	s.addTool("pay", "Pays a bill.")
+	s.addTool("list", "Lists bills.")
+	var news reportedChanges
 	m, _ := s.run(t, tools.Options{OnChange: news.add})
 	all, some := []string{"s.list", "s.pay"}, []string{"s.list"}
 	are := func(want []string) func() bool {
 		return func() bool { return slices.Equal(names(t, m), want) }
 	}
 	watch.Until(t, "both are there", are(all))
-	s.change(t, "pay", "Pays a bill twice.", "it is held back", are(some))
+	s.change(t, "pay", "Pays a bill twice.", "it is quarantined", are(some))
 	watch.Until(t, "it is told", func() bool { return len(news.changes()) == 1 })
 	s.change(t, "pay", "Pays a bill.", "it is as it was", are(all))
 	s.DeleteTools("pay")
@@ -128,17 +128,17 @@ func TestChangeAndBack(t *testing.T) {
 }
 
 // TestChangeAcrossRestarts: what was agreed to is kept, and a change that came
-// while legwork was not running is held back from the start, and told once.
+// while legwork was not running is quarantined from the start, and told once.
 func TestChangeAcrossRestarts(t *testing.T) {
-	s, known := newShop(t), &shelf{}
-	s.sell("pay", "Pays a bill.")
+	s, known := newEnv(t), &failingKnown{}
+	s.addTool("pay", "Pays a bill.")
 	m, stop := s.run(t, tools.Options{Known: known})
 	if got := names(t, m); len(got) != 1 {
 		t.Fatalf("tools: got %v, want one", got)
 	}
 	stop()
-	s.sell("pay", "Pays another bill.")
-	var news told
+	s.addTool("pay", "Pays another bill.")
+	var news reportedChanges
 	m, stop = s.run(t, tools.Options{Known: known, OnChange: news.add})
 	if got := names(t, m); len(got) != 0 {
 		t.Errorf("tools after a restart: got %v, want none", got)
@@ -148,7 +148,7 @@ func TestChangeAcrossRestarts(t *testing.T) {
 		t.Errorf("the difference across a restart:\n%s", d)
 	}
 	stop()
-	var again told
+	var again reportedChanges
 	m, stop = s.run(t, tools.Options{Known: known, OnChange: again.add})
 	if got := names(t, m); len(got) != 0 {
 		t.Errorf("tools after another restart: got %v, want none", got)
@@ -173,8 +173,8 @@ func TestChangeAcrossRestarts(t *testing.T) {
 // TestKnownFails: when it cannot be read what was agreed to, nothing is used;
 // when it cannot be saved, the tools can be used.
 func TestKnownFails(t *testing.T) {
-	s, known := newShop(t), &shelf{}
-	s.sell("pay", "Pays a bill.")
+	s, known := newEnv(t), &failingKnown{}
+	s.addTool("pay", "Pays a bill.")
 	broken := errors.New("the disk is on fire")
 	known.fail(broken, nil)
 	m, _ := s.run(t, tools.Options{Known: known})
@@ -190,7 +190,7 @@ func TestKnownFails(t *testing.T) {
 	}
 	known.fail(nil, broken)
 	wantText(t, "pay", call(t, m, "pay", `{}`), false, "sold")
-	s.change(t, "pay", "Pays another bill.", "it is held back", func() bool { return len(names(t, m)) == 0 })
+	s.change(t, "pay", "Pays another bill.", "it is quarantined", func() bool { return len(names(t, m)) == 0 })
 	changes := m.Changes(t.Context())
 	if len(changes) != 1 {
 		t.Fatalf("Changes: got %+v, want one", changes)
@@ -209,9 +209,9 @@ func TestKnownFails(t *testing.T) {
 
 // TestManyChanges: a server that changes all its tools does not drown the admins.
 func TestManyChanges(t *testing.T) {
-	s, known := newShop(t), &shelf{}
+	s, known := newEnv(t), &failingKnown{}
 	for i := range 30 {
-		s.sell(fmt.Sprintf("tool_%02d", i), "Does something.")
+		s.addTool(fmt.Sprintf("tool_%02d", i), "Does something.")
 	}
 	m, stop := s.run(t, tools.Options{Known: known})
 	if got := names(t, m); len(got) != 30 {
@@ -219,9 +219,9 @@ func TestManyChanges(t *testing.T) {
 	}
 	stop()
 	for i := range 30 {
-		s.sell(fmt.Sprintf("tool_%02d", i), "Does something else.")
+		s.addTool(fmt.Sprintf("tool_%02d", i), "Does something else.")
 	}
-	var news told
+	var news reportedChanges
 	m, stop = s.run(t, tools.Options{Known: known, OnChange: news.add})
 	watch.Until(t, "ten changes are told", func() bool { return len(news.changes()) == 10 })
 	if got := m.Changes(t.Context()); len(got) != 30 {

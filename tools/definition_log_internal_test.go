@@ -15,8 +15,8 @@ import (
 // TestLedgerIsBounded: a server that has other tools each time fills neither
 // the memory nor the store, and gets no way around what is agreed to.
 func TestLedgerIsBounded(t *testing.T) {
-	store := &forgetful{saved: map[string][]byte{}}
-	l := newLedger(store, slog.New(slog.DiscardHandler))
+	store := &memoryKnown{saved: map[string][]byte{}}
+	l := newDefinitionLog(store, slog.New(slog.DiscardHandler))
 	s, err := client.New(client.Config{Name: "s", Command: "none"}, client.Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -31,11 +31,11 @@ func TestLedgerIsBounded(t *testing.T) {
 		return c
 	}
 	for round := range 5 {
-		v := l.judge(s, catalog(round))
-		if want := min(4000-1000*round, 1000); len(v.tools) != want || len(v.held) != 1000-want {
-			t.Errorf("round %d: got %d tools and %d held back, want %d and %d", round, len(v.tools), len(v.held), want, 1000-want)
+		v := l.viewOf(s, catalog(round))
+		if want := min(4000-1000*round, 1000); len(v.tools) != want || len(v.quarantined) != 1000-want {
+			t.Errorf("round %d: got %d tools and %d quarantined, want %d and %d", round, len(v.tools), len(v.quarantined), want, 1000-want)
 		}
-		if told := l.untold("s", v.held); len(told) > 0 {
+		if told := l.unreported("s", v.quarantined); len(told) > 0 {
 			t.Errorf("round %d: got %d to be told, want none", round, len(told))
 		}
 	}
@@ -45,17 +45,17 @@ func TestLedgerIsBounded(t *testing.T) {
 	}
 	changed := catalog(0)
 	changed.Tools["t0-1"].Hash = "other"
-	v := l.judge(s, changed)
-	if len(v.held) != 1 || len(v.tools) != 999 {
-		t.Errorf("a changed tool: got %d tools and %d held back, want 999 and 1", len(v.tools), len(v.held))
+	v := l.viewOf(s, changed)
+	if len(v.quarantined) != 1 || len(v.tools) != 999 {
+		t.Errorf("a changed tool: got %d tools and %d quarantined, want 999 and 1", len(v.tools), len(v.quarantined))
 	}
-	if told := l.untold("s", v.held); !slices.Equal(told, []string{"t0-1"}) {
+	if told := l.unreported("s", v.quarantined); !slices.Equal(told, []string{"t0-1"}) {
 		t.Errorf("to be told: got %q, want the changed tool", told)
 	}
-	if err := l.agree(t.Context(), "s", "t0-1", changed.Tools["t0-1"]); err != nil {
+	if err := l.accept(t.Context(), "s", "t0-1", changed.Tools["t0-1"]); err != nil {
 		t.Fatal(err)
 	}
-	if told := l.untold("s", v.held); len(told) > 0 {
+	if told := l.unreported("s", v.quarantined); len(told) > 0 {
 		t.Errorf("to be told after the yes: got %q, want none, also for who looked before it", told)
 	}
 }
@@ -84,15 +84,15 @@ func TestDifference(t *testing.T) {
 			"--- s.pay as agreed to\n+++ s.pay now\n@@ -1 +1,2 @@\n-(what was agreed to is not kept)\n+description:\n+Pays.\n",
 		},
 	} {
-		if got := difference("s.pay", json.RawMessage(c.before), json.RawMessage(c.after)); got != c.want {
+		if got := definitionDiff("s.pay", json.RawMessage(c.before), json.RawMessage(c.after)); got != c.want {
 			t.Errorf("%s: got\n%s\nwant\n%s", c.name, got, c.want)
 		}
 	}
 	long := `{"description":"` + strings.Repeat("x", 200<<10) + `"}`
-	if got := difference("s.pay", nil, json.RawMessage(long)); len(got) > 80<<10 || !strings.Contains(got, "bytes more)") {
+	if got := definitionDiff("s.pay", nil, json.RawMessage(long)); len(got) > 80<<10 || !strings.Contains(got, "bytes more)") {
 		t.Errorf("a long definition: got %d bytes, want at most 80 KiB and how much more there is", len(got))
 	}
-	if got := difference("s.pay", json.RawMessage(long), json.RawMessage(strings.Replace(long, `x"}`, `y"}`, 1))); !strings.Contains(got, "beyond") {
+	if got := definitionDiff("s.pay", json.RawMessage(long), json.RawMessage(strings.Replace(long, `x"}`, `y"}`, 1))); !strings.Contains(got, "beyond") {
 		t.Errorf("a change beyond what is shown: got %q", got)
 	}
 }
@@ -117,7 +117,7 @@ func TestOpening(t *testing.T) {
 		{"", 300, ""},
 		{"# only a heading", 300, ""},
 	} {
-		if got := opening(c.text, c.n); got != c.want || len(got) > c.n {
+		if got := firstSentences(c.text, c.n); got != c.want || len(got) > c.n {
 			t.Errorf("opening(%q, %d): got %q, want %q", c.text, c.n, got, c.want)
 		}
 	}
@@ -127,7 +127,7 @@ func FuzzOpening(f *testing.F) {
 	f.Add("# A\nB. C", 3)
 	f.Fuzz(func(t *testing.T, text string, n int) {
 		n = 10 + n&0xff
-		if got := opening(text, n); len(got) > n || strings.ContainsAny(got, "\n\r\t\x00\x1b") {
+		if got := firstSentences(text, n); len(got) > n || strings.ContainsAny(got, "\n\r\t\x00\x1b") {
 			t.Errorf("opening(%q, %d): got %q", text, n, got)
 		}
 	})
@@ -138,7 +138,7 @@ func FuzzDifference(f *testing.F) {
 	f.Add(`{"description":"a\u202eb","inputSchema":{"a":[1,{}]}}`, `{"description":5,"x":"y\u0000"}`)
 	f.Add(`[]`, `{"title":"\ud800"}`)
 	f.Fuzz(func(t *testing.T, before, after string) {
-		got := difference("s.pay", json.RawMessage(before), json.RawMessage(after))
+		got := definitionDiff("s.pay", json.RawMessage(before), json.RawMessage(after))
 		if len(got) > 6*2*maxRendered+4096 || strings.ContainsAny(got, "\x00\x1b\u202e\u200b") {
 			t.Errorf("difference(%q, %q): got %d bytes: %q", before, after, len(got), got)
 		}

@@ -15,21 +15,21 @@ import (
 	"legwork/tools"
 )
 
-// shop is an MCP server by HTTP whose tools can be changed while it runs.
-type shop struct {
+// env is an MCP server by HTTP whose tools can be changed while it runs.
+type env struct {
 	*server.MCPServer
 	url string
 
-	mu    sync.Mutex
-	calls []mcp.CallToolRequest
+	mu       sync.Mutex
+	received []mcp.CallToolRequest
 }
 
-func newShop(t testing.TB) *shop {
+func newEnv(t testing.TB) *env {
 	t.Helper()
 	if _, isTest := t.(*testing.T); isTest {
 		watch.Leaks(t)
 	}
-	s := &shop{MCPServer: server.NewMCPServer("shop", "1", server.WithToolCapabilities(true), server.WithPromptCapabilities(true),
+	s := &env{MCPServer: server.NewMCPServer("shop", "1", server.WithToolCapabilities(true), server.WithPromptCapabilities(true),
 		server.WithInstructions("Sells things.\nBuy with care."))}
 	h := httptest.NewServer(server.NewStreamableHTTPServer(s.MCPServer))
 	t.Cleanup(func() {
@@ -41,39 +41,40 @@ func newShop(t testing.TB) *shop {
 	return s
 }
 
-// sell offers a tool, or takes the place of one of that name.
-func (s *shop) sell(name, description string, more ...mcp.ToolOption) {
-	s.AddTool(mcp.NewTool(name, append([]mcp.ToolOption{mcp.WithDescription(description)}, more...)...),
+// addTool offers a tool, or takes the place of one of that name.
+func (e *env) addTool(name, description string, more ...mcp.ToolOption) {
+	e.AddTool(mcp.NewTool(name, append([]mcp.ToolOption{mcp.WithDescription(description)}, more...)...),
 		func(_ context.Context, r mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-			s.mu.Lock()
-			defer s.mu.Unlock()
-			s.calls = append(s.calls, r)
+			e.mu.Lock()
+			defer e.mu.Unlock()
+			e.received = append(e.received, r)
 			return mcp.NewToolResultText("sold"), nil
 		})
 }
 
-// change sells and waits for what comes of it. A server tells of changes only
-// while somebody listens, so that it says it again now and then.
-func (s *shop) change(t *testing.T, name, description, what string, ok func() bool) {
+// change changes a tool and waits until ok. A server reports changes only to
+// clients that listen, so change repeats it now and then.
+func (e *env) change(t *testing.T, name, description, what string, ok func() bool) {
 	t.Helper()
 	var last time.Time
 	watch.Until(t, what, func() bool {
 		if time.Since(last) > 500*time.Millisecond {
-			s.sell(name, description)
+			e.addTool(name, description)
 			last = time.Now()
 		}
 		return ok()
 	})
 }
 
-func (s *shop) called() []mcp.CallToolRequest {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.calls
+// calls are the calls that the server received.
+func (e *env) calls() []mcp.CallToolRequest {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.received
 }
 
-// config has the shop as the server "s" in the group "g".
-func (s *shop) config() tools.Config { return one(tools.ServerConfig{URL: s.url}) }
+// config has the env as the server "s" in the group "g".
+func (e *env) config() tools.Config { return one(tools.ServerConfig{URL: e.url}) }
 
 // names are the tools of the group "g".
 func names(t *testing.T, m *tools.Manager) []string {
@@ -89,20 +90,20 @@ func names(t *testing.T, m *tools.Manager) []string {
 	return got
 }
 
-// shelf is a tools.Known that outlives a manager.
-type shelf struct {
+// failingKnown is a tools.Known that outlives a manager.
+type failingKnown struct {
 	mu         sync.Mutex
 	saved      map[string][]byte
 	load, save error
 }
 
-func (k *shelf) Load(_ context.Context, server string) ([]byte, error) {
+func (k *failingKnown) Load(_ context.Context, server string) ([]byte, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return k.saved[server], k.load
 }
 
-func (k *shelf) Save(_ context.Context, server string, data []byte) error {
+func (k *failingKnown) Save(_ context.Context, server string, data []byte) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.save != nil {
@@ -116,16 +117,16 @@ func (k *shelf) Save(_ context.Context, server string, data []byte) error {
 }
 
 // fail makes loading and saving fail with an error; nil: work again.
-func (k *shelf) fail(load, save error) {
+func (k *failingKnown) fail(load, save error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.load, k.save = load, save
 }
 
-// run runs a manager of the shop until the returned function is called.
-func (s *shop) run(t *testing.T, o tools.Options) (m *tools.Manager, stop func()) {
+// run runs a manager of the env until the returned function is called.
+func (e *env) run(t *testing.T, o tools.Options) (m *tools.Manager, stop func()) {
 	t.Helper()
-	return start(t, s.config(), o)
+	return start(t, e.config(), o)
 }
 
 // start runs a manager until the returned function is called, at the latest to

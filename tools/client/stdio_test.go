@@ -10,22 +10,22 @@ import (
 	"testing/iotest"
 )
 
-// through passes text through an intake and returns what the library sees.
-func through(t testing.TB, text string, maxString int, expect ...string) (out string, left []int, noise int) {
+// scanAll passes text through an intake and returns what the library sees.
+func scanAll(t testing.TB, text string, maxString int, expect ...string) (out string, left []int, noise int) {
 	t.Helper()
-	in := &intake{
-		src: iotest.HalfReader(strings.NewReader(text)), scan: scan{maxString: maxString}, cuts: &cuts{},
-		noise: func(string) { noise++ }, ended: func(string) {},
+	in := &stdoutReader{
+		src: iotest.HalfReader(strings.NewReader(text)), scan: messageScanner{maxString: maxString}, truncation: &truncation{},
+		onNoise: func(string) { noise++ }, onEnd: func(string) {},
 	}
 	for _, id := range expect {
-		in.cuts.expect(id)
+		in.truncation.expect(id)
 	}
 	b, err := io.ReadAll(in)
 	if err != nil {
 		t.Fatalf("reading through the intake: %v; input %.100q", err, text)
 	}
 	for _, id := range expect {
-		left = append(left, in.cuts.taken(id).cut)
+		left = append(left, in.truncation.take(id).dropped)
 	}
 	return string(b), left, noise
 }
@@ -47,7 +47,7 @@ func TestIntake(t *testing.T) {
 		{"blank lines are nothing", "\n  \n" + `{"id":7}` + "\r\n", `{"id":7}` + "\r\n", 0, 0},
 		{"half a message is noise", `{"id":7,"result":` + "\n", "", 0, 1},
 	} {
-		got, cuts, noise := through(t, c.in, limit, "7")
+		got, cuts, noise := scanAll(t, c.in, limit, "7")
 		if got != c.want || cuts[0] != c.cut || noise != c.noise {
 			t.Errorf("%s: %q: got %q, cut %d, noise %d; want %q, %d, %d", c.name, c.in, got, cuts[0], noise, c.want, c.cut, c.noise)
 		}
@@ -56,7 +56,7 @@ func TestIntake(t *testing.T) {
 
 func TestIntakeOfTooLongLines(t *testing.T) {
 	long := `{"result":[` + strings.Repeat(`"x",`, lineSlack) + `1],"id":"seven"}` + "\n" + `{"id":8}` + "\n"
-	got, _, _ := through(t, long, 8)
+	got, _, _ := scanAll(t, long, 8)
 	lines := strings.Split(strings.TrimSpace(got), "\n")
 	want := fmt.Sprintf(`{"jsonrpc":"2.0","id":"seven","error":{"code":%d,"message":"the result is too large (%d bytes); ask for less"}}`, codeTooLarge, strings.Index(long, "\n"))
 	if len(lines) != 2 || lines[0] != want || lines[1] != `{"id":8}` {
@@ -77,10 +77,10 @@ func TestIntakeOfLargeAnswers(t *testing.T) {
 		{"errors pass", large("7", "error", "a"), large("7", "error", "a"), ""},
 		{"what is no JSON passes", large("7", "result", "\\x"), large("7", "result", "\\x"), ""},
 	} {
-		in := &intake{src: strings.NewReader(c.in), scan: scan{maxString: 1 << 20}, cuts: &cuts{}, ended: func(string) {}}
-		in.cuts.expect("7")
+		in := &stdoutReader{src: strings.NewReader(c.in), scan: messageScanner{maxString: 1 << 20}, truncation: &truncation{}, onEnd: func(string) {}}
+		in.truncation.expect("7")
 		out, err := io.ReadAll(in)
-		held := in.cuts.taken("7").whole
+		held := in.truncation.take("7").whole
 		if err != nil || string(out) != c.out || string(held) != c.held {
 			t.Errorf("%s: the library got %d bytes, %.60q, and %d bytes were held, %v; want %d, %.60q and %d", c.name, len(out), out, len(held), err, len(c.out), c.out, len(c.held))
 		}
@@ -98,7 +98,7 @@ func FuzzIntake(f *testing.F) {
 			return
 		}
 		line := strings.ReplaceAll(text, "\n", " ") + "\n"
-		got, _, _ := through(t, line, maxString)
+		got, _, _ := scanAll(t, line, maxString)
 		if len(got) > len(line)+200 {
 			t.Errorf("grew: got %d bytes from %d; input %q", len(got), len(line), text)
 		}
@@ -113,7 +113,7 @@ func BenchmarkIntake(b *testing.B) {
 	line := []byte(`{"id":7,"result":"` + strings.Repeat("x", 1<<20) + "\"}\n")
 	b.SetBytes(int64(len(line)))
 	for b.Loop() {
-		in := &intake{src: bytes.NewReader(line), scan: scan{maxString: 1 << 10}, cuts: &cuts{}, ended: func(string) {}}
+		in := &stdoutReader{src: bytes.NewReader(line), scan: messageScanner{maxString: 1 << 10}, truncation: &truncation{}, onEnd: func(string) {}}
 		if _, err := io.Copy(io.Discard, in); err != nil {
 			b.Fatal(err)
 		}
