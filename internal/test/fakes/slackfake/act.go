@@ -7,11 +7,14 @@ import (
 	"time"
 )
 
+// activity is what people do in the workspace: they write, edit, press and join.
+type activity struct{ *delivery }
+
 // Say lets a person write, in a thread if one is named, and returns the ts. The
 // app is told as Slack tells it: of a message that names the app in a channel
 // twice, as message and as app_mention with another event id; of nothing in a
 // channel that it is not in. It panics when there is no such channel or person.
-func (s *Server) Say(channel, user, text, thread string) string {
+func (s *activity) Say(channel, user, text, thread string) string {
 	ts, err := s.say(channel, user, text, thread)
 	if err != nil {
 		panic(err)
@@ -19,7 +22,7 @@ func (s *Server) Say(channel, user, text, thread string) string {
 	return ts
 }
 
-func (s *Server) say(channel, user, text, thread string) (string, error) {
+func (s *activity) say(channel, user, text, thread string) (string, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	c, err := s.stage(channel, user)
@@ -38,7 +41,7 @@ func (s *Server) say(channel, user, text, thread string) (string, error) {
 }
 
 // stage finds where a person acts. The caller holds the lock.
-func (s *Server) stage(channel, user string) (*Channel, error) {
+func (s *activity) stage(channel, user string) (*Channel, error) {
 	c := s.channels[channel]
 	if s.users[user] == nil {
 		return nil, fmt.Errorf("acting in %s: there is no person %s", channel, user)
@@ -54,7 +57,7 @@ func (s *Server) stage(channel, user string) (*Channel, error) {
 
 // messageEvent is the event about a person's new message. The caller holds the
 // lock.
-func (s *Server) messageEvent(c *Channel, m *Message) map[string]any {
+func (s *delivery) messageEvent(c *Channel, m *Message) map[string]any {
 	team := s.users[m.User].Team
 	event := map[string]any{
 		"type": "message", "client_msg_id": "cmid-" + m.TS, "user": m.User, "text": m.Text, "ts": m.TS, "team": team,
@@ -95,7 +98,7 @@ func (c *Channel) kind() string {
 
 // tell sends an event to the app, if it is in the channel. The caller holds the
 // lock.
-func (s *Server) tell(c *Channel, user string, event map[string]any) {
+func (s *delivery) tell(c *Channel, user string, event map[string]any) {
 	if c.Outside {
 		return
 	}
@@ -118,7 +121,7 @@ func (s *Server) tell(c *Channel, user string, event map[string]any) {
 }
 
 // echo tells the app of its own message. The caller holds the lock.
-func (s *Server) echo(c *Channel, m *Message, subtype string) {
+func (s *delivery) echo(c *Channel, m *Message, subtype string) {
 	if s.o.Quiet {
 		return
 	}
@@ -138,7 +141,7 @@ func (s *Server) echo(c *Channel, m *Message, subtype string) {
 
 // Edit lets the author change a message. Of one that names the app then, in a
 // channel, it is told twice, as of a new one.
-func (s *Server) Edit(channel, ts, text string) error {
+func (s *activity) Edit(channel, ts, text string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	m := s.find(channel, ts)
@@ -169,7 +172,7 @@ func (s *Server) Edit(channel, ts, text string) error {
 }
 
 // Delete lets the author, or an owner of the workspace, delete a message.
-func (s *Server) Delete(channel, ts string) error {
+func (s *activity) Delete(channel, ts string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	m := s.find(channel, ts)
@@ -189,7 +192,7 @@ func (s *Server) Delete(channel, ts string) error {
 
 // Noise puts a message with a subtype into a channel, such as channel_join,
 // channel_topic or another app's bot_message.
-func (s *Server) Noise(channel, subtype, user, text string) string {
+func (s *activity) Noise(channel, subtype, user, text string) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	c := s.channels[channel]
@@ -208,7 +211,7 @@ func (s *Server) Noise(channel, subtype, user, text string) string {
 
 // Event sends any event: app_home_opened, member_joined_channel, or one that
 // does not exist yet. It fills type and event_ts.
-func (s *Server) Event(channel, kind string, fields map[string]any) {
+func (s *activity) Event(channel, kind string, fields map[string]any) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	event := map[string]any{"type": kind, "channel": channel, "event_ts": s.newTS()}
@@ -224,12 +227,12 @@ func (s *Server) Event(channel, kind string, fields map[string]any) {
 }
 
 // OpenHome lets a person open the app's home.
-func (s *Server) OpenHome(user string) {
+func (s *activity) OpenHome(user string) {
 	s.Event(s.DM(user), "app_home_opened", map[string]any{"user": user, "tab": "messages"})
 }
 
 // Join lets a person, or the app itself (BotUser), come into a channel.
-func (s *Server) Join(channel, user string) {
+func (s *activity) Join(channel, user string) {
 	s.mu.Lock()
 	c := s.channels[channel]
 	if user == BotUser {

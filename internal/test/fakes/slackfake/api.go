@@ -9,8 +9,11 @@ import (
 	"time"
 )
 
+// webAPI are the methods that the app calls.
+type webAPI struct{ *streams }
+
 // serveAPI answers one call of the Web API.
-func (s *Server) serveAPI(w http.ResponseWriter, r *http.Request) {
+func (s *webAPI) serveAPI(w http.ResponseWriter, r *http.Request) {
 	c, refused := readCall(r, s.known)
 	s.mu.Lock()
 	s.seq++
@@ -34,7 +37,7 @@ func (s *Server) serveAPI(w http.ResponseWriter, r *http.Request) {
 }
 
 // perform does what a call asks, unless it was refused already.
-func (s *Server) perform(seq int, c call, refused *refusal) (result answer, why *refusal) {
+func (s *webAPI) perform(seq int, c call, refused *refusal) (result answer, why *refusal) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if refused == nil {
@@ -48,7 +51,7 @@ func (s *Server) perform(seq int, c call, refused *refusal) (result answer, why 
 }
 
 // linger waits, and reports false when the client went away before.
-func (s *Server) linger(gone <-chan struct{}, wait time.Duration) bool {
+func (s *workspace) linger(gone <-chan struct{}, wait time.Duration) bool {
 	select {
 	case <-gone:
 		return false
@@ -76,7 +79,7 @@ func (c *call) shown() map[string]any {
 }
 
 // conclude writes down what became of a call. The caller holds the lock.
-func (s *Server) conclude(seq int, c call, result answer, refused *refusal) {
+func (s *webAPI) conclude(seq int, c call, result answer, refused *refusal) {
 	e := Entry{Seq: seq, Event: EventAnswer, Method: c.method, Performed: refused == nil}
 	e.TS, _ = result["ts"].(string)
 	if refused != nil {
@@ -89,7 +92,7 @@ func (s *Server) conclude(seq int, c call, result answer, refused *refusal) {
 }
 
 // admit checks the token and the rate. The caller holds the lock.
-func (s *Server) admit(c call) *refusal {
+func (s *webAPI) admit(c call) *refusal {
 	want, other := s.o.BotToken, s.o.AppToken
 	if c.spec.app {
 		want, other = other, want
@@ -173,7 +176,7 @@ type window struct {
 const underway = 100 * time.Millisecond
 
 // spend counts a call against its rates. The caller holds the lock.
-func (s *Server) spend(c call) *refusal {
+func (s *webAPI) spend(c call) *refusal {
 	now := s.o.Now()
 	var open []*window
 	for i, limit := range s.o.Limits[c.method] {
@@ -222,7 +225,7 @@ type method struct {
 	json     bool // it takes JSON besides forms
 	args     map[string]kind
 	required []string
-	run      func(*Server, call) (answer, *refusal)
+	run      func(*webAPI, call) (answer, *refusal)
 }
 
 // answer are the fields besides ok.
@@ -258,38 +261,38 @@ const (
 
 func methods() map[string]method {
 	table := map[string]method{}
-	form := func(name, list string, run func(*Server, call) (answer, *refusal)) {
+	form := func(name, list string, run func(*webAPI, call) (answer, *refusal)) {
 		args, required := arguments(list)
 		table[name] = method{args: args, required: required, run: run}
 	}
-	both := func(name, list string, run func(*Server, call) (answer, *refusal)) {
+	both := func(name, list string, run func(*webAPI, call) (answer, *refusal)) {
 		form(name, list, run)
 		m := table[name]
 		m.json = true
 		table[name] = m
 	}
-	both("auth.test", "", (*Server).authTest)
-	both("apps.connections.open", "", (*Server).openConnection)
-	both("chat.postMessage", "channel* thread_ts:ts reply_broadcast:bool"+content+guise, (*Server).postMessage)
-	both("chat.postEphemeral", "channel* user* thread_ts:ts"+content+guise, (*Server).postEphemeral)
-	both("chat.update", "channel* ts:ts* reply_broadcast:bool file_ids:array"+content, (*Server).update)
-	both("chat.delete", "channel* ts:ts* as_user:bool", (*Server).remove)
-	both("chat.startStream", "channel* thread_ts:ts recipient_user_id recipient_team_id task_display_mode"+streamed+guise, (*Server).startStream)
-	both("chat.appendStream", "channel* ts:ts*"+streamed, (*Server).appendStream)
-	both("chat.stopStream", "channel* ts:ts* blocks:blocks metadata:object session_status"+streamed, (*Server).stopStream)
-	both("assistant.threads.setStatus", "channel_id* thread_ts:ts* status loading_messages:list"+guise, (*Server).setThreadStatus)
-	both("agents.sessions.setStatus", "status* channel_id thread_ts:ts title initiator_user_id"+guise, (*Server).setSessionStatus)
-	both("agents.sessions.rename", "title* channel_id thread_ts:ts", (*Server).renameSession)
-	both("conversations.open", "channel users:list return_im:bool prevent_creation:bool", (*Server).openDirect)
-	form("conversations.info", "channel* include_locale:bool include_num_members:bool", (*Server).channelInfo)
-	form("conversations.history", "channel*"+paged, (*Server).history)
-	form("conversations.replies", "channel* ts:ts*"+paged, (*Server).replies)
-	form("users.info", "user* include_locale:bool", (*Server).userInfo)
-	form("team.info", "team domain", (*Server).teamInfo)
-	both("reactions.add", "channel* name* timestamp:ts*", (*Server).react)
-	both("reactions.remove", "channel* name* timestamp:ts*", (*Server).unreact)
-	both("files.getUploadURLExternal", "filename* length:int* alt_txt snippet_type", scoped((*Server).askUpload))
-	both("files.completeUploadExternal", "files:array* channel_id channels thread_ts:ts initial_comment blocks:blocks", scoped((*Server).completeUpload))
+	both("auth.test", "", (*webAPI).authTest)
+	both("apps.connections.open", "", (*webAPI).openConnection)
+	both("chat.postMessage", "channel* thread_ts:ts reply_broadcast:bool"+content+guise, (*webAPI).postMessage)
+	both("chat.postEphemeral", "channel* user* thread_ts:ts"+content+guise, (*webAPI).postEphemeral)
+	both("chat.update", "channel* ts:ts* reply_broadcast:bool file_ids:array"+content, (*webAPI).update)
+	both("chat.delete", "channel* ts:ts* as_user:bool", (*webAPI).remove)
+	both("chat.startStream", "channel* thread_ts:ts recipient_user_id recipient_team_id task_display_mode"+streamed+guise, (*webAPI).startStream)
+	both("chat.appendStream", "channel* ts:ts*"+streamed, (*webAPI).appendStream)
+	both("chat.stopStream", "channel* ts:ts* blocks:blocks metadata:object session_status"+streamed, (*webAPI).stopStream)
+	both("assistant.threads.setStatus", "channel_id* thread_ts:ts* status loading_messages:list"+guise, (*webAPI).setThreadStatus)
+	both("agents.sessions.setStatus", "status* channel_id thread_ts:ts title initiator_user_id"+guise, (*webAPI).setSessionStatus)
+	both("agents.sessions.rename", "title* channel_id thread_ts:ts", (*webAPI).renameSession)
+	both("conversations.open", "channel users:list return_im:bool prevent_creation:bool", (*webAPI).openDirect)
+	form("conversations.info", "channel* include_locale:bool include_num_members:bool", (*webAPI).channelInfo)
+	form("conversations.history", "channel*"+paged, (*webAPI).history)
+	form("conversations.replies", "channel* ts:ts*"+paged, (*webAPI).replies)
+	form("users.info", "user* include_locale:bool", (*webAPI).userInfo)
+	form("team.info", "team domain", (*webAPI).teamInfo)
+	both("reactions.add", "channel* name* timestamp:ts*", (*webAPI).react)
+	both("reactions.remove", "channel* name* timestamp:ts*", (*webAPI).unreact)
+	both("files.getUploadURLExternal", "filename* length:int* alt_txt snippet_type", scoped((*webAPI).askUpload))
+	both("files.completeUploadExternal", "files:array* channel_id channels thread_ts:ts initial_comment blocks:blocks", scoped((*webAPI).completeUpload))
 	open := table["apps.connections.open"]
 	open.app = true
 	table["apps.connections.open"] = open

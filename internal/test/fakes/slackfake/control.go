@@ -114,7 +114,7 @@ type Fault struct {
 }
 
 // Break adds a fault. The oldest one that fits a call is met.
-func (s *Server) Break(f Fault) {
+func (s *delivery) Break(f Fault) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if f.Count == 0 {
@@ -125,7 +125,7 @@ func (s *Server) Break(f Fault) {
 
 // Down cuts off everything until Heal: calls, response URLs, new sockets and
 // those that are open.
-func (s *Server) Down() {
+func (s *delivery) Down() {
 	s.Break(Fault{Method: "*", Kind: FaultDropBefore, Count: -1})
 	s.Disconnect("")
 }
@@ -133,7 +133,7 @@ func (s *Server) Down() {
 // Revoke makes a token worthless: its calls are refused with code, such as
 // token_revoked or account_inactive, and with the app token its sockets end.
 // An empty code makes it good again.
-func (s *Server) Revoke(token, code string) {
+func (s *delivery) Revoke(token, code string) {
 	s.mu.Lock()
 	s.revoked[token] = code
 	ends := code != "" && token == s.o.AppToken
@@ -145,7 +145,7 @@ func (s *Server) Revoke(token, code string) {
 
 // fault returns what a call of a method meets, nil for nothing. The caller
 // holds the lock.
-func (s *Server) fault(method string) *Fault {
+func (s *workspace) fault(method string) *Fault {
 	for _, f := range s.faults {
 		if f.Method != method && f.Method != "*" || f.Count == 0 {
 			continue
@@ -176,7 +176,7 @@ func (f *Fault) before() bool {
 }
 
 // fail answers a call with its fault.
-func (s *Server) fail(w http.ResponseWriter, seq int, method string, f *Fault) {
+func (s *workspace) fail(w http.ResponseWriter, seq int, method string, f *Fault) {
 	s.mu.Lock()
 	s.note(Entry{Seq: seq, Event: EventFault, Method: method, Performed: !f.before(), Problem: f.Kind})
 	s.mu.Unlock()
@@ -237,7 +237,7 @@ type Entry struct {
 }
 
 // note adds an entry. The caller holds the lock.
-func (s *Server) note(e Entry) {
+func (s *workspace) note(e Entry) {
 	e.At = time.Now()
 	s.entries = append(s.entries, e)
 	s.change()
@@ -245,7 +245,7 @@ func (s *Server) note(e Entry) {
 }
 
 // Entries are the wire log so far.
-func (s *Server) Entries() []Entry {
+func (s *workspace) Entries() []Entry {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.entries)
@@ -253,7 +253,7 @@ func (s *Server) Entries() []Entry {
 
 // Calls are the calls of a method so far, in order of arrival; of all when the
 // method is empty.
-func (s *Server) Calls(method string) []Entry {
+func (s *workspace) Calls(method string) []Entry {
 	var calls []Entry
 	for _, e := range s.Entries() {
 		if e.Event == EventCall && (method == "" || e.Method == method) {

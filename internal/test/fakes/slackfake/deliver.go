@@ -17,6 +17,9 @@ import (
 	"time"
 )
 
+// delivery brings events to the app, over sockets or HTTP.
+type delivery struct{ *workspace }
+
 // patience is how long Slack waits for an acknowledgement.
 const patience = 3 * time.Second
 
@@ -55,7 +58,7 @@ type attempt struct {
 }
 
 // Deliveries are all so far, in order.
-func (s *Server) Deliveries() []Delivery {
+func (s *delivery) Deliveries() []Delivery {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	list := make([]Delivery, len(s.deliveries))
@@ -66,12 +69,12 @@ func (s *Server) Deliveries() []Delivery {
 }
 
 // Settled reports whether every delivery was acknowledged or given up.
-func (s *Server) Settled() bool {
+func (s *delivery) Settled() bool {
 	return !slices.ContainsFunc(s.Deliveries(), func(d Delivery) bool { return !d.Acked && !d.Lost })
 }
 
 // Repeat delivers again what was delivered before, as a retry of Slack's own.
-func (s *Server) Repeat(id string) error {
+func (s *delivery) Repeat(id string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, d := range s.deliveries {
@@ -87,7 +90,7 @@ func (s *Server) Repeat(id string) error {
 
 // send starts to deliver. First attempts reach the app in the order of send.
 // The caller holds the lock.
-func (s *Server) send(d *Delivery) {
+func (s *delivery) send(d *Delivery) {
 	s.deliveries = append(s.deliveries, d)
 	s.change()
 	first := s.prepare(d, d.Attempts, "")
@@ -109,7 +112,7 @@ func (s *Server) send(d *Delivery) {
 }
 
 // prepare makes an attempt with a new envelope. The caller holds the lock.
-func (s *Server) prepare(d *Delivery, n int, reason string) *attempt {
+func (s *delivery) prepare(d *Delivery, n int, reason string) *attempt {
 	d.Attempts++
 	s.seq++
 	a := &attempt{d: d, n: n, reason: reason, envelope: fmt.Sprintf("env-%d", s.seq), acked: make(chan struct{})}
@@ -122,7 +125,7 @@ func (s *Server) prepare(d *Delivery, n int, reason string) *attempt {
 // pursue tries until it is acknowledged or given up. first was transmitted
 // already if there are sockets. It closes after, if any, when the first
 // attempt is over.
-func (s *Server) pursue(first *attempt, after chan struct{}) {
+func (s *delivery) pursue(first *attempt, after chan struct{}) {
 	a := first
 	for {
 		reason, retry := s.attempt(a)
@@ -158,7 +161,7 @@ func (s *Server) pursue(first *attempt, after chan struct{}) {
 
 // attempt waits for one attempt's end and says why it failed, if it did, and
 // whether another may follow.
-func (s *Server) attempt(a *attempt) (reason string, retry bool) {
+func (s *delivery) attempt(a *attempt) (reason string, retry bool) {
 	s.mu.Lock()
 	app := s.app
 	s.mu.Unlock()
@@ -192,7 +195,7 @@ func (s *Server) attempt(a *attempt) (reason string, retry bool) {
 }
 
 // expire ends an attempt, unless it was acknowledged at the last moment.
-func (s *Server) expire(a *attempt, reason string) string {
+func (s *delivery) expire(a *attempt, reason string) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	select {
@@ -205,7 +208,7 @@ func (s *Server) expire(a *attempt, reason string) string {
 }
 
 // acknowledge ends an attempt well. The caller holds the lock.
-func (s *Server) acknowledge(a *attempt, payload json.RawMessage) {
+func (s *delivery) acknowledge(a *attempt, payload json.RawMessage) {
 	delete(s.byEnvelope, a.envelope)
 	a.d.Acked, a.d.After, a.d.Answer = true, time.Since(a.sent), payload
 	number := 0
@@ -243,7 +246,7 @@ func Sign(secret string, at time.Time, body []byte) http.Header {
 
 // visit makes one attempt over HTTP and says why it failed, if it did, and
 // whether another may follow.
-func (s *Server) visit(app string, a *attempt) (reason string, retry bool) {
+func (s *delivery) visit(app string, a *attempt) (reason string, retry bool) {
 	path, header, body := s.webhook(a)
 	s.mu.Lock()
 	a.sent = time.Now()
@@ -274,7 +277,7 @@ func (s *Server) visit(app string, a *attempt) (reason string, retry bool) {
 }
 
 // webhook is an attempt as a request: its path, headers and body.
-func (s *Server) webhook(a *attempt) (path string, header http.Header, body []byte) {
+func (s *delivery) webhook(a *attempt) (path string, header http.Header, body []byte) {
 	path, kind, body := pathEvents, "application/json", []byte(a.d.Payload)
 	switch a.d.Kind {
 	case KindCommand:
@@ -294,7 +297,7 @@ func (s *Server) webhook(a *attempt) (path string, header http.Header, body []by
 
 // Knock posts any body with any headers to the app, for forged signatures and
 // stale timestamps, and waits for the answer as long as Slack does.
-func (s *Server) Knock(ctx context.Context, url string, header http.Header, body []byte) (*http.Response, []byte, error) {
+func (s *delivery) Knock(ctx context.Context, url string, header http.Header, body []byte) (*http.Response, []byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.span(patience))
 	defer cancel()
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(body))
@@ -317,7 +320,7 @@ func (s *Server) Knock(ctx context.Context, url string, header http.Header, body
 
 // Verify does what Slack does when a URL for events is saved: it sends a
 // challenge, which must come back.
-func (s *Server) Verify(ctx context.Context) error {
+func (s *delivery) Verify(ctx context.Context) error {
 	s.mu.Lock()
 	app := s.app
 	s.mu.Unlock()

@@ -12,7 +12,7 @@ import (
 // Transcript draws a channel as people see it: who wrote, threads indented,
 // task cards with icons, buttons in brackets. There are no times in it, so that
 // it stays the same from run to run.
-func (s *Server) Transcript(channel string) string {
+func (s *workspace) Transcript(channel string) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	c := s.channels[channel]
@@ -34,7 +34,7 @@ func (s *Server) Transcript(channel string) string {
 	return b.String()
 }
 
-func (s *Server) drawThread(b *strings.Builder, parent *Message) {
+func (s *workspace) drawThread(b *strings.Builder, parent *Message) {
 	for _, m := range s.messages[parent.Channel] {
 		if m.Thread == parent.TS && !m.Deleted {
 			b.WriteString("  │\n" + s.drawMessage(m, "  │ "))
@@ -56,7 +56,7 @@ func (s *Server) drawThread(b *strings.Builder, parent *Message) {
 	}
 }
 
-func (s *Server) name(user string) string {
+func (s *workspace) name(user string) string {
 	if u := s.users[user]; u != nil {
 		return u.Name
 	}
@@ -65,7 +65,7 @@ func (s *Server) name(user string) string {
 
 // drawMessage draws a message, each line after the margin. The caller holds the
 // lock.
-func (s *Server) drawMessage(m *Message, margin string) string {
+func (s *workspace) drawMessage(m *Message, margin string) string {
 	s.age(m)
 	head := s.name(m.User)
 	if m.To != "" {
@@ -88,7 +88,7 @@ func indent(text string) []string {
 
 // Shown is what a person reads in a message: its blocks, or its text where it
 // has none, or what was streamed.
-func (s *Server) Shown(m Message) string {
+func (s *workspace) Shown(m Message) string {
 	var parts []string
 	if m.Stream != nil {
 		parts = append(parts, m.Stream.draw())
@@ -119,7 +119,7 @@ var (
 )
 
 // plain replaces what Slack shows in other words than it is written.
-func (s *Server) plain(text string) string {
+func (s *workspace) plain(text string) string {
 	text = mention.ReplaceAllStringFunc(text, func(found string) string { return "@" + s.name(found[2:len(found)-1]) })
 	text = link.ReplaceAllString(text, "$2 ($1)")
 	return html.UnescapeString(bare.ReplaceAllString(text, "$1"))

@@ -36,15 +36,15 @@ type upload struct {
 const methodUpload = "upload"
 
 // GrantFiles gives the app the scope files:write, or takes it away.
-func (s *Server) GrantFiles(granted bool) {
+func (s *webAPI) GrantFiles(granted bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.o.NoFiles = !granted
 }
 
 // scoped refuses calls of an app that may not write files.
-func scoped(run func(*Server, call) (answer, *refusal)) func(*Server, call) (answer, *refusal) {
-	return func(s *Server, c call) (answer, *refusal) {
+func scoped(run func(*webAPI, call) (answer, *refusal)) func(*webAPI, call) (answer, *refusal) {
+	return func(s *webAPI, c call) (answer, *refusal) {
 		if s.o.NoFiles {
 			r := refuse("missing_scope")
 			r.more = answer{"needed": "files:write", "provided": "chat:write,im:write"}
@@ -54,7 +54,7 @@ func scoped(run func(*Server, call) (answer, *refusal)) func(*Server, call) (ans
 	}
 }
 
-func (s *Server) askUpload(c call) (answer, *refusal) {
+func (s *webAPI) askUpload(c call) (answer, *refusal) {
 	length := c.number("length", 0)
 	if length < 1 || length > maxFile {
 		return nil, blame("invalid_arguments", "length %d, 1 to %d allowed", length, maxFile)
@@ -66,7 +66,7 @@ func (s *Server) askUpload(c call) (answer, *refusal) {
 }
 
 // serveUpload takes the content of a file.
-func (s *Server) serveUpload(w http.ResponseWriter, r *http.Request) {
+func (s *webAPI) serveUpload(w http.ResponseWriter, r *http.Request) {
 	content, err := readUpload(r)
 	s.mu.Lock()
 	s.seq++
@@ -90,7 +90,7 @@ func (s *Server) serveUpload(w http.ResponseWriter, r *http.Request) {
 	_, _ = fmt.Fprint(w, text)
 }
 
-func (s *Server) takeUpload(seq int, ticket string, content []byte, err error) (status int, text string) {
+func (s *webAPI) takeUpload(seq int, ticket string, content []byte, err error) (status int, text string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	status, text = s.fillUpload(ticket, content, err)
@@ -103,7 +103,7 @@ func (s *Server) takeUpload(seq int, ticket string, content []byte, err error) (
 }
 
 // fillUpload puts content where its address leads. The caller holds the lock.
-func (s *Server) fillUpload(ticket string, content []byte, err error) (status int, text string) {
+func (s *webAPI) fillUpload(ticket string, content []byte, err error) (status int, text string) {
 	for _, u := range s.uploads {
 		switch {
 		case u.ticket != ticket:
@@ -139,7 +139,7 @@ func readUpload(r *http.Request) ([]byte, error) {
 	return io.ReadAll(part)
 }
 
-func (s *Server) completeUpload(c call) (answer, *refusal) {
+func (s *webAPI) completeUpload(c call) (answer, *refusal) {
 	uploads, refused := s.uploaded(c.raw("files"))
 	if refused != nil {
 		return nil, refused
@@ -165,7 +165,7 @@ func (s *Server) completeUpload(c call) (answer, *refusal) {
 }
 
 // uploaded finds the files that a call names. The caller holds the lock.
-func (s *Server) uploaded(raw json.RawMessage) ([]*upload, *refusal) {
+func (s *webAPI) uploaded(raw json.RawMessage) ([]*upload, *refusal) {
 	var named []struct{ ID, Title string }
 	if err := json.Unmarshal(raw, &named); err != nil || len(named) == 0 {
 		return nil, blame("invalid_arguments", "files: %.100s", raw)
@@ -186,7 +186,7 @@ func (s *Server) uploaded(raw json.RawMessage) ([]*upload, *refusal) {
 }
 
 // share posts files as a message. The caller holds the lock.
-func (s *Server) share(c call, files []File) *refusal {
+func (s *webAPI) share(c call, files []File) *refusal {
 	if s.users[c.text("channel_id")] != nil {
 		return blame("invalid_channel", "channel_id wants the id of a conversation, not a user's")
 	}

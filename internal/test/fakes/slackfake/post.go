@@ -16,7 +16,7 @@ const (
 
 // place returns the channel a call names. A user's id names the direct
 // conversation. The caller holds the lock.
-func (s *Server) place(id string) (*Channel, *refusal) {
+func (s *workspace) place(id string) (*Channel, *refusal) {
 	if user := s.users[id]; user != nil {
 		switch {
 		case user.ID == BotUser:
@@ -40,7 +40,7 @@ func (s *Server) place(id string) (*Channel, *refusal) {
 
 // thread returns the thread a post goes to: none when the message it should
 // stand under is gone, as Slack does. The caller holds the lock.
-func (s *Server) thread(c *Channel, ts string) string {
+func (s *workspace) thread(c *Channel, ts string) string {
 	if ts == "" {
 		return ""
 	}
@@ -59,7 +59,7 @@ func (s *Server) thread(c *Channel, ts string) string {
 }
 
 // body reads what a message is to say. The caller holds the lock.
-func (s *Server) body(c call, m *Message) *refusal {
+func (s *webAPI) body(c call, m *Message) *refusal {
 	text, markdown := c.text("text"), c.text("markdown_text")
 	blocks := c.raw("blocks")
 	switch {
@@ -113,7 +113,7 @@ func checkMetadata(raw json.RawMessage) *refusal {
 
 // checkLinks finds link previews left on: they let a model's text fetch URLs.
 // The caller holds the lock.
-func (s *Server) checkLinks(c call, m *Message) {
+func (s *webAPI) checkLinks(c call, m *Message) {
 	said := m.Text + string(m.Blocks)
 	if !strings.Contains(said, "http://") && !strings.Contains(said, "https://") {
 		return
@@ -125,7 +125,7 @@ func (s *Server) checkLinks(c call, m *Message) {
 	}
 }
 
-func (s *Server) postMessage(c call) (answer, *refusal) {
+func (s *webAPI) postMessage(c call) (answer, *refusal) {
 	channel, refused := s.place(c.text("channel"))
 	if refused != nil {
 		return nil, refused
@@ -142,7 +142,7 @@ func (s *Server) postMessage(c call) (answer, *refusal) {
 	return answer{"channel": channel.ID, "ts": m.TS, "message": m.wire(channel)}, nil
 }
 
-func (s *Server) postEphemeral(c call) (answer, *refusal) {
+func (s *webAPI) postEphemeral(c call) (answer, *refusal) {
 	channel, refused := s.place(c.text("channel"))
 	if refused != nil {
 		return nil, refused
@@ -162,7 +162,7 @@ func (s *Server) postEphemeral(c call) (answer, *refusal) {
 
 // own returns a message of the app that can be changed. The caller holds the
 // lock.
-func (s *Server) own(c call, other string) (*Channel, *Message, *refusal) {
+func (s *workspace) own(c call, other string) (*Channel, *Message, *refusal) {
 	channel, refused := s.place(c.text("channel"))
 	if refused != nil {
 		return nil, nil, refused
@@ -181,7 +181,7 @@ func (s *Server) own(c call, other string) (*Channel, *Message, *refusal) {
 	return channel, m, nil
 }
 
-func (s *Server) update(c call) (answer, *refusal) {
+func (s *webAPI) update(c call) (answer, *refusal) {
 	channel, m, refused := s.own(c, "cant_update_message")
 	switch {
 	case refused != nil:
@@ -201,7 +201,7 @@ func (s *Server) update(c call) (answer, *refusal) {
 	return answer{"channel": channel.ID, "ts": m.TS, "text": m.Text, "message": m.wire(channel)}, nil
 }
 
-func (s *Server) remove(c call) (answer, *refusal) {
+func (s *webAPI) remove(c call) (answer, *refusal) {
 	channel, m, refused := s.own(c, "cant_delete_message")
 	if refused != nil {
 		return nil, refused

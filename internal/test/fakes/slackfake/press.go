@@ -27,7 +27,7 @@ type hook struct {
 }
 
 // newHook makes a response URL. The caller holds the lock.
-func (s *Server) newHook(h hook) string {
+func (s *activity) newHook(h hook) string {
 	s.seq++
 	h.id, h.born = fmt.Sprintf("h%d", s.seq), s.o.Now()
 	s.hooks[h.id] = &h
@@ -36,7 +36,7 @@ func (s *Server) newHook(h hook) string {
 
 // Slash lets a person use a slash command, also in channels that the app is not
 // in, and returns the trigger id. Slack has no slash commands in threads.
-func (s *Server) Slash(command, text, channel, user string) (trigger string, err error) {
+func (s *activity) Slash(command, text, channel, user string) (trigger string, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	c, err := s.stage(channel, user)
@@ -58,14 +58,14 @@ func (s *Server) Slash(command, text, channel, user string) (trigger string, err
 }
 
 // newTrigger is unique. The caller holds the lock.
-func (s *Server) newTrigger() string {
+func (s *activity) newTrigger() string {
 	s.seq++
 	return fmt.Sprintf("%d.1.%016x", time.Now().UnixMilli(), s.seq)
 }
 
 // Press lets a person press a button of a message. which is the button's
 // action_id, its value or its label. It returns the trigger id.
-func (s *Server) Press(channel, ts, which, user string) (trigger string, err error) {
+func (s *activity) Press(channel, ts, which, user string) (trigger string, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	m := s.find(channel, ts)
@@ -84,7 +84,7 @@ func (s *Server) Press(channel, ts, which, user string) (trigger string, err err
 }
 
 // press sends a block_actions payload. The caller holds the lock.
-func (s *Server) press(c *Channel, m *Message, block string, button map[string]any, user string) string {
+func (s *activity) press(c *Channel, m *Message, block string, button map[string]any, user string) string {
 	trigger, u, at := s.newTrigger(), s.users[user], s.newTS()
 	action := map[string]any{"type": "button", "block_id": block, "action_ts": at}
 	for _, name := range []string{"action_id", "value", "text", "style", "url"} {
@@ -158,7 +158,7 @@ func (m Message) eachButton(yield func(block string, button map[string]any) bool
 }
 
 // serveHook takes what the app answers through a response URL.
-func (s *Server) serveHook(w http.ResponseWriter, r *http.Request) {
+func (s *activity) serveHook(w http.ResponseWriter, r *http.Request) {
 	var raw json.RawMessage
 	err := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxBody)).Decode(&raw)
 	s.mu.Lock()
@@ -189,7 +189,7 @@ func (s *Server) serveHook(w http.ResponseWriter, r *http.Request) {
 
 // useHook takes one answer and returns the status and text for it. The caller
 // holds the lock.
-func (s *Server) useHook(h *hook, raw json.RawMessage, isJSON bool) (status int, text string) {
+func (s *activity) useHook(h *hook, raw json.RawMessage, isJSON bool) (status int, text string) {
 	switch {
 	case !isJSON:
 		s.violate("response_url: the body is no JSON")
@@ -210,7 +210,7 @@ func (s *Server) useHook(h *hook, raw json.RawMessage, isJSON bool) (status int,
 
 // respondAtOnce shows what an acknowledgement of a command or press carried.
 // The caller holds the lock.
-func (s *Server) respondAtOnce(d *Delivery, payload json.RawMessage) {
+func (s *delivery) respondAtOnce(d *Delivery, payload json.RawMessage) {
 	if d.Kind == KindEvent {
 		return
 	}
@@ -237,7 +237,7 @@ type response struct {
 // respondTo shows an answer to a command or press: to its author alone, or to
 // the channel, or in place of the message that was pressed. The caller holds
 // the lock.
-func (s *Server) respondTo(h *hook, raw json.RawMessage) *refusal {
+func (s *delivery) respondTo(h *hook, raw json.RawMessage) *refusal {
 	var r response
 	if err := json.Unmarshal(raw, &r); err != nil {
 		return blame("invalid_payload", "%v", err)

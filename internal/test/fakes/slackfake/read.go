@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-func (s *Server) authTest(c call) (answer, *refusal) {
+func (s *webAPI) authTest(c call) (answer, *refusal) {
 	if c.token == s.o.AppToken {
 		return answer{"app_name": BotName, "app_id": AppID}, nil
 	}
@@ -16,14 +16,14 @@ func (s *Server) authTest(c call) (answer, *refusal) {
 	}, nil
 }
 
-func (s *Server) teamInfo(c call) (answer, *refusal) {
+func (s *webAPI) teamInfo(c call) (answer, *refusal) {
 	if team := c.text("team"); team != "" && team != Team {
 		return nil, refuse("team_not_found")
 	}
 	return answer{"team": answer{"id": Team, "name": "Legwork Inc", "domain": "legwork"}}, nil
 }
 
-func (s *Server) userInfo(c call) (answer, *refusal) {
+func (s *webAPI) userInfo(c call) (answer, *refusal) {
 	u := s.users[c.text("user")]
 	if u == nil {
 		return nil, refuse("user_not_found")
@@ -40,7 +40,7 @@ func (s *Server) userInfo(c call) (answer, *refusal) {
 	return answer{"user": user}, nil
 }
 
-func (s *Server) openDirect(c call) (answer, *refusal) {
+func (s *webAPI) openDirect(c call) (answer, *refusal) {
 	users := strings.Split(c.text("users"), ",")
 	switch {
 	case c.text("channel") != "":
@@ -65,7 +65,7 @@ func (s *Server) openDirect(c call) (answer, *refusal) {
 	return answer{"channel": opened}, nil
 }
 
-func (s *Server) channelInfo(c call) (answer, *refusal) {
+func (s *webAPI) channelInfo(c call) (answer, *refusal) {
 	channel := s.channels[c.text("channel")]
 	if channel == nil || channel.Private && channel.Outside {
 		return nil, refuse("channel_not_found")
@@ -89,12 +89,12 @@ func (c *Channel) wire() answer {
 }
 
 // history are a channel's messages, newest first, without replies.
-func (s *Server) history(c call) (answer, *refusal) {
+func (s *webAPI) history(c call) (answer, *refusal) {
 	return s.page(c, true, func(m *Message) bool { return m.Thread == "" })
 }
 
 // replies are a thread's messages, its first one included, oldest first.
-func (s *Server) replies(c call) (answer, *refusal) {
+func (s *webAPI) replies(c call) (answer, *refusal) {
 	ts := c.text("ts")
 	result, refused := s.page(c, false, func(m *Message) bool { return m.Thread == ts || m.TS == ts })
 	if refused == nil && s.find(c.text("channel"), ts) == nil {
@@ -103,7 +103,7 @@ func (s *Server) replies(c call) (answer, *refusal) {
 	return result, refused
 }
 
-func (s *Server) page(c call, newest bool, fits func(*Message) bool) (answer, *refusal) {
+func (s *webAPI) page(c call, newest bool, fits func(*Message) bool) (answer, *refusal) {
 	channel := s.channels[c.text("channel")]
 	switch {
 	case channel == nil || channel.Private && channel.Outside:
@@ -154,7 +154,7 @@ func (c *call) within(ts string) bool {
 	return (oldest == "" || ts > oldest) && (latest == "" || ts < latest)
 }
 
-func (s *Server) react(c call) (answer, *refusal) {
+func (s *webAPI) react(c call) (answer, *refusal) {
 	m, refused := s.reacted(c)
 	switch {
 	case refused != nil:
@@ -167,7 +167,7 @@ func (s *Server) react(c call) (answer, *refusal) {
 	return nil, nil
 }
 
-func (s *Server) unreact(c call) (answer, *refusal) {
+func (s *webAPI) unreact(c call) (answer, *refusal) {
 	m, refused := s.reacted(c)
 	switch {
 	case refused != nil:
@@ -180,7 +180,7 @@ func (s *Server) unreact(c call) (answer, *refusal) {
 	return nil, nil
 }
 
-func (s *Server) reacted(c call) (*Message, *refusal) {
+func (s *webAPI) reacted(c call) (*Message, *refusal) {
 	channel, refused := s.place(c.text("channel"))
 	if refused != nil {
 		return nil, refused

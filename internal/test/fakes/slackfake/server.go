@@ -67,8 +67,14 @@ const (
 	SigningSecret = "fakesigningsecret0123456789abcdef"
 )
 
-// Server is a running fake. Its methods are safe for concurrent use.
-type Server struct {
+// Server is a running fake. Its methods are safe for concurrent use. It is built
+// in layers, each of which knows the ones below it: the workspace (state, faults
+// and log), the delivery of events to the app, the activity of people, streamed
+// messages, and the Web API that the app calls.
+type Server struct{ *webAPI }
+
+// workspace is the state of the fake.
+type workspace struct {
 	URL    string // where it listens, without a path
 	APIURL string // base URL of the Web API, as it belongs into api_url
 
@@ -125,14 +131,15 @@ func Start(o Options) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{
+	w := &workspace{
 		o: o, done: make(chan struct{}), changed: make(chan struct{}), log: log, app: o.App,
 		users: map[string]*User{}, channels: map[string]*Channel{}, messages: map[string][]*Message{},
 		statuses: map[string]*Status{}, revoked: map[string]string{}, hooks: map[string]*hook{},
 		windows: map[string]*window{}, byEnvelope: map[string]*attempt{}, tails: map[string]chan struct{}{},
 		tickets: map[string]bool{}, uploads: map[string]*upload{},
 	}
-	s.settle(o.World)
+	w.settle(o.World)
+	s := &Server{&webAPI{&streams{&activity{&delivery{w}}}}}
 	s.mux, s.known = s.routes(), methods()
 	s.wire, err = wire.Serve(o.Listen, 0, func(url string) http.Handler {
 		s.URL, s.APIURL = url, url+"/api/"
@@ -189,14 +196,14 @@ func (s *Server) Close() error {
 // refuse, rates overrun after being told to wait, link previews left on.
 // Refusals that depend on the state of the workspace (a channel that is
 // archived, a token that was revoked) are none.
-func (s *Server) Violations() []string {
+func (s *workspace) Violations() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.violations)
 }
 
 // SetApp sets the base URL of the app's webhooks; empty: Socket Mode.
-func (s *Server) SetApp(url string) {
+func (s *workspace) SetApp(url string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.app = url
@@ -204,7 +211,7 @@ func (s *Server) SetApp(url string) {
 
 // WaitFor returns when cond holds, and ctx's error, with what it waited for,
 // when that ends first. cond is asked after every change and may use the fake.
-func (s *Server) WaitFor(ctx context.Context, what string, cond func() bool) error {
+func (s *workspace) WaitFor(ctx context.Context, what string, cond func() bool) error {
 	for {
 		s.mu.Lock()
 		changed := s.changed
@@ -240,7 +247,7 @@ func (s *Server) routes() *http.ServeMux {
 	return mux
 }
 
-func (s *Server) closing() bool {
+func (s *workspace) closing() bool {
 	select {
 	case <-s.done:
 		return true
@@ -250,18 +257,18 @@ func (s *Server) closing() bool {
 }
 
 // change tells those who wait. The caller holds the lock.
-func (s *Server) change() {
+func (s *workspace) change() {
 	close(s.changed)
 	s.changed = make(chan struct{})
 }
 
 // span is how long one of Slack's time spans takes here.
-func (s *Server) span(d time.Duration) time.Duration {
+func (s *workspace) span(d time.Duration) time.Duration {
 	return time.Duration(float64(d) * float64(s.o.Second) / float64(time.Second))
 }
 
 // violate remembers a fault of the client. The caller holds the lock.
-func (s *Server) violate(format string, a ...any) {
+func (s *workspace) violate(format string, a ...any) {
 	s.violations = append(s.violations, fmt.Sprintf(format, a...))
 	s.note(Entry{Event: EventViolation, Problem: s.violations[len(s.violations)-1]})
 }

@@ -32,13 +32,13 @@ type socket struct {
 	mute   bool          // answers no pings either
 }
 
-func (s *Server) openConnection(c call) (answer, *refusal) {
+func (s *delivery) openConnection(c call) (answer, *refusal) {
 	ticket := fmt.Sprintf("%016x", rand.Uint64())
 	s.tickets[ticket] = true
 	return answer{"url": "ws" + strings.TrimPrefix(s.URL, "http") + "/socket?ticket=" + ticket + "&app_id=" + AppID}, nil
 }
 
-func (s *Server) serveSocket(w http.ResponseWriter, r *http.Request) {
+func (s *delivery) serveSocket(w http.ResponseWriter, r *http.Request) {
 	ticket := r.URL.Query().Get("ticket")
 	s.mu.Lock()
 	good := s.tickets[ticket]
@@ -70,7 +70,7 @@ func (s *Server) serveSocket(w http.ResponseWriter, r *http.Request) {
 }
 
 // welcome says hello, or that there are too many, and hands over what waited.
-func (s *Server) welcome(sock *socket) {
+func (s *delivery) welcome(sock *socket) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.seq++
@@ -100,7 +100,7 @@ func (s *Server) welcome(sock *socket) {
 
 // transmit gives an attempt to any connection, or lets it wait for one. The
 // caller holds the lock.
-func (s *Server) transmit(a *attempt) {
+func (s *delivery) transmit(a *attempt) {
 	s.byEnvelope[a.envelope] = a
 	a.sent = time.Now()
 	usable := slices.DeleteFunc(slices.Clone(s.sockets), func(sock *socket) bool { return sock.going })
@@ -140,7 +140,7 @@ func disconnect(reason string) map[string]any {
 }
 
 // writeSocket writes until the connection is closed; it is its only writer.
-func (s *Server) writeSocket(sock *socket) {
+func (s *delivery) writeSocket(sock *socket) {
 	defer func() { _ = sock.conn.Close() }()
 	ping := time.NewTicker(max(s.span(pingGap), 50*time.Millisecond))
 	defer ping.Stop()
@@ -193,7 +193,7 @@ func (sock *socket) write(out []any, ping bool) error {
 }
 
 // readSocket takes acknowledgements until the connection is closed.
-func (s *Server) readSocket(sock *socket) {
+func (s *delivery) readSocket(sock *socket) {
 	pong := sock.conn.PingHandler()
 	sock.conn.SetPingHandler(func(text string) error {
 		s.mu.Lock()
@@ -218,7 +218,7 @@ func (s *Server) readSocket(sock *socket) {
 }
 
 // takeAck reads an acknowledgement. The caller holds the lock.
-func (s *Server) takeAck(sock *socket, text []byte) {
+func (s *delivery) takeAck(sock *socket, text []byte) {
 	var ack struct {
 		Envelope string          `json:"envelope_id"`
 		Payload  json.RawMessage `json:"payload"`
@@ -245,7 +245,7 @@ func (s *Server) takeAck(sock *socket, text []byte) {
 }
 
 // forget takes a closed connection off the list.
-func (s *Server) forget(sock *socket) {
+func (s *delivery) forget(sock *socket) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	close(sock.closed)
@@ -253,7 +253,7 @@ func (s *Server) forget(sock *socket) {
 	s.note(Entry{Event: EventClose, Socket: sock.number})
 }
 
-func (s *Server) closeSockets() {
+func (s *delivery) closeSockets() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, sock := range s.sockets {
@@ -267,7 +267,7 @@ const rawPrefix = "raw-"
 
 // Connections is how many sockets are open, those that are to be closed
 // included.
-func (s *Server) Connections() int {
+func (s *delivery) Connections() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return len(s.sockets)
@@ -275,7 +275,7 @@ func (s *Server) Connections() int {
 
 // Refresh renews all open connections as Slack does every few hours: a warning,
 // ten seconds later the request, then the end. It returns at once.
-func (s *Server) Refresh() {
+func (s *delivery) Refresh() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	old := slices.Clone(s.sockets)
@@ -301,7 +301,7 @@ func (s *Server) Refresh() {
 // Disconnect ends all open connections with a reason of Slack's, such as
 // "link_disabled" or "refresh_requested"; an empty one cuts them off without a
 // word.
-func (s *Server) Disconnect(reason string) {
+func (s *delivery) Disconnect(reason string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, sock := range s.sockets {
@@ -317,7 +317,7 @@ func (s *Server) Disconnect(reason string) {
 // Deafen lets the connections that are open now stay open and neither deliver
 // nor hear anything; deliveries to them are lost. With pings they still ping
 // and answer pings. Connections that are opened later hear. Heal undoes it.
-func (s *Server) Deafen(pings bool) {
+func (s *delivery) Deafen(pings bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, sock := range s.sockets {
@@ -326,7 +326,7 @@ func (s *Server) Deafen(pings bool) {
 }
 
 // Shy lets the next n connections open, answer pings and never say hello.
-func (s *Server) Shy(n int) {
+func (s *delivery) Shy(n int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.shy = n
@@ -335,7 +335,7 @@ func (s *Server) Shy(n int) {
 // Heal ends all faults: deafened connections hear, and what was down is up.
 // That an app was told to wait is forgotten, as a new life of it knows nothing
 // of that. Revoked tokens stay so.
-func (s *Server) Heal() {
+func (s *delivery) Heal() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.faults = nil
@@ -351,7 +351,7 @@ func (s *Server) Heal() {
 // Raw writes a text to one open connection as it is: an envelope of an unknown
 // type, or no JSON at all. An %s in it becomes a new envelope id, which is
 // returned, and whose acknowledgement Acked tells.
-func (s *Server) Raw(text string) (envelope string, err error) {
+func (s *delivery) Raw(text string) (envelope string, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	i := slices.IndexFunc(s.sockets, func(sock *socket) bool { return !sock.going })
@@ -368,6 +368,6 @@ func (s *Server) Raw(text string) (envelope string, err error) {
 }
 
 // Acked reports whether an envelope was acknowledged.
-func (s *Server) Acked(envelope string) bool {
+func (s *delivery) Acked(envelope string) bool {
 	return slices.ContainsFunc(s.Entries(), func(e Entry) bool { return e.Event == EventAck && e.Envelope == envelope })
 }

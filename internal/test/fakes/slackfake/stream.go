@@ -9,6 +9,10 @@ import (
 	"unicode/utf8"
 )
 
+// streams are the messages that grow while the app writes, with the status beside
+// them.
+type streams struct{ *activity }
+
 // streamLife is how long a stream lives, fed or not. Slack documents none; it
 // was measured at about this.
 const streamLife = 5 * time.Minute
@@ -49,13 +53,13 @@ type Task struct {
 }
 
 // age lets a stream die. The caller holds the lock.
-func (s *Server) age(m *Message) {
+func (s *workspace) age(m *Message) {
 	if st := m.Stream; st != nil && st.State == StreamLive && s.o.Now().Sub(st.Started) >= s.span(streamLife) {
 		st.State = StreamExpired
 	}
 }
 
-func (s *Server) startStream(c call) (answer, *refusal) {
+func (s *streams) startStream(c call) (answer, *refusal) {
 	channel, refused := s.place(c.text("channel"))
 	if refused != nil {
 		return nil, refused
@@ -91,7 +95,7 @@ func (s *Server) startStream(c call) (answer, *refusal) {
 }
 
 // live returns the app's message that streams. The caller holds the lock.
-func (s *Server) live(c call, stopping bool) (*Channel, *Message, *refusal) {
+func (s *streams) live(c call, stopping bool) (*Channel, *Message, *refusal) {
 	channel, m, refused := s.own(c, "message_not_owned_by_app")
 	switch {
 	case refused != nil:
@@ -106,7 +110,7 @@ func (s *Server) live(c call, stopping bool) (*Channel, *Message, *refusal) {
 	return channel, m, nil
 }
 
-func (s *Server) appendStream(c call) (answer, *refusal) {
+func (s *streams) appendStream(c call) (answer, *refusal) {
 	channel, m, refused := s.live(c, false)
 	if refused == nil {
 		refused = m.Stream.feed(c, true)
@@ -120,7 +124,7 @@ func (s *Server) appendStream(c call) (answer, *refusal) {
 	return answer{"channel": channel.ID, "ts": m.TS}, nil
 }
 
-func (s *Server) stopStream(c call) (answer, *refusal) {
+func (s *streams) stopStream(c call) (answer, *refusal) {
 	channel, m, refused := s.live(c, true)
 	if refused != nil {
 		return nil, refused
@@ -212,7 +216,7 @@ func (st *Stream) say(text string) *refusal {
 
 // checkStream finds links in a stream: Slack's methods for streams know no way to
 // turn their previews off. The caller holds the lock.
-func (s *Server) checkStream(c call, st *Stream) {
+func (s *streams) checkStream(c call, st *Stream) {
 	if address.MatchString(inCode.ReplaceAllString(st.Text, "")) {
 		s.violate("%s: a link in a stream, whose preview cannot be turned off", c.method)
 	}
@@ -317,7 +321,7 @@ type Status struct {
 }
 
 // StatusOf is what is shown at the foot of a thread now.
-func (s *Server) StatusOf(channel, thread string) Status {
+func (s *streams) StatusOf(channel, thread string) Status {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	st := *s.status(channel, thread)
@@ -328,7 +332,7 @@ func (s *Server) StatusOf(channel, thread string) Status {
 }
 
 // status returns a thread's, made if need be. The caller holds the lock.
-func (s *Server) status(channel, thread string) *Status {
+func (s *streams) status(channel, thread string) *Status {
 	key := channel + " " + thread
 	if s.statuses[key] == nil {
 		s.statuses[key] = &Status{}
@@ -337,13 +341,13 @@ func (s *Server) status(channel, thread string) *Status {
 }
 
 // endStatus takes the text away, as every post does. The caller holds the lock.
-func (s *Server) endStatus(channel, thread string) {
+func (s *streams) endStatus(channel, thread string) {
 	if st := s.statuses[channel+" "+thread]; st != nil {
 		st.Text = ""
 	}
 }
 
-func (s *Server) setThreadStatus(c call) (answer, *refusal) {
+func (s *streams) setThreadStatus(c call) (answer, *refusal) {
 	channel, thread, refused := s.threadOf(c)
 	if refused != nil {
 		return nil, refused
@@ -356,7 +360,7 @@ func (s *Server) setThreadStatus(c call) (answer, *refusal) {
 
 // threadOf finds the thread that a status belongs to. The caller holds the
 // lock.
-func (s *Server) threadOf(c call) (channel, thread string, refused *refusal) {
+func (s *streams) threadOf(c call) (channel, thread string, refused *refusal) {
 	place, refused := s.place(c.text("channel_id"))
 	if refused != nil {
 		return "", "", refused
@@ -373,7 +377,7 @@ func (s *Server) threadOf(c call) (channel, thread string, refused *refusal) {
 	return place.ID, ts, nil
 }
 
-func (s *Server) setSessionStatus(c call) (answer, *refusal) {
+func (s *streams) setSessionStatus(c call) (answer, *refusal) {
 	switch {
 	case !s.o.AgentView:
 		return nil, refuse("not_authorized")
@@ -395,7 +399,7 @@ func (s *Server) setSessionStatus(c call) (answer, *refusal) {
 }
 
 // setSession changes a session's status. The caller holds the lock.
-func (s *Server) setSession(channel, thread, status string) *refusal {
+func (s *streams) setSession(channel, thread, status string) *refusal {
 	if !slices.Contains([]string{"processing", "active", "suspended", "closed"}, status) {
 		return blame("invalid_status", "status %q of a session", status)
 	}
@@ -404,7 +408,7 @@ func (s *Server) setSession(channel, thread, status string) *refusal {
 	return nil
 }
 
-func (s *Server) renameSession(c call) (answer, *refusal) {
+func (s *streams) renameSession(c call) (answer, *refusal) {
 	if !s.o.AgentView {
 		return nil, refuse("not_authorized")
 	}
@@ -424,7 +428,7 @@ func (s *Server) renameSession(c call) (answer, *refusal) {
 // Stop presses the Stop button of a session: it is there while the status is
 // processing or the app streams. The app's streams in the thread end, and the
 // app is told; the status stays until the app changes it.
-func (s *Server) Stop(channel, thread, user string) error {
+func (s *streams) Stop(channel, thread, user string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	c, err := s.stage(channel, user)

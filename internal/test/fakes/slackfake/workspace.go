@@ -71,7 +71,7 @@ func DefaultWorld() World {
 }
 
 // settle moves people in. It runs before the server serves.
-func (s *Server) settle(w World) {
+func (s *workspace) settle(w World) {
 	bot := User{ID: BotUser, Name: BotName}
 	for _, u := range append(slices.Clone(w.Users), bot) {
 		u.Team = or(u.Team, Team)
@@ -85,7 +85,7 @@ func (s *Server) settle(w World) {
 }
 
 // AddUser moves a person in.
-func (s *Server) AddUser(u User) {
+func (s *workspace) AddUser(u User) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.settle(World{Users: []User{u}})
@@ -93,7 +93,7 @@ func (s *Server) AddUser(u User) {
 
 // SetChannel adds a channel, or changes one: it is archived, the app is thrown
 // out of it.
-func (s *Server) SetChannel(c Channel) {
+func (s *workspace) SetChannel(c Channel) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.channels[c.ID] = &c
@@ -140,7 +140,7 @@ func (m Message) clone() Message {
 
 // Messages are a channel's messages in order, with those that only one person
 // sees, without those that were deleted.
-func (s *Server) Messages(channel string) []Message {
+func (s *workspace) Messages(channel string) []Message {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var list []Message
@@ -154,17 +154,17 @@ func (s *Server) Messages(channel string) []Message {
 }
 
 // Thread are the messages under a message, in order.
-func (s *Server) Thread(channel, ts string) []Message {
+func (s *workspace) Thread(channel, ts string) []Message {
 	return slices.DeleteFunc(s.Messages(channel), func(m Message) bool { return m.Thread != ts })
 }
 
 // Posted are the app's messages of a channel, in order.
-func (s *Server) Posted(channel string) []Message {
+func (s *workspace) Posted(channel string) []Message {
 	return slices.DeleteFunc(s.Messages(channel), func(m Message) bool { return m.User != BotUser })
 }
 
 // Message returns one message that was not deleted.
-func (s *Server) Message(channel, ts string) (Message, bool) {
+func (s *workspace) Message(channel, ts string) (Message, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	m := s.find(channel, ts)
@@ -176,7 +176,7 @@ func (s *Server) Message(channel, ts string) (Message, bool) {
 }
 
 // find returns a message that was not deleted. The caller holds the lock.
-func (s *Server) find(channel, ts string) *Message {
+func (s *workspace) find(channel, ts string) *Message {
 	list := s.messages[channel]
 	i, found := slices.BinarySearchFunc(list, ts, func(m *Message, ts string) int { return strings.Compare(m.TS, ts) })
 	if !found || list[i].Deleted {
@@ -186,7 +186,7 @@ func (s *Server) find(channel, ts string) *Message {
 }
 
 // add gives a message its ts and shows it. The caller holds the lock.
-func (s *Server) add(m *Message) *Message {
+func (s *workspace) add(m *Message) *Message {
 	m.TS, m.At = s.newTS(), s.o.Now()
 	s.messages[m.Channel] = append(s.messages[m.Channel], m)
 	s.change()
@@ -194,14 +194,14 @@ func (s *Server) add(m *Message) *Message {
 }
 
 // newTS is unique and later than all before. The caller holds the lock.
-func (s *Server) newTS() string {
+func (s *workspace) newTS() string {
 	s.lastTS = max(s.o.Now().UnixMicro(), s.lastTS+1)
 	return fmt.Sprintf("%d.%06d", s.lastTS/1e6, s.lastTS%1e6)
 }
 
 // direct returns the conversation of the app with a person, opened if need be.
 // The caller holds the lock.
-func (s *Server) direct(user string) *Channel {
+func (s *workspace) direct(user string) *Channel {
 	id := "D" + user
 	if s.channels[id] == nil {
 		s.channels[id] = &Channel{ID: id, User: user}
@@ -210,7 +210,7 @@ func (s *Server) direct(user string) *Channel {
 }
 
 // DM is the id of the conversation of the app with a person.
-func (s *Server) DM(user string) string {
+func (s *workspace) DM(user string) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.direct(user).ID
