@@ -25,7 +25,7 @@ const (
 )
 
 // markup reads an inline keyboard; nil is none.
-func (s *Server) markup(c *call) ([][]Button, *refusal) {
+func (s *activity) markup(c *call) ([][]Button, *refusal) {
 	var given struct {
 		Rows [][]map[string]json.RawMessage `json:"inline_keyboard"`
 	}
@@ -53,7 +53,7 @@ func (s *Server) markup(c *call) ([][]Button, *refusal) {
 	return rows, nil
 }
 
-func (s *Server) button(c *call, fields map[string]json.RawMessage) (Button, *refusal) {
+func (s *activity) button(c *call, fields map[string]json.RawMessage) (Button, *refusal) {
 	var b Button
 	for name, into := range map[string]*string{"text": &b.Text, "callback_data": &b.Data, "url": &b.URL, "style": &b.Style} {
 		if raw, ok := fields[name]; ok && json.Unmarshal(raw, into) != nil {
@@ -102,7 +102,7 @@ type Press struct {
 // Press presses a button by its label or else by its data, and returns the id
 // of the callback query. Data that no button has is what an old or a forged
 // client sends; a message that is deleted is an old picture of it.
-func (s *Server) Press(chatID int64, messageID int, button string, u User) string {
+func (s *activity) Press(chatID int64, messageID int, button string, u User) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	c := s.mustChat(chatID)
@@ -128,20 +128,20 @@ func (s *Server) Press(chatID int64, messageID int, button string, u User) strin
 }
 
 // Pressed returns a press by the id of its callback query.
-func (s *Server) Pressed(id string) Press {
+func (s *activity) Pressed(id string) Press {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return View{s}.Pressed(id)
+	return View{s.state}.Pressed(id)
 }
 
 // Presses are all presses so far, in order.
-func (s *Server) Presses() []Press {
+func (s *activity) Presses() []Press {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return View{s}.Presses()
+	return View{s.state}.Presses()
 }
 
-func (s *Server) answerCallbackQuery(c *call) (any, *refusal) {
+func (s *activity) answerCallbackQuery(c *call) (any, *refusal) {
 	p := s.presses[c.params["callback_query_id"]]
 	if p == nil || p.Answered || s.o.Now().Sub(p.At) > s.seconds(pressLife) {
 		return nil, bad("query is too old and response timeout expired or query ID is invalid")

@@ -150,14 +150,14 @@ type Entry struct {
 }
 
 // Log returns the requests so far, in the order of their decisions.
-func (s *Server) Log() []Entry {
+func (s *state) Log() []Entry {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.log)
 }
 
 // write is called with the lock held.
-func (s *Server) write(e Entry) {
+func (s *state) write(e Entry) {
 	e.Seq = len(s.log) + 1
 	s.log = append(s.log, e)
 	s.change()

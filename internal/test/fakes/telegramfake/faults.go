@@ -50,7 +50,7 @@ type Fault struct {
 
 // Fail adds a fault. A call meets the oldest one that fits. It panics on an
 // unknown kind.
-func (s *Server) Fail(f Fault) {
+func (s *state) Fail(f Fault) {
 	if !f.known() {
 		panic(fmt.Sprintf("telegramfake: there is no fault of kind %q", f.Kind))
 	}
@@ -70,7 +70,7 @@ func (s *Server) Fail(f Fault) {
 }
 
 // Heal takes all faults back, and the waiting times that they set.
-func (s *Server) Heal() {
+func (s *state) Heal() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.faults = nil
@@ -79,13 +79,13 @@ func (s *Server) Heal() {
 }
 
 // isDown is called with the lock held.
-func (s *Server) isDown() bool {
+func (s *state) isDown() bool {
 	return slices.ContainsFunc(s.faults, func(f Fault) bool { return f.Kind == FaultDown && f.Method == "" && f.Count != 0 && f.Skip == 0 })
 }
 
 // meet finds the fault of a call, and does what comes before the call itself.
 // cut says that the connection must break now.
-func (s *Server) meet(ctx context.Context, c *call) (f *Fault, cut bool) {
+func (s *state) meet(ctx context.Context, c *call) (f *Fault, cut bool) {
 	s.mu.Lock()
 	f = s.takeFault(c)
 	s.mu.Unlock()
@@ -103,7 +103,7 @@ func (s *Server) meet(ctx context.Context, c *call) (f *Fault, cut bool) {
 }
 
 // takeFault is called with the lock held.
-func (s *Server) takeFault(c *call) *Fault {
+func (s *state) takeFault(c *call) *Fault {
 	id, _ := strconv.ParseInt(c.params["chat_id"], 10, 64)
 	for i := range s.faults {
 		f := &s.faults[i]
@@ -261,7 +261,7 @@ func (r *rates) forgive() {
 // limit refuses a call that comes too early. One that comes although its client
 // was told to wait is a violation and prolongs the wait; a quarter of a second
 // is granted to those that were on their way.
-func (s *Server) limit(c *call) *refusal {
+func (s *state) limit(c *call) *refusal {
 	now, own := s.o.Now(), s.rates.lane(c.method, c.entry.Chat)
 	lanes := []*lane{own, &s.rates.all}
 	if c.method.rated == unrated {
@@ -286,7 +286,7 @@ func (s *Server) limit(c *call) *refusal {
 }
 
 // count takes a place in the lane of the call and among all, if there is one.
-func (s *Server) count(c *call, own *lane, now time.Time) *refusal {
+func (s *state) count(c *call, own *lane, now time.Time) *refusal {
 	group := c.chat.kind != "private"
 	one := own.wait(now, s.o.Second, 1, chatBurst)
 	if group {
@@ -312,7 +312,7 @@ func (s *Server) count(c *call, own *lane, now time.Time) *refusal {
 }
 
 // windowWait is how many seconds until a group may get one more.
-func (s *Server) windowWait(l *lane, now time.Time) float64 {
+func (s *state) windowWait(l *lane, now time.Time) float64 {
 	for len(l.window) > 0 && now.Sub(l.window[0]) >= s.seconds(60) {
 		l.window = l.window[1:]
 	}
@@ -323,6 +323,6 @@ func (s *Server) windowWait(l *lane, now time.Time) float64 {
 }
 
 // whole rounds up to seconds of the service.
-func (s *Server) whole(d time.Duration) int {
+func (s *state) whole(d time.Duration) int {
 	return max(1, int(math.Ceil(float64(d)/float64(s.o.Second))))
 }

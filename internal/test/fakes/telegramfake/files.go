@@ -20,7 +20,7 @@ type File struct {
 
 // ForbidFiles makes a chat one where the bot may write but not send documents,
 // or takes that back.
-func (s *Server) ForbidFiles(chatID int64, forbid bool) {
+func (s *botAPI) ForbidFiles(chatID int64, forbid bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.mustChat(chatID).noFiles = forbid
@@ -64,7 +64,7 @@ func logged(files map[string]File) *File {
 	return nil
 }
 
-func (s *Server) sendDocument(c *call) (any, *refusal) {
+func (s *botAPI) sendDocument(c *call) (any, *refusal) {
 	if c.chat.noFiles {
 		return nil, bad("not enough rights to send documents to the chat")
 	}

@@ -25,7 +25,7 @@ var (
 
 // Commands are what the menu shows in a scope ("default", "all_private_chats",
 // ...) to people of a language; an empty one is for all others.
-func (s *Server) Commands(scope, language string) []Command {
+func (s *botAPI) Commands(scope, language string) []Command {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.commands[`{"type":"`+scope+`"} `+language])
@@ -33,7 +33,7 @@ func (s *Server) Commands(scope, language string) []Command {
 
 // Description is the bot's own of a kind ("description" or
 // "short_description") for a language; an empty one is for all others.
-func (s *Server) Description(kind, language string) string {
+func (s *botAPI) Description(kind, language string) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.texts[kind+" "+language]
@@ -56,7 +56,7 @@ func menu(c *call) (string, *refusal) {
 	return string(key) + " " + c.params["language_code"], nil
 }
 
-func (s *Server) setMyCommands(c *call) (any, *refusal) {
+func (s *botAPI) setMyCommands(c *call) (any, *refusal) {
 	key, why := menu(c)
 	if why != nil {
 		return nil, why
@@ -83,7 +83,7 @@ func (s *Server) setMyCommands(c *call) (any, *refusal) {
 	return true, nil
 }
 
-func (s *Server) deleteMyCommands(c *call) (any, *refusal) {
+func (s *botAPI) deleteMyCommands(c *call) (any, *refusal) {
 	key, why := menu(c)
 	if why != nil {
 		return nil, why
@@ -92,7 +92,7 @@ func (s *Server) deleteMyCommands(c *call) (any, *refusal) {
 	return true, nil
 }
 
-func (s *Server) getMyCommands(c *call) (any, *refusal) {
+func (s *botAPI) getMyCommands(c *call) (any, *refusal) {
 	key, why := menu(c)
 	if why != nil {
 		return nil, why
@@ -100,15 +100,15 @@ func (s *Server) getMyCommands(c *call) (any, *refusal) {
 	return append([]Command{}, s.commands[key]...), nil
 }
 
-func (s *Server) setMyDescription(c *call) (any, *refusal) {
+func (s *botAPI) setMyDescription(c *call) (any, *refusal) {
 	return s.describe(c, "description", 512)
 }
 
-func (s *Server) setMyShortDescription(c *call) (any, *refusal) {
+func (s *botAPI) setMyShortDescription(c *call) (any, *refusal) {
 	return s.describe(c, "short_description", 120)
 }
 
-func (s *Server) describe(c *call, kind string, most int) (any, *refusal) {
+func (s *botAPI) describe(c *call, kind string, most int) (any, *refusal) {
 	if len([]rune(c.params[kind])) > most {
 		return nil, bad("bot %s is too long", kind)
 	}
@@ -116,13 +116,13 @@ func (s *Server) describe(c *call, kind string, most int) (any, *refusal) {
 	return true, nil
 }
 
-func (s *Server) getChat(c *call) (any, *refusal) {
+func (s *botAPI) getChat(c *call) (any, *refusal) {
 	full := c.chat.json()
 	maps.Copy(full, map[string]any{"accent_color_id": 0, "max_reaction_count": 11, "accepted_gift_types": map[string]any{}})
 	return full, nil
 }
 
-func (s *Server) getChatMember(c *call) (any, *refusal) {
+func (s *botAPI) getChatMember(c *call) (any, *refusal) {
 	id, why := c.params.int("user_id")
 	if why != nil {
 		return nil, why
@@ -141,7 +141,7 @@ func (s *Server) getChatMember(c *call) (any, *refusal) {
 	return map[string]any{"user": u.json(), "status": status}, nil
 }
 
-func (s *Server) leaveChat(c *call) (any, *refusal) {
+func (s *botAPI) leaveChat(c *call) (any, *refusal) {
 	if c.chat.kind == "private" {
 		return nil, bad("chat member status can't be changed in private chats")
 	}

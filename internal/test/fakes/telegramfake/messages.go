@@ -18,7 +18,7 @@ func Length(text string) int { return len(utf16.Encode([]rune(text))) }
 
 // content reads a text of a call and its formatting, which are parameters of
 // those names.
-func (s *Server) content(c *call, name, formatting string) (text string, entities []Entity, why *refusal) {
+func (s *botAPI) content(c *call, name, formatting string) (text string, entities []Entity, why *refusal) {
 	text = clean(c.params[name])
 	switch mode := strings.ToLower(c.params["parse_mode"]); mode {
 	case "html":
@@ -45,7 +45,7 @@ func (s *Server) content(c *call, name, formatting string) (text string, entitie
 	return text, entities, nil
 }
 
-func (s *Server) sendMessage(c *call) (any, *refusal) {
+func (s *botAPI) sendMessage(c *call) (any, *refusal) {
 	m, why := s.compose(c, Message{From: s.Bot, Bot: true, Silent: c.params.bool("disable_notification")}, "message is too long")
 	if why != nil {
 		return nil, why
@@ -54,7 +54,7 @@ func (s *Server) sendMessage(c *call) (any, *refusal) {
 }
 
 // send puts a message of the bot where the call wants it.
-func (s *Server) send(c *call, m Message) (any, *refusal) {
+func (s *botAPI) send(c *call, m Message) (any, *refusal) {
 	topic, why := s.topic(c)
 	if why != nil {
 		return nil, why
@@ -76,7 +76,7 @@ func (s *Server) send(c *call, m Message) (any, *refusal) {
 }
 
 // compose puts the text and the buttons of a call into a message.
-func (s *Server) compose(c *call, m Message, tooLong string) (Message, *refusal) {
+func (s *botAPI) compose(c *call, m Message, tooLong string) (Message, *refusal) {
 	text, entities, why := s.content(c, "text", "entities")
 	switch {
 	case why != nil:
@@ -92,7 +92,7 @@ func (s *Server) compose(c *call, m Message, tooLong string) (Message, *refusal)
 }
 
 // put adds a message to a chat; it is called with the lock held.
-func (s *Server) put(c *chat, m *Message) {
+func (s *state) put(c *chat, m *Message) {
 	m.ID, m.Sent = c.next, s.o.Now()
 	c.next++
 	c.messages[m.ID] = m
@@ -101,7 +101,7 @@ func (s *Server) put(c *chat, m *Message) {
 }
 
 // topic checks message_thread_id; 0 is none.
-func (s *Server) topic(c *call) (int, *refusal) {
+func (s *botAPI) topic(c *call) (int, *refusal) {
 	id, why := c.params.int("message_thread_id")
 	if why != nil || id == 0 {
 		return 0, why
@@ -113,7 +113,7 @@ func (s *Server) topic(c *call) (int, *refusal) {
 }
 
 // replied finds the message that is replied to; nil for none.
-func (s *Server) replied(c *call) (*Message, *refusal) {
+func (s *botAPI) replied(c *call) (*Message, *refusal) {
 	var to struct {
 		MessageID int             `json:"message_id"`
 		ChatID    json.RawMessage `json:"chat_id"`
@@ -149,7 +149,7 @@ func preview(c *call, text string, entities []Entity) bool {
 }
 
 // target finds the message that is to be edited.
-func (s *Server) target(c *call) (*Message, *refusal) {
+func (s *botAPI) target(c *call) (*Message, *refusal) {
 	id, why := c.params.int("message_id")
 	if why != nil {
 		return nil, why
@@ -169,7 +169,7 @@ func (s *Server) target(c *call) (*Message, *refusal) {
 	return m, nil
 }
 
-func (s *Server) editMessageText(c *call) (any, *refusal) {
+func (s *botAPI) editMessageText(c *call) (any, *refusal) {
 	m, why := s.target(c)
 	if why != nil {
 		return nil, why
@@ -184,7 +184,7 @@ func (s *Server) editMessageText(c *call) (any, *refusal) {
 	return s.edit(c, m, changed)
 }
 
-func (s *Server) editMessageReplyMarkup(c *call) (any, *refusal) {
+func (s *botAPI) editMessageReplyMarkup(c *call) (any, *refusal) {
 	m, why := s.target(c)
 	if why != nil {
 		return nil, why
@@ -198,7 +198,7 @@ func (s *Server) editMessageReplyMarkup(c *call) (any, *refusal) {
 	return s.edit(c, m, changed)
 }
 
-func (s *Server) edit(c *call, m *Message, changed Message) (any, *refusal) {
+func (s *botAPI) edit(c *call, m *Message, changed Message) (any, *refusal) {
 	if changed.Text == m.Text && slices.Equal(changed.Entities, m.Entities) && reflect.DeepEqual(changed.Buttons, m.Buttons) {
 		return nil, bad("message is not modified: specified new message content and reply markup are exactly the same as a current content and reply markup of the message")
 	}
@@ -208,7 +208,7 @@ func (s *Server) edit(c *call, m *Message, changed Message) (any, *refusal) {
 	return s.messageJSON(c.chat, m), nil
 }
 
-func (s *Server) deleteMessage(c *call) (any, *refusal) {
+func (s *botAPI) deleteMessage(c *call) (any, *refusal) {
 	id, why := c.params.int("message_id")
 	if why != nil {
 		return nil, why
@@ -225,14 +225,14 @@ func (s *Server) deleteMessage(c *call) (any, *refusal) {
 	return true, nil
 }
 
-func (s *Server) remove(c *chat, m *Message) {
+func (s *state) remove(c *chat, m *Message) {
 	delete(c.messages, m.ID)
 	c.order = slices.DeleteFunc(c.order, func(id int) bool { return id == m.ID })
 	s.note(c, Event{Kind: EventDelete, Message: *m})
 }
 
 // note adds to what happened in a chat.
-func (s *Server) note(c *chat, e Event) {
+func (s *state) note(c *chat, e Event) {
 	e.At = s.o.Now()
 	c.history = append(c.history, e)
 	s.change()
@@ -253,7 +253,7 @@ const (
 	typingLife = 5
 )
 
-func (s *Server) sendMessageDraft(c *call) (any, *refusal) {
+func (s *botAPI) sendMessageDraft(c *call) (any, *refusal) {
 	id, why := c.params.int("draft_id")
 	switch {
 	case why != nil:
@@ -282,7 +282,7 @@ func (s *Server) sendMessageDraft(c *call) (any, *refusal) {
 
 const actions = "typing upload_photo record_video upload_video record_voice upload_voice upload_document choose_sticker find_location record_video_note upload_video_note"
 
-func (s *Server) sendChatAction(c *call) (any, *refusal) {
+func (s *botAPI) sendChatAction(c *call) (any, *refusal) {
 	if !slices.Contains(strings.Fields(actions), c.params["action"]) {
 		return nil, bad("wrong parameter action in request")
 	}

@@ -11,11 +11,14 @@ import (
 	"time"
 )
 
+// botAPI are the methods that the bot calls.
+type botAPI struct{ *activity }
+
 // method is one method of the service: what it does, with the lock held, and
 // the parameters that it knows.
 type method struct {
 	name  string
-	do    func(*Server, *call) (any, *refusal)
+	do    func(*botAPI, *call) (any, *refusal)
 	known string
 	rated rated
 }
@@ -48,26 +51,26 @@ func methods() map[string]method {
 		" reply_to_message_id allow_sending_without_reply"
 	byName := map[string]method{}
 	for _, m := range []method{
-		{"getMe", (*Server).getMe, "", unrated},
-		{"sendMessage", (*Server).sendMessage, send, sends},
-		{"sendDocument", (*Server).sendDocument, sendFile, sends},
-		{"editMessageText", (*Server).editMessageText, "business_connection_id chat_id message_id inline_message_id text parse_mode entities link_preview_options reply_markup disable_web_page_preview", sends},
-		{"editMessageReplyMarkup", (*Server).editMessageReplyMarkup, "business_connection_id chat_id message_id inline_message_id reply_markup", sends},
-		{"deleteMessage", (*Server).deleteMessage, "chat_id message_id", unrated},
-		{"sendMessageDraft", (*Server).sendMessageDraft, "chat_id message_thread_id draft_id text parse_mode entities", previews},
-		{"sendChatAction", (*Server).sendChatAction, "business_connection_id chat_id message_thread_id action", unrated},
-		{"answerCallbackQuery", (*Server).answerCallbackQuery, "callback_query_id text show_alert url cache_time", unrated},
-		{"setMyCommands", (*Server).setMyCommands, "commands scope language_code", unrated},
-		{"deleteMyCommands", (*Server).deleteMyCommands, "scope language_code", unrated},
-		{"getMyCommands", (*Server).getMyCommands, "scope language_code", unrated},
-		{"setMyDescription", (*Server).setMyDescription, "description language_code", unrated},
-		{"setMyShortDescription", (*Server).setMyShortDescription, "short_description language_code", unrated},
-		{"getChat", (*Server).getChat, "chat_id", unrated},
-		{"getChatMember", (*Server).getChatMember, "chat_id user_id", unrated},
-		{"leaveChat", (*Server).leaveChat, "chat_id", unrated},
-		{"setWebhook", (*Server).setWebhook, "url certificate ip_address max_connections allowed_updates drop_pending_updates secret_token", unrated},
-		{"deleteWebhook", (*Server).deleteWebhook, "drop_pending_updates", unrated},
-		{"getWebhookInfo", (*Server).getWebhookInfo, "", unrated},
+		{"getMe", (*botAPI).getMe, "", unrated},
+		{"sendMessage", (*botAPI).sendMessage, send, sends},
+		{"sendDocument", (*botAPI).sendDocument, sendFile, sends},
+		{"editMessageText", (*botAPI).editMessageText, "business_connection_id chat_id message_id inline_message_id text parse_mode entities link_preview_options reply_markup disable_web_page_preview", sends},
+		{"editMessageReplyMarkup", (*botAPI).editMessageReplyMarkup, "business_connection_id chat_id message_id inline_message_id reply_markup", sends},
+		{"deleteMessage", (*botAPI).deleteMessage, "chat_id message_id", unrated},
+		{"sendMessageDraft", (*botAPI).sendMessageDraft, "chat_id message_thread_id draft_id text parse_mode entities", previews},
+		{"sendChatAction", (*botAPI).sendChatAction, "business_connection_id chat_id message_thread_id action", unrated},
+		{"answerCallbackQuery", (*botAPI).answerCallbackQuery, "callback_query_id text show_alert url cache_time", unrated},
+		{"setMyCommands", (*botAPI).setMyCommands, "commands scope language_code", unrated},
+		{"deleteMyCommands", (*botAPI).deleteMyCommands, "scope language_code", unrated},
+		{"getMyCommands", (*botAPI).getMyCommands, "scope language_code", unrated},
+		{"setMyDescription", (*botAPI).setMyDescription, "description language_code", unrated},
+		{"setMyShortDescription", (*botAPI).setMyShortDescription, "short_description language_code", unrated},
+		{"getChat", (*botAPI).getChat, "chat_id", unrated},
+		{"getChatMember", (*botAPI).getChatMember, "chat_id user_id", unrated},
+		{"leaveChat", (*botAPI).leaveChat, "chat_id", unrated},
+		{"setWebhook", (*botAPI).setWebhook, "url certificate ip_address max_connections allowed_updates drop_pending_updates secret_token", unrated},
+		{"deleteWebhook", (*botAPI).deleteWebhook, "drop_pending_updates", unrated},
+		{"getWebhookInfo", (*botAPI).getWebhookInfo, "", unrated},
 		{"getUpdates", nil, "offset limit timeout allowed_updates", unrated}, // waits, so it is no function under the lock
 	} {
 		byName[strings.ToLower(m.name)] = m
@@ -107,7 +110,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // perform does what was asked, but for faults.
-func (s *Server) perform(ctx context.Context, token string, c *call) (any, *refusal) {
+func (s *botAPI) perform(ctx context.Context, token string, c *call) (any, *refusal) {
 	s.mu.Lock()
 	if token != s.o.Token {
 		s.mu.Unlock()
@@ -127,7 +130,7 @@ func (s *Server) perform(ctx context.Context, token string, c *call) (any, *refu
 }
 
 // execute is called with the lock held, also for what a webhook replies with.
-func (s *Server) execute(c *call) (any, *refusal) {
+func (s *botAPI) execute(c *call) (any, *refusal) {
 	if !s.known(c) {
 		return nil, &refusal{Code: http.StatusNotFound, Text: "Not Found: method not found"}
 	}
@@ -148,7 +151,7 @@ func (s *Server) execute(c *call) (any, *refusal) {
 }
 
 // known finds the method, and notes parameters that it does not have.
-func (s *Server) known(c *call) bool {
+func (s *botAPI) known(c *call) bool {
 	m, ok := s.methods[strings.ToLower(c.entry.Method)]
 	if !ok {
 		return false
@@ -163,7 +166,7 @@ func (s *Server) known(c *call) bool {
 }
 
 // findChat looks up chat_id and whether the bot may speak there.
-func (s *Server) findChat(c *call) *refusal {
+func (s *botAPI) findChat(c *call) *refusal {
 	text := c.params["chat_id"]
 	if text == "" {
 		return bad("chat_id is empty")
@@ -190,7 +193,7 @@ func (s *Server) findChat(c *call) *refusal {
 // patience is how often a chat may refuse the bot before it should know.
 const patience = 3
 
-func (s *Server) refuseChat(c *call, why *refusal) *refusal {
+func (s *botAPI) refuseChat(c *call, why *refusal) *refusal {
 	if c.chat == nil {
 		return why
 	}
@@ -200,7 +203,7 @@ func (s *Server) refuseChat(c *call, why *refusal) *refusal {
 	return why
 }
 
-func (s *Server) conclude(c *call, fault *Fault, why *refusal) {
+func (s *state) conclude(c *call, fault *Fault, why *refusal) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	e := &c.entry
@@ -227,7 +230,7 @@ func reply(w http.ResponseWriter, result any, why *refusal) {
 	_, _ = w.Write(body)
 }
 
-func (s *Server) getMe(*call) (any, *refusal) {
+func (s *botAPI) getMe(*call) (any, *refusal) {
 	me := s.Bot.json()
 	maps.Copy(me, map[string]any{"can_join_groups": true, "can_read_all_group_messages": s.o.ReadsAll, "supports_inline_queries": false})
 	return me, nil

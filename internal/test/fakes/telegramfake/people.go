@@ -90,7 +90,7 @@ func newChat(id int64, kind string) *chat {
 
 // User makes a person known. The bot cannot write to them before they wrote to
 // it: see Private and Say. Their @name is "user" and the id.
-func (s *Server) User(id int64, name, language string) User {
+func (s *state) User(id int64, name, language string) User {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	u := User{ID: id, Name: name, Language: language, Username: fmt.Sprintf("user%d", id)}
@@ -100,13 +100,13 @@ func (s *Server) User(id int64, name, language string) User {
 
 // Private opens the private chat of a person with the bot, as pressing Start
 // does, and returns its id, which is theirs.
-func (s *Server) Private(u User) int64 {
+func (s *state) Private(u User) int64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.private(u).id
 }
 
-func (s *Server) private(u User) *chat {
+func (s *state) private(u User) *chat {
 	c := s.chats[u.ID]
 	if c == nil {
 		c = newChat(u.ID, "private")
@@ -118,7 +118,7 @@ func (s *Server) private(u User) *chat {
 }
 
 // Group makes a basic group that the bot is in, and returns its id.
-func (s *Server) Group(title string, members ...User) int64 {
+func (s *state) Group(title string, members ...User) int64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.nextGroup++
@@ -126,7 +126,7 @@ func (s *Server) Group(title string, members ...User) int64 {
 }
 
 // Supergroup makes a supergroup that the bot is in, and returns its id.
-func (s *Server) Supergroup(title string, members ...User) int64 {
+func (s *state) Supergroup(title string, members ...User) int64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.nextGroup++
@@ -135,7 +135,7 @@ func (s *Server) Supergroup(title string, members ...User) int64 {
 
 // Forum makes a supergroup with topics that the bot is in, and returns its id.
 // Messages without a topic are in General.
-func (s *Server) Forum(title string, members ...User) int64 {
+func (s *state) Forum(title string, members ...User) int64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.nextGroup++
@@ -146,7 +146,7 @@ func (s *Server) Forum(title string, members ...User) int64 {
 
 func superID(n int64) int64 { return -1_000_000_000_000 - n }
 
-func (s *Server) group(id int64, kind, title string, members []User) *chat {
+func (s *state) group(id int64, kind, title string, members []User) *chat {
 	c := newChat(id, kind)
 	c.title = title
 	for _, u := range append(members, s.Bot) {
@@ -157,7 +157,7 @@ func (s *Server) group(id int64, kind, title string, members []User) *chat {
 }
 
 // Topic opens a topic in a forum or a private chat and returns its thread id.
-func (s *Server) Topic(chatID int64, name string) int {
+func (s *state) Topic(chatID int64, name string) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	c := s.mustChat(chatID)
@@ -168,7 +168,7 @@ func (s *Server) Topic(chatID int64, name string) int {
 }
 
 // mustChat panics where a test names a chat that it did not make.
-func (s *Server) mustChat(id int64) *chat {
+func (s *state) mustChat(id int64) *chat {
 	c := s.chats[id]
 	if c == nil {
 		panic(fmt.Sprintf("telegramfake: there is no chat %d", id))
@@ -177,7 +177,7 @@ func (s *Server) mustChat(id int64) *chat {
 }
 
 // DeleteChat is a group being deleted. The bot is told nothing.
-func (s *Server) DeleteChat(chatID int64) {
+func (s *state) DeleteChat(chatID int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.mustChat(chatID).deleted = true
@@ -185,7 +185,7 @@ func (s *Server) DeleteChat(chatID int64) {
 }
 
 // Promote makes the bot an administrator of a group: it then gets all messages.
-func (s *Server) Promote(chatID int64) {
+func (s *state) Promote(chatID int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.mustChat(chatID).admin = true

@@ -5,6 +5,9 @@ import (
 	"strings"
 )
 
+// activity is what people do in the chats: they write, edit, press and leave.
+type activity struct{ *updates }
+
 // Opt says more about a message of a person.
 type Opt func(*Message)
 
@@ -22,7 +25,7 @@ func Media(kind string) Opt { return func(m *Message) { m.Media = kind } }
 // is told unless it may not read it: privacy mode, blocked, no longer a member.
 // In a private chat, writing also opens it. It panics on a chat that does not
 // exist.
-func (s *Server) Say(chatID int64, u User, text string, opts ...Opt) int {
+func (s *activity) Say(chatID int64, u User, text string, opts ...Opt) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if chatID == u.ID {
@@ -43,7 +46,7 @@ func (s *Server) Say(chatID int64, u User, text string, opts ...Opt) int {
 
 // Edit is a person changing a message of theirs. It panics on a message that
 // does not exist.
-func (s *Server) Edit(chatID int64, id int, text string) {
+func (s *activity) Edit(chatID int64, id int, text string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	c := s.mustChat(chatID)
@@ -60,7 +63,7 @@ func (s *Server) Edit(chatID int64, id int, text string) {
 
 // Delete is somebody deleting a message, also one of the bot's. The service
 // tells bots nothing of it.
-func (s *Server) Delete(chatID int64, id int) {
+func (s *activity) Delete(chatID int64, id int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	c := s.mustChat(chatID)
@@ -71,7 +74,7 @@ func (s *Server) Delete(chatID int64, id int) {
 
 // hears reports whether the bot gets a message: all of private chats, and in
 // groups with privacy mode on only commands, mentions and replies to it.
-func (s *Server) hears(c *chat, m *Message) bool {
+func (s *activity) hears(c *chat, m *Message) bool {
 	switch {
 	case c.closed != "" || c.deleted || c.moved != 0:
 		return false
@@ -98,13 +101,15 @@ func (s *Server) hears(c *chat, m *Message) bool {
 }
 
 // Block is a person blocking the bot.
-func (s *Server) Block(u User) { s.member(u.ID, u, "bot was blocked by the user", "member", "kicked") }
+func (s *activity) Block(u User) {
+	s.member(u.ID, u, "bot was blocked by the user", "member", "kicked")
+}
 
 // Unblock takes Block back.
-func (s *Server) Unblock(u User) { s.member(u.ID, u, "", "kicked", "member") }
+func (s *activity) Unblock(u User) { s.member(u.ID, u, "", "kicked", "member") }
 
 // Deactivate is a person deleting their account. The bot is told nothing.
-func (s *Server) Deactivate(u User) {
+func (s *activity) Deactivate(u User) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.private(u).closed = "user is deactivated"
@@ -112,7 +117,7 @@ func (s *Server) Deactivate(u User) {
 }
 
 // KickBot removes the bot from a group.
-func (s *Server) KickBot(chatID int64, by User) {
+func (s *activity) KickBot(chatID int64, by User) {
 	s.mu.Lock()
 	kind := s.mustChat(chatID).kind
 	s.mu.Unlock()
@@ -120,10 +125,10 @@ func (s *Server) KickBot(chatID int64, by User) {
 }
 
 // AddBot adds the bot to a group again, or tells it that it was added.
-func (s *Server) AddBot(chatID int64, by User) { s.member(chatID, by, "", "left", "member") }
+func (s *activity) AddBot(chatID int64, by User) { s.member(chatID, by, "", "left", "member") }
 
 // member changes whether the bot may speak in a chat, and tells it.
-func (s *Server) member(chatID int64, by User, closed, before, after string) {
+func (s *activity) member(chatID int64, by User, closed, before, after string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if chatID == by.ID {
@@ -134,7 +139,7 @@ func (s *Server) member(chatID int64, by User, closed, before, after string) {
 	s.tellMember(c, by, before, after)
 }
 
-func (s *Server) tellMember(c *chat, by User, before, after string) {
+func (s *activity) tellMember(c *chat, by User, before, after string) {
 	status := func(status string) map[string]any {
 		return map[string]any{"user": s.Bot.json(), "status": status}
 	}
@@ -148,7 +153,7 @@ func (s *Server) tellMember(c *chat, by User, before, after string) {
 }
 
 // service sends a message that the service itself writes into a group.
-func (s *Server) service(c *chat, by User, fields map[string]any) {
+func (s *activity) service(c *chat, by User, fields map[string]any) {
 	fields["message_id"], fields["from"], fields["chat"], fields["date"] = c.next, by.json(), c.json(), s.o.Now().Unix()
 	c.next++
 	s.push("message", fields)
@@ -156,7 +161,7 @@ func (s *Server) service(c *chat, by User, fields map[string]any) {
 
 // Migrate turns a group into a supergroup: its id changes, and everything the
 // bot does under the old one is refused. It returns the new id.
-func (s *Server) Migrate(chatID int64) int64 {
+func (s *activity) Migrate(chatID int64) int64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	old := s.mustChat(chatID)

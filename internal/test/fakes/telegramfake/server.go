@@ -60,8 +60,14 @@ type Options struct {
 	Listen string
 }
 
-// Server is a running fake. Its methods are safe for concurrent use.
-type Server struct {
+// Server is a running fake. Its methods are safe for concurrent use. It is built
+// in layers, each of which knows the ones below it: the chats (state, faults and
+// log), the updates that the bot polls or gets by webhook, the activity of
+// people, and the Bot API that the bot calls.
+type Server struct{ *botAPI }
+
+// state is what the fake knows, behind one lock.
+type state struct {
 	URL   string // base URL without the token, as it belongs into api_url
 	Token string // the bot's
 	Bot   User
@@ -107,12 +113,14 @@ func New(t testing.TB, o Options) *Server {
 // Start starts a fake; the caller closes it and looks at Violations.
 func Start(o Options) (*Server, error) {
 	o.fill()
-	s := &Server{
+	w := &state{
 		Token: o.Token, Bot: User{ID: botID(o.Token), Name: o.Name, Username: o.Username, bot: true},
 		o: o, methods: methods(), changed: make(chan struct{}),
 		users: map[int64]User{}, chats: map[int64]*chat{}, commands: map[string][]Command{},
 		texts: map[string]string{}, presses: map[string]*Press{}, nextGroup: 100,
 	}
+	s := &Server{&botAPI{&activity{&updates{state: w}}}}
+	s.reply = s.execute
 	s.queue.next = o.FirstUpdate
 	s.users[s.Bot.ID] = s.Bot
 	var err error
@@ -171,22 +179,22 @@ func (s *Server) Close() error {
 // Violations are what the real service would call a bug of the client, or
 // answer with a ban. Refused requests are not among them by themselves: they
 // are in the log.
-func (s *Server) Violations() []string {
+func (s *state) Violations() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.violations)
 }
 
 // violate is called with the lock held.
-func (s *Server) violate(format string, a ...any) {
+func (s *state) violate(format string, a ...any) {
 	s.violations = append(s.violations, fmt.Sprintf(format, a...))
 	s.change()
 }
 
 // change wakes everyone who waits; it is called with the lock held.
-func (s *Server) change() {
+func (s *state) change() {
 	close(s.changed)
 	s.changed = make(chan struct{})
 }
 
-func (s *Server) seconds(n int) time.Duration { return time.Duration(n) * s.o.Second }
+func (s *state) seconds(n int) time.Duration { return time.Duration(n) * s.o.Second }

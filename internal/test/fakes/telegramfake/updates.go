@@ -10,6 +10,13 @@ import (
 	"time"
 )
 
+// updates bring events to the bot, which polls or has a webhook.
+type updates struct {
+	*state
+
+	reply func(*call) (any, *refusal) // executes a method that a webhook's reply calls; under the lock
+}
+
 // queue holds what the bot is to be told. It is guarded by the server's lock.
 type queue struct {
 	next      int
@@ -50,7 +57,7 @@ const (
 var gone = &refusal{Code: http.StatusOK}
 
 // push adds an update, when the bot gets that kind; it is called with the lock held.
-func (s *Server) push(kind string, value any) int {
+func (s *updates) push(kind string, value any) int {
 	if len(s.queue.allowed) > 0 && !slices.Contains(s.queue.allowed, kind) || len(s.queue.allowed) == 0 && slices.Contains(strings.Fields(unusual), kind) {
 		return 0
 	}
@@ -62,7 +69,7 @@ func (s *Server) push(kind string, value any) int {
 	return s.pushRaw(body)
 }
 
-func (s *Server) pushRaw(body []byte) int {
+func (s *updates) pushRaw(body []byte) int {
 	id := s.queue.next
 	s.queue.next++
 	s.queue.pending = append(s.queue.pending, update{id, body})
@@ -73,7 +80,7 @@ func (s *Server) pushRaw(body []byte) int {
 // Raw delivers an update of any shape, for malformed ones. An object without
 // update_id gets the next one; everything else goes out as it is. It panics on
 // text that is no JSON.
-func (s *Server) Raw(body string) int {
+func (s *updates) Raw(body string) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !json.Valid([]byte(body)) {
@@ -89,7 +96,7 @@ func (s *Server) Raw(body string) int {
 }
 
 // Redeliver delivers the last n confirmed updates once more.
-func (s *Server) Redeliver(n int) {
+func (s *updates) Redeliver(n int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	q := &s.queue
@@ -99,21 +106,21 @@ func (s *Server) Redeliver(n int) {
 
 // Renumber lets the ids of updates begin anew, as the service does after a week
 // without any. An offset far above them counts for nothing then.
-func (s *Server) Renumber(next int) {
+func (s *updates) Renumber(next int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.queue.next = next
 }
 
 // Pending is the number of updates that are not confirmed.
-func (s *Server) Pending() int {
+func (s *updates) Pending() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return len(s.queue.pending) + len(s.queue.again)
 }
 
 // confirm drops everything below an offset.
-func (s *Server) confirm(offset int64) {
+func (s *updates) confirm(offset int64) {
 	q := &s.queue
 	for len(q.pending) > 0 && int64(q.pending[0].id) < offset {
 		q.confirmed = append(q.confirmed, q.pending[0])
@@ -134,7 +141,7 @@ func (q *queue) take(limit int) []update {
 	return append(list, q.pending[:min(limit-n, len(q.pending))]...)
 }
 
-func (s *Server) getUpdates(ctx context.Context, c *call) (any, *refusal) {
+func (s *updates) getUpdates(ctx context.Context, c *call) (any, *refusal) {
 	offset, why := c.params.int("offset")
 	limit, why2 := c.params.int("limit")
 	timeout, why3 := c.params.int("timeout")
@@ -156,7 +163,7 @@ func (s *Server) getUpdates(ctx context.Context, c *call) (any, *refusal) {
 }
 
 // startPoll ends an older poll and confirms.
-func (s *Server) startPoll(c *call, offset int64) (*poll, *refusal) {
+func (s *updates) startPoll(c *call, offset int64) (*poll, *refusal) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	q := &s.queue
@@ -195,7 +202,7 @@ func conflict(text string) *refusal {
 	return &refusal{Code: http.StatusConflict, Text: "Conflict: " + text}
 }
 
-func (s *Server) setAllowed(c *call) *refusal {
+func (s *updates) setAllowed(c *call) *refusal {
 	var allowed []string
 	if given, why := c.params.object("allowed_updates", &allowed); why != nil || !given {
 		return why
@@ -205,7 +212,7 @@ func (s *Server) setAllowed(c *call) *refusal {
 }
 
 // wait returns updates as soon as there are any, or none at the end of the time.
-func (s *Server) wait(ctx context.Context, c *call, mine *poll, timeout <-chan time.Time, limit int) (any, *refusal) {
+func (s *updates) wait(ctx context.Context, c *call, mine *poll, timeout <-chan time.Time, limit int) (any, *refusal) {
 	late := false
 	for {
 		list, changed, done, down := s.peek(mine, limit, late)
@@ -233,7 +240,7 @@ func (s *Server) wait(ctx context.Context, c *call, mine *poll, timeout <-chan t
 }
 
 // peek tells whether a poll is at its end, and with what.
-func (s *Server) peek(mine *poll, limit int, late bool) (list []update, changed <-chan struct{}, done, down bool) {
+func (s *updates) peek(mine *poll, limit int, late bool) (list []update, changed <-chan struct{}, done, down bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.queue.poll != mine {
@@ -254,7 +261,7 @@ func (s *Server) peek(mine *poll, limit int, late bool) (list []update, changed 
 
 // supersede ends a poll that a newer one took over from. A client that was
 // killed a moment ago leaves such a poll behind: that is no conflict.
-func (s *Server) supersede(ctx context.Context, mine *poll) *refusal {
+func (s *updates) supersede(ctx context.Context, mine *poll) *refusal {
 	timer := time.NewTimer(lastBreath)
 	defer timer.Stop()
 	select {

@@ -73,7 +73,7 @@ func (c Chat) Bots() []Message {
 
 // View looks at everything at one moment. It is valid only in the function it
 // was given to, which must not call the server's methods.
-type View struct{ s *Server }
+type View struct{ s *state }
 
 // Chat returns a chat; of one that does not exist, an empty one.
 func (v View) Chat(id int64) Chat {
@@ -134,14 +134,14 @@ func (v View) Pending() int { return len(v.s.queue.pending) + len(v.s.queue.agai
 func (v View) Polling() bool { return v.s.queue.poll != nil }
 
 // Chat returns a chat as it is now; of one that does not exist, an empty one.
-func (s *Server) Chat(id int64) Chat {
+func (s *state) Chat(id int64) Chat {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return View{s}.Chat(id)
 }
 
 // Events are what happened in a chat so far, in order.
-func (s *Server) Events(id int64) []Event {
+func (s *state) Events(id int64) []Event {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return View{s}.Events(id)
@@ -149,7 +149,7 @@ func (s *Server) Events(id int64) []Event {
 
 // WaitFor returns when the condition holds. It is looked at after every change,
 // and when previews and "is typing" may have run out. Its error is ctx's.
-func (s *Server) WaitFor(ctx context.Context, holds func(View) bool) error {
+func (s *state) WaitFor(ctx context.Context, holds func(View) bool) error {
 	for {
 		ok, changed, next := s.look(holds)
 		if ok {
@@ -167,14 +167,14 @@ func (s *Server) WaitFor(ctx context.Context, holds func(View) bool) error {
 	}
 }
 
-func (s *Server) look(holds func(View) bool) (ok bool, changed <-chan struct{}, next time.Duration) {
+func (s *state) look(holds func(View) bool) (ok bool, changed <-chan struct{}, next time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return holds(View{s}), s.changed, s.o.Second
 }
 
 // messageJSON is a message as the service shows it to the bot.
-func (s *Server) messageJSON(c *chat, m *Message) map[string]any {
+func (s *state) messageJSON(c *chat, m *Message) map[string]any {
 	j := c.shallowJSON(m)
 	switch to := c.messages[m.ReplyTo]; {
 	case to != nil:

@@ -29,7 +29,7 @@ type hook struct {
 
 var goodSecret = regexp.MustCompile(`^[A-Za-z0-9_-]{1,256}$`)
 
-func (s *Server) setWebhook(c *call) (any, *refusal) {
+func (s *updates) setWebhook(c *call) (any, *refusal) {
 	connections, why := c.params.int("max_connections")
 	if why == nil {
 		why = checkWebhook(c.params["url"], c.params["secret_token"])
@@ -90,7 +90,7 @@ func hostname(u *url.URL) string {
 }
 
 // redirected is where deliveries to an address go.
-func (s *Server) redirected(address string) string {
+func (s *updates) redirected(address string) string {
 	u, err := url.Parse(address)
 	if s.o.WebhookTo == "" || err != nil {
 		return address
@@ -99,7 +99,7 @@ func (s *Server) redirected(address string) string {
 }
 
 // unhook ends a webhook, and forgets updates where that was asked for.
-func (s *Server) unhook(c *call) {
+func (s *updates) unhook(c *call) {
 	q := &s.queue
 	if q.hook != nil {
 		q.hook.cancel()
@@ -110,12 +110,12 @@ func (s *Server) unhook(c *call) {
 	}
 }
 
-func (s *Server) deleteWebhook(c *call) (any, *refusal) {
+func (s *updates) deleteWebhook(c *call) (any, *refusal) {
 	s.unhook(c)
 	return true, nil
 }
 
-func (s *Server) getWebhookInfo(*call) (any, *refusal) {
+func (s *updates) getWebhookInfo(*call) (any, *refusal) {
 	q := &s.queue
 	info := map[string]any{"url": "", "has_custom_certificate": false, "pending_update_count": len(q.pending)}
 	if q.hook != nil {
@@ -132,7 +132,7 @@ func (s *Server) getWebhookInfo(*call) (any, *refusal) {
 
 // deliver sends the updates one after the other. One that is not accepted is
 // sent again, later and later.
-func (s *Server) deliver(ctx context.Context, h *hook) {
+func (s *updates) deliver(ctx context.Context, h *hook) {
 	defer s.busy.Done()
 	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: s.seconds(60)}
 	first := s.o.Second / 10
@@ -160,7 +160,7 @@ func (s *Server) deliver(ctx context.Context, h *hook) {
 }
 
 // first is the next update to deliver, if the service is up.
-func (s *Server) first() (u *update, again bool, changed <-chan struct{}) {
+func (s *updates) first() (u *update, again bool, changed <-chan struct{}) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	q := &s.queue
@@ -200,7 +200,7 @@ func post(ctx context.Context, client *http.Client, h *hook, u update) ([]byte, 
 }
 
 // delivered notes what became of a delivery, and does what the reply asks for.
-func (s *Server) delivered(h *hook, u update, again bool, body []byte, problem *refusal) {
+func (s *updates) delivered(h *hook, u update, again bool, body []byte, problem *refusal) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	e := Entry{At: time.Now(), Method: MethodWebhook, Outcome: OutcomeOK, Done: problem == nil, Updates: []int{u.id}}
@@ -220,7 +220,7 @@ func (s *Server) delivered(h *hook, u update, again bool, body []byte, problem *
 }
 
 // inReply does the call that a webhook replied with.
-func (s *Server) inReply(body []byte) {
+func (s *updates) inReply(body []byte) {
 	if len(bytes.TrimSpace(body)) == 0 {
 		return
 	}
@@ -235,7 +235,7 @@ func (s *Server) inReply(body []byte) {
 		s.violate("getUpdates in the reply of a webhook")
 		return
 	}
-	if _, why := s.execute(c); why != nil {
+	if _, why := s.reply(c); why != nil {
 		c.entry.Outcome, c.entry.Code, c.entry.Error = OutcomeRefused, why.Code, why.Text
 		s.violate("%s in the reply of a webhook, where the bot cannot see its error: %s", name, why.Text)
 	}
