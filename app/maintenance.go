@@ -68,19 +68,18 @@ func (a *core) retain(ctx context.Context, keep conf.Retention) error {
 // reportMaintenance tells the admins and webhooks about a problem with the data or
 // its backups.
 func (a *core) reportMaintenance(ctx context.Context, n backup.Notice) {
-	key := "admin.backup_failed"
-	switch {
-	case n.Kind == backup.NoticeLow:
-		key = "admin.disk_low"
-	case n.Kind == backup.NoticeNoRoom:
-		key = "admin.backup_no_room"
-	case n.Kind == backup.NoticeDamaged && n.File == memory.FileName:
-		key = "admin.notes_damaged"
-	case n.Kind == backup.NoticeDamaged:
-		key = "admin.data_damaged"
+	about := map[string]struct{ key, kind, summary string }{
+		backup.NoticeLow:     {"admin.disk_low", alerts.DiskLow, "The disk of the data is nearly full; new work is refused."},
+		backup.NoticeNoRoom:  {"admin.backup_no_room", alerts.BackupFailed, "A backup could not be made."},
+		backup.NoticeFailed:  {"admin.backup_failed", alerts.BackupFailed, "A backup could not be made."},
+		backup.NoticeDamaged: {"admin.data_damaged", alerts.DataDamaged, "A part of the stored data is damaged."},
+	}[n.Kind]
+	if n.Kind == backup.NoticeDamaged && n.File == memory.FileName {
+		about.key = "admin.notes_damaged"
 	}
-	a.inbox.TellAdmins(ctx, key, map[string]any{"Path": n.File, "Problem": cli.FirstLines(n.Text, 5)})
-	a.raiseMaintenance(ctx, n)
+	problem := cli.FirstLines(n.Text, 5)
+	a.inbox.TellAdmins(ctx, about.key, map[string]any{"Path": n.File, "Problem": problem})
+	a.alerts.Raise(ctx, about.kind, about.summary, n.File, problem)
 }
 
 // damaged tells the admins about a damaged task, at most once an hour, because more
@@ -102,16 +101,4 @@ func (a *core) reportLoss(ctx context.Context, l bolt.Loss) {
 	}
 	a.inbox.TellAdmins(ctx, "admin.data_restored", about)
 	a.alerts.Raise(ctx, alerts.DataDamaged, "The stored data was damaged, and a backup has replaced it. Everything stored after that backup is lost.", l.Aside, "")
-}
-
-// raiseMaintenance tells the webhooks about a problem with backups or the data.
-func (a *core) raiseMaintenance(ctx context.Context, n backup.Notice) {
-	kind, summary := alerts.BackupFailed, "A backup could not be made."
-	switch n.Kind {
-	case backup.NoticeLow:
-		kind, summary = alerts.DiskLow, "The disk of the data is nearly full; new work is refused."
-	case backup.NoticeDamaged:
-		kind, summary = alerts.DataDamaged, "A part of the stored data is damaged."
-	}
-	a.alerts.Raise(ctx, kind, summary, n.File, cli.FirstLines(n.Text, 5))
 }

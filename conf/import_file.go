@@ -2,6 +2,7 @@ package conf
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -199,19 +200,9 @@ func (f *importFile) errorAt(at int, key, problem string) Error {
 
 // jsonKind names the kind of a value.
 func jsonKind(v *hujson.Value) string {
-	switch v.Value.Kind() {
-	case '{':
-		return "keys and values"
-	case '[':
-		return "a list"
-	case '"':
-		return "a text"
-	case 't', 'f':
-		return "true or false"
-	case 'n':
-		return "null"
-	}
-	return "a number"
+	return cmp.Or(map[hujson.Kind]string{
+		'{': "keys and values", '[': "a list", '"': "a text", 't': "true or false", 'f': "true or false", 'n': "null",
+	}[v.Value.Kind()], "a number")
 }
 
 // isNull reports a null, which means the default.

@@ -197,9 +197,9 @@ func loopback(host string) bool {
 func (a Access) check(l *issues) {
 	l.ids("access.telegram.users", a.Telegram.Users, telegramUserProblem)
 	l.ids("access.telegram.chats", a.Telegram.Chats, telegramChatProblem)
-	l.ids("access.slack.users", a.Slack.Users, slackUserProblem)
-	l.ids("access.slack.channels", a.Slack.Channels, slackChannelProblem)
-	l.ids("access.slack.teams", a.Slack.Teams, slackTeamProblem)
+	l.ids("access.slack.users", a.Slack.Users, slackProblem(slackUser, "member", findSlackUser))
+	l.ids("access.slack.channels", a.Slack.Channels, slackProblem(slackChannel, "channel", findSlackChannel))
+	l.ids("access.slack.teams", a.Slack.Teams, slackProblem(slackTeam, "workspace", findSlackTeam))
 	l.ids("access.admins", a.Admins, AdminProblem)
 }
 
@@ -233,25 +233,14 @@ func telegramChatProblem(id string) string {
 	return fmt.Sprintf("%s is not the number of a group; %s", shown(id), findTelegramChat)
 }
 
-func slackUserProblem(id string) string {
-	if id == "*" || slackUser.MatchString(id) {
-		return ""
+// slackProblem returns a check of ids that Slack gives to one kind of things.
+func slackProblem(fits *regexp.Regexp, kind, find string) func(id string) string {
+	return func(id string) string {
+		if fits.MatchString(id) || id == "*" && fits != slackTeam {
+			return ""
+		}
+		return fmt.Sprintf("%s is not a %s id; %s", shown(id), kind, find)
 	}
-	return fmt.Sprintf("%s is not a member id; %s", shown(id), findSlackUser)
-}
-
-func slackChannelProblem(id string) string {
-	if id == "*" || slackChannel.MatchString(id) {
-		return ""
-	}
-	return fmt.Sprintf("%s is not a channel id; %s", shown(id), findSlackChannel)
-}
-
-func slackTeamProblem(id string) string {
-	if slackTeam.MatchString(id) {
-		return ""
-	}
-	return fmt.Sprintf("%s is not a workspace id; %s", shown(id), findSlackTeam)
 }
 
 // AdminProblem says why a text is not the key of one person for access.admins, and

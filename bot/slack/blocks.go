@@ -127,13 +127,7 @@ func buttons(all []bot.Button) []slackgo.Block {
 
 // style is a button's style as Slack names it; empty for those it does not know.
 func style(s string) slackgo.Style {
-	switch s {
-	case bot.StylePrimary:
-		return slackgo.StylePrimary
-	case bot.StyleDanger:
-		return slackgo.StyleDanger
-	}
-	return slackgo.StyleDefault
+	return map[string]slackgo.Style{bot.StylePrimary: slackgo.StylePrimary, bot.StyleDanger: slackgo.StyleDanger}[s]
 }
 
 func plainText(t string) *slackgo.TextBlockObject {
@@ -195,19 +189,7 @@ func describe(i bot.Item, limit int) string {
 
 // icon is the sign of an item's state.
 func icon(state string) string {
-	switch state {
-	case "working":
-		return "⏳"
-	case "waiting":
-		return "✋"
-	case "done":
-		return "✅"
-	case "failed":
-		return "❌"
-	case "skipped":
-		return "➖"
-	}
-	return "⬜"
+	return cmp.Or(map[string]string{"working": "⏳", "waiting": "✋", "done": "✅", "failed": "❌", "skipped": "➖"}[state], "⬜")
 }
 
 // fit escapes a text and cuts it so that the result has at most limit

@@ -27,14 +27,19 @@ type stream struct {
 	asker   asker
 	started time.Time
 
-	mu        sync.Mutex        // held while a frame is sent; guards the fields below
-	lastFrame time.Time         // last frame
-	title     string            // of the plan
-	shown     map[string]string // by id, as they were shown
-	open      string            // title of the card that stands for the time before a plan; empty once it is closed
-	text      string            // Markdown so far
-	planned   bool              // it has shown sub-tasks
+	mu        sync.Mutex // held while a frame is sent; guards the fields below
+	lastFrame time.Time  // last frame
 	ended     bool
+	streamView
+}
+
+// streamView is what a stream shows.
+type streamView struct {
+	title   string            // of the plan
+	shown   map[string]string // cards by id, as they were shown
+	open    string            // title of the card that stands for the time before a plan; empty once it is closed
+	text    string            // Markdown so far
+	planned bool              // it has shown sub-tasks
 }
 
 // beginCard is the id of the card that stands for the time before a plan.
@@ -47,7 +52,7 @@ func (s *Slack) startStream(ctx context.Context, to bot.Chat, d bot.Draft) (stri
 	if !s.streams.Load() || to.Thread == "" || !known && !to.Private || !s.active.reserve() {
 		return "", nil
 	}
-	st := &stream{s: s, to: to, asker: who, shown: map[string]string{}}
+	st := &stream{s: s, to: to, asker: who, streamView: streamView{shown: map[string]string{}}}
 	options := []slackgo.MsgOption{
 		thread(to), quiet(), slackgo.MsgOptionTaskDisplayMode(slackgo.TaskDisplayModePlan),
 	}
@@ -255,22 +260,18 @@ func (s *Slack) runRotation(ctx context.Context) {
 
 // streamDelta is what one call adds to a stream, and what the stream shows then.
 type streamDelta struct {
-	chunks  []slackgo.StreamChunk
-	title   string
-	shown   map[string]string
-	open    string
-	text    string
-	planned bool
+	chunks []slackgo.StreamChunk
+	streamView
 }
 
 func (st *stream) delta() streamDelta {
-	return streamDelta{title: st.title, shown: maps.Clone(st.shown), open: st.open, text: st.text, planned: st.planned}
+	g := streamDelta{streamView: st.streamView}
+	g.shown = maps.Clone(st.shown)
+	return g
 }
 
 // commit notes that a delta has been shown.
-func (st *stream) commit(g streamDelta) {
-	st.title, st.shown, st.open, st.text, st.planned = g.title, g.shown, g.open, g.text, g.planned
-}
+func (st *stream) commit(g streamDelta) { st.streamView = g.streamView }
 
 // boardChunks is what a board adds: the plan's title, and the cards that have
 // changed. Before there is a plan, a single card shows the status.
@@ -328,15 +329,10 @@ func (g *streamDelta) card(id, title string, status slackgo.TaskCardStatus) {
 }
 
 func cardStatus(state string) slackgo.TaskCardStatus {
-	switch state {
-	case "working", "waiting":
-		return slackgo.TaskCardStatusInProgress
-	case "done", "skipped":
-		return slackgo.TaskCardStatusComplete
-	case "failed":
-		return slackgo.TaskCardStatusError
-	}
-	return slackgo.TaskCardStatusPending
+	return cmp.Or(map[string]slackgo.TaskCardStatus{
+		"working": slackgo.TaskCardStatusInProgress, "waiting": slackgo.TaskCardStatusInProgress,
+		"done": slackgo.TaskCardStatusComplete, "skipped": slackgo.TaskCardStatusComplete, "failed": slackgo.TaskCardStatusError,
+	}[state], slackgo.TaskCardStatusPending)
 }
 
 // stablePrefix is the part of an unfinished text, in Slack's form, that stays the

@@ -218,38 +218,27 @@ func csiSequence(in []byte) (int, key) {
 // csiKey is the key of a sequence's last byte and its parameters.
 func csiKey(c byte, parameters string) keyName {
 	first, modifiers, _ := strings.Cut(parameters, ";")
-	moved := modifiers != "" && modifiers != "1" && modifiers != "2" // with Ctrl or Alt
-	switch c {
-	case 'A':
-		return keyUp
-	case 'B':
-		return keyDown
-	case 'C':
-		return choose(moved, keyWordRight, keyRight)
-	case 'D':
-		return choose(moved, keyWordLeft, keyLeft)
-	case 'H':
-		return keyHome
-	case 'F':
-		return keyEnd
-	case 'M': // Enter of the numeric pad
-		return keyEnter
-	case 'u': // keys in the kitty protocol
-		if first == "13" {
-			return choose(modifiers != "" && modifiers != "1", keyNewline, keyEnter)
-		}
-	case '~':
-		if first == "27" && strings.HasSuffix(modifiers, ";13") {
+	modified := modifiers != "" && modifiers != "1"
+	name := string(c)
+	switch {
+	case c == 'u' && first == "13": // Enter in the kitty protocol
+		if modified {
 			return keyNewline
 		}
-		return map[string]keyName{"1": keyHome, "7": keyHome, "4": keyEnd, "8": keyEnd, "3": choose(moved, keyKillWordRight, keyDelete)}[first]
+		return keyEnter
+	case c == '~' && first == "27" && strings.HasSuffix(modifiers, ";13"):
+		return keyNewline
+	case c == '~':
+		name = first + name
 	}
-	return ""
-}
-
-func choose(yes bool, a, b keyName) keyName {
-	if yes {
-		return a
+	if modified && modifiers != "2" { // with Ctrl or Alt
+		if key := (map[string]keyName{"C": keyWordRight, "D": keyWordLeft, "3~": keyKillWordRight})[name]; key != "" {
+			return key
+		}
 	}
-	return b
+	return map[string]keyName{
+		"A": keyUp, "B": keyDown, "C": keyRight, "D": keyLeft, "H": keyHome, "F": keyEnd,
+		"M":  keyEnter, // of the numeric pad
+		"1~": keyHome, "7~": keyHome, "4~": keyEnd, "8~": keyEnd, "3~": keyDelete,
+	}[name]
 }

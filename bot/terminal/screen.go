@@ -3,6 +3,7 @@ package terminal
 import (
 	"fmt"
 	"io"
+	"regexp"
 	"strings"
 
 	"legwork/bot"
@@ -123,15 +124,7 @@ func cursorRight(columns int) string {
 	return fmt.Sprintf("\x1b[%dC", columns)
 }
 
+var styles = regexp.MustCompile(`\x1b\[[0-9;]*m`)
+
 // rowWidth is the number of columns of a row with styles.
-func rowWidth(row string) int {
-	n := 0
-	for {
-		before, after, found := strings.Cut(row, "\x1b[")
-		n += bot.TextWidth(before)
-		if !found {
-			return n
-		}
-		_, row, _ = strings.Cut(after, "m")
-	}
-}
+func rowWidth(row string) int { return bot.TextWidth(styles.ReplaceAllString(row, "")) }

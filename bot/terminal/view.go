@@ -1,6 +1,7 @@
 package terminal
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"fmt"
 	"strings"
@@ -250,13 +251,7 @@ func firstLine(text string) string {
 
 // buttonColor is the colour of a button's label.
 func buttonColor(style string) string {
-	switch style {
-	case bot.StylePrimary:
-		return bold
-	case bot.StyleDanger:
-		return red
-	}
-	return plain
+	return map[string]string{bot.StylePrimary: bold, bot.StyleDanger: red}[style]
 }
 
 // echo is what a person sent, for the scrollback.
@@ -297,19 +292,7 @@ func (s shownDrafts) seen(id string, d bot.Draft) bool {
 
 // icon stands for the state of a sub-task.
 func icon(state string) string {
-	switch state {
-	case "todo":
-		return "○"
-	case "working":
-		return "◐"
-	case "waiting":
-		return "?"
-	case "done":
-		return "✓"
-	case "failed":
-		return "✗"
-	}
-	return "–"
+	return cmp.Or(map[string]string{"todo": "○", "working": "◐", "waiting": "?", "done": "✓", "failed": "✗"}[state], "–")
 }
 
 // modelGroup is the group of sub-tasks that have no tools.
@@ -346,17 +329,7 @@ const (
 
 // stateColor is the colour of a state.
 func stateColor(state string) string {
-	switch state {
-	case "done":
-		return green
-	case "failed":
-		return red
-	case "working":
-		return cyan
-	case "waiting":
-		return yellow
-	}
-	return faint
+	return cmp.Or(map[string]string{"done": green, "failed": red, "working": cyan, "waiting": yellow}[state], faint)
 }
 
 // elapsed is a running time, shortened: "0.3s", "12s", "2m05s".
