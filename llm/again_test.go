@@ -60,8 +60,8 @@ func TestAgainIsAskedBeforeWhatCostsMore(t *testing.T) {
 }
 
 // TestCancelledBeforeTheReply: a request that an endpoint has taken is counted by
-// its prompt when nobody waits for the reply any more; one that it refused, or
-// that was not made, is not.
+// its prompt when the caller cancels before the reply. A request that the endpoint
+// refused, or that was not made, is not counted.
 func TestCancelledBeforeTheReply(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

@@ -174,7 +174,7 @@ func TestFailingModelIsLeftAlone(t *testing.T) {
 }
 
 // TestProbeThatFails: a model that is still broken when it is tried again is
-// asked once, and nobody is told again.
+// asked once, and its health is not reported again.
 func TestProbeThatFails(t *testing.T) {
 	t.Parallel()
 	x := newExchange(t, cooldown, nil)
@@ -210,8 +210,8 @@ func TestNoModelIsLeft(t *testing.T) {
 	}
 }
 
-// TestFallbackFailsToo: when the fallback is not called either, the role is
-// stranded, which is told of the one that failed last.
+// TestFallbackFailsToo: when the fallback is not called either, the role is down,
+// and the health of the model that failed last says so.
 func TestFallbackFailsToo(t *testing.T) {
 	t.Parallel()
 	x := newExchange(t, time.Hour, nil)
@@ -281,7 +281,7 @@ func TestGoodRepliesInBetween(t *testing.T) {
 }
 
 // TestParallelCallsShareTheBreaker: of many calls at once, those that come after
-// three failures ask nobody; of those that come when it may be tried, one does.
+// three failures do not ask the endpoint; when it may be tried again, one call does.
 func TestParallelCallsShareTheBreaker(t *testing.T) {
 	t.Parallel()
 	x := newExchange(t, cooldown, nil)

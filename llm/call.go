@@ -22,8 +22,8 @@ const (
 
 // Call implements Model. It tries the model that r asks for, again where that
 // can help, then its fallbacks. Every failure is an *Error, except that a
-// cancelled or expired ctx gives ctx.Err(); the Reply then still tells in Usage
-// and Model what was paid for.
+// cancelled or expired ctx gives ctx.Err(); the Reply then still has Usage and Model
+// of the attempts that were paid for.
 func (m *Models) Call(ctx context.Context, r Request, stream func(Delta)) (Reply, error) {
 	begin := time.Now()
 	first, err := m.choose(r)
@@ -81,7 +81,7 @@ func (c *call) run(ctx context.Context, chain []*endpoint) (Reply, error) {
 	return Reply{Model: last.Model}, last
 }
 
-// mayHelp reports whether to can do what from could not.
+// mayHelp reports whether the model to can succeed where from failed.
 func mayHelp(f *fault, from, to *endpoint) bool {
 	switch {
 	case f.problem == Held:
@@ -106,8 +106,8 @@ func (f *fault) describe(model string, c *call, before *Error) *Error {
 	}
 }
 
-// longest is the text to keep beside a fault. What a filter stopped is not
-// mixed with what other attempts wrote.
+// longest is the text to keep beside a fault. The text that a filter stopped is not
+// mixed with the text of other attempts.
 func (c *call) longest(f *fault) string {
 	if f.problem != Filtered && len(c.partial) > len(f.partial) {
 		return c.partial
@@ -153,7 +153,7 @@ func (c *call) retryModel(ctx context.Context, e *endpoint, fallback bool) (Repl
 		if errors.Is(ctx.Err(), context.Canceled) {
 			return Reply{}, f // the caller has no use for it any more
 		}
-		level := slog.LevelInfo // who called tells of the failure of the whole call
+		level := slog.LevelInfo // the caller reports the failure of the whole call
 		if !again && fallback {
 			level = slog.LevelWarn
 		}
@@ -290,8 +290,8 @@ func (p *retryPolicy) next(f *fault, left time.Duration, fallback bool) (wait ti
 	return wait, true
 }
 
-// asFault returns the fault inside an error of go-openai, which hands on what
-// the doer returned.
+// asFault returns the fault inside an error of go-openai, which wraps the errors of
+// the doer.
 func asFault(err error) *fault {
 	var f *fault
 	errors.As(err, &f)

@@ -15,7 +15,7 @@ const maxName = 64
 // Check says why a request must not be sent, or nil. These hold for every
 // request: system messages come first, then a user's; every tool call of an
 // assistant is answered by exactly one tool message right after it; the ids of
-// one message's calls differ; the last word is not the assistant's; tools have
+// one message's calls differ; the last message is not the assistant's; tools have
 // distinct names of [a-zA-Z0-9_-]{1,64} and objects as schemas. Arguments and
 // names of calls in the history may be malformed: they are mended when sent.
 func Check(r Request) error {
@@ -56,7 +56,7 @@ type history struct {
 	started bool            // something but system messages was seen
 	last    string          // role of the last message
 	open    map[string]bool // calls of the last assistant message that have no result yet
-	done    map[string]bool // those that have one
+	done    map[string]bool // calls that have a result
 }
 
 func (h *history) add(m Message) error {

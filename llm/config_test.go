@@ -74,14 +74,14 @@ func TestValidateListsEveryMistake(t *testing.T) {
 			"a": {
 				BaseURL: "localhost:1234/v1", APIKey: "two words", ContextTokens: -1, Timeout: time.Second, IdleTimeout: time.Minute,
 				FirstByteTimeout: -1, ReasoningEffort: "huge", ToolCalls: "xml", ExtraBody: map[string]any{"stream": false, "x": map[any]any{1: 2}},
-				Price: &llm.Price{Input: -1, CachedInput: &nan, Output: math.Inf(1)}, Fallback: []string{"a", "nobody", "b", "b"},
+				Price: &llm.Price{Input: -1, CachedInput: &nan, Output: math.Inf(1)}, Fallback: []string{"a", "unknown", "b", "b"},
 			},
 			"b": {BaseURL: "https://example.com/v1/chat/completions", Model: "m", ContextTokens: 100, MaxOutputTokens: 100},
 			"c": {BaseURL: "https://example.com/v1?key=1", Model: "m", MaxOutputTokens: -5},
 			"d": {Offline: true, BaseURL: "https://example.com/v1", APIKey: "key", Model: "m"},
 			"e": {Offline: true},
 		},
-		Roles: map[string]string{"plan": "nobody", "chief": "a"},
+		Roles: map[string]string{"plan": "unknown", "chief": "a"},
 	}
 	want := []string{
 		"models.a.model: missing; it is the endpoint's name of the model, such as gpt-5-mini",
@@ -98,7 +98,7 @@ func TestValidateListsEveryMistake(t *testing.T) {
 		"models.a.price.cached_input: is NaN; allowed: US dollars per million tokens, 0 or more",
 		"models.a.price.output: is +Inf; allowed: US dollars per million tokens, 0 or more",
 		"models.a.fallback[0]: is the model itself; allowed: b, c, d, e",
-		`models.a.fallback[1]: "nobody" is not a model; allowed: b, c, d, e`,
+		`models.a.fallback[1]: "unknown" is not a model; allowed: b, c, d, e`,
 		`models.a.fallback[3]: "b" is named twice`,
 		"models.b.base_url: must end before /chat/completions, usually in /v1",
 		"models.b.max_output_tokens: is 100 and leaves no room for a prompt; allowed: less than context_tokens, 100",
@@ -111,7 +111,7 @@ func TestValidateListsEveryMistake(t *testing.T) {
 		"roles.work: missing, and no model is named main; allowed: a, b, c, d, e",
 		"roles.answer: missing, and no model is named main; allowed: a, b, c, d, e",
 		"roles.chief: is not a role; allowed: plan, review, work, answer, vision, transcribe",
-		`roles.plan: "nobody" is not a model; allowed: a, b, c, d, e`,
+		`roles.plan: "unknown" is not a model; allowed: a, b, c, d, e`,
 	}
 	var got []string
 	for _, issue := range cfg.Validate() {

@@ -219,7 +219,7 @@ func TestSilence(t *testing.T) {
 	}{
 		"no first byte": {llmfake.Response{Fault: llmfake.Fault{Kind: llmfake.FaultHang}}, "first_byte_timeout"},
 		"headers alone": {llmfake.Response{Fault: llmfake.Fault{Kind: llmfake.FaultHead}}, "first_byte_timeout"},
-		"in mid-stream": {llmfake.Broken(llmfake.FaultStall, 3, "Hello there, whoever"), "idle_timeout"},
+		"in mid-stream": {llmfake.Broken(llmfake.FaultStall, 3, "Hello there, whole world"), "idle_timeout"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -288,7 +288,7 @@ func TestFloods(t *testing.T) {
 	}
 }
 
-// TestOddStreams: what is odd in a stream and still can be used is used.
+// TestOddStreams: unusual streams that can be read are read.
 func TestOddStreams(t *testing.T) {
 	t.Parallel()
 	call := func(index int, id, name string) string {

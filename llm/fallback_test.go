@@ -264,10 +264,10 @@ func TestQuote(t *testing.T) {
 		{"the chain", m.Quote(ask("main", 0)), llm.Usage{Input: 100, Output: 1000, Cost: 10200, Estimated: true}},
 		{"a bounded reply", m.Quote(ask("main", 10)), llm.Usage{Input: 100, Output: 10, Cost: 2050, Estimated: true}},
 		{"no price", m.Quote(ask("secret", 0)), llm.Usage{Input: 100, Output: 100, Estimated: true}},
-		{"nobody", m.Quote(ask("nobody", 0)), llm.Usage{}},
+		{"unknown", m.Quote(ask("unknown", 0)), llm.Usage{}},
 		{"tokens", m.QuoteTokens("main", 1000000, -1), llm.Usage{Input: 1000000, Output: 1000, Cost: 20002500, Estimated: true}},
 		{"tokens of a role", m.QuoteTokens(llm.RolePlan, 100, 5), llm.Usage{Input: 100, Output: 5, Cost: 2025, Estimated: true}},
-		{"tokens of nobody", m.QuoteTokens("nobody", 100, -1), llm.Usage{Input: 100, Estimated: true}},
+		{"tokens of unknown", m.QuoteTokens("unknown", 100, -1), llm.Usage{Input: 100, Estimated: true}},
 	} {
 		if c.got != c.want {
 			t.Errorf("quote of %s = %+v, want %+v", c.name, c.got, c.want)
@@ -321,7 +321,7 @@ func TestEstimateIsCalibrated(t *testing.T) {
 	if got := m.Context(llm.RolePlan); got != 128000 {
 		t.Errorf("Context = %d, want the default 128000", got)
 	}
-	if got := []int{m.Tokens("nobody", 9), m.Bytes("nobody", 2), m.Context("nobody"), llm.EstimateTokens(5)}; !slices.Equal(got, []int{3, 8, 0, 2}) {
+	if got := []int{m.Tokens("unknown", 9), m.Bytes("unknown", 2), m.Context("unknown"), llm.EstimateTokens(5)}; !slices.Equal(got, []int{3, 8, 0, 2}) {
 		t.Errorf("estimates without a model: %v, want [3 8 0 2]", got)
 	}
 }

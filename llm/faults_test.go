@@ -114,7 +114,7 @@ func TestFaults(t *testing.T) {
 }
 
 func TestAddressesThatDoNotAnswer(t *testing.T) {
-	// Not parallel: another test might listen where nobody is to listen.
+	// Not parallel: another test might listen on the closed port.
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -133,7 +133,7 @@ func TestAddressesThatDoNotAnswer(t *testing.T) {
 		{"no /v1", f.URL, llm.NotFound, "models.main.base_url is " + f.URL + "; it should probably end in /v1"},
 		{"too much", f.URL + "/openai", llm.NotFound, "should probably end in /v1"},
 		{"trailing slash", f.URL + "/v1/", "", ""},
-		{"nobody listens", "http://user:pw@" + closed + "/v1", llm.Unreachable, "nothing listens at models.main.base_url, http://" + closed},
+		{"a closed port", "http://user:pw@" + closed + "/v1", llm.Unreachable, "nothing listens at models.main.base_url, http://" + closed},
 		{"a certificate of its own", private.URL + "/v1", llm.Unreachable, "the certificate at models.main.base_url is not trusted"},
 		{"plain HTTP", strings.Replace(f.URL, "http:", "https:", 1), llm.Unreachable, "should begin with http://"},
 	}

@@ -11,9 +11,9 @@ import (
 	"legwork/llm"
 )
 
-// TestGateStopsRetries: what is not to be called any more is not called again
-// within one call either, no other model takes its place, and the model is
-// called as before when the gate is open again.
+// TestGateStopsRetries: while the gate is closed, one call makes no further attempts
+// either, and no other model takes its place. The model is called as before when
+// the gate is open again.
 func TestGateStopsRetries(t *testing.T) {
 	t.Parallel()
 	var shut atomic.Bool

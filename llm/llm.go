@@ -67,9 +67,9 @@ type Request struct {
 	// MaxOutput bounds the reply, in tokens, where that is less than what the
 	// model's max_output_tokens allows; 0 leaves it at that.
 	MaxOutput int
-	// BeforeRetry is asked before each attempt that follows one which was paid for, at
-	// the same model or at a fallback: after an error there is none, and the call
-	// ends as that one did. Nil: it is never asked.
+	// BeforeRetry is called before each attempt that follows a paid one, at the same
+	// model or at a fallback. After its error there are no further attempts, and the
+	// call ends with the failure of the last one. May be nil.
 	BeforeRetry func() error `json:"-"`
 }
 
@@ -118,7 +118,7 @@ type Model interface {
 // person reads.
 type Problem string
 
-// What can be wrong with a model call.
+// The problems of model calls.
 const (
 	Unreachable Problem = "unreachable" // no connection, reset, 5xx, no first byte, idle
 	Refused     Problem = "refused"     // 401, 403: the key

@@ -38,7 +38,7 @@ func Apply(s State, e Event) State {
 	return s
 }
 
-// shares reports that two lists of sub-tasks are the same memory.
+// shares reports that two lists of sub-tasks have the same memory.
 func shares(a, b []Work) bool { return len(a) > 0 && len(b) > 0 && &a[0] == &b[0] }
 
 func usage(e Event) llm.Usage {
@@ -121,8 +121,8 @@ func open(s State, e Event) State {
 	return s
 }
 
-// release lets a queued task go on: to its first decision, or to the plan that
-// it waits with.
+// release lets a queued task go on: to its first decision, or to the
+// work of the plan that waited.
 func release(s State, e Event) State {
 	if s.Round > 0 {
 		s.Phase = PhaseWorking
@@ -131,7 +131,7 @@ func release(s State, e Event) State {
 	return decide(s, e.Seq)
 }
 
-// decide starts a decision: the first one, or a review of what came back.
+// decide starts a decision: the first one, or a review of the results.
 func decide(s State, cause int) State {
 	s.Phase, s.Cause, s.Tries, s.BadReplies, s.Streamed = PhaseDeciding, cause, 0, nil, false
 	return s
@@ -148,7 +148,7 @@ func answer(s State, cause int, why string) State {
 	return s
 }
 
-// settle fixes the outcome; what is left is to show it. A task that a person
+// settle fixes the outcome; the task has yet to show it. A task that a person
 // stopped stays stopped, however its closing answer went.
 func settle(s State, o Outcome, why string) State {
 	if s.Reason == ReasonStopped {
@@ -158,7 +158,7 @@ func settle(s State, o Outcome, why string) State {
 	return clearBudget(endReview(s, 0))
 }
 
-// modelDone folds what came of a model action, or a show action that failed.
+// modelDone folds the outcome of a model action, or of a show action that failed.
 func modelDone(s State, e Event) State {
 	a, _ := listed(s, e.Action)
 	switch {
@@ -200,7 +200,7 @@ func answered(s State, e Event) State {
 // planned folds a plan. An empty one means that enough is known.
 func planned(s State, e Event) State {
 	s.GuidanceSeen = len(s.Guidance)
-	s.NotesSeen, _ = slices.BinarySearch(s.Notes, s.Cause) // what came while it was made may not have been seen
+	s.NotesSeen, _ = slices.BinarySearch(s.Notes, s.Cause) // its model may not have seen a note that came meanwhile
 	if len(e.Reply.Plan) == 0 {
 		return answer(s, e.Seq, "")
 	}
@@ -262,7 +262,7 @@ func expire(s State, e Event) State {
 	return halt(s, e, ReasonExpired)
 }
 
-// clearBudget drops that a budget is reached.
+// clearBudget notes that no budget is reached any more.
 func clearBudget(s State) State {
 	s.Budget, s.BudgetSeq, s.Overdraft = "", 0, Overdraft{}
 	return s
@@ -277,8 +277,6 @@ func setSlot(s State, slot Slot) State {
 	}
 	return s
 }
-
-// What people say to a task and decide about it.
 
 // decided folds a person's decision: about a plan, a budget, or a call.
 func decided(s State, e Event) State {
@@ -298,8 +296,8 @@ func decided(s State, e Event) State {
 	return called(s, e)
 }
 
-// budgetExtended notes that a person extended a budget of the task's own. Those of a
-// day are kept by the store, for all tasks.
+// budgetExtended notes that a person extended a budget of the task. The store keeps
+// the extensions of a day's budgets, for all tasks.
 func budgetExtended(s State, over Overdraft) State {
 	if over.Day == "" && over.Budget != "" {
 		s.Extended = maps.Clone(s.Extended)
@@ -317,7 +315,7 @@ func Agrees(s State, e Event) bool {
 	return ok && a.ID.Subject == SubjectPlan && e.Type == Decided && e.Decision != nil && e.Decision.Approve
 }
 
-// planDecided folds what a person decided about the plan.
+// planDecided folds a person's decision about the plan.
 func planDecided(s State, e Event) State {
 	s.Preview = false
 	switch {
@@ -331,8 +329,8 @@ func planDecided(s State, e Event) State {
 	return s
 }
 
-// dropPlan drops the plan that a person decides about, because something was
-// said to it: another one is made.
+// dropPlan drops the plan that a person decides about, because guidance came: a
+// model makes another plan.
 func dropPlan(s State) State {
 	last := len(s.Planned) - 1
 	s.Rejected, s.Planned = append(slices.Clip(s.Rejected), s.Planned[last]), s.Planned[:last:last]
@@ -340,8 +338,8 @@ func dropPlan(s State) State {
 	return s
 }
 
-// guidanceAdded folds guidance: a decision that has said nothing yet is made again
-// with it, the next one sees it otherwise.
+// guidanceAdded folds guidance. A decision whose answer has not begun is made again
+// with the guidance; otherwise the next decision sees it.
 func guidanceAdded(s State, e Event) State {
 	s.Guidance = append(slices.Clip(s.Guidance), e.Seq)
 	switch s.Phase {
@@ -353,8 +351,8 @@ func guidanceAdded(s State, e Event) State {
 	return s
 }
 
-// guidanceRemoved folds that guidance was taken back: a decision that is being made
-// with it is made again without.
+// guidanceRemoved folds that guidance was taken back. The present decision is made
+// again without it.
 func guidanceRemoved(s State, e Event) State {
 	s.Guidance = slices.DeleteFunc(slices.Clone(s.Guidance), func(seq int) bool { return seq == e.Of })
 	if s.Phase == PhaseDeciding || s.Phase == PhaseAnswering {
@@ -363,8 +361,8 @@ func guidanceRemoved(s State, e Event) State {
 	return s
 }
 
-// halt folds the wish to end: with an answer that tells what was found, if
-// anything was and no answer is being written already.
+// halt folds the wish to end: with an answer about the results, if there are any
+// and no answer is being written already.
 func halt(s State, e Event, why string) State {
 	outcome := Failed
 	if why == ReasonStopped {

@@ -152,7 +152,7 @@ type Reply struct {
 	Usage  llm.Usage `json:"usage,omitzero"`
 	Model  string    `json:"model,omitempty"`
 
-	Thought  string    `json:"thought,omitempty"`  // what was said beside a plan or calls; shortened
+	Thought  string    `json:"thought,omitempty"`  // the text beside a plan or calls; shortened
 	Estimate *Estimate `json:"estimate,omitempty"` // of a plan: what carrying it out may cost
 	Confirm  bool      `json:"confirm,omitempty"`  // of a plan: it is so large that a person decides about it first; counts for the first plan alone
 }
@@ -171,11 +171,11 @@ type Overdraft struct {
 	Day    string `json:"day,omitempty"`    // of a day's budget: "2026-11-20"
 	Who    string `json:"who,omitempty"`    // of a person's or a chat's: whose
 	Limit  int64  `json:"limit"`            // as it is now, extensions included
-	Spent  int64  `json:"spent"`            // what was spent or is reserved by calls under way
+	Spent  int64  `json:"spent"`            // the amount that calls have spent or reserved
 	Wanted int64  `json:"wanted,omitempty"` // what the next call may take
 	Extend int64  `json:"extend,omitempty"` // by how much a yes extends it
 
-	Expires time.Time `json:"expires,omitzero"` // when nobody's decision counts as a no; zero: never
+	Expires time.Time `json:"expires,omitzero"` // when without a decision, the answer is no; zero: never
 }
 
 // Subtask is one entry of a plan after it was read and its dependencies were

@@ -69,7 +69,7 @@ func (b *builder) planTool() llm.Tool {
 }
 
 // machineTools are offered after the group's own, which hide those of the same
-// name. What was delegated cannot delegate, and read_result comes with the first
+// name. A delegated sub-task cannot delegate, and read_result comes with the first
 // text that names something to read: so this is called when the messages are there.
 func (b *builder) machineTools(w Work) []llm.Tool {
 	return slices.DeleteFunc(b.ownTools(w), func(own llm.Tool) bool {

@@ -32,7 +32,7 @@ type Parsed struct {
 	Answer string  // trimmed; empty with IsPlan
 }
 
-// What is wrong with a refused reply: the Code of a PlanError.
+// The mistakes of a refused reply: the Code of a PlanError.
 const (
 	EmptyReply         = "empty_reply"
 	UnreadablePlan     = "unreadable_plan"
@@ -46,7 +46,7 @@ const (
 	TooManySubtasks    = "too_many"
 )
 
-// PlanError is why a reply is refused.
+// PlanError is the reason why a reply is refused.
 type PlanError struct {
 	Reason string // English sentences that a model can act on; they list every mistake
 	Code   string // of the first mistake
@@ -56,8 +56,8 @@ func (e *PlanError) Error() string { return e.Reason }
 
 const again = " Send the whole plan again, corrected."
 
-// ParseReply reads a model's text. Thinking aloud is left out. The last
-// complete plan in it counts; text without one is the answer. A plan is
+// ParseReply reads a model's text. It leaves thinking aloud out. The last
+// complete plan in the text counts; a text without a plan is the answer. A plan is
 //
 //   - an object with the key "plan" whose value is a list of entries, one entry,
 //     null, or any of these as JSON in a string; other keys beside it are
@@ -65,11 +65,11 @@ const again = " Send the whole plan again, corrected."
 //   - the call of a tool "plan" written out: {"name": "plan", "arguments": …};
 //   - a bare list of entries, when one of them names an allowed group.
 //
-// Other JSON belongs to the answer: also {"plan": "pro", "price": 10}. But a
-// reply that is nothing else than a JSON value which looks like an attempt at a
-// plan ({"plan": "none"}, {"subtasks": […]}, one bare entry, {}, [], null) is
-// refused: people never see a plan. A plan that is cut off or cannot be read makes the reply an error unless a complete
-// one is in it too. The error is a *PlanError.
+// Other JSON belongs to the answer: also {"plan": "pro", "price": 10}. But ParseReply
+// refuses a reply that is a JSON value alone and looks like an attempt at a plan
+// ({"plan": "none"}, {"subtasks": […]}, one bare entry, {}, [], null): people never
+// see a plan. A plan that is cut off or unreadable makes the reply an error, unless
+// the reply holds a complete plan too. The error is a *PlanError.
 func ParseReply(text string, o ParseOptions) (Parsed, error) {
 	text = lenient.WithoutThinking(text)
 	if text == "" {
@@ -139,8 +139,8 @@ func ParsePlanArguments(args string, o ParseOptions) (Parsed, error) {
 	return parseEntries(plan, o, newGroups(o.Groups))
 }
 
-// PlanOutput is what people see who write prompts: one line of JSON with the
-// plan, the answer or the error.
+// PlanOutput is for people who write prompts: one line of JSON with the plan, the
+// answer or the error.
 func PlanOutput(p Parsed, err error) string {
 	var v any
 	switch {
@@ -168,11 +168,11 @@ func unreadable(why string) *PlanError {
 	return &PlanError{Code: UnreadablePlan, Reason: "The plan cannot be read: " + why + `. It must be {"plan": [{"name": "GROUP", "description": "TEXT", "id": "a", "after": []}]}.` + again}
 }
 
-// wrapping is how many objects around a plan are looked into.
+// wrapping is how many objects around a plan planIn looks into.
 const wrapping = 4
 
-// decoded is a JSON value as encoding/json gives it, with numbers as written;
-// nil for what is none.
+// decoded is a JSON value as encoding/json gives it, with numbers as written; nil
+// for invalid JSON.
 func decoded(raw []byte) any {
 	var v any
 	d := json.NewDecoder(bytes.NewReader(raw))
@@ -269,9 +269,9 @@ func bareList(list []any, groups *groupNames) bool {
 	return named && len(list) > 0
 }
 
-// attempted says whether a whole reply is a JSON value that was meant as a plan
-// and is none: empty, an entry, or an object that has only keys which models
-// use for plans.
+// attempted says whether a whole reply is a JSON value that its model meant as a
+// plan, and that is not a plan: empty, an entry, or an object that has only keys
+// which models use for plans.
 func attempted(text string) bool {
 	text = strings.TrimSpace(lenient.Unfence(text))
 	if text == "null" || text == "[]" {
@@ -319,7 +319,7 @@ func planKeys(keys []string) bool {
 	return name && description
 }
 
-// bare says whether nothing but an opened code fence stands before a value.
+// bare says whether a value begins its text, or follows an opened code fence alone.
 func bare(before string) bool {
 	before = strings.TrimSpace(before)
 	return before == "" || strings.HasPrefix(before, "```") && !strings.ContainsAny(before, " \n")
@@ -357,8 +357,8 @@ func scalar(v any) (string, bool) {
 	return "", false
 }
 
-// unquoted returns the list or object that a text holds, "" for any other text,
-// and what is no text as it is.
+// unquoted returns the list or object that a text holds, "" for any other text, and
+// other values unchanged.
 func unquoted(v any) any {
 	s, ok := v.(string)
 	if !ok {

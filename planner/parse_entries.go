@@ -15,7 +15,7 @@ import (
 // shownMistakes is how many mistakes a reason spells out.
 const shownMistakes = 12
 
-// mistakes collects what is wrong with a plan.
+// mistakes collects the mistakes of a plan.
 type mistakes struct {
 	list  []string
 	count int
@@ -143,7 +143,7 @@ func subtask(i int, id string) string {
 	return fmt.Sprintf("sub-task %d (%s)", i+1, cited(id))
 }
 
-// cited shows at most the beginning of what a model wrote.
+// cited quotes the beginning of a text that a model wrote.
 func cited(s string) string {
 	return strconv.Quote(clip.Marked(s, 60))
 }
@@ -188,7 +188,7 @@ func (g *groupNames) allowed() string {
 	return "Allowed names: " + strings.Join(g.list, ", ") + "."
 }
 
-// suggest names the group that was probably meant.
+// suggest names the group that the model probably meant.
 func (g *groupNames) suggest(name string) string {
 	folded, near := foldName(name), ""
 	if folded == "" {

@@ -105,8 +105,8 @@ func letters(n int) string {
 	return s
 }
 
-// find resolves what an "after" names: an id of this plan, with or without the
-// number of this round, then one of an earlier round, then a given one.
+// find resolves an id in an "after": an id of this plan, with or without the number
+// of this round, then one of an earlier round, then one that the parser gave.
 func (ids planIDs) find(ref string, known *knownIDs) (index int, earlier string, ok bool) {
 	if i, ok := ids.written[ref]; ok && !known.exact[ref] {
 		return i, "", true
@@ -135,8 +135,8 @@ func (ids planIDs) find(ref string, known *knownIDs) (index int, earlier string,
 	return -1, "", false
 }
 
-// resolveAfter replaces what each After names by entries' ids and qualified
-// earlier ids, each once.
+// resolveAfter replaces the ids of each After by entries' ids and qualified earlier
+// ids, each once.
 func resolveAfter(plan []Entry, ids planIDs, known *knownIDs, wrong *mistakes) {
 	for i := range plan {
 		e := &plan[i]
@@ -232,8 +232,8 @@ func circle(plan []Entry, path []int, start int) string {
 // the number of the round, known being those of earlier rounds, and After with
 // everything that a sub-task waits for. An entry without "after" waits for
 // nothing when its group can only read; other groups and LLMTool wait for all
-// entries before it, except those that themselves wait for it. What After names
-// and nobody has is left out.
+// entries before it, except those that themselves wait for it. Qualify leaves
+// out unknown ids in After.
 func Qualify(entries []Entry, round int, known []string, readOnly func(group string) bool) []Subtask {
 	list, index := make([]Subtask, len(entries)), make(map[string]int, len(entries))
 	taken := make(map[string]bool, len(entries))

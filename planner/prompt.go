@@ -36,9 +36,9 @@ type PromptInput struct {
 // ErrTooLong says that a question does not fit into the model's context.
 var ErrTooLong = errors.New("the question is too long for the model")
 
-// Prompt builds the request for a model action. What never changes comes first
-// and what was said is never rewritten, only added to, so that each prompt
-// begins with the one before it. The request is valid for every state: each
+// Prompt builds the request for a model action. Fixed texts come first, and later
+// prompts only add messages to earlier ones, so that endpoints can cache the common
+// beginning. The request is valid for every state: each
 // tool call is followed by its result. ErrTooLong means that the question alone
 // takes too much of input.MaxBytes: answering a part of it would mislead.
 func Prompt(s State, journal Journal, a Action, input PromptInput) (llm.Request, error) {
@@ -140,7 +140,7 @@ func (b *builder) decision(a Action) error {
 	return nil
 }
 
-// goal is what the person wants, also where a server's prompt says it.
+// goal is the person's goal, or the text of the server's prompt that it names.
 func (b *builder) goal() string {
 	if b.s.PromptSeq > 0 {
 		return b.journal(b.s.PromptSeq).Text
@@ -162,8 +162,8 @@ func answerKey(why string) string {
 	return "prompt.answer_broken"
 }
 
-// asker tells language, time zone and the date at which the task was opened;
-// the moment of the call would spoil the caches.
+// asker holds language, time zone and the date at which the task was opened; the
+// moment of the call would spoil the caches.
 func (b *builder) asker() string {
 	o := b.opening.Opening
 	zone, err := time.LoadLocation(o.Timezone)
@@ -193,8 +193,8 @@ func (b *builder) guidanceText(e Event) string {
 	return b.verdict(*e.Decision)
 }
 
-// addRound adds the results of one round's sub-tasks, in order. What was
-// delegated is in the result of the one that asked for it.
+// addRound adds the results of one round's sub-tasks, in order. The
+// result of a delegated sub-task is in that of its caller.
 func (b *builder) addRound(n int) {
 	var results []string
 	for _, w := range b.s.Subtasks {
@@ -209,7 +209,7 @@ func (b *builder) addRound(n int) {
 	}
 }
 
-// maxResult is how much of a sub-task's result others see at first, in bytes.
+// maxResult is how much of a sub-task's result other prompts hold at first, in bytes.
 const maxResult = 16 << 10
 
 func (b *builder) result(w Work) string {
@@ -233,8 +233,8 @@ func (b *builder) outcome(w Work) string {
 	return b.text("prompt.subtask_skipped", nil)
 }
 
-// cut shortens a text for the model and tells how to read the rest. whole is
-// its full size when what is stored was cut already.
+// cut shortens a text for the model and says how to read the rest. whole is its full
+// size when the stored text is cut already.
 func (b *builder) cut(text string, show, whole, seq int) string {
 	whole = max(whole, len(text))
 	if show <= 0 || len(text) <= show && whole == len(text) {
@@ -254,8 +254,8 @@ func (b *builder) addBadReplies(seqs []int) {
 	}
 }
 
-// merged makes one of texts of the same speaker in a row, since some models
-// insist on alternation.
+// merged joins texts of the same role in a row, since some models insist on
+// alternation.
 func merged(messages []llm.Message) []llm.Message {
 	var list []llm.Message
 	for _, m := range messages {
@@ -292,8 +292,8 @@ func tag(name, body string) string {
 	return "<" + name + ">\n" + shield(body, name) + "\n</" + name + ">"
 }
 
-// shield keeps data from closing the tag it is in, also in a spelling that only
-// a model would take for its end: "</ Data >".
+// shield keeps data from closing the tag around it, also by a spelling that only a
+// model would take for its end: "</ Data >".
 func shield(body, name string) string {
 	var out strings.Builder
 	for rest := body; ; {
@@ -313,7 +313,7 @@ func shield(body, name string) string {
 	}
 }
 
-// closes reports that what follows a "<" makes it the end of that tag.
+// closes reports that the text after a "<" makes it the end of that tag.
 func closes(rest, name string) bool {
 	rest, ok := strings.CutPrefix(strings.TrimLeft(clip.Bytes(rest, 64), " \t\r\n"), "/")
 	if !ok {
@@ -323,15 +323,15 @@ func closes(rest, name string) bool {
 	return len(rest) >= len(name) && strings.EqualFold(rest[:len(name)], name)
 }
 
-// How much of what others added to the context a decision sees, in bytes: of one
-// message, and of all of them, the newest first.
+// How much of the notes from outside a decision sees, in bytes: of one note, and of
+// all of them, the newest first.
 const (
 	maxNote         = 4 << 10
 	notesInDecision = 32 << 10
 )
 
-// visibleNotes are the seqs of the notes that a decision sees; how many older ones
-// it does not is said at once.
+// visibleNotes are the seqs of the notes that a decision sees. It adds a message with
+// the number of older notes that the decision does not see.
 func (b *builder) visibleNotes() []int {
 	list, room := b.s.Notes, notesInDecision
 	for from := len(list); from > 0; from-- {
@@ -359,7 +359,7 @@ func (b *builder) addNotes(list []int, before int) []int {
 	return list
 }
 
-// noteText is what a note says: a text as it is, anything else as JSON.
+// noteText is the content of a note: a text as it is, other values as JSON.
 func (b *builder) noteText(seq int) string {
 	content := b.journal(seq).Note.Content
 	var text string
@@ -369,7 +369,7 @@ func (b *builder) noteText(seq int) string {
 	return string(content)
 }
 
-// verdict tells how a review went.
+// verdict is the outcome of a review.
 func (b *builder) verdict(d Decision) string {
 	key := "prompt.review_rejected"
 	if d.Approve {

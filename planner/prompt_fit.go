@@ -8,7 +8,7 @@ import (
 	"legwork/llm"
 )
 
-// What is kept of a content that must be shortened, at least, in bytes: of a
+// The least that is left of a content that must be shortened, in bytes: of a
 // result that newer ones came after, and of any other.
 const (
 	leastResult  = 500
@@ -32,8 +32,8 @@ func messageBytes(m llm.Message) int {
 	return n
 }
 
-// fitting are the messages of the prompt, at most input.MaxBytes of them. What
-// is missed least goes first: the oldest turns of the conversation before the
+// fitting are the messages of the prompt, shortened to input.MaxBytes. The least
+// important content goes first: the oldest turns of the conversation before the
 // task, then its summary, then the middle of old results, then that of the
 // longest contents. The system message and calls stay whole.
 func (b *builder) fitting() []llm.Message {

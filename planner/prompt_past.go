@@ -83,7 +83,7 @@ type Digest struct {
 	Texts    *i18n.Texts
 	Language string     // of the person, and of the summary
 	Before   string     // the summary so far
-	Turns    []Exchange // what was said since, oldest first
+	Turns    []Exchange // the turns since, oldest first
 	MaxBytes int        // of the prompt; 0 for no limit
 }
 

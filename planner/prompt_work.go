@@ -11,8 +11,8 @@ import (
 	"legwork/llm"
 )
 
-// work builds the prompt of a sub-task's turn: what it is to do, the results
-// it comes after, and its own turns so far.
+// work builds the prompt of a sub-task's turn: its description, the results that it
+// comes after, and its own turns so far.
 func (b *builder) work(a Action) error {
 	w := b.s.Subtasks[a.Place.Subtask]
 	system, err := b.input.Texts.Prompt(b.lang, llm.RoleWork, i18n.PromptData{
@@ -55,7 +55,7 @@ func (b *builder) work(a Action) error {
 	return nil
 }
 
-// Description is what a sub-task is to do, from the event that holds it.
+// Description is the description of a sub-task, from the event that holds it.
 func Description(w Work, journal Journal) string {
 	r := journal(w.Source).Reply
 	if w.Parent != nil {
@@ -103,7 +103,7 @@ func (b *builder) addImages(calls []Call, t Turn) {
 	}
 }
 
-// arguments makes what a model wrote fit to be sent again: endpoints refuse
+// arguments makes a model's arguments fit to be sent again: endpoints refuse
 // arguments that are not a JSON object.
 func arguments(s string) string {
 	var object map[string]json.RawMessage
@@ -113,8 +113,8 @@ func arguments(s string) string {
 	return s
 }
 
-// callResult is what the model reads as the result of a call. It is never
-// empty, since some endpoints refuse that.
+// callResult is the result of a call for the model. It is never empty, since some
+// endpoints refuse that.
 func (b *builder) callResult(w Work, c Call, state CallState) string {
 	switch {
 	case state.Kind == CallTooMany:
@@ -140,7 +140,8 @@ func (b *builder) callResult(w Work, c Call, state CallState) string {
 	return b.returned(c, state)
 }
 
-// tooMany tells that a call was not made because a limit of the task is reached.
+// tooMany is the result of a call that was not made, because a limit of the task is
+// reached.
 func (b *builder) tooMany(c Call) string {
 	limits := b.s.Limits
 	switch {
@@ -222,9 +223,9 @@ func Portion(text string, offset int) (part string, from int) {
 	return clip.Bytes(text[offset:], ReadBytes), offset
 }
 
-// mayRead reports that the event of that seq holds a result which the sub-task
-// was shown: of its own calls, of a sub-task it comes after, of one it delegated.
-// The transcripts of others are none of its business.
+// mayRead reports that the event of that seq holds a result which the sub-task has
+// seen: of its own calls, of a sub-task that it comes after, or of one that it
+// delegated. It cannot read the transcripts of other sub-tasks.
 func (b *builder) mayRead(w Work, seq int) bool {
 	if seq < 1 || seq > b.s.Seq {
 		return false

@@ -4,7 +4,7 @@ import (
 	"slices"
 )
 
-// Call returns what the machine knows of the call at that place.
+// Call returns the state of the call at that place.
 func (s *State) Call(at Place) CallState { return callAt(*s, at) }
 
 // ReplySeq is the seq of the model's reply that made the call of a tool action;
@@ -31,8 +31,8 @@ func QuestionOf(e Event, id ActionID) Question {
 	return Question{}
 }
 
-// steps is how many answers a server's question takes: one for each field, and
-// one for an address or a question without fields.
+// steps is the number of answers to a server's question: one for each field, and one
+// for an address or a question without fields.
 func (q *Question) steps() int { return max(1, len(q.Form.Fields)) }
 
 func callAt(s State, at Place) CallState {
@@ -83,7 +83,7 @@ func asked(s State, e Event, a Action) State {
 	return s
 }
 
-// callDecided folds what a person decided about calls, or answered a server or a
+// callDecided folds a person's decision about calls, or their answer to a server or a
 // model.
 func callDecided(s State, e Event, a Action) State {
 	c := callAt(s, a.Place)
@@ -106,7 +106,7 @@ func callDecided(s State, e Event, a Action) State {
 			s = callDone(s, e, at)
 		}
 	}
-	if e.Decision.Approve && e.Decision.Scope != "" { // of the chat: what is kept for it is kept after this
+	if e.Decision.Approve && e.Decision.Scope != "" { // for the task or its chat
 		s.Granted = slices.Clip(s.Granted)
 		for _, g := range e.Decision.Grants {
 			s.Granted = append(s.Granted, StandingGrant{Seq: e.Seq, By: e.By, Grant: g})

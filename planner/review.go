@@ -9,8 +9,6 @@ import (
 	"unicode"
 )
 
-// What others add to a task's context, and the review of it by a person.
-
 // The shared state's key that says whether a person is needed, and its values:
 // setting the first makes the task wait for a person, whose decision sets one of
 // the others.
@@ -19,7 +17,7 @@ const (
 	NeedsHumanReview = "NEEDS_HUMAN_REVIEW"
 	ReviewApproved   = "APPROVED"
 	ReviewRejected   = "CHANGES_REQUESTED"
-	ReviewExpired    = "REVIEW_EXPIRED" // of legwork itself: nobody decided in time
+	ReviewExpired    = "REVIEW_EXPIRED" // of legwork itself: no decision came in time
 )
 
 // ReviewValues are the Event.Values of a decision about a review, without which
@@ -95,17 +93,15 @@ func overwritesReviewed(s State, values map[string]json.RawMessage) bool {
 	return changesReview(s, values)
 }
 
-// reviewable reports that a person can still be asked to review: what cuts a
-// task short, an outcome, and an answer of which people read the first words, wait
-// for nobody.
+// reviewable reports that a person can still be asked to review. A task that is cut
+// short, an outcome, and an answer that people read already do not wait for a review.
 func reviewable(s State) bool {
 	return !s.Settled() && !s.Streamed && (s.Phase != PhaseAnswering || s.Reason == "")
 }
 
-// maySet reports whether values may be set from outside. A review that could not
-// be held is not begun; agents leave alone what a person reviews and is to decide,
-// and cannot say that one has decided. What a person says to a review is never one change too
-// many.
+// maySet reports whether values may be set from outside. A review that could not be
+// held does not begin. Agents cannot change the values that a person reviews, nor set
+// a decision. The limit of changes does not hold for the end of a review.
 func maySet(s State, e Event) bool {
 	if full(len(s.Changes), s.Limits.Changes) && !changesReview(s, e.Values) {
 		return false
@@ -123,8 +119,8 @@ func (s *State) Current(version int) bool {
 	return version > opened && version >= s.ChangedVersion && version <= s.Version
 }
 
-// noteAdded folds what others added to the context. After an answer's first words it
-// is too late for it.
+// noteAdded folds a note from outside. After an answer's first words a note is too
+// late for it.
 func noteAdded(s State, e Event) State {
 	if s.Streamed && s.NotesSeen == len(s.Notes) {
 		s.NotesSeen++
@@ -133,7 +129,7 @@ func noteAdded(s State, e Event) State {
 	return taint(s, e)
 }
 
-// taint folds that an outside agent wrote what the task will read.
+// taint notes that the task will read the words of an outside agent.
 func taint(s State, e Event) State {
 	if s.Tainted == 0 && ByAgent(e) {
 		s.Tainted = e.Seq
@@ -141,8 +137,8 @@ func taint(s State, e Event) State {
 	return s
 }
 
-// stateSet folds values from outside. A decision that has said nothing yet and that
-// somebody wants a review before is made again after it.
+// stateSet folds values from outside. When they ask for a review, a decision whose
+// answer has not begun is made again after the review.
 func stateSet(s State, e Event) State {
 	if changesReview(s, e.Values) {
 		s = endReview(s, e.Seq)
@@ -181,8 +177,8 @@ func stateUpdated(s State, e Event, at Place, call CallState) (State, CallState)
 	return s, call
 }
 
-// openReview begins one; by is the call that wants it, nil for none. The tasks of
-// agents from outside have a time of their own.
+// openReview begins a review; by is the call that wants it, nil for none. Tasks of
+// agents from outside have the deadline of Limits.IdleTimeout.
 func openReview(s State, e Event, by *Place) State {
 	s.Review, s.ReviewCall = e.Seq, by
 	s.Reviews++
@@ -207,8 +203,8 @@ func endReview(s State, seq int) State {
 	return s
 }
 
-// reviewDecided folds what a person decided about a review. What they say to it is
-// guidance, also for the call that wanted it.
+// reviewDecided folds a decision about a review. Its text is guidance, also for the
+// call that wanted the review.
 func reviewDecided(s State, e Event) State {
 	s = setShared(endReview(s, e.Seq), e.Seq, -1, e.Values)
 	if e.Decision.Text != "" {
@@ -217,8 +213,8 @@ func reviewDecided(s State, e Event) State {
 	return s
 }
 
-// reviewExpired folds that nobody reviewed in time: what was held stays undone, and
-// the task tells what it has, be it in its shared state alone.
+// reviewExpired folds that no decision about a review came in time: the held actions
+// stay undone, and the task answers with its results or its shared state.
 func reviewExpired(s State, e Event) State {
 	worth := s.HasResults() || s.Phase == PhaseWorking && len(s.Shared) > 1
 	s = skipRest(setShared(endReview(s, e.Seq), e.Seq, -1, e.Values), e)

@@ -17,8 +17,8 @@ type Value struct {
 	Bytes int // of key and value
 }
 
-// hasRoom reports that the shared state may take these values: what makes it
-// smaller always may.
+// hasRoom reports that the shared state may take these values. A change that makes
+// it smaller is always allowed.
 func hasRoom(s State, values map[string]json.RawMessage) bool {
 	keys, bytes := len(s.Shared), 0
 	for _, v := range s.Shared {
@@ -43,7 +43,7 @@ func hasRoom(s State, values map[string]json.RawMessage) bool {
 	return within(keys, moreKeys, s.Limits.StateKeys) && within(bytes, moreBytes, s.Limits.StateBytes)
 }
 
-// deletes reports that a value stands for none.
+// deletes reports that a value deletes its key.
 func deletes(value json.RawMessage) bool { return len(value) == 0 || string(value) == "null" }
 
 // setShared folds values that an event gave to the shared state, by its call of that
@@ -98,8 +98,8 @@ func sharedValue(e Event, at Value, key string) json.RawMessage {
 	return e.Reply.Calls[at.Call].Update.Values[key]
 }
 
-// How much of the shared state a prompt holds, in bytes: that of a sub-task, which
-// reads the rest with get_state, that of a decision, and one get_state.
+// How much of the shared state a prompt holds, in bytes: the prompt of a sub-task,
+// which reads the rest with get_state, the prompt of a decision, and one get_state.
 const (
 	stateInWork     = 4 << 10
 	stateInDecision = 16 << 10

@@ -13,12 +13,11 @@ func VisibleText(text string) string {
 	return strings.TrimSpace(lenient.WithoutThinking(text))
 }
 
-// maxThought is how much is kept of what a model said beside a plan or calls, in
-// bytes.
+// maxThought is the longest text that is kept beside a plan or calls, in bytes.
 const maxThought = 2000
 
-// Thought is what a model said beside its plan or its calls: the text without
-// them, or, where there is none, what it thought, shortened.
+// Thought is the text of a model beside its plan or its calls or, without such text,
+// its thinking, shortened.
 func Thought(text, thinking string) string {
 	text = VisibleText(text)
 	var out strings.Builder
@@ -47,8 +46,8 @@ const minPrefix = 24
 
 const space = " \t\r\n"
 
-// maybePlan reports that what follows a brace is, or may still become, the
-// first key of a plan or of tool calls written as text.
+// maybePlan reports that the text after a brace is, or may still become, the first
+// key of a plan or of tool calls written as text.
 func maybePlan(rest string) bool {
 	rest = strings.TrimLeft(rest, space)
 	if rest == "" {
@@ -93,9 +92,9 @@ func StreamablePrefix(text string) string {
 	return text
 }
 
-// maybeData reports that what follows a brace at the beginning of a line is, or
-// may still become, a quoted key, as in a plan that begins with another key.
-// Code with braces on lines of their own goes on otherwise.
+// maybeData reports that the text after a brace at the beginning of a line is, or may
+// still become, a quoted key, as in a plan that begins with another key. Code with
+// braces on lines of their own goes on otherwise.
 func maybeData(rest string) bool {
 	rest = strings.TrimLeft(rest, space)
 	return rest == "" || strings.ContainsAny(rest[:1], `"'`)

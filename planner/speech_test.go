@@ -6,8 +6,8 @@ import (
 	"legwork/planner"
 )
 
-// TestUtterance: what people may see of a reply that still grows.
-func TestUtterance(t *testing.T) {
+// TestStreamablePrefix: the part of a growing reply that people may see.
+func TestStreamablePrefix(t *testing.T) {
 	for _, c := range []struct{ text, want string }{
 		{"", ""},
 		{"The answer", ""}, // too short to tell

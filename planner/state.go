@@ -44,7 +44,7 @@ const (
 	ReasonUnreadable = "plan_unreadable"
 	ReasonTurns      = "turns"
 	ReasonUnusable   = "garbage"
-	ReasonReview     = "review"  // nobody reviewed in time
+	ReasonReview     = "review"  // no decision about a review came in time
 	ReasonIdle       = "idle"    // agents from outside have left it alone for too long
 	ReasonDropped    = "dropped" // of no event: the store has given it up
 )
@@ -66,21 +66,21 @@ type State struct {
 	Planned      []int // seqs of the events that hold them
 	Subtasks     []Work
 	Rejected     []int // seqs of first plans that a person wanted changed
-	Guidance     []int // seqs of guidance, all of it but what was taken back
-	GuidanceSeen int   // how many of Guidance the last plan or reply had seen
-	Notes        []int // seqs of what others added to the context
-	NotesSeen    int   // how many of Notes the last plan had surely seen
+	Guidance     []int // seqs of guidance, without guidance that was taken back
+	GuidanceSeen int   // how many of Guidance the last plan or reply has seen
+	Notes        []int // seqs of the notes from outside
+	NotesSeen    int   // how many of Notes the last plan has surely seen
 
-	Cause      int   // seq of what the current decision follows; part of its id
+	Cause      int   // seq of the event that the current decision follows; part of its id
 	Tries      int   // unusable replies of the current decision
 	BadReplies []int // their seqs
 	Streamed   bool  // its first words are out
 
 	Preview bool // a person decides about the first plan
 
-	Review        int       // seq of what asked for the review that is open; 0 while none is
+	Review        int       // seq of the event that asked for the open review; 0 for none
 	ReviewCall    *Place    // the call that asked for it; nil when that came from outside
-	ReviewExpires time.Time // when the review that is open does; zero for never
+	ReviewExpires time.Time // when the open review expires; zero for never
 	Reviews       int       // how many there were
 
 	Granted       []StandingGrant
@@ -142,8 +142,8 @@ func (s *State) Slot(name string) Slot {
 }
 
 // SingleSubtask reports that the task consists of one sub-task whose last turn is the
-// answer: its plan had one entry, and nothing came that a review would have to
-// heed. What comes after the answer's first words is too late for it.
+// answer: its plan had one entry, and no guidance or note came that a review would
+// have to see. After the answer's first words they are too late for it.
 func (s *State) SingleSubtask() bool {
 	return s.Round == 1 && len(s.Subtasks) == 1 && s.GuidanceSeen == len(s.Guidance) &&
 		(s.Streamed || s.Review == 0 && s.NotesSeen == len(s.Notes))
@@ -183,8 +183,8 @@ func Fold(events []Event) State {
 	return s
 }
 
-// AnswerOf is the text of the event that State.Answer names: a model's reply, or
-// what an agent from outside handed in.
+// AnswerOf is the text of the event that State.Answer names: the reply of a model or
+// of an agent from outside.
 func AnswerOf(e Event) string {
 	if e.Type == Answered {
 		return e.Text
@@ -195,10 +195,9 @@ func AnswerOf(e Event) string {
 	return e.Reply.Text
 }
 
-// Settles tells the store whether e, which led from before to after, settled
-// the task: then text is its answer, empty where there is none and its beginning
-// where it was cut off, and failed says that it ended without doing what was
-// asked.
+// Settles tells the store whether e, which led from before to after, settled the
+// task. Then text is its answer: empty where there is none, and its beginning where
+// it was cut off. failed says that the task did not reach its goal.
 func Settles(before, after State, e Event) (text string, failed, settled bool) {
 	if before.Settled() || !after.Settled() {
 		return "", false, false
@@ -294,8 +293,8 @@ const (
 	CallInstant                  // the fold: refused, get_state, update_state, read_result
 	CallAsk                      // a person, by ask_person
 	CallDelegate                 // a sub-task
-	CallTooMany                  // nobody: a limit of the task is reached
-	CallGuarded                  // nobody: what a person decides about the shared state nobody else writes
+	CallTooMany                  // the fold: a limit of the task is reached
+	CallGuarded                  // the fold: it would change values that only a person may change
 )
 
 // CallStep says how far a call is.

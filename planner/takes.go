@@ -6,7 +6,7 @@ import (
 )
 
 // Takes reports whether e still fits s. Stores call it at append, under the
-// task's lock: what it refuses is never written, so a second click, a late
+// task's lock, and never write an event that it refuses. So a second click, a late
 // reply and a second replica change nothing.
 func Takes(s State, e Event) bool {
 	if s.Phase == "" {
@@ -48,8 +48,8 @@ func Takes(s State, e Event) bool {
 	return takesOutcome(s, e)
 }
 
-// takesGuidance reports whether guidance can still be heeded: before the first words
-// of a decision are out, or while sub-tasks work that a review will judge.
+// takesGuidance reports whether guidance can still have an effect: before the first
+// words of a decision are out, or while sub-tasks work that a review will judge.
 func takesGuidance(s State) bool {
 	switch s.Phase {
 	case PhaseQueued, PhaseDeciding, PhaseProposed, PhaseWorking, PhaseShared:
@@ -60,8 +60,8 @@ func takesGuidance(s State) bool {
 	return false
 }
 
-// takesShow judges what is sent to the chat: messages of a slot, which may be
-// sent again until their id is known, and the first words of a model action.
+// takesShow checks the events of messages: those of a slot, which may be sent again
+// until their id is known, and the first words of a model action.
 func takesShow(s State, e Event) bool {
 	if e.Slot == "" {
 		a, ok := listed(s, e.Action)
@@ -78,7 +78,7 @@ func takesShow(s State, e Event) bool {
 	return slot.Name != "" && e.Message != "" && (fresh || e.Last)
 }
 
-// takesOutcome judges what came of an action: Todo must list it.
+// takesOutcome checks the outcome of an action, which Todo must list.
 func takesOutcome(s State, e Event) bool {
 	a, ok := listed(s, e.Action)
 	if !ok {

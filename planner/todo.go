@@ -71,7 +71,7 @@ func Todo(s State) []Action {
 	return list
 }
 
-// hold marks what works; people may be asked all the same.
+// hold marks the actions that work. Questions to people are not held.
 func hold(list []Action) {
 	for i := range list {
 		list[i].Hold = list[i].Kind == KindModel || list[i].Kind == KindTool
@@ -104,7 +104,7 @@ func workActions(list []Action, s State, i int, w Work) []Action {
 	})
 }
 
-// callActions adds what is wanted of a call that is not done.
+// callActions adds the actions of a call that is not done.
 func callActions(list []Action, w Work, turn Turn, at Place) []Action {
 	call := turn.Calls[at.Call]
 	ask := Action{ID: AskID(SubjectCalls, call.Asked), Kind: KindAsk, Place: at, Group: w.Name}
@@ -120,7 +120,7 @@ func callActions(list []Action, w Work, turn Turn, at Place) []Action {
 		ask.ID = FormID(call.Asked, call.Field)
 		if call.Live {
 			// One that must not run twice and does not run was cut off: its answer
-			// would reach nobody, so that is found out before a person gives it.
+			// would reach no server, so its outcome is found out before a person gives it.
 			tool.Started, tool.Hold, tool.Waits = call.Ran, !call.Ran, true
 			list = append(list, tool)
 		}
@@ -148,8 +148,7 @@ func listed(s State, id ActionID) (Action, bool) {
 	return Action{}, false
 }
 
-// busy reports that somebody other than a person is to work now: then the
-// task's time runs.
+// busy reports that a model or a tool is to work now: then the task's time runs.
 func busy(s State) bool {
 	if s.Budget != "" || s.Review > 0 {
 		return false

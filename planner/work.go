@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// workDone folds what came of a sub-task's model turn.
+// workDone folds the outcome of a sub-task's model turn.
 func workDone(s State, e Event, a Action) State {
 	s, w := edit(s, a.Place.Subtask)
 	switch {
@@ -33,8 +33,8 @@ func workDone(s State, e Event, a Action) State {
 	return s
 }
 
-// turnBegun resolves what it can of a new turn's calls: the machine's own
-// tools need no server.
+// turnBegun resolves those calls of a new turn that need no server: calls of the
+// machine's own tools.
 func turnBegun(s State, e Event, at Place) State {
 	s.Streamed = false
 	for i, c := range e.Reply.Calls {
@@ -126,7 +126,7 @@ func freeID(list []Work, round, n int) string {
 	}
 }
 
-// called folds what happened to one tool call.
+// called folds an event of one tool call.
 func called(s State, e Event) State {
 	a, ok := listed(s, e.Action)
 	if !ok {
@@ -191,7 +191,7 @@ func settleWork(s State, e Event) State {
 			active++
 		}
 	}
-	// First those that have what they waited for, then new ones.
+	// First the sub-tasks whose results have come, then new ones.
 	for i := range list {
 		if w := &list[i]; w.State == SubWaiting {
 			if awaitsOthers(*w) || active >= s.Limits.Parallel {
@@ -214,9 +214,8 @@ func settleWork(s State, e Event) State {
 	return s
 }
 
-// concludeRound goes on to the next decision when no sub-task can go on. One
-// that waits for what will never come (a cycle, which no parser lets through)
-// is skipped.
+// concludeRound goes on to the next decision when no sub-task can go on. It skips
+// sub-tasks that wait for each other, which no parser lets through.
 func concludeRound(s State, e Event) State {
 	s = skipRest(s, e)
 	if s.Round >= s.Limits.Rounds {
@@ -225,8 +224,8 @@ func concludeRound(s State, e Event) State {
 	return decide(s, e.Seq)
 }
 
-// awaitsOthers reports that the sub-task itself has nothing to do: what is
-// open of its turn is with people or with delegated sub-tasks.
+// awaitsOthers reports that the sub-task itself has nothing to do: the open calls of
+// its turn wait for people or for delegated sub-tasks.
 func awaitsOthers(w Work) bool {
 	if len(w.Turns) == 0 {
 		return false

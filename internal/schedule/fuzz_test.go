@@ -49,7 +49,7 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// FuzzRead: what is read says when it comes, and does not search for ever.
+// FuzzRead: a Spec that was read computes its times, and does not search for ever.
 func FuzzRead(f *testing.F) {
 	for _, seed := range []string{"cron 0 9 * * 1-5", "cron 0 0 29 2 */7 | 0 0 30 2 1", "once 2026-12-24T17:00:00Z", "every 2h0m0s since 2026-11-20T22:10:00Z", "days 14 since 2026-11-27T15:00", "cron 0 0 LW 2 5#5"} {
 		f.Add(seed)

@@ -1,6 +1,6 @@
 // Package lenient reads JSON as language models write it: fenced or bare, with
 // prose and thinking around it, with trailing commas, single quotes, comments
-// and Python literals. What was cut off is reported, never completed.
+// and Python literals. It reports values that were cut off, and never completes them.
 package lenient
 
 import "strings"
@@ -45,10 +45,9 @@ const (
 	maxKeys  = 64  // that are remembered of one value
 )
 
-// scan tries every place where a value can begin. An attempt that comes to
-// nothing is followed by one at the next such place, except where the failed
-// attempt has shown that this would fail as well; what is left of repetition is
-// bounded by a budget of bytes.
+// scan tries every place where a value can begin. After an attempt that fails it
+// tries the next such place, except where the failed attempt has shown that this
+// would fail as well. A budget of bytes bounds the remaining repetition.
 func scan(text string, arrays bool) []Object {
 	var found []Object
 	var cut *Object // truncated before its first value, perhaps just a brace in prose

@@ -7,8 +7,8 @@ import (
 	"github.com/kaptinlin/jsonrepair"
 )
 
-// What is given to the repair library at most. Its time grows with the square
-// of length and depth.
+// Limits of values for the repair library, whose time grows with the square of
+// length and depth.
 const (
 	repairBytes = 16 << 10 // in one text, all values together
 	repairDepth = 64
@@ -70,9 +70,9 @@ func skipString(text string, start int) int {
 	return len(text)
 }
 
-// repair has a whole value mended by the library, within what is left of the
-// allowance; nil when that is not possible. A value with an ellipsis where
-// something was left out stays as it is: nobody knows what is missing.
+// repair has the library repair a whole value, within the rest of the allowance; nil
+// when that is not possible. A value with an ellipsis where
+// the model left something out stays as it is: the missing part is unknown.
 func (e extent) repair(text string, allowance *int) []byte {
 	if e.length == 0 || e.gaps || e.depth > repairDepth || e.length > *allowance {
 		return nil

@@ -21,8 +21,8 @@ import (
 )
 
 // TestManyContextsCostNothing: contexts that agents from outside work on take no
-// goroutine, count for nobody's limit, go on by what is appended, and rest again
-// after a restart.
+// goroutine, count for no limit, go on with each appended event, and are parked
+// again after a restart.
 func TestManyContextsCostNothing(t *testing.T) {
 	store := memory.New(nil)
 	env := enginetest.NewEnv(t, store)
@@ -148,8 +148,8 @@ func (c *counting) Load(ctx context.Context, id tasks.ID, from int) ([]planner.E
 	return c.Store.Load(ctx, id, from)
 }
 
-// TestLongContextIsNotRead: what agents add does not have the whole context read
-// each time; a review that somebody has to be told of does, and its end.
+// TestLongContextIsNotRead: an agent's event does not cause the whole context to be
+// read, except for a review that a chat must show, and its end.
 func TestLongContextIsNotRead(t *testing.T) {
 	for _, notify := range []*planner.Notify{nil, {Chat: &enginetest.Chat}} {
 		store := &counting{Store: memory.New(nil)}

@@ -86,12 +86,12 @@ func TestDamagedWhileItRuns(t *testing.T) {
 		}
 		notices := env.Platform.Posts(bot.KindNotice)
 		if len(notices) != 1 || !strings.Contains(notices[0].Text, "damaged") {
-			t.Errorf("notices = %+v, want one that tells of the damage", notices)
+			t.Errorf("notices = %+v, want one about the damage", notices)
 		}
 	})
 }
 
-// TestNoSpinning: an action that ends as if it had been cancelled, by nobody, is
+// TestNoSpinning: an action that ends as if it had been cancelled, and was not, is
 // tried again with pauses.
 func TestNoSpinning(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

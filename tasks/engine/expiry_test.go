@@ -49,7 +49,7 @@ func TestExpiryOnFullDisk(t *testing.T) {
 		store.full.Store(false)
 		pass(time.Minute)
 		if live, err := env.Store.Live(t.Context(), ""); err != nil || len(live) > 0 {
-			t.Errorf("%d tasks are live, %v, want none: there is room, and nobody has answered\n%s", len(live), err, m.picture())
+			t.Errorf("%d tasks are live, %v, want none: there is room, and no answer came\n%s", len(live), err, m.picture())
 		}
 	})
 }

@@ -35,8 +35,8 @@ func (s *ending) Append(ctx context.Context, id tasks.ID, after int, fence int64
 	return err
 }
 
-// TestReviewLapsesOverACrash: a review that nobody decided about ends once, and
-// its task with one answer, also when the process ends in that moment.
+// TestReviewLapsesOverACrash: a review without a decision ends once, and its task
+// with one answer, also when the process ends in that moment.
 func TestReviewLapsesOverACrash(t *testing.T) {
 	for name, after := range map[string]bool{"before it is stored": false, "after it is stored": true} {
 		t.Run(name, func(t *testing.T) {

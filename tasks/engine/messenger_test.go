@@ -297,8 +297,8 @@ func TestChatInTrouble(t *testing.T) {
 	}
 }
 
-// TestCrashBeforeTheIdIsStored: what was sent just before a crash is found
-// again and not sent twice: board, question, answer.
+// TestCrashBeforeTheIdIsStored: a board, question or answer that was sent just
+// before a crash is found again and not sent twice.
 func TestCrashBeforeTheIdIsStored(t *testing.T) {
 	for _, kind := range []bot.DraftKind{bot.KindBoard, bot.KindQuestion, bot.KindAnswer} {
 		t.Run(string(kind), func(t *testing.T) {

@@ -20,7 +20,7 @@ import (
 // outsiders are the programs and agents of a simulation.
 type outsiders struct {
 	orders map[tasks.ID]planner.Notify // tasks of a program
-	notes  map[string][]noted          // what was added to the context of a task, by its goal
+	notes  map[string][]noted          // notes for the context of a task, by its goal
 	seen   map[string]time.Time        // when something was to be set aside first for an action
 	begun  map[string]time.Time        // the same, of the newest action of a task, by its goal
 	acts   int

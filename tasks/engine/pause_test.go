@@ -15,8 +15,8 @@ import (
 	"legwork/tasks/enginetest"
 )
 
-// TestPause: what is under way ends, nothing else begins, also after a restart;
-// boards say so, the time stands still, and afterwards everything goes on.
+// TestPause: running calls end and no other call begins, also after a restart;
+// boards say so, the time stands still, and afterwards all tasks go on.
 func TestPause(t *testing.T) {
 	converse(t, func(t *testing.T, env *enginetest.Env, m *messenger) {
 		restart := func() {

@@ -144,7 +144,7 @@ func (r *runner) show() {
 // over reports that nothing is left to do.
 func (r *runner) over() bool { return r.view.State.Phase == planner.PhaseOver }
 
-// resume stores that nobody worked while no process ran.
+// resume stores that the task did not work while no process ran.
 func (r *runner) resume(ctx context.Context) error {
 	if s := &r.view.State; s.Phase == planner.PhaseShared || planner.Deadline(*s).IsZero() {
 		return nil

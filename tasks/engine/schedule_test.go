@@ -163,7 +163,7 @@ func TestScheduleInSpring(t *testing.T) {
 }
 
 // TestScheduleInAutumn: half past two comes twice on the day the clocks change,
-// and is taken once; what comes every two hours keeps its distance.
+// and runs once; a schedule for every two hours keeps its distance.
 func TestScheduleInAutumn(t *testing.T) {
 	withSchedules(t, "2026-10-24T20:00:00Z", func(t *testing.T, p *planned) {
 		p.say("/timezone Europe/Berlin")
@@ -200,8 +200,8 @@ func TestClockJumps(t *testing.T) {
 	})
 }
 
-// TestClockFarAhead: what was done while the clock was a year ahead goes on when
-// that is set right, and not in a year.
+// TestClockFarAhead: a schedule that ran while the clock was a year ahead goes on
+// when the clock is right again, and not in a year.
 func TestClockFarAhead(t *testing.T) {
 	withSchedules(t, "2027-11-20T08:59:00Z", func(t *testing.T, p *planned) {
 		p.say("/schedule every day at 9:00 look")
@@ -212,8 +212,8 @@ func TestClockFarAhead(t *testing.T) {
 	})
 }
 
-// TestMissedWhileDown: what was missed less than an hour ago is made up for, once,
-// older things are left out, and what comes only once is never lost.
+// TestMissedWhileDown: a run that was missed less than an hour ago is caught up once,
+// older ones are skipped, and a schedule that comes only once is never lost.
 func TestMissedWhileDown(t *testing.T) {
 	for _, c := range []struct {
 		down time.Duration
@@ -266,8 +266,8 @@ func TestScheduleStillRunning(t *testing.T) {
 	})
 }
 
-// TestScheduleWithoutAccess: whoever may not use legwork any more has nothing done
-// for them. The chat reads that once.
+// TestScheduleWithoutAccess: the schedule of a person without access does not run.
+// The chat is told once.
 func TestScheduleWithoutAccess(t *testing.T) {
 	withSchedules(t, "2026-11-20T08:55:00Z", func(t *testing.T, p *planned) {
 		rules := inbox.Rules{Limits: p.Limits, Language: "en", Timezone: "UTC"}

@@ -222,7 +222,7 @@ func (sim *simulation) crash() {
 }
 
 // restart stops in order and starts again. Calls are cut off by it as by a
-// crash; what was sent must be stored as sent.
+// crash; a message that was sent must be stored as sent.
 func (sim *simulation) restart() {
 	sim.env.Platform.KeepsSending.Store(true)
 	sim.env.Stop()

@@ -17,8 +17,8 @@ import (
 	"legwork/tasks/enginetest"
 )
 
-// TestTaskIsTracedOnce: the span of a task is told when it ends, and not again for
-// whoever comes back to it.
+// TestTaskIsTracedOnce: the span of a task is exported when the task ends, and not
+// again when somebody wakes the task later.
 func TestTaskIsTracedOnce(t *testing.T) {
 	var told atomic.Int64
 	receiver := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
