@@ -21,7 +21,10 @@ import (
 // decide and work on contexts of their own, over all lives. Each input is done by
 // a goroutine that goes on until it is answered. Outcomes go to a webhook or to a
 // chat of Telegram, which is there for nothing else.
-type apiClient struct {
+type apiClient struct{ *apiWork }
+
+// apiRequests are the requests of all programs, and what they have seen so far.
+type apiRequests struct {
 	s      *session
 	seen   func()
 	chat   *telegramClient
@@ -58,12 +61,13 @@ func newAPIClient(ctx context.Context, s *session, seen func()) (client, error) 
 	if err != nil {
 		return nil, err
 	}
-	f := &apiClient{
+	requests := &apiRequests{
 		s: s, seen: seen, chat: chat, life: -1, looked: -1, news: make(chan struct{}), feed: make(chan struct{}),
 		tasks: map[string][]string{}, over: map[string]string{}, done: map[string]bool{}, going: map[string]bool{}, resent: map[string]bool{},
 		final: map[string]record.Context{}, connections: map[int]context.CancelFunc{},
 		http: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 4, ResponseHeaderTimeout: 40 * time.Second}},
 	}
+	f := &apiClient{&apiWork{requests}}
 	if f.hooks, err = newHooks(ctx, f.noticed); err != nil {
 		return nil, err
 	}
@@ -145,7 +149,7 @@ func (f *apiClient) run(ctx context.Context, in record.Input) {
 }
 
 // task is the id of the task of an input; empty as long as it is not known.
-func (f *apiClient) task(input string) string {
+func (f *apiRequests) task(input string) string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if ids := f.tasks[input]; len(ids) > 0 {
@@ -155,7 +159,7 @@ func (f *apiClient) task(input string) string {
 }
 
 // begun notes that the stream of all tasks has begun.
-func (f *apiClient) begun() {
+func (f *apiRequests) begun() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	select {
@@ -166,12 +170,12 @@ func (f *apiClient) begun() {
 }
 
 // noticed wakes the run, and all waiting programs, because something was seen.
-func (f *apiClient) noticed() {
+func (f *apiRequests) noticed() {
 	f.wake()
 	f.seen()
 }
 
-func (f *apiClient) wake() {
+func (f *apiRequests) wake() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	close(f.news)
@@ -180,7 +184,7 @@ func (f *apiClient) wake() {
 
 // await waits for something; false when the run is over. Facts that only
 // replies carry wake no waiter, so it also looks now and then.
-func (f *apiClient) await(ctx context.Context, there func() bool) bool {
+func (f *apiRequests) await(ctx context.Context, there func() bool) bool {
 	for {
 		f.mu.Lock()
 		news := f.news
@@ -290,7 +294,7 @@ func (f *apiClient) look(ctx context.Context) {
 		page := decoded[struct {
 			Items []record.Task
 			Next  *string `json:"next_cursor"`
-		}](f, r)
+		}](f.apiRequests, r)
 		all = append(all, page.Items...)
 		if page.Next == nil {
 			break
@@ -310,7 +314,7 @@ func (f *apiClient) context(ctx context.Context, id string) (whole record.Contex
 		if !ok {
 			return whole, false
 		}
-		page := decoded[record.Context](f, r)
+		page := decoded[record.Context](f.apiRequests, r)
 		page.Messages = append(whole.Messages, page.Messages...)
 		whole = page
 		if page.Next == nil {
@@ -319,7 +323,7 @@ func (f *apiClient) context(ctx context.Context, id string) (whole record.Contex
 		after = *page.Next
 	}
 	r, ok := f.ask(ctx, call{token: ops, method: http.MethodGet, path: "/v1/tasks/" + id}, http.StatusOK)
-	whole.Task = decoded[record.Task](f, r)
+	whole.Task = decoded[record.Task](f.apiRequests, r)
 	return whole, ok
 }
 

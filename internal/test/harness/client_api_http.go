@@ -40,7 +40,7 @@ type call struct {
 // ask sends a request until it is answered, however many lives that takes. A
 // status that is not wanted means a bug of the API or of the
 // client; ok is false then, and when the run is over.
-func (f *apiClient) ask(ctx context.Context, c call, want ...int) (r record.Request, ok bool) {
+func (f *apiRequests) ask(ctx context.Context, c call, want ...int) (r record.Request, ok bool) {
 	for {
 		r = f.once(ctx, c)
 		for _, status := range want {
@@ -63,7 +63,7 @@ func (f *apiClient) ask(ctx context.Context, c call, want ...int) (r record.Requ
 }
 
 // once sends a request to the present life.
-func (f *apiClient) once(ctx context.Context, c call) record.Request {
+func (f *apiRequests) once(ctx context.Context, c call) record.Request {
 	life, base := f.address()
 	r := record.Request{At: time.Now(), Life: life, Token: c.token, Method: c.method, Path: c.path, Key: c.key, Match: c.match}
 	var body io.Reader
@@ -100,7 +100,7 @@ func (f *apiClient) once(ctx context.Context, c call) record.Request {
 	return r
 }
 
-func (f *apiClient) request(ctx context.Context, c call, base string, body io.Reader) (*http.Request, error) {
+func (f *apiRequests) request(ctx context.Context, c call, base string, body io.Reader) (*http.Request, error) {
 	q, err := http.NewRequestWithContext(ctx, c.method, base+c.path, body)
 	if err != nil {
 		return nil, err
@@ -124,7 +124,7 @@ var listening = regexp.MustCompile(`msg=listening address=(\S+) for=http\.listen
 
 // address is where the present life listens; empty as long as it does
 // not.
-func (f *apiClient) address() (life int, base string) {
+func (f *apiRequests) address() (life int, base string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.base == "" && f.life >= 0 {
@@ -137,7 +137,7 @@ func (f *apiClient) address() (life int, base string) {
 }
 
 // decoded reads a reply; one that cannot be read is reported as misuse.
-func decoded[T any](f *apiClient, r record.Request) (v T) {
+func decoded[T any](f *apiRequests, r record.Request) (v T) {
 	if err := json.Unmarshal([]byte(r.Reply), &v); err != nil {
 		f.misused("the reply to %s %s is no JSON: %v: %s", r.Method, r.Path, err, r.Reply)
 	}
@@ -145,7 +145,7 @@ func decoded[T any](f *apiClient, r record.Request) (v T) {
 }
 
 // misused notes a reply that no program should get.
-func (f *apiClient) misused(format string, a ...any) {
+func (f *apiRequests) misused(format string, a ...any) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.misuse = append(f.misuse, fmt.Sprintf(format, a...))
@@ -153,7 +153,7 @@ func (f *apiClient) misused(format string, a ...any) {
 
 // follow reads a stream to its end, over cuts and kills: it comes back with the id
 // of the last event that it has read whole.
-func (f *apiClient) follow(ctx context.Context, token, path, stream string) {
+func (f *apiRequests) follow(ctx context.Context, token, path, stream string) {
 	var last string
 	for ctx.Err() == nil {
 		var over bool
@@ -168,7 +168,7 @@ func (f *apiClient) follow(ctx context.Context, token, path, stream string) {
 }
 
 // listen reads one connection of a stream.
-func (f *apiClient) listen(ctx context.Context, token, path, stream, last string) (newest string, over bool) {
+func (f *apiRequests) listen(ctx context.Context, token, path, stream, last string) (newest string, over bool) {
 	life, base := f.address()
 	if base == "" {
 		return last, false
@@ -203,7 +203,7 @@ func (f *apiClient) listen(ctx context.Context, token, path, stream, last string
 
 // events takes the events of a connection. An event that a cut left incomplete does not
 // count.
-func (f *apiClient) events(resp *http.Response, life int, stream, last string) (newest string, over bool) {
+func (f *apiRequests) events(resp *http.Response, life int, stream, last string) (newest string, over bool) {
 	told := record.StreamEvent{Life: life, Stream: stream}
 	id := ""
 	for reader := bufio.NewReader(resp.Body); ; {
@@ -242,7 +242,7 @@ func (f *apiClient) events(resp *http.Response, life int, stream, last string) (
 }
 
 // took records an event.
-func (f *apiClient) took(t record.StreamEvent) {
+func (f *apiRequests) took(t record.StreamEvent) {
 	var m record.Message
 	if err := json.Unmarshal([]byte(t.Data), &m); err != nil {
 		f.misused("an event of %s is no JSON: %v: %s", t.Stream, err, t.Data)
@@ -261,14 +261,14 @@ func (f *apiClient) took(t record.StreamEvent) {
 }
 
 // ended reports whether the end of a task was read.
-func (f *apiClient) ended(task string) bool {
+func (f *apiRequests) ended(task string) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.over[task] != ""
 }
 
 // cuttable lets disturb cut a connection until done is called.
-func (f *apiClient) cuttable(cut context.CancelFunc) (done func()) {
+func (f *apiRequests) cuttable(cut context.CancelFunc) (done func()) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.cuts++
@@ -282,7 +282,7 @@ func (f *apiClient) cuttable(cut context.CancelFunc) (done func()) {
 }
 
 // cut cuts every stream.
-func (f *apiClient) cut() {
+func (f *apiRequests) cut() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for _, cut := range f.connections {

@@ -15,19 +15,22 @@ import (
 	"legwork/internal/test/harness/record"
 )
 
+// apiWork is what the programs do for their inputs.
+type apiWork struct{ *apiRequests }
+
 // key is an idempotency key of a run.
-func (f *apiClient) key(in record.Input) string { return "key of " + in.ID }
+func (f *apiWork) key(in record.Input) string { return "key of " + in.ID }
 
 // question asks, and waits for the outcome; some programs by a request that is held until
 // then.
-func (f *apiClient) question(ctx context.Context, in record.Input) {
+func (f *apiWork) question(ctx context.Context, in record.Input) {
 	id := f.starts(ctx, in)
 	if id == "" {
 		return
 	}
 	for record.Hash(in.Text+" waits")%2 == 0 {
 		r, ok := f.ask(ctx, call{token: ops, method: http.MethodGet, path: "/v1/tasks/" + id, prefer: "wait=30"}, http.StatusOK)
-		if !ok || decoded[record.Task](f, r).Finished != nil {
+		if !ok || decoded[record.Task](f.apiRequests, r).Finished != nil {
 			break
 		}
 	}
@@ -36,7 +39,7 @@ func (f *apiClient) question(ctx context.Context, in record.Input) {
 
 // starts starts the task of an input, or repeats the request with the same key,
 // and follows it.
-func (f *apiClient) starts(ctx context.Context, in record.Input) (id string) {
+func (f *apiWork) starts(ctx context.Context, in record.Input) (id string) {
 	select {
 	case <-f.feed: // it misses nothing
 	case <-ctx.Done():
@@ -57,7 +60,7 @@ func (f *apiClient) starts(ctx context.Context, in record.Input) (id string) {
 		}
 		r, ok := f.ask(ctx, call{token: in.From, method: http.MethodPost, path: "/v1/tasks", key: f.key(in), body: body}, http.StatusCreated, http.StatusOK)
 		if ok {
-			id = decoded[record.Task](f, r).ID
+			id = decoded[record.Task](f.apiRequests, r).ID
 		}
 	}
 	if id != "" && f.addTask(in, id) {
@@ -67,7 +70,7 @@ func (f *apiClient) starts(ctx context.Context, in record.Input) (id string) {
 }
 
 // startsByMCP starts it as another agent does.
-func (f *apiClient) startsByMCP(ctx context.Context, in record.Input) string {
+func (f *apiWork) startsByMCP(ctx context.Context, in record.Input) string {
 	r, ok := f.ask(ctx, call{token: scout, method: http.MethodPost, path: "/mcp", body: map[string]any{
 		"jsonrpc": "2.0", "id": 1, "method": "tools/call",
 		"params": map[string]any{"name": "start_task", "arguments": map[string]any{"goal": in.Text, "idempotency_key": f.key(in)}},
@@ -79,7 +82,7 @@ func (f *apiClient) startsByMCP(ctx context.Context, in record.Input) string {
 		Result struct {
 			StructuredContent record.Task
 		}
-	}](f, r)
+	}](f.apiRequests, r)
 	if got.Result.StructuredContent.ID == "" {
 		if strings.Contains(r.Reply, "stopping") { // it ends
 			return f.startsByMCP(ctx, in)
@@ -90,7 +93,7 @@ func (f *apiClient) startsByMCP(ctx context.Context, in record.Input) string {
 }
 
 // addTask notes the task of an input; fresh when it was not known.
-func (f *apiClient) addTask(in record.Input, id string) (fresh bool) {
+func (f *apiWork) addTask(in record.Input, id string) (fresh bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if slices.Contains(f.tasks[in.ID], id) {
@@ -102,7 +105,7 @@ func (f *apiClient) addTask(in record.Input, id string) (fresh bool) {
 
 // adds adds a message: an operator guides, an agent reports. Some send
 // it twice.
-func (f *apiClient) adds(ctx context.Context, in record.Input) {
+func (f *apiWork) adds(ctx context.Context, in record.Input) {
 	token, kind := ops, "human_input"
 	if in.Kind == record.Note {
 		token, kind = scout, "observation"
@@ -142,13 +145,13 @@ func (a approval) says() string {
 
 // waits returns what a task waits for, when it is about something; ok is false
 // when the task is over.
-func (f *apiClient) waits(ctx context.Context, id string, about func(approval) bool) (a approval, life int, ok bool) {
+func (f *apiWork) waits(ctx context.Context, id string, about func(approval) bool) (a approval, life int, ok bool) {
 	for !f.ended(id) {
 		r, ok := f.ask(ctx, call{token: ops, method: http.MethodGet, path: "/v1/approvals?task=" + url.QueryEscape(id)}, http.StatusOK)
 		if !ok {
 			return a, 0, false
 		}
-		for _, a := range decoded[struct{ Items []approval }](f, r).Items {
+		for _, a := range decoded[struct{ Items []approval }](f.apiRequests, r).Items {
 			if about(a) {
 				return a, r.Life, true
 			}
@@ -165,7 +168,7 @@ func (f *apiClient) waits(ctx context.Context, id string, about func(approval) b
 // decides decides about a sub-task's question, as a person in a chat would: by the
 // hash of its subject, some twice, some differently when it is too late, some
 // after an agent has tried to.
-func (f *apiClient) decides(ctx context.Context, in record.Input) {
+func (f *apiWork) decides(ctx context.Context, in record.Input) {
 	for {
 		a, life, ok := f.waits(ctx, f.task(in.Gate), func(a approval) bool { return strings.Contains(a.says(), in.Key) })
 		if !ok {
@@ -198,7 +201,7 @@ func (f *apiClient) decides(ctx context.Context, in record.Input) {
 }
 
 // rules sends a decision.
-func (f *apiClient) rules(ctx context.Context, in record.Input, a approval, token, label string, want ...int) (record.Request, bool) {
+func (f *apiWork) rules(ctx context.Context, in record.Input, a approval, token, label string, want ...int) (record.Request, bool) {
 	body := map[string]any{"decision": "approve"}
 	switch {
 	case label == record.LabelDeny || label == record.LabelDecline:
@@ -210,7 +213,7 @@ func (f *apiClient) rules(ctx context.Context, in record.Input, a approval, toke
 }
 
 // recordShown notes that something was asked, once in each life.
-func (f *apiClient) recordShown(in record.Input, a approval, life int) {
+func (f *apiWork) recordShown(in record.Input, a approval, life int) {
 	e := record.Event{At: time.Now(), Life: life, Type: "question", Chat: in.Chat, Task: a.ID, Text: a.says()}
 	for _, c := range a.Calls {
 		e.Calls = append(e.Calls, struct {
@@ -225,7 +228,7 @@ func (f *apiClient) recordShown(in record.Input, a approval, life int) {
 }
 
 // presses notes that a decision is sent.
-func (f *apiClient) presses(in record.Input) {
+func (f *apiWork) presses(in record.Input) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.recorded = append(f.recorded, record.Press{At: time.Now(), Key: in.Key, Label: record.Choice(in.Key), By: in.From})
@@ -243,11 +246,11 @@ func (s shared) log() []string { return record.LogOf(s.State) }
 
 // merges lets an operator and an agent add to one list at once, each only to
 // what it has read.
-func (f *apiClient) merges(ctx context.Context, in record.Input) {
+func (f *apiWork) merges(ctx context.Context, in record.Input) {
 	f.race(ctx, in, f.task(in.Gate), ops, scout)
 }
 
-func (f *apiClient) race(ctx context.Context, in record.Input, id string, tokens ...string) {
+func (f *apiWork) race(ctx context.Context, in record.Input, id string, tokens ...string) {
 	var both sync.WaitGroup
 	for _, token := range tokens {
 		both.Go(func() {
@@ -260,14 +263,14 @@ func (f *apiClient) race(ctx context.Context, in record.Input, id string, tokens
 }
 
 // append adds to the list until it is there or the task is over.
-func (f *apiClient) append(ctx context.Context, token, id, mark string) {
+func (f *apiWork) append(ctx context.Context, token, id, mark string) {
 	path := "/v1/tasks/" + id + "/state"
 	for {
 		r, ok := f.ask(ctx, call{token: token, method: http.MethodGet, path: path}, http.StatusOK)
 		if !ok {
 			return
 		}
-		now := decoded[shared](f, r)
+		now := decoded[shared](f.apiRequests, r)
 		if now.Over || slices.Contains(now.log(), mark) {
 			return
 		}
@@ -282,12 +285,12 @@ func (f *apiClient) append(ctx context.Context, token, id, mark string) {
 }
 
 // sets sets one key.
-func (f *apiClient) sets(ctx context.Context, token, id, key string, value any, want ...int) (record.Request, bool) {
+func (f *apiWork) sets(ctx context.Context, token, id, key string, value any, want ...int) (record.Request, bool) {
 	return f.ask(ctx, call{token: token, method: http.MethodPut, path: "/v1/tasks/" + id + "/state", body: map[string]any{key: value}}, want...)
 }
 
 // reviews asks for a review of the planned question, and reviews it after a while.
-func (f *apiClient) reviews(ctx context.Context, in record.Input) {
+func (f *apiWork) reviews(ctx context.Context, in record.Input) {
 	id := f.task(in.Gate)
 	if r, ok := f.sets(ctx, scout, id, record.KeyStatus, record.NeedsReview, http.StatusOK, http.StatusConflict); ok && r.Status == http.StatusOK {
 		f.review(ctx, in, id)
@@ -295,7 +298,7 @@ func (f *apiClient) reviews(ctx context.Context, in record.Input) {
 }
 
 // review decides about a review, by the hash of its input.
-func (f *apiClient) review(ctx context.Context, in record.Input, id string) {
+func (f *apiWork) review(ctx context.Context, in record.Input, id string) {
 	a, _, ok := f.waits(ctx, id, func(a approval) bool { return a.Kind == "review" })
 	if !ok {
 		return
@@ -311,7 +314,7 @@ func (f *apiClient) review(ctx context.Context, in record.Input, id string) {
 
 // shares works with two agents on a context of their own, with a review by a
 // person before the answer.
-func (f *apiClient) shares(ctx context.Context, in record.Input) {
+func (f *apiWork) shares(ctx context.Context, in record.Input) {
 	id := f.starts(ctx, in)
 	if id == "" {
 		return
@@ -328,7 +331,7 @@ func (f *apiClient) shares(ctx context.Context, in record.Input) {
 }
 
 // notes adds a message under a key, and in half of the cases once more.
-func (f *apiClient) notes(ctx context.Context, in record.Input, id, token, kind string, n int) {
+func (f *apiWork) notes(ctx context.Context, in record.Input, id, token, kind string, n int) {
 	text := fmt.Sprintf("%s %s %s %d", kind, in.ID, token, n)
 	c := call{token: token, method: http.MethodPost, path: "/v1/tasks/" + id + "/messages", key: text, body: map[string]any{"type": kind, "content": text}}
 	if _, ok := f.ask(ctx, c, http.StatusCreated, http.StatusOK); ok && record.Hash(text)%2 == 0 {
@@ -338,7 +341,7 @@ func (f *apiClient) notes(ctx context.Context, in record.Input, id, token, kind 
 
 // writes waits for the other agent, asks for a review, and hands in the
 // answer. It also tries to answer before the review is over, and to end the review itself.
-func (f *apiClient) writes(ctx context.Context, in record.Input, id string) {
+func (f *apiWork) writes(ctx context.Context, in record.Input, id string) {
 	for n := range 2 {
 		f.notes(ctx, in, id, writer, "action", n)
 	}
@@ -347,7 +350,7 @@ func (f *apiClient) writes(ctx context.Context, in record.Input, id string) {
 		if !ok {
 			return
 		}
-		_, ready = decoded[shared](f, r).State[record.KeyReady]
+		_, ready = decoded[shared](f.apiRequests, r).State[record.KeyReady]
 	}
 	if record.Hash(in.ID+" reviewed")%4 > 0 {
 		f.sets(ctx, writer, id, record.KeyStatus, record.NeedsReview, http.StatusOK)
@@ -358,6 +361,6 @@ func (f *apiClient) writes(ctx context.Context, in record.Input, id string) {
 	f.answers(ctx, in, id, http.StatusOK)
 }
 
-func (f *apiClient) answers(ctx context.Context, in record.Input, id string, want ...int) {
+func (f *apiWork) answers(ctx context.Context, in record.Input, id string, want ...int) {
 	_, _ = f.ask(ctx, call{token: writer, method: http.MethodPost, path: "/v1/tasks/" + id + "/answer", body: map[string]any{"text": in.Text}}, want...)
 }

@@ -9,6 +9,10 @@ import (
 	"legwork/internal/test/harness/record"
 )
 
+// programJudge holds the rules about programs: their tasks, contexts, streams and
+// webhooks.
+type programJudge struct{ *judge }
+
 // The rules about programs.
 const (
 	RuleOneTask   = "one task"  // an idempotency key starts one task, however often it is sent
@@ -21,7 +25,7 @@ const (
 )
 
 // programs judges the requests and replies over HTTP.
-func (j *judge) programs() {
+func (j *programJudge) programs() {
 	if j.r.Client != record.API {
 		return
 	}
@@ -55,7 +59,7 @@ func (j *judge) programs() {
 }
 
 // oneTask compares the tasks at the end with the requests.
-func (j *judge) oneTask(in record.Input) {
+func (j *programJudge) oneTask(in record.Input) {
 	if ids := j.r.Tasks[in.ID]; len(ids) > 1 {
 		j.violated(RuleOneTask, "the key of %s started %v", in.ID, ids)
 	}
@@ -72,7 +76,7 @@ func (j *judge) oneTask(in record.Input) {
 
 // wholeContext checks one context: nothing of another task, numbered without
 // gaps, over.
-func (j *judge) wholeContext(in record.Input, c record.Context) {
+func (j *programJudge) wholeContext(in record.Input, c record.Context) {
 	for i, m := range c.Messages {
 		if m.Seq != i+1 {
 			j.violated(RuleKept, "the context of %s has %d as message %d", in.ID, m.Seq, i+1)
@@ -98,7 +102,7 @@ func (j *judge) wholeContext(in record.Input, c record.Context) {
 }
 
 // heldReplies compares replies about the end of a task with its context.
-func (j *judge) heldReplies() {
+func (j *programJudge) heldReplies() {
 	for _, r := range j.r.Wire {
 		id, found := strings.CutPrefix(r.Path, "/v1/tasks/")
 		c, known := j.r.Contexts[id]
@@ -134,7 +138,7 @@ func (j *judge) taken(key string) (done, cut bool) {
 }
 
 // decidedOnce checks the decisions about one sub-task's question.
-func (j *judge) decidedOnce(in record.Input) {
+func (j *programJudge) decidedOnce(in record.Input) {
 	for _, id := range j.r.Tasks[in.Gate] {
 		ours, decided := map[string]bool{}, map[string]int{}
 		for _, m := range j.r.Contexts[id].Messages {
@@ -160,7 +164,7 @@ func (j *judge) decidedOnce(in record.Input) {
 }
 
 // decision compares a decision with the request.
-func (j *judge) decision(in record.Input, m record.Message, got string) {
+func (j *programJudge) decision(in record.Input, m record.Message, got string) {
 	want := "approve"
 	if chosen := record.Choice(in.Key); chosen == record.LabelDeny || chosen == record.LabelDecline {
 		want = "deny"
@@ -182,7 +186,7 @@ func mapValues(m map[string]int) []int {
 
 // merged replays the shared state from the messages, and compares the requests
 // with it.
-func (j *judge) merged(in record.Input, id string, c record.Context) {
+func (j *programJudge) merged(in record.Input, id string, c record.Context) {
 	state, version := map[string]json.RawMessage{}, 0
 	for _, m := range c.Messages {
 		var set struct {
@@ -210,7 +214,7 @@ func (j *judge) merged(in record.Input, id string, c record.Context) {
 }
 
 // matched checks the requests with If-Match.
-func (j *judge) matched(in record.Input, id string, end []string) {
+func (j *programJudge) matched(in record.Input, id string, end []string) {
 	taken := map[string]string{} // the fields that the version added
 	sent, cut := map[string]bool{}, map[string]bool{}
 	for _, r := range j.r.Wire {
@@ -246,7 +250,7 @@ func (j *judge) matched(in record.Input, id string, end []string) {
 
 // noted compares an agent's message with the answer: every decision after the
 // message sees it.
-func (j *judge) noted(in record.Input) {
+func (j *programJudge) noted(in record.Input) {
 	for _, id := range j.r.Tasks[in.Gate] {
 		c, known := j.r.Contexts[id]
 		if !known {
@@ -264,7 +268,7 @@ func (j *judge) noted(in record.Input) {
 
 // added looks for every message that was sent in the context to which it was
 // added, those of agents in contexts of their own as well.
-func (j *judge) added() {
+func (j *programJudge) added() {
 	looked := map[string]bool{}
 	for _, r := range j.r.Wire {
 		id, found := strings.CutSuffix(strings.TrimPrefix(r.Path, "/v1/tasks/"), "/messages")
@@ -281,7 +285,7 @@ func (j *judge) added() {
 }
 
 // addedOnce looks for a message in a context.
-func (j *judge) addedOnce(text string, c record.Context, done, cut bool) {
+func (j *programJudge) addedOnce(text string, c record.Context, done, cut bool) {
 	there := 0
 	for _, m := range c.Messages {
 		if hasText(m, text) {

@@ -77,7 +77,7 @@ func Check(r record.Record) Verdict {
 		}
 	}
 	j.doubles()
-	j.people()
+	(&peopleJudge{j}).people()
 	j.paused()
 	j.fired()
 	for _, damage := range r.Damage {
@@ -88,7 +88,7 @@ func Check(r record.Record) Verdict {
 	j.models()
 	j.ledger()
 	j.budgets()
-	j.programs()
+	(&programJudge{j}).programs()
 	return j.Verdict
 }
 

@@ -9,6 +9,9 @@ import (
 	"legwork/planner"
 )
 
+// peopleJudge holds the rules about people: cards, questions and payments.
+type peopleJudge struct{ *judge }
+
 // The rules about decisions.
 const (
 	RuleApproved  = "approved"   // a call that needs a yes is made only after one, with the arguments that were shown
@@ -20,7 +23,7 @@ const (
 func risky(tool string) bool { return tool == record.Book || tool == record.Pay }
 
 // people judges questions and decisions.
-func (j *judge) people() {
+func (j *peopleJudge) people() {
 	again := make([]int, len(j.r.Lives)) // cards that came again, by the life of the one before
 	for _, in := range j.r.Inputs {
 		if in.Kind != record.Decide {
@@ -53,7 +56,7 @@ func unstoredQuestions(l record.Life) int {
 }
 
 // cards looks at the messages that asked for a decision.
-func (j *judge) cards(in record.Input, again []int) {
+func (j *peopleJudge) cards(in record.Input, again []int) {
 	var list []record.Post
 	for _, p := range j.r.Posts {
 		if record.IsAbout(p, in) {
@@ -84,7 +87,7 @@ func (j *judge) cards(in record.Input, again []int) {
 }
 
 // says compares the text of a decided question with the decision.
-func (j *judge) says(in record.Input, p record.Post) {
+func (j *peopleJudge) says(in record.Input, p record.Post) {
 	want := map[string]string{record.LabelAllow: "Allowed once by", record.LabelDeny: "Denied by", record.LabelDecline: "Declined by"}[record.Choice(in.Key)]
 	if want == "" {
 		want = "Answered by"
@@ -101,7 +104,7 @@ func stopped(in record.Input, inputs []record.Input) bool {
 
 // questions looks at the questions on stdout: one in each life, none after the
 // decision was taken.
-func (j *judge) questions(in record.Input) {
+func (j *peopleJudge) questions(in record.Input) {
 	decided := time.Time{}
 	lives := map[int]bool{}
 	for _, e := range j.r.Events {
@@ -123,7 +126,7 @@ func (j *judge) questions(in record.Input) {
 }
 
 // paid compares the calls that need a yes with what was shown and pressed.
-func (j *judge) paid(in record.Input) {
+func (j *peopleJudge) paid(in record.Input) {
 	for _, c := range j.r.Calls {
 		if c.Tool != record.Pay || c.Text != in.Key {
 			continue
@@ -140,14 +143,14 @@ func (j *judge) paid(in record.Input) {
 }
 
 // pressed reports whether the person who was asked had pressed their choice.
-func (j *judge) pressed(in record.Input, before time.Time) bool {
+func (j *peopleJudge) pressed(in record.Input, before time.Time) bool {
 	return slices.ContainsFunc(j.r.Presses, func(p record.Press) bool {
 		return p.Key == in.Key && p.Label == record.Choice(in.Key) && p.By == in.From && p.At.Before(before)
 	})
 }
 
 // shown reports whether exactly these arguments were shown.
-func (j *judge) shown(in record.Input, before time.Time) bool {
+func (j *peopleJudge) shown(in record.Input, before time.Time) bool {
 	whole := `"order": "` + in.Key + `"`
 	return slices.ContainsFunc(j.r.Posts, func(p record.Post) bool {
 		return strings.Contains(p.Card, whole) && p.Posted.Before(before)
@@ -158,7 +161,7 @@ func (j *judge) shown(in record.Input, before time.Time) bool {
 }
 
 // elicited compares the answers to a server with the presses.
-func (j *judge) elicited(in record.Input) {
+func (j *peopleJudge) elicited(in record.Input) {
 	want := strings.ToLower(record.Choice(in.Key))
 	if want == strings.ToLower(record.LabelDecline) {
 		want = ""
@@ -176,7 +179,7 @@ func (j *judge) elicited(in record.Input) {
 
 // elicitedOnce looks for asking calls that were made too often: until a person has
 // answered they go on, or begin again after a restart.
-func (j *judge) elicitedOnce(in record.Input) {
+func (j *peopleJudge) elicitedOnce(in record.Input) {
 	var before []record.Call
 	for _, c := range j.r.Calls {
 		if c.Tool != record.Choose || c.Text != in.Key {

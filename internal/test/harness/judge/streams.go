@@ -10,7 +10,7 @@ import (
 )
 
 // streams checks that streams brought everything, once and in order.
-func (j *judge) streams() {
+func (j *programJudge) streams() {
 	next, over := map[string]int{}, map[string]bool{}
 	for _, t := range j.r.Streamed {
 		where := t.Stream + " " + t.Task
@@ -45,7 +45,7 @@ func (j *judge) streams() {
 
 // sameAsStored compares a stream's event with the context at the end: events of a
 // stream are stored before it brings them.
-func (j *judge) sameAsStored(t record.StreamEvent) {
+func (j *programJudge) sameAsStored(t record.StreamEvent) {
 	c, known := j.r.Contexts[t.Task]
 	if !known || t.Seq < 1 || t.Seq > len(c.Messages) {
 		return // wholeContext and streams report it
@@ -67,7 +67,7 @@ func equalJSON(a, b json.RawMessage) bool {
 
 // reviewed goes through a context: while a review is open, only a person
 // ends it, and no answer comes.
-func (j *judge) reviewed(in record.Input, c record.Context) {
+func (j *programJudge) reviewed(in record.Input, c record.Context) {
 	open := false
 	for _, m := range c.Messages {
 		var said struct {
@@ -97,7 +97,7 @@ func (j *judge) reviewed(in record.Input, c record.Context) {
 }
 
 // verdict compares the decision about a review with the request.
-func (j *judge) verdict(in record.Input, decision, status string) {
+func (j *programJudge) verdict(in record.Input, decision, status string) {
 	by := in
 	if i := slices.IndexFunc(j.r.Inputs, func(r record.Input) bool { return r.Kind == record.Review && r.Gate == in.ID }); i >= 0 {
 		by = j.r.Inputs[i]
@@ -109,7 +109,7 @@ func (j *judge) verdict(in record.Input, decision, status string) {
 }
 
 // delivered looks for an outcome where it was asked for.
-func (j *judge) delivered(in record.Input, c record.Context) {
+func (j *programJudge) delivered(in record.Input, c record.Context) {
 	ids, whole, hidden := map[string]bool{}, 0, 0
 	for _, h := range j.r.Webhooks {
 		if h.Misuse != "" {
@@ -141,7 +141,7 @@ func (j *judge) delivered(in record.Input, c record.Context) {
 }
 
 // posted looks for an outcome in the chat, and for questions that are left there.
-func (j *judge) posted(in record.Input, c record.Context) {
+func (j *programJudge) posted(in record.Input, c record.Context) {
 	there, hidden := 0, 0
 	for _, p := range j.r.Posts {
 		life := j.lifeAt(p.Posted)
