@@ -45,17 +45,17 @@ type listing struct {
 	Servers []struct {
 		Name, State, Protocol, Problem string
 		Tools                          int
-		Quarantined                       []string `json:"quarantined"`
+		Quarantined                    []string `json:"quarantined"`
 	}
 }
 
 type listed struct {
 	Name  string
 	Tools []struct {
-		Name     string
-		Asks     bool
+		Name        string
+		Asks        bool
 		Quarantined bool `json:"quarantined"`
-		Schema   json.RawMessage
+		Schema      json.RawMessage
 	}
 }
 
