@@ -38,10 +38,10 @@ setup              | bot/slack bot/telegram i18n llm issue  | x/term cancelreade
 bot/terminal       | bot bot/markdown i18n                   | x/term x/sys displaywidth cancelreader
 bot/telegram       | bot bot/markdown retry telemetry issue  | telegram-bot-api/v5 displaywidth golang-lru/v2
 bot/slack          | bot bot/markdown retry telemetry issue  | slack-go/slack gorilla/websocket golang-lru/v2
-web                | tasks/api telemetry web/problem         | x/time golang-lru/v2
-web/api            | clip planner plainjson tasks tasks/api telemetry web/problem | huma/v2
+web                | tasks/api telemetry web/problem tasks/policy | x/time golang-lru/v2
+web/api            | clip planner plainjson tasks tasks/api telemetry web/problem tasks/policy | huma/v2
 web/problem        |                                         |
-web/mcp            | bot clip plainjson planner tasks tasks/api telemetry | mcp-go jsonschema/v6 x/text
+web/mcp            | bot clip plainjson planner tasks tasks/api telemetry tasks/policy | mcp-go jsonschema/v6 x/text
 tasks/alerts       | bot clip llm planner redact retry tasks tasks/api tasks/cards telemetry tasks/inbox issue | standard-webhooks
 tasks/engine       | bot i18n llm planner tasks tasks/executor tasks/presenter telemetry |
 tasks/enginetest   | bot form i18n llm planner tasks tasks/alerts tasks/commands tasks/executor tasks/inbox tasks/policy tasks/presenter tools | pgregory.net/rapid go-cmp
@@ -51,16 +51,16 @@ store/backup       | fsutil                                  |
 store/storetest    | bot llm planner tasks                   | pgregory.net/rapid go-cmp
 store/rules        | bot clip llm planner tasks telemetry    |
 
-tasks/api          | bot clip form i18n llm plainjson planner tasks telemetry tasks/inbox tools |
+tasks/api          | bot clip form i18n llm plainjson planner tasks telemetry tasks/inbox tools tasks/policy |
 
-tasks/commands     | bot bot/markdown clip i18n llm planner schedule tasks tasks/cards tasks/inbox tools |
+tasks/commands     | bot bot/markdown clip i18n llm planner schedule tasks tasks/cards tasks/inbox tools tasks/policy |
 tasks/scheduler    | bot schedule tasks tasks/cards tasks/inbox |
 tasks/inbox        | bot clip form i18n llm nearest planner retry tasks tasks/cards tasks/policy telemetry tools | golang-lru/v2
 tasks/executor     | bot clip form i18n llm plainjson planner tasks tasks/policy telemetry tools | golang-lru/v2
 tasks/presenter    | bot clip i18n llm planner retry tasks tasks/cards tools |
 
 tasks/cards        | bot clip form i18n planner schedule tasks tasks/policy tools |
-tasks/policy       | bot planner tasks                       | x/net
+tasks/policy       | bot planner tasks tools | x/net
 
 tasks              | bot form llm planner schedule tools          | ulid/v2
 

@@ -10,6 +10,7 @@ import (
 	"legwork/tasks"
 	"legwork/tasks/alerts"
 	"legwork/tasks/api"
+	"legwork/tasks/policy"
 	"legwork/tools/client"
 )
 
@@ -20,7 +21,7 @@ func (d *daemon) newAlerts(config *conf.Config) *alerts.Alerts {
 		Store: d.core.store, TellAdmins: func(ctx context.Context, list []alerts.News) error { return alerts.TellNews(ctx, d.core.inbox, list) }, Servers: d.serverHealth, Models: d.modelHealth, Platforms: d.platformHealth, Hide: d.hidden, Log: d.log, Now: time.Now,
 		Version: telemetry.ReadBuild().Version, Metrics: d.core.metrics, Trace: d.core.trace, Config: config.Alerts,
 		Task: func(ctx context.Context, id tasks.ID) (api.Task, error) {
-			return service.Get(ctx, api.Principal{Name: "alerts", Role: api.RoleAdmin, Chats: []string{"*"}}, id)
+			return service.Get(ctx, api.Principal{Name: "alerts", Role: policy.RoleAdmin, Chats: []string{"*"}}, id)
 		},
 	})
 }

@@ -139,7 +139,7 @@ func (a *core) start(parts *lifecycle) {
 	parts.start("maintenance", func(ctx context.Context) error { return a.maintain(ctx, config) })
 	parts.start("tools", a.tools.Run)
 	parts.start("engine", a.engine.Run)
-	parts.start("summaries", a.executor.Remember)
+	parts.start("summaries", a.executor.Summarise)
 	parts.start("notices", func(ctx context.Context) error {
 		<-ctx.Done()
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), StopTime/2)

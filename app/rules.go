@@ -116,7 +116,7 @@ func chatOf(key string) bot.Chat {
 func access(config *conf.Config) web.Access {
 	a := web.Access{Rate: config.HTTP.Rate}
 	for _, t := range config.HTTP.Tokens {
-		token := web.Token{Principal: api.Principal{Name: t.Name, Role: api.Role(t.Role), Chats: t.Visible(), Groups: t.Groups, Webhooks: t.Notifies()}}
+		token := web.Token{Principal: api.Principal{Name: t.Name, Role: policy.Role(t.Role), Chats: t.Visible(), Groups: t.Groups, Webhooks: t.Notifies()}}
 		if hash, err := hex.DecodeString(t.SHA256); err == nil && len(hash) == len(token.Hash) {
 			copy(token.Hash[:], hash)
 			a.Tokens = append(a.Tokens, token)
@@ -135,7 +135,7 @@ func deciders(config *conf.Config) []string {
 	var keys []string
 	for _, t := range config.HTTP.Tokens {
 		if t.Role == conf.RoleOperator || t.Role == conf.RoleAdmin {
-			keys = append(keys, api.Principal{Name: t.Name, Role: api.Role(t.Role)}.Key())
+			keys = append(keys, api.Principal{Name: t.Name, Role: policy.Role(t.Role)}.Key())
 		}
 	}
 	return keys

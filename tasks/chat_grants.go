@@ -19,6 +19,14 @@ type Approvals struct {
 	Private bool          // ask in the private chat of who asked, where the platform can write there
 }
 
+// ExpiresAt is when a question that is asked now expires; zero: never.
+func (a Approvals) ExpiresAt(now time.Time) time.Time {
+	if a.Expire <= 0 {
+		return time.Time{}
+	}
+	return now.Add(a.Expire)
+}
+
 // DefaultGrants is how long a standing grant of a chat holds unless the config
 // says otherwise.
 const DefaultGrants = 30 * 24 * time.Hour

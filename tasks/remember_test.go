@@ -88,7 +88,7 @@ func newMemoryEnv(t *testing.T, rules tasks.PromptRules) *memoryEnv {
 	engine := engine.New(engine.Config{Store: listing{m.store, sync.OnceFunc(func() { close(listed) })}, Executor: m.executor, Presenters: presenters, Log: slog.New(slog.DiscardHandler), Now: m.clock, Concurrent: 4})
 	ctx, cancel := context.WithCancel(context.Background())
 	var over sync.WaitGroup
-	for _, run := range []func(context.Context) error{engine.Run, m.executor.Remember} {
+	for _, run := range []func(context.Context) error{engine.Run, m.executor.Summarise} {
 		over.Go(func() {
 			if err := run(ctx); err != nil {
 				t.Errorf("running: %v", err)

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"legwork/tasks/api"
+	"legwork/tasks/policy"
 	"legwork/web/problem"
 )
 
@@ -53,7 +54,7 @@ func newAuth(c Config) (*auth, error) {
 func metricsHandler(h http.Handler) http.Handler {
 	get := route{method: http.MethodGet, Handler: h}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if api.Caller(r.Context()).Role.May(api.OpMetrics) == api.Never {
+		if api.Caller(r.Context()).Role.May(policy.OpMetrics) == policy.Never {
 			problem.New(problem.Forbidden, "This role does not read metrics; take a token of role viewer.").Write(w)
 			return
 		}

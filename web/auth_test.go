@@ -14,11 +14,12 @@ import (
 	"testing"
 
 	"legwork/tasks/api"
+	"legwork/tasks/policy"
 	"legwork/web"
 )
 
 // newToken returns a token of a role, and its text.
-func newToken(name string, role api.Role) (web.Token, string) {
+func newToken(name string, role policy.Role) (web.Token, string) {
 	text := "lw_" + name + strings.Repeat("x", 20)
 	return web.Token{Hash: sha256.Sum256([]byte(text)), Principal: api.Principal{Name: name, Role: role, Chats: []string{"*"}}}, text
 }
@@ -73,8 +74,8 @@ func (a answer) code() string {
 
 func TestAuthorization(t *testing.T) {
 	t.Parallel()
-	ops, opsText := newToken("ops", api.RoleAdmin)
-	scout, scoutText := newToken("scout", api.RoleAgent)
+	ops, opsText := newToken("ops", policy.RoleAdmin)
+	scout, scoutText := newToken("scout", policy.RoleAgent)
 	at, _, _ := serve(t, web.Config{
 		Listen: "127.0.0.1:0", Access: access(ops, scout), API: whoAmI, MCP: whoAmI, Metrics: whoAmI, Docs: whoAmI,
 	})
@@ -117,8 +118,8 @@ func TestAuthorization(t *testing.T) {
 
 func TestMetricsAndDocs(t *testing.T) {
 	t.Parallel()
-	eye, eyeText := newToken("eye", api.RoleViewer)
-	scout, scoutText := newToken("scout", api.RoleAgent)
+	eye, eyeText := newToken("eye", policy.RoleViewer)
+	scout, scoutText := newToken("scout", policy.RoleAgent)
 	at, hooks, _ := serve(t, web.Config{
 		Listen: "127.0.0.1:0", WebhookListen: "127.0.0.1:0", Access: access(eye, scout), API: whoAmI, MCP: whoAmI, Metrics: whoAmI, Docs: whoAmI,
 	})
@@ -176,7 +177,7 @@ func TestNothingConfigured(t *testing.T) {
 // log holds no token and no query.
 func TestRequestIDsAndLog(t *testing.T) {
 	t.Parallel()
-	ops, text := newToken("ops", api.RoleAdmin)
+	ops, text := newToken("ops", policy.RoleAdmin)
 	logged := &log{}
 	at, _, _ := serve(t, web.Config{
 		Listen: "127.0.0.1:0", Access: access(ops), API: whoAmI,
@@ -216,7 +217,7 @@ func TestRequestIDsAndLog(t *testing.T) {
 // FuzzRequest: whatever the headers say, no handler runs without the token, and the
 // server keeps working.
 func FuzzRequest(f *testing.F) {
-	ops, text := newToken("ops", api.RoleAdmin)
+	ops, text := newToken("ops", policy.RoleAdmin)
 	s, err := web.New(web.Config{
 		Listen: "127.0.0.1:0", PublicURL: "https://bot.example.com", API: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if r.Header.Get("Authorization") != "Bearer "+text {

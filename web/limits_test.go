@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"legwork/tasks/api"
+	"legwork/tasks/policy"
 	"legwork/web"
 )
 
@@ -99,7 +99,7 @@ func TestConnLimitBurst(t *testing.T) {
 // TestConnLimitStreams: authorized streams stay, and one more connection is closed.
 func TestConnLimitStreams(t *testing.T) {
 	t.Parallel()
-	ops, text := newToken("ops", api.RoleAdmin)
+	ops, text := newToken("ops", policy.RoleAdmin)
 	at, _, _ := serve(t, web.WithConnLimit(web.Config{Listen: "127.0.0.1:0", Access: access(ops), API: stream}, 2))
 	streams := []connection{connect(t, at), connect(t, at)}
 	for i, c := range streams {
@@ -120,7 +120,7 @@ func TestConnLimitStreams(t *testing.T) {
 // TestConnLimitUnauthorized: a request with a token replaces one without.
 func TestConnLimitUnauthorized(t *testing.T) {
 	t.Parallel()
-	ops, text := newToken("ops", api.RoleAdmin)
+	ops, text := newToken("ops", policy.RoleAdmin)
 	begun := make(chan bool)
 	hook := http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		begun <- true
@@ -147,7 +147,7 @@ func TestConnLimitUnauthorized(t *testing.T) {
 // TestUnreadBodies: the server does not wait for a body that no handler reads.
 func TestUnreadBodies(t *testing.T) {
 	t.Parallel()
-	ops, text := newToken("ops", api.RoleAdmin)
+	ops, text := newToken("ops", policy.RoleAdmin)
 	at, _, _ := serve(t, web.Config{Listen: "127.0.0.1:0", Access: access(ops), API: whoAmI})
 	for _, c := range []struct {
 		path, token string

@@ -15,7 +15,7 @@ import (
 	"testing"
 	"time"
 
-	"legwork/tasks/api"
+	"legwork/tasks/policy"
 	"legwork/web"
 )
 
@@ -23,7 +23,7 @@ import (
 // with a valid token from there do not.
 func TestFailedAuthLimit(t *testing.T) {
 	t.Parallel()
-	ops, text := newToken("ops", api.RoleAdmin)
+	ops, text := newToken("ops", policy.RoleAdmin)
 	logged := &log{}
 	at, _, _ := serve(t, web.Config{Listen: "127.0.0.1:0", Access: access(ops), API: whoAmI, Log: slog.New(slog.NewTextHandler(logged, nil))})
 	var last answer
@@ -51,8 +51,8 @@ func TestFailedAuthLimit(t *testing.T) {
 
 func TestRate(t *testing.T) {
 	t.Parallel()
-	ops, text := newToken("ops", api.RoleAdmin)
-	other, otherText := newToken("other", api.RoleViewer)
+	ops, text := newToken("ops", policy.RoleAdmin)
+	other, otherText := newToken("other", policy.RoleViewer)
 	at, _, _ := serve(t, web.Config{Listen: "127.0.0.1:0", Access: web.Access{Tokens: []web.Token{ops, other}, Rate: 1}, API: whoAmI})
 	var statuses []int
 	var last answer
@@ -72,8 +72,8 @@ func TestRate(t *testing.T) {
 // permits another.
 func TestRunningLimit(t *testing.T) {
 	t.Parallel()
-	ops, text := newToken("ops", api.RoleAdmin)
-	other, otherText := newToken("other", api.RoleAdmin)
+	ops, text := newToken("ops", policy.RoleAdmin)
+	other, otherText := newToken("other", policy.RoleAdmin)
 	at, _, _ := serve(t, web.Config{Listen: "127.0.0.1:0", Access: access(ops, other), API: stream})
 	var open []*http.Response
 	for range 256 {
@@ -105,7 +105,7 @@ func TestRunningLimit(t *testing.T) {
 // read the whole reply, since the connection is not reset at once.
 func TestRefusalIsReadable(t *testing.T) {
 	t.Parallel()
-	ops, text := newToken("ops", api.RoleAdmin)
+	ops, text := newToken("ops", policy.RoleAdmin)
 	at, _, _ := serve(t, web.Config{Listen: "127.0.0.1:0", Access: access(ops), API: whoAmI, Webhooks: map[string]http.Handler{"/hook": echo(t)}})
 	for _, path := range []string{"/v1/tasks", "/hook"} {
 		err := refusal(at, path, text)
@@ -140,7 +140,7 @@ func refusal(at, path, token string) error {
 // TestBodies: bodies are read before the handler runs, and their size is limited.
 func TestBodies(t *testing.T) {
 	t.Parallel()
-	ops, text := newToken("ops", api.RoleAdmin)
+	ops, text := newToken("ops", policy.RoleAdmin)
 	at, _, _ := serve(t, web.Config{Listen: "127.0.0.1:0", Access: access(ops), API: whoAmI})
 	for size, want := range map[int]int{1 << 20: 200, 1<<20 + 1: 413} {
 		got := ask(t, "POST", "http://"+at+"/v1/tasks", strings.Repeat("x", size), "Authorization: Bearer "+text)
@@ -169,7 +169,7 @@ func TestBodies(t *testing.T) {
 func TestBodiesAreReleased(t *testing.T) {
 	t.Parallel()
 	const requests = 32
-	ops, text := newToken("ops", api.RoleAdmin)
+	ops, text := newToken("ops", policy.RoleAdmin)
 	begun, end := make(chan int64), make(chan struct{})
 	at, _, _ := serve(t, web.Config{Listen: "127.0.0.1:0", Access: access(ops), API: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		n := int64(0)
@@ -218,7 +218,7 @@ func heap() uint64 {
 // TestHead: the reply to HEAD of a stream ends at once.
 func TestHead(t *testing.T) {
 	t.Parallel()
-	ops, text := newToken("ops", api.RoleAdmin)
+	ops, text := newToken("ops", policy.RoleAdmin)
 	at, _, _ := serve(t, web.Config{Listen: "127.0.0.1:0", Access: access(ops), API: stream})
 	if got := ask(t, "HEAD", "http://"+at+"/v1/events", "", "Authorization: Bearer "+text); got.status != 200 || got.body != "" {
 		t.Errorf("HEAD of a stream: got %+v", got)
@@ -229,7 +229,7 @@ func TestHead(t *testing.T) {
 // its context does not end; a body that arrives too slowly gets 408.
 func TestLongPoll(t *testing.T) {
 	t.Parallel()
-	ops, text := newToken("ops", api.RoleAdmin)
+	ops, text := newToken("ops", policy.RoleAdmin)
 	const limit = 300 * time.Millisecond
 	at, _, _ := serve(t, web.WithRequestTime(web.Config{Listen: "127.0.0.1:0", Access: access(ops), API: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		select {

@@ -6,7 +6,7 @@ import (
 	"net/netip"
 	"testing"
 
-	"legwork/tasks/api"
+	"legwork/tasks/policy"
 	"legwork/web"
 )
 
@@ -14,7 +14,7 @@ import (
 // whatever its browser sends.
 func TestOtherOrigins(t *testing.T) {
 	t.Parallel()
-	ops, text := newToken("ops", api.RoleAdmin)
+	ops, text := newToken("ops", policy.RoleAdmin)
 	at, _, _ := serve(t, web.Config{Listen: "127.0.0.1:0", PublicURL: "https://bot.example.com", Access: access(ops), API: whoAmI})
 	token := "Authorization: Bearer " + text
 	for _, c := range []struct {
@@ -45,7 +45,7 @@ func TestOtherOrigins(t *testing.T) {
 // TestHostCheck: on a loopback address only known host names are served.
 func TestHostCheck(t *testing.T) {
 	t.Parallel()
-	ops, text := newToken("ops", api.RoleAdmin)
+	ops, text := newToken("ops", policy.RoleAdmin)
 	config := web.Config{
 		Listen: "127.0.0.1:0", PublicURL: "https://bot.example.com/legwork", Access: access(ops), API: whoAmI, Docs: whoAmI,
 		Webhooks: map[string]http.Handler{"/hook": whoAmI},
@@ -86,7 +86,7 @@ func TestHostCheck(t *testing.T) {
 // TestProxies: only proxies of the config are believed.
 func TestProxies(t *testing.T) {
 	t.Parallel()
-	ops, text := newToken("ops", api.RoleAdmin)
+	ops, text := newToken("ops", policy.RoleAdmin)
 	for _, c := range []struct {
 		proxies, forwarded []string
 		want               string

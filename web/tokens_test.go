@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"legwork/tasks/api"
+	"legwork/tasks/policy"
 	"legwork/web"
 )
 
@@ -43,8 +44,8 @@ var stream = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 // TestRevokedToken: requests of a revoked token are cut off and send nothing more.
 func TestRevokedToken(t *testing.T) {
 	t.Parallel()
-	ops, opsText := newToken("ops", api.RoleAdmin)
-	stays, staysText := newToken("stays", api.RoleAdmin)
+	ops, opsText := newToken("ops", policy.RoleAdmin)
+	stays, staysText := newToken("stays", policy.RoleAdmin)
 	waiting := make(chan struct{}, 1)
 	mux := http.NewServeMux()
 	mux.Handle("GET /v1/events", stream)
@@ -74,7 +75,7 @@ func TestRevokedToken(t *testing.T) {
 	go func() { waited <- ask(t, "GET", "http://"+at+"/v1/waits", "", "Authorization: Bearer "+opsText) }()
 	<-waiting
 	lesser := ops
-	lesser.Role = api.RoleViewer
+	lesser.Role = policy.RoleViewer
 	s.Use(access(lesser, stays)) // the same text, but it may do less
 	if rest, err := io.ReadAll(lines); err == nil || strings.Contains(string(rest), "secret") {
 		t.Errorf("the stream of a revoked token ended with %q, %v; want it cut off", rest, err)
@@ -95,7 +96,7 @@ func TestRevokedToken(t *testing.T) {
 // TestStopCancelsLongPolls: waiting requests are canceled at the end and answer.
 func TestStopCancelsLongPolls(t *testing.T) {
 	t.Parallel()
-	ops, text := newToken("ops", api.RoleAdmin)
+	ops, text := newToken("ops", policy.RoleAdmin)
 	begun := make(chan struct{}, 1)
 	at, _, stop := serve(t, web.Config{Listen: "127.0.0.1:0", Access: access(ops), API: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		begun <- struct{}{}
@@ -120,7 +121,7 @@ func TestStopCancelsLongPolls(t *testing.T) {
 // TestRefused: Refused gets the caller and the route of each 403.
 func TestRefused(t *testing.T) {
 	t.Parallel()
-	ops, text := newToken("ops", api.RoleViewer)
+	ops, text := newToken("ops", policy.RoleViewer)
 	mux := http.NewServeMux()
 	forbid := func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusForbidden) }
 	mux.HandleFunc("POST /v1/tasks/{id}/cancel", forbid)

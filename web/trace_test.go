@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"legwork/internal/telemetry"
-	"legwork/tasks/api"
+	"legwork/tasks/policy"
 	"legwork/web"
 )
 
@@ -25,7 +25,7 @@ func TestOnlyAuthorizedRequestsAreTraced(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { tracer.Close(context.Background()) })
-	ops, text := newToken("ops", api.RoleAdmin)
+	ops, text := newToken("ops", policy.RoleAdmin)
 	const parent = "Traceparent: 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
 	for i, token := range []string{"lw_wrong", text} {
 		at, _, stop := serve(t, web.Config{Listen: "127.0.0.1:0", Access: access(ops), API: http.NotFoundHandler(), Tracer: tracer})

@@ -25,6 +25,7 @@ import (
 	"legwork/tasks/alerts"
 	"legwork/tasks/api"
 	"legwork/tasks/inbox"
+	"legwork/tasks/policy"
 )
 
 const secret = "whsec_MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE="
@@ -89,7 +90,7 @@ func newEnv(t *testing.T, c alerts.Config) *env {
 		Now: e.now, Timing: hurried(), Config: c, Hide: redact.New([]string{"hidden-from-everybody"}),
 		Task: func(ctx context.Context, id tasks.ID) (api.Task, error) {
 			inbox := inbox.New(inbox.Config{Store: e.store, Texts: texts, Chats: tasks.Chats{}, Log: e.options.Log, Now: time.Now})
-			return api.New(api.Config{Store: e.store, Inbox: inbox, Now: time.Now}).Get(ctx, api.Principal{Role: api.RoleAdmin, Chats: []string{"*"}}, id)
+			return api.New(api.Config{Store: e.store, Inbox: inbox, Now: time.Now}).Get(ctx, api.Principal{Role: policy.RoleAdmin, Chats: []string{"*"}}, id)
 		},
 		Servers: func() []alerts.Health { e.mu.Lock(); defer e.mu.Unlock(); return e.servers },
 		Models:  func() []alerts.Health { e.mu.Lock(); defer e.mu.Unlock(); return e.models },

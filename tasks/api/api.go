@@ -16,6 +16,7 @@ import (
 	"legwork/planner"
 	"legwork/tasks"
 	"legwork/tasks/inbox"
+	"legwork/tasks/policy"
 )
 
 // Errors that callers branch on. Their texts are sentences for the principal. A mistake
@@ -104,12 +105,12 @@ func (s *Service) find(ctx context.Context, p Principal, id tasks.ID) (visibleTa
 
 // authorize finds a task for an operation that the role of the principal must allow;
 // some roles may do it only with tasks that they have started themselves.
-func (s *Service) authorize(ctx context.Context, p Principal, op Op, id tasks.ID) (visibleTask, error) {
+func (s *Service) authorize(ctx context.Context, p Principal, op policy.Op, id tasks.ID) (visibleTask, error) {
 	if err := p.Allowed(op); err != nil {
 		return visibleTask{}, err
 	}
 	t, err := s.find(ctx, p, id)
-	if err == nil && p.Role.May(op) == Own && t.row.From.Key() != p.Key() {
+	if err == nil && p.Role.May(op) == policy.Own && t.row.From.Key() != p.Key() {
 		err = fmt.Errorf("%w: it may %s only what it has started itself", ErrForbidden, op)
 	}
 	return t, err

@@ -15,6 +15,7 @@ import (
 	"legwork/planner"
 	"legwork/tasks"
 	"legwork/tasks/inbox"
+	"legwork/tasks/policy"
 )
 
 // Approval is a decision that waits for a person: about tool calls, a question of a
@@ -83,7 +84,7 @@ type ApprovalQuery struct {
 // those of one task in the order in which it asked. next is the After of the next
 // page, empty at the end. ErrNotFound for Task, *InvalidError.
 func (s *Service) Approvals(ctx context.Context, p Principal, q ApprovalQuery) (list []Approval, next string, err error) {
-	if err := p.Allowed(OpApprovals); err != nil {
+	if err := p.Allowed(policy.OpApprovals); err != nil {
 		return nil, "", err
 	}
 	limit, err := checkLimit(q.Limit, defaultListed, maxListed)
@@ -97,7 +98,7 @@ func (s *Service) Approvals(ctx context.Context, p Principal, q ApprovalQuery) (
 	page := &approvalPage{list: []Approval{}, most: limit}
 	if q.Task == "" {
 		err = s.allApprovals(ctx, p, last, after, page)
-	} else if t, missing := s.authorize(ctx, p, OpApprovals, q.Task); missing != nil {
+	} else if t, missing := s.authorize(ctx, p, policy.OpApprovals, q.Task); missing != nil {
 		err = missing
 	} else if named && last != q.Task {
 		err = &InvalidError{"cursor", "is of another task"}
@@ -141,7 +142,7 @@ func (s *Service) allApprovals(ctx context.Context, p Principal, last tasks.ID, 
 		return err
 	}
 	if last != "" {
-		t, err := s.authorize(ctx, p, OpApprovals, last)
+		t, err := s.authorize(ctx, p, policy.OpApprovals, last)
 		if err == nil {
 			err = add(t, after)
 		}
@@ -217,19 +218,19 @@ const errNoApproval = notFoundError("no such approval, or not one that this toke
 // *PreconditionError when the shared state has another version than the decision.
 // The same decision by the same principal changes nothing and is no error.
 func (s *Service) Decide(ctx context.Context, p Principal, approval string, d Decision) (Task, error) {
-	if err := p.Allowed(OpDecide); err != nil {
+	if err := p.Allowed(policy.OpDecide); err != nil {
 		return Task{}, err
 	}
 	id, ask, ok := readApprovalID(approval)
 	if !ok {
 		return Task{}, errNoApproval
 	}
-	t, err := s.authorize(ctx, p, OpDecide, id)
+	t, err := s.authorize(ctx, p, policy.OpDecide, id)
 	if err != nil {
 		return Task{}, err
 	}
 	r := inbox.Ruling{
-		By: p.Key(), Name: p.Name, Admin: p.Role.May(OpExtend) == Always, Own: t.row.From.Key() == p.Key(),
+		By: p.Key(), Name: p.Name, Admin: p.Role.May(policy.OpExtend) == policy.Always, Own: t.row.From.Key() == p.Key(),
 		Approve: d.Approve, Text: inbox.Clean(d.Comment), Scope: d.Scope, Version: d.Version,
 	}
 	if len(r.Text) > maxStateValue {

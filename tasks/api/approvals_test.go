@@ -15,6 +15,7 @@ import (
 	"legwork/tasks"
 	"legwork/tasks/api"
 	"legwork/tasks/enginetest"
+	"legwork/tasks/policy"
 	"legwork/tools"
 )
 
@@ -186,7 +187,7 @@ func TestBudget(t *testing.T) {
 		{false, operator, api.ErrForbidden},
 		{true, operator, api.ErrForbidden},
 		{false, admin, nil},
-		{true, api.Principal{Name: "other", Role: api.RoleOperator, Chats: []string{"*"}}, nil},
+		{true, api.Principal{Name: "other", Role: policy.RoleOperator, Chats: []string{"*"}}, nil},
 	} {
 		held, called := make(chan any), make(chan any, 10)
 		w := newEnv(t, func(k *enginetest.Env) {
@@ -201,7 +202,7 @@ func TestBudget(t *testing.T) {
 				return tools.Result{Text: "found"}, ctx.Err()
 			}
 		})
-		starter := api.Principal{Name: "other", Role: api.RoleOperator, Chats: []string{"*"}}
+		starter := api.Principal{Name: "other", Role: policy.RoleOperator, Chats: []string{"*"}}
 		id := w.starts(starter, api.NewTask{Goal: "find it"}).ID
 		<-called
 		over := planner.Overdraft{Budget: tasks.BudgetTaskUSD, Limit: 1_000_000, Spent: 990_000, Wanted: 50_000, Extend: 500_000}

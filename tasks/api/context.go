@@ -13,6 +13,7 @@ import (
 	"legwork/planner"
 	"legwork/tasks"
 	"legwork/tasks/inbox"
+	"legwork/tasks/policy"
 )
 
 // Context is a part of the context of a task.
@@ -53,7 +54,7 @@ func (s *Service) Context(ctx context.Context, p Principal, id tasks.ID, q Conte
 	if q.After < 0 {
 		return Context{}, &InvalidError{"after", "is less than 0"}
 	}
-	if _, err := s.authorize(ctx, p, OpRead, id); err != nil {
+	if _, err := s.authorize(ctx, p, policy.OpRead, id); err != nil {
 		return Context{}, err
 	}
 	state, err := s.foldedState(ctx, id)
@@ -145,7 +146,7 @@ func (s *Service) Content(ctx context.Context, p Principal, id tasks.ID, seq, of
 	if limit, err = checkLimit(limit, defaultPart, maxPart); err != nil {
 		return "", 0, 0, err
 	}
-	if _, err := s.authorize(ctx, p, OpRead, id); err != nil {
+	if _, err := s.authorize(ctx, p, policy.OpRead, id); err != nil {
 		return "", 0, 0, err
 	}
 	state, err := s.foldedState(ctx, id)
@@ -204,7 +205,7 @@ func Addable() []string {
 // everything else is data that it sees. again is as in Start. ErrConflict when the
 // task reads a task. The caller has checked that the principal may see it.
 func (s *Service) Add(ctx context.Context, p Principal, id tasks.ID, m NewMessage) (added Message, again bool, err error) {
-	if err := p.Allowed(OpAdd); err != nil {
+	if err := p.Allowed(policy.OpAdd); err != nil {
 		return Message{}, false, err
 	}
 	if !slices.Contains(Addable(), m.Type) {
@@ -217,7 +218,7 @@ func (s *Service) Add(ctx context.Context, p Principal, id tasks.ID, m NewMessag
 	if err != nil {
 		return Message{}, false, err
 	}
-	if _, err := s.authorize(ctx, p, OpAdd, id); err != nil {
+	if _, err := s.authorize(ctx, p, policy.OpAdd, id); err != nil {
 		return Message{}, false, err
 	}
 	e, err := p.messageEvent(m)
@@ -249,7 +250,7 @@ func (p Principal) messageEvent(m NewMessage) (planner.Event, error) {
 	if m.Type != TypeHumanInput {
 		return planner.Event{Type: planner.NoteAdded, By: p.Key(), Note: &planner.Note{Type: m.Type, Content: content}}, nil
 	}
-	if p.Role == RoleAgent {
+	if p.Role == policy.RoleAgent {
 		return planner.Event{}, &InvalidError{"type", "human_input is what people say; an agent uses observation or another type"}
 	}
 	text := inbox.Clean(textOf(content))

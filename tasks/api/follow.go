@@ -13,6 +13,7 @@ import (
 	"legwork/bot"
 	"legwork/planner"
 	"legwork/tasks"
+	"legwork/tasks/policy"
 )
 
 // Follow calls send for each message of a task after a seq, as they come. It returns
@@ -22,7 +23,7 @@ func (s *Service) Follow(ctx context.Context, p Principal, id tasks.ID, after in
 	if err := checkTypes(types); err != nil {
 		return err
 	}
-	if _, err := s.authorize(ctx, p, OpRead, id); err != nil {
+	if _, err := s.authorize(ctx, p, policy.OpRead, id); err != nil {
 		return err
 	}
 	quiet := newIdleTimer(every)
@@ -101,7 +102,7 @@ func (s *Service) FollowAll(ctx context.Context, p Principal, after *uint64, typ
 	if err := checkTypes(types); err != nil {
 		return err
 	}
-	if err := p.Allowed(OpRead); err != nil {
+	if err := p.Allowed(policy.OpRead); err != nil {
 		return err
 	}
 	defer s.feed.join(s.Store)()

@@ -15,6 +15,7 @@ import (
 	"legwork/planner"
 	"legwork/tasks"
 	"legwork/tasks/inbox"
+	"legwork/tasks/policy"
 )
 
 // NewTask is a task to start.
@@ -44,7 +45,7 @@ const maxKey = 200
 // the same request; t is then the task of that request. *InvalidError, ErrForbidden,
 // ErrBusy, ErrKeyReused, tasks.ErrFull.
 func (s *Service) Start(ctx context.Context, p Principal, n NewTask) (t Task, again bool, err error) {
-	if err := p.Allowed(OpStart); err != nil {
+	if err := p.Allowed(policy.OpStart); err != nil {
 		return Task{}, false, err
 	}
 	order, err := s.order(ctx, p, n)
@@ -221,7 +222,7 @@ func (s *Service) notify(p Principal, n *Notify) (*planner.Notify, error) {
 
 // Answer ends a task with run: false with its answer.
 func (s *Service) Answer(ctx context.Context, p Principal, id tasks.ID, text string) (Task, error) {
-	if err := p.Allowed(OpAnswer); err != nil {
+	if err := p.Allowed(policy.OpAnswer); err != nil {
 		return Task{}, err
 	}
 	text = inbox.Clean(text)
@@ -231,7 +232,7 @@ func (s *Service) Answer(ctx context.Context, p Principal, id tasks.ID, text str
 	case len(text) > inbox.MaxGoal:
 		return Task{}, &InvalidError{"text", fmt.Sprintf("has %d bytes; at most %d are allowed", len(text), inbox.MaxGoal)}
 	}
-	t, err := s.authorize(ctx, p, OpAnswer, id)
+	t, err := s.authorize(ctx, p, policy.OpAnswer, id)
 	if err != nil {
 		return Task{}, err
 	}
@@ -242,7 +243,7 @@ func (s *Service) Answer(ctx context.Context, p Principal, id tasks.ID, text str
 		switch {
 		case state.Settled():
 			return nil, s.checkSameAnswer(ctx, p, id, state, text)
-		case state.Review > 0 && p.Role == RoleAgent:
+		case state.Review > 0 && p.Role == policy.RoleAgent:
 			return nil, fmt.Errorf("%w: a person reviews it; send the answer after their decision", ErrConflict)
 		}
 		return []planner.Event{{Type: planner.Answered, By: p.Key(), Text: text}}, nil
@@ -279,7 +280,7 @@ func (s *Service) afterChange(ctx context.Context, id tasks.ID, err error) (Task
 // Cancel stops a task; its answer says what was found. Cancelling it again changes
 // nothing.
 func (s *Service) Cancel(ctx context.Context, p Principal, id tasks.ID) (Task, error) {
-	if _, err := s.authorize(ctx, p, OpCancel, id); err != nil {
+	if _, err := s.authorize(ctx, p, policy.OpCancel, id); err != nil {
 		return Task{}, err
 	}
 	err := inbox.ChangeTask(ctx, s.Inbox, id, func(state planner.State) ([]planner.Event, error) {
@@ -297,7 +298,7 @@ func (s *Service) Cancel(ctx context.Context, p Principal, id tasks.ID) (Task, e
 // Retry starts a task again that is over: in its chat, or for a task of a program as
 // a task of the principal. again is as in Start.
 func (s *Service) Retry(ctx context.Context, p Principal, id tasks.ID, key string) (t Task, again bool, err error) {
-	seen, err := s.authorize(ctx, p, OpRetry, id)
+	seen, err := s.authorize(ctx, p, policy.OpRetry, id)
 	if err != nil {
 		return Task{}, false, err
 	}

@@ -10,17 +10,7 @@ import (
 
 	"legwork/bot"
 	"legwork/tasks"
-)
-
-// Role is the role of a token.
-type Role string
-
-// The roles. Each of the first three may do what those before it may.
-const (
-	RoleViewer   Role = "viewer"   // read what its chats let it see
-	RoleOperator Role = "operator" // start, steer and end tasks, and decide about approvals
-	RoleAdmin    Role = "admin"    // extend budgets of all, read the audit log
-	RoleAgent    Role = "agent"    // work on tasks as an outside agent; never decides
+	"legwork/tasks/policy"
 )
 
 // Platform is the platform of the chats of tasks that programs start:
@@ -30,7 +20,7 @@ const Platform = tasks.PlatformAPI
 // Principal is the caller: a token of the config.
 type Principal struct {
 	Name string
-	Role Role
+	Role policy.Role
 	// Chats are the rooms (bot.Chat.Room) whose tasks it may see and change; "*": all,
 	// "api:*": all tasks that programs started.
 	Chats []string
@@ -45,7 +35,7 @@ type Principal struct {
 // Key is the key of the principal in journals and the ledger: "agent:NAME" or
 // "api:NAME".
 func (p Principal) Key() string {
-	if p.Role == RoleAgent {
+	if p.Role == policy.RoleAgent {
 		return tasks.PlatformAgent + ":" + p.Name
 	}
 	return Platform + ":" + p.Name
@@ -65,118 +55,6 @@ func (p Principal) Sees(chat bot.Chat) bool {
 func (p Principal) notifies(webhook string) bool {
 	return slices.Contains(p.Webhooks, webhook) || slices.Contains(p.Webhooks, "*")
 }
-
-// Op is an operation that a role allows or not.
-type Op string
-
-// The operations.
-const (
-	OpRead      Op = "read"      // tasks, contexts, states, events
-	OpStart     Op = "start"     // a task or a shared context
-	OpAdd       Op = "add"       // a message to a context
-	OpMerge     Op = "merge"     // keys into a shared state
-	OpAnswer    Op = "answer"    // a task that agents from outside work on
-	OpCancel    Op = "cancel"    // a task
-	OpRetry     Op = "retry"     // a task that is over
-	OpApprovals Op = "approvals" // list what waits for a person
-	OpDecide    Op = "decide"    // about what waits for a person
-	OpExtend    Op = "extend"    // budgets of others
-	OpGroups    Op = "groups"    // list tool groups
-	OpUsage     Op = "usage"     // read what was spent
-	OpAudit     Op = "audit"     // read the audit log
-	OpMetrics   Op = "metrics"   // read the metrics
-)
-
-// Ops lists all operations.
-func Ops() []Op {
-	return []Op{
-		OpRead, OpStart, OpAdd, OpMerge, OpAnswer, OpCancel, OpRetry, OpApprovals, OpDecide, OpExtend, OpGroups, OpUsage, OpAudit, OpMetrics,
-	}
-}
-
-// words describes an operation in a sentence.
-func (o Op) words() string {
-	switch o {
-	case OpRead:
-		return "read tasks"
-	case OpStart:
-		return "start tasks"
-	case OpAdd:
-		return "add messages"
-	case OpMerge:
-		return "change shared states"
-	case OpAnswer:
-		return "hand in answers"
-	case OpCancel:
-		return "cancel tasks"
-	case OpRetry:
-		return "retry tasks"
-	case OpApprovals:
-		return "list approvals"
-	case OpDecide:
-		return "decide about approvals"
-	case OpExtend:
-		return "extend budgets"
-	case OpGroups:
-		return "list groups"
-	case OpUsage:
-		return "read what was spent"
-	case OpAudit:
-		return "read the audit log"
-	}
-	return "read " + string(o)
-}
-
-// Right says with which tasks a role may do an operation. All of them must be
-// visible to the token.
-type Right uint8
-
-// The rights.
-const (
-	Never Right = iota
-	Own         // only with tasks that the token has started itself
-	Always
-)
-
-// May is the table of all rights.
-func (r Role) May(op Op) Right {
-	switch r {
-	case RoleAdmin:
-		return Always
-	case RoleOperator:
-		if op == OpExtend || op == OpAudit {
-			return Never
-		}
-		return Always
-	case RoleViewer:
-		switch op {
-		case OpRead, OpApprovals, OpGroups, OpUsage, OpMetrics:
-			return Always
-		}
-	case RoleAgent:
-		switch op {
-		case OpRead, OpStart, OpAdd, OpMerge, OpAnswer, OpGroups:
-			return Always
-		case OpCancel, OpRetry:
-			return Own
-		}
-	}
-	return Never
-}
-
-// allowedRoles are the roles that may do an operation, at least with some tasks.
-func allowedRoles(op Op) string {
-	var may []string
-	for _, r := range Roles() {
-		if r.May(op) != Never {
-			may = append(may, string(r))
-		}
-	}
-	return strings.Join(may, ", ")
-}
-
-// Roles lists all roles.
-func Roles() []Role { return []Role{RoleViewer, RoleOperator, RoleAdmin, RoleAgent} }
 
 type callerKey struct{}
 
@@ -210,9 +88,9 @@ func WaitContext(ctx context.Context, wait time.Duration, stop <-chan struct{}) 
 
 // Allowed returns ErrForbidden when the role of the principal may never do an
 // operation.
-func (p Principal) Allowed(op Op) error {
-	if p.Role.May(op) == Never {
-		return fmt.Errorf("%w: tokens of role %s may not %s; of these roles they may: %s", ErrForbidden, p.Role, op.words(), allowedRoles(op))
+func (p Principal) Allowed(op policy.Op) error {
+	if p.Role.May(op) == policy.Never {
+		return fmt.Errorf("%w: tokens of role %s may not %s; of these roles they may: %s", ErrForbidden, p.Role, op.Words(), policy.AllowedRoles(op))
 	}
 	return nil
 }

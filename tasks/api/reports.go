@@ -11,6 +11,7 @@ import (
 	"legwork/llm"
 	"legwork/tasks"
 	"legwork/tasks/inbox"
+	"legwork/tasks/policy"
 	"legwork/tools"
 )
 
@@ -34,7 +35,7 @@ const defaultDays = 30
 // Usage sums what was spent between two days, both included ("2026-11-20"; empty: the
 // last 30 days), by user, chat, model and day.
 func (s *Service) Usage(ctx context.Context, p Principal, by []string, from, to string) ([]UsageRow, error) {
-	if err := p.Allowed(OpUsage); err != nil {
+	if err := p.Allowed(policy.OpUsage); err != nil {
 		return nil, err
 	}
 	for _, key := range by {
@@ -135,7 +136,7 @@ type GroupTool struct {
 // Groups lists the tool groups that are open to the principal; for admins all.
 // It does not wait for servers.
 func (s *Service) Groups(ctx context.Context, p Principal) ([]Group, error) {
-	if err := p.Allowed(OpGroups); err != nil {
+	if err := p.Allowed(policy.OpGroups); err != nil {
 		return nil, err
 	}
 	list := []Group{}
@@ -148,7 +149,7 @@ func (s *Service) Groups(ctx context.Context, p Principal) ([]Group, error) {
 		return nil, err
 	}
 	for _, g := range inventory.Inventory() {
-		if p.Role != RoleAdmin && !slices.Contains(open, g.Name) {
+		if p.Role != policy.RoleAdmin && !slices.Contains(open, g.Name) {
 			continue
 		}
 		group := Group{Name: g.Name, Description: g.Description, Approve: g.Approve, Servers: make([]GroupServer, len(g.Servers))}
@@ -163,7 +164,7 @@ func (s *Service) Groups(ctx context.Context, p Principal) ([]Group, error) {
 
 // groupServer describes a server. Only admins and operators see why it is down.
 func groupServer(p Principal, s tools.ServerStatus) GroupServer {
-	if p.Role != RoleAdmin && p.Role != RoleOperator && s.Problem != "" {
+	if p.Role != policy.RoleAdmin && p.Role != policy.RoleOperator && s.Problem != "" {
 		s.Problem = "it cannot be used now"
 	}
 	out := GroupServer{Name: s.Name, Healthy: s.Problem == "", Problem: s.Problem, Tools: make([]GroupTool, len(s.Tools))}
@@ -188,7 +189,7 @@ type AuditEntry struct {
 // AuditLog lists entries before a number, the newest first. Only admins who see all
 // chats may read it, since it is about all chats.
 func (s *Service) AuditLog(ctx context.Context, p Principal, before uint64, limit int) ([]AuditEntry, error) {
-	if err := p.Allowed(OpAudit); err != nil {
+	if err := p.Allowed(policy.OpAudit); err != nil {
 		return nil, err
 	}
 	if !slices.Contains(p.Chats, "*") {

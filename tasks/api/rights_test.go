@@ -2,26 +2,25 @@ package api_test
 
 import (
 	"fmt"
+	"legwork/tasks/policy"
 	"strings"
 	"testing"
-
-	"legwork/tasks/api"
 )
 
 // TestRights writes out who may do what, so that a change of it is seen.
 func TestRights(t *testing.T) {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%-10s", "")
-	for _, role := range api.Roles() {
+	for _, role := range policy.Roles() {
 		fmt.Fprintf(&b, "%-10s", role)
 	}
-	for _, op := range api.Ops() {
+	for _, op := range policy.Ops() {
 		fmt.Fprintf(&b, "\n%-10s", op)
-		for _, role := range api.Roles() {
-			word := map[api.Right]string{api.Never: "-", api.Own: "own", api.Always: "yes"}[role.May(op)]
+		for _, role := range policy.Roles() {
+			word := map[policy.Right]string{policy.Never: "-", policy.Own: "own", policy.Always: "yes"}[role.May(op)]
 			fmt.Fprintf(&b, "%-10s", word)
 		}
-		if api.Role("other").May(op) != api.Never || api.Role("").May(op) != api.Never {
+		if policy.Role("other").May(op) != policy.Never || policy.Role("").May(op) != policy.Never {
 			t.Errorf("%s: no role may do it", op)
 		}
 	}

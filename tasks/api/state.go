@@ -16,6 +16,7 @@ import (
 	"legwork/planner"
 	"legwork/tasks"
 	"legwork/tasks/inbox"
+	"legwork/tasks/policy"
 )
 
 // State is the shared state of a task.
@@ -37,7 +38,7 @@ const (
 
 // State reads the shared state.
 func (s *Service) State(ctx context.Context, p Principal, id tasks.ID) (State, error) {
-	if _, err := s.authorize(ctx, p, OpRead, id); err != nil {
+	if _, err := s.authorize(ctx, p, policy.OpRead, id); err != nil {
 		return State{}, err
 	}
 	return s.readState(ctx, id)
@@ -75,7 +76,7 @@ func (t translator) sharedState() map[string]json.RawMessage {
 // that has ended it reads the state once.
 func (s *Service) AwaitState(ctx context.Context, p Principal, id tasks.ID, keys []string, since int) (State, error) {
 	reading := context.WithoutCancel(ctx)
-	if _, err := s.authorize(reading, p, OpRead, id); err != nil {
+	if _, err := s.authorize(reading, p, policy.OpRead, id); err != nil {
 		return State{}, err
 	}
 	looked := max(since, 0) // versions up to this one do not touch the keys
@@ -155,14 +156,14 @@ func sets(e planner.Event, key string) bool {
 // only if the state has that version: *PreconditionError. A merge that changes
 // nothing makes no new version. *InvalidError, ErrConflict, ErrForbidden.
 func (s *Service) Merge(ctx context.Context, p Principal, id tasks.ID, match *int, values map[string]json.RawMessage) (State, error) {
-	if err := p.Allowed(OpMerge); err != nil {
+	if err := p.Allowed(policy.OpMerge); err != nil {
 		return State{}, err
 	}
 	values, err := normalized(values)
 	if err != nil {
 		return State{}, err
 	}
-	if _, err := s.authorize(ctx, p, OpMerge, id); err != nil {
+	if _, err := s.authorize(ctx, p, policy.OpMerge, id); err != nil {
 		return State{}, err
 	}
 	var before planner.State
@@ -214,9 +215,9 @@ func mergeConflict(p Principal, s planner.State, values map[string]json.RawMessa
 		return fmt.Errorf("%w: its answer is being written already, so it is too late for a review", ErrConflict)
 	case s.Limits.Changes > 0 && len(s.Changes) >= s.Limits.Changes:
 		return fmt.Errorf("%w: its shared state was changed %d times, which is the most", ErrConflict, len(s.Changes))
-	case s.Review > 0 && p.Role == RoleAgent:
+	case s.Review > 0 && p.Role == policy.RoleAgent:
 		return fmt.Errorf("%w: a person reviews the shared state; until they have decided, agents can add keys, as far as there is room, but change none, %q included", ErrConflict, planner.KeyStatus)
-	case p.Role == RoleAgent && planner.IsVerdict(values):
+	case p.Role == policy.RoleAgent && planner.IsVerdict(values):
 		return fmt.Errorf("%w: that the key %q is %s says how a person's review ended; set it to %s to ask for one", ErrForbidden, planner.KeyStatus, clip.Line(string(values[planner.KeyStatus]), 60), planner.NeedsHumanReview)
 	case asks && s.Limits.Reviews > 0 && s.Reviews >= s.Limits.Reviews:
 		return fmt.Errorf("%w: people were asked to review it %d times, which is the most", ErrConflict, s.Reviews)

@@ -10,6 +10,7 @@ import (
 
 	"legwork/llm"
 	"legwork/tasks/inbox"
+	"legwork/tasks/policy"
 
 	"legwork/i18n"
 	"legwork/internal/clip"
@@ -74,7 +75,7 @@ const shownResult = 2000
 
 // Get reads a task. ErrNotFound.
 func (s *Service) Get(ctx context.Context, p Principal, id tasks.ID) (Task, error) {
-	if _, err := s.authorize(ctx, p, OpRead, id); err != nil {
+	if _, err := s.authorize(ctx, p, policy.OpRead, id); err != nil {
 		return Task{}, err
 	}
 	return s.task(ctx, id)
@@ -83,7 +84,7 @@ func (s *Service) Get(ctx context.Context, p Principal, id tasks.ID) (Task, erro
 // Wait is Get when the task is over, or when ctx ends, without an error.
 func (s *Service) Wait(ctx context.Context, p Principal, id tasks.ID) (Task, error) {
 	reading := context.WithoutCancel(ctx)
-	if _, err := s.authorize(reading, p, OpRead, id); err != nil {
+	if _, err := s.authorize(reading, p, policy.OpRead, id); err != nil {
 		return Task{}, err
 	}
 	for {
@@ -220,7 +221,7 @@ func States() []string { return append(inbox.LiveStatuses(), "done", "failed", "
 // List lists tasks, the newest first. next is the Before of the next page, empty at
 // the end.
 func (s *Service) List(ctx context.Context, p Principal, q Query) (list []TaskSummary, next tasks.ID, err error) {
-	if err := p.Allowed(OpRead); err != nil {
+	if err := p.Allowed(policy.OpRead); err != nil {
 		return nil, "", err
 	}
 	for _, state := range q.States {

@@ -16,6 +16,7 @@ import (
 	"legwork/tasks/api"
 	"legwork/tasks/engine"
 	"legwork/tasks/enginetest"
+	"legwork/tasks/policy"
 )
 
 var update = flag.Bool("update", false, "rewrite golden files")
@@ -29,11 +30,11 @@ type env struct {
 
 // The principals of the tests.
 var (
-	viewer   = api.Principal{Name: "eve", Role: api.RoleViewer, Chats: []string{"*"}}
-	operator = api.Principal{Name: "ops", Role: api.RoleOperator, Chats: []string{"*"}, Webhooks: []string{"*"}}
-	admin    = api.Principal{Name: "root", Role: api.RoleAdmin, Chats: []string{"*"}}
-	agent    = api.Principal{Name: "scout", Role: api.RoleAgent, Chats: []string{"api:*"}}
-	stranger = api.Principal{Name: "far", Role: api.RoleOperator, Chats: []string{"slack:C9"}}
+	viewer   = api.Principal{Name: "eve", Role: policy.RoleViewer, Chats: []string{"*"}}
+	operator = api.Principal{Name: "ops", Role: policy.RoleOperator, Chats: []string{"*"}, Webhooks: []string{"*"}}
+	admin    = api.Principal{Name: "root", Role: policy.RoleAdmin, Chats: []string{"*"}}
+	agent    = api.Principal{Name: "scout", Role: policy.RoleAgent, Chats: []string{"api:*"}}
+	stranger = api.Principal{Name: "far", Role: policy.RoleOperator, Chats: []string{"slack:C9"}}
 )
 
 // newEnv makes one; prepare, unless nil, changes it before it goes round.

@@ -12,6 +12,7 @@ import (
 	"legwork/tasks"
 	"legwork/tasks/cards"
 	"legwork/tasks/inbox"
+	"legwork/tasks/policy"
 )
 
 // pressSchedule begins what the buttons about schedules carry: a verb and an id.
@@ -142,7 +143,7 @@ func scheduleCard(ctx context.Context, in *inbox.Inbox, r *inbox.Request, s task
 func scheduleButtons(in *inbox.Inbox, r *inbox.Request, s tasks.Schedule) []bot.Button {
 	button := func(key, verb string) bot.Button { return in.Button(r.Lang, key, pressSchedule+verb+":"+s.ID) }
 	buttons := []bot.Button{}
-	if mayChange(r, s) {
+	if policy.MayChangeSchedule(r.Admin, r.Message.From.Key(), s) {
 		switch {
 		case s.Paused:
 			buttons = append(buttons, button("button.schedule_resume", verbResume))
@@ -155,10 +156,4 @@ func scheduleButtons(in *inbox.Inbox, r *inbox.Request, s tasks.Schedule) []bot.
 		}
 	}
 	return append(buttons, button("button.schedules", verbList))
-}
-
-// mayChange reports that a message's author may change a schedule: who made it,
-// or an admin.
-func mayChange(r *inbox.Request, s tasks.Schedule) bool {
-	return r.Admin || !s.Config && s.From.Key() == r.Message.From.Key()
 }

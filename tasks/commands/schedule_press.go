@@ -9,6 +9,7 @@ import (
 	"legwork/tasks"
 	"legwork/tasks/cards"
 	"legwork/tasks/inbox"
+	"legwork/tasks/policy"
 )
 
 // pressedSchedule takes the press of a button about a schedule.
@@ -36,7 +37,7 @@ func aboutSchedule(ctx context.Context, in *inbox.Inbox, r *inbox.Request, verb,
 		return in.Reply(r, s), nil
 	case verb == verbShow:
 		return showCard(ctx, in, r, here[i], "")
-	case !mayChange(r, here[i]):
+	case !policy.MayChangeSchedule(r.Admin, r.Message.From.Key(), here[i]):
 		key := "error.not_your_schedule"
 		if here[i].Config {
 			key = "error.admin_needed"

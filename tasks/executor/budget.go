@@ -4,9 +4,11 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"log/slog"
 	"slices"
 	"sort"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"legwork/llm"
@@ -62,6 +64,16 @@ func pricerOf(model llm.Model) Pricer {
 		return p
 	}
 	return guess{}
+}
+
+// budget sets aside the most that model calls may cost, and counts what they did cost.
+type budget struct {
+	store tasks.Store
+	log   *slog.Logger
+	wall  func() time.Time
+	rules *atomic.Pointer[tasks.PromptRules]
+	price Pricer
+	reservations
 }
 
 // reservations knows the calls of this process that are under way: what they set aside
@@ -130,11 +142,11 @@ func (p *reservedCall) counts(id tasks.ID, over planner.Overdraft) bool {
 }
 
 // reservation is what a request takes of the budgets.
-func (x *Executor) reservation(v *tasks.View, of tasks.ReservationID, r llm.Request) tasks.Reservation {
-	opening, rules := v.Opening(), x.rules.Load().Budget
+func (b *budget) reservation(v *tasks.View, of tasks.ReservationID, r llm.Request) tasks.Reservation {
+	opening, rules := v.Opening(), b.rules.Load().Budget
 	return tasks.Reservation{
-		ID: of, Day: rules.Day(x.Wall()), User: opening.From.Key(), Chat: opening.Chat.Room(),
-		Model: x.price.Chosen(r), Most: x.price.Quote(r), Budgets: rules.Budgets,
+		ID: of, Day: rules.Day(b.wall()), User: opening.From.Key(), Chat: opening.Chat.Room(),
+		Model: b.price.Chosen(r), Most: b.price.Quote(r), Budgets: rules.Budgets,
 	}
 }
 
@@ -147,17 +159,17 @@ const idleAfter = 10 * time.Second
 // aside, and will not all use, leaves no room: until enough, nil for as long as it
 // takes. Otherwise a budget without room is a *BudgetError. leave is called when
 // the call is settled.
-func (x *Executor) reserve(ctx context.Context, id tasks.ID, r tasks.Reservation, enough <-chan struct{}) (leave func(), err error) {
+func (b *budget) reserve(ctx context.Context, id tasks.ID, r tasks.Reservation, enough <-chan struct{}) (leave func(), err error) {
 	var late <-chan time.Time // nil: somebody is under way, or was at the last look
 	for waited := false; ; {
-		freed := x.reservations.next()
-		leave, err := x.reserveNow(ctx, id, r)
+		freed := b.next()
+		leave, err := b.reserveNow(ctx, id, r)
 		over, reached := errors.AsType[*tasks.BudgetError](err)
 		if !reached || !over.Passing() {
 			return leave, err
 		}
 		switch {
-		case x.reservations.busy(id, over.Overdraft):
+		case b.busy(id, over.Overdraft):
 			late, waited = nil, false
 		case waited:
 			return nil, err
@@ -179,62 +191,42 @@ func (x *Executor) reserve(ctx context.Context, id tasks.ID, r tasks.Reservation
 // reserveNow is reserve without waiting. Who gives up meanwhile waits for the
 // store: to give back what may not be set aside would give back what a process
 // that was killed had set aside for the same action, and that counts.
-func (x *Executor) reserveNow(ctx context.Context, id tasks.ID, r tasks.Reservation) (leave func(), err error) {
+func (b *budget) reserveNow(ctx context.Context, id tasks.ID, r tasks.Reservation) (leave func(), err error) {
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
 	until, end := context.WithTimeout(context.WithoutCancel(ctx), tasks.StoreTime)
 	defer end()
-	if err := x.Store.Reserve(until, id, r); err != nil {
+	if err := b.store.Reserve(until, id, r); err != nil {
 		return nil, err
 	}
 	if ctx.Err() != nil {
-		x.settle(ctx, id, r.ID, llm.Usage{})
+		b.settle(ctx, id, r.ID, llm.Usage{})
 		return nil, ctx.Err()
 	}
-	return x.reservations.enter(id, r), nil
+	return b.enter(id, r), nil
 }
 
 // settle counts the cost of a call whose outcome no event reports. Like an
 // outcome it is worth a moment after the call was cancelled.
-func (x *Executor) settle(ctx context.Context, id tasks.ID, of tasks.ReservationID, cost llm.Usage) {
+func (b *budget) settle(ctx context.Context, id tasks.ID, of tasks.ReservationID, cost llm.Usage) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), tasks.StoreTime)
 	defer cancel()
-	if err := x.Store.Settle(ctx, id, of, cost); err != nil && !errors.Is(err, tasks.ErrNoTask) {
-		x.Log.WarnContext(ctx, "what a call has cost could not be counted", "task", id, "action", of.Action, "call", of.Call, "cause", err)
+	if err := b.store.Settle(ctx, id, of, cost); err != nil && !errors.Is(err, tasks.ErrNoTask) {
+		b.log.WarnContext(ctx, "what a call has cost could not be counted", "task", id, "action", of.Action, "call", of.Call, "cause", err)
 	}
-}
-
-// spend makes a model call within an action. The event that ends the action holds
-// its cost.
-func (x *Executor) spend(ctx context.Context, v *tasks.View, of tasks.ReservationID, r llm.Request) (llm.Reply, error) {
-	aside := x.reservation(v, of, r)
-	leave, err := x.reserve(ctx, v.ID, aside, nil)
-	if err != nil {
-		return llm.Reply{}, err
-	}
-	defer leave()
-	r.BeforeRetry = x.again(ctx, v.ID, aside)
-	reply, err := x.Model.Call(ctx, r, nil)
-	if failed, ok := errors.AsType[*llm.Error](err); ok {
-		reply.Usage = failed.Usage
-	}
-	if reply.Usage == (llm.Usage{}) {
-		x.settle(ctx, v.ID, aside.ID, reply.Usage)
-	}
-	return reply, err
 }
 
 // again sets aside what one more attempt of a call may take for which the
 // reservation was made, each time that it is called. It does not wait: the call
 // itself holds what it would wait for.
-func (x *Executor) again(ctx context.Context, id tasks.ID, r tasks.Reservation) func() error {
+func (b *budget) again(ctx context.Context, id tasks.ID, r tasks.Reservation) func() error {
 	attempt := 1
 	return func() error {
 		attempt++
 		more := r
 		more.ID.Attempt, more.Hold, more.Closing = attempt, nil, false
-		return x.Store.Reserve(ctx, id, more)
+		return b.store.Reserve(ctx, id, more)
 	}
 }
 
@@ -251,13 +243,13 @@ const (
 // less where the budgets are small, and none where they are so small that no
 // answer would come of it. Of what is kept back at most half is for the reply,
 // and the rest for the prompt. model is a configured one in place of the role's.
-func (x *Executor) closingSize(model string) (input, output int, ok bool) {
-	by, b := cmp.Or(model, llm.RoleAnswer), x.rules.Load().Budget.Budgets
-	output = largest(min(closingOutput, x.price.QuoteTokens(by, closingInput, -1).Output), func(n int) bool {
-		return b.Allow(2*closingPart, x.price.QuoteTokens(by, 0, n))
+func (b *budget) closingSize(model string) (input, output int, ok bool) {
+	by, budgets := cmp.Or(model, llm.RoleAnswer), b.rules.Load().Budget.Budgets
+	output = largest(min(closingOutput, b.price.QuoteTokens(by, closingInput, -1).Output), func(n int) bool {
+		return budgets.Allow(2*closingPart, b.price.QuoteTokens(by, 0, n))
 	})
 	input = largest(closingInput, func(n int) bool {
-		return b.Allow(closingPart, x.price.QuoteTokens(by, n, output))
+		return budgets.Allow(closingPart, b.price.QuoteTokens(by, n, output))
 	})
 	return input, output, output >= leastOutput
 }
@@ -269,11 +261,31 @@ func largest(most int, fits func(int) bool) int {
 }
 
 // kept is what is kept back for the closing answer; nil for nothing.
-func (x *Executor) kept(model string) *llm.Usage {
-	input, output, ok := x.closingSize(model)
+func (b *budget) kept(model string) *llm.Usage {
+	input, output, ok := b.closingSize(model)
 	if !ok {
 		return nil
 	}
-	hold := x.price.QuoteTokens(cmp.Or(model, llm.RoleAnswer), input, output)
+	hold := b.price.QuoteTokens(cmp.Or(model, llm.RoleAnswer), input, output)
 	return &hold
+}
+
+// spend makes a model call within an action. The event that ends the action holds
+// its cost.
+func (x *Executor) spend(ctx context.Context, v *tasks.View, of tasks.ReservationID, r llm.Request) (llm.Reply, error) {
+	aside := x.budget.reservation(v, of, r)
+	leave, err := x.budget.reserve(ctx, v.ID, aside, nil)
+	if err != nil {
+		return llm.Reply{}, err
+	}
+	defer leave()
+	r.BeforeRetry = x.budget.again(ctx, v.ID, aside)
+	reply, err := x.Model.Call(ctx, r, nil)
+	if failed, ok := errors.AsType[*llm.Error](err); ok {
+		reply.Usage = failed.Usage
+	}
+	if reply.Usage == (llm.Usage{}) {
+		x.budget.settle(ctx, v.ID, aside.ID, reply.Usage)
+	}
+	return reply, err
 }

@@ -36,29 +36,30 @@ type earlierResult struct {
 // earlier remembers what the tasks of late have found: what a task that has
 // ended holds does not change any more.
 type earlier struct {
-	kept *lru.Cache[tasks.ID, []earlierResult]
+	store tasks.Store
+	kept  *lru.Cache[tasks.ID, []earlierResult]
 }
 
-func newEarlier() earlier {
+func newEarlier(store tasks.Store) earlier {
 	kept, err := lru.New[tasks.ID, []earlierResult](earlierKept)
 	if err != nil {
-		panic("tasks: " + err.Error()) // the size is not positive
+		panic("executor: " + err.Error()) // the size is not positive
 	}
-	return earlier{kept}
+	return earlier{store, kept}
 }
 
-// earlierResults lists what the newest tasks of the conversation before this one
+// list lists what the newest tasks of the conversation before this one
 // have found, the newest first: of its history since the last cut, so that
 // nothing of another conversation is among it.
-func (x *Executor) earlierResults(ctx context.Context, v *tasks.View) ([]earlierResult, error) {
-	turns, err := x.Store.History(ctx, v.Opening().Chat.Key(), v.ID, earlierTurns)
+func (l *earlier) list(ctx context.Context, v *tasks.View) ([]earlierResult, error) {
+	turns, err := l.store.History(ctx, v.Opening().Chat.Key(), v.ID, earlierTurns)
 	if err != nil {
 		return nil, fmt.Errorf("reading history: %w", err)
 	}
 	var list []earlierResult
 	room := earlierBytes
 	for _, t := range slices.Backward(turns[max(0, len(turns)-earlierLooked):]) {
-		found, err := x.resultsOf(ctx, t.Task)
+		found, err := l.results(ctx, t.Task)
 		if err != nil {
 			return nil, err
 		}
@@ -72,31 +73,31 @@ func (x *Executor) earlierResults(ctx context.Context, v *tasks.View) ([]earlier
 	return list, nil
 }
 
-// resultsOf are the results of a task that has ended; none of one that is gone
+// results are the results of a task that has ended; none of one that is gone
 // or damaged.
-func (x *Executor) resultsOf(ctx context.Context, id tasks.ID) ([]earlierResult, error) {
-	if list, ok := x.earlier.kept.Get(id); ok {
+func (l *earlier) results(ctx context.Context, id tasks.ID) ([]earlierResult, error) {
+	if list, ok := l.kept.Get(id); ok {
 		return list, nil
 	}
-	state, err := x.Store.State(ctx, id)
+	state, err := l.store.State(ctx, id)
 	var list []earlierResult
 	if err == nil && !state.Settled() {
 		return nil, nil
 	}
 	if err == nil {
-		list, err = x.readResults(ctx, id, state)
+		list, err = l.read(ctx, id, state)
 	}
 	if err != nil && !errors.Is(err, tasks.ErrNoTask) && !errors.Is(err, tasks.ErrDamaged) {
 		return nil, fmt.Errorf("reading task %s: %w", id, err)
 	}
-	x.earlier.kept.Add(id, list)
+	l.kept.Add(id, list)
 	return list, nil
 }
 
-func (x *Executor) readResults(ctx context.Context, id tasks.ID, state planner.State) ([]earlierResult, error) {
+func (l *earlier) read(ctx context.Context, id tasks.ID, state planner.State) ([]earlierResult, error) {
 	var failed error
 	journal := func(seq int) planner.Event {
-		e, err := x.Store.Event(ctx, id, seq)
+		e, err := l.store.Event(ctx, id, seq)
 		if err != nil && failed == nil {
 			failed = err
 		}
@@ -138,7 +139,7 @@ func reference(id tasks.ID, subtask string) string {
 
 // fetch copies what the read_result calls of a reply want of earlier tasks into
 // its event: they may be forgotten by the time of the next prompt.
-func (x *Executor) fetch(ctx context.Context, v *tasks.View, e planner.Event) error {
+func (l *earlier) fetch(ctx context.Context, v *tasks.View, e planner.Event) error {
 	if e.Reply == nil {
 		return nil
 	}
@@ -154,11 +155,11 @@ func (x *Executor) fetch(ctx context.Context, v *tasks.View, e planner.Event) er
 		}
 		if list == nil {
 			var err error
-			if list, err = x.earlierResults(ctx, v); err != nil {
+			if list, err = l.list(ctx, v); err != nil {
 				return err
 			}
 		}
-		if err := x.fetchOne(ctx, v, c, list); err != nil {
+		if err := l.fetchOne(ctx, v, c, list); err != nil {
 			return err
 		}
 	}
@@ -167,7 +168,7 @@ func (x *Executor) fetch(ctx context.Context, v *tasks.View, e planner.Event) er
 
 // fetchOne resolves one call. A missing result is refused with words that a
 // model can act on.
-func (x *Executor) fetchOne(ctx context.Context, v *tasks.View, c *planner.Call, list []earlierResult) error {
+func (l *earlier) fetchOne(ctx context.Context, v *tasks.View, c *planner.Call, list []earlierResult) error {
 	i := slices.IndexFunc(list, func(r earlierResult) bool {
 		return strings.EqualFold(r.Reference, strings.TrimSpace(c.Read.Earlier))
 	})
@@ -180,9 +181,9 @@ func (x *Executor) fetchOne(ctx context.Context, v *tasks.View, c *planner.Call,
 		return nil
 	}
 	r := list[i]
-	end, err := x.Store.Event(ctx, r.task, r.seq)
+	end, err := l.store.Event(ctx, r.task, r.seq)
 	if errors.Is(err, tasks.ErrNoTask) || errors.Is(err, tasks.ErrDamaged) || err == nil && end.Reply == nil {
-		x.earlier.kept.Remove(r.task)
+		l.kept.Remove(r.task)
 		c.Refusal, c.Read = fmt.Sprintf("the earlier result %s is no longer kept", r.Reference), nil
 		return nil
 	}

@@ -69,36 +69,36 @@ func usual(role string) (input, output int) {
 	return 7500, 900
 }
 
-// recordUsage takes note of what a sub-task, a review or an answer has taken, when it
+// record takes note of what a sub-task, a review or an answer has taken, when it
 // is done.
-func (x *Executor) recordUsage(v *tasks.View, a planner.Action, e planner.Event) {
+func (a *averages) record(v *tasks.View, done planner.Action, e planner.Event) {
 	switch {
 	case e.Reply == nil || len(e.Reply.Calls) > 0:
-	case a.Role == llm.RoleWork:
+	case done.Role == llm.RoleWork:
 		sum := e.Reply.Usage
 		for _, before := range v.Events {
 			switch {
-			case before.Action.Subject != planner.SubjectWork || before.Action.Subtask != a.ID.Subtask:
+			case before.Action.Subject != planner.SubjectWork || before.Action.Subtask != done.ID.Subtask:
 			case before.Reply != nil:
 				sum = sum.Add(before.Reply.Usage)
 			case before.Problem != nil:
 				sum = sum.Add(before.Problem.Usage)
 			}
 		}
-		x.averages.learn(a.Group, sum)
-	case a.Role == llm.RoleReview || a.Role == llm.RoleAnswer:
-		x.averages.learn("role "+a.Role, e.Reply.Usage)
+		a.learn(done.Group, sum)
+	case done.Role == llm.RoleReview || done.Role == llm.RoleAnswer:
+		a.learn("role "+done.Role, e.Reply.Usage)
 	}
 }
 
 // estimate tells what a plan may cost until the answer is there.
-func (x *Executor) estimate(groups []tools.Group, plan []planner.Subtask, model string) *planner.Estimate {
+func (a *averages) estimate(price Pricer, groups []tools.Group, plan []planner.Subtask, model string) *planner.Estimate {
 	var sum planner.Estimate
 	add := func(what, role, model string) {
-		e, known := x.averages.of(what)
+		e, known := a.of(what)
 		if !known {
 			input, output := usual(role)
-			u := x.price.QuoteTokens(model, input, output)
+			u := price.QuoteTokens(model, input, output)
 			e = planner.Estimate{Tokens: u.Tokens(), Cost: u.Cost}
 		}
 		sum.Tokens, sum.Cost = sum.Tokens+e.Tokens, sum.Cost+e.Cost
@@ -128,7 +128,7 @@ func (x *Executor) estimatePlan(ctx context.Context, v *tasks.View, out *planner
 	if err != nil {
 		return err
 	}
-	out.Estimate = x.estimate(x.groups(ctx, v), out.Plan, model)
+	out.Estimate = x.averages.estimate(x.budget.price, x.groups(ctx, v), out.Plan, model)
 	e, b := *out.Estimate, x.rules.Load().Budget
 	if v.State.Round > 0 || b.Unattended {
 		return nil

@@ -23,15 +23,12 @@ import (
 // is safe for concurrent use.
 type Executor struct {
 	Config
-	rules        atomic.Pointer[tasks.PromptRules]
-	reservations reservations
-	price        Pricer
-
-	averages averages
-
-	earlier     earlier
-	remembering *remembering
-	modelCalls  modelCalls
+	rules      atomic.Pointer[tasks.PromptRules]
+	budget     *budget
+	averages   averages
+	earlier    earlier
+	summaries  *summaries
+	modelCalls modelCalls // that people wait for
 }
 
 // Config is what an Executor works with. All fields but Wall, Pause,
@@ -70,15 +67,22 @@ type Display interface {
 
 // New makes an executor.
 func New(cfg Config) *Executor {
-	x := &Executor{Config: cfg, earlier: newEarlier(), remembering: newRemembering()}
-	x.price = pricerOf(cfg.Model)
+	x := &Executor{Config: cfg, earlier: newEarlier(cfg.Store)}
 	if x.Wall == nil {
 		x.Wall = x.Now
 	}
 	x.Model = gated{cfg.Model, cfg.Pause}
+	x.budget = &budget{store: cfg.Store, log: cfg.Log, wall: x.Wall, rules: &x.rules, price: pricerOf(cfg.Model)}
+	x.summaries = &summaries{
+		cfg: &x.Config, rules: &x.rules, budget: x.budget, calls: &x.modelCalls,
+		waiting: map[string]tasks.ID{}, working: map[string]bool{}, signal: make(chan struct{}, 1),
+	}
 	x.Use(cfg.Prompts)
 	return x
 }
+
+// Summarise keeps the summaries of conversations, until ctx ends.
+func (x *Executor) Summarise(ctx context.Context) error { return x.summaries.run(ctx) }
 
 // Use changes the rules, from the next action on.
 func (x *Executor) Use(rules tasks.PromptRules) {
@@ -132,7 +136,7 @@ func (x *Executor) do(ctx context.Context, v *tasks.View, a planner.Action, p Di
 		err = p.Ask(ctx, v, a)
 	case planner.KindShow:
 		if err = p.Show(ctx, v); err == nil {
-			x.remembering.note(v.Opening().Chat.Key(), v.ID)
+			x.summaries.note(v.Opening().Chat.Key(), v.ID)
 		}
 	default:
 		err = fmt.Errorf("no such kind of action: %q", a.Kind)
@@ -152,4 +156,65 @@ func (x *Executor) faulted(ctx context.Context, v *tasks.View, a planner.Action,
 		return fault
 	}
 	return x.Append(ctx, v.ID, e)
+}
+
+// gated is a model that is not called while everything is paused.
+type gated struct {
+	llm.Model
+	pause *tasks.Pause
+}
+
+// Call implements llm.Model.
+func (g gated) Call(ctx context.Context, r llm.Request, stream func(llm.Delta)) (llm.Reply, error) {
+	if err := g.pause.Gate(); err != nil {
+		return llm.Reply{}, err
+	}
+	reply, err := g.Model.Call(ctx, r, stream)
+	var failed *llm.Error
+	if errors.As(err, &failed) && failed.Problem == llm.Held {
+		return reply, fmt.Errorf("%w: %w", tasks.ErrPaused, err)
+	}
+	return reply, err
+}
+
+// begin begins the span of an action, in the trace of its task.
+func (x *Executor) begin(ctx context.Context, v *tasks.View, a *planner.Action) (context.Context, *telemetry.Span) {
+	if x.Tracer == nil {
+		return ctx, nil
+	}
+	name := string(a.Kind)
+	if a.Role != "" {
+		name = a.Role
+	}
+	ctx, span := telemetry.Start(x.Tracer.Resume(ctx, string(v.ID), v.Opening().Trace), telemetry.Internal, name)
+	span.Text(telemetry.TaskID, string(v.ID))
+	span.Text(telemetry.ActionID, a.ID.String())
+	span.Text(telemetry.GroupKey, a.Group)
+	if a.Role == "work" && a.Place.Subtask >= 0 && a.Place.Subtask < len(v.State.Subtasks) {
+		span.Text(telemetry.Operation, telemetry.InvokeAgent)
+		span.Text(telemetry.SubtaskID, v.State.Subtasks[a.Place.Subtask].ID)
+	}
+	return ctx, span
+}
+
+// Ended ends the trace of a task that is over, so that the trace is whole. The
+// caller that saw the task end calls it, once: a second call would count the
+// task's spans twice.
+func (x *Executor) Ended(ctx context.Context, v *tasks.View) {
+	if x.Tracer == nil || !v.State.Finished() {
+		return
+	}
+	opening := v.Opening()
+	span := x.Tracer.TaskSpan(ctx, string(v.ID), opening.Trace, v.State.Opened)
+	span.Text(telemetry.TaskID, string(v.ID))
+	span.Text(telemetry.PlatformKey, opening.Chat.Platform)
+	span.Text(telemetry.OutcomeKey, v.State.Status())
+	span.Number(telemetry.Rounds, v.State.Round)
+	span.Number(telemetry.Subtasks, len(v.State.Subtasks))
+	span.Number(telemetry.InputTokens, v.State.Usage.Input)
+	span.Number(telemetry.OutputTokens, v.State.Usage.Output)
+	if v.State.Outcome == planner.Failed {
+		span.Fail(v.State.Reason)
+	}
+	span.EndAt(v.State.Last)
 }

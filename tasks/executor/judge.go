@@ -2,12 +2,7 @@ package executor
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
-	"fmt"
 	"slices"
-	"strings"
-	"time"
 
 	"legwork/planner"
 	"legwork/tasks"
@@ -17,78 +12,35 @@ import (
 
 // judgement is what is found about a call before it is made.
 type judgement struct {
+	policy.Judgement
 	call    planner.Call
 	verdict tools.Verdict
-	ask     bool   // a person must agree to exactly this call
-	reason  string // why, beyond that it may change things: ReasonHost and so on
-	detail  string // what the reason is about
-	grant   string // the standing grant that spares the question
-	hash    string // of tool, definition and arguments
+	grant   string // the standing grant that makes the question unnecessary
 }
 
-// judge finds out whether a call of a sub-task may be made as it is. Standing
-// grants cover a tool as long as its definition stays. Once the task has read
-// words of outsiders, they cover only targets that it knew before.
+// judge finds out whether a call of a sub-task may be made as it is.
 func (x *Executor) judge(ctx context.Context, v *tasks.View, group string, call planner.Call) judgement {
 	j := judgement{call: call, verdict: x.Tools.Verdict(ctx, group, call.Tool, tasks.Arguments(call))}
-	j.hash = callHash(call, j.verdict.Definition)
-	j.ask = j.verdict.Ask
-	if v.State.Tainted > 0 && !j.verdict.Never {
-		if j.reason, j.detail = policy.UnknownTarget(v, call); j.reason != "" {
-			j.ask = true
-			return j
-		}
-	}
-	if j.ask {
-		if j.grant = x.standing(ctx, v, call.Tool, j.verdict.Definition); j.grant != "" {
-			j.ask = false
-		}
-	}
-	return j
-}
-
-// standing names the grant that covers a tool; empty for none. Those of an admin,
-// or of a program's token, hold as long as they are one.
-func (x *Executor) standing(ctx context.Context, v *tasks.View, tool, definition string) string {
-	covers := planner.Grant{Tool: tool, Definition: definition}
-	for _, g := range v.State.Granted {
-		if g.Grant == covers && (g.By == v.Opening().From.Key() || slices.Contains(x.rules.Load().Deciders, g.By) || tasks.IsAdmin(ctx, x.Store, x.rules.Load().Admins, g.By)) {
-			return fmt.Sprintf("task:%d", g.Seq)
-		}
+	j.Judgement = policy.JudgeCall(v, call, j.verdict)
+	if !j.Ask || j.Reason != "" {
+		return j
 	}
 	grants, err := tasks.ChatGrants(ctx, x.Store, v.Opening().Chat, x.Now())
 	if err != nil {
-		x.Log.ErrorContext(ctx, "the grants of a chat cannot be read", "task", v.ID, "cause", err)
+		x.Log.ErrorContext(ctx, "grants of a chat not read", "task", v.ID, "cause", err)
 	}
-	for _, g := range grants {
-		if g.Grant == covers && tasks.IsAdmin(ctx, x.Store, x.rules.Load().Admins, g.By) {
-			return "chat:" + g.ID
-		}
-	}
-	return ""
-}
-
-// callHash binds an approval to one call: another tool, another definition of it
-// or other arguments, to the byte, are another call.
-func callHash(call planner.Call, definition string) string {
-	sum := sha256.Sum256([]byte(strings.Join([]string{call.Tool, definition, string(tasks.Arguments(call))}, "\x00")))
-	return hex.EncodeToString(sum[:])
-}
-
-// agreed reports that a person has agreed to exactly this call.
-func agreed(v *tasks.View, at planner.Place, j judgement) bool {
-	c := v.State.Call(at)
-	if !c.Allowed {
-		return false
-	}
-	q := v.Event(c.Approved).Question
-	return q != nil && slices.ContainsFunc(q.Calls, func(a planner.Approval) bool { return a.Call == at.Call && a.Hash == j.hash })
+	rules := x.rules.Load()
+	j.grant = policy.StandingGrant(v, call.Tool, j.verdict.Definition, grants,
+		func(token string) bool { return slices.Contains(rules.Deciders, token) },
+		func(person string) bool { return tasks.IsAdmin(ctx, x.Store, rules.Admins, person) })
+	j.Ask = j.grant == ""
+	return j
 }
 
 // askApproval asks once about all calls of a turn that need it and are not
 // allowed yet.
 func (x *Executor) askApproval(ctx context.Context, v *tasks.View, a planner.Action) error {
-	q := planner.Question{Expires: x.expires()}
+	q := planner.Question{Expires: x.rules.Load().Approvals.ExpiresAt(x.Now())}
 	at := a.Place
 	turn := v.State.Subtasks[at.Subtask].Turns[at.Turn]
 	for at.Call = range turn.Calls {
@@ -100,9 +52,9 @@ func (x *Executor) askApproval(ctx context.Context, v *tasks.View, a planner.Act
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		if j.verdict.Refusal == "" && j.ask && !agreed(v, at, j) {
+		if j.verdict.Refusal == "" && j.Ask && !policy.Approved(v, at, j.Judgement) {
 			q.Calls = append(q.Calls, planner.Approval{
-				Call: at.Call, Tool: call.Tool, Definition: j.verdict.Definition, Hash: j.hash, Reason: j.reason, Detail: j.detail,
+				Call: at.Call, Tool: call.Tool, Definition: j.verdict.Definition, Hash: j.Hash, Reason: j.Reason, Detail: j.Detail,
 			})
 		}
 	}
@@ -115,14 +67,6 @@ func (x *Executor) askApproval(ctx context.Context, v *tasks.View, a planner.Act
 	}
 	x.Log.InfoContext(ctx, "a person is asked for approval", "task", v.ID, "action", a.ID, "tools", names)
 	return nil
-}
-
-// expires is when a question that is asked now lapses; zero for never.
-func (x *Executor) expires() time.Time {
-	if d := x.rules.Load().Approvals.Expire; d > 0 {
-		return x.Now().Add(d)
-	}
-	return time.Time{}
 }
 
 // has reports that the asker can use a group in the chat.

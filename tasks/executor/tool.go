@@ -7,6 +7,7 @@ import (
 	"legwork/internal/clip"
 	"legwork/planner"
 	"legwork/tasks"
+	"legwork/tasks/policy"
 	"legwork/tools"
 )
 
@@ -26,15 +27,15 @@ func (x *Executor) tool(ctx context.Context, v *tasks.View, a planner.Action, p 
 	j := x.judge(ctx, v, a.Group, call)
 	switch {
 	case j.verdict.Refusal != "":
-		x.logWithCause(ctx, j.verdict.Refusal).InfoContext(ctx, "a tool call is not made", "task", v.ID, "tool", call.Tool)
+		logWithCause(ctx, x.Log, j.verdict.Refusal).InfoContext(ctx, "a tool call is not made", "task", v.ID, "tool", call.Tool)
 		return x.returned(ctx, v, a, planner.Result{Text: j.verdict.Refusal, Failed: true})
-	case j.ask && !agreed(v, a.Place, j):
+	case j.Ask && !policy.Approved(v, a.Place, j.Judgement):
 		return x.askApproval(ctx, v, a)
 	}
 	if err := x.Pause.Gate(); err != nil { // that took a while, perhaps
 		return err
 	}
-	if (!j.verdict.Repeatable || j.ask || j.grant != "") && !a.Started {
+	if (!j.verdict.Repeatable || j.Ask || j.grant != "") && !a.Started {
 		if err := x.Append(ctx, v.ID, planner.Event{Type: planner.Started, Action: a.ID, Grant: j.grant}); err != nil {
 			return err
 		}
@@ -70,7 +71,7 @@ func (x *Executor) make(ctx context.Context, v *tasks.View, a planner.Action, j 
 		return answers.later(ctx, result)
 	}
 	if result.Failed {
-		x.logWithCause(ctx, result.Text).InfoContext(ctx, "tool call failed", "task", v.ID, "tool", j.call.Tool, "bytes", len(result.Text))
+		logWithCause(ctx, x.Log, result.Text).InfoContext(ctx, "tool call failed", "task", v.ID, "tool", j.call.Tool, "bytes", len(result.Text))
 	}
 	if result.Bytes > 0 {
 		x.Log.InfoContext(ctx, "a tool's result was cut", "task", v.ID, "tool", j.call.Tool, "bytes", result.Bytes, "kept", len(result.Text))
@@ -85,13 +86,13 @@ func (x *Executor) make(ctx context.Context, v *tasks.View, a planner.Action, j 
 	return err
 }
 
-// logWithCause is the log, with a cause that may quote what people, models and tools
-// said where everything is logged: it shows that nowhere else.
-func (x *Executor) logWithCause(ctx context.Context, cause string) *slog.Logger {
-	if !x.Log.Enabled(ctx, slog.LevelDebug) {
-		return x.Log
+// logWithCause is the log with a cause that may quote people, models and tools: only
+// where debug messages are logged.
+func logWithCause(ctx context.Context, log *slog.Logger, cause string) *slog.Logger {
+	if !log.Enabled(ctx, slog.LevelDebug) {
+		return log
 	}
-	return x.Log.With("cause", clip.Marked(cause, 300))
+	return log.With("cause", clip.Marked(cause, 300))
 }
 
 func (x *Executor) returned(ctx context.Context, v *tasks.View, a planner.Action, r planner.Result) error {

@@ -12,6 +12,7 @@ import (
 	"legwork/bot"
 	"legwork/planner"
 	"legwork/tasks"
+	"legwork/tasks/policy"
 	"legwork/tools"
 )
 
@@ -103,7 +104,7 @@ func (in *Inbox) GroupsFor(ctx context.Context, r *Request) ([]tools.Group, erro
 	if err != nil {
 		return nil, err
 	}
-	return tasks.OpenGroups(in.Tools.Groups(), settings.Groups, r.Message.Chat, r.Message.From), nil
+	return policy.OpenGroups(in.Tools.Groups(), settings.Groups, r.Message.Chat, r.Message.From), nil
 }
 
 // ScheduleOpening is what the task of a schedule begins with; admitted is false when

@@ -10,6 +10,7 @@ import (
 	"legwork/bot"
 	"legwork/planner"
 	"legwork/tasks"
+	"legwork/tasks/policy"
 )
 
 // Request is a message with what is known about it before a handler sees it.
@@ -69,7 +70,9 @@ func (r *Request) Task(id tasks.ID) (LiveTask, bool) {
 }
 
 // Steers reports that the message's author may steer a task.
-func (r *Request) Steers(t LiveTask) bool { return r.Admin || t.From.Key() == r.Message.From.Key() }
+func (r *Request) Steers(t LiveTask) bool {
+	return policy.MaySteer(r.Admin, r.Message.From.Key(), t.From.Key())
+}
 
 // Stoppable lists the task to whose message a stop replies, otherwise every one
 // that the person has running in the conversation, also those that the batch

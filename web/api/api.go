@@ -14,6 +14,7 @@ import (
 
 	"legwork/internal/telemetry"
 	"legwork/tasks/api"
+	"legwork/tasks/policy"
 )
 
 // Config is the configuration of an API. Only Service is needed.
@@ -58,9 +59,9 @@ type routes struct {
 // calls are the handlers of the operations.
 type calls struct {
 	Config
-	ops      map[string]api.Op // by patterns of the mux; decide which roles may call
-	lists    map[string]bool   // query parameters that are lists
-	decoders chan struct{}     // holds a value for each body that is being decoded
+	ops      map[string]policy.Op // by patterns of the mux; decide which roles may call
+	lists    map[string]bool      // query parameters that are lists
+	decoders chan struct{}        // holds a value for each body that is being decoded
 }
 
 // New makes an API.
@@ -77,7 +78,7 @@ func New(c Config) *API {
 	if c.WriteTimeout == 0 {
 		c.WriteTimeout = 30 * time.Second
 	}
-	a := &API{calls: calls{c, map[string]api.Op{}, map[string]bool{}, make(chan struct{}, maxDecoding)}}
+	a := &API{calls: calls{c, map[string]policy.Op{}, map[string]bool{}, make(chan struct{}, maxDecoding)}}
 	a.routes = sync.OnceValue(a.build)
 	a.docs = sync.OnceValue(func() file { return newFile("text/html; charset=utf-8", docsPage) })
 	a.openAPI = sync.OnceValues(func() (file, error) {

@@ -10,6 +10,7 @@ import (
 	"legwork/planner"
 	"legwork/tasks"
 	"legwork/tasks/api"
+	"legwork/tasks/policy"
 	"legwork/web/problem"
 )
 
@@ -64,13 +65,13 @@ func scope(name string) string {
 func (c *calls) registerApprovals(h huma.API) {
 	register(c, h, operation{
 		method: http.MethodGet, path: "/v1/approvals", id: "listApprovals", tag: "approvals",
-		summary: "List what waits for a person", op: api.OpApprovals,
+		summary: "List what waits for a person", op: policy.OpApprovals,
 		text:   "Tool calls, questions, plans, budgets and reviews that wait for a decision: the newest task first, and those of one task in the order in which it asked.",
 		answer: page([]api.Approval{exampleApproval()}, cursor("approvals", exampleApproval().ID)),
 	}, c.approvals)
 	register(c, h, operation{
 		method: http.MethodPost, path: "/v1/approvals/{id}", id: "decideApproval", tag: "approvals",
-		summary: "Decide", op: api.OpDecide,
+		summary: "Decide", op: policy.OpDecide,
 		text: "Each approval is decided once. A second decision gets a conflict that says who decided what; the same decision again by the same token gets the same reply as before, except for forms. `comment` is the answer to a question, or the reason; `value` holds the fields of a form; " +
 			"`scope` says what is allowed: only this `call`, or the same tools in this `task`; with `version`, a review is decided only if the shared state has not changed since that version (`details.version`).",
 		problems: []problem.Code{problem.Conflict, problem.Precondition}, body: Decision{Decision: "approve", Comment: "Go ahead."}, answer: exampleTask(),

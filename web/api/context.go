@@ -8,6 +8,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"legwork/tasks/api"
+	"legwork/tasks/policy"
 	"legwork/web/problem"
 )
 
@@ -98,20 +99,20 @@ func (c *calls) add(ctx context.Context, in *addRequest) (*addReply, error) {
 func (c *calls) registerContext(h huma.API) {
 	register(c, h, operation{
 		method: http.MethodGet, path: "/v1/tasks/{id}/context", id: "getContext", tag: "context",
-		summary: "Read the context", op: api.OpRead,
+		summary: "Read the context", op: policy.OpRead,
 		text: "The messages of the task, in order, and its shared state. When the content of a message is shortened, `content_bytes` is its whole length; " +
 			"read it in parts at `/v1/tasks/{id}/context/{seq}`. For more messages, repeat the call with `after={next_after}` until that is null.",
 		answer: exampleContext(),
 	}, c.context)
 	register(c, h, operation{
 		method: http.MethodGet, path: "/v1/tasks/{id}/context/{seq}", id: "getContent", tag: "context",
-		summary: "Read a long message", op: api.OpRead,
+		summary: "Read a long message", op: policy.OpRead,
 		text:   "The content of one message as JSON text, in parts that end between characters. For the next part, repeat the call with `offset={next_offset}`.",
 		answer: ContentPart{Seq: 7, Part: `{"text":"The beginning of a long`, Offset: 0, Bytes: 48213, Next: new(32)},
 	}, c.content)
 	register(c, h, operation{
 		method: http.MethodPost, path: "/v1/tasks/{id}/messages", id: "addMessage", tag: "context", status: http.StatusCreated,
-		summary: "Add to the context", op: api.OpAdd,
+		summary: "Add to the context", op: policy.OpAdd,
 		text:     "The next decision sees the message. The token says who the sender is. `human_input` of a person is guidance and restarts a running decision. Everything else is data.",
 		also:     []reply{{status: http.StatusOK, text: "The idempotency key was used before for the same request; this is the message of then.", withBody: true}},
 		problems: []problem.Code{problem.Conflict, problem.KeyReused}, body: NewMessage{Type: "observation", Content: json.RawMessage(`{"text":"Two of the three sources agree."}`)}, answer: exampleMessage(),

@@ -17,6 +17,7 @@ import (
 
 	"legwork/planner"
 	"legwork/tasks/api"
+	"legwork/tasks/policy"
 	"legwork/web/problem"
 )
 
@@ -194,7 +195,7 @@ func enums() map[string][]string {
 
 func roleNames() []string {
 	var names []string
-	for _, role := range api.Roles() {
+	for _, role := range policy.Roles() {
 		names = append(names, string(role))
 	}
 	return names

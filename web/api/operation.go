@@ -12,6 +12,7 @@ import (
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
 
 	"legwork/tasks/api"
+	"legwork/tasks/policy"
 	"legwork/web/problem"
 )
 
@@ -20,8 +21,8 @@ type operation struct {
 	method, path string
 	id           string
 	summary      string
-	text         string // the rest of the description
-	op           api.Op // decides which roles may call; empty: all
+	text         string    // the rest of the description
+	op           policy.Op // decides which roles may call; empty: all
 	tag          string
 	status       int // of success; 0: 200
 	also         []reply
@@ -87,13 +88,13 @@ func (o operation) huma(c *calls, shared *huma.Components) huma.Operation {
 }
 
 // roles lists the roles that may call an operation.
-func roles(op api.Op) string {
+func roles(op policy.Op) string {
 	var may []string
-	for _, role := range api.Roles() {
+	for _, role := range policy.Roles() {
 		switch {
-		case op == "" || role.May(op) == api.Always:
+		case op == "" || role.May(op) == policy.Always:
 			may = append(may, string(role))
-		case role.May(op) == api.Own:
+		case role.May(op) == policy.Own:
 			may = append(may, string(role)+" (only what it started itself)")
 		}
 	}

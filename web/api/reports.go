@@ -8,6 +8,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"legwork/tasks/api"
+	"legwork/tasks/policy"
 )
 
 // Me describes the token of the request.
@@ -88,18 +89,18 @@ func (c *calls) registerReports(h huma.API) {
 	}, c.me)
 	register(c, h, operation{
 		method: http.MethodGet, path: "/v1/groups", id: "listGroups", tag: "reports",
-		summary: "List tool groups", text: "The groups that tasks of the token may use, for admins all groups, with their servers, the health of these, and their tools.", op: api.OpGroups,
+		summary: "List tool groups", text: "The groups that tasks of the token may use, for admins all groups, with their servers, the health of these, and their tools.", op: policy.OpGroups,
 		answer: page([]api.Group{exampleGroup()}, nil),
 	}, c.groups)
 	register(c, h, operation{
 		method: http.MethodGet, path: "/v1/usage", id: "listUsage", tag: "reports",
-		summary: "Sum up tokens and money", op: api.OpUsage,
+		summary: "Sum up tokens and money", op: policy.OpUsage,
 		text:   "The spending between two days, both included (default: the last 30 days), by any of user, chat, model, day.",
 		answer: page([]api.UsageRow{exampleUsage()}, nil),
 	}, c.usage)
 	register(c, h, operation{
 		method: http.MethodGet, path: "/v1/audit", id: "listAudit", tag: "reports",
-		summary: "Read the audit log", text: "All decisions and changes with who made them, the newest first.", op: api.OpAudit,
+		summary: "Read the audit log", text: "All decisions and changes with who made them, the newest first.", op: policy.OpAudit,
 		answer: page([]api.AuditEntry{exampleAudit()}, cursor("audit", "41")),
 	}, c.audit)
 }

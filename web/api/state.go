@@ -16,6 +16,7 @@ import (
 
 	"legwork/tasks"
 	"legwork/tasks/api"
+	"legwork/tasks/policy"
 	"legwork/web/problem"
 )
 
@@ -205,7 +206,7 @@ func object(raw json.RawMessage) (map[string]json.RawMessage, bool) {
 func (c *calls) registerState(h huma.API) {
 	register(c, h, operation{
 		method: http.MethodGet, path: "/v1/tasks/{id}/state", id: "getState", tag: "state", waits: true,
-		summary: "Read the shared state", op: api.OpRead,
+		summary: "Read the shared state", op: policy.OpRead,
 		text: "Without a version, the reply comes at once. With `Prefer: wait=60` and a version that you already have, it comes when one of the keys (default: any) has changed since then, " +
 			"when the task is over, or after so many seconds (300 at most). Send the version as `after=3`, and the reply is always the state; " +
 			"or as `If-None-Match: \"3\"`, and it is a 304 when nothing has changed.",
@@ -214,7 +215,7 @@ func (c *calls) registerState(h huma.API) {
 	}, c.state)
 	merge := operation{
 		method: http.MethodPut, path: "/v1/tasks/{id}/state", id: "putState", tag: "state",
-		summary: "Set keys of the shared state", op: api.OpMerge,
+		summary: "Set keys of the shared state", op: policy.OpMerge,
 		text: "Sets the keys of the body and keeps all others; a null deletes a key. With If-Match only if the state has that version. " +
 			"Setting `status` to `NEEDS_HUMAN_REVIEW` makes the task wait for a person and alerts people. While it waits, agents can add keys, but not change existing ones.",
 		problems: []problem.Code{problem.Conflict, problem.Precondition}, answer: exampleState(),

@@ -13,6 +13,7 @@ import (
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
 
 	"legwork/tasks/api"
+	"legwork/tasks/policy"
 )
 
 type (
@@ -180,7 +181,7 @@ func (s *stream) lost(newest uint64) error {
 func (c *calls) registerStreams(h huma.API) {
 	register(c, h, operation{
 		method: http.MethodGet, path: "/v1/tasks/{id}/events", id: "followTask", tag: "events",
-		summary: "Follow a task", op: api.OpRead,
+		summary: "Follow a task", op: policy.OpRead,
 		text: "Server-sent events: `event` is the type of a message, `id` its seq, `data` the message on one line. Every 15 s there is a comment. " +
 			"`Last-Event-ID` (or `after`) continues after that message. When the task is over, the event `end` with the task is the last one; its id is that of the last message plus one.",
 		also:   []reply{{status: http.StatusNoContent, text: "The task is over and you have seen its end: do not reconnect."}},
@@ -188,7 +189,7 @@ func (c *calls) registerStreams(h huma.API) {
 	}, c.events)
 	register(c, h, operation{
 		method: http.MethodGet, path: "/v1/events", id: "followAll", tag: "events",
-		summary: "Follow all tasks", op: api.OpRead,
+		summary: "Follow all tasks", op: policy.OpRead,
 		text: "Like `/v1/tasks/{id}/events`, for all tasks that the token may see, in the order in which their messages were stored; `id` is a cursor, and `data` has the id of the task. " +
 			"Without `Last-Event-ID` or `after` the stream starts with new messages. The event `lost` says that messages after the cursor are no longer kept.",
 		answer: "id: 4711\nevent: observation\ndata: {\"cursor\":4711,\"task_id\":\"01KA...\",\"seq\":3,...}\n\n",

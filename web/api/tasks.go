@@ -9,6 +9,7 @@ import (
 
 	"legwork/tasks"
 	"legwork/tasks/api"
+	"legwork/tasks/policy"
 	"legwork/web/problem"
 )
 
@@ -215,33 +216,33 @@ func (c *calls) registerTasks(h huma.API) {
 		summary: "Start a task",
 		text: "Legwork plans the task, works on it with the groups that the token may use, and answers. With `run: false` it makes a shared context instead: " +
 			"agents from outside work on it until one of them hands in the answer.\n\nA request with an idempotency key can be sent again without starting a second task.",
-		op: api.OpStart, also: []reply{again},
+		op: policy.OpStart, also: []reply{again},
 		problems: []problem.Code{problem.KeyReused}, body: exampleNewTask(), answer: exampleTask(),
 	}, c.start)
 	register(c, h, operation{
 		method: http.MethodGet, path: "/v1/tasks", id: "listTasks", tag: "tasks",
-		summary: "List tasks", text: "The tasks that the token may see, the newest first.", op: api.OpRead,
+		summary: "List tasks", text: "The tasks that the token may see, the newest first.", op: policy.OpRead,
 		answer: page([]api.TaskSummary{exampleListed()}, cursor("tasks", exampleID)),
 	}, c.list)
 	register(c, h, operation{
 		method: http.MethodGet, path: "/v1/tasks/{id}", id: "getTask", tag: "tasks", waits: true,
-		summary: "Read a task", text: "With `Prefer: wait=60` the reply comes when the task is over, at the latest after so many seconds (300 at most).", op: api.OpRead,
+		summary: "Read a task", text: "With `Prefer: wait=60` the reply comes when the task is over, at the latest after so many seconds (300 at most).", op: policy.OpRead,
 		answer: exampleTask(),
 	}, c.get)
 	register(c, h, operation{
 		method: http.MethodPost, path: "/v1/tasks/{id}/answer", id: "answerTask", tag: "tasks", waits: true,
-		summary: "Hand in the answer", text: "Ends a task with `run: false`, on which agents from outside work.", op: api.OpAnswer,
+		summary: "Hand in the answer", text: "Ends a task with `run: false`, on which agents from outside work.", op: policy.OpAnswer,
 		problems: []problem.Code{problem.Conflict}, body: Answer{Text: "Three reviews agree; the draft is in the shared state."}, answer: exampleTask(),
 	}, c.answer)
 	register(c, h, operation{
 		method: http.MethodPost, path: "/v1/tasks/{id}/cancel", id: "cancelTask", tag: "tasks", waits: true,
 		summary: "Stop a task", text: "The answer says what was found until then. Stopping a task again changes nothing; a task that is done or failed is a conflict.",
-		op: api.OpCancel, problems: []problem.Code{problem.Conflict}, answer: exampleTask(),
+		op: policy.OpCancel, problems: []problem.Code{problem.Conflict}, answer: exampleTask(),
 	}, c.cancel)
 	register(c, h, operation{
 		method: http.MethodPost, path: "/v1/tasks/{id}/retry", id: "retryTask", tag: "tasks", status: http.StatusCreated,
 		summary: "Retry a task", text: "Starts a new task with the goal of a task that is over.",
-		op: api.OpRetry, also: []reply{again},
+		op: policy.OpRetry, also: []reply{again},
 		problems: []problem.Code{problem.Conflict, problem.KeyReused}, body: Retry{IdempotencyKey: "again-1"}, answer: exampleTask(),
 	}, c.retry)
 }

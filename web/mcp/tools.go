@@ -16,6 +16,7 @@ import (
 
 	"legwork/tasks"
 	"legwork/tasks/api"
+	"legwork/tasks/policy"
 )
 
 //go:embed tools.json
@@ -60,7 +61,7 @@ type handlers struct {
 // tool decodes the arguments of a call, after they were checked, and returns the
 // function that runs it.
 type tool struct {
-	op     api.Op // decides which roles may call it
+	op     policy.Op // decides which roles may call it
 	decode func(json.RawMessage) (runFunc, error)
 }
 
@@ -74,20 +75,20 @@ func (h *handlers) visible(ctx context.Context, tools []mcp.Tool) []mcp.Tool {
 		return tools
 	}
 	role := api.Caller(ctx).Role
-	return slices.DeleteFunc(slices.Clone(tools), func(t mcp.Tool) bool { return role.May(h.tools[t.Name].op) == api.Never })
+	return slices.DeleteFunc(slices.Clone(tools), func(t mcp.Tool) bool { return role.May(h.tools[t.Name].op) == policy.Never })
 }
 
 func (h *handlers) addTools(o toolsJSON) {
 	h.tools = map[string]tool{
-		"start_task":   newTool(api.OpStart, h.start),
-		"get_task":     newTool(api.OpRead, h.get),
-		"list_tasks":   newTool(api.OpRead, h.list),
-		"get_context":  newTool(api.OpRead, h.context),
-		"add_message":  newTool(api.OpAdd, h.message),
-		"get_state":    newTool(api.OpRead, h.shared),
-		"update_state": newTool(api.OpMerge, h.merge),
-		"answer_task":  newTool(api.OpAnswer, h.answer),
-		"cancel_task":  newTool(api.OpCancel, h.cancel),
+		"start_task":   newTool(policy.OpStart, h.start),
+		"get_task":     newTool(policy.OpRead, h.get),
+		"list_tasks":   newTool(policy.OpRead, h.list),
+		"get_context":  newTool(policy.OpRead, h.context),
+		"add_message":  newTool(policy.OpAdd, h.message),
+		"get_state":    newTool(policy.OpRead, h.shared),
+		"update_state": newTool(policy.OpMerge, h.merge),
+		"answer_task":  newTool(policy.OpAnswer, h.answer),
+		"cancel_task":  newTool(policy.OpCancel, h.cancel),
 	}
 	for _, def := range o.Tools {
 		args, err := newArguments(def.Name, def.Input)
@@ -152,7 +153,7 @@ func (h *handlers) decode(ctx context.Context, args arguments, t tool, sent json
 }
 
 // newTool makes a tool with arguments of type In.
-func newTool[In, Out any](op api.Op, do func(context.Context, api.Principal, In) (Out, error)) tool {
+func newTool[In, Out any](op policy.Op, do func(context.Context, api.Principal, In) (Out, error)) tool {
 	return tool{op, func(arguments json.RawMessage) (runFunc, error) {
 		var in In
 		if len(arguments) > 0 {

@@ -21,6 +21,7 @@ import (
 	"legwork/tasks/api"
 	"legwork/tasks/engine"
 	"legwork/tasks/enginetest"
+	"legwork/tasks/policy"
 	webapi "legwork/web/api"
 )
 
@@ -43,7 +44,7 @@ func newEnv(t *testing.T) *env {
 		return engine.New(engine.Config{Store: s.Store, Executor: s.Executor, Presenters: s.Presenters, Log: s.Log, Now: s.Now, Concurrent: s.Concurrent})
 	})
 	service := api.New(api.Config{Store: kit.Store, Inbox: kit.Inbox, Webhooks: func() []string { return nil }, Now: kit.Now})
-	h := &env{t: t, service: service, person: api.Principal{Name: "ann", Role: api.RoleOperator, Chats: []string{"*"}}}
+	h := &env{t: t, service: service, person: api.Principal{Name: "ann", Role: policy.RoleOperator, Chats: []string{"*"}}}
 	server := &jammedAPI{rooms: webapi.New(webapi.Config{Service: service}).Handler()}
 	web := httptest.NewServer(server)
 	h.url = web.URL
@@ -67,7 +68,7 @@ func (d *jammedAPI) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, `{"title":"A token is needed","status":401}`, http.StatusUnauthorized)
 		return
 	}
-	r = r.WithContext(api.With(r.Context(), api.Principal{Name: name, Role: api.RoleAgent, Chats: []string{"api:*"}}))
+	r = r.WithContext(api.With(r.Context(), api.Principal{Name: name, Role: policy.RoleAgent, Chats: []string{"api:*"}}))
 	switch d.requests.Add(1) % 7 {
 	case 2:
 		w.Header().Set("Retry-After", "0")

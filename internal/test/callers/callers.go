@@ -1,23 +1,26 @@
 // Package callers names who calls an API in tests.
 package callers
 
-import "legwork/tasks/api"
+import (
+	"legwork/tasks/api"
+	"legwork/tasks/policy"
+)
 
 // Principal is who calls with a token that is named after its role, and sees
 // what tokens of that role see unless said otherwise. "other" is a second
 // agent, "narrow" an operator that sees only the tasks that it started, and an
 // empty token is an unknown caller's.
 func Principal(token string) api.Principal {
-	p := api.Principal{Name: token, Role: api.Role(token), Chats: []string{"*"}, Webhooks: []string{"*"}}
+	p := api.Principal{Name: token, Role: policy.Role(token), Chats: []string{"*"}, Webhooks: []string{"*"}}
 	switch token {
 	case "":
 		return api.Principal{}
 	case "other":
-		p.Role = api.RoleAgent
+		p.Role = policy.RoleAgent
 	case "narrow":
-		p.Role, p.Chats = api.RoleOperator, []string{"api:narrow"}
+		p.Role, p.Chats = policy.RoleOperator, []string{"api:narrow"}
 	}
-	if p.Role == api.RoleAgent {
+	if p.Role == policy.RoleAgent {
 		p.Chats, p.Webhooks = []string{"api:*"}, nil
 	}
 	return p

@@ -75,7 +75,8 @@ var edits = []edit{
 		ctx, span := telemetry.Start(ctx, telemetry.Client, telemetry.Chat`,
 	},
 	{"unknown-repeats", "tasks/...", `if a.Started { return x.unknown(`, `if a.Started && !faults.On("unknown-repeats") { return x.unknown(`},
-	{"approval-skipped", "tasks/...", `case j.ask && !agreed(v, a.Place, j):`, `case j.ask && !agreed(v, a.Place, j) && !faults.On("approval-skipped"):`},
+	{"approval-skipped", "tasks/...", `case j.Ask && !policy.Approved(v, a.Place, j.Judgement):`,
+		`case j.Ask && !policy.Approved(v, a.Place, j.Judgement) && !faults.On("approval-skipped"):`},
 	{"started-not-stored", "tasks/...", `|| j.grant != "") && !a.Started {`, `|| j.grant != "") && !a.Started && !faults.On("started-not-stored") {`},
 	{
 		"returned-not-stored", "tasks/...", `return x.Append(ctx, v.ID, planner.Event{Type: planner.Returned, Action: a.ID, Result: &r})`,
@@ -249,7 +250,7 @@ var edits = []edit{
 	},
 
 	// Clocks.
-	{"", "tasks/...", `if d := x.rules.Load().Approvals.Expire; d > 0 {`, `if d := faults.Span(x.rules.Load().Approvals.Expire); d > 0 {`},
+	{"", "tasks/...", `return now.Add(a.Expire)`, `return now.Add(faults.Span(a.Expire))`},
 	{
 		"", "tasks/...", `return &planner.Opening{ Goal: goal,`,
 		`limits.ReviewTime = faults.Span(limits.ReviewTime)

@@ -3,6 +3,7 @@ package executor
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"slices"
 
 	"legwork/bot"
@@ -11,6 +12,7 @@ import (
 	"legwork/llm"
 	"legwork/planner"
 	"legwork/tasks"
+	"legwork/tasks/policy"
 	"legwork/tools"
 )
 
@@ -76,12 +78,59 @@ func (x *Executor) groups(ctx context.Context, v *tasks.View) []tools.Group {
 		x.Log.ErrorContext(ctx, "the groups of a chat cannot be told", "task", v.ID, "cause", err)
 		return nil
 	}
-	open := tasks.OpenGroups(x.Tools.Groups(), settings.Groups, opening.Chat, opening.From)
-	if opening.Only != nil {
-		open = slices.DeleteFunc(open, func(g tools.Group) bool { return !slices.Contains(opening.Only, g.Name) })
+	return policy.TaskGroups(x.Tools.Groups(), settings.Groups, opening, v.State.Tainted > 0)
+}
+
+// recall adds to a prompt's input what it needs of the conversation before.
+func (x *Executor) recall(ctx context.Context, v *tasks.View, a planner.Action, promptInput *planner.PromptInput) (err error) {
+	if a.Role != llm.RoleWork {
+		if promptInput.Past, err = x.past(ctx, v, promptInput.MaxBytes); err != nil {
+			return err
+		}
 	}
-	if v.State.Tainted > 0 && opening.Groups != nil { // what outsiders write opens nothing
-		open = slices.DeleteFunc(open, func(g tools.Group) bool { return !slices.Contains(opening.Groups, g.Name) })
+	if a.Role == llm.RoleAnswer || a.Group == planner.LLMTool {
+		return nil
 	}
-	return open
+	found, err := x.earlier.list(ctx, v)
+	for _, r := range found {
+		promptInput.Earlier = append(promptInput.Earlier, r.Earlier)
+	}
+	return err
+}
+
+// past is what was said before in the task's chat: the summary and the turns
+// since.
+func (x *Executor) past(ctx context.Context, v *tasks.View, maxBytes int) (planner.Past, error) {
+	opening, past := v.Opening(), planner.Past{}
+	summary, err := x.Store.Summary(ctx, opening.Chat.Key())
+	if err != nil {
+		return past, fmt.Errorf("reading a summary: %w", err)
+	}
+	past.Summary, past.SummaryTainted = summary.Text, summary.Tainted
+	turns, err := x.Store.History(ctx, opening.Chat.Key(), v.ID, historyBudget(x.rules.Load(), maxBytes)*3/2)
+	if err != nil {
+		return past, fmt.Errorf("reading history: %w", err)
+	}
+	for _, t := range turns {
+		if t.Order > summary.Until {
+			past.History = append(past.History, planner.Exchange{
+				Goal: t.Goal, Answer: t.Answer, Failed: t.Failed, Tainted: t.Tainted, Other: !own(opening, t),
+			})
+		}
+	}
+	return past, nil
+}
+
+// historyBudget is how many bytes of earlier turns prompts hold, of so many that
+// they may hold in all; 0: no limit.
+func historyBudget(rules *tasks.PromptRules, maxBytes int) int {
+	if maxBytes > 0 {
+		return min(rules.HistoryBytes, maxBytes/3)
+	}
+	return rules.HistoryBytes
+}
+
+// own reports that an earlier task of the chat came from the person who asks now.
+func own(opening *planner.Opening, t tasks.Turn) bool {
+	return opening.Chat.Private || t.From == opening.From.Key()
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"legwork/internal/clip"
@@ -30,99 +31,100 @@ const (
 	toSummarise    = 10_000      // conversations that wait; further ones wait for their next task
 )
 
-// remembering is what waits for a summary.
-type remembering struct {
+// summaries are made after tasks are over, beside their other work.
+type summaries struct {
+	cfg    *Config
+	rules  *atomic.Pointer[tasks.PromptRules]
+	budget *budget
+	calls  *modelCalls
+
 	mu      sync.Mutex
 	waiting map[string]tasks.ID // by conversation: the task that was over last
 	order   []string
 	working map[string]bool
-	bell    chan struct{}
-}
-
-func newRemembering() *remembering {
-	return &remembering{waiting: map[string]tasks.ID{}, working: map[string]bool{}, bell: make(chan struct{}, 1)}
+	signal  chan struct{} // holds one: a conversation waits
 }
 
 // note lets a conversation be looked at after a task of it is over.
-func (r *remembering) note(conversation string, id tasks.ID) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if _, known := r.waiting[conversation]; !known {
-		if len(r.order) >= toSummarise {
+func (s *summaries) note(conversation string, id tasks.ID) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if _, known := s.waiting[conversation]; !known {
+		if len(s.order) >= toSummarise {
 			return
 		}
-		r.order = append(r.order, conversation)
+		s.order = append(s.order, conversation)
 	}
-	r.waiting[conversation] = id
-	r.ring()
+	s.waiting[conversation] = id
+	s.wake()
 }
 
-func (r *remembering) ring() {
+func (s *summaries) wake() {
 	select {
-	case r.bell <- struct{}{}:
+	case s.signal <- struct{}{}:
 	default:
 	}
 }
 
 // next takes the first conversation that no worker has.
-func (r *remembering) next() (conversation string, id tasks.ID, ok bool) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	for i, c := range r.order {
-		if r.working[c] {
+func (s *summaries) next() (conversation string, id tasks.ID, ok bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for i, c := range s.order {
+		if s.working[c] {
 			continue
 		}
-		id = r.waiting[c]
-		r.order = append(r.order[:i:i], r.order[i+1:]...)
-		delete(r.waiting, c)
-		r.working[c] = true
-		if len(r.order) > 0 {
-			r.ring()
+		id = s.waiting[c]
+		s.order = append(s.order[:i:i], s.order[i+1:]...)
+		delete(s.waiting, c)
+		s.working[c] = true
+		if len(s.order) > 0 {
+			s.wake()
 		}
 		return c, id, true
 	}
 	return "", "", false
 }
 
-func (r *remembering) done(conversation string) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	delete(r.working, conversation)
-	if len(r.order) > 0 {
-		r.ring()
+func (s *summaries) done(conversation string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.working, conversation)
+	if len(s.order) > 0 {
+		s.wake()
 	}
 }
 
-// Remember summarises conversations whose tasks are over, until ctx ends. What it
-// has not done then is done after the conversation's next task.
-func (x *Executor) Remember(ctx context.Context) error {
+// run summarises conversations whose tasks are over, until ctx ends. The rest is done
+// after the conversation's next task.
+func (s *summaries) run(ctx context.Context) error {
 	var work sync.WaitGroup
 	defer work.Wait()
 	for range summarisers {
 		work.Go(func() {
 			for ctx.Err() == nil {
-				conversation, id, ok := x.remembering.next()
+				conversation, id, ok := s.next()
 				if !ok {
 					select {
-					case <-x.remembering.bell:
+					case <-s.signal:
 					case <-ctx.Done():
 					}
 					continue
 				}
-				if err := x.remember(ctx, conversation, id); err != nil && ctx.Err() == nil {
-					x.Log.WarnContext(ctx, "a conversation could not be summarised", "task", id, "cause", err)
+				if err := s.update(ctx, conversation, id); err != nil && ctx.Err() == nil {
+					s.cfg.Log.WarnContext(ctx, "conversation not summarised", "task", id, "cause", err)
 				}
-				x.remembering.done(conversation)
+				s.done(conversation)
 			}
 		})
 	}
 	return nil
 }
 
-// remember summarises a conversation as far as is needed, after a task of it.
-func (x *Executor) remember(ctx context.Context, conversation string, id tasks.ID) (err error) {
+// update summarises a conversation as far as is needed, after a task of it.
+func (s *summaries) update(ctx context.Context, conversation string, id tasks.ID) (err error) {
 	defer tasks.Catch(&err)
-	first, err := x.Store.Event(ctx, id, 1)
+	first, err := s.cfg.Store.Event(ctx, id, 1)
 	if errors.Is(err, tasks.ErrNoTask) || err == nil && first.Opening == nil {
 		return nil // it was forgotten
 	}
@@ -130,9 +132,9 @@ func (x *Executor) remember(ctx context.Context, conversation string, id tasks.I
 		return fmt.Errorf("reading task %s: %w", id, err)
 	}
 	for range summaryRounds {
-		more, err := x.summarise(ctx, conversation, id, first.Opening)
+		more, err := s.summarise(ctx, conversation, id, first.Opening)
 		if errors.Is(err, tasks.ErrConflict) || errors.Is(err, tasks.ErrBudget) || errors.Is(err, tasks.ErrPaused) || errors.Is(err, tasks.ErrNoTask) {
-			x.Log.InfoContext(ctx, "a summary is left out", "task", id, "cause", err)
+			s.cfg.Log.InfoContext(ctx, "a summary is left out", "task", id, "cause", err)
 			return nil
 		}
 		if err != nil || !more {
@@ -144,14 +146,14 @@ func (x *Executor) remember(ctx context.Context, conversation string, id tasks.I
 
 // summarise makes one summary of the oldest turns; more is false when there was
 // nothing to do.
-func (x *Executor) summarise(ctx context.Context, conversation string, id tasks.ID, opening *planner.Opening) (more bool, err error) {
-	before, err := x.Store.Summary(ctx, conversation)
+func (s *summaries) summarise(ctx context.Context, conversation string, id tasks.ID, opening *planner.Opening) (more bool, err error) {
+	before, err := s.cfg.Store.Summary(ctx, conversation)
 	if err != nil {
 		return false, fmt.Errorf("reading a summary: %w", err)
 	}
-	size := x.promptBytes(llm.RoleAnswer)
-	budget := x.historyBudget(size)
-	turns, err := x.unsummarised(ctx, conversation, before.Until, budget)
+	size := promptBytes(s.rules.Load(), llm.RoleAnswer)
+	budget := historyBudget(s.rules.Load(), size)
+	turns, err := s.unsummarised(ctx, conversation, before.Until, budget)
 	if err != nil {
 		return false, fmt.Errorf("reading turns: %w", err)
 	}
@@ -159,33 +161,33 @@ func (x *Executor) summarise(ctx context.Context, conversation string, id tasks.
 	if len(turns) == 0 {
 		return false, nil
 	}
-	request, err := planner.SummaryPrompt(x.digest(before, turns, opening, size))
+	request, err := planner.SummaryPrompt(s.digest(before, turns, opening, size))
 	if err != nil {
 		return false, err
 	}
-	text, err := x.callForSummary(ctx, id, opening, request)
+	text, err := s.callForSummary(ctx, id, opening, request)
 	if err != nil {
 		return false, err
 	}
 	next := tasks.Summary{
-		Until: turns[len(turns)-1].Order, Text: clip.Marked(text, max(1000, budget/summaryShare)), At: x.Now(),
+		Until: turns[len(turns)-1].Order, Text: clip.Marked(text, max(1000, budget/summaryShare)), At: s.cfg.Now(),
 		Tainted: before.Tainted || !opening.Chat.Private || slices.ContainsFunc(turns, func(t tasks.Turn) bool { return t.Tainted }),
 	}
-	if err := x.Store.PutSummary(ctx, conversation, before.Until, next); err != nil {
+	if err := s.cfg.Store.PutSummary(ctx, conversation, before.Until, next); err != nil {
 		return false, fmt.Errorf("storing a summary: %w", err)
 	}
-	x.Log.InfoContext(ctx, "a conversation was summarised", "task", id, "turns", len(turns), "bytes", len(next.Text))
+	s.cfg.Log.InfoContext(ctx, "a conversation was summarised", "task", id, "turns", len(turns), "bytes", len(next.Text))
 	return true, nil
 }
 
 // unsummarised are the turns after a summary. Of a conversation that has none
 // the oldest are left out when it is long: to read all of what prompts have done
 // without would cost a lot at once.
-func (x *Executor) unsummarised(ctx context.Context, conversation string, until uint64, budget int) ([]tasks.Turn, error) {
+func (s *summaries) unsummarised(ctx context.Context, conversation string, until uint64, budget int) ([]tasks.Turn, error) {
 	if until > 0 {
-		return x.Store.Turns(ctx, conversation, until, summarisedNext)
+		return s.cfg.Store.Turns(ctx, conversation, until, summarisedNext)
 	}
-	return x.Store.History(ctx, conversation, "", summaryReach*budget)
+	return s.cfg.Store.History(ctx, conversation, "", summaryReach*budget)
 }
 
 // oldest are the turns that go into the next summary: none as long as all fit
@@ -213,8 +215,8 @@ func oldest(turns []tasks.Turn, budget, most int) []tasks.Turn {
 	return turns[:n]
 }
 
-func (x *Executor) digest(before tasks.Summary, turns []tasks.Turn, opening *planner.Opening, size int) planner.Digest {
-	d := planner.Digest{Texts: x.Texts, Language: opening.Language, Before: before.Text, MaxBytes: size}
+func (s *summaries) digest(before tasks.Summary, turns []tasks.Turn, opening *planner.Opening, size int) planner.Digest {
+	d := planner.Digest{Texts: s.cfg.Texts, Language: opening.Language, Before: before.Text, MaxBytes: size}
 	for _, t := range turns {
 		d.Turns = append(d.Turns, planner.Exchange{Goal: t.Goal, Answer: t.Answer, Failed: t.Failed})
 	}
@@ -223,29 +225,29 @@ func (x *Executor) digest(before tasks.Summary, turns []tasks.Turn, opening *pla
 
 // callForSummary makes the model call, when no people wait for theirs, as long as
 // the budgets of the day have room for it.
-func (x *Executor) callForSummary(ctx context.Context, id tasks.ID, opening *planner.Opening, r llm.Request) (string, error) {
-	if err := x.modelCalls.idle(ctx, summaryPatient); err != nil {
+func (s *summaries) callForSummary(ctx context.Context, id tasks.ID, opening *planner.Opening, r llm.Request) (string, error) {
+	if err := s.calls.idle(ctx, summaryPatient); err != nil {
 		return "", err
 	}
-	rules := x.rules.Load().Budget
+	rules := s.rules.Load().Budget
 	budgets := rules.Budgets
 	budgets.TaskTokens, budgets.TaskUSD = 0, 0 // the task is over
 	aside := tasks.Reservation{
-		ID: tasks.ReservationID{Call: "summary"}, Day: rules.Day(x.Wall()), User: opening.From.Key(), Chat: opening.Chat.Room(),
-		Model: x.price.Chosen(r), Most: x.price.Quote(r), After: true, Budgets: budgets,
+		ID: tasks.ReservationID{Call: "summary"}, Day: rules.Day(s.cfg.Wall()), User: opening.From.Key(), Chat: opening.Chat.Room(),
+		Model: s.budget.price.Chosen(r), Most: s.budget.price.Quote(r), After: true, Budgets: budgets,
 	}
-	leave, err := x.reserve(ctx, id, aside, nil)
+	leave, err := s.budget.reserve(ctx, id, aside, nil)
 	if err != nil {
 		return "", fmt.Errorf("setting aside what a summary may cost: %w", err)
 	}
 	defer leave()
-	r.BeforeRetry = x.again(ctx, id, aside)
-	reply, err := x.Model.Call(ctx, r, nil)
+	r.BeforeRetry = s.budget.again(ctx, id, aside)
+	reply, err := s.cfg.Model.Call(ctx, r, nil)
 	cost := reply.Usage
 	if failed, ok := errors.AsType[*llm.Error](err); ok {
 		cost = failed.Usage
 	}
-	x.settle(ctx, id, aside.ID, cost)
+	s.budget.settle(ctx, id, aside.ID, cost)
 	if err != nil {
 		return "", fmt.Errorf("calling a model: %w", err)
 	}
@@ -258,10 +260,56 @@ func (x *Executor) callForSummary(ctx context.Context, id tasks.ID, opening *pla
 
 var errNoSummary = errors.New("the reply is no summary")
 
-// promptBytes is what a prompt of that role may hold; 0: no limit.
-func (x *Executor) promptBytes(role string) int {
-	if f := x.rules.Load().PromptBytes; f != nil {
-		return f(role)
+// promptBytes is the most that a prompt of that role may hold; 0: no limit.
+func promptBytes(rules *tasks.PromptRules, role string) int {
+	if rules.PromptBytes == nil {
+		return 0
 	}
-	return 0
+	return rules.PromptBytes(role)
+}
+
+// modelCalls counts the model calls that people wait for.
+type modelCalls struct {
+	mu    sync.Mutex
+	n     int
+	quiet chan struct{} // closed when none is left; nil while none is there
+}
+
+func (c *modelCalls) begin() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.n++; c.quiet == nil {
+		c.quiet = make(chan struct{})
+	}
+}
+
+func (c *modelCalls) end() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.n--; c.n == 0 {
+		close(c.quiet)
+		c.quiet = nil
+	}
+}
+
+// idle waits until there is none, but not for longer than patience. The error is
+// that of ctx.
+func (c *modelCalls) idle(ctx context.Context, patience time.Duration) error {
+	timer := time.NewTimer(patience)
+	defer timer.Stop()
+	for {
+		c.mu.Lock()
+		quiet := c.quiet
+		c.mu.Unlock()
+		if quiet == nil {
+			return ctx.Err()
+		}
+		select {
+		case <-quiet:
+		case <-timer.C:
+			return nil
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
 }

@@ -16,35 +16,35 @@ import (
 // for which there is not enough is cut to what is kept back for it. The error is
 // a *BudgetError when there is no room.
 func (x *Executor) reserveOrShrink(ctx context.Context, v *tasks.View, a planner.Action, promptInput planner.PromptInput, request llm.Request) (_ llm.Request, r tasks.Reservation, leave func(), err error) {
-	r = x.reservation(v, tasks.ReservationID{Action: a.ID}, request)
+	r = x.budget.reservation(v, tasks.ReservationID{Action: a.ID}, request)
 	model, err := x.decider(ctx, v)
 	if err != nil {
 		return request, r, nil, err
 	}
 	if a.Role != llm.RoleAnswer {
-		r.Hold = x.kept(model)
+		r.Hold = x.budget.kept(model)
 		if r.Hold != nil && a.Role == llm.RolePlan {
-			if leave, err = x.reserveNow(ctx, v.ID, r); !errors.Is(err, tasks.ErrBudget) {
+			if leave, err = x.budget.reserveNow(ctx, v.ID, r); !errors.Is(err, tasks.ErrBudget) {
 				return request, r, leave, err
 			}
 			r.Hold = nil // it may be answered at once
 		}
-		leave, err = x.reserve(ctx, v.ID, r, nil)
+		leave, err = x.budget.reserve(ctx, v.ID, r, nil)
 		return request, r, leave, err
 	}
 	r.Closing = true
 	patience, end := context.WithTimeout(context.WithoutCancel(ctx), closingPatience)
 	defer end()
-	leave, err = x.reserve(ctx, v.ID, r, patience.Done())
-	input, output, ok := x.closingSize(model)
+	leave, err = x.budget.reserve(ctx, v.ID, r, patience.Done())
+	input, output, ok := x.budget.closingSize(model)
 	for try := 0; ok && errors.Is(err, tasks.ErrBudget) && try < closingTries; try++ {
 		small, failed := x.smaller(ctx, v, a, promptInput, input>>try, max(output>>try, leastOutput))
 		if failed != nil {
 			return request, r, nil, err
 		}
 		// A prompt may not get as short as it should: whether it fits, the store says.
-		request, r.Most = small, x.price.Quote(small)
-		leave, err = x.reserve(ctx, v.ID, r, patience.Done())
+		request, r.Most = small, x.budget.price.Quote(small)
+		leave, err = x.budget.reserve(ctx, v.ID, r, patience.Done())
 	}
 	return request, r, leave, err
 }
@@ -60,7 +60,7 @@ const (
 // write.
 func (x *Executor) smaller(ctx context.Context, v *tasks.View, a planner.Action, promptInput planner.PromptInput, input, output int) (llm.Request, error) {
 	const margin = 10 // per cent: tokens are estimated
-	most := x.price.Bytes(cmp.Or(promptInput.Model, llm.RoleAnswer), input*(100-margin)/100)
+	most := x.budget.price.Bytes(cmp.Or(promptInput.Model, llm.RoleAnswer), input*(100-margin)/100)
 	if promptInput.MaxBytes == 0 || most < promptInput.MaxBytes {
 		promptInput.MaxBytes = most
 	}
@@ -125,7 +125,7 @@ func (x *Executor) overdraw(ctx context.Context, id tasks.ID, r tasks.Reservatio
 			return cmp.Or(err, ErrHeld) // it begins anew
 		}
 		over := reached.Overdraft
-		over.Extend, over.Expires = extension(over), x.expires()
+		over.Extend, over.Expires = extension(over), x.rules.Load().Approvals.ExpiresAt(x.Now())
 		err = x.Store.Append(ctx, id, state.Seq, 0, planner.Event{Type: planner.BudgetReached, At: x.Now(), Budget: over.Budget, Overdraft: &over})
 		if !errors.Is(err, tasks.ErrConflict) {
 			return cmp.Or(err, ErrHeld)

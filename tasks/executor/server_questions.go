@@ -98,7 +98,7 @@ func (s *answering) later(ctx context.Context, r tools.Result) error {
 	}
 	s.settle(ctx) // the event that asks does not hold it
 	return s.x.Append(ctx, s.v.ID, planner.Event{Type: planner.Asked, Action: s.a.ID, Question: &planner.Question{
-		Server: s.server(), Form: r.Question, State: r.State, Expires: s.x.expires(),
+		Server: s.server(), Form: r.Question, State: r.State, Expires: s.x.rules.Load().Approvals.ExpiresAt(s.x.Now()),
 	}})
 }
 
@@ -106,7 +106,7 @@ func (s *answering) later(ctx context.Context, r tools.Result) error {
 // no event reports it.
 func (s *answering) settle(ctx context.Context) {
 	if used := s.used(); used != (llm.Usage{}) {
-		s.x.settle(ctx, s.v.ID, tasks.ReservationID{Action: s.a.ID}, used)
+		s.x.budget.settle(ctx, s.v.ID, tasks.ReservationID{Action: s.a.ID}, used)
 	}
 }
 
@@ -143,7 +143,7 @@ func (s *answering) ask(ctx context.Context, q form.Question) (form.Answer, erro
 		return form.Answer{Action: form.Cancel}, errAsksOn
 	}
 	err := s.x.Append(ctx, s.v.ID, planner.Event{Type: planner.Asked, Action: s.a.ID, Question: &planner.Question{
-		Server: s.server(), Form: &q, Live: true, Expires: s.x.expires(),
+		Server: s.server(), Form: &q, Live: true, Expires: s.x.rules.Load().Approvals.ExpiresAt(s.x.Now()),
 	}})
 	if err != nil {
 		return form.Answer{Action: form.Cancel}, err

@@ -1,0 +1,70 @@
+package policy
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"slices"
+	"strings"
+
+	"legwork/planner"
+	"legwork/tasks"
+	"legwork/tools"
+)
+
+// Judgement says whether a tool call needs a person's approval.
+type Judgement struct {
+	Ask    bool   // a person must allow exactly this call
+	Reason string // why, beyond that the tool may change things: ReasonHost and so on
+	Detail string // the host or recipient that the reason is about
+	Hash   string // of tool, definition and arguments
+}
+
+// JudgeCall judges a call by the verdict of its tool. Once the task has read words of
+// outsiders, a call whose target was not known before needs approval, whatever is
+// granted.
+func JudgeCall(v *tasks.View, call planner.Call, verdict tools.Verdict) Judgement {
+	j := Judgement{Ask: verdict.Ask, Hash: callHash(call, verdict.Definition)}
+	if v.State.Tainted > 0 && !verdict.Never {
+		if j.Reason, j.Detail = UnknownTarget(v, call); j.Reason != "" {
+			j.Ask = true
+		}
+	}
+	return j
+}
+
+// callHash binds an approval to one call: another tool, another definition of it
+// or other arguments, to the byte, are another call.
+func callHash(call planner.Call, definition string) string {
+	sum := sha256.Sum256([]byte(strings.Join([]string{call.Tool, definition, string(tasks.Arguments(call))}, "\x00")))
+	return hex.EncodeToString(sum[:])
+}
+
+// Approved reports that a person has allowed exactly this call.
+func Approved(v *tasks.View, at planner.Place, j Judgement) bool {
+	c := v.State.Call(at)
+	if !c.Allowed {
+		return false
+	}
+	q := v.Event(c.Approved).Question
+	return q != nil && slices.ContainsFunc(q.Calls, func(a planner.Approval) bool { return a.Call == at.Call && a.Hash == j.Hash })
+}
+
+// StandingGrant names the grant of a task or of its chat that covers a tool, as long as
+// its definition stays: "task:SEQ" or "chat:ID"; empty for none. The grant of an admin
+// or of a program's token holds as long as they are one: decides reports that a token
+// may decide, and admin that a person is an admin.
+func StandingGrant(v *tasks.View, tool, definition string, chat []tasks.ChatGrant, decides, admin func(person string) bool) string {
+	covers := planner.Grant{Tool: tool, Definition: definition}
+	for _, g := range v.State.Granted {
+		if g.Grant == covers && (g.By == v.Opening().From.Key() || decides(g.By) || admin(g.By)) {
+			return fmt.Sprintf("task:%d", g.Seq)
+		}
+	}
+	for _, g := range chat {
+		if g.Grant == covers && admin(g.By) {
+			return "chat:" + g.ID
+		}
+	}
+	return ""
+}
