@@ -27,7 +27,7 @@ examples/agents/reviewer |                                         |
 app                | *                                       |
 
 app/probe          | app/cli app/tooladmin bot/slack bot/telegram conf llm llm/offline redact tasks/alerts telemetry tools tools/client |
-app/tooladmin      | app/cli app/control app/data bot bot/terminal conf form i18n llm nearest store/bolt tasks telemetry tools tools/client | cancelreader
+app/tooladmin      | app/cli app/control app/data bot bot/terminal conf form i18n llm nearest store/bolt tasks telemetry tools tools/client clip | cancelreader
 app/data           | app/cli app/control bot bot/terminal clock conf fsutil planner store/backup store/bolt tasks telemetry tools/builtin/memory |
 app/cli            | bot conf redact telemetry               |
 app/control        |                                         |

@@ -204,7 +204,7 @@ func read(path string, text []byte, env func(string) (string, bool)) (*Config, e
 		config.openToAll(file)
 	}
 	faults := d.texts(config.TextsDir)
-	if errs := slices.Concat(d.errors.within(text).sorted(), d.imported.byFile(), faults); len(errs) > 0 {
+	if errs := slices.Concat(d.errors.within(text).sorted(), d.imported.sorted(), faults); len(errs) > 0 {
 		return nil, errs
 	}
 	return config, nil

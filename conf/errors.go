@@ -44,11 +44,11 @@ func (e Errors) Error() string {
 	return strings.Join(lines, "\n")
 }
 
-// sorted orders mistakes by place and drops repetitions, which occur when an
+// sorted orders mistakes by file and place and drops repetitions, which occur when an
 // anchored value is used twice.
 func (e Errors) sorted() Errors {
 	slices.SortStableFunc(e, func(a, b Error) int {
-		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
+		return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
 	})
 	return slices.Compact(e)
 }

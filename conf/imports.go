@@ -1,7 +1,6 @@
 package conf
 
 import (
-	"cmp"
 	"fmt"
 	"path/filepath"
 	"reflect"
@@ -38,7 +37,7 @@ func (d *decoder) importServers(c *Config, folder string) {
 			d.importServer(c, s, sources)
 		}
 	}
-	c.warnings = c.warnings.byFile()
+	c.warnings = c.warnings.sorted()
 }
 
 // importServer adds one server under a name that fits.
@@ -128,14 +127,6 @@ func numbered(name string, taken func(string) bool) string {
 			return n
 		}
 	}
-}
-
-// byFile orders mistakes of several files by file and place.
-func (e Errors) byFile() Errors {
-	slices.SortStableFunc(e, func(a, b Error) int {
-		return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
-	})
-	return slices.Compact(e)
 }
 
 // Files lists the files that have mistakes, each once.

@@ -18,6 +18,7 @@ import (
 
 	"legwork/app/cli"
 	"legwork/conf"
+	"legwork/internal/clip"
 	"legwork/internal/telemetry"
 	"legwork/tools"
 	"legwork/tools/client"
@@ -207,7 +208,8 @@ func (i Inventory) Print(out io.Writer) error {
 		}
 		table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 		for _, t := range g.Tools {
-			fmt.Fprintf(table, "  %s\t%s\t%s\t%s\n", line(t.Name), t.effect(), t.rule(), line(t.Description))
+			effect, rule := t.rules()
+			fmt.Fprintf(table, "  %s\t%s\t%s\t%s\n", line(t.Name), effect, rule, line(t.Description))
 		}
 		if err := table.Flush(); err != nil {
 			return err
@@ -252,26 +254,19 @@ func (i Inventory) printServers(out io.Writer) error {
 	return nil
 }
 
-// effect says whether a tool only reads.
-func (t toolEntry) effect() string {
-	switch {
-	case t.Quarantined:
-		return "-"
-	case t.ReadOnly:
-		return "reads"
+// rules say whether a tool only reads, and what happens when it is called.
+func (t toolEntry) rules() (effect, rule string) {
+	if t.Quarantined {
+		return "-", "quarantined"
 	}
-	return "may change"
-}
-
-// rule says what happens when the tool is called.
-func (t toolEntry) rule() string {
-	switch {
-	case t.Quarantined:
-		return "quarantined"
-	case t.Asks:
-		return "asks"
+	effect, rule = "may change", "runs"
+	if t.ReadOnly {
+		effect = "reads"
 	}
-	return "runs"
+	if t.Asks {
+		rule = "asks"
+	}
+	return effect, rule
 }
 
 // maxShown is the longest description in a list, in characters.
@@ -281,9 +276,5 @@ const maxShown = 120
 // characters made visible.
 func line(text string) string {
 	first, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
-	first = cli.OneLine(first)
-	if letters := []rune(first); len(letters) > maxShown {
-		return strings.TrimSpace(string(letters[:maxShown-1])) + "…"
-	}
-	return first
+	return clip.Line(cli.OneLine(first), maxShown)
 }

@@ -130,17 +130,9 @@ func oneLineSpans(spans []span) []span {
 func delimiter(align []extast.Alignment) string {
 	var b strings.Builder
 	b.WriteString("|")
+	rulers := map[extast.Alignment]string{extast.AlignLeft: ":--", extast.AlignRight: "--:", extast.AlignCenter: ":-:", extast.AlignNone: "---"}
 	for _, a := range align {
-		switch a {
-		case extast.AlignLeft:
-			b.WriteString(" :-- |")
-		case extast.AlignRight:
-			b.WriteString(" --: |")
-		case extast.AlignCenter:
-			b.WriteString(" :-: |")
-		default:
-			b.WriteString(" --- |")
-		}
+		b.WriteString(" " + rulers[a] + " |")
 	}
 	return b.String()
 }

@@ -57,15 +57,8 @@ func (l *activeMessages) add(st *stream) {
 	l.streams[messageKey(st.to.ID, st.id)] = st
 }
 
-// forget removes a stream.
-func (l *activeMessages) forget(st *stream) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	delete(l.streams, messageKey(st.to.ID, st.id))
-}
-
-// drop forgets streams that Slack has ended.
-func (l *activeMessages) drop(channel string, ts []string) {
+// forget removes streams that have ended.
+func (l *activeMessages) forget(channel string, ts ...string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, one := range ts {

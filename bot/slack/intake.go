@@ -2,6 +2,7 @@ package slack
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -139,12 +140,7 @@ func messages(batch []delivery) []bot.Message {
 }
 
 func needsRoot(arrivals []inbound) bool {
-	for _, a := range arrivals {
-		if a.root != "" {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(arrivals, func(a inbound) bool { return a.root != "" })
 }
 
 // prepare looks up what the delivery itself does not say: the author, and the
@@ -153,7 +149,7 @@ func (s *Slack) prepare(ctx context.Context, arrivals []inbound) {
 	for i := range arrivals {
 		a := &arrivals[i]
 		s.people.identify(ctx, &a.message)
-		s.active.drop(a.message.Chat.ID, a.endedStreams)
+		s.active.forget(a.message.Chat.ID, a.endedStreams...)
 		if a.responseURL != "" {
 			s.createRoot(ctx, a)
 		}

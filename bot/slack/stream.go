@@ -201,7 +201,7 @@ func (st *stream) stop(ctx context.Context, d bot.Draft, next streamDelta, under
 // end hands a stream over to edits. The caller holds its lock.
 func (st *stream) end() {
 	st.ended = true
-	st.s.active.forget(st)
+	st.s.active.forget(st.to.ID, st.id)
 }
 
 // streamEnded reports whether Slack or a person has ended the stream.

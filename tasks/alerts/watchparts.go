@@ -67,7 +67,8 @@ func (a *Alerts) watchParts(ctx context.Context) {
 	ticker := time.NewTicker(a.Timing.Look)
 	defer ticker.Stop()
 	for {
-		if err := a.checkParts(ctx, seen, begun); err != nil && ctx.Err() == nil {
+		var err error
+		if seen, err = a.checkParts(ctx, seen, begun); err != nil && ctx.Err() == nil {
 			a.Log.WarnContext(ctx, "alert about outage failed", "cause", err)
 		}
 		select {
@@ -97,33 +98,26 @@ func (a *Alerts) parts() []partKind {
 	}
 }
 
-func (a *Alerts) checkParts(ctx context.Context, seen outages, begun time.Time) error {
-	before := maps.Clone(seen)
-	now := a.Now()
+// checkParts alerts about what has changed since the last check, and returns the new
+// outages: those of before when it fails, so that the next check tries again.
+func (a *Alerts) checkParts(ctx context.Context, seen outages, begun time.Time) (outages, error) {
+	next, now := maps.Clone(seen), a.Now()
 	for _, k := range a.parts() {
 		if k.list == nil {
 			continue
 		}
-		for _, c := range seen.update(k.name, k.list(), k.patience, begun, now) {
+		for _, c := range next.update(k.name, k.list(), k.patience, begun, now) {
 			if err := a.alertPart(ctx, k, c); err != nil {
-				return undo(seen, before, err)
+				return seen, err
 			}
 		}
 	}
-	if maps.Equal(before, seen) {
-		return nil
+	if !maps.Equal(seen, next) {
+		if err := a.writeSetting(ctx, settingOutage, next); err != nil {
+			return seen, err
+		}
 	}
-	if err := a.writeSetting(ctx, settingOutage, seen); err != nil {
-		return undo(seen, before, err)
-	}
-	return nil
-}
-
-// undo restores the previous outages, so that the next check reports them again.
-func undo(seen, before outages, err error) error {
-	clear(seen)
-	maps.Copy(seen, before)
-	return err
+	return next, nil
 }
 
 // alertPart queues an alert about a part. Its id contains the time when the part
