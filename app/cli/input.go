@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+
+	"legwork/internal/clip"
 )
 
 // maxInput bounds standard input, or one line of it, in bytes.
@@ -30,7 +32,7 @@ func ReadInput(c Console) (string, error) {
 func EachLine(c Console, key string, convert func(text string) (line string)) error {
 	in, out := bufio.NewReaderSize(c.In, 64<<10), bufio.NewWriter(c.Out)
 	for {
-		line, tooLong, readError := readLine(in)
+		line, tooLong, readError := clip.ReadLine(in, maxInput)
 		if len(line) > 0 || tooLong {
 			text, problem := textIn(line, key, tooLong)
 			if problem == "" {
@@ -50,20 +52,6 @@ func EachLine(c Console, key string, convert func(text string) (line string)) er
 		}
 		if readError != nil {
 			return fmt.Errorf("reading standard input: %w", readError)
-		}
-	}
-}
-
-// readLine reads up to the next line break or the end of the input. It drops the
-// part of a line beyond maxInput.
-func readLine(in *bufio.Reader) (line []byte, tooLong bool, err error) {
-	for {
-		piece, err := in.ReadSlice('\n')
-		if tooLong = tooLong || len(line)+len(piece) > maxInput; !tooLong {
-			line = append(line, piece...)
-		}
-		if !errors.Is(err, bufio.ErrBufferFull) {
-			return line, tooLong, err
 		}
 	}
 }

@@ -106,8 +106,8 @@ func Telegram() []Rule {
 	messages := func(group bool) func(bot.Request) bool {
 		return func(r bot.Request) bool { return r.Group == group && countsAsMessage(r) }
 	}
-	drafts := []string{"sendMessageDraft", "sendRichMessageDraft"}
-	edits := []string{"editMessageText", "editMessageReplyMarkup", "editMessageCaption"}
+	drafts := []string{"sendMessageDraft"}
+	edits := []string{"editMessageText"}
 	return []Rule{
 		{Match: messages(false), PerChat: true, Every: time.Second, Burst: 4, Reserve: 2},
 		{Match: messages(true), PerChat: true, Every: time.Second, Burst: 4, Reserve: 2},
@@ -123,7 +123,7 @@ func Telegram() []Rule {
 // counts no others.
 func countsAsMessage(r bot.Request) bool {
 	switch r.Method {
-	case "sendChatAction", "answerCallbackQuery", "getChat", "getChatMember", "deleteMessage":
+	case "sendChatAction", "answerCallbackQuery":
 		return false
 	}
 	return true
@@ -150,23 +150,17 @@ func Slack() []Rule {
 		{"chat.postMessage", 300, 60},
 		{"chat.postEphemeral", 100, 20},
 		{"chat.update", 50, 17},
-		{"chat.delete", 50, 0},
 		{"chat.startStream", 20, 4},
 		{"chat.appendStream", 100, 20},
 		{"chat.stopStream", 20, 4},
 		{"assistant.threads.setStatus", 600, 60},
 		{"agents.sessions.setStatus", 50, 10},
-		{"agents.sessions.rename", 50, 10},
 		{"files.getUploadURLExternal", 100, 0},
 		{"files.completeUploadExternal", 100, 0},
 		{"conversations.open", 50, 0},
-		{"conversations.info", 50, 0},
 		{"conversations.history", 50, 0},
 		{"conversations.replies", 50, 0},
 		{"users.info", 100, 50},
-		{"team.info", 50, 0},
-		{"reactions.add", 50, 0},
-		{"reactions.remove", 50, 0},
 	} {
 		rules = append(rules, Rule{Methods: []string{m.method}, Window: paddedMinute, Burst: m.calls, Reserve: m.reserve})
 	}

@@ -8,6 +8,8 @@ import (
 	"os"
 	"strings"
 
+	"legwork/internal/clip"
+
 	"github.com/muesli/cancelreader"
 )
 
@@ -28,8 +30,8 @@ type inputLine struct {
 func readLines(r io.Reader, take func(inputLine) bool) error {
 	in := bufio.NewReaderSize(r, 64<<10)
 	for number := 1; ; number++ {
-		l, err := readLine(in)
-		l.number = number
+		line, tooLong, err := clip.ReadLine(in, maxLine)
+		l := inputLine{number, strings.TrimRight(string(line), "\r\n"), tooLong}
 		if (err == nil || l.text != "") && !take(l) {
 			err = io.EOF // the reader stops
 		}
@@ -38,23 +40,6 @@ func readLines(r io.Reader, take func(inputLine) bool) error {
 		}
 		if err != nil {
 			return err
-		}
-	}
-}
-
-func readLine(in *bufio.Reader) (inputLine, error) {
-	var l inputLine
-	var b strings.Builder
-	for {
-		part, err := in.ReadSlice('\n')
-		if b.Len()+len(part) > maxLine {
-			l.tooLong = true
-		} else {
-			b.Write(part)
-		}
-		if !errors.Is(err, bufio.ErrBufferFull) {
-			l.text = strings.TrimRight(b.String(), "\r\n")
-			return l, err
 		}
 	}
 }

@@ -9,6 +9,8 @@ import (
 	"os"
 	"strings"
 
+	"legwork/internal/clip"
+
 	"github.com/muesli/cancelreader"
 	"golang.org/x/term"
 )
@@ -54,23 +56,16 @@ func (l *lines) ask(question string) (string, error) {
 
 // read returns the next line without surrounding space.
 func (l *lines) read() (string, error) {
-	var b strings.Builder
-	for {
-		part, err := l.in.ReadSlice('\n')
-		if b.Len()+len(part) > maxLine {
-			return "", fmt.Errorf("an answer is longer than %d bytes; nothing was written", maxLine)
-		}
-		b.Write(part)
-		switch {
-		case err == nil, errors.Is(err, io.EOF) && b.Len() > 0:
-			return strings.TrimSpace(b.String()), nil
-		case errors.Is(err, bufio.ErrBufferFull):
-		case errors.Is(err, io.EOF):
-			return "", ErrEnded
-		default:
-			return "", fmt.Errorf("reading an answer: %w", err)
-		}
+	line, tooLong, err := clip.ReadLine(l.in, maxLine)
+	switch {
+	case tooLong:
+		return "", fmt.Errorf("an answer is longer than %d bytes; nothing was written", maxLine)
+	case err == nil, errors.Is(err, io.EOF) && len(line) > 0:
+		return strings.TrimSpace(string(line)), nil
+	case errors.Is(err, io.EOF):
+		return "", ErrEnded
 	}
+	return "", fmt.Errorf("reading an answer: %w", err)
 }
 
 // errInterrupted is returned after Ctrl-C while a secret is typed.

@@ -30,6 +30,16 @@ type State struct {
 	Changed bool `json:"-"`
 }
 
+// Only is the state with only some keys; no keys: all.
+func (s State) Only(keys []string) State {
+	if len(keys) > 0 {
+		s.Values, s.Versions = maps.Clone(s.Values), maps.Clone(s.Versions)
+		maps.DeleteFunc(s.Values, func(key string, _ json.RawMessage) bool { return !slices.Contains(keys, key) })
+		maps.DeleteFunc(s.Versions, func(key string, _ int) bool { return !slices.Contains(keys, key) })
+	}
+	return s
+}
+
 // Limits of keys and values, in bytes.
 const (
 	maxStateKey   = 256

@@ -66,12 +66,12 @@ func (c *calls) state(ctx context.Context, in *stateRequest) (*stateReply, error
 	since := in.After.or(known.newest(now.Version))
 	wait := preferredWait(in.Prefer)
 	if since < 0 {
-		return &stateReply{Status: http.StatusOK, ETag: etag(now.Version), Body: only(now, in.Keys)}, nil
+		return &stateReply{Status: http.StatusOK, ETag: etag(now.Version), Body: now.Only(in.Keys)}, nil
 	}
 	if now, err = c.awaitState(ctx, in, since, wait); err != nil {
 		return nil, err
 	}
-	out := &stateReply{Status: http.StatusOK, ETag: etag(now.Version), Applied: applied(wait), Body: only(now, in.Keys)}
+	out := &stateReply{Status: http.StatusOK, ETag: etag(now.Version), Applied: applied(wait), Body: now.Only(in.Keys)}
 	if !in.After.given && !now.Changed {
 		out.Status = http.StatusNotModified
 	}
@@ -91,24 +91,6 @@ func (c *calls) awaitState(ctx context.Context, in *stateRequest, since int, wai
 		err = ctx.Err() // the client is gone, or its token was revoked
 	}
 	return now, err
-}
-
-// only returns s with only some keys; no keys: all.
-func only(s api.State, keys []string) api.State {
-	if len(keys) == 0 {
-		return s
-	}
-	values, versions := map[string]json.RawMessage{}, map[string]int{}
-	for _, key := range keys {
-		if v, ok := s.Values[key]; ok {
-			values[key] = v
-		}
-		if v, ok := s.Versions[key]; ok {
-			versions[key] = v
-		}
-	}
-	s.Values, s.Versions = values, versions
-	return s
 }
 
 // merge sets keys of the shared state if it has one of the versions of If-Match.

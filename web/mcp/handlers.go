@@ -6,8 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
 	"strings"
 	"time"
 
@@ -126,25 +124,7 @@ func (h *handlers) shared(ctx context.Context, p api.Principal, in sharedIn) (ap
 		defer end()
 		s, err = h.AwaitState(waiting, p, in.Task, in.Keys, after)
 	}
-	return only(s, in.Keys), err
-}
-
-// only returns s with only some keys; no keys: all.
-func only(s api.State, keys []string) api.State {
-	s.Values, s.Versions = orEmpty(s.Values), orEmpty(s.Versions)
-	if len(keys) == 0 {
-		return s
-	}
-	maps.DeleteFunc(s.Values, func(k string, _ json.RawMessage) bool { return !slices.Contains(keys, k) })
-	maps.DeleteFunc(s.Versions, func(k string, _ int) bool { return !slices.Contains(keys, k) })
-	return s
-}
-
-// orEmpty is a copy that is never nil.
-func orEmpty[V any](m map[string]V) map[string]V {
-	own := make(map[string]V, len(m))
-	maps.Copy(own, m)
-	return own
+	return s.Only(in.Keys), err
 }
 
 type mergeIn struct {
@@ -158,7 +138,7 @@ func (h *handlers) merge(ctx context.Context, p api.Principal, in mergeIn) (api.
 	if wrong, ok := errors.AsType[*api.InvalidError](err); ok {
 		return s, &api.InvalidError{Field: "values" + strings.TrimPrefix(wrong.Field, "state"), Detail: wrong.Detail}
 	}
-	return only(s, nil), err
+	return s, err
 }
 
 type answerIn struct {
