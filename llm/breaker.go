@@ -30,7 +30,7 @@ type Health struct {
 	Since    time.Time // start of this state
 	Problem  Problem   // of the last failure, while Down
 	Cause    string    // and the failure itself
-	Hint     string    // what an admin can do about it; may be empty
+	Hint     string    // advice for an admin; may be empty
 }
 
 // breaker stops calls to an endpoint that fails several times in succession. All
@@ -64,7 +64,7 @@ func newBreaker(name string, wait time.Duration, since time.Time, changed func(d
 	return b
 }
 
-// blame is what the outcome of a call says about the endpoint.
+// blame says whether the endpoint is at fault for the outcome of a call.
 type blame int
 
 const (

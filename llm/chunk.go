@@ -81,7 +81,7 @@ func joined(raw json.RawMessage) string {
 // arguments is JSON in a string, as the protocol has it, or the JSON itself.
 type arguments string
 
-// UnmarshalJSON keeps what is not a string as compact JSON.
+// UnmarshalJSON keeps other JSON than a string, in its compact form.
 func (a *arguments) UnmarshalJSON(raw []byte) error {
 	if raw[0] == '"' {
 		return json.Unmarshal(raw, (*string)(a))
@@ -95,8 +95,8 @@ func (a *arguments) UnmarshalJSON(raw []byte) error {
 	return err
 }
 
-// readUsage understands the field in all its spellings; ok is false when it
-// is missing, counts nothing or less than nothing.
+// readUsage reads the field in all its spellings; ok is false when it is missing, all
+// zero or negative.
 func readUsage(raw json.RawMessage) (u Usage, ok bool) {
 	var said struct {
 		Prompt     float64 `json:"prompt_tokens"`
@@ -115,17 +115,17 @@ func readUsage(raw json.RawMessage) (u Usage, ok bool) {
 	return u, u.Input > 0 || u.Output > 0
 }
 
-// count bounds a number of the endpoint to what a ledger can hold.
+// count bounds a number of the endpoint to the range of the ledger.
 func count(n float64) int { return int(min(max(n, 0), 1<<31-1)) }
 
 // thinkTags open and close thinking that a server left in the text.
 var thinkTags = [][2]string{{"<think>", "</think>"}, {"<thinking>", "</thinking>"}}
 
-// maxMargin is how much white space may stand before such a block.
+// maxMargin is the longest white space before such a block.
 const maxMargin = 256
 
-// splitter moves a block of thinking at the very beginning of a reply's text
-// out of it, while the text streams in.
+// splitter takes a block of thinking out of the beginning of a reply's text, while
+// the text streams in.
 type splitter struct {
 	state   splitState
 	closing string // tag that ends the block
@@ -140,7 +140,7 @@ const (
 	inText
 )
 
-// add takes a piece of text and returns what is known to be text and thinking.
+// add takes a piece of text and returns the parts that are surely text and thinking.
 func (s *splitter) add(piece string) (text, thinking string) {
 	if s.state == inText && s.held == "" {
 		return piece, ""
@@ -186,7 +186,7 @@ func (s *splitter) think() (thinking string) {
 	return thinking
 }
 
-// end returns what was held back when no more comes.
+// end returns the text that was held back, at the end of the reply.
 func (s *splitter) end() (text, thinking string) {
 	held := s.held
 	s.held = ""

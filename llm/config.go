@@ -12,13 +12,14 @@ const (
 	ToolCallsText   = "text"
 )
 
-// The roles a model can be given in the config beside those that Call knows.
+// Roles of models in the config, beside those of Call.
 const (
 	RoleVision     = "vision"
 	RoleTranscribe = "transcribe"
 )
 
-// What requests to the offline stand-in name; they leave the process nowhere.
+// The address and model in requests to the offline stand-in, which never leave the
+// process.
 const (
 	offlineURL   = "http://offline.invalid/v1"
 	offlineModel = "offline"
@@ -37,7 +38,7 @@ type Config struct {
 	Roles map[string]string `yaml:"roles,omitempty" json:"roles,omitempty" jsonschema_description:"Which model plays which role: plan, review, work, answer, vision, transcribe. Default: the model named main, or the only one."`
 }
 
-// ModelConfig describes one model at one endpoint. A zero value stands for the
+// ModelConfig describes one model at one endpoint. A zero value means the
 // default named at each field; WithDefaults fills them in.
 type ModelConfig struct {
 	// BaseURL is the endpoint up to, and without, "/chat/completions".

@@ -24,7 +24,7 @@ var (
 // failure when the model had given a reason to finish before.
 var errIncomplete = errors.New("the stream ended before the reply was complete")
 
-// protocolError ends a stream in which nothing was of the protocol.
+// protocolError ends a stream without any event of the protocol.
 type protocolError struct{ begin []byte }
 
 func (e *protocolError) Error() string {
@@ -155,8 +155,8 @@ type stream struct {
 	body   *liveBody
 	events *events
 	count  int
-	out    []byte // what the next reads return
-	err    error  // what they return after it
+	out    []byte // the next reads return it
+	err    error  // reads return it after out
 }
 
 func (s *stream) Read(p []byte) (int, error) {
@@ -190,7 +190,7 @@ func (s *stream) fill() {
 }
 
 // put offers an event on one line. go-openai would wait for another line after
-// one that begins with {"error" and lose what it says: a space hides it.
+// one that begins with {"error" and lose the error: a space hides it.
 func (s *stream) put(data []byte) {
 	s.out = append(s.out[:0], "data: "...)
 	if bytes.HasPrefix(data, []byte(`{"error"`)) {

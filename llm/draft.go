@@ -148,7 +148,7 @@ func (d *draft) call(part callPart) error {
 }
 
 // endsBefore reports whether part belongs to another call than c: it brings
-// another id, or, where nothing else tells, another name.
+// another id or, without ids and indexes, another name.
 func (c *callDraft) endsBefore(part callPart) bool {
 	switch {
 	case part.ID != "" && c.id != "":

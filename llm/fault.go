@@ -49,7 +49,7 @@ func (d *doer) statusFault(resp *http.Response, body []byte) *fault {
 	return f
 }
 
-// classify turns a status and what the endpoint said into a fault without err.
+// classify turns a status and the error of the endpoint into a fault without err.
 func (d *doer) classify(status int, said apiError) *fault {
 	f := &fault{problem: Invalid}
 	switch {

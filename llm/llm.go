@@ -47,7 +47,7 @@ type ToolCall struct {
 	Arguments string `json:"arguments"` // JSON as the model wrote it, perhaps malformed
 }
 
-// Tool is what a model may call.
+// Tool is a tool that a model may call.
 type Tool struct {
 	Name        string          `json:"name"` // [a-zA-Z0-9_-]{1,64}
 	Description string          `json:"description"`
@@ -64,8 +64,8 @@ type Request struct {
 	// its text. It is added to the system message only for such models; the
 	// tools' definitions follow it.
 	TextTools string
-	// MaxOutput bounds the reply, in tokens, where that is less than what the
-	// model's max_output_tokens allows; 0 leaves it at that.
+	// MaxOutput bounds the reply, in tokens, below the model's max_output_tokens; 0: no
+	// further bound.
 	MaxOutput int
 	// BeforeRetry is called before each attempt that follows a paid one, at the same
 	// model or at a fallback. After its error there are no further attempts, and the
@@ -77,7 +77,7 @@ type Request struct {
 type Delta struct {
 	Text     string
 	Thinking string
-	Reset    bool // forget what was streamed: the call is made again
+	Reset    bool // forget the earlier pieces: the call is made again
 }
 
 // Usage counts tokens: of one call with all its attempts, or of several calls
@@ -143,7 +143,7 @@ type Error struct {
 	Problem Problem
 	Model   string // name in the config
 	Status  int    // HTTP status; 0 for none
-	Hint    string // what an admin can do, in English; may be empty
+	Hint    string // advice for an admin, in English; may be empty
 	Usage   Usage  // tokens that were paid for nevertheless
 	Partial string // the longest text received before it was cut off
 	Err     error

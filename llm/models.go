@@ -17,7 +17,7 @@ import (
 	"legwork/internal/telemetry"
 )
 
-// Options are what the config does not say. The zero value is for production.
+// Options are settings outside of the config. The zero value is for production.
 type Options struct {
 	// Log gets every attempt that failed, with the context of the call; may be nil.
 	Log *slog.Logger

@@ -14,7 +14,7 @@ import (
 	"legwork/llm/lenient"
 )
 
-// noOutput stands for a tool result without text: endpoints refuse empty ones.
+// noOutput is the text of a tool result without text: endpoints refuse empty ones.
 const noOutput = "(no output)"
 
 // emptySchema describes a tool without arguments.
@@ -52,13 +52,13 @@ func (e *endpoint) limit(out *openai.ChatCompletionRequest, most int) {
 	case e.wantsCompletionTokens():
 		out.MaxCompletionTokens = e.output(most)
 	default:
-		out.MaxTokens = e.output(most) //nolint:staticcheck // what endpoints other than OpenAI's know
+		out.MaxTokens = e.output(most) //nolint:staticcheck // the field of endpoints other than OpenAI's
 	}
 }
 
 // sentMaxTokens reports whether a request has its limit in max_tokens.
 func sentMaxTokens(out openai.ChatCompletionRequest) bool {
-	return out.MaxTokens > 0 //nolint:staticcheck // what endpoints other than OpenAI's know
+	return out.MaxTokens > 0 //nolint:staticcheck // the field of endpoints other than OpenAI's
 }
 
 // wantsCompletionTokens tells the models whose limit is max_completion_tokens
@@ -92,8 +92,8 @@ func (e *endpoint) nativeTools(tools []Tool) []openai.Tool {
 	return out
 }
 
-// schemaOf is a tool's schema as it was given, with what endpoints insist on: a
-// type, and properties even where there are none.
+// schemaOf is a tool's schema with the fields that endpoints insist on: a type, and
+// properties even where there are none.
 func schemaOf(t Tool) json.RawMessage {
 	if len(t.Schema) == 0 {
 		return json.RawMessage(emptySchema)
@@ -160,7 +160,7 @@ func withImages(m openai.ChatCompletionMessage, images []Image) openai.ChatCompl
 	return m
 }
 
-// imageBytes is what an image counts as in a prompt's bytes: some 1,000 tokens.
+// imageBytes is the size of an image in a prompt's bytes: some 1,000 tokens.
 const imageBytes = 1000 * bytesPerToken
 
 // unusedID returns id, or id with a number when an earlier message used it.

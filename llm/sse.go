@@ -7,7 +7,7 @@ import (
 	"io"
 )
 
-// Bounds on what an endpoint may send, so that none can fill the memory.
+// Bounds of replies, so that no endpoint can fill the memory.
 const (
 	maxEvent     = 4 << 20
 	maxReply     = 8 << 20 // and bytesOfToken for each token that it may have
@@ -19,13 +19,14 @@ var (
 	errReplyTooLong = errors.New("the stream is longer than a reply of max_output_tokens can be")
 )
 
-// utf8BOM may stand before the first byte of a stream.
+// utf8BOM may come before the first byte of a stream.
 const utf8BOM = "\xef\xbb\xbf"
 
 // doneMark is the data of the event that ends a stream.
 const doneMark = "[DONE]"
 
-// events reads server-sent events as endpoints really send them: lines may end
+// events reads server-sent events (https://html.spec.whatwg.org/multipage/server-sent-events.html)
+// as endpoints really send them: lines may end
 // in LF, CRLF or CR, comments keep the line alive, the blank line after an
 // event or the newline after the last one may be missing, an error may stand
 // there as bare JSON, and a server that does not stream sends one JSON document.
@@ -93,7 +94,7 @@ func (e *events) append(line []byte) {
 	e.json.scan(line)
 }
 
-// remember keeps the beginning of what is not of the protocol.
+// remember keeps the beginning of lines that are not of the protocol.
 func (e *events) remember(line []byte) {
 	if room := 512 - len(e.unknown); room > 0 {
 		e.unknown = append(append(e.unknown, line[:min(room, len(line))]...), '\n')

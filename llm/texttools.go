@@ -13,7 +13,7 @@ import (
 
 // textCall is a tool call as a model without tool calling writes it. Asked for
 // is {"tool_calls": [{"name": ..., "arguments": {...}}]} or {"tool": ...,
-// "arguments": {...}}; models also write what they were trained on.
+// "arguments": {...}}; models also write other forms, from their training.
 type textCall struct {
 	Name      string    `json:"name"`
 	Arguments arguments `json:"arguments"`
@@ -109,7 +109,7 @@ func describe(tools []Tool) string {
 	return strings.Join(lines, "\n")
 }
 
-// toJSON writes what can always be written, for a model to read.
+// toJSON writes a value that always encodes, for a model to read.
 func toJSON(v any) string {
 	var out bytes.Buffer
 	enc := json.NewEncoder(&out)
@@ -146,7 +146,7 @@ func readTextCalls(text string, tools []Tool) (calls []ToolCall, rest string, cu
 	return withIDs(calls[:min(len(calls), maxCalls)]), rest, cut
 }
 
-// wrapping removes what models put around a call.
+// wrapping removes the marks that models put around a call.
 var wrapping = strings.NewReplacer("```json", "", "```", "", "<tool_call>", "", "</tool_call>", "")
 
 func parseTextCalls(raw []byte, tools []Tool) []ToolCall {

@@ -8,11 +8,11 @@ import (
 	"sync"
 )
 
-// bytesPerToken is what a token holds before anything is known of a model.
+// bytesPerToken is the size of a token before an endpoint has reported usage.
 const bytesPerToken = 4
 
-// EstimateTokens guesses the tokens of so many bytes of text for a model of
-// which nothing is known. It rounds up.
+// EstimateTokens guesses the tokens of so many bytes of text for an unknown model. It
+// rounds up.
 func EstimateTokens(bytes int) int { return (max(bytes, 0) + bytesPerToken - 1) / bytesPerToken }
 
 // tokenRatio measures how many bytes a token of one model holds from the usage that
@@ -168,7 +168,7 @@ func (m *Models) Quote(r Request) Usage {
 
 // QuoteTokens is what so many tokens of prompt and reply cost at most with the
 // model of a role, or with the one of a configured name, and its fallbacks.
-// Negative output stands for the longest reply.
+// A negative output means the longest reply.
 func (m *Models) QuoteTokens(roleOrName string, input, output int) Usage {
 	first := m.find(roleOrName)
 	if first == nil {
@@ -196,7 +196,7 @@ func (e *endpoint) quote(prompt, most int) Usage {
 	return e.priced(Usage{Input: e.tokens(prompt), Output: e.output(most), Estimated: true})
 }
 
-// output is how many tokens a reply may have; most is what the request says.
+// output is how many tokens a reply may have; most is the bound of the request.
 func (e *endpoint) output(most int) int {
 	if most <= 0 {
 		return e.maxOutput()
@@ -204,8 +204,8 @@ func (e *endpoint) output(most int) int {
 	return min(most, e.maxOutput())
 }
 
-// priced adds what a usage costs, as far as the price is known. A part of a
-// millionth counts as a whole one.
+// priced adds the cost of a usage, as far as the price is known. It rounds up to a
+// millionth of a dollar.
 func (e *endpoint) priced(u Usage) Usage {
 	p := e.config.Price
 	if p == nil {

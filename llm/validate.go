@@ -60,7 +60,7 @@ func (v *validation) model(name string, m ModelConfig) {
 	v.fallback(name, m.Fallback)
 }
 
-// offline demands that nothing is said of an endpoint that there is not.
+// offline reports settings of an endpoint, which an offline model does not have.
 func (v *validation) offline(at string, m ModelConfig) {
 	for _, field := range []struct {
 		key   string
@@ -183,7 +183,7 @@ func (v *validation) known(model string) bool {
 	return ok
 }
 
-// others lists the models that may stand where name may not.
+// others lists the models that may be used in the place of name.
 func (v *validation) others(name string) string {
 	names := slices.DeleteFunc(v.config.names(), func(n string) bool { return n == name })
 	if len(names) == 0 {

@@ -21,13 +21,13 @@ type ActionID struct {
 	Try     int    // how many unusable replies, or attempts of the call, there were before
 }
 
-// Subject says what an action is about.
+// Subject is the subject of an action.
 type Subject string
 
 // The subjects. Programs read those of ask actions as the kind of an approval.
 const (
 	SubjectPlan     Subject = "plan"     // model: make the first plan; ask: may it be carried out
-	SubjectReview   Subject = "review"   // model: judge what came back; ask: look at the shared state
+	SubjectReview   Subject = "review"   // model: judge the results; ask: look at the shared state
 	SubjectAnswer   Subject = "answer"   // model: write the closing answer
 	SubjectWork     Subject = "work"     // model: the next turn of a sub-task
 	SubjectCall     Subject = "call"     // tool: make a call

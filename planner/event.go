@@ -23,7 +23,7 @@ const (
 	Started         EventType = "started"          // of a tool action that must not run twice
 	Returned        EventType = "returned"         // of a tool action: its result, or why there is none
 	Asked           EventType = "asked"            // of a tool action: a person must decide first
-	Decided         EventType = "decided"          // of an ask action: what the person decided
+	Decided         EventType = "decided"          // of an ask action: the decision of a person
 	GuidanceAdded   EventType = "guidance_added"   // a person guides the task; agents cannot
 	GuidanceRemoved EventType = "guidance_removed" // the person takes guidance back that no plan or reply has seen
 	PromptExpanded  EventType = "prompt_expanded"  // the server wrote out the prompt that the goal names: Text is the goal
@@ -65,7 +65,7 @@ type Event struct {
 	Budget    string                     `json:"budget,omitempty"`    // budget_reached: key of the budget
 	Overdraft *Overdraft                 `json:"overdraft,omitempty"` // budget_reached: limit and amounts
 	Slot      string                     `json:"slot,omitempty"`      // send_started, sent: "board" or "answer.1"
-	Last      bool                       `json:"last,omitempty"`      // sent: nothing of the outcome is left to send
+	Last      bool                       `json:"last,omitempty"`      // sent: the whole outcome is sent
 }
 
 // Opening is the body of Opened.
@@ -89,7 +89,7 @@ type Opening struct {
 	Only     []string `json:"only,omitzero"`      // of the tool groups that are open to the asker, only these
 	Trace    string   `json:"trace,omitempty"`    // W3C traceparent of what asked for it
 	Hops     int      `json:"hops,omitempty"`     // how often the work was handed on from one legwork to the next before
-	Request  string   `json:"request,omitempty"`  // hash of what a program asked for, where it named a key: the same key stands for nothing else
+	Request  string   `json:"request,omitempty"`  // hash of a program's request with a key: the same key cannot be used for another request
 }
 
 // Notify says where the outcome of a task that was started by a program goes.
@@ -130,7 +130,7 @@ type Limits struct {
 	Changes          int           `json:"changes,omitempty"`      // of the shared state, after which it takes none from outside; 0: no limit
 	Reviews          int           `json:"reviews,omitempty"`      // how often people may be asked to review the shared state; 0: never, so that older journals fold as they did
 	ReviewTime       time.Duration `json:"review_time,omitempty"`  // how long a review waits for a person, but for that of an External task; 0: for ever
-	IdleTimeout      time.Duration `json:"idle_timeout,omitempty"` // of an External task: it ends when nothing happened for so long; 0: never
+	IdleTimeout      time.Duration `json:"idle_timeout,omitempty"` // of an External task: it ends after so long without an event; 0: never
 }
 
 // DefaultLimits are those of a config that names none: six rounds of twelve
@@ -142,7 +142,7 @@ func DefaultLimits() Limits {
 	}
 }
 
-// Reply is the body of Replied: what a model said, read already.
+// Reply is the body of Replied: the parsed reply of a model.
 type Reply struct {
 	Text   string    `json:"text,omitempty"`
 	Plan   []Subtask `json:"plan,omitempty"`
@@ -157,7 +157,7 @@ type Reply struct {
 	Confirm  bool      `json:"confirm,omitempty"`  // of a plan: it is so large that a person decides about it first; counts for the first plan alone
 }
 
-// Estimate is what a plan may cost until the answer is there.
+// Estimate is the most that a plan may cost, the answer included.
 type Estimate struct {
 	Tokens int64 `json:"tokens"`
 	Cost   int64 `json:"cost,omitempty"` // millionths of a US dollar; 0 where no price is known
@@ -172,7 +172,7 @@ type Overdraft struct {
 	Who    string `json:"who,omitempty"`    // of a person's or a chat's: whose
 	Limit  int64  `json:"limit"`            // as it is now, extensions included
 	Spent  int64  `json:"spent"`            // the amount that calls have spent or reserved
-	Wanted int64  `json:"wanted,omitempty"` // what the next call may take
+	Wanted int64  `json:"wanted,omitempty"` // the most that the next call may take
 	Extend int64  `json:"extend,omitempty"` // by how much a yes extends it
 
 	Expires time.Time `json:"expires,omitzero"` // when without a decision, the answer is no; zero: never
@@ -269,10 +269,10 @@ type Question struct {
 type Approval struct {
 	Call       int    `json:"call"`             // index in its turn
 	Tool       string `json:"tool"`             // "server.tool"
-	Definition string `json:"definition"`       // hash of what the tool says it does
+	Definition string `json:"definition"`       // hash of the tool's definition
 	Hash       string `json:"hash"`             // of tool, definition and arguments
 	Reason     string `json:"reason,omitempty"` // key of why it is asked although it usually would not be; empty: it may change things
-	Detail     string `json:"detail,omitempty"` // what the reason is about, such as a host
+	Detail     string `json:"detail,omitempty"` // the subject of the reason, such as a host
 }
 
 // Decision is the body of Decided.
@@ -283,7 +283,7 @@ type Decision struct {
 	Scope   string          `json:"scope,omitempty"`  // of an approval: this call, or more (ScopeTask, ScopeChat)
 	Grants  []Grant         `json:"grants,omitempty"` // what more it lets be called
 	Queued  bool            `json:"queued,omitempty"` // set by the store: the plan that is agreed to waits for Released
-	Name    string          `json:"name,omitempty"`   // what the person who decided is called; Event.By is who it is
+	Name    string          `json:"name,omitempty"`   // display name of the person who decided; Event.By is their key
 }
 
 // The scopes of an approval; empty is this call alone.

@@ -179,7 +179,7 @@ func readCall(c Call) Call {
 	return c
 }
 
-// Bounds of an ask_person call: what people read, and press, in a chat.
+// Bounds of an ask_person call, which people read in a chat.
 const (
 	maxQuestion = 2000 // bytes
 	maxChoices  = 10

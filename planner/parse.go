@@ -16,7 +16,7 @@ type Entry struct {
 	After       []string `json:"after"` // ids of this plan, or qualified ids of earlier rounds; nil: absent; empty: waits for nothing
 }
 
-// ParseOptions say what a plan may refer to.
+// ParseOptions are the names and ids that a plan may use.
 type ParseOptions struct {
 	Groups []string // besides LLMTool; nil: any name
 	// Known are the ids of earlier rounds' sub-tasks, qualified like "1/a". A

@@ -16,7 +16,7 @@ import (
 // Journal gives the event of a sequence number, with its whole body.
 type Journal func(seq int) Event
 
-// PromptInput is what a prompt needs beyond the journal: the state of the world at
+// PromptInput is the input of a prompt beyond the journal: the state of the world at
 // the moment of the call. Its zero value makes a valid, if poor, prompt.
 type PromptInput struct {
 	Texts             *i18n.Texts
@@ -176,7 +176,7 @@ func (b *builder) asker() string {
 	})
 }
 
-// addGuidance adds what was said before the event of that seq, and returns the rest.
+// addGuidance adds the guidance before the event of that seq, and returns the rest.
 func (b *builder) addGuidance(guidance []int, before int) []int {
 	for len(guidance) > 0 && guidance[0] < before {
 		b.add(llm.User, b.guidanceText(b.journal(guidance[0])))
@@ -343,8 +343,8 @@ func (b *builder) visibleNotes() []int {
 	return list
 }
 
-// addNotes adds what others added to the context before the event of that seq, and
-// returns the rest.
+// addNotes adds the notes from outside before the event of that seq, and returns the
+// rest.
 func (b *builder) addNotes(list []int, before int) []int {
 	var texts []string
 	for len(list) > 0 && list[0] < before {

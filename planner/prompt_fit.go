@@ -113,5 +113,5 @@ func middleOut(text string, keep int) string {
 	return head + omission + tail
 }
 
-// omission stands for what was left out of a text.
+// omission is in the place of text that was left out.
 const omission = "\n[…]\n"

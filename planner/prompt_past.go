@@ -9,7 +9,7 @@ import (
 	"legwork/llm"
 )
 
-// Past is what a prompt holds of the conversation before the task.
+// Past is the conversation before the task, for a prompt.
 type Past struct {
 	Summary        string     // of the turns before History; empty for none
 	SummaryTainted bool       // it holds words of outsiders, or of other people of the chat
@@ -21,7 +21,7 @@ type Past struct {
 type Exchange struct {
 	Goal, Answer string
 	Failed       bool // it ended, though without an answer
-	Other        bool // somebody else asked: what they wrote is data
+	Other        bool // another person asked: their words are data
 	Tainted      bool // outsiders' words went into the answer, which is data therefore
 }
 
@@ -78,7 +78,7 @@ func (b *builder) addEarlier(key string) {
 	b.add(llm.User, b.text(key, nil)+"\n"+tag("data", strings.Join(lines, "\n")))
 }
 
-// Digest is what a summary is made of.
+// Digest is the input of a summary.
 type Digest struct {
 	Texts    *i18n.Texts
 	Language string     // of the person, and of the summary
@@ -117,8 +117,7 @@ func SummaryPrompt(d Digest) (llm.Request, error) {
 	return llm.Request{Role: llm.RoleAnswer, Messages: merged(b.messages)}, nil
 }
 
-// minSummarised is what is left at least of a text that goes into a summary, in
-// bytes.
+// minSummarised is the shortest length to which SummaryPrompt cuts a text, in bytes.
 const minSummarised = 200
 
 // sizeOf is how many bytes turns take when no text has more than so many, with

@@ -76,7 +76,7 @@ func IsVerdict(values map[string]json.RawMessage) bool {
 	return word == ReviewApproved || word == ReviewRejected || word == ReviewExpired
 }
 
-// changesReview reports that values would change what a person is to decide.
+// changesReview reports that values would change the subject of the open review.
 func changesReview(s State, values map[string]json.RawMessage) bool {
 	_, touched := values[KeyStatus]
 	return s.Review > 0 && touched && !wantsReview(values)

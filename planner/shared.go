@@ -138,7 +138,7 @@ func (b *builder) values(values map[string]json.RawMessage, limit int) string {
 	return out
 }
 
-// stateResult is what a get_state call reads.
+// stateResult is the result of a get_state call.
 func (b *builder) stateResult(g Get, state CallState) string {
 	values := valuesOf(state.Shared, b.journal)
 	var missing []string

@@ -8,7 +8,7 @@ import (
 	"legwork/llm"
 )
 
-// Phase is where a task stands. Only Working holds sub-tasks that go on.
+// Phase is the phase of a task. Only Working holds sub-tasks that go on.
 type Phase string
 
 // The phases in the order a task passes them; rounds repeat deciding and working.

@@ -1,4 +1,4 @@
-// Package clip shortens text without parting its characters.
+// Package clip shortens text without splitting its characters.
 package clip
 
 import (
@@ -6,11 +6,10 @@ import (
 	"unicode/utf8"
 )
 
-// Mark stands where text was left out.
+// Mark is in the place of text that was left out.
 const Mark = "…"
 
-// Bytes returns the beginning of text that has at most n bytes, less what would
-// part a character.
+// Bytes returns the beginning of text, at most n bytes and no part of a character.
 func Bytes(text string, n int) string {
 	if len(text) <= n {
 		return text
@@ -22,8 +21,7 @@ func Bytes(text string, n int) string {
 	return text[:end]
 }
 
-// Marked is Bytes with Mark behind what was shortened: up to n bytes and the
-// mark.
+// Marked is Bytes with Mark behind a shortened text: up to n bytes and the mark.
 func Marked(text string, n int) string {
 	if len(text) <= n {
 		return text

@@ -1,11 +1,12 @@
-// Package form holds what a program asks of a person: a form of simple fields
-// that are filled in one after the other, or an address to visit.
+// Package form holds the questions of programs to people: a form of simple fields
+// that a person fills in one after the other, or an address to visit.
 package form
 
 import "encoding/json"
 
-// Question is what a server asks of a person in the course of a call
+// Question is a question of a server to a person in the course of a call
 // (elicitation in MCP). URL is set for an address to visit, otherwise Fields.
+// https://modelcontextprotocol.io/specification/2025-11-25/client/elicitation
 type Question struct {
 	Message string  `json:"message"`
 	Fields  []Field `json:"fields,omitempty"`
@@ -20,11 +21,11 @@ type Field struct {
 	Choices     []Choice        `json:"choices,omitempty"` // the only values; none: anything that fits Schema
 	Many        bool            `json:"many,omitempty"`    // several of Choices, in a list
 	Required    bool            `json:"required,omitempty"`
-	Default     json.RawMessage `json:"default,omitempty"` // for who leaves it out
+	Default     json.RawMessage `json:"default,omitempty"` // when the person leaves it out
 	Schema      json.RawMessage `json:"schema,omitempty"`  // JSON Schema of the value
 }
 
-// Choice is one value of a field, and what people read for it.
+// Choice is one value of a field, and its label for people.
 type Choice struct {
 	Value json.RawMessage `json:"value"`
 	Label string          `json:"label"`
@@ -37,7 +38,7 @@ const (
 	Cancel  = "cancel" // no person decided: it lapsed, or the task ended
 )
 
-// Answer is what a person answered.
+// Answer is a person's answer.
 type Answer struct {
 	Action string                     `json:"action"`
 	Values map[string]json.RawMessage `json:"values,omitempty"` // by Field.Name, with Accept only

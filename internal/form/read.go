@@ -50,14 +50,13 @@ const (
 	Date       = "date"       // no date as 2026-01-31
 	DateTime   = "date-time"  // no time as 2026-01-31 09:00
 	Pattern    = "pattern"    // not of the form that Limit says
-	Missing    = "missing"    // nothing, and it is required
+	Missing    = "missing"    // left out, and it is required
 	Other      = "unexpected" // does not fit in another way
 )
 
-// Read makes a value of what a person in zone wrote or chose: a choice by its
-// label, its value or its number from 1, several parted by commas or lines, a
-// number, a day or a time as it is written in most places. An error is an
-// *ValueError.
+// Read parses the text of a person in zone: a choice by its label, its value or its
+// number from 1, several separated by commas or lines, a number, a day or a time in
+// the usual formats. An error is a *ValueError.
 func (f Field) Read(written string, zone *time.Location) (json.RawMessage, error) {
 	written = strings.TrimSpace(written)
 	if written == "" {

@@ -18,9 +18,8 @@ const MaxDepth = 64
 const MaxValues = 1 << 16
 
 // Oddity says, as a clause, what of raw some programs would read in another
-// way than others, or not at all; empty when all read it alike. Text that is
-// not JSON is looked at as if it were. Whatever is in it, it is read fast: it
-// comes from those of whom nothing is known yet.
+// way than others, or not at all; empty when all read it alike. It checks text that
+// is not JSON as if it were. It is fast for every text, since anybody may send one.
 func Oddity(raw []byte) string {
 	if LoneSurrogate(raw) {
 		return "a text in it has half of a character, a surrogate without its other half"

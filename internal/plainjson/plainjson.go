@@ -49,7 +49,7 @@ func moderate(n string) bool {
 }
 
 // object is the keys that were met in an object so far; nil for a list, or for
-// what stands in neither.
+// a value in neither.
 type object map[string]bool
 
 // add reports whether a key was not met before.

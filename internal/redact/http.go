@@ -5,10 +5,9 @@ import (
 	"net/http"
 )
 
-// Replies returns a handler whose replies hold no secrets in what tells people
-// of trouble: plain texts and problem documents of HTTP, and with all also any
-// other JSON. Streams are let through as they are. A secret is not found that
-// a handler writes in two pieces.
+// Replies returns a handler whose error replies hold no secrets: plain texts and
+// problem documents of HTTP, and with all also other JSON. It does not change
+// streams, and does not find a secret that a handler writes in two pieces.
 func Replies(next http.Handler, r *Redactor, all bool) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, asked *http.Request) {
 		next.ServeHTTP(&reply{ResponseWriter: w, redactor: r, all: all}, asked)
@@ -21,7 +20,7 @@ type reply struct {
 	all      bool
 }
 
-// Unwrap lets http.ResponseController reach what is below.
+// Unwrap lets http.ResponseController reach the wrapped writer.
 func (w *reply) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
 // hides reports that the reply is one whose text is looked at.

@@ -1,5 +1,5 @@
-// Package redact keeps secrets out of logs: those that it is told, in the forms
-// in which they usually slip through, and whatever has the shape of a token.
+// Package redact keeps secrets out of logs: known ones, in the forms in which they
+// usually slip through, and text with the shape of a token.
 package redact
 
 import (
@@ -10,11 +10,11 @@ import (
 	"sync/atomic"
 )
 
-// Mask stands where a secret was.
+// Mask replaces a secret.
 const Mask = "***"
 
-// Shortest is the length, in bytes, from which on a secret is looked for: a
-// shorter one would be found inside of ordinary words.
+// Shortest is the shortest secret that is replaced, in bytes. Shorter ones would be
+// found inside of ordinary words.
 const Shortest = 8
 
 // Redactor replaces secrets by Mask. It is safe for concurrent use. Its zero
@@ -23,7 +23,7 @@ type Redactor struct {
 	known atomic.Pointer[secrets]
 }
 
-// secrets are all forms of what is to be hidden, the longest first.
+// secrets are all forms of the secrets, the longest first.
 type secrets struct {
 	forms []string
 	mask  *strings.Replacer
@@ -58,8 +58,8 @@ func (r *Redactor) Set(list []string) {
 // String returns s with every secret replaced; s itself when there is none.
 func (r *Redactor) String(s string) string { return r.Known(maskShapes(s)) }
 
-// Known is String without looking for shapes: what only looks like a token of
-// somebody's stays, as in a text that tells how to use one.
+// Known is String without looking for shapes: text that only looks like a token
+// stays, as in instructions for using one.
 func (r *Redactor) Known(s string) string {
 	known := r.known.Load()
 	if known == nil {
@@ -92,7 +92,7 @@ var shapes = []shape{
 	{"BEARER", regexp.MustCompile(`(BEARER )[A-Za-z0-9._~+/=-]+`), "${1}" + Mask},
 }
 
-// maskShapes replaces what looks like a token of Telegram, of Slack, of legwork
+// maskShapes replaces text that looks like a token of Telegram, of Slack, of legwork
 // or of an HTTP header.
 func maskShapes(s string) string {
 	for _, shape := range shapes {

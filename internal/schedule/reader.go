@@ -6,7 +6,7 @@ import (
 	"unicode"
 )
 
-// word is an entry of the vocabulary. A space in it stands for any white space.
+// word is an entry of the vocabulary. A space in it matches any white space.
 type word struct {
 	text  string
 	value int

@@ -41,7 +41,7 @@ type Index struct {
 type posting struct{ doc, count int32 }
 
 // New indexes docs. Of texts that match a query equally well the one that
-// stands first here is found first.
+// comes first in docs is found first.
 func New(docs []Doc) *Index {
 	x := &Index{ids: make([]string, len(docs)), lengths: make([]int, len(docs)), postings: map[string][]posting{}}
 	words, total := lexicon{}, 0
@@ -149,7 +149,7 @@ func (x *Index) rate(term string) map[int32]float64 {
 	return best
 }
 
-// What an almost equal word weighs, and how many of them are looked at.
+// The weight of an almost equal word, and the number of such words that count.
 const (
 	nearWeight = 0.5
 	maxNear    = 32

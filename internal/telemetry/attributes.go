@@ -1,7 +1,8 @@
 package telemetry
 
-// Names of what is noted of spans, as OpenTelemetry's conventions for generative
-// AI, HTTP and errors have them; those that begin with "legwork." are ours.
+// Names of attributes of spans, as in OpenTelemetry's semantic conventions for
+// generative AI, HTTP and errors (https://opentelemetry.io/docs/specs/semconv/);
+// names with "legwork." are ours.
 const (
 	Operation    = "gen_ai.operation.name"
 	Provider     = "gen_ai.provider.name"

@@ -21,12 +21,12 @@ type Metrics struct {
 	read     func(context.Context) (Readings, error)
 }
 
-// MetricsConfig says what Metrics show beside what they count.
+// MetricsConfig is the configuration of Metrics.
 type MetricsConfig struct {
 	Build Build
 	Now   func() time.Time // the wall clock
-	// Read looks at what is counted elsewhere, for each scrape. With an error only
-	// what the store does not tell is shown. Nil: nothing is.
+	// Read reads the gauges at each scrape. When it returns an error, the gauges that
+	// come from the store are missing. Nil: there are no gauges.
 	Read func(context.Context) (Readings, error)
 	// Clean keeps secrets out of label values. Nil: they stay as they are.
 	Clean func(string) string

@@ -19,7 +19,7 @@ const (
 	maxValue  = 128 // bytes of a label's value
 )
 
-// other stands for every label value of a series for which there was no room.
+// other is the label value of all series beyond maxSeries.
 const other = "other"
 
 // registry makes metrics with clean label values and a limited number of series.
@@ -32,7 +32,8 @@ func newRegistry(clean func(string) string) registry {
 	return registry{prometheus.NewRegistry(), clean}
 }
 
-// counter only grows. Like the other kinds, its zero value counts nothing. Labels are given by their values, in the order of their names.
+// counter only grows. Like the other kinds, its zero value counts nothing. Labels
+// are given by their values, in the order of their names.
 type counter struct{ *family[prometheus.Counter] }
 
 // counter makes a metric that counts. Its name ends in _total.

@@ -1,5 +1,5 @@
-// Package telemetry makes a process observable: metrics for Prometheus, and
-// traces for what speaks OpenTelemetry. Code that is measured is given a
+// Package telemetry makes a process observable: metrics for Prometheus, and traces
+// for receivers of OpenTelemetry. Code that is measured is given a
 // *Metrics; code that begins a trace, a *Tracer; all other code finds the
 // trace in the context. All of their methods do nothing on nil, and cost next
 // to nothing then.
@@ -23,7 +23,7 @@ const (
 	Given       = "given_up"
 )
 
-// Build says what is running.
+// Build is the version of the program.
 type Build struct{ Version, Commit, Go string }
 
 // ReadBuild returns what the Go tool wrote into the binary.

@@ -34,7 +34,7 @@ type TraceConfig struct {
 	// One that came from outside is kept when it is there.
 	Sample  float64
 	Version string
-	// Clean keeps secrets out of what is said of spans. Nil: it stays as it is.
+	// Clean removes secrets from the names and attributes of spans. May be nil.
 	Clean   func(string) string
 	Metrics *Metrics     // counts spans; may be nil
 	Log     *slog.Logger // called with the number of lost spans; may be nil

@@ -37,7 +37,7 @@ func Objects(text string) []Object {
 }
 
 // Values is like Objects and also returns arrays whose first element is an
-// object, as one value each, and what is Broken.
+// object, as one value each, and Broken values.
 func Values(text string) []Object { return scan(text, true) }
 
 const (
@@ -92,8 +92,8 @@ func scan(text string, arrays bool) []Object {
 	return found
 }
 
-// mend has an object repaired that could not be read, or marks it as Broken.
-// Where its brackets match, it ends with them. It returns the bytes looked at.
+// mend repairs an object that could not be read, or marks it as Broken. Where its
+// brackets match, it ends with them. mend returns the number of bytes read.
 func mend(o *Object, text string, repairs *int) int {
 	size := balanced(text[o.Start:])
 	if o.End = o.Start + 1; size.length > 0 {

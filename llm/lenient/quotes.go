@@ -54,7 +54,7 @@ func (r *reader) quotedString(key bool) (string, verdict) {
 	return string(r.out[start:]), ended
 }
 
-// plain copies what means nothing special in any kind of string.
+// plain copies text without special characters.
 func (r *reader) plain() {
 	start := r.pos
 	for r.pos < len(r.text) {
@@ -74,8 +74,8 @@ func (r *reader) closes(size int) bool {
 	return rest == "" || strings.IndexByte(",:}]#/", rest[0]) >= 0 || strings.HasPrefix(rest, "，") || strings.HasPrefix(rest, "：")
 }
 
-// escape reads a backslash and what it escapes. An escape that JSON does not
-// know stands for its two characters, as in a path or a regular expression.
+// escape reads an escape. One that JSON does not know means its two characters, as
+// in a path or a regular expression.
 func (r *reader) escape() {
 	rest := r.text[r.pos:]
 	switch {

@@ -86,8 +86,8 @@ func tagAt(text string, i int) thinkingTag {
 	return thinkingTag{}
 }
 
-// Unfence returns what is inside a text that is one fenced code block, and
-// other texts as they are, without a byte-order mark and white space around.
+// Unfence returns the content of a text that is one fenced code block, and other
+// texts as they are, without a byte-order mark and white space around.
 func Unfence(text string) string {
 	text = strings.TrimSpace(strings.TrimPrefix(text, "\ufeff"))
 	for _, fence := range [...]string{"```", "~~~"} {

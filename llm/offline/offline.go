@@ -1,6 +1,6 @@
 // Package offline is a stand-in for a language model that needs no network: it
 // plans, calls tools and answers by a few rules. It serves demonstrations and
-// tests, and says in the first line of what people read that it is no model.
+// tests, and says in the first line of its answers that it is no model.
 package offline
 
 import (
@@ -38,8 +38,8 @@ func New(o Options) *Model {
 	return &Model{o: o, rules: newRules()}
 }
 
-// Call answers one request, word by word when it is streamed. What is wanted
-// follows from r.Role, or from the prompt when that is empty: the tool "plan"
+// Call answers one request, word by word when it is streamed. It takes the role from
+// r.Role, or from the prompt when that is empty: the tool "plan"
 // asks for a plan, a <task> for work, everything else for an answer. Errors: an
 // *llm.Error with Problem Invalid for a request that llm.Check refuses, and
 // that of ctx.
@@ -130,8 +130,7 @@ func call(p prompt, n int, tool string, arguments any) llm.ToolCall {
 	return llm.ToolCall{ID: fmt.Sprintf("call_%d_%d", p.length, n), Name: tool, Arguments: string(args)}
 }
 
-// decide plans, or writes the answer when there are results or nothing needs
-// to be found out.
+// decide plans, or writes the answer when there are results or no work is needed.
 func (m *Model) decide(p prompt) llm.Reply {
 	goal := p.goal
 	if len(p.results) > 0 {

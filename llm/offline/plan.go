@@ -14,8 +14,8 @@ type part struct {
 
 // split takes a request apart and gives each part to a group. A piece that
 // names only another place, date and so on is the question before it, asked
-// again; one that fits no group and asks nothing belongs to the piece before.
-// Nothing is left of a greeting or of plain talk.
+// again; one that fits no group and asks no question belongs to the piece before.
+// split leaves out greetings and plain talk.
 func (r *rules) split(goal string, groups []group) []part {
 	var parts []part
 	pieces := r.pieces(goal)
@@ -99,8 +99,7 @@ func (r *rules) ahead(text, border, next string) string {
 	return strings.Replace(next, places[0], name[1], 1)
 }
 
-// again repeats the earlier part with what a bare piece names in place of what
-// the part names.
+// again repeats the earlier part with the value that a bare piece names.
 func (r *rules) again(last part, text string, f facts) (string, bool) {
 	for _, pair := range [...][2][]string{
 		{last.facts.places, f.places},

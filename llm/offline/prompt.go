@@ -10,7 +10,7 @@ import (
 // alone is the name under which a plan gives work to the model without tools.
 const alone = "llm_tool"
 
-// prompt is what a request holds that the rules look at.
+// prompt is the part of a request that the rules read.
 type prompt struct {
 	role     string
 	length   int // messages
@@ -54,7 +54,7 @@ func readPrompt(rules *rules, r llm.Request) prompt {
 	return p
 }
 
-// guess tells from the prompt what is wanted.
+// guess guesses the role of a prompt.
 func guess(p prompt) string {
 	if slices.ContainsFunc(p.tools, func(t llm.Tool) bool { return t.Name == "plan" }) {
 		return llm.RolePlan

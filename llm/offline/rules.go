@@ -8,7 +8,7 @@ import (
 // rules are the patterns by which texts are understood.
 type rules struct {
 	tag, state                          *regexp.Regexp
-	turn, before                        *regexp.Regexp // of what is to be summarised
+	turn, before                        *regexp.Regexp // of a request for a summary
 	url, zone, date, time, path, place  *regexp.Regexp
 	number                              *regexp.Regexp
 	expression, percent, amount, quoted *regexp.Regexp

@@ -5,7 +5,7 @@ import (
 	"unicode"
 )
 
-// frame holds what the stand-in says in one language.
+// frame holds the texts of the stand-in in one language.
 type frame struct{ notice, found, failed, cannot, chat string }
 
 // frames chooses the language by the script of most letters of a text; those of

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// schema is what is looked at in a tool's JSON Schema.
+// schema is the part of a tool's JSON Schema that the rules read.
 type schema struct {
 	Properties map[string]struct {
 		Type        any
@@ -127,7 +127,7 @@ func isPlace(name, description string) bool {
 	return slices.Contains([]string{"place", "city", "location", "zone", "timezone", "time_zone", "tz"}, strings.ToLower(name))
 }
 
-// supply holds what a task names; each value is given away once.
+// supply holds the values that a task names; each is used once.
 type supply struct {
 	places, dates, times, urls, paths, numbers []string
 	amounts                                    [][]string

@@ -19,8 +19,8 @@ func StandIn(config llm.Config) http.RoundTripper {
 	return nil
 }
 
-// Transport carries requests to a model in the same process: whoever speaks the
-// OpenAI protocol reaches it without an address.
+// Transport carries requests to a model in the same process: a client of the OpenAI
+// protocol reaches it without an address.
 func (m *Model) Transport() http.RoundTripper { return transport{m.Handler()} }
 
 type transport struct{ handler http.Handler }

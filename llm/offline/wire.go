@@ -29,7 +29,7 @@ func Serve(ctx context.Context, l net.Listener, m *Model) error {
 		wait, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 		defer cancel()
 		if server.Shutdown(wait) != nil {
-			_ = server.Close() // somebody sends a request without end; its error says nothing new
+			_ = server.Close() // somebody sends a request without end; its error adds no information
 		}
 	})
 	if err := server.Serve(l); stop() {
@@ -200,7 +200,7 @@ func refuse(w http.ResponseWriter, status int, code, message string) {
 func write(w http.ResponseWriter, status int, v any) {
 	body, err := json.Marshal(v)
 	if err != nil {
-		status, body = http.StatusInternalServerError, nil // what is written here always encodes
+		status, body = http.StatusInternalServerError, nil // the values of this file always encode
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
