@@ -72,7 +72,7 @@ tools/builtin/caller |                                         | mcp-go
 tools/builtin/files | tools/builtin/caller                    | mcp-go doublestar/v4 x/sys x/text
 tools/builtin/web  | clip                                    | mcp-go go-readability html-to-markdown/v2 ledongthuc/pdf x/net x/text golang-lru/v2
 tools/builtin/search | clip                                    | mcp-go x/net
-tools/builtin/memory | search tools/builtin/caller             | mcp-go bbolt
+tools/builtin/memory | fsutil search tools/builtin/caller      | mcp-go bbolt
 
 form               | plainjson                               | jsonschema/v6
 bot                |                                         | displaywidth x/time

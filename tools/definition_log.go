@@ -14,42 +14,43 @@ import (
 	"legwork/tools/client"
 )
 
-// Known keeps what the servers said of their tools when each was first seen,
-// so that a change is noticed across restarts too. It is safe for concurrent
-// use.
+// Known stores the definitions that servers gave when their tools were first
+// seen, so that a change is noticed across restarts too. It is safe for
+// concurrent use.
 type Known interface {
-	// Load returns what was saved last for a server; nil when nothing was.
+	// Load returns what was saved last for a server; nil when nothing was saved.
 	Load(ctx context.Context, server string) ([]byte, error)
 	Save(ctx context.Context, server string, data []byte) error
 }
 
-// Bounds on what is remembered of one server. A tool beyond the first is quarantined; of definitions beyond the second only the hashes are kept.
+// Bounds on what the log keeps of one server. More tools than maxKnownTools are
+// quarantined. Of definitions beyond maxKnownBytes the log keeps only the hashes.
 const (
 	maxKnownTools = 4 * 1000
 	maxKnownBytes = 1 << 20
-	knownTimeout  = 10 * time.Second // for reading and writing them
+	knownTimeout  = 10 * time.Second // for loading and saving
 )
 
-// definitionLog holds servers to what they said of their tools at first sight. All
-// catalogs are seen through it, so that a changed tool is quarantined from the
-// moment its new definition can be seen.
+// definitionLog remembers the accepted definition of every tool: the first one
+// that was seen, or the last one that an admin accepted. Every catalog passes
+// through it, so a changed tool is quarantined as soon as its new definition can
+// be seen.
 type definitionLog struct {
 	store      Known
 	log        *slog.Logger
-	generation atomic.Int64 // counts what admins agreed to: views of earlier rounds are out of date
+	generation atomic.Int64 // counts the changes that admins accepted: a view of an earlier generation is stale
 
 	mu    sync.Mutex
 	known map[string]serverDefinitions // by server
 }
 
-// serverDefinitions is what is known of the tools of one server, by their names. In memory
-// the definitions themselves are left out.
+// serverDefinitions are the known tools of one server, by their names.
 type serverDefinitions map[string]knownDefinition
 
-// knownDefinition is what is known of one tool.
+// knownDefinition is the accepted definition of one tool.
 type knownDefinition struct {
-	Hash     string          `json:"hash"`               // of the definition that is agreed to
-	Raw      json.RawMessage `json:"raw,omitempty"`      // that definition
+	Hash     string          `json:"hash"`
+	Raw      json.RawMessage `json:"raw,omitempty"`
 	Reported string          `json:"reported,omitempty"` // hash of the last change that was reported
 }
 
@@ -60,8 +61,8 @@ func newDefinitionLog(store Known, log *slog.Logger) *definitionLog {
 	return &definitionLog{store: store, log: log, known: map[string]serverDefinitions{}}
 }
 
-// viewOf takes in the tools that are new and quarantines those that changed. The
-// servers of this process are taken as they are.
+// viewOf accepts the tools that are new and quarantines those that changed. It
+// accepts every tool of a server in this process.
 func (l *definitionLog) viewOf(s *client.Server, cat *client.Catalog) *view {
 	v := &view{catalog: cat, tools: map[string]*client.Definition{}, quarantined: map[string]*client.Definition{}, generation: l.generation.Load()}
 	if s.Local() {
@@ -71,19 +72,19 @@ func (l *definitionLog) viewOf(s *client.Server, cat *client.Catalog) *view {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	v.generation = l.generation.Load()
-	p, err := l.load(s.Name())
+	known, err := l.load(s.Name())
 	if err != nil {
-		l.log.Error("what is known of a server's tools cannot be read; none of them is used", "server", s.Name(), "err", err)
+		l.log.Error("known tools unreadable: the server is not used", "server", s.Name(), "err", err)
 		v.problem = err
 		return v
 	}
 	fresh := serverDefinitions{}
 	for name, d := range cat.Tools {
-		known, seen := p[name]
+		accepted, seen := known[name]
 		switch {
-		case d.ForResources || seen && known.Hash == d.Hash:
+		case d.ForResources || seen && accepted.Hash == d.Hash:
 			v.tools[name] = d
-		case !seen && len(p)+len(fresh) < maxKnownTools:
+		case !seen && len(known)+len(fresh) < maxKnownTools:
 			v.tools[name] = d
 			fresh[name] = knownDefinition{Hash: d.Hash, Raw: d.Raw}
 		default:
@@ -93,69 +94,43 @@ func (l *definitionLog) viewOf(s *client.Server, cat *client.Catalog) *view {
 	if len(fresh) == 0 {
 		return v
 	}
-	if err := l.write(context.Background(), s.Name(), func(p serverDefinitions) { maps.Copy(p, fresh) }); err != nil {
-		l.log.Error("new tools cannot be remembered; changes of them go unnoticed after a restart", "server", s.Name(), "err", err)
-		for name, e := range fresh {
-			e.Raw = nil
-			p[name] = e
-		}
+	if err := l.change(context.Background(), s.Name(), func(p serverDefinitions) { maps.Copy(p, fresh) }); err != nil {
+		l.log.Error("new tools not saved: a change is not noticed after a restart", "server", s.Name(), "err", err)
+		maps.Copy(known, fresh)
 	}
 	return v
 }
 
-// load returns what is known of a server, read once. The caller holds mu.
+// load returns the known tools of a server, which it reads from the store once.
+// The caller holds mu.
 func (l *definitionLog) load(server string) (serverDefinitions, error) {
 	if p, ok := l.known[server]; ok {
 		return p, nil
 	}
-	p, err := l.read(context.Background(), server)
-	if err != nil {
-		return nil, err
-	}
-	l.cache(server, p)
-	return l.known[server], nil
-}
-
-// cache holds a page in memory, without the definitions.
-func (l *definitionLog) cache(server string, p serverDefinitions) {
-	short := make(serverDefinitions, len(p))
-	for name, e := range p {
-		e.Raw = nil
-		short[name] = e
-	}
-	l.known[server] = short
-}
-
-// read loads a page with its definitions.
-func (l *definitionLog) read(ctx context.Context, server string) (serverDefinitions, error) {
-	ctx, cancel := context.WithTimeout(ctx, knownTimeout)
+	ctx, cancel := context.WithTimeout(context.Background(), knownTimeout)
 	defer cancel()
 	data, err := l.store.Load(ctx, server)
 	if err != nil {
 		return nil, fmt.Errorf("loading the known tools of server %q: %w", server, err)
 	}
 	p := serverDefinitions{}
-	if len(data) == 0 {
-		return p, nil
+	if len(data) > 0 {
+		if err := json.Unmarshal(data, &p); err != nil {
+			return nil, fmt.Errorf("reading the known tools of server %q: %w", server, err)
+		}
 	}
-	if err := json.Unmarshal(data, &p); err != nil {
-		return nil, fmt.Errorf("reading the known tools of server %q: %w", server, err)
-	}
+	l.known[server] = p
 	return p, nil
 }
 
-// write changes the stored page of a server, then the one in memory. The caller
-// holds mu.
-func (l *definitionLog) write(ctx context.Context, server string, change func(serverDefinitions)) error {
-	p, err := l.read(ctx, server)
+// change saves a changed copy of the known tools of a server, and then uses it.
+// The caller holds mu.
+func (l *definitionLog) change(ctx context.Context, server string, change func(serverDefinitions)) error {
+	known, err := l.load(server)
 	if err != nil {
 		return err
 	}
-	for name, e := range l.known[server] {
-		if _, stored := p[name]; !stored {
-			p[name] = e // could not be saved when it was seen
-		}
-	}
+	p := maps.Clone(known)
 	change(p)
 	p.dropRaw()
 	data, err := json.Marshal(p)
@@ -167,7 +142,7 @@ func (l *definitionLog) write(ctx context.Context, server string, change func(se
 	if err := l.store.Save(ctx, server, data); err != nil {
 		return fmt.Errorf("saving the known tools of server %q: %w", server, err)
 	}
-	l.cache(server, p)
+	l.known[server] = p
 	return nil
 }
 
@@ -184,46 +159,43 @@ func (p serverDefinitions) dropRaw() {
 	}
 }
 
-// accept takes a tool's definition as the one that it must still match.
+// accept makes d the accepted definition of a tool.
 func (l *definitionLog) accept(ctx context.Context, server, tool string, d *client.Definition) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if err := l.write(ctx, server, func(p serverDefinitions) { p[tool] = knownDefinition{Hash: d.Hash, Raw: d.Raw} }); err != nil {
+	if err := l.change(ctx, server, func(p serverDefinitions) { p[tool] = knownDefinition{Hash: d.Hash, Raw: d.Raw} }); err != nil {
 		return err
 	}
 	l.generation.Add(1)
 	return nil
 }
 
-// accepted are the definitions that the tools of a server are held to, as far as
-// they are kept.
-func (l *definitionLog) accepted(ctx context.Context, server string) serverDefinitions {
+// accepted is the accepted definition of a tool; nil when the log keeps only its
+// hash.
+func (l *definitionLog) accepted(server, tool string) json.RawMessage {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	p, err := l.read(ctx, server)
-	if err != nil {
-		l.log.Error("the former definitions of tools cannot be shown", "server", server, "err", err)
-	}
-	return p
+	return l.known[server][tool].Raw
 }
 
-// unreported lists those of the changed tools of which nobody was told yet, but for
-// those that were accepted after held was looked at. Tools that are quarantined
-// because there are too many are in none of its lists.
-func (l *definitionLog) unreported(server string, held map[string]*client.Definition) []string {
+// unreported lists the quarantined tools whose change was not reported yet. It
+// leaves out tools that were accepted after the caller read quarantined, and
+// tools that are quarantined because the server has too many.
+func (l *definitionLog) unreported(server string, quarantined map[string]*client.Definition) []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	var names []string
-	for _, name := range slices.Sorted(maps.Keys(held)) {
-		if e, known := l.known[server][name]; known && e.Reported != held[name].Hash && e.Hash != held[name].Hash {
+	for _, name := range slices.Sorted(maps.Keys(quarantined)) {
+		hash := quarantined[name].Hash
+		if e, known := l.known[server][name]; known && e.Reported != hash && e.Hash != hash {
 			names = append(names, name)
 		}
 	}
 	return names
 }
 
-// markReported notes the changes, by tool and hash, that were told. When that cannot be
-// saved, they are told again after a restart.
+// markReported notes the changes, by tool and hash, that were reported. When it
+// cannot save that, they are reported again after a restart.
 func (l *definitionLog) markReported(server string, changes map[string]string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -235,8 +207,8 @@ func (l *definitionLog) markReported(server string, changes map[string]string) {
 			}
 		}
 	}
-	if err := l.write(context.Background(), server, note); err != nil {
-		l.log.Warn("it cannot be noted that changes of tools were told", "server", server, "err", err)
+	if err := l.change(context.Background(), server, note); err != nil {
+		l.log.Warn("reported changes not saved", "server", server, "err", err)
 		note(l.known[server])
 	}
 }

@@ -25,33 +25,26 @@ import (
 // A server that changes its tools again and again, or many at once, must not
 // drown the admins.
 const (
-	reportAgainAfter = time.Hour // before a tool is told of again that its server changed once more
-	maxReports       = 10        // changes of one server in that time; the others are logged, and in Changes
+	reportAgainAfter = time.Hour // before another change of the same tool is reported
+	maxReports       = 10        // of one server in that time; Changes and the log hold the others
 )
 
-// Changes are the tools of the newest snapshot that are quarantined, by name.
-func (m *Manager) Changes(ctx context.Context) []Change {
+// Changes are the quarantined tools of the newest snapshot, by name.
+func (m *Manager) Changes(context.Context) []Change {
 	var list []Change
 	for _, s := range m.Set().servers {
-		v := s.view()
-		if v == nil {
-			continue
-		}
-		if len(v.quarantined) == 0 {
-			continue
-		}
-		before := m.definitions.accepted(ctx, s.Name())
-		for tool, d := range v.quarantined {
-			list = append(list, change(s, tool, before, d))
+		if v := s.view(); v != nil {
+			for tool := range v.quarantined {
+				list = append(list, m.change(s, v, tool))
+			}
 		}
 	}
 	slices.SortFunc(list, func(a, b Change) int { return cmp.Compare(a.Tool, b.Tool) })
 	return list
 }
 
-// Accept agrees to a change: its tool is used again at once, as it is now. A
-// change that is no longer there, because the tool changed again or back, is an
-// error.
+// Accept accepts a change: the tool is used again at once, as it is now. An id
+// that is gone, because the tool changed again or back, is an error.
 func (m *Manager) Accept(ctx context.Context, id string) (Change, error) {
 	for _, s := range m.Set().servers {
 		v := s.view()
@@ -62,21 +55,21 @@ func (m *Manager) Accept(ctx context.Context, id string) (Change, error) {
 			if changeID(s.full(tool), d) != id {
 				continue
 			}
-			c := change(s, tool, m.definitions.accepted(ctx, s.Name()), d)
+			c := m.change(s, v, tool)
 			if err := m.definitions.accept(ctx, s.Name(), tool, d); err != nil {
 				return Change{}, fmt.Errorf("accepting the change of %s: %w", c.Tool, err)
 			}
-			m.o.Log.InfoContext(ctx, "the change of a tool was accepted", "tool", c.Tool, "change", id)
+			m.o.Log.InfoContext(ctx, "tool change accepted", "tool", c.Tool, "change", id)
 			return c, nil
 		}
 	}
 	return Change{}, fmt.Errorf("accepting a change of a tool: there is no change %q; look at the list again, as the tool may have changed since", id)
 }
 
-// change is how a tool differs from what was agreed to before.
-func change(s *member, tool string, before serverDefinitions, d *client.Definition) Change {
-	full := s.full(tool)
-	return Change{ID: changeID(full, d), Tool: full, Difference: definitionDiff(full, before[tool].Raw, d.Raw)}
+// change is the difference between a quarantined tool and its accepted definition.
+func (m *Manager) change(s *member, v *view, tool string) Change {
+	full, d := s.full(tool), v.quarantined[tool]
+	return Change{ID: changeID(full, d), Tool: full, Difference: definitionDiff(full, m.definitions.accepted(s.Name(), tool), d.Raw)}
 }
 
 func changeID(full string, d *client.Definition) string {
@@ -84,8 +77,8 @@ func changeID(full string, d *client.Definition) string {
 	return hex.EncodeToString(sum[:8])
 }
 
-// reportChanges tells of the changes that nobody was told of. It is called by one
-// goroutine.
+// reportChanges logs new changes and calls OnChange for them. Only watchCatalogs
+// calls it.
 func (m *Manager) reportChanges(ctx context.Context) {
 	servers := m.Set().servers
 	for _, name := range slices.Sorted(maps.Keys(servers)) {
@@ -99,20 +92,19 @@ func (m *Manager) reportChanges(ctx context.Context) {
 		}
 		recent := m.lastReported[name]
 		maps.DeleteFunc(recent, func(_ string, at time.Time) bool { return time.Since(at) > reportAgainAfter })
-		untold := without(m.definitions.unreported(name, v.quarantined), slices.Collect(maps.Keys(recent)))
-		if len(untold) == 0 {
-			continue
-		}
-		before, now := m.definitions.accepted(ctx, name), map[string]string{}
-		for _, tool := range untold {
-			now[tool] = v.quarantined[tool].Hash
-			m.o.Log.Warn("tool quarantined", "tool", s.full(tool), "change", changeID(s.full(tool), v.quarantined[tool]))
+		reported := map[string]string{}
+		for _, tool := range without(m.definitions.unreported(name, v.quarantined), slices.Collect(maps.Keys(recent))) {
+			reported[tool] = v.quarantined[tool].Hash
+			c := m.change(s, v, tool)
+			m.o.Log.Warn("tool quarantined", "tool", c.Tool, "change", c.ID)
 			if m.o.OnChange != nil && len(recent) < maxReports {
-				m.o.OnChange(change(s, tool, before, v.quarantined[tool]))
+				m.o.OnChange(c)
 			}
 			recent[tool] = time.Now()
 		}
-		m.definitions.markReported(name, now)
+		if len(reported) > 0 {
+			m.definitions.markReported(name, reported)
+		}
 	}
 }
 

@@ -43,7 +43,7 @@ func (s *Server) Call(ctx context.Context, c Call) (Result, error) {
 	defer free()
 	f := &inFlightCall{call: c, clock: clock, ctx: ctx, freeSlot: free}
 	if c.Progress != nil {
-		f.token, f.reports = s.progressTokens.next(), newProgressReports(c.Progress)
+		f.token, f.reports = fmt.Sprintf("call-%d", s.reported.Add(1)), newProgressReports(c.Progress)
 		defer f.reports.close()
 	}
 	later := newPauses(time.Second)

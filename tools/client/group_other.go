@@ -18,5 +18,3 @@ func killGroup(leader int) {
 		_ = p.Kill()
 	}
 }
-
-func guardAttr() *syscall.SysProcAttr { return nil }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -116,35 +115,30 @@ func (l *inFlightCalls) reportProgress(fields map[string]any) {
 	}
 }
 
-// progressTokens numbers the calls that are reported on.
-type progressTokens struct{ last atomic.Int64 }
-
-func (t *progressTokens) next() string { return "call-" + strconv.FormatInt(t.last.Add(1), 10) }
-
 // Reports of progress are for a person to look at.
 const (
 	reportEvery = 200 * time.Millisecond
 	maxReport   = 300 // bytes of text
 )
 
-// progressReports tells of the progress of one call, one report at a time and not more
-// often than people can follow: the newest counts, and the last one is always
-// told.
+// progressReports passes on the progress of one call, one report at a time and not
+// more often than people can follow. It skips reports that a newer one replaced,
+// but never the last one.
 type progressReports struct {
 	report func(Progress)
-	next   chan Progress // holds the newest that was not told
+	next   chan Progress // holds the newest report
 	stop   chan struct{}
 	done   chan struct{}
 }
 
-// newProgressReports starts telling; close ends it.
-func newProgressReports(tell func(Progress)) *progressReports {
-	r := &progressReports{report: tell, next: make(chan Progress, 1), stop: make(chan struct{}), done: make(chan struct{})}
+// newProgressReports starts the reports; close ends them.
+func newProgressReports(report func(Progress)) *progressReports {
+	r := &progressReports{report: report, next: make(chan Progress, 1), stop: make(chan struct{}), done: make(chan struct{})}
 	go r.run()
 	return r
 }
 
-// put notes a report; it never waits. One goroutine at a time may call it.
+// put queues a report; it never waits. One goroutine at a time may call it.
 func (r *progressReports) put(p Progress) {
 	select {
 	case <-r.next:
@@ -158,36 +152,27 @@ func (r *progressReports) put(p Progress) {
 
 func (r *progressReports) run() {
 	defer close(r.done)
-	defer r.reportLast()
 	for {
 		select {
 		case p := <-r.next:
 			r.report(p)
 		case <-r.stop:
+			select {
+			case p := <-r.next:
+				r.report(p)
+			default:
+			}
 			return
 		}
-		rest := time.NewTimer(reportEvery)
 		select {
-		case <-rest.C:
+		case <-time.After(reportEvery):
 		case <-r.stop:
-			rest.Stop()
-			return
 		}
 	}
 }
 
-func (r *progressReports) reportLast() {
-	select {
-	case p := <-r.next:
-		r.report(p)
-	default:
-	}
-}
-
-// close tells the last report and waits until it was told.
+// close reports the last progress and waits until that is done.
 func (r *progressReports) close() {
-	if r != nil {
-		close(r.stop)
-		<-r.done
-	}
+	close(r.stop)
+	<-r.done
 }

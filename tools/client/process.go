@@ -10,7 +10,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -66,10 +65,10 @@ const (
 	graceTerm   = time.Second
 )
 
-// start runs a server's command. The group it starts is killed by stop, and by
-// the guard or the kernel when this process dies.
+// start runs a server's command in a process group of its own. stop kills the
+// group, and the guard does when this process dies.
 func start(cfg Config, g *ProcessGuard) (*process, error) {
-	// No context: the whole group is ended, by stop.
+	// No context: stop ends the whole group.
 	cmd := exec.CommandContext(context.Background(), cfg.Command, cfg.Args...)
 	cmd.Dir = cfg.Cwd
 	cmd.Env = environment(os.Environ(), cfg.Env)
@@ -78,31 +77,20 @@ func start(cfg Config, g *ProcessGuard) (*process, error) {
 	if err != nil {
 		return nil, fmt.Errorf("making pipes: %w", err)
 	}
-	p.guard = g
-	started := make(chan error)
-	go func() {
-		// The kernel sends the parent-death signal when the starting thread
-		// ends, so this thread must live as long as the child.
-		runtime.LockOSThread()
-		defer runtime.UnlockOSThread()
-		err := cmd.Start()
-		for _, f := range ends {
-			_ = f.Close()
-		}
-		if err == nil {
-			p.pid = cmd.Process.Pid
-			g.add(p.pid)
-		}
-		started <- err
-		if err == nil {
-			_ = cmd.Wait()
-		}
-		close(p.gone)
-	}()
-	if err := <-started; err != nil {
+	err = cmd.Start()
+	for _, f := range ends {
+		_ = f.Close()
+	}
+	if err != nil {
 		p.closePipes()
 		return nil, fmt.Errorf("starting %q: %w", cfg.Command, err)
 	}
+	p.guard, p.pid = g, cmd.Process.Pid
+	g.add(p.pid)
+	go func() {
+		_ = cmd.Wait()
+		close(p.gone)
+	}()
 	return p, nil
 }
 
@@ -174,9 +162,8 @@ exit 0`
 
 // ProcessGuard is one small shell beside the daemon. When the daemon is killed, even
 // by SIGKILL, the guard's input ends and it kills the process groups of the
-// servers, grandchildren included, which the kernel's parent-death signal does
-// not reach. It starts with the first child; where there is no shell it does
-// nothing.
+// servers, grandchildren included. It starts with the first child. Where there is
+// no shell it does nothing, and servers end because their input does.
 type ProcessGuard struct {
 	log     *slog.Logger
 	mu      sync.Mutex
@@ -204,7 +191,7 @@ func (g *ProcessGuard) remove(leader int) {
 func (g *ProcessGuard) start() {
 	cmd := exec.CommandContext(context.Background(), "/bin/sh", "-c", guardScript)
 	cmd.Env = []string{}
-	cmd.SysProcAttr = guardAttr()
+	cmd.SysProcAttr = ownGroup() // out of reach of the terminal's signals
 	in, err := cmd.StdinPipe()
 	if err == nil {
 		err = cmd.Start()
@@ -216,7 +203,7 @@ func (g *ProcessGuard) start() {
 	g.in, g.cmd = in, cmd
 }
 
-// send ignores errors: without a guard there is still the parent-death signal.
+// send ignores errors: without a guard the end of their input still stops servers.
 func (g *ProcessGuard) send(op string, leader int) {
 	if g.in != nil {
 		_, _ = fmt.Fprintf(g.in, "%s %d\n", op, leader)

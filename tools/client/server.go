@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/mark3labs/mcp-go/client/transport"
@@ -42,24 +43,24 @@ type Server struct {
 	health time.Duration
 	log    *slog.Logger
 
-	mu             sync.Mutex
-	state          State
-	stateChanged   chan struct{} // closed at the next change of state
-	conn           *connection   // when ready
-	cat            *Catalog      // the last that was listed
-	problem        error
-	restarts       int
-	roundTrip      time.Duration
-	revision       string // to ask for; empty: the newest
-	sse            bool   // HTTP+SSE, by the config or because the server knows nothing else
-	protocol       string // of the last connection
-	inflight       int
-	retired        bool
-	idle           chan struct{} // closed when retired and the last call returned
-	onCatalog      func()        // of each new catalog; nil: nobody
-	slots          chan struct{} // one for each call under way; nil: any number
-	progressTokens progressTokens
-	secrets        *redact.Redactor // of the config
+	mu           sync.Mutex
+	state        State
+	stateChanged chan struct{} // closed at the next change of state
+	conn         *connection   // when ready
+	cat          *Catalog      // the last that was listed
+	problem      error
+	restarts     int
+	roundTrip    time.Duration
+	revision     string // to ask for; empty: the newest
+	sse          bool   // HTTP+SSE, by the config or because the server knows nothing else
+	protocol     string // of the last connection
+	inflight     int
+	retired      bool
+	idle         chan struct{}    // closed when retired and the last call returned
+	onCatalog    func()           // of each new catalog; nil: nobody
+	slots        chan struct{}    // one for each call under way; nil: any number
+	reported     atomic.Int64     // calls whose progress is reported: numbers their tokens
+	secrets      *redact.Redactor // of the config
 }
 
 // Run supervises until ctx ends, then closes everything and waits for the

@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 
 	"go.etcd.io/bbolt"
+
+	"legwork/internal/fsutil"
 )
 
 // Size is the size of the file in dir; 0 when there is none.
@@ -66,67 +68,31 @@ func Verify(path string) error {
 	return nil
 }
 
-// Compact copies the notes in dir into a new file that takes the place of the
-// old one, so that nothing is left of what was forgotten. A kill leaves the old
-// file or the new one.
+// Compact copies the notes in dir into a new file that replaces the old one, so
+// that nothing is left of forgotten notes. A kill leaves the old file or the new
+// one.
 func Compact(dir string) error {
 	b := &book{path: filepath.Join(dir, FileName)}
 	if size, err := Size(dir); err != nil || size == 0 {
 		return err
 	}
 	fresh := b.path + ".compact"
-	if err := os.Remove(fresh); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("compacting %s: %w", FileName, err)
-	}
-	// The old file stays locked until the new one has its name: who waits for it
-	// opens the new one then.
+	_ = os.Remove(fresh) // left by a kill
+	// The old file stays locked until the new one has its name: a program that
+	// waits for the lock opens the new file then.
 	err := b.write(func(p *page) error {
 		to, err := bbolt.Open(fresh, 0o600, &bbolt.Options{FreelistType: bbolt.FreelistMapType, NoStatistics: true})
 		if err != nil {
 			return err
 		}
-		if err := errors.Join(copyNotes(to, p.tx), to.Close()); err != nil {
+		if err := errors.Join(bbolt.Compact(to, p.tx.DB(), 0), to.Close()); err != nil {
 			return err
 		}
-		return os.Rename(fresh, b.path)
+		return fsutil.Replace(fresh, b.path)
 	})
 	if err != nil {
-		return errors.Join(fmt.Errorf("compacting %s: %w", FileName, err), removed(os.Remove(fresh)))
-	}
-	d, err := os.Open(dir)
-	if err != nil {
+		_ = os.Remove(fresh)
 		return fmt.Errorf("compacting %s: %w", FileName, err)
 	}
-	_ = d.Sync() // not every file system can; until then the old file may come back
-	return d.Close()
-}
-
-// copyNotes copies scopes, owners and notes, and the numbers given last.
-func copyNotes(to *bbolt.DB, from *bbolt.Tx) error {
-	return to.Update(func(tx *bbolt.Tx) error {
-		return from.ForEach(func(scope []byte, all *bbolt.Bucket) error {
-			owners, err := tx.CreateBucket(scope)
-			if err != nil {
-				return err
-			}
-			return all.ForEachBucket(func(owner []byte) error {
-				notes := all.Bucket(owner)
-				copied, err := owners.CreateBucket(owner)
-				if err == nil {
-					err = copied.SetSequence(notes.Sequence())
-				}
-				if err != nil {
-					return err
-				}
-				return notes.ForEach(copied.Put)
-			})
-		})
-	})
-}
-
-func removed(err error) error {
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	return err
+	return nil
 }
