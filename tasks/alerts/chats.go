@@ -75,34 +75,24 @@ func newsFor(d tasks.Delivery, now time.Time) (News, bool) {
 	if json.Unmarshal(d.Body, &p) != nil {
 		return News{}, false
 	}
-	n := News{Data: map[string]any{}}
-	part := func(of *Part) {
-		if of != nil {
-			n.Data["Server"], n.Data["Name"], n.Data["Problem"] = of.Name, of.Name, of.Problem
+	n := News{Data: map[string]any{}, Key: map[string]string{
+		TaskFailed: "alert.task_failed", TaskWaiting: newsWaiting, TaskReview: newsReview,
+		ServerDown: "alert.server_down", ServerUp: "alert.server_up", webhookFailed: "alert.webhook_failed",
+	}[d.Kind]}
+	for _, part := range []*Part{p.Data.Server, p.Data.Webhook} {
+		if part != nil {
+			n.Data["Server"], n.Data["Name"], n.Data["Problem"] = part.Name, part.Name, part.Problem
 		}
 	}
-	switch d.Kind {
-	case TaskFailed, TaskWaiting, TaskReview:
+	if len(p.Data.Task) > 0 {
 		var t Task
 		if json.Unmarshal(p.Data.Task, &t) != nil {
 			return n, false
 		}
-		n.Key = map[string]string{TaskFailed: "alert.task_failed", TaskWaiting: "alert.task_waiting", TaskReview: "alert.task_review"}[d.Kind]
 		n.Data["Task"], n.Data["Goal"], n.Data["Chat"], n.Data["Person"], n.Why = string(t.ID), t.Goal, t.Chat, t.From, t.Reason
 		if t.Since != nil {
 			n.Data["Elapsed"] = now.Sub(t.Since.Time)
 		}
-	case ServerDown:
-		n.Key = "alert.server_down"
-		part(p.Data.Server)
-	case ServerUp:
-		n.Key = "alert.server_up"
-		part(p.Data.Server)
-	case webhookFailed:
-		n.Key = "alert.webhook_failed"
-		part(p.Data.Webhook)
-	default:
-		return n, false
 	}
-	return n, true
+	return n, n.Key != ""
 }

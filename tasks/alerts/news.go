@@ -14,7 +14,7 @@ import (
 	"legwork/tasks/inbox"
 )
 
-// News is one of the things that admins are told in one message.
+// News is one entry of a message to the admins.
 type News struct {
 	Key string // of its text
 	// Data are the fields of the text. Texts among them, but for Task, are shown as
@@ -31,17 +31,16 @@ const (
 	newsReview  = "alert.task_review"
 )
 
-// newsAtOnce is how many things one message to the admins lists.
+// newsAtOnce is how many entries one message to the admins lists.
 const newsAtOnce = 10
 
-// newsLine is how much of a goal or of what is wrong one of them shows, in runes.
+// newsLine is how many runes of a goal or a problem an entry shows.
 const newsLine = 200
 
-// TellNews posts one message to each admin, in their language, and waits for
-// that: other than TellAdmins, so that the caller can keep the messages that
-// reached no admin. An admin who cannot be reached is logged and left out; the
-// error is that none of them can. An admin who has the card of a review in the
-// chat gets no notice about it.
+// TellNews posts one message to each admin, in their language. Unlike TellAdmins it
+// waits for the result, so that the caller can keep messages that reached no admin. It
+// logs an admin who cannot be reached, and fails when it reaches none. An admin who
+// has the card of a review in the chat gets no notice about it.
 func TellNews(ctx context.Context, in *inbox.Inbox, list []News) error {
 	_, err := in.PostToAdmins(ctx, func(to inbox.PrivateChat) (d bot.Draft, _ string) {
 		list := slices.DeleteFunc(slices.Clone(list), func(n News) bool { return n.Key == newsReview && asksIn(ctx, in, n, to.Chat) })
@@ -53,7 +52,7 @@ func TellNews(ctx context.Context, in *inbox.Inbox, list []News) error {
 	return err
 }
 
-// asksIn reports that what a task asks stands in that chat anyway.
+// asksIn reports whether the question of a task is shown in that chat anyway.
 func asksIn(ctx context.Context, in *inbox.Inbox, n News, chat bot.Chat) bool {
 	name, _ := n.Data["Task"].(string)
 	opened, err := in.Store.Event(ctx, tasks.ID(name), 1)
@@ -67,9 +66,9 @@ func asksIn(ctx context.Context, in *inbox.Inbox, n News, chat bot.Chat) bool {
 	return where.Room() == chat.Room()
 }
 
-// newsDraft is what an admin reads: with how to decide about what waits of
-// programs, for one task by a button that shows its question. A question that
-// was asked in a chat is decided there.
+// newsDraft is the message to an admin. It says how to decide about the waiting tasks
+// of programs; for a single one it has a button that shows the question. People decide
+// about a question of a chat in that chat.
 func newsDraft(ctx context.Context, in *inbox.Inbox, to inbox.PrivateChat, list []News) bot.Draft {
 	d := bot.Draft{Kind: bot.KindNotice, Text: newsText(in, to.Lang, list)}
 	card := ""
@@ -88,11 +87,11 @@ func newsDraft(ctx context.Context, in *inbox.Inbox, to inbox.PrivateChat, list 
 	return d
 }
 
-// waits reports that it is about a task that waits for a person.
+// waits reports whether it is about a task that waits for a person.
 func (n News) waits() bool { return n.Key == newsWaiting || n.Key == newsReview }
 
-// newsCard is the data of a button that shows what a program's task asks; empty
-// when it asks nothing, or in its own chat.
+// newsCard is the data of a button that shows the question of a program's task; empty
+// when there is none, or when the task belongs to a chat.
 func newsCard(ctx context.Context, in *inbox.Inbox, n News) string {
 	name, _ := n.Data["Task"].(string)
 	id := tasks.ID(name)
@@ -113,7 +112,7 @@ func newsCard(ctx context.Context, in *inbox.Inbox, n News) string {
 	return data
 }
 
-// newsText is one text, or the first of many as a list.
+// newsText is one entry, or the first ones of many as a list.
 func newsText(in *inbox.Inbox, lang string, list []News) string {
 	if len(list) == 1 {
 		return newsItem(in, lang, list[0])
