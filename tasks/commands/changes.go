@@ -48,13 +48,13 @@ func ToolChanged(ctx context.Context, in *inbox.Inbox, c tools.Change) {
 		defer in.ToolChangesLock.Unlock()
 		var told []toldChange
 		if err := in.Settings.Read(ctx, tasks.OwnerLegwork, settingChanges, &told); err != nil {
-			in.Log.ErrorContext(ctx, "it cannot be told which changes of tools were told", "cause", err)
+			in.Log.ErrorContext(ctx, "reading the reported tool changes failed", "cause", err)
 			return
 		}
 		if slices.ContainsFunc(told, func(t toldChange) bool { return t.ID == c.ID }) {
 			return
 		}
-		in.Log.WarnContext(ctx, "a tool was changed by its server and is quarantined", "tool", c.Tool, "change", c.ID)
+		in.Log.WarnContext(ctx, "tool quarantined: its definition changed", "tool", c.Tool, "change", c.ID)
 		reached, _ := in.PostToAdmins(ctx, func(to inbox.PrivateChat) (bot.Draft, string) { return changeDraft(in, to, c) })
 		if reached == 0 {
 			return // /approvals shows it

@@ -215,7 +215,7 @@ func TestApproveChanged(t *testing.T) {
 	card := b.asks(chat, "lookup of the server desk")
 	b.Say(b.ann.ID, b.ann, `q2: desk mutate {}`)
 	b.sees(b.ann.ID, "[q2]", "done")
-	s.logged("a tool was changed by its server and is quarantined", "desk.lookup")
+	s.logged("tool quarantined", "desk.lookup")
 	b.taps(b.bob, chat, card.ID, "Allow once")
 	b.sees(chat, "[q1]", "quarantined")
 	if calls := b.calls("lookup"); len(calls) > 0 {
