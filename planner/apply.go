@@ -26,7 +26,7 @@ func Apply(s State, e Event) State {
 	if e.At.After(s.Last) || e.Type == Resumed { // the clock may have been set back meanwhile
 		s.Last = e.At
 	}
-	s.Usage = s.Usage.Add(usage(e))
+	s.Usage = s.Usage.Add(e.Usage())
 	before := s.Subtasks
 	s = applyEvent(s, e)
 	if s.Phase == PhaseWorking {
@@ -40,18 +40,6 @@ func Apply(s State, e Event) State {
 
 // shares reports that two lists of sub-tasks have the same memory.
 func shares(a, b []Work) bool { return len(a) > 0 && len(b) > 0 && &a[0] == &b[0] }
-
-func usage(e Event) llm.Usage {
-	switch {
-	case e.Reply != nil:
-		return e.Reply.Usage
-	case e.Problem != nil:
-		return e.Problem.Usage
-	case e.Result != nil:
-		return e.Result.Usage
-	}
-	return llm.Usage{}
-}
 
 func applyEvent(s State, e Event) State {
 	switch e.Type {

@@ -298,3 +298,16 @@ type Grant struct {
 	Tool       string `json:"tool"`
 	Definition string `json:"definition"`
 }
+
+// Usage is the usage of the calls that the event ends.
+func (e Event) Usage() llm.Usage {
+	switch {
+	case e.Reply != nil:
+		return e.Reply.Usage
+	case e.Problem != nil:
+		return e.Problem.Usage
+	case e.Result != nil:
+		return e.Result.Usage
+	}
+	return llm.Usage{}
+}

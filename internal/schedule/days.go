@@ -310,7 +310,8 @@ func (p dayParser) ofEveryMonth() (days, bool) {
 		p.has(dayWord)
 	}
 	p.has(of)
-	if unit, ok := p.everyUnit(); !ok || unit != unitMonth {
+	repeats := p.has(every)
+	if unit, ok := p.take(units); !repeats || !ok || unit != unitMonth {
 		p.at = start
 		return days{}, false
 	}
@@ -318,13 +319,6 @@ func (p dayParser) ofEveryMonth() (days, bool) {
 		return days{cron: "L * *"}, true
 	}
 	return p.monthDay(start, n), true
-}
-
-func (p dayParser) everyUnit() (int, bool) {
-	if !p.has(every) {
-		return 0, false
-	}
-	return p.take(units)
 }
 
 // nth reads "first monday of the month". Without the month, ofMonth is false.
@@ -455,7 +449,9 @@ func (p dayParser) numbersDate() (days, bool) {
 	switch {
 	case m == 0 || n == 3 || n == 1 && sign == '-':
 	case n == 4 && k > 0 && k <= 2:
-		p.skipT()
+		if p.peek() == 't' && p.ahead(1) >= '0' && p.ahead(1) <= '9' { // between date and time, as in ISO 8601
+			p.at++
+		}
 		return p.date(text, first, second, third, true), true
 	case sign == '.' && k == 4:
 		return p.date(text, third, second, first, true), true
@@ -467,13 +463,6 @@ func (p dayParser) numbersDate() (days, bool) {
 	}
 	p.at = before
 	return days{}, false
-}
-
-// skipT reads the letter between a date and a time, as in ISO 8601.
-func (p dayParser) skipT() {
-	if p.peek() == 't' && p.ahead(1) >= '0' && p.ahead(1) <= '9' {
-		p.at++
-	}
 }
 
 // monthAndDay reads "24 december", "december 24th", "12月24日".

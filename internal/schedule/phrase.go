@@ -51,12 +51,13 @@ func (s Spec) Phrase() Phrase {
 	var times []string
 	for i, c := range s.crons {
 		own := strings.Join(c.fields[monthDay:], " ")
-		if i > 0 && own != days || !c.plainTimes() {
+		minutes, hours := members(c.sets[minute]), members(c.sets[hour])
+		if i > 0 && own != days || len(minutes) > 1 || len(hours) > maxTimes {
 			return s.cronPhrase()
 		}
 		days = own
-		for _, h := range members(c.sets[hour]) {
-			times = append(times, fmt.Sprintf("%02d:%s", h, twoDigits(c.fields[minute])))
+		for _, h := range hours {
+			times = append(times, fmt.Sprintf("%02d:%02d", h, minutes[0]))
 		}
 	}
 	p, ok := phraseOf(s.crons[0])
@@ -71,18 +72,8 @@ func (s Spec) cronPhrase() Phrase {
 	return Phrase{Kind: Cron, Cron: strings.TrimPrefix(s.String(), "cron ")}
 }
 
-// plainTimes reports that a day has few enough times to list them.
-func (c cron) plainTimes() bool {
-	_, err := strconv.Atoi(c.fields[minute])
-	return err == nil && len(members(c.sets[hour])) <= 6
-}
-
-func twoDigits(number string) string {
-	if len(number) < 2 {
-		return "0" + number
-	}
-	return number
-}
+// maxTimes is how many times of a day a Phrase lists.
+const maxTimes = 6
 
 // phraseOf is the days of an expression; ok is false when there are no words for
 // them.

@@ -14,16 +14,16 @@ import (
 	"legwork/tools/builtin"
 )
 
-// desk is the built-in servers: as groups of a plan, and their tools.
-type desk struct {
+// env is the built-in servers: as groups of a plan, and their tools.
+type env struct {
 	groups  string
 	tools   map[string][]llm.Tool // by group
 	clients map[string]*mcpclient.Client
 }
 
-func newDesk(t *testing.T, now time.Time) desk {
+func newEnv(t *testing.T, now time.Time) env {
 	t.Helper()
-	d := desk{"# Agents\n", map[string][]llm.Tool{}, map[string]*mcpclient.Client{}}
+	d := env{"# Agents\n", map[string][]llm.Tool{}, map[string]*mcpclient.Client{}}
 	for _, name := range []string{"clock", "math"} {
 		s, err := builtin.New(name, nil, builtin.Env{Now: func() time.Time { return now }})
 		if err != nil {
@@ -61,7 +61,7 @@ func newDesk(t *testing.T, now time.Time) desk {
 
 // ask has a question planned and its one sub-task worked on, and returns the
 // tool that is called and its result, or what is said instead.
-func (d desk) ask(t *testing.T, question string) (tool, said string) {
+func (d env) ask(t *testing.T, question string) (tool, said string) {
 	t.Helper()
 	const person = "The person's time zone is Europe/Vienna.\n\n"
 	plan := planned(t, ask(t, llm.Request{Role: llm.RolePlan, Tools: planTool(), Messages: []llm.Message{
@@ -96,7 +96,7 @@ func (d desk) ask(t *testing.T, question string) (tool, said string) {
 }
 
 func TestTheBuiltInToolsAreUsedAsTheyAre(t *testing.T) {
-	d := newDesk(t, time.Date(2026, 11, 20, 23, 30, 0, 0, time.UTC)) // the 21st in Vienna
+	d := newEnv(t, time.Date(2026, 11, 20, 23, 30, 0, 0, time.UTC)) // the 21st in Vienna
 	for _, c := range []struct{ question, tool, want string }{
 		{"What is 2+2?", "calculate", "4"},
 		{"What time is it?", "time_in", "00:30:00 on Saturday, 21 November 2026 (Europe/Vienna"},

@@ -70,15 +70,10 @@ func endsAction(e planner.Event) bool {
 // costOf returns the cost in an event, and whether there was a call: a call that
 // failed before anything was counted does not count as one.
 func costOf(e planner.Event) (cost llm.Usage, model string, called bool) {
-	switch {
-	case e.Reply != nil:
-		return e.Reply.Usage, e.Reply.Model, true
-	case e.Problem != nil:
-		cost = e.Problem.Usage
-	case e.Result != nil:
-		cost = e.Result.Usage
+	if e.Reply != nil {
+		return e.Usage(), e.Reply.Model, true
 	}
-	return cost, "", cost != llm.Usage{}
+	return e.Usage(), "", e.Usage() != llm.Usage{}
 }
 
 // freeReserved frees a reservation and its parts, and returns one of them: the
