@@ -67,6 +67,7 @@ func Sentence(err error) string {
 // Service does the work for programs. It is safe for concurrent use.
 type Service struct {
 	Config
+	journals
 	feed feed
 }
 
@@ -80,7 +81,7 @@ type Config struct {
 }
 
 // New makes a Service.
-func New(c Config) *Service { return &Service{Config: c} }
+func New(c Config) *Service { return &Service{Config: c, journals: journals{c.Store}} }
 
 // visibleTask is a task that a principal may see.
 type visibleTask struct {
@@ -122,47 +123,6 @@ func readError(id tasks.ID, err error) error {
 		return ErrNotFound
 	}
 	return fmt.Errorf("reading task %s: %w", id, err)
-}
-
-// foldedState is the state of a task. A task that the store has dropped is over,
-// although its journal does not say so.
-func (s *Service) foldedState(ctx context.Context, id tasks.ID) (planner.State, error) {
-	state, err := s.Store.State(ctx, id)
-	if err != nil {
-		return state, readError(id, err)
-	}
-	if state.Finished() {
-		return state, nil
-	}
-	row, err := s.Store.Row(ctx, id)
-	if err != nil {
-		return state, readError(id, err)
-	}
-	if row.Status != string(planner.Failed) || state.Outcome == planner.Failed {
-		return state, nil
-	}
-	// It may have failed since the state was read; then a second state says how. The row
-	// is at most one event ahead of the state.
-	if state, err = s.Store.State(ctx, id); err != nil {
-		return state, readError(id, err)
-	}
-	if state.Outcome != planner.Failed {
-		state.Phase, state.Outcome, state.Reason, state.Last = planner.PhaseOver, planner.Failed, planner.ReasonDropped, row.Changed
-		state.Review, state.Budget = 0, ""
-	}
-	return state, nil
-}
-
-// opening is the body of the first event of a task.
-func (s *Service) opening(ctx context.Context, id tasks.ID) (*planner.Opening, error) {
-	e, err := s.Store.Event(ctx, id, 1)
-	if err != nil {
-		return nil, readError(id, err)
-	}
-	if e.Opening == nil {
-		return nil, fmt.Errorf("reading task %s: %w: it has no opening", id, tasks.ErrDamaged)
-	}
-	return e.Opening, nil
 }
 
 // journal reads single events. For an event that it cannot read it returns a zero

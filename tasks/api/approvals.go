@@ -265,15 +265,15 @@ func (s *Service) Decide(ctx context.Context, p Principal, approval string, d De
 
 // decisionConflict says why a question can no longer be decided; nil when the same
 // principal has decided it in the same way.
-func (s *Service) decisionConflict(ctx context.Context, id tasks.ID, ask tasks.Ask, r inbox.Ruling) error {
-	state, err := s.foldedState(ctx, id)
+func (all journals) decisionConflict(ctx context.Context, id tasks.ID, ask tasks.Ask, r inbox.Ruling) error {
+	state, err := all.foldedState(ctx, id)
 	if err != nil {
 		return err
 	}
 	if ask.Seq < 1 || ask.Seq > state.Seq {
 		return errNoApproval
 	}
-	events, err := s.Store.Load(ctx, id, ask.Seq-1)
+	events, err := all.store.Load(ctx, id, ask.Seq-1)
 	if err != nil {
 		return readError(id, err)
 	}

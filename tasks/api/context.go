@@ -113,26 +113,6 @@ func (t translator) filtered(e planner.Event, types []string) (Message, bool, er
 // errStop ends eachEvent without an error.
 var errStop = errors.New("enough")
 
-// eachEvent calls do for the events of a task with a seq above after and up to last.
-// It reads them one by one, so that a page of a long journal costs only that page
-// and only one large result is in memory.
-func (s *Service) eachEvent(ctx context.Context, id tasks.ID, after, last int, do func(planner.Event) error) error {
-	for seq := after; seq < last; {
-		seq++
-		e, err := s.Store.Event(ctx, id, seq)
-		if err != nil {
-			return readError(id, err)
-		}
-		switch err := do(e); {
-		case errors.Is(err, errStop):
-			return nil
-		case err != nil:
-			return err
-		}
-	}
-	return nil
-}
-
 // Limits of a part of a content.
 const (
 	maxPart     = 1 << 20
@@ -275,14 +255,14 @@ func textOf(content json.RawMessage) string {
 }
 
 // notAccepted says why a task did not accept a message.
-func (s *Service) notAccepted(ctx context.Context, id tasks.ID, e planner.Event, cause error) error {
+func (all journals) notAccepted(ctx context.Context, id tasks.ID, e planner.Event, cause error) error {
 	if errors.Is(cause, tasks.ErrNoTask) {
 		return ErrNotFound
 	}
 	if !errors.Is(cause, tasks.ErrRefused) {
 		return cause
 	}
-	state, err := s.foldedState(ctx, id)
+	state, err := all.foldedState(ctx, id)
 	switch {
 	case err != nil:
 		return err
@@ -292,51 +272,4 @@ func (s *Service) notAccepted(ctx context.Context, id tasks.ID, e planner.Event,
 		return fmt.Errorf("%w: its answer is being written already; start a task of its own", ErrConflict)
 	}
 	return fmt.Errorf("%w: its context holds %d messages of others, which is the most", ErrConflict, state.Limits.Notes)
-}
-
-// findRepeated finds the message that was added with the same key before.
-func (s *Service) findRepeated(ctx context.Context, id tasks.ID, e planner.Event) (Message, error) {
-	state, err := s.foldedState(ctx, id)
-	if err != nil {
-		return Message{}, err
-	}
-	heard := slices.Concat(state.Guidance, state.Notes)
-	slices.Sort(heard)
-	for _, seq := range slices.Backward(heard) {
-		before, err := s.Store.Event(ctx, id, seq)
-		if err != nil {
-			return Message{}, readError(id, err)
-		}
-		if before.Message != e.Message || before.By != e.By {
-			continue
-		}
-		same := before.Type == e.Type && before.Text == e.Text
-		if same && e.Note != nil {
-			same = before.Note != nil && before.Note.Type == e.Note.Type && string(compact(before.Note.Content)) == string(e.Note.Content)
-		}
-		if !same {
-			return Message{}, ErrKeyReused
-		}
-		return s.messageAt(ctx, id, seq)
-	}
-	return Message{}, ErrKeyReused
-}
-
-// messageAt reads one message.
-func (s *Service) messageAt(ctx context.Context, id tasks.ID, seq int) (Message, error) {
-	state, err := s.foldedState(ctx, id)
-	if err != nil {
-		return Message{}, err
-	}
-	j := journal{store: s.Store, id: id}
-	tr := translator{id, state, j.read(ctx)}
-	e := tr.journal(seq)
-	if j.err != nil {
-		return Message{}, j.err
-	}
-	m, _, err := tr.filtered(e, nil)
-	if err == nil {
-		err = j.err
-	}
-	return m, err
 }

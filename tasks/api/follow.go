@@ -311,8 +311,8 @@ func (f *feed) keep(page []*feedItem) {
 }
 
 // newest is the cursor of the newest entry.
-func (s *Service) newest(ctx context.Context) (uint64, error) {
-	_, _, newest, err := s.Store.Feed(ctx, math.MaxUint64-1, 1)
+func (all journals) newest(ctx context.Context) (uint64, error) {
+	_, _, newest, err := all.store.Feed(ctx, math.MaxUint64-1, 1)
 	if err != nil {
 		return 0, fmt.Errorf("reading the feed: %w", err)
 	}

@@ -54,24 +54,6 @@ func (s *Service) State(ctx context.Context, p Principal, id tasks.ID) (State, e
 	return s.readState(ctx, id)
 }
 
-func (s *Service) readState(ctx context.Context, id tasks.ID) (State, error) {
-	state, err := s.foldedState(ctx, id)
-	if err != nil {
-		return State{}, err
-	}
-	return s.stateOf(ctx, id, state)
-}
-
-func (s *Service) stateOf(ctx context.Context, id tasks.ID, state planner.State) (State, error) {
-	j := journal{store: s.Store, id: id}
-	tr := translator{id, state, j.read(ctx)}
-	out := State{Values: tr.sharedState(), Version: state.Version, Versions: map[string]int{}, Over: state.Settled()}
-	for key, value := range state.Shared {
-		out.Versions[key] = tr.version(value.Seq)
-	}
-	return out, j.err
-}
-
 // sharedState are the values of the shared state, without escapes of the store.
 func (t translator) sharedState() map[string]json.RawMessage {
 	values := planner.SharedState(t.state, t.journal)
@@ -115,7 +97,7 @@ func (s *Service) AwaitState(ctx context.Context, p Principal, id tasks.ID, keys
 
 // touches reports whether a version after since changed one of the keys. The state
 // knows that for existing keys; for deleted ones it reads the events.
-func (s *Service) touches(ctx context.Context, id tasks.ID, state planner.State, keys []string, since int) (bool, error) {
+func (all journals) touches(ctx context.Context, id tasks.ID, state planner.State, keys []string, since int) (bool, error) {
 	if since >= len(state.Changes) || len(keys) == 0 {
 		return since < len(state.Changes), nil
 	}
@@ -132,7 +114,7 @@ func (s *Service) touches(ctx context.Context, id tasks.ID, state planner.State,
 		return false, nil
 	}
 	for _, seq := range slices.Compact(slices.Clone(state.Changes[since:])) {
-		e, err := s.Store.Event(ctx, id, seq)
+		e, err := all.store.Event(ctx, id, seq)
 		if err != nil {
 			return false, readError(id, err)
 		}
@@ -236,8 +218,8 @@ func mergeConflict(p Principal, s planner.State, values map[string]json.RawMessa
 }
 
 // changedValues are the values that differ from those of the shared state.
-func (s *Service) changedValues(ctx context.Context, id tasks.ID, state planner.State, values map[string]json.RawMessage) (map[string]json.RawMessage, error) {
-	j := journal{store: s.Store, id: id}
+func (all journals) changedValues(ctx context.Context, id tasks.ID, state planner.State, values map[string]json.RawMessage) (map[string]json.RawMessage, error) {
+	j := journal{store: all.store, id: id}
 	state.Shared = maps.Clone(state.Shared)
 	maps.DeleteFunc(state.Shared, func(key string, _ planner.Value) bool { _, wanted := values[key]; return !wanted })
 	now := planner.SharedState(state, j.read(ctx)) // with only the values to compare
