@@ -77,17 +77,14 @@ func askOfSlot(slot string) (action planner.ActionID, private bool) {
 // stray finds the message of a question that is over and whose id is not known,
 // since a kill fell between its sending and that; empty when there is none.
 func (p *Presenter) stray(ctx context.Context, v *tasks.View, private bool, slot string) string {
-	p.mu.Lock()
-	doubt := p.doubt[slot]
-	p.mu.Unlock()
 	to := p.chat
-	if private && doubt {
+	if private && p.doubts(slot) {
 		var err error
 		if to, err = p.direct(ctx, v); err != nil {
 			return ""
 		}
 	}
-	return p.find(ctx, &to, slot, cards.MarkOf(p.id, slot))
+	return p.find(ctx, to, slot, cards.MarkOf(p.id, slot))
 }
 
 // passing is the message of a question that does not last, and the last event that
@@ -129,7 +126,7 @@ func (p *Presenter) closeQuestion(ctx context.Context, v *tasks.View, private bo
 	} else {
 		d.ReplyTo = v.Opening().Message
 	}
-	err := p.edit(ctx, &to, message, &d, tries)
+	err := p.edit(ctx, to, message, d, tries)
 	var moved *bot.MovedError
 	if errors.As(err, &moved) || errors.Is(err, bot.ErrGone) {
 		return nil

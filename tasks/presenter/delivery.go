@@ -32,7 +32,7 @@ func (p *Presenter) Show(ctx context.Context, v *tasks.View) error {
 	p.fold(ctx, v)
 	parts := p.parts(v)
 	for i := range parts {
-		if err := p.showPart(ctx, v, fmt.Sprintf("answer.%d", i+1), &parts[i], i == len(parts)-1); err != nil {
+		if err := p.showPart(ctx, v, fmt.Sprintf("answer.%d", i+1), parts[i], i == len(parts)-1); err != nil {
 			return err
 		}
 	}
@@ -48,11 +48,8 @@ func (p *Presenter) parts(v *tasks.View) []bot.Draft {
 	return []bot.Draft{d}
 }
 
-// showPart brings one part to the chat and stores that. What it and those below
-// it hold on the stack is there for each task whose chat has to wait for its
-// turn: drafts are passed by address, and events are made in functions that have
-// returned by then.
-func (p *Presenter) showPart(ctx context.Context, v *tasks.View, name string, part *bot.Draft, last bool) error {
+// showPart brings one part to the chat and stores that.
+func (p *Presenter) showPart(ctx context.Context, v *tasks.View, name string, part bot.Draft, last bool) error {
 	slot := v.State.Slot(name)
 	if name == planner.SlotAnswer && slot.Message == "" {
 		slot.Message = p.words
@@ -117,7 +114,7 @@ func (p *Presenter) drawLast(ctx context.Context, v *tasks.View) error {
 	d := bot.Draft{
 		Kind: bot.KindBoard, Task: string(p.id), Text: board.Status, Board: &board, Mark: cards.MarkOf(p.id, planner.SlotBoard), ReplyTo: v.Opening().Message,
 	}
-	err := p.edit(ctx, &p.chat, p.message, &d, foldTries)
+	err := p.edit(ctx, p.chat, p.message, d, foldTries)
 	return p.moved(ctx, planner.SlotBoard, &p.message, err)
 }
 
@@ -125,14 +122,14 @@ func (p *Presenter) drawLast(ctx context.Context, v *tasks.View) error {
 // v was taken or never; empty when there is none.
 func (p *Presenter) boardMessage(ctx context.Context, v *tasks.View) string {
 	if p.boardID(v) == "" {
-		p.message = p.find(ctx, &p.chat, planner.SlotBoard, cards.MarkOf(p.id, planner.SlotBoard))
+		p.message = p.find(ctx, p.chat, planner.SlotBoard, cards.MarkOf(p.id, planner.SlotBoard))
 	}
 	return p.message
 }
 
 // send posts one part of the outcome, or changes the message that is there for
 // it. A plain answer takes the place of its board where messages can be changed.
-func (p *Presenter) send(ctx context.Context, v *tasks.View, slot planner.Slot, name string, d *bot.Draft) (string, error) {
+func (p *Presenter) send(ctx context.Context, v *tasks.View, slot planner.Slot, name string, d bot.Draft) (string, error) {
 	limits := p.platform.Limits()
 	place, changed := slot.Message, p.folded
 	if place == "" && name == planner.SlotAnswer && v.State.Round == 0 && limits.Edits && !limits.Ephemeral {
@@ -154,34 +151,19 @@ func (p *Presenter) send(ctx context.Context, v *tasks.View, slot planner.Slot, 
 	if !changed && p.lasting() {
 		tries = 1 // the chat may be down: what could not be changed comes first when it is back
 	}
-	return p.post(ctx, &p.chat, name, d, tries)
-}
-
-// replace changes the message at place and returns the id of what shows the
-// draft then; empty when a new message has to.
-func (p *Presenter) replace(ctx context.Context, place string, d *bot.Draft) (string, error) {
-	err := p.edit(ctx, &p.chat, place, d, postTries)
-	var moved *bot.MovedError
-	if errors.As(err, &moved) {
-		return moved.ID, nil
-	}
-	if err == nil || ctx.Err() != nil {
-		return place, err
-	}
-	p.ps.Log.WarnContext(ctx, "a message cannot be changed, a new one is sent", "task", p.id, "cause", err)
-	return "", err
+	return p.post(ctx, p.chat, name, d, tries)
 }
 
 // unshown ends a task whose chat cannot be reached; its answer stays in the
 // history. A chat that lasts may come back: the show is tried again for long.
-func (p *Presenter) unshown(ctx context.Context, v *tasks.View, err error) error {
+func (s *sender) unshown(ctx context.Context, v *tasks.View, err error) error {
 	if !errors.Is(err, errUnsendable) {
 		return err
 	}
-	since := p.ps.Now().Sub(v.State.Last)
-	if !errors.Is(err, bot.ErrGone) && !p.platform.Limits().Ephemeral && since < patience {
+	since := s.ps.Now().Sub(v.State.Last)
+	if !errors.Is(err, bot.ErrGone) && !s.platform.Limits().Ephemeral && since < patience {
 		return err
 	}
-	p.ps.Log.ErrorContext(ctx, "the outcome could not be shown", "task", p.id, "cause", err)
-	return p.append(ctx, planner.Event{Type: planner.CallFailed, Action: planner.ShowID(), Problem: &planner.Problem{Code: "unsendable", Reason: err.Error()}})
+	s.ps.Log.ErrorContext(ctx, "the outcome could not be shown", "task", s.id, "cause", err)
+	return s.append(ctx, planner.Event{Type: planner.CallFailed, Action: planner.ShowID(), Problem: &planner.Problem{Code: "unsendable", Reason: err.Error()}})
 }

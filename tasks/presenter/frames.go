@@ -5,25 +5,18 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"strings"
+	"sync"
 
 	"legwork/bot"
 	"legwork/internal/failpoint"
+	"legwork/llm"
 	"legwork/planner"
 	"legwork/tasks"
 	"legwork/tasks/cards"
+	"legwork/tools"
 )
-
-// streamer is the platform's ability to show text that is no message; nil where
-// it has none in this chat.
-func (p *Presenter) streamer() bot.Streamer {
-	if s, ok := p.platform.(bot.Streamer); ok && s.Streams(p.chat) {
-		return s
-	}
-	return nil
-}
-
-// lasting reports that messages stay, and with them what is done to them.
-func (p *Presenter) lasting() bool { return !p.platform.Limits().Ephemeral }
 
 // drawBoard shows how the task stands. Where a stream can say that work has
 // begun, a task without a plan leaves no board behind.
@@ -116,7 +109,7 @@ func (p *Presenter) postSlot(ctx context.Context, slot string, d bot.Draft) (id 
 			return "", err
 		}
 	}
-	if id = p.find(ctx, &p.chat, slot, d.Mark); id == "" {
+	if id = p.find(ctx, p.chat, slot, d.Mark); id == "" {
 		undo := p.sending(slot)
 		failpoint.Hit("post.before.board")
 		if id, err = p.platform.Post(ctx, p.chat, d); err != nil {
@@ -141,23 +134,6 @@ func (p *Presenter) intended(slot string) bool {
 	defer p.mu.Unlock()
 	s := p.view.State.Slot(slot)
 	return s.Name != "" && s.Message == ""
-}
-
-// change edits a slot's message.
-func (p *Presenter) change(ctx context.Context, slot string, id *string, d bot.Draft) error {
-	return p.moved(ctx, slot, id, p.platform.Edit(ctx, p.chat, *id, d))
-}
-
-// moved takes what an edit returned: where the platform shows the draft in
-// another message, that takes the slot.
-func (p *Presenter) moved(ctx context.Context, slot string, id *string, err error) error {
-	var moved *bot.MovedError
-	if !errors.As(err, &moved) {
-		return err
-	}
-	was := *id
-	*id = moved.ID
-	return p.shown(ctx, slot, moved.ID, was, false)
 }
 
 // drawStream shows the answer's text so far, and takes it back when it turned
@@ -230,4 +206,74 @@ func (p *Presenter) drawWords(ctx context.Context, v *tasks.View, d bot.Draft) e
 	}
 	p.words = id
 	return nil
+}
+
+// streamBuffer is the text of one model call while it streams.
+type streamBuffer struct {
+	p      *Presenter
+	action planner.ActionID
+
+	mu       sync.Mutex
+	received strings.Builder
+	closed   bool
+}
+
+// Stream shows the text of the call that does an action while it grows, as soon as
+// it is known to be an answer and not a plan. Call end when the outcome of the call
+// is stored.
+func (p *Presenter) Stream(a planner.Action) (write func(llm.Delta), end func()) {
+	s := &streamBuffer{p: p, action: a.ID}
+	p.mu.Lock()
+	p.stream = s
+	p.mu.Unlock()
+	return s.write, s.close
+}
+
+// write takes the next piece.
+func (s *streamBuffer) write(d llm.Delta) {
+	s.mu.Lock()
+	if d.Reset {
+		s.received.Reset()
+	}
+	s.received.WriteString(d.Text)
+	s.mu.Unlock()
+	s.p.nudge()
+}
+
+// close ends it.
+func (s *streamBuffer) close() {
+	s.mu.Lock()
+	s.closed = true
+	s.mu.Unlock()
+	s.p.nudge()
+}
+
+// text is what can be shown now, the action it belongs to, and whether more
+// may come. A closed buffer has nothing to show: the journal has.
+func (s *streamBuffer) text() (text string, action planner.ActionID, open bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return "", s.action, false
+	}
+	return planner.StreamablePrefix(s.received.String()), s.action, true
+}
+
+// Progress notes how far a call of the task is, for the next frame of its board.
+// The newest report counts; none is stored.
+func (p *Presenter) Progress(action planner.ActionID, g tools.Progress) {
+	p.mu.Lock()
+	if p.progress == nil {
+		p.progress = map[planner.ActionID]tools.Progress{}
+	}
+	p.progress[action] = g
+	p.mu.Unlock()
+	p.nudge()
+}
+
+// reports are the newest ones, by action.
+func (p *Presenter) reports() map[planner.ActionID]tools.Progress {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return maps.Clone(p.progress)
 }

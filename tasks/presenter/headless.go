@@ -35,17 +35,11 @@ func (headless) Post(context.Context, bot.Chat, bot.Draft) (string, error) {
 // Edit implements bot.Platform.
 func (headless) Edit(context.Context, bot.Chat, string, bot.Draft) error { return nil }
 
-// unseen reports that the task is shown nowhere.
-func (p *Presenter) unseen() bool {
-	_, none := p.platform.(headless)
-	return none
-}
-
 // showNowhere records that the outcome is there for anyone who asks for it.
-func (p *Presenter) showNowhere(ctx context.Context, v *tasks.View) error {
-	events := []planner.Event{{Type: planner.Sent, Slot: planner.SlotAnswer, Message: string(p.id), Last: true}}
+func (s *sender) showNowhere(ctx context.Context, v *tasks.View) error {
+	events := []planner.Event{{Type: planner.Sent, Slot: planner.SlotAnswer, Message: string(s.id), Last: true}}
 	if v.State.Slot(planner.SlotAnswer).Name == "" {
 		events = append([]planner.Event{{Type: planner.SendStarted, Slot: planner.SlotAnswer}}, events...)
 	}
-	return p.append(ctx, events...)
+	return s.append(ctx, events...)
 }

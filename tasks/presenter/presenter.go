@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"legwork/bot"
@@ -20,22 +19,14 @@ import (
 // words of its answer, its questions, and the outcome. It draws from the
 // journal; only the outcome and the ids of messages are written to it.
 type Presenter struct {
-	ps       *Presenters
-	id       tasks.ID
-	chat     bot.Chat
-	platform bot.Platform
-	quiet    bool // it shows questions and the outcome alone
-
-	poke chan struct{}
-	last chan struct{} // closed when the outcome is on its way
-
-	frames             chan struct{} // rings when a frame was drawn, or failed
-	asked, tried, done atomic.Uint64 // which wish for a frame came last, was tried last, is fulfilled
+	sender
+	redrawing
+	quiet bool          // it shows questions and the outcome alone
+	last  chan struct{} // closed when the outcome is on its way
 
 	mu       sync.Mutex // guards what follows
 	view     *tasks.View
 	stream   *streamBuffer
-	doubt    map[string]bool                     // slots whose message may have been sent already
 	progress map[planner.ActionID]tools.Progress // of tool calls, by action
 	passing  map[planner.ActionID]passing        // questions that do not last, by action
 
@@ -57,27 +48,11 @@ type Presenter struct {
 func (p *Presenter) Update(v *tasks.View) {
 	p.mu.Lock()
 	if p.view == nil {
-		for _, slot := range v.State.Slots {
-			p.doubt[slot.Name] = slot.Message == ""
-		}
+		p.expect(v.State.Slots)
 	}
 	p.view = v
 	p.mu.Unlock()
 	p.Again()
-}
-
-// Again draws the newest snapshot once more: what it is drawn from besides has
-// changed.
-func (p *Presenter) Again() {
-	p.asked.Add(1)
-	p.nudge()
-}
-
-func (p *Presenter) nudge() {
-	select {
-	case p.poke <- struct{}{}:
-	default:
-	}
 }
 
 // Run draws frames until the outcome is on its way or ctx ends: the newest one
@@ -101,7 +76,7 @@ func (p *Presenter) Run(ctx context.Context) {
 			return
 		case <-p.last:
 			return
-		case <-p.poke:
+		case <-p.signal:
 		case <-clock:
 		}
 		wish := p.asked.Load()
@@ -184,27 +159,4 @@ func (p *Presenter) questionCard(ctx context.Context, v *tasks.View, to bot.Chat
 	c.Files = ok && f.Files(to)
 	c.OfferAlways = !p.chat.Private || tasks.IsAdmin(ctx, p.ps.Store, p.ps.rules.Load().Admins, v.Opening().From.Key())
 	return c
-}
-
-func (p *Presenter) append(ctx context.Context, e ...planner.Event) error {
-	return p.ps.Append(ctx, p.id, e...)
-}
-
-// began notes that the message of a slot is about to go out.
-func (p *Presenter) began(ctx context.Context, slot string) error {
-	return p.append(ctx, planner.Event{Type: planner.SendStarted, Slot: slot})
-}
-
-// shown notes which message shows a slot, and which one it takes the place of;
-// last says that nothing of the task is shown after it.
-func (p *Presenter) shown(ctx context.Context, slot, message, instead string, last bool) error {
-	return p.append(ctx, planner.Event{Type: planner.Sent, Slot: slot, Message: message, Instead: instead, Last: last})
-}
-
-// Notice posts a sentence that is not part of the journal.
-func (p *Presenter) Notice(ctx context.Context, language, key string) {
-	d := bot.Draft{Kind: bot.KindNotice, Task: string(p.id), Text: p.ps.Texts.Text(language, key, nil)}
-	if _, err := p.platform.Post(ctx, p.chat, d); err != nil && ctx.Err() == nil {
-		p.ps.Log.WarnContext(ctx, "a notice could not be shown", "task", p.id, "cause", err)
-	}
 }

@@ -60,8 +60,10 @@ func (ps *Presenters) Open(id tasks.ID, o *planner.Opening) (*Presenter, error) 
 		return nil, err
 	}
 	return &Presenter{
-		ps: ps, id: id, chat: chat, platform: platform, quiet: quiet, doubt: map[string]bool{}, passing: map[planner.ActionID]passing{}, closed: map[string]bool{}, misses: map[string]int{},
-		poke: make(chan struct{}, 1), last: make(chan struct{}), pen: make(chan struct{}, 1), frames: make(chan struct{}, 1),
+		sender:    sender{ps: ps, id: id, chat: chat, platform: platform, doubt: map[string]bool{}},
+		redrawing: redrawing{signal: make(chan struct{}, 1), frames: make(chan struct{}, 1)},
+		quiet:     quiet, last: make(chan struct{}), pen: make(chan struct{}, 1),
+		passing: map[planner.ActionID]passing{}, closed: map[string]bool{}, misses: map[string]int{},
 	}, nil
 }
 

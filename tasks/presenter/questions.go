@@ -22,7 +22,7 @@ func (p *Presenter) Ask(ctx context.Context, v *tasks.View, a planner.Action) er
 	}
 	if !p.lasting() {
 		d := p.questionCard(ctx, v, p.chat).Question(a)
-		id, err := p.post(ctx, &p.chat, a.ID.String(), &d, postTries)
+		id, err := p.post(ctx, p.chat, a.ID.String(), d, postTries)
 		if err == nil && a.ID.Subject != planner.SubjectQuestion {
 			p.mu.Lock()
 			p.passing[a.ID] = passing{id, v.State.Seq}
@@ -32,7 +32,7 @@ func (p *Presenter) Ask(ctx context.Context, v *tasks.View, a planner.Action) er
 	}
 	err := p.askPrivately(ctx, v, a)
 	if errors.Is(err, errNotPrivate) {
-		err = p.put(ctx, v, a, &p.chat, a.ID.String())
+		err = p.put(ctx, v, a, p.chat, a.ID.String())
 	}
 	if errors.Is(err, bot.ErrGone) && p.quiet {
 		p.ps.Log.WarnContext(ctx, "a question of a program's task cannot be asked in its chat", "task", p.id, "chat", p.chat.Key(), "cause", err)
@@ -47,19 +47,19 @@ func (p *Presenter) Ask(ctx context.Context, v *tasks.View, a planner.Action) er
 
 // put asks in a chat, in as many messages as that takes; the last one has the
 // buttons and the slot. A message that was sent before is not sent again.
-func (p *Presenter) put(ctx context.Context, v *tasks.View, a planner.Action, to *bot.Chat, slot string) error {
+func (p *Presenter) put(ctx context.Context, v *tasks.View, a planner.Action, to bot.Chat, slot string) error {
 	if v.State.Slot(slot).Message != "" {
 		return nil
 	}
-	d := p.questionCard(ctx, v, *to).Question(a)
+	d := p.questionCard(ctx, v, to).Question(a)
 	err := p.putParts(ctx, v, to, slot, d)
 	if d.File != nil && errors.Is(err, bot.ErrNoFiles) {
-		err = p.putParts(ctx, v, to, slot, p.questionCard(ctx, v, *to).PlainQuestion(a))
+		err = p.putParts(ctx, v, to, slot, p.questionCard(ctx, v, to).PlainQuestion(a))
 	}
 	return err
 }
 
-func (p *Presenter) putParts(ctx context.Context, v *tasks.View, to *bot.Chat, slot string, d bot.Draft) error {
+func (p *Presenter) putParts(ctx context.Context, v *tasks.View, to bot.Chat, slot string, d bot.Draft) error {
 	if to.Key() != p.chat.Key() {
 		d.ReplyTo = "" // that message is in another chat
 	}
@@ -72,14 +72,14 @@ func (p *Presenter) putParts(ctx context.Context, v *tasks.View, to *bot.Chat, s
 		if i < len(parts)-1 {
 			name = fmt.Sprintf("part %d of %s", i+1, slot)
 		}
-		if err := p.putPart(ctx, v, to, name, &parts[i]); err != nil {
+		if err := p.putPart(ctx, v, to, name, parts[i]); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (p *Presenter) putPart(ctx context.Context, v *tasks.View, to *bot.Chat, name string, part *bot.Draft) error {
+func (p *Presenter) putPart(ctx context.Context, v *tasks.View, to bot.Chat, name string, part bot.Draft) error {
 	slot := v.State.Slot(name)
 	if slot.Message != "" {
 		return nil
@@ -100,6 +100,50 @@ func (p *Presenter) putPart(ctx context.Context, v *tasks.View, to *bot.Chat, na
 	}
 	if err == nil || tasks.Superseded(err) {
 		p.closeLate(ctx, name, id)
+	}
+	return err
+}
+
+// errNotPrivate says that a question belongs into the task's own chat.
+var errNotPrivate = errors.New("it is not asked in private")
+
+// askPrivately puts an approval, or a server's question, to the person of the
+// task alone, and says so in the task's chat.
+func (p *Presenter) askPrivately(ctx context.Context, v *tasks.View, a planner.Action) error {
+	about, slot := a.ID, cards.Privately+a.ID.String()
+	switch {
+	case !tasks.Decides(about) || p.chat.Private || tasks.OfProgram(v.Opening().From): // it is not known who is behind one
+		return errNotPrivate
+	case v.State.Slot(slot).Message != "":
+	case !p.ps.rules.Load().Approvals.Private || v.State.Slot(a.ID.String()).Name != "":
+		return errNotPrivate
+	}
+	to, err := p.direct(ctx, v)
+	if err == nil {
+		err = p.put(ctx, v, a, to, slot)
+	}
+	if errors.Is(err, bot.ErrGone) {
+		p.ps.Log.InfoContext(ctx, "a person cannot be asked in private", "task", p.id, "cause", err)
+		return errNotPrivate
+	}
+	if err != nil {
+		return err
+	}
+	return p.tellPrivate(ctx, v, about)
+}
+
+// tellPrivate says in the task's chat, once for each question, that it waits in
+// private.
+func (p *Presenter) tellPrivate(ctx context.Context, v *tasks.View, about planner.ActionID) error {
+	opening := v.Opening()
+	d := bot.Draft{
+		Kind: bot.KindNotice, Task: string(p.id), ReplyTo: opening.Message,
+		Text: p.ps.Texts.Text(opening.Language, "approval.elsewhere", map[string]any{"Name": cards.PlainText(cards.NameOf(opening.From.Name, opening.From.Key()))}),
+	}
+	err := p.putPart(ctx, v, p.chat, fmt.Sprintf("told %d", about.Seq), d)
+	if errors.Is(err, errUnsendable) { // it waits all the same
+		p.ps.Log.WarnContext(ctx, "a notice could not be shown", "task", p.id, "cause", err)
+		return nil
 	}
 	return err
 }

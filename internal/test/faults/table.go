@@ -164,7 +164,7 @@ var edits = []edit{
 		}
 		if err == nil { failpoint.Hit("post.after." + nature(slot))`,
 	},
-	{"find-off", "tasks/...", `if !doubt || !ok {`, `if !doubt || !ok || faults.On("find-off") {`},
+	{"find-off", "tasks/...", `if !ok || !s.doubts(slot) {`, `if !ok || !s.doubts(slot) || faults.On("find-off") {`},
 	{
 		"stream-forgotten", "bot/slack", `r := request{method: "chat.stopStream",`,
 		`if faults.On("stream-forgotten") {

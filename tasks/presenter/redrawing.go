@@ -2,6 +2,7 @@ package presenter
 
 import (
 	"maps"
+	"sync/atomic"
 	"time"
 
 	"legwork/bot"
@@ -32,29 +33,48 @@ func (p *Presenter) Seen() Frame {
 	return Frame{p.board, p.drawn, p.opened, maps.Clone(p.closed)}
 }
 
+// redrawing counts the wishes for frames, so that others learn when the newest one was
+// drawn.
+type redrawing struct {
+	signal             chan struct{} // holds one: something is to be drawn
+	frames             chan struct{} // receives a value when a frame was drawn, or failed
+	asked, tried, done atomic.Uint64 // which wish came last, was tried last, is fulfilled
+}
+
 // Frames rings when a frame was drawn or could not be.
-func (p *Presenter) Frames() <-chan struct{} { return p.frames }
+func (r *redrawing) Frames() <-chan struct{} { return r.frames }
 
 // Drawn reports whether the chat shows the newest snapshot, and whether that was
 // tried at least.
-func (p *Presenter) Drawn() (shown, tried bool) {
-	asked := p.asked.Load()
-	return p.done.Load() >= asked, p.tried.Load() >= asked
+func (r *redrawing) Drawn() (shown, tried bool) {
+	asked := r.asked.Load()
+	return r.done.Load() >= asked, r.tried.Load() >= asked
 }
 
-// Lasts reports that the task's chat keeps its messages.
-func (p *Presenter) Lasts() bool { return p.lasting() }
-
 // drew notes how a frame went.
-func (p *Presenter) drew(wish uint64, shown bool) {
-	news := p.tried.Swap(wish) < wish
+func (r *redrawing) drew(wish uint64, shown bool) {
+	news := r.tried.Swap(wish) < wish
 	if shown {
-		news = p.done.Swap(wish) < wish || news
+		news = r.done.Swap(wish) < wish || news
 	}
 	if news {
 		select {
-		case p.frames <- struct{}{}:
+		case r.frames <- struct{}{}:
 		default:
 		}
+	}
+}
+
+// Again draws the newest snapshot once more: what it is drawn from besides has
+// changed.
+func (r *redrawing) Again() {
+	r.asked.Add(1)
+	r.nudge()
+}
+
+func (r *redrawing) nudge() {
+	select {
+	case r.signal <- struct{}{}:
+	default:
 	}
 }
