@@ -1,6 +1,7 @@
 package conf
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -267,19 +268,10 @@ func join(key, name string) string {
 
 // kindName names the kind of a node.
 func kindName(n *yaml.Node) string {
-	switch n.Kind {
-	case yaml.MappingNode:
-		return "keys and values"
-	case yaml.SequenceNode:
-		return "a list"
-	}
-	switch n.ShortTag() {
-	case "!!int", "!!float":
-		return "a number"
-	case "!!bool":
-		return "true or false"
-	}
-	return "a text"
+	return cmp.Or(
+		map[yaml.Kind]string{yaml.MappingNode: "keys and values", yaml.SequenceNode: "a list"}[n.Kind],
+		map[string]string{"!!int": "a number", "!!float": "a number", "!!bool": "true or false"}[n.ShortTag()],
+		"a text")
 }
 
 var (

@@ -65,9 +65,7 @@ func FromEnv(env func(string) (string, bool)) (*Config, error) {
 			", or " + envURL + " for any OpenAI-compatible endpoint (and " + envModel +
 			"), or name a config file with --config; \"legwork init\" writes one; \"legwork demo\" needs none of them"}}
 	}
-	if model == "" {
-		model = defaultModel
-	}
+	model = cmp.Or(model, defaultModel)
 	config := Default()
 	config.LLM.Models = map[string]llm.ModelConfig{"main": {BaseURL: url, APIKey: key, Model: model}}
 	config.Tools = envTools(get(envSearch))

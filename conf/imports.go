@@ -1,6 +1,7 @@
 package conf
 
 import (
+	"cmp"
 	"fmt"
 	"path/filepath"
 	"reflect"
@@ -268,9 +269,7 @@ func (e *importEntry) finish() {
 	if filepath.Base(c.Command) != c.Command {
 		c.Command = beside(e.folder, c.Command)
 	}
-	if c.Cwd == "" {
-		c.Cwd = e.workspace
-	}
+	c.Cwd = cmp.Or(c.Cwd, e.workspace)
 	c.Cwd = beside(e.folder, c.Cwd)
 	if e.envFile.value != nil {
 		e.readEnvFile()

@@ -1,6 +1,7 @@
 package conf
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"slices"
@@ -52,20 +53,10 @@ func (c *Config) Person(s Schedule) string {
 }
 
 // ScheduleZone is the time zone of a schedule.
-func (c *Config) ScheduleZone(s Schedule) string {
-	if s.Timezone != "" {
-		return s.Timezone
-	}
-	return c.Timezone
-}
+func (c *Config) ScheduleZone(s Schedule) string { return cmp.Or(s.Timezone, c.Timezone) }
 
 // ScheduleLanguage is the language of a schedule.
-func (c *Config) ScheduleLanguage(s Schedule) string {
-	if s.Language != "" {
-		return s.Language
-	}
-	return c.Language
-}
+func (c *Config) ScheduleLanguage(s Schedule) string { return cmp.Or(s.Language, c.Language) }
 
 func (c *Config) ownSchedules(l *issues, languages []string) {
 	names := map[string]bool{}

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/json"
@@ -101,9 +102,7 @@ func (m middleware) recoverPanic(w *responseWriter, r *http.Request, id string) 
 
 func (m middleware) report(w *responseWriter, r *http.Request, id string, start time.Time) {
 	took, status := time.Since(start), w.status
-	if status == 0 {
-		status = http.StatusOK // net/http sends it when a handler writes nothing
-	}
+	status = cmp.Or(status, http.StatusOK) // net/http sends it when a handler writes nothing
 	if m.served != nil {
 		m.served(w.route, r.Method, status, took)
 	}

@@ -226,12 +226,9 @@ func (i Inventory) printServers(out io.Writer) error {
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "SERVER\tKIND\tSPEAKS\tTOOLS\tSTATE")
 	for _, s := range i.Servers {
-		state, speaks, tools := string(s.State), s.Protocol, fmt.Sprint(s.Tools)
+		state, speaks, tools := string(s.State), cmp.Or(s.Protocol, "-"), fmt.Sprint(s.Tools)
 		if s.Problem != "" {
 			state = "cannot be used: " + cli.OneLine(s.Problem)
-		}
-		if speaks == "" {
-			speaks = "-"
 		}
 		if s.State != client.Ready {
 			tools = "-"

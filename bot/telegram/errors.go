@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -44,12 +45,7 @@ func (s statusError) Error() string {
 // says reports whether the description contains one of the texts, which are in
 // lower case.
 func (r refusal) says(texts ...string) bool {
-	for _, text := range texts {
-		if strings.Contains(r.text, text) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(texts, func(text string) bool { return strings.Contains(r.text, text) })
 }
 
 // rateLimited reports whether Telegram wants fewer calls for a while.

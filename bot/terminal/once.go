@@ -1,6 +1,7 @@
 package terminal
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -71,9 +72,7 @@ func (l *lines) writeEarlierAnswer(title string, d bot.Draft) error {
 	if l.ownTask != nil {
 		l.ownTask.earlier--
 	}
-	if title == "" {
-		title = l.t.text("terminal.earlier", nil)
-	}
+	title = cmp.Or(title, l.t.text("terminal.earlier", nil))
 	text := answerText(l.t.cfg.Err, d.Text)
 	if d.Failed {
 		text = "✗ " + markdown.Plain(d.Text)

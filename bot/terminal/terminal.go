@@ -3,6 +3,7 @@
 package terminal
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -84,9 +85,7 @@ type frontend interface {
 
 // New makes a terminal. It does nothing until Run.
 func New(cfg Config) *Terminal {
-	if cfg.Chat == "" {
-		cfg.Chat = "main"
-	}
+	cfg.Chat = cmp.Or(cfg.Chat, "main")
 	if cfg.Person == "" {
 		cfg.Person = Login()
 	}

@@ -1,6 +1,7 @@
 package setup
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -73,9 +74,7 @@ func (t *dialog) line(key string, data map[string]any, usual string) (string, er
 		text += " [" + usual + "]"
 	}
 	answer, err := t.lines.ask("\n" + text + "\n> ")
-	if answer == "" {
-		answer = usual
-	}
+	answer = cmp.Or(answer, usual)
 	return answer, err
 }
 
@@ -136,10 +135,7 @@ func (t *dialog) askLanguage(a *answers) error {
 	for _, l := range i18n.Languages() {
 		codes = append(codes, l.Code)
 	}
-	usual := t.language
-	if usual == "" {
-		usual = i18n.Default
-	}
+	usual := cmp.Or(t.language, i18n.Default)
 	for {
 		answer, err := t.line("init.language", map[string]any{"Allowed": strings.Join(codes, ", ")}, usual)
 		if err != nil {

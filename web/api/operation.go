@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"slices"
@@ -68,9 +69,7 @@ func register[I, O any](c *calls, h huma.API, o operation, handle func(context.C
 // huma is the operation for the library. checkBody has read the body before, so that
 // huma sets no limits on reading: a limit of time would end long polls.
 func (o operation) huma(c *calls, shared *huma.Components) huma.Operation {
-	if o.status == 0 {
-		o.status = http.StatusOK
-	}
+	o.status = cmp.Or(o.status, http.StatusOK)
 	op := huma.Operation{
 		OperationID: o.id, Method: o.method, Path: o.path, Summary: o.summary, Tags: []string{o.tag},
 		Description:   o.text + "\n\nRoles: " + roles(o.op) + ".",
@@ -188,8 +187,6 @@ func applied(wait time.Duration) string {
 // waitContext returns a context that ends after a while (0: never), with the request,
 // or when the process begins to stop. The function must be called in the end.
 func (c *calls) waitContext(ctx context.Context, wait time.Duration) (context.Context, func()) {
-	if wait == 0 {
-		wait = forever
-	}
+	wait = cmp.Or(wait, forever)
 	return api.WaitContext(ctx, wait, c.Stop)
 }
