@@ -73,7 +73,7 @@ func parts(messages int) []part {
 		{"question", measureQuestion},
 		{"watched", measureWatched},
 		{"feedback", measureFeedback},
-		{"crowd", measureManyChats},
+		{"chats", measureManyChats},
 		{"order", measureOrder},
 		{"intake", measureIntake},
 		{"history", func(ctx context.Context, dir string) ([]figure, error) { return measureHistory(ctx, dir, messages) }},

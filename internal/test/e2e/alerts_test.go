@@ -15,29 +15,29 @@ import (
 
 const hookSecret = "whsec_c2VjcmV0LW9mLXRoZS13ZWJob29rLW9mLWUyZQ=="
 
-// post is an environment whose alerts go to a webhook, too, that may not be there.
-type post struct {
+// alertsEnv is an environment whose alerts go to a webhook, too, that may not be there.
+type alertsEnv struct {
 	*telegramEnv
 	hook *webhookProxy // of the webhook
 }
 
-func newPost(t *testing.T, p options, section string) *post {
+func newAlertsEnv(t *testing.T, p options, section string) *alertsEnv {
 	t.Helper()
 	hook := newWebhookProxy(t)
 	p.more += fmt.Sprintf("alerts: {%s webhooks: {ops: {url: %q, secret: %q}}}\n", section, hook.URL+"/hook", hookSecret)
 	b := newTelegramEnv(t, telegramOptions{options: p, http: fmt.Sprintf(", tokens: [%s, %s]", tokenLine("ops", "operator"), tokenLine("writer", "agent"))})
-	return &post{b, hook}
+	return &alertsEnv{b, hook}
 }
 
 // listens opens the webhook.
-func (p *post) listens() *webhookfake.Receiver {
+func (p *alertsEnv) listens() *webhookfake.Receiver {
 	r := webhookfake.New(p.t, "", hookSecret)
 	p.hook.leads(strings.TrimSuffix(strings.TrimPrefix(r.URL, "http://"), "/hook"))
 	return r
 }
 
 // program is a caller of the API.
-func (p *post) program(s *serving, name string) outsider {
+func (p *alertsEnv) program(s *serving, name string) outsider {
 	f := newWebhookProxy(p.t)
 	f.leads(s.address)
 	return outsider{p.t, f.URL, tokenOf(name)}
@@ -73,7 +73,7 @@ func tells(t *testing.T, list []webhookfake.Request, kind string) map[string]str
 // admin reads of the failure.
 func TestAlertsOverAKill(t *testing.T) {
 	t.Parallel()
-	b := newPost(t, options{think: refusing}, "")
+	b := newAlertsEnv(t, options{think: refusing}, "")
 	s := b.opens()
 	ops := b.program(s, "ops")
 	b.Say(b.bob.ID, b.bob, "please refuse this")
@@ -128,7 +128,7 @@ func TestAlertsOverAKill(t *testing.T) {
 // person, and at once of a review that agents ask for.
 func TestAlertsOfWaiting(t *testing.T) {
 	t.Parallel()
-	b := newPost(t, shopping(orders{}, "book"), "after: 1s,")
+	b := newAlertsEnv(t, shopping(orders{}, "book"), "after: 1s,")
 	r := b.listens()
 	s := b.opens()
 	ops, writer := b.program(s, "ops"), b.program(s, "writer")
@@ -151,7 +151,7 @@ func TestAlertsOfWaiting(t *testing.T) {
 // TestAlertsOfTheConfig: a bad reload is told, and that it is mended.
 func TestAlertsOfTheConfig(t *testing.T) {
 	t.Parallel()
-	b := newPost(t, options{}, "")
+	b := newAlertsEnv(t, options{}, "")
 	r := b.listens()
 	s := b.opens()
 	was := b.config
@@ -173,7 +173,7 @@ func TestAlertsOfTheConfig(t *testing.T) {
 // says what came of it without telling the address.
 func TestProbeOfWebhooks(t *testing.T) {
 	t.Parallel()
-	b := newPost(t, options{}, "")
+	b := newAlertsEnv(t, options{}, "")
 	r := b.listens()
 	b.configure(strings.Replace(b.config, b.hook.URL+"/hook", r.URL, 1)) // who stands before it answers when it is closed
 	_, out, _ := b.finish("", "check", "--probe")

@@ -85,13 +85,13 @@ func TestCanaries(t *testing.T) {
 	for _, format := range []string{"text", "json"} {
 		t.Run(format, func(t *testing.T) {
 			t.Parallel()
-			newCage(t, format).sings()
+			newCanaryEnv(t, format).sings()
 		})
 	}
 }
 
-// cage is an environment whose surroundings tell all that they are told.
-type cage struct {
+// canaryEnv is an environment whose surroundings tell all that they are told.
+type canaryEnv struct {
 	*telegramEnv
 	*apiEnv
 	seen map[string]string // the found canaries, by place
@@ -101,7 +101,7 @@ type cage struct {
 }
 
 // hears keeps what somebody is sent, and answers with it and with all headers.
-func (k *cage) hears(w http.ResponseWriter, r *http.Request) {
+func (k *canaryEnv) hears(w http.ResponseWriter, r *http.Request) {
 	body, _ := io.ReadAll(r.Body)
 	if r.Header.Get("Content-Encoding") == "gzip" {
 		if plain, err := gzip.NewReader(bytes.NewReader(body)); err == nil {
@@ -115,9 +115,9 @@ func (k *cage) hears(w http.ResponseWriter, r *http.Request) {
 	_, _ = fmt.Fprintf(w, "cannot serve %s %s with %v: %s", r.Method, r.URL, r.Header, body)
 }
 
-func newCage(t *testing.T, format string) *cage {
+func newCanaryEnv(t *testing.T, format string) *canaryEnv {
 	t.Helper()
-	k := &cage{seen: map[string]string{}, sent: map[string]string{}}
+	k := &canaryEnv{seen: map[string]string{}, sent: map[string]string{}}
 	echo := httptest.NewServer(http.HandlerFunc(k.hears))
 	t.Cleanup(echo.Close)
 	c := birds
@@ -164,7 +164,7 @@ func parrot(r llmfake.Request) llmfake.Response {
 }
 
 // sings makes everything go wrong and listens.
-func (k *cage) sings() {
+func (k *canaryEnv) sings() {
 	t, goal := k.apiEnv.env.t, "look at https://me:"+birds.goal+"@example.com/?token="+birds.goal
 	k.Say(k.ann.ID, k.ann, "environment, "+goal)
 	k.sees(k.ann.ID, "It says")
@@ -214,7 +214,7 @@ func (k *cage) sings() {
 }
 
 // storesNone looks into the files of the data folder.
-func (k *cage) storesNone() {
+func (k *canaryEnv) storesNone() {
 	t := k.apiEnv.env.t
 	err := filepath.WalkDir(k.apiEnv.file("data"), func(path string, d os.DirEntry, err error) error {
 		if err != nil || !d.Type().IsRegular() {
@@ -234,14 +234,14 @@ func (k *cage) storesNone() {
 }
 
 // tells is calls as the admin; what it says is listened to.
-func (k *cage) tells(method, path, body string, headers ...string) string {
+func (k *canaryEnv) tells(method, path, body string, headers ...string) string {
 	r := k.calls(birds.admin, method, path, body, headers...)
 	k.seen[method+" "+path] += fmt.Sprint(r.header) + r.body
 	return r.body
 }
 
 // asksAll calls the whole API, well and badly.
-func (k *cage) asksAll(goal string) {
+func (k *canaryEnv) asksAll(goal string) {
 	t := k.apiEnv.env.t
 	id := k.calls(birds.agent, "POST", "/v1/tasks", `{"goal":`+string(must(json.Marshal(goal)))+`,"run":false}`).field(t, "id")
 	k.tells("POST", "/v1/tasks", `{"goal":"environment again","notify":{"webhook":"ops"}}`, "Prefer: wait=20")
@@ -272,7 +272,7 @@ func (k *cage) asksAll(goal string) {
 }
 
 // streams is a stream of a task that is over.
-func (k *cage) streams(path string) string {
+func (k *canaryEnv) streams(path string) string {
 	t := k.apiEnv.env.t
 	req := must(http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+k.address+path, nil))
 	req.Header.Set("Authorization", "Bearer "+birds.admin)

@@ -428,7 +428,7 @@ func TestProgramsTaskInTelegram(t *testing.T) {
 // admin by an alert, is decided there, and the agent reads that.
 func TestReviewFromAlert(t *testing.T) {
 	t.Parallel()
-	p := newPost(t, options{}, "")
+	p := newAlertsEnv(t, options{}, "")
 	s := p.opens()
 	ops, writer := p.program(s, "ops"), p.program(s, "writer")
 	var task struct {

@@ -179,8 +179,8 @@ const (
 	kimDM = "DU5"
 )
 
-// newStreet is an environment with Kim in its workspace.
-func newStreet(t *testing.T, r slackOptions) *slackEnv {
+// newSlackEnvWithKim is an environment with Kim in its workspace.
+func newSlackEnvWithKim(t *testing.T, r slackOptions) *slackEnv {
 	t.Helper()
 	o := newSlackEnv(t, r)
 	o.AddUser(slackfake.User{ID: kim, Name: "kim"})
@@ -241,7 +241,7 @@ func TestSlackGrants(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			o := newStreet(t, slackOptions{})
+			o := newSlackEnvWithKim(t, slackOptions{})
 			s := o.opens()
 			o.Say(kimDM, kim, "one: hello", "")
 			told := o.offers(in(kimDM), o.text("button.ask_admin", nil), o.text("error.not_allowed", nil))
@@ -287,7 +287,7 @@ func TestSlackGrants(t *testing.T) {
 func TestSlackUnlisted(t *testing.T) {
 	inBothModes(t, func(t *testing.T, r slackOptions) {
 		r.held = newGate(t)
-		o := newStreet(t, r)
+		o := newSlackEnvWithKim(t, r)
 		o.opens()
 		thread := o.asks(general, ben, "q1: desk held")
 		card := o.offers(thread, "Stop", "q1 desk held")

@@ -31,7 +31,7 @@ type travelEnv struct {
 // wish is what people ask the agency for.
 const wish = "Book me a flight from Beijing to Shanghai tomorrow and a hotel for one night. I am Ann Lee."
 
-func newAgency(t *testing.T) *travelEnv {
+func newTravelEnv(t *testing.T) *travelEnv {
 	t.Helper()
 	beijing, err := time.LoadLocation("Asia/Shanghai")
 	if err != nil {
@@ -262,7 +262,7 @@ func (a *travelEnv) after(day string) string {
 // then entered and announced without a question.
 func TestTravel(t *testing.T) {
 	t.Parallel()
-	a := newAgency(t)
+	a := newTravelEnv(t)
 	a.opens()
 	chat := a.bob.ID
 	a.Say(chat, a.bob, wish)
@@ -307,7 +307,7 @@ func TestTravel(t *testing.T) {
 // why.
 func TestTravelDenied(t *testing.T) {
 	t.Parallel()
-	a := newAgency(t)
+	a := newTravelEnv(t)
 	a.opens()
 	chat := a.bob.ID
 	a.Say(chat, a.bob, wish)
@@ -332,7 +332,7 @@ func TestTravelDenied(t *testing.T) {
 // TestTravelRestarted: a card outlives the process, and its yes is one yes.
 func TestTravelRestarted(t *testing.T) {
 	t.Parallel()
-	a := newAgency(t)
+	a := newTravelEnv(t)
 	s := a.opens()
 	chat := a.bob.ID
 	a.Say(chat, a.bob, wish)
@@ -352,7 +352,7 @@ func TestTravelRestarted(t *testing.T) {
 // TestTravelOthers: only the asker and admins decide.
 func TestTravelOthers(t *testing.T) {
 	t.Parallel()
-	a := newAgency(t)
+	a := newTravelEnv(t)
 	a.opens()
 	chat := a.group(a.Supergroup("Holidays", a.ann, a.bob, a.eve))
 	a.Say(chat, a.bob, "/task "+wish)
@@ -373,7 +373,7 @@ func TestTravelOthers(t *testing.T) {
 // tools still ask.
 func TestTravelAlways(t *testing.T) {
 	t.Parallel()
-	a := newAgency(t)
+	a := newTravelEnv(t)
 	s := a.opens()
 	chat := a.ann.ID
 	a.Say(chat, a.ann, wish)

@@ -8,6 +8,8 @@ import (
 	"os"
 	"testing"
 
+	"go.uber.org/goleak"
+
 	"legwork/internal/test/watch"
 	"legwork/llm"
 	"legwork/planner"
@@ -192,3 +194,5 @@ func asksFirst(k *enginetest.Env) {
 		return llm.Reply{Text: "saw " + last.Content}, nil
 	}
 }
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
