@@ -193,7 +193,7 @@ func TestProbeThatFails(t *testing.T) {
 }
 
 // TestNoModelIsLeft: without a fallback calls fail at once, with the reason and
-// what can be done, and it is told that the role is stranded.
+// what can be done, and it is told that the role is down.
 func TestNoModelIsLeft(t *testing.T) {
 	t.Parallel()
 	x := newExchange(t, time.Hour, func(m map[string]llm.ModelConfig) { with(m, "m0", func(c *llm.ModelConfig) { c.Fallback = nil }) })

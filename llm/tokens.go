@@ -151,7 +151,7 @@ func (e *endpoint) plausible(u Usage, prompt, reply int) bool {
 }
 
 // Quote is the most that one attempt at a request takes: the tokens of its
-// prompt, as far as they can be told before, and of the longest reply, at the
+// prompt, as far as they are known before the call, and of the longest reply, at the
 // dearest of the models that may be called. It is zero where the request names
 // no model.
 func (m *Models) Quote(r Request) Usage {

@@ -62,7 +62,7 @@ func TestWhatGoesFirst(t *testing.T) {
 // TestCutAnswer: a task whose answer was cut off has its beginning, which the
 // next ones see; a sub-task's beginning is part of what the others see.
 func TestCutAnswer(t *testing.T) {
-	fail := func(st *story, action planner.ActionID, text string) (planner.State, planner.Event) {
+	fail := func(st *journalEnv, action planner.ActionID, text string) (planner.State, planner.Event) {
 		before := st.s
 		st.add(planner.Event{Type: planner.CallFailed, Action: action, Problem: &planner.Problem{Code: "cut_off", Text: text}})
 		return before, st.events[len(st.events)-1]

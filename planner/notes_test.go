@@ -11,18 +11,18 @@ import (
 )
 
 // note adds something to the context from outside.
-func (st *story) note(by, content string) int {
+func (st *journalEnv) note(by, content string) int {
 	st.t.Helper()
 	return st.add(planner.Event{Type: planner.NoteAdded, By: by, Note: &planner.Note{Type: "observation", Content: json.RawMessage(content)}})
 }
 
 // wish sets one key of the shared state from outside.
-func (st *story) wish(by, key, value string) int {
+func (st *journalEnv) wish(by, key, value string) int {
 	st.t.Helper()
 	return st.add(planner.Event{Type: planner.StateSet, By: by, Values: map[string]json.RawMessage{key: json.RawMessage(value)}})
 }
 
-func (st *story) verdict(yes bool, words string) int {
+func (st *journalEnv) verdict(yes bool, words string) int {
 	st.t.Helper()
 	return st.add(planner.Event{
 		Type: planner.Decided, By: "telegram:1", Action: planner.AskID(planner.SubjectReview, st.s.Review),

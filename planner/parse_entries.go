@@ -23,13 +23,13 @@ type mistakes struct {
 	hints []string
 }
 
-// add notes a mistake; say is asked for its text only when it will be shown.
-func (m *mistakes) add(code string, say func() string) {
+// add notes a mistake; text is called only when the mistake will be shown.
+func (m *mistakes) add(code string, text func() string) {
 	if m.count++; m.count == 1 {
 		m.code = code
 	}
 	if len(m.list) < shownMistakes {
-		m.list = append(m.list, say())
+		m.list = append(m.list, text())
 	}
 }
 

@@ -15,15 +15,15 @@ import (
 // embedded are the texts of the program.
 var embedded = sync.OnceValues(func() (*i18n.Texts, error) { return i18n.Load("") })
 
-// story is a journal that grows event by event.
-type story struct {
+// journalEnv is a journal that grows event by event.
+type journalEnv struct {
 	t      *testing.T
 	s      planner.State
 	events []planner.Event
 }
 
-func begin(t *testing.T) *story {
-	st := &story{t: t}
+func begin(t *testing.T) *journalEnv {
+	st := &journalEnv{t: t}
 	st.add(planner.Event{Type: planner.Opened, Opening: &planner.Opening{
 		Goal: "goal", Language: "en", Timezone: "UTC", Limits: planner.DefaultLimits(),
 	}})
@@ -31,7 +31,7 @@ func begin(t *testing.T) *story {
 }
 
 // add appends an event that must fit, and returns its seq.
-func (st *story) add(e planner.Event) int {
+func (st *journalEnv) add(e planner.Event) int {
 	st.t.Helper()
 	e.Seq, e.At = st.s.Seq+1, t0.Add(time.Duration(st.s.Seq)*time.Second)
 	if !planner.Takes(st.s, e) {
@@ -42,29 +42,29 @@ func (st *story) add(e planner.Event) int {
 	return e.Seq
 }
 
-func (st *story) plan(entries ...planner.Subtask) {
+func (st *journalEnv) plan(entries ...planner.Subtask) {
 	st.t.Helper()
 	st.add(planner.Event{Type: planner.Replied, Action: planner.Todo(st.s)[0].ID, Reply: &planner.Reply{IsPlan: true, Plan: entries}})
 }
 
-func (st *story) text(action, text string) int {
+func (st *journalEnv) text(action, text string) int {
 	st.t.Helper()
 	return st.add(planner.Event{Type: planner.Replied, Action: actionID(st.t, action), Reply: &planner.Reply{Text: text}})
 }
 
-func (st *story) calls(action string, calls ...planner.Call) int {
+func (st *journalEnv) calls(action string, calls ...planner.Call) int {
 	st.t.Helper()
 	return st.add(planner.Event{Type: planner.Replied, Action: actionID(st.t, action), Reply: &planner.Reply{Calls: calls}})
 }
 
-func (st *story) result(action string, r planner.Result) int {
+func (st *journalEnv) result(action string, r planner.Result) int {
 	st.t.Helper()
 	return st.add(planner.Event{Type: planner.Returned, Action: actionID(st.t, action), Result: &r})
 }
 
 // prompt builds the request of a wanted action; the whole of it as text comes
 // with it.
-func (st *story) prompt(action string, input planner.PromptInput) (llm.Request, string) {
+func (st *journalEnv) prompt(action string, input planner.PromptInput) (llm.Request, string) {
 	st.t.Helper()
 	texts, err := embedded()
 	if err != nil {
@@ -151,7 +151,7 @@ func TestDataStaysInItsTag(t *testing.T) {
 }
 
 func TestShortenedWithinTags(t *testing.T) {
-	st := &story{t: t}
+	st := &journalEnv{t: t}
 	st.add(planner.Event{Type: planner.Opened, Opening: &planner.Opening{
 		Goal: strings.Repeat("g", 5_500), Language: "en", Timezone: "UTC", Limits: planner.DefaultLimits(),
 	}})
@@ -204,7 +204,7 @@ func TestHistoryTellsHowItEnded(t *testing.T) {
 // TestCutShortSubtaskTellsWhatItWrote: what a sub-task without turns left wrote
 // last reaches the review.
 func TestCutShortSubtaskTellsWhatItWrote(t *testing.T) {
-	st := &story{t: t}
+	st := &journalEnv{t: t}
 	limits := planner.DefaultLimits()
 	limits.Turns = 1
 	st.add(planner.Event{Type: planner.Opened, Opening: &planner.Opening{Goal: "goal", Language: "en", Timezone: "UTC", Limits: limits}})

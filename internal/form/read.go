@@ -167,7 +167,7 @@ func (f Field) Check(value json.RawMessage) error {
 	return nil
 }
 
-// reason is the first that can be told to people.
+// reason is the first mistake that has a text for people.
 func (f Field) reason(e *jsonschema.ValidationError) *ValueError {
 	for _, c := range e.Causes {
 		if inner := f.reason(c); inner.Key != Other {
