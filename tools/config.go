@@ -28,7 +28,7 @@ type ServerConfig struct {
 	Headers          map[string]string `yaml:"headers" json:"headers,omitempty"`                     // sent to a remote server
 	Protocol         string            `yaml:"protocol" json:"protocol,omitempty"`                   // MCP revision such as 2025-11-25; empty: found out
 	TrustAnnotations bool              `yaml:"trust_annotations" json:"trust_annotations,omitempty"` // believe the server's own readOnlyHint and idempotentHint
-	Roots            []string          `yaml:"roots" json:"roots,omitempty"`                         // folders that it is told to work in, when it asks; none: it is told of none
+	Roots            []string          `yaml:"roots" json:"roots,omitempty"`                         // folders that it learns when it asks; none: it gets none
 	Sampling         bool              `yaml:"sampling" json:"sampling,omitempty"`                   // it may ask for calls of a model, within the task's budget
 	Builtin          string            `yaml:"builtin" json:"builtin,omitempty"`                     // name of a built-in server instead of a command
 	Options          map[string]any    `yaml:"options" json:"options,omitempty"`                     // options of the built-in server
@@ -45,7 +45,7 @@ type GroupConfig struct {
 	Instructions    string        `yaml:"instructions" json:"instructions,omitempty"`           // added to the prompts of its sub-tasks
 	Prompt          string        `yaml:"prompt" json:"prompt,omitempty"`                       // SERVER/PROMPT: a server's prompt whose text is added to them, too
 	Model           string        `yaml:"model" json:"model,omitempty"`                         // model for its sub-tasks; empty: that of the role work
-	Allow           []string      `yaml:"allow" json:"allow,omitempty"`                         // who may use it, as platform:user or platform:chat; empty or "*": everybody
+	Allow           []string      `yaml:"allow" json:"allow,omitempty"`                         // its users, as platform:user or platform:chat; empty or "*": everybody
 	ToolTimeout     time.Duration `yaml:"tool_timeout" json:"tool_timeout,omitempty"`           // for one call; 0: DefaultToolTimeout
 	MaxResultBytes  int           `yaml:"max_result_bytes" json:"max_result_bytes,omitempty"`   // kept of one result; 0: DefaultMaxResultBytes
 	ShowResultBytes int           `yaml:"show_result_bytes" json:"show_result_bytes,omitempty"` // shown to the model at first; 0: DefaultShowResultBytes

@@ -230,8 +230,8 @@ func TestBuiltinCall(t *testing.T) {
 	}
 }
 
-// TestReload: calls under way keep their server until they return; what is
-// unchanged keeps running; what is new is there.
+// TestReload: calls under way keep their server until they return; unchanged
+// servers keep running; new ones are there.
 func TestReload(t *testing.T) {
 	cfg := one(fake(t, "-faults"))
 	cfg.Servers["keep"] = fake(t, "-faults")

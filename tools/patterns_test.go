@@ -11,7 +11,7 @@ import (
 	"legwork/tools"
 )
 
-// TestIdle: patterns that fit no tool are told of, but not while a server of
+// TestIdle: patterns that fit no tool are reported, but not while a server of
 // the group is away.
 func TestIdle(t *testing.T) {
 	m, err := tools.New(tools.Config{

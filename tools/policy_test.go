@@ -42,8 +42,8 @@ func TestBuiltinVerdicts(t *testing.T) {
 	}
 }
 
-// TestOwnDefinitions: reading a server's resources asks nobody, whatever is
-// thought of the server, and its tools are held to nothing.
+// TestOwnDefinitions: reading a server's resources raises no question, whether
+// or not the server is trusted, and its tools are held to nothing.
 func TestOwnDefinitions(t *testing.T) {
 	s := newEnv(t)
 	s.addTool("pay", "Pays a bill.")

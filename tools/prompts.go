@@ -167,8 +167,8 @@ func (g *group) instructions(k *promptTexts) string {
 }
 
 // awaitPrompt waits, at most the tool timeout, until the prompt in the group's
-// instructions was read, if its server is there: who asks for the tools is about
-// to use them by these instructions.
+// instructions was read, if its server is there: the caller that asks for the
+// tools is about to use them by these instructions.
 func (g *group) awaitPrompt(ctx context.Context, k *promptTexts, ready []*member) {
 	server, _, _ := strings.Cut(g.cfg.Prompt, "/")
 	if !slices.ContainsFunc(ready, func(s *member) bool { return s.Name() == server }) {

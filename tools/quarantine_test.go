@@ -99,8 +99,8 @@ func TestChangedTool(t *testing.T) {
 	wantText(t, "a call that was approved of before the change", r, true, "was not called", "changed")
 }
 
-// TestChangeAndBack: what was agreed to once needs no other yes, and a tool that
-// disappears is not forgotten.
+// TestChangeAndBack: a definition that was accepted once needs no other yes,
+// and a tool that disappears is not forgotten.
 func TestChangeAndBack(t *testing.T) {
 	s := newEnv(t)
 	s.addTool("pay", "Pays a bill.")
@@ -127,8 +127,9 @@ func TestChangeAndBack(t *testing.T) {
 	}
 }
 
-// TestChangeAcrossRestarts: what was agreed to is kept, and a change that came
-// while legwork was not running is quarantined from the start, and told once.
+// TestChangeAcrossRestarts: an accepted definition is kept, and a change that
+// came while legwork was not running is quarantined from the start, and
+// reported once.
 func TestChangeAcrossRestarts(t *testing.T) {
 	s, known := newEnv(t), &failingKnown{}
 	s.addTool("pay", "Pays a bill.")

@@ -11,8 +11,8 @@ import (
 	"legwork/tools"
 )
 
-// TestReloadKeys: each key of a group and of a server takes effect with the next
-// call, and only what a server itself is told of starts it anew.
+// TestReloadKeys: each key of a group and of a server takes effect with the
+// next call, and only a change of how the server starts starts it anew.
 func TestReloadKeys(t *testing.T) {
 	base := func() (tools.ServerConfig, tools.GroupConfig) {
 		return fake(t, "-faults"), tools.GroupConfig{Servers: []string{"s"}, Approve: tools.Approve{"never"}, ToolTimeout: 10 * time.Second}

@@ -380,7 +380,7 @@ func alive(path string) bool {
 		return os.IsPermission(err) || (!exists("/proc/self") && syscall.Kill(pid, 0) == nil)
 	}
 	_, rest, _ := strings.Cut(string(state), ") ")
-	return !strings.HasPrefix(rest, "Z") // nobody may wait for it here
+	return !strings.HasPrefix(rest, "Z") // no caller may wait for it here
 }
 
 func exists(path string) bool { _, err := os.Stat(path); return err == nil }

@@ -37,7 +37,7 @@ type Verdict struct {
 	Refusal     string // not empty: the call must not be made; a sentence for the model
 	Quarantined bool   // it is refused because the server has changed the tool
 	Ask         bool   // a person must approve of the exact call first
-	Never       bool   // the admin wants nobody to be asked about this tool, whatever it does
+	Never       bool   // the admin wants no question about this tool, whatever it does
 	ReadOnly    bool   // known to change nothing
 	Repeatable  bool   // calling it again after a crash does no harm; else `started` is journaled first
 	Trusted     bool   // its results are facts of this program, not somebody's words

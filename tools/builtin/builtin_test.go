@@ -14,7 +14,7 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// TestNew: what is wrong with options is said of the option that it is in.
+// TestNew: a mistake in options is reported for the option that it is in.
 func TestNew(t *testing.T) {
 	type values = map[string]any
 	for _, c := range []struct {

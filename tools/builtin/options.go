@@ -18,7 +18,7 @@ import (
 // OptionError is a mistake in one option of a built-in server.
 type OptionError struct {
 	Key     string // empty when it is not that of a single key
-	Problem string // what is wrong and what is allowed
+	Problem string // the mistake and the allowed values
 }
 
 func (e *OptionError) Error() string {

@@ -316,7 +316,7 @@ func TestModelCalls(t *testing.T) {
 	}
 }
 
-// TestRoots: a server is told of the folders of the config that exist.
+// TestRoots: a server learns the folders of the config that exist.
 func TestRoots(t *testing.T) {
 	for _, w := range ways() {
 		t.Run(w.by+" "+w.era, func(t *testing.T) {

@@ -1,7 +1,7 @@
 // Package client speaks to MCP servers: in this process, on standard input and
 // output, and by HTTP. A Server is supervised in the background, bounded in
-// everything that it may send, and costs nobody but its own calls when it is
-// dead, hangs, floods, lies or changes.
+// everything that it may send, and costs only its own calls when it is dead,
+// hangs, floods, lies or changes.
 package client
 
 import (
@@ -39,7 +39,7 @@ type Config struct {
 
 	Protocol string   // MCP revision such as 2025-11-25; empty: found out
 	Keep     int      // bytes kept of a result; 0: 1 MiB
-	Roots    []string // folders that the server is told of when it asks (roots/list); none: it is told of none
+	Roots    []string // folders that the server gets when it asks (roots/list); none: it gets none
 	Sampling bool     // it may ask for calls of a model; whether one is made, Call.Sample decides
 }
 
@@ -51,7 +51,7 @@ type Options struct {
 	RestartDelay time.Duration // before the first restart of a failed server, doubled up to a minute; 0: 500 ms
 	ProbeTimeout time.Duration // how long a server may be silent on the modern greeting; 0: 5 s
 	Health       time.Duration // between two looks at an idle server; 0: 1 minute
-	OnCatalog    func()        // called, by one goroutine at a time, after each new Catalog; nil: nobody is told
+	OnCatalog    func()        // called, by one goroutine at a time, after each new Catalog; may be nil
 }
 
 // New prepares a server; Run starts it. A local one tells at once what it offers.
@@ -173,8 +173,8 @@ type PromptArgument struct {
 	Required          bool
 }
 
-// staticCatalog is what a server in this process that is not running tells of
-// itself: a planner needs it before the first connection.
+// staticCatalog is the description of a server in this process that is not
+// running: a planner needs it before the first connection.
 func staticCatalog(b *mcpserver.MCPServer) (*Catalog, error) {
 	hello := `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"legwork","version":"1"}}}`
 	reply, err := json.Marshal(b.HandleMessage(context.Background(), json.RawMessage(hello)))

@@ -268,7 +268,7 @@ func (d dialer) initialize(ctx context.Context, c *connection) error {
 	return nil
 }
 
-// listChanges are the kinds of changes that a server tells of.
+// listChanges are the kinds of changes that a server reports.
 func listChanges(o mcp.ServerCapabilities) mcp.SubscriptionFilter {
 	return mcp.SubscriptionFilter{
 		ToolsListChanged:     o.Tools != nil && o.Tools.ListChanged,
@@ -278,7 +278,7 @@ func listChanges(o mcp.ServerCapabilities) mcp.SubscriptionFilter {
 }
 
 // capabilities are what servers may ask of legwork. Questions to people are
-// always taken: where nobody can be asked they are declined.
+// always taken: where there is no person to ask, they are declined.
 func (d dialer) capabilities() mcp.ClientCapabilities {
 	can := mcp.ClientCapabilities{Elicitation: &mcp.ElicitationCapability{Form: &struct{}{}, URL: &struct{}{}}}
 	if d.cfg.Sampling {

@@ -12,9 +12,9 @@ import (
 	"legwork/tools/client"
 )
 
-// TestDefinitionsReadTwoWays: a definition in which a key comes again is held to
-// every byte of it, since the order of the values, and those that do not count,
-// reach models too. Otherwise the order of keys is nobody's business.
+// TestDefinitionsReadTwoWays: a definition in which a key comes again is held
+// to every byte of it, since the order of the values, and those that do not
+// count, reach models too. Otherwise the order of keys does not matter.
 func TestDefinitionsReadTwoWays(t *testing.T) {
 	hash := func(tool string) string {
 		s := ready(t, scripted(t, tool, func(httpRequest) string { return done }))
@@ -91,8 +91,8 @@ func TestEndlessChecks(t *testing.T) {
 	}
 }
 
-// TestLongSampling: a model call that nobody could read before agreeing to it is
-// refused.
+// TestLongSampling: a model call that is too long to be read before agreeing
+// to it is refused.
 func TestLongSampling(t *testing.T) {
 	long := strings.Repeat("word ", 10_000)
 	cfg := scripted(t, doTool, func(a httpRequest) string {

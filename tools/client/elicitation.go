@@ -70,7 +70,8 @@ type elicited struct {
 }
 
 // readAnswer checks a person's answer against the question, so that nothing
-// reaches the server that it did not ask for. What was left out has its default.
+// reaches the server that it did not ask for. A field that was left out has
+// its default.
 func readAnswer(q form.Question, a form.Answer) (elicited, error) {
 	switch a.Action {
 	case form.Decline, form.Cancel:
@@ -230,7 +231,7 @@ func readInputs(result []byte) (in inputRequests, asks bool, err error) {
 		State    json.RawMessage `json:"requestState"`
 		Requests json.RawMessage `json:"inputRequests"`
 	}
-	_ = json.Unmarshal(result, &r) // what is wrong with a result, its reader says
+	_ = json.Unmarshal(result, &r) // the reader of a result says why it is wrong
 	if r.Type != mcp.ResultTypeInputRequired {
 		return inputRequests{}, false, nil
 	}

@@ -21,7 +21,7 @@ type fault struct {
 	name    string // of the fake's tool
 	on      string // transports, "" for all
 	server  string // what the server does, for the docs
-	happens string // what comes of it, for the docs
+	happens string // its effect, for the docs
 
 	failed, unknown bool
 	want            []string // one of them is in the text

@@ -127,7 +127,7 @@ func withTimeout(ctx context.Context, c *connection, d time.Duration, f func(con
 }
 
 // listenPacer paces the attempts of the library to open the stream on which a
-// server of the older revisions tells of changes.
+// server of the older revisions reports changes.
 type listenPacer struct {
 	mu     sync.Mutex
 	pauses *retry.Pauses
@@ -167,8 +167,8 @@ func (l *listenPacer) open() (again bool) {
 
 func newPauses(first time.Duration) *retry.Pauses { return retry.New(first, maxRestart, 0.5) }
 
-// listen follows what changes on a server of the modern revisions, which tells
-// of it only on request, until the connection ends.
+// listen follows the changes on a server of the modern revisions, which
+// reports them only on request, until the connection ends.
 func (c *connection) listen(f mcp.SubscriptionFilter) {
 	wait := newPauses(time.Second)
 	for c.ctx.Err() == nil {
@@ -183,6 +183,6 @@ func (c *connection) listen(f mcp.SubscriptionFilter) {
 		if wait.Sleep(c.ctx) != nil {
 			return
 		}
-		c.listChanged() // what was missed
+		c.listChanged() // the missed changes
 	}
 }

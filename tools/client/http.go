@@ -81,7 +81,7 @@ type httpTransport struct {
 	truncation    *truncation
 	onRequest     func(ctx context.Context, raw []byte)
 	onSessionLost func(error) // the session is over
-	onReconnect   func()      // the server may have told of changes meanwhile
+	onReconnect   func()      // the server may have reported changes meanwhile
 
 	session     func() string   // of streamable HTTP
 	endpoint    func() *url.URL // of HTTP+SSE

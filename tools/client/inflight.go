@@ -19,7 +19,7 @@ type inFlightCall struct {
 	clock      *workClock
 	ctx        context.Context  //nolint:containedctx // of the call: questions of the server that come by another way end with it
 	token      string           // by which the server reports progress; empty: it is not asked to
-	reports    *progressReports // nil: nobody wants them
+	reports    *progressReports // nil: not wanted
 	freeSlot   func()           // gives its place among the calls to another; more than once is fine
 	askMu      sync.Mutex       // a person is asked one question after the other
 	beingAsked atomic.Bool      // a person is being asked

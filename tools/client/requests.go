@@ -245,8 +245,8 @@ func (c *connection) sample(f *inFlightCall, params json.RawMessage) (any, error
 // person has to read it.
 const maxSampling = 32 << 10
 
-// readSampling reads the params of sampling/createMessage. What is not text is
-// told of in words.
+// readSampling reads the params of sampling/createMessage. Parts that are not
+// text are described in words.
 func readSampling(params json.RawMessage) (Sampling, error) {
 	var p struct {
 		Messages []struct {

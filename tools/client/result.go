@@ -22,7 +22,7 @@ import (
 type Result struct {
 	Text    string      // valid UTF-8, at most Call.Keep bytes
 	Failed  bool        // Text says what went wrong
-	Unknown bool        // the call was sent and nobody knows whether it took effect; Failed is set too
+	Unknown bool        // the call was sent and whether it took effect is unknown; Failed is set too
 	Bytes   int         // of the whole result when Text had to be cut; 0 otherwise
 	Show    int         // how many bytes of Text go to the model at first; set by package tools
 	Images  []llm.Image // in the order in which Text mentions them; a megabyte together at most

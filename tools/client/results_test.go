@@ -18,7 +18,7 @@ import (
 	"legwork/tools/client"
 )
 
-// TestMedia: what is more than a text is shown, kept or described.
+// TestMedia: parts that are more than a text are shown, kept or described.
 func TestMedia(t *testing.T) {
 	for _, by := range transports() {
 		t.Run(by, func(t *testing.T) {

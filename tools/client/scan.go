@@ -245,17 +245,17 @@ func (s *messageScanner) emit(b byte) {
 	s.out = append(s.out, b)
 }
 
-// grow makes room for n bytes, in few steps once a message is large: what is
-// left behind by each is not used again.
+// grow makes room for n bytes, in few steps once a message is large: the
+// buffers that each step leaves behind are not used again.
 func (s *messageScanner) grow(n int) {
 	if c := cap(s.out); c >= reusable && len(s.out)+n > c {
 		s.out = append(make([]byte, 0, max(len(s.out)+n, min(8*c, s.most))), s.out...)
 	}
 }
 
-// truncation knows the answers that are expected on a connection: what was left out
-// of each, and the large ones themselves, which the library would copy several
-// times. It is safe for concurrent use.
+// truncation knows the answers that are expected on a connection: the part
+// left out of each, and the large ones themselves, which the library would
+// copy several times. It is safe for concurrent use.
 type truncation struct {
 	mu        sync.Mutex
 	by        map[string]*truncated // by the id of the request

@@ -57,7 +57,7 @@ type Server struct {
 	inflight     int
 	retired      bool
 	idle         chan struct{}    // closed when retired and the last call returned
-	onCatalog    func()           // of each new catalog; nil: nobody
+	onCatalog    func()           // of each new catalog; may be nil
 	slots        chan struct{}    // one for each call under way; nil: any number
 	reported     atomic.Int64     // calls whose progress is reported: numbers their tokens
 	secrets      *redact.Redactor // of the config
@@ -133,8 +133,8 @@ func (s *Server) session(ctx context.Context) (ready time.Time, err error) {
 	return ready, s.follow(ctx, c)
 }
 
-// connect dials. What was found out about a server is remembered: one that dies
-// on a modern greeting is started again with the old one, and one that takes no
+// connect dials. The client remembers how to reach a server: one that dies on
+// a modern greeting is started again with the old one, and one that takes no
 // streamable HTTP is reached by the older HTTP+SSE.
 func (s *Server) connect(ctx context.Context) (*connection, error) {
 	s.mu.Lock()

@@ -302,8 +302,8 @@ func TestListChanges(t *testing.T) {
 	}
 }
 
-// TestListensAgain: when the stream breaks on which a server tells of changes, it
-// is opened again, and what was missed is caught up with.
+// TestListensAgain: when the stream breaks on which a server reports changes,
+// it is opened again, and missed changes are caught up.
 func TestListensAgain(t *testing.T) {
 	for _, era := range []string{"modern", "legacy"} {
 		t.Run(era, func(t *testing.T) {
@@ -323,7 +323,7 @@ func TestListensAgain(t *testing.T) {
 	}
 }
 
-// TestQuietChange: a server that does not tell of a change is listed anew all
+// TestQuietChange: a server that does not report a change is listed anew all
 // the same, after ten looks.
 func TestQuietChange(t *testing.T) {
 	s := ready(t, fake(t, http, "-faults"), func(o *client.Options) { o.Health = 20 * time.Millisecond })

@@ -33,7 +33,7 @@ type stdoutReader struct {
 	noiseReported bool
 
 	partialSince atomic.Int64 // when the message began that is not complete, in Unix nanoseconds; 0: there is none
-	partialSize  atomic.Int64 // what has come of it
+	partialSize  atomic.Int64 // the result
 }
 
 // A message that is this small after that long keeps all others from coming.
@@ -134,8 +134,8 @@ const maxQueued = 4 << 20
 
 var errNotReading = errors.New("the server does not read its input")
 
-// stdinWriter is a server's input that never blocks the writer: what is written
-// waits in memory, up to outboxLimit, for run to pass it on.
+// stdinWriter is a server's input that never blocks the writer: texts wait in
+// memory, up to outboxLimit, for run to pass them on.
 type stdinWriter struct {
 	dst  io.WriteCloser
 	wake chan struct{} // holds one token when there is something to do

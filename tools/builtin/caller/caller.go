@@ -18,8 +18,8 @@ const Local = "local"
 // Caller is the person for whom a tool is called, and the chat in which it
 // was asked for.
 type Caller struct {
-	Chat    string // "telegram:-100987"; Local when nobody said
-	Person  string // "telegram:12345"; Local when nobody said
+	Chat    string // "telegram:-100987"; Local when the caller does not say
+	Person  string // "telegram:12345"; Local when the caller does not say
 	Private bool   // only this person and the bot are in the chat
 }
 

@@ -42,7 +42,7 @@ func info(ctx context.Context, w *workspace, r mcp.CallToolRequest) (*mcp.CallTo
 	return say("%s", strings.Join(lines, "\n"))
 }
 
-// about tells of the workspace as a whole.
+// about describes the workspace as a whole.
 func (w *workspace) about(ctx context.Context) (*mcp.CallToolResult, error) {
 	u, err := w.usage(ctx)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {

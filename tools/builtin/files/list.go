@@ -61,7 +61,7 @@ func list(ctx context.Context, w *workspace, r mcp.CallToolRequest) (*mcp.CallTo
 		return nil
 	})
 	if errors.Is(err, fs.ErrNotExist) && dir == "." {
-		err = nil // nobody has written anything yet
+		err = nil // the workspace has no files yet
 	}
 	if err != nil {
 		return nil, trouble("listing", dir, err)

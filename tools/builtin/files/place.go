@@ -61,7 +61,7 @@ func (p place) below(c caller.Caller) string {
 func (p place) path(c caller.Caller) string { return filepath.Join(p.fixed, p.below(c)) }
 
 // open opens a caller's folder. When it does not exist it is made on request,
-// otherwise the tree is empty. Nobody's folder can be a link to another's.
+// otherwise the tree is empty. No person's folder can be a link to another's.
 func (p place) open(c caller.Caller, create bool) (*tree, error) {
 	if create {
 		if err := os.MkdirAll(p.fixed, 0o700); err != nil {

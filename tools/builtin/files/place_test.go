@@ -89,7 +89,7 @@ func TestShared(t *testing.T) {
 	}
 }
 
-// TestRootInTheWay: what is wrong with the folder itself is told without its
+// TestRootInTheWay: an error of the folder itself is reported without its
 // path.
 func TestRootInTheWay(t *testing.T) {
 	d := open(t, files.Options{Write: true})

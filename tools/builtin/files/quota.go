@@ -17,8 +17,8 @@ type usage struct {
 	more  bool // it was too much to be counted
 }
 
-// abandoned is the age at which a half-written file belongs to nobody: no
-// write takes that long.
+// abandoned is the age at which a half-written file belongs to no write: none
+// takes that long.
 const abandoned = time.Hour
 
 // usage counts, and removes on the way what a killed process left half

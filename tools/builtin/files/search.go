@@ -47,7 +47,7 @@ func search(ctx context.Context, w *workspace, r mcp.CallToolRequest) (*mcp.Call
 	}
 	more, err := h.run(ctx, dir)
 	if errors.Is(err, fs.ErrNotExist) && dir == "." {
-		err = nil // nobody has written anything yet
+		err = nil // the workspace has no files yet
 	}
 	if err != nil {
 		return nil, trouble("searching", dir, err)

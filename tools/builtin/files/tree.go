@@ -39,8 +39,8 @@ func (t *tree) lstat(name string) (fs.FileInfo, error) {
 	return t.root.Lstat(name)
 }
 
-// file opens a file for reading. Opening waits for nobody: what is no file is
-// not opened, and a pipe that has taken its place meanwhile is noticed.
+// file opens a file for reading. Opening never waits: it opens only regular
+// files, and notices a pipe that has taken a file's place meanwhile.
 func (t *tree) file(name string) (*os.File, fs.FileInfo, error) {
 	f, info, err := t.open(name, func(m fs.FileMode) error {
 		switch {

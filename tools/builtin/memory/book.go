@@ -142,7 +142,7 @@ func explain(err error) error {
 }
 
 // Forget deletes all notes of a person, or all that were told in a chat, from
-// the file in dir, and returns how many there were. who is a key such as
+// the file in dir, and returns how many there were. The owner is a key such as
 // "telegram:12345". No file is no notes.
 func Forget(dir, who string) (notes int, err error) {
 	b := &book{path: filepath.Join(dir, FileName)}

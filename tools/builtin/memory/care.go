@@ -25,8 +25,8 @@ func Size(dir string) (int64, error) {
 	return info.Size(), nil
 }
 
-// Snapshot writes the file in dir as it is. Who writes notes waits meanwhile, or
-// is told that it is in use.
+// Snapshot writes the file in dir as it is. Writers wait meanwhile, or learn
+// that it is in use.
 func Snapshot(_ context.Context, dir string, w io.Writer) error {
 	b := &book{path: filepath.Join(dir, FileName)}
 	err := b.read(func(p *page) error {

@@ -13,8 +13,8 @@ import (
 	"legwork/tools/builtin/memory"
 )
 
-// TestCompact: what was forgotten is in the file until it is compacted; nothing
-// that is told meanwhile is lost, and ids are not given twice.
+// TestCompact: forgotten notes are in the file until it is compacted; notes
+// written meanwhile are not lost, and ids are not given twice.
 func TestCompact(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -14,7 +14,7 @@ import (
 
 const (
 	maxRecalled     = 50       // notes of one answer
-	defaultRecalled = 10       // likewise, when nobody says
+	defaultRecalled = 10       // likewise, when the caller does not say
 	maxAnswer       = 48 << 10 // bytes of one answer
 )
 

@@ -71,7 +71,7 @@ func freelist(tx *bbolt.Tx, path string) error {
 		}
 		return freelistHead(head, tx.Size())
 	}
-	return fmt.Errorf("%w: no page tells of transaction %d", errDamaged, tx.ID())
+	return fmt.Errorf("%w: no page belongs to transaction %d", errDamaged, tx.ID())
 }
 
 func freelistHead(b []byte, size int64) error {

@@ -35,9 +35,9 @@ func (r rules) checkHost(host string) error {
 	return nil
 }
 
-// checkAddress tells why an address may not be contacted. The text says what
-// kind of address it is and not which: a name's private address is nobody's
-// business.
+// checkAddress tells why an address may not be contacted. The text names the
+// kind of address, not the address: a name's private address is not for
+// others.
 func (r rules) checkAddress(host string, a netip.Addr) error {
 	a = a.Unmap().WithZone("") // a zone would match no range
 	inside := func(p netip.Prefix) bool { return p.Contains(a) }
@@ -83,8 +83,9 @@ type specialRange struct {
 
 // special are the ranges of the IANA registries of special-purpose addresses
 // (RFC 6890 and what came after) that are not reachable from everywhere, and
-// public addresses at which clouds answer their own machines. What is outside
-// 2000::/3, such as IPv4-compatible addresses, needs no entry but for its name.
+// public addresses at which clouds answer their own machines. Addresses
+// outside 2000::/3, such as IPv4-compatible ones, need no entry but for their
+// name.
 func special() []specialRange {
 	return []specialRange{
 		{prefix("0.0.0.0/8"), "unspecified"},

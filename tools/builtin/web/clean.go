@@ -7,10 +7,10 @@ import (
 	"golang.org/x/net/html"
 )
 
-// Bounds on a page, so that none takes more than some seconds or some 100 MB to
-// turn into Markdown. What was measured stands in TestHostilePages.
+// Bounds on a page, so that none takes more than some seconds or some 100 MB
+// to turn into Markdown. TestHostilePages has the measurements.
 const (
-	maxCleaned    = 2 << 20 // bytes; what is left out of a page does not count
+	maxCleaned    = 2 << 20 // bytes; parts that are left out of a page do not count
 	maxElements   = 50_000  // later tags are left out; their text stays
 	maxAttributes = 16      // of one element
 	maxAttribute  = 2 << 10
@@ -220,7 +220,7 @@ func isOwn(name string) bool {
 	return false
 }
 
-// isBlock tells of elements that begin a line.
+// isBlock reports elements that begin a line.
 func isBlock(name string) bool {
 	switch name {
 	case "html", "body", "article", "section", "main", "aside", "header", "footer", "nav", "div", "p", "h1", "h2", "h3", "h4", "h5", "h6",

@@ -163,8 +163,8 @@ func redirect(res *http.Response, from *url.URL) (*url.URL, error) {
 	return next, nil
 }
 
-// read takes the body of res, which it closes, into r. What nobody will look at
-// is not read.
+// read takes the body of res, which it closes, into r. Parts that no reader
+// will see are not read.
 func (f *fetcher) read(res *http.Response, r *response) error {
 	defer res.Body.Close()
 	r.status, r.header = res.StatusCode, res.Header

@@ -36,7 +36,7 @@ func readHTML(page string, at *url.URL, whole bool) (document, error) {
 	c := clean(page, maxElements)
 	root, err := html.ParseWithOptions(strings.NewReader(c.out.String()), html.ParseOptionEnableScripting(false))
 	if err != nil {
-		return plain(page), nil //nolint:nilerr // nesting is limited; what is too deep has text nevertheless
+		return plain(page), nil //nolint:nilerr // nesting is limited; a part that is too deep has text nevertheless
 	}
 	t := &tidier{base: at}
 	if b, err := at.Parse(c.base); err == nil && c.base != "" {

@@ -116,7 +116,7 @@ func plainPage(doc *pdf.Reader, number int) (text string, err error) {
 func joinLetters(letters []pdf.Text) string {
 	var b strings.Builder
 	var end, y float64
-	space := true // what was written last separates words
+	space := true // the operator before separates words
 	for _, l := range letters {
 		if l.S < " " {
 			continue // the library ends some strings by a line break of its own

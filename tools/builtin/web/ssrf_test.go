@@ -255,7 +255,7 @@ func TestAllowRanges(t *testing.T) {
 }
 
 func TestPublicAddressesAreNotRefused(t *testing.T) {
-	// Nothing is sent to them: the time is over at once.
+	// They get no data: the time is over at once.
 	for _, a := range []string{"1.1.1.1", "8.8.8.8", "93.184.215.14", "100.63.255.255", "100.128.0.1", "172.15.0.1", "172.32.0.1", "198.20.0.1", "223.255.255.255", "2606:4700::1111", "2a00:1450::1", "64:ff9b::808:808", "2620:fe::fe"} {
 		addr := netip.MustParseAddr(a)
 		if err := web.CheckAddress(addr); err != nil {

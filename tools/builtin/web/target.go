@@ -107,8 +107,8 @@ func notInName(r rune) bool {
 	return (r < 'a' || r > 'z') && (r < '0' || r > '9') && r != '-' && r != '_'
 }
 
-// numeric tells of the last label of a name whether programs may take the
-// whole for an IPv4 address (WHATWG URL, "ends in a number").
+// numeric reports, from the last label of a name, whether programs may take
+// the whole for an IPv4 address (WHATWG URL, "ends in a number").
 func numeric(label string) bool {
 	if strings.Trim(label, "0123456789") == "" {
 		return true

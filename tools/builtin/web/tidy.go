@@ -8,9 +8,9 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-// Bounds on the tree of a page: what is deeper or larger keeps its text and
-// loses its structure. Markdown repeats the marks of lists and quotes on every
-// line, and tables fill up their short rows.
+// Bounds on the tree of a page: parts that are deeper or larger keep their
+// text and lose their structure. Markdown repeats the marks of lists and
+// quotes on every line, and tables fill up their short rows.
 const (
 	maxDepth  = 60
 	maxLists  = 8
