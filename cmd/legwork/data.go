@@ -159,10 +159,10 @@ func confirm(c cli.Console, yes bool, what string) error {
 	if yes {
 		return nil
 	}
-	fmt.Fprintf(c.Err, "%s\nWrite \"yes\" to go on: ", what)
+	fmt.Fprintf(c.Err, "%s\nType \"yes\" to continue: ", what)
 	var answer string
 	if _, err := fmt.Fscanln(c.In, &answer); err != nil || !strings.EqualFold(answer, "yes") {
-		return cli.MisuseError("nothing was changed; write yes when you are asked, or call the command with --yes")
+		return cli.MisuseError("nothing was changed; type yes when you are asked, or use --yes")
 	}
 	return nil
 }
@@ -194,13 +194,13 @@ type forgetCommand struct {
 	Yes     bool   `help:"Do not ask."`
 }
 
-// Run deletes all there is of a person or a chat and says what that was.
+// Run deletes everything about a person or a chat and prints a summary.
 func (command forgetCommand) Run(ctx context.Context, c cli.Console) error {
 	platform, id, ok := strings.Cut(command.Who, ":")
 	if !ok || platform == "" || id == "" {
-		return cli.MisuseError(fmt.Sprintf("%q is no person and no chat; write platform:id, such as telegram:12345 or slack:C012AB3CD", command.Who))
+		return cli.MisuseError(fmt.Sprintf("%q is neither a person nor a chat; write platform:id, such as telegram:12345 or slack:C012AB3CD", command.Who))
 	}
-	what := fmt.Sprintf("Everything that is stored about %s is deleted for good: tasks, history, settings, schedules, notes. Running tasks are stopped.", command.Who)
+	what := fmt.Sprintf("legwork stops the running tasks of %[1]s and deletes everything about %[1]s for good: tasks, history, settings, schedules, notes.", command.Who)
 	if err := confirm(c, command.Yes, what); err != nil {
 		return err
 	}
@@ -215,44 +215,44 @@ func (command forgetCommand) Run(ctx context.Context, c cli.Console) error {
 	return printForgotten(c, command.Who, out)
 }
 
-// printForgotten lists what was deleted, and what is left.
+// printForgotten lists the deleted records, and the files that may still hold some.
 func printForgotten(c cli.Console, who string, f data.Forgotten) error {
 	rows := [][2]string{
-		{"tasks with all they did", fmt.Sprint(f.Tasks)},
+		{"tasks with their steps", fmt.Sprint(f.Tasks)},
 		{"questions and answers", fmt.Sprint(f.Turns)},
 		{"summaries", fmt.Sprint(f.Summaries)},
 		{"settings and permissions", fmt.Sprint(f.Settings)},
 		{"schedules", fmt.Sprint(f.Schedules)},
-		{"rows of what was spent", fmt.Sprint(f.Spent)},
+		{"usage records", fmt.Sprint(f.Spent)},
 		{"notes", fmt.Sprint(f.Notes)},
 	}
 	if f.Input {
-		rows = append(rows, [2]string{"confirmation", "all"})
+		rows = append(rows, [2]string{"input history of the terminal", "all"})
 	}
 	for _, file := range f.Files {
 		rows = append(rows, [2]string{file.Name, fmt.Sprintf("%s before, %s after", size(file.Before), size(file.After))})
 	}
 	fmt.Fprintf(c.Out, "Deleted of %s:\n", who)
 	if err := table(c.Out, rows); err != nil {
-		return fmt.Errorf("writing what was deleted: %w", err)
+		return fmt.Errorf("writing the summary: %w", err)
 	}
 	if f.Stopped > 0 {
-		fmt.Fprintf(c.Out, "%d running tasks were stopped for it.\n", f.Stopped)
+		fmt.Fprintf(c.Out, "legwork stopped %d running tasks first.\n", f.Stopped)
 	}
 	switch {
 	case f.Gone:
-		fmt.Fprintf(c.Out, "%d backups and damaged files of before were deleted.\n", len(f.Backups))
+		fmt.Fprintf(c.Out, "legwork deleted %d older backups and damaged files.\n", len(f.Backups))
 		if f.Fresh != "" {
 			fmt.Fprintf(c.Out, "The only backup is %s.\n", f.Fresh)
 		}
 	case len(f.Backups) > 0:
-		fmt.Fprintln(c.Out, "These were made before and may still hold it; --backups deletes them:")
+		fmt.Fprintln(c.Out, "These older files may still hold it; --backups deletes them:")
 		for _, path := range f.Backups {
 			fmt.Fprintln(c.Out, " ", path)
 		}
 	}
 	if len(f.Live) > 0 {
-		fmt.Fprintf(c.Out, "These tasks have not ended yet; call the command again: %s\n", data.IDList(f.Live))
+		fmt.Fprintf(c.Out, "These tasks are still running; run the command again: %s\n", data.IDList(f.Live))
 		return cli.ErrFailed
 	}
 	return nil

@@ -16,22 +16,20 @@ import (
 
 // Config says who gets which alerts. It is the section alerts of the config file.
 type Config struct {
-	// After is how long a task may wait for a person before the admins are
-	// told. 0: they are not. A task that asks for a review is reported at
-	// once.
+	// After is how long a task may wait for a person before legwork alerts the admins. 0: never. It alerts them at once when a task asks for a review.
 	After time.Duration `yaml:"after,omitempty"`
-	// Chat says whether the admins read in their private chats, too, of tasks that wait or failed, and of servers that are down.
+	// Chat says whether legwork also posts alerts about waiting and failed tasks, and about servers that are down, in the private chats of the admins.
 	Chat bool `yaml:"chat"`
-	// Webhooks are addresses of programs that are told, by names of your choice. Tasks that programs start can have their outcome sent to them as well.
+	// Webhooks are addresses of programs that get alerts, by names of your choice. Tasks that programs start can also send their outcome there.
 	Webhooks map[string]Webhook `yaml:"webhooks,omitempty"`
 }
 
-// Webhook is the address of a program that is told by signed requests
+// Webhook is the address of a program that gets alerts as signed requests
 // (standardwebhooks.com).
 type Webhook struct {
 	// URL gets POST requests. It is https, or http within this machine or its private network.
 	URL string `yaml:"url" jsonschema:"required,example=https://example.com/legwork"`
-	// Secret is what the requests are signed with: whsec_ and the base64 of 24 to 64 bytes, or any text of at least 24 characters.
+	// Secret signs the requests: whsec_ and the base64 of 24 to 64 bytes, or any text of at least 24 characters.
 	Secret string `yaml:"secret" jsonschema:"required"`
 	// Kinds of alerts that are sent; "task.*" means all that begin so. Default: all.
 	Kinds []string `yaml:"kinds,omitempty"`
@@ -103,7 +101,7 @@ func urlProblem(address string) string {
 	case u.Scheme == "https", u.Scheme == "http" && isPrivateHost(u.Hostname()):
 		return ""
 	case u.Scheme == "http":
-		return "would carry what it tells over the open network in plain text; allowed: https, and http to this machine or its private network"
+		return "would send alerts over the open network in plain text; allowed: https, and http to this machine or its private network"
 	}
 	return fmt.Sprintf("has the scheme %q; %s", u.Scheme, allowed)
 }
@@ -131,18 +129,18 @@ const (
 // signingKey is the key of a secret, or the problem with it.
 func signingKey(secret string) (raw []byte, problem string) {
 	if secret == "" {
-		return nil, fmt.Sprintf("must be set, so that receivers know who tells them; best to \"%s\" and what \"openssl rand -base64 32\" prints", secretPrefix)
+		return nil, fmt.Sprintf("must be set, so that receivers can check who sent a request; best is \"%s\" and the output of \"openssl rand -base64 32\"", secretPrefix)
 	}
 	text, encoded := strings.CutPrefix(secret, secretPrefix)
 	if !encoded {
 		if len(secret) < shortestKey {
-			return nil, fmt.Sprintf("has %d characters, which can be guessed; allowed: at least %d, best \"%s\" and what \"openssl rand -base64 32\" prints", len(secret), shortestKey, secretPrefix)
+			return nil, fmt.Sprintf("has %d characters, which can be guessed; allowed: at least %d; best is \"%s\" and the output of \"openssl rand -base64 32\"", len(secret), shortestKey, secretPrefix)
 		}
 		return []byte(secret), ""
 	}
 	raw, err := base64.StdEncoding.DecodeString(text)
 	if err != nil || len(raw) < shortestKey || len(raw) > longestKey {
-		return nil, fmt.Sprintf("begins with %s, but the base64 of %d to %d bytes does not follow; allowed: what \"openssl rand -base64 32\" prints", secretPrefix, shortestKey, longestKey)
+		return nil, fmt.Sprintf("begins with %s, but the base64 of %d to %d bytes does not follow; allowed: the output of \"openssl rand -base64 32\"", secretPrefix, shortestKey, longestKey)
 	}
 	return raw, ""
 }
