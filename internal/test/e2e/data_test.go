@@ -58,7 +58,7 @@ func TestDataBeside(t *testing.T) {
 	}
 	b.Say(b.bob.ID, b.bob, "/plan q3: desk tattletale")
 	b.offers(b.bob.ID, "Run")
-	b.runs([]string{"tasks with all they did", "3\n", "questions and answers", "settings and permissions", "1 running tasks were stopped"},
+	b.runs([]string{"tasks with their steps", "3\n", "questions and answers", "settings and permissions", "legwork stopped 1 running tasks first"},
 		"data", "forget", "--yes", "telegram:2")
 	if files := b.stored("tattletale"); len(files) > 0 {
 		t.Errorf("the secret is still in %q", files)
