@@ -26,7 +26,7 @@ const (
 //	postfix = primary { "!" | "%" | "°" }
 //	primary = number | "(" sum ")" | constant | function "(" sum { "," sum } ")"
 type evaluator struct {
-	alive  func() error // the error of a cancelled evaluation
+	ctxErr func() error // the error of a cancelled evaluation
 	tokens []token
 	at     int
 	depth  int
@@ -47,7 +47,7 @@ func evaluate(ctx context.Context, expression string) (number, error) {
 	if err != nil {
 		return number{}, err
 	}
-	e := &evaluator{alive: ctx.Err, tokens: tokens}
+	e := &evaluator{ctxErr: ctx.Err, tokens: tokens}
 	n, err := e.sum()
 	if err != nil {
 		return number{}, err
@@ -133,8 +133,8 @@ func (e *evaluator) peek() token {
 	return e.tokens[e.at]
 }
 
-// took moves past the next token if it is an operator of this kind.
-func (e *evaluator) took(kind byte) bool {
+// accept moves past the next token if it is an operator of this kind.
+func (e *evaluator) accept(kind byte) bool {
 	if e.peek().kind == kind {
 		e.at++
 		return true
@@ -142,8 +142,8 @@ func (e *evaluator) took(kind byte) bool {
 	return false
 }
 
-// deeper bounds the recursion of next.
-func (e *evaluator) deeper(next func() (number, error)) (number, error) {
+// nested bounds the recursion of next.
+func (e *evaluator) nested(next func() (number, error)) (number, error) {
 	if e.depth++; e.depth > maxDepth {
 		return number{}, fmt.Errorf("it is nested more than %d deep", maxDepth)
 	}
@@ -198,17 +198,17 @@ func (e *evaluator) startsOperand() bool {
 }
 
 func (e *evaluator) signed() (number, error) {
-	return e.deeper(func() (number, error) {
+	return e.nested(func() (number, error) {
 		switch {
-		case e.took('+'):
+		case e.accept('+'):
 			return e.signed()
-		case e.took('-'):
+		case e.accept('-'):
 			n, err := e.signed()
 			if err != nil {
 				return n, err
 			}
 			return e.binary('-', integer(0), n)
-		case e.took('r'):
+		case e.accept('r'):
 			n, err := e.signed()
 			if err != nil {
 				return n, err
@@ -221,7 +221,7 @@ func (e *evaluator) signed() (number, error) {
 
 func (e *evaluator) power() (number, error) {
 	n, err := e.postfix()
-	if err == nil && e.took('^') {
+	if err == nil && e.accept('^') {
 		var m number
 		if m, err = e.signed(); err == nil {
 			n, err = e.binary('^', n, m)
@@ -234,9 +234,9 @@ func (e *evaluator) postfix() (number, error) {
 	n, err := e.primary()
 	for err == nil {
 		switch {
-		case e.took('!'):
+		case e.accept('!'):
 			n, err = e.factorial(n)
-		case e.took('°'):
+		case e.accept('°'):
 			n, err = e.binary('*', n, degree())
 		case e.peek().kind == '%' && e.percent():
 			e.at++
@@ -263,8 +263,8 @@ func (e *evaluator) primary() (number, error) {
 	case 'n':
 		return e.parseNumber(t.text)
 	case '(':
-		n, err := e.deeper(e.sum)
-		if err == nil && !e.took(')') {
+		n, err := e.nested(e.sum)
+		if err == nil && !e.accept(')') {
 			err = errors.New("a closing parenthesis is missing")
 		}
 		return n, err
@@ -272,7 +272,7 @@ func (e *evaluator) primary() (number, error) {
 		if n, ok := constant(t.text); ok {
 			return n, nil
 		}
-		if !e.took('(') {
+		if !e.accept('(') {
 			return number{}, fmt.Errorf("%q is not a number, a constant or a function with parentheses", t.text)
 		}
 		args, err := e.arguments()
@@ -287,15 +287,15 @@ func (e *evaluator) primary() (number, error) {
 func (e *evaluator) arguments() ([]number, error) {
 	var args []number
 	for {
-		n, err := e.deeper(e.sum)
+		n, err := e.nested(e.sum)
 		if err != nil {
 			return nil, err
 		}
 		args = append(args, n)
-		if e.took(')') {
+		if e.accept(')') {
 			return args, nil
 		}
-		if !e.took(',') {
+		if !e.accept(',') {
 			return nil, errors.New("a closing parenthesis is missing")
 		}
 	}

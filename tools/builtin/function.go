@@ -30,7 +30,7 @@ func (e *evaluator) charge(cost int) error {
 	if e.work > maxWork {
 		return errTooMuch
 	}
-	return e.alive()
+	return e.ctxErr()
 }
 
 func (e *evaluator) binary(op byte, a, b number) (number, error) {

@@ -38,17 +38,17 @@ type places struct {
 	names []string            // of cities and countries, in English, to suggest
 }
 
-// spot is a place as it was asked for and one zone of it.
-type spot struct {
+// zonedPlace is a place with one of its zones.
+type zonedPlace struct {
 	name string // "Tokyo"; the zone's own city when the place has several zones
 	loc  *time.Location
 }
 
 var offsetRule = regexp.MustCompile(`^(?:utc|gmt)? ?([+-]) ?(\d{1,2})(?::?(\d{2}))?$`)
 
-// find returns the zones of a place. A country has one spot for each of its
+// find returns the zones of a place. A country has one for each of its
 // different times at now, otherwise there is exactly one.
-func (p *places) find(place string, now time.Time) ([]spot, error) {
+func (p *places) find(place string, now time.Time) ([]zonedPlace, error) {
 	p.once.Do(p.index)
 	place = strings.TrimSpace(place)
 	if place == "" {
@@ -58,20 +58,20 @@ func (p *places) find(place string, now time.Time) ([]spot, error) {
 		return nil, fmt.Errorf("the place is longer than 200 bytes")
 	}
 	if loc := offset(place); loc != nil {
-		return []spot{{loc.String(), loc}}, nil
+		return []zonedPlace{{loc.String(), loc}}, nil
 	}
 	if strings.Contains(place, "/") {
 		if loc, err := time.LoadLocation(place); err == nil {
-			return []spot{{city(place), loc}}, nil
+			return []zonedPlace{{city(place), loc}}, nil
 		}
 	}
-	for _, guess := range guesses(place) {
-		if zones := p.zones[normal(guess)]; len(zones) > 0 {
-			return spots(strings.TrimSpace(guess), zones, now)
+	for _, guess := range readings(place) {
+		if zones := p.zones[normalized(guess)]; len(zones) > 0 {
+			return zonedPlaces(strings.TrimSpace(guess), zones, now)
 		}
 	}
 	if loc, err := time.LoadLocation(place); err == nil && place != "Local" {
-		return []spot{{place, loc}}, nil
+		return []zonedPlace{{place, loc}}, nil
 	}
 	perhaps := ""
 	if near := p.similar(place); near != "" {
@@ -80,9 +80,9 @@ func (p *places) find(place string, now time.Time) ([]spot, error) {
 	return nil, fmt.Errorf("the place %q is not known%s; give a larger city near it, an IANA zone such as Europe/Paris, or a UTC offset such as UTC+3", place, perhaps)
 }
 
-// spots loads zones and keeps the first of each different time.
-func spots(name string, zones []string, now time.Time) ([]spot, error) {
-	var list []spot
+// zonedPlaces loads zones and keeps the first of each different time.
+func zonedPlaces(name string, zones []string, now time.Time) ([]zonedPlace, error) {
+	var list []zonedPlace
 	seen := map[int]bool{}
 	for _, zone := range zones {
 		loc, err := time.LoadLocation(zone)
@@ -92,7 +92,7 @@ func spots(name string, zones []string, now time.Time) ([]spot, error) {
 		_, secs := now.In(loc).Zone()
 		if !seen[secs] {
 			seen[secs] = true
-			list = append(list, spot{city(zone), loc})
+			list = append(list, zonedPlace{city(zone), loc})
 		}
 	}
 	if len(list) == 1 {
@@ -119,9 +119,9 @@ func offset(s string) *time.Location {
 	return time.FixedZone(fmt.Sprintf("UTC%s%02d:%02d", m[1], h, mins), secs)
 }
 
-// guesses are the ways to read a place, from the whole to its parts: "Paris,
+// readings are the ways to read a place, from the whole to its parts: "Paris,
 // France", "the city of Tokyo", "Berlin time".
-func guesses(place string) []string {
+func readings(place string) []string {
 	list := []string{place}
 	if head, _, ok := strings.Cut(place, ","); ok {
 		list = append(list, head)
@@ -153,7 +153,7 @@ func guesses(place string) []string {
 func (p *places) index() {
 	p.zones = map[string][]string{}
 	set := func(name string, zones ...string) {
-		if key := normal(name); key != "" && len(p.zones[key]) == 0 {
+		if key := normalized(name); key != "" && len(p.zones[key]) == 0 {
 			p.zones[key] = zones
 		}
 	}
@@ -207,7 +207,7 @@ func (p *places) indexCountries(set func(name string, zones ...string)) {
 // similar suggests a known name that is spelt almost like the place; empty for
 // none.
 func (p *places) similar(place string) string {
-	if len(normal(place)) < 4 {
+	if len(normalized(place)) < 4 {
 		return ""
 	}
 	return nearest.Typo(place, p.names)
@@ -218,9 +218,9 @@ func city(zone string) string {
 	return strings.ReplaceAll(zone[strings.LastIndexByte(zone, '/')+1:], "_", " ")
 }
 
-// normal is a name without case, accents, spaces and punctuation, which people
+// normalized is a name without case, accents, spaces and punctuation, which people
 // write in different ways.
-func normal(name string) string {
+func normalized(name string) string {
 	return strings.Map(func(r rune) rune {
 		if !unicode.IsLetter(r) && !unicode.IsDigit(r) {
 			return -1

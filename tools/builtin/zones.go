@@ -26,7 +26,7 @@ func (z *Zones) Find(name string, now time.Time) (zones []string, near string) {
 	for _, s := range spots {
 		zone := s.loc.String()
 		if offset(strings.TrimSpace(name)) != nil {
-			if zone = etc(s.loc, now); zone == "" {
+			if zone = etcZone(s.loc, now); zone == "" {
 				return nil, ""
 			}
 		}
@@ -36,9 +36,9 @@ func (z *Zones) Find(name string, now time.Time) (zones []string, near string) {
 	return zones, ""
 }
 
-// etc is the IANA zone of a fixed offset, whose sign is the opposite there; empty
+// etcZone is the IANA zone of a fixed offset, whose sign is the opposite there; empty
 // where there is none.
-func etc(loc *time.Location, now time.Time) string {
+func etcZone(loc *time.Location, now time.Time) string {
 	_, secs := now.In(loc).Zone()
 	name := fmt.Sprintf("Etc/GMT%+d", -secs/3600)
 	if secs == 0 {

@@ -48,7 +48,7 @@ func (o Options) withDefaults() (Options, error) {
 // files serves the tools.
 type files struct {
 	o     Options
-	place place
+	root  rootPattern
 	seed  maphash.Seed
 	locks [64]sync.Mutex // of folders, by their hash: one change at a time
 }
@@ -60,7 +60,7 @@ func New(o Options, base string) (*server.MCPServer, error) {
 	if err != nil {
 		return nil, err
 	}
-	p, err := newPlace(o.Root, base)
+	p, err := newRootPattern(o.Root, base)
 	if err != nil {
 		return nil, err
 	}
@@ -70,7 +70,7 @@ func New(o Options, base string) (*server.MCPServer, error) {
 	}
 	s := server.NewMCPServer("legwork-files", "1", server.WithToolCapabilities(false), server.WithRecovery(),
 		server.WithInputSchemaValidation(), server.WithInstructions(instructions+`Paths are relative to it, such as "notes/plan.md".`))
-	f := &files{o: o, place: p, seed: maphash.MakeSeed()}
+	f := &files{o: o, root: p, seed: maphash.MakeSeed()}
 	f.addReaders(s)
 	if o.Write {
 		f.addWriters(s)
@@ -89,7 +89,7 @@ type answer func(ctx context.Context, w *workspace, r mcp.CallToolRequest) (*mcp
 
 func (f *files) read(do answer) server.ToolHandlerFunc {
 	return func(ctx context.Context, r mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-		t, err := f.place.open(caller.From(r), false)
+		t, err := f.root.open(caller.From(r), false)
 		return f.run(ctx, t, err, do, r)
 	}
 }
@@ -99,17 +99,17 @@ func (f *files) read(do answer) server.ToolHandlerFunc {
 func (f *files) write(do answer) server.ToolHandlerFunc {
 	return func(ctx context.Context, r mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		who := caller.From(r)
-		lock := &f.locks[maphash.String(f.seed, f.place.path(who))%uint64(len(f.locks))]
+		lock := &f.locks[maphash.String(f.seed, f.root.path(who))%uint64(len(f.locks))]
 		lock.Lock()
 		defer lock.Unlock()
-		t, err := f.place.open(who, true)
+		t, err := f.root.open(who, true)
 		return f.run(ctx, t, err, do, r)
 	}
 }
 
 func (f *files) run(ctx context.Context, t *tree, err error, do answer, r mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 	if err != nil {
-		return mcp.NewToolResultError(unopened(err).Error()), nil
+		return mcp.NewToolResultError(workspaceError(err).Error()), nil
 	}
 	defer t.close()
 	result, err := do(ctx, &workspace{t, f.o}, r)
@@ -122,8 +122,8 @@ func (f *files) run(ctx context.Context, t *tree, err error, do answer, r mcp.Ca
 	return result, nil
 }
 
-// say is a result in words.
-func say(format string, a ...any) (*mcp.CallToolResult, error) {
+// textResult is a result in words.
+func textResult(format string, a ...any) (*mcp.CallToolResult, error) {
 	return mcp.NewToolResultText(fmt.Sprintf(format, a...)), nil
 }
 

@@ -20,39 +20,39 @@ func info(ctx context.Context, w *workspace, r mcp.CallToolRequest) (*mcp.CallTo
 	}
 	i, err := w.lstat(name)
 	if err != nil {
-		return nil, trouble("looking at", name, err)
+		return nil, pathError("looking at", name, err)
 	}
 	lines := []string{name + ": " + kind(i.Mode()), "changed: " + moment(i.ModTime())}
 	switch m := i.Mode(); {
 	case m.IsDir():
-		list, cut, err := w.entries(name, within(1).entries)
+		list, cut, err := w.entries(name, walkBounds(1).entries)
 		if err != nil {
-			return nil, trouble("looking at", name, err)
+			return nil, pathError("looking at", name, err)
 		}
 		lines = append(lines, "entries: "+count(len(list), cut))
 	case m.IsRegular():
 		details, err := w.details(name)
 		if err != nil {
-			return nil, trouble("looking at", name, err)
+			return nil, pathError("looking at", name, err)
 		}
 		lines = append(lines, details...)
 	case m&fs.ModeSymlink != 0:
 		lines = append(lines, "leads to: "+w.target(name))
 	}
-	return say("%s", strings.Join(lines, "\n"))
+	return textResult("%s", strings.Join(lines, "\n"))
 }
 
 // about describes the workspace as a whole.
 func (w *workspace) about(ctx context.Context) (*mcp.CallToolResult, error) {
 	u, err := w.usage(ctx)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, trouble("looking at", ".", err)
+		return nil, pathError("looking at", ".", err)
 	}
 	text := fmt.Sprintf("The workspace holds %s files and folders with %d bytes.", count(u.files, u.more), u.bytes)
 	if !w.o.Write {
-		return say("%s It can only be read.", text)
+		return textResult("%s It can only be read.", text)
 	}
-	return say("%s It can hold %d files and folders with %d bytes, and %d bytes in one file.", text, w.o.MaxFiles, w.o.MaxTotalBytes, w.o.MaxFileBytes)
+	return textResult("%s It can hold %d files and folders with %d bytes, and %d bytes in one file.", text, w.o.MaxFiles, w.o.MaxTotalBytes, w.o.MaxFileBytes)
 }
 
 func count(n int, more bool) string {
@@ -69,7 +69,7 @@ func (w *workspace) details(name string) ([]string, error) {
 		return nil, err
 	}
 	defer f.Close()
-	c, err := look(f)
+	c, err := detectContent(f)
 	if err != nil {
 		return nil, err
 	}

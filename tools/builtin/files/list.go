@@ -53,9 +53,9 @@ func list(ctx context.Context, w *workspace, r mcp.CallToolRequest) (*mcp.CallTo
 		depth = maxDepth
 	}
 	var lines []string
-	more, err := w.walk(ctx, dir, within(depth), func(name string, info fs.FileInfo) error {
+	more, err := w.walk(ctx, dir, walkBounds(depth), func(name string, info fs.FileInfo) error {
 		if len(lines) == maxListed {
-			return errEnough
+			return errStopWalk
 		}
 		lines = append(lines, w.line(name, info))
 		return nil
@@ -64,15 +64,15 @@ func list(ctx context.Context, w *workspace, r mcp.CallToolRequest) (*mcp.CallTo
 		err = nil // the workspace has no files yet
 	}
 	if err != nil {
-		return nil, trouble("listing", dir, err)
+		return nil, pathError("listing", dir, err)
 	}
 	if len(lines) == 0 {
-		return say("The folder is empty.")
+		return textResult("The folder is empty.")
 	}
 	if more {
 		lines = append(lines, fmt.Sprintf("[This is not all; the first %d are shown. List one of the folders, or search by name with a glob.]", len(lines)))
 	}
-	return say("%s", strings.Join(lines, "\n"))
+	return textResult("%s", strings.Join(lines, "\n"))
 }
 
 // line describes an entry: its path, so that it can be read, and what it is.

@@ -27,7 +27,7 @@ func (f *files) addMovers(s *server.MCPServer) {
 		where("from", pathHelp), where("to", "Its new path, with its name.")), f.write(move))
 	s.AddTool(mcp.NewTool("copy", mcp.WithTitleAnnotation("Copy a file"), hints(false, false, true), strict,
 		mcp.WithDescription("Copies a file. Replaces nothing."),
-		where("from", pathHelp), where("to", "The path of the copy, with its name.")), f.write(duplicate))
+		where("from", pathHelp), where("to", "The path of the copy, with its name.")), f.write(copyFile))
 	s.AddTool(mcp.NewTool("delete", mcp.WithTitleAnnotation("Delete a file"), hints(false, true, true), strict,
 		mcp.WithDescription("Deletes a file or an empty folder, for ever."),
 		where("path", pathHelp),
@@ -39,18 +39,18 @@ func makeDir(ctx context.Context, w *workspace, r mcp.CallToolRequest) (*mcp.Cal
 	if err != nil {
 		return nil, err
 	}
-	if err := w.room(ctx, name, 0); err != nil {
+	if err := w.checkQuota(ctx, name, 0); err != nil {
 		return nil, err
 	}
 	if err := w.root.MkdirAll(name, 0o700); err != nil {
-		return nil, trouble("making the folder", name, err)
+		return nil, pathError("making the folder", name, err)
 	}
-	w.settle(path.Dir(name))
-	return say("%s/ is there.", name)
+	w.syncDir(path.Dir(name))
+	return textResult("%s/ is there.", name)
 }
 
-// ends are the two paths of a move or copy; nothing is at the second.
-func (w *workspace) ends(doing string, r mcp.CallToolRequest) (from, to string, err error) {
+// movePaths are the two paths of a move or copy; nothing is at the second.
+func (w *workspace) movePaths(doing string, r mcp.CallToolRequest) (from, to string, err error) {
 	if from, err = clean(r.GetString("from", "")); err != nil {
 		return "", "", err
 	}
@@ -61,19 +61,19 @@ func (w *workspace) ends(doing string, r mcp.CallToolRequest) (from, to string, 
 		return "", "", err
 	}
 	if _, err := w.lstat(from); err != nil {
-		return "", "", trouble(doing, from, err)
+		return "", "", pathError(doing, from, err)
 	}
 	switch _, err := w.lstat(to); {
 	case err == nil:
 		return "", "", fmt.Errorf("%s %s: %s exists already; choose another name, or delete it first", doing, show(from), show(to))
 	case !errors.Is(err, fs.ErrNotExist):
-		return "", "", trouble(doing, to, err)
+		return "", "", pathError(doing, to, err)
 	}
 	return from, to, nil
 }
 
 func move(ctx context.Context, w *workspace, r mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-	from, to, err := w.ends("moving", r)
+	from, to, err := w.movePaths("moving", r)
 	if err != nil {
 		return nil, err
 	}
@@ -81,35 +81,35 @@ func move(ctx context.Context, w *workspace, r mcp.CallToolRequest) (*mcp.CallTo
 		return nil, fmt.Errorf("moving %s: a folder cannot be moved into itself; choose another place", show(from))
 	}
 	if dir := path.Dir(to); dir != "." {
-		if err := w.room(ctx, dir, 0); err != nil {
+		if err := w.checkQuota(ctx, dir, 0); err != nil {
 			return nil, err
 		}
 	}
 	if err := w.root.MkdirAll(path.Dir(to), 0o700); err != nil {
-		return nil, trouble("moving", from, err)
+		return nil, pathError("moving", from, err)
 	}
 	if err := w.root.Rename(from, to); err != nil {
-		return nil, trouble("moving", from, err)
+		return nil, pathError("moving", from, err)
 	}
-	w.settle(path.Dir(from))
-	w.settle(path.Dir(to))
-	return say("Moved %s to %s.", shown(from), to)
+	w.syncDir(path.Dir(from))
+	w.syncDir(path.Dir(to))
+	return textResult("Moved %s to %s.", shown(from), to)
 }
 
-func duplicate(ctx context.Context, w *workspace, r mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-	from, to, err := w.ends("copying", r)
+func copyFile(ctx context.Context, w *workspace, r mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+	from, to, err := w.movePaths("copying", r)
 	if err != nil {
 		return nil, err
 	}
 	f, info, err := w.file(from)
 	if err != nil {
-		return nil, trouble("copying", from, err)
+		return nil, pathError("copying", from, err)
 	}
 	defer f.Close()
 	if _, err := w.replace(ctx, "copying to", to, info.Size(), io.LimitReader(f, info.Size())); err != nil {
 		return nil, err
 	}
-	return say("Copied %s to %s: %d bytes.", shown(from), to, info.Size())
+	return textResult("Copied %s to %s: %d bytes.", shown(from), to, info.Size())
 }
 
 func remove(_ context.Context, w *workspace, r mcp.CallToolRequest) (*mcp.CallToolResult, error) {
@@ -122,15 +122,15 @@ func remove(_ context.Context, w *workspace, r mcp.CallToolRequest) (*mcp.CallTo
 	}
 	info, err := w.lstat(name)
 	if err != nil {
-		return nil, trouble("deleting", name, err)
+		return nil, pathError("deleting", name, err)
 	}
 	del := w.root.Remove
 	if info.IsDir() && r.GetBool("recursive", false) {
 		del = w.root.RemoveAll
 	}
 	if err := del(name); err != nil {
-		return nil, trouble("deleting", name, err)
+		return nil, pathError("deleting", name, err)
 	}
-	w.settle(path.Dir(name))
-	return say("Deleted %s.", shown(name))
+	w.syncDir(path.Dir(name))
+	return textResult("Deleted %s.", shown(name))
 }

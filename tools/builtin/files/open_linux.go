@@ -11,8 +11,8 @@ import (
 // nonblock keeps opening a pipe from waiting for its other end.
 const nonblock = syscall.O_NONBLOCK
 
-// unreal tells the file systems whose files are windows into the kernel.
-func unreal(f *os.File) bool {
+// isKernelFS tells the file systems whose files are windows into the kernel.
+func isKernelFS(f *os.File) bool {
 	raw, err := f.SyscallConn()
 	if err != nil {
 		return true

@@ -15,8 +15,8 @@ const (
 	maxName = 255  // bytes of one of its names, as most file systems allow
 	// maxDepth is how deep folders may be nested, and how deep walks go.
 	maxDepth = 32
-	// ours begins the names of half-written files.
-	ours = ".legwork-"
+	// tempPrefix begins the names of half-written files.
+	tempPrefix = ".legwork-"
 )
 
 // clean is a path from a model, relative to the workspace and without "..";
@@ -73,8 +73,8 @@ func cleanNew(p string) (string, error) {
 			return "", fmt.Errorf("the name %s begins or ends with a space, or ends with a dot; leave that out", show(name))
 		case reserved(name):
 			return "", fmt.Errorf("the name %s is reserved on some systems; use another one", show(name))
-		case strings.HasPrefix(strings.ToLower(name), ours):
-			return "", fmt.Errorf("names that begin with %q are reserved; use another one", ours)
+		case strings.HasPrefix(strings.ToLower(name), tempPrefix):
+			return "", fmt.Errorf("names that begin with %q are reserved; use another one", tempPrefix)
 		}
 	}
 	return p, nil

@@ -17,18 +17,18 @@ type usage struct {
 	more  bool // it was too much to be counted
 }
 
-// abandoned is the age at which a half-written file belongs to no write: none
+// tempMaxAge is the age at which a half-written file belongs to no write: none
 // takes that long.
-const abandoned = time.Hour
+const tempMaxAge = time.Hour
 
 // usage counts, and removes on the way what a killed process left half
 // written, if the workspace may be written.
 func (w *workspace) usage(ctx context.Context) (usage, error) {
 	var u usage
 	all := bounds{math.MaxInt, w.o.MaxFiles + 1, w.o.MaxFiles + 1}
-	more, err := w.each(ctx, ".", all, func(name string, info fs.FileInfo) error {
-		half := strings.HasPrefix(info.Name(), ours) && info.Mode().IsRegular()
-		if half && w.o.Write && time.Since(info.ModTime()) > abandoned && w.root.Remove(name) == nil {
+	more, err := w.walkAll(ctx, ".", all, func(name string, info fs.FileInfo) error {
+		half := strings.HasPrefix(info.Name(), tempPrefix) && info.Mode().IsRegular()
+		if half && w.o.Write && time.Since(info.ModTime()) > tempMaxAge && w.root.Remove(name) == nil {
 			return nil
 		}
 		u.files++
@@ -41,12 +41,12 @@ func (w *workspace) usage(ctx context.Context) (usage, error) {
 	return u, err
 }
 
-// room refuses a change that would make a workspace larger than is allowed:
+// checkQuota refuses a change that would make a workspace larger than is allowed:
 // by more bytes, and by what of a path does not exist yet.
-func (w *workspace) room(ctx context.Context, name string, more int64) error {
+func (w *workspace) checkQuota(ctx context.Context, name string, more int64) error {
 	u, err := w.usage(ctx)
 	if err != nil {
-		return trouble("looking at", ".", err)
+		return pathError("looking at", ".", err)
 	}
 	made := 0
 	for i := range len(name) + 1 {
@@ -66,8 +66,8 @@ func (w *workspace) room(ctx context.Context, name string, more int64) error {
 	return nil
 }
 
-// fits refuses a file that is too large.
-func (w *workspace) fits(size int64) error {
+// checkFileSize refuses a file that is too large.
+func (w *workspace) checkFileSize(size int64) error {
 	if size > w.o.MaxFileBytes {
 		return fmt.Errorf("the file would have %d bytes, and %d is the most; split it into several files", size, w.o.MaxFileBytes)
 	}

@@ -35,35 +35,35 @@ func read(ctx context.Context, w *workspace, r mcp.CallToolRequest) (*mcp.CallTo
 	}
 	f, info, err := w.file(name)
 	if err != nil {
-		return nil, trouble("reading", name, err)
+		return nil, pathError("reading", name, err)
 	}
 	defer f.Close()
-	c, err := look(f)
+	c, err := detectContent(f)
 	if err != nil {
-		return nil, trouble("reading", name, err)
+		return nil, pathError("reading", name, err)
 	}
 	if c.text {
 		text, note, err := readText(ctx, f, info.Size(), r)
 		if err != nil {
-			return nil, trouble("reading", name, err)
+			return nil, pathError("reading", name, err)
 		}
-		return inParts(strings.ToValidUTF8(text, "\uFFFD"), note), nil
+		return textParts(strings.ToValidUTF8(text, "\uFFFD"), note), nil
 	}
 	about := fmt.Sprintf("%s is no text: %s, %d bytes.", name, c.mime, info.Size())
 	if !slices.Contains([]string{"image/png", "image/jpeg", "image/gif", "image/webp"}, c.mime) {
-		return say("%s Its content cannot be shown.", about)
+		return textResult("%s Its content cannot be shown.", about)
 	}
 	if info.Size() > maxImage {
-		return say("%s It is larger than the %d bytes of an image that can be shown.", about, maxImage)
+		return textResult("%s It is larger than the %d bytes of an image that can be shown.", about, maxImage)
 	}
 	data, err := io.ReadAll(io.LimitReader(f, maxImage))
 	if err != nil {
-		return nil, trouble("reading", name, err)
+		return nil, pathError("reading", name, err)
 	}
 	return mcp.NewToolResultImage(about, base64.StdEncoding.EncodeToString(data), c.mime), nil
 }
 
-func inParts(text, note string) *mcp.CallToolResult {
+func textParts(text, note string) *mcp.CallToolResult {
 	parts := []mcp.Content{}
 	if text != "" {
 		parts = append(parts, mcp.NewTextContent(text))
@@ -80,8 +80,8 @@ type content struct {
 	text bool
 }
 
-// look guesses the content of a file and goes back to its beginning.
-func look(f *os.File) (content, error) {
+// detectContent guesses the content of a file and goes back to its beginning.
+func detectContent(f *os.File) (content, error) {
 	head := make([]byte, 8<<10)
 	n, err := io.ReadFull(f, head)
 	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
@@ -142,20 +142,20 @@ func readBytes(f io.ReadSeeker, size, offset int64, limit int) (text, note strin
 	return string(data), note, nil
 }
 
-// pager gives out lines of a text and skips the ones before them.
-type pager struct {
+// lineReader gives out lines of a text and skips the ones before them.
+type lineReader struct {
 	from     *bufio.Reader
-	at       int64 // lines that are behind
-	gone     int64 // bytes that are behind
+	lines    int64 // lines that are behind
+	bytes    int64 // bytes that are behind
 	long     bool  // a line was cut
 	out      strings.Builder
 	finished bool
 }
 
 func readLines(ctx context.Context, f io.Reader, offset int64, limit int) (text, note string, err error) {
-	p := &pager{from: bufio.NewReaderSize(transform.NewReader(io.LimitReader(f, maxSkip+maxRead), decoder()), maxLine)}
-	for !p.finished && p.at < offset+int64(limit) && p.out.Len() < maxRead-maxLine {
-		if err := p.line(ctx, p.at >= offset); err != nil {
+	p := &lineReader{from: bufio.NewReaderSize(transform.NewReader(io.LimitReader(f, maxSkip+maxRead), decoder()), maxLine)}
+	for !p.finished && p.lines < offset+int64(limit) && p.out.Len() < maxRead-maxLine {
+		if err := p.line(ctx, p.lines >= offset); err != nil {
 			return "", "", err
 		}
 	}
@@ -166,7 +166,7 @@ func readLines(ctx context.Context, f io.Reader, offset int64, limit int) (text,
 }
 
 // line goes past a line, and shows its beginning.
-func (p *pager) line(ctx context.Context, show bool) error {
+func (p *lineReader) line(ctx context.Context, show bool) error {
 	part, err := p.from.ReadSlice('\n')
 	if show {
 		p.out.Write(part)
@@ -180,9 +180,9 @@ func (p *pager) line(ctx context.Context, show bool) error {
 		part, err = p.from.ReadSlice('\n')
 		n += len(part)
 	}
-	p.gone += int64(n)
+	p.bytes += int64(n)
 	if n > 0 {
-		p.at++
+		p.lines++
 	}
 	if errors.Is(err, io.EOF) {
 		p.finished, err = true, nil
@@ -191,19 +191,19 @@ func (p *pager) line(ctx context.Context, show bool) error {
 }
 
 // note tells where a piece ends and how to go on.
-func (p *pager) note(offset int64) string {
+func (p *lineReader) note(offset int64) string {
 	var notes []string
 	switch {
-	case p.gone == 0:
+	case p.bytes == 0:
 		notes = append(notes, "[The file is empty.]")
-	case p.finished && p.gone >= maxSkip:
+	case p.finished && p.bytes >= maxSkip:
 		notes = append(notes, `[What comes after this is too far from the beginning to be counted in lines; read it with unit "bytes".]`)
 	case p.finished && p.out.Len() == 0:
-		notes = append(notes, fmt.Sprintf("[The file ends before that: it has %d lines.]", p.at))
+		notes = append(notes, fmt.Sprintf("[The file ends before that: it has %d lines.]", p.lines))
 	case p.finished && offset > 0:
-		notes = append(notes, fmt.Sprintf("[Lines %d to %d, where the file ends.]", offset+1, p.at))
+		notes = append(notes, fmt.Sprintf("[Lines %d to %d, where the file ends.]", offset+1, p.lines))
 	case !p.finished:
-		notes = append(notes, fmt.Sprintf("[Lines %d to %d. Go on with offset %d.]", offset+1, p.at, p.at))
+		notes = append(notes, fmt.Sprintf("[Lines %d to %d. Go on with offset %d.]", offset+1, p.lines, p.lines))
 	}
 	if p.long {
 		notes = append(notes, `[Lines that end in "…" are cut; read with unit "bytes" for the rest.]`)

@@ -25,15 +25,15 @@ const (
 	maxOneFile  = 32 << 20  // bytes of one of them
 )
 
-// hunt is one search.
-type hunt struct {
-	w       *workspace
-	line    *regexp.Regexp // nil: by name alone
-	glob    string         // of names or, with a slash, of paths; empty: all
-	limit   int
-	found   []string
-	left    int64    // bytes that may still be looked through
-	skipped []string // files that are too large
+// fileSearch is one search.
+type fileSearch struct {
+	w         *workspace
+	line      *regexp.Regexp // nil: by name alone
+	glob      string         // of names or, with a slash, of paths; empty: all
+	limit     int
+	found     []string
+	bytesLeft int64    // bytes that may still be looked through
+	skipped   []string // files that are too large
 }
 
 func search(ctx context.Context, w *workspace, r mcp.CallToolRequest) (*mcp.CallToolResult, error) {
@@ -41,7 +41,7 @@ func search(ctx context.Context, w *workspace, r mcp.CallToolRequest) (*mcp.Call
 	if err != nil {
 		return nil, err
 	}
-	h := &hunt{w: w, glob: r.GetString("glob", ""), limit: r.GetInt("limit", 100), left: maxSearched}
+	h := &fileSearch{w: w, glob: r.GetString("glob", ""), limit: r.GetInt("limit", 100), bytesLeft: maxSearched}
 	if err := h.prepare(r.GetString("text", ""), r.GetBool("regex", false), r.GetBool("match_case", false)); err != nil {
 		return nil, err
 	}
@@ -50,25 +50,25 @@ func search(ctx context.Context, w *workspace, r mcp.CallToolRequest) (*mcp.Call
 		err = nil // the workspace has no files yet
 	}
 	if err != nil {
-		return nil, trouble("searching", dir, err)
+		return nil, pathError("searching", dir, err)
 	}
-	return say("%s", h.report(more))
+	return textResult("%s", h.report(more))
 }
 
 // run looks through a folder, or at a single file.
-func (h *hunt) run(ctx context.Context, top string) (more bool, err error) {
+func (h *fileSearch) run(ctx context.Context, top string) (more bool, err error) {
 	if info, err := h.w.lstat(top); err == nil && info.Mode().IsRegular() {
-		if err := h.visit(ctx, ".", top, info); !errors.Is(err, errEnough) {
+		if err := h.visit(ctx, ".", top, info); !errors.Is(err, errStopWalk) {
 			return false, err
 		}
 		return true, nil
 	}
-	return h.w.walk(ctx, top, within(maxDepth), func(name string, info fs.FileInfo) error {
+	return h.w.walk(ctx, top, walkBounds(maxDepth), func(name string, info fs.FileInfo) error {
 		return h.visit(ctx, top, name, info)
 	})
 }
 
-func (h *hunt) prepare(text string, regex, matchCase bool) error {
+func (h *fileSearch) prepare(text string, regex, matchCase bool) error {
 	if text == "" && h.glob == "" {
 		return errors.New("there is nothing to search for; give text, glob or both")
 	}
@@ -96,8 +96,8 @@ func (h *hunt) prepare(text string, regex, matchCase bool) error {
 
 // visit looks at one entry. Globs with a slash are matched from the folder of
 // the search or from the workspace on.
-func (h *hunt) visit(ctx context.Context, dir, name string, info fs.FileInfo) error {
-	if h.glob != "" && !h.named(dir, name) {
+func (h *fileSearch) visit(ctx context.Context, dir, name string, info fs.FileInfo) error {
+	if h.glob != "" && !h.matchesGlob(dir, name) {
 		return nil
 	}
 	if h.line == nil {
@@ -107,13 +107,13 @@ func (h *hunt) visit(ctx context.Context, dir, name string, info fs.FileInfo) er
 			return err
 		}
 	}
-	if len(h.found) >= h.limit || h.left <= 0 {
-		return errEnough
+	if len(h.found) >= h.limit || h.bytesLeft <= 0 {
+		return errStopWalk
 	}
 	return nil
 }
 
-func (h *hunt) named(dir, name string) bool {
+func (h *fileSearch) matchesGlob(dir, name string) bool {
 	if !strings.Contains(h.glob, "/") {
 		return doublestar.MatchUnvalidated(h.glob, path.Base(name))
 	}
@@ -123,7 +123,7 @@ func (h *hunt) named(dir, name string) bool {
 
 // lines finds lines in a file. One that cannot be read is passed over, as is
 // what is no text.
-func (h *hunt) lines(ctx context.Context, name string, size int64) error {
+func (h *fileSearch) lines(ctx context.Context, name string, size int64) error {
 	if size > maxOneFile {
 		h.skipped = append(h.skipped, shown(name))
 		return nil
@@ -133,10 +133,10 @@ func (h *hunt) lines(ctx context.Context, name string, size int64) error {
 		return nil
 	}
 	defer f.Close()
-	if c, err := look(f); err != nil || !c.text {
+	if c, err := detectContent(f); err != nil || !c.text {
 		return nil
 	}
-	h.left -= size
+	h.bytesLeft -= size
 	lines := bufio.NewReaderSize(transform.NewReader(io.LimitReader(f, maxOneFile), decoder()), 64<<10)
 	for n := 1; len(h.found) < h.limit && ctx.Err() == nil; {
 		line, err := lines.ReadSlice('\n')
@@ -174,7 +174,7 @@ func excerpt(line []byte, at int) string {
 	return before + strings.TrimSpace(text) + after
 }
 
-func (h *hunt) report(more bool) string {
+func (h *fileSearch) report(more bool) string {
 	lines := h.found
 	if len(lines) == 0 {
 		lines = []string{"Nothing was found."}

@@ -84,8 +84,8 @@ func (t *tree) open(name string, fit func(fs.FileMode) error) (*os.File, fs.File
 	if err == nil {
 		err = fit(info.Mode())
 	}
-	if err == nil && unreal(f) {
-		err = errUnreal
+	if err == nil && isKernelFS(f) {
+		err = errKernelFS
 	}
 	if err != nil {
 		f.Close()
@@ -101,27 +101,27 @@ type bounds struct {
 	total   int // entries of all folders
 }
 
-// within bounds what tools for models look at.
-func within(depth int) bounds { return bounds{depth, 10000, 100000} }
+// walkBounds bounds what tools for models look at.
+func walkBounds(depth int) bounds { return bounds{depth, 10000, 100000} }
 
-// errEnough ends a walk early.
-var errEnough = errors.New("enough")
+// errStopWalk ends a walk early.
+var errStopWalk = errors.New("enough")
 
 // walk visits what is in a folder and in the folders in it, by name;
 // half-written files are left out. Links are visited, never
 // followed. What vanishes or cannot be read on the way is passed over. more
 // tells that not everything was visited.
 func (t *tree) walk(ctx context.Context, dir string, b bounds, visit func(name string, info fs.FileInfo) error) (more bool, err error) {
-	return t.each(ctx, dir, b, func(name string, info fs.FileInfo) error {
-		if strings.HasPrefix(info.Name(), ours) {
+	return t.walkAll(ctx, dir, b, func(name string, info fs.FileInfo) error {
+		if strings.HasPrefix(info.Name(), tempPrefix) {
 			return nil
 		}
 		return visit(name, info)
 	})
 }
 
-// each is walk over everything there is.
-func (t *tree) each(ctx context.Context, top string, b bounds, visit func(name string, info fs.FileInfo) error) (more bool, err error) {
+// walkAll is walk over everything there is.
+func (t *tree) walkAll(ctx context.Context, top string, b bounds, visit func(name string, info fs.FileInfo) error) (more bool, err error) {
 	seen := 0
 	var down func(dir string, left int) error
 	down = func(dir string, left int) error {
@@ -135,7 +135,7 @@ func (t *tree) each(ctx context.Context, top string, b bounds, visit func(name s
 		more = more || cut
 		for _, info := range infos {
 			if seen++; seen > b.total {
-				return errEnough
+				return errStopWalk
 			}
 			if err := ctx.Err(); err != nil {
 				return err
@@ -153,7 +153,7 @@ func (t *tree) each(ctx context.Context, top string, b bounds, visit func(name s
 		}
 		return nil
 	}
-	if err := down(top, b.depth); !errors.Is(err, errEnough) {
+	if err := down(top, b.depth); !errors.Is(err, errStopWalk) {
 		return more, err
 	}
 	return true, nil

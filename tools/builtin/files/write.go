@@ -47,9 +47,9 @@ func write(ctx context.Context, w *workspace, r mcp.CallToolRequest) (*mcp.CallT
 		return nil, err
 	}
 	if existed {
-		return say("Replaced the content of %s: %d bytes.", name, len(content))
+		return textResult("Replaced the content of %s: %d bytes.", name, len(content))
 	}
-	return say("Wrote %s: %d bytes.", name, len(content))
+	return textResult("Wrote %s: %d bytes.", name, len(content))
 }
 
 func appendTo(ctx context.Context, w *workspace, r mcp.CallToolRequest) (*mcp.CallToolResult, error) {
@@ -57,16 +57,16 @@ func appendTo(ctx context.Context, w *workspace, r mcp.CallToolRequest) (*mcp.Ca
 	if err != nil {
 		return nil, err
 	}
-	old, err := w.whole(name)
+	old, err := w.readWhole(name)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, trouble("adding to", name, err)
+		return nil, pathError("adding to", name, err)
 	}
 	content := r.GetString("content", "")
 	size := int64(len(old) + len(content))
 	if _, err := w.replace(ctx, "adding to", name, size, io.MultiReader(bytes.NewReader(old), strings.NewReader(content))); err != nil {
 		return nil, err
 	}
-	return say("Added %d bytes to %s, which has %d now.", len(content), name, size)
+	return textResult("Added %d bytes to %s, which has %d now.", len(content), name, size)
 }
 
 func edit(ctx context.Context, w *workspace, r mcp.CallToolRequest) (*mcp.CallToolResult, error) {
@@ -74,12 +74,12 @@ func edit(ctx context.Context, w *workspace, r mcp.CallToolRequest) (*mcp.CallTo
 	if err != nil {
 		return nil, err
 	}
-	data, err := w.whole(name)
+	data, err := w.readWhole(name)
 	if err != nil {
-		return nil, trouble("editing", name, err)
+		return nil, pathError("editing", name, err)
 	}
 	before := string(data)
-	after, n, err := exchange(before, r.GetString("old_text", ""), r.GetString("new_text", ""), r.GetBool("replace_all", false))
+	after, n, err := replacePassage(before, r.GetString("old_text", ""), r.GetString("new_text", ""), r.GetBool("replace_all", false))
 	if err != nil {
 		return nil, fmt.Errorf("editing %s: %w", show(name), err)
 	}
@@ -88,13 +88,13 @@ func edit(ctx context.Context, w *workspace, r mcp.CallToolRequest) (*mcp.CallTo
 	}
 	line := 1 + strings.Count(before[:strings.Index(before, r.GetString("old_text", ""))], "\n")
 	if n > 1 {
-		return say("Replaced %d passages of %s, the first in line %d.", n, name, line)
+		return textResult("Replaced %d passages of %s, the first in line %d.", n, name, line)
 	}
-	return say("Replaced a passage of %s in line %d.", name, line)
+	return textResult("Replaced a passage of %s in line %d.", name, line)
 }
 
-// exchange puts new in the place of old, and tells how often.
-func exchange(text, old, replacement string, all bool) (string, int, error) {
+// replacePassage puts new in the place of old, and tells how often.
+func replacePassage(text, old, replacement string, all bool) (string, int, error) {
 	if old == "" {
 		return "", 0, errors.New("old_text is empty; give the passage to replace, or use append")
 	}
@@ -104,7 +104,7 @@ func exchange(text, old, replacement string, all bool) (string, int, error) {
 	switch n := strings.Count(text, old); {
 	case n == 0 && strings.Contains(lineEnds(text), lineEnds(old)):
 		return "", 0, errors.New(`the passage is there with other line ends: the lines of this file end in \r\n, so end those of old_text and new_text likewise`)
-	case n == 0 && strings.Contains(squeeze(text), squeeze(old)):
+	case n == 0 && strings.Contains(collapseSpaces(text), collapseSpaces(old)):
 		return "", 0, errors.New("the passage is there with other spaces or line breaks; read the file and give it exactly")
 	case n == 0:
 		return "", 0, errors.New("the passage is not in the file; read the file and give it exactly")
@@ -115,12 +115,12 @@ func exchange(text, old, replacement string, all bool) (string, int, error) {
 	}
 }
 
-func lineEnds(s string) string { return strings.ReplaceAll(s, "\r\n", "\n") }
-func squeeze(s string) string  { return strings.Join(strings.Fields(s), " ") }
+func lineEnds(s string) string       { return strings.ReplaceAll(s, "\r\n", "\n") }
+func collapseSpaces(s string) string { return strings.Join(strings.Fields(s), " ") }
 
-// whole is the content of a file that is small enough to be written again.
-func (w *workspace) whole(name string) ([]byte, error) {
-	if err := w.writable(name); err != nil {
+// readWhole is the content of a file that is small enough to be written again.
+func (w *workspace) readWhole(name string) ([]byte, error) {
+	if err := w.checkWritable(name); err != nil {
 		return nil, err
 	}
 	f, info, err := w.file(name)
@@ -128,19 +128,19 @@ func (w *workspace) whole(name string) ([]byte, error) {
 		return nil, err
 	}
 	defer f.Close()
-	if err := w.fits(info.Size()); err != nil {
+	if err := w.checkFileSize(info.Size()); err != nil {
 		return nil, err
 	}
 	data, err := io.ReadAll(io.LimitReader(f, w.o.MaxFileBytes+1))
 	if err != nil {
 		return nil, err
 	}
-	return data, w.fits(int64(len(data)))
+	return data, w.checkFileSize(int64(len(data)))
 }
 
-// writable refuses what is there and is no file. Writing through a link would
+// checkWritable refuses what is there and is no file. Writing through a link would
 // change a file under another name than the one that was agreed to.
-func (w *workspace) writable(name string) error {
+func (w *workspace) checkWritable(name string) error {
 	info, err := w.lstat(name)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -160,10 +160,10 @@ func (w *workspace) writable(name string) error {
 // replace makes content, of that size, the content of a file: whole or, when
 // something ends it, not at all. The file's permissions stay.
 func (w *workspace) replace(ctx context.Context, doing, name string, size int64, content io.Reader) (existed bool, err error) {
-	if err := w.writable(name); err != nil {
-		return false, trouble(doing, name, err)
+	if err := w.checkWritable(name); err != nil {
+		return false, pathError(doing, name, err)
 	}
-	if err := w.fits(size); err != nil {
+	if err := w.checkFileSize(size); err != nil {
 		return false, err
 	}
 	mode, more := fs.FileMode(0o600), size
@@ -171,22 +171,22 @@ func (w *workspace) replace(ctx context.Context, doing, name string, size int64,
 	if existed = err == nil; existed {
 		mode, more = info.Mode().Perm(), size-info.Size()
 	}
-	if err := w.room(ctx, name, more); err != nil {
+	if err := w.checkQuota(ctx, name, more); err != nil {
 		return false, err
 	}
-	if err := w.swap(name, mode, content); err != nil {
-		return false, trouble(doing, name, err)
+	if err := w.writeAndRename(name, mode, content); err != nil {
+		return false, pathError(doing, name, err)
 	}
 	return existed, nil
 }
 
-// swap writes beside the file and then renames.
-func (w *workspace) swap(name string, mode fs.FileMode, content io.Reader) error {
+// writeAndRename writes beside the file and then renames.
+func (w *workspace) writeAndRename(name string, mode fs.FileMode, content io.Reader) error {
 	dir := path.Dir(name)
 	if err := w.root.MkdirAll(dir, 0o700); err != nil {
 		return err
 	}
-	half := path.Join(dir, ours+strings.ToLower(rand.Text()))
+	half := path.Join(dir, tempPrefix+strings.ToLower(rand.Text()))
 	f, err := w.root.OpenFile(half, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return err
@@ -205,13 +205,13 @@ func (w *workspace) swap(name string, mode fs.FileMode, content io.Reader) error
 	if err != nil {
 		return errors.Join(err, w.root.Remove(half))
 	}
-	w.settle(dir)
+	w.syncDir(dir)
 	return nil
 }
 
-// settle asks the disk to keep the names in a folder. Where it cannot, the
+// syncDir asks the disk to keep the names in a folder. Where it cannot, the
 // change still is whole or not there.
-func (w *workspace) settle(dir string) {
+func (w *workspace) syncDir(dir string) {
 	if d, err := w.dir(dir); err == nil {
 		_ = d.Sync()
 		d.Close()

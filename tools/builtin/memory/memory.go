@@ -42,7 +42,7 @@ const FileName = "memory.db"
 type memory struct {
 	o    Options
 	now  func() time.Time
-	book *book
+	file *noteFile
 }
 
 // New makes the server. The file in dir is made by the first note, and is open
@@ -52,7 +52,7 @@ func New(o Options, dir string, now func() time.Time) (*server.MCPServer, error)
 	if err != nil {
 		return nil, err
 	}
-	m := &memory{o: o, now: now, book: &book{path: filepath.Join(dir, FileName)}}
+	m := &memory{o: o, now: now, file: &noteFile{path: filepath.Join(dir, FileName)}}
 	s := server.NewMCPServer("legwork-memory", "1", server.WithToolCapabilities(false), server.WithRecovery(), server.WithInputSchemaValidation(),
 		server.WithInstructions("Keeps notes for later conversations. Remember what people ask for, and facts about them that will matter again; recall before asking them."))
 	m.addTools(s)
@@ -106,7 +106,7 @@ func answer(do func(who caller.Caller, r mcp.CallToolRequest) (string, error)) s
 			return nil, ctx.Err()
 		}
 		if err != nil {
-			return mcp.NewToolResultError(explain(err).Error()), nil
+			return mcp.NewToolResultError(modelError(err).Error()), nil
 		}
 		return mcp.NewToolResultText(text), nil
 	}
@@ -120,7 +120,7 @@ const (
 
 func (m *memory) remember(who caller.Caller, r mcp.CallToolRequest) (string, error) {
 	n := note{
-		Text: tidy(r.GetString("text", "")), About: r.GetStringSlice("about", nil),
+		Text: cleanText(r.GetString("text", "")), About: r.GetStringSlice("about", nil),
 		Chat: who.Chat, At: m.now().UTC(), scope: r.GetString("scope", ofPerson),
 	}
 	switch {
@@ -130,7 +130,7 @@ func (m *memory) remember(who caller.Caller, r mcp.CallToolRequest) (string, err
 		return "", fmt.Errorf("the text has %d bytes, and %d is the most; shorten it or make several notes", len(n.Text), m.o.MaxTextBytes)
 	}
 	known := false
-	err := m.book.write(func(p *page) error {
+	err := m.file.write(func(p *noteTx) error {
 		for _, old := range p.notes(n.scope, who) {
 			if old.Text == n.Text && old.Chat == n.Chat {
 				n.id, known = old.id, true
@@ -153,8 +153,8 @@ func (m *memory) remember(who caller.Caller, r mcp.CallToolRequest) (string, err
 	return "Remembered as " + n.name() + ".", nil
 }
 
-// tidy is a text without what surrounds it and what cannot be shown.
-func tidy(text string) string {
+// cleanText is a text without what surrounds it and what cannot be shown.
+func cleanText(text string) string {
 	text = strings.Map(func(r rune) rune {
 		if r < ' ' && r != '\n' && r != '\t' || r == 0x7f {
 			return -1

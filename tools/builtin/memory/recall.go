@@ -55,13 +55,13 @@ func (m *memory) recall(who caller.Caller, r mcp.CallToolRequest) (string, error
 // visible are the notes that a caller may see; scope is empty for both. broken
 // counts those that cannot be read.
 func (m *memory) visible(who caller.Caller, scope string) (notes []note, broken int, err error) {
-	err = m.book.read(func(p *page) error {
+	err = m.file.read(func(p *noteTx) error {
 		for _, s := range []string{ofPerson, ofChat} {
 			if scope == "" || scope == s {
 				notes = append(notes, p.notes(s, who)...)
 			}
 		}
-		broken = p.broken
+		broken = p.damaged
 		return nil
 	})
 	return notes, broken, err
@@ -98,12 +98,12 @@ func (m *memory) forget(who caller.Caller, r mcp.CallToolRequest) (string, error
 		if err != nil {
 			return "", err
 		}
-		if id, err = only(find(notes, query)); err != nil || id == "" {
+		if id, err = singleNote(find(notes, query)); err != nil || id == "" {
 			return "There was nothing to forget.", err
 		}
 	}
 	var gone []note
-	err := m.book.write(func(p *page) error {
+	err := m.file.write(func(p *noteTx) error {
 		gone = nil
 		scopes := []string{r.GetString("scope", ofPerson)}
 		if id != "" {
@@ -114,7 +114,7 @@ func (m *memory) forget(who caller.Caller, r mcp.CallToolRequest) (string, error
 				if !everything && n.name() != id {
 					continue
 				}
-				if err := p.drop(n, who); err != nil {
+				if err := p.remove(n, who); err != nil {
 					return err
 				}
 				gone = append(gone, n)
@@ -133,8 +133,8 @@ func (m *memory) forget(who caller.Caller, r mcp.CallToolRequest) (string, error
 	return "Forgot: " + gone[0].line(), nil
 }
 
-// only is the id of what was found. It refuses to choose among several.
-func only(found []note) (id string, err error) {
+// singleNote is the id of what was found. It refuses to choose among several.
+func singleNote(found []note) (id string, err error) {
 	switch len(found) {
 	case 0:
 		return "", nil

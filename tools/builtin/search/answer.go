@@ -25,9 +25,9 @@ const (
 	maxAddress = 2000
 )
 
-// answer is what SearXNG answers, as far as it is used. Its fields are read one
+// response is what SearXNG answers, as far as it is used. Its fields are read one
 // by one, because engines put surprising things into them.
-type answer struct {
+type response struct {
 	Results      []json.RawMessage `json:"results"`
 	Answers      []json.RawMessage `json:"answers"`
 	Suggestions  []json.RawMessage `json:"suggestions"`
@@ -39,10 +39,10 @@ type answer struct {
 type result struct{ title, address, snippet, published string }
 
 // ask sends one search to the endpoint.
-func (e *engine) ask(ctx context.Context, address string) (answer, error) {
+func (e *engine) ask(ctx context.Context, address string) (response, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {
-		return answer{}, fmt.Errorf("asking the search engine: %w", err)
+		return response{}, fmt.Errorf("asking the search engine: %w", err)
 	}
 	req.Header.Set("Accept", "application/json")
 	req.Header.Set("User-Agent", "legwork/1")
@@ -54,19 +54,19 @@ func (e *engine) ask(ctx context.Context, address string) (answer, error) {
 	}
 	res, err := e.client.Do(req)
 	if err != nil {
-		return answer{}, e.explain(err)
+		return response{}, e.explain(err)
 	}
 	defer res.Body.Close()
 	body, err := io.ReadAll(io.LimitReader(res.Body, maxAnswer+1))
 	if err != nil {
-		return answer{}, e.explain(err)
+		return response{}, e.explain(err)
 	}
 	if err := check(res, body); err != nil {
-		return answer{}, err
+		return response{}, err
 	}
-	var a answer
+	var a response
 	if err := json.Unmarshal(body, &a); err != nil {
-		return answer{}, errors.New("the search engine answered something that is no JSON of SearXNG; work without searching and tell the person that an admin has to check the search url")
+		return response{}, errors.New("the search engine answered something that is no JSON of SearXNG; work without searching and tell the person that an admin has to check the search url")
 	}
 	return a, nil
 }
@@ -117,7 +117,7 @@ func check(res *http.Response, body []byte) error {
 }
 
 // text is the list of results for the model.
-func (a answer) text(query string, page, limit int) (string, error) {
+func (a response) text(query string, page, limit int) (string, error) {
 	var lines []string
 	seen := map[string]bool{}
 	for _, raw := range a.Results {
@@ -130,21 +130,21 @@ func (a answer) text(query string, page, limit int) (string, error) {
 		}
 		lines = append(lines, r.text(len(seen)))
 	}
-	direct := short(a.Answers, "answer", maxSnippet)
+	direct := texts(a.Answers, "answer", maxSnippet)
 	if len(lines) == 0 && len(direct) == 0 {
-		return "", errors.New(a.nothing(query, page))
+		return "", errors.New(a.noResults(query, page))
 	}
 	for _, text := range direct {
 		lines = append([]string{"Direct answer: " + text}, lines...)
 	}
-	if more := short(a.Suggestions, "", 100); len(more) > 0 {
+	if more := texts(a.Suggestions, "", 100); len(more) > 0 {
 		lines = append(lines, "Other searches: "+strings.Join(more, "; "))
 	}
 	return strings.Join(lines, "\n\n"), nil
 }
 
-// nothing says that nothing was found, why, and what to try.
-func (a answer) nothing(query string, page int) string {
+// noResults says that nothing was found, why, and what to try.
+func (a response) noResults(query string, page int) string {
 	text := fmt.Sprintf("nothing was found for %q", clip.Line(query, 100))
 	if page > 1 {
 		return fmt.Sprintf("there is nothing more on page %d for %q; use what the pages before it showed", page, clip.Line(query, 100))
@@ -152,7 +152,7 @@ func (a answer) nothing(query string, page int) string {
 	if len(a.Unresponsive) > 0 {
 		text += fmt.Sprintf(" (%d of its sources did not answer, so there may be results later)", len(a.Unresponsive))
 	}
-	if other := short(a.Corrections, "", 100); len(other) > 0 {
+	if other := texts(a.Corrections, "", 100); len(other) > 0 {
 		text += "; perhaps it is spelt " + strings.Join(other, " or ")
 	}
 	return text + "; try other or fewer words, another language, or no time_range"
@@ -196,9 +196,9 @@ func (r result) text(number int) string {
 	return text
 }
 
-// short reads a list whose elements are texts, or objects with a text under
+// texts reads a list whose elements are texts, or objects with a text under
 // key: both occur.
-func short(list []json.RawMessage, key string, most int) []string {
+func texts(list []json.RawMessage, key string, most int) []string {
 	var texts []string
 	for _, raw := range list[:min(len(list), 5)] {
 		var text string

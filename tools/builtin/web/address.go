@@ -30,7 +30,7 @@ func (p hostPattern) matches(host string) bool {
 func (r rules) checkHost(host string) error {
 	matches := func(p hostPattern) bool { return p.matches(host) }
 	if slices.ContainsFunc(r.denied, matches) || (len(r.allowed) > 0 && !slices.ContainsFunc(r.allowed, matches)) {
-		return &refusal{host, "the admin does not allow this host"}
+		return &blockedError{host, "the admin does not allow this host"}
 	}
 	return nil
 }
@@ -49,19 +49,19 @@ func (r rules) checkAddress(host string, a netip.Addr) error {
 	}
 	for _, s := range special() {
 		if s.prefix.Contains(a) {
-			return &refusal{host, "its address is " + s.kind}
+			return &blockedError{host, "its address is " + s.kind}
 		}
 	}
 	if a.Is6() && !global6.Contains(a) {
-		return &refusal{host, "its address is not a public one"}
+		return &blockedError{host, "its address is not a public one"}
 	}
 	return nil
 }
 
-// refusal is why a host may not be contacted.
-type refusal struct{ host, why string }
+// blockedError is why a host may not be contacted.
+type blockedError struct{ host, why string }
 
-func (r *refusal) Error() string {
+func (r *blockedError) Error() string {
 	return fmt.Sprintf("%s is not contacted: %s. Only public web pages can be fetched; do not try this address again", r.host, r.why)
 }
 

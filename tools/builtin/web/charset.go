@@ -63,17 +63,17 @@ func guess(body []byte) string {
 	for _, c := range candidates {
 		e, _ := charset.Lookup(c.name)
 		text, err := e.NewDecoder().Bytes(body)
-		if score := c.weight * plausible(string(text), c.frequent); err == nil && score > most {
+		if score := c.weight * plausibility(string(text), c.frequent); err == nil && score > most {
 			best, most = c.name, score
 		}
 	}
 	return best
 }
 
-// plausible rates a text by the share of frequent letters among those that are
+// plausibility rates a text by the share of frequent letters among those that are
 // not ASCII. What no charset writes, and words that change between scripts or
 // into capitals, count against it.
-func plausible(text, frequent string) float64 {
+func plausibility(text, frequent string) float64 {
 	score, all := 0.0, 0
 	var before rune
 	for _, r := range text {

@@ -17,10 +17,10 @@ const (
 	maxSpans      = 3000 // columns and rows that all cells of the page may span
 )
 
-// own marks elements that HTML parsers open again in every paragraph until they
+// ownPrefix marks elements that HTML parsers open again in every paragraph until they
 // are closed: some hundred of them multiply the page by as many. Under another
-// name they are ordinary elements; tidy gives them their names back.
-const own = "x-"
+// name they are ordinary elements; treeCleaner restores their names.
+const ownPrefix = "x-"
 
 // cleaner copies the tags and attributes of a page that matter for its text.
 // It reads token by token and takes memory and time in proportion to the page.
@@ -81,19 +81,19 @@ func (c *cleaner) start(z *html.Tokenizer, name string, more bool) {
 		return
 	}
 	attributes := c.attributes(z, name, more)
-	if !isKept(name) || c.again(name) {
+	if !isKept(name) || c.isRepeated(name) {
 		return
 	}
 	if c.elements++; c.elements > c.limit {
 		c.breakLine(name)
 		return
 	}
-	if isOwn(name) {
+	if isReopened(name) {
 		if c.open[name] {
-			c.out.WriteString("</" + own + name + ">")
+			c.out.WriteString("</" + ownPrefix + name + ">")
 		}
 		c.open[name] = true
-		name = own + name
+		name = ownPrefix + name
 	}
 	c.out.WriteString("<" + name + attributes + ">")
 }
@@ -107,9 +107,9 @@ func (c *cleaner) end(name string) {
 	case !isKept(name) || name == "html" || name == "body":
 	case c.elements > c.limit:
 		c.breakLine(name)
-	case isOwn(name):
+	case isReopened(name):
 		if c.open[name] {
-			c.out.WriteString("</" + own + name + ">")
+			c.out.WriteString("</" + ownPrefix + name + ">")
 		}
 		c.open[name] = false
 	default:
@@ -123,8 +123,8 @@ func (c *cleaner) breakLine(name string) {
 	}
 }
 
-// again reports of elements that a page has once that this is another one.
-func (c *cleaner) again(name string) bool {
+// isRepeated reports of elements that a page has once that this is another one.
+func (c *cleaner) isRepeated(name string) bool {
 	switch name {
 	case "html", "head", "body", "title":
 		before := c.seen[name]
@@ -148,7 +148,7 @@ func (c *cleaner) attributes(z *html.Tokenizer, name string, more bool) string {
 		}
 		count++
 		found[string(key)] = string(value)
-		if string(key) == "style" && hides(value) {
+		if string(key) == "style" && hidesElement(value) {
 			b.WriteString(` hidden=""`)
 		}
 		if !c.isWritten(string(key), value) {
@@ -156,7 +156,7 @@ func (c *cleaner) attributes(z *html.Tokenizer, name string, more bool) string {
 		}
 		b.WriteString(" " + string(key) + `="` + html.EscapeString(string(value)) + `"`)
 	}
-	c.note(name, found)
+	c.noteAddress(name, found)
 	if later := found["data-src"]; name == "img" && found["src"] == "" && later != "" {
 		b.WriteString(` src="` + html.EscapeString(later) + `"`)
 	}
@@ -185,8 +185,8 @@ func (c *cleaner) isWritten(key string, value []byte) bool {
 	return true
 }
 
-// note keeps what a page says about its own address.
-func (c *cleaner) note(name string, found map[string]string) {
+// noteAddress keeps what a page says about its own address.
+func (c *cleaner) noteAddress(name string, found map[string]string) {
 	switch {
 	case name == "base" && c.base == "":
 		c.base = found["href"]
@@ -198,8 +198,8 @@ func (c *cleaner) note(name string, found map[string]string) {
 	}
 }
 
-// hides tells whether a style makes its element invisible.
-func hides(style []byte) bool {
+// hidesElement tells whether a style makes its element invisible.
+func hidesElement(style []byte) bool {
 	s := strings.ToLower(strings.Join(strings.Fields(string(style)), ""))
 	return strings.Contains(s, "display:none") || strings.Contains(s, "visibility:hidden")
 }
@@ -212,7 +212,7 @@ func isSkipped(name string) bool {
 	return false
 }
 
-func isOwn(name string) bool {
+func isReopened(name string) bool {
 	switch name {
 	case "a", "b", "strong", "em", "i", "code", "s", "strike", "tt":
 		return true
@@ -236,7 +236,7 @@ func isKept(name string) bool {
 		"span", "q", "cite", "abbr", "time", "sub", "sup", "mark", "del", "ins", "kbd", "samp", "var", "dfn":
 		return true
 	}
-	return isBlock(name) || isOwn(name)
+	return isBlock(name) || isReopened(name)
 }
 
 func isKeptAttribute(key string) bool {

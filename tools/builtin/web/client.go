@@ -156,7 +156,7 @@ func redirect(res *http.Response, from *url.URL) (*url.URL, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s redirects to an address that cannot be read; find another address of the page", from.Host)
 	}
-	next, err := target(from.ResolveReference(ref).String())
+	next, err := parseTarget(from.ResolveReference(ref).String())
 	if err != nil {
 		return nil, fmt.Errorf("%s redirects to an address that is refused: %w", from.Host, err)
 	}
@@ -188,7 +188,7 @@ func (f *fetcher) read(res *http.Response, r *response) error {
 
 // explain says what went wrong with a host and what to do about it.
 func (f *fetcher) explain(host string, err error) error {
-	var no *refusal
+	var no *blockedError
 	var dns *net.DNSError
 	var timeout interface{ Timeout() bool }
 	switch {
@@ -201,7 +201,7 @@ func (f *fetcher) explain(host string, err error) error {
 	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &timeout) && timeout.Timeout():
 		return fmt.Errorf("%s did not answer completely within %v; try again later or use another source", host, f.timeout)
 	}
-	return fmt.Errorf("asking %s: %w; try another address or another source", host, problem(err))
+	return fmt.Errorf("asking %s: %w; try another address or another source", host, innerError(err))
 }
 
 type hostKey struct{}

@@ -21,7 +21,7 @@ func (o Options) Patient(d time.Duration) Options {
 // Host is the host that fetch contacts first for an address; an error means
 // that it refuses it.
 func Host(at string) (string, error) {
-	u, err := target(at)
+	u, err := parseTarget(at)
 	if err != nil {
 		return "", err
 	}
@@ -30,7 +30,7 @@ func Host(at string) (string, error) {
 
 // ReadHTML is what fetch does with a page.
 var ReadHTML = func(page, at string, whole bool) (string, error) {
-	u, err := target(at)
+	u, err := parseTarget(at)
 	if err != nil {
 		return "", err
 	}
@@ -40,7 +40,7 @@ var ReadHTML = func(page, at string, whole bool) (string, error) {
 
 // Permits tells whether a robots.txt lets a program fetch an address.
 func Permits(robots, product, at string) bool {
-	u, err := target(at)
+	u, err := parseTarget(at)
 	return err == nil && permits(parseRobots(robots, product), robotsPath(u))
 }
 

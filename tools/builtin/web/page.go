@@ -38,11 +38,11 @@ func readHTML(page string, at *url.URL, whole bool) (document, error) {
 	if err != nil {
 		return plain(page), nil //nolint:nilerr // nesting is limited; a part that is too deep has text nevertheless
 	}
-	t := &tidier{base: at}
+	t := &treeCleaner{base: at}
 	if b, err := at.Parse(c.base); err == nil && c.base != "" {
 		t.base = b
 	}
-	t.tidy(root, around{})
+	t.clean(root, nesting{})
 	d := document{title: t.title}
 	if !whole && t.text <= maxReadable {
 		d = d.article(root, t)
@@ -70,7 +70,7 @@ func readHTML(page string, at *url.URL, whole bool) (document, error) {
 }
 
 // article adds the main text and what is known of it, if there is one.
-func (d document) article(root *html.Node, t *tidier) document {
+func (d document) article(root *html.Node, t *treeCleaner) document {
 	p := readability.NewParser()
 	p.DisableJSONLD, p.KeepClasses = true, true
 	a, err := p.ParseDocument(root, t.base)

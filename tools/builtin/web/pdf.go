@@ -23,8 +23,8 @@ const (
 	maxPDFMemory = 256 << 20
 )
 
-// reading is what a reader finds in a PDF.
-type reading struct {
+// pdfText is what a reader finds in a PDF.
+type pdfText struct {
 	Title   string `json:"title,omitempty"`
 	Author  string `json:"author,omitempty"`
 	Pages   int    `json:"pages,omitempty"`
@@ -36,7 +36,7 @@ type reading struct {
 // readPDF returns the text of a PDF: from reader, which does what ReadPDF does,
 // or from poppler's pdftotext when that is set.
 func readPDF(ctx context.Context, pdftotext string, reader []string, file []byte) (document, error) {
-	var got reading
+	var got pdfText
 	var err error
 	switch {
 	case pdftotext != "":
@@ -84,7 +84,7 @@ func findPoppler() string {
 
 // poppler reads a PDF with pdftotext, and with the pdfinfo beside it what is
 // known of the file.
-func poppler(ctx context.Context, pdftotext string, file []byte) (reading, error) {
+func poppler(ctx context.Context, pdftotext string, file []byte) (pdfText, error) {
 	limited := func(program string, args ...string) ([]byte, error) {
 		limits := fmt.Sprintf(`ulimit -v %d; ulimit -t %d; exec "$@"`, maxPDFMemory>>10, int(readerTime.Seconds()))
 		return runReader(ctx, file, append([]string{"sh", "-c", limits, "sh", program, "-enc", "UTF-8"}, args...)...)
@@ -93,11 +93,11 @@ func poppler(ctx context.Context, pdftotext string, file []byte) (reading, error
 	var exit *exec.ExitError
 	switch {
 	case errors.As(err, &exit) && exit.ExitCode() > 0 && bytes.Contains(file, []byte("/Encrypt")):
-		return reading{Problem: "it is protected by a password"}, nil
+		return pdfText{Problem: "it is protected by a password"}, nil
 	case err != nil:
-		return reading{}, err
+		return pdfText{}, err
 	}
-	var r reading
+	var r pdfText
 	var pages []string
 	size := 0
 	for page := range strings.SplitSeq(strings.TrimSuffix(string(text), "\f"), "\f") {
@@ -135,7 +135,7 @@ func runReader(ctx context.Context, file []byte, command ...string) ([]byte, err
 	c.Env = []string{}
 	c.Stdin = bytes.NewReader(file)
 	c.WaitDelay = time.Second
-	out := &capped{left: maxPDFOutput}
+	out := &limitedBuffer{left: maxPDFOutput}
 	c.Stdout = out
 	if err := c.Run(); err != nil {
 		return nil, fmt.Errorf("reading a PDF: %w", err)
@@ -143,13 +143,13 @@ func runReader(ctx context.Context, file []byte, command ...string) ([]byte, err
 	return out.Bytes(), nil
 }
 
-// capped keeps what is written up to a limit; more is an error.
-type capped struct {
+// limitedBuffer keeps what is written up to a limit; more is an error.
+type limitedBuffer struct {
 	bytes.Buffer
 	left int
 }
 
-func (c *capped) Write(b []byte) (int, error) {
+func (c *limitedBuffer) Write(b []byte) (int, error) {
 	if c.left -= len(b); c.left < 0 {
 		return 0, io.ErrShortWrite
 	}

@@ -29,7 +29,7 @@ const (
 // too much time or memory, the process ends by a panic.
 func ReadPDF(in io.Reader, out io.Writer) error {
 	debug.SetMaxStack(maxPDFStack)
-	defer watch()()
+	defer enforceLimits()()
 	file, err := io.ReadAll(io.LimitReader(in, maxBytesLimit))
 	if err != nil {
 		return fmt.Errorf("reading the PDF: %w", err)
@@ -40,9 +40,9 @@ func ReadPDF(in io.Reader, out io.Writer) error {
 	return nil
 }
 
-// watch ends the process when it takes too much time or memory, until stop is
+// enforceLimits ends the process when it takes too much time or memory, until stop is
 // called.
-func watch() (stop func()) {
+func enforceLimits() (stop func()) {
 	ticker, over, end, ended := time.NewTicker(memoryCheck), time.After(readerTime), make(chan struct{}), make(chan struct{})
 	samples := []metrics.Sample{{Name: "/memory/classes/total:bytes"}, {Name: "/memory/classes/heap/released:bytes"}}
 	go func() {
@@ -67,7 +67,7 @@ func watch() (stop func()) {
 
 // plainPDF returns the text of a PDF, without layout. It leaves out pages that
 // are damaged.
-func plainPDF(file []byte) (r reading) {
+func plainPDF(file []byte) (r pdfText) {
 	defer func() {
 		if p := recover(); p != nil && r.Text == "" {
 			r.Problem = "it is damaged"
@@ -76,9 +76,9 @@ func plainPDF(file []byte) (r reading) {
 	doc, err := pdf.NewReader(bytes.NewReader(file), int64(len(file)))
 	switch {
 	case errors.Is(err, pdf.ErrInvalidPassword):
-		return reading{Problem: "it is protected by a password"}
+		return pdfText{Problem: "it is protected by a password"}
 	case err != nil:
-		return reading{Problem: "it is damaged or of a kind that is not known"}
+		return pdfText{Problem: "it is damaged or of a kind that is not known"}
 	}
 	info := doc.Trailer().Key("Info")
 	r.Title, r.Author = info.Key("Title").Text(), info.Key("Author").Text()

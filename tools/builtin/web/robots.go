@@ -15,27 +15,27 @@ import (
 // Of robots.txt, after RFC 9309: how much is read (2.5), how many sites are
 // remembered, how long an answer holds (2.4), and how long a failure does.
 const (
-	maxRobots   = 500 << 10
-	robotsSites = 128
-	robotsBytes = 32 << 10 // of one site; what says more is asked for every time
-	robotsHold  = 24 * time.Hour
-	robotsRetry = time.Minute
+	maxRobots      = 500 << 10
+	robotsSites    = 128
+	robotsBytes    = 32 << 10 // of one site; what says more is asked for every time
+	robotsLifetime = 24 * time.Hour
+	robotsRetry    = time.Minute
 )
 
 // robots knows what sites let programs fetch.
 type robots struct {
-	known *lru.Cache[string, remembered] // by scheme and host with port
+	known *lru.Cache[string, siteRules] // by scheme and host with port
 }
 
-// remembered is what a site's robots.txt says to this program.
-type remembered struct {
-	rules   []robotsRule
-	silent  bool // it could not be asked: everything is forbidden (RFC 9309 2.3.1.4)
-	expires time.Time
+// siteRules is what a site's robots.txt says to this program.
+type siteRules struct {
+	rules      []robotsRule
+	unreadable bool // it could not be asked: everything is forbidden (RFC 9309 2.3.1.4)
+	expires    time.Time
 }
 
 // size is about what m takes in memory.
-func (m remembered) size() int {
+func (m siteRules) size() int {
 	n := 0
 	for _, r := range m.rules {
 		n += 24 + len(r.pattern)
@@ -44,7 +44,7 @@ func (m remembered) size() int {
 }
 
 func newRobots() *robots {
-	known, err := lru.New[string, remembered](robotsSites)
+	known, err := lru.New[string, siteRules](robotsSites)
 	if err != nil {
 		panic("making the cache of robots.txt: " + err.Error()) // only of a size below 1
 	}
@@ -60,7 +60,7 @@ func (r *robots) check(ctx context.Context, f *fetcher, client *http.Client, u *
 	m, ok := r.known.Get(site)
 	if !ok || !f.now().Before(m.expires) {
 		var err error
-		if m, err = ask(ctx, f, client, u); err != nil {
+		if m, err = fetchRobots(ctx, f, client, u); err != nil {
 			return err
 		}
 		if r.known.Remove(site); f.now().Before(m.expires) {
@@ -68,7 +68,7 @@ func (r *robots) check(ctx context.Context, f *fetcher, client *http.Client, u *
 		}
 	}
 	switch {
-	case m.silent:
+	case m.unreadable:
 		return fmt.Errorf("%s did not tell whether programs may fetch its pages (its robots.txt cannot be read); use another source, or try again later", u.Host)
 	case !permits(m.rules, robotsPath(u)):
 		return fmt.Errorf("the robots.txt of %s asks programs not to fetch this page; respect that and use another source", u.Host)
@@ -76,11 +76,11 @@ func (r *robots) check(ctx context.Context, f *fetcher, client *http.Client, u *
 	return nil
 }
 
-// ask fetches a site's robots.txt. The error is one of the site itself: that it
+// fetchRobots fetches a site's robots.txt. The error is one of the site itself: that it
 // may not be contacted, or does not answer.
-func ask(ctx context.Context, f *fetcher, client *http.Client, u *url.URL) (remembered, error) {
-	failed := remembered{silent: true, expires: f.now().Add(robotsRetry)}
-	free := remembered{expires: f.now().Add(robotsHold)}
+func fetchRobots(ctx context.Context, f *fetcher, client *http.Client, u *url.URL) (siteRules, error) {
+	failed := siteRules{unreadable: true, expires: f.now().Add(robotsRetry)}
+	free := siteRules{expires: f.now().Add(robotsLifetime)}
 	at := &url.URL{Scheme: u.Scheme, Host: u.Host, Path: "/robots.txt"}
 	for hop := range maxRedirects + 1 {
 		res, err := f.open(ctx, client, at)
@@ -101,7 +101,7 @@ func ask(ctx context.Context, f *fetcher, client *http.Client, u *url.URL) (reme
 		case res.StatusCode >= 300:
 			return free, nil
 		}
-		m := remembered{rules: parseRobots(string(body), f.product), expires: f.now()}
+		m := siteRules{rules: parseRobots(string(body), f.product), expires: f.now()}
 		if m.size() <= robotsBytes {
 			m.expires = free.expires
 		}

@@ -16,9 +16,9 @@ import (
 // maxURL is longer than any address that servers take.
 const maxURL = 8 << 10
 
-// target reads the address of a page. There is one way to read what it
+// parseTarget reads the address of a page. There is one way to read what it
 // accepts: what programs understand differently is refused.
-func target(raw string) (*url.URL, error) {
+func parseTarget(raw string) (*url.URL, error) {
 	if len(raw) > maxURL {
 		return nil, fmt.Errorf("the url is longer than %d bytes", maxURL)
 	}
@@ -29,7 +29,7 @@ func target(raw string) (*url.URL, error) {
 	}
 	u, err := url.Parse(raw)
 	if err != nil {
-		return nil, fmt.Errorf("the url cannot be read (%w); give one such as https://example.com/page", problem(err))
+		return nil, fmt.Errorf("the url cannot be read (%w); give one such as https://example.com/page", innerError(err))
 	}
 	if u.Scheme != "http" && u.Scheme != "https" {
 		return nil, errors.New("the url has to begin with https:// or http://; other schemes cannot be fetched")
@@ -57,9 +57,9 @@ func target(raw string) (*url.URL, error) {
 	return u, nil
 }
 
-// problem is what is wrong with an address, without the address, which the
+// innerError is what is wrong with an address, without the address, which the
 // model knows.
-func problem(err error) error {
+func innerError(err error) error {
 	var inner *url.Error
 	if errors.As(err, &inner) {
 		return inner.Err

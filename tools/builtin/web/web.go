@@ -34,8 +34,8 @@ const (
 // calls is how many pages are fetched at once; each can hold max_bytes.
 const calls = 16
 
-// browser answers calls of fetch.
-type browser struct {
+// webServer answers calls of fetch.
+type webServer struct {
 	fetcher
 	calls chan struct{}
 }
@@ -46,7 +46,7 @@ func New(o Options) (*server.MCPServer, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := &browser{fetcher{settings: s, pages: make(chan struct{}, pageReaders), pdfs: make(chan struct{}, pdfReaders)}, make(chan struct{}, calls)}
+	b := &webServer{fetcher{settings: s, pages: make(chan struct{}, pageReaders), pdfs: make(chan struct{}, pdfReaders)}, make(chan struct{}, calls)}
 	if s.robots {
 		b.site = newRobots()
 	}
@@ -71,7 +71,7 @@ func tool() mcp.Tool {
 }
 
 // fetch is the tool. Its errors are results that tell the model what to do.
-func (b *browser) fetch(ctx context.Context, r mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+func (b *webServer) fetch(ctx context.Context, r mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 	text, err := b.answer(ctx, r)
 	if err != nil {
 		return mcp.NewToolResultError(err.Error()), nil
@@ -79,8 +79,8 @@ func (b *browser) fetch(ctx context.Context, r mcp.CallToolRequest) (*mcp.CallTo
 	return mcp.NewToolResultText(text), nil
 }
 
-func (b *browser) answer(ctx context.Context, r mcp.CallToolRequest) (string, error) {
-	u, err := target(r.GetString("url", ""))
+func (b *webServer) answer(ctx context.Context, r mcp.CallToolRequest) (string, error) {
+	u, err := parseTarget(r.GetString("url", ""))
 	if err != nil {
 		return "", err
 	}
@@ -97,7 +97,7 @@ func (b *browser) answer(ctx context.Context, r mcp.CallToolRequest) (string, er
 		return "", err
 	}
 	if res.status < 200 || res.status > 299 {
-		return "", refused(res)
+		return "", statusError(res)
 	}
 	if res.status == http.StatusNoContent || res.status == http.StatusResetContent || (len(res.body) == 0 && readable(kind(res.header.Get("Content-Type"))) != "") {
 		return "", fmt.Errorf("%s is empty; try another address", res.url())
@@ -172,8 +172,8 @@ func cut(text string, offset, most int) (part string, from, end, total int) {
 	return string(runes), offset, offset + len(runes), total
 }
 
-// refused says what a status other than success means.
-func refused(res *response) error {
+// statusError says what a status other than success means.
+func statusError(res *response) error {
 	said := ""
 	if readable(kind(res.header.Get("Content-Type"))) == asText {
 		if text := clip.Line(decode(res.body, res.header.Get("Content-Type")), 500); text != "" {

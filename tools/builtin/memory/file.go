@@ -17,9 +17,9 @@ import (
 	bolterrors "go.etcd.io/bbolt/errors"
 )
 
-// book is the file of all notes. It is opened for each use, since others may
+// noteFile is the file of all notes. It is opened for each use, since others may
 // use it as well.
-type book struct {
+type noteFile struct {
 	path    string
 	mu      sync.RWMutex                // keeps goroutines of this process from waiting for its own lock
 	damaged atomic.Pointer[fs.FileInfo] // the file as it was when it was found damaged
@@ -27,31 +27,32 @@ type book struct {
 
 var errDamaged = errors.New("the memory file is damaged")
 
-// lockWait is how long a book that another process uses is waited for.
+// lockWait is how long a call waits while another process uses the file.
 const lockWait = 2 * time.Second
 
-// read shows the book to do. In one that does not exist there is nothing.
-func (b *book) read(do func(*page) error) error {
+// read calls do with a read transaction. A file that does not exist counts as
+// empty.
+func (b *noteFile) read(do func(*noteTx) error) error {
 	b.mu.RLock()
 	defer b.mu.RUnlock()
 	info, err := os.Stat(b.path)
 	if errors.Is(err, fs.ErrNotExist) || err == nil && info.Size() == 0 {
-		return do(&page{})
+		return do(&noteTx{})
 	} else if err != nil {
 		return err
 	}
 	return b.use(bbolt.Options{ReadOnly: true}, (*bbolt.DB).View, do)
 }
 
-// write lets do change the book: all of it, or nothing when do fails.
-func (b *book) write(do func(*page) error) error {
+// write calls do with a write transaction, which is rolled back when do fails.
+func (b *noteFile) write(do func(*noteTx) error) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if err := os.MkdirAll(filepath.Dir(b.path), 0o700); err != nil {
 		return err
 	}
 	if info, err := os.Stat(b.path); err == nil && info.Size() > 0 {
-		err := b.use(bbolt.Options{ReadOnly: true}, (*bbolt.DB).View, func(p *page) error { return sound(p.tx, b.path) })
+		err := b.use(bbolt.Options{ReadOnly: true}, (*bbolt.DB).View, func(p *noteTx) error { return checkSizes(p.tx, b.path) })
 		if err != nil {
 			return err
 		}
@@ -59,12 +60,12 @@ func (b *book) write(do func(*page) error) error {
 	return b.use(bbolt.Options{FreelistType: bbolt.FreelistMapType}, (*bbolt.DB).Update, do)
 }
 
-// use opens the book for one transaction. Damaged pages make bbolt panic, by
-// memory faults too, and leave its locks held. Such a file is let go of without
-// being closed, and not opened again until it is another one.
-func (b *book) use(o bbolt.Options, transact func(*bbolt.DB, func(*bbolt.Tx) error) error, do func(*page) error) (err error) {
+// use opens the file for one transaction. Damaged pages make bbolt panic, also by
+// memory faults, with its locks held. use does not close such a file, and does not
+// open it again until another file has its name.
+func (b *noteFile) use(o bbolt.Options, transact func(*bbolt.DB, func(*bbolt.Tx) error) error, do func(*noteTx) error) (err error) {
 	info, statErr := os.Stat(b.path)
-	if was := b.damaged.Load(); was != nil && statErr == nil && same(*was, info) {
+	if was := b.damaged.Load(); was != nil && statErr == nil && sameFile(*was, info) {
 		return errDamaged
 	}
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
@@ -87,13 +88,13 @@ func (b *book) use(o bbolt.Options, transact func(*bbolt.DB, func(*bbolt.Tx) err
 		if info, err := os.Stat(b.path); err == nil && info.Size() < tx.Size() {
 			return fmt.Errorf("%w: it has %d bytes of %d", errDamaged, info.Size(), tx.Size())
 		}
-		return do(&page{tx: tx})
+		return do(&noteTx{tx: tx})
 	})
 	return errors.Join(err, db.Close())
 }
 
-// open opens the file that has the name once it is locked: while it was waited
-// for, another one may have taken its place.
+// open opens the file that has the name once it is locked: another file may have
+// got the name while open waited for the lock.
 func open(path string, o bbolt.Options) (*bbolt.DB, error) {
 	for {
 		var file *os.File
@@ -117,13 +118,13 @@ func open(path string, o bbolt.Options) (*bbolt.DB, error) {
 	}
 }
 
-func same(a, b fs.FileInfo) bool {
+func sameFile(a, b fs.FileInfo) bool {
 	return os.SameFile(a, b) && a.Size() == b.Size() && a.ModTime().Equal(b.ModTime())
 }
 
-// explain turns trouble with the file into a sentence that tells a model what
+// modelError turns trouble with the file into a sentence that tells a model what
 // to do, without paths of the host. Other errors are such sentences already.
-func explain(err error) error {
+func modelError(err error) error {
 	for _, bad := range []error{errDamaged, bolterrors.ErrInvalid, bolterrors.ErrInvalidMapping, bolterrors.ErrChecksum, bolterrors.ErrVersionMismatch} {
 		if errors.Is(err, bad) {
 			return fmt.Errorf("the memory file %s is damaged and was left as it is; tell the person that an administrator has to restore it from a backup, or move it away to begin anew", FileName)
@@ -145,16 +146,16 @@ func explain(err error) error {
 // the file in dir, and returns how many there were. The owner is a key such as
 // "telegram:12345". No file is no notes.
 func Forget(dir, who string) (notes int, err error) {
-	b := &book{path: filepath.Join(dir, FileName)}
+	b := &noteFile{path: filepath.Join(dir, FileName)}
 	if _, err := os.Stat(b.path); errors.Is(err, fs.ErrNotExist) {
 		return 0, nil
 	}
-	err = b.write(func(p *page) error {
+	err = b.write(func(p *noteTx) error {
 		notes, err = p.erase(who)
 		return err
 	})
 	if err != nil {
-		return 0, fmt.Errorf("forgetting notes of %s: %w", who, explain(err))
+		return 0, fmt.Errorf("forgetting notes of %s: %w", who, modelError(err))
 	}
 	return notes, nil
 }

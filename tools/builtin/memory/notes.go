@@ -34,7 +34,7 @@ func (n note) name() string { return fmt.Sprintf("%c%d", n.scope[0], n.id) }
 func (n note) line() string {
 	about := ""
 	if len(n.About) > 0 {
-		about = "about: " + tidy(strings.Join(n.About, ", ")) + "; "
+		about = "about: " + cleanText(strings.Join(n.About, ", ")) + "; "
 	}
 	return fmt.Sprintf("[%s] %s (%s%s)", n.name(), strings.ReplaceAll(n.Text, "\n", "\n  "), about, n.At.Format(time.DateOnly))
 }
@@ -47,15 +47,14 @@ func owner(scope string, who caller.Caller) []byte {
 	return []byte(who.Person)
 }
 
-// page is the book during a transaction: a bucket for each scope, in it one
-// for each owner, in it a record for each note. Without a transaction it is
-// empty.
-type page struct {
-	tx     *bbolt.Tx
-	broken int // notes that could not be read
+// noteTx is one transaction on the file: a bucket for each scope, in it one for
+// each owner, in it a record for each note. Without a transaction it is empty.
+type noteTx struct {
+	tx      *bbolt.Tx
+	damaged int // notes that could not be read
 }
 
-func (p *page) bucket(scope string, who caller.Caller) *bbolt.Bucket {
+func (p *noteTx) bucket(scope string, who caller.Caller) *bbolt.Bucket {
 	if p.tx == nil {
 		return nil
 	}
@@ -65,10 +64,10 @@ func (p *page) bucket(scope string, who caller.Caller) *bbolt.Bucket {
 	return nil
 }
 
-// notes are those of an owner that the caller may see here, oldest first. What
-// a person told in one chat is not seen in another, as others may be there;
-// only in private does a person see all of it.
-func (p *page) notes(scope string, who caller.Caller) []note {
+// notes are the notes of an owner that the caller may see here, oldest first. A
+// note that a person told in one chat does not show in another chat, where other
+// people may read it. In private, a person sees all own notes.
+func (p *noteTx) notes(scope string, who caller.Caller) []note {
 	var list []note
 	b := p.bucket(scope, who)
 	if b == nil {
@@ -77,7 +76,7 @@ func (p *page) notes(scope string, who caller.Caller) []note {
 	for c, k, v := cursor(b); k != nil; k, v = c.Next() {
 		n, err := decode(k, v)
 		if err != nil {
-			p.broken++
+			p.damaged++
 			continue
 		}
 		if n.scope = scope; n.Chat == who.Chat || scope == ofPerson && who.Private {
@@ -94,14 +93,14 @@ func cursor(b *bbolt.Bucket) (c *bbolt.Cursor, k, v []byte) {
 }
 
 // count counts all notes of an owner, wherever they were told.
-func (p *page) count(scope string, who caller.Caller) int {
+func (p *noteTx) count(scope string, who caller.Caller) int {
 	if b := p.bucket(scope, who); b != nil {
-		return size(b)
+		return countNotes(b)
 	}
 	return 0
 }
 
-func size(b *bbolt.Bucket) (n int) {
+func countNotes(b *bbolt.Bucket) (n int) {
 	for c, k, _ := cursor(b); k != nil; k, _ = c.Next() {
 		n++
 	}
@@ -109,7 +108,7 @@ func size(b *bbolt.Bucket) (n int) {
 }
 
 // add stores a new note and returns its id.
-func (p *page) add(n note, who caller.Caller) (uint64, error) {
+func (p *noteTx) add(n note, who caller.Caller) (uint64, error) {
 	all, err := p.tx.CreateBucketIfNotExists([]byte(n.scope))
 	if err != nil {
 		return 0, err
@@ -124,7 +123,7 @@ func (p *page) add(n note, who caller.Caller) (uint64, error) {
 	return n.id, p.put(n, who)
 }
 
-func (p *page) put(n note, who caller.Caller) error {
+func (p *noteTx) put(n note, who caller.Caller) error {
 	k, v, err := encode(n)
 	if err != nil {
 		return err
@@ -132,19 +131,19 @@ func (p *page) put(n note, who caller.Caller) error {
 	return p.bucket(n.scope, who).Put(k, v)
 }
 
-func (p *page) drop(n note, who caller.Caller) error {
+func (p *noteTx) remove(n note, who caller.Caller) error {
 	return p.bucket(n.scope, who).Delete(binary.BigEndian.AppendUint64(nil, n.id))
 }
 
 // erase deletes all notes that somebody owns and that were told in a chat.
-func (p *page) erase(who string) (n int, err error) {
+func (p *noteTx) erase(who string) (n int, err error) {
 	for _, scope := range []string{ofPerson, ofChat} {
 		all := p.tx.Bucket([]byte(scope))
 		if all == nil {
 			continue
 		}
 		if b := all.Bucket([]byte(who)); b != nil {
-			n += size(b)
+			n += countNotes(b)
 			if err := all.DeleteBucket([]byte(who)); err != nil && !errors.Is(err, bolterrors.ErrBucketNotFound) {
 				return 0, err
 			}

@@ -9,23 +9,23 @@ import (
 	"go.etcd.io/bbolt"
 )
 
-// sound refuses a file in which sizes are damaged. Writing to it, bbolt would
+// checkSizes refuses a file in which sizes are damaged. Writing to it, bbolt would
 // ask for as much memory as they say, which ends the process.
-func sound(tx *bbolt.Tx, path string) error {
-	if err := freelist(tx, path); err != nil {
+func checkSizes(tx *bbolt.Tx, path string) error {
+	if err := checkFreelist(tx, path); err != nil {
 		return err
 	}
-	return tx.ForEach(func(_ []byte, b *bbolt.Bucket) error { return sizes(b, tx.Size()) })
+	return tx.ForEach(func(_ []byte, b *bbolt.Bucket) error { return checkBucket(b, tx.Size()) })
 }
 
-// sizes looks at all keys and values of a bucket, but not into them.
-func sizes(b *bbolt.Bucket, most int64) error {
+// checkBucket looks at all keys and values of a bucket, but not into them.
+func checkBucket(b *bbolt.Bucket, most int64) error {
 	for c, k, v := cursor(b); k != nil; k, v = c.Next() {
 		if int64(len(k)) > most || int64(len(v)) > most {
 			return fmt.Errorf("%w: a record of %d and %d bytes", errDamaged, len(k), len(v))
 		}
 		if inner := b.Bucket(k); v == nil && inner != nil {
-			if err := sizes(inner, most); err != nil {
+			if err := checkBucket(inner, most); err != nil {
 				return err
 			}
 		}
@@ -33,9 +33,9 @@ func sizes(b *bbolt.Bucket, most int64) error {
 	return nil
 }
 
-// Where things are in the file format of bbolt (version 2): a page begins with
-// its id (8 bytes), kind (2), count (2) and overflow (4); pages 0 and 1 then
-// tell, in turn, where everything is as of a transaction.
+// Offsets in the file format of bbolt, version 2 (internal/common/page.go and
+// meta.go of bbolt): a page begins with its id (8 bytes), kind (2), count (2) and
+// overflow (4). Pages 0 and 1 are the meta pages of the last two transactions.
 const (
 	pageHead     = 16
 	metaFreelist = pageHead + 32
@@ -45,8 +45,8 @@ const (
 	countBeyond  = math.MaxUint16 // the first 8 bytes after the head are the count
 )
 
-// freelist looks at the list of free pages as of tx.
-func freelist(tx *bbolt.Tx, path string) error {
+// checkFreelist looks at the list of free pages as of tx.
+func checkFreelist(tx *bbolt.Tx, path string) error {
 	f, err := os.Open(path)
 	if err != nil {
 		return err
@@ -69,12 +69,12 @@ func freelist(tx *bbolt.Tx, path string) error {
 		if _, err := f.ReadAt(head, int64(at)*size); err != nil {
 			return fmt.Errorf("%w: %w", errDamaged, err)
 		}
-		return freelistHead(head, tx.Size())
+		return checkFreelistHead(head, tx.Size())
 	}
 	return fmt.Errorf("%w: no page belongs to transaction %d", errDamaged, tx.ID())
 }
 
-func freelistHead(b []byte, size int64) error {
+func checkFreelistHead(b []byte, size int64) error {
 	kind, count := binary.NativeEndian.Uint16(b[8:]), uint64(binary.NativeEndian.Uint16(b[10:]))
 	if count == countBeyond {
 		count = binary.NativeEndian.Uint64(b[pageHead:])

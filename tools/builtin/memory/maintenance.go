@@ -28,8 +28,8 @@ func Size(dir string) (int64, error) {
 // Snapshot writes the file in dir as it is. Writers wait meanwhile, or learn
 // that it is in use.
 func Snapshot(_ context.Context, dir string, w io.Writer) error {
-	b := &book{path: filepath.Join(dir, FileName)}
-	err := b.read(func(p *page) error {
+	b := &noteFile{path: filepath.Join(dir, FileName)}
+	err := b.read(func(p *noteTx) error {
 		if p.tx == nil {
 			return fs.ErrNotExist
 		}
@@ -45,8 +45,8 @@ func Snapshot(_ context.Context, dir string, w io.Writer) error {
 // Verify reads a whole file of notes. A badly damaged one can end the process:
 // run it in one of its own.
 func Verify(path string) error {
-	b := &book{path: path}
-	err := b.read(func(p *page) error {
+	b := &noteFile{path: path}
+	err := b.read(func(p *noteTx) error {
 		if p.tx == nil {
 			return nil
 		}
@@ -72,7 +72,7 @@ func Verify(path string) error {
 // that nothing is left of forgotten notes. A kill leaves the old file or the new
 // one.
 func Compact(dir string) error {
-	b := &book{path: filepath.Join(dir, FileName)}
+	b := &noteFile{path: filepath.Join(dir, FileName)}
 	if size, err := Size(dir); err != nil || size == 0 {
 		return err
 	}
@@ -80,7 +80,7 @@ func Compact(dir string) error {
 	_ = os.Remove(fresh) // left by a kill
 	// The old file stays locked until the new one has its name: a program that
 	// waits for the lock opens the new file then.
-	err := b.write(func(p *page) error {
+	err := b.write(func(p *noteTx) error {
 		to, err := bbolt.Open(fresh, 0o600, &bbolt.Options{FreelistType: bbolt.FreelistMapType, NoStatistics: true})
 		if err != nil {
 			return err

@@ -15,24 +15,24 @@ import (
 	"legwork/tools/builtin/caller"
 )
 
-// place tells where the folders of callers are.
-type place struct {
+// rootPattern tells where the folders of callers are.
+type rootPattern struct {
 	fixed string   // what all of them have in common, an absolute path when base is one
 	parts []string // below fixed, with {chat} and {person}
 }
 
 var placeholder = regexp.MustCompile(`\{[^{}]*\}?|\}`)
 
-func newPlace(root, base string) (place, error) {
+func newRootPattern(root, base string) (rootPattern, error) {
 	if root == "" {
 		root = "workspace/{chat}"
 	}
 	if strings.ContainsRune(root, 0) {
-		return place{}, errors.New("root contains a NUL; write the path of a folder")
+		return rootPattern{}, errors.New("root contains a NUL; write the path of a folder")
 	}
 	for _, p := range placeholder.FindAllString(root, -1) {
 		if p != "{chat}" && p != "{person}" {
-			return place{}, fmt.Errorf("root contains %q; it can contain {chat} and {person}, and no other braces", p)
+			return rootPattern{}, fmt.Errorf("root contains %q; it can contain {chat} and {person}, and no other braces", p)
 		}
 	}
 	if !filepath.IsAbs(root) {
@@ -41,7 +41,7 @@ func newPlace(root, base string) (place, error) {
 	parts := strings.Split(filepath.ToSlash(filepath.Clean(root)), "/")
 	n := slices.IndexFunc(parts, func(s string) bool { return strings.Contains(s, "{") })
 	if n < 0 {
-		return place{fixed: filepath.Clean(root)}, nil
+		return rootPattern{fixed: filepath.Clean(root)}, nil
 	}
 	fixed := filepath.FromSlash(strings.Join(parts[:n], "/"))
 	if fixed == "" && n > 0 {
@@ -49,20 +49,20 @@ func newPlace(root, base string) (place, error) {
 	} else if fixed == "" {
 		fixed = "."
 	}
-	return place{fixed, parts[n:]}, nil
+	return rootPattern{fixed, parts[n:]}, nil
 }
 
 // below is the path of a caller's folder under fixed.
-func (p place) below(c caller.Caller) string {
+func (p rootPattern) below(c caller.Caller) string {
 	r := strings.NewReplacer("{chat}", folderName(c.Chat), "{person}", folderName(c.Person))
 	return filepath.FromSlash(r.Replace(strings.Join(p.parts, "/")))
 }
 
-func (p place) path(c caller.Caller) string { return filepath.Join(p.fixed, p.below(c)) }
+func (p rootPattern) path(c caller.Caller) string { return filepath.Join(p.fixed, p.below(c)) }
 
 // open opens a caller's folder. When it does not exist it is made on request,
 // otherwise the tree is empty. No person's folder can be a link to another's.
-func (p place) open(c caller.Caller, create bool) (*tree, error) {
+func (p rootPattern) open(c caller.Caller, create bool) (*tree, error) {
 	if create {
 		if err := os.MkdirAll(p.fixed, 0o700); err != nil {
 			return nil, err

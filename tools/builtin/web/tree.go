@@ -18,17 +18,17 @@ const (
 	maxCells  = 20_000 // of one table, empty ones included
 )
 
-// tidier makes a parsed page fit to be turned into Markdown.
-type tidier struct {
+// treeCleaner makes a parsed page fit to be turned into Markdown.
+type treeCleaner struct {
 	base  *url.URL // links are relative to it
 	text  int      // bytes of text in the page
 	title string
 }
 
-// around is what a node is in.
-type around struct{ depth, lists, quotes int }
+// nesting is what a node is in.
+type nesting struct{ depth, lists, quotes int }
 
-func (t *tidier) tidy(n *html.Node, in around) {
+func (t *treeCleaner) clean(n *html.Node, in nesting) {
 	for c := n.FirstChild; c != nil; {
 		next := c.NextSibling
 		switch c.Type {
@@ -48,8 +48,8 @@ func (t *tidier) tidy(n *html.Node, in around) {
 }
 
 // element tidies one element and what is in it.
-func (t *tidier) element(c *html.Node, in around) {
-	if name, ok := strings.CutPrefix(c.Data, own); ok {
+func (t *treeCleaner) element(c *html.Node, in nesting) {
+	if name, ok := strings.CutPrefix(c.Data, ownPrefix); ok {
 		rename(c, name)
 	}
 	if _, hidden := attribute(c, "hidden"); hidden || c.Data == "button" {
@@ -79,15 +79,15 @@ func (t *tidier) element(c *html.Node, in around) {
 			rename(c, "div")
 		}
 	case "table":
-		if rows, columns := measure(c); rows*columns > maxCells {
-			dissolve(c)
+		if rows, columns := tableSize(c); rows*columns > maxCells {
+			tableToLines(c)
 		}
 	}
-	t.tidy(c, in)
+	t.clean(c, in)
 }
 
 // link makes an address absolute; one that is no address of a page goes.
-func (t *tidier) link(n *html.Node, key string) bool {
+func (t *treeCleaner) link(n *html.Node, key string) bool {
 	value, _ := attribute(n, key)
 	u, err := t.base.Parse(strings.TrimSpace(value))
 	if value == "" || err != nil || (u.Scheme != "http" && u.Scheme != "https" && u.Scheme != "mailto") {
@@ -103,7 +103,7 @@ func (t *tidier) link(n *html.Node, key string) bool {
 }
 
 // image keeps pictures that say what they show.
-func (t *tidier) image(n *html.Node) {
+func (t *treeCleaner) image(n *html.Node) {
 	alt, _ := attribute(n, "alt")
 	if strings.TrimSpace(alt) == "" {
 		n.Parent.RemoveChild(n)
@@ -146,9 +146,9 @@ func flatten(n *html.Node) *html.Node {
 	return first
 }
 
-// measure counts the rows of a table and the columns of its widest row. Tables
+// tableSize counts the rows of a table and the columns of its widest row. Tables
 // inside it count as parts of it.
-func measure(table *html.Node) (rows, columns int) {
+func tableSize(table *html.Node) (rows, columns int) {
 	for n := range table.Descendants() {
 		if n.Type != html.ElementNode || n.Data != "tr" {
 			continue
@@ -168,8 +168,8 @@ func measure(table *html.Node) (rows, columns int) {
 	return rows, columns
 }
 
-// dissolve turns a table into lines.
-func dissolve(table *html.Node) {
+// tableToLines turns a table into lines.
+func tableToLines(table *html.Node) {
 	rename(table, "div")
 	for n := range table.Descendants() {
 		switch n.Data {

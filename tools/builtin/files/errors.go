@@ -11,23 +11,23 @@ import (
 )
 
 var (
-	errNotFile = errors.New("it is neither a file nor a folder, but a pipe, socket or device; it cannot be read or written")
-	errLink    = errors.New("it is a link; name the file it leads to")
-	errUnreal  = errors.New("it is on a file system that holds no files; it cannot be read")
+	errNotFile  = errors.New("it is neither a file nor a folder, but a pipe, socket or device; it cannot be read or written")
+	errLink     = errors.New("it is a link; name the file it leads to")
+	errKernelFS = errors.New("it is on a file system that holds no files; it cannot be read")
 )
 
-// trouble tells a model what went wrong with a path while doing something to
+// pathError tells a model what went wrong with a path while doing something to
 // it, and what to do about it. Paths of the host do not show.
-func trouble(doing, name string, err error) error {
-	return fmt.Errorf("%s %s: %w", doing, show(name), plain(err))
+func pathError(doing, name string, err error) error {
+	return fmt.Errorf("%s %s: %w", doing, show(name), modelError(err))
 }
 
-// unopened is trouble with the workspace as a whole.
-func unopened(err error) error {
-	return fmt.Errorf("opening the workspace: %w; tell the person that an administrator has to look at it", plain(err))
+// workspaceError is trouble with the workspace as a whole.
+func workspaceError(err error) error {
+	return fmt.Errorf("opening the workspace: %w; tell the person that an administrator has to look at it", modelError(err))
 }
 
-func plain(err error) error {
+func modelError(err error) error {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return errors.New("it does not exist; list the folder to see what does")
