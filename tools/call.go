@@ -15,16 +15,16 @@ import (
 	"legwork/tools/client"
 )
 
-// HopsKey is the key of _meta by which one legwork tells the next how often the work
-// was handed on: otherwise two that are each other's servers could do that for ever.
+// HopsKey is the key of _meta that holds how often the work was handed on from one
+// legwork to the next. Without it, two that are each other's servers could hand on
+// work without end.
 const HopsKey = "legwork/hops"
 
-// Call calls "server.tool" by the rules of a group and waits for its result,
-// at most the group's tool timeout, in which the time that people take does not
-// count. Whether the call needs an
-// approval is the caller's to know, from Verdict; a tool that the group does not
-// offer is never called. Whatever goes wrong is a Result with Failed set and a
-// sentence for the model; the cause is logged with ctx, so that a handler can add
+// Call calls a tool by the rules of its group and waits for the result, at most
+// the group's tool timeout. The time that people take does not count. The caller
+// knows from Verdict whether the call needs an approval. Call never calls a tool
+// that the group does not offer. A failure is a Result with Failed set and a
+// sentence for the model; Call logs the cause with ctx, so that a handler can add
 // the task. The only error is that of ctx when it ended before there was a result.
 func (s *Set) Call(ctx context.Context, c Call) (Result, error) {
 	g := s.groups[c.Group]
@@ -39,7 +39,7 @@ func (s *Set) Call(ctx context.Context, c Call) (Result, error) {
 		return Result{}, ctx.Err()
 	}
 	if err != nil {
-		s.log.WarnContext(ctx, "a tool call failed", "group", g.name, "tool", c.Tool, "after", time.Since(from).Round(time.Millisecond), "err", err)
+		s.log.WarnContext(ctx, "tool call failed", "group", g.name, "tool", c.Tool, "after", time.Since(from).Round(time.Millisecond), "err", err)
 	}
 	res.Show = g.cfg.ShowResultBytes
 	return res, nil
@@ -49,8 +49,8 @@ func failed(format string, args ...any) Result {
 	return Result{Text: fmt.Sprintf(format, args...), Failed: true}
 }
 
-// measure counts a call and ends its span. Names that no server has are counted
-// together: they are what models make up.
+// measure counts a call and ends its span. It counts names that no server has
+// under one name, because models invent them.
 func (s *Set) measure(span *telemetry.Span, tool string, res Result, err error, took time.Duration) {
 	outcome := outcomeOf(res, err)
 	span.Text(telemetry.Operation, telemetry.ExecuteTool)
@@ -137,7 +137,8 @@ func unavailable(tool string, err error) string {
 	return fmt.Sprintf("The tool %s cannot be called now: %v. Try other tools, or go on without it.", tool, err)
 }
 
-// unknown says what there is instead.
+// unknown is the sentence about a tool that does not exist: it lists the tools
+// that do.
 func (g *group) unknown(tool string) string {
 	const most = 50
 	var names []string

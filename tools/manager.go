@@ -19,15 +19,15 @@ import (
 // Options are what a Manager needs beside its Config. The zero value is usable.
 type Options struct {
 	Log          *slog.Logger       // nil: nothing is logged
-	Version      string             // of legwork, told to servers
+	Version      string             // of legwork, sent to servers
 	Now          func() time.Time   // the clock of the built-in servers; nil: time.Now
 	RestartDelay time.Duration      // before the first restart of a failed server, doubled up to a minute; 0: 500 ms
-	ProbeTimeout time.Duration      // how long a server may be silent on the modern greeting; 0: 5 s
+	ProbeTimeout time.Duration      // how long a server may take to answer server/discover; 0: 5 s
 	Base         string             // folder that relative paths in options of built-in servers are seen from; empty: the working directory
-	Data         string             // folder for what built-in servers keep; empty: the working directory
-	Known        Known              // what servers said of their tools at first sight; nil: in memory
+	Data         string             // folder for the files of built-in servers; empty: the working directory
+	Known        Known              // stores the accepted definitions of tools; nil: in memory
 	Metrics      *telemetry.Metrics // count calls; may be nil
-	OnChange     func(Change)       // called for each tool that is quarantined since its server changed it, one at a time; nil: that is only logged
+	OnChange     func(Change)       // called for each newly quarantined tool, one at a time; nil: the Manager only logs it
 }
 
 // Manager runs the servers of a Config and hands out snapshots of it. Its
@@ -39,8 +39,8 @@ type Manager struct {
 	definitions *definitionLog
 	prompts     *promptTexts
 
-	catalogChanged chan struct{}                   // a catalog is new; holds one
-	lastReported   map[string]map[string]time.Time // of changed tools, by server and tool; tellChanges alone uses it
+	catalogChanged chan struct{}                   // holds one token when a catalog is new
+	lastReported   map[string]map[string]time.Time // of quarantined tools, by server and tool; only reportChanges uses it
 
 	reload sync.Mutex // held by the one Reload that is under way
 
@@ -160,7 +160,8 @@ func (m *Manager) Run(ctx context.Context) error {
 	}
 }
 
-// watchCatalogs looks at each new catalog, until ctx ends.
+// watchCatalogs reads prompts and reports changes after each new catalog, until ctx
+// ends.
 func (m *Manager) watchCatalogs(ctx context.Context, running *sync.WaitGroup) {
 	for {
 		m.readPrompts(ctx, m.Set(), running)
@@ -173,19 +174,19 @@ func (m *Manager) watchCatalogs(ctx context.Context, running *sync.WaitGroup) {
 	}
 }
 
-// onCatalog wakes attend.
+// onCatalog wakes watchCatalogs.
 func (m *Manager) onCatalog() {
 	select {
 	case m.catalogChanged <- struct{}{}:
-	default: // it is awake
+	default: // it is awake already
 	}
 }
 
-// Reload replaces the config: it connects what is new, swaps the snapshot, and
-// closes what is gone when its last call has returned. Servers whose settings
-// are unchanged keep running. On error nothing has changed. A new server that
-// does not start within ten seconds is swapped in all the same and shows as
-// starting or down. ctx bounds that waiting.
+// Reload replaces the config: it connects new servers, swaps the snapshot, and
+// closes each removed server when its last call has returned. Servers with the
+// same settings keep running. On error nothing has changed. Reload waits ten
+// seconds for new servers, or until ctx ends, and then swaps in also those that
+// are not ready.
 func (m *Manager) Reload(ctx context.Context, cfg Config) error {
 	m.reload.Lock()
 	defer m.reload.Unlock()
@@ -208,7 +209,7 @@ func (m *Manager) Reload(ctx context.Context, cfg Config) error {
 	defer cancel()
 	for _, s := range fresh {
 		if err := s.WaitReady(short); err != nil {
-			m.o.Log.Warn("a new server is not ready", "server", s.Name(), "err", err)
+			m.o.Log.Warn("new server not ready", "server", s.Name(), "err", err)
 		}
 	}
 	var reading sync.WaitGroup
@@ -236,8 +237,8 @@ func (m *Manager) apply(ctx context.Context, o serverChanges) error {
 	}
 }
 
-// build makes the snapshot of cfg, taking over the servers of old that are
-// unchanged; fresh are the others.
+// build makes the snapshot of cfg. It keeps the servers of old whose settings are
+// the same; fresh are the others.
 func (m *Manager) build(cfg Config, old *Set) (set *Set, fresh []*client.Server, err error) {
 	if err := cfg.Validate().Err(""); err != nil {
 		return nil, nil, err
@@ -245,7 +246,7 @@ func (m *Manager) build(cfg Config, old *Set) (set *Set, fresh []*client.Server,
 	set = &Set{servers: map[string]*member{}, built: map[string]built{}, groups: map[string]*group{}, prompts: m.prompts, log: m.o.Log, metrics: m.o.Metrics}
 	for name, sc := range cfg.Servers {
 		s := &member{builtin: sc.Builtin, trustAnnotations: sc.TrustAnnotations, definitions: m.definitions}
-		sc.TrustAnnotations = false // is no business of the server
+		sc.TrustAnnotations = false // no reason to restart the server
 		now := built{sc, cfg.maxResultBytes(name)}
 		set.servers[name], set.built[name] = s, now
 		if old != nil && old.servers[name] != nil && reflect.DeepEqual(old.built[name], now) {

@@ -8,7 +8,7 @@ import (
 )
 
 // patterns are compiled once for all calls. They fit a tool by its own name or
-// as "server.tool". A pattern "!x" takes away what x fits, wherever it stands;
+// as "server.tool". A pattern "!x" excludes the tools that x matches, wherever it stands;
 // when there are only such patterns, everything else is in.
 type patterns struct {
 	in, out []string

@@ -16,8 +16,8 @@ import (
 
 // Prompts lists the prompts of a group's servers, by server and then as the
 // server has them. It waits for servers that are still starting, at most the
-// group's tool timeout. Those of a server that is down are left out: the error
-// names it, and the others are returned with it.
+// group's tool timeout. It leaves out servers that are down: the error names
+// them, and the prompts of the others are returned with it.
 func (s *Set) Prompts(ctx context.Context, name string) ([]Prompt, error) {
 	g := s.groups[name]
 	if g == nil {
@@ -63,7 +63,7 @@ const maxPromptText = 16 << 10
 type promptTexts struct {
 	mu      sync.Mutex
 	known   map[string]promptText
-	changed chan struct{} // closed when one was read
+	changed chan struct{} // closed when a prompt was read
 }
 
 func newPromptTexts() *promptTexts {
@@ -71,12 +71,12 @@ func newPromptTexts() *promptTexts {
 }
 
 type promptText struct {
-	catalog *client.Catalog // that it was read for; nil: for none
+	catalog *client.Catalog // the catalog that it was read for; nil: it must be read
 	busy    bool            // it is being read
 	text    string
 }
 
-// text is what was read last; empty for nothing.
+// text is the text that was read last; empty: none was.
 func (k *promptTexts) text(name string) string {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -100,8 +100,7 @@ func (k *promptTexts) await(ctx context.Context, name string) {
 	}
 }
 
-// claim tells whether a prompt has to be read for a catalog, and that the caller
-// does it.
+// claim reports whether the caller must read a prompt for a catalog.
 func (k *promptTexts) claim(name string, cat *client.Catalog) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -114,7 +113,7 @@ func (k *promptTexts) claim(name string, cat *client.Catalog) bool {
 	return true
 }
 
-// put ends a reading; an error keeps the text of before.
+// put stores the result of a reading; on an error the earlier text stays.
 func (k *promptTexts) put(name string, cat *client.Catalog, text string, err error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -144,20 +143,20 @@ func (m *Manager) readPrompts(ctx context.Context, set *Set, running *sync.WaitG
 		running.Go(func() {
 			text, err := s.Prompt(ctx, prompt, nil)
 			if ctx.Err() != nil {
-				cat, err = nil, ctx.Err() // to be tried again
+				cat, err = nil, ctx.Err() // read it again later
 			}
 			short := clip.Bytes(bot.Visible(text), maxPromptText)
 			m.prompts.put(name, cat, short, err)
 			if err != nil && !errors.Is(err, context.Canceled) {
-				m.o.Log.Warn("the instructions of a group lack a prompt", "group", g.name, "prompt", name, "err", err)
+				m.o.Log.Warn("group prompt not read", "group", g.name, "prompt", name, "err", err)
 			}
-			m.onCatalog() // the server may have listed anew meanwhile
+			m.onCatalog() // the server may have a new catalog by now
 		})
 	}
 }
 
-// instructions are those of the config and the prompt's, and what is to be known
-// of tools that are quarantined.
+// instructions are those of the config, the text of the prompt, and a note on
+// quarantined tools.
 func (g *group) instructions(k *promptTexts) string {
 	parts := []string{g.cfg.Instructions, "", g.quarantineNote()}
 	if g.cfg.Prompt != "" {
@@ -167,8 +166,8 @@ func (g *group) instructions(k *promptTexts) string {
 }
 
 // awaitPrompt waits, at most the tool timeout, until the prompt in the group's
-// instructions was read, if its server is there: the caller that asks for the
-// tools is about to use them by these instructions.
+// instructions was read, if its server is ready: the caller is about to use the
+// group by these instructions.
 func (g *group) awaitPrompt(ctx context.Context, k *promptTexts, ready []*member) {
 	server, _, _ := strings.Cut(g.cfg.Prompt, "/")
 	if !slices.ContainsFunc(ready, func(s *member) bool { return s.Name() == server }) {

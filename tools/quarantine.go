@@ -132,9 +132,9 @@ func readableDefinition(raw json.RawMessage) string {
 	return bot.Visible(strings.ReplaceAll(text, "\t", "  "))
 }
 
-// orderedDefinition is what a definition says first, then the rest in a fixed order. One
-// with a key that comes again is as it came, since the order would leave
-// something out.
+// orderedDefinition lists the parts of a definition in a fixed order, the ones for
+// people first. A definition with a repeated key stays as it came, because the
+// list would leave out a value.
 func orderedDefinition(raw json.RawMessage) string {
 	if _, again := plainjson.SimilarKey(raw); again {
 		return bot.VisibleJSON(raw) + "\n"
@@ -154,8 +154,7 @@ func orderedDefinition(raw json.RawMessage) string {
 	return b.String()
 }
 
-// readable writes a text as it is and everything else as JSON with its keys in
-// order.
+// readable writes a text as it is and everything else as JSON with sorted keys.
 func readable(part json.RawMessage) string {
 	var text string
 	if json.Unmarshal(part, &text) == nil {
@@ -181,9 +180,8 @@ func without(list, others []string) []string {
 	return slices.DeleteFunc(list, func(s string) bool { return slices.Contains(others, s) })
 }
 
-// quarantineNote tells the group's models of tools that are quarantined, which they are
-// not offered: a person who asks for one must hear why it is not there. Empty
-// when there is none.
+// quarantineNote tells the group's models which tools are quarantined, so that they
+// can explain to a person why a tool is missing. Empty: none is.
 func (g *group) quarantineNote() string {
 	const most = 20
 	var names []string

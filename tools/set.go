@@ -20,14 +20,15 @@ import (
 // call the servers that are configured as before.
 type Set struct {
 	servers map[string]*member
-	built   map[string]built // what they were made of
+	built   map[string]built // what the servers were built from
 	groups  map[string]*group
 	prompts *promptTexts
 	log     *slog.Logger
 	metrics *telemetry.Metrics
 }
 
-// built is what a server was made of: while it is the same, a reload keeps it.
+// built is the settings that a server was built from: a reload keeps a server
+// whose settings are the same.
 type built struct {
 	cfg  ServerConfig
 	keep int
@@ -58,10 +59,10 @@ func (s *Set) Groups() []Group {
 	return list
 }
 
-// Tools lists the tools of a group by name, but for those that are quarantined.
-// It waits for servers that are still starting, at most the group's tool
-// timeout. The tools of a server that is down are left out: the error names it,
-// and the others are returned with it.
+// Tools lists the tools of a group by name, without the quarantined ones. It waits
+// for servers that are still starting, at most the group's tool timeout. It leaves
+// out servers that are down: the error names them, and the tools of the others
+// are returned with it.
 func (s *Set) Tools(ctx context.Context, name string) ([]Tool, error) {
 	g := s.groups[name]
 	if g == nil {
@@ -89,12 +90,12 @@ func (s *Set) Tools(ctx context.Context, name string) ([]Tool, error) {
 	return list, err
 }
 
-// has tells whether the group offers a tool of one of its servers.
+// has reports whether the group offers a tool of one of its servers.
 func (g *group) has(s *member, tool string) bool {
 	return g.tools.none() || g.tools.match(s.Name(), tool)
 }
 
-// onlyReads tells that every tool is known to change nothing.
+// onlyReads reports whether every tool is known to change nothing.
 func (g *group) onlyReads() bool {
 	if g.readOnly.all() {
 		return true
@@ -135,8 +136,8 @@ func modelName(s string) string {
 	}, s)
 }
 
-// member is a server of a Set as its groups see it: through what the ledger
-// makes of each of its catalogs.
+// member is a server of a Set as its groups see it: without the tools that the
+// definition log quarantines.
 type member struct {
 	*client.Server
 	builtin          string // which built-in server it is; empty: none
@@ -150,8 +151,8 @@ type view struct {
 	catalog     *client.Catalog
 	tools       map[string]*client.Definition // that may be used, by the server's names
 	quarantined map[string]*client.Definition // changed since they were agreed to
-	generation  int64                         // of the ledger
-	problem     error                         // the ledger cannot be read: nothing may be used
+	generation  int64                         // of the definition log
+	problem     error                         // the definition log cannot be read: no tool may be used
 }
 
 // view is the newest catalog as it may be used; nil before there is one.

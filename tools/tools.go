@@ -1,7 +1,7 @@
-// Package tools gives groups of tools from MCP servers: built-in ones in the
-// process, others on standard input and output or by HTTP. They run in the
-// background, are called by rules that the config sets, and are held to what
-// they said of their tools when these were first seen.
+// Package tools offers groups of tools from MCP servers: built-in servers in the
+// process, others on standard input and output or by HTTP. The servers run in the
+// background. The config sets the rules for calls. When a server changes the
+// definition of a tool, the tool is quarantined until an admin accepts the change.
 package tools
 
 import (
@@ -54,9 +54,9 @@ type Call struct {
 	// the call is refused. Empty: any.
 	Definition string
 
-	Chat, Person string // keys of where it is called, threads and topics aside, and for whom; built-in servers alone are told
+	Chat, Person string // keys, without thread or topic; only built-in servers get them
 	Private      bool   // the person is alone with legwork in the chat
-	Hops         int    // how often the work was handed on, with this call; servers that are not built in are told
+	Hops         int    // how often the work was handed on, with this call; servers that are not built in get it
 
 	Progress func(Progress)                                            // see client.Call
 	Ask      func(context.Context, form.Question) (form.Answer, error) // see client.Call
@@ -64,7 +64,7 @@ type Call struct {
 	Resume   *Resume                                                   // goes on with a call whose Result had a Question; nil: a new call
 }
 
-// What a call reports, asks for and returns is the same here and in package client.
+// The reports, questions and results of a call are the same in package client.
 type (
 	Result         = client.Result
 	Progress       = client.Progress
@@ -77,8 +77,8 @@ type (
 // Prompt is a prompt that a server offers to people; its name is "server/prompt".
 type Prompt = client.Prompt
 
-// Change is a tool whose definition is not the one that was agreed to: the one
-// of its server at first sight, or the last that an admin accepted.
+// Change is a tool whose definition is not the accepted one: the first that was
+// seen, or the last that an admin accepted.
 type Change struct {
 	ID         string // short; names the tool and the new definition
 	Tool       string // "server.tool"

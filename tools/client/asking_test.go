@@ -251,7 +251,7 @@ func TestSlowPerson(t *testing.T) {
 	}
 }
 
-// TestAskedAside is about servers that ask on the stream of no call in particular.
+// TestAskedAside is about servers that ask on a stream that belongs to no single call.
 func TestAskedAside(t *testing.T) {
 	s := ready(t, fake(t, http, "-full", "-era", "legacy", "-aside"))
 	p := &person{answers: []form.Answer{accept(seat)}}

@@ -26,7 +26,7 @@ var (
 	ErrChanged     = errors.New("the tool was changed by its server since the call was judged")
 )
 
-// maxAtOnce is how many calls one server carries out at once; others wait.
+// maxAtOnce is how many calls one server gets at once; others wait.
 const maxAtOnce = 16
 
 // Call waits for the server, checks the arguments and makes the call. After it
@@ -52,7 +52,7 @@ func (s *Server) Call(ctx context.Context, c Call) (Result, error) {
 		var status *statusError
 		switch {
 		case errors.Is(err, transport.ErrSessionTerminated) && sessions == 0:
-			sessions++ // the server knew nothing of the session, so it did nothing: a new one is on its way
+			sessions++ // the server did not know the session, so it did nothing: a new one is on its way
 		case errors.As(err, &status) && status.later():
 			pause := max(status.after, later.Next())
 			if pause >= clock.remaining() || retry.Sleep(ctx, pause) != nil {
@@ -64,8 +64,8 @@ func (s *Server) Call(ctx context.Context, c Call) (Result, error) {
 	}
 }
 
-// acquireSlot waits for one of the places that calls have. free gives it back; more
-// than once is fine.
+// acquireSlot waits until fewer than maxAtOnce calls are in flight. free gives the
+// slot back; it can be called more than once.
 func (s *Server) acquireSlot(ctx context.Context) (free func(), err error) {
 	if s.slots == nil {
 		return func() {}, nil
@@ -79,7 +79,7 @@ func (s *Server) acquireSlot(ctx context.Context) (free func(), err error) {
 	case s.slots <- struct{}{}:
 		return sync.OnceFunc(func() { <-s.slots }), nil
 	case <-ctx.Done():
-		return nil, fmt.Errorf("server %q has %d calls under way: %w", s.name, maxAtOnce, context.Cause(ctx))
+		return nil, fmt.Errorf("server %q has %d calls in flight: %w", s.name, maxAtOnce, context.Cause(ctx))
 	}
 }
 
@@ -140,9 +140,9 @@ func (c *connection) toolRequest(f *inFlightCall, args json.RawMessage) requestF
 	}
 }
 
-// withTrace is what is sent along with a call, and which trace it belongs to: under
-// the name that MCP keeps for that, so that servers on standard input learn of it
-// as well.
+// withTrace adds the trace of ctx to the _meta of a call, so that servers on
+// standard input get it as well. The key traceparent is that of W3C Trace Context
+// (https://www.w3.org/TR/trace-context/#traceparent-header).
 func withTrace(ctx context.Context, meta map[string]any) map[string]any {
 	at := telemetry.Traceparent(ctx)
 	if at == "" {
@@ -156,8 +156,8 @@ func withTrace(ctx context.Context, meta map[string]any) map[string]any {
 	return all
 }
 
-// send makes the call in a goroutine, because a handler in this process may
-// not honour its context. The server waits for release, which ends it.
+// send makes the call in a goroutine, because a handler in this process may ignore
+// its context. The goroutine calls release, for which the server waits.
 func (s *Server) send(ctx context.Context, conn *connection, release func(), f *inFlightCall, d *Definition, request requestFunc) (Result, error) {
 	type answer struct {
 		outcome
@@ -173,7 +173,7 @@ func (s *Server) send(ctx context.Context, conn *connection, release func(), f *
 		defer release()
 		var a answer
 		a.outcome, a.err = conn.callWithInputs(ctx, f, request)
-		conn.inFlight.remove(f) // first: what the server asks from now on is part of no call that is over
+		conn.inFlight.remove(f) // first: a later request of the server does not belong to this call
 		done <- a
 	}()
 	var a answer
@@ -200,8 +200,8 @@ func (s *Server) send(ctx context.Context, conn *connection, release func(), f *
 	return s.failedCall(conn, s.full(d.Name), f.call.Timeout, a.err), a.err
 }
 
-// failIfUnusable gives the connection up when a failed call shows that it is of no use
-// to others either. mark is what the server had taken before the call.
+// failIfUnusable fails the connection when a failed call shows that no other call
+// can succeed either. mark is stdin.writeCount before the call.
 func (c *connection) failIfUnusable(err error, mark int64) {
 	var op *net.OpError
 	switch {
@@ -219,7 +219,7 @@ func (c *connection) failIfUnusable(err error, mark int64) {
 // full is a tool's name among all servers.
 func (s *Server) full(tool string) string { return s.name + "." + tool }
 
-// failedCall is what the model reads about a call without a result.
+// failedCall is the Result for the model of a call that returned none.
 func (s *Server) failedCall(conn *connection, tool string, timeout time.Duration, err error) Result {
 	unknown := "It is not known whether it took effect: check before you call it again."
 	var refused *rpcError
@@ -254,8 +254,8 @@ func failed(format string, args ...any) Result {
 	return Result{Text: text, Failed: true}
 }
 
-// workClock measures the working time of a call: it ends the call's context when
-// that is used up, and stands still while a person is asked.
+// workClock measures the working time of a call. It ends the call's context when
+// the time is used up, and stands still while a person is asked.
 type workClock struct {
 	mu      sync.Mutex
 	left    time.Duration // when it last stood still

@@ -20,7 +20,7 @@ import (
 	"legwork/internal/plainjson"
 )
 
-// Bounds on what one server may offer.
+// Bounds on the catalog of one server.
 const (
 	maxTools       = 1000
 	maxDescription = 4 << 10
@@ -222,8 +222,8 @@ func (c *captured) headerTools(page []byte) []json.RawMessage {
 	return known
 }
 
-// keepBadHeaders keeps among the tools with headers those that break the rules: the
-// library leaves them out.
+// keepBadHeaders keeps the tools whose headers break the rules: the library leaves
+// them out of kept.
 func (c *captured) keepBadHeaders(kept []mcp.Tool) {
 	for _, t := range kept {
 		delete(c.badHeaders, t.Name)

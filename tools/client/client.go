@@ -1,7 +1,7 @@
 // Package client speaks to MCP servers: in this process, on standard input and
-// output, and by HTTP. A Server is supervised in the background, bounded in
-// everything that it may send, and costs only its own calls when it is dead,
-// hangs, floods, lies or changes.
+// output, and by HTTP. It supervises each Server in the background and bounds
+// everything that a server sends. A server that is dead, hangs, floods, lies or
+// changes harms only its own calls.
 package client
 
 import (
@@ -39,19 +39,19 @@ type Config struct {
 
 	Protocol string   // MCP revision such as 2025-11-25; empty: found out
 	Keep     int      // bytes kept of a result; 0: 1 MiB
-	Roots    []string // folders that the server gets when it asks (roots/list); none: it gets none
-	Sampling bool     // it may ask for calls of a model; whether one is made, Call.Sample decides
+	Roots    []string // folders that the server gets when it asks for them (roots/list)
+	Sampling bool     // it may ask for calls of a model; Call.Sample decides about each
 }
 
-// Options are what servers share. The zero value is usable.
+// Options are common to all servers. The zero value is usable.
 type Options struct {
 	Log          *slog.Logger  // nil: nothing is logged
-	Version      string        // of legwork, told to servers
+	Version      string        // of legwork, sent to servers
 	Guard        *ProcessGuard // ends the processes when this one dies; nil: nothing does
 	RestartDelay time.Duration // before the first restart of a failed server, doubled up to a minute; 0: 500 ms
-	ProbeTimeout time.Duration // how long a server may be silent on the modern greeting; 0: 5 s
+	ProbeTimeout time.Duration // how long a server may take to answer server/discover; 0: 5 s
 	Health       time.Duration // between two looks at an idle server; 0: 1 minute
-	OnCatalog    func()        // called, by one goroutine at a time, after each new Catalog; may be nil
+	OnCatalog    func()        // called after each new Catalog, by one goroutine at a time; may be nil
 }
 
 // New prepares a server; Run starts it. A local one tells at once what it offers.
@@ -121,15 +121,15 @@ type Call struct {
 	Keep       int             // bytes kept of the result's text
 	Meta       map[string]any  // sent along as _meta
 
-	// Progress is told how far the call is, one report at a time; nil: it is not
-	// asked for.
+	// Progress gets reports of progress, one at a time; nil: none are requested.
 	Progress func(Progress)
-	// Ask brings a question that the server has in the midst of the call to a
-	// person, which may take hours; nil: such questions are declined. Its error
-	// ends the call.
+	// Ask brings a question that the server asks during the call to a person,
+	// which may take hours; nil: such questions are declined. Its error ends the
+	// call.
 	Ask func(context.Context, form.Question) (form.Answer, error)
-	// AskTarget says who is asked by Ask. Where a server does not tell which of several
-	// calls its question is part of, it is put only when all would ask the same.
+	// AskTarget identifies the person that Ask asks. Where a server does not say to
+	// which of several calls its question belongs, legwork asks only if they all
+	// have the same target.
 	AskTarget string
 	// Sample makes a model call that the server asks for; nil: refused.
 	Sample func(context.Context, Sampling) (Sampled, error)
@@ -137,8 +137,8 @@ type Call struct {
 	Resume *Resume
 }
 
-// Resume answers what a server asked for in place of a result, in the way of
-// the stateless revisions: hours or a restart later.
+// Resume answers a question that a server returned in place of a result, which the
+// stateless revisions allow. The answer may come hours or a restart later.
 type Resume struct {
 	State  json.RawMessage // Result.State of the call before
 	Answer form.Answer
@@ -173,8 +173,8 @@ type PromptArgument struct {
 	Required          bool
 }
 
-// staticCatalog is the description of a server in this process that is not
-// running: a planner needs it before the first connection.
+// staticCatalog is the catalog of a server in this process that is not running: a
+// planner needs it before the first connection.
 func staticCatalog(b *mcpserver.MCPServer) (*Catalog, error) {
 	hello := `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"legwork","version":"1"}}}`
 	reply, err := json.Marshal(b.HandleMessage(context.Background(), json.RawMessage(hello)))

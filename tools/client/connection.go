@@ -139,7 +139,7 @@ func (c *connection) close(now bool) {
 	if c.http != nil && now {
 		c.http.skipDelete.Store(true)
 	}
-	_ = c.client.Close() // closes the outbox and with it the server's input
+	_ = c.client.Close() // closes stdin and with it the server's input
 	if c.proc != nil {
 		c.proc.stop(now)
 	}
@@ -153,7 +153,7 @@ func (c *connection) close(now bool) {
 // oldProtocol is the newest revision with an initialize handshake.
 const oldProtocol = mcp.LATEST_LEGACY_PROTOCOL_VERSION
 
-// errEndedAtStart: the server ended while it was greeted.
+// errEndedAtStart means that the process ended before the session began.
 var errEndedAtStart = errors.New("the process ended at the start")
 
 // dialer makes connections to one server.
@@ -228,7 +228,7 @@ func (d dialer) startProcess(c *connection, w *capturingTransport) error {
 	in := &stdoutReader{
 		src: p.stdout, scan: messageScanner{maxString: d.maxString(), truncation: &w.truncation}, truncation: &w.truncation,
 		onNoise: func(sample string) {
-			d.log.Warn("the server writes other things than messages to its output", "sample", sample)
+			d.log.Warn("server writes other text than messages", "sample", sample)
 		},
 		onRequest: func(raw []byte) { c.handleRequest(context.Background(), raw) },
 		onEnd:     func(cause string) { c.fail(errors.New(cause)) },
@@ -277,8 +277,8 @@ func listChanges(o mcp.ServerCapabilities) mcp.SubscriptionFilter {
 	}
 }
 
-// capabilities are what servers may ask of legwork. Questions to people are
-// always taken: where there is no person to ask, they are declined.
+// capabilities are the requests that servers may send to legwork. It always takes
+// questions to people, and declines those that it cannot ask.
 func (d dialer) capabilities() mcp.ClientCapabilities {
 	can := mcp.ClientCapabilities{Elicitation: &mcp.ElicitationCapability{Form: &struct{}{}, URL: &struct{}{}}}
 	if d.cfg.Sampling {

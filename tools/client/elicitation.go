@@ -118,15 +118,15 @@ func (c *connection) elicit(ctx context.Context, f *inFlightCall, params json.Ra
 	}
 	e, err := readAnswer(q, a)
 	if err != nil {
-		c.log.Warn("an answer was not passed on to the server", "err", err)
+		c.log.Warn("answer not sent to the server", "err", err)
 		return elicited{Action: form.Cancel}, nil
 	}
 	return e, nil
 }
 
-// inputRequests is what a server wants to know before it goes on, in the way of the
-// stateless revisions: it returned questions in place of a result, and wants the
-// same request again with the answers. As JSON it is a Result's State.
+// inputRequests are questions that a server of the stateless revisions (2026-07-28)
+// returned in place of a result. It wants the same request again with the answers.
+// As JSON it is a Result's State.
 type inputRequests struct {
 	State    json.RawMessage            `json:"state,omitempty"` // of the server, given back as it came
 	Requests []inputRequest             `json:"requests,omitempty"`
@@ -200,7 +200,7 @@ func (c *connection) callWithInputs(ctx context.Context, f *inFlightCall, reques
 	return outcome{}, errRounds
 }
 
-// resumed is what was answered since the call before.
+// resumed is the state of a call that goes on, with the answer to its question.
 func (f *inFlightCall) resumed() (inputRequests, error) {
 	if f.call.Resume == nil {
 		return inputRequests{}, nil
@@ -276,9 +276,9 @@ func urlElicitation(err error) (inputRequests, bool) {
 	return inputRequests{}, false
 }
 
-// answerAutomatically answers what no form is needed for, and declines questions that cannot be
-// shown. Methods that are refused are put into refused: a server that asks by one
-// of them again, for which a person may have said no, ends the call.
+// answerAutomatically answers the requests that need no form, and declines questions
+// that cannot be shown. It adds the methods that it refuses to refused. A server
+// that uses one of them again ends the call, because a person may have said no.
 func (c *connection) answerAutomatically(ctx context.Context, f *inFlightCall, in *inputRequests, refused map[string]bool) error {
 	var now []string
 	for _, r := range in.Requests {
@@ -288,7 +288,7 @@ func (c *connection) answerAutomatically(ctx context.Context, f *inFlightCall, i
 			if _, err = readElicitation(r.Params); err == nil {
 				continue
 			}
-			c.log.Warn("a question of the server cannot be shown", "err", err)
+			c.log.Warn("question of the server declined", "err", err)
 			result, err = elicited{Action: form.Decline}, nil
 		} else if refused[r.Method] {
 			return errAskedAgain
@@ -296,9 +296,9 @@ func (c *connection) answerAutomatically(ctx context.Context, f *inFlightCall, i
 			result, err = c.answerRequest(ctx, f, request{Method: r.Method, Params: r.Params})
 		}
 		if err != nil {
-			c.log.Warn("the server is refused what it asks for", "method", r.Method, "err", err)
+			c.log.Warn("request of the server refused", "method", r.Method, "err", err)
 			now = append(now, r.Method)
-			continue // it is not among the answers; the server says what that means
+			continue // no answer: the server decides what that means
 		}
 		if b, err := json.Marshal(result); err == nil {
 			in.Answers[r.ID] = b

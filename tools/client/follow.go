@@ -18,7 +18,8 @@ const (
 	listPause     = time.Second // between two listings
 )
 
-// follow keeps what the server offers fresh, and looks after it, until the connection or ctx ends.
+// follow refreshes the catalog and checks the health of the server until the
+// connection or ctx ends.
 func (s *Server) follow(ctx context.Context, c *connection) error {
 	changed := c.changed
 	rest := time.NewTimer(0)
@@ -35,7 +36,7 @@ func (s *Server) follow(ctx context.Context, c *connection) error {
 				return err
 			}
 			if looks++; looks%checksPerList == 0 && !s.Local() {
-				c.listChanged() // not every server tells
+				c.listChanged() // not every server reports changes
 			}
 		case <-c.dead:
 			return c.withStderr(c.failure)
@@ -45,7 +46,7 @@ func (s *Server) follow(ctx context.Context, c *connection) error {
 			changed = nil
 			rest.Reset(listPause)
 			if err := withTimeout(ctx, c, listTimeout, s.refresh); err != nil {
-				s.log.Warn("keeping what the server offered before", "err", s.redacted(err))
+				s.log.Warn("catalog not refreshed", "err", s.redacted(err))
 			}
 		}
 	}
@@ -58,7 +59,7 @@ func (s *Server) refresh(ctx context.Context, c *connection) error {
 		return err
 	}
 	for _, why := range left {
-		s.log.Warn("part of what the server offers is left out", "why", why)
+		s.log.Warn("part of the catalog left out", "why", why)
 	}
 	s.mu.Lock()
 	s.cat, s.roundTrip = cat, time.Since(from)
@@ -72,9 +73,9 @@ func (s *Server) refresh(ctx context.Context, c *connection) error {
 // healthTimeout is how long an idle server may take to show that it is alive.
 const healthTimeout = 10 * time.Second
 
-// checkHealth looks at a server that nothing is asked of: one that is at work may have
-// no time to answer, and its calls have time limits of their own. It must fail
-// twice, in two ways, before it is given up.
+// checkHealth pings an idle server. A busy server may have no time to answer, and
+// its calls have time limits of their own. checkHealth gives a server up when it
+// answers neither a ping nor a list request.
 func (s *Server) checkHealth(ctx context.Context, c *connection) error {
 	if s.Local() || s.Busy() {
 		return nil
@@ -94,7 +95,7 @@ func (s *Server) checkHealth(ctx context.Context, c *connection) error {
 	return nil
 }
 
-// ping asks for the least that there is.
+// ping sends the smallest request that the revision has.
 func (c *connection) ping(ctx context.Context) error {
 	if c.modern() {
 		_, err := c.client.Discover(ctx, mcp.DiscoverRequest{})
@@ -103,7 +104,7 @@ func (c *connection) ping(ctx context.Context) error {
 	return ignoreRPCError(c.client.Ping(ctx)) //nolint:staticcheck // of the older revisions, as this is
 }
 
-// ignoreRPCError is nil for an error that the server itself told.
+// ignoreRPCError is nil for an error that the server itself returned: it is alive.
 func ignoreRPCError(err error) error {
 	var refused *rpcError
 	var status *statusError
@@ -167,8 +168,8 @@ func (l *listenPacer) open() (again bool) {
 
 func newPauses(first time.Duration) *retry.Pauses { return retry.New(first, maxRestart, 0.5) }
 
-// listen follows the changes on a server of the modern revisions, which
-// reports them only on request, until the connection ends.
+// listen subscribes to the changes of a server of the modern revisions until the
+// connection ends. Older servers report changes without a subscription.
 func (c *connection) listen(f mcp.SubscriptionFilter) {
 	wait := newPauses(time.Second)
 	for c.ctx.Err() == nil {
@@ -183,6 +184,6 @@ func (c *connection) listen(f mcp.SubscriptionFilter) {
 		if wait.Sleep(c.ctx) != nil {
 			return
 		}
-		c.listChanged() // the missed changes
+		c.listChanged() // changes may have been missed
 	}
 }

@@ -47,7 +47,7 @@ func (d dialer) connectHTTP(c *connection, w *capturingTransport, sse bool) erro
 	}
 	c.http = k
 	hc := &http.Client{Transport: k, CheckRedirect: k.redirect}
-	silent := slog.New(slog.DiscardHandler) // what goes wrong is in errors, without the secrets that may be in its logs
+	silent := slog.New(slog.DiscardHandler) // its logs may hold secrets; errors say what went wrong
 	if !sse {
 		// Listening does not rule out the modern revisions here: the wire does
 		// not tell the library that the transport asks for an older one.
@@ -70,8 +70,9 @@ func (d dialer) connectHTTP(c *connection, w *capturingTransport, sse bool) erro
 	return nil
 }
 
-// httpTransport carries the requests to one remote server, and bounds what comes
-// back before the library reads it. Its headers go to no other host.
+// httpTransport sends the requests to one remote server, and bounds the responses
+// before the library reads them. It sends the headers of the config to no other
+// host.
 type httpTransport struct {
 	base          *http.Transport
 	address       *url.URL
@@ -80,8 +81,8 @@ type httpTransport struct {
 	maxString     int
 	truncation    *truncation
 	onRequest     func(ctx context.Context, raw []byte)
-	onSessionLost func(error) // the session is over
-	onReconnect   func()      // the server may have reported changes meanwhile
+	onSessionLost func(error) // called when the session is over
+	onReconnect   func()      // called when the stream is open again: changes may have been missed
 
 	session     func() string   // of streamable HTTP
 	endpoint    func() *url.URL // of HTTP+SSE
@@ -90,8 +91,8 @@ type httpTransport struct {
 	listenPacer listenPacer
 }
 
-// RoundTrip makes one request. Statuses that say what went wrong are errors
-// here, but for those that the library knows what to do with.
+// RoundTrip makes one request. It turns statuses into errors, except the statuses
+// that the library handles itself.
 func (k *httpTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	r = r.Clone(r.Context())
 	if at := telemetry.Traceparent(r.Context()); at != "" {

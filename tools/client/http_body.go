@@ -13,11 +13,12 @@ import (
 // id of an event, or the address that HTTP+SSE begins with.
 const maxField = 4 << 10
 
+// errFlood ends a response whose message is too long.
 const errFlood = badAnswerError("it sent more than a message may have")
 
-// responseBody stands between a response of a remote server and the library, which
-// reads messages of any length into memory: it shortens them as scan does.
-// Requests of the server do not reach the library, nor what comes after the one
+// responseBody reads a response of a remote server for the library, which would
+// read messages of any length into memory. It shortens them by a messageScanner.
+// Requests of the server do not reach the library, nor anything after the one
 // answer that a request has.
 type responseBody struct {
 	src        io.ReadCloser
@@ -177,7 +178,7 @@ func (b *responseBody) endLine() {
 func (b *responseBody) endEvent() {
 	switch {
 	case b.hasMessage:
-		_ = b.message(b.scan.end()) // a stream goes on after what is no message
+		_ = b.message(b.scan.end()) // a stream goes on after other text
 	case len(b.fields) > 0 && !b.done:
 		b.sinceMessage = 0
 		b.out = append(append(b.out, b.fields...), '\n')

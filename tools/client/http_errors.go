@@ -161,8 +161,8 @@ type sessionError struct{}
 func (sessionError) Error() string { return "it does not know its own session any more" }
 func (sessionError) Unwrap() error { return transport.ErrSessionTerminated }
 
-// plainError is what went wrong without the wrapping of the library and the address,
-// which may hold secrets.
+// plainError unwraps an error of the library, and drops the address, which may hold
+// secrets.
 func plainError(err error) error {
 	var status *statusError
 	var address *url.Error

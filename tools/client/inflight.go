@@ -13,24 +13,24 @@ import (
 	"legwork/internal/form"
 )
 
-// inFlightCall is a call that is under way.
+// inFlightCall is a call that was started and has not returned.
 type inFlightCall struct {
 	call       Call
 	clock      *workClock
-	ctx        context.Context  //nolint:containedctx // of the call: questions of the server that come by another way end with it
-	token      string           // by which the server reports progress; empty: it is not asked to
-	reports    *progressReports // nil: not wanted
-	freeSlot   func()           // gives its place among the calls to another; more than once is fine
-	askMu      sync.Mutex       // a person is asked one question after the other
-	beingAsked atomic.Bool      // a person is being asked
+	ctx        context.Context  //nolint:containedctx // of the call: it also ends questions that the server sends on another stream
+	token      string           // of progress reports; empty: none are requested
+	reports    *progressReports // nil: none are requested
+	freeSlot   func()           // lets another call start; can be called more than once
+	askMu      sync.Mutex       // serializes the questions to a person
+	beingAsked atomic.Bool      // a person is being asked now
 }
 
-// errAsk is the end of a call whose question could not be asked.
+// errAsk ends a call whose question could not be asked.
 var errAsk = errors.New("its question could not be asked")
 
-// ask brings a question to a person. While it waits, the call's time stands
-// still and another call may take its place. The question is withdrawn when ctx
-// ends: the server does not want to know any more.
+// ask brings a question to a person. Meanwhile the call's time stands still and
+// another call may use its slot. The question is withdrawn when ctx ends, because
+// the server cancelled its request.
 func (f *inFlightCall) ask(ctx context.Context, q form.Question) (form.Answer, error) {
 	f.clock.pause()
 	defer f.clock.resume()
@@ -49,7 +49,7 @@ func (f *inFlightCall) ask(ctx context.Context, q form.Question) (form.Answer, e
 	return a, err
 }
 
-// inFlightCalls are the calls that are under way on one connection, oldest first.
+// inFlightCalls are the calls in flight on one connection, oldest first.
 type inFlightCalls struct {
 	mu  sync.Mutex
 	all []*inFlightCall
@@ -79,10 +79,10 @@ func (l *inFlightCalls) byToken(token string) *inFlightCall {
 	return nil
 }
 
-// bestMatch finds the call that a request of the server is part of when it came by
-// a way that many share: the oldest that can do what is asked and does not wait
-// for a person already. nil: there is none, or several that would ask different
-// people.
+// bestMatch finds the call that a request of the server most likely belongs to,
+// when the request came on a stream that calls share: the oldest call that can
+// answer it and is not asking a person already. nil: there is none, or there are
+// several that would ask different people.
 func (l *inFlightCalls) bestMatch(can func(*inFlightCall) bool) *inFlightCall {
 	l.mu.Lock()
 	defer l.mu.Unlock()

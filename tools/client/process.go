@@ -58,8 +58,7 @@ type process struct {
 	guard  *ProcessGuard
 }
 
-// graces of a child that is told to end: after its input was closed, and after
-// it was asked to terminate.
+// How long a child may take to end: after its input was closed, and after SIGTERM.
 const (
 	graceClosed = 500 * time.Millisecond
 	graceTerm   = time.Second
@@ -197,7 +196,7 @@ func (g *ProcessGuard) start() {
 		err = cmd.Start()
 	}
 	if err != nil {
-		g.log.Debug("no guard for the processes of servers", "err", err)
+		g.log.Debug("process guard not started", "err", err)
 		return
 	}
 	g.in, g.cmd = in, cmd

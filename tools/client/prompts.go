@@ -56,9 +56,9 @@ func readPrompt(raw json.RawMessage) (Prompt, bool) {
 	return one, true
 }
 
-// Prompt has a server write one of its prompts out, as one text: with more
-// than one message, each has its author; parts that are not text are described
-// in words. It waits for the server, half a minute at most.
+// Prompt has a server write one of its prompts out as one text. Several messages
+// begin with their roles, and content that is not text becomes a note. Prompt waits
+// for the server, half a minute at most.
 func (s *Server) Prompt(ctx context.Context, name string, args map[string]string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, promptTimeout)
 	defer cancel()

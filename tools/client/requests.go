@@ -19,18 +19,18 @@ import (
 	"legwork/llm"
 )
 
-// maxServerRequests is how many requests of a server are answered at once.
+// maxServerRequests is how many requests of a server are open at once.
 const maxServerRequests = 32
 
-// request is what a server asks of legwork.
+// request is a request of a server.
 type request struct {
 	ID     json.RawMessage `json:"id"`
 	Method string          `json:"method"`
 	Params json.RawMessage `json:"params"`
 }
 
-// handleRequest takes a request of the server; it is called where messages are read,
-// with the context of the request on whose response it came, if any.
+// handleRequest answers a request of the server in a goroutine. ctx is that of the
+// request on whose response it came, if any.
 func (c *connection) handleRequest(ctx context.Context, raw []byte) {
 	var r request
 	if json.Unmarshal(raw, &r) != nil || len(r.ID) == 0 {
@@ -39,26 +39,26 @@ func (c *connection) handleRequest(ctx context.Context, raw []byte) {
 	f := sentRequestOf(ctx).call
 	ctx, forget, ok := c.openRequests.open(c.ctx, string(r.ID))
 	if !ok {
-		c.log.Debug("the server asks too much at once", "method", r.Method)
+		c.log.Debug("too many requests of the server", "method", r.Method)
 		return
 	}
 	c.spawn(func() {
 		defer forget()
 		result, err := c.answerRequest(ctx, f, r)
 		if err := c.reply(r.ID, result, err); err != nil {
-			c.log.Debug("the server does not take an answer", "method", r.Method, "err", err)
+			c.log.Debug("reply to the server not sent", "method", r.Method, "err", err)
 		}
 	})
 }
 
-// serverRequests are the requests of a server that are not answered yet.
+// serverRequests are the open requests of a server.
 type serverRequests struct {
 	mu sync.Mutex
 	by map[string]context.CancelFunc // by their ids as they are on the wire
 }
 
-// open notes a question. Its context ends with forget, and when the server asks
-// no more. ok is false when too many are open.
+// open adds a request. Its context ends with forget, and when the server cancels
+// the request. ok is false when too many are open.
 func (q *serverRequests) open(life context.Context, id string) (ctx context.Context, forget func(), ok bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -78,7 +78,7 @@ func (q *serverRequests) open(life context.Context, id string) (ctx context.Cont
 	}, true
 }
 
-// cancel ends a question that the server does not want an answer to.
+// cancel ends a request that the server cancelled.
 func (q *serverRequests) cancel(id any) {
 	key, err := json.Marshal(id)
 	if err != nil {
@@ -91,8 +91,8 @@ func (q *serverRequests) cancel(id any) {
 	}
 }
 
-// answerRequest does what a server asks for, in the midst of the call f or at any time,
-// and returns the result or a refusal.
+// answerRequest does what a server asks for, during the call f or outside of any
+// call, and returns the result or an *rpcError.
 func (c *connection) answerRequest(ctx context.Context, f *inFlightCall, r request) (any, error) {
 	switch r.Method {
 	case string(mcp.MethodPing):
@@ -107,8 +107,8 @@ func (c *connection) answerRequest(ctx context.Context, f *inFlightCall, r reque
 	return nil, &rpcError{code: mcp.METHOD_NOT_FOUND, message: "legwork does not offer " + clean(r.Method)}
 }
 
-// callOf finds the call that a request is part of: that on whose response it
-// came, or else what the connection knows.
+// callOf finds the call that a request belongs to: the call on whose response it
+// came, else the call of its progress token, else the best match.
 func (c *connection) callOf(f *inFlightCall, r request, can func(*inFlightCall) bool) *inFlightCall {
 	if f != nil {
 		return f
@@ -123,7 +123,7 @@ func (c *connection) callOf(f *inFlightCall, r request, can func(*inFlightCall) 
 		f = c.inFlight.bestMatch(can)
 	}
 	if f == nil {
-		c.log.Warn("the server asks something in the course of no call in particular", "method", r.Method)
+		c.log.Warn("request of the server belongs to no single call", "method", r.Method)
 	}
 	return f
 }
@@ -213,7 +213,7 @@ func answerLocal[T any](ctx context.Context, c *connection, method mcp.MCPMethod
 	return out, json.Unmarshal(raw, out)
 }
 
-// invalidParams is the refusal of a request that cannot be read.
+// invalidParams is the error for a request that cannot be read.
 func invalidParams(err error) error {
 	return &rpcError{code: mcp.INVALID_PARAMS, message: err.Error()}
 }
@@ -233,7 +233,7 @@ func (c *connection) sample(f *inFlightCall, params json.RawMessage) (any, error
 	f.freeSlot()
 	out, err := f.call.Sample(f.ctx, s)
 	if err != nil {
-		return nil, &rpcError{code: -1, message: "the model call was refused or failed"} // why is not the server's business
+		return nil, &rpcError{code: -1, message: "the model call was refused or failed"} // the reason is not for the server
 	}
 	return map[string]any{
 		"role": "assistant", "model": out.Model, "stopReason": "endTurn",
@@ -283,7 +283,7 @@ func (s Sampling) size() int {
 	return n
 }
 
-// roots tells a server which folders it is to work in.
+// roots answers roots/list with the folders of the config.
 func (c *connection) roots() (any, error) {
 	if len(c.cfg.Roots) == 0 {
 		return nil, &rpcError{code: mcp.METHOD_NOT_FOUND, message: "legwork has no folders for this server; its admin can name some (roots)"}
@@ -299,7 +299,7 @@ func (c *connection) roots() (any, error) {
 			continue
 		}
 		if st, err := os.Stat(path); err != nil || !st.IsDir() {
-			c.log.Warn("a folder of the server's roots is missing", "folder", folder)
+			c.log.Warn("root folder missing", "folder", folder)
 			continue
 		}
 		u := url.URL{Scheme: "file", Path: filepath.ToSlash(path)}

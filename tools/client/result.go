@@ -22,7 +22,7 @@ import (
 type Result struct {
 	Text    string      // valid UTF-8, at most Call.Keep bytes
 	Failed  bool        // Text says what went wrong
-	Unknown bool        // the call was sent and whether it took effect is unknown; Failed is set too
+	Unknown bool        // the call was sent, and may have taken effect; Failed is set too
 	Bytes   int         // of the whole result when Text had to be cut; 0 otherwise
 	Show    int         // how many bytes of Text go to the model at first; set by package tools
 	Images  []llm.Image // in the order in which Text mentions them; a megabyte together at most
@@ -55,7 +55,7 @@ func (s *Server) result(got captured, d *Definition, call Call) (Result, error) 
 		return res, err
 	}
 	if err := d.checkOutput(structured); err != nil {
-		s.log.Warn("a result does not fit what the server announced", "tool", d.Name, "err", err)
+		s.log.Warn("result does not match the output schema", "tool", d.Name, "err", err)
 		note := clip.Bytes(clean(fmt.Sprintf("\n[This does not fit the form of results that the server announced: %v]", err)), 500)
 		res.Text += note
 	}
@@ -315,7 +315,7 @@ func (r *resultReader) isTruncated(data string) bool {
 	return r.dropped > 0 && r.maxString > 0 && len(data) >= r.maxString
 }
 
-// decoded is the size of Base64 data, with what was left out of it.
+// decoded is the size of Base64 data, including the part that was left out.
 func (r *resultReader) decoded(data string) int {
 	n := len(strings.TrimRight(data, "="))
 	if r.isTruncated(data) {

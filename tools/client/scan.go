@@ -21,12 +21,12 @@ const (
 // all the same: it holds maxString+lineSlack bytes at most, or maxString+listSlack.
 type messageScanner struct {
 	maxString  int
-	truncation *truncation // tells when a list is on its way, which may be longer; nil: never
+	truncation *truncation // knows whether a list is expected, which may be longer; nil: never
 	out        []byte
 	messageState
 }
 
-// messageState is what the scan knows of the message it is in.
+// messageState is what the scanner knows of the message it is in.
 type messageState struct {
 	read, most  int  // bytes that came, and that may be kept
 	junk, over  bool // not a message; too long
@@ -44,7 +44,7 @@ type messageState struct {
 	sample      []byte // the beginning of what is no message
 }
 
-// scanned is what came of one message.
+// scanned is one message as the scanner shortened it.
 type scanned struct {
 	raw     []byte // valid until the next write; nil when there is nothing to pass on
 	id      string // as it is on the wire; empty without
@@ -212,7 +212,7 @@ func (s *messageScanner) text(b byte) bool {
 	return true
 }
 
-// escapeOpen: a backslash was read and what follows it decides.
+// escapeOpen means that a backslash was read: the next byte says which escape it is.
 const escapeOpen = -1
 
 func hexValue(b byte) rune {
@@ -253,22 +253,22 @@ func (s *messageScanner) grow(n int) {
 	}
 }
 
-// truncation knows the answers that are expected on a connection: the part
-// left out of each, and the large ones themselves, which the library would
-// copy several times. It is safe for concurrent use.
+// truncation tracks the answers that a connection expects: how much was left out of
+// each, and the large answers themselves, which the library would copy several
+// times. It is safe for concurrent use.
 type truncation struct {
 	mu        sync.Mutex
 	by        map[string]*truncated // by the id of the request
 	openLists int                   // that are waited for
 }
 
-// truncated is what is known of one.
+// truncated is what truncation knows of one answer.
 type truncated struct {
 	dropped int    // decoded bytes that were left out
 	whole   []byte // the message; nil when the library has it
 }
 
-// expectList notes that a list is waited for, until done.
+// expectList notes that a list is expected, until done.
 func (c *truncation) expectList() (done func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -293,7 +293,7 @@ func (c *truncation) slack() int {
 	return lineSlack
 }
 
-// expect begins to look out for the answer with this id.
+// expect notes that the answer with this id is expected.
 func (c *truncation) expect(id string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -303,7 +303,7 @@ func (c *truncation) expect(id string) {
 	c.by[id] = &truncated{}
 }
 
-// take ends that and returns what is known of the answer.
+// take returns what is known of the answer, and forgets it.
 func (c *truncation) take(id string) truncated {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -315,8 +315,8 @@ func (c *truncation) take(id string) truncated {
 	return *a
 }
 
-// replace keeps what is to be known of a message, and returns what the library
-// gets in its place.
+// replace notes how much of a message is missing, keeps a large one, and returns
+// the message for the library.
 func (c *truncation) replace(m scanned) []byte {
 	if m.method || m.dropped == 0 && len(m.raw) <= reusable {
 		return m.raw

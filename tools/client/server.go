@@ -30,7 +30,7 @@ const (
 	remoteStartTimeout = 30 * time.Second // the same for a remote server
 	healthyAfter       = 10 * time.Second // a server that lived this long has no failures behind it
 	maxRestart         = time.Minute
-	maxRetryAfter      = 10 * time.Minute // for a server that asks to be left alone
+	maxRetryAfter      = 10 * time.Minute // for a server that sends Retry-After
 )
 
 // Server supervises one MCP server: it keeps a connection, and makes a new one
@@ -57,18 +57,18 @@ type Server struct {
 	inflight     int
 	retired      bool
 	idle         chan struct{}    // closed when retired and the last call returned
-	onCatalog    func()           // of each new catalog; may be nil
-	slots        chan struct{}    // one for each call under way; nil: any number
+	onCatalog    func()           // called after each new catalog; may be nil
+	slots        chan struct{}    // holds one token for each call in flight; nil: any number
 	reported     atomic.Int64     // calls whose progress is reported: numbers their tokens
 	secrets      *redact.Redactor // of the config
 }
 
-// Run supervises until ctx ends, then closes everything and waits for the
-// calls that are under way. It is called once.
+// Run supervises the server until ctx ends. Then it closes everything and waits for
+// the calls in flight. It is called once.
 func (s *Server) Run(ctx context.Context) {
-	b := newPauses(s.delay)
+	pauses := newPauses(s.delay)
 	failures := 0 // in a row, each soon after the last
-	said := ""    // in the log since it was ready
+	logged := ""  // the last cause in the log since it was ready
 	for first := true; ctx.Err() == nil; first = false {
 		if !first {
 			s.mu.Lock()
@@ -80,27 +80,27 @@ func (s *Server) Run(ctx context.Context) {
 		if ctx.Err() != nil {
 			break
 		}
-		if cause := s.redacted(err).Error(); !ready.IsZero() || cause != said {
+		if cause := s.redacted(err).Error(); !ready.IsZero() || cause != logged {
 			s.log.Warn("server is down", "err", cause)
-			said = cause
+			logged = cause
 		}
 		if !ready.IsZero() && time.Since(ready) > healthyAfter {
 			failures = 0
-			b.Reset()
+			pauses.Reset()
 		}
 		if failures++; failures == 1 && !ready.IsZero() {
-			continue // it worked: the calls that wait get a new process at once
+			continue // it worked before: waiting calls get a new process at once
 		}
 		if !errors.Is(err, transport.ErrSessionTerminated) { // else calls wait for the new session
 			s.setState(Down, nil, err)
 		}
-		_ = retry.Sleep(ctx, max(min(b.Next(), maxRestart), retryAfterOf(err)))
+		_ = retry.Sleep(ctx, max(min(pauses.Next(), maxRestart), retryAfterOf(err)))
 	}
 	s.setState(Down, nil, errors.New("legwork is stopping"))
 	<-s.Retire()
 }
 
-// retryAfterOf is how long the server wants to be left alone.
+// retryAfterOf is the pause that the server asked for.
 func retryAfterOf(err error) time.Duration {
 	var status *statusError
 	if errors.As(err, &status) {
@@ -133,9 +133,9 @@ func (s *Server) session(ctx context.Context) (ready time.Time, err error) {
 	return ready, s.follow(ctx, c)
 }
 
-// connect dials. The client remembers how to reach a server: one that dies on
-// a modern greeting is started again with the old one, and one that takes no
-// streamable HTTP is reached by the older HTTP+SSE.
+// connect dials, and remembers what works: it starts a server that dies at
+// server/discover again with initialize, and reaches a server that does not take
+// streamable HTTP by the older HTTP+SSE.
 func (s *Server) connect(ctx context.Context) (*connection, error) {
 	s.mu.Lock()
 	revision, sse := s.revision, s.sse
@@ -144,7 +144,7 @@ func (s *Server) connect(ctx context.Context) (*connection, error) {
 	switch {
 	case err == nil || ctx.Err() != nil:
 	case revision == "" && errors.Is(err, errEndedAtStart) && s.dialer.cfg.Command != "":
-		s.log.Debug("trying the older protocol", "err", err)
+		s.log.Debug("retrying with the older protocol", "err", err)
 		revision = oldProtocol
 		c, err = s.dialer.dial(ctx, revision, sse)
 	case !sse && errors.Is(err, transport.ErrLegacySSEServer):
@@ -158,19 +158,19 @@ func (s *Server) connect(ctx context.Context) (*connection, error) {
 	fixed := s.dialer.cfg.Protocol != ""
 	if err != nil {
 		if !fixed {
-			s.revision = "" // it may have become another since
+			s.revision = "" // the server may have changed
 		}
 		s.sse = s.dialer.cfg.SSE
 		return nil, err
 	}
 	s.protocol, s.sse = c.client.ProtocolVersion(), sse
 	if !fixed && !c.modern() {
-		s.revision = oldProtocol // spares the probe next time
+		s.revision = oldProtocol // saves the probe next time
 	}
 	return c, nil
 }
 
-// setState changes the state and wakes who waits for that.
+// setState changes the state and wakes the callers of WaitReady.
 func (s *Server) setState(state State, c *connection, problem error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -197,7 +197,7 @@ func (s *Server) WaitReady(ctx context.Context) error {
 		s.mu.Lock()
 		state, moved, problem, retired := s.state, s.stateChanged, s.problem, s.retired
 		if state == Ready && s.conn.isDead() {
-			state = Starting // the supervisor is about to see it too
+			state = Starting // the supervisor has not seen it yet
 		}
 		s.mu.Unlock()
 		switch {
@@ -216,8 +216,8 @@ func (s *Server) WaitReady(ctx context.Context) error {
 	}
 }
 
-// acquire waits for the server and takes part in its life: release must be
-// called once after the call. A retired server gives none.
+// acquire waits for the server and keeps it open: the caller calls release once
+// after the call. A retired server is an error.
 func (s *Server) acquire(ctx context.Context) (c *connection, cat *Catalog, release func(), err error) {
 	for {
 		if err := s.WaitReady(ctx); err != nil {

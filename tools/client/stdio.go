@@ -15,10 +15,11 @@ const (
 	maxNoise   = 64 << 20  // of text that is no JSON-RPC between two messages: the server is stopped
 )
 
-// stdoutReader stands between a server's output and the library, which reads lines
-// of any length into memory: it shortens them as scan does, and leaves out lines
-// that are no messages. Requests of the server do not reach the library either,
-// but asked.
+// stdoutReader reads a server's output for the library, which would read lines of
+// any length into memory. It shortens them by a messageScanner and leaves out lines
+// that are no messages. Requests of the server go to onRequest in place of the
+// library. A line is one message
+// (https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#stdio).
 type stdoutReader struct {
 	src        io.Reader
 	scan       messageScanner
@@ -33,7 +34,7 @@ type stdoutReader struct {
 	noiseReported bool
 
 	partialSince atomic.Int64 // when the message began that is not complete, in Unix nanoseconds; 0: there is none
-	partialSize  atomic.Int64 // the result
+	partialSize  atomic.Int64 // bytes of it
 }
 
 // A message that is this small after that long keeps all others from coming.
@@ -42,16 +43,17 @@ const (
 	stuckBelow = 64 << 10
 )
 
-// errPartialMessage: what the server writes next cannot be told from the rest of that.
+// errPartialMessage means that the server stopped within a message: its next message
+// would count as the rest of that one.
 var errPartialMessage = errors.New("it stopped in the middle of a message")
 
-// stuck tells that the server does not go on with a message.
+// stuck reports whether the server stopped within a message.
 func (t *stdoutReader) stuck() bool {
 	began := t.partialSince.Load()
 	return began != 0 && time.Since(time.Unix(0, began)) > stuckAfter && t.partialSize.Load() < stuckBelow
 }
 
-// trackPartial keeps what stuck looks at.
+// trackPartial updates what stuck reads.
 func (t *stdoutReader) trackPartial() {
 	t.partialSize.Store(int64(t.scan.read))
 	switch {
@@ -122,7 +124,7 @@ func (t *stdoutReader) endLine() {
 		t.noiseBytes = 0
 		raw := t.truncation.replace(m)
 		if len(t.out) == 0 && cap(raw) > reusable {
-			t.out = append(raw, '\n') // the scan does not use so long a buffer again
+			t.out = append(raw, '\n') // the scanner does not reuse so long a buffer
 			return
 		}
 		t.out = append(append(t.out, raw...), '\n')
@@ -132,10 +134,11 @@ func (t *stdoutReader) endLine() {
 // maxQueued is how much may wait for a server that does not read its input.
 const maxQueued = 4 << 20
 
+// errNotReading means that maxQueued bytes wait, or that a write is stuck.
 var errNotReading = errors.New("the server does not read its input")
 
-// stdinWriter is a server's input that never blocks the writer: texts wait in
-// memory, up to outboxLimit, for run to pass them on.
+// stdinWriter is a server's input that never blocks the writer: what is written
+// waits in memory, up to maxQueued, until run writes it.
 type stdinWriter struct {
 	dst  io.WriteCloser
 	wake chan struct{} // holds one token when there is something to do
@@ -173,7 +176,7 @@ func (o *stdinWriter) signal() {
 	}
 }
 
-// run passes on what is queued until the outbox is closed or dst fails.
+// run writes what is queued until the writer is closed or dst fails.
 func (o *stdinWriter) run() {
 	for range o.wake {
 		o.mu.Lock()
@@ -199,14 +202,14 @@ func (o *stdinWriter) run() {
 	}
 }
 
-// stuckSince tells whether something waits and nothing was taken since passed.
+// stuckSince reports whether a write is under way and none has ended since the mark.
 func (o *stdinWriter) stuckSince(passed int64) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.busy && o.writes == passed
 }
 
-// writeCount is a mark for stuckSince.
+// writeCount is the mark for stuckSince.
 func (o *stdinWriter) writeCount() int64 {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -13,29 +13,29 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 )
 
-// capturingTransport is a transport that keeps results as they came. The library's own types
-// lose parts of a tool's schema and refuse whole results over one odd entry;
-// it negotiates, pages and frames, and what it read is taken from here.
+// capturingTransport is a transport that keeps results as they came. The library
+// negotiates, pages and frames, but its types lose parts of a tool's schema and
+// refuse a whole result over one odd entry.
 type capturingTransport struct {
 	transport.Interface
 	truncation truncation
 }
 
-// remoteTransport is the wire to a remote server, which the library tells what was
-// agreed on.
+// remoteTransport is a capturingTransport to a remote server. The library tells it
+// which revision was agreed on.
 type remoteTransport struct {
 	*capturingTransport
 	conn *connection
 }
 
-// captured is one request whose result is taken as it came.
+// captured is one request whose result is kept as it came.
 type captured struct {
 	params  map[string]any // members of params to add or to replace
 	pages   [][]byte       // raw results, several for a list
 	size    int            // of pages
 	more    bool           // there were more pages than are read
 	dropped int            // bytes that were left out of the results
-	call    *inFlightCall  // the call that it is part of; nil otherwise
+	call    *inFlightCall  // the call that it is part of; nil: none
 
 	readHeaders bool            // arguments may have to go into headers
 	badHeaders  map[string]bool // the tools that ask for it
@@ -55,7 +55,7 @@ func withCapture(ctx context.Context, c *captured) context.Context {
 	return context.WithValue(ctx, capturedKey{}, c)
 }
 
-// sentRequest is what the response to a request is read by.
+// sentRequest is the request that a response answers.
 type sentRequest struct {
 	id, method string
 	call       *inFlightCall
@@ -68,7 +68,7 @@ func sentRequestOf(ctx context.Context) sentRequest {
 	return s
 }
 
-// rpcError is an error of JSON-RPC.
+// rpcError is an error of JSON-RPC (https://www.jsonrpc.org/specification#error_object).
 type rpcError struct {
 	code    int
 	message string
@@ -123,8 +123,8 @@ func (w *capturingTransport) SendRequest(ctx context.Context, r transport.JSONRP
 	return resp, nil
 }
 
-// checkDiscovery makes a refusal of an answer to the modern greeting that names no
-// modern revision: some servers and gateways say {} to everything.
+// checkDiscovery turns an answer to server/discover that names no modern revision
+// into an error: some servers and gateways answer {} to everything.
 func checkDiscovery(method string, resp *transport.JSONRPCResponse) *transport.JSONRPCResponse {
 	if method != string(mcp.MethodServerDiscover) || resp.Error != nil {
 		return resp
@@ -135,10 +135,10 @@ func checkDiscovery(method string, resp *transport.JSONRPCResponse) *transport.J
 	if json.Unmarshal(resp.Result, &r) == nil && slices.ContainsFunc(r.Versions, mcp.IsModernProtocol) {
 		return resp
 	}
-	return transport.NewJSONRPCErrorResponse(resp.ID, mcp.METHOD_NOT_FOUND, "the answer to the greeting names no revision", nil)
+	return transport.NewJSONRPCErrorResponse(resp.ID, mcp.METHOD_NOT_FOUND, "the answer to server/discover names no revision", nil)
 }
 
-// addParams adds what the library does not know of.
+// addParams adds members that the library does not know.
 func (c *captured) addParams(old any) any {
 	if len(c.params) == 0 {
 		return old
@@ -201,12 +201,12 @@ func (w remoteTransport) SetProtocolVersion(version string) {
 	w.conn.http.protocol.Store(&version)
 }
 
-// cancelTimeout is how long a server has to take the news that an answer is not
-// waited for.
+// cancelTimeout is how long sending notifications/cancelled may take.
 const cancelTimeout = 5 * time.Second
 
-// SendRequest also tells a server of the older revisions of a request that was
-// given up, which the library does only where closing the request does not.
+// SendRequest also cancels a request that was given up by notifications/cancelled
+// (https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/cancellation),
+// which the library sends only on other transports.
 func (w remoteTransport) SendRequest(ctx context.Context, r transport.JSONRPCRequest) (*transport.JSONRPCResponse, error) {
 	resp, err := w.capturingTransport.SendRequest(ctx, r)
 	if err == nil || ctx.Err() == nil || w.conn.modern() || r.Method == string(mcp.MethodInitialize) || r.Method == string(mcp.MethodServerDiscover) {
