@@ -137,8 +137,8 @@ const maxQueued = 4 << 20
 // errNotReading means that maxQueued bytes wait, or that a write is stuck.
 var errNotReading = errors.New("the server does not read its input")
 
-// stdinWriter is a server's input that never blocks the writer: what is written
-// waits in memory, up to maxQueued, until run writes it.
+// stdinWriter is a server's input that never blocks the writer: bytes wait in
+// memory, up to maxQueued, until run writes them.
 type stdinWriter struct {
 	dst  io.WriteCloser
 	wake chan struct{} // holds one token when there is something to do
