@@ -38,9 +38,7 @@ var camelWord = regexp.MustCompile(`[A-Z]?[a-z]+|[A-Z]+`)
 // TestEnglish holds plain English in comments, texts, docs and names: a reader
 // with English as a second language understands each sentence the first time.
 func TestEnglish(t *testing.T) {
-	found := map[string]int{}
 	report := func(file string, line int, text, mend string) {
-		found[filepath.Dir(file)]++
 		t.Errorf("%s:%d: %s\n\t%s", file, line, strings.Join(strings.Fields(text), " "), mend)
 	}
 	prose := func(file string, line int, text string) {
@@ -72,9 +70,8 @@ func TestEnglish(t *testing.T) {
 			return err
 		}
 		if isGo {
-			isTest := strings.HasSuffix(file, "_test.go")
 			readGo(source, func(line int, text string, isString bool) {
-				if !isString || !isTest { // strings of tests are data
+				if !isString || !strings.HasSuffix(file, "_test.go") { // strings of tests are data
 					prose(file, line, text)
 				}
 			}, func(line int, name string) {
@@ -95,9 +92,6 @@ func TestEnglish(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if t.Failed() {
-		t.Log("by folder: ", found)
-	}
 }
 
 // readGo hands over the texts of a Go file (comments of adjacent lines as one,
@@ -111,14 +105,13 @@ func readGo(source []byte, text func(line int, s string, isString bool), name fu
 	for {
 		pos, kind, literal := s.Scan()
 		line := file.Line(pos)
-		if kind == token.COMMENT && len(comment) > 0 && line == last+1 {
+		switch {
+		case kind == token.COMMENT && len(comment) > 0 && line == last+1:
 			comment, last = append(comment, literal), line
 			continue
-		}
-		if kind == token.SEMICOLON && literal == "\n" {
+		case kind == token.SEMICOLON && literal == "\n":
 			continue
-		}
-		if len(comment) > 0 {
+		case len(comment) > 0:
 			all := strings.Join(comment, "\n")
 			text(last+1-len(comment), regexp.MustCompile(`(?m)^//\s?`).ReplaceAllString(all, ""), false)
 			comment = nil

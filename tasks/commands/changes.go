@@ -61,7 +61,7 @@ func ToolChanged(ctx context.Context, in *inbox.Inbox, c tools.Change) {
 		}
 		told = append(told, toldChange{ID: c.ID, Tool: c.Tool, At: in.Now()})
 		if err := in.Settings.Write(ctx, tasks.OwnerLegwork, settingChanges, told[max(0, len(told)-keptChanges):]); err != nil {
-			in.Log.ErrorContext(ctx, "it could not be noted that a change of a tool was told", "cause", err)
+			in.Log.ErrorContext(ctx, "storing reported tool change failed", "cause", err)
 		}
 	})
 }
@@ -151,10 +151,10 @@ func acceptChange(ctx context.Context, in *inbox.Inbox, r *inbox.Request, c tool
 	by := r.Message.From
 	accepted, err := in.Tools.Accept(ctx, c.ID)
 	if err != nil {
-		in.Log.ErrorContext(ctx, "a change of a tool could not be accepted", "tool", c.Tool, "change", c.ID, "cause", err)
+		in.Log.ErrorContext(ctx, "accepting tool change failed", "tool", c.Tool, "change", c.ID, "cause", err)
 		return in.Notice(r, "change.failed", map[string]any{"Tool": cards.InCode(c.Tool), "Reason": cards.InCode(clip.Marked(err.Error(), 200))})
 	}
-	in.Log.InfoContext(ctx, "a change of a tool was accepted", "tool", accepted.Tool, "change", c.ID, "by", by.Key())
+	in.Log.InfoContext(ctx, "tool change accepted", "tool", accepted.Tool, "change", c.ID, "by", by.Key())
 	in.Audit(ctx, r, "tool.accept", accepted.Tool, "change "+c.ID)
 	noteAccepted(ctx, in, toldChange{ID: c.ID, Tool: c.Tool, At: in.Now(), By: by.Key(), Name: by.Name, Accepted: in.Now()})
 	s := in.Notice(r, "change.accepted", map[string]any{"Tool": cards.InCode(c.Tool), "Name": cards.PlainText(cards.NameOf(by.Name, by.Key()))})
@@ -177,7 +177,7 @@ func noteAccepted(ctx context.Context, in *inbox.Inbox, done toldChange) {
 		err = in.Settings.Write(ctx, tasks.OwnerLegwork, settingChanges, told[max(0, len(told)-keptChanges):])
 	}
 	if err != nil {
-		in.Log.ErrorContext(ctx, "it could not be noted who accepted a change of a tool", "cause", err)
+		in.Log.ErrorContext(ctx, "storing who accepted a tool change failed", "cause", err)
 	}
 }
 
@@ -185,7 +185,7 @@ func noteAccepted(ctx context.Context, in *inbox.Inbox, done toldChange) {
 func changeOver(ctx context.Context, in *inbox.Inbox, r *inbox.Request, id string) inbox.Notice {
 	var told []toldChange
 	if err := in.Settings.Read(ctx, tasks.OwnerLegwork, settingChanges, &told); err != nil {
-		in.Log.ErrorContext(ctx, "it cannot be told what became of a change of a tool", "cause", err)
+		in.Log.ErrorContext(ctx, "showing outcome of tool change failed", "cause", err)
 	}
 	i := slices.IndexFunc(told, func(t toldChange) bool { return strings.EqualFold(t.ID, id) && !t.Accepted.IsZero() })
 	if i < 0 {

@@ -60,7 +60,7 @@ func forgetConversation(ctx context.Context, in *inbox.Inbox, r *inbox.Request, 
 	m := r.Message
 	summary, err := in.Store.Summary(ctx, m.Chat.Key()) // which the cut hides
 	if err != nil {
-		in.Log.WarnContext(ctx, "the summary of a conversation cannot be read", "chat", m.Chat.Key(), "cause", err)
+		in.Log.WarnContext(ctx, "reading summary failed", "chat", m.Chat.Key(), "cause", err)
 	}
 	return inbox.Reply{Store: []tasks.Inbound{{Key: key, Chat: m.Chat, Cut: true}}, Say: func(ctx context.Context, _ []tasks.Receipt) inbox.Notice {
 		s, err := deleteConversation(ctx, in, r, summary.Text != "")

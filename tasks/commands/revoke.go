@@ -75,7 +75,7 @@ func revokeChatGrant(ctx context.Context, in *inbox.Inbox, r *inbox.Request, id 
 	m := r.Message
 	g, err := inbox.RemoveGrant(ctx, in, m.Chat, id, m.From.Key())
 	if err != nil {
-		in.Log.ErrorContext(ctx, "a grant could not be taken back", "chat", m.Chat.Key(), "grant", id, "cause", err)
+		in.Log.ErrorContext(ctx, "revoking grant failed", "chat", m.Chat.Key(), "grant", id, "cause", err)
 		return in.Notice(r, "problem.internal", nil)
 	}
 	if g.ID == "" {

@@ -175,6 +175,6 @@ func noteRun(ctx context.Context, in *inbox.Inbox, id string, task tasks.ID) {
 		err = in.Schedules.Put(ctx, s)
 	}
 	if err != nil {
-		in.Log.ErrorContext(ctx, "the run of a schedule could not be noted", "schedule", id, "cause", err)
+		in.Log.ErrorContext(ctx, "storing schedule's run failed", "schedule", id, "cause", err)
 	}
 }

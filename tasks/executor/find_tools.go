@@ -73,7 +73,7 @@ func (x *Executor) find(ctx context.Context, v *tasks.View, a planner.Action, ca
 	}
 	if err != nil || len(names) == 0 {
 		if err != nil {
-			x.Log.WarnContext(ctx, "the tools of a group cannot be searched", "task", v.ID, "group", a.Group, "cause", err)
+			x.Log.WarnContext(ctx, "searching tools of a group failed", "task", v.ID, "group", a.Group, "cause", err)
 		}
 		return x.returned(ctx, v, a, planner.Result{Failed: true, Text: x.Texts.Text(lang, "prompt.found_no_tools", nil)})
 	}

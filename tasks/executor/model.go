@@ -112,6 +112,6 @@ func (x *Executor) writeOut(ctx context.Context, v *tasks.View, a planner.Action
 	if err == nil {
 		err = errEmpty
 	}
-	x.Log.WarnContext(ctx, "a server's prompt cannot be written out", "task", v.ID, "prompt", want.Name, "cause", err)
+	x.Log.WarnContext(ctx, "writing out server's prompt failed", "task", v.ID, "prompt", want.Name, "cause", err)
 	return x.Append(ctx, v.ID, planner.Event{Type: planner.CallFailed, Action: a.ID, Problem: &planner.Problem{Code: "prompt", Reason: err.Error()}})
 }

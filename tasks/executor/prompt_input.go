@@ -75,7 +75,7 @@ func (x *Executor) groups(ctx context.Context, v *tasks.View) []tools.Group {
 	opening := v.Opening()
 	settings, err := x.settings(ctx, opening.Chat)
 	if err != nil {
-		x.Log.ErrorContext(ctx, "the groups of a chat cannot be told", "task", v.ID, "cause", err)
+		x.Log.ErrorContext(ctx, "listing groups of a chat failed", "task", v.ID, "cause", err)
 		return nil
 	}
 	return policy.TaskGroups(x.Tools.Groups(), settings.Groups, opening, v.State.Tainted > 0)

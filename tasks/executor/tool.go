@@ -45,7 +45,7 @@ func (x *Executor) tool(ctx context.Context, v *tasks.View, a planner.Action, p 
 
 // unknown ends a call that was cut off.
 func (x *Executor) unknown(ctx context.Context, v *tasks.View, a planner.Action, call planner.Call) error {
-	x.Log.WarnContext(ctx, "a call was cut off and its outcome is unknown", "task", v.ID, "tool", call.Tool, "action", a.ID)
+	x.Log.WarnContext(ctx, "call cut off, outcome unknown", "task", v.ID, "tool", call.Tool, "action", a.ID)
 	r := planner.Result{Failed: true, Unknown: true}
 	if v.State.Call(a.Place).Elicited > 0 {
 		r.Text = x.Texts.Text(v.Opening().Language, "prompt.result_interrupted", nil)

@@ -100,7 +100,7 @@ type PrivateChat struct {
 func (in *Inbox) PostToAdmins(ctx context.Context, draft func(PrivateChat) (d bot.Draft, brief string)) (reached int, err error) {
 	admins, err := in.Admins(ctx)
 	if err != nil { // the damage may be what they are told about
-		in.Log.ErrorContext(ctx, "only admins of the config are told", "cause", err)
+		in.Log.ErrorContext(ctx, "reading admins failed, informing those of the config", "cause", err)
 		admins = in.rules.Load().Access.Admins
 	}
 	for _, admin := range admins {

@@ -97,7 +97,7 @@ func refuseAccess(ctx context.Context, in *Inbox, r *Request) Notice {
 	}
 	if i < 0 {
 		if list, i = addAccessRequest(in, list, r); i < 0 {
-			in.Log.DebugContext(ctx, "too many strangers write; this one gets no answer", "person", m.From.Key())
+			in.Log.DebugContext(ctx, "too many people without access, no answer", "person", m.From.Key())
 			return Notice{}
 		}
 	}

@@ -227,7 +227,7 @@ func editPlan(in *Inbox, r *Request, t LiveTask, plan int) Reply {
 		err := in.Store.Append(ctx, t.Task, -1, 0,
 			planner.Event{Type: planner.SendStarted, Slot: slot}, planner.Event{Type: planner.Sent, Slot: slot, Message: id})
 		if err != nil && ctx.Err() == nil {
-			in.Log.WarnContext(ctx, "a question about a plan could not be noted", "task", t.Task, "cause", err)
+			in.Log.WarnContext(ctx, "storing question about a plan failed", "task", t.Task, "cause", err)
 		}
 	}
 	return in.Reply(r, s)
@@ -298,7 +298,7 @@ func anyTask(ctx context.Context, in *Inbox, r *Request, id tasks.ID) (t LiveTas
 func howDecided(ctx context.Context, in *Inbox, r *Request, id tasks.ID, about planner.ActionID) Notice {
 	v := tasks.NewView(in.Store, id)
 	if err := v.Refresh(ctx); err != nil {
-		in.Log.WarnContext(ctx, "it cannot be told how a question ended", "task", id, "cause", err)
+		in.Log.WarnContext(ctx, "reading end of question failed", "task", id, "cause", err)
 		return in.Notice(r, "error.too_late", nil)
 	}
 	if v.Decided(about) == nil && !v.Lapsed(about) {
@@ -338,7 +338,7 @@ func approvalPress(in *Inbox, r *Request, t LiveTask, about planner.ActionID, ve
 	reply.Say = func(ctx context.Context, receipts []tasks.Receipt) Notice {
 		if receipts[0].Err == nil {
 			if err := addGrants(ctx, in, t.Chat, r.Message.From, d.Grants); err != nil {
-				in.Log.ErrorContext(ctx, "a permanent grant could not be kept", "chat", t.Chat.Key(), "cause", err)
+				in.Log.ErrorContext(ctx, "storing permanent grant failed", "chat", t.Chat.Key(), "cause", err)
 				return in.Notice(r, "problem.internal", nil)
 			}
 			for _, g := range d.Grants {
@@ -413,7 +413,7 @@ func askWhy(in *Inbox, r *Request, t LiveTask, about planner.ActionID) Reply {
 		}
 		err := in.Store.Append(ctx, t.Task, -1, 0, planner.Event{Type: planner.Sent, At: in.Now(), Slot: slot, Message: id})
 		if err != nil && ctx.Err() == nil {
-			in.Log.WarnContext(ctx, "a question about a denial could not be noted", "task", t.Task, "cause", err)
+			in.Log.WarnContext(ctx, "storing question about a denial failed", "task", t.Task, "cause", err)
 		}
 	}
 	reply := in.Reply(r, s)

@@ -127,6 +127,6 @@ func excludePauseOf(ctx context.Context, in *Inbox, id tasks.ID) {
 	}
 	err := in.Store.Append(ctx, id, -1, 0, planner.Event{Type: planner.Resumed, At: in.Now()})
 	if err != nil && !errors.Is(err, tasks.ErrRefused) && !errors.Is(err, tasks.ErrNoTask) { // none: the batch at hand opens it
-		in.Log.WarnContext(ctx, "the time of a pause will count", "task", id, "cause", err)
+		in.Log.WarnContext(ctx, "storing time of pause failed, pause counts as working time", "task", id, "cause", err)
 	}
 }

@@ -44,7 +44,7 @@ func (o *outbox) add(ctx context.Context, name string, job func(context.Context)
 	defer o.mu.Unlock()
 	if q := o.queues[name]; q != nil {
 		if len(q.jobs) >= outboxJobs {
-			o.log.WarnContext(ctx, "too many notices wait in a chat", "chat", name)
+			o.log.WarnContext(ctx, "too many notices waiting in a chat", "chat", name)
 			return
 		}
 		q.jobs = append(q.jobs, job)

@@ -128,7 +128,7 @@ func askArgument(in *Inbox, r *Request, w wantedPrompt) Notice {
 	}
 	s.Sent = func(ctx context.Context, id string) {
 		if err := noteAsked(ctx, in, r, w, id); err != nil && ctx.Err() == nil {
-			in.Log.WarnContext(ctx, "a question about a prompt could not be noted", "message", r.Message.Key, "cause", err)
+			in.Log.WarnContext(ctx, "storing question about a prompt failed", "message", r.Message.Key, "cause", err)
 		}
 	}
 	return s

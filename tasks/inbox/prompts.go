@@ -46,7 +46,7 @@ func PromptCommand(_ context.Context, in *Inbox, r *Request, rest string) (Reply
 func promptsFor(ctx context.Context, in *Inbox, r *Request) (list []foundPrompt, missed []string) {
 	groups, err := in.GroupsFor(ctx, r)
 	if err != nil {
-		in.Log.ErrorContext(ctx, "the groups of a chat cannot be told", "chat", r.Message.Chat.Key(), "cause", err)
+		in.Log.ErrorContext(ctx, "listing groups of a chat failed", "chat", r.Message.Chat.Key(), "cause", err)
 	}
 	found, failed := make([][]tools.Prompt, len(groups)), make([]error, len(groups))
 	var asking sync.WaitGroup

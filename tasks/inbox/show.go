@@ -116,7 +116,7 @@ func noteCard(ctx context.Context, in *Inbox, s planner.State, id tasks.ID, acti
 	}
 	err := in.Store.Append(ctx, id, -1, 0, events...)
 	if err != nil && !errors.Is(err, tasks.ErrRefused) && ctx.Err() == nil {
-		in.Log.WarnContext(ctx, "a question that was shown could not be noted", "task", id, "cause", err)
+		in.Log.WarnContext(ctx, "storing shown question failed", "task", id, "cause", err)
 	}
 }
 
@@ -124,7 +124,7 @@ func noteCard(ctx context.Context, in *Inbox, s planner.State, id tasks.ID, acti
 func howRuled(ctx context.Context, in *Inbox, r *Request, id tasks.ID, ask tasks.Ask) Notice {
 	v := tasks.NewView(in.Store, id)
 	if err := v.Refresh(ctx); err != nil {
-		in.Log.WarnContext(ctx, "it cannot be told how a question ended", "task", id, "cause", err)
+		in.Log.WarnContext(ctx, "reading end of question failed", "task", id, "cause", err)
 		return in.Notice(r, "error.too_late", nil)
 	}
 	for _, e := range slices.Backward(v.Events) {

@@ -58,7 +58,7 @@ func (p *Presenter) closeQuestions(ctx context.Context, v *tasks.View, tries int
 		if p.closed[slot.Name] = err == nil; err != nil {
 			p.misses[slot.Name]++
 			tries = 1 // the chat may be down: the others need not wait as long
-			p.ps.Log.WarnContext(ctx, "a question's message could not be closed", "task", p.id, "cause", err)
+			p.ps.Log.WarnContext(ctx, "closing question's message failed", "task", p.id, "cause", err)
 		}
 	}
 }
@@ -109,7 +109,7 @@ func (p *Presenter) settlePassing(ctx context.Context, v *tasks.View, open map[p
 	for _, action := range slices.SortedFunc(maps.Keys(over), func(a, b planner.ActionID) int { return cmp.Compare(a.Seq, b.Seq) }) {
 		d := bot.Draft{Kind: bot.KindNotice, Task: string(p.id), Text: cards.OutcomeOf(v, p.ps.Texts, v.Opening().Language, action)}
 		if err := p.platform.Edit(ctx, p.chat, over[action], d); err != nil && ctx.Err() == nil {
-			p.ps.Log.WarnContext(ctx, "a question's message could not be closed", "task", p.id, "cause", err)
+			p.ps.Log.WarnContext(ctx, "closing question's message failed", "task", p.id, "cause", err)
 		}
 	}
 }
@@ -157,7 +157,7 @@ func (p *Presenter) closeLate(ctx context.Context, slot, message string) {
 		err = p.closeQuestion(ctx, v, private, action, message, closeTries)
 	}
 	if err != nil {
-		p.ps.Log.WarnContext(ctx, "a question's message could not be closed", "task", p.id, "cause", err)
+		p.ps.Log.WarnContext(ctx, "closing question's message failed", "task", p.id, "cause", err)
 	}
 }
 

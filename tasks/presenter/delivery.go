@@ -94,7 +94,7 @@ func (p *Presenter) fold(ctx context.Context, v *tasks.View) {
 	}
 	err := p.drawLast(ctx, v)
 	if p.folded = err == nil || errors.Is(err, bot.ErrGone); err != nil {
-		p.ps.Log.WarnContext(ctx, "the last frame could not be shown", "task", p.id, "cause", err)
+		p.ps.Log.WarnContext(ctx, "showing last frame failed", "task", p.id, "cause", err)
 	}
 }
 

@@ -39,7 +39,7 @@ func (p *Presenter) Ask(ctx context.Context, v *tasks.View, a planner.Action) er
 		return nil
 	}
 	if errors.Is(err, bot.ErrGone) {
-		p.ps.Log.WarnContext(ctx, "no person can be asked, the task ends", "task", p.id, "cause", err)
+		p.ps.Log.WarnContext(ctx, "no person to ask, task ends", "task", p.id, "cause", err)
 		return p.append(ctx, planner.Event{Type: planner.Stopped})
 	}
 	return err
@@ -123,7 +123,7 @@ func (p *Presenter) askPrivately(ctx context.Context, v *tasks.View, a planner.A
 		err = p.put(ctx, v, a, to, slot)
 	}
 	if errors.Is(err, bot.ErrGone) {
-		p.ps.Log.InfoContext(ctx, "a person cannot be asked in private", "task", p.id, "cause", err)
+		p.ps.Log.InfoContext(ctx, "asking in private failed", "task", p.id, "cause", err)
 		return errNotPrivate
 	}
 	if err != nil {

@@ -149,7 +149,7 @@ func (s *sender) find(ctx context.Context, to bot.Chat, slot, mark string) strin
 	}
 	id, err := f.Find(ctx, to, mark)
 	if err != nil && ctx.Err() == nil {
-		s.ps.Log.WarnContext(ctx, "a sent message could not be looked for", "task", s.id, "cause", err)
+		s.ps.Log.WarnContext(ctx, "looking for sent message failed", "task", s.id, "cause", err)
 	}
 	return id
 }
@@ -236,7 +236,7 @@ func (s *sender) replace(ctx context.Context, place string, d bot.Draft) (string
 	if err == nil || ctx.Err() != nil {
 		return place, err
 	}
-	s.ps.Log.WarnContext(ctx, "a message cannot be changed, a new one is sent", "task", s.id, "cause", err)
+	s.ps.Log.WarnContext(ctx, "message cannot be edited, sending a new one", "task", s.id, "cause", err)
 	return "", err
 }
 

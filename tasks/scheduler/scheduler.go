@@ -69,7 +69,7 @@ func (s *Scheduler) look(ctx context.Context) (wait time.Duration, err error) {
 	defer tasks.Catch(&err)
 	now := s.wall()
 	if gone := now.Sub(s.last); !s.last.IsZero() && (gone < -clockWarning || gone > wallGap+clockWarning) {
-		s.in.Log.WarnContext(ctx, "the clock was set, or the machine slept", "by", gone)
+		s.in.Log.WarnContext(ctx, "clock was set, or machine slept", "by", gone)
 	}
 	s.last = now
 	if err := s.clean(ctx, now); err != nil {
@@ -84,7 +84,7 @@ func (s *Scheduler) look(ctx context.Context) (wait time.Duration, err error) {
 			continue // it waits for a process with that platform
 		}
 		if err := s.fire(ctx, v.ID, now); err != nil && ctx.Err() == nil {
-			s.in.Log.ErrorContext(ctx, "a schedule's task could not be opened", "schedule", v.ID, "cause", err)
+			s.in.Log.ErrorContext(ctx, "opening schedule's task failed", "schedule", v.ID, "cause", err)
 		}
 	}
 	if !next.IsZero() {
@@ -131,7 +131,7 @@ func (s *Scheduler) clean(ctx context.Context, now time.Time) error {
 func (s *Scheduler) rearm(ctx context.Context, v tasks.Schedule, now time.Time) {
 	spec, err := v.ReadSpec()
 	if err == nil {
-		s.in.Log.WarnContext(ctx, "a schedule was done when the clock was far ahead; it goes on from now", "schedule", v.ID, "last", v.Last)
+		s.in.Log.WarnContext(ctx, "schedule was done by a wrong clock, continuing from now", "schedule", v.ID, "last", v.Last)
 		v.Last, v.Next = now, spec.Next(now)
 		err = s.in.Schedules.Put(ctx, v)
 	}
@@ -152,7 +152,7 @@ func (s *Scheduler) fire(ctx context.Context, id string, now time.Time) (err err
 	}
 	spec, err := v.ReadSpec()
 	if err != nil {
-		s.in.Log.ErrorContext(ctx, "a schedule cannot be read and is paused", "schedule", id, "cause", err)
+		s.in.Log.ErrorContext(ctx, "schedule unreadable, paused", "schedule", id, "cause", err)
 		return s.pause(ctx, v, tasks.WhyBroken)
 	}
 	at := spec.Newest(v.Next, now)
@@ -175,7 +175,7 @@ func (s *Scheduler) fire(ctx context.Context, id string, now time.Time) (err err
 		return err
 	}
 	if unseen { // the next one would stay unread, too, and would cost
-		s.in.Log.WarnContext(ctx, "the last answer of a schedule could not be shown; it is paused", "schedule", id, "chat", v.Chat.Key())
+		s.in.Log.WarnContext(ctx, "schedule's last answer not delivered, schedule paused", "schedule", id, "chat", v.Chat.Key())
 		return s.pause(ctx, v, tasks.WhyUnseen)
 	}
 	return s.open(ctx, v, now, at, next)
@@ -188,7 +188,7 @@ func (s *Scheduler) pause(ctx context.Context, v tasks.Schedule, why string) err
 
 // leaveOut moves a schedule on without a task.
 func (s *Scheduler) leaveOut(ctx context.Context, v tasks.Schedule, why string, at, next time.Time) error {
-	s.in.Log.WarnContext(ctx, "a fire time of a schedule is left out", "schedule", v.ID, "due", at, "why", why, "next", next)
+	s.in.Log.WarnContext(ctx, "schedule time skipped", "schedule", v.ID, "due", at, "why", why, "next", next)
 	v.Skipped, v.Why, v.Next = at, why, next
 	return s.in.Schedules.Put(ctx, v)
 }
@@ -232,7 +232,7 @@ func (s *Scheduler) open(ctx context.Context, v tasks.Schedule, now, at, next ti
 // lose pauses a schedule whose person may not use legwork there any more, and
 // says so in its chat.
 func (s *Scheduler) lose(ctx context.Context, v tasks.Schedule) error {
-	s.in.Log.WarnContext(ctx, "a schedule's person may not use legwork there any more; it is paused", "schedule", v.ID, "person", v.From.Key(), "chat", v.Chat.Key())
+	s.in.Log.WarnContext(ctx, "schedule's owner lost access, schedule paused", "schedule", v.ID, "person", v.From.Key(), "chat", v.Chat.Key())
 	if err := s.pause(ctx, v, tasks.WhyAccess); err != nil {
 		return err
 	}
