@@ -64,18 +64,26 @@ type Call struct {
 	Resume   *Resume                                                   // goes on with a call whose Result had a Question; nil: a new call
 }
 
-// The reports, questions and results of a call are the same in package client.
-type (
-	Result         = client.Result
-	Progress       = client.Progress
-	Sampling       = client.Sampling
-	Sampled        = client.Sampled
-	Resume         = client.Resume
-	PromptArgument = client.PromptArgument
-)
+// Result is the outcome of a call.
+type Result = client.Result
+
+// Progress is how far a call is.
+type Progress = client.Progress
+
+// Sampling is a model call that a server asks for.
+type Sampling = client.Sampling
+
+// Sampled is the reply to a Sampling.
+type Sampled = client.Sampled
+
+// Resume answers the question of a Result.
+type Resume = client.Resume
 
 // Prompt is a prompt that a server offers to people; its name is "server/prompt".
 type Prompt = client.Prompt
+
+// PromptArgument is one argument of a Prompt.
+type PromptArgument = client.PromptArgument
 
 // Change is a tool whose definition is not the accepted one: the first that was
 // seen, or the last that an admin accepted.
