@@ -95,7 +95,7 @@ func TestGroupPrompt(t *testing.T) {
 	if err := m.Reload(t.Context(), cfg); err != nil {
 		t.Fatal(err)
 	}
-	if !is("Be brief.")() || !strings.Contains(logged.String(), "lack a prompt") {
+	if !is("Be brief.")() || !strings.Contains(logged.String(), "group prompt not read") {
 		t.Errorf("a prompt that is missing: got instructions %q and the log %q", m.Set().Groups()[0].Instructions, logged.String())
 	}
 }
