@@ -49,7 +49,7 @@ func Resume(ctx context.Context, config *conf.Config, log *slog.Logger) (was *ta
 		if err != nil {
 			return nil, err
 		}
-		by, on, err := pause.Lift(ctx)
+		by, on, err := pause.Resume(ctx)
 		if !on {
 			return nil, err
 		}
@@ -70,7 +70,7 @@ func (a *core) handlePause(mux *http.ServeMux) {
 		return was, err
 	})
 	control.Handle(mux, pathResume, func(ctx context.Context, _ struct{}) (*tasks.Paused, error) {
-		by, on, err := a.pause.Lift(ctx)
+		by, on, err := a.pause.Resume(ctx)
 		if !on {
 			return nil, err
 		}

@@ -45,7 +45,7 @@ func approvals(c *conf.Config) tasks.Approvals {
 func promptRules(c *conf.Config, model llm.Model) tasks.PromptRules {
 	return tasks.PromptRules{
 		Instructions: c.Instructions, ChatSettings: chatSettings(c), Models: slices.Sorted(maps.Keys(c.LLM.Models)), PromptBytes: promptBytes(model),
-		Sees: c.LLM.Roles[llm.RoleVision] != "", Admins: c.Access.Admins, Approvals: approvals(c), Budget: budget(c), Deciders: deciders(c),
+		HasVision: c.LLM.Roles[llm.RoleVision] != "", Admins: c.Access.Admins, Approvals: approvals(c), Budget: budget(c), Deciders: deciders(c),
 	}
 }
 
@@ -86,7 +86,7 @@ func budget(c *conf.Config) tasks.BudgetRules {
 			TaskTokens: b.TaskTokens, TaskUSD: micros(b.TaskUSD), UserDayUSD: micros(b.UserDayUSD),
 			ChatDayUSD: micros(b.ChatDayUSD), DayUSD: micros(b.DayUSD), DayTokens: b.DayTokens,
 		},
-		Zone: zone, Asker: b.Extend == conf.ExtendAsker,
+		Zone: zone, AskerExtends: b.Extend == conf.ExtendAsker,
 	}
 }
 

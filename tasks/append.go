@@ -25,9 +25,9 @@ func Superseded(err error) bool {
 	return errors.Is(err, ErrRefused) || errors.Is(err, ErrConflict)
 }
 
-// StoreTime is how long it is worth to wait for the store after an action was
+// StoreTimeout is how long it is worth to wait for the store after an action was
 // cancelled.
-const StoreTime = 10 * time.Second
+const StoreTimeout = 10 * time.Second
 
 // AppendEvents outlives the action's cancellation: a result that is here
 // already, and perhaps paid for, is worth a moment.
@@ -36,7 +36,7 @@ func AppendEvents(ctx context.Context, store Store, now func() time.Time, id ID,
 	for i := range e {
 		e[i].At = at
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), StoreTime)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), StoreTimeout)
 	defer cancel()
 	return store.Append(ctx, id, -1, 0, e...)
 }

@@ -344,10 +344,10 @@ func TestPassing(t *testing.T) {
 		spent, aside, wanted, limit int64
 		want                        bool
 	}{{100, 0, 1, 100, false}, {100, 1, 1, 100, true}, {100, 1, 2, 100, false}, {150, 60, 10, 100, true}} {
-		err := error(&tasks.BudgetError{Overdraft: planner.Overdraft{Spent: c.spent, Wanted: c.wanted, Limit: c.limit}, Aside: c.aside})
+		err := error(&tasks.BudgetError{Overdraft: planner.Overdraft{Spent: c.spent, Wanted: c.wanted, Limit: c.limit}, Reserved: c.aside})
 		over, ok := errors.AsType[*tasks.BudgetError](err)
-		if !ok || over.Passing() != c.want || !errors.Is(err, tasks.ErrBudget) {
-			t.Errorf("%+v: passing %t, want %t", c, over.Passing(), c.want)
+		if !ok || over.Temporary() != c.want || !errors.Is(err, tasks.ErrBudget) {
+			t.Errorf("%+v: passing %t, want %t", c, over.Temporary(), c.want)
 		}
 	}
 }

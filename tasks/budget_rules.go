@@ -10,8 +10,8 @@ import (
 // BudgetRules are what the config says about budgets.
 type BudgetRules struct {
 	Budgets
-	Zone  *time.Location // whose midnights part the days; nil: UTC
-	Asker bool           // the person who asked may extend a reached budget, too, not admins alone
+	Zone         *time.Location // whose midnights part the days; nil: UTC
+	AskerExtends bool           // the person who asked may extend a reached budget, too, not admins alone
 	// Unattended says that large plans are not confirmed by a person: the
 	// budgets alone bound them.
 	Unattended bool
@@ -61,5 +61,5 @@ func (b Budgets) ExtendedBy(list []Extended, user, chat string) Budgets {
 	return b
 }
 
-// Extends reports that somebody who may steer a task may extend its budget.
-func (r BudgetRules) Extends(admin bool) bool { return admin || r.Asker }
+// CanExtend reports that somebody who may steer a task may extend its budget.
+func (r BudgetRules) CanExtend(admin bool) bool { return admin || r.AskerExtends }

@@ -300,7 +300,7 @@ func TestBudgetDeclined(t *testing.T) {
 // TestBudgetTooSmallForAnAnswer: where so little was kept back that no answer
 // would come of it, no model is called, and the sentence names the budget.
 func TestBudgetTooSmallForAnAnswer(t *testing.T) {
-	s, m := newBudgetEnv(t, 2, tasks.BudgetRules{Asker: true, Budgets: tasks.Budgets{TaskTokens: 1500}})
+	s, m := newBudgetEnv(t, 2, tasks.BudgetRules{AskerExtends: true, Budgets: tasks.Budgets{TaskTokens: 1500}})
 	id, plan := s.runs("ann", private("ann"), "find it")
 	card := s.card(id, plan.ID)
 	before := m.total()

@@ -19,7 +19,7 @@ func SettingsOf(ctx context.Context, store Store, all map[string]ChatSettings, c
 		if len(all) == 0 || chat.Private {
 			break
 		}
-		was, err := store.Setting(ctx, chat.Room(), SettingWas)
+		was, err := store.Setting(ctx, chat.Room(), SettingFormerID)
 		if err != nil {
 			return ChatSettings{}, fmt.Errorf("reading settings: %w", err)
 		}

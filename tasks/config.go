@@ -6,7 +6,7 @@ type PromptRules struct {
 	ChatSettings map[string]ChatSettings // by chat key: the chat's own settings; a thread without an entry has its chat's
 	Models       []string                // configured ones that a person may choose
 	PromptBytes  func(role string) int   // what a prompt of that role may hold; nil or 0: no limit
-	Sees         bool                    // there is a model of the role vision
+	HasVision    bool                    // there is a model of the role vision
 	HistoryBytes int                     // of earlier questions and answers in a prompt; 0: 16 KiB
 	Approvals    Approvals               // how people are asked
 	Budget       BudgetRules             // what tasks may cost

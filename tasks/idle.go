@@ -28,15 +28,15 @@ func Idle(ctx context.Context, store Store, conversation string) error {
 		}
 		for _, l := range live {
 			awaited.Store(l.Task)
-			if err := gone(ctx, store, l, changed); err != nil {
+			if err := waitOver(ctx, store, l, changed); err != nil {
 				return err
 			}
 		}
 	}
 }
 
-// gone returns when a task is no longer live where it was.
-func gone(ctx context.Context, store Store, l Live, changed <-chan struct{}) error {
+// waitOver returns when a task is no longer live where it was.
+func waitOver(ctx context.Context, store Store, l Live, changed <-chan struct{}) error {
 	for {
 		here, err := store.Live(ctx, l.Chat.Key())
 		if err != nil || !slices.ContainsFunc(here, func(other Live) bool { return other.Task == l.Task }) {

@@ -35,7 +35,7 @@ func newInboxEnv(t *testing.T) *inboxEnv {
 	store := memory.New(nil)
 	d := &inboxEnv{Env: enginetest.NewEnv(t, store), t: t, store: store}
 	d.Engine = d
-	d.Inbox.Use(inbox.Rules{Limits: d.Limits, Language: "en", Timezone: "UTC", Access: policy.Access{Admins: []string{"recorder:boss"}}, Budget: tasks.BudgetRules{Asker: true}})
+	d.Inbox.Use(inbox.Rules{Limits: d.Limits, Language: "en", Timezone: "UTC", Access: policy.Access{Admins: []string{"recorder:boss"}}, Budget: tasks.BudgetRules{AskerExtends: true}})
 	return d
 }
 

@@ -37,14 +37,14 @@ var ErrBudget = errors.New("a budget is reached")
 // BudgetError is what Reserve returns when a budget has no room.
 type BudgetError struct {
 	Overdraft planner.Overdraft
-	// Aside is how much of Overdraft.Spent is only set aside, by calls under way
+	// Reserved is how much of Overdraft.Spent is only set aside, by calls under way
 	// and for other tasks' closing answers: most of it comes free again.
-	Aside int64
+	Reserved int64
 }
 
-// Passing reports that there is room once what is set aside comes free.
-func (e *BudgetError) Passing() bool {
-	return e.Overdraft.Spent-e.Aside+e.Overdraft.Wanted <= e.Overdraft.Limit
+// Temporary reports that there is room once what is set aside comes free.
+func (e *BudgetError) Temporary() bool {
+	return e.Overdraft.Spent-e.Reserved+e.Overdraft.Wanted <= e.Overdraft.Limit
 }
 
 func (e *BudgetError) Error() string {

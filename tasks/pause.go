@@ -23,15 +23,15 @@ type Pause struct {
 	set     *Paused // nil: nothing is paused
 	changed chan struct{}
 
-	words []string // keys of the newest messages that switched it; guarded by switching
+	messageKeys []string // keys of the newest messages that switched it; guarded by switching
 }
 
-// mostWords is how many messages are known that switched a Pause: one that a
+// maxMessageKeys is how many messages are known that switched a Pause: one that a
 // platform delivers again must not undo a later one.
-const mostWords = 32
+const maxMessageKeys = 32
 
-// kept is how a Pause is stored.
-type kept struct {
+// storedPause is how a Pause is stored.
+type storedPause struct {
 	Paused
 	Off   bool     `json:"off,omitempty"`
 	Words []string `json:"words,omitempty"`
@@ -62,11 +62,11 @@ func OpenPause(ctx context.Context, store Store) (*Pause, error) {
 	if text == "" {
 		return p, nil
 	}
-	var k kept
+	var k storedPause
 	if err := json.Unmarshal([]byte(text), &k); err != nil {
 		return nil, fmt.Errorf("reading whether everything is paused: %w: %w", ErrDamaged, err)
 	}
-	if p.words = k.Words; !k.Off {
+	if p.messageKeys = k.Words; !k.Off {
 		p.set = &k.Paused
 	}
 	return p, nil
@@ -131,69 +131,69 @@ func (p *Pause) Set(ctx context.Context, by Paused) (Paused, error) {
 
 // SetBy is Set by the message of a key. It does nothing, and reports false, when
 // the message did it before and everything was let go on since.
-func (p *Pause) SetBy(ctx context.Context, word string, by Paused) (_ Paused, on bool, err error) {
+func (p *Pause) SetBy(ctx context.Context, key string, by Paused) (_ Paused, on bool, err error) {
 	p.switching.Lock()
 	defer p.switching.Unlock()
 	before, was := p.State()
 	switch {
-	case p.knows(word):
+	case p.handled(key):
 		return before, was, nil
-	case was && word == "":
+	case was && key == "":
 		return before, true, nil
 	case was:
-		return before, true, p.keep(ctx, word, kept{Paused: before})
+		return before, true, p.save(ctx, key, storedPause{Paused: before})
 	}
-	p.turn(&by) // calls end to begin before it is stored, and the answer says that it is
-	if err := p.keep(ctx, word, kept{Paused: by}); err != nil {
-		p.turn(nil)
+	p.apply(&by) // calls end to begin before it is stored, and the answer says that it is
+	if err := p.save(ctx, key, storedPause{Paused: by}); err != nil {
+		p.apply(nil)
 		return by, false, fmt.Errorf("pausing: %w", err)
 	}
 	return by, true, nil
 }
 
-// Lift lets everything go on, and returns who had paused it; false when nothing
+// Resume lets everything go on, and returns who had paused it; false when nothing
 // was paused.
-func (p *Pause) Lift(ctx context.Context) (Paused, bool, error) { return p.LiftBy(ctx, "") }
+func (p *Pause) Resume(ctx context.Context) (Paused, bool, error) { return p.ResumeBy(ctx, "") }
 
-// LiftBy is Lift by the message of a key. It does nothing when the message did it
+// ResumeBy is Lift by the message of a key. It does nothing when the message did it
 // before and everything was paused anew since.
-func (p *Pause) LiftBy(ctx context.Context, word string) (Paused, bool, error) {
+func (p *Pause) ResumeBy(ctx context.Context, key string) (Paused, bool, error) {
 	p.switching.Lock()
 	defer p.switching.Unlock()
 	before, on := p.State()
 	switch {
-	case p.knows(word), !on && word == "":
+	case p.handled(key), !on && key == "":
 		return before, false, nil
 	case !on:
-		return before, false, p.keep(ctx, word, kept{Off: true})
+		return before, false, p.save(ctx, key, storedPause{Off: true})
 	}
-	if err := p.keep(ctx, word, kept{Off: true}); err != nil {
+	if err := p.save(ctx, key, storedPause{Off: true}); err != nil {
 		return before, true, fmt.Errorf("resuming: %w", err)
 	}
-	p.turn(nil)
+	p.apply(nil)
 	return before, true, nil
 }
 
-func (p *Pause) knows(word string) bool { return word != "" && slices.Contains(p.words, word) }
+func (p *Pause) handled(key string) bool { return key != "" && slices.Contains(p.messageKeys, key) }
 
-// keep stores how the Pause is, and that a message made it so, as one.
-func (p *Pause) keep(ctx context.Context, word string, k kept) error {
-	words := slices.Clone(p.words)
-	if word != "" {
-		words = append(words, word)
+// save stores how the Pause is, and that a message made it so, as one.
+func (p *Pause) save(ctx context.Context, key string, k storedPause) error {
+	words := slices.Clone(p.messageKeys)
+	if key != "" {
+		words = append(words, key)
 	}
-	k.Words = words[max(0, len(words)-mostWords):]
+	k.Words = words[max(0, len(words)-maxMessageKeys):]
 	text, err := json.Marshal(k)
 	if err == nil {
 		err = p.store.PutSetting(ctx, OwnerLegwork, settingPaused, string(text))
 	}
 	if err == nil {
-		p.words = k.Words
+		p.messageKeys = k.Words
 	}
 	return err
 }
 
-func (p *Pause) turn(to *Paused) {
+func (p *Pause) apply(to *Paused) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.set = to

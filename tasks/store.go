@@ -76,7 +76,7 @@ type Store interface {
 	Ledger
 	Schedules
 	Summaries
-	Care
+	Deletion
 	Index
 	Audit
 	Deliveries
@@ -122,7 +122,7 @@ type Store interface {
 	// alone is longer, its texts are shortened.
 	History(ctx context.Context, conversation string, before ID, maxBytes int) ([]Turn, error)
 	// Forget deletes what a conversation holds: its history, its cut, its summary,
-	// its PassingSettings and the journals of its finished tasks. Tasks that are not over stay, with their
+	// its ConversationSettings and the journals of its finished tasks. Tasks that are not over stay, with their
 	// turns; dedupe keys stay, so that a redelivery opens nothing. It takes as many
 	// transactions as the conversation is long, each deleting turns whole, from the
 	// oldest on: after an error or a kill another call deletes the rest. It returns

@@ -32,9 +32,9 @@ func (v *View) Decided(action planner.ActionID) *planner.Event {
 	return nil
 }
 
-// Unanswered reports that the time of a model's question was over before anybody
+// QuestionExpired reports that the time of a model's question was over before anybody
 // answered it.
-func (v *View) Unanswered(about planner.ActionID) bool {
+func (v *View) QuestionExpired(about planner.ActionID) bool {
 	for _, w := range v.State.Subtasks {
 		for _, turn := range w.Turns {
 			if about.Subject == planner.SubjectQuestion && turn.Seq == about.Seq && about.Call >= 1 && about.Call <= len(turn.Calls) {
@@ -45,9 +45,9 @@ func (v *View) Unanswered(about planner.ActionID) bool {
 	return false
 }
 
-// Lapsed reports that the time of the question about a subject was over before
+// DecisionExpired reports that the time of the question about a subject was over before
 // anybody decided.
-func (v *View) Lapsed(about planner.ActionID) bool {
+func (v *View) DecisionExpired(about planner.ActionID) bool {
 	q := v.Event(about.Seq).Question
 	return slices.ContainsFunc(v.Events[min(about.Seq, len(v.Events)):], func(e planner.Event) bool {
 		return e.Type == planner.Expired && (e.Action == about || q != nil && !q.Expires.IsZero() && !e.At.Before(q.Expires))

@@ -22,8 +22,8 @@ func NewID(at time.Time) ID {
 	return ID(ulid.MustNew(ulid.Timestamp(at), rand.Reader).String())
 }
 
-// Made is when the id was made; false when NewID has not made it.
-func (id ID) Made() (at time.Time, known bool) {
+// Time is when the id was made; false when NewID has not made it.
+func (id ID) Time() (at time.Time, known bool) {
 	u, err := ulid.ParseStrict(string(id))
 	return u.Timestamp(), err == nil
 }

@@ -8,12 +8,12 @@ import (
 	"legwork/planner"
 )
 
-// keptResult is how much of a tool's result a View keeps in memory, and keptNote
+// maxResult is how much of a tool's result a View keeps in memory, and maxNote
 // how long a note may be to be kept, in bytes; the rest is read from the store
 // when a prompt needs it.
 const (
-	keptResult = 32 << 10
-	keptNote   = 4 << 10
+	maxResult = 32 << 10
+	maxNote   = 4 << 10
 )
 
 // View is a task's journal as far as it was read: the folded state and the
@@ -60,11 +60,11 @@ func (v *View) Refresh(ctx context.Context) error {
 // shortened is an event as a View keeps it.
 func shortened(e planner.Event) (short planner.Event, cut bool) {
 	switch {
-	case e.Result != nil && (len(e.Result.Text) > keptResult || len(e.Result.Images) > 0):
+	case e.Result != nil && (len(e.Result.Text) > maxResult || len(e.Result.Images) > 0):
 		result := *e.Result
-		result.Text, result.Images = result.Text[:min(len(result.Text), keptResult)], nil
+		result.Text, result.Images = result.Text[:min(len(result.Text), maxResult)], nil
 		e.Result = &result
-	case e.Note != nil && len(e.Note.Content) > keptNote:
+	case e.Note != nil && len(e.Note.Content) > maxNote:
 		e.Note = &planner.Note{Type: e.Note.Type}
 	default:
 		return e, false
@@ -79,9 +79,9 @@ func (v *View) Snapshot() *View {
 	return &copied
 }
 
-// Elsewhere is the task as somebody reads it in another chat and language: nothing
+// ForOtherChat is the task as somebody reads it in another chat and language: nothing
 // of it replies to the message that asked.
-func (v *View) Elsewhere(language string) *View {
+func (v *View) ForOtherChat(language string) *View {
 	shown := v.Snapshot()
 	shown.Events = slices.Clone(v.Events)
 	o := *v.Opening()

@@ -43,12 +43,12 @@ type Forgotten struct {
 // Forget deletes everything that is stored about a person or a chat, and
 // rewrites the files so that no bytes of it remain.
 func (a Admin) Forget(ctx context.Context, in ForgetRequest) (out Forgotten, err error) {
-	if out.Deleted, err = a.Store.ForgetWho(ctx, in.Who); err != nil {
+	if out.Deleted, err = a.Store.Erase(ctx, in.Who); err != nil {
 		return out, err
 	}
 	if len(out.Live) > 0 {
 		out.Stopped = a.stop(ctx, out.Live)
-		rest, err := a.Store.ForgetWho(ctx, in.Who)
+		rest, err := a.Store.Erase(ctx, in.Who)
 		out.Deleted = out.plus(rest)
 		if err != nil {
 			return out, err

@@ -270,7 +270,7 @@ func TestLeavingEarly(t *testing.T) {
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		time.AfterFunc(time.Duration(n)*10*time.Microsecond, cancel)
-		d, err := s.ForgetWho(ctx, someone.Key())
+		d, err := s.Erase(ctx, someone.Key())
 		cancel()
 		if err != nil && !errors.Is(err, context.Canceled) {
 			t.Fatal(err)

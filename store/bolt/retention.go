@@ -11,16 +11,16 @@ import (
 	"legwork/tasks"
 )
 
-// ForgetWho implements tasks.Care. The bytes go with the next compaction.
-func (s *Store) ForgetWho(ctx context.Context, who string) (tasks.Deleted, error) {
-	d, err := s.retention(ctx).ForgetWho(who)
+// Erase implements tasks.Deletion. The bytes go with the next compaction.
+func (s *Store) Erase(ctx context.Context, who string) (tasks.Deleted, error) {
+	d, err := s.retention(ctx).Erase(who)
 	if err != nil {
 		return d, fmt.Errorf("forgetting %s: %w", who, err)
 	}
 	return d, nil
 }
 
-// Retain implements tasks.Care. The bytes go with the next compaction.
+// Retain implements tasks.Deletion. The bytes go with the next compaction.
 func (s *Store) Retain(ctx context.Context, tasksBefore, historyBefore time.Time) (tasks.Deleted, error) {
 	d, err := s.retention(ctx).Retain(tasksBefore, historyBefore)
 	if err != nil {

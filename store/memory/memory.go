@@ -239,13 +239,13 @@ func (s *Store) Follow(heard func(tasks.ID)) (stop func()) { return s.watch.Foll
 // Watched is how many tasks somebody waits for, and how many follow all of them.
 func (s *Store) Watched() int { return s.watch.Len() }
 
-// ForgetWho implements tasks.Care.
-func (s *Store) ForgetWho(ctx context.Context, who string) (tasks.Deleted, error) {
-	d, err := s.retention(ctx).ForgetWho(who)
+// Erase implements tasks.Deletion.
+func (s *Store) Erase(ctx context.Context, who string) (tasks.Deleted, error) {
+	d, err := s.retention(ctx).Erase(who)
 	return d, wrap("forgetting "+who, err)
 }
 
-// Retain implements tasks.Care.
+// Retain implements tasks.Deletion.
 func (s *Store) Retain(ctx context.Context, tasksBefore, historyBefore time.Time) (tasks.Deleted, error) {
 	d, err := s.retention(ctx).Retain(tasksBefore, historyBefore)
 	return d, wrap("deleting old data", err)

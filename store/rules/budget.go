@@ -10,13 +10,13 @@ import (
 
 // limit is one budget and how far it is used.
 type limit struct {
-	key    string
-	day    TotalKey // of a day's budget
-	amount int64
-	extra  int64 // by how much it was extended
-	used   int64 // spent and reserved
-	aside  int64 // of it what is reserved, but for this task's closing answer
-	wanted int64
+	key      string
+	day      TotalKey // of a day's budget
+	amount   int64
+	extra    int64 // by how much it was extended
+	used     int64 // spent and reserved
+	reserved int64 // of it what is reserved, but for this task's closing answer
+	wanted   int64
 }
 
 // checkRoom returns a *tasks.BudgetError when a budget has no room for h together
@@ -38,7 +38,7 @@ func (s *Tx) checkRoom(id tasks.ID, account Account, h Reservation, keep *Reserv
 		// A call that needs nothing of a budget does not wait for it: a model without
 		// a price costs no money that could be counted.
 		if l.amount > 0 && l.wanted > 0 && l.used+l.wanted > l.amount+l.extra {
-			return &tasks.BudgetError{Overdraft: l.overdraft(), Aside: l.aside}
+			return &tasks.BudgetError{Overdraft: l.overdraft(), Reserved: l.reserved}
 		}
 	}
 	return nil
@@ -58,8 +58,8 @@ func (s *Tx) limits(id tasks.ID, account Account, h Reservation, b tasks.Budgets
 	reserved := account.totalReserved()
 	own, aside := account.Spent.plus(reserved), reserved.minus(kept)
 	list := []limit{
-		{key: tasks.BudgetTaskTokens, amount: b.TaskTokens, used: own.Tokens, aside: aside.Tokens, extra: state.Extended[tasks.BudgetTaskTokens]},
-		{key: tasks.BudgetTaskUSD, amount: b.TaskUSD, used: own.Cost, aside: aside.Cost, extra: state.Extended[tasks.BudgetTaskUSD]},
+		{key: tasks.BudgetTaskTokens, amount: b.TaskTokens, used: own.Tokens, reserved: aside.Tokens, extra: state.Extended[tasks.BudgetTaskTokens]},
+		{key: tasks.BudgetTaskUSD, amount: b.TaskUSD, used: own.Cost, reserved: aside.Cost, extra: state.Extended[tasks.BudgetTaskUSD]},
 	}
 	for _, l := range []limit{
 		{key: tasks.BudgetUserDayUSD, amount: b.UserDayUSD, day: TotalKey{Day: h.Day, User: h.User}},
@@ -78,9 +78,9 @@ func (s *Tx) limits(id tasks.ID, account Account, h Reservation, b tasks.Budgets
 		if account.keeps() && l.day.counts(*account.Kept) {
 			aside = aside.minus(kept)
 		}
-		l.used, l.aside, l.extra = used.Cost, aside.Cost, sum.Extra.Cost
+		l.used, l.reserved, l.extra = used.Cost, aside.Cost, sum.Extra.Cost
 		if tasks.InTokens(l.key) {
-			l.used, l.aside, l.extra = used.Tokens, aside.Tokens, sum.Extra.Tokens
+			l.used, l.reserved, l.extra = used.Tokens, aside.Tokens, sum.Extra.Tokens
 		}
 		list = append(list, l)
 	}

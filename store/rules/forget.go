@@ -104,7 +104,7 @@ func (s *Tx) forgetChatSettings(conversation string) error {
 		return err
 	}
 	for name := range all {
-		if tasks.PassingSetting(name) {
+		if tasks.ConversationSetting(name) {
 			put(&s.changes.Settings, Setting{conversation, name}, "")
 		}
 	}
@@ -160,8 +160,8 @@ func taskOf(rows []HistoryRow) tasks.ID {
 	return ""
 }
 
-// ForgetWho implements tasks.Care.
-func (k Retention) ForgetWho(who string) (d tasks.Deleted, err error) {
+// Erase implements tasks.Deletion.
+func (k Retention) Erase(who string) (d tasks.Deleted, err error) {
 	private := map[string]bool{}
 	for _, step := range []func() error{
 		func() error { return k.forgetTasks(who, private, &d) },

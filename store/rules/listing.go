@@ -94,7 +94,7 @@ func openedListing(id tasks.ID, t Task, first planner.Event) Listing {
 
 // unreadListing is the row of a task whose journal cannot be read.
 func unreadListing(id tasks.ID, t Task) Listing {
-	made, _ := id.Made()
+	made, _ := id.Time()
 	made = made.UTC()
 	return Listing{Row: tasks.Row{Task: id, Chat: t.Chat, From: t.From, Status: string(planner.Failed), Opened: made, Changed: made}}
 }

@@ -163,7 +163,7 @@ func (k Retention) dropSpent(match func(SpentKey) bool, d *tasks.Deleted) error 
 	}
 }
 
-// Retain implements tasks.Care.
+// Retain implements tasks.Deletion.
 func (k Retention) Retain(tasksBefore, historyBefore time.Time) (d tasks.Deleted, err error) {
 	if !tasksBefore.IsZero() {
 		old := func(b Snapshot, list []TaskEntry) ([]TaskEntry, error) { return endedTasks(b, list, tasksBefore) }
@@ -181,7 +181,7 @@ func (k Retention) Retain(tasksBefore, historyBefore time.Time) (d tasks.Deleted
 // time, so the first task that was made later ends the search.
 func endedTasks(b Snapshot, list []TaskEntry, before time.Time) (old []TaskEntry, err error) {
 	for _, t := range list {
-		if made, known := t.ID.Made(); known && !made.Before(before) {
+		if made, known := t.ID.Time(); known && !made.Before(before) {
 			return old, errStop
 		}
 		if !t.Task.Over {

@@ -359,7 +359,7 @@ func (w *anyIndex) forget() {
 	}
 	for _, platform := range []string{"x", "y"} {
 		for _, room := range []string{"1", "2"} {
-			if _, err := w.b.store.ForgetWho(w.b.Context(), strings.Join([]string{w.prefix + platform, room}, ":")); err != nil {
+			if _, err := w.b.store.Erase(w.b.Context(), strings.Join([]string{w.prefix + platform, room}, ":")); err != nil {
 				w.r.Fatal(err)
 			}
 		}

@@ -268,8 +268,8 @@ func testSpentForgotten(b *env) {
 	b.show("t")
 	b.ask(chat("d"), "probe", "goal")
 	b.same("of her", b.used("probe", tasks.Budgets{UserDayUSD: 1}), int64(80))
-	if _, err := b.store.ForgetWho(b.Context(), "test:ann"); err != nil {
-		b.Fatalf("ForgetWho: %v", err)
+	if _, err := b.store.Erase(b.Context(), "test:ann"); err != nil {
+		b.Fatalf("Erase: %v", err)
 	}
 	b.store = b.reopen()
 	b.same("rows", b.spent(tasks.SpentQuery{}), []tasks.Spent(nil))

@@ -73,9 +73,9 @@ func (b *env) spenders() []string {
 
 func (b *env) forgetWho(who string) tasks.Deleted {
 	b.Helper()
-	d, err := b.store.ForgetWho(b.Context(), who)
+	d, err := b.store.Erase(b.Context(), who)
 	if err != nil {
-		b.Fatalf("ForgetWho(%s): %v", who, err)
+		b.Fatalf("Erase(%s): %v", who, err)
 	}
 	return d
 }

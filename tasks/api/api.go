@@ -91,7 +91,7 @@ type visibleTask struct {
 
 // find finds a task. A task that the principal may not see does not exist for it.
 func (s *Service) find(ctx context.Context, p Principal, id tasks.ID) (visibleTask, error) {
-	if _, made := id.Made(); !made {
+	if _, made := id.Time(); !made {
 		return visibleTask{}, ErrNotFound
 	}
 	row, err := s.Store.Row(ctx, id)

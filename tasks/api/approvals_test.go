@@ -192,7 +192,7 @@ func TestBudget(t *testing.T) {
 		held, called := make(chan any), make(chan any, 10)
 		w := newEnv(t, func(k *enginetest.Env) {
 			plans(oneLook)(k)
-			k.Budget.Asker = c.asker
+			k.Budget.AskerExtends = c.asker
 			k.Tools.Make = func(ctx context.Context, _, _ string) (tools.Result, error) {
 				called <- nil
 				select {

@@ -240,7 +240,7 @@ func TestPaused(t *testing.T) {
 	if err != nil || !waited.Paused || waited.State != "planning" {
 		t.Errorf("while everything is paused it is %+v, %v", waited, err)
 	}
-	if _, _, err := pause.Lift(t.Context()); err != nil {
+	if _, _, err := pause.Resume(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if task = w.ends(task.ID); task.State != "done" || task.Paused {

@@ -236,7 +236,7 @@ func (s *Service) List(ctx context.Context, p Principal, q Query) (list []TaskSu
 	if err != nil {
 		return nil, "", err
 	}
-	if _, made := q.Before.Made(); !made && q.Before != "" {
+	if _, made := q.Before.Time(); !made && q.Before != "" {
 		return nil, "", &InvalidError{"cursor", "is none that a list gave"}
 	}
 	rows, more, err := s.Store.Tasks(ctx, tasks.TaskQuery{Statuses: q.States, Rooms: p.rooms(q.Chat), Before: q.Before, Limit: limit})

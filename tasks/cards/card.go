@@ -11,11 +11,11 @@ import (
 // Card draws what a task shows in a chat: drafts made of its journal and of what
 // stands here, and of nothing else.
 type Card struct {
-	View  *tasks.View
-	Texts *i18n.Texts
-	Lasts bool // messages of the chat stay
-	Quiet bool // the chat sees the questions and the outcome of a program's task, and nothing else
-	Files bool // the chat takes files
+	View         *tasks.View
+	Texts        *i18n.Texts
+	Lasts        bool // messages of the chat stay
+	WithoutBoard bool // the chat sees the questions and the outcome of a program's task, and nothing else
+	Files        bool // the chat takes files
 	// OfferAlways says that somebody in the chat can allow calls for longer than the
 	// task, and AskerExtends that the asker may extend a reached budget.
 	OfferAlways  bool
@@ -44,7 +44,7 @@ func (c Card) button(key, press string) bot.Button {
 // first it says which task it is.
 func (c Card) introduced(text string) string {
 	o := c.View.Opening()
-	if !c.Quiet || o.Intro != "" || text == "" {
+	if !c.WithoutBoard || o.Intro != "" || text == "" {
 		return text
 	}
 	data := map[string]any{"Name": PlainText(NameOf(o.From.Name, o.From.Key())), "Goal": PlainText(Title(o.Goal))}

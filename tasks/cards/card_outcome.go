@@ -36,9 +36,9 @@ func OutcomeOf(v *tasks.View, texts *i18n.Texts, lang string, about planner.Acti
 	switch {
 	case about.Subject == planner.SubjectBudget:
 		return overdraftOver(v, texts, lang, about)
-	case e == nil && about.Subject == planner.SubjectReview && v.Lapsed(about):
+	case e == nil && about.Subject == planner.SubjectReview && v.DecisionExpired(about):
 		return texts.Text(lang, "review.expired", nil)
-	case e == nil && (tasks.Decides(about) && v.Lapsed(about) || v.Unanswered(about)):
+	case e == nil && (tasks.Decides(about) && v.DecisionExpired(about) || v.QuestionExpired(about)):
 		return texts.Text(lang, "question.expired", nil)
 	case e == nil:
 		return texts.Text(lang, "question.over", nil)
@@ -63,7 +63,7 @@ func (c Card) Outcome() bot.Draft {
 	if tried(c.View.State) {
 		d.Buttons = append(d.Buttons, c.button("button.details", PressDetails))
 	}
-	if c.View.State.Outcome == planner.Failed && !c.Quiet {
+	if c.View.State.Outcome == planner.Failed && !c.WithoutBoard {
 		d.Buttons = append(d.Buttons, c.button("button.retry", PressRetry))
 	}
 	return d

@@ -42,7 +42,7 @@ func (c Card) PlainQuestion(a planner.Action) bot.Draft {
 		d.Text += "\n\n" + c.Texts.Text(opening.Language, "question.how", deciding(opening))
 	}
 	for i, choice := range c.choices(a) {
-		if a.ID.Subject == planner.SubjectPlan && i == ChoiceEdit && c.Quiet {
+		if a.ID.Subject == planner.SubjectPlan && i == ChoiceEdit && c.WithoutBoard {
 			continue // what people say about a program's plan is a question of their own
 		}
 		b := bot.Button{Label: choice, Data: pressData(c.View.ID, a.ID, i)}

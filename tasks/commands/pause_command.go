@@ -35,7 +35,7 @@ func resumeCommand(ctx context.Context, in *inbox.Inbox, r *inbox.Request, _ str
 	if !r.Admin {
 		return in.Refuse(r, "error.admin_needed"), nil
 	}
-	_, was, err := in.Pause.LiftBy(ctx, r.Message.Key)
+	_, was, err := in.Pause.ResumeBy(ctx, r.Message.Key)
 	if err != nil {
 		return inbox.Reply{}, err
 	}

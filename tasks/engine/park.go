@@ -23,7 +23,7 @@ func (r *runner) parkable() *parked {
 	}
 	p := &parked{
 		queued: r.view.State.Queued(), shared: r.view.State.Phase == planner.PhaseShared,
-		waitingSince: r.waitingSince, backoff: r.backoff, seen: r.presenter.Seen(),
+		waitingSince: r.waitingSince, backoff: r.backoff, seen: r.presenter.LastFrame(),
 	}
 	if r.waitingSince.IsZero() {
 		p.until = planner.Deadline(r.view.State)

@@ -51,7 +51,7 @@ func TestPause(t *testing.T) {
 		if n := calls.Load(); n != 3 {
 			t.Errorf("%d calls of the model in a pause that was kept over a restart, want none more", n)
 		}
-		if _, was, err := env.Pause.Lift(t.Context()); !was || err != nil {
+		if _, was, err := env.Pause.Resume(t.Context()); !was || err != nil {
 			t.Fatalf("lifting: %v, %v", was, err)
 		}
 		if err := tasks.Idle(t.Context(), env.Store, ""); err != nil {
@@ -87,7 +87,7 @@ func TestPauseDoesNotFail(t *testing.T) {
 		if got := m.picture(); !strings.Contains(got, "board: Paused") {
 			t.Errorf("the chat is\n%s\nwant a board that says that it is paused", got)
 		}
-		_, _, _ = env.Pause.Lift(t.Context())
+		_, _, _ = env.Pause.Resume(t.Context())
 		if err := tasks.Idle(t.Context(), env.Store, ""); err != nil {
 			t.Fatal(err)
 		}

@@ -74,7 +74,7 @@ func (r *runner) open(ctx context.Context) (err error) {
 		r.presenter, err = r.cfg.Presenters.Open(r.entry.id, r.view.Opening())
 	}
 	if err == nil && r.presenter != nil {
-		r.presenter.Recall(r.entry.parked.seen)
+		r.presenter.Restore(r.entry.parked.seen)
 	}
 	return err
 }
@@ -181,7 +181,7 @@ func (r *runner) reconcile(ctx context.Context) time.Duration {
 	}
 	if _, paused := r.cfg.Pause.State(); paused != r.paused {
 		r.paused = paused
-		r.presenter.Again()
+		r.presenter.Redraw()
 	}
 	r.updateSlot(todo)
 	now := r.cfg.Now()

@@ -82,7 +82,7 @@ func newSimulation(t *testing.T, seed uint64) *simulation {
 	sim.env.Limits.IdleTimeout = time.Hour
 	sim.env.Concurrent = 1 + sim.draw(3)
 	if sim.chance(50) { // a call is taken to need some 6,000 tokens, and takes up to 1,500
-		sim.env.Budget = tasks.BudgetRules{Asker: true, Budgets: tasks.Budgets{TaskTokens: int64(8000 + sim.draw(15000)), DayTokens: int64(10000 + sim.draw(40000))}}
+		sim.env.Budget = tasks.BudgetRules{AskerExtends: true, Budgets: tasks.Budgets{TaskTokens: int64(8000 + sim.draw(15000)), DayTokens: int64(10000 + sim.draw(40000))}}
 	}
 	sim.pauses = seed%3 == 0
 	if seed%4 == 1 { // people often come too late
@@ -261,7 +261,7 @@ func (sim *simulation) pauseAll() {
 			sim.crash()
 		}
 	}
-	if _, was, err := sim.env.Pause.Lift(context.Background()); !was || err != nil {
+	if _, was, err := sim.env.Pause.Resume(context.Background()); !was || err != nil {
 		sim.t.Fatalf("lifting the pause: %v, %v", was, err)
 	}
 }

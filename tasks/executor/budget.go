@@ -31,39 +31,39 @@ type Pricer interface {
 	Bytes(roleOrName string, tokens int) int
 }
 
-// guess stands in for a model that quotes nothing.
-type guess struct{}
+// lengthPricer stands in for a model that quotes nothing.
+type lengthPricer struct{}
 
-var _ Pricer = guess{}
+var _ Pricer = lengthPricer{}
 
-// guessedOutput is how long the longest reply is taken to be, in tokens.
-const guessedOutput = 4000
+// assumedOutput is how long the longest reply is taken to be, in tokens.
+const assumedOutput = 4000
 
-func (g guess) Quote(r llm.Request) llm.Usage {
+func (g lengthPricer) Quote(r llm.Request) llm.Usage {
 	bytes := 0
 	for _, m := range r.Messages {
 		bytes += len(m.Content)
 	}
-	return llm.Usage{Input: llm.EstimateTokens(bytes), Output: min(cmp.Or(r.MaxOutput, guessedOutput), guessedOutput), Estimated: true}
+	return llm.Usage{Input: llm.EstimateTokens(bytes), Output: min(cmp.Or(r.MaxOutput, assumedOutput), assumedOutput), Estimated: true}
 }
 
-func (g guess) QuoteTokens(_ string, input, output int) llm.Usage {
+func (g lengthPricer) QuoteTokens(_ string, input, output int) llm.Usage {
 	if output < 0 {
-		output = guessedOutput
+		output = assumedOutput
 	}
 	return llm.Usage{Input: input, Output: output, Estimated: true}
 }
 
-func (g guess) Chosen(r llm.Request) string { return cmp.Or(r.Model, r.Role) }
+func (g lengthPricer) Chosen(r llm.Request) string { return cmp.Or(r.Model, r.Role) }
 
-func (g guess) Bytes(_ string, tokens int) int { return 4 * tokens }
+func (g lengthPricer) Bytes(_ string, tokens int) int { return 4 * tokens }
 
 // pricerOf is the model itself where it tells what calls may cost.
 func pricerOf(model llm.Model) Pricer {
 	if p, ok := model.(Pricer); ok {
 		return p
 	}
-	return guess{}
+	return lengthPricer{}
 }
 
 // budget sets aside the most that model calls may cost, and counts what they did cost.
@@ -90,8 +90,8 @@ type reservedCall struct {
 	tasks.Reservation
 }
 
-// enter notes a call that begins; leave that it has ended and is settled.
-func (t *reservations) enter(id tasks.ID, r tasks.Reservation) (leave func()) {
+// add notes a call that begins; leave that it has ended and is settled.
+func (t *reservations) add(id tasks.ID, r tasks.Reservation) (leave func()) {
 	p := &reservedCall{id, r}
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -109,8 +109,8 @@ func (t *reservations) enter(id tasks.ID, r tasks.Reservation) (leave func()) {
 	}
 }
 
-// next is closed when the next call ends.
-func (t *reservations) next() <-chan struct{} {
+// nextEnded is closed when the next call ends.
+func (t *reservations) nextEnded() <-chan struct{} {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.freed == nil {
@@ -119,17 +119,17 @@ func (t *reservations) next() <-chan struct{} {
 	return t.freed
 }
 
-// busy reports that a call is under way whose end may make room for a task in a
+// mayFree reports that a call is under way whose end may make room for a task in a
 // budget.
-func (t *reservations) busy(id tasks.ID, over planner.Overdraft) bool {
+func (t *reservations) mayFree(id tasks.ID, over planner.Overdraft) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return slices.ContainsFunc(t.calls, func(p *reservedCall) bool { return p.counts(id, over) })
+	return slices.ContainsFunc(t.calls, func(p *reservedCall) bool { return p.countsFor(id, over) })
 }
 
-// counts reports that a call counts for the budget that has no room for the
+// countsFor reports that a call counts for the budget that has no room for the
 // task.
-func (p *reservedCall) counts(id tasks.ID, over planner.Overdraft) bool {
+func (p *reservedCall) countsFor(id tasks.ID, over planner.Overdraft) bool {
 	switch over.Budget {
 	case tasks.BudgetTaskTokens, tasks.BudgetTaskUSD:
 		return p.task == id
@@ -162,14 +162,14 @@ const idleAfter = 10 * time.Second
 func (b *budget) reserve(ctx context.Context, id tasks.ID, r tasks.Reservation, enough <-chan struct{}) (leave func(), err error) {
 	var late <-chan time.Time // nil: somebody is under way, or was at the last look
 	for waited := false; ; {
-		freed := b.next()
+		freed := b.nextEnded()
 		leave, err := b.reserveNow(ctx, id, r)
 		over, reached := errors.AsType[*tasks.BudgetError](err)
-		if !reached || !over.Passing() {
+		if !reached || !over.Temporary() {
 			return leave, err
 		}
 		switch {
-		case b.busy(id, over.Overdraft):
+		case b.mayFree(id, over.Overdraft):
 			late, waited = nil, false
 		case waited:
 			return nil, err
@@ -195,7 +195,7 @@ func (b *budget) reserveNow(ctx context.Context, id tasks.ID, r tasks.Reservatio
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
-	until, end := context.WithTimeout(context.WithoutCancel(ctx), tasks.StoreTime)
+	until, end := context.WithTimeout(context.WithoutCancel(ctx), tasks.StoreTimeout)
 	defer end()
 	if err := b.store.Reserve(until, id, r); err != nil {
 		return nil, err
@@ -204,23 +204,23 @@ func (b *budget) reserveNow(ctx context.Context, id tasks.ID, r tasks.Reservatio
 		b.settle(ctx, id, r.ID, llm.Usage{})
 		return nil, ctx.Err()
 	}
-	return b.enter(id, r), nil
+	return b.add(id, r), nil
 }
 
 // settle counts the cost of a call whose outcome no event reports. Like an
 // outcome it is worth a moment after the call was cancelled.
 func (b *budget) settle(ctx context.Context, id tasks.ID, of tasks.ReservationID, cost llm.Usage) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), tasks.StoreTime)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), tasks.StoreTimeout)
 	defer cancel()
 	if err := b.store.Settle(ctx, id, of, cost); err != nil && !errors.Is(err, tasks.ErrNoTask) {
 		b.log.WarnContext(ctx, "what a call has cost could not be counted", "task", id, "action", of.Action, "call", of.Call, "cause", err)
 	}
 }
 
-// again sets aside what one more attempt of a call may take for which the
+// reserveRetries sets aside what one more attempt of a call may take for which the
 // reservation was made, each time that it is called. It does not wait: the call
 // itself holds what it would wait for.
-func (b *budget) again(ctx context.Context, id tasks.ID, r tasks.Reservation) func() error {
+func (b *budget) reserveRetries(ctx context.Context, id tasks.ID, r tasks.Reservation) func() error {
 	attempt := 1
 	return func() error {
 		attempt++
@@ -235,8 +235,8 @@ func (b *budget) again(ctx context.Context, id tasks.ID, r tasks.Reservation) fu
 const (
 	closingInput  = 8000 // tokens
 	closingOutput = 8000
-	closingPart   = 4 // a fourth
-	leastOutput   = 100
+	closingShare  = 4 // a fourth
+	minOutput     = 100
 )
 
 // closingSize is how many tokens are kept back for the closing answer of a task:
@@ -246,12 +246,12 @@ const (
 func (b *budget) closingSize(model string) (input, output int, ok bool) {
 	by, budgets := cmp.Or(model, llm.RoleAnswer), b.rules.Load().Budget.Budgets
 	output = largest(min(closingOutput, b.price.QuoteTokens(by, closingInput, -1).Output), func(n int) bool {
-		return budgets.Allow(2*closingPart, b.price.QuoteTokens(by, 0, n))
+		return budgets.Allow(2*closingShare, b.price.QuoteTokens(by, 0, n))
 	})
 	input = largest(closingInput, func(n int) bool {
-		return budgets.Allow(closingPart, b.price.QuoteTokens(by, n, output))
+		return budgets.Allow(closingShare, b.price.QuoteTokens(by, n, output))
 	})
-	return input, output, output >= leastOutput
+	return input, output, output >= minOutput
 }
 
 // largest is the largest number up to most that fits, where all below one that
@@ -260,8 +260,8 @@ func largest(most int, fits func(int) bool) int {
 	return sort.Search(most, func(n int) bool { return !fits(n + 1) })
 }
 
-// kept is what is kept back for the closing answer; nil for nothing.
-func (b *budget) kept(model string) *llm.Usage {
+// closingHold is what is kept back for the closing answer; nil for nothing.
+func (b *budget) closingHold(model string) *llm.Usage {
 	input, output, ok := b.closingSize(model)
 	if !ok {
 		return nil
@@ -270,16 +270,16 @@ func (b *budget) kept(model string) *llm.Usage {
 	return &hold
 }
 
-// spend makes a model call within an action. The event that ends the action holds
+// callForServer makes a model call within an action. The event that ends the action holds
 // its cost.
-func (x *Executor) spend(ctx context.Context, v *tasks.View, of tasks.ReservationID, r llm.Request) (llm.Reply, error) {
+func (x *Executor) callForServer(ctx context.Context, v *tasks.View, of tasks.ReservationID, r llm.Request) (llm.Reply, error) {
 	aside := x.budget.reservation(v, of, r)
 	leave, err := x.budget.reserve(ctx, v.ID, aside, nil)
 	if err != nil {
 		return llm.Reply{}, err
 	}
 	defer leave()
-	r.BeforeRetry = x.budget.again(ctx, v.ID, aside)
+	r.BeforeRetry = x.budget.reserveRetries(ctx, v.ID, aside)
 	reply, err := x.Model.Call(ctx, r, nil)
 	if failed, ok := errors.AsType[*llm.Error](err); ok {
 		reply.Usage = failed.Usage

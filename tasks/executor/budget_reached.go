@@ -17,12 +17,12 @@ import (
 // a *BudgetError when there is no room.
 func (x *Executor) reserveOrShrink(ctx context.Context, v *tasks.View, a planner.Action, promptInput planner.PromptInput, request llm.Request) (_ llm.Request, r tasks.Reservation, leave func(), err error) {
 	r = x.budget.reservation(v, tasks.ReservationID{Action: a.ID}, request)
-	model, err := x.decider(ctx, v)
+	model, err := x.decisionModel(ctx, v)
 	if err != nil {
 		return request, r, nil, err
 	}
 	if a.Role != llm.RoleAnswer {
-		r.Hold = x.budget.kept(model)
+		r.Hold = x.budget.closingHold(model)
 		if r.Hold != nil && a.Role == llm.RolePlan {
 			if leave, err = x.budget.reserveNow(ctx, v.ID, r); !errors.Is(err, tasks.ErrBudget) {
 				return request, r, leave, err
@@ -33,12 +33,12 @@ func (x *Executor) reserveOrShrink(ctx context.Context, v *tasks.View, a planner
 		return request, r, leave, err
 	}
 	r.Closing = true
-	patience, end := context.WithTimeout(context.WithoutCancel(ctx), closingPatience)
+	patience, end := context.WithTimeout(context.WithoutCancel(ctx), closingMaxWait)
 	defer end()
 	leave, err = x.budget.reserve(ctx, v.ID, r, patience.Done())
 	input, output, ok := x.budget.closingSize(model)
 	for try := 0; ok && errors.Is(err, tasks.ErrBudget) && try < closingTries; try++ {
-		small, failed := x.smaller(ctx, v, a, promptInput, input>>try, max(output>>try, leastOutput))
+		small, failed := x.closingRequest(ctx, v, a, promptInput, input>>try, max(output>>try, minOutput))
 		if failed != nil {
 			return request, r, nil, err
 		}
@@ -52,13 +52,13 @@ func (x *Executor) reserveOrShrink(ctx context.Context, v *tasks.View, a planner
 // A closing answer is cut by half so many times, and waits so long in all for
 // others' calls before it is: there may be little time for it.
 const (
-	closingTries    = 5
-	closingPatience = 30 * time.Second
+	closingTries   = 5
+	closingMaxWait = 30 * time.Second
 )
 
-// smaller is the closing answer's request with so many tokens to read and to
+// closingRequest is the closing answer's request with so many tokens to read and to
 // write.
-func (x *Executor) smaller(ctx context.Context, v *tasks.View, a planner.Action, promptInput planner.PromptInput, input, output int) (llm.Request, error) {
+func (x *Executor) closingRequest(ctx context.Context, v *tasks.View, a planner.Action, promptInput planner.PromptInput, input, output int) (llm.Request, error) {
 	const margin = 10 // per cent: tokens are estimated
 	most := x.budget.price.Bytes(cmp.Or(promptInput.Model, llm.RoleAnswer), input*(100-margin)/100)
 	if promptInput.MaxBytes == 0 || most < promptInput.MaxBytes {
@@ -69,9 +69,9 @@ func (x *Executor) smaller(ctx context.Context, v *tasks.View, a planner.Action,
 	return request, err
 }
 
-// decider is the configured model that decides and answers for a task in place
+// decisionModel is the configured model that decides and answers for a task in place
 // of the roles'; empty for those.
-func (x *Executor) decider(ctx context.Context, v *tasks.View) (string, error) {
+func (x *Executor) decisionModel(ctx context.Context, v *tasks.View) (string, error) {
 	opening := v.Opening()
 	if slices.Contains(x.rules.Load().Models, opening.Model) {
 		return opening.Model, nil
@@ -80,21 +80,21 @@ func (x *Executor) decider(ctx context.Context, v *tasks.View) (string, error) {
 	return settings.Model, err
 }
 
-// overdrawn records that a budget has no room for an action: a person decides
+// budgetReached records that a budget has no room for an action: a person decides
 // then, or the task ends with a sentence about it where a question would help
 // no one.
-func (x *Executor) overdrawn(ctx context.Context, v *tasks.View, a planner.Action, r tasks.Reservation, over planner.Overdraft) error {
-	over.Extend = extension(over)
+func (x *Executor) budgetReached(ctx context.Context, v *tasks.View, a planner.Action, r tasks.Reservation, over planner.Overdraft) error {
+	over.Extend = roundExtension(over)
 	x.Log.InfoContext(ctx, "a budget is reached", "task", v.ID, "action", a.ID, "budget", over.Budget, "whose", over.Who, "limit", over.Limit, "spent", over.Spent, "wanted", over.Wanted)
 	if x.Reached != nil {
 		x.Reached(ctx, over)
 	}
-	asks, err := x.asksToExtend(ctx, v, a)
+	asks, err := x.shouldAsk(ctx, v, a)
 	if err != nil {
 		return err
 	}
 	if asks {
-		return x.overdraw(ctx, v.ID, r)
+		return x.askToExtend(ctx, v.ID, r)
 	}
 	return x.Append(ctx, v.ID, planner.Event{
 		Type: planner.CallFailed, Action: a.ID, Overdraft: &over,
@@ -106,10 +106,10 @@ func (x *Executor) overdrawn(ctx context.Context, v *tasks.View, a planner.Actio
 // reached: it is listed with Hold until there is room again.
 var ErrHeld = errors.New("a budget holds the action")
 
-// overdraw notes that a person is to decide about a budget. Of several actions
+// askToExtend notes that a person is to decide about a budget. Of several actions
 // that have no room, only the first one raises a question, and none does when
 // room was made meanwhile.
-func (x *Executor) overdraw(ctx context.Context, id tasks.ID, r tasks.Reservation) error {
+func (x *Executor) askToExtend(ctx context.Context, id tasks.ID, r tasks.Reservation) error {
 	for {
 		state, err := x.Store.State(ctx, id)
 		if err != nil {
@@ -125,7 +125,7 @@ func (x *Executor) overdraw(ctx context.Context, id tasks.ID, r tasks.Reservatio
 			return cmp.Or(err, ErrHeld) // it begins anew
 		}
 		over := reached.Overdraft
-		over.Extend, over.Expires = extension(over), x.rules.Load().Approvals.ExpiresAt(x.Now())
+		over.Extend, over.Expires = roundExtension(over), x.rules.Load().Approvals.ExpiresAt(x.Now())
 		err = x.Store.Append(ctx, id, state.Seq, 0, planner.Event{Type: planner.BudgetReached, At: x.Now(), Budget: over.Budget, Overdraft: &over})
 		if !errors.Is(err, tasks.ErrConflict) {
 			return cmp.Or(err, ErrHeld)
@@ -133,11 +133,11 @@ func (x *Executor) overdraw(ctx context.Context, id tasks.ID, r tasks.Reservatio
 	}
 }
 
-// asksToExtend reports that somebody is to be asked about a reached budget: not
+// shouldAsk reports that somebody is to be asked about a reached budget: not
 // when the task ends anyway, and not about a question that nothing was done for
 // yet, unless it stands in the private chat of somebody who may extend the
 // budget, and they are not asked there already.
-func (x *Executor) asksToExtend(ctx context.Context, v *tasks.View, a planner.Action) (bool, error) {
+func (x *Executor) shouldAsk(ctx context.Context, v *tasks.View, a planner.Action) (bool, error) {
 	s, opening := v.State, v.Opening()
 	if a.Role == llm.RoleAnswer {
 		return s.Reason == "" || s.Reason == planner.ReasonRounds, nil
@@ -145,7 +145,7 @@ func (x *Executor) asksToExtend(ctx context.Context, v *tasks.View, a planner.Ac
 	if s.Round > 0 {
 		return true, nil
 	}
-	if !opening.Chat.Private || !x.rules.Load().Budget.Asker && !tasks.IsAdmin(ctx, x.Store, x.rules.Load().Admins, opening.From.Key()) {
+	if !opening.Chat.Private || !x.rules.Load().Budget.AskerExtends && !tasks.IsAdmin(ctx, x.Store, x.rules.Load().Admins, opening.From.Key()) {
 		return false, nil
 	}
 	live, err := x.Store.Live(ctx, opening.Chat.Key())
@@ -160,10 +160,10 @@ func (x *Executor) asksToExtend(ctx context.Context, v *tasks.View, a planner.Ac
 	return true, nil
 }
 
-// extension rounds up by how much a yes extends a budget, so that its amount can
+// roundExtension rounds up by how much a yes extends a budget, so that its amount can
 // be written on a button as it is: to cents, or to two digits below them, and to
 // thousands of tokens.
-func extension(over planner.Overdraft) int64 {
+func roundExtension(over planner.Overdraft) int64 {
 	step := int64(10_000)
 	if tasks.InTokens(over.Budget) {
 		step = 1000

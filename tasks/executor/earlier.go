@@ -16,12 +16,12 @@ import (
 
 // How much of earlier tasks a prompt refers to.
 const (
-	earlierListed = 10        // results
-	earlierBytes  = 2 << 10   // of the whole list
-	earlierLooked = 20        // turns of the conversation
-	earlierTurns  = 128 << 10 // bytes of them
-	earlierWords  = 100       // characters of a description
-	earlierKept   = 1024      // tasks whose results are remembered
+	earlierMaxResults  = 10        // results
+	earlierListBytes   = 2 << 10   // of the whole list
+	earlierMaxTurns    = 20        // turns of the conversation
+	earlierTurnBytes   = 128 << 10 // bytes of them
+	earlierDescription = 100       // characters of a description
+	earlierCached      = 1024      // tasks whose results are remembered
 )
 
 // earlierResult is the result of a sub-task of a task that has ended.
@@ -37,11 +37,11 @@ type earlierResult struct {
 // ended holds does not change any more.
 type earlier struct {
 	store tasks.Store
-	kept  *lru.Cache[tasks.ID, []earlierResult]
+	cache *lru.Cache[tasks.ID, []earlierResult]
 }
 
 func newEarlier(store tasks.Store) earlier {
-	kept, err := lru.New[tasks.ID, []earlierResult](earlierKept)
+	kept, err := lru.New[tasks.ID, []earlierResult](earlierCached)
 	if err != nil {
 		panic("executor: " + err.Error()) // the size is not positive
 	}
@@ -52,19 +52,19 @@ func newEarlier(store tasks.Store) earlier {
 // have found, the newest first: of its history since the last cut, so that
 // nothing of another conversation is among it.
 func (l *earlier) list(ctx context.Context, v *tasks.View) ([]earlierResult, error) {
-	turns, err := l.store.History(ctx, v.Opening().Chat.Key(), v.ID, earlierTurns)
+	turns, err := l.store.History(ctx, v.Opening().Chat.Key(), v.ID, earlierTurnBytes)
 	if err != nil {
 		return nil, fmt.Errorf("reading history: %w", err)
 	}
 	var list []earlierResult
-	room := earlierBytes
-	for _, t := range slices.Backward(turns[max(0, len(turns)-earlierLooked):]) {
+	room := earlierListBytes
+	for _, t := range slices.Backward(turns[max(0, len(turns)-earlierMaxTurns):]) {
 		found, err := l.results(ctx, t.Task)
 		if err != nil {
 			return nil, err
 		}
 		for _, r := range found {
-			if room -= len(r.Reference) + len(r.Group) + len(r.Description) + 20; room < 0 || len(list) == earlierListed {
+			if room -= len(r.Reference) + len(r.Group) + len(r.Description) + 20; room < 0 || len(list) == earlierMaxResults {
 				return list, nil
 			}
 			list = append(list, r)
@@ -76,7 +76,7 @@ func (l *earlier) list(ctx context.Context, v *tasks.View) ([]earlierResult, err
 // results are the results of a task that has ended; none of one that is gone
 // or damaged.
 func (l *earlier) results(ctx context.Context, id tasks.ID) ([]earlierResult, error) {
-	if list, ok := l.kept.Get(id); ok {
+	if list, ok := l.cache.Get(id); ok {
 		return list, nil
 	}
 	state, err := l.store.State(ctx, id)
@@ -90,7 +90,7 @@ func (l *earlier) results(ctx context.Context, id tasks.ID) ([]earlierResult, er
 	if err != nil && !errors.Is(err, tasks.ErrNoTask) && !errors.Is(err, tasks.ErrDamaged) {
 		return nil, fmt.Errorf("reading task %s: %w", id, err)
 	}
-	l.kept.Add(id, list)
+	l.cache.Add(id, list)
 	return list, nil
 }
 
@@ -123,7 +123,7 @@ func (l *earlier) read(ctx context.Context, id tasks.ID, state planner.State) ([
 		list = append(list, earlierResult{
 			Earlier: planner.Earlier{
 				Reference: reference(id, w.ID), Group: w.Name, Bytes: len(end.Reply.Text),
-				Description: clip.Line(planner.Description(w, func(int) planner.Event { return source }), earlierWords),
+				Description: clip.Line(planner.Description(w, func(int) planner.Event { return source }), earlierDescription),
 			},
 			task: id, seq: w.EndSeq, from: first.Opening.From.Key(), tainted: state.Tainted > 0 && w.EndSeq > state.Tainted,
 		})
@@ -183,7 +183,7 @@ func (l *earlier) fetchOne(ctx context.Context, v *tasks.View, c *planner.Call, 
 	r := list[i]
 	end, err := l.store.Event(ctx, r.task, r.seq)
 	if errors.Is(err, tasks.ErrNoTask) || errors.Is(err, tasks.ErrDamaged) || err == nil && end.Reply == nil {
-		l.kept.Remove(r.task)
+		l.cache.Remove(r.task)
 		c.Refusal, c.Read = fmt.Sprintf("the earlier result %s is no longer kept", r.Reference), nil
 		return nil
 	}
@@ -201,8 +201,8 @@ func (l *earlier) fetchOne(ctx context.Context, v *tasks.View, c *planner.Call, 
 	return nil
 }
 
-// keepThought notes what the model said beside its plan or its calls.
-func keepThought(e planner.Event, text, thinking string) {
+// setThought notes what the model said beside its plan or its calls.
+func setThought(e planner.Event, text, thinking string) {
 	if r := e.Reply; r != nil && (r.IsPlan || len(r.Calls) > 0 && r.Text == "") {
 		r.Thought = planner.Thought(text, thinking)
 	}

@@ -25,10 +25,10 @@ type average struct {
 	seen         int
 }
 
-// memory is how many of the last ones an average is about.
-const memory = 20
+// averageOver is how many of the last ones an average is about.
+const averageOver = 20
 
-func (a *averages) learn(what string, u llm.Usage) {
+func (a *averages) add(what string, u llm.Usage) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.list == nil {
@@ -39,7 +39,7 @@ func (a *averages) learn(what string, u llm.Usage) {
 		one = &average{}
 		a.list[what] = one
 	}
-	one.seen = min(one.seen+1, memory)
+	one.seen = min(one.seen+1, averageOver)
 	share := 1 / float64(one.seen)
 	one.tokens += (float64(u.Tokens()) - one.tokens) * share
 	one.cost += (float64(u.Cost) - one.cost) * share
@@ -55,9 +55,9 @@ func (a *averages) of(what string) (e planner.Estimate, known bool) {
 	return planner.Estimate{Tokens: int64(one.tokens), Cost: int64(one.cost)}, true
 }
 
-// usual is what is taken for granted before anything was learnt, in tokens of
+// defaultUsage is what is taken for granted before anything was learnt, in tokens of
 // prompts and of replies: a sub-task with tools takes some three turns.
-func usual(role string) (input, output int) {
+func defaultUsage(role string) (input, output int) {
 	switch role {
 	case planner.LLMTool:
 		return 2000, 600
@@ -85,9 +85,9 @@ func (a *averages) record(v *tasks.View, done planner.Action, e planner.Event) {
 				sum = sum.Add(before.Problem.Usage)
 			}
 		}
-		a.learn(done.Group, sum)
+		a.add(done.Group, sum)
 	case done.Role == llm.RoleReview || done.Role == llm.RoleAnswer:
-		a.learn("role "+done.Role, e.Reply.Usage)
+		a.add("role "+done.Role, e.Reply.Usage)
 	}
 }
 
@@ -97,7 +97,7 @@ func (a *averages) estimate(price Pricer, groups []tools.Group, plan []planner.S
 	add := func(what, role, model string) {
 		e, known := a.of(what)
 		if !known {
-			input, output := usual(role)
+			input, output := defaultUsage(role)
 			u := price.QuoteTokens(model, input, output)
 			e = planner.Estimate{Tokens: u.Tokens(), Cost: u.Cost}
 		}
@@ -124,7 +124,7 @@ func (a *averages) estimate(price Pricer, groups []tools.Group, plan []planner.S
 // first one when it is large: more than half of the task's budget, or more than
 // is left of any.
 func (x *Executor) estimatePlan(ctx context.Context, v *tasks.View, out *planner.Reply) error {
-	model, err := x.decider(ctx, v)
+	model, err := x.decisionModel(ctx, v)
 	if err != nil {
 		return err
 	}
@@ -143,7 +143,7 @@ func (x *Executor) estimatePlan(ctx context.Context, v *tasks.View, out *planner
 		Most: llm.Usage{Input: int(e.Tokens), Cost: e.Cost},
 	})
 	if over, reached := errors.AsType[*tasks.BudgetError](err); reached {
-		out.Confirm = !over.Passing() // tokens that are only reserved become free again
+		out.Confirm = !over.Temporary() // tokens that are only reserved become free again
 		return nil
 	}
 	return err

@@ -71,7 +71,7 @@ func New(cfg Config) *Executor {
 	if x.Wall == nil {
 		x.Wall = x.Now
 	}
-	x.Model = gated{cfg.Model, cfg.Pause}
+	x.Model = pausableModel{cfg.Model, cfg.Pause}
 	x.budget = &budget{store: cfg.Store, log: cfg.Log, wall: x.Wall, rules: &x.rules, price: pricerOf(cfg.Model)}
 	x.summaries = &summaries{
 		cfg: &x.Config, rules: &x.rules, budget: x.budget, calls: &x.modelCalls,
@@ -104,7 +104,7 @@ func (x *Executor) Do(ctx context.Context, v *tasks.View, a planner.Action, p Di
 	err := x.do(ctx, v, a, p)
 	var fault *tasks.PanicError
 	if errors.As(err, &fault) {
-		err = x.faulted(ctx, v, a, fault)
+		err = x.panicked(ctx, v, a, fault)
 	}
 	if tasks.Superseded(err) {
 		span.Text(telemetry.OutcomeKey, "superseded")
@@ -136,7 +136,7 @@ func (x *Executor) do(ctx context.Context, v *tasks.View, a planner.Action, p Di
 		err = p.Ask(ctx, v, a)
 	case planner.KindShow:
 		if err = p.Show(ctx, v); err == nil {
-			x.summaries.note(v.Opening().Chat.Key(), v.ID)
+			x.summaries.enqueue(v.Opening().Chat.Key(), v.ID)
 		}
 	default:
 		err = fmt.Errorf("no such kind of action: %q", a.Kind)
@@ -144,9 +144,9 @@ func (x *Executor) do(ctx context.Context, v *tasks.View, a planner.Action, p Di
 	return err
 }
 
-// faulted ends an action that panicked: doing it again would pay for it again
+// panicked ends an action that panicked: doing it again would pay for it again
 // and panic again. Only a question is put again.
-func (x *Executor) faulted(ctx context.Context, v *tasks.View, a planner.Action, fault *tasks.PanicError) error {
+func (x *Executor) panicked(ctx context.Context, v *tasks.View, a planner.Action, fault *tasks.PanicError) error {
 	x.Log.ErrorContext(ctx, "an action panicked", "task", v.ID, "action", a.ID, "cause", fault)
 	e := planner.Event{Type: planner.CallFailed, Action: a.ID, Problem: &planner.Problem{Code: "internal", Reason: fault.Error()}}
 	switch a.Kind {
@@ -158,14 +158,14 @@ func (x *Executor) faulted(ctx context.Context, v *tasks.View, a planner.Action,
 	return x.Append(ctx, v.ID, e)
 }
 
-// gated is a model that is not called while everything is paused.
-type gated struct {
+// pausableModel is a model that is not called while everything is paused.
+type pausableModel struct {
 	llm.Model
 	pause *tasks.Pause
 }
 
 // Call implements llm.Model.
-func (g gated) Call(ctx context.Context, r llm.Request, stream func(llm.Delta)) (llm.Reply, error) {
+func (g pausableModel) Call(ctx context.Context, r llm.Request, stream func(llm.Delta)) (llm.Reply, error) {
 	if err := g.pause.Gate(); err != nil {
 		return llm.Reply{}, err
 	}

@@ -69,7 +69,7 @@ func (x *Executor) askApproval(ctx context.Context, v *tasks.View, a planner.Act
 	return nil
 }
 
-// has reports that the asker can use a group in the chat.
-func (x *Executor) has(ctx context.Context, v *tasks.View, group string) bool {
+// canUse reports that the asker can use a group in the chat.
+func (x *Executor) canUse(ctx context.Context, v *tasks.View, group string) bool {
 	return slices.ContainsFunc(x.groups(ctx, v), func(g tools.Group) bool { return g.Name == group })
 }

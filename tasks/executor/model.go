@@ -15,7 +15,7 @@ import (
 // model makes one model call and appends what it said.
 func (x *Executor) model(ctx context.Context, v *tasks.View, a planner.Action, p Display) error {
 	if v.State.PromptPending {
-		return x.writeOut(ctx, v, a)
+		return x.expandPrompt(ctx, v, a)
 	}
 	promptInput, tools, err := x.promptInput(ctx, v, a)
 	if err != nil {
@@ -30,13 +30,13 @@ func (x *Executor) model(ctx context.Context, v *tasks.View, a planner.Action, p
 	}
 	request, aside, leave, err := x.reserveOrShrink(ctx, v, a, promptInput, request)
 	if over, reached := errors.AsType[*tasks.BudgetError](err); reached {
-		return x.overdrawn(ctx, v, a, aside, over.Overdraft)
+		return x.budgetReached(ctx, v, a, aside, over.Overdraft)
 	}
 	if err != nil {
 		return err
 	}
 	defer leave()
-	request.BeforeRetry = x.budget.again(ctx, v.ID, aside)
+	request.BeforeRetry = x.budget.reserveRetries(ctx, v.ID, aside)
 	var stream func(llm.Delta)
 	if a.Final {
 		write, end := p.Stream(a)
@@ -61,7 +61,7 @@ func (x *Executor) model(ctx context.Context, v *tasks.View, a planner.Action, p
 // replied appends what a model said.
 func (x *Executor) replied(ctx context.Context, v *tasks.View, a planner.Action, reply llm.Reply, tools []tools.Tool) error {
 	e := reading{v: v, a: a, groups: x.groups(ctx, v), tools: tools, expires: x.rules.Load().Approvals.ExpiresAt(x.Now())}.read(reply)
-	keepThought(e, reply.Text, reply.Thinking)
+	setThought(e, reply.Text, reply.Thinking)
 	if err := x.earlier.fetch(ctx, v, e); err != nil {
 		return err
 	}
@@ -95,12 +95,12 @@ func (x *Executor) replied(ctx context.Context, v *tasks.View, a planner.Action,
 	return err
 }
 
-// writeOut asks the server for the prompt that is the task's goal.
-func (x *Executor) writeOut(ctx context.Context, v *tasks.View, a planner.Action) error {
+// expandPrompt asks the server for the prompt that is the task's goal.
+func (x *Executor) expandPrompt(ctx context.Context, v *tasks.View, a planner.Action) error {
 	want := v.Opening().Prompt
 	err := errRevoked
 	text := ""
-	if x.has(ctx, v, want.Group) {
+	if x.canUse(ctx, v, want.Group) {
 		text, err = x.Tools.Prompt(ctx, want.Group, want.Name, want.Arguments)
 	}
 	if ctx.Err() != nil {

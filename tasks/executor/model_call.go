@@ -12,16 +12,16 @@ import (
 	"legwork/tools"
 )
 
-// shrinks is how often a prompt that is too long for its model is built anew
+// maxShrinks is how often a prompt that is too long for its model is built anew
 // with less in it, each time half as long.
-const shrinks = 2
+const maxShrinks = 2
 
 // call makes a model call. A prompt that the endpoint finds too long is built
 // anew, shorter; tools are those of the prompt that was taken.
 func (x *Executor) call(ctx context.Context, v *tasks.View, a planner.Action, r llm.Request, tools []tools.Tool, stream func(llm.Delta)) (llm.Reply, []tools.Tool, error) {
 	reply, err := x.Model.Call(ctx, r, stream)
 	var paid llm.Usage
-	for try := 0; try < shrinks; try++ {
+	for try := 0; try < maxShrinks; try++ {
 		var failed *llm.Error
 		if !errors.As(err, &failed) || failed.Problem != llm.TooLong {
 			break
@@ -62,12 +62,12 @@ func (x *Executor) prompt(ctx context.Context, v *tasks.View, a planner.Action, 
 	return request, tools, err
 }
 
-// longestPartial is how much is kept of an answer that was cut off, in bytes,
-// and shortWait the shortest wait that people are informed about, in whole
+// maxPartial is how much is kept of an answer that was cut off, in bytes,
+// and minReportedWait the shortest wait that people are informed about, in whole
 // seconds.
 const (
-	longestPartial = 48 << 10
-	shortWait      = 10 * time.Second
+	maxPartial      = 48 << 10
+	minReportedWait = 10 * time.Second
 )
 
 // callFailed turns a failed call into its event. What people could read of an answer
@@ -78,9 +78,9 @@ func (x *Executor) callFailed(ctx context.Context, v *tasks.View, a planner.Acti
 	if errors.As(err, &failed) {
 		e.Problem.Code, e.Problem.Usage = string(failed.Problem), failed.Usage
 		if failed.Problem != llm.Filtered {
-			e.Problem.Text = clip.Bytes(planner.StreamablePrefix(failed.Partial), longestPartial)
+			e.Problem.Text = clip.Bytes(planner.StreamablePrefix(failed.Partial), maxPartial)
 		}
-		if failed.Wait >= shortWait {
+		if failed.Wait >= minReportedWait {
 			e.Problem.Wait = (failed.Wait + time.Second - 1).Truncate(time.Second)
 		}
 	}

@@ -19,7 +19,7 @@ import (
 // promptInput gathers what the prompt needs of the world.
 func (x *Executor) promptInput(ctx context.Context, v *tasks.View, a planner.Action) (planner.PromptInput, []tools.Tool, error) {
 	rules := x.rules.Load()
-	promptInput := planner.PromptInput{Texts: x.Texts, Instructions: rules.Instructions, Vision: rules.Sees}
+	promptInput := planner.PromptInput{Texts: x.Texts, Instructions: rules.Instructions, Vision: rules.HasVision}
 	if rules.PromptBytes != nil {
 		promptInput.MaxBytes = rules.PromptBytes(a.Role)
 	}
@@ -35,7 +35,7 @@ func (x *Executor) promptInput(ctx context.Context, v *tasks.View, a planner.Act
 	for _, g := range groups {
 		promptInput.Groups = append(promptInput.Groups, i18n.Group{Name: g.Name, Description: g.Description})
 	}
-	if err := x.recall(ctx, v, a, &promptInput); err != nil || a.Role != llm.RoleWork || a.Group == planner.LLMTool {
+	if err := x.addConversation(ctx, v, a, &promptInput); err != nil || a.Role != llm.RoleWork || a.Group == planner.LLMTool {
 		return promptInput, nil, err
 	}
 	i := slices.IndexFunc(groups, func(g tools.Group) bool { return g.Name == a.Group })
@@ -81,8 +81,8 @@ func (x *Executor) groups(ctx context.Context, v *tasks.View) []tools.Group {
 	return policy.TaskGroups(x.Tools.Groups(), settings.Groups, opening, v.State.Tainted > 0)
 }
 
-// recall adds to a prompt's input what it needs of the conversation before.
-func (x *Executor) recall(ctx context.Context, v *tasks.View, a planner.Action, promptInput *planner.PromptInput) (err error) {
+// addConversation adds to a prompt's input what it needs of the conversation before.
+func (x *Executor) addConversation(ctx context.Context, v *tasks.View, a planner.Action, promptInput *planner.PromptInput) (err error) {
 	if a.Role != llm.RoleWork {
 		if promptInput.Past, err = x.past(ctx, v, promptInput.MaxBytes); err != nil {
 			return err
@@ -114,7 +114,7 @@ func (x *Executor) past(ctx context.Context, v *tasks.View, maxBytes int) (plann
 	for _, t := range turns {
 		if t.Order > summary.Until {
 			past.History = append(past.History, planner.Exchange{
-				Goal: t.Goal, Answer: t.Answer, Failed: t.Failed, Tainted: t.Tainted, Other: !own(opening, t),
+				Goal: t.Goal, Answer: t.Answer, Failed: t.Failed, Tainted: t.Tainted, Other: !sameAsker(opening, t),
 			})
 		}
 	}
@@ -130,7 +130,7 @@ func historyBudget(rules *tasks.PromptRules, maxBytes int) int {
 	return rules.HistoryBytes
 }
 
-// own reports that an earlier task of the chat came from the person who asks now.
-func own(opening *planner.Opening, t tasks.Turn) bool {
+// sameAsker reports that an earlier task of the chat came from the person who asks now.
+func sameAsker(opening *planner.Opening, t tasks.Turn) bool {
 	return opening.Chat.Private || t.From == opening.From.Key()
 }

@@ -22,13 +22,13 @@ import (
 // prompts hold up to one and a half times the budget, and drop what is older:
 // between two summaries, each prompt begins with the one before it.
 const (
-	summarisers    = 2           // conversations that are summarised at a time
-	summarisedNext = 500         // turns that are looked at together
-	summaryReach   = 8           // times the budget: what a conversation may have without a summary
-	summaryShare   = 4           // what part of the budget the summary itself may be
-	summaryRounds  = 20          // summaries in a row, of a conversation that has long been without
-	summaryPatient = time.Minute // how long people's calls come first
-	toSummarise    = 10_000      // conversations that wait; further ones wait for their next task
+	summarisers     = 2           // conversations that are summarised at a time
+	summaryTurns    = 500         // turns that are looked at together
+	unsummarisedMax = 8           // times the budget: what a conversation may have without a summary
+	summaryShare    = 4           // what part of the budget the summary itself may be
+	summaryRounds   = 20          // summaries in a row, of a conversation that has long been without
+	summaryMaxWait  = time.Minute // how long people's calls come first
+	maxWaiting      = 10_000      // conversations that wait; further ones wait for their next task
 )
 
 // summaries are made after tasks are over, beside their other work.
@@ -45,12 +45,12 @@ type summaries struct {
 	signal  chan struct{} // holds one: a conversation waits
 }
 
-// note lets a conversation be looked at after a task of it is over.
-func (s *summaries) note(conversation string, id tasks.ID) {
+// enqueue lets a conversation be looked at after a task of it is over.
+func (s *summaries) enqueue(conversation string, id tasks.ID) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if _, known := s.waiting[conversation]; !known {
-		if len(s.order) >= toSummarise {
+		if len(s.order) >= maxWaiting {
 			return
 		}
 		s.order = append(s.order, conversation)
@@ -157,11 +157,11 @@ func (s *summaries) summarise(ctx context.Context, conversation string, id tasks
 	if err != nil {
 		return false, fmt.Errorf("reading turns: %w", err)
 	}
-	turns = oldest(turns, budget, size/2)
+	turns = turnsToSummarise(turns, budget, size/2)
 	if len(turns) == 0 {
 		return false, nil
 	}
-	request, err := planner.SummaryPrompt(s.digest(before, turns, opening, size))
+	request, err := planner.SummaryPrompt(s.summaryInput(before, turns, opening, size))
 	if err != nil {
 		return false, err
 	}
@@ -185,21 +185,21 @@ func (s *summaries) summarise(ctx context.Context, conversation string, id tasks
 // without would cost a lot at once.
 func (s *summaries) unsummarised(ctx context.Context, conversation string, until uint64, budget int) ([]tasks.Turn, error) {
 	if until > 0 {
-		return s.cfg.Store.Turns(ctx, conversation, until, summarisedNext)
+		return s.cfg.Store.Turns(ctx, conversation, until, summaryTurns)
 	}
-	return s.cfg.Store.History(ctx, conversation, "", summaryReach*budget)
+	return s.cfg.Store.History(ctx, conversation, "", unsummarisedMax*budget)
 }
 
-// oldest are the turns that go into the next summary: none as long as all fit
+// turnsToSummarise are the turns that go into the next summary: none as long as all fit
 // into the budget, otherwise so many that the rest takes half of it. The newest
 // stays, and so does one without an outcome yet, and those after it, unless they
 // have become too many. most bounds what goes into one summary; 0: nothing does.
-func oldest(turns []tasks.Turn, budget, most int) []tasks.Turn {
+func turnsToSummarise(turns []tasks.Turn, budget, most int) []tasks.Turn {
 	left := 0
 	for _, t := range turns {
 		left += len(t.Goal) + len(t.Answer)
 	}
-	if left <= budget && len(turns) < summarisedNext {
+	if left <= budget && len(turns) < summaryTurns {
 		return nil
 	}
 	n, taken := 0, 0
@@ -207,7 +207,7 @@ func oldest(turns []tasks.Turn, budget, most int) []tasks.Turn {
 		t := turns[n]
 		size := len(t.Goal) + len(t.Answer)
 		unfinished := t.Answer == "" && !t.Failed
-		if unfinished && left <= summaryReach*budget && len(turns) < summarisedNext || n > 0 && most > 0 && taken+size > most {
+		if unfinished && left <= unsummarisedMax*budget && len(turns) < summaryTurns || n > 0 && most > 0 && taken+size > most {
 			break
 		}
 		taken, left, n = taken+size, left-size, n+1
@@ -215,7 +215,7 @@ func oldest(turns []tasks.Turn, budget, most int) []tasks.Turn {
 	return turns[:n]
 }
 
-func (s *summaries) digest(before tasks.Summary, turns []tasks.Turn, opening *planner.Opening, size int) planner.Digest {
+func (s *summaries) summaryInput(before tasks.Summary, turns []tasks.Turn, opening *planner.Opening, size int) planner.Digest {
 	d := planner.Digest{Texts: s.cfg.Texts, Language: opening.Language, Before: before.Text, MaxBytes: size}
 	for _, t := range turns {
 		d.Turns = append(d.Turns, planner.Exchange{Goal: t.Goal, Answer: t.Answer, Failed: t.Failed})
@@ -226,7 +226,7 @@ func (s *summaries) digest(before tasks.Summary, turns []tasks.Turn, opening *pl
 // callForSummary makes the model call, when no people wait for theirs, as long as
 // the budgets of the day have room for it.
 func (s *summaries) callForSummary(ctx context.Context, id tasks.ID, opening *planner.Opening, r llm.Request) (string, error) {
-	if err := s.calls.idle(ctx, summaryPatient); err != nil {
+	if err := s.calls.waitIdle(ctx, summaryMaxWait); err != nil {
 		return "", err
 	}
 	rules := s.rules.Load().Budget
@@ -241,7 +241,7 @@ func (s *summaries) callForSummary(ctx context.Context, id tasks.ID, opening *pl
 		return "", fmt.Errorf("setting aside what a summary may cost: %w", err)
 	}
 	defer leave()
-	r.BeforeRetry = s.budget.again(ctx, id, aside)
+	r.BeforeRetry = s.budget.reserveRetries(ctx, id, aside)
 	reply, err := s.cfg.Model.Call(ctx, r, nil)
 	cost := reply.Usage
 	if failed, ok := errors.AsType[*llm.Error](err); ok {
@@ -272,14 +272,14 @@ func promptBytes(rules *tasks.PromptRules, role string) int {
 type modelCalls struct {
 	mu    sync.Mutex
 	n     int
-	quiet chan struct{} // closed when none is left; nil while none is there
+	ended chan struct{} // closed when none is left; nil while none is there
 }
 
 func (c *modelCalls) begin() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.n++; c.quiet == nil {
-		c.quiet = make(chan struct{})
+	if c.n++; c.ended == nil {
+		c.ended = make(chan struct{})
 	}
 }
 
@@ -287,19 +287,19 @@ func (c *modelCalls) end() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.n--; c.n == 0 {
-		close(c.quiet)
-		c.quiet = nil
+		close(c.ended)
+		c.ended = nil
 	}
 }
 
-// idle waits until there is none, but not for longer than patience. The error is
+// waitIdle waits until there is none, but not for longer than patience. The error is
 // that of ctx.
-func (c *modelCalls) idle(ctx context.Context, patience time.Duration) error {
+func (c *modelCalls) waitIdle(ctx context.Context, patience time.Duration) error {
 	timer := time.NewTimer(patience)
 	defer timer.Stop()
 	for {
 		c.mu.Lock()
-		quiet := c.quiet
+		quiet := c.ended
 		c.mu.Unlock()
 		if quiet == nil {
 			return ctx.Err()

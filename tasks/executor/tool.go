@@ -16,9 +16,9 @@ import (
 func (x *Executor) tool(ctx context.Context, v *tasks.View, a planner.Action, p Display) error {
 	call := tasks.CallOf(v, a.Place)
 	if a.Started {
-		return x.unknown(ctx, v, a, call)
+		return x.unknownOutcome(ctx, v, a, call)
 	}
-	if !x.has(ctx, v, a.Group) {
+	if !x.canUse(ctx, v, a.Group) {
 		return x.returned(ctx, v, a, planner.Result{Text: errRevoked.Error(), Failed: true})
 	}
 	if call.Tool == findTool {
@@ -40,11 +40,11 @@ func (x *Executor) tool(ctx context.Context, v *tasks.View, a planner.Action, p 
 			return err
 		}
 	}
-	return x.make(ctx, v, a, j, p)
+	return x.makeCall(ctx, v, a, j, p)
 }
 
-// unknown ends a call that was cut off.
-func (x *Executor) unknown(ctx context.Context, v *tasks.View, a planner.Action, call planner.Call) error {
+// unknownOutcome ends a call that was cut off.
+func (x *Executor) unknownOutcome(ctx context.Context, v *tasks.View, a planner.Action, call planner.Call) error {
 	x.Log.WarnContext(ctx, "call cut off, outcome unknown", "task", v.ID, "tool", call.Tool, "action", a.ID)
 	r := planner.Result{Failed: true, Unknown: true}
 	if v.State.Call(a.Place).Elicited > 0 {
@@ -53,10 +53,10 @@ func (x *Executor) unknown(ctx context.Context, v *tasks.View, a planner.Action,
 	return x.returned(ctx, v, a, r)
 }
 
-// make makes a call that may be made.
-func (x *Executor) make(ctx context.Context, v *tasks.View, a planner.Action, j judgement, p Display) error {
+// makeCall makes a call that may be made.
+func (x *Executor) makeCall(ctx context.Context, v *tasks.View, a planner.Action, j judgement, p Display) error {
 	opening := v.Opening()
-	answers := x.answering(v, a, j.call)
+	answers := x.serverQuestions(v, a, j.call)
 	result, err := x.Tools.Call(ctx, tools.Call{
 		Group: a.Group, Tool: j.call.Tool, Arguments: tasks.Arguments(j.call), Definition: j.verdict.Definition,
 		Chat: opening.Chat.Room(), Person: opening.From.Key(), Private: opening.Chat.Private, Hops: opening.Hops + 1,
@@ -68,7 +68,7 @@ func (x *Executor) make(ctx context.Context, v *tasks.View, a planner.Action, j 
 		return err
 	}
 	if result.Question != nil {
-		return answers.later(ctx, result)
+		return answers.askThenRepeat(ctx, result)
 	}
 	if result.Failed {
 		logWithCause(ctx, x.Log, result.Text).InfoContext(ctx, "tool call failed", "task", v.ID, "tool", j.call.Tool, "bytes", len(result.Text))

@@ -145,7 +145,7 @@ func (in *Inbox) reach(ctx context.Context, person string) (to PrivateChat, err 
 		return to, bot.ErrGone
 	}
 	to.Lang = in.rules.Load().Language
-	spoken, err := in.Settings.Get(ctx, person, tasks.SettingSpoken)
+	spoken, err := in.Settings.Get(ctx, person, tasks.SettingPlatformLanguage)
 	if err == nil {
 		to.Lang, err = in.Language(ctx, person, cmp.Or(spoken, to.Lang))
 	}
@@ -174,11 +174,11 @@ func move(ctx context.Context, in *Inbox, from bot.Chat, to bot.Chat) error {
 	if err := in.Store.Move(ctx, from.Key(), to); err != nil {
 		return fmt.Errorf("moving %s: %w", from.Key(), err)
 	}
-	was, err := in.Settings.Get(ctx, to.Key(), tasks.SettingWas)
+	was, err := in.Settings.Get(ctx, to.Key(), tasks.SettingFormerID)
 	if err != nil || was == from.ID {
 		return err
 	}
-	if err := in.Settings.Put(ctx, to.Key(), tasks.SettingWas, from.ID); err != nil {
+	if err := in.Settings.Put(ctx, to.Key(), tasks.SettingFormerID, from.ID); err != nil {
 		return err
 	}
 	in.Log.InfoContext(ctx, "a group has another id now", "was", from.Key(), "is", to.Key())
@@ -196,7 +196,7 @@ func admitsMoved(ctx context.Context, in *Inbox, a policy.Access, g accessDecisi
 	if m.Chat.Private {
 		return false, nil
 	}
-	was, err := in.Settings.Get(ctx, policy.ChatKey(m.Chat), tasks.SettingWas)
+	was, err := in.Settings.Get(ctx, policy.ChatKey(m.Chat), tasks.SettingFormerID)
 	if err != nil || was == "" {
 		return false, err
 	}

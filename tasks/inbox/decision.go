@@ -301,7 +301,7 @@ func howDecided(ctx context.Context, in *Inbox, r *Request, id tasks.ID, about p
 		in.Log.WarnContext(ctx, "reading end of question failed", "task", id, "cause", err)
 		return in.Notice(r, "error.too_late", nil)
 	}
-	if v.Decided(about) == nil && !v.Lapsed(about) {
+	if v.Decided(about) == nil && !v.DecisionExpired(about) {
 		return in.Notice(r, "error.too_late", nil)
 	}
 	return in.Notice(r, "error.decided", map[string]any{"Text": cards.OutcomeOf(v, in.Texts, r.Lang, about)})
@@ -442,7 +442,7 @@ func overdraftPress(in *Inbox, r *Request, t LiveTask, a planner.Action, choice 
 	if choice != cards.ChoiceExtend && choice != cards.ChoiceConclude {
 		return in.ReplyText(r, "error.too_late", nil)
 	}
-	if choice == cards.ChoiceExtend && !r.Rules.Budget.Extends(r.Admin) {
+	if choice == cards.ChoiceExtend && !r.Rules.Budget.CanExtend(r.Admin) {
 		return in.ReplyAside(r, "error.admin_needed")
 	}
 	reply := withMessage(in, r, t, a.ID, decideQuestion(in, r, t.Task, a.ID, planner.Decision{Approve: choice == cards.ChoiceExtend}))

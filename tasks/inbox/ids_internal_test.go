@@ -18,11 +18,11 @@ func TestIDsInOrder(t *testing.T) {
 		}
 		before = id
 	}
-	if at, ok := before.Made(); !ok || at.Sub(now) > 2*time.Second {
+	if at, ok := before.Time(); !ok || at.Sub(now) > 2*time.Second {
 		t.Errorf("the last of a burst is of %v, want near %v", at, now)
 	}
 	back := now.Add(-time.Hour)
-	if at, _ := all.next(back).Made(); at.Sub(back) > time.Second {
+	if at, _ := all.next(back).Time(); at.Sub(back) > time.Second {
 		t.Errorf("when the clock is set back to %v, an id is of %v", back, at)
 	}
 }

@@ -123,11 +123,11 @@ func (in *Inbox) Language(ctx context.Context, person, other string) (string, er
 // notices to admins follow no message of theirs.
 func rememberLanguage(ctx context.Context, in *Inbox, r *Request) error {
 	person := r.Message.From.Key()
-	known, err := in.Settings.Get(ctx, person, tasks.SettingSpoken)
+	known, err := in.Settings.Get(ctx, person, tasks.SettingPlatformLanguage)
 	if err != nil || r.Message.Language == "" || known == r.Lang {
 		return err
 	}
-	return in.Settings.Put(ctx, person, tasks.SettingSpoken, r.Lang)
+	return in.Settings.Put(ctx, person, tasks.SettingPlatformLanguage, r.Lang)
 }
 
 // Timezone is what a person has chosen, or the default.

@@ -78,8 +78,8 @@ func questionCard(ctx context.Context, in *Inbox, r *Request, id tasks.ID, actio
 	}
 	filer, ok := platform.(bot.Filer)
 	card := cards.Card{
-		View: v.Elsewhere(r.Lang), Texts: in.Texts, Lasts: !platform.Limits().Ephemeral, Quiet: true,
-		Files: ok && filer.Files(to), AskerExtends: r.Rules.Budget.Asker,
+		View: v.ForOtherChat(r.Lang), Texts: in.Texts, Lasts: !platform.Limits().Ephemeral, WithoutBoard: true,
+		Files: ok && filer.Files(to), AskerExtends: r.Rules.Budget.AskerExtends,
 	}
 	d, plain := card.Question(todo[i]), card.PlainQuestion(todo[i])
 	buttons := slices.DeleteFunc(plain.Buttons, func(b bot.Button) bool { // the reason is asked for where the task is

@@ -32,7 +32,7 @@ func (p *Presenter) closeQuestions(ctx context.Context, v *tasks.View, tries int
 		open[a.ID] = true
 	}
 	if !p.lasting() {
-		p.settlePassing(ctx, v, open)
+		p.closeEphemeral(ctx, v, open)
 		return
 	}
 	for _, slot := range v.State.Slots {
@@ -40,15 +40,15 @@ func (p *Presenter) closeQuestions(ctx context.Context, v *tasks.View, tries int
 		if action.Kind != planner.KindAsk || open[action] || p.closed[slot.Name] {
 			continue
 		}
-		if tries == 1 && p.misses[slot.Name] >= closeTries {
+		if tries == 1 && p.closeFailures[slot.Name] >= closeTries {
 			continue
 		}
 		message := slot.Message
 		if message == "" {
-			message = p.stray(ctx, v, private, slot.Name)
+			message = p.findUnrecorded(ctx, v, private, slot.Name)
 		}
 		if message == "" {
-			p.misses[slot.Name]++
+			p.closeFailures[slot.Name]++
 			continue
 		}
 		err := p.closeQuestion(ctx, v, private, action, message, tries)
@@ -56,7 +56,7 @@ func (p *Presenter) closeQuestions(ctx context.Context, v *tasks.View, tries int
 			return
 		}
 		if p.closed[slot.Name] = err == nil; err != nil {
-			p.misses[slot.Name]++
+			p.closeFailures[slot.Name]++
 			tries = 1 // the chat may be down: the others need not wait as long
 			p.ps.Log.WarnContext(ctx, "closing question's message failed", "task", p.id, "cause", err)
 		}
@@ -74,35 +74,35 @@ func askOfSlot(slot string) (action planner.ActionID, private bool) {
 	return action, private
 }
 
-// stray finds the message of a question that is over and whose id is not known,
+// findUnrecorded finds the message of a question that is over and whose id is not known,
 // since a kill fell between its sending and that; empty when there is none.
-func (p *Presenter) stray(ctx context.Context, v *tasks.View, private bool, slot string) string {
+func (p *Presenter) findUnrecorded(ctx context.Context, v *tasks.View, private bool, slot string) string {
 	to := p.chat
-	if private && p.doubts(slot) {
+	if private && p.mayBeSent(slot) {
 		var err error
-		if to, err = p.direct(ctx, v); err != nil {
+		if to, err = p.privateChat(ctx, v); err != nil {
 			return ""
 		}
 	}
 	return p.find(ctx, to, slot, cards.MarkOf(p.id, slot))
 }
 
-// passing is the message of a question that does not last, and the last event that
+// ephemeralQuestion is the message of a question that does not last, and the last event that
 // was known when it was asked.
-type passing struct {
+type ephemeralQuestion struct {
 	id  string
 	seq int
 }
 
-// settlePassing says of questions that are over how they ended, where they do
+// closeEphemeral says of questions that are over how they ended, where they do
 // not last. One that was asked since the view was read is not over for that.
-func (p *Presenter) settlePassing(ctx context.Context, v *tasks.View, open map[planner.ActionID]bool) {
+func (p *Presenter) closeEphemeral(ctx context.Context, v *tasks.View, open map[planner.ActionID]bool) {
 	p.mu.Lock()
 	over := map[planner.ActionID]string{}
-	for action, asked := range p.passing {
+	for action, asked := range p.ephemeral {
 		if !open[action] && v.State.Seq >= asked.seq {
 			over[action] = asked.id
-			delete(p.passing, action)
+			delete(p.ephemeral, action)
 		}
 	}
 	p.mu.Unlock()
@@ -120,7 +120,7 @@ func (p *Presenter) closeQuestion(ctx context.Context, v *tasks.View, private bo
 	to, d := p.chat, bot.Draft{Kind: bot.KindNotice, Task: string(p.id), Text: p.card(v).Decision(action)}
 	if private {
 		var err error
-		if to, err = p.direct(ctx, v); err != nil {
+		if to, err = p.privateChat(ctx, v); err != nil {
 			return err
 		}
 	} else {
@@ -134,16 +134,16 @@ func (p *Presenter) closeQuestion(ctx context.Context, v *tasks.View, private bo
 	return err
 }
 
-// closeLate closes a question's message that became known when the question
+// closeIfOver closes a question's message that became known when the question
 // was over: the task was stopped while it was on its way, or a button was
 // pressed under the message of an earlier life. It outlives the action that
 // asks, which is not wanted any more.
-func (p *Presenter) closeLate(ctx context.Context, slot, message string) {
+func (p *Presenter) closeIfOver(ctx context.Context, slot, message string) {
 	action, private := askOfSlot(slot)
 	if action.Kind != planner.KindAsk {
 		return
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lateTime)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTimeout)
 	defer cancel()
 	state, err := p.ps.Store.State(ctx, p.id)
 	if tasks.OpenAsk(state, action) {
@@ -161,5 +161,5 @@ func (p *Presenter) closeLate(ctx context.Context, slot, message string) {
 	}
 }
 
-// lateTime is how long closing a message may take when no action waits for it.
-const lateTime = 10 * time.Second
+// closeTimeout is how long closing a message may take when no action waits for it.
+const closeTimeout = 10 * time.Second

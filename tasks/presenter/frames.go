@@ -29,12 +29,12 @@ func (p *Presenter) drawBoard(ctx context.Context, v *tasks.View) error {
 	switch {
 	case !p.lasting():
 	case streamer != nil && v.State.Round == 0 && p.boardID(v) == "":
-		return p.drawBegin(ctx, streamer, v, board)
+		return p.drawStart(ctx, streamer, v, board)
 	case v.State.Phase == planner.PhaseProposed && p.boardID(v) == "":
 		return nil // the question shows the plan
 	}
-	if p.opened && streamer != nil {
-		p.opened = false
+	if p.streamStarted && streamer != nil {
+		p.streamStarted = false
 		_ = streamer.Stream(ctx, p.chat, bot.Draft{Kind: bot.KindAnswer, Task: string(p.id), Partial: true}) // it would pass by itself
 	}
 	if p.boardID(v) != "" && cards.SameBoard(board, p.board) && !p.outdated(board) {
@@ -44,11 +44,11 @@ func (p *Presenter) drawBoard(ctx context.Context, v *tasks.View) error {
 		Kind: bot.KindBoard, Task: string(p.id), Text: board.Status, Board: &board, Mark: cards.MarkOf(p.id, planner.SlotBoard), ReplyTo: v.Opening().Message,
 		Partial: p.lasting() && !v.State.Settled(), Buttons: p.card(v).BoardButtons(),
 	}
-	if p.message == "" {
+	if p.boardMessage == "" {
 		if err := p.postBoard(ctx, d); err != nil {
 			return err
 		}
-	} else if err := p.change(ctx, planner.SlotBoard, &p.message, d); err != nil {
+	} else if err := p.change(ctx, planner.SlotBoard, &p.boardMessage, d); err != nil {
 		return fmt.Errorf("changing board: %w", err)
 	}
 	p.board, p.drawn = board, p.ps.Now()
@@ -57,8 +57,8 @@ func (p *Presenter) drawBoard(ctx context.Context, v *tasks.View) error {
 
 // boardID is the id of the board's message as far as it is known.
 func (p *Presenter) boardID(v *tasks.View) string {
-	p.message = cmp.Or(p.message, v.State.Slot(planner.SlotBoard).Message)
-	return p.message
+	p.boardMessage = cmp.Or(p.boardMessage, v.State.Slot(planner.SlotBoard).Message)
+	return p.boardMessage
 }
 
 // outdated reports that the running times on the board are old.
@@ -74,10 +74,10 @@ func (p *Presenter) outdated(b bot.Board) bool {
 	return false
 }
 
-// drawBegin says by the platform's stream that work has begun, or what it waits
+// drawStart says by the platform's stream that work has begun, or what it waits
 // for.
-func (p *Presenter) drawBegin(ctx context.Context, streamer bot.Streamer, v *tasks.View, board bot.Board) error {
-	if p.spoken != "" || p.opened && cards.SameBoard(board, p.board) {
+func (p *Presenter) drawStart(ctx context.Context, streamer bot.Streamer, v *tasks.View, board bot.Board) error {
+	if p.shownText != "" || p.streamStarted && cards.SameBoard(board, p.board) {
 		return nil
 	}
 	d := bot.Draft{Kind: bot.KindBoard, Task: string(p.id), Board: &board, Partial: true}
@@ -87,7 +87,7 @@ func (p *Presenter) drawBegin(ctx context.Context, streamer bot.Streamer, v *tas
 	if err := streamer.Stream(ctx, p.chat, d); err != nil {
 		return fmt.Errorf("showing that work has begun: %w", err)
 	}
-	p.board, p.opened = board, true
+	p.board, p.streamStarted = board, true
 	return nil
 }
 
@@ -97,7 +97,7 @@ func (p *Presenter) postBoard(ctx context.Context, d bot.Draft) error {
 	if err != nil {
 		return fmt.Errorf("posting board: %w", err)
 	}
-	p.message = id
+	p.boardMessage = id
 	return nil
 }
 
@@ -105,12 +105,12 @@ func (p *Presenter) postBoard(ctx context.Context, d bot.Draft) error {
 func (p *Presenter) postSlot(ctx context.Context, slot string, d bot.Draft) (id string, err error) {
 	lasting := p.lasting()
 	if lasting && !p.intended(slot) {
-		if err := p.began(ctx, slot); err != nil {
+		if err := p.recordSendStarted(ctx, slot); err != nil {
 			return "", err
 		}
 	}
 	if id = p.find(ctx, p.chat, slot, d.Mark); id == "" {
-		undo := p.sending(slot)
+		undo := p.markSending(slot)
 		failpoint.Hit("post.before.board")
 		if id, err = p.platform.Post(ctx, p.chat, d); err != nil {
 			if _, later := errors.AsType[*bot.LaterError](err); later {
@@ -121,7 +121,7 @@ func (p *Presenter) postSlot(ctx context.Context, slot string, d bot.Draft) (id 
 		failpoint.Hit("post.after.board")
 	}
 	if lasting {
-		err = p.shown(ctx, slot, id, "", false)
+		err = p.recordSent(ctx, slot, id, "", false)
 		failpoint.Hit("keep.after.board")
 	}
 	return id, err
@@ -148,10 +148,10 @@ func (p *Presenter) drawStream(ctx context.Context, v *tasks.View, s *streamBuff
 	if !open && v.State.Streamed {
 		return nil // the reply is being stored; the outcome follows
 	}
-	if text == p.spoken || text == "" && p.spoken == "" {
+	if text == p.shownText || text == "" && p.shownText == "" {
 		return nil
 	}
-	if text != "" && !v.State.Streamed && p.spoken == "" {
+	if text != "" && !v.State.Streamed && p.shownText == "" {
 		if err := p.append(ctx, planner.Event{Type: planner.SendStarted, Action: action}); err != nil {
 			if tasks.Superseded(err) {
 				return nil
@@ -164,47 +164,47 @@ func (p *Presenter) drawStream(ctx context.Context, v *tasks.View, s *streamBuff
 		if err := streamer.Stream(ctx, p.chat, d); err != nil {
 			return err
 		}
-		p.spoken, p.opened = text, text == "" && p.opened
+		p.shownText, p.streamStarted = text, text == "" && p.streamStarted
 		return nil
 	}
 	if !p.platform.Limits().Edits {
 		return nil
 	}
-	if err := p.drawWords(ctx, v, d); err != nil {
+	if err := p.drawPartial(ctx, v, d); err != nil {
 		return err
 	}
-	p.spoken = text
+	p.shownText = text
 	return nil
 }
 
-// drawWords shows a growing answer in a message: the board's of a task without
+// drawPartial shows a growing answer in a message: the board's of a task without
 // a plan, one of its own otherwise.
-func (p *Presenter) drawWords(ctx context.Context, v *tasks.View, d bot.Draft) error {
+func (p *Presenter) drawPartial(ctx context.Context, v *tasks.View, d bot.Draft) error {
 	switch {
 	case v.State.Round == 0 && d.Text == "":
 		p.board = bot.Board{} // the words stood in its place
-		p.nudge()
+		p.wake()
 		return nil
 	case v.State.Round == 0:
 		if p.boardID(v) == "" {
 			return nil
 		}
-		return p.change(ctx, planner.SlotBoard, &p.message, d)
+		return p.change(ctx, planner.SlotBoard, &p.boardMessage, d)
 	case d.Text == "":
 		return nil // the next words take their place
 	}
-	if p.words == "" {
-		p.words = v.State.Slot(planner.SlotAnswer).Message
+	if p.answerMessage == "" {
+		p.answerMessage = v.State.Slot(planner.SlotAnswer).Message
 	}
-	if p.words != "" {
-		return p.change(ctx, planner.SlotAnswer, &p.words, d)
+	if p.answerMessage != "" {
+		return p.change(ctx, planner.SlotAnswer, &p.answerMessage, d)
 	}
 	d.Mark = cards.MarkOf(p.id, planner.SlotAnswer)
 	id, err := p.postSlot(ctx, planner.SlotAnswer, d)
 	if err != nil {
 		return fmt.Errorf("posting first words: %w", err)
 	}
-	p.words = id
+	p.answerMessage = id
 	return nil
 }
 
@@ -237,7 +237,7 @@ func (s *streamBuffer) write(d llm.Delta) {
 	}
 	s.received.WriteString(d.Text)
 	s.mu.Unlock()
-	s.p.nudge()
+	s.p.wake()
 }
 
 // close ends it.
@@ -245,7 +245,7 @@ func (s *streamBuffer) close() {
 	s.mu.Lock()
 	s.closed = true
 	s.mu.Unlock()
-	s.p.nudge()
+	s.p.wake()
 }
 
 // text is what can be shown now, the action it belongs to, and whether more
@@ -268,7 +268,7 @@ func (p *Presenter) Progress(action planner.ActionID, g tools.Progress) {
 	}
 	p.progress[action] = g
 	p.mu.Unlock()
-	p.nudge()
+	p.wake()
 }
 
 // reports are the newest ones, by action.

@@ -35,8 +35,8 @@ func (headless) Post(context.Context, bot.Chat, bot.Draft) (string, error) {
 // Edit implements bot.Platform.
 func (headless) Edit(context.Context, bot.Chat, string, bot.Draft) error { return nil }
 
-// showNowhere records that the outcome is there for anyone who asks for it.
-func (s *sender) showNowhere(ctx context.Context, v *tasks.View) error {
+// showHeadless records that the outcome is there for anyone who asks for it.
+func (s *sender) showHeadless(ctx context.Context, v *tasks.View) error {
 	events := []planner.Event{{Type: planner.Sent, Slot: planner.SlotAnswer, Message: string(s.id), Last: true}}
 	if v.State.Slot(planner.SlotAnswer).Name == "" {
 		events = append([]planner.Event{{Type: planner.SendStarted, Slot: planner.SlotAnswer}}, events...)

@@ -20,27 +20,27 @@ import (
 // journal; only the outcome and the ids of messages are written to it.
 type Presenter struct {
 	sender
-	redrawing
-	quiet bool          // it shows questions and the outcome alone
-	last  chan struct{} // closed when the outcome is on its way
+	redraws
+	withoutBoard bool          // it shows questions and the outcome alone
+	framesEnd    chan struct{} // closed when the outcome is on its way
 
-	mu       sync.Mutex // guards what follows
-	view     *tasks.View
-	stream   *streamBuffer
-	progress map[planner.ActionID]tools.Progress // of tool calls, by action
-	passing  map[planner.ActionID]passing        // questions that do not last, by action
+	mu        sync.Mutex // guards what follows
+	view      *tasks.View
+	stream    *streamBuffer
+	progress  map[planner.ActionID]tools.Progress    // of tool calls, by action
+	ephemeral map[planner.ActionID]ephemeralQuestion // questions that do not last, by action
 
-	pen     chan struct{}   // holds one token, taken while something is drawn; guards what follows
-	frozen  bool            // the outcome is on its way, no more frames
-	folded  bool            // the board's last frame is shown
-	board   bot.Board       // as it was drawn last
-	drawn   time.Time       // when that was
-	opened  bool            // the platform's stream says that work has begun
-	message string          // id of the board's message
-	words   string          // id of the message that the answer grows in
-	spoken  string          // text of the answer as it was shown last
-	closed  map[string]bool // questions whose message says how they were decided
-	misses  map[string]int  // and how often that failed
+	drawing       chan struct{}   // holds one token, taken while something is drawn; guards what follows
+	finishing     bool            // the outcome is on its way, no more frames
+	boardFinal    bool            // the board's last frame is shown
+	board         bot.Board       // as it was drawn last
+	drawn         time.Time       // when that was
+	streamStarted bool            // the platform's stream says that work has begun
+	boardMessage  string          // id of the board's message
+	answerMessage string          // id of the message that the answer grows in
+	shownText     string          // text of the answer as it was shown last
+	closed        map[string]bool // questions whose message says how they were decided
+	closeFailures map[string]int  // and how often that failed
 }
 
 // Update gives it the newest snapshot of the task. What the first one tells was
@@ -48,11 +48,11 @@ type Presenter struct {
 func (p *Presenter) Update(v *tasks.View) {
 	p.mu.Lock()
 	if p.view == nil {
-		p.expect(v.State.Slots)
+		p.noteUnconfirmed(v.State.Slots)
 	}
 	p.view = v
 	p.mu.Unlock()
-	p.Again()
+	p.Redraw()
 }
 
 // Run draws frames until the outcome is on its way or ctx ends: the newest one
@@ -74,31 +74,31 @@ func (p *Presenter) Run(ctx context.Context) {
 		select {
 		case <-ctx.Done():
 			return
-		case <-p.last:
+		case <-p.framesEnd:
 			return
 		case <-p.signal:
 		case <-clock:
 		}
-		wish := p.asked.Load()
+		wish := p.requested.Load()
 		err := p.draw(ctx)
-		p.drew(wish, err == nil)
+		p.noteDrawn(wish, err == nil)
 		var later *bot.LaterError
 		switch {
 		case err == nil || ctx.Err() != nil:
 			pause = gap
 		case errors.As(err, &later):
 			pause = max(gap, later.After)
-			p.nudge()
+			p.wake()
 		default:
 			pause = max(gap, min(max(2*pause, firstFramePause), lastFramePause))
 			p.ps.Log.WarnContext(ctx, "a frame could not be shown", "task", p.id, "again", pause, "cause", err)
-			p.nudge()
+			p.wake()
 		}
 		timer.Reset(pause)
 		select {
 		case <-ctx.Done():
 			return
-		case <-p.last:
+		case <-p.framesEnd:
 			return
 		case <-timer.C:
 		}
@@ -113,32 +113,32 @@ const (
 	clockGap        = 15 * time.Second
 )
 
-// take waits for the pen; its error is the context's. release gives it back.
-func (p *Presenter) take(ctx context.Context) error {
+// beginDrawing waits for the pen; its error is the context's. release gives it back.
+func (p *Presenter) beginDrawing(ctx context.Context) error {
 	select {
-	case p.pen <- struct{}{}:
+	case p.drawing <- struct{}{}:
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()
 	}
 }
 
-func (p *Presenter) release() { <-p.pen }
+func (p *Presenter) endDrawing() { <-p.drawing }
 
 func (p *Presenter) draw(ctx context.Context) (err error) {
 	defer tasks.Catch(&err)
-	if err := p.take(ctx); err != nil {
+	if err := p.beginDrawing(ctx); err != nil {
 		return err
 	}
-	defer p.release()
+	defer p.endDrawing()
 	p.mu.Lock()
 	view, stream := p.view, p.stream
 	p.mu.Unlock()
-	if p.frozen || view == nil || view.State.Settled() || p.unseen() {
+	if p.finishing || view == nil || view.State.Settled() || p.isHeadless() {
 		return nil
 	}
 	p.closeQuestions(ctx, view, 1)
-	if p.quiet {
+	if p.withoutBoard {
 		return nil
 	}
 	if err := p.drawBoard(ctx, view); err != nil {
@@ -149,7 +149,7 @@ func (p *Presenter) draw(ctx context.Context) (err error) {
 
 // card is how the task looks in its chat as v shows it.
 func (p *Presenter) card(v *tasks.View) cards.Card {
-	return cards.Card{View: v, Texts: p.ps.Texts, Lasts: p.lasting(), Quiet: p.quiet, AskerExtends: p.ps.rules.Load().Budget.Asker}
+	return cards.Card{View: v, Texts: p.ps.Texts, Lasts: p.lasting(), WithoutBoard: p.withoutBoard, AskerExtends: p.ps.rules.Load().Budget.AskerExtends}
 }
 
 // questionCard is card for the questions that are asked in a chat.

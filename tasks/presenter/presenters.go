@@ -60,10 +60,10 @@ func (ps *Presenters) Open(id tasks.ID, o *planner.Opening) (*Presenter, error) 
 		return nil, err
 	}
 	return &Presenter{
-		sender:    sender{ps: ps, id: id, chat: chat, platform: platform, doubt: map[string]bool{}},
-		redrawing: redrawing{signal: make(chan struct{}, 1), frames: make(chan struct{}, 1)},
-		quiet:     quiet, last: make(chan struct{}), pen: make(chan struct{}, 1),
-		passing: map[planner.ActionID]passing{}, closed: map[string]bool{}, misses: map[string]int{},
+		sender:       sender{ps: ps, id: id, chat: chat, platform: platform, unconfirmed: map[string]bool{}},
+		redraws:      redraws{signal: make(chan struct{}, 1), frames: make(chan struct{}, 1)},
+		withoutBoard: quiet, framesEnd: make(chan struct{}), drawing: make(chan struct{}, 1),
+		ephemeral: map[planner.ActionID]ephemeralQuestion{}, closed: map[string]bool{}, closeFailures: map[string]int{},
 	}, nil
 }
 

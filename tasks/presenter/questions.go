@@ -17,7 +17,7 @@ import (
 // is gone no answer will come: the task is stopped, unless it is a program's,
 // which others can answer.
 func (p *Presenter) Ask(ctx context.Context, v *tasks.View, a planner.Action) error {
-	if p.unseen() { // programs see it in the list of approvals
+	if p.isHeadless() { // programs see it in the list of approvals
 		return nil
 	}
 	if !p.lasting() {
@@ -25,16 +25,16 @@ func (p *Presenter) Ask(ctx context.Context, v *tasks.View, a planner.Action) er
 		id, err := p.post(ctx, p.chat, a.ID.String(), d, postTries)
 		if err == nil && a.ID.Subject != planner.SubjectQuestion {
 			p.mu.Lock()
-			p.passing[a.ID] = passing{id, v.State.Seq}
+			p.ephemeral[a.ID] = ephemeralQuestion{id, v.State.Seq}
 			p.mu.Unlock()
 		}
 		return err
 	}
 	err := p.askPrivately(ctx, v, a)
 	if errors.Is(err, errNotPrivate) {
-		err = p.put(ctx, v, a, p.chat, a.ID.String())
+		err = p.askIn(ctx, v, a, p.chat, a.ID.String())
 	}
-	if errors.Is(err, bot.ErrGone) && p.quiet {
+	if errors.Is(err, bot.ErrGone) && p.withoutBoard {
 		p.ps.Log.WarnContext(ctx, "a question of a program's task cannot be asked in its chat", "task", p.id, "chat", p.chat.Key(), "cause", err)
 		return nil
 	}
@@ -45,21 +45,21 @@ func (p *Presenter) Ask(ctx context.Context, v *tasks.View, a planner.Action) er
 	return err
 }
 
-// put asks in a chat, in as many messages as that takes; the last one has the
+// askIn asks in a chat, in as many messages as that takes; the last one has the
 // buttons and the slot. A message that was sent before is not sent again.
-func (p *Presenter) put(ctx context.Context, v *tasks.View, a planner.Action, to bot.Chat, slot string) error {
+func (p *Presenter) askIn(ctx context.Context, v *tasks.View, a planner.Action, to bot.Chat, slot string) error {
 	if v.State.Slot(slot).Message != "" {
 		return nil
 	}
 	d := p.questionCard(ctx, v, to).Question(a)
-	err := p.putParts(ctx, v, to, slot, d)
+	err := p.postParts(ctx, v, to, slot, d)
 	if d.File != nil && errors.Is(err, bot.ErrNoFiles) {
-		err = p.putParts(ctx, v, to, slot, p.questionCard(ctx, v, to).PlainQuestion(a))
+		err = p.postParts(ctx, v, to, slot, p.questionCard(ctx, v, to).PlainQuestion(a))
 	}
 	return err
 }
 
-func (p *Presenter) putParts(ctx context.Context, v *tasks.View, to bot.Chat, slot string, d bot.Draft) error {
+func (p *Presenter) postParts(ctx context.Context, v *tasks.View, to bot.Chat, slot string, d bot.Draft) error {
 	if to.Key() != p.chat.Key() {
 		d.ReplyTo = "" // that message is in another chat
 	}
@@ -72,20 +72,20 @@ func (p *Presenter) putParts(ctx context.Context, v *tasks.View, to bot.Chat, sl
 		if i < len(parts)-1 {
 			name = fmt.Sprintf("part %d of %s", i+1, slot)
 		}
-		if err := p.putPart(ctx, v, to, name, parts[i]); err != nil {
+		if err := p.postPart(ctx, v, to, name, parts[i]); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (p *Presenter) putPart(ctx context.Context, v *tasks.View, to bot.Chat, name string, part bot.Draft) error {
+func (p *Presenter) postPart(ctx context.Context, v *tasks.View, to bot.Chat, name string, part bot.Draft) error {
 	slot := v.State.Slot(name)
 	if slot.Message != "" {
 		return nil
 	}
 	if slot.Name == "" {
-		if err := p.began(ctx, name); err != nil && !tasks.Superseded(err) { // begun by a try before this one
+		if err := p.recordSendStarted(ctx, name); err != nil && !tasks.Superseded(err) { // begun by a try before this one
 			return err
 		}
 	}
@@ -94,12 +94,12 @@ func (p *Presenter) putPart(ctx context.Context, v *tasks.View, to bot.Chat, nam
 	if err != nil {
 		return err
 	}
-	err = p.shown(ctx, name, id, "", false)
+	err = p.recordSent(ctx, name, id, "", false)
 	if err == nil {
 		failpoint.Hit("keep.after.question")
 	}
 	if err == nil || tasks.Superseded(err) {
-		p.closeLate(ctx, name, id)
+		p.closeIfOver(ctx, name, id)
 	}
 	return err
 }
@@ -118,9 +118,9 @@ func (p *Presenter) askPrivately(ctx context.Context, v *tasks.View, a planner.A
 	case !p.ps.rules.Load().Approvals.Private || v.State.Slot(a.ID.String()).Name != "":
 		return errNotPrivate
 	}
-	to, err := p.direct(ctx, v)
+	to, err := p.privateChat(ctx, v)
 	if err == nil {
-		err = p.put(ctx, v, a, to, slot)
+		err = p.askIn(ctx, v, a, to, slot)
 	}
 	if errors.Is(err, bot.ErrGone) {
 		p.ps.Log.InfoContext(ctx, "asking in private failed", "task", p.id, "cause", err)
@@ -129,18 +129,18 @@ func (p *Presenter) askPrivately(ctx context.Context, v *tasks.View, a planner.A
 	if err != nil {
 		return err
 	}
-	return p.tellPrivate(ctx, v, about)
+	return p.announcePrivate(ctx, v, about)
 }
 
-// tellPrivate says in the task's chat, once for each question, that it waits in
+// announcePrivate says in the task's chat, once for each question, that it waits in
 // private.
-func (p *Presenter) tellPrivate(ctx context.Context, v *tasks.View, about planner.ActionID) error {
+func (p *Presenter) announcePrivate(ctx context.Context, v *tasks.View, about planner.ActionID) error {
 	opening := v.Opening()
 	d := bot.Draft{
 		Kind: bot.KindNotice, Task: string(p.id), ReplyTo: opening.Message,
 		Text: p.ps.Texts.Text(opening.Language, "approval.elsewhere", map[string]any{"Name": cards.PlainText(cards.NameOf(opening.From.Name, opening.From.Key()))}),
 	}
-	err := p.putPart(ctx, v, p.chat, fmt.Sprintf("told %d", about.Seq), d)
+	err := p.postPart(ctx, v, p.chat, fmt.Sprintf("told %d", about.Seq), d)
 	if errors.Is(err, errUnsendable) { // it waits all the same
 		p.ps.Log.WarnContext(ctx, "a notice could not be shown", "task", p.id, "cause", err)
 		return nil

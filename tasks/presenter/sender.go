@@ -21,10 +21,10 @@ import (
 // How often and how long a refused outcome is sent again, and for how long the
 // rounds of tries of a chat that lasts are repeated.
 const (
-	postTries = 8
-	foldTries = 5 // of a board's last frame, and of questions that are over: the outcome waits for them
-	postPause = 250 * time.Millisecond
-	patience  = 24 * time.Hour
+	postTries     = 8
+	finalTries    = 5 // of a board's last frame, and of questions that are over: the outcome waits for them
+	postPause     = 250 * time.Millisecond
+	showRetryTime = 24 * time.Hour
 )
 
 // errUnsendable wraps what a platform said when it took no message in any try.
@@ -40,24 +40,24 @@ type sender struct {
 	chat     bot.Chat
 	platform bot.Platform
 
-	doubtMu sync.Mutex
-	doubt   map[string]bool // slots whose message may have been sent already
+	unconfirmedMu sync.Mutex
+	unconfirmed   map[string]bool // slots whose message may have been sent already
 }
 
-// expect notes which messages may have been sent before a crash.
-func (s *sender) expect(slots []planner.Slot) {
-	s.doubtMu.Lock()
-	defer s.doubtMu.Unlock()
+// noteUnconfirmed notes which messages may have been sent before a crash.
+func (s *sender) noteUnconfirmed(slots []planner.Slot) {
+	s.unconfirmedMu.Lock()
+	defer s.unconfirmedMu.Unlock()
 	for _, slot := range slots {
-		s.doubt[slot.Name] = slot.Message == ""
+		s.unconfirmed[slot.Name] = slot.Message == ""
 	}
 }
 
-// doubts reports that the message of a slot may have been sent already.
-func (s *sender) doubts(slot string) bool {
-	s.doubtMu.Lock()
-	defer s.doubtMu.Unlock()
-	return s.doubt[slot]
+// mayBeSent reports that the message of a slot may have been sent already.
+func (s *sender) mayBeSent(slot string) bool {
+	s.unconfirmedMu.Lock()
+	defer s.unconfirmedMu.Unlock()
+	return s.unconfirmed[slot]
 }
 
 // edit changes a message; a repeated change is harmless.
@@ -83,13 +83,13 @@ func (s *sender) post(ctx context.Context, to bot.Chat, slot string, d bot.Draft
 	pauses := newPauses()
 	for try := 1; ; try++ {
 		if id := s.find(ctx, to, slot, d.Mark); id != "" {
-			return s.complete(ctx, to, id, d)
+			return s.completeFound(ctx, to, id, d)
 		}
-		s.sending(slot)
-		failpoint.Hit("post.before." + nature(slot))
+		s.markSending(slot)
+		failpoint.Hit("post.before." + messageKind(slot))
 		id, err := s.platform.Post(ctx, to, d)
 		if err == nil {
-			failpoint.Hit("post.after." + nature(slot))
+			failpoint.Hit("post.after." + messageKind(slot))
 			return id, nil
 		}
 		if ctx.Err() != nil {
@@ -104,17 +104,17 @@ func (s *sender) post(ctx context.Context, to bot.Chat, slot string, d bot.Draft
 	}
 }
 
-// nature is what the message of a slot is: an answer, or a question.
-func nature(slot string) string {
+// messageKind is what the message of a slot is: an answer, or a question.
+func messageKind(slot string) string {
 	if strings.HasPrefix(slot, "answer.") {
 		return "answer"
 	}
 	return "question"
 }
 
-// complete brings a message that was found to what it has to be: it may hold the
+// completeFound brings a message that was found to what it has to be: it may hold the
 // first words only.
-func (s *sender) complete(ctx context.Context, to bot.Chat, id string, d bot.Draft) (string, error) {
+func (s *sender) completeFound(ctx context.Context, to bot.Chat, id string, d bot.Draft) (string, error) {
 	err := s.edit(ctx, to, id, d, postTries)
 	var moved *bot.MovedError
 	switch {
@@ -126,17 +126,17 @@ func (s *sender) complete(ctx context.Context, to bot.Chat, id string, d bot.Dra
 	return "", fmt.Errorf("%w: %w", errUnsendable, err)
 }
 
-// sending notes that the message of a slot may be out from now on. undo takes
+// markSending notes that the message of a slot may be out from now on. undo takes
 // that back, for when the platform sent nothing.
-func (s *sender) sending(slot string) (undo func()) {
-	s.doubtMu.Lock()
-	defer s.doubtMu.Unlock()
-	before := s.doubt[slot]
-	s.doubt[slot] = true
+func (s *sender) markSending(slot string) (undo func()) {
+	s.unconfirmedMu.Lock()
+	defer s.unconfirmedMu.Unlock()
+	before := s.unconfirmed[slot]
+	s.unconfirmed[slot] = true
 	return func() {
-		s.doubtMu.Lock()
-		defer s.doubtMu.Unlock()
-		s.doubt[slot] = before
+		s.unconfirmedMu.Lock()
+		defer s.unconfirmedMu.Unlock()
+		s.unconfirmed[slot] = before
 	}
 }
 
@@ -144,7 +144,7 @@ func (s *sender) sending(slot string) (undo func()) {
 // can; empty when there is none.
 func (s *sender) find(ctx context.Context, to bot.Chat, slot, mark string) string {
 	f, ok := s.platform.(bot.Finder)
-	if !ok || !s.doubts(slot) {
+	if !ok || !s.mayBeSent(slot) {
 		return ""
 	}
 	id, err := f.Find(ctx, to, mark)
@@ -158,14 +158,14 @@ func (s *sender) append(ctx context.Context, e ...planner.Event) error {
 	return s.ps.Append(ctx, s.id, e...)
 }
 
-// began notes that the message of a slot is about to go out.
-func (s *sender) began(ctx context.Context, slot string) error {
+// recordSendStarted notes that the message of a slot is about to go out.
+func (s *sender) recordSendStarted(ctx context.Context, slot string) error {
 	return s.append(ctx, planner.Event{Type: planner.SendStarted, Slot: slot})
 }
 
-// shown notes which message shows a slot, and which one it takes the place of;
+// recordSent notes which message shows a slot, and which one it takes the place of;
 // last says that nothing of the task is shown after it.
-func (s *sender) shown(ctx context.Context, slot, message, instead string, last bool) error {
+func (s *sender) recordSent(ctx context.Context, slot, message, instead string, last bool) error {
 	return s.append(ctx, planner.Event{Type: planner.Sent, Slot: slot, Message: message, Instead: instead, Last: last})
 }
 
@@ -203,17 +203,17 @@ func (s *sender) moved(ctx context.Context, slot string, id *string, err error) 
 	}
 	was := *id
 	*id = moved.ID
-	return s.shown(ctx, slot, moved.ID, was, false)
+	return s.recordSent(ctx, slot, moved.ID, was, false)
 }
 
-// unseen reports that the task is shown nowhere.
-func (s *sender) unseen() bool {
+// isHeadless reports that the task is shown nowhere.
+func (s *sender) isHeadless() bool {
 	_, none := s.platform.(headless)
 	return none
 }
 
-// direct is the private chat of the task's person.
-func (s *sender) direct(ctx context.Context, v *tasks.View) (bot.Chat, error) {
+// privateChat is the private chat of the task's person.
+func (s *sender) privateChat(ctx context.Context, v *tasks.View) (bot.Chat, error) {
 	director, ok := s.platform.(bot.Director)
 	if !ok {
 		return bot.Chat{}, errNotPrivate

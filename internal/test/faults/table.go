@@ -74,7 +74,7 @@ var edits = []edit{
 		}
 		ctx, span := telemetry.Start(ctx, telemetry.Client, telemetry.Chat`,
 	},
-	{"unknown-repeats", "tasks/...", `if a.Started { return x.unknown(`, `if a.Started && !faults.On("unknown-repeats") { return x.unknown(`},
+	{"unknown-repeats", "tasks/...", `if a.Started { return x.unknownOutcome(`, `if a.Started && !faults.On("unknown-repeats") { return x.unknownOutcome(`},
 	{"approval-skipped", "tasks/...", `case j.Ask && !policy.Approved(v, a.Place, j.Judgement):`,
 		`case j.Ask && !policy.Approved(v, a.Place, j.Judgement) && !faults.On("approval-skipped"):`},
 	{"started-not-stored", "tasks/...", `|| j.grant != "") && !a.Started {`, `|| j.grant != "") && !a.Started && !faults.On("started-not-stored") {`},
@@ -89,11 +89,11 @@ var edits = []edit{
 
 	// A person answers in the midst of a call, or decides about it.
 	{
-		"answer-forgotten", "tasks/...", `s.given = append(s.given, given{`,
+		"answer-forgotten", "tasks/...", `s.answered = append(s.answered, answeredQuestion{`,
 		`if q.Live && faults.On("answer-forgotten") {
 			continue
 		}
-		s.given = append(s.given, given{`,
+		s.answered = append(s.answered, answeredQuestion{`,
 	},
 	{
 		"answer-swapped", "tasks/...", `v := e.Decision.Value if field :=`,
@@ -158,13 +158,13 @@ var edits = []edit{
 		}`,
 	},
 	{
-		"failure-ignored", "tasks/...", `if err == nil { failpoint.Hit("post.after." + nature(slot))`,
+		"failure-ignored", "tasks/...", `if err == nil { failpoint.Hit("post.after." + messageKind(slot))`,
 		`if faults.On("failure-ignored") && err != nil {
 			return "ignored", nil
 		}
-		if err == nil { failpoint.Hit("post.after." + nature(slot))`,
+		if err == nil { failpoint.Hit("post.after." + messageKind(slot))`,
 	},
-	{"find-off", "tasks/...", `if !ok || !s.doubts(slot) {`, `if !ok || !s.doubts(slot) || faults.On("find-off") {`},
+	{"find-off", "tasks/...", `if !ok || !s.mayBeSent(slot) {`, `if !ok || !s.mayBeSent(slot) || faults.On("find-off") {`},
 	{
 		"stream-forgotten", "bot/slack", `r := request{method: "chat.stopStream",`,
 		`if faults.On("stream-forgotten") {
@@ -177,19 +177,19 @@ var edits = []edit{
 	{"pause-forgotten", "tasks/...", `if text == "" { return p, nil }`, `if text == "" || faults.On("pause-forgotten") { return p, nil }`},
 	{"pause-leaky", "tasks/...", `if p == nil { return Paused{}, false }`, `if p == nil || faults.On("pause-leaky") { return Paused{}, false }`},
 	{
-		"pause-not-stored", "tasks/...", `if err := p.keep(ctx, word, kept{Paused: by}); err != nil {`,
+		"pause-not-stored", "tasks/...", `if err := p.save(ctx, key, storedPause{Paused: by}); err != nil {`,
 		`if faults.On("pause-not-stored") {
 			return by, true, nil
 		}
-		if err := p.keep(ctx, word, kept{Paused: by}); err != nil {`,
+		if err := p.save(ctx, key, storedPause{Paused: by}); err != nil {`,
 	},
 	{
-		"lift-not-stored", "tasks/...", `if err := p.keep(ctx, word, kept{Off: true}); err != nil {`,
+		"lift-not-stored", "tasks/...", `if err := p.save(ctx, key, storedPause{Off: true}); err != nil {`,
 		`if faults.On("lift-not-stored") {
-			p.turn(nil)
+			p.apply(nil)
 			return before, true, nil
 		}
-		if err := p.keep(ctx, word, kept{Off: true}); err != nil {`,
+		if err := p.save(ctx, key, storedPause{Off: true}); err != nil {`,
 	},
 
 	// A schedule fires.
