@@ -13,7 +13,7 @@ type Issue struct{ Path, Problem string }
 func (i Issue) String() string { return i.Path + ": " + i.Problem }
 
 // List holds mistakes in the order in which they were found.
-type List []Issue
+type List []Issue //nolint:recvcheck // Err is called on results, too
 
 // Add adds a mistake.
 func (l *List) Add(path, format string, values ...any) {

@@ -322,15 +322,16 @@ func (d *dispatcher) queueDelay() time.Duration {
 type timers []*entry
 
 // Len implements heap.Interface.
-func (t timers) Len() int { return len(t) }
+func (t *timers) Len() int { return len(*t) }
 
 // Less implements heap.Interface.
-func (t timers) Less(i, j int) bool { return t[i].parked.until.Before(t[j].parked.until) }
+func (t *timers) Less(i, j int) bool { return (*t)[i].parked.until.Before((*t)[j].parked.until) }
 
 // Swap implements heap.Interface.
-func (t timers) Swap(i, j int) {
-	t[i], t[j] = t[j], t[i]
-	t[i].heapIndex, t[j].heapIndex = i, j
+func (t *timers) Swap(i, j int) {
+	list := *t
+	list[i], list[j] = list[j], list[i]
+	list[i].heapIndex, list[j].heapIndex = i, j
 }
 
 // Push implements heap.Interface.

@@ -75,8 +75,10 @@ var edits = []edit{
 		ctx, span := telemetry.Start(ctx, telemetry.Client, telemetry.Chat`,
 	},
 	{"unknown-repeats", "tasks/...", `if a.Started { return x.unknownOutcome(`, `if a.Started && !faults.On("unknown-repeats") { return x.unknownOutcome(`},
-	{"approval-skipped", "tasks/...", `case j.Ask && !policy.Approved(v, a.Place, j.Judgement):`,
-		`case j.Ask && !policy.Approved(v, a.Place, j.Judgement) && !faults.On("approval-skipped"):`},
+	{
+		"approval-skipped", "tasks/...", `case j.Ask && !policy.Approved(v, a.Place, j.Judgement):`,
+		`case j.Ask && !policy.Approved(v, a.Place, j.Judgement) && !faults.On("approval-skipped"):`,
+	},
 	{"started-not-stored", "tasks/...", `|| j.grant != "") && !a.Started {`, `|| j.grant != "") && !a.Started && !faults.On("started-not-stored") {`},
 	{
 		"returned-not-stored", "tasks/...", `return x.Append(ctx, v.ID, planner.Event{Type: planner.Returned, Action: a.ID, Result: &r})`,
