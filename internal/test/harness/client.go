@@ -17,14 +17,10 @@ import (
 type client interface {
 	// scenario makes the inputs of a run.
 	scenario(r *rand.Rand) []record.Input
-	// arguments are those of legwork before its config file. config is the part of
-	// that file for this client.
-	arguments() []string
+	// config is the part of the config file for this client.
 	config() string
 	// started is called when a new life begins, before its first input.
 	started(p *process)
-	// stdout takes an event that legwork printed.
-	stdout(e record.Event)
 	// possible reports whether an input is possible now: the message that it replies
 	// to exists, and so does the button that it presses.
 	possible(in record.Input) bool
@@ -46,6 +42,12 @@ type client interface {
 	// collect adds what was seen to the record.
 	collect(r *record.Record)
 	close() error
+}
+
+// reader is a client that reads the standard output of legwork.
+type reader interface {
+	// stdout takes an event that legwork printed.
+	stdout(e record.Event)
 }
 
 // openClient starts a client. It calls seen, from any goroutine, whenever something

@@ -77,8 +77,6 @@ func newAPIClient(ctx context.Context, s *session, seen func()) (client, error) 
 	return f, nil
 }
 
-func (*apiClient) arguments() []string { return []string{"serve"} }
-
 func (f *apiClient) config() string {
 	var tokens strings.Builder
 	for name, role := range map[string]string{ops: "operator", scout: "agent", writer: "agent"} {
@@ -97,8 +95,6 @@ func (f *apiClient) started(p *process) {
 	f.mu.Unlock()
 	f.wake()
 }
-
-func (*apiClient) stdout(record.Event) {}
 
 // possible: an input about a task needs its id, and the stream of all tasks begins
 // first.

@@ -63,8 +63,6 @@ func (f *slackClient) scenario(r *rand.Rand) []record.Input {
 	return chatScenario(r, rooms, room{name: "DU9", people: []string{"U9"}})
 }
 
-func (*slackClient) arguments() []string { return []string{"serve"} }
-
 func (f *slackClient) config() string {
 	return fmt.Sprintf("slack: {bot_token: %q, app_token: %q, api_url: %q}\naccess: {slack: {users: [\"*\"], channels: [\"*\"]}, admins: [\"slack:U9\"]}\nhttp: {listen: \"127.0.0.1:0\"}\n",
 		slackfake.BotToken, slackfake.AppToken, f.fake.APIURL)

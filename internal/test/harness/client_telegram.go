@@ -71,8 +71,6 @@ func (f *telegramClient) scenario(r *rand.Rand) []record.Input {
 	return chatScenario(r, rooms, room{name: "private eve", people: []string{"eve"}})
 }
 
-func (*telegramClient) arguments() []string { return []string{"serve"} }
-
 func (f *telegramClient) config() string {
 	return f.platform() + "http: {listen: \"127.0.0.1:0\"}\n"
 }

@@ -23,8 +23,6 @@ type terminalClient struct {
 
 func (*terminalClient) scenario(r *rand.Rand) []record.Input { return Scenario(r) }
 
-func (*terminalClient) arguments() []string { return []string{"chat", "--json"} }
-
 func (*terminalClient) config() string { return "" }
 
 func (f *terminalClient) started(p *process) {

@@ -66,7 +66,9 @@ func (l *life) watch(ctx context.Context) (record.Life, error) {
 			}
 			if !l.lasting() {
 				l.takeEvent(e)
-				l.client.stdout(e)
+				if r, ok := l.client.(reader); ok {
+					r.stdout(e)
+				}
 				l.noticed(ctx)
 			}
 		case note := <-l.notes:

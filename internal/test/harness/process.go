@@ -25,11 +25,19 @@ type process struct {
 	lines chan record.Event // of stdout; closed when it has ended
 }
 
+// command is the command of legwork that the client talks to.
+func (s *session) command() []string {
+	if _, terminal := s.client.(*terminalClient); terminal {
+		return []string{"chat", "--json"}
+	}
+	return []string{"serve"}
+}
+
 // launch starts a life. The caller reads lines until they are closed and
 // then calls wait.
 func (s *session) launch(n int, k Kill) (*process, error) {
 	p := &process{hits: filepath.Join(s.dir, fmt.Sprintf("hits.%d", n)), lines: make(chan record.Event, 64)}
-	p.cmd = exec.Command(s.h.Legwork, append(s.client.arguments(), "--config", filepath.Join(s.dir, "config.yaml"))...)
+	p.cmd = exec.Command(s.h.Legwork, append(s.command(), "--config", filepath.Join(s.dir, "config.yaml"))...)
 	p.cmd.Dir = s.dir
 	p.cmd.Env = []string{
 		"PATH=" + os.Getenv("PATH"), "HOME=" + s.dir, "TMPDIR=" + os.TempDir(),

@@ -119,8 +119,6 @@ type steadyClient struct {
 	slack    *slackfake.Server
 }
 
-func (steadyClient) arguments() []string { return []string{"serve"} }
-
 func (f steadyClient) config() string {
 	return fmt.Sprintf("telegram: {token: %q, api_url: %q}\nslack: {bot_token: %q, app_token: %q, api_url: %q}\n"+
 		"access: {telegram: {users: [\"*\"]}, admins: [\"telegram:99\"]}\nhttp: {listen: \"127.0.0.1:0\"}\n",
