@@ -238,8 +238,6 @@ func (c *chats) board(id string) (record.Post, bool) {
 	return found, found.ID != ""
 }
 
-func (*chats) stdout(record.Event) {}
-
 // finish asks for a clean end when all is settled.
 func (c *chats) finish(p *process, settled func() bool) bool {
 	if !settled() {
