@@ -63,7 +63,7 @@ func (d *daemon) platformHealth() []alerts.Health {
 // reportReload tells the admins whether the config is in use, and the webhooks
 // about its mistakes.
 func (d *daemon) reportReload(ctx context.Context, key string, data any) {
-	d.core.inbox.TellAdmins(ctx, key, data)
+	d.core.inbox.NotifyAdmins(ctx, key, data)
 	fields, _ := data.(map[string]any)
 	problem, _ := fields["Problem"].(string)
 	switch key {

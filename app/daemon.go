@@ -94,7 +94,7 @@ func (d *daemon) tellAdmins(key string, data map[string]any) {
 			data[name] = d.hidden.String(text)
 		}
 	}
-	d.core.inbox.TellAdmins(context.Background(), key, data) // Flush ends it
+	d.core.inbox.NotifyAdmins(context.Background(), key, data) // Flush ends it
 }
 
 // run works until ctx ends or a part fails, then stops all parts.

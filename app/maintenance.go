@@ -78,7 +78,7 @@ func (a *core) reportMaintenance(ctx context.Context, n backup.Notice) {
 		about.key = "admin.notes_damaged"
 	}
 	problem := cli.FirstLines(n.Text, 5)
-	a.inbox.TellAdmins(ctx, about.key, map[string]any{"Path": n.File, "Problem": problem})
+	a.inbox.NotifyAdmins(ctx, about.key, map[string]any{"Path": n.File, "Problem": problem})
 	a.alerts.Raise(ctx, about.kind, about.summary, n.File, problem)
 }
 
@@ -89,7 +89,7 @@ func (a *core) damaged(ctx context.Context, id tasks.ID, cause error) {
 	if last != 0 && now-last < int64(time.Hour/time.Second) || !a.suspected.CompareAndSwap(last, now) {
 		return
 	}
-	a.inbox.TellAdmins(ctx, "admin.task_damaged", map[string]any{"Task": string(id), "Problem": cli.FirstLines(cause.Error(), 3)})
+	a.inbox.NotifyAdmins(ctx, "admin.task_damaged", map[string]any{"Task": string(id), "Problem": cli.FirstLines(cause.Error(), 3)})
 	a.alerts.Raise(ctx, alerts.DataDamaged, "A stored record of task "+string(id)+" is damaged, so the task was dropped.", bolt.FileName, cli.FirstLines(cause.Error(), 3))
 }
 
@@ -99,6 +99,6 @@ func (a *core) reportLoss(ctx context.Context, l bolt.Loss) {
 	if !l.To.IsZero() {
 		about["Until"] = l.To.UTC().Format("2006-01-02 15:04")
 	}
-	a.inbox.TellAdmins(ctx, "admin.data_restored", about)
+	a.inbox.NotifyAdmins(ctx, "admin.data_restored", about)
 	a.alerts.Raise(ctx, alerts.DataDamaged, "The stored data was damaged, and a backup has replaced it. Everything stored after that backup is lost.", l.Aside, "")
 }

@@ -357,7 +357,7 @@ func TestTellAdmins(t *testing.T) {
 	m.Language = "zh-CN"
 	o.send(m)
 	o.restart()
-	o.inbox.TellAdmins(t.Context(), "notice.model", map[string]any{"Name": "X"})
+	o.inbox.NotifyAdmins(t.Context(), "notice.model", map[string]any{"Name": "X"})
 	o.inbox.Flush(t.Context())
 	var got []string
 	for _, p := range o.phone.posts[2:] {
@@ -383,7 +383,7 @@ func TestTellAdminsOfDamage(t *testing.T) {
 	o.inbox.Use(o.rules)
 	o.seen = unreadable{o.store}
 	o.restart()
-	o.inbox.TellAdmins(t.Context(), "admin.disk_low", map[string]any{"Path": "data"})
+	o.inbox.NotifyAdmins(t.Context(), "admin.disk_low", map[string]any{"Path": "data"})
 	o.inbox.Flush(t.Context())
 	if posts := o.phone.posts; len(posts) != 1 || posts[0].Chat.ID != "boss" || posts[0].Text != o.text("admin.disk_low", map[string]any{"Path": "data"}) {
 		t.Errorf("the admins read %+v", posts)

@@ -18,7 +18,7 @@ import (
 // chat unless that is empty.
 func (s *engineEnv) orders(goal string, external bool, tell bot.Chat) tasks.ID {
 	s.t.Helper()
-	o := inbox.Order{From: bot.Person{Platform: tasks.PlatformAPI, ID: "ops", Name: "ops"}, Goal: goal, External: external}
+	o := inbox.TaskRequest{From: bot.Person{Platform: tasks.PlatformAPI, ID: "ops", Name: "ops"}, Goal: goal, External: external}
 	if tell.ID != "" {
 		o.Notify = &planner.Notify{Chat: &tell}
 	}
@@ -182,7 +182,7 @@ func TestQuestionOfAProgramWithoutItsChat(t *testing.T) {
 func TestOnlyTheseGroups(t *testing.T) {
 	s := newEngineEnv(t, []string{`{"n":1}`})
 	s.tools.open = true
-	r, err := inbox.StartTask(t.Context(), s.inbox, inbox.Order{From: bot.Person{Platform: tasks.PlatformAPI, ID: "ops"}, Goal: "book", Only: []string{"look"}})
+	r, err := inbox.StartTask(t.Context(), s.inbox, inbox.TaskRequest{From: bot.Person{Platform: tasks.PlatformAPI, ID: "ops"}, Goal: "book", Only: []string{"look"}})
 	if err != nil {
 		t.Fatal(err)
 	}

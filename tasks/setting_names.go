@@ -20,7 +20,7 @@ const (
 // may name it. It belongs to the group's key.
 const SettingFormerID = "was"
 
-// SettingPrompt begins the name of a chat's setting that holds the wantedPrompt
+// SettingPrompt begins the name of a chat's setting that holds the pending prompt
 // of the person whose key follows.
 const SettingPrompt = "prompt "
 

@@ -343,7 +343,7 @@ func TestAskedAgainByAProgram(t *testing.T) {
 	s.send(s.press("ann", private("ann"), label(t, card.Draft, "Deny")))
 	s.over(first)
 	for _, platform := range []string{tasks.PlatformAPI, tasks.PlatformAgent} {
-		o := inbox.Order{From: bot.Person{Platform: platform, ID: "ben", Name: "ben"}, Goal: "book a room"}
+		o := inbox.TaskRequest{From: bot.Person{Platform: platform, ID: "ben", Name: "ben"}, Goal: "book a room"}
 		r, err := inbox.StartAgain(t.Context(), s.inbox, o, room("hall"), s.event(first, 1).Opening)
 		if err != nil {
 			t.Fatal(err)

@@ -208,7 +208,7 @@ func (s *Service) Add(ctx context.Context, p Principal, id tasks.ID, m NewMessag
 	e.Message = key
 	receipt, err := inbox.AddEvent(ctx, s.Inbox, id, key, e)
 	switch {
-	case errors.Is(err, inbox.ErrCrowded):
+	case errors.Is(err, inbox.ErrOverloaded):
 		return Message{}, false, fmt.Errorf("%w: %w", ErrConflict, err)
 	case err != nil:
 		return Message{}, false, notFound(err)

@@ -57,8 +57,8 @@ func (s *Service) Start(ctx context.Context, p Principal, n NewTask) (t Task, ag
 }
 
 // order makes an order of a request, if the principal may ask for all of it.
-func (s *Service) order(ctx context.Context, p Principal, n NewTask) (inbox.Order, error) {
-	o := inbox.Order{From: p.person(), Goal: inbox.Clean(n.Goal), External: n.External, Hops: n.Hops}
+func (s *Service) order(ctx context.Context, p Principal, n NewTask) (inbox.TaskRequest, error) {
+	o := inbox.TaskRequest{From: p.person(), Goal: inbox.Clean(n.Goal), External: n.External, Hops: n.Hops}
 	switch {
 	case n.Hops > maxHops:
 		return o, &InvalidError{"goal", fmt.Sprintf("was handed on from one legwork to the next %d times, which is too often: do it with other tools, or say that it cannot be done", n.Hops)}
@@ -86,12 +86,12 @@ func (s *Service) order(ctx context.Context, p Principal, n NewTask) (inbox.Orde
 }
 
 // started returns the task of an order.
-func (s *Service) started(ctx context.Context, o inbox.Order, receipt tasks.Receipt, err error) (Task, bool, error) {
+func (s *Service) started(ctx context.Context, o inbox.TaskRequest, receipt tasks.Receipt, err error) (Task, bool, error) {
 	if err == nil {
 		err = receipt.Err
 	}
 	switch {
-	case errors.Is(err, inbox.ErrCrowded):
+	case errors.Is(err, inbox.ErrOverloaded):
 		return Task{}, false, fmt.Errorf("%w: %w", ErrBusy, err)
 	case err != nil:
 		return Task{}, false, err
@@ -313,7 +313,7 @@ func (s *Service) Retry(ctx context.Context, p Principal, id tasks.ID, key strin
 	if err != nil {
 		return Task{}, false, err
 	}
-	o := inbox.Order{From: p.person(), Goal: before.Goal, Language: before.Language, Notify: s.retryNotify(p, before.Notify), External: before.External, Request: requestHash("retry", id)}
+	o := inbox.TaskRequest{From: p.person(), Goal: before.Goal, Language: before.Language, Notify: s.retryNotify(p, before.Notify), External: before.External, Request: requestHash("retry", id)}
 	if o.Key, err = p.key(key); err != nil {
 		return Task{}, false, err
 	}

@@ -13,15 +13,16 @@ import (
 	"legwork/tasks/inbox"
 )
 
-// pressRevoke begins what the buttons carry that take a standing grant back: the
-// code of the grant follows.
+// pressRevoke begins the data of a button that revokes a grant. The code of the
+// grant follows.
 const pressRevoke = "v:"
 
-// maxListed is how many entries of each kind /approvals lists.
+// maxListed is the maximum number of entries of each kind, and of buttons, in the
+// reply to /approvals.
 const maxListed = 20
 
-// approvalsCommand tells what waits for a decision and what is allowed without being
-// asked, or takes something of that back.
+// approvalsCommand lists the open decisions and the grants, or revokes a grant, or
+// shows or accepts a changed tool.
 func approvalsCommand(ctx context.Context, in *inbox.Inbox, r *inbox.Request, rest string) (inbox.Reply, error) {
 	verb, code, _ := strings.Cut(rest, " ")
 	code = strings.TrimSpace(code)
@@ -36,7 +37,7 @@ func approvalsCommand(ctx context.Context, in *inbox.Inbox, r *inbox.Request, re
 	return listApprovals(ctx, in, r)
 }
 
-// listing is the reply to /approvals while it is put together.
+// listing collects the parts of the reply to /approvals.
 type listing struct {
 	in      *inbox.Inbox
 	r       *inbox.Request
@@ -46,7 +47,7 @@ type listing struct {
 }
 
 func listApprovals(ctx context.Context, in *inbox.Inbox, r *inbox.Request) (inbox.Reply, error) {
-	near, err := nearby(ctx, in, r)
+	near, err := visibleTasks(ctx, in, r)
 	if err != nil {
 		return inbox.Reply{}, err
 	}
@@ -55,14 +56,14 @@ func listApprovals(ctx context.Context, in *inbox.Inbox, r *inbox.Request) (inbo
 		return inbox.Reply{}, err
 	}
 	l := &listing{in: in, r: r, zone: zone}
-	if err := l.waiting(ctx, near); err != nil {
+	if err := l.addWaiting(ctx, near); err != nil {
 		return inbox.Reply{}, err
 	}
-	if err := l.granted(ctx, near); err != nil {
+	if err := l.addGrants(ctx, near); err != nil {
 		return inbox.Reply{}, err
 	}
 	if r.Admin && r.Message.Chat.Private {
-		l.changed(ctx)
+		l.addChanges(ctx)
 	}
 	if len(l.parts) == 0 {
 		return in.ReplyText(r, "approvals.none", nil), nil
@@ -70,10 +71,10 @@ func listApprovals(ctx context.Context, in *inbox.Inbox, r *inbox.Request) (inbo
 	return in.Reply(r, inbox.Notice{Draft: bot.Draft{Text: in.Spell(r.Message.Chat, strings.Join(l.parts, "\n\n")), Buttons: l.buttons}}), nil
 }
 
-// nearby lists the live tasks whose approvals a message's author may see: those
-// of the chat around threads and topics; in a private chat all that are their
-// own, for admins everybody's.
-func nearby(ctx context.Context, in *inbox.Inbox, r *inbox.Request) ([]inbox.LiveTask, error) {
+// visibleTasks lists the live tasks whose approvals a message's author may see. In a
+// group these are the tasks of the chat with all its threads and topics. In a
+// private chat they are the author's own tasks, and for admins all tasks.
+func visibleTasks(ctx context.Context, in *inbox.Inbox, r *inbox.Request) ([]inbox.LiveTask, error) {
 	all, err := in.Store.Live(ctx, "")
 	if err != nil {
 		return nil, fmt.Errorf("listing tasks: %w", err)
@@ -84,7 +85,7 @@ func nearby(ctx context.Context, in *inbox.Inbox, r *inbox.Request) ([]inbox.Liv
 	}))
 }
 
-// add puts a list under its heading.
+// add adds a list under a heading. how is the key of a text below it; empty: none.
 func (l *listing) add(heading string, lines []string, how string) {
 	if len(lines) == 0 {
 		return
@@ -102,15 +103,15 @@ func (l *listing) add(heading string, lines []string, how string) {
 
 func (l *listing) text(key string, data any) string { return l.in.Texts.Text(l.r.Lang, key, data) }
 
-// waiting lists what waits for a decision, and where.
-func (l *listing) waiting(ctx context.Context, near []inbox.LiveTask) error {
+// addWaiting lists the open questions that need a decision, and their chats.
+func (l *listing) addWaiting(ctx context.Context, near []inbox.LiveTask) error {
 	var lines []string
 	for _, t := range near {
 		for _, a := range planner.Todo(t.State) {
-			if a.Kind != planner.KindAsk || !tasks.Decides(a.ID) && !l.shows(t) {
+			if a.Kind != planner.KindAsk || !tasks.Decides(a.ID) && !l.canShow(t) {
 				continue
 			}
-			line, err := l.waits(ctx, t, a)
+			line, err := l.waitingLine(ctx, t, a)
 			if err != nil {
 				return err
 			}
@@ -121,7 +122,7 @@ func (l *listing) waiting(ctx context.Context, near []inbox.LiveTask) error {
 	return nil
 }
 
-func (l *listing) waits(ctx context.Context, t inbox.LiveTask, a planner.Action) (string, error) {
+func (l *listing) waitingLine(ctx context.Context, t inbox.LiveTask, a planner.Action) (string, error) {
 	ask := tasks.AskOf(a.ID)
 	e, err := l.in.Store.Event(ctx, t.Task, ask.Seq)
 	if err != nil {
@@ -132,7 +133,7 @@ func (l *listing) waits(ctx context.Context, t inbox.LiveTask, a planner.Action)
 		return "", err
 	}
 	data := map[string]any{"Goal": goal}
-	if l.shows(t) && len(l.buttons) < maxListed {
+	if l.canShow(t) && len(l.buttons) < maxListed {
 		code := taskGrantCode(t.Task, ask.Seq)
 		data["Code"] = code
 		l.buttons = append(l.buttons, bot.Button{Label: l.text("button.show", map[string]any{"Code": code}), Data: inbox.CardData(t.Task, ask)})
@@ -159,9 +160,10 @@ func (l *listing) waits(ctx context.Context, t inbox.LiveTask, a planner.Action)
 	return l.text("approvals.waits", data), nil
 }
 
-// shows reports that an admin can have the questions of a task shown, since they
-// may stand in no chat: those of a program's, in private.
-func (l *listing) shows(t inbox.LiveTask) bool {
+// canShow reports whether the listing offers to show the questions of a task. An
+// admin in a private chat can open the questions of programs' tasks, which may
+// have no chat.
+func (l *listing) canShow(t inbox.LiveTask) bool {
 	return t.Chat.Platform == tasks.PlatformAPI && l.r.Admin && l.r.Message.Chat.Private
 }
 
@@ -173,7 +175,7 @@ func (l *listing) goal(ctx context.Context, t inbox.LiveTask) (string, error) {
 	return cards.PlainText(cards.Title(first.Opening.Goal)), nil
 }
 
-// toolNames names the tools of calls, each once.
+// toolNames lists the tools of calls, each once.
 func toolNames(calls []planner.Approval) string {
 	var names []string
 	for _, c := range calls {
@@ -184,9 +186,8 @@ func toolNames(calls []planner.Approval) string {
 	return strings.Join(names, ", ")
 }
 
-// granted lists what is allowed without being asked, with a button each to take
-// it back.
-func (l *listing) granted(ctx context.Context, near []inbox.LiveTask) error {
+// addGrants lists the grants, with a button for each to revoke it.
+func (l *listing) addGrants(ctx context.Context, near []inbox.LiveTask) error {
 	grants, err := tasks.ChatGrants(ctx, l.in.Store, l.r.Message.Chat, l.in.Now())
 	if err != nil {
 		return err
@@ -198,7 +199,7 @@ func (l *listing) granted(ctx context.Context, near []inbox.LiveTask) error {
 	grants = slices.DeleteFunc(grants, func(g tasks.ChatGrant) bool { return !slices.Contains(admins, g.By) })
 	var lines []string
 	for _, t := range near {
-		own, err := l.grantedTask(ctx, t, grants)
+		own, err := l.taskGrants(ctx, t, grants)
 		if err != nil {
 			return err
 		}
@@ -209,14 +210,14 @@ func (l *listing) granted(ctx context.Context, near []inbox.LiveTask) error {
 			"Code": g.ID, "Tool": cards.InCode(g.Tool), "Name": cards.PlainText(cards.NameOf(g.Name, g.By)), "Date": cards.InZone(g.At, l.zone),
 			"Until": cards.InZone(g.Expires, l.zone),
 		}))
-		l.revocable(g.ID)
+		l.addRevokeButton(g.ID)
 	}
 	l.add("approvals.granted", lines, "approvals.revoke")
 	return nil
 }
 
-// grantedTask lists what is allowed in a task alone, decision by decision.
-func (l *listing) grantedTask(ctx context.Context, t inbox.LiveTask, everywhere []tasks.ChatGrant) ([]string, error) {
+// taskGrants lists the grants of one task, by decision.
+func (l *listing) taskGrants(ctx context.Context, t inbox.LiveTask, everywhere []tasks.ChatGrant) ([]string, error) {
 	var lines []string
 	seen := 0
 	for _, g := range t.State.Granted {
@@ -241,13 +242,13 @@ func (l *listing) grantedTask(ctx context.Context, t inbox.LiveTask, everywhere 
 			"Code": code, "Tool": grantedTools(t.State, g.Seq), "Goal": goal, "Name": cards.PlainText(name), "Date": cards.InZone(e.At, l.zone),
 		}))
 		if l.r.Steers(t) {
-			l.revocable(code)
+			l.addRevokeButton(code)
 		}
 	}
 	return lines, nil
 }
 
-// grantedTools names what a decision granted for its task.
+// grantedTools lists the tools that a decision granted for its task.
 func grantedTools(s planner.State, seq int) string {
 	var names []string
 	for _, g := range s.Granted {
@@ -258,14 +259,14 @@ func grantedTools(s planner.State, seq int) string {
 	return strings.Join(names, ", ")
 }
 
-func (l *listing) revocable(code string) {
+func (l *listing) addRevokeButton(code string) {
 	if len(l.buttons) < maxListed {
 		l.buttons = append(l.buttons, bot.Button{Label: l.text("button.revoke", map[string]any{"Code": code}), Data: pressRevoke + code})
 	}
 }
 
-// changed lists the tools that are quarantined.
-func (l *listing) changed(ctx context.Context) {
+// addChanges lists the tools that are quarantined.
+func (l *listing) addChanges(ctx context.Context) {
 	if l.in.Tools == nil {
 		return
 	}

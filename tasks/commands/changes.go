@@ -14,23 +14,23 @@ import (
 	"legwork/tools"
 )
 
-// What the buttons about changed tools carry; the change's id follows.
+// Data of the buttons about changed tools. The change's id follows.
 const (
 	pressAccept = "t:a:"
 	pressLeave  = "t:l:"
 	pressShow   = "t:s:"
 )
 
-// settingChanges is the list of the changes of tools that were reported to the
-// admins.
+// settingChanges is the setting with the changes of tools that were reported to
+// the admins. It keeps the newest maxReported.
 const (
 	settingChanges = "changes"
-	keptChanges    = 500
+	maxReported    = 500
 	changeTime     = 30 * time.Second // for accepting one
 )
 
-// toldChange is a change of a tool that was reported to the admins.
-type toldChange struct {
+// reportedChange is a change of a tool that was reported to the admins.
+type reportedChange struct {
 	ID       string    `json:"id"`
 	Tool     string    `json:"tool"`
 	At       time.Time `json:"at"`
@@ -39,35 +39,35 @@ type toldChange struct {
 	Accepted time.Time `json:"accepted,omitzero"`
 }
 
-// ToolChanged tells all admins, once for each change, that a tool is quarantined
-// because its server changed it, and asks whether it is to be used as it is now.
-// It does not wait for that; see Flush.
+// ToolChanged notifies all admins, once for each change, that a tool is
+// quarantined because its server changed it, and asks whether to accept the
+// change. It returns at once; Flush waits for the sending.
 func ToolChanged(ctx context.Context, in *inbox.Inbox, c tools.Change) {
 	in.QueueForAdmins(ctx, func(ctx context.Context) {
-		in.ToolChangesLock.Lock()
-		defer in.ToolChangesLock.Unlock()
-		var told []toldChange
+		in.ToolChangesMu.Lock()
+		defer in.ToolChangesMu.Unlock()
+		var told []reportedChange
 		if err := in.Settings.Read(ctx, tasks.OwnerLegwork, settingChanges, &told); err != nil {
-			in.Log.ErrorContext(ctx, "reading the reported tool changes failed", "cause", err)
+			in.Log.ErrorContext(ctx, "reported tool changes not read", "cause", err)
 			return
 		}
-		if slices.ContainsFunc(told, func(t toldChange) bool { return t.ID == c.ID }) {
+		if slices.ContainsFunc(told, func(t reportedChange) bool { return t.ID == c.ID }) {
 			return
 		}
-		in.Log.WarnContext(ctx, "tool quarantined: its definition changed", "tool", c.Tool, "change", c.ID)
+		in.Log.WarnContext(ctx, "tool quarantined, definition changed", "tool", c.Tool, "change", c.ID)
 		reached, _ := in.PostToAdmins(ctx, func(to inbox.PrivateChat) (bot.Draft, string) { return changeDraft(in, to, c) })
 		if reached == 0 {
 			return // /approvals shows it
 		}
-		told = append(told, toldChange{ID: c.ID, Tool: c.Tool, At: in.Now()})
-		if err := in.Settings.Write(ctx, tasks.OwnerLegwork, settingChanges, told[max(0, len(told)-keptChanges):]); err != nil {
-			in.Log.ErrorContext(ctx, "storing reported tool change failed", "cause", err)
+		told = append(told, reportedChange{ID: c.ID, Tool: c.Tool, At: in.Now()})
+		if err := in.Settings.Write(ctx, tasks.OwnerLegwork, settingChanges, told[max(0, len(told)-maxReported):]); err != nil {
+			in.Log.ErrorContext(ctx, "reported tool change not stored", "cause", err)
 		}
 	})
 }
 
-// changeDraft asks an admin about a change. Where questions do not last, it says
-// what to write instead.
+// changeDraft asks an admin about a change. On platforms whose messages disappear
+// it has no buttons; its text names the commands to use.
 func changeDraft(in *inbox.Inbox, to inbox.PrivateChat, c tools.Change) (d bot.Draft, brief string) {
 	how := in.Spelled(to.Platform, to.Chat, in.Texts.Text(to.Lang, "change.how", map[string]any{"Code": c.ID}))
 	d = bot.Draft{Kind: bot.KindQuestion, File: changeFile(c)}
@@ -79,8 +79,9 @@ func changeDraft(in *inbox.Inbox, to inbox.PrivateChat, c tools.Change) (d bot.D
 	return d, brief
 }
 
-// changeTexts describe a change: with the difference, and for beside its file.
-// how says what to do about it.
+// changeTexts describes a change. full contains the difference; brief goes with a
+// file that contains it, and is empty without such a file. how names the possible
+// decisions.
 func changeTexts(in *inbox.Inbox, c tools.Change, lang, how string) (full, brief string) {
 	server, tool, _ := strings.Cut(c.Tool, ".")
 	intro := in.Texts.Text(lang, "change.told", map[string]any{"Server": cards.InCode(server), "Tool": cards.InCode(tool)})
@@ -91,7 +92,7 @@ func changeTexts(in *inbox.Inbox, c tools.Change, lang, how string) (full, brief
 	return full, brief
 }
 
-// changeFile holds a long difference; nil for a short one.
+// changeFile is a file with a long difference. It is nil for a short one.
 func changeFile(c tools.Change) *bot.File {
 	content := bot.Visible(c.Difference)
 	if len(content) <= cards.ShownArguments || len(content) > bot.MaxFile {
@@ -109,14 +110,14 @@ func changeButtons(in *inbox.Inbox, c tools.Change, lang string) []bot.Button {
 	return []bot.Button{accept, in.Button(lang, "button.leave", pressLeave+c.ID)}
 }
 
-// decideChangeBy is change for one of the buttons.
+// decideChangeBy is decideChange for the press of a button.
 func decideChangeBy(verb string) func(context.Context, *inbox.Inbox, *inbox.Request, string) (inbox.Reply, error) {
 	return func(ctx context.Context, in *inbox.Inbox, r *inbox.Request, id string) (inbox.Reply, error) {
 		return decideChange(ctx, in, r, verb, id)
 	}
 }
 
-// decideChange does what an admin wants about a changed tool.
+// decideChange shows, accepts or leaves a changed tool, as an admin wants.
 func decideChange(ctx context.Context, in *inbox.Inbox, r *inbox.Request, verb, id string) (inbox.Reply, error) {
 	if !r.Admin {
 		return in.Refuse(r, "error.admin_needed"), nil
@@ -130,7 +131,7 @@ func decideChange(ctx context.Context, in *inbox.Inbox, r *inbox.Request, verb, 
 	}
 	switch {
 	case c.ID == "":
-		return in.ReplyLater(r, func(ctx context.Context) inbox.Notice { return changeOver(ctx, in, r, id) }), nil
+		return in.ReplyLater(r, func(ctx context.Context) inbox.Notice { return acceptedNotice(ctx, in, r, id) }), nil
 	case verb == pressAccept:
 		return in.ReplyLater(r, func(ctx context.Context) inbox.Notice { return acceptChange(ctx, in, r, c) }), nil
 	case verb == pressLeave:
@@ -144,50 +145,51 @@ func decideChange(ctx context.Context, in *inbox.Inbox, r *inbox.Request, verb, 
 	}
 }
 
-// acceptChange lets a tool be used as it is now.
+// acceptChange accepts the new definition of a tool, which ends its quarantine.
 func acceptChange(ctx context.Context, in *inbox.Inbox, r *inbox.Request, c tools.Change) inbox.Notice {
 	ctx, cancel := context.WithTimeout(ctx, changeTime)
 	defer cancel()
 	by := r.Message.From
 	accepted, err := in.Tools.Accept(ctx, c.ID)
 	if err != nil {
-		in.Log.ErrorContext(ctx, "accepting tool change failed", "tool", c.Tool, "change", c.ID, "cause", err)
+		in.Log.ErrorContext(ctx, "tool change not accepted", "tool", c.Tool, "change", c.ID, "cause", err)
 		return in.Notice(r, "change.failed", map[string]any{"Tool": cards.InCode(c.Tool), "Reason": cards.InCode(clip.Marked(err.Error(), 200))})
 	}
 	in.Log.InfoContext(ctx, "tool change accepted", "tool", accepted.Tool, "change", c.ID, "by", by.Key())
 	in.Audit(ctx, r, "tool.accept", accepted.Tool, "change "+c.ID)
-	noteAccepted(ctx, in, toldChange{ID: c.ID, Tool: c.Tool, At: in.Now(), By: by.Key(), Name: by.Name, Accepted: in.Now()})
+	storeAccepted(ctx, in, reportedChange{ID: c.ID, Tool: c.Tool, At: in.Now(), By: by.Key(), Name: by.Name, Accepted: in.Now()})
 	s := in.Notice(r, "change.accepted", map[string]any{"Tool": cards.InCode(c.Tool), "Name": cards.PlainText(cards.NameOf(by.Name, by.Key()))})
 	s.Replace.Pressed = true
 	return s
 }
 
-// noteAccepted keeps who accepted a change and when.
-func noteAccepted(ctx context.Context, in *inbox.Inbox, done toldChange) {
-	in.ToolChangesLock.Lock()
-	defer in.ToolChangesLock.Unlock()
-	var told []toldChange
+// storeAccepted stores who accepted a change and when.
+func storeAccepted(ctx context.Context, in *inbox.Inbox, done reportedChange) {
+	in.ToolChangesMu.Lock()
+	defer in.ToolChangesMu.Unlock()
+	var told []reportedChange
 	err := in.Settings.Read(ctx, tasks.OwnerLegwork, settingChanges, &told)
 	if err == nil {
-		if i := slices.IndexFunc(told, func(t toldChange) bool { return t.ID == done.ID }); i >= 0 {
+		if i := slices.IndexFunc(told, func(t reportedChange) bool { return t.ID == done.ID }); i >= 0 {
 			done.At = told[i].At
 			told = slices.Delete(told, i, i+1)
 		}
 		told = append(told, done)
-		err = in.Settings.Write(ctx, tasks.OwnerLegwork, settingChanges, told[max(0, len(told)-keptChanges):])
+		err = in.Settings.Write(ctx, tasks.OwnerLegwork, settingChanges, told[max(0, len(told)-maxReported):])
 	}
 	if err != nil {
-		in.Log.ErrorContext(ctx, "storing who accepted a tool change failed", "cause", err)
+		in.Log.ErrorContext(ctx, "accepted tool change not stored", "cause", err)
 	}
 }
 
-// changeOver tells an admin who comes too late what became of a change.
-func changeOver(ctx context.Context, in *inbox.Inbox, r *inbox.Request, id string) inbox.Notice {
-	var told []toldChange
+// acceptedNotice tells an admin who decides too late that the change was accepted, and
+// by whom.
+func acceptedNotice(ctx context.Context, in *inbox.Inbox, r *inbox.Request, id string) inbox.Notice {
+	var told []reportedChange
 	if err := in.Settings.Read(ctx, tasks.OwnerLegwork, settingChanges, &told); err != nil {
-		in.Log.ErrorContext(ctx, "showing outcome of tool change failed", "cause", err)
+		in.Log.ErrorContext(ctx, "reported tool changes not read", "cause", err)
 	}
-	i := slices.IndexFunc(told, func(t toldChange) bool { return strings.EqualFold(t.ID, id) && !t.Accepted.IsZero() })
+	i := slices.IndexFunc(told, func(t reportedChange) bool { return strings.EqualFold(t.ID, id) && !t.Accepted.IsZero() })
 	if i < 0 {
 		return in.Notice(r, "error.no_grant", nil)
 	}

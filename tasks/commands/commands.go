@@ -1,4 +1,4 @@
-// Package commands holds what people can write with a slash, and the buttons that these
+// Package commands holds the slash commands of people, and the buttons that these
 // commands show. Each command is a function over an inbox.
 package commands
 
@@ -13,8 +13,8 @@ import (
 	"legwork/tasks/inbox"
 )
 
-// All lists the commands in the order of the help. The text command.NAME says what
-// each does.
+// All lists the commands in the order of the help text. The text command.NAME
+// describes each.
 func All() []inbox.Command {
 	return []inbox.Command{
 		{Name: "start", Run: startCommand},
@@ -41,7 +41,7 @@ func All() []inbox.Command {
 	}
 }
 
-// Names lists the names of All.
+// Names lists the names of all commands.
 func Names() []string {
 	var names []string
 	for _, c := range All() {
@@ -74,7 +74,7 @@ func helpCommand(_ context.Context, in *inbox.Inbox, r *inbox.Request, _ string)
 	return in.Reply(r, inbox.TextNotice(inbox.HelpText(in, r.Lang, r.Message.Chat))), nil
 }
 
-// taskCommand asks a question of its own, whatever is running.
+// taskCommand opens a task of its own, even while other tasks run.
 func taskCommand(ctx context.Context, in *inbox.Inbox, r *inbox.Request, text string) (inbox.Reply, error) {
 	switch {
 	case text == "":
@@ -83,12 +83,12 @@ func taskCommand(ctx context.Context, in *inbox.Inbox, r *inbox.Request, text st
 		return in.ReplyText(r, "error.goal_too_long", map[string]any{"Max": inbox.MaxGoal}), nil
 	default:
 		own := *r
-		own.Message.Standalone, own.Message.Overheard = true, false // this always means the bot
+		own.Message.Standalone, own.Message.Overheard = true, false // the command always addresses the bot
 		return inbox.OpenQuestion(ctx, in, &own, text)
 	}
 }
 
-// planCommand asks a question whose first plan a person decides about.
+// planCommand opens a task whose first plan a person approves before it runs.
 func planCommand(ctx context.Context, in *inbox.Inbox, r *inbox.Request, text string) (inbox.Reply, error) {
 	if text == "" {
 		return in.ReplyText(r, "error.empty_task", map[string]any{"Command": "/plan"}), nil
@@ -100,14 +100,15 @@ func planCommand(ctx context.Context, in *inbox.Inbox, r *inbox.Request, text st
 	return reply, err
 }
 
-// newCommand begins a new conversation.
+// newCommand starts a new conversation: later tasks do not see the earlier
+// messages.
 func newCommand(_ context.Context, in *inbox.Inbox, r *inbox.Request, _ string) (inbox.Reply, error) {
 	reply := in.ReplyText(r, "notice.new", nil)
 	reply.Store[0].Cut = true
 	return reply, nil
 }
 
-// stopCommand ends tasks.
+// stopCommand stops the tasks that Stoppable lists.
 func stopCommand(_ context.Context, in *inbox.Inbox, r *inbox.Request, _ string) (inbox.Reply, error) {
 	var reply inbox.Reply
 	for _, id := range r.Stoppable() {
@@ -127,7 +128,7 @@ func stopCommand(_ context.Context, in *inbox.Inbox, r *inbox.Request, _ string)
 	return reply, nil
 }
 
-// statusCommand tells what runs in the conversation.
+// statusCommand lists the running tasks of the conversation.
 func statusCommand(ctx context.Context, in *inbox.Inbox, r *inbox.Request, _ string) (inbox.Reply, error) {
 	var lines []string
 	paused, err := pausedLine(ctx, in, r)

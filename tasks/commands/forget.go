@@ -15,11 +15,12 @@ import (
 )
 
 const (
-	forgetTime  = 10 * time.Minute // how long a yes counts
+	forgetTime  = 10 * time.Minute // how long the buttons of the question are valid
 	pressForget = "f:"             // "yes:UNIX-TIME" or "no" follows
 )
 
-// forgetCommand asks whether the conversation is to be deleted, or deletes it.
+// forgetCommand asks whether to delete the conversation. "/forget yes" deletes it
+// at once.
 func forgetCommand(ctx context.Context, in *inbox.Inbox, r *inbox.Request, rest string) (inbox.Reply, error) {
 	switch {
 	case !r.Message.Chat.Private && !r.Admin:
@@ -36,7 +37,8 @@ func forgetCommand(ctx context.Context, in *inbox.Inbox, r *inbox.Request, rest 
 	}
 }
 
-// forgetPress is the answer to that. A yes counts once, and not for long.
+// forgetPress handles the answer to that question. A yes counts once, and only
+// within forgetTime.
 func forgetPress(ctx context.Context, in *inbox.Inbox, r *inbox.Request, choice string) (inbox.Reply, error) {
 	if !r.Message.Chat.Private && !r.Admin {
 		return in.ReplyAside(r, "error.admins_only"), nil
@@ -47,25 +49,25 @@ func forgetPress(ctx context.Context, in *inbox.Inbox, r *inbox.Request, choice 
 		s.Replace.Pressed = true
 		return in.Reply(r, s), nil
 	}
-	asked, _ := strconv.ParseInt(yes, 10, 64) // 0, which is long ago, for what is no number
+	asked, _ := strconv.ParseInt(yes, 10, 64) // 0 when it is no number: too long ago
 	if age := in.Now().Sub(time.Unix(asked, 0)); age < -forgetTime || age > forgetTime {
 		return in.ReplyText(r, "error.too_late", nil), nil
 	}
 	return forgetConversation(ctx, in, r, "forget:"+r.Message.Chat.Key()+":"+yes), nil
 }
 
-// forgetConversation deletes what the conversation holds, once its message is stored: a
-// delivery that comes again deletes nothing that was said since.
+// forgetConversation deletes the data of the conversation after the message is
+// stored. A repeated delivery deletes nothing, so messages since then are safe.
 func forgetConversation(ctx context.Context, in *inbox.Inbox, r *inbox.Request, key string) inbox.Reply {
 	m := r.Message
-	summary, err := in.Store.Summary(ctx, m.Chat.Key()) // which the cut hides
+	summary, err := in.Store.Summary(ctx, m.Chat.Key()) // read now: the stored cut hides it
 	if err != nil {
-		in.Log.WarnContext(ctx, "reading summary failed", "chat", m.Chat.Key(), "cause", err)
+		in.Log.WarnContext(ctx, "conversation summary not read", "chat", m.Chat.Key(), "cause", err)
 	}
 	return inbox.Reply{Store: []tasks.Inbound{{Key: key, Chat: m.Chat, Cut: true}}, Say: func(ctx context.Context, _ []tasks.Receipt) inbox.Notice {
 		s, err := deleteConversation(ctx, in, r, summary.Text != "")
 		if err != nil {
-			in.Log.ErrorContext(ctx, "a conversation could not be deleted", "chat", m.Chat.Key(), "cause", err)
+			in.Log.ErrorContext(ctx, "conversation not deleted", "chat", m.Chat.Key(), "cause", err)
 			return in.Notice(r, "problem.internal", nil)
 		}
 		s.Replace.Pressed = true
@@ -76,13 +78,14 @@ func forgetConversation(ctx context.Context, in *inbox.Inbox, r *inbox.Request, 
 	}}
 }
 
-// deleteConversation deletes and tells people what: questions with their answers and
-// journals, the summary, and of a whole chat, not of a thread in it, what was
-// allowed there and what tools keep of it.
+// deleteConversation deletes the data and tells people what it deleted: questions
+// with their answers and journals, and the summary. For a whole chat, but not for
+// a thread in it, it also deletes the grants of the chat and the notes that tools
+// keep about it.
 func deleteConversation(ctx context.Context, in *inbox.Inbox, r *inbox.Request, summarised bool) (inbox.Notice, error) {
 	chat := r.Message.Chat
 	n, err := in.Store.Forget(ctx, chat.Key())
-	in.Settings.Forget()
+	in.Settings.Clear()
 	if err != nil {
 		return inbox.Notice{}, err
 	}
@@ -122,8 +125,8 @@ func deleteConversation(ctx context.Context, in *inbox.Inbox, r *inbox.Request, 
 	return inbox.TextNotice(in.Spell(chat, strings.Join(lines, " "))), nil
 }
 
-// forgetGrants deletes what was allowed in a chat, and returns how much of it
-// still held.
+// forgetGrants deletes the grants of a chat, and returns how many of them were
+// still valid.
 func forgetGrants(ctx context.Context, in *inbox.Inbox, chat bot.Chat) (held int, err error) {
 	err = inbox.ChangeGrants(ctx, in, chat, func(list []tasks.ChatGrant) ([]tasks.ChatGrant, bool) {
 		for _, g := range list {
@@ -136,8 +139,8 @@ func forgetGrants(ctx context.Context, in *inbox.Inbox, chat bot.Chat) (held int
 	return held, err
 }
 
-// runningGoals names what goes on in a chat, and stays; empty when that is nothing, or
-// cannot be told.
+// runningGoals lists the questions of the chat's running tasks, which are not
+// deleted. It is empty when no task runs or when they cannot be read.
 func runningGoals(ctx context.Context, in *inbox.Inbox, chat bot.Chat) string {
 	live, err := in.Store.Live(ctx, chat.Key())
 	if err != nil {
@@ -153,5 +156,5 @@ func runningGoals(ctx context.Context, in *inbox.Inbox, chat bot.Chat) string {
 	return strings.Join(slices.Compact(names), "; ")
 }
 
-// runningName is how much of a running task's question names it, in characters.
+// runningName is the maximum length of such a question in characters.
 const runningName = 60

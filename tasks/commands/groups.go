@@ -9,7 +9,7 @@ import (
 	"legwork/tasks/inbox"
 )
 
-// groupsCommand lists the tool groups that the person may use in this chat.
+// groupsCommand lists the tool groups that the author may use in this chat.
 func groupsCommand(ctx context.Context, in *inbox.Inbox, r *inbox.Request, _ string) (inbox.Reply, error) {
 	open, err := in.GroupsFor(ctx, r)
 	if err != nil {

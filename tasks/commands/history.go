@@ -12,7 +12,7 @@ import (
 	"legwork/tasks/inbox"
 )
 
-// historyCommand lists the newest exchanges of the conversation.
+// historyCommand lists the newest turns of the conversation.
 func historyCommand(ctx context.Context, in *inbox.Inbox, r *inbox.Request, _ string) (inbox.Reply, error) {
 	turns, err := in.Store.History(ctx, r.Message.Chat.Key(), "", inbox.HistoryBytes)
 	if err != nil {
@@ -30,11 +30,11 @@ func historyCommand(ctx context.Context, in *inbox.Inbox, r *inbox.Request, _ st
 	return in.Reply(r, inbox.TextNotice(strings.Join(lines, "\n"))), nil
 }
 
-// retryCommand asks the person's newest question that has ended again.
+// retryCommand asks the author's newest finished question again.
 func retryCommand(ctx context.Context, in *inbox.Inbox, r *inbox.Request, _ string) (inbox.Reply, error) {
 	var last *planner.Opening
 	err := inbox.EachEarlierTurn(ctx, in, r, func(t tasks.Turn, o *planner.Opening) bool {
-		running, live := r.Task(t.Task) // an outcome may be seen before that is stored
+		running, live := r.Task(t.Task) // people may see an outcome before it is stored
 		if o.From.Key() == r.Message.From.Key() && (!live || running.State.Settled()) {
 			last = o
 		}

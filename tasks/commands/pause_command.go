@@ -8,7 +8,7 @@ import (
 	"legwork/tasks/inbox"
 )
 
-// pauseCommand pauses everything. The command is /pause.
+// pauseCommand pauses all work. The command is /pause.
 func pauseCommand(ctx context.Context, in *inbox.Inbox, r *inbox.Request, _ string) (inbox.Reply, error) {
 	if !r.Admin {
 		return in.Refuse(r, "error.admin_needed"), nil
@@ -19,18 +19,18 @@ func pauseCommand(ctx context.Context, in *inbox.Inbox, r *inbox.Request, _ stri
 	if err != nil {
 		return inbox.Reply{}, err
 	}
-	if !on { // delivered again, and undone since
+	if !on { // a repeated delivery; all work was resumed since
 		return in.ReplyText(r, "error.not_paused", nil), nil
 	}
 	if was {
-		return sayPaused(ctx, in, r, "error.paused_already", by)
+		return pausedReply(ctx, in, r, "error.paused_already", by)
 	}
 	in.Log.WarnContext(ctx, "all work paused", "by", by.By)
 	in.Audit(ctx, r, "pause", "", "")
-	return sayPaused(ctx, in, r, "notice.paused", by)
+	return pausedReply(ctx, in, r, "notice.paused", by)
 }
 
-// resumeCommand lets everything go on. The command is /resume.
+// resumeCommand resumes all work. The command is /resume.
 func resumeCommand(ctx context.Context, in *inbox.Inbox, r *inbox.Request, _ string) (inbox.Reply, error) {
 	if !r.Admin {
 		return in.Refuse(r, "error.admin_needed"), nil
@@ -39,8 +39,8 @@ func resumeCommand(ctx context.Context, in *inbox.Inbox, r *inbox.Request, _ str
 	if err != nil {
 		return inbox.Reply{}, err
 	}
-	if by, on := in.Pause.State(); !was && on { // delivered again, and everything was paused anew
-		return sayPaused(ctx, in, r, "error.paused_already", by)
+	if by, on := in.Pause.State(); !was && on { // a repeated delivery; all work was paused again since
+		return pausedReply(ctx, in, r, "error.paused_already", by)
 	}
 	if !was {
 		return in.ReplyText(r, "error.not_paused", nil), nil
@@ -50,7 +50,7 @@ func resumeCommand(ctx context.Context, in *inbox.Inbox, r *inbox.Request, _ str
 	return in.ReplyText(r, "notice.resumed", nil), nil
 }
 
-func sayPaused(ctx context.Context, in *inbox.Inbox, r *inbox.Request, key string, by tasks.Paused) (inbox.Reply, error) {
+func pausedReply(ctx context.Context, in *inbox.Inbox, r *inbox.Request, key string, by tasks.Paused) (inbox.Reply, error) {
 	data, err := inbox.PausedData(ctx, in, r, by)
 	if err == nil {
 		return in.ReplyText(r, key, data), nil
@@ -58,7 +58,8 @@ func sayPaused(ctx context.Context, in *inbox.Inbox, r *inbox.Request, key strin
 	return inbox.Reply{}, err
 }
 
-// pausedLine tells in /status that everything is paused; empty otherwise.
+// pausedLine is the line of /status that says who paused all work. It is empty
+// when work is not paused.
 func pausedLine(ctx context.Context, in *inbox.Inbox, r *inbox.Request) (string, error) {
 	by, on := in.Pause.State()
 	if !on {

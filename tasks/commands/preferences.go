@@ -14,8 +14,8 @@ import (
 	"legwork/tasks/inbox"
 )
 
-// What the buttons about a person's settings carry; the value follows, or for
-// the first the name of a command.
+// Data of the buttons about a person's settings. The value follows; after
+// pressCommand it is the name of a command.
 const (
 	pressCommand  = "c:"
 	pressLanguage = "l:"
@@ -23,7 +23,7 @@ const (
 	pressZone     = "z:"
 )
 
-// langCommand changes the person's language, or tells which there are.
+// langCommand changes the person's language, or lists the languages.
 func langCommand(ctx context.Context, in *inbox.Inbox, r *inbox.Request, code string) (inbox.Reply, error) {
 	var allowed []string
 	var buttons []bot.Button
@@ -58,13 +58,13 @@ func languageName(code string) string {
 	return code
 }
 
-// usualModel is what a person writes to go back to the roles' models.
-const usualModel = "default"
+// defaultModel is the name by which a person chooses the models of the roles again.
+const defaultModel = "default"
 
-// modelCommand changes which model answers the person, or tells which there are.
+// modelCommand changes the model that answers the person, or lists the models.
 func modelCommand(ctx context.Context, in *inbox.Inbox, r *inbox.Request, name string) (inbox.Reply, error) {
 	models := r.Rules.Models
-	if strings.EqualFold(name, usualModel) && !slices.Contains(models, name) {
+	if strings.EqualFold(name, defaultModel) && !slices.Contains(models, name) {
 		if err := in.Settings.Put(ctx, r.Message.From.Key(), tasks.SettingModel, ""); err != nil {
 			return inbox.Reply{}, err
 		}
@@ -80,11 +80,11 @@ func modelCommand(ctx context.Context, in *inbox.Inbox, r *inbox.Request, name s
 		}
 		return in.ReplyText(r, "notice.model", map[string]any{"Name": models[i]}), nil
 	}
-	return tellModels(ctx, in, r, name != "")
+	return listModels(ctx, in, r, name != "")
 }
 
-// tellModels tells which models there are.
-func tellModels(ctx context.Context, in *inbox.Inbox, r *inbox.Request, unknown bool) (inbox.Reply, error) {
+// listModels lists the models that the person can choose.
+func listModels(ctx context.Context, in *inbox.Inbox, r *inbox.Request, unknown bool) (inbox.Reply, error) {
 	chosen, err := inbox.ChosenModel(ctx, in, r)
 	if err != nil {
 		return inbox.Reply{}, err
@@ -106,7 +106,7 @@ func tellModels(ctx context.Context, in *inbox.Inbox, r *inbox.Request, unknown 
 	return in.Reply(r, s), nil
 }
 
-// timezoneCommand changes the person's time zone, or tells which it is.
+// timezoneCommand changes the person's time zone, or shows it.
 func timezoneCommand(ctx context.Context, in *inbox.Inbox, r *inbox.Request, name string) (inbox.Reply, error) {
 	name = clip.Bytes(name, maxZone)
 	if name == "" {
@@ -135,10 +135,10 @@ func timezoneCommand(ctx context.Context, in *inbox.Inbox, r *inbox.Request, nam
 	return in.Reply(r, s), nil
 }
 
-// maxZone is how much of a time zone's name is read, in bytes.
+// maxZone is the maximum length in bytes of a time zone's name.
 const maxZone = 100
 
-// zonesNamed finds the IANA zones that a name means.
+// zonesNamed finds the IANA zones that a name may mean.
 func zonesNamed(in *inbox.Inbox, name string) (zones []string, near string) {
 	if name != "Local" {
 		if at, err := time.LoadLocation(name); err == nil {
@@ -151,7 +151,7 @@ func zonesNamed(in *inbox.Inbox, name string) (zones []string, near string) {
 	return in.Zones(name)
 }
 
-// dateIn is the present moment in a time zone.
+// dateIn is the current time in a time zone.
 func dateIn(in *inbox.Inbox, zone string) time.Time {
 	at, err := time.LoadLocation(zone)
 	if err != nil {
@@ -160,7 +160,7 @@ func dateIn(in *inbox.Inbox, zone string) time.Time {
 	return in.Wall().In(at)
 }
 
-// settingsCommand tells what the person has set.
+// settingsCommand shows the person's settings.
 func settingsCommand(ctx context.Context, in *inbox.Inbox, r *inbox.Request, _ string) (inbox.Reply, error) {
 	zone, err := in.Timezone(ctx, r)
 	if err != nil {
@@ -182,7 +182,7 @@ func settingsCommand(ctx context.Context, in *inbox.Inbox, r *inbox.Request, _ s
 	return in.Reply(r, inbox.Notice{Draft: bot.Draft{Text: strings.Join(lines, "\n"), Buttons: buttons}}), nil
 }
 
-// pressedCommand runs a command that only tells something.
+// pressedCommand runs a command that only shows something.
 func pressedCommand(ctx context.Context, in *inbox.Inbox, r *inbox.Request, name string) (inbox.Reply, error) {
 	switch name {
 	case "lang":
@@ -193,10 +193,10 @@ func pressedCommand(ctx context.Context, in *inbox.Inbox, r *inbox.Request, name
 	return in.ReplyText(r, "error.too_late", nil), nil
 }
 
-// pressedModel chooses a model, or the usual one.
+// pressedModel chooses a model; an empty name chooses the models of the roles.
 func pressedModel(ctx context.Context, in *inbox.Inbox, r *inbox.Request, name string) (inbox.Reply, error) {
 	if name == "" {
-		name = usualModel
+		name = defaultModel
 	}
 	return modelCommand(ctx, in, r, name)
 }

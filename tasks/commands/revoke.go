@@ -12,16 +12,16 @@ import (
 	"legwork/tasks/inbox"
 )
 
-// taskGrantCode names what a decision granted for its task, short enough to be
-// typed.
+// taskGrantCode is the code for the grants of one decision of a task. It is short
+// enough to type.
 func taskGrantCode(id tasks.ID, seq int) string {
 	return strings.ToLower(string(id[max(0, len(id)-4):])) + "-" + strconv.Itoa(seq)
 }
 
-// revokeGrant takes the grant of a code back. Grants of a chat are for admins,
-// for the person who gave them, and for the person of a private chat.
+// revokeGrant revokes the grant of a code. Admins, the person who made a grant of
+// a chat, and the person of a private chat may revoke that grant.
 func revokeGrant(ctx context.Context, in *inbox.Inbox, r *inbox.Request, code string) (inbox.Reply, error) {
-	near, err := nearby(ctx, in, r)
+	near, err := visibleTasks(ctx, in, r)
 	if err != nil {
 		return inbox.Reply{}, err
 	}
@@ -48,7 +48,7 @@ func revokeGrant(ctx context.Context, in *inbox.Inbox, r *inbox.Request, code st
 		return in.Refuse(r, "error.admin_needed"), nil
 	default:
 		reply := in.ReplyLater(r, func(ctx context.Context) inbox.Notice { return revokeChatGrant(ctx, in, r, grants[i].ID) })
-		for _, t := range near { // a task whose person allowed it always has it for itself as well
+		for _, t := range near { // a task whose question led to this grant has the grant itself, too
 			for _, g := range t.State.Granted {
 				if g.Grant == grants[i].Grant && t.Chat.Room() == r.Message.Chat.Room() {
 					reply.Add(r, t.Task, planner.Event{Type: planner.GrantRevoked, At: in.Now(), By: r.Message.From.Key(), Of: g.Seq})
@@ -75,13 +75,13 @@ func revokeChatGrant(ctx context.Context, in *inbox.Inbox, r *inbox.Request, id 
 	m := r.Message
 	g, err := inbox.RemoveGrant(ctx, in, m.Chat, id, m.From.Key())
 	if err != nil {
-		in.Log.ErrorContext(ctx, "revoking grant failed", "chat", m.Chat.Key(), "grant", id, "cause", err)
+		in.Log.ErrorContext(ctx, "grant not revoked", "chat", m.Chat.Key(), "grant", id, "cause", err)
 		return in.Notice(r, "problem.internal", nil)
 	}
 	if g.ID == "" {
 		return in.Notice(r, "error.no_grant", nil)
 	}
 	in.Audit(ctx, r, "grant.revoke", m.Chat.Room(), g.Tool)
-	in.Log.InfoContext(ctx, "a grant was taken back", "chat", m.Chat.Key(), "tool", g.Tool, "by", m.From.Key())
+	in.Log.InfoContext(ctx, "grant revoked", "chat", m.Chat.Key(), "tool", g.Tool, "by", m.From.Key())
 	return in.Notice(r, "approvals.revoked", map[string]any{"Tool": cards.InCode(g.Tool)})
 }

@@ -17,15 +17,16 @@ import (
 	"legwork/tasks/inbox"
 )
 
-// How many schedules there may be that were made in one chat, with its threads
-// and topics, and in all chats. Those of the config are not counted.
+// MaxSchedules is the maximum number of schedules of one chat, including its
+// threads and topics. MaxAllSchedules is the maximum in all chats. Schedules of
+// the config are not counted.
 const (
 	MaxSchedules    = 20
 	MaxAllSchedules = 200
 )
 
-// scheduleCommand makes one, lists them, or does something about one by its number in
-// the list.
+// scheduleCommand creates a schedule, lists the schedules, or acts on one by its
+// number in the list.
 func scheduleCommand(ctx context.Context, in *inbox.Inbox, r *inbox.Request, rest string) (inbox.Reply, error) {
 	words := strings.Fields(strings.ToLower(rest))
 	if len(words) == 0 || len(words) == 1 && words[0] == "list" {
@@ -44,15 +45,15 @@ func scheduleCommand(ctx context.Context, in *inbox.Inbox, r *inbox.Request, res
 	}
 	n := 0
 	if len(words) > 1 {
-		n, _ = strconv.Atoi(words[1]) // 0 for what is none
+		n, _ = strconv.Atoi(words[1]) // 0 when it is no number
 	}
 	if n < 1 || n > len(here) {
 		return in.ReplyText(r, "error.no_schedule", nil), nil
 	}
-	return aboutSchedule(ctx, in, r, verb, here[n-1].ID)
+	return scheduleAction(ctx, in, r, verb, here[n-1].ID)
 }
 
-// addSchedule makes a schedule of "WHEN WHAT".
+// addSchedule creates a schedule from "WHEN WHAT".
 func addSchedule(ctx context.Context, in *inbox.Inbox, r *inbox.Request, text string) (inbox.Reply, error) {
 	zone, err := in.Timezone(ctx, r)
 	if err != nil {
@@ -65,7 +66,7 @@ func addSchedule(ctx context.Context, in *inbox.Inbox, r *inbox.Request, text st
 	when, catchUp := cutCatchUp(text)
 	spec, goal, err := schedule.Parse(when, in.Wall(), place)
 	if bad, ok := errors.AsType[*schedule.Error](err); ok {
-		return in.Reply(r, notUnderstood(in, r, bad)), nil
+		return in.Reply(r, invalidTime(in, r, bad)), nil
 	}
 	switch {
 	case err != nil:
@@ -81,14 +82,15 @@ func addSchedule(ctx context.Context, in *inbox.Inbox, r *inbox.Request, text st
 		Timezone: zone, Language: r.Lang, CatchUp: catchUp || !spec.Again(), // a schedule that runs once must not be lost
 		Made: in.Wall(), Next: spec.Next(in.Wall()), Team: m.Team, External: m.External,
 	}
-	s.Words = clip.Bytes(s.Words, maxWords)
-	return keepSchedule(ctx, in, r, s)
+	s.Words = clip.Bytes(s.Words, maxTimeText)
+	return storeSchedule(ctx, in, r, s)
 }
 
-// maxWords is how much of what somebody wrote about the time is kept, in bytes.
-const maxWords = 400
+// maxTimeText is the maximum length in bytes of the stored text about the time.
+const maxTimeText = 400
 
-// cutCatchUp takes the wish off that a missed time be made up for.
+// cutCatchUp removes the words at the beginning that ask to catch up missed runs,
+// and reports whether they were there.
 func cutCatchUp(text string) (rest string, wanted bool) {
 	for _, wish := range []string{"catch up", "catch-up", "наверстать", "наверстывая", "补做"} {
 		if len(text) >= len(wish) && strings.EqualFold(text[:len(wish)], wish) {
@@ -98,15 +100,15 @@ func cutCatchUp(text string) (rest string, wanted bool) {
 	return text, false
 }
 
-// scheduleID is the same whenever a message is delivered, and short enough for a
-// button.
+// scheduleID makes the id of a message's schedule. The id is the same in every
+// delivery of the message, and short enough for a button.
 func scheduleID(m bot.Message) string {
 	sum := sha256.Sum256([]byte(m.Chat.Key() + "\x00" + m.Key))
 	return "s" + strings.ToLower(base32.StdEncoding.EncodeToString(sum[:])[:12])
 }
 
-// keepSchedule stores a new one, when there is room for it.
-func keepSchedule(ctx context.Context, in *inbox.Inbox, r *inbox.Request, s tasks.Schedule) (inbox.Reply, error) {
+// storeSchedule stores a new schedule if there is room for it.
+func storeSchedule(ctx context.Context, in *inbox.Inbox, r *inbox.Request, s tasks.Schedule) (inbox.Reply, error) {
 	in.Schedules.Lock()
 	defer in.Schedules.Unlock()
 	all, err := in.Schedules.All(ctx)
@@ -132,7 +134,7 @@ func keepSchedule(ctx context.Context, in *inbox.Inbox, r *inbox.Request, s task
 	if err := in.Schedules.Put(ctx, s); err != nil {
 		return inbox.Reply{}, err
 	}
-	in.Log.InfoContext(ctx, "a schedule was made", "schedule", s.ID, "chat", s.Chat.Key(), "by", s.From.Key(), "spec", s.Spec, "next", s.Next)
+	in.Log.InfoContext(ctx, "schedule created", "schedule", s.ID, "chat", s.Chat.Key(), "by", s.From.Key(), "spec", s.Spec, "next", s.Next)
 	c, err := scheduleCard(ctx, in, r, s)
 	if err != nil {
 		return inbox.Reply{}, err
@@ -144,8 +146,8 @@ func keepSchedule(ctx context.Context, in *inbox.Inbox, r *inbox.Request, s task
 	return in.Reply(r, n), nil
 }
 
-// notUnderstood says why a text tells no time, and what is understood.
-func notUnderstood(in *inbox.Inbox, r *inbox.Request, bad *schedule.Error) inbox.Notice {
+// invalidTime says why a text contains no valid time, and which forms are valid.
+func invalidTime(in *inbox.Inbox, r *inbox.Request, bad *schedule.Error) inbox.Notice {
 	data := map[string]any{"Text": cards.InCode(clip.Marked(bad.Text, 100)), "Allowed": strings.Join(bad.Among, ", ")}
 	if bad.Code == schedule.BadField {
 		data["Name"] = in.Texts.Text(r.Lang, "schedule.field_"+strings.ReplaceAll(bad.Field, " ", "_"), nil)

@@ -15,10 +15,11 @@ import (
 	"legwork/tasks/policy"
 )
 
-// pressSchedule begins what the buttons about schedules carry: a verb and an id.
+// pressSchedule begins the data of buttons about schedules. A verb and the
+// schedule's id follow.
 const pressSchedule = "sched:"
 
-// The verbs of those buttons.
+// The verbs of the buttons about schedules.
 const (
 	verbShow    = "i"
 	verbPause   = "p"
@@ -29,7 +30,7 @@ const (
 	verbList    = "l"
 )
 
-// listSchedules lists those of the chat, with a button each.
+// listSchedules lists the schedules of the chat, with a button for each.
 func listSchedules(ctx context.Context, in *inbox.Inbox, r *inbox.Request) (inbox.Reply, error) {
 	d, err := scheduleList(ctx, in, r)
 	if err != nil {
@@ -71,6 +72,7 @@ func scheduleList(ctx context.Context, in *inbox.Inbox, r *inbox.Request) (bot.D
 }
 
 // otherThread says that a schedule answers in another thread or topic of the chat.
+// It is empty for schedules of this one.
 func otherThread(in *inbox.Inbox, lang string, s tasks.Schedule, here bot.Chat) string {
 	if s.Chat.Key() == here.Key() {
 		return ""
@@ -78,8 +80,8 @@ func otherThread(in *inbox.Inbox, lang string, s tasks.Schedule, here bot.Chat) 
 	return in.Texts.Text(lang, "schedule.elsewhere", nil)
 }
 
-// scheduleState says how a schedule stands: when it comes next, and what became
-// of the last time.
+// scheduleState lists the state of a schedule: its next run, the outcome of its
+// last run, and the last skipped run.
 func scheduleState(ctx context.Context, in *inbox.Inbox, r *inbox.Request, s tasks.Schedule, zone *time.Location) ([]string, error) {
 	text := func(key string, at time.Time, state string) string {
 		data := map[string]any{"State": state}
@@ -114,7 +116,7 @@ func scheduleState(ctx context.Context, in *inbox.Inbox, r *inbox.Request, s tas
 	return parts, nil
 }
 
-// scheduleCard tells all about one schedule, with what can be done about it.
+// scheduleCard shows one schedule with its buttons.
 func scheduleCard(ctx context.Context, in *inbox.Inbox, r *inbox.Request, s tasks.Schedule) (bot.Draft, error) {
 	zone, err := in.ZoneOf(ctx, r)
 	if err != nil {

@@ -12,17 +12,17 @@ import (
 	"legwork/tasks/policy"
 )
 
-// pressedSchedule takes the press of a button about a schedule.
+// pressedSchedule handles the press of a button about a schedule.
 func pressedSchedule(ctx context.Context, in *inbox.Inbox, r *inbox.Request, rest string) (inbox.Reply, error) {
 	verb, id, _ := strings.Cut(rest, ":")
 	if verb == verbList {
 		return listSchedules(ctx, in, r)
 	}
-	return aboutSchedule(ctx, in, r, verb, id)
+	return scheduleAction(ctx, in, r, verb, id)
 }
 
-// aboutSchedule does something about one of the chat's schedules.
-func aboutSchedule(ctx context.Context, in *inbox.Inbox, r *inbox.Request, verb, id string) (inbox.Reply, error) {
+// scheduleAction runs a verb for one of the chat's schedules.
+func scheduleAction(ctx context.Context, in *inbox.Inbox, r *inbox.Request, verb, id string) (inbox.Reply, error) {
 	in.Schedules.Lock()
 	defer in.Schedules.Unlock()
 	here, err := in.Schedules.InRoom(ctx, r.Message.Chat.Room())
@@ -58,8 +58,8 @@ func aboutSchedule(ctx context.Context, in *inbox.Inbox, r *inbox.Request, verb,
 	return in.ReplyText(r, "error.too_late", nil), nil
 }
 
-// showCard answers with a schedule's card, after a word about what was done. The
-// message whose button was pressed becomes the card.
+// showCard answers with a schedule's card, after a text about what was done. If a
+// button was pressed, its message becomes the card.
 func showCard(ctx context.Context, in *inbox.Inbox, r *inbox.Request, s tasks.Schedule, done string) (inbox.Reply, error) {
 	c, err := scheduleCard(ctx, in, r, s)
 	if err != nil {
@@ -68,8 +68,8 @@ func showCard(ctx context.Context, in *inbox.Inbox, r *inbox.Request, s tasks.Sc
 	return replyWith(in, r, done, c), nil
 }
 
-// replyWith answers with a draft. A press gets the word alone, as a note that
-// passes, and the draft in place of the message whose button it was.
+// replyWith answers with a draft. For a press, the text done is a short note and
+// the draft replaces the message with the button.
 func replyWith(in *inbox.Inbox, r *inbox.Request, done string, d bot.Draft) inbox.Reply {
 	if r.Message.Kind != bot.MessagePress || in.Ephemeral(r.Message.Chat) {
 		text := d.Text
@@ -87,33 +87,34 @@ func pauseSchedule(ctx context.Context, in *inbox.Inbox, r *inbox.Request, s tas
 		if err := in.Schedules.Put(ctx, s); err != nil {
 			return inbox.Reply{}, err
 		}
-		in.Log.InfoContext(ctx, "a schedule was paused", "schedule", s.ID, "by", r.Message.From.Key())
+		in.Log.InfoContext(ctx, "schedule paused", "schedule", s.ID, "by", r.Message.From.Key())
 	}
 	return showCard(ctx, in, r, s, in.Texts.Text(r.Lang, "schedule.paused", nil))
 }
 
-// resumeSchedule resumes a schedule from now on: times that were left out
-// meanwhile are not caught up.
+// resumeSchedule resumes a schedule from now on. Runs that were skipped during the
+// pause are not caught up.
 func resumeSchedule(ctx context.Context, in *inbox.Inbox, r *inbox.Request, s tasks.Schedule) (inbox.Reply, error) {
 	if s.Paused {
 		spec, err := s.ReadSpec()
 		if err != nil {
-			in.Log.ErrorContext(ctx, "a schedule cannot be read", "schedule", s.ID, "cause", err)
+			in.Log.ErrorContext(ctx, "schedule not read", "schedule", s.ID, "cause", err)
 			return in.ReplyText(r, "problem.internal", nil), nil
 		}
 		if s.Why == tasks.WhyUnseen {
-			s.LastTask = "" // or it would be paused again
+			s.LastTask = "" // otherwise the unseen answer would pause it again
 		}
 		s.Paused, s.Why, s.Next = false, "", spec.Next(in.Wall())
 		if err := in.Schedules.Put(ctx, s); err != nil {
 			return inbox.Reply{}, err
 		}
-		in.Log.InfoContext(ctx, "a schedule goes on", "schedule", s.ID, "by", r.Message.From.Key())
+		in.Log.InfoContext(ctx, "schedule resumed", "schedule", s.ID, "by", r.Message.From.Key())
 	}
 	return showCard(ctx, in, r, s, in.Texts.Text(r.Lang, "schedule.resumed", nil))
 }
 
-// deleteSchedule asks whether one is to be deleted, or deletes it.
+// deleteSchedule asks whether to delete a schedule, or deletes it when that is
+// confirmed.
 func deleteSchedule(ctx context.Context, in *inbox.Inbox, r *inbox.Request, s tasks.Schedule, n int, sure bool) (inbox.Reply, error) {
 	about := map[string]any{"Text": cards.ScheduleTimes(in.Texts, r.Lang, s), "Goal": cards.PlainText(cards.Title(s.Goal)), "Count": n}
 	switch {
@@ -129,13 +130,14 @@ func deleteSchedule(ctx context.Context, in *inbox.Inbox, r *inbox.Request, s ta
 	if err := in.Schedules.Drop(ctx, s.ID); err != nil {
 		return inbox.Reply{}, err
 	}
-	in.Log.InfoContext(ctx, "a schedule was deleted", "schedule", s.ID, "by", r.Message.From.Key())
+	in.Log.InfoContext(ctx, "schedule deleted", "schedule", s.ID, "by", r.Message.From.Key())
 	gone := in.Notice(r, "schedule.deleted", about)
 	gone.Replace.Pressed = true
 	return in.Reply(r, gone), nil
 }
 
-// runSchedule opens a schedule's task now, on behalf of its person.
+// runSchedule opens a schedule's task now, with the rights of the schedule's
+// owner.
 func runSchedule(ctx context.Context, in *inbox.Inbox, r *inbox.Request, s tasks.Schedule) (inbox.Reply, error) {
 	busy, err := in.Schedules.LastTaskRuns(ctx, s)
 	if err != nil {
@@ -155,7 +157,7 @@ func runSchedule(ctx context.Context, in *inbox.Inbox, r *inbox.Request, s tasks
 	item := in.OpeningDelivery(r.Message.Key, s.Chat, o)
 	return inbox.Reply{Store: []tasks.Inbound{item}, Say: func(ctx context.Context, receipts []tasks.Receipt) inbox.Notice {
 		if receipts[0].Opened {
-			noteRun(ctx, in, s.ID, receipts[0].Task)
+			storeRun(ctx, in, s.ID, receipts[0].Task)
 		}
 		n := in.Notice(r, "schedule.runs", nil)
 		if r.Message.Kind == bot.MessagePress {
@@ -165,8 +167,8 @@ func runSchedule(ctx context.Context, in *inbox.Inbox, r *inbox.Request, s tasks
 	}}, nil
 }
 
-// noteRun notes the task of a schedule that was run by hand.
-func noteRun(ctx context.Context, in *inbox.Inbox, id string, task tasks.ID) {
+// storeRun stores the task that a person started from a schedule.
+func storeRun(ctx context.Context, in *inbox.Inbox, id string, task tasks.ID) {
 	in.Schedules.Lock()
 	defer in.Schedules.Unlock()
 	s, ok, err := in.Schedules.Find(ctx, id)
@@ -175,6 +177,6 @@ func noteRun(ctx context.Context, in *inbox.Inbox, id string, task tasks.ID) {
 		err = in.Schedules.Put(ctx, s)
 	}
 	if err != nil {
-		in.Log.ErrorContext(ctx, "storing schedule's run failed", "schedule", id, "cause", err)
+		in.Log.ErrorContext(ctx, "schedule run not stored", "schedule", id, "cause", err)
 	}
 }

@@ -13,17 +13,17 @@ import (
 	"legwork/tasks/inbox"
 )
 
-// usageRows is how many persons, chats and models an admin is shown.
+// usageRows is the maximum number of people, chats and models that an admin sees.
 const usageRows = 10
 
-// usageCommand tells what was spent: by the person who asks, and where others read
-// along by their chat; to admins in private by everybody, and by whom.
+// usageCommand shows the spending of the author, and in a group also that of the
+// chat. An admin in a private chat sees the spending of everybody.
 func usageCommand(ctx context.Context, in *inbox.Inbox, r *inbox.Request, _ string) (inbox.Reply, error) {
 	m, rules := r.Message, r.Rules.Budget
 	today := rules.Day(in.Wall())
 	extended, err := in.Store.Extended(ctx, today)
 	if err != nil {
-		return inbox.Reply{}, fmt.Errorf("reading by how much budgets were extended: %w", err)
+		return inbox.Reply{}, fmt.Errorf("reading budget extensions: %w", err)
 	}
 	rules.Budgets = rules.ExtendedBy(extended, m.From.Key(), m.Chat.Room())
 	own, err := readSpending(ctx, in, tasks.SpentQuery{User: m.From.Key()}, today)
@@ -48,11 +48,11 @@ func usageCommand(ctx context.Context, in *inbox.Inbox, r *inbox.Request, _ stri
 	return in.Reply(r, inbox.TextNotice(strings.Join(lines, "\n\n"))), nil
 }
 
-// spending is what was spent today, in this month and at all.
-type spending struct{ today, month, ever llm.Usage }
+// spending is the usage of today, of this month and of all time.
+type spending struct{ today, month, total llm.Usage }
 
 func (s *spending) add(row tasks.Spent, today string) {
-	s.ever = s.ever.Add(row.Usage)
+	s.total = s.total.Add(row.Usage)
 	if monthOf(row.Day) == monthOf(today) {
 		s.month = s.month.Add(row.Usage)
 	}
@@ -67,7 +67,7 @@ func monthOf(day string) string { return day[:min(len(day), len("2006-01"))] }
 func readSpending(ctx context.Context, in *inbox.Inbox, q tasks.SpentQuery, today string) (spending, error) {
 	rows, err := in.Store.Spent(ctx, q)
 	if err != nil {
-		return spending{}, fmt.Errorf("reading what was spent: %w", err)
+		return spending{}, fmt.Errorf("reading usage: %w", err)
 	}
 	var s spending
 	for _, row := range rows {
@@ -76,17 +76,18 @@ func readSpending(ctx context.Context, in *inbox.Inbox, q tasks.SpentQuery, toda
 	return s, nil
 }
 
-// budgetLeft is a day's budget beside what was spent of it; 0: no limit.
+// budgetLeft is the budget of a day, to be shown beside the spending. A limit of 0
+// means no limit.
 type budgetLeft struct {
 	budget string
 	limit  int64
 }
 
-// usageLines are a head and what was spent under it.
+// usageLines is a heading with the spending below it.
 func usageLines(in *inbox.Inbox, lang, key string, s spending, of budgetLeft) string {
 	today := spentText(in, lang, s.today)
 	if of.limit > 0 {
-		if !tasks.InTokens(of.budget) && s.today.Cost <= 0 { // both sides of a comparison must be there
+		if !tasks.InTokens(of.budget) && s.today.Cost <= 0 { // show the spending in the unit of the limit
 			today += ", " + in.Texts.Money(lang, 0)
 		}
 		today = in.Texts.Text(lang, "usage.of", map[string]any{"Spent": today, "Limit": cards.AmountText(in.Texts, lang, of.budget, of.limit)})
@@ -95,7 +96,7 @@ func usageLines(in *inbox.Inbox, lang, key string, s spending, of budgetLeft) st
 		"**" + in.Texts.Text(lang, key, nil) + "**",
 		in.Texts.Text(lang, "usage.today", map[string]any{"Text": today}),
 		in.Texts.Text(lang, "usage.month", map[string]any{"Text": spentText(in, lang, s.month)}),
-		in.Texts.Text(lang, "usage.ever", map[string]any{"Text": spentText(in, lang, s.ever)}),
+		in.Texts.Text(lang, "usage.ever", map[string]any{"Text": spentText(in, lang, s.total)}),
 	}, "\n")
 }
 
@@ -104,12 +105,12 @@ func spentText(in *inbox.Inbox, lang string, u llm.Usage) string {
 	return cards.CostText(in.Texts.Roughly, in.Texts.Money, lang, u.Tokens(), u.Cost)
 }
 
-// usageOfAll tells admins what all have spent, and in this month who, where and
-// with which model.
+// usageOfAll lists the spending of all people together, and this month's spending
+// by person, chat and model.
 func usageOfAll(ctx context.Context, in *inbox.Inbox, lang, today string, rules tasks.BudgetRules) ([]string, error) {
 	rows, err := in.Store.Spent(ctx, tasks.SpentQuery{})
 	if err != nil {
-		return nil, fmt.Errorf("reading what was spent: %w", err)
+		return nil, fmt.Errorf("reading usage: %w", err)
 	}
 	var all spending
 	parts := []struct {
@@ -142,7 +143,7 @@ func usageOfAll(ctx context.Context, in *inbox.Inbox, lang, today string, rules 
 	return lines, nil
 }
 
-// usagePart lists those who have spent most.
+// usagePart lists the names with the highest spending.
 func usagePart(in *inbox.Inbox, lang, key string, s *tasks.UsageByName) string {
 	if len(s.Names) == 0 {
 		return ""

@@ -35,7 +35,7 @@ func TestManyContextsCostNothing(t *testing.T) {
 	ids := make([]tasks.ID, *taskCount)
 	for n := range ids {
 		program := bot.Person{Platform: tasks.PlatformAgent, ID: fmt.Sprintf("agent%d", n%10)}
-		r, err := inbox.StartTask(ctx, env.Inbox, inbox.Order{From: program, Goal: "write", External: true})
+		r, err := inbox.StartTask(ctx, env.Inbox, inbox.TaskRequest{From: program, Goal: "write", External: true})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -94,7 +94,7 @@ func TestNotifyOverACrash(t *testing.T) {
 					}
 					return nil
 				}
-				r, err := inbox.StartTask(t.Context(), env.Inbox, inbox.Order{
+				r, err := inbox.StartTask(t.Context(), env.Inbox, inbox.TaskRequest{
 					From: bot.Person{Platform: tasks.PlatformAPI, ID: "ops", Name: "ops"}, Goal: "greet", Notify: &planner.Notify{Chat: &enginetest.Chat},
 				})
 				if err != nil {
@@ -158,7 +158,7 @@ func TestLongContextIsNotRead(t *testing.T) {
 		env.Use(store)
 		env.Start(build)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-		r, err := inbox.StartTask(ctx, env.Inbox, inbox.Order{From: bot.Person{Platform: tasks.PlatformAgent, ID: "a"}, Goal: "write", External: true, Notify: notify})
+		r, err := inbox.StartTask(ctx, env.Inbox, inbox.TaskRequest{From: bot.Person{Platform: tasks.PlatformAgent, ID: "a"}, Goal: "write", External: true, Notify: notify})
 		if err != nil {
 			t.Fatal(err)
 		}

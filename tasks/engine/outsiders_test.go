@@ -33,7 +33,7 @@ type noted struct {
 
 // order has a program start a task, some of them for agents from outside.
 func (sim *simulation) order(n int) {
-	o := inbox.Order{
+	o := inbox.TaskRequest{
 		From: bot.Person{Platform: tasks.PlatformAPI, ID: "ops"}, Key: fmt.Sprintf("order %d", n), Goal: fmt.Sprintf("order %d", n), External: sim.chance(40),
 	}
 	if sim.chance(50) {

@@ -56,7 +56,7 @@ func testReview(t *testing.T, env *Env) {
 // testContext lets agents from outside work on a task: no model is called, and
 // nothing is posted, until one of them hands in the answer.
 func testContext(t *testing.T, env *Env) {
-	r, err := inbox.StartTask(t.Context(), env.Inbox, inbox.Order{From: bot.Person{Platform: tasks.PlatformAgent, ID: "reader"}, Goal: "write", External: true})
+	r, err := inbox.StartTask(t.Context(), env.Inbox, inbox.TaskRequest{From: bot.Person{Platform: tasks.PlatformAgent, ID: "reader"}, Goal: "write", External: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -103,7 +103,7 @@ func testContext(t *testing.T, env *Env) {
 // says what it is about.
 func testProgram(t *testing.T, env *Env) {
 	for _, notify := range []*planner.Notify{nil, {Chat: &Chat}} {
-		if _, err := inbox.StartTask(t.Context(), env.Inbox, inbox.Order{From: bot.Person{Platform: tasks.PlatformAPI, ID: "ops"}, Goal: "greet", Notify: notify}); err != nil {
+		if _, err := inbox.StartTask(t.Context(), env.Inbox, inbox.TaskRequest{From: bot.Person{Platform: tasks.PlatformAPI, ID: "ops"}, Goal: "greet", Notify: notify}); err != nil {
 			t.Fatal(err)
 		}
 	}

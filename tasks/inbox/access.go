@@ -13,9 +13,9 @@ import (
 	"legwork/tasks/policy"
 )
 
-// admit decides whether a message is heard at all, and learns whether its
-// author is an admin. What admins granted is read only where the config does
-// not decide.
+// admit decides whether the inbox handles a message, and whether its author is an
+// admin. It reads the decisions of admins only when the config alone does not
+// admit the author.
 func (in *Inbox) admit(ctx context.Context, m bot.Message, access policy.Access) (admitted, admin bool, err error) {
 	admins, err := in.Admins(ctx)
 	if err != nil {
@@ -38,8 +38,8 @@ func (in *Inbox) admit(ctx context.Context, m bot.Message, access policy.Access)
 	return admitted, false, err
 }
 
-// Admits reports that a message's author may talk to the bot there. A store
-// that cannot be read admits no one.
+// Admits reports whether the author of a message may talk to the bot in the
+// message's chat. When the store cannot be read, Admits returns false.
 func (in *Inbox) Admits(ctx context.Context, m bot.Message) bool {
 	ok, _, err := in.admit(ctx, m, in.rules.Load().Access)
 	if err != nil {
@@ -48,7 +48,7 @@ func (in *Inbox) Admits(ctx context.Context, m bot.Message) bool {
 	return ok && err == nil
 }
 
-// Admins lists the admins of the config and those of the store.
+// Admins returns the keys of all admins, from the config and from the store.
 func (in *Inbox) Admins(ctx context.Context) ([]string, error) {
 	var stored []string
 	if err := in.Settings.Read(ctx, tasks.OwnerLegwork, tasks.SettingAdmins, &stored); err != nil {
@@ -63,15 +63,15 @@ func (in *Inbox) Admins(ctx context.Context) ([]string, error) {
 	return slices.Compact(list), nil
 }
 
-// TellAdmins sends each admin the text of that key in their private chat, in
-// their language. It does not wait for that; see Flush. Who cannot be reached is
-// logged and left out.
-func (in *Inbox) TellAdmins(ctx context.Context, key string, data any) {
-	in.tellAdmins(ctx, func(lang string) string { return in.Texts.Text(lang, key, data) })
+// NotifyAdmins sends the text of a key to each admin in their private chat and in
+// their language. It returns at once; Flush waits for the sending. An admin who
+// cannot be reached is logged and skipped.
+func (in *Inbox) NotifyAdmins(ctx context.Context, key string, data any) {
+	in.notifyAdmins(ctx, func(lang string) string { return in.Texts.Text(lang, key, data) })
 }
 
-// tellAdmins is TellAdmins for a text that is written for each language.
-func (in *Inbox) tellAdmins(ctx context.Context, text func(lang string) string) {
+// notifyAdmins is NotifyAdmins for a text that the caller writes in each language.
+func (in *Inbox) notifyAdmins(ctx context.Context, text func(lang string) string) {
 	in.QueueForAdmins(ctx, func(ctx context.Context) {
 		_, _ = in.PostToAdmins(ctx, func(to PrivateChat) (bot.Draft, string) {
 			return bot.Draft{Kind: bot.KindNotice, Text: text(to.Lang)}, ""
@@ -79,28 +79,28 @@ func (in *Inbox) tellAdmins(ctx context.Context, text func(lang string) string) 
 	})
 }
 
-// QueueForAdmins does a job in the background, after the other jobs that tell admins
-// something; see Flush.
+// QueueForAdmins runs a job in the background, after all earlier jobs that send
+// messages to admins. Flush waits for it.
 func (in *Inbox) QueueForAdmins(ctx context.Context, job func(context.Context)) {
 	in.outbox.add(ctx, "admins", job)
 }
 
-// PrivateChat is the private chat with a person, and the language of what they read
-// there unasked.
+// PrivateChat is the private chat with a person, and the language for messages
+// that the person did not ask for.
 type PrivateChat struct {
 	Platform bot.Platform
 	Chat     bot.Chat
 	Lang     string
 }
 
-// PostToAdmins posts a draft to each admin, unless its text is empty, and waits for
-// that. brief stands in place of the text where the draft's file can be sent. An
-// admin who cannot be reached is logged and left out. The error is that there are
-// admins and none can be reached.
+// PostToAdmins posts a draft to each admin and waits until that is done. It posts
+// nothing where the draft's text is empty. Where the platform can send the draft's
+// file, brief replaces the text. An admin who cannot be reached is logged and
+// skipped. PostToAdmins returns an error only when it reached none of the admins.
 func (in *Inbox) PostToAdmins(ctx context.Context, draft func(PrivateChat) (d bot.Draft, brief string)) (reached int, err error) {
 	admins, err := in.Admins(ctx)
-	if err != nil { // the damage may be what they are told about
-		in.Log.ErrorContext(ctx, "reading admins failed, informing those of the config", "cause", err)
+	if err != nil { // the notice may be about this very damage
+		in.Log.ErrorContext(ctx, "stored admins not read", "cause", err)
 		admins = in.rules.Load().Access.Admins
 	}
 	for _, admin := range admins {
@@ -110,9 +110,9 @@ func (in *Inbox) PostToAdmins(ctx context.Context, draft func(PrivateChat) (d bo
 			continue
 		}
 		if ctx.Err() == nil {
-			in.Log.WarnContext(ctx, "admin not told", "admin", admin, "cause", failed)
+			in.Log.WarnContext(ctx, "admin not notified", "admin", admin, "cause", failed)
 		}
-		err = errors.Join(err, fmt.Errorf("telling %s: %w", admin, failed))
+		err = errors.Join(err, fmt.Errorf("notifying %s: %w", admin, failed))
 	}
 	if reached > 0 {
 		err = nil
@@ -156,20 +156,22 @@ func (in *Inbox) reach(ctx context.Context, person string) (to PrivateChat, err 
 	return to, err
 }
 
-// accessDecision is what admins decided about one person.
+// accessDecision is the decision of an admin about one person.
 type accessDecision struct {
 	Allowed bool     `json:"allowed,omitempty"` // everywhere on the platform
 	Chats   []string `json:"chats,omitempty"`   // keys of chats where the person is allowed
-	Ignored bool     `json:"ignored,omitempty"` // never answered, until an admin allows more
-	// By is the key of the delivery that decided, so that it is recognised when
-	// it comes again.
+	Ignored bool     `json:"ignored,omitempty"` // the person gets no answer until an admin admits them
+	// By is the key of the message with the decision. A repeated delivery of that
+	// message is recognised by it.
 	By string `json:"by,omitempty"`
-	// Person is the ignored person, for an admin who thinks better of it.
+	// Person is the request that was decided. With it, an admin can still admit a
+	// person whom they ignored before.
 	Person *accessRequest `json:"person,omitempty"`
 }
 
-// move takes account of a group that has another id now: what it holds goes
-// along, and so does what the config says of it until that is changed.
+// move handles a group that got another id. The store moves the data of the group
+// to the new id. Access rules of the config for the old id hold for the new one
+// until the config changes.
 func move(ctx context.Context, in *Inbox, from bot.Chat, to bot.Chat) error {
 	if err := in.Store.Move(ctx, from.Key(), to); err != nil {
 		return fmt.Errorf("moving %s: %w", from.Key(), err)
@@ -181,17 +183,16 @@ func move(ctx context.Context, in *Inbox, from bot.Chat, to bot.Chat) error {
 	if err := in.Settings.Put(ctx, to.Key(), tasks.SettingFormerID, from.ID); err != nil {
 		return err
 	}
-	in.Log.InfoContext(ctx, "a group has another id now", "was", from.Key(), "is", to.Key())
+	in.Log.InfoContext(ctx, "group id changed", "from", from.Key(), "to", to.Key())
 	access := in.rules.Load().Access.Platforms[from.Platform]
 	if !slices.Contains(access.Chats, from.ID) {
 		return nil
 	}
-	in.TellAdmins(ctx, "admin.chat_moved", map[string]any{"Was": from.Key(), "Chat": to.Key()})
+	in.NotifyAdmins(ctx, "admin.chat_moved", map[string]any{"Was": from.Key(), "Chat": to.Key()})
 	return nil
 }
 
-// admitsMoved decides as admits does for a group that the config lists by the
-// id that it had before.
+// admitsMoved decides about a group that the config lists by its earlier id.
 func admitsMoved(ctx context.Context, in *Inbox, a policy.Access, g accessDecision, m bot.Message) (bool, error) {
 	if m.Chat.Private {
 		return false, nil

@@ -14,36 +14,38 @@ import (
 	"legwork/tasks/policy"
 )
 
-// accessRequest is a person without access who wrote lately.
+// accessRequest is a person without access who wrote to the bot lately.
 type accessRequest struct {
-	Person   bot.Person `json:"person"`
-	Chat     bot.Chat   `json:"chat"` // private
-	Language string     `json:"language"`
-	Told     time.Time  `json:"told"`           // when they last read that they are not on the list
-	Asked    time.Time  `json:"asked,omitzero"` // when the admins were last asked; zero for never
-	Early    bool       `json:"early,omitzero"` // what they read was that there is no admin
+	Person        bot.Person `json:"person"`
+	Chat          bot.Chat   `json:"chat"` // private
+	Language      string     `json:"language"`
+	NotifiedAt    time.Time  `json:"notified_at"`              // when the person was last notified that they have no access
+	AdminsAskedAt time.Time  `json:"admins_asked_at,omitzero"` // when the admins were last asked; zero: never
+	WithoutAdmin  bool       `json:"without_admin,omitzero"`   // the notification said that there is no admin yet
 }
 
-// accessRequestsKept guards what is decided about strangers, which is read, changed and
-// stored as one.
-type accessRequestsKept struct {
+// accessRequestList guards the stored list of access requests, which is read,
+// changed and stored as a whole.
+type accessRequestList struct {
 	mu   sync.Mutex
-	text string // as it was stored when it was read last
+	text string // the stored text of list
 	list []accessRequest
 }
 
-// Bounds of what strangers can make the bot do: how often one of them is told,
-// how long a request stays open, and how many are remembered and may wait for
-// the admins at once. Beyond that strangers get silence.
+// Limits for people without access: how often one of them is notified, how long a
+// request stays open, how many people are remembered, and how many requests may
+// wait for the admins at once. Above these limits, people without access get no
+// answer.
 const (
-	toldAgainAfter    = 24 * time.Hour
+	notifyAgainAfter  = 24 * time.Hour
 	requestKept       = 7 * 24 * time.Hour
 	maxAccessRequests = 200
 	maxRequests       = 20
 	maxRequestField   = 200 // length of an id or name, in bytes
 )
 
-// What the buttons about strangers carry; the person's key follows.
+// Data of the buttons of access requests. The key of the person follows, except
+// after pressAsk.
 const (
 	pressAsk      = "g:ask"
 	pressAllow    = "g:a:"
@@ -51,13 +53,14 @@ const (
 	pressIgnore   = "g:i:"
 )
 
-// MaxPressData is how long a button's data may be, in bytes, as the narrowest
-// platform wants it.
+// MaxPressData is the maximum length of a button's data in bytes. It is the limit
+// of the strictest platform.
 const MaxPressData = 64
 
-// unauthorized answers somebody who may not talk to the bot: in private chats with
-// one sentence a day and a button that asks the admins, elsewhere with nothing.
-// None of their messages is stored.
+// unauthorized answers a person who may not talk to the bot. In a private chat the
+// person gets one notification a day, with a button that asks the admins for
+// access. In other chats they get no answer, except to presses. The inbox stores
+// none of their messages.
 func unauthorized(in *Inbox, r *Request) Reply {
 	m := r.Message
 	switch {
@@ -73,8 +76,8 @@ func unauthorized(in *Inbox, r *Request) Reply {
 	return Reply{}
 }
 
-// refuseAccess tells a person once a day that they have no access, and who
-// came before there was an admin once more when there is one.
+// refuseAccess notifies a person once a day that they have no access. A person who
+// was notified before the first admin was known is notified once more after that.
 func refuseAccess(ctx context.Context, in *Inbox, r *Request) Notice {
 	m := r.Message
 	in.accessList.mu.Lock()
@@ -91,17 +94,17 @@ func refuseAccess(ctx context.Context, in *Inbox, r *Request) Notice {
 	}
 	early := len(admins) == 0
 	i := requestOf(list, m.From.Key())
-	told := i >= 0 && in.Now().Sub(list[i].Told) < toldAgainAfter && list[i].Early == early
-	if told || ignored(ctx, in, m.From.Key()) {
+	recent := i >= 0 && in.Now().Sub(list[i].NotifiedAt) < notifyAgainAfter && list[i].WithoutAdmin == early
+	if recent || ignored(ctx, in, m.From.Key()) {
 		return Notice{}
 	}
 	if i < 0 {
 		if list, i = addAccessRequest(in, list, r); i < 0 {
-			in.Log.DebugContext(ctx, "too many people without access, no answer", "person", m.From.Key())
+			in.Log.DebugContext(ctx, "access requests full", "person", m.From.Key())
 			return Notice{}
 		}
 	}
-	list[i].Told, list[i].Early = in.Now(), early
+	list[i].NotifiedAt, list[i].WithoutAdmin = in.Now(), early
 	if err := in.Settings.Write(ctx, tasks.OwnerLegwork, tasks.SettingAccessRequests, list); err != nil {
 		in.Log.ErrorContext(ctx, "access request not stored", "cause", err)
 		return Notice{}
@@ -110,13 +113,13 @@ func refuseAccess(ctx context.Context, in *Inbox, r *Request) Notice {
 		return in.Notice(r, "error.no_admin", nil)
 	}
 	s := in.Notice(r, "error.not_allowed", nil)
-	if list[i].Asked.IsZero() && len(pressAllow+m.From.Key()) <= MaxPressData {
+	if list[i].AdminsAskedAt.IsZero() && len(pressAllow+m.From.Key()) <= MaxPressData {
 		s.Buttons = []bot.Button{in.Button(r.Lang, "button.ask_admin", pressAsk)}
 	}
 	return s
 }
 
-// requestAccess asks the admins about a person who pressed the button for it.
+// requestAccess asks the admins to admit a person who pressed the button for it.
 func requestAccess(ctx context.Context, in *Inbox, r *Request) Notice {
 	m := r.Message
 	quiet := func(key string) Notice {
@@ -130,16 +133,16 @@ func requestAccess(ctx context.Context, in *Inbox, r *Request) Notice {
 	if err != nil || ignored(ctx, in, m.From.Key()) || len(pressAllow+m.From.Key()) > MaxPressData {
 		return Notice{}
 	}
-	if in.Admits(ctx, m) { // an admin was faster than a second press
+	if in.Admits(ctx, m) { // an admin admitted the person before this press
 		return quiet("notice.admitted")
 	}
 	i := requestOf(list, m.From.Key())
-	if i >= 0 && !list[i].Asked.IsZero() {
+	if i >= 0 && !list[i].AdminsAskedAt.IsZero() {
 		return quiet("notice.asked")
 	}
 	waiting := 0
 	for _, v := range list {
-		if !v.Asked.IsZero() {
+		if !v.AdminsAskedAt.IsZero() {
 			waiting++
 		}
 	}
@@ -149,7 +152,7 @@ func requestAccess(ctx context.Context, in *Inbox, r *Request) Notice {
 	if waiting >= maxRequests || i < 0 {
 		return quiet("error.ask_later")
 	}
-	list[i].Asked = in.Now()
+	list[i].AdminsAskedAt = in.Now()
 	if err := in.Settings.Write(ctx, tasks.OwnerLegwork, tasks.SettingAccessRequests, list); err != nil {
 		in.Log.ErrorContext(ctx, "access request not stored", "cause", err)
 		return quiet("problem.internal")
@@ -161,7 +164,7 @@ func requestAccess(ctx context.Context, in *Inbox, r *Request) Notice {
 	return quiet("notice.asked")
 }
 
-// requestDraft asks an admin about a person without access.
+// requestDraft is the question to an admin about an access request.
 func requestDraft(in *Inbox, v accessRequest, lang string) bot.Draft {
 	key := v.Person.Key()
 	return bot.Draft{
@@ -175,7 +178,7 @@ func requestDraft(in *Inbox, v accessRequest, lang string) bot.Draft {
 	}
 }
 
-// name is what the person calls themselves, made harmless.
+// name is the person's name on one line, without formatting.
 func (v accessRequest) name() string {
 	name := strings.Join(strings.Fields(strings.ReplaceAll(v.Person.Name, "`", "'")), " ")
 	if name == "" {
@@ -184,7 +187,8 @@ func (v accessRequest) name() string {
 	return cards.Line(name)
 }
 
-// accessRequests lists the strangers of late, without those whose time is over.
+// accessRequests lists the access requests that have not expired. The caller holds
+// the lock of in.accessList.
 func accessRequests(ctx context.Context, in *Inbox) ([]accessRequest, error) {
 	text, err := in.Settings.Get(ctx, tasks.OwnerLegwork, tasks.SettingAccessRequests)
 	if err != nil {
@@ -198,7 +202,7 @@ func accessRequests(ctx context.Context, in *Inbox) ([]accessRequest, error) {
 	}
 	now := in.Now()
 	return slices.DeleteFunc(slices.Clone(in.accessList.list), func(v accessRequest) bool {
-		return now.Sub(v.Told) >= toldAgainAfter && (v.Asked.IsZero() || now.Sub(v.Asked) >= requestKept)
+		return now.Sub(v.NotifiedAt) >= notifyAgainAfter && (v.AdminsAskedAt.IsZero() || now.Sub(v.AdminsAskedAt) >= requestKept)
 	}), nil
 }
 
@@ -206,26 +210,27 @@ func requestOf(list []accessRequest, person string) int {
 	return slices.IndexFunc(list, func(v accessRequest) bool { return v.Person.Key() == person })
 }
 
-// addAccessRequest adds a message's author; the index is -1 when there is no room.
+// addAccessRequest adds the author of a message to a list. The index is -1 when
+// the list is full or when the ids are too long.
 func addAccessRequest(in *Inbox, list []accessRequest, r *Request) ([]accessRequest, int) {
 	m := r.Message
 	if len(list) >= maxAccessRequests || len(m.From.ID) > maxRequestField || len(m.Chat.Key()) > maxRequestField {
 		return list, -1
 	}
-	v := accessRequest{Person: m.From, Chat: m.Chat, Language: r.Lang, Told: in.Now()}
+	v := accessRequest{Person: m.From, Chat: m.Chat, Language: r.Lang, NotifiedAt: in.Now()}
 	v.Person.Name = clip.Bytes(v.Person.Name, maxRequestField)
 	return append(list, v), len(list)
 }
 
-// ignored reports that an admin wants a person to get no answer.
+// ignored reports whether an admin decided that a person gets no answer.
 func ignored(ctx context.Context, in *Inbox, person string) bool {
 	var g accessDecision
 	return in.Settings.Read(ctx, person, tasks.SettingAccess, &g) == nil && g.Ignored
 }
 
-// decideAccess stores what an admin decided about a person, and tells the person
-// when they are let in. The first tap decides; only who was ignored can be let
-// in later.
+// decideAccess stores an admin's decision about a person, and notifies the person
+// when they are admitted. The first decision counts. Only a person who was ignored
+// can be admitted later.
 func decideAccess(ctx context.Context, in *Inbox, r *Request, verb, person string) (Reply, error) {
 	if !r.Admin {
 		return in.ReplyAside(r, "error.not_yours"), nil
@@ -237,7 +242,7 @@ func decideAccess(ctx context.Context, in *Inbox, r *Request, verb, person strin
 		return Reply{}, err
 	}
 	var g accessDecision
-	in.Settings.kept.Remove([2]string{person, tasks.SettingAccess}) // what decides is what is stored
+	in.Settings.cache.Remove([2]string{person, tasks.SettingAccess}) // read the stored decision, not a cached one
 	if err := in.Settings.Read(ctx, person, tasks.SettingAccess, &g); err != nil {
 		return Reply{}, err
 	}
@@ -253,7 +258,7 @@ func decideAccess(ctx context.Context, in *Inbox, r *Request, verb, person strin
 		if v.Person.Key() != person || g.Allowed || len(g.Chats) > 0 || g.Ignored && verb == pressIgnore {
 			return in.ReplyText(r, "error.too_late", nil), nil
 		}
-		if err := in.Settings.Write(ctx, person, tasks.SettingAccess, judged(verb, v, r.Message.Key)); err != nil {
+		if err := in.Settings.Write(ctx, person, tasks.SettingAccess, newAccessDecision(verb, v, r.Message.Key)); err != nil {
 			return Reply{}, err
 		}
 		if err := in.Settings.Write(ctx, tasks.OwnerLegwork, tasks.SettingAccessRequests, list); err != nil {
@@ -265,8 +270,9 @@ func decideAccess(ctx context.Context, in *Inbox, r *Request, verb, person strin
 	return announceAccess(in, r, verb, v), nil
 }
 
-// judged is the grant that an admin's tap makes. It keeps whom it is about.
-func judged(verb string, v accessRequest, by string) accessDecision {
+// newAccessDecision makes the decision of an admin's press. It keeps the request, so that the
+// admin can decide again.
+func newAccessDecision(verb string, v accessRequest, by string) accessDecision {
 	g := accessDecision{By: by, Person: &v}
 	switch verb {
 	case pressAllow:
@@ -279,7 +285,8 @@ func judged(verb string, v accessRequest, by string) accessDecision {
 	return g
 }
 
-// announceAccess tells the admin what was decided, and the person when they have access.
+// announceAccess confirms the decision to the admin, and welcomes the person when
+// they have access.
 func announceAccess(in *Inbox, r *Request, verb string, v accessRequest) Reply {
 	key := map[string]string{pressAllow: "notice.allowed", pressOnlyHere: "notice.allowed_here", pressIgnore: "notice.ignored"}[verb]
 	n := in.Notice(r, key, map[string]any{"Name": v.name()})
@@ -294,7 +301,7 @@ func announceAccess(in *Inbox, r *Request, verb string, v accessRequest) Reply {
 	})
 }
 
-// Button makes a button with a text's label.
+// Button makes a button whose label is the text of a key.
 func (in *Inbox) Button(lang, key, data string) bot.Button {
 	return bot.Button{Label: in.Texts.Text(lang, key, nil), Data: data}
 }

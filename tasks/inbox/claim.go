@@ -13,26 +13,28 @@ import (
 	"legwork/tasks"
 )
 
-// firstAdminClaim is the one-time code by which the first admin becomes one.
+// firstAdminClaim is the one-time code with which a person becomes the first
+// admin.
 type firstAdminClaim struct {
 	mu    sync.Mutex
 	code  string // empty when there is none
 	until time.Time
-	tries []string // keys of the messages that had a wrong one
+	tries []string // keys of the messages with a wrong code
 }
 
-// ClaimTime is how long a code of Claim holds.
+// ClaimTime is how long a code of NewClaim is valid.
 const ClaimTime = time.Hour
 
-// How often a code may be wrong, and how long it is.
+// claimTries is the number of wrong codes after which the code is withdrawn.
+// claimLength is the length of a code in characters.
 const (
 	claimTries  = 5
 	claimLength = 8
 )
 
-// NewClaim makes the one-time code with which somebody becomes the first admin, by
-// writing "/start CODE" to the bot in a private chat. It replaces the one before.
-// Empty when there is an admin already.
+// NewClaim makes a one-time code. The first person who writes "/start CODE" to the
+// bot in a private chat becomes the first admin. A new code replaces the earlier
+// one. The code is empty when there is an admin already.
 func NewClaim(ctx context.Context, in *Inbox) (code string, err error) {
 	admins, err := in.Admins(ctx)
 	if err != nil || len(admins) > 0 {
@@ -44,12 +46,12 @@ func NewClaim(ctx context.Context, in *Inbox) (code string, err error) {
 	return in.claim.code, nil
 }
 
-// newCode makes a code of letters and digits that look like no others.
+// newCode makes a code without letters and digits that look alike.
 func newCode() string {
 	var b strings.Builder
 	for b.Len() < claimLength {
 		for _, c := range rand.Text() {
-			if !strings.ContainsRune("ILO", c) && b.Len() < claimLength { // 0 and 1 are not in it anyway
+			if !strings.ContainsRune("ILO", c) && b.Len() < claimLength { // rand.Text has no 0 and no 1
 				b.WriteRune(c)
 			}
 		}
@@ -57,8 +59,8 @@ func newCode() string {
 	return b.String()
 }
 
-// claimAdmin takes "/start CODE" from anyone in a private chat while a code is
-// out.
+// claimAdmin handles "/start CODE" from any person in a private chat while a code
+// is valid.
 func claimAdmin(ctx context.Context, in *Inbox, r *Request) (Outcome, error) {
 	m := r.Message
 	name, rest, ok := splitCommand(m.Text)
@@ -76,7 +78,7 @@ func claimAdmin(ctx context.Context, in *Inbox, r *Request) (Outcome, error) {
 		return Outcome{}, err
 	}
 	if len(admins) > 0 {
-		c.code = "" // the config names one now
+		c.code = "" // the config names an admin now
 		return Outcome{}, nil
 	}
 	own := *r
@@ -102,7 +104,8 @@ func claimAdmin(ctx context.Context, in *Inbox, r *Request) (Outcome, error) {
 	return took(in.Reply(&own, WithHelp(in, &own, in.Notice(&own, "notice.claimed", nil))), nil)
 }
 
-// wrongCode counts a wrong code, once however often its message is delivered.
+// wrongCode counts a wrong code. A repeated delivery of the same message counts
+// once.
 func wrongCode(in *Inbox, r *Request) Reply {
 	c := &in.claim
 	if !slices.Contains(c.tries, r.Message.Key) {
@@ -116,18 +119,18 @@ func wrongCode(in *Inbox, r *Request) Reply {
 	return in.ReplyText(r, "error.claim_wrong", map[string]any{"Count": left})
 }
 
-// plainCode is a code as it was made, however it was typed.
+// plainCode is a typed code without spaces and dashes, in capital letters.
 func plainCode(typed string) string {
 	return strings.ToUpper(strings.NewReplacer("-", "", " ", "").Replace(typed))
 }
 
-// WithHelp adds what people can do in the chat to a notice.
+// WithHelp adds the help text of the chat to a notice.
 func WithHelp(in *Inbox, r *Request, n Notice) Notice {
 	n.Text += "\n\n" + HelpText(in, r.Lang, r.Message.Chat)
 	return n
 }
 
-// HelpText lists what people can do in a chat.
+// HelpText lists the commands that people can use in a chat.
 func HelpText(in *Inbox, lang string, chat bot.Chat) string {
 	if in.Ephemeral(chat) {
 		return in.Texts.Text(lang, "help.terminal", nil)

@@ -27,8 +27,9 @@ type Press struct {
 	Run func(ctx context.Context, in *Inbox, r *Request, rest string) (Reply, error)
 }
 
-// splitCommand takes a text that begins with a slash apart. A name may carry
-// the bot's own: "/stop@legwork_bot". What looks like a path is no command.
+// splitCommand splits a text that begins with a slash into the command's name and
+// the rest. The name may carry the name of the bot: "/stop@legwork_bot". A text
+// that looks like a path is no command.
 func splitCommand(text string) (name, rest string, ok bool) {
 	text, ok = strings.CutPrefix(text, "/")
 	if !ok {
@@ -46,8 +47,8 @@ func splitCommand(text string) (name, rest string, ok bool) {
 	return strings.ToLower(name), rest, true
 }
 
-// commandHandler runs one, or names the nearest. It ends the asking for what a prompt
-// needs.
+// commandHandler runs a command, or suggests the nearest known one. Any command
+// ends the questions about a prompt's arguments.
 func commandHandler(ctx context.Context, in *Inbox, r *Request) (Outcome, error) {
 	name, rest, ok := splitCommand(r.Message.Text)
 	if !ok {
@@ -57,7 +58,7 @@ func commandHandler(ctx context.Context, in *Inbox, r *Request) (Outcome, error)
 }
 
 func runCommand(ctx context.Context, in *Inbox, r *Request, name, rest string) (Reply, error) {
-	left, err := leavePrompt(ctx, in, r)
+	left, err := deletePendingPrompt(ctx, in, r)
 	if err != nil {
 		return Reply{}, err
 	}
@@ -72,11 +73,12 @@ func runCommand(ctx context.Context, in *Inbox, r *Request, name, rest string) (
 	return in.ReplyText(r, "error.unknown_command", map[string]any{"Command": spellName(in, r.Message.Chat, clip.Bytes(name, maxCommand)), "Near": nearestCommand(in, name)}), nil
 }
 
-// maxCommand is how much of an unknown command is repeated, in bytes.
+// maxCommand is the maximum length in bytes of an unknown name that a notice
+// repeats.
 const maxCommand = 40
 
-// nearestCommand is the command that name is a misspelling of, with its slash;
-// empty when it is none.
+// nearestCommand returns the known command, with its slash, that a misspelt name
+// probably means. It is empty when no command is near.
 func nearestCommand(in *Inbox, name string) string {
 	var known []string
 	for _, c := range in.Commands {
@@ -88,17 +90,18 @@ func nearestCommand(in *Inbox, name string) string {
 	return ""
 }
 
-// written finds "/NAME" in texts; what stands before it is no part of an address
-// or a path.
-var written = regexp.MustCompile(`(^|[^A-Za-z0-9/_.:-])/([a-z]+)\b`)
+// commandPattern finds "/NAME" in a text, unless the slash is part of an address or a
+// path.
+var commandPattern = regexp.MustCompile(`(^|[^A-Za-z0-9/_.:-])/([a-z]+)\b`)
 
-// Spelled writes the commands that a text names as people write them in a chat.
+// Spelled replaces each known command in a text by the spelling that people type
+// on a platform.
 func (in *Inbox) Spelled(p bot.Platform, to bot.Chat, text string) string {
 	speller, ok := p.(bot.Speller)
 	if !ok || !strings.Contains(text, "/") {
 		return text
 	}
-	return written.ReplaceAllStringFunc(text, func(found string) string {
+	return commandPattern.ReplaceAllStringFunc(text, func(found string) string {
 		before, name, _ := strings.Cut(found, "/")
 		if !slices.ContainsFunc(in.Commands, func(c Command) bool { return c.Name == name }) {
 			return found
@@ -107,7 +110,7 @@ func (in *Inbox) Spelled(p bot.Platform, to bot.Chat, text string) string {
 	})
 }
 
-// spellName is how a command's name is written in a chat.
+// spellName is the spelling of a command's name in a chat.
 func spellName(in *Inbox, to bot.Chat, name string) string {
 	if p, err := in.Chats.Platform(to); err == nil {
 		if speller, ok := p.(bot.Speller); ok {
@@ -117,7 +120,7 @@ func spellName(in *Inbox, to bot.Chat, name string) string {
 	return "/" + name
 }
 
-// Spell is spelled for a chat of one of the inbox's platforms.
+// Spell is Spelled for the platform of a chat.
 func (in *Inbox) Spell(to bot.Chat, text string) string {
 	p, err := in.Chats.Platform(to)
 	if err != nil {

@@ -16,27 +16,28 @@ import (
 	"legwork/tasks/policy"
 )
 
-// answerHandler takes words that answer a question: a reply to it, or in private chats
-// any of the asker's.
+// answerHandler handles a text that answers an open question. Such a text replies
+// to the question's message. In a private chat any text of the asked person can be
+// an answer.
 func answerHandler(ctx context.Context, in *Inbox, r *Request) (Outcome, error) {
 	m := r.Message
 	if m.Text == "" || strings.HasPrefix(m.Text, "/") || m.Standalone || len(m.Text) > MaxGoal {
 		return Outcome{}, nil
 	}
-	w, ok := r.answers(r.Live)
+	w, ok := r.answeredAsk(r.Live)
 	if !ok && m.Chat.Private {
-		away, err := askedElsewhere(ctx, in, r)
+		away, err := tasksAskingInPrivate(ctx, in, r)
 		if err != nil {
 			return Outcome{}, err
 		}
-		w, ok = r.answers(away)
+		w, ok = r.answeredAsk(away)
 	}
 	if !ok {
-		there, err := askingHere(ctx, in, r)
+		there, err := repliedProgramTask(ctx, in, r)
 		if err != nil {
 			return Outcome{}, err
 		}
-		w, ok = r.answers(there)
+		w, ok = r.answeredAsk(there)
 	}
 	if !ok {
 		return Outcome{}, nil
@@ -47,7 +48,7 @@ func answerHandler(ctx context.Context, in *Inbox, r *Request) (Outcome, error) 
 	case planner.SubjectReview, planner.SubjectCalls:
 		reply = decideCard(in, r, w.task, w.action, planner.Decision{Text: m.Text})
 	case planner.SubjectForm:
-		out, err := fill(ctx, in, r, w)
+		out, err := formAnswer(ctx, in, r, w)
 		if err != nil || !out.Taken {
 			return Outcome{}, err
 		}
@@ -57,11 +58,12 @@ func answerHandler(ctx context.Context, in *Inbox, r *Request) (Outcome, error) 
 			return Outcome{}, err
 		}
 	}
-	return took(closingCard(in, r, w.task, w.action, reply), nil)
+	return took(withOutcome(in, r, w.task, w.action, reply), nil)
 }
 
-// answerModel takes words for the answer to a model's question. Words that come
-// too late are a question of their own, of people who may ask.
+// answerModel takes a text as the answer to a model's question. When the question
+// is closed by the time the text is stored, the text opens a task of its own, if
+// its author may ask.
 func answerModel(ctx context.Context, in *Inbox, r *Request, id tasks.ID, action planner.ActionID) (Reply, error) {
 	m := r.Message
 	o, err := in.opening(ctx, r, m.Text)
@@ -76,25 +78,26 @@ func answerModel(ctx context.Context, in *Inbox, r *Request, id tasks.ID, action
 		Type: planner.Decided, At: in.Now(), Action: action, By: m.From.Key(), Message: m.ID,
 		Decision: &planner.Decision{Approve: true, Text: m.Text, Name: m.From.Name},
 	}
-	// The question's message says that it was answered.
+	// No notice: the presenter edits the question's message.
 	return Reply{Store: []tasks.Inbound{item}, Say: func(context.Context, []tasks.Receipt) Notice { return Notice{} }}, nil
 }
 
-// words are what a message says to a question.
-type words struct {
+// textAnswer are a message's text as the answer to a question.
+type textAnswer struct {
 	task   LiveTask
 	action planner.ActionID
 	reply  bool // it replies to the question's message
 }
 
-// answers finds the question that a message's words answer: the one it replies
-// to, otherwise one of its author's in a private chat, or in a thread of its own,
-// where admins may answer too: the one that a denial's reason was asked for last,
-// or else the oldest.
-func (r *Request) answers(list []LiveTask) (best words, ok bool) {
+// answeredAsk finds the question that a message answers. That is the question whose
+// message it replies to. Otherwise it is a question to the author in a private
+// chat, or one in a thread of the task, where admins may answer too. Among
+// several, it is the one for which the reason of a denial was asked last, or else
+// the oldest.
+func (r *Request) answeredAsk(list []LiveTask) (best textAnswer, ok bool) {
 	for _, t := range list {
 		for _, a := range planner.Todo(t.State) {
-			w, takes := r.speaksTo(t, a)
+			w, takes := r.answersAsk(t, a)
 			if takes && w.reply {
 				return w, true
 			}
@@ -106,20 +109,20 @@ func (r *Request) answers(list []LiveTask) (best words, ok bool) {
 	return best, ok
 }
 
-// speaksTo reports that the message's words answer an ask action. They are no
-// decision about calls, unless a reason was asked for.
-func (r *Request) speaksTo(t LiveTask, a planner.Action) (w words, ok bool) {
+// answersAsk reports whether a message answers an ask action. A text decides about
+// calls only while the task asks for the reason of a denial.
+func (r *Request) answersAsk(t LiveTask, a planner.Action) (w textAnswer, ok bool) {
 	if a.Kind != planner.KindAsk {
 		return w, false
 	}
 	m, s := r.Message, t.State
-	w = words{task: t, action: a.ID}
+	w = textAnswer{task: t, action: a.ID}
 	slot := a.ID.String()
-	if m.Chat.Key() != t.Chat.Key() { // there are messages of the same id in other chats
+	if m.Chat.Key() != t.Chat.Key() { // message ids are unique only within a chat
 		slot = cards.Privately + a.ID.String()
 	}
 	messages := []string{s.Slot(slot).Message}
-	if t.shows(m.Chat, a.ID, m.ReplyTo) {
+	if t.showsAsk(m.Chat, a.ID, m.ReplyTo) {
 		messages = append(messages, m.ReplyTo)
 	}
 	switch w.action.Subject {
@@ -138,14 +141,14 @@ func (r *Request) speaksTo(t LiveTask, a planner.Action) (w words, ok bool) {
 	if w.reply = m.ReplyTo != "" && slices.Contains(messages, m.ReplyTo) && r.Steers(t); w.reply {
 		return w, true
 	}
-	if tasks.Decides(w.action) && t.speaks(m.ReplyTo) { // to something else of the task
+	if tasks.Decides(w.action) && t.sent(m.ReplyTo) { // it replies to another message of the task
 		return w, false
 	}
-	if tasks.Decides(w.action) && m.At.Sub(s.Last) > planFresh { // they may be about anything by now
+	if tasks.Decides(w.action) && m.At.Sub(s.Last) > plainReplyTime { // too late: the text may be about something else
 		return w, false
 	}
 	own := t.From.Key() == m.From.Key()
-	if w.action.Subject == planner.SubjectReview && !r.Ephemeral { // words that reply to nothing may be about anything
+	if w.action.Subject == planner.SubjectReview && !r.Ephemeral { // only a reply decides a review
 		return w, false
 	}
 	if m.Chat.Key() != t.Chat.Key() {
@@ -154,7 +157,7 @@ func (r *Request) speaksTo(t LiveTask, a planner.Action) (w words, ok bool) {
 	return w, m.Chat.Private && own || m.InThread && r.Steers(t)
 }
 
-// choosePress takes the press of a choice under a question.
+// choosePress handles the press of a choice under a question.
 func choosePress(ctx context.Context, in *Inbox, r *Request, t LiveTask, rest string) (Reply, error) {
 	about, choice, ok := cards.ReadAnswer(rest)
 	for _, a := range planner.Todo(t.State) {
@@ -162,7 +165,7 @@ func choosePress(ctx context.Context, in *Inbox, r *Request, t LiveTask, rest st
 			continue
 		}
 		if a.ID.Subject == planner.SubjectBudget {
-			return closingCard(in, r, t, a.ID, overdraftPress(in, r, t, a, choice)), nil
+			return withOutcome(in, r, t, a.ID, overdraftPress(in, r, t, a, choice)), nil
 		}
 		if about.Subject == planner.SubjectPlan && choice == cards.ChoiceEdit {
 			return editPlan(in, r, t, about.Seq), nil
@@ -173,12 +176,13 @@ func choosePress(ctx context.Context, in *Inbox, r *Request, t LiveTask, rest st
 		} else if choice >= 0 && choice < len(q.Choices) {
 			decision = planner.Decision{Approve: true, Text: q.Choices[choice]}
 		}
-		return closingCard(in, r, t, a.ID, withMessage(in, r, t, a.ID, decideQuestion(in, r, t.Task, a.ID, decision))), nil
+		return withOutcome(in, r, t, a.ID, withMessageID(in, r, t, a.ID, decideQuestion(in, r, t.Task, a.ID, decision))), nil
 	}
 	return in.ReplyText(r, "error.too_late", nil), nil
 }
 
-// questionOf reads what an ask action asks.
+// questionOf reads the question of an ask action. It is empty for questions that
+// no model asked.
 func questionOf(ctx context.Context, in *Inbox, t LiveTask, a planner.Action) (planner.Question, error) {
 	if a.ID.Subject != planner.SubjectQuestion {
 		return planner.Question{}, nil
@@ -202,17 +206,18 @@ func decideQuestion(in *Inbox, r *Request, id tasks.ID, action planner.ActionID,
 	}}
 }
 
-// withMessage adds to a reply which message a question is, when its button was
-// pressed before the platform had said that it was sent: so it can be closed.
-func withMessage(in *Inbox, r *Request, t LiveTask, action planner.ActionID, reply Reply) Reply {
+// withMessageID stores the message id of a question with the decision. It is needed
+// when a person pressed a button before the platform had reported the id. With the
+// id, the presenter can close the message.
+func withMessageID(in *Inbox, r *Request, t LiveTask, action planner.ActionID, reply Reply) Reply {
 	if m, slot := r.Message, t.State.Slot(action.String()); m.ID != "" && slot.Name != "" && slot.Message == "" {
 		reply.Add(r, t.Task, planner.Event{Type: planner.Sent, At: in.Now(), Slot: action.String(), Message: m.ID})
 	}
 	return reply
 }
 
-// editPlan asks, once for each plan, what should be different about it. The
-// message that asks belongs to the task, so that a reply to it is guidance.
+// editPlan asks the person, once for each plan, how the plan should change. The
+// question's message belongs to the task, so a reply to it is guidance.
 func editPlan(in *Inbox, r *Request, t LiveTask, plan int) Reply {
 	slot := fmt.Sprintf("edit.%d", plan)
 	if t.State.Slot(slot).Message != "" {
@@ -227,23 +232,23 @@ func editPlan(in *Inbox, r *Request, t LiveTask, plan int) Reply {
 		err := in.Store.Append(ctx, t.Task, -1, 0,
 			planner.Event{Type: planner.SendStarted, Slot: slot}, planner.Event{Type: planner.Sent, Slot: slot, Message: id})
 		if err != nil && ctx.Err() == nil {
-			in.Log.WarnContext(ctx, "storing question about a plan failed", "task", t.Task, "cause", err)
+			in.Log.WarnContext(ctx, "plan question not stored", "task", t.Task, "cause", err)
 		}
 	}
 	return in.Reply(r, s)
 }
 
-// Ephemeral reports that a chat's messages do not last.
+// Ephemeral reports whether the messages of a chat disappear, as in a terminal.
 func (in *Inbox) Ephemeral(chat bot.Chat) bool {
 	p, err := in.Chats.Platform(chat)
 	return err == nil && p.Limits().Ephemeral
 }
 
-// decisionPress takes the press of a button under an approval or a server's
-// question, in whatever chat it stands: who pressed it decides.
+// decisionPress handles the press of a button under an approval, a review or a
+// server's form, in any chat that shows it. The author of the press decides.
 func decisionPress(ctx context.Context, in *Inbox, r *Request, kind planner.Subject, id tasks.ID, rest string) (Reply, error) {
 	about, verb, ok := cards.ReadDecisionData(kind, rest)
-	t, known, err := anyTask(ctx, in, r, id)
+	t, known, err := findTask(ctx, in, r, id)
 	switch {
 	case err != nil:
 		return Reply{}, err
@@ -253,8 +258,8 @@ func decisionPress(ctx context.Context, in *Inbox, r *Request, kind planner.Subj
 		return in.ReplyAside(r, "error.not_yours"), nil
 	}
 	if !tasks.OpenAsk(t.State, about) {
-		late := in.ReplyLater(r, func(ctx context.Context) Notice { return howDecided(ctx, in, r, id, about) })
-		return closingCard(in, r, t, about, late), nil
+		late := in.ReplyLater(r, func(ctx context.Context) Notice { return decidedNotice(ctx, in, r, id, about) })
+		return withOutcome(in, r, t, about, late), nil
 	}
 	e, err := in.Store.Event(ctx, id, about.Seq)
 	if err != nil {
@@ -263,17 +268,18 @@ func decisionPress(ctx context.Context, in *Inbox, r *Request, kind planner.Subj
 	var reply Reply
 	switch kind {
 	case planner.SubjectForm:
-		reply = fillPress(in, r, t, about, verb, e)
+		reply = formPress(in, r, t, about, verb, e)
 	case planner.SubjectReview:
 		reply = reviewPress(in, r, t, about, verb)
 	default:
 		reply = approvalPress(in, r, t, about, verb, e)
 	}
-	return closingCard(in, r, t, about, reply), nil
+	return withOutcome(in, r, t, about, reply), nil
 }
 
-// anyTask finds a task by its id, also one of another chat or one that is over.
-func anyTask(ctx context.Context, in *Inbox, r *Request, id tasks.ID) (t LiveTask, ok bool, err error) {
+// findTask finds a task by its id. The task may belong to another chat, and it may
+// have ended.
+func findTask(ctx context.Context, in *Inbox, r *Request, id tasks.ID) (t LiveTask, ok bool, err error) {
 	if t, ok = r.Task(id); ok {
 		return t, true, nil
 	}
@@ -294,11 +300,12 @@ func anyTask(ctx context.Context, in *Inbox, r *Request, id tasks.ID) (t LiveTas
 	return LiveTask{tasks.Live{Task: id, Chat: first.Opening.Chat, From: first.Opening.From}, state}, true, nil
 }
 
-// howDecided tells who comes too late how a question ended.
-func howDecided(ctx context.Context, in *Inbox, r *Request, id tasks.ID, about planner.ActionID) Notice {
+// decidedNotice is the notice to a person who decided too late: it says how the
+// question ended.
+func decidedNotice(ctx context.Context, in *Inbox, r *Request, id tasks.ID, about planner.ActionID) Notice {
 	v := tasks.NewView(in.Store, id)
 	if err := v.Refresh(ctx); err != nil {
-		in.Log.WarnContext(ctx, "reading end of question failed", "task", id, "cause", err)
+		in.Log.WarnContext(ctx, "question outcome not read", "task", id, "cause", err)
 		return in.Notice(r, "error.too_late", nil)
 	}
 	if v.Decided(about) == nil && !v.DecisionExpired(about) {
@@ -307,7 +314,7 @@ func howDecided(ctx context.Context, in *Inbox, r *Request, id tasks.ID, about p
 	return in.Notice(r, "error.decided", map[string]any{"Text": cards.OutcomeOf(v, in.Texts, r.Lang, about)})
 }
 
-// approvalPress decides about calls.
+// approvalPress decides about calls by a button.
 func approvalPress(in *Inbox, r *Request, t LiveTask, about planner.ActionID, verb string, e planner.Event) Reply {
 	var d planner.Decision
 	ok := true
@@ -321,9 +328,9 @@ func approvalPress(in *Inbox, r *Request, t LiveTask, about planner.ActionID, ve
 			return in.ReplyAside(r, "error.admin_needed")
 		}
 	case cards.VerbDeny:
-		d = planner.Decision{Text: r.Message.Text} // a terminal without a person says so
+		d = planner.Decision{Text: r.Message.Text} // a terminal without a person gives this reason
 	case cards.VerbWhy:
-		return askWhy(in, r, t, about)
+		return askDenialReason(in, r, t, about)
 	default:
 		ok = false
 	}
@@ -338,7 +345,7 @@ func approvalPress(in *Inbox, r *Request, t LiveTask, about planner.ActionID, ve
 	reply.Say = func(ctx context.Context, receipts []tasks.Receipt) Notice {
 		if receipts[0].Err == nil {
 			if err := addGrants(ctx, in, t.Chat, r.Message.From, d.Grants); err != nil {
-				in.Log.ErrorContext(ctx, "storing permanent grant failed", "chat", t.Chat.Key(), "cause", err)
+				in.Log.ErrorContext(ctx, "grant not stored", "chat", t.Chat.Key(), "cause", err)
 				return in.Notice(r, "problem.internal", nil)
 			}
 			for _, g := range d.Grants {
@@ -350,8 +357,8 @@ func approvalPress(in *Inbox, r *Request, t LiveTask, about planner.ActionID, ve
 	return reply
 }
 
-// decideCard stores a decision about a question. A person who comes too late
-// learns how it was decided.
+// decideCard stores a decision about a question. When the question is closed
+// already, the author gets a notice how it ended.
 func decideCard(in *Inbox, r *Request, t LiveTask, about planner.ActionID, d planner.Decision) Reply {
 	m := r.Message
 	d.Name = m.From.Name
@@ -365,32 +372,32 @@ func decideCard(in *Inbox, r *Request, t LiveTask, about planner.ActionID, d pla
 	reply := Reply{Store: []tasks.Inbound{{Key: m.Key, Chat: m.Chat, To: t.Task, Event: e}}}
 	reply.Say = func(ctx context.Context, receipts []tasks.Receipt) Notice {
 		if receipts[0].Err != nil {
-			return howDecided(ctx, in, r, t.Task, about)
+			return decidedNotice(ctx, in, r, t.Task, about)
 		}
-		noteDecision(ctx, in, t.Task, about, m.From.Key(), d)
+		logDecision(ctx, in, t.Task, about, m.From.Key(), d)
 		return Notice{}
 	}
 	if m.Kind == bot.MessagePress && m.Chat.Key() == t.Chat.Key() {
-		reply = withMessage(in, r, t, about, reply)
+		reply = withMessageID(in, r, t, about, reply)
 	}
 	return reply
 }
 
-// noteDecision tells operators of a decision.
-func noteDecision(ctx context.Context, in *Inbox, id tasks.ID, action planner.ActionID, by string, d planner.Decision) {
-	what := "a person decided"
+// logDecision logs a decision.
+func logDecision(ctx context.Context, in *Inbox, id tasks.ID, action planner.ActionID, by string, d planner.Decision) {
+	what := "review decided"
 	switch action.Subject {
 	case planner.SubjectForm:
-		what = "a person answered a server"
+		what = "form answered"
 	case planner.SubjectCalls:
-		what = "a person decided about calls"
+		what = "calls decided"
 	}
 	in.Log.InfoContext(ctx, what, "task", id, "action", action, "by", by, "approved", d.Approve, "scope", d.Scope)
 }
 
-// askWhy asks for the reason of a denial. Words in reply to that message, and in
-// a private chat or a thread of its own the next ones, are the reason.
-func askWhy(in *Inbox, r *Request, t LiveTask, about planner.ActionID) Reply {
+// askDenialReason asks for the reason of a denial. A reply to that question is the reason.
+// In a private chat or a thread of the task, the next text is the reason, too.
+func askDenialReason(in *Inbox, r *Request, t LiveTask, about planner.ActionID) Reply {
 	slot := cards.WhySlot(about.Seq)
 	if t.State.Slot(slot).Message != "" && !r.Ephemeral {
 		return in.ReplyAside(r, "approval.why")
@@ -401,7 +408,7 @@ func askWhy(in *Inbox, r *Request, t LiveTask, about planner.ActionID) Reply {
 	}
 	s := in.Notice(r, key, nil)
 	s.Audience = ToChat
-	if r.Ephemeral { // the question has left the screen with the press
+	if r.Ephemeral { // the press removed the question from the screen
 		s.Kind, s.Task = bot.KindQuestion, string(t.Task)
 		deny := in.Button(r.Lang, "button.deny", cards.DecisionData(cards.PressApproval, t.Task, about.Seq, 0, cards.VerbDeny))
 		deny.Style = bot.StyleDanger
@@ -413,7 +420,7 @@ func askWhy(in *Inbox, r *Request, t LiveTask, about planner.ActionID) Reply {
 		}
 		err := in.Store.Append(ctx, t.Task, -1, 0, planner.Event{Type: planner.Sent, At: in.Now(), Slot: slot, Message: id})
 		if err != nil && ctx.Err() == nil {
-			in.Log.WarnContext(ctx, "storing question about a denial failed", "task", t.Task, "cause", err)
+			in.Log.WarnContext(ctx, "denial question not stored", "task", t.Task, "cause", err)
 		}
 	}
 	reply := in.Reply(r, s)
@@ -430,14 +437,14 @@ func reviewPress(in *Inbox, r *Request, t LiveTask, about planner.ActionID, verb
 	case cards.VerbYes:
 		return decideCard(in, r, t, about, planner.Decision{Approve: true})
 	case cards.VerbDecline:
-		return decideCard(in, r, t, about, planner.Decision{Text: r.Message.Text}) // a terminal without a person says so
+		return decideCard(in, r, t, about, planner.Decision{Text: r.Message.Text}) // a terminal without a person gives this reason
 	default:
 		return in.ReplyText(r, "error.too_late", nil)
 	}
 }
 
-// overdraftPress takes the press of a button under the question about a reached
-// budget, of somebody who may steer the task.
+// overdraftPress handles a press under the question about a reached budget. Its
+// author may steer the task.
 func overdraftPress(in *Inbox, r *Request, t LiveTask, a planner.Action, choice int) Reply {
 	if choice != cards.ChoiceExtend && choice != cards.ChoiceConclude {
 		return in.ReplyText(r, "error.too_late", nil)
@@ -445,30 +452,28 @@ func overdraftPress(in *Inbox, r *Request, t LiveTask, a planner.Action, choice 
 	if choice == cards.ChoiceExtend && !r.Rules.Budget.CanExtend(r.Admin) {
 		return in.ReplyAside(r, "error.admin_needed")
 	}
-	reply := withMessage(in, r, t, a.ID, decideQuestion(in, r, t.Task, a.ID, planner.Decision{Approve: choice == cards.ChoiceExtend}))
+	reply := withMessageID(in, r, t, a.ID, decideQuestion(in, r, t.Task, a.ID, planner.Decision{Approve: choice == cards.ChoiceExtend}))
 	over, decided := t.State.Overdraft, reply.Say
 	reply.Say = func(ctx context.Context, receipts []tasks.Receipt) Notice {
 		if receipts[0].Err == nil {
-			extended(ctx, in, t.Task, r.Message.From.Key(), over, choice == cards.ChoiceExtend)
+			budgetDecided(ctx, in, t.Task, r.Message.From.Key(), over, choice == cards.ChoiceExtend)
 		}
 		return decided(ctx, receipts)
 	}
 	return reply
 }
 
-// extended tells operators of a decision about a budget, and lets tasks go on
-// that wait for it.
-func extended(ctx context.Context, in *Inbox, id tasks.ID, by string, over planner.Overdraft, yes bool) {
-	in.Log.InfoContext(ctx, "a person decided about a budget", "task", id, "by", by, "budget", over.Budget, "extended", yes, "amount", over.Extend)
+// budgetDecided logs a decision about a budget. After an extension it wakes the tasks
+// that wait for the budget.
+func budgetDecided(ctx context.Context, in *Inbox, id tasks.ID, by string, over planner.Overdraft, yes bool) {
+	in.Log.InfoContext(ctx, "budget decided", "task", id, "by", by, "budget", over.Budget, "extended", yes, "amount", over.Extend)
 	if yes && in.BudgetExtended != nil {
 		in.BudgetExtended()
 	}
 }
 
-// What people answer to the forms of servers.
-
-// fillPress answers a server's question by a button.
-func fillPress(in *Inbox, r *Request, t LiveTask, about planner.ActionID, verb string, e planner.Event) Reply {
+// formPress answers a field of a server's form by a button.
+func formPress(in *Inbox, r *Request, t LiveTask, about planner.ActionID, verb string, e planner.Event) Reply {
 	_, field := tasks.FormOf(e, about)
 	d := planner.Decision{Approve: true}
 	switch n, bad := strconv.Atoi(verb); {
@@ -485,10 +490,10 @@ func fillPress(in *Inbox, r *Request, t LiveTask, about planner.ActionID, verb s
 	return decideCard(in, r, t, about, d)
 }
 
-// fill answers a field of a server's question by words. The author is told when
-// they do not fit, and the field stays open. The words are no answer where there is
-// no field and they do not reply to the question.
-func fill(ctx context.Context, in *Inbox, r *Request, w words) (Outcome, error) {
+// formAnswer answers a field of a server's form by a text. When the value does not fit,
+// the author gets the reason and the field stays open. When no field is open, only
+// a reply to the form is handled here.
+func formAnswer(ctx context.Context, in *Inbox, r *Request, w textAnswer) (Outcome, error) {
 	e, err := in.Store.Event(ctx, w.task.Task, w.action.Seq)
 	if err != nil {
 		return Outcome{}, fmt.Errorf("reading question: %w", err)
@@ -513,7 +518,7 @@ func fill(ctx context.Context, in *Inbox, r *Request, w words) (Outcome, error) 
 	return took(decideCard(in, r, w.task, w.action, planner.Decision{Approve: true, Value: value}), nil)
 }
 
-// valueProblem says why an answer does not fit its field.
+// valueProblem is the text that says why a value does not fit its field.
 func valueProblem(in *Inbox, r *Request, err error) string {
 	why, limit := form.Other, ""
 	if bad, ok := errors.AsType[*form.ValueError](err); ok {

@@ -10,9 +10,9 @@ import (
 	"legwork/tasks"
 )
 
-// editHandler takes the new text of a message that was sent before: for a running task
-// that heard the old text, the new one is guidance. Otherwise it is for the
-// handlers of any text.
+// editHandler handles the new text of an edited message. When a running task has
+// read the old text, the new text is guidance for it. Otherwise the text goes to
+// the handlers of plain texts.
 func editHandler(ctx context.Context, in *Inbox, r *Request) (Outcome, error) {
 	m := r.Message
 	if m.Kind != bot.MessageEdit {
@@ -25,17 +25,17 @@ func editHandler(ctx context.Context, in *Inbox, r *Request) (Outcome, error) {
 		return Outcome{Taken: m.Overheard}, nil
 	}
 	if text == "" || len(text) > MaxGoal {
-		return Outcome{Taken: true}, nil // the earlier question stands
+		return Outcome{Taken: true}, nil // the earlier question stays as it was
 	}
 	for _, t := range slices.Backward(r.Live) {
-		heard, err := heardBy(ctx, in, t, m.ID)
+		heard, err := receivedEvents(ctx, in, t, m.ID)
 		if err != nil {
 			return Outcome{}, err
 		}
 		if len(heard) == 0 || t.From.Key() != m.From.Key() && !r.Admin {
 			continue
 		}
-		return took(corrected(ctx, in, r, t, heard, text))
+		return took(correctGuidance(ctx, in, r, t, heard, text))
 	}
 	asked := ""
 	err := EachEarlierTurn(ctx, in, r, func(_ tasks.Turn, o *planner.Opening) bool {
@@ -44,14 +44,14 @@ func editHandler(ctx context.Context, in *Inbox, r *Request) (Outcome, error) {
 		}
 		return asked == ""
 	})
-	// A message that was no question before becomes one only when it is addressed to
-	// the bot.
+	// A message that was no question before becomes a question only when it is
+	// addressed to the bot.
 	return Outcome{Taken: asked == text || asked == "" && m.Overheard}, err
 }
 
-// heardBy lists the events by which a task heard the message of that id: its
-// opening, guidance that was not taken back, or the answer to a question.
-func heardBy(ctx context.Context, in *Inbox, t LiveTask, message string) ([]planner.Event, error) {
+// receivedEvents lists the events by which a task received a message: the opening,
+// guidance that was not taken back, or the answer to a question.
+func receivedEvents(ctx context.Context, in *Inbox, t LiveTask, message string) ([]planner.Event, error) {
 	if message == "" {
 		return nil, nil
 	}
@@ -75,9 +75,10 @@ func heardBy(ctx context.Context, in *Inbox, t LiveTask, message string) ([]plan
 	return slices.DeleteFunc(all, func(e planner.Event) bool { return e.Type != planner.Decided || e.Message != message }), nil
 }
 
-// corrected tells a running task that a message it has heard reads otherwise
-// now; when it takes nothing any more, that is a question of its own.
-func corrected(ctx context.Context, in *Inbox, r *Request, t LiveTask, heard []planner.Event, text string) (Reply, error) {
+// correctGuidance sends the new text of an edited message to the running task that has
+// read the old one. If the task has ended by the time the text is stored, the text
+// opens a task of its own.
+func correctGuidance(ctx context.Context, in *Inbox, r *Request, t LiveTask, heard []planner.Event, text string) (Reply, error) {
 	m := r.Message
 	now := in.Texts.Text(r.Lang, "prompt.corrected", map[string]any{"Text": text})
 	last := heard[len(heard)-1]
@@ -103,18 +104,20 @@ func corrected(ctx context.Context, in *Inbox, r *Request, t LiveTask, heard []p
 		reply.Add(r, t.Task, planner.Event{Type: planner.GuidanceRemoved, At: in.Now(), By: m.From.Key(), Of: last.Seq})
 	}
 	if t.State.Round > 0 {
-		reply.Say = func(_ context.Context, receipts []tasks.Receipt) Notice { return added(in, r, item.To, receipts[0]) }
+		reply.Say = func(_ context.Context, receipts []tasks.Receipt) Notice {
+			return addedNotice(in, r, item.To, receipts[0])
+		}
 	}
 	return reply, nil
 }
 
-// deletedMessage ends the task that a message opened which is gone, and takes back
-// guidance that nothing has heeded.
+// deletedMessage stops the task that a deleted message opened, and removes
+// guidance of that message that the task has not used yet.
 func deletedMessage(ctx context.Context, in *Inbox, r *Request) (Reply, error) {
 	m := r.Message
 	var reply Reply
 	for _, t := range r.Live {
-		heard, err := heardBy(ctx, in, t, m.ID)
+		heard, err := receivedEvents(ctx, in, t, m.ID)
 		if err != nil {
 			return Reply{}, err
 		}

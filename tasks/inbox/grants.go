@@ -10,11 +10,11 @@ import (
 	"legwork/tasks"
 )
 
-// ChangeGrants changes what was given in a chat; change returns false when
-// there is nothing to store.
+// ChangeGrants changes the grants of a chat. change returns false when there is
+// nothing to store.
 func ChangeGrants(ctx context.Context, in *Inbox, chat bot.Chat, change func([]tasks.ChatGrant) ([]tasks.ChatGrant, bool)) error {
-	in.granting.Lock()
-	defer in.granting.Unlock()
+	in.grantsMu.Lock()
+	defer in.grantsMu.Unlock()
 	list, err := tasks.ReadGrants(ctx, in.Store, chat)
 	if err != nil {
 		return err
@@ -29,7 +29,7 @@ func ChangeGrants(ctx context.Context, in *Inbox, chat bot.Chat, change func([]t
 			over++
 		}
 	}
-	list = slices.DeleteFunc(list, func(g tasks.ChatGrant) bool { // the oldest come first
+	list = slices.DeleteFunc(list, func(g tasks.ChatGrant) bool { // the list is ordered by age, oldest first
 		drop := !g.Holds(now) && over > tasks.KeptGrants
 		if drop {
 			over--
@@ -42,8 +42,8 @@ func ChangeGrants(ctx context.Context, in *Inbox, chat bot.Chat, change func([]t
 	return in.Settings.Write(ctx, chat.Room(), tasks.SettingGrants, list)
 }
 
-// addGrants lets tools be called in a chat from now on, by a decision that is
-// stored. An existing grant gets a new time.
+// addGrants stores grants, which let tasks of a chat call tools from now on. A
+// grant that exists already gets a new expiry time.
 func addGrants(ctx context.Context, in *Inbox, chat bot.Chat, by bot.Person, grants []planner.Grant) error {
 	now := in.Now()
 	expires := now.Add(cmp.Or(in.rules.Load().Approvals.Grants, tasks.DefaultGrants))
@@ -58,8 +58,8 @@ func addGrants(ctx context.Context, in *Inbox, chat bot.Chat, by bot.Person, gra
 	})
 }
 
-// RemoveGrant takes the grant of that id back; the zero one when none of that id
-// holds.
+// RemoveGrant revokes the valid grant of an id and returns it. It returns the zero
+// grant when no valid grant has that id.
 func RemoveGrant(ctx context.Context, in *Inbox, chat bot.Chat, id, by string) (tasks.ChatGrant, error) {
 	var found tasks.ChatGrant
 	err := ChangeGrants(ctx, in, chat, func(list []tasks.ChatGrant) ([]tasks.ChatGrant, bool) {
@@ -75,5 +75,5 @@ func RemoveGrant(ctx context.Context, in *Inbox, chat bot.Chat, id, by string) (
 	return found, err
 }
 
-// newGrantID makes an id short enough to be typed.
+// newGrantID makes an id that is short enough to type.
 func newGrantID() string { return newCode()[:5] }

@@ -7,20 +7,20 @@ import (
 	"legwork/tasks"
 )
 
-// handle finds out what a message means and what comes of it.
+// handle decides what a message means, and returns the reply to it.
 func (in *Inbox) handle(ctx context.Context, m bot.Message, b *batch) (h handled, err error) {
 	defer tasks.Catch(&err)
 	m.Text = Clean(m.Text)
 	if m.Kind == bot.MessageEdit {
-		m.Standalone = true // where no task heard the old text, the new one is a question of its own
+		m.Standalone = true // if no task has read the old text, the new text is a question of its own
 	}
-	r := &Request{Message: m, Rules: in.rules.Load(), Lang: hint(in, m), MayAsk: true, Ephemeral: in.Ephemeral(m.Chat), Batch: b}
+	r := &Request{Message: m, Rules: in.rules.Load(), Lang: platformLanguage(in, m), MayAsk: true, Ephemeral: in.Ephemeral(m.Chat), Batch: b}
 	h.request = r
 	if out, err := claimAdmin(ctx, in, r); out.Taken || err != nil {
 		h.reply = out.Reply
 		return h, err
 	}
-	if m.Kind == bot.MessageDeletion { // anyone may have deleted it
+	if m.Kind == bot.MessageDeletion { // no access check: any member may have deleted it
 		if r.Live, err = in.liveIn(ctx, m.Chat.Key()); err == nil {
 			h.reply, err = deletedMessage(ctx, in, r)
 		}
@@ -30,7 +30,7 @@ func (in *Inbox) handle(ctx context.Context, m bot.Message, b *batch) (h handled
 		return h, err
 	}
 	if !h.admitted {
-		out, err := askedInPrivate(ctx, in, r)
+		out, err := privateAnswer(ctx, in, r)
 		if h.admitted, h.reply = out.Taken, out.Reply; !out.Taken && err == nil {
 			h.reply = unauthorized(in, r)
 		}
@@ -65,8 +65,8 @@ func (in *Inbox) handle(ctx context.Context, m bot.Message, b *batch) (h handled
 	return h, nil
 }
 
-// handlers are asked in this order what a message of somebody who may talk to the
-// bot means.
+// handlers returns the handlers of messages from people with access, in the order
+// in which they are tried.
 func handlers(in *Inbox) []Handler {
 	with := func(h func(context.Context, *Inbox, *Request) (Outcome, error)) Handler {
 		return func(ctx context.Context, r *Request) (Outcome, error) { return h(ctx, in, r) }
@@ -77,8 +77,9 @@ func handlers(in *Inbox) []Handler {
 	}
 }
 
-// overheardHandler takes the messages that are not addressed to the bot, unless their
-// author has a task running here, may steer one as an admin, or asked last.
+// overheardHandler drops messages that are not addressed to the bot. It lets a
+// message through if its author may ask with it, or if the author is an admin and
+// a task runs in the conversation.
 func overheardHandler(_ context.Context, in *Inbox, r *Request) (Outcome, error) {
 	if !r.Message.Overheard || r.MayAsk {
 		return Outcome{}, nil
@@ -91,7 +92,7 @@ func overheardHandler(_ context.Context, in *Inbox, r *Request) (Outcome, error)
 	return Outcome{Taken: true}, nil
 }
 
-// textHandler takes a text that is nothing else for guidance or a question.
+// textHandler handles all other texts, as guidance or as a question.
 func textHandler(ctx context.Context, in *Inbox, r *Request) (Outcome, error) {
 	m := r.Message
 	switch {

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// TestIDsInOrder: ids of one moment are in the order of their making, and near
-// the clock, also when that is set back.
+// TestIDsInOrder: ids that are made in the same moment are in the order of their
+// making and near the clock, also after the clock was set back.
 func TestIDsInOrder(t *testing.T) {
 	var all ids
 	now := time.Date(2026, 11, 20, 12, 0, 0, 999_999, time.UTC)

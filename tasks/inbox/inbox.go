@@ -1,5 +1,6 @@
-// Package inbox decides what messages mean: a message becomes a Request, an ordered
-// list of handlers makes a Reply of it, and the reply is stored and said.
+// Package inbox decides what messages mean. A message becomes a Request, an
+// ordered list of handlers turns it into a Reply, and the inbox stores the reply
+// and sends its notice.
 package inbox
 
 import (
@@ -21,68 +22,72 @@ import (
 	"legwork/tasks/policy"
 )
 
-// Inbox decides what messages mean, and from whom it takes them, and stores
-// them. It is safe for concurrent use.
+// Inbox decides who may talk to the bot and what a message means, and stores the
+// result. It is safe for concurrent use.
 type Inbox struct {
 	Config
-	rules           atomic.Pointer[Rules]
-	Settings        *Settings
-	accessList      accessRequestsKept
-	claim           firstAdminClaim
-	outbox          *outbox
-	handlers        []Handler
-	notified        *notifiedOnce
-	quotas          quotas
-	ids             ids
-	granting        sync.Mutex // guards the grants of chats, which are read, changed and stored as one
-	ToolChangesLock sync.Mutex // guards the list of reported changes of tools
-	prompting       sync.Mutex // and so what a prompt still lacks
+	rules         atomic.Pointer[Rules]
+	Settings      *Settings
+	accessList    accessRequestList
+	claim         firstAdminClaim
+	outbox        *outbox
+	handlers      []Handler
+	notified      *notifiedOnce
+	quotas        quotas
+	ids           ids
+	grantsMu      sync.Mutex // guards the grants of chats, which are read, changed and stored as a whole
+	ToolChangesMu sync.Mutex // guards the list of reported changes of tools
+	promptsMu     sync.Mutex // guards the pending prompts, likewise
 }
 
-// Config is what an Inbox works with as long as it lives. All fields but
-// Wall, Tools, Commands, Zones, Pause, Schedules, Load, Notes and Forgotten are needed.
+// Config holds the parts that an Inbox uses for its whole life. All fields are
+// required except Wall, Tools, Commands, Presses, Pause, Zones, Schedules, Load,
+// Notes, Forgotten, Full, BudgetExtended, Metrics and Tracer.
 type Config struct {
 	Store tasks.Store
 	Wake  func(ctx context.Context, id tasks.ID) error // the engine's
 	Texts *i18n.Texts
 	Chats tasks.Chats
 	Log   *slog.Logger
-	Now   func() time.Time // by which things expire
-	Wall  func() time.Time // by which days are counted and schedules fire; nil: Now
+	Now   func() time.Time // the clock for expiry times
+	Wall  func() time.Time // the clock for days and schedules; nil: Now
 	Tools tasks.Toolbox    // for /groups
-	// Commands are those that people can write, and Presses the buttons that belong
-	// to no task.
+	// Commands are the commands that people can write. Presses are the buttons
+	// that belong to no task.
 	Commands []Command
 	Presses  []Press
-	// Zones finds the IANA time zones that a person may mean by a name, such as
-	// that of a city; near is a known name that is spelt almost alike when there
-	// are none. Nil: only IANA names are understood.
+	// Zones finds the IANA time zones for a name, such as the name of a city. When
+	// it finds none, near is a known name with almost the same spelling. Nil: only
+	// IANA names are understood.
 	Zones func(name string) (zones []string, near string)
-	// Pause is the switch for everything; nil: a switch of its own.
+	// Pause is the switch that pauses all work. Nil: the inbox makes one of its
+	// own.
 	Pause *tasks.Pause
-	// Schedules are those of the store; nil: a list that only this inbox uses.
+	// Schedules is the list of the store's schedules. Nil: the inbox makes a list
+	// of its own.
 	Schedules *tasks.ScheduleList
-	// Load is how many tasks the engine has to look after. Nil: few.
+	// Load returns the number of tasks that the engine has in hand. Nil: zero.
 	Load func() int
-	// Notes deletes what tools keep of what was told in a chat, and returns how
-	// many notes that were. Nil: there is nothing.
+	// Notes deletes the notes that tools keep about a chat and returns their
+	// number. Nil: there are none.
 	Notes func(ctx context.Context, chat bot.Chat) (int, error)
-	// Forgotten hears that a conversation was deleted: so that what is left of
-	// its bytes goes soon. It returns at once. It may be nil.
+	// Forgotten, unless nil, is called after a conversation was deleted, so that
+	// the store can erase its remaining bytes soon. It returns at once.
 	Forgotten func()
-	// Full reports that the disk has no room for new work: the rest is kept
-	// for work that has begun. Nil: it always has.
+	// Full reports that the disk has no room for new tasks; the remaining room is
+	// reserved for running ones. Nil: there is always room.
 	Full func() bool
 	// BudgetExtended, unless nil, is called after a person extended a budget. It
 	// returns at once.
 	BudgetExtended func()
-	Rules          Rules // the first ones
-	// Metrics count messages, and Tracer begins a trace with each; both may be nil.
+	Rules          Rules // the initial rules; see Use
+	// Metrics counts messages, and Tracer begins a trace for each. Both may be
+	// nil.
 	Metrics *telemetry.Metrics
 	Tracer  *telemetry.Tracer
 }
 
-// New makes an inbox. Flush comes last.
+// New makes an inbox. The caller ends its use with Flush.
 func New(cfg Config) *Inbox {
 	in := &Inbox{Config: cfg, Settings: newSettings(cfg.Store, cfg.Now), outbox: newOutbox(cfg.Log), notified: newNotifiedOnce()}
 	if in.Wall == nil {
@@ -99,25 +104,24 @@ func New(cfg Config) *Inbox {
 	return in
 }
 
-// Use changes the rules. Messages that are being handled keep to those before.
+// Use replaces the rules. A message that is being handled keeps the old ones.
 func (in *Inbox) Use(r Rules) { in.rules.Store(&r) }
 
-// CurrentRules returns the rules in use. They are not to be changed.
+// CurrentRules returns the rules in use. The caller must not change them.
 func (in *Inbox) CurrentRules() *Rules { return in.rules.Load() }
 
-// Clean is a text as tasks take it from people and programs: without what no
-// text holds, and without the space around it.
+// Clean returns a text without invalid bytes, NUL characters and surrounding
+// space. The inbox cleans the texts of people and of programs alike.
 func Clean(text string) string {
 	return strings.TrimSpace(strings.ReplaceAll(strings.ToValidUTF8(text, "\ufffd"), "\x00", ""))
 }
 
-// MaxGoal is how long a question may be, in bytes.
+// MaxGoal is the maximum length of a question in bytes.
 const MaxGoal = 256 << 10
 
-// Handle stores a batch of messages in one transaction and wakes the tasks
-// they concern. After an error the batch must be delivered again: the inbox
-// recognises the messages that it has stored. Messages to people may go out
-// later; see Flush.
+// Handle stores a batch of messages in one transaction and wakes their tasks.
+// After an error the caller delivers the batch again; the inbox recognises the
+// messages that it has stored. Notices may be sent later; Flush waits for them.
 func (in *Inbox) Handle(ctx context.Context, messages []bot.Message) error {
 	moves := func(m bot.Message) bool { return m.Kind == bot.MessageMove }
 	for len(messages) > 0 {
@@ -125,7 +129,7 @@ func (in *Inbox) Handle(ctx context.Context, messages []bot.Message) error {
 		if n < 0 {
 			n = len(messages)
 		}
-		if err := in.take(ctx, messages[:n]); err != nil {
+		if err := in.handleBatch(ctx, messages[:n]); err != nil {
 			return err
 		}
 		if messages = messages[n:]; len(messages) > 0 {
@@ -138,16 +142,16 @@ func (in *Inbox) Handle(ctx context.Context, messages []bot.Message) error {
 	return nil
 }
 
-// handled is a request and what comes of it.
+// handled is a request with its reply.
 type handled struct {
 	request  *Request
 	reply    Reply
 	admitted bool // its author may talk to the bot here
 }
 
-// take handles messages that came from where they say.
-func (in *Inbox) take(ctx context.Context, messages []bot.Message) (err error) {
-	var spans arrivals
+// handleBatch handles a batch without messages about moved groups.
+func (in *Inbox) handleBatch(ctx context.Context, messages []bot.Message) (err error) {
+	var spans messageSpans
 	defer func() { spans.end(err) }()
 	list := make([]handled, 0, len(messages))
 	var store []tasks.Inbound
@@ -161,9 +165,9 @@ func (in *Inbox) take(ctx context.Context, messages []bot.Message) (err error) {
 		var fault *tasks.PanicError
 		switch {
 		case errors.As(err, &fault):
-			h.reply = giveUp(ctx, in, h, "problem.internal", fault)
+			h.reply = failedReply(ctx, in, h, "problem.internal", fault)
 		case errors.Is(err, tasks.ErrDamaged) || errors.Is(err, tasks.ErrNoTask):
-			h.reply = giveUp(ctx, in, h, "problem.damaged", err)
+			h.reply = failedReply(ctx, in, h, "problem.damaged", err)
 		case err != nil:
 			return fmt.Errorf("handling message %q: %w", m.Key, err)
 		}
@@ -177,22 +181,22 @@ func (in *Inbox) take(ctx context.Context, messages []bot.Message) (err error) {
 	if len(store) > 0 {
 		var err error
 		if receipts, err = in.Store.Open(ctx, store); err != nil {
-			apologise(ctx, in, list, err)
+			notifyNotStored(ctx, in, list, err)
 			return notifiedError{fmt.Errorf("storing messages: %w", err)}
 		}
 	}
 	for _, h := range list {
 		own := receipts[:len(h.reply.Store)]
 		receipts = receipts[len(h.reply.Store):]
-		in.follow(about(ctx, h.request.Message), h, own)
+		in.afterStore(withChat(ctx, h.request.Message), h, own)
 	}
 	return nil
 }
 
-// giveUp is the reply to a message that cannot be handled: it needs a record
-// that is damaged or was deleted just now, or brings a fault to light.
-// Delivering it again would not help, and would hold up every other message.
-func giveUp(ctx context.Context, in *Inbox, h handled, key string, err error) Reply {
+// failedReply is the reply to a message that cannot be handled: a record that it needs
+// is damaged or was just deleted, or the handler panicked. Another delivery would
+// not help, and it would block all other messages.
+func failedReply(ctx context.Context, in *Inbox, h handled, key string, err error) Reply {
 	in.Log.ErrorContext(ctx, "message not handled", "message", h.request.Message.Key, "cause", err)
 	if !h.admitted {
 		return Reply{}
@@ -200,18 +204,19 @@ func giveUp(ctx context.Context, in *Inbox, h handled, key string, err error) Re
 	return in.ReplyText(h.request, key, nil)
 }
 
-// follow wakes tasks and answers messages after they are stored.
-func (in *Inbox) follow(ctx context.Context, h handled, receipts []tasks.Receipt) {
+// afterStore wakes the tasks of a stored message and sends its notice.
+func (in *Inbox) afterStore(ctx context.Context, h handled, receipts []tasks.Receipt) {
 	lost := false
 	for _, receipt := range receipts {
 		if receipt.Err != nil && !errors.Is(receipt.Err, tasks.ErrRefused) {
-			in.Log.ErrorContext(ctx, "message not taken by its task", "message", h.request.Message.Key, "task", receipt.Task, "cause", receipt.Err)
+			in.Log.ErrorContext(ctx, "message refused by task", "message", h.request.Message.Key, "task", receipt.Task, "cause", receipt.Err)
 			lost = lost || !errors.Is(receipt.Err, tasks.ErrNoTask)
 		}
 		if receipt.Task == "" || receipt.Err != nil {
 			continue
 		}
-		// One that came again may have been stored without the engine being told.
+		// After a repeated delivery too: the process may have ended between
+		// storing and waking.
 		in.wake(ctx, receipt.Task)
 	}
 	var n Notice
@@ -219,13 +224,14 @@ func (in *Inbox) follow(ctx context.Context, h handled, receipts []tasks.Receipt
 	case lost:
 		n = in.Notice(h.request, "problem.internal", nil)
 	case h.reply.Say != nil && !again:
-		n = in.say(ctx, h, receipts)
+		n = in.makeNotice(ctx, h, receipts)
 	}
 	in.Send(ctx, h.request.Message, n)
 }
 
-// say is what the bot says to a message that is stored.
-func (in *Inbox) say(ctx context.Context, h handled, receipts []tasks.Receipt) (n Notice) {
+// makeNotice makes the notice for a stored message. A panic becomes a notice of an
+// internal problem.
+func (in *Inbox) makeNotice(ctx context.Context, h handled, receipts []tasks.Receipt) (n Notice) {
 	var err error
 	defer func() {
 		if err != nil {
@@ -237,15 +243,15 @@ func (in *Inbox) say(ctx context.Context, h handled, receipts []tasks.Receipt) (
 	return h.reply.Say(ctx, receipts)
 }
 
-// wake tells the engine of a task. An error is logged: the task is stored, and the
-// engine finds it after a restart.
+// wake wakes a task in the engine. An error is only logged: the task is stored,
+// and the engine finds it after a restart.
 func (in *Inbox) wake(ctx context.Context, id tasks.ID) {
 	if err := in.Wake(ctx, id); err != nil {
 		in.Log.ErrorContext(ctx, "task not woken", "task", id, "cause", err)
 	}
 }
 
-// notifiedError is an error that people have read about: it is also
+// notifiedError is an error about which people were notified already. It is also
 // bot.ErrNotified.
 type notifiedError struct{ error }
 
@@ -253,9 +259,9 @@ func (e notifiedError) Is(target error) bool { return target == bot.ErrNotified 
 
 func (e notifiedError) Unwrap() error { return e.error }
 
-// apologise tells people that their messages could not be stored, once for each
-// message however often it is delivered.
-func apologise(ctx context.Context, in *Inbox, list []handled, err error) {
+// notifyNotStored notifies people that their messages could not be stored, once for each
+// message, however often it is delivered.
+func notifyNotStored(ctx context.Context, in *Inbox, list []handled, err error) {
 	key := "problem.internal"
 	if errors.Is(err, tasks.ErrFull) {
 		key = "problem.disk_full"
@@ -269,44 +275,45 @@ func apologise(ctx context.Context, in *Inbox, list []handled, err error) {
 	}
 }
 
-// Rules are what may change while an Inbox works.
+// Rules are the settings that may change while an Inbox runs.
 type Rules struct {
 	Limits   planner.Limits // of new tasks
-	Language string         // of people who have chosen none
+	Language string         // for people who have chosen none
 	Timezone string
 	Access   policy.Access
 	Models   []string // configured names that /model offers
-	// ChatSettings are those of PromptRules: they say which groups a chat has.
+	// ChatSettings are those of PromptRules. They decide which tool groups a chat
+	// has.
 	ChatSettings map[string]tasks.ChatSettings
 	Approvals    tasks.Approvals
 	Budget       tasks.BudgetRules // those of PromptRules
 }
 
-// arrivals are the spans of the messages of a batch: each begins a trace of its
-// own, which the task that comes of it goes on with.
-type arrivals []*telemetry.Span
+// messageSpans are the spans of the messages of a batch. Each message begins a trace,
+// which the task continues that it opens.
+type messageSpans []*telemetry.Span
 
-// begin notes a message.
-func (a *arrivals) begin(ctx context.Context, t *telemetry.Tracer, m bot.Message) context.Context {
-	ctx, span := t.Begin(about(ctx, m), telemetry.Consumer, "message", "")
+// begin starts the span of a message.
+func (a *messageSpans) begin(ctx context.Context, t *telemetry.Tracer, m bot.Message) context.Context {
+	ctx, span := t.Begin(withChat(ctx, m), telemetry.Consumer, "message", "")
 	span.Text(telemetry.PlatformKey, m.Chat.Platform)
 	span.Bool(telemetry.ChatPrivate, m.Chat.Private)
 	*a = append(*a, span)
 	return ctx
 }
 
-// about has the lines of the log say which chat they are about.
-func about(ctx context.Context, m bot.Message) context.Context {
+// withChat adds the chat of a message to the log records of a context.
+func withChat(ctx context.Context, m bot.Message) context.Context {
 	return telemetry.About(ctx, telemetry.Subject{Chat: m.Chat.Key()})
 }
 
-func (a *arrivals) end(err error) {
+func (a *messageSpans) end(err error) {
 	for _, span := range *a {
 		span.End(err)
 	}
 }
 
-// trace gives the tasks that are to be opened the trace of what asked for them.
+// trace gives the context's trace to the tasks that deliveries open.
 func trace(ctx context.Context, items []tasks.Inbound) {
 	at := telemetry.Traceparent(ctx)
 	for i := range items {

@@ -10,9 +10,9 @@ import (
 	"legwork/tasks/cards"
 )
 
-// How much is taken on: questions of one conversation that wait for legwork,
-// tasks of one conversation with those that wait for people, tasks in all, and
-// messages that one task hears.
+// Limits on work: the open questions of one conversation that wait for legwork,
+// all live tasks of one conversation, all live tasks, and the messages that one
+// task reads.
 const (
 	maxWaiting   = 20
 	maxLane      = 100
@@ -20,15 +20,16 @@ const (
 	maxAdditions = 100
 )
 
-// noticeGap is how long a chat is not told again that its questions cannot be
-// taken just now.
+// noticeGap is the minimum time between two notices to a chat that its questions
+// cannot be taken.
 const noticeGap = time.Minute
 
-// withinLimits refuses a reply that there is no room for. The message is acknowledged
-// and not stored, and the chat is told, though not for each message.
+// withinLimits replaces a reply that exceeds a limit. The inbox then acknowledges
+// the message without storing it, and notifies the chat, at most once within
+// noticeGap.
 func withinLimits(ctx context.Context, in *Inbox, r *Request, reply Reply) Reply {
 	excludePause(ctx, in, reply.Store)
-	item, key, data := firstExcess(in, r, reply.Store)
+	item, key, data := firstOverLimit(in, r, reply.Store)
 	if key == "" {
 		return reply
 	}
@@ -39,9 +40,9 @@ func withinLimits(ctx context.Context, in *Inbox, r *Request, reply Reply) Reply
 	return in.Reply(r, Notice{})
 }
 
-// firstExcess finds the first of what is to be stored that there is no room for, and
-// the sentence that says so; its key is empty when there is room for all.
-func firstExcess(in *Inbox, r *Request, store []tasks.Inbound) (item tasks.Inbound, key string, data map[string]any) {
+// firstOverLimit finds the first delivery that exceeds a limit, and the key and data
+// of the text about it. The key is empty when all are within the limits.
+func firstOverLimit(in *Inbox, r *Request, store []tasks.Inbound) (item tasks.Inbound, key string, data map[string]any) {
 	for _, item := range store {
 		switch {
 		case item.To != "" && item.Event.Type == planner.GuidanceAdded:
@@ -49,7 +50,7 @@ func firstExcess(in *Inbox, r *Request, store []tasks.Inbound) (item tasks.Inbou
 				return item, "error.crowded_task", map[string]any{}
 			}
 		case item.Open != nil && item.To == "":
-			if key, data := crowdedBy(in, r, item.ID); key != "" {
+			if key, data := exceededLimit(in, r, item.ID); key != "" {
 				return item, key, data
 			}
 		}
@@ -57,19 +58,20 @@ func firstExcess(in *Inbox, r *Request, store []tasks.Inbound) (item tasks.Inbou
 	return item, "", nil
 }
 
-// additions is how many messages a task has heard with those of the batch at
-// hand.
+// additions is the number of messages that a task has received, including those of
+// the current batch.
 func additions(r *Request, id tasks.ID) int {
-	n := r.Batch.pieces[id]
+	n := r.Batch.messages[id]
 	if t, ok := r.Task(id); ok {
 		n += len(t.State.Guidance)
 	}
 	return n
 }
 
-// crowdedBy says that a new task has no room; empty when it has.
-func crowdedBy(in *Inbox, r *Request, id tasks.ID) (key string, data map[string]any) {
-	waiting, all := r.Batch.opened(r.Message.Chat.Key(), id), r.Batch.opened("", id)
+// exceededLimit returns the key and data of the text that refuses a new task. The key
+// is empty when there is room.
+func exceededLimit(in *Inbox, r *Request, id tasks.ID) (key string, data map[string]any) {
+	waiting, all := r.Batch.newTasksIn(r.Message.Chat.Key(), id), r.Batch.newTasksIn("", id)
 	if in.Load != nil {
 		all += in.Load()
 	}
@@ -91,13 +93,14 @@ func crowdedBy(in *Inbox, r *Request, id tasks.ID) (key string, data map[string]
 	return "", nil
 }
 
+// PausedData is the data of the texts about a pause: who paused all work, and when.
 func PausedData(ctx context.Context, in *Inbox, r *Request, by tasks.Paused) (map[string]any, error) {
 	zone, err := in.ZoneOf(ctx, r)
 	return map[string]any{"Name": cards.PlainText(by.Name), "Date": by.At.In(zone)}, err
 }
 
-// pausedNotice tells a chat, once, where a question is asked while everything is
-// paused.
+// pausedNotice is the notice to a chat that its question waits because all work is
+// paused. Each chat gets it once in a pause.
 func pausedNotice(ctx context.Context, in *Inbox, r *Request) (Notice, bool) {
 	by, on := in.Pause.State()
 	if !on || !in.notified.first("paused "+r.Message.Chat.Key(), in.Now().Sub(by.At), in.Now()) {
@@ -110,9 +113,9 @@ func pausedNotice(ctx context.Context, in *Inbox, r *Request) (Notice, bool) {
 	return in.Notice(r, "notice.waits_paused", data), true
 }
 
-// excludePause notes, while everything is paused, that the time until now does not count
-// as work of the tasks that deliveries are for. Without that, the event that a
-// delivery adds would count it.
+// excludePause excludes the pause until now from the working time of the tasks
+// that deliveries are for. It does so only while work is paused. Otherwise the
+// event of a delivery would count that time.
 func excludePause(ctx context.Context, in *Inbox, store []tasks.Inbound) {
 	for _, item := range store {
 		if item.To != "" {
@@ -126,7 +129,7 @@ func excludePauseOf(ctx context.Context, in *Inbox, id tasks.ID) {
 		return
 	}
 	err := in.Store.Append(ctx, id, -1, 0, planner.Event{Type: planner.Resumed, At: in.Now()})
-	if err != nil && !errors.Is(err, tasks.ErrRefused) && !errors.Is(err, tasks.ErrNoTask) { // none: the batch at hand opens it
-		in.Log.WarnContext(ctx, "storing time of pause failed, pause counts as working time", "task", id, "cause", err)
+	if err != nil && !errors.Is(err, tasks.ErrRefused) && !errors.Is(err, tasks.ErrNoTask) { // ErrNoTask: the current batch opens the task
+		in.Log.WarnContext(ctx, "pause time not excluded", "task", id, "cause", err)
 	}
 }

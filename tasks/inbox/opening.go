@@ -16,7 +16,7 @@ import (
 	"legwork/tools"
 )
 
-// opening is what a new task of the message's author begins with.
+// opening makes the opening of a new task of the message's author.
 func (in *Inbox) opening(ctx context.Context, r *Request, goal string) (*planner.Opening, error) {
 	m := r.Message
 	timezone, err := in.Timezone(ctx, r)
@@ -31,12 +31,12 @@ func (in *Inbox) opening(ctx context.Context, r *Request, goal string) (*planner
 	if err != nil {
 		return nil, err
 	}
-	groups := make([]string, 0, len(open)) // not nil: none is open then
+	groups := make([]string, 0, len(open)) // not nil: nil would mean all groups
 	for _, g := range open {
 		groups = append(groups, g.Name)
 	}
 	limits := r.Rules.Limits
-	limits.ReviewTime = r.Rules.Approvals.Expire // what holds for an approval
+	limits.ReviewTime = r.Rules.Approvals.Expire // a review expires as an approval does
 	return &planner.Opening{
 		Goal: goal, Chat: m.Chat, From: m.From, Message: m.ID,
 		Language: r.Lang, Timezone: timezone, Limits: limits, Model: model, Groups: groups,
@@ -48,14 +48,14 @@ func (in *Inbox) OpeningDelivery(key string, chat bot.Chat, o *planner.Opening) 
 	return in.opensAs(in.ids.next(in.Now()), key, chat, o)
 }
 
-// opensAs is opens for a task of that id.
+// opensAs is OpeningDelivery for a task of a given id.
 func (in *Inbox) opensAs(id tasks.ID, key string, chat bot.Chat, o *planner.Opening) tasks.Inbound {
 	return tasks.Inbound{Key: key, Chat: chat, ID: id, Open: &planner.Event{Type: planner.Opened, At: in.Now(), By: o.From.Key(), Opening: o}}
 }
 
-// OpenQuestion opens a task, unless the message is guidance for a running one that
-// still takes it when it is stored. A task's time begins now, however long its
-// message was on the way.
+// OpenQuestion opens a task, unless the message is guidance for a running task
+// that still accepts it when it is stored. The time of the new task begins now,
+// even if the message was delayed.
 func OpenQuestion(ctx context.Context, in *Inbox, r *Request, goal string) (Reply, error) {
 	m := r.Message
 	o, err := in.opening(ctx, r, goal)
@@ -69,7 +69,7 @@ func OpenQuestion(ctx context.Context, in *Inbox, r *Request, goal string) (Repl
 	}
 	continues := false
 	if !m.Standalone {
-		item.To, continues = r.guides(sent, item.Open.At)
+		item.To, continues = r.guidedTask(sent, item.Open.At)
 	}
 	if m.Overheard && item.To == "" && !r.MayAsk {
 		return Reply{}, nil
@@ -90,12 +90,12 @@ func OpenQuestion(ctx context.Context, in *Inbox, r *Request, goal string) (Repl
 		if continues {
 			return Notice{}
 		}
-		return added(in, r, item.To, receipts[0])
+		return addedNotice(in, r, item.To, receipts[0])
 	}}, nil
 }
 
-// GroupsFor lists the groups that the message's author can use where it was
-// written.
+// GroupsFor lists the tool groups that the author of a message can use in its
+// chat.
 func (in *Inbox) GroupsFor(ctx context.Context, r *Request) ([]tools.Group, error) {
 	if in.Tools == nil {
 		return nil, nil
@@ -107,8 +107,8 @@ func (in *Inbox) GroupsFor(ctx context.Context, r *Request) ([]tools.Group, erro
 	return policy.OpenGroups(in.Tools.Groups(), settings.Groups, r.Message.Chat, r.Message.From), nil
 }
 
-// ScheduleOpening is what the task of a schedule begins with; admitted is false when
-// its person may not use legwork there any more.
+// ScheduleOpening makes the opening of a schedule's task. admitted is false when
+// the owner of the schedule may not use legwork in its chat any more.
 func ScheduleOpening(ctx context.Context, in *Inbox, s tasks.Schedule) (o *planner.Opening, admitted bool, err error) {
 	r := &Request{Rules: in.CurrentRules(), Message: bot.Message{Chat: s.Chat, From: s.From, Team: s.Team, External: s.External}}
 	if admitted, r.Admin, err = in.admit(ctx, r.Message, r.Rules.Access); err != nil || !admitted {
@@ -124,39 +124,39 @@ func ScheduleOpening(ctx context.Context, in *Inbox, s tasks.Schedule) (o *plann
 	return o, true, nil
 }
 
-// ids makes the ids of new tasks, each greater than the one before, so that lists
-// have tasks of the same millisecond in the order of their making. Its zero value
-// is ready.
+// ids makes the ids of new tasks. Each id is greater than the one before, so lists
+// show tasks of the same millisecond in the order of their making. The zero value
+// is ready to use.
 type ids struct {
 	mu   sync.Mutex
 	last time.Time
 }
 
-// ahead is how far the ids of a burst may run ahead of the clock. When they are
-// further ahead, the clock was set back, and they go by it again.
-const ahead = 10 * time.Second
+// maxIDLead is the maximum lead of ids over the clock. A greater lead means that the
+// clock was set back; new ids follow the clock again.
+const maxIDLead = 10 * time.Second
 
-// next makes the id of a task that starts now.
+// next makes the id of a task that starts at the time now.
 func (i *ids) next(now time.Time) tasks.ID {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	now = now.Truncate(time.Millisecond)
-	if least := i.last.Add(time.Millisecond); now.Before(least) && least.Sub(now) < ahead {
+	if least := i.last.Add(time.Millisecond); now.Before(least) && least.Sub(now) < maxIDLead {
 		now = least
 	}
 	i.last = now
 	return tasks.NewID(now)
 }
 
-// How much of a conversation the commands about its past read and show.
+// Sizes for the commands about a conversation's past.
 const (
 	HistoryBytes  = 512 << 10
 	ShownTurns    = 10
-	searchedTurns = 50 // turns among which a question is looked for
+	searchedTurns = 50 // turns that EachEarlierTurn visits at most
 )
 
-// EachEarlierTurn goes through the conversation's newest turns, the newest first, as
-// long as look returns true.
+// EachEarlierTurn calls look for the turns of the conversation, newest first,
+// until look returns false.
 func EachEarlierTurn(ctx context.Context, in *Inbox, r *Request, look func(tasks.Turn, *planner.Opening) bool) error {
 	turns, err := in.Store.History(ctx, r.Message.Chat.Key(), "", HistoryBytes)
 	if err != nil {
@@ -175,7 +175,7 @@ func EachEarlierTurn(ctx context.Context, in *Inbox, r *Request, look func(tasks
 	return nil
 }
 
-// AskAgain opens a task with the question of another one, under a dedupe key.
+// AskAgain opens a task with the question of an earlier task, under a dedupe key.
 func AskAgain(ctx context.Context, in *Inbox, r *Request, before *planner.Opening, key string) (Reply, error) {
 	o, err := in.opening(ctx, r, before.Goal)
 	if err != nil {

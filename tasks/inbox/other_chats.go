@@ -13,16 +13,16 @@ import (
 	"legwork/tasks/cards"
 )
 
-// Tasks of programs whose questions and outcome stand in a chat that the program
-// named (planner.Notify). Admins answer there.
+// A program can name a chat for the questions and the outcome of its task
+// (planner.Notify). Admins answer in that chat.
 
-// maxAskingThere is how many tasks of programs that wait for people are looked at
-// for the one that a reply speaks to.
+// maxAskingThere is the maximum number of waiting tasks of programs among which
+// the task of a reply is looked for.
 const maxAskingThere = 200
 
-// askedHere finds a program's task by its id when its questions stand in the chat
-// of a message: then that counts as the task's chat.
-func askedHere(ctx context.Context, in *Inbox, r *Request, id tasks.ID) (t LiveTask, ok bool, err error) {
+// taskAskingHere finds a program's task by its id if its questions are shown in the
+// chat of the message. That chat then counts as the task's chat.
+func taskAskingHere(ctx context.Context, in *Inbox, r *Request, id tasks.ID) (t LiveTask, ok bool, err error) {
 	first, err := in.Store.Event(ctx, id, 1)
 	if errors.Is(err, tasks.ErrNoTask) || errors.Is(err, tasks.ErrDamaged) {
 		return t, false, nil
@@ -30,7 +30,7 @@ func askedHere(ctx context.Context, in *Inbox, r *Request, id tasks.ID) (t LiveT
 	if err != nil {
 		return t, false, fmt.Errorf("reading task %s: %w", id, err)
 	}
-	if !tellsHere(first.Opening, r) {
+	if !notifiesHere(first.Opening, r) {
 		return t, false, nil
 	}
 	state, err := in.Store.State(ctx, id)
@@ -43,14 +43,14 @@ func askedHere(ctx context.Context, in *Inbox, r *Request, id tasks.ID) (t LiveT
 	return LiveTask{tasks.Live{Task: id, Chat: r.Message.Chat, From: first.Opening.From}, state}, !state.Finished(), nil
 }
 
-// tellsHere reports that the outcome of the task goes to the chat of a message.
-func tellsHere(o *planner.Opening, r *Request) bool {
+// notifiesHere reports whether the outcome of a task goes to the chat of the message.
+func notifiesHere(o *planner.Opening, r *Request) bool {
 	return o != nil && o.Notify != nil && o.Notify.Chat != nil && o.Notify.Chat.Key() == r.Message.Chat.Key()
 }
 
-// askingHere lists the tasks of programs that ask in the chat of a message, by one
-// of whose messages it is a reply.
-func askingHere(ctx context.Context, in *Inbox, r *Request) ([]LiveTask, error) {
+// repliedProgramTask returns the program's task whose message an admin replies to, as a
+// list of at most one.
+func repliedProgramTask(ctx context.Context, in *Inbox, r *Request) ([]LiveTask, error) {
 	if !r.Admin || r.Message.ReplyTo == "" {
 		return nil, nil
 	}
@@ -59,28 +59,29 @@ func askingHere(ctx context.Context, in *Inbox, r *Request) ([]LiveTask, error) 
 		return nil, fmt.Errorf("listing tasks that wait: %w", err)
 	}
 	for _, row := range rows {
-		t, ok, err := askedHere(ctx, in, r, row.Task)
+		t, ok, err := taskAskingHere(ctx, in, r, row.Task)
 		if err != nil {
 			return nil, err
 		}
-		if ok && t.speaks(r.Message.ReplyTo) {
+		if ok && t.sent(r.Message.ReplyTo) {
 			return []LiveTask{t}, nil
 		}
 		if ok || !r.Message.Chat.Private {
 			continue
 		}
-		if t, ok, err = anyTask(ctx, in, r, row.Task); err != nil {
+		if t, ok, err = findTask(ctx, in, r, row.Task); err != nil {
 			return nil, err
 		}
-		if ok && t.shows(r.Message.Chat, planner.ActionID{}, r.Message.ReplyTo) {
+		if ok && t.showsAsk(r.Message.Chat, planner.ActionID{}, r.Message.ReplyTo) {
 			return []LiveTask{t}, nil
 		}
 	}
 	return nil, nil
 }
 
-// askedElsewhere lists the tasks of other chats that ask a message's author in private.
-func askedElsewhere(ctx context.Context, in *Inbox, r *Request) ([]LiveTask, error) {
+// tasksAskingInPrivate lists the tasks of other chats that ask the message's author in
+// private.
+func tasksAskingInPrivate(ctx context.Context, in *Inbox, r *Request) ([]LiveTask, error) {
 	if !r.Rules.Approvals.Private {
 		return nil, nil
 	}
@@ -93,14 +94,14 @@ func askedElsewhere(ctx context.Context, in *Inbox, r *Request) ([]LiveTask, err
 	}))
 }
 
-// askedInPrivate takes the answer of somebody in a private chat whom the bot hears
-// only elsewhere, when a task of theirs asks them there.
-func askedInPrivate(ctx context.Context, in *Inbox, r *Request) (Outcome, error) {
+// privateAnswer handles a private message of a person who has access only in
+// other chats, when a task there asks the person in private.
+func privateAnswer(ctx context.Context, in *Inbox, r *Request) (Outcome, error) {
 	m := r.Message
 	if !m.Chat.Private || m.Kind == bot.MessageEdit || m.Kind == bot.MessageDeletion {
 		return Outcome{}, nil
 	}
-	away, err := askedElsewhere(ctx, in, r)
+	away, err := tasksAskingInPrivate(ctx, in, r)
 	if err != nil {
 		return Outcome{}, err
 	}
@@ -110,7 +111,7 @@ func askedInPrivate(ctx context.Context, in *Inbox, r *Request) (Outcome, error)
 		there := m
 		there.Kind, there.Chat, there.Data, there.Text = bot.MessageText, t.Chat, "", ""
 		pressed := (verb == cards.PressApproval || verb == cards.PressField || verb == cards.PressReview) && tasks.ID(id) == t.Task
-		if _, answers := r.answers([]LiveTask{t}); !pressed && (m.Kind == bot.MessagePress || !answers) || !in.Admits(ctx, there) {
+		if _, answers := r.answeredAsk([]LiveTask{t}); !pressed && (m.Kind == bot.MessagePress || !answers) || !in.Admits(ctx, there) {
 			continue
 		}
 		own := *r

@@ -9,12 +9,12 @@ import (
 	"legwork/tasks"
 )
 
-// Flush returns when everything that was to be said has gone out. When ctx ends
-// before, the rest is dropped. No message may be handled meanwhile.
+// Flush waits until all notices are sent. When ctx ends first, the remaining
+// notices are dropped. No message may be handled during Flush.
 func (in *Inbox) Flush(ctx context.Context) { in.outbox.flush(ctx) }
 
-// outbox runs the jobs that may have to wait for their turn, in order within
-// each queue, so that one chat holds up no other chat and no delivery.
+// outbox sends notices in the background. It runs the jobs of each queue in order,
+// so a slow chat delays no other chat and no delivery.
 type outbox struct {
 	log    *slog.Logger
 	work   sync.WaitGroup
@@ -27,8 +27,8 @@ type queue struct {
 	cancel context.CancelFunc
 }
 
-// How much an outbox holds: queues at once and jobs in one of them; and how long
-// a job may take.
+// Limits of an outbox: the number of queues, the number of jobs in one queue, and
+// the time of one job.
 const (
 	outboxQueues = 1024
 	outboxJobs   = 64
@@ -37,21 +37,21 @@ const (
 
 func newOutbox(log *slog.Logger) *outbox { return &outbox{log: log, queues: map[string]*queue{}} }
 
-// add puts a job at the end of a queue. ctx gives it values only. When the
-// outbox is full, the job is dropped: a notice is of no use that late.
+// add appends a job to a queue. The job gets only the values of ctx, not its end.
+// When the outbox is full, the job is dropped: a notice that late has no use.
 func (o *outbox) add(ctx context.Context, name string, job func(context.Context)) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if q := o.queues[name]; q != nil {
 		if len(q.jobs) >= outboxJobs {
-			o.log.WarnContext(ctx, "too many notices waiting in a chat", "chat", name)
+			o.log.WarnContext(ctx, "notice dropped, queue full", "queue", name)
 			return
 		}
 		q.jobs = append(q.jobs, job)
 		return
 	}
 	if len(o.queues) >= outboxQueues {
-		o.log.WarnContext(ctx, "too many notices wait", "chat", name)
+		o.log.WarnContext(ctx, "notice dropped, too many queues", "queue", name)
 		return
 	}
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
@@ -61,13 +61,13 @@ func (o *outbox) add(ctx context.Context, name string, job func(context.Context)
 		defer cancel()
 		for job := o.next(name, q); job != nil; job = o.next(name, q) {
 			if err := within(ctx, outboxTime, job); err != nil {
-				o.log.ErrorContext(ctx, "a notice could not be shown", "chat", name, "cause", err)
+				o.log.ErrorContext(ctx, "notice job panicked", "queue", name, "cause", err)
 			}
 		}
 	})
 }
 
-// within does a job; its error is a panic.
+// within runs a job with a time limit. Its error is a panic of the job.
 func within(ctx context.Context, limit time.Duration, job func(context.Context)) (err error) {
 	defer tasks.Catch(&err)
 	ctx, cancel := context.WithTimeout(ctx, limit)
@@ -76,7 +76,8 @@ func within(ctx context.Context, limit time.Duration, job func(context.Context))
 	return nil
 }
 
-// next takes the first job of a queue, which ends with its last.
+// next removes the first job of a queue and returns it. It removes the queue and
+// returns nil when no job is left.
 func (o *outbox) next(name string, q *queue) func(context.Context) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -13,7 +13,7 @@ import (
 	"legwork/tasks/cards"
 )
 
-// pressHandler handles the press of a button of somebody who may talk to the bot.
+// pressHandler handles a pressed button of a person with access.
 func pressHandler(ctx context.Context, in *Inbox, r *Request) (Outcome, error) {
 	if r.Message.Kind != bot.MessagePress {
 		return Outcome{}, nil
@@ -29,14 +29,14 @@ func pressHandler(ctx context.Context, in *Inbox, r *Request) (Outcome, error) {
 			return took(decideAccess(ctx, in, r, verb, person))
 		}
 	}
-	if data == pressAsk { // somebody let them in meanwhile
+	if data == pressAsk { // an admin has admitted the person since
 		return took(in.ReplyText(r, "notice.admitted", nil), nil)
 	}
 	return took(taskPress(ctx, in, r))
 }
 
-// taskPress routes the press of a button that belongs to a task: "VERB:TASK" and
-// what the verb needs beyond it.
+// taskPress handles the press of a button that belongs to a task. Its data is
+// "VERB:TASK", followed by the arguments of the verb.
 func taskPress(ctx context.Context, in *Inbox, r *Request) (Reply, error) {
 	verb, rest, _ := strings.Cut(r.Message.Data, ":")
 	name, rest, _ := strings.Cut(rest, ":")
@@ -54,7 +54,7 @@ func taskPress(ctx context.Context, in *Inbox, r *Request) (Reply, error) {
 	t, live := r.Task(id)
 	if !live && verb == cards.PressAnswer {
 		var err error
-		if t, live, err = askedOf(ctx, in, r, id); err != nil {
+		if t, live, err = programTask(ctx, in, r, id); err != nil {
 			return Reply{}, err
 		}
 	}
@@ -67,18 +67,18 @@ func taskPress(ctx context.Context, in *Inbox, r *Request) (Reply, error) {
 			return choosePress(ctx, in, r, t, rest)
 		case verb == cards.PressStop && !t.State.Settled():
 			return stopTaskPress(in, r, id), nil
-		case verb == cards.PressRetry && !t.State.Settled(): // its outcome may be seen before that is stored
+		case verb == cards.PressRetry && !t.State.Settled(): // people may see the outcome before it is stored
 			return in.ReplyText(r, "error.still_running", nil), nil
 		}
 	}
 	switch verb {
-	case cards.PressDetails, cards.PressRetry, pressUndo, pressSeparate:
+	case cards.PressDetails, cards.PressRetry, pressRemoveGuidance, pressAskSeparately:
 		return pastPress(ctx, in, r, verb, id, rest)
 	}
 	return in.ReplyText(r, "error.too_late", nil), nil
 }
 
-// stopTaskPress ends one task.
+// stopTaskPress stops one task.
 func stopTaskPress(in *Inbox, r *Request, id tasks.ID) Reply {
 	var reply Reply
 	reply.Add(r, id, planner.Event{Type: planner.Stopped, At: in.Now(), By: r.Message.From.Key()})
@@ -91,7 +91,7 @@ func stopTaskPress(in *Inbox, r *Request, id tasks.ID) Reply {
 	return reply
 }
 
-// pastPress takes presses about tasks that may be over.
+// pastPress handles presses about tasks that may have ended.
 func pastPress(ctx context.Context, in *Inbox, r *Request, verb string, id tasks.ID, rest string) (Reply, error) {
 	o, err := openingHere(ctx, in, r, id)
 	if err != nil {
@@ -111,8 +111,9 @@ func pastPress(ctx context.Context, in *Inbox, r *Request, verb string, id tasks
 	}
 }
 
-// openingHere reads the opening of a task of the conversation that the message is in,
-// also when that was moved; nil when it has no such task.
+// openingHere reads the opening of a task that belongs to the message's
+// conversation, including a conversation that was moved. It returns nil for any
+// other task.
 func openingHere(ctx context.Context, in *Inbox, r *Request, id tasks.ID) (*planner.Opening, error) {
 	first, err := in.Store.Event(ctx, id, 1)
 	if errors.Is(err, tasks.ErrNoTask) || errors.Is(err, tasks.ErrDamaged) {
@@ -124,7 +125,7 @@ func openingHere(ctx context.Context, in *Inbox, r *Request, id tasks.ID) (*plan
 	if first.Opening == nil {
 		return nil, nil
 	}
-	if _, live := r.Task(id); live || first.Opening.Chat.Key() == r.Message.Chat.Key() || tellsHere(first.Opening, r) {
+	if _, live := r.Task(id); live || first.Opening.Chat.Key() == r.Message.Chat.Key() || notifiesHere(first.Opening, r) {
 		return first.Opening, nil
 	}
 	var found *planner.Opening
@@ -137,7 +138,7 @@ func openingHere(ctx context.Context, in *Inbox, r *Request, id tasks.ID) (*plan
 	return found, err
 }
 
-// taskDetails tells in the chat how a task came to its answer.
+// taskDetails shows in the chat how a task found its answer.
 func taskDetails(ctx context.Context, in *Inbox, r *Request, id tasks.ID) (Reply, error) {
 	v := tasks.NewView(in.Store, id)
 	if err := v.Refresh(ctx); err != nil {
@@ -146,8 +147,9 @@ func taskDetails(ctx context.Context, in *Inbox, r *Request, id tasks.ID) (Reply
 	return in.Reply(r, Notice{Draft: bot.Draft{Text: cards.Details(v, in.Texts, r.Lang)}, Audience: ToChat}), nil
 }
 
-// guidancePress takes guidance back that nothing has heeded yet. Separately, it
-// becomes a question of its own, whether it was heeded or not. Each counts once.
+// guidancePress removes guidance that the task has not used yet. With
+// pressAskSeparately, the guidance also becomes a question of its own, whether it was
+// used or not. Each press counts once.
 func guidancePress(ctx context.Context, in *Inbox, r *Request, verb string, id tasks.ID, rest string) (Reply, error) {
 	e, err := guidanceEvent(ctx, in, id, rest)
 	if err != nil {
@@ -161,7 +163,7 @@ func guidancePress(ctx context.Context, in *Inbox, r *Request, verb string, id t
 	back := tasks.Inbound{Key: "undo:" + at, Chat: m.Chat, To: id, Event: planner.Event{
 		Type: planner.GuidanceRemoved, At: in.Now(), By: m.From.Key(), Of: e.Seq,
 	}}
-	if verb == pressUndo {
+	if verb == pressRemoveGuidance {
 		return Reply{Store: []tasks.Inbound{back}, Say: func(_ context.Context, receipts []tasks.Receipt) Notice {
 			if receipts[0].Err != nil {
 				return in.Notice(r, "error.undo_late", nil)
@@ -183,14 +185,14 @@ func guidancePress(ctx context.Context, in *Inbox, r *Request, verb string, id t
 	return reply, nil
 }
 
-// guidanceEvent reads the event of that number, which a button named; a zero one when
-// the task has none.
+// guidanceEvent reads the event with the number from a button. It returns the zero
+// event when the task has no such event.
 func guidanceEvent(ctx context.Context, in *Inbox, id tasks.ID, number string) (planner.Event, error) {
 	s, err := in.Store.State(ctx, id)
 	if err != nil {
 		return planner.Event{}, fmt.Errorf("reading task %s: %w", id, err)
 	}
-	seq, _ := strconv.Atoi(number) // 0 for what is none
+	seq, _ := strconv.Atoi(number) // 0 when it is no number
 	if seq < 1 || seq > s.Seq {
 		return planner.Event{}, nil
 	}
@@ -201,8 +203,8 @@ func guidanceEvent(ctx context.Context, in *Inbox, id tasks.ID, number string) (
 	return e, nil
 }
 
-// StoppingNotice is the notice that a task is being stopped. The author of the stop
-// alone sees it: the outcome follows for all.
+// StoppingNotice is the notice that a task is being stopped. Only the author of
+// the stop sees it; the outcome follows for everybody.
 func StoppingNotice(in *Inbox, r *Request) Notice {
 	s := in.Notice(r, "notice.stopping", nil)
 	s.Audience = ToAuthor

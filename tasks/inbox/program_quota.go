@@ -9,19 +9,19 @@ import (
 	"legwork/tasks"
 )
 
-// How many tasks of one program may be live: those that legwork works on, and
-// those that agents from outside do, which take no work of it.
+// Limits for the live tasks of one program: maxProgramTasks for tasks that legwork
+// works on, maxExternalTasks for tasks of external agents, which cost legwork no work.
 const (
-	maxOfProgram    = 2_000
-	maxSharedOf     = 10_000
-	recountPrograms = time.Second // at least between two counts of a program that has as many as it may
-	sharePrograms   = 8           // processes that together stay within the limits
+	maxProgramTasks  = 2_000
+	maxExternalTasks = 10_000
+	recountAfter     = time.Second // minimum time between two counts of a program at its limit
+	quotaShares      = 8           // processes that together stay within the limits
 )
 
-// quotas know how many tasks programs have. The store counts them, and who has
-// counted opens no more than a part of what there is room for before it counts
-// again: so other processes over the same store have their parts, and the nearer
-// the limit, the more exact it is.
+// quotas limit the live tasks of programs. The store counts the tasks. After a
+// count, a process opens only a share of the remaining tasks before it counts
+// again. The other processes over the same store have the other shares, so the
+// count becomes more exact near the limit.
 type quotas struct {
 	mu    sync.Mutex
 	rooms map[string]*quota
@@ -39,43 +39,45 @@ func (q *quotas) of(room string) *quota {
 	return q.rooms[room]
 }
 
-// quota is that of a room, for tasks that legwork works on and for the others.
+// quota is the quota of one room, for tasks that legwork works on and for external
+// ones.
 type quota struct {
 	mu      sync.Mutex
 	counted time.Time
-	kinds   [2]tally
+	kinds   [2]taskCount
 }
 
-// tally is how many tasks there are of a kind; never fewer than there were when
-// they were counted.
-type tally struct {
-	live    int // counted, or admitted since
-	opening int // of these, admitted but perhaps not stored
-	part    int // to be admitted before it is counted again
+// taskCount counts the tasks of one kind. It never falls below the last count of the
+// store.
+type taskCount struct {
+	live    int // counted in the store, plus those admitted since
+	opening int // of live: admitted, but perhaps not stored yet
+	share   int // tasks that may be admitted before the next count
 }
 
-// admitTask notes a task that a program is about to open. done must be called when
-// it was stored, or was not. ErrCrowded.
+// admitTask reserves room for a task that a program is about to open. The caller
+// must call done after it stored the task, or did not. The error is ErrOverloaded
+// when there is no room.
 func admitTask(ctx context.Context, in *Inbox, room string, external bool) (done func(opened bool), err error) {
-	q, kind, most := in.quotas.of(room), 0, maxOfProgram
+	q, kind, most := in.quotas.of(room), 0, maxProgramTasks
 	if external {
-		kind, most = 1, maxSharedOf
+		kind, most = 1, maxExternalTasks
 	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	t := &q.kinds[kind]
-	if now := in.Now(); t.part == 0 && (t.live < most || now.Sub(q.counted) >= recountPrograms) {
+	if now := in.Now(); t.share == 0 && (t.live < most || now.Sub(q.counted) >= recountAfter) {
 		if err := countTasks(ctx, in, room, q); err != nil {
 			return nil, err
 		}
 		q.counted = now
 	}
 	if t.live >= most {
-		return nil, fmt.Errorf("%w: %d tasks of this token are not over", ErrCrowded, t.live)
+		return nil, fmt.Errorf("%w: this token has %d unfinished tasks", ErrOverloaded, t.live)
 	}
 	t.live++
 	t.opening++
-	t.part--
+	t.share--
 	return func(opened bool) {
 		q.mu.Lock()
 		defer q.mu.Unlock()
@@ -89,8 +91,8 @@ func admitTask(ctx context.Context, in *Inbox, room string, external bool) (done
 // countTasks counts the live tasks of a room.
 func countTasks(ctx context.Context, in *Inbox, room string, q *quota) error {
 	var live [2]int
-	ask := tasks.TaskQuery{Statuses: LiveStatuses(), Rooms: []string{room}, Limit: maxOfProgram}
-	for more := true; more && live[0]+live[1] < maxOfProgram+maxSharedOf; {
+	ask := tasks.TaskQuery{Statuses: LiveStatuses(), Rooms: []string{room}, Limit: maxProgramTasks}
+	for more := true; more && live[0]+live[1] < maxProgramTasks+maxExternalTasks; {
 		rows, further, err := in.Store.Tasks(ctx, ask)
 		if err != nil {
 			return fmt.Errorf("counting tasks: %w", err)
@@ -105,15 +107,15 @@ func countTasks(ctx context.Context, in *Inbox, room string, q *quota) error {
 		}
 		more = further && len(rows) > 0
 	}
-	for kind, most := range []int{maxOfProgram, maxSharedOf} {
+	for kind, most := range []int{maxProgramTasks, maxExternalTasks} {
 		t := &q.kinds[kind]
 		t.live = live[kind] + t.opening
-		t.part = (max(0, most-t.live) + sharePrograms - 1) / sharePrograms
+		t.share = (max(0, most-t.live) + quotaShares - 1) / quotaShares
 	}
 	return nil
 }
 
-// LiveStatuses are those of tasks that are not over.
+// LiveStatuses lists the statuses of tasks that have not ended.
 func LiveStatuses() []string {
 	return []string{"queued", "planning", "working", "waiting", "answering"}
 }

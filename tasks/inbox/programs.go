@@ -14,15 +14,15 @@ import (
 	"legwork/tools"
 )
 
-// What programs ask for. They have tokens in place of chats, and the rules of
-// the inbox hold for them as for people.
+// Programs have tokens in place of chats. The rules of the inbox hold for them as
+// for people.
 
-// ErrCrowded says that there is no room for something now.
-var ErrCrowded = errors.New("there is too much to do")
+// ErrOverloaded means that a limit on tasks or messages is reached.
+var ErrOverloaded = errors.New("too many open tasks")
 
-// Order is a task that a program wants. The inbox looks at what there is room
-// for; what the program may name is known already.
-type Order struct {
+// TaskRequest is a request of a program for a task. The caller has checked that the
+// program may use everything that it names; the inbox checks the limits.
+type TaskRequest struct {
 	From     bot.Person // the program
 	Key      string     // dedupe key; empty: none
 	Request  string     // see planner.Opening
@@ -34,9 +34,9 @@ type Order struct {
 	Hops     int // see planner.Opening
 }
 
-// StartTask opens a task. It is in a conversation of its own, so that it waits for
-// no other. ErrFull, ErrCrowded.
-func StartTask(ctx context.Context, in *Inbox, o Order) (tasks.Receipt, error) {
+// StartTask opens a task in a conversation of its own, so the task waits for no
+// other. Errors: ErrFull, ErrOverloaded.
+func StartTask(ctx context.Context, in *Inbox, o TaskRequest) (tasks.Receipt, error) {
 	if before, again, err := earlierRequest(ctx, in, o.Key); again || err != nil {
 		return before, err
 	}
@@ -48,26 +48,26 @@ func StartTask(ctx context.Context, in *Inbox, o Order) (tasks.Receipt, error) {
 	}
 	var receipt tasks.Receipt
 	defer func() { admitted(receipt.Opened) }()
-	r := requestOfOrder(in, o, chat)
+	r := requestOfProgram(in, o, chat)
 	opening, err := in.opening(ctx, r, o.Goal)
 	if err != nil {
 		return tasks.Receipt{}, err
 	}
 	opening.Notify, opening.External, opening.Hops = o.Notify, o.External, o.Hops
-	receipt, err = openOrder(ctx, in, r, o, in.opensAs(id, o.Key, chat, opening))
+	receipt, err = openTask(ctx, in, r, o, in.opensAs(id, o.Key, chat, opening))
 	return receipt, err
 }
 
-// StartAgain opens a task anew with the question of an earlier one that was asked in
-// a chat, and in that chat, so that what was said there before is known.
-func StartAgain(ctx context.Context, in *Inbox, o Order, chat bot.Chat, before *planner.Opening) (tasks.Receipt, error) {
+// StartAgain opens a task with the question of an earlier task of a chat, in the
+// same chat. The new task knows the chat's earlier conversation.
+func StartAgain(ctx context.Context, in *Inbox, o TaskRequest, chat bot.Chat, before *planner.Opening) (tasks.Receipt, error) {
 	if earlier, again, err := earlierRequest(ctx, in, o.Key); again || err != nil {
 		return earlier, err
 	}
 	if _, err := in.Chats.Platform(chat); err != nil {
 		return tasks.Receipt{}, fmt.Errorf("%w: %w", tasks.ErrRefused, err)
 	}
-	r := requestOfOrder(in, o, chat)
+	r := requestOfProgram(in, o, chat)
 	var err error
 	if r.Live, err = in.liveIn(ctx, chat.Key()); err != nil {
 		return tasks.Receipt{}, err
@@ -76,11 +76,11 @@ func StartAgain(ctx context.Context, in *Inbox, o Order, chat bot.Chat, before *
 	if err != nil {
 		return tasks.Receipt{}, err
 	}
-	return openOrder(ctx, in, r, o, reply.Store[0])
+	return openTask(ctx, in, r, o, reply.Store[0])
 }
 
-// requestOfOrder is a program's wish in the place of a person's message.
-func requestOfOrder(in *Inbox, o Order, chat bot.Chat) *Request {
+// requestOfProgram makes the Request that stands for a program's order.
+func requestOfProgram(in *Inbox, o TaskRequest, chat bot.Chat) *Request {
 	rules := in.rules.Load()
 	lang := o.Language
 	if lang == "" {
@@ -89,8 +89,8 @@ func requestOfOrder(in *Inbox, o Order, chat bot.Chat) *Request {
 	return &Request{Message: bot.Message{Key: o.Key, Chat: chat, From: o.From, Text: o.Goal}, Rules: rules, Lang: lang, MayAsk: true, Batch: newBatch()}
 }
 
-// openOrder stores the opening of a task.
-func openOrder(ctx context.Context, in *Inbox, r *Request, o Order, item tasks.Inbound) (tasks.Receipt, error) {
+// openTask stores the opening of a task.
+func openTask(ctx context.Context, in *Inbox, r *Request, o TaskRequest, item tasks.Inbound) (tasks.Receipt, error) {
 	opening := item.Open.Opening
 	opening.Request = o.Request
 	if o.Only != nil {
@@ -101,9 +101,8 @@ func openOrder(ctx context.Context, in *Inbox, r *Request, o Order, item tasks.I
 	return submit(ctx, in, r, item)
 }
 
-// earlierRequest finds the outcome of an earlier request under a key, if there
-// was one: a repeated request takes no room, so that it is answered also when
-// there is none.
+// earlierRequest finds the receipt of an earlier request with the same key. A
+// repeated request takes no room, so it succeeds even when a limit is reached.
 func earlierRequest(ctx context.Context, in *Inbox, key string) (r tasks.Receipt, again bool, err error) {
 	if key == "" {
 		return tasks.Receipt{}, false, nil
@@ -111,41 +110,41 @@ func earlierRequest(ctx context.Context, in *Inbox, key string) (r tasks.Receipt
 	if r, again, err = in.Store.Known(ctx, key); err != nil {
 		return tasks.Receipt{}, false, fmt.Errorf("looking for an earlier request: %w", err)
 	}
-	if again && r.Err == nil && r.Task != "" { // it may have been stored without anybody being told
+	if again && r.Err == nil && r.Task != "" { // the process may have ended between storing and waking
 		in.wake(ctx, r.Task)
 	}
 	return r, again, nil
 }
 
-// submit stores what a program wants to add, as far as there is room, and wakes
-// the task.
+// submit stores a program's delivery if it is within the limits, and wakes its
+// task.
 func submit(ctx context.Context, in *Inbox, r *Request, item tasks.Inbound) (tasks.Receipt, error) {
 	store := []tasks.Inbound{item}
 	excludePause(ctx, in, store)
-	switch _, key, _ := firstExcess(in, r, store); key {
+	switch _, key, _ := firstOverLimit(in, r, store); key {
 	case "":
 	case "problem.disk_full":
 		return tasks.Receipt{}, tasks.ErrFull
 	case "error.crowded_task":
-		return tasks.Receipt{}, fmt.Errorf("%w: the task has heard %d messages, which is the most", ErrCrowded, maxAdditions)
+		return tasks.Receipt{}, fmt.Errorf("%w: the task has received %d messages, the maximum", ErrOverloaded, maxAdditions)
 	case "error.crowded":
-		return tasks.Receipt{}, fmt.Errorf("%w: too many tasks of the conversation wait", ErrCrowded)
+		return tasks.Receipt{}, fmt.Errorf("%w: too many tasks of the conversation wait", ErrOverloaded)
 	default:
-		return tasks.Receipt{}, fmt.Errorf("%w: too many tasks are not over", ErrCrowded)
+		return tasks.Receipt{}, fmt.Errorf("%w: too many unfinished tasks", ErrOverloaded)
 	}
 	trace(ctx, store)
 	receipts, err := in.Store.Open(ctx, store)
 	if err != nil {
-		return tasks.Receipt{}, fmt.Errorf("storing what a program wants: %w", err)
+		return tasks.Receipt{}, fmt.Errorf("storing program request: %w", err)
 	}
-	if receipts[0].Err == nil && receipts[0].Task != "" { // one that came twice at once, too
+	if receipts[0].Err == nil && receipts[0].Task != "" { // also when two deliveries of it raced
 		in.wake(ctx, receipts[0].Task)
 	}
 	return receipts[0], nil
 }
 
-// AddEvent adds an event to a running task, under a dedupe key unless that is empty.
-// What the task does not take is the receipt's error.
+// AddEvent adds an event to a running task, under a dedupe key unless the key is
+// empty. When the task refuses the event, the error is in the receipt.
 func AddEvent(ctx context.Context, in *Inbox, id tasks.ID, key string, e planner.Event) (tasks.Receipt, error) {
 	if before, again, err := earlierRequest(ctx, in, key); again || err != nil {
 		return before, err
@@ -159,9 +158,10 @@ func AddEvent(ctx context.Context, in *Inbox, id tasks.ID, key string, e planner
 	return submit(ctx, in, r, tasks.Inbound{Key: key, To: id, Event: e})
 }
 
-// ChangeTask appends what decide makes of a task as it stands, and wakes the task;
-// nothing when that is nothing. decide is called again when the task went on
-// meanwhile. ErrRefused, ErrNoTask, and errors of decide.
+// ChangeTask appends the events that decide returns for the state of a task, and
+// wakes the task. When decide returns no events, ChangeTask does nothing. It calls
+// decide again if the task has changed since. Errors: ErrRefused, ErrNoTask, and
+// the errors of decide.
 func ChangeTask(ctx context.Context, in *Inbox, id tasks.ID, decide func(planner.State) ([]planner.Event, error)) error {
 	for {
 		excludePauseOf(ctx, in, id)
@@ -187,8 +187,8 @@ func ChangeTask(ctx context.Context, in *Inbox, id tasks.ID, decide func(planner
 	}
 }
 
-// ProblemText is the sentence that people read of what cut a task short; empty for
-// none. It is in the task's language.
+// ProblemText is the text that tells people what ended a task early, in the task's
+// language. It is empty when nothing did.
 func ProblemText(ctx context.Context, in *Inbox, id tasks.ID, s planner.State, opening *planner.Opening) (string, error) {
 	if s.Reason == "" || !s.Settled() {
 		return "", nil
@@ -210,8 +210,8 @@ func ProblemText(ctx context.Context, in *Inbox, id tasks.ID, s planner.State, o
 	return cards.Problem(in.Texts, opening.Language, id, s, broken.Problem), nil
 }
 
-// LanguageNamed is a language's code by whatever names it ("de" is none); that of the
-// config for an empty name.
+// LanguageNamed returns the code of a language by any of its names, or the
+// language of the config for an empty name. ok is false for an unknown name.
 func LanguageNamed(in *Inbox, name string) (code string, ok bool) {
 	if name == "" {
 		return in.rules.Load().Language, true
@@ -225,5 +225,5 @@ func OpenGroups(ctx context.Context, in *Inbox, chat bot.Chat, person bot.Person
 	return in.GroupsFor(ctx, &Request{Message: bot.Message{Chat: chat, From: person}, Rules: in.rules.Load()})
 }
 
-// Today is the day whose budgets count now: "2026-11-20".
+// Today is the current day of the budgets: "2026-11-20".
 func Today(in *Inbox) string { return in.rules.Load().Budget.Day(in.Wall()) }

@@ -16,30 +16,30 @@ import (
 	"legwork/tools"
 )
 
-// wantedPrompt is a prompt whose arguments a person is asked for.
-type wantedPrompt struct {
+// pendingPrompt is a prompt whose missing arguments a person is asked for.
+type pendingPrompt struct {
 	Group     string                 `json:"group"`
 	Name      string                 `json:"name"` // "server/prompt"
 	Arguments map[string]string      `json:"arguments,omitempty"`
 	Missing   []tools.PromptArgument `json:"missing,omitempty"`
-	Message   string                 `json:"message,omitempty"` // id of the one that asks
-	Taken     string                 `json:"taken,omitempty"`   // key of the message that brought the last argument
+	Message   string                 `json:"message,omitempty"`    // id of the message that asks
+	AnswerKey string                 `json:"answer_key,omitempty"` // key of the message with the last argument
 	At        time.Time              `json:"at"`
 }
 
-func keepPrompt(ctx context.Context, in *Inbox, r *Request, w wantedPrompt) error {
-	in.prompting.Lock()
-	defer in.prompting.Unlock()
+func storePendingPrompt(ctx context.Context, in *Inbox, r *Request, w pendingPrompt) error {
+	in.promptsMu.Lock()
+	defer in.promptsMu.Unlock()
 	return in.Settings.Write(ctx, r.Message.Chat.Key(), tasks.SettingPrompt+r.Message.From.Key(), w)
 }
 
-// noteAsked keeps the id of the message that asks for the next argument of a
-// prompt, unless it was answered before its id was known.
-func noteAsked(ctx context.Context, in *Inbox, r *Request, w wantedPrompt, id string) error {
-	in.prompting.Lock()
-	defer in.prompting.Unlock()
+// storePromptMessage stores the id of the message that asks for an argument, unless the
+// person answered before the id was known.
+func storePromptMessage(ctx context.Context, in *Inbox, r *Request, w pendingPrompt, id string) error {
+	in.promptsMu.Lock()
+	defer in.promptsMu.Unlock()
 	owner, name := r.Message.Chat.Key(), tasks.SettingPrompt+r.Message.From.Key()
-	var now wantedPrompt
+	var now pendingPrompt
 	if err := in.Settings.Read(ctx, owner, name, &now); err != nil {
 		return err
 	}
@@ -50,11 +50,11 @@ func noteAsked(ctx context.Context, in *Inbox, r *Request, w wantedPrompt, id st
 	return in.Settings.Write(ctx, owner, name, now)
 }
 
-// leavePrompt forgets what a person was asked for; it reports whether there was
-// anything.
-func leavePrompt(ctx context.Context, in *Inbox, r *Request) (bool, error) {
-	in.prompting.Lock()
-	defer in.prompting.Unlock()
+// deletePendingPrompt deletes the pending prompt of a person. It reports whether there was
+// one.
+func deletePendingPrompt(ctx context.Context, in *Inbox, r *Request) (bool, error) {
+	in.promptsMu.Lock()
+	defer in.promptsMu.Unlock()
 	owner, name := r.Message.Chat.Key(), tasks.SettingPrompt+r.Message.From.Key()
 	text, err := in.Settings.Get(ctx, owner, name)
 	if err != nil || text == "" {
@@ -63,22 +63,22 @@ func leavePrompt(ctx context.Context, in *Inbox, r *Request) (bool, error) {
 	return true, in.Settings.Put(ctx, owner, name, "")
 }
 
-// promptArgumentHandler takes words for the argument of a prompt that was asked for:
-// those in reply to the question, and in private chats and in a thread of its own
-// the next ones.
+// promptArgumentHandler takes a text as the argument of a pending prompt. The text
+// replies to the question. In a private chat or a thread, the next text counts,
+// too.
 func promptArgumentHandler(ctx context.Context, in *Inbox, r *Request) (Outcome, error) {
 	m := r.Message
 	if m.Text == "" || m.Standalone || m.Kind == bot.MessageEdit || strings.HasPrefix(m.Text, "/") || len(m.Text) > MaxGoal {
 		return Outcome{}, nil
 	}
-	var w wantedPrompt
+	var w pendingPrompt
 	if err := in.Settings.Read(ctx, m.Chat.Key(), tasks.SettingPrompt+m.From.Key(), &w); err != nil || w.Name == "" {
 		return Outcome{}, err
 	}
-	again := w.Taken == m.Key // it was not stored then
+	again := w.AnswerKey == m.Key // an earlier delivery ended before it was stored
 	switch {
 	case again:
-	case len(w.Missing) == 0 || in.Now().Sub(w.At) > planFresh:
+	case len(w.Missing) == 0 || in.Now().Sub(w.At) > plainReplyTime:
 		return Outcome{}, nil
 	case m.ReplyTo != "" && m.ReplyTo == w.Message:
 	case m.ReplyTo != "" && !r.Ephemeral, !m.Chat.Private && !m.InThread:
@@ -89,8 +89,8 @@ func promptArgumentHandler(ctx context.Context, in *Inbox, r *Request) (Outcome,
 			w.Arguments = map[string]string{}
 		}
 		w.Arguments[w.Missing[0].Name] = m.Text
-		w.Missing, w.Taken, w.At, w.Message = w.Missing[1:], m.Key, in.Now(), ""
-		if err := keepPrompt(ctx, in, r, w); err != nil {
+		w.Missing, w.AnswerKey, w.At, w.Message = w.Missing[1:], m.Key, in.Now(), ""
+		if err := storePendingPrompt(ctx, in, r, w); err != nil {
 			return Outcome{}, err
 		}
 	}
@@ -102,7 +102,7 @@ func promptArgumentHandler(ctx context.Context, in *Inbox, r *Request) (Outcome,
 		return Outcome{}, err
 	}
 	return took(Reply{Store: []tasks.Inbound{item}, Say: func(ctx context.Context, _ []tasks.Receipt) Notice {
-		if _, err := leavePrompt(ctx, in, r); err != nil {
+		if _, err := deletePendingPrompt(ctx, in, r); err != nil {
 			in.Log.WarnContext(ctx, "prompt arguments not deleted", "message", m.Key, "cause", err)
 		}
 		return Notice{}
@@ -110,7 +110,7 @@ func promptArgumentHandler(ctx context.Context, in *Inbox, r *Request) (Outcome,
 }
 
 // askArgument asks for the next argument of a prompt.
-func askArgument(in *Inbox, r *Request, w wantedPrompt) Notice {
+func askArgument(in *Inbox, r *Request, w pendingPrompt) Notice {
 	a := w.Missing[0]
 	s := in.Notice(r, "prompts.ask", map[string]any{
 		"Name": "**" + cards.PlainText(cards.Line(bot.Visible(a.Name))) + "**", "Tool": cards.InCode(w.Name), "Text": cards.PlainText(cards.Line(bot.Visible(a.Description))),
@@ -127,15 +127,15 @@ func askArgument(in *Inbox, r *Request, w wantedPrompt) Notice {
 		return s
 	}
 	s.Sent = func(ctx context.Context, id string) {
-		if err := noteAsked(ctx, in, r, w, id); err != nil && ctx.Err() == nil {
-			in.Log.WarnContext(ctx, "storing question about a prompt failed", "message", r.Message.Key, "cause", err)
+		if err := storePromptMessage(ctx, in, r, w, id); err != nil && ctx.Err() == nil {
+			in.Log.WarnContext(ctx, "prompt question not stored", "message", r.Message.Key, "cause", err)
 		}
 	}
 	return s
 }
 
 // promptTask is the delivery that opens the task of a prompt.
-func promptTask(ctx context.Context, in *Inbox, r *Request, w wantedPrompt) (tasks.Inbound, error) {
+func promptTask(ctx context.Context, in *Inbox, r *Request, w pendingPrompt) (tasks.Inbound, error) {
 	goal := "/prompt " + w.Name
 	for _, name := range slices.Sorted(maps.Keys(w.Arguments)) {
 		goal += fmt.Sprintf(" %s=%s", name, w.Arguments[name])
@@ -148,9 +148,8 @@ func promptTask(ctx context.Context, in *Inbox, r *Request, w wantedPrompt) (tas
 	return in.OpeningDelivery(r.Message.Key, r.Message.Chat, o), nil
 }
 
-// readArguments reads "key=value key=several words" for the arguments that a
-// prompt has. What stands before the first key is for the first argument that no
-// key names.
+// readArguments reads "key=value key=several words". Text before the first key
+// belongs to the first argument that has no key in the text.
 func readArguments(text string, known []tools.PromptArgument) map[string]string {
 	given := map[string]string{}
 	name, from := "", 0
@@ -184,7 +183,7 @@ func readArguments(text string, known []tools.PromptArgument) map[string]string 
 	return given
 }
 
-// unquoted takes quotes off that are around a whole value.
+// unquoted removes the quotes around a whole value.
 func unquoted(value string) string {
 	for _, q := range []string{`"`, "'"} {
 		if len(value) >= 2 && strings.HasPrefix(value, q) && strings.HasSuffix(value, q) {

@@ -19,17 +19,17 @@ import (
 	"legwork/tools"
 )
 
-// promptTime is how long servers may take to list their prompts.
+// promptTime is the maximum time that servers have to list their prompts.
 const promptTime = 15 * time.Second
 
-// foundPrompt is a prompt of a server, and the group by which it is open.
+// foundPrompt is a prompt of a server, and the tool group that gives access to it.
 type foundPrompt struct {
 	group string
 	tools.Prompt
 }
 
-// PromptCommand lists the prompts of the servers, or uses one. Servers are asked beside
-// the chat: they may be slow.
+// PromptCommand lists the prompts of the servers, or runs one. It asks the servers
+// in the background because they may be slow.
 func PromptCommand(_ context.Context, in *Inbox, r *Request, rest string) (Reply, error) {
 	return in.Reply(r, Notice{Later: func(ctx context.Context) Notice {
 		ctx, cancel := context.WithTimeout(ctx, promptTime)
@@ -37,16 +37,16 @@ func PromptCommand(_ context.Context, in *Inbox, r *Request, rest string) (Reply
 		if rest == "" {
 			return listPrompts(ctx, in, r)
 		}
-		return usePrompt(ctx, in, r, rest)
+		return runPrompt(ctx, in, r, rest)
 	}}), nil
 }
 
-// promptsFor asks the servers of the groups that are open to a message's author
-// there, all at once; missed are the groups that did not answer.
+// promptsFor asks the servers of all groups that are open to a message's author,
+// at the same time. missed lists the groups that did not answer.
 func promptsFor(ctx context.Context, in *Inbox, r *Request) (list []foundPrompt, missed []string) {
 	groups, err := in.GroupsFor(ctx, r)
 	if err != nil {
-		in.Log.ErrorContext(ctx, "listing groups of a chat failed", "chat", r.Message.Chat.Key(), "cause", err)
+		in.Log.ErrorContext(ctx, "tool groups not read", "chat", r.Message.Chat.Key(), "cause", err)
 	}
 	found, failed := make([][]tools.Prompt, len(groups)), make([]error, len(groups))
 	var asking sync.WaitGroup
@@ -59,7 +59,7 @@ func promptsFor(ctx context.Context, in *Inbox, r *Request) (list []foundPrompt,
 	asking.Wait()
 	for i, g := range groups {
 		if failed[i] != nil {
-			in.Log.WarnContext(ctx, "prompts are missing", "group", g.Name, "cause", failed[i])
+			in.Log.WarnContext(ctx, "prompts not listed", "group", g.Name, "cause", failed[i])
 			missed = append(missed, g.Name)
 		}
 		for _, p := range found[i] {
@@ -99,8 +99,8 @@ func listPrompts(ctx context.Context, in *Inbox, r *Request) Notice {
 	return TextNotice(in.Spell(r.Message.Chat, strings.Join(parts, "\n\n")))
 }
 
-// usePrompt opens the task of a prompt, or asks for its first missing argument.
-func usePrompt(ctx context.Context, in *Inbox, r *Request, rest string) Notice {
+// runPrompt opens the task of a prompt, or asks for its first missing argument.
+func runPrompt(ctx context.Context, in *Inbox, r *Request, rest string) Notice {
 	name, given := rest, ""
 	if end := strings.IndexFunc(rest, unicode.IsSpace); end >= 0 {
 		name, given = rest[:end], rest[end:]
@@ -114,14 +114,14 @@ func usePrompt(ctx context.Context, in *Inbox, r *Request, rest string) Notice {
 		}
 		return s
 	}
-	w := wantedPrompt{Group: p.group, Name: p.Name, Arguments: readArguments(given, p.Arguments), At: in.Now()}
+	w := pendingPrompt{Group: p.group, Name: p.Name, Arguments: readArguments(given, p.Arguments), At: in.Now()}
 	for _, a := range p.Arguments {
 		if _, ok := w.Arguments[a.Name]; !ok && a.Required {
 			w.Missing = append(w.Missing, a)
 		}
 	}
 	if len(w.Missing) > 0 {
-		if err := keepPrompt(ctx, in, r, w); err != nil {
+		if err := storePendingPrompt(ctx, in, r, w); err != nil {
 			return promptFailed(ctx, in, r, err)
 		}
 		return askArgument(in, r, w)
@@ -143,15 +143,16 @@ func usePrompt(ctx context.Context, in *Inbox, r *Request, rest string) Notice {
 }
 
 func promptFailed(ctx context.Context, in *Inbox, r *Request, err error) Notice {
-	in.Log.ErrorContext(ctx, "a prompt could not be used", "message", r.Message.Key, "cause", err)
+	in.Log.ErrorContext(ctx, "prompt not started", "message", r.Message.Key, "cause", err)
 	if errors.Is(err, tasks.ErrFull) {
 		return in.Notice(r, "problem.disk_full", nil)
 	}
 	return in.Notice(r, "problem.internal", nil)
 }
 
-// pickPrompt finds a prompt by its name, also without its server's where that is
-// clear; near is the one that may have been meant.
+// pickPrompt finds a prompt by its name. The server's part of the name may be
+// missing if only one server has the prompt. near is a known prompt with a similar
+// name.
 func pickPrompt(list []foundPrompt, name string) (found *foundPrompt, near string) {
 	full, short := map[string]string{}, 0
 	for i, p := range list {

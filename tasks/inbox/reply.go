@@ -16,41 +16,41 @@ import (
 	"legwork/tasks"
 )
 
-// Handler takes a request, or leaves it to the next one.
+// Handler handles a request, or leaves it to the next handler.
 type Handler func(ctx context.Context, r *Request) (Outcome, error)
 
-// Outcome is what a handler makes of a request. The zero Outcome means that the
-// request is for another handler.
+// Outcome is the result of a handler. The zero Outcome leaves the request to the
+// next handler.
 type Outcome struct {
 	Taken bool
 	Reply Reply
 }
 
-// took is the outcome of a handler whose request was for it.
+// took is the outcome of a handler that has handled its request.
 func took(reply Reply, err error) (Outcome, error) { return Outcome{Taken: true, Reply: reply}, err }
 
-// Reply is the outcome of a request: the events to store, and the messages to
-// send once they are stored. The zero Reply stores nothing and says nothing.
+// Reply is the outcome of a request: the events to store, and the notice to send
+// after that. The zero Reply stores and sends nothing.
 type Reply struct {
-	// Store are the deliveries to store. The first one has the message's key, which
-	// tells whether the message came before.
+	// Store holds the deliveries to store. The first one has the message's key, by
+	// which a repeated delivery is recognised.
 	Store []tasks.Inbound
-	// Say tells what to say when the message was stored for the first time, by the
-	// receipts of Store. Nil: nothing.
+	// Say makes the notice after the message was stored for the first time, from
+	// the receipts of Store. Nil: no notice.
 	Say func(ctx context.Context, receipts []tasks.Receipt) Notice
 }
 
-// Notice is a text for the author of a message. The zero Notice says nothing, and
-// only ends the waiting of a press.
+// Notice is a text for the author of a message. The zero Notice sends nothing; for
+// a press, it only ends the waiting sign of the button.
 type Notice struct {
-	bot.Draft          // Kind may be empty: a KindNotice
-	Brief     string   // in place of Text where File is sent, which holds what Text holds as well
+	bot.Draft          // an empty Kind means KindNotice
+	Brief     string   // replaces Text where File, which holds the same content, can be sent
 	Audience  Audience // who sees it
-	Replace   Replace  // a message that is settled by it
-	// Later, unless nil, makes the notice: beside the chat, since that may take a
-	// while.
+	Replace   Replace  // the message that the notice settles
+	// Later, unless nil, makes the notice in the background because that may take
+	// a while.
 	Later func(ctx context.Context) Notice
-	// Sent, unless nil, is told the id of the message.
+	// Sent, unless nil, is called with the id of the posted message.
 	Sent func(ctx context.Context, id string)
 }
 
@@ -58,65 +58,68 @@ type Notice struct {
 type Audience int
 
 const (
-	// ToAsker is a short note to the author of a press where the platform has them,
-	// and a message otherwise.
+	// ToAsker answers a press with a short note, where the platform has those.
+	// Otherwise it posts a message.
 	ToAsker Audience = iota
-	// ToChat is always a message in the chat.
+	// ToChat always posts a message in the chat.
 	ToChat
-	// ToAuthor is seen by the author alone, or not at all.
+	// ToAuthor shows the notice to the author alone, or not at all where the
+	// platform cannot do that.
 	ToAuthor
 )
 
-// Replace names the message whose buttons a notice makes useless: it is edited.
+// Replace names the message whose buttons the notice makes useless. That message
+// is edited.
 type Replace struct {
 	Pressed bool       // the message whose button was pressed
 	Message string     // the id of another message
 	With    *bot.Draft // what that message becomes; nil: the notice's text
 }
 
-// maxToast is how much text fits the short note that a press is answered with,
-// in runes.
+// maxToast is the maximum length, in runes, of the short note that answers a
+// press.
 const maxToast = 180
 
+// TextNotice makes a notice of a text.
 func TextNotice(text string) Notice { return Notice{Draft: bot.Draft{Text: text}} }
 
-// Notice is a notice of one text.
+// Notice makes a notice of the text of a key.
 func (in *Inbox) Notice(r *Request, key string, data any) Notice {
 	return TextNotice(in.Spell(r.Message.Chat, in.Texts.Text(r.Lang, key, data)))
 }
 
-// keepKey is the delivery that only keeps a message's key, so that the message is
-// not answered again when it is delivered again.
+// keepKey is a delivery that stores only the message's key, so that a repeated
+// delivery of the message is not answered again.
 func keepKey(r *Request) []tasks.Inbound {
 	return []tasks.Inbound{{Key: r.Message.Key, Chat: r.Message.Chat}}
 }
 
-// Reply only says something.
+// Reply makes a reply that only sends a notice.
 func (in *Inbox) Reply(r *Request, n Notice) Reply {
 	return Reply{Store: keepKey(r), Say: func(context.Context, []tasks.Receipt) Notice { return n }}
 }
 
-// ReplyText only says one text.
+// ReplyText makes a reply that only sends the text of a key.
 func (in *Inbox) ReplyText(r *Request, key string, data any) Reply {
 	return in.Reply(r, in.Notice(r, key, data))
 }
 
-// ReplyLater only says something, which find finds out after the message is
-// stored.
+// ReplyLater makes a reply that only sends a notice; find makes the notice after
+// the message is stored.
 func (in *Inbox) ReplyLater(r *Request, find func(context.Context) Notice) Reply {
 	return Reply{Store: keepKey(r), Say: func(ctx context.Context, _ []tasks.Receipt) Notice { return find(ctx) }}
 }
 
-// ReplyAside answers a press or a command where only its author sees it, and
-// nowhere else.
+// ReplyAside answers a press or a command with a text that only its author can
+// see. Where the platform cannot do that, it sends nothing.
 func (in *Inbox) ReplyAside(r *Request, key string) Reply {
 	n := in.Notice(r, key, nil)
 	n.Audience = ToAuthor
 	return in.Reply(r, n)
 }
 
-// Refuse says why something is not done. A press is answered where its author
-// alone sees it; a command is never met with silence.
+// Refuse says why a wish is refused. The answer to a press goes to its author
+// alone; a command always gets an answer.
 func (in *Inbox) Refuse(r *Request, key string) Reply {
 	if r.Message.Kind == bot.MessagePress {
 		return in.ReplyAside(r, key)
@@ -124,8 +127,9 @@ func (in *Inbox) Refuse(r *Request, key string) Reply {
 	return in.ReplyText(r, key, nil)
 }
 
-// Add stores one more event of a task, under a key of its own, since each task may
-// be over by then. The first delivery has the message's key.
+// Add adds an event of a task to the reply. Each event has a key of its own
+// because each task may have ended by then. The first delivery has the message's
+// key.
 func (p *Reply) Add(r *Request, id tasks.ID, e planner.Event) {
 	key := r.Message.Key
 	if n := len(p.Store); n > 0 {
@@ -134,9 +138,9 @@ func (p *Reply) Add(r *Request, id tasks.ID, e planner.Event) {
 	p.Store = append(p.Store, tasks.Inbound{Key: key, Chat: r.Message.Chat, To: id, Event: e})
 }
 
-// Send says something to a message's author, and ends the waiting of a press.
-// Platforms whose messages last may have it wait for its turn; then it goes out
-// in the background, in order within its chat.
+// Send sends a notice to a message's author, and ends the waiting sign of a press.
+// On platforms whose messages last, the notice goes out in the background, in
+// order within its chat, because the platform may delay it.
 func (in *Inbox) Send(ctx context.Context, m bot.Message, n Notice) {
 	if n.Text == "" && n.Later == nil && (m.Kind != bot.MessagePress || m.Token == "") {
 		return
@@ -147,7 +151,7 @@ func (in *Inbox) Send(ctx context.Context, m bot.Message, n Notice) {
 		return
 	}
 	if n.Later != nil && p.Limits().Ephemeral {
-		n = n.Later(ctx) // there is one person, who waits for it
+		n = n.Later(ctx) // one person waits at a terminal
 	}
 	if n.Later != nil {
 		in.outbox.add(ctx, m.Key, func(ctx context.Context) { deliver(ctx, in, p, m, n.Later(ctx)) })
@@ -159,14 +163,14 @@ func (in *Inbox) Send(ctx context.Context, m bot.Message, n Notice) {
 	}
 	queue := m.Chat.Key()
 	if m.Token != "" && answersDelivery(p, m, n) {
-		queue = m.Key // answered beside the chat
+		queue = m.Key // this answer does not wait for the chat's queue
 	}
 	in.outbox.add(ctx, queue, func(ctx context.Context) { deliver(ctx, in, p, m, n) })
 }
 
-// answersDelivery reports that a notice is said by answering the delivery itself.
-// Buttons cannot be: what a command says comes without them where others read,
-// since its text says what to write instead.
+// answersDelivery reports whether a notice is sent as the answer to the delivery
+// itself. Such an answer has no buttons. The answer to a command in a group is
+// sent without its buttons because its text names the commands to use instead.
 func answersDelivery(p bot.Platform, m bot.Message, n Notice) bool {
 	_, can := p.(bot.Answerer)
 	if !can || m.Token == "" || n.Audience == ToChat || len(n.Buttons) > 0 && (m.Kind == bot.MessagePress || m.Chat.Private) {
@@ -187,7 +191,7 @@ func deliver(ctx context.Context, in *Inbox, p bot.Platform, m bot.Message, n No
 	replaces := n.Replace.Message != "" && limits.Edits && !limits.Ephemeral
 	if replaces && pressed && !limits.Toasts && replace(ctx, p, m.Chat, n) == nil {
 		if replaces = false; n.Kind != bot.KindQuestion {
-			n.Text = "" // it would be read twice
+			n.Text = "" // the edited message shows the text already
 		}
 	}
 	switch {
@@ -205,7 +209,7 @@ func deliver(ctx context.Context, in *Inbox, p bot.Platform, m bot.Message, n No
 		}
 		if failed := post(ctx, p, m, n); failed != nil {
 			err = failed
-			if can && m.Kind != bot.MessagePress { // a command may come from where the bot cannot write
+			if can && m.Kind != bot.MessagePress { // the bot may be unable to post in the command's chat
 				err = answerer.Answer(ctx, m, n.Text)
 			}
 		}
@@ -218,8 +222,8 @@ func deliver(ctx context.Context, in *Inbox, p bot.Platform, m bot.Message, n No
 	}
 }
 
-// replace edits the message that a notice settles, so that its buttons are not
-// pressed again.
+// replace edits the message that a notice settles, so that nobody presses its
+// buttons again.
 func replace(ctx context.Context, p bot.Platform, in bot.Chat, n Notice) error {
 	d := bot.Draft{Kind: bot.KindNotice, Text: n.Text}
 	if n.Replace.With != nil {
@@ -245,8 +249,9 @@ func post(ctx context.Context, p bot.Platform, m bot.Message, n Notice) error {
 	return err
 }
 
-// postWhole posts a draft in as many messages as it takes, or where its file can
-// be sent with that and the brief text; it returns the id of the last one.
+// postWhole posts a draft in as many messages as needed. Where its file can be
+// sent, it posts the file with the brief text instead. It returns the id of the
+// last message.
 func postWhole(ctx context.Context, p bot.Platform, to bot.Chat, d bot.Draft, brief string) (id string, err error) {
 	file, full := d.File, d.Text
 	if f, ok := p.(bot.Filer); ok && file != nil && f.Files(to) {
@@ -272,30 +277,30 @@ func postParts(ctx context.Context, p bot.Platform, to bot.Chat, d bot.Draft) (i
 	return id, nil
 }
 
-// notifiedOnce remembers which notices were given of late, so that they are not
-// given with every message.
-type notifiedOnce struct{ given *lru.Cache[string, time.Time] }
+// notifiedOnce remembers recent notices, so that the same notice is not sent with
+// every message.
+type notifiedOnce struct{ sentAt *lru.Cache[string, time.Time] }
 
-// noticesKept is how many notices are remembered.
-const noticesKept = 16 << 10
+// maxNotices is the number of notices that are remembered.
+const maxNotices = 16 << 10
 
-// ever is the longest span: a notice is given once as long as it is remembered.
+// ever is the longest time: the notice is sent once, as long as it is remembered.
 const ever = time.Duration(math.MaxInt64)
 
 func newNotifiedOnce() *notifiedOnce {
-	given, err := lru.New[string, time.Time](noticesKept)
+	given, err := lru.New[string, time.Time](maxNotices)
 	if err != nil {
 		panic("tasks: " + err.Error()) // the size is not positive
 	}
 	return &notifiedOnce{given}
 }
 
-// first reports that a notice was not given within the time until now, and notes
-// that it is given now.
+// first reports whether a notice was not sent within the given time, and remembers
+// that it is sent now.
 func (o *notifiedOnce) first(notice string, within time.Duration, now time.Time) bool {
-	if at, ok := o.given.Get(notice); ok && now.Sub(at) < within {
+	if at, ok := o.sentAt.Get(notice); ok && now.Sub(at) < within {
 		return false
 	}
-	o.given.Add(notice, now)
+	o.sentAt.Add(notice, now)
 	return true
 }

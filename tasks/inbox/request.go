@@ -13,17 +13,17 @@ import (
 	"legwork/tasks/policy"
 )
 
-// Request is a message with what is known about it before a handler sees it.
-// Handlers read it and change nothing in it.
+// Request is a message with all facts that handlers need about it. Handlers do not
+// change it.
 type Request struct {
-	Message   bot.Message // its text made clean
+	Message   bot.Message // with a cleaned text
 	Rules     *Rules
 	Lang      string
-	Admin     bool       // its author is one
-	MayAsk    bool       // its author may ask a question with it; false only for some messages that are not addressed to the bot
-	Ephemeral bool       // its chat's messages do not last
-	Live      []LiveTask // of its conversation, oldest first
-	Batch     *batch     // what the messages before it in the same delivery do
+	Admin     bool       // the author is an admin
+	MayAsk    bool       // the message may be a question; false only for some messages that are not addressed to the bot
+	Ephemeral bool       // the chat's messages disappear
+	Live      []LiveTask // live tasks of the conversation, oldest first
+	Batch     *batch     // the effects of earlier messages of the same delivery
 }
 
 // LiveTask is a live task with its state.
@@ -32,7 +32,7 @@ type LiveTask struct {
 	State planner.State
 }
 
-// liveIn lists the live tasks of a conversation, oldest first. A damaged one is
+// liveIn lists the live tasks of a conversation, oldest first. Damaged tasks are
 // left out.
 func (in *Inbox) liveIn(ctx context.Context, conversation string) ([]LiveTask, error) {
 	list, err := in.Store.Live(ctx, conversation)
@@ -42,8 +42,8 @@ func (in *Inbox) liveIn(ctx context.Context, conversation string) ([]LiveTask, e
 	return in.WithStates(ctx, list)
 }
 
-// WithStates reads the states of live tasks. A task whose journal is damaged or
-// gone is left out.
+// WithStates reads the states of live tasks. It leaves out a task whose journal is
+// damaged or deleted.
 func (in *Inbox) WithStates(ctx context.Context, list []tasks.Live) ([]LiveTask, error) {
 	out := make([]LiveTask, 0, len(list))
 	for _, l := range list {
@@ -69,28 +69,29 @@ func (r *Request) Task(id tasks.ID) (LiveTask, bool) {
 	return LiveTask{}, false
 }
 
-// Steers reports that the message's author may steer a task.
+// Steers reports whether the message's author may steer a task.
 func (r *Request) Steers(t LiveTask) bool {
 	return policy.MaySteer(r.Admin, r.Message.From.Key(), t.From.Key())
 }
 
-// Stoppable lists the task to whose message a stop replies, otherwise every one
-// that the person has running in the conversation, also those that the batch
-// at hand opens.
+// Stoppable lists the tasks that a stop command ends. If the command replies to a
+// message of a task, that is this task alone. Otherwise it is each running task of
+// the author in the conversation, including tasks that the current batch opens. An
+// admin in a thread stops all tasks of the thread.
 func (r *Request) Stoppable() []tasks.ID {
 	var ids []tasks.ID
 	for _, t := range r.Live {
 		if t.State.Settled() {
 			continue
 		}
-		if t.speaks(r.Message.ReplyTo) && r.Steers(t) {
+		if t.sent(r.Message.ReplyTo) && r.Steers(t) {
 			return []tasks.ID{t.Task}
 		}
 		if t.From.Key() == r.Message.From.Key() || r.Admin && r.Message.InThread {
 			ids = append(ids, t.Task)
 		}
 	}
-	for _, t := range r.Batch.of(r.Message) {
+	for _, t := range r.Batch.questionsOf(r.Message) {
 		if !slices.Contains(ids, t.id) {
 			ids = append(ids, t.id)
 		}
@@ -98,63 +99,65 @@ func (r *Request) Stoppable() []tasks.ID {
 	return ids
 }
 
-// batch remembers the tasks that the questions of the batch at hand go to.
+// batch remembers the tasks to which the questions of the current delivery go.
 type batch struct {
-	said   map[speaker][]opened
-	pieces map[tasks.ID]int    // messages that went to a task so far
-	new    map[tasks.ID]string // tasks that the batch opens, with their conversation
-	counts map[string]int
+	questions  map[authorInChat][]askedTask
+	messages   map[tasks.ID]int    // number of messages that went to a task so far
+	newTasks   map[tasks.ID]string // conversations of the tasks that the batch opens
+	newPerChat map[string]int
 }
 
-// speaker is somebody in a conversation.
-type speaker struct{ from, chat string }
+// authorInChat is a person in a conversation.
+type authorInChat struct{ from, chat string }
 
-// opened is a task that a question went to.
-type opened struct {
+// askedTask is a task that received a question.
+type askedTask struct {
 	id tasks.ID
 	at time.Time // when the question was sent
 }
 
 func newBatch() *batch {
-	return &batch{said: map[speaker][]opened{}, pieces: map[tasks.ID]int{}, new: map[tasks.ID]string{}, counts: map[string]int{}}
+	return &batch{questions: map[authorInChat][]askedTask{}, messages: map[tasks.ID]int{}, newTasks: map[tasks.ID]string{}, newPerChat: map[string]int{}}
 }
 
-// add notes that a question goes to a task, which may be one that it opens.
+// add records that a question goes to a task, which may be new.
 func (r *batch) add(m bot.Message, id tasks.ID, opens bool, at time.Time) {
-	who := speaker{m.From.Key(), m.Chat.Key()}
-	r.said[who] = append(r.said[who], opened{id, at})
-	r.pieces[id]++
+	who := authorInChat{m.From.Key(), m.Chat.Key()}
+	r.questions[who] = append(r.questions[who], askedTask{id, at})
+	r.messages[id]++
 	if opens {
-		r.new[id] = who.chat
-		r.counts[who.chat]++
+		r.newTasks[id] = who.chat
+		r.newPerChat[who.chat]++
 	}
 }
 
-// drop forgets the task that a message opens, since it does not after all.
+// drop removes the task that a message would have opened.
 func (r *batch) drop(m bot.Message, id tasks.ID) {
-	chat, known := r.new[id]
+	chat, known := r.newTasks[id]
 	if !known {
 		return
 	}
-	delete(r.new, id)
-	delete(r.pieces, id)
-	r.counts[chat]--
-	who := speaker{m.From.Key(), chat}
-	r.said[who] = slices.DeleteFunc(r.said[who], func(o opened) bool { return o.id == id })
+	delete(r.newTasks, id)
+	delete(r.messages, id)
+	r.newPerChat[chat]--
+	who := authorInChat{m.From.Key(), chat}
+	r.questions[who] = slices.DeleteFunc(r.questions[who], func(o askedTask) bool { return o.id == id })
 }
 
-// opened is how many tasks the batch opens in a conversation, or in all of them
-// when none is named; except is not counted.
-func (r *batch) opened(chat string, except tasks.ID) int {
-	n := len(r.new)
+// newTasksIn is the number of tasks that the batch opens in a conversation, or in all
+// conversations if chat is empty. The task except is not counted.
+func (r *batch) newTasksIn(chat string, except tasks.ID) int {
+	n := len(r.newTasks)
 	if chat != "" {
-		n = r.counts[chat]
+		n = r.newPerChat[chat]
 	}
-	if at, known := r.new[except]; known && (chat == "" || chat == at) {
+	if at, known := r.newTasks[except]; known && (chat == "" || chat == at) {
 		n--
 	}
 	return n
 }
 
-// of returns those of a message's author in its chat, oldest first.
-func (r *batch) of(m bot.Message) []opened { return r.said[speaker{m.From.Key(), m.Chat.Key()}] }
+// questionsOf returns the tasks of a message's author in its chat, oldest first.
+func (r *batch) questionsOf(m bot.Message) []askedTask {
+	return r.questions[authorInChat{m.From.Key(), m.Chat.Key()}]
+}

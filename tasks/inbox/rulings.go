@@ -16,20 +16,20 @@ import (
 	"legwork/tasks/policy"
 )
 
-// Ruling is what a person decides by a program about an open question.
+// Ruling is a decision about an open question that a program submits.
 type Ruling struct {
 	By      string // key of the program
 	Name    string // what it is called
 	Admin   bool
-	Own     bool // the program has started the task
+	Own     bool // the program started the task
 	Approve bool
-	Text    string                     // why, or, approving, the answer to a model
+	Text    string                     // the reason; for an approval, the answer to a model
 	Values  map[string]json.RawMessage // of a server's form, by field
 	Scope   string                     // empty: this once; planner.ScopeTask
-	Version *int                       // of a review: of the shared state that was looked at; nil: as it is
+	Version *int                       // for a review: the version of the shared state that the program looked at; nil: the current one
 }
 
-// ArgumentError says what of a ruling does not fit its question.
+// ArgumentError names the field of a ruling that does not fit its question.
 type ArgumentError struct {
 	Field  string // "comment", "value", "value.NAME", "scope" or "version"
 	Detail string
@@ -37,16 +37,17 @@ type ArgumentError struct {
 
 func (e *ArgumentError) Error() string { return e.Field + ": " + e.Detail }
 
-// ErrAdminNeeded says that an admin alone may decide so.
+// ErrAdminNeeded means that only an admin may decide this.
 var ErrAdminNeeded = errors.New("only an admin may decide this")
 
-// ErrOutdated says that a ruling is about a shared state of which something has
-// changed since, other than that keys were added.
+// ErrOutdated means that the shared state has changed since the program looked at
+// it, other than by new keys.
 var ErrOutdated = errors.New("the shared state has changed since it was looked at")
 
-// fits reports whether the ruling is about the state that a review is of: what
-// agents add meanwhile must not have it come too late again and again.
-func (r Ruling) fits(a planner.Action, s planner.State) error {
+// checkVersion returns an error if a ruling is about an outdated version of the state
+// under review. New keys do not count as a change: agents add keys all the time,
+// and every ruling would be too late.
+func (r Ruling) checkVersion(a planner.Action, s planner.State) error {
 	switch {
 	case r.Version == nil:
 		return nil
@@ -58,7 +59,7 @@ func (r Ruling) fits(a planner.Action, s planner.State) error {
 	return nil
 }
 
-// decisionEvents are the events of a decision.
+// decisionEvents makes the events of a ruling.
 func decisionEvents(ctx context.Context, in *Inbox, id tasks.ID, a planner.Action, r Ruling) ([]planner.Event, error) {
 	d := planner.Decision{Approve: r.Approve, Text: r.Text}
 	kind := a.ID.Subject
@@ -82,7 +83,7 @@ func decisionEvents(ctx context.Context, in *Inbox, id tasks.ID, a planner.Actio
 		if r.Approve {
 			granted, ok := policy.Allows(e.Question, r.Scope)
 			if !ok {
-				return nil, &ArgumentError{"scope", "these calls are asked about each time; leave it out"}
+				return nil, &ArgumentError{"scope", "these calls need an approval each time; leave the scope out"}
 			}
 			d.Scope, d.Grants = granted.Scope, granted.Grants
 		}
@@ -91,14 +92,14 @@ func decisionEvents(ctx context.Context, in *Inbox, id tasks.ID, a planner.Actio
 			return nil, &ArgumentError{"comment", "is needed: it is the answer"}
 		}
 	case planner.SubjectBudget:
-		if r.Approve && !in.rules.Load().Budget.CanExtend(r.Admin) || r.Approve && !r.Admin && !r.Own {
-			return nil, fmt.Errorf("%w: the budget is extended by an admin", ErrAdminNeeded)
+		if r.Approve && !in.rules.Load().Budget.Extends(r.Admin) || r.Approve && !r.Admin && !r.Own {
+			return nil, fmt.Errorf("%w: only an admin may extend the budget", ErrAdminNeeded)
 		}
 	}
 	return r.event(a, d), nil
 }
 
-// event is the decision about a question, as one event.
+// event makes the one event of a decision about a question.
 func (r Ruling) event(a planner.Action, d planner.Decision) []planner.Event {
 	d.Name = r.Name
 	e := planner.Event{Type: planner.Decided, Action: a.ID, By: r.By, Decision: &d}
@@ -108,7 +109,7 @@ func (r Ruling) event(a planner.Action, d planner.Decision) []planner.Event {
 	return []planner.Event{e}
 }
 
-// fields are the answers to all fields of a server's question that are open.
+// fields makes the answers to all open fields of a server's form.
 func (r Ruling) fields(a planner.Action, e planner.Event) ([]planner.Event, error) {
 	q, _ := tasks.FormOf(e, a.ID)
 	if q.URL != "" {
@@ -124,7 +125,7 @@ func (r Ruling) fields(a planner.Action, e planner.Event) ([]planner.Event, erro
 	}
 	var events []planner.Event
 	for i := a.ID.Field; i < len(q.Fields); i++ {
-		value, err := filledIn(q.Fields[i], r.Values)
+		value, err := fieldValue(q.Fields[i], r.Values)
 		if err != nil {
 			return nil, err
 		}
@@ -134,8 +135,9 @@ func (r Ruling) fields(a planner.Action, e planner.Event) ([]planner.Event, erro
 	return events, nil
 }
 
-// filledIn is the value of a field; nil for one that is left out.
-func filledIn(f form.Field, values map[string]json.RawMessage) (json.RawMessage, error) {
+// fieldValue returns the value of a field, or its default when the value is missing
+// and may be.
+func fieldValue(f form.Field, values map[string]json.RawMessage) (json.RawMessage, error) {
 	v := values[f.Name]
 	if len(v) == 0 || string(v) == "null" {
 		if !cards.MayOmit(f) {
@@ -160,10 +162,11 @@ func namesOf(fields []form.Field) string {
 	return "it has " + strings.Join(names, ", ")
 }
 
-// Decide decides about a question, as the press of a button does. *MisfitError,
-// ErrAdminNeeded, ErrOutdated; ErrRefused when it is not open any more.
+// Decide decides about a question, as the press of a button does. Errors:
+// *ArgumentError, ErrAdminNeeded, ErrOutdated, and ErrRefused when the question is
+// not open any more.
 func Decide(ctx context.Context, in *Inbox, id tasks.ID, ask tasks.Ask, r Ruling) error {
-	var told func()
+	var logResult func()
 	err := ChangeTask(ctx, in, id, func(s planner.State) ([]planner.Event, error) {
 		todo := planner.Todo(s)
 		i := slices.IndexFunc(todo, func(a planner.Action) bool { return a.Kind == planner.KindAsk && tasks.AskOf(a.ID) == ask })
@@ -171,21 +174,21 @@ func Decide(ctx context.Context, in *Inbox, id tasks.ID, ask tasks.Ask, r Ruling
 			return nil, tasks.ErrRefused
 		}
 		a := todo[i]
-		if err := r.fits(a, s); err != nil {
+		if err := r.checkVersion(a, s); err != nil {
 			return nil, err
 		}
 		events, err := decisionEvents(ctx, in, id, a, r)
-		told = func() {
+		logResult = func() {
 			if a.ID.Subject == planner.SubjectBudget {
-				extended(ctx, in, id, r.By, s.Overdraft, r.Approve)
+				budgetDecided(ctx, in, id, r.By, s.Overdraft, r.Approve)
 			} else {
-				noteDecision(ctx, in, id, a.ID, r.By, *events[0].Decision)
+				logDecision(ctx, in, id, a.ID, r.By, *events[0].Decision)
 			}
 		}
 		return events, err
 	})
 	if err == nil {
-		told()
+		logResult()
 	}
 	return err
 }

@@ -15,19 +15,21 @@ import (
 	"legwork/tasks"
 )
 
-// How many settings are kept in memory, and for how long another process's
-// change of them may stay unseen.
+// maxCachedSettings is the number of settings in the cache. settingsMaxAge is the time
+// after which a cached value is read again, since another process may have changed
+// it.
 const (
-	settingsKept  = 4096
-	settingsTrust = time.Minute
+	maxCachedSettings = 4096
+	settingsMaxAge    = time.Minute
 )
 
-// Settings are the settings of the store. It keeps the values that it read of late in
-// memory, since most messages need several, and they rarely change.
+// Settings reads and writes the settings of the store. It caches the values that
+// were read lately, since most messages need several of them and they rarely
+// change.
 type Settings struct {
 	store   tasks.Store
 	now     func() time.Time
-	kept    *lru.Cache[[2]string, setting]
+	cache   *lru.Cache[[2]string, setting]
 	changes atomic.Uint64
 }
 
@@ -37,17 +39,17 @@ type setting struct {
 }
 
 func newSettings(store tasks.Store, now func() time.Time) *Settings {
-	kept, err := lru.New[[2]string, setting](settingsKept)
+	kept, err := lru.New[[2]string, setting](maxCachedSettings)
 	if err != nil {
 		panic("inbox: " + err.Error()) // the size is not positive
 	}
-	return &Settings{store: store, now: now, kept: kept}
+	return &Settings{store: store, now: now, cache: kept}
 }
 
 // Get reads a setting; "" when there is none.
 func (s *Settings) Get(ctx context.Context, owner, name string) (string, error) {
 	key, now := [2]string{owner, name}, s.now()
-	if found, ok := s.kept.Get(key); ok && now.Before(found.until) {
+	if found, ok := s.cache.Get(key); ok && now.Before(found.until) {
 		return found.value, nil
 	}
 	changes := s.changes.Load()
@@ -55,9 +57,9 @@ func (s *Settings) Get(ctx context.Context, owner, name string) (string, error) 
 	if err != nil {
 		return "", fmt.Errorf("reading settings: %w", err)
 	}
-	s.kept.Add(key, setting{value, now.Add(settingsTrust)})
-	if s.changes.Load() != changes { // perhaps of this one
-		s.kept.Remove(key)
+	s.cache.Add(key, setting{value, now.Add(settingsMaxAge)})
+	if s.changes.Load() != changes { // a change during the read, perhaps of this setting
+		s.cache.Remove(key)
 	}
 	return value, nil
 }
@@ -66,7 +68,7 @@ func (s *Settings) Get(ctx context.Context, owner, name string) (string, error) 
 func (s *Settings) Put(ctx context.Context, owner, name, value string) error {
 	defer func() {
 		s.changes.Add(1)
-		s.kept.Remove([2]string{owner, name})
+		s.cache.Remove([2]string{owner, name})
 	}()
 	if err := s.store.PutSetting(ctx, owner, name, value); err != nil {
 		return fmt.Errorf("storing settings: %w", err)
@@ -74,13 +76,13 @@ func (s *Settings) Put(ctx context.Context, owner, name, value string) error {
 	return nil
 }
 
-// Forget reads all settings anew from now on: some were deleted.
-func (s *Settings) Forget() {
+// Clear empties the cache, after settings were deleted.
+func (s *Settings) Clear() {
 	s.changes.Add(1)
-	s.kept.Purge()
+	s.cache.Purge()
 }
 
-// Read reads a setting that is JSON; v stays as it is when there is none.
+// Read reads a setting that is JSON. It leaves v unchanged when there is none.
 func (s *Settings) Read(ctx context.Context, owner, name string, v any) error {
 	text, err := s.Get(ctx, owner, name)
 	if err != nil || text == "" {
@@ -101,16 +103,17 @@ func (s *Settings) Write(ctx context.Context, owner, name string, v any) error {
 	return s.Put(ctx, owner, name, string(text))
 }
 
-// hint is the language that the platform says a message's author speaks, or the
-// default.
-func hint(in *Inbox, m bot.Message) string {
+// platformLanguage is the language that the platform reports for a message's author, or the
+// default language.
+func platformLanguage(in *Inbox, m bot.Message) string {
 	if hint := i18n.Match(m.Language); m.Language != "" && hint != "" {
 		return hint
 	}
 	return in.rules.Load().Language
 }
 
-// Language is what a person has chosen, or else.
+// Language is the language that a person has chosen, or other when they have
+// chosen none.
 func (in *Inbox) Language(ctx context.Context, person, other string) (string, error) {
 	chosen, err := in.Settings.Get(ctx, person, tasks.SettingLanguage)
 	if err != nil || chosen == "" {
@@ -119,8 +122,8 @@ func (in *Inbox) Language(ctx context.Context, person, other string) (string, er
 	return chosen, nil
 }
 
-// rememberLanguage remembers the language of an admin who has chosen none:
-// notices to admins follow no message of theirs.
+// rememberLanguage stores the language of an admin who has chosen none. Notices to
+// admins answer no message, so they need it.
 func rememberLanguage(ctx context.Context, in *Inbox, r *Request) error {
 	person := r.Message.From.Key()
 	known, err := in.Settings.Get(ctx, person, tasks.SettingPlatformLanguage)
@@ -130,7 +133,7 @@ func rememberLanguage(ctx context.Context, in *Inbox, r *Request) error {
 	return in.Settings.Put(ctx, person, tasks.SettingPlatformLanguage, r.Lang)
 }
 
-// Timezone is what a person has chosen, or the default.
+// Timezone is the time zone that a person has chosen, or the default one.
 func (in *Inbox) Timezone(ctx context.Context, r *Request) (string, error) {
 	chosen, err := in.Settings.Get(ctx, r.Message.From.Key(), tasks.SettingTimezone)
 	if err != nil || chosen == "" {
@@ -139,7 +142,7 @@ func (in *Inbox) Timezone(ctx context.Context, r *Request) (string, error) {
 	return chosen, nil
 }
 
-// ZoneOf is timezone as a place in time; UTC where it is none.
+// ZoneOf is Timezone as a location. It is UTC if the name is unknown.
 func (in *Inbox) ZoneOf(ctx context.Context, r *Request) (*time.Location, error) {
 	name, err := in.Timezone(ctx, r)
 	if err != nil {
@@ -147,13 +150,13 @@ func (in *Inbox) ZoneOf(ctx context.Context, r *Request) (*time.Location, error)
 	}
 	zone, err := time.LoadLocation(name)
 	if err != nil {
-		return time.UTC, nil //nolint:nilerr // as dates are shown
+		return time.UTC, nil //nolint:nilerr // dates are shown in UTC then
 	}
 	return zone, nil
 }
 
-// ChosenModel is what the person has chosen, as long as it is configured; empty
-// for the usual one.
+// ChosenModel is the model that a person has chosen, if it is still configured. It
+// is empty for the default model.
 func ChosenModel(ctx context.Context, in *Inbox, r *Request) (string, error) {
 	chosen, err := in.Settings.Get(ctx, r.Message.From.Key(), tasks.SettingModel)
 	if err != nil || !slices.Contains(r.Rules.Models, chosen) {
@@ -162,15 +165,14 @@ func ChosenModel(ctx context.Context, in *Inbox, r *Request) (string, error) {
 	return chosen, nil
 }
 
-// Audit enters into the audit log what somebody changed that is no event of a
-// task. The action stays done when the entry cannot be written; the log
-// reports it.
+// Audit writes a change that is no event of a task to the audit log. If the entry
+// cannot be written, the change remains in force and the error is logged.
 func (in *Inbox) Audit(ctx context.Context, r *Request, action, target, detail string) {
 	e := tasks.AuditEntry{Who: r.Message.From.Key(), Action: action, Target: target, Detail: detail}
 	if r.Admin {
 		e.Role = "admin"
 	}
 	if err := in.Store.Record(ctx, e); err != nil {
-		in.Log.ErrorContext(ctx, "the audit log cannot be written", "action", action, "who", e.Who, "target", target, "cause", err)
+		in.Log.ErrorContext(ctx, "audit entry not written", "action", action, "who", e.Who, "target", target, "cause", err)
 	}
 }

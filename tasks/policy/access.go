@@ -6,29 +6,30 @@ import (
 	"legwork/bot"
 )
 
-// Access says who may talk to the bot, as the config has it. Admins may add to
-// it from the chat; the store keeps that.
+// Access says who may talk to the bot according to the config. Admins can admit
+// more people in the chat; the store keeps their decisions.
 type Access struct {
 	Admins    []string                  // keys of persons: "telegram:12345"
 	Platforms map[string]PlatformAccess // by platform; one that is not in it is open to everybody
 }
 
-// PlatformAccess says who may talk to the bot on one platform: only people and
-// chats that are listed. "*" lists everybody; among Chats it means every chat
-// that is not private.
+// PlatformAccess lists the people and chats that may talk to the bot on one
+// platform. "*" stands for everybody; among Chats it stands for every chat that is
+// not private.
 type PlatformAccess struct {
 	Users    []string // the platform's own ids
-	Chats    []string // everybody in them, also in their topics and threads
+	Chats    []string // all people in them, including their topics and threads
 	Teams    []string // workspaces
-	External bool     // guests and people of other organisations count like others
+	External bool     // treat guests and people of other organisations like all others
 }
 
-// everybody is the entry that lists all.
+// everybody is the list entry that stands for all.
 const everybody = "*"
 
-// Admits decides whether a message's author may talk to the bot where it was
-// written. Guests and people of other organisations must be named, by the
-// config or by an admin, unless the platform admits them like others.
+// Admits reports whether a message's author may talk to the bot in the message's
+// chat. allowed and chats are the decisions of admins about the author. The config
+// or an admin must name guests and people of other organisations, unless the
+// platform's External is set.
 func (a Access) Admits(allowed bool, chats []string, m bot.Message) bool {
 	access, guarded := a.Platforms[m.Chat.Platform]
 	person, place := m.From.Key(), ChatKey(m.Chat)
@@ -48,7 +49,7 @@ func lists(list []string, id string) bool {
 	return slices.Contains(list, everybody) || id != "" && slices.Contains(list, id)
 }
 
-// ChatKey names a chat with all its topics and threads.
+// ChatKey is the key of a chat with all its topics and threads.
 func ChatKey(c bot.Chat) string {
 	c.Thread = ""
 	return c.Key()

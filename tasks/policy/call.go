@@ -15,13 +15,13 @@ import (
 // Judgement says whether a tool call needs a person's approval.
 type Judgement struct {
 	Ask    bool   // a person must allow exactly this call
-	Reason string // why, beyond that the tool may change things: ReasonHost and so on
+	Reason string // an additional reason besides changes by the tool: ReasonHost or ReasonRecipient
 	Detail string // the host or recipient that the reason is about
 	Hash   string // of tool, definition and arguments
 }
 
-// JudgeCall judges a call by the verdict of its tool. Once the task has read words of
-// outsiders, a call whose target was not known before needs approval, whatever is
+// JudgeCall judges a call from the verdict of its tool. Once the task has read
+// texts of outsiders, a call to an unknown target needs approval, whatever is
 // granted.
 func JudgeCall(v *tasks.View, call planner.Call, verdict tools.Verdict) Judgement {
 	j := Judgement{Ask: verdict.Ask, Hash: callHash(call, verdict.Definition)}
@@ -33,14 +33,14 @@ func JudgeCall(v *tasks.View, call planner.Call, verdict tools.Verdict) Judgemen
 	return j
 }
 
-// callHash binds an approval to one call: another tool, another definition of it
-// or other arguments, to the byte, are another call.
+// callHash binds an approval to one call. A different tool, definition or argument
+// byte gives a different hash.
 func callHash(call planner.Call, definition string) string {
 	sum := sha256.Sum256([]byte(strings.Join([]string{call.Tool, definition, string(tasks.Arguments(call))}, "\x00")))
 	return hex.EncodeToString(sum[:])
 }
 
-// Approved reports that a person has allowed exactly this call.
+// Approved reports whether a person has allowed exactly this call.
 func Approved(v *tasks.View, at planner.Place, j Judgement) bool {
 	c := v.State.Call(at)
 	if !c.Allowed {
@@ -50,10 +50,10 @@ func Approved(v *tasks.View, at planner.Place, j Judgement) bool {
 	return q != nil && slices.ContainsFunc(q.Calls, func(a planner.Approval) bool { return a.Call == at.Call && a.Hash == j.Hash })
 }
 
-// StandingGrant names the grant of a task or of its chat that covers a tool, as long as
-// its definition stays: "task:SEQ" or "chat:ID"; empty for none. The grant of an admin
-// or of a program's token holds as long as they are one: decides reports that a token
-// may decide, and admin that a person is an admin.
+// StandingGrant returns the name of the grant that covers a tool, "task:SEQ" or
+// "chat:ID", or "" when none does. A grant covers one definition of the tool. A
+// grant by an admin or a program's token is valid only while decides reports that
+// the token may decide, or admin that the person is an admin.
 func StandingGrant(v *tasks.View, tool, definition string, chat []tasks.ChatGrant, decides, admin func(person string) bool) string {
 	covers := planner.Grant{Tool: tool, Definition: definition}
 	for _, g := range v.State.Granted {

@@ -4,19 +4,19 @@ import (
 	"legwork/planner"
 )
 
-// Allows is the decision that lets calls be made, and more of them as far as the
-// scope goes; false when nothing could be granted.
-func Allows(q *planner.Question, scope string) (planner.Decision, bool) {
-	d := planner.Decision{Approve: true, Scope: scope}
+// Allows makes the decision that allows the calls of a question, with grants for
+// its scope. ok is false when the scope is not empty and nothing can be granted.
+func Allows(q *planner.Question, scope string) (d planner.Decision, ok bool) {
+	d = planner.Decision{Approve: true, Scope: scope}
 	if scope != "" {
 		d.Grants = GrantsOf(q)
 	}
 	return d, scope == "" || len(d.Grants) > 0
 }
 
-// GrantsOf are the standing grants that would cover the calls of an approval: not
-// those that are asked about for another reason than that they change things,
-// since that is asked about again whatever is granted.
+// GrantsOf lists the grants that would cover the calls of an approval. It leaves
+// out calls with an additional reason, such as an unknown host: grants do not
+// cover those.
 func GrantsOf(q *planner.Question) []planner.Grant {
 	var list []planner.Grant
 	seen := map[planner.Grant]bool{}

@@ -7,15 +7,16 @@ import (
 // Role is the role of a token.
 type Role string
 
-// The roles. Each of the first three may do what those before it may.
+// The roles. Operators may do everything that viewers may, and admins everything
+// that operators may.
 const (
-	RoleViewer   Role = "viewer"   // read what its chats let it see
+	RoleViewer   Role = "viewer"   // read the tasks that its chats make visible
 	RoleOperator Role = "operator" // start, steer and end tasks, and decide about approvals
 	RoleAdmin    Role = "admin"    // extend budgets of all, read the audit log
 	RoleAgent    Role = "agent"    // work on tasks as an outside agent; never decides
 )
 
-// Op is an operation that a role allows or not.
+// Op is an operation that needs a right.
 type Op string
 
 // The operations.
@@ -24,14 +25,14 @@ const (
 	OpStart     Op = "start"     // a task or a shared context
 	OpAdd       Op = "add"       // a message to a context
 	OpMerge     Op = "merge"     // keys into a shared state
-	OpAnswer    Op = "answer"    // a task that agents from outside work on
+	OpAnswer    Op = "answer"    // a task for outside agents
 	OpCancel    Op = "cancel"    // a task
-	OpRetry     Op = "retry"     // a task that is over
-	OpApprovals Op = "approvals" // list what waits for a person
-	OpDecide    Op = "decide"    // about what waits for a person
+	OpRetry     Op = "retry"     // a task that has ended
+	OpApprovals Op = "approvals" // list open approvals and questions
+	OpDecide    Op = "decide"    // about approvals and questions
 	OpExtend    Op = "extend"    // budgets of others
 	OpGroups    Op = "groups"    // list tool groups
-	OpUsage     Op = "usage"     // read what was spent
+	OpUsage     Op = "usage"     // read the usage
 	OpAudit     Op = "audit"     // read the audit log
 	OpMetrics   Op = "metrics"   // read the metrics
 )
@@ -43,7 +44,7 @@ func Ops() []Op {
 	}
 }
 
-// Words describes an operation in a sentence.
+// Words describes an operation in error texts.
 func (o Op) Words() string {
 	switch o {
 	case OpRead:
@@ -69,21 +70,21 @@ func (o Op) Words() string {
 	case OpGroups:
 		return "list groups"
 	case OpUsage:
-		return "read what was spent"
+		return "read the usage"
 	case OpAudit:
 		return "read the audit log"
 	}
 	return "read " + string(o)
 }
 
-// Right says with which tasks a role may do an operation. All of them must be
-// visible to the token.
+// Right says for which of the tasks that a token can see a role may do an
+// operation.
 type Right uint8
 
 // The rights.
 const (
 	Never Right = iota
-	Own         // only with tasks that the token has started itself
+	Own         // only for tasks that the token has started itself
 	Always
 )
 
@@ -113,7 +114,7 @@ func (r Role) May(op Op) Right {
 	return Never
 }
 
-// AllowedRoles are the roles that may do an operation, at least with some tasks.
+// AllowedRoles lists the roles that may do an operation, at least for some tasks.
 func AllowedRoles(op Op) string {
 	var may []string
 	for _, r := range Roles() {

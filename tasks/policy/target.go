@@ -13,10 +13,10 @@ import (
 	"golang.org/x/net/idna"
 )
 
-// Target is whom or what a call would reach.
+// Target is a place or a recipient that a call would reach.
 type Target struct {
-	Host string // of an address on the network; empty for anything else
-	text string // in lower case
+	Host string // the host of a network address; empty for other targets
+	text string // any other target, in lower case
 }
 
 var (
@@ -27,19 +27,20 @@ var (
 	hostForm  = regexp.MustCompile(`(?i)^[\p{L}0-9-]+(\.[\p{L}0-9-]+)+(:[0-9]+)?([/?#]\S*)?$`)
 )
 
-// What parameters are called whose whole value says who or where: such a value
-// counts, or only where it looks like a host, or only where it looks like a host
-// or the name of an account, since "to" may be a language or a day.
+// Names of parameters whose whole value is a target: addressing for any value,
+// hosting for a value that looks like a host. For the name "to", a value that
+// looks like an account (accounting) also counts; others may be a language or a
+// day.
 var (
-	addressing = regexp.MustCompile(`(^|_)(e?_?mails?|e?_?mail_?address(es)?|recipients?(_ids?)?|cc|bcc|hosts?|host_?name|domains?|endpoint|webhook|phone(_number)?|chat_?id|channel(_id)?|iban|account(_number)?|ur[il]s?|href|link)$`)
-	hosting    = regexp.MustCompile(`(^|_)(to|address(es)?|site|website|server)$`)
-	accounting = regexp.MustCompile(`^[@#]\S+$|^[a-z]+[0-9][a-z0-9]{6,}$`)
+	targetParam = regexp.MustCompile(`(^|_)(e?_?mails?|e?_?mail_?address(es)?|recipients?(_ids?)?|cc|bcc|hosts?|host_?name|domains?|endpoint|webhook|phone(_number)?|chat_?id|channel(_id)?|iban|account(_number)?|ur[il]s?|href|link)$`)
+	hostParam   = regexp.MustCompile(`(^|_)(to|address(es)?|site|website|server)$`)
+	accountForm = regexp.MustCompile(`^[@#]\S+$|^[a-z]+[0-9][a-z0-9]{6,}$`)
 )
 
-// maxNesting is how deep JSON in texts in JSON is looked into.
+// maxNesting is the maximum depth to which JSON inside texts inside JSON is read.
 const maxNesting = 4
 
-// targets lists whom the arguments of a call name.
+// targets lists the targets in the arguments of a call.
 func targets(arguments string) []Target {
 	doc, ok := decoded(arguments)
 	if !ok {
@@ -50,7 +51,7 @@ func targets(arguments string) []Target {
 	return slices.Compact(list)
 }
 
-// decoded reads a text that is JSON as a whole.
+// decoded decodes a text that is JSON as a whole.
 func decoded(text string) (doc any, ok bool) {
 	if !json.Valid([]byte(text)) {
 		return nil, false
@@ -61,12 +62,12 @@ func decoded(text string) (doc any, ok bool) {
 	return doc, err == nil
 }
 
-// inValue finds targets in the value of a parameter.
+// inValue lists the targets in the value of a parameter.
 func inValue(key string, v any, depth int) (list []Target) {
 	switch v := v.(type) {
 	case string:
-		if list = append(inText(v), inText(unbroken(v))...); len(list) == 0 {
-			list = whole(key, v)
+		if list = append(inText(v), inText(joinedAddress(v))...); len(list) == 0 {
+			list = wholeValue(key, v)
 		}
 		if t := strings.TrimSpace(v); depth < maxNesting && t != "" && (t[0] == '{' || t[0] == '[') {
 			if doc, ok := decoded(t); ok {
@@ -74,7 +75,7 @@ func inValue(key string, v any, depth int) (list []Target) {
 			}
 		}
 	case json.Number:
-		if addressing.MatchString(snake(key)) {
+		if targetParam.MatchString(snake(key)) {
 			list = []Target{{text: strings.ToLower(v.String())}}
 		}
 	case []any:
@@ -90,9 +91,10 @@ func inValue(key string, v any, depth int) (list []Target) {
 	return list
 }
 
-// unbroken is an address that tabs or new lines break, without them, as browsers
-// read it; empty for any other text, and for a list of addresses.
-func unbroken(text string) string {
+// joinedAddress returns an address without the tabs and line breaks inside it, since
+// browsers ignore them. It returns "" for any other text, and for a list of
+// addresses.
+func joinedAddress(text string) string {
 	lines := strings.FieldsFunc(text, func(r rune) bool { return strings.ContainsRune("\t\r\n", r) })
 	begins := func(s string) bool {
 		at := webForm.FindStringIndex(s)
@@ -105,22 +107,22 @@ func unbroken(text string) string {
 	return whole
 }
 
-// whole reads a value whose parameter says that it is whom or what to reach.
-func whole(key, value string) []Target {
+// wholeValue reads a value as a target if the parameter's name says that it is one.
+func wholeValue(key, value string) []Target {
 	key, value = snake(key), strings.ToLower(strings.TrimSpace(value))
-	strict := hosting.MatchString(key)
+	strict := hostParam.MatchString(key)
 	switch {
-	case value == "" || strings.Contains(value, "://") || !strict && !addressing.MatchString(key):
+	case value == "" || strings.Contains(value, "://") || !strict && !targetParam.MatchString(key):
 		return nil
 	case hostForm.MatchString(value):
-		return []Target{hosted(value[:strings.IndexAny(value+":", ":/?#")], value)}
-	case strict && (key != "to" || !accounting.MatchString(value)):
+		return []Target{hostTarget(value[:strings.IndexAny(value+":", ":/?#")], value)}
+	case strict && (key != "to" || !accountForm.MatchString(value)):
 		return nil
 	}
 	return []Target{{text: value}}
 }
 
-// snake writes the name of a parameter as some_name.
+// snake converts the name of a parameter to snake_case.
 func snake(key string) string {
 	var b strings.Builder
 	before := ' '
@@ -136,9 +138,9 @@ func snake(key string) string {
 	return b.String()
 }
 
-// inText finds the addresses in a text.
+// inText lists the addresses in a text.
 func inText(text string) (list []Target) {
-	text = strings.ReplaceAll(text, `\/`, "/") // as JSON in a text may have it
+	text = strings.ReplaceAll(text, `\/`, "/") // JSON inside a text may escape the slash
 	for _, m := range webForm.FindAllStringSubmatch(text, -1) {
 		list = append(list, InAddress(m[1]+"://"+m[2]))
 	}
@@ -159,8 +161,8 @@ func inText(text string) (list []Target) {
 	return list
 }
 
-// InAddress is where an address leads. A target that can be read in several
-// ways is unknown.
+// InAddress is the target of an address. If an address can be read in several
+// ways, the target has no host.
 func InAddress(address string) Target {
 	_, place, _ := strings.Cut(address, "//")
 	place = place[:strings.IndexAny(place+"/", "/?#")]
@@ -168,15 +170,15 @@ func InAddress(address string) Target {
 	if err != nil || strings.Contains(place, `\`) || u.Hostname() == "" {
 		return Target{text: strings.ToLower(address)}
 	}
-	return hosted(u.Hostname(), address)
+	return hostTarget(u.Hostname(), address)
 }
 
-// domains makes names of hosts comparable, in whatever script and with whatever
-// dots they are written.
+// domains normalises host names of any script and with any form of dots, so that
+// they can be compared.
 var domains = idna.New(idna.MapForLookup(), idna.StrictDomainName(false), idna.VerifyDNSLength(false))
 
-// hosted is a host that an address names.
-func hosted(host, address string) Target {
+// hostTarget is the target for the host of an address.
+func hostTarget(host, address string) Target {
 	if at, err := netip.ParseAddr(host); err == nil {
 		return Target{Host: at.String()}
 	}
@@ -187,8 +189,8 @@ func hosted(host, address string) Target {
 	return Target{Host: strings.ToLower(name)}
 }
 
-// inScript is a host as people write it.
-func inScript(host string) string {
+// unicodeHost converts a host to the script in which people write it.
+func unicodeHost(host string) string {
 	name, err := domains.ToUnicode(host)
 	if err != nil {
 		return host
@@ -196,9 +198,9 @@ func inScript(host string) string {
 	return name
 }
 
-// numeric reports that a host is the number of one, in whatever writing, and so
-// has no parts: no name ends in digits.
-func numeric(host string) bool {
+// isNumericHost reports whether a host is a numeric address in any notation. Such a host
+// has no parent domains. No domain name ends in digits.
+func isNumericHost(host string) bool {
 	last := host[strings.LastIndexByte(host, '.')+1:]
 	return strings.Contains(host, ":") || last != "" && last[0] >= '0' && last[0] <= '9'
 }

@@ -1,4 +1,5 @@
-// Package policy answers what a call, a person or a program may do, by values alone.
+// Package policy decides what calls, people and programs may do. Its decisions are
+// functions of values.
 package policy
 
 import (
@@ -13,14 +14,14 @@ import (
 	"legwork/tasks"
 )
 
-// What outsiders wrote may try to make a task carry things away: to an address
-// or to somebody that only they name. So, once a task has read their words, a call
-// that names a place or a recipient which the people of the chat did not name,
-// which no search engine of the admin's found and which the task had not turned
-// to before, needs a person's agreement, however harmless its tool is.
+// A text of outsiders may try to make a task send data to an address or a person
+// that only the outsiders name. After a task has read such a text, a call to an
+// unknown target needs a person's approval, even if its tool is harmless. A
+// target is known if people of the chat named it, if a search engine of the admin
+// found it, or if the task called it before.
 
-// UnknownTarget finds the first place or recipient in a call that the task has no
-// reason to know of; empty when there is none.
+// UnknownTarget finds the first unknown place or recipient in a call. It returns
+// empty strings when there is none.
 func UnknownTarget(v *tasks.View, call planner.Call) (reason, detail string) {
 	named := targets(string(tasks.Arguments(call)))
 	if len(named) == 0 {
@@ -28,7 +29,7 @@ func UnknownTarget(v *tasks.View, call planner.Call) (reason, detail string) {
 	}
 	known := targetsKnownTo(v)
 	for _, a := range named {
-		if !known.knows(a) {
+		if !known.contains(a) {
 			if a.Host != "" {
 				return ReasonHost, a.Host
 			}
@@ -38,19 +39,20 @@ func UnknownTarget(v *tasks.View, call planner.Call) (reason, detail string) {
 	return "", ""
 }
 
-// knownTargets is what a task has reason to know.
+// knownTargets holds the targets that a task knows.
 type knownTargets struct {
-	words string          // of people who may say what is to be done, and of plans that no outsider could influence; in lower case
-	hosts map[string]bool // that it turned to, or that a search found
-	texts map[string]bool // others that it turned to
+	namedText string          // texts of the chat's people, and of plans from before the task was tainted; in lower case
+	hosts     map[string]bool // hosts that the task called or a search found
+	others    map[string]bool // other targets that the task called
 }
 
-// targetsKnownTo gathers what people of the chat said, what they agreed to, what a
-// search of the admin's found, and what the task wanted by itself before it had
-// read anything of outsiders. What it wanted since may be theirs, whether a call
-// came of it or not.
+// targetsKnownTo collects the targets that a task knows: those that people of the
+// chat named or approved, those that a search of the admin found, and those that
+// the task named before it had read a text of outsiders. It does not trust later
+// plans and calls of the task, whether they were made or not: outsiders may have
+// caused them.
 func targetsKnownTo(v *tasks.View) knownTargets {
-	k := knownTargets{hosts: map[string]bool{}, texts: map[string]bool{}}
+	k := knownTargets{hosts: map[string]bool{}, others: map[string]bool{}}
 	words := []string{v.Opening().Goal}
 	for _, e := range v.Events {
 		switch {
@@ -66,7 +68,7 @@ func targetsKnownTo(v *tasks.View) knownTargets {
 			k.add(slices.DeleteFunc(inText(e.Result.Text), func(a Target) bool { return a.Host == "" }))
 		}
 	}
-	k.words = strings.ToLower(strings.Join(words, "\n"))
+	k.namedText = strings.ToLower(strings.Join(words, "\n"))
 	for i, w := range v.State.Subtasks {
 		for t, turn := range w.Turns {
 			for c, state := range turn.Calls {
@@ -80,9 +82,9 @@ func targetsKnownTo(v *tasks.View) knownTargets {
 	return k
 }
 
-// writtenValue is what a person wrote into a field of a server's form. Choices
-// and what is used for a field that is left out are the server's words: people
-// read but a label of them.
+// writtenValue is the value that a person typed into a field of a server's form.
+// Choices and defaults are not included: the server wrote them, and people see
+// only their labels.
 func writtenValue(v *tasks.View, e planner.Event) string {
 	about := e.Action
 	if about.Subject != planner.SubjectForm {
@@ -100,43 +102,44 @@ func (k knownTargets) add(list []Target) {
 		if a.Host != "" {
 			k.hosts[a.Host] = true
 		} else {
-			k.texts[a.text] = true
+			k.others[a.text] = true
 		}
 	}
 }
 
-// knows tells whether somebody named the target, or it was turned to before. Who
-// named a site named its parts too.
-func (k knownTargets) knows(a Target) bool {
+// contains reports whether a person named the target or the task called it before. A
+// person who names a site also names its subdomains.
+func (k knownTargets) contains(a Target) bool {
 	if a.Host == "" {
-		return k.texts[a.text] || mentions(k.words, a.text)
+		return k.others[a.text] || mentions(k.namedText, a.text)
 	}
-	if k.hosts[a.Host] || k.named(a.Host) {
+	if k.hosts[a.Host] || k.mentionsHost(a.Host) {
 		return true
 	}
-	if numeric(a.Host) {
+	if isNumericHost(a.Host) {
 		return false
 	}
-	for _, host, _ := strings.Cut(a.Host, "."); strings.Contains(host, ".") && !shared(host); _, host, _ = strings.Cut(host, ".") {
-		if k.hosts[host] || k.named(host) {
+	for _, host, _ := strings.Cut(a.Host, "."); strings.Contains(host, ".") && !isPublicSuffix(host); _, host, _ = strings.Cut(host, ".") {
+		if k.hosts[host] || k.mentionsHost(host) {
 			return true
 		}
 	}
 	return false
 }
 
-// named reports that somebody wrote a host, in whatever script.
-func (k knownTargets) named(host string) bool {
-	return mentions(k.words, host) || strings.Contains(host, "xn--") && mentions(k.words, inScript(host))
+// mentionsHost reports whether a person named a host, in any script.
+func (k knownTargets) mentionsHost(host string) bool {
+	return mentions(k.namedText, host) || strings.Contains(host, "xn--") && mentions(k.namedText, unicodeHost(host))
 }
 
-// shared reports that the names under a host belong to different people.
-func shared(host string) bool {
+// isPublicSuffix reports whether the subdomains of a host belong to different people.
+func isPublicSuffix(host string) bool {
 	suffix, _ := publicsuffix.PublicSuffix(host)
 	return suffix == host
 }
 
-// mentions reports that a text has the words as a whole, not as a part of others.
+// mentions reports whether a text contains words as a whole, not as a part of a
+// longer name.
 func mentions(text, words string) bool {
 	for rest, from := text, 0; words != ""; {
 		i := strings.Index(rest[from:], words)
@@ -152,8 +155,9 @@ func mentions(text, words string) bool {
 	return false
 }
 
-// joinsBefore reports that a text ends in the beginning of a longer name. Who
-// names one part of a site did not name its others; "www." is no part.
+// joinsBefore reports whether a text ends with the beginning of a longer name. A
+// person who names one subdomain has not named the others; "www." does not count
+// as a subdomain.
 func joinsBefore(text string) bool {
 	if rest, www := strings.CutSuffix(text, "www."); www {
 		return joinsBefore(rest)
@@ -162,15 +166,16 @@ func joinsBefore(text string) bool {
 	return text != "" && (r == '.' || r == '+' || inName(r))
 }
 
-// joinsAfter reports that a text begins with the end of a longer name. The end of
-// a sentence is none of a name.
+// joinsAfter reports whether a text begins with the end of a longer name. A full
+// stop at the end of a sentence is not part of a name.
 func joinsAfter(text string) bool {
 	r, n := utf8.DecodeRuneInString(strings.TrimLeft(text, "."))
 	return text != "" && n > 0 && inName(r)
 }
 
-// inName reports that a character may be part of a name. Scripts that part no
-// words stand right beside one.
+// inName reports whether a character may be part of a name. In scripts without
+// spaces between words, other words stand directly beside a name, so their letters
+// do not count.
 func inName(r rune) bool {
 	if r == '-' || r == '_' || unicode.IsDigit(r) {
 		return true
@@ -178,8 +183,8 @@ func inName(r rune) bool {
 	return unicode.IsLetter(r) && !unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar)
 }
 
-// Reasons of an Approval, beyond that the call may change things.
+// Reasons of an Approval besides changes by the tool.
 const (
-	ReasonHost      = "host"      // it would contact a place that only an outsider's words name
-	ReasonRecipient = "recipient" // it would reach somebody whom only an outsider's words name
+	ReasonHost      = "host"      // the call contacts a host that only an outsider's text names
+	ReasonRecipient = "recipient" // the call reaches a recipient that only an outsider's text names
 )

@@ -12,26 +12,26 @@ import (
 	"legwork/tasks/inbox"
 )
 
-// ConfigSchedule is one that the config file makes. Its name is what it is known
-// by: everything else may change.
+// ConfigSchedule is a schedule of the config file. Its name identifies it;
+// everything else may change.
 type ConfigSchedule struct {
 	Name     string
-	When     string // without what is to be done
+	When     string // the time alone, without the goal
 	Goal     string
 	Chat     bot.Chat
-	As       bot.Person // whose rights and budgets it has
+	As       bot.Person // the person whose rights and budgets it uses
 	Timezone string
 	Language string
 	CatchUp  bool
 }
 
-// configID begins the ids of schedules of the config.
+// configID begins the ids of the config's schedules.
 const configID = "c:"
 
-// ApplyConfig brings the schedules of the config into the store: it adds new ones and
-// deletes those that are gone. A changed one stays paused if it was, and keeps the
-// outcome of its last time. A schedule that cannot be taken is in the error, and the
-// others are taken all the same.
+// ApplyConfig stores the schedules of the config: it adds new ones and deletes the
+// ones that the config no longer has. A changed schedule stays paused if it was,
+// and keeps the outcome of its last run. The error lists the schedules that cannot
+// be stored; the others are stored nevertheless.
 func ApplyConfig(ctx context.Context, in *inbox.Inbox, list []ConfigSchedule) error {
 	in.Schedules.Lock()
 	defer in.Schedules.Unlock()
@@ -66,19 +66,19 @@ func ApplyConfig(ctx context.Context, in *inbox.Inbox, list []ConfigSchedule) er
 	return errors.Join(errs...)
 }
 
-// configured is a schedule of the config as it is stored. As long as its time is
-// written the same, its next one stays: an interval is not counted anew.
+// configured makes the stored form of a config's schedule. While its time is
+// unchanged, its next run stays as it is, so an interval does not start again.
 func configured(in *inbox.Inbox, c ConfigSchedule, old tasks.Schedule, known bool) (tasks.Schedule, error) {
 	s := old
 	s.ID, s.Name, s.Config = configID+c.Name, c.Name, true
 	s.Chat, s.From, s.Goal, s.Language, s.CatchUp = c.Chat, c.As, c.Goal, c.Language, c.CatchUp
 	if s.Why == tasks.WhyAccess && (old.From != s.From || old.Chat != s.Chat) {
-		s.Paused, s.Why = false, "" // that is what it was changed for
+		s.Paused, s.Why = false, "" // the change may give the owner access
 	}
 	if known && old.Words == c.When && old.Timezone == c.Timezone && s.Paused == old.Paused {
 		return s, nil
 	}
-	spec, err := readAgain(c.When, c.Timezone, in.Wall())
+	spec, err := parseSpec(c.When, c.Timezone, in.Wall())
 	if err != nil {
 		return s, err
 	}
@@ -89,7 +89,7 @@ func configured(in *inbox.Inbox, c ConfigSchedule, old tasks.Schedule, known boo
 	return s, nil
 }
 
-func readAgain(when, timezone string, now time.Time) (schedule.Spec, error) {
+func parseSpec(when, timezone string, now time.Time) (schedule.Spec, error) {
 	zone, err := time.LoadLocation(timezone)
 	if err != nil {
 		return schedule.Spec{}, fmt.Errorf("reading the time zone: %w", err)

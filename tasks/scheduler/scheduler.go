@@ -1,5 +1,5 @@
-// Package scheduler opens the tasks of schedules when their time has come, and brings
-// the schedules of the config into the store.
+// Package scheduler opens the tasks of schedules at their times, and stores the
+// schedules of the config.
 package scheduler
 
 import (
@@ -15,36 +15,32 @@ import (
 	"legwork/tasks/inbox"
 )
 
-// Scheduler opens the tasks of schedules when their time has come.
+// Scheduler opens the tasks of schedules at their times.
 type Scheduler struct {
-	in      *inbox.Inbox
-	wall    func() time.Time
-	last    time.Time // of the wall clock, when it was looked at last
-	cleaned time.Time // when what is over was dropped last
+	in        *inbox.Inbox
+	wall      func() time.Time
+	lastLook  time.Time // wall time of the last look
+	lastClean time.Time // when clean last ran
 }
 
-// New makes one that opens tasks through an inbox. wall is the clock on
-// the wall; it may jump.
+// New makes a scheduler that opens tasks through an inbox. wall is the wall clock,
+// which may jump.
 func New(in *inbox.Inbox, wall func() time.Time) *Scheduler {
 	return &Scheduler{in: in, wall: func() time.Time { return wall().Round(0) }}
 }
 
-// How often the wall clock is looked at, since it may be set; how late a missed
-// time is made up for without being asked to; from when on a task says that it
-// is late; how long a schedule stays in the list when it is over; and how many
-// are due at once at most; by how much the clock may be set back before what was
-// done at later times counts as done by mistake.
+// Times and limits of the scheduler.
 const (
-	wallGap      = time.Minute
-	makeUp       = time.Hour
-	lateAfter    = 2 * time.Minute
-	overKept     = 7 * 24 * time.Hour
-	maxDue       = 1000
-	clockWarning = 5 * time.Minute
-	clockAhead   = 26 * time.Hour // more than a day, and an hour in autumn
+	lookInterval  = time.Minute        // maximum time between two looks at the wall clock, which may be set
+	catchUpWithin = time.Hour          // a missed run is caught up within this time, even if the schedule does not ask for it
+	lateAfter     = 2 * time.Minute    // a task that starts later than this says so
+	endedKept     = 7 * 24 * time.Hour // how long an ended schedule stays in the list
+	maxDue        = 1000               // due schedules in one look
+	clockWarning  = 5 * time.Minute    // a larger jump of the clock is logged
+	maxClockLead  = 26 * time.Hour     // a last run further in the future was an error of the clock: more than a day and an hour in autumn
 )
 
-// Run works until ctx ends.
+// Run opens tasks until ctx ends.
 func (s *Scheduler) Run(ctx context.Context) error {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
@@ -55,36 +51,37 @@ func (s *Scheduler) Run(ctx context.Context) error {
 		case <-timer.C:
 		case <-s.in.Schedules.Changed():
 		}
-		wait, err := s.look(ctx)
+		wait, err := s.openDue(ctx)
 		if err != nil && ctx.Err() == nil {
-			s.in.Log.ErrorContext(ctx, "due schedules cannot be read", "cause", err)
+			s.in.Log.ErrorContext(ctx, "due schedules not read", "cause", err)
 		}
 		timer.Reset(wait)
 	}
 }
 
-// look opens what is due and returns when to look again.
-func (s *Scheduler) look(ctx context.Context) (wait time.Duration, err error) {
-	wait = wallGap
+// openDue opens the tasks of due schedules and returns how long to wait until the
+// next look.
+func (s *Scheduler) openDue(ctx context.Context) (wait time.Duration, err error) {
+	wait = lookInterval
 	defer tasks.Catch(&err)
 	now := s.wall()
-	if gone := now.Sub(s.last); !s.last.IsZero() && (gone < -clockWarning || gone > wallGap+clockWarning) {
-		s.in.Log.WarnContext(ctx, "clock was set, or machine slept", "by", gone)
+	if gone := now.Sub(s.lastLook); !s.lastLook.IsZero() && (gone < -clockWarning || gone > lookInterval+clockWarning) {
+		s.in.Log.WarnContext(ctx, "clock jumped", "by", gone)
 	}
-	s.last = now
+	s.lastLook = now
 	if err := s.clean(ctx, now); err != nil {
 		return wait, err
 	}
 	due, next, err := s.in.Store.Due(ctx, now, maxDue)
 	if err != nil {
-		return wait, fmt.Errorf("reading what is due: %w", err)
+		return wait, fmt.Errorf("reading due schedules: %w", err)
 	}
 	for _, v := range due {
 		if _, err := s.in.Chats.Platform(v.Chat); err != nil {
-			continue // it waits for a process with that platform
+			continue // another process serves that platform
 		}
 		if err := s.fire(ctx, v.ID, now); err != nil && ctx.Err() == nil {
-			s.in.Log.ErrorContext(ctx, "opening schedule's task failed", "schedule", v.ID, "cause", err)
+			s.in.Log.ErrorContext(ctx, "scheduled task not opened", "schedule", v.ID, "cause", err)
 		}
 	}
 	if !next.IsZero() {
@@ -93,13 +90,14 @@ func (s *Scheduler) look(ctx context.Context) (wait time.Duration, err error) {
 	return wait, nil
 }
 
-// clean drops what was over long ago, and sets right what was moved on by a clock
-// that was far ahead for a while: once an hour, and when the clock is set back.
+// clean deletes schedules that ended long ago, and corrects schedules that ran
+// while the clock was far ahead. It runs once an hour, and when the clock was set
+// back.
 func (s *Scheduler) clean(ctx context.Context, now time.Time) error {
-	if gone := now.Sub(s.cleaned); gone >= 0 && gone < time.Hour {
+	if gone := now.Sub(s.lastClean); gone >= 0 && gone < time.Hour {
 		return nil
 	}
-	s.cleaned = now
+	s.lastClean = now
 	s.in.Schedules.Lock()
 	defer s.in.Schedules.Unlock()
 	all, err := s.in.Schedules.All(ctx)
@@ -107,8 +105,8 @@ func (s *Scheduler) clean(ctx context.Context, now time.Time) error {
 		return err
 	}
 	for _, v := range all {
-		if ahead := v.Last.Sub(now); ahead > clockAhead && !v.Over() {
-			s.rearm(ctx, v, now)
+		if ahead := v.Last.Sub(now); ahead > maxClockLead && !v.Over() {
+			s.correct(ctx, v, now)
 			continue
 		}
 		ended := v.Last
@@ -117,7 +115,7 @@ func (s *Scheduler) clean(ctx context.Context, now time.Time) error {
 				ended = t
 			}
 		}
-		if v.Config || !v.Over() || now.Sub(ended) < overKept {
+		if v.Config || !v.Over() || now.Sub(ended) < endedKept {
 			continue
 		}
 		if err := s.in.Schedules.Drop(ctx, v.ID); err != nil {
@@ -127,55 +125,56 @@ func (s *Scheduler) clean(ctx context.Context, now time.Time) error {
 	return nil
 }
 
-// rearm lets a schedule come again that was done at a time far ahead of now.
-func (s *Scheduler) rearm(ctx context.Context, v tasks.Schedule, now time.Time) {
+// correct corrects a schedule whose last run is far in the future: it continues from
+// now.
+func (s *Scheduler) correct(ctx context.Context, v tasks.Schedule, now time.Time) {
 	spec, err := v.ReadSpec()
 	if err == nil {
-		s.in.Log.WarnContext(ctx, "schedule was done by a wrong clock, continuing from now", "schedule", v.ID, "last", v.Last)
+		s.in.Log.WarnContext(ctx, "schedule corrected after clock error", "schedule", v.ID, "last", v.Last)
 		v.Last, v.Next = now, spec.Next(now)
 		err = s.in.Schedules.Put(ctx, v)
 	}
 	if err != nil {
-		s.in.Log.ErrorContext(ctx, "a schedule cannot be set right", "schedule", v.ID, "cause", err)
+		s.in.Log.ErrorContext(ctx, "schedule not corrected", "schedule", v.ID, "cause", err)
 	}
 }
 
-// fire opens the task of a schedule that is due, or leaves that out. Missed
-// times count as one, the newest, however many there were.
+// fire opens the task of a due schedule, or skips the run. Several missed runs
+// count as one, the newest.
 func (s *Scheduler) fire(ctx context.Context, id string, now time.Time) (err error) {
 	defer tasks.Catch(&err)
 	s.in.Schedules.Lock()
 	defer s.in.Schedules.Unlock()
 	v, ok, err := s.in.Schedules.Find(ctx, id)
 	if err != nil || !ok || v.Paused || v.Next.IsZero() || v.Next.After(now) {
-		return err // somebody was faster
+		return err // another process or a person has changed it since
 	}
 	spec, err := v.ReadSpec()
 	if err != nil {
-		s.in.Log.ErrorContext(ctx, "schedule unreadable, paused", "schedule", id, "cause", err)
+		s.in.Log.ErrorContext(ctx, "schedule paused, spec not read", "schedule", id, "cause", err)
 		return s.pause(ctx, v, tasks.WhyBroken)
 	}
 	at := spec.Newest(v.Next, now)
 	if at.IsZero() {
-		at = v.Next // the rules of its time zone were changed
+		at = v.Next // the rules of its time zone have changed
 	}
 	next := spec.Next(now)
-	if now.Sub(at) > makeUp && !v.CatchUp {
-		return s.leaveOut(ctx, v, tasks.WhyMissed, at, next)
+	if now.Sub(at) > catchUpWithin && !v.CatchUp {
+		return s.skip(ctx, v, tasks.WhyMissed, at, next)
 	}
 	busy, err := s.in.Schedules.LastTaskRuns(ctx, v)
 	if err != nil {
 		return err
 	}
 	if busy {
-		return s.leaveOut(ctx, v, tasks.WhyRunning, at, next)
+		return s.skip(ctx, v, tasks.WhyRunning, at, next)
 	}
 	unseen, err := s.in.Schedules.LastAnswerUnseen(ctx, v)
 	if err != nil {
 		return err
 	}
-	if unseen { // the next one would stay unread, too, and would cost
-		s.in.Log.WarnContext(ctx, "schedule's last answer not delivered, schedule paused", "schedule", id, "chat", v.Chat.Key())
+	if unseen { // nobody would see the next answer either, and it would cost money
+		s.in.Log.WarnContext(ctx, "schedule paused, last answer not shown", "schedule", id, "chat", v.Chat.Key())
 		return s.pause(ctx, v, tasks.WhyUnseen)
 	}
 	return s.open(ctx, v, now, at, next)
@@ -186,21 +185,21 @@ func (s *Scheduler) pause(ctx context.Context, v tasks.Schedule, why string) err
 	return s.in.Schedules.Put(ctx, v)
 }
 
-// leaveOut moves a schedule on without a task.
-func (s *Scheduler) leaveOut(ctx context.Context, v tasks.Schedule, why string, at, next time.Time) error {
-	s.in.Log.WarnContext(ctx, "schedule time skipped", "schedule", v.ID, "due", at, "why", why, "next", next)
+// skip skips a run: it sets the next time without opening a task.
+func (s *Scheduler) skip(ctx context.Context, v tasks.Schedule, why string, at, next time.Time) error {
+	s.in.Log.WarnContext(ctx, "schedule run skipped", "schedule", v.ID, "due", at, "why", why, "next", next)
 	v.Skipped, v.Why, v.Next = at, why, next
 	return s.in.Schedules.Put(ctx, v)
 }
 
-// open opens the task, once however often it is tried.
+// open opens the task of a run. Repeated attempts open it only once.
 func (s *Scheduler) open(ctx context.Context, v tasks.Schedule, now, at, next time.Time) error {
 	o, admitted, err := inbox.ScheduleOpening(ctx, s.in, v)
 	if err != nil {
 		return err
 	}
 	if !admitted {
-		return s.lose(ctx, v)
+		return s.pauseWithoutAccess(ctx, v)
 	}
 	key, data := "schedule.intro", map[string]any{"Text": cards.ScheduleTimes(s.in.Texts, o.Language, v)}
 	if now.Sub(at) > lateAfter {
@@ -217,11 +216,11 @@ func (s *Scheduler) open(ctx context.Context, v tasks.Schedule, now, at, next ti
 	failpoint.Hit("fire.after")
 	switch r := receipts[0]; {
 	case errors.Is(r.Err, tasks.ErrRefused), r.Again && r.Task == "":
-		return nil // it was paused, deleted or opened meanwhile
+		return nil // it was paused, deleted or opened since
 	case r.Err != nil:
 		return fmt.Errorf("opening the task: %w", r.Err)
 	default:
-		s.in.Log.InfoContext(ctx, "a schedule's task was opened", "schedule", v.ID, "task", r.Task, "due", at, "next", next)
+		s.in.Log.InfoContext(ctx, "scheduled task opened", "schedule", v.ID, "task", r.Task, "due", at, "next", next)
 		if err := s.in.Wake(ctx, r.Task); err != nil {
 			return fmt.Errorf("waking task %s: %w", r.Task, err)
 		}
@@ -229,10 +228,10 @@ func (s *Scheduler) open(ctx context.Context, v tasks.Schedule, now, at, next ti
 	return nil
 }
 
-// lose pauses a schedule whose person may not use legwork there any more, and
-// says so in its chat.
-func (s *Scheduler) lose(ctx context.Context, v tasks.Schedule) error {
-	s.in.Log.WarnContext(ctx, "schedule's owner lost access, schedule paused", "schedule", v.ID, "person", v.From.Key(), "chat", v.Chat.Key())
+// pauseWithoutAccess pauses a schedule whose owner has lost access to its chat, and says so
+// there.
+func (s *Scheduler) pauseWithoutAccess(ctx context.Context, v tasks.Schedule) error {
+	s.in.Log.WarnContext(ctx, "schedule paused, owner without access", "schedule", v.ID, "person", v.From.Key(), "chat", v.Chat.Key())
 	if err := s.pause(ctx, v, tasks.WhyAccess); err != nil {
 		return err
 	}

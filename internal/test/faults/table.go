@@ -202,7 +202,7 @@ var edits = []edit{
 		}
 		due, next, err := s.in.Store.Due(`,
 	},
-	{"fire-lost", "tasks/...", `if busy { return s.leaveOut(`, `if busy && !faults.On("fire-twice") || faults.On("fire-lost") { return s.leaveOut(`},
+	{"fire-lost", "tasks/...", `if busy { return s.skip(`, `if busy && !faults.On("fire-twice") || faults.On("fire-lost") { return s.skip(`},
 	{"fire-twice", "store/...", `if ok { return before, s.skipFiring(in.Fire)`, `if ok && (in.Fire == nil || !faults.On("fire-twice")) { return before, s.skipFiring(in.Fire)`},
 	{
 		"fire-twice", "store/...", `v.Next, v.Last, v.LastTask = in.Fire.Next, in.Fire.At, in.ID`,
