@@ -92,7 +92,7 @@ func decisionEvents(ctx context.Context, in *Inbox, id tasks.ID, a planner.Actio
 			return nil, &ArgumentError{"comment", "is needed: it is the answer"}
 		}
 	case planner.SubjectBudget:
-		if r.Approve && !in.rules.Load().Budget.Extends(r.Admin) || r.Approve && !r.Admin && !r.Own {
+		if r.Approve && !in.rules.Load().Budget.CanExtend(r.Admin) || r.Approve && !r.Admin && !r.Own {
 			return nil, fmt.Errorf("%w: only an admin may extend the budget", ErrAdminNeeded)
 		}
 	}
