@@ -222,8 +222,8 @@ func deliver(ctx context.Context, in *Inbox, p bot.Platform, m bot.Message, n No
 	}
 }
 
-// replace edits the message that a notice settles, so that nobody presses its
-// buttons again.
+// replace edits the message that a notice settles. The edit removes its buttons,
+// which do nothing any more.
 func replace(ctx context.Context, p bot.Platform, in bot.Chat, n Notice) error {
 	d := bot.Draft{Kind: bot.KindNotice, Text: n.Text}
 	if n.Replace.With != nil {

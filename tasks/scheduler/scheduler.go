@@ -173,7 +173,7 @@ func (s *Scheduler) fire(ctx context.Context, id string, now time.Time) (err err
 	if err != nil {
 		return err
 	}
-	if unseen { // nobody would see the next answer either, and it would cost money
+	if unseen { // the next answer would cost money and not be shown either
 		s.in.Log.WarnContext(ctx, "schedule paused, last answer not shown", "schedule", id, "chat", v.Chat.Key())
 		return s.pause(ctx, v, tasks.WhyUnseen)
 	}
