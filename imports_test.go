@@ -26,6 +26,7 @@ examples/agents/reviewer |                                         |
 
 app                | *                                       |
 
+app/setup          | bot/slack bot/telegram i18n llm issue clip | x/term cancelreader
 app/probe          | app/cli app/tooladmin bot/slack bot/telegram conf llm llm/offline redact tasks/alerts telemetry tools tools/client |
 app/tooladmin      | app/cli app/control app/data bot bot/terminal conf form i18n llm nearest store/bolt tasks telemetry tools tools/client clip | cancelreader
 app/data           | app/cli app/control bot bot/terminal clock conf fsutil planner store/backup store/bolt tasks telemetry tools/builtin/memory |
@@ -33,7 +34,6 @@ app/cli            | bot conf redact telemetry clip |
 app/control        |                                         |
 
 conf               | tasks/alerts bot bot/slack bot/telegram i18n llm nearest planner schedule tools issue | yaml/v3 fsnotify godotenv hujson
-setup              | bot/slack bot/telegram i18n llm issue clip | x/term cancelreader
 
 bot/terminal       | bot bot/markdown i18n clip | x/term x/sys displaywidth cancelreader
 bot/telegram       | bot bot/markdown retry telemetry issue  | telegram-bot-api/v5 displaywidth golang-lru/v2

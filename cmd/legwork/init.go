@@ -8,11 +8,11 @@ import (
 
 	"legwork/app/cli"
 	"legwork/app/probe"
+	"legwork/app/setup"
 	"legwork/bot/slack"
 	"legwork/bot/telegram"
 	"legwork/conf"
 	"legwork/i18n"
-	"legwork/internal/setup"
 )
 
 type initCommand struct {

@@ -14,11 +14,11 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"legwork/app/setup"
 	"legwork/bot/slack"
 	"legwork/bot/telegram"
 	"legwork/conf"
 	"legwork/i18n"
-	"legwork/internal/setup"
 	"legwork/internal/test/fakes/llmfake"
 	"legwork/internal/test/fakes/slackfake"
 	"legwork/internal/test/fakes/telegramfake"

@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
 
-	"legwork/internal/setup"
+	"legwork/app/setup"
 	"legwork/internal/test/fakes/slackfake"
 	"legwork/llm"
 )

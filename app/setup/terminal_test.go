@@ -10,8 +10,8 @@ import (
 
 	"github.com/creack/pty"
 
+	"legwork/app/setup"
 	"legwork/conf"
-	"legwork/internal/setup"
 	"legwork/internal/test/watch"
 )
 
