@@ -143,7 +143,7 @@ var edits = []edit{
 	{
 		"shown-too-early", "tasks/...", `id, err := p.send(ctx, v, slot, name, part)`,
 		`if faults.On("shown-too-early") {
-			if err := p.shown(ctx, name, "early", "", last); err != nil {
+			if err := p.recordSent(ctx, name, "early", "", last); err != nil {
 				return err
 			}
 		}
