@@ -10,7 +10,7 @@ import (
 	"legwork/planner"
 )
 
-// IsAdmin reports that a person is an admin, by the config or by the store.
+// IsAdmin reports whether a person is an admin, by the config or by the store.
 func IsAdmin(ctx context.Context, store Store, configured []string, person string) bool {
 	if slices.Contains(configured, person) {
 		return true
@@ -20,17 +20,17 @@ func IsAdmin(ctx context.Context, store Store, configured []string, person strin
 	return err == nil && text != "" && json.Unmarshal([]byte(text), &stored) == nil && slices.Contains(stored, person)
 }
 
-// Superseded reports that an outcome was not wanted any more when it came.
+// Superseded reports whether the store refused an outcome because the task no longer
+// wants it.
 func Superseded(err error) bool {
 	return errors.Is(err, ErrRefused) || errors.Is(err, ErrConflict)
 }
 
-// StoreTimeout is how long it is worth to wait for the store after an action was
-// cancelled.
+// StoreTimeout is how long to wait for the store after an action was cancelled.
 const StoreTimeout = 10 * time.Second
 
-// AppendEvents outlives the action's cancellation: a result that is here
-// already, and perhaps paid for, is worth a moment.
+// AppendEvents stores the outcome of an action. It continues after ctx ends, for at
+// most StoreTimeout: the outcome may have cost money.
 func AppendEvents(ctx context.Context, store Store, now func() time.Time, id ID, e ...planner.Event) error {
 	at := now()
 	for i := range e {

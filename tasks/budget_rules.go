@@ -7,22 +7,23 @@ import (
 	"legwork/llm"
 )
 
-// BudgetRules are what the config says about budgets.
+// BudgetRules are the configured rules for budgets.
 type BudgetRules struct {
 	Budgets
-	Zone         *time.Location // whose midnights part the days; nil: UTC
-	AskerExtends bool           // the person who asked may extend a reached budget, too, not admins alone
-	// Unattended says that large plans are not confirmed by a person: the
-	// budgets alone bound them.
+	Zone         *time.Location // days begin at its midnights; nil: UTC
+	AskerExtends bool           // the person who asked may extend a reached budget, like an admin
+	// Unattended means that no person confirms large plans: only the budgets limit
+	// them.
 	Unattended bool
 }
 
-// Day is the one whose budgets count at a moment.
+// Day returns the day of a moment, such as "2026-11-20".
 func (r BudgetRules) Day(at time.Time) string {
 	return at.In(cmp.Or(r.Zone, time.UTC)).Format(time.DateOnly)
 }
 
-// Allow reports that a usage is at most a part of each budget: a fourth for 4.
+// Allow reports whether a usage is at most one part in so many of each budget: with
+// 4, a fourth.
 func (b Budgets) Allow(part int64, u llm.Usage) bool {
 	for _, limit := range []struct{ most, needs int64 }{
 		{b.TaskTokens, u.Tokens()},
@@ -39,8 +40,8 @@ func (b Budgets) Allow(part int64, u llm.Usage) bool {
 	return true
 }
 
-// ExtendedBy is the budgets of a person's day, a chat's and everybody's with what
-// they were extended by; one without a limit stays so.
+// ExtendedBy returns the budgets with the extensions of a day that count for a
+// person, a chat, or everybody. A budget without a limit stays without one.
 func (b Budgets) ExtendedBy(list []Extended, user, chat string) Budgets {
 	add := func(limit *int64, more int64) {
 		if *limit > 0 {
@@ -61,5 +62,5 @@ func (b Budgets) ExtendedBy(list []Extended, user, chat string) Budgets {
 	return b
 }
 
-// CanExtend reports that somebody who may steer a task may extend its budget.
+// CanExtend reports whether a person who may steer a task may extend its budget.
 func (r BudgetRules) CanExtend(admin bool) bool { return admin || r.AskerExtends }

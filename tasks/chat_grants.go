@@ -11,15 +11,14 @@ import (
 	"legwork/planner"
 )
 
-// Approvals are what the config says about calls that a person must allow, and
-// about questions of servers.
+// Approvals are the configured rules for approvals and for questions of servers.
 type Approvals struct {
-	Expire  time.Duration // how long a question can be answered; 0: for ever
+	Expire  time.Duration // how long a question can be answered; 0: without end
 	Grants  time.Duration // how long "Always in this chat" holds; 0: DefaultGrants
-	Private bool          // ask in the private chat of who asked, where the platform can write there
+	Private bool          // ask in the private chat of the asker, if the platform can write there
 }
 
-// ExpiresAt is when a question that is asked now expires; zero: never.
+// ExpiresAt returns when a question that is asked now expires; zero: never.
 func (a Approvals) ExpiresAt(now time.Time) time.Time {
 	if a.Expire <= 0 {
 		return time.Time{}
@@ -27,12 +26,11 @@ func (a Approvals) ExpiresAt(now time.Time) time.Time {
 	return now.Add(a.Expire)
 }
 
-// DefaultGrants is how long a standing grant of a chat holds unless the config
-// says otherwise.
+// DefaultGrants is how long a standing grant of a chat holds by default.
 const DefaultGrants = 30 * 24 * time.Hour
 
-// ChatGrant is a standing permission to call a tool in a chat, in its threads
-// and topics too, as long as the tool's definition stays the same.
+// ChatGrant is a standing permission to call a tool in a chat and in its threads and
+// topics. It ends when the tool's definition changes.
 type ChatGrant struct {
 	ID string `json:"id"`
 	planner.Grant
@@ -44,26 +42,26 @@ type ChatGrant struct {
 	RevokedAt time.Time `json:"revoked_at,omitzero"`
 }
 
-// Holds reports that a grant lets calls be made.
+// Holds reports whether a grant is still valid.
 func (g ChatGrant) Holds(now time.Time) bool {
 	return g.RevokedAt.IsZero() && now.Before(g.Expires)
 }
 
-// SettingGrants is the list of a chat's grants; it belongs to the chat around a
-// thread. keptGrants is how many that are over are kept in it, for who wants to
-// know what was allowed and when it was taken back.
+// SettingGrants is the setting with a chat's grants. It belongs to the chat around a
+// thread. KeptGrants is how many expired and revoked grants it keeps, so that people
+// can see what was allowed before.
 const (
 	SettingGrants = "grants"
 	KeptGrants    = 100
 )
 
-// ChatGrants lists the grants that hold in a chat.
+// ChatGrants lists the valid grants of a chat.
 func ChatGrants(ctx context.Context, store Store, chat bot.Chat, now time.Time) ([]ChatGrant, error) {
 	all, err := ReadGrants(ctx, store, chat)
 	return slices.DeleteFunc(all, func(g ChatGrant) bool { return !g.Holds(now) }), err
 }
 
-// ReadGrants reads all that were given in a chat, as they are stored.
+// ReadGrants reads all stored grants of a chat, also those that are no longer valid.
 func ReadGrants(ctx context.Context, store Store, chat bot.Chat) ([]ChatGrant, error) {
 	text, err := store.Setting(ctx, chat.Room(), SettingGrants)
 	if err != nil {

@@ -7,8 +7,8 @@ import (
 	"legwork/bot"
 )
 
-// SettingsOf are what the config says about a chat, also by the id that it had
-// before.
+// SettingsOf returns the configured settings of a chat. It also finds the settings
+// under the id that the chat had before.
 func SettingsOf(ctx context.Context, store Store, all map[string]ChatSettings, chat bot.Chat) (ChatSettings, error) {
 	for range 2 {
 		for _, key := range []string{chat.Key(), chat.Room()} {

@@ -6,8 +6,8 @@ import (
 	"sync/atomic"
 )
 
-// Idle returns when no task of a conversation is live, or of all of them when
-// none is named; its error is the store's or the context's.
+// Idle waits until no task of a conversation is live; an empty name means all
+// conversations. Its error is the store's or the context's.
 func Idle(ctx context.Context, store Store, conversation string) error {
 	var awaited atomic.Value
 	awaited.Store(ID(""))
@@ -35,7 +35,7 @@ func Idle(ctx context.Context, store Store, conversation string) error {
 	}
 }
 
-// waitOver returns when a task is no longer live where it was.
+// waitOver waits until a task is no longer live in its chat.
 func waitOver(ctx context.Context, store Store, l Live, changed <-chan struct{}) error {
 	for {
 		here, err := store.Live(ctx, l.Chat.Key())

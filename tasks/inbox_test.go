@@ -402,7 +402,7 @@ func TestWordsAreNotLogged(t *testing.T) {
 			t.Fatal(err)
 		}
 		k.Stop()
-		for _, line := range []string{"tool call failed", "a tool call is not made", "tool call not possible"} {
+		for _, line := range []string{"tool call failed", "tool call refused", "tool call not possible"} {
 			if !strings.Contains(log.String(), line) {
 				t.Errorf("at %v nothing is logged of %q:\n%s", level, line, &log)
 			}

@@ -6,13 +6,12 @@ import (
 	"legwork/planner"
 )
 
-// Lane is the order of one conversation's live tasks. Decisions are made in
-// order of arrival, each after the answers of those before it; a task that
-// plans lets the next one decide beside it; of several that plan, one works at
-// a time. A plan that a person has yet to agree to holds up no other task: it
-// asks for its place when they have. A store keeps one Lane per conversation
-// and changes it in the transaction of the events that change it. The zero
-// value is an empty lane.
+// Lane is the queue of one conversation's live tasks. Tasks make their first
+// decisions in the order of arrival, each after the tasks before it have answered or
+// made a plan. Of several tasks with plans, one works at a time. A plan that a
+// person has yet to approve blocks no other task: it joins the queue after the
+// approval. A store keeps one Lane per conversation and changes it in the
+// transaction of the events that change it. The zero value is an empty lane.
 type Lane struct {
 	Entries []LaneEntry `json:"entries,omitempty"`
 }
@@ -20,17 +19,17 @@ type Lane struct {
 // LaneEntry is one live task in its lane.
 type LaneEntry struct {
 	Task    ID   `json:"task"`
-	Planned bool `json:"planned,omitempty"` // its first plan is made
-	Held    bool `json:"held,omitempty"`    // it waits for Released
-	// Proposed says that a person has yet to agree to its plan.
+	Planned bool `json:"planned,omitempty"` // it has its first plan
+	Held    bool `json:"held,omitempty"`    // it waits for a Released event
+	// Proposed means that a person has yet to approve its plan.
 	Proposed bool `json:"proposed,omitempty"`
 }
 
-// works reports that the task has the place of the one that works by a plan.
+// works reports whether the task is the one that works by a plan.
 func (e LaneEntry) works() bool { return e.Planned && !e.Proposed && !e.Held }
 
-// Open adds a new task at the end and reports whether it has to wait before
-// its first decision (Opening.Queued).
+// Open adds a new task at the end. queued means that the task has to wait before its
+// first decision (Opening.Queued).
 func (l *Lane) Open(id ID) (queued bool) {
 	for _, e := range l.Entries {
 		queued = queued || !e.Planned
@@ -39,9 +38,9 @@ func (l *Lane) Open(id ID) (queued bool) {
 	return queued
 }
 
-// Amend prepares e, about to be appended to a task in state s: a first plan
-// learns whether it has to wait (Reply.Queued), or when a person decides about
-// it, once they have agreed (Decision.Queued).
+// Amend completes event e before it is appended to a task in state s. It sets
+// Queued, which says whether the task has to wait, in the reply with a first plan,
+// or in the decision that approves the plan.
 func (l *Lane) Amend(id ID, s planner.State, e *planner.Event) {
 	switch {
 	case e.Type == planner.Replied && e.Reply != nil && len(e.Reply.Plan) > 0 && s.Round == 0:
@@ -55,8 +54,8 @@ func (l *Lane) Amend(id ID, s planner.State, e *planner.Event) {
 	}
 }
 
-// planned notes that a task has a plan, agreed to or only proposed, and reports
-// whether the plan has to wait for others.
+// planned records that a task has a plan, proposed or approved, and reports whether
+// the plan has to wait for others.
 func (l *Lane) planned(id ID, proposed bool) (queued bool) {
 	if !proposed {
 		queued = slices.ContainsFunc(l.Entries, func(e LaneEntry) bool { return e.Task != id && e.Planned && !e.Proposed })
@@ -69,8 +68,8 @@ func (l *Lane) planned(id ID, proposed bool) (queued bool) {
 	return queued
 }
 
-// Note takes account of the state that an event led to, and returns the tasks
-// that may go on now: each must get a Released in the same transaction.
+// Note updates the lane after an event has led to state s. It returns the tasks that
+// may continue: each must get a Released event in the same transaction.
 func (l *Lane) Note(id ID, s planner.State) []ID {
 	if s.Finished() {
 		l.Entries = slices.DeleteFunc(l.Entries, func(e LaneEntry) bool { return e.Task == id })
@@ -91,8 +90,8 @@ func (l *Lane) Note(id ID, s planner.State) []ID {
 	return free
 }
 
-// unhold forgets that a task waits, after it left the queue by another way
-// than Released: somebody stopped it.
+// unhold clears Held for a task that left the queue without a Released event,
+// because somebody stopped it.
 func (l *Lane) unhold(id ID) {
 	for i := range l.Entries {
 		if l.Entries[i].Task == id {

@@ -9,7 +9,7 @@ import (
 	"legwork/planner"
 )
 
-// The budgets of the config, by their keys there. An Overdraft names one.
+// The keys of the budgets in the config. An Overdraft names one.
 const (
 	BudgetTaskTokens = "task_tokens"
 	BudgetTaskUSD    = "task_usd"
@@ -19,8 +19,8 @@ const (
 	BudgetDayTokens  = "day_tokens"
 )
 
-// Budgets are limits of what tasks may cost. Amounts of money are millionths of
-// a US dollar. Zero means no limit.
+// Budgets are limits of costs. Amounts of money are millionths of a US dollar. Zero
+// means no limit.
 type Budgets struct {
 	TaskTokens, TaskUSD int64
 	UserDayUSD          int64
@@ -28,21 +28,25 @@ type Budgets struct {
 	DayUSD, DayTokens   int64
 }
 
-// InTokens reports that the budget of a key counts tokens; others count money.
+// InTokens reports whether the budget of a key counts tokens; the others count
+// money.
 func InTokens(key string) bool { return key == BudgetTaskTokens || key == BudgetDayTokens }
 
-// ErrBudget says that a budget has no room for a call; BudgetError tells which.
+// ErrBudget means that a budget has no room for a call. BudgetError says which
+// budget.
 var ErrBudget = errors.New("a budget is reached")
 
-// BudgetError is what Reserve returns when a budget has no room.
+// BudgetError is the error of Reserve when a budget has no room.
 type BudgetError struct {
 	Overdraft planner.Overdraft
-	// Reserved is how much of Overdraft.Spent is only set aside, by calls under way
-	// and for other tasks' closing answers: most of it comes free again.
+	// Reserved is the part of Overdraft.Spent that is only reserved, by running
+	// calls and for the closing answers of other tasks. Most of it becomes free
+	// again.
 	Reserved int64
 }
 
-// Temporary reports that there is room once what is set aside comes free.
+// Temporary reports whether the budget has room once all reservations are free
+// again.
 func (e *BudgetError) Temporary() bool {
 	return e.Overdraft.Spent-e.Reserved+e.Overdraft.Wanted <= e.Overdraft.Limit
 }
@@ -53,45 +57,47 @@ func (e *BudgetError) Error() string {
 
 func (e *BudgetError) Unwrap() error { return ErrBudget }
 
-// ReservationID names a reservation of a task.
+// ReservationID identifies a reservation of a task.
 type ReservationID struct {
 	Action  planner.ActionID `json:"action,omitzero"`
-	Call    string           `json:"call,omitempty"`    // a call within the action, or outside of any action; empty for the action itself
-	Attempt int              `json:"attempt,omitempty"` // a further attempt of either; 0 for the first one
+	Call    string           `json:"call,omitempty"`    // a call within the action, or without an action; empty: the action itself
+	Attempt int              `json:"attempt,omitempty"` // a further attempt of the action or call; 0: the first
 }
 
-// Covers reports that other is r itself or a part of it: a call within the action,
-// or a further attempt. The event that ends an action settles all its parts.
+// Covers reports whether other is r itself or a part of it: a call within the
+// action, or a further attempt. The event that ends an action settles all its parts.
 func (r ReservationID) Covers(other ReservationID) bool {
 	return r == other || r.Attempt == 0 && r.Action == other.Action && (r.Call == "" || r.Call == other.Call)
 }
 
-// Reservation is what an action may cost at most. Of each action there is one:
-// reserving again for the same one, as after a crash, counts what was reserved
-// before as spent, because it may have been.
+// Reservation is the most that an action may cost. An action has one reservation.
+// Reserving again for the same action, as after a crash, counts the earlier
+// reservation as spent, because its call may have been made.
 type Reservation struct {
 	ID    ReservationID
-	Day   string    // whose budgets it counts for, "2026-11-20" in the time zone of the config
-	User  string    // key of the person on whose behalf it is
-	Chat  string    // room of the task's chat, threads aside
+	Day   string    // the day that it counts for: "2026-11-20" in the time zone of the config
+	User  string    // key of the person who asked
+	Chat  string    // room of the task's chat, without a thread
 	Model string    // configured model
-	Most  llm.Usage // what it may cost at most
-	// Least is what it has cost when it was begun and nothing more is known of
-	// it: its input. Zero: the input of Most, with its part of the cost by tokens.
+	Most  llm.Usage // the most that it may cost
+	// Least is the cost of a call that was begun and whose outcome is unknown: its
+	// input. Zero: the input of Most, with its part of the cost by tokens.
 	Least llm.Usage
-	// Hold is kept back for the closing answer of the task from its first
-	// reservation with a Hold on, once, and must have room, too. Nil: nothing.
+	// Hold is the amount that is held back for the closing answer of the task. It
+	// counts once, from the task's first reservation with a Hold on, and the budgets
+	// need room for it too. Nil: nothing is held back.
 	Hold *llm.Usage
-	// Closing says that this is the closing answer: it takes what is kept back,
-	// and has room as long as it needs no more than that, whatever was spent.
+	// Closing means that this is the closing answer. It uses the amount that is held
+	// back, and always has room if it needs no more than that, even if a budget is
+	// spent.
 	Closing bool
-	// After says that the task is over: what follows it, such as a summary of its
-	// conversation, counts for it.
+	// After means that the task has ended. Work that follows it, such as a summary
+	// of its conversation, counts for the task.
 	After   bool
-	Budgets Budgets // as they are now
+	Budgets Budgets // the current ones
 }
 
-// Spent is what was spent on a day, by one person in one chat with one model.
+// Spent is the spending of one day by one person in one chat with one model.
 type Spent struct {
 	Day   string
 	User  string
@@ -101,55 +107,56 @@ type Spent struct {
 	Usage llm.Usage
 }
 
-// SpentQuery chooses rows of the ledger; empty fields choose all.
+// SpentQuery selects rows of the ledger; empty fields select all.
 type SpentQuery struct {
 	From, To   string // days, both included
 	User, Chat string
 }
 
-// Extended is by how much people have extended a day's budget: of one person, of
-// one chat, or of everybody where both are empty.
+// Extended is the amount by which people have extended a day's budget: of one
+// person, of one chat, or of everybody if both are empty.
 type Extended struct {
 	User, Chat   string
 	Tokens, Cost int64
 }
 
-// Ledger keeps what calls cost. A reservation counts as spent until it is
-// settled. An event of an action that has a reservation and a usage (replied,
-// malformed, call_failed, returned) settles it in the transaction of its
-// Append; a decision that extends a day's budget (see planner.Overdraft) is
-// kept there in the same way. What a task that is over has left reserved
-// counts as spent to the amount of its input.
+// Ledger records the cost of calls. A reservation counts as spent until it is
+// settled. If an event of an action with a reservation holds a usage (replied,
+// malformed, call_failed, returned), Append settles the reservation in the same
+// transaction. Append also records a decision that extends a day's budget (see
+// planner.Overdraft). When a task ends, its open reservations count as spent to the
+// amount of their input.
 type Ledger interface {
-	// Reserve makes a reservation, unless a budget has no room for it: then it is
-	// a *BudgetError, which names the first such budget in the order of the
-	// constants, and nothing has changed. ErrNoTask; ErrRefused when it is over,
-	// unless the reservation is After it.
+	// Reserve makes a reservation if all budgets have room. Otherwise it changes
+	// nothing and returns a *BudgetError with the first budget without room, in the
+	// order of the constants. It returns ErrNoTask for an unknown task, and
+	// ErrRefused for a task that has ended, unless the reservation is After it.
 	Reserve(ctx context.Context, id ID, r Reservation) error
-	// Settle replaces a reservation by what the action has cost, where no event
-	// does so: it was cancelled. Without a reservation it does nothing.
+	// Settle replaces a reservation by the real cost of the action, when no event
+	// does so because the action was cancelled. Without a reservation it does
+	// nothing.
 	Settle(ctx context.Context, id ID, of ReservationID, cost llm.Usage) error
-	// Spent lists what was spent, in the order of day, user, chat and model.
-	// Reservations are not in it.
+	// Spent lists the spending without reservations, in the order of day, user, chat
+	// and model.
 	Spent(ctx context.Context, q SpentQuery) ([]Spent, error)
-	// Extended lists the budgets of a day that people have extended, in the order
-	// of user and chat.
+	// Extended lists the extended budgets of a day, in the order of user and chat.
 	Extended(ctx context.Context, day string) ([]Extended, error)
-	// Room is what a reservation would be told: nil, or a *BudgetError. It changes
+	// Room returns the error that Reserve would return for a reservation. It changes
 	// nothing.
 	Room(ctx context.Context, id ID, r Reservation) error
 }
 
-// UsageByName adds usages by name. Names has the order in which they came.
+// UsageByName sums usages by name. Names has the order in which the names were
+// added.
 type UsageByName struct {
 	Names []string
 	Usage map[string]llm.Usage
 }
 
-// NewUsageByName makes an empty one.
+// NewUsageByName makes an empty sum.
 func NewUsageByName() *UsageByName { return &UsageByName{Usage: map[string]llm.Usage{}} }
 
-// Add adds a usage to that of a name.
+// Add adds a usage to the sum of a name.
 func (u *UsageByName) Add(name string, usage llm.Usage) {
 	if _, known := u.Usage[name]; !known {
 		u.Names = append(u.Names, name)

@@ -6,8 +6,8 @@ import (
 	"runtime/debug"
 )
 
-// PanicError is a panic as an error. What one chat has brought about must not end
-// the process for all of them, nor again each time that it is delivered.
+// PanicError is a panic as an error. A panic in the work for one chat must not end
+// the process for all chats.
 type PanicError struct {
 	cause any
 	stack string
@@ -15,12 +15,12 @@ type PanicError struct {
 
 func (p *PanicError) Error() string { return fmt.Sprintf("panic: %v", p.cause) }
 
-// LogValue implements slog.LogValuer: operators need to know where it was.
+// LogValue implements slog.LogValuer. It adds the stack for operators.
 func (p *PanicError) LogValue() slog.Value {
 	return slog.GroupValue(slog.Any("panic", p.cause), slog.String("stack", p.stack))
 }
 
-// Catch turns a panic into the error of a function that defers it.
+// Catch turns a panic into the error of the function that defers it.
 func Catch(err *error) {
 	if cause := recover(); cause != nil {
 		*err = &PanicError{cause, string(debug.Stack())}

@@ -10,49 +10,49 @@ import (
 	"time"
 )
 
-// Pause is the switch for everything: while it is set, legwork calls no model
-// and no tool. Calls under way end, messages are taken, people decide. It is
-// kept in the store, so that it holds over restarts. A nil Pause is never set.
-// It is safe for concurrent use.
+// Pause is the switch that pauses everything. While it is set, legwork calls no
+// model and no tool. Running calls end, legwork accepts messages, and people can
+// decide. The store keeps the switch over restarts. A nil Pause is never set. It is
+// safe for concurrent use.
 type Pause struct {
 	store Store
 
 	switching sync.Mutex // held while the store is written
 
 	mu      sync.Mutex
-	set     *Paused // nil: nothing is paused
+	set     *Paused // nil: not paused
 	changed chan struct{}
 
-	messageKeys []string // keys of the newest messages that switched it; guarded by switching
+	messageKeys []string // dedupe keys of the newest messages that changed it; guarded by switching
 }
 
-// maxMessageKeys is how many messages are known that switched a Pause: one that a
-// platform delivers again must not undo a later one.
+// maxMessageKeys is how many messages the Pause remembers that changed it. A message
+// that a platform delivers again must not undo a later one.
 const maxMessageKeys = 32
 
-// storedPause is how a Pause is stored.
+// storedPause is the stored form of a Pause.
 type storedPause struct {
 	Paused
-	Off   bool     `json:"off,omitempty"`
-	Words []string `json:"words,omitempty"`
+	Off  bool     `json:"off,omitempty"`
+	Keys []string `json:"words,omitempty"`
 }
 
-// Paused tells who has set a Pause, and when.
+// Paused is who has set a Pause, and when.
 type Paused struct {
 	By   string    `json:"by"`   // the person's key, or "" for the command line
-	Name string    `json:"name"` // what they are called
+	Name string    `json:"name"` // display name
 	At   time.Time `json:"at"`
 }
 
-// settingPaused is the Paused of legwork itself; a missing value means that
+// settingPaused is the setting of legwork with the storedPause; without a value
 // nothing is paused.
 const settingPaused = "paused"
 
-// ErrPaused says that a call was not made because everything is paused. The
-// caller makes it later when it is wanted.
+// ErrPaused means that a call was not made because everything is paused. The caller
+// makes it after the pause if it is still wanted.
 var ErrPaused = errors.New("everything is paused")
 
-// OpenPause reads whether a store's tasks are paused.
+// OpenPause reads the Pause of a store.
 func OpenPause(ctx context.Context, store Store) (*Pause, error) {
 	p := NewPause(store)
 	text, err := store.Setting(ctx, OwnerLegwork, settingPaused)
@@ -66,16 +66,16 @@ func OpenPause(ctx context.Context, store Store) (*Pause, error) {
 	if err := json.Unmarshal([]byte(text), &k); err != nil {
 		return nil, fmt.Errorf("reading whether everything is paused: %w: %w", ErrDamaged, err)
 	}
-	if p.messageKeys = k.Words; !k.Off {
+	if p.messageKeys = k.Keys; !k.Off {
 		p.set = &k.Paused
 	}
 	return p, nil
 }
 
-// NewPause makes a switch that is not set.
+// NewPause makes a Pause that is not set.
 func NewPause(store Store) *Pause { return &Pause{store: store, changed: make(chan struct{})} }
 
-// State tells whether everything is paused, and by whom.
+// State returns whether everything is paused, and by whom.
 func (p *Pause) State() (Paused, bool) {
 	if p == nil {
 		return Paused{}, false
@@ -88,7 +88,7 @@ func (p *Pause) State() (Paused, bool) {
 	return *p.set, true
 }
 
-// Gate is ErrPaused while everything is paused, otherwise nil.
+// Gate returns ErrPaused while everything is paused, otherwise nil.
 func (p *Pause) Gate() error {
 	if _, on := p.State(); on {
 		return ErrPaused
@@ -96,8 +96,8 @@ func (p *Pause) Gate() error {
 	return nil
 }
 
-// Changed returns a channel that is closed when it is next set or lifted. Call
-// it before State to miss nothing.
+// Changed returns a channel that is closed at the next change. Call it before State
+// to miss no change.
 func (p *Pause) Changed() <-chan struct{} {
 	if p == nil {
 		return nil
@@ -107,7 +107,7 @@ func (p *Pause) Changed() <-chan struct{} {
 	return p.changed
 }
 
-// Wait returns nil when nothing is paused; its error is the context's.
+// Wait waits until nothing is paused; its error is the context's.
 func (p *Pause) Wait(ctx context.Context) error {
 	for {
 		changed := p.Changed()
@@ -122,15 +122,15 @@ func (p *Pause) Wait(ctx context.Context) error {
 	}
 }
 
-// Set pauses everything, unless it is paused already; it returns who has paused
-// it. When it returns without an error, that is stored.
+// Set pauses everything and returns who has paused it, which may be somebody
+// earlier. When it returns no error, the store has the change.
 func (p *Pause) Set(ctx context.Context, by Paused) (Paused, error) {
 	by, _, err := p.SetBy(ctx, "", by)
 	return by, err
 }
 
-// SetBy is Set by the message of a key. It does nothing, and reports false, when
-// the message did it before and everything was let go on since.
+// SetBy is Set by the message with that dedupe key. It does nothing, and returns
+// false, if the message did it before and somebody has resumed since.
 func (p *Pause) SetBy(ctx context.Context, key string, by Paused) (_ Paused, on bool, err error) {
 	p.switching.Lock()
 	defer p.switching.Unlock()
@@ -143,7 +143,7 @@ func (p *Pause) SetBy(ctx context.Context, key string, by Paused) (_ Paused, on 
 	case was:
 		return before, true, p.save(ctx, key, storedPause{Paused: before})
 	}
-	p.apply(&by) // calls end to begin before it is stored, and the answer says that it is
+	p.apply(&by) // no new call begins while the store writes, so that none begins after the answer
 	if err := p.save(ctx, key, storedPause{Paused: by}); err != nil {
 		p.apply(nil)
 		return by, false, fmt.Errorf("pausing: %w", err)
@@ -151,12 +151,11 @@ func (p *Pause) SetBy(ctx context.Context, key string, by Paused) (_ Paused, on 
 	return by, true, nil
 }
 
-// Resume lets everything go on, and returns who had paused it; false when nothing
-// was paused.
+// Resume ends the pause and returns who had set it; false when nothing was paused.
 func (p *Pause) Resume(ctx context.Context) (Paused, bool, error) { return p.ResumeBy(ctx, "") }
 
-// ResumeBy is Lift by the message of a key. It does nothing when the message did it
-// before and everything was paused anew since.
+// ResumeBy is Resume by the message with that dedupe key. It does nothing if the
+// message did it before and somebody has paused since.
 func (p *Pause) ResumeBy(ctx context.Context, key string) (Paused, bool, error) {
 	p.switching.Lock()
 	defer p.switching.Unlock()
@@ -176,19 +175,20 @@ func (p *Pause) ResumeBy(ctx context.Context, key string) (Paused, bool, error) 
 
 func (p *Pause) handled(key string) bool { return key != "" && slices.Contains(p.messageKeys, key) }
 
-// save stores how the Pause is, and that a message made it so, as one.
+// save stores the state of the Pause together with the key of the message that made
+// it.
 func (p *Pause) save(ctx context.Context, key string, k storedPause) error {
-	words := slices.Clone(p.messageKeys)
+	keys := slices.Clone(p.messageKeys)
 	if key != "" {
-		words = append(words, key)
+		keys = append(keys, key)
 	}
-	k.Words = words[max(0, len(words)-maxMessageKeys):]
+	k.Keys = keys[max(0, len(keys)-maxMessageKeys):]
 	text, err := json.Marshal(k)
 	if err == nil {
 		err = p.store.PutSetting(ctx, OwnerLegwork, settingPaused, string(text))
 	}
 	if err == nil {
-		p.messageKeys = k.Words
+		p.messageKeys = k.Keys
 	}
 	return err
 }

@@ -441,7 +441,7 @@ func TestSummaryIsPaidFor(t *testing.T) {
 				t.Fatal(err)
 			}
 		} else {
-			m.logs("a summary is left out")
+			m.logs("summary skipped")
 		}
 		spent, err := m.store.Spent(t.Context(), tasks.SpentQuery{})
 		if err != nil {

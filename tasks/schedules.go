@@ -13,64 +13,64 @@ import (
 	"legwork/planner"
 )
 
-// Schedule opens a task again and again, or once, at given times.
+// Schedule opens a task at given times, once or repeatedly.
 type Schedule struct {
 	ID       string
 	Chat     bot.Chat
-	From     bot.Person // on whose behalf
+	From     bot.Person // the person who asked
 	Goal     string
 	Spec     string // canonical form of package schedule
 	Words    string // as the person wrote it
 	Timezone string // IANA name
 	Language string // of the texts
-	CatchUp  bool   // when fire times were missed, the last one is made up for
+	CatchUp  bool   // when fire times were missed, the last one is caught up
 	Paused   bool
-	Config   bool // it comes from the config file, which alone changes it
+	Config   bool // it is from the config file, and only the config file can change it
 	Made     time.Time
-	Next     time.Time // wall-clock time of the next one; zero: none
-	Last     time.Time // fire time of the last one; zero: none yet
+	Next     time.Time // the next fire time, by the wall clock; zero: none
+	Last     time.Time // the last fire time; zero: none yet
 	LastTask ID
 
-	Team     string    // of From and Chat, as the platform told when it was made
-	External bool      // and so, whether From is a guest
-	Name     string    // in the config
-	Skipped  time.Time // newest fire time that was left out since Last; zero: none
-	Why      string    // why it was, or why legwork itself paused it: one of the constants
+	Team     string    // of From and Chat, as the platform reported when the schedule was made
+	External bool      // From is a guest, as reported then
+	Name     string    // name in the config
+	Skipped  time.Time // newest fire time after Last that was skipped; zero: none
+	Why      string    // why it was skipped, or why legwork paused the schedule: one of the constants
 }
 
-// Why a fire time was left out, or a schedule paused.
+// The reasons for a skipped fire time or a paused schedule.
 const (
 	WhyMissed  = "missed"  // legwork was not running
-	WhyRunning = "running" // the task of the one before still was
-	WhyAccess  = "access"  // its person may not use legwork there any more
-	WhyUnseen  = "unseen"  // its chat took no answer the last time
-	WhyBroken  = "broken"  // this version cannot read when it is due
+	WhyRunning = "running" // the task of the fire time before was still running
+	WhyAccess  = "access"  // the person no longer has access in the chat
+	WhyUnseen  = "unseen"  // the last answer could not be shown in the chat
+	WhyBroken  = "broken"  // this version cannot read the times
 )
 
-// Firing is a fire time of a schedule that a delivery is for. The store takes
-// the delivery only while the schedule is not paused and its Next is At, and
-// moves it to Next in the same transaction; otherwise the Receipt is ErrRefused.
+// Firing is the fire time of a schedule for which a delivery opens a task. The store
+// accepts the delivery only if the schedule is not paused and its Next is At, and
+// sets Next in the same transaction. Otherwise the Receipt has ErrRefused.
 type Firing struct {
 	Schedule string
 	At       time.Time
-	Next     time.Time // zero: there is no further one
+	Next     time.Time // zero: no further fire time
 }
 
-// Schedules is the table of what is due.
+// Schedules stores the schedules.
 type Schedules interface {
-	// Schedules lists those of a conversation, or all when it is empty, in the
-	// order of their making.
+	// Schedules lists the schedules of a conversation, or all if it is empty, in the
+	// order in which they were made.
 	Schedules(ctx context.Context, conversation string) ([]Schedule, error)
-	// PutSchedule stores one, in place of that with the same id.
+	// PutSchedule stores a schedule and replaces the one with the same id.
 	PutSchedule(ctx context.Context, s Schedule) error
-	// DropSchedule deletes one; of that which is not there, nothing.
+	// DropSchedule deletes a schedule, if it exists.
 	DropSchedule(ctx context.Context, id string) error
-	// Due lists at most limit schedules whose Next has come, the earliest first,
-	// and tells the Next of the first one that follows; zero when none does.
+	// Due lists at most limit schedules that are due, the earliest first. next is
+	// the fire time of the first schedule after them; zero when there is none.
 	Due(ctx context.Context, now time.Time, limit int) (due []Schedule, next time.Time, err error)
 }
 
-// ReadSpec reads when a schedule comes, in its zone.
+// ReadSpec parses the times of a schedule, in its time zone.
 func (s Schedule) ReadSpec() (schedule.Spec, error) {
 	zone, err := time.LoadLocation(s.Timezone)
 	if err != nil {
@@ -79,18 +79,18 @@ func (s Schedule) ReadSpec() (schedule.Spec, error) {
 	return schedule.Read(s.Spec, zone)
 }
 
-// Over reports that a schedule never comes again by itself.
+// Over reports whether a schedule has no further fire time.
 func (s Schedule) Over() bool { return s.Next.IsZero() && !s.Paused }
 
-// ScheduleList reads and changes the schedules of a store. Who changes one holds the
-// lock from reading it to storing it.
+// ScheduleList reads and changes the schedules of a store. To change a schedule,
+// hold the lock from reading it to storing it.
 type ScheduleList struct {
 	sync.Mutex
 	store   Store
 	changed chan struct{} // holds one signal
 }
 
-// NewScheduleList makes the list of a store's schedules. One process has one.
+// NewScheduleList makes the list of a store's schedules. A process has one.
 func NewScheduleList(store Store) *ScheduleList {
 	return &ScheduleList{store: store, changed: make(chan struct{}, 1)}
 }
@@ -105,7 +105,7 @@ func (l *ScheduleList) signal() {
 	}
 }
 
-// All lists all schedules, in the order of their making.
+// All lists all schedules, in the order in which they were made.
 func (l *ScheduleList) All(ctx context.Context) ([]Schedule, error) {
 	all, err := l.store.Schedules(ctx, "")
 	if err != nil {
@@ -130,7 +130,7 @@ func (l *ScheduleList) Find(ctx context.Context, id string) (s Schedule, ok bool
 	return all[i], true, nil
 }
 
-// Put stores a schedule in place of that with the same id, and signals the change.
+// Put stores a schedule, replaces the one with the same id, and signals the change.
 func (l *ScheduleList) Put(ctx context.Context, s Schedule) error {
 	if err := l.store.PutSchedule(ctx, s); err != nil {
 		return fmt.Errorf("storing schedule: %w", err)
@@ -148,13 +148,14 @@ func (l *ScheduleList) Drop(ctx context.Context, id string) error {
 	return nil
 }
 
-// LastTaskRuns reports that the last task of a schedule is not over.
+// LastTaskRuns reports whether the last task of a schedule has not ended.
 func (l *ScheduleList) LastTaskRuns(ctx context.Context, s Schedule) (bool, error) {
 	state, ok, err := l.lastState(ctx, s)
 	return ok && !state.Finished(), err
 }
 
-// LastAnswerUnseen reports that the chat took no answer of a schedule's last task.
+// LastAnswerUnseen reports whether the answer of a schedule's last task could not be
+// shown in the chat.
 func (l *ScheduleList) LastAnswerUnseen(ctx context.Context, s Schedule) (bool, error) {
 	state, ok, err := l.lastState(ctx, s)
 	if err != nil || !ok {
@@ -170,8 +171,8 @@ func (l *ScheduleList) LastAnswerUnseen(ctx context.Context, s Schedule) (bool, 
 	return last.Type == planner.CallFailed && last.Action == planner.ShowID(), nil
 }
 
-// lastState is the state of a schedule's last task; ok is false when there is none
-// that can be read.
+// lastState returns the state of a schedule's last task; ok is false when there is
+// no such task or it cannot be read.
 func (l *ScheduleList) lastState(ctx context.Context, s Schedule) (state planner.State, ok bool, err error) {
 	if s.LastTask == "" {
 		return state, false, nil

@@ -2,28 +2,28 @@ package tasks
 
 import "strings"
 
-// The keys of a person's settings in the store; settings of legwork itself
-// belong to ownerLegwork.
+// The names of a person's settings in the store. Settings of legwork itself belong
+// to OwnerLegwork.
 const (
 	SettingLanguage         = "language"
-	SettingPlatformLanguage = "spoken" // of admins: the language that their platform tells, for what reaches them unasked
+	SettingPlatformLanguage = "spoken" // of admins: the language that their platform reports, for notices to them
 	SettingTimezone         = "timezone"
 	SettingModel            = "model"
-	SettingAccess           = "access" // what admins decided about the person: grant as JSON
+	SettingAccess           = "access" // the decision of admins about the person: JSON
 
 	OwnerLegwork          = "legwork"
-	SettingAdmins         = "admins"          // JSON list of the admins that the config does not name
-	SettingAccessRequests = "access_requests" // people without access who wrote lately: JSON list
+	SettingAdmins         = "admins"          // JSON list of the admins that are not in the config
+	SettingAccessRequests = "access_requests" // JSON list of people without access who wrote lately
 )
 
-// SettingFormerID is the platform's id that a group had before, by which the config
-// may name it. It belongs to the group's key.
+// SettingFormerID is the id that the platform used before for a group; the config
+// may still use it. The setting belongs to the group's key.
 const SettingFormerID = "was"
 
-// SettingPrompt begins the name of a chat's setting that holds the pending prompt
-// of the person whose key follows.
+// SettingPrompt is the prefix of a chat's setting for a prompt that a person is
+// filling in; the person's key follows.
 const SettingPrompt = "prompt "
 
-// ConversationSetting reports that a setting of a conversation is about what is being
-// said in it, and goes when that is forgotten.
+// ConversationSetting reports whether a setting belongs to the current conversation,
+// so that it is deleted when the conversation is forgotten.
 func ConversationSetting(name string) bool { return strings.HasPrefix(name, SettingPrompt) }

@@ -6,7 +6,7 @@ import (
 	"legwork/planner"
 )
 
-// Decides reports that buttons name an ask action by the event that asks: an
+// Decides reports whether people decide about an ask action with buttons: an
 // approval, a server's question or a review.
 func Decides(about planner.ActionID) bool {
 	switch about.Subject {
@@ -16,13 +16,13 @@ func Decides(about planner.ActionID) bool {
 	return false
 }
 
-// OpenAsk reports that the ask action of that id waits for somebody.
+// OpenAsk reports whether the ask action of that id is open.
 func OpenAsk(s planner.State, id planner.ActionID) bool {
 	return slices.ContainsFunc(planner.Todo(s), func(a planner.Action) bool { return a.Kind == planner.KindAsk && a.ID == id })
 }
 
-// Decided finds the event by which a person decided about an ask action; nil
-// when there is none.
+// Decided returns the event of a person's decision about an ask action; nil when
+// there is none.
 func (v *View) Decided(action planner.ActionID) *planner.Event {
 	for i := range slices.Backward(v.Events) {
 		if e := &v.Events[i]; e.Type == planner.Decided && e.Action == action {
@@ -32,8 +32,7 @@ func (v *View) Decided(action planner.ActionID) *planner.Event {
 	return nil
 }
 
-// QuestionExpired reports that the time of a model's question was over before anybody
-// answered it.
+// QuestionExpired reports whether a model's question expired before it was answered.
 func (v *View) QuestionExpired(about planner.ActionID) bool {
 	for _, w := range v.State.Subtasks {
 		for _, turn := range w.Turns {
@@ -45,8 +44,8 @@ func (v *View) QuestionExpired(about planner.ActionID) bool {
 	return false
 }
 
-// DecisionExpired reports that the time of the question about a subject was over before
-// anybody decided.
+// DecisionExpired reports whether the question about a subject expired before a
+// person decided.
 func (v *View) DecisionExpired(about planner.ActionID) bool {
 	q := v.Event(about.Seq).Question
 	return slices.ContainsFunc(v.Events[min(about.Seq, len(v.Events)):], func(e planner.Event) bool {

@@ -8,17 +8,17 @@ import (
 	"legwork/planner"
 )
 
-// maxResult is how much of a tool's result a View keeps in memory, and maxNote
-// how long a note may be to be kept, in bytes; the rest is read from the store
-// when a prompt needs it.
+// A View keeps at most maxResult bytes of a tool's result in memory, and no note
+// longer than maxNote bytes. When a prompt needs the rest, the View reads it from
+// the store.
 const (
 	maxResult = 32 << 10
 	maxNote   = 4 << 10
 )
 
-// View is a task's journal as far as it was read: the folded state and the
-// events, large results and notes shortened. It folds only what is new. One goroutine
-// refreshes it; snapshots of it are safe to use from others.
+// View is a task's journal as far as it was read: the state and the events, with
+// large results and notes shortened. Refresh reads only new events. One goroutine
+// refreshes a View; others can use its snapshots.
 type View struct {
 	ID     ID
 	State  planner.State
@@ -27,7 +27,7 @@ type View struct {
 	cut    *cutEvents
 }
 
-// cutEvents remembers which events are kept shortened.
+// cutEvents knows which events are shortened in memory.
 type cutEvents struct {
 	mu   sync.Mutex
 	seqs map[int]bool
@@ -38,7 +38,7 @@ func NewView(store Store, id ID) *View {
 	return &View{ID: id, store: store, cut: &cutEvents{seqs: map[int]bool{}}}
 }
 
-// Refresh reads what is new.
+// Refresh reads the new events.
 func (v *View) Refresh(ctx context.Context) error {
 	fresh, err := v.store.Load(ctx, v.ID, v.State.Seq)
 	if err != nil {
@@ -57,7 +57,7 @@ func (v *View) Refresh(ctx context.Context) error {
 	return nil
 }
 
-// shortened is an event as a View keeps it.
+// shortened returns an event as a View keeps it.
 func shortened(e planner.Event) (short planner.Event, cut bool) {
 	switch {
 	case e.Result != nil && (len(e.Result.Text) > maxResult || len(e.Result.Images) > 0):
@@ -72,15 +72,15 @@ func shortened(e planner.Event) (short planner.Event, cut bool) {
 	return e, true
 }
 
-// Snapshot returns a copy that stays as it is.
+// Snapshot returns a copy that Refresh does not change.
 func (v *View) Snapshot() *View {
 	copied := *v
 	copied.Events = v.Events[:len(v.Events):len(v.Events)]
 	return &copied
 }
 
-// ForOtherChat is the task as somebody reads it in another chat and language: nothing
-// of it replies to the message that asked.
+// ForOtherChat returns the task as it is shown in another chat and language: its
+// messages do not reply to the message that asked.
 func (v *View) ForOtherChat(language string) *View {
 	shown := v.Snapshot()
 	shown.Events = slices.Clone(v.Events)
@@ -90,10 +90,11 @@ func (v *View) ForOtherChat(language string) *View {
 	return shown
 }
 
-// Opening is the body of the journal's first event.
+// Opening returns the body of the journal's first event.
 func (v *View) Opening() *planner.Opening { return v.Events[0].Opening }
 
-// Event returns the event of a seq as it is kept; a zero one outside the journal.
+// Event returns the event of a seq, perhaps shortened; zero for a seq outside the
+// journal.
 func (v *View) Event(seq int) planner.Event {
 	if seq < 1 || seq > len(v.Events) {
 		return planner.Event{}
@@ -101,8 +102,8 @@ func (v *View) Event(seq int) planner.Event {
 	return v.Events[seq-1]
 }
 
-// Journal gives whole events. What cannot be read again from the store comes
-// shortened.
+// Journal returns a function for complete events. It returns a shortened event if
+// the store cannot read the event again.
 func (v *View) Journal(ctx context.Context) planner.Journal {
 	return func(seq int) planner.Event {
 		v.cut.mu.Lock()

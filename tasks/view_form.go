@@ -9,8 +9,8 @@ import (
 	"legwork/planner"
 )
 
-// FormOf reads the server's question of that seq, and the field that about names;
-// the field is nil when the question has none.
+// FormOf returns the server's question in an event, and the field that about names;
+// the field is nil when there is none.
 func FormOf(e planner.Event, about planner.ActionID) (q *form.Question, field *form.Field) {
 	if e.Question == nil || e.Question.Form == nil {
 		return &form.Question{}, nil
@@ -22,12 +22,13 @@ func FormOf(e planner.Event, about planner.ActionID) (q *form.Question, field *f
 	return q, field
 }
 
-// CallOf is the call at that place as its model wrote it.
+// CallOf returns the call at a place, as the model wrote it.
 func CallOf(v *View, at planner.Place) planner.Call {
 	return v.Event(v.State.Subtasks[at.Subtask].Turns[at.Turn].Seq).Reply.Calls[at.Call]
 }
 
-// Arguments are those of a call as JSON; an empty object where the model wrote none.
+// Arguments returns the arguments of a call as JSON; an empty object if the model
+// wrote none.
 func Arguments(call planner.Call) json.RawMessage {
 	return json.RawMessage(cmp.Or(strings.TrimSpace(call.Arguments), "{}"))
 }

@@ -16,27 +16,28 @@ import (
 	"legwork/tasks"
 )
 
-// Pricer is a Model that tells what calls may cost. Without one, tokens are
-// estimated by the length of prompts, and nothing costs money.
+// Pricer is a Model that knows what calls may cost. For a Model that is no Pricer,
+// tokens are estimated from the length of prompts, and calls cost no money.
 type Pricer interface {
-	// Quote is the most that a request may take.
+	// Quote returns the most that a request may cost.
 	Quote(r llm.Request) llm.Usage
-	// QuoteTokens is what so many tokens of prompt and reply cost at most with the
-	// model of a role or a configured name. Negative output stands for the longest
+	// QuoteTokens returns the most that so many tokens of prompt and reply cost with
+	// the model of a role or a configured name. A negative output means the longest
 	// reply.
 	QuoteTokens(roleOrName string, input, output int) llm.Usage
-	// Chosen is the configured name of the model that a request asks for.
+	// Chosen returns the configured name of the model that a request asks for.
 	Chosen(r llm.Request) string
-	// Bytes is how many bytes of a prompt so many tokens hold.
+	// Bytes returns how many bytes of a prompt make so many tokens.
 	Bytes(roleOrName string, tokens int) int
 }
 
-// lengthPricer stands in for a model that quotes nothing.
+// lengthPricer estimates tokens from the length of prompts, for a model without
+// prices.
 type lengthPricer struct{}
 
 var _ Pricer = lengthPricer{}
 
-// assumedOutput is how long the longest reply is taken to be, in tokens.
+// assumedOutput is the assumed length of the longest reply, in tokens.
 const assumedOutput = 4000
 
 func (g lengthPricer) Quote(r llm.Request) llm.Usage {
@@ -58,7 +59,7 @@ func (g lengthPricer) Chosen(r llm.Request) string { return cmp.Or(r.Model, r.Ro
 
 func (g lengthPricer) Bytes(_ string, tokens int) int { return 4 * tokens }
 
-// pricerOf is the model itself where it tells what calls may cost.
+// pricerOf returns the model itself if it is a Pricer.
 func pricerOf(model llm.Model) Pricer {
 	if p, ok := model.(Pricer); ok {
 		return p
@@ -66,7 +67,7 @@ func pricerOf(model llm.Model) Pricer {
 	return lengthPricer{}
 }
 
-// budget sets aside the most that model calls may cost, and counts what they did cost.
+// budget reserves the most that model calls may cost, and counts their real cost.
 type budget struct {
 	store tasks.Store
 	log   *slog.Logger
@@ -76,22 +77,23 @@ type budget struct {
 	reservations
 }
 
-// reservations knows the calls of this process that are under way: what they set aside
-// and do not use comes free when they end.
+// reservations holds the running calls of this process. When a call ends, the unused
+// part of its reservation becomes free.
 type reservations struct {
 	mu    sync.Mutex
 	calls []*reservedCall
-	freed chan struct{} // closed when one ends; nil while there is no waiter
+	freed chan struct{} // closed when a call ends; nil while no caller waits
 }
 
-// reservedCall is one call under way.
+// reservedCall is one running call.
 type reservedCall struct {
 	task tasks.ID
 	tasks.Reservation
 }
 
-// add notes a call that begins; leave that it has ended and is settled.
-func (t *reservations) add(id tasks.ID, r tasks.Reservation) (leave func()) {
+// add adds a call that begins. The caller calls release when the call has ended and
+// is settled.
+func (t *reservations) add(id tasks.ID, r tasks.Reservation) (release func()) {
 	p := &reservedCall{id, r}
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -109,7 +111,7 @@ func (t *reservations) add(id tasks.ID, r tasks.Reservation) (leave func()) {
 	}
 }
 
-// nextEnded is closed when the next call ends.
+// nextEnded returns a channel that is closed when the next call ends.
 func (t *reservations) nextEnded() <-chan struct{} {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -119,16 +121,15 @@ func (t *reservations) nextEnded() <-chan struct{} {
 	return t.freed
 }
 
-// mayFree reports that a call is under way whose end may make room for a task in a
-// budget.
+// mayFree reports whether a running call may free some of the reached budget when it
+// ends.
 func (t *reservations) mayFree(id tasks.ID, over planner.Overdraft) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return slices.ContainsFunc(t.calls, func(p *reservedCall) bool { return p.countsFor(id, over) })
 }
 
-// countsFor reports that a call counts for the budget that has no room for the
-// task.
+// countsFor reports whether a call counts for the budget that the task has reached.
 func (p *reservedCall) countsFor(id tasks.ID, over planner.Overdraft) bool {
 	switch over.Budget {
 	case tasks.BudgetTaskTokens, tasks.BudgetTaskUSD:
@@ -141,7 +142,7 @@ func (p *reservedCall) countsFor(id tasks.ID, over planner.Overdraft) bool {
 	return p.Day == over.Day
 }
 
-// reservation is what a request takes of the budgets.
+// reservation returns the reservation for a request.
 func (b *budget) reservation(v *tasks.View, of tasks.ReservationID, r llm.Request) tasks.Reservation {
 	opening, rules := v.Opening(), b.rules.Load().Budget
 	return tasks.Reservation{
@@ -150,37 +151,37 @@ func (b *budget) reservation(v *tasks.View, of tasks.ReservationID, r llm.Reques
 	}
 }
 
-// idleAfter is how long no call must have been under way for a budget before what
-// is set aside in it counts as spent: between two calls of a task there are its
-// tools, and after a restart the tasks begin anew.
+// idleAfter is how long no call of a budget must have run before its reservations
+// count as spent. A task runs its tools between two calls, and after a restart tasks
+// start again; both need time.
 const idleAfter = 10 * time.Second
 
-// reserve sets aside what a call may take, and waits where what others have set
-// aside, and will not all use, leaves no room: until enough, nil for as long as it
-// takes. Otherwise a budget without room is a *BudgetError. leave is called when
-// the call is settled.
-func (b *budget) reserve(ctx context.Context, id tasks.ID, r tasks.Reservation, enough <-chan struct{}) (leave func(), err error) {
-	var late <-chan time.Time // nil: somebody is under way, or was at the last look
+// reserve reserves what a call may cost. If only the reservations of other calls
+// take up the room, it waits until one of them frees some, or until giveUp is closed
+// (nil: never). It returns a *BudgetError if the budget has no room otherwise. The
+// caller calls release when the call is settled.
+func (b *budget) reserve(ctx context.Context, id tasks.ID, r tasks.Reservation, giveUp <-chan struct{}) (release func(), err error) {
+	var idle <-chan time.Time // nil: a call is running, or was at the last check
 	for waited := false; ; {
 		freed := b.nextEnded()
-		leave, err := b.reserveNow(ctx, id, r)
+		release, err := b.reserveNow(ctx, id, r)
 		over, reached := errors.AsType[*tasks.BudgetError](err)
 		if !reached || !over.Temporary() {
-			return leave, err
+			return release, err
 		}
 		switch {
 		case b.mayFree(id, over.Overdraft):
-			late, waited = nil, false
+			idle, waited = nil, false
 		case waited:
 			return nil, err
-		case late == nil:
-			late = time.After(idleAfter)
+		case idle == nil:
+			idle = time.After(idleAfter)
 		}
 		select {
 		case <-freed:
-		case <-late:
+		case <-idle:
 			waited = true
-		case <-enough:
+		case <-giveUp:
 			return nil, err
 		case <-ctx.Done():
 			return nil, ctx.Err()
@@ -188,16 +189,18 @@ func (b *budget) reserve(ctx context.Context, id tasks.ID, r tasks.Reservation, 
 	}
 }
 
-// reserveNow is reserve without waiting. Who gives up meanwhile waits for the
-// store: to give back what may not be set aside would give back what a process
-// that was killed had set aside for the same action, and that counts.
-func (b *budget) reserveNow(ctx context.Context, id tasks.ID, r tasks.Reservation) (leave func(), err error) {
+// reserveNow is reserve without waiting for other calls. It lets the store finish
+// after ctx ends. Otherwise it would not know whether the store made the
+// reservation. It must settle only a reservation that it has made: if the store
+// refused it, a reservation of the same action may exist that a killed process made,
+// and that one has to count.
+func (b *budget) reserveNow(ctx context.Context, id tasks.ID, r tasks.Reservation) (release func(), err error) {
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
-	until, end := context.WithTimeout(context.WithoutCancel(ctx), tasks.StoreTimeout)
-	defer end()
-	if err := b.store.Reserve(until, id, r); err != nil {
+	storing, cancel := context.WithTimeout(context.WithoutCancel(ctx), tasks.StoreTimeout)
+	defer cancel()
+	if err := b.store.Reserve(storing, id, r); err != nil {
 		return nil, err
 	}
 	if ctx.Err() != nil {
@@ -207,19 +210,19 @@ func (b *budget) reserveNow(ctx context.Context, id tasks.ID, r tasks.Reservatio
 	return b.add(id, r), nil
 }
 
-// settle counts the cost of a call whose outcome no event reports. Like an
-// outcome it is worth a moment after the call was cancelled.
+// settle counts the cost of a call whose outcome no event reports. It works for a
+// short time after the call was cancelled, as AppendEvents does.
 func (b *budget) settle(ctx context.Context, id tasks.ID, of tasks.ReservationID, cost llm.Usage) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), tasks.StoreTimeout)
 	defer cancel()
 	if err := b.store.Settle(ctx, id, of, cost); err != nil && !errors.Is(err, tasks.ErrNoTask) {
-		b.log.WarnContext(ctx, "what a call has cost could not be counted", "task", id, "action", of.Action, "call", of.Call, "cause", err)
+		b.log.WarnContext(ctx, "counting cost of call failed", "task", id, "action", of.Action, "call", of.Call, "cause", err)
 	}
 }
 
-// reserveRetries sets aside what one more attempt of a call may take for which the
-// reservation was made, each time that it is called. It does not wait: the call
-// itself holds what it would wait for.
+// reserveRetries returns a function that reserves the cost of one more attempt of a
+// call each time it is called. The function does not wait for room, because it would
+// wait for the reservation of its own call.
 func (b *budget) reserveRetries(ctx context.Context, id tasks.ID, r tasks.Reservation) func() error {
 	attempt := 1
 	return func() error {
@@ -230,19 +233,20 @@ func (b *budget) reserveRetries(ctx context.Context, id tasks.ID, r tasks.Reserv
 	}
 }
 
-// What a closing answer is given to read and to write at most, when a budget
-// has room for no more, and the part of a budget that is kept back for it.
+// The most that a closing answer reads and writes when a budget is reached, and the
+// share of each budget that is held back for it.
 const (
 	closingInput  = 8000 // tokens
 	closingOutput = 8000
-	closingShare  = 4 // a fourth
+	closingShare  = 4 // one part in so many
 	minOutput     = 100
 )
 
-// closingSize is how many tokens are kept back for the closing answer of a task:
-// less where the budgets are small, and none where they are so small that no
-// answer would come of it. Of what is kept back at most half is for the reply,
-// and the rest for the prompt. model is a configured one in place of the role's.
+// closingSize returns how many tokens are held back for the closing answer of a
+// task. Small budgets hold back less. ok is false when the budgets are too small for
+// an answer; then nothing is held back. The reply gets at most half of the amount,
+// and the prompt gets the rest. model is a configured model that replaces the
+// role's; empty: none.
 func (b *budget) closingSize(model string) (input, output int, ok bool) {
 	by, budgets := cmp.Or(model, llm.RoleAnswer), b.rules.Load().Budget.Budgets
 	output = largest(min(closingOutput, b.price.QuoteTokens(by, closingInput, -1).Output), func(n int) bool {
@@ -254,13 +258,14 @@ func (b *budget) closingSize(model string) (input, output int, ok bool) {
 	return input, output, output >= minOutput
 }
 
-// largest is the largest number up to most that fits, where all below one that
-// fits do, too; 0 fits.
+// largest returns the largest number up to most that fits. If a number fits, all
+// smaller ones fit too; 0 always fits.
 func largest(most int, fits func(int) bool) int {
 	return sort.Search(most, func(n int) bool { return !fits(n + 1) })
 }
 
-// closingHold is what is kept back for the closing answer; nil for nothing.
+// closingHold returns the amount to hold back for the closing answer; nil for
+// nothing.
 func (b *budget) closingHold(model string) *llm.Usage {
 	input, output, ok := b.closingSize(model)
 	if !ok {
@@ -270,22 +275,22 @@ func (b *budget) closingHold(model string) *llm.Usage {
 	return &hold
 }
 
-// callForServer makes a model call within an action. The event that ends the action holds
-// its cost.
+// callForServer makes a model call for a server, within a tool action. The event
+// that ends the action holds the cost of the call.
 func (x *Executor) callForServer(ctx context.Context, v *tasks.View, of tasks.ReservationID, r llm.Request) (llm.Reply, error) {
-	aside := x.budget.reservation(v, of, r)
-	leave, err := x.budget.reserve(ctx, v.ID, aside, nil)
+	reserved := x.budget.reservation(v, of, r)
+	release, err := x.budget.reserve(ctx, v.ID, reserved, nil)
 	if err != nil {
 		return llm.Reply{}, err
 	}
-	defer leave()
-	r.BeforeRetry = x.budget.reserveRetries(ctx, v.ID, aside)
+	defer release()
+	r.BeforeRetry = x.budget.reserveRetries(ctx, v.ID, reserved)
 	reply, err := x.Model.Call(ctx, r, nil)
 	if failed, ok := errors.AsType[*llm.Error](err); ok {
 		reply.Usage = failed.Usage
 	}
 	if reply.Usage == (llm.Usage{}) {
-		x.budget.settle(ctx, v.ID, aside.ID, reply.Usage)
+		x.budget.settle(ctx, v.ID, reserved.ID, reply.Usage)
 	}
 	return reply, err
 }

@@ -12,10 +12,10 @@ import (
 	"legwork/tasks"
 )
 
-// reserveOrShrink sets aside what the call of a model action may take. A closing answer
-// for which there is not enough is cut to what is kept back for it. The error is
-// a *BudgetError when there is no room.
-func (x *Executor) reserveOrShrink(ctx context.Context, v *tasks.View, a planner.Action, promptInput planner.PromptInput, request llm.Request) (_ llm.Request, r tasks.Reservation, leave func(), err error) {
+// reserveOrShrink reserves the cost of a model action. If the budget has no room for
+// a closing answer, it shortens the answer's request to the amount that is held
+// back. It returns a *BudgetError when the budget has no room.
+func (x *Executor) reserveOrShrink(ctx context.Context, v *tasks.View, a planner.Action, promptInput planner.PromptInput, request llm.Request) (_ llm.Request, r tasks.Reservation, release func(), err error) {
 	r = x.budget.reservation(v, tasks.ReservationID{Action: a.ID}, request)
 	model, err := x.decisionModel(ctx, v)
 	if err != nil {
@@ -24,40 +24,41 @@ func (x *Executor) reserveOrShrink(ctx context.Context, v *tasks.View, a planner
 	if a.Role != llm.RoleAnswer {
 		r.Hold = x.budget.closingHold(model)
 		if r.Hold != nil && a.Role == llm.RolePlan {
-			if leave, err = x.budget.reserveNow(ctx, v.ID, r); !errors.Is(err, tasks.ErrBudget) {
-				return request, r, leave, err
+			if release, err = x.budget.reserveNow(ctx, v.ID, r); !errors.Is(err, tasks.ErrBudget) {
+				return request, r, release, err
 			}
-			r.Hold = nil // it may be answered at once
+			r.Hold = nil // the model may answer at once, and then no closing answer is needed
 		}
-		leave, err = x.budget.reserve(ctx, v.ID, r, nil)
-		return request, r, leave, err
+		release, err = x.budget.reserve(ctx, v.ID, r, nil)
+		return request, r, release, err
 	}
 	r.Closing = true
-	patience, end := context.WithTimeout(context.WithoutCancel(ctx), closingMaxWait)
-	defer end()
-	leave, err = x.budget.reserve(ctx, v.ID, r, patience.Done())
+	waiting, cancel := context.WithTimeout(context.WithoutCancel(ctx), closingMaxWait)
+	defer cancel()
+	release, err = x.budget.reserve(ctx, v.ID, r, waiting.Done())
 	input, output, ok := x.budget.closingSize(model)
 	for try := 0; ok && errors.Is(err, tasks.ErrBudget) && try < closingTries; try++ {
 		small, failed := x.closingRequest(ctx, v, a, promptInput, input>>try, max(output>>try, minOutput))
 		if failed != nil {
 			return request, r, nil, err
 		}
-		// A prompt may not get as short as it should: whether it fits, the store says.
+		// The prompt may stay longer than asked for. The store decides whether it
+		// fits.
 		request, r.Most = small, x.budget.price.Quote(small)
-		leave, err = x.budget.reserve(ctx, v.ID, r, patience.Done())
+		release, err = x.budget.reserve(ctx, v.ID, r, waiting.Done())
 	}
-	return request, r, leave, err
+	return request, r, release, err
 }
 
-// A closing answer is cut by half so many times, and waits so long in all for
-// others' calls before it is: there may be little time for it.
+// A closing answer is halved closingTries times at most. It waits for the calls of
+// others for closingMaxWait in all, because a task that is stopped has little time.
 const (
 	closingTries   = 5
 	closingMaxWait = 30 * time.Second
 )
 
-// closingRequest is the closing answer's request with so many tokens to read and to
-// write.
+// closingRequest makes the request of a closing answer that reads and writes at most
+// so many tokens.
 func (x *Executor) closingRequest(ctx context.Context, v *tasks.View, a planner.Action, promptInput planner.PromptInput, input, output int) (llm.Request, error) {
 	const margin = 10 // per cent: tokens are estimated
 	most := x.budget.price.Bytes(cmp.Or(promptInput.Model, llm.RoleAnswer), input*(100-margin)/100)
@@ -69,8 +70,8 @@ func (x *Executor) closingRequest(ctx context.Context, v *tasks.View, a planner.
 	return request, err
 }
 
-// decisionModel is the configured model that decides and answers for a task in place
-// of the roles'; empty for those.
+// decisionModel returns the configured model that decides and answers for a task;
+// empty for the models of the roles.
 func (x *Executor) decisionModel(ctx context.Context, v *tasks.View) (string, error) {
 	opening := v.Opening()
 	if slices.Contains(x.rules.Load().Models, opening.Model) {
@@ -80,12 +81,11 @@ func (x *Executor) decisionModel(ctx context.Context, v *tasks.View) (string, er
 	return settings.Model, err
 }
 
-// budgetReached records that a budget has no room for an action: a person decides
-// then, or the task ends with a sentence about it where a question would help
-// no one.
+// budgetReached records that a budget has no room for an action. A person decides
+// then; if the task cannot ask, it ends with a message about the budget.
 func (x *Executor) budgetReached(ctx context.Context, v *tasks.View, a planner.Action, r tasks.Reservation, over planner.Overdraft) error {
 	over.Extend = roundExtension(over)
-	x.Log.InfoContext(ctx, "a budget is reached", "task", v.ID, "action", a.ID, "budget", over.Budget, "whose", over.Who, "limit", over.Limit, "spent", over.Spent, "wanted", over.Wanted)
+	x.Log.InfoContext(ctx, "budget reached", "task", v.ID, "action", a.ID, "budget", over.Budget, "whose", over.Who, "limit", over.Limit, "spent", over.Spent, "wanted", over.Wanted)
 	if x.Reached != nil {
 		x.Reached(ctx, over)
 	}
@@ -102,13 +102,12 @@ func (x *Executor) budgetReached(ctx context.Context, v *tasks.View, a planner.A
 	})
 }
 
-// ErrHeld is what Do returns for an action that waits because a budget is
-// reached: it is listed with Hold until there is room again.
+// ErrHeld is the error of Do for an action that waits because a budget is reached.
+// The machine lists it with Hold until the budget has room again.
 var ErrHeld = errors.New("a budget holds the action")
 
-// askToExtend notes that a person is to decide about a budget. Of several actions
-// that have no room, only the first one raises a question, and none does when
-// room was made meanwhile.
+// askToExtend asks a person to extend the budget. Of several actions without room
+// only the first one asks, and no action asks if the budget got room meanwhile.
 func (x *Executor) askToExtend(ctx context.Context, id tasks.ID, r tasks.Reservation) error {
 	for {
 		state, err := x.Store.State(ctx, id)
@@ -122,7 +121,7 @@ func (x *Executor) askToExtend(ctx context.Context, id tasks.ID, r tasks.Reserva
 		err = x.Store.Room(ctx, id, r)
 		reached, ok := errors.AsType[*tasks.BudgetError](err)
 		if !ok {
-			return cmp.Or(err, ErrHeld) // it begins anew
+			return cmp.Or(err, ErrHeld) // there is room, and the engine starts the action again
 		}
 		over := reached.Overdraft
 		over.Extend, over.Expires = roundExtension(over), x.rules.Load().Approvals.ExpiresAt(x.Now())
@@ -133,10 +132,10 @@ func (x *Executor) askToExtend(ctx context.Context, id tasks.ID, r tasks.Reserva
 	}
 }
 
-// shouldAsk reports that somebody is to be asked about a reached budget: not
-// when the task ends anyway, and not about a question that nothing was done for
-// yet, unless it stands in the private chat of somebody who may extend the
-// budget, and they are not asked there already.
+// shouldAsk reports whether to ask a person about a reached budget. It does not ask
+// when the task ends anyway. Before the first plan it asks only in the private chat
+// of a person who may extend the budget, and only if no other task asks there
+// already.
 func (x *Executor) shouldAsk(ctx context.Context, v *tasks.View, a planner.Action) (bool, error) {
 	s, opening := v.State, v.Opening()
 	if a.Role == llm.RoleAnswer {
@@ -160,9 +159,9 @@ func (x *Executor) shouldAsk(ctx context.Context, v *tasks.View, a planner.Actio
 	return true, nil
 }
 
-// roundExtension rounds up by how much a yes extends a budget, so that its amount can
-// be written on a button as it is: to cents, or to two digits below them, and to
-// thousands of tokens.
+// roundExtension rounds up the amount by which a yes extends a budget, so that the
+// amount on the button is exact: money to cents, or to two digits if it is less, and
+// tokens to thousands.
 func roundExtension(over planner.Overdraft) int64 {
 	step := int64(10_000)
 	if tasks.InTokens(over.Budget) {

@@ -14,17 +14,17 @@ import (
 	"legwork/tasks"
 )
 
-// How much of earlier tasks a prompt refers to.
+// Limits of the earlier results that a prompt lists.
 const (
 	earlierMaxResults  = 10        // results
-	earlierListBytes   = 2 << 10   // of the whole list
-	earlierMaxTurns    = 20        // turns of the conversation
-	earlierTurnBytes   = 128 << 10 // bytes of them
-	earlierDescription = 100       // characters of a description
-	earlierCached      = 1024      // tasks whose results are remembered
+	earlierListBytes   = 2 << 10   // bytes of the whole list
+	earlierMaxTurns    = 20        // newest turns of the conversation that are searched
+	earlierTurnBytes   = 128 << 10 // bytes of those turns
+	earlierDescription = 100       // characters
+	earlierCached      = 1024      // tasks in the cache
 )
 
-// earlierResult is the result of a sub-task of a task that has ended.
+// earlierResult is the result of a sub-task of an earlier task that has ended.
 type earlierResult struct {
 	planner.Earlier
 	task    tasks.ID
@@ -33,8 +33,8 @@ type earlierResult struct {
 	tainted bool   // words of outsiders may have gone into it
 }
 
-// earlier remembers what the tasks of late have found: what a task that has
-// ended holds does not change any more.
+// earlier reads the results of earlier tasks. It caches them, since the results of a
+// task that has ended do not change.
 type earlier struct {
 	store tasks.Store
 	cache *lru.Cache[tasks.ID, []earlierResult]
@@ -48,9 +48,9 @@ func newEarlier(store tasks.Store) earlier {
 	return earlier{store, kept}
 }
 
-// list lists what the newest tasks of the conversation before this one
-// have found, the newest first: of its history since the last cut, so that
-// nothing of another conversation is among it.
+// list returns the results of the tasks before this one, the newest first. It reads
+// only the history of the conversation since the last cut, so that it returns no
+// result of another conversation.
 func (l *earlier) list(ctx context.Context, v *tasks.View) ([]earlierResult, error) {
 	turns, err := l.store.History(ctx, v.Opening().Chat.Key(), v.ID, earlierTurnBytes)
 	if err != nil {
@@ -73,8 +73,8 @@ func (l *earlier) list(ctx context.Context, v *tasks.View) ([]earlierResult, err
 	return list, nil
 }
 
-// results are the results of a task that has ended; none of one that is gone
-// or damaged.
+// results returns the results of a task that has ended; none for a deleted or
+// damaged task.
 func (l *earlier) results(ctx context.Context, id tasks.ID) ([]earlierResult, error) {
 	if list, ok := l.cache.Get(id); ok {
 		return list, nil
@@ -131,14 +131,14 @@ func (l *earlier) read(ctx context.Context, id tasks.ID, state planner.State) ([
 	return list, nil
 }
 
-// reference is how models name the result of a sub-task. The end of a task's id
-// tells it from the few others that a prompt lists.
+// reference returns the name by which models refer to the result of a sub-task. The
+// end of a task's id is enough to tell apart the few tasks that a prompt lists.
 func reference(id tasks.ID, subtask string) string {
 	return string(id[max(0, len(id)-6):]) + "/" + subtask
 }
 
-// fetch copies what the read_result calls of a reply want of earlier tasks into
-// its event: they may be forgotten by the time of the next prompt.
+// fetch copies earlier results into the event of a reply, for its read_result calls:
+// the tasks may be deleted before the next prompt.
 func (l *earlier) fetch(ctx context.Context, v *tasks.View, e planner.Event) error {
 	if e.Reply == nil {
 		return nil
@@ -151,7 +151,7 @@ func (l *earlier) fetch(ctx context.Context, v *tasks.View, e planner.Event) err
 			continue
 		}
 		if left--; v.State.Limits.Reads > 0 && left < 0 {
-			continue // the fold refuses it
+			continue // the machine refuses this call
 		}
 		if list == nil {
 			var err error
@@ -166,8 +166,8 @@ func (l *earlier) fetch(ctx context.Context, v *tasks.View, e planner.Event) err
 	return nil
 }
 
-// fetchOne resolves one call. A missing result is refused with words that a
-// model can act on.
+// fetchOne resolves one call. For a missing result it sets a refusal that a model
+// can act on.
 func (l *earlier) fetchOne(ctx context.Context, v *tasks.View, c *planner.Call, list []earlierResult) error {
 	i := slices.IndexFunc(list, func(r earlierResult) bool {
 		return strings.EqualFold(r.Reference, strings.TrimSpace(c.Read.Earlier))
@@ -201,7 +201,7 @@ func (l *earlier) fetchOne(ctx context.Context, v *tasks.View, c *planner.Call, 
 	return nil
 }
 
-// setThought notes what the model said beside its plan or its calls.
+// setThought stores the text that a model wrote beside its plan or its calls.
 func setThought(e planner.Event, text, thinking string) {
 	if r := e.Reply; r != nil && (r.IsPlan || len(r.Calls) > 0 && r.Text == "") {
 		r.Thought = planner.Thought(text, thinking)

@@ -13,8 +13,8 @@ import (
 	"legwork/tools"
 )
 
-// averages are what work has taken in this process, by what it was. The zero
-// value knows nothing yet.
+// averages are the average costs of past work in this process, by kind of work. The
+// zero value is empty.
 type averages struct {
 	mu   sync.Mutex
 	list map[string]*average
@@ -25,19 +25,19 @@ type average struct {
 	seen         int
 }
 
-// averageOver is how many of the last ones an average is about.
+// averageOver is how many of the latest values an average covers.
 const averageOver = 20
 
-func (a *averages) add(what string, u llm.Usage) {
+func (a *averages) add(kind string, u llm.Usage) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.list == nil {
 		a.list = map[string]*average{}
 	}
-	one := a.list[what]
+	one := a.list[kind]
 	if one == nil {
 		one = &average{}
-		a.list[what] = one
+		a.list[kind] = one
 	}
 	one.seen = min(one.seen+1, averageOver)
 	share := 1 / float64(one.seen)
@@ -45,18 +45,18 @@ func (a *averages) add(what string, u llm.Usage) {
 	one.cost += (float64(u.Cost) - one.cost) * share
 }
 
-func (a *averages) of(what string) (e planner.Estimate, known bool) {
+func (a *averages) of(kind string) (e planner.Estimate, known bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	one := a.list[what]
+	one := a.list[kind]
 	if one == nil {
 		return e, false
 	}
 	return planner.Estimate{Tokens: int64(one.tokens), Cost: int64(one.cost)}, true
 }
 
-// defaultUsage is what is taken for granted before anything was learnt, in tokens of
-// prompts and of replies: a sub-task with tools takes some three turns.
+// defaultUsage is the assumed usage before any work of that kind was done, in tokens
+// of prompts and of replies. A sub-task with tools takes about three turns.
 func defaultUsage(role string) (input, output int) {
 	switch role {
 	case planner.LLMTool:
@@ -69,8 +69,7 @@ func defaultUsage(role string) (input, output int) {
 	return 7500, 900
 }
 
-// record takes note of what a sub-task, a review or an answer has taken, when it
-// is done.
+// record adds the cost of a sub-task, a review or an answer that has ended.
 func (a *averages) record(v *tasks.View, done planner.Action, e planner.Event) {
 	switch {
 	case e.Reply == nil || len(e.Reply.Calls) > 0:
@@ -91,11 +90,11 @@ func (a *averages) record(v *tasks.View, done planner.Action, e planner.Event) {
 	}
 }
 
-// estimate tells what a plan may cost until the answer is there.
+// estimate estimates the cost of a plan and of the answer after it.
 func (a *averages) estimate(price Pricer, groups []tools.Group, plan []planner.Subtask, model string) *planner.Estimate {
 	var sum planner.Estimate
-	add := func(what, role, model string) {
-		e, known := a.of(what)
+	add := func(kind, role, model string) {
+		e, known := a.of(kind)
 		if !known {
 			input, output := defaultUsage(role)
 			u := price.QuoteTokens(model, input, output)
@@ -113,16 +112,16 @@ func (a *averages) estimate(price Pricer, groups []tools.Group, plan []planner.S
 		}
 		add(s.Name, role, by)
 	}
-	if len(plan) > 1 { // a single one answers by itself
+	if len(plan) > 1 { // the result of a single sub-task is the answer
 		add("role "+llm.RoleReview, llm.RoleReview, cmp.Or(model, llm.RoleReview))
 		add("role "+llm.RoleAnswer, llm.RoleAnswer, cmp.Or(model, llm.RoleAnswer))
 	}
 	return &sum
 }
 
-// estimatePlan estimates what the plan of a reply costs, and has a person confirm the
-// first one when it is large: more than half of the task's budget, or more than
-// is left of any.
+// estimatePlan estimates the cost of the plan in a reply. It has a person confirm
+// the first plan of a task when the plan is large: when it needs more than half of
+// the task's budget, or more than what is left of any budget.
 func (x *Executor) estimatePlan(ctx context.Context, v *tasks.View, out *planner.Reply) error {
 	model, err := x.decisionModel(ctx, v)
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package executor does one action of the machine: it calls a model or a tool, has
-// people asked, or has the outcome shown, and appends what came of it.
+// Package executor does one action of a task: it calls a model or a tool, has the
+// presenter ask people or show the outcome, and appends the result to the journal.
 package executor
 
 import (
@@ -18,9 +18,8 @@ import (
 	"legwork/tools"
 )
 
-// Executor does single actions and appends what came of them. It knows no more
-// about a task than whether its chat has been informed about a full disk, and
-// is safe for concurrent use.
+// Executor does single actions and appends their results. It is safe for concurrent
+// use.
 type Executor struct {
 	Config
 	rules      atomic.Pointer[tasks.PromptRules]
@@ -28,7 +27,7 @@ type Executor struct {
 	averages   averages
 	earlier    earlier
 	summaries  *summaries
-	modelCalls modelCalls // that people wait for
+	modelCalls modelCalls // running ones that people wait for
 }
 
 // Config is what an Executor works with. All fields but Wall, Pause,
@@ -39,29 +38,29 @@ type Config struct {
 	Tools tasks.Toolbox
 	Texts *i18n.Texts
 	Log   *slog.Logger
-	Now   func() time.Time // by which things expire and working time counts
-	Wall  func() time.Time // by which days are counted; nil: Now
-	Pause *tasks.Pause     // the switch for everything; nil: never set
-	// Append stores what comes of actions: Presenters.Append, which waits while the
-	// disk is full.
+	Now   func() time.Time // the clock for expiry and working time
+	Wall  func() time.Time // the clock for days; nil: Now
+	Pause *tasks.Pause     // nil: never paused
+	// Append stores the results of actions. It is Presenters.Append, which waits
+	// while the disk is full.
 	Append func(ctx context.Context, id tasks.ID, e ...planner.Event) error
 	// Reached is called when a budget has no room; it may be nil.
 	Reached func(context.Context, planner.Overdraft)
-	Prompts tasks.PromptRules // the first ones; Use changes them
+	Prompts tasks.PromptRules // initial rules; Use replaces them
 	// Tracer traces actions and tasks; it may be nil.
 	Tracer *telemetry.Tracer
 }
 
-// Display is the chat of one task, as the executor needs it: a *Presenter.
+// Display shows one task in its chat. *presenter.Presenter implements it.
 type Display interface {
-	// Ask puts a question to people.
+	// Ask asks people a question.
 	Ask(ctx context.Context, v *tasks.View, a planner.Action) error
-	// Show brings the outcome to the chat.
+	// Show shows the outcome in the chat.
 	Show(ctx context.Context, v *tasks.View) error
-	// Stream shows the text of the call that does an action while it grows. Close it
-	// when the outcome of the call is stored.
+	// Stream shows the text of a model call while it grows. Call end when the
+	// outcome of the call is stored.
 	Stream(a planner.Action) (write func(llm.Delta), end func())
-	// Progress notes how far a call is.
+	// Progress sets the progress of a running call.
 	Progress(action planner.ActionID, g tools.Progress)
 }
 
@@ -81,7 +80,7 @@ func New(cfg Config) *Executor {
 	return x
 }
 
-// Summarise keeps the summaries of conversations, until ctx ends.
+// Summarise updates the summaries of conversations, until ctx ends.
 func (x *Executor) Summarise(ctx context.Context) error { return x.summaries.run(ctx) }
 
 // Use changes the rules, from the next action on.
@@ -93,12 +92,12 @@ func (x *Executor) Use(rules tasks.PromptRules) {
 }
 
 // Do performs one action of the task that v shows and appends the outcome. It
-// returns nil when the outcome is stored or no longer wanted. An error is the
-// context's, or says that the store did not take the outcome: then the action
-// is still wanted, and doing it again is safe for every action that is
-// repeatable or not yet started. A panic is the failure of that action alone.
-// While everything is paused, what calls a model or a tool is ErrPaused, and
-// what a budget has no room for ErrHeld.
+// returns nil when the outcome is stored, or when the task no longer wants it. Any
+// other error is the context's, or means that the store did not take the outcome.
+// Then the task still wants the action, and the caller can repeat it safely if it is
+// repeatable or not yet started. A panic fails only this action. While everything is
+// paused, model and tool calls return ErrPaused. An action that waits for a budget
+// returns ErrHeld.
 func (x *Executor) Do(ctx context.Context, v *tasks.View, a planner.Action, p Display) error {
 	ctx, span := x.begin(ctx, v, &a)
 	err := x.do(ctx, v, a, p)
@@ -144,10 +143,10 @@ func (x *Executor) do(ctx context.Context, v *tasks.View, a planner.Action, p Di
 	return err
 }
 
-// panicked ends an action that panicked: doing it again would pay for it again
-// and panic again. Only a question is put again.
+// panicked ends an action that panicked: repeating it would cost money again and
+// panic again. Only a question is asked again.
 func (x *Executor) panicked(ctx context.Context, v *tasks.View, a planner.Action, fault *tasks.PanicError) error {
-	x.Log.ErrorContext(ctx, "an action panicked", "task", v.ID, "action", a.ID, "cause", fault)
+	x.Log.ErrorContext(ctx, "action panicked", "task", v.ID, "action", a.ID, "cause", fault)
 	e := planner.Event{Type: planner.CallFailed, Action: a.ID, Problem: &planner.Problem{Code: "internal", Reason: fault.Error()}}
 	switch a.Kind {
 	case planner.KindTool:
@@ -158,7 +157,7 @@ func (x *Executor) panicked(ctx context.Context, v *tasks.View, a planner.Action
 	return x.Append(ctx, v.ID, e)
 }
 
-// pausableModel is a model that is not called while everything is paused.
+// pausableModel is a model that refuses calls while everything is paused.
 type pausableModel struct {
 	llm.Model
 	pause *tasks.Pause
@@ -177,7 +176,7 @@ func (g pausableModel) Call(ctx context.Context, r llm.Request, stream func(llm.
 	return reply, err
 }
 
-// begin begins the span of an action, in the trace of its task.
+// begin starts the span of an action, in the trace of its task.
 func (x *Executor) begin(ctx context.Context, v *tasks.View, a *planner.Action) (context.Context, *telemetry.Span) {
 	if x.Tracer == nil {
 		return ctx, nil
@@ -197,9 +196,8 @@ func (x *Executor) begin(ctx context.Context, v *tasks.View, a *planner.Action) 
 	return ctx, span
 }
 
-// Ended ends the trace of a task that is over, so that the trace is whole. The
-// caller that saw the task end calls it, once: a second call would count the
-// task's spans twice.
+// Ended ends the trace of a task that has ended. Call it once per task: a second
+// call would count the task's spans twice.
 func (x *Executor) Ended(ctx context.Context, v *tasks.View) {
 	if x.Tracer == nil || !v.State.Finished() {
 		return

@@ -13,9 +13,9 @@ import (
 	"legwork/tools"
 )
 
-// A group with more tools than manyTools, or whose definitions would take more
-// than a twentieth of the prompt, is offered as a search: what it found is offered
-// from then on.
+// A group with more tools than manyTools, or whose definitions would take more than
+// a twentieth of the prompt, is offered as a search tool. The prompt then offers the
+// tools that the search has found.
 const (
 	manyTools  = 30
 	toolsShare = 20 // of the prompt's bytes: one part in so many
@@ -24,8 +24,8 @@ const (
 // findTool is the name of the search in calls.
 const findTool = "legwork.find_tools"
 
-// offer divides the tools of a group: all can be called, some are offered to the
-// model of a sub-task.
+// offer returns all tools of a group that the model of a sub-task can call, and
+// those that its prompt offers.
 func (x *Executor) offer(v *tasks.View, subtask int, listed []tools.Tool, maxBytes int) (all, offered []tools.Tool) {
 	size := 0
 	for _, t := range listed {

@@ -10,15 +10,16 @@ import (
 	"legwork/tools"
 )
 
-// judgement is what is found about a call before it is made.
+// judgement is the result of checking a call before it is made.
 type judgement struct {
 	policy.Judgement
 	call    planner.Call
 	verdict tools.Verdict
-	grant   string // the standing grant that makes the question unnecessary
+	grant   string // id of the standing grant that allows the call without a question; empty: none
 }
 
-// judge finds out whether a call of a sub-task may be made as it is.
+// judge checks whether a call of a sub-task may be made, and whether a person has to
+// allow it.
 func (x *Executor) judge(ctx context.Context, v *tasks.View, group string, call planner.Call) judgement {
 	j := judgement{call: call, verdict: x.Tools.Verdict(ctx, group, call.Tool, tasks.Arguments(call))}
 	j.Judgement = policy.JudgeCall(v, call, j.verdict)
@@ -37,8 +38,8 @@ func (x *Executor) judge(ctx context.Context, v *tasks.View, group string, call 
 	return j
 }
 
-// askApproval asks once about all calls of a turn that need it and are not
-// allowed yet.
+// askApproval asks one question about all calls of a turn that need approval and do
+// not have it yet.
 func (x *Executor) askApproval(ctx context.Context, v *tasks.View, a planner.Action) error {
 	q := planner.Question{Expires: x.rules.Load().Approvals.ExpiresAt(x.Now())}
 	at := a.Place
@@ -65,11 +66,11 @@ func (x *Executor) askApproval(ctx context.Context, v *tasks.View, a planner.Act
 	for _, c := range q.Calls {
 		names = append(names, c.Tool)
 	}
-	x.Log.InfoContext(ctx, "a person is asked for approval", "task", v.ID, "action", a.ID, "tools", names)
+	x.Log.InfoContext(ctx, "approval requested", "task", v.ID, "action", a.ID, "tools", names)
 	return nil
 }
 
-// canUse reports that the asker can use a group in the chat.
+// canUse reports whether the asker can use a group in the chat.
 func (x *Executor) canUse(ctx context.Context, v *tasks.View, group string) bool {
 	return slices.ContainsFunc(x.groups(ctx, v), func(g tools.Group) bool { return g.Name == group })
 }

@@ -12,7 +12,7 @@ import (
 	"legwork/tools"
 )
 
-// model makes one model call and appends what it said.
+// model makes one model call and appends the reply.
 func (x *Executor) model(ctx context.Context, v *tasks.View, a planner.Action, p Display) error {
 	if v.State.PromptPending {
 		return x.expandPrompt(ctx, v, a)
@@ -28,15 +28,15 @@ func (x *Executor) model(ctx context.Context, v *tasks.View, a planner.Action, p
 	if err != nil {
 		return err
 	}
-	request, aside, leave, err := x.reserveOrShrink(ctx, v, a, promptInput, request)
+	request, reserved, release, err := x.reserveOrShrink(ctx, v, a, promptInput, request)
 	if over, reached := errors.AsType[*tasks.BudgetError](err); reached {
-		return x.budgetReached(ctx, v, a, aside, over.Overdraft)
+		return x.budgetReached(ctx, v, a, reserved, over.Overdraft)
 	}
 	if err != nil {
 		return err
 	}
-	defer leave()
-	request.BeforeRetry = x.budget.reserveRetries(ctx, v.ID, aside)
+	defer release()
+	request.BeforeRetry = x.budget.reserveRetries(ctx, v.ID, reserved)
 	var stream func(llm.Delta)
 	if a.Final {
 		write, end := p.Stream(a)
@@ -49,16 +49,16 @@ func (x *Executor) model(ctx context.Context, v *tasks.View, a planner.Action, p
 		err = x.replied(ctx, v, a, reply, tools)
 	case ctx.Err() != nil:
 		err = ctx.Err()
-	case !errors.Is(err, tasks.ErrPaused): // then it is made again when nothing is paused
+	case !errors.Is(err, tasks.ErrPaused): // a paused call is made again after the pause
 		err = x.callFailed(ctx, v, a, err)
 	}
-	if err != nil { // no event tells what it has cost
+	if err != nil { // no event holds the cost
 		x.budget.settle(ctx, v.ID, tasks.ReservationID{Action: a.ID}, reply.Usage)
 	}
 	return err
 }
 
-// replied appends what a model said.
+// replied appends the reply of a model.
 func (x *Executor) replied(ctx context.Context, v *tasks.View, a planner.Action, reply llm.Reply, tools []tools.Tool) error {
 	e := reading{v: v, a: a, groups: x.groups(ctx, v), tools: tools, expires: x.rules.Load().Approvals.ExpiresAt(x.Now())}.read(reply)
 	setThought(e, reply.Text, reply.Thinking)
@@ -66,7 +66,7 @@ func (x *Executor) replied(ctx context.Context, v *tasks.View, a planner.Action,
 		return err
 	}
 	if e.Type == planner.Malformed {
-		x.Log.InfoContext(ctx, "a reply cannot be used", "task", v.ID, "action", a.ID, "model", reply.Model, "reason", e.Problem.Reason)
+		x.Log.InfoContext(ctx, "reply not usable", "task", v.ID, "action", a.ID, "model", reply.Model, "reason", e.Problem.Reason)
 	}
 	if e.Reply != nil {
 		for _, c := range e.Reply.Calls {
@@ -77,12 +77,12 @@ func (x *Executor) replied(ctx context.Context, v *tasks.View, a planner.Action,
 	}
 	if e.Reply != nil && len(e.Reply.Plan) > 0 {
 		if err := x.estimatePlan(ctx, v, e.Reply); err != nil {
-			x.Log.WarnContext(ctx, "it cannot be told what a plan may cost", "task", v.ID, "cause", err)
+			x.Log.WarnContext(ctx, "estimating cost of plan failed", "task", v.ID, "cause", err)
 		}
 	}
 	events := []planner.Event{e}
 	if next := planner.Apply(v.State, e); next.Phase == planner.PhaseShowing && next.Slot(planner.SlotAnswer).Name == "" {
-		// The intent to show goes into the same commit as what is shown.
+		// One transaction stores the answer and that it is about to be sent.
 		events = append(events, planner.Event{Type: planner.SendStarted, Slot: planner.SlotAnswer})
 	}
 	err := x.Append(ctx, v.ID, events...)
@@ -95,7 +95,7 @@ func (x *Executor) replied(ctx context.Context, v *tasks.View, a planner.Action,
 	return err
 }
 
-// expandPrompt asks the server for the prompt that is the task's goal.
+// expandPrompt asks the server for the text of the prompt that is the task's goal.
 func (x *Executor) expandPrompt(ctx context.Context, v *tasks.View, a planner.Action) error {
 	want := v.Opening().Prompt
 	err := errRevoked

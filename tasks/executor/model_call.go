@@ -12,12 +12,12 @@ import (
 	"legwork/tools"
 )
 
-// maxShrinks is how often a prompt that is too long for its model is built anew
-// with less in it, each time half as long.
+// maxShrinks is how often a prompt that is too long for its model is built again,
+// each time half as long.
 const maxShrinks = 2
 
-// call makes a model call. A prompt that the endpoint finds too long is built
-// anew, shorter; tools are those of the prompt that was taken.
+// call makes a model call. If the endpoint finds the prompt too long, it builds a
+// shorter one. The returned tools are those of the prompt that was accepted.
 func (x *Executor) call(ctx context.Context, v *tasks.View, a planner.Action, r llm.Request, tools []tools.Tool, stream func(llm.Delta)) (llm.Reply, []tools.Tool, error) {
 	reply, err := x.Model.Call(ctx, r, stream)
 	var paid llm.Usage
@@ -32,7 +32,7 @@ func (x *Executor) call(ctx context.Context, v *tasks.View, a planner.Action, r 
 			break
 		}
 		shorter.BeforeRetry, shorter.MaxOutput = r.BeforeRetry, r.MaxOutput
-		x.Log.InfoContext(ctx, "a prompt is too long for its model and is made shorter", "task", v.ID, "action", a.ID,
+		x.Log.InfoContext(ctx, "prompt too long, shortening it", "task", v.ID, "action", a.ID,
 			"model", failed.Model, "bytes", size, "now", planner.Bytes(shorter.Messages), "cause", failed.Err)
 		paid = paid.Add(failed.Usage)
 		r, tools = shorter, fewer
@@ -48,8 +48,8 @@ func (x *Executor) call(ctx context.Context, v *tasks.View, a planner.Action, r 
 	return reply, tools, err
 }
 
-// prompt builds the request of an action, with at most so many bytes of
-// messages where that is less than its model's context holds; 0: no other limit.
+// prompt builds the request of an action, with at most so many bytes of messages if
+// that is less than its model's context holds; 0: no other limit.
 func (x *Executor) prompt(ctx context.Context, v *tasks.View, a planner.Action, most int) (llm.Request, []tools.Tool, error) {
 	promptInput, tools, err := x.promptInput(ctx, v, a)
 	if err != nil {
@@ -62,16 +62,15 @@ func (x *Executor) prompt(ctx context.Context, v *tasks.View, a planner.Action, 
 	return request, tools, err
 }
 
-// maxPartial is how much is kept of an answer that was cut off, in bytes,
-// and minReportedWait the shortest wait that people are informed about, in whole
-// seconds.
+// maxPartial is how many bytes are stored of an answer that was cut off. Chats
+// report a wait only from minReportedWait on, in whole seconds.
 const (
 	maxPartial      = 48 << 10
 	minReportedWait = 10 * time.Second
 )
 
-// callFailed turns a failed call into its event. What people could read of an answer
-// stays, but for what a filter stopped.
+// callFailed appends the event of a failed call. The event holds the text that
+// people could already read, unless a filter stopped it.
 func (x *Executor) callFailed(ctx context.Context, v *tasks.View, a planner.Action, err error) error {
 	e := planner.Event{Type: planner.CallFailed, Action: a.ID, Problem: &planner.Problem{Code: "internal", Reason: err.Error()}}
 	var failed *llm.Error

@@ -16,7 +16,8 @@ import (
 	"legwork/tools"
 )
 
-// promptInput gathers what the prompt needs of the world.
+// promptInput collects everything that a prompt needs besides the journal. The tools
+// are those that the model can call.
 func (x *Executor) promptInput(ctx context.Context, v *tasks.View, a planner.Action) (planner.PromptInput, []tools.Tool, error) {
 	rules := x.rules.Load()
 	promptInput := planner.PromptInput{Texts: x.Texts, Instructions: rules.Instructions, Vision: rules.HasVision}
@@ -48,7 +49,7 @@ func (x *Executor) promptInput(ctx context.Context, v *tasks.View, a planner.Act
 	if ctx.Err() != nil {
 		return promptInput, nil, ctx.Err()
 	}
-	for _, g := range x.Tools.Groups() { // once its servers are there: a prompt of theirs may be among them
+	for _, g := range x.Tools.Groups() { // after Tools has waited for the servers: the instructions may hold a prompt of a server
 		if g.Name == a.Group {
 			promptInput.GroupInstructions = g.Instructions
 		}
@@ -64,13 +65,13 @@ func (x *Executor) promptInput(ctx context.Context, v *tasks.View, a planner.Act
 	return promptInput, tools, nil
 }
 
-// settings are what the config says about a chat.
+// settings returns the configured settings of a chat.
 func (x *Executor) settings(ctx context.Context, chat bot.Chat) (tasks.ChatSettings, error) {
 	return tasks.SettingsOf(ctx, x.Store, x.rules.Load().ChatSettings, chat)
 }
 
-// groups lists what the asker can use in the task's chat: nothing when that
-// cannot be found out.
+// groups lists the groups that the asker can use in the task's chat; none when the
+// chat's settings cannot be read.
 func (x *Executor) groups(ctx context.Context, v *tasks.View) []tools.Group {
 	opening := v.Opening()
 	settings, err := x.settings(ctx, opening.Chat)
@@ -81,7 +82,7 @@ func (x *Executor) groups(ctx context.Context, v *tasks.View) []tools.Group {
 	return policy.TaskGroups(x.Tools.Groups(), settings.Groups, opening, v.State.Tainted > 0)
 }
 
-// addConversation adds to a prompt's input what it needs of the conversation before.
+// addConversation adds the earlier conversation to the input of a prompt.
 func (x *Executor) addConversation(ctx context.Context, v *tasks.View, a planner.Action, promptInput *planner.PromptInput) (err error) {
 	if a.Role != llm.RoleWork {
 		if promptInput.Past, err = x.past(ctx, v, promptInput.MaxBytes); err != nil {
@@ -98,8 +99,8 @@ func (x *Executor) addConversation(ctx context.Context, v *tasks.View, a planner
 	return err
 }
 
-// past is what was said before in the task's chat: the summary and the turns
-// since.
+// past returns the earlier conversation of the task's chat: the summary, and the
+// turns after it.
 func (x *Executor) past(ctx context.Context, v *tasks.View, maxBytes int) (planner.Past, error) {
 	opening, past := v.Opening(), planner.Past{}
 	summary, err := x.Store.Summary(ctx, opening.Chat.Key())
@@ -121,8 +122,8 @@ func (x *Executor) past(ctx context.Context, v *tasks.View, maxBytes int) (plann
 	return past, nil
 }
 
-// historyBudget is how many bytes of earlier turns prompts hold, of so many that
-// they may hold in all; 0: no limit.
+// historyBudget returns how many bytes of earlier turns a prompt holds. maxBytes is
+// the limit of the whole prompt; 0: no limit.
 func historyBudget(rules *tasks.PromptRules, maxBytes int) int {
 	if maxBytes > 0 {
 		return min(rules.HistoryBytes, maxBytes/3)
@@ -130,7 +131,8 @@ func historyBudget(rules *tasks.PromptRules, maxBytes int) int {
 	return rules.HistoryBytes
 }
 
-// sameAsker reports that an earlier task of the chat came from the person who asks now.
+// sameAsker reports whether the person who asks now also asked an earlier turn of
+// the chat.
 func sameAsker(opening *planner.Opening, t tasks.Turn) bool {
 	return opening.Chat.Private || t.From == opening.From.Key()
 }

@@ -19,10 +19,10 @@ import (
 // reading turns the reply of a model into its event.
 type reading struct {
 	v       *tasks.View
-	a       planner.Action // that the reply is for
-	groups  []tools.Group  // that the asker can use
-	tools   []tools.Tool   // of the prompt
-	expires time.Time      // of a question to a person; zero: never
+	a       planner.Action // the action that the reply is for
+	groups  []tools.Group  // groups that the asker can use
+	tools   []tools.Tool   // tools of the prompt
+	expires time.Time      // when a question to a person expires; zero: never
 }
 
 // names lists the names of the groups.
@@ -58,7 +58,7 @@ func (d reading) read(r llm.Reply) planner.Event {
 }
 
 var (
-	// errRevoked is for models, too.
+	// Models read errRevoked, too.
 	errRevoked = errors.New("the group is not, or no longer, open to this person in this chat")
 	errNoTools = errors.New("there are no tools here: write the text itself")
 	errEmpty   = errors.New("the reply is empty: write the text")
@@ -66,8 +66,8 @@ var (
 	errCalls   = errors.New("no more tools can be called: write the text from what is known")
 )
 
-// prose is the text of a reply that is to be nothing but text. People never
-// see a plan; a list of other things with names and descriptions is none.
+// prose returns the text of a reply that may hold nothing but text. People never see
+// a plan. A JSON list of other things with names and descriptions is not a plan.
 func (d reading) prose(text string) (string, error) {
 	parsed, err := planner.ParseReply(text, planner.ParseOptions{Groups: d.names()})
 	switch {
@@ -81,8 +81,8 @@ func (d reading) prose(text string) (string, error) {
 	return parsed.Answer, nil
 }
 
-// callsInText reports that a text is tool calls as a model without tool calling
-// writes them, where none are taken any more.
+// callsInText reports whether a text is tool calls as models without tool calling
+// write them. It is for replies in which tool calls are not allowed.
 func callsInText(text string) bool {
 	var calls struct {
 		List []json.RawMessage `json:"tool_calls"`
@@ -133,8 +133,8 @@ func parseDecision(r llm.Reply, options planner.ParseOptions) (planner.Parsed, e
 	return planner.ParseReply(r.Text, options)
 }
 
-// repeats reports that a plan asks only for what was done before; what failed
-// may be tried again, as long as there are rounds.
+// repeats reports whether a plan asks only for work that was done before. A failed
+// sub-task may be tried again while rounds are left.
 func repeats(v *tasks.View, plan []planner.Subtask) bool {
 	type work struct{ name, description string }
 	done := map[work]bool{}
@@ -183,11 +183,11 @@ func (d reading) readWork(out *planner.Reply, r llm.Reply) error {
 	return nil
 }
 
-// maxCalls is how many tool calls one reply may hold.
+// maxCalls is the most tool calls that one reply may hold.
 const maxCalls = 32
 
-// match finds the tool that a call means. A group's tool hides a machine's tool
-// of the same name.
+// match finds the tool that a call names. A tool of a group hides a tool of the
+// machine with the same name.
 func match(c planner.Call, listed []tools.Tool, groups []string, delegated bool) planner.Call {
 	names := make([]string, 0, len(listed))
 	for _, t := range listed {

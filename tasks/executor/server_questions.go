@@ -17,12 +17,12 @@ import (
 	"legwork/tools"
 )
 
-// maxQuestions is how often a server may ask in the course of one call.
+// maxQuestions is how often a server may ask during one call.
 const maxQuestions = 10
 
-// serverQuestions brings the questions of one call's server to people. A question in
-// the midst of the call keeps it waiting; after a restart, when the call is made
-// again, the answers that were given then are taken for the same questions.
+// serverQuestions brings the questions of one call's server to people. A live
+// question keeps the call waiting. When a call is repeated after a restart, the same
+// questions get the answers that people gave before the restart.
 type serverQuestions struct {
 	x    *Executor
 	v    *tasks.View
@@ -30,11 +30,11 @@ type serverQuestions struct {
 	call planner.Call
 
 	mu       sync.Mutex
-	answered []answeredQuestion // before this run
+	answered []answeredQuestion // answers from before this run
 	asked    int
 
-	usageMu sync.Mutex // mu is held while a person answers
-	usage   llm.Usage  // of model calls that the server asked for
+	usageMu sync.Mutex // guards usage and samples; mu is held while a person answers
+	usage   llm.Usage  // of the model calls that the server asked for
 	samples int
 }
 
@@ -58,7 +58,8 @@ func (x *Executor) serverQuestions(v *tasks.View, a planner.Action, call planner
 	return s
 }
 
-// answerOf gathers what was decided about the question of that seq.
+// answerOf returns the answer to the question with that seq, from the decisions in
+// later events.
 func answerOf(q form.Question, seq int, later []planner.Event) form.Answer {
 	answer := form.Answer{Action: form.Cancel}
 	for _, e := range later {
@@ -80,8 +81,8 @@ func answerOf(q form.Question, seq int, later []planner.Event) form.Answer {
 	return answer
 }
 
-// resume is how to go on with a call whose last result was a question; nil for
-// a new call.
+// resume returns the state and the answer with which a call continues whose last
+// result was a question; nil for a new call.
 func (s *serverQuestions) resume() *tools.Resume {
 	if len(s.answered) == 0 || s.answered[len(s.answered)-1].live {
 		return nil
@@ -90,27 +91,27 @@ func (s *serverQuestions) resume() *tools.Resume {
 	return &tools.Resume{State: last.state, Answer: last.answer}
 }
 
-// askThenRepeat notes a question that was the result of the call: it is made again with
-// the answer.
+// askThenRepeat asks a question that was the result of the call. The call is made
+// again with the answer.
 func (s *serverQuestions) askThenRepeat(ctx context.Context, r tools.Result) error {
 	if s.asked >= maxQuestions {
 		return s.x.returned(ctx, s.v, s.a, planner.Result{Text: errTooManyQuestions.Error(), Failed: true, Usage: s.used()})
 	}
-	s.settle(ctx) // the event that asks does not hold it
+	s.settle(ctx) // the event that asks does not hold the cost
 	return s.x.Append(ctx, s.v.ID, planner.Event{Type: planner.Asked, Action: s.a.ID, Question: &planner.Question{
 		Server: s.server(), Form: r.Question, State: r.State, Expires: s.x.rules.Load().Approvals.ExpiresAt(s.x.Now()),
 	}})
 }
 
-// settle counts the cost of the model calls that the server asked for, where
-// no event reports it.
+// settle counts the cost of the model calls that the server asked for, when no event
+// holds it.
 func (s *serverQuestions) settle(ctx context.Context) {
 	if used := s.used(); used != (llm.Usage{}) {
 		s.x.budget.settle(ctx, s.v.ID, tasks.ReservationID{Action: s.a.ID}, used)
 	}
 }
 
-// used is what the model calls that the server asked for have cost so far.
+// used returns the cost so far of the model calls that the server asked for.
 func (s *serverQuestions) used() llm.Usage {
 	s.usageMu.Lock()
 	defer s.usageMu.Unlock()
@@ -129,8 +130,8 @@ func (s *serverQuestions) server() string {
 	return name
 }
 
-// ask brings a question in the midst of the call to a person and waits. One
-// question is open at a time.
+// ask asks a person during the call and waits for the answer. One question is open
+// at a time.
 func (s *serverQuestions) ask(ctx context.Context, q form.Question) (form.Answer, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -151,14 +152,14 @@ func (s *serverQuestions) ask(ctx context.Context, q form.Question) (form.Answer
 	return s.await(ctx, q)
 }
 
-// sameQuestion compares questions as they are stored.
+// sameQuestion compares the stored forms of two questions.
 func sameQuestion(a, b form.Question) bool {
 	one, err := json.Marshal(a)
 	other, bad := json.Marshal(b)
 	return err == nil && bad == nil && string(one) == string(other)
 }
 
-// await waits until the question that was just asked is decided.
+// await waits until a person has decided about the question, or it has expired.
 func (s *serverQuestions) await(ctx context.Context, q form.Question) (form.Answer, error) {
 	asked := 0
 	for {
@@ -186,7 +187,7 @@ func (s *serverQuestions) await(ctx context.Context, q form.Question) (form.Answ
 	}
 }
 
-// sample makes a model call for the server, when a person agrees to it.
+// sample makes a model call for the server if a person allows it.
 func (s *serverQuestions) sample(ctx context.Context, want tools.Sampling) (tools.Sampled, error) {
 	lang := s.v.Opening().Language
 	var text strings.Builder

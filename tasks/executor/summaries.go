@@ -15,12 +15,13 @@ import (
 	"legwork/tasks"
 )
 
-// Older turns of a conversation are kept in prompts as a summary, which a model
-// makes after a task is over. Let the budget be HistoryBytes, or a third of what
-// a prompt may hold: when the turns since the last summary have more bytes, the
-// oldest go into a new one, until half of the budget is left. Until it is there,
-// prompts hold up to one and a half times the budget, and drop what is older:
-// between two summaries, each prompt begins with the one before it.
+// Prompts hold the older turns of a conversation as a summary. A model makes it
+// after a task has ended. The budget is HistoryBytes, or a third of what a prompt
+// may hold if that is less. When the turns since the last summary have more bytes
+// than the budget, the oldest of them go into a new summary, until half of the
+// budget is left. Until the new summary is there, prompts hold up to one and a half
+// times the budget of turns and drop older ones. So between two summaries each
+// prompt begins with the text of the prompt before it.
 const (
 	summarisers     = 2           // conversations that are summarised at a time
 	summaryTurns    = 500         // turns that are looked at together
@@ -31,7 +32,7 @@ const (
 	maxWaiting      = 10_000      // conversations that wait; further ones wait for their next task
 )
 
-// summaries are made after tasks are over, beside their other work.
+// summaries updates the summaries of conversations after their tasks have ended.
 type summaries struct {
 	cfg    *Config
 	rules  *atomic.Pointer[tasks.PromptRules]
@@ -39,13 +40,13 @@ type summaries struct {
 	calls  *modelCalls
 
 	mu      sync.Mutex
-	waiting map[string]tasks.ID // by conversation: the task that was over last
+	waiting map[string]tasks.ID // by conversation: the task that ended last
 	order   []string
 	working map[string]bool
-	signal  chan struct{} // holds one: a conversation waits
+	signal  chan struct{} // holds one signal: a conversation waits
 }
 
-// enqueue lets a conversation be looked at after a task of it is over.
+// enqueue adds a conversation after one of its tasks has ended.
 func (s *summaries) enqueue(conversation string, id tasks.ID) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -66,7 +67,7 @@ func (s *summaries) wake() {
 	}
 }
 
-// next takes the first conversation that no worker has.
+// next takes the first conversation that no worker is working on.
 func (s *summaries) next() (conversation string, id tasks.ID, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -95,8 +96,8 @@ func (s *summaries) done(conversation string) {
 	}
 }
 
-// run summarises conversations whose tasks are over, until ctx ends. The rest is done
-// after the conversation's next task.
+// run summarises conversations whose tasks have ended, until ctx ends. Conversations
+// that still wait then are summarised after their next task.
 func (s *summaries) run(ctx context.Context) error {
 	var work sync.WaitGroup
 	defer work.Wait()
@@ -121,12 +122,12 @@ func (s *summaries) run(ctx context.Context) error {
 	return nil
 }
 
-// update summarises a conversation as far as is needed, after a task of it.
+// update summarises a conversation as far as needed, after one of its tasks.
 func (s *summaries) update(ctx context.Context, conversation string, id tasks.ID) (err error) {
 	defer tasks.Catch(&err)
 	first, err := s.cfg.Store.Event(ctx, id, 1)
 	if errors.Is(err, tasks.ErrNoTask) || err == nil && first.Opening == nil {
-		return nil // it was forgotten
+		return nil // the task was deleted
 	}
 	if err != nil {
 		return fmt.Errorf("reading task %s: %w", id, err)
@@ -134,7 +135,7 @@ func (s *summaries) update(ctx context.Context, conversation string, id tasks.ID
 	for range summaryRounds {
 		more, err := s.summarise(ctx, conversation, id, first.Opening)
 		if errors.Is(err, tasks.ErrConflict) || errors.Is(err, tasks.ErrBudget) || errors.Is(err, tasks.ErrPaused) || errors.Is(err, tasks.ErrNoTask) {
-			s.cfg.Log.InfoContext(ctx, "a summary is left out", "task", id, "cause", err)
+			s.cfg.Log.InfoContext(ctx, "summary skipped", "task", id, "cause", err)
 			return nil
 		}
 		if err != nil || !more {
@@ -144,7 +145,7 @@ func (s *summaries) update(ctx context.Context, conversation string, id tasks.ID
 	return nil
 }
 
-// summarise makes one summary of the oldest turns; more is false when there was
+// summarise makes one summary of the oldest turns. more is false when there was
 // nothing to do.
 func (s *summaries) summarise(ctx context.Context, conversation string, id tasks.ID, opening *planner.Opening) (more bool, err error) {
 	before, err := s.cfg.Store.Summary(ctx, conversation)
@@ -176,13 +177,13 @@ func (s *summaries) summarise(ctx context.Context, conversation string, id tasks
 	if err := s.cfg.Store.PutSummary(ctx, conversation, before.Until, next); err != nil {
 		return false, fmt.Errorf("storing a summary: %w", err)
 	}
-	s.cfg.Log.InfoContext(ctx, "a conversation was summarised", "task", id, "turns", len(turns), "bytes", len(next.Text))
+	s.cfg.Log.InfoContext(ctx, "conversation summarised", "task", id, "turns", len(turns), "bytes", len(next.Text))
 	return true, nil
 }
 
-// unsummarised are the turns after a summary. Of a conversation that has none
-// the oldest are left out when it is long: to read all of what prompts have done
-// without would cost a lot at once.
+// unsummarised returns the turns after a summary. Of a long conversation without a
+// summary it leaves out the oldest turns: reading all of them at once would cost a
+// lot, and prompts have done without them.
 func (s *summaries) unsummarised(ctx context.Context, conversation string, until uint64, budget int) ([]tasks.Turn, error) {
 	if until > 0 {
 		return s.cfg.Store.Turns(ctx, conversation, until, summaryTurns)
@@ -190,10 +191,11 @@ func (s *summaries) unsummarised(ctx context.Context, conversation string, until
 	return s.cfg.Store.History(ctx, conversation, "", unsummarisedMax*budget)
 }
 
-// turnsToSummarise are the turns that go into the next summary: none as long as all fit
-// into the budget, otherwise so many that the rest takes half of it. The newest
-// stays, and so does one without an outcome yet, and those after it, unless they
-// have become too many. most bounds what goes into one summary; 0: nothing does.
+// turnsToSummarise returns the turns that go into the next summary. It returns none
+// while all turns fit into the budget, and otherwise as many of the oldest as needed
+// to leave half of the budget. The newest turn stays. A turn without an outcome
+// stays too, with all turns after it, unless they have become too many. most is the
+// most bytes in one summary, although one turn may have more; 0: no limit.
 func turnsToSummarise(turns []tasks.Turn, budget, most int) []tasks.Turn {
 	left := 0
 	for _, t := range turns {
@@ -223,31 +225,31 @@ func (s *summaries) summaryInput(before tasks.Summary, turns []tasks.Turn, openi
 	return d
 }
 
-// callForSummary makes the model call, when no people wait for theirs, as long as
-// the budgets of the day have room for it.
+// callForSummary makes the model call if the budgets of the day have room for it. It
+// first waits for calls that people wait for.
 func (s *summaries) callForSummary(ctx context.Context, id tasks.ID, opening *planner.Opening, r llm.Request) (string, error) {
 	if err := s.calls.waitIdle(ctx, summaryMaxWait); err != nil {
 		return "", err
 	}
 	rules := s.rules.Load().Budget
 	budgets := rules.Budgets
-	budgets.TaskTokens, budgets.TaskUSD = 0, 0 // the task is over
-	aside := tasks.Reservation{
+	budgets.TaskTokens, budgets.TaskUSD = 0, 0 // the task has ended, so only the budgets of the day count
+	reserved := tasks.Reservation{
 		ID: tasks.ReservationID{Call: "summary"}, Day: rules.Day(s.cfg.Wall()), User: opening.From.Key(), Chat: opening.Chat.Room(),
 		Model: s.budget.price.Chosen(r), Most: s.budget.price.Quote(r), After: true, Budgets: budgets,
 	}
-	leave, err := s.budget.reserve(ctx, id, aside, nil)
+	release, err := s.budget.reserve(ctx, id, reserved, nil)
 	if err != nil {
-		return "", fmt.Errorf("setting aside what a summary may cost: %w", err)
+		return "", fmt.Errorf("reserving the cost of a summary: %w", err)
 	}
-	defer leave()
-	r.BeforeRetry = s.budget.reserveRetries(ctx, id, aside)
+	defer release()
+	r.BeforeRetry = s.budget.reserveRetries(ctx, id, reserved)
 	reply, err := s.cfg.Model.Call(ctx, r, nil)
 	cost := reply.Usage
 	if failed, ok := errors.AsType[*llm.Error](err); ok {
 		cost = failed.Usage
 	}
-	s.budget.settle(ctx, id, aside.ID, cost)
+	s.budget.settle(ctx, id, reserved.ID, cost)
 	if err != nil {
 		return "", fmt.Errorf("calling a model: %w", err)
 	}
@@ -260,7 +262,8 @@ func (s *summaries) callForSummary(ctx context.Context, id tasks.ID, opening *pl
 
 var errNoSummary = errors.New("the reply is no summary")
 
-// promptBytes is the most that a prompt of that role may hold; 0: no limit.
+// promptBytes returns the most bytes that a prompt of that role may hold; 0: no
+// limit.
 func promptBytes(rules *tasks.PromptRules, role string) int {
 	if rules.PromptBytes == nil {
 		return 0
@@ -268,11 +271,11 @@ func promptBytes(rules *tasks.PromptRules, role string) int {
 	return rules.PromptBytes(role)
 }
 
-// modelCalls counts the model calls that people wait for.
+// modelCalls counts the running model calls that people wait for.
 type modelCalls struct {
 	mu    sync.Mutex
 	n     int
-	ended chan struct{} // closed when none is left; nil while none is there
+	ended chan struct{} // closed when the last one ends; nil while none is running
 }
 
 func (c *modelCalls) begin() {
@@ -292,20 +295,20 @@ func (c *modelCalls) end() {
 	}
 }
 
-// waitIdle waits until there is none, but not for longer than patience. The error is
-// that of ctx.
+// waitIdle waits until no call is running, but at most for patience. Its error is
+// the context's.
 func (c *modelCalls) waitIdle(ctx context.Context, patience time.Duration) error {
 	timer := time.NewTimer(patience)
 	defer timer.Stop()
 	for {
 		c.mu.Lock()
-		quiet := c.ended
+		ended := c.ended
 		c.mu.Unlock()
-		if quiet == nil {
+		if ended == nil {
 			return ctx.Err()
 		}
 		select {
-		case <-quiet:
+		case <-ended:
 		case <-timer.C:
 			return nil
 		case <-ctx.Done():

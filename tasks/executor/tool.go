@@ -11,8 +11,8 @@ import (
 	"legwork/tools"
 )
 
-// tool makes one tool call, or finds out that it must not be made, or that a
-// person has to be asked first.
+// tool makes one tool call. It refuses the call if it is not allowed, and asks a
+// person first if that is needed.
 func (x *Executor) tool(ctx context.Context, v *tasks.View, a planner.Action, p Display) error {
 	call := tasks.CallOf(v, a.Place)
 	if a.Started {
@@ -27,12 +27,12 @@ func (x *Executor) tool(ctx context.Context, v *tasks.View, a planner.Action, p 
 	j := x.judge(ctx, v, a.Group, call)
 	switch {
 	case j.verdict.Refusal != "":
-		logWithCause(ctx, x.Log, j.verdict.Refusal).InfoContext(ctx, "a tool call is not made", "task", v.ID, "tool", call.Tool)
+		logWithCause(ctx, x.Log, j.verdict.Refusal).InfoContext(ctx, "tool call refused", "task", v.ID, "tool", call.Tool)
 		return x.returned(ctx, v, a, planner.Result{Text: j.verdict.Refusal, Failed: true})
 	case j.Ask && !policy.Approved(v, a.Place, j.Judgement):
 		return x.askApproval(ctx, v, a)
 	}
-	if err := x.Pause.Gate(); err != nil { // that took a while, perhaps
+	if err := x.Pause.Gate(); err != nil { // judging the call may have taken a while
 		return err
 	}
 	if (!j.verdict.Repeatable || j.Ask || j.grant != "") && !a.Started {
@@ -43,7 +43,7 @@ func (x *Executor) tool(ctx context.Context, v *tasks.View, a planner.Action, p 
 	return x.makeCall(ctx, v, a, j, p)
 }
 
-// unknownOutcome ends a call that was cut off.
+// unknownOutcome ends a call that was interrupted, so that its outcome is unknown.
 func (x *Executor) unknownOutcome(ctx context.Context, v *tasks.View, a planner.Action, call planner.Call) error {
 	x.Log.WarnContext(ctx, "call cut off, outcome unknown", "task", v.ID, "tool", call.Tool, "action", a.ID)
 	r := planner.Result{Failed: true, Unknown: true}
@@ -53,7 +53,7 @@ func (x *Executor) unknownOutcome(ctx context.Context, v *tasks.View, a planner.
 	return x.returned(ctx, v, a, r)
 }
 
-// makeCall makes a call that may be made.
+// makeCall makes a call that is allowed.
 func (x *Executor) makeCall(ctx context.Context, v *tasks.View, a planner.Action, j judgement, p Display) error {
 	opening := v.Opening()
 	answers := x.serverQuestions(v, a, j.call)
@@ -74,20 +74,20 @@ func (x *Executor) makeCall(ctx context.Context, v *tasks.View, a planner.Action
 		logWithCause(ctx, x.Log, result.Text).InfoContext(ctx, "tool call failed", "task", v.ID, "tool", j.call.Tool, "bytes", len(result.Text))
 	}
 	if result.Bytes > 0 {
-		x.Log.InfoContext(ctx, "a tool's result was cut", "task", v.ID, "tool", j.call.Tool, "bytes", result.Bytes, "kept", len(result.Text))
+		x.Log.InfoContext(ctx, "tool result cut", "task", v.ID, "tool", j.call.Tool, "bytes", result.Bytes, "kept", len(result.Text))
 	}
 	err = x.returned(ctx, v, a, planner.Result{
 		Text: result.Text, Failed: result.Failed, Unknown: result.Unknown, Bytes: result.Bytes, Show: result.Show, Images: result.Images,
 		Untrusted: !j.verdict.Trusted, Sources: j.verdict.Sources, Usage: answers.used(),
 	})
-	if err != nil { // it was stopped, perhaps
+	if err != nil { // the task may have been stopped
 		answers.settle(ctx)
 	}
 	return err
 }
 
-// logWithCause is the log with a cause that may quote people, models and tools: only
-// where debug messages are logged.
+// logWithCause returns the log with a cause that may quote people, models and tools.
+// It adds the cause only when debug messages are logged.
 func logWithCause(ctx context.Context, log *slog.Logger, cause string) *slog.Logger {
 	if !log.Enabled(ctx, slog.LevelDebug) {
 		return log

@@ -15,14 +15,14 @@ import (
 	"legwork/tasks/cards"
 )
 
-// closeTries is how often the frames of a task try to close the message of a
-// question that is over.
+// closeTries is how often frames try to close the message of a question that is
+// over.
 const closeTries = 5
 
-// closeQuestions takes the buttons off questions that are over and says how
-// they were decided. What fails is tried again with the next frames, and at the
-// end, when tries is more than 1, so often; left after that, since a late press
-// is refused anyway.
+// closeQuestions removes the buttons from questions that are over and shows how they
+// ended. With one try it leaves a failure to the next frames; with more tries, which
+// is for the end of the task, it repeats each edit so often. A message that stays
+// open does no harm: the inbox refuses a late press.
 func (p *Presenter) closeQuestions(ctx context.Context, v *tasks.View, tries int) {
 	if !p.platform.Limits().Edits {
 		return
@@ -31,7 +31,7 @@ func (p *Presenter) closeQuestions(ctx context.Context, v *tasks.View, tries int
 	for _, a := range planner.Todo(v.State) {
 		open[a.ID] = true
 	}
-	if !p.lasting() {
+	if !p.Lasts() {
 		p.closeEphemeral(ctx, v, open)
 		return
 	}
@@ -57,14 +57,14 @@ func (p *Presenter) closeQuestions(ctx context.Context, v *tasks.View, tries int
 		}
 		if p.closed[slot.Name] = err == nil; err != nil {
 			p.closeFailures[slot.Name]++
-			tries = 1 // the chat may be down: the others need not wait as long
-			p.ps.Log.WarnContext(ctx, "closing question's message failed", "task", p.id, "cause", err)
+			tries = 1 // the chat may be down: try the other messages once only
+			p.ps.Log.WarnContext(ctx, "question not closed", "task", p.id, "cause", err)
 		}
 	}
 }
 
-// askOfSlot is the ask action whose message a slot is, and whether that is asked
-// in private; the zero value when the slot is another message.
+// askOfSlot returns the ask action of a slot, and whether the question is asked in
+// private. It returns the zero value if the slot is not a question.
 func askOfSlot(slot string) (action planner.ActionID, private bool) {
 	name, private := strings.CutPrefix(slot, cards.Privately)
 	action, err := planner.ParseActionID(name)
@@ -74,8 +74,9 @@ func askOfSlot(slot string) (action planner.ActionID, private bool) {
 	return action, private
 }
 
-// findUnrecorded finds the message of a question that is over and whose id is not known,
-// since a kill fell between its sending and that; empty when there is none.
+// findUnrecorded finds the message of a question that is over and has no stored id,
+// because the process was killed between sending the message and storing the id;
+// empty for none.
 func (p *Presenter) findUnrecorded(ctx context.Context, v *tasks.View, private bool, slot string) string {
 	to := p.chat
 	if private && p.mayBeSent(slot) {
@@ -87,15 +88,16 @@ func (p *Presenter) findUnrecorded(ctx context.Context, v *tasks.View, private b
 	return p.find(ctx, to, slot, cards.MarkOf(p.id, slot))
 }
 
-// ephemeralQuestion is the message of a question that does not last, and the last event that
-// was known when it was asked.
+// ephemeralQuestion is the message of a question in a chat whose messages do not
+// last, and the last event when it was asked.
 type ephemeralQuestion struct {
 	id  string
 	seq int
 }
 
-// closeEphemeral says of questions that are over how they ended, where they do
-// not last. One that was asked since the view was read is not over for that.
+// closeEphemeral shows how questions ended, in a chat whose messages do not last. It
+// skips a question that was asked after v was read, since v cannot say whether it is
+// open.
 func (p *Presenter) closeEphemeral(ctx context.Context, v *tasks.View, open map[planner.ActionID]bool) {
 	p.mu.Lock()
 	over := map[planner.ActionID]string{}
@@ -109,13 +111,13 @@ func (p *Presenter) closeEphemeral(ctx context.Context, v *tasks.View, open map[
 	for _, action := range slices.SortedFunc(maps.Keys(over), func(a, b planner.ActionID) int { return cmp.Compare(a.Seq, b.Seq) }) {
 		d := bot.Draft{Kind: bot.KindNotice, Task: string(p.id), Text: cards.OutcomeOf(v, p.ps.Texts, v.Opening().Language, action)}
 		if err := p.platform.Edit(ctx, p.chat, over[action], d); err != nil && ctx.Err() == nil {
-			p.ps.Log.WarnContext(ctx, "closing question's message failed", "task", p.id, "cause", err)
+			p.ps.Log.WarnContext(ctx, "question not closed", "task", p.id, "cause", err)
 		}
 	}
 }
 
-// closeQuestion brings one message to what stays of its question. One that is
-// gone needs nothing more.
+// closeQuestion edits one message to show how its question ended. It ignores a
+// message that was deleted or moved.
 func (p *Presenter) closeQuestion(ctx context.Context, v *tasks.View, private bool, action planner.ActionID, message string, tries int) error {
 	to, d := p.chat, bot.Draft{Kind: bot.KindNotice, Task: string(p.id), Text: p.card(v).Decision(action)}
 	if private {
@@ -134,10 +136,10 @@ func (p *Presenter) closeQuestion(ctx context.Context, v *tasks.View, private bo
 	return err
 }
 
-// closeIfOver closes a question's message that became known when the question
-// was over: the task was stopped while it was on its way, or a button was
-// pressed under the message of an earlier life. It outlives the action that
-// asks, which is not wanted any more.
+// closeIfOver closes a question's message if the question is over when the id of the
+// message becomes known: the task was stopped while the message was being sent, or
+// somebody pressed a button of a message that an earlier process sent. It continues
+// after ctx ends, because the task no longer wants the action that asks.
 func (p *Presenter) closeIfOver(ctx context.Context, slot, message string) {
 	action, private := askOfSlot(slot)
 	if action.Kind != planner.KindAsk {
@@ -157,7 +159,7 @@ func (p *Presenter) closeIfOver(ctx context.Context, slot, message string) {
 		err = p.closeQuestion(ctx, v, private, action, message, closeTries)
 	}
 	if err != nil {
-		p.ps.Log.WarnContext(ctx, "closing question's message failed", "task", p.id, "cause", err)
+		p.ps.Log.WarnContext(ctx, "question not closed", "task", p.id, "cause", err)
 	}
 }
 

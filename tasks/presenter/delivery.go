@@ -12,10 +12,10 @@ import (
 	"legwork/tasks/cards"
 )
 
-// Show brings the outcome to the chat, part by part. A part whose id is stored
-// is not sent again but changed to what it has to be; one that was about to be
-// sent before a crash is looked for where the platform can, and sent otherwise:
-// twice at worst, never lost.
+// Show shows the outcome in the chat, part by part. If the id of a part is stored,
+// Show edits that message. If a part was about to be sent before a crash, Show looks
+// for it where the platform can search, and otherwise sends it again. So a part is
+// shown twice at worst, and never lost.
 func (p *Presenter) Show(ctx context.Context, v *tasks.View) error {
 	if p.isHeadless() {
 		return p.showHeadless(ctx, v)
@@ -39,7 +39,7 @@ func (p *Presenter) Show(ctx context.Context, v *tasks.View) error {
 	return nil
 }
 
-// parts are the drafts of the messages that the outcome takes.
+// parts returns the drafts of the outcome's messages.
 func (p *Presenter) parts(v *tasks.View) []bot.Draft {
 	d := p.card(v).Outcome()
 	if s, ok := p.platform.(bot.Splitter); ok {
@@ -48,7 +48,7 @@ func (p *Presenter) parts(v *tasks.View) []bot.Draft {
 	return []bot.Draft{d}
 }
 
-// showPart brings one part to the chat and stores that.
+// showPart shows one part and records its message.
 func (p *Presenter) showPart(ctx context.Context, v *tasks.View, name string, part bot.Draft, last bool) error {
 	slot := v.State.Slot(name)
 	if name == planner.SlotAnswer && slot.Message == "" {
@@ -67,8 +67,8 @@ func (p *Presenter) showPart(ctx context.Context, v *tasks.View, name string, pa
 	}
 	posted := id != slot.Message && id != p.boardMessage
 	if last && posted && !p.boardFinal && p.platform.Limits().Edits {
-		// The board may have to wait for its turn, and a kill meanwhile would have
-		// the answer sent again.
+		// Record the answer first: the last frame of the board may wait for the rate
+		// limit, and after a kill meanwhile the answer would be sent again.
 		if err := p.recordSent(ctx, name, id, slot.Message, false); err != nil {
 			return err
 		}
@@ -76,7 +76,7 @@ func (p *Presenter) showPart(ctx context.Context, v *tasks.View, name string, pa
 		slot.Message, posted = id, false
 	}
 	if last {
-		p.finishBoard(ctx, v) // the chat is up, and after this nothing of the task is shown again
+		p.finishBoard(ctx, v) // the last chance: the chat is up, and nothing of the task is shown after this part
 	}
 	if err := p.recordSent(ctx, name, id, slot.Message, last); err != nil {
 		return err
@@ -87,25 +87,26 @@ func (p *Presenter) showPart(ctx context.Context, v *tasks.View, name string, pa
 	return nil
 }
 
-// finishBoard brings the board to what stays of it, unless it is so already.
+// finishBoard shows the last frame of the board, unless it is shown already.
 func (p *Presenter) finishBoard(ctx context.Context, v *tasks.View) {
 	if p.boardFinal {
 		return
 	}
 	err := p.drawLast(ctx, v)
 	if p.boardFinal = err == nil || errors.Is(err, bot.ErrGone); err != nil {
-		p.ps.Log.WarnContext(ctx, "showing last frame failed", "task", p.id, "cause", err)
+		p.ps.Log.WarnContext(ctx, "last frame not shown", "task", p.id, "cause", err)
 	}
 }
 
-// drawLast draws the board as it stays: in one line where messages last, since
-// the answer is a message of its own. A plain answer takes its place instead,
-// and one that was never posted is not missed.
+// drawLast draws the last frame of the board. Where messages last it is one line,
+// since the answer has a message of its own. A task without a plan has no last
+// frame, because the answer replaces its board. A board that was never sent is not
+// sent now.
 func (p *Presenter) drawLast(ctx context.Context, v *tasks.View) error {
 	switch {
 	case v.State.Round == 0:
 		return nil
-	case !p.lasting():
+	case !p.Lasts():
 		return p.drawBoard(ctx, v)
 	case p.findBoard(ctx, v) == "":
 		return nil
@@ -118,8 +119,8 @@ func (p *Presenter) drawLast(ctx context.Context, v *tasks.View) error {
 	return p.moved(ctx, planner.SlotBoard, &p.boardMessage, err)
 }
 
-// findBoard is the id of the board's message, also when it became known after
-// v was taken or never; empty when there is none.
+// findBoard returns the id of the board's message, and looks for the message in the
+// chat if the id is not stored; empty when there is none.
 func (p *Presenter) findBoard(ctx context.Context, v *tasks.View) string {
 	if p.boardID(v) == "" {
 		p.boardMessage = p.find(ctx, p.chat, planner.SlotBoard, cards.MarkOf(p.id, planner.SlotBoard))
@@ -127,8 +128,8 @@ func (p *Presenter) findBoard(ctx context.Context, v *tasks.View) string {
 	return p.boardMessage
 }
 
-// send posts one part of the outcome, or changes the message that is there for
-// it. A plain answer takes the place of its board where messages can be changed.
+// send sends one part of the outcome, or edits its message. The answer of a task
+// without a plan replaces the board where messages can be edited.
 func (p *Presenter) send(ctx context.Context, v *tasks.View, slot planner.Slot, name string, d bot.Draft) (string, error) {
 	limits := p.platform.Limits()
 	place, changed := slot.Message, p.boardFinal
@@ -148,14 +149,15 @@ func (p *Presenter) send(ctx context.Context, v *tasks.View, slot planner.Slot, 
 		changed = errors.Is(err, bot.ErrGone)
 	}
 	tries := postTries
-	if !changed && p.lasting() {
-		tries = 1 // the chat may be down: what could not be changed comes first when it is back
+	if !changed && p.Lasts() {
+		tries = 1 // the chat may be down: when it is back, the next Show edits the message first
 	}
 	return p.post(ctx, p.chat, name, d, tries)
 }
 
 // sendFailed ends a task whose chat cannot be reached; its answer stays in the
-// history. A chat that lasts may come back: the show is tried again for long.
+// history. A chat whose messages last may come back, so Show is repeated for
+// showRetryTime before.
 func (s *sender) sendFailed(ctx context.Context, v *tasks.View, err error) error {
 	if !errors.Is(err, errUnsendable) {
 		return err
@@ -164,6 +166,6 @@ func (s *sender) sendFailed(ctx context.Context, v *tasks.View, err error) error
 	if !errors.Is(err, bot.ErrGone) && !s.platform.Limits().Ephemeral && since < showRetryTime {
 		return err
 	}
-	s.ps.Log.ErrorContext(ctx, "the outcome could not be shown", "task", s.id, "cause", err)
+	s.ps.Log.ErrorContext(ctx, "outcome not shown", "task", s.id, "cause", err)
 	return s.append(ctx, planner.Event{Type: planner.CallFailed, Action: planner.ShowID(), Problem: &planner.Problem{Code: "unsendable", Reason: err.Error()}})
 }

@@ -18,8 +18,8 @@ import (
 	"legwork/tools"
 )
 
-// drawBoard shows how the task stands. Where a stream can say that work has
-// begun, a task without a plan leaves no board behind.
+// drawBoard shows the progress of the task. Where the platform's stream can show
+// that work has begun, a task without a plan gets no board.
 func (p *Presenter) drawBoard(ctx context.Context, v *tasks.View) error {
 	board := cards.BoardOf(v, p.ps.Texts, p.ps.Now(), p.reports())
 	if _, paused := p.ps.Pause.State(); paused && cards.Stands(v.State) {
@@ -27,7 +27,7 @@ func (p *Presenter) drawBoard(ctx context.Context, v *tasks.View) error {
 	}
 	streamer := p.streamer()
 	switch {
-	case !p.lasting():
+	case !p.Lasts():
 	case streamer != nil && v.State.Round == 0 && p.boardID(v) == "":
 		return p.drawStart(ctx, streamer, v, board)
 	case v.State.Phase == planner.PhaseProposed && p.boardID(v) == "":
@@ -35,14 +35,14 @@ func (p *Presenter) drawBoard(ctx context.Context, v *tasks.View) error {
 	}
 	if p.streamStarted && streamer != nil {
 		p.streamStarted = false
-		_ = streamer.Stream(ctx, p.chat, bot.Draft{Kind: bot.KindAnswer, Task: string(p.id), Partial: true}) // it would pass by itself
+		_ = streamer.Stream(ctx, p.chat, bot.Draft{Kind: bot.KindAnswer, Task: string(p.id), Partial: true}) // after an error the status ends by itself
 	}
 	if p.boardID(v) != "" && cards.SameBoard(board, p.board) && !p.outdated(board) {
 		return nil
 	}
 	d := bot.Draft{
 		Kind: bot.KindBoard, Task: string(p.id), Text: board.Status, Board: &board, Mark: cards.MarkOf(p.id, planner.SlotBoard), ReplyTo: v.Opening().Message,
-		Partial: p.lasting() && !v.State.Settled(), Buttons: p.card(v).BoardButtons(),
+		Partial: p.Lasts() && !v.State.Settled(), Buttons: p.card(v).BoardButtons(),
 	}
 	if p.boardMessage == "" {
 		if err := p.postBoard(ctx, d); err != nil {
@@ -55,15 +55,15 @@ func (p *Presenter) drawBoard(ctx context.Context, v *tasks.View) error {
 	return nil
 }
 
-// boardID is the id of the board's message as far as it is known.
+// boardID returns the id of the board's message; empty when it is not known.
 func (p *Presenter) boardID(v *tasks.View) string {
 	p.boardMessage = cmp.Or(p.boardMessage, v.State.Slot(planner.SlotBoard).Message)
 	return p.boardMessage
 }
 
-// outdated reports that the running times on the board are old.
+// outdated reports whether the running times on the board are too old.
 func (p *Presenter) outdated(b bot.Board) bool {
-	if !p.lasting() || p.ps.Now().Sub(p.drawn) < clockGap {
+	if !p.Lasts() || p.ps.Now().Sub(p.drawn) < clockGap {
 		return false
 	}
 	for _, item := range b.Items {
@@ -74,8 +74,8 @@ func (p *Presenter) outdated(b bot.Board) bool {
 	return false
 }
 
-// drawStart says by the platform's stream that work has begun, or what it waits
-// for.
+// drawStart shows in the platform's stream that work has begun, or what the task
+// waits for.
 func (p *Presenter) drawStart(ctx context.Context, streamer bot.Streamer, v *tasks.View, board bot.Board) error {
 	if p.shownText != "" || p.streamStarted && cards.SameBoard(board, p.board) {
 		return nil
@@ -91,7 +91,8 @@ func (p *Presenter) drawStart(ctx context.Context, streamer bot.Streamer, v *tas
 	return nil
 }
 
-// postBoard sends the board's message, unless it was sent before a crash.
+// postBoard sends the board's message, unless it finds that it was sent before a
+// crash.
 func (p *Presenter) postBoard(ctx context.Context, d bot.Draft) error {
 	id, err := p.postSlot(ctx, planner.SlotBoard, d)
 	if err != nil {
@@ -101,9 +102,9 @@ func (p *Presenter) postBoard(ctx context.Context, d bot.Draft) error {
 	return nil
 }
 
-// postSlot sends the message of a slot once and stores its id.
+// postSlot sends the message of a slot once and records its id.
 func (p *Presenter) postSlot(ctx context.Context, slot string, d bot.Draft) (id string, err error) {
-	lasting := p.lasting()
+	lasting := p.Lasts()
 	if lasting && !p.intended(slot) {
 		if err := p.recordSendStarted(ctx, slot); err != nil {
 			return "", err
@@ -127,8 +128,8 @@ func (p *Presenter) postSlot(ctx context.Context, slot string, d bot.Draft) (id 
 	return id, err
 }
 
-// intended reports that the journal says already that the message of a slot is
-// about to be sent, and not that it was.
+// intended reports whether the journal says that the message of a slot is about to
+// be sent, but not that it was sent.
 func (p *Presenter) intended(slot string) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -136,8 +137,8 @@ func (p *Presenter) intended(slot string) bool {
 	return s.Name != "" && s.Message == ""
 }
 
-// drawStream shows the answer's text so far, and takes it back when it turned
-// out to be none.
+// drawStream shows the answer's text so far. It removes the text again if the reply
+// turns out not to be an answer.
 func (p *Presenter) drawStream(ctx context.Context, v *tasks.View, s *streamBuffer) error {
 	var text string
 	var action planner.ActionID
@@ -177,12 +178,12 @@ func (p *Presenter) drawStream(ctx context.Context, v *tasks.View, s *streamBuff
 	return nil
 }
 
-// drawPartial shows a growing answer in a message: the board's of a task without
-// a plan, one of its own otherwise.
+// drawPartial shows a growing answer in a message. A task without a plan uses the
+// board's message, other tasks use a separate one.
 func (p *Presenter) drawPartial(ctx context.Context, v *tasks.View, d bot.Draft) error {
 	switch {
 	case v.State.Round == 0 && d.Text == "":
-		p.board = bot.Board{} // the words stood in its place
+		p.board = bot.Board{} // the text had replaced the board
 		p.wake()
 		return nil
 	case v.State.Round == 0:
@@ -191,7 +192,7 @@ func (p *Presenter) drawPartial(ctx context.Context, v *tasks.View, d bot.Draft)
 		}
 		return p.change(ctx, planner.SlotBoard, &p.boardMessage, d)
 	case d.Text == "":
-		return nil // the next words take their place
+		return nil // the next text replaces this one
 	}
 	if p.answerMessage == "" {
 		p.answerMessage = v.State.Slot(planner.SlotAnswer).Message
@@ -202,7 +203,7 @@ func (p *Presenter) drawPartial(ctx context.Context, v *tasks.View, d bot.Draft)
 	d.Mark = cards.MarkOf(p.id, planner.SlotAnswer)
 	id, err := p.postSlot(ctx, planner.SlotAnswer, d)
 	if err != nil {
-		return fmt.Errorf("posting first words: %w", err)
+		return fmt.Errorf("posting partial answer: %w", err)
 	}
 	p.answerMessage = id
 	return nil
@@ -218,8 +219,8 @@ type streamBuffer struct {
 	closed   bool
 }
 
-// Stream shows the text of the call that does an action while it grows, as soon as
-// it is known to be an answer and not a plan. Call end when the outcome of the call
+// Stream shows the text of a model call while it grows, as soon as it is certain
+// that the text is an answer and not a plan. Call end when the outcome of the call
 // is stored.
 func (p *Presenter) Stream(a planner.Action) (write func(llm.Delta), end func()) {
 	s := &streamBuffer{p: p, action: a.ID}
@@ -229,7 +230,7 @@ func (p *Presenter) Stream(a planner.Action) (write func(llm.Delta), end func())
 	return s.write, s.close
 }
 
-// write takes the next piece.
+// write adds the next piece.
 func (s *streamBuffer) write(d llm.Delta) {
 	s.mu.Lock()
 	if d.Reset {
@@ -240,7 +241,7 @@ func (s *streamBuffer) write(d llm.Delta) {
 	s.p.wake()
 }
 
-// close ends it.
+// close ends the stream.
 func (s *streamBuffer) close() {
 	s.mu.Lock()
 	s.closed = true
@@ -248,8 +249,8 @@ func (s *streamBuffer) close() {
 	s.p.wake()
 }
 
-// text is what can be shown now, the action it belongs to, and whether more
-// may come. A closed buffer has nothing to show: the journal has.
+// text returns the text that can be shown now, its action, and whether the buffer is
+// still open. A closed buffer returns no text: the outcome is in the journal.
 func (s *streamBuffer) text() (text string, action planner.ActionID, open bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -259,8 +260,8 @@ func (s *streamBuffer) text() (text string, action planner.ActionID, open bool) 
 	return planner.StreamablePrefix(s.received.String()), s.action, true
 }
 
-// Progress notes how far a call of the task is, for the next frame of its board.
-// The newest report counts; none is stored.
+// Progress sets the progress of a running call, for the next frame of the board. It
+// replaces the call's last report and is not stored.
 func (p *Presenter) Progress(action planner.ActionID, g tools.Progress) {
 	p.mu.Lock()
 	if p.progress == nil {
@@ -271,7 +272,7 @@ func (p *Presenter) Progress(action planner.ActionID, g tools.Progress) {
 	p.wake()
 }
 
-// reports are the newest ones, by action.
+// reports returns the newest progress reports by action.
 func (p *Presenter) reports() map[planner.ActionID]tools.Progress {
 	p.mu.Lock()
 	defer p.mu.Unlock()

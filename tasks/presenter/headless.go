@@ -8,11 +8,11 @@ import (
 	"legwork/tasks"
 )
 
-// Tasks that programs start have no chat: nothing of them is posted but, where
-// the program named a chat for it (planner.Notify), their questions and their
+// Tasks that programs start have no chat. legwork sends nothing for them, unless the
+// program named a chat (planner.Notify): that chat gets their questions and their
 // outcome.
 
-// headless is the platform of chats that do not exist.
+// headless is the platform of tasks without a chat.
 type headless struct{}
 
 // Name implements bot.Platform.
@@ -35,7 +35,7 @@ func (headless) Post(context.Context, bot.Chat, bot.Draft) (string, error) {
 // Edit implements bot.Platform.
 func (headless) Edit(context.Context, bot.Chat, string, bot.Draft) error { return nil }
 
-// showHeadless records that the outcome is there for anyone who asks for it.
+// showHeadless records that the outcome can be read.
 func (s *sender) showHeadless(ctx context.Context, v *tasks.View) error {
 	events := []planner.Event{{Type: planner.Sent, Slot: planner.SlotAnswer, Message: string(s.id), Last: true}}
 	if v.State.Slot(planner.SlotAnswer).Name == "" {

@@ -1,5 +1,5 @@
-// Package presenter shows tasks in their chats: frames of the board while they work,
-// their questions, and the outcome, as the journal has them.
+// Package presenter shows tasks in their chats, as the journal has them: the board
+// while a task works, its questions, and its outcome.
 package presenter
 
 import (
@@ -15,36 +15,37 @@ import (
 	"legwork/tools"
 )
 
-// Presenter shows one task in its chat: the board while it works, the first
-// words of its answer, its questions, and the outcome. It draws from the
-// journal; only the outcome and the ids of messages are written to it.
+// Presenter shows one task in its chat: the board while it works, its growing
+// answer, its questions, and the outcome. It draws them from the journal. It writes
+// to the journal only the ids of messages and whether the outcome was shown.
 type Presenter struct {
 	sender
 	redraws
-	withoutBoard bool          // it shows questions and the outcome alone
-	framesEnd    chan struct{} // closed when the outcome is on its way
+	withoutBoard bool          // it shows only questions and the outcome
+	framesEnd    chan struct{} // closed when Show begins: no more frames
 
-	mu        sync.Mutex // guards what follows
+	mu        sync.Mutex // guards the fields up to ephemeral
 	view      *tasks.View
 	stream    *streamBuffer
 	progress  map[planner.ActionID]tools.Progress    // of tool calls, by action
-	ephemeral map[planner.ActionID]ephemeralQuestion // questions that do not last, by action
+	ephemeral map[planner.ActionID]ephemeralQuestion // questions whose messages do not last, by action
 
-	drawing       chan struct{}   // holds one token, taken while something is drawn; guards what follows
-	finishing     bool            // the outcome is on its way, no more frames
-	boardFinal    bool            // the board's last frame is shown
-	board         bot.Board       // as it was drawn last
-	drawn         time.Time       // when that was
-	streamStarted bool            // the platform's stream says that work has begun
+	drawing       chan struct{}   // holds a token while something is drawn; guards the fields below
+	finishing     bool            // Show has begun: no more frames
+	boardFinal    bool            // the board shows its last frame
+	board         bot.Board       // as last drawn
+	drawn         time.Time       // when the board was last drawn
+	streamStarted bool            // the platform's stream shows that work has begun
 	boardMessage  string          // id of the board's message
-	answerMessage string          // id of the message that the answer grows in
-	shownText     string          // text of the answer as it was shown last
-	closed        map[string]bool // questions whose message says how they were decided
-	closeFailures map[string]int  // and how often that failed
+	answerMessage string          // id of the message with the growing answer
+	shownText     string          // text of the answer as last shown
+	closed        map[string]bool // slots of questions whose messages show how they ended
+	closeFailures map[string]int  // how often closing the message of a slot failed
 }
 
-// Update gives it the newest snapshot of the task. What the first one tells was
-// about to be sent may have been, before a crash.
+// Update sets the newest snapshot of the task. With the first snapshot, messages
+// that were about to be sent count as perhaps sent, since the process may have
+// crashed after sending them.
 func (p *Presenter) Update(v *tasks.View) {
 	p.mu.Lock()
 	if p.view == nil {
@@ -55,9 +56,9 @@ func (p *Presenter) Update(v *tasks.View) {
 	p.Redraw()
 }
 
-// Run draws frames until the outcome is on its way or ctx ends: the newest one
-// each time, no faster than the platform's limits and its pacer allow. One that
-// failed is drawn again after a while.
+// Run draws frames until Show begins or ctx ends. Each time it draws the newest
+// frame, no faster than the platform's limits and its pacer allow. After a failure
+// it draws again later.
 func (p *Presenter) Run(ctx context.Context) {
 	limits := p.platform.Limits()
 	gap := max(limits.EditGap, 20*time.Millisecond)
@@ -79,9 +80,9 @@ func (p *Presenter) Run(ctx context.Context) {
 		case <-p.signal:
 		case <-clock:
 		}
-		wish := p.requested.Load()
+		request := p.requested.Load()
 		err := p.draw(ctx)
-		p.noteDrawn(wish, err == nil)
+		p.noteDrawn(request, err == nil)
 		var later *bot.LaterError
 		switch {
 		case err == nil || ctx.Err() != nil:
@@ -91,7 +92,7 @@ func (p *Presenter) Run(ctx context.Context) {
 			p.wake()
 		default:
 			pause = max(gap, min(max(2*pause, firstFramePause), lastFramePause))
-			p.ps.Log.WarnContext(ctx, "a frame could not be shown", "task", p.id, "again", pause, "cause", err)
+			p.ps.Log.WarnContext(ctx, "frame not shown", "task", p.id, "again", pause, "cause", err)
 			p.wake()
 		}
 		timer.Reset(pause)
@@ -105,15 +106,16 @@ func (p *Presenter) Run(ctx context.Context) {
 	}
 }
 
-// How long a frame that failed waits before it is drawn again, and how often
-// the running times on a board that lasts are brought up to date.
+// The wait before a failed frame is drawn again, first and at most, and the interval
+// at which running times on a lasting board are updated.
 const (
 	firstFramePause = time.Second
 	lastFramePause  = 30 * time.Second
 	clockGap        = 15 * time.Second
 )
 
-// beginDrawing waits for the pen; its error is the context's. release gives it back.
+// beginDrawing waits until nothing else is drawn; its error is the context's.
+// endDrawing ends the drawing.
 func (p *Presenter) beginDrawing(ctx context.Context) error {
 	select {
 	case p.drawing <- struct{}{}:
@@ -147,12 +149,12 @@ func (p *Presenter) draw(ctx context.Context) (err error) {
 	return p.drawStream(ctx, view, stream)
 }
 
-// card is how the task looks in its chat as v shows it.
+// card returns the card of the task as v shows it.
 func (p *Presenter) card(v *tasks.View) cards.Card {
-	return cards.Card{View: v, Texts: p.ps.Texts, Lasts: p.lasting(), WithoutBoard: p.withoutBoard, AskerExtends: p.ps.rules.Load().Budget.AskerExtends}
+	return cards.Card{View: v, Texts: p.ps.Texts, Lasts: p.Lasts(), WithoutBoard: p.withoutBoard, AskerExtends: p.ps.rules.Load().Budget.AskerExtends}
 }
 
-// questionCard is card for the questions that are asked in a chat.
+// questionCard returns the card for questions that are asked in a chat.
 func (p *Presenter) questionCard(ctx context.Context, v *tasks.View, to bot.Chat) cards.Card {
 	c := p.card(v)
 	f, ok := p.platform.(bot.Filer)

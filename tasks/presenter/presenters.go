@@ -16,7 +16,7 @@ import (
 	"legwork/tasks"
 )
 
-// Presenters makes the presenters of tasks and stores what comes of their actions.
+// Presenters makes the presenters of tasks and stores the outcomes of their actions.
 // It is safe for concurrent use.
 type Presenters struct {
 	Config
@@ -32,14 +32,14 @@ type Config struct {
 	Chats tasks.Chats
 	Log   *slog.Logger
 	Now   func() time.Time
-	Pause *tasks.Pause      // the switch for everything; nil: never set
-	Rules tasks.PromptRules // the first ones; Use changes them
-	// Clean keeps secrets of the config out of what is stored of failures. Nil: they
-	// are stored as they are.
+	Pause *tasks.Pause      // nil: never paused
+	Rules tasks.PromptRules // initial rules; Use replaces them
+	// Clean removes secrets of the config from the reasons of failures before they
+	// are stored. Nil: they are stored as they are.
 	Clean func(string) string
 }
 
-// New makes them.
+// New makes the presenters.
 func New(cfg Config) *Presenters {
 	ps := &Presenters{Config: cfg}
 	if ps.Clean == nil {
@@ -52,24 +52,24 @@ func New(cfg Config) *Presenters {
 // Use changes the rules, from the next message on.
 func (ps *Presenters) Use(rules tasks.PromptRules) { ps.rules.Store(&rules) }
 
-// Open makes the presenter of a task that o opened, of which Chat and Notify
-// count. Its chat must be one of a platform that is connected, or a program's.
+// Open makes the presenter of a task with opening o, of which it uses Chat and
+// Notify. The chat must belong to a connected platform or to a program.
 func (ps *Presenters) Open(id tasks.ID, o *planner.Opening) (*Presenter, error) {
-	platform, chat, quiet, err := ps.place(id, o)
+	platform, chat, withoutBoard, err := ps.place(id, o)
 	if err != nil {
 		return nil, err
 	}
 	return &Presenter{
 		sender:       sender{ps: ps, id: id, chat: chat, platform: platform, unconfirmed: map[string]bool{}},
 		redraws:      redraws{signal: make(chan struct{}, 1), frames: make(chan struct{}, 1)},
-		withoutBoard: quiet, framesEnd: make(chan struct{}), drawing: make(chan struct{}, 1),
+		withoutBoard: withoutBoard, framesEnd: make(chan struct{}), drawing: make(chan struct{}, 1),
 		ephemeral: map[planner.ActionID]ephemeralQuestion{}, closed: map[string]bool{}, closeFailures: map[string]int{},
 	}, nil
 }
 
-// place is where a task shows itself. quiet says that it shows its questions and
-// its outcome alone.
-func (ps *Presenters) place(id tasks.ID, o *planner.Opening) (platform bot.Platform, chat bot.Chat, quiet bool, err error) {
+// place returns the chat in which a task is shown. withoutBoard means that the chat
+// sees only the task's questions and its outcome.
+func (ps *Presenters) place(id tasks.ID, o *planner.Opening) (platform bot.Platform, chat bot.Chat, withoutBoard bool, err error) {
 	if o.Chat.Platform != tasks.PlatformAPI {
 		platform, err = ps.Chats.Platform(o.Chat)
 		return platform, o.Chat, false, err
@@ -84,21 +84,21 @@ func (ps *Presenters) place(id tasks.ID, o *planner.Opening) (platform bot.Platf
 	return headless{}, o.Chat, true, nil
 }
 
-// Between the tries to store an outcome on a full disk.
+// The wait between two tries to store an outcome on a full disk, first and at most.
 const (
 	firstDiskWait = 200 * time.Millisecond
 	lastDiskWait  = 30 * time.Second
 )
 
-// diskFullTasks are the tasks whose chats were told that the disk is full.
+// diskFullTasks are the tasks whose chats know that the disk is full.
 type diskFullTasks struct {
 	mu  sync.Mutex
 	ids map[tasks.ID]bool
 }
 
-// Append stores outcomes of a task's actions. While the disk is full they wait in
-// memory: doing the action again would pay for it again, make a call of unknown
-// outcome, or show an answer twice. The chat is told once.
+// Append stores outcomes of a task's actions. While the disk is full, it keeps them
+// in memory and tries again. Repeating the action instead would pay for it again,
+// lose the outcome of a call, or show an answer twice. The chat gets one notice.
 func (ps *Presenters) Append(ctx context.Context, id tasks.ID, e ...planner.Event) error {
 	for i := range e {
 		if p := e[i].Problem; p != nil && e[i].Type == planner.CallFailed {
@@ -111,7 +111,7 @@ func (ps *Presenters) Append(ctx context.Context, id tasks.ID, e ...planner.Even
 	}
 	for pauses := retry.New(firstDiskWait, lastDiskWait, 0); errors.Is(err, tasks.ErrFull); {
 		pause := pauses.Next()
-		ps.Log.ErrorContext(ctx, "outcome waits for room on the disk", "task", id, "in", pause, "cause", err)
+		ps.Log.ErrorContext(ctx, "disk full, outcome not stored", "task", id, "in", pause, "cause", err)
 		ps.notifyDiskFull(ctx, id)
 		if stopped := retry.Sleep(ctx, pause); stopped != nil {
 			return fmt.Errorf("%w: %w", stopped, err)
@@ -124,7 +124,7 @@ func (ps *Presenters) Append(ctx context.Context, id tasks.ID, e ...planner.Even
 	return err
 }
 
-// notifyDiskFull says in the task's chat that the disk is full, unless it was said.
+// notifyDiskFull tells the task's chat once that the disk is full.
 func (ps *Presenters) notifyDiskFull(ctx context.Context, id tasks.ID) {
 	ps.full.mu.Lock()
 	notified := ps.full.ids[id]

@@ -12,15 +12,15 @@ import (
 	"legwork/tasks/cards"
 )
 
-// Ask puts a question of the task to its chat, or where it is to be asked in
-// private to the person's own. The answer comes by the inbox. Where the chat
-// is gone no answer will come: the task is stopped, unless it is a program's,
-// which others can answer.
+// Ask asks a question of the task in its chat, or in the private chat of the person
+// who asked. The inbox receives the answer. If the chat no longer exists, no answer
+// can come, so Ask stops the task. It does not stop a program's task, because others
+// can answer its question.
 func (p *Presenter) Ask(ctx context.Context, v *tasks.View, a planner.Action) error {
-	if p.isHeadless() { // programs see it in the list of approvals
+	if p.isHeadless() { // the list of approvals shows the question to programs
 		return nil
 	}
-	if !p.lasting() {
+	if !p.Lasts() {
 		d := p.questionCard(ctx, v, p.chat).Question(a)
 		id, err := p.post(ctx, p.chat, a.ID.String(), d, postTries)
 		if err == nil && a.ID.Subject != planner.SubjectQuestion {
@@ -35,7 +35,7 @@ func (p *Presenter) Ask(ctx context.Context, v *tasks.View, a planner.Action) er
 		err = p.askIn(ctx, v, a, p.chat, a.ID.String())
 	}
 	if errors.Is(err, bot.ErrGone) && p.withoutBoard {
-		p.ps.Log.WarnContext(ctx, "a question of a program's task cannot be asked in its chat", "task", p.id, "chat", p.chat.Key(), "cause", err)
+		p.ps.Log.WarnContext(ctx, "asking in program's chat failed", "task", p.id, "chat", p.chat.Key(), "cause", err)
 		return nil
 	}
 	if errors.Is(err, bot.ErrGone) {
@@ -45,8 +45,8 @@ func (p *Presenter) Ask(ctx context.Context, v *tasks.View, a planner.Action) er
 	return err
 }
 
-// askIn asks in a chat, in as many messages as that takes; the last one has the
-// buttons and the slot. A message that was sent before is not sent again.
+// askIn asks in a chat, in as many messages as needed; the last message has the
+// buttons and the slot. It does not send a message again.
 func (p *Presenter) askIn(ctx context.Context, v *tasks.View, a planner.Action, to bot.Chat, slot string) error {
 	if v.State.Slot(slot).Message != "" {
 		return nil
@@ -61,7 +61,7 @@ func (p *Presenter) askIn(ctx context.Context, v *tasks.View, a planner.Action, 
 
 func (p *Presenter) postParts(ctx context.Context, v *tasks.View, to bot.Chat, slot string, d bot.Draft) error {
 	if to.Key() != p.chat.Key() {
-		d.ReplyTo = "" // that message is in another chat
+		d.ReplyTo = "" // the message to reply to is in another chat
 	}
 	parts := []bot.Draft{d}
 	if s, ok := p.platform.(bot.Splitter); ok {
@@ -85,7 +85,7 @@ func (p *Presenter) postPart(ctx context.Context, v *tasks.View, to bot.Chat, na
 		return nil
 	}
 	if slot.Name == "" {
-		if err := p.recordSendStarted(ctx, name); err != nil && !tasks.Superseded(err) { // begun by a try before this one
+		if err := p.recordSendStarted(ctx, name); err != nil && !tasks.Superseded(err) { // superseded: an earlier try recorded it
 			return err
 		}
 	}
@@ -104,15 +104,15 @@ func (p *Presenter) postPart(ctx context.Context, v *tasks.View, to bot.Chat, na
 	return err
 }
 
-// errNotPrivate says that a question belongs into the task's own chat.
-var errNotPrivate = errors.New("it is not asked in private")
+// errNotPrivate means that the question is asked in the task's own chat.
+var errNotPrivate = errors.New("the question is not asked in private")
 
-// askPrivately puts an approval, or a server's question, to the person of the
-// task alone, and says so in the task's chat.
+// askPrivately asks for an approval, or the answer to a server's question, in the
+// private chat of the person who asked, and says so in the task's chat.
 func (p *Presenter) askPrivately(ctx context.Context, v *tasks.View, a planner.Action) error {
 	about, slot := a.ID, cards.Privately+a.ID.String()
 	switch {
-	case !tasks.Decides(about) || p.chat.Private || tasks.OfProgram(v.Opening().From): // it is not known who is behind one
+	case !tasks.Decides(about) || p.chat.Private || tasks.OfProgram(v.Opening().From): // a program has no private chat
 		return errNotPrivate
 	case v.State.Slot(slot).Message != "":
 	case !p.ps.rules.Load().Approvals.Private || v.State.Slot(a.ID.String()).Name != "":
@@ -132,8 +132,8 @@ func (p *Presenter) askPrivately(ctx context.Context, v *tasks.View, a planner.A
 	return p.announcePrivate(ctx, v, about)
 }
 
-// announcePrivate says in the task's chat, once for each question, that it waits in
-// private.
+// announcePrivate says in the task's chat that a question waits in private, once for
+// each question.
 func (p *Presenter) announcePrivate(ctx context.Context, v *tasks.View, about planner.ActionID) error {
 	opening := v.Opening()
 	d := bot.Draft{
@@ -141,8 +141,8 @@ func (p *Presenter) announcePrivate(ctx context.Context, v *tasks.View, about pl
 		Text: p.ps.Texts.Text(opening.Language, "approval.elsewhere", map[string]any{"Name": cards.PlainText(cards.NameOf(opening.From.Name, opening.From.Key()))}),
 	}
 	err := p.postPart(ctx, v, p.chat, fmt.Sprintf("told %d", about.Seq), d)
-	if errors.Is(err, errUnsendable) { // it waits all the same
-		p.ps.Log.WarnContext(ctx, "a notice could not be shown", "task", p.id, "cause", err)
+	if errors.Is(err, errUnsendable) { // the question waits even without the notice
+		p.ps.Log.WarnContext(ctx, "notice not shown", "task", p.id, "cause", err)
 		return nil
 	}
 	return err

@@ -15,11 +15,8 @@ import (
 	"legwork/tasks"
 )
 
-// How one message gets to its chat, whatever it is: tried again, and looked for
-// where an earlier try may have sent it.
-
-// How often and how long a refused outcome is sent again, and for how long the
-// rounds of tries of a chat that lasts are repeated.
+// How often and how long one message is tried, and for how long Show is repeated in
+// a chat whose messages last.
 const (
 	postTries     = 8
 	finalTries    = 5 // of a board's last frame, and of questions that are over: the outcome waits for them
@@ -27,13 +24,15 @@ const (
 	showRetryTime = 24 * time.Hour
 )
 
-// errUnsendable wraps what a platform said when it took no message in any try.
+// errUnsendable wraps the platform's error when no try could send a message.
 var errUnsendable = errors.New("the chat takes no message")
 
 // newPauses returns the pauses between tries of one message.
 func newPauses() *retry.Pauses { return retry.New(postPause, time.Minute, 0) }
 
-// sender sends and changes the messages of one task, and stores their ids.
+// sender sends and edits the messages of one task, and records their ids. It tries
+// each message several times, and before it sends one again it looks for it in the
+// chat.
 type sender struct {
 	ps       *Presenters
 	id       tasks.ID
@@ -41,10 +40,10 @@ type sender struct {
 	platform bot.Platform
 
 	unconfirmedMu sync.Mutex
-	unconfirmed   map[string]bool // slots whose message may have been sent already
+	unconfirmed   map[string]bool // slots whose messages may have been sent already
 }
 
-// noteUnconfirmed notes which messages may have been sent before a crash.
+// noteUnconfirmed marks the slots whose messages may have been sent before a crash.
 func (s *sender) noteUnconfirmed(slots []planner.Slot) {
 	s.unconfirmedMu.Lock()
 	defer s.unconfirmedMu.Unlock()
@@ -53,14 +52,14 @@ func (s *sender) noteUnconfirmed(slots []planner.Slot) {
 	}
 }
 
-// mayBeSent reports that the message of a slot may have been sent already.
+// mayBeSent reports whether the message of a slot may have been sent already.
 func (s *sender) mayBeSent(slot string) bool {
 	s.unconfirmedMu.Lock()
 	defer s.unconfirmedMu.Unlock()
 	return s.unconfirmed[slot]
 }
 
-// edit changes a message; a repeated change is harmless.
+// edit edits a message; repeating the same edit is harmless.
 func (s *sender) edit(ctx context.Context, to bot.Chat, id string, d bot.Draft, tries int) error {
 	pauses := newPauses()
 	for try := 1; ; try++ {
@@ -77,8 +76,8 @@ func (s *sender) edit(ctx context.Context, to bot.Chat, id string, d bot.Draft, 
 	}
 }
 
-// post sends the message of a slot. What an earlier try may have sent is looked
-// for before the next one.
+// post sends the message of a slot. Before each try it looks for a message that an
+// earlier try may have sent.
 func (s *sender) post(ctx context.Context, to bot.Chat, slot string, d bot.Draft, tries int) (string, error) {
 	pauses := newPauses()
 	for try := 1; ; try++ {
@@ -104,7 +103,7 @@ func (s *sender) post(ctx context.Context, to bot.Chat, slot string, d bot.Draft
 	}
 }
 
-// messageKind is what the message of a slot is: an answer, or a question.
+// messageKind names the kind of a slot's message for failpoints: answer or question.
 func messageKind(slot string) string {
 	if strings.HasPrefix(slot, "answer.") {
 		return "answer"
@@ -112,8 +111,8 @@ func messageKind(slot string) string {
 	return "question"
 }
 
-// completeFound brings a message that was found to what it has to be: it may hold the
-// first words only.
+// completeFound edits a message that was found: it may hold only the beginning of
+// the text.
 func (s *sender) completeFound(ctx context.Context, to bot.Chat, id string, d bot.Draft) (string, error) {
 	err := s.edit(ctx, to, id, d, postTries)
 	var moved *bot.MovedError
@@ -126,8 +125,8 @@ func (s *sender) completeFound(ctx context.Context, to bot.Chat, id string, d bo
 	return "", fmt.Errorf("%w: %w", errUnsendable, err)
 }
 
-// markSending notes that the message of a slot may be out from now on. undo takes
-// that back, for when the platform sent nothing.
+// markSending marks the message of a slot as perhaps sent. undo reverts that when
+// the platform has sent nothing.
 func (s *sender) markSending(slot string) (undo func()) {
 	s.unconfirmedMu.Lock()
 	defer s.unconfirmedMu.Unlock()
@@ -140,8 +139,8 @@ func (s *sender) markSending(slot string) (undo func()) {
 	}
 }
 
-// find looks for a message that may have been sent before, where the platform
-// can; empty when there is none.
+// find looks for a message that may have been sent before, if the platform can
+// search; empty when there is none.
 func (s *sender) find(ctx context.Context, to bot.Chat, slot, mark string) string {
 	f, ok := s.platform.(bot.Finder)
 	if !ok || !s.mayBeSent(slot) {
@@ -158,18 +157,18 @@ func (s *sender) append(ctx context.Context, e ...planner.Event) error {
 	return s.ps.Append(ctx, s.id, e...)
 }
 
-// recordSendStarted notes that the message of a slot is about to go out.
+// recordSendStarted records that the message of a slot is about to be sent.
 func (s *sender) recordSendStarted(ctx context.Context, slot string) error {
 	return s.append(ctx, planner.Event{Type: planner.SendStarted, Slot: slot})
 }
 
-// recordSent notes which message shows a slot, and which one it takes the place of;
-// last says that nothing of the task is shown after it.
+// recordSent records the message of a slot, and the message that it replaces. last
+// means that nothing of the task is shown after it.
 func (s *sender) recordSent(ctx context.Context, slot, message, instead string, last bool) error {
 	return s.append(ctx, planner.Event{Type: planner.Sent, Slot: slot, Message: message, Instead: instead, Last: last})
 }
 
-// Notice posts a sentence that is not part of the journal.
+// Notice sends a text that is not recorded in the journal.
 func (s *sender) Notice(ctx context.Context, language, key string) {
 	d := bot.Draft{Kind: bot.KindNotice, Task: string(s.id), Text: s.ps.Texts.Text(language, key, nil)}
 	if _, err := s.platform.Post(ctx, s.chat, d); err != nil && ctx.Err() == nil {
@@ -177,8 +176,8 @@ func (s *sender) Notice(ctx context.Context, language, key string) {
 	}
 }
 
-// streamer is the platform's ability to show text that is no message; nil where
-// it has none in this chat.
+// streamer returns the platform's stream for text that is not a message; nil if this
+// chat has none.
 func (s *sender) streamer() bot.Streamer {
 	if p, ok := s.platform.(bot.Streamer); ok && p.Streams(s.chat) {
 		return p
@@ -186,16 +185,16 @@ func (s *sender) streamer() bot.Streamer {
 	return nil
 }
 
-// lasting reports that messages stay, and with them what is done to them.
-func (s *sender) lasting() bool { return !s.platform.Limits().Ephemeral }
+// Lasts reports whether messages and their edits stay in the chat.
+func (s *sender) Lasts() bool { return !s.platform.Limits().Ephemeral }
 
 // change edits a slot's message.
 func (s *sender) change(ctx context.Context, slot string, id *string, d bot.Draft) error {
 	return s.moved(ctx, slot, id, s.platform.Edit(ctx, s.chat, *id, d))
 }
 
-// moved takes what an edit returned: where the platform shows the draft in
-// another message, that takes the slot.
+// moved handles the error of an edit. If the platform shows the draft in another
+// message, that message replaces the slot's.
 func (s *sender) moved(ctx context.Context, slot string, id *string, err error) error {
 	var moved *bot.MovedError
 	if !errors.As(err, &moved) {
@@ -206,13 +205,13 @@ func (s *sender) moved(ctx context.Context, slot string, id *string, err error) 
 	return s.recordSent(ctx, slot, moved.ID, was, false)
 }
 
-// isHeadless reports that the task is shown nowhere.
+// isHeadless reports whether the task has no chat.
 func (s *sender) isHeadless() bool {
 	_, none := s.platform.(headless)
 	return none
 }
 
-// privateChat is the private chat of the task's person.
+// privateChat returns the private chat of the person who asked.
 func (s *sender) privateChat(ctx context.Context, v *tasks.View) (bot.Chat, error) {
 	director, ok := s.platform.(bot.Director)
 	if !ok {
@@ -220,13 +219,13 @@ func (s *sender) privateChat(ctx context.Context, v *tasks.View) (bot.Chat, erro
 	}
 	chat, err := director.Direct(ctx, v.Opening().From.ID)
 	if err != nil {
-		return chat, fmt.Errorf("finding the private chat of who asked: %w", err)
+		return chat, fmt.Errorf("finding the private chat of the asker: %w", err)
 	}
 	return chat, nil
 }
 
-// replace changes the message at place and returns the id of what shows the
-// draft then; empty when a new message has to.
+// replace edits the message at place and returns the id of the message that then
+// shows the draft; empty when a new message is needed.
 func (s *sender) replace(ctx context.Context, place string, d bot.Draft) (string, error) {
 	err := s.edit(ctx, s.chat, place, d, postTries)
 	var moved *bot.MovedError
@@ -239,6 +238,3 @@ func (s *sender) replace(ctx context.Context, place string, d bot.Draft) (string
 	s.ps.Log.WarnContext(ctx, "message cannot be edited, sending a new one", "task", s.id, "cause", err)
 	return "", err
 }
-
-// Lasts reports that the task's chat keeps its messages.
-func (s *sender) Lasts() bool { return s.lasting() }

@@ -82,8 +82,8 @@ func TestOutcomeWaitsForRoom(t *testing.T) {
 	room := p.limitFiles(256 << 10)
 	p.send("q", "first: a long story")
 	p.notice(w.text("problem.disk_full", nil))
-	p.logged("level=ERROR", "outcome waits for room on the disk", "task=")
-	p.logged("outcome waits for room on the disk", "in=800ms") // the third try
+	p.logged("level=ERROR", "disk full, outcome not stored", "task=")
+	p.logged("disk full, outcome not stored", "in=800ms") // the third try
 	room()
 	p.says(p.answer("q"), false, "The end.")
 	if n := len(w.models.Requests()) - len(w.summaries()); n != 2 {

@@ -268,7 +268,7 @@ func TestCallsInTheAnswer(t *testing.T) {
 			p := w.start("chat", "--json")
 			answer := p.ask("q", "first: a question")
 			p.says(answer, false, "value of alpha")
-			p.logged("task="+answer.Task, "a reply cannot be used")
+			p.logged("task="+answer.Task, "reply not usable")
 			if calls := w.calls("lookup"); len(calls) != 2 {
 				t.Errorf("got the calls %q, want one for each sub-task", calls)
 			}

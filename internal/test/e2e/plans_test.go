@@ -140,7 +140,7 @@ func TestBadPlanIsCorrected(t *testing.T) {
 			p := w.start("chat", "--json")
 			answer := p.ask("q", "first: a question")
 			p.says(answer, false, "Then I answer without a plan.")
-			p.logged("task="+answer.Task, "a reply cannot be used", strings.Trim(c.reason, `"`))
+			p.logged("task="+answer.Task, "reply not usable", strings.Trim(c.reason, `"`))
 			told := w.asked("Your last reply could not be used")
 			if len(told) != 1 || !strings.Contains(told[0].Messages[len(told[0].Messages)-1].Content, c.reason) {
 				t.Errorf("the model was told so %d times, want once with %s: %.1000s", len(told), c.reason, lastMessages(told))
@@ -175,7 +175,7 @@ func TestBadPlanForEver(t *testing.T) {
 			if strings.Contains(answer.Text, "desk") || strings.Contains(answer.Text, `"plan"`) {
 				t.Errorf("the person reads the plan: %.300s", answer.Text)
 			}
-			p.logged("task="+answer.Task, "a reply cannot be used", strings.Trim(c.reason, `"`))
+			p.logged("task="+answer.Task, "reply not usable", strings.Trim(c.reason, `"`))
 			if n := len(w.asked("first: a question")); n > 6 {
 				t.Errorf("the model was called %d times, want three for the plan and three for an answer at most", n)
 			}
@@ -203,7 +203,7 @@ func TestSamePlanForEver(t *testing.T) {
 			p := w.start("chat", "--json")
 			answer := p.ask("q", "first: a question")
 			p.says(answer, c.failed, c.want)
-			p.logged("task="+answer.Task, "a reply cannot be used", "has been done already")
+			p.logged("task="+answer.Task, "reply not usable", "has been done already")
 			if calls := w.calls("lookup"); len(calls) != 2 {
 				t.Errorf("got the calls %q, want one for each sub-task", calls)
 			}

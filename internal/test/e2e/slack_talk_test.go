@@ -394,7 +394,7 @@ func TestSlackGonePlaces(t *testing.T) {
 			held.reached()
 			o.SetChannel(change)
 			held.opens()
-			s.logged("level=ERROR", "the outcome could not be shown")
+			s.logged("level=ERROR", "outcome not shown")
 			o.goesOn(ben)
 			o.SetChannel(slackfake.Channel{ID: general, Name: "general"})
 			o.once(o.asks(general, ben, "later: here again"), "answers: later: here again")

@@ -180,7 +180,7 @@ func TestTelegramRefused(t *testing.T) {
 	b.KickBot(kicked, b.ann)
 	b.DeleteChat(deleted)
 	s.until("three answers that cannot be shown", func() bool {
-		return strings.Count(s.err.String(), "the outcome could not be shown") == 3
+		return strings.Count(s.err.String(), "outcome not shown") == 3
 	})
 	b.goesOn(b.ann)
 	b.Unblock(b.bob)
