@@ -15,7 +15,7 @@ import (
 	"legwork/tasks/policy"
 )
 
-// TestAccess: a person or chat that is not listed is not heard.
+// TestAccess: legwork ignores a person or chat that is not listed.
 func TestAccess(t *testing.T) {
 	thread := room("hall")
 	thread.Thread = "7"
@@ -65,7 +65,7 @@ func TestAccess(t *testing.T) {
 	}
 }
 
-// TestOpenPlatform: one without a listed is open to everybody.
+// TestOpenPlatform: a platform without a list is open to everybody.
 func TestOpenPlatform(t *testing.T) {
 	o := newEnv(t)
 	o.rules.Access.Platforms = nil
@@ -73,8 +73,8 @@ func TestOpenPlatform(t *testing.T) {
 	o.opens("eve", private("eve"), "hello")
 }
 
-// TestUnlistedInGroup: what strangers get no answer to, and what is stored of
-// their messages: nothing.
+// TestUnlistedInGroup: in a group, legwork does not answer people without access,
+// and stores nothing of their messages.
 func TestUnlistedInGroup(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -100,8 +100,8 @@ func TestUnlistedInGroup(t *testing.T) {
 	}
 }
 
-// TestUnlistedPerson walks through being a stranger: one sentence a day, in the
-// person's language, with a button that asks the admins once.
+// TestUnlistedPerson: a person without access gets one message a day, in their
+// language, with a button that asks the admins once.
 func TestUnlistedPerson(t *testing.T) {
 	o := newEnv(t)
 	m := o.by("eve", private("eve"), "привет")
@@ -154,7 +154,7 @@ func TestUnlistedPerson(t *testing.T) {
 	}
 }
 
-// judged is an env where eve has asked to be let in.
+// judged is an env in which eve has asked for access.
 func judged(t *testing.T) *env {
 	t.Helper()
 	o := newEnv(t)
@@ -163,8 +163,8 @@ func judged(t *testing.T) *env {
 	return o
 }
 
-// TestAdminsTap: what each of the three buttons does, when it is pressed again,
-// late or by others.
+// TestAdminsTap: each of the three buttons works once; late presses and presses of
+// others do nothing.
 func TestAdminsTap(t *testing.T) {
 	name := map[string]any{"Name": "EVE"}
 	for _, c := range []struct {
@@ -225,8 +225,8 @@ func TestAdminsTap(t *testing.T) {
 	}
 }
 
-// TestGuestLetIn: an admin's tap names a person, so that being a guest does not
-// matter any more.
+// TestGuestLetIn: an admin's decision is about the person, so that they get in
+// although they are a guest.
 func TestGuestLetIn(t *testing.T) {
 	o := judged(t)
 	o.send(o.press("boss", private("boss"), "g:a:phone:eve"))
@@ -270,8 +270,8 @@ func TestTwoAdminsTap(t *testing.T) {
 	}
 }
 
-// TestFloodOfUnlistedPeople: beyond a bound they get silence, and what is stored of
-// them stays small.
+// TestFloodOfUnlistedPeople: above a limit people without access get no answer, and
+// legwork stores little about them.
 func TestFloodOfUnlistedPeople(t *testing.T) {
 	o := newEnv(t)
 	told, asked := 0, 0
@@ -300,7 +300,7 @@ func TestFloodOfUnlistedPeople(t *testing.T) {
 	}
 }
 
-// TestNoAdminToAsk: without admins there is no button, but what to do.
+// TestNoAdminToAsk: without admins the message has no button, and says what to do.
 func TestNoAdminToAsk(t *testing.T) {
 	o := newEnv(t)
 	o.rules.Access.Admins = nil
@@ -311,8 +311,8 @@ func TestNoAdminToAsk(t *testing.T) {
 	}
 }
 
-// TestUnlistedBeforeTheFirstAdmin: who wrote before there was an admin is asked
-// for once there is one, and is told no more than once of either.
+// TestUnlistedBeforeTheFirstAdmin: a person who wrote before there was an admin can
+// ask once there is one, and gets each message only once.
 func TestUnlistedBeforeTheFirstAdmin(t *testing.T) {
 	o := newEnv(t)
 	with := o.rules.Access.Admins
@@ -333,7 +333,7 @@ func TestUnlistedBeforeTheFirstAdmin(t *testing.T) {
 	}
 }
 
-// TestNamesAreHarmless: a stranger's name is shown, and nothing more.
+// TestNamesAreHarmless: the name of a person without access is shown as plain text.
 func TestNamesAreHarmless(t *testing.T) {
 	o := newEnv(t)
 	m := o.by("eve", private("eve"), "hello")
@@ -346,8 +346,8 @@ func TestNamesAreHarmless(t *testing.T) {
 	}
 }
 
-// TestTellAdmins: each in the language that they chose or that their platform
-// tells; one who cannot be reached holds up no other.
+// TestTellAdmins: each admin gets notices in the language that they chose or that
+// their platform reports. An admin who cannot be reached delays no other.
 func TestTellAdmins(t *testing.T) {
 	o := newEnv(t)
 	o.rules.Access.Admins = []string{"phone:gone", "slack:U1", "phone:boss", "phone:chief", "nonsense"}
@@ -376,7 +376,8 @@ func (unreadable) Setting(context.Context, string, string) (string, error) {
 	return "", tasks.ErrDamaged
 }
 
-// TestTellAdminsOfDamage: the config's admins are told also when nothing can be read.
+// TestTellAdminsOfDamage: the configured admins get notices even when the settings
+// cannot be read.
 func TestTellAdminsOfDamage(t *testing.T) {
 	o := newEnv(t)
 	o.rules.Access.Admins = []string{"phone:boss"}
@@ -435,7 +436,7 @@ func TestClaim(t *testing.T) {
 	}
 }
 
-// TestClaimEnds: after five wrong codes in all, and after an hour.
+// TestClaimEnds: the claim ends after five wrong codes in all, and after an hour.
 func TestClaimEnds(t *testing.T) {
 	o := newEnv(t)
 	o.rules.Access.Admins = nil

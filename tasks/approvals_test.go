@@ -16,8 +16,8 @@ import (
 	"legwork/tools"
 )
 
-// TestApprovalCard: the card tells everything about the calls of a turn, and
-// what is decided becomes of its message.
+// TestApprovalCard: the card shows all about the calls of a turn, and later the
+// decision.
 func TestApprovalCard(t *testing.T) {
 	s := newEngineEnv(t, []string{`{"to":"x\u202ey","n":1}`, `{"second":true}`})
 	id, card := s.asks("ann", private("ann"), "book *me* a room")
@@ -52,8 +52,8 @@ func TestApprovalCard(t *testing.T) {
 	}
 }
 
-// TestLongArguments: long arguments come whole as a file, or where the platform
-// takes none, in the text.
+// TestLongArguments: long arguments are sent in full as a file, or in the text if
+// the platform takes no files.
 func TestLongArguments(t *testing.T) {
 	long := strings.Repeat("word ", 1000) + "the end"
 	for _, files := range []bool{true, false} {
@@ -80,8 +80,7 @@ func TestLongArguments(t *testing.T) {
 	}
 }
 
-// TestRefusedFile: a file that the chat does not take after all leaves its place
-// to the text.
+// TestRefusedFile: if the chat refuses a file, the text holds the arguments.
 func TestRefusedFile(t *testing.T) {
 	long := strings.Repeat("word ", 1000) + "the end"
 	s := newEngineEnv(t, []string{object(t, map[string]string{"text": long})})
@@ -92,8 +91,8 @@ func TestRefusedFile(t *testing.T) {
 	}
 }
 
-// TestOneDecision: of two presses, of two people and in one batch, one counts,
-// and the other learns how it was decided; a restart changes nothing.
+// TestOneDecision: if two people press in one batch, one decision counts, and the
+// other person reads it. A restart changes nothing.
 func TestOneDecision(t *testing.T) {
 	s := newEngineEnv(t, []string{`{"n":1}`})
 	id, card := s.asks("ann", room("hall"), "book")
@@ -122,8 +121,8 @@ func TestOneDecision(t *testing.T) {
 	}
 }
 
-// TestDenyWithReason: the next words of who was asked why are the reason, and
-// neither guidance nor a task; commands stay commands.
+// TestDenyWithReason: after Deny, the person's next message is the reason, and
+// neither guidance nor a task. Commands stay commands.
 func TestDenyWithReason(t *testing.T) {
 	for name, at := range map[string]bot.Chat{"private": private("ann"), "group": room("hall")} {
 		t.Run(name, func(t *testing.T) {
@@ -172,8 +171,8 @@ func TestWordsDoNotDecide(t *testing.T) {
 	}
 }
 
-// TestStandingGrants: a call that is allowed for the task, or in the chat by
-// an admin, is not asked about again until the grant is taken back.
+// TestStandingGrants: a call that is allowed for the task, or by an admin for the
+// chat, needs no question until the grant is revoked.
 func TestStandingGrants(t *testing.T) {
 	s := newEngineEnv(t, []string{`{"n":1}`}, []string{`{"n":2}`})
 	id, card := s.asks("ann", room("hall"), "book")
@@ -202,8 +201,7 @@ func TestStandingGrants(t *testing.T) {
 	s.over(id)
 }
 
-// TestGrantOfFormerAdmin: what somebody allowed as an admin holds as long as they
-// are one.
+// TestGrantOfFormerAdmin: the grant of an admin holds as long as they are an admin.
 func TestGrantOfFormerAdmin(t *testing.T) {
 	s := newEngineEnv(t, []string{`{"n":1}`}, []string{`{"n":2}`})
 	id, card := s.asks("ann", room("hall"), "book")
@@ -222,8 +220,8 @@ func TestGrantOfFormerAdmin(t *testing.T) {
 	s.over(id)
 }
 
-// TestExpiredApproval: an approval that was not decided in time expires; the
-// card says so, and so does a late press.
+// TestExpiredApproval: an approval without a decision expires. The card says so, and
+// so does the answer to a late press.
 func TestExpiredApproval(t *testing.T) {
 	s := newEngineEnv(t, []string{`{"n":1}`})
 	id, card := s.asks("ann", private("ann"), "book")
@@ -240,8 +238,8 @@ func TestExpiredApproval(t *testing.T) {
 	}
 }
 
-// TestPrivateApproval: a card in the private chat of who asked can be decided
-// there, also by somebody whom the bot hears only in the group.
+// TestPrivateApproval: a card in the asker's private chat can be decided there, also
+// by a person who has access only in the group.
 func TestPrivateApproval(t *testing.T) {
 	s := newEngineEnv(t, []string{`{"n":1}`})
 	s.rules.Approvals.Private = true
@@ -289,7 +287,8 @@ func TestPrivateApproval(t *testing.T) {
 	}
 }
 
-// TestPrivateChatGone: who cannot be written to is asked in the task's chat.
+// TestPrivateChatGone: if the private chat cannot be reached, the question is asked
+// in the task's chat.
 func TestPrivateChatGone(t *testing.T) {
 	s := newEngineEnv(t, []string{`{"n":1}`})
 	s.rules.Approvals.Private = true
@@ -300,9 +299,8 @@ func TestPrivateChatGone(t *testing.T) {
 	}
 }
 
-// TestApprovalsCommand: /approvals lists each waiting question with its chat,
-// and each grant can be taken back by the person whom it is for; both name the
-// person and the time.
+// TestApprovalsCommand: /approvals lists each open question with its chat. The
+// person of a grant can revoke it. Both show the person and the time.
 func TestApprovalsCommand(t *testing.T) {
 	s := newEngineEnv(t, []string{`{"n":1}`}, []string{`{"n":2}`})
 	if got := s.say("ann", private("ann"), "/approvals"); got != s.text("approvals.none", nil) {
@@ -344,8 +342,8 @@ func TestApprovalsCommand(t *testing.T) {
 	}
 }
 
-// TestRevokedInChat: what an admin always allowed in a chat is asked again when
-// it is taken back, in tasks that run as well.
+// TestRevokedInChat: after a chat's standing grant is revoked, legwork asks again,
+// also in running tasks.
 func TestRevokedInChat(t *testing.T) {
 	s := newEngineEnv(t, []string{`{"n":1}`})
 	id, card := s.asks("ann", room("hall"), "book")
@@ -376,8 +374,8 @@ func TestRevokedInChat(t *testing.T) {
 	s.asks("ann", room("hall"), "book again")
 }
 
-// TestChangedTool: admins are told once of a tool that its server changed, with
-// the difference, and one of them lets it be used again.
+// TestChangedTool: admins get one notice when a server changes a tool, with the
+// difference, and an admin can accept the tool.
 func TestChangedTool(t *testing.T) {
 	s := newEngineEnv(t)
 	long := tools.Change{ID: "c1", Tool: "book.it", Difference: "-books\n+pays\u202e" + strings.Repeat("\n more", 1000)}
@@ -434,8 +432,8 @@ func TestChangedTool(t *testing.T) {
 	}
 }
 
-// TestProgress: the board tells how far a call is, and what its server says of
-// it, made harmless.
+// TestProgress: the board shows the progress of a call, with the server's text made
+// harmless.
 func TestProgress(t *testing.T) {
 	s := newEngineEnv(t, []string{`{"n":1}`})
 	s.tools.mu.Lock()

@@ -19,8 +19,8 @@ import (
 	"legwork/tasks/inbox"
 )
 
-// wonders is a model whose first sub-task asks a person, in as many turns as
-// there are arguments of ask_person, and tells then what it heard.
+// wonders is a model whose first sub-task asks a person, in one turn for each of the
+// arguments of ask_person, and then repeats the answers.
 func wonders(arguments ...string) func(llm.Request) (llm.Reply, bool) {
 	return func(r llm.Request) (llm.Reply, bool) {
 		if r.Role != llm.RoleWork {
@@ -39,7 +39,7 @@ func wonders(arguments ...string) func(llm.Request) (llm.Reply, bool) {
 	}
 }
 
-// asks is the message by which the first call of a sub-task's last turn asks.
+// asks returns the message with which the first call of a sub-task's last turn asks.
 func asks(s planner.State, subtask string) planner.Slot {
 	for _, w := range s.Subtasks {
 		if n := len(w.Turns); w.ID == subtask && n > 0 {
@@ -49,8 +49,8 @@ func asks(s planner.State, subtask string) planner.Slot {
 	return planner.Slot{}
 }
 
-// TestModelQuestionLapses: what a model asks is not waited for longer than the
-// config says; its message tells so, and so does a late press.
+// TestModelQuestionLapses: a model's question expires after the configured time. Its
+// message says so, and so does the answer to a late press.
 func TestModelQuestionLapses(t *testing.T) {
 	m := newMemoryEnv(t, tasks.PromptRules{Approvals: tasks.Approvals{Expire: 50 * time.Millisecond}})
 	m.work = wonders(`{"question": "Which one?", "choices": ["red", "blue"]}`)
@@ -86,8 +86,8 @@ func TestModelQuestionLapses(t *testing.T) {
 	}
 }
 
-// TestModelAsksTooMuch: the questions of a task are limited, and the model is
-// told to go on without.
+// TestModelAsksTooMuch: a task may ask a limited number of questions; then the model
+// has to continue without.
 func TestModelAsksTooMuch(t *testing.T) {
 	m := newMemoryEnv(t, tasks.PromptRules{})
 	m.rules.Limits.Asks = 1
@@ -110,9 +110,9 @@ func TestModelAsksTooMuch(t *testing.T) {
 	}
 }
 
-// TestModelAsksAfterOutsiders: what a model asks that has read words of outsiders
-// is a quotation with a frame, as are its buttons; of one that has not, only those
-// that would pass for legwork's own.
+// TestModelAsksAfterOutsiders: the question of a model that has read texts of
+// outsiders is shown as a framed quotation, with its buttons. Otherwise only choices
+// that look like legwork's own buttons are quoted.
 func TestModelAsksAfterOutsiders(t *testing.T) {
 	for _, tainted := range []bool{false, true} {
 		m := newMemoryEnv(t, tasks.PromptRules{})
@@ -161,8 +161,8 @@ func TestModelAsksAfterOutsiders(t *testing.T) {
 	}
 }
 
-// TestModelQuestionDeclined: a program's no is none of the answers; the model is
-// told to go on without one, and why where that was said.
+// TestModelQuestionDeclined: a program can decline a question. The model then
+// continues without an answer, and gets the reason if there is one.
 func TestModelQuestionDeclined(t *testing.T) {
 	for _, why := range []string{"", "I will not tell."} {
 		m := newMemoryEnv(t, tasks.PromptRules{})
@@ -221,7 +221,7 @@ func fieldsOf(t *testing.T, schema string) []form.Field {
 	return list
 }
 
-// given is what the server got as an answer.
+// given returns the answer that the server got.
 func (s *engineEnv) given() form.Answer {
 	s.t.Helper()
 	s.tools.mu.Lock()
@@ -239,8 +239,9 @@ const hotel = `{"type":"object","required":["room","nights"],"properties":{
 	"extras":{"type":"array","items":{"type":"string","enum":["bike","boat","tea"]}},
 	"note":{"type":"string"}}}`
 
-// TestForm: a server's form is filled in field after field: by buttons, numbers
-// and words, in both ways that servers ask, and over a restart in one of them.
+// TestForm: a person fills in a server's form field by field, with buttons, numbers
+// and text. It works in both ways in which servers ask, in one of them over a
+// restart.
 func TestForm(t *testing.T) {
 	for _, live := range []bool{false, true} {
 		s, id, card := asksForm(t, form.Question{Message: "Which *room*?\u202e\n# now", Fields: fieldsOf(t, hotel)}, live, private("ann"))
@@ -289,8 +290,8 @@ func TestForm(t *testing.T) {
 	}
 }
 
-// TestFormIsForTheAsker: only the asker answers, a decline ends it, and late
-// presses read how it ended.
+// TestFormIsForTheAsker: only the asker can answer, a decline ends the form, and
+// late presses show how it ended.
 func TestFormIsForTheAsker(t *testing.T) {
 	s, id, card := asksForm(t, form.Question{Message: "Which?", Fields: fieldsOf(t, hotel)}, false, room("hall"))
 	single, decline := label(t, card.Draft, "Single"), label(t, card.Draft, "Decline")
@@ -312,7 +313,8 @@ func TestFormIsForTheAsker(t *testing.T) {
 }
 
 // TestAddressQuestion: an address is shown in full, with its host, and never as a
-// link with other words; words that are no reply to it are none for the server.
+// link with another text. A message that does not reply to the question is no
+// answer.
 func TestAddressQuestion(t *testing.T) {
 	address := "https://bank.example@evil.example/pay?x=\u200b" + strings.Repeat("a", 300)
 	s, id, card := asksForm(t, form.Question{Message: "[bank](https://bank.example)", URL: address}, false, private("ann"))
@@ -336,8 +338,8 @@ func TestAddressQuestion(t *testing.T) {
 	}
 }
 
-// TestAddressOfLookAlikes: a host in letters that look like others is shown by what
-// it is.
+// TestAddressOfLookAlikes: a host with look-alike letters is shown in its encoded
+// form.
 func TestAddressOfLookAlikes(t *testing.T) {
 	_, _, card := asksForm(t, form.Question{Message: "Sign in", URL: "https://b\u0430nk.example/"}, false, private("ann"))
 	if !strings.Contains(card.Text, "`xn--bnk-6cd.example`") {
@@ -345,7 +347,7 @@ func TestAddressOfLookAlikes(t *testing.T) {
 	}
 }
 
-// TestFormExpires: a question that was not answered is cancelled.
+// TestFormExpires: a question without an answer is cancelled.
 func TestFormExpires(t *testing.T) {
 	s, id, card := asksForm(t, form.Question{Message: "Which?", Fields: fieldsOf(t, hotel)}, false, private("ann"))
 	s.stop()
@@ -360,8 +362,8 @@ func TestFormExpires(t *testing.T) {
 	}
 }
 
-// TestLateWordsAnswerNoServer: words that come an hour after a server's question,
-// and do not reply to it, go nowhere near the server.
+// TestLateWordsAnswerNoServer: a message that comes an hour after a server's
+// question, and does not reply to it, is not sent to the server.
 func TestLateWordsAnswerNoServer(t *testing.T) {
 	q := form.Question{Message: "A note?", Fields: fieldsOf(t, `{"type":"object","properties":{"note":{"type":"string"}}}`)}
 	s, id, card := asksForm(t, q, false, private("ann"))

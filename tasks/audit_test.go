@@ -11,8 +11,8 @@ import (
 	"legwork/tools"
 )
 
-// audited are the entries of the audit log that are no events of tasks, the
-// oldest first.
+// audited lists the entries of the audit log that are no events of tasks, the oldest
+// first.
 func (o *env) audited() (lines []string) {
 	o.t.Helper()
 	entries, err := o.store.AuditLog(o.t.Context(), 0, 100)
@@ -27,8 +27,8 @@ func (o *env) audited() (lines []string) {
 	return lines
 }
 
-// TestAudited: what people change in chats is in the audit log, once, and what is
-// refused is not.
+// TestAudited: a change that a person makes in a chat is in the audit log once; a
+// refused one is not.
 func TestAudited(t *testing.T) {
 	s := newEngineEnv(t, []string{`{"n":1}`})
 	hall := room("hall")
@@ -69,7 +69,7 @@ func TestAudited(t *testing.T) {
 	}
 }
 
-// TestClaimAudited: so is who became the first admin.
+// TestClaimAudited: the audit log names the first admin.
 func TestClaimAudited(t *testing.T) {
 	o := newEnv(t)
 	o.rules.Access.Admins = nil
@@ -85,7 +85,7 @@ func TestClaimAudited(t *testing.T) {
 	}
 }
 
-// TestAcceptedToolAudited: so is a tool that an admin lets be used again.
+// TestAcceptedToolAudited: the audit log holds that an admin accepts a changed tool.
 func TestAcceptedToolAudited(t *testing.T) {
 	s := newEngineEnv(t)
 	change := tools.Change{ID: "c1", Tool: "book.it", Difference: "-books\n+pays"}

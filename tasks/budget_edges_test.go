@@ -21,8 +21,8 @@ import (
 	"legwork/tasks/presenter"
 )
 
-// stiff is a dear model whose prompts cannot be cut below 900 tokens, and whose
-// answers are quoted twice as high as any other call.
+// stiff is an expensive model whose prompts cannot be cut below 900 tokens, and
+// whose answers are quoted twice as high as other calls.
 type stiff struct{ *dear }
 
 func (m stiff) Quote(r llm.Request) llm.Usage {
@@ -36,8 +36,8 @@ func (m stiff) Quote(r llm.Request) llm.Usage {
 	return u
 }
 
-// TestClosingAnswerThatHardlyShrinks: a closing answer whose prompt cannot be cut
-// to its part of what is kept back is still made when all of it fits.
+// TestClosingAnswerThatHardlyShrinks: a closing answer whose prompt cannot be cut to
+// its share of the amount held back is still made if the whole call fits.
 func TestClosingAnswerThatHardlyShrinks(t *testing.T) {
 	s, m := newBudgetEnv(t, 2, tasks.BudgetRules{Unattended: true, Budgets: tasks.Budgets{TaskTokens: 5400}})
 	s.stop()
@@ -60,7 +60,7 @@ func TestClosingAnswerThatHardlyShrinks(t *testing.T) {
 	}
 }
 
-// terse is a dear model whose replies have 500 tokens at most.
+// terse is an expensive model whose replies have 500 tokens at most.
 type terse struct{ *dear }
 
 func (m terse) QuoteTokens(role string, input, output int) llm.Usage {
@@ -70,8 +70,8 @@ func (m terse) QuoteTokens(role string, input, output int) llm.Usage {
 	return m.dear.QuoteTokens(role, input, output)
 }
 
-// TestClosingAnswerOfATerseModel: short replies are not cut in the proportion of
-// the prompt, so that a small budget, too, keeps back what an answer needs.
+// TestClosingAnswerOfATerseModel: short replies are not cut in proportion to the
+// prompt, so that even a small budget holds back enough for an answer.
 func TestClosingAnswerOfATerseModel(t *testing.T) {
 	s, m := newBudgetEnv(t, 5, tasks.BudgetRules{Budgets: tasks.Budgets{TaskUSD: dollars(0.60)}})
 	s.stop()
@@ -89,9 +89,8 @@ func TestClosingAnswerOfATerseModel(t *testing.T) {
 	}
 }
 
-// TestDayBudgetAfterTheClockWasSet: a day's budget that is reached is asked about
-// also when the clock on the wall tells another day than the one by which
-// things expire.
+// TestDayBudgetAfterTheClockWasSet: legwork asks about a reached day's budget even
+// when the wall clock shows another day than the clock for expiry.
 func TestDayBudgetAfterTheClockWasSet(t *testing.T) {
 	s, _ := newBudgetEnv(t, 5, tasks.BudgetRules{Budgets: tasks.Budgets{DayUSD: dollars(0.60)}})
 	s.stop()
@@ -104,8 +103,8 @@ func TestDayBudgetAfterTheClockWasSet(t *testing.T) {
 	}
 }
 
-// breaking is a dear model whose endpoint breaks every call off, each of which
-// is made three times as long as the request agrees.
+// breaking is an expensive model whose endpoint breaks off every call. Each call is
+// tried three times if the request allows it.
 type breaking struct{ *dear }
 
 func (m breaking) Call(_ context.Context, r llm.Request, _ func(llm.Delta)) (llm.Reply, error) {
@@ -122,8 +121,8 @@ func (m breaking) Call(_ context.Context, r llm.Request, _ func(llm.Delta)) (llm
 	return llm.Reply{}, &llm.Error{Problem: llm.CutOff, Model: "main", Usage: paid}
 }
 
-// TestAttemptsKeepWithinTheBudget: a call that is made again takes of the budget
-// again, so that none is exceeded by endpoints that break off.
+// TestAttemptsKeepWithinTheBudget: each further attempt of a call reserves again, so
+// that endpoints that break off exceed no budget.
 func TestAttemptsKeepWithinTheBudget(t *testing.T) {
 	s, m := newBudgetEnv(t, 0, tasks.BudgetRules{Budgets: tasks.Budgets{DayTokens: 8000}})
 	s.stop()
@@ -137,8 +136,8 @@ func TestAttemptsKeepWithinTheBudget(t *testing.T) {
 	}
 }
 
-// TestSamplingBeforeAQuestion: what a server has a model called for is counted
-// also when its call ends with a question, and not only when the task is over.
+// TestSamplingBeforeAQuestion: the cost of a model call for a server counts as soon
+// as the tool call ends with a question, and not only when the task ends.
 func TestSamplingBeforeAQuestion(t *testing.T) {
 	s := &engineEnv{
 		env: newEnv(t), calls: [][]string{{`{}`}},
@@ -156,7 +155,7 @@ func TestSamplingBeforeAQuestion(t *testing.T) {
 	}
 }
 
-// givenUp has a call cancelled just before or after what it may take is set aside.
+// givenUp is a store that cancels a call just before or after it reserves.
 type givenUp struct {
 	*memory.Store
 	before, after func()
@@ -171,9 +170,9 @@ func (s givenUp) Reserve(ctx context.Context, id tasks.ID, r tasks.Reservation) 
 	return ctx.Err()
 }
 
-// TestReservationGivenUp: the reservation of a call that was cancelled at that
-// moment is given back; the reservation by a killed process for the same call,
-// which it may have made, is counted.
+// TestReservationGivenUp: the reservation of a call that is cancelled at that moment
+// is freed. The reservation that a killed process made for the same call counts,
+// because the call may have been made.
 func TestReservationGivenUp(t *testing.T) {
 	for _, when := range []string{"before", "after"} {
 		t.Run(when, func(t *testing.T) {
@@ -215,9 +214,8 @@ func TestReservationGivenUp(t *testing.T) {
 	}
 }
 
-// TestBudgetQuestionExpires: when the question about a reached budget expires,
-// the task is answered with what there is, so that it does not hold up its
-// chat for ever.
+// TestBudgetQuestionExpires: when the question about a reached budget expires, the
+// task answers with what it has, so that it does not block its chat.
 func TestBudgetQuestionExpires(t *testing.T) {
 	s, m := newBudgetEnv(t, 5, tasks.BudgetRules{Budgets: tasks.Budgets{TaskUSD: dollars(0.60)}})
 	s.stop()
@@ -237,8 +235,8 @@ func TestBudgetQuestionExpires(t *testing.T) {
 	}
 }
 
-// TestBurstWaitsForWhatIsSetAside: many tasks at once set aside more than there is
-// in the budget of a day, and use half of it: none asks a person, none is refused.
+// TestBurstWaitsForWhatIsSetAside: many tasks at once reserve more than the day's
+// budget and use half of it. No person is asked, and no call is refused.
 func TestBurstWaitsForWhatIsSetAside(t *testing.T) {
 	s, m := newBudgetEnv(t, 2, tasks.BudgetRules{Unattended: true, Budgets: tasks.Budgets{TaskUSD: dollars(1.6), UserDayUSD: dollars(8)}})
 	m.wary = true
@@ -271,8 +269,8 @@ func TestBurstWaitsForWhatIsSetAside(t *testing.T) {
 	}
 }
 
-// aside sets so much aside for a task of ann's that does nothing: its plan waits
-// for a yes.
+// aside reserves an amount for a task of ann that does nothing: its plan waits for a
+// yes.
 func (s *engineEnv) aside(amount int64) (tasks.ID, tasks.ReservationID) {
 	s.t.Helper()
 	id, _ := s.asks("ann", room("other"), "/plan find it")
@@ -286,8 +284,8 @@ func (s *engineEnv) aside(amount int64) (tasks.ID, tasks.ReservationID) {
 	return id, r.ID
 }
 
-// TestNobodyUnderWay: a call waits for what is set aside for somebody else. When
-// that does nothing, it counts as spent in the end.
+// TestNobodyUnderWay: a call waits for the reservation of another task. If that task
+// does nothing, the reservation counts as spent in the end.
 func TestNobodyUnderWay(t *testing.T) {
 	for _, free := range []bool{false, true} {
 		t.Run(fmt.Sprint("comes free ", free), func(t *testing.T) {
@@ -314,8 +312,8 @@ func TestNobodyUnderWay(t *testing.T) {
 	}
 }
 
-// TestPlanBesideWhatIsSetAside: a plan is not large because of what others set
-// aside and will not use.
+// TestPlanBesideWhatIsSetAside: the unused reservations of others do not make a plan
+// count as large.
 func TestPlanBesideWhatIsSetAside(t *testing.T) {
 	s, _ := newBudgetEnv(t, 2, tasks.BudgetRules{Budgets: tasks.Budgets{TaskUSD: dollars(6), UserDayUSD: dollars(10)}})
 	s.aside(dollars(7))
@@ -332,13 +330,13 @@ func TestPlanBesideWhatIsSetAside(t *testing.T) {
 	}
 }
 
-// planned waits until a task has a plan or is over.
+// planned waits until a task has a plan or has ended.
 func (s *engineEnv) planned(id tasks.ID) {
 	s.t.Helper()
 	s.until(id, "there is a plan", func(state planner.State) bool { return len(state.Planned) > 0 || state.Settled() })
 }
 
-// TestPassing: only what is set aside comes free.
+// TestPassing: only reserved amounts become free again.
 func TestPassing(t *testing.T) {
 	for _, c := range []struct {
 		spent, aside, wanted, limit int64
@@ -352,9 +350,9 @@ func TestPassing(t *testing.T) {
 	}
 }
 
-// TestClosingAnswerWaitsShortly: a closing answer has little time. It waits a while
-// for what others have set aside, and is made of what was kept back for it then,
-// however long their calls take.
+// TestClosingAnswerWaitsShortly: a closing answer waits a while for the reservations
+// of others. Then it uses the amount that was held back for it, however long the
+// other calls take.
 func TestClosingAnswerWaitsShortly(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, m := newBudgetEnv(t, 2, tasks.BudgetRules{Unattended: true, Budgets: tasks.Budgets{TaskUSD: dollars(0.72), UserDayUSD: dollars(2)}})
@@ -383,8 +381,8 @@ func TestClosingAnswerWaitsShortly(t *testing.T) {
 	})
 }
 
-// TestBudgetsAreHeardOf: programs hear of a day's budget that is reached, once, and
-// again when they could not be told; the admins are told after them.
+// TestBudgetsAreHeardOf: programs get one notice of a reached day's budget, and
+// another try if it failed. Then the admins get theirs.
 func TestBudgetsAreHeardOf(t *testing.T) {
 	s, _ := newBudgetEnv(t, 5, tasks.BudgetRules{Budgets: tasks.Budgets{UserDayUSD: dollars(0.60)}})
 	var heard []string

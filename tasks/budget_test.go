@@ -18,14 +18,14 @@ import (
 	"legwork/tasks/enginetest"
 )
 
-// dear is a model whose calls cost ten cents, which are 1,000 tokens, or less
-// where the reply is bounded. It quotes twice as much when it is told to.
+// dear is a model whose calls cost ten cents for 1,000 tokens, or less if the reply
+// is limited. It can be set to quote twice as much.
 type dear struct {
 	enginetest.Model
 	subtasks int
 	wary     bool
-	under    atomic.Int64 // calls under way
-	most     atomic.Int64 // and as many as there were at once
+	under    atomic.Int64 // running calls
+	most     atomic.Int64 // the most running calls at once
 	wait     chan any     // calls of sub-tasks take a value from it, unless nil
 
 	mu    sync.Mutex

@@ -15,7 +15,7 @@ type limit struct {
 	amount   int64
 	extra    int64 // by how much it was extended
 	used     int64 // spent and reserved
-	reserved int64 // of it what is reserved, but for this task's closing answer
+	reserved int64 // the part of used that is reserved, without this task's closing answer
 	wanted   int64
 }
 
@@ -87,8 +87,8 @@ func (s *Tx) limits(id tasks.ID, account Account, h Reservation, b tasks.Budgets
 	return list, nil
 }
 
-// overdraft returns what a person decides about. A yes extends the budget by half
-// of what the config gives, and always by enough for the call.
+// overdraft returns the reached budget for a person's decision. A yes extends the
+// budget by half of the configured amount, and always by enough for the call.
 func (l limit) overdraft() planner.Overdraft {
 	total := l.amount + l.extra
 	return planner.Overdraft{

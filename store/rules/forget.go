@@ -96,8 +96,7 @@ func (s *Tx) forget(f *ConversationDeletion) error {
 	return s.clearCut(f.Conversation)
 }
 
-// forgetChatSettings deletes the settings about what is being said in a
-// conversation.
+// forgetChatSettings deletes the settings that belong to the current conversation.
 func (s *Tx) forgetChatSettings(conversation string) error {
 	all, err := s.Settings(conversation)
 	if err != nil {

@@ -135,9 +135,9 @@ func (s *Tx) dropSummary(conversation string, now uint64) error {
 	return nil
 }
 
-// moveSummary gives the summary of a conversation to another one. If there are
-// two, it keeps one that leaves out no turn of the other conversation, if there is
-// such a one: turns that no summary covers are read as they are.
+// moveSummary gives the summary of a conversation to another one. If both have a
+// summary, it keeps one that leaves out no turn of the other conversation; without
+// such a summary, prompts read the turns themselves.
 func (s *Tx) moveSummary(from string, to bot.Chat) error {
 	kept := tasks.Summary{}
 	for _, c := range [][2]string{{to.Key(), from}, {from, to.Key()}} {

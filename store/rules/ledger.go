@@ -55,7 +55,8 @@ type Account struct {
 	Taken *tasks.ReservationID `json:"taken,omitempty"`
 }
 
-// Reservation is what an action, or a kept amount, has set aside.
+// Reservation is an amount that is reserved for an action, or kept back for the
+// closing answer.
 type Reservation struct {
 	tasks.ReservationID
 
@@ -238,9 +239,9 @@ func (s *Tx) updateTotals(h Reservation, change func(*Total)) error {
 	return nil
 }
 
-// takeKept gives the closing answer what its task keeps back, and reports whether
-// that covers r. After a crash the action that took it before takes it again: it
-// is the same answer.
+// takeKept gives the closing answer the amount that its task keeps back, and reports
+// whether the amount covers r. After a crash the action that took it before takes it
+// again, because it is the same answer.
 func (s *Tx) takeKept(id tasks.ID, r tasks.Reservation) (covered bool, err error) {
 	account, err := s.Account(id)
 	if err != nil || account.Kept == nil {

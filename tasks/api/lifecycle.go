@@ -154,7 +154,7 @@ func (s *Service) allowedGroups(ctx context.Context, p Principal, wanted []strin
 	return only, nil
 }
 
-// are ends a sentence about a name with those that would have been right.
+// are ends a sentence about a wrong name with the list of the right names.
 func are(none string, names []string) string {
 	if len(names) == 0 {
 		return none

@@ -65,18 +65,17 @@ const (
 type fields map[string]any
 
 // translator turns events of one task into messages. It uses only the event and what
-// a state, which may be newer, knows about the actions before the event, so that a
-// message returns the message of an event without its content, and the whole
-// content. It leaves out hashes, ids of messages on platforms and secrets of
-// servers.
+// the state knows about the actions before the event, so that a newer state gives
+// the same message. It leaves out hashes, ids of messages on platforms and secrets
+// of servers.
 type translator struct {
 	task    tasks.ID
 	state   planner.State
 	journal planner.Journal
 }
 
-// message tells an event, with its whole content. Hashes, ids of platforms'
-// messages and what is a server's own secret stay inside.
+// message returns the message of an event without its content, and the whole
+// content.
 func (t translator) message(e planner.Event) (Message, any) {
 	kind, content := t.typeAndContent(e)
 	m := Message{Seq: e.Seq, Type: kind, Timestamp: Time{e.At}}
