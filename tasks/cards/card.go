@@ -1,5 +1,5 @@
-// Package cards draws what a task shows in a chat: boards, approvals, questions,
-// forms and outcomes. Each is a function of the task's view and of nothing else.
+// Package cards draws the messages of a task: boards, approvals, questions, forms
+// and outcomes. Each is a function of the task's view and of the Card's fields.
 package cards
 
 import (
@@ -8,26 +8,25 @@ import (
 	"legwork/tasks"
 )
 
-// Card draws what a task shows in a chat: drafts made of its journal and of what
-// stands here, and of nothing else.
+// Card draws the messages of a task from its journal and from the fields below.
 type Card struct {
 	View         *tasks.View
 	Texts        *i18n.Texts
-	Lasts        bool // messages of the chat stay
-	WithoutBoard bool // the chat sees the questions and the outcome of a program's task, and nothing else
+	Lasts        bool // the messages of the chat do not disappear
+	WithoutBoard bool // the chat sees only the questions and the outcome of a program's task
 	Files        bool // the chat takes files
-	// OfferAlways says that somebody in the chat can allow calls for longer than the
-	// task, and AskerExtends that the asker may extend a reached budget.
+	// OfferAlways means that a person in the chat may grant calls beyond the task.
+	// AskerExtends means that the asker may extend a reached budget.
 	OfferAlways  bool
 	AskerExtends bool
 }
 
-// MarkOf is what the message of a slot is found by.
+// MarkOf is the mark by which the message of a slot is found.
 func MarkOf(id tasks.ID, slot string) string { return string(id) + "." + slot }
 
 func (c Card) mark(slot string) string { return MarkOf(c.View.ID, slot) }
 
-// BoardButtons offers Stop while there is something to stop.
+// BoardButtons returns the Stop button while the task can be stopped.
 func (c Card) BoardButtons() []bot.Button {
 	if !c.Lasts || c.View.State.Settled() {
 		return nil
@@ -35,13 +34,13 @@ func (c Card) BoardButtons() []bot.Button {
 	return []bot.Button{c.button("button.stop", PressStop)}
 }
 
-// button makes one that acts on the whole task.
+// button makes a button that acts on the whole task.
 func (c Card) button(key, press string) bot.Button {
 	return bot.Button{Label: c.Texts.Text(c.View.Opening().Language, key, nil), Data: press + ":" + string(c.View.ID)}
 }
 
-// introduced is a text of a program's task in the chat that the program named:
-// first it says which task it is.
+// introduced adds the name of the task to a text about a program's task, in the
+// chat that the program named.
 func (c Card) introduced(text string) string {
 	o := c.View.Opening()
 	if !c.WithoutBoard || o.Intro != "" || text == "" {

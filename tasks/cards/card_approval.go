@@ -16,11 +16,11 @@ import (
 	"legwork/tasks/policy"
 )
 
-// PressApproval begins what the buttons of an approval carry: the task's id and
-// the seq of the question follow, then one of the letters below.
+// PressApproval begins the data of an approval's buttons. The task's id and the
+// seq of the question follow, then one of the verbs below.
 const PressApproval = "p"
 
-// The buttons of calls that wait for an approval.
+// The verbs of an approval's buttons.
 const (
 	VerbOnce   = "o"
 	VerbTask   = "t"
@@ -29,12 +29,12 @@ const (
 	VerbAlways = "c"
 )
 
-// ShownArguments is how long the arguments of the calls of one approval may be
-// to be read in the chat, in characters; longer ones come as a file where the
-// platform takes one.
+// ShownArguments is the maximum length, in characters, of the arguments that an
+// approval shows in the chat. Longer ones go into a file where the platform
+// accepts files.
 const ShownArguments = 2500
 
-// callsOf lists the calls that the question of that seq is about.
+// callsOf lists the calls that a question is about.
 func callsOf(v *tasks.View, seq int) []bot.Call {
 	e := v.Event(seq)
 	if e.Question == nil {
@@ -55,8 +55,8 @@ func callsOf(v *tasks.View, seq int) []bot.Call {
 	return list
 }
 
-// turnOf finds the calls of the turn that a tool action's id names, and which of
-// them it is.
+// turnOf finds the calls of the turn of an action, and the index of the action's
+// own call.
 func turnOf(v *tasks.View, action planner.ActionID) (made []planner.Call, call int) {
 	seq, _ := v.State.ReplySeq(action)
 	if reply := v.Event(seq).Reply; reply != nil {
@@ -65,7 +65,8 @@ func turnOf(v *tasks.View, action planner.ActionID) (made []planner.Call, call i
 	return nil, 0
 }
 
-// jsonOf is what a model wrote for arguments, as JSON whatever it is.
+// jsonOf is the arguments of a call as JSON. Arguments that are no valid JSON
+// become a JSON string.
 func jsonOf(arguments string) json.RawMessage {
 	arguments = cmp.Or(strings.TrimSpace(arguments), "{}")
 	if json.Valid([]byte(arguments)) {
@@ -78,8 +79,8 @@ func jsonOf(arguments string) json.RawMessage {
 	return quoted
 }
 
-// approval is the draft that asks whether calls may be made: with their full
-// arguments, in it or in its file.
+// approval is the draft that asks whether calls may be made. It contains their
+// full arguments, in the text or in its file.
 func (c Card) approval(seq int, files bool) bot.Draft {
 	opening := c.View.Opening()
 	calls := callsOf(c.View, seq)
@@ -94,7 +95,8 @@ func (c Card) approval(seq int, files bool) bot.Draft {
 	return d
 }
 
-// callsFile is a file that holds calls, when they are too long for the chat.
+// callsFile is a file with the calls if they are too long for the chat, or else
+// nil.
 func callsFile(calls []bot.Call, seq int) *bot.File {
 	length := 0
 	for _, c := range calls {
@@ -114,8 +116,8 @@ func callsFile(calls []bot.Call, seq int) *bot.File {
 	return &bot.File{Name: fmt.Sprintf("calls-%d.json", seq), Type: "application/json", Content: []byte(content)}
 }
 
-// callsText is what a person reads about each call. With a file, the arguments
-// are in it alone: a part of them might hide the rest.
+// callsText describes each call. With a file, only the file contains the
+// arguments: a part of them in the text could hide the rest.
 func (c Card) callsText(calls []bot.Call, file *bot.File) string {
 	lang, texts := c.View.Opening().Language, c.Texts
 	lines := []string{"**" + texts.Text(lang, "approval.ask", map[string]any{"Count": len(calls)}) + "**"}
@@ -154,7 +156,7 @@ func reasonText(texts *i18n.Texts, lang string, c bot.Call) string {
 	return texts.Text(lang, key, map[string]any{"Text": InCode(c.Detail)})
 }
 
-// approvalFoot says for whom calls are made, and who can decide until when.
+// approvalFoot names the asker and the goal, who can decide, and until when.
 func (c Card) approvalFoot(seq int) string {
 	opening := c.View.Opening()
 	name := PlainText(NameOf(opening.From.Name, opening.From.Key()))
@@ -169,8 +171,8 @@ func (c Card) approvalFoot(seq int) string {
 	return strings.Join(append(lines, c.Texts.Text(opening.Language, key, deciding(opening))), "\n")
 }
 
-// deciding is the data of a text that says who can decide in a chat beside the
-// admins: the person who asked, unless that is a program, which is in no chat.
+// deciding is the data of a text that says who can decide in a chat besides the
+// admins. That is the asker, unless the asker is a program, which is in no chat.
 func deciding(o *planner.Opening) map[string]any {
 	if o.Chat.Platform == tasks.PlatformAPI {
 		return nil
@@ -178,7 +180,8 @@ func deciding(o *planner.Opening) map[string]any {
 	return map[string]any{"Name": PlainText(NameOf(o.From.Name, o.From.Key()))}
 }
 
-// until says how long the question of that seq can be answered; empty for ever.
+// until says when a question expires. It is empty for a question without an
+// expiry.
 func (c Card) until(seq int) string {
 	expires := Lapses(c.View.State, seq, c.View.Event(seq).Question)
 	if expires.IsZero() {
@@ -188,7 +191,7 @@ func (c Card) until(seq int) string {
 	return c.Texts.Text(opening.Language, "approval.until", map[string]any{"Date": InZone(expires, opening.Timezone)})
 }
 
-// Lapses is when the question or the review of that seq does; zero for never.
+// Lapses is the expiry time of the question or review of that seq; zero: never.
 func Lapses(s planner.State, seq int, q *planner.Question) time.Time {
 	switch {
 	case q != nil:
@@ -199,9 +202,9 @@ func Lapses(s planner.State, seq int, q *planner.Question) time.Time {
 	return time.Time{}
 }
 
-// approvalButtons are the ways to decide. What would be granted for longer is
-// offered where that would spare the next question, and always is for admins: it
-// is left out where none can press it.
+// approvalButtons are the buttons of an approval. A grant is offered only if it
+// would make the next question unnecessary. The grant for the chat is offered only
+// where an admin can press it.
 func (c Card) approvalButtons(seq int) []bot.Button {
 	lang := c.View.Opening().Language
 	button := func(key, verb, style string) bot.Button {
@@ -219,13 +222,13 @@ func (c Card) approvalButtons(seq int) []bot.Button {
 	return list
 }
 
-// decidedCalls is what is left of an approval when it is over: the calls, and
-// their arguments as far as those stand in the chat.
+// decidedCalls is the text of a closed approval: the calls, with their arguments
+// if those were shown in the chat.
 func (c Card) decidedCalls(seq int) string {
 	lang := c.View.Opening().Language
 	calls := callsOf(c.View, seq)
 	whole := c.callsText(calls, callsFile(calls, seq))
-	_, whole, _ = strings.Cut(whole, "\n\n") // it asks nothing any more
+	_, whole, _ = strings.Cut(whole, "\n\n") // without the question
 	if len(whole) <= closedText {
 		return whole
 	}
@@ -236,7 +239,7 @@ func (c Card) decidedCalls(seq int) string {
 	return clip.Marked(strings.Join(lines, "\n"), closedText)
 }
 
-// decidedLine says who decided what and when.
+// decidedLine says who decided, how, and when.
 func decidedLine(v *tasks.View, texts *i18n.Texts, lang string, about planner.ActionID, e *planner.Event) string {
 	data := map[string]any{"Name": decider(v, e), "Date": clockIn(e.At, v.Event(about.Seq).At, v.Opening().Timezone), "Reason": PlainText(Line(e.Decision.Text))}
 	key := "approval.once"
@@ -255,7 +258,7 @@ func decidedLine(v *tasks.View, texts *i18n.Texts, lang string, about planner.Ac
 	return texts.Text(lang, key, data)
 }
 
-// decider is what the person who decided is called.
+// decider is the name of the person who decided.
 func decider(v *tasks.View, e *planner.Event) string {
 	name := e.Decision.Name
 	if from := v.Opening().From; from.Key() == e.By {

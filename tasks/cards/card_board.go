@@ -17,8 +17,8 @@ import (
 	"legwork/tools"
 )
 
-// BoardOf draws the live picture of a task, with what servers report of their
-// calls, by action.
+// BoardOf draws the board of a running task. reports holds the progress that
+// servers report of their calls, by action.
 func BoardOf(v *tasks.View, texts *i18n.Texts, now time.Time, reports map[planner.ActionID]tools.Progress) bot.Board {
 	s, opening := v.State, v.Opening()
 	b := bot.Board{Title: Title(opening.Goal), Status: StatusText(texts, opening.Language, s) + boardEstimate(v, texts)}
@@ -31,12 +31,12 @@ func BoardOf(v *tasks.View, texts *i18n.Texts, now time.Time, reports map[planne
 	return b
 }
 
-// Stands reports that a task has work which a Pause holds up.
+// Stands reports whether a pause holds up the work of a task.
 func Stands(s planner.State) bool {
 	return !s.Settled() && !s.Streamed && s.Status() != "waiting"
 }
 
-// StatusText tells people what a task does now.
+// StatusText says what a task does now.
 func StatusText(texts *i18n.Texts, lang string, s planner.State) string {
 	done := 0
 	for _, w := range s.Subtasks {
@@ -47,8 +47,8 @@ func StatusText(texts *i18n.Texts, lang string, s planner.State) string {
 	return texts.Text(lang, statusKey(s), map[string]any{"Done": done, "Count": len(s.Subtasks)})
 }
 
-// statusKey names the text that tells people what a task does now. It is finer
-// than State.Status, which programs read.
+// statusKey is the key of the text about what a task does now. It is finer than
+// State.Status, which programs read.
 func statusKey(s planner.State) string {
 	switch {
 	case s.Settled():
@@ -63,7 +63,7 @@ func statusKey(s planner.State) string {
 	return "status." + s.Status()
 }
 
-// Folded is the board of a task that is over: one line.
+// Folded is the board of a task that has ended, in one line.
 func Folded(v *tasks.View, texts *i18n.Texts) bot.Board {
 	s, opening := v.State, v.Opening()
 	text := StatusText(texts, opening.Language, s)
@@ -83,7 +83,7 @@ func elapsed(w planner.Work, now time.Time) time.Duration {
 	return max(0, now.Sub(w.StartedAt))
 }
 
-// doing names the tools that a sub-task waits for now, with how far they are.
+// doing lists the tools that a sub-task waits for now, with their progress.
 func doing(v *tasks.View, subtask int, texts *i18n.Texts, reports map[planner.ActionID]tools.Progress) string {
 	w := v.State.Subtasks[subtask]
 	if w.State.Ended() || len(w.Turns) == 0 {
@@ -112,7 +112,7 @@ func doing(v *tasks.View, subtask int, texts *i18n.Texts, reports map[planner.Ac
 	return strings.Join(names, ", ")
 }
 
-// SameBoard reports that two boards would look the same but for running times.
+// SameBoard reports whether two boards look the same except for elapsed times.
 func SameBoard(a, b bot.Board) bool {
 	if a.Title != b.Title || a.Status != b.Status || len(a.Items) != len(b.Items) {
 		return false
@@ -127,12 +127,12 @@ func SameBoard(a, b bot.Board) bool {
 	return true
 }
 
-// tried reports that at least one sub-task began.
+// tried reports whether at least one sub-task has started.
 func tried(s planner.State) bool {
 	return slices.ContainsFunc(s.Subtasks, func(w planner.Work) bool { return !w.StartedAt.IsZero() })
 }
 
-// outcome is the draft that brings a settled task to its chat.
+// outcome is the draft with the outcome of a settled task.
 func outcome(v *tasks.View, texts *i18n.Texts) bot.Draft {
 	s, opening := v.State, v.Opening()
 	d := bot.Draft{Kind: bot.KindAnswer, Task: string(v.ID), ReplyTo: opening.Message}
@@ -157,7 +157,7 @@ func outcome(v *tasks.View, texts *i18n.Texts) bot.Draft {
 	return d
 }
 
-// Introduced is a text of the outcome with the line that it begins with.
+// Introduced adds the first line of the outcome, if the task has one, to a text.
 func Introduced(v *tasks.View, text string) string {
 	intro := v.Opening().Intro
 	if intro == "" || text == "" {
@@ -166,8 +166,9 @@ func Introduced(v *tasks.View, text string) string {
 	return intro + "\n\n" + text
 }
 
-// unknown names the tools that had been called and must not be called twice
-// when their sub-task was cut short: it is not known whether they took effect.
+// unknown lists the tools whose call was started when their sub-task was cut
+// short, and must not be repeated. legwork does not know whether those calls took
+// effect.
 func unknown(v *tasks.View) []string {
 	var names []string
 	for _, w := range v.State.Subtasks {
@@ -184,7 +185,7 @@ func unknown(v *tasks.View) []string {
 	return names
 }
 
-// boardEstimate is what the board says of a plan that is not small.
+// boardEstimate is the cost estimate on the board, for plans that are not small.
 func boardEstimate(v *tasks.View, texts *i18n.Texts) string {
 	s := v.State
 	if s.Settled() || len(s.Planned) == 0 {
@@ -201,7 +202,7 @@ func estimateText(texts *i18n.Texts, lang string, e planner.Estimate) string {
 	return CostText(texts.Roughly, texts.Money, lang, e.Tokens, e.Cost)
 }
 
-// planCost is what the question about a plan says of its cost.
+// planCost is the text about the cost in the question about a plan.
 func planCost(v *tasks.View, texts *i18n.Texts, seq int) string {
 	reply, lang := v.Event(seq).Reply, v.Opening().Language
 	if reply == nil || reply.Estimate == nil {
@@ -214,11 +215,11 @@ func planCost(v *tasks.View, texts *i18n.Texts, seq int) string {
 	return "\n\n" + texts.Text(lang, key, map[string]any{"Text": estimateText(texts, lang, *reply.Estimate)})
 }
 
-// maxProgress is how much of a server's words about its progress fits the board,
-// in columns.
+// maxProgress is the maximum width, in columns, of a server's progress message on
+// the board.
 const maxProgress = 60
 
-// withProgress adds to the name of a tool how far its call is.
+// withProgress adds the progress of a call to the name of its tool.
 func withProgress(g tools.Progress, tool string, texts *i18n.Texts, lang string) string {
 	data := map[string]any{"Tool": tool}
 	if percent := 100 * g.Done / g.Total; g.Total > 0 && percent >= 0 && !math.IsInf(percent, 0) {
@@ -231,5 +232,6 @@ func withProgress(g tools.Progress, tool string, texts *i18n.Texts, lang string)
 	return texts.Text(lang, "board.progress", data)
 }
 
-// estimatedFrom is how many sub-tasks a plan has whose estimate is on the board.
+// estimatedFrom is the number of sub-tasks from which the board shows a plan's
+// estimate.
 const estimatedFrom = 3

@@ -16,7 +16,7 @@ const (
 	ChoiceConclude
 )
 
-// overdraftOf is what is known of a reached budget: the event of that seq.
+// overdraftOf reads the reached budget from the event of that seq.
 func overdraftOf(v *tasks.View, seq int) planner.Overdraft {
 	if e := v.Event(seq); e.Overdraft != nil {
 		return *e.Overdraft
@@ -38,7 +38,7 @@ func (c Card) overdraft(a planner.Action) bot.Draft {
 	}
 }
 
-// overdraftText says which budget is reached, and how far it goes.
+// overdraftText says which budget is reached, with the amounts.
 func (c Card) overdraftText(over planner.Overdraft) string {
 	lang, texts := c.View.Opening().Language, c.Texts
 	if over.Limit == 0 {
@@ -49,7 +49,7 @@ func (c Card) overdraftText(over planner.Overdraft) string {
 		texts.Text(lang, "budget.figures", map[string]any{"Spent": amount(over.Spent), "Limit": amount(over.Limit), "Text": amount(over.Wanted)})
 }
 
-// overdraftFoot says for whom the money is spent, and who decides.
+// overdraftFoot says for whom the money is spent, and who can decide.
 func (c Card) overdraftFoot() string {
 	opening := c.View.Opening()
 	key := "budget.admins"
@@ -64,7 +64,7 @@ func (c Card) overdraftFoot() string {
 	return strings.Join(lines, "\n")
 }
 
-// asker is what the person is called who asked.
+// asker is the name of the person who asked.
 func (c Card) asker() string {
 	from := c.View.Opening().From
 	return PlainText(NameOf(from.Name, from.Key()))
@@ -78,7 +78,8 @@ func AmountText(texts *i18n.Texts, lang, budget string, amount int64) string {
 	return texts.Money(lang, amount)
 }
 
-// ScopeOf is whose a budget is, as texts have it.
+// ScopeOf is the scope of a budget in the keys of texts: "task", "user", "chat" or
+// "day".
 func ScopeOf(budget string) string {
 	switch budget {
 	case tasks.BudgetTaskTokens, tasks.BudgetTaskUSD:
@@ -117,7 +118,7 @@ func overdraftOver(v *tasks.View, texts *i18n.Texts, lang string, action planner
 	return texts.Text(lang, "question.over", nil)
 }
 
-// BudgetProblem is the sentence of a task that a budget has ended.
+// BudgetProblem is the text about a task that a budget has ended.
 func BudgetProblem(v *tasks.View, texts *i18n.Texts) string {
 	lang := v.Opening().Language
 	for _, e := range slices.Backward(v.Events) {
@@ -130,7 +131,7 @@ func BudgetProblem(v *tasks.View, texts *i18n.Texts) string {
 	return texts.Text(lang, "problem."+planner.ReasonBudget, nil)
 }
 
-// CostText writes tokens, and money where some is known.
+// CostText writes tokens, and money if the cost is known.
 func CostText(tokens, money func(lang string, n int64) string, lang string, n, cost int64) string {
 	text := tokens(lang, n)
 	if cost > 0 {

@@ -13,8 +13,8 @@ import (
 	"legwork/tasks"
 )
 
-// Bounds of what Details tells: in characters of one result and of one thought,
-// in bytes of all of it and of the task's notes.
+// Limits of Details: in characters for one result, thought and note, in bytes for
+// the whole text and for the task's notes.
 const (
 	detailResult  = 280
 	detailThought = 200
@@ -23,9 +23,10 @@ const (
 	notesMax      = 2000
 )
 
-// Details tells how a task came to its answer, as Markdown: each sub-task with
-// its state and time, the tools it called, what its model thought meanwhile, and
-// the beginning of its result; then what the sub-tasks noted for each other.
+// Details describes how a task found its answer, as Markdown. For each sub-task it
+// shows the state and time, the tools that were called, the thoughts of its model,
+// and the beginning of its result. After that it shows the notes that the
+// sub-tasks made for each other.
 func Details(v *tasks.View, texts *i18n.Texts, lang string) string {
 	var b strings.Builder
 	round := 0
@@ -61,7 +62,8 @@ func Details(v *tasks.View, texts *i18n.Texts, lang string) string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// thought adds a line with what a model said beside its plan or its calls.
+// thought adds a line with the text that a model wrote beside its plan or its
+// calls.
 func thought(b *strings.Builder, texts *i18n.Texts, lang, indent string, e planner.Event) {
 	if e.Reply == nil || b.Len() > detailsMax {
 		return
@@ -81,7 +83,7 @@ func thought(b *strings.Builder, texts *i18n.Texts, lang, indent string, e plann
 	}
 }
 
-// notes adds the state that the sub-tasks share.
+// notes adds the shared state of the sub-tasks.
 func notes(b *strings.Builder, v *tasks.View, texts *i18n.Texts, lang string) {
 	values := planner.SharedState(v.State, v.Event)
 	if len(values) == 0 {
@@ -98,7 +100,7 @@ func notes(b *strings.Builder, v *tasks.View, texts *i18n.Texts, lang string) {
 	}
 }
 
-// calls counts the calls of a sub-task by tool.
+// calls lists the tools of a sub-task's calls with their numbers.
 func calls(v *tasks.View, w planner.Work) string {
 	count := map[string]int{}
 	var names []string
@@ -126,7 +128,7 @@ func calls(v *tasks.View, w planner.Work) string {
 	return strings.Join(names, ", ")
 }
 
-// result is the beginning of what a sub-task found, in one line.
+// result is the beginning of a sub-task's result, in one line.
 func result(v *tasks.View, w planner.Work) string {
 	if w.EndSeq == 0 {
 		return ""

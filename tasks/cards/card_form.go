@@ -17,26 +17,26 @@ import (
 	"legwork/tasks/policy"
 )
 
-// PressField begins what the buttons under a server's question carry: the task's
-// id, the seq of the question and the field follow, then the number of a choice
-// or one of the letters below.
+// PressField begins the data of the buttons under a server's question. The task's
+// id, the seq of the question and the field follow, then the number of a choice or
+// one of the verbs below.
 const PressField = "q"
 
-// The buttons of a field beside its choices.
+// The verbs of a field's buttons other than its choices.
 const (
-	VerbYes     = "y" // there is no field: it is done, or agreed to
+	VerbYes     = "y" // for a question without a field: the person has done it, or agrees
 	VerbOmit    = "l"
 	VerbDecline = "n"
 )
 
-// Bounds of choices that are buttons; more of them, or longer ones, are a list.
+// Limits for choices as buttons. More choices, or longer ones, become a list.
 const (
 	maxChoices = 7
-	maxChoice  = 40 // of a label, in characters
+	maxChoice  = 40 // length of a label, in characters
 )
 
-// form is the draft that asks for one field of a server's question. What the
-// server wrote stands there as a quotation.
+// form is the draft that asks for one field of a server's question. Texts of the
+// server are quotations in it.
 func (c Card) form(about planner.ActionID) bot.Draft {
 	lang, texts := c.View.Opening().Language, c.Texts
 	q, field := tasks.FormOf(c.View.Event(about.Seq), about)
@@ -66,7 +66,7 @@ func (c Card) serverAsks(about planner.ActionID) string {
 	return "**" + c.Texts.Text(c.View.Opening().Language, "form.asks", map[string]any{"Server": InCode(server)}) + "**"
 }
 
-// fieldText is what a person reads about a field.
+// fieldText describes a field and how to answer it.
 func (c Card) fieldText(lang string, f form.Field, at, count int) string {
 	texts := c.Texts
 	name := PlainText(Line(bot.Visible(cmp.Or(f.Title, f.Name))))
@@ -100,7 +100,8 @@ func (c Card) fieldText(lang string, f form.Field, at, count int) string {
 	return strings.Join(append(lines, texts.Text(lang, how, nil)), "\n\n")
 }
 
-// ChoicesOf are the values that a field can have, when they can be counted.
+// ChoicesOf returns the choices of a field, or nil when its values cannot be
+// listed.
 func ChoicesOf(texts *i18n.Texts, lang string, f form.Field) []form.Choice {
 	if len(f.Choices) > 0 || !isBool(f) {
 		return f.Choices
@@ -111,8 +112,8 @@ func ChoicesOf(texts *i18n.Texts, lang string, f form.Field) []form.Choice {
 	}
 }
 
-// listed reports that choices are a list to be answered by number, and no
-// buttons.
+// listed reports whether choices are shown as a list to be answered by number, and
+// not as buttons.
 func listed(f form.Field, choices []form.Choice) bool {
 	if f.Many || len(choices) > maxChoices {
 		return len(choices) > 0
@@ -125,7 +126,7 @@ func listed(f form.Field, choices []form.Choice) bool {
 	return false
 }
 
-// pressable reports that a field's choices are buttons.
+// pressable reports whether the choices of a field are buttons.
 func pressable(f form.Field, choices []form.Choice) bool {
 	return len(choices) > 0 && !listed(f, choices)
 }
@@ -155,7 +156,7 @@ func (c Card) formButtons(about planner.ActionID, q *form.Question, field *form.
 	return list
 }
 
-// answeredField is what is left of a server's question when it is over.
+// answeredField is the text of a server's question that is closed.
 func (c Card) answeredField(about planner.ActionID) string {
 	q, field := tasks.FormOf(c.View.Event(about.Seq), about)
 	lines := []string{c.serverAsks(about)}
@@ -170,7 +171,7 @@ func (c Card) answeredField(about planner.ActionID) string {
 	return strings.Join(lines, "\n\n")
 }
 
-// filledLine says who answered a server's question what.
+// filledLine says who answered a server's question, and how.
 func filledLine(v *tasks.View, texts *i18n.Texts, lang string, about planner.ActionID, e *planner.Event, data map[string]any) string {
 	_, field := tasks.FormOf(v.Event(about.Seq), about)
 	key := "form.filled"
@@ -187,8 +188,8 @@ func filledLine(v *tasks.View, texts *i18n.Texts, lang string, about planner.Act
 	return texts.Text(lang, key, data)
 }
 
-// valueText is a value as a person reads it: by the label of its choice, without
-// the quotes of a text.
+// valueText is a value as people read it: the label of its choice, or a text
+// without quotes.
 func valueText(choices []form.Choice, value json.RawMessage) string {
 	for _, c := range choices {
 		if string(c.Value) == string(value) {
@@ -210,14 +211,14 @@ func valueText(choices []form.Choice, value json.RawMessage) string {
 	return string(value)
 }
 
-// hostOf is the host that an address leads to, in the letters that are no others'
-// look-alikes.
+// hostOf is the host of an address in ASCII, so that no character can pass for
+// another.
 func hostOf(address string) string { return cmp.Or(policy.InAddress(address).Host, "?") }
 
-// MayOmit reports that a field can be left out.
+// MayOmit reports whether a field can be left out.
 func MayOmit(f form.Field) bool { return !f.Required || len(f.Default) > 0 }
 
-// isBool reports that a field's value is true or false.
+// isBool reports whether a field's value is true or false.
 func isBool(f form.Field) bool {
 	var schema struct {
 		Type string `json:"type"`

@@ -11,12 +11,12 @@ import (
 	"legwork/tasks"
 )
 
-// closedText is how much is left of a question when it is over, in bytes: little
-// enough for one message.
+// closedText is the maximum length, in bytes, of the text that a closed question
+// keeps. It fits one message.
 const closedText = 2000
 
-// Decision is what a question's message says when it is over: what it asked and
-// how it ended.
+// Decision is the text of a closed question's message: the question and how it
+// ended.
 func (c Card) Decision(action planner.ActionID) string {
 	over := OutcomeOf(c.View, c.Texts, c.View.Opening().Language, action)
 	switch action.Subject {
@@ -30,7 +30,7 @@ func (c Card) Decision(action planner.ActionID) string {
 	return strings.TrimPrefix(clip.Marked(c.asks(action), closedText)+"\n\n"+over, "\n\n")
 }
 
-// OutcomeOf tells how the question of an ask action ended.
+// OutcomeOf says how the question of an ask action ended.
 func OutcomeOf(v *tasks.View, texts *i18n.Texts, lang string, about planner.ActionID) string {
 	e := v.Decided(about)
 	switch {
@@ -52,8 +52,8 @@ func OutcomeOf(v *tasks.View, texts *i18n.Texts, lang string, about planner.Acti
 	return texts.Text(lang, "question.agreed", nil)
 }
 
-// Outcome is the draft of the task's outcome, with what can be done about it
-// where messages last.
+// Outcome is the draft with the task's outcome. It has buttons where messages
+// last.
 func (c Card) Outcome() bot.Draft {
 	d := outcome(c.View, c.Texts)
 	d.Text = c.introduced(d.Text)
@@ -69,8 +69,8 @@ func (c Card) Outcome() bot.Draft {
 	return d
 }
 
-// apology is what people read of a task without an answer: one honest sentence,
-// the beginning of the answer where it was cut off, and what was found so far.
+// apology is the text of a task without an answer: the reason, the beginning of
+// the answer if it was cut off, and the results so far.
 func apology(v *tasks.View, texts *i18n.Texts) string {
 	s, lang := v.State, v.Opening().Language
 	text := Problem(texts, lang, v.ID, s, v.Event(s.FailedSeq).Problem)
@@ -86,8 +86,8 @@ func apology(v *tasks.View, texts *i18n.Texts) string {
 	return text
 }
 
-// found lists what the sub-tasks found: work that was done is never thrown away,
-// and what one had written when it was cut off is marked as incomplete.
+// found lists the results of the sub-tasks, so that finished work is not lost. The
+// text of a sub-task that was cut off is marked as incomplete.
 func found(v *tasks.View, texts *i18n.Texts) string {
 	var b strings.Builder
 	for _, w := range v.State.Subtasks {
@@ -104,7 +104,7 @@ func found(v *tasks.View, texts *i18n.Texts) string {
 	return b.String()
 }
 
-// begun is what a sub-task that failed with this event had written.
+// begun is the text that a sub-task had written when it failed with this event.
 func begun(e planner.Event) string {
 	switch {
 	case e.Type == planner.CallFailed:
@@ -115,13 +115,13 @@ func begun(e planner.Event) string {
 	return ""
 }
 
-// tell adds what one sub-task found to a list.
+// tell adds the result of one sub-task to a list.
 func tell(b *strings.Builder, name, text string) {
 	fmt.Fprintf(b, "- **%s**\n\n  %s\n", name, strings.ReplaceAll(text, "\n", "\n  "))
 }
 
-// unfinished is a text that was cut off, with code that it began closed and a
-// mark at its end.
+// unfinished marks the end of a text that was cut off, and closes its open code
+// block.
 func unfinished(text string) string {
 	text = strings.TrimRight(text, " \t\r\n")
 	if strings.Count("\n"+text, "\n```")%2 == 1 {
@@ -130,8 +130,8 @@ func unfinished(text string) string {
 	return text + " […]"
 }
 
-// Problem says what cut a task short; broken is the last model call that failed,
-// if any did.
+// Problem says what ended a task early. broken is the last failed model call, or
+// nil.
 func Problem(texts *i18n.Texts, lang string, id tasks.ID, s planner.State, broken *planner.Problem) string {
 	data := map[string]any{"Task": string(id)}
 	if broken != nil && broken.Wait > 0 && broken.Code == s.Reason {

@@ -9,13 +9,13 @@ import (
 	"legwork/tasks"
 )
 
-// DecisionData names one way to decide about a question for a button: the event
-// that asks, the field of a form, and what is done.
+// DecisionData is the data of a button that decides about a question: seq is the
+// event that asks, field the field of a form, and verb the decision.
 func DecisionData(press string, id tasks.ID, seq, field int, verb string) string {
 	return fmt.Sprintf("%s:%s:%d.%d:%s", press, id, seq, field, verb)
 }
 
-// ReadDecisionData is the opposite of decisionData for what follows the task's id.
+// ReadDecisionData parses the part of DecisionData after the task's id.
 func ReadDecisionData(kind planner.Subject, rest string) (about planner.ActionID, verb string, ok bool) {
 	numbers, verb, _ := strings.Cut(rest, ":")
 	seq, field, _ := strings.Cut(numbers, ".")
@@ -24,16 +24,16 @@ func ReadDecisionData(kind planner.Subject, rest string) (about planner.ActionID
 	return planner.ActionID{Kind: planner.KindAsk, Subject: kind, Seq: n, Field: f}, verb, bad == nil && worse == nil
 }
 
-// WhySlot names the message that asks for the reason of a denial.
+// WhySlot is the slot of the message that asks for the reason of a denial.
 func WhySlot(seq int) string { return fmt.Sprintf("why.%d", seq) }
 
-// pressData names one choice of a question for a button: at most 64 bytes, as
-// the narrowest platform wants it.
+// pressData is the data of a button for one choice of a question. It has at most
+// 64 bytes, the limit of the strictest platform.
 func pressData(id tasks.ID, about planner.ActionID, choice int) string {
 	return fmt.Sprintf("%s:%s:%s.%d.%d:%d", PressAnswer, id, about.Subject, about.Seq, about.Call, choice)
 }
 
-// ReadAnswer is the opposite of pressData for what follows the task's id.
+// ReadAnswer parses the part of pressData after the task's id.
 func ReadAnswer(rest string) (about planner.ActionID, choice int, ok bool) {
 	question, number, _ := strings.Cut(rest, ":")
 	subject, numbers, _ := strings.Cut(question, ".")
@@ -50,18 +50,18 @@ const (
 	choiceCancel
 )
 
-// PressAnswer begins what the buttons under a question carry.
+// PressAnswer begins the data of the buttons under a question.
 const PressAnswer = "a"
 
-// What the buttons on a task's messages begin with; the task's id follows after
-// a colon, and what the button needs beyond it.
+// These begin the data of the buttons on a task's messages. A colon and the task's
+// id follow, then the arguments of the button.
 const (
 	PressStop    = "s"
 	PressDetails = "d"
 	PressRetry   = "r"
 )
 
-// Privately begins the slots of what is asked in the private chat of the task's
-// person, so that the journal says where a message is, whatever the config says
-// later.
+// Privately begins the slots of questions that are asked in the private chat of
+// the task's asker. So the journal names the chat of a message, even after the
+// config changes.
 const Privately = "privately "

@@ -12,7 +12,7 @@ import (
 	"legwork/tasks"
 )
 
-// Question is the draft that asks in a chat.
+// Question is the draft of a question, with a file where the chat accepts files.
 func (c Card) Question(a planner.Action) bot.Draft {
 	switch about := a.ID; about.Subject {
 	case planner.SubjectCalls:
@@ -23,7 +23,7 @@ func (c Card) Question(a planner.Action) bot.Draft {
 	return c.PlainQuestion(a)
 }
 
-// PlainQuestion is the draft that asks without a file.
+// PlainQuestion is the draft of a question without a file.
 func (c Card) PlainQuestion(a planner.Action) bot.Draft {
 	about := a.ID
 	switch about.Subject {
@@ -43,18 +43,18 @@ func (c Card) PlainQuestion(a planner.Action) bot.Draft {
 	}
 	for i, choice := range c.choices(a) {
 		if a.ID.Subject == planner.SubjectPlan && i == ChoiceEdit && c.WithoutBoard {
-			continue // what people say about a program's plan is a question of their own
+			continue // a text about a program's plan would be a question of its own
 		}
 		b := bot.Button{Label: choice, Data: pressData(c.View.ID, a.ID, i)}
 		if a.ID.Subject == planner.SubjectPlan && i == choiceCancel {
-			b.Style = bot.StyleDanger // the text where no person is there
+			b.Style = bot.StyleDanger // a terminal without a person declines with this text
 		}
 		d.Buttons = append(d.Buttons, b)
 	}
 	return d
 }
 
-// choices are what the buttons of a question of legwork or of a model say.
+// choices are the labels of the buttons of a question by legwork or by a model.
 func (c Card) choices(a planner.Action) []string {
 	if a.ID.Subject == planner.SubjectQuestion {
 		choices := slices.Clone(planner.QuestionOf(c.View.Event(a.ID.Seq), a.ID).Choices)
@@ -72,8 +72,8 @@ func (c Card) choices(a planner.Action) []string {
 	return keys
 }
 
-// decidesLike reports that a label would pass for one by which legwork has people
-// decide, in any language.
+// decidesLike reports whether a label looks like one of legwork's own decision
+// buttons, in any language.
 func (c Card) decidesLike(label string) bool {
 	own := []string{"button.allow_once", "button.allow_task", "button.allow_chat", "button.deny", "button.deny_why", "button.approve", "button.changes"}
 	return slices.ContainsFunc(i18n.Languages(), func(l i18n.Language) bool {
@@ -83,7 +83,7 @@ func (c Card) decidesLike(label string) bool {
 	})
 }
 
-// asks is the text of an ask action, open or over.
+// asks is the text of an open or closed question.
 func (c Card) asks(action planner.ActionID) string {
 	lang := c.View.Opening().Language
 	switch action.Subject {
@@ -97,8 +97,8 @@ func (c Card) asks(action planner.ActionID) string {
 	return ""
 }
 
-// modelAsks is what a sub-task's model asks. Once the task has read words of
-// outsiders they may speak out of it: then it is a quotation.
+// modelAsks is the question of a sub-task's model. After the task has read texts
+// of outsiders, the question may come from them, so it is shown as a quotation.
 func (c Card) modelAsks(action planner.ActionID) string {
 	e := c.View.Event(action.Seq)
 	text := planner.QuestionOf(e, action).Text
@@ -110,15 +110,16 @@ func (c Card) modelAsks(action planner.ActionID) string {
 	return c.Texts.Text(c.View.Opening().Language, "question.by_model", about) + "\n\n" + quoted(text)
 }
 
-// fromOutside reports that words of outsiders may be behind the event of that seq.
+// fromOutside reports whether texts of outsiders may have influenced the event of
+// that seq.
 func fromOutside(v *tasks.View, seq int) bool { return v.State.Tainted > 0 && v.State.Tainted <= seq }
 
-// planLine is how much of a sub-task's description a person reads before Run, in
-// bytes: a whole plan takes a few messages then, also where a long text is to be
-// worked on.
+// planLine is the maximum length, in bytes, of a sub-task's description in the
+// question about a plan. With it, a whole plan takes only a few messages, even if
+// a description contains a long text.
 const planLine = 1000
 
-// planLines lists a plan as a person reads it.
+// planLines lists the sub-tasks of a plan.
 func planLines(v *tasks.View, seq int) string {
 	var b strings.Builder
 	plan := v.Event(seq).Reply.Plan

@@ -10,12 +10,13 @@ import (
 	"legwork/tasks"
 )
 
-// PressReview begins what the buttons under a review carry: the task's id and the
-// seq of what asked for it follow, then verbYes or verbDecline.
+// PressReview begins the data of the buttons under a review. The task's id and the
+// seq of the event that asked for it follow, then VerbYes or VerbDecline.
 const PressReview = "w"
 
-// review is the draft that asks a person to look at the shared state: all of it,
-// or its beginnings and a file with all of it where the platform takes one.
+// review is the draft that asks a person to look at the shared state. It shows the
+// whole state, or the beginning of each value with the whole in a file where the
+// platform accepts files.
 func (c Card) review(seq int, files bool) bot.Draft {
 	lang, texts := c.View.Opening().Language, c.Texts
 	d := bot.Draft{Kind: bot.KindQuestion, Task: string(c.View.ID), ReplyTo: c.View.Opening().Message, Mark: c.mark(planner.AskID(planner.SubjectReview, seq).String())}
@@ -51,7 +52,7 @@ func (c Card) review(seq int, files bool) bot.Draft {
 	return d
 }
 
-// reviewFoot says for whom the task works, and who can decide how until when.
+// reviewFoot names the asker and the goal, who can decide and how, and until when.
 func (c Card) reviewFoot(seq int) string {
 	o, texts := c.View.Opening(), c.Texts
 	name := PlainText(NameOf(o.From.Name, o.From.Key()))

@@ -16,23 +16,23 @@ import (
 	"legwork/tasks"
 )
 
-// How much of a shared state stands in the chat when a file holds all of it,
-// besides shownArguments: keys, and names of those that are not shown in full.
-// Telegram takes 100 marks in a message, and a key may have two.
+// Limits for the shared state in the chat, besides ShownArguments, when a file
+// holds all of it: the number of keys, and the number of names of shortened keys.
+// Telegram accepts 100 formatting entities in a message, and a key may need two.
 const (
 	shownKeys = 40
 	namedKeys = 10
 )
 
-// shownPlain is how long what is no text may be to stand without being laid out
-// as JSON: a number with its key, in bytes, and an element of a list, of which
-// there are shownItems at most.
+// shownPlain is the maximum length of a value that is shown without JSON layout:
+// in bytes for a number with its key, in UTF-16 units for an element of a list.
+// shownItems is the maximum number of elements of such a list.
 const (
 	shownPlain = 80
 	shownItems = 10
 )
 
-// layout is how a value is shown.
+// layout is the form in which a value is shown.
 type layout int
 
 const (
@@ -41,17 +41,17 @@ const (
 	inJSON
 )
 
-// stateValue is a value of the shared state as a person reads it: what cannot be
-// seen is written out.
+// stateValue is a value of the shared state as people read it, with invisible
+// characters made visible.
 type stateValue struct {
 	key    string
 	text   string
 	layout layout
 }
 
-// stateToReview are the values that the review of that seq is about: the
-// values changed last before it come first, then the ones changed after it,
-// then the ones that programs keep for themselves.
+// stateToReview lists the values under the review of that seq. Values that changed
+// before it come first, the newest at the top, then values that changed after it,
+// then private values of programs.
 func stateToReview(v *tasks.View, seq int) []stateValue {
 	values := planner.SharedState(v.State, v.Event)
 	delete(values, planner.KeyStatus)
@@ -74,8 +74,8 @@ func stateToReview(v *tasks.View, seq int) []stateValue {
 	return all
 }
 
-// members lays out an object that holds a text of several lines, which people
-// could not read as JSON, by its names; every other value as it is.
+// members splits an object into its members if one of them is a text of several
+// lines, which people could not read as JSON. Any other value stays whole.
 func members(key string, raw json.RawMessage) []stateValue {
 	var object map[string]json.RawMessage
 	if json.Unmarshal(raw, &object) != nil || len(object) > shownItems {
@@ -94,7 +94,7 @@ func members(key string, raw json.RawMessage) []stateValue {
 	return list
 }
 
-// readable lays a value out.
+// readable chooses the layout of a value.
 func readable(key string, raw json.RawMessage) stateValue {
 	var text string
 	var items []json.RawMessage
@@ -111,13 +111,14 @@ func readable(key string, raw json.RawMessage) stateValue {
 	return stateValue{key, bot.VisibleJSON(raw), inJSON}
 }
 
-// visibleText is a text with its lines, and nothing else that moves or hides it.
+// visibleText keeps the lines of a text, and makes all other invisible characters
+// visible.
 func visibleText(text string) string {
 	text = bot.Visible(strings.ReplaceAll(text, "\r\n", "\n"))
 	return strings.TrimRight(strings.Trim(strings.ReplaceAll(text, "\t", "    "), "\n"), " \n")
 }
 
-// shortList is a short list of short things, one in each line.
+// shortList shows a list of few and short elements, one in each line.
 func shortList(items []json.RawMessage) (text string, ok bool) {
 	if len(items) > shownItems {
 		return "", false
@@ -133,7 +134,8 @@ func shortList(items []json.RawMessage) (text string, ok bool) {
 	return strings.Join(lines, "\n"), true
 }
 
-// readableItem is an element of a list in one line; empty for what takes more.
+// readableItem is an element of a list in one line. It is empty for an element
+// that needs more.
 func readableItem(raw json.RawMessage) string {
 	var text string
 	switch {
@@ -147,7 +149,7 @@ func readableItem(raw json.RawMessage) string {
 	return strings.TrimSpace(visibleText(text))
 }
 
-// markdown is a value under its key, as a message shows it.
+// markdown is a value under its key, for a message.
 func (s stateValue) markdown() string {
 	head := "**" + InCode(heading(s.key)) + "**"
 	switch s.layout {
@@ -159,8 +161,8 @@ func (s stateValue) markdown() string {
 	return head + "\n\n" + quotedLines(s.text)
 }
 
-// plain is a value under its key, as a file shows it: only keys begin a line
-// without spaces before it.
+// plain is a value under its key, for a file. Only keys begin at the start of a
+// line.
 func (s stateValue) plain() string {
 	if s.layout == inLine {
 		return heading(s.key) + ": " + s.text + "\n"
@@ -172,7 +174,7 @@ func (s stateValue) plain() string {
 	return heading(s.key) + "\n" + strings.Join(lines, "\n") + "\n"
 }
 
-// size is about how long a value is in the chat, in UTF-16 units.
+// size is the approximate length of a value in the chat, in UTF-16 units.
 func (s stateValue) size() int { return units(s.key) + units(s.text) }
 
 // heading is a key in one line.
@@ -180,8 +182,8 @@ func heading(key string) string {
 	return strings.NewReplacer("\n", `\n`, "\t", `\t`).Replace(bot.Visible(key))
 }
 
-// quotedLines is text that is visible already as a quotation: each line as it is,
-// with the spaces that it begins with.
+// quotedLines is a visible text as a quotation. It keeps the lines and their
+// indentation.
 func quotedLines(text string) string {
 	lines := strings.Split(text, "\n")
 	for i, l := range lines {
@@ -191,14 +193,14 @@ func quotedLines(text string) string {
 	return strings.Join(lines, "\n")
 }
 
-// beginnings is what of a state stands in the chat beside the file that holds all
-// of it, and the keys of what is shortened or left out.
+// beginnings returns the part of a state that is shown in the chat when a file
+// holds all of it, and the keys of shortened and missing values.
 func beginnings(all []stateValue) (shown []stateValue, left []string) {
 	room := ShownArguments
 	for i, s := range all {
 		limit := room
 		if i < len(all)-1 {
-			limit = room * 3 / 4 // the others are to be seen, too
+			limit = room * 3 / 4 // leave room for the other values
 		}
 		if i >= shownKeys || s.size() > limit {
 			left = append(left, InCode(heading(s.key)))
@@ -214,8 +216,8 @@ func beginnings(all []stateValue) (shown []stateValue, left []string) {
 	return shown, left
 }
 
-// stateFile is a file that holds the state that the review of that seq is about,
-// when it is too long for the chat.
+// stateFile is a file with the values under a review if they are too long for the
+// chat, or else nil.
 func stateFile(all []stateValue, seq int) *bot.File {
 	size := 0
 	for _, s := range all {
@@ -246,7 +248,7 @@ func units(s string) int {
 	return n
 }
 
-// upTo is the beginning of a text of at most limit UTF-16 units.
+// upTo is the beginning of a text, with at most limit UTF-16 units.
 func upTo(text string, limit int) string {
 	for i, c := range text {
 		if limit -= max(1, utf16.RuneLen(c)); limit < 0 {

@@ -10,7 +10,7 @@ import (
 	"legwork/tasks"
 )
 
-// Comes says in a language when a schedule comes: "Every weekday at 09:00".
+// Comes describes the times of a schedule in a language: "Every weekday at 09:00".
 func Comes(texts *i18n.Texts, lang string, spec schedule.Spec) string {
 	p := spec.Phrase()
 	join := texts.Text(lang, "schedule.and", nil)
@@ -43,8 +43,8 @@ func Comes(texts *i18n.Texts, lang string, spec schedule.Spec) string {
 	return texts.Text(lang, "schedule."+key, data)
 }
 
-// ScheduleTimes says when a schedule comes; what cannot be read is told as it was
-// written.
+// ScheduleTimes describes the times of a stored schedule. If its spec cannot be
+// read, it shows the text that the person wrote.
 func ScheduleTimes(texts *i18n.Texts, lang string, s tasks.Schedule) string {
 	spec, err := s.ReadSpec()
 	if err != nil {

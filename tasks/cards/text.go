@@ -9,7 +9,7 @@ import (
 	"legwork/bot"
 )
 
-// PlainText makes Markdown that shows a text as it is.
+// PlainText escapes a text, so that Markdown shows it unchanged.
 func PlainText(s string) string {
 	var b strings.Builder
 	for _, c := range s {
@@ -21,16 +21,16 @@ func PlainText(s string) string {
 	return b.String()
 }
 
-// maxTitle is how much of a goal or description fits a line, in runes.
+// maxTitle is the maximum length of a title or line, in runes.
 const maxTitle = 80
 
-// Title is a goal in one short line, without what it quotes of others.
+// Title is a goal in one short line, without its quotations.
 func Title(goal string) string {
 	own := slices.DeleteFunc(strings.Split(goal, "\n"), func(l string) bool { return strings.HasPrefix(l, ">") })
 	return cmp.Or(Line(strings.Join(own, " ")), Line(goal))
 }
 
-// Line makes one short line of a text.
+// Line shortens a text to one line.
 func Line(s string) string {
 	s = strings.Join(strings.Fields(s), " ")
 	if r := []rune(s); len(r) > maxTitle {
@@ -39,18 +39,17 @@ func Line(s string) string {
 	return s
 }
 
-// NameOf is how a person is shown: by their name, made harmless, otherwise by
-// their key.
+// NameOf is the visible name of a person, or the key of a person without a name.
 func NameOf(name, key string) string {
 	return cmp.Or(Line(bot.Visible(name)), key)
 }
 
-// InCode shows a text of outsiders as it is, in one line.
+// InCode shows a text of outsiders unchanged, in one line.
 func InCode(s string) string {
 	return "`" + cmp.Or(strings.Join(strings.Fields(strings.ReplaceAll(bot.Visible(s), "`", "'")), " "), "?") + "`"
 }
 
-// InZone is a moment in a time zone.
+// InZone is a time in a time zone. It is in UTC if the zone is unknown.
 func InZone(at time.Time, zone string) time.Time {
 	if location, err := time.LoadLocation(zone); err == nil {
 		return at.In(location)
@@ -58,8 +57,8 @@ func InZone(at time.Time, zone string) time.Time {
 	return at.UTC()
 }
 
-// clockIn writes a moment as a clock there shows it, with the date when that is
-// another than of the moment since.
+// clockIn formats a time in a time zone, with the date only if that differs from
+// the date of since.
 func clockIn(at, since time.Time, zone string) string {
 	at, since = InZone(at, zone), InZone(since, zone)
 	if at.Format(time.DateOnly) == since.Format(time.DateOnly) {
@@ -68,7 +67,7 @@ func clockIn(at, since time.Time, zone string) string {
 	return at.Format("2006-01-02 15:04")
 }
 
-// quoted is a text of outsiders as a quotation that shows it as it is.
+// quoted shows a text of outsiders unchanged, as a quotation.
 func quoted(s string) string {
 	lines := strings.Split(strings.TrimSpace(bot.Visible(s)), "\n")
 	for i, l := range lines {
