@@ -37,12 +37,12 @@ type Store interface {
 	PutSetting(ctx context.Context, owner, name, value string) error
 }
 
-// Options configure Alerts. Store, TellAdmins, Task, Log and Now are needed.
+// Options configures Alerts. Store, TellAdmins, Task, Log and Now are required.
 type Options struct {
 	Store Store
 	// TellAdmins posts to the chats of the admins; an error means that no admin got it.
 	TellAdmins func(ctx context.Context, list []News) error
-	// Task is the part of a task that an alert has: enough to find the task.
+	// Task reads a task for the payload of its outcome.
 	Task func(ctx context.Context, id tasks.ID) (api.Task, error)
 	// Servers, Models and Platforms return the health of these; each may be nil.
 	Servers, Models, Platforms func() []Health
@@ -61,8 +61,8 @@ type Options struct {
 	Config    Config // see Use
 }
 
-// Health is the health of a server, model or platform. When neither Up nor Down is
-// set, it is unknown.
+// Health is the health of a server, model or platform. It is unknown when neither
+// Up nor Down is set.
 type Health struct {
 	Name     string
 	Up, Down bool
@@ -78,7 +78,7 @@ type Alerts struct {
 	configChanged chan struct{} // woken when the config has changed
 }
 
-// New makes Alerts. It sends nothing before Run, but queues alerts.
+// New makes Alerts. Alerts can be queued before Run, which sends them.
 func New(o Options) *Alerts {
 	a := &Alerts{Options: o, queued: make(chan struct{}, 1), configChanged: make(chan struct{}, 1)}
 	a.Timing = o.Timing.withDefaults()
@@ -92,7 +92,7 @@ func New(o Options) *Alerts {
 	return a
 }
 
-// Use changes the config. Running requests end with the previous one.
+// Use replaces the config. Requests that are running still use the previous one.
 func (a *Alerts) Use(c Config) {
 	a.config.Store(&c)
 	wake(a.queued)
@@ -120,8 +120,8 @@ func (a *Alerts) Run(ctx context.Context) error {
 	return nil
 }
 
-// Budgets queues alerts about budgets that are nearly used up, or reached. On nil
-// Alerts it does nothing.
+// Budgets queues alerts about budgets that are nearly used up, or reached. It does
+// nothing on nil Alerts.
 func (a *Alerts) Budgets(ctx context.Context, reached bool, list []planner.Overdraft) error {
 	if a == nil {
 		return nil
@@ -145,11 +145,11 @@ func (a *Alerts) Budgets(ctx context.Context, reached bool, list []planner.Overd
 	return a.queue(ctx, batch)
 }
 
-// Raise sends an alert to the webhooks. Its kind must not be about a task,
-// server, model or budget. The caller that raises it informs the chats of the
-// admins. path is a file that it is about, or empty. If the alert cannot be
-// queued, for example because the store is damaged, it is sent once, at once.
-// On nil Alerts it does nothing.
+// Raise sends an alert to the webhooks. Its kind must not be about a task, server,
+// model or budget. The caller posts the alert to the chats of the admins itself.
+// path names the file concerned, or is empty. If the alert cannot be queued, for
+// example because the store is damaged, Raise sends it once, immediately. It does
+// nothing on nil Alerts.
 func (a *Alerts) Raise(ctx context.Context, kind, summary, path, problem string) {
 	if a == nil {
 		return
@@ -159,7 +159,7 @@ func (a *Alerts) Raise(ctx context.Context, kind, summary, path, problem string)
 		kind: kind, id: fmt.Sprint(at.UnixNano()), at: at, data: Data{Summary: summary, Path: path, Problem: problem},
 	})
 	if err := a.queue(ctx, list); err != nil {
-		a.Log.ErrorContext(ctx, "queueing alert failed, sending it once", "kind", kind, "cause", err)
+		a.Log.ErrorContext(ctx, "alert not queued, sending it once", "kind", kind, "cause", err)
 		a.sendOnce(ctx, list)
 	}
 }
@@ -169,12 +169,12 @@ type alert struct {
 	kind string
 	id   string    // tells alerts of a kind apart
 	at   time.Time // zero: now
-	task tasks.ID  // that it is about; when the task is forgotten, so is the alert
+	task tasks.ID  // the task concerned; the alert is deleted with the task
 	data Data
-	skip string // a webhook that gets the outcome anyway
+	skip string // a webhook that gets the outcome of the task anyway
 }
 
-// deliveries are the deliveries of an alert: one for each webhook that wants its
+// deliveries makes the deliveries of an alert: one for each webhook that wants its
 // kind, and one for the chats.
 func (a *Alerts) deliveries(o alert) []tasks.Delivery {
 	if o.at.IsZero() {
@@ -198,7 +198,7 @@ func (a *Alerts) deliveries(o alert) []tasks.Delivery {
 	return list
 }
 
-// queue stores deliveries until they have arrived.
+// queue stores deliveries; the store keeps them until they have arrived.
 func (a *Alerts) queue(ctx context.Context, list []tasks.Delivery) error {
 	if len(list) == 0 {
 		return nil
@@ -210,8 +210,8 @@ func (a *Alerts) queue(ctx context.Context, list []tasks.Delivery) error {
 	return nil
 }
 
-// deliveryID makes an id of letters, digits, - and _: the signed text has a full
-// stop after it.
+// deliveryID makes an id of letters, digits, - and _. A full stop would end the id
+// in the signed text.
 func deliveryID(text string) string {
 	return strings.Map(func(c rune) rune {
 		if c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '_' || c == '-' {
@@ -221,7 +221,7 @@ func deliveryID(text string) string {
 	}, text)
 }
 
-// wake wakes the reader of a channel with one place.
+// wake wakes the reader of a channel with a buffer of one.
 func wake(c chan struct{}) {
 	select {
 	case c <- struct{}{}:
@@ -229,7 +229,7 @@ func wake(c chan struct{}) {
 	}
 }
 
-// readSetting reads a setting; a missing or unreadable one leaves v unchanged.
+// readSetting reads a setting. A missing or unreadable setting leaves v unchanged.
 func (a *Alerts) readSetting(ctx context.Context, name string, v any) error {
 	text, err := a.Store.Setting(ctx, owner, name)
 	if err != nil {
@@ -252,7 +252,7 @@ func (a *Alerts) writeSetting(ctx context.Context, name string, v any) error {
 	return nil
 }
 
-// owner of the settings, and their names.
+// owner is the owner of the settings below.
 const (
 	owner         = "legwork"
 	settingFeed   = "alerts_feed"

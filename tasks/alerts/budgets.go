@@ -18,34 +18,32 @@ import (
 	"legwork/tasks/inbox"
 )
 
-// BudgetWatch lets tasks continue whose budget has room again, and tells admins and
-// webhooks about budgets that are nearly used up or reached.
+// BudgetWatch resumes tasks when their budget has room again. It also notifies
+// admins and webhooks about budgets that are nearly used up or reached.
 type BudgetWatch struct {
 	in      *inbox.Inbox
 	hook    func(ctx context.Context, reached bool, list []planner.Overdraft) error
-	signal  chan struct{} // holds one: waiting tasks may continue, or a budget was reached
+	signal  chan struct{} // buffer of one: waiting tasks may continue, or a budget was reached
 	mu      sync.Mutex
-	reached []planner.Overdraft // not told to anybody yet
+	reached []planner.Overdraft // not reported yet
 }
 
-// NewBudgetWatch makes the watch of one process. hook, unless nil, hears of the budgets
-// before the admins do; after its error it hears of them again.
+// NewBudgetWatch makes the watch of one process. hook, unless nil, gets the
+// budgets before the admins do. After an error it gets them again.
 func NewBudgetWatch(in *inbox.Inbox, hook func(ctx context.Context, reached bool, list []planner.Overdraft) error) *BudgetWatch {
 	return &BudgetWatch{in: in, hook: hook, signal: make(chan struct{}, 1)}
 }
 
-// Extended says that a budget has more room. It returns at once.
+// Extended wakes the watch because a budget has more room. It returns at once.
 func (w *BudgetWatch) Extended() {
-	select {
-	case w.signal <- struct{}{}:
-	default:
-	}
+	wake(w.signal)
 }
 
-// Reached says that a budget has no room, so that admins are told. It returns at once.
+// Reached queues a report to the admins that a budget has no room. It returns at
+// once.
 func (w *BudgetWatch) Reached(over planner.Overdraft) {
 	if over.Day == "" {
-		return // a task's own: its chat is asked
+		return // a task's own budget: the presenter asks in the task's chat
 	}
 	w.mu.Lock()
 	if !slices.ContainsFunc(w.reached, func(o planner.Overdraft) bool { return budgetKey(o) == budgetKey(over) }) {
@@ -55,7 +53,7 @@ func (w *BudgetWatch) Reached(over planner.Overdraft) {
 	w.Extended()
 }
 
-// takeReached returns the budgets that were reached since the last time.
+// takeReached returns the budgets that were reached since the last call.
 func (w *BudgetWatch) takeReached() []planner.Overdraft {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -64,24 +62,24 @@ func (w *BudgetWatch) takeReached() []planner.Overdraft {
 	return list
 }
 
-// putBack puts back the budgets that could not be told.
+// putBack returns budgets to the queue that could not be reported.
 func (w *BudgetWatch) putBack(list []planner.Overdraft) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.reached = append(list, w.reached...)
 }
 
-// budgetsEvery is how often the budgets are looked at when nothing happens: a
-// new day or another config may have made room.
+// budgetsEvery is the time between two checks of the budgets when nothing happens:
+// a new day or a new config may have made room.
 const budgetsEvery = time.Minute
 
-// Run looks at the budgets again and again, until ctx ends.
+// Run checks the budgets until ctx ends.
 func (w *BudgetWatch) Run(ctx context.Context) error {
 	ticker := time.NewTicker(budgetsEvery)
 	defer ticker.Stop()
 	for {
 		if err := w.Look(ctx); err != nil && ctx.Err() == nil {
-			w.in.Log.WarnContext(ctx, "checking budgets failed", "cause", err)
+			w.in.Log.WarnContext(ctx, "budgets not checked", "cause", err)
 		}
 		select {
 		case <-ctx.Done():
@@ -92,12 +90,12 @@ func (w *BudgetWatch) Run(ctx context.Context) error {
 	}
 }
 
-// Look looks at the budgets once.
+// Look checks the budgets once.
 func (w *BudgetWatch) Look(ctx context.Context) error {
 	return errors.Join(renewTasks(ctx, w.in), w.report(ctx))
 }
 
-// renewTasks lets the tasks go on that wait for a budget which has room again.
+// renewTasks resumes the tasks whose budget has room again.
 func renewTasks(ctx context.Context, in *inbox.Inbox) error {
 	live, err := in.Store.Live(ctx, "")
 	if err != nil {
@@ -106,7 +104,7 @@ func renewTasks(ctx context.Context, in *inbox.Inbox) error {
 	for _, l := range live {
 		s, err := in.Store.State(ctx, l.Task)
 		if err != nil || s.Budget == "" {
-			continue // one that is damaged waits for nothing
+			continue // a damaged task does not wait
 		}
 		if err := renewTask(ctx, in, l, s.Overdraft); err != nil {
 			return err
@@ -117,7 +115,7 @@ func renewTasks(ctx context.Context, in *inbox.Inbox) error {
 
 func renewTask(ctx context.Context, in *inbox.Inbox, l tasks.Live, over planner.Overdraft) error {
 	if over.Limit == 0 {
-		return nil // its use is not known: people decide
+		return nil // the usage is unknown: people decide
 	}
 	rules := in.CurrentRules().Budget
 	wants := llm.Usage{Cost: over.Wanted}
@@ -131,25 +129,25 @@ func renewTask(ctx context.Context, in *inbox.Inbox, l tasks.Live, over planner.
 		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("asking for room in the budget %s: %w", over.Budget, err)
+		return fmt.Errorf("checking room in budget %s: %w", over.Budget, err)
 	}
 	err = tasks.AppendEvents(ctx, in.Store, in.Now, l.Task, planner.Event{Type: planner.BudgetRenewed, Budget: over.Budget})
 	if tasks.Superseded(err) || errors.Is(err, tasks.ErrNoTask) {
 		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("letting task %s go on: %w", l.Task, err)
+		return fmt.Errorf("resuming task %s: %w", l.Task, err)
 	}
-	in.Log.InfoContext(ctx, "a budget has room again", "task", l.Task, "budget", over.Budget)
+	in.Log.InfoContext(ctx, "budget renewed", "task", l.Task, "budget", over.Budget)
 	return in.Wake(ctx, l.Task)
 }
 
-// nearPart of a day's budget is when admins are told that it is nearly used up,
-// in per cent.
+// nearPart is the used percentage of a day's budget from which admins are notified
+// that it is nearly used up.
 const nearPart = 80
 
-// settingBudgetsTold lists the budgets that were reported to the admins on a
-// day.
+// settingBudgetsTold is the setting with the budgets that were reported to the
+// admins on a day.
 const settingBudgetsTold = "budgets_told"
 
 // toldBudgets is the value of that setting.
@@ -158,8 +156,8 @@ type toldBudgets struct {
 	Keys []string `json:"keys"`
 }
 
-// report tells admins, once a day for each budget, that it is nearly used
-// up, and once that it is reached.
+// report notifies admins, once a day for each budget, that it is nearly used up,
+// and once that it is reached.
 func (w *BudgetWatch) report(ctx context.Context) error {
 	in := w.in
 	rules := in.CurrentRules().Budget
@@ -198,19 +196,20 @@ func (w *BudgetWatch) report(ctx context.Context) error {
 	return nil
 }
 
-// notify tells the hook about budgets.
+// notify passes budgets to the hook.
 func (w *BudgetWatch) notify(ctx context.Context, reached bool, list []planner.Overdraft) error {
 	if w.hook == nil || len(list) == 0 {
 		return nil
 	}
 	if err := w.hook(ctx, reached, list); err != nil {
-		return fmt.Errorf("passing on how budgets stand: %w", err)
+		return fmt.Errorf("reporting budgets: %w", err)
 	}
 	return nil
 }
 
-// fresh returns the budgets that were not reported today, and records them.
-// For a reached budget, the warning that it is nearly used up is left out.
+// fresh returns the budgets that were not reported today, and records them. It
+// leaves out the warning that a budget is nearly used up if that budget was
+// reported as reached.
 func (t *toldBudgets) fresh(what string, list []planner.Overdraft) []planner.Overdraft {
 	var out []planner.Overdraft
 	for _, over := range list {
@@ -224,7 +223,7 @@ func (t *toldBudgets) fresh(what string, list []planner.Overdraft) []planner.Ove
 	return out
 }
 
-// budgetKey names a budget: whose and of which day.
+// budgetKey identifies a budget by its name, day and owner.
 func budgetKey(over planner.Overdraft) string {
 	return strings.Join([]string{over.Budget, over.Day, over.Who}, " ")
 }
@@ -256,10 +255,10 @@ func nearBudgets(b tasks.Budgets, day string, spent []tasks.Spent, extended []ta
 	return list
 }
 
-// toldAtOnce is how many budgets one notice to the admins lists.
+// toldAtOnce is the maximum number of budgets in one notice to the admins.
 const toldAtOnce = 10
 
-// sendBudgetNotice tells admins of budgets in one notice.
+// sendBudgetNotice reports budgets to the admins in one notice.
 func sendBudgetNotice(ctx context.Context, in *inbox.Inbox, key string, list []planner.Overdraft) {
 	if len(list) == 0 {
 		return
@@ -279,15 +278,11 @@ func sendBudgetNotice(ctx context.Context, in *inbox.Inbox, key string, list []p
 		}
 		return in.Texts.Text(lang, key, nil) + "\n\n" + strings.Join(lines, "\n")
 	}
-	in.QueueForAdmins(ctx, func(ctx context.Context) {
-		_, _ = in.PostToAdmins(ctx, func(to inbox.PrivateChat) (bot.Draft, string) {
-			return bot.Draft{Kind: bot.KindNotice, Text: text(to.Lang)}, ""
-		})
-	})
+	in.NotifyAdminsWith(ctx, text)
 }
 
-// DayBudgets returns the state of today's budgets of all people together, for
-// each that has a limit.
+// DayBudgets returns the state of today's budgets for all people together. It
+// leaves out budgets without a limit.
 func DayBudgets(ctx context.Context, in *inbox.Inbox) ([]telemetry.Budget, error) {
 	rules := in.CurrentRules().Budget
 	if rules.DayUSD <= 0 && rules.DayTokens <= 0 {

@@ -11,15 +11,15 @@ import (
 	"legwork/tasks"
 )
 
-// tellAdmins sends a list of alerts to the admins as one message, and then none for
-// a while: later alerts are one list again.
+// tellAdmins sends a list of alerts to the admins as one message. After that it
+// waits, so that the alerts of that time become one list again.
 func (c *deliverer) tellAdmins(ctx context.Context, fails int, list []tasks.Delivery) round {
 	news := make([]News, 0, len(list))
 	for _, d := range list {
 		if d.Kind == TaskWaiting && slices.ContainsFunc(list, func(other tasks.Delivery) bool {
 			return other.Kind == TaskReview && other.Task == d.Task && !c.resolved(ctx, other)
 		}) {
-			continue // the alert about the review says so
+			continue // the alert about the review says that the task waits
 		}
 		if n, ok := newsFor(d, c.Now()); ok && !c.resolved(ctx, d) {
 			news = append(news, n)
@@ -38,8 +38,7 @@ func (c *deliverer) tellAdmins(ctx context.Context, fails int, list []tasks.Deli
 	return r
 }
 
-// resolved reports whether a task no longer waits for the decision that a delivery
-// is about.
+// resolved reports whether the task of a delivery no longer waits for a decision.
 func (c *deliverer) resolved(ctx context.Context, d tasks.Delivery) bool {
 	if d.Kind != TaskWaiting && d.Kind != TaskReview {
 		return false
@@ -60,7 +59,7 @@ func (c *deliverer) adminsNotTold(ctx context.Context, fails int, list []tasks.D
 	if fails > 1 {
 		level = slog.LevelDebug
 	}
-	c.Log.Log(ctx, level, "telling admins failed, trying again", "alerts", len(list), "cause", err)
+	c.Log.Log(ctx, level, "admins not notified, trying again", "alerts", len(list), "cause", err)
 	for _, d := range list {
 		if c.Now().Sub(d.At) > c.Timing.GiveUp && fails >= fewestTries {
 			c.recordTry(ctx, d, time.Time{})
@@ -69,7 +68,7 @@ func (c *deliverer) adminsNotTold(ctx context.Context, fails int, list []tasks.D
 	return round{fails: fails, wait: spread(min(c.Timing.backoff(fails-1), c.Timing.Rest))}
 }
 
-// newsFor is the news for admins about a delivery.
+// newsFor is the entry for admins about a delivery.
 func newsFor(d tasks.Delivery, now time.Time) (News, bool) {
 	var p Payload
 	if json.Unmarshal(d.Body, &p) != nil {

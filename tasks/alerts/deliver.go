@@ -16,18 +16,19 @@ import (
 	"legwork/tasks/api"
 )
 
-// page is the number of deliveries that are read at once.
+// page is the number of deliveries in one read.
 const page = 100
 
-// storeRetry is how long a store that did not work is left alone.
+// storeRetry is the wait after an error of the store.
 const storeRetry = 5 * time.Second
 
-// graceTime is how much time a request has that is under way at the very end.
+// graceTime is the time that a running request still has when Run ends.
 const graceTime = 2 * time.Second
 
-// deliverer brings deliveries to their webhooks: one request at a time and in order
-// to each, side by side to all. The chats of admins are the webhook without a name.
-// Only its goroutine changes its fields.
+// deliverer sends deliveries to their webhooks. Each webhook gets one request at a
+// time, in order; different webhooks get theirs at the same time. The empty name
+// stands for the chats of the admins. Only the deliverer's goroutine changes its
+// fields.
 type deliverer struct {
 	*Alerts
 	sender
@@ -37,7 +38,7 @@ type deliverer struct {
 	ended    chan round
 }
 
-// round is the result of some deliveries to one webhook.
+// round is the result of a series of deliveries to one webhook.
 type round struct {
 	webhook string
 	fails   int
@@ -85,7 +86,7 @@ func (c *deliverer) begin(ctx context.Context, rounds *sync.WaitGroup) time.Dura
 		due, next, err := c.Store.Outgoing(ctx, now, page, except...)
 		if err != nil {
 			if ctx.Err() == nil {
-				c.Log.WarnContext(ctx, "reading deliveries failed", "cause", err)
+				c.Log.WarnContext(ctx, "deliveries not read", "cause", err)
 			}
 			return storeRetry
 		}
@@ -109,8 +110,8 @@ func (c *deliverer) begin(ctx context.Context, rounds *sync.WaitGroup) time.Dura
 	}
 }
 
-// excluded lists the webhooks that get nothing now, and the time until the first of
-// them can be tried again.
+// excluded lists the webhooks that get no request now, and the time until the
+// first of them may get one.
 func (c *deliverer) excluded(now time.Time) (idle time.Duration, except []string) {
 	idle = time.Hour
 	for name := range c.busy {
@@ -172,7 +173,7 @@ func (c *deliverer) deliverRound(ctx context.Context, name string, fails int, li
 			done()
 		}
 		if ctx.Err() != nil && r.outcome != delivered {
-			break // its result is unknown
+			break // the end of ctx cut the request off, so its result is unknown
 		}
 		var wait time.Duration
 		if fails, wait = c.recordResult(ctx, d, r, fails); wait > 0 || ctx.Err() != nil {
@@ -198,8 +199,8 @@ func (c *deliverer) sendTraced(ctx context.Context, w Webhook, d tasks.Delivery,
 	return r
 }
 
-// recordResult stores the result of a request. A positive wait is the time in which
-// the webhook gets nothing.
+// recordResult stores the result of a request. If wait is positive, the webhook
+// gets no request for that time.
 func (c *deliverer) recordResult(ctx context.Context, d tasks.Delivery, r result, fails int) (failed int, wait time.Duration) {
 	now := c.Now()
 	if c.Timing.over(d, now) && (r.outcome == refused || r.outcome == away) {
@@ -217,28 +218,28 @@ func (c *deliverer) recordResult(ctx context.Context, d tasks.Delivery, r result
 	if r.outcome == away || fails >= mostRefusals {
 		wait = max(spread(min(c.Timing.backoff(fails-1), c.Timing.Rest)), r.wait)
 	}
-	next := now.Add(r.wait) // it stays the first one, also after a restart
+	next := now.Add(r.wait) // the delivery stays the first one, also after a restart
 	if r.outcome == refused || d.Tries >= mostFirst {
 		next = now.Add(max(spread(c.Timing.backoff(d.Tries)), wait, r.wait))
 	}
 	return fails, max(wait, c.recordTry(ctx, d, next))
 }
 
-// recordTry stores that a delivery was tried, even after the end of ctx, so that one
-// that arrived is not sent again. When it cannot be stored, it returns the time to
+// recordTry stores a try, even after the end of ctx, so that a delivery that
+// arrived is not sent again. If it cannot be stored, recordTry returns the time to
 // wait.
 func (c *deliverer) recordTry(ctx context.Context, d tasks.Delivery, next time.Time) time.Duration {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeRetry)
 	defer cancel()
 	if err := c.Store.Tried(ctx, d.ID, next); err != nil {
-		c.Log.WarnContext(ctx, "storing delivery failed, it may be sent again", "webhook", d.Webhook, "delivery", d.ID, "cause", err)
+		c.Log.WarnContext(ctx, "delivery result not stored, delivery may repeat", "webhook", d.Webhook, "delivery", d.ID, "cause", err)
 		return storeRetry
 	}
 	return 0
 }
 
-// logResult logs the result of a request: for operators the first failure and the
-// last.
+// logResult logs the result of a request. Only the first and the last failure of a
+// delivery have a level that operators see.
 func (c *deliverer) logResult(ctx context.Context, d tasks.Delivery, r result) {
 	log := c.Log.With("webhook", d.Webhook, "kind", d.Kind, "delivery", d.ID, "tries", d.Tries+1)
 	switch {
@@ -254,26 +255,26 @@ func (c *deliverer) logResult(ctx context.Context, d tasks.Delivery, r result) {
 	c.Metrics.Delivered(d.Webhook, r.counted())
 }
 
-// alertFailure tells the admins, once a day, that a webhook does not accept
+// alertFailure notifies the admins, once a day, that a webhook does not accept
 // deliveries.
 func (c *deliverer) alertFailure(ctx context.Context, d tasks.Delivery, r result) {
 	now := c.Now()
 	err := c.queue(ctx, c.deliveries(alert{
 		kind: webhookFailed, id: d.Webhook + "-" + now.UTC().Format(time.DateOnly),
-		data: Data{Summary: fmt.Sprintf("The webhook %s did not accept what legwork sent.", d.Webhook), Webhook: &Part{Name: d.Webhook, Problem: r.problem, Since: api.Time{Time: d.At}}},
+		data: Data{Summary: fmt.Sprintf("The webhook %s did not accept a delivery from legwork.", d.Webhook), Webhook: &Part{Name: d.Webhook, Problem: r.problem, Since: api.Time{Time: d.At}}},
 	}))
 	if err != nil {
-		c.Log.WarnContext(ctx, "queueing alert about webhook failed", "webhook", d.Webhook, "cause", err)
+		c.Log.WarnContext(ctx, "alert about webhook not queued", "webhook", d.Webhook, "cause", err)
 	}
 }
 
-// taskGone reports whether a task no longer exists or can never be read.
+// taskGone reports whether a task does not exist any more or is damaged.
 func taskGone(err error) bool {
 	return errors.Is(err, tasks.ErrNoTask) || errors.Is(err, tasks.ErrDamaged) || errors.Is(err, api.ErrNotFound)
 }
 
-// Timing holds the intervals and timeouts. Zero fields have the default that their
-// comment names.
+// Timing holds intervals and timeouts. The comment of each field ends with the
+// default for zero.
 type Timing struct {
 	First   time.Duration // before the second try of a delivery; each further wait is three times as long: 1 s
 	Longest time.Duration // between two tries of a delivery: 30 min
@@ -297,7 +298,7 @@ func (t Timing) withDefaults() Timing {
 	return t
 }
 
-// backoff is the wait after some tries.
+// backoff is the wait after a number of tries.
 func (t Timing) backoff(tries int) time.Duration {
 	wait := t.First
 	for range tries {
@@ -308,13 +309,14 @@ func (t Timing) backoff(tries int) time.Duration {
 	return wait
 }
 
-// fewestTries is the number of tries before a delivery is given up, however old it
-// is: legwork itself may have been down.
+// fewestTries is the minimum number of tries before a delivery is given up,
+// whatever its age: legwork itself may have been down.
 const fewestTries = 6
 
-// After mostRefusals refusals in succession a receiver gets nothing for a while. A
-// delivery without a reply is tried first mostFirst times; then others go first, since
-// the delivery itself may be the reason.
+// After mostRefusals refusals in succession, a webhook gets no request for a
+// while. A delivery without a reply is repeated before all others, up to mostFirst
+// times. After that the others go first, since the delivery itself may be the
+// reason.
 const (
 	mostRefusals = 3
 	mostFirst    = 20
@@ -326,7 +328,8 @@ func spread(wait time.Duration) time.Duration {
 	return wait*4/5 + time.Duration(rand.Int64N(int64(wait)*2/5+1)) //nolint:gosec // no secret
 }
 
-// over reports whether a delivery has been tried for long enough.
+// over reports whether a delivery is old enough, and was tried often enough, to be
+// given up.
 func (t Timing) over(d tasks.Delivery, now time.Time) bool {
 	return d.Tries+1 >= fewestTries && now.Sub(d.At) >= t.GiveUp
 }

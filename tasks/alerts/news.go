@@ -17,11 +17,11 @@ import (
 // News is one entry of a message to the admins.
 type News struct {
 	Key string // of its text
-	// Data are the fields of the text. Texts among them, but for Task, are shown as
-	// they are written.
+	// Data holds the fields of the text. All texts except Task are shown
+	// unchanged, without formatting.
 	Data map[string]any
-	// Why is the key of a problem, without "problem.", whose sentence becomes the
-	// field Reason; empty: there is none.
+	// Why is the key of a problem without "problem."; its text becomes the field
+	// Reason. Empty: no reason.
 	Why string
 }
 
@@ -31,16 +31,16 @@ const (
 	newsReview  = "alert.task_review"
 )
 
-// newsAtOnce is how many entries one message to the admins lists.
+// newsAtOnce is the maximum number of entries in one message to the admins.
 const newsAtOnce = 10
 
-// newsLine is how many runes of a goal or a problem an entry shows.
+// newsLine is the maximum length, in runes, of a goal or problem in an entry.
 const newsLine = 200
 
-// TellNews posts one message to each admin, in their language. Unlike TellAdmins it
-// waits for the result, so that the caller can keep messages that reached no admin. It
-// logs an admin who cannot be reached, and fails when it reaches none. An admin who
-// has the card of a review in the chat gets no notice about it.
+// TellNews posts one message to each admin in their language and waits for the
+// result, so that the caller can keep messages that reached no admin. It logs an
+// admin who cannot be reached, and returns an error when it reached none. An admin
+// whose chat shows the card of a review gets no notice about that review.
 func TellNews(ctx context.Context, in *inbox.Inbox, list []News) error {
 	_, err := in.PostToAdmins(ctx, func(to inbox.PrivateChat) (d bot.Draft, _ string) {
 		list := slices.DeleteFunc(slices.Clone(list), func(n News) bool { return n.Key == newsReview && asksIn(ctx, in, n, to.Chat) })
@@ -52,7 +52,7 @@ func TellNews(ctx context.Context, in *inbox.Inbox, list []News) error {
 	return err
 }
 
-// asksIn reports whether the question of a task is shown in that chat anyway.
+// asksIn reports whether the chat shows the question of a task anyway.
 func asksIn(ctx context.Context, in *inbox.Inbox, n News, chat bot.Chat) bool {
 	name, _ := n.Data["Task"].(string)
 	opened, err := in.Store.Event(ctx, tasks.ID(name), 1)
@@ -66,9 +66,9 @@ func asksIn(ctx context.Context, in *inbox.Inbox, n News, chat bot.Chat) bool {
 	return where.Room() == chat.Room()
 }
 
-// newsDraft is the message to an admin. It says how to decide about the waiting tasks
-// of programs; for a single one it has a button that shows the question. People decide
-// about a question of a chat in that chat.
+// newsDraft is the message to an admin. It says how to decide about waiting tasks
+// of programs. For a single task it has a button that shows the question.
+// Questions of other tasks are decided in their own chats.
 func newsDraft(ctx context.Context, in *inbox.Inbox, to inbox.PrivateChat, list []News) bot.Draft {
 	d := bot.Draft{Kind: bot.KindNotice, Text: newsText(in, to.Lang, list)}
 	card := ""
@@ -87,11 +87,11 @@ func newsDraft(ctx context.Context, in *inbox.Inbox, to inbox.PrivateChat, list 
 	return d
 }
 
-// waits reports whether it is about a task that waits for a person.
+// waits reports whether the entry is about a task that waits for a person.
 func (n News) waits() bool { return n.Key == newsWaiting || n.Key == newsReview }
 
-// newsCard is the data of a button that shows the question of a program's task; empty
-// when there is none, or when the task belongs to a chat.
+// newsCard is the data of a button that shows the question of a program's task. It
+// is empty when the task asks no question or belongs to a chat.
 func newsCard(ctx context.Context, in *inbox.Inbox, n News) string {
 	name, _ := n.Data["Task"].(string)
 	id := tasks.ID(name)
@@ -112,7 +112,7 @@ func newsCard(ctx context.Context, in *inbox.Inbox, n News) string {
 	return data
 }
 
-// newsText is one entry, or the first ones of many as a list.
+// newsText is the text of one entry, or a list of the first entries of many.
 func newsText(in *inbox.Inbox, lang string, list []News) string {
 	if len(list) == 1 {
 		return newsItem(in, lang, list[0])

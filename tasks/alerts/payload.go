@@ -34,14 +34,14 @@ type Data struct {
 	Budget   *Budget         `json:"budget,omitempty"`
 	// Problem is the problem of alerts without one of these.
 	Problem string `json:"problem,omitempty"`
-	Path    string `json:"path,omitempty"` // of the file that it is about
+	Path    string `json:"path,omitempty"` // the file concerned
 }
 
 // Task is what an alert says about a task: enough to find it.
 type Task struct {
 	ID      tasks.ID  `json:"id"`
 	State   string    `json:"state"`
-	Goal    string    `json:"goal"` // its beginning
+	Goal    string    `json:"goal"` // shortened
 	Chat    string    `json:"chat"`
 	From    string    `json:"from"`
 	Created api.Time  `json:"created_at"`
@@ -93,8 +93,8 @@ func object(v any) json.RawMessage {
 // maxAnswer is the longest answer in a payload, in bytes; the API has all of it.
 const maxAnswer = 256 << 10
 
-// payload is the body of a delivery: the queued one, or for an outcome the task as
-// it is now.
+// payload is the body of a delivery. For an outcome it is made from the current
+// task; for other alerts it was queued.
 func (a *Alerts) payload(ctx context.Context, d tasks.Delivery) ([]byte, error) {
 	if len(d.Body) > 0 {
 		return d.Body, nil
@@ -119,12 +119,12 @@ func (a *Alerts) payload(ctx context.Context, d tasks.Delivery) ([]byte, error) 
 	return []byte(a.Hide.String(string(out))), nil
 }
 
-// task reads a task. A panic, which the same task may cause again and again, becomes
-// an error.
+// task reads a task. A panic becomes an error, since the same task may cause it
+// again and again.
 func (a *Alerts) task(ctx context.Context, id tasks.ID) (t api.Task, err error) {
 	defer func() {
 		if cause := recover(); cause != nil {
-			a.Log.ErrorContext(ctx, "reading task panicked", "task", id, "panic", cause, "stack", string(debug.Stack()))
+			a.Log.ErrorContext(ctx, "task reader panicked", "task", id, "panic", cause, "stack", string(debug.Stack()))
 			err = fmt.Errorf("panic: %v", cause)
 		}
 	}()

@@ -19,10 +19,10 @@ import (
 	"legwork/tasks"
 )
 
-// maxReply limits the bytes of a reply that are read.
+// maxReply is the number of bytes that are read of a reply.
 const maxReply = 64 << 10
 
-// maxRetryAfter limits the Retry-After of a receiver.
+// maxRetryAfter is the longest wait that a receiver can ask for with Retry-After.
 const maxRetryAfter = 6 * time.Hour
 
 // The outcomes of a request.
@@ -107,7 +107,7 @@ func (s sender) send(ctx context.Context, w Webhook, id string, payload []byte) 
 		return result{outcome: away, problem: s.away(err)}
 	}
 	defer resp.Body.Close()
-	_, _ = io.Copy(io.Discard, io.LimitReader(resp.Body, maxReply)) // so that the connection can be used again
+	_, _ = io.Copy(io.Discard, io.LimitReader(resp.Body, maxReply)) // read it, so that the connection can be used again
 	return resultOf(resp, s.now())
 }
 

@@ -13,7 +13,7 @@ import (
 // outage is a part that is down.
 type outage struct {
 	Since time.Time `json:"since"`
-	Told  bool      `json:"told,omitempty"`
+	Told  bool      `json:"alerted,omitempty"`
 }
 
 // outages are the parts that are down, by kind and name.
@@ -25,13 +25,13 @@ type change struct {
 	since time.Time
 }
 
-// update records the health of the parts of a kind and returns the parts to
-// alert about: parts that have been down for some time, and parts that are up
-// again. A part is never reported by the update that finds it down: the time
-// of that, which identifies the alert, is stored first, so that the alert is
-// the same after a restart. Since a part may have been up while legwork was
-// not running, it must also have been down for that time since the start,
-// begun. Parts that no longer exist are forgotten.
+// update records the health of the parts of a kind, and returns the parts to alert
+// about: parts that have been down for the time patience, and parts that are up
+// again. The update that finds a part down never reports it: the time of that
+// update identifies the alert and must be stored first, so that the alert is the
+// same after a restart. A part may have been up while legwork was not running, so
+// it must also have been down for patience since legwork's start, begun. Parts
+// that no longer exist are forgotten.
 func (o outages) update(kind string, parts []Health, patience time.Duration, begun, now time.Time) (changes []change) {
 	there := map[string]bool{}
 	for _, p := range parts {
@@ -61,7 +61,7 @@ func (o outages) update(kind string, parts []Health, patience time.Duration, beg
 func (a *Alerts) watchParts(ctx context.Context) {
 	seen := outages{}
 	if err := a.readSetting(ctx, settingOutage, &seen); err != nil && ctx.Err() == nil {
-		a.Log.WarnContext(ctx, "reading outages failed, alerts may repeat", "cause", err)
+		a.Log.WarnContext(ctx, "outages not read, alerts may repeat", "cause", err)
 	}
 	begun := a.Now()
 	ticker := time.NewTicker(a.Timing.Look)
@@ -69,7 +69,7 @@ func (a *Alerts) watchParts(ctx context.Context) {
 	for {
 		var err error
 		if seen, err = a.checkParts(ctx, seen, begun); err != nil && ctx.Err() == nil {
-			a.Log.WarnContext(ctx, "alert about outage failed", "cause", err)
+			a.Log.WarnContext(ctx, "alert about outage not queued", "cause", err)
 		}
 		select {
 		case <-ctx.Done():
@@ -88,8 +88,8 @@ type partKind struct {
 	field       func(*Data) **Part
 }
 
-// parts are the kinds of parts that are watched. Models become down only after
-// several failures, so that they need no patience here.
+// parts returns the kinds of parts that are watched. A model is reported as down
+// only after several failures, so models need no patience here.
 func (a *Alerts) parts() []partKind {
 	return []partKind{
 		{"server", "tool server", a.Servers, a.Timing.Outage, ServerDown, ServerUp, func(d *Data) **Part { return &d.Server }},
@@ -98,8 +98,9 @@ func (a *Alerts) parts() []partKind {
 	}
 }
 
-// checkParts alerts about what has changed since the last check, and returns the new
-// outages: those of before when it fails, so that the next check tries again.
+// checkParts queues alerts about changes since the last check, and returns the new
+// outages. After an error it returns the old ones, so that the next check tries
+// again.
 func (a *Alerts) checkParts(ctx context.Context, seen outages, begun time.Time) (outages, error) {
 	next, now := maps.Clone(seen), a.Now()
 	for _, k := range a.parts() {
@@ -120,8 +121,8 @@ func (a *Alerts) checkParts(ctx context.Context, seen outages, begun time.Time) 
 	return next, nil
 }
 
-// alertPart queues an alert about a part. Its id contains the time when the part
-// went down, so that it is sent once.
+// alertPart queues an alert about a part. The id of the alert contains the time
+// when the part went down, so a repeated alert is sent once.
 func (a *Alerts) alertPart(ctx context.Context, k partKind, c change) error {
 	kind, verb := k.down, "does not work"
 	if c.Up {

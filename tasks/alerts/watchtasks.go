@@ -30,11 +30,11 @@ const (
 	lag = 10 * time.Minute
 )
 
-// statusAnswering is the status of tasks whose outcome is being delivered, among
-// others.
+// statusAnswering is, among others, the status of tasks whose outcome is being
+// sent to the chat.
 const statusAnswering = "answering"
 
-// position says how far the events of all tasks were read.
+// position is the place up to which the events of all tasks were read.
 type position struct {
 	Cursor uint64    `json:"cursor"`
 	At     time.Time `json:"at"`
@@ -43,8 +43,9 @@ type position struct {
 	After  time.Duration `json:"after,omitempty"`
 }
 
-// alreadyAlerted reports whether an alert about something that began at since was
-// sent when it was that old. The store forgets deliveries after two days.
+// alreadyAlerted reports whether an alert was sent about something that began at
+// since, when it was as old as old. The store cannot answer that: it forgets
+// deliveries after two days.
 func (p position) alreadyAlerted(since time.Time, old time.Duration) bool {
 	return !since.Add(old + lag).After(p.Waited)
 }
@@ -57,16 +58,16 @@ type taskWatcher struct {
 	waiting map[tasks.ID]waitingTask
 	hourly  hourlyCount
 	alerted bool // an alert was sent since the position was last saved
-	// saveAgain is when to save the position once more, so that alreadyAlerted covers the
-	// last alerts. Zero: it does.
+	// saveAgain is the time of one more save, after which alreadyAlerted covers
+	// the last alerts. Zero: it covers them already.
 	saveAgain time.Time
 }
 
 // waitingTask is a task that waits for a person.
 type waitingTask struct {
 	since   time.Time
-	review  int  // seq of what asked for a review; 0: nothing did
-	alerted bool // that it has waited for too long
+	review  int  // seq of the event that asked for a review; 0: none
+	alerted bool // an alert was sent that it has waited for too long
 }
 
 // watchTasks sends alerts about tasks that fail, wait for too long or ask for a
@@ -84,7 +85,7 @@ func (a *Alerts) watchTasks(ctx context.Context) {
 			idle, err = w.check(ctx)
 		}
 		if err != nil && ctx.Err() == nil {
-			a.Log.WarnContext(ctx, "watching tasks failed, trying again", "cause", err)
+			a.Log.WarnContext(ctx, "tasks not checked, trying again", "cause", err)
 			idle = storeRetry
 		}
 		timer := time.NewTimer(idle)
@@ -104,7 +105,7 @@ func (a *Alerts) watchTasks(ctx context.Context) {
 	}
 }
 
-// begin finds out, once, where the last run has stopped and who waits.
+// begin reads, once, the position of the last run and the waiting tasks.
 func (w *taskWatcher) begin(ctx context.Context, begun *bool) error {
 	if *begun {
 		return nil
@@ -214,8 +215,8 @@ func (w *taskWatcher) readPage(ctx context.Context) (more bool, err error) {
 	return len(entries) == feedPage, nil
 }
 
-// catchUp looks for missed events: the data was replaced, or there were too many
-// events meanwhile.
+// catchUp reads the list of tasks when events are missing: the data was replaced,
+// or there were too many events since the last read.
 func (w *taskWatcher) catchUp(ctx context.Context) error {
 	w.Log.WarnContext(ctx, "task events missed, reading list of tasks", "since", w.pos.At)
 	clear(w.waiting)
@@ -230,14 +231,15 @@ func (w *taskWatcher) catchUp(ctx context.Context) error {
 	})
 }
 
-// update notes how a task stands that has changed, and tells what need not wait.
+// update records the changed state of a task, and sends the alerts about failures
+// and reviews, which are due at once.
 func (w *taskWatcher) update(ctx context.Context, row tasks.Row) error {
 	was := w.waiting[row.Task]
 	if !row.Waits {
 		delete(w.waiting, row.Task)
 	}
 	if over := []string{string(planner.Done), string(planner.Failed), string(planner.Halted), statusAnswering}; slices.Contains(over, row.Status) {
-		wake(w.queued) // the store has queued its outcome where one was asked for
+		wake(w.queued) // the store has queued the outcome if a program asked for it
 	}
 	failed := row.Status == string(planner.Failed)
 	if !failed && !row.Waits && row.Status != statusAnswering {
@@ -263,7 +265,7 @@ func (w *taskWatcher) update(ctx context.Context, row tasks.Row) error {
 	return err
 }
 
-// save stores how far the events were read.
+// save stores the position.
 func (w *taskWatcher) save(ctx context.Context) {
 	if w.pos.At.IsZero() {
 		return
@@ -271,7 +273,7 @@ func (w *taskWatcher) save(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeRetry)
 	defer cancel()
 	if err := w.writeSetting(ctx, settingFeed, w.pos); err != nil {
-		w.Log.WarnContext(ctx, "storing position in task events failed", "cause", err)
+		w.Log.WarnContext(ctx, "position in task events not stored", "cause", err)
 		return
 	}
 	w.saved, w.alerted = w.pos, false
@@ -280,8 +282,8 @@ func (w *taskWatcher) save(ctx context.Context) {
 	}
 }
 
-// alertFailed sends an alert that a task failed, even before its outcome was shown
-// to people.
+// alertFailed queues an alert that a task failed, even before people see the
+// outcome.
 func (w *taskWatcher) alertFailed(ctx context.Context, row tasks.Row, why string) error {
 	opened, err := w.Store.Event(ctx, row.Task, 1)
 	if err != nil && !errors.Is(err, tasks.ErrNoTask) && !errors.Is(err, tasks.ErrDamaged) {
@@ -291,12 +293,12 @@ func (w *taskWatcher) alertFailed(ctx context.Context, row tasks.Row, why string
 	if o := opened.Opening; o != nil && o.Notify != nil {
 		skip = o.Notify.Webhook
 	}
-	row.Status = string(planner.Failed) // also while that is on its way to the chat
+	row.Status = string(planner.Failed) // even if the outcome is not in the chat yet
 	return w.alertTask(ctx, row, TaskFailed, string(row.Task), "Task %s failed.", why, skip)
 }
 
-// alertReview sends an alert that a task needs a review, which the event seq has
-// asked for.
+// alertReview queues an alert that a task needs a review; the event seq asked for
+// the review.
 func (w *taskWatcher) alertReview(ctx context.Context, row tasks.Row, seq int) error {
 	asked, err := w.Store.Event(ctx, row.Task, seq)
 	if err == nil && w.pos.alreadyAlerted(asked.At, 0) {
@@ -305,7 +307,8 @@ func (w *taskWatcher) alertReview(ctx context.Context, row tasks.Row, seq int) e
 	return w.alertTask(ctx, row, TaskReview, fmt.Sprintf("%s-%d", row.Task, seq), "Task %s needs a review by a person.", "", "")
 }
 
-// alertWaiting sends alerts about tasks that have waited for too long.
+// alertWaiting queues alerts about tasks that have waited for too long. It returns
+// the time until the next alert is due.
 func (w *taskWatcher) alertWaiting(ctx context.Context) (idle time.Duration, err error) {
 	idle = time.Hour
 	after, now := w.config.Load().After, w.pos.At
@@ -335,10 +338,10 @@ func (w *taskWatcher) alertWaiting(ctx context.Context) (idle time.Duration, err
 	return idle, nil
 }
 
-// shownGoal is the longest goal in an alert, in runes.
+// shownGoal is the maximum length of a goal in an alert, in runes.
 const shownGoal = 200
 
-// alertTask queues an alert about a task; skip is the webhook that gets the outcome
+// alertTask queues an alert about a task. skip is a webhook that gets the outcome
 // anyway.
 func (w *taskWatcher) alertTask(ctx context.Context, row tasks.Row, kind, id, summary, problem, skip string) error {
 	t := Task{
@@ -364,8 +367,8 @@ func (w *taskWatcher) alertTask(ctx context.Context, row tasks.Row, kind, id, su
 	}))
 }
 
-// maxHourly limits the alerts about waiting tasks of one program and kind in an
-// hour, so that one program cannot crowd out everything else.
+// maxHourly is the maximum number of alerts about waiting tasks of one program and
+// kind in an hour. It prevents that the alerts of one program delay all others.
 const maxHourly = 20
 
 // hourlyCount counts alerts in this hour. An alert that is repeated, because it
@@ -375,7 +378,7 @@ type hourlyCount struct {
 	ids  map[string][]string
 }
 
-// limitState says how an alert compares to maxHourly.
+// limitState compares the number of alerts with maxHourly.
 type limitState int
 
 const (

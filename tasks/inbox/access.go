@@ -67,11 +67,11 @@ func (in *Inbox) Admins(ctx context.Context) ([]string, error) {
 // their language. It returns at once; Flush waits for the sending. An admin who
 // cannot be reached is logged and skipped.
 func (in *Inbox) NotifyAdmins(ctx context.Context, key string, data any) {
-	in.notifyAdmins(ctx, func(lang string) string { return in.Texts.Text(lang, key, data) })
+	in.NotifyAdminsWith(ctx, func(lang string) string { return in.Texts.Text(lang, key, data) })
 }
 
-// notifyAdmins is NotifyAdmins for a text that the caller writes in each language.
-func (in *Inbox) notifyAdmins(ctx context.Context, text func(lang string) string) {
+// NotifyAdminsWith is NotifyAdmins for a text that the caller writes in each language.
+func (in *Inbox) NotifyAdminsWith(ctx context.Context, text func(lang string) string) {
 	in.QueueForAdmins(ctx, func(ctx context.Context) {
 		_, _ = in.PostToAdmins(ctx, func(to PrivateChat) (bot.Draft, string) {
 			return bot.Draft{Kind: bot.KindNotice, Text: text(to.Lang)}, ""
