@@ -406,12 +406,12 @@ func TestBudgetsAreHeardOf(t *testing.T) {
 		s.inbox.Flush(t.Context())
 		return slices.ContainsFunc(s.told("boss"), func(text string) bool { return strings.Contains(text, s.text("admin.budget_reached", nil)) })
 	}
-	if err := s.budgets.Look(t.Context()); !errors.Is(err, away) || told() {
+	if err := s.budgets.Check(t.Context()); !errors.Is(err, away) || told() {
 		t.Fatalf("before an admin was there: %v, the admin read %q", err, s.told("boss"))
 	}
 	away = nil
 	for range 2 {
-		if err := s.budgets.Look(t.Context()); err != nil {
+		if err := s.budgets.Check(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -333,7 +333,7 @@ func TestDayBudgetEndsQuestions(t *testing.T) {
 		t.Errorf("%d tokens were spent, want 2000 of 2600", got)
 	}
 	for range 3 {
-		if err := s.budgets.Look(t.Context()); err != nil {
+		if err := s.budgets.Check(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -366,7 +366,7 @@ func (s *engineEnv) told(person string) []string {
 func TestBudgetNearlyUsedUp(t *testing.T) {
 	s, _ := newBudgetEnv(t, 0, tasks.BudgetRules{Budgets: tasks.Budgets{UserDayUSD: dollars(1)}})
 	for i := range 8 {
-		if err := s.budgets.Look(t.Context()); err != nil {
+		if err := s.budgets.Check(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		s.inbox.Flush(t.Context())
@@ -376,7 +376,7 @@ func TestBudgetNearlyUsedUp(t *testing.T) {
 		s.over(s.starts("ann", room("hall"), fmt.Sprintf("/task question %d", i)))
 	}
 	for range 2 {
-		if err := s.budgets.Look(t.Context()); err != nil {
+		if err := s.budgets.Check(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -398,10 +398,10 @@ func TestUsageOfAnExtendedBudget(t *testing.T) {
 		t.Errorf("/usage said\n%s\nwant in it $0.70 of $0.90", got)
 	}
 	for range 2 { // the second time as if it had not been reached
-		if err := s.budgets.Look(t.Context()); err != nil {
+		if err := s.budgets.Check(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		if err := s.store.PutSetting(t.Context(), "legwork", "budgets_told", ""); err != nil {
+		if err := s.store.PutSetting(t.Context(), "legwork", "budgets_reported", ""); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -423,14 +423,14 @@ func TestBudgetRenewed(t *testing.T) {
 	card := s.card(first, plan.ID)
 	s.send(s.press("boss", room("hall"), label(t, card.Draft, "Extend by $0.30")))
 	second := s.card(first, card.ID) // the next one, when that is used up
-	if err := s.budgets.Look(t.Context()); err != nil {
+	if err := s.budgets.Check(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if s.state(first).Budget == "" {
 		t.Fatal("the task goes on without room")
 	}
 	s.pass(24 * time.Hour)
-	if err := s.budgets.Look(t.Context()); err != nil {
+	if err := s.budgets.Check(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	s.over(first)

@@ -41,7 +41,7 @@ func (s *engineEnv) alerts(key string, ids ...tasks.ID) enginetest.Post {
 	for _, id := range ids {
 		list = append(list, alerts.News{Key: key, Data: map[string]any{"Task": string(id), "Goal": "write", "Chat": "api:ops", "Person": "api:ops"}})
 	}
-	if err := alerts.TellNews(s.t.Context(), s.inbox, list); err != nil {
+	if err := alerts.PostNews(s.t.Context(), s.inbox, list); err != nil {
 		s.t.Fatal(err)
 	}
 	posts := s.posted(private("boss"))

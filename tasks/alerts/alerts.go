@@ -37,11 +37,11 @@ type Store interface {
 	PutSetting(ctx context.Context, owner, name, value string) error
 }
 
-// Options configures Alerts. Store, TellAdmins, Task, Log and Now are required.
+// Options configures Alerts. Store, NotifyAdmins, Task, Log and Now are required.
 type Options struct {
 	Store Store
-	// TellAdmins posts to the chats of the admins; an error means that no admin got it.
-	TellAdmins func(ctx context.Context, list []News) error
+	// NotifyAdmins posts to the chats of the admins; an error means that no admin got it.
+	NotifyAdmins func(ctx context.Context, list []News) error
 	// Task reads a task for the payload of its outcome.
 	Task func(ctx context.Context, id tasks.ID) (api.Task, error)
 	// Servers, Models and Platforms return the health of these; each may be nil.

@@ -238,7 +238,7 @@ func TestFlood(t *testing.T) {
 	for i := range 40 {
 		e.fails(fmt.Sprint("number ", i), nil)
 	}
-	e.until("the log says that no admin was reached", func() bool { return strings.Contains(e.log.String(), "telling admins failed") })
+	e.until("the log says that no admin was reached", func() bool { return strings.Contains(e.log.String(), "admins not notified") })
 	e.restarts(func() {})
 	e.deafness(nil)
 	e.until("all were told", func() bool { return len(e.read()) == 40 })

@@ -9,7 +9,6 @@ import (
 	"sync"
 	"time"
 
-	"legwork/bot"
 	"legwork/internal/telemetry"
 	"legwork/llm"
 	"legwork/planner"
@@ -53,8 +52,8 @@ func (w *BudgetWatch) Reached(over planner.Overdraft) {
 	w.Extended()
 }
 
-// takeReached returns the budgets that were reached since the last call.
-func (w *BudgetWatch) takeReached() []planner.Overdraft {
+// takeReports returns the budgets that were reached since the last call.
+func (w *BudgetWatch) takeReports() []planner.Overdraft {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	list := w.reached
@@ -78,7 +77,7 @@ func (w *BudgetWatch) Run(ctx context.Context) error {
 	ticker := time.NewTicker(budgetsEvery)
 	defer ticker.Stop()
 	for {
-		if err := w.Look(ctx); err != nil && ctx.Err() == nil {
+		if err := w.Check(ctx); err != nil && ctx.Err() == nil {
 			w.in.Log.WarnContext(ctx, "budgets not checked", "cause", err)
 		}
 		select {
@@ -90,8 +89,8 @@ func (w *BudgetWatch) Run(ctx context.Context) error {
 	}
 }
 
-// Look checks the budgets once.
-func (w *BudgetWatch) Look(ctx context.Context) error {
+// Check checks the budgets once.
+func (w *BudgetWatch) Check(ctx context.Context) error {
 	return errors.Join(renewTasks(ctx, w.in), w.report(ctx))
 }
 
@@ -146,12 +145,12 @@ func renewTask(ctx context.Context, in *inbox.Inbox, l tasks.Live, over planner.
 // that it is nearly used up.
 const nearPart = 80
 
-// settingBudgetsTold is the setting with the budgets that were reported to the
+// settingReportedBudgets is the setting with the budgets that were reported to the
 // admins on a day.
-const settingBudgetsTold = "budgets_told"
+const settingReportedBudgets = "budgets_reported"
 
-// toldBudgets is the value of that setting.
-type toldBudgets struct {
+// reportedBudgets is the value of that setting.
+type reportedBudgets struct {
 	Day  string   `json:"day"`
 	Keys []string `json:"keys"`
 }
@@ -170,22 +169,22 @@ func (w *BudgetWatch) report(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("reading by how much budgets were extended: %w", err)
 	}
-	var told toldBudgets
-	if err := in.Settings.Read(ctx, tasks.OwnerLegwork, settingBudgetsTold, &told); err != nil {
+	var told reportedBudgets
+	if err := in.Settings.Read(ctx, tasks.OwnerLegwork, settingReportedBudgets, &told); err != nil {
 		return err
 	}
 	if told.Day != today {
-		told = toldBudgets{Day: today}
+		told = reportedBudgets{Day: today}
 	}
 	before := len(told.Keys)
-	reached := told.fresh("reached", w.takeReached())
+	reached := told.fresh("reached", w.takeReports())
 	near := told.fresh("near", nearBudgets(rules.Budgets, today, spent, extended))
 	if len(told.Keys) == before {
 		return nil
 	}
 	err = errors.Join(w.notify(ctx, true, reached), w.notify(ctx, false, near))
 	if err == nil {
-		err = in.Settings.Write(ctx, tasks.OwnerLegwork, settingBudgetsTold, told)
+		err = in.Settings.Write(ctx, tasks.OwnerLegwork, settingReportedBudgets, told)
 	}
 	if err != nil {
 		w.putBack(reached)
@@ -210,7 +209,7 @@ func (w *BudgetWatch) notify(ctx context.Context, reached bool, list []planner.O
 // fresh returns the budgets that were not reported today, and records them. It
 // leaves out the warning that a budget is nearly used up if that budget was
 // reported as reached.
-func (t *toldBudgets) fresh(what string, list []planner.Overdraft) []planner.Overdraft {
+func (t *reportedBudgets) fresh(what string, list []planner.Overdraft) []planner.Overdraft {
 	var out []planner.Overdraft
 	for _, over := range list {
 		key := budgetKey(over)
@@ -255,15 +254,15 @@ func nearBudgets(b tasks.Budgets, day string, spent []tasks.Spent, extended []ta
 	return list
 }
 
-// toldAtOnce is the maximum number of budgets in one notice to the admins.
-const toldAtOnce = 10
+// maxNoticeBudgets is the maximum number of budgets in one notice to the admins.
+const maxNoticeBudgets = 10
 
 // sendBudgetNotice reports budgets to the admins in one notice.
 func sendBudgetNotice(ctx context.Context, in *inbox.Inbox, key string, list []planner.Overdraft) {
 	if len(list) == 0 {
 		return
 	}
-	more := max(0, len(list)-toldAtOnce)
+	more := max(0, len(list)-maxNoticeBudgets)
 	list = list[:len(list)-more]
 	text := func(lang string) string {
 		lines := make([]string, 0, len(list)+1)

@@ -11,9 +11,9 @@ import (
 	"legwork/tasks"
 )
 
-// tellAdmins sends a list of alerts to the admins as one message. After that it
+// deliverToAdmins sends a list of alerts to the admins as one message. After that it
 // waits, so that the alerts of that time become one list again.
-func (c *deliverer) tellAdmins(ctx context.Context, fails int, list []tasks.Delivery) round {
+func (c *deliverer) deliverToAdmins(ctx context.Context, fails int, list []tasks.Delivery) round {
 	news := make([]News, 0, len(list))
 	for _, d := range list {
 		if d.Kind == TaskWaiting && slices.ContainsFunc(list, func(other tasks.Delivery) bool {
@@ -27,8 +27,8 @@ func (c *deliverer) tellAdmins(ctx context.Context, fails int, list []tasks.Deli
 	}
 	var r round
 	if len(news) > 0 && c.config.Load().Chat {
-		if err := c.TellAdmins(ctx, news); err != nil {
-			return c.adminsNotTold(ctx, fails+1, list, err)
+		if err := c.NotifyAdmins(ctx, news); err != nil {
+			return c.adminsUnreached(ctx, fails+1, list, err)
 		}
 		r.wait = c.Timing.Chat
 	}
@@ -50,8 +50,8 @@ func (c *deliverer) resolved(ctx context.Context, d tasks.Delivery) bool {
 	return !row.Waits || row.Since.After(d.At)
 }
 
-// adminsNotTold keeps alerts that reached no admin, for a day.
-func (c *deliverer) adminsNotTold(ctx context.Context, fails int, list []tasks.Delivery, err error) round {
+// adminsUnreached keeps alerts that reached no admin, for a day.
+func (c *deliverer) adminsUnreached(ctx context.Context, fails int, list []tasks.Delivery, err error) round {
 	if ctx.Err() != nil {
 		return round{fails: fails}
 	}
@@ -61,7 +61,7 @@ func (c *deliverer) adminsNotTold(ctx context.Context, fails int, list []tasks.D
 	}
 	c.Log.Log(ctx, level, "admins not notified, trying again", "alerts", len(list), "cause", err)
 	for _, d := range list {
-		if c.Now().Sub(d.At) > c.Timing.GiveUp && fails >= fewestTries {
+		if c.Now().Sub(d.At) > c.Timing.GiveUp && fails >= minTries {
 			c.recordTry(ctx, d, time.Time{})
 		}
 	}

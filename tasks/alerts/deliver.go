@@ -143,7 +143,7 @@ func byWebhook(list []tasks.Delivery) [][]tasks.Delivery {
 // deliverRound delivers to a webhook until a delivery fails.
 func (c *deliverer) deliverRound(ctx context.Context, name string, fails int, list []tasks.Delivery) round {
 	if name == "" {
-		return c.tellAdmins(ctx, fails, list)
+		return c.deliverToAdmins(ctx, fails, list)
 	}
 	for _, d := range list {
 		w, known := c.config.Load().Webhooks[name]
@@ -215,11 +215,11 @@ func (c *deliverer) recordResult(ctx context.Context, d tasks.Delivery, r result
 		return fails, c.recordTry(ctx, d, time.Time{})
 	}
 	fails++
-	if r.outcome == away || fails >= mostRefusals {
+	if r.outcome == away || fails >= maxRefusals {
 		wait = max(spread(min(c.Timing.backoff(fails-1), c.Timing.Rest)), r.wait)
 	}
 	next := now.Add(r.wait) // the delivery stays the first one, also after a restart
-	if r.outcome == refused || d.Tries >= mostFirst {
+	if r.outcome == refused || d.Tries >= maxFirstTries {
 		next = now.Add(max(spread(c.Timing.backoff(d.Tries)), wait, r.wait))
 	}
 	return fails, max(wait, c.recordTry(ctx, d, next))
@@ -279,7 +279,7 @@ type Timing struct {
 	First   time.Duration // before the second try of a delivery; each further wait is three times as long: 1 s
 	Longest time.Duration // between two tries of a delivery: 30 min
 	Rest    time.Duration // at most between two tries of an unreachable receiver: 1 min
-	GiveUp  time.Duration // age at which a delivery is given up, after at least fewestTries: 24 h
+	GiveUp  time.Duration // age at which a delivery is given up, after at least minTries: 24 h
 	Request time.Duration // of one request: 10 s
 	Chat    time.Duration // between two messages to the admins: 1 min
 	Outage  time.Duration // of a server or platform before an alert, since most recover at once: 30 s
@@ -309,17 +309,17 @@ func (t Timing) backoff(tries int) time.Duration {
 	return wait
 }
 
-// fewestTries is the minimum number of tries before a delivery is given up,
+// minTries is the minimum number of tries before a delivery is given up,
 // whatever its age: legwork itself may have been down.
-const fewestTries = 6
+const minTries = 6
 
-// After mostRefusals refusals in succession, a webhook gets no request for a
-// while. A delivery without a reply is repeated before all others, up to mostFirst
+// After maxRefusals refusals in succession, a webhook gets no request for a
+// while. A delivery without a reply is repeated before all others, up to maxFirstTries
 // times. After that the others go first, since the delivery itself may be the
 // reason.
 const (
-	mostRefusals = 3
-	mostFirst    = 20
+	maxRefusals   = 3
+	maxFirstTries = 20
 )
 
 // spread makes a wait up to a fifth shorter or longer, so that failed deliveries do
@@ -331,5 +331,5 @@ func spread(wait time.Duration) time.Duration {
 // over reports whether a delivery is old enough, and was tried often enough, to be
 // given up.
 func (t Timing) over(d tasks.Delivery, now time.Time) bool {
-	return d.Tries+1 >= fewestTries && now.Sub(d.At) >= t.GiveUp
+	return d.Tries+1 >= minTries && now.Sub(d.At) >= t.GiveUp
 }

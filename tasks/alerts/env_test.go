@@ -86,7 +86,7 @@ func newEnv(t *testing.T, c alerts.Config) *env {
 		t.Fatal(err)
 	}
 	e.options = alerts.Options{
-		TellAdmins: e.tell, Log: slog.New(slog.NewTextHandler(e.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
+		NotifyAdmins: e.tell, Log: slog.New(slog.NewTextHandler(e.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
 		Now: e.now, Timing: hurried(), Config: c, Hide: redact.New([]string{"hidden-from-everybody"}),
 		Task: func(ctx context.Context, id tasks.ID) (api.Task, error) {
 			inbox := inbox.New(inbox.Config{Store: e.store, Texts: texts, Chats: tasks.Chats{}, Log: e.options.Log, Now: time.Now})

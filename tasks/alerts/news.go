@@ -31,17 +31,17 @@ const (
 	newsReview  = "alert.task_review"
 )
 
-// newsAtOnce is the maximum number of entries in one message to the admins.
-const newsAtOnce = 10
+// maxNewsEntries is the maximum number of entries in one message to the admins.
+const maxNewsEntries = 10
 
-// newsLine is the maximum length, in runes, of a goal or problem in an entry.
-const newsLine = 200
+// maxNewsText is the maximum length, in runes, of a goal or problem in an entry.
+const maxNewsText = 200
 
-// TellNews posts one message to each admin in their language and waits for the
+// PostNews posts one message to each admin in their language and waits for the
 // result, so that the caller can keep messages that reached no admin. It logs an
 // admin who cannot be reached, and returns an error when it reached none. An admin
 // whose chat shows the card of a review gets no notice about that review.
-func TellNews(ctx context.Context, in *inbox.Inbox, list []News) error {
+func PostNews(ctx context.Context, in *inbox.Inbox, list []News) error {
 	_, err := in.PostToAdmins(ctx, func(to inbox.PrivateChat) (d bot.Draft, _ string) {
 		list := slices.DeleteFunc(slices.Clone(list), func(n News) bool { return n.Key == newsReview && asksIn(ctx, in, n, to.Chat) })
 		if len(list) > 0 {
@@ -118,7 +118,7 @@ func newsText(in *inbox.Inbox, lang string, list []News) string {
 		return newsItem(in, lang, list[0])
 	}
 	var lines []string
-	for _, n := range list[:min(len(list), newsAtOnce)] {
+	for _, n := range list[:min(len(list), maxNewsEntries)] {
 		lines = append(lines, "* "+strings.ReplaceAll(newsItem(in, lang, n), "\n", "\n  "))
 	}
 	if more := len(list) - len(lines); more > 0 {
@@ -131,7 +131,7 @@ func newsItem(in *inbox.Inbox, lang string, n News) string {
 	data := maps.Clone(n.Data)
 	for name, value := range data {
 		if text, ok := value.(string); ok && name != "Task" {
-			data[name] = cards.PlainText(clip.Line(bot.Visible(text), newsLine))
+			data[name] = cards.PlainText(clip.Line(bot.Visible(text), maxNewsText))
 		}
 	}
 	if n.Why != "" {

@@ -12,8 +12,8 @@ import (
 
 // outage is a part that is down.
 type outage struct {
-	Since time.Time `json:"since"`
-	Told  bool      `json:"alerted,omitempty"`
+	Since   time.Time `json:"since"`
+	Alerted bool      `json:"alerted,omitempty"`
 }
 
 // outages are the parts that are down, by kind and name.
@@ -41,12 +41,12 @@ func (o outages) update(kind string, parts []Health, patience time.Duration, beg
 		switch {
 		case p.Up && known:
 			delete(o, name)
-			if was.Told {
+			if was.Alerted {
 				changes = append(changes, change{p, was.Since})
 			}
 		case p.Down && !known:
 			o[name] = outage{Since: now}
-		case p.Down && !was.Told && min(now.Sub(was.Since), now.Sub(begun)) >= patience:
+		case p.Down && !was.Alerted && min(now.Sub(was.Since), now.Sub(begun)) >= patience:
 			o[name] = outage{was.Since, true}
 			changes = append(changes, change{p, was.Since})
 		}

@@ -29,10 +29,10 @@ const (
 	VerbAlways = "c"
 )
 
-// ShownArguments is the maximum length, in characters, of the arguments that an
+// MaxShownArguments is the maximum length, in characters, of the arguments that an
 // approval shows in the chat. Longer ones go into a file where the platform
 // accepts files.
-const ShownArguments = 2500
+const MaxShownArguments = 2500
 
 // callsOf lists the calls that a question is about.
 func callsOf(v *tasks.View, seq int) []bot.Call {
@@ -102,7 +102,7 @@ func callsFile(calls []bot.Call, seq int) *bot.File {
 	for _, c := range calls {
 		length += utf8.RuneCountInString(bot.VisibleJSON(c.Arguments))
 	}
-	if length <= ShownArguments {
+	if length <= MaxShownArguments {
 		return nil
 	}
 	all, err := json.Marshal(calls)
@@ -168,12 +168,12 @@ func (c Card) approvalFoot(seq int) string {
 	if !c.Lasts {
 		key = "approval.how_here"
 	}
-	return strings.Join(append(lines, c.Texts.Text(opening.Language, key, deciding(opening))), "\n")
+	return strings.Join(append(lines, c.Texts.Text(opening.Language, key, decidersData(opening))), "\n")
 }
 
-// deciding is the data of a text that says who can decide in a chat besides the
+// decidersData is the data of a text that says who can decide in a chat besides the
 // admins. That is the asker, unless the asker is a program, which is in no chat.
-func deciding(o *planner.Opening) map[string]any {
+func decidersData(o *planner.Opening) map[string]any {
 	if o.Chat.Platform == tasks.PlatformAPI {
 		return nil
 	}
@@ -183,7 +183,7 @@ func deciding(o *planner.Opening) map[string]any {
 // until says when a question expires. It is empty for a question without an
 // expiry.
 func (c Card) until(seq int) string {
-	expires := Lapses(c.View.State, seq, c.View.Event(seq).Question)
+	expires := ExpiryOf(c.View.State, seq, c.View.Event(seq).Question)
 	if expires.IsZero() {
 		return ""
 	}
@@ -191,8 +191,8 @@ func (c Card) until(seq int) string {
 	return c.Texts.Text(opening.Language, "approval.until", map[string]any{"Date": InZone(expires, opening.Timezone)})
 }
 
-// Lapses is the expiry time of the question or review of that seq; zero: never.
-func Lapses(s planner.State, seq int, q *planner.Question) time.Time {
+// ExpiryOf is the expiry time of the question or review of that seq; zero: never.
+func ExpiryOf(s planner.State, seq int, q *planner.Question) time.Time {
 	switch {
 	case q != nil:
 		return q.Expires
@@ -229,14 +229,14 @@ func (c Card) decidedCalls(seq int) string {
 	calls := callsOf(c.View, seq)
 	whole := c.callsText(calls, callsFile(calls, seq))
 	_, whole, _ = strings.Cut(whole, "\n\n") // without the question
-	if len(whole) <= closedText {
+	if len(whole) <= maxClosedText {
 		return whole
 	}
 	var lines []string
 	for _, call := range calls {
 		lines = append(lines, callLine(c.Texts, lang, call))
 	}
-	return clip.Marked(strings.Join(lines, "\n"), closedText)
+	return clip.Marked(strings.Join(lines, "\n"), maxClosedText)
 }
 
 // decidedLine says who decided, how, and when.

@@ -25,14 +25,14 @@ func BoardOf(v *tasks.View, texts *i18n.Texts, now time.Time, reports map[planne
 	for i, w := range s.Subtasks {
 		b.Items = append(b.Items, bot.Item{
 			ID: w.ID, Title: Line(planner.Description(w, v.Event)), Group: w.Name,
-			State: string(w.State), Elapsed: elapsed(w, now), Doing: doing(v, i, texts, reports),
+			State: string(w.State), Elapsed: elapsed(w, now), Doing: activeTools(v, i, texts, reports),
 		})
 	}
 	return b
 }
 
-// Stands reports whether a pause holds up the work of a task.
-func Stands(s planner.State) bool {
+// HeldByPause reports whether a pause holds up the work of a task.
+func HeldByPause(s planner.State) bool {
 	return !s.Settled() && !s.Streamed && s.Status() != "waiting"
 }
 
@@ -63,8 +63,8 @@ func statusKey(s planner.State) string {
 	return "status." + s.Status()
 }
 
-// Folded is the board of a task that has ended, in one line.
-func Folded(v *tasks.View, texts *i18n.Texts) bot.Board {
+// FinalBoard is the board of a task that has ended, in one line.
+func FinalBoard(v *tasks.View, texts *i18n.Texts) bot.Board {
 	s, opening := v.State, v.Opening()
 	text := StatusText(texts, opening.Language, s)
 	if s.Outcome == planner.Done {
@@ -83,8 +83,8 @@ func elapsed(w planner.Work, now time.Time) time.Duration {
 	return max(0, now.Sub(w.StartedAt))
 }
 
-// doing lists the tools that a sub-task waits for now, with their progress.
-func doing(v *tasks.View, subtask int, texts *i18n.Texts, reports map[planner.ActionID]tools.Progress) string {
+// activeTools lists the tools that a sub-task waits for now, with their progress.
+func activeTools(v *tasks.View, subtask int, texts *i18n.Texts, reports map[planner.ActionID]tools.Progress) string {
 	w := v.State.Subtasks[subtask]
 	if w.State.Ended() || len(w.Turns) == 0 {
 		return ""
@@ -127,8 +127,8 @@ func SameBoard(a, b bot.Board) bool {
 	return true
 }
 
-// tried reports whether at least one sub-task has started.
-func tried(s planner.State) bool {
+// started reports whether at least one sub-task has started.
+func started(s planner.State) bool {
 	return slices.ContainsFunc(s.Subtasks, func(w planner.Work) bool { return !w.StartedAt.IsZero() })
 }
 
@@ -136,7 +136,7 @@ func tried(s planner.State) bool {
 func outcome(v *tasks.View, texts *i18n.Texts) bot.Draft {
 	s, opening := v.State, v.Opening()
 	d := bot.Draft{Kind: bot.KindAnswer, Task: string(v.ID), ReplyTo: opening.Message}
-	if tried(s) {
+	if started(s) {
 		d.Footer = texts.Text(opening.Language, "answer.footer", map[string]any{
 			"Count": len(s.Subtasks), "Elapsed": s.Worked, "Tokens": s.Usage.Tokens(), "Cost": s.Usage.Cost,
 		})
@@ -148,9 +148,9 @@ func outcome(v *tasks.View, texts *i18n.Texts) bot.Draft {
 		}
 	} else {
 		d.Failed = s.Outcome == planner.Failed
-		d.Text = apology(v, texts)
+		d.Text = problemText(v, texts)
 	}
-	for _, tool := range unknown(v) {
+	for _, tool := range unknownEffects(v) {
 		d.Text += "\n\n" + texts.Text(opening.Language, "partial.unknown", map[string]any{"Tool": tool})
 	}
 	d.Text = Introduced(v, d.Text)
@@ -166,10 +166,10 @@ func Introduced(v *tasks.View, text string) string {
 	return intro + "\n\n" + text
 }
 
-// unknown lists the tools whose call was started when their sub-task was cut
+// unknownEffects lists the tools whose call was started when their sub-task was cut
 // short, and must not be repeated. legwork does not know whether those calls took
 // effect.
-func unknown(v *tasks.View) []string {
+func unknownEffects(v *tasks.View) []string {
 	var names []string
 	for _, w := range v.State.Subtasks {
 		if w.State != planner.SubSkipped || len(w.Turns) == 0 {

@@ -40,7 +40,7 @@ const (
 func (c Card) form(about planner.ActionID) bot.Draft {
 	lang, texts := c.View.Opening().Language, c.Texts
 	q, field := tasks.FormOf(c.View.Event(about.Seq), about)
-	lines := []string{c.serverAsks(about)}
+	lines := []string{c.serverHeading(about)}
 	if q.Message != "" {
 		lines = append(lines, quoted(q.Message))
 	}
@@ -50,7 +50,7 @@ func (c Card) form(about planner.ActionID) bot.Draft {
 	case field != nil:
 		lines = append(lines, c.fieldText(lang, *field, about.Field, len(q.Fields)))
 	}
-	foot := []string{c.until(about.Seq), texts.Text(lang, "form.how", deciding(c.View.Opening()))}
+	foot := []string{c.until(about.Seq), texts.Text(lang, "form.how", decidersData(c.View.Opening()))}
 	lines = append(lines, strings.TrimPrefix(strings.Join(foot, "\n"), "\n"))
 	return bot.Draft{
 		Kind: bot.KindQuestion, Task: string(c.View.ID), Text: strings.Join(lines, "\n\n"), ReplyTo: c.View.Opening().Message,
@@ -58,7 +58,7 @@ func (c Card) form(about planner.ActionID) bot.Draft {
 	}
 }
 
-func (c Card) serverAsks(about planner.ActionID) string {
+func (c Card) serverHeading(about planner.ActionID) string {
 	server := ""
 	if question := c.View.Event(about.Seq).Question; question != nil {
 		server = question.Server
@@ -159,14 +159,14 @@ func (c Card) formButtons(about planner.ActionID, q *form.Question, field *form.
 // answeredField is the text of a server's question that is closed.
 func (c Card) answeredField(about planner.ActionID) string {
 	q, field := tasks.FormOf(c.View.Event(about.Seq), about)
-	lines := []string{c.serverAsks(about)}
+	lines := []string{c.serverHeading(about)}
 	switch {
 	case q.URL != "":
-		lines = append(lines, strings.TrimSuffix(bot.Fence(clip.Marked(bot.Visible(q.URL), closedText/2), ""), "\n"))
+		lines = append(lines, strings.TrimSuffix(bot.Fence(clip.Marked(bot.Visible(q.URL), maxClosedText/2), ""), "\n"))
 	case field != nil:
 		lines = append(lines, quoted(Line(cmp.Or(field.Title, field.Name))))
 	default:
-		lines = append(lines, quoted(clip.Marked(q.Message, closedText/2)))
+		lines = append(lines, quoted(clip.Marked(q.Message, maxClosedText/2)))
 	}
 	return strings.Join(lines, "\n\n")
 }
@@ -183,7 +183,7 @@ func filledLine(v *tasks.View, texts *i18n.Texts, lang string, about planner.Act
 	case len(e.Decision.Value) == 0 || string(e.Decision.Value) == "null":
 		key = "form.omitted"
 	default:
-		data["Text"] = InCode(clip.Bytes(valueText(ChoicesOf(texts, lang, *field), e.Decision.Value), closedText/4))
+		data["Text"] = InCode(clip.Bytes(valueText(ChoicesOf(texts, lang, *field), e.Decision.Value), maxClosedText/4))
 	}
 	return texts.Text(lang, key, data)
 }

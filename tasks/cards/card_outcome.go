@@ -11,9 +11,9 @@ import (
 	"legwork/tasks"
 )
 
-// closedText is the maximum length, in bytes, of the text that a closed question
+// maxClosedText is the maximum length, in bytes, of the text that a closed question
 // keeps. It fits one message.
-const closedText = 2000
+const maxClosedText = 2000
 
 // Decision is the text of a closed question's message: the question and how it
 // ended.
@@ -27,7 +27,7 @@ func (c Card) Decision(action planner.ActionID) string {
 	case planner.SubjectReview:
 		return reviewWanted(c.View, c.Texts, action.Seq) + "\n\n" + over
 	}
-	return strings.TrimPrefix(clip.Marked(c.asks(action), closedText)+"\n\n"+over, "\n\n")
+	return strings.TrimPrefix(clip.Marked(c.questionText(action), maxClosedText)+"\n\n"+over, "\n\n")
 }
 
 // OutcomeOf says how the question of an ask action ended.
@@ -60,7 +60,7 @@ func (c Card) Outcome() bot.Draft {
 	if !c.Lasts {
 		return d
 	}
-	if tried(c.View.State) {
+	if started(c.View.State) {
 		d.Buttons = append(d.Buttons, c.button("button.details", PressDetails))
 	}
 	if c.View.State.Outcome == planner.Failed && !c.WithoutBoard {
@@ -69,26 +69,26 @@ func (c Card) Outcome() bot.Draft {
 	return d
 }
 
-// apology is the text of a task without an answer: the reason, the beginning of
+// problemText is the text of a task without an answer: the reason, the beginning of
 // the answer if it was cut off, and the results so far.
-func apology(v *tasks.View, texts *i18n.Texts) string {
+func problemText(v *tasks.View, texts *i18n.Texts) string {
 	s, lang := v.State, v.Opening().Language
 	text := Problem(texts, lang, v.ID, s, v.Event(s.FailedSeq).Problem)
 	if s.Reason == planner.ReasonBudget {
 		text = BudgetProblem(v, texts)
 	}
 	if begun := v.Event(s.CutOffSeq).Problem; begun != nil {
-		text += "\n\n" + texts.Text(lang, "partial.answer", nil) + "\n\n" + unfinished(begun.Text)
+		text += "\n\n" + texts.Text(lang, "partial.answer", nil) + "\n\n" + markCutOff(begun.Text)
 	}
-	if found := found(v, texts); found != "" {
+	if found := results(v, texts); found != "" {
 		text += "\n\n" + texts.Text(lang, "partial.intro", nil) + "\n\n" + found
 	}
 	return text
 }
 
-// found lists the results of the sub-tasks, so that finished work is not lost. The
+// results lists the results of the sub-tasks, so that finished work is not lost. The
 // text of a sub-task that was cut off is marked as incomplete.
-func found(v *tasks.View, texts *i18n.Texts) string {
+func results(v *tasks.View, texts *i18n.Texts) string {
 	var b strings.Builder
 	for _, w := range v.State.Subtasks {
 		inside := w.Parent != nil && v.State.Subtasks[w.Parent.Subtask].State == planner.SubDone
@@ -96,16 +96,16 @@ func found(v *tasks.View, texts *i18n.Texts) string {
 		switch {
 		case inside:
 		case w.State == planner.SubDone && e.Reply != nil:
-			tell(&b, name, e.Reply.Text)
-		case w.State == planner.SubFailed && begun(e) != "":
-			tell(&b, texts.Text(v.Opening().Language, "partial.subtask", map[string]any{"Name": name}), unfinished(begun(e)))
+			addResult(&b, name, e.Reply.Text)
+		case w.State == planner.SubFailed && partialText(e) != "":
+			addResult(&b, texts.Text(v.Opening().Language, "partial.subtask", map[string]any{"Name": name}), markCutOff(partialText(e)))
 		}
 	}
 	return b.String()
 }
 
-// begun is the text that a sub-task had written when it failed with this event.
-func begun(e planner.Event) string {
+// partialText is the text that a sub-task had written when it failed with this event.
+func partialText(e planner.Event) string {
 	switch {
 	case e.Type == planner.CallFailed:
 		return e.Problem.Text
@@ -115,14 +115,14 @@ func begun(e planner.Event) string {
 	return ""
 }
 
-// tell adds the result of one sub-task to a list.
-func tell(b *strings.Builder, name, text string) {
+// addResult adds the result of one sub-task to a list.
+func addResult(b *strings.Builder, name, text string) {
 	fmt.Fprintf(b, "- **%s**\n\n  %s\n", name, strings.ReplaceAll(text, "\n", "\n  "))
 }
 
-// unfinished marks the end of a text that was cut off, and closes its open code
+// markCutOff marks the end of a text that was cut off, and closes its open code
 // block.
-func unfinished(text string) string {
+func markCutOff(text string) string {
 	text = strings.TrimRight(text, " \t\r\n")
 	if strings.Count("\n"+text, "\n```")%2 == 1 {
 		return text + "\n```\n[…]"

@@ -61,7 +61,7 @@ const (
 	PressRetry   = "r"
 )
 
-// Privately begins the slots of questions that are asked in the private chat of
+// PrivateSlot begins the slots of questions that are asked in the private chat of
 // the task's asker. So the journal names the chat of a message, even after the
 // config changes.
-const Privately = "privately "
+const PrivateSlot = "privately "

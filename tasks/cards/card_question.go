@@ -37,9 +37,9 @@ func (c Card) PlainQuestion(a planner.Action) bot.Draft {
 		return c.overdraft(a)
 	}
 	opening := c.View.Opening()
-	d := bot.Draft{Kind: bot.KindQuestion, Task: string(c.View.ID), Text: c.introduced(c.asks(a.ID)), ReplyTo: opening.Message, Mark: c.mark(a.ID.String())}
+	d := bot.Draft{Kind: bot.KindQuestion, Task: string(c.View.ID), Text: c.introduced(c.questionText(a.ID)), ReplyTo: opening.Message, Mark: c.mark(a.ID.String())}
 	if a.ID.Subject == planner.SubjectQuestion && fromOutside(c.View, a.ID.Seq) {
-		d.Text += "\n\n" + c.Texts.Text(opening.Language, "question.how", deciding(opening))
+		d.Text += "\n\n" + c.Texts.Text(opening.Language, "question.how", decidersData(opening))
 	}
 	for i, choice := range c.choices(a) {
 		if a.ID.Subject == planner.SubjectPlan && i == ChoiceEdit && c.WithoutBoard {
@@ -83,8 +83,8 @@ func (c Card) decidesLike(label string) bool {
 	})
 }
 
-// asks is the text of an open or closed question.
-func (c Card) asks(action planner.ActionID) string {
+// questionText is the text of an open or closed question.
+func (c Card) questionText(action planner.ActionID) string {
 	lang := c.View.Opening().Language
 	switch action.Subject {
 	case planner.SubjectPlan:
@@ -92,14 +92,14 @@ func (c Card) asks(action planner.ActionID) string {
 	case planner.SubjectBudget:
 		return c.overdraftText(overdraftOf(c.View, action.Seq))
 	case planner.SubjectQuestion:
-		return c.modelAsks(action)
+		return c.modelQuestion(action)
 	}
 	return ""
 }
 
-// modelAsks is the question of a sub-task's model. After the task has read texts
+// modelQuestion is the question of a sub-task's model. After the task has read texts
 // of outsiders, the question may come from them, so it is shown as a quotation.
-func (c Card) modelAsks(action planner.ActionID) string {
+func (c Card) modelQuestion(action planner.ActionID) string {
 	e := c.View.Event(action.Seq)
 	text := planner.QuestionOf(e, action).Text
 	i := slices.IndexFunc(c.View.State.Subtasks, func(w planner.Work) bool { return w.ID == e.Action.Subtask })
@@ -114,10 +114,10 @@ func (c Card) modelAsks(action planner.ActionID) string {
 // that seq.
 func fromOutside(v *tasks.View, seq int) bool { return v.State.Tainted > 0 && v.State.Tainted <= seq }
 
-// planLine is the maximum length, in bytes, of a sub-task's description in the
+// maxPlanLine is the maximum length, in bytes, of a sub-task's description in the
 // question about a plan. With it, a whole plan takes only a few messages, even if
 // a description contains a long text.
-const planLine = 1000
+const maxPlanLine = 1000
 
 // planLines lists the sub-tasks of a plan.
 func planLines(v *tasks.View, seq int) string {
@@ -126,7 +126,7 @@ func planLines(v *tasks.View, seq int) string {
 	number := map[string]int{}
 	for i, s := range plan {
 		number[s.ID] = i + 1
-		fmt.Fprintf(&b, "%d. **%s**: %s", i+1, s.Name, clip.Marked(strings.Join(strings.Fields(s.Description), " "), planLine))
+		fmt.Fprintf(&b, "%d. **%s**: %s", i+1, s.Name, clip.Marked(strings.Join(strings.Fields(s.Description), " "), maxPlanLine))
 		var after []string
 		for _, id := range s.After {
 			if n := number[id]; n > 0 {

@@ -39,8 +39,8 @@ func (c Card) review(seq int, files bool) bot.Draft {
 	for _, s := range values {
 		lines = append(lines, s.markdown())
 	}
-	if len(left) > namedKeys {
-		left = append(left[:namedKeys], texts.Text(lang, "board.more", map[string]any{"Count": len(left) - namedKeys}))
+	if len(left) > maxNamedKeys {
+		left = append(left[:maxNamedKeys], texts.Text(lang, "board.more", map[string]any{"Count": len(left) - maxNamedKeys}))
 	}
 	if len(left) > 0 {
 		lines = append(lines, texts.Text(lang, "review.left", map[string]any{"Keys": strings.Join(left, ", ")}))
@@ -64,7 +64,7 @@ func (c Card) reviewFoot(seq int) string {
 	if !c.Lasts {
 		how = "review.how_here"
 	}
-	return strings.Join(append(lines, texts.Text(o.Language, how, deciding(o))), "\n")
+	return strings.Join(append(lines, texts.Text(o.Language, how, decidersData(o))), "\n")
 }
 
 // reviewWanted says who asks for the review of that seq.

@@ -16,20 +16,20 @@ import (
 	"legwork/tasks"
 )
 
-// Limits for the shared state in the chat, besides ShownArguments, when a file
+// Limits for the shared state in the chat, besides MaxShownArguments, when a file
 // holds all of it: the number of keys, and the number of names of shortened keys.
 // Telegram accepts 100 formatting entities in a message, and a key may need two.
 const (
-	shownKeys = 40
-	namedKeys = 10
+	maxShownKeys = 40
+	maxNamedKeys = 10
 )
 
-// shownPlain is the maximum length of a value that is shown without JSON layout:
+// maxInline is the maximum length of a value that is shown without JSON layout:
 // in bytes for a number with its key, in UTF-16 units for an element of a list.
-// shownItems is the maximum number of elements of such a list.
+// maxListItems is the maximum number of elements of such a list.
 const (
-	shownPlain = 80
-	shownItems = 10
+	maxInline    = 80
+	maxListItems = 10
 )
 
 // layout is the form in which a value is shown.
@@ -69,33 +69,33 @@ func stateToReview(v *tasks.View, seq int) []stateValue {
 	})
 	all := make([]stateValue, 0, len(keys))
 	for _, key := range keys {
-		all = append(all, members(key, values[key])...)
+		all = append(all, layOutMembers(key, values[key])...)
 	}
 	return all
 }
 
-// members splits an object into its members if one of them is a text of several
+// layOutMembers splits an object into its members if one of them is a text of several
 // lines, which people could not read as JSON. Any other value stays whole.
-func members(key string, raw json.RawMessage) []stateValue {
+func layOutMembers(key string, raw json.RawMessage) []stateValue {
 	var object map[string]json.RawMessage
-	if json.Unmarshal(raw, &object) != nil || len(object) > shownItems {
-		return []stateValue{readable(key, raw)}
+	if json.Unmarshal(raw, &object) != nil || len(object) > maxListItems {
+		return []stateValue{layOut(key, raw)}
 	}
 	lines := false
 	var list []stateValue
 	for _, name := range slices.Sorted(maps.Keys(object)) {
 		var text string
 		lines = lines || json.Unmarshal(object[name], &text) == nil && strings.ContainsAny(strings.TrimSpace(text), "\n")
-		list = append(list, readable(key+" › "+name, object[name]))
+		list = append(list, layOut(key+" › "+name, object[name]))
 	}
 	if !lines {
-		return []stateValue{readable(key, raw)}
+		return []stateValue{layOut(key, raw)}
 	}
 	return list
 }
 
-// readable chooses the layout of a value.
-func readable(key string, raw json.RawMessage) stateValue {
+// layOut chooses the layout of a value.
+func layOut(key string, raw json.RawMessage) stateValue {
 	var text string
 	var items []json.RawMessage
 	switch {
@@ -105,7 +105,7 @@ func readable(key string, raw json.RawMessage) stateValue {
 		if list, ok := shortList(items); ok {
 			return stateValue{key, list, inQuote}
 		}
-	case len(key)+len(raw) <= shownPlain && !bytes.ContainsAny(raw, "{["), string(raw) == "[]", string(raw) == "{}":
+	case len(key)+len(raw) <= maxInline && !bytes.ContainsAny(raw, "{["), string(raw) == "[]", string(raw) == "{}":
 		return stateValue{key, bot.VisibleJSON(raw), inLine}
 	}
 	return stateValue{key, bot.VisibleJSON(raw), inJSON}
@@ -120,13 +120,13 @@ func visibleText(text string) string {
 
 // shortList shows a list of few and short elements, one in each line.
 func shortList(items []json.RawMessage) (text string, ok bool) {
-	if len(items) > shownItems {
+	if len(items) > maxListItems {
 		return "", false
 	}
 	lines := make([]string, 0, len(items))
 	for _, raw := range items {
 		item := readableItem(raw)
-		if item == "" || units(item) > shownPlain {
+		if item == "" || units(item) > maxInline {
 			return "", false
 		}
 		lines = append(lines, "• "+item)
@@ -196,16 +196,16 @@ func quotedLines(text string) string {
 // beginnings returns the part of a state that is shown in the chat when a file
 // holds all of it, and the keys of shortened and missing values.
 func beginnings(all []stateValue) (shown []stateValue, left []string) {
-	room := ShownArguments
+	room := MaxShownArguments
 	for i, s := range all {
 		limit := room
 		if i < len(all)-1 {
 			limit = room * 3 / 4 // leave room for the other values
 		}
-		if i >= shownKeys || s.size() > limit {
+		if i >= maxShownKeys || s.size() > limit {
 			left = append(left, InCode(heading(s.key)))
-			s.text = upTo(s.text, limit-units(s.key))
-			if i >= shownKeys || s.text == "" || s.layout == inLine {
+			s.text = firstUnits(s.text, limit-units(s.key))
+			if i >= maxShownKeys || s.text == "" || s.layout == inLine {
 				continue
 			}
 			s.text += clip.Mark
@@ -223,7 +223,7 @@ func stateFile(all []stateValue, seq int) *bot.File {
 	for _, s := range all {
 		size += s.size()
 	}
-	if size <= ShownArguments && len(all) <= shownKeys {
+	if size <= MaxShownArguments && len(all) <= maxShownKeys {
 		return nil
 	}
 	var b strings.Builder
@@ -248,8 +248,8 @@ func units(s string) int {
 	return n
 }
 
-// upTo is the beginning of a text, with at most limit UTF-16 units.
-func upTo(text string, limit int) string {
+// firstUnits is the beginning of a text, with at most limit UTF-16 units.
+func firstUnits(text string, limit int) string {
 	for i, c := range text {
 		if limit -= max(1, utf16.RuneLen(c)); limit < 0 {
 			return text[:i]

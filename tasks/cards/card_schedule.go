@@ -10,8 +10,8 @@ import (
 	"legwork/tasks"
 )
 
-// Comes describes the times of a schedule in a language: "Every weekday at 09:00".
-func Comes(texts *i18n.Texts, lang string, spec schedule.Spec) string {
+// DescribeTimes describes the times of a schedule in a language: "Every weekday at 09:00".
+func DescribeTimes(texts *i18n.Texts, lang string, spec schedule.Spec) string {
 	p := spec.Phrase()
 	join := texts.Text(lang, "schedule.and", nil)
 	data := map[string]any{"Text": strings.Join(p.Times, join), "Count": p.Count}
@@ -50,5 +50,5 @@ func ScheduleTimes(texts *i18n.Texts, lang string, s tasks.Schedule) string {
 	if err != nil {
 		return InCode(s.Words)
 	}
-	return Comes(texts, lang, spec)
+	return DescribeTimes(texts, lang, spec)
 }

@@ -25,7 +25,7 @@ func FuzzReviewCard(f *testing.F) {
 		if !json.Valid([]byte(raw)) || len(raw) > 1<<16 || len(key) > 100 {
 			t.Skip()
 		}
-		shown := readable(key, json.RawMessage(raw)).markdown()
+		shown := layOut(key, json.RawMessage(raw)).markdown()
 		var outside []string
 		depth := 0
 		for _, p := range markdown.Telegram("head\n\n" + shown + "\n\nfoot") {

@@ -148,11 +148,11 @@ func (l *listing) waitingLine(ctx context.Context, t inbox.LiveTask, a planner.A
 	case q != nil:
 		data["Tool"] = toolNames(q.Calls)
 	}
-	if until := cards.Lapses(t.State, ask.Seq, e.Question); !until.IsZero() {
+	if until := cards.ExpiryOf(t.State, ask.Seq, e.Question); !until.IsZero() {
 		data["Date"] = cards.InZone(until, l.zone)
 	}
 	switch {
-	case t.State.Slot(cards.Privately+a.ID.String()).Message != "":
+	case t.State.Slot(cards.PrivateSlot+a.ID.String()).Message != "":
 		data["Chat"] = l.text("approvals.private", nil)
 	case t.Chat.Key() != l.r.Message.Chat.Key():
 		data["Chat"] = cards.InCode(t.Chat.Key())

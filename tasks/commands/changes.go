@@ -95,7 +95,7 @@ func changeTexts(in *inbox.Inbox, c tools.Change, lang, how string) (full, brief
 // changeFile is a file with a long difference. It is nil for a short one.
 func changeFile(c tools.Change) *bot.File {
 	content := bot.Visible(c.Difference)
-	if len(content) <= cards.ShownArguments || len(content) > bot.MaxFile {
+	if len(content) <= cards.MaxShownArguments || len(content) > bot.MaxFile {
 		return nil
 	}
 	return &bot.File{Name: "change-" + c.ID + ".diff", Type: "text/plain", Content: []byte(content)}

@@ -72,7 +72,7 @@ func addSchedule(ctx context.Context, in *inbox.Inbox, r *inbox.Request, text st
 	case err != nil:
 		return inbox.Reply{}, err
 	case goal == "":
-		return in.ReplyText(r, "schedule.no_goal", map[string]any{"Text": cards.Comes(in.Texts, r.Lang, spec)}), nil
+		return in.ReplyText(r, "schedule.no_goal", map[string]any{"Text": cards.DescribeTimes(in.Texts, r.Lang, spec)}), nil
 	case len(goal) > inbox.MaxGoal:
 		return in.ReplyText(r, "error.goal_too_long", map[string]any{"Max": inbox.MaxGoal}), nil
 	}

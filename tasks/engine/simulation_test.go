@@ -162,7 +162,7 @@ func (sim *simulation) live() {
 		if sim.acts < maxActs && sim.chance(70) {
 			sim.outsiderActs()
 		}
-		if err := sim.env.Budgets.Look(ctx); err != nil {
+		if err := sim.env.Budgets.Check(ctx); err != nil {
 			sim.t.Fatal(err)
 		}
 	}

@@ -119,7 +119,7 @@ func (r *Request) answersAsk(t LiveTask, a planner.Action) (w textAnswer, ok boo
 	w = textAnswer{task: t, action: a.ID}
 	slot := a.ID.String()
 	if m.Chat.Key() != t.Chat.Key() { // message ids are unique only within a chat
-		slot = cards.Privately + a.ID.String()
+		slot = cards.PrivateSlot + a.ID.String()
 	}
 	messages := []string{s.Slot(slot).Message}
 	if t.showsAsk(m.Chat, a.ID, m.ReplyTo) {
@@ -152,7 +152,7 @@ func (r *Request) answersAsk(t LiveTask, a planner.Action) (w textAnswer, ok boo
 		return w, false
 	}
 	if m.Chat.Key() != t.Chat.Key() {
-		return w, own && s.Slot(cards.Privately+a.ID.String()).Name != ""
+		return w, own && s.Slot(cards.PrivateSlot+a.ID.String()).Name != ""
 	}
 	return w, m.Chat.Private && own || m.InThread && r.Steers(t)
 }

@@ -66,7 +66,7 @@ func (p *Presenter) closeQuestions(ctx context.Context, v *tasks.View, tries int
 // askOfSlot returns the ask action of a slot, and whether the question is asked in
 // private. It returns the zero value if the slot is not a question.
 func askOfSlot(slot string) (action planner.ActionID, private bool) {
-	name, private := strings.CutPrefix(slot, cards.Privately)
+	name, private := strings.CutPrefix(slot, cards.PrivateSlot)
 	action, err := planner.ParseActionID(name)
 	if err != nil || action.Kind != planner.KindAsk {
 		return planner.ActionID{}, false

@@ -111,7 +111,7 @@ func (p *Presenter) drawLast(ctx context.Context, v *tasks.View) error {
 	case p.findBoard(ctx, v) == "":
 		return nil
 	}
-	board := cards.Folded(v, p.ps.Texts)
+	board := cards.FinalBoard(v, p.ps.Texts)
 	d := bot.Draft{
 		Kind: bot.KindBoard, Task: string(p.id), Text: board.Status, Board: &board, Mark: cards.MarkOf(p.id, planner.SlotBoard), ReplyTo: v.Opening().Message,
 	}

@@ -22,7 +22,7 @@ import (
 // that work has begun, a task without a plan gets no board.
 func (p *Presenter) drawBoard(ctx context.Context, v *tasks.View) error {
 	board := cards.BoardOf(v, p.ps.Texts, p.ps.Now(), p.reports())
-	if _, paused := p.ps.Pause.State(); paused && cards.Stands(v.State) {
+	if _, paused := p.ps.Pause.State(); paused && cards.HeldByPause(v.State) {
 		board.Status = p.ps.Texts.Text(v.Opening().Language, "status.paused", nil)
 	}
 	streamer := p.streamer()

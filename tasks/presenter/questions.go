@@ -110,7 +110,7 @@ var errNotPrivate = errors.New("the question is not asked in private")
 // askPrivately asks for an approval, or the answer to a server's question, in the
 // private chat of the person who asked, and says so in the task's chat.
 func (p *Presenter) askPrivately(ctx context.Context, v *tasks.View, a planner.Action) error {
-	about, slot := a.ID, cards.Privately+a.ID.String()
+	about, slot := a.ID, cards.PrivateSlot+a.ID.String()
 	switch {
 	case !tasks.Decides(about) || p.chat.Private || tasks.OfProgram(v.Opening().From): // a program has no private chat
 		return errNotPrivate
