@@ -19,8 +19,8 @@ import (
 	"legwork/tasks/alerts"
 )
 
-// TestFailedTask: the admins and the webhook are told once, and another life does
-// not tell again.
+// TestFailedTask: the admins and the webhook get an alert once, and a restart does
+// not repeat it.
 func TestFailedTask(t *testing.T) {
 	t.Parallel()
 	r := webhookfake.New(t, "", secret)
@@ -55,8 +55,8 @@ func TestFailedTask(t *testing.T) {
 	}
 }
 
-// TestFailedMeanwhile: a task that fails while no watcher runs is reported at
-// the next start.
+// TestFailedMeanwhile: a task that fails while no watcher runs is reported at the
+// next start.
 func TestFailedMeanwhile(t *testing.T) {
 	t.Parallel()
 	r := webhookfake.New(t, "", secret)
@@ -110,8 +110,8 @@ func TestWaiting(t *testing.T) {
 	}
 }
 
-// TestNever: with 0 no alert says that a task waits, and a question that was
-// decided in time raises none either.
+// TestNever: if After is 0, no alert says that a task waits. A question that was
+// decided in time raises no alert either.
 func TestNever(t *testing.T) {
 	t.Parallel()
 	r := webhookfake.New(t, "", secret)
@@ -126,8 +126,8 @@ func TestNever(t *testing.T) {
 	}
 }
 
-// TestOutcome: the outcome that the starter of a task wants is sent, whole, to the
-// webhook of that name, whatever kinds it has; and what failed not twice.
+// TestOutcome: the whole outcome goes to the webhook that the starter of a task
+// named, whatever kinds that webhook has. A failure is not sent twice.
 func TestOutcome(t *testing.T) {
 	t.Parallel()
 	r := webhookfake.New(t, "", secret)
@@ -179,8 +179,8 @@ func TestUnknownWebhook(t *testing.T) {
 	}
 }
 
-// TestParts: servers that are down for a while and models at once, and up again;
-// another life does not tell the same outage again.
+// TestParts: alerts report servers that are down for a while, models at once, and
+// both when they are up again. A restart does not report the same outage again.
 func TestParts(t *testing.T) {
 	t.Parallel()
 	r := webhookfake.New(t, "", secret)
@@ -206,8 +206,8 @@ func TestParts(t *testing.T) {
 	}
 }
 
-// TestPlatforms: that a chat service does not let legwork in goes to the webhooks
-// alone, once it lasts.
+// TestPlatforms: an alert that a chat service refuses the connection goes to the
+// webhooks alone, after some time.
 func TestPlatforms(t *testing.T) {
 	t.Parallel()
 	r := webhookfake.New(t, "", secret)
@@ -230,7 +230,7 @@ func TestPlatforms(t *testing.T) {
 	}
 }
 
-// TestFlood: the admins read many things as one list.
+// TestFlood: the admins get many alerts as one list.
 func TestFlood(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t, alerts.Config{Chat: true})
@@ -249,7 +249,8 @@ func TestFlood(t *testing.T) {
 	}
 }
 
-// TestRaised: what others find goes to the webhooks that want it alone.
+// TestRaised: an alert that another package raises goes only to the webhooks that
+// want it.
 func TestRaised(t *testing.T) {
 	t.Parallel()
 	r := webhookfake.New(t, "", secret)
@@ -257,7 +258,7 @@ func TestRaised(t *testing.T) {
 	e.alerts.Raise(t.Context(), alerts.DiskLow, "unwanted", "", "")
 	e.alerts.Raise(t.Context(), alerts.ReloadFailed, "The config has mistakes.", "config.yaml", "config.yaml:1:1: hidden-from-everybody")
 	over := planner.Overdraft{Budget: tasks.BudgetUserDayUSD, Day: "2026-11-20", Who: "telegram:1", Limit: 2_000_000, Spent: 1_700_000}
-	for range 2 { // it is told once
+	for range 2 { // it is reported once
 		if err := e.alerts.Budgets(t.Context(), false, []planner.Overdraft{over}); err != nil {
 			t.Fatal(err)
 		}
@@ -284,7 +285,7 @@ func TestRaised(t *testing.T) {
 	none.Raise(t.Context(), alerts.DiskLow, "", "", "") // no watcher runs; it must not panic
 }
 
-// TestTry: what legwork check --probe does.
+// TestTry: legwork check --probe sends a ping.
 func TestTry(t *testing.T) {
 	t.Parallel()
 	r := webhookfake.New(t, "", secret)

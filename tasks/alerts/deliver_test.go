@@ -36,8 +36,8 @@ func numbers(n int) (all []string) {
 	return all
 }
 
-// TestAway: a receiver that is away, hangs or wants less gets everything in order,
-// each once, when it is back, and one request at a time.
+// TestAway: a receiver that is unreachable, hangs or asks for a pause gets all
+// deliveries later, in order, each once, and one request at a time.
 func TestAway(t *testing.T) {
 	t.Parallel()
 	for name, bad := range map[string]webhookfake.Reply{
@@ -94,7 +94,7 @@ func TestDown(t *testing.T) {
 	}
 }
 
-// TestPoison: one request that is refused again and again holds up no others.
+// TestPoison: a request that is refused again and again does not delay others.
 func TestPoison(t *testing.T) {
 	t.Parallel()
 	r := webhookfake.New(t, "", secret)
@@ -112,7 +112,7 @@ func TestPoison(t *testing.T) {
 	}
 }
 
-// TestOneDownOneUp: a receiver that hangs holds up no other.
+// TestOneDownOneUp: a receiver that hangs does not delay another one.
 func TestOneDownOneUp(t *testing.T) {
 	t.Parallel()
 	hangs, works := webhookfake.New(t, "", secret), webhookfake.New(t, "", "another secret of 24 characters")
@@ -127,7 +127,7 @@ func TestOneDownOneUp(t *testing.T) {
 	}
 }
 
-// TestGone: 410 ends a delivery, and the admins read of it once.
+// TestGone: 410 ends a delivery, and the admins are notified once.
 func TestGone(t *testing.T) {
 	t.Parallel()
 	r := webhookfake.New(t, "", secret)
@@ -144,7 +144,8 @@ func TestGone(t *testing.T) {
 	}
 }
 
-// TestGivenUp: after a day of tries a delivery is given up, and the admins are told.
+// TestGivenUp: after a day of tries a delivery is given up, and the admins are
+// notified.
 func TestGivenUp(t *testing.T) {
 	t.Parallel()
 	r := webhookfake.New(t, "", secret)
@@ -193,8 +194,8 @@ func TestRetryAfter(t *testing.T) {
 	}
 }
 
-// TestLives: over many short lives and a receiver with moods nothing is lost, and
-// what comes twice has the same id.
+// TestLives: over many restarts and with an unreliable receiver no delivery is
+// lost, and a repeated delivery has the same id.
 func TestLives(t *testing.T) {
 	t.Parallel()
 	r := webhookfake.New(t, "", secret)

@@ -13,8 +13,8 @@ import (
 	"legwork/tasks/alerts"
 )
 
-// TestPageChecksRequests holds the program that the page shows to a real request,
-// with either kind of secret, and to ones that were tampered with.
+// TestPageChecksRequests runs the program of the docs page against a real request,
+// with either kind of secret, and against manipulated ones.
 func TestPageChecksRequests(t *testing.T) {
 	t.Parallel()
 	python := need.Command(t, "python3", "apt-get install python3")

@@ -48,9 +48,9 @@ func (f forgetful) Feed(ctx context.Context, after uint64, limit int) ([]tasks.F
 	return entries, oldest, newest, err
 }
 
-// TestGap: failed tasks and reviews whose events the feed has lost are found in the
-// lists, also those that were stored a moment after they happened, and what was
-// told before is not told again.
+// TestGap: when the feed has lost events, alerts about failed tasks and reviews
+// come from the lists of tasks. That includes tasks that were stored a moment
+// after the event. Earlier alerts are not repeated.
 func TestGap(t *testing.T) {
 	t.Parallel()
 	r := webhookfake.New(t, "", secret)
@@ -75,9 +75,8 @@ func TestGap(t *testing.T) {
 	}
 }
 
-// TestRestored: after a restore from a backup, the tasks that were under way
-// at the time of the backup are reported, and the alerts sent by then are not
-// sent again.
+// TestRestored: after a restore from a backup, tasks that were running at the time
+// of the backup are reported, and earlier alerts are not repeated.
 func TestRestored(t *testing.T) {
 	t.Parallel()
 	r := webhookfake.New(t, "", secret)

@@ -18,8 +18,8 @@ import (
 	"legwork/tasks/alerts"
 )
 
-// TestDecidedMeanwhile: what the admins could not be told in time, and what was
-// decided by then, they need not read any more; a webhook is told all of it.
+// TestDecidedMeanwhile: the admins get no alert about a question that was decided
+// before the alert could reach them. A webhook gets all alerts.
 func TestDecidedMeanwhile(t *testing.T) {
 	t.Parallel()
 	r := webhookfake.New(t, "", secret)
@@ -44,8 +44,8 @@ func TestDecidedMeanwhile(t *testing.T) {
 	}
 }
 
-// TestOutageOfAnotherLife: a part that was down when legwork stopped, and is
-// down when it starts again, was not down all the time between.
+// TestOutageOfAnotherLife: a part that was down when legwork stopped, and is down
+// when it starts again, does not count as down all the time between.
 func TestOutageOfAnotherLife(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t, alerts.Config{Chat: true})
@@ -78,8 +78,8 @@ type fullStore struct{ alerts.Store }
 
 func (fullStore) Queue(context.Context, ...tasks.Delivery) error { return tasks.ErrDamaged }
 
-// TestRaisedWithoutStore: that the store is damaged is told although nothing can be
-// stored.
+// TestRaisedWithoutStore: an alert that the store is damaged is sent although the
+// store accepts no writes.
 func TestRaisedWithoutStore(t *testing.T) {
 	t.Parallel()
 	r := webhookfake.New(t, "", secret)
@@ -145,8 +145,8 @@ func (e *env) waited() time.Duration {
 	return time.Until(read.Waited)
 }
 
-// TestNothingToRead: what the admins need not read any more does not hold up what
-// they do.
+// TestNothingToRead: alerts that the admins need no longer read do not delay the
+// others.
 func TestNothingToRead(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t, alerts.Config{Chat: true})
@@ -162,8 +162,8 @@ func TestNothingToRead(t *testing.T) {
 	e.until("the admins were told at once", func() bool { return slices.Equal(e.keys(), []string{"alert.task_failed"}) })
 }
 
-// TestEagerProgram: of a program whose tasks want one review after the other, only
-// some are told, the last with that there are more.
+// TestEagerProgram: if the tasks of a program ask for one review after the other,
+// only some alerts are sent. The last one says that there may be more.
 func TestEagerProgram(t *testing.T) {
 	t.Parallel()
 	r := webhookfake.New(t, "", secret)
@@ -188,8 +188,8 @@ func TestEagerProgram(t *testing.T) {
 	}
 }
 
-// TestWaitsForAnotherThing: that a task waits is told although its review, which is
-// still to be told, was decided meanwhile.
+// TestWaitsForAnotherThing: an alert says that a task waits, although an earlier
+// review of the task was decided before its alert was sent.
 func TestWaitsForAnotherThing(t *testing.T) {
 	t.Parallel()
 	c := alerts.Config{Chat: true, After: time.Minute}
@@ -229,7 +229,8 @@ func TestWaitsForAnotherThing(t *testing.T) {
 	}
 }
 
-// TestRefusedAgainAndAgain: what could not be queued for a while is told all the same.
+// TestRefusedAgainAndAgain: an alert that could not be queued for a while is sent
+// later.
 func TestRefusedAgainAndAgain(t *testing.T) {
 	t.Parallel()
 	r := webhookfake.New(t, "", secret)
@@ -246,7 +247,8 @@ func TestRefusedAgainAndAgain(t *testing.T) {
 	r.Until("the review was told", func(list []webhookfake.Request) bool { return len(list) == 1 })
 }
 
-// TestOverBeforeItsTurn: a review that was decided before its turn came is not told.
+// TestOverBeforeItsTurn: a review that was decided before its alert was due raises
+// no alert.
 func TestOverBeforeItsTurn(t *testing.T) {
 	t.Parallel()
 	r := webhookfake.New(t, "", secret)

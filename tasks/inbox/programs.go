@@ -79,7 +79,8 @@ func StartAgain(ctx context.Context, in *Inbox, o TaskRequest, chat bot.Chat, be
 	return openTask(ctx, in, r, o, reply.Store[0])
 }
 
-// requestOfProgram makes the Request that stands for a program's order.
+// requestOfProgram makes the Request for a TaskRequest, as if a person had sent a
+// message.
 func requestOfProgram(in *Inbox, o TaskRequest, chat bot.Chat) *Request {
 	rules := in.rules.Load()
 	lang := o.Language

@@ -49,8 +49,8 @@ func reading(goal, sources string, fetched ...string) *tasks.View {
 	return v
 }
 
-// TestUnknownTargets: which calls of a task that has read words of outsiders would
-// reach somebody that it has no reason to know of.
+// TestUnknownTargets: the calls of a tainted task that would reach an unknown
+// target.
 func TestUnknownTargets(t *testing.T) {
 	const found = "1. Guide https://guide.example/paris 2. More at http://blog.github.io/post. Write to spam@found.example, +1 555 0199 999."
 	for _, c := range []struct{ goal, arguments, reason, detail string }{
@@ -130,8 +130,8 @@ func TestUnknownTargets(t *testing.T) {
 	}
 }
 
-// FuzzTargets: whatever a model writes is read in time, and an address that
-// stands in it as a word of its own is seen.
+// FuzzTargets: any arguments are read in time, and an address that is a word of
+// its own in them is found.
 func FuzzTargets(f *testing.F) {
 	f.Add(`{"a":"b"}`)
 	f.Add(`{"url":"https://x.example/` + strings.Repeat("a.", 50) + `"}`)
