@@ -86,7 +86,8 @@ func (m *dear) total() llm.Usage {
 	return m.spent
 }
 
-// newBudgetEnv is an engineEnv with a dear model, whose plans are of so many sub-tasks.
+// newBudgetEnv makes an engineEnv with an expensive model, whose plans have so many
+// sub-tasks.
 func newBudgetEnv(t *testing.T, subtasks int, budget tasks.BudgetRules) (*engineEnv, *dear) {
 	t.Helper()
 	m := &dear{subtasks: subtasks}
@@ -128,7 +129,7 @@ func (s *engineEnv) spent() llm.Usage {
 	return sum
 }
 
-// starts asks a question whose task may be over at once.
+// starts asks a question whose task may end at once.
 func (s *engineEnv) starts(person string, in bot.Chat, text string) tasks.ID {
 	s.t.Helper()
 	s.send(s.by(person, in, text))
@@ -139,7 +140,7 @@ func (s *engineEnv) starts(person string, in bot.Chat, text string) tasks.ID {
 	return turns[len(turns)-1].Task
 }
 
-// runs asks for something whose plan is so large that it is confirmed first.
+// runs asks a question whose plan is so large that a person has to confirm it.
 func (s *engineEnv) runs(person string, in bot.Chat, text string) (tasks.ID, enginetest.Post) {
 	s.t.Helper()
 	id, card := s.asks(person, in, text)
@@ -147,7 +148,7 @@ func (s *engineEnv) runs(person string, in bot.Chat, text string) (tasks.ID, eng
 	return id, card
 }
 
-// answers are the texts that ended tasks.
+// answers returns the final texts of tasks.
 func (s *engineEnv) answers(id tasks.ID) []string {
 	s.phone.mu.Lock()
 	defer s.phone.mu.Unlock()
@@ -169,8 +170,8 @@ func (s *engineEnv) answers(id tasks.ID) []string {
 
 func dollars(n float64) int64 { return int64(n * 100 * cent) }
 
-// TestBudgetExtendedByTap: a task that reaches its budget asks, only an admin
-// extends it, once, and it goes on to its answer.
+// TestBudgetExtendedByTap: a task that reaches its budget asks. Only an admin can
+// extend the budget, once, and the task continues to its answer.
 func TestBudgetExtendedByTap(t *testing.T) {
 	s, m := newBudgetEnv(t, 5, tasks.BudgetRules{Budgets: tasks.Budgets{TaskUSD: dollars(0.60)}})
 	id, plan := s.runs("ann", room("hall"), "find it")
@@ -205,9 +206,9 @@ func TestBudgetExtendedByTap(t *testing.T) {
 	}
 }
 
-// TestLargePlan: a plan that may take more than half of the budget is shown
-// with what it may cost, and waits. The usage learnt for a group counts for
-// the next one, whose estimate is on the board.
+// TestLargePlan: a plan that may need more than half of the budget is shown with its
+// estimate, and waits. The measured usage of a group counts for the next plan, whose
+// estimate is on the board.
 func TestLargePlan(t *testing.T) {
 	s, m := newBudgetEnv(t, 3, tasks.BudgetRules{Budgets: tasks.Budgets{TaskUSD: dollars(3)}})
 	id, card := s.runs("ann", room("hall"), "find it")
@@ -246,8 +247,8 @@ func TestLargePlan(t *testing.T) {
 	}
 }
 
-// TestLargePlanWithNobodyThere: where no person can confirm it, the budget
-// alone bounds a large plan.
+// TestLargePlanWithNobodyThere: if no person can confirm a large plan, only the
+// budget limits it.
 func TestLargePlanWithNobodyThere(t *testing.T) {
 	s, _ := newBudgetEnv(t, 2, tasks.BudgetRules{Unattended: true, Budgets: tasks.Budgets{TaskUSD: dollars(1)}})
 	id := s.starts("ann", room("hall"), "find it")
@@ -257,8 +258,8 @@ func TestLargePlanWithNobodyThere(t *testing.T) {
 	}
 }
 
-// TestThousandQuestions: however many come at once, the day's budget is used up
-// and not exceeded: calls wait for what others set aside and leave.
+// TestThousandQuestions: very many questions at once use up the day's budget and do
+// not exceed it: calls wait for the unused reservations of others.
 func TestThousandQuestions(t *testing.T) {
 	s, m := newBudgetEnv(t, 0, tasks.BudgetRules{Budgets: tasks.Budgets{DayTokens: 100_000}})
 	m.wary = true
@@ -278,8 +279,8 @@ func TestThousandQuestions(t *testing.T) {
 	}
 }
 
-// TestBudgetDeclined: declined, what was found is told out of what was kept back
-// for that, within the budget.
+// TestBudgetDeclined: when a person declines to extend the budget, the task answers
+// with what it has, from the amount that was held back for that.
 func TestBudgetDeclined(t *testing.T) {
 	s, m := newBudgetEnv(t, 5, tasks.BudgetRules{Budgets: tasks.Budgets{TaskUSD: dollars(0.60)}})
 	id, plan := s.runs("ann", room("hall"), "find it")
@@ -297,8 +298,8 @@ func TestBudgetDeclined(t *testing.T) {
 	}
 }
 
-// TestBudgetTooSmallForAnAnswer: where so little was kept back that no answer
-// would come of it, no model is called, and the sentence names the budget.
+// TestBudgetTooSmallForAnAnswer: if the amount held back is too small for an answer,
+// no model is called, and the message names the budget.
 func TestBudgetTooSmallForAnAnswer(t *testing.T) {
 	s, m := newBudgetEnv(t, 2, tasks.BudgetRules{AskerExtends: true, Budgets: tasks.Budgets{TaskTokens: 1500}})
 	id, plan := s.runs("ann", private("ann"), "find it")
@@ -314,8 +315,8 @@ func TestBudgetTooSmallForAnAnswer(t *testing.T) {
 	}
 }
 
-// TestDayBudgetEndsQuestions: a plain question for which the day has no room gets
-// one sentence, and the admins one notice, however many come.
+// TestDayBudgetEndsQuestions: a plain question for which the day's budget has no
+// room gets one message, and the admins get one notice for all such questions.
 func TestDayBudgetEndsQuestions(t *testing.T) {
 	s, m := newBudgetEnv(t, 0, tasks.BudgetRules{Budgets: tasks.Budgets{DayTokens: 2600}})
 	for i := range 6 {
@@ -349,7 +350,7 @@ func TestDayBudgetEndsQuestions(t *testing.T) {
 	}
 }
 
-// told are the notices in a person's private chat.
+// told returns the notices in a person's private chat.
 func (s *engineEnv) told(person string) []string {
 	s.phone.mu.Lock()
 	defer s.phone.mu.Unlock()
@@ -362,7 +363,8 @@ func (s *engineEnv) told(person string) []string {
 	return list
 }
 
-// TestBudgetNearlyUsedUp: admins hear of a day's budget at four fifths.
+// TestBudgetNearlyUsedUp: admins get a notice when four fifths of a day's budget are
+// used.
 func TestBudgetNearlyUsedUp(t *testing.T) {
 	s, _ := newBudgetEnv(t, 0, tasks.BudgetRules{Budgets: tasks.Budgets{UserDayUSD: dollars(1)}})
 	for i := range 8 {
@@ -386,8 +388,8 @@ func TestBudgetNearlyUsedUp(t *testing.T) {
 	}
 }
 
-// TestUsageOfAnExtendedBudget: /usage and the notice to admins count with what a
-// day's budget was extended by.
+// TestUsageOfAnExtendedBudget: /usage and the notice to admins include the extension
+// of a day's budget.
 func TestUsageOfAnExtendedBudget(t *testing.T) {
 	s, _ := newBudgetEnv(t, 5, tasks.BudgetRules{Budgets: tasks.Budgets{UserDayUSD: dollars(0.60), ChatDayUSD: dollars(5), DayUSD: dollars(5)}})
 	id, plan := s.runs("ann", room("hall"), "find it")
@@ -415,8 +417,9 @@ func TestUsageOfAnExtendedBudget(t *testing.T) {
 	}
 }
 
-// TestBudgetRenewed: a task that waits for a day's budget goes on when another
-// task's question extends it, or a new day begins, and its question is closed.
+// TestBudgetRenewed: a task that waits for a day's budget continues when another
+// task's question extends the budget, or a new day begins. Its own question is
+// closed.
 func TestBudgetRenewed(t *testing.T) {
 	s, _ := newBudgetEnv(t, 8, tasks.BudgetRules{Budgets: tasks.Budgets{UserDayUSD: dollars(0.60)}})
 	first, plan := s.runs("ann", room("hall"), "find it")
@@ -442,8 +445,8 @@ func TestBudgetRenewed(t *testing.T) {
 	}
 }
 
-// TestCallsWaitForRoom: calls that are wary of what they may take wait for each
-// other rather than for people, and none goes beyond the budget.
+// TestCallsWaitForRoom: calls with high quotes wait for each other and not for
+// people, and none exceeds the budget.
 func TestCallsWaitForRoom(t *testing.T) {
 	s, m := newBudgetEnv(t, 6, tasks.BudgetRules{Budgets: tasks.Budgets{TaskUSD: dollars(1.20)}})
 	m.wary = true
@@ -460,8 +463,8 @@ func TestCallsWaitForRoom(t *testing.T) {
 	}
 }
 
-// TestUsage: people see what they have spent, groups what their chat has, admins
-// in private all of it.
+// TestUsage: people see their own spending, groups the spending of the chat, and
+// admins in private all spending.
 func TestUsage(t *testing.T) {
 	s, _ := newBudgetEnv(t, 0, tasks.BudgetRules{Budgets: tasks.Budgets{UserDayUSD: dollars(2), DayUSD: dollars(5)}})
 	for _, q := range []struct {

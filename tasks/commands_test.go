@@ -14,7 +14,7 @@ import (
 	"legwork/tasks/inbox"
 )
 
-// TestCommandNames: each has a description in every language.
+// TestCommandNames: each command has a description in every language.
 func TestCommandNames(t *testing.T) {
 	o := newEnv(t)
 	want := strings.Fields("start task plan stop status retry new forget history groups approvals schedule prompt model lang timezone usage settings pause resume help")
@@ -33,7 +33,7 @@ func TestCommandNames(t *testing.T) {
 	}
 }
 
-// TestWordsOfCommands: how they may be written, and what is none.
+// TestWordsOfCommands: the spellings of commands, and texts that are no commands.
 func TestWordsOfCommands(t *testing.T) {
 	o := newEnv(t)
 	unknown := func(command, near string) string {
@@ -77,7 +77,7 @@ func TestWordsOfCommands(t *testing.T) {
 	}
 }
 
-// TestGroupsByPerson: a group that is for somebody else is not shown.
+// TestGroupsByPerson: /groups does not show a group of somebody else.
 func TestGroupsByPerson(t *testing.T) {
 	o := newEnv(t)
 	m := o.by("bob", private("bob"), "/groups")
@@ -86,7 +86,7 @@ func TestGroupsByPerson(t *testing.T) {
 	}
 }
 
-// TestMedia: what holds no text is told so.
+// TestMedia: a message without text gets an answer that says so.
 func TestMedia(t *testing.T) {
 	o := newEnv(t)
 	m := o.by("ann", private("ann"), "")
@@ -102,8 +102,8 @@ func TestMedia(t *testing.T) {
 	}
 }
 
-// TestTaskApart: /task is a question of its own beside a running plan; the
-// further lines of the message belong to it.
+// TestTaskApart: /task starts a separate task beside a running plan, with all lines
+// of the message.
 func TestTaskApart(t *testing.T) {
 	o := newEnv(t)
 	first := o.opens("ann", private("ann"), "go")
@@ -117,7 +117,7 @@ func TestTaskApart(t *testing.T) {
 	}
 }
 
-// TestPlanFirst: /plan shows the plan; Run, Edit and Cancel.
+// TestPlanFirst: /plan shows the plan with Run, Edit and Cancel.
 func TestPlanFirst(t *testing.T) {
 	for _, in := range []bot.Chat{private("ann"), room("hall")} {
 		o := newEnv(t)
@@ -167,8 +167,8 @@ func TestPlanFirst(t *testing.T) {
 	}
 }
 
-// TestForgottenPlan: plain words belong to a plan that was just shown, and no
-// longer to one that was left lying; a reply to it still does.
+// TestForgottenPlan: a message belongs to a plan that was just shown, and not to an
+// older one, unless it replies to the plan.
 func TestForgottenPlan(t *testing.T) {
 	o := newEnv(t)
 	id := o.opens("ann", private("ann"), "/plan travel")
@@ -198,8 +198,8 @@ func TestPlanCancelled(t *testing.T) {
 	}
 }
 
-// TestPressBeforeTheReceipt: a button can be pressed before the platform's word
-// has come that the question was sent; its message is known from then on.
+// TestPressBeforeTheReceipt: a person can press a button before the platform has
+// confirmed the message of the question. The press makes the message known.
 func TestPressBeforeTheReceipt(t *testing.T) {
 	o := newEnv(t)
 	id := o.opens("ann", room("hall"), "/plan travel")
@@ -214,7 +214,7 @@ func TestPressBeforeTheReceipt(t *testing.T) {
 	}
 }
 
-// TestSettings: what people set for themselves, and what it changes.
+// TestSettings: people can change their settings, and the settings take effect.
 func TestSettings(t *testing.T) {
 	o := newEnv(t)
 	me := private("ann")
@@ -268,7 +268,7 @@ func TestSettings(t *testing.T) {
 	}
 }
 
-// TestSettingsByButtons: each choice has one.
+// TestSettingsByButtons: each choice has a button.
 func TestSettingsByButtons(t *testing.T) {
 	o := newEnv(t)
 	o.rules.Models = []string{"main", "big", strings.Repeat("long", 20)}
@@ -295,7 +295,7 @@ func TestSettingsByButtons(t *testing.T) {
 	}
 }
 
-// TestRetry: the person's newest question that has ended, again as a task.
+// TestRetry: /retry starts the person's newest ended question again as a task.
 func TestRetry(t *testing.T) {
 	o := newEnv(t)
 	hall := room("hall")
@@ -335,7 +335,7 @@ func TestRetry(t *testing.T) {
 	}
 }
 
-// TestHistory: one line for each exchange, the newest ten.
+// TestHistory: one line for each turn, the newest ten.
 func TestHistory(t *testing.T) {
 	o := newEnv(t)
 	for i := range 12 {
@@ -349,7 +349,8 @@ func TestHistory(t *testing.T) {
 	}
 }
 
-// TestForget: asked first, by those who may, once and not long after.
+// TestForget: /forget asks first. Only people with the right can confirm, once and
+// in time.
 func TestForget(t *testing.T) {
 	o := newEnv(t)
 	me := private("ann")
@@ -402,7 +403,8 @@ func TestForget(t *testing.T) {
 	}
 }
 
-// TestStopPress: the button on a board, pressed by others, elsewhere and again.
+// TestStopPress: the stop button on a board, pressed by others, in another chat, and
+// twice.
 func TestStopPress(t *testing.T) {
 	o := newEnv(t)
 	id := o.opens("ann", room("hall"), "go")
@@ -441,7 +443,7 @@ func TestDetails(t *testing.T) {
 	}
 }
 
-// TestPressesThatNobodyMade are answered all the same.
+// TestPressesThatNobodyMade: presses with invalid data are answered too.
 func TestPressesThatNobodyMade(t *testing.T) {
 	o := newEnv(t)
 	id := string(o.opens("ann", room("hall"), "go"))
@@ -459,8 +461,8 @@ func TestPressesThatNobodyMade(t *testing.T) {
 	}
 }
 
-// TestTitlesQuoteNobody: what a question quotes of others is not what it is
-// called by.
+// TestTitlesQuoteNobody: the title of a question leaves out its quotations of
+// others.
 func TestTitlesQuoteNobody(t *testing.T) {
 	o := newEnv(t)
 	o.opens("ann", private("ann"), "> What is 11*11?\n> And 12*12?\nanswer that")

@@ -32,7 +32,7 @@ func reads(arguments func(r llm.Request) []string) func(llm.Request) (llm.Reply,
 	}
 }
 
-// listed are the references that a prompt lists, the newest first.
+// listed returns the references that a prompt lists, the newest first.
 func listed(r llm.Request) []string {
 	var list []string
 	for line := range strings.Lines(between(text(r), "read_result reads by their reference", "</data>")) {
@@ -47,8 +47,8 @@ func earlierCall(ref string, offset int) string {
 	return fmt.Sprintf(`{"earlier": %q, "offset": %d}`, ref, offset)
 }
 
-// results are what the model of the task's first sub-task read as results of its
-// calls.
+// results returns the results that the model of the task's first sub-task got for
+// its calls.
 func (m *memoryEnv) results(goal string) []string {
 	m.t.Helper()
 	var list []string
@@ -69,8 +69,8 @@ func (m *memoryEnv) results(goal string) []string {
 	return nil
 }
 
-// TestEarlierResultsAreRead: the prompts list what earlier tasks of the chat
-// found, read_result reads it in parts, and what is not there is refused.
+// TestEarlierResultsAreRead: prompts list the results of earlier tasks of the chat,
+// read_result reads them in parts, and a missing result is refused.
 func TestEarlierResultsAreRead(t *testing.T) {
 	m := newMemoryEnv(t, tasks.PromptRules{})
 	m.tools.Judge = func(string, string) tools.Verdict { return tools.Verdict{Repeatable: true, Trusted: true} }
@@ -114,8 +114,8 @@ func TestEarlierResultsAreRead(t *testing.T) {
 	}
 }
 
-// TestEarlierResultsOfOthersTaint: results of somebody else's task, and such as
-// outsiders' words went into, taint the task that reads them.
+// TestEarlierResultsOfOthersTaint: a task is tainted when it reads results of
+// somebody else's task, or results with texts of outsiders.
 func TestEarlierResultsOfOthersTaint(t *testing.T) {
 	for _, c := range []struct {
 		name, first, second string
@@ -139,8 +139,8 @@ func TestEarlierResultsOfOthersTaint(t *testing.T) {
 	}
 }
 
-// TestEarlierResultsAreForgotten: after /new and /forget nothing is listed, and a
-// reference that a model remembers reads nothing.
+// TestEarlierResultsAreForgotten: after /new and /forget prompts list no result, and
+// a remembered reference is refused.
 func TestEarlierResultsAreForgotten(t *testing.T) {
 	for _, command := range []string{"/new", "/forget yes"} {
 		m := newMemoryEnv(t, tasks.PromptRules{})
@@ -166,8 +166,8 @@ func TestEarlierResultsAreForgotten(t *testing.T) {
 	}
 }
 
-// TestThoughtsAreKept: what models say beside plans and calls is in the journal
-// and in Details, and in no answer.
+// TestThoughtsAreKept: the text that models write beside plans and calls is in the
+// journal and in Details, and in no answer.
 func TestThoughtsAreKept(t *testing.T) {
 	m := newMemoryEnv(t, tasks.PromptRules{})
 	m.work = reads(func(llm.Request) []string { return []string{`{"result": 1}`} })
@@ -189,9 +189,9 @@ func TestThoughtsAreKept(t *testing.T) {
 	}
 }
 
-// TestNothingIsMixedBetweenChats: whatever is asked, planned, found, noted, read
-// and summarised, in private chats, groups and their threads, no prompt holds a
-// word of another conversation.
+// TestNothingIsMixedBetweenChats: no prompt holds a word of another conversation, in
+// private chats, groups and their threads, whatever tasks ask, plan, find, note,
+// read and summarise.
 func TestNothingIsMixedBetweenChats(t *testing.T) {
 	thread := func(id string) bot.Chat { c := room("hall"); c.Thread = id; return c }
 	chats := []bot.Chat{private("ann"), private("bob"), room("hall"), thread("1"), thread("2")}

@@ -24,8 +24,8 @@ import (
 	"legwork/tools"
 )
 
-// engineEnv is an env where the tasks are worked on: by a model whose sub-tasks
-// call one tool after the other, each of which must be allowed.
+// engineEnv is an env with an engine. Its model's sub-tasks call one tool after the
+// other, and each call needs approval.
 type engineEnv struct {
 	*env
 	tools *gated
@@ -42,7 +42,7 @@ type engineEnv struct {
 // scripted is enginetest's toolbox under a name that is no method's.
 type scripted = enginetest.Tools
 
-// gated is a toolbox whose tool "book.it" must be allowed.
+// gated is a toolbox whose tool "book.it" needs approval.
 type gated struct {
 	scripted
 
@@ -143,11 +143,11 @@ func (j *gated) calls() []string {
 	return slices.Clone(j.made)
 }
 
-// expire is how long questions wait.
+// expire is how long questions can be answered.
 const expire = 72 * time.Hour
 
-// newEngineEnv starts the engine; turns are the arguments of the calls that each
-// turn of a sub-task makes.
+// newEngineEnv starts the engine. turns are the arguments of the calls in each turn
+// of a sub-task.
 func newEngineEnv(t *testing.T, turns ...[]string) *engineEnv {
 	t.Helper()
 	s := &engineEnv{env: newEnv(t), tools: &gated{definition: "d1"}, calls: turns}
@@ -157,8 +157,7 @@ func newEngineEnv(t *testing.T, turns ...[]string) *engineEnv {
 	return s
 }
 
-// play works on the tasks until stop; it is what a process does from its start
-// to its end.
+// play works on the tasks until stop, as a process does from its start to its end.
 func (s *engineEnv) play() {
 	model := s.model
 	if model == nil {
@@ -221,14 +220,14 @@ func (s *engineEnv) answer(_ context.Context, r llm.Request, _ func(llm.Delta)) 
 	return reply, nil
 }
 
-// read is everything that models read as results so far.
+// read returns all results that models have read so far.
 func (s *engineEnv) read() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return strings.Join(s.seen, "\n")
 }
 
-// until waits for the task to become as ok says.
+// until waits until ok accepts the task's state.
 func (s *engineEnv) until(id tasks.ID, what string, ok func(planner.State) bool) planner.State {
 	s.t.Helper()
 	ctx, cancel := context.WithTimeout(s.t.Context(), watch.Patience)
@@ -247,8 +246,8 @@ func (s *engineEnv) until(id tasks.ID, what string, ok func(planner.State) bool)
 	}
 }
 
-// asked opens a task and waits until its first question is in a chat; private
-// says that it is not in the task's own.
+// asked opens a task and waits until its first question is in a chat; private means
+// that this is not the task's own chat.
 func (s *engineEnv) asks(person string, in bot.Chat, text string) (tasks.ID, enginetest.Post) {
 	s.t.Helper()
 	id := s.opens(person, in, text)
@@ -310,7 +309,8 @@ func label(t *testing.T, d bot.Draft, text string) string {
 	return ""
 }
 
-// decisions are the decisions of a task's journal, with who took them.
+// decisions returns the decisions in a task's journal, with the people who made
+// them.
 func (s *engineEnv) decisions(id tasks.ID) []planner.Event {
 	s.t.Helper()
 	all, err := s.store.Load(s.t.Context(), id, 0)

@@ -27,8 +27,8 @@ import (
 	"legwork/tools/builtin"
 )
 
-// phone is a chat platform whose messages last, with answers that only one
-// person sees and private chats that the bot can open by itself.
+// phone is a chat platform whose messages last. It can answer so that only one
+// person sees it, and the bot can open private chats.
 type phone struct {
 	mu      sync.Mutex
 	posts   []enginetest.Post
@@ -91,7 +91,7 @@ func (p *phone) Post(ctx context.Context, to bot.Chat, d bot.Draft) (string, err
 	return id, nil
 }
 
-// lately lets the test go on between the sending of a question and its end.
+// lately lets the test continue between the sending of a question and its end.
 func (p *phone) lately() {
 	for range 2 {
 		select {
@@ -223,13 +223,13 @@ func (o *env) press(person string, in bot.Chat, data string) bot.Message {
 	return m
 }
 
-// heard is what a message led to.
+// heard is the effect of a message.
 type heard struct {
 	posts   []enginetest.Post
 	answers []string // without the key
 }
 
-// text is the only thing that was said, in the chat or as an answer.
+// text returns the only text of the reply, in the chat or as an answer.
 func (h heard) text() string {
 	var all []string
 	for _, p := range h.posts {
@@ -249,7 +249,7 @@ func (h heard) words() string {
 	return h.text()
 }
 
-// notice is the only post that belongs to no task.
+// notice returns the only post without a task.
 func (h heard) notice(t *testing.T) enginetest.Post {
 	t.Helper()
 	for _, p := range h.posts {
@@ -303,7 +303,7 @@ func (o *env) say(person string, in bot.Chat, text string) string {
 
 func (o *env) text(key string, data map[string]any) string { return o.texts.Text("en", key, data) }
 
-// goals lists what the live tasks of a chat are about.
+// goals lists the goals of the live tasks of a chat.
 func (o *env) goals(in bot.Chat) []string {
 	o.t.Helper()
 	var list []string
@@ -361,7 +361,7 @@ func (o *env) add(id tasks.ID, events ...planner.Event) {
 	}
 }
 
-// opens asks a question whose task is not worked on yet.
+// opens asks a question. No engine works on its task.
 func (o *env) opens(person string, in bot.Chat, text string) tasks.ID {
 	o.t.Helper()
 	before := o.live(in)

@@ -50,8 +50,8 @@ func (d *inboxEnv) planned(name string) tasks.ID {
 	return id
 }
 
-// TestModelAloneHasNoTools: llm_tool cannot call the machine's tools, which it
-// is not offered: what it read might make it delegate.
+// TestModelAloneHasNoTools: llm_tool cannot call the machine's tools. Otherwise a
+// text that it reads could make it delegate.
 func TestModelAloneHasNoTools(t *testing.T) {
 	d := newInboxEnv(t)
 	id := d.planned("look")
@@ -64,8 +64,8 @@ func TestModelAloneHasNoTools(t *testing.T) {
 	}
 }
 
-// TestArgumentsReadTwoWays: of a key that comes twice a person may read one value
-// and the server the other, so such a call is given back.
+// TestArgumentsReadTwoWays: a call with a repeated key is refused, because the
+// person might read one value and the server the other.
 func TestArgumentsReadTwoWays(t *testing.T) {
 	d := newInboxEnv(t)
 	id := d.planned("look")
@@ -78,8 +78,8 @@ func TestArgumentsReadTwoWays(t *testing.T) {
 	}
 }
 
-// TestRevokedGroup: a group that the asker may no longer use gives no tools, and
-// a call that was wanted before is not made.
+// TestRevokedGroup: a group that the asker may no longer use offers no tools, and an
+// open call of it is not made.
 func TestRevokedGroup(t *testing.T) {
 	d := newInboxEnv(t)
 	id := d.planned("secret")
@@ -102,7 +102,8 @@ func TestRevokedGroup(t *testing.T) {
 	}
 }
 
-// TestInternalErrorNamesTheTask: the admin finds the cause in the log by it.
+// TestInternalErrorNamesTheTask: the message names the task, by which the admin
+// finds the cause in the log.
 func TestInternalErrorNamesTheTask(t *testing.T) {
 	d := newInboxEnv(t)
 	d.Ask(t, enginetest.Message("1", "go", time.Now()))
@@ -114,8 +115,8 @@ func TestInternalErrorNamesTheTask(t *testing.T) {
 	}
 }
 
-// TestListsAreNoPlans: a result that lists things with names and descriptions
-// is a result.
+// TestListsAreNoPlans: a result that lists things with names and descriptions is not
+// a plan.
 func TestListsAreNoPlans(t *testing.T) {
 	d := newInboxEnv(t)
 	id := d.planned("look")
@@ -135,8 +136,8 @@ func TestListsAreNoPlans(t *testing.T) {
 	}
 }
 
-// TestFailedWorkIsTriedAgain: a plan that repeats what failed is a plan; one
-// that repeats what is done is given back.
+// TestFailedWorkIsTriedAgain: a plan may repeat a failed sub-task. A plan that only
+// repeats finished ones is refused.
 func TestFailedWorkIsTriedAgain(t *testing.T) {
 	for _, c := range []struct {
 		end  planner.Event
@@ -161,8 +162,8 @@ func TestFailedWorkIsTriedAgain(t *testing.T) {
 	}
 }
 
-// TestWordsOfOthersAreData: in a group the questions of other people are marked
-// as material, one's own are not.
+// TestWordsOfOthersAreData: in a group, prompts mark the questions of other people
+// as data, but not those of the asker.
 func TestWordsOfOthersAreData(t *testing.T) {
 	d := newInboxEnv(t)
 	for i, person := range []string{"bob", "ann", "ann"} {

@@ -13,9 +13,9 @@ import (
 	"legwork/tasks"
 )
 
-// TestForgetDeletesAllOfTheChat: with the questions go the summary, what was
-// allowed, what prompts still lacked and the notes of tools; all of it is told,
-// and nothing of another chat goes.
+// TestForgetDeletesAllOfTheChat: /forget also deletes the summary, the grants,
+// pending prompts and the notes of tools, and reports all of it. Other chats stay as
+// they are.
 func TestForgetDeletesAllOfTheChat(t *testing.T) {
 	o := newEnv(t)
 	noted, compacted := []bot.Chat{}, 0
@@ -75,8 +75,8 @@ func TestForgetDeletesAllOfTheChat(t *testing.T) {
 	}
 }
 
-// TestForgetInAThread: permissions and notes of the chat around a thread are
-// not the thread's.
+// TestForgetInAThread: /forget in a thread keeps the grants and notes of the chat
+// around it.
 func TestForgetInAThread(t *testing.T) {
 	o := newEnv(t)
 	o.notes = func(context.Context, bot.Chat) (int, error) { t.Error("notes are deleted"); return 0, nil }
@@ -93,9 +93,8 @@ func TestForgetInAThread(t *testing.T) {
 	}
 }
 
-// TestAfterRetention: what refers to a task that is not kept any more answers
-// with a sentence; its question and answer are in the history until they go,
-// too.
+// TestAfterRetention: references to a deleted task get a message that says so. Its
+// question and answer stay in the history until their own time is over.
 func TestAfterRetention(t *testing.T) {
 	o := newEnv(t)
 	id := o.opens("ann", private("ann"), "compare three phones")

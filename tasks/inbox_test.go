@@ -102,8 +102,8 @@ func from(person, key, text string) bot.Message {
 	return bot.Message{Key: key, ID: key, Chat: group, From: bot.Person{Platform: "recorder", ID: person}, Text: text, At: time.Now()}
 }
 
-// TestTimeBeginsOnArrival: a message that waited for hours in its platform
-// does not start a task whose time is over.
+// TestTimeBeginsOnArrival: a message that waited for hours in its platform does not
+// start a task that has no time left.
 func TestTimeBeginsOnArrival(t *testing.T) {
 	d := newInboxEnv(t)
 	old := enginetest.Message("1", "hi", time.Now().Add(-5*time.Hour))
@@ -123,8 +123,8 @@ func TestTimeBeginsOnArrival(t *testing.T) {
 	}
 }
 
-// TestStoredButNotToldIsWoken: after a delivery that was stored while its
-// caller gave up, the repeated delivery gets the task going.
+// TestStoredButNotToldIsWoken: if a delivery was stored after its caller gave up,
+// the repeated delivery wakes the task.
 func TestStoredButNotToldIsWoken(t *testing.T) {
 	d := newInboxEnv(t)
 	d.Ask(t, enginetest.Message("1", "hi", time.Now()))
@@ -135,8 +135,7 @@ func TestStoredButNotToldIsWoken(t *testing.T) {
 	}
 }
 
-// TestOneBatch: messages that come together mean the same as messages that
-// come one by one.
+// TestOneBatch: messages in one batch have the same effect as single messages.
 func TestOneBatch(t *testing.T) {
 	d := newInboxEnv(t)
 	ask, stop := enginetest.Message("1", "hi", time.Now()), enginetest.Message("2", "/stop", time.Now())
@@ -155,7 +154,7 @@ func TestOneBatch(t *testing.T) {
 	}
 }
 
-// TestStopAgain: a stop that is delivered twice tells nothing the second time.
+// TestStopAgain: a stop that is delivered twice is answered once.
 func TestStopAgain(t *testing.T) {
 	d := newInboxEnv(t)
 	d.Ask(t, enginetest.Message("1", "hi", time.Now()))
@@ -217,7 +216,7 @@ func TestGroupChat(t *testing.T) {
 	}
 }
 
-// late is a store to which a decision gets before the one at hand.
+// late is a store in which another decision arrives before the one at hand.
 type late struct {
 	*memory.Store
 	before func()
@@ -230,8 +229,8 @@ func (l *late) Open(ctx context.Context, batch []tasks.Inbound) ([]tasks.Receipt
 	return l.Store.Open(ctx, batch)
 }
 
-// TestWordsThatComeTooLate: an answer to a question that is no longer open is
-// a question of its own; nothing that people write is lost.
+// TestWordsThatComeTooLate: an answer to a closed question becomes a new question,
+// so that no message is lost.
 func TestWordsThatComeTooLate(t *testing.T) {
 	d := newInboxEnv(t)
 	slow := &late{Store: d.store}
@@ -332,7 +331,8 @@ func (refusing) Open(_ context.Context, batch []tasks.Inbound) ([]tasks.Receipt,
 	return receipts, nil
 }
 
-// TestUntakenMessageIsTold: who wrote a message that could not be stored is told.
+// TestUntakenMessageIsTold: a person whose message could not be stored gets a reply
+// that says so.
 func TestUntakenMessageIsTold(t *testing.T) {
 	d := newInboxEnv(t)
 	d.Inbox.Store = refusing{d.store}
@@ -349,8 +349,8 @@ func (full) Open(context.Context, []tasks.Inbound) ([]tasks.Receipt, error) {
 	return nil, tasks.ErrFull
 }
 
-// TestNoRoomIsTold: the person reads a sentence; the cause is for operators,
-// and the message is to be delivered again.
+// TestNoRoomIsTold: on a full disk the person gets a message, the log has the cause,
+// and the platform delivers the message again.
 func TestNoRoomIsTold(t *testing.T) {
 	d := newInboxEnv(t)
 	d.Use(full{d.store})
@@ -363,8 +363,8 @@ func TestNoRoomIsTold(t *testing.T) {
 	}
 }
 
-// TestWordsAreNotLogged: what people ask and what tools answer is in the log only
-// where everything is logged, also when calls fail, are refused, or cannot be made.
+// TestWordsAreNotLogged: the log holds the texts of people and tools only at debug
+// level, also when calls fail, are refused, or are not possible.
 func TestWordsAreNotLogged(t *testing.T) {
 	const word = "heron"
 	for _, level := range []slog.Level{slog.LevelInfo, slog.LevelDebug} {

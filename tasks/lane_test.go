@@ -70,8 +70,8 @@ func (c *conversation) phase(id tasks.ID, want planner.Phase) {
 	}
 }
 
-// TestLane: decisions in order of arrival, questions beside a plan, one plan
-// at a time.
+// TestLane: decisions in order of arrival, questions beside a plan, and one working
+// plan at a time.
 func TestLane(t *testing.T) {
 	c := &conversation{t: t, states: map[tasks.ID]planner.State{}}
 	if c.open("a") {
@@ -102,8 +102,7 @@ func TestLane(t *testing.T) {
 	}
 }
 
-// TestLaneStoppedWhileWaiting: a task that is stopped in the queue holds up no
-// other.
+// TestLaneStoppedWhileWaiting: a task that is stopped in the queue blocks no other.
 func TestLaneStoppedWhileWaiting(t *testing.T) {
 	c := &conversation{t: t, states: map[tasks.ID]planner.State{}}
 	c.open("a")
@@ -116,8 +115,8 @@ func TestLaneStoppedWhileWaiting(t *testing.T) {
 	c.phase("c", planner.PhaseDeciding)
 }
 
-// TestLaneProposed: a plan that no person has agreed to holds up no other one,
-// and waits for its place once somebody has.
+// TestLaneProposed: a plan without approval blocks no other task, and joins the
+// queue after the approval.
 func TestLaneProposed(t *testing.T) {
 	c := &conversation{t: t, states: map[tasks.ID]planner.State{}}
 	yes := planner.Event{Type: planner.Decided, Decision: &planner.Decision{Approve: true}}
@@ -143,7 +142,7 @@ func TestLaneProposed(t *testing.T) {
 	c.phase("c", planner.PhaseWorking)
 }
 
-// laneModel is a conversation of many tasks with which anything may happen.
+// laneModel is a conversation of many tasks with random events.
 type laneModel struct {
 	t      *rapid.T
 	lane   tasks.Lane
@@ -172,7 +171,7 @@ func (c *laneModel) open() {
 	}})
 }
 
-// step lets something happen with a task that is not over.
+// step applies a random event to a live task.
 func (c *laneModel) step(id tasks.ID) {
 	s := c.states[id]
 	n := rapid.IntRange(0, 9).Draw(c.t, "what")

@@ -14,8 +14,8 @@ import (
 	"legwork/tasks/inbox"
 )
 
-// orders starts a task of the program "ops", whose questions and outcome go to a
-// chat unless that is empty.
+// orders starts a task of the program "ops". Its questions and its outcome go to a
+// chat unless chat is empty.
 func (s *engineEnv) orders(goal string, external bool, tell bot.Chat) tasks.ID {
 	s.t.Helper()
 	o := inbox.TaskRequest{From: bot.Person{Platform: tasks.PlatformAPI, ID: "ops", Name: "ops"}, Goal: goal, External: external}
@@ -41,8 +41,8 @@ func (s *engineEnv) posted(in bot.Chat) []enginetest.Post {
 	return list
 }
 
-// TestProgramsTaskIsShownNowhere: without a chat nothing is posted, and nothing is
-// waited for but people.
+// TestProgramsTaskIsShownNowhere: without a chat legwork sends nothing, and the task
+// waits only for people.
 func TestProgramsTaskIsShownNowhere(t *testing.T) {
 	s := newEngineEnv(t, []string{`{"n":1}`})
 	id := s.orders("book a room", false, bot.Chat{})
@@ -61,8 +61,8 @@ func TestProgramsTaskIsShownNowhere(t *testing.T) {
 	}
 }
 
-// TestProgramsTaskTellsAChat: the chat that the program named has the question
-// and the outcome, no more; only an admin decides.
+// TestProgramsTaskTellsAChat: the chat that the program named gets only the question
+// and the outcome, and only an admin decides.
 func TestProgramsTaskTellsAChat(t *testing.T) {
 	s := newEngineEnv(t, []string{`{"n":1}`})
 	id := s.orders("book a room", false, room("hall"))
@@ -93,7 +93,7 @@ func TestProgramsTaskTellsAChat(t *testing.T) {
 }
 
 // TestProgramIsAnsweredByWords: an admin's reply to a question of a program's task
-// is its answer; words of others, or to nothing, are questions of their own.
+// is its answer. Messages of others, or without a reply, are new questions.
 func TestProgramIsAnsweredByWords(t *testing.T) {
 	s := newEngineEnv(t, nil)
 	s.stop()
@@ -137,7 +137,7 @@ func TestProgramIsAnsweredByWords(t *testing.T) {
 	}
 }
 
-// TestChatOfAProgramIsGone: a chat that cannot be told any more holds up nothing.
+// TestChatOfAProgramIsGone: a chat that cannot be reached blocks nothing.
 func TestChatOfAProgramIsGone(t *testing.T) {
 	s := newEngineEnv(t)
 	for _, tell := range []bot.Chat{room("closed"), {Platform: "pager", ID: "1"}} {
@@ -152,8 +152,8 @@ func TestChatOfAProgramIsGone(t *testing.T) {
 	}
 }
 
-// TestQuestionOfAProgramWithoutItsChat: what cannot be asked in the chat that the
-// program named can still be decided elsewhere.
+// TestQuestionOfAProgramWithoutItsChat: a question that cannot be asked in the
+// program's chat can still be decided in other places.
 func TestQuestionOfAProgramWithoutItsChat(t *testing.T) {
 	s := newEngineEnv(t, []string{`{"n":1}`})
 	s.phone.mu.Lock()
@@ -195,8 +195,8 @@ func TestOnlyTheseGroups(t *testing.T) {
 	}
 }
 
-// TestContextIsLeftAlone: a context that no program touches ends after its
-// time, and holds no room until then.
+// TestContextIsLeftAlone: a context that no program uses ends after its time, and
+// occupies no slot until then.
 func TestContextIsLeftAlone(t *testing.T) {
 	s := newEngineEnv(t)
 	s.rules.Limits.IdleTimeout = s.rules.Limits.TaskTimeout * 4
@@ -217,8 +217,8 @@ func TestContextIsLeftAlone(t *testing.T) {
 	}
 }
 
-// TestLongNotes: notes that are too long to be kept in memory are in the
-// prompt all the same, as far as one holds them.
+// TestLongNotes: notes that are too long for memory are in the prompt, as far as
+// they fit.
 func TestLongNotes(t *testing.T) {
 	d := newInboxEnv(t)
 	d.Ask(t, enginetest.Message("1", "first", time.Now()))
@@ -276,8 +276,9 @@ func TestSpareCard(t *testing.T) {
 	}
 }
 
-// TestStoppedWhileAsking: a question whose task is stopped while its message is
-// on its way is closed when that has arrived, also when the end is being shown.
+// TestStoppedWhileAsking: if a task is stopped while the message of its question is
+// being sent, the message is closed when it has arrived, also while the outcome is
+// being shown.
 func TestStoppedWhileAsking(t *testing.T) {
 	s := newEngineEnv(t, []string{`{"n":1}`})
 	s.phone.late = make(chan any)

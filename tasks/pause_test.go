@@ -11,8 +11,8 @@ import (
 	"legwork/tasks"
 )
 
-// TestPauseByAdmins: only admins pause and resume; questions are taken all the
-// same, and each chat is told once who has paused.
+// TestPauseByAdmins: only admins pause and resume. legwork still accepts questions,
+// and each chat reads once who has paused.
 func TestPauseByAdmins(t *testing.T) {
 	o := newEnv(t)
 	hall := room("hall")
@@ -57,9 +57,9 @@ func TestPauseByAdmins(t *testing.T) {
 	}
 }
 
-// TestFlood: a conversation takes 20 questions that wait, however they come, in
-// order; the rest is told once a minute, opens nothing, and comes too late again
-// when it is delivered again.
+// TestFlood: a conversation has room for 20 waiting questions, and keeps their
+// order. For further ones it gets one message a minute. They open no task, also when
+// they are delivered again.
 func TestFlood(t *testing.T) {
 	for name, size := range map[string]int{"one by one": 1, "all at once": 1000, "in batches": 100} {
 		t.Run(name, func(t *testing.T) {
@@ -101,8 +101,8 @@ func TestFlood(t *testing.T) {
 	}
 }
 
-// TestFloodOfAdditions: one task hears a hundred messages, and their author is
-// informed about the rest once.
+// TestFloodOfAdditions: a task accepts a hundred messages, and their author gets one
+// message about the rest.
 func TestFloodOfAdditions(t *testing.T) {
 	o := newEnv(t)
 	var batch []bot.Message
@@ -119,8 +119,8 @@ func TestFloodOfAdditions(t *testing.T) {
 	}
 }
 
-// TestFloodOfChats: when the engine has all it can take, no further question
-// is taken, and each chat is told.
+// TestFloodOfChats: when the engine is full, legwork accepts no further question,
+// and each chat gets a message.
 func TestFloodOfChats(t *testing.T) {
 	o := newEnv(t)
 	o.load = 10_000
@@ -134,9 +134,8 @@ func TestFloodOfChats(t *testing.T) {
 	}
 }
 
-// TestPauseAgainDelivered: a /pause that a platform delivers again after a
-// /resume pauses nothing, also when a restart lies between, and so the other way
-// round.
+// TestPauseAgainDelivered: a /pause that is delivered again after a /resume pauses
+// nothing, also after a restart. The same holds for a repeated /resume.
 func TestPauseAgainDelivered(t *testing.T) {
 	o := newEnv(t)
 	pause, resume := o.by("boss", private("boss"), "/pause"), o.by("boss", private("boss"), "/resume")
@@ -168,8 +167,8 @@ func TestPauseAgainDelivered(t *testing.T) {
 	}
 }
 
-// TestPauseAndABurst: a question that comes in pieces while everything is paused
-// is one task, and no operator reads of anything that went wrong.
+// TestPauseAndABurst: a question that arrives in pieces during a pause is one task,
+// and the log shows no problem.
 func TestPauseAndABurst(t *testing.T) {
 	o := newEnv(t)
 	o.say("boss", private("boss"), "/pause")

@@ -46,8 +46,8 @@ func (s *engineEnv) drafts(draft string) func(context.Context, llm.Request, func
 	}
 }
 
-// TestReview: the card shows who wants what, only the asker and admins decide, the
-// task goes on with the verdict, and the card says how it went.
+// TestReview: the card shows who asks for which review, only the asker and admins
+// decide, the task continues with the decision, and the card shows it.
 func TestReview(t *testing.T) {
 	s := reviewed(t, "Two rooms.")
 	id, card := s.asks("ann", room("hall"), "write about rooms")
@@ -225,9 +225,9 @@ func scriptedStatus(value string) map[string]json.RawMessage {
 	return map[string]json.RawMessage{planner.KeyStatus: json.RawMessage(`"` + value + `"`)}
 }
 
-// TestReviewLapses: when a review is not decided in time, the card says so,
-// the waiting calls are not made, the answer is written knowing that, and a
-// late press learns it. A restart in between changes none of it.
+// TestReviewLapses: when a review expires, the card says so, and the waiting calls
+// are not made. The answer takes that into account, and a late press gets a message.
+// A restart in between changes nothing.
 func TestReviewLapses(t *testing.T) {
 	for _, restart := range []bool{false, true} {
 		s := reviewed(t, "Two rooms.")
@@ -267,7 +267,7 @@ func TestReviewLapses(t *testing.T) {
 	}
 }
 
-// TestReviewLapsesWithNothing: a task that has found nothing says why it ended.
+// TestReviewLapsesWithNothing: a task without findings says why it ended.
 func TestReviewLapsesWithNothing(t *testing.T) {
 	s := newEngineEnv(t)
 	s.stop()

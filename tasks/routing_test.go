@@ -89,8 +89,8 @@ func TestPasted(t *testing.T) {
 	}
 }
 
-// TestRetryAtOnce: an answer can be seen, and asked for again, before it is
-// stored that it was shown.
+// TestRetryAtOnce: a person can see an answer, and repeat the question, before the
+// store has recorded that the answer was shown.
 func TestRetryAtOnce(t *testing.T) {
 	o := newEnv(t)
 	me := private("ann")
@@ -104,7 +104,7 @@ func TestRetryAtOnce(t *testing.T) {
 	}
 }
 
-// TestUndoTooLate: guidance that the answer was written with stays.
+// TestUndoTooLate: guidance that the answer already used cannot be taken back.
 func TestUndoTooLate(t *testing.T) {
 	o := newEnv(t)
 	me := private("ann")
@@ -174,8 +174,8 @@ func TestWhatAMessageSpeaksTo(t *testing.T) {
 	}
 }
 
-// TestOverheardFollowUp: only the person who asked last may ask on without
-// naming the bot; legwork says nothing to others.
+// TestOverheardFollowUp: only the person who asked last may ask again without naming
+// the bot; legwork does not answer others.
 func TestOverheardFollowUp(t *testing.T) {
 	o := newEnv(t)
 	hall := room("hall")
@@ -233,8 +233,8 @@ func TestAnswersInAThread(t *testing.T) {
 	}
 }
 
-// TestEditedQuestion: the same text means nothing, a new one reaches the task as
-// long as it listens, and is a question of its own otherwise.
+// TestEditedQuestion: an edit without a change does nothing. A changed question goes
+// to its task while the task accepts guidance, and otherwise becomes a new question.
 func TestEditedQuestion(t *testing.T) {
 	corrected := func(o *env, text string) string {
 		return o.text("prompt.corrected", map[string]any{"Text": text})
@@ -474,8 +474,8 @@ func TestNoticesKeepTheirOrder(t *testing.T) {
 	}
 }
 
-// TestApologyOnce: a message that cannot be stored is delivered again and again;
-// its author reads that once.
+// TestApologyOnce: a message that cannot be stored is delivered again and again; its
+// author gets one reply about that.
 func TestApologyOnce(t *testing.T) {
 	o := newEnv(t)
 	o.seen = full{o.store}

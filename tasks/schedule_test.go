@@ -12,7 +12,7 @@ import (
 	"legwork/tasks/enginetest"
 )
 
-// schedules lists those of the store.
+// schedules lists the schedules of the store.
 func (o *env) schedules() []tasks.Schedule {
 	o.t.Helper()
 	list, err := o.store.Schedules(o.t.Context(), "")
@@ -62,8 +62,8 @@ func labels(p enginetest.Post) string {
 	return strings.Join(all, " | ")
 }
 
-// TestScheduleByButtons: one is made, listed, paused, resumed, run and deleted by
-// tap; the message of each press shows how things stand then.
+// TestScheduleByButtons: a schedule is made, listed, paused, resumed, run and
+// deleted with buttons. The message of each press shows the new state.
 func TestScheduleByButtons(t *testing.T) {
 	o := newEnv(t)
 	chat := private("ann")
@@ -120,7 +120,7 @@ func TestScheduleByButtons(t *testing.T) {
 	}
 }
 
-// TestScheduleByWords: everything that buttons do is done by words, too.
+// TestScheduleByWords: commands can do everything that buttons do.
 func TestScheduleByWords(t *testing.T) {
 	o := newEnv(t)
 	chat := room("hall")
@@ -155,7 +155,8 @@ func TestScheduleByWords(t *testing.T) {
 	}
 }
 
-// TestWhoChangesSchedules: who made one, and admins; everybody sees it.
+// TestWhoChangesSchedules: the person who made a schedule and admins can change it;
+// everybody can see it.
 func TestWhoChangesSchedules(t *testing.T) {
 	o := newEnv(t)
 	chat := room("hall")
@@ -195,8 +196,8 @@ func TestScheduleOfAThread(t *testing.T) {
 	}
 }
 
-// TestManySchedules: there is room for so many in a chat, and those that are over
-// take none.
+// TestManySchedules: the number of schedules of a chat is limited, without those
+// that have no further run.
 func TestManySchedules(t *testing.T) {
 	o := newEnv(t)
 	chat := private("ann")
@@ -225,8 +226,8 @@ func TestManySchedules(t *testing.T) {
 	}
 }
 
-// TestScheduleLanguages: texts about times are in the person's language,
-// whatever the times were written in.
+// TestScheduleLanguages: texts about times are in the person's language, whatever
+// language the times were written in.
 func TestScheduleLanguages(t *testing.T) {
 	specs := []string{
 		"every weekday 9:00", "weekends 10:00", "по понедельникам и четвергам в 18:30", "每月1号8:00", "каждый год 24 декабря в 18:00",

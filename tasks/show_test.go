@@ -16,8 +16,7 @@ import (
 	"legwork/tasks/inbox"
 )
 
-// waits starts a context of a program in no chat, and an agent asks for its
-// review.
+// waits starts a program's context without a chat, and an agent asks for its review.
 func (s *engineEnv) waits(goal string) tasks.ID {
 	s.t.Helper()
 	id := s.orders(goal, true, bot.Chat{})
@@ -34,7 +33,8 @@ func (s *engineEnv) sets(id tasks.ID, status string) {
 	}
 }
 
-// alerts tells the admins of tasks that wait, and returns what boss reads.
+// alerts sends the admins alerts about waiting tasks, and returns the alert that
+// boss reads.
 func (s *engineEnv) alerts(key string, ids ...tasks.ID) enginetest.Post {
 	s.t.Helper()
 	var list []alerts.News
@@ -58,8 +58,8 @@ func (s *engineEnv) shown(data string) enginetest.Post {
 	return got.posts[0]
 }
 
-// TestReviewFromAnAlert: the alert of a review that is in no chat leads to its
-// card, where only an admin decides.
+// TestReviewFromAnAlert: the alert about a review without a chat leads to its card,
+// where only an admin decides.
 func TestReviewFromAnAlert(t *testing.T) {
 	s := newEngineEnv(t)
 	id := s.waits("write about *boats*")
@@ -95,8 +95,8 @@ func TestReviewFromAnAlert(t *testing.T) {
 	}
 }
 
-// TestReviewThatStandsThere: an admin whose chat has the card of a review gets
-// no alert about it, but all other alerts.
+// TestReviewThatStandsThere: an admin whose chat already has the card of a review
+// gets no alert about it, but all other alerts.
 func TestReviewThatStandsThere(t *testing.T) {
 	s := newEngineEnv(t)
 	id := s.orders("write about boats", true, private("boss"))
@@ -196,8 +196,8 @@ func asking(t *testing.T) *engineEnv {
 	return s
 }
 
-// TestWordsToAShownQuestion: who answers a model's question by words, where it is
-// shown to them, reads that they did, as who presses a button does.
+// TestWordsToAShownQuestion: a person who answers a shown question in text gets a
+// confirmation, as after a press of a button.
 func TestWordsToAShownQuestion(t *testing.T) {
 	for _, words := range []bool{true, false} {
 		s := asking(t)
@@ -280,9 +280,9 @@ func TestAlertOfAChatsTask(t *testing.T) {
 	}
 }
 
-// TestShownFormIsFilledIn: of a form that is shown in private one field after the
-// other is asked for, and what was filled in offers no buttons any more, however
-// it was.
+// TestShownFormIsFilledIn: a form that is shown in private asks for one field after
+// the other. A filled-in field has no buttons any more, whether a press or a text has
+// filled it in.
 func TestShownFormIsFilledIn(t *testing.T) {
 	s := newEngineEnv(t, []string{`{"n":1}`})
 	s.tools.mu.Lock()
