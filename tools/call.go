@@ -39,7 +39,7 @@ func (s *Set) Call(ctx context.Context, c Call) (Result, error) {
 		return Result{}, ctx.Err()
 	}
 	if err != nil {
-		s.log.WarnContext(ctx, "tool call failed", "group", g.name, "tool", c.Tool, "after", time.Since(from).Round(time.Millisecond), "err", err)
+		s.log.WarnContext(ctx, "tool call failed", "group", g.name, "tool", c.Tool, "after", time.Since(from).Round(time.Millisecond), "cause", err)
 	}
 	res.Show = g.cfg.ShowResultBytes
 	return res, nil

@@ -74,7 +74,7 @@ func (l *definitionLog) viewOf(s *client.Server, cat *client.Catalog) *view {
 	v.generation = l.generation.Load()
 	known, err := l.load(s.Name())
 	if err != nil {
-		l.log.Error("known tools unreadable: the server is not used", "server", s.Name(), "err", err)
+		l.log.Error("known tools unreadable: the server is not used", "server", s.Name(), "cause", err)
 		v.problem = err
 		return v
 	}
@@ -95,7 +95,7 @@ func (l *definitionLog) viewOf(s *client.Server, cat *client.Catalog) *view {
 		return v
 	}
 	if err := l.change(context.Background(), s.Name(), func(p serverDefinitions) { maps.Copy(p, fresh) }); err != nil {
-		l.log.Error("new tools not saved: a change is not noticed after a restart", "server", s.Name(), "err", err)
+		l.log.Error("new tools not saved: a change is not noticed after a restart", "server", s.Name(), "cause", err)
 		maps.Copy(known, fresh)
 	}
 	return v
@@ -208,7 +208,7 @@ func (l *definitionLog) markReported(server string, changes map[string]string) {
 		}
 	}
 	if err := l.change(context.Background(), server, note); err != nil {
-		l.log.Warn("reported changes not saved", "server", server, "err", err)
+		l.log.Warn("reported changes not saved", "server", server, "cause", err)
 		note(l.known[server])
 	}
 }

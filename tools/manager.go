@@ -209,7 +209,7 @@ func (m *Manager) Reload(ctx context.Context, cfg Config) error {
 	defer cancel()
 	for _, s := range fresh {
 		if err := s.WaitReady(short); err != nil {
-			m.o.Log.Warn("new server not ready", "server", s.Name(), "err", err)
+			m.o.Log.Warn("new server not ready", "server", s.Name(), "cause", err)
 		}
 	}
 	var reading sync.WaitGroup

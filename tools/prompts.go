@@ -148,7 +148,7 @@ func (m *Manager) readPrompts(ctx context.Context, set *Set, running *sync.WaitG
 			short := clip.Bytes(bot.Visible(text), maxPromptText)
 			m.prompts.put(name, cat, short, err)
 			if err != nil && !errors.Is(err, context.Canceled) {
-				m.o.Log.Warn("group prompt not read", "group", g.name, "prompt", name, "err", err)
+				m.o.Log.Warn("group prompt not read", "group", g.name, "prompt", name, "cause", err)
 			}
 			m.onCatalog() // the server may have a new catalog by now
 		})

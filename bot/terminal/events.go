@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -149,6 +150,9 @@ func (e *events) readRequest(l inputLine) (m bot.Message, id string, err error) 
 	}
 	var r request
 	if err := json.Unmarshal([]byte(text), &r); err != nil {
+		if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok && wrong.Field != "" {
+			return m, readID(text), fmt.Errorf("line %d: %s is a %s; it must be a %s", l.number, wrong.Field, wrong.Value, wrong.Type)
+		}
 		return m, readID(text), fmt.Errorf("line %d is not a JSON object with id and text: %w", l.number, err)
 	}
 	if r.Press == "" && strings.TrimSpace(r.Text) == "" {

@@ -338,7 +338,7 @@ func TestEvents(t *testing.T) {
 		{"type": "error", "line": 2.0, "text": "line 2 is not a JSON object with id and text"},
 		{"type": "error", "line": 3.0, "message": "q2", "text": "line 3 is not a JSON object with id and text: unexpected end of JSON input"},
 		{"type": "error", "line": 4.0, "text": "line 4 is not a JSON object with id and text"},
-		{"type": "error", "line": 5.0, "message": "q9", "text": "line 5 is not a JSON object with id and text: json: cannot unmarshal number into Go struct field request.text of type string"},
+		{"type": "error", "line": 5.0, "message": "q9", "text": "line 5: text is a number; it must be a string"},
 		{"type": "error", "line": 7.0, "message": "q3", "text": "line 7 has no text"},
 		{"type": "board", "task": "t", "board": map[string]any{"title": "first", "status": "Planning", "items": []any{
 			map[string]any{"id": "1/a", "title": "A", "group": "llm_tool", "state": "working", "elapsed_ms": 1234.0},

@@ -38,7 +38,7 @@ func (s *Store) AuditLog(ctx context.Context, before uint64, limit int) (list []
 
 func (b snapshot) auditEntry(key, value []byte) (e tasks.AuditEntry, ok bool) {
 	if err := unsealJSON(key, value, &e); err != nil {
-		b.log.Error("audit entry skipped", "record", describe(bucketAudit, key), "error", err)
+		b.log.Error("audit entry skipped", "record", describe(bucketAudit, key), "cause", err)
 		return e, false
 	}
 	return e, true

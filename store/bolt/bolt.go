@@ -249,9 +249,9 @@ func (s *Store) noteCorruption(err error) error {
 	if err == nil || !errors.Is(err, errPage) || !s.corruption.CompareAndSwap(nil, &err) {
 		return err
 	}
-	s.log.Error("data file damaged, restart needed", "error", err)
+	s.log.Error("data file damaged, restart needed", "cause", err)
 	if marked := os.WriteFile(s.path+suspectSuffix, nil, 0o600); marked != nil {
-		s.log.Error("damage not marked for the next start", "error", markFull(marked))
+		s.log.Error("damage not marked for the next start", "cause", markFull(marked))
 	}
 	return err
 }

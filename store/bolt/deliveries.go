@@ -39,7 +39,7 @@ func (s *Store) Outgoing(ctx context.Context, now time.Time, limit int, except .
 			}
 			d, ok, err := b.Delivery(string(k[dueTime:]))
 			if errors.Is(err, tasks.ErrDamaged) {
-				b.log.Error("delivery skipped", "error", err)
+				b.log.Error("delivery skipped", "cause", err)
 				continue
 			}
 			if err != nil {
@@ -64,7 +64,7 @@ func (s *Store) Outgoing(ctx context.Context, now time.Time, limit int, except .
 func (b snapshot) outboxEntry(key, value []byte) (at time.Time, webhook string, ok bool) {
 	body, err := unseal(key, value)
 	if err != nil || len(body) < 12 || len(key) <= dueTime {
-		b.log.Error("delivery skipped", "record", describe(bucketOutbox, key), "error", err)
+		b.log.Error("delivery skipped", "record", describe(bucketOutbox, key), "cause", err)
 		return at, "", false
 	}
 	seconds := int64(binary.BigEndian.Uint64(body))
@@ -88,7 +88,7 @@ func (b snapshot) AllDeliveries() (map[string]tasks.ID, error) {
 		for k, v := c.First(); k != nil; k, v = c.Next() {
 			var d tasks.Delivery
 			if err := unsealJSON(k, v, &d); err != nil {
-				b.log.Error("delivery skipped", "record", describe(bucketOutgoing, k), "error", err)
+				b.log.Error("delivery skipped", "record", describe(bucketOutgoing, k), "cause", err)
 				continue
 			}
 			all[string(k)] = d.Task

@@ -45,7 +45,7 @@ func (b snapshot) feedEntries(after, newest uint64, limit int) (entries []tasks.
 		}
 		list, err := readFeedRecord(k, v)
 		if err != nil {
-			b.log.Error("feed record skipped", "record", describe(bucketFeed, k), "error", err)
+			b.log.Error("feed record skipped", "record", describe(bucketFeed, k), "cause", err)
 		}
 		if len(list) == 0 && len(entries) > 0 { // the entries before may be separated by lost ones
 			return entries, oldest
@@ -162,7 +162,7 @@ func (s *Store) loadFeedEnd() {
 		return err
 	})
 	if err != nil {
-		s.log.Error("feed end unreadable", "error", err)
+		s.log.Error("feed end unreadable", "cause", err)
 	}
 }
 

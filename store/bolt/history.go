@@ -26,7 +26,7 @@ func (b snapshot) Settings(owner string) (map[string]string, error) {
 		for k, v := c.Seek(prefix); bytes.HasPrefix(k, prefix); k, v = c.Next() {
 			body, err := unseal(k, v)
 			if err != nil {
-				b.log.Error("setting skipped", "record", describe(bucketSettings, k), "error", err)
+				b.log.Error("setting skipped", "record", describe(bucketSettings, k), "cause", err)
 				continue
 			}
 			all[string(k[len(prefix):])] = string(body)
@@ -49,7 +49,7 @@ func (b snapshot) Turn(conversation string, after uint64) (rows []rules.HistoryR
 			}
 			row, err := historyRow(k, v)
 			if err != nil {
-				b.log.Error("history row skipped", "record", describe(bucketHistory, k), "error", err)
+				b.log.Error("history row skipped", "record", describe(bucketHistory, k), "cause", err)
 				row = rules.HistoryRow{Order: order, Answer: k[len(prefix)+8] == 1, Task: b.taskWithOrder(order)}
 			}
 			row.Conversation = conversation
@@ -103,7 +103,7 @@ func (s *Store) Turns(ctx context.Context, conversation string, after uint64, li
 			row, err := historyRow(k, v)
 			switch {
 			case err != nil:
-				b.log.Error("history row skipped", "record", describe(bucketHistory, k), "error", err)
+				b.log.Error("history row skipped", "record", describe(bucketHistory, k), "cause", err)
 			case row.Answer && n > 0 && list[n-1].Order == order:
 				list[n-1] = rules.WithAnswer(list[n-1], row)
 			case !row.Answer && n >= limit:
@@ -124,7 +124,7 @@ func (b snapshot) Summary(conversation string) (v tasks.Summary, err error) {
 	}
 	_, err = b.row(bucketSummaries, []byte(conversation), &v)
 	if errors.Is(err, tasks.ErrDamaged) {
-		b.log.Error("summary skipped", "error", err)
+		b.log.Error("summary skipped", "cause", err)
 		return tasks.Summary{}, nil
 	}
 	return v, err

@@ -145,7 +145,7 @@ func (b snapshot) Counts() (map[string]int, error) {
 	counts := map[string]int{}
 	_, err := b.row(bucketMeta, []byte(metaCounts), &counts)
 	if errors.Is(err, tasks.ErrDamaged) {
-		b.log.Error("task counts damaged, counting again", "error", err)
+		b.log.Error("task counts damaged, counting again", "cause", err)
 		return b.Recount()
 	}
 	return counts, err

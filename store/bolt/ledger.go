@@ -61,7 +61,7 @@ func (s *Store) Spent(ctx context.Context, q tasks.SpentQuery) ([]tasks.Spent, e
 			}
 			spent, err := spentValue(row, k, v)
 			if err != nil || !ok {
-				b.log.Error("ledger row skipped", "record", describe(bucketSpent, k), "error", err)
+				b.log.Error("ledger row skipped", "record", describe(bucketSpent, k), "cause", err)
 				continue
 			}
 			list = append(list, spent)
@@ -86,7 +86,7 @@ func (b snapshot) Account(id tasks.ID) (rules.Account, error) {
 	}
 	_, err := b.row(bucketAccounts, []byte(id), &a)
 	if errors.Is(err, tasks.ErrDamaged) {
-		b.log.Error("account damaged, counting again", "error", err)
+		b.log.Error("account damaged, counting again", "cause", err)
 		return rules.Account{}, nil
 	}
 	return a, err
@@ -109,7 +109,7 @@ func (b snapshot) Accounts() (ids []tasks.ID, err error) {
 func (s *Store) closeOldAccounts() {
 	for _, j := range s.commitJobs([]*job{{do: (*rules.Tx).CloseOldAccounts}}, nil) {
 		if j.err != nil {
-			s.log.Error("old accounts not closed", "error", j.err)
+			s.log.Error("old accounts not closed", "cause", j.err)
 		}
 	}
 }
@@ -120,7 +120,7 @@ func (b snapshot) Total(of rules.TotalKey) (rules.Total, error) {
 	var sum rules.Total
 	_, err := b.row(bucketSums, totalKey(of), &sum)
 	if errors.Is(err, tasks.ErrDamaged) {
-		b.log.Error("budget total damaged, adding up again", "error", err)
+		b.log.Error("budget total damaged, adding up again", "cause", err)
 		return b.addUpTotal(of)
 	}
 	return sum, err
@@ -174,7 +174,7 @@ func (b snapshot) Spent(row rules.SpentKey) (spent tasks.Spent, err error) {
 		}
 		stored, err := spentValue(row, key, value)
 		if err != nil {
-			b.log.Error("ledger row damaged, starting at zero", "record", describe(bucketSpent, key), "error", err)
+			b.log.Error("ledger row damaged, starting at zero", "record", describe(bucketSpent, key), "cause", err)
 			return nil
 		}
 		spent = stored

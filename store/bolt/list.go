@@ -77,7 +77,7 @@ func (b snapshot) readPage(q tasks.TaskQuery) (rows []tasks.Row, more bool, dama
 			l, ok, err := b.Listing(id)
 			switch {
 			case errors.Is(err, tasks.ErrDamaged):
-				b.log.Error("task row damaged", "task", id, "error", err)
+				b.log.Error("task row damaged", "task", id, "cause", err)
 				damaged = append(damaged, id)
 			case err != nil:
 				return err

@@ -144,7 +144,7 @@ func (b snapshot) collectTurns(conversation string, cut, end uint64, budget *rul
 		row, err := historyRow(k, v)
 		switch {
 		case err != nil:
-			b.log.Error("history row skipped", "record", describe(bucketHistory, k), "error", err)
+			b.log.Error("history row skipped", "record", describe(bucketHistory, k), "cause", err)
 		case row.Answer:
 			answer = row
 		default:

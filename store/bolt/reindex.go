@@ -47,7 +47,7 @@ func (s *Store) reindex(ctx context.Context) error {
 	}
 	s.helpers.Go(func() {
 		if err := s.reindexFrom(context.WithoutCancel(ctx), before); err != nil && !errors.Is(err, ErrClosed) {
-			s.log.Error("indexing older tasks failed, retrying at the next start", "error", err)
+			s.log.Error("indexing older tasks failed, retrying at the next start", "cause", err)
 		}
 	})
 	return nil
@@ -122,12 +122,12 @@ func (b snapshot) unindexed(before tasks.ID) (list []builtListing, next tasks.ID
 		}
 		t, ok, err := b.Task(next)
 		if err != nil || !ok {
-			b.log.Error("task not indexed", "task", next, "error", err)
+			b.log.Error("task not indexed", "task", next, "cause", err)
 			continue
 		}
 		journal, err := b.events(next, 0)
 		if err != nil {
-			b.log.Error("journal damaged, task indexed without it", "task", next, "error", err)
+			b.log.Error("journal damaged, task indexed without it", "task", next, "cause", err)
 		}
 		events += len(journal)
 		list = append(list, builtListing{rules.ListingOf(next, t, journal), t.Last})

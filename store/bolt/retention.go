@@ -44,7 +44,7 @@ func (b snapshot) Tasks(after tasks.ID, n int) (list []rules.TaskEntry, err erro
 		for ; k != nil && len(list) < n; k, v = c.Next() {
 			t := rules.TaskEntry{ID: tasks.ID(k)}
 			if err := unsealJSON(k, v, &t.Task); err != nil {
-				b.log.Error("task skipped", "record", describe(bucketTasks, k), "error", err)
+				b.log.Error("task skipped", "record", describe(bucketTasks, k), "cause", err)
 				continue
 			}
 			list = append(list, t)
@@ -106,7 +106,7 @@ func (b snapshot) AllSettings() (map[rules.Setting]string, error) {
 		for k, v := c.First(); k != nil; k, v = c.Next() {
 			body, err := unseal(k, v)
 			if err != nil {
-				b.log.Error("setting skipped", "record", describe(bucketSettings, k), "error", err)
+				b.log.Error("setting skipped", "record", describe(bucketSettings, k), "cause", err)
 				continue
 			}
 			owner := conversationOf(k)

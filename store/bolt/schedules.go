@@ -66,7 +66,7 @@ func (b snapshot) dueSchedule(key []byte) (*tasks.Schedule, error) {
 	v, ok, err := b.Schedule(string(key[dueTime:]))
 	switch {
 	case errors.Is(err, tasks.ErrDamaged):
-		b.log.Error("schedule skipped", "error", err)
+		b.log.Error("schedule skipped", "cause", err)
 	case err != nil:
 		return nil, err
 	case ok && rules.IsWaiting(v) && bytes.Equal(dueKey(v), key):
@@ -91,7 +91,7 @@ func (b snapshot) Schedules(conversation string) (list []tasks.Schedule, err err
 		for k, v := c.First(); k != nil; k, v = c.Next() {
 			var s tasks.Schedule
 			if err := unsealJSON(k, v, &s); err != nil {
-				b.log.Error("schedule skipped", "record", describe(bucketSchedules, k), "error", err)
+				b.log.Error("schedule skipped", "record", describe(bucketSchedules, k), "cause", err)
 				continue
 			}
 			if conversation == "" || s.Chat.Key() == conversation {

@@ -120,7 +120,7 @@ func (b snapshot) live(conversation string) (rows []liveRow, err error) {
 		for k, v := c.Seek(prefix); k != nil && bytes.HasPrefix(k, prefix); k, v = c.Next() {
 			var r liveRow
 			if err := unsealJSON(k, v, &r); err != nil {
-				b.log.Error("live task skipped", "record", describe(bucketLive, k), "error", err)
+				b.log.Error("live task skipped", "record", describe(bucketLive, k), "cause", err)
 				continue
 			}
 			rows = append(rows, r)

@@ -283,10 +283,10 @@ func (s *Store) failWrites(err error) error {
 	if !errors.Is(err, tasks.ErrFull) {
 		s.fatal = fmt.Errorf("nothing is stored until legwork is restarted: %w", err)
 		err = s.fatal
-		s.log.Error("data file write failed", "error", err)
+		s.log.Error("data file write failed", "cause", err)
 		return err
 	}
-	s.log.Error("data file cannot grow", "error", err)
+	s.log.Error("data file cannot grow", "cause", err)
 	return err
 }
 

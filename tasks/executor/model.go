@@ -66,7 +66,7 @@ func (x *Executor) replied(ctx context.Context, v *tasks.View, a planner.Action,
 		return err
 	}
 	if e.Type == planner.Malformed {
-		x.Log.InfoContext(ctx, "reply not usable", "task", v.ID, "action", a.ID, "model", reply.Model, "reason", e.Problem.Reason)
+		x.Log.InfoContext(ctx, "reply not usable", "task", v.ID, "action", a.ID, "model", reply.Model, "cause", e.Problem.Reason)
 	}
 	if e.Reply != nil {
 		for _, c := range e.Reply.Calls {

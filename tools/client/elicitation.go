@@ -118,7 +118,7 @@ func (c *connection) elicit(ctx context.Context, f *inFlightCall, params json.Ra
 	}
 	e, err := readAnswer(q, a)
 	if err != nil {
-		c.log.Warn("answer not sent to the server", "err", err)
+		c.log.Warn("answer not sent to the server", "cause", err)
 		return elicited{Action: form.Cancel}, nil
 	}
 	return e, nil
@@ -288,7 +288,7 @@ func (c *connection) answerAutomatically(ctx context.Context, f *inFlightCall, i
 			if _, err = readElicitation(r.Params); err == nil {
 				continue
 			}
-			c.log.Warn("question of the server declined", "err", err)
+			c.log.Warn("question of the server declined", "cause", err)
 			result, err = elicited{Action: form.Decline}, nil
 		} else if refused[r.Method] {
 			return errAskedAgain
@@ -296,7 +296,7 @@ func (c *connection) answerAutomatically(ctx context.Context, f *inFlightCall, i
 			result, err = c.answerRequest(ctx, f, request{Method: r.Method, Params: r.Params})
 		}
 		if err != nil {
-			c.log.Warn("request of the server refused", "method", r.Method, "err", err)
+			c.log.Warn("request of the server refused", "method", r.Method, "cause", err)
 			now = append(now, r.Method)
 			continue // no answer: the server decides what that means
 		}

@@ -46,7 +46,7 @@ func (s *Server) follow(ctx context.Context, c *connection) error {
 			changed = nil
 			rest.Reset(listPause)
 			if err := withTimeout(ctx, c, listTimeout, s.refresh); err != nil {
-				s.log.Warn("catalog not refreshed", "err", s.redacted(err))
+				s.log.Warn("catalog not refreshed", "cause", s.redacted(err))
 			}
 		}
 	}

@@ -196,7 +196,7 @@ func (g *ProcessGuard) start() {
 		err = cmd.Start()
 	}
 	if err != nil {
-		g.log.Debug("process guard not started", "err", err)
+		g.log.Debug("process guard not started", "cause", err)
 		return
 	}
 	g.in, g.cmd = in, cmd

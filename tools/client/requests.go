@@ -46,7 +46,7 @@ func (c *connection) handleRequest(ctx context.Context, raw []byte) {
 		defer forget()
 		result, err := c.answerRequest(ctx, f, r)
 		if err := c.reply(r.ID, result, err); err != nil {
-			c.log.Debug("reply to the server not sent", "method", r.Method, "err", err)
+			c.log.Debug("reply to the server not sent", "method", r.Method, "cause", err)
 		}
 	})
 }

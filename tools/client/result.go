@@ -55,7 +55,7 @@ func (s *Server) result(got captured, d *Definition, call Call) (Result, error) 
 		return res, err
 	}
 	if err := d.checkOutput(structured); err != nil {
-		s.log.Warn("result does not match the output schema", "tool", d.Name, "err", err)
+		s.log.Warn("result does not match the output schema", "tool", d.Name, "cause", err)
 		note := clip.Bytes(clean(fmt.Sprintf("\n[This does not fit the form of results that the server announced: %v]", err)), 500)
 		res.Text += note
 	}

@@ -81,7 +81,7 @@ func (s *Server) Run(ctx context.Context) {
 			break
 		}
 		if cause := s.redacted(err).Error(); !ready.IsZero() || cause != logged {
-			s.log.Warn("server is down", "err", cause)
+			s.log.Warn("server is down", "cause", cause)
 			logged = cause
 		}
 		if !ready.IsZero() && time.Since(ready) > healthyAfter {
@@ -144,7 +144,7 @@ func (s *Server) connect(ctx context.Context) (*connection, error) {
 	switch {
 	case err == nil || ctx.Err() != nil:
 	case revision == "" && errors.Is(err, errEndedAtStart) && s.dialer.cfg.Command != "":
-		s.log.Debug("retrying with the older protocol", "err", err)
+		s.log.Debug("retrying with the older protocol", "cause", err)
 		revision = oldProtocol
 		c, err = s.dialer.dial(ctx, revision, sse)
 	case !sse && errors.Is(err, transport.ErrLegacySSEServer):
