@@ -20,13 +20,13 @@ import (
 
 // format is the version of the layout below, and oldest the first version that can
 // be read: opening an older file upgrades it. The version grows when earlier
-// versions of legwork would misread files of this one. In version 2 each turn says
-// who asked, and journals contain new events. A new bucket does not need a new
-// version: opening an older file creates the bucket and notes its name under
-// "added", and from then on it must exist.
+// versions of legwork would misread files of this one. Version 3 has other names of
+// events and settings, so that no earlier file can be read. A new bucket does not
+// need a new version: opening a file without it creates the bucket and notes its
+// name under "added", and from then on it must exist.
 const (
-	format = 2
-	oldest = 1
+	format = 3
+	oldest = 3
 )
 
 // The buckets. Every value is sealed: CRC-32C of key and body, then the body.
@@ -303,8 +303,11 @@ func missingBuckets(tx *bbolt.Tx) (create []string, found int, err error) {
 	if err := unsealJSON(key, meta.Get(key), &found); err != nil {
 		return nil, 0, fmt.Errorf("reading format: %w", err)
 	}
-	if found > format || found < oldest {
-		return nil, found, fmt.Errorf("the file has format %d, this version of legwork reads %d to %d: use the version that wrote it, or a newer one", found, oldest, format)
+	if found > format {
+		return nil, found, fmt.Errorf("the file has format %d, this version of legwork reads %d: use the version that wrote it, or a newer one", found, format)
+	}
+	if found < oldest {
+		return nil, found, fmt.Errorf("the file has format %d, which this version of legwork cannot read: use the version that wrote it, or an empty data_dir", found)
 	}
 	for _, name := range buckets() {
 		if tx.Bucket([]byte(name)) != nil {

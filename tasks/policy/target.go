@@ -27,10 +27,10 @@ var (
 	hostForm  = regexp.MustCompile(`(?i)^[\p{L}0-9-]+(\.[\p{L}0-9-]+)+(:[0-9]+)?([/?#]\S*)?$`)
 )
 
-// Names of parameters whose whole value is a target: addressing for any value,
-// hosting for a value that looks like a host. For the name "to", a value that
-// looks like an account (accounting) also counts; others may be a language or a
-// day.
+// Names of parameters whose whole value is a target: targetParam for any value,
+// hostParam for a value that looks like a host. For the name "to", a value that
+// looks like an account (accountForm) also counts; other values may be a language
+// or a day.
 var (
 	targetParam = regexp.MustCompile(`(^|_)(e?_?mails?|e?_?mail_?address(es)?|recipients?(_ids?)?|cc|bcc|hosts?|host_?name|domains?|endpoint|webhook|phone(_number)?|chat_?id|channel(_id)?|iban|account(_number)?|ur[il]s?|href|link)$`)
 	hostParam   = regexp.MustCompile(`(^|_)(to|address(es)?|site|website|server)$`)
