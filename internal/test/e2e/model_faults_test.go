@@ -180,7 +180,7 @@ func TestLongPromptIsShortened(t *testing.T) {
 	}
 	answer := p.ask("last", "last: the question with all of its words")
 	p.says(answer, false, "last: the question with all of its words")
-	p.logged("task="+answer.Task, "too long for its model and is made shorter")
+	p.logged("task="+answer.Task, "prompt too long, shortening it")
 	asked := w.asked("last: the question with all of its words")
 	if len(asked) < 2 || len(asked) > 3 {
 		t.Fatalf("%d requests, want two or three", len(asked))

@@ -28,7 +28,7 @@ func TestToolFaults(t *testing.T) {
 		"arguments of a wrong type":  {"lookup", `{"key": 7}`, "key", []string{"lookup", "key"}},
 		"arguments that are no JSON": {"lookup", `{"key": `, "arguments", []string{"lookup"}},
 		"an error of its own":        {"fail", `{}`, "the shop is closed", []string{"the shop is closed"}},
-		"a result of 100 MiB":        {"huge", `{}`, "xxx", []string{"was cut", "desk.huge", "bytes=104857600"}},
+		"a result of 100 MiB":        {"huge", `{}`, "xxx", []string{"tool result cut", "desk.huge", "bytes=104857600"}},
 		"death in mid-call":          {"die", `{}`, "stopped during the call", []string{"desk.die"}},
 		"no reply":                   {"hang", `{}`, "did not answer within 1s", []string{"desk.hang"}},
 		"garbage":                    {"garbage", `{}`, "", []string{"desk.garbage"}},
