@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"legwork/internal/test/fakes/llmfake"
+	"legwork/internal/test/need"
 	"legwork/llm"
 )
 
@@ -176,6 +177,7 @@ func TestFailingModelIsLeftAlone(t *testing.T) {
 // TestProbeThatFails: a model that is still broken when it is tried again is
 // asked once, and its health is not reported again.
 func TestProbeThatFails(t *testing.T) {
+	need.Check(t)
 	t.Parallel()
 	x := newExchange(t, cooldown, nil)
 	x.set("m0", llmfake.Status(401))

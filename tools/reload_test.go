@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"legwork/internal/test/need"
 	"legwork/tools"
 )
 
@@ -74,6 +75,7 @@ func TestReloadKeys(t *testing.T) {
 // TestChangeUnderLoad: while a tool changes to and fro, no call that was judged
 // by one definition is answered by the other.
 func TestChangeUnderLoad(t *testing.T) {
+	need.Check(t)
 	s := newEnv(t)
 	s.addTool("pay", "Version 0")
 	s.addTool("look", "Looks.")
