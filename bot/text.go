@@ -23,7 +23,7 @@ func Clean(s string) string {
 // clean is the character that Clean writes for c; -1 for none.
 func clean(c rune) rune {
 	switch {
-	case c == '\n' || c == '\t':
+	case c >= ' ' && c < 0x7f, c == '\n', c == '\t':
 		return c
 	case c == '\u0085' || c == '\u2028' || c == '\u2029':
 		return '\n'
