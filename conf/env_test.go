@@ -160,7 +160,7 @@ func FuzzEnvFile(f *testing.F) {
 // warned of, one that others can only read is not.
 func TestFilesOpenToAll(t *testing.T) {
 	if runtime.GOOS == "windows" {
-		t.Skip("modes say nothing there")
+		t.Skip("Windows has no file modes: run the tests on another system")
 	}
 	path := write(t, minimal+"import_servers: [mcp.json]\n")
 	also := filepath.Join(filepath.Dir(path), "mcp.json")

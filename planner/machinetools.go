@@ -96,7 +96,7 @@ func (b *builder) ownTools(w Work) []llm.Tool {
 			{"description", "string", false},
 		})})
 	}
-	if b.namesMore { // last, so that what comes before it stays as it was
+	if b.namesMore { // last: caches of providers keep the prompt before it
 		list = append(list, llm.Tool{Name: ToolReadResult, Description: b.text("tool.read_result", nil), Schema: schema([]property{
 			{"result", "integer", true},
 			{"earlier", "string", true},

@@ -107,8 +107,8 @@ func (l *lines) secret(question string) (string, error) {
 // interrupt is what Ctrl-C sends while a secret is typed.
 const interrupt = 3
 
-// keys reads one byte at a time, so that what was typed ahead is left for the next
-// question.
+// keys reads one byte at a time. The next question gets the bytes that the person
+// typed ahead.
 type keys struct {
 	*bufio.Reader
 	last byte

@@ -283,21 +283,13 @@ func findTask(ctx context.Context, in *Inbox, r *Request, id tasks.ID) (t LiveTa
 	if t, ok = r.Task(id); ok {
 		return t, true, nil
 	}
-	first, err := in.Store.Event(ctx, id, 1)
-	if errors.Is(err, tasks.ErrNoTask) || errors.Is(err, tasks.ErrDamaged) || err == nil && first.Opening == nil {
-		return t, false, nil
+	o, err := openingOf(ctx, in, id)
+	if o == nil || err != nil {
+		return t, false, err
 	}
-	if err != nil {
-		return t, false, fmt.Errorf("reading task %s: %w", id, err)
-	}
-	state, err := in.Store.State(ctx, id)
-	if errors.Is(err, tasks.ErrNoTask) || errors.Is(err, tasks.ErrDamaged) {
-		return t, false, nil
-	}
-	if err != nil {
-		return t, false, fmt.Errorf("reading task %s: %w", id, err)
-	}
-	return LiveTask{tasks.Live{Task: id, Chat: first.Opening.Chat, From: first.Opening.From}, state}, true, nil
+	t.Live = tasks.Live{Task: id, Chat: o.Chat, From: o.From}
+	t.State, ok, err = stateOf(ctx, in, id)
+	return t, ok, err
 }
 
 // decidedNotice is the notice to a person who decided too late: it says how the

@@ -3,7 +3,6 @@ package inbox
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -163,12 +162,11 @@ func EachEarlierTurn(ctx context.Context, in *Inbox, r *Request, look func(tasks
 		return fmt.Errorf("reading history: %w", err)
 	}
 	for _, t := range slices.Backward(turns[max(0, len(turns)-searchedTurns):]) {
-		first, err := in.Store.Event(ctx, t.Task, 1)
-		switch {
-		case errors.Is(err, tasks.ErrNoTask), errors.Is(err, tasks.ErrDamaged), err == nil && first.Opening == nil:
-		case err != nil:
-			return fmt.Errorf("reading task %s: %w", t.Task, err)
-		case !look(t, first.Opening):
+		o, err := openingOf(ctx, in, t.Task)
+		if err != nil {
+			return err
+		}
+		if o != nil && !look(t, o) {
 			return nil
 		}
 	}

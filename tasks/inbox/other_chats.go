@@ -2,7 +2,6 @@ package inbox
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -23,24 +22,13 @@ const maxAskingThere = 200
 // taskAskingHere finds a program's task by its id if its questions are shown in the
 // chat of the message. That chat then counts as the task's chat.
 func taskAskingHere(ctx context.Context, in *Inbox, r *Request, id tasks.ID) (t LiveTask, ok bool, err error) {
-	first, err := in.Store.Event(ctx, id, 1)
-	if errors.Is(err, tasks.ErrNoTask) || errors.Is(err, tasks.ErrDamaged) {
-		return t, false, nil
+	o, err := openingOf(ctx, in, id)
+	if err != nil || !notifiesHere(o, r) {
+		return t, false, err
 	}
-	if err != nil {
-		return t, false, fmt.Errorf("reading task %s: %w", id, err)
-	}
-	if !notifiesHere(first.Opening, r) {
-		return t, false, nil
-	}
-	state, err := in.Store.State(ctx, id)
-	if errors.Is(err, tasks.ErrNoTask) || errors.Is(err, tasks.ErrDamaged) {
-		return t, false, nil
-	}
-	if err != nil {
-		return t, false, fmt.Errorf("reading task %s: %w", id, err)
-	}
-	return LiveTask{tasks.Live{Task: id, Chat: r.Message.Chat, From: first.Opening.From}, state}, !state.Finished(), nil
+	t.Live = tasks.Live{Task: id, Chat: r.Message.Chat, From: o.From}
+	t.State, ok, err = stateOf(ctx, in, id)
+	return t, ok && !t.State.Finished(), err
 }
 
 // notifiesHere reports whether the outcome of a task goes to the chat of the message.

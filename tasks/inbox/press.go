@@ -2,7 +2,6 @@ package inbox
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -115,18 +114,12 @@ func pastPress(ctx context.Context, in *Inbox, r *Request, verb string, id tasks
 // conversation, including a conversation that was moved. It returns nil for any
 // other task.
 func openingHere(ctx context.Context, in *Inbox, r *Request, id tasks.ID) (*planner.Opening, error) {
-	first, err := in.Store.Event(ctx, id, 1)
-	if errors.Is(err, tasks.ErrNoTask) || errors.Is(err, tasks.ErrDamaged) {
-		return nil, nil
+	o, err := openingOf(ctx, in, id)
+	if o == nil || err != nil {
+		return nil, err
 	}
-	if err != nil {
-		return nil, fmt.Errorf("reading task %s: %w", id, err)
-	}
-	if first.Opening == nil {
-		return nil, nil
-	}
-	if _, live := r.Task(id); live || first.Opening.Chat.Key() == r.Message.Chat.Key() || notifiesHere(first.Opening, r) {
-		return first.Opening, nil
+	if _, live := r.Task(id); live || o.Chat.Key() == r.Message.Chat.Key() || notifiesHere(o, r) {
+		return o, nil
 	}
 	var found *planner.Opening
 	err = EachEarlierTurn(ctx, in, r, func(t tasks.Turn, o *planner.Opening) bool {

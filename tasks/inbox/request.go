@@ -47,16 +47,39 @@ func (in *Inbox) liveIn(ctx context.Context, conversation string) ([]LiveTask, e
 func (in *Inbox) WithStates(ctx context.Context, list []tasks.Live) ([]LiveTask, error) {
 	out := make([]LiveTask, 0, len(list))
 	for _, l := range list {
-		s, err := in.Store.State(ctx, l.Task)
-		if errors.Is(err, tasks.ErrDamaged) || errors.Is(err, tasks.ErrNoTask) {
-			continue
-		}
+		s, ok, err := stateOf(ctx, in, l.Task)
 		if err != nil {
-			return nil, fmt.Errorf("reading task %s: %w", l.Task, err)
+			return nil, err
 		}
-		out = append(out, LiveTask{l, s})
+		if ok {
+			out = append(out, LiveTask{l, s})
+		}
 	}
 	return out, nil
+}
+
+// stateOf reads the state of a task; ok is false when its journal is damaged or gone.
+func stateOf(ctx context.Context, in *Inbox, id tasks.ID) (s planner.State, ok bool, err error) {
+	s, err = in.Store.State(ctx, id)
+	if errors.Is(err, tasks.ErrNoTask) || errors.Is(err, tasks.ErrDamaged) {
+		return s, false, nil
+	}
+	if err != nil {
+		return s, false, fmt.Errorf("reading task %s: %w", id, err)
+	}
+	return s, true, nil
+}
+
+// openingOf reads the opening of a task; nil when its journal is damaged or gone.
+func openingOf(ctx context.Context, in *Inbox, id tasks.ID) (*planner.Opening, error) {
+	first, err := in.Store.Event(ctx, id, 1)
+	if errors.Is(err, tasks.ErrNoTask) || errors.Is(err, tasks.ErrDamaged) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("reading task %s: %w", id, err)
+	}
+	return first.Opening, nil
 }
 
 // Task returns the live task of that id.

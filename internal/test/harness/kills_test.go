@@ -192,7 +192,7 @@ func TestPlantedFaults(t *testing.T) {
 	for _, p := range planted {
 		t.Run(p.client+" "+p.fault, func(t *testing.T) {
 			if clean[p.client] == nil {
-				t.Skip("another client was asked for")
+				t.Skip("-run names another client: leave the client out to run this one")
 			}
 			points := near(clean[p.client].Points, p.fault)
 			if len(points) == 0 {
