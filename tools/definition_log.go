@@ -56,7 +56,7 @@ type knownDefinition struct {
 
 func newDefinitionLog(store Known, log *slog.Logger) *definitionLog {
 	if store == nil {
-		store = &memoryKnown{saved: map[string][]byte{}}
+		store = NewMemoryKnown(map[string][]byte{})
 	}
 	return &definitionLog{store: store, log: log, known: map[string]serverDefinitions{}}
 }
@@ -213,21 +213,26 @@ func (l *definitionLog) markReported(server string, changes map[string]string) {
 	}
 }
 
-// memoryKnown is a Known in memory.
-type memoryKnown struct {
+// MemoryKnown is a Known in memory.
+type MemoryKnown struct {
 	mu    sync.Mutex
-	saved map[string][]byte
+	pages map[string][]byte // by server
 }
 
-func (f *memoryKnown) Load(_ context.Context, server string) ([]byte, error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.saved[server], nil
+// NewMemoryKnown makes one that begins with some pages. It takes the map over.
+func NewMemoryKnown(pages map[string][]byte) *MemoryKnown { return &MemoryKnown{pages: pages} }
+
+// Load implements Known.
+func (k *MemoryKnown) Load(_ context.Context, server string) ([]byte, error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.pages[server], nil
 }
 
-func (f *memoryKnown) Save(_ context.Context, server string, data []byte) error {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.saved[server] = data
+// Save implements Known.
+func (k *MemoryKnown) Save(_ context.Context, server string, data []byte) error {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.pages[server] = data
 	return nil
 }

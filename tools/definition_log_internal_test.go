@@ -15,7 +15,7 @@ import (
 // TestLedgerIsBounded: a server that has other tools each time fills neither
 // the memory nor the store, and gets no way around what is agreed to.
 func TestLedgerIsBounded(t *testing.T) {
-	store := &memoryKnown{saved: map[string][]byte{}}
+	store := NewMemoryKnown(map[string][]byte{})
 	l := newDefinitionLog(store, slog.New(slog.DiscardHandler))
 	s, err := client.New(client.Config{Name: "s", Command: "none"}, client.Options{})
 	if err != nil {

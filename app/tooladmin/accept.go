@@ -67,7 +67,7 @@ func (r AcceptRequest) compare(ctx context.Context, c cli.Console, config *conf.
 	if err != nil {
 		return err
 	}
-	copied := &known{pages: pages}
+	copied := tools.NewMemoryKnown(pages)
 	options := Options(config, slog.New(slog.DiscardHandler))
 	options.Known = copied
 	manager, err := tools.New(tools.Config{Servers: servers}, options)

@@ -7,7 +7,6 @@ import (
 	"maps"
 	"net/http"
 	"slices"
-	"sync"
 
 	"legwork/app/cli"
 	"legwork/app/control"
@@ -35,31 +34,6 @@ func (s Stored) Load(ctx context.Context, server string) ([]byte, error) {
 // Save implements tools.Known.
 func (s Stored) Save(ctx context.Context, server string, data []byte) error {
 	return s.Store.PutSetting(ctx, settingsOwner, server, string(data))
-}
-
-// known is a copy of what is stored about the tools of servers. A command that
-// looks at servers, or calls one tool, agrees to nothing in anybody's name, so
-// what it sees for the first time stays in the copy.
-type known struct {
-	mu    sync.Mutex
-	pages map[string][]byte // by server
-}
-
-var _ tools.Known = (*known)(nil)
-
-// Load implements tools.Known.
-func (k *known) Load(_ context.Context, server string) ([]byte, error) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	return k.pages[server], nil
-}
-
-// Save implements tools.Known.
-func (k *known) Save(_ context.Context, server string, data []byte) error {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	k.pages[server] = data
-	return nil
 }
 
 // The calls on the control socket about tools.
@@ -101,10 +75,12 @@ func read(ctx context.Context, store tasks.Store, servers []string) (map[string]
 	return pages, nil
 }
 
-// loadKnown returns what is stored about the tools of a config: it asks the
-// process that owns the data, or reads the data when there is none. Lists and
-// calls are useful without it, so that it prints an error and does not return it.
-func loadKnown(ctx context.Context, config *conf.Config, c cli.Console) *known {
+// loadKnown returns a copy of the stored definitions of a config's tools. It asks the
+// process that owns the data, or reads the data when there is none. Lists and calls
+// are useful without the definitions, so that it prints an error and does not return
+// it. A command accepts nothing in a person's name: a tool that it sees for the first
+// time stays in the copy.
+func loadKnown(ctx context.Context, config *conf.Config, c cli.Console) *tools.MemoryKnown {
 	servers := slices.Sorted(maps.Keys(config.Tools.Servers))
 	pages, _, err := data.Call(ctx, data.Owner{Config: config, Log: c.Log(config)}, pathKnown, servers, func(a data.Admin, ctx context.Context, servers []string) (map[string][]byte, error) {
 		return read(ctx, a.Store, servers)
@@ -115,5 +91,5 @@ func loadKnown(ctx context.Context, config *conf.Config, c cli.Console) *known {
 	if pages == nil {
 		pages = map[string][]byte{}
 	}
-	return &known{pages: pages}
+	return tools.NewMemoryKnown(pages)
 }
