@@ -49,6 +49,7 @@ func TestKills(t *testing.T) {
 	h := build(t)
 	for _, name := range clients() {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel() // a run waits most of the time
 			report, err := h.Campaign(t.Context(), harness.Campaign{Client: name, Seed: *seed, Kills: *kills})
 			if err != nil {
 				t.Fatal(err)
@@ -191,6 +192,7 @@ func TestPlantedFaults(t *testing.T) {
 	}
 	for _, p := range planted {
 		t.Run(p.client+" "+p.fault, func(t *testing.T) {
+			t.Parallel()
 			if clean[p.client] == nil {
 				t.Skip("-run names another client: leave the client out to run this one")
 			}
