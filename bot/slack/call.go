@@ -31,6 +31,11 @@ const (
 	defaultRetryAfter = 10 * time.Second
 )
 
+// sentGrace is how long a message that is on its way may still take after its
+// context ended. Slack may show it all the same, and a search does not find it
+// before that.
+const sentGrace = 2 * time.Second
+
 // webClient calls Slack's Web API (docs.slack.dev/apis/web-api).
 type webClient struct {
 	config  Config
@@ -79,7 +84,7 @@ func (s *webClient) call(ctx context.Context, r request, do func(ctx context.Con
 			return err
 		}
 		failpoint.Hit("slack.before." + r.method)
-		err := s.measure(ctx, r.method, do)
+		err := s.send(ctx, r.method, do)
 		failpoint.Hit("slack.after." + r.method)
 		wait, limited := retryAfter(err)
 		if !limited {
@@ -98,6 +103,16 @@ func (s *webClient) call(ctx context.Context, r request, do func(ctx context.Con
 			return ctx.Err()
 		}
 	}
+}
+
+// send makes a call. A call that makes a message is waited for when ctx ends.
+func (s *webClient) send(ctx context.Context, method string, do func(context.Context) error) error {
+	if method == "chat.postMessage" || method == "chat.startStream" {
+		var done context.CancelFunc
+		ctx, done = retry.WithGrace(ctx, sentGrace)
+		defer done()
+	}
+	return s.measure(ctx, method, do)
 }
 
 // noteToken notes whether Slack accepts the bot's token: deliveries go on after it

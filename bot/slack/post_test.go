@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -441,4 +442,30 @@ func (c *settable) pass(d time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.now = c.now.Add(d)
+}
+
+// TestStoppedWhilePosting: a message that is on its way when its context ends
+// is waited for, since Slack may show it all the same.
+func TestStoppedWhilePosting(t *testing.T) {
+	t.Parallel()
+	p := start(t, set{}).ready(t)
+	p.Break(slackfake.Fault{Method: "chat.postMessage", Kind: slackfake.FaultDelay, Delay: 200 * time.Millisecond})
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	var posted sync.WaitGroup
+	posted.Go(func() {
+		id, err := p.s.Post(ctx, channel(""), bot.Draft{Text: "May I?", Mark: "m1"})
+		if err != nil {
+			t.Errorf("Post: %v, want the message, which Slack shows", err)
+			return
+		}
+		if found, err := p.s.Find(t.Context(), channel(""), "m1"); found != id || err != nil {
+			t.Errorf("Post returned %q, but %q is shown (%v)", id, found, err)
+		}
+	})
+	p.until(t, "the call", func() bool {
+		return slices.ContainsFunc(p.Entries(), func(e slackfake.Entry) bool { return e.Method == "chat.postMessage" })
+	})
+	cancel()
+	posted.Wait()
 }
