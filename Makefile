@@ -54,13 +54,13 @@ lint: $(BIN)/golangci-lint-$(GOLANGCI) ## look for known mistakes
 
 .PHONY: race
 race: ## run the quick tests with the race detector, but for those that only read the source
-	GORACE=atexit_sleep_ms=10 $(GO) test -race -count=1 -timeout 25m $$($(GO) list ./... | grep -v '^legwork$$')
+	GORACE=atexit_sleep_ms=10 $(GO) test -race -count=1 -timeout 25m -p 3 $$($(GO) list ./... | grep -v '^legwork$$')
 
 # Packages that say what they need or leave out run again, as a whole. What
 # simulate and kills run is left to them.
 .PHONY: whole
 whole: ## run the slow tests: the real binary, servers from npm, tmux, all random cases
-	LEGWORK_REQUIRE_ALL=1 $(GO) test -count=1 -timeout 25m -skip '^(TestKills|TestPlantedFaults|TestSimulation|TestManyTasksLeaveNothing)$$' \
+	LEGWORK_REQUIRE_ALL=1 $(GO) test -count=1 -timeout 25m -p 4 -skip '^(TestKills|TestPlantedFaults|TestSimulation|TestManyTasksLeaveNothing)$$' \
 		$$(grep -rlE --include='*_test.go' '"legwork/(internal/test/need|store/storetest)"' . | xargs -n 1 dirname | sort -u)
 
 .PHONY: simulate
@@ -69,7 +69,7 @@ simulate: ## run the engine through 3,000 simulated worlds with crashes, and 10,
 
 .PHONY: kills
 kills: ## kill the real binary in the terminal, Telegram, Slack and with programs, 70 times each, and judge what it lost
-	LEGWORK_REQUIRE_ALL=1 $(GO) test -count=1 -timeout 30m -v -run '^(TestKills|TestPlantedFaults)$$' ./internal/test/harness -kills 70 -faults
+	LEGWORK_REQUIRE_ALL=1 $(GO) test -count=1 -timeout 30m -parallel 5 -v -run '^(TestKills|TestPlantedFaults)$$' ./internal/test/harness -kills 70 -faults
 
 .PHONY: soak
 soak: ## kill it for SOAK=10m, or KILLS=10000 times, from SEED=1 on, in CLIENT=terminal, telegram, slack, api or all, or look for growth for HOURS=1, and print a report

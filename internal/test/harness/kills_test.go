@@ -1,11 +1,13 @@
 package harness_test
 
 import (
+	"context"
 	"flag"
 	"maps"
 	"os"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -13,6 +15,7 @@ import (
 	"legwork/internal/test/harness"
 	"legwork/internal/test/harness/judge"
 	"legwork/internal/test/harness/record"
+	"legwork/internal/test/leaks"
 	"legwork/internal/test/need"
 	"legwork/planner"
 )
@@ -25,19 +28,29 @@ var (
 	seed   = flag.Int64("seed", 1, "seed of the first run")
 )
 
-// build builds the binaries. The folders of runs with violations are kept.
+// folder holds the binaries and the runs. It stays when a test fails.
+var folder string
+
+func TestMain(m *testing.M) {
+	var err error
+	if folder, err = os.MkdirTemp("", "legwork-kills-"); err != nil {
+		panic(err)
+	}
+	code := leaks.Runner{Tests: m}.Run()
+	if code == 0 {
+		_ = os.RemoveAll(folder)
+	}
+	os.Exit(code)
+}
+
+var buildOnce = sync.OnceValues(func() (*harness.Harness, error) {
+	return harness.Build(context.Background(), folder, *binary)
+})
+
+// build builds the binaries, once for all tests.
 func build(t *testing.T) *harness.Harness {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "legwork-kills-") //nolint:usetesting // it stays when the test fails
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if !t.Failed() {
-			_ = os.RemoveAll(dir)
-		}
-	})
-	h, err := harness.Build(t.Context(), dir, *binary)
+	h, err := buildOnce()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -50,7 +63,7 @@ func TestKills(t *testing.T) {
 	for _, name := range clients() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel() // a run waits most of the time
-			report, err := h.Campaign(t.Context(), harness.Campaign{Client: name, Seed: *seed, Kills: *kills})
+			report, err := h.Campaign(t.Context(), harness.Campaign{Client: name, Seed: *seed, Kills: *kills, Parallel: 5})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -180,16 +193,24 @@ func TestPlantedFaults(t *testing.T) {
 	}
 	h := build(t)
 	clean := map[string]*harness.Report{}
-	for _, name := range clients() {
-		report, err := h.Campaign(t.Context(), harness.Campaign{Client: name, Seed: *seed, Kills: 1, First: true})
-		if err != nil {
-			t.Fatal(err)
+	var mu sync.Mutex
+	t.Run("none", func(t *testing.T) {
+		for _, name := range clients() {
+			t.Run(name, func(t *testing.T) {
+				t.Parallel()
+				report, err := h.Campaign(t.Context(), harness.Campaign{Client: name, Seed: *seed, Kills: 1, First: true})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if len(report.Broken) > 0 {
+					t.Fatalf("without any fault: %s", report)
+				}
+				mu.Lock()
+				defer mu.Unlock()
+				clean[name] = report
+			})
 		}
-		if len(report.Broken) > 0 {
-			t.Fatalf("without any fault: %s", report)
-		}
-		clean[name] = report
-	}
+	})
 	for _, p := range planted {
 		t.Run(p.client+" "+p.fault, func(t *testing.T) {
 			t.Parallel()
@@ -201,7 +222,7 @@ func TestPlantedFaults(t *testing.T) {
 				t.Fatal("no life passed a failpoint at which the fault can show")
 			}
 			report, err := h.Campaign(t.Context(), harness.Campaign{
-				Client: p.client, Seed: *seed, Kills: enough, First: true, Want: p.rules, Fault: p.fault, Patience: 4 * time.Second, Points: points, Span: clean[p.client].Span,
+				Client: p.client, Seed: *seed, Kills: enough, First: true, Want: p.rules, Fault: p.fault, Patience: 4 * time.Second, Points: points, Span: clean[p.client].Span, Parallel: 3,
 			})
 			if err != nil {
 				t.Fatal(err)
