@@ -175,10 +175,10 @@ func TestModelQuestionDeclined(t *testing.T) {
 		var bad *inbox.ArgumentError
 		for _, a := range planner.Todo(state) {
 			ask := tasks.AskOf(a.ID)
-			if err := inbox.Decide(t.Context(), m.inbox, id, ask, inbox.Ruling{By: "api:ops", Approve: true}); !errors.As(err, &bad) || bad.Field != "comment" {
+			if err := inbox.Decide(t.Context(), m.inbox, id, ask, inbox.ProgramDecision{By: "api:ops", Approve: true}); !errors.As(err, &bad) || bad.Field != "comment" {
 				t.Errorf("a yes without words: %v", err)
 			}
-			if err := inbox.Decide(t.Context(), m.inbox, id, ask, inbox.Ruling{By: "api:ops", Text: why}); err != nil {
+			if err := inbox.Decide(t.Context(), m.inbox, id, ask, inbox.ProgramDecision{By: "api:ops", Text: why}); err != nil {
 				t.Fatal(err)
 			}
 		}

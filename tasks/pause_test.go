@@ -65,7 +65,7 @@ func TestFlood(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			o := newEnv(t)
 			hall := room("hall")
-			full := o.text("error.crowded", map[string]any{"Count": 20})
+			full := o.text("error.queue_full", map[string]any{"Count": 20})
 			var batch, all []bot.Message
 			told := 0
 			for i := range 1000 {
@@ -111,7 +111,7 @@ func TestFloodOfAdditions(t *testing.T) {
 	}
 	got := o.send(batch...).text()
 	live := o.live(private("ann"))
-	if len(live) != 1 || strings.Count(got, o.text("error.crowded_task", nil)) != 1 {
+	if len(live) != 1 || strings.Count(got, o.text("error.guidance_full", nil)) != 1 {
 		t.Fatalf("%d tasks, told %q; want one task, and to be told once", len(live), got)
 	}
 	if said := o.said(live[0]); len(said) < 50 || len(said) > 100 {
@@ -125,7 +125,7 @@ func TestFloodOfChats(t *testing.T) {
 	o := newEnv(t)
 	o.load = 10_000
 	for _, who := range []string{"ann", "bob"} {
-		if got := o.say(who, private(who), "room?"); got != o.text("error.crowded_all", nil) || len(o.live(private(who))) > 0 {
+		if got := o.say(who, private(who), "room?"); got != o.text("error.queue_full_all", nil) || len(o.live(private(who))) > 0 {
 			t.Errorf("%s: %q, want to be told, and no task", who, got)
 		}
 	}

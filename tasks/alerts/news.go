@@ -82,7 +82,7 @@ func newsDraft(ctx context.Context, in *inbox.Inbox, to inbox.PrivateChat, list 
 	case len(list) == 1 && !to.Platform.Limits().Ephemeral:
 		d.Buttons = []bot.Button{in.Button(to.Lang, "button.look", card)}
 	default:
-		d.Text += "\n\n" + in.Spelled(to.Platform, to.Chat, in.Texts.Text(to.Lang, "alert.decide", nil))
+		d.Text += "\n\n" + in.SpellOn(to.Platform, to.Chat, in.Texts.Text(to.Lang, "alert.decide", nil))
 	}
 	return d
 }

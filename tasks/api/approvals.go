@@ -229,7 +229,7 @@ func (s *Service) Decide(ctx context.Context, p Principal, approval string, d De
 	if err != nil {
 		return Task{}, err
 	}
-	r := inbox.Ruling{
+	r := inbox.ProgramDecision{
 		By: p.Key(), Name: p.Name, Admin: p.Role.May(policy.OpExtend) == policy.Always, Own: t.row.From.Key() == p.Key(),
 		Approve: d.Approve, Text: inbox.Clean(d.Comment), Scope: d.Scope, Version: d.Version,
 	}
@@ -265,7 +265,7 @@ func (s *Service) Decide(ctx context.Context, p Principal, approval string, d De
 
 // decisionConflict says why a question can no longer be decided; nil when the same
 // principal has decided it in the same way.
-func (all journals) decisionConflict(ctx context.Context, id tasks.ID, ask tasks.Ask, r inbox.Ruling) error {
+func (all journals) decisionConflict(ctx context.Context, id tasks.ID, ask tasks.Ask, r inbox.ProgramDecision) error {
 	state, err := all.foldedState(ctx, id)
 	if err != nil {
 		return err
@@ -292,9 +292,9 @@ func (all journals) decisionConflict(ctx context.Context, id tasks.ID, ask tasks
 	return fmt.Errorf("%w: its time is over", ErrConflict)
 }
 
-// sameDecision reports whether an event is the same decision as a ruling. Two
+// sameDecision reports whether an event is the decision that a program submits. Two
 // decisions about a form are never the same, since the fields may differ.
-func sameDecision(e planner.Event, r inbox.Ruling) bool {
+func sameDecision(e planner.Event, r inbox.ProgramDecision) bool {
 	d := e.Decision
 	return e.By == r.By && e.Action.Subject != planner.SubjectForm && d.Approve == r.Approve && d.Text == r.Text && d.Scope == r.Scope
 }

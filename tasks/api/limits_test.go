@@ -56,9 +56,9 @@ func replica(t *testing.T, s tasks.Store) *api.Service {
 
 var aContext = api.NewTask{Goal: "x", External: true}
 
-// TestCrowdedAtOnce: a context that is being opened counts, however late it is
+// TestQuotaAtOnce: a context that is being opened counts, however late it is
 // stored.
-func TestCrowdedAtOnce(t *testing.T) {
+func TestQuotaAtOnce(t *testing.T) {
 	s := &manyContexts{Store: memory.New(nil), more: 9_990, gate: make(chan struct{})}
 	one := replica(t, s)
 	ctx, cancel := context.WithTimeout(t.Context(), watch.Patience)
@@ -88,9 +88,9 @@ func TestCrowdedAtOnce(t *testing.T) {
 	}
 }
 
-// TestCrowdedReplicas: processes over one store stay within the limit together, and
+// TestQuotaReplicas: processes over one store stay within the limit together, and
 // do not count for each task.
-func TestCrowdedReplicas(t *testing.T) {
+func TestQuotaReplicas(t *testing.T) {
 	s := &manyContexts{Store: memory.New(nil), more: 9_800, gate: make(chan struct{})}
 	close(s.gate)
 	var all []*api.Service
@@ -117,8 +117,8 @@ func TestCrowdedReplicas(t *testing.T) {
 	}
 }
 
-// TestCrowdedByNobody: a context that was not stored takes no room.
-func TestCrowdedByNobody(t *testing.T) {
+// TestQuotaNotStored: a context that was not stored takes no room.
+func TestQuotaNotStored(t *testing.T) {
 	s := &manyContexts{Store: memory.New(nil), more: 9_999, gate: make(chan struct{})}
 	close(s.gate)
 	one := replica(t, s)

@@ -59,8 +59,8 @@ func TestSlowFollower(t *testing.T) {
 	}
 }
 
-// TestCrowded: one token cannot take all the room there is.
-func TestCrowded(t *testing.T) {
+// TestQuota: one token cannot take all the room there is.
+func TestQuota(t *testing.T) {
 	var ahead atomic.Int64
 	w := newEnv(t, func(k *enginetest.Env) {
 		pause, err := tasks.OpenPause(t.Context(), k.Store)

@@ -68,7 +68,7 @@ func listApprovals(ctx context.Context, in *inbox.Inbox, r *inbox.Request) (inbo
 	if len(l.parts) == 0 {
 		return in.ReplyText(r, "approvals.none", nil), nil
 	}
-	return in.Reply(r, inbox.Notice{Draft: bot.Draft{Text: in.Spell(r.Message.Chat, strings.Join(l.parts, "\n\n")), Buttons: l.buttons}}), nil
+	return in.Reply(r, inbox.Notice{Draft: bot.Draft{Text: in.SpellIn(r.Message.Chat, strings.Join(l.parts, "\n\n")), Buttons: l.buttons}}), nil
 }
 
 // visibleTasks lists the live tasks whose approvals a message's author may see. In a

@@ -69,7 +69,7 @@ func ToolChanged(ctx context.Context, in *inbox.Inbox, c tools.Change) {
 // changeDraft asks an admin about a change. On platforms whose messages disappear
 // it has no buttons; its text names the commands to use.
 func changeDraft(in *inbox.Inbox, to inbox.PrivateChat, c tools.Change) (d bot.Draft, brief string) {
-	how := in.Spelled(to.Platform, to.Chat, in.Texts.Text(to.Lang, "change.how", map[string]any{"Code": c.ID}))
+	how := in.SpellOn(to.Platform, to.Chat, in.Texts.Text(to.Lang, "change.how", map[string]any{"Code": c.ID}))
 	d = bot.Draft{Kind: bot.KindQuestion, File: changeFile(c)}
 	d.Text, brief = changeTexts(in, c, to.Lang, how)
 	d.Buttons = changeButtons(in, c, to.Lang)

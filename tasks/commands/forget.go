@@ -122,7 +122,7 @@ func deleteConversation(ctx context.Context, in *inbox.Inbox, r *inbox.Request, 
 	if running := runningGoals(ctx, in, chat); running != "" {
 		lines = append(lines, in.Texts.Text(r.Lang, "notice.forgotten_running", map[string]any{"Goal": running}))
 	}
-	return inbox.TextNotice(in.Spell(chat, strings.Join(lines, " "))), nil
+	return inbox.TextNotice(in.SpellIn(chat, strings.Join(lines, " "))), nil
 }
 
 // forgetGrants deletes the grants of a chat, and returns how many of them were

@@ -153,5 +153,5 @@ func invalidTime(in *inbox.Inbox, r *inbox.Request, bad *schedule.Error) inbox.N
 		data["Name"] = in.Texts.Text(r.Lang, "schedule.field_"+strings.ReplaceAll(bad.Field, " ", "_"), nil)
 	}
 	text := in.Texts.Text(r.Lang, "schedule.bad_"+bad.Code, data) + "\n\n" + in.Texts.Text(r.Lang, "schedule.how", nil)
-	return inbox.TextNotice(in.Spell(r.Message.Chat, text))
+	return inbox.TextNotice(in.SpellIn(r.Message.Chat, text))
 }

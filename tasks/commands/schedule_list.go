@@ -46,7 +46,7 @@ func scheduleList(ctx context.Context, in *inbox.Inbox, r *inbox.Request) (bot.D
 	}
 	if len(here) == 0 {
 		text := in.Texts.Text(r.Lang, "schedule.none", nil) + "\n\n" + in.Texts.Text(r.Lang, "schedule.how", nil)
-		return bot.Draft{Kind: bot.KindNotice, Text: in.Spell(r.Message.Chat, text)}, nil
+		return bot.Draft{Kind: bot.KindNotice, Text: in.SpellIn(r.Message.Chat, text)}, nil
 	}
 	zone, err := in.ZoneOf(ctx, r)
 	if err != nil {
@@ -68,7 +68,7 @@ func scheduleList(ctx context.Context, in *inbox.Inbox, r *inbox.Request) (bot.D
 	}
 	text := in.Texts.Text(r.Lang, "schedule.list", map[string]any{"Timezone": zone.String()}) + "\n\n" + strings.Join(lines, "\n") +
 		"\n\n" + in.Texts.Text(r.Lang, "schedule.commands", nil)
-	return bot.Draft{Kind: bot.KindNotice, Text: in.Spell(r.Message.Chat, text), Buttons: buttons}, nil
+	return bot.Draft{Kind: bot.KindNotice, Text: in.SpellIn(r.Message.Chat, text), Buttons: buttons}, nil
 }
 
 // otherThread says that a schedule answers in another thread or topic of the chat.

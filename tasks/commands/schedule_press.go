@@ -121,7 +121,7 @@ func deleteSchedule(ctx context.Context, in *inbox.Inbox, r *inbox.Request, s ta
 	case s.Config:
 		return in.ReplyText(r, "error.schedule_in_config", map[string]any{"Name": cards.InCode(s.Name)}), nil
 	case !sure:
-		d := bot.Draft{Kind: bot.KindNotice, Text: in.Spell(r.Message.Chat, in.Texts.Text(r.Lang, "schedule.delete", about)), Buttons: []bot.Button{
+		d := bot.Draft{Kind: bot.KindNotice, Text: in.SpellIn(r.Message.Chat, in.Texts.Text(r.Lang, "schedule.delete", about)), Buttons: []bot.Button{
 			in.Button(r.Lang, "button.delete", pressSchedule+verbDeleted+":"+s.ID), in.Button(r.Lang, "button.keep", pressSchedule+verbShow+":"+s.ID),
 		}}
 		d.Buttons[0].Style = bot.StyleDanger

@@ -133,7 +133,7 @@ func (sim *simulation) rule() {
 			if a.Kind != planner.KindAsk || l.Chat.Platform != tasks.PlatformAPI && s.Review == 0 || sim.chance(30) {
 				continue
 			}
-			err := inbox.Decide(ctx, sim.env.Inbox, l.Task, tasks.AskOf(a.ID), inbox.Ruling{By: "api:ops", Admin: true, Own: true, Approve: sim.chance(60), Text: "a"})
+			err := inbox.Decide(ctx, sim.env.Inbox, l.Task, tasks.AskOf(a.ID), inbox.ProgramDecision{By: "api:ops", Admin: true, Own: true, Approve: sim.chance(60), Text: "a"})
 			if err != nil && !errors.Is(err, tasks.ErrRefused) {
 				sim.t.Fatalf("deciding about %q: %v", a.ID, err)
 			}

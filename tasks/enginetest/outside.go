@@ -80,7 +80,7 @@ func testContext(t *testing.T, env *Env) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := inbox.Decide(t.Context(), env.Inbox, r.Task, tasks.AskOf(planner.Todo(state)[0].ID), inbox.Ruling{By: "api:ops", Approve: true}); err != nil {
+	if err := inbox.Decide(t.Context(), env.Inbox, r.Task, tasks.AskOf(planner.Todo(state)[0].ID), inbox.ProgramDecision{By: "api:ops", Approve: true}); err != nil {
 		t.Fatal(err)
 	}
 	if err := tell(answer); err != nil {

@@ -295,7 +295,7 @@ func announceAccess(in *Inbox, r *Request, verb string, v accessRequest) Reply {
 		return in.Reply(r, n)
 	}
 	return in.ReplyLater(r, func(ctx context.Context) Notice {
-		welcome := TextNotice(in.Spell(v.Chat, in.Texts.Text(v.Language, "notice.admitted", nil)))
+		welcome := TextNotice(in.SpellIn(v.Chat, in.Texts.Text(v.Language, "notice.admitted", nil)))
 		in.Send(ctx, bot.Message{Chat: v.Chat, From: v.Person}, welcome)
 		return n
 	})

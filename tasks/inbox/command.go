@@ -94,9 +94,9 @@ func nearestCommand(in *Inbox, name string) string {
 // path.
 var commandPattern = regexp.MustCompile(`(^|[^A-Za-z0-9/_.:-])/([a-z]+)\b`)
 
-// Spelled replaces each known command in a text by the spelling that people type
+// SpellOn replaces each known command in a text by the spelling that people type
 // on a platform.
-func (in *Inbox) Spelled(p bot.Platform, to bot.Chat, text string) string {
+func (in *Inbox) SpellOn(p bot.Platform, to bot.Chat, text string) string {
 	speller, ok := p.(bot.Speller)
 	if !ok || !strings.Contains(text, "/") {
 		return text
@@ -120,11 +120,11 @@ func spellName(in *Inbox, to bot.Chat, name string) string {
 	return "/" + name
 }
 
-// Spell is Spelled for the platform of a chat.
-func (in *Inbox) Spell(to bot.Chat, text string) string {
+// SpellIn is SpellOn for the platform of a chat.
+func (in *Inbox) SpellIn(to bot.Chat, text string) string {
 	p, err := in.Chats.Platform(to)
 	if err != nil {
 		return text
 	}
-	return in.Spelled(p, to, text)
+	return in.SpellOn(p, to, text)
 }

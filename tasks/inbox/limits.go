@@ -47,7 +47,7 @@ func firstOverLimit(in *Inbox, r *Request, store []tasks.Inbound) (item tasks.In
 		switch {
 		case item.To != "" && item.Event.Type == planner.GuidanceAdded:
 			if additions(r, item.To) > maxAdditions {
-				return item, "error.crowded_task", map[string]any{}
+				return item, "error.guidance_full", map[string]any{}
 			}
 		case item.Open != nil && item.To == "":
 			if key, data := exceededLimit(in, r, item.ID); key != "" {
@@ -86,9 +86,9 @@ func exceededLimit(in *Inbox, r *Request, id tasks.ID) (key string, data map[str
 	}
 	switch {
 	case waiting >= maxWaiting || lane >= maxLane:
-		return "error.crowded", map[string]any{"Count": waiting}
+		return "error.queue_full", map[string]any{"Count": waiting}
 	case all >= maxLive:
-		return "error.crowded_all", nil
+		return "error.queue_full_all", nil
 	}
 	return "", nil
 }

@@ -126,9 +126,9 @@ func submit(ctx context.Context, in *Inbox, r *Request, item tasks.Inbound) (tas
 	case "":
 	case "problem.disk_full":
 		return tasks.Receipt{}, tasks.ErrFull
-	case "error.crowded_task":
+	case "error.guidance_full":
 		return tasks.Receipt{}, fmt.Errorf("%w: the task has received %d messages, the maximum", ErrOverloaded, maxAdditions)
-	case "error.crowded":
+	case "error.queue_full":
 		return tasks.Receipt{}, fmt.Errorf("%w: too many tasks of the conversation wait", ErrOverloaded)
 	default:
 		return tasks.Receipt{}, fmt.Errorf("%w: too many unfinished tasks", ErrOverloaded)

@@ -120,7 +120,7 @@ func askArgument(in *Inbox, r *Request, w pendingPrompt) Notice {
 		how = "prompts.how_here"
 	}
 	s.Text += "\n\n" + in.Texts.Text(r.Lang, how, nil)
-	s.Text = in.Spell(r.Message.Chat, s.Text)
+	s.Text = in.SpellIn(r.Message.Chat, s.Text)
 	s.Audience = ToChat
 	if r.Ephemeral {
 		s.Kind = bot.KindQuestion // the next line answers it

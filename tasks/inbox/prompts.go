@@ -96,7 +96,7 @@ func listPrompts(ctx context.Context, in *Inbox, r *Request) Notice {
 	if len(parts) == 0 {
 		return in.Notice(r, "prompts.none", nil)
 	}
-	return TextNotice(in.Spell(r.Message.Chat, strings.Join(parts, "\n\n")))
+	return TextNotice(in.SpellIn(r.Message.Chat, strings.Join(parts, "\n\n")))
 }
 
 // runPrompt opens the task of a prompt, or asks for its first missing argument.

@@ -85,7 +85,7 @@ func TextNotice(text string) Notice { return Notice{Draft: bot.Draft{Text: text}
 
 // Notice makes a notice of the text of a key.
 func (in *Inbox) Notice(r *Request, key string, data any) Notice {
-	return TextNotice(in.Spell(r.Message.Chat, in.Texts.Text(r.Lang, key, data)))
+	return TextNotice(in.SpellIn(r.Message.Chat, in.Texts.Text(r.Lang, key, data)))
 }
 
 // keepKey is a delivery that stores only the message's key, so that a repeated

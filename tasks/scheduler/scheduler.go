@@ -242,6 +242,6 @@ func (s *Scheduler) pauseWithoutAccess(ctx context.Context, v tasks.Schedule) er
 	text := s.in.Texts.Text(lang, "schedule.lost", map[string]any{
 		"Goal": cards.PlainText(cards.Title(v.Goal)), "Name": cards.PlainText(cards.NameOf(v.From.Name, v.From.Key())),
 	})
-	s.in.Send(ctx, bot.Message{Chat: v.Chat, From: v.From}, inbox.TextNotice(s.in.Spell(v.Chat, text)))
+	s.in.Send(ctx, bot.Message{Chat: v.Chat, From: v.From}, inbox.TextNotice(s.in.SpellIn(v.Chat, text)))
 	return nil
 }

@@ -16,8 +16,8 @@ import (
 	"legwork/tasks/policy"
 )
 
-// Ruling is a decision about an open question that a program submits.
-type Ruling struct {
+// ProgramDecision is a decision about an open question that a program submits.
+type ProgramDecision struct {
 	By      string // key of the program
 	Name    string // what it is called
 	Admin   bool
@@ -29,7 +29,7 @@ type Ruling struct {
 	Version *int                       // for a review: the version of the shared state that the program looked at; nil: the current one
 }
 
-// ArgumentError names the field of a ruling that does not fit its question.
+// ArgumentError names the field of a decision that does not fit its question.
 type ArgumentError struct {
 	Field  string // "comment", "value", "value.NAME", "scope" or "version"
 	Detail string
@@ -44,10 +44,10 @@ var ErrAdminNeeded = errors.New("only an admin may decide this")
 // it, other than by new keys.
 var ErrOutdated = errors.New("the shared state has changed since it was looked at")
 
-// checkVersion returns an error if a ruling is about an outdated version of the state
+// checkVersion returns an error if a decision is about an outdated version of the state
 // under review. New keys do not count as a change: agents add keys all the time,
-// and every ruling would be too late.
-func (r Ruling) checkVersion(a planner.Action, s planner.State) error {
+// and every decision would be too late.
+func (r ProgramDecision) checkVersion(a planner.Action, s planner.State) error {
 	switch {
 	case r.Version == nil:
 		return nil
@@ -59,8 +59,8 @@ func (r Ruling) checkVersion(a planner.Action, s planner.State) error {
 	return nil
 }
 
-// decisionEvents makes the events of a ruling.
-func decisionEvents(ctx context.Context, in *Inbox, id tasks.ID, a planner.Action, r Ruling) ([]planner.Event, error) {
+// decisionEvents makes the events of a decision.
+func decisionEvents(ctx context.Context, in *Inbox, id tasks.ID, a planner.Action, r ProgramDecision) ([]planner.Event, error) {
 	d := planner.Decision{Approve: r.Approve, Text: r.Text}
 	kind := a.ID.Subject
 	if r.Scope != "" && (kind != planner.SubjectCalls || !r.Approve || r.Scope != planner.ScopeTask) {
@@ -100,7 +100,7 @@ func decisionEvents(ctx context.Context, in *Inbox, id tasks.ID, a planner.Actio
 }
 
 // event makes the one event of a decision about a question.
-func (r Ruling) event(a planner.Action, d planner.Decision) []planner.Event {
+func (r ProgramDecision) event(a planner.Action, d planner.Decision) []planner.Event {
 	d.Name = r.Name
 	e := planner.Event{Type: planner.Decided, Action: a.ID, By: r.By, Decision: &d}
 	if a.ID.Subject == planner.SubjectReview {
@@ -110,7 +110,7 @@ func (r Ruling) event(a planner.Action, d planner.Decision) []planner.Event {
 }
 
 // fields makes the answers to all open fields of a server's form.
-func (r Ruling) fields(a planner.Action, e planner.Event) ([]planner.Event, error) {
+func (r ProgramDecision) fields(a planner.Action, e planner.Event) ([]planner.Event, error) {
 	q, _ := tasks.FormOf(e, a.ID)
 	if q.URL != "" {
 		q = &form.Question{URL: q.URL}
@@ -165,7 +165,7 @@ func namesOf(fields []form.Field) string {
 // Decide decides about a question, as the press of a button does. Errors:
 // *ArgumentError, ErrAdminNeeded, ErrOutdated, and ErrRefused when the question is
 // not open any more.
-func Decide(ctx context.Context, in *Inbox, id tasks.ID, ask tasks.Ask, r Ruling) error {
+func Decide(ctx context.Context, in *Inbox, id tasks.ID, ask tasks.Ask, r ProgramDecision) error {
 	var logResult func()
 	err := ChangeTask(ctx, in, id, func(s planner.State) ([]planner.Event, error) {
 		todo := planner.Todo(s)
