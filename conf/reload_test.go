@@ -18,6 +18,7 @@ import (
 // TestWatch: a change of the config file or of .env is told, however it is
 // written; other files are not.
 func TestWatch(t *testing.T) {
+	t.Parallel()
 	replace := func(path, text string) error {
 		fresh := path + ".new"
 		if err := os.WriteFile(fresh, []byte(text), 0o600); err != nil {
@@ -73,6 +74,7 @@ func TestWatch(t *testing.T) {
 // TestWatchImports: imported files are watched as long as they are imported,
 // and the config file all the time.
 func TestWatchImports(t *testing.T) {
+	t.Parallel()
 	folder, other := t.TempDir(), t.TempDir()
 	path, imported := filepath.Join(folder, "config.yaml"), filepath.Join(other, "mcp.json")
 	write := func(path string) {

@@ -213,28 +213,19 @@ func TestOneByteAfterTheOther(t *testing.T) {
 // their timeouts, and are tried again.
 func TestSilence(t *testing.T) {
 	t.Parallel()
-	for name, c := range map[string]struct {
-		response llmfake.Response
-		hint     string
-	}{
-		"no first byte": {llmfake.Response{Fault: llmfake.Fault{Kind: llmfake.FaultHang}}, "first_byte_timeout"},
-		"headers alone": {llmfake.Response{Fault: llmfake.Fault{Kind: llmfake.FaultHead}}, "first_byte_timeout"},
-		"in mid-stream": {llmfake.Broken(llmfake.FaultStall, 3, "Hello there, whole world"), "idle_timeout"},
+	for name, response := range map[string]llmfake.Response{
+		"no first byte": {Fault: llmfake.Fault{Kind: llmfake.FaultHang}},
+		"headers alone": {Fault: llmfake.Fault{Kind: llmfake.FaultHead}},
+		"in mid-stream": llmfake.Broken(llmfake.FaultStall, 3, "Hello there, whole world"),
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			short := func(c *llm.ModelConfig) {
 				c.IdleTimeout, c.FirstByteTimeout = 3*time.Second, 3*time.Second // a busy machine must not take as long for a reply
 			}
-			m, s := speaks(t, short, c.response, llmfake.Say("fine"))
+			m, s := speaks(t, short, response, llmfake.Say("fine"))
 			if reply, err := m.Call(t.Context(), ask(), nil); err != nil || reply.Text != "fine" || len(s.Requests()) != 2 {
 				t.Errorf("reply %+v, error %v after %d requests, want fine with the second", reply, err, len(s.Requests()))
-			}
-			m, _ = speaks(t, short, c.response)
-			_, err := m.Call(t.Context(), ask(), nil)
-			var e *llm.Error
-			if !errors.As(err, &e) || !strings.Contains(e.Hint, "models.main."+c.hint) {
-				t.Errorf("error %v, want one that names %s", err, c.hint)
 			}
 		})
 	}

@@ -132,6 +132,7 @@ func TestApproveForms(t *testing.T) {
 
 // TestPolicy: what each rule lets run, over the tools of the fake server.
 func TestPolicy(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		name  string
 		trust bool
@@ -233,6 +234,7 @@ func TestBuiltinCall(t *testing.T) {
 // TestReload: calls under way keep their server until they return; unchanged
 // servers keep running; new ones are there.
 func TestReload(t *testing.T) {
+	t.Parallel()
 	cfg := one(fake(t, "-faults"))
 	cfg.Servers["keep"] = fake(t, "-faults")
 	m := run(t, cfg)

@@ -26,9 +26,6 @@ type env struct {
 
 func newEnv(t testing.TB) *env {
 	t.Helper()
-	if _, isTest := t.(*testing.T); isTest {
-		watch.Leaks(t)
-	}
 	s := &env{MCPServer: server.NewMCPServer("shop", "1", server.WithToolCapabilities(true), server.WithPromptCapabilities(true),
 		server.WithInstructions("Sells things.\nBuy with care."))}
 	h := httptest.NewServer(server.NewStreamableHTTPServer(s.MCPServer))

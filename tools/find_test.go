@@ -64,6 +64,7 @@ func TestFind(t *testing.T) {
 
 // TestProbe: each server says for itself what is wrong with it, in time.
 func TestProbe(t *testing.T) {
+	t.Parallel()
 	s := newEnv(t)
 	s.addTool("pay", "Pays a bill.")
 	s.addTool("list", "Lists bills.")

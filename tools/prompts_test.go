@@ -61,6 +61,7 @@ func TestPrompts(t *testing.T) {
 // TestGroupPrompt: the text of a prompt is part of the group's instructions
 // once its server is there, and follows what the server says.
 func TestGroupPrompt(t *testing.T) {
+	t.Parallel()
 	s := newEnv(t)
 	s.addTool("pay", "Pays a bill.")
 	s.addPrompt("house", "Always\nhaggle.\u202e")

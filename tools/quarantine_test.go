@@ -102,6 +102,7 @@ func TestChangedTool(t *testing.T) {
 // TestChangeAndBack: a definition that was accepted once needs no other yes,
 // and a tool that disappears is not forgotten.
 func TestChangeAndBack(t *testing.T) {
+	t.Parallel()
 	s := newEnv(t)
 	s.addTool("pay", "Pays a bill.")
 	s.addTool("list", "Lists bills.")

@@ -43,6 +43,7 @@ func TestStdio(t *testing.T) {
 // TestBadResults is about servers that answer a call in a wrong or odd way; the
 // server must be usable afterwards.
 func TestBadResults(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		tool   string
 		failed bool
@@ -121,6 +122,7 @@ func TestFlood(t *testing.T) {
 }
 
 func TestBadStarts(t *testing.T) {
+	t.Parallel()
 	t.Run("dies on start", func(t *testing.T) {
 		m := run(t, one(fake(t, "-fault", "start")))
 		watch.Until(t, "a second attempt", func() bool { return m.Status()[0].Restarts > 0 })
@@ -191,6 +193,7 @@ func TestBadStarts(t *testing.T) {
 // TestDeaf is about a server that stops reading: calls cost their timeout,
 // never more, and it is started again.
 func TestDeaf(t *testing.T) {
+	t.Parallel()
 	cfg := one(fake(t, "-faults"))
 	g := cfg.Groups["g"]
 	g.ToolTimeout = time.Second
@@ -327,6 +330,7 @@ func TestArguments(t *testing.T) {
 
 // TestGrandchildren: nothing of a server's group survives it.
 func TestGrandchildren(t *testing.T) {
+	t.Parallel()
 	path := filepath.Join(t.TempDir(), "pid")
 	t.Run("closed", func(t *testing.T) {
 		m := run(t, one(fake(t, "-fault", "child", "-pidfile", path)))

@@ -26,6 +26,7 @@ func TestSecondSignal(t *testing.T) {
 		fmt.Println("stopping")
 		select {} // a part that does not end
 	}
+	t.Parallel()
 	for _, second := range []bool{true, false} {
 		cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=TestSecondSignal$")
 		cmd.Env = append(os.Environ(), hanging+"=1")

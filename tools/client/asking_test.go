@@ -65,6 +65,7 @@ func accept(values string) form.Answer {
 const seat = `{"class":"first","bags":2,"email":"a@example.com"}`
 
 func TestQuestions(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		tool    string
 		answers []form.Answer
@@ -229,6 +230,7 @@ func TestNobodyToAsk(t *testing.T) {
 // TestSlowPerson: a person may take longer than the call has, in which the
 // clock stands still; an error of asking ends the call.
 func TestSlowPerson(t *testing.T) {
+	t.Parallel()
 	for _, by := range transports() {
 		t.Run(by, func(t *testing.T) {
 			s := ready(t, fake(t, by, "-full", "-era", "legacy"))
@@ -282,6 +284,7 @@ func TestManyAsk(t *testing.T) {
 
 // TestModelCalls are made only where the config and the call allow them.
 func TestModelCalls(t *testing.T) {
+	t.Parallel()
 	sample := func(_ context.Context, s client.Sampling) (client.Sampled, error) {
 		if s.Server != "s" || s.System != "You are a poet." || s.MaxTokens != 100 || len(s.Messages) != 1 || s.Messages[0].Role != "user" || s.Messages[0].Content != "A poem about bread." {
 			t.Errorf("got %+v, want the call for a poem", s)
@@ -339,6 +342,7 @@ func TestRoots(t *testing.T) {
 // TestOneAfterAnother: what a server asks in the midst of a call is put to the
 // person of that call, however short a while ago that of another one ended.
 func TestOneAfterAnother(t *testing.T) {
+	t.Parallel()
 	s := ready(t, fake(t, stdio, "-full", "-era", "legacy"))
 	for n := range 400 {
 		whom, asked := []string{"ann", "bob"}[n%2], 0

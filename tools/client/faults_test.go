@@ -82,11 +82,6 @@ func callFaults() []fault {
 
 // TestFaults: a server that misbehaves in a call costs that call only.
 func TestFaults(t *testing.T) {
-	watch.Leaks(t)
-	t.Run("", testFaults)
-}
-
-func testFaults(t *testing.T) {
 	for _, f := range callFaults() {
 		for _, w := range []struct {
 			by   string

@@ -66,15 +66,7 @@ func serve(t testing.TB, by, address string, args ...string) *remote {
 	return r
 }
 
-// run starts a server and stops it, and looks for what it left behind, at the
-// end of the test.
-func run(t testing.TB, cfg client.Config, change ...func(*client.Options)) *client.Server {
-	t.Helper()
-	watch.Leaks(t)
-	return start(t, cfg, change...)
-}
-
-// start is run beside other tests.
+// start starts a server and stops it at the end of the test.
 func start(t testing.TB, cfg client.Config, change ...func(*client.Options)) *client.Server {
 	t.Helper()
 	guard := client.NewProcessGuard(slog.New(slog.DiscardHandler))
@@ -113,7 +105,7 @@ func withLog(l *watch.Log) func(*client.Options) {
 // ready runs a server and waits until it can be called.
 func ready(t testing.TB, cfg client.Config, change ...func(*client.Options)) *client.Server {
 	t.Helper()
-	return waitReady(t, run(t, cfg, change...))
+	return waitReady(t, start(t, cfg, change...))
 }
 
 func waitReady(t testing.TB, s *client.Server) *client.Server {

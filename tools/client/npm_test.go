@@ -67,7 +67,7 @@ func TestServerEverything(t *testing.T) {
 		t.Run(by, func(t *testing.T) {
 			cfg := everything(t, by)
 			cfg.Sampling, cfg.Roots = true, []string{t.TempDir()}
-			s := run(t, cfg)
+			s := start(t, cfg)
 			watch.Until(t, "ready", func() bool { return s.Status().State == client.Ready })
 			names := slices.Sorted(maps.Keys(s.Catalog().Tools))
 			t.Logf("%s: revision %s, tools %v, %d prompts", by, s.Status().Protocol, names, len(s.Catalog().Prompts))

@@ -49,7 +49,7 @@ func TestProtocolFixed(t *testing.T) {
 	for _, by := range []string{stdio, http} {
 		cfg := fake(t, by, "-era", "legacy")
 		cfg.Protocol = "2026-07-28"
-		s := run(t, cfg)
+		s := start(t, cfg)
 		watch.Until(t, by+": down", func() bool { return s.Status().State == client.Down })
 		if got, want := s.Status().Err, "protocol in the config is 2026-07-28"; !strings.Contains(got, want) {
 			t.Errorf("%s: got %q, want it to contain %q", by, got, want)

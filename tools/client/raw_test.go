@@ -62,6 +62,7 @@ const (
 // TestBusyServer: a server that asks for patience in place of questions gets
 // the call again, with its state.
 func TestBusyServer(t *testing.T) {
+	t.Parallel()
 	calls := 0
 	s := ready(t, scripted(t, doTool, func(a httpRequest) string {
 		if calls++; calls > 1 && string(a.params["requestState"]) != `"later"` {
@@ -137,6 +138,7 @@ func TestParametersInHeaders(t *testing.T) {
 
 // TestRetryAfter: a call that the server puts off is made again when it asks for it.
 func TestRetryAfter(t *testing.T) {
+	t.Parallel()
 	s := ready(t, fake(t, http, "-fault", "429", "-times", "1"))
 	from := time.Now()
 	wantText(t, "lookup", call(t, s, "lookup", `{"key":"k"}`), false, "value of k")
@@ -187,6 +189,7 @@ func local(params mcp.ElicitationParams) *mcpserver.MCPServer {
 
 // TestLocal is about servers in this process, which ask the older way.
 func TestLocal(t *testing.T) {
+	t.Parallel()
 	s := ready(t, client.Config{Name: "s", Protocol: "2025-11-25", Local: local(mcp.ElicitationParams{Message: "Name?", RequestedSchema: json.RawMessage(`{"type":"object","properties":{"name":{"type":"string"}}}`)})})
 	p := &person{answers: []form.Answer{accept(`{"name":"Ann"}`)}}
 	wantText(t, "ask", converse(t, s, "ask", p), false, "accept map[name:Ann]")

@@ -118,6 +118,7 @@ func TestPrompts(t *testing.T) {
 
 // TestProgress is told in order, not too often, and to the end.
 func TestProgress(t *testing.T) {
+	t.Parallel()
 	for _, w := range ways() {
 		t.Run(w.by+" "+w.era, func(t *testing.T) {
 			s := ready(t, fake(t, w.by, "-full", "-era", w.era))
@@ -167,6 +168,7 @@ func TestCancel(t *testing.T) {
 // TestManyCalls: a server gets a bounded number of calls at once, and each its
 // own answer.
 func TestManyCalls(t *testing.T) {
+	t.Parallel()
 	for _, by := range transports() {
 		t.Run(by, func(t *testing.T) {
 			s := ready(t, fake(t, by))

@@ -17,6 +17,7 @@ import (
 
 // TestBadStarts is about servers that cannot be used at once.
 func TestBadStarts(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		name, by, want string
 		args           []string
@@ -33,7 +34,7 @@ func TestBadStarts(t *testing.T) {
 		{"forbids it", http, "does not allow this", []string{"-fault", "403", "-on", "*"}},
 	} {
 		t.Run(c.by+" "+c.name, func(t *testing.T) {
-			s := run(t, fake(t, c.by, c.args...))
+			s := start(t, fake(t, c.by, c.args...))
 			if c.want != "still starting" {
 				watch.Until(t, "down", func() bool { return s.Status().State == client.Down })
 			}
@@ -81,7 +82,6 @@ func TestOneHangs(t *testing.T) {
 				}
 				all = append(all, fake(t, by, args...))
 			}
-			watch.Leaks(t)
 			var wait sync.WaitGroup
 			for i, cfg := range all {
 				s := start(t, cfg, func(o *client.Options) { o.ProbeTimeout = time.Hour })
@@ -103,7 +103,7 @@ func TestOneHangs(t *testing.T) {
 func TestToken(t *testing.T) {
 	for _, by := range []string{http, sse} {
 		cfg := fake(t, by, "-token", "open-sesame")
-		s := run(t, cfg)
+		s := start(t, cfg)
 		watch.Until(t, "down", func() bool { return s.Status().State == client.Down })
 		if got := s.Status().Err; !strings.Contains(got, "401 Unauthorized") || !strings.Contains(got, "set its headers in the config") {
 			t.Errorf("%s: got %q, want the headers named", by, got)
@@ -123,7 +123,7 @@ func TestComesBack(t *testing.T) {
 			address = address[:strings.LastIndex(address, "/")]
 			r.end()
 			l := new(watch.Log)
-			s := run(t, client.Config{Name: "s", URL: r.url, SSE: by == sse}, withLog(l))
+			s := start(t, client.Config{Name: "s", URL: r.url, SSE: by == sse}, withLog(l))
 			watch.Until(t, "down", func() bool { return s.Status().State == client.Down && s.Status().Restarts > 1 })
 			if n := strings.Count(l.String(), "server is down"); n != 1 {
 				t.Errorf("%d restarts for one reason: it is logged %d times, want once:\n%s", s.Status().Restarts, n, l)
@@ -287,6 +287,7 @@ func (p *proxy) restore() {
 // TestListChanges: what a server offers anew is known within a second or so,
 // and a change of a definition changes its hash.
 func TestListChanges(t *testing.T) {
+	t.Parallel()
 	for _, w := range ways() {
 		t.Run(w.by+" "+w.era, func(t *testing.T) {
 			s := ready(t, fake(t, w.by, "-faults", "-era", w.era))
@@ -305,11 +306,11 @@ func TestListChanges(t *testing.T) {
 // TestListensAgain: when the stream breaks on which a server reports changes,
 // it is opened again, and missed changes are caught up.
 func TestListensAgain(t *testing.T) {
+	t.Parallel()
 	for _, era := range []string{"modern", "legacy"} {
 		t.Run(era, func(t *testing.T) {
 			r := serve(t, http, "127.0.0.1:0", "-faults", "-era", era)
 			p := newProxy(t, strings.TrimSuffix(strings.TrimPrefix(r.url, "http://"), "/mcp"))
-			watch.Leaks(t)
 			s := waitReady(t, start(t, client.Config{Name: "s", URL: "http://" + p.address + "/mcp"}))
 			other := waitReady(t, start(t, client.Config{Name: "other", URL: r.url}))
 			p.cut()
@@ -337,6 +338,7 @@ func TestQuietChange(t *testing.T) {
 
 // TestOddTools is about lists of tools that cannot be used as they are.
 func TestOddTools(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		fault string
 		check func(*client.Catalog) bool
@@ -370,7 +372,7 @@ func TestSecrets(t *testing.T) {
 	cfg := fake(t, stdio, "-fault", "start")
 	cfg.Command, cfg.Args = "/bin/sh", []string{"-c", "echo cannot log in as $SHOP_KEY >&2; exit 1"}
 	cfg.Env = map[string]string{"SHOP_KEY": "hunter2-hunter2"}
-	s := run(t, cfg, withLog(l))
+	s := start(t, cfg, withLog(l))
 	var down client.Status // it is started again at once
 	watch.Until(t, "down", func() bool { down = s.Status(); return down.State == client.Down })
 	_, err := try(t, s, "lookup", `{"key":"k"}`)
@@ -383,7 +385,7 @@ func TestSecrets(t *testing.T) {
 		t.Errorf("the log has the key: %s", l)
 	}
 
-	r := run(t, client.Config{Name: "s", URL: "http://127.0.0.1:1/mcp?key=hunter2-hunter2", Headers: map[string]string{"X-Key": "hunter2-hunter2"}})
+	r := start(t, client.Config{Name: "s", URL: "http://127.0.0.1:1/mcp?key=hunter2-hunter2", Headers: map[string]string{"X-Key": "hunter2-hunter2"}})
 	watch.Until(t, "down", func() bool { return r.Status().State == client.Down })
 	if text := r.Status().Err; strings.Contains(text, "hunter2") || !strings.Contains(text, "refused") {
 		t.Errorf("got %q, want the reason without the key", text)

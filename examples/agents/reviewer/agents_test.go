@@ -124,6 +124,7 @@ func (h *env) decides(ctx context.Context, id tasks.ID, d api.Decision) {
 // TestJammedAPI runs both agents against a legwork that refuses and forgets: the
 // draft becomes what the person asks for, and every step is in the context once.
 func TestJammedAPI(t *testing.T) {
+	t.Parallel()
 	python := need.Command(t, "python3", "apt-get install python3")
 	h := newEnv(t)
 	id := h.opens()
@@ -180,6 +181,7 @@ func (h *env) once(ctx context.Context, id tasks.ID) {
 // TestStartedTwice: the reviewer that starts a task itself starts one, however
 // often it is started; with nothing to be found it says so.
 func TestStartedTwice(t *testing.T) {
+	t.Parallel()
 	h := newEnv(t)
 	ctx, cancel := context.WithTimeout(t.Context(), watch.Patience)
 	defer cancel()

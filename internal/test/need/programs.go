@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"sync"
 	"testing"
+	"time"
 
 	"legwork/internal/test/faults"
 	"legwork/internal/test/leaks"
@@ -34,7 +35,7 @@ func (p *Programs) Run(m *testing.M) int {
 	p.mu.Lock()
 	p.dir = dir
 	p.mu.Unlock()
-	return leaks.Runner{Tests: m}.Run()
+	return leaks.Runner{Tests: m, Patience: time.Minute}.Run() // a busy machine ends connections late
 }
 
 // Path returns the path of the program whose package is given, such as

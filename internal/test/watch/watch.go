@@ -1,18 +1,14 @@
 // Package watch looks on while tests and measurements run: until something has
-// come about, at goroutines that stay behind, at what is logged, and at the
-// memory and the processor time that work takes.
+// come about, at what is logged, and at the memory and processor time of work.
 package watch
 
 import (
 	"bytes"
 	"runtime"
 	"runtime/metrics"
-	"strings"
 	"sync"
 	"testing"
 	"time"
-
-	"go.uber.org/goleak"
 )
 
 // Patience bounds how long a test waits for an event that usually takes a moment.
@@ -34,40 +30,6 @@ func Until(t testing.TB, what string, ok func() bool) {
 			t.Fatalf("not within %v: %s", Patience, what)
 		}
 	}
-}
-
-// watched holds the names of the tests that look for leaks.
-var watched sync.Map
-
-// Leaks fails the test when goroutines that began after this call still run at
-// its end, after all clean-ups that are registered later. Only the first call
-// in a test and its subtests counts: goroutines that are started between two
-// calls may still start goroutines of their own after the second one, and end
-// after its check.
-func Leaks(t testing.TB) {
-	t.Helper()
-	name := t.Name()
-	for outer, sub := name, true; sub; {
-		if _, there := watched.Load(outer); there {
-			return
-		}
-		end := strings.LastIndex(outer, "/")
-		if sub = end >= 0; sub {
-			outer = outer[:end]
-		}
-	}
-	watched.Store(name, true)
-	before := goleak.IgnoreCurrent()
-	t.Cleanup(func() {
-		defer watched.Delete(name)
-		err := goleak.Find(before)
-		for late := time.Now().Add(Patience); err != nil && time.Now().Before(late); {
-			err = goleak.Find(before) // it waits itself, but not long enough for a busy machine
-		}
-		if err != nil {
-			t.Error(err)
-		}
-	})
 }
 
 // Log collects what is written. It is safe for concurrent use, and its zero
