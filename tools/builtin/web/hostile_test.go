@@ -82,7 +82,7 @@ func hostilePages(size int) map[string]string {
 // Every page is answered within seconds and without filling the memory, with
 // its text or with an error.
 func TestHostilePages(t *testing.T) {
-	size := need.Times(64<<10, 2<<20)
+	size := need.Times(16<<10, 2<<20)
 	fetch := fetcher(t, loopback())
 	for name, page := range hostilePages(size) {
 		s := serve(t, "text/html", page)
