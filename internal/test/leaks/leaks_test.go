@@ -3,6 +3,7 @@ package leaks_test
 import (
 	"os"
 	"testing"
+	"time"
 
 	"legwork/internal/test/leaks"
 )
@@ -34,4 +35,16 @@ func TestRunner(t *testing.T) {
 		}
 	}
 	close(stop)
+}
+
+// TestPatience: a goroutine that ends late is no leak.
+func TestPatience(t *testing.T) {
+	late := func() {
+		stop := make(chan struct{})
+		go func() { <-stop }()
+		time.AfterFunc(2*time.Second, func() { close(stop) }) // longer than goleak itself waits
+	}
+	if code := (leaks.Runner{Tests: tests{late, 0}, Patience: time.Minute}).Run(); code != 0 {
+		t.Errorf("exit code %d, want 0", code)
+	}
 }
