@@ -2,7 +2,6 @@ package tasks
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -162,7 +161,7 @@ func (l *ScheduleList) LastAnswerUnseen(ctx context.Context, s Schedule) (bool, 
 		return false, err
 	}
 	last, err := l.store.Event(ctx, s.LastTask, state.Seq)
-	if errors.Is(err, ErrNoTask) || errors.Is(err, ErrDamaged) {
+	if Unreadable(err) {
 		return false, nil
 	}
 	if err != nil {
@@ -178,7 +177,7 @@ func (l *ScheduleList) lastState(ctx context.Context, s Schedule) (state planner
 		return state, false, nil
 	}
 	state, err = l.store.State(ctx, s.LastTask)
-	if errors.Is(err, ErrNoTask) || errors.Is(err, ErrDamaged) {
+	if Unreadable(err) {
 		return state, false, nil
 	}
 	if err != nil {

@@ -22,6 +22,10 @@ var (
 	ErrFull     = errors.New("the disk is full")
 )
 
+// Unreadable reports whether err means that a task does not exist or that its record
+// is damaged. Reading it again does not help.
+func Unreadable(err error) bool { return errors.Is(err, ErrNoTask) || errors.Is(err, ErrDamaged) }
+
 // Inbound is one delivery after routing. The store accepts each Key at most once.
 type Inbound struct {
 	Key string // dedupe key; a delivery with a known key does nothing

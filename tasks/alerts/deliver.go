@@ -270,7 +270,7 @@ func (c *deliverer) alertFailure(ctx context.Context, d tasks.Delivery, r result
 
 // taskGone reports whether a task does not exist any more or is damaged.
 func taskGone(err error) bool {
-	return errors.Is(err, tasks.ErrNoTask) || errors.Is(err, tasks.ErrDamaged) || errors.Is(err, api.ErrNotFound)
+	return tasks.Unreadable(err) || errors.Is(err, api.ErrNotFound)
 }
 
 // Timing holds intervals and timeouts. The comment of each field ends with the

@@ -197,7 +197,7 @@ func (w *taskWatcher) readPage(ctx context.Context) (more bool, err error) {
 		}
 		seen[e.Task] = true
 		row, err := w.Store.Row(ctx, e.Task)
-		if errors.Is(err, tasks.ErrNoTask) || errors.Is(err, tasks.ErrDamaged) {
+		if tasks.Unreadable(err) {
 			delete(w.waiting, e.Task)
 			continue
 		}

@@ -141,7 +141,7 @@ func (e *Engine) supervise(ctx context.Context, t *entry) {
 // there is to be none.
 func (e *Engine) waitForRetry(ctx context.Context, id tasks.ID, err error, backoff time.Duration) bool {
 	e.cfg.Log.ErrorContext(ctx, "task interrupted", "task", id, "cause", err)
-	if errors.Is(err, tasks.ErrDamaged) || errors.Is(err, tasks.ErrNoTask) {
+	if tasks.Unreadable(err) {
 		return false
 	}
 	select {

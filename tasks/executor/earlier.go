@@ -182,7 +182,7 @@ func (l *earlier) fetchOne(ctx context.Context, v *tasks.View, c *planner.Call, 
 	}
 	r := list[i]
 	end, err := l.store.Event(ctx, r.task, r.seq)
-	if errors.Is(err, tasks.ErrNoTask) || errors.Is(err, tasks.ErrDamaged) || err == nil && end.Reply == nil {
+	if tasks.Unreadable(err) || err == nil && end.Reply == nil {
 		l.cache.Remove(r.task)
 		c.Refusal, c.Read = fmt.Sprintf("the earlier result %s is no longer kept", r.Reference), nil
 		return nil

@@ -166,7 +166,7 @@ func (in *Inbox) handleBatch(ctx context.Context, messages []bot.Message) (err e
 		switch {
 		case errors.As(err, &fault):
 			h.reply = failedReply(ctx, in, h, "problem.internal", fault)
-		case errors.Is(err, tasks.ErrDamaged) || errors.Is(err, tasks.ErrNoTask):
+		case tasks.Unreadable(err):
 			h.reply = failedReply(ctx, in, h, "problem.damaged", err)
 		case err != nil:
 			return fmt.Errorf("handling message %q: %w", m.Key, err)

@@ -2,7 +2,6 @@ package inbox
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -61,7 +60,7 @@ func (in *Inbox) WithStates(ctx context.Context, list []tasks.Live) ([]LiveTask,
 // stateOf reads the state of a task; ok is false when its journal is damaged or gone.
 func stateOf(ctx context.Context, in *Inbox, id tasks.ID) (s planner.State, ok bool, err error) {
 	s, err = in.Store.State(ctx, id)
-	if errors.Is(err, tasks.ErrNoTask) || errors.Is(err, tasks.ErrDamaged) {
+	if tasks.Unreadable(err) {
 		return s, false, nil
 	}
 	if err != nil {
@@ -73,7 +72,7 @@ func stateOf(ctx context.Context, in *Inbox, id tasks.ID) (s planner.State, ok b
 // openingOf reads the opening of a task; nil when its journal is damaged or gone.
 func openingOf(ctx context.Context, in *Inbox, id tasks.ID) (*planner.Opening, error) {
 	first, err := in.Store.Event(ctx, id, 1)
-	if errors.Is(err, tasks.ErrNoTask) || errors.Is(err, tasks.ErrDamaged) {
+	if tasks.Unreadable(err) {
 		return nil, nil
 	}
 	if err != nil {
