@@ -45,11 +45,12 @@ web/mcp            | bot clip plainjson planner tasks tasks/api telemetry tasks/
 tasks/alerts       | bot clip llm planner redact retry tasks tasks/api tasks/cards telemetry tasks/inbox issue | standard-webhooks
 tasks/engine       | bot i18n llm planner tasks tasks/executor tasks/presenter telemetry |
 tasks/enginetest   | bot form i18n llm planner tasks tasks/alerts tasks/commands tasks/executor tasks/inbox tasks/policy tasks/presenter tools | pgregory.net/rapid go-cmp
-store/bolt         | bot llm planner tasks store/rules fsutil telemetry | bbolt golang-lru/v2 flock
-store/memory       | bot llm planner tasks store/rules       |
+store/bolt         | tasks store fsutil telemetry            | bbolt flock
+store/memory       | tasks store                             |
+store/postgres     | tasks store retry telemetry             | pgx/v5
 store/backup       | fsutil                                  |
-store/storetest    | bot llm planner tasks                   | pgregory.net/rapid go-cmp
-store/rules        | bot clip llm planner tasks telemetry    |
+store/storetest    | bot llm planner store tasks             | pgregory.net/rapid go-cmp
+store              | bot clip llm planner tasks telemetry    | tidwall/btree golang-lru/v2
 
 tasks/api          | bot clip form i18n llm plainjson planner tasks telemetry tasks/inbox tools tasks/policy |
 
@@ -103,7 +104,7 @@ plainjson          |                                         |
 // every package: they put real parts together.
 const (
 	forTests       = "test store/storetest tasks/enginetest"
-	modulesOfTests = "go-cmp standard-webhooks goleak goldmark gorilla/websocket slack-go/slack pgregory.net/rapid go-internal creack/pty vt10x go-openai mcp-go jsonschema/v6 bbolt yaml/v3 x/sys x/term invopop/jsonschema"
+	modulesOfTests = "go-cmp standard-webhooks goleak goldmark gorilla/websocket slack-go/slack pgregory.net/rapid go-internal creack/pty vt10x go-openai mcp-go jsonschema/v6 bbolt yaml/v3 x/sys x/term invopop/jsonschema pgx/v5"
 )
 
 // pure packages decide by values alone; impure is what they must not reach for.

@@ -1,7 +1,7 @@
-// Package bolt stores tasks in one file of a data directory, with bbolt. One
-// process at a time owns the directory. One goroutine writes: it commits all
-// queued changes in one transaction, so that many senders share one sync to disk.
-// Every record has a checksum.
+// Package bolt is the database of a store in one file of a data directory, with
+// bbolt. One process at a time owns the directory. One goroutine writes: it commits
+// all queued changes in one transaction, so that many senders share one sync to
+// disk.
 //
 // Deleted and replaced records cannot be read through the store, but bbolt leaves
 // the bytes of freed pages in the file until a later transaction reuses them, and
@@ -27,7 +27,7 @@ import (
 	bolterrors "go.etcd.io/bbolt/errors"
 
 	"legwork/internal/telemetry"
-	"legwork/store/rules"
+	"legwork/store"
 	"legwork/tasks"
 )
 
@@ -37,7 +37,7 @@ const FileName = "legwork.db"
 // ErrClosed is returned by every method after Close.
 var ErrClosed = errors.New("the store is closed")
 
-// Options configure a Store. The zero value is usable.
+// Options configure a store. The zero value is usable.
 type Options struct {
 	// Command is the command that a second process names when the directory is in
 	// use, such as "legwork chat". Empty: the name of the program.
@@ -65,37 +65,10 @@ type Options struct {
 	Metrics *telemetry.Metrics
 }
 
-// Store implements tasks.Store.
+// Store implements tasks.Store on a data directory.
 type Store struct {
-	db    atomic.Pointer[bbolt.DB] // replaced by a compaction
-	path  string
-	lock  *lock
-	loss  *Loss
-	o     Options
-	now   func() time.Time
-	log   *slog.Logger
-	watch rules.Watch
-
-	jobs    chan *job
-	pauses  chan func() // run by the writer between two transactions
-	closing chan struct{}
-	close   sync.Once
-	done    chan struct{} // closed when the writer has ended
-	helpers sync.WaitGroup
-	indexed chan struct{} // closed when all tasks have rows
-	closed  error
-
-	commitMu sync.Mutex // held from a commit until the cache knows of it
-
-	cache    *cache    // the writer's
-	fatal    error     // the writer's: why no write is possible any more
-	recorder *recorder // the writer's: changes during a compaction; nil: no compaction
-
-	corruption   atomic.Pointer[error] // the first damage of the file itself
-	writeFailure atomic.Pointer[error] // why the newest write failed
-
-	copying sync.Mutex  // held by a compaction
-	freed   atomic.Bool // deleted bytes are still in the file
+	*store.Store
+	*DB
 }
 
 var _ tasks.Store = (*Store)(nil)
@@ -104,6 +77,52 @@ var _ tasks.Store = (*Store)(nil)
 // readable for their owner only. A directory in use is a *LockedError; an unusable
 // file is tasks.ErrDamaged. ctx bounds the opening only.
 func Open(ctx context.Context, dir string, o Options) (*Store, error) {
+	db, err := OpenDB(ctx, dir, o)
+	if err != nil {
+		return nil, err
+	}
+	s, err := store.Open(ctx, db, store.Options{Now: o.Now, Log: o.Log, Metrics: o.Metrics})
+	if err != nil {
+		return nil, errors.Join(err, db.Close())
+	}
+	if db.loss != nil {
+		db.loss.Dropped = s.Dropped()
+	}
+	return &Store{s, db}, nil
+}
+
+// Close commits the queued changes, closes the file and frees the directory. It
+// waits for running reads.
+func (s *Store) Close() error { return s.DB.Close() }
+
+// DB implements store.DB.
+type DB struct {
+	bolt atomic.Pointer[bbolt.DB] // replaced by a compaction
+	path string
+	lock *lock
+	loss *Loss
+	o    Options
+	log  *slog.Logger
+
+	jobs    chan *job
+	pauses  chan func() // run by the writer between two transactions
+	closing chan struct{}
+	close   sync.Once
+	ended   chan struct{} // closed when the writer has ended
+	closed  error
+
+	fatal    error     // the writer's: why no write is possible any more
+	recorder *recorder // the writer's: changes during a compaction; nil: no compaction
+
+	corruption   atomic.Pointer[error] // the first damage of the file itself
+	writeFailure atomic.Pointer[error] // why the newest write failed
+
+	copying sync.Mutex // held by a compaction
+}
+
+// OpenDB opens the database of a data directory, as Open does, without the rules of
+// a store.
+func OpenDB(ctx context.Context, dir string, o Options) (*DB, error) {
 	o = o.filled()
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("creating data directory: %w", markFull(err))
@@ -113,27 +132,17 @@ func Open(ctx context.Context, dir string, o Options) (*Store, error) {
 		return nil, err
 	}
 	path := filepath.Join(dir, FileName)
-	db, loss, err := openOrRestore(ctx, path, l.suspect, o)
+	file, loss, err := openOrRestore(ctx, path, l.suspect, o)
 	if err != nil {
 		return nil, errors.Join(err, l.release(l.suspect || errors.Is(err, tasks.ErrDamaged)))
 	}
-	s := &Store{
-		path: path, lock: l, loss: loss, o: o, now: o.Now, log: o.Log,
-		jobs: make(chan *job, maxJobs), pauses: make(chan func()), closing: make(chan struct{}), done: make(chan struct{}), indexed: make(chan struct{}),
-		cache: newCache(),
+	db := &DB{
+		path: path, lock: l, loss: loss, o: o, log: o.Log,
+		jobs: make(chan *job, maxJobs), pauses: make(chan func()), closing: make(chan struct{}), ended: make(chan struct{}),
 	}
-	s.db.Store(db)
-	s.closeOldAccounts()
-	s.loadFeedEnd()
-	go s.write()
-	err = s.dropCopiedTasks(ctx)
-	if err == nil {
-		err = s.reindex(ctx)
-	}
-	if err != nil {
-		return nil, errors.Join(err, s.Close())
-	}
-	return s, nil
+	db.bolt.Store(file)
+	go db.write()
+	return db, nil
 }
 
 // filled returns the options with their defaults.
@@ -199,7 +208,7 @@ func openFile(ctx context.Context, path string, suspect bool, o Options) (*bbolt
 	err := guard(func() error {
 		removeCopies(path)
 		var err error
-		if db, err = openDB(path, o.MaxSize, 0); err != nil {
+		if db, err = openFileDB(path, o.MaxSize, 0); err != nil {
 			return err
 		}
 		if err := checkLength(db); err != nil {
@@ -226,8 +235,8 @@ const suspectSuffix = ".suspect"
 // Corruption returns the damage of the file itself, beyond single records, that
 // was met since it was opened. Work that needs the damaged place fails until a
 // restart, which restores a backup. Nil: none.
-func (s *Store) Corruption() error {
-	if met := s.corruption.Load(); met != nil {
+func (db *DB) Corruption() error {
+	if met := db.corruption.Load(); met != nil {
 		return *met
 	}
 	return nil
@@ -236,8 +245,8 @@ func (s *Store) Corruption() error {
 // WriteFailure returns why the newest change could not be written; nil when it was
 // written, or nothing was changed yet. On a full disk smaller changes may still
 // fit.
-func (s *Store) WriteFailure() error {
-	if err := s.writeFailure.Load(); err != nil {
+func (db *DB) WriteFailure() error {
+	if err := db.writeFailure.Load(); err != nil {
 		return *err
 	}
 	return nil
@@ -245,13 +254,13 @@ func (s *Store) WriteFailure() error {
 
 // noteCorruption remembers damage of the file itself, and leaves a mark that lets
 // the next start verify the whole file before it uses it.
-func (s *Store) noteCorruption(err error) error {
-	if err == nil || !errors.Is(err, errPage) || !s.corruption.CompareAndSwap(nil, &err) {
+func (db *DB) noteCorruption(err error) error {
+	if err == nil || !errors.Is(err, errPage) || !db.corruption.CompareAndSwap(nil, &err) {
 		return err
 	}
-	s.log.Error("data file damaged, restart needed", "cause", err)
-	if marked := os.WriteFile(s.path+suspectSuffix, nil, 0o600); marked != nil {
-		s.log.Error("damage not marked for the next start", "cause", markFull(marked))
+	db.log.Error("data file damaged, restart needed", "cause", err)
+	if marked := os.WriteFile(db.path+suspectSuffix, nil, 0o600); marked != nil {
+		db.log.Error("damage not marked for the next start", "cause", markFull(marked))
 	}
 	return err
 }
@@ -279,8 +288,8 @@ const (
 	large    = 64 << 20
 )
 
-// openDB opens a file, or creates one for about size bytes.
-func openDB(path string, maxSize int, size int64) (*bbolt.DB, error) {
+// openFileDB opens a file, or creates one for about size bytes.
+func openFileDB(path string, maxSize int, size int64) (*bbolt.DB, error) {
 	o := &bbolt.Options{Timeout: lockWait, FreelistType: bbolt.FreelistMapType, MaxSize: maxSize, NoStatistics: true}
 	if info, err := os.Stat(path); err == nil {
 		size = info.Size()
@@ -291,23 +300,25 @@ func openDB(path string, maxSize int, size int64) (*bbolt.DB, error) {
 	return bbolt.Open(path, 0o600, o)
 }
 
-// Changed implements tasks.Store.
-func (s *Store) Changed(id tasks.ID) <-chan struct{} { return s.watch.Changed(id) }
-
-// Close commits the queued changes, closes the file and frees the directory. It
-// waits for running reads.
-func (s *Store) Close() error {
-	s.close.Do(func() {
-		close(s.closing)
-		<-s.done
-		s.helpers.Wait()
-		s.closed = errors.Join(guard(s.db.Load().Close), s.lock.release(s.fatal != nil))
-		if s.closed != nil {
-			s.closed = fmt.Errorf("closing store: %w", s.closed)
+// Close implements store.DB.
+func (db *DB) Close() error {
+	db.close.Do(func() {
+		close(db.closing)
+		<-db.ended
+		db.closed = errors.Join(guard(db.bolt.Load().Close), db.lock.release(db.fatal != nil))
+		if db.closed != nil {
+			db.closed = fmt.Errorf("closing store: %w", db.closed)
 		}
 	})
-	return s.closed
+	return db.closed
 }
 
-// Follow implements tasks.Store.
-func (s *Store) Follow(heard func(tasks.ID)) (stop func()) { return s.watch.Follow(heard) }
+// Compact makes the data file anew, see DB.Compact.
+func (s *Store) Compact(ctx context.Context) (Compacted, error) {
+	freed := s.SetFreed(false)
+	c, err := s.DB.Compact(ctx)
+	if err != nil && freed {
+		s.SetFreed(true)
+	}
+	return c, err
+}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -14,14 +15,14 @@ import (
 
 	"legwork/internal/failpoint"
 	"legwork/internal/fsutil"
-	"legwork/store/rules"
+	"legwork/store"
 )
 
 // Bounds of a compaction.
 const (
 	copyBytes   = 4 << 20   // of one transaction of the copy
-	recordBytes = 256 << 20 // written while the file is copied
-	soonBytes   = 1 << 20   // left to be written while the writer waits
+	maxRecorded = 2_000_000 // records that are written while the file is copied
+	soon        = 2000      // records left to be written while the writer waits
 	maxRounds   = 20        // of catching up
 )
 
@@ -43,50 +44,44 @@ type Compacted struct {
 // small as possible. Others read and write meanwhile; writers wait only while the
 // files are swapped. After a kill there is the old file or the new one, both
 // complete.
-func (s *Store) Compact(ctx context.Context) (c Compacted, err error) {
-	s.copying.Lock()
-	defer s.copying.Unlock()
+func (db *DB) Compact(ctx context.Context) (c Compacted, err error) {
+	db.copying.Lock()
+	defer db.copying.Unlock()
 	ctx, cancel := context.WithCancelCause(ctx)
 	var closing sync.WaitGroup
 	defer closing.Wait()
 	defer cancel(nil)
 	closing.Go(func() { // Close does not wait for a compaction
 		select {
-		case <-s.closing:
+		case <-db.closing:
 			cancel(ErrClosed)
 		case <-ctx.Done():
 		}
 	})
 	start := time.Now()
-	freed := s.freed.Swap(false)
-	if err = s.compact(ctx, &c); err != nil {
-		s.freed.CompareAndSwap(false, freed)
-		return c, fmt.Errorf("compacting %s: %w", s.path, markFull(err))
+	if err = db.compact(ctx, &c); err != nil {
+		return c, fmt.Errorf("compacting %s: %w", db.path, markFull(err))
 	}
 	c.Took = time.Since(start)
 	return c, nil
 }
 
-// Freed reports whether something was deleted since the last compaction, so that
-// its bytes may still be in the file.
-func (s *Store) Freed() bool { return s.freed.Load() }
-
-func (s *Store) compact(ctx context.Context, c *Compacted) error {
-	info, err := os.Stat(s.path)
+func (db *DB) compact(ctx context.Context, c *Compacted) error {
+	info, err := os.Stat(db.path)
 	if err != nil {
 		return err
 	}
 	c.Before = info.Size()
 	var source *bbolt.Tx
-	r := &recorder{}
+	r := &recorder{keys: map[recordKey]bool{}}
 	// From here on all changes are recorded for the copy.
-	err = s.pauseWriter(ctx, func() (err error) {
-		if s.fatal != nil {
-			return s.fatal
+	err = db.pauseWriter(ctx, func() (err error) {
+		if db.fatal != nil {
+			return db.fatal
 		}
-		source, err = s.db.Load().Begin(false)
+		source, err = db.bolt.Load().Begin(false)
 		if err == nil {
-			s.recorder = r
+			db.recorder = r
 		}
 		return err
 	})
@@ -94,35 +89,35 @@ func (s *Store) compact(ctx context.Context, c *Compacted) error {
 		return err
 	}
 	failpoint.Hit("compact.before.copy")
-	path := s.path + copySuffix
-	target, err := copyTo(ctx, path, source, s.o.MaxSize, c.Before)
+	path := db.path + copySuffix
+	target, err := copyTo(ctx, path, source, db.o.MaxSize, c.Before)
 	err = errors.Join(err, source.Rollback())
 	if err == nil {
-		err = s.catchUp(ctx, target, r)
+		err = db.catchUp(ctx, target, r)
 	}
 	if err == nil {
-		old := s.db.Load()
-		if err = s.pauseWriter(ctx, func() error { return s.swapFiles(target, r, c) }); err == nil {
+		old := db.bolt.Load()
+		if err = db.pauseWriter(ctx, func() error { return db.swapFiles(target, r, c) }); err == nil {
 			return guard(old.Close) // waits for its readers
 		}
 	}
-	stopped := s.pauseWriter(context.WithoutCancel(ctx), func() error { s.recorder = nil; return nil })
+	stopped := db.pauseWriter(context.WithoutCancel(ctx), func() error { db.recorder = nil; return nil })
 	if errors.Is(stopped, ErrClosed) {
 		stopped = nil
 	}
-	if target != nil && s.db.Load() != target {
+	if target != nil && db.bolt.Load() != target {
 		err = errors.Join(err, guard(target.Close), os.Remove(path))
 	}
 	return errors.Join(err, stopped)
 }
 
 // pauseWriter runs do between two transactions of the writer.
-func (s *Store) pauseWriter(ctx context.Context, do func() error) error {
+func (db *DB) pauseWriter(ctx context.Context, do func() error) error {
 	ended := make(chan error, 1)
 	select {
-	case s.pauses <- func() { ended <- do() }:
+	case db.pauses <- func() { ended <- do() }:
 		return <-ended
-	case <-s.done:
+	case <-db.ended:
 		return ErrClosed
 	case <-ctx.Done():
 		return context.Cause(ctx)
@@ -134,7 +129,7 @@ func copyTo(ctx context.Context, path string, source *bbolt.Tx, maxSize int, siz
 	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return nil, err
 	}
-	target, err := openDB(path, maxSize, size)
+	target, err := openFileDB(path, maxSize, size)
 	if err != nil {
 		return nil, err
 	}
@@ -183,18 +178,17 @@ func copyBucket(ctx context.Context, target *bbolt.DB, name []byte, from *bbolt.
 }
 
 // catchUp writes the changes made meanwhile to the copy, until few are left.
-func (s *Store) catchUp(ctx context.Context, target *bbolt.DB, r *recorder) error {
+func (db *DB) catchUp(ctx context.Context, target *bbolt.DB, r *recorder) error {
 	for range maxRounds {
-		var list []recordedChanges
-		var bytes int
-		err := s.pauseWriter(ctx, func() (err error) { list, bytes, err = r.take(); return err })
+		var list []recordKey
+		err := db.pauseWriter(ctx, func() (err error) { list, err = r.take(); return err })
 		if err == nil && len(list) > 0 {
-			err = s.replay(target, list)
+			err = db.replay(target, list)
 		}
 		if err != nil {
 			return err
 		}
-		if bytes < soonBytes {
+		if len(list) < soon {
 			return nil
 		}
 	}
@@ -203,97 +197,89 @@ func (s *Store) catchUp(ctx context.Context, target *bbolt.DB, r *recorder) erro
 
 // swapFiles runs while the writer waits: it writes the remaining changes, and
 // renames the copy over the file.
-func (s *Store) swapFiles(target *bbolt.DB, r *recorder, c *Compacted) error {
+func (db *DB) swapFiles(target *bbolt.DB, r *recorder, c *Compacted) error {
 	start := time.Now()
-	list, _, err := r.take()
+	list, err := r.take()
 	if err == nil && len(list) > 0 {
-		err = s.replay(target, list)
+		err = db.replay(target, list)
 	}
 	if err != nil {
 		return err
 	}
 	failpoint.Hit("compact.before.rename")
-	if err := os.Rename(s.path+copySuffix, s.path); err != nil {
+	if err := os.Rename(db.path+copySuffix, db.path); err != nil {
 		return err
 	}
 	failpoint.Hit("compact.after.rename")
-	s.db.Store(target)
-	s.recorder = nil
-	if err := fsutil.Sync(filepath.Dir(s.path)); err != nil {
+	db.bolt.Store(target)
+	db.recorder = nil
+	if err := fsutil.Sync(filepath.Dir(db.path)); err != nil {
 		// After a power cut the old file could be back, without what is written
 		// from now on.
-		return s.failWrites(err)
+		return db.failWrites(err)
 	}
 	c.Waited = time.Since(start)
-	if info, err := os.Stat(s.path); err == nil {
+	if info, err := os.Stat(db.path); err == nil {
 		c.After = info.Size()
 	}
 	return nil
 }
 
-// replay writes changes to the copy as they were written to the file.
-func (s *Store) replay(target *bbolt.DB, list []recordedChanges) error {
-	known := newCache()
+// replay brings records of the copy up to date: they become what they are in the
+// file.
+func (db *DB) replay(target *bbolt.DB, list []recordKey) error {
 	return guard(func() error {
-		return target.Update(func(tx *bbolt.Tx) error {
-			for _, r := range list {
-				lanes, err := put(snapshot{tx, known, s.log}, r.changes, r.at)
-				if err != nil {
-					return err
+		return db.bolt.Load().View(func(source *bbolt.Tx) error {
+			return target.Update(func(btx *bbolt.Tx) error {
+				from, to := newTx(source), newTx(btx)
+				for _, k := range list {
+					value, err := from.Get(k.table, []byte(k.key))
+					if err == nil && value == nil {
+						err = to.Delete(k.table, []byte(k.key))
+					} else if err == nil {
+						err = to.Put(k.table, []byte(k.key), value)
+					}
+					if err != nil {
+						return err
+					}
 				}
-				known.committed(r.changes, lanes)
-			}
-			return nil
+				return nil
+			})
 		})
 	})
 }
 
-// recorder keeps the changes that are written during a compaction.
+// recorder keeps the keys that are written during a compaction. A nil recorder keeps
+// nothing.
 type recorder struct {
-	list  []recordedChanges
-	bytes int
-	over  bool
+	keys map[recordKey]bool
+	over bool // too many
 }
 
-type recordedChanges struct {
-	changes *rules.Changes
-	at      time.Time
+type recordKey struct {
+	table store.Table
+	key   string
 }
 
-// take returns the changes since the last call.
-func (r *recorder) take() (list []recordedChanges, bytes int, err error) {
-	if r.over {
-		return nil, 0, ErrBusy
-	}
-	list, bytes = r.list, r.bytes
-	r.list, r.bytes = nil, 0
-	return list, bytes, nil
-}
-
-// noteChanges keeps a transaction for the compaction.
-func (s *Store) noteChanges(changes *rules.Changes, now time.Time) {
-	if deletes(changes) {
-		s.freed.Store(true)
-	}
-	r := s.recorder
-	if r == nil || r.over || changes.Empty() {
+// note keeps a key.
+func (r *recorder) note(t store.Table, key []byte) {
+	if r == nil || r.over {
 		return
 	}
-	r.list = append(r.list, recordedChanges{changes, now})
-	r.bytes += changes.Bytes + 512*len(changes.Records)
-	if r.bytes > recordBytes {
-		r.list, r.over = nil, true
+	r.keys[recordKey{t, string(key)}] = true
+	if len(r.keys) > maxRecorded {
+		r.keys, r.over = nil, true
 	}
 }
 
-// deletes reports whether changes delete something that people wanted deleted, or
-// that is too old. Data that is only replaced or no longer needed waits for the
-// next compaction.
-func deletes(changes *rules.Changes) bool {
-	if len(changes.Deleted)+len(changes.SpentDeleted)+len(changes.Index.AuditChanges) > 0 {
-		return true
+// take returns the keys since the last call.
+func (r *recorder) take() ([]recordKey, error) {
+	if r.over {
+		return nil, ErrBusy
 	}
-	return changes.Moved == 0 && slices.ContainsFunc(changes.Rows, func(r rules.HistoryRow) bool { return r.Deleted })
+	list := slices.Collect(maps.Keys(r.keys))
+	r.keys = map[recordKey]bool{}
+	return list, nil
 }
 
 // removeCopies removes the files of a compaction or a restore that was killed.

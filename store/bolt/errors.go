@@ -3,6 +3,7 @@ package bolt
 import (
 	"errors"
 	"fmt"
+	"runtime"
 	"runtime/debug"
 	"strings"
 	"syscall"
@@ -15,15 +16,35 @@ import (
 // errPage marks damage of the file itself, which affects more than one record.
 var errPage = errors.New("reading the data file")
 
-// guard runs do, which reads the mapped file. It turns panics that a damaged page
-// causes, such as memory faults, into tasks.ErrDamaged. do must not run code that
-// can panic for another reason.
+// guard runs do, which calls bbolt. It turns panics that a damaged page causes into
+// tasks.ErrDamaged. do must not run code that can panic for another reason.
 func guard(do func() error) (err error) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("%w: %w: %v", tasks.ErrDamaged, errPage, p)
 		}
+	}()
+	return do()
+}
+
+// guardReads runs do, which reads records of the mapped file. It turns memory faults
+// that a damaged page causes into tasks.ErrDamaged; other panics go on.
+func guardReads(do func() error) (err error) {
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+	defer func() {
+		p := recover()
+		if p == nil {
+			return
+		}
+		fault, ok := p.(interface {
+			runtime.Error
+			Addr() uintptr
+		})
+		if !ok {
+			panic(p)
+		}
+		err = fmt.Errorf("%w: %w: %w", tasks.ErrDamaged, errPage, fault)
 	}()
 	return do()
 }
@@ -61,12 +82,4 @@ func isFull(err error) bool {
 		}
 	}
 	return false
-}
-
-// wrap adds to an error what the store was doing.
-func wrap(doing string, err error) error {
-	if err == nil {
-		return nil
-	}
-	return fmt.Errorf("%s: %w", doing, err)
 }

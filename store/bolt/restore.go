@@ -44,7 +44,7 @@ type Loss struct {
 
 // Loss returns what opening the store has cost; nil when no backup had to replace
 // the file.
-func (s *Store) Loss() *Loss { return s.loss }
+func (db *DB) Loss() *Loss { return db.loss }
 
 // Restore replaces the data file of a directory that no process uses with the
 // first good one of backups, which are sorted from the newest to the oldest.

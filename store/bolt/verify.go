@@ -11,6 +11,7 @@ import (
 
 	"go.etcd.io/bbolt"
 
+	"legwork/store"
 	"legwork/tasks"
 )
 
@@ -30,8 +31,8 @@ func Verify(path string) error {
 		for err := range tx.Check() {
 			report(fmt.Errorf("%w: %w", tasks.ErrDamaged, err))
 		}
-		for _, name := range buckets() {
-			walk(tx, name, report, func(c *bbolt.Cursor, check func(k, v []byte) error) {
+		for _, t := range store.Tables() {
+			walk(tx, t, func(c *bbolt.Cursor, check func(k, v []byte) error) {
 				for k, v := c.First(); k != nil; k, v = c.Next() {
 					if err := check(k, v); err != nil {
 						report(err)
@@ -48,8 +49,8 @@ func Verify(path string) error {
 // a record costs only its own task.
 func VerifyQuick(path string) error {
 	return verify(path, func(tx *bbolt.Tx, report func(error)) {
-		for _, name := range buckets() {
-			walk(tx, name, report, func(c *bbolt.Cursor, check func(k, v []byte) error) {
+		for _, t := range store.Tables() {
+			walk(tx, t, func(c *bbolt.Cursor, check func(k, v []byte) error) {
 				n := 0
 				for k, v := c.First(); k != nil && n < quickRecords; k, v = c.Next() {
 					_ = check(k, v) // reads every byte
@@ -74,7 +75,7 @@ func IsDataFile(path string) (yes bool) {
 		}
 		defer func() { _ = db.Close() }() // it was only read
 		return db.View(func(tx *bbolt.Tx) error {
-			yes = tx.Bucket([]byte(bucketMeta)) != nil || tx.Bucket([]byte(bucketJournal)) != nil
+			yes = tx.Bucket([]byte(store.TableMeta.String())) != nil || tx.Bucket([]byte(store.TableJournal.String())) != nil
 			return nil
 		})
 	})
@@ -83,18 +84,12 @@ func IsDataFile(path string) (yes bool) {
 
 // walk calls visit with a cursor of a bucket; check returns the damage of a
 // record.
-func walk(tx *bbolt.Tx, name string, report func(error), visit func(c *bbolt.Cursor, check func(k, v []byte) error)) {
-	b := tx.Bucket([]byte(name))
+func walk(tx *bbolt.Tx, t store.Table, visit func(c *bbolt.Cursor, check func(k, v []byte) error)) {
+	b := tx.Bucket([]byte(t.String()))
 	if b == nil {
-		report(checkMissing(tx, name))
-		return
+		return // reported before, if the file had it
 	}
-	visit(b.Cursor(), func(k, v []byte) error {
-		if _, err := unseal(k, v); err != nil {
-			return fmt.Errorf("%s: %w", describe(name, k), err)
-		}
-		return nil
-	})
+	visit(b.Cursor(), func(k, v []byte) error { return store.CheckRecord(t, store.Record{Key: k, Value: v}) })
 }
 
 // verify opens a file for reading and joins the errors that look reports.
@@ -118,9 +113,12 @@ func verify(path string, look func(tx *bbolt.Tx, report func(error))) error {
 			return err
 		}
 		return db.View(func(tx *bbolt.Tx) error {
-			if !isNew(tx) {
-				look(tx, report)
+			if isNew(tx) {
+				return nil
 			}
+			_, err := missingTables(tx)
+			report(err)
+			look(tx, report)
 			return nil
 		})
 	})

@@ -7,6 +7,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -21,6 +23,9 @@ const (
 	loadChats    = 200
 	loadMessages = 10       // of each
 	maxGrowth    = 16 << 10 // KiB more than idle
+
+	// maxQuestionTime is the processor time of a plain question.
+	maxQuestionTime = 4 * time.Millisecond
 
 	// hangUp is after how long the fakes close a connection that is not used:
 	// so that those kept for later are not taken for descriptors left behind.
@@ -176,6 +181,10 @@ func measureLoad(ctx context.Context, dir string) ([]figure, error) {
 	if err != nil {
 		return nil, err
 	}
+	busy, err := childTime(d.Process.Pid)
+	if err != nil {
+		return nil, err
+	}
 	var peak int
 	ended := make(chan struct{})
 	var watching sync.WaitGroup
@@ -183,6 +192,10 @@ func measureLoad(ctx context.Context, dir string) ([]figure, error) {
 	err = h.talkAll(ctx)
 	close(ended)
 	watching.Wait()
+	if err != nil {
+		return nil, err
+	}
+	worked, err := childTime(d.Process.Pid)
 	if err != nil {
 		return nil, err
 	}
@@ -197,6 +210,7 @@ func measureLoad(ctx context.Context, dir string) ([]figure, error) {
 	return []figure{
 		memory(fmt.Sprintf("%d chats x %d messages: anonymous memory after them", loadChats, loadMessages), after, maxServeAnonymous+maxGrowth, mib(before)+" before"),
 		memory("the same at its peak", peak, maxServeAnonymous+maxGrowth, mib(before)+" before"),
+		within("processor time of a plain question", (worked-busy)/(loadChats*loadMessages), maxQuestionTime, ""),
 		{name: "descriptors left behind", measured: fmt.Sprint(left - files), limit: "0", machine: fmt.Sprintf("%d before", files), ok: left <= files},
 	}, nil
 }
@@ -254,6 +268,29 @@ func peakMemory(pid int, ended <-chan struct{}) (most int) {
 		case <-tick.C:
 		}
 	}
+}
+
+// childTime is how long a process has used a processor so far, in steps of
+// 10 ms.
+func childTime(pid int) (time.Duration, error) {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return 0, fmt.Errorf("reading processor time: %w", err)
+	}
+	_, fields, _ := strings.Cut(string(text), ") ") // the name may hold spaces
+	parts := strings.Fields(fields)
+	if len(parts) < 13 {
+		return 0, fmt.Errorf("reading processor time: %q", text)
+	}
+	var ticks int64
+	for _, part := range parts[11:13] { // in user mode, in the kernel
+		n, err := strconv.ParseInt(part, 10, 64)
+		if err != nil {
+			return 0, fmt.Errorf("reading processor time: %w", err)
+		}
+		ticks += n
+	}
+	return time.Duration(ticks) * 10 * time.Millisecond, nil
 }
 
 // descriptors is how many files and sockets a process has open.

@@ -41,11 +41,11 @@ var edits = []edit{
 		}`,
 	},
 	{
-		"release-lost", "store/...", `return s.appendEvent(id, planner.Event{Type: planner.Released})`,
+		"release-lost", "store/...", `_, _, err = x.appendEvent(id, task, state, planner.Event{Type: planner.Released})`,
 		`if faults.On("release-lost") {
-			return nil
-		}
-		return s.appendEvent(id, planner.Event{Type: planner.Released})`,
+				return nil
+			}
+			_, _, err = x.appendEvent(id, task, state, planner.Event{Type: planner.Released})`,
 	},
 	{"lane-off", "tasks/...", `l.Entries = append(l.Entries, LaneEntry{`, `queued = queued && !faults.On("lane-off"); l.Entries = append(l.Entries, LaneEntry{`},
 	{"history-lost", "store/...", `planner.Settles(before, after, e); ok {`, `planner.Settles(before, after, e); ok && !faults.On("history-lost") {`},
@@ -117,13 +117,14 @@ var edits = []edit{
 
 	// Costs are counted.
 	{
-		"reserve-lost", "store/...", `return s.storeReservations(id, account, h, keep)`,
+		"reserve-lost", "store/...", `for _, sum := range sums { with := sum.total`,
 		`if faults.On("reserve-lost") {
 			return nil
 		}
-		return s.storeReservations(id, account, h, keep)`,
+		for _, sum := range sums {
+			with := sum.total`,
 	},
-	{"settle-lost", "store/...", `if e.Action == (planner.ActionID{}) || !endsAction(e) {`, `if e.Action == (planner.ActionID{}) || !endsAction(e) || faults.On("settle-lost") {`},
+	{"settle-lost", "store/...", `ends, settled := endsAction(e),`, `ends, settled := endsAction(e) && !faults.On("settle-lost"),`},
 
 	// The chat shows it.
 	{
@@ -203,7 +204,7 @@ var edits = []edit{
 		due, next, err := s.in.Store.Due(`,
 	},
 	{"fire-lost", "tasks/...", `if busy { return s.skip(`, `if busy && !faults.On("fire-twice") || faults.On("fire-lost") { return s.skip(`},
-	{"fire-twice", "store/...", `if ok { return before, s.skipFiring(in.Fire)`, `if ok && (in.Fire == nil || !faults.On("fire-twice")) { return before, s.skipFiring(in.Fire)`},
+	{"fire-twice", "store/...", `if ok { return before, timetable(x).skipFiring(in.Fire)`, `if ok && (in.Fire == nil || !faults.On("fire-twice")) { return before, timetable(x).skipFiring(in.Fire)`},
 	{
 		"fire-twice", "store/...", `v.Next, v.Last, v.LastTask = in.Fire.Next, in.Fire.At, in.ID`,
 		`if !faults.On("fire-twice") || v.Last.Equal(in.Fire.At) {
@@ -242,7 +243,7 @@ var edits = []edit{
 			cursor++
 		}`,
 	},
-	{"delivery-lost", "store/...", `if err == nil && webhook != "" {`, `if err == nil && webhook != "" && !faults.On("delivery-lost") {`},
+	{"delivery-lost", "store/...", `if err == nil && l.webhook != "" {`, `if err == nil && l.webhook != "" && !faults.On("delivery-lost") {`},
 	{
 		"delivery-not-stored", "tasks/...", `if err := c.Store.Tried(`,
 		`if faults.On("delivery-not-stored") {

@@ -1,0 +1,259 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"legwork/internal/clip"
+	"legwork/planner"
+	"legwork/tasks"
+)
+
+// forgotten replaces the name of a deleted person or chat in the audit log.
+const forgotten = "forgotten"
+
+// Bounds of an entry of the audit log, in bytes.
+const (
+	auditName   = 256  // who, role, action, target, address
+	auditDetail = 1024 // one line
+)
+
+// auditAtOnce is how many entries are read at once to change them.
+const auditAtOnce = 200
+
+// Audit implements tasks.Audit.
+type Audit struct{ *core }
+
+// Record implements tasks.Audit.
+func (a Audit) Record(ctx context.Context, e tasks.AuditEntry) error {
+	return a.update(ctx, "entering into the audit log", func(x *txn) error { return audit{x}.record(e) })
+}
+
+// AuditLog implements tasks.Audit. A damaged entry is left out.
+func (a Audit) AuditLog(ctx context.Context, before uint64, limit int) (list []tasks.AuditEntry, err error) {
+	var end []byte
+	if before > 0 {
+		end = numberKey(before)
+	}
+	err = a.view(ctx, "reading the audit log", func(x *txn) error {
+		for e, err := range auditEntries.sound(x, nil, end, Descending) {
+			if err != nil || len(list) >= limit {
+				return err
+			}
+			list = append(list, e.value)
+		}
+		return nil
+	})
+	return list, err
+}
+
+// audit is the audit log, within a transaction.
+type audit struct{ *txn }
+
+// record adds an entry with the next number.
+func (x audit) record(e tasks.AuditEntry) error {
+	if e.Action == "" {
+		return fmt.Errorf("audit entry about %q: it has no action", e.Target)
+	}
+	if e.At.IsZero() {
+		e.At = x.time
+	}
+	e.At = e.At.Round(0).UTC()
+	for _, text := range []*string{&e.Who, &e.Role, &e.Action, &e.Target, &e.From} {
+		*text = clip.Line(clip.Bytes(*text, auditName), auditName)
+	}
+	e.Detail = clip.Line(clip.Bytes(e.Detail, auditDetail), auditDetail)
+	last, err := x.end()
+	if err != nil {
+		return err
+	}
+	e.Seq = last + 1
+	if err := auditEntries.put(x, e.Seq, e); err != nil {
+		return err
+	}
+	return metaNumbers.put(x, metaAuditEnd, e.Seq)
+}
+
+// end returns the number that was given last; 0 before any. When it is damaged, it
+// is that of the last entry.
+func (x audit) end() (uint64, error) {
+	last, ok, err := metaNumbers.get(x, metaAuditEnd)
+	if ok && err == nil || err != nil && !errors.Is(err, tasks.ErrDamaged) {
+		return last, err
+	}
+	key, err := firstKey(x, TableAudit, nil, nil, Descending)
+	return numberOf(key), err
+}
+
+// note adds an event, if it belongs in the audit log.
+func (x audit) note(id tasks.ID, e planner.Event) error {
+	action, detail := x.describe(id, e)
+	if action == "" {
+		return nil
+	}
+	entry := tasks.AuditEntry{At: e.At, Who: e.By, Action: action, Target: string(id), Detail: detail}
+	if e.Opening != nil {
+		entry.Who = e.Opening.From.Key()
+	}
+	if entry.Who != "" {
+		entry.Role, entry.From = x.origin.Role, x.origin.Addr
+	}
+	return x.record(entry)
+}
+
+// describe returns the name of an event in the audit log, or an empty one for an
+// event that does not belong there. The detail holds no text that people wrote.
+func (x audit) describe(id tasks.ID, e planner.Event) (action, detail string) {
+	switch e.Type {
+	case planner.Opened:
+		if o := e.Opening; o != nil && tasks.OfProgram(o.From) {
+			return "task.start", "" // also a program that asks again in a chat
+		}
+	case planner.Decided:
+		return "task.decide", x.decisionDetail(id, e)
+	case planner.GrantRevoked:
+		return "grant.revoke", fmt.Sprintf("of decision %d", e.Of)
+	case planner.Stopped:
+		return "task.cancel", ""
+	case planner.Answered:
+		return "task.answer", ""
+	case planner.StateSet:
+		return "state.set", keyList(e.Values)
+	case planner.Expired:
+		if len(e.Values) > 0 { // a review that expired
+			return "state.set", keyList(e.Values)
+		}
+	case planner.Released:
+		if e.By != "" {
+			return "task.release", ""
+		}
+	}
+	return "", ""
+}
+
+// decisionDetail describes a decision: the question, the verdict, the scope, and the
+// tools.
+func (x audit) decisionDetail(id tasks.ID, e planner.Event) string {
+	ask := tasks.AskOf(e.Action)
+	about := fmt.Sprintf("%s %d.%d", e.Action.Subject, ask.Seq, ask.Call)
+	if e.Decision == nil {
+		return about
+	}
+	parts := []string{about, "deny"}
+	if e.Decision.Approve {
+		parts[1] = "approve"
+	}
+	if e.Decision.Scope != "" {
+		parts = append(parts, "scope "+e.Decision.Scope)
+	}
+	if asked, err := journals(x).event(id, ask.Seq); err == nil && asked.Question != nil { // without it the entry is complete enough
+		for _, call := range asked.Question.Calls {
+			parts = append(parts, call.Tool)
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+// keyList lists the keys of a shared state that an event set.
+func keyList(values map[string]json.RawMessage) string {
+	names := slices.Sorted(maps.Keys(values))
+	for i, name := range names {
+		names[i] = fmt.Sprintf("%q", clip.Marked(name, 80))
+	}
+	return strings.Join(names, ", ")
+}
+
+// forgetAudit replaces the name of a person or chat in the audit log.
+func (c *core) forgetAudit(ctx context.Context, who string) error {
+	return c.editAudit(ctx, "deleting a name from the audit log", func(e tasks.AuditEntry) (tasks.AuditEntry, bool) {
+		if e.Who == who {
+			e.Who, e.From = forgotten, ""
+		}
+		if inChat(e.Target, who) {
+			e.Target = forgotten
+		}
+		e.Detail = redactName(e.Detail, who)
+		return e, true
+	})
+}
+
+// retainAudit deletes entries from before a time.
+func (c *core) retainAudit(ctx context.Context, before time.Time) error {
+	return c.editAudit(ctx, "deleting old entries of the audit log", func(e tasks.AuditEntry) (tasks.AuditEntry, bool) {
+		return tasks.AuditEntry{}, e.At.Before(before)
+	})
+}
+
+// editAudit changes entries of the audit log, from the first one on, in many small
+// transactions. edit returns the entry as it will be, or a zero one to delete it. It
+// returns false at the first entry that stays with all later ones.
+func (c *core) editAudit(ctx context.Context, doing string, edit func(tasks.AuditEntry) (edited tasks.AuditEntry, more bool)) error {
+	for after, more := uint64(0), true; more; {
+		changed, n := map[uint64]tasks.AuditEntry{}, 0
+		err := c.view(ctx, doing, func(x *txn) error {
+			for e, err := range auditEntries.sound(x, numberKey(after+1), nil, Ascending) {
+				if err != nil || n == auditAtOnce {
+					return err
+				}
+				var edited tasks.AuditEntry
+				if edited, more = edit(e.value); !more {
+					return nil
+				}
+				n, after = n+1, numberOf(e.key)
+				if edited != e.value {
+					changed[after] = edited
+				}
+			}
+			more = false
+			return nil
+		})
+		if err == nil && len(changed) > 0 {
+			err = c.update(ctx, doing, func(x *txn) error { return audit{x}.write(changed) })
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// write changes entries by their numbers. A zero entry is deleted.
+func (x audit) write(changed map[uint64]tasks.AuditEntry) error {
+	x.frees = true
+	for seq, e := range changed {
+		write := func() error { return auditEntries.put(x, seq, e) }
+		if e.Seq == 0 {
+			write = func() error { return auditEntries.drop(x, seq) }
+		}
+		if err := write(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// redactName replaces a name in a line, unless it is part of a longer name.
+func redactName(line, name string) string {
+	parts := strings.Split(line, name)
+	all := parts[0]
+	for i, after := range parts[1:] {
+		before, _ := utf8.DecodeLastRuneInString(parts[i])
+		next, _ := utf8.DecodeRuneInString(after)
+		if isNameRune(before) || isNameRune(next) {
+			all += name + after
+		} else {
+			all += forgotten + after
+		}
+	}
+	return all
+}
+
+func isNameRune(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }

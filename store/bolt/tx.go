@@ -1,0 +1,103 @@
+package bolt
+
+import (
+	"bytes"
+	"iter"
+
+	"go.etcd.io/bbolt"
+
+	"legwork/store"
+)
+
+// fill is how full bbolt makes the pages of tables that grow at their end.
+const fill = 0.95
+
+// tx implements store.Tx over a transaction of bbolt. Each table is a bucket.
+type tx struct {
+	*bbolt.Tx
+	buckets map[store.Table]*bbolt.Bucket
+}
+
+func newTx(btx *bbolt.Tx) *tx { return &tx{btx, make(map[store.Table]*bbolt.Bucket, 8)} }
+
+// bucket returns the bucket of a table. It is called under guard.
+func (x *tx) bucket(t store.Table) *bbolt.Bucket {
+	b := x.buckets[t]
+	if b == nil {
+		if b = x.Bucket([]byte(t.String())); t.Grows() && x.Writable() {
+			b.FillPercent = fill
+		}
+		x.buckets[t] = b
+	}
+	return b
+}
+
+// Get implements store.Tx.
+func (x *tx) Get(t store.Table, key []byte) (value []byte, err error) {
+	err = guard(func() error {
+		value = x.bucket(t).Get(key)
+		return nil
+	})
+	return value, err
+}
+
+// Put implements store.Tx.
+func (x *tx) Put(t store.Table, key, value []byte) error {
+	return guard(func() error { return x.bucket(t).Put(key, value) })
+}
+
+// Delete implements store.Tx.
+func (x *tx) Delete(t store.Table, key []byte) error {
+	return guard(func() error { return x.bucket(t).Delete(key) })
+}
+
+// Range implements store.Tx.
+func (x *tx) Range(t store.Table, from, to []byte, o store.Order) iter.Seq2[store.Record, error] {
+	return func(yield func(store.Record, error) bool) {
+		var c *bbolt.Cursor
+		var r store.Record
+		err := guard(func() error {
+			c = x.bucket(t).Cursor()
+			r.Key, r.Value = first(c, from, to, o)
+			return nil
+		})
+		for err == nil && r.Key != nil && within(r.Key, from, to, o) {
+			if !yield(r, nil) {
+				return
+			}
+			err = guard(func() error {
+				if o == store.Descending {
+					r.Key, r.Value = c.Prev()
+				} else {
+					r.Key, r.Value = c.Next()
+				}
+				return nil
+			})
+		}
+		if err != nil {
+			yield(store.Record{}, err)
+		}
+	}
+}
+
+// first moves a cursor to the first record of a range.
+func first(c *bbolt.Cursor, from, to []byte, o store.Order) (key, value []byte) {
+	if o == store.Ascending {
+		return c.Seek(from)
+	}
+	if to == nil {
+		return c.Last()
+	}
+	if key, _ := c.Seek(to); key == nil {
+		return c.Last()
+	}
+	return c.Prev()
+}
+
+// within reports whether a key that comes in the order of a range belongs to it.
+func within(key, from, to []byte, o store.Order) bool {
+	if o == store.Descending {
+		return bytes.Compare(key, from) >= 0
+	}
+	return to == nil || bytes.Compare(key, to) < 0
+}

@@ -1,0 +1,259 @@
+package store
+
+import (
+	"bytes"
+	"errors"
+	"math"
+	"slices"
+
+	"legwork/llm"
+	"legwork/planner"
+	"legwork/tasks"
+)
+
+func amountOf(u llm.Usage) amount { return amount{u.Tokens(), u.Cost} }
+
+func (a amount) plus(b amount) amount { return amount{a.Tokens + b.Tokens, a.Cost + b.Cost} }
+
+// minus never goes below zero: after damage more may be given back than is known.
+func (a amount) minus(b amount) amount {
+	return amount{max(0, a.Tokens-b.Tokens), max(0, a.Cost-b.Cost)}
+}
+
+// totalKeys returns the day's budgets that a reservation counts for, in the order in
+// which they are checked.
+func (h reservation) totalKeys() (list []totalKey) {
+	if h.User != "" {
+		list = append(list, totalKey{Day: h.Day, User: h.User})
+	}
+	if h.Chat != "" {
+		list = append(list, totalKey{Day: h.Day, Chat: h.Chat})
+	}
+	return append(list, totalKey{Day: h.Day})
+}
+
+// counts reports whether h counts for the budget.
+func (of totalKey) counts(h reservation) bool {
+	return of.Day == h.Day && (of.User == "" || of.User == h.User) && (of.Chat == "" || of.Chat == h.Chat)
+}
+
+// dayTotal is the total of a day's budget. The budget of a task itself has no key.
+type dayTotal struct {
+	of totalKey
+	total
+}
+
+// totalsOf reads the totals of the day's budgets that h counts for.
+func (x ledger) totalsOf(h reservation) (list []dayTotal, err error) {
+	for _, of := range h.totalKeys() {
+		sum, err := x.total(of)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, dayTotal{of, sum})
+	}
+	return list, nil
+}
+
+// total reads the total of a day's budget; zero when there is none. A damaged one is
+// added up anew. The amount by which people extended it is lost then.
+func (x ledger) total(of totalKey) (total, error) {
+	sum, _, err := totals.get(x, of)
+	if errors.Is(err, tasks.ErrDamaged) {
+		x.log.Error("budget total damaged, adding up again", "cause", err)
+		return x.addUp(of)
+	}
+	return sum, err
+}
+
+// addUp computes a total from the rows of its day and the accounts.
+func (x ledger) addUp(of totalKey) (sum total, err error) {
+	day := orderedKey(of.Day)
+	for e, err := range spentRows.sound(x.txn, day, afterPrefix(day), Ascending) {
+		if err != nil {
+			return sum, err
+		}
+		if s := e.value; of.counts(reservation{Day: s.Day, User: s.User, Chat: s.Chat}) {
+			sum.Spent = sum.Spent.plus(amountOf(s.Usage))
+		}
+	}
+	for e, err := range accounts.sound(x.txn, nil, nil, Ascending) {
+		if err != nil {
+			return sum, err
+		}
+		for _, h := range e.value.all() {
+			if of.counts(h) {
+				sum.Reserved = sum.Reserved.plus(amountOf(h.Most))
+			}
+		}
+	}
+	return sum, nil
+}
+
+// keptDays is for how many days totals are kept. It counts existing days, not the
+// clock: after a clock that jumps and comes back the budgets are as before.
+const keptDays = 32
+
+// putTotal writes a total in place of an old one; it deletes a zero total. The first
+// total of a day, which is the one of everybody, deletes the totals of the oldest
+// days.
+func (x ledger) putTotal(of totalKey, old, sum total) error {
+	if sum == (total{}) {
+		return totals.drop(x, of)
+	}
+	if err := totals.put(x, of, sum); err != nil || old != (total{}) || of != (totalKey{Day: of.Day}) {
+		return err
+	}
+	var firsts [][]byte // the first key of each day
+	for from := []byte(nil); ; {
+		key, err := firstKey(x, TableTotals, from, nil, Ascending)
+		if err != nil {
+			return err
+		}
+		if key == nil {
+			break
+		}
+		firsts = append(firsts, key)
+		day, _, _ := bytes.Cut(key, []byte{0})
+		from = append(bytes.Clone(day), 1)
+	}
+	for i := range len(firsts) - keptDays {
+		if bytes.HasPrefix(firsts[i], append([]byte(of.Day), 0)) {
+			continue // a clock far ahead may have made the newer days
+		}
+		if err := deleteRange(x, TableTotals, firsts[i], firsts[i+1], math.MaxInt); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkRoom returns a *tasks.BudgetError with the first budget that has no room for
+// the wanted amount. extended are the amounts by which people extended the budgets of
+// the task itself. sums are the totals of the day's budgets that are concerned.
+func (a account) checkRoom(wanted amount, b tasks.Budgets, extended map[string]int64, sums []dayTotal) error {
+	type limit struct {
+		key    string
+		amount int64
+		dayTotal
+	}
+	var reserved, kept amount // kept: only this task's closing answer can set it free
+	for _, h := range a.all() {
+		reserved = reserved.plus(amountOf(h.Most))
+	}
+	if a.keeps() {
+		kept = amountOf(a.Kept.Most)
+	}
+	own := dayTotal{total: total{a.Spent, reserved, amount{extended[tasks.BudgetTaskTokens], extended[tasks.BudgetTaskUSD]}}}
+	limits := []limit{{tasks.BudgetTaskTokens, b.TaskTokens, own}, {tasks.BudgetTaskUSD, b.TaskUSD, own}}
+	for _, sum := range sums {
+		switch {
+		case sum.of.User != "":
+			limits = append(limits, limit{tasks.BudgetUserDayUSD, b.UserDayUSD, sum})
+		case sum.of.Chat != "":
+			limits = append(limits, limit{tasks.BudgetChatDayUSD, b.ChatDayUSD, sum})
+		default:
+			limits = append(limits, limit{tasks.BudgetDayUSD, b.DayUSD, sum}, limit{tasks.BudgetDayTokens, b.DayTokens, sum})
+		}
+	}
+	for _, l := range limits {
+		part := func(a amount) int64 {
+			if tasks.InTokens(l.key) {
+				return a.Tokens
+			}
+			return a.Cost
+		}
+		used, need, most := part(l.Spent.plus(l.Reserved)), part(wanted), l.amount+part(l.Extra)
+		// A call that needs nothing of a budget does not wait for it: a model without
+		// a price costs no money that could be counted.
+		if l.amount <= 0 || need <= 0 || used+need <= most {
+			continue
+		}
+		if a.keeps() && (l.of == totalKey{} || l.of.counts(*a.Kept)) {
+			l.Reserved = l.Reserved.minus(kept)
+		}
+		return &tasks.BudgetError{Reserved: part(l.Reserved), Overdraft: planner.Overdraft{
+			Budget: l.key, Day: l.of.Day, Who: l.of.User + l.of.Chat, Limit: most, Spent: used, Wanted: need,
+			// A person's yes extends the budget by half of the configured amount, and
+			// always by enough for the call.
+			Extend: max((l.amount+1)/2, need, used+need-most),
+		}}
+	}
+	return nil
+}
+
+// extendBudget extends a day's budget that before has reached, when e is a person's
+// yes. The fold extends budgets of the task itself.
+func (x ledger) extendBudget(before planner.State, e planner.Event) error {
+	over := before.Overdraft
+	if before.Budget == "" || over.Day == "" || e.Type != planner.Decided || e.Decision == nil || !e.Decision.Approve {
+		return nil
+	}
+	asked := slices.ContainsFunc(planner.Todo(before), func(a planner.Action) bool {
+		return a.ID == e.Action && a.ID.Subject == planner.SubjectBudget
+	})
+	if !asked {
+		return nil
+	}
+	of, extra := totalKey{Day: over.Day}, amount{Cost: over.Extend}
+	switch over.Budget {
+	case tasks.BudgetUserDayUSD:
+		of.User = over.Who
+	case tasks.BudgetChatDayUSD:
+		of.Chat = over.Who
+	case tasks.BudgetDayTokens:
+		extra = amount{Tokens: over.Extend}
+	case tasks.BudgetDayUSD:
+	default:
+		return nil
+	}
+	old, err := x.total(of)
+	if err != nil {
+		return err
+	}
+	sum := old
+	sum.Extra = sum.Extra.plus(extra)
+	return x.putTotal(of, old, sum)
+}
+
+// forgetTotals deletes the totals of a person or a chat. The totals of everybody
+// stay.
+func (x ledger) forgetTotals(who string) error {
+	list, err := matchingKeys(x, TableTotals, nil, math.MaxInt, readTotalKey, func(of totalKey) bool {
+		return of.User == who || inChat(of.Chat, who)
+	})
+	for _, of := range list {
+		x.frees = true
+		if err := totals.drop(x, of); err != nil {
+			return err
+		}
+	}
+	return err
+}
+
+// moveTotals adds the totals of a chat's budgets to those of the other.
+func (x ledger) moveTotals(from, to string) error {
+	list, err := matchingKeys(x, TableTotals, nil, math.MaxInt, readTotalKey, func(of totalKey) bool { return of.Chat == from })
+	if err != nil {
+		return err
+	}
+	for _, of := range list {
+		moved, err := x.total(of)
+		if err != nil {
+			return err
+		}
+		own := totalKey{Day: of.Day, Chat: to}
+		old, err := x.total(own)
+		if err != nil {
+			return err
+		}
+		if err := totals.drop(x, of); err != nil {
+			return err
+		}
+		sum := total{old.Spent.plus(moved.Spent), old.Reserved.plus(moved.Reserved), old.Extra.plus(moved.Extra)}
+		if err := x.putTotal(own, old, sum); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,213 @@
+package store
+
+import (
+	"sync"
+
+	"github.com/hashicorp/golang-lru/v2/simplelru"
+
+	"legwork/planner"
+	"legwork/tasks"
+)
+
+// Bounds of the cache.
+const (
+	cachedLive    = 4096     // folded tasks that have not ended
+	cachedBytes   = 16 << 20 // of them, about
+	cachedEnded   = 32       // folded tasks that have ended
+	cachedAltered = 4096     // conversations
+	cachedLanes   = 4096     // conversations
+)
+
+// cache holds folds of journals, as far as they are durable. It may be behind the
+// journals, never ahead of them: who uses a fold adds the events after it.
+type cache struct {
+	mu      sync.Mutex
+	live    *simplelru.LRU[tasks.ID, cachedState]
+	size    int // of live
+	ended   *simplelru.LRU[tasks.ID, planner.State]
+	altered *simplelru.LRU[string, uint64]
+	lanes   *simplelru.LRU[string, cachedLane]
+	drops   int     // how many tasks were dropped from the cache
+	fed     *uint64 // cursor that was given last; nil: not known yet
+}
+
+// cachedState is a folded task that has not ended, and its approximate size in
+// bytes.
+type cachedState struct {
+	planner.State
+	size int
+}
+
+// cachedLane is a version of a lane; its rows are never changed.
+type cachedLane struct {
+	version uint64
+	rows    []*liveRow
+}
+
+func newCache() *cache {
+	c := &cache{}
+	c.live = newLRU(cachedLive, func(_ tasks.ID, s cachedState) { c.size -= s.size })
+	c.ended = newLRU[tasks.ID, planner.State](cachedEnded, nil)
+	c.altered = newLRU[string, uint64](cachedAltered, nil)
+	c.lanes = newLRU[string, cachedLane](cachedLanes, nil)
+	return c
+}
+
+func newLRU[K comparable, V any](size int, gone func(K, V)) *simplelru.LRU[K, V] {
+	lru, err := simplelru.NewLRU(size, gone)
+	if err != nil {
+		panic(err) // only a size below 1 is refused
+	}
+	return lru
+}
+
+// state returns the fold of a task, if the cache holds it.
+func (c *cache) state(id tasks.ID) (planner.State, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.find(id)
+}
+
+func (c *cache) find(id tasks.ID) (planner.State, bool) {
+	if s, ok := c.live.Get(id); ok {
+		return s.State, true
+	}
+	return c.ended.Get(id)
+}
+
+// mark returns a mark for keepSince. Take it before the journal is read.
+func (c *cache) mark() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.drops
+}
+
+// keepSince keeps a state that was folded after mark was taken, unless a task was
+// deleted meanwhile: it may have been this one.
+func (c *cache) keepSince(mark int, id tasks.ID, s planner.State) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.drops == mark {
+		c.keep(id, s)
+	}
+}
+
+// keep keeps a state, unless the cache holds a newer one.
+func (c *cache) keep(id tasks.ID, s planner.State) {
+	if known, ok := c.find(id); ok && known.Seq > s.Seq {
+		return
+	}
+	c.live.Remove(id)
+	if s.Finished() {
+		c.ended.Add(id, s)
+		return
+	}
+	added := cachedState{s, stateSize(&s)}
+	c.size += added.size
+	c.live.Add(id, added)
+	for c.size > cachedBytes && c.live.Len() > 1 {
+		c.live.RemoveOldest()
+	}
+}
+
+// publish takes over what a durable transaction did.
+func (c *cache) publish(e *effects) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, f := range e.folded {
+		c.keep(f.id, f.state)
+	}
+	for _, id := range e.deleted {
+		c.drops++
+		c.live.Remove(id)
+		c.ended.Remove(id)
+	}
+	if e.fed > 0 {
+		c.fed = new(e.fed)
+	}
+}
+
+// alter notes that turns of a conversation are deleted, or moved to it, up to an
+// order. It does so before the transaction is durable: when that fails, a summary is
+// refused in vain, which is made again.
+func (c *cache) alter(conversation string, upTo uint64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	before, _ := c.altered.Get(conversation)
+	c.altered.Add(conversation, max(before, upTo))
+}
+
+// alteredUpTo returns the order up to which turns of a conversation were altered
+// since the store was opened; 0 for none. Somebody who read the turns before that
+// may know deleted ones, or not know moved ones.
+func (c *cache) alteredUpTo(conversation string) uint64 {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	order, _ := c.altered.Get(conversation)
+	return order
+}
+
+// lane returns the rows of that version of a conversation's lane, if the cache holds
+// them.
+func (c *cache) lane(conversation string, version uint64) ([]*liveRow, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	l, ok := c.lanes.Get(conversation)
+	return l.rows, ok && l.version == version
+}
+
+// keepLane keeps a version of a conversation's lane, durable or not: the stored
+// version tells who may use it.
+func (c *cache) keepLane(conversation string, version uint64, rows []*liveRow) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.lanes.Add(conversation, cachedLane{version, rows})
+}
+
+// lastCursor returns the cursor that was given last, if it is known.
+func (c *cache) lastCursor() (uint64, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.fed == nil {
+		return 0, false
+	}
+	return *c.fed, true
+}
+
+// setLastCursor sets the cursor that was given last.
+func (c *cache) setLastCursor(cursor uint64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.fed = &cursor
+}
+
+// stateSize is the approximate size of a state in bytes. It counts what programs
+// can make large: texts, keys, turns, and a number for each change.
+func stateSize(s *planner.State) int {
+	n := 1 << 10
+	for _, seqs := range [][]int{s.Planned, s.Rejected, s.Guidance, s.Notes, s.BadReplies, s.Changes} {
+		n += 8 * cap(seqs)
+	}
+	for _, slot := range s.Slots {
+		n += 64 + len(slot.Name) + len(slot.Message)
+	}
+	n += sharedSize(s.Shared)
+	for i := range s.Subtasks {
+		w := &s.Subtasks[i]
+		n += 256
+		for _, turn := range w.Turns {
+			n += 64 + 256*len(turn.Calls)
+			for j := range turn.Calls {
+				n += sharedSize(turn.Calls[j].Shared)
+			}
+		}
+	}
+	return n
+}
+
+func sharedSize(shared map[string]planner.Value) (n int) {
+	for key := range shared {
+		n += 64 + len(key)
+	}
+	return n
+}

@@ -1,0 +1,432 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"legwork/bot"
+	"legwork/internal/clip"
+	"legwork/planner"
+	"legwork/tasks"
+)
+
+// goalBytes is how much of a goal a row holds.
+const goalBytes = 500
+
+// finalStatuses are the statuses that a task keeps. The rows of tasks with another
+// status are in TableOpen: there are few of them, and queries look through all.
+var finalStatuses = []string{string(planner.Done), string(planner.Failed), string(planner.Halted)}
+
+func isFinal(status string) bool { return slices.Contains(finalStatuses, status) }
+
+// The kinds of a group.
+const (
+	ofRoom     = 'r'
+	ofPlatform = 'p'
+)
+
+// groupKey is the beginning of the keys in TableListed of a room's or platform's
+// tasks that ended with a status, or with any status when it is empty. The rest of a
+// key is a task's id.
+func groupKey(kind byte, name, status string) []byte {
+	key := append([]byte{kind}, namePrefix(name)...)
+	if status == "" {
+		return key
+	}
+	return append(append(key, byte(len(status))), status...)
+}
+
+// groupKeys are the keys in TableListed under which a row is found.
+func groupKeys(l listing) [][]byte {
+	if !isFinal(l.Status) {
+		return nil
+	}
+	return [][]byte{
+		append(groupKey(ofRoom, l.Chat.Room(), l.Status), l.Task...),
+		append(groupKey(ofPlatform, l.Chat.Platform, l.Status), l.Task...),
+	}
+}
+
+// statusIn is the status in a key of TableListed.
+func statusIn(key []byte) string {
+	at := 3 + len(nameIn(key[1:]))
+	if at >= len(key) {
+		return ""
+	}
+	return string(key[at+1 : min(at+1+int(key[at]), len(key))])
+}
+
+// rowsOf is the table that holds a row.
+func rowsOf(l listing) table[tasks.ID, listing] {
+	if isFinal(l.Status) {
+		return endedRows
+	}
+	return openRows
+}
+
+// index is the rows of the tasks in lists, within a transaction.
+type index struct{ *txn }
+
+// row returns a task's row; ok is false when there is none, and true with
+// ErrDamaged.
+func (x index) row(id tasks.ID) (l listing, ok bool, err error) {
+	if l, ok, err = openRows.get(x, id); ok || err != nil {
+		return l, ok, err
+	}
+	return endedRows.get(x, id)
+}
+
+// existing returns a task's row in lists. It is damaged when it is missing and the
+// task exists. ErrNoTask, ErrDamaged.
+func (x index) existing(id tasks.ID) (tasks.Row, error) {
+	l, ok, err := x.row(id)
+	if err == nil && !ok {
+		if _, err = journals(x).existing(id); err == nil {
+			err = fmt.Errorf("row of task %s: %w: missing", id, tasks.ErrDamaged)
+		}
+	}
+	return l.Row, err
+}
+
+// opened writes the row of a new task, which its first event led to a state.
+func (x index) opened(id tasks.ID, task taskRow, after planner.State, e planner.Event) error {
+	l := openedListing(id, task, e)
+	if err := x.follow(&l, after, e); err != nil {
+		return err
+	}
+	return x.replace(listing{}, l)
+}
+
+// note writes what an event means for a task's row. It queues the delivery of the
+// outcome when the event settled the task.
+func (x index) note(id tasks.ID, _ taskRow, before, after planner.State, e planner.Event) error {
+	settles := after.Settled() && !before.Settled()
+	if !settles && indexedStateOf(before) == indexedStateOf(after) {
+		return nil
+	}
+	err := x.change(id, func(l *listing) error { return x.follow(l, after, e) })
+	if err != nil || !settles {
+		return err
+	}
+	return x.notify(id, string(after.Outcome))
+}
+
+// dropped writes that a task has failed without an event. It queues the delivery of
+// the outcome, unless the task had settled before.
+func (x index) dropped(id tasks.ID, _ taskRow, settled bool) error {
+	err := x.change(id, func(l *listing) error {
+		l.drop(x.time)
+		return nil
+	})
+	if err != nil || settled {
+		return err
+	}
+	return x.notify(id, string(planner.Failed))
+}
+
+// moved writes the new chat of a task that has not ended.
+func (x index) moved(id tasks.ID, to bot.Chat) error {
+	return x.change(id, func(l *listing) error {
+		l.Chat = to
+		return nil
+	})
+}
+
+// remove deletes a task's row, and the delivery of its outcome. It needs the task's
+// own row.
+func (x index) remove(id tasks.ID) error {
+	l, ok, err := x.row(id)
+	damaged := errors.Is(err, tasks.ErrDamaged)
+	switch {
+	case damaged:
+		var task taskRow
+		if task, _, err = x.task(id); err == nil || errors.Is(err, tasks.ErrDamaged) {
+			err = x.clear(id, task.Chat)
+		}
+		if err == nil {
+			err = x.recount()
+		}
+	case err == nil && ok:
+		err = x.replace(l, listing{})
+	}
+	if err != nil || !damaged && l.webhook == "" {
+		return err
+	}
+	return outgoing(x).tried(outcomeDeliveryID(id), time.Time{})
+}
+
+// change changes a task's row. A damaged or missing row is made anew instead, from
+// all events of the task.
+func (x index) change(id tasks.ID, edit func(*listing) error) error {
+	before, ok, err := x.row(id)
+	if errors.Is(err, tasks.ErrDamaged) || err == nil && !ok {
+		return x.rebuild(id)
+	}
+	if err != nil {
+		return err
+	}
+	after := before
+	if err := edit(&after); err != nil {
+		return err
+	}
+	return x.replace(before, after)
+}
+
+// rebuild makes rows anew from the journals of their tasks. A row stays as it is
+// when the task's own row is damaged.
+func (x index) rebuild(ids ...tasks.ID) error {
+	recount := false
+	for _, id := range ids {
+		task, ok, err := x.task(id)
+		if errors.Is(err, tasks.ErrDamaged) || err == nil && !ok {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		after, err := x.fromJournal(id, task)
+		if err != nil {
+			return err
+		}
+		before, _, err := x.row(id)
+		switch {
+		case errors.Is(err, tasks.ErrDamaged):
+			recount = true
+			if err = x.clear(id, task.Chat); err == nil {
+				err = x.write(listing{}, after)
+			}
+		case err == nil:
+			err = x.replace(before, after)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if !recount {
+		return nil
+	}
+	return x.recount()
+}
+
+// clear deletes a damaged row, and all keys that it may have in TableListed.
+func (x index) clear(id tasks.ID, c bot.Chat) error {
+	if err := openRows.drop(x, id); err != nil {
+		return err
+	}
+	for _, status := range finalStatuses {
+		if err := x.write(listing{Row: tasks.Row{Task: id, Chat: c, Status: status}}, listing{}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// replace replaces a row, and counts the change. A row without a task is none.
+func (x index) replace(before, after listing) error {
+	if before == after {
+		return nil
+	}
+	if err := x.countAs(before.Status, after.Status); err != nil {
+		return err
+	}
+	return x.write(before, after)
+}
+
+// write replaces a row and its keys in TableListed. A row without a task is none.
+func (x index) write(before, after listing) error {
+	for _, key := range groupKeys(before) {
+		if err := listed.drop(x, key); err != nil {
+			return err
+		}
+	}
+	if before.Task != "" {
+		if err := rowsOf(before).drop(x, before.Task); err != nil {
+			return err
+		}
+	}
+	if after.Task == "" {
+		return nil
+	}
+	for _, key := range groupKeys(after) {
+		if err := listed.put(x, key, struct{}{}); err != nil {
+			return err
+		}
+	}
+	return rowsOf(after).put(x, after.Task, after)
+}
+
+// statuses returns how many tasks there are of each status.
+func (x index) statuses() (map[string]int, error) {
+	counts, ok, err := metaCounts.get(x, metaTasks)
+	switch {
+	case errors.Is(err, tasks.ErrDamaged):
+		x.skip(TableMeta, []byte(metaTasks), err)
+		return x.countRows()
+	case !ok:
+		counts = map[string]int{}
+	}
+	return counts, err
+}
+
+// countAs counts a task no longer under one status, but under another one. An empty
+// status is none.
+func (x index) countAs(before, after string) error {
+	if before == after {
+		return nil
+	}
+	counts, err := x.statuses()
+	if err != nil {
+		return err
+	}
+	counts[before]--
+	counts[after]++
+	maps.DeleteFunc(counts, func(status string, n int) bool { return status == "" || n <= 0 })
+	return metaCounts.put(x, metaTasks, counts)
+}
+
+// recount counts all tasks anew. It serves when the status of a damaged row is not
+// known.
+func (x index) recount() error {
+	counts, err := x.countRows()
+	if err != nil {
+		return err
+	}
+	return metaCounts.put(x, metaTasks, counts)
+}
+
+// countRows counts all readable rows by their status.
+func (x index) countRows() (map[string]int, error) {
+	counts := map[string]int{}
+	for r, err := range x.Range(TableListed, []byte{ofPlatform}, []byte{ofPlatform + 1}, Ascending) {
+		if err != nil {
+			return nil, err
+		}
+		counts[statusIn(r.Key)]++
+	}
+	for e, err := range openRows.scan(x, nil, nil, Ascending) {
+		if err != nil {
+			return nil, err
+		}
+		if e.damaged == nil {
+			counts[e.value.Status]++
+		}
+	}
+	return counts, nil
+}
+
+// notify queues the delivery of a task's outcome, if a webhook wants it. The sender
+// of the delivery makes its body.
+func (x index) notify(id tasks.ID, outcome string) error {
+	l, _, err := x.row(id)
+	if err == nil && l.webhook != "" {
+		err = outgoing(x).queue(tasks.Delivery{ID: outcomeDeliveryID(id), Webhook: l.webhook, Kind: "task." + outcome, Task: id})
+	}
+	if errors.Is(err, tasks.ErrDamaged) { // the webhook is unknown, or whether it was queued before
+		return nil
+	}
+	return err
+}
+
+// outcomeDeliveryID is the id of the delivery of a task's outcome.
+func outcomeDeliveryID(id tasks.ID) string { return "notify-" + string(id) }
+
+// fromJournal makes a task's row from its events. When some of them are damaged, the
+// row says that the task has failed.
+func (x index) fromJournal(id tasks.ID, task taskRow) (listing, error) {
+	l := unreadListing(id, task)
+	first, err := journals(x).event(id, 1)
+	var events []planner.Event
+	if err == nil {
+		l = openedListing(id, task, first)
+		events, err = journals(x).events(id, 1, task.Last)
+	}
+	if errors.Is(err, tasks.ErrDamaged) {
+		return l, nil
+	}
+	if err != nil {
+		return l, err
+	}
+	var s planner.State
+	for _, e := range append([]planner.Event{first}, events...) {
+		s = planner.Apply(s, e)
+		if err := x.follow(&l, s, e); err != nil {
+			return l, err
+		}
+	}
+	if task.Over && !s.Finished() {
+		l.drop(l.Changed)
+	}
+	return l, nil
+}
+
+// unreadListing is the row of a task whose journal cannot be read.
+func unreadListing(id tasks.ID, t taskRow) listing {
+	made, _ := id.Time()
+	made = made.UTC()
+	return listing{Row: tasks.Row{Task: id, Chat: t.Chat, From: t.From, Status: string(planner.Failed), Opened: made, Changed: made}}
+}
+
+// openedListing is the row of a task of which only the first event is known.
+func openedListing(id tasks.ID, t taskRow, first planner.Event) listing {
+	l := unreadListing(id, t)
+	l.Opened, l.Changed = first.At, first.At
+	if o := first.Opening; o != nil {
+		l.Goal, l.External = clip.Marked(o.Goal, goalBytes-len(clip.Mark)), o.External
+		if o.Notify != nil {
+			l.webhook = o.Notify.Webhook
+		}
+	}
+	return l
+}
+
+// drop turns the row into that of a dropped task.
+func (l *listing) drop(at time.Time) {
+	if l.Status != string(planner.Failed) {
+		l.Changed = at
+	}
+	l.Status, l.Waits, l.Since, l.asked = string(planner.Failed), false, time.Time{}, 0
+}
+
+// indexedState is the part of a state that is in a task's row.
+type indexedState struct {
+	status string
+	round  int
+	asked  int // seq of the event that asked the oldest open question; 0: no question is open
+}
+
+func indexedStateOf(s planner.State) indexedState {
+	g := indexedState{status: s.Status(), round: s.Round}
+	for _, a := range planner.Todo(s) {
+		if a.Kind == planner.KindAsk && (g.asked == 0 || a.ID.Seq < g.asked) {
+			g.asked = a.ID.Seq
+		}
+	}
+	return g
+}
+
+// follow brings a row to the state that an event led to.
+func (x index) follow(l *listing, s planner.State, e planner.Event) error {
+	g := indexedStateOf(s)
+	if l.Status != g.status {
+		l.Changed = e.At
+	}
+	l.Status, l.Round = g.status, g.round
+	if g.asked == l.asked {
+		return nil
+	}
+	l.asked, l.Waits, l.Since = g.asked, g.asked > 0, time.Time{}
+	switch {
+	case g.asked == e.Seq:
+		l.Since = e.At
+	case l.Waits:
+		asked, err := journals(x).event(l.Task, g.asked)
+		if err != nil && !errors.Is(err, tasks.ErrDamaged) {
+			return err
+		}
+		l.Since = asked.At
+	}
+	return nil
+}

@@ -1,0 +1,111 @@
+package memory
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"sync"
+
+	"legwork/store"
+)
+
+// ErrClosed is returned by every method after Close.
+var ErrClosed = errors.New("the store is closed")
+
+// DB implements store.DB.
+type DB struct {
+	mu      sync.Mutex
+	records *store.Map // nil: closed
+	reading int        // running views; an update does not change what they read
+}
+
+// NewDB returns an empty database.
+func NewDB() *DB { return &DB{records: &store.Map{}} }
+
+// View implements store.DB.
+func (db *DB) View(ctx context.Context, do func(store.Tx) error) error {
+	db.mu.Lock()
+	err := db.check(ctx)
+	if err == nil {
+		records := db.records
+		db.reading++
+		db.mu.Unlock()
+		err = do(tx{records})
+		db.mu.Lock()
+		db.reading--
+	}
+	db.mu.Unlock()
+	return err
+}
+
+// Update implements store.DB.
+func (db *DB) Update(ctx context.Context, do func(store.Tx) (done func(), err error)) error {
+	db.mu.Lock()
+	defer db.mu.Unlock()
+	if err := db.check(ctx); err != nil {
+		return err
+	}
+	over := store.NewOverlay(tx{db.records})
+	done, err := do(over)
+	if err != nil {
+		return err
+	}
+	if db.reading > 0 {
+		db.records = db.records.Copy()
+	}
+	for t, r := range over.Changes() {
+		if r.Value == nil {
+			db.records.Delete(t, r.Key)
+		} else {
+			db.records.Set(t, r.Key, r.Value)
+		}
+	}
+	if done != nil {
+		done()
+	}
+	return nil
+}
+
+func (db *DB) check(ctx context.Context) error {
+	if db.records == nil {
+		return ErrClosed
+	}
+	return ctx.Err()
+}
+
+// Close implements store.DB.
+func (db *DB) Close() error {
+	db.mu.Lock()
+	defer db.mu.Unlock()
+	db.records = nil
+	return nil
+}
+
+// tx implements store.Tx over records that do not change meanwhile. Overlays keep
+// the changes.
+type tx struct{ records *store.Map }
+
+// Get implements store.Tx.
+func (x tx) Get(t store.Table, key []byte) ([]byte, error) {
+	value, _ := x.records.Get(t, key)
+	return value, nil
+}
+
+// Put implements store.Tx.
+func (tx) Put(store.Table, []byte, []byte) error { return errReading }
+
+// Delete implements store.Tx.
+func (tx) Delete(store.Table, []byte) error { return errReading }
+
+var errReading = errors.New("writing in a view")
+
+// Range implements store.Tx.
+func (x tx) Range(t store.Table, from, to []byte, o store.Order) iter.Seq2[store.Record, error] {
+	return func(yield func(store.Record, error) bool) {
+		for r := range x.records.Range(t, from, to, o) {
+			if !yield(r, nil) {
+				return
+			}
+		}
+	}
+}

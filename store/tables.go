@@ -1,0 +1,520 @@
+package store
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"math"
+	"strings"
+	"time"
+
+	"legwork/bot"
+	"legwork/llm"
+	"legwork/planner"
+	"legwork/tasks"
+)
+
+// Table is a table of the database. Its number is stored: a new table goes to the
+// end, and no number is used for another one later.
+type Table uint8
+
+// The tables. The records of each are described below, where they are declared.
+const (
+	TableMeta Table = iota + 1
+	TableJournal
+	TableTasks
+	TableLive
+	TableSeen
+	TableExpiry
+	TableHistory
+	TableCuts
+	TableSettings
+	TableAccounts
+	TableTotals
+	TableSpent
+	TableSchedules
+	TableDue
+	TableSummaries
+	TableOpen
+	TableRows
+	TableListed
+	TableFeed
+	TableTail
+	TableAudit
+	TableOutgoing
+	TableOutbox
+	TableLanes
+	tableEnd
+)
+
+// names are the stored names of the tables.
+var names = [tableEnd]string{
+	TableMeta: "meta", TableJournal: "journal", TableTasks: "tasks", TableLive: "live", TableSeen: "seen", TableExpiry: "expiry",
+	TableHistory: "history", TableCuts: "cuts", TableSettings: "settings", TableAccounts: "accounts", TableTotals: "sums",
+	TableSpent: "spent", TableSchedules: "schedules", TableDue: "due", TableSummaries: "summaries", TableOpen: "open",
+	TableRows: "rows", TableListed: "listed", TableFeed: "feed", TableTail: "tail", TableAudit: "audit",
+	TableOutgoing: "outgoing", TableOutbox: "outbox", TableLanes: "lanes",
+}
+
+// String is the stored name of the table.
+func (t Table) String() string {
+	if t == 0 || t >= tableEnd {
+		return fmt.Sprintf("table %d", uint8(t))
+	}
+	return names[t]
+}
+
+// Tables lists all tables, by their numbers.
+func Tables() []Table {
+	list := make([]Table, 0, tableEnd-1)
+	for t := TableMeta; t < tableEnd; t++ {
+		list = append(list, t)
+	}
+	return list
+}
+
+// Short reports whether the table is short, or is read in short ranges by nearly
+// every update. A database behind a network keeps such ranges in memory.
+func (t Table) Short() bool {
+	switch t {
+	case TableMeta, TableLive, TableTotals, TableTail:
+		return true
+	}
+	return false
+}
+
+// Grows reports whether new records of the table mostly go to its end.
+func (t Table) Grows() bool {
+	switch t {
+	case TableRows, TableFeed, TableAudit:
+		return true
+	}
+	return false
+}
+
+// The records, table by table: what a key is made of -> what a value holds.
+var (
+	// meta: name -> a number or a text about the whole store. The database may have
+	// names of its own here.
+	metaNumbers = jsonTable[string, uint64](TableMeta, nameKey)         // metaOrder, metaAuditEnd
+	metaCounts  = jsonTable[string, map[string]int](TableMeta, nameKey) // metaTasks
+	metaTimes   = jsonTable[string, time.Time](TableMeta, nameKey)      // metaCopied
+
+	// journal: task id, seq -> the event. It is the truth; the other tables about
+	// tasks follow from it.
+	journal = table[eventKey, planner.Event]{TableJournal, journalKey, encodeEvent, decodeEvent}
+	// tasks: task id -> everything about a task that is not in its journal.
+	taskRows = jsonTable[tasks.ID, taskRow](TableTasks, nameKey[tasks.ID])
+	// live: conversation, order -> an entry of the conversation's lane, until the task
+	// ends.
+	liveRows = jsonTable[turnKey, liveRow](TableLive, liveKey)
+	// lanes: conversation -> the version of its lane, a random number that is new with
+	// every change. It tells whether the cache holds the lane as it is.
+	laneVersions = jsonTable[string, uint64](TableLanes, nameKey)
+
+	// seen: dedupe key -> what became of a delivery.
+	seenRows = jsonTable[string, seenDelivery](TableSeen, seenKey)
+	// expiry: time, stored dedupe key -> nothing. The order in which the rows of seen
+	// expire.
+	expiries = keyTable(TableExpiry, expiryKey)
+
+	// history: conversation, order, goal or answer -> one half of a turn.
+	history = table[halfKey, historyRow]{TableHistory, historyKey, encodeHistory, decodeHistory}
+	// cuts: conversation -> the order up to which its turns are cut off.
+	cuts = jsonTable[string, uint64](TableCuts, nameKey)
+	// summaries: conversation -> the summary of its older turns.
+	summaries = jsonTable[string, tasks.Summary](TableSummaries, nameKey)
+	// settings: owner, name -> text.
+	settings = table[settingName, string]{
+		TableSettings, settingKey,
+		func(text string) ([]byte, error) { return []byte(text), nil },
+		func(_, body []byte) (string, error) { return string(body), nil },
+	}
+
+	// accounts: task id -> what the task has spent and reserved, until it ends.
+	accounts = jsonTable[tasks.ID, account](TableAccounts, nameKey[tasks.ID])
+	// sums: day, person, chat -> what is spent and reserved of a day's budget.
+	totals = jsonTable[totalKey, total](TableTotals, totalKeyBytes)
+	// spent: day, person, chat, model -> calls and usage.
+	spentRows = table[spentKey, tasks.Spent]{TableSpent, spentKeyBytes, encodeSpent, decodeSpent}
+
+	// schedules: id -> the schedule.
+	schedules = jsonTable[string, tasks.Schedule](TableSchedules, nameKey)
+	// due: time, id of a schedule -> nothing. The order in which schedules fire.
+	dueTimes = keyTable(TableDue, func(v tasks.Schedule) []byte { return timeKey(v.Next, v.ID) })
+
+	// open: task id -> the task's row in lists, until its status is final.
+	openRows = table[tasks.ID, listing]{TableOpen, nameKey[tasks.ID], encodeListing, decodeListing}
+	// rows: task id -> the same, from then on.
+	endedRows = table[tasks.ID, listing]{TableRows, nameKey[tasks.ID], encodeListing, decodeListing}
+	// listed: room or platform, final status, task id -> nothing: see groupKey.
+	listed = keyTable(TableListed, func(key []byte) []byte { return key })
+
+	// feed: cursor of the first entry -> entries of the feed.
+	feedRecords = table[uint64, []tasks.FeedEntry]{TableFeed, numberKey, encodeFeed, decodeFeed}
+	// tail: the same. It is the last record of the feed, while that grows.
+	tailRecord = table[uint64, []tasks.FeedEntry]{TableTail, numberKey, encodeFeed, decodeFeed}
+	// audit: number -> an entry of the audit log.
+	auditEntries = jsonTable[uint64, tasks.AuditEntry](TableAudit, numberKey)
+
+	// outgoing: id -> a delivery to a webhook.
+	deliveries = jsonTable[string, tasks.Delivery](TableOutgoing, nameKey)
+	// outbox: time of queueing, id of a delivery -> when it is due, webhook.
+	outbox = table[tasks.Delivery, outboxEntry]{TableOutbox, outboxKey, encodeOutbox, decodeOutbox}
+)
+
+// The names in meta.
+const (
+	metaOrder    = "order"   // the order number that was given last
+	metaAuditEnd = "audited" // the number of the audit log that was given last
+	metaTasks    = "counts"  // tasks of each status
+	metaCopied   = "copied"  // when the store was copied: its tasks must not continue
+)
+
+// MaxName bounds conversations, owners and names of settings, in bytes.
+const MaxName = 1024
+
+// taskRow is a task's row: everything about it that is not in its journal.
+type taskRow struct {
+	Chat  bot.Chat   `json:"chat"`
+	From  bot.Person `json:"from"`  // the asker
+	Order uint64     `json:"order"` // of opening, over all conversations, from 1
+	Last  int        `json:"last"`  // seq of its last event: a journal that lost its tail is damaged
+	Over  bool       `json:"over,omitempty"`
+	Fence int64      `json:"fence,omitempty"` // the highest seen
+}
+
+// liveRow is one entry of a conversation's lane: a task that has not ended, with a
+// copy of the row that it was opened with.
+type liveRow struct {
+	taskRow
+	tasks.LaneEntry
+}
+
+// seenDelivery is what became of a delivery.
+type seenDelivery struct {
+	Task    tasks.ID  `json:"task,omitempty"`
+	Refused bool      `json:"refused,omitempty"` // it was dropped with ErrRefused
+	Missing bool      `json:"missing,omitempty"` // it was dropped with ErrNoTask
+	At      time.Time `json:"at"`
+}
+
+// historyRow is one half of a turn.
+type historyRow struct {
+	Order   uint64 // of the task
+	Answer  bool   // the answer; otherwise the goal
+	Task    tasks.ID
+	Failed  bool
+	Tainted bool   // of an answer: words of outsiders may have gone into it
+	From    string // of a goal: key of the person who asked
+	At      time.Time
+	Text    string
+}
+
+// settingName names a stored value.
+type settingName struct{ owner, name string }
+
+// amount is what budgets bound: tokens, and money in millionths of a US dollar.
+type amount struct {
+	Tokens int64 `json:"tokens,omitempty"`
+	Cost   int64 `json:"cost,omitempty"`
+}
+
+// totalKey names a day's budget: of everybody, of one person, or of one chat.
+type totalKey struct {
+	Day        string
+	User, Chat string // at most one of them
+}
+
+// total is what was spent and reserved of a day's budget, and by how much people
+// extended it.
+type total struct {
+	Spent    amount `json:"spent,omitzero"`
+	Reserved amount `json:"reserved,omitzero"`
+	Extra    amount `json:"extra,omitzero"`
+}
+
+// spentKey names a row of the ledger.
+type spentKey struct{ Day, User, Chat, Model string }
+
+// account is what a task that has not ended has spent and reserved.
+type account struct {
+	Spent    amount        `json:"spent,omitzero"`
+	Reserved []reservation `json:"held,omitempty"` // reservations of actions, in order of their making
+	Kept     *reservation  `json:"kept,omitempty"` // for the closing answer, once
+	// Taken is the closing answer that took the kept amount, and may take it again
+	// after a crash. Zero: the amount is free again. Nil: it is kept.
+	Taken *tasks.ReservationID `json:"taken,omitempty"`
+}
+
+// reservation is an amount that is reserved for an action, or kept for the closing
+// answer.
+type reservation struct {
+	tasks.ReservationID
+
+	Day   string    `json:"day"`
+	User  string    `json:"user,omitempty"`
+	Chat  string    `json:"chat,omitempty"`
+	Model string    `json:"model,omitempty"`
+	Most  llm.Usage `json:"most,omitzero"`
+	Least llm.Usage `json:"least,omitzero"`
+}
+
+// listing is a task's row in lists, with what is needed to keep it.
+type listing struct {
+	tasks.Row
+	asked   int    // seq of the event that asked the oldest open question
+	webhook string // gets the outcome
+}
+
+// outboxEntry is the place of a delivery in the outbox.
+type outboxEntry struct {
+	next    time.Time // when it is due
+	webhook string
+}
+
+// encodeEvent returns the stored form of an event.
+func encodeEvent(e planner.Event) ([]byte, error) { return json.Marshal(e) }
+
+func decodeEvent(_, body []byte) (planner.Event, error) { return decodeJSON[planner.Event](body) }
+
+// turnKey names a turn of a conversation, and the task of it.
+type turnKey struct {
+	conversation string
+	order        uint64
+}
+
+func liveKey(k turnKey) []byte {
+	return binary.BigEndian.AppendUint64(namePrefix(k.conversation), k.order)
+}
+
+// halfKey names one half of a turn.
+type halfKey struct {
+	turnKey
+	answer bool
+}
+
+func historyKey(k halfKey) []byte {
+	if k.answer {
+		return append(liveKey(k.turnKey), 1)
+	}
+	return append(liveKey(k.turnKey), 0)
+}
+
+// readHalfKey reads a key of the history. The name of its conversation is as long as
+// the key says.
+func readHalfKey(key []byte) (order uint64, answer, ok bool) {
+	at := 2 + len(nameIn(key))
+	if len(key) != at+9 {
+		return 0, false, false
+	}
+	return binary.BigEndian.Uint64(key[at:]), key[at+8] == 1, true
+}
+
+func settingKey(s settingName) []byte { return append(namePrefix(s.owner), s.name...) }
+
+// seenKey is the stored form of a dedupe key. Keys that are too long are hashed.
+// So are keys of programs, which may contain anything that a program chose, and
+// which stay for a while after everything else about their task is deleted.
+func seenKey(key string) []byte {
+	if len(key) > MaxName || strings.HasPrefix(key, tasks.PlatformAPI+":") {
+		sum := sha256.Sum256([]byte(key))
+		return append([]byte("sha256:"), sum[:]...)
+	}
+	return []byte(key)
+}
+
+// expiry is when a row of seen was written, and its stored key.
+type expiry struct {
+	at  time.Time
+	key []byte
+}
+
+func expiryKey(e expiry) []byte {
+	return append(binary.BigEndian.AppendUint64(nil, uint64(e.at.UnixNano())), e.key...)
+}
+
+func totalKeyBytes(of totalKey) []byte { return orderedKey(of.Day, of.User, of.Chat) }
+
+func readTotalKey(key []byte) (of totalKey, ok bool) {
+	ok = readNames(key, &of.Day, &of.User, &of.Chat)
+	return of, ok
+}
+
+func spentKeyBytes(k spentKey) []byte { return orderedKey(k.Day, k.User, k.Chat, k.Model) }
+
+func readSpentKey(key []byte) (k spentKey, ok bool) {
+	ok = readNames(key, &k.Day, &k.User, &k.Chat, &k.Model)
+	return k, ok
+}
+
+// The flags of a row of the history.
+const (
+	rowFailed  = 1 << iota
+	rowTainted // of an answer
+	rowFrom    // the person who asked comes before the text
+)
+
+// encodeHistory returns flags, time, task, who asked where that is told, and text.
+func encodeHistory(r historyRow) ([]byte, error) {
+	told := r.From != "" && len(r.From) <= math.MaxUint8
+	body := make([]byte, 0, 12+len(r.Task)+len(r.From)+len(r.Text))
+	body = append(body, flag(rowFailed, r.Failed)|flag(rowTainted, r.Tainted)|flag(rowFrom, told), byte(len(r.Task)))
+	body = binary.BigEndian.AppendUint64(body, uint64(r.At.UnixNano()))
+	body = append(body, r.Task...)
+	if told {
+		body = append(append(body, byte(len(r.From))), r.From...)
+	}
+	return append(body, r.Text...), nil
+}
+
+// decodeHistory reads what encodeHistory wrote.
+func decodeHistory(key, body []byte) (r historyRow, err error) {
+	var ok bool
+	if r.Order, r.Answer, ok = readHalfKey(key); !ok || len(body) < 10 || len(body) < 10+int(body[1]) {
+		return r, fmt.Errorf("%w: history row", tasks.ErrDamaged)
+	}
+	text := 10 + int(body[1])
+	r.Failed, r.Tainted = body[0]&rowFailed != 0, body[0]&rowTainted != 0
+	r.At = time.Unix(0, int64(binary.BigEndian.Uint64(body[2:10]))).UTC()
+	r.Task = tasks.ID(body[10:text])
+	if body[0]&rowFrom != 0 {
+		if len(body) <= text || len(body) < text+1+int(body[text]) {
+			return r, fmt.Errorf("%w: history row", tasks.ErrDamaged)
+		}
+		from := text + 1
+		text = from + int(body[text])
+		r.From = string(body[from:text])
+	}
+	r.Text = string(body[text:])
+	return r, nil
+}
+
+func flag(bit byte, set bool) byte {
+	if set {
+		return bit
+	}
+	return 0
+}
+
+// encodeSpent returns calls, input, cached input, output, cost, and whether some of
+// it is estimated.
+func encodeSpent(s tasks.Spent) ([]byte, error) {
+	body := make([]byte, 0, 24)
+	u := s.Usage
+	for _, n := range []uint64{
+		uint64(s.Calls), uint64(u.Input), uint64(u.CachedInput), uint64(u.Output), uint64(u.Cost), uint64(flag(1, u.Estimated)),
+	} {
+		body = binary.AppendUvarint(body, n)
+	}
+	return body, nil
+}
+
+// decodeSpent reads what encodeSpent wrote.
+func decodeSpent(key, body []byte) (tasks.Spent, error) {
+	k, ok := readSpentKey(key)
+	r := reader{rest: body}
+	s := tasks.Spent{Day: k.Day, User: k.User, Chat: k.Chat, Model: k.Model, Calls: int(r.number())}
+	s.Usage = llm.Usage{Input: int(r.number()), CachedInput: int(r.number()), Output: int(r.number()), Cost: int64(r.number()), Estimated: r.number() != 0}
+	if !ok || r.short {
+		return s, fmt.Errorf("%w: row of the ledger", tasks.ErrDamaged)
+	}
+	return s, nil
+}
+
+// The flags of a task's row in lists.
+const (
+	listingWaits = 1 << iota
+	listingExternal
+	listingPrivate // its chat is
+)
+
+// encodeListing returns flags, texts with their lengths, and numbers. What queries
+// match comes first, see listingHead.
+func encodeListing(l listing) ([]byte, error) {
+	flags := flag(listingWaits, l.Waits) | flag(listingExternal, l.External) | flag(listingPrivate, l.Chat.Private)
+	body := append(make([]byte, 0, 160+len(l.Goal)), flags)
+	for _, text := range []string{
+		l.Status, l.Chat.Platform, l.Chat.ID, l.Chat.Thread, l.From.Platform, l.From.ID, l.From.Name, l.webhook, l.Goal,
+	} {
+		body = append(binary.AppendUvarint(body, uint64(len(text))), text...)
+	}
+	body = binary.AppendUvarint(binary.AppendUvarint(body, uint64(l.Round)), uint64(l.asked))
+	for _, at := range []time.Time{l.Opened, l.Changed, l.Since} {
+		body = binary.AppendUvarint(binary.AppendVarint(body, at.Unix()), uint64(at.Nanosecond()))
+	}
+	return body, nil
+}
+
+// decodeListing reads what encodeListing wrote.
+func decodeListing(key, body []byte) (listing, error) {
+	r := reader{rest: body}
+	flags := r.byte()
+	l := listing{Row: tasks.Row{
+		Task: tasks.ID(key), Waits: flags&listingWaits != 0, External: flags&listingExternal != 0,
+		Status: r.text(), Chat: bot.Chat{Platform: r.text(), ID: r.text(), Thread: r.text(), Private: flags&listingPrivate != 0},
+		From: bot.Person{Platform: r.text(), ID: r.text(), Name: r.text()},
+	}}
+	l.webhook, l.Goal = r.text(), r.text()
+	l.Round, l.asked = int(r.number()), int(r.number())
+	l.Opened, l.Changed, l.Since = r.time(), r.time(), r.time()
+	if r.short {
+		return listing{}, fmt.Errorf("%w: row of a list", tasks.ErrDamaged)
+	}
+	return l, nil
+}
+
+// feedRecord is how many entries of the feed a record holds at most.
+const feedRecord = 256
+
+// encodeFeed returns the number of the entries, and of each its task and seq. Their
+// cursors follow from the key.
+func encodeFeed(list []tasks.FeedEntry) ([]byte, error) {
+	body := binary.AppendUvarint(make([]byte, 0, 2+len(list)*32), uint64(len(list)))
+	return appendEntries(body, list), nil
+}
+
+// appendEntries appends entries of the feed to the body of a record.
+func appendEntries(body []byte, list []tasks.FeedEntry) []byte {
+	for _, e := range list {
+		body = append(binary.AppendUvarint(body, uint64(len(e.Task))), e.Task...)
+		body = binary.AppendUvarint(body, uint64(e.Seq))
+	}
+	return body
+}
+
+// decodeFeed reads what encodeFeed wrote.
+func decodeFeed(key, body []byte) ([]tasks.FeedEntry, error) {
+	cursor, r := numberOf(key), reader{rest: body}
+	n := r.number()
+	if n > feedRecord {
+		return nil, fmt.Errorf("%w: feed", tasks.ErrDamaged)
+	}
+	list := make([]tasks.FeedEntry, 0, n)
+	for range n {
+		list = append(list, tasks.FeedEntry{Cursor: cursor, Task: tasks.ID(r.text()), Seq: int(r.number())})
+		cursor++
+	}
+	if r.short {
+		return nil, fmt.Errorf("%w: feed", tasks.ErrDamaged)
+	}
+	return list, nil
+}
+
+// outboxKey is a delivery's place in the outbox, in the order of queueing.
+func outboxKey(d tasks.Delivery) []byte { return timeKey(d.At, d.ID) }
+
+func encodeOutbox(e outboxEntry) ([]byte, error) {
+	body := binary.BigEndian.AppendUint64(make([]byte, 0, 12+len(e.webhook)), uint64(e.next.Unix()))
+	body = binary.BigEndian.AppendUint32(body, uint32(e.next.Nanosecond()))
+	return append(body, e.webhook...), nil
+}
+
+func decodeOutbox(key, body []byte) (outboxEntry, error) {
+	if len(body) < 12 || len(key) <= timeBytes {
+		return outboxEntry{}, fmt.Errorf("%w: outbox", tasks.ErrDamaged)
+	}
+	next := time.Unix(int64(binary.BigEndian.Uint64(body)), int64(binary.BigEndian.Uint32(body[8:]))).UTC()
+	return outboxEntry{next, string(body[12:])}, nil
+}

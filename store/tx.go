@@ -1,0 +1,204 @@
+package store
+
+import (
+	"bytes"
+	"context"
+	"iter"
+
+	"github.com/tidwall/btree"
+)
+
+// Tx is one transaction of a database. Keys of a table are sorted as bytes. A value
+// is at least one byte long. Keys and values are valid until the transaction ends,
+// and must not be changed. A Tx is not safe for concurrent use.
+type Tx interface {
+	// Get returns the value of a key; nil when there is none.
+	Get(t Table, key []byte) ([]byte, error)
+	// Put stores a value. The caller does not change key and value afterwards.
+	Put(t Table, key, value []byte) error
+	// Delete removes a key, if it exists.
+	Delete(t Table, key []byte) error
+	// Range returns the records from one key up to another one, which is excluded. A
+	// nil key is the beginning or the end of the table. An error ends the range.
+	// Nothing may be written while a range is read.
+	Range(t Table, from, to []byte, o Order) iter.Seq2[Record, error]
+}
+
+// Record is a key of a table and its value.
+type Record struct{ Key, Value []byte }
+
+// Order is the direction of a range.
+type Order bool
+
+// The directions.
+const (
+	Ascending  Order = false
+	Descending Order = true
+)
+
+// DB is a database that holds the tables. It is safe for concurrent use.
+type DB interface {
+	// View runs do over what is committed when it begins. do must not write.
+	View(ctx context.Context, do func(Tx) error) error
+	// Update runs do in a transaction, and returns when its changes are durable. An
+	// error of do leaves no changes, and is returned. The database may run many
+	// updates in one transaction, each on top of the changes of those before, and it
+	// may run do several times, until one run is committed. done belongs to that run:
+	// the database calls it once, before any later transaction begins; it may be
+	// nil. ctx bounds the waiting: afterwards the changes may still be stored.
+	Update(ctx context.Context, do func(Tx) (done func(), err error)) error
+	Close() error
+}
+
+// Overlay is a transaction on top of another one, which stays as it is until Flush.
+type Overlay struct {
+	below   Tx
+	changes Map // a deleted record has no value
+}
+
+// NewOverlay returns an overlay without changes.
+func NewOverlay(below Tx) *Overlay { return &Overlay{below: below} }
+
+// Get implements Tx.
+func (o *Overlay) Get(t Table, key []byte) ([]byte, error) {
+	if value, ok := o.changes.Get(t, key); ok {
+		return value, nil
+	}
+	return o.below.Get(t, key)
+}
+
+// Put implements Tx.
+func (o *Overlay) Put(t Table, key, value []byte) error {
+	o.changes.Set(t, key, value)
+	return nil
+}
+
+// Delete implements Tx.
+func (o *Overlay) Delete(t Table, key []byte) error {
+	o.changes.Set(t, key, nil)
+	return nil
+}
+
+// Empty reports whether there are no changes.
+func (o *Overlay) Empty() bool { return o.changes.Len() == 0 }
+
+// Changes returns the changed records, sorted by table and key. A deleted record has
+// no value.
+func (o *Overlay) Changes() iter.Seq2[Table, Record] { return o.changes.All() }
+
+// Flush writes the changes to the transaction below.
+func (o *Overlay) Flush() error {
+	for t, r := range o.Changes() {
+		var err error
+		if r.Value == nil {
+			err = o.below.Delete(t, r.Key)
+		} else {
+			err = o.below.Put(t, r.Key, r.Value)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Range implements Tx. It merges the changes into the range of the transaction
+// below.
+func (o *Overlay) Range(t Table, from, to []byte, order Order) iter.Seq2[Record, error] {
+	return func(yield func(Record, error) bool) {
+		var own []Record
+		for r := range o.changes.Range(t, from, to, order) {
+			own = append(own, r)
+		}
+		next := func(r Record) bool { return r.Value == nil || yield(r, nil) }
+		for r, err := range o.below.Range(t, from, to, order) {
+			if err != nil {
+				yield(Record{}, err)
+				return
+			}
+			for len(own) > 0 && before(own[0].Key, r.Key, order) {
+				if !next(own[0]) {
+					return
+				}
+				own = own[1:]
+			}
+			if len(own) > 0 && bytes.Equal(own[0].Key, r.Key) {
+				r, own = own[0], own[1:]
+			}
+			if !next(r) {
+				return
+			}
+		}
+		for _, r := range own {
+			if !next(r) {
+				return
+			}
+		}
+	}
+}
+
+// before reports whether a comes before b in an order.
+func before(a, b []byte, o Order) bool {
+	if o == Descending {
+		a, b = b, a
+	}
+	return bytes.Compare(a, b) < 0
+}
+
+// Map holds records of all tables in memory, sorted by table and key. Its zero value
+// is empty. Copies share what neither of them has changed since.
+type Map struct {
+	records btree.Map[string, []byte]
+}
+
+// Get returns the value of a key, and whether the map holds the key.
+func (m *Map) Get(t Table, key []byte) (value []byte, found bool) {
+	return m.records.Get(fullKey(t, key))
+}
+
+// Set stores a value, which may be nil.
+func (m *Map) Set(t Table, key, value []byte) { m.records.Set(fullKey(t, key), value) }
+
+// Delete removes a key, if the map holds it.
+func (m *Map) Delete(t Table, key []byte) { m.records.Delete(fullKey(t, key)) }
+
+// Len is the number of records.
+func (m *Map) Len() int { return m.records.Len() }
+
+// Copy returns a copy in constant time.
+func (m *Map) Copy() *Map { return &Map{*m.records.Copy()} }
+
+// All returns all records, sorted by table and key.
+func (m *Map) All() iter.Seq2[Table, Record] {
+	return func(yield func(Table, Record) bool) {
+		m.records.Scan(func(full string, value []byte) bool {
+			return yield(Table(full[0]), Record{[]byte(full[1:]), value})
+		})
+	}
+}
+
+// Range returns the records from one key up to another one, as Tx.Range does.
+func (m *Map) Range(t Table, from, to []byte, o Order) iter.Seq[Record] {
+	low, high := fullKey(t, from), fullKey(t+1, nil)
+	if to != nil {
+		high = fullKey(t, to)
+	}
+	return func(yield func(Record) bool) {
+		if o == Ascending {
+			m.records.Ascend(low, func(full string, value []byte) bool {
+				return full < high && yield(Record{[]byte(full[1:]), value})
+			})
+			return
+		}
+		m.records.Descend(high, func(full string, value []byte) bool {
+			return full == high || full >= low && yield(Record{[]byte(full[1:]), value})
+		})
+	}
+}
+
+// fullKey is the key of a record in a Map.
+func fullKey(t Table, key []byte) string {
+	full := make([]byte, 1, 1+len(key))
+	full[0] = byte(t)
+	return string(append(full, key...))
+}
