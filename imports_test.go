@@ -28,8 +28,8 @@ app                | *                                       |
 
 app/setup          | bot/slack bot/telegram i18n llm issue clip | x/term cancelreader
 app/probe          | app/cli app/tooladmin bot/slack bot/telegram conf llm llm/offline redact tasks/alerts telemetry tools tools/client |
-app/tooladmin      | app/cli app/control app/data bot bot/terminal conf form i18n llm nearest store/bolt tasks telemetry tools tools/client clip | cancelreader
-app/data           | app/cli app/control bot bot/terminal clock conf fsutil planner store/backup store/bolt tasks telemetry tools/builtin/memory |
+app/tooladmin      | app/cli app/control app/data bot bot/terminal conf form i18n llm nearest tasks telemetry tools tools/client clip | cancelreader
+app/data           | app/cli app/control bot bot/terminal clock conf fsutil planner store store/backup store/bolt store/postgres tasks telemetry tools/builtin/memory |
 app/cli            | bot conf redact telemetry clip |
 app/control        |                                         |
 
@@ -47,7 +47,7 @@ tasks/engine       | bot i18n llm planner tasks tasks/executor tasks/presenter t
 tasks/enginetest   | bot form i18n llm planner tasks tasks/alerts tasks/commands tasks/executor tasks/inbox tasks/policy tasks/presenter tools | pgregory.net/rapid go-cmp
 store/bolt         | tasks store fsutil telemetry            | bbolt flock
 store/memory       | tasks store                             |
-store/postgres     | tasks store retry telemetry             | pgx/v5
+store/postgres     | clock tasks store retry telemetry       | pgx/v5
 store/backup       | fsutil                                  |
 store/storetest    | bot llm planner store tasks             | pgregory.net/rapid go-cmp
 store              | bot clip llm planner tasks telemetry    | tidwall/btree golang-lru/v2

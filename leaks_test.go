@@ -24,7 +24,7 @@ func TestLeaksAreLookedFor(t *testing.T) {
 			}
 			_, main, found := strings.Cut(string(text), "\nfunc TestMain(")
 			main, _, _ = strings.Cut(main, "\n}")
-			return found && (strings.Contains(main, "goleak.VerifyTestMain(") || strings.Contains(main, "leaks.Runner{") || strings.Contains(main, "programs.Run("))
+			return found && (strings.Contains(main, "goleak.VerifyTestMain(") || strings.Contains(main, "leaks.Runner{") || strings.Contains(main, "programs.Run(") || strings.Contains(main, "shared.Run("))
 		})
 		if len(files) > 0 && !looks {
 			t.Errorf("%s: no TestMain looks for goroutines that the tests left; see internal/test/leaks", dir)

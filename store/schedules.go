@@ -144,21 +144,7 @@ func (x timetable) deleteDue(id string) error {
 	default:
 		return dueTimes.drop(x, old)
 	}
-	var keys [][]byte
-	for r, err := range x.Range(TableDue, nil, nil, Ascending) {
-		if err != nil {
-			return err
-		}
-		if len(r.Key) > timeBytes && string(r.Key[timeBytes:]) == id {
-			keys = append(keys, r.Key)
-		}
-	}
-	for _, key := range keys {
-		if err := x.Delete(TableDue, key); err != nil {
-			return err
-		}
-	}
-	return nil
+	return dropTimeKeys(x, TableDue, id)
 }
 
 // fire advances the schedule of a delivery. ErrRefused if the schedule is not due at

@@ -4,7 +4,9 @@ import (
 	"testing"
 	"time"
 
+	"legwork/store"
 	"legwork/store/bolt"
+	"legwork/store/memory"
 	"legwork/store/storetest"
 	"legwork/tasks"
 )
@@ -24,16 +26,51 @@ func open(t testing.TB, dir string, o bolt.Options) *bolt.Store {
 	return s
 }
 
-func TestStore(t *testing.T) {
-	storetest.Run(t, func(t *testing.T, now func() time.Time) (tasks.Store, func() tasks.Store) {
-		dir := t.TempDir()
-		s := open(t, dir, bolt.Options{Now: now})
-		return s, func() tasks.Store {
-			if err := s.Close(); err != nil {
-				t.Fatalf("Close: %v", err)
-			}
-			s = open(t, dir, bolt.Options{Now: now})
-			return s
+func TestStore(t *testing.T) { storetest.Run(t, opener) }
+
+// TestSame: a store on disk gives the same answers as one in memory.
+func TestSame(t *testing.T) {
+	t.Parallel()
+	storetest.RunSame(t, inMemory, opener)
+}
+
+// opener implements storetest.Opener.
+func opener(t *testing.T, now func() time.Time) (tasks.Store, func() tasks.Store) {
+	dir := t.TempDir()
+	s := open(t, dir, bolt.Options{Now: now})
+	return s, func() tasks.Store {
+		if err := s.Close(); err != nil {
+			t.Fatalf("Close: %v", err)
+		}
+		s = open(t, dir, bolt.Options{Now: now})
+		return s
+	}
+}
+
+func TestDB(t *testing.T) {
+	storetest.RunDB(t, func(t *testing.T) store.DB { return openDB(t, t.TempDir()) })
+}
+
+// openDB opens the database of dir and closes it when the test ends.
+func openDB(t *testing.T, dir string) *bolt.DB {
+	t.Helper()
+	db, err := bolt.OpenDB(t.Context(), dir, bolt.Options{})
+	if err != nil {
+		t.Fatalf("OpenDB(%s): %v", dir, err)
+	}
+	t.Cleanup(func() {
+		if err := db.Close(); err != nil {
+			t.Errorf("Close: %v", err)
 		}
 	})
+	return db
+}
+
+// inMemory implements storetest.Opener.
+func inMemory(_ *testing.T, now func() time.Time) (tasks.Store, func() tasks.Store) {
+	s := memory.New(now)
+	return s, func() tasks.Store {
+		s = s.Reopen()
+		return s
+	}
 }

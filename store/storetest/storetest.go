@@ -157,13 +157,9 @@ func chat(id string) bot.Chat { return bot.Chat{Platform: "test", ID: id, Privat
 // question is a delivery that opens a task.
 func (b *env) question(c bot.Chat, id tasks.ID, goal string) tasks.Inbound {
 	b.keys++
-	return tasks.Inbound{
-		Key: fmt.Sprintf("test:%d", b.keys), Chat: c, ID: id,
-		Open: &planner.Event{Type: planner.Opened, Opening: &planner.Opening{
-			Goal: goal, Chat: c, From: bot.Person{Platform: "test", ID: "ann"}, Language: "en", Timezone: "UTC",
-			Limits: planner.DefaultLimits(),
-		}},
-	}
+	in := opening(c, id, goal)
+	in.Key = fmt.Sprintf("test:%d", b.keys)
+	return in
 }
 
 // guidance is a delivery for a running task.

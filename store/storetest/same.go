@@ -1,4 +1,4 @@
-package bolt_test
+package storetest
 
 import (
 	"context"
@@ -14,31 +14,24 @@ import (
 	"legwork/bot"
 	"legwork/llm"
 	"legwork/planner"
-	"legwork/store/bolt"
-	"legwork/store/memory"
 	"legwork/tasks"
 )
 
-// TestSameAsMemory does the same random things to a store on disk and to one
-// in memory, closing and opening the one on disk now and then: both must say
-// the same all the time.
-func TestSameAsMemory(t *testing.T) {
-	t.Parallel()
+// RunSame does the same random things to several stores, and closes and opens them
+// now and then: all must give the same answers all the time.
+func RunSame(t *testing.T, openers ...Opener) {
 	rapid.Check(t, func(r *rapid.T) {
 		at := time.Date(2026, 11, 20, 9, 0, 0, 0, time.UTC)
-		now := func() time.Time { return at }
-		dir := t.TempDir()
-		inMemory := memory.New(now)
-		p := &pair{memory: inMemory, t: t}
-		reopen := func() {
-			s, err := bolt.Open(t.Context(), dir, bolt.Options{Now: now})
-			if err != nil {
-				r.Fatal(err)
-			}
-			p.disk = s
+		p := &sameStores{t: t, stores: make([]tasks.Store, len(openers))}
+		reopen := make([]func() tasks.Store, len(openers))
+		for i, open := range openers {
+			p.stores[i], reopen[i] = open(t, func() time.Time { return at })
 		}
-		reopen()
-		defer func() { _ = p.disk.Close() }()
+		defer func() {
+			for _, s := range p.stores {
+				_ = s.Close() // it may be closed already, after a failure
+			}
+		}()
 		r.Repeat(map[string]func(*rapid.T){
 			"read": p.check,
 			"deliver": func(r *rapid.T) {
@@ -59,13 +52,10 @@ func TestSameAsMemory(t *testing.T) {
 				from, to := p.chat(r).Key(), p.chat(r)
 				p.same(r, "Move", func(s tasks.Store) (any, error) { return nil, s.Move(p.t.Context(), from, to) })
 			},
-			"reopen": func(r *rapid.T) {
-				if err := p.disk.Close(); err != nil {
-					r.Fatal(err)
+			"reopen": func(*rapid.T) {
+				for i := range p.stores {
+					p.stores[i] = reopen[i]()
 				}
-				reopen()
-				inMemory = inMemory.Reopen()
-				p.memory = inMemory
 			},
 			"spend":     p.spend,
 			"schedule":  p.schedule,
@@ -76,41 +66,43 @@ func TestSameAsMemory(t *testing.T) {
 	})
 }
 
-// pair is two stores that must not differ.
-type pair struct {
-	t            *testing.T
-	disk, memory tasks.Store
-	opened       int
+// sameStores are stores that must not differ.
+type sameStores struct {
+	t      *testing.T
+	stores []tasks.Store
+	opened int
 }
 
-// same does one thing to both.
-func (p *pair) same(r *rapid.T, what string, do func(tasks.Store) (any, error)) {
+// same does one thing to all of them.
+func (p *sameStores) same(r *rapid.T, what string, do func(tasks.Store) (any, error)) {
 	r.Helper()
-	got, errDisk := do(p.disk)
-	want, errMemory := do(p.memory)
-	for _, sentinel := range []error{tasks.ErrConflict, tasks.ErrFenced, tasks.ErrRefused, tasks.ErrNoTask} {
-		if errors.Is(errDisk, sentinel) != errors.Is(errMemory, sentinel) {
-			r.Fatalf("%s: on disk %v, in memory %v", what, errDisk, errMemory)
+	want, wantErr := do(p.stores[0])
+	for i, s := range p.stores[1:] {
+		got, err := do(s)
+		for _, sentinel := range []error{tasks.ErrConflict, tasks.ErrFenced, tasks.ErrRefused, tasks.ErrNoTask} {
+			if errors.Is(err, sentinel) != errors.Is(wantErr, sentinel) {
+				r.Fatalf("%s: store %d says %v, store 0 %v", what, i+1, err, wantErr)
+			}
 		}
-	}
-	if (errDisk == nil) != (errMemory == nil) {
-		r.Fatalf("%s: on disk %v, in memory %v", what, errDisk, errMemory)
-	}
-	if diff := cmp.Diff(want, got, cmpopts.EquateEmpty(), cmpopts.EquateErrors()); diff != "" {
-		r.Fatalf("%s (-memory +disk):\n%s", what, diff)
+		if (err == nil) != (wantErr == nil) {
+			r.Fatalf("%s: store %d says %v, store 0 %v", what, i+1, err, wantErr)
+		}
+		if diff := cmp.Diff(want, got, cmpopts.EquateEmpty(), cmpopts.EquateErrors()); diff != "" {
+			r.Fatalf("%s (-store 0 +store %d):\n%s", what, i+1, diff)
+		}
 	}
 }
 
 // id draws a task that exists, or one that does not.
-func (p *pair) id(r *rapid.T) tasks.ID {
+func (p *sameStores) id(r *rapid.T) tasks.ID {
 	return tasks.ID(fmt.Sprintf("t%d", rapid.IntRange(0, p.opened).Draw(r, "task")))
 }
 
-func (p *pair) chat(r *rapid.T) bot.Chat {
+func (p *sameStores) chat(r *rapid.T) bot.Chat {
 	return bot.Chat{Platform: "test", ID: fmt.Sprint(rapid.IntRange(1, 2).Draw(r, "chat"))}
 }
 
-func (p *pair) deliver(r *rapid.T) {
+func (p *sameStores) deliver(r *rapid.T) {
 	var batch []tasks.Inbound
 	for range rapid.IntRange(1, 3).Draw(r, "batch") {
 		in := tasks.Inbound{Chat: p.chat(r), Key: fmt.Sprint(rapid.IntRange(0, 30).Draw(r, "key")), Cut: rapid.IntRange(0, 9).Draw(r, "cut") == 0}
@@ -119,7 +111,7 @@ func (p *pair) deliver(r *rapid.T) {
 		}
 		if in.To == "" || rapid.Bool().Draw(r, "way out") {
 			p.opened++
-			q := question(in.Chat, tasks.ID(fmt.Sprintf("t%d", p.opened)), rapid.StringN(0, 20, -1).Draw(r, "goal"))
+			q := opening(in.Chat, tasks.ID(fmt.Sprintf("t%d", p.opened)), rapid.StringN(0, 20, -1).Draw(r, "goal"))
 			in.ID, in.Open = q.ID, q.Open
 		}
 		batch = append(batch, in)
@@ -127,7 +119,7 @@ func (p *pair) deliver(r *rapid.T) {
 	p.open(r, batch)
 }
 
-func (p *pair) open(r *rapid.T, batch []tasks.Inbound) {
+func (p *sameStores) open(r *rapid.T, batch []tasks.Inbound) {
 	p.same(r, "Open", func(s tasks.Store) (any, error) {
 		receipts, err := s.Open(p.t.Context(), batch)
 		for i, receipt := range receipts {
@@ -141,10 +133,10 @@ func (p *pair) open(r *rapid.T, batch []tasks.Inbound) {
 	})
 }
 
-func (p *pair) append(r *rapid.T) {
+func (p *sameStores) append(r *rapid.T) {
 	id, after, fence := p.id(r), rapid.IntRange(-1, 4).Draw(r, "after"), rapid.Int64Range(0, 3).Draw(r, "fence")
 	e := planner.Event{Type: rapid.SampledFrom([]planner.EventType{planner.GuidanceAdded, planner.Stopped, planner.Resumed, planner.Replied}).Draw(r, "type"), Text: "x"}
-	state, err := p.memory.State(p.t.Context(), id)
+	state, err := p.stores[0].State(p.t.Context(), id)
 	if todo := planner.Todo(state); err == nil && e.Type == planner.Replied && len(todo) > 0 {
 		e.Action, e.Reply = todo[0].ID, &planner.Reply{Text: "answer"}
 		if state.Phase == planner.PhaseDeciding && rapid.Bool().Draw(r, "plan") {
@@ -154,7 +146,7 @@ func (p *pair) append(r *rapid.T) {
 	p.same(r, "Append", func(s tasks.Store) (any, error) { return nil, s.Append(p.t.Context(), id, after, fence, e) })
 }
 
-func (p *pair) finish(r *rapid.T) {
+func (p *sameStores) finish(r *rapid.T) {
 	id := p.id(r)
 	p.same(r, "Append of the end", func(s tasks.Store) (any, error) {
 		return nil, s.Append(p.t.Context(), id, -1, 0, planner.Event{Type: planner.SendStarted, Slot: planner.SlotAnswer},
@@ -163,7 +155,7 @@ func (p *pair) finish(r *rapid.T) {
 }
 
 // check reads everything.
-func (p *pair) check(r *rapid.T) {
+func (p *sameStores) check(r *rapid.T) {
 	for n := range p.opened + 1 {
 		id := tasks.ID(fmt.Sprintf("t%d", n))
 		p.same(r, "Load", func(s tasks.Store) (any, error) { return s.Load(p.t.Context(), id, 0) })
@@ -193,7 +185,7 @@ func (p *pair) check(r *rapid.T) {
 }
 
 // checkIndex reads lists, counts, feed, audit log and deliveries.
-func (p *pair) checkIndex(r *rapid.T) {
+func (p *sameStores) checkIndex(r *rapid.T) {
 	q := tasks.TaskQuery{Limit: rapid.IntRange(1, 4).Draw(r, "limit"), Before: p.id(r)}
 	for _, rooms := range [][]string{nil, {"test:*"}, {"test:1"}} {
 		q.Rooms = rooms
@@ -218,7 +210,7 @@ func (p *pair) checkIndex(r *rapid.T) {
 }
 
 // post enters something into the audit log, queues a delivery or tries one.
-func (p *pair) post(r *rapid.T) {
+func (p *sameStores) post(r *rapid.T) {
 	id, at := fmt.Sprint("d", rapid.IntRange(0, 3).Draw(r, "delivery")), p.times(rapid.IntRange(0, 5).Draw(r, "at"))
 	switch rapid.IntRange(0, 3).Draw(r, "what") {
 	case 0:
@@ -236,7 +228,7 @@ func (p *pair) post(r *rapid.T) {
 }
 
 // spend reserves, settles or asks for room.
-func (p *pair) spend(r *rapid.T) {
+func (p *sameStores) spend(r *rapid.T) {
 	id, tokens := p.id(r), rapid.IntRange(0, 50).Draw(r, "tokens")
 	action := rapid.SampledFrom([]tasks.ReservationID{{Action: planner.DecisionID("plan", 1, 0)}, {Call: "x"}, {Call: "x", Attempt: 1}}).Draw(r, "action")
 	if rapid.Bool().Draw(r, "settle") {
@@ -250,12 +242,12 @@ func (p *pair) spend(r *rapid.T) {
 }
 
 // reserved makes a reservation, or asks for room, and returns what it is told.
-func (p *pair) reserved(do func(context.Context, tasks.ID, tasks.Reservation) error, id tasks.ID, action tasks.ReservationID, tokens int, limit int64) (any, error) {
-	v := reserved("", limit)
-	v.ID = action
-	v.Chat = fmt.Sprint("test:", 1+tokens%2) // one of the chats that move
-	v.Most = llm.Usage{Input: tokens, Output: tokens, Cost: int64(tokens)}
-	v.Hold, v.Closing = &llm.Usage{Input: 5}, action == (tasks.ReservationID{Call: "x"})
+func (p *sameStores) reserved(do func(context.Context, tasks.ID, tasks.Reservation) error, id tasks.ID, action tasks.ReservationID, tokens int, limit int64) (any, error) {
+	v := tasks.Reservation{
+		ID: action, Day: "2026-11-20", User: "test:ann", Chat: fmt.Sprint("test:", 1+tokens%2), Model: "main", // one of the chats that move
+		Most: llm.Usage{Input: tokens, Output: tokens, Cost: int64(tokens)}, Hold: &llm.Usage{Input: 5},
+		Closing: action == (tasks.ReservationID{Call: "x"}), Budgets: tasks.Budgets{DayTokens: limit},
+	}
 	err := do(p.t.Context(), id, v)
 	var reached *tasks.BudgetError
 	if errors.As(err, &reached) {
@@ -265,10 +257,10 @@ func (p *pair) reserved(do func(context.Context, tasks.ID, tasks.Reservation) er
 }
 
 // times are those that schedules are due at.
-func (p *pair) times(n int) time.Time { return time.Date(2026, 11, 20, n, 0, 0, 0, time.UTC) }
+func (p *sameStores) times(n int) time.Time { return time.Date(2026, 11, 20, n, 0, 0, 0, time.UTC) }
 
 // schedule stores, deletes or fires one of a few schedules.
-func (p *pair) schedule(r *rapid.T) {
+func (p *sameStores) schedule(r *rapid.T) {
 	id := fmt.Sprintf("s%d", rapid.IntRange(0, 3).Draw(r, "schedule"))
 	at := p.times(rapid.IntRange(0, 5).Draw(r, "at"))
 	switch rapid.IntRange(0, 3).Draw(r, "what") {
@@ -279,20 +271,20 @@ func (p *pair) schedule(r *rapid.T) {
 		p.same(r, "PutSchedule", func(s tasks.Store) (any, error) { return nil, s.PutSchedule(p.t.Context(), v) })
 	default:
 		p.opened++
-		in := question(p.chat(r), tasks.ID(fmt.Sprintf("t%d", p.opened)), "goal")
+		in := opening(p.chat(r), tasks.ID(fmt.Sprintf("t%d", p.opened)), "goal")
 		in.Key, in.Fire = fmt.Sprintf("fire:%s:%d", id, at.Unix()), &tasks.Firing{Schedule: id, At: at, Next: at.Add(2 * time.Hour)}
 		p.open(r, []tasks.Inbound{in})
 	}
 }
 
 // summarise stores a summary that may fit.
-func (p *pair) summarise(r *rapid.T) {
+func (p *sameStores) summarise(r *rapid.T) {
 	c := p.chat(r).Key()
-	now, err := p.memory.Summary(p.t.Context(), c)
+	now, err := p.stores[0].Summary(p.t.Context(), c)
 	if err != nil {
 		r.Fatal(err)
 	}
-	turns, err := p.memory.Turns(p.t.Context(), c, now.Until, rapid.IntRange(1, 3).Draw(r, "turns"))
+	turns, err := p.stores[0].Turns(p.t.Context(), c, now.Until, rapid.IntRange(1, 3).Draw(r, "turns"))
 	if err != nil {
 		r.Fatal(err)
 	}
@@ -302,4 +294,15 @@ func (p *pair) summarise(r *rapid.T) {
 	}
 	before := now.Until + uint64(rapid.IntRange(0, 4).Draw(r, "off")/4)
 	p.same(r, "PutSummary", func(s tasks.Store) (any, error) { return nil, s.PutSummary(p.t.Context(), c, before, v) })
+}
+
+// opening is a delivery that opens a task.
+func opening(c bot.Chat, id tasks.ID, goal string) tasks.Inbound {
+	return tasks.Inbound{
+		Key: "test:update:" + string(id), Chat: c, ID: id,
+		Open: &planner.Event{Type: planner.Opened, Opening: &planner.Opening{
+			Goal: goal, Chat: c, From: bot.Person{Platform: "test", ID: "ann"}, Language: "en", Timezone: "UTC",
+			Limits: planner.DefaultLimits(),
+		}},
+	}
 }

@@ -1,0 +1,192 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"legwork/internal/retry"
+	"legwork/tasks"
+)
+
+// Times of the lease. A standby takes it leaseFor after the last renewal. The holder
+// stops before that, by its own clock.
+const (
+	leaseFor     = 9 * time.Second
+	holdFor      = 8 * time.Second
+	renewEvery   = 3 * time.Second
+	renewTimeout = 2 * time.Second
+	tryAgain     = 500 * time.Millisecond // after a renewal that failed
+	askEvery     = time.Second            // of a standby
+	takeTimeout  = 10 * time.Second       // the server ends a frozen holder's session in half of that
+)
+
+const takenOver = "another legwork has taken over the database"
+
+// Statements of the lease. The expiry is by the clock of the server.
+const (
+	takeLease = `update legwork_lease set fence = fence + 1, holder = $1, since = clock_timestamp(), expires_at = clock_timestamp() + $2::interval
+		where holder = '' or expires_at < clock_timestamp() returning fence`
+	raiseFence   = `update legwork_store set fence = $1`
+	readLease    = `select holder, since, expires_at - clock_timestamp() from legwork_lease`
+	renewLease   = `update legwork_lease set expires_at = clock_timestamp() + $2::interval where fence = $1`
+	releaseLease = `update legwork_lease set holder = '' where fence = $1`
+)
+
+// lease is the right of this process to write. It is lost for good when another
+// process has taken it, or may have, because no renewal succeeded for holdFor.
+type lease struct {
+	fence  int64 // grows with each holder
+	now    func() time.Time
+	lost   <-chan struct{}
+	cancel context.CancelFunc // closes lost
+
+	mu      sync.Mutex
+	renewed time.Time // when the last renewal that succeeded was sent
+	cause   error     // why the lease is lost
+}
+
+// check returns why the lease is lost; nil while this process holds it.
+func (l *lease) check() error {
+	l.mu.Lock()
+	idle := l.now().Sub(l.renewed)
+	cause := l.cause
+	l.mu.Unlock()
+	if cause == nil && idle >= holdFor {
+		return l.lose(fmt.Sprintf("the server did not renew the lease for %v, so another legwork may have taken over the database", idle.Round(time.Second)))
+	}
+	return cause
+}
+
+// lose gives up the lease because of a fact, and returns why it is lost.
+func (l *lease) lose(fact string) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.cause == nil {
+		l.cause = fmt.Errorf("%s; this process can store nothing any more, and must be restarted: %w", fact, tasks.ErrFenced)
+		l.cancel()
+	}
+	return l.cause
+}
+
+// acquire takes the lease. It waits for it when this process is a standby.
+func (db *DB) acquire(ctx context.Context) (*lease, error) {
+	var conn *pgx.Conn
+	defer func() { hangUp(conn) }()
+	for waiting := false; ; {
+		l, wait, err := (*lease)(nil), askEvery, error(nil)
+		if conn == nil || conn.IsClosed() {
+			conn, err = db.connect(ctx)
+		}
+		if err == nil {
+			l, wait, err = db.take(ctx, conn)
+		}
+		var held *HeldError
+		switch {
+		case err == nil:
+			db.log.InfoContext(ctx, "postgres lease taken", "fence", l.fence)
+			return l, nil
+		case ctx.Err() != nil:
+			return nil, ctx.Err()
+		case errors.As(err, &held) && db.o.Standby != nil:
+			if !waiting {
+				db.o.Standby(held.Holder)
+			}
+			waiting = true
+		case waiting && passes(err, conn == nil || conn.IsClosed()):
+			db.log.WarnContext(ctx, "postgres standby has no answer", "cause", err)
+		default:
+			return nil, err
+		}
+		if err := retry.Sleep(ctx, min(askEvery, wait)); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// take takes the lease if it is free. Otherwise it returns a *HeldError, and when the
+// lease will expire.
+func (db *DB) take(ctx context.Context, conn *pgx.Conn) (l *lease, wait time.Duration, err error) {
+	ctx, cancel := context.WithTimeout(ctx, takeTimeout)
+	defer cancel()
+	l = &lease{now: db.o.now, renewed: db.o.now()}
+	err = pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
+		err := tx.QueryRow(ctx, takeLease, db.self(), leaseFor).Scan(&l.fence)
+		if err == nil {
+			_, err = tx.Exec(ctx, raiseFence, l.fence) // it waits for a commit that has begun
+			return err
+		}
+		if !errors.Is(err, pgx.ErrNoRows) {
+			return err
+		}
+		held := &HeldError{Database: db.name()}
+		if err := tx.QueryRow(ctx, readLease).Scan(&held.Holder, &held.Since, &wait); err != nil {
+			return err
+		}
+		return held
+	})
+	return l, wait + time.Millisecond, err
+}
+
+// keep renews the lease until ctx ends, or the lease is lost.
+func (db *DB) keep(ctx context.Context) {
+	defer close(db.kept)
+	var conn *pgx.Conn
+	defer func() { hangUp(conn) }()
+	var pause time.Duration
+	for retry.Sleep(ctx, pause) == nil && db.lease.check() == nil {
+		pause = renewEvery
+		if err := db.renew(ctx, &conn); err != nil && ctx.Err() == nil {
+			db.log.WarnContext(ctx, "postgres lease not renewed", "cause", err)
+			pause = tryAgain
+		}
+	}
+	if cause := db.lease.check(); cause != nil {
+		db.log.ErrorContext(ctx, "postgres lease lost", "cause", cause)
+	}
+}
+
+// renew renews the lease in the session conn. It opens a new one when that is broken.
+func (db *DB) renew(ctx context.Context, conn **pgx.Conn) (err error) {
+	ctx, cancel := context.WithTimeout(ctx, renewTimeout)
+	defer cancel()
+	if *conn == nil || (*conn).IsClosed() {
+		if *conn, err = db.connect(ctx); err != nil {
+			return err
+		}
+	}
+	sent := db.lease.now()
+	tag, err := (*conn).Exec(ctx, renewLease, db.lease.fence, leaseFor)
+	if err != nil {
+		return err
+	}
+	if tag.RowsAffected() == 0 {
+		return db.lease.lose(takenOver)
+	}
+	db.lease.mu.Lock()
+	defer db.lease.mu.Unlock()
+	db.lease.renewed = sent
+	return nil
+}
+
+// release gives back the lease. It does nothing when the lease is lost.
+func (db *DB) release() error {
+	if db.lease.check() != nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), leaveTimeout)
+	defer cancel()
+	conn, err := db.connect(ctx)
+	if err == nil {
+		defer hangUp(conn)
+		_, err = conn.Exec(ctx, releaseLease, db.lease.fence)
+	}
+	if err != nil {
+		return fmt.Errorf("giving back the lease of the database %s, which expires within %v: %w", db.name(), leaseFor, err)
+	}
+	return nil
+}
