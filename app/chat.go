@@ -131,7 +131,7 @@ func (talk conversation) run(ctx context.Context, c cli.Console, config *conf.Co
 		}
 		screen.In, screen.Text = bytes.NewReader(line), ""
 	}
-	a, err := openCore(ctx, config, talk.command, instruments{hidden: redact.New(config.Secrets())}, log)
+	a, err := openCore(ctx, config, talk.command, instruments{hidden: redact.New(config.Secrets())}, log, nil)
 	if err != nil {
 		return err
 	}

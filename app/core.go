@@ -25,7 +25,6 @@ import (
 	"legwork/internal/telemetry"
 	"legwork/llm"
 	"legwork/planner"
-	"legwork/store/bolt"
 	"legwork/tasks"
 	"legwork/tasks/alerts"
 	"legwork/tasks/commands"
@@ -45,7 +44,7 @@ type core struct {
 	command    string // shown to a second process that finds the data in use
 	log        *slog.Logger
 	texts      *i18n.Texts
-	store      *bolt.Store
+	store      *data.Store
 	tools      *tools.Manager
 	executor   *executor.Executor
 	presenters *presenter.Presenters
@@ -67,14 +66,15 @@ type core struct {
 const StopTime = 9 * time.Second
 
 // openCore opens the store and prepares the tools. The caller calls connect before
-// start, and close at the end.
-func openCore(ctx context.Context, config *conf.Config, command string, w instruments, log *slog.Logger) (*core, error) {
+// start, and close at the end. While another process holds a database on a server,
+// it calls standby and waits; nil: that is an error.
+func openCore(ctx context.Context, config *conf.Config, command string, w instruments, log *slog.Logger, standby func(holder string)) (*core, error) {
 	a := &core{config: config, command: command, log: log, instruments: w, clock: clock.New(), credentials: redact.New(config.Credentials())}
 	var err error
 	if a.texts, err = i18n.Load(config.TextsDir); err != nil {
 		return nil, fmt.Errorf("loading texts: %w", err)
 	}
-	if a.store, err = data.Open(ctx, config, command, w.metrics, log); err != nil {
+	if a.store, err = data.OpenStandby(ctx, config, command, w.metrics, log, standby); err != nil {
 		return nil, err
 	}
 	if a.pause, err = tasks.OpenPause(ctx, a.store); err != nil {
@@ -135,6 +135,7 @@ func (a *core) start(parts *lifecycle) {
 		a.log.Warn("opening the control socket failed", "cause", err)
 	}
 	parts.start("memory", releaseMemory)
+	parts.start("database", a.holdDatabase)
 	config := a.config // a reload does not change it
 	parts.start("maintenance", func(ctx context.Context) error { return a.maintain(ctx, config) })
 	parts.start("tools", a.tools.Run)

@@ -78,7 +78,9 @@ func newDaemon(ctx context.Context, config *conf.Config, hidden *redact.Redactor
 	if d.models, err = newModels(config.LLM, log, d.tellAdmins, w.metrics); err != nil {
 		return nil, err
 	}
-	if d.core, err = openCore(ctx, config, "legwork serve", w, log); err != nil {
+	waiting, begun := &standby{d: d, listen: config.HTTP.Listen}, time.Now()
+	d.core, err = openCore(ctx, config, "legwork serve", w, log, waiting.wait)
+	if err := waiting.end(time.Since(begun), err); err != nil {
 		return nil, err
 	}
 	if err := d.buildPlatforms(ctx, config); err != nil {

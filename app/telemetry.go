@@ -111,7 +111,7 @@ func (a *core) readStore(ctx context.Context, now *telemetry.Readings) (err erro
 	if now.Budgets, err = alerts.DayBudgets(ctx, a.inbox); err != nil {
 		return err
 	}
-	now.StoreBytes, err = a.store.Size()
+	now.StoreBytes, err = a.store.Size(ctx)
 	return err
 }
 

@@ -149,8 +149,10 @@ type Engine struct {
 
 // Store selects the database that keeps the tasks.
 type Store struct {
-	// Type of the store: bolt is one file in data_dir.
-	Type string `yaml:"type,omitempty" jsonschema:"enum=bolt"`
+	// Type of the store: bolt is one file in data_dir, postgres a database on a server.
+	Type string `yaml:"type,omitempty" jsonschema:"enum=bolt,enum=postgres"`
+	// URL of the Postgres database: postgres://USER:PASSWORD@HOST:5432/DATABASE.
+	URL string `yaml:"url,omitempty"`
 }
 
 // Load reads and checks a config file. env looks up a variable, as os.LookupEnv

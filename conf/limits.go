@@ -91,6 +91,14 @@ type Backup struct {
 const day = 24 * time.Hour
 
 func (c *Config) ownCare(l *issues) {
+	switch url := c.Store.URL; {
+	case c.Store.Type == "postgres" && url == "":
+		l.Add("store.url", "is missing; it looks like postgres://USER:PASSWORD@HOST:5432/DATABASE")
+	case c.Store.Type == "postgres" && !strings.HasPrefix(url, "postgres://") && !strings.HasPrefix(url, "postgresql://"):
+		l.Add("store.url", "is not the URL of a Postgres database; it looks like postgres://USER:PASSWORD@HOST:5432/DATABASE")
+	case c.Store.Type != "postgres" && url != "":
+		l.Add("store.url", "belongs to type: postgres; with type: bolt the data is a file in data_dir. Name one of them")
+	}
 	l.zeroOr("retention.tasks", "forever", c.Retention.Tasks, day, 100*365*day)
 	l.zeroOr("retention.history", "forever", c.Retention.History, day, 100*365*day)
 	if c.Retention.History != 0 && (c.Retention.Tasks == 0 || c.Retention.Tasks > c.Retention.History) {

@@ -37,6 +37,7 @@ func (c *Config) Secrets() []string {
 	found.add(c.Alerts.Secrets()...)
 	found.addHeaders(c.Telemetry.OTLPHeaders)
 	found.addAddress(c.Telemetry.OTLPEndpoint)
+	found.addAddress(c.Store.URL)
 	for _, s := range c.Tools.Servers {
 		found.addServer(s)
 	}

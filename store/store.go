@@ -55,6 +55,9 @@ func Open(ctx context.Context, db DB, o Options) (*Store, error) {
 		core: c, Journals: Journals{c}, Conversations: Conversations{c}, Ledger: Ledger{c}, Timetable: Timetable{c},
 		Index: Index{c}, Audit: Audit{c}, Deliveries: Deliveries{c}, Deletion: Deletion{c},
 	}
+	if err := db.View(ctx, checkFinished); err != nil {
+		return nil, err
+	}
 	// A call that was made after its task ended together with its process.
 	if err := c.update(ctx, "closing old accounts", func(x *txn) error { return ledger{x}.closeOld() }); err != nil {
 		c.log.ErrorContext(ctx, "old accounts not closed", "cause", err)

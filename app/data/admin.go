@@ -30,7 +30,7 @@ const verifyTime = 30 * time.Minute
 // fields but Wake are needed.
 type Admin struct {
 	Dir   string
-	Store *bolt.Store
+	Store *Store
 	Log   *slog.Logger
 	// Wake tells the engine about a new event of a task. When it is nil, no engine
 	// runs, so that tasks do not end by themselves.
@@ -43,10 +43,7 @@ func BackupFolder(dir string) string { return filepath.Join(dir, "backups") }
 // Files are the files that a backup consists of.
 func (a Admin) Files() []backup.File {
 	return []backup.File{
-		{
-			Name: bolt.FileName, Write: a.Store.Backup, Size: a.Store.Size, Verify: verifyInChild,
-			Mark: func(path string) error { return bolt.MarkCopy(path, time.Now()) },
-		},
+		a.Store.backupFile(),
 		{
 			Name:   memory.FileName,
 			Write:  func(ctx context.Context, w io.Writer) error { return memory.Snapshot(ctx, a.Dir, w) },
@@ -162,11 +159,11 @@ func (a Admin) compactByHand(ctx context.Context, _ struct{}) ([]Compacted, erro
 
 // Compact rewrites the files without the bytes of deleted data.
 func (a Admin) Compact(ctx context.Context) ([]Compacted, error) {
-	c, err := a.Store.Compact(ctx)
+	c, err := a.Store.compact(ctx)
 	if err != nil {
 		return nil, err
 	}
-	list := []Compacted{{bolt.FileName, c.Before, c.After, c.Took, c.Waited}}
+	list := []Compacted{c}
 	before, err := memory.Size(a.Dir)
 	if err != nil || before == 0 {
 		return list, err

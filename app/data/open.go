@@ -20,12 +20,24 @@ import (
 // Open opens the store of a config. command is what a second process reads
 // while the store is in use. A damaged file is replaced by the newest good
 // backup. Age is measured by a clock that cannot be set. metrics may be nil.
-func Open(ctx context.Context, config *conf.Config, command string, metrics *telemetry.Metrics, log *slog.Logger) (*bolt.Store, error) {
+func Open(ctx context.Context, config *conf.Config, command string, metrics *telemetry.Metrics, log *slog.Logger) (*Store, error) {
+	return OpenStandby(ctx, config, command, metrics, log, nil)
+}
+
+// OpenStandby opens a store as Open does. While another process holds a database on
+// a server, it calls standby once with a description of that process, and waits.
+func OpenStandby(ctx context.Context, config *conf.Config, command string, metrics *telemetry.Metrics, log *slog.Logger, standby func(holder string)) (*Store, error) {
 	o, err := options(config.DataDir, command, log)
 	if err != nil {
 		return nil, err
 	}
 	o.Now, o.Metrics = clock.New().Now, metrics
+	if onServer(config) {
+		if err := os.MkdirAll(config.DataDir, 0o700); err != nil { // for notes, backups and the control socket
+			return nil, fmt.Errorf("creating data directory: %w", err)
+		}
+		return openServerStore(ctx, config.Store.URL, o, standby)
+	}
 	store, err := bolt.Open(ctx, config.DataDir, o)
 	if errors.Is(err, tasks.ErrDamaged) {
 		return nil, fmt.Errorf("%w; \"legwork data restore --from FILE\" takes a backup that is elsewhere; or move %s and its backups away to start with empty data", err, bolt.FileName)
@@ -33,14 +45,23 @@ func Open(ctx context.Context, config *conf.Config, command string, metrics *tel
 	if err == nil && store.Loss() != nil {
 		log.ErrorContext(ctx, "data file replaced by a backup", "loss", LossText(*store.Loss()))
 	}
-	return store, err
+	if err != nil {
+		return nil, err
+	}
+	return &Store{Store: store.Store, file: store}, nil
 }
+
+// onServer reports whether the data is in a database on a server.
+func onServer(config *conf.Config) bool { return config.Store.Type == "postgres" }
 
 // Restore replaces the data file, which no process may be using, by the first good
 // backup of from, or by the newest good one when from is empty. Everything stored
 // after it is lost.
 func Restore(ctx context.Context, config *conf.Config, from []string, log *slog.Logger) (*bolt.Loss, error) {
 	const command = "legwork data restore"
+	if onServer(config) {
+		return nil, errors.New("the data is in a Postgres database: restore a backup of the server, or copy a backup of legwork to an empty database with \"legwork data copy --from FILE --to URL\"")
+	}
 	o, err := options(config.DataDir, command, log)
 	if err != nil {
 		return nil, err

@@ -50,7 +50,7 @@ func Call[In, Out any](ctx context.Context, o Owner, path string, in In, here fu
 	if !errors.Is(err, control.ErrNoProcess) {
 		return out, true, err
 	}
-	if !o.Create && empty(o.Config.DataDir) {
+	if !o.Create && Empty(o.Config) {
 		return out, false, nil
 	}
 	store, err := Open(ctx, o.Config, "legwork"+strings.ReplaceAll(path, "/", " "), nil, o.Log)
@@ -84,6 +84,9 @@ func (o Owner) Forget(ctx context.Context, in ForgetRequest) (Forgotten, error) 
 	out, _, err := Call(ctx, o, pathForget, in, Admin.Forget)
 	return out, err
 }
+
+// Empty reports that there is no data yet. Of a database on a server it is not known.
+func Empty(config *conf.Config) bool { return !onServer(config) && empty(config.DataDir) }
 
 // empty reports that a directory holds neither data nor backups.
 func empty(dir string) bool {

@@ -4,12 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"log/slog"
 	"maps"
 	"net/http"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -18,7 +15,6 @@ import (
 	"legwork/app/control"
 	"legwork/app/data"
 	"legwork/conf"
-	"legwork/store/bolt"
 	"legwork/tasks"
 	"legwork/tools"
 )
@@ -51,7 +47,7 @@ func (r AcceptRequest) Run(ctx context.Context, c cli.Console, config *conf.Conf
 
 // here starts the servers to compare their tools with what is stored.
 func (r AcceptRequest) here(ctx context.Context, c cli.Console, config *conf.Config) error {
-	if _, err := os.Stat(filepath.Join(config.DataDir, bolt.FileName)); errors.Is(err, fs.ErrNotExist) {
+	if data.Empty(config) {
 		return r.review(ctx, c, nil, nil) // no tool was ever seen
 	}
 	store, err := data.Open(ctx, config, "legwork tools accept", nil, c.Log(config))

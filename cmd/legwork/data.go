@@ -12,6 +12,10 @@ import (
 
 	"legwork/app/cli"
 	"legwork/app/data"
+	"legwork/bot/terminal"
+	"legwork/conf"
+	"legwork/internal/redact"
+	"legwork/store"
 	"legwork/store/bolt"
 )
 
@@ -23,6 +27,7 @@ type dataCommand struct {
 	Compact compactCommand `cmd:"" help:"Make the data files as small as they can be, also while legwork runs."`
 	Forget  forgetCommand  `cmd:"" help:"Delete everything that is stored about a person or a chat."`
 	Restore restoreCommand `cmd:"" help:"Go back to a backup: it replaces the data file. Everything stored after it is lost."`
+	Copy    copyCommand    `cmd:"" help:"Copy the data to another store, a folder or a Postgres database, and compare both. Interrupted, the same command continues."`
 }
 
 // dataConfig names the config of the data.
@@ -151,6 +156,75 @@ func (command restoreCommand) Run(ctx context.Context, c cli.Console) error {
 		return err
 	}
 	fmt.Fprintf(c.Out, "%s.\n", data.LossText(*loss))
+	return nil
+}
+
+type copyCommand struct {
+	From        string `required:"" placeholder:"FOLDER|FILE|URL" help:"A data folder, also while legwork runs; a backup file; or postgres://USER@HOST/DATABASE."`
+	To          string `required:"" placeholder:"FOLDER|URL" help:"A new or empty folder, or the URL of an empty Postgres database. No legwork may be using it."`
+	SkipDamaged bool   `help:"Leave out damaged records, and list them. Otherwise the first one ends the copy."`
+	JSON        bool   `help:"For programs: one JSON object at the end."`
+}
+
+// Run copies a store. The error says why it is not complete.
+func (command copyCommand) Run(ctx context.Context, c cli.Console) error {
+	in := data.CopyRequest{From: command.From, To: command.To, SkipDamaged: command.SkipDamaged}
+	screen, ok := c.Err.(*os.File)
+	shows := ok && terminal.IsTerminal(screen, screen)
+	if shows {
+		in.Progress = func(p store.CopyProgress) {
+			doing := "Copying"
+			if p.Comparing {
+				doing = "Comparing both sides"
+			}
+			fmt.Fprintf(c.Err, "\r\x1b[K%s: %d records so far, now those of %q", doing, p.Records, p.Table)
+		}
+	}
+	log := cli.NewLog(conf.Log{Level: "warn"}, c.Err, redact.New(nil))
+	r, err := data.Copy(ctx, in, log)
+	if shows {
+		fmt.Fprint(c.Err, "\r\x1b[K")
+	}
+	switch {
+	case r.Unfinished:
+		fmt.Fprintf(c.Err, "The copy in %s is not complete. Run the same command again to continue it.\n", r.To)
+	case err == nil && command.JSON:
+		fmt.Fprintln(c.Out, cli.JSON(r))
+	case err == nil:
+		return printCopied(c, r)
+	}
+	return err
+}
+
+// printCopied lists the tables of a copy that are not empty, and says what it means for the source.
+func printCopied(c cli.Console, r data.CopyReport) error {
+	rows := [][2]string{{"table", "records  SHA-256 of both sides"}}
+	for _, t := range r.Tables {
+		if t.Records > 0 {
+			rows = append(rows, [2]string{t.Table, fmt.Sprintf("%7d  %.16s", t.Records, t.SHA256)})
+		}
+	}
+	if err := table(c.Out, rows); err != nil {
+		return fmt.Errorf("writing the list: %w", err)
+	}
+	if r.Continued {
+		fmt.Fprintf(c.Out, "An unfinished copy was continued: %d records were different or missing.\n", r.Changed)
+	}
+	fmt.Fprintf(c.Out, "Copied %d records from %s to %s in %v, and compared them: they are equal.\n", r.Records, r.From, r.To, r.Took.Round(time.Millisecond))
+	for _, record := range r.LeftOut {
+		fmt.Fprintln(c.Out, "Damaged and left out:", record)
+	}
+	switch {
+	case r.NotesCopied:
+		fmt.Fprintf(c.Out, "The notes of the memory server are not in the database; their file was copied too: %s.\n", r.Notes)
+	case r.Notes != "":
+		fmt.Fprintf(c.Out, "The notes of the memory server are not in the database; they stay in %s, which belongs into data_dir.\n", r.Notes)
+	}
+	if r.Live {
+		fmt.Fprintf(c.Out, "The source is in use. The copy shows it as it was at %s, and drops the tasks that were running.\n", r.Began.Local().Format(time.DateTime))
+	} else {
+		fmt.Fprintln(c.Out, "Start legwork with one of them only: both would continue the same tasks.")
+	}
 	return nil
 }
 

@@ -36,7 +36,7 @@ type commands struct {
 	Pause   pauseCommand   `cmd:"" help:"Pause all work: legwork calls no model and no tool until you resume it."`
 	Resume  resumeCommand  `cmd:"" help:"Resume paused work."`
 	Version versionCommand `cmd:"" help:"Print the version, the commit and the Go version."`
-	Data    dataCommand    `cmd:"" help:"Back up, verify, compact, forget and restore the stored data."`
+	Data    dataCommand    `cmd:"" help:"Back up, verify, compact, forget, restore and copy the stored data."`
 	ReadPDF readPDFCommand `cmd:"" name:"read-pdf" hidden:""`
 }
 

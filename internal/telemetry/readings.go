@@ -92,7 +92,7 @@ func (r registry) showStored(now Readings) {
 	r.gauge("legwork_approvals_oldest_seconds", "For how long the first of the tasks that wait for a person has been waiting.").Set(now.Approvals.Oldest.Seconds())
 	r.gauge("legwork_deliveries_waiting", "Deliveries to outgoing webhooks whose time has come.").Set(float64(now.Deliveries.Waiting))
 	r.gauge("legwork_deliveries_oldest_seconds", "For how long the first of them has been queued.").Set(now.Deliveries.Oldest.Seconds())
-	r.gauge("legwork_store_size_bytes", "Size of the data file.").Set(float64(now.StoreBytes))
+	r.gauge("legwork_store_size_bytes", "Size of the stored data.").Set(float64(now.StoreBytes))
 	usd := r.gauge("legwork_budget_limit_usd", "The money that may be spent today, extensions included.", "budget")
 	usdSpent := r.gauge("legwork_budget_spent_usd", "The money that was spent today.", "budget")
 	tokens := r.gauge("legwork_budget_limit_tokens", "The tokens that may be used today, extensions included.", "budget")

@@ -1,0 +1,331 @@
+package store
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash"
+	"iter"
+	"slices"
+	"time"
+)
+
+// Bounds of one update of a copy. A record may go beyond the bytes.
+const (
+	copyRecords = 5000
+	copyBytes   = 4 << 20
+)
+
+// metaCopying is the mark of an unfinished copy in meta.
+const metaCopying = "copying"
+
+var copyMarks = jsonTable[string, copyMark](TableMeta, nameKey)
+
+type copyMark struct {
+	From  string    `json:"from"`  // name of the source
+	Began time.Time `json:"began"` // the first try
+}
+
+// CopyOptions configure a copy. The zero value is usable.
+type CopyOptions struct {
+	// Source names the source in messages, Began says when the copy begins.
+	Source string
+	Began  time.Time
+	// Live says that a process uses the source and continues its tasks. The copy
+	// drops the tasks that were running when it is opened for the first time, see
+	// MarkCopy.
+	Live bool
+	// SkipDamaged leaves out records with wrong checksums. Otherwise such a record
+	// ends the copy.
+	SkipDamaged bool
+	// Progress is called after each part; may be nil.
+	Progress func(CopyProgress)
+	// Beside copies what is kept beside the databases. It is called when all records
+	// are copied and compared, before the copy counts as finished; may be nil.
+	Beside func() error
+}
+
+// CopyProgress is how far a copy is.
+type CopyProgress struct {
+	Table     Table
+	Records   int  // read so far, in all tables: from the source, or when Comparing, from the target
+	Comparing bool // everything is copied, and the target is read again
+}
+
+// Copied is what a copy did.
+type Copied struct {
+	Tables     []CopiedTable `json:"tables"`
+	Records    int           `json:"records"`              // in all tables
+	Changed    int           `json:"changed"`              // records that were written or deleted; the others were there already
+	Continued  bool          `json:"continued,omitempty"`  // the target held an unfinished copy
+	LeftOut    []string      `json:"left_out,omitempty"`   // damaged records
+	Unfinished bool          `json:"unfinished,omitempty"` // the target is an unfinished copy now
+}
+
+// CopiedTable is the contents of a table, the same on both sides.
+type CopiedTable struct {
+	Table   string `json:"table"`
+	Records int    `json:"records"`
+	SHA256  string `json:"sha256"` // over keys and values, each after its length
+}
+
+// Copy makes the records of a database equal to those of another one, table by
+// table, and compares both sides at the end. The records of the source are those of
+// one view. The target must be empty, or an unfinished copy: then Copy writes only
+// the records that differ, and deletes what the source does not have any more. Until
+// the end a mark in the target says that it is unfinished; Open refuses such a
+// database. ErrDamaged, when the source has a damaged record.
+func Copy(ctx context.Context, from, to DB, o CopyOptions) (Copied, error) {
+	c := copier{to: to, o: o}
+	err := from.View(ctx, func(source Tx) error { return c.run(ctx, source) })
+	return c.Copied, err
+}
+
+// copier is a running copy.
+type copier struct {
+	Copied
+
+	to DB
+	o  CopyOptions
+}
+
+func (c *copier) run(ctx context.Context, source Tx) error {
+	if err := checkFinished(source); err != nil {
+		return fmt.Errorf("reading the source: %w", err)
+	}
+	if err := c.begin(ctx); err != nil {
+		return err
+	}
+	for _, t := range Tables() {
+		sum, err := c.copyTable(ctx, source, t)
+		if err != nil {
+			return fmt.Errorf("copying %s: %w", t, err)
+		}
+		c.Tables = append(c.Tables, sum)
+	}
+	if err := c.compare(ctx); err != nil {
+		return err
+	}
+	if c.o.Beside != nil {
+		if err := c.o.Beside(); err != nil {
+			return err
+		}
+	}
+	err := c.update(ctx, func(x Tx) error {
+		if c.o.Live {
+			if err := MarkCopy(x, c.o.Began); err != nil {
+				return err
+			}
+		}
+		return copyMarks.drop(x, metaCopying)
+	})
+	c.Unfinished = err != nil
+	return err
+}
+
+// begin marks the target. It refuses one that holds other data.
+func (c *copier) begin(ctx context.Context) error {
+	mark := copyMark{c.o.Source, c.o.Began}
+	err := c.to.View(ctx, func(x Tx) (err error) {
+		old, found, err := copyMarks.get(x, metaCopying)
+		if err != nil || found {
+			c.Continued, mark.Began = found, old.Began
+			return err
+		}
+		for _, t := range Tables() {
+			for _, err := range records(ctx, x, t, nil, nil) {
+				if err == nil {
+					err = errors.New("the target holds data already: copy into an empty folder or database")
+				}
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	err = c.update(ctx, func(x Tx) error { return copyMarks.put(x, metaCopying, mark) })
+	c.Unfinished = c.Continued || err == nil
+	return err
+}
+
+// copyTable makes a table of the target equal to that of the source.
+func (c *copier) copyTable(ctx context.Context, source Tx, t Table) (CopiedTable, error) {
+	var batch []Record
+	var from []byte // the target is equal up to this key
+	sum, size := newTableSum(t), 0
+	flush := func(to []byte) error {
+		err := c.write(ctx, t, from, to, batch)
+		c.Records += len(batch)
+		c.report(CopyProgress{Table: t, Records: c.Records})
+		batch, from, size = nil, to, 0
+		return err
+	}
+	for r, err := range records(ctx, source, t, nil, nil) {
+		if err != nil {
+			return CopiedTable{}, err
+		}
+		if err := CheckRecord(t, r); err != nil {
+			if !c.o.SkipDamaged {
+				return CopiedTable{}, fmt.Errorf("%w: go back to a backup with \"legwork data restore\", or copy everything else with --skip-damaged", err)
+			}
+			c.LeftOut = append(c.LeftOut, describe(t, r.Key))
+			continue
+		}
+		sum.add(r)
+		// The target may keep records for longer than the source's view lasts.
+		batch = append(batch, Record{bytes.Clone(r.Key), bytes.Clone(r.Value)})
+		if size += len(r.Key) + len(r.Value); len(batch) == copyRecords || size >= copyBytes {
+			if err := flush(append(bytes.Clone(r.Key), 0)); err != nil {
+				return CopiedTable{}, err
+			}
+		}
+	}
+	return sum.table(), flush(nil)
+}
+
+// write makes a range of the target equal to the records in want.
+func (c *copier) write(ctx context.Context, t Table, from, to []byte, want []Record) error {
+	var changes []Record // without a value: to be deleted
+	// The view ends before the update: bbolt may have to wait for the end of all
+	// views when its file grows.
+	err := c.to.View(ctx, func(x Tx) error {
+		changes = nil
+		rest := want
+		for r, err := range records(ctx, x, t, from, to) {
+			if err != nil {
+				return err
+			}
+			for len(rest) > 0 && bytes.Compare(rest[0].Key, r.Key) < 0 {
+				changes, rest = append(changes, rest[0]), rest[1:]
+			}
+			switch {
+			case len(rest) == 0 || !bytes.Equal(rest[0].Key, r.Key):
+				changes = append(changes, Record{Key: bytes.Clone(r.Key)})
+			case !bytes.Equal(rest[0].Value, r.Value):
+				changes, rest = append(changes, rest[0]), rest[1:]
+			default:
+				rest = rest[1:]
+			}
+		}
+		changes = append(changes, rest...)
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	for part := range slices.Chunk(changes, copyRecords) {
+		err := c.update(ctx, func(x Tx) (err error) {
+			for _, r := range part {
+				if r.Value == nil {
+					err = x.Delete(t, r.Key)
+				} else {
+					err = x.Put(t, r.Key, r.Value)
+				}
+				if err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		c.Changed += len(part)
+	}
+	return nil
+}
+
+// compare reads the target again, and compares it with what the source had.
+func (c *copier) compare(ctx context.Context) error {
+	total := 0
+	for i, t := range Tables() {
+		sum := newTableSum(t)
+		err := c.to.View(ctx, func(x Tx) error {
+			sum = newTableSum(t)
+			for r, err := range records(ctx, x, t, nil, nil) {
+				if err != nil {
+					return err
+				}
+				if sum.add(r); sum.records%copyRecords == 0 {
+					c.report(CopyProgress{t, total + sum.records, true})
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			return fmt.Errorf("comparing %s: %w", t, err)
+		}
+		total += sum.records
+		if want, got := c.Tables[i], sum.table(); got != want {
+			return fmt.Errorf("comparing both sides: table %s differs: %d records with checksum %.16s in the source, %d with %.16s in the target", t, want.Records, want.SHA256, got.Records, got.SHA256)
+		}
+	}
+	return nil
+}
+
+func (c *copier) report(p CopyProgress) {
+	if c.o.Progress != nil {
+		c.o.Progress(p)
+	}
+}
+
+// update changes the target.
+func (c *copier) update(ctx context.Context, do func(Tx) error) error {
+	return wrap("writing the copy", c.to.Update(ctx, func(x Tx) (func(), error) { return nil, do(x) }))
+}
+
+// records returns the records of a range that belong to the store: package bolt
+// keeps the version of its file in meta, and a copy its mark. The end of ctx is an
+// error.
+func records(ctx context.Context, x Tx, t Table, from, to []byte) iter.Seq2[Record, error] {
+	return func(yield func(Record, error) bool) {
+		for r, err := range x.Range(t, from, to, Ascending) {
+			switch name := string(r.Key); {
+			case t == TableMeta && (name == "format" || name == "added" || name == metaCopying):
+				continue
+			case err == nil:
+				err = ctx.Err()
+			}
+			if !yield(r, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+// checkFinished refuses a database that is an unfinished copy.
+func checkFinished(x Tx) error {
+	mark, found, err := copyMarks.get(x, metaCopying)
+	if err != nil || !found {
+		return err
+	}
+	return fmt.Errorf("this is an unfinished copy of %s, begun at %s: run the same \"legwork data copy\" again to complete it", mark.From, mark.Began.Local().Format(time.DateTime))
+}
+
+// tableSum counts the records of a table and sums them up.
+type tableSum struct {
+	of      Table
+	records int
+	hash    hash.Hash
+	buffer  []byte
+}
+
+func newTableSum(t Table) *tableSum { return &tableSum{of: t, hash: sha256.New()} }
+
+func (s *tableSum) add(r Record) {
+	s.records++
+	s.buffer = s.buffer[:0]
+	for _, part := range [][]byte{r.Key, r.Value} {
+		s.buffer = append(binary.BigEndian.AppendUint32(s.buffer, uint32(len(part))), part...)
+	}
+	s.hash.Write(s.buffer)
+}
+
+func (s *tableSum) table() CopiedTable {
+	return CopiedTable{s.of.String(), s.records, fmt.Sprintf("%x", s.hash.Sum(nil))}
+}
