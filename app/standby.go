@@ -16,10 +16,12 @@ type standby struct {
 	d      *daemon
 	listen string
 	server *http.Server
+	waited bool
 }
 
 // wait is called when the wait begins. holder describes the other process.
 func (s *standby) wait(holder string) {
+	s.waited = true
 	s.d.log.Info("standing by: another process works with the database", "holder", holder)
 	if s.listen == "" {
 		return
@@ -46,11 +48,11 @@ func (s *standby) wait(holder string) {
 
 // end frees the address when the wait is over.
 func (s *standby) end(took time.Duration, err error) error {
+	if s.waited && err == nil {
+		s.d.log.Info("taking over", "waited", took.Round(time.Second))
+	}
 	if s.server == nil {
 		return err
-	}
-	if err == nil {
-		s.d.log.Info("taking over", "waited", took.Round(time.Second))
 	}
 	return errors.Join(err, s.server.Close())
 }

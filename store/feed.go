@@ -9,12 +9,12 @@ import (
 	"legwork/tasks"
 )
 
-// KeepFeed is how many entries of the feed are kept at least.
-const KeepFeed = 100_000
+// keepFeed is how many entries of the feed are kept at least.
+const keepFeed = 100_000
 
-// FeedGap is how many cursors the feed skips when cursors that were given before may
+// feedGap is how many cursors the feed skips when cursors that were given before may
 // be lost, so that none is given twice.
-const FeedGap = 1 << 20
+const feedGap = 1 << 20
 
 // Bounds of the feed.
 const (
@@ -54,7 +54,7 @@ func (x feed) end() (uint64, error) {
 			}
 			last := numberOf(e.key) + uint64(max(len(e.value), 1)) - 1
 			if e.damaged != nil { // the number of its entries is unknown
-				last += FeedGap
+				last += feedGap
 			}
 			return last, nil
 		}
@@ -228,11 +228,11 @@ func (x feed) closeRecord() error {
 // old.
 func (x feed) prune(newest uint64) error {
 	oldest, err := firstKey(x, TableFeed, nil, nil, Ascending)
-	if err != nil || oldest == nil || numberOf(oldest)+KeepFeed+feedSlack > newest {
+	if err != nil || oldest == nil || numberOf(oldest)+keepFeed+feedSlack > newest {
 		return err
 	}
 	// The entries of a record end where the next record begins.
-	kept, err := firstKey(x, TableFeed, nil, numberKey(newest-KeepFeed+2), Descending)
+	kept, err := firstKey(x, TableFeed, nil, numberKey(newest-keepFeed+2), Descending)
 	if err == nil {
 		err = deleteRange(x, TableFeed, nil, kept, feedPrune)
 	}
@@ -249,6 +249,6 @@ func (x feed) skip() error {
 	if err != nil {
 		return err
 	}
-	x.fed = last + FeedGap
+	x.fed = last + feedGap
 	return feedRecords.put(x, x.fed, nil)
 }

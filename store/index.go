@@ -102,7 +102,7 @@ func (x index) opened(id tasks.ID, task taskRow, after planner.State, e planner.
 
 // note writes what an event means for a task's row. It queues the delivery of the
 // outcome when the event settled the task.
-func (x index) note(id tasks.ID, _ taskRow, before, after planner.State, e planner.Event) error {
+func (x index) note(id tasks.ID, before, after planner.State, e planner.Event) error {
 	settles := after.Settled() && !before.Settled()
 	if !settles && indexedStateOf(before) == indexedStateOf(after) {
 		return nil
@@ -116,7 +116,7 @@ func (x index) note(id tasks.ID, _ taskRow, before, after planner.State, e plann
 
 // dropped writes that a task has failed without an event. It queues the delivery of
 // the outcome, unless the task had settled before.
-func (x index) dropped(id tasks.ID, _ taskRow, settled bool) error {
+func (x index) dropped(id tasks.ID, settled bool) error {
 	err := x.change(id, func(l *listing) error {
 		l.drop(x.time)
 		return nil

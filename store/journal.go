@@ -243,7 +243,7 @@ func (x journals) appendEvent(id tasks.ID, task taskRow, before planner.State, e
 	if err := ledger(x).note(id, task, before, after, e); err != nil {
 		return fail(err)
 	}
-	if err := index(x).note(id, task, before, after, e); err != nil {
+	if err := index(x).note(id, before, after, e); err != nil {
 		return fail(err)
 	}
 	if err := audit(x).note(id, e); err != nil {
@@ -348,7 +348,7 @@ func (x journals) drop(id tasks.ID) error {
 	if err := ledger(x).close(id); err != nil {
 		return err
 	}
-	if err := index(x).dropped(id, task, unknown == nil && state.Settled()); err != nil {
+	if err := index(x).dropped(id, unknown == nil && state.Settled()); err != nil {
 		return err
 	}
 	failed := historyRow{Order: task.Order, Answer: true, Task: id, Failed: true, At: x.time}

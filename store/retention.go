@@ -159,33 +159,14 @@ func (k Deletion) deleteEach(ctx context.Context, list []candidate, do deleteFun
 	return nil
 }
 
-// deleteTasks deletes the tasks that choose picks. choose gets all tasks in the order
-// of their ids, without damaged ones, until over is true.
-func (k Deletion) deleteTasks(ctx context.Context, choose func(x *txn, id tasks.ID, t taskRow) (chosen, over bool, err error), do deleteFunc, d *tasks.Deleted) error {
-	after, over := "", false
-	for !over {
+// deleteFound deletes what find lists in a view, until find says that there is no
+// more.
+func (k Deletion) deleteFound(ctx context.Context, find func(x *txn) (list []candidate, over bool, err error), do deleteFunc, d *tasks.Deleted) error {
+	for over := false; !over; {
 		var list []candidate
-		err := k.view(ctx, "looking for tasks", func(x *txn) error {
-			n := 0
-			for e, err := range taskRows.sound(x, []byte(after+"\x00"), nil, Ascending) {
-				if err != nil {
-					return err
-				}
-				after = string(e.key)
-				chosen, end, err := choose(x, tasks.ID(after), e.value)
-				if err != nil || end {
-					over = end
-					return err
-				}
-				if chosen {
-					list = append(list, candidate{turnKey{e.value.Chat.Key(), e.value.Order}, tasks.ID(after)})
-				}
-				if n++; n == retentionBatch {
-					return nil
-				}
-			}
-			over = true
-			return nil
+		err := k.view(ctx, "looking for what to delete", func(x *txn) (err error) {
+			list, over, err = find(x)
+			return err
 		})
 		if err == nil {
 			err = k.deleteEach(ctx, list, do, d)
@@ -197,48 +178,63 @@ func (k Deletion) deleteTasks(ctx context.Context, choose func(x *txn, id tasks.
 	return nil
 }
 
+// deleteTasks deletes the tasks that choose picks. choose gets all tasks in the order
+// of their ids, without damaged ones, until over is true.
+func (k Deletion) deleteTasks(ctx context.Context, choose func(x *txn, id tasks.ID, t taskRow) (chosen, over bool, err error), do deleteFunc, d *tasks.Deleted) error {
+	after := ""
+	return k.deleteFound(ctx, func(x *txn) (list []candidate, over bool, err error) {
+		n := 0
+		for e, err := range taskRows.sound(x, []byte(after+"\x00"), nil, Ascending) {
+			if err != nil {
+				return nil, false, err
+			}
+			after = string(e.key)
+			chosen, end, err := choose(x, tasks.ID(after), e.value)
+			if err != nil || end {
+				return list, end, err
+			}
+			if chosen {
+				list = append(list, candidate{turnKey{e.value.Chat.Key(), e.value.Order}, tasks.ID(after)})
+			}
+			if n++; n == retentionBatch {
+				return list, false, nil
+			}
+		}
+		return list, true, nil
+	}, do, d)
+}
+
 // deleteTurns deletes the turns of a conversation that choose picks, except those of
 // tasks that have not ended. choose gets the first half of each turn, from the oldest
 // on, until over is true. A damaged half has only its order.
 func (k Deletion) deleteTurns(ctx context.Context, conversation string, choose func(historyRow) (chosen, over bool), do deleteFunc, d *tasks.Deleted) error {
-	after, over := uint64(0), false
-	for !over {
-		var list []candidate
-		err := k.view(ctx, "looking for turns", func(x *txn) error {
-			from, to := turnsBetween(conversation, after, 1<<64-1)
-			for e, err := range history.scan(x, from, to, Ascending) {
-				if err != nil {
-					return err
-				}
-				order, _, ok := readHalfKey(e.key)
-				if !ok || order == after {
-					continue
-				}
-				after = order
-				r := e.value
-				r.Order = order
-				chosen, end := choose(r)
-				if end {
-					break
-				}
-				if chosen {
-					list = append(list, candidate{turnKey{conversation, order}, ""})
-				}
-				if len(list) == forgetTurns {
-					return nil
-				}
+	after := uint64(0)
+	return k.deleteFound(ctx, func(x *txn) (list []candidate, over bool, err error) {
+		from, to := turnsBetween(conversation, after, 1<<64-1)
+		for e, err := range history.scan(x, from, to, Ascending) {
+			if err != nil {
+				return nil, false, err
 			}
-			over = true
-			return nil
-		})
-		if err == nil {
-			err = k.deleteEach(ctx, list, do, d)
+			order, _, ok := readHalfKey(e.key)
+			if !ok || order == after {
+				continue
+			}
+			after = order
+			r := e.value
+			r.Order = order
+			chosen, end := choose(r)
+			if end {
+				return list, true, nil
+			}
+			if chosen {
+				list = append(list, candidate{turnKey{conversation, order}, ""})
+			}
+			if len(list) == forgetTurns {
+				return list, false, nil
+			}
 		}
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+		return list, true, nil
+	}, do, d)
 }
 
 // eachConversation calls do for each conversation that has turns.
