@@ -14,6 +14,8 @@ import (
 	"strings"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"legwork/app/cli"
 	"legwork/bot"
 	"legwork/bot/terminal"
@@ -131,7 +133,7 @@ func (talk conversation) run(ctx context.Context, c cli.Console, config *conf.Co
 		}
 		screen.In, screen.Text = bytes.NewReader(line), ""
 	}
-	a, err := openCore(ctx, config, talk.command, instruments{hidden: redact.New(config.Secrets())}, log, nil)
+	a, err := openCore(ctx, config, talk.command, instruments{hidden: redact.New(config.Secrets())}, log, talk.standby(c))
 	if err != nil {
 		return err
 	}
@@ -149,12 +151,39 @@ func (talk conversation) run(ctx context.Context, c cli.Console, config *conf.Co
 	return err
 }
 
-// serve works until the terminal is left or ctx ends, then stops all parts.
+// standby returns what is called when another process works with the database. It is
+// nil for a single question, which fails then: scripts must not wait for ever.
+func (talk conversation) standby(c cli.Console) func(holder string) {
+	if talk.Text != "" {
+		return nil
+	}
+	return func(holder string) {
+		_, _ = fmt.Fprintf(c.Err, "The database is in use by %s.\n%s waits until that process ends. Ctrl-C leaves.\n", holder, talk.command)
+	}
+}
+
+// serve works until the terminal is left, ctx ends or a part fails, then stops all
+// parts.
 func (talk conversation) serve(ctx context.Context, a *core, t *terminal.Terminal) error {
 	var parts lifecycle
 	defer parts.stop(a.log)
 	a.start(&parts)
-	return t.Run(ctx, a.inbox.Handle)
+	ctx, leave := context.WithCancel(ctx)
+	defer leave()
+	work, ctx := errgroup.WithContext(ctx)
+	work.Go(func() error {
+		defer leave()
+		return t.Run(ctx, a.inbox.Handle)
+	})
+	work.Go(func() error {
+		select {
+		case err := <-parts.failed:
+			return err
+		case <-ctx.Done():
+			return nil
+		}
+	})
+	return work.Wait()
 }
 
 // terminal builds the platform of a conversation from screen, which it completes.

@@ -3,7 +3,6 @@ package app
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -63,6 +62,6 @@ func (a *core) holdDatabase(ctx context.Context) error {
 	case <-ctx.Done():
 		return nil
 	case <-a.store.Lost():
-		return fmt.Errorf("ending: %w", a.store.WriteFailure())
+		return a.store.WriteFailure()
 	}
 }

@@ -27,6 +27,16 @@ const (
 
 const takenOver = "another legwork has taken over the database"
 
+// lostError says why the lease is lost.
+type lostError string
+
+func (e lostError) Error() string {
+	return string(e) + ". This process can store nothing any more and must be started again"
+}
+
+// Is makes callers see that somebody else may hold their tasks.
+func (lostError) Is(target error) bool { return target == tasks.ErrFenced }
+
 // Statements of the lease. The expiry is by the clock of the server.
 const (
 	takeLease = `update legwork_lease set fence = fence + 1, holder = $1, since = clock_timestamp(), expires_at = clock_timestamp() + $2::interval
@@ -57,7 +67,7 @@ func (l *lease) check() error {
 	cause := l.cause
 	l.mu.Unlock()
 	if cause == nil && idle >= holdFor {
-		return l.lose(fmt.Sprintf("the server did not renew the lease for %v, so another legwork may have taken over the database", idle.Round(time.Second)))
+		return l.lose(fmt.Sprintf("the Postgres server did not renew the lease for %v, so another legwork may have taken over the database", idle.Round(time.Second)))
 	}
 	return cause
 }
@@ -67,7 +77,7 @@ func (l *lease) lose(fact string) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.cause == nil {
-		l.cause = fmt.Errorf("%s; this process can store nothing any more, and must be restarted: %w", fact, tasks.ErrFenced)
+		l.cause = lostError(fact)
 		l.cancel()
 	}
 	return l.cause

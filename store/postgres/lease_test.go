@@ -116,7 +116,7 @@ func TestStandbyAfterFreeze(t *testing.T) {
 	db := open(t, postgres.Options{URL: proxy.URL(t, url), Command: "the holder"}.WithClock(stands))
 	mustAdd(t, db, "a", 0)
 	second := standby(t, url)
-	pg.Query(t, url, "update legwork_store set commit_id = gen_random_uuid()") // so that the holder must read "a"
+	pg.Query(t, url, commitBeside) // so that the holder must read "a"
 	frozen, thaw, result := make(chan struct{}), make(chan struct{}), make(chan error, 1)
 	go func() {
 		runs := 0

@@ -3,7 +3,9 @@ package postgres_test
 import (
 	"context"
 	"encoding/binary"
+	"errors"
 	"log/slog"
+	"strings"
 	"testing"
 	"time"
 
@@ -11,6 +13,7 @@ import (
 	"legwork/store"
 	"legwork/store/postgres"
 	"legwork/store/storetest"
+	"legwork/tasks"
 )
 
 // open opens a database and closes it when the test ends.
@@ -117,6 +120,10 @@ func TestDB(t *testing.T) {
 	})
 }
 
+// commitBeside raises the number in the id of the last commit, as another writer does.
+const commitBeside = `update legwork_store set commit_id = (lpad(to_hex(('x' || left(replace(commit_id::text, '-', ''), 16))::bit(64)::bigint + 1), 16, '0')
+	|| substr(md5(random()::text), 1, 16))::uuid`
+
 // TestColdDB runs the suite on a database that knows nothing at each update, because
 // somebody else wrote before it.
 func TestColdDB(t *testing.T) {
@@ -124,7 +131,7 @@ func TestColdDB(t *testing.T) {
 	storetest.RunDB(t, func(t *testing.T) store.DB {
 		url := server.URL(t)
 		return coldDB{open(t, postgres.Options{URL: url}), func() {
-			pg.Query(t, url, "update legwork_store set commit_id = gen_random_uuid()")
+			pg.Query(t, url, commitBeside)
 		}}
 	})
 }
@@ -185,6 +192,23 @@ func TestRoundTrips(t *testing.T) {
 	}
 }
 
+// TestLostCommits: the server comes back without the last commits, as after a failover
+// to a replica that lags. The process holds things in memory that no longer exist, so
+// it must end.
+func TestLostCommits(t *testing.T) {
+	url := shared.Server(t).URL(t)
+	db := open(t, postgres.Options{URL: url})
+	mustAdd(t, db, "a", 0)
+	pg.Query(t, url, "create table before as select commit_id from legwork_store")
+	mustAdd(t, db, "a", 1)
+	pg.Query(t, url, "update legwork_store set commit_id = before.commit_id from before")
+	_, err := add(t.Context(), db, "a")
+	if !errors.Is(err, tasks.ErrFenced) || !strings.Contains(err.Error(), "has lost commits of this process") {
+		t.Errorf("an update after a loss: %v, want ErrFenced with the cause", err)
+	}
+	<-db.Lost()
+}
+
 // TestTurns: two writers take turns by the lock. One is a DB, and the other one
 // follows the same rules in SQL. The DB never reads what the other one has replaced,
 // also when it began before the other one committed.
@@ -197,7 +221,7 @@ func TestTurns(t *testing.T) {
 		other.Exec("begin")
 		other.Exec("select commit_id from legwork_store for update")
 		other.Exec("update legwork_kv set v = $1 where k = 'a'", binary.BigEndian.AppendUint64(nil, n+1))
-		other.Exec("update legwork_store set commit_id = gen_random_uuid()")
+		other.Exec(commitBeside)
 		added := make(chan error, 1)
 		var found uint64
 		go func() {

@@ -3,6 +3,7 @@ package postgres
 import (
 	"context"
 	"crypto/rand"
+	"encoding/binary"
 	"fmt"
 	"sync"
 	"time"
@@ -59,9 +60,19 @@ func (j *job) leave() {
 	j.left = true
 }
 
-// commitID names a commit. It tells after a lost connection whether the server has
-// committed, and whether somebody else wrote to the database.
-type commitID = [16]byte
+// commitID names a commit: 8 bytes with its number, which grows with each commit, and 8
+// random bytes. It tells after a lost connection whether the server has committed, and
+// whether somebody else wrote to the database.
+type commitID [16]byte
+
+// next returns the id of a commit after this one.
+func (id commitID) next() (next commitID) {
+	binary.BigEndian.PutUint64(next[:], id.number()+1)
+	_, _ = rand.Read(next[8:]) // it never fails
+	return next
+}
+
+func (id commitID) number() uint64 { return binary.BigEndian.Uint64(id[:]) }
 
 // writer commits updates. It is one goroutine.
 type writer struct {
@@ -252,10 +263,10 @@ func (w *writer) begin(ctx context.Context, g *group) (last commitID, err error)
 			return w.lease.lose(takenOver)
 		}
 		if last != w.last && last != g.id {
-			if w.last != (commitID{}) {
-				w.log.ErrorContext(ctx, "postgres holds commits of another process, or lost some of this one in a failover")
+			if w.last != (commitID{}) && last.number() <= w.last.number() { // what this process holds in memory is wrong
+				return w.lease.lose("the Postgres server has lost commits of this process, in a failover or by a restored backup")
 			}
-			w.cache.clear()
+			w.cache.clear() // somebody else wrote
 			w.last, g.wrong = last, true
 		}
 		return nil
@@ -289,7 +300,7 @@ func (w *writer) write(ctx context.Context, g *group) error {
 	if len(deleted.keys) > 0 {
 		b.Queue(deleteAll, deleted.tables, deleted.keys)
 	}
-	_, _ = rand.Read(g.id[:]) // it never fails
+	g.id = w.last.next()
 	b.Queue(setCommit, g.id)
 	b.Queue("commit")
 	sent := w.o.now()
