@@ -34,9 +34,6 @@ import (
 // FileName is the data file's name in the data directory.
 const FileName = "legwork.db"
 
-// ErrClosed is returned by every method after Close.
-var ErrClosed = errors.New("the store is closed")
-
 // Options configure a store. The zero value is usable.
 type Options struct {
 	// Command is the command that a second process names when the directory is in
@@ -104,11 +101,9 @@ type DB struct {
 	o    Options
 	log  *slog.Logger
 
-	jobs    chan *job
+	updates *store.Queue
 	pauses  chan func() // run by the writer between two transactions
-	closing chan struct{}
 	close   sync.Once
-	ended   chan struct{} // closed when the writer has ended
 	closed  error
 
 	fatal    error     // the writer's: why no write is possible any more
@@ -138,7 +133,7 @@ func OpenDB(ctx context.Context, dir string, o Options) (*DB, error) {
 	}
 	db := &DB{
 		path: path, lock: l, loss: loss, o: o, log: o.Log,
-		jobs: make(chan *job, maxJobs), pauses: make(chan func()), closing: make(chan struct{}), ended: make(chan struct{}),
+		updates: store.NewQueue(), pauses: make(chan func()),
 	}
 	db.bolt.Store(file)
 	go db.write()
@@ -303,8 +298,8 @@ func openFileDB(path string, maxSize int, size int64) (*bbolt.DB, error) {
 // Close implements store.DB.
 func (db *DB) Close() error {
 	db.close.Do(func() {
-		close(db.closing)
-		<-db.ended
+		close(db.updates.Closing)
+		<-db.updates.Ended
 		db.closed = errors.Join(guard(db.bolt.Load().Close), db.lock.release(db.fatal != nil))
 		if db.closed != nil {
 			db.closed = fmt.Errorf("closing store: %w", db.closed)

@@ -53,8 +53,8 @@ func (db *DB) Compact(ctx context.Context) (c Compacted, err error) {
 	defer cancel(nil)
 	closing.Go(func() { // Close does not wait for a compaction
 		select {
-		case <-db.closing:
-			cancel(ErrClosed)
+		case <-db.updates.Closing:
+			cancel(store.ErrClosed)
 		case <-ctx.Done():
 		}
 	})
@@ -102,7 +102,7 @@ func (db *DB) compact(ctx context.Context, c *Compacted) error {
 		}
 	}
 	stopped := db.pauseWriter(context.WithoutCancel(ctx), func() error { db.recorder = nil; return nil })
-	if errors.Is(stopped, ErrClosed) {
+	if errors.Is(stopped, store.ErrClosed) {
 		stopped = nil
 	}
 	if target != nil && db.bolt.Load() != target {
@@ -117,8 +117,8 @@ func (db *DB) pauseWriter(ctx context.Context, do func() error) error {
 	select {
 	case db.pauses <- func() { ended <- do() }:
 		return <-ended
-	case <-db.ended:
-		return ErrClosed
+	case <-db.updates.Ended:
+		return store.ErrClosed
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}

@@ -12,6 +12,7 @@ import (
 
 	"legwork/bot"
 	"legwork/planner"
+	"legwork/store"
 	"legwork/store/bolt"
 	"legwork/tasks"
 )
@@ -145,7 +146,7 @@ func TestCompactGivesUp(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.Compact(t.Context()); !errors.Is(err, bolt.ErrClosed) {
+	if _, err := s.Compact(t.Context()); !errors.Is(err, store.ErrClosed) {
 		t.Errorf("compacting a closed store: got %v", err)
 	}
 }

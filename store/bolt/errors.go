@@ -10,6 +10,7 @@ import (
 
 	bolterrors "go.etcd.io/bbolt/errors"
 
+	"legwork/store"
 	"legwork/tasks"
 )
 
@@ -57,7 +58,7 @@ func classify(err error) error {
 		}
 	}
 	if errors.Is(err, bolterrors.ErrDatabaseNotOpen) {
-		return ErrClosed
+		return store.ErrClosed
 	}
 	return markFull(err)
 }

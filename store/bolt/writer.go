@@ -13,93 +13,60 @@ import (
 	"legwork/tasks"
 )
 
-// Bounds of one transaction.
-const (
-	maxJobs  = 4096
-	maxBytes = 32 << 20 // of changed records
-)
-
-// job is one caller's part of a transaction. do runs again, in another transaction,
-// when the first one could not be committed.
-type job struct {
-	do   func(store.Tx) (done func(), err error)
-	done func() // of the last run of do; may be nil
-	err  error
-	over chan struct{}
-}
-
 // Update implements store.DB.
 func (db *DB) Update(ctx context.Context, do func(store.Tx) (done func(), err error)) error {
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	j := &job{do: do, over: make(chan struct{})}
-	select {
-	case db.jobs <- j:
-	case <-db.closing:
-		return ErrClosed
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-	select {
-	case <-j.over:
-		return db.noteCorruption(j.err)
-	case <-db.ended:
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-	select {
-	case <-j.over: // it was in the writer's last transaction
-		return db.noteCorruption(j.err)
-	default:
-		return ErrClosed
-	}
+	return db.noteCorruption(db.updates.Update(ctx, do))
 }
 
 // write is the writer. It ends after closing, when the queue is empty.
 func (db *DB) write() {
-	defer close(db.ended)
+	defer close(db.updates.Ended)
 	for {
 		select {
-		case j := <-db.jobs:
-			db.finish(db.commitJobs([]*job{j}, db.jobs))
+		case j := <-db.updates.Jobs:
+			db.commit(j)
 			continue
 		case do := <-db.pauses:
 			do()
 			continue
-		case <-db.closing:
+		case <-db.updates.Closing:
 		}
 		select {
-		case j := <-db.jobs:
-			db.finish(db.commitJobs([]*job{j}, db.jobs))
+		case j := <-db.updates.Jobs:
+			db.commit(j)
 		default:
 			return
 		}
 	}
 }
 
-// finish tells the callers of the jobs. When the disk was full for all of them
-// together, it tries each one alone: a small one may still fit.
-func (db *DB) finish(jobs []*job) {
+// commit commits a job with those that are ready, and tells their callers. When the
+// disk was full for all of them together, it tries each one alone: a small one may
+// still fit.
+func (db *DB) commit(first *store.Job) {
+	jobs, err := db.transact([]*store.Job{first}, db.updates.Jobs)
 	for _, j := range jobs {
-		if len(jobs) > 1 && errors.Is(j.err, tasks.ErrFull) {
-			j.err = nil
-			db.commitJobs([]*job{j}, nil)
+		failed := err
+		if len(jobs) > 1 && errors.Is(err, tasks.ErrFull) {
+			_, failed = db.transact([]*store.Job{j}, nil)
 		}
-		close(j.over)
+		if failed != nil {
+			j.Err = failed
+		}
+		j.Finish()
 	}
 }
 
-// commitJobs commits jobs, and those that are ready in more. It returns them all,
-// each with its outcome.
-func (db *DB) commitJobs(jobs []*job, more <-chan *job) []*job {
+// transact runs jobs, and those that are ready in more, in one transaction. It
+// returns them all. An error means that none of them was committed.
+func (db *DB) transact(jobs []*store.Job, more <-chan *store.Job) ([]*store.Job, error) {
 	if db.fatal != nil {
-		return fail(jobs, db.fatal)
+		return jobs, db.fatal
 	}
 	var btx *bbolt.Tx
 	err := guard(func() (err error) { btx, err = db.bolt.Load().Begin(true); return err })
 	if err != nil {
-		return fail(jobs, db.failWrites(err))
+		return jobs, db.failWrites(err)
 	}
 	group := &group{tx: newTx(btx), recorder: db.recorder}
 	jobs, err = group.run(jobs, more)
@@ -116,14 +83,9 @@ func (db *DB) commitJobs(jobs []*job, more <-chan *job) []*job {
 		err = errors.Join(err, rollback)
 	}
 	if err != nil {
-		return fail(jobs, db.failWrites(err))
+		err = db.failWrites(err)
 	}
-	for _, j := range jobs {
-		if j.err == nil && j.done != nil {
-			j.done()
-		}
-	}
-	return jobs
+	return jobs, err
 }
 
 // group is the work on one transaction.
@@ -135,16 +97,16 @@ type group struct {
 
 // run runs jobs, and those that are ready in more. A job that fails leaves no
 // changes. An error means that the transaction cannot be committed.
-func (g *group) run(jobs []*job, more <-chan *job) ([]*job, error) {
+func (g *group) run(jobs []*store.Job, more <-chan *store.Job) ([]*store.Job, error) {
 	for i := 0; i < len(jobs); i++ {
 		over := store.NewOverlay(g.tx)
-		jobs[i].err = guardReads(func() (err error) { jobs[i].done, err = jobs[i].do(over); return err })
-		if jobs[i].err == nil {
+		jobs[i].Err = guardReads(func() error { return jobs[i].Run(over) })
+		if jobs[i].Err == nil {
 			if err := g.flush(over); err != nil {
 				return jobs, err
 			}
 		}
-		if i+1 < len(jobs) || len(jobs) == maxJobs || g.bytes > maxBytes {
+		if i+1 < len(jobs) || len(jobs) == store.MaxJobs || g.bytes > store.MaxBytes {
 			continue
 		}
 		select {
@@ -181,16 +143,6 @@ func (db *DB) failWrites(err error) error {
 	return err
 }
 
-// fail gives all jobs the same outcome, except those that failed already.
-func fail(jobs []*job, err error) []*job {
-	for _, j := range jobs {
-		if j.err == nil {
-			j.err = err
-		}
-	}
-	return jobs
-}
-
 // View implements store.DB.
 func (db *DB) View(ctx context.Context, do func(store.Tx) error) error {
 	return db.view(ctx, func(x *tx) error { return do(x) })
@@ -205,7 +157,7 @@ func (db *DB) view(ctx context.Context, do func(*tx) error) error {
 		err := classify(guardReads(func() error {
 			return file.View(func(btx *bbolt.Tx) error { return do(newTx(btx)) })
 		}))
-		if !errors.Is(err, ErrClosed) || db.bolt.Load() == file {
+		if !errors.Is(err, store.ErrClosed) || db.bolt.Load() == file {
 			return db.noteCorruption(err)
 		}
 		// A compaction replaced the file before the transaction began.

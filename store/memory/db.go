@@ -2,15 +2,11 @@ package memory
 
 import (
 	"context"
-	"errors"
 	"iter"
 	"sync"
 
 	"legwork/store"
 )
-
-// ErrClosed is returned by every method after Close.
-var ErrClosed = errors.New("the store is closed")
 
 // DB implements store.DB.
 type DB struct {
@@ -30,7 +26,7 @@ func (db *DB) View(ctx context.Context, do func(store.Tx) error) error {
 		records := db.records
 		db.reading++
 		db.mu.Unlock()
-		err = do(tx{records})
+		err = do(tx{records: records})
 		db.mu.Lock()
 		db.reading--
 	}
@@ -45,7 +41,7 @@ func (db *DB) Update(ctx context.Context, do func(store.Tx) (done func(), err er
 	if err := db.check(ctx); err != nil {
 		return err
 	}
-	over := store.NewOverlay(tx{db.records})
+	over := store.NewOverlay(tx{records: db.records})
 	done, err := do(over)
 	if err != nil {
 		return err
@@ -68,7 +64,7 @@ func (db *DB) Update(ctx context.Context, do func(store.Tx) (done func(), err er
 
 func (db *DB) check(ctx context.Context) error {
 	if db.records == nil {
-		return ErrClosed
+		return store.ErrClosed
 	}
 	return ctx.Err()
 }
@@ -83,21 +79,17 @@ func (db *DB) Close() error {
 
 // tx implements store.Tx over records that do not change meanwhile. Overlays keep
 // the changes.
-type tx struct{ records *store.Map }
+type tx struct {
+	store.ReadOnly
+
+	records *store.Map
+}
 
 // Get implements store.Tx.
 func (x tx) Get(t store.Table, key []byte) ([]byte, error) {
 	value, _ := x.records.Get(t, key)
 	return value, nil
 }
-
-// Put implements store.Tx.
-func (tx) Put(store.Table, []byte, []byte) error { return errReading }
-
-// Delete implements store.Tx.
-func (tx) Delete(store.Table, []byte) error { return errReading }
-
-var errReading = errors.New("writing in a view")
 
 // Range implements store.Tx.
 func (x tx) Range(t store.Table, from, to []byte, o store.Order) iter.Seq2[store.Record, error] {

@@ -59,12 +59,13 @@ func (c *cache) set(t store.Table, key, value []byte) {
 // transaction begins, so that most transactions have two round trips: one begins and
 // reads, and one writes and commits.
 type group struct {
-	readOnly
+	store.ReadOnly
+
 	cache   *cache
 	query   query // reads in the transaction; nil before it has begun
 	changes *store.Overlay
 	bytes   int // changed
-	list    []*job
+	list    []*store.Job
 	ran     int // how many of the list have run
 	id      commitID
 	sent    bool // for commit
@@ -76,7 +77,7 @@ type group struct {
 	err     error            // of the database
 }
 
-func newGroup(c *cache, list []*job) *group {
+func newGroup(c *cache, list []*store.Job) *group {
 	g := &group{cache: c, list: list, ranges: map[string]span{}, scans: map[string]*scan{}}
 	g.reset()
 	return g
@@ -92,12 +93,12 @@ func (g *group) misses() bool { return g.missing.Len() > 0 || len(g.ranges) > 0 
 // transaction. A job that fails leaves no changes.
 func (g *group) run() {
 	for _, j := range g.list[g.ran:] {
-		if g.bytes > maxBytes {
+		if g.bytes > store.MaxBytes {
 			return
 		}
 		g.ran++
 		over := store.NewOverlay(g.changes)
-		if j.run(over) != nil {
+		if j.Run(over) != nil {
 			continue
 		}
 		for _, r := range over.Changes() {

@@ -13,14 +13,6 @@ import (
 	"legwork/tasks"
 )
 
-// Errors of a DB.
-var (
-	// ErrClosed is returned by every method after Close.
-	ErrClosed = errors.New("the store is closed")
-	// ErrReadOnly is returned for changes of a database that is open for reading.
-	ErrReadOnly = errors.New("the database is open for reading only")
-)
-
 // HeldError means that another process holds the database.
 type HeldError struct {
 	Database string // host, port and name

@@ -73,11 +73,9 @@ type DB struct {
 	server string
 	lease  *lease // nil: open for reading only
 
-	jobs    chan *job
-	closing chan struct{}
+	updates *store.Queue
 	close   sync.Once
 	closed  error
-	ended   chan struct{}      // closed when the writer has ended
 	kept    chan struct{}      // closed when the lease is no longer renewed
 	abort   context.CancelFunc // ends the writer
 	stop    context.CancelFunc // ends the renewals of the lease
@@ -100,14 +98,14 @@ func Open(ctx context.Context, o Options) (*DB, error) {
 	writes, abort := context.WithCancel(work)
 	renewals, stop := context.WithCancel(work)
 	db.lease.lost, db.lease.cancel = work.Done(), lose
-	db.jobs, db.ended, db.kept, db.abort, db.stop = make(chan *job, maxJobs), make(chan struct{}), make(chan struct{}), abort, stop
+	db.kept, db.abort, db.stop = make(chan struct{}), abort, stop
 	go (&writer{DB: db}).run(writes)
 	go db.keep(renewals)
 	return db, nil
 }
 
 // OpenReader opens a database for reading, beside the process that holds it. Update
-// returns ErrReadOnly.
+// returns store.ErrReadOnly.
 func OpenReader(ctx context.Context, o Options) (*DB, error) {
 	return open(ctx, o, func(ctx context.Context, conn *pgx.Conn) error {
 		version, err := schema(ctx, conn)
@@ -130,7 +128,7 @@ func open(ctx context.Context, o Options, prepare func(context.Context, *pgx.Con
 	if o.now == nil {
 		o.now = clock.New().Now
 	}
-	db := &DB{o: o, log: o.Log, config: config, closing: make(chan struct{})}
+	db := &DB{o: o, log: o.Log, config: config, updates: store.NewQueue()}
 	conn, err := db.connect(ctx)
 	if err != nil {
 		return nil, explain(err, config.ConnConfig)
@@ -266,10 +264,10 @@ func (db *DB) Lost() <-chan struct{} {
 // views. When the server does not answer, the updates fail after closeGrace.
 func (db *DB) Close() error {
 	db.close.Do(func() {
-		close(db.closing)
+		close(db.updates.Closing)
 		if db.lease != nil {
 			late := time.AfterFunc(closeGrace, db.abort)
-			<-db.ended
+			<-db.updates.Ended
 			late.Stop()
 			db.stop()
 			<-db.kept

@@ -164,7 +164,7 @@ func TestReopen(t *testing.T) {
 	if got := number(t, reader, "a"); got != 2 {
 		t.Errorf("a reader finds %d, want 2", got)
 	}
-	if _, err := add(t.Context(), reader, "a"); err != postgres.ErrReadOnly { //nolint:errorlint // as documented
+	if _, err := add(t.Context(), reader, "a"); err != store.ErrReadOnly { //nolint:errorlint // as documented
 		t.Errorf("an update of a reader: %v, want ErrReadOnly", err)
 	}
 	if reader.Version() == "" || reader.Lost() != nil {

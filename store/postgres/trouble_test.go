@@ -252,7 +252,7 @@ func TestUnreachable(t *testing.T) {
 	if err := db.Close(); err == nil {
 		t.Error("Close without a server: no error, but the lease is not given back")
 	}
-	if err := <-waits; !errors.Is(err, postgres.ErrClosed) {
+	if err := <-waits; !errors.Is(err, store.ErrClosed) {
 		t.Errorf("an update during Close: %v, want ErrClosed", err)
 	}
 }

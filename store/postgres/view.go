@@ -22,15 +22,6 @@ const (
 // query runs a query in a transaction and calls each for its rows.
 type query func(each func(pgx.Rows) error, sql string, args ...any) error
 
-// readOnly is the half of a store.Tx that refuses changes.
-type readOnly struct{}
-
-// Put implements store.Tx.
-func (readOnly) Put(store.Table, []byte, []byte) error { return ErrReadOnly }
-
-// Delete implements store.Tx.
-func (readOnly) Delete(store.Table, []byte) error { return ErrReadOnly }
-
 // Pauses between tries to reach the server.
 const (
 	firstPause   = 20 * time.Millisecond
@@ -68,8 +59,8 @@ func (db *DB) begin(ctx context.Context, each func(pgx.Rows) error, sql string, 
 	pauses := retry.New(firstPause, longestPause, spread)
 	for {
 		select {
-		case <-db.closing:
-			return nil, ErrClosed
+		case <-db.updates.Closing:
+			return nil, store.ErrClosed
 		default:
 		}
 		conn, err := db.pool.Acquire(ctx)
@@ -105,7 +96,8 @@ func leave(conn *pgxpool.Conn) {
 
 // view is the transaction of a view.
 type view struct {
-	readOnly
+	store.ReadOnly
+
 	query query
 }
 

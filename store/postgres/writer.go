@@ -5,7 +5,6 @@ import (
 	"crypto/rand"
 	"encoding/binary"
 	"fmt"
-	"sync"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -14,12 +13,8 @@ import (
 	"legwork/store"
 )
 
-// Bounds of one transaction.
-const (
-	maxJobs    = 4096
-	maxBytes   = 32 << 20         // of changed records
-	maxAttempt = 30 * time.Second // for a transaction
-)
+// maxAttempt bounds the time of one transaction.
+const maxAttempt = 30 * time.Second
 
 // Statements of a commit. The lock makes one writer at a time. At the isolation level
 // read committed the statement reads the row again after it waited for the lock, so
@@ -31,34 +26,6 @@ const (
 	deleteAll = `delete from legwork_kv using unnest($1::smallint[], $2::bytea[]) as u (t, k) where legwork_kv.t = u.t and legwork_kv.k = u.k`
 	setCommit = `update legwork_store set commit_id = $1`
 )
-
-// job is one caller's part of a transaction.
-type job struct {
-	do   func(store.Tx) (done func(), err error)
-	done func() // of the last run of do; may be nil
-	err  error
-	over chan struct{}
-
-	mu   sync.Mutex // held while do runs
-	left bool       // the caller no longer waits, and may use what do wrote
-}
-
-// run runs do, unless the caller has left. It may be called again.
-func (j *job) run(x store.Tx) error {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	if j.done, j.err = nil, context.Canceled; !j.left {
-		j.done, j.err = j.do(x)
-	}
-	return j.err
-}
-
-// leave makes sure that do does not run any more.
-func (j *job) leave() {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	j.left = true
-}
 
 // commitID names a commit: 8 bytes with its number, which grows with each commit, and 8
 // random bytes. It tells after a lost connection whether the server has committed, and
@@ -80,53 +47,29 @@ type writer struct {
 	conn  *pgx.Conn // nil: none
 	cache cache
 	last  commitID // the database's state that the cache shows
-	queue []*job
+	queue []*store.Job
 }
 
 // Update implements store.DB. While the server cannot be reached, it waits until ctx
 // ends or the lease is lost.
 func (db *DB) Update(ctx context.Context, do func(store.Tx) (done func(), err error)) error {
-	if err := ctx.Err(); err != nil {
-		return err
-	}
 	if db.lease == nil {
-		return ErrReadOnly
+		return store.ErrReadOnly
 	}
-	j := &job{do: do, over: make(chan struct{})}
-	select {
-	case db.jobs <- j:
-	case <-db.closing:
-		return ErrClosed
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-	select {
-	case <-j.over:
-		return j.err
-	case <-db.ended:
-	case <-ctx.Done():
-		j.leave()
-		return ctx.Err()
-	}
-	select {
-	case <-j.over: // it was in the writer's last transaction
-		return j.err
-	default:
-		return ErrClosed
-	}
+	return db.updates.Update(ctx, do)
 }
 
 // run is the writer. It ends after Close, when the queue is empty.
 func (w *writer) run(ctx context.Context) {
-	defer close(w.ended)
+	defer close(w.updates.Ended)
 	defer func() { hangUp(w.conn) }()
 	w.cache.clear()
 	for {
 		if len(w.queue) == 0 {
 			select {
-			case j := <-w.jobs:
-				w.queue = []*job{j}
-			case <-w.closing:
+			case j := <-w.updates.Jobs:
+				w.queue = []*store.Job{j}
+			case <-w.updates.Closing:
 			}
 		}
 		w.collect()
@@ -139,9 +82,9 @@ func (w *writer) run(ctx context.Context) {
 
 // collect takes over the jobs that are ready.
 func (w *writer) collect() {
-	for len(w.queue) < maxJobs {
+	for len(w.queue) < store.MaxJobs {
 		select {
-		case j := <-w.jobs:
+		case j := <-w.updates.Jobs:
 			w.queue = append(w.queue, j)
 		default:
 			return
@@ -156,7 +99,7 @@ func (w *writer) collect() {
 // It tries again while the server is in trouble. When the server refuses the jobs, it
 // commits each half of them, so that only those fail in the end that the server
 // refuses alone.
-func (w *writer) commit(ctx context.Context, jobs []*job, late bool) int {
+func (w *writer) commit(ctx context.Context, jobs []*store.Job, late bool) int {
 	if w.cache.size > maxCached {
 		w.cache.clear()
 	}
@@ -187,9 +130,9 @@ func (w *writer) commit(ctx context.Context, jobs []*job, late bool) int {
 		lost := w.lease.check()
 		switch ran := g.list[:g.ran]; {
 		case lost != nil:
-			return fail(jobs, lost)
+			return store.Fail(jobs, lost)
 		case ctx.Err() != nil:
-			return fail(jobs, fmt.Errorf("%w: %w", ErrClosed, err))
+			return store.Fail(jobs, fmt.Errorf("%w: %w", store.ErrClosed, err))
 		case retries:
 			if !waits {
 				w.log.WarnContext(ctx, "postgres has no answer, updates wait", "cause", err)
@@ -200,14 +143,14 @@ func (w *writer) commit(ctx context.Context, jobs []*job, late bool) int {
 			first := w.commit(ctx, ran[:len(ran)/2], false)
 			return first + w.commit(ctx, ran[first:], false)
 		default:
-			return fail(ran, classify(err))
+			return store.Fail(ran, classify(err))
 		}
 	}
 }
 
 // attempt runs jobs in a transaction and commits it. When that fails, the group tells
 // how far it came.
-func (w *writer) attempt(ctx context.Context, jobs []*job, late bool) (*group, error) {
+func (w *writer) attempt(ctx context.Context, jobs []*store.Job, late bool) (*group, error) {
 	ctx, cancel := context.WithTimeout(ctx, maxAttempt)
 	defer cancel()
 	g := newGroup(&w.cache, jobs)
@@ -363,20 +306,7 @@ func (w *writer) finish(g *group) int {
 	}
 	ran := g.list[:g.ran]
 	for _, j := range ran {
-		if j.err == nil && j.done != nil {
-			j.done()
-		}
-		close(j.over)
+		j.Finish()
 	}
 	return len(ran)
-}
-
-// fail tells the callers of jobs that none of them was committed, or that this is not
-// known. It returns how many they are.
-func fail(jobs []*job, err error) int {
-	for _, j := range jobs {
-		j.err = err
-		close(j.over)
-	}
-	return len(jobs)
 }
