@@ -60,12 +60,13 @@ race: ## run the quick tests with the race detector, but for those that only rea
 # simulate and kills run is left to them.
 .PHONY: whole
 whole: ## run the slow tests: the real binary, servers from npm, tmux, all random cases
-	LEGWORK_REQUIRE_ALL=1 $(GO) test -count=1 -timeout 25m -p 4 -skip '^(TestKills|TestPlantedFaults|TestSimulation|TestManyTasksLeaveNothing)$$' \
+	LEGWORK_REQUIRE_ALL=1 $(GO) test -count=1 -timeout 25m -p 4 -skip '^(TestKills|TestPlantedFaults|TestSimulation|TestSimulationOnPostgres|TestManyTasksLeaveNothing)$$' \
 		$$(grep -rlE --include='*_test.go' '"legwork/(internal/test/need|store/storetest)"' . | xargs -n 1 dirname | sort -u)
 
 .PHONY: simulate
-simulate: ## run the engine through 3,000 simulated worlds with crashes, and 10,000 tasks
-	$(GO) test -count=1 -timeout 25m -run '^(TestSimulation|TestManyTasksLeaveNothing)$$' ./tasks/engine -seeds 3000 -tasks 10000
+simulate: ## run the engine through 3,000 simulated worlds with crashes, 150 of them on Postgres too, and 10,000 tasks
+	LEGWORK_REQUIRE_ALL=1 $(GO) test -count=1 -timeout 25m -run '^(TestSimulation|TestSimulationOnPostgres|TestManyTasksLeaveNothing)$$' \
+		./tasks/engine -seeds 3000 -postgres-seeds 150 -tasks 10000
 
 .PHONY: kills
 kills: ## kill the real binary in the terminal, Telegram, Slack and with programs, 70 times each, and judge what it lost

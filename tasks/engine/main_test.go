@@ -1,9 +1,12 @@
 package engine_test
 
 import (
+	"os"
 	"testing"
 
-	"go.uber.org/goleak"
+	"legwork/internal/test/pg"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+var server pg.Shared
+
+func TestMain(m *testing.M) { os.Exit(server.Run(m)) }

@@ -11,7 +11,7 @@ import (
 	"legwork/bot"
 	"legwork/llm"
 	"legwork/planner"
-	"legwork/store/memory"
+	"legwork/store"
 	"legwork/tasks"
 	"legwork/tasks/enginetest"
 	"legwork/tasks/inbox"
@@ -162,7 +162,7 @@ func (sim *simulation) reads(r llm.Request) {
 
 // watched is a store that notes what begins although a person reviews.
 type watched struct {
-	*memory.Store
+	*store.Store
 	sim *simulation
 }
 

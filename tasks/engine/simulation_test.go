@@ -14,40 +14,107 @@ import (
 
 	"legwork/bot"
 	"legwork/internal/test/need"
+	"legwork/internal/test/pg"
 	"legwork/llm"
 	"legwork/planner"
+	"legwork/store"
 	"legwork/store/memory"
+	"legwork/store/postgres"
 	"legwork/tasks"
 	"legwork/tasks/enginetest"
 	"legwork/tools"
 )
 
 var (
-	seeds = flag.Int("seeds", need.Times(60, 300), "how many seeds the simulation runs")
-	seed  = flag.Uint64("seed", 0, "run only this seed, and tell what happens")
+	seeds         = flag.Int("seeds", need.Times(60, 300), "how many seeds the simulation runs in memory")
+	postgresSeeds = flag.Int("postgres-seeds", need.Times(15, 50), "how many seeds it runs on Postgres")
+	seed          = flag.Uint64("seed", 0, "run only this seed, and tell what happens")
 )
 
 // TestSimulation runs the engine against models, tools, people and a chat that
 // take their time and fail at random, and crashes it at random moments. Each
 // seed is another simulation; time is simulated. make check runs 3,000 of them.
 func TestSimulation(t *testing.T) {
+	eachSeed(t, *seeds, func(t *testing.T, seed uint64) { simulate(t, seed, inMemory()) })
+}
+
+// TestSimulationOnPostgres runs the same simulations over a Postgres server. The
+// connections are inside the bubble: a goroutine that waits for the server is not
+// durably blocked, so the simulated time stands still during a statement. make check
+// runs 150 of them.
+func TestSimulationOnPostgres(t *testing.T) {
+	need.Check(t)
+	url := server.Server(t).URL(t)
+	eachSeed(t, *postgresSeeds, func(t *testing.T, seed uint64) {
+		simulate(t, seed, onPostgres(url))
+		pg.Query(t, url, "truncate legwork_kv")
+	})
+}
+
+func eachSeed(t *testing.T, seeds int, run func(*testing.T, uint64)) {
+	t.Helper()
 	if *seed != 0 {
-		simulate(t, *seed)
+		run(t, *seed)
 		return
 	}
-	for n := range uint64(*seeds) {
-		if !t.Run(fmt.Sprintf("seed %d", n+1), func(t *testing.T) { simulate(t, n+1) }) {
-			t.Fatalf("seed %d failed; run it alone with: go test ./tasks/engine -run TestSimulation -seed %d -v", n+1, n+1)
+	for n := range uint64(seeds) {
+		if !t.Run(fmt.Sprintf("seed %d", n+1), func(t *testing.T) { run(t, n+1) }) {
+			t.Fatalf("seed %d failed; run it alone with: go test ./tasks/engine -run '^%s$' -seed %d -v", n+1, t.Name(), n+1)
 		}
 	}
 }
 
-func simulate(t *testing.T, seed uint64) {
+func simulate(t *testing.T, seed uint64, open opener) {
 	synctest.Test(t, func(t *testing.T) {
-		sim := newSimulation(t, seed)
+		sim := newSimulation(t, seed, open)
 		sim.live()
 		sim.judge()
+		if err := sim.store.Close(); err != nil {
+			t.Errorf("closing the store: %v", err)
+		}
 	})
+}
+
+// opener opens a store over the data of the simulation. The one that it opened
+// before takes nothing any more.
+type opener func(t *testing.T) *store.Store
+
+func inMemory() opener {
+	var last *memory.Store
+	return func(*testing.T) *store.Store {
+		if last == nil {
+			last = memory.New(nil)
+		} else {
+			last = last.Reopen()
+		}
+		return last.Store
+	}
+}
+
+// onPostgres frees the lease before it opens the database again, as if it had
+// expired: so the new store takes it from the one before and fences it.
+func onPostgres(url string) opener {
+	var last *store.Store
+	return func(t *testing.T) *store.Store {
+		if last != nil {
+			pg.Query(t, url, "update legwork_lease set holder = ''")
+		}
+		db, err := postgres.Open(t.Context(), postgres.Options{URL: url})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := store.Open(t.Context(), db, store.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if last != nil {
+			if err := last.Close(); err != nil {
+				t.Errorf("closing the store that was fenced: %v", err)
+			}
+		}
+		last = s
+		return s
+	}
 }
 
 // simulation is one run of the simulation.
@@ -57,7 +124,8 @@ type simulation struct {
 
 	mu      sync.Mutex
 	rng     *rand.Rand
-	store   *memory.Store
+	open    opener
+	store   *store.Store
 	calls   map[string]int // tool calls by their token
 	crashes int
 	pauses  bool           // everything is paused at times
@@ -70,9 +138,9 @@ type simulation struct {
 	outsiders
 }
 
-func newSimulation(t *testing.T, seed uint64) *simulation {
+func newSimulation(t *testing.T, seed uint64, open opener) *simulation {
 	sim := &simulation{
-		t: t, rng: rand.New(rand.NewPCG(seed, 7)), store: memory.New(nil), calls: map[string]int{}, cutOff: map[string]int{},
+		t: t, rng: rand.New(rand.NewPCG(seed, 7)), open: open, store: open(t), calls: map[string]int{}, cutOff: map[string]int{},
 		running: map[string]bool{}, window: map[tasks.ID]int{}, asked: map[string]string{},
 		outsiders: outsiders{orders: map[tasks.ID]planner.Notify{}, notes: map[string][]noted{}, seen: map[string]time.Time{}, begun: map[string]time.Time{}},
 	}
@@ -208,7 +276,7 @@ func (sim *simulation) crash() {
 	}
 	sim.running = map[string]bool{}
 	sim.mu.Unlock()
-	again := sim.store.Reopen()
+	again := sim.open(sim.t)
 	for _, p := range sim.env.Platform.Posts(bot.KindAnswer) {
 		if s, err := again.State(context.Background(), tasks.ID(p.Task)); err == nil && !s.Finished() {
 			sim.window[tasks.ID(p.Task)]++
@@ -234,13 +302,13 @@ func (sim *simulation) restart() {
 	}
 	sim.running = map[string]bool{}
 	sim.mu.Unlock()
-	sim.store = sim.store.Reopen()
+	sim.store = sim.open(sim.t)
 	sim.use(sim.store)
 	sim.env.Start(build)
 }
 
 // use puts the parts around a store.
-func (sim *simulation) use(store *memory.Store) {
+func (sim *simulation) use(store *store.Store) {
 	var err error
 	if sim.env.Pause, err = tasks.OpenPause(context.Background(), store); err != nil {
 		sim.t.Fatal(err)

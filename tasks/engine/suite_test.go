@@ -9,14 +9,14 @@ import (
 	"legwork/tasks/enginetest"
 )
 
-type store struct{ *memory.Store }
+type reopener struct{ *memory.Store }
 
-func (s store) Again() enginetest.Reopener { return store{s.Reopen()} }
+func (s reopener) Again() enginetest.Reopener { return reopener{s.Reopen()} }
 
 func build(s enginetest.Setup) tasks.Engine {
 	return engine.New(engine.Config{Store: s.Store, Executor: s.Executor, Presenters: s.Presenters, Log: s.Log, Now: s.Now, Concurrent: s.Concurrent, InMemory: s.InMemory, Pause: s.Pause})
 }
 
 func TestEngine(t *testing.T) {
-	enginetest.Run(t, func(*testing.T) enginetest.Reopener { return store{memory.New(nil)} }, build)
+	enginetest.Run(t, func(*testing.T) enginetest.Reopener { return reopener{memory.New(nil)} }, build)
 }
