@@ -61,7 +61,7 @@ type thenRemove struct {
 func (r thenRemove) Run() int {
 	code := r.tests.Run()
 	if r.shared.server != nil {
-		r.shared.server.remove()
+		r.shared.server.Remove()
 	}
 	return code
 }
@@ -84,22 +84,33 @@ func Start(t testing.TB) *Server {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(s.remove)
+	t.Cleanup(s.Remove)
 	return s
 }
 
-// programs returns the folder of the programs of Postgres. Debian keeps them out of
-// PATH.
+// Open starts a server outside of tests. The caller removes it.
+func Open() (*Server, error) {
+	path, err := exec.LookPath(program())
+	if err != nil {
+		return nil, fmt.Errorf("looking for Postgres: %w", err)
+	}
+	return start(filepath.Dir(path))
+}
+
+// programs returns the folder of the programs of Postgres.
 func programs(t testing.TB) string {
 	t.Helper()
 	need.Check(t)
+	return filepath.Dir(need.Command(t, program(), "apt-get install postgresql"))
+}
+
+// program is the path of the newest server program. Debian keeps it out of PATH.
+func program() string {
 	found, _ := filepath.Glob("/usr/lib/postgresql/*/bin/postgres")
-	slices.SortFunc(found, func(a, b string) int { return cmp.Or(len(a)-len(b), strings.Compare(a, b)) })
-	path := "postgres"
-	if len(found) > 0 {
-		path = found[len(found)-1]
+	if len(found) == 0 {
+		return "postgres"
 	}
-	return filepath.Dir(need.Command(t, path, "apt-get install postgresql"))
+	return slices.MaxFunc(found, func(a, b string) int { return cmp.Or(len(a)-len(b), strings.Compare(a, b)) })
 }
 
 // start makes a data folder and starts a server on it.
@@ -110,7 +121,7 @@ func start(bin string) (*Server, error) {
 	}
 	s := &Server{bin: bin, dir: dir}
 	if err := s.create(); err != nil {
-		s.remove()
+		s.Remove()
 		return nil, err
 	}
 	return s, nil
@@ -207,7 +218,7 @@ func (s *Server) run() error {
 	defer log.Close()
 	_, port, _ := net.SplitHostPort(s.address)
 	server := exec.Command(filepath.Join(s.bin, "postgres"), "-D", filepath.Join(s.dir, "data"), "-p", port, "-k", s.dir, //nolint:gosec // the path of a test
-		"-c", "listen_addresses=127.0.0.1", "-c", "fsync=on", "-c", "max_connections=60", "-c", "shared_buffers=64MB")
+		"-c", "listen_addresses=127.0.0.1", "-c", "fsync=on", "-c", "max_connections=200", "-c", "shared_buffers=64MB")
 	server.SysProcAttr, server.Dir, server.Stderr, server.Stdout = as, s.dir, log, log
 	if err := server.Start(); err != nil {
 		return err
@@ -247,8 +258,8 @@ func (s *Server) signal(signal syscall.Signal) {
 	}
 }
 
-// remove ends the server and deletes its folder.
-func (s *Server) remove() {
+// Remove ends the server and deletes its folder.
+func (s *Server) Remove() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.end(syscall.SIGQUIT)
@@ -261,11 +272,26 @@ func (s *Server) Address() string { return s.address }
 // URL creates an empty database and returns its URL.
 func (s *Server) URL(t testing.TB) string {
 	t.Helper()
-	name := fmt.Sprintf("test%d", s.databases.Add(1))
-	if err := s.execute("create database " + name); err != nil {
+	database, err := s.Create()
+	if err != nil {
 		t.Fatal(err)
 	}
-	return s.urlOf(name)
+	return database
+}
+
+// Create is URL outside of tests.
+func (s *Server) Create() (database string, err error) {
+	name := fmt.Sprintf("test%d", s.databases.Add(1))
+	return s.urlOf(name), s.execute("create database " + name)
+}
+
+// Drop deletes a database, and ends its sessions.
+func (s *Server) Drop(database string) error {
+	u, err := url.Parse(database)
+	if err != nil {
+		return err
+	}
+	return s.execute("drop database " + strings.Trim(u.Path, "/") + " with (force)")
 }
 
 func (s *Server) urlOf(database string) string {
@@ -290,6 +316,14 @@ func (s *Server) Kill(t testing.TB) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.end(syscall.SIGKILL)
+}
+
+// Crash kills the server with all its sessions and starts it again at once.
+func (s *Server) Crash() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.end(syscall.SIGKILL)
+	return s.launch()
 }
 
 // Freeze stops all processes of the server. The function lets them go on.

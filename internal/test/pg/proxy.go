@@ -43,30 +43,51 @@ const (
 // longer.
 func NewProxy(t testing.TB, s *Server, delay time.Duration) *Proxy {
 	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	p, err := Listen(s, delay)
 	if err != nil {
 		t.Fatal(err)
+	}
+	t.Cleanup(p.Close)
+	return p
+}
+
+// Listen is NewProxy outside of tests. The caller closes the proxy.
+func Listen(s *Server, delay time.Duration) (*Proxy, error) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, err
 	}
 	p := &Proxy{target: s.address, listener: listener, delay: delay, conns: map[net.Conn]bool{}, cuts: make(chan struct{}, 1)}
 	p.changed = sync.NewCond(&p.mu)
 	p.wg.Go(p.accept)
-	t.Cleanup(func() {
-		_ = listener.Close()
-		p.Cut(true)
-		p.wg.Wait()
-	})
-	return p
+	return p, nil
+}
+
+// Close cuts all connections and ends the proxy.
+func (p *Proxy) Close() {
+	_ = p.listener.Close()
+	p.Cut(true)
+	p.wg.Wait()
 }
 
 // URL is the URL of a database of the server, by the proxy.
 func (p *Proxy) URL(t testing.TB, database string) string {
 	t.Helper()
-	u, err := url.Parse(database)
+	through, err := p.Through(database)
 	if err != nil {
 		t.Fatal(err)
 	}
+	return through
+}
+
+// Through is URL outside of tests.
+func (p *Proxy) Through(database string) (string, error) {
+	u, err := url.Parse(database)
+	if err != nil {
+		return "", err
+	}
 	u.Host = p.listener.Addr().String()
-	return u.String()
+	return u.String(), nil
 }
 
 // Cut closes all connections. With refuse it closes new ones as well, until Mend.
