@@ -280,5 +280,11 @@ var edits = []edit{
 
 		func unhurried() timings {`,
 	},
+	// At a quarter of its length the lease would end with each restart of a server.
+	{
+		"", "store/postgres", `const ( leaseFor = 9 * time.Second holdFor = 8 * time.Second renewEvery = 3 * time.Second`,
+		`var leaseFor, holdFor, renewEvery = 2 * faults.Span(9 * time.Second), 2 * faults.Span(8 * time.Second), 2 * faults.Span(3 * time.Second)
+		const (`,
+	},
 	{"", "app/...", `scheduler.New(a.inbox, time.Now)`, `scheduler.New(a.inbox, faults.Wall)`},
 }

@@ -20,6 +20,7 @@ import (
 // Campaign is a series of runs with kills of all kinds.
 type Campaign struct {
 	Client   string        // of all runs; empty: Terminal
+	Store    string        // Postgres, which is disturbed too; empty: a data file
 	Seed     int64         // of the first run; the next ones count up
 	Kills    int           // end after so many; 0: no end
 	For      time.Duration // end after this time; 0: no end
@@ -65,7 +66,14 @@ func (h *Harness) Campaign(ctx context.Context, c Campaign) (*Report, error) {
 		c.Log = func(string, ...any) {}
 	}
 	c.Client = cmp.Or(c.Client, record.Terminal)
-	t := &campaignRun{h: h, c: c, report: newReport(c.Client, c.Seed), next: c.Seed, points: maps.Clone(c.Points), span: cmp.Or(c.Span, 2*time.Second)}
+	t := &campaignRun{h: h, c: c, report: newReport(c), next: c.Seed, points: maps.Clone(c.Points), span: cmp.Or(c.Span, 2*time.Second)}
+	if c.Store == Postgres {
+		var err error
+		if t.server, err = OpenServer(); err != nil {
+			return t.report, err
+		}
+		defer t.server.Close()
+	}
 	if err := t.learn(ctx); err != nil {
 		return t.report, err
 	}
@@ -97,8 +105,9 @@ var errOver = errors.New("a violation was found")
 
 // campaignRun is a campaign in progress.
 type campaignRun struct {
-	h *Harness
-	c Campaign
+	h      *Harness
+	c      Campaign
+	server *Server // nil: data files
 
 	mu     sync.Mutex
 	report *Report
@@ -118,7 +127,7 @@ func (t *campaignRun) learn(ctx context.Context) error {
 	failed := make([]error, t.c.Learn)
 	for i := range failed {
 		runs.Go(func() {
-			failed[i] = t.run(ctx, Order{Seed: t.seed(), Client: t.c.Client, Fault: t.c.Fault, Patience: t.c.Patience})
+			failed[i] = t.run(ctx, t.newOrder())
 		})
 	}
 	runs.Wait()
@@ -128,11 +137,12 @@ func (t *campaignRun) learn(ctx context.Context) error {
 	return errors.Join(failed...)
 }
 
-func (t *campaignRun) seed() int64 {
+// newOrder is the order of the next run, without kills.
+func (t *campaignRun) newOrder() Order {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.next++
-	return t.next - 1
+	return Order{Seed: t.next - 1, Client: t.c.Client, Fault: t.c.Fault, Patience: t.c.Patience, Server: t.server}
 }
 
 func (t *campaignRun) over() bool {
@@ -153,7 +163,7 @@ func (t *campaignRun) found() bool {
 // failpoints, some soon after something was seen, the others at random moments.
 // Kills after the first one come early in their lives.
 func (t *campaignRun) order() Order {
-	o := Order{Seed: t.seed(), Client: t.c.Client, Fault: t.c.Fault, Patience: t.c.Patience}
+	o := t.newOrder()
 	random := rand.New(rand.NewPCG(uint64(o.Seed), 2))
 	t.mu.Lock()
 	defer t.mu.Unlock()

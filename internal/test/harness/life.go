@@ -42,7 +42,7 @@ func (s *session) runLife(ctx context.Context, n int, k Kill) (record.Life, erro
 	defer l.silence.Stop()
 	defer l.calm.Stop()
 	defer l.killer.Stop()
-	if k.At > 0 {
+	if k.At > 0 && !l.afterTakeover() {
 		l.killer.Reset(k.At)
 	}
 	old := time.AfterFunc(max(3*s.order.Patience, 20*time.Second), func() { s.notify(ctx, noteOld) })
@@ -100,6 +100,11 @@ func (l *life) watch(ctx context.Context) (record.Life, error) {
 	}
 }
 
+// afterTakeover reports that the time until the kill begins when the first thing is
+// seen. A life that follows a kill begins with a wait for the database, and most kills
+// are to fall after it.
+func (l *life) afterTakeover() bool { return l.database != nil && l.kill.At.Milliseconds()%4 != 0 }
+
 func (l *life) hang() {
 	l.p.life.Hung = true
 	l.p.kill()
@@ -113,8 +118,14 @@ func (l *life) noticed(ctx context.Context) {
 	if l.seen++; l.kill.After > 0 && l.seen == l.kill.After {
 		l.killer.Reset(l.kill.Delay)
 	}
+	if l.seen == 1 && l.kill.At > 0 && l.afterTakeover() {
+		l.killer.Reset(l.kill.At)
+	}
 	if l.all++; slices.Contains(l.disturbAt, l.all) {
 		l.client.disturb(l.rand)
+	}
+	if l.database != nil {
+		l.database.noticed(l.all)
 	}
 	if slices.Contains(l.maintainAt, l.all) && l.holdsData() {
 		l.maintain(ctx)

@@ -12,9 +12,10 @@ import (
 // Order is what one run is to do.
 type Order struct {
 	Seed   int64
-	Kills  []Kill // one per life; a last life without a kill follows
-	Client string // Terminal, Telegram or Slack; empty: Terminal
-	Fault  string // planted faults, separated by commas
+	Kills  []Kill  // one per life; a last life without a kill follows
+	Client string  // Terminal, Telegram or Slack; empty: Terminal
+	Fault  string  // planted faults, separated by commas
+	Server *Server // keeps the data; nil: a data file
 	// Patience is how long the wires may be silent before a life counts as
 	// hung; 0: 30 s.
 	Patience time.Duration

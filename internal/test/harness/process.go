@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"syscall"
 	"time"
@@ -22,6 +23,7 @@ type process struct {
 	stdin io.WriteCloser
 	life  record.Life
 	hits  string            // file of the failpoints it passed
+	said  string            // file of its stderr
 	lines chan record.Event // of stdout; closed when it has ended
 }
 
@@ -44,7 +46,8 @@ func (s *session) launch(n int, k Kill) (*process, error) {
 		"LEGWORK_FAILPOINT=" + k.Point, "LEGWORK_FAILPOINT_LOG=" + p.hits, "LEGWORK_FAULT=" + s.fault, fmt.Sprintf("LEGWORK_HASTE=%d", haste), "LEGWORK_AHEAD=" + s.ahead.String(),
 	}
 	p.cmd.WaitDelay = 5 * time.Second
-	stderr, err := os.Create(filepath.Join(s.dir, fmt.Sprintf("stderr.%d", n)))
+	p.said = filepath.Join(s.dir, fmt.Sprintf("stderr.%d", n))
+	stderr, err := os.Create(p.said)
 	if err != nil {
 		return nil, err
 	}
@@ -127,6 +130,7 @@ func (p *process) wait() (record.Life, error) {
 	status, ok := p.cmd.ProcessState.Sys().(syscall.WaitStatus)
 	p.life.Killed = ok && status.Signaled() && status.Signal() == syscall.SIGKILL && !p.life.Hung
 	p.life.Exit = p.cmd.ProcessState.ExitCode()
+	p.life.Lost = p.life.Exit == 1 && p.lostDatabase()
 	hits, err := os.ReadFile(p.hits)
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return p.life, fmt.Errorf("reading failpoints: %w", err)
@@ -136,4 +140,15 @@ func (p *process) wait() (record.Life, error) {
 		p.life.Exit = 0 // it got SIGTERM before it had begun
 	}
 	return p.life, nil
+}
+
+// withoutDatabase are errors of a process that ends because it lost its database or
+// could not reach it.
+var withoutDatabase = regexp.MustCompile(`Postgres at \S+ (cannot be reached|is starting or stopping)|did not renew the lease|conn closed|unexpected EOF|connection reset by peer|SQLSTATE 57P0`)
+
+// lostDatabase reports whether the process says at its end that it has no database.
+func (p *process) lostDatabase() bool {
+	text, err := os.ReadFile(p.said)
+	lines := strings.Split(strings.TrimSpace(string(text)), "\n")
+	return err == nil && withoutDatabase.MatchString(lines[len(lines)-1])
 }

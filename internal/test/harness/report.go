@@ -14,7 +14,8 @@ import (
 // Report sums up a campaign.
 type Report struct {
 	Client    string
-	Seed      int64 // of the first run
+	Store     string // as in Campaign
+	Seed      int64  // of the first run
 	Began     time.Time
 	Took      time.Duration
 	Runs      int
@@ -33,6 +34,8 @@ type Report struct {
 	ModelLost int // model calls that kills cost, together
 	ModelMost int // and at most by one kill
 	ToolsLost int
+	Disturbed map[string]int // how often databases were disturbed, by the kind
+	Lost      int            // lives that ended because of that
 	Points    Points
 	Span      time.Duration // of a life without a kill
 	Broken    []Broken
@@ -49,6 +52,7 @@ type Cost struct {
 // Broken is a run with violations.
 type Broken struct {
 	Client     string
+	Store      string
 	Seed       int64
 	Kills      []Kill
 	Dir        string
@@ -58,6 +62,9 @@ type Broken struct {
 // again returns the arguments that repeat the run, as far as chance allows.
 func (b Broken) again() string {
 	args := fmt.Sprintf("-client %s -seed %d", b.Client, b.Seed)
+	if b.Store != "" {
+		args += " -store " + b.Store
+	}
 	kills := make([]string, 0, len(b.Kills))
 	for _, k := range b.Kills {
 		kills = append(kills, k.String())
@@ -68,8 +75,8 @@ func (b Broken) again() string {
 	return args
 }
 
-func newReport(client string, seed int64) *Report {
-	r := &Report{Client: client, Seed: seed, Began: time.Now(), AtPoints: map[string]int{}, By: map[string]*Cost{}}
+func newReport(c Campaign) *Report {
+	r := &Report{Client: c.Client, Store: c.Store, Seed: c.Seed, Began: time.Now(), AtPoints: map[string]int{}, By: map[string]*Cost{}, Disturbed: map[string]int{}}
 	for _, kind := range []string{aimedKill, soonKill, randomKill} {
 		r.By[kind] = &Cost{}
 	}
@@ -82,6 +89,12 @@ func (r *Report) add(run record.Record, v judge.Verdict, o Order, dir string) {
 		if l.Killed && i < len(o.Kills) {
 			r.killed(o.Kills[i], l, v.Doubled[i], v.Left[i])
 		}
+		if l.Lost {
+			r.Lost++
+		}
+	}
+	for kind, n := range run.Disturbed {
+		r.Disturbed[kind] += n
 	}
 	for _, in := range run.Inputs {
 		switch {
@@ -104,7 +117,7 @@ func (r *Report) add(run record.Record, v judge.Verdict, o Order, dir string) {
 	r.CardsMore += v.CardsAgain
 	r.ToolsLost += v.LostTools
 	if len(v.Violations) > 0 {
-		r.Broken = append(r.Broken, Broken{Client: r.Client, Seed: o.Seed, Kills: o.Kills, Dir: dir, Violations: v.Violations})
+		r.Broken = append(r.Broken, Broken{Client: r.Client, Store: r.Store, Seed: o.Seed, Kills: o.Kills, Dir: dir, Violations: v.Violations})
 	}
 }
 
@@ -171,10 +184,11 @@ func (r *Report) boundaries() string {
 
 // Table sets reports of several clients side by side, in Markdown.
 func Table(reports ...*Report) string {
-	rows := []struct {
+	type row struct {
 		name string
 		cell func(r *Report) string
-	}{
+	}
+	rows := []row{
 		{"", func(r *Report) string { return r.Client }},
 		{"---", func(*Report) string { return "---" }},
 		{"took", func(r *Report) string { return r.Took.Round(time.Second).String() }},
@@ -200,6 +214,12 @@ func Table(reports ...*Report) string {
 		{"model calls lost, and at most by one kill: those in flight", func(r *Report) string { return fmt.Sprintf("%d, %d", r.ModelLost, r.ModelMost) }},
 		{"tool calls repeated, all in flight at a kill and marked as repeatable", func(r *Report) string { return fmt.Sprint(r.ToolsLost) }},
 		{"bookings and payments (not repeatable) with unknown outcome, none of them made again", func(r *Report) string { return fmt.Sprint(r.Unknown) }},
+	}
+	if slices.ContainsFunc(reports, func(r *Report) bool { return r.Store != "" }) {
+		for _, kind := range record.Disturbances() {
+			rows = append(rows, row{"Postgres: " + kind, func(r *Report) string { return fmt.Sprint(r.Disturbed[kind]) }})
+		}
+		rows = append(rows, row{"legwork ended because it had no database", func(r *Report) string { return fmt.Sprint(r.Lost) }})
 	}
 	var b strings.Builder
 	for _, row := range rows {

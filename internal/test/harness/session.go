@@ -3,6 +3,7 @@ package harness
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -25,13 +26,14 @@ const (
 
 // session is a run in progress. One goroutine owns all fields but notes.
 type session struct {
-	h      *Harness
-	dir    string
-	fault  string
-	order  Order
-	rand   *rand.Rand
-	client client
-	wire   string // the model's log
+	h        *Harness
+	dir      string
+	fault    string
+	order    Order
+	rand     *rand.Rand
+	client   client
+	wire     string    // the model's log
+	database *database // nil: a data file
 
 	ahead       time.Duration // of legwork's wall clock
 	due         string        // when its schedules fire, as in the config
@@ -62,6 +64,12 @@ func (h *Harness) Run(ctx context.Context, o Order) (r record.Record, dir string
 		h: h, dir: dir, fault: o.Fault, order: o, rand: rand.New(rand.NewPCG(uint64(o.Seed), 1)), wire: filepath.Join(dir, "model.jsonl"),
 		record: record.Record{Seed: o.Seed, Client: o.Client, DoneAt: map[string]time.Time{}}, sent: map[string]bool{}, accepted: map[string]bool{}, gates: map[string]bool{},
 		notes: make(chan string, 4096), backups: make(chan string, 8),
+	}
+	if o.Server != nil {
+		if s.database, err = openDatabase(o.Server, o.Seed); err != nil {
+			return r, dir, err
+		}
+		defer func() { err = errors.Join(err, s.database.close(&r)) }()
 	}
 	if s.client, err = s.openClient(ctx, func() { s.notify(ctx, "") }); err != nil {
 		return r, dir, err
@@ -161,16 +169,19 @@ func (s *session) run(ctx context.Context, url string) error {
 			err = s.drained(ctx)
 		}
 		s.maintaining.Wait() // the next life must not find the data in use
-		if err == nil && !life.Killed {
+		if s.database != nil {
+			s.database.rest()
+		}
+		if err == nil && !life.Cut() {
 			s.verifyData(ctx)
 			if s.record.Ledger, err = s.ledger(ctx); err != nil {
 				s.record.Damage, err = append(s.record.Damage, err.Error()), nil
 			}
 		}
-		if err != nil || !life.Killed {
+		if err != nil || !life.Cut() {
 			return err
 		}
-		if n >= len(s.order.Kills) {
+		if life.Killed && n >= len(s.order.Kills) {
 			return fmt.Errorf("life %d was killed by somebody else", n)
 		}
 	}
@@ -208,6 +219,13 @@ groups:
   ask: {description: Asks people., servers: [old], tools: [choose], read_only: ["*"]}
   inquire: {description: Asks people in the newer way., servers: [desk], tools: [choose], read_only: ["*"]}
 `, filepath.Join(s.dir, "data"), url, lifeKey(n), s.h.Server, serverArgs(s.calls(n)))
+	if s.database != nil {
+		store, err := s.database.config()
+		if err != nil {
+			return err
+		}
+		text += store
+	}
 	return os.WriteFile(filepath.Join(s.dir, "config.yaml"), []byte(text+s.client.config()+s.schedules()+s.record.Budget.Config()), 0o600)
 }
 

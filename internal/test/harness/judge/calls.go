@@ -112,7 +112,7 @@ func (j *judge) models() {
 		if free := begun[i] - stored; len(l.Hits) > 0 && lost[i] > max(0, free) {
 			j.violated(RuleModelOnce, "the kill of life %d at %s cost %d model calls, but only %d of %d were not stored", i, l.Point, lost[i], free, begun[i])
 		}
-		if l.Killed {
+		if l.Cut() {
 			j.LostModel = append(j.LostModel, lost[i])
 		}
 	}
@@ -126,7 +126,7 @@ func passed(l record.Life, event planner.EventType) int {
 // pending reports whether a life was storing such an event when it ended: the
 // disk may take its time.
 func pending(l record.Life, event planner.EventType) bool {
-	return record.Count(l, record.Committing(event)) > passed(l, event)
+	return record.Begun(l, string(event)) > passed(l, event)
 }
 
 // tools looks for calls that were made again though they must not, or though
@@ -189,8 +189,8 @@ func (j *judge) reported(task string, from, to time.Time) bool {
 func (j *judge) hidden(life int) int {
 	n := 0
 	for _, l := range j.r.Lives[:life] {
-		if l.Killed {
-			n += record.Count(l, record.Committing(planner.Started))
+		if l.Cut() {
+			n += record.Begun(l, string(planner.Started))
 		}
 	}
 	return n

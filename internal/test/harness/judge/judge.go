@@ -20,6 +20,10 @@ import (
 // more can be repeated than were not stored.
 const killWindow = 2 * time.Second
 
+// lostWindow is how long legwork works on without its database, with the time that
+// it takes to end.
+const lostWindow = 10 * time.Second
+
 // The rules.
 const (
 	RuleEnds      = "ends"           // the last life ends by itself with exit code 0, the others by a kill or by themselves
@@ -107,13 +111,14 @@ func (j *judge) ends() {
 	for i, life := range j.r.Lives {
 		last := i == len(j.r.Lives)-1
 		switch {
+		case life.Lost && !last:
 		case life.Hung:
 			j.violated(RuleEnds, "life %d did not end in time", i)
 		case !life.Killed && life.Exit == 1 && j.budgetReached(""): // chat exits with 1 when its last question got no answer
 		case !life.Killed && life.Exit != 0:
 			j.violated(RuleEnds, "life %d ended with exit code %d", i, life.Exit)
-		case last && life.Killed:
-			j.violated(RuleEnds, "the last life was killed: the run is not complete")
+		case last && life.Cut():
+			j.violated(RuleEnds, "the last life was cut off: the run is not complete")
 		}
 	}
 }
@@ -129,7 +134,7 @@ func (j *judge) protocol() {
 	}
 	for _, e := range j.r.Events {
 		// A kill may cut the last line; it may not cut any other.
-		cut := j.r.Lives[e.Life].Killed && j.isLast(e)
+		cut := j.r.Lives[e.Life].Cut() && j.isLast(e)
 		if (e.Bad || e.Type == "error") && !cut {
 			j.violated(RuleProtocol, "stdout said %q", e.Line)
 		}
@@ -218,10 +223,23 @@ func (j *judge) doubles() {
 }
 
 // killedAfter reports whether the life was killed so soon after the moment
-// that what happened then may not have been stored.
+// that what happened then may not have been stored. Nothing is stored while the
+// database cannot be reached.
 func (j *judge) killedAfter(life int, at time.Time) bool {
 	l := j.r.Lives[life]
-	return l.Killed && at.After(l.End.Add(-killWindow))
+	if !l.Cut() {
+		return false
+	}
+	from := l.End.Add(-killWindow)
+	if l.Lost {
+		from = from.Add(-lostWindow)
+	}
+	for _, o := range slices.Backward(j.r.Outages) {
+		if o.From.Before(from) && o.To.After(from) {
+			from = o.From.Add(-killWindow)
+		}
+	}
+	return at.After(from)
 }
 
 func (j *judge) content(in record.Input, a record.Event) {
@@ -271,10 +289,10 @@ func (j *judge) cutOff(task string) bool {
 	}
 	if called.Text != "" {
 		l := j.r.Lives[called.Life]
-		return l.Killed && !j.reported(task, called.At, l.End)
+		return l.Cut() && !j.reported(task, called.At, l.End)
 	}
 	for i, l := range j.r.Lives {
-		if l.Killed && i >= wanted && record.Count(l, record.Committing(planner.Started)) > calls[i] {
+		if l.Cut() && i >= wanted && record.Begun(l, string(planner.Started)) > calls[i] {
 			return true
 		}
 	}

@@ -56,8 +56,8 @@ func (j *judge) ledger() {
 	}
 	unmade := 0 // set aside for calls that were not made
 	for i, l := range j.r.Lives {
-		if l.Killed {
-			unmade += max(0, record.Count(l, "commit.before.reserved")+parallelReserves-begun[i])
+		if l.Cut() {
+			unmade += max(0, record.Begun(l, "reserved")+parallelReserves-begun[i])
 		}
 	}
 	for _, in := range j.r.Inputs {

@@ -6,6 +6,7 @@ package record
 
 import (
 	"encoding/json"
+	"strings"
 	"time"
 
 	"legwork/internal/test/fakes/llmfake"
@@ -31,6 +32,8 @@ type Record struct {
 	Ledger       []tasks.Spent        // at the end; nil: not read
 	Budget       Budget               // of each task
 	DoneAt       map[string]time.Time // when people did each input, by its id
+	Disturbed    map[string]int       // how often the database was disturbed, by the kind
+	Outages      []Outage             // of the database, in order
 
 	// Of API alone.
 	Wire     []Request           // of programs, in the order of their replies
@@ -131,8 +134,26 @@ type Life struct {
 	Hits       []string // the failpoints it passed, in order
 	Exit       int      // exit code, when it was not killed
 	Hung       bool     // it did not end in time
+	Lost       bool     // it ended by itself, because it lost its database or could not reach it
 	AfterPause bool     // its kill fell soon after everything was paused
 }
+
+// Cut reports whether a life ended in the middle of its work.
+func (l Life) Cut() bool { return l.Killed || l.Lost }
+
+// The kinds of disturbances of a database.
+const (
+	CutAll    = "all connections cut"
+	CutBefore = "commit cut before the server got it"
+	CutAfter  = "commit cut before its reply"
+	Crash     = "server killed"
+)
+
+// Disturbances lists them.
+func Disturbances() []string { return []string{CutAll, CutBefore, CutAfter, Crash} }
+
+// Outage is a time in which the database could not be reached.
+type Outage struct{ From, To time.Time }
 
 // Event is one line of stdout.
 type Event struct {
@@ -229,6 +250,29 @@ func Count(l Life, point string) int {
 		}
 	}
 	return n
+}
+
+// Begun returns how many events of a type a life stored or was storing when it ended.
+// A transaction can run again before it is committed. So only those before
+// the last commits are counted by what they stored; after them, what began counts.
+func Begun(l Life, event string) int {
+	const before, after = "commit.before.", "commit.after."
+	stored, began, done, ended := 0, 0, 0, false // began, done: in the last transactions
+	for _, hit := range l.Hits {
+		switch {
+		case strings.HasPrefix(hit, before) && ended:
+			stored, began, done, ended = stored+done, 0, 0, false
+		case strings.HasPrefix(hit, after):
+			ended = true
+		}
+		switch hit {
+		case before + event:
+			began++
+		case after + event:
+			done++
+		}
+	}
+	return stored + max(began, done)
 }
 
 // AdminRoom is the private chat of the admin.

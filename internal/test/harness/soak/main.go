@@ -39,6 +39,7 @@ func main() {
 func read() order {
 	o := order{}
 	client := flag.String("client", "all", "terminal, telegram, slack, api or all, one after the other, with as many of the kills each")
+	flag.StringVar(&o.campaign.Store, "store", "", "postgres: a database on a server that is killed and cut off too; empty: a data file")
 	flag.Int64Var(&o.campaign.Seed, "seed", 1, "seed of the first run: one that is higher than those of the reports before goes on")
 	flag.IntVar(&o.campaign.Kills, "kills", 0, "end after so many kills")
 	flag.DurationVar(&o.campaign.For, "for", 0, "end each client after this time")
@@ -128,12 +129,19 @@ func steady(ctx context.Context, h *harness.Harness, o order) (int, error) {
 }
 
 // repeat does one run and keeps its folder.
-func repeat(ctx context.Context, h *harness.Harness, c harness.Campaign, at string) (int, error) {
+func repeat(ctx context.Context, h *harness.Harness, c harness.Campaign, at string) (code int, err error) {
 	kills, err := harness.ParseKills(at)
 	if err != nil {
 		return 2, err
 	}
-	record, dir, err := h.Run(ctx, harness.Order{Client: c.Client, Seed: c.Seed, Kills: kills, Fault: c.Fault, Patience: c.Patience})
+	o := harness.Order{Client: c.Client, Seed: c.Seed, Kills: kills, Fault: c.Fault, Patience: c.Patience}
+	if c.Store == harness.Postgres {
+		if o.Server, err = harness.OpenServer(); err != nil {
+			return 1, err
+		}
+		defer o.Server.Close()
+	}
+	record, dir, err := h.Run(ctx, o)
 	if err != nil {
 		return 1, err
 	}
