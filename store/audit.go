@@ -44,6 +44,7 @@ func (a Audit) AuditLog(ctx context.Context, before uint64, limit int) (list []t
 		end = numberKey(before)
 	}
 	err = a.view(ctx, "reading the audit log", func(x *txn) error {
+		list = nil
 		for e, err := range auditEntries.sound(x, nil, end, Descending) {
 			if err != nil || len(list) >= limit {
 				return err

@@ -6,6 +6,7 @@ package store
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"sync/atomic"
@@ -73,9 +74,15 @@ func (c *core) begin(tx Tx) *txn {
 	return &txn{Tx: tx, core: c, time: c.now().Round(0).UTC()}
 }
 
-// view runs do over the committed records.
+// view runs do over the committed records. It runs it again when the connection to
+// the database breaks, so do begins with empty results.
 func (c *core) view(ctx context.Context, doing string, do func(*txn) error) error {
-	return wrap(doing, c.db.View(ctx, func(tx Tx) error { return do(c.begin(tx)) }))
+	for {
+		err := c.db.View(ctx, func(tx Tx) error { return do(c.begin(tx)) })
+		if !errors.Is(err, ErrBroken) || ctx.Err() != nil {
+			return wrap(doing, err)
+		}
+	}
 }
 
 // update runs do as a transaction. doing says in errors what the store was doing.

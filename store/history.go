@@ -14,8 +14,9 @@ type Conversations struct{ *core }
 
 // History implements tasks.Store. A damaged row costs its turn, not the others.
 func (c Conversations) History(ctx context.Context, conversation string, before tasks.ID, maxBytes int) ([]tasks.Turn, error) {
-	list := turnCollector{left: maxBytes}
+	var list turnCollector
 	err := c.view(ctx, "reading history", func(x *txn) error {
+		list = turnCollector{left: maxBytes}
 		end := uint64(1<<64 - 1)
 		if before != "" {
 			task, err := journals{x}.existing(before)
@@ -34,6 +35,7 @@ func (c Conversations) History(ctx context.Context, conversation string, before 
 // is left out.
 func (c Conversations) Turns(ctx context.Context, conversation string, after uint64, limit int) (list []tasks.Turn, err error) {
 	err = c.view(ctx, "reading turns", func(x *txn) error {
+		list = nil
 		cut, err := turns{x}.cut(conversation)
 		if err != nil {
 			return err

@@ -14,6 +14,7 @@ import (
 // Live implements tasks.Store.
 func (j Journals) Live(ctx context.Context, conversation string) (list []tasks.Live, err error) {
 	err = j.view(ctx, "listing live tasks", func(x *txn) error {
+		list = nil
 		rows, err := lanes{x}.rows(conversation)
 		rows = slices.Clone(rows)
 		slices.SortFunc(rows, func(a, b *liveRow) int { return cmp.Compare(a.Order, b.Order) })

@@ -44,6 +44,7 @@ func (l Ledger) Spent(ctx context.Context, q tasks.SpentQuery) (list []tasks.Spe
 		to = afterPrefix(orderedKey(q.To))
 	}
 	err = l.view(ctx, "reading the ledger", func(x *txn) error {
+		list = nil
 		for e, err := range spentRows.sound(x, []byte(q.From), to, Ascending) {
 			if err != nil {
 				return err
@@ -61,6 +62,7 @@ func (l Ledger) Spent(ctx context.Context, q tasks.SpentQuery) (list []tasks.Spe
 func (l Ledger) Extended(ctx context.Context, day string) (list []tasks.Extended, err error) {
 	from := orderedKey(day)
 	err = l.view(ctx, "reading extended budgets", func(x *txn) error {
+		list = nil
 		for e, err := range totals.sound(x, from, afterPrefix(from), Ascending) {
 			if err != nil {
 				return err

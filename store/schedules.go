@@ -39,6 +39,7 @@ func (t Timetable) DropSchedule(ctx context.Context, id string) error {
 // schedules.
 func (t Timetable) Due(ctx context.Context, now time.Time, limit int) (due []tasks.Schedule, next time.Time, err error) {
 	err = t.view(ctx, "reading the due-table", func(x *txn) error {
+		due, next = nil, time.Time{}
 		for r, err := range x.Range(TableDue, nil, nil, Ascending) {
 			if err != nil {
 				return err

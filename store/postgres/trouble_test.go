@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -280,5 +281,57 @@ func TestViewAfterRestart(t *testing.T) {
 	})
 	if err == nil {
 		t.Error("a view that lost its connection in the middle: no error")
+	}
+}
+
+// cutting is a database whose connections are cut once, in the middle of a range.
+type cutting struct {
+	store.DB
+	cut func()
+}
+
+func (db *cutting) View(ctx context.Context, do func(store.Tx) error) error {
+	return db.DB.View(ctx, func(x store.Tx) error { return do(cuttingTx{x, db}) })
+}
+
+type cuttingTx struct {
+	store.Tx
+	db *cutting
+}
+
+func (x cuttingTx) Range(t store.Table, from, to []byte, o store.Order) iter.Seq2[store.Record, error] {
+	return func(yield func(store.Record, error) bool) {
+		for r, err := range x.Tx.Range(t, from, to, o) {
+			if x.db.cut != nil {
+				x.db.cut()
+				x.db.cut = nil
+			}
+			if !yield(r, err) {
+				return
+			}
+		}
+	}
+}
+
+// TestCutView: the connection breaks in the middle of a view. The store reads again
+// from the beginning.
+func TestCutView(t *testing.T) {
+	server := shared.Server(t)
+	proxy := pg.NewProxy(t, server, 0)
+	db := &cutting{DB: open(t, postgres.Options{URL: proxy.URL(t, server.URL(t))}.WithClock(stands))}
+	s, err := store.Open(t.Context(), db, store.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const entries = 200 // more than one query reads
+	for n := range entries {
+		if err := s.Record(t.Context(), tasks.AuditEntry{Action: "test", Target: fmt.Sprint(n)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	db.cut = func() { proxy.Cut(false) }
+	list, err := s.AuditLog(t.Context(), 0, 2*entries)
+	if err != nil || len(list) != entries || db.cut != nil {
+		t.Fatalf("AuditLog: got %d entries, %v, want %d; cut: %t", len(list), err, entries, db.cut == nil)
 	}
 }

@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"fmt"
 	"iter"
 	"time"
 
@@ -32,7 +33,7 @@ const (
 const beginView = `begin isolation level repeatable read read only`
 
 // View implements store.DB. While the server cannot be reached, it waits until ctx
-// ends; but when a connection breaks after the first read, that is an error.
+// ends. A connection that breaks after the first read is an ErrBroken.
 func (db *DB) View(ctx context.Context, do func(store.Tx) error) error {
 	var conn *pgxpool.Conn
 	defer func() { leave(conn) }()
@@ -41,7 +42,10 @@ func (db *DB) View(ctx context.Context, do func(store.Tx) error) error {
 			conn, err = db.begin(ctx, each, sql, args)
 			return err
 		}
-		return classify(queryOn(ctx, conn.Conn())(each, sql, args...))
+		if err = classify(queryOn(ctx, conn.Conn())(each, sql, args...)); err != nil && conn.Conn().IsClosed() {
+			err = fmt.Errorf("%w: %w", store.ErrBroken, err)
+		}
+		return err
 	}})
 }
 
@@ -74,7 +78,10 @@ func (db *DB) begin(ctx context.Context, each func(pgx.Rows) error, sql string, 
 		}
 		retries := passes(err, conn == nil || conn.Conn().IsClosed())
 		leave(conn)
-		if !retries || ctx.Err() != nil || db.lease != nil && db.lease.check() != nil {
+		if db.lease != nil && db.lease.check() != nil {
+			return nil, db.lease.check()
+		}
+		if !retries || ctx.Err() != nil {
 			return nil, classify(err)
 		}
 		if err := pauses.Sleep(ctx); err != nil {
