@@ -89,7 +89,7 @@ func (c *calls) toProblem(ctx context.Context, method string, err error) error {
 		return problem.New(problem.Many, api.Sentence(err))
 	case errors.Is(err, tasks.ErrFull):
 		return problem.New(problem.Full, "The store accepts nothing until the disk has free space again.")
-	case ctx.Err() != nil:
+	case ctx.Err() != nil, errors.Is(err, tasks.ErrFenced): // another process takes over
 		return ended()
 	}
 	c.Log.ErrorContext(ctx, "API call failed", "cause", err)

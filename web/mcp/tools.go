@@ -205,6 +205,8 @@ func (h *handlers) explain(ctx context.Context, p api.Principal, tool string, er
 		return "legwork's disk is full, and it accepts no new work. Tell your user that an admin must free space."
 	case errors.Is(err, tasks.ErrDamaged):
 		return "The stored data of this task is damaged. Start another task."
+	case errors.Is(err, tasks.ErrFenced): // another process takes over
+		return "legwork is stopping. Try again in a moment."
 	case ctx.Err() != nil:
 		return "The call was canceled."
 	}
