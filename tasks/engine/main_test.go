@@ -7,6 +7,6 @@ import (
 	"legwork/internal/test/pg"
 )
 
-var server pg.Shared
+var shared pg.Shared
 
-func TestMain(m *testing.M) { os.Exit(server.Run(m)) }
+func TestMain(m *testing.M) { os.Exit(shared.Run(m)) }

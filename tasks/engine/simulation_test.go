@@ -44,7 +44,7 @@ func TestSimulation(t *testing.T) {
 // runs 150 of them.
 func TestSimulationOnPostgres(t *testing.T) {
 	need.Check(t)
-	url := server.Server(t).URL(t)
+	url := shared.Server(t).URL(t)
 	eachSeed(t, *postgresSeeds, func(t *testing.T, seed uint64) {
 		simulate(t, seed, onPostgres(url))
 		pg.Query(t, url, "truncate legwork_kv")
