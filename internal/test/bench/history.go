@@ -93,7 +93,7 @@ func opening(c bot.Chat, id tasks.ID, goal string) tasks.Inbound {
 }
 
 // fill stores answered questions, 200 bytes of text each.
-func fill(ctx context.Context, s *bolt.Store, turns int) error {
+func fill(ctx context.Context, s tasks.Store, turns int) error {
 	goal, answer := strings.Repeat("g", 80), strings.Repeat("a", 120)
 	errs := make([]error, fillers)
 	var wg sync.WaitGroup
@@ -113,7 +113,7 @@ func fill(ctx context.Context, s *bolt.Store, turns int) error {
 }
 
 // finish answers a question.
-func finish(ctx context.Context, s *bolt.Store, id tasks.ID, answer string) error {
+func finish(ctx context.Context, s tasks.Store, id tasks.ID, answer string) error {
 	return s.Append(ctx, id, -1, 0,
 		planner.Event{Type: planner.Replied, Action: planner.DecisionID("plan", 1, 0), Reply: &planner.Reply{Text: answer}},
 		planner.Event{Type: planner.SendStarted, Slot: planner.SlotAnswer},

@@ -37,22 +37,7 @@ func measureIntake(ctx context.Context, dir string) ([]figure, error) {
 	if err != nil {
 		return nil, err
 	}
-	texts, err := i18n.Load("")
-	if err != nil {
-		return nil, err
-	}
-	inbox := inbox.New(inbox.Config{
-		Store: store, Wake: func(context.Context, tasks.ID) error { return nil }, Texts: texts,
-		Chats: tasks.Chats{enginetest.Chat.Platform: enginetest.NewRecorder()}, Log: slog.New(slog.DiscardHandler), Now: time.Now,
-		Rules: inbox.Rules{Limits: planner.DefaultLimits(), Language: "en", Timezone: "UTC"},
-	})
-	goal := strings.Repeat("What is it? ", 12)
-	start := time.Now()
-	got, err := send(func(sender, n int) error {
-		m := enginetest.Message(fmt.Sprintf("%d.%d", sender, n), goal, start.Add(time.Duration(n)*time.Second))
-		m.Chat = bot.Chat{Platform: enginetest.Chat.Platform, ID: fmt.Sprint(sender), Private: true}
-		return inbox.Handle(ctx, []bot.Message{m})
-	})
+	got, err := sendTo(ctx, store)
 	if err := errors.Join(err, store.Close()); err != nil {
 		return nil, err
 	}
@@ -67,6 +52,26 @@ func measureIntake(ctx context.Context, dir string) ([]figure, error) {
 		},
 		within("the same, 99th percentile", got.p99, wantP99, short(bare.p99)),
 	}, nil
+}
+
+// sendTo lets the senders hand messages to an inbox over a store.
+func sendTo(ctx context.Context, store tasks.Store) (throughput, error) {
+	texts, err := i18n.Load("")
+	if err != nil {
+		return throughput{}, err
+	}
+	inbox := inbox.New(inbox.Config{
+		Store: store, Wake: func(context.Context, tasks.ID) error { return nil }, Texts: texts,
+		Chats: tasks.Chats{enginetest.Chat.Platform: enginetest.NewRecorder()}, Log: slog.New(slog.DiscardHandler), Now: time.Now,
+		Rules: inbox.Rules{Limits: planner.DefaultLimits(), Language: "en", Timezone: "UTC"},
+	})
+	goal := strings.Repeat("What is it? ", 12)
+	start := time.Now()
+	return send(func(sender, n int) error {
+		m := enginetest.Message(fmt.Sprintf("%d.%d", sender, n), goal, start.Add(time.Duration(n)*time.Second))
+		m.Chat = bot.Chat{Platform: enginetest.Chat.Platform, ID: fmt.Sprint(sender), Private: true}
+		return inbox.Handle(ctx, []bot.Message{m})
+	})
 }
 
 // throughput is how a run of many senders went.
@@ -103,37 +108,47 @@ func sendBare(dir string) (throughput, error) {
 	if err != nil {
 		return throughput{}, err
 	}
+	got, err := sendGrouped(func(group []int) error {
+		return db.Update(func(tx *bbolt.Tx) error {
+			for _, n := range group {
+				if err := tx.Bucket([]byte("b")).Put(binary.BigEndian.AppendUint64(nil, uint64(n)), make([]byte, 1100)); err != nil { //nolint:gosec // not negative
+					return err
+				}
+			}
+			return nil
+		})
+	})
+	return got, errors.Join(err, db.Close())
+}
+
+// sendGrouped lets the senders wait for one goroutine, which commits the messages that
+// wait, by their numbers from 0 on.
+func sendGrouped(commit func(group []int) error) (throughput, error) {
 	type job struct {
-		key  uint64
+		n    int
 		done chan error
 	}
 	jobs, ended := make(chan job, senders), make(chan struct{})
 	go func() {
 		defer close(ended)
 		for first := range jobs {
-			batch := []job{first}
+			waiting, group := []job{first}, []int{first.n}
 			for len(jobs) > 0 {
-				batch = append(batch, <-jobs)
+				next := <-jobs
+				waiting, group = append(waiting, next), append(group, next.n)
 			}
-			err := db.Update(func(tx *bbolt.Tx) error {
-				for _, j := range batch {
-					if err := tx.Bucket([]byte("b")).Put(binary.BigEndian.AppendUint64(nil, j.key), make([]byte, 1100)); err != nil {
-						return err
-					}
-				}
-				return nil
-			})
-			for _, j := range batch {
+			err := commit(group)
+			for _, j := range waiting {
 				j.done <- err
 			}
 		}
 	}()
 	got, err := send(func(sender, n int) error {
-		j := job{uint64(n*senders + sender), make(chan error, 1)}
+		j := job{n*senders + sender, make(chan error, 1)}
 		jobs <- j
 		return <-j.done
 	})
 	close(jobs)
 	<-ended
-	return got, errors.Join(err, db.Close())
+	return got, err
 }

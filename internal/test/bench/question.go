@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 	"time"
@@ -12,6 +13,7 @@ import (
 
 	"legwork/internal/test/fakes/llmfake"
 	"legwork/llm"
+	"legwork/planner"
 	"legwork/store/bolt"
 	"legwork/tasks"
 )
@@ -141,4 +143,61 @@ func measureReserve(ctx context.Context, dir string) ([]figure, error) {
 		within("the same, 99th percentile", percentile(reserved, 0.99), 5*maxReserve, short(percentile(bare, 0.99))),
 		{name: "its settlement, where no event brings it", measured: short(median(settled))},
 	}, store.Close()
+}
+
+const (
+	appends      = 500
+	appendRounds = 6
+	maxAppend    = 36 * time.Microsecond
+	memoryDir    = "/dev/shm"
+)
+
+// measureAppend appends events one after the other to a store whose files are in
+// memory, so that the disk does not count, in turns with bare commits there.
+func measureAppend(ctx context.Context, _ string) ([]figure, error) {
+	dir, err := os.MkdirTemp(memoryDir, "legwork-bench-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir) //nolint:errcheck // a temporary folder
+	db, err := openBare(dir)
+	if err != nil {
+		return nil, err
+	}
+	best, bestBare := time.Hour, time.Hour
+	for n := range appendRounds {
+		store, err := bolt.Open(ctx, filepath.Join(dir, fmt.Sprint(n)), bolt.Options{})
+		if err != nil {
+			return nil, err
+		}
+		took, err := appendEvents(ctx, store)
+		if err := errors.Join(err, store.Close()); err != nil {
+			return nil, err
+		}
+		bare := make([]time.Duration, appends)
+		for i := range bare {
+			if bare[i], err = commitBare(db); err != nil {
+				return nil, err
+			}
+		}
+		best, bestBare = min(best, median(took)), min(bestBare, median(bare))
+	}
+	name := fmt.Sprintf("an event appended, files in memory, the lowest median of %d", appendRounds)
+	return []figure{within(name, best, maxAppend, short(bestBare)+" a bare commit")}, db.Close()
+}
+
+// appendEvents opens a task and appends events to it, one after the other.
+func appendEvents(ctx context.Context, s tasks.Store) (took []time.Duration, err error) {
+	if _, err := s.Open(ctx, []tasks.Inbound{opening(chat(0), "t", "goal")}); err != nil {
+		return nil, err
+	}
+	for range appends {
+		err := timed(&took, func() error {
+			return s.Append(ctx, "t", -1, 0, planner.Event{Type: planner.GuidanceAdded, Text: "hint"})
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return took, nil
 }
