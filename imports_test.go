@@ -49,7 +49,7 @@ store/bolt         | tasks store fsutil telemetry            | bbolt flock
 store/memory       | tasks store                             |
 store/postgres     | clock tasks store retry telemetry       | pgx/v5
 store/backup       | fsutil                                  |
-store/storetest    | bot llm planner store tasks             | pgregory.net/rapid go-cmp
+store/storetest    | bot llm planner store store/memory tasks | pgregory.net/rapid go-cmp
 store              | bot clip llm planner tasks telemetry    | tidwall/btree golang-lru/v2
 
 tasks/api          | bot clip form i18n llm plainjson planner tasks telemetry tasks/inbox tools tasks/policy |

@@ -6,7 +6,6 @@ import (
 
 	"legwork/store"
 	"legwork/store/bolt"
-	"legwork/store/memory"
 	"legwork/store/storetest"
 	"legwork/tasks"
 )
@@ -31,7 +30,7 @@ func TestStore(t *testing.T) { storetest.Run(t, opener) }
 // TestSame: a store on disk gives the same answers as one in memory.
 func TestSame(t *testing.T) {
 	t.Parallel()
-	storetest.RunSame(t, inMemory, opener)
+	storetest.RunSame(t, opener)
 }
 
 // opener implements storetest.Opener.
@@ -64,13 +63,4 @@ func openDB(t *testing.T, dir string) *bolt.DB {
 		}
 	})
 	return db
-}
-
-// inMemory implements storetest.Opener.
-func inMemory(_ *testing.T, now func() time.Time) (tasks.Store, func() tasks.Store) {
-	s := memory.New(now)
-	return s, func() tasks.Store {
-		s = s.Reopen()
-		return s
-	}
 }

@@ -7,15 +7,9 @@ import (
 
 	"legwork/store/memory"
 	"legwork/store/storetest"
-	"legwork/tasks"
 )
 
-func TestStore(t *testing.T) {
-	storetest.Run(t, func(t *testing.T, now func() time.Time) (tasks.Store, func() tasks.Store) {
-		s := memory.New(now)
-		return s, func() tasks.Store { s = s.Reopen(); return s }
-	})
-}
+func TestStore(t *testing.T) { storetest.Run(t, storetest.Memory) }
 
 // A waiter must count as blocked for good, so that the time of a simulation
 // moves on while it waits.

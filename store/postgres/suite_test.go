@@ -6,7 +6,6 @@ import (
 
 	"legwork/internal/test/pg"
 	"legwork/store"
-	"legwork/store/memory"
 	"legwork/store/postgres"
 	"legwork/store/storetest"
 	"legwork/tasks"
@@ -18,7 +17,7 @@ func TestStore(t *testing.T) { storetest.Run(t, opener(shared.Server(t))) }
 // TestSame: a store on a server gives the same answers as one in memory.
 func TestSame(t *testing.T) {
 	t.Parallel()
-	storetest.RunSame(t, inMemory, opener(shared.Server(t)))
+	storetest.RunSame(t, opener(shared.Server(t)))
 }
 
 // opener returns an opener of stores in databases of their own.
@@ -39,14 +38,5 @@ func opener(server *pg.Server) storetest.Opener {
 			return s
 		}
 		return reopen(), reopen
-	}
-}
-
-// inMemory implements storetest.Opener.
-func inMemory(_ *testing.T, now func() time.Time) (tasks.Store, func() tasks.Store) {
-	s := memory.New(now)
-	return s, func() tasks.Store {
-		s = s.Reopen()
-		return s
 	}
 }

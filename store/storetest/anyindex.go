@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	"pgregory.net/rapid"
@@ -34,10 +33,8 @@ func testAnyIndex(b *env) {
 			"drop":  func(*rapid.T) { w.drop() },
 			"move":  func(*rapid.T) { w.move() },
 			"forget": func(*rapid.T) {
-				c := w.chat()
-				if _, err := b.store.Forget(b.Context(), c.Key()); err != nil {
-					r.Fatal(err)
-				}
+				_, err := b.store.Forget(b.Context(), w.chat().Key())
+				b.ok(err)
 			},
 			"reopen": func(r *rapid.T) {
 				if rapid.IntRange(0, 9).Draw(r, "seldom") == 0 {
@@ -146,10 +143,7 @@ func (w *anyIndex) outcome(s planner.State, a planner.Action) []planner.Event {
 			e.Type, e.Result, e.Question = planner.Asked, nil, &planner.Question{Calls: []planner.Approval{{Call: a.Place.Call}}}
 		}
 	case planner.KindShow:
-		return []planner.Event{
-			{Type: planner.SendStarted, Slot: planner.SlotAnswer},
-			{Type: planner.Sent, Slot: planner.SlotAnswer, Message: "m", Last: true},
-		}
+		return shown("m")
 	default:
 		e.Type, e.Reply = planner.Replied, &planner.Reply{Text: "text"}
 		switch {
@@ -195,9 +189,7 @@ func (w *anyIndex) drop() {
 	if err != nil || s.Finished() || rapid.IntRange(0, 3).Draw(w.r, "seldom") > 0 {
 		return
 	}
-	if err := w.b.store.Drop(w.b.Context(), id); err != nil {
-		w.r.Fatal(err)
-	}
+	w.b.drop(id)
 	if t := w.known[id]; t.dropped.IsZero() {
 		t.dropped = w.b.clock.now()
 	}
@@ -206,9 +198,7 @@ func (w *anyIndex) drop() {
 func (w *anyIndex) move() {
 	from, to := w.chat(), w.chat()
 	moved := w.b.live(from.Key())
-	if err := w.b.store.Move(w.b.Context(), from.Key(), to); err != nil {
-		w.r.Fatal(err)
-	}
+	w.b.move(from, to)
 	for _, id := range moved {
 		w.known[id].chat = to
 	}
@@ -220,12 +210,12 @@ func (w *anyIndex) check() {
 	for id, t := range w.known {
 		events, err := w.b.store.Load(w.b.Context(), id, 0)
 		if errors.Is(err, tasks.ErrNoTask) {
+			w.b.missing(id)
 			delete(w.known, id)
 			continue
 		}
-		if err != nil {
-			w.r.Fatal(err)
-		}
+		w.b.ok(err)
+		w.b.same("state of "+string(id), w.b.state(id), planner.Fold(events))
 		want = append(want, told(id, *t, events))
 	}
 	slices.SortFunc(want, func(a, b tasks.Row) int { return cmp.Compare(b.Task, a.Task) })
@@ -293,9 +283,8 @@ func (w *anyIndex) query(all []tasks.Row) {
 	}
 	var got []tasks.Row
 	for more := true; more; {
-		var rows []tasks.Row
-		var err error
-		if rows, more, err = w.b.store.Tasks(w.b.Context(), q); err != nil || len(rows) > q.Limit || more && len(rows) < q.Limit {
+		rows, further, err := w.b.store.Tasks(w.b.Context(), q)
+		if more = further; err != nil || len(rows) > q.Limit || more && len(rows) < q.Limit {
 			w.r.Fatalf("Tasks(%+v): %d rows, more %v, %v", q, len(rows), more, err)
 		}
 		if got = append(got, rows...); len(rows) > 0 {
@@ -310,17 +299,15 @@ func (w *anyIndex) count() {
 	want := map[string]int{}
 	q := tasks.TaskQuery{Limit: 1000}
 	for more := true; more; {
-		var rows []tasks.Row
-		var err error
-		if rows, more, err = w.b.store.Tasks(w.b.Context(), q); err != nil {
-			w.r.Fatal(err)
-		}
+		rows, further, err := w.b.store.Tasks(w.b.Context(), q)
+		w.b.ok(err)
 		for _, row := range rows {
 			want[row.Status]++
 			q.Before = row.Task
 		}
+		more = further
 	}
-	w.b.same("counts", w.b.counts(), want)
+	w.b.counts(want)
 }
 
 // follow reads what is new in the feed: each event of each task once, in order.
@@ -357,11 +344,7 @@ func (w *anyIndex) forget() {
 	for id := range w.known {
 		_ = w.b.store.Drop(w.b.Context(), id)
 	}
-	for _, platform := range []string{"x", "y"} {
-		for _, room := range []string{"1", "2"} {
-			if _, err := w.b.store.Erase(w.b.Context(), strings.Join([]string{w.prefix + platform, room}, ":")); err != nil {
-				w.r.Fatal(err)
-			}
-		}
+	for _, room := range []string{"x:1", "x:2", "y:1", "y:2"} {
+		w.b.erase(w.prefix + room)
 	}
 }

@@ -126,9 +126,7 @@ func (w *anyLedger) reserve() {
 func (w *anyLedger) settle() {
 	id := w.task()
 	action, cost := w.action(id), w.size()
-	if err := w.b.store.Settle(w.b.Context(), id, action, cost); err != nil {
-		w.r.Fatalf("Settle(%s, %+v): %v", id, action, err)
-	}
+	w.b.ok(w.b.store.Settle(w.b.Context(), id, action, cost))
 	w.release(id, action, cost, "", nil)
 }
 
@@ -187,9 +185,7 @@ func (w *anyLedger) spend(id tasks.ID, r tasks.Reservation, cost llm.Usage) {
 func (w *anyLedger) end() {
 	id := w.task()
 	if rapid.Bool().Draw(w.r, "drop") {
-		if err := w.b.store.Drop(w.b.Context(), id); err != nil {
-			w.r.Fatal(err)
-		}
+		w.b.drop(id)
 	} else {
 		if s := w.b.state(id); !s.Settled() {
 			w.b.append(id, planner.Event{Type: planner.Stopped})
@@ -260,9 +256,9 @@ func (w *anyLedger) check() {
 	}
 }
 
-// probe asks the store how much is used: a call that wants very much is told.
+// probe is what the store says is used of a day, and by a person or chat on it.
 func (w *anyLedger) probe(id tasks.ID, day, user, room string) int64 {
-	r := tasks.Reservation{ID: ReservationID("probe"), Day: day, User: user, Chat: room, Most: llm.Usage{Input: 1 << 40, Cost: 1 << 40}}
+	r := tasks.Reservation{ID: ReservationID("probe"), Day: day, User: user, Chat: room}
 	switch {
 	case user != "":
 		r.Budgets.UserDayUSD = 1
@@ -271,9 +267,5 @@ func (w *anyLedger) probe(id tasks.ID, day, user, room string) int64 {
 	default:
 		r.Budgets.DayUSD = 1
 	}
-	var reached *tasks.BudgetError
-	if err := w.b.store.Room(w.b.Context(), id, r); !errors.As(err, &reached) {
-		w.r.Fatalf("Room for very much: got %v, want a BudgetError", err)
-	}
-	return reached.Overdraft.Spent / 2
+	return w.b.usedBy(id, r)
 }

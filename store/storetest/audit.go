@@ -13,17 +13,13 @@ import (
 func (b *env) auditLog(before uint64, limit int) []tasks.AuditEntry {
 	b.Helper()
 	list, err := b.store.AuditLog(b.Context(), before, limit)
-	if err != nil {
-		b.Fatalf("AuditLog(%d, %d): %v", before, limit, err)
-	}
+	b.ok(err)
 	return list
 }
 
 func (b *env) record(e tasks.AuditEntry) {
 	b.Helper()
-	if err := b.store.Record(b.Context(), e); err != nil {
-		b.Fatalf("Record(%+v): %v", e, err)
-	}
+	b.ok(b.store.Record(b.Context(), e))
 }
 
 // testAudit: what people and programs decide and change is entered with its event;
@@ -32,19 +28,16 @@ func testAudit(b *env) {
 	begin := b.clock.now()
 	in := b.question(bot.Chat{Platform: "api", ID: "ci", Thread: "t1"}, "t1", "secret goal")
 	in.Open.Opening.From, in.Open.Opening.Preview = bot.Person{Platform: "api", ID: "ci"}, true
-	if _, err := b.store.Open(tasks.WithOrigin(b.Context(), tasks.Origin{Role: "operator", Addr: "10.0.0.1"}), []tasks.Inbound{in}); err != nil {
-		b.Fatal(err)
-	}
+	_, err := b.store.Open(tasks.WithOrigin(b.Context(), tasks.Origin{Role: "operator", Addr: "10.0.0.1"}), []tasks.Inbound{in})
+	b.ok(err)
 	b.ask(chat("c"), "t2", "secret question") // of a person in a chat: nothing to tell
 	b.plan("t1")
 	b.append("t1", planner.Event{
-		Type: planner.Decided, By: "slack:U1", Action: planner.Todo(b.state("t1"))[0].ID,
+		Type: planner.Decided, By: "slack:U1", Action: b.wanted("t1"),
 		Decision: &planner.Decision{Approve: true, Text: "secret words"},
 	})
 	set := planner.Event{Type: planner.StateSet, By: "agent:x", Values: map[string]json.RawMessage{"b": json.RawMessage(`"secret"`), "a": nil}}
-	if err := b.store.Append(tasks.WithOrigin(b.Context(), tasks.Origin{Role: "agent", Addr: "10.0.0.2"}), "t1", -1, 0, set); err != nil {
-		b.Fatal(err)
-	}
+	b.ok(b.store.Append(tasks.WithOrigin(b.Context(), tasks.Origin{Role: "agent", Addr: "10.0.0.2"}), "t1", -1, 0, set))
 	b.append("t1", said("secret hint"), planner.Event{Type: planner.Stopped, By: "slack:U2"})
 	b.record(tasks.AuditEntry{Who: "api:ops", Role: "admin", Action: "config.reload", Target: "x", From: "127.0.0.1", Detail: "two\nlines"})
 	if err := b.store.Record(b.Context(), tasks.AuditEntry{Who: "api:ops"}); err == nil {
@@ -87,12 +80,11 @@ func testAuditStarts(b *env) {
 func testAuditDecides(b *env) {
 	b.ask(chat("c"), "t", "goal")
 	b.plan("t")
-	work := planner.Todo(b.state("t"))[0].ID
-	b.append("t", planner.Event{Type: planner.Replied, Action: work, Reply: &planner.Reply{Calls: []planner.Call{
+	b.reply("t", planner.Reply{Calls: []planner.Call{
 		{ID: "1", Name: "book", Arguments: "{}", Tool: "desk.book"},
 		{ID: "2", Name: "pay", Arguments: "{}", Tool: "desk.pay"},
 		{ID: "3", Name: "pay", Arguments: "{}", Tool: "desk.pay"},
-	}}})
+	}})
 	todo := planner.Todo(b.state("t"))
 	ask := func(question planner.Question) int {
 		b.append("t", planner.Event{Type: planner.Asked, Action: todo[question.Calls[0].Call].ID, Question: &question})
@@ -119,7 +111,7 @@ func testAuditForgets(b *env) {
 	}
 	b.clock.add(48 * time.Hour)
 	b.record(tasks.AuditEntry{Who: "test:p10", Action: "resume", Detail: "by test:p10"})
-	b.forgetWho("test:p1")
+	b.erase("test:p1")
 	for _, e := range b.auditLog(0, n+1) {
 		want := tasks.AuditEntry{Seq: e.Seq, At: begin, Who: e.Who, From: "10.0.0.1", Action: "pause", Target: "forgotten", Detail: "by forgotten, now"}
 		switch {
@@ -130,11 +122,9 @@ func testAuditForgets(b *env) {
 		}
 		b.same("entry", e, want)
 	}
-	if _, err := b.store.Retain(b.Context(), time.Time{}, begin.Add(time.Hour)); err != nil {
-		b.Fatal(err)
-	}
-	list := b.auditLog(0, n+1)
-	b.same("the rest", len(list), 1)
+	_, err := b.store.Retain(b.Context(), time.Time{}, begin.Add(time.Hour))
+	b.ok(err)
+	b.same("the rest", len(b.auditLog(0, n+1)), 1)
 	b.record(tasks.AuditEntry{Action: "pause"})
 	b.same("numbers go on", b.auditLog(0, 1)[0].Seq, uint64(n+2))
 }

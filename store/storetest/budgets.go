@@ -78,25 +78,18 @@ func testLeftOver(b *env) {
 	b.settle("shown", "b", use(15)) // cancelled
 	b.show("shown")
 	b.same("over", b.used("probe", day), int64(1120+15+50))
-	if err := b.store.Drop(b.Context(), "dropped"); err != nil {
-		b.Fatal(err)
-	}
+	b.drop("dropped")
 	b.same("dropped", b.used("probe", day), int64(15+50+50+10))
 	b.same("spent", b.spent(tasks.SpentQuery{}), []tasks.Spent{row(4, use(15).Add(input(100)).Add(input(100)).Add(input(20)))})
 	b.forget(chat("c"), 2)
 	b.same("after forgetting", b.used("probe", day), int64(125))
 
-	if err := b.store.Settle(b.Context(), "shown", ReservationID("a"), use(5)); err != nil {
-		b.Fatalf("Settle of a task that is gone: %v", err)
-	}
+	b.settle("shown", "a", use(5)) // it is gone
 	b.finished(chat("c"), "done")
 	for id, want := range map[tasks.ID]error{"unknown": tasks.ErrNoTask, "done": tasks.ErrRefused} {
 		r := reservation("late", 1, tasks.Budgets{})
-		if err := b.store.Reserve(b.Context(), id, r); !errors.Is(err, want) {
-			b.Fatalf("Reserve for %s: got %v, want %v", id, err, want)
-		}
-		if err := b.store.Room(b.Context(), id, r); !errors.Is(err, want) {
-			b.Fatalf("Room for %s: got %v, want %v", id, err, want)
+		if room, err := b.store.Room(b.Context(), id, r), b.store.Reserve(b.Context(), id, r); !errors.Is(room, want) || !errors.Is(err, want) {
+			b.Fatalf("Room and Reserve for %s: got %v and %v, want %v", id, room, err, want)
 		}
 	}
 }
@@ -125,13 +118,9 @@ func testExtended(b *env) {
 		budgets tasks.Budgets
 		extend  bool
 	}{
-		{tasks.Budgets{TaskTokens: 10}, true},
-		{tasks.Budgets{TaskUSD: 20}, true},
-		{tasks.Budgets{UserDayUSD: 20}, true},
-		{tasks.Budgets{ChatDayUSD: 20}, true},
-		{tasks.Budgets{DayUSD: 20}, true},
-		{tasks.Budgets{DayTokens: 10}, true},
-		{tasks.Budgets{DayTokens: 10}, false},
+		{tasks.Budgets{TaskTokens: 10}, true}, {tasks.Budgets{TaskUSD: 20}, true},
+		{tasks.Budgets{UserDayUSD: 20}, true}, {tasks.Budgets{ChatDayUSD: 20}, true},
+		{tasks.Budgets{DayUSD: 20}, true}, {tasks.Budgets{DayTokens: 10}, true}, {tasks.Budgets{DayTokens: 10}, false},
 	} {
 		id, name := tasks.ID(fmt.Sprintf("t%d", i)), fmt.Sprint(i)
 		b.ask(chat(name), id, "goal")
@@ -139,47 +128,29 @@ func testExtended(b *env) {
 		r.User, r.Chat, r.Day = "test:u"+name, "test:"+name, fmt.Sprintf("2026-11-%02d", i+1)
 		b.reserve(id, r)
 		r.ID = ReservationID("b")
-		err := b.store.Reserve(b.Context(), id, r)
-		var reached *tasks.BudgetError
-		if !errors.As(err, &reached) {
-			b.Fatalf("Reserve beyond %+v: got %v, want a BudgetError", c.budgets, err)
-		}
-		over := reached.Overdraft
+		over := b.beyond(b.store.Reserve(b.Context(), id, r))
 		b.append(id, planner.Event{Type: planner.BudgetReached, Budget: over.Budget, Overdraft: &over})
 		todo := planner.Todo(b.state(id))
 		b.append(id, planner.Event{Type: planner.Decided, Action: todo[len(todo)-1].ID, By: "test:ann", Decision: &planner.Decision{Approve: c.extend}})
 		b.store = b.reopen()
-		b.extended(over, r.Day, c.extend)
+		extended, err := b.store.Extended(b.Context(), r.Day)
+		b.ok(err)
 		if !c.extend {
+			b.same("extended by", extended, []tasks.Extended(nil))
 			b.overdrawn(id, r, over)
 			continue
 		}
+		b.same("extended by", extended, map[string][]tasks.Extended{ // a task's own budgets are no budgets of the day
+			tasks.BudgetUserDayUSD: {{User: over.Who, Cost: over.Extend}},
+			tasks.BudgetChatDayUSD: {{Chat: over.Who, Cost: over.Extend}},
+			tasks.BudgetDayUSD:     {{Cost: over.Extend}},
+			tasks.BudgetDayTokens:  {{Tokens: over.Extend}},
+		}[over.Budget])
 		b.reserve(id, r)
 		r.ID = ReservationID("c")
 		over.Limit, over.Spent = over.Limit+over.Extend, 2*over.Spent
 		b.overdrawn(id, r, over)
 	}
-}
-
-// extended expects what the store says about a day on which a person has
-// decided about one budget.
-func (b *env) extended(over planner.Overdraft, day string, yes bool) {
-	b.Helper()
-	want := map[string]tasks.Extended{
-		tasks.BudgetUserDayUSD: {User: over.Who, Cost: over.Extend},
-		tasks.BudgetChatDayUSD: {Chat: over.Who, Cost: over.Extend},
-		tasks.BudgetDayUSD:     {Cost: over.Extend},
-		tasks.BudgetDayTokens:  {Tokens: over.Extend},
-	}
-	var list []tasks.Extended // of a task's own budgets nothing
-	if one, ofDay := want[over.Budget]; ofDay && yes {
-		list = []tasks.Extended{one}
-	}
-	got, err := b.store.Extended(b.Context(), day)
-	if err != nil {
-		b.Fatalf("Extended(%s): %v", day, err)
-	}
-	b.same("extended by", got, list)
 }
 
 // testBudgetRush: of a thousand calls at once only those get room that there is
@@ -237,12 +208,8 @@ func testSpentMoved(b *env) {
 	chatUsed := func(room string) int64 {
 		b.Helper()
 		r := reservation("probe", 0, budgets)
-		r.Chat, r.Most = room, llm.Usage{Cost: 1 << 40}
-		var reached *tasks.BudgetError
-		if err := b.store.Room(b.Context(), "probe", r); !errors.As(err, &reached) {
-			b.Fatalf("Room for very much in %s: got %v, want a BudgetError", room, err)
-		}
-		return reached.Overdraft.Spent / 2
+		r.Chat = room
+		return b.usedBy("probe", r)
 	}
 	for range 2 {
 		b.move(chat("old"), chat("new"))
@@ -268,9 +235,7 @@ func testSpentForgotten(b *env) {
 	b.show("t")
 	b.ask(chat("d"), "probe", "goal")
 	b.same("of her", b.used("probe", tasks.Budgets{UserDayUSD: 1}), int64(80))
-	if _, err := b.store.Erase(b.Context(), "test:ann"); err != nil {
-		b.Fatalf("Erase: %v", err)
-	}
+	b.erase("test:ann")
 	b.store = b.reopen()
 	b.same("rows", b.spent(tasks.SpentQuery{}), []tasks.Spent(nil))
 	b.same("of her", b.used("probe", tasks.Budgets{UserDayUSD: 1}), int64(0))

@@ -26,10 +26,8 @@ func RunDB(t *testing.T, open func(t *testing.T) store.DB) {
 		run  func(*testing.T, store.DB)
 	}{
 		{"any operations", testAnyOperations},
-		{"bounds", testRangeBounds},
 		{"long range", testLongRange},
 		{"large values", testLargeValues},
-		{"own changes", testOwnChanges},
 		{"snapshot", testSnapshot},
 		{"failed update", testFailedUpdate},
 		{"many senders", testManySenders},
@@ -54,10 +52,23 @@ const (
 // update runs an update that must succeed.
 func update(t testing.TB, db store.DB, do func(store.Tx) error) {
 	t.Helper()
-	err := db.Update(t.Context(), func(x store.Tx) (func(), error) { return nil, do(x) })
-	if err != nil {
+	if err := db.Update(t.Context(), func(x store.Tx) (func(), error) { return nil, do(x) }); err != nil {
 		t.Fatalf("Update: %v", err)
 	}
+}
+
+// put stores one record.
+func put(ctx context.Context, db store.DB, table store.Table, key, value []byte) error {
+	return db.Update(ctx, func(x store.Tx) (func(), error) { return nil, x.Put(table, key, value) })
+}
+
+// get returns the committed value of a key of the long table.
+func get(ctx context.Context, db store.DB, key []byte) (value []byte, err error) {
+	err = db.View(ctx, func(x store.Tx) error {
+		value, err = x.Get(longTable, key)
+		return err
+	})
+	return value, err
 }
 
 // contents returns the records of a range as text.
@@ -84,47 +95,48 @@ func stored(t testing.TB, db store.DB, table store.Table, from, to []byte, o sto
 	return list
 }
 
-// testAnyOperations compares a database with a store.Map.
+// testAnyOperations compares a database with a store.Map: reads within an update, on
+// top of its changes and over savepoints, and views. A bound may be the beginning or
+// the end of its table, and beyond the other bound.
 func testAnyOperations(t *testing.T, db store.DB) {
-	var model store.Map
-	key := rapid.Map(rapid.SliceOfN(rapid.SampledFrom([]byte{0, 1, 'a', 0xff}), 1, 3), func(b []byte) []byte { return b })
-	bound := rapid.OneOf(rapid.Just[[]byte](nil), key)
-	table := rapid.SampledFrom([]store.Table{shortTable, longTable})
+	tables := []store.Table{shortTable, longTable, longTable + 1, store.TableOutbox}
+	bytesOf := rapid.SampledFrom([]byte{0, 1, 'a', 0xff})
+	key := rapid.SliceOfN(bytesOf, 1, 3)
+	bound := rapid.OneOf(rapid.Just[[]byte](nil), rapid.SliceOfN(bytesOf, 0, 3))
+	table := rapid.SampledFrom(tables)
 	order := rapid.SampledFrom([]store.Order{store.Ascending, store.Descending})
-	empty := func(x store.Tx) error { // rapid tries again with the same database
-		for _, table := range []store.Table{shortTable, longTable} {
-			var keys [][]byte
-			for r, err := range x.Range(table, nil, nil, store.Ascending) {
-				if err != nil {
-					return err
-				}
-				keys = append(keys, r.Key)
-			}
-			for _, k := range keys {
-				if err := x.Delete(table, k); err != nil {
-					return err
-				}
-			}
+	steps := rapid.SliceOfN(rapid.Custom(func(r *rapid.T) step {
+		return step{
+			what:  rapid.SampledFrom([]string{"put", "put", "delete", "get", "range", "savepoint", "undo"}).Draw(r, "what"),
+			table: table.Draw(r, "table"), key: key.Draw(r, "key"), from: bound.Draw(r, "from"), to: bound.Draw(r, "to"),
+			value: rapid.SliceOfN(rapid.Byte(), 1, 4).Draw(r, "value"), order: order.Draw(r, "order"),
 		}
-		return nil
-	}
+	}), 1, 10)
 	refused := errors.New("refused")
 	rapid.Check(t, func(r *rapid.T) {
-		model = store.Map{}
-		update(t, db, empty)
-		for range rapid.IntRange(1, 8).Draw(r, "updates") {
-			steps := rapid.SliceOfN(rapid.Custom(func(r *rapid.T) step {
-				return step{
-					what:  rapid.SampledFrom([]string{"put", "put", "delete", "get", "range", "savepoint", "undo"}).Draw(r, "what"),
-					table: table.Draw(r, "table"), key: key.Draw(r, "key"), to: bound.Draw(r, "to"),
-					value: rapid.SliceOfN(rapid.Byte(), 1, 4).Draw(r, "value"), order: order.Draw(r, "order"),
+		var model store.Map
+		update(t, db, func(x store.Tx) error { // rapid tries again with the same database
+			for _, table := range tables {
+				var keys [][]byte
+				for r, err := range x.Range(table, nil, nil, store.Ascending) {
+					if err != nil {
+						return err
+					}
+					keys = append(keys, r.Key)
 				}
-			}), 1, 10).Draw(r, "steps")
-			fails := rapid.IntRange(0, 4).Draw(r, "fails") == 0
+				for _, k := range keys {
+					if err := x.Delete(table, k); err != nil {
+						return err
+					}
+				}
+			}
+			return nil
+		})
+		for range rapid.IntRange(1, 8).Draw(r, "updates") {
+			steps, fails := steps.Draw(r, "steps"), rapid.IntRange(0, 4).Draw(r, "fails") == 0
 			var got []string
 			err := db.Update(t.Context(), func(x store.Tx) (_ func(), err error) {
-				got, err = do(x, steps)
-				if err == nil && fails {
+				if got, err = do(x, steps); err == nil && fails {
 					err = refused
 				}
 				return nil, err
@@ -151,10 +163,10 @@ func testAnyOperations(t *testing.T, db store.DB) {
 
 // step is something done in a transaction.
 type step struct {
-	what           string
-	table          store.Table
-	key, to, value []byte
-	order          store.Order
+	what                 string
+	table                store.Table
+	key, value, from, to []byte
+	order                store.Order
 }
 
 // do does steps, and returns what it read.
@@ -174,7 +186,7 @@ func do(x store.Tx, steps []step) (read []string, err error) {
 			read = append(read, fmt.Sprintf("%x", value))
 		case "range":
 			var list []string
-			list, err = contents(x, s.table, s.key, s.to, s.order)
+			list, err = contents(x, s.table, s.from, s.to, s.order)
 			read = append(read, list...)
 		default: // the rest on top of it; undo forgets its changes
 			over := store.NewOverlay(x)
@@ -216,58 +228,6 @@ func (x mapTx) Range(t store.Table, from, to []byte, o store.Order) iter.Seq2[st
 	}
 }
 
-// testRangeBounds: tables do not touch each other, and a nil key is their beginning
-// or end.
-func testRangeBounds(t *testing.T, db store.DB) {
-	tables := []store.Table{store.TableLive, store.TableJournal, store.TableTasks, store.TableOutbox}
-	update(t, db, func(x store.Tx) error {
-		for _, table := range tables {
-			for _, key := range []string{"\x00", "a", "\xff\xff"} {
-				if err := x.Put(table, []byte(key), []byte{byte(table)}); err != nil {
-					return err
-				}
-			}
-		}
-		return nil
-	})
-	for _, table := range tables {
-		v := fmt.Sprintf("=%02x", byte(table))
-		all := []string{"00" + v, "61" + v, "ffff" + v}
-		for _, test := range []struct {
-			from, to []byte
-			want     []string
-		}{
-			{nil, nil, all},
-			{[]byte{}, nil, all},
-			{[]byte{0}, []byte{0xff, 0xff, 0xff}, all},
-			{[]byte{1}, nil, all[1:]},
-			{nil, []byte("a"), all[:1]},
-			{[]byte("a"), []byte("a\x00"), all[1:2]},
-			{[]byte("a"), []byte("a"), nil},
-			{[]byte("b"), []byte("a"), nil},
-			{nil, []byte{}, nil},
-		} {
-			for _, o := range []store.Order{store.Ascending, store.Descending} {
-				want := slices.Clone(test.want)
-				if o == store.Descending {
-					slices.Reverse(want)
-				}
-				if d := cmp.Diff(want, stored(t, db, table, test.from, test.to, o)); d != "" {
-					t.Errorf("View of %s from %q to %q, descending %v (-want +got):\n%s", table, test.from, test.to, o, d)
-				}
-				var got []string
-				update(t, db, func(x store.Tx) (err error) {
-					got, err = contents(x, table, test.from, test.to, o)
-					return err
-				})
-				if d := cmp.Diff(want, got); d != "" {
-					t.Errorf("Update over %s from %q to %q, descending %v (-want +got):\n%s", table, test.from, test.to, o, d)
-				}
-			}
-		}
-	}
-}
-
 func numbered(n int) []byte { return binary.BigEndian.AppendUint32([]byte("n"), uint32(n)) }
 
 // fill stores records with the numbers from 0 to n.
@@ -288,47 +248,40 @@ func fill(t testing.TB, db store.DB, table store.Table, n, size int) {
 func testLongRange(t *testing.T, db store.DB) {
 	const n = 10_000
 	fill(t, db, longTable, n, 20)
-	read := func(o store.Order, stop int) func(store.Tx) error {
-		return func(x store.Tx) error {
-			i := 0
-			for r, err := range x.Range(longTable, nil, nil, o) {
-				if err != nil {
-					return err
-				}
-				want := numbered(i)
-				if o == store.Descending {
-					want = numbered(n - 1 - i)
-				}
-				if !bytes.Equal(r.Key, want) {
-					return fmt.Errorf("record %d: got key %x, want %x", i, r.Key, want)
-				}
-				if i%1000 == 0 {
-					if value, err := x.Get(longTable, numbered(i)); err != nil || len(value) != 20 {
-						return fmt.Errorf("Get beside a range: got %x and %w", value, err)
-					}
-				}
-				if i++; i == stop {
-					break
+	read := func(x store.Tx, o store.Order, stop int) error {
+		i := 0
+		for r, err := range x.Range(longTable, nil, nil, o) {
+			want := i
+			if o == store.Descending {
+				want = n - 1 - i
+			}
+			if err != nil || !bytes.Equal(r.Key, numbered(want)) {
+				return fmt.Errorf("record %d: got key %x and %w, want %d", i, r.Key, err, want)
+			}
+			if i%1000 == 0 {
+				if value, err := x.Get(longTable, numbered(i)); err != nil || len(value) != 20 {
+					return fmt.Errorf("Get beside a range: got %x and %w", value, err)
 				}
 			}
-			if i != min(n, stop) {
-				return fmt.Errorf("got %d records, want %d", i, min(n, stop))
+			if i++; i == stop {
+				break
 			}
-			return nil
 		}
+		if i != min(n, stop) {
+			return fmt.Errorf("got %d records, want %d", i, min(n, stop))
+		}
+		return nil
 	}
 	for _, o := range []store.Order{store.Ascending, store.Descending} {
 		for _, stop := range []int{1, 64, 65, 2 * n} {
-			if err := db.View(t.Context(), read(o, stop)); err != nil {
-				t.Errorf("View, descending %v, stopping at %d: %v", o, stop, err)
-			}
+			view := db.View(t.Context(), func(x store.Tx) error { return read(x, o, stop) })
 			var last error // of the run that is committed
 			update(t, db, func(x store.Tx) error {
-				last = read(o, stop)(x)
+				last = read(x, o, stop)
 				return nil
 			})
-			if last != nil {
-				t.Errorf("Update, descending %v, stopping at %d: %v", o, stop, last)
+			if view != nil || last != nil {
+				t.Errorf("descending %v, stopping at %d: View %v, Update %v", o, stop, view, last)
 			}
 		}
 	}
@@ -359,43 +312,9 @@ func testLargeValues(t *testing.T, db store.DB) {
 	for i := range every {
 		every[i] = byte(i)
 	}
-	update(t, db, func(x store.Tx) error { return x.Put(shortTable, every, every) })
-	want := []string{fmt.Sprintf("%x=%x", every, every)}
-	if d := cmp.Diff(want, stored(t, db, shortTable, nil, nil, store.Ascending)); d != "" {
-		t.Errorf("a key and a value of all bytes (-want +got):\n%s", d)
-	}
-}
-
-// testOwnChanges: an update reads its own changes, also over a savepoint.
-func testOwnChanges(t *testing.T, db store.DB) {
-	for _, table := range []store.Table{shortTable, longTable} {
-		fill(t, db, table, 4, 1)
-		var got []string
-		update(t, db, func(x store.Tx) error {
-			got = nil
-			note := func(x store.Tx) error {
-				value, err := x.Get(table, numbered(1))
-				if err != nil {
-					return err
-				}
-				list, err := contents(x, table, numbered(0), numbered(3), store.Descending)
-				got = append(append(got, fmt.Sprintf("%x", value)), list...)
-				return err
-			}
-			over := store.NewOverlay(x)
-			return errors.Join(
-				x.Put(table, numbered(1), []byte{7}), x.Delete(table, numbered(2)), note(x),
-				over.Put(table, numbered(2), []byte{8}), over.Delete(table, numbered(1)), note(over), note(x),
-				over.Flush(), note(x))
-		})
-		over := []string{"", "6e00000002=08", "6e00000000=01"}
-		before := []string{"07", "6e00000001=07", "6e00000000=01"}
-		if d := cmp.Diff(slices.Concat(before, over, before, over), got); d != "" {
-			t.Errorf("reads of %s (-want +got):\n%s", table, d)
-		}
-		if d := cmp.Diff([]string{"6e00000000=01", "6e00000002=08", "6e00000003=03"}, stored(t, db, table, nil, nil, store.Ascending)); d != "" {
-			t.Errorf("%s afterwards (-want +got):\n%s", table, d)
-		}
+	update(t, db, func(x store.Tx) error { return x.Put(longTable, every, every) })
+	if got, err := get(t.Context(), db, every); err != nil || !bytes.Equal(got, every) {
+		t.Errorf("a key and a value of all bytes: got %x and %v", got, err)
 	}
 }
 
@@ -424,29 +343,37 @@ func testSnapshot(t *testing.T, db store.DB) {
 	}
 }
 
-// testFailedUpdate: an update that fails leaves nothing, also beside others.
-func testFailedUpdate(t *testing.T, db store.DB) {
-	refused := errors.New("refused")
+// atOnce lets so many senders run beside each other, and reports their errors.
+func atOnce(t *testing.T, senders int, one func(sender int) error) {
+	t.Helper()
 	var wg sync.WaitGroup
-	for i := range 32 {
+	for s := range senders {
 		wg.Go(func() {
-			err := db.Update(t.Context(), func(x store.Tx) (func(), error) {
-				if err := x.Put(longTable, numbered(i), []byte{1}); err != nil {
-					return nil, err
-				}
-				if i%2 == 1 {
-					return func() { t.Error("done of an update that failed was called") }, refused
-				}
-				return nil, nil
-			})
-			if want := i%2 == 1; errors.Is(err, refused) != want || !want && err != nil {
-				t.Errorf("update %d: %v, want it refused: %v", i, err, want)
+			if err := one(s); err != nil {
+				t.Errorf("sender %d: %v", s, err)
 			}
 		})
 	}
 	wg.Wait()
-	got := stored(t, db, longTable, nil, nil, store.Ascending)
-	if len(got) != 16 {
+}
+
+// testFailedUpdate: an update that fails leaves nothing, also beside others.
+func testFailedUpdate(t *testing.T, db store.DB) {
+	refused := errors.New("refused")
+	atOnce(t, 32, func(i int) error {
+		if i%2 == 0 {
+			return put(t.Context(), db, longTable, numbered(i), []byte{1})
+		}
+		err := db.Update(t.Context(), func(x store.Tx) (func(), error) {
+			done := func() { t.Error("done of an update that failed was called") }
+			return done, errors.Join(x.Put(longTable, numbered(i), []byte{1}), refused)
+		})
+		if !errors.Is(err, refused) {
+			return fmt.Errorf("got %w, want it refused", err)
+		}
+		return nil
+	})
+	if got := stored(t, db, longTable, nil, nil, store.Ascending); len(got) != 16 {
 		t.Errorf("got %d records, want 16: %v", len(got), got)
 	}
 }
@@ -457,31 +384,22 @@ func testManySenders(t *testing.T, db store.DB) {
 	const senders, each = 32, 20
 	var order []uint64
 	counter := []byte("counter")
-	var wg sync.WaitGroup
-	for s := range senders {
-		wg.Go(func() {
-			for i := range each {
-				err := db.Update(t.Context(), func(x store.Tx) (func(), error) {
-					value, err := x.Get(longTable, counter)
-					if err != nil {
-						return nil, err
-					}
-					n := uint64(0)
-					if value != nil {
-						n = binary.BigEndian.Uint64(value)
-					}
-					done := func() { order = append(order, n) }
-					return done, errors.Join(
-						x.Put(longTable, counter, binary.BigEndian.AppendUint64(nil, n+1)),
-						x.Put(shortTable, numbered(s*each+i), []byte{1}))
-				})
-				if err != nil {
-					t.Errorf("sender %d: %v", s, err)
+	atOnce(t, senders, func(s int) (failed error) {
+		for i := range each {
+			failed = errors.Join(failed, db.Update(t.Context(), func(x store.Tx) (func(), error) {
+				value, err := x.Get(longTable, counter)
+				n := uint64(0)
+				if value != nil {
+					n = binary.BigEndian.Uint64(value)
 				}
-			}
-		})
-	}
-	wg.Wait()
+				done := func() { order = append(order, n) }
+				return done, errors.Join(err,
+					x.Put(longTable, counter, binary.BigEndian.AppendUint64(nil, n+1)),
+					x.Put(shortTable, numbered(s*each+i), []byte{1}))
+			}))
+		}
+		return failed
+	})
 	if len(order) != senders*each {
 		t.Fatalf("done was called %d times, want %d", len(order), senders*each)
 	}
@@ -498,18 +416,9 @@ func testManySenders(t *testing.T, db store.DB) {
 // testLargeUpdates: more changes than a database may put into one transaction.
 func testLargeUpdates(t *testing.T, db store.DB) {
 	const senders, size = 24, 3 << 20
-	var wg sync.WaitGroup
-	for s := range senders {
-		wg.Go(func() {
-			err := db.Update(t.Context(), func(x store.Tx) (func(), error) {
-				return nil, x.Put(longTable, numbered(s), bytes.Repeat([]byte{byte(s)}, size))
-			})
-			if err != nil {
-				t.Errorf("sender %d: %v", s, err)
-			}
-		})
-	}
-	wg.Wait()
+	atOnce(t, senders, func(s int) error {
+		return put(t.Context(), db, longTable, numbered(s), bytes.Repeat([]byte{byte(s)}, size))
+	})
 	if got := stored(t, db, longTable, nil, nil, store.Ascending); len(got) != senders {
 		t.Errorf("got %d records, want %d", len(got), senders)
 	}
@@ -518,16 +427,11 @@ func testLargeUpdates(t *testing.T, db store.DB) {
 // testDependentReads: an update may decide by a record what it reads next.
 func testDependentReads(t *testing.T, db store.DB) {
 	const n = 6
-	update(t, db, func(x store.Tx) error {
+	update(t, db, func(x store.Tx) (err error) {
 		for i := range n {
-			if err := x.Put(longTable, numbered(i), numbered(i+1)); err != nil {
-				return err
-			}
-			if err := x.Put(shortTable, append(numbered(i), 'x'), numbered(i)); err != nil {
-				return err
-			}
+			err = errors.Join(err, x.Put(longTable, numbered(i), numbered(i+1)), x.Put(shortTable, append(numbered(i), 'x'), numbered(i)))
 		}
-		return nil
+		return err
 	})
 	var path []string
 	update(t, db, func(x store.Tx) error {
@@ -550,8 +454,7 @@ func testDependentReads(t *testing.T, db store.DB) {
 			key = next
 		}
 	})
-	want := slices.Repeat([]string{"1 and 1"}, n)
-	if d := cmp.Diff(want, path); d != "" {
+	if d := cmp.Diff(slices.Repeat([]string{"1 and 1"}, n), path); d != "" {
 		t.Errorf("records on the way (-want +got):\n%s", d)
 	}
 }
@@ -559,15 +462,10 @@ func testDependentReads(t *testing.T, db store.DB) {
 func testEndedContext(t *testing.T, db store.DB) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	err := db.Update(ctx, func(x store.Tx) (func(), error) { return nil, x.Put(longTable, numbered(1), []byte{1}) })
-	if !errors.Is(err, context.Canceled) {
+	if err := put(ctx, db, longTable, numbered(1), []byte{1}); !errors.Is(err, context.Canceled) {
 		t.Errorf("Update: %v, want Canceled", err)
 	}
-	err = db.View(ctx, func(x store.Tx) error {
-		_, err := x.Get(longTable, numbered(1))
-		return err
-	})
-	if !errors.Is(err, context.Canceled) {
+	if _, err := get(ctx, db, numbered(1)); !errors.Is(err, context.Canceled) {
 		t.Errorf("View: %v, want Canceled", err)
 	}
 	if got := stored(t, db, longTable, nil, nil, store.Ascending); len(got) != 0 {
@@ -577,21 +475,13 @@ func testEndedContext(t *testing.T, db store.DB) {
 
 func testClosedDB(t *testing.T, db store.DB) {
 	fill(t, db, longTable, 1, 1)
-	if err := db.Close(); err != nil {
-		t.Fatalf("Close: %v", err)
+	if err := errors.Join(db.Close(), db.Close()); err != nil {
+		t.Fatalf("closing twice: %v", err)
 	}
-	if err := db.Close(); err != nil {
-		t.Errorf("Close again: %v", err)
-	}
-	err := db.Update(t.Context(), func(x store.Tx) (func(), error) { return nil, x.Put(longTable, numbered(1), []byte{1}) })
-	if err == nil {
+	if err := put(t.Context(), db, longTable, numbered(1), []byte{1}); err == nil {
 		t.Error("Update of a closed database: no error")
 	}
-	err = db.View(t.Context(), func(x store.Tx) error {
-		_, err := x.Get(longTable, numbered(0))
-		return err
-	})
-	if err == nil {
+	if _, err := get(t.Context(), db, numbered(0)); err == nil {
 		t.Error("View of a closed database: no error")
 	}
 }

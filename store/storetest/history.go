@@ -30,7 +30,7 @@ func testHistory(b *env) {
 	b.answer("t2", "answer 2")
 	b.same("answered out of order, not shown yet", b.history(chat("c"), "t3", 1000), []tasks.Turn{turn(1, "", false), turn(2, "answer 2", false)})
 	b.show("t2")
-	b.append("t3", planner.Event{Type: planner.CallFailed, Action: planner.Todo(b.state("t3"))[0].ID, Problem: &planner.Problem{Code: "unreachable"}})
+	b.append("t3", planner.Event{Type: planner.CallFailed, Action: b.wanted("t3"), Problem: &planner.Problem{Code: "unreachable"}})
 	b.append("t1", planner.Event{Type: planner.Stopped})
 	want := []tasks.Turn{turn(1, "", true), turn(2, "answer 2", false), turn(3, "", true), turn(4, "", false)}
 	b.same("stopped and failed", b.history(chat("c"), "", 1000), want)
@@ -47,9 +47,7 @@ func testHistory(b *env) {
 	b.store = b.reopen()
 	b.same("after reopening", b.history(chat("c"), "", 1000), want)
 	turns, err := b.store.Turns(b.Context(), chat("c").Key(), 0, 10)
-	if err != nil {
-		b.Fatalf("listing turns: %v", err)
-	}
+	b.ok(err)
 	b.same("as a list", turns, want)
 	if turns, err := b.store.History(b.Context(), chat("c").Key(), "unknown", 1000); !errors.Is(err, tasks.ErrNoTask) {
 		b.Fatalf("History before an unknown task: got %+v, %v, want ErrNoTask", turns, err)
@@ -60,22 +58,19 @@ func testHistoryBudget(b *env) {
 	for i, answer := range []string{"12345", "", strings.Repeat("x", 50), "ж"} { // turns of 7, 2, 52 and 4 bytes
 		id := tasks.ID(fmt.Sprintf("t%d", i))
 		b.ask(chat("c"), id, "go")
-		if answer != "" {
-			b.answer(id, answer)
-		} else {
-			b.append(id, planner.Event{Type: planner.Stopped})
+		if answer == "" {
+			b.append(id, Ending()...)
+			continue
 		}
+		b.answer(id, answer)
 		b.show(id)
 	}
 	for _, c := range []struct{ max, turns int }{
 		{-1, 0}, {0, 0}, {3, 0}, {4, 1}, {6, 1}, {55, 1}, {56, 2}, {57, 2}, {58, 3}, {64, 3}, {65, 4}, {1 << 40, 4},
 	} {
 		got := b.history(chat("c"), "", c.max)
-		if len(got) != c.turns {
-			b.Fatalf("history of at most %d bytes: got %d turns, %+v, want %d", c.max, len(got), got, c.turns)
-		}
-		if n := len(got); n > 0 && got[n-1].Task != "t3" {
-			b.Fatalf("history of at most %d bytes ends with %q, want the newest turn", c.max, got[n-1].Task)
+		if n := len(got); n != c.turns || n > 0 && got[n-1].Task != "t3" {
+			b.Fatalf("history of at most %d bytes: got %+v, want the newest %d turns", c.max, got, c.turns)
 		}
 	}
 }
@@ -108,7 +103,7 @@ func testCut(b *env) {
 
 	both := b.question(chat("c"), "t3", "three")
 	both.Cut = true
-	b.same("a cut with a question", b.deliver(both), []tasks.Receipt{{Task: "t3", Seq: 1, Opened: true}})
+	b.open(both)
 	b.same("history then", goals(""), []string{"three"})
 	b.same("before the cut", goals("t2"), []string(nil))
 	b.same("another conversation", len(b.history(chat("d"), "", 1000)), 1)
@@ -116,61 +111,196 @@ func testCut(b *env) {
 	b.same("after reopening", goals(""), []string{"three"})
 }
 
-// testConversations uses names that a careless key would mix up.
-func testConversations(b *env) {
-	names := []bot.Chat{
-		chat("1"), chat("12"), chat("1\x00"), chat("1/2"),
-		{Platform: "test", ID: "1", Thread: "3"},
-		chat("1\xff"), chat(strings.Repeat("n", 300)), chat("群聊"),
-	}
-	for i, c := range names {
-		for n := range 3 {
-			b.ask(c, tasks.ID(fmt.Sprintf("t%d.%d", i, n)), c.Key())
-		}
-	}
-	for i, c := range names {
-		turns := b.history(c, "", 10000)
-		if len(turns) != 3 {
-			b.Fatalf("history of %q: got %+v, want its 3 turns", c.Key(), turns)
-		}
-		for n, turn := range turns {
-			b.same("task", turn.Task, tasks.ID(fmt.Sprintf("t%d.%d", i, n)))
-		}
-		b.same("live", len(b.live(c.Key())), 3)
+func (b *env) set(owner, name, value string) {
+	b.Helper()
+	b.ok(b.store.PutSetting(b.Context(), owner, name, value))
+}
+
+func (b *env) setting(owner, name, want string) {
+	b.Helper()
+	got, err := b.store.Setting(b.Context(), owner, name)
+	if err != nil || got != want {
+		b.Fatalf("Setting(%q, %q): got %q, %v, want %q", owner, name, got, err, want)
 	}
 }
 
 func testSettings(b *env) {
-	put := func(owner, name, value string) {
-		b.Helper()
-		if err := b.store.PutSetting(b.Context(), owner, name, value); err != nil {
-			b.Fatalf("PutSetting(%q, %q, %q): %v", owner, name, value, err)
-		}
-	}
-	get := func(owner, name, want string) {
-		b.Helper()
-		got, err := b.store.Setting(b.Context(), owner, name)
-		if err != nil || got != want {
-			b.Fatalf("Setting(%q, %q): got %q, %v, want %q", owner, name, got, err, want)
-		}
-	}
-	get("test:ann", "language", "")
-	put("test:ann", "language", "ru")
-	put("test:ann", "timezone", "Asia/Tokyo")
-	put("test:an", "nlanguage", "zh")
-	put("", "", "neither")
-	get("test:ann", "language", "ru")
-	get("test:an", "nlanguage", "zh")
-	get("test:ann", "nlanguage", "")
-	put("test:ann", "language", "en")
-	put("test:an", "nlanguage", "")
+	b.setting("test:ann", "language", "")
+	b.set("test:ann", "language", "ru")
+	b.set("test:ann", "timezone", "Asia/Tokyo")
+	b.set("test:an", "nlanguage", "zh")
+	b.set("", "", "neither")
+	b.setting("test:ann", "language", "ru")
+	b.setting("test:an", "nlanguage", "zh")
+	b.setting("test:ann", "nlanguage", "")
+	b.set("test:ann", "language", "en")
+	b.set("test:an", "nlanguage", "")
 	b.store = b.reopen()
-	get("test:ann", "language", "en")
-	get("test:ann", "timezone", "Asia/Tokyo")
-	get("test:an", "nlanguage", "")
-	get("", "", "neither")
+	b.setting("test:ann", "language", "en")
+	b.setting("test:ann", "timezone", "Asia/Tokyo")
+	b.setting("test:an", "nlanguage", "")
+	b.setting("", "", "neither")
 	if err := b.store.PutSetting(b.Context(), strings.Repeat("x", 100000), "n", "v"); err == nil {
 		b.Fatal("PutSetting of an owner of 100,000 bytes: got no error")
 	}
-	get(strings.Repeat("x", 100000), "n", "")
+	b.setting(strings.Repeat("x", 100000), "n", "")
+}
+
+// summarise stores a summary and expects an error, or nil.
+func (b *env) summarise(c bot.Chat, before, until uint64, want error) tasks.Summary {
+	b.Helper()
+	v := tasks.Summary{Until: until, Text: fmt.Sprintf("%s up to %d", c.Key(), until), At: b.clock.now(), Tainted: until%2 == 0}
+	if err := b.store.PutSummary(b.Context(), c.Key(), before, v); !errors.Is(err, want) || (want == nil) != (err == nil) {
+		b.Fatalf("PutSummary(%s, %d, %+v): got %v, want %v", c.Key(), before, v, err, want)
+	}
+	return v
+}
+
+func (b *env) summary(c bot.Chat, want tasks.Summary) {
+	b.Helper()
+	got, err := b.store.Summary(b.Context(), c.Key())
+	b.ok(err)
+	b.same("summary of "+c.Key(), got, want)
+}
+
+func (b *env) orders(c bot.Chat, after uint64, limit int, want ...uint64) {
+	b.Helper()
+	turns, err := b.store.Turns(b.Context(), c.Key(), after, limit)
+	b.ok(err)
+	var got []uint64
+	for _, t := range turns {
+		got = append(got, t.Order)
+	}
+	b.same(fmt.Sprintf("turns of %s after %d", c.Key(), after), got, want)
+}
+
+// exchanges opens and ends so many tasks of each chat in turn, and counts their
+// orders from 1.
+func exchanges(b *env, rounds int, chats ...bot.Chat) {
+	b.Helper()
+	for n := range rounds {
+		for _, c := range chats {
+			b.finished(c, tasks.ID(fmt.Sprintf("%s.%d", c.ID, n)))
+			b.clock.add(time.Minute)
+		}
+	}
+}
+
+func testSummaries(b *env) {
+	exchanges(b, 3, chat("c"), chat("d")) // c has 1, 3 and 5
+	b.summary(chat("c"), tasks.Summary{})
+	b.summarise(chat("c"), 1, 3, tasks.ErrConflict) // there is none up to 1
+	b.summarise(chat("c"), 0, 2, tasks.ErrConflict) // it is no turn of c
+	b.summarise(chat("c"), 0, 7, tasks.ErrConflict)
+	b.summarise(chat("c"), 0, 0, tasks.ErrConflict)
+	first := b.summarise(chat("c"), 0, 1, nil)
+	b.summary(chat("c"), first)
+	b.summarise(chat("c"), 0, 3, tasks.ErrConflict) // another has taken its place
+	b.summarise(chat("c"), 1, 1, tasks.ErrConflict)
+	b.store = b.reopen()
+	b.summary(chat("c"), first)
+	b.summary(chat("d"), tasks.Summary{})
+	second := b.summarise(chat("c"), 1, 5, nil)
+	b.summarise(chat("d"), 0, 4, nil)
+	b.summary(chat("c"), second)
+	b.same("the turns are still there", len(b.history(chat("c"), "", 1000)), 3)
+}
+
+func testTurns(b *env) {
+	exchanges(b, 3, chat("c"), chat("d"))
+	b.ask(chat("c"), "t", "runs") // 7
+	b.orders(chat("c"), 0, 10, 1, 3, 5, 7)
+	b.orders(chat("c"), 1, 2, 3, 5)
+	b.orders(chat("c"), 4, 10, 5, 7)
+	b.orders(chat("c"), 7, 10)
+	b.orders(chat("c"), 0, 0)
+	b.orders(chat("unknown"), 0, 10)
+	turns, err := b.store.Turns(b.Context(), chat("c").Key(), 0, 100)
+	b.ok(err)
+	b.same("as in the history", turns, b.history(chat("c"), "", 10000))
+	b.append("t", planner.Event{Type: planner.Stopped})
+	b.deliver(tasks.Inbound{Key: "cut", Cut: true, Chat: chat("d")})
+	b.store = b.reopen()
+	turns, err = b.store.Turns(b.Context(), chat("c").Key(), 5, 100)
+	if err != nil || len(turns) != 1 || !turns[0].Failed || turns[0].Goal != "runs" {
+		b.Fatalf("Turns after one was stopped: got %+v, %v, want it failed", turns, err)
+	}
+	b.orders(chat("d"), 0, 10)
+	b.finished(chat("d"), "after")
+	b.orders(chat("d"), 0, 10, 8)
+}
+
+// testSummaryCut: the part that was cut is in no summary any more.
+func testSummaryCut(b *env) {
+	exchanges(b, 3, chat("c"))
+	b.summarise(chat("c"), 0, 2, nil)
+	b.deliver(tasks.Inbound{Key: "cut", Cut: true, Chat: chat("c")})
+	b.summary(chat("c"), tasks.Summary{})
+	b.summarise(chat("c"), 2, 3, tasks.ErrConflict) // it was being made
+	b.summarise(chat("c"), 0, 3, tasks.ErrConflict)
+	b.store = b.reopen()
+	b.summarise(chat("c"), 0, 3, tasks.ErrConflict)
+	b.finished(chat("c"), "after")
+	b.summarise(chat("c"), 2, 4, tasks.ErrConflict)
+	b.summary(chat("c"), tasks.Summary{})
+	b.summary(chat("c"), b.summarise(chat("c"), 0, 4, nil))
+}
+
+// testSummaryForget: a forgotten text comes back by no summary, also by none
+// that was being made of it, beside a task that is not over.
+func testSummaryForget(b *env) {
+	exchanges(b, 3, chat("c"), chat("d"))
+	b.summarise(chat("c"), 0, 1, nil)
+	kept := b.summarise(chat("d"), 0, 4, nil)
+	b.ask(chat("c"), "runs", "goal") // 7
+	b.forget(chat("c"), 3)
+	b.summary(chat("c"), tasks.Summary{})
+	for _, until := range []uint64{1, 5, 7} {
+		b.summarise(chat("c"), 0, until, tasks.ErrConflict)
+		b.summarise(chat("c"), 1, until, tasks.ErrConflict)
+	}
+	b.summary(chat("d"), kept)
+	b.answer("runs", "answer")
+	b.show("runs")
+	b.finished(chat("c"), "after")
+	b.summary(chat("c"), b.summarise(chat("c"), 0, 8, nil))
+	b.store = b.reopen()
+	b.forget(chat("c"), 2)
+	for range 2 {
+		b.summary(chat("c"), tasks.Summary{})
+		b.store = b.reopen()
+	}
+}
+
+// testSummaryMove: a summary goes with its turns, and hides none of the other
+// conversation.
+func testSummaryMove(b *env) {
+	exchanges(b, 2, chat("old")) // 1 and 2
+	exchanges(b, 2, chat("new")) // 3 and 4
+	first := b.summarise(chat("old"), 0, 2, nil)
+	b.summarise(chat("new"), 0, 3, nil) // leaves out 1 and 2
+	b.move(chat("old"), chat("new"))
+	b.store = b.reopen()
+	b.summary(chat("new"), first)
+	b.summary(chat("old"), tasks.Summary{})
+	second := b.summarise(chat("new"), 2, 4, nil)
+
+	b.finished(chat("x"), "x") // 5
+	b.move(chat("x"), chat("new"))
+	b.summary(chat("new"), second)
+	b.finished(chat("x"), "x2") // 6
+	b.finished(chat("new"), "n6")
+	b.summarise(chat("new"), 4, 7, nil)
+	b.move(chat("x"), chat("new")) // 6 is in no summary
+	b.summary(chat("new"), tasks.Summary{})
+	b.orders(chat("new"), 0, 10, 1, 2, 3, 4, 5, 6, 7)
+	b.finished(chat("y"), "y1") // 8
+	b.finished(chat("y"), "y2") // 9
+	b.summarise(chat("y"), 0, 9, nil)
+	b.move(chat("y"), chat("new"))
+	b.summary(chat("new"), tasks.Summary{})
+	b.move(chat("new"), chat("z"))
+	b.summarise(chat("z"), 0, 9, tasks.ErrConflict) // made of what z had before
+	b.finished(chat("z"), "z")
+	b.summary(chat("z"), b.summarise(chat("z"), 0, 10, nil))
 }

@@ -1,10 +1,8 @@
 package storetest
 
 import (
-	"errors"
 	"fmt"
 	"math"
-	"sync"
 	"time"
 
 	"legwork/bot"
@@ -16,39 +14,28 @@ import (
 func (b *env) row(id tasks.ID) tasks.Row {
 	b.Helper()
 	row, err := b.store.Row(b.Context(), id)
-	if err != nil {
-		b.Fatalf("Row(%s): %v", id, err)
-	}
+	b.ok(err)
 	return row
 }
 
-// listed are the tasks that a query chooses.
-func (b *env) listed(q tasks.TaskQuery) (ids []tasks.ID, more bool) {
+// lists expects the tasks that a query chooses, and whether there are more.
+func (b *env) lists(q tasks.TaskQuery, more bool, want ...tasks.ID) {
 	b.Helper()
-	rows, more, err := b.store.Tasks(b.Context(), q)
-	if err != nil {
-		b.Fatalf("Tasks(%+v): %v", q, err)
-	}
+	rows, further, err := b.store.Tasks(b.Context(), q)
+	b.ok(err)
+	var ids []tasks.ID
 	for _, r := range rows {
 		ids = append(ids, r.Task)
 	}
-	return ids, more
+	b.same(fmt.Sprintf("tasks of %+v", q), ids, want)
+	b.same(fmt.Sprintf("more of %+v", q), further, more)
 }
 
-func (b *env) lists(q tasks.TaskQuery, want ...tasks.ID) {
-	b.Helper()
-	got, more := b.listed(q)
-	b.same(fmt.Sprintf("tasks of %+v", q), got, want)
-	b.same(fmt.Sprintf("more of %+v", q), more, false)
-}
-
-func (b *env) counts() map[string]int {
+func (b *env) counts(want map[string]int) {
 	b.Helper()
 	counts, err := b.store.Counts(b.Context())
-	if err != nil {
-		b.Fatalf("Counts: %v", err)
-	}
-	return counts
+	b.ok(err)
+	b.same("counts", counts, want)
 }
 
 // testRows: a row tells what a task is about, and follows it.
@@ -74,40 +61,14 @@ func testRows(b *env) {
 	b.same("row of a proposed plan", row, want)
 
 	b.clock.add(time.Minute)
-	b.append("t1", planner.Event{Type: planner.Decided, Action: planner.Todo(b.state("t1"))[0].ID, By: "test:ann", Decision: &planner.Decision{Approve: true}})
+	b.append("t1", planner.Event{Type: planner.Decided, Action: b.wanted("t1"), By: "test:ann", Decision: &planner.Decision{Approve: true}})
 	row = b.row("t1")
 	b.same("it waits no more", []any{row.Status, row.Waits, row.Since.IsZero()}, []any{"working", false, true})
 	b.store = b.reopen()
 	b.same("row after reopening", b.row("t1"), row)
-	b.append("t1", planner.Event{Type: planner.Stopped})
-	b.show("t1")
+	b.append("t1", Ending()...)
 	b.same("its end", b.row("t1").Status, "stopped")
-	b.same("counts", b.counts(), map[string]int{"stopped": 1})
-	for _, id := range []tasks.ID{"", "unknown", "t"} {
-		if _, err := b.store.Row(b.Context(), id); !errors.Is(err, tasks.ErrNoTask) {
-			b.Fatalf("Row(%q): got %v, want ErrNoTask", id, err)
-		}
-	}
-}
-
-// testSince: a task waits since the first question came that is open now.
-func testSince(b *env) {
-	b.ask(chat("c"), "t", "goal")
-	b.plan("t")
-	var asked []time.Time
-	for _, a := range planner.Todo(b.state("t")) {
-		b.append("t", planner.Event{Type: planner.Replied, Action: a.ID, Reply: &planner.Reply{
-			Calls: []planner.Call{{ID: "1", Name: "ask_person", Arguments: "{}", Ask: &planner.Question{Text: "?"}}},
-		}})
-		asked = append(asked, b.clock.now())
-		b.clock.add(time.Minute)
-	}
-	b.same("first of two", b.row("t").Since, asked[0])
-	b.append("t", planner.Event{Type: planner.Decided, By: "test:ann", Action: planner.Todo(b.state("t"))[0].ID, Decision: &planner.Decision{Text: "yes"}})
-	row := b.row("t")
-	b.same("the one that is left", []any{row.Status, row.Waits, row.Since}, []any{"working", true, asked[1]})
-	b.lists(tasks.TaskQuery{Waits: true}, "t")
-	b.lists(tasks.TaskQuery{Waits: true, Statuses: []string{"waiting"}})
+	b.counts(map[string]int{"stopped": 1})
 }
 
 // testLists: every filter, pages, and what moves between them.
@@ -143,55 +104,17 @@ func testLists(b *env) {
 		{tasks.TaskQuery{Before: "t1"}, nil},
 		{tasks.TaskQuery{Waits: true}, nil},
 	} {
-		b.lists(step.query, step.want...)
+		b.lists(step.query, false, step.want...)
 	}
-	got, more := b.listed(tasks.TaskQuery{Limit: 5})
-	b.same("first page", []any{got, more}, []any{all[:5], true})
-	got, more = b.listed(tasks.TaskQuery{Limit: 5, Before: got[4]})
-	b.same("second page", []any{got, more}, []any{all[5:], false})
-	b.same("counts", b.counts(), map[string]int{"done": 2, "planning": 4})
-}
-
-// testListsChange: dropped, forgotten and moved tasks are so in the lists too.
-func testListsChange(b *env) {
-	b.finished(chat("c"), "t1")
-	b.ask(chat("c"), "t2", "goal")
-	b.ask(chat("d"), "t3", "goal")
-	_, _, newest := b.feed(0, 0)
-	for range 2 { // once is enough
-		if err := b.store.Drop(b.Context(), "t3"); err != nil {
-			b.Fatal(err)
-		}
-	}
-	told, _, _ := b.feed(newest, 10)
-	b.same("the feed reports a dropped task", told, []tasks.FeedEntry{{Cursor: newest + 1, Task: "t3"}})
-	b.lists(tasks.TaskQuery{Statuses: []string{"failed"}}, "t3")
-	b.same("a dropped task", b.row("t3").Status, "failed")
-	b.forget(chat("c"), 1)
-	b.lists(tasks.TaskQuery{}, "t3", "t2")
-	b.same("counts", b.counts(), map[string]int{"failed": 1, "planning": 1})
-	if _, err := b.store.Row(b.Context(), "t1"); !errors.Is(err, tasks.ErrNoTask) {
-		b.Fatalf("row of a forgotten task: got %v, want ErrNoTask", err)
-	}
-	if err := b.store.Move(b.Context(), chat("c").Key(), chat("e")); err != nil {
-		b.Fatal(err)
-	}
-	b.lists(tasks.TaskQuery{Rooms: []string{"test:c"}})
-	b.lists(tasks.TaskQuery{Rooms: []string{"test:e"}}, "t2")
-	b.same("the chat of a moved task", b.row("t2").Chat, chat("e"))
-	b.answer("t2", "answer")
-	b.show("t2")
-	b.lists(tasks.TaskQuery{Rooms: []string{"test:e"}, Statuses: []string{"done"}}, "t2")
-	b.store = b.reopen()
-	b.lists(tasks.TaskQuery{}, "t3", "t2")
+	b.lists(tasks.TaskQuery{Limit: 5}, true, all[:5]...)
+	b.lists(tasks.TaskQuery{Limit: 5, Before: all[4]}, false, all[5])
+	b.counts(map[string]int{"done": 2, "planning": 4})
 }
 
 func (b *env) feed(after uint64, limit int) (entries []tasks.FeedEntry, oldest, newest uint64) {
 	b.Helper()
 	entries, oldest, newest, err := b.store.Feed(b.Context(), after, limit)
-	if err != nil {
-		b.Fatalf("Feed(%d, %d): %v", after, limit, err)
-	}
+	b.ok(err)
 	return entries, oldest, newest
 }
 
@@ -204,11 +127,8 @@ func testFeed(b *env) {
 	b.append("t1", said("a"), said("b"))
 	b.append("t2", said("c"))
 	want := []tasks.FeedEntry{
-		{Cursor: 1, Task: "t1", Seq: 1},
-		{Cursor: 2, Task: "t2", Seq: 1},
-		{Cursor: 3, Task: "t1", Seq: 2},
-		{Cursor: 4, Task: "t1", Seq: 3},
-		{Cursor: 5, Task: "t2", Seq: 2},
+		{Cursor: 1, Task: "t1", Seq: 1}, {Cursor: 2, Task: "t2", Seq: 1},
+		{Cursor: 3, Task: "t1", Seq: 2}, {Cursor: 4, Task: "t1", Seq: 3}, {Cursor: 5, Task: "t2", Seq: 2},
 	}
 	for after := range uint64(7) {
 		for limit := range 7 {
@@ -220,8 +140,7 @@ func testFeed(b *env) {
 	}
 	got, oldest, newest := b.feed(math.MaxUint64, 10)
 	b.same("after numbers that were never given", []any{len(got), oldest, newest}, []any{0, uint64(1), uint64(5)})
-	b.append("t2", planner.Event{Type: planner.Stopped})
-	b.show("t2")
+	b.append("t2", Ending()...)
 	b.forget(chat("d"), 1)
 	b.store = b.reopen()
 	got, _, newest = b.feed(5, 10)
@@ -253,40 +172,4 @@ func testFeedBounded(b *env) {
 	b.same("a slow reader begins with the oldest", entries[0], tasks.FeedEntry{Cursor: oldest, Task: "t", Seq: int(oldest)})
 	entries, _, _ = b.feed(newest-3, 10)
 	b.same("the end", len(entries), 3)
-}
-
-// testFeedBesides: who follows the feed while others write misses nothing, and
-// finds each event in its journal.
-func testFeedBesides(b *env) {
-	const writers, each = 4, 60
-	var writing sync.WaitGroup
-	for w := range writers {
-		id := tasks.ID(fmt.Sprint("t", w))
-		b.ask(chat(string(id)), id, "goal")
-		writing.Go(func() {
-			for range each {
-				if err := b.store.Append(b.Context(), id, -1, 0, said("x")); err != nil {
-					b.Error(err)
-				}
-			}
-		})
-	}
-	seen := map[tasks.ID]int{}
-	for cursor := uint64(0); cursor < writers*(each+1); {
-		entries, _, _ := b.feed(cursor, 7)
-		for _, e := range entries {
-			cursor++
-			if e.Cursor != cursor || e.Seq != seen[e.Task]+1 {
-				b.Fatalf("entry %+v after %d, of its task after %d", e, cursor-1, seen[e.Task])
-			}
-			seen[e.Task] = e.Seq
-			if events := b.load(e.Task, e.Seq-1); len(events) == 0 || events[0].Seq != e.Seq {
-				b.Fatalf("the feed reports %+v, which is not in its journal yet", e)
-			}
-		}
-		if b.Failed() {
-			break
-		}
-	}
-	writing.Wait()
 }

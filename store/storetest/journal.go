@@ -3,15 +3,17 @@ package storetest
 import (
 	"encoding/json"
 	"errors"
+	"strings"
 	"time"
 
+	"legwork/bot"
 	"legwork/planner"
 	"legwork/tasks"
 )
 
 func testJournal(b *env) {
-	got := b.deliver(b.question(chat("c"), "t1", "first"), b.question(chat("d"), "t2", "second"))
-	b.same("receipts", got, []tasks.Receipt{{Task: "t1", Seq: 1, Opened: true}, {Task: "t2", Seq: 1, Opened: true}})
+	b.ask(chat("c"), "t1", "first")
+	b.ask(chat("d"), "t2", "second")
 	b.append("t1", said("one"), said("two"))
 	b.append("t2", said("other"))
 	b.append("t1", said("three"))
@@ -19,9 +21,7 @@ func testJournal(b *env) {
 	all := b.load("t1", 0)
 	var texts []string
 	for i, e := range all {
-		if e.Seq != i+1 {
-			b.Fatalf("seq of event %d: got %d, want %d", i, e.Seq, i+1)
-		}
+		b.same("seq", e.Seq, i+1)
 		texts = append(texts, e.Text)
 	}
 	b.same("texts", texts, []string{"", "one", "two", "three"})
@@ -32,25 +32,14 @@ func testJournal(b *env) {
 	b.same("other journal", types(b.load("t2", 0)), []planner.EventType{planner.Opened, planner.GuidanceAdded})
 
 	e, err := b.store.Event(b.Context(), "t1", 3)
-	if err != nil {
-		b.Fatalf("Event(t1, 3): %v", err)
-	}
+	b.ok(err)
 	b.same("event 3", e, all[2])
 	for _, seq := range []int{-1, 0, 5} {
 		if e, err := b.store.Event(b.Context(), "t1", seq); err == nil {
 			b.Fatalf("Event(t1, %d): got %+v, want an error", seq, e)
 		}
 	}
-	for _, id := range []tasks.ID{"unknown", "", "t"} {
-		_, errLoad := b.store.Load(b.Context(), id, 0)
-		_, errEvent := b.store.Event(b.Context(), id, 1)
-		_, errState := b.store.State(b.Context(), id)
-		for what, err := range map[string]error{"Load": errLoad, "Event": errEvent, "State": errState} {
-			if !errors.Is(err, tasks.ErrNoTask) {
-				b.Fatalf("%s of task %q: got %v, want ErrNoTask", what, id, err)
-			}
-		}
-	}
+	b.missing("unknown", "", "t")
 }
 
 func testTimes(b *env) {
@@ -69,7 +58,7 @@ func testTimes(b *env) {
 // testIsolation changes what was handed in and what was handed out.
 func testIsolation(b *env) {
 	in := b.question(chat("c"), "t", "goal")
-	b.deliver(in)
+	b.open(in)
 	in.Open.Opening.Goal = "changed"
 	e := planner.Event{Type: planner.StateSet, Values: map[string]json.RawMessage{"k": json.RawMessage(`"value <&>"`)}}
 	b.append("t", e)
@@ -81,65 +70,37 @@ func testIsolation(b *env) {
 	again := b.load("t", 0)
 	b.same("goal", again[0].Opening.Goal, "goal")
 	var value string
-	if err := json.Unmarshal(again[1].Values["k"], &value); err != nil {
-		b.Fatalf("value %q: %v", again[1].Values["k"], err)
-	}
+	b.ok(json.Unmarshal(again[1].Values["k"], &value))
 	b.same("value", value, "value <&>")
 }
 
 func testAppend(b *env) {
 	b.ask(chat("c"), "t", "goal")
-	for _, step := range []struct {
-		name  string
-		id    tasks.ID
-		after int
-		event planner.Event
-		want  error
-	}{
-		{"read up to the end", "t", 1, said("a"), nil},
-		{"behind", "t", 1, said("b"), tasks.ErrConflict},
-		{"ahead", "t", 3, said("c"), tasks.ErrConflict},
-		{"before the first", "t", 0, said("d"), tasks.ErrConflict},
-		{"any", "t", -1, said("e"), nil},
-		{"not wanted", "t", -1, planner.Event{Type: planner.Replied, Action: planner.DecisionID("plan", 99, 0), Reply: &planner.Reply{Text: "x"}}, tasks.ErrRefused},
-		{"opened twice", "t", -1, planner.Event{Type: planner.Opened, Opening: &planner.Opening{Goal: "x"}}, tasks.ErrRefused},
-		{"unknown", "unknown", -1, said("f"), tasks.ErrNoTask},
-		{"no id", "", -1, said("g"), tasks.ErrNoTask},
-	} {
-		err := b.store.Append(b.Context(), step.id, step.after, 0, step.event)
-		if !errors.Is(err, step.want) {
-			b.Fatalf("%s: Append(%q, %d, %+v): got %v, want %v", step.name, step.id, step.after, step.event, err, step.want)
-		}
-	}
+	b.appendWith("t", 1, 0, nil, said("read up to the end"))
+	b.appendWith("t", 1, 0, tasks.ErrConflict, said("behind"))
+	b.appendWith("t", 3, 0, tasks.ErrConflict, said("ahead"))
+	b.appendWith("t", 0, 0, tasks.ErrConflict, said("before the first"))
+	b.appendWith("t", -1, 0, nil, said("any"))
+	b.appendWith("t", -1, 0, tasks.ErrRefused, planner.Event{ // it is not wanted
+		Type: planner.Replied, Action: planner.DecisionID("plan", 99, 0), Reply: &planner.Reply{Text: "x"},
+	})
+	b.appendWith("t", -1, 0, tasks.ErrRefused, planner.Event{Type: planner.Opened, Opening: &planner.Opening{Goal: "opened twice"}})
 	b.same("journal", types(b.load("t", 0)), []planner.EventType{planner.Opened, planner.GuidanceAdded, planner.GuidanceAdded})
-	if err := b.store.Append(b.Context(), "t", 3, 0); err != nil {
-		b.Fatalf("appending nothing: %v", err)
-	}
-	if err := b.store.Append(b.Context(), "t", 2, 0); !errors.Is(err, tasks.ErrConflict) {
-		b.Fatalf("appending nothing after less was read: got %v, want ErrConflict", err)
-	}
+	b.appendWith("t", 3, 0, nil)
+	b.appendWith("t", 2, 0, tasks.ErrConflict) // appending nothing after less was read
 }
 
 func testAllOrNone(b *env) {
 	b.ask(chat("c"), "t", "goal")
 	b.ask(chat("c"), "next", "goal")
 	before, history := b.load("t", 0), b.history(chat("c"), "", 1000)
-	action := planner.Todo(b.state("t"))[0].ID
-	err := b.store.Append(b.Context(), "t", -1, 7,
-		planner.Event{Type: planner.Replied, Action: action, Reply: &planner.Reply{Text: "answer"}},
-		planner.Event{Type: planner.SendStarted, Slot: planner.SlotAnswer},
-		planner.Event{Type: planner.Sent, Slot: planner.SlotAnswer, Message: "m", Last: true},
-		said("too late"))
-	if !errors.Is(err, tasks.ErrRefused) {
-		b.Fatalf("a batch whose last event does not fit: got %v, want ErrRefused", err)
-	}
+	batch := append([]planner.Event{{Type: planner.Replied, Action: b.wanted("t"), Reply: &planner.Reply{Text: "answer"}}}, shown("m")...)
+	b.appendWith("t", -1, 7, tasks.ErrRefused, append(batch, said("too late"))...)
 	b.same("journal", b.load("t", 0), before)
 	b.same("history", b.history(chat("c"), "", 1000), history)
 	b.same("live", b.live(chat("c").Key()), []tasks.ID{"t", "next"})
 	b.phase("next", planner.PhaseQueued)
-	if err := b.store.Append(b.Context(), "t", -1, 1, said("x")); err != nil {
-		b.Fatalf("the fence of a refused batch was kept: %v", err)
-	}
+	b.appendWith("t", -1, 1, nil, said("the fence of a refused batch is not kept"))
 }
 
 func testFences(b *env) {
@@ -160,36 +121,136 @@ func testFences(b *env) {
 		{"t", 5, -1, tasks.ErrFenced},
 		{"u", 1, -1, nil},
 	} {
-		err := b.store.Append(b.Context(), step.id, step.after, step.fence, said("x"))
-		if !errors.Is(err, step.want) {
-			b.Fatalf("Append(%s) with fence %d: got %v, want %v", step.id, step.fence, err, step.want)
+		b.appendWith(step.id, step.after, step.fence, step.want, said("x"))
+	}
+	b.store = b.reopen()
+	b.appendWith("t", -1, 5, tasks.ErrFenced, said("x"))
+	b.appendWith("t", -1, 9, nil) // taking a lease without events
+	b.appendWith("t", -1, 8, tasks.ErrFenced, said("x"))
+}
+
+func testRedelivery(b *env) {
+	known := func(key string, want tasks.Receipt, found bool) {
+		b.Helper()
+		r, ok, err := b.store.Known(b.Context(), key)
+		b.ok(err)
+		b.same("known of "+key, []any{r, ok}, []any{want, found})
+	}
+	first := b.question(chat("c"), "t1", "goal")
+	again := first
+	again.ID = "t2" // the sender of a message that comes again gives it a new id
+	got := b.deliver(first, again, b.question(chat("c"), "t3", "other"))
+	b.same("receipts of one batch", got, []tasks.Receipt{{Task: "t1", Seq: 1, Opened: true}, {Task: "t1", Again: true}, {Task: "t3", Seq: 1, Opened: true}})
+	b.same("receipt of a later batch", b.deliver(again), []tasks.Receipt{{Task: "t1", Again: true}})
+	known(first.Key, tasks.Receipt{Task: "t1", Again: true}, true)
+	known("another", tasks.Receipt{}, false)
+	known("", tasks.Receipt{}, false)
+
+	heard := b.guidance("t1", "hint")
+	b.same("guidance", b.deliver(heard, heard), []tasks.Receipt{{Task: "t1", Seq: 2}, {Task: "t1", Again: true}})
+
+	cut := tasks.Inbound{Key: "cut", Cut: true, Chat: chat("c")}
+	b.same("cut", b.deliver(cut), []tasks.Receipt{{}})
+	b.ask(chat("c"), "t4", "after the cut")
+	b.same("cut again", b.deliver(cut), []tasks.Receipt{{Again: true}})
+	b.same("turns after the cut", b.turns(chat("c")), []tasks.ID{"t4"})
+
+	late := b.guidance("unknown", "hint")
+	for _, want := range []bool{false, true} {
+		r := b.deliver(late)[0]
+		if r.Again != want || !errors.Is(r.Err, tasks.ErrNoTask) {
+			b.Fatalf("guidance for an unknown task: got %+v, want Again %t and ErrNoTask", r, want)
 		}
 	}
 	b.store = b.reopen()
-	if err := b.store.Append(b.Context(), "t", -1, 5, said("x")); !errors.Is(err, tasks.ErrFenced) {
-		b.Fatalf("an old fence after reopening: got %v, want ErrFenced", err)
+	b.same("after reopening", b.deliver(again, heard), []tasks.Receipt{{Task: "t1", Again: true}, {Task: "t1", Again: true}})
+	b.same("journal", types(b.load("t1", 0)), []planner.EventType{planner.Opened, planner.GuidanceAdded})
+
+	long := b.question(chat("d"), "t5", "goal")
+	long.Key = strings.Repeat("key", 20000)
+	b.same("a long key", b.deliver(long, long), []tasks.Receipt{{Task: "t5", Seq: 1, Opened: true}, {Task: "t5", Again: true}})
+	other := b.question(chat("d"), "t6", "goal")
+	other.Key = long.Key + "!"
+	b.open(other)
+}
+
+func testRedeliveryForgotten(b *env) {
+	in := b.question(chat("c"), "t1", "goal")
+	b.open(in)
+	again := in
+	again.ID = "t2"
+	b.clock.add(47 * time.Hour)
+	b.same("within two days", b.deliver(again), []tasks.Receipt{{Task: "t1", Again: true}})
+	b.clock.add(2 * time.Hour)
+	if r, ok, err := b.store.Known(b.Context(), in.Key); err != nil || ok || r != (tasks.Receipt{}) {
+		b.Fatalf("after two days: got %+v, %v, %v, want an unknown key", r, ok, err)
 	}
-	if err := b.store.Append(b.Context(), "t", -1, 9); err != nil {
-		b.Fatalf("taking a lease without events: %v", err)
+	b.open(again)
+	again.ID = "t3"
+	for range 3 { // each sweeps away what has expired, and must leave the younger row
+		b.deliver(b.guidance("t1", "x"))
 	}
-	if err := b.store.Append(b.Context(), "t", -1, 8, said("x")); !errors.Is(err, tasks.ErrFenced) {
-		b.Fatalf("a lease older than one taken without events: got %v, want ErrFenced", err)
+	b.same("known again", b.deliver(again), []tasks.Receipt{{Task: "t2", Again: true}})
+}
+
+func testGuidance(b *env) {
+	orOpen := func(to tasks.ID, text string, id tasks.ID) tasks.Inbound {
+		in := b.question(chat("c"), id, text)
+		in.To, in.Event = to, said(text)
+		return in
+	}
+	b.ask(chat("c"), "t", "goal")
+	b.same("guidance that fits", b.deliver(orOpen("t", "hint", "unused")), []tasks.Receipt{{Task: "t", Seq: 2}})
+	b.append("t", planner.Event{Type: planner.SendStarted, Action: b.wanted("t")})
+
+	// The first words are out: guidance no longer fits.
+	late := orOpen("t", "too late", "new")
+	b.open(late)
+	b.same("again", b.deliver(late), []tasks.Receipt{{Task: "new", Again: true}})
+	b.open(orOpen("unknown", "lost", "new2"))
+
+	r := b.deliver(b.guidance("t", "too late"))[0]
+	if !errors.Is(r.Err, tasks.ErrRefused) || r.Opened || r.Again || r.Seq != 0 {
+		b.Fatalf("late without a way out: got %+v, want ErrRefused", r)
+	}
+	b.same("journal", types(b.load("t", 0)), []planner.EventType{planner.Opened, planner.GuidanceAdded, planner.SendStarted})
+	b.same("its text", b.load("t", 1)[0].Text, "hint")
+	b.same("live", b.live(chat("c").Key()), []tasks.ID{"t", "new", "new2"})
+
+	// Two in one batch: the second is judged after the first.
+	b.ask(chat("d"), "u", "goal")
+	stop := b.guidance("u", "")
+	stop.Event = planner.Event{Type: planner.Stopped}
+	got := b.deliver(stop, b.guidance("u", "hint"))
+	if got[0].Err != nil || !errors.Is(got[1].Err, tasks.ErrRefused) {
+		b.Fatalf("stop and guidance in one batch: got %+v, want the second refused", got)
 	}
 }
 
-func testState(b *env) {
-	b.ask(chat("c"), "t", "goal")
-	b.append("t", said("a"))
-	b.plan("t")
-	check := func(when string) {
-		b.Helper()
-		b.same("state "+when, b.state("t"), planner.Fold(b.load("t", 0)))
+func testBadDeliveries(b *env) {
+	b.ask(chat("c"), "taken", "goal")
+	noOpening, otherEvent := b.question(chat("c"), "t1", "goal"), b.question(chat("c"), "t2", "goal")
+	noOpening.Open = &planner.Event{Type: planner.Opened}
+	otherEvent.Open = &planner.Event{Type: planner.GuidanceAdded, Text: "x"}
+	bad := []tasks.Inbound{
+		noOpening, otherEvent,
+		b.question(chat("c"), "", "goal"), b.question(chat("c"), "t 3\x00", "goal"), b.question(chat("c"), "taken", "goal"),
+		b.question(chat(strings.Repeat("c", 70000)), "t4", "goal"), b.question(bot.Chat{}, "t5", "goal"),
 	}
-	check("while it works")
-	b.store = b.reopen()
-	check("after reopening")
-	b.append("t", planner.Event{Type: planner.Stopped})
-	check("after a stop")
-	b.show("t")
-	check("when it is over")
+	got := b.deliver(append(bad, b.question(chat("c"), "fine", "goal"))...)
+	for i := range bad {
+		if got[i].Err == nil || got[i].Opened {
+			b.Fatalf("delivery %d, %+v: got %+v, want an error", i, bad[i], got[i])
+		}
+	}
+	b.same("the one that is fine", got[len(bad)], tasks.Receipt{Task: "fine", Seq: 1, Opened: true})
+	b.same("live", b.live(""), []tasks.ID{"taken", "fine"})
+	b.same("turns", b.turns(chat("c")), []tasks.ID{"taken", "fine"})
+	b.deliver()
+	// Without a key nothing is recognised.
+	free := b.question(chat("e"), "t6", "goal")
+	free.Key = ""
+	b.open(free)
+	free.ID = "t7"
+	b.open(free)
 }

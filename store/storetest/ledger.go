@@ -53,11 +53,10 @@ func within(action planner.ActionID, call string, tokens int) tasks.Reservation 
 
 func (b *env) reserve(id tasks.ID, r tasks.Reservation) {
 	b.Helper()
-	if err := b.store.Room(b.Context(), id, r); err != nil {
-		b.Fatalf("Room(%s, %+v): %v", id, r, err)
-	}
-	if err := b.store.Reserve(b.Context(), id, r); err != nil {
-		b.Fatalf("Reserve(%s, %+v): %v", id, r, err)
+	for _, err := range []error{b.store.Room(b.Context(), id, r), b.store.Reserve(b.Context(), id, r)} {
+		if err != nil {
+			b.Fatalf("reserving %+v for %s: %v", r, id, err)
+		}
 	}
 }
 
@@ -65,48 +64,48 @@ func (b *env) reserve(id tasks.ID, r tasks.Reservation) {
 func (b *env) overdrawn(id tasks.ID, r tasks.Reservation, want planner.Overdraft) {
 	b.Helper()
 	for range 2 {
-		for what, err := range map[string]error{
-			"Room": b.store.Room(b.Context(), id, r), "Reserve": b.store.Reserve(b.Context(), id, r),
-		} {
-			var reached *tasks.BudgetError
-			if !errors.As(err, &reached) || !errors.Is(err, tasks.ErrBudget) {
-				b.Fatalf("%s(%s, %+v): got %v, want a BudgetError", what, id, r, err)
-			}
-			b.same(what+" tells", reached.Overdraft, want)
-		}
+		b.same("Room tells", b.beyond(b.store.Room(b.Context(), id, r)), want)
+		b.same("Reserve tells", b.beyond(b.store.Reserve(b.Context(), id, r)), want)
 	}
 }
 
 func (b *env) settle(id tasks.ID, action string, cost llm.Usage) {
 	b.Helper()
-	if err := b.store.Settle(b.Context(), id, ReservationID(action), cost); err != nil {
-		b.Fatalf("Settle(%s, %s, %+v): %v", id, action, cost, err)
-	}
+	b.ok(b.store.Settle(b.Context(), id, ReservationID(action), cost))
 }
 
 // used is what is spent and reserved of a budget, in tokens of use: what a call
 // that wants more than anybody has is told.
 func (b *env) used(id tasks.ID, budgets tasks.Budgets) int64 {
 	b.Helper()
-	const wanted = 1 << 40
-	r := reservation("probe", 0, budgets)
-	r.Most = llm.Usage{Input: wanted, Cost: wanted}
+	return b.usedBy(id, reservation("probe", 0, budgets))
+}
+
+// usedBy is used for the day, person and chat of a reservation.
+func (b *env) usedBy(id tasks.ID, r tasks.Reservation) int64 {
+	b.Helper()
+	r.Most = llm.Usage{Input: 1 << 40, Cost: 1 << 40}
+	over := b.beyond(b.store.Room(b.Context(), id, r))
+	if strings.HasSuffix(over.Budget, "_usd") {
+		return over.Spent / 2
+	}
+	return over.Spent
+}
+
+// beyond is what an error tells of a budget that has no room.
+func (b *env) beyond(err error) planner.Overdraft {
+	b.Helper()
 	var reached *tasks.BudgetError
-	if err := b.store.Room(b.Context(), id, r); !errors.As(err, &reached) {
-		b.Fatalf("Room(%s) for very much: got %v, want a BudgetError", id, err)
+	if !errors.As(err, &reached) || !errors.Is(err, tasks.ErrBudget) {
+		b.Fatalf("got %v, want a BudgetError", err)
 	}
-	if strings.HasSuffix(reached.Overdraft.Budget, "_usd") {
-		return reached.Overdraft.Spent / 2
-	}
-	return reached.Overdraft.Spent
+	return reached.Overdraft
 }
 
 func (b *env) spent(q tasks.SpentQuery) []tasks.Spent {
 	b.Helper()
 	list, err := b.store.Spent(b.Context(), q)
-	if err != nil {
-		b.Fatalf("Spent(%+v): %v", q, err)
-	}
+	b.ok(err)
 	return list
 }
 
@@ -173,7 +172,7 @@ func limitOf(b tasks.Budgets, key string) int64 {
 // does Settle; it counts for the day, person and chat of the reservation.
 func testSettle(b *env) {
 	b.ask(chat("c"), "t", "goal")
-	action := func() planner.ActionID { return planner.Todo(b.state("t"))[0].ID }
+	action := func() planner.ActionID { return b.wanted("t") }
 	day := tasks.Budgets{DayTokens: 1}
 
 	r := reservation(action().String(), 100, tasks.Budgets{})
@@ -218,7 +217,7 @@ func testUnreserved(b *env) {
 	b.ask(c, "t", "goal")
 	at := time.Date(2026, 11, 20, 1, 0, 0, 0, time.FixedZone("east", 2*3600)) // the day before in UTC
 	b.append("t", planner.Event{
-		Type: planner.Malformed, At: at, Action: planner.Todo(b.state("t"))[0].ID, Problem: &planner.Problem{Code: "x", Usage: use(10)},
+		Type: planner.Malformed, At: at, Action: b.wanted("t"), Problem: &planner.Problem{Code: "x", Usage: use(10)},
 	})
 	b.reply("t", planner.Reply{Text: "answer", Usage: use(20), Model: "main"})
 	unknown := row(1, use(10))
@@ -269,19 +268,10 @@ func testSpent(b *env) {
 	}
 	for range 2 {
 		for _, q := range []tasks.SpentQuery{
-			{},
-			{From: "2026-11-20"},
-			{To: "2026-11-20"},
-			{From: "2026-11-20", To: "2026-11-20"},
-			{From: "2026-11-22"},
-			{To: "2026-11-18"},
-			{User: "a"},
-			{Chat: "ca\x00"},
-			{User: "a", Chat: "c"},
-			{From: "2026-11-21", User: "群"},
+			{}, {From: "2026-11-20"}, {To: "2026-11-20"}, {From: "2026-11-20", To: "2026-11-20"}, {From: "2026-11-22"}, {To: "2026-11-18"},
+			{User: "a"}, {Chat: "ca\x00"}, {User: "a", Chat: "c"}, {From: "2026-11-21", User: "群"},
 		} {
-			chosen := slices.Clone(want)
-			chosen = slices.DeleteFunc(chosen, func(s tasks.Spent) bool {
+			chosen := slices.DeleteFunc(slices.Clone(want), func(s tasks.Spent) bool {
 				return s.Day < q.From || q.To != "" && s.Day > q.To || q.User != "" && s.User != q.User || q.Chat != "" && s.Chat != q.Chat
 			})
 			b.same(fmt.Sprintf("Spent(%+v)", q), b.spent(q), chosen)
@@ -294,7 +284,7 @@ func testSpent(b *env) {
 // counts by its input, when the action begins anew and when it ends.
 func testCutOffWithin(b *env) {
 	b.ask(chat("c"), "t", "goal")
-	action := planner.Todo(b.state("t"))[0].ID
+	action := b.wanted("t")
 	b.reserve("t", reservation(action.String(), 100, tasks.Budgets{}))
 	b.reserve("t", within(action, "2", 60))
 	b.reserve("t", reservation(action.String()+"1", 10, tasks.Budgets{})) // another action

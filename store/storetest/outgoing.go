@@ -4,32 +4,15 @@ import (
 	"fmt"
 	"time"
 
-	"legwork/bot"
 	"legwork/planner"
 	"legwork/tasks"
 )
-
-func (b *env) queue(d ...tasks.Delivery) {
-	b.Helper()
-	if err := b.store.Queue(b.Context(), d...); err != nil {
-		b.Fatalf("Queue(%+v): %v", d, err)
-	}
-}
-
-func (b *env) tried(id string, next time.Time) {
-	b.Helper()
-	if err := b.store.Tried(b.Context(), id, next); err != nil {
-		b.Fatalf("Tried(%s, %s): %v", id, next, err)
-	}
-}
 
 // outgoing expects deliveries, and when the next one is due.
 func (b *env) outgoing(limit int, except []string, next time.Time, want ...string) []tasks.Delivery {
 	b.Helper()
 	list, got, err := b.store.Outgoing(b.Context(), b.clock.now(), limit, except...)
-	if err != nil {
-		b.Fatalf("Outgoing(%d): %v", limit, err)
-	}
+	b.ok(err)
 	var ids []string
 	for _, d := range list {
 		ids = append(ids, d.ID)
@@ -43,10 +26,18 @@ func (b *env) outgoing(limit int, except []string, next time.Time, want ...strin
 // not arrive.
 func testOutgoing(b *env) {
 	var never time.Time
+	queue := func(list ...tasks.Delivery) {
+		b.Helper()
+		b.ok(b.store.Queue(b.Context(), list...))
+	}
+	tried := func(id string, next time.Time) {
+		b.Helper()
+		b.ok(b.store.Tried(b.Context(), id, next))
+	}
 	b.outgoing(10, nil, never)
 	begin := b.clock.now()
 	later := begin.Add(time.Hour)
-	b.queue(
+	queue(
 		tasks.Delivery{ID: "b", Webhook: "ops", Kind: "server.down", Body: []byte(`{"a":1}`)},
 		tasks.Delivery{ID: "a", Webhook: "ci", Kind: "server.down"},
 		tasks.Delivery{ID: "c", Webhook: "ops", Next: later})
@@ -57,55 +48,41 @@ func testOutgoing(b *env) {
 	b.outgoing(10, []string{"ops", "ci"}, never)
 
 	again := begin.Add(2 * time.Minute)
-	b.tried("b", again)
-	b.tried("a", never)
-	b.tried("unknown", never)
+	tried("b", again)
+	tried("a", never)
+	tried("unknown", never)
 	b.outgoing(10, nil, again)
 	b.clock.add(3 * time.Minute)
-	b.queue(tasks.Delivery{ID: "d", Webhook: "ops"}, tasks.Delivery{ID: "a", Webhook: "ci"}, tasks.Delivery{ID: "b", Webhook: "ci"})
+	queue(tasks.Delivery{ID: "d", Webhook: "ops"}, tasks.Delivery{ID: "a", Webhook: "ci"}, tasks.Delivery{ID: "b", Webhook: "ci"})
 	b.store = b.reopen()
 	b.same("tries", b.outgoing(10, nil, later, "b", "d")[0].Tries, 1)
 	for _, id := range []string{"b", "c", "d"} {
-		b.tried(id, never)
+		tried(id, never)
 	}
 	b.outgoing(10, nil, never)
 	b.clock.add(50 * time.Hour)
-	b.queue(tasks.Delivery{ID: "a", Webhook: "ci"})
+	queue(tasks.Delivery{ID: "a", Webhook: "ci"})
 	b.outgoing(10, nil, never, "a")
 	if err := b.store.Queue(b.Context(), tasks.Delivery{}); err == nil {
 		b.Fatal("a delivery without an id was taken")
 	}
 }
 
-// notified opens a task whose outcome goes to a webhook.
-func (b *env) notified(c bot.Chat, id tasks.ID, change func(*planner.Opening)) {
-	b.Helper()
-	in := b.question(c, id, "goal")
-	in.Open.Opening.Notify = &planner.Notify{Webhook: "ops"}
-	if change != nil {
-		change(in.Open.Opening)
-	}
-	if got := b.deliver(in)[0]; !got.Opened {
-		b.Fatalf("opening %s: got %+v", id, got)
-	}
-}
-
 // testNotify: the outcome of a task is queued with the event that settles it.
 func testNotify(b *env) {
 	var never time.Time
-	b.notified(chat("a"), "t1", nil)
-	b.notified(chat("b"), "t2", func(o *planner.Opening) { o.External = true })
-	b.notified(chat("c"), "t3", nil)
-	b.notified(chat("d"), "t4", nil)
+	for id, c := range map[tasks.ID]string{"t1": "a", "t2": "b", "t3": "c", "t4": "d"} {
+		in := b.question(chat(c), id, "goal")
+		in.Open.Opening.Notify, in.Open.Opening.External = &planner.Notify{Webhook: "ops"}, id == "t2"
+		b.open(in)
+	}
 	b.ask(chat("e"), "t5", "goal")
 	b.answer("t5", "answer")
 	b.outgoing(10, nil, never)
 	b.answer("t1", "answer")
 	b.append("t2", planner.Event{Type: planner.Answered, By: "agent:x", Text: "answer"})
 	b.append("t3", planner.Event{Type: planner.Stopped})
-	if err := b.store.Drop(b.Context(), "t4"); err != nil {
-		b.Fatal(err)
-	}
+	b.drop("t4")
 	list := b.outgoing(10, nil, never, "notify-t1", "notify-t2", "notify-t3", "notify-t4")
 	for i, kind := range []string{"task.done", "task.done", "task.stopped", "task.failed"} {
 		want := tasks.Delivery{
@@ -116,7 +93,7 @@ func testNotify(b *env) {
 	b.show("t1")
 	b.forget(chat("a"), 1) // there is no waiter to tell any more
 	b.outgoing(10, nil, never, "notify-t2", "notify-t3", "notify-t4")
-	b.queue(tasks.Delivery{ID: "alert", Webhook: "ops", Task: "t4"})
-	b.forgetWho("test:d")
+	b.ok(b.store.Queue(b.Context(), tasks.Delivery{ID: "alert", Webhook: "ops", Task: "t4"}))
+	b.erase("test:d")
 	b.outgoing(10, nil, never, "notify-t2", "notify-t3")
 }

@@ -14,17 +14,27 @@ import (
 	"legwork/bot"
 	"legwork/llm"
 	"legwork/planner"
+	"legwork/store/memory"
 	"legwork/tasks"
 )
 
-// RunSame does the same random things to several stores, and closes and opens them
-// now and then: all must give the same answers all the time.
-func RunSame(t *testing.T, openers ...Opener) {
+// Memory implements Opener with stores in memory.
+func Memory(_ *testing.T, now func() time.Time) (tasks.Store, func() tasks.Store) {
+	s := memory.New(now)
+	return s, func() tasks.Store {
+		s = s.Reopen()
+		return s
+	}
+}
+
+// RunSame does the same random things to a store and to one in memory, and closes and
+// opens them now and then: both must give the same answers all the time.
+func RunSame(t *testing.T, open Opener) {
 	rapid.Check(t, func(r *rapid.T) {
-		at := time.Date(2026, 11, 20, 9, 0, 0, 0, time.UTC)
-		p := &sameStores{t: t, stores: make([]tasks.Store, len(openers))}
-		reopen := make([]func() tasks.Store, len(openers))
-		for i, open := range openers {
+		at := minute(0)
+		p := &sameStores{t: t, stores: make([]tasks.Store, 2)}
+		reopen := make([]func() tasks.Store, 2)
+		for i, open := range []Opener{Memory, open} {
 			p.stores[i], reopen[i] = open(t, func() time.Time { return at })
 		}
 		defer func() {
@@ -111,7 +121,7 @@ func (p *sameStores) deliver(r *rapid.T) {
 		}
 		if in.To == "" || rapid.Bool().Draw(r, "way out") {
 			p.opened++
-			q := opening(in.Chat, tasks.ID(fmt.Sprintf("t%d", p.opened)), rapid.StringN(0, 20, -1).Draw(r, "goal"))
+			q := Question(in.Chat, tasks.ID(fmt.Sprintf("t%d", p.opened)), rapid.StringN(0, 20, -1).Draw(r, "goal"))
 			in.ID, in.Open = q.ID, q.Open
 		}
 		batch = append(batch, in)
@@ -271,7 +281,7 @@ func (p *sameStores) schedule(r *rapid.T) {
 		p.same(r, "PutSchedule", func(s tasks.Store) (any, error) { return nil, s.PutSchedule(p.t.Context(), v) })
 	default:
 		p.opened++
-		in := opening(p.chat(r), tasks.ID(fmt.Sprintf("t%d", p.opened)), "goal")
+		in := Question(p.chat(r), tasks.ID(fmt.Sprintf("t%d", p.opened)), "goal")
 		in.Key, in.Fire = fmt.Sprintf("fire:%s:%d", id, at.Unix()), &tasks.Firing{Schedule: id, At: at, Next: at.Add(2 * time.Hour)}
 		p.open(r, []tasks.Inbound{in})
 	}
@@ -294,15 +304,4 @@ func (p *sameStores) summarise(r *rapid.T) {
 	}
 	before := now.Until + uint64(rapid.IntRange(0, 4).Draw(r, "off")/4)
 	p.same(r, "PutSummary", func(s tasks.Store) (any, error) { return nil, s.PutSummary(p.t.Context(), c, before, v) })
-}
-
-// opening is a delivery that opens a task.
-func opening(c bot.Chat, id tasks.ID, goal string) tasks.Inbound {
-	return tasks.Inbound{
-		Key: "test:update:" + string(id), Chat: c, ID: id,
-		Open: &planner.Event{Type: planner.Opened, Opening: &planner.Opening{
-			Goal: goal, Chat: c, From: bot.Person{Platform: "test", ID: "ann"}, Language: "en", Timezone: "UTC",
-			Limits: planner.DefaultLimits(),
-		}},
-	}
 }

@@ -12,9 +12,8 @@ import (
 )
 
 func testChanged(b *env) {
-	for _, id := range []tasks.ID{"t1", "t2"} {
-		b.ask(chat("c"), id, "goal")
-	}
+	b.ask(chat("c"), "t1", "goal")
+	b.ask(chat("c"), "t2", "goal")
 	closed := func(c <-chan struct{}) bool {
 		select {
 		case <-c:
@@ -27,9 +26,7 @@ func testChanged(b *env) {
 	if closed(one) || closed(two) || closed(future) {
 		b.Fatal("a channel was closed before any event")
 	}
-	if err := b.store.Append(b.Context(), "t1", 0, 0, said("x")); !errors.Is(err, tasks.ErrConflict) {
-		b.Fatalf("Append: got %v, want ErrConflict", err)
-	}
+	b.appendWith("t1", 0, 0, tasks.ErrConflict, said("x"))
 	if closed(one) {
 		b.Fatal("a refused event closed the channel")
 	}
@@ -88,33 +85,97 @@ func testWakeUps(b *env) {
 	wg.Wait()
 }
 
-// testBehind: no state is older than what was read of its journal before.
-func testBehind(b *env) {
-	b.ask(chat("c"), "t", "goal")
-	done := make(chan struct{})
-	var wg sync.WaitGroup
-	for range 2 {
-		wg.Go(func() {
-			for {
-				select {
-				case <-done:
-					return
-				default:
+// settledSeq is the number of the event that settles a task of testReaders.
+const settledSeq = 16
+
+// testReaders: beside writers, the feed has each event once and in order. No state is
+// behind the journal, the feed or the deliveries that were read before it, also when
+// it comes from the first transactions after a start.
+func testReaders(b *env) {
+	const rounds, writers, each = 10, 3, settledSeq - 1
+	cursor, seen := uint64(0), map[tasks.ID]int{}
+	for round := range rounds {
+		var ids []tasks.ID
+		for w := range writers {
+			id := tasks.ID(fmt.Sprintf("t%d.%d", round, w))
+			in := b.question(chat(string(id)), id, "goal")
+			in.Open.Opening.Notify = &planner.Notify{Webhook: "ops"}
+			b.open(in)
+			ids = append(ids, id)
+		}
+		b.store = b.reopen()
+		before, done := cursor, make(chan struct{})
+		var writing, reading sync.WaitGroup
+		for _, id := range ids {
+			b.state(id)
+			reading.Go(func() {
+				for n := 0; !b.Failed(); n++ {
+					seq, err := newestOf(b, n%3, id, before)
+					state, bad := b.store.State(b.Context(), id)
+					if err != nil || bad != nil || state.Seq < seq {
+						b.Errorf("reader %d: event %d of %s is known, %v, and then its state is that of %d, %v", n%3, seq, id, err, state.Seq, bad)
+					}
+					select {
+					case <-done:
+						return
+					default:
+					}
 				}
-				events, err := b.store.Load(b.Context(), "t", 0)
-				state, bad := b.store.State(b.Context(), "t")
-				if err != nil || bad != nil || len(events) > state.Seq {
-					b.Errorf("%d events were read, %v, and then the state of %d, %v", len(events), err, state.Seq, bad)
-					return
+			})
+		}
+		for _, id := range ids {
+			writing.Go(func() {
+				for n := range each {
+					events := []planner.Event{said("x")}
+					if n == each-1 {
+						events = Ending()
+					}
+					if err := b.store.Append(b.Context(), id, -1, 0, events...); err != nil {
+						b.Errorf("Append(%s): %v", id, err)
+					}
 				}
+			})
+		}
+		for last := cursor + writers*(1+each+2); cursor < last && !b.Failed(); {
+			entries, _, _ := b.feed(cursor, 7)
+			for _, e := range entries {
+				cursor++
+				if e.Cursor != cursor || e.Seq != seen[e.Task]+1 {
+					b.Errorf("entry %+v after %d, of its task after %d", e, cursor-1, seen[e.Task])
+				}
+				seen[e.Task] = e.Seq
+				b.same("the event of an entry", b.load(e.Task, e.Seq-1)[0].Seq, e.Seq)
 			}
-		})
+		}
+		writing.Wait()
+		close(done)
+		reading.Wait()
 	}
-	for i := range 25 {
-		b.append("t", said(fmt.Sprint(i)))
+}
+
+// newestOf returns the number of an event of a task that is known: by the journal, by
+// the feed after a cursor, or by its delivery.
+func newestOf(b *env, reader int, id tasks.ID, after uint64) (seq int, err error) {
+	switch reader {
+	case 0:
+		events, err := b.store.Load(b.Context(), id, 0)
+		return len(events), err
+	case 1:
+		entries, _, _, err := b.store.Feed(b.Context(), after, 1000)
+		for _, e := range entries {
+			if e.Task == id {
+				seq = e.Seq
+			}
+		}
+		return seq, err
 	}
-	close(done)
-	wg.Wait()
+	due, _, err := b.store.Outgoing(b.Context(), b.clock.now(), 1000)
+	for _, d := range due {
+		if d.Task == id {
+			seq = settledSeq
+		}
+	}
+	return seq, err
 }
 
 // testSenders: many senders, each message delivered twice, some together.
@@ -128,8 +189,8 @@ func testSenders(b *env) {
 			for n := range each {
 				// Two senders share a key and a chat: the same message came twice.
 				key := fmt.Sprintf("%d:%d", s/2, n)
-				in := tasks.Inbound{Key: key, Chat: chat(fmt.Sprint(s / 2 % 4)), ID: tasks.ID(fmt.Sprintf("t%d.%d", s, n))}
-				in.Open = &planner.Event{Type: planner.Opened, Opening: &planner.Opening{Goal: key, Chat: in.Chat, Limits: planner.DefaultLimits()}}
+				in := Question(chat(fmt.Sprint(s/2%4)), tasks.ID(fmt.Sprintf("t%d.%d", s, n)), key)
+				in.Key = key
 				got, err := b.store.Open(b.Context(), []tasks.Inbound{in})
 				if err != nil {
 					b.Errorf("Open(%q): %v", key, err)
@@ -145,17 +206,10 @@ func testSenders(b *env) {
 		})
 	}
 	wg.Wait()
-	live := b.live("")
-	if len(live) != senders/2*each {
-		b.Fatalf("tasks: got %d, want one per key, %d", len(live), senders/2*each)
-	}
+	live, decided := b.live(""), 0
+	b.same("tasks, one per key", len(live), senders/2*each)
 	for _, id := range live {
-		if opened[id] != 2 {
-			b.Fatalf("receipts that name %s: got %d, want 2", id, opened[id])
-		}
-	}
-	decided := 0
-	for _, id := range live {
+		b.same("receipts that name "+string(id), opened[id], 2)
 		if b.state(id).Phase == planner.PhaseDeciding {
 			decided++
 		}
@@ -244,34 +298,6 @@ func every(ctx context.Context, b *env) map[string]error {
 	}
 }
 
-// testReopened: everything is as it was, and goes on.
-func testReopened(b *env) {
-	b.ask(chat("c"), "t1", "goal 1")
-	b.ask(chat("c"), "t2", "goal 2")
-	b.ask(chat("c"), "t3", "goal 3")
-	b.plan("t1")
-	b.answer("t2", "answer 2")
-	b.show("t2")
-	journals := map[tasks.ID][]planner.Event{}
-	for _, id := range []tasks.ID{"t1", "t2", "t3"} {
-		journals[id] = b.load(id, 0)
-	}
-	history, live := b.history(chat("c"), "", 1000), b.live("")
-	for range 2 {
-		b.store = b.reopen()
-		for id, want := range journals {
-			b.same("journal of "+string(id), b.load(id, 0), want)
-		}
-		b.same("history", b.history(chat("c"), "", 1000), history)
-		b.same("live", b.live(""), live)
-	}
-	b.answer("t3", "answer 3")
-	b.ask(chat("c"), "t4", "goal 4")
-	turns := b.history(chat("c"), "", 1000)
-	b.same("turns", len(turns), 4)
-	b.same("the newest", turns[3].Goal, "goal 4")
-}
-
 // testFollow: who follows a store hears of each task that a transaction
 // changed, of those that it released, too, and of nothing after the end.
 func testFollow(b *env) {
@@ -296,9 +322,7 @@ func testFollow(b *env) {
 	b.ask(chat("c"), "t1", "first")
 	b.ask(chat("c"), "t2", "second")
 	next("t1", "t2")
-	if err := b.store.Append(b.Context(), "t1", 0, 0, said("x")); !errors.Is(err, tasks.ErrConflict) {
-		b.Fatalf("Append: got %v, want ErrConflict", err)
-	}
+	b.appendWith("t1", 0, 0, tasks.ErrConflict, said("x"))
 	next()
 	b.answer("t1", "answer")
 	next("t1")

@@ -1,0 +1,245 @@
+package storetest
+
+import (
+	"fmt"
+	"strings"
+
+	"legwork/bot"
+	"legwork/planner"
+	"legwork/tasks"
+)
+
+func testQueue(b *env) {
+	b.deliver(b.question(chat("c"), "t1", "1"), b.question(chat("c"), "t2", "2"))
+	b.ask(chat("c"), "t3", "3")
+	b.ask(chat("other"), "u", "beside")
+	b.phase("t1", planner.PhaseDeciding)
+	b.phase("u", planner.PhaseDeciding)
+	for _, id := range []tasks.ID{"t2", "t3"} {
+		b.phase(id, planner.PhaseQueued)
+		b.same("opening says so", b.load(id, 0)[0].Opening.Queued, true)
+	}
+	b.answer("t1", "answer 1")
+	b.phase("t2", planner.PhaseQueued) // the answer is not shown yet
+	b.show("t1")
+	b.phase("t2", planner.PhaseDeciding)
+	b.phase("t3", planner.PhaseQueued)
+	b.same("journal of the released one", types(b.load("t2", 0)), []planner.EventType{planner.Opened, planner.Released})
+	b.answer("t2", "answer 2")
+	b.show("t2")
+	b.phase("t3", planner.PhaseDeciding)
+	b.answer("t3", "answer 3")
+	b.show("t3")
+	b.ask(chat("c"), "t4", "4")
+	b.phase("t4", planner.PhaseDeciding)
+}
+
+// testQueueOfPlans: a plain question is answered beside a task that works, and
+// a second plan waits for the first one.
+func testQueueOfPlans(b *env) {
+	b.ask(chat("c"), "t1", "1")
+	b.ask(chat("c"), "t2", "2")
+	b.plan("t1")
+	b.phase("t1", planner.PhaseWorking)
+	b.phase("t2", planner.PhaseDeciding)
+	b.plan("t2")
+	b.phase("t2", planner.PhaseQueued)
+	events := b.load("t2", 0)
+	b.same("the second plan is queued", events[len(events)-1].Reply.Queued, true)
+	b.ask(chat("c"), "t3", "3")
+	b.phase("t3", planner.PhaseDeciding)
+	b.answer("t3", "plain")
+	b.show("t3")
+	b.phase("t2", planner.PhaseQueued)
+	b.append("t1", planner.Event{Type: planner.Stopped})
+	b.phase("t2", planner.PhaseQueued)
+	b.show("t1")
+	b.phase("t2", planner.PhaseWorking)
+	b.same("live", b.live(chat("c").Key()), []tasks.ID{"t2"})
+	b.store = b.reopen()
+	b.ask(chat("c"), "t4", "4")
+	b.plan("t4")
+	b.phase("t4", planner.PhaseQueued)
+}
+
+func testStoppedInQueue(b *env) {
+	for _, id := range []tasks.ID{"t1", "t2", "t3"} {
+		b.ask(chat("c"), id, "goal")
+	}
+	b.append("t2", Ending()...)
+	b.phase("t3", planner.PhaseQueued)
+	b.answer("t1", "a")
+	b.show("t1")
+	b.phase("t3", planner.PhaseDeciding)
+	b.same("journal", types(b.load("t2", 0)), []planner.EventType{planner.Opened, planner.Stopped, planner.SendStarted, planner.Sent})
+}
+
+func testDrop(b *env) {
+	for _, id := range []tasks.ID{"t1", "t2", "t3"} {
+		b.ask(chat("c"), id, string(id))
+	}
+	b.answer("t1", "answer")
+	told := b.store.Changed("t1")
+	b.drop("t1")
+	<-told
+	b.phase("t2", planner.PhaseDeciding)
+	b.same("live", b.live(""), []tasks.ID{"t2", "t3"})
+	b.drop("t1")
+	b.drop("t2")
+	b.phase("t3", planner.PhaseDeciding)
+	turns := b.history(chat("c"), "", 1000)
+	if len(turns) != 3 || turns[0].Answer != "answer" || turns[0].Failed || !turns[1].Failed || turns[2].Failed {
+		b.Fatalf("history: got %+v, want the first answered and the second failed", turns)
+	}
+	b.same("records stay", types(b.load("t2", 0)), []planner.EventType{planner.Opened, planner.Released})
+	b.store = b.reopen()
+	b.same("live after reopening", b.live(""), []tasks.ID{"t3"})
+}
+
+func testLive(b *env) {
+	b.same("an empty store", b.live(""), []tasks.ID(nil))
+	b.ask(chat("b"), "z", "1")
+	b.ask(chat("a"), "y", "2")
+	b.ask(chat("b"), "x", "3")
+	b.same("all", b.live(""), []tasks.ID{"z", "y", "x"})
+	b.same("one conversation", b.live(chat("b").Key()), []tasks.ID{"z", "x"})
+	b.same("none", b.live(chat("c").Key()), []tasks.ID(nil))
+	list, err := b.store.Live(b.Context(), chat("a").Key())
+	b.ok(err)
+	b.same("whole entry", list, []tasks.Live{{Task: "y", Chat: chat("a"), From: b.load("y", 0)[0].Opening.From}})
+	b.answer("z", "answer")
+	b.same("before it is shown", b.live(""), []tasks.ID{"z", "y", "x"})
+	b.show("z")
+	b.same("after it is shown", b.live(""), []tasks.ID{"y", "x"})
+	b.store = b.reopen()
+	b.same("after reopening", b.live(""), []tasks.ID{"y", "x"})
+}
+
+// testConversations uses names that a careless key would mix up.
+func testConversations(b *env) {
+	names := []bot.Chat{
+		chat("1"), chat("12"), chat("1\x00"), chat("1/2"),
+		{Platform: "test", ID: "1", Thread: "3"},
+		chat("1\xff"), chat(strings.Repeat("n", 300)), chat("群聊"),
+	}
+	want := map[string][]tasks.ID{}
+	for i, c := range names {
+		for n := range 3 {
+			id := tasks.ID(fmt.Sprintf("t%d.%d", i, n))
+			b.ask(c, id, c.Key())
+			want[c.Key()] = append(want[c.Key()], id)
+		}
+	}
+	for _, c := range names {
+		b.same("history", b.turns(c), want[c.Key()])
+		b.same("live", b.live(c.Key()), want[c.Key()])
+	}
+}
+
+func (b *env) move(from, to bot.Chat) {
+	b.Helper()
+	b.ok(b.store.Move(b.Context(), from.Key(), to))
+}
+
+func testMove(b *env) {
+	b.finished(chat("old"), "t0")
+	b.deliver(tasks.Inbound{Key: "cut", Cut: true, Chat: chat("old")})
+	b.finished(chat("old"), "t1")
+	b.ask(chat("old"), "t2", "works")
+	b.plan("t2")
+	b.ask(chat("old"), "t3", "decides")
+	b.ask(chat("old"), "t4", "waits")
+	b.finished(chat("older"), "u")
+	b.set("test:old", "model", "big")
+	before := b.history(chat("old"), "", 1000)
+	group := bot.Chat{Platform: "test", ID: "new"}
+	for range 3 { // it may come again
+		b.move(chat("old"), group)
+		b.same("turns", b.history(group, "", 1000), before)
+		b.same("turns left", b.turns(chat("old")), []tasks.ID(nil))
+		b.same("live", b.live(group.Key()), []tasks.ID{"t2", "t3", "t4"})
+		b.same("live left", b.live(chat("old").Key()), []tasks.ID(nil))
+		b.setting("test:new", "model", "big")
+		b.setting("test:old", "model", "")
+		b.same("turns of another", b.turns(chat("older")), []tasks.ID{"u"})
+		b.store = b.reopen()
+	}
+	all, err := b.store.Live(b.Context(), "")
+	b.ok(err)
+	for _, l := range all {
+		b.same("chat of "+string(l.Task), l.Chat, group)
+	}
+	b.same("opening", b.load("t2", 0)[0].Opening.Chat, chat("old"))
+	b.forget(group, 2)
+	b.missing("t0", "t1")
+}
+
+// testMoveOnto: the other conversation has begun already.
+func testMoveOnto(b *env) {
+	b.finished(chat("old"), "t1")
+	b.ask(chat("new"), "u1", "new decides")
+	b.ask(chat("old"), "t2", "old decides")
+	b.ask(chat("new"), "u2", "new waits")
+	b.ask(chat("old"), "t3", "old waits")
+	b.deliver(tasks.Inbound{Key: "cut", Cut: true, Chat: chat("new")})
+	b.ask(chat("new"), "u3", "after the cut")
+	b.set("test:old", "language", "old")
+	b.set("test:old", "both", "old")
+	b.set("test:new", "both", "new")
+	b.set("test:new", "own", "new")
+	b.move(chat("old"), chat("new"))
+	b.store = b.reopen()
+	b.same("turns since the later cut", b.turns(chat("new")), []tasks.ID{"u3"})
+	b.same("live", b.live(chat("new").Key()), []tasks.ID{"u1", "t2", "u2", "t3", "u3"})
+	b.setting("test:new", "language", "old")
+	b.setting("test:new", "both", "new")
+	b.setting("test:new", "own", "new")
+	for _, id := range []tasks.ID{"u1", "t2", "u2", "t3", "u3"} { // each lets the next one decide
+		b.phase(id, planner.PhaseDeciding)
+		b.answer(id, "answer")
+		b.show(id)
+	}
+	b.same("live at the end", b.live(""), []tasks.ID(nil))
+	b.forget(chat("new"), 6)
+}
+
+// testMoveGoOn: a task that was asked in the old conversation, and one that is
+// asked there after the move.
+func testMoveGoOn(b *env) {
+	b.ask(chat("old"), "t1", "one")
+	b.append("t1", said("hint"))
+	b.move(chat("old"), chat("new"))
+	b.answer("t1", "answer 1")
+	b.ask(chat("new"), "t2", "two")
+	b.phase("t2", planner.PhaseQueued)
+	b.show("t1")
+	b.phase("t2", planner.PhaseDeciding)
+	turns := b.history(chat("new"), "", 1000)
+	if len(turns) != 2 || turns[0].Answer != "answer 1" || turns[1].Goal != "two" {
+		b.Fatalf("history after the move: got %+v, want the answer of t1, then two", turns)
+	}
+	b.same("turns before t2", len(b.history(chat("new"), "t2", 1000)), 1)
+	b.ask(chat("old"), "t3", "left behind")
+	b.same("turns of the old one", b.turns(chat("old")), []tasks.ID{"t3"})
+	b.drop("t2")
+	b.move(chat("old"), chat("new"))
+	b.move(chat("new"), chat("old"))
+	b.same("turns after there and back", b.turns(chat("old")), []tasks.ID{"t1", "t2", "t3"})
+	b.same("live after there and back", b.live(chat("old").Key()), []tasks.ID{"t3"})
+	b.same("turns left", b.turns(chat("new")), []tasks.ID(nil))
+}
+
+func testMoveNothing(b *env) {
+	b.finished(chat("c"), "t1")
+	b.ask(chat("c"), "t2", "two")
+	b.set("test:c", "model", "big")
+	b.move(chat("unknown"), chat("c"))
+	b.move(chat("c"), chat("c"))
+	b.ok(b.store.Move(b.Context(), "", chat("c")))
+	if err := b.store.Move(b.Context(), chat("c").Key(), bot.Chat{}); err == nil {
+		b.Fatal("Move to nowhere: got no error")
+	}
+	b.same("turns", b.turns(chat("c")), []tasks.ID{"t1", "t2"})
+	b.same("live", b.live(""), []tasks.ID{"t2"})
+	b.setting("test:c", "model", "big")
+}

@@ -1,0 +1,349 @@
+package storetest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"legwork/bot"
+	"legwork/internal/test/need"
+	"legwork/llm"
+	"legwork/planner"
+	"legwork/tasks"
+)
+
+func (b *env) forget(c bot.Chat, want int) {
+	b.Helper()
+	n, err := b.store.Forget(b.Context(), c.Key())
+	if err != nil || n != want {
+		b.Fatalf("Forget(%s): got %d, %v, want %d", c.Key(), n, err, want)
+	}
+}
+
+func (b *env) erase(who string) tasks.Deleted {
+	b.Helper()
+	d, err := b.store.Erase(b.Context(), who)
+	b.ok(err)
+	return d
+}
+
+func testForget(b *env) {
+	first, thread := b.question(chat("c"), "t1", "goal of t1"), bot.Chat{Platform: "test", ID: "c", Thread: "1"}
+	b.open(first)
+	b.answer("t1", "answer of t1")
+	b.show("t1")
+	b.deliver(tasks.Inbound{Key: "cut", Cut: true, Chat: chat("c")})
+	b.finished(chat("c"), "t")   // a name that others begin with
+	b.finished(chat("c1"), "t2") // a conversation whose name begins with the other's
+	b.finished(thread, "t3")
+	b.ask(chat("c"), "t4", "dropped")
+	b.drop("t4")
+	told := b.store.Changed("t1")
+	b.forget(chat("c"), 3)
+	<-told
+	for range 2 {
+		b.missing("t1", "t", "t4")
+		b.same("turns", b.turns(chat("c")), []tasks.ID(nil))
+		b.same("turns of another", b.turns(chat("c1")), []tasks.ID{"t2"})
+		b.same("turns of a thread", b.turns(thread), []tasks.ID{"t3"})
+		b.same("journal of another", len(b.load("t2", 0)), 4)
+		b.forget(chat("c"), 0)
+		b.store = b.reopen()
+	}
+	first.ID = "again"
+	b.same("a redelivery", b.deliver(first), []tasks.Receipt{{Task: "t1", Again: true}})
+	if late := b.deliver(b.guidance("t1", "hint"))[0]; !errors.Is(late.Err, tasks.ErrNoTask) {
+		b.Fatalf("guidance for a forgotten task: got %+v, want ErrNoTask", late)
+	}
+	b.finished(chat("c"), "t1")
+	b.same("turns then", b.turns(chat("c")), []tasks.ID{"t1"})
+	b.forget(chat("unknown"), 0)
+}
+
+// testForgetRunning: a task that is not over keeps its turn, its place and what
+// hides it.
+func testForgetRunning(b *env) {
+	b.finished(chat("c"), "t1")
+	b.ask(chat("c"), "t2", "works")
+	b.plan("t2")
+	b.finished(chat("c"), "t3")
+	b.ask(chat("c"), "t4", "decides")
+	b.ask(chat("c"), "t5", "waits")
+	b.forget(chat("c"), 2)
+	b.missing("t1", "t3")
+	b.store = b.reopen()
+	b.same("turns", b.turns(chat("c")), []tasks.ID{"t2", "t4", "t5"})
+	b.same("live", b.live(chat("c").Key()), []tasks.ID{"t2", "t4", "t5"})
+	b.phase("t2", planner.PhaseWorking)
+	b.phase("t5", planner.PhaseQueued)
+	b.answer("t4", "answer 4")
+	b.show("t4")
+	b.phase("t5", planner.PhaseDeciding)
+
+	b.deliver(tasks.Inbound{Key: "cut", Cut: true, Chat: chat("c")})
+	b.forget(chat("c"), 1)
+	b.same("turns behind a cut", b.turns(chat("c")), []tasks.ID(nil))
+	b.append("t2", Ending()...)
+	b.append("t5", Ending()...)
+	b.forget(chat("c"), 2)
+	b.same("live at the end", b.live(""), []tasks.ID(nil))
+	b.finished(chat("c"), "t6")
+	b.same("turns at the end", b.turns(chat("c")), []tasks.ID{"t6"})
+}
+
+// testForgetLong has more turns than one transaction takes.
+func testForgetLong(b *env) {
+	const n = 1201
+	var batch []tasks.Inbound
+	for i := range n {
+		id := tasks.ID(fmt.Sprintf("t%d", i))
+		batch = append(batch, b.question(chat("c"), id, strings.Repeat("long ", 10)))
+		if i%100 == 0 {
+			continue // it stays live
+		}
+		for _, e := range Ending() {
+			batch = append(batch, tasks.Inbound{To: id, Event: e})
+		}
+	}
+	for _, r := range b.deliver(batch...) {
+		b.ok(r.Err)
+	}
+	b.forget(chat("c"), n-13)
+	b.same("live turns", len(b.turns(chat("c"))), 13)
+	b.same("live", len(b.live(chat("c").Key())), 13)
+	b.missing("t1", "t1199")
+}
+
+// testForgetBesides: a question that is asked while a conversation is
+// forgotten, and texts of others, are kept whole.
+func testForgetBesides(b *env) {
+	const senders, each = 4, 15
+	var forgetting, sending sync.WaitGroup
+	stop := make(chan struct{})
+	forgetting.Go(func() {
+		for {
+			select {
+			case <-stop:
+				return
+			default:
+			}
+			if _, err := b.store.Forget(b.Context(), chat("c").Key()); err != nil {
+				b.Errorf("Forget: %v", err)
+				return
+			}
+		}
+	})
+	for s := range senders {
+		sending.Go(func() {
+			for n := range each {
+				id := tasks.ID(fmt.Sprintf("t%d.%d", s, n))
+				in := Question([]bot.Chat{chat("c"), chat("d")}[n%2], id, "goal")
+				events := Ending()
+				if n%3 > 0 {
+					events = events[:1]
+				}
+				_, err := b.store.Open(b.Context(), []tasks.Inbound{in})
+				for _, e := range events {
+					err = errors.Join(err, b.store.Append(b.Context(), id, -1, 0, e))
+				}
+				if err != nil {
+					b.Errorf("task %s: %v", id, err)
+					return
+				}
+			}
+		})
+	}
+	sending.Wait()
+	close(stop)
+	forgetting.Wait()
+	if b.Failed() {
+		return
+	}
+	_, err := b.store.Forget(b.Context(), chat("c").Key())
+	b.ok(err)
+	for s := range senders {
+		for n := range each {
+			id := tasks.ID(fmt.Sprintf("t%d.%d", s, n))
+			if n%2 == 0 && n%3 == 0 {
+				b.missing(id)
+			} else if got := len(b.load(id, 0)); got < 2 {
+				b.Fatalf("journal of %s: got %d events, want at least 2", id, got)
+			}
+		}
+	}
+	b.same("turns left", len(b.turns(chat("c"))), len(b.live(chat("c").Key())))
+	b.same("turns of the other", len(b.turns(chat("d"))), senders*(each/2))
+}
+
+// asks opens a task of somebody, and ends it when it is to be over.
+func (b *env) asks(c bot.Chat, id tasks.ID, who string, over bool) {
+	b.Helper()
+	in := b.question(c, id, "goal of "+string(id))
+	in.Open.Opening.From.ID = who
+	b.open(in)
+	if over {
+		b.answer(id, "answer to "+string(id))
+		b.show(id)
+	}
+}
+
+// testErasePerson: a person's data goes, wherever it is; data of others in
+// the same chats stays, and so do tasks that are not over.
+func testErasePerson(b *env) {
+	private, group := chat("bob"), bot.Chat{Platform: "test", ID: "group"}
+	b.asks(private, "a1", "bob", true)
+	b.asks(group, "a2", "bob", true)
+	b.asks(group, "a3", "ann", true)
+	b.asks(group, "a4", "bob", false)
+	b.asks(chat("ann"), "a5", "ann", false)
+	for id, who := range map[tasks.ID]string{"a4": "bob", "a5": "ann"} {
+		r := reservation("a", 10, tasks.Budgets{})
+		r.User = "test:" + who
+		b.reserve(id, r)
+		b.settle(id, "a", use(10))
+	}
+	for _, s := range [][3]string{
+		{"test:bob", "language", "de"},
+		{"test:bobby", "language", "en"},
+		{"test:group", "prompt test:bob", "a form"},
+		{"test:group", "grants", `[{"id":"1","by":"test:bob"},{"id":"2","by":"test:ann"}]`},
+		{"legwork", "access_requests", `[{"person":{"platform":"test","id":"bob"},"chat":{"platform":"test","id":"x"}}]`},
+		{"legwork", "admins", `["test:bob"]`},
+	} {
+		b.set(s[0], s[1], s[2])
+	}
+	for id, who := range map[string]string{"s1": "bob", "s2": "ann"} {
+		b.put(tasks.Schedule{ID: id, Chat: group, From: bot.Person{Platform: "test", ID: who}, Goal: "again"})
+	}
+	turns := b.history(group, "", 1<<20)
+	b.ok(b.store.PutSummary(b.Context(), group.Key(), 0, tasks.Summary{Until: turns[1].Order, Text: "words of bob"}))
+	b.same("deleted", b.erase("test:bob"), tasks.Deleted{Tasks: 2, Turns: 2, Summaries: 1, Settings: 4, Schedules: 1, Spent: 1, Live: []tasks.ID{"a4"}})
+	b.missing("a1", "a2")
+	b.load("a5", 0)
+	b.same("turns of the group", b.history(group, "", 1<<20), turns[1:])
+	b.same("turns of the private chat", b.turns(private), []tasks.ID(nil))
+	b.same("ledger", b.spent(tasks.SpentQuery{}), []tasks.Spent{row(1, use(10))})
+	for _, s := range [][3]string{
+		{"test:bob", "language", ""},
+		{"test:bobby", "language", "en"},
+		{"test:group", "prompt test:bob", ""},
+		{"test:group", "grants", `[{"id":"2","by":"test:ann"}]`},
+		{"legwork", "access_requests", ""},
+		{"legwork", "admins", `["test:bob"]`},
+	} {
+		b.setting(s[0], s[1], s[2])
+	}
+	b.summary(group, tasks.Summary{})
+	b.same("deleted again", b.erase("test:bob").Empty(), true)
+	b.same("deleted of an unknown person", b.erase("test:unknown"), tasks.Deleted{})
+	for _, id := range []tasks.ID{"a3", "a4"} {
+		b.load(id, 0)
+	}
+}
+
+// testEraseChat: a chat with its threads, and no other whose name begins alike.
+func testEraseChat(b *env) {
+	in := func(id, thread string) bot.Chat { return bot.Chat{Platform: "test", ID: id, Thread: thread} }
+	b.asks(in("C1", ""), "a1", "ann", true)
+	b.asks(in("C1", "7"), "a2", "bob", true)
+	b.asks(in("C12", ""), "a3", "ann", true)
+	b.asks(in("C1", "8"), "a4", "ann", false)
+	for _, c := range []string{"test:C1", "test:C1/7", "test:C12"} {
+		b.set(c, "model", "big")
+	}
+	b.same("deleted", b.erase("test:C1"), tasks.Deleted{Tasks: 2, Turns: 2, Settings: 2, Live: []tasks.ID{"a4"}})
+	b.missing("a1", "a2")
+	b.load("a3", 0)
+	b.load("a4", 0)
+	b.same("turns", len(b.turns(in("C1", "")))+len(b.turns(in("C1", "7"))), 0)
+	b.setting("test:C12", "model", "big")
+}
+
+// testEraseMany: more than one transaction holds.
+func testEraseMany(b *env) {
+	n := need.Times(90, 450)
+	group := func(i int) bot.Chat { return bot.Chat{Platform: "test", ID: fmt.Sprint("g", i%3)} }
+	for i := range n {
+		b.asks(group(i), tasks.ID(fmt.Sprintf("t%05d", i)), []string{"bob", "ann"}[i%2], true)
+	}
+	b.same("deleted", b.erase("test:bob"), tasks.Deleted{Tasks: n / 2, Turns: n / 2})
+	b.same("turns that are left", len(b.turns(group(0)))+len(b.turns(group(1)))+len(b.turns(group(2))), n/2)
+}
+
+// testEraseWithoutWaiting: a caller that does not wait for the end of its deletion
+// shares nothing with the store any more, which completes it.
+func testEraseWithoutWaiting(b *env) {
+	for n := range 100 {
+		v := schedule("a", chat("c"), 10)
+		b.put(v)
+		b.set("test:ann", "language", "en")
+		ctx, cancel := context.WithCancel(b.Context())
+		time.AfterFunc(time.Duration(n)*10*time.Microsecond, cancel)
+		d, err := b.store.Erase(ctx, "test:ann")
+		cancel()
+		if errors.Is(err, context.Canceled) { // the schedule may be left
+			d.Schedules, err = 1, nil
+			b.erase("test:ann")
+		}
+		b.ok(err)
+		b.same("schedules deleted", d.Schedules, 1)
+		b.schedules("")
+	}
+}
+
+// testRetain: journals go first, turns later; tasks that are not over stay.
+func testRetain(b *env) {
+	begin := b.clock.now()
+	b.asks(chat("c"), "a1", "ann", true)
+	b.asks(chat("other"), "a2", "ann", false)
+	b.reserve("a2", reservation("a", 10, tasks.Budgets{}))
+	b.settle("a2", "a", llm.Usage{Input: 10})
+	b.clock.add(100 * 24 * time.Hour)
+	b.asks(chat("c"), "a3", "ann", true)
+	month, turns := begin.Add(30*24*time.Hour), b.history(chat("c"), "", 1000)
+	for _, step := range []struct {
+		what              string
+		journals, history time.Time
+		want              tasks.Deleted
+		turns             []tasks.Turn
+	}{
+		{"nothing is old", begin, begin, tasks.Deleted{}, turns},
+		{"nothing is asked for", time.Time{}, time.Time{}, tasks.Deleted{}, turns},
+		{"journals", month, begin, tasks.Deleted{Tasks: 1}, turns},
+		{"again", month, begin, tasks.Deleted{}, turns},
+		{"turns", month, month, tasks.Deleted{Turns: 1, Spent: 1}, turns[1:]},
+	} {
+		d, err := b.store.Retain(b.Context(), step.journals, step.history)
+		b.ok(err)
+		b.same(step.what, d, step.want)
+		b.same("turns after "+step.what, b.history(chat("c"), "", 1000), step.turns)
+		if d.Tasks > 0 {
+			b.missing("a1")
+		}
+	}
+	b.same("turns of a task that is not over", b.turns(chat("other")), []tasks.ID{"a2"})
+	b.store = b.reopen()
+	b.load("a2", 0)
+	b.load("a3", 0)
+}
+
+// testRetainByTime: the ids that tasks get tell when there is nothing older.
+func testRetainByTime(b *env) {
+	begin := b.clock.now()
+	var ids []tasks.ID
+	for day := range 4 {
+		id := tasks.NewID(b.clock.now())
+		b.asks(chat(fmt.Sprint(day)), id, "ann", true)
+		ids = append(ids, id)
+		b.clock.add(24 * time.Hour)
+	}
+	d, err := b.store.Retain(b.Context(), begin.Add(36*time.Hour), time.Time{})
+	b.ok(err)
+	b.same("deleted", d, tasks.Deleted{Tasks: 2})
+	b.missing(ids[:2]...)
+	b.load(ids[2], 0)
+	b.load(ids[3], 0)
+}
