@@ -24,6 +24,7 @@ func testAnyIndex(b *env) {
 		round++
 		w := &anyIndex{b: b, r: r, prefix: fmt.Sprintf("i%06d.", round), known: map[tasks.ID]*indexedTask{}}
 		_, _, w.cursor = b.feed(0, 0)
+		defer w.forget()
 		w.open()
 		r.Repeat(map[string]func(*rapid.T){
 			"open":  func(*rapid.T) { w.open() },
@@ -43,7 +44,6 @@ func testAnyIndex(b *env) {
 			},
 			"": func(*rapid.T) { w.check() },
 		})
-		w.forget()
 	})
 }
 
@@ -98,17 +98,18 @@ func (w *anyIndex) event() {
 	if errors.Is(err, tasks.ErrNoTask) {
 		return
 	}
-	err = w.b.store.Append(w.b.Context(), id, -1, 0, w.draw(state)...)
+	err = w.b.store.Append(w.b.Context(), id, -1, 0, anyEvents(w.r, state)...)
 	if err != nil && !errors.Is(err, tasks.ErrRefused) {
 		w.r.Fatalf("Append(%s): %v", id, err)
 	}
 }
 
-func (w *anyIndex) draw(s planner.State) []planner.Event {
+// anyEvents draws events that a task may take.
+func anyEvents(r *rapid.T, s planner.State) []planner.Event {
 	values := func(value string) map[string]json.RawMessage {
 		return map[string]json.RawMessage{planner.KeyStatus: json.RawMessage(value)}
 	}
-	switch rapid.IntRange(0, 12).Draw(w.r, "kind") {
+	switch rapid.IntRange(0, 12).Draw(r, "kind") {
 	case 0:
 		return []planner.Event{{Type: planner.Stopped, By: "test:ann"}}
 	case 1:
@@ -124,13 +125,13 @@ func (w *anyIndex) draw(s planner.State) []planner.Event {
 	if len(todo) == 0 {
 		return []planner.Event{said("hint")}
 	}
-	return w.outcome(s, rapid.SampledFrom(todo).Draw(w.r, "action"))
+	return anyOutcome(r, s, rapid.SampledFrom(todo).Draw(r, "action"))
 }
 
-// outcome draws what comes of an action.
-func (w *anyIndex) outcome(s planner.State, a planner.Action) []planner.Event {
+// anyOutcome draws what comes of an action.
+func anyOutcome(r *rapid.T, s planner.State, a planner.Action) []planner.Event {
 	e := planner.Event{Action: a.ID, By: "test:ann"}
-	yes := rapid.Bool().Draw(w.r, "yes")
+	yes := rapid.Bool().Draw(r, "yes")
 	switch a.Kind {
 	case planner.KindAsk:
 		e.Type, e.Decision = planner.Decided, &planner.Decision{Approve: yes, Text: "words"}
@@ -175,7 +176,7 @@ func (w *anyIndex) end() {
 		s, _ = w.b.store.State(w.b.Context(), id)
 		events = nil
 		if s.Phase == planner.PhaseShowing {
-			events = w.outcome(s, planner.Todo(s)[0])
+			events = anyOutcome(w.r, s, planner.Todo(s)[0])
 		}
 	}
 	if err != nil && !errors.Is(err, tasks.ErrRefused) {
@@ -220,10 +221,13 @@ func (w *anyIndex) check() {
 	}
 	slices.SortFunc(want, func(a, b tasks.Row) int { return cmp.Compare(b.Task, a.Task) })
 	for _, row := range want {
-		w.b.same("row of "+string(row.Task), w.b.row(row.Task), row)
+		got, err := w.b.store.Row(w.b.Context(), row.Task)
+		w.b.ok(err)
+		w.b.same("row of "+string(row.Task), got, row)
 	}
 	w.query(want)
-	w.count()
+	w.count(want)
+	w.live(want)
 	w.follow()
 }
 
@@ -294,20 +298,32 @@ func (w *anyIndex) query(all []tasks.Row) {
 	w.b.same(fmt.Sprintf("rows of %+v", q), got, want)
 }
 
-// count holds the counts of all runs against all rows.
-func (w *anyIndex) count() {
+// count holds the counts against all rows.
+func (w *anyIndex) count(all []tasks.Row) {
 	want := map[string]int{}
-	q := tasks.TaskQuery{Limit: 1000}
-	for more := true; more; {
-		rows, further, err := w.b.store.Tasks(w.b.Context(), q)
-		w.b.ok(err)
-		for _, row := range rows {
-			want[row.Status]++
-			q.Before = row.Task
-		}
-		more = further
+	for _, row := range all {
+		want[row.Status]++
 	}
 	w.b.counts(want)
+}
+
+// live holds the tasks that have not ended against all rows, in the order in which
+// they were opened.
+func (w *anyIndex) live(all []tasks.Row) {
+	want := map[string][]tasks.Live{"": nil}
+	for _, row := range slices.Backward(all) {
+		state := w.b.state(row.Task)
+		if !state.Finished() && w.known[row.Task].dropped.IsZero() {
+			l := tasks.Live{Task: row.Task, Chat: row.Chat, From: row.From}
+			want[""] = append(want[""], l)
+			want[row.Chat.Key()] = append(want[row.Chat.Key()], l)
+		}
+	}
+	for c, want := range want {
+		got, err := w.b.store.Live(w.b.Context(), c)
+		w.b.ok(err)
+		w.b.same("live of "+c, got, want)
+	}
 }
 
 // follow reads what is new in the feed: each event of each task once, in order.

@@ -25,11 +25,9 @@ func testQueue(b *env) {
 	b.phase("t2", planner.PhaseDeciding)
 	b.phase("t3", planner.PhaseQueued)
 	b.same("journal of the released one", types(b.load("t2", 0)), []planner.EventType{planner.Opened, planner.Released})
-	b.answer("t2", "answer 2")
-	b.show("t2")
+	b.finish("t2", "answer 2")
 	b.phase("t3", planner.PhaseDeciding)
-	b.answer("t3", "answer 3")
-	b.show("t3")
+	b.finish("t3", "answer 3")
 	b.ask(chat("c"), "t4", "4")
 	b.phase("t4", planner.PhaseDeciding)
 }
@@ -48,8 +46,7 @@ func testQueueOfPlans(b *env) {
 	b.same("the second plan is queued", events[len(events)-1].Reply.Queued, true)
 	b.ask(chat("c"), "t3", "3")
 	b.phase("t3", planner.PhaseDeciding)
-	b.answer("t3", "plain")
-	b.show("t3")
+	b.finish("t3", "plain")
 	b.phase("t2", planner.PhaseQueued)
 	b.append("t1", planner.Event{Type: planner.Stopped})
 	b.phase("t2", planner.PhaseQueued)
@@ -68,8 +65,7 @@ func testStoppedInQueue(b *env) {
 	}
 	b.append("t2", Ending()...)
 	b.phase("t3", planner.PhaseQueued)
-	b.answer("t1", "a")
-	b.show("t1")
+	b.finish("t1", "a")
 	b.phase("t3", planner.PhaseDeciding)
 	b.same("journal", types(b.load("t2", 0)), []planner.EventType{planner.Opened, planner.Stopped, planner.SendStarted, planner.Sent})
 }
@@ -94,25 +90,6 @@ func testDrop(b *env) {
 	b.same("records stay", types(b.load("t2", 0)), []planner.EventType{planner.Opened, planner.Released})
 	b.store = b.reopen()
 	b.same("live after reopening", b.live(""), []tasks.ID{"t3"})
-}
-
-func testLive(b *env) {
-	b.same("an empty store", b.live(""), []tasks.ID(nil))
-	b.ask(chat("b"), "z", "1")
-	b.ask(chat("a"), "y", "2")
-	b.ask(chat("b"), "x", "3")
-	b.same("all", b.live(""), []tasks.ID{"z", "y", "x"})
-	b.same("one conversation", b.live(chat("b").Key()), []tasks.ID{"z", "x"})
-	b.same("none", b.live(chat("c").Key()), []tasks.ID(nil))
-	list, err := b.store.Live(b.Context(), chat("a").Key())
-	b.ok(err)
-	b.same("whole entry", list, []tasks.Live{{Task: "y", Chat: chat("a"), From: b.load("y", 0)[0].Opening.From}})
-	b.answer("z", "answer")
-	b.same("before it is shown", b.live(""), []tasks.ID{"z", "y", "x"})
-	b.show("z")
-	b.same("after it is shown", b.live(""), []tasks.ID{"y", "x"})
-	b.store = b.reopen()
-	b.same("after reopening", b.live(""), []tasks.ID{"y", "x"})
 }
 
 // testConversations uses names that a careless key would mix up.
@@ -196,8 +173,7 @@ func testMoveOnto(b *env) {
 	b.setting("test:new", "own", "new")
 	for _, id := range []tasks.ID{"u1", "t2", "u2", "t3", "u3"} { // each lets the next one decide
 		b.phase(id, planner.PhaseDeciding)
-		b.answer(id, "answer")
-		b.show(id)
+		b.finish(id, "answer")
 	}
 	b.same("live at the end", b.live(""), []tasks.ID(nil))
 	b.forget(chat("new"), 6)

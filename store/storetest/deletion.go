@@ -33,8 +33,7 @@ func (b *env) erase(who string) tasks.Deleted {
 func testForget(b *env) {
 	first, thread := b.question(chat("c"), "t1", "goal of t1"), bot.Chat{Platform: "test", ID: "c", Thread: "1"}
 	b.open(first)
-	b.answer("t1", "answer of t1")
-	b.show("t1")
+	b.finish("t1", "answer of t1")
 	b.deliver(tasks.Inbound{Key: "cut", Cut: true, Chat: chat("c")})
 	b.finished(chat("c"), "t")   // a name that others begin with
 	b.finished(chat("c1"), "t2") // a conversation whose name begins with the other's
@@ -79,8 +78,7 @@ func testForgetRunning(b *env) {
 	b.same("live", b.live(chat("c").Key()), []tasks.ID{"t2", "t4", "t5"})
 	b.phase("t2", planner.PhaseWorking)
 	b.phase("t5", planner.PhaseQueued)
-	b.answer("t4", "answer 4")
-	b.show("t4")
+	b.finish("t4", "answer 4")
 	b.phase("t5", planner.PhaseDeciding)
 
 	b.deliver(tasks.Inbound{Key: "cut", Cut: true, Chat: chat("c")})
@@ -121,7 +119,7 @@ func testForgetLong(b *env) {
 // forgotten, and texts of others, are kept whole.
 func testForgetBesides(b *env) {
 	const senders, each = 4, 15
-	var forgetting, sending sync.WaitGroup
+	var forgetting sync.WaitGroup
 	stop := make(chan struct{})
 	forgetting.Go(func() {
 		for {
@@ -136,27 +134,22 @@ func testForgetBesides(b *env) {
 			}
 		}
 	})
-	for s := range senders {
-		sending.Go(func() {
-			for n := range each {
-				id := tasks.ID(fmt.Sprintf("t%d.%d", s, n))
-				in := Question([]bot.Chat{chat("c"), chat("d")}[n%2], id, "goal")
-				events := Ending()
-				if n%3 > 0 {
-					events = events[:1]
-				}
-				_, err := b.store.Open(b.Context(), []tasks.Inbound{in})
-				for _, e := range events {
-					err = errors.Join(err, b.store.Append(b.Context(), id, -1, 0, e))
-				}
-				if err != nil {
-					b.Errorf("task %s: %v", id, err)
-					return
-				}
+	atOnce(b.T, senders, func(s int) error {
+		for n := range each {
+			id, events := tasks.ID(fmt.Sprintf("t%d.%d", s, n)), Ending()
+			if n%3 > 0 {
+				events = events[:1]
 			}
-		})
-	}
-	sending.Wait()
+			_, err := b.store.Open(b.Context(), []tasks.Inbound{Question([]bot.Chat{chat("c"), chat("d")}[n%2], id, "goal")})
+			for _, e := range events {
+				err = errors.Join(err, b.store.Append(b.Context(), id, -1, 0, e))
+			}
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 	close(stop)
 	forgetting.Wait()
 	if b.Failed() {
@@ -185,8 +178,7 @@ func (b *env) asks(c bot.Chat, id tasks.ID, who string, over bool) {
 	in.Open.Opening.From.ID = who
 	b.open(in)
 	if over {
-		b.answer(id, "answer to "+string(id))
-		b.show(id)
+		b.finish(id, "answer to "+string(id))
 	}
 }
 
@@ -205,14 +197,15 @@ func testErasePerson(b *env) {
 		b.reserve(id, r)
 		b.settle(id, "a", use(10))
 	}
-	for _, s := range [][3]string{
-		{"test:bob", "language", "de"},
-		{"test:bobby", "language", "en"},
-		{"test:group", "prompt test:bob", "a form"},
-		{"test:group", "grants", `[{"id":"1","by":"test:bob"},{"id":"2","by":"test:ann"}]`},
-		{"legwork", "access_requests", `[{"person":{"platform":"test","id":"bob"},"chat":{"platform":"test","id":"x"}}]`},
-		{"legwork", "admins", `["test:bob"]`},
-	} {
+	settings := [][4]string{ // before and after
+		{"test:bob", "language", "de", ""},
+		{"test:bobby", "language", "en", "en"},
+		{"test:group", "prompt test:bob", "a form", ""},
+		{"test:group", "grants", `[{"id":"1","by":"test:bob"},{"id":"2","by":"test:ann"}]`, `[{"id":"2","by":"test:ann"}]`},
+		{"legwork", "access_requests", `[{"person":{"platform":"test","id":"bob"},"chat":{"platform":"test","id":"x"}}]`, ""},
+		{"legwork", "admins", `["test:bob"]`, `["test:bob"]`},
+	}
+	for _, s := range settings {
 		b.set(s[0], s[1], s[2])
 	}
 	for id, who := range map[string]string{"s1": "bob", "s2": "ann"} {
@@ -226,15 +219,8 @@ func testErasePerson(b *env) {
 	b.same("turns of the group", b.history(group, "", 1<<20), turns[1:])
 	b.same("turns of the private chat", b.turns(private), []tasks.ID(nil))
 	b.same("ledger", b.spent(tasks.SpentQuery{}), []tasks.Spent{row(1, use(10))})
-	for _, s := range [][3]string{
-		{"test:bob", "language", ""},
-		{"test:bobby", "language", "en"},
-		{"test:group", "prompt test:bob", ""},
-		{"test:group", "grants", `[{"id":"2","by":"test:ann"}]`},
-		{"legwork", "access_requests", ""},
-		{"legwork", "admins", `["test:bob"]`},
-	} {
-		b.setting(s[0], s[1], s[2])
+	for _, s := range settings {
+		b.setting(s[0], s[1], s[3])
 	}
 	b.summary(group, tasks.Summary{})
 	b.same("deleted again", b.erase("test:bob").Empty(), true)

@@ -106,23 +106,14 @@ func testAllOrNone(b *env) {
 func testFences(b *env) {
 	b.ask(chat("c"), "t", "goal")
 	b.ask(chat("d"), "u", "goal")
-	for _, step := range []struct {
-		id    tasks.ID
-		fence int64
-		after int
-		want  error
-	}{
-		{"t", 5, -1, nil},
-		{"t", 5, -1, nil},
-		{"t", 4, -1, tasks.ErrFenced},
-		{"t", 4, 1, tasks.ErrFenced}, // a lost lease matters more than what was read
-		{"t", 0, -1, nil},
-		{"t", 6, -1, nil},
-		{"t", 5, -1, tasks.ErrFenced},
-		{"u", 1, -1, nil},
-	} {
-		b.appendWith(step.id, step.after, step.fence, step.want, said("x"))
-	}
+	b.appendWith("t", -1, 5, nil, said("x"))
+	b.appendWith("t", -1, 5, nil, said("x"))
+	b.appendWith("t", -1, 4, tasks.ErrFenced, said("x"))
+	b.appendWith("t", 1, 4, tasks.ErrFenced, said("x")) // a lost lease matters more than what was read
+	b.appendWith("t", -1, 0, nil, said("x"))
+	b.appendWith("t", -1, 6, nil, said("x"))
+	b.appendWith("t", -1, 5, tasks.ErrFenced, said("x"))
+	b.appendWith("u", -1, 1, nil, said("x"))
 	b.store = b.reopen()
 	b.appendWith("t", -1, 5, tasks.ErrFenced, said("x"))
 	b.appendWith("t", -1, 9, nil) // taking a lease without events

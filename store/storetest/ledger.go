@@ -44,13 +44,6 @@ func reservation(action string, tokens int, budgets tasks.Budgets) tasks.Reserva
 	}
 }
 
-// within is the reservation of a call within an action.
-func within(action planner.ActionID, call string, tokens int) tasks.Reservation {
-	r := reservation(action.String(), tokens, tasks.Budgets{})
-	r.ID.Call = call
-	return r
-}
-
 func (b *env) reserve(id tasks.ID, r tasks.Reservation) {
 	b.Helper()
 	for _, err := range []error{b.store.Room(b.Context(), id, r), b.store.Reserve(b.Context(), id, r)} {
@@ -131,26 +124,24 @@ func testBudgets(b *env) {
 	yesterday.Day = "2026-11-19"
 	b.reserve("t2", yesterday)
 	for _, c := range []struct {
-		task     tasks.ID
-		budgets  tasks.Budgets // of which the first is reached
-		key, who string
-		day      string
-		used     int64 // of what the budget counts
+		task    tasks.ID
+		budgets tasks.Budgets     // of which the first is reached
+		want    planner.Overdraft // without what the call wants, and the extension
 	}{
-		{"t1", tasks.Budgets{TaskTokens: 105, TaskUSD: 1, DayTokens: 1}, tasks.BudgetTaskTokens, "", "", 100},
-		{"t1", tasks.Budgets{TaskTokens: 110, TaskUSD: 210, DayUSD: 1}, tasks.BudgetTaskUSD, "", "", 200},
-		{"t3", tasks.Budgets{TaskTokens: 10, UserDayUSD: 310, ChatDayUSD: 1}, tasks.BudgetUserDayUSD, "test:ann", today, 300},
-		{"t3", tasks.Budgets{UserDayUSD: 320, ChatDayUSD: 250, DayUSD: 1}, tasks.BudgetChatDayUSD, "test:c", today, 240},
-		{"t3", tasks.Budgets{ChatDayUSD: 260, DayUSD: 359, DayTokens: 1}, tasks.BudgetDayUSD, "", today, 340},
-		{"t3", tasks.Budgets{DayUSD: 360, DayTokens: 171}, tasks.BudgetDayTokens, "", today, 170},
+		{"t1", tasks.Budgets{TaskTokens: 105, TaskUSD: 1, DayTokens: 1}, planner.Overdraft{Budget: tasks.BudgetTaskTokens, Limit: 105, Spent: 100}},
+		{"t1", tasks.Budgets{TaskTokens: 110, TaskUSD: 210, DayUSD: 1}, planner.Overdraft{Budget: tasks.BudgetTaskUSD, Limit: 210, Spent: 200}},
+		{"t3", tasks.Budgets{TaskTokens: 10, UserDayUSD: 310, ChatDayUSD: 1}, planner.Overdraft{Budget: tasks.BudgetUserDayUSD, Who: "test:ann", Day: today, Limit: 310, Spent: 300}},
+		{"t3", tasks.Budgets{UserDayUSD: 320, ChatDayUSD: 250, DayUSD: 1}, planner.Overdraft{Budget: tasks.BudgetChatDayUSD, Who: "test:c", Day: today, Limit: 250, Spent: 240}},
+		{"t3", tasks.Budgets{ChatDayUSD: 260, DayUSD: 359, DayTokens: 1}, planner.Overdraft{Budget: tasks.BudgetDayUSD, Day: today, Limit: 359, Spent: 340}},
+		{"t3", tasks.Budgets{DayUSD: 360, DayTokens: 171}, planner.Overdraft{Budget: tasks.BudgetDayTokens, Day: today, Limit: 171, Spent: 170}},
 	} {
-		limit, wanted := limitOf(c.budgets, c.key), int64(10)
-		if strings.HasSuffix(c.key, "_usd") {
-			wanted = 20
+		want := c.want
+		want.Wanted = 10
+		if strings.HasSuffix(want.Budget, "_usd") {
+			want.Wanted = 20
 		}
-		b.overdrawn(c.task, reservation("new", 10, c.budgets), planner.Overdraft{
-			Budget: c.key, Day: c.day, Who: c.who, Limit: limit, Spent: c.used, Wanted: wanted, Extend: max((limit+1)/2, wanted),
-		})
+		want.Extend = max((want.Limit+1)/2, want.Wanted)
+		b.overdrawn(c.task, reservation("new", 10, c.budgets), want)
 	}
 	b.reserve("t3", reservation("new", 10, tasks.Budgets{
 		TaskTokens: 10, TaskUSD: 20, UserDayUSD: 320, ChatDayUSD: 260, DayUSD: 360, DayTokens: 180,
@@ -159,56 +150,6 @@ func testBudgets(b *env) {
 	free.Most = llm.Usage{Input: 5, Output: 5} // of a model without a price
 	b.reserve("t3", free)
 	b.same("reservations", b.spent(tasks.SpentQuery{}), []tasks.Spent(nil))
-}
-
-func limitOf(b tasks.Budgets, key string) int64 {
-	return map[string]int64{
-		tasks.BudgetTaskTokens: b.TaskTokens, tasks.BudgetTaskUSD: b.TaskUSD, tasks.BudgetUserDayUSD: b.UserDayUSD,
-		tasks.BudgetChatDayUSD: b.ChatDayUSD, tasks.BudgetDayUSD: b.DayUSD, tasks.BudgetDayTokens: b.DayTokens,
-	}[key]
-}
-
-// testSettle: what an event says takes the place of what was reserved, and so
-// does Settle; it counts for the day, person and chat of the reservation.
-func testSettle(b *env) {
-	b.ask(chat("c"), "t", "goal")
-	action := func() planner.ActionID { return b.wanted("t") }
-	day := tasks.Budgets{DayTokens: 1}
-
-	r := reservation(action().String(), 100, tasks.Budgets{})
-	r.Day = "2026-11-19" // in the time zone of the config it is still yesterday
-	b.reserve("t", r)
-	b.append("t", planner.Event{Type: planner.Malformed, Action: action(), Problem: &planner.Problem{Code: "x", Usage: use(30)}})
-	first := row(1, use(30))
-	first.Day = r.Day
-	b.same("after an event", b.spent(tasks.SpentQuery{}), []tasks.Spent{first})
-	b.same("today", b.used("t", day), int64(0))
-	b.same("of the task", b.used("t", tasks.Budgets{TaskTokens: 1}), int64(30))
-
-	b.reserve("t", reservation("side", 50, tasks.Budgets{}))
-	b.settle("t", "side", use(40))
-	b.settle("t", "side", use(40)) // there is none any more
-	b.settle("t", "never", use(40))
-	b.same("after Settle", b.spent(tasks.SpentQuery{}), []tasks.Spent{first, row(1, use(40))})
-	b.reserve("t", reservation("side", 50, tasks.Budgets{}))
-	b.settle("t", "side", llm.Usage{}) // it was cancelled before it began
-	b.same("nothing was spent", b.used("t", day), int64(40))
-
-	b.store = b.reopen()
-	b.reserve("t", reservation(action().String(), 100, tasks.Budgets{}))
-	b.reserve("t", within(action(), "1", 100))
-	b.same("reserved", b.used("t", day), int64(240))
-	b.append("t", planner.Event{Type: planner.Malformed, Action: action(), Problem: &planner.Problem{Code: "x", Usage: use(60)}})
-	b.same("after the event of both", b.spent(tasks.SpentQuery{}), []tasks.Spent{first, row(2, use(100))})
-	b.same("used", b.used("t", day), int64(100))
-
-	// Another model answered than it was reserved for; more than was reserved.
-	b.reserve("t", reservation(action().String(), 10, tasks.Budgets{}))
-	b.reply("t", planner.Reply{Text: "answer", Usage: use(500), Model: "backup"})
-	backup := row(1, use(500))
-	backup.Model = "backup"
-	b.same("of two models", b.spent(tasks.SpentQuery{From: today}), []tasks.Spent{backup, row(2, use(100))})
-	b.same("used at last", b.used("t", day), int64(600))
 }
 
 // testUnreserved: an event that nothing was reserved for counts for its own day.
@@ -223,26 +164,6 @@ func testUnreserved(b *env) {
 	unknown := row(1, use(10))
 	unknown.Day, unknown.Model = "2026-11-19", ""
 	b.same("spent", b.spent(tasks.SpentQuery{}), []tasks.Spent{unknown, row(1, use(20))})
-}
-
-// testReserveAgain: an earlier reservation for an action may have been spent.
-func testReserveAgain(b *env) {
-	b.ask(chat("c"), "t", "goal")
-	b.reserve("t", reservation("a", 100, tasks.Budgets{}))
-	b.store = b.reopen()
-	again := reservation("a", 60, tasks.Budgets{DayTokens: 109})
-	b.overdrawn("t", again, planner.Overdraft{Budget: tasks.BudgetDayTokens, Day: today, Limit: 109, Spent: 50, Wanted: 60, Extend: 60})
-	b.same("after a refusal", b.used("t", tasks.Budgets{DayTokens: 1}), int64(100))
-	again.Budgets.DayTokens, again.Least = 110, llm.Usage{Input: 30, Cost: 7}
-	b.reserve("t", again)
-	b.same("spent", b.spent(tasks.SpentQuery{}), []tasks.Spent{row(1, input(100))})
-	again.Budgets = tasks.Budgets{}
-	b.reserve("t", again)
-	sum := input(100).Add(again.Least)
-	b.same("spent by its input", b.spent(tasks.SpentQuery{}), []tasks.Spent{row(2, sum)})
-	b.settle("t", "a", use(10))
-	b.same("settled", b.spent(tasks.SpentQuery{}), []tasks.Spent{row(3, sum.Add(use(10)))})
-	b.same("used", b.used("t", tasks.Budgets{TaskTokens: 1}), int64(90))
 }
 
 // testSpent: the ledger is read by days, people and chats, in order, however
@@ -280,26 +201,6 @@ func testSpent(b *env) {
 	}
 }
 
-// testCutOffWithin: the cost of a call within an action that no event reports
-// counts by its input, when the action begins anew and when it ends.
-func testCutOffWithin(b *env) {
-	b.ask(chat("c"), "t", "goal")
-	action := b.wanted("t")
-	b.reserve("t", reservation(action.String(), 100, tasks.Budgets{}))
-	b.reserve("t", within(action, "2", 60))
-	b.reserve("t", reservation(action.String()+"1", 10, tasks.Budgets{})) // another action
-	b.store = b.reopen()
-	b.reserve("t", reservation(action.String(), 40, tasks.Budgets{}))
-	b.same("used", b.used("t", tasks.Budgets{DayTokens: 1}), int64(50+30+10+40))
-	b.same("spent", b.spent(tasks.SpentQuery{}), []tasks.Spent{row(2, input(100).Add(input(60)))})
-
-	b.reserve("t", within(action, "1", 20))
-	b.store = b.reopen()
-	b.append("t", planner.Event{Type: planner.Malformed, Action: action, Problem: &planner.Problem{Code: "x"}})
-	b.same("spent at its end", b.spent(tasks.SpentQuery{}), []tasks.Spent{row(3, input(100).Add(input(60)).Add(input(20)))})
-	b.same("used at its end", b.used("t", tasks.Budgets{DayTokens: 1}), int64(50+30+10+10))
-}
-
 // testClockFarAhead: after a month by a clock that was far ahead, what is spent
 // by the right one counts.
 func testClockFarAhead(b *env) {
@@ -316,4 +217,218 @@ func testClockFarAhead(b *env) {
 		b.same("used of all", b.used("t", tasks.Budgets{DayTokens: 1}), int64(100*(i+1)))
 		b.same("used of her", b.used("t", tasks.Budgets{UserDayUSD: 1}), int64(100*(i+1)))
 	}
+}
+
+// testKeptBack: the closing answer has its room, whatever was spent meanwhile.
+func testKeptBack(b *env) {
+	budgets := tasks.Budgets{TaskTokens: 100, DayTokens: 100}
+	hold := use(30)
+	b.ask(chat("c"), "t", "goal")
+	first := reservation("a", 71, budgets)
+	first.Hold = &hold
+	b.overdrawn("t", first, planner.Overdraft{Budget: tasks.BudgetTaskTokens, Limit: 100, Wanted: 101, Extend: 101})
+	first.Most = use(60)
+	b.reserve("t", first)
+	b.same("used", b.used("t", budgets), int64(90))
+	second := reservation("b", 10, budgets)
+	second.Hold = &hold // once
+	b.reserve("t", second)
+	b.settle("t", "a", use(200)) // misjudged
+	b.same("overshot", b.used("t", budgets), int64(240))
+	b.overdrawn("t", reservation("c", 1, budgets), planner.Overdraft{
+		Budget: tasks.BudgetTaskTokens, Limit: 100, Spent: 240, Wanted: 1, Extend: 141,
+	})
+	b.store = b.reopen()
+	closing := reservation("answer", 30, budgets)
+	closing.Closing, closing.Hold = true, &hold
+	b.reserve("t", closing)
+	b.same("while it answers", b.used("t", budgets), int64(240))
+	b.store = b.reopen()
+	b.reserve("t", closing) // the same after a crash
+	b.same("after a crash", b.used("t", budgets), int64(255))
+	other := closing
+	other.ID = ReservationID("answer again")
+	b.overdrawn("t", other, planner.Overdraft{Budget: tasks.BudgetTaskTokens, Limit: 100, Spent: 255, Wanted: 30, Extend: 185})
+}
+
+// testKeptBackTooLittle: a closing answer that needs more than was kept back
+// must have room for all of it.
+func testKeptBackTooLittle(b *env) {
+	budgets, hold := tasks.Budgets{DayTokens: 100}, use(30)
+	b.ask(chat("c"), "t", "goal")
+	first := reservation("a", 60, budgets)
+	first.Hold = &hold
+	b.reserve("t", first)
+	closing := reservation("answer", 41, budgets)
+	closing.Closing = true
+	b.overdrawn("t", closing, planner.Overdraft{Budget: tasks.BudgetDayTokens, Day: today, Limit: 100, Spent: 60, Wanted: 41, Extend: 50})
+	b.same("still kept back", b.used("t", budgets), int64(90))
+	closing.Most = use(40)
+	b.reserve("t", closing)
+	b.same("used", b.used("t", budgets), int64(100))
+}
+
+// testLeftOver: what a task that is over has left reserved counts as spent to
+// the amount of its input, and what it kept back for its answer is free.
+func testLeftOver(b *env) {
+	day, hold := tasks.Budgets{DayTokens: 1}, use(1000)
+	for _, id := range []tasks.ID{"shown", "dropped"} {
+		b.ask(chat("c"), id, "goal")
+		r := reservation("a", 100, tasks.Budgets{})
+		r.Hold = &hold
+		b.reserve(id, r)
+		b.reserve(id, reservation("b", 20, tasks.Budgets{}))
+	}
+	b.ask(chat("d"), "probe", "goal")
+	b.same("reserved", b.used("probe", day), int64(2240))
+	b.append("shown", planner.Event{Type: planner.Stopped})
+	b.same("stopped, nothing to tell", b.used("probe", day), int64(1240))
+	b.settle("shown", "b", use(15)) // cancelled
+	b.show("shown")
+	b.same("over", b.used("probe", day), int64(1120+15+50))
+	b.drop("dropped")
+	b.same("dropped", b.used("probe", day), int64(15+50+50+10))
+	b.same("spent", b.spent(tasks.SpentQuery{}), []tasks.Spent{row(4, use(15).Add(input(100)).Add(input(100)).Add(input(20)))})
+	b.forget(chat("c"), 2)
+	b.same("after forgetting", b.used("probe", day), int64(125))
+
+	b.settle("shown", "a", use(5)) // it is gone
+	b.finished(chat("c"), "done")
+	for id, want := range map[tasks.ID]error{"unknown": tasks.ErrNoTask, "done": tasks.ErrRefused} {
+		r := reservation("late", 1, tasks.Budgets{})
+		if room, err := b.store.Room(b.Context(), id, r), b.store.Reserve(b.Context(), id, r); !errors.Is(room, want) || !errors.Is(err, want) {
+			b.Fatalf("Room and Reserve for %s: got %v and %v, want %v", id, room, err, want)
+		}
+	}
+}
+
+// testAfter: a call that follows its task counts for the day, also when it is
+// cut off.
+func testAfter(b *env) {
+	b.ask(chat("d"), "probe", "goal")
+	b.finished(chat("c"), "t")
+	after := reservation("summary", 100, tasks.Budgets{DayTokens: 120})
+	after.After = true
+	b.reserve("t", after)
+	b.settle("t", "summary", use(20))
+	b.same("settled", b.used("probe", tasks.Budgets{DayTokens: 1}), int64(20))
+	b.reserve("t", after)
+	b.same("reserved", b.used("probe", tasks.Budgets{DayTokens: 1}), int64(120))
+	b.store = b.reopen()
+	b.same("cut off", b.used("probe", tasks.Budgets{DayTokens: 1}), int64(70))
+	b.settle("t", "summary", use(20))
+	b.same("spent", b.spent(tasks.SpentQuery{}), []tasks.Spent{row(2, use(20).Add(input(100)))})
+}
+
+// testExtended: a yes extends the budget that it is about, once.
+func testExtended(b *env) {
+	for i, c := range []struct {
+		budgets tasks.Budgets
+		extend  bool
+	}{
+		{tasks.Budgets{TaskTokens: 10}, true}, {tasks.Budgets{TaskUSD: 20}, true},
+		{tasks.Budgets{UserDayUSD: 20}, true}, {tasks.Budgets{ChatDayUSD: 20}, true},
+		{tasks.Budgets{DayUSD: 20}, true}, {tasks.Budgets{DayTokens: 10}, true}, {tasks.Budgets{DayTokens: 10}, false},
+	} {
+		id, name := tasks.ID(fmt.Sprintf("t%d", i)), fmt.Sprint(i)
+		b.ask(chat(name), id, "goal")
+		r := reservation("a", 10, c.budgets)
+		r.User, r.Chat, r.Day = "test:u"+name, "test:"+name, fmt.Sprintf("2026-11-%02d", i+1)
+		b.reserve(id, r)
+		r.ID = ReservationID("b")
+		over := b.beyond(b.store.Reserve(b.Context(), id, r))
+		b.append(id, planner.Event{Type: planner.BudgetReached, Budget: over.Budget, Overdraft: &over})
+		todo := planner.Todo(b.state(id))
+		b.append(id, planner.Event{Type: planner.Decided, Action: todo[len(todo)-1].ID, By: "test:ann", Decision: &planner.Decision{Approve: c.extend}})
+		b.store = b.reopen()
+		extended, err := b.store.Extended(b.Context(), r.Day)
+		b.ok(err)
+		if !c.extend {
+			b.same("extended by", extended, []tasks.Extended(nil))
+			b.overdrawn(id, r, over)
+			continue
+		}
+		b.same("extended by", extended, map[string][]tasks.Extended{ // a task's own budgets are no budgets of the day
+			tasks.BudgetUserDayUSD: {{User: over.Who, Cost: over.Extend}},
+			tasks.BudgetChatDayUSD: {{Chat: over.Who, Cost: over.Extend}},
+			tasks.BudgetDayUSD:     {{Cost: over.Extend}},
+			tasks.BudgetDayTokens:  {{Tokens: over.Extend}},
+		}[over.Budget])
+		b.reserve(id, r)
+		r.ID = ReservationID("c")
+		over.Limit, over.Spent = over.Limit+over.Extend, 2*over.Spent
+		b.overdrawn(id, r, over)
+	}
+}
+
+// testSpentMoved: a chat that goes on under another id goes on with its budget.
+func testSpentMoved(b *env) {
+	budgets, hold := tasks.Budgets{ChatDayUSD: 1}, use(5)
+	b.ask(chat("old"), "t", "goal")
+	b.ask(chat("new"), "probe", "goal")
+	for i, room := range []string{"test:old", "test:new"} {
+		r := reservation("a", 100, tasks.Budgets{})
+		r.Chat = room
+		b.reserve("t", r)
+		b.settle("t", "a", use(10+i))
+	}
+	held := reservation("held", 100, tasks.Budgets{})
+	held.Chat, held.Hold = "test:old", &hold
+	b.reserve("t", held)
+	chatUsed := func(room string) int64 {
+		b.Helper()
+		r := reservation("probe", 0, budgets)
+		r.Chat = room
+		return b.usedBy("probe", r)
+	}
+	for range 2 {
+		b.move(chat("old"), chat("new"))
+		b.store = b.reopen()
+		b.same("used by the old one", chatUsed("test:old"), int64(0))
+		b.same("used by the new one", chatUsed("test:new"), int64(10+11+100+5))
+		moved := row(2, use(10).Add(use(11)))
+		moved.Chat = "test:new"
+		b.same("rows", b.spent(tasks.SpentQuery{}), []tasks.Spent{moved})
+		b.same("of all", b.used("probe", tasks.Budgets{DayUSD: 1}), int64(126))
+	}
+	b.settle("t", "held", use(7))
+	b.append("t", planner.Event{Type: planner.Stopped})
+	b.same("at the end", chatUsed("test:new"), int64(10+11+7))
+}
+
+// testSpentForgotten: nothing tells any more what a person has spent who is
+// forgotten, but the sum of the day holds for everybody.
+func testSpentForgotten(b *env) {
+	b.ask(chat("c"), "t", "goal")
+	b.reserve("t", reservation("plan 1.0", 100, tasks.Budgets{}))
+	b.reply("t", planner.Reply{Text: "answer", Usage: use(80)})
+	b.show("t")
+	b.ask(chat("d"), "probe", "goal")
+	b.same("of her", b.used("probe", tasks.Budgets{UserDayUSD: 1}), int64(80))
+	b.erase("test:ann")
+	b.store = b.reopen()
+	b.same("rows", b.spent(tasks.SpentQuery{}), []tasks.Spent(nil))
+	b.same("of her", b.used("probe", tasks.Budgets{UserDayUSD: 1}), int64(0))
+	b.same("of all", b.used("probe", tasks.Budgets{DayUSD: 1}), int64(80))
+}
+
+// testBadReservations: what cannot be counted is refused.
+func testBadReservations(b *env) {
+	b.ask(chat("c"), "t", "goal")
+	for name, spoil := range map[string]func(*tasks.Reservation){
+		"no action":       func(r *tasks.Reservation) { r.ID = tasks.ReservationID{} },
+		"no day":          func(r *tasks.Reservation) { r.Day = "" },
+		"another day":     func(r *tasks.Reservation) { r.Day = "today" },
+		"less than zero":  func(r *tasks.Reservation) { r.Most.Output = -1 },
+		"a negative cost": func(r *tasks.Reservation) { r.Hold = &llm.Usage{Cost: -1} },
+		"a long name":     func(r *tasks.Reservation) { r.User = strings.Repeat("u", 100000) },
+		"no UTF-8":        func(r *tasks.Reservation) { r.Model = "a\xff" },
+	} {
+		r := reservation("a", 10, tasks.Budgets{})
+		spoil(&r)
+		if err := b.store.Reserve(b.Context(), "t", r); err == nil {
+			b.Errorf("Reserve with %s: got no error", name)
+		}
+	}
+	b.same("used", b.used("t", tasks.Budgets{DayTokens: 1}), int64(0))
 }

@@ -1,7 +1,6 @@
 package storetest
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"testing"
@@ -89,13 +88,14 @@ func (p *sameStores) same(r *rapid.T, what string, do func(tasks.Store) (any, er
 	want, wantErr := do(p.stores[0])
 	for i, s := range p.stores[1:] {
 		got, err := do(s)
-		for _, sentinel := range []error{tasks.ErrConflict, tasks.ErrFenced, tasks.ErrRefused, tasks.ErrNoTask} {
-			if errors.Is(err, sentinel) != errors.Is(wantErr, sentinel) {
+		for _, kind := range []error{nil, tasks.ErrConflict, tasks.ErrFenced, tasks.ErrRefused, tasks.ErrNoTask} {
+			if errors.Is(err, kind) != errors.Is(wantErr, kind) {
 				r.Fatalf("%s: store %d says %v, store 0 %v", what, i+1, err, wantErr)
 			}
 		}
-		if (err == nil) != (wantErr == nil) {
-			r.Fatalf("%s: store %d says %v, store 0 %v", what, i+1, err, wantErr)
+		var reached, wantReached *tasks.BudgetError
+		if errors.As(err, &reached) && errors.As(wantErr, &wantReached) && reached.Overdraft != wantReached.Overdraft {
+			r.Fatalf("%s: store %d says %+v, store 0 %+v", what, i+1, reached.Overdraft, wantReached.Overdraft)
 		}
 		if diff := cmp.Diff(want, got, cmpopts.EquateEmpty(), cmpopts.EquateErrors()); diff != "" {
 			r.Fatalf("%s (-store 0 +store %d):\n%s", what, i+1, diff)
@@ -145,23 +145,18 @@ func (p *sameStores) open(r *rapid.T, batch []tasks.Inbound) {
 
 func (p *sameStores) append(r *rapid.T) {
 	id, after, fence := p.id(r), rapid.IntRange(-1, 4).Draw(r, "after"), rapid.Int64Range(0, 3).Draw(r, "fence")
-	e := planner.Event{Type: rapid.SampledFrom([]planner.EventType{planner.GuidanceAdded, planner.Stopped, planner.Resumed, planner.Replied}).Draw(r, "type"), Text: "x"}
 	state, err := p.stores[0].State(p.t.Context(), id)
-	if todo := planner.Todo(state); err == nil && e.Type == planner.Replied && len(todo) > 0 {
-		e.Action, e.Reply = todo[0].ID, &planner.Reply{Text: "answer"}
-		if state.Phase == planner.PhaseDeciding && rapid.Bool().Draw(r, "plan") {
-			e.Reply = &planner.Reply{IsPlan: true, Plan: []planner.Subtask{{ID: fmt.Sprintf("%d/a", state.Round+1), Name: "web", Description: "look"}}}
-		}
+	events := []planner.Event{said("x")}
+	if err == nil {
+		events = anyEvents(r, state)
 	}
-	p.same(r, "Append", func(s tasks.Store) (any, error) { return nil, s.Append(p.t.Context(), id, after, fence, e) })
+	p.same(r, "Append", func(s tasks.Store) (any, error) { return nil, s.Append(p.t.Context(), id, after, fence, events...) })
 }
 
+// finish stops a task and brings that to its chat.
 func (p *sameStores) finish(r *rapid.T) {
 	id := p.id(r)
-	p.same(r, "Append of the end", func(s tasks.Store) (any, error) {
-		return nil, s.Append(p.t.Context(), id, -1, 0, planner.Event{Type: planner.SendStarted, Slot: planner.SlotAnswer},
-			planner.Event{Type: planner.Sent, Slot: planner.SlotAnswer, Message: "m", Last: true})
-	})
+	p.same(r, "Append of the end", func(s tasks.Store) (any, error) { return nil, s.Append(p.t.Context(), id, -1, 0, Ending()...) })
 }
 
 // check reads everything.
@@ -187,9 +182,8 @@ func (p *sameStores) check(r *rapid.T) {
 	}
 	p.same(r, "Spent", func(s tasks.Store) (any, error) { return s.Spent(p.t.Context(), tasks.SpentQuery{}) })
 	id := p.id(r)
-	p.same(r, "Room", func(s tasks.Store) (any, error) {
-		return p.reserved(s.Room, id, tasks.ReservationID{Call: "probe"}, 1000, 1)
-	})
+	probe := callOf(tasks.ReservationID{Call: "probe"}, 1000, 1)
+	p.same(r, "Room", func(s tasks.Store) (any, error) { return nil, s.Room(p.t.Context(), id, probe) })
 	p.same(r, "Live of all", func(s tasks.Store) (any, error) { return s.Live(p.t.Context(), "") })
 	p.checkIndex(r)
 }
@@ -247,23 +241,17 @@ func (p *sameStores) spend(r *rapid.T) {
 		})
 		return
 	}
-	limit := rapid.Int64Range(0, 300).Draw(r, "limit")
-	p.same(r, "Reserve", func(s tasks.Store) (any, error) { return p.reserved(s.Reserve, id, action, tokens, limit) })
+	v := callOf(action, tokens, rapid.Int64Range(0, 300).Draw(r, "limit"))
+	p.same(r, "Reserve", func(s tasks.Store) (any, error) { return nil, s.Reserve(p.t.Context(), id, v) })
 }
 
-// reserved makes a reservation, or asks for room, and returns what it is told.
-func (p *sameStores) reserved(do func(context.Context, tasks.ID, tasks.Reservation) error, id tasks.ID, action tasks.ReservationID, tokens int, limit int64) (any, error) {
-	v := tasks.Reservation{
-		ID: action, Day: "2026-11-20", User: "test:ann", Chat: fmt.Sprint("test:", 1+tokens%2), Model: "main", // one of the chats that move
+// callOf is a reservation of so many tokens, within the budget of a day.
+func callOf(action tasks.ReservationID, tokens int, limit int64) tasks.Reservation {
+	return tasks.Reservation{
+		ID: action, Day: today, User: "test:ann", Chat: fmt.Sprint("test:", 1+tokens%2), Model: "main", // one of the chats that move
 		Most: llm.Usage{Input: tokens, Output: tokens, Cost: int64(tokens)}, Hold: &llm.Usage{Input: 5},
 		Closing: action == (tasks.ReservationID{Call: "x"}), Budgets: tasks.Budgets{DayTokens: limit},
 	}
-	err := do(p.t.Context(), id, v)
-	var reached *tasks.BudgetError
-	if errors.As(err, &reached) {
-		return reached.Overdraft, nil
-	}
-	return nil, err
 }
 
 // times are those that schedules are due at.

@@ -27,90 +27,35 @@ func Run(t *testing.T, open Opener) {
 		name string
 		run  func(*env)
 	}{
-		{"journal", testJournal},
-		{"times", testTimes},
-		{"isolation", testIsolation},
-		{"redelivery", testRedelivery},
-		{"redelivery is forgotten", testRedeliveryForgotten},
-		{"guidance", testGuidance},
+		{"journal", testJournal}, {"times", testTimes}, {"isolation", testIsolation}, {"append", testAppend},
+		{"all or none", testAllOrNone}, {"fences", testFences},
+		{"redelivery", testRedelivery}, {"redelivery is forgotten", testRedeliveryForgotten}, {"guidance", testGuidance},
 		{"bad deliveries", testBadDeliveries},
-		{"append", testAppend},
-		{"all or none", testAllOrNone},
-		{"fences", testFences},
-		{"queue", testQueue},
-		{"queue of plans", testQueueOfPlans},
-		{"stopped in the queue", testStoppedInQueue},
-		{"drop", testDrop},
-		{"live", testLive},
-		{"history", testHistory},
-		{"history budget", testHistoryBudget},
-		{"a turn longer than the budget of the history", testHistoryLongest},
-		{"cut", testCut},
+		{"queue", testQueue}, {"queue of plans", testQueueOfPlans}, {"stopped in the queue", testStoppedInQueue}, {"drop", testDrop},
 		{"conversations", testConversations},
-		{"settings", testSettings},
-		{"forget", testForget},
-		{"forget a running task", testForgetRunning},
-		{"forget a long conversation", testForgetLong},
-		{"forget while others write", testForgetBesides},
-		{"erase a person", testErasePerson},
-		{"erase a chat", testEraseChat},
-		{"erase many", testEraseMany},
-		{"retain", testRetain},
-		{"retain by time", testRetainByTime},
-		{"move", testMove},
-		{"move onto another conversation", testMoveOnto},
-		{"move and go on", testMoveGoOn},
+		{"move", testMove}, {"move onto another conversation", testMoveOnto}, {"move and go on", testMoveGoOn},
 		{"move nothing", testMoveNothing},
-		{"changed", testChanged},
-		{"follow", testFollow},
-		{"no lost wake-up", testWakeUps},
-		{"readers", testReaders},
-		{"senders", testSenders},
-		{"erase without waiting", testEraseWithoutWaiting},
-		{"workers", testWorkers},
-		{"context", testContext},
-		{"closed", testClosed},
-		{"budgets", testBudgets},
-		{"settle", testSettle},
-		{"spent without a reservation", testUnreserved},
-		{"reserve again", testReserveAgain},
-		{"cut off within", testCutOffWithin},
-		{"clock far ahead", testClockFarAhead},
-		{"kept back for the answer", testKeptBack},
-		{"too little kept back", testKeptBackTooLittle},
-		{"left over", testLeftOver},
-		{"extended budgets", testExtended},
-		{"after a task", testAfter},
-		{"a rush on a budget", testBudgetRush},
-		{"spent", testSpent},
-		{"bad reservations", testBadReservations},
-		{"spending is forgotten", testSpentForgotten},
-		{"spending moves", testSpentMoved},
-		{"any ledger", testAnyLedger},
-		{"schedules", testSchedules},
-		{"due", testDue},
-		{"fire", testFire},
-		{"fire what is not due", testFireRefused},
-		{"fire again", testFireAgain},
-		{"schedules move", testSchedulesMove},
-		{"schedules of forgotten tasks", testSchedulesForget},
-		{"bad schedules", testBadSchedules},
-		{"summaries", testSummaries},
-		{"turns", testTurns},
-		{"summary and cut", testSummaryCut},
-		{"summary and forgetting", testSummaryForget},
-		{"summary and move", testSummaryMove},
-		{"rows", testRows},
-		{"lists", testLists},
-		{"any index", testAnyIndex},
-		{"feed", testFeed},
-		{"feed is bounded", testFeedBounded},
-		{"audit log", testAudit},
-		{"audit log of starts", testAuditStarts},
-		{"audit log of decisions", testAuditDecides},
-		{"audit log forgets", testAuditForgets},
-		{"deliveries", testOutgoing},
-		{"outcomes to webhooks", testNotify},
+		{"history", testHistory}, {"history budget", testHistoryBudget},
+		{"a turn longer than the budget of the history", testHistoryLongest}, {"cut", testCut}, {"settings", testSettings},
+		{"summaries", testSummaries}, {"turns", testTurns}, {"summary and cut", testSummaryCut},
+		{"summary and forgetting", testSummaryForget}, {"summary and move", testSummaryMove},
+		{"forget", testForget}, {"forget a running task", testForgetRunning}, {"forget a long conversation", testForgetLong},
+		{"forget while others write", testForgetBesides},
+		{"erase a person", testErasePerson}, {"erase a chat", testEraseChat}, {"erase many", testEraseMany},
+		{"erase without waiting", testEraseWithoutWaiting}, {"retain", testRetain}, {"retain by time", testRetainByTime},
+		{"changed", testChanged}, {"follow", testFollow}, {"no lost wake-up", testWakeUps}, {"readers", testReaders},
+		{"senders", testSenders}, {"context", testContext}, {"closed", testClosed},
+		{"budgets", testBudgets}, {"spent without a reservation", testUnreserved}, {"clock far ahead", testClockFarAhead},
+		{"spent", testSpent}, {"bad reservations", testBadReservations}, {"any ledger", testAnyLedger},
+		{"kept back for the answer", testKeptBack}, {"too little kept back", testKeptBackTooLittle}, {"left over", testLeftOver},
+		{"after a task", testAfter}, {"extended budgets", testExtended},
+		{"spending is forgotten", testSpentForgotten}, {"spending moves", testSpentMoved},
+		{"schedules", testSchedules}, {"due", testDue}, {"schedules move", testSchedulesMove},
+		{"schedules of forgotten tasks", testSchedulesForget}, {"bad schedules", testBadSchedules},
+		{"fire", testFire}, {"fire what is not due", testFireRefused}, {"fire again", testFireAgain},
+		{"rows", testRows}, {"lists", testLists}, {"any index", testAnyIndex}, {"feed", testFeed}, {"feed is bounded", testFeedBounded},
+		{"audit log", testAudit}, {"audit log of decisions", testAuditDecides}, {"audit log forgets", testAuditForgets},
+		{"deliveries", testOutgoing}, {"outcomes to webhooks", testNotify},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel() // many of them wait for the disk
@@ -272,6 +217,13 @@ func (b *env) plan(id tasks.ID) {
 	}})
 }
 
+// finish answers a task and ends it.
+func (b *env) finish(id tasks.ID, answer string) {
+	b.Helper()
+	b.answer(id, answer)
+	b.show(id)
+}
+
 // show ends a task whose outcome is known.
 func (b *env) show(id tasks.ID) {
 	b.Helper()
@@ -282,8 +234,7 @@ func (b *env) show(id tasks.ID) {
 func (b *env) finished(c bot.Chat, id tasks.ID) {
 	b.Helper()
 	b.ask(c, id, "goal of "+string(id))
-	b.answer(id, "answer of "+string(id))
-	b.show(id)
+	b.finish(id, "answer of "+string(id))
 }
 
 func (b *env) drop(id tasks.ID) {
@@ -366,4 +317,18 @@ func types(events []planner.Event) []planner.EventType {
 		list[i] = e.Type
 	}
 	return list
+}
+
+// atOnce lets so many senders run beside each other, and reports their errors.
+func atOnce(t *testing.T, senders int, one func(sender int) error) {
+	t.Helper()
+	var wg sync.WaitGroup
+	for s := range senders {
+		wg.Go(func() {
+			if err := one(s); err != nil {
+				t.Errorf("sender %d: %v", s, err)
+			}
+		})
+	}
+	wg.Wait()
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 
 	"legwork/planner"
@@ -14,75 +15,100 @@ import (
 func testChanged(b *env) {
 	b.ask(chat("c"), "t1", "goal")
 	b.ask(chat("c"), "t2", "goal")
-	closed := func(c <-chan struct{}) bool {
-		select {
-		case <-c:
-			return true
-		default:
-			return false
+	var names []string
+	channels := map[string]<-chan struct{}{}
+	watch := func(name string, id tasks.ID) { names, channels[name] = append(names, name), b.store.Changed(id) }
+	closed := func(what string, want ...string) {
+		b.Helper()
+		var got []string
+		for _, name := range names {
+			select {
+			case <-channels[name]:
+				got = append(got, name)
+			default:
+			}
 		}
+		b.same("channels closed after "+what, got, want)
 	}
-	one, again, two, future := b.store.Changed("t1"), b.store.Changed("t1"), b.store.Changed("t2"), b.store.Changed("t3")
-	if closed(one) || closed(two) || closed(future) {
-		b.Fatal("a channel was closed before any event")
-	}
+	watch("t1", "t1")
+	watch("t1 again", "t1")
+	watch("t2", "t2")
+	watch("t3", "t3")
+	closed("no event")
 	b.appendWith("t1", 0, 0, tasks.ErrConflict, said("x"))
-	if closed(one) {
-		b.Fatal("a refused event closed the channel")
-	}
+	closed("a refused event")
 	b.append("t1", said("x"))
-	if !closed(one) || !closed(again) || closed(two) {
-		b.Fatalf("after an event of t1: t1 closed %t and %t, t2 closed %t; want only t1's", closed(one), closed(again), closed(two))
-	}
-	if closed(b.store.Changed("t1")) {
-		b.Fatal("a channel made after the event is closed")
-	}
-	b.answer("t1", "answer")
-	b.show("t1")
-	if !closed(two) {
-		b.Fatal("the release of t2 did not close its channel")
-	}
+	closed("an event of t1", "t1", "t1 again")
+	watch("t1 anew", "t1")
+	closed("no further event", "t1", "t1 again")
+	b.finish("t1", "answer")
+	closed("the release of t2", "t1", "t1 again", "t2", "t1 anew")
 	b.ask(chat("d"), "t3", "goal")
-	if !closed(future) {
-		b.Fatal("the opening of t3 did not close its channel")
-	}
-	guided := b.store.Changed("t3")
+	watch("t3 anew", "t3")
+	closed("the opening of t3", "t1", "t1 again", "t2", "t3", "t1 anew")
 	b.deliver(b.guidance("t3", "hint"))
-	if !closed(guided) {
-		b.Fatal("guidance by a delivery did not close the channel")
+	closed("guidance by a delivery", "t1", "t1 again", "t2", "t3", "t1 anew", "t3 anew")
+}
+
+// testFollow: a follower of a store hears of each task that a transaction changed, of
+// those that it released, too, and of nothing after the end.
+func testFollow(b *env) {
+	told := make(chan tasks.ID, 100)
+	stop := b.store.Follow(func(id tasks.ID) { told <- id })
+	heard := func(want ...tasks.ID) {
+		b.Helper()
+		var got []tasks.ID
+		for len(told) > 0 {
+			if id := <-told; !slices.Contains(got, id) {
+				got = append(got, id)
+			}
+		}
+		slices.Sort(got)
+		b.same("heard of", got, want)
 	}
+	b.ask(chat("c"), "t1", "first")
+	heard("t1")
+	b.ask(chat("c"), "t2", "second")
+	heard("t2")
+	b.appendWith("t1", 0, 0, tasks.ErrConflict, said("x"))
+	heard()
+	b.answer("t1", "answer")
+	heard("t1")
+	b.show("t1")
+	heard("t1", "t2")
+	stop()
+	b.append("t2", said("late"))
+	heard()
 }
 
 // testWakeUps: readers that wait before they load see every event.
 func testWakeUps(b *env) {
 	const events, readers = 200, 4
 	b.ask(chat("c"), "t", "goal")
-	var wg sync.WaitGroup
-	for range readers {
-		wg.Go(func() {
-			for seq := 0; seq < events+1; {
-				changed := b.store.Changed("t")
-				more, err := b.store.Load(b.Context(), "t", seq)
-				if err != nil {
-					b.Errorf("Load(t, %d): %v", seq, err)
-					return
-				}
-				for _, e := range more {
-					if seq++; e.Seq != seq {
-						b.Errorf("event after %d: got %d", seq-1, e.Seq)
-						return
-					}
-				}
-				if seq < events+1 {
-					<-changed
+	atOnce(b.T, readers+1, func(i int) error {
+		if i == readers {
+			for n := range events {
+				b.append("t", said(fmt.Sprint(n)))
+			}
+			return nil
+		}
+		for seq := 0; seq <= events; {
+			changed := b.store.Changed("t")
+			more, err := b.store.Load(b.Context(), "t", seq)
+			for _, e := range more {
+				if seq++; e.Seq != seq {
+					return fmt.Errorf("event after %d: got %d", seq-1, e.Seq)
 				}
 			}
-		})
-	}
-	for i := range events {
-		b.append("t", said(fmt.Sprint(i)))
-	}
-	wg.Wait()
+			if err != nil {
+				return err
+			}
+			if seq <= events {
+				<-changed
+			}
+		}
+		return nil
+	})
 }
 
 // settledSeq is the number of the event that settles a task of testReaders.
@@ -178,79 +204,66 @@ func newestOf(b *env, reader int, id tasks.ID, after uint64) (seq int, err error
 	return seq, err
 }
 
-// testSenders: many senders, each message delivered twice, some together.
+// testSenders: many senders at once deliver each message twice, append to one task what
+// they decided from what they had read, and share the budget of a day. Each message
+// and each decision is taken once, and no more calls get room than there is room for.
 func testSenders(b *env) {
-	const senders, each = 16, 20
-	var wg sync.WaitGroup
+	const senders, each, fit, size = 16, 20, 37, 100
+	budgets := tasks.Budgets{DayTokens: fit*size + size - 1}
+	b.ask(chat("all"), "all", "goal")
 	var mu sync.Mutex
-	opened := map[tasks.ID]int{}
-	for s := range senders {
-		wg.Go(func() {
-			for n := range each {
-				// Two senders share a key and a chat: the same message came twice.
-				key := fmt.Sprintf("%d:%d", s/2, n)
-				in := Question(chat(fmt.Sprint(s/2%4)), tasks.ID(fmt.Sprintf("t%d.%d", s, n)), key)
-				in.Key = key
-				got, err := b.store.Open(b.Context(), []tasks.Inbound{in})
-				if err != nil {
-					b.Errorf("Open(%q): %v", key, err)
-					return
-				}
-				mu.Lock()
-				opened[got[0].Task]++
-				mu.Unlock()
-				if events, err := b.store.Load(b.Context(), got[0].Task, 0); err != nil || len(events) == 0 || events[0].Opening.Goal != key {
-					b.Errorf("Load(%s) right after its receipt: got %v, %v, want the goal %q", got[0].Task, events, err, key)
-				}
-			}
-		})
+	receipts, reserved := map[tasks.ID]int{}, 0
+	one := func(s, n int) error {
+		key := fmt.Sprintf("%d:%d", s/2, n) // two senders share a key and a chat
+		in := Question(chat(fmt.Sprint(s/2%4)), tasks.ID(fmt.Sprintf("t%d.%d", s, n)), key)
+		in.Key = key
+		got, err := b.store.Open(b.Context(), []tasks.Inbound{in})
+		if err != nil {
+			return err
+		}
+		if events, err := b.store.Load(b.Context(), got[0].Task, 0); err != nil || len(events) == 0 || events[0].Opening.Goal != key {
+			return fmt.Errorf("task %s right after its receipt: got %v, %w, want the goal %q", got[0].Task, events, err, key)
+		}
+		events, err := b.store.Load(b.Context(), "all", 0)
+		if err != nil {
+			return err
+		}
+		after := map[string]json.RawMessage{"after": json.RawMessage(fmt.Sprint(len(events)))}
+		err = b.store.Append(b.Context(), "all", len(events), 0, planner.Event{Type: planner.StateSet, Values: after})
+		if err != nil && !errors.Is(err, tasks.ErrConflict) {
+			return err
+		}
+		err = b.store.Reserve(b.Context(), "all", reservation(in.Key+fmt.Sprint(s), size, budgets))
+		if err != nil && !errors.Is(err, tasks.ErrBudget) {
+			return err
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		if receipts[got[0].Task]++; err == nil {
+			reserved++
+		}
+		return nil
 	}
-	wg.Wait()
+	atOnce(b.T, senders, func(s int) (err error) {
+		for n := range each {
+			err = errors.Join(err, one(s, n))
+		}
+		return err
+	})
 	live, decided := b.live(""), 0
-	b.same("tasks, one per key", len(live), senders/2*each)
-	for _, id := range live {
-		b.same("receipts that name "+string(id), opened[id], 2)
+	b.same("tasks, one per key and the one of all", len(live), senders/2*each+1)
+	for _, id := range live[1:] {
+		b.same("receipts that name "+string(id), receipts[id], 2)
 		if b.state(id).Phase == planner.PhaseDeciding {
 			decided++
 		}
 	}
 	b.same("tasks that decide, one per conversation", decided, 4)
-}
-
-// testWorkers: several workers append to one task what they decided from what
-// they had read; each decision is taken once.
-func testWorkers(b *env) {
-	const workers, target = 8, 60
-	b.ask(chat("c"), "t", "goal")
-	var wg sync.WaitGroup
-	for w := range workers {
-		wg.Go(func() {
-			for {
-				events, err := b.store.Load(b.Context(), "t", 0)
-				if err != nil {
-					b.Errorf("Load: %v", err)
-					return
-				}
-				if len(events) > target {
-					return
-				}
-				value := json.RawMessage(fmt.Sprintf(`{"worker":%d,"after":%d}`, w, len(events)))
-				err = b.store.Append(b.Context(), "t", len(events), 0,
-					planner.Event{Type: planner.StateSet, Values: map[string]json.RawMessage{"k": value}})
-				if err != nil && !errors.Is(err, tasks.ErrConflict) {
-					b.Errorf("Append: %v", err)
-					return
-				}
-			}
-		})
+	for _, e := range b.load("all", 1) {
+		b.same("events before a decision", string(e.Values["after"]), fmt.Sprint(e.Seq-1))
 	}
-	wg.Wait()
-	for _, e := range b.load("t", 1) {
-		var v struct{ After int }
-		if err := json.Unmarshal(e.Values["k"], &v); err != nil || v.After != e.Seq-1 {
-			b.Fatalf("event %d was decided after %d events, %v", e.Seq, v.After, err)
-		}
-	}
+	b.same("calls that had room", reserved, fit)
+	b.same("used", b.used("all", budgets), int64(fit*size))
 }
 
 func testContext(b *env) {
@@ -296,43 +309,4 @@ func every(ctx context.Context, b *env) map[string]error {
 		"Append": b.store.Append(ctx, "t", -1, 0, said("x")), "PutSetting": b.store.PutSetting(ctx, "o", "n", "v"),
 		"Drop": b.store.Drop(ctx, "t"), "Forget": forget, "Move": b.store.Move(ctx, chat("c").Key(), chat("d")),
 	}
-}
-
-// testFollow: who follows a store hears of each task that a transaction
-// changed, of those that it released, too, and of nothing after the end.
-func testFollow(b *env) {
-	heard := make(chan tasks.ID, 100)
-	stop := b.store.Follow(func(id tasks.ID) { heard <- id })
-	next := func(want ...tasks.ID) {
-		b.Helper()
-		for _, id := range want {
-			select {
-			case got := <-heard:
-				b.same("heard of", got, id)
-			default:
-				b.Fatalf("no waiter was told that %s changed", id)
-			}
-		}
-		select {
-		case got := <-heard:
-			b.Fatalf("heard of %s, want nothing more", got)
-		default:
-		}
-	}
-	b.ask(chat("c"), "t1", "first")
-	b.ask(chat("c"), "t2", "second")
-	next("t1", "t2")
-	b.appendWith("t1", 0, 0, tasks.ErrConflict, said("x"))
-	next()
-	b.answer("t1", "answer")
-	next("t1")
-	b.show("t1")
-	told := map[tasks.ID]bool{}
-	for len(heard) > 0 {
-		told[<-heard] = true
-	}
-	b.same("heard of the end of t1 and of t2's release", told, map[tasks.ID]bool{"t1": true, "t2": true})
-	stop()
-	b.append("t2", said("late"))
-	next()
 }
