@@ -91,20 +91,6 @@ func (w *anyLedger) action(id tasks.ID) tasks.ReservationID {
 	return rapid.SampledFrom(list).Draw(w.r, "action")
 }
 
-// part is the only part that action draws of a reservation: a further attempt of a
-// call, or a call within an action.
-func part(of tasks.ReservationID) tasks.ReservationID {
-	switch {
-	case of.Attempt > 0 || of.Call != "" && of.Action != planner.ActionID{}:
-		return tasks.ReservationID{Call: "none"}
-	case of.Call == "":
-		of.Call = "x"
-	default:
-		of.Attempt = 1
-	}
-	return of
-}
-
 func (w *anyLedger) size() llm.Usage { return use(rapid.IntRange(0, 60).Draw(w.r, "size")) }
 
 func (w *anyLedger) reserve() {
@@ -119,9 +105,8 @@ func (w *anyLedger) reserve() {
 		r.Least = llm.Usage{Input: n, Cost: int64(2 * n)}
 	}
 	after := w.used(r.Day, "", "") + r.Most.Tokens()
-	before := []tasks.ReservationID{r.ID, part(r.ID)} // it begins anew
-	for _, action := range before {
-		if old, again := w.held[id][action]; again && old.Day == r.Day {
+	for action, old := range w.held[id] {
+		if r.ID.Covers(action) && old.Day == r.Day { // it begins anew
 			after += lost(old).Tokens() - old.Most.Tokens()
 		}
 	}
@@ -134,9 +119,7 @@ func (w *anyLedger) reserve() {
 	if !room {
 		return
 	}
-	for _, action := range before {
-		w.lose(id, action)
-	}
+	w.lose(id, r.ID.Covers)
 	w.held[id][r.ID] = r
 }
 
@@ -144,11 +127,7 @@ func (w *anyLedger) settle() {
 	id := w.task()
 	action, cost := w.action(id), w.size()
 	w.b.ok(w.b.store.Settle(w.b.Context(), id, action, cost))
-	calls := 0
-	if cost != (llm.Usage{}) {
-		calls = 1
-	}
-	w.release(id, action, cost, calls, "", nil)
+	w.release(id, action, cost, min(1, int(cost.Tokens())), "", nil)
 }
 
 // say appends an event that tells what the wanted action has cost.
@@ -170,43 +149,40 @@ func (w *anyLedger) say() {
 		model = "other"
 	} else if cost == (llm.Usage{}) { // it does not tell the cost of the call within
 		calls = 0
-		w.lose(id, part(of))
+		w.lose(id, func(a tasks.ReservationID) bool { return a != of && of.Covers(a) })
 	}
 	w.release(id, of, cost, calls, model, &tasks.Reservation{Day: today, User: "test:ann", Chat: chat(string(id)).Room()})
 }
 
-// lose counts a reservation by what is known of its call.
-func (w *anyLedger) lose(id tasks.ID, action tasks.ReservationID) {
-	if old, held := w.held[id][action]; held {
-		calls := 0
-		if cost := lost(old); cost.Tokens()+cost.Cost > 0 {
-			calls = 1
+// lose counts chosen reservations by what is known of their calls.
+func (w *anyLedger) lose(id tasks.ID, chosen func(tasks.ReservationID) bool) {
+	for action, old := range w.held[id] {
+		if chosen(action) {
+			w.spend(id, old, lost(old), min(1, int(lost(old).Tokens())))
+			delete(w.held[id], action)
 		}
-		w.spend(id, old, lost(old), calls)
-		delete(w.held[id], action)
 	}
 }
 
-// release does what a settlement does. without is what a cost counts for when nothing
-// was reserved; nil for nothing.
-func (w *anyLedger) release(id tasks.ID, action tasks.ReservationID, cost llm.Usage, calls int, model string, without *tasks.Reservation) {
-	r, ok := w.held[id][action]
-	inner, within := w.held[id][part(action)]
-	switch {
-	case ok:
-	case within:
-		r = inner
-	case without == nil || cost == (llm.Usage{}):
+// release does what a settlement does. r is what a cost counts for when nothing was
+// reserved; nil for nothing.
+func (w *anyLedger) release(id tasks.ID, of tasks.ReservationID, cost llm.Usage, calls int, model string, r *tasks.Reservation) {
+	found := tasks.ReservationID{}
+	for action, held := range w.held[id] {
+		if of.Covers(action) {
+			if action.Covers(found) || found == (tasks.ReservationID{}) {
+				found, r = action, &held
+			}
+			delete(w.held[id], action)
+		}
+	}
+	if r == nil || found == (tasks.ReservationID{}) && cost == (llm.Usage{}) {
 		return
-	default:
-		r = *without
 	}
 	if model != "" {
 		r.Model = model
 	}
-	delete(w.held[id], action)
-	delete(w.held[id], part(action))
-	w.spend(id, r, cost, calls)
+	w.spend(id, *r, cost, calls)
 }
 
 func (w *anyLedger) spend(id tasks.ID, r tasks.Reservation, cost llm.Usage, calls int) {
@@ -229,9 +205,7 @@ func (w *anyLedger) end() {
 		}
 		w.b.show(id)
 	}
-	for action := range w.held[id] {
-		w.lose(id, action)
-	}
+	w.lose(id, func(tasks.ReservationID) bool { return true })
 	delete(w.held, id)
 	w.live = slices.DeleteFunc(w.live, func(other tasks.ID) bool { return other == id })
 }

@@ -25,11 +25,15 @@ func testQueue(b *env) {
 	b.phase("t2", planner.PhaseDeciding)
 	b.phase("t3", planner.PhaseQueued)
 	b.same("journal of the released one", types(b.load("t2", 0)), []planner.EventType{planner.Opened, planner.Released})
-	b.finish("t2", "answer 2")
-	b.phase("t3", planner.PhaseDeciding)
-	b.finish("t3", "answer 3")
 	b.ask(chat("c"), "t4", "4")
+	b.append("t3", Ending()...)
+	b.same("journal of the stopped one", types(b.load("t3", 0)), []planner.EventType{planner.Opened, planner.Stopped, planner.SendStarted, planner.Sent})
+	b.phase("t4", planner.PhaseQueued)
+	b.finish("t2", "answer 2")
 	b.phase("t4", planner.PhaseDeciding)
+	b.finish("t4", "answer 4")
+	b.ask(chat("c"), "t5", "5")
+	b.phase("t5", planner.PhaseDeciding)
 }
 
 // testQueueOfPlans: a plain question is answered beside a task that works, and
@@ -57,17 +61,6 @@ func testQueueOfPlans(b *env) {
 	b.ask(chat("c"), "t4", "4")
 	b.plan("t4")
 	b.phase("t4", planner.PhaseQueued)
-}
-
-func testStoppedInQueue(b *env) {
-	for _, id := range []tasks.ID{"t1", "t2", "t3"} {
-		b.ask(chat("c"), id, "goal")
-	}
-	b.append("t2", Ending()...)
-	b.phase("t3", planner.PhaseQueued)
-	b.finish("t1", "a")
-	b.phase("t3", planner.PhaseDeciding)
-	b.same("journal", types(b.load("t2", 0)), []planner.EventType{planner.Opened, planner.Stopped, planner.SendStarted, planner.Sent})
 }
 
 func testDrop(b *env) {

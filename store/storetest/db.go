@@ -113,22 +113,17 @@ func testAnyOperations(t *testing.T, db store.DB) {
 	refused := errors.New("refused")
 	rapid.Check(t, func(r *rapid.T) {
 		model := store.NewOverlay(nothing{})
-		update(t, db, func(x store.Tx) error { // rapid tries again with the same database
+		update(t, db, func(x store.Tx) (failed error) { // rapid tries again with the same database
 			for _, table := range tables {
 				var keys [][]byte
 				for r, err := range x.Range(table, nil, nil, store.Ascending) {
-					if err != nil {
-						return err
-					}
-					keys = append(keys, r.Key)
+					keys, failed = append(keys, r.Key), errors.Join(failed, err)
 				}
 				for _, k := range keys {
-					if err := x.Delete(table, k); err != nil {
-						return err
-					}
+					failed = errors.Join(failed, x.Delete(table, k))
 				}
 			}
-			return nil
+			return failed
 		})
 		for range rapid.IntRange(1, 8).Draw(r, "updates") {
 			steps, fails := steps.Draw(r, "steps"), rapid.IntRange(0, 4).Draw(r, "fails") == 0

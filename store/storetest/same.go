@@ -26,50 +26,25 @@ func Memory(_ *testing.T, now func() time.Time) (tasks.Store, func() tasks.Store
 	}
 }
 
-// RunSame does the same random things to a store and to one in memory, and closes and
-// opens them now and then: both must give the same answers all the time.
+// RunSame does the same random things to a store in memory and to another one, and
+// closes and opens them now and then: both must give the same answers all the time.
 func RunSame(t *testing.T, open Opener) {
 	rapid.Check(t, func(r *rapid.T) {
 		at := minute(0)
-		p := &sameStores{t: t, stores: make([]tasks.Store, 2)}
-		reopen := make([]func() tasks.Store, 2)
-		for i, open := range []Opener{Memory, open} {
-			p.stores[i], reopen[i] = open(t, func() time.Time { return at })
-		}
-		defer func() {
-			for _, s := range p.stores {
-				_ = s.Close() // it may be closed already, after a failure
-			}
-		}()
+		now := func() time.Time { return at }
+		p := &sameStores{t: t}
+		var reopenMemory, reopen func() tasks.Store
+		p.memory, reopenMemory = Memory(t, now)
+		p.store, reopen = open(t, now)
+		defer func() { _ = p.store.Close() }() // it may be closed already, after a failure
 		r.Repeat(map[string]func(*rapid.T){
-			"read": p.check,
 			"deliver": func(r *rapid.T) {
 				at = at.Add(time.Duration(rapid.IntRange(0, 600).Draw(r, "minutes")) * time.Minute)
 				p.deliver(r)
 			},
-			"append": p.append,
-			"finish": p.finish,
-			"drop": func(r *rapid.T) {
-				id := p.id(r)
-				p.same(r, "Drop", func(s tasks.Store) (any, error) { return nil, s.Drop(p.t.Context(), id) })
-			},
-			"forget": func(r *rapid.T) {
-				c := p.chat(r).Key()
-				p.same(r, "Forget", func(s tasks.Store) (any, error) { return s.Forget(p.t.Context(), c) })
-			},
-			"move": func(r *rapid.T) {
-				from, to := p.chat(r).Key(), p.chat(r)
-				p.same(r, "Move", func(s tasks.Store) (any, error) { return nil, s.Move(p.t.Context(), from, to) })
-			},
-			"reopen": func(*rapid.T) {
-				for i := range p.stores {
-					p.stores[i] = reopen[i]()
-				}
-			},
-			"spend":     p.spend,
-			"schedule":  p.schedule,
-			"summarise": p.summarise,
-			"post":      p.post,
+			"reopen": func(*rapid.T) { p.memory, p.store = reopenMemory(), reopen() },
+			"append": p.append, "end": p.end, "finish": p.end, "read": p.check,
+			"spend": p.spend, "schedule": p.schedule, "summarise": p.summarise, "post": p.post,
 		})
 		p.check(r)
 	})
@@ -77,29 +52,27 @@ func RunSame(t *testing.T, open Opener) {
 
 // sameStores are stores that must not differ.
 type sameStores struct {
-	t      *testing.T
-	stores []tasks.Store
-	opened int
+	t             *testing.T
+	memory, store tasks.Store
+	opened        int
 }
 
-// same does one thing to all of them.
+// same does one thing to both.
 func (p *sameStores) same(r *rapid.T, what string, do func(tasks.Store) (any, error)) {
 	r.Helper()
-	want, wantErr := do(p.stores[0])
-	for i, s := range p.stores[1:] {
-		got, err := do(s)
-		for _, kind := range []error{nil, tasks.ErrConflict, tasks.ErrFenced, tasks.ErrRefused, tasks.ErrNoTask} {
-			if errors.Is(err, kind) != errors.Is(wantErr, kind) {
-				r.Fatalf("%s: store %d says %v, store 0 %v", what, i+1, err, wantErr)
-			}
+	want, wantErr := do(p.memory)
+	got, err := do(p.store)
+	for _, kind := range []error{nil, tasks.ErrConflict, tasks.ErrFenced, tasks.ErrRefused, tasks.ErrNoTask} {
+		if errors.Is(err, kind) != errors.Is(wantErr, kind) {
+			r.Fatalf("%s: the store says %v, the one in memory %v", what, err, wantErr)
 		}
-		var reached, wantReached *tasks.BudgetError
-		if errors.As(err, &reached) && errors.As(wantErr, &wantReached) && reached.Overdraft != wantReached.Overdraft {
-			r.Fatalf("%s: store %d says %+v, store 0 %+v", what, i+1, reached.Overdraft, wantReached.Overdraft)
-		}
-		if diff := cmp.Diff(want, got, cmpopts.EquateEmpty(), cmpopts.EquateErrors()); diff != "" {
-			r.Fatalf("%s (-store 0 +store %d):\n%s", what, i+1, diff)
-		}
+	}
+	var reached, wantReached *tasks.BudgetError
+	if errors.As(err, &reached) && errors.As(wantErr, &wantReached) && reached.Overdraft != wantReached.Overdraft {
+		r.Fatalf("%s: the store says %+v, the one in memory %+v", what, reached.Overdraft, wantReached.Overdraft)
+	}
+	if diff := cmp.Diff(want, got, cmpopts.EquateEmpty(), cmpopts.EquateErrors()); diff != "" {
+		r.Fatalf("%s (-memory +store):\n%s", what, diff)
 	}
 }
 
@@ -145,7 +118,7 @@ func (p *sameStores) open(r *rapid.T, batch []tasks.Inbound) {
 
 func (p *sameStores) append(r *rapid.T) {
 	id, after, fence := p.id(r), rapid.IntRange(-1, 4).Draw(r, "after"), rapid.Int64Range(0, 3).Draw(r, "fence")
-	state, err := p.stores[0].State(p.t.Context(), id)
+	state, err := p.memory.State(p.t.Context(), id)
 	events := []planner.Event{said("x")}
 	if err == nil {
 		events = anyEvents(r, state)
@@ -153,10 +126,19 @@ func (p *sameStores) append(r *rapid.T) {
 	p.same(r, "Append", func(s tasks.Store) (any, error) { return nil, s.Append(p.t.Context(), id, after, fence, events...) })
 }
 
-// finish stops a task and brings that to its chat.
-func (p *sameStores) finish(r *rapid.T) {
-	id := p.id(r)
-	p.same(r, "Append of the end", func(s tasks.Store) (any, error) { return nil, s.Append(p.t.Context(), id, -1, 0, Ending()...) })
+// end ends, deletes or moves something.
+func (p *sameStores) end(r *rapid.T) {
+	id, from, to := p.id(r), p.chat(r).Key(), p.chat(r)
+	switch how := rapid.SampledFrom([]string{"Append", "Drop", "Forget", "Move"}).Draw(r, "how"); how {
+	case "Append":
+		p.same(r, how, func(s tasks.Store) (any, error) { return nil, s.Append(p.t.Context(), id, -1, 0, Ending()...) })
+	case "Drop":
+		p.same(r, how, func(s tasks.Store) (any, error) { return nil, s.Drop(p.t.Context(), id) })
+	case "Forget":
+		p.same(r, how, func(s tasks.Store) (any, error) { return s.Forget(p.t.Context(), from) })
+	default:
+		p.same(r, how, func(s tasks.Store) (any, error) { return nil, s.Move(p.t.Context(), from, to) })
+	}
 }
 
 // check reads everything.
@@ -191,15 +173,12 @@ func (p *sameStores) check(r *rapid.T) {
 // checkIndex reads lists, counts, feed, audit log and deliveries.
 func (p *sameStores) checkIndex(r *rapid.T) {
 	q := tasks.TaskQuery{Limit: rapid.IntRange(1, 4).Draw(r, "limit"), Before: p.id(r)}
-	for _, rooms := range [][]string{nil, {"test:*"}, {"test:1"}} {
-		q.Rooms = rooms
-		for _, statuses := range [][]string{nil, {"stopped", "failed"}, {"planning", "done"}} {
-			q.Statuses = statuses
-			p.same(r, "Tasks", func(s tasks.Store) (any, error) {
-				rows, more, err := s.Tasks(p.t.Context(), q)
-				return []any{rows, more}, err
-			})
-		}
+	q.Rooms = rapid.SampledFrom([][]string{nil, {"test:*"}, {"test:1"}}).Draw(r, "rooms")
+	for _, q.Statuses = range [][]string{nil, {"stopped", "failed"}, {"planning", "done"}} {
+		p.same(r, "Tasks", func(s tasks.Store) (any, error) {
+			rows, more, err := s.Tasks(p.t.Context(), q)
+			return []any{rows, more}, err
+		})
 	}
 	p.same(r, "Counts", func(s tasks.Store) (any, error) { return s.Counts(p.t.Context()) })
 	p.same(r, "Feed", func(s tasks.Store) (any, error) {
@@ -221,10 +200,9 @@ func (p *sameStores) post(r *rapid.T) {
 		p.same(r, "Record", func(s tasks.Store) (any, error) {
 			return nil, s.Record(p.t.Context(), tasks.AuditEntry{Who: "test:ann", Action: "pause"})
 		})
-	case 1:
-		p.same(r, "Tried", func(s tasks.Store) (any, error) { return nil, s.Tried(p.t.Context(), id, at) })
-	case 2:
-		p.same(r, "Tried", func(s tasks.Store) (any, error) { return nil, s.Tried(p.t.Context(), id, time.Time{}) })
+	case 1, 2:
+		again := rapid.SampledFrom([]time.Time{at, {}}).Draw(r, "again")
+		p.same(r, "Tried", func(s tasks.Store) (any, error) { return nil, s.Tried(p.t.Context(), id, again) })
 	default:
 		d := tasks.Delivery{ID: id, Webhook: rapid.SampledFrom([]string{"ops", "ci", ""}).Draw(r, "webhook"), At: at, Next: at}
 		p.same(r, "Queue", func(s tasks.Store) (any, error) { return nil, s.Queue(p.t.Context(), d) })
@@ -278,11 +256,11 @@ func (p *sameStores) schedule(r *rapid.T) {
 // summarise stores a summary that may fit.
 func (p *sameStores) summarise(r *rapid.T) {
 	c := p.chat(r).Key()
-	now, err := p.stores[0].Summary(p.t.Context(), c)
+	now, err := p.memory.Summary(p.t.Context(), c)
 	if err != nil {
 		r.Fatal(err)
 	}
-	turns, err := p.stores[0].Turns(p.t.Context(), c, now.Until, rapid.IntRange(1, 3).Draw(r, "turns"))
+	turns, err := p.memory.Turns(p.t.Context(), c, now.Until, rapid.IntRange(1, 3).Draw(r, "turns"))
 	if err != nil {
 		r.Fatal(err)
 	}

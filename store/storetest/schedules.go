@@ -186,32 +186,30 @@ func testFireAgain(b *env) {
 	b.same("live", b.live(""), []tasks.ID{"t1"})
 }
 
-func testSchedulesMove(b *env) {
-	v, w, other := schedule("a", chat("old"), 10), schedule("bb", chat("new"), 5), schedule("ccc", chat("older"), 7)
-	b.put(v, w, other)
-	b.deliver(firing(v, "t1", 70))
-	b.move(chat("old"), chat("new"))
-	b.store = b.reopen()
-	v.Chat, v.Last, v.Next, v.LastTask = chat("new"), v.Next, v.Next.Add(time.Hour), "t1"
-	b.schedules(chat("new").Key(), v, w)
-	b.schedules("", v, w, other)
-	b.due(100, 10, -1, "bb", "ccc", "a")
-}
-
-// testSchedulesForget: schedules stay, what they say of forgotten tasks does not.
-func testSchedulesForget(b *env) {
-	v, w, other := schedule("a", chat("c"), 10), schedule("bb", chat("c"), 10), schedule("ccc", chat("d"), 10)
-	b.put(v, w, other)
-	b.deliver(firing(v, "t1", 70), firing(other, "t3", 70))
+// testSchedulesStay: schedules go with their conversation. They stay when its tasks are
+// forgotten, without the names of these tasks.
+func testSchedulesStay(b *env) {
+	v, w := schedule("a", chat("old"), 10), schedule("bb", chat("old"), 12)
+	there, other := schedule("ccc", chat("new"), 5), schedule("dddd", chat("older"), 7)
+	b.put(v, w, there, other)
+	b.deliver(firing(v, "t1", 70), firing(other, "t3", 67))
 	b.append("t1", Ending()...)
-	b.deliver(firing(w, "t2", 70)) // is not over
-	b.forget(chat("c"), 1)
+	b.deliver(firing(w, "t2", 72)) // is not over
+	b.move(chat("old"), chat("new"))
 	for _, s := range []*tasks.Schedule{&v, &w, &other} {
 		s.Last, s.Next = s.Next, s.Next.Add(time.Hour)
 	}
-	w.LastTask, other.LastTask = "t2", "t3"
+	v.Chat, w.Chat, v.LastTask, w.LastTask, other.LastTask = chat("new"), chat("new"), "t1", "t2", "t3"
 	for range 2 {
-		b.schedules("", v, w, other)
+		b.schedules("", v, w, there, other)
+		b.schedules(chat("new").Key(), v, w, there)
+		b.due(100, 10, -1, "ccc", "dddd", "a", "bb")
+		b.store = b.reopen()
+	}
+	b.forget(chat("new"), 1)
+	v.LastTask = ""
+	for range 2 {
+		b.schedules("", v, w, there, other)
 		b.store = b.reopen()
 	}
 }

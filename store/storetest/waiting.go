@@ -270,7 +270,7 @@ func testContext(b *env) {
 	b.ask(chat("c"), "t", "goal")
 	ended, cancel := context.WithCancel(b.Context())
 	cancel()
-	for what, err := range every(ended, b) {
+	for what, err := range every(ended, b.store) {
 		if !errors.Is(err, context.Canceled) {
 			b.Fatalf("%s with an ended context: got %v, want context.Canceled", what, err)
 		}
@@ -281,32 +281,27 @@ func testClosed(b *env) {
 	b.ask(chat("c"), "t", "goal")
 	old := b.store
 	b.store = b.reopen()
-	live := b.store
-	b.store = old
-	for what, err := range every(b.Context(), b) {
+	for what, err := range every(b.Context(), old) {
 		if err == nil {
 			b.Fatalf("%s on a closed store: got no error", what)
 		}
 	}
-	if err := old.Close(); err != nil {
-		b.Fatalf("closing twice: %v", err)
-	}
-	b.store = live
+	b.ok(old.Close())
 	b.same("journal", types(b.load("t", 0)), []planner.EventType{planner.Opened})
 }
 
-// every calls each method and returns what it said.
-func every(ctx context.Context, b *env) map[string]error {
-	_, open := b.store.Open(ctx, []tasks.Inbound{b.question(chat("c"), "u", "goal")})
-	_, load := b.store.Load(ctx, "t", 0)
-	_, event := b.store.Event(ctx, "t", 1)
-	_, live := b.store.Live(ctx, "")
-	_, history := b.store.History(ctx, chat("c").Key(), "", 100)
-	_, setting := b.store.Setting(ctx, "o", "n")
-	_, forget := b.store.Forget(ctx, chat("c").Key())
+// every calls each method of a store that has task t and returns what it said.
+func every(ctx context.Context, s tasks.Store) map[string]error {
+	_, open := s.Open(ctx, []tasks.Inbound{Question(chat("c"), "u", "goal")})
+	_, load := s.Load(ctx, "t", 0)
+	_, event := s.Event(ctx, "t", 1)
+	_, live := s.Live(ctx, "")
+	_, history := s.History(ctx, chat("c").Key(), "", 100)
+	_, setting := s.Setting(ctx, "o", "n")
+	_, forget := s.Forget(ctx, chat("c").Key())
 	return map[string]error{
-		"Open": open, "Load": load, "Event": event, "Live": live, "History": history, "Setting": setting,
-		"Append": b.store.Append(ctx, "t", -1, 0, said("x")), "PutSetting": b.store.PutSetting(ctx, "o", "n", "v"),
-		"Drop": b.store.Drop(ctx, "t"), "Forget": forget, "Move": b.store.Move(ctx, chat("c").Key(), chat("d")),
+		"Open": open, "Load": load, "Event": event, "Live": live, "History": history, "Setting": setting, "Forget": forget,
+		"Append": s.Append(ctx, "t", -1, 0, said("x")), "PutSetting": s.PutSetting(ctx, "o", "n", "v"),
+		"Drop": s.Drop(ctx, "t"), "Move": s.Move(ctx, chat("c").Key(), chat("d")),
 	}
 }
