@@ -252,18 +252,13 @@ func told(id tasks.ID, t indexedTask, events []planner.Event) tasks.Row {
 
 // query holds random queries, page by page, against all rows.
 func (w *anyIndex) query(all []tasks.Row) {
-	pick := func(what string, of ...string) (some []string) {
-		for _, s := range of {
-			if rapid.IntRange(0, 2).Draw(w.r, what) == 0 {
-				some = append(some, s)
-			}
-		}
-		return some
+	some := func(what string, of ...string) []string {
+		return rapid.SliceOfNDistinct(rapid.SampledFrom(of), 0, 4, rapid.ID).Draw(w.r, what)
 	}
 	x, y := w.prefix+"x", w.prefix+"y"
 	q := tasks.TaskQuery{
-		Statuses: pick("status", "queued", "planning", "working", "waiting", "answering", "done", "failed", "stopped", "shared"),
-		Rooms:    append([]string{}, pick("room", x+":*", y+":*", x+":1", y+":2", y+":1", "other:*")...),
+		Statuses: some("status", "queued", "planning", "working", "waiting", "answering", "done", "failed", "stopped", "shared"),
+		Rooms:    append([]string{}, some("room", x+":*", y+":*", x+":1", y+":2", y+":1", "other:*")...),
 		Waits:    rapid.IntRange(0, 3).Draw(w.r, "waits") == 0,
 		Limit:    rapid.IntRange(1, 4).Draw(w.r, "limit"),
 	}

@@ -16,7 +16,7 @@ import (
 // testAnyLedger: in any order of reserving, settling, events, ends and
 // reopening, what is used of each budget is what was spent and is reserved, and
 // what was spent is what events said and the input of what was lost.
-func testAnyLedger(b *env) {
+func testAnyLedger(b ledger) {
 	round := 0
 	rapid.Check(b.T, func(r *rapid.T) {
 		round++
@@ -45,7 +45,7 @@ func testAnyLedger(b *env) {
 // anyLedger is one run of the property: tasks, and what a ledger must say, kept in the
 // plainest way. Its days are its own, so that runs share a store.
 type anyLedger struct {
-	b      *env
+	b      ledger
 	r      *rapid.T
 	round  int
 	opened int

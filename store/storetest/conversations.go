@@ -202,9 +202,9 @@ func testMoveNothing(b *env) {
 	b.finished(chat("c"), "t1")
 	b.ask(chat("c"), "t2", "two")
 	b.set("test:c", "model", "big")
-	b.move(chat("unknown"), chat("c"))
-	b.move(chat("c"), chat("c"))
-	b.ok(b.store.Move(b.Context(), "", chat("c")))
+	for _, from := range []string{"test:unknown", "test:c", ""} {
+		b.ok(b.store.Move(b.Context(), from, chat("c")))
+	}
 	if err := b.store.Move(b.Context(), chat("c").Key(), bot.Chat{}); err == nil {
 		b.Fatal("Move to nowhere: got no error")
 	}

@@ -10,7 +10,6 @@ import (
 
 	"legwork/bot"
 	"legwork/internal/test/need"
-	"legwork/llm"
 	"legwork/planner"
 	"legwork/tasks"
 )
@@ -172,7 +171,7 @@ func testForgetBesides(b *env) {
 }
 
 // asks opens a task of somebody, and ends it when it is to be over.
-func (b *env) asks(c bot.Chat, id tasks.ID, who string, over bool) {
+func asks(b *env, c bot.Chat, id tasks.ID, who string, over bool) {
 	b.Helper()
 	in := b.question(c, id, "goal of "+string(id))
 	in.Open.Opening.From.ID = who
@@ -186,16 +185,16 @@ func (b *env) asks(c bot.Chat, id tasks.ID, who string, over bool) {
 // the same chats stays, and so do tasks that are not over.
 func testErasePerson(b *env) {
 	private, group := chat("bob"), bot.Chat{Platform: "test", ID: "group"}
-	b.asks(private, "a1", "bob", true)
-	b.asks(group, "a2", "bob", true)
-	b.asks(group, "a3", "ann", true)
-	b.asks(group, "a4", "bob", false)
-	b.asks(chat("ann"), "a5", "ann", false)
+	asks(b, private, "a1", "bob", true)
+	asks(b, group, "a2", "bob", true)
+	asks(b, group, "a3", "ann", true)
+	asks(b, group, "a4", "bob", false)
+	asks(b, chat("ann"), "a5", "ann", false)
 	for id, who := range map[tasks.ID]string{"a4": "bob", "a5": "ann"} {
 		r := reservation("a", 10, tasks.Budgets{})
 		r.User = "test:" + who
-		b.reserve(id, r)
-		b.settle(id, "a", use(10))
+		ledger{b}.reserve(id, r)
+		ledger{b}.settle(id, "a", use(10))
 	}
 	settings := [][4]string{ // before and after
 		{"test:bob", "language", "de", ""},
@@ -215,17 +214,20 @@ func testErasePerson(b *env) {
 	b.ok(b.store.PutSummary(b.Context(), group.Key(), 0, tasks.Summary{Until: turns[1].Order, Text: "words of bob"}))
 	b.same("deleted", b.erase("test:bob"), tasks.Deleted{Tasks: 2, Turns: 2, Summaries: 1, Settings: 4, Schedules: 1, Spent: 1, Live: []tasks.ID{"a4"}})
 	b.missing("a1", "a2")
-	b.load("a5", 0)
 	b.same("turns of the group", b.history(group, "", 1<<20), turns[1:])
 	b.same("turns of the private chat", b.turns(private), []tasks.ID(nil))
-	b.same("ledger", b.spent(tasks.SpentQuery{}), []tasks.Spent{row(1, use(10))})
+	b.same("ledger", ledger{b}.spent(tasks.SpentQuery{}), []tasks.Spent{row(1, use(10))})
+	probe := reservation("probe", 0, tasks.Budgets{UserDayUSD: 1})
+	probe.User = "test:bob"
+	b.same("used by bob", ledger{b}.usedBy("a5", probe), int64(0))
+	b.same("used by all, also by bob", ledger{b}.used("a5", tasks.Budgets{DayUSD: 1}), int64(20))
 	for _, s := range settings {
 		b.setting(s[0], s[1], s[3])
 	}
 	b.summary(group, tasks.Summary{})
 	b.same("deleted again", b.erase("test:bob").Empty(), true)
 	b.same("deleted of an unknown person", b.erase("test:unknown"), tasks.Deleted{})
-	for _, id := range []tasks.ID{"a3", "a4"} {
+	for _, id := range []tasks.ID{"a3", "a4", "a5"} {
 		b.load(id, 0)
 	}
 }
@@ -233,10 +235,10 @@ func testErasePerson(b *env) {
 // testEraseChat: a chat with its threads, and no other whose name begins alike.
 func testEraseChat(b *env) {
 	in := func(id, thread string) bot.Chat { return bot.Chat{Platform: "test", ID: id, Thread: thread} }
-	b.asks(in("C1", ""), "a1", "ann", true)
-	b.asks(in("C1", "7"), "a2", "bob", true)
-	b.asks(in("C12", ""), "a3", "ann", true)
-	b.asks(in("C1", "8"), "a4", "ann", false)
+	asks(b, in("C1", ""), "a1", "ann", true)
+	asks(b, in("C1", "7"), "a2", "bob", true)
+	asks(b, in("C12", ""), "a3", "ann", true)
+	asks(b, in("C1", "8"), "a4", "ann", false)
 	for _, c := range []string{"test:C1", "test:C1/7", "test:C12"} {
 		b.set(c, "model", "big")
 	}
@@ -253,7 +255,7 @@ func testEraseMany(b *env) {
 	n := need.Times(90, 450)
 	group := func(i int) bot.Chat { return bot.Chat{Platform: "test", ID: fmt.Sprint("g", i%3)} }
 	for i := range n {
-		b.asks(group(i), tasks.ID(fmt.Sprintf("t%05d", i)), []string{"bob", "ann"}[i%2], true)
+		asks(b, group(i), tasks.ID(fmt.Sprintf("t%05d", i)), []string{"bob", "ann"}[i%2], true)
 	}
 	b.same("deleted", b.erase("test:bob"), tasks.Deleted{Tasks: n / 2, Turns: n / 2})
 	b.same("turns that are left", len(b.turns(group(0)))+len(b.turns(group(1)))+len(b.turns(group(2))), n/2)
@@ -283,12 +285,12 @@ func testEraseWithoutWaiting(b *env) {
 // testRetain: journals go first, turns later; tasks that are not over stay.
 func testRetain(b *env) {
 	begin := b.clock.now()
-	b.asks(chat("c"), "a1", "ann", true)
-	b.asks(chat("other"), "a2", "ann", false)
-	b.reserve("a2", reservation("a", 10, tasks.Budgets{}))
-	b.settle("a2", "a", llm.Usage{Input: 10})
+	asks(b, chat("c"), "a1", "ann", true)
+	asks(b, chat("other"), "a2", "ann", false)
+	ledger{b}.reserve("a2", reservation("a", 10, tasks.Budgets{}))
+	ledger{b}.settle("a2", "a", use(10))
 	b.clock.add(100 * 24 * time.Hour)
-	b.asks(chat("c"), "a3", "ann", true)
+	asks(b, chat("c"), "a3", "ann", true)
 	month, turns := begin.Add(30*24*time.Hour), b.history(chat("c"), "", 1000)
 	for _, step := range []struct {
 		what              string
@@ -322,7 +324,7 @@ func testRetainByTime(b *env) {
 	var ids []tasks.ID
 	for day := range 4 {
 		id := tasks.NewID(b.clock.now())
-		b.asks(chat(fmt.Sprint(day)), id, "ann", true)
+		asks(b, chat(fmt.Sprint(day)), id, "ann", true)
 		ids = append(ids, id)
 		b.clock.add(24 * time.Hour)
 	}

@@ -59,8 +59,7 @@ func testHistoryBudget(b *env) {
 			b.append(id, Ending()...)
 			continue
 		}
-		b.answer(id, answer)
-		b.show(id)
+		b.finish(id, answer)
 	}
 	for _, c := range []struct{ max, turns int }{
 		{-1, 0}, {0, 0}, {3, 0}, {4, 1}, {6, 1}, {55, 1}, {56, 2}, {57, 2}, {58, 3}, {64, 3}, {65, 4}, {1 << 40, 4},
@@ -70,42 +69,31 @@ func testHistoryBudget(b *env) {
 			b.Fatalf("history of at most %d bytes: got %+v, want the newest %d turns", c.max, got, c.turns)
 		}
 	}
-}
-
-// testHistoryLongest: one turn longer than the budget is shortened, not left
-// out with all that came before it.
-func testHistoryLongest(b *env) {
-	b.ask(chat("c"), "t1", strings.Repeat("ж", 5000))
-	got := b.history(chat("c"), "", 1000)
+	b.ask(chat("d"), "long", strings.Repeat("ж", 5000)) // is shortened, not left out with all that came before it
+	got := b.history(chat("d"), "", 1000)
 	if len(got) != 1 || len(got[0].Goal) > 500 || !strings.HasPrefix(got[0].Goal, "жжж") || !utf8.ValidString(got[0].Goal) {
 		b.Fatalf("History of one goal of 10,000 bytes within 1,000: got %.80v", got)
 	}
 }
 
 func testCut(b *env) {
-	goals := func(before tasks.ID) (list []string) {
-		for _, t := range b.history(chat("c"), before, 1000) {
-			list = append(list, t.Goal)
-		}
-		return list
-	}
 	b.ask(chat("c"), "t1", "one")
 	b.ask(chat("d"), "u1", "elsewhere")
 	b.deliver(tasks.Inbound{Key: "cut1", Cut: true, Chat: chat("c")})
-	b.same("after a cut", goals(""), []string(nil))
+	b.same("after a cut", b.turns(chat("c")), []tasks.ID(nil))
 	b.answer("t1", "late answer")
-	b.same("an answer after the cut", goals(""), []string(nil))
+	b.same("an answer after the cut", b.turns(chat("c")), []tasks.ID(nil))
 	b.ask(chat("c"), "t2", "two")
-	b.same("after a cut and a question", goals(""), []string{"two"})
+	b.same("after a cut and a question", b.turns(chat("c")), []tasks.ID{"t2"})
 
 	both := b.question(chat("c"), "t3", "three")
 	both.Cut = true
 	b.open(both)
-	b.same("history then", goals(""), []string{"three"})
-	b.same("before the cut", goals("t2"), []string(nil))
+	b.same("history then", b.turns(chat("c")), []tasks.ID{"t3"})
+	b.same("before the cut", b.history(chat("c"), "t2", 1000), []tasks.Turn(nil))
 	b.same("another conversation", len(b.history(chat("d"), "", 1000)), 1)
 	b.store = b.reopen()
-	b.same("after reopening", goals(""), []string{"three"})
+	b.same("after reopening", b.turns(chat("c")), []tasks.ID{"t3"})
 }
 
 func (b *env) set(owner, name, value string) {

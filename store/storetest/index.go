@@ -99,8 +99,11 @@ func testFeed(b *env) {
 	b.append("t1", said("a"), said("b"))
 	b.append("t2", said("c"))
 	want := []tasks.FeedEntry{
-		{Cursor: 1, Task: "t1", Seq: 1}, {Cursor: 2, Task: "t2", Seq: 1},
-		{Cursor: 3, Task: "t1", Seq: 2}, {Cursor: 4, Task: "t1", Seq: 3}, {Cursor: 5, Task: "t2", Seq: 2},
+		{Cursor: 1, Task: "t1", Seq: 1},
+		{Cursor: 2, Task: "t2", Seq: 1},
+		{Cursor: 3, Task: "t1", Seq: 2},
+		{Cursor: 4, Task: "t1", Seq: 3},
+		{Cursor: 5, Task: "t2", Seq: 2},
 	}
 	for after := range uint64(7) {
 		for limit := range 7 {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -23,65 +24,47 @@ type Opener func(t *testing.T, now func() time.Time) (s tasks.Store, reopen func
 
 // Run puts a store through the suite.
 func Run(t *testing.T, open Opener) {
-	for _, test := range []struct {
-		name string
-		run  func(*env)
-	}{
-		{"journal", testJournal}, {"times", testTimes}, {"isolation", testIsolation}, {"append", testAppend},
-		{"all or none", testAllOrNone}, {"fences", testFences},
-		{"redelivery", testRedelivery}, {"redelivery is forgotten", testRedeliveryForgotten}, {"guidance", testGuidance},
-		{"bad deliveries", testBadDeliveries},
-		{"queue", testQueue}, {"queue of plans", testQueueOfPlans}, {"drop", testDrop},
-		{"conversations", testConversations},
-		{"move", testMove}, {"move onto another conversation", testMoveOnto}, {"move and go on", testMoveGoOn},
-		{"move nothing", testMoveNothing},
-		{"history", testHistory}, {"history budget", testHistoryBudget},
-		{"a turn longer than the budget of the history", testHistoryLongest}, {"cut", testCut}, {"settings", testSettings},
-		{"summaries", testSummaries}, {"turns", testTurns}, {"summary and cut", testSummaryCut},
-		{"summary and forgetting", testSummaryForget}, {"summary and move", testSummaryMove},
-		{"forget", testForget}, {"forget a running task", testForgetRunning}, {"forget a long conversation", testForgetLong},
-		{"forget while others write", testForgetBesides},
-		{"erase a person", testErasePerson}, {"erase a chat", testEraseChat}, {"erase many", testEraseMany},
-		{"erase without waiting", testEraseWithoutWaiting}, {"retain", testRetain}, {"retain by time", testRetainByTime},
-		{"changed", testChanged}, {"follow", testFollow}, {"no lost wake-up", testWakeUps}, {"readers", testReaders},
-		{"senders", testSenders}, {"context", testContext}, {"closed", testClosed},
-		{"budgets", testBudgets}, {"spent without a reservation", testUnreserved}, {"clock far ahead", testClockFarAhead},
-		{"spent", testSpent}, {"bad reservations", testBadReservations}, {"any ledger", testAnyLedger},
-		{"kept back for the answer", testKeptBack}, {"too little kept back", testKeptBackTooLittle}, {"left over", testLeftOver},
-		{"after a task", testAfter}, {"extended budgets", testExtended},
-		{"spending is forgotten", testSpentForgotten}, {"spending moves", testSpentMoved},
-		{"schedules", testSchedules}, {"due", testDue}, {"schedules stay", testSchedulesStay}, {"bad schedules", testBadSchedules},
-		{"fire", testFire}, {"fire what is not due", testFireRefused}, {"fire again", testFireAgain},
-		{"rows", testRows}, {"lists", testLists}, {"any index", testAnyIndex}, {"feed", testFeed}, {"feed is bounded", testFeedBounded},
-		{"audit log", testAudit}, {"audit log of decisions", testAuditDecides}, {"audit log forgets", testAuditForgets},
-		{"deliveries", testOutgoing}, {"outcomes to webhooks", testNotify},
+	for name, test := range map[string]func(*env){
+		"journal": testJournal, "times": testTimes, "isolation": testIsolation, "append": testAppend,
+		"all or none": testAllOrNone, "fences": testFences, "redelivery": testRedelivery,
+		"redelivery is forgotten": testRedeliveryForgotten, "guidance": testGuidance, "bad deliveries": testBadDeliveries,
+		"queue": testQueue, "queue of plans": testQueueOfPlans, "drop": testDrop, "conversations": testConversations,
+		"move": testMove, "move onto another conversation": testMoveOnto, "move and go on": testMoveGoOn,
+		"move nothing": testMoveNothing, "history": testHistory, "history budget": testHistoryBudget, "cut": testCut,
+		"settings": testSettings, "summaries": testSummaries, "turns": testTurns, "summary and cut": testSummaryCut,
+		"summary and forgetting": testSummaryForget, "summary and move": testSummaryMove, "forget": testForget,
+		"forget a running task": testForgetRunning, "forget a long conversation": testForgetLong,
+		"forget while others write": testForgetBesides, "erase a person": testErasePerson, "erase a chat": testEraseChat,
+		"erase many": testEraseMany, "erase without waiting": testEraseWithoutWaiting, "retain": testRetain,
+		"retain by time": testRetainByTime, "changed": testChanged, "follow": testFollow, "no lost wake-up": testWakeUps,
+		"readers": testReaders, "senders": testSenders, "context": testContext, "closed": testClosed,
+		"budgets": onLedger(testBudgets), "spent without a reservation": onLedger(testUnreserved),
+		"clock far ahead": onLedger(testClockFarAhead), "spent": onLedger(testSpent),
+		"bad reservations": onLedger(testBadReservations), "any ledger": onLedger(testAnyLedger),
+		"kept back for the answer": onLedger(testKeptBack), "too little kept back": onLedger(testKeptBackTooLittle),
+		"left over": onLedger(testLeftOver), "after a task": onLedger(testAfter), "extended budgets": onLedger(testExtended),
+		"spending moves": onLedger(testSpentMoved), "schedules": testSchedules, "due": testDue,
+		"schedules stay": testSchedulesStay, "bad schedules": testBadSchedules, "fire": testFire,
+		"fire what is not due": testFireRefused, "fire again": testFireAgain, "rows": testRows, "lists": testLists,
+		"any index": testAnyIndex, "feed": testFeed, "feed is bounded": testFeedBounded, "audit log": testAudit,
+		"audit log of decisions": testAuditDecides, "audit log forgets": testAuditForgets,
+		"deliveries": testOutgoing, "outcomes to webhooks": testNotify,
 	} {
-		t.Run(test.name, func(t *testing.T) {
+		t.Run(name, func(t *testing.T) {
 			t.Parallel() // many of them wait for the disk
-			b := &env{T: t, clock: &clock{at: minute(0)}}
+			b := &env{T: t, clock: &clock{}}
 			b.store, b.reopen = open(t, b.clock.now)
-			test.run(b)
+			test(b)
 		})
 	}
 }
 
 // clock is a store's time, moved by hand.
-type clock struct {
-	mu sync.Mutex
-	at time.Time
-}
+type clock struct{ passed atomic.Int64 }
 
-func (c *clock) now() time.Time {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.at
-}
+func (c *clock) now() time.Time { return minute(0).Add(time.Duration(c.passed.Load())) }
 
-func (c *clock) add(d time.Duration) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.at = c.at.Add(d)
-}
+func (c *clock) add(d time.Duration) { c.passed.Add(int64(d)) }
 
 // env is a store under test with helpers. They end the test at an unexpected error.
 type env struct {

@@ -100,10 +100,10 @@ func testWakeUps(b *env) {
 					return fmt.Errorf("event after %d: got %d", seq-1, e.Seq)
 				}
 			}
-			if err != nil {
+			switch {
+			case err != nil:
 				return err
-			}
-			if seq <= events {
+			case seq <= events:
 				<-changed
 			}
 		}
@@ -111,14 +111,11 @@ func testWakeUps(b *env) {
 	})
 }
 
-// settledSeq is the number of the event that settles a task of testReaders.
-const settledSeq = 16
-
 // testReaders: beside writers, the feed has each event once and in order. No state is
 // behind the journal, the feed or the deliveries that were read before it, also when
 // it comes from the first transactions after a start.
 func testReaders(b *env) {
-	const rounds, writers, each = 10, 3, settledSeq - 1
+	const rounds, writers, each = 10, 3, 15
 	cursor, seen := uint64(0), map[tasks.ID]int{}
 	for round := range rounds {
 		var ids []tasks.ID
@@ -136,7 +133,7 @@ func testReaders(b *env) {
 			b.state(id)
 			reading.Go(func() {
 				for n := 0; !b.Failed(); n++ {
-					seq, err := newestOf(b, n%3, id, before)
+					seq, err := newestOf(b, n%3, id, before, each+1)
 					state, bad := b.store.State(b.Context(), id)
 					if err != nil || bad != nil || state.Seq < seq {
 						b.Errorf("reader %d: event %d of %s is known, %v, and then its state is that of %d, %v", n%3, seq, id, err, state.Seq, bad)
@@ -151,14 +148,12 @@ func testReaders(b *env) {
 		}
 		for _, id := range ids {
 			writing.Go(func() {
-				for n := range each {
-					events := []planner.Event{said("x")}
-					if n == each-1 {
-						events = Ending()
-					}
-					if err := b.store.Append(b.Context(), id, -1, 0, events...); err != nil {
-						b.Errorf("Append(%s): %v", id, err)
-					}
+				var err error
+				for range each - 1 {
+					err = errors.Join(err, b.store.Append(b.Context(), id, -1, 0, said("x")))
+				}
+				if err = errors.Join(err, b.store.Append(b.Context(), id, -1, 0, Ending()...)); err != nil {
+					b.Errorf("writing %s: %v", id, err)
 				}
 			})
 		}
@@ -180,8 +175,8 @@ func testReaders(b *env) {
 }
 
 // newestOf returns the number of an event of a task that is known: by the journal, by
-// the feed after a cursor, or by its delivery.
-func newestOf(b *env, reader int, id tasks.ID, after uint64) (seq int, err error) {
+// the feed after a cursor, or by its delivery, which comes with the event settled.
+func newestOf(b *env, reader int, id tasks.ID, after uint64, settled int) (seq int, err error) {
 	switch reader {
 	case 0:
 		events, err := b.store.Load(b.Context(), id, 0)
@@ -198,7 +193,7 @@ func newestOf(b *env, reader int, id tasks.ID, after uint64) (seq int, err error
 	due, _, err := b.store.Outgoing(b.Context(), b.clock.now(), 1000)
 	for _, d := range due {
 		if d.Task == id {
-			seq = settledSeq
+			seq = settled
 		}
 	}
 	return seq, err
@@ -263,7 +258,7 @@ func testSenders(b *env) {
 		b.same("events before a decision", string(e.Values["after"]), fmt.Sprint(e.Seq-1))
 	}
 	b.same("calls that had room", reserved, fit)
-	b.same("used", b.used("all", budgets), int64(fit*size))
+	b.same("used", ledger{b}.used("all", budgets), int64(fit*size))
 }
 
 func testContext(b *env) {
