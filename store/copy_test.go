@@ -90,11 +90,11 @@ func read(t testing.TB, db store.DB) contents {
 	return c
 }
 
-func openBolt(t testing.TB, dir string) *bolt.DB {
+// opened closes a database when the test ends.
+func opened[DB store.DB](t testing.TB, db DB, err error) DB {
 	t.Helper()
-	db, err := bolt.OpenDB(t.Context(), dir, bolt.Options{})
 	if err != nil {
-		t.Fatalf("OpenDB: %v", err)
+		t.Fatalf("opening: %v", err)
 	}
 	t.Cleanup(func() {
 		if err := db.Close(); err != nil {
@@ -102,6 +102,12 @@ func openBolt(t testing.TB, dir string) *bolt.DB {
 		}
 	})
 	return db
+}
+
+func openBolt(t testing.TB, dir string) *bolt.DB {
+	t.Helper()
+	db, err := bolt.OpenDB(t.Context(), dir, bolt.Options{})
+	return opened(t, db, err)
 }
 
 func openMemory(testing.TB) store.DB { return memory.NewDB() }
@@ -115,15 +121,7 @@ func openServer(t testing.TB) func(testing.TB) store.DB {
 	server := pg.Start(t)
 	return func(t testing.TB) store.DB {
 		db, err := postgres.Open(t.Context(), postgres.Options{URL: server.URL(t)})
-		if err != nil {
-			t.Fatalf("Open: %v", err)
-		}
-		t.Cleanup(func() {
-			if err := db.Close(); err != nil {
-				t.Errorf("Close: %v", err)
-			}
-		})
-		return db
+		return opened(t, db, err)
 	}
 }
 

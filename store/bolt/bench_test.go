@@ -15,21 +15,11 @@ import (
 	"legwork/bot"
 	"legwork/planner"
 	"legwork/store/bolt"
+	"legwork/store/storetest"
 	"legwork/tasks"
 )
 
 const senders = 64
-
-// question is a delivery with a goal as long as people write them.
-func question(c bot.Chat, id tasks.ID, goal string) tasks.Inbound {
-	return tasks.Inbound{
-		Key: "test:update:" + string(id), Chat: c, ID: id,
-		Open: &planner.Event{Type: planner.Opened, Opening: &planner.Opening{
-			Goal: goal, Chat: c, From: bot.Person{Platform: "test", ID: "ann"}, Language: "en", Timezone: "UTC",
-			Limits: planner.DefaultLimits(),
-		}},
-	}
-}
 
 // send lets 64 senders work until b.N calls are made, and reports how many
 // there were per second and how long the slowest took.
@@ -70,7 +60,7 @@ func BenchmarkIntake(b *testing.B) {
 	goal := strings.Repeat("What is it? ", 12)
 	send(b, func(sender, n int) error {
 		c := bot.Chat{Platform: "test", ID: fmt.Sprint(sender)}
-		got, err := s.Open(b.Context(), []tasks.Inbound{question(c, tasks.ID(fmt.Sprintf("%026d", n)), goal)})
+		got, err := s.Open(b.Context(), []tasks.Inbound{storetest.Question(c, tasks.ID(fmt.Sprintf("%026d", n)), goal)})
 		if err == nil && !got[0].Opened {
 			err = fmt.Errorf("message %d: receipt %+v", n, got[0])
 		}
@@ -126,7 +116,7 @@ func BenchmarkIntakeLimit(b *testing.B) {
 // BenchmarkCommit is one event of one task, durably: the price of a step.
 func BenchmarkCommit(b *testing.B) {
 	s := open(b, b.TempDir(), bolt.Options{})
-	if _, err := s.Open(b.Context(), []tasks.Inbound{question(bot.Chat{Platform: "test", ID: "c"}, "t", "goal")}); err != nil {
+	if _, err := s.Open(b.Context(), []tasks.Inbound{storetest.Question(bot.Chat{Platform: "test", ID: "c"}, "t", "goal")}); err != nil {
 		b.Fatal(err)
 	}
 	var took []time.Duration
@@ -197,7 +187,7 @@ func fill(b *testing.B, s *bolt.Store, turns, chats int) {
 			for n := w; n < turns; n += 256 {
 				id := tasks.ID(fmt.Sprintf("%026d", n))
 				c := bot.Chat{Platform: "test", ID: fmt.Sprint(n % chats)}
-				if _, err := s.Open(b.Context(), []tasks.Inbound{question(c, id, goal)}); err != nil {
+				if _, err := s.Open(b.Context(), []tasks.Inbound{storetest.Question(c, id, goal)}); err != nil {
 					b.Error(err)
 					return
 				}
@@ -215,7 +205,7 @@ func fill(b *testing.B, s *bolt.Store, turns, chats int) {
 func BenchmarkFold(b *testing.B) {
 	dir := b.TempDir()
 	s := open(b, dir, bolt.Options{})
-	if _, err := s.Open(b.Context(), []tasks.Inbound{question(bot.Chat{Platform: "test", ID: "c"}, "t", "goal")}); err != nil {
+	if _, err := s.Open(b.Context(), []tasks.Inbound{storetest.Question(bot.Chat{Platform: "test", ID: "c"}, "t", "goal")}); err != nil {
 		b.Fatal(err)
 	}
 	journal := longJournal()
@@ -239,7 +229,7 @@ func BenchmarkFold(b *testing.B) {
 // longJournal is what follows the opening of about the largest task that the
 // limits allow: six rounds of twelve sub-tasks, twenty turns of two tool calls.
 func longJournal() []planner.Event {
-	opening := question(bot.Chat{Platform: "test", ID: "c"}, "t", "goal").Open
+	opening := storetest.Question(bot.Chat{Platform: "test", ID: "c"}, "t", "goal").Open
 	opening.Seq, opening.At = 1, time.Date(2026, 11, 20, 9, 0, 0, 0, time.UTC)
 	state := planner.Apply(planner.State{}, *opening)
 	var journal []planner.Event
@@ -282,8 +272,8 @@ func BenchmarkLongConversation(b *testing.B) {
 			var batch []tasks.Inbound
 			for i := part; i < part+500; i++ {
 				id := tasks.ID(fmt.Sprintf("%026d", i))
-				batch = append(batch, question(from, id, strings.Repeat("word ", 40)))
-				for _, e := range ending() {
+				batch = append(batch, storetest.Question(from, id, strings.Repeat("word ", 40)))
+				for _, e := range storetest.Ending() {
 					batch = append(batch, tasks.Inbound{To: id, Event: e})
 				}
 			}

@@ -1,6 +1,7 @@
 package bolt_test
 
 import (
+	"io"
 	"testing"
 	"time"
 
@@ -17,12 +18,15 @@ func open(t testing.TB, dir string, o bolt.Options) *bolt.Store {
 	if err != nil {
 		t.Fatalf("Open(%s): %v", dir, err)
 	}
-	t.Cleanup(func() {
-		if err := s.Close(); err != nil {
-			t.Errorf("Close: %v", err)
-		}
-	})
+	t.Cleanup(func() { closeStore(t, s) })
 	return s
+}
+
+func closeStore(t testing.TB, s io.Closer) {
+	t.Helper()
+	if err := s.Close(); err != nil {
+		t.Fatalf("Close: %v", err)
+	}
 }
 
 func TestStore(t *testing.T) { storetest.Run(t, opener) }
@@ -38,9 +42,7 @@ func opener(t *testing.T, now func() time.Time) (tasks.Store, func() tasks.Store
 	dir := t.TempDir()
 	s := open(t, dir, bolt.Options{Now: now})
 	return s, func() tasks.Store {
-		if err := s.Close(); err != nil {
-			t.Fatalf("Close: %v", err)
-		}
+		closeStore(t, s)
 		s = open(t, dir, bolt.Options{Now: now})
 		return s
 	}
@@ -57,10 +59,6 @@ func openDB(t *testing.T, dir string) *bolt.DB {
 	if err != nil {
 		t.Fatalf("OpenDB(%s): %v", dir, err)
 	}
-	t.Cleanup(func() {
-		if err := db.Close(); err != nil {
-			t.Errorf("Close: %v", err)
-		}
-	})
+	t.Cleanup(func() { closeStore(t, db) })
 	return db
 }

@@ -18,6 +18,7 @@ import (
 	"legwork/llm"
 	"legwork/planner"
 	"legwork/store/bolt"
+	"legwork/store/storetest"
 	"legwork/tasks"
 )
 
@@ -101,7 +102,7 @@ func childWrites(ctx context.Context, dir string) {
 			for n := 0; ; n++ {
 				id := tasks.ID(fmt.Sprintf("%d.%d.%d", run, w, n))
 				c := bot.Chat{Platform: "test", ID: fmt.Sprint(w)}
-				if _, err := s.Open(ctx, []tasks.Inbound{question(c, id, "goal of "+string(id))}); err != nil {
+				if _, err := s.Open(ctx, []tasks.Inbound{storetest.Question(c, id, "goal of "+string(id))}); err != nil {
 					leave(err)
 				}
 				say("%s 1", id)
@@ -120,9 +121,7 @@ func childWrites(ctx context.Context, dir string) {
 					}
 					say("%s %d", id, seq)
 				}
-				if err := s.Append(ctx, id, -1, 0, planner.Event{Type: planner.Stopped},
-					planner.Event{Type: planner.SendStarted, Slot: planner.SlotAnswer},
-					planner.Event{Type: planner.Sent, Slot: planner.SlotAnswer, Message: "m", Last: true}); err != nil {
+				if err := s.Append(ctx, id, -1, 0, storetest.Ending()...); err != nil {
 					leave(err)
 				}
 				say("%s 8", id)
@@ -159,7 +158,7 @@ func childReads(ctx context.Context, dir string) {
 	if _, err := s.Live(ctx, ""); err != nil {
 		findings = append(findings, err)
 	}
-	_, err = s.Open(ctx, []tasks.Inbound{question(damageChat(0), "new", "goal")})
+	_, err = s.Open(ctx, []tasks.Inbound{storetest.Question(damageChat(0), "new", "goal")})
 	findings = append(findings, err, s.Close())
 	for _, err := range findings {
 		if err != nil && !errors.Is(err, tasks.ErrDamaged) && !errors.Is(err, tasks.ErrNoTask) {
@@ -183,7 +182,7 @@ func childCompacts(ctx context.Context, dir string) {
 			for n := 0; ; n++ {
 				id := tasks.ID(fmt.Sprintf("%d.%d", w, n))
 				c := bot.Chat{Platform: "test", ID: fmt.Sprint(w)}
-				if _, err := s.Open(ctx, []tasks.Inbound{question(c, id, "goal")}); err != nil {
+				if _, err := s.Open(ctx, []tasks.Inbound{storetest.Question(c, id, "goal")}); err != nil {
 					leave(err)
 				}
 				if err := s.Append(ctx, id, 1, 0, planner.Event{Type: planner.GuidanceAdded, Text: "more"}); err != nil {

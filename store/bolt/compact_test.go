@@ -14,6 +14,7 @@ import (
 	"legwork/planner"
 	"legwork/store"
 	"legwork/store/bolt"
+	"legwork/store/storetest"
 	"legwork/tasks"
 )
 
@@ -53,15 +54,8 @@ func TestCompact(t *testing.T) {
 	}
 	noneHolds(t, dir, secret)
 	for range 2 {
-		for id, seq := range acknowledged {
-			if events, err := s.Load(t.Context(), id, 0); err != nil || len(events) < seq {
-				t.Fatalf("task %s: got %d events, %v, want %d", id, len(events), err, seq)
-			}
-		}
-		checkLive(t, s)
-		if err := s.Close(); err != nil {
-			t.Fatal(err)
-		}
+		checkAcknowledged(t, s, acknowledged)
+		closeStore(t, s)
 		if err := bolt.Verify(damageFile(dir)); err != nil {
 			t.Fatal(err)
 		}
@@ -81,13 +75,13 @@ func writeBesides(ctx context.Context, t *testing.T, s *bolt.Store) func() map[t
 			c := bot.Chat{Platform: "test", ID: fmt.Sprint("besides", w)}
 			for n := 0; ctx.Err() == nil; n++ {
 				id := tasks.ID(fmt.Sprintf("besides.%d.%d", w, n))
-				if _, err := s.Open(context.WithoutCancel(ctx), []tasks.Inbound{question(c, id, "goal")}); err != nil {
+				if _, err := s.Open(context.WithoutCancel(ctx), []tasks.Inbound{storetest.Question(c, id, "goal")}); err != nil {
 					t.Errorf("opening %s: %v", id, err)
 					return
 				}
 				events := []planner.Event{{Type: planner.GuidanceAdded, Text: "more"}}
 				if n%3 > 0 { // others end, those behind them go on
-					events = append(events, ending()...)
+					events = append(events, storetest.Ending()...)
 				}
 				if err := s.Append(context.WithoutCancel(ctx), id, -1, 0, events...); err != nil {
 					t.Errorf("appending to %s: %v", id, err)
@@ -143,9 +137,7 @@ func TestCompactGivesUp(t *testing.T) {
 	if err := s.Append(t.Context(), damageTask(1), -1, 0, planner.Event{Type: planner.GuidanceAdded, Text: "on"}); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
+	closeStore(t, s)
 	if _, err := s.Compact(t.Context()); !errors.Is(err, store.ErrClosed) {
 		t.Errorf("compacting a closed store: got %v", err)
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"maps"
 	"math/rand/v2"
+	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -30,13 +31,7 @@ func TestKilled(t *testing.T) {
 			t.Fatalf("kill %d: %v", kill, err)
 		}
 		s := open(t, dir, bolt.Options{})
-		for id, seq := range acknowledged {
-			events, err := s.Load(t.Context(), id, 0)
-			if err != nil || len(events) < seq {
-				t.Fatalf("kill %d: task %s has %d events, %v; %d were acknowledged", kill, id, len(events), err, seq)
-			}
-		}
-		checkLive(t, s)
+		checkAcknowledged(t, s, acknowledged)
 		checkLedger(t, s, acknowledged)
 		if err := s.Close(); err != nil {
 			t.Fatalf("kill %d: Close: %v", kill, err)
@@ -52,6 +47,29 @@ func TestKilled(t *testing.T) {
 func writeUntilKilled(t *testing.T, dir string, after time.Duration, acknowledged map[tasks.ID]int) {
 	t.Helper()
 	c := child(t, "write", dir)
+	var timer *time.Timer
+	acknowledgements(t, c, acknowledged, func() { timer = time.AfterFunc(after, func() { _ = c.Process.Kill() }) })
+	if err := c.Wait(); err == nil || timer == nil {
+		t.Fatalf("the child was to be killed after an acknowledgement: it ended with %v", err)
+	}
+}
+
+// checkAcknowledged fails unless the events that were acknowledged are there: the last
+// one of each task.
+func checkAcknowledged(t *testing.T, s *bolt.Store, acknowledged map[tasks.ID]int) {
+	t.Helper()
+	for id, seq := range acknowledged {
+		if events, err := s.Load(t.Context(), id, 0); err != nil || len(events) < seq {
+			t.Fatalf("task %s has %d events, %v; %d were acknowledged", id, len(events), err, seq)
+		}
+	}
+	checkLive(t, s)
+}
+
+// acknowledgements starts a child and reads what it says that it has stored, until its
+// end. first is called at its first line.
+func acknowledgements(t *testing.T, c *exec.Cmd, acknowledged map[tasks.ID]int, first func()) {
+	t.Helper()
 	out, err := c.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -59,20 +77,14 @@ func writeUntilKilled(t *testing.T, dir string, after time.Duration, acknowledge
 	if err := c.Start(); err != nil {
 		t.Fatalf("starting child: %v", err)
 	}
-	var timer *time.Timer
-	for scan := bufio.NewScanner(out); scan.Scan(); {
-		if timer == nil {
-			timer = time.AfterFunc(after, func() { _ = c.Process.Kill() })
+	for scan, n := bufio.NewScanner(out), 0; scan.Scan(); n++ {
+		if n == 0 {
+			first()
 		}
 		id, seq, ok := strings.Cut(scan.Text(), " ")
-		n, err := strconv.Atoi(seq)
-		if !ok || err != nil {
-			continue // the last line may be cut off by the kill
+		if n, err := strconv.Atoi(seq); ok && err == nil { // the last line may be cut off by the kill
+			acknowledged[tasks.ID(id)] = n
 		}
-		acknowledged[tasks.ID(id)] = n
-	}
-	if err := c.Wait(); err == nil || timer == nil {
-		t.Fatalf("the child was to be killed after an acknowledgement: it ended with %v", err)
 	}
 }
 

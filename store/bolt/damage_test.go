@@ -16,6 +16,7 @@ import (
 	"legwork/internal/test/need"
 	"legwork/planner"
 	"legwork/store/bolt"
+	"legwork/store/storetest"
 	"legwork/tasks"
 )
 
@@ -36,16 +37,14 @@ func sound(t *testing.T) string {
 	dir := t.TempDir()
 	s := open(t, dir, bolt.Options{})
 	for n := range damageTasks {
-		if _, err := s.Open(t.Context(), []tasks.Inbound{question(damageChat(n), damageTask(n), damageGoal(n))}); err != nil {
+		if _, err := s.Open(t.Context(), []tasks.Inbound{storetest.Question(damageChat(n), damageTask(n), damageGoal(n))}); err != nil {
 			t.Fatal(err)
 		}
 		if err := s.Append(t.Context(), damageTask(n), -1, 0, planner.Event{Type: planner.GuidanceAdded, Text: "hint"}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
+	closeStore(t, s)
 	return dir
 }
 
@@ -80,7 +79,7 @@ func TestDamagedRecord(t *testing.T) {
 		}
 	}
 	// A message for it opens a new task instead, in the same batch as others.
-	in := question(damageChat(7), "new", "goal")
+	in := storetest.Question(damageChat(7), "new", "goal")
 	in.To, in.Event = damageTask(7), planner.Event{Type: planner.GuidanceAdded, Text: "x"}
 	lost := tasks.Inbound{Key: "lost", To: damageTask(7), Event: in.Event}
 	got, err := s.Open(t.Context(), []tasks.Inbound{lost, in})
@@ -97,11 +96,7 @@ func TestDamagedInQueue(t *testing.T) {
 	})
 	s := open(t, dir, bolt.Options{})
 	told := s.Changed(damageTask(4))
-	if err := s.Append(t.Context(), damageTask(0), -1, 0, planner.Event{Type: planner.Stopped},
-		planner.Event{Type: planner.SendStarted, Slot: planner.SlotAnswer},
-		planner.Event{Type: planner.Sent, Slot: planner.SlotAnswer, Message: "m", Last: true}); err != nil {
-		t.Fatal(err)
-	}
+	end(t, s, 0)
 	<-told
 	state, err := s.State(t.Context(), damageTask(8))
 	if err != nil || state.Phase != planner.PhaseDeciding {
@@ -180,10 +175,7 @@ func TestDamagedPages(t *testing.T) {
 // useDamaged lets one child use a file and another one verify it.
 func useDamaged(t *testing.T, what string, file []byte) {
 	t.Helper()
-	dir := t.TempDir()
-	if err := os.WriteFile(damageFile(dir), file, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	dir := damaged(t, file)
 	verify, errVerify := child(t, "verify", damageFile(dir)).CombinedOutput()
 	use := child(t, "read", dir)
 	var said, trouble strings.Builder
@@ -198,6 +190,31 @@ func useDamaged(t *testing.T, what string, file []byte) {
 	if text := trouble.String(); strings.Contains(text, "goroutine ") {
 		t.Errorf("%s: the reader crashed: %.1500s", what, text)
 	}
+}
+
+// damaged makes a data directory with a file of that content.
+func damaged(t *testing.T, file []byte) string {
+	t.Helper()
+	dir := t.TempDir()
+	if err := os.WriteFile(damageFile(dir), file, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// crashed leaves the lock file of an owner that did not close the store.
+func crashed(t *testing.T, dir string) {
+	t.Helper()
+	if err := os.WriteFile(filepath.Join(dir, "lock.json"), []byte("{}"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// checker is this program as a command that does a child's task with a file.
+func checker(t *testing.T, task string) []string {
+	t.Helper()
+	t.Setenv(childTask, task)
+	return child(t, task).Args[:1]
 }
 
 // spoil changes the bytes of a data file.
@@ -252,24 +269,12 @@ func spoilText(t *testing.T, dir string, n int) {
 // child says decides; after a clean end it is not.
 func TestSuspect(t *testing.T) {
 	dir := sound(t)
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Setenv(childTask, "verify quick")
-	good := bolt.Options{CheckCommand: []string{self}}
+	good := bolt.Options{CheckCommand: checker(t, "verify quick")}
 	bad := bolt.Options{CheckCommand: []string{"false"}}
 
 	s := open(t, dir, bad) // a clean end: the file is not checked
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
-	crashed := func() {
-		if err := os.WriteFile(filepath.Join(dir, "lock.json"), []byte("{}"), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	crashed()
+	closeStore(t, s)
+	crashed(t, dir)
 	if _, err := bolt.Open(t.Context(), dir, bad); !errors.Is(err, tasks.ErrDamaged) {
 		t.Fatalf("a child that fails: got %v, want ErrDamaged", err)
 	}
@@ -287,10 +292,8 @@ func TestSuspect(t *testing.T) {
 		t.Fatalf("a check that had to end: got %v, want the context's error and no damage", err)
 	}
 	s = open(t, dir, good)
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
-	crashed()
+	closeStore(t, s)
+	crashed(t, dir)
 	if err := os.Truncate(damageFile(dir), 5*4096); err != nil {
 		t.Fatal(err)
 	}
@@ -323,10 +326,7 @@ func TestForeignFiles(t *testing.T) {
 	for name, file := range map[string][]byte{
 		"text": bytes.Repeat([]byte("This is not a data file. "), 1000), "short": []byte("x"), "zeros": make([]byte, 32768),
 	} {
-		dir := t.TempDir()
-		if err := os.WriteFile(damageFile(dir), file, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		dir := damaged(t, file)
 		if _, err := bolt.Open(t.Context(), dir, bolt.Options{}); !errors.Is(err, tasks.ErrDamaged) {
 			t.Errorf("%s: got %v, want ErrDamaged", name, err)
 		}
@@ -346,10 +346,7 @@ func TestNoDataFile(t *testing.T) {
 	for what, spoil := range map[string]func(path string) error{
 		"gone": os.Remove, "empty": func(path string) error { return os.Truncate(path, 0) },
 	} {
-		dir := t.TempDir()
-		if err := os.WriteFile(damageFile(dir), read(t, damageFile(source)), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		dir := damaged(t, read(t, damageFile(source)))
 		if err := spoil(damageFile(dir)); err != nil {
 			t.Fatal(err)
 		}
@@ -378,20 +375,13 @@ func TestNoDataFile(t *testing.T) {
 func TestDamageThatIsMet(t *testing.T) {
 	source, backup := aged(t)
 	whole := read(t, damageFile(source))
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Setenv(childTask, "verify")
-	o := bolt.Options{CheckCommand: []string{self}, VerifyCommand: []string{self}, Backups: func() []string { return []string{backup} }}
+	check := checker(t, "verify")
+	o := bolt.Options{CheckCommand: check, VerifyCommand: check, Backups: func() []string { return []string{backup} }}
 	met := 0
 	for page := 2; page < len(whole)/4096; page += 3 {
-		dir := t.TempDir()
 		broken := bytes.Clone(whole)
 		clear(broken[page*4096 : (page+1)*4096])
-		if err := os.WriteFile(damageFile(dir), broken, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		dir := damaged(t, broken)
 		s, err := bolt.Open(t.Context(), dir, o)
 		if err != nil {
 			t.Fatalf("page %d: %v", page, err)
@@ -400,7 +390,7 @@ func TestDamageThatIsMet(t *testing.T) {
 			closeStore(t, s)
 			continue
 		}
-		_, err = s.Open(t.Context(), []tasks.Inbound{question(damageChat(0), "new", "goal")})
+		_, err = s.Open(t.Context(), []tasks.Inbound{storetest.Question(damageChat(0), "new", "goal")})
 		unsound := s.Corruption()
 		_ = s.Close() // may say so as well
 		if !errors.Is(err, tasks.ErrDamaged) {
@@ -416,7 +406,7 @@ func TestDamageThatIsMet(t *testing.T) {
 		if s.Loss() == nil {
 			t.Errorf("page %d: the next start replaced nothing", page)
 		}
-		if r, err := s.Open(t.Context(), []tasks.Inbound{question(damageChat(0), "new", "goal")}); err != nil || !r[0].Opened {
+		if r, err := s.Open(t.Context(), []tasks.Inbound{storetest.Question(damageChat(0), "new", "goal")}); err != nil || !r[0].Opened {
 			t.Errorf("page %d: after the next start: %+v, %v", page, r, err)
 		}
 		closeStore(t, s)
@@ -425,11 +415,4 @@ func TestDamageThatIsMet(t *testing.T) {
 		t.Error("no page kept a message from being stored: nothing is tested")
 	}
 	t.Logf("%d pages were met", met)
-}
-
-func closeStore(t *testing.T, s *bolt.Store) {
-	t.Helper()
-	if err := s.Close(); err != nil {
-		t.Errorf("closing: %v", err)
-	}
 }

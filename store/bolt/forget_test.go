@@ -15,8 +15,8 @@ import (
 
 	"legwork/bot"
 	"legwork/internal/test/need"
-	"legwork/planner"
 	"legwork/store/bolt"
+	"legwork/store/storetest"
 	"legwork/tasks"
 )
 
@@ -32,8 +32,8 @@ func talk(ctx context.Context, t *testing.T, s *bolt.Store, c bot.Chat) {
 	t.Helper()
 	var batch []tasks.Inbound
 	for n := range forgetTasks {
-		batch = append(batch, question(c, forgetID(n), fmt.Sprintf("%s %d %s", secret, n, strings.Repeat("x", n%300))))
-		for _, e := range ending() {
+		batch = append(batch, storetest.Question(c, forgetID(n), fmt.Sprintf("%s %d %s", secret, n, strings.Repeat("x", n%300))))
+		for _, e := range storetest.Ending() {
 			batch = append(batch, tasks.Inbound{To: forgetID(n), Event: e})
 		}
 	}
@@ -48,14 +48,6 @@ func talk(ctx context.Context, t *testing.T, s *bolt.Store, c bot.Chat) {
 	}
 }
 
-func ending() []planner.Event {
-	return []planner.Event{
-		{Type: planner.Stopped},
-		{Type: planner.SendStarted, Slot: planner.SlotAnswer},
-		{Type: planner.Sent, Slot: planner.SlotAnswer, Message: "m", Last: true},
-	}
-}
-
 // TestForgotten: reachable pages hold no forgotten data; data left in freed
 // pages is logged, because the package's comment speaks of it.
 func TestForgotten(t *testing.T) {
@@ -64,7 +56,7 @@ func TestForgotten(t *testing.T) {
 	s := open(t, dir, bolt.Options{})
 	talk(t.Context(), t, s, c)
 	other := bot.Chat{Platform: "test", ID: "other"}
-	if _, err := s.Open(t.Context(), []tasks.Inbound{question(other, "other", "keepsake")}); err != nil {
+	if _, err := s.Open(t.Context(), []tasks.Inbound{storetest.Question(other, "other", "keepsake")}); err != nil {
 		t.Fatal(err)
 	}
 	start := time.Now()
@@ -72,9 +64,7 @@ func TestForgotten(t *testing.T) {
 		t.Fatalf("Forget: got %d, %v, want %d", n, err, forgetTasks)
 	}
 	t.Logf("forgetting %d tasks took %v", forgetTasks, time.Since(start))
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
+	closeStore(t, s)
 	path := filepath.Join(dir, bolt.FileName)
 	if err := bolt.Verify(path); err != nil {
 		t.Fatal(err)
@@ -128,9 +118,7 @@ func TestKilledForgetting(t *testing.T) {
 	full, c := t.TempDir(), bot.Chat{Platform: "test", ID: "c"}
 	s := open(t, full, bolt.Options{})
 	talk(t.Context(), t, s, c)
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
+	closeStore(t, s)
 	cut := 0
 	for kill := range 8 {
 		dir := filepath.Join(t.TempDir(), "copy")
@@ -158,9 +146,7 @@ func TestKilledForgetting(t *testing.T) {
 		if n, err := s.Forget(t.Context(), c.Key()); err != nil || n != len(turns) {
 			t.Fatalf("forgetting the rest: got %d, %v, want %d", n, err, len(turns))
 		}
-		if err := s.Close(); err != nil {
-			t.Fatal(err)
-		}
+		closeStore(t, s)
 	}
 	t.Logf("killed between two transactions: %d of 8", cut)
 }
@@ -214,7 +200,7 @@ func TestForgetDamaged(t *testing.T) {
 		t.Fatalf("live tasks that moved: got %+v, %v, want all but the damaged one", live, err)
 	}
 	for _, l := range live {
-		if err := s.Append(t.Context(), l.Task, -1, 0, ending()...); err != nil {
+		if err := s.Append(t.Context(), l.Task, -1, 0, storetest.Ending()...); err != nil {
 			t.Fatalf("ending %s: %v", l.Task, err)
 		}
 	}
@@ -231,56 +217,16 @@ func TestForgetDamaged(t *testing.T) {
 	}
 }
 
-// TestKeysOfPrograms: a request with a key that a program chose is recognised for as
-// long as others are, and the file does not tell the key.
+// TestKeysOfPrograms: the file does not tell the key of a request, which a program
+// chose.
 func TestKeysOfPrograms(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, dir, bolt.Options{})
-	in := question(bot.Chat{Platform: "api", ID: "ci", Thread: "t"}, "t", "goal")
+	in := storetest.Question(bot.Chat{Platform: "api", ID: "ci", Thread: "t"}, "t", "goal")
 	in.Key = "api:ci:" + secret
-	for n, want := range []tasks.Receipt{{Task: "t", Seq: 1, Opened: true}, {Task: "t", Again: true}} {
-		if n > 0 {
-			if err := s.Close(); err != nil {
-				t.Fatal(err)
-			}
-			if bytes.Contains(read(t, damageFile(dir)), []byte(secret)) {
-				t.Error("the file tells the key")
-			}
-			s = open(t, dir, bolt.Options{})
-		}
-		got, err := s.Open(t.Context(), []tasks.Inbound{in})
-		if err != nil || got[0] != want {
-			t.Errorf("delivery %d: got %+v, %v, want %+v", n+1, got, err, want)
-		}
+	if got, err := s.Open(t.Context(), []tasks.Inbound{in}); err != nil || !got[0].Opened {
+		t.Fatalf("Open: got %+v, %v", got, err)
 	}
-}
-
-// TestLeavingEarly: who does not wait for the end of what is deleted shares nothing
-// with the writer any more, which goes on.
-func TestLeavingEarly(t *testing.T) {
-	s := open(t, t.TempDir(), bolt.Options{})
-	someone := bot.Person{Platform: "slack", ID: "U1"}
-	for n := range 100 {
-		id := string(rune('a' + n%26))
-		if err := s.PutSchedule(t.Context(), tasks.Schedule{ID: id, Chat: bot.Chat{Platform: "slack", ID: "C1"}, From: someone, Next: time.Now().Add(time.Hour)}); err != nil {
-			t.Fatal(err)
-		}
-		if err := s.PutSetting(t.Context(), someone.Key(), "language", id); err != nil {
-			t.Fatal(err)
-		}
-		ctx, cancel := context.WithCancel(t.Context())
-		time.AfterFunc(time.Duration(n)*10*time.Microsecond, cancel)
-		d, err := s.Erase(ctx, someone.Key())
-		cancel()
-		if errors.Is(err, context.Canceled) { // the schedule may be left
-			_, err = s.Erase(t.Context(), someone.Key())
-			d.Schedules = 1
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		if d.Schedules != 1 {
-			t.Errorf("%d schedules were deleted, want 1", d.Schedules)
-		}
-	}
+	closeStore(t, s)
+	noneHolds(t, dir, secret)
 }

@@ -16,6 +16,7 @@ import (
 	"legwork/bot"
 	"legwork/planner"
 	"legwork/store/bolt"
+	"legwork/store/storetest"
 	"legwork/tasks"
 )
 
@@ -49,9 +50,7 @@ func TestMaxSize(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
+	closeStore(t, s)
 	s = open(t, dir, bolt.Options{MaxSize: 8 << 20})
 	if err := goesOn(t.Context(), s, stored); err != nil {
 		t.Fatal(err)
@@ -103,7 +102,7 @@ func fillUp(ctx context.Context, s *bolt.Store) ([]tasks.ID, error) {
 	var stored []tasks.ID
 	for n := range 100_000 {
 		id := tasks.ID(fmt.Sprintf("%026d", n))
-		_, err := s.Open(ctx, []tasks.Inbound{question(bot.Chat{Platform: "test", ID: fmt.Sprint(n)}, id, strings.Repeat("long ", 2000))})
+		_, err := s.Open(ctx, []tasks.Inbound{storetest.Question(bot.Chat{Platform: "test", ID: fmt.Sprint(n)}, id, strings.Repeat("long ", 2000))})
 		if errors.Is(err, tasks.ErrFull) {
 			break
 		}
@@ -129,7 +128,7 @@ func goesOn(ctx context.Context, s *bolt.Store, stored []tasks.ID) error {
 			return fmt.Errorf("appending with room again: %w", err)
 		}
 	}
-	in := question(bot.Chat{Platform: "test", ID: "new"}, "new", "goal")
+	in := storetest.Question(bot.Chat{Platform: "test", ID: "new"}, "new", "goal")
 	if _, err := s.Open(ctx, []tasks.Inbound{in}); err != nil {
 		return fmt.Errorf("opening with room again: %w", err)
 	}

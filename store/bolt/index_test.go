@@ -15,6 +15,7 @@ import (
 
 	"legwork/planner"
 	"legwork/store/bolt"
+	"legwork/store/storetest"
 	"legwork/tasks"
 )
 
@@ -92,7 +93,7 @@ func everything(t *testing.T, s *bolt.Store, q tasks.TaskQuery) (all []tasks.Row
 func end(t *testing.T, s *bolt.Store, tasks ...int) {
 	t.Helper()
 	for _, n := range tasks {
-		if err := s.Append(t.Context(), damageTask(n), -1, 0, ending()...); err != nil {
+		if err := s.Append(t.Context(), damageTask(n), -1, 0, storetest.Ending()...); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -106,9 +107,7 @@ func TestDamagedRows(t *testing.T) {
 	s := open(t, dir, bolt.Options{})
 	end(t, s, 0, 1, 2)
 	want := checkIndex(t, s)
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
+	closeStore(t, s)
 	for _, n := range []int{1, 2} {
 		flip(t, dir, "rows", string(damageTask(n)))
 	}
@@ -131,9 +130,7 @@ func TestDamagedRows(t *testing.T) {
 		t.Fatalf("all rows (-before +after):\n%s", diff)
 	}
 	end(t, s, 7) // its row is written with its event
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
+	closeStore(t, s)
 	if err := bolt.Verify(damageFile(dir)); err != nil {
 		t.Fatalf("something is still damaged: %v", err)
 	}
@@ -188,9 +185,7 @@ func TestDamagedFeed(t *testing.T) {
 	if err != nil || len(got) != 5 || got[0].Cursor != to {
 		t.Fatalf("behind the damage: got %+v, %v", got, err)
 	}
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
+	closeStore(t, s)
 	flip(t, dir, "tail", "") // the last record
 	s = open(t, dir, bolt.Options{})
 	for n := range 2 {
@@ -202,9 +197,7 @@ func TestDamagedFeed(t *testing.T) {
 	if err != nil || len(got) != 2 || got[1].Cursor != newest || oldest != newest-1 || newest <= total+1<<19 {
 		t.Fatalf("after the last was lost: got %+v, %d to %d, %v", got, oldest, newest, err)
 	}
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
+	closeStore(t, s)
 	s = open(t, dir, bolt.Options{})
 	again, _, _, err := s.Feed(t.Context(), total-1, 100)
 	if diff := cmp.Diff(got, again); err != nil || diff != "" {
@@ -231,7 +224,7 @@ func TestRestoredLists(t *testing.T) {
 	if all := checkIndex(t, s); len(all) != damageTasks {
 		t.Errorf("%d tasks are listed, want %d", len(all), damageTasks)
 	}
-	if _, err := s.Open(t.Context(), []tasks.Inbound{question(damageChat(0), "new", "goal")}); err != nil {
+	if _, err := s.Open(t.Context(), []tasks.Inbound{storetest.Question(damageChat(0), "new", "goal")}); err != nil {
 		t.Fatal(err)
 	}
 	got, oldest, newest, err := s.Feed(t.Context(), before, 1<<10)

@@ -3,13 +3,10 @@
 package bolt_test
 
 import (
-	"bufio"
 	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
-	"strings"
 	"syscall"
 	"testing"
 
@@ -53,20 +50,8 @@ func TestKilledCompacting(t *testing.T) {
 		t.Run(point, func(t *testing.T) {
 			dir := t.TempDir()
 			c := build(point, "compact", dir)
-			out, err := c.StdoutPipe()
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := c.Start(); err != nil {
-				t.Fatal(err)
-			}
 			acknowledged := map[tasks.ID]int{}
-			for scan := bufio.NewScanner(out); scan.Scan(); {
-				id, seq, _ := strings.Cut(scan.Text(), " ")
-				if n, err := strconv.Atoi(seq); err == nil {
-					acknowledged[tasks.ID(id)] = n
-				}
-			}
+			acknowledgements(t, c, acknowledged, func() {})
 			killed(t, c, c.Wait())
 			if len(acknowledged) < 5 {
 				t.Fatalf("only %d tasks were acknowledged", len(acknowledged))
@@ -75,12 +60,7 @@ func TestKilledCompacting(t *testing.T) {
 				t.Fatal(err)
 			}
 			s := open(t, dir, bolt.Options{})
-			for id, seq := range acknowledged {
-				if events, err := s.Load(t.Context(), id, 0); err != nil || len(events) < seq {
-					t.Errorf("task %s has %d events, %v; %d were acknowledged", id, len(events), err, seq)
-				}
-			}
-			checkLive(t, s)
+			checkAcknowledged(t, s, acknowledged)
 			if left, err := filepath.Glob(damageFile(dir) + ".*"); err != nil || len(left) > 0 {
 				t.Errorf("left beside the file: %v, %v", left, err)
 			}
@@ -97,10 +77,7 @@ func TestKilledRestoring(t *testing.T) {
 	broken := read(t, damageFile(source))
 	broken = broken[:len(broken)/2]
 	for _, point := range []string{"restore.before.aside:1", "restore.before.rename:1", "restore.after.rename:1"} {
-		dir := t.TempDir()
-		if err := os.WriteFile(damageFile(dir), broken, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		dir := damaged(t, broken)
 		c := build(point, "restore", dir, backup)
 		killed(t, c, c.Run())
 		if !restored(t, point, dir, backup) && point != "restore.after.rename:1" {

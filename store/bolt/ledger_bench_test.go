@@ -49,7 +49,7 @@ func BenchmarkAnswer(b *testing.B) {
 // answerOnce is one question and its answer.
 func answerOnce(b *testing.B, s *bolt.Store, person, n int, reserves bool) error {
 	id := tasks.ID(fmt.Sprintf("%026d", n))
-	in := question(bot.Chat{Platform: "test", ID: fmt.Sprint(person)}, id, "What is it?")
+	in := storetest.Question(bot.Chat{Platform: "test", ID: fmt.Sprint(person)}, id, "What is it?")
 	if _, err := s.Open(b.Context(), []tasks.Inbound{in}); err != nil {
 		return err
 	}
@@ -73,7 +73,7 @@ func BenchmarkReserve(b *testing.B) {
 	s := open(b, b.TempDir(), bolt.Options{})
 	var batch []tasks.Inbound
 	for p := range senders {
-		batch = append(batch, question(bot.Chat{Platform: "test", ID: fmt.Sprint(p)}, tasks.ID(fmt.Sprint(p)), "goal"))
+		batch = append(batch, storetest.Question(bot.Chat{Platform: "test", ID: fmt.Sprint(p)}, tasks.ID(fmt.Sprint(p)), "goal"))
 	}
 	if _, err := s.Open(b.Context(), batch); err != nil {
 		b.Fatal(err)
@@ -92,7 +92,7 @@ func BenchmarkYear(b *testing.B) {
 	s := open(b, b.TempDir(), bolt.Options{})
 	var batch []tasks.Inbound
 	for p := range people {
-		batch = append(batch, question(bot.Chat{Platform: "test", ID: fmt.Sprint(p)}, tasks.ID(fmt.Sprint(p)), "goal"))
+		batch = append(batch, storetest.Question(bot.Chat{Platform: "test", ID: fmt.Sprint(p)}, tasks.ID(fmt.Sprint(p)), "goal"))
 	}
 	if _, err := s.Open(b.Context(), batch); err != nil {
 		b.Fatal(err)

@@ -16,6 +16,7 @@ import (
 	"legwork/internal/test/need"
 	"legwork/planner"
 	"legwork/store/bolt"
+	"legwork/store/storetest"
 	"legwork/tasks"
 )
 
@@ -43,19 +44,19 @@ func aged(t *testing.T) (dir, backup string) {
 	dir = sound(t)
 	s := open(t, dir, bolt.Options{})
 	for n := 2; n < damageTasks; n += damageChats {
-		if err := s.Append(t.Context(), damageTask(n), -1, 0, ending()...); err != nil {
+		if err := s.Append(t.Context(), damageTask(n), -1, 0, storetest.Ending()...); err != nil {
 			t.Fatal(err)
 		}
 	}
 	backup = backUp(t, s)
-	if err := s.Append(t.Context(), damageTask(1), -1, 0, ending()...); err != nil {
+	if err := s.Append(t.Context(), damageTask(1), -1, 0, storetest.Ending()...); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := s.Forget(t.Context(), damageChat(2).Key()); err != nil {
 		t.Fatal(err)
 	}
 	for n := range 20 {
-		in := question(bot.Chat{Platform: "test", ID: "young"}, youngTask(n), damageGoal(n))
+		in := storetest.Question(bot.Chat{Platform: "test", ID: "young"}, youngTask(n), damageGoal(n))
 		if _, err := s.Open(t.Context(), []tasks.Inbound{in}); err != nil {
 			t.Fatal(err)
 		}
@@ -63,9 +64,7 @@ func aged(t *testing.T) (dir, backup string) {
 	if _, err := s.Compact(t.Context()); err != nil { // so that every page is in use
 		t.Fatal(err)
 	}
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
+	closeStore(t, s)
 	return dir, backup
 }
 
@@ -81,12 +80,9 @@ func TestRestored(t *testing.T) {
 	used := len(bytes.TrimRight(whole, "\x00"))/page + 1
 	replaced, step := 0, need.Times(9, 2)
 	for n := 0; n < used; n += step {
-		dir := t.TempDir()
 		broken := bytes.Clone(whole)
 		clear(broken[n*page : (n+1)*page])
-		if err := os.WriteFile(damageFile(dir), broken, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		dir := damaged(t, broken)
 		if restored(t, fmt.Sprintf("page %d zeroed", n), dir, backup) {
 			replaced++
 		}
@@ -104,7 +100,6 @@ func TestRestoredRandom(t *testing.T) {
 	whole := read(t, damageFile(source))
 	random := rand.New(rand.NewPCG(5, 6))
 	for n := range need.Times(5, 20) {
-		dir := t.TempDir()
 		broken := bytes.Clone(whole)
 		if n%2 == 0 {
 			broken = broken[:random.IntN(len(broken))]
@@ -112,9 +107,7 @@ func TestRestoredRandom(t *testing.T) {
 		for range min(len(broken), 1+random.IntN(5000)) {
 			broken[random.IntN(len(broken))] = byte(random.IntN(256))
 		}
-		if err := os.WriteFile(damageFile(dir), broken, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		dir := damaged(t, broken)
 		restored(t, fmt.Sprintf("random damage %d", n), dir, backup)
 	}
 }
@@ -123,16 +116,10 @@ func TestRestoredRandom(t *testing.T) {
 // reports that it was replaced.
 func restored(t *testing.T, what, dir, backup string) bool {
 	t.Helper()
-	if err := os.WriteFile(filepath.Join(dir, "lock.json"), []byte("{}"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Setenv(childTask, "verify") // all of it, or pages that this process never reads would stay damaged
+	crashed(t, dir)
+	check := checker(t, "verify") // all of it, or pages that this process never reads would stay damaged
 	s, err := bolt.Open(t.Context(), dir, bolt.Options{
-		CheckCommand: []string{self}, VerifyCommand: []string{self}, Backups: func() []string { return []string{"nowhere.db", backup} },
+		CheckCommand: check, VerifyCommand: check, Backups: func() []string { return []string{"nowhere.db", backup} },
 	})
 	if err != nil {
 		t.Fatalf("%s: %v", what, err)
@@ -164,7 +151,7 @@ func restored(t *testing.T, what, dir, backup string) bool {
 		t.Errorf("%s: a task that is newer than the backup: %v, want ErrNoTask", what, err)
 	}
 	checkIndex(t, s)
-	in := question(damageChat(0), "new", "goal")
+	in := storetest.Question(damageChat(0), "new", "goal")
 	if r, err := s.Open(t.Context(), []tasks.Inbound{in}); err != nil || !r[0].Opened {
 		t.Errorf("%s: a new task: %+v, %v", what, r, err)
 	}
@@ -178,16 +165,9 @@ func TestNoBackup(t *testing.T) {
 		page := bytes.LastIndex(file, []byte(`"goal":"goal 20 `)) / 4096
 		clear(file[page*4096 : (page+1)*4096])
 	})
-	if err := os.WriteFile(filepath.Join(dir, "lock.json"), []byte("{}"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	crashed(t, dir)
 	before := read(t, damageFile(dir))
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Setenv(childTask, "verify")
-	none := bolt.Options{CheckCommand: []string{self}, Backups: func() []string { return nil }}
+	none := bolt.Options{CheckCommand: checker(t, "verify"), Backups: func() []string { return nil }}
 	if _, err := bolt.Open(t.Context(), dir, none); !errors.Is(err, tasks.ErrDamaged) || !strings.Contains(err.Error(), "no good backup") {
 		t.Fatalf("got %v, want damage and that there is no backup", err)
 	}
@@ -283,9 +263,7 @@ func TestBackupInPlace(t *testing.T) {
 	if err != nil || len(before) == 0 {
 		t.Fatalf("%d tasks are under way, %v; want some", len(before), err)
 	}
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
+	closeStore(t, s)
 	if err := os.WriteFile(damageFile(dir), read(t, backup), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -300,13 +278,11 @@ func TestBackupInPlace(t *testing.T) {
 	if events, err := s.Load(t.Context(), id, 0); err != nil || len(events) == 0 {
 		t.Errorf("its journal has %d events, %v, want what it did", len(events), err)
 	}
-	in := question(damageChat(0), "new", "goal")
+	in := storetest.Question(damageChat(0), "new", "goal")
 	if r, err := s.Open(t.Context(), []tasks.Inbound{in}); err != nil || !r[0].Opened {
 		t.Fatalf("a new task: %+v, %v", r, err)
 	}
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
+	closeStore(t, s)
 	s = open(t, dir, bolt.Options{})
 	if live, err := s.Live(t.Context(), ""); err != nil || len(live) != 1 {
 		t.Errorf("after another start %d tasks are under way, %v, want the new one", len(live), err)

@@ -15,6 +15,7 @@ import (
 	"legwork/internal/fsutil"
 	"legwork/planner"
 	"legwork/store/bolt"
+	"legwork/store/storetest"
 	"legwork/tasks"
 )
 
@@ -72,7 +73,7 @@ func measure(b *testing.B, s *bolt.Store, what string, do func()) {
 		wg.Go(func() {
 			id := tasks.ID(fmt.Sprintf("%s.%d.%d", what, w, time.Now().UnixNano()))
 			c := bot.Chat{Platform: "test", ID: string(id)}
-			if _, err := s.Open(b.Context(), []tasks.Inbound{question(c, id, "goal")}); err != nil {
+			if _, err := s.Open(b.Context(), []tasks.Inbound{storetest.Question(c, id, "goal")}); err != nil {
 				b.Error(err)
 				return
 			}

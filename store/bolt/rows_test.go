@@ -55,7 +55,7 @@ func ledgerFile(t *testing.T) string {
 			t.Fatal(err)
 		}
 	}
-	_, err := s.Open(t.Context(), []tasks.Inbound{question(rowsChat, "t", "goal")})
+	_, err := s.Open(t.Context(), []tasks.Inbound{storetest.Question(rowsChat, "t", "goal")})
 	must(err)
 	must(s.Reserve(t.Context(), "t", reserved("a", 0)))
 	must(s.Settle(t.Context(), "t", storetest.ReservationID("a"), llm.Usage{Input: 60, Output: 40}))
@@ -135,9 +135,7 @@ func TestEarlierFile(t *testing.T) {
 		if err := s.Queue(t.Context(), tasks.Delivery{ID: fmt.Sprint(n), Webhook: "ops"}); err != nil {
 			t.Fatalf("Queue: %v", err)
 		}
-		if err := s.Close(); err != nil {
-			t.Fatal(err)
-		}
+		closeStore(t, s)
 	}
 	if err := bolt.Verify(damageFile(dir)); err != nil {
 		t.Errorf("Verify at the end: %v", err)
@@ -192,7 +190,7 @@ func TestDamagedLedger(t *testing.T) {
 		if err := s.Reserve(t.Context(), "t", reserved("c", 300)); err != nil {
 			t.Errorf("Reserve with a damaged row of %q: %v", c.bucket, err)
 		}
-		if err := s.Append(t.Context(), "t", -1, 0, ending()...); err != nil {
+		if err := s.Append(t.Context(), "t", -1, 0, storetest.Ending()...); err != nil {
 			t.Errorf("ending the task with a damaged row of %q: %v", c.bucket, err)
 		}
 	}
@@ -222,7 +220,7 @@ func TestDamagedSchedule(t *testing.T) {
 	if list, err := s.Schedules(t.Context(), ""); err != nil || len(list) != 1 || list[0].ID != "s1" {
 		t.Fatalf("Schedules: got %+v, %v, want s1 alone", list, err)
 	}
-	in := question(rowsChat, "t2", "goal")
+	in := storetest.Question(rowsChat, "t2", "goal")
 	in.Fire = &tasks.Firing{Schedule: "s0", At: time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC)}
 	if got, err := s.Open(t.Context(), []tasks.Inbound{in}); err != nil || !errors.Is(got[0].Err, tasks.ErrRefused) {
 		t.Fatalf("firing a damaged schedule: got %+v, %v, want ErrRefused", got, err)
@@ -234,17 +232,13 @@ func TestDamagedSchedule(t *testing.T) {
 	if got := due(); !slices.Equal(got, []string{"s1", "s0"}) {
 		t.Fatalf("due: got %q, want s1 and the new s0", got)
 	}
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
+	closeStore(t, s)
 	flip(t, dir, "schedules", "s0")
 	s = open(t, dir, bolt.Options{})
 	if err := s.DropSchedule(t.Context(), "s0"); err != nil {
 		t.Fatalf("DropSchedule of a damaged one: %v", err)
 	}
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
+	closeStore(t, s)
 	if err := bolt.Verify(damageFile(dir)); err != nil {
 		t.Fatalf("Verify: %v, want nothing left of the damaged one", err)
 	}
@@ -264,46 +258,6 @@ func TestDamagedSummary(t *testing.T) {
 	}
 	if got, err := s.Summary(t.Context(), rowsChat.Key()); err != nil || got != want {
 		t.Fatalf("Summary then: got %+v, %v, want %+v", got, err, want)
-	}
-}
-
-// TestOldSums: sums of days long ago go, whatever the clock says; those of the
-// newest days stay, and what was spent is kept.
-func TestOldSums(t *testing.T) {
-	dir := t.TempDir()
-	s := open(t, dir, bolt.Options{})
-	if _, err := s.Open(t.Context(), []tasks.Inbound{question(rowsChat, "t", "goal")}); err != nil {
-		t.Fatal(err)
-	}
-	const days = 40
-	day := func(n int) string { return time.Date(2026, 1, 1+n, 0, 0, 0, 0, time.UTC).Format(time.DateOnly) }
-	for n := range days {
-		r := reserved("a", 0)
-		r.Day = day(n)
-		if err := s.Reserve(t.Context(), "t", r); err != nil {
-			t.Fatal(err)
-		}
-		if err := s.Settle(t.Context(), "t", storetest.ReservationID("a"), llm.Usage{Input: 7}); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if list, err := s.Spent(t.Context(), tasks.SpentQuery{}); err != nil || len(list) != days {
-		t.Fatalf("Spent: got %d rows, %v, want %d", len(list), err, days)
-	}
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
-	var kept []string
-	edit(t, dir, func(tx *bbolt.Tx) error {
-		return tx.Bucket([]byte("sums")).ForEach(func(k, _ []byte) error {
-			if d := string(k[:len(rowsDay)]); !slices.Contains(kept, d) {
-				kept = append(kept, d)
-			}
-			return nil
-		})
-	})
-	if len(kept) != 32 || kept[0] != day(days-32) || kept[31] != day(days-1) {
-		t.Fatalf("sums are kept of %d days, %q to %q; want the newest 32", len(kept), kept[0], kept[len(kept)-1])
 	}
 }
 

@@ -128,6 +128,7 @@ func testRedelivery(b *env) {
 		b.same("known of "+key, []any{r, ok}, []any{want, found})
 	}
 	first := b.question(chat("c"), "t1", "goal")
+	first.Key = "api:ci:1" // a program chose it
 	again := first
 	again.ID = "t2" // the sender of a message that comes again gives it a new id
 	got := b.deliver(first, again, b.question(chat("c"), "t3", "other"))
