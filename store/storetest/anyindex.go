@@ -16,8 +16,7 @@ import (
 	"legwork/tasks"
 )
 
-// testAnyIndex: after any events, drops, deletions and moves, rows, lists, counts
-// and feed say what the journals say.
+// testAnyIndex: after any changes, states, lists, counts and feed say what journals say.
 func testAnyIndex(b *env) {
 	round := 0
 	rapid.Check(b.T, func(r *rapid.T) {
@@ -47,8 +46,7 @@ func testAnyIndex(b *env) {
 	})
 }
 
-// anyIndex is one run: its tasks have ids and rooms of their own, so that runs share
-// a store.
+// anyIndex is one run, with ids and rooms of its own, so that runs share a store.
 type anyIndex struct {
 	b      *env
 	r      *rapid.T
@@ -292,8 +290,7 @@ func (w *anyIndex) count(all []tasks.Row) {
 	w.b.counts(want)
 }
 
-// live holds the tasks that have not ended against all rows, in the order in which
-// they were opened.
+// live holds the tasks that have not ended against all rows, the oldest first.
 func (w *anyIndex) live(all []tasks.Row) {
 	want := map[string][]tasks.Live{"": nil}
 	for _, row := range slices.Backward(all) {

@@ -13,9 +13,8 @@ import (
 	"legwork/tasks"
 )
 
-// testAnyLedger: in any order of reserving, settling, events, ends and
-// reopening, what is used of each budget is what was spent and is reserved, and
-// what was spent is what events said and the input of what was lost.
+// testAnyLedger: in any order of reserving, settling, events, ends and reopening, the
+// ledger has what events said and the input of lost calls, and budgets what is reserved.
 func testAnyLedger(b ledger) {
 	round := 0
 	rapid.Check(b.T, func(r *rapid.T) {

@@ -172,8 +172,7 @@ func testMoveOnto(b *env) {
 	b.forget(chat("new"), 6)
 }
 
-// testMoveGoOn: a task that was asked in the old conversation, and one that is
-// asked there after the move.
+// testMoveGoOn: tasks that are opened in the old conversation before and after the move.
 func testMoveGoOn(b *env) {
 	b.ask(chat("old"), "t1", "one")
 	b.append("t1", said("hint"))

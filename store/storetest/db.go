@@ -22,6 +22,7 @@ import (
 func RunDB(t *testing.T, open func(t *testing.T) store.DB) {
 	for name, test := range map[string]func(*testing.T, store.DB){
 		"any operations":  testAnyOperations,
+		"own changes":     testOwnChanges,
 		"long range":      testLongRange,
 		"large values":    testLargeValues,
 		"snapshot":        testSnapshot,
@@ -275,6 +276,30 @@ func testLargeValues(t *testing.T, db store.DB) {
 	update(t, db, func(x store.Tx) error { return x.Put(longTable, every, every) })
 	if got, err := get(t.Context(), db, every); err != nil || !bytes.Equal(got, every) {
 		t.Errorf("a key and a value of all bytes: got %x and %v", got, err)
+	}
+}
+
+// testOwnChanges: an update reads its own changes, also over a savepoint.
+func testOwnChanges(t *testing.T, db store.DB) {
+	fill(t, db, 4, 1)
+	var got [][]string
+	update(t, db, func(x store.Tx) error {
+		got = nil
+		read := func(x store.Tx) error {
+			up, errUp := contents(x, longTable, numbered(0), numbered(3), store.Ascending)
+			down, errDown := contents(x, longTable, numbered(0), numbered(3), store.Descending)
+			got = append(got, up, down)
+			return errors.Join(errUp, errDown)
+		}
+		over := store.NewOverlay(x)
+		return errors.Join(
+			x.Put(longTable, numbered(1), []byte{7}), x.Delete(longTable, numbered(2)), read(x),
+			over.Put(longTable, numbered(2), []byte{8}), over.Delete(longTable, numbered(1)), read(over), read(x),
+			over.Flush(), read(x))
+	})
+	a, b, c := "6e00000000=01", "6e00000001=07", "6e00000002=08"
+	if d := cmp.Diff([][]string{{a, b}, {b, a}, {a, c}, {c, a}, {a, b}, {b, a}, {a, c}, {c, a}}, got); d != "" {
+		t.Errorf("reads (-want +got):\n%s", d)
 	}
 }
 

@@ -61,8 +61,7 @@ func testForget(b *env) {
 	b.forget(chat("unknown"), 0)
 }
 
-// testForgetRunning: a task that is not over keeps its turn, its place and what
-// hides it.
+// testForgetRunning: a task that has not ended keeps its turn, its place and its cut.
 func testForgetRunning(b *env) {
 	b.finished(chat("c"), "t1")
 	b.ask(chat("c"), "t2", "works")
@@ -114,8 +113,7 @@ func testForgetLong(b *env) {
 	b.missing("t1", "t1199")
 }
 
-// testForgetBesides: a question that is asked while a conversation is
-// forgotten, and texts of others, are kept whole.
+// testForgetBesides: what is asked meanwhile, and other conversations, are kept whole.
 func testForgetBesides(b *env) {
 	const senders, each = 4, 15
 	var forgetting sync.WaitGroup
@@ -181,8 +179,7 @@ func asks(b *env, c bot.Chat, id tasks.ID, who string, over bool) {
 	}
 }
 
-// testErasePerson: a person's data goes, wherever it is; data of others in
-// the same chats stays, and so do tasks that are not over.
+// testErasePerson: a person's data goes. That of others stays, and tasks that have not ended.
 func testErasePerson(b *env) {
 	private, group := chat("bob"), bot.Chat{Platform: "test", ID: "group"}
 	asks(b, private, "a1", "bob", true)
@@ -261,8 +258,7 @@ func testEraseMany(b *env) {
 	b.same("turns that are left", len(b.turns(group(0)))+len(b.turns(group(1)))+len(b.turns(group(2))), n/2)
 }
 
-// testEraseWithoutWaiting: a caller that does not wait for the end of its deletion
-// shares nothing with the store any more, which completes it.
+// testEraseWithoutWaiting: a caller that leaves early shares nothing with the store.
 func testEraseWithoutWaiting(b *env) {
 	for n := range 100 {
 		v := schedule("a", chat("c"), 10)

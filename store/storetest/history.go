@@ -159,8 +159,7 @@ func (b *env) orders(c bot.Chat, after uint64, limit int, want ...uint64) {
 	b.same(fmt.Sprintf("turns of %s after %d", c.Key(), after), got, want)
 }
 
-// exchanges opens and ends so many tasks of each chat in turn, and counts their
-// orders from 1.
+// exchanges opens and ends so many tasks of each chat in turn. Their orders begin at 1.
 func exchanges(b *env, rounds int, chats ...bot.Chat) {
 	b.Helper()
 	for n := range rounds {
@@ -230,8 +229,7 @@ func testSummaryCut(b *env) {
 	b.summary(chat("c"), b.summarise(chat("c"), 0, 4, nil))
 }
 
-// testSummaryForget: a forgotten text comes back by no summary, also by none
-// that was being made of it, beside a task that is not over.
+// testSummaryForget: no summary has forgotten text, also none that was being made.
 func testSummaryForget(b *env) {
 	exchanges(b, 3, chat("c"), chat("d"))
 	b.summarise(chat("c"), 0, 1, nil)
@@ -255,8 +253,7 @@ func testSummaryForget(b *env) {
 	}
 }
 
-// testSummaryMove: a summary goes with its turns, and hides none of the other
-// conversation.
+// testSummaryMove: a summary goes with its turns, and hides no turn of the other one.
 func testSummaryMove(b *env) {
 	exchanges(b, 2, chat("old")) // 1 and 2
 	exchanges(b, 2, chat("new")) // 3 and 4

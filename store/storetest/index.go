@@ -98,12 +98,10 @@ func testFeed(b *env) {
 	b.ask(chat("d"), "t2", "goal")
 	b.append("t1", said("a"), said("b"))
 	b.append("t2", said("c"))
-	want := []tasks.FeedEntry{
-		{Cursor: 1, Task: "t1", Seq: 1},
-		{Cursor: 2, Task: "t2", Seq: 1},
-		{Cursor: 3, Task: "t1", Seq: 2},
-		{Cursor: 4, Task: "t1", Seq: 3},
-		{Cursor: 5, Task: "t2", Seq: 2},
+	want, seq := []tasks.FeedEntry{}, map[tasks.ID]int{}
+	for i, id := range []tasks.ID{"t1", "t2", "t1", "t1", "t2"} {
+		seq[id]++
+		want = append(want, tasks.FeedEntry{Cursor: uint64(i + 1), Task: id, Seq: seq[id]})
 	}
 	for after := range uint64(7) {
 		for limit := range 7 {
@@ -224,8 +222,7 @@ func testAuditDecides(b *env) {
 	b.same("about two", log[0].Detail, fmt.Sprintf("calls %d.0, approve, scope task, desk.book, desk.pay", both))
 }
 
-// testAuditForgets: a person who is forgotten has no name in the log any more,
-// and old entries go with the history.
+// testAuditForgets: a forgotten person has no name in the log, and old entries go.
 func testAuditForgets(b *env) {
 	const n = 450
 	begin := b.clock.now()
@@ -266,8 +263,7 @@ func (b *env) outgoing(limit int, except []string, next time.Time, want ...strin
 	return list
 }
 
-// testOutgoing: queued messages go out in order, once, and again when they did
-// not arrive.
+// testOutgoing: queued messages go out in order, once, or again after a failure.
 func testOutgoing(b *env) {
 	var never time.Time
 	queue := func(list ...tasks.Delivery) {

@@ -112,8 +112,7 @@ func row(calls int, u llm.Usage) tasks.Spent {
 	return tasks.Spent{Day: today, User: "test:ann", Chat: "test:c", Model: "main", Calls: calls, Usage: u}
 }
 
-// testBudgets: each budget counts what it is for, and is named in the order of
-// the constants.
+// testBudgets: each budget counts what it is for. The first one in their order is named.
 func testBudgets(b ledger) {
 	b.ask(chat("c"), "t1", "one")
 	b.ask(chat("c"), "t2", "another task of the chat")
@@ -169,8 +168,7 @@ func testUnreserved(b ledger) {
 	b.same("spent", b.spent(tasks.SpentQuery{}), []tasks.Spent{unknown, row(1, use(20))})
 }
 
-// testSpent: the ledger is read by days, people and chats, in order, however
-// they are called.
+// testSpent: the ledger is read in order, by days, people and chats of any name.
 func testSpent(b ledger) {
 	b.ask(chat("c"), "t", "goal")
 	names := []string{"", "a", "a\x00", "a\x00\x01", "aa", "群"}
@@ -209,8 +207,7 @@ func testSpent(b ledger) {
 	}
 }
 
-// testClockFarAhead: after a month by a clock that was far ahead, what is spent
-// by the right one counts.
+// testClockFarAhead: spending counts also after a month by a clock that was far ahead.
 func testClockFarAhead(b ledger) {
 	b.ask(chat("c"), "t", "goal")
 	for i := range 40 {
@@ -257,8 +254,7 @@ func testKeptBack(b ledger) {
 	b.overdrawn("t", other, planner.Overdraft{Budget: tasks.BudgetTaskTokens, Limit: 100, Spent: 255, Wanted: 30, Extend: 185})
 }
 
-// testKeptBackTooLittle: a closing answer that needs more than was kept back
-// must have room for all of it.
+// testKeptBackTooLittle: a closing answer beyond what was kept needs room for all of it.
 func testKeptBackTooLittle(b ledger) {
 	budgets, hold := tasks.Budgets{DayTokens: 100}, use(30)
 	b.ask(chat("c"), "t", "goal")
@@ -308,8 +304,7 @@ func testLeftOver(b ledger) {
 	}
 }
 
-// testAfter: a call that follows its task counts for the day, also when it is
-// cut off.
+// testAfter: a call that follows its task counts for the day, also when it is cut off.
 func testAfter(b ledger) {
 	b.ask(chat("d"), "probe", "goal")
 	b.finished(chat("c"), "t")

@@ -75,8 +75,7 @@ func testSchedules(b *env) {
 	b.due(100, 10, -1, "a")
 }
 
-// testDue: the earliest first, none that waits for nothing, and when to look
-// again.
+// testDue: the earliest first, none that is paused or over, and when to look again.
 func testDue(b *env) {
 	b.due(0, 10, -1)
 	b.put(schedule("a", chat("c"), 10), schedule("b", chat("c"), 5), schedule("c", chat("d"), 20), schedule("d", chat("d"), 5))
@@ -131,8 +130,7 @@ func testFire(b *env) {
 	b.same("journal", b.load("t2", 0)[0].Opening.Goal, v.Goal)
 }
 
-// testFireRefused: a schedule that is not due at that time opens nothing, and is
-// not moved; neither is one whose task cannot be opened.
+// testFireRefused: a schedule that is not due, or whose task cannot be opened, stays.
 func testFireRefused(b *env) {
 	v := schedule("a", chat("c"), 10)
 	gone, early, paused := firing(v, "t1", 20), firing(v, "t2", 20), firing(v, "t3", 20)
@@ -164,8 +162,7 @@ func testFireRefused(b *env) {
 	b.same("live", b.live(""), []tasks.ID{"t3"})
 }
 
-// testFireAgain: a fire time opens one task, however often it is delivered and
-// whatever the schedule says.
+// testFireAgain: a fire time opens one task, however often it is delivered.
 func testFireAgain(b *env) {
 	v := schedule("a", chat("c"), 10)
 	b.put(v)

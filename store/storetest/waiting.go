@@ -50,8 +50,7 @@ func testChanged(b *env) {
 	closed("guidance by a delivery", "t1", "t1 again", "t2", "t3", "t1 anew", "t3 anew")
 }
 
-// testFollow: a follower of a store hears of each task that a transaction changed, of
-// those that it released, too, and of nothing after the end.
+// testFollow: a follower hears of each task that is changed or released, until it stops.
 func testFollow(b *env) {
 	told := make(chan tasks.ID, 100)
 	stop := b.store.Follow(func(id tasks.ID) { told <- id })
