@@ -141,7 +141,7 @@ func (e *Engine) supervise(ctx context.Context, t *entry) {
 // there is to be none.
 func (e *Engine) waitForRetry(ctx context.Context, id tasks.ID, err error, backoff time.Duration) bool {
 	e.cfg.Log.ErrorContext(ctx, "task interrupted", "task", id, "cause", err)
-	if tasks.Unreadable(err) {
+	if tasks.Unreadable(err) || errors.Is(err, tasks.ErrFenced) {
 		return false
 	}
 	select {

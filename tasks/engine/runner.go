@@ -109,7 +109,7 @@ func (r *runner) run(ctx context.Context) (p *parked, err error) {
 			continue
 		case <-r.entry.changed:
 		case f := <-r.done:
-			r.ended(ctx, f)
+			err = r.ended(ctx, f)
 		case r.wantSlot() <- struct{}{}:
 			err = r.slotAcquired(ctx)
 		case <-timer.C:
@@ -287,15 +287,16 @@ func (r *runner) start(ctx context.Context, a planner.Action) {
 
 // ended takes note of an action that returned. When Todo still lists the action,
 // it has asked somebody, waits for a switch or a budget, or could not store its
-// outcome.
-func (r *runner) ended(ctx context.Context, f finished) {
+// outcome. Its error ends the runner: another process works on the task, and nothing
+// more may begin here.
+func (r *runner) ended(ctx context.Context, f finished) error {
 	if err := r.view.Refresh(ctx); err != nil && f.err == nil {
 		f.err = err
 	}
 	r.running[f.action].cancel()
 	if errors.Is(f.err, tasks.ErrPaused) || errors.Is(f.err, executor.ErrHeld) { // just before it began
 		delete(r.running, f.action)
-		return
+		return nil
 	}
 	var a planner.Action // zero when it is not listed any more
 	for _, t := range planner.Todo(r.view.State) {
@@ -305,16 +306,20 @@ func (r *runner) ended(ctx context.Context, f finished) {
 	}
 	if a.Kind == planner.KindAsk && f.err == nil {
 		r.running[f.action].asked = true
-		return
+		return nil
 	} else if a.Kind != "" && f.err == nil && !a.Hold { // people began to be asked just before it began
 		f.err = errStuck
 	}
 	delete(r.running, f.action)
+	if errors.Is(f.err, tasks.ErrFenced) {
+		return f.err
+	}
 	if f.err == nil || a.Kind == "" || ctx.Err() != nil { // an action that is not listed any more was cancelled
 		r.backoff = firstBackoff
-		return
+		return nil
 	}
 	r.retryLater(ctx, "action failed", "action", f.action, "cause", f.err)
+	return nil
 }
 
 // errStuck is of an action that ended and that Todo lists still.
