@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"path/filepath"
 	"slices"
 	"sync"
@@ -28,7 +29,7 @@ type Server struct {
 
 // OpenServer starts a server. The caller closes it.
 func OpenServer() (*Server, error) {
-	server, err := pg.Open()
+	server, err := pg.Open("fsync=off") // what is written outlives a killed process, not a power cut
 	if err != nil {
 		return nil, err
 	}
@@ -73,13 +74,17 @@ type database struct {
 	armed  string // the commit that is to be cut next; empty: none
 	wasCut <-chan struct{}
 	counts map[string]int
+	log    *os.File // of the disturbances, for people
 }
 
 // openDatabase makes a database on a server. The seed says what disturbs it.
-func openDatabase(server *Server, seed int64) (d *database, err error) {
+func openDatabase(server *Server, seed int64, log string) (d *database, err error) {
 	d = &database{
 		server: server, began: time.Now(), due: map[int][]string{}, delay: rand.New(rand.NewPCG(uint64(seed), 3)),
 		failed: make(chan error, 1), counts: map[string]int{},
+	}
+	if d.log, err = os.Create(log); err != nil {
+		return nil, err
 	}
 	server.quiet.RLock()
 	defer server.quiet.RUnlock()
@@ -111,6 +116,7 @@ func (d *database) config() (string, error) {
 func (d *database) noticed(n int) {
 	d.count()
 	for _, kind := range d.due[n] {
+		fmt.Fprintf(d.log, "%s due: %s\n", time.Now().Format("05.000000"), kind)
 		switch kind {
 		case record.CutAll:
 			d.counts[kind]++
@@ -134,6 +140,7 @@ func (d *database) count() {
 	select {
 	case <-d.wasCut:
 		d.counts[d.armed]++
+		fmt.Fprintf(d.log, "%s done before: %s\n", time.Now().Format("05.000000"), d.armed)
 	default:
 	}
 }
@@ -152,6 +159,7 @@ func (d *database) close(r *record.Record) error {
 	d.late.Wait()
 	d.proxy.Close()
 	d.count()
+	_ = d.log.Close() // only people read it
 	r.Disturbed, r.Outages = d.counts, d.server.since(d.began)
 	d.server.quiet.RLock()
 	defer d.server.quiet.RUnlock()

@@ -66,7 +66,7 @@ func (h *Harness) Run(ctx context.Context, o Order) (r record.Record, dir string
 		notes: make(chan string, 4096), backups: make(chan string, 8),
 	}
 	if o.Server != nil {
-		if s.database, err = openDatabase(o.Server, o.Seed); err != nil {
+		if s.database, err = openDatabase(o.Server, o.Seed, filepath.Join(dir, "database.log")); err != nil {
 			return r, dir, err
 		}
 		defer func() { err = errors.Join(err, s.database.close(&r)) }()

@@ -32,6 +32,7 @@ import (
 // and "locked" with the password "right". Connections come by TCP.
 type Server struct {
 	bin, dir, address string
+	settings          []string
 	databases         atomic.Int64
 
 	mu    sync.Mutex
@@ -88,13 +89,14 @@ func Start(t testing.TB) *Server {
 	return s
 }
 
-// Open starts a server outside of tests. The caller removes it.
-func Open() (*Server, error) {
+// Open starts a server outside of tests, with settings such as "fsync=off". The caller
+// removes it.
+func Open(settings ...string) (*Server, error) {
 	path, err := exec.LookPath(program())
 	if err != nil {
 		return nil, fmt.Errorf("looking for Postgres: %w", err)
 	}
-	return start(filepath.Dir(path))
+	return start(filepath.Dir(path), settings...)
 }
 
 // programs returns the folder of the programs of Postgres.
@@ -114,12 +116,12 @@ func program() string {
 }
 
 // start makes a data folder and starts a server on it.
-func start(bin string) (*Server, error) {
+func start(bin string, settings ...string) (*Server, error) {
 	dir, err := os.MkdirTemp("", "legwork-pg-")
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{bin: bin, dir: dir}
+	s := &Server{bin: bin, dir: dir, settings: settings}
 	if err := s.create(); err != nil {
 		s.Remove()
 		return nil, err
@@ -219,6 +221,9 @@ func (s *Server) run() error {
 	_, port, _ := net.SplitHostPort(s.address)
 	server := exec.Command(filepath.Join(s.bin, "postgres"), "-D", filepath.Join(s.dir, "data"), "-p", port, "-k", s.dir, //nolint:gosec // the path of a test
 		"-c", "listen_addresses=127.0.0.1", "-c", "fsync=on", "-c", "max_connections=200", "-c", "shared_buffers=64MB")
+	for _, setting := range s.settings {
+		server.Args = append(server.Args, "-c", setting)
+	}
 	server.SysProcAttr, server.Dir, server.Stderr, server.Stdout = as, s.dir, log, log
 	if err := server.Start(); err != nil {
 		return err

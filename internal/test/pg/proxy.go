@@ -258,6 +258,9 @@ func (c *connection) commits(kind byte, body []byte) bool {
 	return false
 }
 
+// readyForQuery is the beginning of the message that ends the replies to a batch.
+const readyForQuery = "Z\x00\x00\x00\x05"
+
 // replies passes on what the server sends.
 func (c *connection) replies(client io.Writer, server io.Reader) {
 	buffer := make([]byte, 64<<10)
@@ -272,6 +275,9 @@ func (c *connection) replies(client io.Writer, server io.Reader) {
 		c.mu.Unlock()
 		if drop && strings.Contains(string(buffer[:n]), "COMMIT\x00") {
 			c.proxy.cuts <- struct{}{}
+			return
+		}
+		if drop && strings.Contains(string(buffer[:n]), readyForQuery) { // something before the commit failed
 			return
 		}
 		if drop {

@@ -235,8 +235,8 @@ func (j *judge) killedAfter(life int, at time.Time) bool {
 		from = from.Add(-lostWindow)
 	}
 	for _, o := range slices.Backward(j.r.Outages) {
-		if o.From.Before(from) && o.To.After(from) {
-			from = o.From.Add(-killWindow)
+		if begin := o.From.Add(-killWindow); begin.Before(from) && o.From.Before(l.End) && o.To.After(from) {
+			from = begin
 		}
 	}
 	return at.After(from)
