@@ -25,7 +25,6 @@ func testAnyLedger(b ledger) {
 		}
 		w.open()
 		r.Repeat(map[string]func(*rapid.T){
-			"open":    func(*rapid.T) { w.open() },
 			"reserve": func(*rapid.T) { w.reserve() },
 			"settle":  func(*rapid.T) { w.settle() },
 			"say":     func(*rapid.T) { w.say() },
@@ -65,7 +64,7 @@ func (w *anyLedger) open() {
 func (w *anyLedger) day(n int) string { return fmt.Sprintf("%04d-01-%02d", 2000+w.round%7000, 1+n) }
 
 func (w *anyLedger) task() tasks.ID {
-	if len(w.live) == 0 {
+	for len(w.live) < 2 {
 		w.open()
 	}
 	return rapid.SampledFrom(w.live).Draw(w.r, "task")
@@ -85,7 +84,7 @@ func lost(r tasks.Reservation) llm.Usage {
 func (w *anyLedger) action(id tasks.ID) tasks.ReservationID {
 	list := []tasks.ReservationID{{Call: "x"}, {Call: "y"}, {Call: "x", Attempt: 1}}
 	if todo := planner.Todo(w.b.state(id)); len(todo) > 0 && rapid.Bool().Draw(w.r, "wanted") {
-		list = []tasks.ReservationID{{Action: todo[0].ID}, {Action: todo[0].ID}, {Action: todo[0].ID, Call: "x"}}
+		list = []tasks.ReservationID{{Action: todo[0].ID}, {Action: todo[0].ID, Call: "x"}}
 	}
 	return rapid.SampledFrom(list).Draw(w.r, "action")
 }
@@ -137,7 +136,7 @@ func (w *anyLedger) say() {
 	if len(todo) == 0 || state.Phase != planner.PhaseDeciding {
 		return
 	}
-	cost := w.size()
+	cost := use(rapid.IntRange(0, 60).Draw(w.r, "cost") * rapid.IntRange(0, 1).Draw(w.r, "known"))
 	e := planner.Event{Type: planner.Malformed, Action: todo[0].ID, Problem: &planner.Problem{Code: "x", Usage: cost}}
 	if rapid.Bool().Draw(w.r, "answer") {
 		e = planner.Event{Type: planner.Replied, Action: todo[0].ID, Reply: &planner.Reply{Text: "x", Usage: cost, Model: "other"}}

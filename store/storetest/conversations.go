@@ -36,8 +36,7 @@ func testQueue(b *env) {
 	b.phase("t5", planner.PhaseDeciding)
 }
 
-// testQueueOfPlans: a plain question is answered beside a task that works, and
-// a second plan waits for the first one.
+// testQueueOfPlans: plain questions are answered beside a plan, and a second plan waits.
 func testQueueOfPlans(b *env) {
 	b.ask(chat("c"), "t1", "1")
 	b.ask(chat("c"), "t2", "2")
@@ -123,8 +122,10 @@ func testMove(b *env) {
 	b.set("test:old", "model", "big")
 	before := b.history(chat("old"), "", 1000)
 	group := bot.Chat{Platform: "test", ID: "new"}
-	for range 3 { // it may come again
-		b.move(chat("old"), group)
+	for range 3 { // it may come again, or move nothing
+		for _, from := range []string{"test:old", "test:unknown", "test:new", ""} {
+			b.ok(b.store.Move(b.Context(), from, group))
+		}
 		b.same("turns", b.history(group, "", 1000), before)
 		b.same("turns left", b.turns(chat("old")), []tasks.ID(nil))
 		b.same("live", b.live(group.Key()), []tasks.ID{"t2", "t3", "t4"})
@@ -140,6 +141,9 @@ func testMove(b *env) {
 		b.same("chat of "+string(l.Task), l.Chat, group)
 	}
 	b.same("opening", b.load("t2", 0)[0].Opening.Chat, chat("old"))
+	if err := b.store.Move(b.Context(), group.Key(), bot.Chat{}); err == nil {
+		b.Fatal("Move to nowhere: got no error")
+	}
 	b.forget(group, 2)
 	b.missing("t0", "t1")
 }
@@ -195,19 +199,4 @@ func testMoveGoOn(b *env) {
 	b.same("turns after there and back", b.turns(chat("old")), []tasks.ID{"t1", "t2", "t3"})
 	b.same("live after there and back", b.live(chat("old").Key()), []tasks.ID{"t3"})
 	b.same("turns left", b.turns(chat("new")), []tasks.ID(nil))
-}
-
-func testMoveNothing(b *env) {
-	b.finished(chat("c"), "t1")
-	b.ask(chat("c"), "t2", "two")
-	b.set("test:c", "model", "big")
-	for _, from := range []string{"test:unknown", "test:c", ""} {
-		b.ok(b.store.Move(b.Context(), from, chat("c")))
-	}
-	if err := b.store.Move(b.Context(), chat("c").Key(), bot.Chat{}); err == nil {
-		b.Fatal("Move to nowhere: got no error")
-	}
-	b.same("turns", b.turns(chat("c")), []tasks.ID{"t1", "t2"})
-	b.same("live", b.live(""), []tasks.ID{"t2"})
-	b.setting("test:c", "model", "big")
 }

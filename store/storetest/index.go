@@ -43,6 +43,27 @@ func testRows(b *env) {
 	}
 }
 
+// testSince: a task waits since the first question came that is open now.
+func testSince(b *env) {
+	b.ask(chat("c"), "t", "goal")
+	b.plan("t")
+	begin := b.clock.now()
+	for _, a := range planner.Todo(b.state("t")) {
+		b.append("t", planner.Event{Type: planner.Replied, Action: a.ID, Reply: &planner.Reply{
+			Calls: []planner.Call{{ID: "1", Name: "ask_person", Arguments: "{}", Ask: &planner.Question{Text: "?"}}},
+		}})
+		b.clock.add(time.Minute)
+	}
+	for _, want := range []time.Time{begin, begin.Add(time.Minute)} {
+		row, err := b.store.Row(b.Context(), "t")
+		b.ok(err)
+		b.same("waits", []any{row.Waits, row.Since}, []any{true, want})
+		if want.Equal(begin) {
+			b.append("t", planner.Event{Type: planner.Decided, By: "test:ann", Action: b.wanted("t"), Decision: &planner.Decision{Text: "yes"}})
+		}
+	}
+}
+
 // testLists: every filter, pages, and what moves between them.
 func testLists(b *env) {
 	in := func(platform, id, thread string) bot.Chat {
@@ -325,10 +346,8 @@ func testNotify(b *env) {
 	b.drop("t4")
 	list := b.outgoing(10, nil, never, "notify-t1", "notify-t2", "notify-t3", "notify-t4")
 	for i, kind := range []string{"task.done", "task.done", "task.stopped", "task.failed"} {
-		want := tasks.Delivery{
-			ID: fmt.Sprintf("notify-t%d", i+1), Webhook: "ops", Kind: kind, Task: tasks.ID(fmt.Sprint("t", i+1)), At: b.clock.now(), Next: b.clock.now(),
-		}
-		b.same("delivery", list[i], want)
+		id, now := fmt.Sprint("t", i+1), b.clock.now()
+		b.same("delivery", list[i], tasks.Delivery{ID: "notify-" + id, Webhook: "ops", Kind: kind, Task: tasks.ID(id), At: now, Next: now})
 	}
 	b.show("t1")
 	b.forget(chat("a"), 1) // there is no waiter to tell any more

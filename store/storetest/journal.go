@@ -49,9 +49,7 @@ func testTimes(b *env) {
 	given := time.Date(2026, 11, 20, 12, 0, 0, 123456789, time.FixedZone("east", 3*3600))
 	b.append("t", said("store's time"), planner.Event{Type: planner.GuidanceAdded, Text: "own time", At: given})
 	for i, want := range []time.Time{opened, opened.Add(time.Minute), given} {
-		if got := b.load("t", 0)[i].At; !got.Equal(want) {
-			b.Fatalf("time of event %d: got %v, want %v", i+1, got, want)
-		}
+		b.same("time of an event", b.load("t", 0)[i].At, want)
 	}
 }
 

@@ -158,8 +158,7 @@ func testBudgets(b ledger) {
 
 // testUnreserved: an event that nothing was reserved for counts for its own day.
 func testUnreserved(b ledger) {
-	c := bot.Chat{Platform: "test", ID: "c", Thread: "7"}
-	b.ask(c, "t", "goal")
+	b.ask(bot.Chat{Platform: "test", ID: "c", Thread: "7"}, "t", "goal")
 	at := time.Date(2026, 11, 20, 1, 0, 0, 0, time.FixedZone("east", 2*3600)) // the day before in UTC
 	b.append("t", planner.Event{Type: planner.Malformed, At: at, Action: b.wanted("t"), Problem: &planner.Problem{Code: "x", Usage: use(10)}})
 	b.reply("t", planner.Reply{Text: "answer", Usage: use(20), Model: "main"})
@@ -270,8 +269,7 @@ func testKeptBackTooLittle(b ledger) {
 	b.same("used", b.used("t", budgets), int64(100))
 }
 
-// testLeftOver: what a task that is over has left reserved counts as spent to
-// the amount of its input, and what it kept back for its answer is free.
+// testLeftOver: what a task leaves reserved counts by its input, and what it kept is free.
 func testLeftOver(b ledger) {
 	day, hold := tasks.Budgets{DayTokens: 1}, use(1000)
 	for _, id := range []tasks.ID{"shown", "dropped"} {

@@ -178,8 +178,7 @@ func testFireAgain(b *env) {
 	b.same("live", b.live(""), []tasks.ID{"t1"})
 }
 
-// testSchedulesStay: schedules go with their conversation. They stay when its tasks are
-// forgotten, without the names of these tasks.
+// testSchedulesStay: schedules go with their conversation, and lose only forgotten tasks.
 func testSchedulesStay(b *env) {
 	v, w := schedule("a", chat("old"), 10), schedule("bb", chat("old"), 12)
 	there, other := schedule("ccc", chat("new"), 5), schedule("dddd", chat("older"), 7)

@@ -30,7 +30,7 @@ func Run(t *testing.T, open Opener) {
 		"redelivery is forgotten": testRedeliveryForgotten, "guidance": testGuidance, "bad deliveries": testBadDeliveries,
 		"queue": testQueue, "queue of plans": testQueueOfPlans, "drop": testDrop, "conversations": testConversations,
 		"move": testMove, "move onto another conversation": testMoveOnto, "move and go on": testMoveGoOn,
-		"move nothing": testMoveNothing, "history": testHistory, "history budget": testHistoryBudget, "cut": testCut,
+		"history": testHistory, "history budget": testHistoryBudget, "cut": testCut,
 		"settings": testSettings, "summaries": testSummaries, "turns": testTurns, "summary and cut": testSummaryCut,
 		"summary and forgetting": testSummaryForget, "summary and move": testSummaryMove, "forget": testForget,
 		"forget a running task": testForgetRunning, "forget a long conversation": testForgetLong,
@@ -45,7 +45,7 @@ func Run(t *testing.T, open Opener) {
 		"left over": onLedger(testLeftOver), "after a task": onLedger(testAfter), "extended budgets": onLedger(testExtended),
 		"spending moves": onLedger(testSpentMoved), "schedules": testSchedules, "due": testDue,
 		"schedules stay": testSchedulesStay, "bad schedules": testBadSchedules, "fire": testFire,
-		"fire what is not due": testFireRefused, "fire again": testFireAgain, "rows": testRows, "lists": testLists,
+		"fire what is not due": testFireRefused, "fire again": testFireAgain, "rows": testRows, "waits since": testSince, "lists": testLists,
 		"any index": testAnyIndex, "feed": testFeed, "feed is bounded": testFeedBounded, "audit log": testAudit,
 		"audit log of decisions": testAuditDecides, "audit log forgets": testAuditForgets,
 		"deliveries": testOutgoing, "outcomes to webhooks": testNotify,
@@ -144,8 +144,7 @@ func (b *env) append(id tasks.ID, e ...planner.Event) {
 	}
 }
 
-// appendWith appends events to a journal that was read up to a number, with a fence,
-// and expects an error; nil for none.
+// appendWith appends after so many events were read, and expects an error; nil for none.
 func (b *env) appendWith(id tasks.ID, after int, fence int64, want error, e ...planner.Event) {
 	b.Helper()
 	if err := b.store.Append(b.Context(), id, after, fence, e...); !errors.Is(err, want) {

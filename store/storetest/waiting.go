@@ -111,8 +111,7 @@ func testWakeUps(b *env) {
 }
 
 // testReaders: beside writers, the feed has each event once and in order. No state is
-// behind the journal, the feed or the deliveries that were read before it, also when
-// it comes from the first transactions after a start.
+// behind the journal, feed or deliveries that were read before it, also after a start.
 func testReaders(b *env) {
 	const rounds, writers, each = 10, 3, 15
 	cursor, seen := uint64(0), map[tasks.ID]int{}
