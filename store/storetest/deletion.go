@@ -113,7 +113,7 @@ func testForgetLong(b *env) {
 	b.missing("t1", "t1199")
 }
 
-// testForgetBesides: what is asked meanwhile, and other conversations, are kept whole.
+// testForgetBesides: new questions and other conversations are kept whole meanwhile.
 func testForgetBesides(b *env) {
 	const senders, each = 4, 15
 	var forgetting sync.WaitGroup

@@ -90,7 +90,7 @@ func (b ledger) usedBy(id tasks.ID, r tasks.Reservation) int64 {
 	return over.Spent
 }
 
-// beyond is what an error tells of a budget that has no room.
+// beyond returns the overdraft that an error reports.
 func (b ledger) beyond(err error) planner.Overdraft {
 	b.Helper()
 	var reached *tasks.BudgetError
