@@ -3,7 +3,6 @@ package store
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -26,15 +25,15 @@ const (
 	auditDetail = 1024 // one line
 )
 
-// auditAtOnce is how many entries are read at once to change them.
-const auditAtOnce = 200
-
 // Audit implements tasks.Audit.
 type Audit struct{ *core }
 
 // Record implements tasks.Audit.
 func (a Audit) Record(ctx context.Context, e tasks.AuditEntry) error {
-	return a.update(ctx, "entering into the audit log", func(x *txn) error { return audit{x}.record(e) })
+	if e.Action == "" {
+		return fmt.Errorf("audit entry about %q: it has no action", e.Target)
+	}
+	return a.update(ctx, "entering into the audit log", func(x *txn) { audit{x}.record(e) })
 }
 
 // AuditLog implements tasks.Audit. A damaged entry is left out.
@@ -43,15 +42,13 @@ func (a Audit) AuditLog(ctx context.Context, before uint64, limit int) (list []t
 	if before > 0 {
 		end = numberKey(before)
 	}
-	err = a.view(ctx, "reading the audit log", func(x *txn) error {
-		list = nil
-		for e, err := range auditEntries.sound(x, nil, end, Descending) {
-			if err != nil || len(list) >= limit {
-				return err
+	err = a.view(ctx, "reading the audit log", func(x *txn) {
+		for e := range auditEntries.sound(x, nil, end, Descending) {
+			if len(list) >= limit {
+				return
 			}
 			list = append(list, e.value)
 		}
-		return nil
 	})
 	return list, err
 }
@@ -60,10 +57,7 @@ func (a Audit) AuditLog(ctx context.Context, before uint64, limit int) (list []t
 type audit struct{ *txn }
 
 // record adds an entry with the next number.
-func (x audit) record(e tasks.AuditEntry) error {
-	if e.Action == "" {
-		return fmt.Errorf("audit entry about %q: it has no action", e.Target)
-	}
+func (x audit) record(e tasks.AuditEntry) {
 	if e.At.IsZero() {
 		e.At = x.time
 	}
@@ -72,33 +66,20 @@ func (x audit) record(e tasks.AuditEntry) error {
 		*text = clip.Line(clip.Bytes(*text, auditName), auditName)
 	}
 	e.Detail = clip.Line(clip.Bytes(e.Detail, auditDetail), auditDetail)
-	last, err := x.end()
-	if err != nil {
-		return err
+	last, ok, damaged := metaNumbers.get(x, metaAuditEnd)
+	if !ok || damaged != nil {
+		last = numberOf(firstKey(x, TableAudit, nil, nil, Descending))
 	}
 	e.Seq = last + 1
-	if err := auditEntries.put(x, e.Seq, e); err != nil {
-		return err
-	}
-	return metaNumbers.put(x, metaAuditEnd, e.Seq)
-}
-
-// end returns the number that was given last; 0 before any. When it is damaged, it
-// is that of the last entry.
-func (x audit) end() (uint64, error) {
-	last, ok, err := metaNumbers.get(x, metaAuditEnd)
-	if ok && err == nil || err != nil && !errors.Is(err, tasks.ErrDamaged) {
-		return last, err
-	}
-	key, err := firstKey(x, TableAudit, nil, nil, Descending)
-	return numberOf(key), err
+	auditEntries.put(x, e.Seq, e)
+	metaNumbers.put(x, metaAuditEnd, e.Seq)
 }
 
 // note adds an event, if it belongs in the audit log.
-func (x audit) note(id tasks.ID, e planner.Event) error {
+func (x audit) note(id tasks.ID, e planner.Event) {
 	action, detail := x.describe(id, e)
 	if action == "" {
-		return nil
+		return
 	}
 	entry := tasks.AuditEntry{At: e.At, Who: e.By, Action: action, Target: string(id), Detail: detail}
 	if e.Opening != nil {
@@ -107,7 +88,7 @@ func (x audit) note(id tasks.ID, e planner.Event) error {
 	if entry.Who != "" {
 		entry.Role, entry.From = x.origin.Role, x.origin.Addr
 	}
-	return x.record(entry)
+	x.record(entry)
 }
 
 // describe returns the name of an event in the audit log, or an empty one for an
@@ -173,72 +154,54 @@ func keyList(values map[string]json.RawMessage) string {
 }
 
 // forgetAudit replaces the name of a person or chat in the audit log.
-func (c *core) forgetAudit(ctx context.Context, who string) error {
-	return c.editAudit(ctx, "deleting a name from the audit log", func(e tasks.AuditEntry) (tasks.AuditEntry, bool) {
-		if e.Who == who {
-			e.Who, e.From = forgotten, ""
-		}
-		if inChat(e.Target, who) {
-			e.Target = forgotten
-		}
-		e.Detail = redactName(e.Detail, who)
-		return e, true
-	})
-}
-
-// retainAudit deletes entries from before a time.
-func (c *core) retainAudit(ctx context.Context, before time.Time) error {
-	return c.editAudit(ctx, "deleting old entries of the audit log", func(e tasks.AuditEntry) (tasks.AuditEntry, bool) {
-		return tasks.AuditEntry{}, e.At.Before(before)
-	})
-}
-
-// editAudit changes entries of the audit log, from the first one on, in many small
-// transactions. edit returns the entry as it will be, or a zero one to delete it. It
-// returns false at the first entry that stays with all later ones.
-func (c *core) editAudit(ctx context.Context, doing string, edit func(tasks.AuditEntry) (edited tasks.AuditEntry, more bool)) error {
-	for after, more := uint64(0), true; more; {
-		changed, n := map[uint64]tasks.AuditEntry{}, 0
-		err := c.view(ctx, doing, func(x *txn) error {
-			for e, err := range auditEntries.sound(x, numberKey(after+1), nil, Ascending) {
-				if err != nil || n == auditAtOnce {
-					return err
-				}
-				var edited tasks.AuditEntry
-				if edited, more = edit(e.value); !more {
-					return nil
-				}
-				n, after = n+1, numberOf(e.key)
-				if edited != e.value {
-					changed[after] = edited
-				}
+func (k Deletion) forgetAudit(ctx context.Context, who string, d *tasks.Deleted) error {
+	after := uint64(0)
+	return deleteFound(ctx, k, d, func(x *txn) (edited []tasks.AuditEntry, over bool) {
+		n := 0
+		for e := range auditEntries.sound(x, numberKey(after+1), nil, Ascending) {
+			if n == deleteAtOnce {
+				return edited, false
 			}
-			more = false
-			return nil
-		})
-		if err == nil && len(changed) > 0 {
-			err = c.update(ctx, doing, func(x *txn) error { return audit{x}.write(changed) })
+			n, after = n+1, numberOf(e.key)
+			if without := withoutName(e.value, who); without != e.value {
+				edited = append(edited, without)
+			}
 		}
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+		return edited, true
+	}, func(x *txn, e tasks.AuditEntry, _ *tasks.Deleted) (events int) {
+		auditEntries.put(x, e.Seq, e)
+		x.frees = true
+		return 0
+	})
 }
 
-// write changes entries by their numbers. A zero entry is deleted.
-func (x audit) write(changed map[uint64]tasks.AuditEntry) error {
-	x.frees = true
-	for seq, e := range changed {
-		write := func() error { return auditEntries.put(x, seq, e) }
-		if e.Seq == 0 {
-			write = func() error { return auditEntries.drop(x, seq) }
-		}
-		if err := write(); err != nil {
-			return err
-		}
+// withoutName returns an entry without the name of a person or chat.
+func withoutName(e tasks.AuditEntry, who string) tasks.AuditEntry {
+	if e.Who == who {
+		e.Who, e.From = forgotten, ""
 	}
-	return nil
+	if inChat(e.Target, who) {
+		e.Target = forgotten
+	}
+	e.Detail = redactName(e.Detail, who)
+	return e
+}
+
+// retainAudit deletes entries from before a time. They are sorted by time.
+func (k Deletion) retainAudit(ctx context.Context, before time.Time, d *tasks.Deleted) error {
+	return deleteFound(ctx, k, d, func(x *txn) (old []uint64, over bool) {
+		for e := range auditEntries.sound(x, nil, nil, Ascending) {
+			if len(old) == deleteAtOnce || !e.value.At.Before(before) {
+				break
+			}
+			old = append(old, numberOf(e.key))
+		}
+		return old, len(old) < deleteAtOnce
+	}, func(x *txn, seq uint64, _ *tasks.Deleted) (events int) {
+		auditEntries.drop(x, seq)
+		x.frees = true
+		return 0
+	})
 }
 
 // redactName replaces a name in a line, unless it is part of a longer name.

@@ -2,7 +2,6 @@ package store
 
 import (
 	"bytes"
-	"errors"
 	"math"
 	"slices"
 
@@ -44,50 +43,37 @@ type dayTotal struct {
 }
 
 // totalsOf reads the totals of the day's budgets that h counts for.
-func (x ledger) totalsOf(h reservation) (list []dayTotal, err error) {
+func (x ledger) totalsOf(h reservation) (list []dayTotal) {
 	for _, of := range h.totalKeys() {
-		sum, err := x.total(of)
-		if err != nil {
-			return nil, err
-		}
-		list = append(list, dayTotal{of, sum})
+		list = append(list, dayTotal{of, x.total(of)})
 	}
-	return list, nil
+	return list
 }
 
 // total reads the total of a day's budget; zero when there is none. A damaged one is
-// added up anew. The amount by which people extended it is lost then.
-func (x ledger) total(of totalKey) (total, error) {
-	sum, _, err := totals.get(x, of)
-	if errors.Is(err, tasks.ErrDamaged) {
-		x.log.Error("budget total damaged, adding up again", "cause", err)
-		return x.addUp(of)
+// added up anew from the rows of its day and the accounts. The amount by which people
+// extended it is lost then.
+func (x ledger) total(of totalKey) total {
+	sum, _, damaged := totals.get(x, of)
+	if damaged == nil {
+		return sum
 	}
-	return sum, err
-}
-
-// addUp computes a total from the rows of its day and the accounts.
-func (x ledger) addUp(of totalKey) (sum total, err error) {
+	x.log.Error("budget total damaged, adding up again", "cause", damaged)
+	sum = total{}
 	day := orderedKey(of.Day)
-	for e, err := range spentRows.sound(x.txn, day, afterPrefix(day), Ascending) {
-		if err != nil {
-			return sum, err
-		}
+	for e := range spentRows.sound(x, day, afterPrefix(day), Ascending) {
 		if s := e.value; of.counts(reservation{Day: s.Day, User: s.User, Chat: s.Chat}) {
 			sum.Spent = sum.Spent.plus(amountOf(s.Usage))
 		}
 	}
-	for e, err := range accounts.sound(x.txn, nil, nil, Ascending) {
-		if err != nil {
-			return sum, err
-		}
+	for e := range accounts.sound(x, nil, nil, Ascending) {
 		for _, h := range e.value.all() {
 			if of.counts(h) {
 				sum.Reserved = sum.Reserved.plus(amountOf(h.Most))
 			}
 		}
 	}
-	return sum, nil
+	return sum
 }
 
 // keptDays is for how many days totals are kept. It counts existing days, not the
@@ -97,35 +83,26 @@ const keptDays = 32
 // putTotal writes a total in place of an old one; it deletes a zero total. The first
 // total of a day, which is the one of everybody, deletes the totals of the oldest
 // days.
-func (x ledger) putTotal(of totalKey, old, sum total) error {
+func (x ledger) putTotal(of totalKey, old, sum total) {
 	if sum == (total{}) {
-		return totals.drop(x, of)
+		totals.drop(x, of)
+		return
 	}
-	if err := totals.put(x, of, sum); err != nil || old != (total{}) || of != (totalKey{Day: of.Day}) {
-		return err
+	totals.put(x, of, sum)
+	if old != (total{}) || of != (totalKey{Day: of.Day}) {
+		return
 	}
 	var firsts [][]byte // the first key of each day
-	for from := []byte(nil); ; {
-		key, err := firstKey(x, TableTotals, from, nil, Ascending)
-		if err != nil {
-			return err
-		}
-		if key == nil {
-			break
-		}
+	for key := firstKey(x, TableTotals, nil, nil, Ascending); key != nil; {
 		firsts = append(firsts, key)
 		day, _, _ := bytes.Cut(key, []byte{0})
-		from = append(bytes.Clone(day), 1)
+		key = firstKey(x, TableTotals, append(bytes.Clone(day), 1), nil, Ascending)
 	}
 	for i := range len(firsts) - keptDays {
-		if bytes.HasPrefix(firsts[i], append([]byte(of.Day), 0)) {
-			continue // a clock far ahead may have made the newer days
-		}
-		if err := deleteRange(x, TableTotals, firsts[i], firsts[i+1], math.MaxInt); err != nil {
-			return err
+		if !bytes.HasPrefix(firsts[i], append([]byte(of.Day), 0)) { // a clock far ahead may have made the newer days
+			deleteRange(x, TableTotals, firsts[i], firsts[i+1], math.MaxInt)
 		}
 	}
-	return nil
 }
 
 // checkRoom returns a *tasks.BudgetError with the first budget that has no room for
@@ -184,16 +161,16 @@ func (a account) checkRoom(wanted amount, b tasks.Budgets, extended map[string]i
 
 // extendBudget extends a day's budget that before has reached, when e is a person's
 // yes. The fold extends budgets of the task itself.
-func (x ledger) extendBudget(before planner.State, e planner.Event) error {
+func (x ledger) extendBudget(before planner.State, e planner.Event) {
 	over := before.Overdraft
 	if before.Budget == "" || over.Day == "" || e.Type != planner.Decided || e.Decision == nil || !e.Decision.Approve {
-		return nil
+		return
 	}
 	asked := slices.ContainsFunc(planner.Todo(before), func(a planner.Action) bool {
 		return a.ID == e.Action && a.ID.Subject == planner.SubjectBudget
 	})
 	if !asked {
-		return nil
+		return
 	}
 	of, extra := totalKey{Day: over.Day}, amount{Cost: over.Extend}
 	switch over.Budget {
@@ -205,55 +182,10 @@ func (x ledger) extendBudget(before planner.State, e planner.Event) error {
 		extra = amount{Tokens: over.Extend}
 	case tasks.BudgetDayUSD:
 	default:
-		return nil
+		return
 	}
-	old, err := x.total(of)
-	if err != nil {
-		return err
-	}
+	old := x.total(of)
 	sum := old
 	sum.Extra = sum.Extra.plus(extra)
-	return x.putTotal(of, old, sum)
-}
-
-// forgetTotals deletes the totals of a person or a chat. The totals of everybody
-// stay.
-func (x ledger) forgetTotals(who string) error {
-	list, err := matchingKeys(x, TableTotals, nil, math.MaxInt, readTotalKey, func(of totalKey) bool {
-		return of.User == who || inChat(of.Chat, who)
-	})
-	for _, of := range list {
-		x.frees = true
-		if err := totals.drop(x, of); err != nil {
-			return err
-		}
-	}
-	return err
-}
-
-// moveTotals adds the totals of a chat's budgets to those of the other.
-func (x ledger) moveTotals(from, to string) error {
-	list, err := matchingKeys(x, TableTotals, nil, math.MaxInt, readTotalKey, func(of totalKey) bool { return of.Chat == from })
-	if err != nil {
-		return err
-	}
-	for _, of := range list {
-		moved, err := x.total(of)
-		if err != nil {
-			return err
-		}
-		own := totalKey{Day: of.Day, Chat: to}
-		old, err := x.total(own)
-		if err != nil {
-			return err
-		}
-		if err := totals.drop(x, of); err != nil {
-			return err
-		}
-		sum := total{old.Spent.plus(moved.Spent), old.Reserved.plus(moved.Reserved), old.Extra.plus(moved.Extra)}
-		if err := x.putTotal(own, old, sum); err != nil {
-			return err
-		}
-	}
-	return nil
+	x.putTotal(of, old, sum)
 }

@@ -2,6 +2,7 @@ package store
 
 import (
 	"sync"
+	"sync/atomic"
 
 	"github.com/hashicorp/golang-lru/v2/simplelru"
 
@@ -27,8 +28,8 @@ type cache struct {
 	ended   *simplelru.LRU[tasks.ID, planner.State]
 	altered *simplelru.LRU[string, uint64]
 	lanes   *simplelru.LRU[string, cachedLane]
-	drops   int     // how many tasks were dropped from the cache
-	fed     *uint64 // cursor that was given last; nil: not known yet
+	drops   int           // how many tasks were dropped from the cache
+	fed     atomic.Uint64 // cursor that was given last
 }
 
 // cachedState is a folded task that has not ended, and its approximate size in
@@ -123,7 +124,7 @@ func (c *cache) publish(e *effects) {
 		c.ended.Remove(id)
 	}
 	if e.fed > 0 {
-		c.fed = new(e.fed)
+		c.fed.Store(e.fed)
 	}
 }
 
@@ -162,23 +163,6 @@ func (c *cache) keepLane(conversation string, version uint64, rows []*liveRow) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.lanes.Add(conversation, cachedLane{version, rows})
-}
-
-// lastCursor returns the cursor that was given last, if it is known.
-func (c *cache) lastCursor() (uint64, bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.fed == nil {
-		return 0, false
-	}
-	return *c.fed, true
-}
-
-// setLastCursor sets the cursor that was given last.
-func (c *cache) setLastCursor(cursor uint64) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.fed = &cursor
 }
 
 // stateSize is the approximate size of a state in bytes. It counts what programs

@@ -79,7 +79,7 @@ type CopiedTable struct {
 // the end a mark in the target says that it is unfinished; Open refuses such a
 // database. ErrDamaged, when the source has a damaged record.
 func Copy(ctx context.Context, from, to DB, o CopyOptions) (Copied, error) {
-	c := copier{to: to, o: o}
+	c := copier{to: newCore(to, Options{}), o: o}
 	err := from.View(ctx, func(source Tx) error { return c.run(ctx, source) })
 	return c.Copied, err
 }
@@ -88,19 +88,20 @@ func Copy(ctx context.Context, from, to DB, o CopyOptions) (Copied, error) {
 type copier struct {
 	Copied
 
-	to DB
+	to *core
 	o  CopyOptions
 }
 
 func (c *copier) run(ctx context.Context, source Tx) error {
-	if err := checkFinished(source); err != nil {
-		return fmt.Errorf("reading the source: %w", err)
+	x := &txn{Tx: source}
+	if x.checkFinished(); x.failed != nil {
+		return fmt.Errorf("reading the source: %w", x.failed)
 	}
 	if err := c.begin(ctx); err != nil {
 		return err
 	}
 	for _, t := range Tables() {
-		sum, err := c.copyTable(ctx, source, t)
+		sum, err := c.copyTable(ctx, x, t)
 		if err != nil {
 			return fmt.Errorf("copying %s: %w", t, err)
 		}
@@ -114,13 +115,11 @@ func (c *copier) run(ctx context.Context, source Tx) error {
 			return err
 		}
 	}
-	err := c.update(ctx, func(x Tx) error {
+	err := c.update(ctx, func(x *txn) {
 		if c.o.Live {
-			if err := MarkCopy(x, c.o.Began); err != nil {
-				return err
-			}
+			x.fail(MarkCopy(x, c.o.Began))
 		}
-		return copyMarks.drop(x, metaCopying)
+		copyMarks.drop(x, metaCopying)
 	})
 	c.Unfinished = err != nil
 	return err
@@ -129,32 +128,29 @@ func (c *copier) run(ctx context.Context, source Tx) error {
 // begin marks the target. It refuses one that holds other data.
 func (c *copier) begin(ctx context.Context) error {
 	mark := copyMark{c.o.Source, c.o.Began}
-	err := c.to.View(ctx, func(x Tx) (err error) {
-		old, found, err := copyMarks.get(x, metaCopying)
-		if err != nil || found {
-			c.Continued, mark.Began = found, old.Began
-			return err
+	err := c.to.view(ctx, "reading the target", func(x *txn) {
+		old, found := copyMarks.load(x, metaCopying)
+		if found {
+			c.Continued, mark.Began = true, old.Began
+			return
 		}
 		for _, t := range Tables() {
-			for _, err := range records(ctx, x, t, nil, nil) {
-				if err == nil {
-					err = errors.New("the target holds data already: copy into an empty folder or database")
-				}
-				return err
+			for range copied(ctx, x, t, nil, nil) {
+				x.fail(errors.New("the target holds data already: copy into an empty folder or database"))
+				return
 			}
 		}
-		return nil
 	})
 	if err != nil {
 		return err
 	}
-	err = c.update(ctx, func(x Tx) error { return copyMarks.put(x, metaCopying, mark) })
+	err = c.update(ctx, func(x *txn) { copyMarks.put(x, metaCopying, mark) })
 	c.Unfinished = c.Continued || err == nil
 	return err
 }
 
 // copyTable makes a table of the target equal to that of the source.
-func (c *copier) copyTable(ctx context.Context, source Tx, t Table) (CopiedTable, error) {
+func (c *copier) copyTable(ctx context.Context, source *txn, t Table) (CopiedTable, error) {
 	var batch []Record
 	var from []byte // the target is equal up to this key
 	sum, size := newTableSum(t), 0
@@ -165,10 +161,7 @@ func (c *copier) copyTable(ctx context.Context, source Tx, t Table) (CopiedTable
 		batch, from, size = nil, to, 0
 		return err
 	}
-	for r, err := range records(ctx, source, t, nil, nil) {
-		if err != nil {
-			return CopiedTable{}, err
-		}
+	for r := range copied(ctx, source, t, nil, nil) {
 		if err := CheckRecord(t, r); err != nil {
 			if !c.o.SkipDamaged {
 				return CopiedTable{}, fmt.Errorf("%w: go back to a backup with \"legwork data restore\", or copy everything else with --skip-damaged", err)
@@ -185,6 +178,9 @@ func (c *copier) copyTable(ctx context.Context, source Tx, t Table) (CopiedTable
 			}
 		}
 	}
+	if source.failed != nil {
+		return CopiedTable{}, source.failed
+	}
 	return sum.table(), flush(nil)
 }
 
@@ -193,13 +189,9 @@ func (c *copier) write(ctx context.Context, t Table, from, to []byte, want []Rec
 	var changes []Record // without a value: to be deleted
 	// The view ends before the update: bbolt may have to wait for the end of all
 	// views when its file grows.
-	err := c.to.View(ctx, func(x Tx) error {
-		changes = nil
+	err := c.to.view(ctx, "reading the target", func(x *txn) {
 		rest := want
-		for r, err := range records(ctx, x, t, from, to) {
-			if err != nil {
-				return err
-			}
+		for r := range copied(ctx, x, t, from, to) {
 			for len(rest) > 0 && bytes.Compare(rest[0].Key, r.Key) < 0 {
 				changes, rest = append(changes, rest[0]), rest[1:]
 			}
@@ -213,24 +205,19 @@ func (c *copier) write(ctx context.Context, t Table, from, to []byte, want []Rec
 			}
 		}
 		changes = append(changes, rest...)
-		return nil
 	})
 	if err != nil {
 		return err
 	}
 	for part := range slices.Chunk(changes, copyRecords) {
-		err := c.update(ctx, func(x Tx) (err error) {
+		err := c.update(ctx, func(x *txn) {
 			for _, r := range part {
 				if r.Value == nil {
-					err = x.Delete(t, r.Key)
+					x.fail(x.Delete(t, r.Key))
 				} else {
-					err = x.Put(t, r.Key, r.Value)
-				}
-				if err != nil {
-					return err
+					x.fail(x.Put(t, r.Key, r.Value))
 				}
 			}
-			return nil
 		})
 		if err != nil {
 			return err
@@ -245,20 +232,15 @@ func (c *copier) compare(ctx context.Context) error {
 	total := 0
 	for i, t := range Tables() {
 		sum := newTableSum(t)
-		err := c.to.View(ctx, func(x Tx) error {
-			sum = newTableSum(t)
-			for r, err := range records(ctx, x, t, nil, nil) {
-				if err != nil {
-					return err
-				}
+		err := c.to.view(ctx, fmt.Sprintf("comparing %s", t), func(x *txn) {
+			for r := range copied(ctx, x, t, nil, nil) {
 				if sum.add(r); sum.records%copyRecords == 0 {
 					c.report(CopyProgress{t, total + sum.records, true})
 				}
 			}
-			return nil
 		})
 		if err != nil {
-			return fmt.Errorf("comparing %s: %w", t, err)
+			return err
 		}
 		total += sum.records
 		if want, got := c.Tables[i], sum.table(); got != want {
@@ -275,23 +257,20 @@ func (c *copier) report(p CopyProgress) {
 }
 
 // update changes the target.
-func (c *copier) update(ctx context.Context, do func(Tx) error) error {
-	return wrap("writing the copy", c.to.Update(ctx, func(x Tx) (func(), error) { return nil, do(x) }))
+func (c *copier) update(ctx context.Context, do func(*txn)) error {
+	return c.to.update(ctx, "writing the copy", do)
 }
 
-// records returns the records of a range that belong to the store: package bolt
-// keeps the version of its file in meta, and a copy its mark. The end of ctx is an
-// error.
-func records(ctx context.Context, x Tx, t Table, from, to []byte) iter.Seq2[Record, error] {
-	return func(yield func(Record, error) bool) {
-		for r, err := range x.Range(t, from, to, Ascending) {
-			switch name := string(r.Key); {
-			case t == TableMeta && (name == "format" || name == "added" || name == metaCopying):
+// copied returns the records of a range that belong to the store: package bolt keeps
+// the version of its file in meta, and a copy its mark. The end of ctx ends the range
+// and fails the transaction.
+func copied(ctx context.Context, x *txn, t Table, from, to []byte) iter.Seq[Record] {
+	return func(yield func(Record) bool) {
+		for r := range records(x, t, from, to, Ascending) {
+			if name := string(r.Key); t == TableMeta && (name == "format" || name == "added" || name == metaCopying) {
 				continue
-			case err == nil:
-				err = ctx.Err()
 			}
-			if !yield(r, err) || err != nil {
+			if x.fail(ctx.Err()); x.failed != nil || !yield(r) {
 				return
 			}
 		}
@@ -299,12 +278,10 @@ func records(ctx context.Context, x Tx, t Table, from, to []byte) iter.Seq2[Reco
 }
 
 // checkFinished refuses a database that is an unfinished copy.
-func checkFinished(x Tx) error {
-	mark, found, err := copyMarks.get(x, metaCopying)
-	if err != nil || !found {
-		return err
+func (x *txn) checkFinished() {
+	if mark, found := copyMarks.load(x, metaCopying); found {
+		x.fail(fmt.Errorf("this is an unfinished copy of %s, begun at %s: run the same \"legwork data copy\" again to complete it", mark.From, mark.Began.Local().Format(time.DateTime)))
 	}
-	return fmt.Errorf("this is an unfinished copy of %s, begun at %s: run the same \"legwork data copy\" again to complete it", mark.From, mark.Began.Local().Format(time.DateTime))
 }
 
 // tableSum counts the records of a table and sums them up.

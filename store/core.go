@@ -32,6 +32,11 @@ type core struct {
 
 // txn is one transaction: the records as they are with its changes, and what the
 // changes mean for the time after it. The rules of each noun are a type over it.
+//
+// Rules return the errors that their callers treat: refusals and damaged records. Any
+// other error they note with fail, and go on: a failed range ends, and a failed read
+// finds nothing. The transaction returns the noted error at its end. Nothing of it is
+// stored then, and the results of a view do not count.
 type txn struct {
 	Tx
 	*core
@@ -43,6 +48,7 @@ type txn struct {
 // effects are what a transaction does besides its records. A savepoint that fails
 // takes back what was appended after it.
 type effects struct {
+	failed  error             // see fail
 	kept    int               // how many of folded are from before the savepoint
 	folded  []foldedState     // states of the tasks that got events, the newest last
 	changed []tasks.ID        // tasks that got an event, were dropped or deleted
@@ -69,38 +75,55 @@ type foldedState struct {
 	state planner.State
 }
 
+// newCore returns the core of a store on a database.
+func newCore(db DB, o Options) *core {
+	c := &core{db: db, now: o.Now, log: o.Log, metrics: o.Metrics, cache: newCache()}
+	if c.now == nil {
+		c.now = time.Now
+	}
+	if c.log == nil {
+		c.log = slog.New(slog.DiscardHandler)
+	}
+	return c
+}
+
 // begin returns a transaction over tx.
 func (c *core) begin(tx Tx) *txn {
 	return &txn{Tx: tx, core: c, time: c.now().Round(0).UTC()}
 }
 
-// view runs do over the committed records. It runs it again when the connection to
-// the database breaks, so do begins with empty results.
-func (c *core) view(ctx context.Context, doing string, do func(*txn) error) error {
-	for {
-		err := c.db.View(ctx, func(tx Tx) error { return do(c.begin(tx)) })
-		if !errors.Is(err, ErrBroken) || ctx.Err() != nil {
-			return wrap(doing, err)
-		}
-	}
+// view runs do over the committed records. doing says in errors what the store was
+// doing.
+func (c *core) view(ctx context.Context, doing string, do func(*txn)) error {
+	return wrap(doing, c.db.View(ctx, func(tx Tx) error {
+		x := c.begin(tx)
+		do(x)
+		return x.failed
+	}))
 }
 
-// update runs do as a transaction. doing says in errors what the store was doing.
-func (c *core) update(ctx context.Context, doing string, do func(*txn) error) error {
+// update runs do as a transaction.
+func (c *core) update(ctx context.Context, doing string, do func(*txn)) error {
 	return wrap(doing, c.db.Update(ctx, func(tx Tx) (func(), error) {
 		x := c.begin(tx)
 		x.origin = tasks.OriginOf(ctx)
-		if err := do(x); err != nil {
-			return nil, err
-		}
-		if err := (feed{x}).add(); err != nil {
-			return nil, err
+		do(x)
+		feed{x}.add()
+		if x.failed != nil {
+			return nil, x.failed
 		}
 		for _, step := range x.steps {
 			failpoint.Hit("commit.before." + step)
 		}
 		return x.publish, nil
 	}))
+}
+
+// fail notes an error of the transaction, unless it is nil or not the first one.
+func (x *txn) fail(err error) {
+	if x.failed == nil {
+		x.failed = err
+	}
 }
 
 // publish makes a durable transaction known: to the cache, to those who wait for a
@@ -111,10 +134,10 @@ func (x *txn) publish() {
 	}
 	x.cache.publish(&x.effects)
 	if x.frees {
-		x.core.freed.Store(true)
+		x.freed.Store(true)
 	}
 	if x.sweeps {
-		x.core.swept.Store(x.time.Unix())
+		x.swept.Store(x.time.Unix())
 	}
 	x.watch.notifyAll(x.changed)
 	if x.metrics != nil {
@@ -124,13 +147,17 @@ func (x *txn) publish() {
 	}
 }
 
-// savepoint runs do and takes all its changes back when it fails.
+// savepoint runs do and takes all its changes back when it fails. It returns that
+// error, noted or not, and does not note it.
 func (x *txn) savepoint(do func() error) error {
 	below, before := x.Tx, x.effects
 	over := NewOverlay(below)
-	x.Tx, x.kept = over, len(x.folded)
+	x.Tx, x.kept, x.failed = over, len(x.folded), nil
 	err := do()
-	x.Tx, x.kept = below, before.kept
+	if x.failed != nil {
+		err = x.failed
+	}
+	x.Tx, x.kept, x.failed = below, before.kept, before.failed
 	if err != nil {
 		x.effects = before
 		return err

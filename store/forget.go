@@ -1,10 +1,11 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -23,38 +24,23 @@ func (c Conversations) Forget(ctx context.Context, conversation string) (int, er
 // people begin meanwhile stay.
 func (k Deletion) forget(ctx context.Context, conversation string, d *tasks.Deleted) error {
 	var newest uint64
-	err := k.view(ctx, "reading the newest turn", func(x *txn) (err error) {
-		newest, _, err = metaNumbers.get(x, metaOrder)
-		return err
-	})
-	if err != nil {
+	if err := k.view(ctx, "reading the newest turn", func(x *txn) { newest = x.newest() }); err != nil {
 		return err
 	}
 	all := func(r historyRow) (chosen, over bool) { return true, r.Order > newest }
-	if err := k.deleteTurns(ctx, conversation, all, turns.erase, d); err != nil {
+	if err := k.deleteTurns(ctx, d, conversation, all, eraseTurn); err != nil {
 		return err
 	}
-	return k.change(ctx, d, func(x *txn, d *tasks.Deleted) error {
-		if err := (turns{x}).dropSummary(conversation, d); err != nil {
-			return err
-		}
-		if err := (turns{x}).clearCut(conversation); err != nil {
-			return err
-		}
-		if err := (timetable{x}).forgetFirings(conversation); err != nil {
-			return err
-		}
-		own, err := x.settingsOf(conversation)
-		for name := range own {
-			if !tasks.ConversationSetting(name.name) {
-				continue
-			}
-			d.Settings++
-			if err := settings.drop(x, name); err != nil {
-				return err
+	return k.change(ctx, d, func(x *txn, d *tasks.Deleted) {
+		turns{x}.dropSummary(conversation, d)
+		turns{x}.clearCut(conversation)
+		timetable{x}.forgetFirings(conversation)
+		for name := range x.settingsOf(conversation) {
+			if tasks.ConversationSetting(name.name) {
+				settings.drop(x, name)
+				d.Settings++
 			}
 		}
-		return err
 	})
 }
 
@@ -67,13 +53,11 @@ func (k Deletion) Erase(ctx context.Context, who string) (d tasks.Deleted, err e
 		func() error { return k.eraseTurns(ctx, who, private, &d) },
 		func() error { return k.eraseSchedules(ctx, who, &d) },
 		func() error { return k.eraseSettings(ctx, who, private, &d) },
+		func() error { return k.eraseTotals(ctx, who) },
+		func() error { return k.forgetAudit(ctx, who, &d) },
+		func() error { return k.forgetDeliveries(ctx, &d) },
 		func() error {
-			return k.update(ctx, "deleting totals", func(x *txn) error { return ledger{x}.forgetTotals(who) })
-		},
-		func() error { return k.forgetAudit(ctx, who) },
-		func() error { return k.forgetDeliveries(ctx) },
-		func() error {
-			return k.dropSpent(ctx, func(s spentKey) bool { return s.User == who || inChat(s.Chat, who) }, &d)
+			return k.dropSpent(ctx, &d, func(s spentKey) bool { return s.User == who || inChat(s.Chat, who) })
 		},
 	} {
 		if err := step(); err != nil {
@@ -91,10 +75,10 @@ func inChat(conversation, chat string) bool {
 // eraseTasks deletes the tasks that a person started or a chat holds, with their
 // turns. It adds the person's private conversations to private.
 func (k Deletion) eraseTasks(ctx context.Context, who string, private map[string]bool, d *tasks.Deleted) error {
-	choose := func(_ *txn, id tasks.ID, t taskRow) (chosen, over bool, err error) {
+	choose := func(_ *txn, id tasks.ID, t taskRow) (chosen, over bool) {
 		started := t.From.Key() == who
 		if !started && t.Chat.Room() != who && t.Chat.Key() != who {
-			return false, false, nil
+			return false, false
 		}
 		if started && t.Chat.Private {
 			private[t.Chat.Key()] = true
@@ -102,9 +86,9 @@ func (k Deletion) eraseTasks(ctx context.Context, who string, private map[string
 		if !t.Over {
 			d.Live = append(d.Live, id)
 		}
-		return t.Over, false, nil
+		return t.Over, false
 	}
-	return k.deleteTasks(ctx, choose, turns.erase, d)
+	return k.deleteTasks(ctx, d, choose, eraseTurn)
 }
 
 // eraseTurns deletes turns whose tasks were deleted before: all of a chat and of
@@ -115,28 +99,20 @@ func (k Deletion) eraseTurns(ctx context.Context, who string, private map[string
 		if inChat(conversation, who) || private[conversation] {
 			return k.forget(ctx, conversation, d)
 		}
-		return k.deleteTurns(ctx, conversation, asked, turns.erase, d)
+		return k.deleteTurns(ctx, d, conversation, asked, eraseTurn)
 	})
 }
 
 // eraseSchedules deletes the schedules of a person or a chat, except those of the
 // config.
 func (k Deletion) eraseSchedules(ctx context.Context, who string, d *tasks.Deleted) error {
-	return k.change(ctx, d, func(x *txn, d *tasks.Deleted) error {
-		list, err := timetable{x}.list("")
-		if err != nil {
-			return err
-		}
-		for _, v := range list {
-			if v.From.Key() != who && !inChat(v.Chat.Key(), who) || v.Config {
-				continue
+	return k.change(ctx, d, func(x *txn, d *tasks.Deleted) {
+		for _, v := range (timetable{x}).list("") {
+			if (v.From.Key() == who || inChat(v.Chat.Key(), who)) && !v.Config {
+				timetable{x}.drop(v.ID)
+				d.Schedules++
 			}
-			if err := (timetable{x}).drop(v.ID); err != nil {
-				return err
-			}
-			d.Schedules++
 		}
-		return nil
 	})
 }
 
@@ -149,35 +125,33 @@ func (k Deletion) eraseSettings(ctx context.Context, who string, private map[str
 		}
 		return without(value, who)
 	}
-	var names []settingName
-	err := k.view(ctx, "reading settings", func(x *txn) error {
-		all, err := x.settingsIn(nil, nil)
-		for name, value := range all {
+	return deleteFound(ctx, k, d, func(x *txn) (names []settingName, over bool) {
+		for name, value := range x.settingsIn(nil, nil) {
 			if rest(name, value) != value {
 				names = append(names, name)
 			}
 		}
-		return err
-	})
-	if err != nil {
-		return err
-	}
-	return k.change(ctx, d, func(x *txn, d *tasks.Deleted) error {
-		for _, name := range names {
-			value, _, err := settings.get(x, name)
-			if err != nil {
-				return err
-			}
-			left := rest(name, value)
-			if left == value {
-				continue
-			}
-			if err := x.putSetting(name, left); err != nil {
-				return err
-			}
+		return names, true
+	}, func(x *txn, name settingName, d *tasks.Deleted) (events int) {
+		value, _ := settings.load(x, name)
+		if left := rest(name, value); left != value {
+			x.putSetting(name, left)
 			d.Settings++
 		}
-		return nil
+		return 0
+	})
+}
+
+// eraseTotals deletes the totals of a person or a chat. The totals of everybody
+// stay.
+func (k Deletion) eraseTotals(ctx context.Context, who string) error {
+	return k.update(ctx, "deleting totals", func(x *txn) {
+		for _, of := range matchingKeys(x, TableTotals, nil, math.MaxInt, readTotalKey, func(of totalKey) bool {
+			return of.User == who || inChat(of.Chat, who)
+		}) {
+			totals.drop(x, of)
+			x.frees = true
+		}
 	})
 }
 
@@ -222,82 +196,58 @@ func concernsEntry(entry json.RawMessage, who string) bool {
 	return e.By == who || e.Person != nil && person.Key() == who || e.Chat != nil && (chat.Key() == who || chat.Room() == who)
 }
 
-// candidate is a turn, or a task, that may be deleted.
-type candidate struct {
-	turnKey          // where the turn was opened: a chat may have moved since
-	task    tasks.ID // empty: the task of the turn
-}
-
-// erase deletes a turn with its task, and the summary of its conversation, which may
-// hold words of the turn.
-func (x turns) erase(c candidate, d *tasks.Deleted) (events int, err error) {
+// eraseTurn deletes a turn with its task, and the summary of its conversation, which
+// may hold words of the turn.
+func eraseTurn(x *txn, c candidate, d *tasks.Deleted) (events int) {
 	before := d.Turns
-	events, err = x.forget(c, d)
-	if err == nil && d.Turns > before {
-		err = x.dropSummary(c.conversation, d)
+	events = forgetTurn(x, c, d)
+	if d.Turns > before {
+		turns{x}.dropSummary(c.conversation, d)
 	}
-	return events, err
+	return events
 }
 
-// forget deletes a turn with its task, unless the task has not ended. It returns how
-// many events it deleted. A task whose turn is elsewhere is deleted without it.
-func (x turns) forget(c candidate, d *tasks.Deleted) (events int, err error) {
-	rows, err := x.at(c.turnKey)
-	if err != nil {
-		return 0, err
+// forgetTurn deletes a turn with its task, unless the task has not ended. It returns
+// how many events it deleted. A task whose turn is elsewhere is deleted without it.
+func forgetTurn(x *txn, c candidate, d *tasks.Deleted) (events int) {
+	rows := turns{x}.at(c.turnKey)
+	for _, r := range rows {
+		c.task = cmp.Or(c.task, r.Task)
 	}
-	if c.task == "" {
-		c.task = taskOf(rows)
+	stays, events := turns{x}.forgetTask(c.task, d)
+	if !stays && len(rows) > 0 {
+		turns{x}.drop(c.conversation, c.order)
+		turns{x}.clearCut(c.conversation)
+		x.frees = true
+		d.Turns++
 	}
-	stays, events, err := x.forgetTask(c.task, d)
-	if err != nil || stays || len(rows) == 0 {
-		return events, err
-	}
-	x.frees = true
-	d.Turns++
-	if err := x.drop(c.conversation, c.order); err != nil {
-		return 0, err
-	}
-	return events, x.clearCut(c.conversation)
+	return events
 }
 
 // forgetTask deletes a task, unless it has not ended. It returns how many events it
 // deleted. A task with a damaged row has ended when its conversation's lane does not
 // hold it.
-func (x turns) forgetTask(id tasks.ID, d *tasks.Deleted) (stays bool, events int, err error) {
-	task, ok, err := x.task(id)
-	if errors.Is(err, tasks.ErrDamaged) {
-		_, live, errLive := lanes(x).copyOf(id)
-		task, ok, err = taskRow{Over: !live}, true, errLive
+func (x turns) forgetTask(id tasks.ID, d *tasks.Deleted) (stays bool, events int) {
+	task, ok, damaged := x.task(id)
+	if damaged != nil {
+		_, live := lanes(x).copyOf(id)
+		task = taskRow{Over: !live}
 	}
-	if err != nil || !ok {
-		return false, 0, err
-	}
-	if !task.Over {
-		return true, 0, nil
+	if !ok || !task.Over {
+		return ok, 0
 	}
 	d.Tasks++
-	return false, task.Last, journals(x).remove(id)
-}
-
-// at returns the halves of a turn, as next does; none when it is not there.
-func (x turns) at(k turnKey) ([]historyRow, error) {
-	rows, err := x.next(k.conversation, k.order-1)
-	if len(rows) > 0 && rows[0].Order != k.order {
-		return nil, err
-	}
-	return rows, err
+	journals(x).remove(id)
+	return false, task.Last
 }
 
 // clearCut deletes the cut of a conversation when no turn before the cut is left.
-func (x turns) clearCut(conversation string) error {
-	cut, err := x.cut(conversation)
-	if err != nil || cut == 0 {
-		return err
+func (x turns) clearCut(conversation string) {
+	cut := x.cut(conversation)
+	if cut == 0 {
+		return
 	}
-	rows, err := x.next(conversation, 0)
-	if err != nil || len(rows) > 0 && rows[0].Order <= cut {
-		return err
+	if rows := x.next(conversation, 0); len(rows) == 0 || rows[0].Order > cut {
+		cuts.drop(x, conversation)
 	}
-	return cuts.drop(x, conversation)
 }

@@ -14,18 +14,29 @@ type Conversations struct{ *core }
 
 // History implements tasks.Store. A damaged row costs its turn, not the others.
 func (c Conversations) History(ctx context.Context, conversation string, before tasks.ID, maxBytes int) ([]tasks.Turn, error) {
-	var list turnCollector
-	err := c.view(ctx, "reading history", func(x *txn) error {
-		list = turnCollector{left: maxBytes}
+	list := turnCollector{left: maxBytes}
+	err := c.view(ctx, "reading history", func(x *txn) {
 		end := uint64(1<<64 - 1)
 		if before != "" {
 			task, err := journals{x}.existing(before)
-			if err != nil {
-				return err
-			}
+			x.fail(err)
 			end = task.Order
 		}
-		return turns{x}.collect(conversation, end, &list)
+		from, to := turnsBetween(conversation, turns{x}.cut(conversation), end)
+		var answer historyRow
+		for e := range history.sound(x, from, to, Descending) { // an answer comes before its goal
+			if e.value.Answer {
+				answer = e.value
+				continue
+			}
+			t := turnOf(e.value)
+			if answer.Order == e.value.Order {
+				t = withAnswer(t, answer)
+			}
+			if !list.add(t) {
+				return
+			}
+		}
 	})
 	slices.Reverse(list.turns)
 	return list.turns, err
@@ -34,28 +45,19 @@ func (c Conversations) History(ctx context.Context, conversation string, before 
 // Turns implements tasks.Summaries. A damaged goal costs its turn, a damaged answer
 // is left out.
 func (c Conversations) Turns(ctx context.Context, conversation string, after uint64, limit int) (list []tasks.Turn, err error) {
-	err = c.view(ctx, "reading turns", func(x *txn) error {
-		list = nil
-		cut, err := turns{x}.cut(conversation)
-		if err != nil {
-			return err
-		}
-		from, to := turnsBetween(conversation, max(after, cut), 1<<64-1)
-		for e, err := range history.sound(x, from, to, Ascending) {
-			if err != nil {
-				return err
-			}
+	err = c.view(ctx, "reading turns", func(x *txn) {
+		from, to := turnsBetween(conversation, max(after, turns{x}.cut(conversation)), 1<<64-1)
+		for e := range history.sound(x, from, to, Ascending) {
 			n := len(list)
 			switch r := e.value; {
 			case r.Answer && n > 0 && list[n-1].Order == r.Order:
 				list[n-1] = withAnswer(list[n-1], r)
 			case !r.Answer && n >= limit:
-				return nil
+				return
 			case !r.Answer:
 				list = append(list, turnOf(r))
 			}
 		}
-		return nil
 	})
 	return list, err
 }
@@ -64,34 +66,28 @@ func (c Conversations) Turns(ctx context.Context, conversation string, after uin
 type turns struct{ *txn }
 
 // put writes one half of a turn.
-func (x turns) put(conversation string, r historyRow) error {
-	return history.put(x, halfKey{turnKey{conversation, r.Order}, r.Answer}, r)
+func (x turns) put(conversation string, r historyRow) {
+	history.put(x, halfKey{turnKey{conversation, r.Order}, r.Answer}, r)
 }
 
 // putMissing writes one half of a turn, unless it is there already.
-func (x turns) putMissing(conversation string, r historyRow) error {
-	there, err := history.has(x, halfKey{turnKey{conversation, r.Order}, r.Answer})
-	if err != nil || there {
-		return err
+func (x turns) putMissing(conversation string, r historyRow) {
+	if !history.has(x, halfKey{turnKey{conversation, r.Order}, r.Answer}) {
+		x.put(conversation, r)
 	}
-	return x.put(conversation, r)
 }
 
 // drop deletes both halves of a turn.
-func (x turns) drop(conversation string, order uint64) error {
-	for _, answer := range []bool{false, true} {
-		if err := history.drop(x, halfKey{turnKey{conversation, order}, answer}); err != nil {
-			return err
-		}
-	}
-	return nil
+func (x turns) drop(conversation string, order uint64) {
+	history.drop(x, halfKey{turnKey{conversation, order}, false})
+	history.drop(x, halfKey{turnKey{conversation, order}, true})
 }
 
 // cut returns the order up to which the turns of a conversation are cut off; 0 for
 // no cut.
-func (x turns) cut(conversation string) (uint64, error) {
-	order, _, err := cuts.get(x, conversation)
-	return order, err
+func (x turns) cut(conversation string) uint64 {
+	order, _ := cuts.load(x, conversation)
+	return order
 }
 
 // turnsBetween is the range of a conversation's turns after one order and before
@@ -103,12 +99,9 @@ func turnsBetween(conversation string, after, before uint64) (from, to []byte) {
 // next returns the halves of a conversation's first turn whose order is above after,
 // the goal before the answer; none when there is no such turn. A damaged half comes
 // without its text.
-func (x turns) next(conversation string, after uint64) (rows []historyRow, err error) {
+func (x turns) next(conversation string, after uint64) (rows []historyRow) {
 	from, to := turnsBetween(conversation, after, 1<<64-1)
-	for e, err := range history.scan(x, from, to, Ascending) {
-		if err != nil {
-			return nil, err
-		}
+	for e := range history.scan(x, from, to, Ascending) {
 		r := e.value
 		if e.damaged != nil {
 			x.skip(TableHistory, e.key, e.damaged)
@@ -122,63 +115,29 @@ func (x turns) next(conversation string, after uint64) (rows []historyRow, err e
 	}
 	for i := range rows {
 		if rows[i].Task == "" {
-			if rows[i].Task, err = x.taskWithOrder(rows[i].Order); err != nil {
-				return nil, err
-			}
+			rows[i].Task = x.taskWithOrder(rows[i].Order)
 		}
 	}
-	return rows, nil
+	return rows
+}
+
+// at returns the halves of a turn, as next does; none when it is not there.
+func (x turns) at(k turnKey) []historyRow {
+	rows := x.next(k.conversation, k.order-1)
+	if len(rows) > 0 && rows[0].Order != k.order {
+		return nil
+	}
+	return rows
 }
 
 // taskWithOrder finds a task by its order among all tasks; empty when none has it.
-func (x turns) taskWithOrder(order uint64) (tasks.ID, error) {
-	for e, err := range taskRows.scan(x, nil, nil, Ascending) {
-		if err != nil {
-			return "", err
-		}
+func (x turns) taskWithOrder(order uint64) tasks.ID {
+	for e := range taskRows.scan(x, nil, nil, Ascending) {
 		if e.damaged == nil && e.value.Order == order {
-			return tasks.ID(e.key), nil
-		}
-	}
-	return "", nil
-}
-
-// taskOf is the task of a turn's rows; empty when nothing tells it.
-func taskOf(rows []historyRow) tasks.ID {
-	for _, r := range rows {
-		if r.Task != "" {
-			return r.Task
+			return tasks.ID(e.key)
 		}
 	}
 	return ""
-}
-
-// collect adds a conversation's turns that are not cut off and come before an order,
-// from the newest to the oldest. In this direction an answer comes before its goal.
-func (x turns) collect(conversation string, before uint64, list *turnCollector) error {
-	cut, err := x.cut(conversation)
-	if err != nil {
-		return err
-	}
-	from, to := turnsBetween(conversation, cut, before)
-	var answer historyRow
-	for e, err := range history.sound(x.txn, from, to, Descending) {
-		if err != nil {
-			return err
-		}
-		if e.value.Answer {
-			answer = e.value
-			continue
-		}
-		t := turnOf(e.value)
-		if answer.Order == e.value.Order {
-			t = withAnswer(t, answer)
-		}
-		if !list.add(t) {
-			return nil
-		}
-	}
-	return nil
 }
 
 // turnOf returns a turn with its goal's row.

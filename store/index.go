@@ -73,7 +73,7 @@ type index struct{ *txn }
 // row returns a task's row; ok is false when there is none, and true with
 // ErrDamaged.
 func (x index) row(id tasks.ID) (l listing, ok bool, err error) {
-	if l, ok, err = openRows.get(x, id); ok || err != nil {
+	if l, ok, err = openRows.get(x, id); ok {
 		return l, ok, err
 	}
 	return endedRows.get(x, id)
@@ -92,242 +92,168 @@ func (x index) existing(id tasks.ID) (tasks.Row, error) {
 }
 
 // opened writes the row of a new task, which its first event led to a state.
-func (x index) opened(id tasks.ID, task taskRow, after planner.State, e planner.Event) error {
+func (x index) opened(id tasks.ID, task taskRow, after planner.State, e planner.Event) {
 	l := openedListing(id, task, e)
-	if err := x.follow(&l, after, e); err != nil {
-		return err
-	}
-	return x.replace(listing{}, l)
+	x.follow(&l, after, e)
+	x.replace(listing{}, l)
 }
 
 // note writes what an event means for a task's row. It queues the delivery of the
 // outcome when the event settled the task.
-func (x index) note(id tasks.ID, before, after planner.State, e planner.Event) error {
+func (x index) note(id tasks.ID, before, after planner.State, e planner.Event) {
 	settles := after.Settled() && !before.Settled()
-	if !settles && indexedStateOf(before) == indexedStateOf(after) {
-		return nil
+	if settles || indexedStateOf(before) != indexedStateOf(after) {
+		x.change(id, func(l *listing) { x.follow(l, after, e) })
 	}
-	err := x.change(id, func(l *listing) error { return x.follow(l, after, e) })
-	if err != nil || !settles {
-		return err
+	if settles {
+		x.notify(id, string(after.Outcome))
 	}
-	return x.notify(id, string(after.Outcome))
 }
 
 // dropped writes that a task has failed without an event. It queues the delivery of
 // the outcome, unless the task had settled before.
-func (x index) dropped(id tasks.ID, settled bool) error {
-	err := x.change(id, func(l *listing) error {
-		l.drop(x.time)
-		return nil
-	})
-	if err != nil || settled {
-		return err
+func (x index) dropped(id tasks.ID, settled bool) {
+	x.change(id, func(l *listing) { l.drop(x.time) })
+	if !settled {
+		x.notify(id, string(planner.Failed))
 	}
-	return x.notify(id, string(planner.Failed))
 }
 
 // moved writes the new chat of a task that has not ended.
-func (x index) moved(id tasks.ID, to bot.Chat) error {
-	return x.change(id, func(l *listing) error {
-		l.Chat = to
-		return nil
-	})
+func (x index) moved(id tasks.ID, to bot.Chat) {
+	x.change(id, func(l *listing) { l.Chat = to })
 }
 
 // remove deletes a task's row, and the delivery of its outcome. It needs the task's
 // own row.
-func (x index) remove(id tasks.ID) error {
-	l, ok, err := x.row(id)
-	damaged := errors.Is(err, tasks.ErrDamaged)
-	switch {
-	case damaged:
-		var task taskRow
-		if task, _, err = x.task(id); err == nil || errors.Is(err, tasks.ErrDamaged) {
-			err = x.clear(id, task.Chat)
-		}
-		if err == nil {
-			err = x.recount()
-		}
-	case err == nil && ok:
-		err = x.replace(l, listing{})
+func (x index) remove(id tasks.ID) {
+	l, _, damaged := x.row(id)
+	if damaged != nil {
+		task, _, _ := x.task(id) // when it is damaged, keys in TableListed stay
+		x.clear(id, task.Chat)
+		x.recount()
+	} else {
+		x.replace(l, listing{})
 	}
-	if err != nil || !damaged && l.webhook == "" {
-		return err
+	if damaged != nil || l.webhook != "" {
+		outgoing(x).tried(outcomeDeliveryID(id), time.Time{})
 	}
-	return outgoing(x).tried(outcomeDeliveryID(id), time.Time{})
 }
 
 // change changes a task's row. A damaged or missing row is made anew instead, from
 // all events of the task.
-func (x index) change(id tasks.ID, edit func(*listing) error) error {
-	before, ok, err := x.row(id)
-	if errors.Is(err, tasks.ErrDamaged) || err == nil && !ok {
-		return x.rebuild(id)
-	}
-	if err != nil {
-		return err
+func (x index) change(id tasks.ID, edit func(*listing)) {
+	before, ok, damaged := x.row(id)
+	if damaged != nil || !ok {
+		x.rebuild(id)
+		return
 	}
 	after := before
-	if err := edit(&after); err != nil {
-		return err
-	}
-	return x.replace(before, after)
+	edit(&after)
+	x.replace(before, after)
 }
 
-// rebuild makes rows anew from the journals of their tasks. A row stays as it is
-// when the task's own row is damaged.
-func (x index) rebuild(ids ...tasks.ID) error {
+// rebuild makes rows anew from the journals of their tasks. A row stays as it is when
+// the task's own row is damaged.
+func (x index) rebuild(ids ...tasks.ID) {
 	recount := false
 	for _, id := range ids {
-		task, ok, err := x.task(id)
-		if errors.Is(err, tasks.ErrDamaged) || err == nil && !ok {
+		task, ok, damaged := x.task(id)
+		if damaged != nil || !ok {
 			continue
 		}
-		if err != nil {
-			return err
+		after := x.fromJournal(id, task)
+		before, _, damaged := x.row(id)
+		if damaged == nil {
+			x.replace(before, after)
+			continue
 		}
-		after, err := x.fromJournal(id, task)
-		if err != nil {
-			return err
-		}
-		before, _, err := x.row(id)
-		switch {
-		case errors.Is(err, tasks.ErrDamaged):
-			recount = true
-			if err = x.clear(id, task.Chat); err == nil {
-				err = x.write(listing{}, after)
-			}
-		case err == nil:
-			err = x.replace(before, after)
-		}
-		if err != nil {
-			return err
-		}
+		x.clear(id, task.Chat)
+		x.write(listing{}, after)
+		recount = true
 	}
-	if !recount {
-		return nil
+	if recount {
+		x.recount()
 	}
-	return x.recount()
 }
 
 // clear deletes a damaged row, and all keys that it may have in TableListed.
-func (x index) clear(id tasks.ID, c bot.Chat) error {
-	if err := openRows.drop(x, id); err != nil {
-		return err
-	}
+func (x index) clear(id tasks.ID, c bot.Chat) {
+	openRows.drop(x, id)
 	for _, status := range finalStatuses {
-		if err := x.write(listing{Row: tasks.Row{Task: id, Chat: c, Status: status}}, listing{}); err != nil {
-			return err
-		}
+		x.write(listing{Row: tasks.Row{Task: id, Chat: c, Status: status}}, listing{})
 	}
-	return nil
 }
 
 // replace replaces a row, and counts the change. A row without a task is none.
-func (x index) replace(before, after listing) error {
+func (x index) replace(before, after listing) {
 	if before == after {
-		return nil
+		return
 	}
-	if err := x.countAs(before.Status, after.Status); err != nil {
-		return err
+	if before.Status != after.Status {
+		counts := x.statuses()
+		counts[before.Status]--
+		counts[after.Status]++
+		maps.DeleteFunc(counts, func(status string, n int) bool { return status == "" || n <= 0 })
+		metaCounts.put(x, metaTasks, counts)
 	}
-	return x.write(before, after)
+	x.write(before, after)
 }
 
 // write replaces a row and its keys in TableListed. A row without a task is none.
-func (x index) write(before, after listing) error {
+func (x index) write(before, after listing) {
 	for _, key := range groupKeys(before) {
-		if err := listed.drop(x, key); err != nil {
-			return err
-		}
+		listed.drop(x, key)
 	}
 	if before.Task != "" {
-		if err := rowsOf(before).drop(x, before.Task); err != nil {
-			return err
-		}
-	}
-	if after.Task == "" {
-		return nil
+		rowsOf(before).drop(x, before.Task)
 	}
 	for _, key := range groupKeys(after) {
-		if err := listed.put(x, key, struct{}{}); err != nil {
-			return err
-		}
+		listed.put(x, key, struct{}{})
 	}
-	return rowsOf(after).put(x, after.Task, after)
+	if after.Task != "" {
+		rowsOf(after).put(x, after.Task, after)
+	}
 }
 
 // statuses returns how many tasks there are of each status.
-func (x index) statuses() (map[string]int, error) {
-	counts, ok, err := metaCounts.get(x, metaTasks)
-	switch {
-	case errors.Is(err, tasks.ErrDamaged):
-		x.skip(TableMeta, []byte(metaTasks), err)
+func (x index) statuses() map[string]int {
+	counts, ok, damaged := metaCounts.get(x, metaTasks)
+	if damaged != nil {
+		x.skip(TableMeta, []byte(metaTasks), damaged)
 		return x.countRows()
-	case !ok:
-		counts = map[string]int{}
 	}
-	return counts, err
-}
-
-// countAs counts a task no longer under one status, but under another one. An empty
-// status is none.
-func (x index) countAs(before, after string) error {
-	if before == after {
-		return nil
+	if !ok {
+		return map[string]int{}
 	}
-	counts, err := x.statuses()
-	if err != nil {
-		return err
-	}
-	counts[before]--
-	counts[after]++
-	maps.DeleteFunc(counts, func(status string, n int) bool { return status == "" || n <= 0 })
-	return metaCounts.put(x, metaTasks, counts)
+	return counts
 }
 
 // recount counts all tasks anew. It serves when the status of a damaged row is not
 // known.
-func (x index) recount() error {
-	counts, err := x.countRows()
-	if err != nil {
-		return err
-	}
-	return metaCounts.put(x, metaTasks, counts)
-}
+func (x index) recount() { metaCounts.put(x, metaTasks, x.countRows()) }
 
 // countRows counts all readable rows by their status.
-func (x index) countRows() (map[string]int, error) {
+func (x index) countRows() map[string]int {
 	counts := map[string]int{}
-	for r, err := range x.Range(TableListed, []byte{ofPlatform}, []byte{ofPlatform + 1}, Ascending) {
-		if err != nil {
-			return nil, err
-		}
+	for r := range records(x, TableListed, []byte{ofPlatform}, []byte{ofPlatform + 1}, Ascending) {
 		counts[statusIn(r.Key)]++
 	}
-	for e, err := range openRows.scan(x, nil, nil, Ascending) {
-		if err != nil {
-			return nil, err
-		}
+	for e := range openRows.scan(x, nil, nil, Ascending) {
 		if e.damaged == nil {
 			counts[e.value.Status]++
 		}
 	}
-	return counts, nil
+	return counts
 }
 
 // notify queues the delivery of a task's outcome, if a webhook wants it. The sender
 // of the delivery makes its body.
-func (x index) notify(id tasks.ID, outcome string) error {
-	l, _, err := x.row(id)
-	if err == nil && l.webhook != "" {
-		err = outgoing(x).queue(tasks.Delivery{ID: outcomeDeliveryID(id), Webhook: l.webhook, Kind: "task." + outcome, Task: id})
+func (x index) notify(id tasks.ID, outcome string) {
+	// After damage it is not known whether a webhook wants it, or has it already.
+	if l, _, damaged := x.row(id); damaged == nil && l.webhook != "" {
+		_ = outgoing(x).queue(tasks.Delivery{ID: outcomeDeliveryID(id), Webhook: l.webhook, Kind: "task." + outcome, Task: id})
 	}
-	if errors.Is(err, tasks.ErrDamaged) { // the webhook is unknown, or whether it was queued before
-		return nil
-	}
-	return err
 }
 
 // outcomeDeliveryID is the id of the delivery of a task's outcome.
@@ -335,31 +261,28 @@ func outcomeDeliveryID(id tasks.ID) string { return "notify-" + string(id) }
 
 // fromJournal makes a task's row from its events. When some of them are damaged, the
 // row says that the task has failed.
-func (x index) fromJournal(id tasks.ID, task taskRow) (listing, error) {
-	l := unreadListing(id, task)
+func (x index) fromJournal(id tasks.ID, task taskRow) listing {
 	first, err := journals(x).event(id, 1)
-	var events []planner.Event
-	if err == nil {
-		l = openedListing(id, task, first)
-		events, err = journals(x).events(id, 1, task.Last)
-	}
-	if errors.Is(err, tasks.ErrDamaged) {
-		return l, nil
-	}
 	if err != nil {
-		return l, err
+		return unreadListing(id, task)
+	}
+	l := openedListing(id, task, first)
+	events, err := journals(x).events(id, 1, task.Last)
+	if err != nil {
+		if !errors.Is(err, tasks.ErrDamaged) {
+			x.fail(err)
+		}
+		return l
 	}
 	var s planner.State
 	for _, e := range append([]planner.Event{first}, events...) {
 		s = planner.Apply(s, e)
-		if err := x.follow(&l, s, e); err != nil {
-			return l, err
-		}
+		x.follow(&l, s, e)
 	}
 	if task.Over && !s.Finished() {
 		l.drop(l.Changed)
 	}
-	return l, nil
+	return l
 }
 
 // unreadListing is the row of a task whose journal cannot be read.
@@ -408,25 +331,21 @@ func indexedStateOf(s planner.State) indexedState {
 }
 
 // follow brings a row to the state that an event led to.
-func (x index) follow(l *listing, s planner.State, e planner.Event) error {
+func (x index) follow(l *listing, s planner.State, e planner.Event) {
 	g := indexedStateOf(s)
 	if l.Status != g.status {
 		l.Changed = e.At
 	}
 	l.Status, l.Round = g.status, g.round
 	if g.asked == l.asked {
-		return nil
+		return
 	}
 	l.asked, l.Waits, l.Since = g.asked, g.asked > 0, time.Time{}
 	switch {
 	case g.asked == e.Seq:
 		l.Since = e.At
 	case l.Waits:
-		asked, err := journals(x).event(l.Task, g.asked)
-		if err != nil && !errors.Is(err, tasks.ErrDamaged) {
-			return err
-		}
+		asked, _ := journals(x).event(l.Task, g.asked) // a damaged one has no time
 		l.Since = asked.At
 	}
-	return nil
 }

@@ -19,7 +19,7 @@ type Journals struct{ *core }
 // Append implements tasks.Store.
 func (j Journals) Append(ctx context.Context, id tasks.ID, after int, fence int64, e ...planner.Event) error {
 	ctx, span := telemetry.Start(ctx, telemetry.Internal, "store append")
-	err := j.update(ctx, "appending events", func(x *txn) error { return journals{x}.append(id, after, fence, e...) })
+	err := j.update(ctx, "appending events", func(x *txn) { x.fail(journals{x}.append(id, after, fence, e...)) })
 	span.Number(telemetry.EventsKey, len(e))
 	if errors.Is(err, tasks.ErrRefused) || errors.Is(err, tasks.ErrConflict) {
 		span.Text(telemetry.OutcomeKey, telemetry.Refused) // the machine refuses it
@@ -34,12 +34,12 @@ func (j Journals) Append(ctx context.Context, id tasks.ID, after int, fence int6
 // in the cached state yet, come the next time: a reader that has seen an event must
 // not meet an older state.
 func (j Journals) Load(ctx context.Context, id tasks.ID, from int) (events []planner.Event, err error) {
-	err = j.view(ctx, "loading journal", func(x *txn) error {
+	err = j.view(ctx, "loading journal", func(x *txn) {
 		task, err := journals{x}.existing(id)
 		if err == nil {
 			events, err = journals{x}.events(id, from, task.Last)
 		}
-		return err
+		x.fail(err)
 	})
 	if err != nil {
 		return nil, err
@@ -54,16 +54,16 @@ func (j Journals) Load(ctx context.Context, id tasks.ID, from int) (events []pla
 
 // Event implements tasks.Store.
 func (j Journals) Event(ctx context.Context, id tasks.ID, seq int) (e planner.Event, err error) {
-	err = j.view(ctx, "loading event", func(x *txn) error {
+	err = j.view(ctx, "loading event", func(x *txn) {
 		task, err := journals{x}.existing(id)
-		if err != nil {
-			return err
+		switch {
+		case err != nil:
+		case seq < 1 || seq > task.Last:
+			err = fmt.Errorf("task %s has no event %d", id, seq)
+		default:
+			e, err = journals{x}.event(id, seq)
 		}
-		if seq < 1 || seq > task.Last {
-			return fmt.Errorf("task %s has no event %d", id, seq)
-		}
-		e, err = journals{x}.event(id, seq)
-		return err
+		x.fail(err)
 	})
 	return e, err
 }
@@ -74,12 +74,9 @@ func (j Journals) State(ctx context.Context, id tasks.ID) (state planner.State, 
 		return state, nil
 	}
 	mark := j.cache.mark()
-	err = j.view(ctx, "folding journal", func(x *txn) error {
-		task, err := journals{x}.existing(id)
-		if err == nil {
-			state, err = journals{x}.state(id, task)
-		}
-		return err
+	err = j.view(ctx, "folding journal", func(x *txn) {
+		_, state, err = journals{x}.existingState(id)
+		x.fail(err)
 	})
 	if err != nil {
 		return planner.State{}, err
@@ -90,7 +87,7 @@ func (j Journals) State(ctx context.Context, id tasks.ID) (state planner.State, 
 
 // Drop implements tasks.Store.
 func (j Journals) Drop(ctx context.Context, id tasks.ID) error {
-	return j.update(ctx, "dropping task", func(x *txn) error { return journals{x}.drop(id) })
+	return j.update(ctx, "dropping task", func(x *txn) { x.fail(journals{x}.drop(id)) })
 }
 
 // Changed implements tasks.Store.
@@ -102,13 +99,21 @@ func (j Journals) Follow(heard func(tasks.ID)) (stop func()) { return j.watch.Fo
 // journals are the tasks and their events, within a transaction.
 type journals struct{ *txn }
 
-// existing returns a task's row. ErrNoTask.
+// existing returns a task's row. ErrNoTask, ErrDamaged.
 func (x journals) existing(id tasks.ID) (taskRow, error) {
 	task, ok, err := x.task(id)
 	if err == nil && !ok {
 		err = fmt.Errorf("task %s: %w", id, tasks.ErrNoTask)
 	}
 	return task, err
+}
+
+// existingState returns a task's row and its state. ErrNoTask, ErrDamaged.
+func (x journals) existingState(id tasks.ID) (task taskRow, s planner.State, err error) {
+	if task, err = x.existing(id); err == nil {
+		s, err = x.state(id, task)
+	}
+	return task, s, err
 }
 
 // task returns a task's row; ok is false when there is none, and true with
@@ -137,17 +142,18 @@ func (x journals) events(id tasks.ID, from, to int) (list []planner.Event, err e
 		return nil, nil
 	}
 	next := eventKey{id, seq + 1}
-	for e, err := range journal.scan(x, journalKey(next), journalKey(eventKey{id, to + 1}), Ascending) {
+	for r, err := range x.Range(TableJournal, journalKey(next), journalKey(eventKey{id, to + 1}), Ascending) {
 		if err != nil {
 			return nil, err
 		}
-		if e.damaged != nil {
-			return nil, fmt.Errorf("reading %s: %w", describe(TableJournal, e.key), e.damaged)
-		}
-		if string(e.key) != string(journalKey(next)) {
+		if string(r.Key) != string(journalKey(next)) {
 			break
 		}
-		list = append(list, e.value)
+		e, err := journal.read(r)
+		if err != nil {
+			return nil, fmt.Errorf("reading %s: %w", describe(TableJournal, r.Key), err)
+		}
+		list = append(list, e)
 		next.seq++
 	}
 	if next.seq <= to {
@@ -160,10 +166,7 @@ func (x journals) events(id tasks.ID, from, to int) (list []planner.Event, err e
 func (x journals) state(id tasks.ID, task taskRow) (planner.State, error) {
 	s, ok := x.folds(id)
 	if !ok && !slices.Contains(x.deleted, id) {
-		s, ok = x.cache.state(id)
-	}
-	if !ok {
-		s = planner.State{}
+		s, _ = x.cache.state(id)
 	}
 	events, err := x.events(id, s.Seq, task.Last)
 	for _, e := range events {
@@ -207,7 +210,7 @@ func (x journals) append(id tasks.ID, after int, fence int64, events ...planner.
 	}
 	task.Fence = max(task.Fence, fence)
 	if len(events) == 0 {
-		return taskRows.put(x, id, task)
+		taskRows.put(x, id, task)
 	}
 	for _, e := range events {
 		if task, state, err = x.appendEvent(id, task, state, e); err != nil {
@@ -220,49 +223,29 @@ func (x journals) append(id tasks.ID, after int, fence int64, events ...planner.
 // appendEvent adds one event to a task in a state, and writes what follows from it.
 // It returns the task and its state after the event.
 func (x journals) appendEvent(id tasks.ID, task taskRow, before planner.State, e planner.Event) (taskRow, planner.State, error) {
-	fail := func(err error) (taskRow, planner.State, error) { return task, before, err }
-	lane, err := lanes(x).read(task.Chat.Key())
-	if err != nil {
-		return fail(err)
-	}
+	lane := lanes(x).read(task.Chat.Key())
 	lane.Amend(id, before, &e)
 	e, after, err := x.fold(id, before, e)
 	if err != nil {
-		return fail(err)
+		return task, before, err
 	}
 	task.Last, task.Over = e.Seq, task.Over || after.Finished()
-	if err := taskRows.put(x, id, task); err != nil {
-		return fail(err)
-	}
+	taskRows.put(x, id, task)
 	if text, failed, ok := planner.Settles(before, after, e); ok {
 		answer := historyRow{Order: task.Order, Answer: true, Task: id, Failed: failed, Tainted: after.Tainted > 0, At: e.At, Text: text}
-		if err := turns(x).put(task.Chat.Key(), answer); err != nil {
-			return fail(err)
-		}
+		turns(x).put(task.Chat.Key(), answer)
 	}
-	if err := ledger(x).note(id, task, before, after, e); err != nil {
-		return fail(err)
-	}
-	if err := index(x).note(id, before, after, e); err != nil {
-		return fail(err)
-	}
-	if err := audit(x).note(id, e); err != nil {
-		return fail(err)
-	}
+	ledger(x).note(id, task, before, after, e)
+	index(x).note(id, before, after, e)
+	audit(x).note(id, e)
 	x.measure(task, before, after, e)
 	free := lane.Note(id, after)
-	if err := lane.write(); err != nil {
-		return fail(err)
-	}
-	if err := x.release(free); err != nil {
-		return fail(err)
-	}
+	lane.write()
+	x.release(free)
 	if slices.Contains(free, id) {
-		if task, err = x.existing(id); err == nil {
-			after, err = x.state(id, task)
-		}
+		return x.existingState(id)
 	}
-	return task, after, err
+	return task, after, nil
 }
 
 // fold gives e its number and time, checks that it fits, and stores it. It returns
@@ -278,15 +261,13 @@ func (x journals) fold(id tasks.ID, before planner.State, e planner.Event) (plan
 	e.At = e.At.Round(0).UTC()
 	body, err := json.Marshal(e)
 	if err == nil {
-		e, err = decodeEvent(nil, body)
+		e, err = decodeJSON[planner.Event](body)
 	}
 	if err != nil {
 		return e, before, fmt.Errorf("encoding event %q of task %s: %w", e.Type, id, err)
 	}
 	key := journalKey(eventKey{id, e.Seq})
-	if err := x.Put(TableJournal, key, seal(key, body)); err != nil {
-		return e, before, err
-	}
+	x.fail(x.Put(TableJournal, key, Seal(key, body)))
 	after := planner.Apply(before, e)
 	x.effects.fold(id, after)
 	x.changed = append(x.changed, id)
@@ -297,14 +278,10 @@ func (x journals) fold(id tasks.ID, before planner.State, e planner.Event) (plan
 
 // release lets tasks of a conversation continue. It skips a task that has continued
 // already, and drops a damaged one, so that the tasks behind it do not wait.
-func (x journals) release(ids []tasks.ID) error {
+func (x journals) release(ids []tasks.ID) {
 	for _, id := range ids {
 		err := x.savepoint(func() error {
-			task, err := x.existing(id)
-			if err != nil {
-				return err
-			}
-			state, err := x.state(id, task)
+			task, state, err := x.existingState(id)
 			if err == nil {
 				_, _, err = x.appendEvent(id, task, state, planner.Event{Type: planner.Released})
 			}
@@ -312,77 +289,53 @@ func (x journals) release(ids []tasks.ID) error {
 		})
 		switch {
 		case errors.Is(err, tasks.ErrDamaged):
-			if err := x.drop(id); err != nil {
-				return err
-			}
-		case err != nil && !errors.Is(err, tasks.ErrRefused):
-			return err
+			x.fail(x.drop(id))
+		case !errors.Is(err, tasks.ErrRefused):
+			x.fail(err)
 		}
 	}
-	return nil
 }
 
 // drop ends a task without an event. The history says that it failed, unless the
 // history holds its answer, and the tasks behind it in its conversation continue. A
-// task that has ended already stays as it is.
+// task that has ended already stays as it is. ErrNoTask.
 func (x journals) drop(id tasks.ID) error {
-	task, ok, err := x.task(id)
-	if errors.Is(err, tasks.ErrDamaged) {
-		task, ok, err = lanes(x).copyOf(id)
+	task, ok, damaged := x.task(id)
+	if damaged != nil {
+		task, ok = lanes(x).copyOf(id)
 	}
-	if err == nil && !ok {
-		err = fmt.Errorf("task %s: %w", id, tasks.ErrNoTask)
+	if !ok {
+		return fmt.Errorf("task %s: %w", id, tasks.ErrNoTask)
 	}
-	if err != nil || task.Over {
-		return err
+	if task.Over {
+		return nil
 	}
 	state, unknown := x.state(id, task)
 	task.Over = true
-	if err := taskRows.put(x, id, task); err != nil {
-		return err
-	}
+	taskRows.put(x, id, task)
 	x.changed = append(x.changed, id)
 	x.entries = append(x.entries, tasks.FeedEntry{Task: id})
 	x.step("dropped")
 	x.count(func(m *telemetry.Metrics) { m.TaskEnded(task.Chat.Platform, string(planner.Failed), 0) })
-	if err := ledger(x).close(id); err != nil {
-		return err
-	}
-	if err := index(x).dropped(id, unknown == nil && state.Settled()); err != nil {
-		return err
-	}
-	failed := historyRow{Order: task.Order, Answer: true, Task: id, Failed: true, At: x.time}
-	if err := turns(x).putMissing(task.Chat.Key(), failed); err != nil {
-		return err
-	}
-	lane, err := lanes(x).read(task.Chat.Key())
-	if err != nil {
-		return err
-	}
+	ledger(x).close(id)
+	index(x).dropped(id, unknown == nil && state.Settled())
+	turns(x).putMissing(task.Chat.Key(), historyRow{Order: task.Order, Answer: true, Task: id, Failed: true, At: x.time})
+	lane := lanes(x).read(task.Chat.Key())
 	free := lane.Note(id, planner.State{Phase: planner.PhaseOver})
-	if err := lane.write(); err != nil {
-		return err
-	}
-	return x.release(free)
+	lane.write()
+	x.release(free)
+	return nil
 }
 
 // remove deletes a task with its journal, its row in lists and its account. It
 // closes the account first.
-func (x journals) remove(id tasks.ID) error {
-	if err := ledger(x).close(id); err != nil {
-		return err
-	}
-	if err := index(x).remove(id); err != nil {
-		return err
-	}
+func (x journals) remove(id tasks.ID) {
+	ledger(x).close(id)
+	index(x).remove(id)
 	first, end := journalKey(eventKey{id, 0}), journalKey(eventKey{id, 1 << 56}) // before those of ids that begin with this one
-	if err := deleteRange(x, TableJournal, first, end, math.MaxInt); err != nil {
-		return err
-	}
-	if err := accounts.drop(x, id); err != nil {
-		return err
-	}
+	deleteRange(x, TableJournal, first, end, math.MaxInt)
+	accounts.drop(x, id)
 	x.deleted, x.changed, x.frees = append(x.deleted, id), append(x.changed, id), true
 	x.step("forgotten")
-	return taskRows.drop(x, id)
+	taskRows.drop(x, id)
 }

@@ -10,7 +10,6 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"legwork/bot"
 	"legwork/llm"
 	"legwork/planner"
 	"legwork/tasks"
@@ -21,20 +20,20 @@ type Ledger struct{ *core }
 
 // Reserve implements tasks.Ledger.
 func (l Ledger) Reserve(ctx context.Context, id tasks.ID, r tasks.Reservation) error {
-	return l.update(ctx, "reserving", func(x *txn) error { return ledger{x}.reserve(id, r) })
+	return l.update(ctx, "reserving", func(x *txn) { x.fail(ledger{x}.reserve(id, r)) })
 }
 
 // Room implements tasks.Ledger.
 func (l Ledger) Room(ctx context.Context, id tasks.ID, r tasks.Reservation) error {
-	return l.view(ctx, "looking for room", func(x *txn) error {
+	return l.view(ctx, "looking for room", func(x *txn) {
 		x.Tx = NewOverlay(x.Tx)
-		return ledger{x}.reserve(id, r)
+		x.fail(ledger{x}.reserve(id, r))
 	})
 }
 
 // Settle implements tasks.Ledger.
 func (l Ledger) Settle(ctx context.Context, id tasks.ID, of tasks.ReservationID, cost llm.Usage) error {
-	return l.update(ctx, "settling", func(x *txn) error { return ledger{x}.settle(id, of, cost) })
+	return l.update(ctx, "settling", func(x *txn) { ledger{x}.settle(id, of, cost) })
 }
 
 // Spent implements tasks.Ledger. A damaged row is left out.
@@ -43,17 +42,12 @@ func (l Ledger) Spent(ctx context.Context, q tasks.SpentQuery) (list []tasks.Spe
 	if q.To != "" {
 		to = afterPrefix(orderedKey(q.To))
 	}
-	err = l.view(ctx, "reading the ledger", func(x *txn) error {
-		list = nil
-		for e, err := range spentRows.sound(x, []byte(q.From), to, Ascending) {
-			if err != nil {
-				return err
-			}
+	err = l.view(ctx, "reading the ledger", func(x *txn) {
+		for e := range spentRows.sound(x, []byte(q.From), to, Ascending) {
 			if s := e.value; (q.User == "" || s.User == q.User) && (q.Chat == "" || s.Chat == q.Chat) {
 				list = append(list, s)
 			}
 		}
-		return nil
 	})
 	return list, err
 }
@@ -61,18 +55,13 @@ func (l Ledger) Spent(ctx context.Context, q tasks.SpentQuery) (list []tasks.Spe
 // Extended implements tasks.Ledger. A damaged total is left out.
 func (l Ledger) Extended(ctx context.Context, day string) (list []tasks.Extended, err error) {
 	from := orderedKey(day)
-	err = l.view(ctx, "reading extended budgets", func(x *txn) error {
-		list = nil
-		for e, err := range totals.sound(x, from, afterPrefix(from), Ascending) {
-			if err != nil {
-				return err
-			}
+	err = l.view(ctx, "reading extended budgets", func(x *txn) {
+		for e := range totals.sound(x, from, afterPrefix(from), Ascending) {
 			of, ok := readTotalKey(e.key)
 			if extra := e.value.Extra; ok && extra != (amount{}) {
 				list = append(list, tasks.Extended{User: of.User, Chat: of.Chat, Tokens: extra.Tokens, Cost: extra.Cost})
 			}
 		}
-		return nil
 	})
 	return list, err
 }
@@ -81,56 +70,53 @@ func (l Ledger) Extended(ctx context.Context, day string) (list []tasks.Extended
 type ledger struct{ *txn }
 
 // note writes what an event of a task means for the ledger.
-func (x ledger) note(id tasks.ID, task taskRow, before, after planner.State, e planner.Event) error {
-	if err := x.extendBudget(before, e); err != nil {
-		return err
-	}
+func (x ledger) note(id tasks.ID, task taskRow, before, after planner.State, e planner.Event) {
+	x.extendBudget(before, e)
 	ends, settled := endsAction(e), after.Settled() && !before.Settled()
 	if !ends && !settled && !task.Over {
-		return nil
+		return
 	}
-	return x.change(id, func(a *openAccount) error {
-		if ends {
-			if err := a.settleEvent(task, e); err != nil {
-				return err
-			}
-		}
-		switch {
-		case task.Over:
-			return a.close()
-		case settled:
-			return a.assignKept(tasks.ReservationID{})
-		}
-		return nil
-	})
+	a := x.open(id)
+	if ends {
+		a.settleEvent(task, e)
+	}
+	switch {
+	case task.Over:
+		a.close()
+	case settled:
+		a.assignKept(tasks.ReservationID{})
+	}
+	a.write()
 }
 
 // openAccount is the account of a task while it is changed.
 type openAccount struct {
 	account
 	x       ledger
+	task    tasks.ID
 	changed bool
 }
 
-// change lets do change the account of a task, and then writes it. It deletes an
-// empty account. A damaged one counts as empty: the task goes on.
-func (x ledger) change(id tasks.ID, do func(*openAccount) error) (err error) {
-	a := &openAccount{x: x}
-	a.account, _, err = accounts.get(x, id)
-	if errors.Is(err, tasks.ErrDamaged) {
-		x.log.Error("account damaged, counting again", "cause", err)
-		a.account, a.changed, err = account{}, true, nil
+// open reads the account of a task. A damaged one counts as empty: the task goes on.
+func (x ledger) open(id tasks.ID) *openAccount {
+	a := &openAccount{x: x, task: id}
+	var damaged error
+	if a.account, _, damaged = accounts.get(x, id); damaged != nil {
+		x.log.Error("account damaged, counting again", "cause", damaged)
+		a.account, a.changed = account{}, true
 	}
-	if err == nil {
-		err = do(a)
-	}
+	return a
+}
+
+// write stores the account, if it has changed. It deletes an empty one.
+func (a *openAccount) write() {
 	switch {
-	case err != nil || !a.changed:
-		return err
+	case !a.changed:
 	case a.empty():
-		return accounts.drop(x, id)
+		accounts.drop(a.x, a.task)
+	default:
+		accounts.put(a.x, a.task, a.account)
 	}
-	return accounts.put(x, id, a.account)
 }
 
 // empty reports whether there is nothing to store.
@@ -160,58 +146,46 @@ func (x ledger) reserve(id tasks.ID, r tasks.Reservation) error {
 	if err != nil {
 		return err
 	}
-	return x.change(id, func(a *openAccount) error {
-		if err := a.abandon(r.ID.Covers); err != nil {
-			return err
+	a := x.open(id)
+	a.abandon(r.ID.Covers)
+	covered := a.takeKept(r)
+	h := reservation{r.ID, r.Day, r.User, r.Chat, r.Model, r.Most, knownCost(r.Most, r.Least)}
+	sums := x.totalsOf(h)
+	kept, wanted := a.Kept, amountOf(r.Most)
+	if r.Hold != nil && kept == nil && !r.Closing {
+		kept = &reservation{Day: r.Day, User: r.User, Chat: r.Chat, Model: r.Model, Most: *r.Hold}
+		wanted = wanted.plus(amountOf(*r.Hold))
+	}
+	if !covered {
+		state, err := journals(x).state(id, task)
+		if err == nil {
+			err = a.checkRoom(wanted, r.Budgets, state.Extended, sums)
 		}
-		covered, err := a.takeKept(r)
 		if err != nil {
 			return err
 		}
-		h := reservation{r.ID, r.Day, r.User, r.Chat, r.Model, r.Most, knownCost(r.Most, r.Least)}
-		sums, err := x.totalsOf(h)
-		if err != nil {
-			return err
-		}
-		kept, wanted := a.Kept, amountOf(r.Most)
-		if r.Hold != nil && kept == nil && !r.Closing {
-			kept = &reservation{Day: r.Day, User: r.User, Chat: r.Chat, Model: r.Model, Most: *r.Hold}
-			wanted = wanted.plus(amountOf(*r.Hold))
-		}
-		if !covered {
-			state, err := journals(x).state(id, task)
-			if err == nil {
-				err = a.checkRoom(wanted, r.Budgets, state.Extended, sums)
-			}
-			if err != nil {
-				return err
-			}
-		}
-		for _, sum := range sums {
-			with := sum.total
-			with.Reserved = with.Reserved.plus(wanted)
-			if err := x.putTotal(sum.of, sum.total, with); err != nil {
-				return err
-			}
-		}
-		a.Reserved, a.Kept, a.changed = append(slices.Clip(a.Reserved), h), kept, true
-		x.step("reserved")
-		return nil
-	})
+	}
+	for _, sum := range sums {
+		with := sum.total
+		with.Reserved = with.Reserved.plus(wanted)
+		x.putTotal(sum.of, sum.total, with)
+	}
+	a.Reserved, a.Kept, a.changed = append(slices.Clip(a.Reserved), h), kept, true
+	a.write()
+	x.step("reserved")
+	return nil
 }
 
 // takeKept gives a closing answer the amount that its task keeps, and reports
 // whether the amount covers the reservation r. After a crash the action that took
 // the amount takes it again, because it is the same answer.
-func (a *openAccount) takeKept(r tasks.Reservation) (covered bool, err error) {
+func (a *openAccount) takeKept(r tasks.Reservation) (covered bool) {
 	if !r.Closing || a.Kept == nil {
-		return false, nil
+		return false
 	}
-	if err := a.assignKept(r.ID); err != nil {
-		return false, err
-	}
+	a.assignKept(r.ID)
 	need, have := amountOf(r.Most), amountOf(a.Kept.Most)
-	return *a.Taken == r.ID && need.Tokens <= have.Tokens && need.Cost <= have.Cost, nil
+	return *a.Taken == r.ID && need.Tokens <= have.Tokens && need.Cost <= have.Cost
 }
 
 // knownCost is the cost of a call of which only the input is known. least is what
@@ -254,147 +228,62 @@ func checkReservation(r tasks.Reservation) error {
 
 // spent reads a row of the ledger; zero when there is none. A damaged row begins at
 // zero.
-func (x ledger) spent(k spentKey) (tasks.Spent, error) {
-	row, _, err := spentRows.get(x, k)
-	if errors.Is(err, tasks.ErrDamaged) {
-		x.log.Error("ledger row damaged, starting at zero", "cause", err)
-		return tasks.Spent{}, nil
+func (x ledger) spent(k spentKey) tasks.Spent {
+	row, _, damaged := spentRows.get(x, k)
+	if damaged != nil {
+		x.log.Error("ledger row damaged, starting at zero", "cause", damaged)
+		return tasks.Spent{}
 	}
-	return row, err
+	return row
 }
 
 // addSpent adds calls and their cost to a row of the ledger.
-func (x ledger) addSpent(k spentKey, calls int, cost llm.Usage) error {
-	row, err := x.spent(k)
-	if err != nil {
-		return err
-	}
+func (x ledger) addSpent(k spentKey, calls int, cost llm.Usage) {
+	row := x.spent(k)
 	row.Calls, row.Usage = row.Calls+calls, row.Usage.Add(cost)
-	return spentRows.put(x, k, row)
+	spentRows.put(x, k, row)
 }
 
 // accountIDs lists the tasks with accounts: tasks that have not ended, and ended ones
 // with calls that were made after them.
-func (x ledger) accountIDs() (ids []tasks.ID, err error) {
-	for r, err := range x.Range(TableAccounts, nil, nil, Ascending) {
-		if err != nil {
-			return nil, err
-		}
+func (x ledger) accountIDs() (ids []tasks.ID) {
+	for r := range records(x, TableAccounts, nil, nil, Ascending) {
 		ids = append(ids, tasks.ID(r.Key))
 	}
-	return ids, nil
-}
-
-// matchingKeys returns the keys of a table, from one on and at most n, that read can
-// read and that match.
-func matchingKeys[K any](tx Tx, t Table, from []byte, n int, read func([]byte) (K, bool), match func(K) bool) (list []K, err error) {
-	for r, err := range tx.Range(t, from, nil, Ascending) {
-		if err != nil {
-			return nil, err
-		}
-		if k, ok := read(r.Key); ok && match(k) {
-			if list = append(list, k); len(list) == n {
-				break
-			}
-		}
-	}
-	return list, nil
-}
-
-// spentBatch is how many rows of the ledger a transaction deletes at most.
-const spentBatch = 200
-
-// dropSpent deletes the rows of the ledger that match, in many transactions. It
-// counts them in d.
-func (c *core) dropSpent(ctx context.Context, match func(spentKey) bool, d *tasks.Deleted) error {
-	var from []byte
-	for {
-		var rows []spentKey
-		err := c.view(ctx, "reading the ledger", func(x *txn) (err error) {
-			rows, err = matchingKeys(x, TableSpent, from, spentBatch, readSpentKey, match)
-			return err
-		})
-		if err != nil || len(rows) == 0 {
-			return err
-		}
-		err = c.update(ctx, "deleting rows of the ledger", func(x *txn) error {
-			x.frees = true
-			for _, k := range rows {
-				if err := spentRows.drop(x, k); err != nil {
-					return err
-				}
-			}
-			return nil
-		})
-		if err != nil {
-			return err
-		}
-		d.Spent += len(rows)
-		from = append(spentKeyBytes(rows[len(rows)-1]), 0)
-	}
+	return ids
 }
 
 // moveChat gives what a chat has spent and reserved to another one, so that neither
 // its budget of the day nor its usage begins anew. It moves the totals first: a
 // damaged one is added up from the rest.
-func (x ledger) moveChat(from string, to bot.Chat) error {
-	if to.Thread != "" {
-		return nil // budgets are those of whole chats
+func (x ledger) moveChat(from, to string) {
+	for _, of := range matchingKeys(x, TableTotals, nil, math.MaxInt, readTotalKey, func(of totalKey) bool { return of.Chat == from }) {
+		own := totalKey{Day: of.Day, Chat: to}
+		moved, old := x.total(of), x.total(own)
+		totals.drop(x, of)
+		x.putTotal(own, old, total{old.Spent.plus(moved.Spent), old.Reserved.plus(moved.Reserved), old.Extra.plus(moved.Extra)})
 	}
-	for _, move := range []func(from, to string) error{x.moveTotals, x.moveAccounts, x.moveSpent} {
-		if err := move(from, to.Key()); err != nil {
-			return err
+	for _, id := range x.accountIDs() {
+		a := x.open(id)
+		for i := range a.Reserved {
+			a.moveChat(&a.Reserved[i], from, to)
 		}
-	}
-	return nil
-}
-
-// moveAccounts changes the chat of reservations.
-func (x ledger) moveAccounts(from, to string) error {
-	ids, err := x.accountIDs()
-	if err != nil {
-		return err
-	}
-	for _, id := range ids {
-		err := x.change(id, func(a *openAccount) error {
-			move := func(h *reservation) {
-				if h.Chat == from {
-					h.Chat, a.changed = to, true
-				}
-			}
-			for i := range a.Reserved {
-				move(&a.Reserved[i])
-			}
-			if a.Kept != nil {
-				move(a.Kept)
-			}
-			return nil
-		})
-		if err != nil {
-			return err
+		if a.Kept != nil {
+			a.moveChat(a.Kept, from, to)
 		}
+		a.write()
 	}
-	return nil
-}
-
-// moveSpent adds the rows of a chat to those of the other.
-func (x ledger) moveSpent(from, to string) error {
-	rows, err := matchingKeys(x, TableSpent, nil, math.MaxInt, readSpentKey, func(k spentKey) bool { return k.Chat == from })
-	if err != nil {
-		return err
-	}
-	for _, k := range rows {
-		old, err := x.spent(k)
-		if err != nil {
-			return err
-		}
-		if err := spentRows.drop(x, k); err != nil {
-			return err
-		}
+	for _, k := range matchingKeys(x, TableSpent, nil, math.MaxInt, readSpentKey, func(k spentKey) bool { return k.Chat == from }) {
+		old := x.spent(k)
+		spentRows.drop(x, k)
 		k.Chat = to
-		if err := x.addSpent(k, old.Calls, old.Usage); err != nil {
-			return err
-		}
+		x.addSpent(k, old.Calls, old.Usage)
 	}
-	return nil
+}
+
+// moveChat changes the chat of a reservation of the account.
+func (a *openAccount) moveChat(h *reservation, from, to string) {
+	if h.Chat == from {
+		h.Chat, a.changed = to, true
+	}
 }

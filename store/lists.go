@@ -21,10 +21,7 @@ const defaultPage = 50
 // when that fails, the list goes on without it.
 func (i Index) Tasks(ctx context.Context, q tasks.TaskQuery) (rows []tasks.Row, more bool, err error) {
 	var damaged []tasks.ID
-	read := func(x *txn) (err error) {
-		rows, more, damaged, err = index{x}.page(q)
-		return err
-	}
+	read := func(x *txn) { rows, more, damaged = index{x}.page(q) }
 	err = i.view(ctx, "listing tasks", read)
 	if err == nil && len(damaged) > 0 && i.rebuild(ctx, damaged...) == nil {
 		err = i.view(ctx, "listing tasks", read)
@@ -34,15 +31,15 @@ func (i Index) Tasks(ctx context.Context, q tasks.TaskQuery) (rows []tasks.Row, 
 
 // rebuild makes rows anew from the journals.
 func (i Index) rebuild(ctx context.Context, ids ...tasks.ID) error {
-	return i.update(ctx, "making rows anew", func(x *txn) error { return index{x}.rebuild(ids...) })
+	return i.update(ctx, "making rows anew", func(x *txn) { index{x}.rebuild(ids...) })
 }
 
 // Row implements tasks.Index. A row that is damaged or missing is made anew from the
 // journal.
 func (i Index) Row(ctx context.Context, id tasks.ID) (row tasks.Row, err error) {
-	read := func(x *txn) (err error) {
+	read := func(x *txn) {
 		row, err = index{x}.existing(id)
-		return err
+		x.fail(err)
 	}
 	err = i.view(ctx, "reading a task's row", read)
 	if errors.Is(err, tasks.ErrDamaged) && i.rebuild(ctx, id) == nil {
@@ -53,73 +50,59 @@ func (i Index) Row(ctx context.Context, id tasks.ID) (row tasks.Row, err error) 
 
 // Counts implements tasks.Index.
 func (i Index) Counts(ctx context.Context) (counts map[string]int, err error) {
-	err = i.view(ctx, "counting tasks", func(x *txn) (err error) {
-		counts, err = index{x}.statuses()
-		return err
-	})
+	err = i.view(ctx, "counting tasks", func(x *txn) { counts = index{x}.statuses() })
 	return counts, err
 }
 
 // page reads one page of rows, and looks whether there are more. It leaves out
 // damaged rows, and returns their tasks.
-func (x index) page(q tasks.TaskQuery) (rows []tasks.Row, more bool, damaged []tasks.ID, err error) {
+func (x index) page(q tasks.TaskQuery) (rows []tasks.Row, more bool, damaged []tasks.ID) {
 	limit := q.Limit
 	if limit <= 0 {
 		limit = defaultPage
 	}
-	candidates, err := x.candidates(q)
-	if err != nil {
-		return nil, false, nil, err
-	}
-	for r, err := range candidates {
-		if err != nil {
-			return nil, false, nil, err
-		}
+	for r := range x.candidates(q) {
 		id, ok := tasks.ID(r.Key), true
 		var l listing
+		var err error
 		if r.Value == nil {
 			l, ok, err = endedRows.get(x, id)
 		} else {
 			l, err = endedRows.read(r) // open rows have the same form
 		}
 		switch {
-		case errors.Is(err, tasks.ErrDamaged):
+		case err != nil:
 			x.skip(TableRows, r.Key, err)
 			damaged = append(damaged, id)
-		case err != nil:
-			return nil, false, nil, err
 		case !ok || !matches(q, l.Row): // a key without a matching row, after damage
 		case len(rows) == limit:
-			return rows, true, damaged, nil
+			return rows, true, damaged
 		default:
 			rows = append(rows, l.Row)
 		}
 	}
-	return rows, false, damaged, nil
+	return rows, false, damaged
 }
 
 // candidates returns the records of tasks that may match a query, the newest task
 // first. The keys are the ids. A record is that of a row, or it has no value and
 // belongs to a task that has ended.
-func (x index) candidates(q tasks.TaskQuery) (iter.Seq2[Record, error], error) {
+func (x index) candidates(q tasks.TaskQuery) iter.Seq[Record] {
 	var before []byte
 	if q.Before != "" {
 		before = []byte(q.Before)
 	}
-	list := x.Range(TableOpen, nil, before, Descending)
+	list := records(x, TableOpen, nil, before, Descending)
 	statuses := finalStatuses
 	if len(q.Statuses) > 0 {
 		statuses = slices.DeleteFunc(slices.Clone(q.Statuses), func(s string) bool { return !isFinal(s) })
 	}
 	if q.Waits || len(statuses) == 0 {
-		return list, nil
+		return list
 	}
-	scopes, all, err := x.scopes(q.Rooms)
-	if err != nil {
-		return nil, err
-	}
+	scopes, all := x.scopes(q.Rooms)
 	if all && len(q.Statuses) == 0 {
-		return merged(list, x.Range(TableRows, nil, before, Descending)), nil
+		return merged(list, records(x, TableRows, nil, before, Descending))
 	}
 	for _, scope := range scopes {
 		for _, status := range statuses {
@@ -127,21 +110,18 @@ func (x index) candidates(q tasks.TaskQuery) (iter.Seq2[Record, error], error) {
 			list = merged(list, x.members(group, before))
 		}
 	}
-	return list, nil
+	return list
 }
 
 // members returns the tasks of a group, the newest first, as records without values.
-func (x index) members(group, before []byte) iter.Seq2[Record, error] {
+func (x index) members(group, before []byte) iter.Seq[Record] {
 	end := afterPrefix(group)
 	if before != nil {
 		end = append(bytes.Clone(group), before...)
 	}
-	return func(yield func(Record, error) bool) {
-		for r, err := range x.Range(TableListed, group, end, Descending) {
-			if err == nil {
-				r = Record{Key: r.Key[len(group):]}
-			}
-			if !yield(r, err) {
+	return func(yield func(Record) bool) {
+		for r := range records(x, TableListed, group, end, Descending) {
+			if !yield(Record{Key: r.Key[len(group):]}) {
 				return
 			}
 		}
@@ -152,27 +132,26 @@ func (x index) members(group, before []byte) iter.Seq2[Record, error] {
 // the value of the first range. The values must not be read here: the second range
 // runs in a goroutine of its own, where a database cannot catch the fault that
 // reading a damaged file causes.
-func merged(first, second iter.Seq2[Record, error]) iter.Seq2[Record, error] {
-	return func(yield func(Record, error) bool) {
-		next, stop := iter.Pull2(second)
+func merged(first, second iter.Seq[Record]) iter.Seq[Record] {
+	return func(yield func(Record) bool) {
+		next, stop := iter.Pull(second)
 		defer stop()
-		other, bad, more := next()
-		for r, err := range first {
-			for err == nil && more && (bad != nil || bytes.Compare(other.Key, r.Key) > 0) {
-				if !yield(other, bad) {
+		other, more := next()
+		for r := range first {
+			for ; more && bytes.Compare(other.Key, r.Key) > 0; other, more = next() {
+				if !yield(other) {
 					return
 				}
-				other, bad, more = next()
 			}
-			if err == nil && more && bytes.Equal(other.Key, r.Key) {
-				other, bad, more = next()
+			if more && bytes.Equal(other.Key, r.Key) {
+				other, more = next()
 			}
-			if !yield(r, err) {
+			if !yield(r) {
 				return
 			}
 		}
-		for ; more; other, bad, more = next() {
-			if !yield(other, bad) {
+		for ; more; other, more = next() {
+			if !yield(other) {
 				return
 			}
 		}
@@ -181,7 +160,7 @@ func merged(first, second iter.Seq2[Record, error]) iter.Seq2[Record, error] {
 
 // scopes are the beginnings of the groups of rooms and platforms; all means that the
 // rooms are those of all platforms.
-func (x index) scopes(rooms []string) (list [][]byte, all bool, err error) {
+func (x index) scopes(rooms []string) (list [][]byte, all bool) {
 	all = rooms == nil
 	for _, room := range rooms {
 		platform, whole := platformOf(room)
@@ -195,18 +174,18 @@ func (x index) scopes(rooms []string) (list [][]byte, all bool, err error) {
 		}
 	}
 	if all {
-		list, err = x.platforms()
+		list = x.platforms()
 	}
-	return list, all, err
+	return list, all
 }
 
 // platforms lists the beginnings of the groups of all platforms.
-func (x index) platforms() (list [][]byte, err error) {
+func (x index) platforms() (list [][]byte) {
 	from, end := []byte{ofPlatform}, []byte{ofPlatform + 1}
 	for {
-		key, err := firstKey(x, TableListed, from, end, Ascending)
-		if err != nil || key == nil {
-			return list, err
+		key := firstKey(x, TableListed, from, end, Ascending)
+		if key == nil {
+			return list
 		}
 		scope := key[:min(3+len(nameIn(key[1:])), len(key))]
 		list, from = append(list, scope), afterPrefix(scope)

@@ -15,95 +15,56 @@ func (c Conversations) Move(ctx context.Context, from string, to bot.Chat) error
 	if err := checkConversation(to); err != nil {
 		return err
 	}
-	return c.update(ctx, "moving conversation", func(x *txn) error {
-		return x.savepoint(func() error {
-			for _, step := range []func() error{
-				func() error { return lanes{x}.move(from, to) },
-				func() error { return turns{x}.moveSummary(from, to.Key()) },
-				func() error { return turns{x}.move(from, to.Key()) },
-				func() error { return turns{x}.moveCut(from, to.Key()) },
-				func() error { return x.moveSettings(from, to.Key()) },
-				func() error { return timetable{x}.move(from, to) },
-				func() error { return ledger{x}.moveChat(from, to) },
-			} {
-				if err := step(); err != nil {
-					return err
-				}
+	return c.update(ctx, "moving conversation", func(x *txn) {
+		x.fail(x.savepoint(func() error {
+			lanes{x}.move(from, to)
+			turns{x}.moveSummary(from, to.Key())
+			turns{x}.move(from, to.Key())
+			turns{x}.moveCut(from, to.Key())
+			x.moveSettings(from, to.Key())
+			timetable{x}.move(from, to)
+			if to.Thread == "" { // budgets are those of whole chats
+				ledger{x}.moveChat(from, to.Key())
 			}
 			if moved, ok := x.Tx.(*Overlay); ok && !moved.Empty() {
 				x.step("moved")
 			}
 			return nil
-		})
+		}))
 	})
 }
 
 // move gives the turns of a conversation to another one. Orders are given over all
 // conversations, so the turns of both stay sorted by time.
-func (x turns) move(from, to string) error {
-	for after := uint64(0); ; {
-		rows, err := x.next(from, after)
-		if err != nil {
-			return err
-		}
-		if len(rows) == 0 {
-			break
-		}
-		if after == 0 {
-			if err := x.alter(to); err != nil {
-				return err
-			}
-		}
-		after = rows[0].Order
-		if err := x.drop(from, after); err != nil {
-			return err
-		}
+func (x turns) move(from, to string) {
+	rows := x.next(from, 0)
+	if len(rows) > 0 {
+		x.alter(to)
+	}
+	for ; len(rows) > 0; rows = x.next(from, rows[0].Order) {
+		x.drop(from, rows[0].Order)
 		for _, r := range rows {
-			if err := x.put(to, r); err != nil {
-				return err
-			}
+			x.put(to, r)
 		}
 	}
-	return nil
 }
 
 // moveCut gives the cut of a conversation to another one.
-func (x turns) moveCut(from, to string) error {
-	old, err := x.cut(from)
-	if err != nil || old == 0 {
-		return err
+func (x turns) moveCut(from, to string) {
+	if old := x.cut(from); old > 0 {
+		cuts.drop(x, from)
+		cuts.put(x, to, max(old, x.cut(to)))
 	}
-	own, err := x.cut(to)
-	if err != nil {
-		return err
-	}
-	if err := cuts.drop(x, from); err != nil {
-		return err
-	}
-	return cuts.put(x, to, max(old, own))
 }
 
 // moveSettings gives the settings of an owner to another one.
-func (x *txn) moveSettings(from, to string) error {
-	old, err := x.settingsOf(from)
-	if err != nil {
-		return err
-	}
-	own, err := x.settingsOf(to)
-	if err != nil {
-		return err
-	}
-	for name, value := range old {
-		if err := settings.drop(x, name); err != nil {
-			return err
-		}
+func (x *txn) moveSettings(from, to string) {
+	own := x.settingsOf(to)
+	for name, value := range x.settingsOf(from) {
+		settings.drop(x, name)
 		name.owner = to
-		if own[name] != "" {
-			continue
-		}
-		if err := settings.put(x, name, value); err != nil {
-			return err
+		if own[name] == "" {
+			settings.put(x, name, value)
 		}
 	}
-	return nil
 }

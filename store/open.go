@@ -25,16 +25,12 @@ const (
 // Open implements tasks.Store.
 func (j Journals) Open(ctx context.Context, batch []tasks.Inbound) (receipts []tasks.Receipt, err error) {
 	ctx, span := telemetry.Start(ctx, telemetry.Internal, "store open")
-	err = j.update(ctx, fmt.Sprintf("storing %d messages", len(batch)), func(x *txn) error {
+	err = j.update(ctx, fmt.Sprintf("storing %d messages", len(batch)), func(x *txn) {
 		receipts = make([]tasks.Receipt, len(batch))
 		for i, in := range batch {
-			r, err := intake{x}.deliver(in)
-			if err != nil {
-				return err
-			}
-			receipts[i] = r
+			receipts[i] = intake{x}.deliver(in)
 		}
-		return intake{x}.sweep()
+		intake{x}.sweep()
 	})
 	span.End(err)
 	if err != nil {
@@ -45,10 +41,7 @@ func (j Journals) Open(ctx context.Context, batch []tasks.Inbound) (receipts []t
 
 // Known implements tasks.Store.
 func (j Journals) Known(ctx context.Context, key string) (r tasks.Receipt, found bool, err error) {
-	err = j.view(ctx, "looking for a delivery", func(x *txn) error {
-		r, found, err = intake{x}.known(key)
-		return err
-	})
+	err = j.view(ctx, "looking for a delivery", func(x *txn) { r, found = intake{x}.known(key) })
 	return r, found, err
 }
 
@@ -57,13 +50,13 @@ type intake struct{ *txn }
 
 // known returns the receipt of a delivery with the same key; false when no such
 // delivery came lately.
-func (x intake) known(key string) (tasks.Receipt, bool, error) {
+func (x intake) known(key string) (tasks.Receipt, bool) {
 	if key == "" {
-		return tasks.Receipt{}, false, nil
+		return tasks.Receipt{}, false
 	}
-	before, ok, err := seenRows.get(x, key)
-	if err != nil || !ok || x.time.Sub(before.At) >= keepSeen {
-		return tasks.Receipt{}, false, err
+	before, ok := seenRows.load(x, key)
+	if !ok || x.time.Sub(before.At) >= keepSeen {
+		return tasks.Receipt{}, false
 	}
 	r := tasks.Receipt{Task: before.Task, Again: true}
 	switch {
@@ -72,31 +65,24 @@ func (x intake) known(key string) (tasks.Receipt, bool, error) {
 	case before.Missing:
 		r.Err = tasks.ErrNoTask
 	}
-	return r, true, nil
+	return r, true
 }
 
 // remember stores what became of a delivery.
-func (x *txn) remember(key string, s seenDelivery) error {
+func (x *txn) remember(key string, s seenDelivery) {
 	s.At = x.time
-	if err := seenRows.put(x, key, s); err != nil {
-		return err
-	}
-	return expiries.put(x, expiry{s.At, seenKey(key)}, struct{}{})
+	seenRows.put(x, key, s)
+	expiries.put(x, expiry{s.At, seenKey(key)}, struct{}{})
 }
 
-// deliver stores one delivery once. An error means that the records could not be
-// read or written; the error of the delivery itself is in the receipt.
-func (x intake) deliver(in tasks.Inbound) (tasks.Receipt, error) {
-	before, ok, err := x.known(in.Key)
-	if err != nil {
-		return tasks.Receipt{}, err
+// deliver stores one delivery once. An error of the delivery itself is in the
+// receipt.
+func (x intake) deliver(in tasks.Inbound) (r tasks.Receipt) {
+	if before, ok := x.known(in.Key); ok {
+		timetable(x).skipFiring(in.Fire)
+		return before
 	}
-	if ok {
-		return before, timetable(x).skipFiring(in.Fire)
-	}
-	var r tasks.Receipt
-	err = x.savepoint(func() error {
-		var err error
+	err := x.savepoint(func() (err error) {
 		r, err = x.route(in)
 		return err
 	})
@@ -104,10 +90,10 @@ func (x intake) deliver(in tasks.Inbound) (tasks.Receipt, error) {
 		r = tasks.Receipt{Err: err}
 	}
 	refused, missing := errors.Is(r.Err, tasks.ErrRefused), errors.Is(r.Err, tasks.ErrNoTask)
-	if in.Key == "" || r.Err != nil && !missing && (!refused || in.Fire != nil) {
-		return r, nil
+	if in.Key != "" && (r.Err == nil || missing || refused && in.Fire == nil) {
+		x.remember(in.Key, seenDelivery{Task: r.Task, Refused: refused, Missing: missing})
 	}
-	return r, x.remember(in.Key, seenDelivery{Task: r.Task, Refused: refused, Missing: missing})
+	return r
 }
 
 // route decides what a delivery becomes: an event of a running task, a cut, or a
@@ -123,13 +109,7 @@ func (x intake) route(in tasks.Inbound) (tasks.Receipt, error) {
 		if err := checkConversation(in.Chat); err != nil {
 			return tasks.Receipt{}, err
 		}
-		order, _, err := metaNumbers.get(x, metaOrder)
-		if err == nil {
-			err = cuts.put(x, in.Chat.Key(), order)
-		}
-		if err != nil {
-			return tasks.Receipt{}, err
-		}
+		cuts.put(x, in.Chat.Key(), x.newest())
 	}
 	if in.Open == nil {
 		return tasks.Receipt{}, nil
@@ -137,10 +117,13 @@ func (x intake) route(in tasks.Inbound) (tasks.Receipt, error) {
 	if err := timetable(x).fire(in); err != nil {
 		return tasks.Receipt{}, err
 	}
-	if err := x.open(in); err != nil {
-		return tasks.Receipt{}, err
-	}
-	return tasks.Receipt{Task: in.ID, Seq: 1, Opened: true}, nil
+	return tasks.Receipt{Task: in.ID, Seq: 1, Opened: true}, x.open(in)
+}
+
+// newest returns the order of the task that was opened last; 0 before any.
+func (x *txn) newest() uint64 {
+	order, _ := metaNumbers.load(x, metaOrder)
+	return order
 }
 
 // addToTask appends a delivery's event to a running task. It returns the event's
@@ -148,11 +131,11 @@ func (x intake) route(in tasks.Inbound) (tasks.Receipt, error) {
 func (x intake) addToTask(in tasks.Inbound) (seq int, err error) {
 	err = x.savepoint(func() error {
 		first := len(x.entries)
-		if err := journals(x).append(in.To, -1, 0, in.Event); err != nil {
-			return err
+		err := journals(x).append(in.To, -1, 0, in.Event)
+		if err == nil {
+			seq = x.entries[first].Seq // what follows from it comes after it
 		}
-		seq = x.entries[first].Seq // what follows from it comes after it
-		return nil
+		return err
 	})
 	if err != nil {
 		return 0, err
@@ -169,20 +152,11 @@ func (x intake) open(in tasks.Inbound) error {
 	if in.Open.Type != planner.Opened || in.Open.Opening == nil {
 		return fmt.Errorf("opening task %q: the delivery has no opening", in.ID)
 	}
-	if exists, err := taskRows.has(x, in.ID); err != nil {
-		return err
-	} else if exists {
+	if taskRows.has(x, in.ID) {
 		return fmt.Errorf("opening task %q: it exists", in.ID)
 	}
-	last, _, err := metaNumbers.get(x, metaOrder)
-	if err != nil {
-		return err
-	}
-	task := taskRow{Chat: in.Chat, From: in.Open.Opening.From, Order: last + 1, Last: 1}
-	lane, err := lanes(x).read(in.Chat.Key())
-	if err != nil {
-		return err
-	}
+	task := taskRow{Chat: in.Chat, From: in.Open.Opening.From, Order: x.newest() + 1, Last: 1}
+	lane := lanes(x).read(in.Chat.Key())
 	e := *in.Open
 	opening := *e.Opening
 	opening.Queued = lane.add(in.ID, task)
@@ -192,15 +166,12 @@ func (x intake) open(in tasks.Inbound) error {
 		return err
 	}
 	x.measure(task, planner.State{}, after, e)
-	for _, err := range []error{
-		metaNumbers.put(x, metaOrder, task.Order), taskRows.put(x, in.ID, task), lane.write(),
-		turns(x).put(in.Chat.Key(), historyRow{Order: task.Order, Task: in.ID, From: task.From.Key(), At: e.At, Text: e.Opening.Goal}),
-		index(x).opened(in.ID, task, after, e), audit(x).note(in.ID, e),
-	} {
-		if err != nil {
-			return err
-		}
-	}
+	metaNumbers.put(x, metaOrder, task.Order)
+	taskRows.put(x, in.ID, task)
+	lane.write()
+	turns(x).put(in.Chat.Key(), historyRow{Order: task.Order, Task: in.ID, From: task.From.Key(), At: e.At, Text: e.Opening.Goal})
+	index(x).opened(in.ID, task, after, e)
+	audit(x).note(in.ID, e)
 	return nil
 }
 
@@ -221,41 +192,34 @@ func checkConversation(c bot.Chat) error {
 }
 
 // sweep deletes rows of seen that have expired, from time to time.
-func (x intake) sweep() error {
-	if since := x.time.Unix() - x.core.swept.Load(); since >= 0 && since < int64(sweepEvery/time.Second) {
-		return nil
+func (x intake) sweep() {
+	if since := x.time.Unix() - x.swept.Load(); since >= 0 && since < int64(sweepEvery/time.Second) {
+		return
 	}
 	var old [][]byte
-	for r, err := range x.Range(TableExpiry, nil, expiryKey(expiry{at: x.time.Add(-keepSeen)}), Ascending) {
-		if err != nil {
-			return err
-		}
+	for r := range records(x, TableExpiry, nil, expiryKey(expiry{at: x.time.Add(-keepSeen)}), Ascending) {
 		if old = append(old, r.Key); len(old) == sweepAtOnce {
 			break
 		}
 	}
 	x.sweeps = len(old) < sweepAtOnce
 	for _, key := range old {
-		if err := x.expire(key); err != nil {
-			return err
-		}
+		x.expire(key)
 	}
-	return nil
 }
 
 // expire deletes an entry of expiry with its row. A dedupe key that was used again
 // after it had expired has a newer row, which stays.
-func (x intake) expire(key []byte) error {
-	if err := x.Delete(TableExpiry, key); err != nil || len(key) < 8 {
-		return err
+func (x intake) expire(key []byte) {
+	x.fail(x.Delete(TableExpiry, key))
+	if len(key) < 8 {
+		return
 	}
 	r := Record{Key: key[8:]}
 	var err error
-	if r.Value, err = x.Get(TableSeen, r.Key); err != nil || r.Value == nil {
-		return err
+	r.Value, err = x.Get(TableSeen, r.Key)
+	x.fail(err)
+	if s, damaged := seenRows.read(r); damaged != nil || uint64(s.At.UnixNano()) == numberOf(key[:8]) {
+		x.fail(x.Delete(TableSeen, r.Key))
 	}
-	if s, err := seenRows.read(r); err == nil && uint64(s.At.UnixNano()) != numberOf(key[:8]) {
-		return nil
-	}
-	return x.Delete(TableSeen, r.Key)
 }

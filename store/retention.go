@@ -2,8 +2,6 @@ package store
 
 import (
 	"context"
-	"errors"
-	"slices"
 	"time"
 
 	"legwork/tasks"
@@ -12,9 +10,8 @@ import (
 // Bounds of one transaction of a deletion, so that other writers wait for a moment
 // only, however much there is to delete.
 const (
-	retentionBatch = 200 // tasks or conversations
-	forgetTurns    = 500
-	forgetEvents   = 5000 // of the deleted journals
+	deleteAtOnce = 500  // records of one kind
+	forgetEvents = 5000 // of the deleted journals
 )
 
 // Deletion implements tasks.Deletion. It looks for the data without delaying
@@ -36,23 +33,20 @@ func (k Deletion) Retain(ctx context.Context, tasksBefore, historyBefore time.Ti
 // retainTasks deletes tasks whose last event is older than before. Their turns stay.
 // Ids are sorted by time, so the first task that was made later ends the search.
 func (k Deletion) retainTasks(ctx context.Context, before time.Time, d *tasks.Deleted) error {
-	choose := func(x *txn, id tasks.ID, t taskRow) (chosen, over bool, err error) {
+	choose := func(x *txn, id tasks.ID, t taskRow) (chosen, over bool) {
 		if made, known := id.Time(); known && !made.Before(before) {
-			return false, true, nil
+			return false, true
 		}
 		if !t.Over {
-			return false, false, nil
+			return false, false
 		}
-		last, err := journals{x}.event(id, t.Last)
-		if err != nil && !errors.Is(err, tasks.ErrDamaged) {
-			return false, false, err
-		}
-		return last.At.Before(before), false, nil
+		last, _ := journals{x}.event(id, t.Last) // a damaged one is old
+		return last.At.Before(before), false
 	}
-	return k.deleteTasks(ctx, choose, func(x turns, c candidate, d *tasks.Deleted) (int, error) {
-		_, events, err := x.forgetTask(c.task, d)
-		return events, err
-	}, d)
+	return k.deleteTasks(ctx, d, choose, func(x *txn, c candidate, d *tasks.Deleted) int {
+		_, events := turns{x}.forgetTask(c.task, d)
+		return events
+	})
 }
 
 // retainHistory deletes old turns and summaries, entries of the audit log, and rows
@@ -60,70 +54,65 @@ func (k Deletion) retainTasks(ctx context.Context, before time.Time, d *tasks.De
 func (k Deletion) retainHistory(ctx context.Context, before time.Time, d *tasks.Deleted) error {
 	old := func(r historyRow) (chosen, over bool) { return true, !r.At.IsZero() && !r.At.Before(before) }
 	err := k.eachConversation(ctx, func(conversation string) error {
-		return k.deleteTurns(ctx, conversation, old, turns.forget, d)
+		return k.deleteTurns(ctx, d, conversation, old, forgetTurn)
 	})
-	if err != nil {
-		return err
+	if err == nil {
+		err = k.retainSummaries(ctx, before, d)
 	}
-	if err := k.retainSummaries(ctx, before, d); err != nil {
-		return err
+	if err == nil {
+		err = k.retainAudit(ctx, before, d)
 	}
-	if err := k.retainAudit(ctx, before); err != nil {
-		return err
+	if err == nil {
+		day := before.UTC().Format(time.DateOnly)
+		err = k.dropSpent(ctx, d, func(s spentKey) bool { return s.Day < day })
 	}
-	day := before.UTC().Format(time.DateOnly)
-	return k.dropSpent(ctx, func(s spentKey) bool { return s.Day < day }, d)
+	return err
 }
 
 // retainSummaries deletes old summaries.
 func (k Deletion) retainSummaries(ctx context.Context, before time.Time, d *tasks.Deleted) error {
-	var old []string
-	err := k.view(ctx, "reading summaries", func(x *txn) error {
-		for e, err := range summaries.sound(x, nil, nil, Ascending) {
-			if err != nil {
-				return err
-			}
+	return deleteFound(ctx, k, d, func(x *txn) (old []string, over bool) {
+		for e := range summaries.sound(x, nil, nil, Ascending) {
 			if e.value.At.Before(before) {
 				old = append(old, string(e.key))
 			}
 		}
-		return nil
-	})
-	if err != nil {
-		return err
-	}
-	for list := range slices.Chunk(old, retentionBatch) {
-		err := k.change(ctx, d, func(x *txn, d *tasks.Deleted) error {
-			for _, conversation := range list {
-				v, err := turns{x}.storedSummary(conversation)
-				if err != nil {
-					return err
-				}
-				if v.Until == 0 || !v.At.Before(before) {
-					continue
-				}
-				if err := summaries.drop(x, conversation); err != nil {
-					return err
-				}
-				d.Summaries++
-			}
-			return nil
-		})
-		if err != nil {
-			return err
+		return old, true
+	}, func(x *txn, conversation string, d *tasks.Deleted) (events int) {
+		if v := (turns{x}).storedSummary(conversation); v.Until > 0 && v.At.Before(before) { // it may be a new one
+			summaries.drop(x, conversation)
+			d.Summaries++
 		}
-	}
-	return nil
+		return 0
+	})
+}
+
+// dropSpent deletes the rows of the ledger that match.
+func (k Deletion) dropSpent(ctx context.Context, d *tasks.Deleted, match func(spentKey) bool) error {
+	var from []byte
+	return deleteFound(ctx, k, d, func(x *txn) (rows []spentKey, over bool) {
+		rows = matchingKeys(x, TableSpent, from, deleteAtOnce, readSpentKey, match)
+		if len(rows) < deleteAtOnce {
+			return rows, true
+		}
+		from = spentKeyBytes(rows[len(rows)-1])
+		return rows, false
+	}, func(x *txn, row spentKey, d *tasks.Deleted) (events int) {
+		spentRows.drop(x, row)
+		x.frees = true
+		d.Spent++
+		return 0
+	})
 }
 
 // change runs do as a transaction, which adds what it deletes to d. After an error d
 // is as it was before: do may still run then.
-func (k Deletion) change(ctx context.Context, d *tasks.Deleted, do func(*txn, *tasks.Deleted) error) error {
+func (k Deletion) change(ctx context.Context, d *tasks.Deleted, do func(*txn, *tasks.Deleted)) error {
 	before := *d
 	var after tasks.Deleted
-	err := k.update(ctx, "deleting", func(x *txn) error {
+	err := k.update(ctx, "deleting", func(x *txn) {
 		after = before // it may run again
-		return do(x, &after)
+		do(x, &after)
 	})
 	if err == nil {
 		*d = after
@@ -131,90 +120,68 @@ func (k Deletion) change(ctx context.Context, d *tasks.Deleted, do func(*txn, *t
 	return err
 }
 
-// deleteFunc deletes a turn or a task within a transaction. It returns how many
-// events it deleted.
-type deleteFunc func(x turns, c candidate, d *tasks.Deleted) (events int, err error)
-
-// deleteEach deletes turns or tasks in transactions that are short enough for other
-// writers to wait.
-func (k Deletion) deleteEach(ctx context.Context, list []candidate, do deleteFunc, d *tasks.Deleted) error {
-	for len(list) > 0 {
-		var n int
-		err := k.change(ctx, d, func(x *txn, d *tasks.Deleted) error {
-			n = 0
-			for events := 0; n < len(list) && events < forgetEvents; n++ {
-				more, err := do(turns{x}, list[n], d)
-				if err != nil {
-					return err
+// deleteFound deletes what find lists in a view, until find says that there is no
+// more. It does so in transactions that are short enough for other writers to wait.
+// do deletes one of the list, adds it to d, and returns how many events of journals
+// it has deleted.
+func deleteFound[T any](ctx context.Context, k Deletion, d *tasks.Deleted, find func(*txn) (list []T, over bool), do func(x *txn, found T, d *tasks.Deleted) (events int)) error {
+	for over := false; !over; {
+		var list []T
+		err := k.view(ctx, "looking for what to delete", func(x *txn) { list, over = find(x) })
+		for err == nil && len(list) > 0 {
+			n := 0
+			err = k.change(ctx, d, func(x *txn, d *tasks.Deleted) {
+				n = 0
+				for events := 0; n < min(len(list), deleteAtOnce) && events < forgetEvents; n++ {
+					events += do(x, list[n], d)
 				}
-				events += more
-			}
-			return nil
-		})
+			})
+			list = list[n:]
+		}
 		if err != nil {
 			return err
 		}
-		list = list[n:]
 	}
 	return nil
 }
 
-// deleteFound deletes what find lists in a view, until find says that there is no
-// more.
-func (k Deletion) deleteFound(ctx context.Context, find func(x *txn) (list []candidate, over bool, err error), do deleteFunc, d *tasks.Deleted) error {
-	for over := false; !over; {
-		var list []candidate
-		err := k.view(ctx, "looking for what to delete", func(x *txn) (err error) {
-			list, over, err = find(x)
-			return err
-		})
-		if err == nil {
-			err = k.deleteEach(ctx, list, do, d)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+// candidate is a turn, or a task, that may be deleted.
+type candidate struct {
+	turnKey          // where the turn was opened: a chat may have moved since
+	task    tasks.ID // empty: the task of the turn
 }
 
 // deleteTasks deletes the tasks that choose picks. choose gets all tasks in the order
 // of their ids, without damaged ones, until over is true.
-func (k Deletion) deleteTasks(ctx context.Context, choose func(x *txn, id tasks.ID, t taskRow) (chosen, over bool, err error), do deleteFunc, d *tasks.Deleted) error {
+func (k Deletion) deleteTasks(ctx context.Context, d *tasks.Deleted, choose func(x *txn, id tasks.ID, t taskRow) (chosen, over bool), do func(*txn, candidate, *tasks.Deleted) int) error {
 	after := ""
-	return k.deleteFound(ctx, func(x *txn) (list []candidate, over bool, err error) {
+	return deleteFound(ctx, k, d, func(x *txn) (list []candidate, over bool) {
 		n := 0
-		for e, err := range taskRows.sound(x, []byte(after+"\x00"), nil, Ascending) {
-			if err != nil {
-				return nil, false, err
-			}
+		for e := range taskRows.sound(x, []byte(after+"\x00"), nil, Ascending) {
 			after = string(e.key)
-			chosen, end, err := choose(x, tasks.ID(after), e.value)
-			if err != nil || end {
-				return list, end, err
+			chosen, end := choose(x, tasks.ID(after), e.value)
+			if end {
+				break
 			}
 			if chosen {
 				list = append(list, candidate{turnKey{e.value.Chat.Key(), e.value.Order}, tasks.ID(after)})
 			}
-			if n++; n == retentionBatch {
-				return list, false, nil
+			if n++; n == deleteAtOnce {
+				return list, false
 			}
 		}
-		return list, true, nil
-	}, do, d)
+		return list, true
+	}, do)
 }
 
 // deleteTurns deletes the turns of a conversation that choose picks, except those of
 // tasks that have not ended. choose gets the first half of each turn, from the oldest
 // on, until over is true. A damaged half has only its order.
-func (k Deletion) deleteTurns(ctx context.Context, conversation string, choose func(historyRow) (chosen, over bool), do deleteFunc, d *tasks.Deleted) error {
+func (k Deletion) deleteTurns(ctx context.Context, d *tasks.Deleted, conversation string, choose func(historyRow) (chosen, over bool), do func(*txn, candidate, *tasks.Deleted) int) error {
 	after := uint64(0)
-	return k.deleteFound(ctx, func(x *txn) (list []candidate, over bool, err error) {
+	return deleteFound(ctx, k, d, func(x *txn) (list []candidate, over bool) {
 		from, to := turnsBetween(conversation, after, 1<<64-1)
-		for e, err := range history.scan(x, from, to, Ascending) {
-			if err != nil {
-				return nil, false, err
-			}
+		for e := range history.scan(x, from, to, Ascending) {
 			order, _, ok := readHalfKey(e.key)
 			if !ok || order == after {
 				continue
@@ -224,17 +191,17 @@ func (k Deletion) deleteTurns(ctx context.Context, conversation string, choose f
 			r.Order = order
 			chosen, end := choose(r)
 			if end {
-				return list, true, nil
+				break
 			}
 			if chosen {
-				list = append(list, candidate{turnKey{conversation, order}, ""})
+				list = append(list, candidate{turnKey: turnKey{conversation, order}})
 			}
-			if len(list) == forgetTurns {
-				return list, false, nil
+			if len(list) == deleteAtOnce {
+				return list, false
 			}
 		}
-		return list, true, nil
-	}, do, d)
+		return list, true
+	}, do)
 }
 
 // eachConversation calls do for each conversation that has turns.
@@ -242,16 +209,15 @@ func (k Deletion) eachConversation(ctx context.Context, do func(conversation str
 	var from []byte
 	for {
 		var list []string
-		err := k.view(ctx, "looking for conversations", func(x *txn) error {
-			for len(list) < retentionBatch {
-				key, err := firstKey(x, TableHistory, from, nil, Ascending)
-				if err != nil || key == nil {
-					return err
+		err := k.view(ctx, "looking for conversations", func(x *txn) {
+			for len(list) < deleteAtOnce {
+				key := firstKey(x, TableHistory, from, nil, Ascending)
+				if key == nil {
+					return
 				}
 				name := nameIn(key)
 				list, from = append(list, name), afterPrefix(namePrefix(name))
 			}
-			return nil
 		})
 		if err != nil || len(list) == 0 {
 			return err

@@ -1,7 +1,6 @@
 package store
 
 import (
-	"errors"
 	"time"
 
 	"legwork/llm"
@@ -10,40 +9,35 @@ import (
 )
 
 // settle replaces the reservation of an action by what it has cost.
-func (x ledger) settle(id tasks.ID, of tasks.ReservationID, cost llm.Usage) error {
-	return x.change(id, func(a *openAccount) error {
-		freed := a.free(of.Covers)
-		if len(freed) == 0 {
-			return nil
-		}
+func (x ledger) settle(id tasks.ID, of tasks.ReservationID, cost llm.Usage) {
+	a := x.open(id)
+	if freed := a.free(of.Covers); len(freed) > 0 {
 		calls := 0
 		if cost != (llm.Usage{}) {
 			calls = 1
 		}
-		if err := a.replace(freed, cost, calls); err != nil {
-			return err
+		a.replace(freed, cost, calls)
+		task, _, err := x.task(id)
+		x.fail(err)
+		if task.Over { // the reservation was made after the task
+			a.close()
 		}
-		if task, ok, err := x.task(id); err != nil || !ok || !task.Over {
-			return err
-		}
-		return a.close() // the reservation was made after the task
-	})
+	}
+	a.write()
 }
 
 // settleEvent counts the cost in an event of a task, in place of the action's
 // reservation. Without a reservation it counts for the day of the event in UTC.
-func (a *openAccount) settleEvent(task taskRow, e planner.Event) error {
+func (a *openAccount) settleEvent(task taskRow, e planner.Event) {
 	cost, model, calls := costOf(e)
 	of := tasks.ReservationID{Action: e.Action}
 	if calls == 0 { // the event does not tell the cost of calls within the action
-		if err := a.abandon(func(h tasks.ReservationID) bool { return h != of && of.Covers(h) }); err != nil {
-			return err
-		}
+		a.abandon(func(h tasks.ReservationID) bool { return h != of && of.Covers(h) })
 	}
 	freed := a.free(of.Covers)
 	if len(freed) == 0 {
 		if cost == (llm.Usage{}) {
-			return nil
+			return
 		}
 		freed = []reservation{{Day: e.At.UTC().Format(time.DateOnly), User: boundedName(task.From.Key()), Chat: boundedName(task.Chat.Room())}}
 	}
@@ -52,7 +46,7 @@ func (a *openAccount) settleEvent(task taskRow, e planner.Event) error {
 			freed[i].Model = boundedName(model)
 		}
 	}
-	return a.replace(freed, cost, calls)
+	a.replace(freed, cost, calls)
 }
 
 // boundedName cuts a name that is too long for a key.
@@ -96,7 +90,7 @@ func (a *openAccount) free(chosen func(tasks.ReservationID) bool) (freed []reser
 
 // replace counts a cost in place of a reservation and its parts, which are freed. The
 // cost counts for the reservation itself, or for a part of it when only parts exist.
-func (a *openAccount) replace(freed []reservation, cost llm.Usage, calls int) error {
+func (a *openAccount) replace(freed []reservation, cost llm.Usage, calls int) {
 	a.x.step("settled")
 	first := 0
 	for i, h := range freed {
@@ -105,101 +99,72 @@ func (a *openAccount) replace(freed []reservation, cost llm.Usage, calls int) er
 		}
 	}
 	for i, h := range freed {
-		var err error
 		if i == first {
-			err = a.spend(h, cost, calls)
+			a.spend(h, cost, calls)
 		} else {
-			err = a.spend(h, llm.Usage{}, 0)
-		}
-		if err != nil {
-			return err
+			a.spend(h, llm.Usage{}, 0)
 		}
 	}
-	return nil
 }
 
 // spend counts a cost in place of a reservation, which is freed. The totals come
 // first: a damaged one is added up from the rows, and from the account as it was.
-func (a *openAccount) spend(h reservation, cost llm.Usage, calls int) error {
-	sums, err := a.x.totalsOf(h)
-	if err != nil {
-		return err
-	}
-	for _, sum := range sums {
+func (a *openAccount) spend(h reservation, cost llm.Usage, calls int) {
+	for _, sum := range a.x.totalsOf(h) {
 		after := sum.total
 		after.Reserved = after.Reserved.minus(amountOf(h.Most))
 		after.Spent = after.Spent.plus(amountOf(cost))
-		if err := a.x.putTotal(sum.of, sum.total, after); err != nil {
-			return err
-		}
+		a.x.putTotal(sum.of, sum.total, after)
 	}
 	a.Spent, a.changed = a.Spent.plus(amountOf(cost)), true
-	if calls == 0 && cost == (llm.Usage{}) {
-		return nil
+	if calls > 0 || cost != (llm.Usage{}) {
+		a.x.addSpent(spentKey{h.Day, h.User, h.Chat, h.Model}, calls, cost)
 	}
-	return a.x.addSpent(spentKey{h.Day, h.User, h.Chat, h.Model}, calls, cost)
 }
 
 // abandon counts the chosen reservations as spent, to the amount of their input:
 // their calls were started, and their real cost is unknown.
-func (a *openAccount) abandon(chosen func(tasks.ReservationID) bool) error {
+func (a *openAccount) abandon(chosen func(tasks.ReservationID) bool) {
 	for _, h := range a.free(chosen) {
 		calls := 0
 		if h.Least.Tokens()+h.Least.Cost > 0 {
 			calls = 1
 		}
-		if err := a.spend(h, h.Least, calls); err != nil {
-			return err
-		}
+		a.spend(h, h.Least, calls)
 	}
-	return nil
 }
 
 // assignKept frees the amount that the account keeps, unless it was taken before,
 // and notes which answer takes it; zero for none.
-func (a *openAccount) assignKept(by tasks.ReservationID) error {
-	if !a.keeps() {
-		return nil
+func (a *openAccount) assignKept(by tasks.ReservationID) {
+	if a.keeps() {
+		a.Taken = &by
+		a.spend(*a.Kept, llm.Usage{}, 0)
 	}
-	a.Taken = &by
-	return a.spend(*a.Kept, llm.Usage{}, 0)
 }
 
 // close ends the account of a task that has ended.
-func (a *openAccount) close() error {
-	if err := a.abandon(func(tasks.ReservationID) bool { return true }); err != nil {
-		return err
-	}
-	if err := a.assignKept(tasks.ReservationID{}); err != nil {
-		return err
-	}
+func (a *openAccount) close() {
+	a.abandon(func(tasks.ReservationID) bool { return true })
+	a.assignKept(tasks.ReservationID{})
 	a.changed = a.changed || !a.empty()
 	a.account = account{}
-	return nil
 }
 
 // close ends the account of a task.
-func (x ledger) close(id tasks.ID) error { return x.change(id, (*openAccount).close) }
+func (x ledger) close(id tasks.ID) {
+	a := x.open(id)
+	a.close()
+	a.write()
+}
 
 // closeOld ends the accounts of tasks that have ended or were deleted. It is for a
 // store that was just opened: a call that was made after its task ended together
 // with its process.
-func (x ledger) closeOld() error {
-	ids, err := x.accountIDs()
-	if err != nil {
-		return err
-	}
-	for _, id := range ids {
-		task, ok, err := x.task(id)
-		if errors.Is(err, tasks.ErrDamaged) || ok && !task.Over {
-			continue
-		}
-		if err == nil {
-			err = x.close(id)
-		}
-		if err != nil {
-			return err
+func (x ledger) closeOld() {
+	for _, id := range x.accountIDs() {
+		if task, ok, damaged := x.task(id); damaged == nil && (!ok || task.Over) {
+			x.close(id)
 		}
 	}
-	return nil
 }

@@ -44,29 +44,19 @@ const dropAtOnce = 500
 // tasks that were running when the copy was made, see MarkCopy. It refuses a copy
 // that is unfinished, see Copy.
 func Open(ctx context.Context, db DB, o Options) (*Store, error) {
-	c := &core{db: db, now: o.Now, log: o.Log, metrics: o.Metrics, cache: newCache()}
-	if c.now == nil {
-		c.now = time.Now
-	}
-	if c.log == nil {
-		c.log = slog.New(slog.DiscardHandler)
-	}
+	c := newCore(db, o)
 	s := &Store{
 		core: c, Journals: Journals{c}, Conversations: Conversations{c}, Ledger: Ledger{c}, Timetable: Timetable{c},
 		Index: Index{c}, Audit: Audit{c}, Deliveries: Deliveries{c}, Deletion: Deletion{c},
 	}
-	if err := db.View(ctx, checkFinished); err != nil {
+	if err := c.view(ctx, "opening the store", (*txn).checkFinished); err != nil {
 		return nil, err
 	}
 	// A call that was made after its task ended together with its process.
-	if err := c.update(ctx, "closing old accounts", func(x *txn) error { return ledger{x}.closeOld() }); err != nil {
+	if err := c.update(ctx, "closing old accounts", func(x *txn) { ledger{x}.closeOld() }); err != nil {
 		c.log.ErrorContext(ctx, "old accounts not closed", "cause", err)
 	}
-	err := c.view(ctx, "reading the end of the feed", func(x *txn) error {
-		last, err := feed{x}.end()
-		c.cache.setLastCursor(last)
-		return err
-	})
+	err := c.view(ctx, "reading the end of the feed", func(x *txn) { c.cache.fed.Store(feed{x}.end()) })
 	if err != nil {
 		c.log.ErrorContext(ctx, "feed end unreadable", "cause", err)
 	}
@@ -93,23 +83,24 @@ func (s *Store) SetFreed(freed bool) (before bool) { return s.freed.Swap(freed) 
 // MarkCopy notes in a copy of a database when it was made. A store that opens it
 // drops the tasks that were running at that time: it is not known what they did
 // after it, and they could do it twice.
-func MarkCopy(tx Tx, at time.Time) error { return metaTimes.put(tx, metaCopied, at.UTC()) }
+func MarkCopy(tx Tx, at time.Time) error {
+	x := &txn{Tx: tx}
+	metaTimes.put(x, metaCopied, at.UTC())
+	return x.failed
+}
 
 // dropCopied drops the tasks that were running when the database was copied, if it
 // is a copy. The mark stays until all of them are dropped, also after a kill.
 func (s *Store) dropCopied(ctx context.Context) error {
 	var at time.Time
 	var copied bool
-	err := s.view(ctx, "looking for the mark of a copy", func(x *txn) (err error) {
-		at, copied, err = metaTimes.get(x, metaCopied)
-		return err
-	})
+	err := s.view(ctx, "looking for the mark of a copy", func(x *txn) { at, copied = metaTimes.load(x, metaCopied) })
 	if !copied {
 		return err
 	}
 	// The drops below are entries of the feed. Events that were stored after the copy
 	// may have had the next numbers, so the feed skips them first.
-	if err := s.update(ctx, "skipping numbers of the feed", func(x *txn) error { return feed{x}.skip() }); err != nil {
+	if err := s.update(ctx, "skipping numbers of the feed", func(x *txn) { feed{x}.skipAhead() }); err != nil {
 		return err
 	}
 	live, err := s.Live(ctx, "")
@@ -120,18 +111,15 @@ func (s *Store) dropCopied(ctx context.Context) error {
 		s.dropped = append(s.dropped, l.Task)
 	}
 	for list := range slices.Chunk(s.dropped, dropAtOnce) {
-		err := s.update(ctx, "dropping tasks of a copy", func(x *txn) error {
+		err := s.update(ctx, "dropping tasks of a copy", func(x *txn) {
 			for _, id := range list {
-				if err := (journals{x}).drop(id); err != nil {
-					return err
-				}
+				x.fail(journals{x}.drop(id))
 			}
-			return nil
 		})
 		if err != nil {
 			return err
 		}
 	}
 	s.log.ErrorContext(ctx, "copy in use, tasks that were running dropped", "made", at, "tasks", s.dropped)
-	return s.update(ctx, "removing the mark of a copy", func(x *txn) error { return metaTimes.drop(x, metaCopied) })
+	return s.update(ctx, "removing the mark of a copy", func(x *txn) { metaTimes.drop(x, metaCopied) })
 }

@@ -21,44 +21,66 @@ type table[K, V any] struct {
 	decode func(key, body []byte) (V, error)
 }
 
-// get reads a record; found is false when there is none. ErrDamaged.
-func (t table[K, V]) get(tx Tx, k K) (v V, found bool, err error) {
+// transaction is a *txn, or a type of rules over it.
+type transaction interface {
+	Tx
+	fail(err error)
+	skip(t Table, key []byte, damage error)
+}
+
+// get reads a record; found is false when there is none. The error is ErrDamaged;
+// any other one fails the transaction.
+func (t table[K, V]) get(x transaction, k K) (v V, found bool, err error) {
 	key := t.key(k)
-	value, err := tx.Get(t.Table, key)
+	value, err := x.Get(t.Table, key)
 	if err == nil && value == nil {
 		return v, false, nil
 	}
 	if err == nil {
 		v, err = t.read(Record{key, value})
 	}
-	if err != nil {
-		return v, true, fmt.Errorf("reading %s: %w", describe(t.Table, key), err)
+	if err == nil {
+		return v, true, nil
 	}
-	return v, true, nil
+	err = fmt.Errorf("reading %s: %w", describe(t.Table, key), err)
+	if !errors.Is(err, tasks.ErrDamaged) {
+		x.fail(err)
+		return v, false, nil
+	}
+	return v, true, err
+}
+
+// load is get for a record that the transaction cannot do without: damage fails it.
+func (t table[K, V]) load(x transaction, k K) (v V, found bool) {
+	v, found, err := t.get(x, k)
+	x.fail(err)
+	return v, found
 }
 
 // put writes a record.
-func (t table[K, V]) put(tx Tx, k K, v V) error {
+func (t table[K, V]) put(x transaction, k K, v V) {
 	key := t.key(k)
 	body, err := t.encode(v)
 	if err != nil {
-		return fmt.Errorf("encoding %s: %w", describe(t.Table, key), err)
+		x.fail(fmt.Errorf("encoding %s: %w", describe(t.Table, key), err))
+		return
 	}
-	return tx.Put(t.Table, key, seal(key, body))
+	x.fail(x.Put(t.Table, key, Seal(key, body)))
 }
 
 // drop deletes a record.
-func (t table[K, V]) drop(tx Tx, k K) error { return tx.Delete(t.Table, t.key(k)) }
+func (t table[K, V]) drop(x transaction, k K) { x.fail(x.Delete(t.Table, t.key(k))) }
 
 // has reports whether a record exists, damaged or not.
-func (t table[K, V]) has(tx Tx, k K) (bool, error) {
-	value, err := tx.Get(t.Table, t.key(k))
-	return value != nil, err
+func (t table[K, V]) has(x transaction, k K) bool {
+	value, err := x.Get(t.Table, t.key(k))
+	x.fail(err)
+	return value != nil
 }
 
 // read reads a stored record. ErrDamaged.
 func (t table[K, V]) read(r Record) (v V, err error) {
-	body, err := unseal(r.Key, r.Value)
+	body, err := Unseal(r)
 	if err != nil {
 		return v, err
 	}
@@ -76,15 +98,13 @@ type entry[V any] struct {
 	damaged error
 }
 
-// scan returns the records of a range, as Tx.Range does.
-func (t table[K, V]) scan(tx Tx, from, to []byte, o Order) iter.Seq2[entry[V], error] {
-	return func(yield func(entry[V], error) bool) {
-		for r, err := range tx.Range(t.Table, from, to, o) {
-			e := entry[V]{key: r.Key}
-			if err == nil {
-				e.value, e.damaged = t.read(r)
-			}
-			if !yield(e, err) {
+// scan returns the records of a range, as Tx.Range does. An error ends the range and
+// fails the transaction.
+func (t table[K, V]) scan(x transaction, from, to []byte, o Order) iter.Seq[entry[V]] {
+	return func(yield func(entry[V]) bool) {
+		for r := range records(x, t.Table, from, to, o) {
+			v, err := t.read(r)
+			if !yield(entry[V]{r.Key, v, err}) {
 				return
 			}
 		}
@@ -92,17 +112,66 @@ func (t table[K, V]) scan(tx Tx, from, to []byte, o Order) iter.Seq2[entry[V], e
 }
 
 // sound is scan without damaged records, which it logs.
-func (t table[K, V]) sound(x *txn, from, to []byte, o Order) iter.Seq2[entry[V], error] {
-	return func(yield func(entry[V], error) bool) {
-		for e, err := range t.scan(x, from, to, o) {
-			if err == nil && e.damaged != nil {
+func (t table[K, V]) sound(x transaction, from, to []byte, o Order) iter.Seq[entry[V]] {
+	return func(yield func(entry[V]) bool) {
+		for e := range t.scan(x, from, to, o) {
+			if e.damaged != nil {
 				x.skip(t.Table, e.key, e.damaged)
-				continue
-			}
-			if !yield(e, err) {
+			} else if !yield(e) {
 				return
 			}
 		}
+	}
+}
+
+// records returns the stored records of a range. An error ends the range and fails
+// the transaction.
+func records(x transaction, t Table, from, to []byte, o Order) iter.Seq[Record] {
+	return func(yield func(Record) bool) {
+		for r, err := range x.Range(t, from, to, o) {
+			if err != nil {
+				x.fail(err)
+				return
+			}
+			if !yield(r) {
+				return
+			}
+		}
+	}
+}
+
+// firstKey returns the first key of a range; nil when the range is empty.
+func firstKey(x transaction, t Table, from, to []byte, o Order) []byte {
+	for r := range records(x, t, from, to, o) {
+		return r.Key
+	}
+	return nil
+}
+
+// matchingKeys returns the keys of a table, from one on and at most n, that read can
+// read and that match.
+func matchingKeys[K any](x transaction, t Table, from []byte, n int, read func([]byte) (K, bool), match func(K) bool) (list []K) {
+	for r := range records(x, t, from, nil, Ascending) {
+		if k, ok := read(r.Key); ok && match(k) {
+			if list = append(list, k); len(list) == n {
+				break
+			}
+		}
+	}
+	return list
+}
+
+// deleteRange deletes the records of a range, at most n of them.
+func deleteRange(x transaction, t Table, from, to []byte, n int) {
+	var keys [][]byte
+	for r := range records(x, t, from, to, Ascending) {
+		if len(keys) == n {
+			break
+		}
+		keys = append(keys, r.Key)
+	}
+	for _, key := range keys {
+		x.fail(x.Delete(t, key))
 	}
 }
 
@@ -129,48 +198,20 @@ func keyTable[K any](t Table, key func(K) []byte) table[K, struct{}] {
 	}
 }
 
-// firstKey returns the first key of a range; nil when the range is empty.
-func firstKey(tx Tx, t Table, from, to []byte, o Order) ([]byte, error) {
-	for r, err := range tx.Range(t, from, to, o) {
-		return r.Key, err
-	}
-	return nil, nil
-}
-
-// deleteRange deletes the records of a range, at most n of them.
-func deleteRange(tx Tx, t Table, from, to []byte, n int) error {
-	var keys [][]byte
-	for r, err := range tx.Range(t, from, to, Ascending) {
-		if err != nil {
-			return err
-		}
-		if len(keys) == n {
-			break
-		}
-		keys = append(keys, r.Key)
-	}
-	for _, key := range keys {
-		if err := tx.Delete(t, key); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// seal returns the stored value of a body.
-func seal(key, body []byte) []byte {
+// Seal returns the stored value of a body under a key, with its checksum.
+func Seal(key, body []byte) []byte {
 	value := make([]byte, 4, 4+len(body))
 	value = append(value, body...)
 	binary.BigEndian.PutUint32(value, checksum(key, body))
 	return value
 }
 
-// unseal returns the body of a stored value, which it shares. ErrDamaged.
-func unseal(key, value []byte) ([]byte, error) {
-	if len(value) < 4 || binary.BigEndian.Uint32(value) != checksum(key, value[4:]) {
+// Unseal returns the body of a stored record, whose memory it shares. ErrDamaged.
+func Unseal(r Record) ([]byte, error) {
+	if len(r.Value) < 4 || binary.BigEndian.Uint32(r.Value) != checksum(r.Key, r.Value[4:]) {
 		return nil, fmt.Errorf("%w: checksum", tasks.ErrDamaged)
 	}
-	return value[4:], nil
+	return r.Value[4:], nil
 }
 
 func checksum(key, body []byte) uint32 {
@@ -178,18 +219,10 @@ func checksum(key, body []byte) uint32 {
 	return crc32.Update(crc32.Checksum(key, polynomial), polynomial, body)
 }
 
-// Seal returns the stored value of a body under a key, with its checksum.
-func Seal(key, body []byte) []byte { return seal(key, body) }
-
-// Unseal returns the body of a stored record. ErrDamaged.
-func Unseal(r Record) ([]byte, error) { return unseal(r.Key, r.Value) }
-
 // CheckRecord checks the checksum of a stored record of a table. ErrDamaged.
 func CheckRecord(t Table, r Record) error {
-	if _, err := unseal(r.Key, r.Value); err != nil {
-		return fmt.Errorf("%s: %w", describe(t, r.Key), err)
-	}
-	return nil
+	_, err := Unseal(r)
+	return wrap(describe(t, r.Key), err)
 }
 
 // describe names a record in a message.

@@ -3,7 +3,6 @@ package store
 import (
 	"crypto/sha256"
 	"encoding/binary"
-	"encoding/json"
 	"fmt"
 	"math"
 	"strings"
@@ -77,21 +76,11 @@ func Tables() []Table {
 // Short reports whether the table is short, or is read in short ranges by nearly
 // every update. A database behind a network keeps such ranges in memory.
 func (t Table) Short() bool {
-	switch t {
-	case TableMeta, TableLive, TableTotals, TableTail:
-		return true
-	}
-	return false
+	return t == TableMeta || t == TableLive || t == TableTotals || t == TableTail
 }
 
 // Grows reports whether new records of the table mostly go to its end.
-func (t Table) Grows() bool {
-	switch t {
-	case TableRows, TableFeed, TableAudit:
-		return true
-	}
-	return false
-}
+func (t Table) Grows() bool { return t == TableRows || t == TableFeed || t == TableAudit }
 
 // The records, table by table: what a key is made of -> what a value holds.
 var (
@@ -103,7 +92,7 @@ var (
 
 	// journal: task id, seq -> the event. It is the truth; the other tables about
 	// tasks follow from it.
-	journal = table[eventKey, planner.Event]{TableJournal, journalKey, encodeEvent, decodeEvent}
+	journal = jsonTable[eventKey, planner.Event](TableJournal, journalKey)
 	// tasks: task id -> everything about a task that is not in its journal.
 	taskRows = jsonTable[tasks.ID, taskRow](TableTasks, nameKey[tasks.ID])
 	// live: conversation, order -> an entry of the conversation's lane, until the task
@@ -273,11 +262,6 @@ type outboxEntry struct {
 	next    time.Time // when it is due
 	webhook string
 }
-
-// encodeEvent returns the stored form of an event.
-func encodeEvent(e planner.Event) ([]byte, error) { return json.Marshal(e) }
-
-func decodeEvent(_, body []byte) (planner.Event, error) { return decodeJSON[planner.Event](body) }
 
 // turnKey names a turn of a conversation, and the task of it.
 type turnKey struct {
