@@ -168,10 +168,9 @@ func (k Deletion) forgetAudit(ctx context.Context, who string, d *tasks.Deleted)
 			}
 		}
 		return edited, true
-	}, func(x *txn, e tasks.AuditEntry, _ *tasks.Deleted) (events int) {
+	}, func(x *txn, e tasks.AuditEntry, _ *tasks.Deleted) {
 		auditEntries.put(x, e.Seq, e)
 		x.frees = true
-		return 0
 	})
 }
 
@@ -197,10 +196,9 @@ func (k Deletion) retainAudit(ctx context.Context, before time.Time, d *tasks.De
 			old = append(old, numberOf(e.key))
 		}
 		return old, len(old) < deleteAtOnce
-	}, func(x *txn, seq uint64, _ *tasks.Deleted) (events int) {
+	}, func(x *txn, seq uint64, _ *tasks.Deleted) {
 		auditEntries.drop(x, seq)
 		x.frees = true
-		return 0
 	})
 }
 

@@ -1,9 +1,11 @@
 package store
 
 import (
+	"slices"
 	"sync"
 	"sync/atomic"
 
+	lru "github.com/hashicorp/golang-lru/v2"
 	"github.com/hashicorp/golang-lru/v2/simplelru"
 
 	"legwork/planner"
@@ -22,14 +24,15 @@ const (
 // cache holds folds of journals, as far as they are durable. It may be behind the
 // journals, never ahead of them: who uses a fold adds the events after it.
 type cache struct {
-	mu      sync.Mutex
-	live    *simplelru.LRU[tasks.ID, cachedState]
-	size    int // of live
-	ended   *simplelru.LRU[tasks.ID, planner.State]
-	altered *simplelru.LRU[string, uint64]
-	lanes   *simplelru.LRU[string, cachedLane]
-	drops   int           // how many tasks were dropped from the cache
+	mu    sync.Mutex // of the next four
+	live  *simplelru.LRU[tasks.ID, cachedState]
+	size  int // of live
+	ended *simplelru.LRU[tasks.ID, planner.State]
+	drops int // how many tasks were dropped from the cache
+
 	fed     atomic.Uint64 // cursor that was given last
+	altered *lru.Cache[string, uint64]
+	lanes   *lru.Cache[string, cachedLane]
 }
 
 // cachedState is a folded task that has not ended, and its approximate size in
@@ -47,19 +50,19 @@ type cachedLane struct {
 
 func newCache() *cache {
 	c := &cache{}
-	c.live = newLRU(cachedLive, func(_ tasks.ID, s cachedState) { c.size -= s.size })
-	c.ended = newLRU[tasks.ID, planner.State](cachedEnded, nil)
-	c.altered = newLRU[string, uint64](cachedAltered, nil)
-	c.lanes = newLRU[string, cachedLane](cachedLanes, nil)
+	c.live = must(simplelru.NewLRU(cachedLive, func(_ tasks.ID, s cachedState) { c.size -= s.size }))
+	c.ended = must(simplelru.NewLRU[tasks.ID, planner.State](cachedEnded, nil))
+	c.altered = must(lru.New[string, uint64](cachedAltered))
+	c.lanes = must(lru.New[string, cachedLane](cachedLanes))
 	return c
 }
 
-func newLRU[K comparable, V any](size int, gone func(K, V)) *simplelru.LRU[K, V] {
-	lru, err := simplelru.NewLRU(size, gone)
+// must is for an error that only a size below 1 causes.
+func must[T any](v T, err error) T {
 	if err != nil {
-		panic(err) // only a size below 1 is refused
+		panic(err)
 	}
-	return lru
+	return v
 }
 
 // state returns the fold of a task, if the cache holds it.
@@ -115,7 +118,7 @@ func (c *cache) keep(id tasks.ID, s planner.State) {
 func (c *cache) publish(e *effects) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for _, f := range e.folded {
+	for _, f := range slices.Backward(e.folded) { // of a task, the newest state comes first
 		c.keep(f.id, f.state)
 	}
 	for _, id := range e.deleted {
@@ -130,20 +133,15 @@ func (c *cache) publish(e *effects) {
 
 // alter notes that turns of a conversation are deleted, or moved to it, up to an
 // order. It does so before the transaction is durable: when that fails, a summary is
-// refused in vain, which is made again.
+// refused in vain, which is made again. Only updates call it, one after the other.
 func (c *cache) alter(conversation string, upTo uint64) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	before, _ := c.altered.Get(conversation)
-	c.altered.Add(conversation, max(before, upTo))
+	c.altered.Add(conversation, max(c.alteredUpTo(conversation), upTo))
 }
 
 // alteredUpTo returns the order up to which turns of a conversation were altered
 // since the store was opened; 0 for none. Somebody who read the turns before that
 // may know deleted ones, or not know moved ones.
 func (c *cache) alteredUpTo(conversation string) uint64 {
-	c.mu.Lock()
-	defer c.mu.Unlock()
 	order, _ := c.altered.Get(conversation)
 	return order
 }
@@ -151,8 +149,6 @@ func (c *cache) alteredUpTo(conversation string) uint64 {
 // lane returns the rows of that version of a conversation's lane, if the cache holds
 // them.
 func (c *cache) lane(conversation string, version uint64) ([]*liveRow, bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
 	l, ok := c.lanes.Get(conversation)
 	return l.rows, ok && l.version == version
 }
@@ -160,8 +156,6 @@ func (c *cache) lane(conversation string, version uint64) ([]*liveRow, bool) {
 // keepLane keeps a version of a conversation's lane, durable or not: the stored
 // version tells who may use it.
 func (c *cache) keepLane(conversation string, version uint64, rows []*liveRow) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
 	c.lanes.Add(conversation, cachedLane{version, rows})
 }
 

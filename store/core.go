@@ -49,10 +49,10 @@ type txn struct {
 // takes back what was appended after it.
 type effects struct {
 	failed  error             // see fail
-	kept    int               // how many of folded are from before the savepoint
 	folded  []foldedState     // states of the tasks that got events, the newest last
 	changed []tasks.ID        // tasks that got an event, were dropped or deleted
 	deleted []tasks.ID        // tasks that were deleted
+	removed int               // events of deleted tasks
 	entries []tasks.FeedEntry // for the feed, without cursors
 	steps   []string          // names for failpoints
 	counts  []func(*telemetry.Metrics)
@@ -61,30 +61,9 @@ type effects struct {
 	sweeps  bool   // expired dedupe keys were deleted
 }
 
-// fold keeps the state of a task that got an event.
-func (e *effects) fold(id tasks.ID, state planner.State) {
-	if n := len(e.folded); n > e.kept && e.folded[n-1].id == id {
-		e.folded[n-1].state = state
-		return
-	}
-	e.folded = append(e.folded, foldedState{id, state})
-}
-
 type foldedState struct {
 	id    tasks.ID
 	state planner.State
-}
-
-// newCore returns the core of a store on a database.
-func newCore(db DB, o Options) *core {
-	c := &core{db: db, now: o.Now, log: o.Log, metrics: o.Metrics, cache: newCache()}
-	if c.now == nil {
-		c.now = time.Now
-	}
-	if c.log == nil {
-		c.log = slog.New(slog.DiscardHandler)
-	}
-	return c
 }
 
 // begin returns a transaction over tx.
@@ -139,7 +118,7 @@ func (x *txn) publish() {
 	if x.sweeps {
 		x.swept.Store(x.time.Unix())
 	}
-	x.watch.notifyAll(x.changed)
+	x.watch.notify(x.changed)
 	if x.metrics != nil {
 		for _, count := range x.counts {
 			count(x.metrics)
@@ -152,12 +131,12 @@ func (x *txn) publish() {
 func (x *txn) savepoint(do func() error) error {
 	below, before := x.Tx, x.effects
 	over := NewOverlay(below)
-	x.Tx, x.kept, x.failed = over, len(x.folded), nil
+	x.Tx, x.failed = over, nil
 	err := do()
 	if x.failed != nil {
 		err = x.failed
 	}
-	x.Tx, x.kept, x.failed = below, before.kept, before.failed
+	x.Tx, x.failed = below, before.failed
 	if err != nil {
 		x.effects = before
 		return err

@@ -36,10 +36,27 @@ func (d Deliveries) Tried(ctx context.Context, id string, next time.Time) error 
 // know an outcome before its receiver does.
 func (d Deliveries) Outgoing(ctx context.Context, now time.Time, limit int, except ...string) (due []tasks.Delivery, next time.Time, err error) {
 	err = d.view(ctx, "reading what is to be delivered", func(x *txn) {
-		if due, next = (outgoing{x}).due(now, limit, except); len(due) == 0 {
-			return
+		for e := range outbox.sound(x, nil, nil, Ascending) {
+			at := e.value.next
+			if slices.Contains(except, e.value.webhook) {
+				continue
+			}
+			if at.After(now) || len(due) >= limit {
+				if next.IsZero() || at.Before(next) {
+					next = at
+				}
+				continue
+			}
+			id := e.key[timeBytes:]
+			v, ok, damaged := deliveries.get(x, string(id))
+			switch {
+			case damaged != nil:
+				x.skip(TableOutgoing, id, damaged)
+			case ok:
+				due = append(due, v)
+			}
 		}
-		if d.cache.fed.Load() < (feed{x}).end() {
+		if len(due) > 0 && d.cache.fed.Load() < (feed{x}).end() {
 			due, next = nil, now
 		}
 	})
@@ -51,32 +68,6 @@ func (d Deliveries) Outgoing(ctx context.Context, now time.Time, limit int, exce
 
 // outgoing is the queued deliveries, within a transaction.
 type outgoing struct{ *txn }
-
-// due returns at most limit deliveries that are due, except those to some webhooks,
-// and when the next one is due; zero for never.
-func (x outgoing) due(now time.Time, limit int, except []string) (list []tasks.Delivery, next time.Time) {
-	for e := range outbox.sound(x, nil, nil, Ascending) {
-		at := e.value.next
-		if slices.Contains(except, e.value.webhook) {
-			continue
-		}
-		if at.After(now) || len(list) >= limit {
-			if next.IsZero() || at.Before(next) {
-				next = at
-			}
-			continue
-		}
-		id := e.key[timeBytes:]
-		d, ok, damaged := deliveries.get(x, string(id))
-		switch {
-		case damaged != nil:
-			x.skip(TableOutgoing, id, damaged)
-		case ok:
-			list = append(list, d)
-		}
-	}
-	return list, next
-}
 
 // queue adds a delivery, unless it waits or was queued lately. ErrDamaged when that
 // cannot be read.
@@ -146,9 +137,8 @@ func (k Deletion) forgetDeliveries(ctx context.Context, d *tasks.Deleted) error 
 			}
 		}
 		return ids, true
-	}, func(x *txn, id string, _ *tasks.Deleted) (events int) {
+	}, func(x *txn, id string, _ *tasks.Deleted) {
 		outgoing{x}.tried(id, time.Time{})
 		x.frees = true
-		return 0
 	})
 }

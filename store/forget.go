@@ -132,13 +132,12 @@ func (k Deletion) eraseSettings(ctx context.Context, who string, private map[str
 			}
 		}
 		return names, true
-	}, func(x *txn, name settingName, d *tasks.Deleted) (events int) {
+	}, func(x *txn, name settingName, d *tasks.Deleted) {
 		value, _ := settings.load(x, name)
 		if left := rest(name, value); left != value {
 			x.putSetting(name, left)
 			d.Settings++
 		}
-		return 0
 	})
 }
 
@@ -198,47 +197,44 @@ func concernsEntry(entry json.RawMessage, who string) bool {
 
 // eraseTurn deletes a turn with its task, and the summary of its conversation, which
 // may hold words of the turn.
-func eraseTurn(x *txn, c candidate, d *tasks.Deleted) (events int) {
+func eraseTurn(x *txn, c candidate, d *tasks.Deleted) {
 	before := d.Turns
-	events = forgetTurn(x, c, d)
-	if d.Turns > before {
+	if forgetTurn(x, c, d); d.Turns > before {
 		turns{x}.dropSummary(c.conversation, d)
 	}
-	return events
 }
 
-// forgetTurn deletes a turn with its task, unless the task has not ended. It returns
-// how many events it deleted. A task whose turn is elsewhere is deleted without it.
-func forgetTurn(x *txn, c candidate, d *tasks.Deleted) (events int) {
+// forgetTurn deletes a turn with its task, unless the task has not ended. A task whose
+// turn is elsewhere is deleted without it.
+func forgetTurn(x *txn, c candidate, d *tasks.Deleted) {
 	rows := turns{x}.at(c.turnKey)
 	for _, r := range rows {
 		c.task = cmp.Or(c.task, r.Task)
 	}
-	stays, events := turns{x}.forgetTask(c.task, d)
-	if !stays && len(rows) > 0 {
-		turns{x}.drop(c.conversation, c.order)
-		turns{x}.clearCut(c.conversation)
-		x.frees = true
-		d.Turns++
+	if stays := (turns{x}).forgetTask(c.task, d); stays || len(rows) == 0 {
+		return
 	}
-	return events
+	turns{x}.drop(c.conversation, c.order)
+	turns{x}.clearCut(c.conversation)
+	x.frees = true
+	d.Turns++
 }
 
-// forgetTask deletes a task, unless it has not ended. It returns how many events it
-// deleted. A task with a damaged row has ended when its conversation's lane does not
-// hold it.
-func (x turns) forgetTask(id tasks.ID, d *tasks.Deleted) (stays bool, events int) {
+// forgetTask deletes a task, unless it has not ended. A task with a damaged row has
+// ended when its conversation's lane does not hold it.
+func (x turns) forgetTask(id tasks.ID, d *tasks.Deleted) (stays bool) {
 	task, ok, damaged := x.task(id)
 	if damaged != nil {
 		_, live := lanes(x).copyOf(id)
 		task = taskRow{Over: !live}
 	}
 	if !ok || !task.Over {
-		return ok, 0
+		return ok
 	}
 	d.Tasks++
+	x.removed += task.Last
 	journals(x).remove(id)
-	return false, task.Last
+	return false
 }
 
 // clearCut deletes the cut of a conversation when no turn before the cut is left.

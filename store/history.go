@@ -12,10 +12,11 @@ import (
 // stored for their chats.
 type Conversations struct{ *core }
 
-// History implements tasks.Store. A damaged row costs its turn, not the others.
-func (c Conversations) History(ctx context.Context, conversation string, before tasks.ID, maxBytes int) ([]tasks.Turn, error) {
-	list := turnCollector{left: maxBytes}
-	err := c.view(ctx, "reading history", func(x *txn) {
+// History implements tasks.Store. A damaged row costs its turn, not the others. The
+// newest turn is shortened when it does not fit, so that one very long question does
+// not hide the whole conversation.
+func (c Conversations) History(ctx context.Context, conversation string, before tasks.ID, maxBytes int) (list []tasks.Turn, err error) {
+	err = c.view(ctx, "reading history", func(x *txn) {
 		end := uint64(1<<64 - 1)
 		if before != "" {
 			task, err := journals{x}.existing(before)
@@ -24,6 +25,7 @@ func (c Conversations) History(ctx context.Context, conversation string, before 
 		}
 		from, to := turnsBetween(conversation, turns{x}.cut(conversation), end)
 		var answer historyRow
+		left := maxBytes
 		for e := range history.sound(x, from, to, Descending) { // an answer comes before its goal
 			if e.value.Answer {
 				answer = e.value
@@ -33,13 +35,17 @@ func (c Conversations) History(ctx context.Context, conversation string, before 
 			if answer.Order == e.value.Order {
 				t = withAnswer(t, answer)
 			}
-			if !list.add(t) {
+			if len(list) == 0 && len(t.Goal)+len(t.Answer) > left {
+				t.Goal, t.Answer = shorten(t.Goal, left/2), shorten(t.Answer, left/2)
+			}
+			if left -= len(t.Goal) + len(t.Answer); left < 0 {
 				return
 			}
+			list = append(list, t)
 		}
 	})
-	slices.Reverse(list.turns)
-	return list.turns, err
+	slices.Reverse(list)
+	return list, err
 }
 
 // Turns implements tasks.Summaries. A damaged goal costs its turn, a damaged answer
@@ -68,13 +74,6 @@ type turns struct{ *txn }
 // put writes one half of a turn.
 func (x turns) put(conversation string, r historyRow) {
 	history.put(x, halfKey{turnKey{conversation, r.Order}, r.Answer}, r)
-}
-
-// putMissing writes one half of a turn, unless it is there already.
-func (x turns) putMissing(conversation string, r historyRow) {
-	if !history.has(x, halfKey{turnKey{conversation, r.Order}, r.Answer}) {
-		x.put(conversation, r)
-	}
 }
 
 // drop deletes both halves of a turn.
@@ -149,28 +148,6 @@ func turnOf(r historyRow) tasks.Turn {
 func withAnswer(t tasks.Turn, r historyRow) tasks.Turn {
 	t.Answer, t.Failed, t.Tainted = r.Text, r.Failed, r.Tainted
 	return t
-}
-
-// turnCollector collects turns from the newest to the oldest until their goals and
-// answers together would exceed a number of bytes.
-type turnCollector struct {
-	left  int // bytes
-	turns []tasks.Turn
-}
-
-// add takes the next older turn. It returns false when the turn does not fit, which
-// ends the collection. It shortens the newest turn instead, so that one very long
-// question does not hide the whole conversation.
-func (b *turnCollector) add(t tasks.Turn) bool {
-	if len(b.turns) == 0 && len(t.Goal)+len(t.Answer) > b.left {
-		t.Goal, t.Answer = shorten(t.Goal, b.left/2), shorten(t.Answer, b.left/2)
-	}
-	b.left -= len(t.Goal) + len(t.Answer)
-	if b.left < 0 {
-		return false
-	}
-	b.turns = append(b.turns, t)
-	return true
 }
 
 // shorten cuts a text to at most n bytes, between two characters.

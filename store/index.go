@@ -119,11 +119,6 @@ func (x index) dropped(id tasks.ID, settled bool) {
 	}
 }
 
-// moved writes the new chat of a task that has not ended.
-func (x index) moved(id tasks.ID, to bot.Chat) {
-	x.change(id, func(l *listing) { l.Chat = to })
-}
-
 // remove deletes a task's row, and the delivery of its outcome. It needs the task's
 // own row.
 func (x index) remove(id tasks.ID) {

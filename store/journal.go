@@ -173,16 +173,16 @@ func (x journals) state(id tasks.ID, task taskRow) (planner.State, error) {
 		s = planner.Apply(s, e)
 	}
 	if err == nil && len(events) > 0 {
-		x.effects.fold(id, s) // an update leaves it in the cache
+		x.folded = append(x.folded, foldedState{id, s}) // an update leaves it in the cache
 	}
 	return s, err
 }
 
 // folds returns the newest fold of a task that got events in the transaction.
 func (x *txn) folds(id tasks.ID) (planner.State, bool) {
-	for n := len(x.folded) - 1; n >= 0; n-- {
-		if x.folded[n].id == id {
-			return x.folded[n].state, true
+	for _, f := range slices.Backward(x.folded) {
+		if f.id == id {
+			return f.state, true
 		}
 	}
 	return planner.State{}, false
@@ -269,7 +269,7 @@ func (x journals) fold(id tasks.ID, before planner.State, e planner.Event) (plan
 	key := journalKey(eventKey{id, e.Seq})
 	x.fail(x.Put(TableJournal, key, Seal(key, body)))
 	after := planner.Apply(before, e)
-	x.effects.fold(id, after)
+	x.folded = append(x.folded, foldedState{id, after})
 	x.changed = append(x.changed, id)
 	x.entries = append(x.entries, tasks.FeedEntry{Task: id, Seq: e.Seq})
 	x.step(string(e.Type))
@@ -319,7 +319,9 @@ func (x journals) drop(id tasks.ID) error {
 	x.count(func(m *telemetry.Metrics) { m.TaskEnded(task.Chat.Platform, string(planner.Failed), 0) })
 	ledger(x).close(id)
 	index(x).dropped(id, unknown == nil && state.Settled())
-	turns(x).putMissing(task.Chat.Key(), historyRow{Order: task.Order, Answer: true, Task: id, Failed: true, At: x.time})
+	if !history.has(x, halfKey{turnKey{task.Chat.Key(), task.Order}, true}) {
+		turns(x).put(task.Chat.Key(), historyRow{Order: task.Order, Answer: true, Task: id, Failed: true, At: x.time})
+	}
 	lane := lanes(x).read(task.Chat.Key())
 	free := lane.Note(id, planner.State{Phase: planner.PhaseOver})
 	lane.write()

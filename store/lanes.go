@@ -30,8 +30,8 @@ type lane struct {
 	tasks.Lane
 	x            *txn
 	conversation string
-	stored       []*liveRow           // by order
-	opened       map[tasks.ID]taskRow // rows of entries that are not stored yet
+	stored       []*liveRow // by order
+	opened       taskRow    // of the entry that is not stored yet
 }
 
 // rows reads the live tasks of a conversation, oldest first, or of all
@@ -75,7 +75,7 @@ func (x lanes) read(conversation string) *lane {
 
 // add opens a task at the end of the queue, and reports whether it has to wait.
 func (l *lane) add(id tasks.ID, task taskRow) (queued bool) {
-	l.opened = map[tasks.ID]taskRow{id: task}
+	l.opened = task
 	return l.Open(id)
 }
 
@@ -96,7 +96,7 @@ func (l *lane) write() {
 			rows, stored = append(rows, stored[0]), stored[1:]
 			continue
 		}
-		row := &liveRow{l.opened[e.Task], e}
+		row := &liveRow{l.opened, e}
 		if len(stored) > 0 {
 			row.taskRow, stored = stored[0].taskRow, stored[1:]
 		}
@@ -138,7 +138,7 @@ func (x lanes) move(from string, to bot.Chat) {
 		moved := *r
 		task.Chat, moved.Chat = to, to
 		taskRows.put(x, r.Task, task)
-		index(x).moved(r.Task, to)
+		index(x).change(r.Task, func(l *listing) { l.Chat = to })
 		liveRows.drop(x, turnKey{from, r.Order})
 		liveRows.put(x, turnKey{to.Key(), r.Order}, moved)
 	}

@@ -43,10 +43,7 @@ func (k Deletion) retainTasks(ctx context.Context, before time.Time, d *tasks.De
 		last, _ := journals{x}.event(id, t.Last) // a damaged one is old
 		return last.At.Before(before), false
 	}
-	return k.deleteTasks(ctx, d, choose, func(x *txn, c candidate, d *tasks.Deleted) int {
-		_, events := turns{x}.forgetTask(c.task, d)
-		return events
-	})
+	return k.deleteTasks(ctx, d, choose, func(x *txn, c candidate, d *tasks.Deleted) { turns{x}.forgetTask(c.task, d) })
 }
 
 // retainHistory deletes old turns and summaries, entries of the audit log, and rows
@@ -78,12 +75,11 @@ func (k Deletion) retainSummaries(ctx context.Context, before time.Time, d *task
 			}
 		}
 		return old, true
-	}, func(x *txn, conversation string, d *tasks.Deleted) (events int) {
+	}, func(x *txn, conversation string, d *tasks.Deleted) {
 		if v := (turns{x}).storedSummary(conversation); v.Until > 0 && v.At.Before(before) { // it may be a new one
 			summaries.drop(x, conversation)
 			d.Summaries++
 		}
-		return 0
 	})
 }
 
@@ -97,11 +93,10 @@ func (k Deletion) dropSpent(ctx context.Context, d *tasks.Deleted, match func(sp
 		}
 		from = spentKeyBytes(rows[len(rows)-1])
 		return rows, false
-	}, func(x *txn, row spentKey, d *tasks.Deleted) (events int) {
+	}, func(x *txn, row spentKey, d *tasks.Deleted) {
 		spentRows.drop(x, row)
 		x.frees = true
 		d.Spent++
-		return 0
 	})
 }
 
@@ -122,18 +117,16 @@ func (k Deletion) change(ctx context.Context, d *tasks.Deleted, do func(*txn, *t
 
 // deleteFound deletes what find lists in a view, until find says that there is no
 // more. It does so in transactions that are short enough for other writers to wait.
-// do deletes one of the list, adds it to d, and returns how many events of journals
-// it has deleted.
-func deleteFound[T any](ctx context.Context, k Deletion, d *tasks.Deleted, find func(*txn) (list []T, over bool), do func(x *txn, found T, d *tasks.Deleted) (events int)) error {
+// do deletes one of the list and adds it to d.
+func deleteFound[T any](ctx context.Context, k Deletion, d *tasks.Deleted, find func(*txn) (list []T, over bool), do func(x *txn, found T, d *tasks.Deleted)) error {
 	for over := false; !over; {
 		var list []T
 		err := k.view(ctx, "looking for what to delete", func(x *txn) { list, over = find(x) })
 		for err == nil && len(list) > 0 {
 			n := 0
 			err = k.change(ctx, d, func(x *txn, d *tasks.Deleted) {
-				n = 0
-				for events := 0; n < min(len(list), deleteAtOnce) && events < forgetEvents; n++ {
-					events += do(x, list[n], d)
+				for n = 0; n < min(len(list), deleteAtOnce) && x.removed < forgetEvents; n++ {
+					do(x, list[n], d)
 				}
 			})
 			list = list[n:]
@@ -153,7 +146,7 @@ type candidate struct {
 
 // deleteTasks deletes the tasks that choose picks. choose gets all tasks in the order
 // of their ids, without damaged ones, until over is true.
-func (k Deletion) deleteTasks(ctx context.Context, d *tasks.Deleted, choose func(x *txn, id tasks.ID, t taskRow) (chosen, over bool), do func(*txn, candidate, *tasks.Deleted) int) error {
+func (k Deletion) deleteTasks(ctx context.Context, d *tasks.Deleted, choose func(x *txn, id tasks.ID, t taskRow) (chosen, over bool), do func(*txn, candidate, *tasks.Deleted)) error {
 	after := ""
 	return deleteFound(ctx, k, d, func(x *txn) (list []candidate, over bool) {
 		n := 0
@@ -177,7 +170,7 @@ func (k Deletion) deleteTasks(ctx context.Context, d *tasks.Deleted, choose func
 // deleteTurns deletes the turns of a conversation that choose picks, except those of
 // tasks that have not ended. choose gets the first half of each turn, from the oldest
 // on, until over is true. A damaged half has only its order.
-func (k Deletion) deleteTurns(ctx context.Context, d *tasks.Deleted, conversation string, choose func(historyRow) (chosen, over bool), do func(*txn, candidate, *tasks.Deleted) int) error {
+func (k Deletion) deleteTurns(ctx context.Context, d *tasks.Deleted, conversation string, choose func(historyRow) (chosen, over bool), do func(*txn, candidate, *tasks.Deleted)) error {
 	after := uint64(0)
 	return deleteFound(ctx, k, d, func(x *txn) (list []candidate, over bool) {
 		from, to := turnsBetween(conversation, after, 1<<64-1)

@@ -63,6 +63,18 @@ func Open(ctx context.Context, db DB, o Options) (*Store, error) {
 	return s, s.dropCopied(ctx)
 }
 
+// newCore returns the core of a store on a database.
+func newCore(db DB, o Options) *core {
+	c := &core{db: db, now: o.Now, log: o.Log, metrics: o.Metrics, cache: newCache()}
+	if c.now == nil {
+		c.now = time.Now
+	}
+	if c.log == nil {
+		c.log = slog.New(slog.DiscardHandler)
+	}
+	return c
+}
+
 // Close implements tasks.Store.
 func (s *Store) Close() error { return s.db.Close() }
 

@@ -18,25 +18,21 @@ const maxWatched = 1 << 16
 type watch struct {
 	mu      sync.Mutex
 	wait    map[tasks.ID]chan struct{}
-	follows map[*follower]bool
+	follows map[*func(tasks.ID)]bool
 }
-
-// follower is called at every change.
-type follower struct{ notify func(tasks.ID) }
 
 // Follow calls heard for each changed task, until stop was called.
 func (w *watch) Follow(heard func(tasks.ID)) (stop func()) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	f := &follower{heard}
 	if w.follows == nil {
-		w.follows = map[*follower]bool{}
+		w.follows = map[*func(tasks.ID)]bool{}
 	}
-	w.follows[f] = true
+	w.follows[&heard] = true
 	return func() {
 		w.mu.Lock()
 		defer w.mu.Unlock()
-		delete(w.follows, f)
+		delete(w.follows, &heard)
 	}
 }
 
@@ -62,22 +58,18 @@ func (w *watch) Changed(id tasks.ID) <-chan struct{} {
 	return c
 }
 
-// notifyAll wakes the watchers of tasks.
-func (w *watch) notifyAll(ids []tasks.ID) {
+// notify wakes the watchers of tasks.
+func (w *watch) notify(ids []tasks.ID) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, id := range ids {
-		w.notify(id)
-	}
-}
-
-func (w *watch) notify(id tasks.ID) {
-	for f := range w.follows {
-		f.notify(id)
-	}
-	if c, ok := w.wait[id]; ok {
-		close(c)
-		delete(w.wait, id)
+		for heard := range w.follows {
+			(*heard)(id)
+		}
+		if c, ok := w.wait[id]; ok {
+			close(c)
+			delete(w.wait, id)
+		}
 	}
 }
 
