@@ -42,7 +42,8 @@ type cachedState struct {
 	size int
 }
 
-// cachedLane is a version of a lane; its rows are never changed.
+// cachedLane is a version of a lane, durable or not: the stored version tells who may
+// use it. Its rows are never changed.
 type cachedLane struct {
 	version uint64
 	rows    []*liveRow
@@ -144,19 +145,6 @@ func (c *cache) alter(conversation string, upTo uint64) {
 func (c *cache) alteredUpTo(conversation string) uint64 {
 	order, _ := c.altered.Get(conversation)
 	return order
-}
-
-// lane returns the rows of that version of a conversation's lane, if the cache holds
-// them.
-func (c *cache) lane(conversation string, version uint64) ([]*liveRow, bool) {
-	l, ok := c.lanes.Get(conversation)
-	return l.rows, ok && l.version == version
-}
-
-// keepLane keeps a version of a conversation's lane, durable or not: the stored
-// version tells who may use it.
-func (c *cache) keepLane(conversation string, version uint64, rows []*liveRow) {
-	c.lanes.Add(conversation, cachedLane{version, rows})
 }
 
 // stateSize is the approximate size of a state in bytes. It counts what programs

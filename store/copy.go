@@ -19,6 +19,9 @@ const (
 	copyBytes   = 4 << 20
 )
 
+// writing is what a copy does to the target, in errors.
+const writing = "writing the copy"
+
 // metaCopying is the mark of an unfinished copy in meta.
 const metaCopying = "copying"
 
@@ -93,15 +96,14 @@ type copier struct {
 }
 
 func (c *copier) run(ctx context.Context, source Tx) error {
-	x := &txn{Tx: source}
-	if x.checkFinished(); x.failed != nil {
-		return fmt.Errorf("reading the source: %w", x.failed)
+	if err := checkFinished(source); err != nil {
+		return fmt.Errorf("reading the source: %w", err)
 	}
 	if err := c.begin(ctx); err != nil {
 		return err
 	}
 	for _, t := range Tables() {
-		sum, err := c.copyTable(ctx, x, t)
+		sum, err := c.copyTable(ctx, &txn{Tx: source}, t)
 		if err != nil {
 			return fmt.Errorf("copying %s: %w", t, err)
 		}
@@ -115,7 +117,7 @@ func (c *copier) run(ctx context.Context, source Tx) error {
 			return err
 		}
 	}
-	err := c.update(ctx, func(x *txn) {
+	err := c.to.update(ctx, writing, func(x *txn) {
 		if c.o.Live {
 			x.fail(MarkCopy(x, c.o.Began))
 		}
@@ -127,7 +129,7 @@ func (c *copier) run(ctx context.Context, source Tx) error {
 
 // begin marks the target. It refuses one that holds other data.
 func (c *copier) begin(ctx context.Context) error {
-	mark := copyMark{c.o.Source, c.o.Began}
+	mark, empty := copyMark{c.o.Source, c.o.Began}, true
 	err := c.to.view(ctx, "reading the target", func(x *txn) {
 		old, found := copyMarks.load(x, metaCopying)
 		if found {
@@ -136,7 +138,7 @@ func (c *copier) begin(ctx context.Context) error {
 		}
 		for _, t := range Tables() {
 			for range copied(ctx, x, t, nil, nil) {
-				x.fail(errors.New("the target holds data already: copy into an empty folder or database"))
+				empty = false
 				return
 			}
 		}
@@ -144,7 +146,10 @@ func (c *copier) begin(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	err = c.update(ctx, func(x *txn) { copyMarks.put(x, metaCopying, mark) })
+	if !empty {
+		return errors.New("the target holds data already: copy into an empty folder or database")
+	}
+	err = c.to.update(ctx, writing, func(x *txn) { copyMarks.put(x, metaCopying, mark) })
 	c.Unfinished = c.Continued || err == nil
 	return err
 }
@@ -210,7 +215,7 @@ func (c *copier) write(ctx context.Context, t Table, from, to []byte, want []Rec
 		return err
 	}
 	for part := range slices.Chunk(changes, copyRecords) {
-		err := c.update(ctx, func(x *txn) {
+		err := c.to.update(ctx, writing, func(x *txn) {
 			for _, r := range part {
 				if r.Value == nil {
 					x.fail(x.Delete(t, r.Key))
@@ -256,11 +261,6 @@ func (c *copier) report(p CopyProgress) {
 	}
 }
 
-// update changes the target.
-func (c *copier) update(ctx context.Context, do func(*txn)) error {
-	return c.to.update(ctx, "writing the copy", do)
-}
-
 // copied returns the records of a range that belong to the store: package bolt keeps
 // the version of its file in meta, and a copy its mark. The end of ctx ends the range
 // and fails the transaction.
@@ -278,10 +278,12 @@ func copied(ctx context.Context, x *txn, t Table, from, to []byte) iter.Seq[Reco
 }
 
 // checkFinished refuses a database that is an unfinished copy.
-func (x *txn) checkFinished() {
+func checkFinished(tx Tx) error {
+	x := &txn{Tx: tx}
 	if mark, found := copyMarks.load(x, metaCopying); found {
 		x.fail(fmt.Errorf("this is an unfinished copy of %s, begun at %s: run the same \"legwork data copy\" again to complete it", mark.From, mark.Began.Local().Format(time.DateTime)))
 	}
+	return x.failed
 }
 
 // tableSum counts the records of a table and sums them up.

@@ -58,22 +58,17 @@ func afterPrefix(prefix []byte) []byte {
 	return nil
 }
 
-// appendOrdered appends a name to a key. Such keys sort like their names, and no
-// name is the beginning of another.
-func appendOrdered(key []byte, name string) []byte {
-	for _, c := range []byte(name) {
-		key = append(key, c)
-		if c == 0 {
-			key = append(key, 0xff)
-		}
-	}
-	return append(key, 0, 1)
-}
-
-// orderedKey is a key of names, as appendOrdered has it.
+// orderedKey is a key of names. Such keys sort like their names, and no name is the
+// beginning of another.
 func orderedKey(names ...string) (key []byte) {
 	for _, name := range names {
-		key = appendOrdered(key, name)
+		for _, c := range []byte(name) {
+			key = append(key, c)
+			if c == 0 {
+				key = append(key, 0xff)
+			}
+		}
+		key = append(key, 0, 1)
 	}
 	return key
 }
@@ -89,8 +84,8 @@ func readNames(key []byte, names ...*string) bool {
 	return true
 }
 
-// readOrdered reads a name that appendOrdered wrote, and returns the rest of the
-// key.
+// readOrdered reads the first name of a key that orderedKey made, and returns the rest
+// of the key.
 func readOrdered(key []byte) (name string, rest []byte, ok bool) {
 	var text []byte
 	for len(key) > 1 {
@@ -124,37 +119,34 @@ type reader struct {
 	short bool // the body was too short
 }
 
-func (r *reader) byte() byte {
-	if len(r.rest) == 0 {
+// take returns the next n bytes; nil when they are not there.
+func (r *reader) take(n uint64) (part []byte) {
+	if n > uint64(len(r.rest)) {
 		r.short = true
-		return 0
+		return nil
 	}
-	b := r.rest[0]
-	r.rest = r.rest[1:]
-	return b
+	part, r.rest = r.rest[:n], r.rest[n:]
+	return part
+}
+
+func (r *reader) byte() byte {
+	if part := r.take(1); part != nil {
+		return part[0]
+	}
+	return 0
 }
 
 func (r *reader) number() uint64 {
 	n, size := binary.Uvarint(r.rest)
 	if size <= 0 {
-		r.short, size, n = true, 0, 0
+		r.short = true
+		return 0
 	}
 	r.rest = r.rest[size:]
 	return n
 }
 
-func (r *reader) bytes() []byte {
-	n := r.number()
-	if n > uint64(len(r.rest)) {
-		r.short = true
-		return nil
-	}
-	part := r.rest[:n]
-	r.rest = r.rest[n:]
-	return part
-}
-
-func (r *reader) text() string { return string(r.bytes()) }
+func (r *reader) text() string { return string(r.take(r.number())) }
 
 func (r *reader) time() time.Time {
 	seconds, size := binary.Varint(r.rest)

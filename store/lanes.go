@@ -44,14 +44,14 @@ func (x lanes) rows(conversation string) []*liveRow {
 	version, found, damaged := laneVersions.get(x, conversation)
 	known := found && damaged == nil
 	if known {
-		if rows, ok := x.cache.lane(conversation, version); ok {
-			return rows
+		if l, ok := x.cache.lanes.Get(conversation); ok && l.version == version {
+			return l.rows
 		}
 	}
 	prefix := namePrefix(conversation)
 	rows := x.scan(prefix, afterPrefix(prefix))
 	if known && x.failed == nil {
-		x.cache.keepLane(conversation, version, rows)
+		x.cache.lanes.Add(conversation, cachedLane{version, rows})
 	}
 	return rows
 }
@@ -112,7 +112,7 @@ func (l *lane) write() {
 		laneVersions.drop(l.x, l.conversation)
 	default:
 		version := rand.Uint64()
-		l.x.cache.keepLane(l.conversation, version, rows)
+		l.x.cache.lanes.Add(l.conversation, cachedLane{version, rows})
 		laneVersions.put(l.x, l.conversation, version)
 	}
 }

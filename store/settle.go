@@ -99,12 +99,11 @@ func (a *openAccount) replace(freed []reservation, cost llm.Usage, calls int) {
 		}
 	}
 	for i, h := range freed {
-		if i == first {
-			a.spend(h, cost, calls)
-		} else {
+		if i != first {
 			a.spend(h, llm.Usage{}, 0)
 		}
 	}
+	a.spend(freed[first], cost, calls)
 }
 
 // spend counts a cost in place of a reservation, which is freed. The totals come

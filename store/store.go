@@ -49,7 +49,7 @@ func Open(ctx context.Context, db DB, o Options) (*Store, error) {
 		core: c, Journals: Journals{c}, Conversations: Conversations{c}, Ledger: Ledger{c}, Timetable: Timetable{c},
 		Index: Index{c}, Audit: Audit{c}, Deliveries: Deliveries{c}, Deletion: Deletion{c},
 	}
-	if err := c.view(ctx, "opening the store", (*txn).checkFinished); err != nil {
+	if err := db.View(ctx, checkFinished); err != nil {
 		return nil, err
 	}
 	// A call that was made after its task ended together with its process.

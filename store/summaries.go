@@ -76,7 +76,8 @@ func (x turns) dropSummary(conversation string, d *tasks.Deleted) {
 func (x turns) moveSummary(from, to string) {
 	var kept tasks.Summary
 	for _, c := range [][2]string{{to, from}, {from, to}} {
-		if v := x.summary(c[0]); v.Until > 0 && x.startsAfter(c[1], v.Until) {
+		v, rows := x.summary(c[0]), x.next(c[1], x.cut(c[1]))
+		if v.Until > 0 && (len(rows) == 0 || rows[0].Order > v.Until) {
 			kept = v
 		}
 	}
@@ -89,11 +90,4 @@ func (x turns) moveSummary(from, to string) {
 			summaries.put(x, conversation, v)
 		}
 	}
-}
-
-// startsAfter reports whether a conversation has no turn up to that order, except
-// cut ones.
-func (x turns) startsAfter(conversation string, order uint64) bool {
-	rows := x.next(conversation, x.cut(conversation))
-	return len(rows) == 0 || rows[0].Order > order
 }

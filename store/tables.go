@@ -355,23 +355,23 @@ func encodeHistory(r historyRow) ([]byte, error) {
 
 // decodeHistory reads what encodeHistory wrote.
 func decodeHistory(key, body []byte) (r historyRow, err error) {
-	var ok bool
-	if r.Order, r.Answer, ok = readHalfKey(key); !ok || len(body) < 10 || len(body) < 10+int(body[1]) {
+	order, answer, ok := readHalfKey(key)
+	rest := reader{rest: body}
+	flags, size := rest.byte(), rest.byte()
+	at := rest.take(8)
+	if at == nil {
 		return r, fmt.Errorf("%w: history row", tasks.ErrDamaged)
 	}
-	text := 10 + int(body[1])
-	r.Failed, r.Tainted = body[0]&rowFailed != 0, body[0]&rowTainted != 0
-	r.At = time.Unix(0, int64(binary.BigEndian.Uint64(body[2:10]))).UTC()
-	r.Task = tasks.ID(body[10:text])
-	if body[0]&rowFrom != 0 {
-		if len(body) <= text || len(body) < text+1+int(body[text]) {
-			return r, fmt.Errorf("%w: history row", tasks.ErrDamaged)
-		}
-		from := text + 1
-		text = from + int(body[text])
-		r.From = string(body[from:text])
+	r = historyRow{
+		Order: order, Answer: answer, Failed: flags&rowFailed != 0, Tainted: flags&rowTainted != 0,
+		At: time.Unix(0, int64(binary.BigEndian.Uint64(at))).UTC(), Task: tasks.ID(rest.take(uint64(size))),
 	}
-	r.Text = string(body[text:])
+	if flags&rowFrom != 0 {
+		r.From = string(rest.take(uint64(rest.byte())))
+	}
+	if r.Text = string(rest.rest); !ok || rest.short {
+		return r, fmt.Errorf("%w: history row", tasks.ErrDamaged)
+	}
 	return r, nil
 }
 
@@ -415,7 +415,7 @@ const (
 )
 
 // encodeListing returns flags, texts with their lengths, and numbers. What queries
-// match comes first, see listingHead.
+// match comes first.
 func encodeListing(l listing) ([]byte, error) {
 	flags := flag(listingWaits, l.Waits) | flag(listingExternal, l.External) | flag(listingPrivate, l.Chat.Private)
 	body := append(make([]byte, 0, 160+len(l.Goal)), flags)
