@@ -42,7 +42,8 @@ func (a Audit) AuditLog(ctx context.Context, before uint64, limit int) (list []t
 	if before > 0 {
 		end = numberKey(before)
 	}
-	err = a.view(ctx, "reading the audit log", func(x *txn) {
+	err = a.read(ctx, "reading the audit log", func(x *txn) {
+		list = nil
 		for e := range auditEntries.sound(x, nil, end, Descending) {
 			if len(list) >= limit {
 				return

@@ -71,8 +71,19 @@ func (c *core) begin(tx Tx) *txn {
 	return &txn{Tx: tx, core: c, time: c.now().Round(0).UTC()}
 }
 
-// view runs do over the committed records. doing says in errors what the store was
-// doing.
+// read runs do over the committed records. It runs do again when the connection to the
+// database breaks, so do begins with empty results.
+func (c *core) read(ctx context.Context, doing string, do func(*txn)) error {
+	for {
+		err := c.view(ctx, doing, do)
+		if !errors.Is(err, ErrBroken) || ctx.Err() != nil {
+			return err
+		}
+	}
+}
+
+// view runs do once over the committed records. doing says in errors what the store
+// was doing.
 func (c *core) view(ctx context.Context, doing string, do func(*txn)) error {
 	return wrap(doing, c.db.View(ctx, func(tx Tx) error {
 		x := c.begin(tx)

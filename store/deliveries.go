@@ -35,7 +35,8 @@ func (d Deliveries) Tried(ctx context.Context, id string, next time.Time) error 
 // is due while the newest events are durable, but not in the cache yet: State must
 // know an outcome before its receiver does.
 func (d Deliveries) Outgoing(ctx context.Context, now time.Time, limit int, except ...string) (due []tasks.Delivery, next time.Time, err error) {
-	err = d.view(ctx, "reading what is to be delivered", func(x *txn) {
+	err = d.read(ctx, "reading what is to be delivered", func(x *txn) {
+		due, next = nil, time.Time{}
 		for e := range outbox.sound(x, nil, nil, Ascending) {
 			at := e.value.next
 			if slices.Contains(except, e.value.webhook) {

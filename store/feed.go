@@ -25,7 +25,7 @@ const (
 
 // Feed implements tasks.Index. It reports no event that State does not know yet.
 func (i Index) Feed(ctx context.Context, after uint64, limit int) (entries []tasks.FeedEntry, oldest, newest uint64, err error) {
-	err = i.view(ctx, "reading the feed", func(x *txn) {
+	err = i.read(ctx, "reading the feed", func(x *txn) {
 		newest = x.cache.fed.Load()
 		entries, oldest = feed{x}.between(after, newest, limit)
 	})

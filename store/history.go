@@ -16,7 +16,8 @@ type Conversations struct{ *core }
 // newest turn is shortened when it does not fit, so that one very long question does
 // not hide the whole conversation.
 func (c Conversations) History(ctx context.Context, conversation string, before tasks.ID, maxBytes int) (list []tasks.Turn, err error) {
-	err = c.view(ctx, "reading history", func(x *txn) {
+	err = c.read(ctx, "reading history", func(x *txn) {
+		list = nil
 		end := uint64(1<<64 - 1)
 		if before != "" {
 			task, err := journals{x}.existing(before)
@@ -51,7 +52,8 @@ func (c Conversations) History(ctx context.Context, conversation string, before 
 // Turns implements tasks.Summaries. A damaged goal costs its turn, a damaged answer
 // is left out.
 func (c Conversations) Turns(ctx context.Context, conversation string, after uint64, limit int) (list []tasks.Turn, err error) {
-	err = c.view(ctx, "reading turns", func(x *txn) {
+	err = c.read(ctx, "reading turns", func(x *txn) {
+		list = nil
 		from, to := turnsBetween(conversation, max(after, turns{x}.cut(conversation)), 1<<64-1)
 		for e := range history.sound(x, from, to, Ascending) {
 			n := len(list)

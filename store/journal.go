@@ -34,7 +34,7 @@ func (j Journals) Append(ctx context.Context, id tasks.ID, after int, fence int6
 // in the cached state yet, come the next time: a reader that has seen an event must
 // not meet an older state.
 func (j Journals) Load(ctx context.Context, id tasks.ID, from int) (events []planner.Event, err error) {
-	err = j.view(ctx, "loading journal", func(x *txn) {
+	err = j.read(ctx, "loading journal", func(x *txn) {
 		task, err := journals{x}.existing(id)
 		if err == nil {
 			events, err = journals{x}.events(id, from, task.Last)
@@ -54,7 +54,7 @@ func (j Journals) Load(ctx context.Context, id tasks.ID, from int) (events []pla
 
 // Event implements tasks.Store.
 func (j Journals) Event(ctx context.Context, id tasks.ID, seq int) (e planner.Event, err error) {
-	err = j.view(ctx, "loading event", func(x *txn) {
+	err = j.read(ctx, "loading event", func(x *txn) {
 		task, err := journals{x}.existing(id)
 		switch {
 		case err != nil:
@@ -74,7 +74,7 @@ func (j Journals) State(ctx context.Context, id tasks.ID) (state planner.State, 
 		return state, nil
 	}
 	mark := j.cache.mark()
-	err = j.view(ctx, "folding journal", func(x *txn) {
+	err = j.read(ctx, "folding journal", func(x *txn) {
 		_, state, err = journals{x}.existingState(id)
 		x.fail(err)
 	})

@@ -12,7 +12,8 @@ import (
 
 // Live implements tasks.Store.
 func (j Journals) Live(ctx context.Context, conversation string) (list []tasks.Live, err error) {
-	err = j.view(ctx, "listing live tasks", func(x *txn) {
+	err = j.read(ctx, "listing live tasks", func(x *txn) {
+		list = nil
 		rows := slices.Clone(lanes{x}.rows(conversation))
 		slices.SortFunc(rows, func(a, b *liveRow) int { return cmp.Compare(a.Order, b.Order) })
 		for _, r := range rows {

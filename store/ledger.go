@@ -25,7 +25,7 @@ func (l Ledger) Reserve(ctx context.Context, id tasks.ID, r tasks.Reservation) e
 
 // Room implements tasks.Ledger.
 func (l Ledger) Room(ctx context.Context, id tasks.ID, r tasks.Reservation) error {
-	return l.view(ctx, "looking for room", func(x *txn) {
+	return l.read(ctx, "looking for room", func(x *txn) {
 		x.Tx = NewOverlay(x.Tx)
 		x.fail(ledger{x}.reserve(id, r))
 	})
@@ -42,7 +42,8 @@ func (l Ledger) Spent(ctx context.Context, q tasks.SpentQuery) (list []tasks.Spe
 	if q.To != "" {
 		to = afterPrefix(orderedKey(q.To))
 	}
-	err = l.view(ctx, "reading the ledger", func(x *txn) {
+	err = l.read(ctx, "reading the ledger", func(x *txn) {
+		list = nil
 		for e := range spentRows.sound(x, []byte(q.From), to, Ascending) {
 			if s := e.value; (q.User == "" || s.User == q.User) && (q.Chat == "" || s.Chat == q.Chat) {
 				list = append(list, s)
@@ -55,7 +56,8 @@ func (l Ledger) Spent(ctx context.Context, q tasks.SpentQuery) (list []tasks.Spe
 // Extended implements tasks.Ledger. A damaged total is left out.
 func (l Ledger) Extended(ctx context.Context, day string) (list []tasks.Extended, err error) {
 	from := orderedKey(day)
-	err = l.view(ctx, "reading extended budgets", func(x *txn) {
+	err = l.read(ctx, "reading extended budgets", func(x *txn) {
+		list = nil
 		for e := range totals.sound(x, from, afterPrefix(from), Ascending) {
 			of, ok := readTotalKey(e.key)
 			if extra := e.value.Extra; ok && extra != (amount{}) {

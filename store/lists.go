@@ -22,9 +22,9 @@ const defaultPage = 50
 func (i Index) Tasks(ctx context.Context, q tasks.TaskQuery) (rows []tasks.Row, more bool, err error) {
 	var damaged []tasks.ID
 	read := func(x *txn) { rows, more, damaged = index{x}.page(q) }
-	err = i.view(ctx, "listing tasks", read)
+	err = i.read(ctx, "listing tasks", read)
 	if err == nil && len(damaged) > 0 && i.rebuild(ctx, damaged...) == nil {
-		err = i.view(ctx, "listing tasks", read)
+		err = i.read(ctx, "listing tasks", read)
 	}
 	return rows, more, err
 }
@@ -41,16 +41,16 @@ func (i Index) Row(ctx context.Context, id tasks.ID) (row tasks.Row, err error) 
 		row, err = index{x}.existing(id)
 		x.fail(err)
 	}
-	err = i.view(ctx, "reading a task's row", read)
+	err = i.read(ctx, "reading a task's row", read)
 	if errors.Is(err, tasks.ErrDamaged) && i.rebuild(ctx, id) == nil {
-		err = i.view(ctx, "reading a task's row", read)
+		err = i.read(ctx, "reading a task's row", read)
 	}
 	return row, err
 }
 
 // Counts implements tasks.Index.
 func (i Index) Counts(ctx context.Context) (counts map[string]int, err error) {
-	err = i.view(ctx, "counting tasks", func(x *txn) { counts = index{x}.statuses() })
+	err = i.read(ctx, "counting tasks", func(x *txn) { counts = index{x}.statuses() })
 	return counts, err
 }
 

@@ -41,7 +41,7 @@ func (j Journals) Open(ctx context.Context, batch []tasks.Inbound) (receipts []t
 
 // Known implements tasks.Store.
 func (j Journals) Known(ctx context.Context, key string) (r tasks.Receipt, found bool, err error) {
-	err = j.view(ctx, "looking for a delivery", func(x *txn) { r, found = intake{x}.known(key) })
+	err = j.read(ctx, "looking for a delivery", func(x *txn) { r, found = intake{x}.known(key) })
 	return r, found, err
 }
 

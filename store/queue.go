@@ -12,6 +12,8 @@ var (
 	ErrClosed = errors.New("the store is closed")
 	// ErrReadOnly is returned for changes in a view.
 	ErrReadOnly = errors.New("this transaction only reads")
+	// ErrBroken is returned for a view whose connection broke in the middle.
+	ErrBroken = errors.New("the connection to the database broke")
 )
 
 // Bounds of the jobs that a database commits in one transaction.

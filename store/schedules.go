@@ -17,7 +17,7 @@ type Timetable struct{ *core }
 
 // Schedules implements tasks.Schedules. It leaves out damaged ones.
 func (t Timetable) Schedules(ctx context.Context, conversation string) (list []tasks.Schedule, err error) {
-	err = t.view(ctx, "listing schedules", func(x *txn) { list = timetable{x}.list(conversation) })
+	err = t.read(ctx, "listing schedules", func(x *txn) { list = timetable{x}.list(conversation) })
 	return list, err
 }
 
@@ -41,7 +41,8 @@ func (t Timetable) DropSchedule(ctx context.Context, id string) error {
 // schedules. It leaves out an entry whose schedule does not wait for that time, or is
 // damaged.
 func (t Timetable) Due(ctx context.Context, now time.Time, limit int) (due []tasks.Schedule, next time.Time, err error) {
-	err = t.view(ctx, "reading the due-table", func(x *txn) {
+	err = t.read(ctx, "reading the due-table", func(x *txn) {
+		due, next = nil, time.Time{}
 		for r := range records(x, TableDue, nil, nil, Ascending) {
 			v, ok := timetable{x}.waiting(string(r.Key[min(timeBytes, len(r.Key)):]))
 			switch {

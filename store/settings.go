@@ -7,7 +7,7 @@ import (
 
 // Setting implements tasks.Store.
 func (c Conversations) Setting(ctx context.Context, owner, name string) (text string, err error) {
-	err = c.view(ctx, fmt.Sprintf("reading setting %q of %s", name, owner), func(x *txn) { text, _ = settings.load(x, settingName{owner, name}) })
+	err = c.read(ctx, fmt.Sprintf("reading setting %q of %s", name, owner), func(x *txn) { text, _ = settings.load(x, settingName{owner, name}) })
 	return text, err
 }
 

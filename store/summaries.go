@@ -10,7 +10,7 @@ import (
 // Summary implements tasks.Summaries. A damaged one counts as missing: older turns
 // are summarised anew.
 func (c Conversations) Summary(ctx context.Context, conversation string) (v tasks.Summary, err error) {
-	err = c.view(ctx, "reading summary", func(x *txn) { v = turns{x}.summary(conversation) })
+	err = c.read(ctx, "reading summary", func(x *txn) { v = turns{x}.summary(conversation) })
 	return v, err
 }
 

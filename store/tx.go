@@ -3,7 +3,6 @@ package store
 import (
 	"bytes"
 	"context"
-	"errors"
 	"iter"
 
 	"github.com/tidwall/btree"
@@ -28,9 +27,6 @@ type Tx interface {
 // Record is a key of a table and its value.
 type Record struct{ Key, Value []byte }
 
-// ErrBroken means that a view ended early, because its connection broke.
-var ErrBroken = errors.New("the connection broke")
-
 // Order is the direction of a range.
 type Order bool
 
@@ -43,7 +39,7 @@ const (
 // DB is a database that holds the tables. It is safe for concurrent use.
 type DB interface {
 	// View runs do over what is committed when it begins. do must not write. The error
-	// is an ErrBroken when the connection broke in the middle: another view may succeed.
+	// is an ErrBroken when a connection broke in the middle: another view may succeed.
 	View(ctx context.Context, do func(Tx) error) error
 	// Update runs do in a transaction, and returns when its changes are durable. An
 	// error of do leaves no changes, and is returned. The database may run many

@@ -33,7 +33,7 @@ const (
 const beginView = `begin isolation level repeatable read read only`
 
 // View implements store.DB. While the server cannot be reached, it waits until ctx
-// ends. A connection that breaks after the first read is an ErrBroken.
+// ends.
 func (db *DB) View(ctx context.Context, do func(store.Tx) error) error {
 	var conn *pgxpool.Conn
 	defer func() { leave(conn) }()
