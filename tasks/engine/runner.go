@@ -311,14 +311,14 @@ func (r *runner) ended(ctx context.Context, f finished) error {
 		f.err = errStuck
 	}
 	delete(r.running, f.action)
-	if errors.Is(f.err, tasks.ErrFenced) {
+	switch {
+	case errors.Is(f.err, tasks.ErrFenced):
 		return f.err
-	}
-	if f.err == nil || a.Kind == "" || ctx.Err() != nil { // an action that is not listed any more was cancelled
+	case f.err == nil || a.Kind == "" || ctx.Err() != nil: // an action that is not listed any more was cancelled
 		r.backoff = firstBackoff
-		return nil
+	default:
+		r.retryLater(ctx, "action failed", "action", f.action, "cause", f.err)
 	}
-	r.retryLater(ctx, "action failed", "action", f.action, "cause", f.err)
 	return nil
 }
 
