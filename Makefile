@@ -14,6 +14,7 @@ KILLS     ?=
 HOURS     ?=
 SEED      ?= 1
 CLIENT    ?= all
+STORE     ?=
 
 .PHONY: help
 help: ## print this list
@@ -60,7 +61,7 @@ race: ## run the quick tests with the race detector, but for those that only rea
 # simulate and kills run is left to them.
 .PHONY: whole
 whole: ## run the slow tests: the real binary, servers from npm, tmux, all random cases
-	LEGWORK_REQUIRE_ALL=1 $(GO) test -count=1 -timeout 25m -p 4 -skip '^(TestKills|TestPlantedFaults|TestSimulation|TestSimulationOnPostgres|TestManyTasksLeaveNothing)$$' \
+	LEGWORK_REQUIRE_ALL=1 $(GO) test -count=1 -timeout 25m -p 4 -skip '^(TestKills|TestKillsOnPostgres|TestPlantedFaults|TestPlantedFaultOnPostgres|TestSimulation|TestSimulationOnPostgres|TestManyTasksLeaveNothing)$$' \
 		$$(grep -rlE --include='*_test.go' '"legwork/(internal/test/need|store/storetest)"' . | xargs -n 1 dirname | sort -u)
 
 .PHONY: simulate
@@ -69,12 +70,12 @@ simulate: ## run the engine through 3,000 simulated worlds with crashes, 150 of 
 		./tasks/engine -seeds 3000 -postgres-seeds 150 -tasks 10000
 
 .PHONY: kills
-kills: ## kill the real binary in the terminal, Telegram, Slack and with programs, 70 times each, and judge what it lost
-	LEGWORK_REQUIRE_ALL=1 $(GO) test -count=1 -timeout 30m -parallel 5 -v -run '^(TestKills|TestPlantedFaults)$$' ./internal/test/harness -kills 70 -faults
+kills: ## kill the real binary in the terminal, Telegram, Slack and with programs, 70 times each, 25 on Postgres, and judge what it lost
+	LEGWORK_REQUIRE_ALL=1 $(GO) test -count=1 -timeout 30m -parallel 5 -v -run '^(TestKills|TestKillsOnPostgres|TestPlantedFaults|TestPlantedFaultOnPostgres)$$' ./internal/test/harness -kills 70 -postgres-kills 25 -faults
 
 .PHONY: soak
-soak: ## kill it for SOAK=10m, or KILLS=10000 times, from SEED=1 on, in CLIENT=terminal, telegram, slack, api or all, or look for growth for HOURS=1, and print a report
-	$(GO) run ./internal/test/harness/soak -client $(CLIENT) -seed $(SEED) $(if $(HOURS),-steady $(HOURS)h,$(if $(KILLS),-kills $(KILLS),-for $(SOAK)))
+soak: ## kill it for SOAK=10m, or KILLS=10000 times, from SEED=1 on, in CLIENT=terminal, telegram, slack, api or all, on a data file or STORE=postgres, or look for growth for HOURS=1, and print a report
+	$(GO) run ./internal/test/harness/soak -client $(CLIENT) -store "$(STORE)" -seed $(SEED) $(if $(HOURS),-steady $(HOURS)h,$(if $(KILLS),-kills $(KILLS),-for $(SOAK)))
 
 .PHONY: bench
 bench: ## measure, each figure next to its limit

@@ -252,6 +252,9 @@ var edits = []edit{
 		if err := c.Store.Tried(`,
 	},
 
+	// The connection with the database breaks in the middle of a commit.
+	{"commit-assumed", "store/postgres", `return last == g.id, w.conn`, `return last == g.id || faults.On("commit-assumed"), w.conn`},
+
 	// Clocks.
 	{"", "tasks/...", `return now.Add(a.Expire)`, `return now.Add(faults.Span(a.Expire))`},
 	{

@@ -67,13 +67,11 @@ func (h *Harness) Campaign(ctx context.Context, c Campaign) (*Report, error) {
 	}
 	c.Client = cmp.Or(c.Client, record.Terminal)
 	t := &campaignRun{h: h, c: c, report: newReport(c), next: c.Seed, points: maps.Clone(c.Points), span: cmp.Or(c.Span, 2*time.Second)}
-	if c.Store == Postgres {
-		var err error
-		if t.server, err = OpenServer(); err != nil {
-			return t.report, err
-		}
-		defer t.server.Close()
+	var err error
+	if t.server, err = OpenStore(c.Store); err != nil {
+		return t.report, err
 	}
+	defer t.server.Close()
 	if err := t.learn(ctx); err != nil {
 		return t.report, err
 	}

@@ -27,8 +27,15 @@ type Server struct {
 	outages []record.Outage
 }
 
-// OpenServer starts a server. The caller closes it.
-func OpenServer() (*Server, error) {
+// OpenStore starts the server of a store; nil for data files. The caller closes it.
+func OpenStore(store string) (*Server, error) {
+	switch store {
+	case "":
+		return nil, nil //nolint:nilnil // a data file needs no server
+	case Postgres:
+	default:
+		return nil, fmt.Errorf("there is no store %q; there is %s", store, Postgres)
+	}
 	server, err := pg.Open("fsync=off") // what is written outlives a killed process, not a power cut
 	if err != nil {
 		return nil, err
@@ -37,7 +44,11 @@ func OpenServer() (*Server, error) {
 }
 
 // Close ends the server and deletes its data.
-func (s *Server) Close() { s.pg.Remove() }
+func (s *Server) Close() {
+	if s != nil {
+		s.pg.Remove()
+	}
+}
 
 // crash kills the server and starts it again.
 func (s *Server) crash() error {
@@ -71,10 +82,11 @@ type database struct {
 	late   sync.WaitGroup // disturbances that are under way
 	failed chan error     // of a crash
 
-	armed  string // the commit that is to be cut next; empty: none
-	wasCut <-chan struct{}
-	counts map[string]int
-	log    *os.File // of the disturbances, for people
+	armed   string   // how the next commit is to be cut; empty: not at all
+	waiting []string // and the ones after it
+	wasCut  <-chan struct{}
+	counts  map[string]int
+	log     *os.File // of the disturbances, for people
 }
 
 // openDatabase makes a database on a server. The seed says what disturbs it.
@@ -129,9 +141,12 @@ func (d *database) noticed(n int) {
 				}
 			})
 		default:
-			d.armed = kind
-			d.wasCut = d.proxy.CutCommit(map[string]pg.Cut{record.CutBefore: pg.CutBefore, record.CutAfter: pg.CutAfter}[kind])
+			d.waiting = append(d.waiting, kind)
 		}
+	}
+	if d.armed == "" && len(d.waiting) > 0 {
+		d.armed, d.waiting = d.waiting[0], d.waiting[1:]
+		d.wasCut = d.proxy.CutCommit(map[string]pg.Cut{record.CutBefore: pg.CutBefore, record.CutAfter: pg.CutAfter}[d.armed])
 	}
 }
 
@@ -139,8 +154,9 @@ func (d *database) noticed(n int) {
 func (d *database) count() {
 	select {
 	case <-d.wasCut:
-		d.counts[d.armed]++
 		fmt.Fprintf(d.log, "%s done before: %s\n", time.Now().Format("05.000000"), d.armed)
+		d.counts[d.armed]++
+		d.armed = ""
 	default:
 	}
 }
@@ -150,6 +166,7 @@ func (d *database) count() {
 func (d *database) rest() {
 	d.count()
 	d.proxy.CutCommit(pg.NoCut)
+	d.armed = ""
 	d.server.quiet.RLock()
 	d.server.quiet.RUnlock() //nolint:staticcheck // it only waits
 }

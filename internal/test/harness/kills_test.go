@@ -17,11 +17,13 @@ import (
 	"legwork/internal/test/harness/record"
 	"legwork/internal/test/leaks"
 	"legwork/internal/test/need"
+	"legwork/internal/test/pg"
 	"legwork/planner"
 )
 
 var (
 	kills  = flag.Int("kills", 10, "how often TestKills kills")
+	onPG   = flag.Int("postgres-kills", 10, "how often TestKillsOnPostgres kills")
 	plant  = flag.Bool("faults", false, "run TestPlantedFaults")
 	client = flag.String("client", "all", "where people talk to it: terminal, telegram, slack, api or all")
 	binary = flag.String("main", "./cmd/legwork", "package of the binary to be killed")
@@ -76,6 +78,34 @@ func TestKills(t *testing.T) {
 			}
 			if random := report.By["random"]; float64(random.Doubled) > max(3, float64(random.Kills)/100) {
 				t.Errorf("%d answers came twice by %d kills at random moments, want less than 1 %%", random.Doubled, random.Kills)
+			}
+		})
+	}
+}
+
+// TestKillsOnPostgres keeps the data on Postgres servers, which are killed and cut off
+// too.
+func TestKillsOnPostgres(t *testing.T) {
+	pg.Need(t)
+	h := build(t)
+	for _, name := range clients() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			report, err := h.Campaign(t.Context(), harness.Campaign{Client: name, Store: harness.Postgres, Seed: *seed, Kills: *onPG, Parallel: 5})
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Logf("%s", report)
+			if len(report.Broken) > 0 {
+				t.Errorf("%d runs broke promises", len(report.Broken))
+			}
+			if report.Kills < *onPG {
+				t.Errorf("only %d kills, want %d", report.Kills, *onPG)
+			}
+			for _, kind := range record.Disturbances() {
+				if report.Disturbed[kind] == 0 {
+					t.Errorf("%s: never", kind)
+				}
 			}
 		})
 	}
@@ -157,6 +187,12 @@ var planted = []struct {
 	{record.API, "resume-off", "live tasks are not taken up at the start", []string{judge.RuleAnswered, judge.RuleEnds}},
 }
 
+// onServer is a fault that only a database on a server can show.
+var onServer = struct {
+	client, fault, what string
+	rules               []string
+}{record.Telegram, "commit-assumed", "a commit without a reply counts as done", []string{judge.RuleEnds, judge.RuleAnswered, judge.RuleModelOnce, judge.RuleToolOnce, judge.RuleOnce}}
+
 // near are the failpoints at which a fault can be found: all, or a few where
 // only a kill there can show it.
 func near(all harness.Points, fault string) harness.Points {
@@ -176,7 +212,7 @@ const enough = 200
 
 // TestFaultsAreTried: TestPlantedFaults tries every fault that there is.
 func TestFaultsAreTried(t *testing.T) {
-	tried := map[string]bool{}
+	tried := map[string]bool{onServer.fault: true}
 	for _, p := range planted {
 		tried[p.fault] = true
 	}
@@ -233,5 +269,25 @@ func TestPlantedFaults(t *testing.T) {
 				t.Errorf("%s, and the judge found %q, want one of %q\n%s", p.what, found, p.rules, report)
 			}
 		})
+	}
+}
+
+// TestPlantedFaultOnPostgres proves the same about a fault that shows when connections
+// to a server are cut.
+func TestPlantedFaultOnPostgres(t *testing.T) {
+	if !*plant {
+		t.Skip("run it with go test ./internal/test/harness -run PlantedFaultOnPostgres -faults")
+	}
+	pg.Need(t)
+	report, err := build(t).Campaign(t.Context(), harness.Campaign{
+		Client: onServer.client, Store: harness.Postgres, Seed: *seed, Kills: enough, First: true, Want: onServer.rules, Fault: onServer.fault, Patience: 12 * time.Second, Parallel: 3,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := report.Rules()
+	t.Logf("found after %d kills: %s", report.Kills, strings.Join(found, ", "))
+	if !slices.ContainsFunc(found, func(rule string) bool { return slices.Contains(onServer.rules, rule) }) {
+		t.Errorf("%s, and the judge found %q, want one of %q\n%s", onServer.what, found, onServer.rules, report)
 	}
 }

@@ -99,6 +99,12 @@ func Open(settings ...string) (*Server, error) {
 	return start(filepath.Dir(path), settings...)
 }
 
+// Need skips a test, or lets it fail, where there is no Postgres.
+func Need(t testing.TB) {
+	t.Helper()
+	programs(t)
+}
+
 // programs returns the folder of the programs of Postgres.
 func programs(t testing.TB) string {
 	t.Helper()

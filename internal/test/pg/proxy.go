@@ -57,7 +57,7 @@ func Listen(s *Server, delay time.Duration) (*Proxy, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Proxy{target: s.address, listener: listener, delay: delay, conns: map[net.Conn]bool{}, cuts: make(chan struct{}, 1)}
+	p := &Proxy{target: s.address, listener: listener, delay: delay, conns: map[net.Conn]bool{}, cuts: make(chan struct{}, 16)}
 	p.changed = sync.NewCond(&p.mu)
 	p.wg.Go(p.accept)
 	return p, nil

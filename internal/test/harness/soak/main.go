@@ -129,19 +129,17 @@ func steady(ctx context.Context, h *harness.Harness, o order) (int, error) {
 }
 
 // repeat does one run and keeps its folder.
-func repeat(ctx context.Context, h *harness.Harness, c harness.Campaign, at string) (code int, err error) {
+func repeat(ctx context.Context, h *harness.Harness, c harness.Campaign, at string) (int, error) {
 	kills, err := harness.ParseKills(at)
 	if err != nil {
 		return 2, err
 	}
-	o := harness.Order{Client: c.Client, Seed: c.Seed, Kills: kills, Fault: c.Fault, Patience: c.Patience}
-	if c.Store == harness.Postgres {
-		if o.Server, err = harness.OpenServer(); err != nil {
-			return 1, err
-		}
-		defer o.Server.Close()
+	server, err := harness.OpenStore(c.Store)
+	if err != nil {
+		return 1, err
 	}
-	record, dir, err := h.Run(ctx, o)
+	defer server.Close()
+	record, dir, err := h.Run(ctx, harness.Order{Client: c.Client, Seed: c.Seed, Kills: kills, Fault: c.Fault, Patience: c.Patience, Server: server})
 	if err != nil {
 		return 1, err
 	}
