@@ -114,3 +114,29 @@ func TestNoSpinning(t *testing.T) {
 		}
 	})
 }
+
+// fencing is a store that another process has taken over when a call returns.
+type fencing struct{ *memory.Store }
+
+func (f *fencing) Append(ctx context.Context, id tasks.ID, after int, fence int64, e ...planner.Event) error {
+	if e[0].Type == planner.Returned {
+		return tasks.ErrFenced
+	}
+	return f.Store.Append(ctx, id, after, fence, e...)
+}
+
+// TestFencedBeginsNothing: a call whose result this process may not store any more is
+// not made again.
+func TestFencedBeginsNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		env := enginetest.NewEnv(t, &fencing{memory.New(nil)})
+		env.Model.Answer = enginetest.Planned(`{"plan":[{"name":"look","description":"one"}]}`)
+		env.Start(build)
+		defer env.Stop()
+		env.Ask(t, enginetest.Message("1", "hi", time.Now()))
+		pass(5 * time.Minute)
+		if calls := env.Tools.Calls(); len(calls) != 1 {
+			t.Errorf("calls = %q, want one", calls)
+		}
+	})
+}
