@@ -160,6 +160,19 @@ func TestJudgeAcquits(t *testing.T) {
 			restart(t)
 			t.asked(llmfake.StepPlan, "<goal>q9: x</goal>", plainAnswer, 0)
 		}},
+		"a lookup cut off in an outage": {"looked up": func(t *tape) {
+			from := t.now
+			t.idle()
+			t.Outages = []record.Outage{{From: from, To: t.now}}
+			restart(t)
+			t.call("lookup", "q2 lookup alpha")
+		}},
+		"a life that lost its database": {"looked up": func(t *tape) {
+			t.end(false)
+			t.Lives[0].Lost, t.Lives[0].Exit = true, 1
+			t.start()
+			t.call("lookup", "q2 lookup alpha")
+		}},
 	}
 	for name, after := range tests {
 		if got := judge.Check(good(after)); len(got.Violations) > 0 {
@@ -213,6 +226,12 @@ func TestJudgeAccuses(t *testing.T) {
 			t.start()
 			t.call("lookup", "q2 lookup alpha")
 		}}},
+		{"looked up again long after an outage", judge.RuleToolOnce, map[string]func(*tape){"looked up": func(t *tape) {
+			t.Outages = []record.Outage{{From: t.now, To: t.now.Add(time.Second)}}
+			t.idle()
+			restart(t)
+			t.call("lookup", "q2 lookup alpha")
+		}}},
 		{"asked twice in one life", judge.RuleModelOnce, map[string]func(*tape){"reviewed": func(t *tape) { t.asked(llmfake.StepWork, "<task>q2 book beta</task>", "", 1) }}},
 		{"asked again after a late kill", judge.RuleModelOnce, map[string]func(*tape){"reported": func(t *tape) {
 			t.idle()
@@ -229,6 +248,7 @@ func TestJudgeAccuses(t *testing.T) {
 		{"an error on stdout", judge.RuleProtocol, map[string]func(*tape){"decided": func(t *tape) { t.out("error", "", "", "no") }}},
 		{"damaged data", judge.RuleData, map[string]func(*tape){"end": func(t *tape) { t.Damage = append(t.Damage, "the data: a sum is wrong") }}},
 		{"it hangs", judge.RuleEnds, map[string]func(*tape){"end": func(t *tape) { t.Lives[0].Hung = true }}},
+		{"it has no database at the end", judge.RuleEnds, map[string]func(*tape){"end": func(t *tape) { t.Lives[0].Lost, t.Lives[0].Exit = true, 1 }}},
 		{"it fails", judge.RuleEnds, map[string]func(*tape){"end": func(t *tape) { t.Lives[0].Exit = 1 }}},
 	}
 	for _, test := range tests {
@@ -261,6 +281,25 @@ func TestParseKills(t *testing.T) {
 	for _, bad := range []string{"x+3ms", "3+x", "@x"} {
 		if kills, err := harness.ParseKills(bad); err == nil {
 			t.Errorf("ParseKills(%q) gave %v, want an error", bad, kills)
+		}
+	}
+}
+
+// TestBegun: what ran several times before it was stored counts once, but for the last
+// transactions, of which it is not known.
+func TestBegun(t *testing.T) {
+	for hits, want := range map[string]int{
+		"":                                     0,
+		"commit.after.opened":                  0,
+		"commit.before.sent":                   1,
+		"commit.before.sent commit.after.sent": 1,
+		"commit.before.sent commit.before.sent commit.before.opened commit.after.sent":                                       2,
+		"commit.before.sent commit.before.sent commit.after.sent commit.before.opened":                                       1,
+		"commit.before.sent commit.before.sent commit.after.sent post.after.answer commit.before.sent":                       2,
+		"commit.before.sent commit.before.sent commit.after.sent commit.after.sent commit.before.opened commit.after.opened": 2,
+	} {
+		if got := record.Begun(record.Life{Hits: strings.Fields(hits)}, "sent"); got != want {
+			t.Errorf("Begun after %q: got %d, want %d", hits, got, want)
 		}
 	}
 }
