@@ -14,17 +14,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
-	"math"
 	"os"
 	"path/filepath"
-	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"go.etcd.io/bbolt"
-	bolterrors "go.etcd.io/bbolt/errors"
 
 	"legwork/internal/telemetry"
 	"legwork/store"
@@ -142,6 +140,9 @@ func OpenDB(ctx context.Context, dir string, o Options) (*DB, error) {
 
 // filled returns the options with their defaults.
 func (o Options) filled() Options {
+	if o.Command == "" {
+		o.Command = filepath.Base(os.Args[0])
+	}
 	if o.Now == nil {
 		o.Now = time.Now
 	}
@@ -151,97 +152,42 @@ func (o Options) filled() Options {
 	return o
 }
 
-// openOrRestore opens the data file. It restores a backup first when the file is
-// damaged or missing.
-func openOrRestore(ctx context.Context, path string, suspect bool, o Options) (db *bbolt.DB, loss *Loss, err error) {
-	if err = missingWithBackups(path, o); err == nil {
-		db, err = openFile(ctx, path, suspect, o)
-	}
-	if !errors.Is(err, tasks.ErrDamaged) || o.Backups == nil {
-		return db, nil, err
-	}
-	loss, failed := restore(ctx, path, o.Backups(), err, o)
-	switch {
-	case failed == nil:
-		db, err = openFile(ctx, path, false, o)
-		return db, loss, err
-	case errors.Is(failed, errNoBackup) && usable(ctx, path, o):
-		o.Log.ErrorContext(ctx, "data file damaged, no good backup", "cause", err)
-		db, err = openFile(ctx, path, false, o)
-		return db, nil, err
-	}
-	return nil, nil, errors.Join(err, failed)
-}
-
-// usable reports whether a file in which damage was met opens all the same,
-// because the damage is somewhere in the middle. Without a backup that is better
-// than a refusal.
-func usable(ctx context.Context, path string, o Options) bool {
-	if _, err := os.Stat(path + suspectSuffix); err != nil || len(o.CheckCommand) == 0 {
-		return false
-	}
-	return checkQuickly(ctx, path, o.CheckCommand) == nil && os.Remove(path+suspectSuffix) == nil
-}
-
-// missingWithBackups returns ErrDamaged when there is no data, but backups of it.
-// Without this check a start would create an empty file, and the loss would be
-// silent.
-func missingWithBackups(path string, o Options) error {
-	info, err := os.Stat(path)
-	if o.Backups == nil || err == nil && info.Size() > 0 || err != nil && !errors.Is(err, os.ErrNotExist) || len(o.Backups()) == 0 {
-		return nil
-	}
-	return fmt.Errorf("%w: %s is missing or empty, and there are backups of it", tasks.ErrDamaged, path)
-}
-
-// openFile opens the data file. A child process checks a suspect file first.
-func openFile(ctx context.Context, path string, suspect bool, o Options) (*bbolt.DB, error) {
-	if err := verifySuspect(ctx, path, suspect, o); err != nil {
-		return nil, err
-	}
-	var db *bbolt.DB
-	err := guard(func() error {
-		removeCopies(path)
-		var err error
-		if db, err = openFileDB(path, o.MaxSize, 0); err != nil {
-			return err
-		}
-		if err := checkLength(db); err != nil {
-			return err
-		}
-		return prepare(db)
+// Backup writes the data file as it is when the call starts, while others read and
+// write. Backups and compactions take turns.
+func (db *DB) Backup(ctx context.Context, w io.Writer) error {
+	db.copying.Lock()
+	defer db.copying.Unlock()
+	err := db.view(ctx, func(x *tx) error {
+		_, err := x.WriteTo(w)
+		return err
 	})
-	if err == nil {
-		return db, nil
-	}
-	if db != nil {
-		err = errors.Join(err, guard(db.Close))
-	}
-	if errors.Is(err, bolterrors.ErrTimeout) {
-		return nil, &LockedError{Dir: filepath.Dir(path)}
-	}
-	return nil, fmt.Errorf("opening %s: %w", path, classify(err))
-}
-
-// suspectSuffix ends the name of an empty file that marks the data file as
-// damaged. The next start verifies all of it, and restores a backup if it is.
-const suspectSuffix = ".suspect"
-
-// Corruption returns the damage of the file itself, beyond single records, that
-// was met since it was opened. Work that needs the damaged place fails until a
-// restart, which restores a backup. Nil: none.
-func (db *DB) Corruption() error {
-	if met := db.corruption.Load(); met != nil {
-		return *met
+	if err != nil {
+		return fmt.Errorf("copying the data file: %w", markFull(err))
 	}
 	return nil
 }
 
+// Size is the size of the data file in bytes.
+func (db *DB) Size() (int64, error) {
+	info, err := os.Stat(db.path)
+	if err != nil {
+		return 0, err
+	}
+	return info.Size(), nil
+}
+
+// Corruption returns the damage of the file itself, beyond single records, that
+// was met since it was opened. Work that needs the damaged place fails until a
+// restart, which restores a backup. Nil: none.
+func (db *DB) Corruption() error { return load(&db.corruption) }
+
 // WriteFailure returns why the newest change could not be written; nil when it was
 // written, or nothing was changed yet. On a full disk smaller changes may still
 // fit.
-func (db *DB) WriteFailure() error {
-	if err := db.writeFailure.Load(); err != nil {
+func (db *DB) WriteFailure() error { return load(&db.writeFailure) }
+
+func load(p *atomic.Pointer[error]) error {
+	if err := p.Load(); err != nil {
 		return *err
 	}
 	return nil
@@ -260,41 +206,6 @@ func (db *DB) noteCorruption(err error) error {
 	return err
 }
 
-// verifySuspect verifies a file that may be damaged: all of it when damage was met,
-// its most important parts after an unclean end.
-func verifySuspect(ctx context.Context, path string, suspect bool, o Options) error {
-	if _, err := os.Stat(path + suspectSuffix); err == nil {
-		if err := Examine(ctx, path, o.VerifyCommand); err != nil {
-			return err
-		}
-		return os.Remove(path + suspectSuffix)
-	}
-	if suspect && len(o.CheckCommand) > 0 {
-		return checkQuickly(ctx, path, o.CheckCommand)
-	}
-	return nil
-}
-
-// headroom is how much a large file may grow before bbolt has to map it again.
-// Mapping waits for all readers, such as a backup, and all writers wait for the
-// mapping. A small file is read in a moment.
-const (
-	headroom = 1 << 30
-	large    = 64 << 20
-)
-
-// openFileDB opens a file, or creates one for about size bytes.
-func openFileDB(path string, maxSize int, size int64) (*bbolt.DB, error) {
-	o := &bbolt.Options{Timeout: lockWait, FreelistType: bbolt.FreelistMapType, MaxSize: maxSize, NoStatistics: true}
-	if info, err := os.Stat(path); err == nil {
-		size = info.Size()
-	}
-	if size >= large && runtime.GOOS != "windows" && math.MaxInt > math.MaxInt32 {
-		o.InitialMmapSize = int(size) + headroom // addresses only, no memory
-	}
-	return bbolt.Open(path, 0o600, o)
-}
-
 // Close implements store.DB.
 func (db *DB) Close() error {
 	db.close.Do(func() {
@@ -306,14 +217,4 @@ func (db *DB) Close() error {
 		}
 	})
 	return db.closed
-}
-
-// Compact makes the data file anew, see DB.Compact.
-func (s *Store) Compact(ctx context.Context) (Compacted, error) {
-	freed := s.SetFreed(false)
-	c, err := s.DB.Compact(ctx)
-	if err != nil && freed {
-		s.SetFreed(true)
-	}
-	return c, err
 }

@@ -3,7 +3,6 @@ package bolt
 import (
 	"errors"
 	"fmt"
-	"runtime"
 	"runtime/debug"
 	"strings"
 	"syscall"
@@ -19,33 +18,23 @@ var errPage = errors.New("reading the data file")
 
 // guard runs do, which calls bbolt. It turns panics that a damaged page causes into
 // tasks.ErrDamaged. do must not run code that can panic for another reason.
-func guard(do func() error) (err error) {
-	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("%w: %w: %v", tasks.ErrDamaged, errPage, p)
-		}
-	}()
-	return do()
-}
+func guard(do func() error) error { return catch(do, true) }
 
 // guardReads runs do, which reads records of the mapped file. It turns memory faults
 // that a damaged page causes into tasks.ErrDamaged; other panics go on.
-func guardReads(do func() error) (err error) {
+func guardReads(do func() error) error { return catch(do, false) }
+
+func catch(do func() error, all bool) (err error) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {
 		p := recover()
 		if p == nil {
 			return
 		}
-		fault, ok := p.(interface {
-			runtime.Error
-			Addr() uintptr
-		})
-		if !ok {
+		if _, fault := p.(interface{ Addr() uintptr }); !fault && !all {
 			panic(p)
 		}
-		err = fmt.Errorf("%w: %w: %w", tasks.ErrDamaged, errPage, fault)
+		err = fmt.Errorf("%w: %w: %v", tasks.ErrDamaged, errPage, p)
 	}()
 	return do()
 }
@@ -63,24 +52,13 @@ func classify(err error) error {
 	return markFull(err)
 }
 
-// markFull adds tasks.ErrFull to the error of a full disk.
+// markFull adds tasks.ErrFull to the error of a full disk. It looks at the text as
+// well, because bbolt passes on some errors of the system only as text.
 func markFull(err error) error {
-	if isFull(err) {
-		return fmt.Errorf("%w: %w", tasks.ErrFull, err)
-	}
-	return err
-}
-
-// isFull looks at the text as well, because bbolt passes on some errors of the
-// system only as text.
-func isFull(err error) bool {
-	if err == nil {
-		return false
-	}
 	for _, cause := range []error{syscall.ENOSPC, syscall.EDQUOT, syscall.EFBIG, bolterrors.ErrMaxSizeReached} {
-		if errors.Is(err, cause) || strings.HasSuffix(err.Error(), cause.Error()) {
-			return true
+		if err != nil && (errors.Is(err, cause) || strings.HasSuffix(err.Error(), cause.Error())) {
+			return fmt.Errorf("%w: %w", tasks.ErrFull, err)
 		}
 	}
-	return false
+	return err
 }

@@ -2,11 +2,16 @@ package bolt
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
+	"math"
 	"os"
+	"path/filepath"
+	"runtime"
 	"slices"
 
 	"go.etcd.io/bbolt"
+	bolterrors "go.etcd.io/bbolt/errors"
 
 	"legwork/store"
 	"legwork/tasks"
@@ -24,35 +29,50 @@ const (
 	metaTables = "added"  // names of the buckets that must exist
 )
 
-// isNew reports whether nothing was ever committed to the file: bbolt gives a new
-// one the transaction ids 0 and 1.
-func isNew(btx *bbolt.Tx) bool { return btx.ID() <= 1 }
+// headroom is how much a large file may grow before bbolt has to map it again.
+// Mapping waits for all readers, such as a backup, and all writers wait for the
+// mapping. A small file is read in a moment.
+const (
+	headroom = 1 << 30
+	large    = 64 << 20
+)
 
-// checkLength checks that the file is as long as its header says. Otherwise bbolt
-// would fault on the missing part only when it reads it.
-func checkLength(file *bbolt.DB) error {
-	return file.View(func(btx *bbolt.Tx) error {
-		info, err := os.Stat(file.Path())
-		if err != nil {
+// openFile opens the data file, or creates it, with the tables of this version.
+func openFile(path string, o Options) (db *bbolt.DB, err error) {
+	err = guard(func() error {
+		if db, err = openFileDB(path, o.MaxSize, 0); err != nil {
 			return err
 		}
-		if info.Size() < btx.Size() {
-			return fmt.Errorf("%w: the file has %d bytes of %d", tasks.ErrDamaged, info.Size(), btx.Size())
-		}
-		return nil
+		return prepare(db)
 	})
+	if err == nil {
+		return db, nil
+	}
+	if db != nil {
+		err = errors.Join(err, guard(db.Close))
+	}
+	if errors.Is(err, bolterrors.ErrTimeout) {
+		return nil, &LockedError{Dir: filepath.Dir(path)}
+	}
+	return nil, fmt.Errorf("opening %s: %w", path, classify(err))
 }
 
-// prepare creates the buckets of a new file, and those that an earlier version
-// lacks. It refuses a file of another format, and one that lost a bucket.
+// openFileDB opens a file, or creates one for about size bytes.
+func openFileDB(path string, maxSize int, size int64) (*bbolt.DB, error) {
+	o := &bbolt.Options{Timeout: lockWait, FreelistType: bbolt.FreelistMapType, MaxSize: maxSize, NoStatistics: true}
+	if info, err := os.Stat(path); err == nil {
+		size = info.Size()
+	}
+	if size >= large && runtime.GOOS != "windows" && math.MaxInt > math.MaxInt32 {
+		o.InitialMmapSize = int(size) + headroom // addresses only, no memory
+	}
+	return bbolt.Open(path, 0o600, o)
+}
+
+// prepare creates the buckets that a file lacks.
 func prepare(file *bbolt.DB) error {
 	var missing []store.Table
-	fresh := false
 	err := file.View(func(btx *bbolt.Tx) (err error) {
-		if fresh = isNew(btx) && btx.Bucket([]byte(store.TableMeta.String())) == nil; fresh {
-			missing = store.Tables()
-			return nil
-		}
 		missing, err = missingTables(btx)
 		return err
 	})
@@ -69,50 +89,46 @@ func prepare(file *bbolt.DB) error {
 		for _, t := range store.Tables() {
 			all = append(all, t.String())
 		}
-		if err := putMeta(btx, metaTables, all); err != nil {
-			return err
-		}
-		return putMeta(btx, metaFormat, format)
+		return errors.Join(putMeta(btx, metaTables, all), putMeta(btx, metaFormat, format))
 	})
 }
 
-// missingTables lists the tables that a file of an earlier version lacks.
+// missingTables lists the tables that a file lacks because it is new, or of an
+// earlier version. It refuses a file of another format, one that is shorter than its
+// header says, and one that lost a bucket.
 func missingTables(btx *bbolt.Tx) (list []store.Table, err error) {
-	if btx.Bucket([]byte(store.TableMeta.String())) == nil {
+	info, err := os.Stat(btx.DB().Path())
+	switch {
+	case err != nil:
+		return nil, err
+	case info.Size() < btx.Size(): // bbolt would fault only when it reads the missing part
+		return nil, fmt.Errorf("%w: the file has %d bytes of %d", tasks.ErrDamaged, info.Size(), btx.Size())
+	case btx.ID() <= 1: // bbolt gives a new file the transaction ids 0 and 1
+		return store.Tables(), nil
+	case btx.Bucket([]byte(store.TableMeta.String())) == nil:
 		return nil, errMissing(store.TableMeta)
 	}
 	var found int
 	if err := getMeta(btx, metaFormat, &found); err != nil {
 		return nil, fmt.Errorf("reading format: %w", err)
 	}
-	if found > format {
-		return nil, fmt.Errorf("the file has format %d, this version of legwork reads %d: use the version that wrote it, or a newer one", found, format)
-	}
-	if found < format {
-		return nil, fmt.Errorf("the file has format %d, which this version of legwork cannot read: use the version that wrote it, or an empty data_dir", found)
+	if found != format {
+		return nil, fmt.Errorf("the file has format %d, this version of legwork reads %d: use the version that wrote it, or an empty data_dir", found, format)
 	}
 	var had []string
 	if err := getMeta(btx, metaTables, &had); err != nil {
 		return nil, fmt.Errorf("reading the names of the tables: %w", err)
 	}
 	for _, t := range store.Tables() {
-		switch {
-		case btx.Bucket([]byte(t.String())) != nil:
-		case slices.Contains(had, t.String()) || slices.Contains(firstTables(), t):
-			return nil, errMissing(t)
-		default:
-			list = append(list, t)
+		if btx.Bucket([]byte(t.String())) != nil {
+			continue
 		}
+		if slices.Contains(had, t.String()) {
+			return nil, errMissing(t)
+		}
+		list = append(list, t)
 	}
 	return list, nil
-}
-
-// firstTables are the tables that every file has; files do not name them.
-func firstTables() []store.Table {
-	return []store.Table{
-		store.TableJournal, store.TableTasks, store.TableLive, store.TableSeen, store.TableExpiry, store.TableHistory,
-		store.TableCuts, store.TableSettings,
-	}
 }
 
 func errMissing(t store.Table) error {
@@ -125,16 +141,18 @@ func putMeta(btx *bbolt.Tx, name string, v any) error {
 	if err != nil {
 		return err
 	}
-	key := []byte(name)
-	return btx.Bucket([]byte(store.TableMeta.String())).Put(key, store.Seal(key, body))
+	return newTx(btx).Put(store.TableMeta, []byte(name), store.Seal([]byte(name), body))
 }
 
 // getMeta reads a record of meta. ErrDamaged, also when there is none.
 func getMeta(btx *bbolt.Tx, name string, v any) error {
-	key := []byte(name)
-	body, err := store.Unseal(store.Record{Key: key, Value: btx.Bucket([]byte(store.TableMeta.String())).Get(key)})
-	if err == nil {
-		err = json.Unmarshal(body, v)
+	value, err := newTx(btx).Get(store.TableMeta, []byte(name))
+	if err != nil {
+		return err
 	}
-	return err
+	body, err := store.Unseal(store.Record{Key: []byte(name), Value: value})
+	if err != nil {
+		return err
+	}
+	return json.Unmarshal(body, v)
 }

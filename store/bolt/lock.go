@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/gofrs/flock"
+
+	"legwork/tasks"
 )
 
 // lockName is the file that the owner of a data directory holds locked. It says
@@ -65,62 +67,42 @@ func acquire(ctx context.Context, dir string, o Options) (*lock, error) {
 	wait, cancel := context.WithTimeout(ctx, lockWait)
 	defer cancel()
 	ok, err := f.TryLockContext(wait, lockWait/10)
-	if !ok && wait.Err() != nil && ctx.Err() == nil {
-		return nil, &LockedError{Dir: dir, Holder: holder(path)}
-	}
-	if err != nil {
+	last, errRead := os.ReadFile(path)
+	switch {
+	case !ok && wait.Err() != nil && ctx.Err() == nil:
+		locked := &LockedError{Dir: dir}
+		_ = json.Unmarshal(last, &locked.Holder) // unknown while the owner writes it
+		return nil, locked
+	case err != nil:
 		return nil, fmt.Errorf("locking data directory: %w", markFull(err))
+	case errRead != nil:
+		return nil, errors.Join(fmt.Errorf("reading lock: %w", errRead), f.Close())
 	}
-	last, err := os.ReadFile(path)
-	if err != nil {
-		return nil, errors.Join(fmt.Errorf("reading lock: %w", err), f.Close())
-	}
-	h := Holder{PID: os.Getpid(), Command: o.Command, Since: o.Now().UTC().Round(time.Second)}
-	if h.Command == "" {
-		h.Command = filepath.Base(os.Args[0])
-	}
-	h.Host, _ = os.Hostname()
-	text, err := json.Marshal(h)
-	if err != nil {
-		return nil, errors.Join(fmt.Errorf("encoding lock: %w", err), f.Close())
-	}
-	l := &lock{file: f, suspect: len(last) > 0}
 	// On a full disk the owner must still be able to read its data. Then the lock
 	// holds, but does not say who owns it.
-	if err := writeSynced(path, append(text, '\n')); err != nil && !isFull(err) {
+	if err := markFull(writeHolder(path, o)); err != nil && !errors.Is(err, tasks.ErrFull) {
 		return nil, errors.Join(fmt.Errorf("writing lock: %w", err), f.Close())
 	}
-	return l, nil
+	return &lock{f, len(last) > 0}, nil
 }
 
-// writeSynced replaces the content of the locked file and syncs it: after a power
+// writeHolder writes this process into the locked file and syncs it: after a power
 // cut it must still show that the end was not clean.
-func writeSynced(path string, text []byte) error {
+func writeHolder(path string, o Options) error {
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_TRUNC, 0o600)
 	if err != nil {
 		return err
 	}
-	_, err = f.Write(text)
-	return errors.Join(err, f.Sync(), f.Close())
+	host, _ := os.Hostname()
+	h := Holder{os.Getpid(), o.Command, o.Now().UTC().Round(time.Second), host}
+	return errors.Join(json.NewEncoder(f).Encode(h), f.Sync(), f.Close())
 }
 
 // release frees the directory. A lock file that is not empty tells the next owner
 // that the data file may be damaged.
-func (l *lock) release(suspect bool) error {
+func (l *lock) release(suspect bool) (err error) {
 	if !suspect {
-		if err := os.Truncate(l.file.Path(), 0); err != nil {
-			return errors.Join(fmt.Errorf("clearing lock: %w", err), l.file.Close())
-		}
+		err = os.Truncate(l.file.Path(), 0)
 	}
-	return l.file.Close()
-}
-
-// holder returns who holds a lock; zero when the file cannot be read.
-func holder(path string) Holder {
-	var h Holder
-	text, err := os.ReadFile(path)
-	if err != nil || json.Unmarshal(text, &h) != nil {
-		return Holder{}
-	}
-	return h
+	return errors.Join(err, l.file.Close())
 }

@@ -5,14 +5,16 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
-	"strings"
 	"time"
+
+	"go.etcd.io/bbolt"
 
 	"legwork/internal/failpoint"
 	"legwork/internal/fsutil"
+	"legwork/store"
 	"legwork/tasks"
 )
 
@@ -21,16 +23,12 @@ const backupName = "legwork-20060102-150405.db"
 
 // Suffixes of names beside the data file.
 const (
-	restoringSuffix = ".restoring" // the copy of a backup that is not complete yet
-	damagedMark     = ".damaged-"  // a damaged file that was moved aside; its time follows
+	suspectSuffix = ".suspect"  // an empty file: damage was met, and the next start verifies the whole file
+	damagedMark   = ".damaged-" // a damaged file that was moved aside; its time follows
 )
-
-// errNoBackup is the error of a restore that found no good backup.
-var errNoBackup = errors.New("no good backup was found")
 
 // Loss describes a data file that a backup has replaced.
 type Loss struct {
-	Cause  string // why the file was replaced
 	Aside  string // where the damaged file is kept; empty: there was no file
 	Backup string // the backup that replaced it
 	// From is when the backup was made, To when the damaged file was last written
@@ -46,6 +44,54 @@ type Loss struct {
 // the file.
 func (db *DB) Loss() *Loss { return db.loss }
 
+// openOrRestore opens the data file, suspect after an unclean end. It restores a
+// backup first when the file is damaged or missing.
+func openOrRestore(ctx context.Context, path string, suspect bool, o Options) (file *bbolt.DB, loss *Loss, err error) {
+	var backups []string
+	if o.Backups != nil {
+		backups = o.Backups()
+	}
+	_ = os.Remove(path + copySuffix) // of a compaction or a restore that was killed
+	if err = check(ctx, path, suspect, len(backups) > 0, o); err == nil {
+		file, err = openFile(path, o)
+	}
+	if !errors.Is(err, tasks.ErrDamaged) || o.Backups == nil {
+		return file, nil, err
+	}
+	o.Log.ErrorContext(ctx, "data file damaged", "cause", err)
+	loss, failed := restore(ctx, path, backups, o)
+	if failed != nil {
+		return nil, nil, errors.Join(err, failed)
+	}
+	file, err = openFile(path, o)
+	return file, loss, err
+}
+
+// check verifies a file that may be damaged: all of it when damage was met and a
+// backup can replace it, its most important parts after an unclean end. A missing
+// file is damaged when there are backups of it: a start would create an empty one,
+// and the loss would be silent.
+func check(ctx context.Context, path string, suspect, backups bool, o Options) error {
+	info, err := os.Stat(path)
+	_, unmarked := os.Stat(path + suspectSuffix)
+	switch {
+	case err != nil && !errors.Is(err, fs.ErrNotExist):
+		return err
+	case (err != nil || info.Size() == 0) && backups:
+		return fmt.Errorf("%w: %s is missing or empty, and there are backups of it", tasks.ErrDamaged, path)
+	case err != nil || info.Size() == 0:
+		return nil
+	case unmarked == nil && backups:
+		if err := examine(ctx, path, o.VerifyCommand); err != nil {
+			return err
+		}
+		return os.Remove(path + suspectSuffix)
+	case (unmarked == nil || suspect) && len(o.CheckCommand) > 0:
+		return examine(ctx, path, o.CheckCommand)
+	}
+	return nil
+}
+
 // Restore replaces the data file of a directory that no process uses with the
 // first good one of backups, which are sorted from the newest to the oldest.
 // Everything stored after that backup is lost. The replaced file is kept under
@@ -56,69 +102,72 @@ func Restore(ctx context.Context, dir string, backups []string, o Options) (*Los
 	if err != nil {
 		return nil, err
 	}
-	loss, err := restore(ctx, filepath.Join(dir, FileName), backups, errors.New("restored by hand"), o)
+	loss, err := restore(ctx, filepath.Join(dir, FileName), backups, o)
 	return loss, errors.Join(err, l.release(l.suspect && err != nil))
 }
 
 // restore replaces the data file with the first good backup. A kill leaves the
 // damaged file or the restored one.
-func restore(ctx context.Context, path string, backups []string, cause error, o Options) (*Loss, error) {
-	loss := &Loss{Cause: cause.Error(), Backup: firstGood(ctx, backups, o)}
-	if loss.Backup == "" {
-		return nil, errNoBackup
+func restore(ctx context.Context, path string, backups []string, o Options) (*Loss, error) {
+	var loss Loss
+	for _, backup := range backups {
+		err := examine(ctx, backup, o.VerifyCommand)
+		if err == nil {
+			loss.Backup, loss.From = backup, madeAt(backup)
+			break
+		}
+		o.Log.ErrorContext(ctx, "backup unusable", "file", backup, "cause", err)
 	}
-	loss.From = madeAt(loss.Backup)
-	fresh := path + restoringSuffix
-	if err := copyBackup(ctx, loss.Backup, fresh, loss.From); err != nil {
-		return nil, errors.Join(fmt.Errorf("restoring %s: %w", path, markFull(err)), ignoreMissing(os.Remove(fresh)))
+	if loss.Backup == "" {
+		return nil, errors.New("no good backup was found")
+	}
+	fresh := path + copySuffix
+	defer func() { _ = os.Remove(fresh) }() // after a failure
+	if err := copyBackup(ctx, fresh, loss); err != nil {
+		return nil, fmt.Errorf("restoring %s: %w", path, markFull(err))
 	}
 	failpoint.Hit("restore.before.aside")
 	if err := loss.keepAside(path, o.Now()); err != nil {
-		return nil, errors.Join(fmt.Errorf("keeping the damaged file: %w", err), ignoreMissing(os.Remove(fresh)))
+		return nil, fmt.Errorf("keeping the damaged file: %w", err)
 	}
 	failpoint.Hit("restore.before.rename")
 	if err := fsutil.Replace(fresh, path); err != nil {
 		return nil, fmt.Errorf("renaming the restored file: %w", err)
 	}
 	failpoint.Hit("restore.after.rename")
-	return loss, nil
-}
-
-// firstGood returns the first backup that verifies; empty when none does.
-func firstGood(ctx context.Context, backups []string, o Options) string {
-	for _, path := range backups {
-		_, err := os.Stat(path)
-		if err == nil {
-			err = Examine(ctx, path, o.VerifyCommand)
-		}
-		if err == nil {
-			return path
-		}
-		o.Log.ErrorContext(ctx, "backup unusable", "file", path, "cause", err)
-	}
-	return ""
+	return &loss, os.RemoveAll(path + suspectSuffix)
 }
 
 // copyBackup copies a backup and marks the copy, so that the tasks in it do not
 // continue.
-func copyBackup(ctx context.Context, backup, to string, at time.Time) error {
-	from, err := os.Open(backup)
+func copyBackup(ctx context.Context, to string, l Loss) error {
+	from, err := os.Open(l.Backup)
 	if err != nil {
 		return err
 	}
-	defer func() { _ = from.Close() }() // it was only read
-	info, err := from.Stat()
+	defer from.Close()
+	if _, err := fsutil.Write(ctx, to, func(w io.Writer) error { _, err := io.Copy(w, from); return err }); err != nil {
+		return err
+	}
+	return MarkCopy(to, l.From)
+}
+
+// MarkCopy notes in a copy of a data file, which no process uses, when it was
+// made. A store that opens such a file drops the tasks that were running at
+// that time: it is not known what they did after it, and they could do it
+// twice.
+func MarkCopy(path string, at time.Time) error {
+	file, err := openFile(path, Options{})
 	if err == nil {
-		err = fsutil.CheckFree(filepath.Dir(to), info.Size())
+		err = guard(func() error {
+			return file.Update(func(btx *bbolt.Tx) error { return store.MarkCopy(newTx(btx), at) })
+		})
+		err = errors.Join(err, guard(file.Close))
 	}
 	if err != nil {
-		return err
+		return fmt.Errorf("marking %s as a copy: %w", path, classify(err))
 	}
-	_, err = fsutil.Write(ctx, to, func(w io.Writer) error { _, err := io.Copy(w, from); return err })
-	if err != nil {
-		return err
-	}
-	return MarkCopy(to, at)
+	return nil
 }
 
 // madeAt is when a backup was made. Its name says so, also when the file was
@@ -139,14 +188,14 @@ func madeAt(backup string) time.Time {
 // at all, a start would create an empty one.
 func (l *Loss) keepAside(path string, now time.Time) error {
 	info, err := os.Stat(path)
-	if errors.Is(err, os.ErrNotExist) {
+	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
 	l.To, l.Aside = info.ModTime(), path+damagedMark+now.UTC().Format("20060102-150405.000")
-	if err := os.Link(path, l.Aside); err == nil || errors.Is(err, os.ErrExist) {
+	if err := os.Link(path, l.Aside); err == nil || errors.Is(err, fs.ErrExist) {
 		return err
 	}
 	return os.Rename(path, l.Aside) // a file system without hard links
@@ -154,24 +203,9 @@ func (l *Loss) keepAside(path string, now time.Time) error {
 
 // Asides lists the damaged files that were kept aside in a directory.
 func Asides(dir string) []string {
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		return nil
+	names, _ := fs.Glob(os.DirFS(dir), FileName+damagedMark+"*") // the pattern is good
+	for i, name := range names {
+		names[i] = filepath.Join(dir, name)
 	}
-	var list []string
-	for _, e := range entries {
-		if strings.HasPrefix(e.Name(), FileName+damagedMark) {
-			list = append(list, filepath.Join(dir, e.Name()))
-		}
-	}
-	slices.Sort(list)
-	return list
-}
-
-// ignoreMissing is the error of a removal, unless there was nothing to remove.
-func ignoreMissing(err error) error {
-	if errors.Is(err, os.ErrNotExist) {
-		return nil
-	}
-	return err
+	return names
 }

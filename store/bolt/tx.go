@@ -55,27 +55,24 @@ func (x *tx) Delete(t store.Table, key []byte) error {
 func (x *tx) Range(t store.Table, from, to []byte, o store.Order) iter.Seq2[store.Record, error] {
 	return func(yield func(store.Record, error) bool) {
 		var c *bbolt.Cursor
-		var r store.Record
-		err := guard(func() error {
+		step := func() (key, value []byte) {
 			c = x.bucket(t).Cursor()
-			r.Key, r.Value = first(c, from, to, o)
-			return nil
-		})
-		for err == nil && r.Key != nil && within(r.Key, from, to, o) {
-			if !yield(r, nil) {
-				return
-			}
-			err = guard(func() error {
-				if o == store.Descending {
-					r.Key, r.Value = c.Prev()
-				} else {
-					r.Key, r.Value = c.Next()
-				}
+			return first(c, from, to, o)
+		}
+		for {
+			var r store.Record
+			err := guard(func() error {
+				r.Key, r.Value = step()
 				return nil
 			})
-		}
-		if err != nil {
-			yield(store.Record{}, err)
+			ended := err == nil && (r.Key == nil || o == store.Ascending && to != nil && bytes.Compare(r.Key, to) >= 0 ||
+				o == store.Descending && bytes.Compare(r.Key, from) < 0)
+			if ended || !yield(r, err) || err != nil {
+				return
+			}
+			if step = c.Next; o == store.Descending {
+				step = c.Prev
+			}
 		}
 	}
 }
@@ -92,12 +89,4 @@ func first(c *bbolt.Cursor, from, to []byte, o store.Order) (key, value []byte) 
 		return c.Last()
 	}
 	return c.Prev()
-}
-
-// within reports whether a key that comes in the order of a range belongs to it.
-func within(key, from, to []byte, o store.Order) bool {
-	if o == store.Descending {
-		return bytes.Compare(key, from) >= 0
-	}
-	return to == nil || bytes.Compare(key, to) < 0
 }

@@ -4,8 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
+	"math"
 	"os/exec"
+	"slices"
 	"strings"
 	"time"
 
@@ -19,83 +20,24 @@ import (
 const (
 	maxFindings  = 100              // reported by Verify
 	quickRecords = 2000             // read from either end of a bucket by VerifyQuick
-	checkTime    = 20 * time.Second // given to the child process
-	verifyTime   = 30 * time.Minute // given to one that reads the whole file
+	verifyTime   = 30 * time.Minute // given to a child process
 )
 
 // Verify reads every page and every record of a data file that no process owns,
 // and returns the damage, at most a hundred findings joined. A badly damaged file
 // can end the process, so call it in a separate one.
-func Verify(path string) error {
-	return verify(path, func(tx *bbolt.Tx, report func(error)) {
-		for err := range tx.Check() {
-			report(fmt.Errorf("%w: %w", tasks.ErrDamaged, err))
-		}
-		for _, t := range store.Tables() {
-			walk(tx, t, func(c *bbolt.Cursor, check func(k, v []byte) error) {
-				for k, v := c.First(); k != nil; k, v = c.Next() {
-					if err := check(k, v); err != nil {
-						report(err)
-					}
-				}
-			})
-		}
-	})
-}
+func Verify(path string) error { return verify(path, false) }
 
 // VerifyQuick finds, in bounded time, damage that makes the file unusable: in its
 // length, its buckets, and the pages at both ends of each bucket, which hold the
 // tasks that a start continues. It ignores wrong checksums of single records: such
 // a record costs only its own task.
-func VerifyQuick(path string) error {
-	return verify(path, func(tx *bbolt.Tx, report func(error)) {
-		for _, t := range store.Tables() {
-			walk(tx, t, func(c *bbolt.Cursor, check func(k, v []byte) error) {
-				n := 0
-				for k, v := c.First(); k != nil && n < quickRecords; k, v = c.Next() {
-					_ = check(k, v) // reads every byte
-					n++
-				}
-				for k, v := c.Last(); k != nil && n >= quickRecords && n < 2*quickRecords; k, v = c.Prev() {
-					_ = check(k, v)
-					n++
-				}
-			})
-		}
-	})
-}
+func VerifyQuick(path string) error { return verify(path, true) }
 
-// IsDataFile reports whether a file belongs to this package, sound or not, as far
-// as its first page shows.
-func IsDataFile(path string) (yes bool) {
-	_ = guard(func() error {
-		db, err := bbolt.Open(path, 0o600, &bbolt.Options{ReadOnly: true, Timeout: lockWait})
-		if err != nil {
-			return err
-		}
-		defer func() { _ = db.Close() }() // it was only read
-		return db.View(func(tx *bbolt.Tx) error {
-			yes = tx.Bucket([]byte(store.TableMeta.String())) != nil || tx.Bucket([]byte(store.TableJournal.String())) != nil
-			return nil
-		})
-	})
-	return yes
-}
-
-// walk calls visit with a cursor of a bucket; check returns the damage of a
-// record.
-func walk(tx *bbolt.Tx, t store.Table, visit func(c *bbolt.Cursor, check func(k, v []byte) error)) {
-	b := tx.Bucket([]byte(t.String()))
-	if b == nil {
-		return // reported before, if the file had it
-	}
-	visit(b.Cursor(), func(k, v []byte) error { return store.CheckRecord(t, store.Record{Key: k, Value: v}) })
-}
-
-// verify opens a file for reading and joins the errors that look reports.
-func verify(path string, look func(tx *bbolt.Tx, report func(error))) error {
-	if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
-		return nil // there is no data yet
+func verify(path string, quick bool) error {
+	most, orders := math.MaxInt, []store.Order{store.Ascending}
+	if quick {
+		most, orders = quickRecords, []store.Order{store.Ascending, store.Descending}
 	}
 	var findings []error
 	report := func(err error) {
@@ -103,69 +45,81 @@ func verify(path string, look func(tx *bbolt.Tx, report func(error))) error {
 			findings = append(findings, err)
 		}
 	}
-	err := guard(func() error {
+	report(classify(read(path, func(btx *bbolt.Tx) error {
+		missing, err := missingTables(btx)
+		if err != nil {
+			return err
+		}
+		if !quick {
+			for err := range btx.Check() {
+				report(fmt.Errorf("%w: %w", tasks.ErrDamaged, err))
+			}
+		}
+		x := newTx(btx)
+		for _, t := range store.Tables() {
+			if slices.Contains(missing, t) {
+				continue
+			}
+			for _, o := range orders {
+				n := 0
+				for r, err := range x.Range(t, nil, nil, o) {
+					damage := store.CheckRecord(t, r) // reads every byte
+					if !quick && err == nil {
+						err = damage
+					}
+					report(err)
+					if n++; n == most {
+						break
+					}
+				}
+			}
+		}
+		return nil
+	})))
+	if len(findings) == 0 {
+		return nil
+	}
+	return fmt.Errorf("verifying %s: %w", path, errors.Join(findings...))
+}
+
+// IsDataFile reports whether a file belongs to this package.
+func IsDataFile(path string) (yes bool) {
+	_ = read(path, func(btx *bbolt.Tx) error {
+		yes = btx.Bucket([]byte(store.TableMeta.String())) != nil || btx.Bucket([]byte(store.TableJournal.String())) != nil
+		return nil
+	})
+	return yes
+}
+
+// read runs look on a file that no process owns.
+func read(path string, look func(*bbolt.Tx) error) error {
+	return guard(func() error {
 		db, err := bbolt.Open(path, 0o600, &bbolt.Options{ReadOnly: true, PreLoadFreelist: true, Timeout: lockWait})
 		if err != nil {
 			return err
 		}
 		defer func() { _ = db.Close() }() // it was only read
-		if err := checkLength(db); err != nil {
-			return err
-		}
-		return db.View(func(tx *bbolt.Tx) error {
-			if isNew(tx) {
-				return nil
-			}
-			_, err := missingTables(tx)
-			report(err)
-			look(tx, report)
-			return nil
-		})
+		return db.View(look)
 	})
-	if err := errors.Join(append(findings, classify(err))...); err != nil {
-		return fmt.Errorf("verifying %s: %w", path, err)
-	}
-	return nil
 }
 
-// Examine verifies a whole file with a command in a child process, to which it
-// appends the path; in this process when there is no command. ErrDamaged.
-func Examine(ctx context.Context, path string, command []string) error {
+// examine checks a file with a command in a child process, to which it appends the
+// path. ErrDamaged with the output of the child. Without a command this process
+// verifies the file.
+func examine(ctx context.Context, path string, command []string) error {
 	if len(command) == 0 {
 		return Verify(path)
 	}
-	return examine(ctx, path, command, verifyTime)
-}
-
-// checkQuickly checks a suspect file in a child process.
-func checkQuickly(ctx context.Context, path string, command []string) error {
-	return examine(ctx, path, command, checkTime)
-}
-
-// examine runs a command that checks a file, in a child process. The error
-// contains the output of the child.
-func examine(ctx context.Context, path string, command []string, most time.Duration) error {
-	if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
-		return nil
-	}
-	whole := ctx
-	ctx, cancel := context.WithTimeout(ctx, most)
+	ctx, cancel := context.WithTimeout(ctx, verifyTime)
 	defer cancel()
-	args := append(append([]string(nil), command[1:]...), path)
-	out, err := exec.CommandContext(ctx, command[0], args...).CombinedOutput()
-	if err == nil {
+	out, err := exec.CommandContext(ctx, command[0], append(slices.Clone(command[1:]), path)...).CombinedOutput()
+	switch {
+	case err == nil:
 		return nil
+	case ctx.Err() != nil: // the child was ended before it found anything
+		err = ctx.Err()
+	case errors.As(err, new(*exec.ExitError)):
+		err = fmt.Errorf("%w: %w: %.1000s", tasks.ErrDamaged, err, strings.TrimSpace(string(out)))
 	}
-	if whole.Err() != nil { // the child was ended before it found anything
-		return fmt.Errorf("checking %s: %w", path, whole.Err())
-	}
-	var exit *exec.ExitError
-	if !errors.As(err, &exit) && ctx.Err() == nil {
-		return fmt.Errorf("checking %s: %w", path, err)
-	}
-	said := strings.TrimSpace(string(out))
-	if len(said) > 1000 {
-		said = said[:1000]
-	}
-	return fmt.Errorf("checking %s: %w: %w: %s", path, tasks.ErrDamaged, err, said)
+	return fmt.Errorf("checking %s: %w", path, err)
 }
