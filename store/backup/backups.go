@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -14,41 +15,40 @@ import (
 	"legwork/internal/fsutil"
 )
 
-// stamp is the time in a backup's name, in UTC.
-const stamp = "20060102-150405"
-
-// unverified ends the name of a backup that was not read again yet, damaged the
-// name of a bad one, which is kept for a look at the damage.
-const (
-	unverified = ".unverified"
-	damaged    = ".damaged"
-)
+// unverified ends the name of a backup that was not read again yet, or is bad. The
+// next backup removes it.
+const unverified = ".unverified"
 
 // Backup is a backup that was read again and is good.
 type Backup struct {
 	Path string
 	At   time.Time
-	Size int64
+}
+
+// Path is where a backup of that time belongs.
+func Path(dir, name string, at time.Time) string {
+	return filepath.Join(dir, at.UTC().Format(layout(name)))
+}
+
+// stamp is the time in a backup's name, in UTC.
+const stamp = "20060102-150405"
+
+// layout is the name of a backup with its stamp.
+func layout(name string) string {
+	ext := filepath.Ext(name)
+	return strings.TrimSuffix(name, ext) + "-" + stamp + ext
 }
 
 // List lists the good backups of a file, the newest first.
-func List(dir, name string) []Backup {
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		return nil
-	}
-	base, ext := split(name)
-	var list []Backup
+func List(dir, name string) (list []Backup) {
+	entries, _ := os.ReadDir(dir) // without a folder there are no backups
 	for _, e := range entries {
-		middle, ok := strings.CutPrefix(e.Name(), base+"-")
-		middle, whole := strings.CutSuffix(middle, ext)
-		at, err := time.Parse(stamp, middle)
-		info, statErr := e.Info()
-		if ok && whole && err == nil && statErr == nil && info.Mode().IsRegular() {
-			list = append(list, Backup{Path: filepath.Join(dir, e.Name()), At: at, Size: info.Size()})
+		at, err := time.Parse(layout(name), e.Name())
+		if err == nil && Path("", name, at) == e.Name() && e.Type().IsRegular() {
+			list = append(list, Backup{filepath.Join(dir, e.Name()), at})
 		}
 	}
-	slices.SortFunc(list, func(a, b Backup) int { return b.At.Compare(a.At) })
+	slices.Reverse(list) // names are in the order of time
 	return list
 }
 
@@ -61,35 +61,37 @@ func Paths(list []Backup) []string {
 	return paths
 }
 
-// Make makes a backup of a file in dir and reads it again. ErrBad, ErrNoRoom.
+// Make makes a backup of a file in dir and reads it again. It removes the files of
+// earlier backups that were killed or bad. ErrBad, ErrNoRoom.
 func Make(ctx context.Context, dir string, f File, at time.Time) (Backup, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return Backup{}, fmt.Errorf("making the folder of backups: %w", err)
 	}
-	if err := sweep(dir, f.Name); err != nil {
-		return Backup{}, fmt.Errorf("removing an unfinished backup: %w", err)
+	left := strings.Replace(layout(f.Name), stamp, "*", 1) + unverified
+	for _, pattern := range []string{left, "." + left + ".*"} {
+		names, _ := fs.Glob(os.DirFS(dir), pattern) // the pattern is good
+		for _, name := range names {
+			if err := os.Remove(filepath.Join(dir, name)); err != nil {
+				return Backup{}, fmt.Errorf("removing an unfinished backup: %w", err)
+			}
+		}
 	}
 	path := Path(dir, f.Name, at)
-	size, err := Copy(ctx, path+unverified, f)
-	if err != nil {
-		if errors.Is(err, ErrBad) {
-			err = errors.Join(err, os.Rename(path+unverified, path+damaged))
-		}
+	if _, err := Copy(ctx, path+unverified, f); err != nil {
 		return Backup{}, err
 	}
 	if err := fsutil.Replace(path+unverified, path); err != nil {
 		return Backup{}, fmt.Errorf("naming the backup: %w", err)
 	}
-	return Backup{Path: path, At: at, Size: size}, nil
+	return Backup{path, at}, nil
 }
 
 // Copy copies a file to path and reads the copy again; a bad one stays there.
 func Copy(ctx context.Context, path string, f File) (size int64, err error) {
-	size, err = f.Size()
-	switch {
-	case err != nil:
+	if size, err = f.Size(); err != nil {
 		return 0, fmt.Errorf("looking at %s: %w", f.Name, err)
-	case size == 0:
+	}
+	if size == 0 {
 		return 0, fmt.Errorf("%s: %w", f.Name, ErrNoData)
 	}
 	if err := fsutil.CheckFree(filepath.Dir(path), size); err != nil {
@@ -103,37 +105,13 @@ func Copy(ctx context.Context, path string, f File) (size int64, err error) {
 		err = f.Mark(path)
 	}
 	bad := f.Verify(ctx, path)
-	switch {
-	case ctx.Err() != nil:
-		err = ctx.Err()
-	case errors.Is(bad, ErrUnread):
-		err = bad
-	case bad != nil:
+	if bad != nil && ctx.Err() == nil && !errors.Is(bad, ErrUnread) {
 		return size, fmt.Errorf("%w: %w", ErrBad, bad)
 	}
-	if err != nil {
+	if err = errors.Join(err, bad); err != nil {
 		return 0, errors.Join(err, os.Remove(path))
 	}
 	return size, nil
-}
-
-// sweep removes the files of earlier backups that were killed or damaged. While
-// the data is damaged, the next backup is damaged too.
-func sweep(dir, name string) error {
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		return err
-	}
-	base, ext := split(name)
-	for _, e := range entries {
-		mine := strings.HasPrefix(strings.TrimPrefix(e.Name(), "."), base+"-")
-		if mine && (strings.Contains(e.Name(), ext+unverified) || strings.HasSuffix(e.Name(), ext+damaged)) {
-			if err := os.Remove(filepath.Join(dir, e.Name())); err != nil && !errors.Is(err, os.ErrNotExist) {
-				return err
-			}
-		}
-	}
-	return nil
 }
 
 // prune deletes the oldest good backups except the newest keep. Backups from the

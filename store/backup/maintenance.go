@@ -8,7 +8,6 @@ import (
 	"errors"
 	"io"
 	"log/slog"
-	"path/filepath"
 	"time"
 
 	"legwork/internal/fsutil"
@@ -35,7 +34,7 @@ type Config struct {
 	// Keep is how many good backups of each file are kept; the oldest are deleted
 	// first.
 	Keep int
-	// Retain deletes old data; it is called once a day. Nil: nothing is deleted.
+	// Retain deletes old data; it is called once a day.
 	Retain func(context.Context) error
 	// Freed reports whether deleted bytes are still in a file, and Compact removes
 	// them.
@@ -43,8 +42,7 @@ type Config struct {
 	Compact func(context.Context) error
 	// Low reports that the disk has no room for new work. Nil: never.
 	Low func() bool
-	// Corruption returns a file in which readers met damage, and the damage. Nil:
-	// never.
+	// Corruption returns a file in which readers met damage, and the damage.
 	Corruption func() (file string, err error)
 	// Now is the wall clock: backups are named by it.
 	Now func() time.Time
@@ -114,7 +112,7 @@ func (c *Maintainer) Run(ctx context.Context) error {
 // backups do not contain deleted data.
 func (c *Maintainer) runDue(ctx context.Context) {
 	now := c.Now()
-	if c.Retain != nil && elapsed(c.retained, now, retainGap) {
+	if elapsed(c.retained, now, retainGap) {
 		c.retained = now
 		if err := c.Retain(ctx); err != nil && ctx.Err() == nil {
 			c.Log.ErrorContext(ctx, "deleting old data failed", "cause", err)
@@ -129,10 +127,8 @@ func (c *Maintainer) runDue(ctx context.Context) {
 	if c.Low != nil && c.Low() {
 		c.notifyOnce(ctx, Notice{Kind: NoticeLow, File: c.Dir, Text: "the disk is full"}, "disk full, new work refused")
 	}
-	if c.Corruption != nil {
-		if file, err := c.Corruption(); err != nil {
-			c.notifyOnce(ctx, Notice{Kind: NoticeDamaged, File: file, Text: err.Error()}, "data file damaged")
-		}
+	if file, err := c.Corruption(); err != nil {
+		c.notifyOnce(ctx, Notice{Kind: NoticeDamaged, File: file, Text: err.Error()}, "data file damaged")
 	}
 	if c.Every <= 0 {
 		return
@@ -178,7 +174,7 @@ func (c *Maintainer) backup(ctx context.Context, f File) {
 		c.notifyOnce(ctx, Notice{Kind: kind, File: f.Name, Text: err.Error()}, "backup failed")
 		return
 	}
-	c.Log.InfoContext(ctx, "backup made", "file", b.Path, "bytes", b.Size, "took", c.Now().Sub(start).Round(time.Millisecond))
+	c.Log.InfoContext(ctx, "backup made", "file", b.Path, "took", c.Now().Sub(start).Round(time.Millisecond))
 	if err := prune(c.Dir, f.Name, max(1, c.Keep), c.Now()); err != nil {
 		c.Log.WarnContext(ctx, "deleting old backup failed", "cause", err)
 	}
@@ -193,23 +189,9 @@ func (c *Maintainer) notifyOnce(ctx context.Context, n Notice, what string) {
 	}
 }
 
-// Path is where a backup of that time belongs.
-func Path(dir, name string, at time.Time) string {
-	base, ext := split(name)
-	return filepath.Join(dir, base+"-"+at.UTC().Format(stamp)+ext)
-}
-
-func split(name string) (base, ext string) {
-	ext = filepath.Ext(name)
-	return name[:len(name)-len(ext)], ext
-}
-
-// ErrBad means that a copy was made and is damaged.
-var ErrBad = errors.New("the copy is damaged")
-
-// ErrUnread means that a copy could not be read, so that nothing is known about
-// it.
-var ErrUnread = errors.New("the copy could not be read again")
-
-// ErrNoData means that there is nothing to copy.
-var ErrNoData = errors.New("there is no data yet")
+// The errors of a copy.
+var (
+	ErrBad    = errors.New("the copy is damaged")
+	ErrUnread = errors.New("the copy could not be read again") // nothing is known about it
+	ErrNoData = errors.New("there is no data yet")
+)

@@ -185,7 +185,7 @@ func TestLeftovers(t *testing.T) {
 			w.Fatal(err)
 		}
 		for _, name := range []string{
-			"legwork-19990101-000000.db.unverified", ".legwork-19990101-000000.db.unverified.123", "legwork-19990101-000000.db.damaged",
+			"legwork-19990101-000000.db.unverified", ".legwork-19990101-000000.db.unverified.123",
 			"legwork-mine.db", "memory-19990101-000000.db.unverified", "legwork-19990101-000000.db",
 		} {
 			if err := os.WriteFile(filepath.Join(w.dir, name), []byte("x"), 0o600); err != nil {

@@ -73,20 +73,20 @@ func openOrRestore(ctx context.Context, path string, suspect bool, o Options) (f
 // and the loss would be silent.
 func check(ctx context.Context, path string, suspect, backups bool, o Options) error {
 	info, err := os.Stat(path)
-	_, unmarked := os.Stat(path + suspectSuffix)
-	switch {
-	case err != nil && !errors.Is(err, fs.ErrNotExist):
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
-	case (err != nil || info.Size() == 0) && backups:
+	}
+	_, err = os.Stat(path + suspectSuffix)
+	missing, marked := info == nil || info.Size() == 0, err == nil
+	switch {
+	case missing && backups:
 		return fmt.Errorf("%w: %s is missing or empty, and there are backups of it", tasks.ErrDamaged, path)
-	case err != nil || info.Size() == 0:
-		return nil
-	case unmarked == nil && backups:
+	case !missing && marked && backups:
 		if err := examine(ctx, path, o.VerifyCommand); err != nil {
 			return err
 		}
 		return os.Remove(path + suspectSuffix)
-	case (unmarked == nil || suspect) && len(o.CheckCommand) > 0:
+	case !missing && (marked || suspect) && len(o.CheckCommand) > 0:
 		return examine(ctx, path, o.CheckCommand)
 	}
 	return nil
