@@ -83,14 +83,12 @@ type Notice struct {
 // Maintainer runs the maintenance.
 type Maintainer struct {
 	Config
-	compacted, retained time.Time
-	tried               map[string]time.Time // backups, by file
-	notified            map[string]time.Time // notices, by kind and file
+	last map[string]time.Time // when something was done; see once
 }
 
 // New returns a maintainer; it does nothing before Run.
 func New(c Config) *Maintainer {
-	return &Maintainer{Config: c, tried: map[string]time.Time{}, notified: map[string]time.Time{}}
+	return &Maintainer{c, map[string]time.Time{}}
 }
 
 // Run works until ctx ends.
@@ -111,15 +109,12 @@ func (c *Maintainer) Run(ctx context.Context) error {
 // runDue runs what is due. It compacts files before it copies them, so that
 // backups do not contain deleted data.
 func (c *Maintainer) runDue(ctx context.Context) {
-	now := c.Now()
-	if elapsed(c.retained, now, retainGap) {
-		c.retained = now
+	if c.once("retain", retainGap) {
 		if err := c.Retain(ctx); err != nil && ctx.Err() == nil {
 			c.Log.ErrorContext(ctx, "deleting old data failed", "cause", err)
 		}
 	}
-	if c.Freed() && elapsed(c.compacted, now, compactGap) {
-		c.compacted = now
+	if c.Freed() && c.once("compact", compactGap) {
 		if err := c.Compact(ctx); err != nil && ctx.Err() == nil {
 			c.Log.ErrorContext(ctx, "compaction failed, deleted data is still in the file", "cause", err)
 		}
@@ -130,30 +125,26 @@ func (c *Maintainer) runDue(ctx context.Context) {
 	if file, err := c.Corruption(); err != nil {
 		c.notifyOnce(ctx, Notice{Kind: NoticeDamaged, File: file, Text: err.Error()}, "data file damaged")
 	}
-	if c.Every <= 0 {
-		return
-	}
 	for _, f := range c.Files {
-		if ctx.Err() == nil && c.due(f, now) {
-			c.tried[f.Name] = now
+		now := c.Now()
+		list := notAfter(List(c.Dir, f.Name), now)
+		due := c.Every > 0 && (len(list) == 0 || now.Sub(list[0].At) >= c.Every)
+		if due && ctx.Err() == nil && c.once("backup "+f.Name, min(retryGap, c.Every)) {
 			c.backup(ctx, f)
 		}
 	}
 }
 
-// elapsed reports whether a time has passed. A clock that was set back counts as
-// such, otherwise nothing would happen until it is back.
-func elapsed(since, now time.Time, gap time.Duration) bool {
-	return since.IsZero() || now.Sub(since) >= gap || now.Before(since)
-}
-
-// due reports that it is time for a backup of a file.
-func (c *Maintainer) due(f File, now time.Time) bool {
-	if !elapsed(c.tried[f.Name], now, min(retryGap, c.Every)) {
+// once reports that something is to be done now, because a time has passed since it
+// was done. A clock that was set back counts as such, otherwise nothing would happen
+// until it is back.
+func (c *Maintainer) once(what string, gap time.Duration) bool {
+	now := c.Now()
+	if last, found := c.last[what]; found && now.Sub(last) < gap && !now.Before(last) {
 		return false
 	}
-	list := notAfter(List(c.Dir, f.Name), now)
-	return len(list) == 0 || now.Sub(list[0].At) >= c.Every
+	c.last[what] = now
+	return true
 }
 
 // backup makes a backup of a file and lets the oldest go.
@@ -182,8 +173,7 @@ func (c *Maintainer) backup(ctx context.Context, f File) {
 
 // notifyOnce logs a problem and tells the admins, unless that was done today.
 func (c *Maintainer) notifyOnce(ctx context.Context, n Notice, what string) {
-	if key, now := n.Kind+" "+n.File, c.Now(); elapsed(c.notified[key], now, notifyGap) {
-		c.notified[key] = now
+	if c.once(n.Kind+" "+n.File, notifyGap) {
 		c.Log.ErrorContext(ctx, what, "file", n.File, "cause", n.Text)
 		c.Notify(ctx, n)
 	}

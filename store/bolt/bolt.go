@@ -35,7 +35,7 @@ const FileName = "legwork.db"
 // Options configure a store. The zero value is usable.
 type Options struct {
 	// Command is the command that a second process names when the directory is in
-	// use, such as "legwork chat". Empty: the name of the program.
+	// use, such as "legwork chat".
 	Command string
 	// Now is the clock. Nil: time.Now.
 	Now func() time.Time
@@ -140,9 +140,6 @@ func OpenDB(ctx context.Context, dir string, o Options) (*DB, error) {
 
 // filled returns the options with their defaults.
 func (o Options) filled() Options {
-	if o.Command == "" {
-		o.Command = filepath.Base(os.Args[0])
-	}
 	if o.Now == nil {
 		o.Now = time.Now
 	}

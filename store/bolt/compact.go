@@ -30,27 +30,20 @@ type Compacted struct {
 	Waited        time.Duration // time in which writers waited
 }
 
-// Compact makes the data file anew, see DB.Compact.
-func (s *Store) Compact(ctx context.Context) (Compacted, error) {
-	freed := s.SetFreed(false)
-	c, err := s.DB.Compact(ctx)
-	if err != nil && freed {
-		s.SetFreed(true)
-	}
-	return c, err
-}
-
 // Compact copies all records into a new file that replaces the old one. Data
 // that was deleted before the call is in no file afterwards, and the new file is as
 // small as possible. Others read and write meanwhile; writers wait only while the
 // files are swapped. After a kill there is the old file or the new one, both
 // complete.
-func (db *DB) Compact(ctx context.Context) (c Compacted, err error) {
-	db.copying.Lock()
-	defer db.copying.Unlock()
-	start := time.Now()
-	if err = db.compact(ctx, &c); err != nil {
-		return c, fmt.Errorf("compacting %s: %w", db.path, markFull(err))
+func (s *Store) Compact(ctx context.Context) (c Compacted, err error) {
+	s.copying.Lock()
+	defer s.copying.Unlock()
+	start, freed := time.Now(), s.SetFreed(false)
+	if err := s.compact(ctx, &c); err != nil {
+		if freed {
+			s.SetFreed(true)
+		}
+		return c, fmt.Errorf("compacting %s: %w", s.path, markFull(err))
 	}
 	c.Took = time.Since(start)
 	return c, nil
@@ -110,11 +103,11 @@ func (db *DB) pauseWriter(ctx context.Context, do func() error) error {
 }
 
 // copyTo copies all records into a new file, in order, so that pages are filled. It
-// ends when ctx does, the disk has no room, or the database is to be closed.
+// gives up when ctx ends, the disk has no room, or the database is to be closed.
 func (db *DB) copyTo(ctx context.Context, target *bbolt.DB) error {
-	copyBucket := func(name []byte, from *bbolt.Cursor) error {
-		k, v := from.First()
-		for first := true; first || k != nil; first = false {
+	copyBucket := func(name []byte, from *bbolt.Bucket) error {
+		c := from.Cursor()
+		for k, v := c.First(); ; {
 			select {
 			case <-db.updates.Closing:
 				return store.ErrClosed
@@ -126,7 +119,7 @@ func (db *DB) copyTo(ctx context.Context, target *bbolt.DB) error {
 					return err
 				}
 				to.FillPercent = 1
-				for size := 0; k != nil && size < copyBytes; k, v = from.Next() {
+				for size := 0; k != nil && size < copyBytes; k, v = c.Next() {
 					size += len(k) + len(v)
 					if err := to.Put(k, v); err != nil {
 						return err
@@ -134,22 +127,20 @@ func (db *DB) copyTo(ctx context.Context, target *bbolt.DB) error {
 				}
 				return nil
 			})
-			if err := errors.Join(err, ctx.Err(), fsutil.CheckFree(filepath.Dir(db.path), 0)); err != nil {
+			err = errors.Join(err, ctx.Err(), fsutil.CheckFree(filepath.Dir(db.path), 0))
+			if err != nil || k == nil {
 				return err
 			}
 		}
-		return nil
 	}
 	return guard(func() error {
-		return db.bolt.Load().View(func(source *bbolt.Tx) error {
-			return source.ForEach(func(name []byte, from *bbolt.Bucket) error { return copyBucket(name, from.Cursor()) })
-		})
+		return db.bolt.Load().View(func(source *bbolt.Tx) error { return source.ForEach(copyBucket) })
 	})
 }
 
 // swapFiles runs while the writer waits: it writes the remaining changes, and
 // renames the copy over the file.
-func (db *DB) swapFiles(target *bbolt.DB, r *recorder, c *Compacted) (err error) {
+func (db *DB) swapFiles(target *bbolt.DB, r *recorder, c *Compacted) error {
 	start := time.Now()
 	if err := db.replay(target, r.take()); err != nil {
 		return err

@@ -109,15 +109,13 @@ func missingTables(btx *bbolt.Tx) (list []store.Table, err error) {
 		return nil, errMissing(store.TableMeta)
 	}
 	var found int
-	if err := getMeta(btx, metaFormat, &found); err != nil {
-		return nil, fmt.Errorf("reading format: %w", err)
-	}
-	if found != format {
+	var had []string
+	err = getMeta(btx, metaFormat, &found)
+	if err == nil && found != format {
 		return nil, fmt.Errorf("the file has format %d, this version of legwork reads %d: use the version that wrote it, or an empty data_dir", found, format)
 	}
-	var had []string
-	if err := getMeta(btx, metaTables, &had); err != nil {
-		return nil, fmt.Errorf("reading the names of the tables: %w", err)
+	if err = errors.Join(err, getMeta(btx, metaTables, &had)); err != nil {
+		return nil, err
 	}
 	for _, t := range store.Tables() {
 		if btx.Bucket([]byte(t.String())) != nil {
@@ -146,13 +144,11 @@ func putMeta(btx *bbolt.Tx, name string, v any) error {
 
 // getMeta reads a record of meta. ErrDamaged, also when there is none.
 func getMeta(btx *bbolt.Tx, name string, v any) error {
-	value, err := newTx(btx).Get(store.TableMeta, []byte(name))
-	if err != nil {
-		return err
-	}
-	body, err := store.Unseal(store.Record{Key: []byte(name), Value: value})
-	if err != nil {
-		return err
+	key := []byte(name)
+	value, err := newTx(btx).Get(store.TableMeta, key)
+	body, bad := store.Unseal(store.Record{Key: key, Value: value})
+	if err = errors.Join(err, bad); err != nil {
+		return fmt.Errorf("reading %q: %w", name, err)
 	}
 	return json.Unmarshal(body, v)
 }

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"go.etcd.io/bbolt"
@@ -109,21 +110,27 @@ func Restore(ctx context.Context, dir string, backups []string, o Options) (*Los
 // restore replaces the data file with the first good backup. A kill leaves the
 // damaged file or the restored one.
 func restore(ctx context.Context, path string, backups []string, o Options) (*Loss, error) {
-	var loss Loss
-	for _, backup := range backups {
+	good := slices.IndexFunc(backups, func(backup string) bool {
 		err := examine(ctx, backup, o.VerifyCommand)
-		if err == nil {
-			loss.Backup, loss.From = backup, madeAt(backup)
-			break
+		if err != nil {
+			o.Log.ErrorContext(ctx, "backup unusable", "file", backup, "cause", err)
 		}
-		o.Log.ErrorContext(ctx, "backup unusable", "file", backup, "cause", err)
-	}
-	if loss.Backup == "" {
+		return err == nil
+	})
+	if good < 0 {
 		return nil, errors.New("no good backup was found")
 	}
-	fresh := path + copySuffix
+	loss, fresh := Loss{Backup: backups[good], From: madeAt(backups[good])}, path+copySuffix
 	defer func() { _ = os.Remove(fresh) }() // after a failure
-	if err := copyBackup(ctx, fresh, loss); err != nil {
+	from, err := os.Open(loss.Backup)
+	if err == nil {
+		defer from.Close()
+		_, err = fsutil.Write(ctx, fresh, func(w io.Writer) error { _, err := io.Copy(w, from); return err })
+	}
+	if err == nil {
+		err = MarkCopy(fresh, loss.From) // so that the tasks in it do not continue
+	}
+	if err != nil {
 		return nil, fmt.Errorf("restoring %s: %w", path, markFull(err))
 	}
 	failpoint.Hit("restore.before.aside")
@@ -136,20 +143,6 @@ func restore(ctx context.Context, path string, backups []string, o Options) (*Lo
 	}
 	failpoint.Hit("restore.after.rename")
 	return &loss, os.RemoveAll(path + suspectSuffix)
-}
-
-// copyBackup copies a backup and marks the copy, so that the tasks in it do not
-// continue.
-func copyBackup(ctx context.Context, to string, l Loss) error {
-	from, err := os.Open(l.Backup)
-	if err != nil {
-		return err
-	}
-	defer from.Close()
-	if _, err := fsutil.Write(ctx, to, func(w io.Writer) error { _, err := io.Copy(w, from); return err }); err != nil {
-		return err
-	}
-	return MarkCopy(to, l.From)
 }
 
 // MarkCopy notes in a copy of a data file, which no process uses, when it was

@@ -82,11 +82,10 @@ func first(c *bbolt.Cursor, from, to []byte, o store.Order) (key, value []byte) 
 	if o == store.Ascending {
 		return c.Seek(from)
 	}
-	if to == nil {
-		return c.Last()
+	if to != nil {
+		if key, _ := c.Seek(to); key != nil {
+			return c.Prev()
+		}
 	}
-	if key, _ := c.Seek(to); key == nil {
-		return c.Last()
-	}
-	return c.Prev()
+	return c.Last()
 }
