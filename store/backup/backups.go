@@ -53,10 +53,9 @@ func List(dir, name string) (list []Backup) {
 }
 
 // Paths are the paths of backups.
-func Paths(list []Backup) []string {
-	paths := make([]string, len(list))
-	for i, b := range list {
-		paths[i] = b.Path
+func Paths(list []Backup) (paths []string) {
+	for _, b := range list {
+		paths = append(paths, b.Path)
 	}
 	return paths
 }
@@ -130,9 +129,5 @@ func prune(dir, name string, keep int, now time.Time) error {
 // notAfter returns the backups that are not from the future; names have whole
 // seconds.
 func notAfter(list []Backup, now time.Time) []Backup {
-	at := slices.IndexFunc(list, func(b Backup) bool { return !b.At.After(now) })
-	if at < 0 {
-		return nil
-	}
-	return list[at:]
+	return slices.DeleteFunc(slices.Clone(list), func(b Backup) bool { return b.At.After(now) })
 }

@@ -55,8 +55,7 @@ type Config struct {
 type File struct {
 	Name  string // such as "legwork.db"
 	Write func(context.Context, io.Writer) error
-	// Size is the approximate size of a copy; 0 when there is no data yet, and so no
-	// backup makes a backup of a file and deletes the oldest ones.
+	// Size is the approximate size of a copy; 0 when there is no data to copy yet.
 	Size func() (int64, error)
 	// Mark notes in a copy that it is a copy, before it is read again. Nil: no mark.
 	Mark func(path string) error
@@ -93,16 +92,13 @@ func New(c Config) *Maintainer {
 
 // Run works until ctx ends.
 func (c *Maintainer) Run(ctx context.Context) error {
-	timer := time.NewTimer(settle)
-	defer timer.Stop()
-	for {
+	for wait := settle; ; wait = tick {
 		select {
 		case <-ctx.Done():
 			return nil
-		case <-timer.C:
+		case <-time.After(wait):
+			c.runDue(ctx)
 		}
-		c.runDue(ctx)
-		timer.Reset(tick)
 	}
 }
 

@@ -154,14 +154,7 @@ func (o Options) filled() Options {
 func (db *DB) Backup(ctx context.Context, w io.Writer) error {
 	db.copying.Lock()
 	defer db.copying.Unlock()
-	err := db.view(ctx, func(x *tx) error {
-		_, err := x.WriteTo(w)
-		return err
-	})
-	if err != nil {
-		return fmt.Errorf("copying the data file: %w", markFull(err))
-	}
-	return nil
+	return db.view(ctx, func(x *tx) error { _, err := x.WriteTo(w); return err })
 }
 
 // Size is the size of the data file in bytes.

@@ -51,10 +51,8 @@ func (s *Store) Compact(ctx context.Context) (c Compacted, err error) {
 
 func (db *DB) compact(ctx context.Context, c *Compacted) (err error) {
 	path := db.path + copySuffix
-	if err := os.RemoveAll(path); err != nil {
-		return err
-	}
-	if c.Before, err = db.Size(); err != nil {
+	c.Before, err = db.Size()
+	if err = errors.Join(err, os.RemoveAll(path)); err != nil {
 		return err
 	}
 	// From here on all changes are recorded for the copy.
@@ -71,7 +69,7 @@ func (db *DB) compact(ctx context.Context, c *Compacted) (err error) {
 	for range catchUps {
 		if err == nil {
 			var list store.Map
-			err = db.pauseWriter(ctx, func() error { list = r.take(); return nil })
+			err = db.pauseWriter(ctx, func() error { list, r.keys = r.keys, list; return nil })
 			err = errors.Join(err, db.replay(target, list))
 		}
 	}
@@ -142,7 +140,7 @@ func (db *DB) copyTo(ctx context.Context, target *bbolt.DB) error {
 // renames the copy over the file.
 func (db *DB) swapFiles(target *bbolt.DB, r *recorder, c *Compacted) error {
 	start := time.Now()
-	if err := db.replay(target, r.take()); err != nil {
+	if err := db.replay(target, r.keys); err != nil {
 		return err
 	}
 	failpoint.Hit("compact.before.rename")
@@ -197,10 +195,4 @@ func (r *recorder) note(t store.Table, key []byte) {
 	if r != nil {
 		r.keys.Set(t, key, nil)
 	}
-}
-
-// take returns the keys since the last call.
-func (r *recorder) take() (keys store.Map) {
-	keys, r.keys = r.keys, keys
-	return keys
 }

@@ -72,10 +72,7 @@ func openFileDB(path string, maxSize int, size int64) (*bbolt.DB, error) {
 // prepare creates the buckets that a file lacks.
 func prepare(file *bbolt.DB) error {
 	var missing []store.Table
-	err := file.View(func(btx *bbolt.Tx) (err error) {
-		missing, err = missingTables(btx)
-		return err
-	})
+	err := file.View(func(btx *bbolt.Tx) (err error) { missing, err = missingTables(btx); return err })
 	if err != nil || len(missing) == 0 {
 		return err
 	}

@@ -39,16 +39,15 @@ type LockedError struct {
 func (e *LockedError) Error() string {
 	who := "another process"
 	if h := e.Holder; h.PID != 0 {
-		since := h.Since.Local()
 		form := "15:04"
-		if time.Since(since) > 12*time.Hour {
+		if time.Since(h.Since) > 12*time.Hour {
 			form = "2006-01-02 15:04"
 		}
 		who = fmt.Sprintf("pid %d", h.PID)
 		if here, _ := os.Hostname(); h.Host != "" && h.Host != here {
 			who += " on " + h.Host
 		}
-		who += fmt.Sprintf(" (%s, since %s)", h.Command, since.Format(form))
+		who += fmt.Sprintf(" (%s, since %s)", h.Command, h.Since.Local().Format(form))
 	}
 	return fmt.Sprintf("data directory %s is in use by %s; stop it or choose another data_dir", e.Dir, who)
 }
@@ -68,20 +67,18 @@ func acquire(ctx context.Context, dir string, o Options) (*lock, error) {
 	defer cancel()
 	ok, err := f.TryLockContext(wait, lockWait/10)
 	last, errRead := os.ReadFile(path)
-	switch {
-	case !ok && wait.Err() != nil && ctx.Err() == nil:
+	if !ok && wait.Err() != nil && ctx.Err() == nil {
 		locked := &LockedError{Dir: dir}
 		_ = json.Unmarshal(last, &locked.Holder) // unknown while the owner writes it
 		return nil, locked
-	case err != nil:
-		return nil, fmt.Errorf("locking data directory: %w", markFull(err))
-	case errRead != nil:
-		return nil, errors.Join(fmt.Errorf("reading lock: %w", errRead), f.Close())
+	}
+	if err = errors.Join(err, errRead); err == nil {
+		err = writeHolder(path, o)
 	}
 	// On a full disk the owner must still be able to read its data. Then the lock
 	// holds, but does not say who owns it.
-	if err := markFull(writeHolder(path, o)); err != nil && !errors.Is(err, tasks.ErrFull) {
-		return nil, errors.Join(fmt.Errorf("writing lock: %w", err), f.Close())
+	if err = markFull(err); err != nil && (!ok || !errors.Is(err, tasks.ErrFull)) {
+		return nil, errors.Join(fmt.Errorf("locking data directory: %w", err), f.Close())
 	}
 	return &lock{f, len(last) > 0}, nil
 }

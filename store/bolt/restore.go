@@ -19,9 +19,6 @@ import (
 	"legwork/tasks"
 )
 
-// backupName is the name of a regular backup, with its time in UTC.
-const backupName = "legwork-20060102-150405.db"
-
 // Suffixes of names beside the data file.
 const (
 	suspectSuffix = ".suspect"  // an empty file: damage was met, and the next start verifies the whole file
@@ -68,8 +65,8 @@ func openOrRestore(ctx context.Context, path string, suspect bool, o Options) (f
 	return file, loss, err
 }
 
-// check verifies a file that may be damaged: all of it when damage was met and a
-// backup can replace it, its most important parts after an unclean end. A missing
+// check verifies a file that may be damaged: all of it when damage was met, its most
+// important parts after an unclean end, or when no backup can replace it. A missing
 // file is damaged when there are backups of it: a start would create an empty one,
 // and the loss would be silent.
 func check(ctx context.Context, path string, suspect, backups bool, o Options) error {
@@ -77,17 +74,23 @@ func check(ctx context.Context, path string, suspect, backups bool, o Options) e
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	_, err = os.Stat(path + suspectSuffix)
-	missing, marked := info == nil || info.Size() == 0, err == nil
-	switch {
-	case missing && backups:
-		return fmt.Errorf("%w: %s is missing or empty, and there are backups of it", tasks.ErrDamaged, path)
-	case !missing && marked && backups:
-		if err := examine(ctx, path, o.VerifyCommand); err != nil {
+	if info == nil || info.Size() == 0 {
+		if backups {
+			return fmt.Errorf("%w: %s is missing or empty, and there are backups of it", tasks.ErrDamaged, path)
+		}
+		return nil
+	}
+	if _, err := os.Stat(path + suspectSuffix); err == nil {
+		if err = examine(ctx, path, o.VerifyCommand); err == nil {
+			return os.Remove(path + suspectSuffix)
+		}
+		if backups {
 			return err
 		}
-		return os.Remove(path + suspectSuffix)
-	case !missing && (marked || suspect) && len(o.CheckCommand) > 0:
+		o.Log.ErrorContext(ctx, "data file damaged, no backup", "cause", err)
+		suspect = true
+	}
+	if suspect && len(o.CheckCommand) > 0 {
 		return examine(ctx, path, o.CheckCommand)
 	}
 	return nil
@@ -163,17 +166,14 @@ func MarkCopy(path string, at time.Time) error {
 	return nil
 }
 
-// madeAt is when a backup was made. Its name says so, also when the file was
+// madeAt is when a backup was made. Its name says so in UTC, also when the file was
 // copied since; under another name the time of the file counts.
 func madeAt(backup string) time.Time {
-	if at, err := time.Parse(backupName, filepath.Base(backup)); err == nil {
-		return at
+	at, err := time.Parse("legwork-20060102-150405.db", filepath.Base(backup))
+	if info, errStat := os.Stat(backup); err != nil && errStat == nil {
+		at = info.ModTime()
 	}
-	info, err := os.Stat(backup)
-	if err != nil {
-		return time.Time{}
-	}
-	return info.ModTime()
+	return at
 }
 
 // keepAside gives the damaged file a second name, under which it stays. It keeps

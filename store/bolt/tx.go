@@ -9,9 +9,6 @@ import (
 	"legwork/store"
 )
 
-// fill is how full bbolt makes the pages of tables that grow at their end.
-const fill = 0.95
-
 // tx implements store.Tx over a transaction of bbolt. Each table is a bucket.
 type tx struct {
 	*bbolt.Tx
@@ -25,7 +22,7 @@ func (x *tx) bucket(t store.Table) *bbolt.Bucket {
 	b := x.buckets[t]
 	if b == nil {
 		if b = x.Bucket([]byte(t.String())); t.Grows() && x.Writable() {
-			b.FillPercent = fill
+			b.FillPercent = 0.95 // of a page, before it is split
 		}
 		x.buckets[t] = b
 	}
@@ -34,10 +31,7 @@ func (x *tx) bucket(t store.Table) *bbolt.Bucket {
 
 // Get implements store.Tx.
 func (x *tx) Get(t store.Table, key []byte) (value []byte, err error) {
-	err = guard(func() error {
-		value = x.bucket(t).Get(key)
-		return nil
-	})
+	err = guard(func() error { value = x.bucket(t).Get(key); return nil })
 	return value, err
 }
 
@@ -61,10 +55,7 @@ func (x *tx) Range(t store.Table, from, to []byte, o store.Order) iter.Seq2[stor
 		}
 		for {
 			var r store.Record
-			err := guard(func() error {
-				r.Key, r.Value = step()
-				return nil
-			})
+			err := guard(func() error { r.Key, r.Value = step(); return nil })
 			ended := err == nil && (r.Key == nil || o == store.Ascending && to != nil && bytes.Compare(r.Key, to) >= 0 ||
 				o == store.Descending && bytes.Compare(r.Key, from) < 0)
 			if ended || !yield(r, err) || err != nil {
