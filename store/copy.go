@@ -158,7 +158,7 @@ func (c *copier) begin(ctx context.Context) error {
 func (c *copier) copyTable(ctx context.Context, source *txn, t Table) (CopiedTable, error) {
 	var batch []Record
 	var from []byte // the target is equal up to this key
-	sum, size := newTableSum(t), 0
+	sum, size := tableSum{hash: sha256.New()}, 0
 	flush := func(to []byte) error {
 		err := c.write(ctx, t, from, to, batch)
 		c.Records += len(batch)
@@ -186,7 +186,7 @@ func (c *copier) copyTable(ctx context.Context, source *txn, t Table) (CopiedTab
 	if source.failed != nil {
 		return CopiedTable{}, source.failed
 	}
-	return sum.table(), flush(nil)
+	return sum.table(t), flush(nil)
 }
 
 // write makes a range of the target equal to the records in want.
@@ -236,7 +236,7 @@ func (c *copier) write(ctx context.Context, t Table, from, to []byte, want []Rec
 func (c *copier) compare(ctx context.Context) error {
 	total := 0
 	for i, t := range Tables() {
-		sum := newTableSum(t)
+		sum := tableSum{hash: sha256.New()}
 		err := c.to.view(ctx, fmt.Sprintf("comparing %s", t), func(x *txn) {
 			for r := range copied(ctx, x, t, nil, nil) {
 				if sum.add(r); sum.records%copyRecords == 0 {
@@ -248,7 +248,7 @@ func (c *copier) compare(ctx context.Context) error {
 			return err
 		}
 		total += sum.records
-		if want, got := c.Tables[i], sum.table(); got != want {
+		if want, got := c.Tables[i], sum.table(t); got != want {
 			return fmt.Errorf("comparing both sides: table %s differs: %d records with checksum %.16s in the source, %d with %.16s in the target", t, want.Records, want.SHA256, got.Records, got.SHA256)
 		}
 	}
@@ -288,13 +288,10 @@ func checkFinished(tx Tx) error {
 
 // tableSum counts the records of a table and sums them up.
 type tableSum struct {
-	of      Table
 	records int
 	hash    hash.Hash
 	buffer  []byte
 }
-
-func newTableSum(t Table) *tableSum { return &tableSum{of: t, hash: sha256.New()} }
 
 func (s *tableSum) add(r Record) {
 	s.records++
@@ -305,6 +302,6 @@ func (s *tableSum) add(r Record) {
 	s.hash.Write(s.buffer)
 }
 
-func (s *tableSum) table() CopiedTable {
-	return CopiedTable{s.of.String(), s.records, fmt.Sprintf("%x", s.hash.Sum(nil))}
+func (s *tableSum) table(t Table) CopiedTable {
+	return CopiedTable{t.String(), s.records, fmt.Sprintf("%x", s.hash.Sum(nil))}
 }

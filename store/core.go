@@ -130,10 +130,8 @@ func (x *txn) publish() {
 		x.swept.Store(x.time.Unix())
 	}
 	x.watch.notify(x.changed)
-	if x.metrics != nil {
-		for _, count := range x.counts {
-			count(x.metrics)
-		}
+	for _, count := range x.counts {
+		count(x.metrics)
 	}
 }
 

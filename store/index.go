@@ -91,13 +91,6 @@ func (x index) existing(id tasks.ID) (tasks.Row, error) {
 	return l.Row, err
 }
 
-// opened writes the row of a new task, which its first event led to a state.
-func (x index) opened(id tasks.ID, task taskRow, after planner.State, e planner.Event) {
-	l := openedListing(id, task, e)
-	x.follow(&l, after, e)
-	x.replace(listing{}, l)
-}
-
 // note writes what an event means for a task's row. It queues the delivery of the
 // outcome when the event settled the task.
 func (x index) note(id tasks.ID, before, after planner.State, e planner.Event) {

@@ -33,7 +33,22 @@ func (l Ledger) Room(ctx context.Context, id tasks.ID, r tasks.Reservation) erro
 
 // Settle implements tasks.Ledger.
 func (l Ledger) Settle(ctx context.Context, id tasks.ID, of tasks.ReservationID, cost llm.Usage) error {
-	return l.update(ctx, "settling", func(x *txn) { ledger{x}.settle(id, of, cost) })
+	return l.update(ctx, "settling", func(x *txn) {
+		a := ledger{x}.open(id)
+		if freed := a.free(of.Covers); len(freed) > 0 {
+			calls := 0
+			if cost != (llm.Usage{}) {
+				calls = 1
+			}
+			a.replace(freed, cost, calls)
+			task, _, err := x.task(id)
+			x.fail(err)
+			if task.Over { // the reservation was made after the task
+				a.close()
+			}
+		}
+		a.write()
+	})
 }
 
 // Spent implements tasks.Ledger. A damaged row is left out.

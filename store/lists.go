@@ -138,13 +138,10 @@ func merged(first, second iter.Seq[Record]) iter.Seq[Record] {
 		defer stop()
 		other, more := next()
 		for r := range first {
-			for ; more && bytes.Compare(other.Key, r.Key) > 0; other, more = next() {
-				if !yield(other) {
+			for ; more && bytes.Compare(other.Key, r.Key) >= 0; other, more = next() {
+				if !bytes.Equal(other.Key, r.Key) && !yield(other) {
 					return
 				}
-			}
-			if more && bytes.Equal(other.Key, r.Key) {
-				other, more = next()
 			}
 			if !yield(r) {
 				return

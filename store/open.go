@@ -170,7 +170,9 @@ func (x intake) open(in tasks.Inbound) error {
 	taskRows.put(x, in.ID, task)
 	lane.write()
 	turns(x).put(in.Chat.Key(), historyRow{Order: task.Order, Task: in.ID, From: task.From.Key(), At: e.At, Text: e.Opening.Goal})
-	index(x).opened(in.ID, task, after, e)
+	row := openedListing(in.ID, task, e)
+	index(x).follow(&row, after, e)
+	index(x).replace(listing{}, row)
 	audit(x).note(in.ID, e)
 	return nil
 }

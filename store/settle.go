@@ -8,24 +8,6 @@ import (
 	"legwork/tasks"
 )
 
-// settle replaces the reservation of an action by what it has cost.
-func (x ledger) settle(id tasks.ID, of tasks.ReservationID, cost llm.Usage) {
-	a := x.open(id)
-	if freed := a.free(of.Covers); len(freed) > 0 {
-		calls := 0
-		if cost != (llm.Usage{}) {
-			calls = 1
-		}
-		a.replace(freed, cost, calls)
-		task, _, err := x.task(id)
-		x.fail(err)
-		if task.Over { // the reservation was made after the task
-			a.close()
-		}
-	}
-	a.write()
-}
-
 // settleEvent counts the cost in an event of a task, in place of the action's
 // reservation. Without a reservation it counts for the day of the event in UTC.
 func (a *openAccount) settleEvent(task taskRow, e planner.Event) {

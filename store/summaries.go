@@ -16,7 +16,21 @@ func (c Conversations) Summary(ctx context.Context, conversation string) (v task
 
 // PutSummary implements tasks.Summaries.
 func (c Conversations) PutSummary(ctx context.Context, conversation string, before uint64, v tasks.Summary) error {
-	return c.update(ctx, "storing summary", func(x *txn) { x.fail(turns{x}.putSummary(conversation, before, v)) })
+	return c.update(ctx, "storing summary", func(tx *txn) {
+		x := turns{tx}
+		now, gone := x.summary(conversation), max(x.cut(conversation), x.cache.alteredUpTo(conversation))
+		switch {
+		case now.Until != before || v.Until <= max(before, gone):
+			x.fail(fmt.Errorf("summary of %s up to turn %d, made after turn %d; there is one up to %d, and turns up to %d are no longer what they were: %w",
+				conversation, v.Until, before, now.Until, gone, tasks.ErrConflict))
+		case len(x.at(turnKey{conversation, v.Until})) == 0:
+			x.fail(fmt.Errorf("summary of %s up to turn %d, which is not there: %w", conversation, v.Until, tasks.ErrConflict))
+		default:
+			v.At = v.At.Round(0).UTC()
+			x.step("summarised")
+			summaries.put(x, conversation, v)
+		}
+	})
 }
 
 // storedSummary returns the summary of a conversation, cut or not; its zero value
@@ -38,23 +52,6 @@ func (x turns) summary(conversation string) tasks.Summary {
 		return tasks.Summary{}
 	}
 	return v
-}
-
-// putSummary stores a summary in place of the one that ended with the turn before.
-// ErrConflict.
-func (x turns) putSummary(conversation string, before uint64, v tasks.Summary) error {
-	now, gone := x.summary(conversation), max(x.cut(conversation), x.cache.alteredUpTo(conversation))
-	if now.Until != before || v.Until <= max(before, gone) {
-		return fmt.Errorf("summary of %s up to turn %d, made after turn %d; there is one up to %d, and turns up to %d are no longer what they were: %w",
-			conversation, v.Until, before, now.Until, gone, tasks.ErrConflict)
-	}
-	if len(x.at(turnKey{conversation, v.Until})) == 0 {
-		return fmt.Errorf("summary of %s up to turn %d, which is not there: %w", conversation, v.Until, tasks.ErrConflict)
-	}
-	v.At = v.At.Round(0).UTC()
-	x.step("summarised")
-	summaries.put(x, conversation, v)
-	return nil
 }
 
 // alter notes that turns of a conversation are deleted, or moved to it. From then on
