@@ -7,6 +7,8 @@ import (
 	"net"
 	"net/http"
 	"time"
+
+	"legwork/web/problem"
 )
 
 // standby answers /healthz and /readyz while another process works with the
@@ -36,6 +38,9 @@ func (s *standby) wait(holder string) {
 		w.Header().Set("Content-Type", "application/json")
 		w.WriteHeader(http.StatusServiceUnavailable)
 		_, _ = io.WriteString(w, `{"status":"standby","parts":{"store":"another legwork works with the database; this one takes over when that one ends"}}`+"\n")
+	})
+	mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) {
+		problem.New(problem.Stopping, "This process stands by while another one works with the database. Send the request to that one, or again later.").Write(w)
 	})
 	s.server = &http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second}
 	go func() {

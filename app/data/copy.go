@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"log/slog"
 	"net/http"
 	"net/url"
@@ -15,6 +16,7 @@ import (
 
 	"legwork/app/control"
 	"legwork/internal/fsutil"
+	"legwork/internal/retry"
 	"legwork/store"
 	"legwork/store/bolt"
 	"legwork/store/postgres"
@@ -119,8 +121,17 @@ func checkTarget(in CopyRequest) error {
 	if err2 == nil && !b.IsDir() {
 		return fmt.Errorf("%s is a file: --to is a folder or the URL of a database", in.To)
 	}
-	if _, err := os.Stat(filepath.Join(in.To, bolt.FileName)); err != nil && !empty(in.To) {
-		return fmt.Errorf("%s holds notes or backups of other data: name an empty folder", in.To)
+	if _, err := os.Stat(filepath.Join(in.To, bolt.FileName)); err == nil {
+		return nil // an unfinished copy, or the copy is refused later
+	}
+	files, err := os.ReadDir(in.To)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	for _, f := range files {
+		if f.Name() != "lock.json" { // a copy that was killed at its beginning left it
+			return fmt.Errorf("%s holds other files, such as %s: name an empty folder", in.To, f.Name())
+		}
 	}
 	return nil
 }
@@ -167,9 +178,17 @@ func openServer(ctx context.Context, place string, o bolt.Options) (source, erro
 		return source{}, err
 	}
 	db, err := openDatabase(ctx, place, o)
-	if err != nil {
-		o.Log.InfoContext(ctx, "source not held", "cause", err) // in use, or on a server that allows reading only
+	var held *postgres.HeldError
+	if errors.As(err, &held) { // by a process that runs, or one that was killed
+		if err = retry.Sleep(ctx, held.Expires); err == nil {
+			db, err = openDatabase(ctx, place, o)
+		}
+	}
+	switch {
+	case errors.As(err, &held):
 		return source{DB: reader, live: true}, nil
+	case err != nil:
+		return source{}, errors.Join(err, reader.Close())
 	}
 	return source{DB: db}, reader.Close()
 }

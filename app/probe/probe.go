@@ -25,6 +25,7 @@ import (
 	"legwork/internal/telemetry"
 	"legwork/llm"
 	"legwork/llm/offline"
+	"legwork/store/postgres"
 	"legwork/tasks/alerts"
 	"legwork/tools/client"
 )
@@ -52,7 +53,7 @@ func Run(ctx context.Context, config *conf.Config, wait time.Duration, c cli.Con
 	if err != nil {
 		return err
 	}
-	rows := slices.Concat(models, probePlatforms(ctx, config), servers, probeWebhooks(ctx, config))
+	rows := slices.Concat(probeStore(ctx, config), models, probePlatforms(ctx, config), servers, probeWebhooks(ctx, config))
 	hidden := redact.New(config.Secrets())
 	for i := range rows {
 		rows[i].problem = hidden.String(rows[i].problem)
@@ -67,6 +68,17 @@ func Run(ctx context.Context, config *conf.Config, wait time.Duration, c cli.Con
 		return cli.ErrFailed
 	}
 	return nil
+}
+
+// probeStore connects to the database, if it is on a server. It changes nothing.
+func probeStore(ctx context.Context, config *conf.Config) []row {
+	if config.Store.Type != "postgres" {
+		return nil
+	}
+	return []row{try(ctx, "store", "database", "-", func(ctx context.Context) (string, error) {
+		version, err := postgres.Try(ctx, config.Store.URL)
+		return "Postgres " + version, err
+	})}
 }
 
 // probeModels calls each model by itself, without its fallbacks.

@@ -1,10 +1,38 @@
 package postgres
 
-import "context"
+import (
+	"context"
+	"sync/atomic"
 
-// WriteFailure returns why nothing can be written any more; nil while this process
-// holds the database.
-func (db *DB) WriteFailure() error { return db.lease.check() }
+	"github.com/jackc/pgx/v5"
+)
+
+// Try connects to the database at a URL, and returns the version of the server. The
+// database may be empty, and another process may hold it.
+func Try(ctx context.Context, url string) (version string, err error) {
+	db, err := open(ctx, Options{URL: url}, func(ctx context.Context, conn *pgx.Conn) error {
+		_, err := schema(ctx, conn)
+		return err
+	})
+	if err != nil {
+		return "", err
+	}
+	return db.server, db.Close()
+}
+
+// WriteFailure returns why the newest change, or the newest renewal of the lease, is
+// not written; nil when it is.
+func (db *DB) WriteFailure() error {
+	if err := db.lease.check(); err != nil {
+		return err
+	}
+	for _, failure := range []*atomic.Pointer[error]{&db.writeFailure, &db.lease.failure} {
+		if err := failure.Load(); err != nil {
+			return *err
+		}
+	}
+	return nil
+}
 
 // Size is the size of the records on the server, in bytes.
 func (db *DB) Size(ctx context.Context) (size int64, err error) {

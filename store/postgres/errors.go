@@ -17,11 +17,12 @@ import (
 type HeldError struct {
 	Database string // host, port and name
 	Holder   string
-	Since    time.Time // by the database's clock
+	Since    time.Time     // by the database's clock
+	Expires  time.Duration // until the database is free, if that process does not run any more
 }
 
 func (e *HeldError) Error() string {
-	return fmt.Sprintf("the database %s is in use by %s since %s; stop that process, or use another database", e.Database, e.Holder, e.Since.Local().Format(time.DateTime))
+	return fmt.Sprintf("the database %s is in use by %s since %s: run the command there, in the folder of that process, or stop it; after a kill the database is free within %v", e.Database, e.Holder, e.Since.Local().Format(time.DateTime), leaseFor)
 }
 
 // connectError means that no session could be opened.
@@ -91,7 +92,9 @@ func explain(err error, c *pgx.ConnConfig) error {
 	case pg.Code == "25006":
 		return fmt.Errorf("the database %q of %s is read-only: use the URL of a primary server", c.Database, server)
 	case pg.Code == "53300":
-		return fmt.Errorf("%s has no free connection: raise its max_connections; legwork needs up to %d", server, maxViews+2)
+		return fmt.Errorf("%s has no free connection for the user %q (%w): raise max_connections of the server, or the limit of the user; legwork needs up to %d", server, user, pg, maxViews+2)
+	case pg.Code == "42P07", pg.Code == "42703":
+		return fmt.Errorf("the database %q of %s has tables of another program whose names begin with legwork_: use a database of its own (%w)", c.Database, server, pg)
 	case pg.Code == "57P03":
 		return fmt.Errorf("%s is starting or stopping: try again in a moment (%w)", server, pg)
 	case pg.Code != "":
@@ -102,5 +105,8 @@ func explain(err error, c *pgx.ConnConfig) error {
 		return fmt.Errorf("%s: %w", server, err)
 	}
 	cause := strings.Join(strings.Fields(err.Error()), " ")
+	if strings.Contains(cause, "tls") || strings.Contains(cause, "TLS") || strings.Contains(cause, "x509") {
+		return fmt.Errorf("%s and legwork do not agree on TLS (%s): check sslmode and sslrootcert in the URL, and the server's certificate", server, cause)
+	}
 	return fmt.Errorf("%s cannot be reached (%s): check that it runs, and the host and port in the URL", server, cause)
 }

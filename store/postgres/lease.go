@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -13,8 +14,8 @@ import (
 	"legwork/tasks"
 )
 
-// Times of the lease. A standby takes it leaseFor after the last renewal. The holder
-// stops before that, by its own clock.
+// Times of the lease. A standby takes it leaseFor after the last renewal. When one
+// waits, the holder stops before that, by its own clock.
 const (
 	leaseFor     = 9 * time.Second
 	holdFor      = 8 * time.Second
@@ -22,6 +23,7 @@ const (
 	renewTimeout = 2 * time.Second
 	tryAgain     = 500 * time.Millisecond // after a renewal that failed
 	askEvery     = time.Second            // of a standby
+	waitsFor     = "5 seconds"            // after it asked
 	takeTimeout  = 10 * time.Second       // the server ends a frozen holder's session in half of that
 )
 
@@ -42,21 +44,27 @@ const (
 	takeLease = `update legwork_lease set fence = fence + 1, holder = $1, since = clock_timestamp(), expires_at = clock_timestamp() + $2::interval
 		where holder = '' or expires_at < clock_timestamp() returning fence`
 	raiseFence   = `update legwork_store set fence = $1`
+	askLease     = `update legwork_lease set asked_at = clock_timestamp() returning holder, since, expires_at - clock_timestamp()`
 	readLease    = `select holder, since, expires_at - clock_timestamp() from legwork_lease`
-	renewLease   = `update legwork_lease set expires_at = clock_timestamp() + $2::interval where fence = $1`
+	renewLease   = `update legwork_lease set expires_at = clock_timestamp() + $2::interval where fence = $1 returning asked_at > clock_timestamp() - interval '` + waitsFor + `'`
 	releaseLease = `update legwork_lease set holder = '' where fence = $1`
 )
 
 // lease is the right of this process to write. It is lost for good when another
-// process has taken it, or may have, because no renewal succeeded for holdFor.
+// process has taken it, or may have: a standby waited at the last renewal, and none
+// succeeded for holdFor. Without a standby the process waits for the server, and goes
+// on when nobody has taken the lease meanwhile.
 type lease struct {
 	fence  int64 // grows with each holder
 	now    func() time.Time
 	lost   <-chan struct{}
 	cancel context.CancelFunc // closes lost
 
+	failure atomic.Pointer[error] // why the newest renewal failed
+
 	mu      sync.Mutex
 	renewed time.Time // when the last renewal that succeeded was sent
+	wanted  bool      // a standby waited then
 	cause   error     // why the lease is lost
 }
 
@@ -64,9 +72,9 @@ type lease struct {
 func (l *lease) check() error {
 	l.mu.Lock()
 	idle := l.now().Sub(l.renewed)
-	cause := l.cause
+	cause, wanted := l.cause, l.wanted
 	l.mu.Unlock()
-	if cause == nil && idle >= holdFor {
+	if cause == nil && wanted && idle >= holdFor {
 		return l.lose(fmt.Sprintf("the Postgres server did not renew the lease for %v, so another legwork may have taken over the database", idle.Round(time.Second)))
 	}
 	return cause
@@ -87,13 +95,13 @@ func (l *lease) lose(fact string) error {
 func (db *DB) acquire(ctx context.Context) (*lease, error) {
 	var conn *pgx.Conn
 	defer func() { hangUp(conn) }()
-	for waiting := false; ; {
-		l, wait, err := (*lease)(nil), askEvery, error(nil)
+	for waiting, silent := false, false; ; {
+		l, pause, err := (*lease)(nil), askEvery, error(nil)
 		if conn == nil || conn.IsClosed() {
 			conn, err = db.connect(ctx)
 		}
 		if err == nil {
-			l, wait, err = db.take(ctx, conn)
+			l, err = db.take(ctx, conn)
 		}
 		var held *HeldError
 		switch {
@@ -106,24 +114,30 @@ func (db *DB) acquire(ctx context.Context) (*lease, error) {
 			if !waiting {
 				db.o.Standby(held.Holder)
 			}
-			waiting = true
+			if silent {
+				db.log.InfoContext(ctx, "postgres answers the standby again")
+			}
+			waiting, silent, pause = true, false, min(askEvery, held.Expires)
 		case waiting && passes(err, conn == nil || conn.IsClosed()):
-			db.log.WarnContext(ctx, "postgres standby has no answer", "cause", err)
+			if !silent {
+				db.log.WarnContext(ctx, "postgres does not answer the standby", "cause", explain(err, db.config.ConnConfig))
+			}
+			silent = true
 		default:
 			return nil, err
 		}
-		if err := retry.Sleep(ctx, min(askEvery, wait)); err != nil {
+		if err := retry.Sleep(ctx, pause); err != nil {
 			return nil, err
 		}
 	}
 }
 
-// take takes the lease if it is free. Otherwise it returns a *HeldError, and when the
-// lease will expire.
-func (db *DB) take(ctx context.Context, conn *pgx.Conn) (l *lease, wait time.Duration, err error) {
+// take takes the lease if it is free. Otherwise it returns a *HeldError.
+func (db *DB) take(ctx context.Context, conn *pgx.Conn) (l *lease, err error) {
 	ctx, cancel := context.WithTimeout(ctx, takeTimeout)
 	defer cancel()
 	l = &lease{now: db.o.now, renewed: db.o.now()}
+	var held *HeldError
 	err = pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
 		err := tx.QueryRow(ctx, takeLease, db.self(), leaseFor).Scan(&l.fence)
 		if err == nil {
@@ -133,13 +147,18 @@ func (db *DB) take(ctx context.Context, conn *pgx.Conn) (l *lease, wait time.Dur
 		if !errors.Is(err, pgx.ErrNoRows) {
 			return err
 		}
-		held := &HeldError{Database: db.name()}
-		if err := tx.QueryRow(ctx, readLease).Scan(&held.Holder, &held.Since, &wait); err != nil {
-			return err
+		ask := readLease
+		if db.o.Standby != nil {
+			ask = askLease
 		}
-		return held
+		held = &HeldError{Database: db.name()}
+		return tx.QueryRow(ctx, ask).Scan(&held.Holder, &held.Since, &held.Expires)
 	})
-	return l, wait + time.Millisecond, err
+	if err == nil && held != nil {
+		held.Expires += time.Millisecond
+		err = held
+	}
+	return l, err
 }
 
 // keep renews the lease until ctx ends, or the lease is lost.
@@ -150,7 +169,12 @@ func (db *DB) keep(ctx context.Context) {
 	var pause time.Duration
 	for retry.Sleep(ctx, pause) == nil && db.lease.check() == nil {
 		pause = renewEvery
-		if err := db.renew(ctx, &conn); err != nil && ctx.Err() == nil {
+		err := db.renew(ctx, &conn)
+		if err == nil {
+			db.lease.failure.Store(nil)
+		} else if ctx.Err() == nil {
+			err = explain(err, db.config.ConnConfig)
+			db.lease.failure.Store(&err)
 			db.log.WarnContext(ctx, "postgres lease not renewed", "cause", err)
 			pause = tryAgain
 		}
@@ -170,16 +194,16 @@ func (db *DB) renew(ctx context.Context, conn **pgx.Conn) (err error) {
 		}
 	}
 	sent := db.lease.now()
-	tag, err := (*conn).Exec(ctx, renewLease, db.lease.fence, leaseFor)
-	if err != nil {
-		return err
-	}
-	if tag.RowsAffected() == 0 {
+	var wanted bool
+	switch err := (*conn).QueryRow(ctx, renewLease, db.lease.fence, leaseFor).Scan(&wanted); {
+	case errors.Is(err, pgx.ErrNoRows):
 		return db.lease.lose(takenOver)
+	case err != nil:
+		return err
 	}
 	db.lease.mu.Lock()
 	defer db.lease.mu.Unlock()
-	db.lease.renewed = sent
+	db.lease.renewed, db.lease.wanted = sent, wanted
 	return nil
 }
 

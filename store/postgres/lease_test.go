@@ -147,23 +147,43 @@ func TestStandbyAfterFreeze(t *testing.T) {
 	}
 }
 
-// TestLostByTime: a process that could not renew the lease for too long stores
-// nothing more, even if no other process has taken over.
+// TestLostByTime: a process that cannot renew the lease for too long stores nothing
+// more when a standby waits. Without one it goes on.
 func TestLostByTime(t *testing.T) {
-	url := shared.Server(t).URL(t)
+	t.Parallel() // it waits for a renewal
+	server := shared.Server(t)
+	url := server.URL(t)
 	var later atomic.Int64
-	db := open(t, postgres.Options{URL: url}.WithClock(func() time.Time { return time.Time{}.Add(time.Duration(later.Load())) }))
+	log, said := newLog()
+	proxy := pg.NewProxy(t, server, 0)
+	db := open(t, postgres.Options{URL: proxy.URL(t, url), Log: log}.WithClock(func() time.Time { return time.Time{}.Add(time.Duration(later.Load())) }))
 	mustAdd(t, db, "a", 0)
+	proxy.Cut(true)
+	said.wait(t, "postgres lease not renewed")
+	later.Store(int64(time.Minute))
+	proxy.Mend()
+	mustAdd(t, db, "a", 1)
 	select {
 	case <-db.Lost():
-		t.Fatal("the lease is lost at once")
+		t.Fatal("the lease is lost, and nobody waits for it")
 	default:
 	}
-	later.Store(int64(time.Minute))
-	fenced(t, db)
-	if got := number(t, db, "a"); got != 1 {
-		t.Errorf("got %d, want 1", got)
+
+	pg.Query(t, url, "update legwork_lease set asked_at = 'infinity'")
+	session := pg.Connect(t, url)
+	for range 2 { // the first renewal may have no answer yet
+		session.Exec("drop table if exists seen")
+		session.Exec("create table seen as select expires_at from legwork_lease")
+		for session.Number("select count(*) from legwork_lease join seen using (expires_at)") > 0 {
+			session.Exec("select pg_sleep(0.1)")
+		}
 	}
+	mustAdd(t, db, "a", 2)
+	proxy.Cut(true)
+	later.Store(int64(2 * time.Minute))
+	<-db.Lost()
+	proxy.Mend()
+	fenced(t, db)
 }
 
 // TestRenewals: a process that does nothing keeps the lease. A standby that asks

@@ -19,6 +19,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -79,6 +80,8 @@ type DB struct {
 	kept    chan struct{}      // closed when the lease is no longer renewed
 	abort   context.CancelFunc // ends the writer
 	stop    context.CancelFunc // ends the renewals of the lease
+
+	writeFailure atomic.Pointer[error] // why the newest change waits, or was refused
 }
 
 var _ store.DB = (*DB)(nil)

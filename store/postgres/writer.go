@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"time"
 
@@ -11,6 +12,7 @@ import (
 
 	"legwork/internal/retry"
 	"legwork/store"
+	"legwork/tasks"
 )
 
 // maxAttempt bounds the time of one transaction.
@@ -138,12 +140,19 @@ func (w *writer) commit(ctx context.Context, jobs []*store.Job, late bool) int {
 				w.log.WarnContext(ctx, "postgres has no answer, updates wait", "cause", err)
 			}
 			waits = true
+			err = explain(err, w.config.ConnConfig)
+			w.writeFailure.Store(&err)
 			_ = pauses.Sleep(ctx) // when it ends early, the next attempt fails
 		case len(ran) > 1:
 			first := w.commit(ctx, ran[:len(ran)/2], false)
 			return first + w.commit(ctx, ran[first:], false)
 		default:
-			return store.Fail(ran, classify(err))
+			err = classify(err)
+			if errors.Is(err, tasks.ErrFull) {
+				w.log.ErrorContext(ctx, "postgres has no room on its disk", "cause", err)
+				w.writeFailure.Store(&err)
+			}
+			return store.Fail(ran, err)
 		}
 	}
 }
@@ -303,6 +312,7 @@ func (w *writer) finish(g *group) int {
 			w.cache.set(t, r.Key, r.Value)
 		}
 		w.last = g.id
+		w.writeFailure.Store(nil)
 	}
 	ran := g.list[:g.ran]
 	for _, j := range ran {

@@ -132,7 +132,7 @@ func kinds() map[Code]kind {
 		Many:         {429, "Too much at once", 5},
 		Internal:     {500, "Something went wrong inside", 0},
 		Damaged:      {500, "A stored record is damaged", 0},
-		Stopping:     {503, "Legwork is stopping", 5},
+		Stopping:     {503, "Legwork is not available now", 5},
 		Full:         {507, "The disk is full", 60},
 	}
 }

@@ -24,6 +24,7 @@ create table legwork_lease (
 	fence      bigint      not null,
 	holder     text        not null, -- empty: the lease is free
 	since      timestamptz not null,
-	expires_at timestamptz not null
+	expires_at timestamptz not null,
+	asked_at   timestamptz not null -- when a standby asked for it last
 ) with (fillfactor = 10);
-insert into legwork_lease values (1, 0, '', now(), now());
+insert into legwork_lease values (1, 0, '', now(), now(), '-infinity');
