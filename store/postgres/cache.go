@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"errors"
 	"iter"
 
 	"github.com/jackc/pgx/v5"
@@ -52,12 +53,15 @@ func (c *cache) set(t store.Table, key, value []byte) {
 // group is a transaction of many updates. They run on top of each other, over what
 // the cache knows.
 //
-// An update that reads something unknown gets the answer that it does not exist, and
+// An update that gets an unknown record gets the answer that it does not exist, and
 // the group notes it as missing. The writer then reads what is missing from the
 // database. Mostly it does not exist, because it is a new key: then the answer was
 // right. Otherwise the whole group runs again. The first run is before the
 // transaction begins, so that most transactions have two round trips: one begins and
 // reads, and one writes and commits.
+//
+// An unknown range ends with an error, and the group runs again. The store remembers
+// what it has read as a whole, so a range must not seem to be empty.
 type group struct {
 	store.ReadOnly
 
@@ -130,6 +134,7 @@ func (g *group) Range(t store.Table, from, to []byte, o store.Order) iter.Seq2[s
 	return func(yield func(store.Record, error) bool) {
 		if g.query == nil || g.misses() {
 			g.wrong = true // read it when all reads before it are known
+			yield(store.Record{}, errUnread)
 			return
 		}
 		read := g.scans[name]
@@ -152,11 +157,15 @@ func (g *group) Range(t store.Table, from, to []byte, o store.Order) iter.Seq2[s
 	}
 }
 
+// errUnread ends a range that was not read yet.
+var errUnread = errors.New("the range was not read yet")
+
 // known returns the records of a range of a short table.
 func (g *group) known(s span, name string, o store.Order) iter.Seq2[store.Record, error] {
 	return func(yield func(store.Record, error) bool) {
 		if !g.cache.ranges[name] {
-			g.ranges[name] = s
+			g.ranges[name], g.wrong = s, true
+			yield(store.Record{}, errUnread)
 			return
 		}
 		for r := range g.cache.records.Range(s.table, s.from, s.to, o) {

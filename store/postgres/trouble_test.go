@@ -11,7 +11,9 @@ import (
 	"testing"
 	"time"
 
+	"legwork/bot"
 	"legwork/internal/test/pg"
+	"legwork/planner"
 	"legwork/store"
 	"legwork/store/postgres"
 	"legwork/tasks"
@@ -333,5 +335,36 @@ func TestCutView(t *testing.T) {
 	list, err := s.AuditLog(t.Context(), 0, 2*entries)
 	if err != nil || len(list) != entries || db.cut != nil {
 		t.Fatalf("AuditLog: got %d entries, %v, want %d; cut: %t", len(list), err, entries, db.cut == nil)
+	}
+}
+
+// TestLanesAfterCutCommit: after a commit whose reply was lost, the queue of a
+// conversation is what was committed, whatever the store remembers.
+func TestLanesAfterCutCommit(t *testing.T) {
+	server := shared.Server(t)
+	proxy := pg.NewProxy(t, server, 0)
+	s, err := store.Open(t.Context(), open(t, postgres.Options{URL: proxy.URL(t, server.URL(t))}.WithClock(stands)), store.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	chat := bot.Chat{Platform: "terminal", ID: "c"}
+	ask := func(id tasks.ID) {
+		t.Helper()
+		e := planner.Event{Type: planner.Opened, At: time.Now(), Opening: &planner.Opening{Goal: "x", Chat: chat}}
+		if _, err := s.Open(t.Context(), []tasks.Inbound{{Key: string(id), ID: id, Chat: chat, Open: &e}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ask("t1")
+	ask("t2")
+	wasCut := proxy.CutCommit(pg.CutAfter)
+	ask("t3")
+	<-wasCut
+	if err := s.Drop(t.Context(), "t1"); err != nil {
+		t.Fatal(err)
+	}
+	live, err := s.Live(t.Context(), chat.Key())
+	if err != nil || len(live) != 2 || live[0].Task != "t2" || live[1].Task != "t3" {
+		t.Errorf("Live after t1 was dropped: got %+v, %v, want t2 and t3", live, err)
 	}
 }
