@@ -204,7 +204,7 @@ var edits = []edit{
 		due, next, err := s.in.Store.Due(`,
 	},
 	{"fire-lost", "tasks/...", `if busy { return s.skip(`, `if busy && !faults.On("fire-twice") || faults.On("fire-lost") { return s.skip(`},
-	{"fire-twice", "store/...", `if ok { return before, timetable(x).skipFiring(in.Fire)`, `if ok && (in.Fire == nil || !faults.On("fire-twice")) { return before, timetable(x).skipFiring(in.Fire)`},
+	{"fire-twice", "store/...", `if before, ok := x.known(in.Key); ok {`, `if before, ok := x.known(in.Key); ok && (in.Fire == nil || !faults.On("fire-twice")) {`},
 	{
 		"fire-twice", "store/...", `v.Next, v.Last, v.LastTask = in.Fire.Next, in.Fire.At, in.ID`,
 		`if !faults.On("fire-twice") || v.Last.Equal(in.Fire.At) {
@@ -243,7 +243,7 @@ var edits = []edit{
 			cursor++
 		}`,
 	},
-	{"delivery-lost", "store/...", `if err == nil && l.webhook != "" {`, `if err == nil && l.webhook != "" && !faults.On("delivery-lost") {`},
+	{"delivery-lost", "store/...", `if l, _, damaged := x.row(id); damaged == nil && l.webhook != "" {`, `if l, _, damaged := x.row(id); damaged == nil && l.webhook != "" && !faults.On("delivery-lost") {`},
 	{
 		"delivery-not-stored", "tasks/...", `if err := c.Store.Tried(`,
 		`if faults.On("delivery-not-stored") {
