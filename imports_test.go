@@ -27,9 +27,9 @@ examples/agents/reviewer |                                         |
 app                | *                                       |
 
 app/setup          | bot/slack bot/telegram i18n llm issue clip | x/term cancelreader
-app/probe          | app/cli app/tooladmin bot/slack bot/telegram conf llm llm/offline redact tasks/alerts telemetry tools tools/client |
+app/probe          | app/cli app/tooladmin bot/slack bot/telegram conf llm llm/offline redact store/postgres tasks/alerts telemetry tools tools/client |
 app/tooladmin      | app/cli app/control app/data bot bot/terminal conf form i18n llm nearest tasks telemetry tools tools/client clip | cancelreader
-app/data           | app/cli app/control bot bot/terminal clock conf fsutil planner store store/backup store/bolt store/postgres tasks telemetry tools/builtin/memory |
+app/data           | app/cli app/control bot bot/terminal clock conf fsutil planner retry store store/backup store/bolt store/postgres tasks telemetry tools/builtin/memory |
 app/cli            | bot conf redact telemetry clip |
 app/control        |                                         |
 

@@ -14,8 +14,6 @@ import (
 	"strings"
 	"time"
 
-	"golang.org/x/sync/errgroup"
-
 	"legwork/app/cli"
 	"legwork/bot"
 	"legwork/bot/terminal"
@@ -170,20 +168,16 @@ func (talk conversation) serve(ctx context.Context, a *core, t *terminal.Termina
 	a.start(&parts)
 	ctx, leave := context.WithCancel(ctx)
 	defer leave()
-	work, ctx := errgroup.WithContext(ctx)
-	work.Go(func() error {
-		defer leave()
-		return t.Run(ctx, a.inbox.Handle)
-	})
-	work.Go(func() error {
-		select {
-		case err := <-parts.failed:
-			return err
-		case <-ctx.Done():
-			return nil
-		}
-	})
-	return work.Wait()
+	left := make(chan error, 1)
+	go func() { left <- t.Run(ctx, a.inbox.Handle) }()
+	select {
+	case err := <-left:
+		return err
+	case err := <-parts.failed:
+		leave()
+		<-left // the terminal is as it was before
+		return err
+	}
 }
 
 // terminal builds the platform of a conversation from screen, which it completes.

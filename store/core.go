@@ -35,8 +35,8 @@ type core struct {
 //
 // Rules return the errors that their callers treat: refusals and damaged records. Any
 // other error they note with fail, and go on: a failed range ends, and a failed read
-// finds nothing. The transaction returns the noted error at its end. Nothing of it is
-// stored then, and the results of a view do not count.
+// finds nothing. The transaction returns the noted error at its end. The store keeps
+// no change of it then, and the results of a view do not count.
 type txn struct {
 	Tx
 	*core

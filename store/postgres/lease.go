@@ -53,7 +53,7 @@ const (
 // lease is the right of this process to write. It is lost for good when another
 // process has taken it, or may have: a standby waited at the last renewal, and none
 // succeeded for holdFor. Without a standby the process waits for the server, and goes
-// on when nobody has taken the lease meanwhile.
+// on when the lease is still its own.
 type lease struct {
 	fence  int64 // grows with each holder
 	now    func() time.Time

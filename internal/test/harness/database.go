@@ -36,7 +36,7 @@ func OpenStore(store string) (*Server, error) {
 	default:
 		return nil, fmt.Errorf("there is no store %q; there is %s", store, Postgres)
 	}
-	server, err := pg.Open("fsync=off") // what is written outlives a killed process, not a power cut
+	server, err := pg.Open("fsync=off") // the server is killed, and the power is not cut
 	if err != nil {
 		return nil, err
 	}
