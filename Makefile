@@ -51,7 +51,7 @@ vet:
 
 .PHONY: lint
 lint: $(BIN)/golangci-lint-$(GOLANGCI) ## look for known mistakes
-	$(BIN)/golangci-lint run ./...
+	$(BIN)/golangci-lint run --allow-parallel-runners ./...
 
 .PHONY: race
 race: ## run the quick tests with the race detector, but for those that only read the source
