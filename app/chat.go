@@ -6,6 +6,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	"os"
@@ -175,8 +176,7 @@ func (talk conversation) serve(ctx context.Context, a *core, t *terminal.Termina
 		return err
 	case err := <-parts.failed:
 		leave()
-		<-left // the terminal is as it was before
-		return err
+		return errors.Join(err, <-left)
 	}
 }
 
