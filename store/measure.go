@@ -7,29 +7,35 @@ import (
 
 // measure counts what one event changed for its task.
 func (x *txn) measure(task taskRow, before, after planner.State, e planner.Event) {
+	if x.metrics == nil {
+		return
+	}
+	event := string(e.Type)
+	x.count(func(m *telemetry.Metrics) { m.Stored(event) })
 	platform := task.Chat.Platform
-	x.count(func(m *telemetry.Metrics) {
-		m.Stored(string(e.Type))
-		switch {
-		case e.Opening != nil:
-			m.TaskOpened(platform)
-		case e.Decision != nil:
-			m.Decided(verdictOf(e.Decision))
-		case e.Type == planner.Expired:
-			for range questions(before) - questions(after) {
-				m.Decided("lapsed")
-			}
+	switch {
+	case e.Opening != nil:
+		x.count(func(m *telemetry.Metrics) { m.TaskOpened(platform) })
+	case e.Decision != nil:
+		verdict := verdictOf(e.Decision)
+		x.count(func(m *telemetry.Metrics) { m.Decided(verdict) })
+	case e.Type == planner.Expired:
+		for range questions(before) - questions(after) {
+			x.count(func(m *telemetry.Metrics) { m.Decided("lapsed") })
 		}
-		for i := range after.Subtasks {
-			w := &after.Subtasks[i]
-			if w.State.Ended() && (i >= len(before.Subtasks) || !before.Subtasks[i].State.Ended()) {
-				m.SubtaskEnded(w.Name, string(w.State), w.EndedAt.Sub(w.StartedAt))
-			}
+	}
+	for i := range after.Subtasks {
+		w := &after.Subtasks[i]
+		if !w.State.Ended() || i < len(before.Subtasks) && before.Subtasks[i].State.Ended() {
+			continue
 		}
-		if after.Finished() && !before.Finished() {
-			m.TaskEnded(platform, string(after.Outcome), after.Last.Sub(after.Opened))
-		}
-	})
+		name, state, took := w.Name, string(w.State), w.EndedAt.Sub(w.StartedAt)
+		x.count(func(m *telemetry.Metrics) { m.SubtaskEnded(name, state, took) })
+	}
+	if after.Finished() && !before.Finished() {
+		outcome, took := string(after.Outcome), after.Last.Sub(after.Opened)
+		x.count(func(m *telemetry.Metrics) { m.TaskEnded(platform, outcome, took) })
+	}
 }
 
 // questions is how many questions to people are open.
