@@ -26,7 +26,7 @@ examples/agents/reviewer |                                         |
 
 app                | *                                       |
 
-app/setup          | bot/slack bot/telegram i18n llm issue clip | x/term cancelreader
+app/setup          | bot/slack bot/telegram i18n llm issue clip tools/builtin/search | x/term cancelreader displaywidth
 app/probe          | app/cli app/tooladmin bot/slack bot/telegram conf llm llm/offline redact store/postgres tasks/alerts telemetry tools tools/client |
 app/tooladmin      | app/cli app/control app/data bot bot/terminal conf form i18n llm nearest tasks telemetry tools tools/client clip | cancelreader
 app/data           | app/cli app/control bot bot/terminal clock conf fsutil planner retry store store/backup store/bolt store/postgres tasks telemetry tools/builtin/memory |
@@ -37,7 +37,7 @@ conf               | tasks/alerts bot bot/slack bot/telegram i18n llm nearest pl
 
 bot/terminal       | bot bot/markdown i18n clip | x/term x/sys displaywidth cancelreader
 bot/telegram       | bot bot/markdown retry telemetry issue  | telegram-bot-api/v5 displaywidth golang-lru/v2
-bot/slack          | bot bot/markdown retry telemetry issue  | slack-go/slack gorilla/websocket golang-lru/v2
+bot/slack          | bot bot/markdown retry telemetry issue clip | slack-go/slack gorilla/websocket golang-lru/v2
 web                | tasks/api telemetry web/problem tasks/policy | x/time golang-lru/v2
 web/api            | clip planner plainjson tasks tasks/api telemetry web/problem tasks/policy | huma/v2
 web/problem        |                                         |
@@ -57,7 +57,7 @@ tasks/api          | bot clip form i18n llm plainjson planner tasks telemetry ta
 tasks/commands     | bot bot/markdown clip i18n llm planner schedule tasks tasks/cards tasks/inbox tools tasks/policy |
 tasks/scheduler    | bot schedule tasks tasks/cards tasks/inbox |
 tasks/inbox        | bot clip form i18n llm nearest planner retry tasks tasks/cards tasks/policy telemetry tools | golang-lru/v2
-tasks/executor     | bot clip form i18n llm plainjson planner tasks tasks/policy telemetry tools | golang-lru/v2
+tasks/executor     | bot clip form i18n llm plainjson planner tasks tasks/policy telemetry toolargs tools | golang-lru/v2
 tasks/presenter    | bot clip i18n llm planner retry tasks tasks/cards tools |
 
 tasks/cards        | bot clip form i18n planner schedule tasks tasks/policy tools |
@@ -65,14 +65,14 @@ tasks/policy       | bot planner tasks tools | x/net
 
 tasks              | bot form llm planner schedule tools          | ulid/v2
 
-planner            | bot clip form i18n llm llm/lenient nearest |
+planner            | bot clip form i18n llm llm/lenient nearest toolargs |
 tools              | bot clip form nearest plainjson search tools/builtin tools/builtin/caller tools/client telemetry issue | mcp-go go-udiff
 tools/client       | clip form llm plainjson redact retry telemetry | mcp-go jsonschema/v6 x/sys x/text
 tools/builtin      | nearest tools/builtin/files tools/builtin/memory tools/builtin/search tools/builtin/web | mcp-go apd/v3 x/text
 tools/builtin/caller |                                         | mcp-go
 tools/builtin/files | tools/builtin/caller                    | mcp-go doublestar/v4 x/sys x/text
 tools/builtin/web  | clip                                    | mcp-go go-readability html-to-markdown/v2 ledongthuc/pdf x/net x/text golang-lru/v2
-tools/builtin/search | clip                                    | mcp-go x/net
+tools/builtin/search | clip nearest retry                      | mcp-go x/net
 tools/builtin/memory | fsutil search tools/builtin/caller      | mcp-go bbolt
 
 form               | plainjson                               | jsonschema/v6
@@ -97,6 +97,7 @@ nearest            |                                         | levenshtein
 retry              |                                         | backoff/v5
 issue              |                                         |
 plainjson          |                                         |
+toolargs           |                                         |
 `
 
 // forTests are packages that only tests import, and modules that only tests

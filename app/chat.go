@@ -16,14 +16,17 @@ import (
 	"time"
 
 	"legwork/app/cli"
+	"legwork/app/control"
 	"legwork/bot"
 	"legwork/bot/terminal"
 	"legwork/conf"
+	"legwork/i18n"
 	"legwork/internal/redact"
 	"legwork/internal/telemetry"
 	"legwork/llm"
 	"legwork/llm/offline"
 	"legwork/tasks"
+	"legwork/tasks/commands"
 )
 
 // ChatOptions are what "legwork chat" was asked for.
@@ -31,16 +34,25 @@ type ChatOptions struct {
 	Text string // the only question; empty for a chat
 	Name string // of the conversation
 	JSON bool   // lines of JSON instead of texts
+	Log  bool   // write the log to standard error, also for one question
 }
 
+const chatCommand = "legwork chat"
+
 // Chat works in the terminal with the models and tools of the config at path until
-// the person leaves. Tasks that an earlier run left unfinished continue.
+// the person leaves. Tasks that an earlier run left unfinished continue. Beside a
+// running daemon, it is a terminal of that daemon.
 func Chat(ctx context.Context, o ChatOptions, path string, c cli.Console) error {
 	config, _, err := c.LoadConfig(path)
 	if err != nil {
 		return err
 	}
-	talk := conversation{ChatOptions: o, command: "legwork chat", banner: []string{"terminal.banner", "terminal.hint"}}
+	talk := conversation{ChatOptions: o, command: chatCommand, banner: []string{"terminal.banner", "terminal.hint"}}
+	client := control.NewClient(config.DataDir)
+	defer client.Close()
+	if running, err := client.Status(ctx); err == nil && running.Chats {
+		return talk.attach(ctx, c, config, client)
+	}
 	log, closeLog, err := talk.log(config, c)
 	if err != nil {
 		return err
@@ -99,44 +111,59 @@ func (talk conversation) interactive(c cli.Console) bool {
 	return talk.Text == "" && !talk.JSON && isIn && isOut && terminal.IsTerminal(in, out)
 }
 
-// log returns the logger: on standard error, or in the data directory for an
-// interactive chat, because log lines would disturb its screen. For a single
-// question the level info becomes warn, so that only the progress is shown.
+// logsToFile reports whether log lines would disturb what a person reads: the screen of
+// an interactive chat, or the progress of a single question.
+func (talk conversation) logsToFile(c cli.Console) bool {
+	return talk.interactive(c) || talk.Text != "" && !talk.JSON && !talk.Log
+}
+
+// logName is the name of the log file in the data directory.
+const logName = "legwork.log"
+
+// log returns the logger: on standard error, or in the data directory.
 func (talk conversation) log(config *conf.Config, c cli.Console) (*slog.Logger, func(), error) {
-	if !talk.interactive(c) {
-		l := config.Log
-		if talk.Text != "" && !talk.JSON && l.Level == "info" {
-			l.Level = "warn"
-		}
-		return cli.NewLog(l, c.Err, redact.New(config.Secrets())), func() {}, nil
+	if !talk.logsToFile(c) {
+		return cli.NewLog(config.Log, c.Err, redact.New(config.Secrets())), func() {}, nil
 	}
 	if err := os.MkdirAll(config.DataDir, 0o700); err != nil {
 		return nil, nil, fmt.Errorf("creating data directory: %w", err)
 	}
-	file, err := os.OpenFile(filepath.Join(config.DataDir, "legwork.log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	file, err := os.OpenFile(filepath.Join(config.DataDir, logName), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
 		return nil, nil, fmt.Errorf("opening log: %w", err)
 	}
 	return cli.NewLog(config.Log, file, redact.New(config.Secrets())), func() { _ = file.Close() }, nil
 }
 
-// run works until the person leaves.
-func (talk conversation) run(ctx context.Context, c cli.Console, config *conf.Config, model llm.Model, log *slog.Logger) error {
+// screen is the terminal of the conversation, without what depends on the store.
+func (talk conversation) screen(c cli.Console) (terminal.Config, error) {
 	screen := terminal.Config{
 		In: c.In, Out: c.Out, Err: c.Err, Chat: talk.Name, JSON: talk.JSON, Text: talk.Text, Interactive: talk.interactive(c),
+	}
+	for _, name := range commands.Names() {
+		screen.Commands = append(screen.Commands, "/"+name)
 	}
 	if talk.JSON && talk.Text != "" {
 		line, err := json.Marshal(map[string]string{"id": rand.Text(), "text": talk.Text})
 		if err != nil {
-			return fmt.Errorf("writing the question: %w", err)
+			return screen, fmt.Errorf("writing the question: %w", err)
 		}
 		screen.In, screen.Text = bytes.NewReader(line), ""
+	}
+	return screen, nil
+}
+
+// run works until the person leaves.
+func (talk conversation) run(ctx context.Context, c cli.Console, config *conf.Config, model llm.Model, log *slog.Logger) error {
+	screen, err := talk.screen(c)
+	if err != nil {
+		return err
 	}
 	a, err := openCore(ctx, config, talk.command, instruments{hidden: redact.New(config.Secrets())}, log, talk.standby(c))
 	if err != nil {
 		return err
 	}
-	a.unattended = talk.Text != ""
+	a.unattended = talk.Text != "" && (talk.JSON || !terminal.Attended(c.In, c.Err))
 	t := talk.terminal(ctx, a, screen)
 	config.Access.Admins = append(slices.Clip(config.Access.Admins), t.Person().Key()) // the person at this terminal owns the data
 	a.connect(model, t)
@@ -145,6 +172,9 @@ func (talk conversation) run(ctx context.Context, c cli.Console, config *conf.Co
 		err = closed
 	}
 	if err == nil && t.Failed() && !screen.Interactive { // in an interactive chat the person has read it
+		if talk.command == chatCommand && talk.logsToFile(c) && ctx.Err() == nil {
+			_, _ = fmt.Fprintln(c.Err, a.texts.Text(config.Language, "terminal.log", map[string]any{"Path": filepath.Join(config.DataDir, logName)}))
+		}
 		return cli.ErrFailed
 	}
 	return err
@@ -174,9 +204,9 @@ func (talk conversation) serve(ctx context.Context, a *core, t *terminal.Termina
 	select {
 	case err := <-left:
 		return err
-	case err := <-parts.failed:
+	case f := <-parts.failed:
 		leave()
-		return errors.Join(err, <-left)
+		return errors.Join(parts.returned(f), <-left)
 	}
 }
 
@@ -196,7 +226,7 @@ func (talk conversation) terminal(ctx context.Context, a *core, screen terminal.
 		screen.Resumed = len(live)
 	}
 	if !talk.JSON && talk.Text == "" {
-		screen.Banner = talk.greeting(a, screen)
+		screen.Banner = talk.greeting(a.texts, screen, talk.banner)
 	}
 	var t *terminal.Terminal
 	screen.Wait = func(ctx context.Context) error {
@@ -211,14 +241,14 @@ func (talk conversation) terminal(ctx context.Context, a *core, screen terminal.
 
 // greeting is the text that opens an interactive chat. It mentions the tasks that an
 // earlier run left unfinished.
-func (talk conversation) greeting(a *core, screen terminal.Config) string {
+func (talk conversation) greeting(texts *i18n.Texts, screen terminal.Config, banner []string) string {
 	data := map[string]any{"Version": telemetry.ReadBuild().Version, "Model": talk.model}
 	var lines []string
-	for _, key := range talk.banner {
-		lines = append(lines, a.texts.Text(screen.Language(), key, data))
+	for _, key := range banner {
+		lines = append(lines, texts.Text(screen.Language(), key, data))
 	}
 	if screen.Resumed > 0 {
-		lines = append(lines, a.texts.Text(screen.Language(), "terminal.resumed", map[string]any{"Count": screen.Resumed}))
+		lines = append(lines, texts.Text(screen.Language(), "terminal.resumed", map[string]any{"Count": screen.Resumed}))
 	}
 	return strings.Join(lines, "\n\n")
 }

@@ -18,6 +18,7 @@ import (
 	"legwork/app/data"
 	"legwork/app/tooladmin"
 	"legwork/bot"
+	"legwork/bot/terminal"
 	"legwork/conf"
 	"legwork/i18n"
 	"legwork/internal/clock"
@@ -57,6 +58,7 @@ type core struct {
 	credentials *redact.Redactor // of all configs so far; tool results must not contain them
 	clock       *clock.Steady    // for expiry
 	alerts      *alerts.Alerts   // of a daemon; nil otherwise
+	hub         *terminal.Hub    // of a daemon, for chats that attach; nil otherwise
 
 	forgotten atomic.Bool  // data was deleted whose bytes may still be in the files
 	suspected atomic.Int64 // when admins were last told about a damaged task, in Unix seconds
@@ -157,13 +159,16 @@ func (a *core) serveControl(parts *lifecycle) error {
 	mux, since := http.NewServeMux(), time.Now()
 	control.HandleStatus(mux, func(ctx context.Context) (control.Status, error) {
 		live, err := a.store.Live(ctx, "")
-		status := control.Status{PID: os.Getpid(), Command: a.command, Version: telemetry.ReadBuild().Version, Since: since, Live: len(live), Goroutines: runtime.NumGoroutine()}
+		status := control.Status{PID: os.Getpid(), Command: a.command, Version: telemetry.ReadBuild().Version, Since: since, Live: len(live), Chats: a.hub != nil, Goroutines: runtime.NumGoroutine()}
 		if by, on := a.pause.State(); on {
 			status.Paused = fmt.Sprintf("by %s since %s", by.Name, by.At.Format(time.RFC3339))
 		}
 		return status, err
 	})
 	a.handlePause(mux)
+	if a.hub != nil {
+		a.handleChats(mux)
+	}
 	a.admin().Handle(mux)
 	tooladmin.Handle(mux, a.tools, a.store, a.log)
 	server, err := control.Listen(a.config.DataDir, redact.Replies(mux, a.hidden, true))

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -36,6 +37,7 @@ func Serve(ctx context.Context, path string, c cli.Console) error {
 	case err == nil:
 		d.source, d.console = source, c
 		err = errors.Join(d.run(ctx), d.core.close())
+		log.Info("stopped")
 	}
 	if err != nil {
 		return errors.New(hidden.String(err.Error())) // it is printed without the log's redaction
@@ -62,6 +64,7 @@ type daemon struct {
 
 	// Only watch uses the following fields.
 	started     *conf.Config // the config of the parts that a reload does not change
+	late        []string     // keys whose change needs a restart
 	secrets     []string     // of all configs so far
 	credentials []string     // the secrets that are removed from tool results
 }
@@ -119,18 +122,20 @@ func (d *daemon) run(ctx context.Context) error {
 	for _, p := range d.platforms {
 		parts.start(p.Name(), func(ctx context.Context) error { return p.Run(ctx, d.core.inbox.Handle) })
 	}
+	parts.start("attached chats", func(ctx context.Context) error { return d.core.hub.Run(ctx, d.core.inbox.Handle) })
 	if len(d.platforms) > 0 { // otherwise there would be no way to become the first admin
 		parts.start("first admin", d.offerClaim)
 	}
-	d.warn(d.core.config)
+	d.warn(d.core.config, nil)
 	parts.start("reload", d.watch) // from here on only watch uses the config
 	d.log.Info("serving", "config", d.source, "version", telemetry.ReadBuild().Version, "pid", os.Getpid())
 	select {
 	case <-ctx.Done():
 		d.log.Info("stopping")
 		return nil
-	case err := <-parts.failed:
-		return err
+	case f := <-parts.failed:
+		d.log.Info("stopping")
+		return parts.returned(f)
 	}
 }
 
@@ -145,13 +150,22 @@ func (d *daemon) offerClaim(ctx context.Context) error {
 			d.log.ErrorContext(ctx, "making a code for the first admin failed", "cause", err)
 			again = time.After(time.Minute)
 		case code != "":
-			fmt.Fprintln(d.console.Out, d.core.texts.Text(d.language, "serve.claim", map[string]any{"Code": code}))
+			fmt.Fprintln(d.console.Out, d.claimText(code))
 			again = time.After(inbox.ClaimTime)
 		}
 		if !d.awaitClaim(ctx, code, again) {
 			return nil
 		}
 	}
+}
+
+// claimText says how to become the first admin on the platforms of the config.
+func (d *daemon) claimText(code string) string {
+	var ways []string
+	for _, p := range d.platforms {
+		ways = append(ways, d.core.texts.Text(d.language, "serve.claim_"+p.Name(), map[string]any{"Code": code}))
+	}
+	return d.core.texts.Text(d.language, "serve.claim", map[string]any{"Ways": strings.Join(ways, ", ")})
 }
 
 // awaitClaim returns true when another code may be needed: when again fires, and

@@ -13,8 +13,14 @@ import (
 // their start. The zero value is ready.
 type lifecycle struct {
 	parts []part
-	// failed gets the error of a part that ended by itself, the first one only.
-	failed chan error
+	// failed gets the first part that ended by itself with an error.
+	failed chan failure
+	quiet  string // the part whose error the caller returns, so that stop does not log it
+}
+
+type failure struct {
+	part string
+	err  error
 }
 
 type part struct {
@@ -30,17 +36,24 @@ func (l *lifecycle) start(name string, run func(context.Context) error) {
 	p := part{name: name, cancel: cancel, done: make(chan struct{}), err: new(error)}
 	l.parts = append(l.parts, p)
 	if l.failed == nil {
-		l.failed = make(chan error, 1)
+		l.failed = make(chan failure, 1)
 	}
 	go func() {
 		defer close(p.done)
 		if *p.err = recovered(ctx, name, run); *p.err != nil && ctx.Err() == nil {
 			select {
-			case l.failed <- *p.err:
+			case l.failed <- failure{name, *p.err}:
 			default:
 			}
 		}
 	}()
+}
+
+// returned is the error of a part, which the caller returns: people read it there, and
+// not in the log of stop.
+func (l *lifecycle) returned(f failure) error {
+	l.quiet = f.part
+	return f.err
 }
 
 // recovered runs a part and returns a panic as an error. It is then logged like
@@ -63,7 +76,7 @@ func (l *lifecycle) stop(log *slog.Logger) {
 		p.cancel()
 		select {
 		case <-p.done:
-			if err := *p.err; err != nil && !errors.Is(err, context.Canceled) {
+			if err := *p.err; err != nil && p.name != l.quiet && !errors.Is(err, context.Canceled) {
 				log.Error("part stopped with an error", "part", p.name, "cause", err)
 			}
 		case <-deadline:

@@ -7,6 +7,7 @@ import (
 
 	"legwork/app/data"
 	"legwork/bot"
+	"legwork/bot/terminal"
 	"legwork/conf"
 	"legwork/internal/redact"
 	"legwork/internal/telemetry"
@@ -24,7 +25,8 @@ func (d *daemon) listen(ctx context.Context, config *conf.Config, hooks map[stri
 	for _, p := range d.platforms {
 		platforms = append(platforms, p)
 	}
-	d.core.connect(d.models, platforms...)
+	d.core.hub = terminal.NewHub(terminal.Login())
+	d.core.connect(d.models, append(platforms, d.core.hub)...)
 	if config.HTTP.Listen == "" && config.HTTP.WebhookListen == "" {
 		return nil
 	}

@@ -56,8 +56,12 @@ func (d *daemon) watch(ctx context.Context) error {
 		case <-changed:
 		}
 		var files []string
+		before := now
 		now, files = d.reload(ctx)
 		also(files...)
+		if before.problem != "" && now.problem == "" {
+			d.log.Info("config mended, it is in use", "config", d.source)
+		}
 	}
 }
 
@@ -85,9 +89,10 @@ func (d *daemon) reload(ctx context.Context) (now reloadResult, files []string) 
 	}
 	d.core.metrics.Reloaded(nil)
 	late := conf.Restart(d.started, d.core.config)
-	if len(late) > 0 {
+	if len(late) > 0 && !slices.Equal(late, d.late) {
 		d.log.Warn("config changes need a restart", "keys", late)
 	}
+	d.late = late
 	return reloadResult{late: strings.Join(late, ", ")}, d.core.config.Imported()
 }
 
@@ -126,13 +131,14 @@ func (d *daemon) use(ctx context.Context, next *conf.Config) error {
 	data.Record(ctx, d.core.store, d.log, tasks.AuditEntry{
 		Action: "config.reload", Target: d.source, Detail: "changed: " + strings.Join(append(changed, tokenChanges(d.core.config, next)...), ", "),
 	})
+	before := d.core.config.Warnings()
 	d.core.config = next
 	select {
 	case d.reloaded <- struct{}{}:
 	default:
 	}
+	d.warn(next, before)
 	d.log.Info("config reloaded", "changed", changed)
-	d.warn(next)
 	return nil
 }
 
@@ -151,10 +157,18 @@ func (d *daemon) admit(a web.Access) {
 	}
 }
 
-// warn logs the warnings of a config.
-func (d *daemon) warn(config *conf.Config) {
+// warn logs the warnings of a config that an earlier one did not have.
+func (d *daemon) warn(config *conf.Config, before conf.Errors) {
+	known := map[conf.Error]bool{}
+	for _, w := range before {
+		w.Line, w.Column = 0, 0 // lines above it may have come or gone
+		known[w] = true
+	}
 	for _, w := range config.Warnings() {
-		d.log.Warn("config warning", "warning", w.Error())
+		text := w.Error()
+		if w.Line, w.Column = 0, 0; !known[w] {
+			d.log.Warn("config warning", "warning", text)
+		}
 	}
 }
 

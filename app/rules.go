@@ -11,6 +11,7 @@ import (
 	"legwork/bot"
 	"legwork/bot/slack"
 	"legwork/bot/telegram"
+	"legwork/bot/terminal"
 	"legwork/conf"
 	"legwork/llm"
 	"legwork/tasks"
@@ -26,7 +27,8 @@ import (
 func inboxRules(c *conf.Config) inbox.Rules {
 	return inbox.Rules{
 		Limits: c.Limits.Task(), Language: c.Language, Timezone: c.Timezone, Models: slices.Sorted(maps.Keys(c.LLM.Models)),
-		Access: policy.Access{Admins: c.Access.Admins, Platforms: map[string]policy.PlatformAccess{
+		ModelIDs: modelIDs(c.LLM), Usual: c.LLM.WithDefaults().Roles[llm.RoleAnswer],
+		Access: policy.Access{Admins: c.Access.Admins, Owner: owner(), Platforms: map[string]policy.PlatformAccess{
 			telegram.Name: {Users: c.Access.Telegram.Users, Chats: c.Access.Telegram.Chats},
 			slack.Name: {
 				Users: c.Access.Slack.Users, Chats: c.Access.Slack.Channels, Teams: c.Access.Slack.Teams, External: c.Access.Slack.External,
@@ -35,6 +37,18 @@ func inboxRules(c *conf.Config) inbox.Rules {
 		ChatSettings: chatSettings(c), Approvals: approvals(c), Budget: budget(c),
 	}
 }
+
+// modelIDs are what the endpoints call the models.
+func modelIDs(c llm.Config) map[string]string {
+	ids := map[string]string{}
+	for name, m := range c.Models {
+		ids[name] = m.Model
+	}
+	return ids
+}
+
+// owner is the key of the person at this machine's terminal, who owns the data.
+func owner() string { return bot.Person{Platform: terminal.Name, ID: terminal.Login()}.Key() }
 
 // approvals say how people are asked to approve calls.
 func approvals(c *conf.Config) tasks.Approvals {
@@ -45,7 +59,8 @@ func approvals(c *conf.Config) tasks.Approvals {
 func promptRules(c *conf.Config, model llm.Model) tasks.PromptRules {
 	return tasks.PromptRules{
 		Instructions: c.Instructions, ChatSettings: chatSettings(c), Models: slices.Sorted(maps.Keys(c.LLM.Models)), PromptBytes: promptBytes(model),
-		HasVision: c.LLM.Roles[llm.RoleVision] != "", Admins: c.Access.Admins, Approvals: approvals(c), Budget: budget(c), Deciders: deciders(c),
+		HasVision: c.LLM.Roles[llm.RoleVision] != "", Admins: append(slices.Clip(c.Access.Admins), owner()), Approvals: approvals(c), Budget: budget(c), Deciders: deciders(c),
+		SharedState: c.AgentTools.SharedState, Delegate: c.AgentTools.Delegate,
 	}
 }
 
@@ -86,8 +101,18 @@ func budget(c *conf.Config) tasks.BudgetRules {
 			TaskTokens: b.TaskTokens, TaskUSD: micros(b.TaskUSD), UserDayUSD: micros(b.UserDayUSD),
 			ChatDayUSD: micros(b.ChatDayUSD), DayUSD: micros(b.DayUSD), DayTokens: b.DayTokens,
 		},
-		Zone: zone, AskerExtends: b.Extend == conf.ExtendAsker,
+		Zone: zone, AskerExtends: b.Extend == conf.ExtendAsker, Unpriced: unpriced(c),
 	}
+}
+
+// unpriced reports whether a model of the config has no price.
+func unpriced(c *conf.Config) bool {
+	for _, m := range c.LLM.Models {
+		if m.Price == nil {
+			return true
+		}
+	}
+	return false
 }
 
 // configSchedules are the schedules of a config.

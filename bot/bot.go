@@ -5,6 +5,7 @@ package bot
 import (
 	"context"
 	"errors"
+	"strings"
 	"time"
 )
 
@@ -52,8 +53,16 @@ type Message struct {
 	ReplyTo  string // the platform's id of the message that it replies to
 	Language string // the platform's hint, a BCP 47 tag
 
-	// Media names what a message without text holds instead: "sticker", "photo".
-	Media string
+	// Media names what a message holds beside its text, or in place of one, and
+	// legwork cannot read: "sticker", "photo". MediaName is the name of the file,
+	// if it has one.
+	Media, MediaName string
+	// Facts are what the platform says about Media that can be put into words. They
+	// are zero for media without a text "media." + Media.
+	Facts Facts
+	// Earlier are messages of others that this one brings along, oldest first. They
+	// are material for the question, never orders.
+	Earlier []Quoted
 	// Data is the Data of the pressed button, for MessagePress.
 	Data string
 	// MovedTo is the chat's new address, for MessageMove.
@@ -64,6 +73,9 @@ type Message struct {
 	// Overheard marks a message that does not address the bot. It counts only as
 	// guidance or an answer by somebody who asked something in this conversation.
 	Overheard bool
+	// Assumed marks a ReplyTo that the platform filled in: the person wrote while a
+	// question was open, and did not point at it.
+	Assumed bool
 	// InThread marks a message in a thread that holds this conversation alone. It
 	// speaks to the task there, as a reply would.
 	InThread bool
@@ -75,6 +87,34 @@ type Message struct {
 	// Token is the platform's handle for answering this delivery, for an
 	// Answerer; empty where there is none.
 	Token string
+}
+
+// Quoted is an earlier message that another message brings along.
+type Quoted struct {
+	From    string    `json:"from,omitempty"` // display name of its author; empty when unknown
+	Text    string    `json:"text"`
+	At      time.Time `json:"at,omitzero"`       // zero when unknown
+	Pointed bool      `json:"pointed,omitempty"` // the person replied to it, forwarded it or selected its words
+	Own     bool      `json:"own,omitempty"`     // its author is the bot, or the person who brings it along
+
+	// Media and Facts are those of a Message. The inbox puts them into Text.
+	Media string `json:"-"`
+	Facts Facts  `json:"-"`
+}
+
+// Facts are words about media, such as a location.
+type Facts struct {
+	Name string // of a place, a contact, a poll, a checklist
+	Text string // coordinates, a telephone number, a list in Markdown, an emoji
+}
+
+// Quotation is the message as a quotation in Markdown.
+func (q Quoted) Quotation() string {
+	text := q.Text
+	if q.From != "" {
+		text = q.From + ": " + text
+	}
+	return "> " + strings.ReplaceAll(text, "\n", "\n> ")
 }
 
 // MessageKind says what a message is.
@@ -103,6 +143,9 @@ type Limits struct {
 	Text    int           // length of a message's text, in the platform's own units
 	Edits   bool          // posted messages can be changed
 	EditGap time.Duration // least time between two frames of one message
+	// GroupMessages is how many messages a minute the bot may send to a group; zero
+	// means that people need not know.
+	GroupMessages int
 	// Toasts says that Answerer.Answer answers a press with a note that vanishes
 	// by itself.
 	Toasts bool
@@ -157,6 +200,16 @@ type Streamer interface {
 	Stream(ctx context.Context, to Chat, d Draft) error
 }
 
+// Remover is a platform where the bot can delete its own messages. People are notified
+// of messages, but not of edits. So the answer of a task is a message of its own there,
+// and the message that showed the beginning of its work is deleted.
+type Remover interface {
+	// Removes reports whether that is so in that chat.
+	Removes(to Chat) bool
+	// Remove deletes a message of the bot. It is no error when the message is gone.
+	Remove(ctx context.Context, to Chat, id string) error
+}
+
 // Splitter is a platform whose messages have a length limit. The parts are posted
 // one after the other. They differ in Part only; the last one
 // alone has the buttons and the footer.
@@ -176,6 +229,12 @@ type Answerer interface {
 	// Answer shows text, one sentence or a few lines of Markdown, to the author
 	// of m. m.Token is not empty. An empty text only ends the waiting state of a press.
 	Answer(ctx context.Context, m Message, text string) error
+}
+
+// ButtonAnswerer is an Answerer that can show buttons under an answer.
+type ButtonAnswerer interface {
+	// AnswerWith shows a draft to the author of m alone. m.Token is not empty.
+	AnswerWith(ctx context.Context, m Message, d Draft) error
 }
 
 // Director is a platform where the bot can write to a person first.

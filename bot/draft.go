@@ -32,6 +32,7 @@ type Draft struct {
 	Buttons  []Button  `json:"buttons,omitempty"`
 	File     *File     `json:"file,omitempty"`  // only for a Filer, and only in Post: edits never send it again
 	Calls    []Call    `json:"calls,omitempty"` // the calls of a question, for programs; Text describes them to people
+	Copy     string    `json:"copy,omitempty"`  // label of buttons that copy the code of an answer, for platforms that have such buttons
 	FreeText bool      `json:"words,omitempty"` // any text may be the answer, even a number: digits must not press Buttons
 }
 
@@ -54,6 +55,8 @@ type Board struct {
 	Title  string `json:"title"`  // the goal, shortened
 	Status string `json:"status"` // one line, such as "Working: 2 of 3 done"
 	Items  []Item `json:"items,omitempty"`
+	// Waiting says that the task rests until a person acts.
+	Waiting bool `json:"-"`
 }
 
 // Item is one sub-task on the board.

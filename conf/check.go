@@ -39,17 +39,29 @@ func (d *decoder) issue(path, problem string) {
 			return
 		}
 	}
+	e := errorOf(d.places, d.file, path, d.redact(path, problem))
+	if e.File != d.file {
+		d.imported = append(d.imported, e)
+		return
+	}
+	d.errors = append(d.errors, e)
+}
+
+// errorOf is a mistake at the place of its key, or of the nearest key around it.
+func errorOf(places map[string]place, file, path, problem string) Error {
 	at, known := place{}, false
 	rest := ""
 	for key := path; !known; key = parent(key) {
-		at, known = d.places[key]
+		at, known = places[key]
 		rest = path[len(key):]
+		if key == "" {
+			break
+		}
 	}
 	if at.file != "" {
-		d.imported = append(d.imported, Error{at.file, at.line, at.column, at.key + rest, d.redact(path, problem)})
-		return
+		return Error{at.file, at.line, at.column, at.key + rest, problem}
 	}
-	d.errors = append(d.errors, Error{d.file, at.line, at.column, path, d.redact(path, problem)})
+	return Error{file, at.line, at.column, path, problem}
 }
 
 // texts lists the mistakes in the files of texts_dir. A missing folder is a mistake
@@ -169,8 +181,12 @@ func (l *issues) zeroOr(path, zero string, d, least, most time.Duration) {
 	}
 }
 
-// brief formats a duration without zeros at the end: 72h, not 72h0m0s.
+// brief formats a duration without zeros at the end: 36h, not 36h0m0s. Whole days
+// are written as such: 90d.
 func brief(d time.Duration) string {
+	if d >= day && d%day == 0 {
+		return strconv.Itoa(int(d/day)) + "d"
+	}
 	text := d.String()
 	if short, found := strings.CutSuffix(text, "m0s"); found {
 		text = short + "m"

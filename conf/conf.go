@@ -43,6 +43,8 @@ type Config struct {
 	Tools tools.Config    `yaml:",inline"`
 	// ImportServers are files in the usual mcpServers format, or VS Code's, whose servers are added. Relative paths start at the config file's folder.
 	ImportServers []string `yaml:"import_servers,omitempty"`
+	// AgentTools are legwork's own tools that sub-tasks get beside those of their group.
+	AgentTools AgentTools `yaml:"agent_tools,omitempty"`
 	// Approvals sets how people are asked to approve tools that change data.
 	Approvals Approvals `yaml:"approvals,omitempty"`
 	// Schedules are questions that legwork asks itself at set times.
@@ -64,15 +66,23 @@ type Config struct {
 	// Store keeps the tasks.
 	Store Store `yaml:"store,omitempty"`
 
-	folder   string   // of the config file
-	filled   []secret // values from variables and files
-	imported []string // files that ImportServers names, missing ones too
+	file     string           // as it was given to Load
+	places   map[string]place // of each key in the file
+	folder   string           // of the config file
+	filled   []secret         // values from variables and files
+	imported []string         // files that ImportServers names, missing ones too
 	warnings Errors
 }
 
 // Folder is where relative paths start: the folder of the config file, or the
 // working directory without one.
 func (c *Config) Folder() string { return c.folder }
+
+// At is a problem at the place of a key, such as "servers.clock.command", or at that
+// of the nearest key around it. A server from an imported file has its place there.
+func (c *Config) At(key, problem string) Error {
+	return errorOf(c.places, c.file, key, problem)
+}
 
 // Warnings are problems that do not make the config unusable, such as unknown keys
 // in imported files.
@@ -97,6 +107,15 @@ type Chat struct {
 	Groups []string `yaml:"groups,omitempty"`
 	// Model replaces the models of all roles in this chat.
 	Model string `yaml:"model,omitempty"`
+}
+
+// AgentTools are legwork's own tools that sub-tasks get beside those of their group.
+// Each of them costs prompt in every turn.
+type AgentTools struct {
+	// SharedState offers get_state and update_state in every task. Otherwise only tasks that have a shared state get them.
+	SharedState bool `yaml:"shared_state,omitempty"`
+	// Delegate lets a sub-task give a part of its work to another tool group.
+	Delegate bool `yaml:"delegate,omitempty"`
 }
 
 // Approvals sets how people are asked to approve tools that change data.
@@ -196,7 +215,7 @@ func read(path string, text []byte, env func(string) (string, bool)) (*Config, e
 		}
 	}
 	d.importServers(config, folder)
-	config.filled = d.secrets
+	config.filled, config.file, config.places = d.secrets, path, d.places
 	config.Telemetry.fromEnv(func(name string) string { value, _ := env(name); return strings.TrimSpace(value) })
 	d.check(config)
 	d.unpriced(config)
@@ -244,11 +263,14 @@ func Default() *Config {
 }
 
 // Demo is the config of the offline demo: the built-in servers, no network and
-// no models, because the caller brings the offline stand-in.
+// no models, because the caller brings the offline stand-in. The group notes changes
+// files in dataDir alone; with it the demo shows an approval.
 func Demo(dataDir string) *Config {
 	config := Default()
 	config.DataDir = dataDir
 	config.Tools = builtinTools()
+	config.Tools.Servers["notes"] = tools.ServerConfig{Builtin: "files", Options: map[string]any{"root": filepath.Join(dataDir, "notes"), "write": true}}
+	config.Tools.Groups = map[string]tools.GroupConfig{"notes": {Description: "Saves and reads notes.", Tools: []string{"append", "read"}}}
 	config.Backup.Every = 0 // the data of a demo is temporary
 	return config
 }

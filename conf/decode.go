@@ -14,6 +14,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"legwork/internal/nearest"
+	"legwork/llm"
 )
 
 // decoder reads YAML nodes into Go values and collects every mistake with its
@@ -136,8 +137,36 @@ func (d *decoder) structure(n *yaml.Node, key string, v reflect.Value) {
 			}
 			continue
 		}
+		if right := belongs(v.Type(), name, names); right != "" {
+			d.fail(e.key, join(key, name), "unknown key; write %s", right)
+			continue
+		}
 		d.fail(e.key, join(key, name), "unknown key, the nearest known one is %s; allowed: %s", nearest.Of(name, names), list(names))
 	}
+}
+
+// samplingKeys are fields of a request to an endpoint that people write as keys of a
+// model (platform.openai.com/docs/api-reference/chat, and those of local servers).
+var samplingKeys = []string{
+	"chat_template_kwargs", "enable_thinking", "frequency_penalty", "grammar", "keep_alive", "logit_bias", "logprobs", "min_p", "n", "num_ctx",
+	"options", "presence_penalty", "repeat_penalty", "repetition_penalty", "seed", "service_tier", "stop", "temperature", "thinking", "think", "top_k", "top_p", "typical_p", "verbosity",
+}
+
+// belongs says where a key that a type does not have, or a misspelt one, is to be
+// written; empty when it is not known. names are the keys that the type has.
+func belongs(in reflect.Type, key string, names []string) string {
+	switch {
+	case in != reflect.TypeFor[llm.ModelConfig]():
+		return ""
+	case key == "max_tokens" || key == "max_completion_tokens":
+		return "max_output_tokens: NUMBER"
+	case !slices.Contains(samplingKeys, key) && nearest.Typo(key, names) != "":
+		return ""
+	}
+	if key = nearest.Typo(key, samplingKeys); key == "" {
+		return ""
+	}
+	return "extra_body: {" + key + ": VALUE}, whose fields go into each request"
 }
 
 // entry decodes one value of a mapping and stores its place.

@@ -67,6 +67,7 @@ func FromEnv(env func(string) (string, bool)) (*Config, error) {
 	}
 	model = cmp.Or(model, defaultModel)
 	config := Default()
+	config.file = "environment"
 	config.LLM.Models = map[string]llm.ModelConfig{"main": {BaseURL: url, APIKey: key, Model: model}}
 	config.Tools = envTools(get(envSearch))
 	config.Platforms.fromEnv(get)

@@ -27,7 +27,7 @@ func (d *decoder) importServers(c *Config, folder string) {
 		c.imported = append(c.imported, full)
 		f, err := readImport(full, d.expander.env)
 		if err != nil {
-			d.imported = append(d.imported, Error{File: full, Problem: fmt.Sprintf("%v; it is named by %s in %s", err, key, d.file)})
+			d.imported = append(d.imported, Error{File: full, Problem: fmt.Sprintf("%v; it is named by %s at %s:%d:%d", err, key, d.file, d.places[key].line, d.places[key].column)})
 			continue
 		}
 		c.imported = append(c.imported, f.envFiles...)
@@ -185,7 +185,13 @@ func (f *importFile) server(m member) {
 		}
 	}
 	if len(f.errors) == before && e.config.Command == "" && e.config.URL == "" {
-		f.fail(m.at, m.key, "has neither command nor url")
+		perhaps := ""
+		for _, key := range members {
+			if near := nearest.Typo(key.name, []string{"command", "url"}); near != "" {
+				perhaps = fmt.Sprintf("; %q is perhaps meant to be %s", key.name, near)
+			}
+		}
+		f.fail(m.at, m.key, "has neither command nor url%s", perhaps)
 	}
 	e.finish()
 	e.failed = len(f.errors) > before

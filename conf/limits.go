@@ -47,13 +47,22 @@ func (b Budget) money() map[string]float64 {
 	}
 }
 
-// unpriced warns about budgets in money when no model has a price, because they
-// would never be reached.
+// unpriced warns about budgets in money when models have no price, because the
+// budgets do not count them.
 func (d *decoder) unpriced(c *Config) {
-	for _, m := range c.LLM.Models {
-		if m.Price != nil {
-			return
+	var models []string
+	for name, m := range c.LLM.Models {
+		if m.Price == nil {
+			models = append(models, name)
 		}
+	}
+	if len(models) == 0 {
+		return
+	}
+	slices.Sort(models)
+	problem := "no model has a price, so budgets in US dollars count nothing; set models.NAME.price, or task_tokens and day_tokens"
+	if len(models) < len(c.LLM.Models) {
+		problem = "no price: " + strings.Join(models, ", ") + "; budgets in US dollars count nothing for these models; set models.NAME.price, or task_tokens and day_tokens"
 	}
 	var keys []string
 	for key, usd := range c.Budget.money() {
@@ -68,7 +77,7 @@ func (d *decoder) unpriced(c *Config) {
 	at := d.places["budget"]
 	c.warnings = append(c.warnings, Error{
 		File: d.file, Line: at.line, Column: at.column, Key: "budget",
-		Problem: strings.Join(keys, ", ") + ": no model has a price, so budgets in US dollars count nothing; set models.NAME.price, or task_tokens and day_tokens",
+		Problem: strings.Join(keys, ", ") + ": " + problem,
 	})
 }
 

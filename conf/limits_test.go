@@ -24,6 +24,7 @@ func TestBudgetWithoutPrice(t *testing.T) {
 		{plain + "budget: {task_tokens: 5, day_usd: 0}\n", ""},
 		{plain + "budget: {day_usd: 3, task_usd: 0.25}\n", ":2:1: budget: day_usd, task_usd: no model has a price"},
 		{priced + "budget: {day_usd: 3}\n", ""},
+		{"models: {main: {model: m, price: {}}, spare: {model: s}}\nbudget: {day_usd: 3}\n", ":2:1: budget: day_usd: no price: spare; budgets in US dollars count nothing for these models"},
 	} {
 		path := filepath.Join(t.TempDir(), "config.yaml")
 		writeFile(t, path, []byte(c.text))
@@ -65,12 +66,12 @@ func TestRetentionAndBackup(t *testing.T) {
 			"retention: {tasks: 30d, history: 1.5d12h}\n",
 			conf.Retention{},
 			conf.Backup{},
-			"retention.tasks: a task cannot be kept for longer than its question and answer; allowed: up to 48h",
+			"retention.tasks: a task cannot be kept for longer than its question and answer; allowed: up to 2d",
 		},
 		{"retention: {tasks: 2d12h, history: 0d}\nbackup: {every: 6h, keep: 2}\n", conf.Retention{Tasks: 60 * time.Hour}, conf.Backup{Every: 6 * time.Hour, Keep: 2}, ""},
-		{"retention: {tasks: 1h}\n", conf.Retention{}, conf.Backup{}, "retention.tasks: 1h is out of range; allowed: 0 forever, or 24h to 876000h"},
+		{"retention: {tasks: 1h}\n", conf.Retention{}, conf.Backup{}, "retention.tasks: 1h is out of range; allowed: 0 forever, or 1d to 36500d"},
 		{"retention: {history: 40d, tasks: 0d}\n", conf.Retention{}, conf.Backup{}, "retention.tasks: a task cannot be kept"},
-		{"backup: {every: 10s}\n", conf.Retention{}, conf.Backup{}, "backup.every: 10s is out of range; allowed: 0 for none, or 1m to 8760h"},
+		{"backup: {every: 10s}\n", conf.Retention{}, conf.Backup{}, "backup.every: 10s is out of range; allowed: 0 for none, or 1m to 365d"},
 		{"backup: {keep: 0}\n", conf.Retention{}, conf.Backup{}, "backup.keep: 0 is out of range; allowed: 1 to 1000"},
 		{"backup: {every: 7 days}\n", conf.Retention{}, conf.Backup{}, "backup.every: "},
 	} {

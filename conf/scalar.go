@@ -94,7 +94,7 @@ func (d *decoder) scalar(n *yaml.Node, key string, v reflect.Value) {
 func wanted(v reflect.Value) string {
 	switch {
 	case v.Type() == durationType:
-		return "a duration such as 60s, 5m or 1h30m"
+		return "a duration with a unit (ms, s, m, h or d), such as 60s, 5m, 1h30m or 7d"
 	case v.Kind() == reflect.String:
 		return "a text"
 	case v.Kind() == reflect.Bool:

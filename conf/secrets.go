@@ -100,8 +100,10 @@ func (s secretSet) addServer(c tools.ServerConfig) {
 			s.add(text)
 		}
 	}
-	if address, ok := c.Options["url"].(string); ok {
-		s.addAddress(address)
+	for _, name := range []string{"url", "base_url"} {
+		if address, ok := c.Options[name].(string); ok {
+			s.addAddress(address)
+		}
 	}
 }
 

@@ -213,6 +213,5 @@ func (d *decoder) idleAllows(c *Config) {
 
 // warn adds a warning at the place of its key.
 func (d *decoder) warn(c *Config, key, format string, values ...any) {
-	at := d.places[key]
-	c.warnings = append(c.warnings, Error{File: d.file, Line: at.line, Column: at.column, Key: key, Problem: fmt.Sprintf(format, values...)})
+	c.warnings = append(c.warnings, errorOf(d.places, d.file, key, fmt.Sprintf(format, values...)))
 }

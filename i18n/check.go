@@ -99,7 +99,7 @@ func checkPrompt(source string) []*Error {
 		return faults
 	}
 	full := PromptData{
-		Groups: []Group{{"web", "Reads pages."}}, MaxSubtasks: 12, Instructions: "x", ChatInstructions: "x",
+		Groups: []Group{{"web", "Reads pages.", true}}, MaxSubtasks: 12, Instructions: "x", ChatInstructions: "x",
 		GroupInstructions: "x", Final: true, Language: "English",
 	}
 	for _, data := range []PromptData{{}, full} {

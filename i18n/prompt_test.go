@@ -10,7 +10,7 @@ import (
 func fullData() i18n.PromptData {
 	return i18n.PromptData{
 		Groups: []i18n.Group{
-			{Name: "clock", Description: "Tells the time in a place or time zone and does date arithmetic."},
+			{Name: "clock", Description: "Tells the time in a place or time zone and does date arithmetic.", ReadOnly: true},
 			{Name: "web", Description: "Reads public web pages\nand returns their text."},
 		},
 		MaxSubtasks: 12, Instructions: "Use metric units.", ChatInstructions: "Be brief here.",
@@ -49,15 +49,15 @@ func TestPrompts(t *testing.T) {
 // offline stand-in go by in every language.
 func TestPromptsNameTheirParts(t *testing.T) {
 	texts := load(t, "")
-	planning := []string{
-		"\n- clock: Tells the time in a place or time zone and does date arithmetic.\n- web: Reads public web pages and returns their text.\n- llm_tool: ",
-		"`plan`", `{"plan": []}`, `"after": []`, `"1/`, "<goal>", "<guidance>", "<result>", "<data>", "<state>", " 12", "Use metric units.", "Be brief here.",
-	}
 	parts := map[string][]string{
-		"plan":    planning,
-		"review":  planning,
+		"plan": {
+			"\n- clock: Tells the time in a place or time zone and does date arithmetic. ", "\n- web: Reads public web pages and returns their text. ", "\n- llm_tool: ",
+			"`plan`", `{"plan": []}`, `"name": "clock"`, `"after": []`, `"1/`, " 12", "Use metric units.", "Be brief here.",
+			"<goal>", "<guidance>", "<earlier_question>", "<result>", "<data>", "<state>",
+		},
+		"review":  {"`plan`"},
 		"work":    {"<task>", "<goal>", "<result>", "<data>", "<state>", "Markdown", "Prefer official pages.", "Use metric units."},
-		"answer":  {"<goal>", "<guidance>", "<result>", "<data>", "<state>", "Markdown", "Use metric units.", "Be brief here."},
+		"answer":  {"<goal>", "<guidance>", "<earlier_question>", "<result>", "<data>", "<state>", "Markdown", "Use metric units.", "Be brief here."},
 		"summary": {"<summary>", "<question>", "<answer>"},
 	}
 	for _, l := range i18n.Languages() {
@@ -71,7 +71,7 @@ func TestPromptsNameTheirParts(t *testing.T) {
 					t.Errorf("prompt %s in %s lacks %q:\n%s", name, l.Code, word, got)
 				}
 			}
-			if lines := strings.Count(got, "\n- "); name != "answer" && name != "work" && name != "summary" && lines != 3 {
+			if lines := strings.Count(got, "\n- "); name == "plan" && lines != 3 {
 				t.Errorf("prompt %s in %s has %d lines that look like groups, want 3:\n%s", name, l.Code, lines, got)
 			}
 		}
@@ -83,8 +83,8 @@ func TestPromptsNameTheirParts(t *testing.T) {
 func TestPromptSizes(t *testing.T) {
 	texts := load(t, "")
 	limits := map[string]map[string]int{
-		"plan":    {"en": 3600, "zh": 3600, "ru": 6400},
-		"review":  {"en": 2700, "zh": 2700, "ru": 4700},
+		"plan":    {"en": 3700, "zh": 3700, "ru": 6600},
+		"review":  {"en": 800, "zh": 800, "ru": 1400},
 		"work":    {"en": 700, "zh": 700, "ru": 1300},
 		"answer":  {"en": 1600, "zh": 1500, "ru": 2800},
 		"summary": {"en": 1600, "zh": 1500, "ru": 2800},

@@ -64,6 +64,9 @@ func (e *endpoint) replyFault(d *draft, end error) *fault {
 	}
 	f.paid = d.pieces || d.counted
 	f.partial = clip.Bytes(d.text.String(), d.most)
+	if f.length {
+		f.calls = d.toolCalls()
+	}
 	f.err = errors.New(e.doer.redact(f.err.Error()))
 	return f
 }
@@ -138,20 +141,16 @@ func (e *endpoint) classifyFinish(d *draft) *fault {
 	return nil
 }
 
-// reply makes the Reply of a complete draft. Usage and Elapsed are the call's.
-func (e *endpoint) reply(d *draft, r Request) (Reply, *fault) {
+// reply makes the Reply of a complete draft. Usage and Elapsed are the call's. Calls
+// in the text count also for a model with tool calling: when its server does not know
+// the form in which it was trained to write them, they come as text.
+func (e *endpoint) reply(d *draft, r Request) Reply {
 	reply := Reply{Text: d.text.String(), Thinking: d.thinking.String(), ToolCalls: d.toolCalls(), Model: e.name}
-	if e.config.ToolCalls != ToolCallsText || len(r.Tools) == 0 || len(reply.ToolCalls) > 0 {
-		return reply, nil
+	if len(r.Tools) == 0 || len(reply.ToolCalls) > 0 {
+		return reply
 	}
-	var cut bool
-	if reply.ToolCalls, reply.Text, cut = readTextCalls(reply.Text, r.Tools); cut {
-		return Reply{}, &fault{
-			problem: CutOff, retry: true, paid: true, partial: d.text.String(),
-			err: errors.New("a tool call in the text is not complete"),
-		}
-	}
-	return reply, nil
+	reply.ToolCalls, reply.Text = readTextCalls(reply.Text, r.Tools)
+	return reply
 }
 
 // attemptUsage counts what an attempt cost. paid is false when no reply had begun.

@@ -102,7 +102,7 @@ func (f *fault) describe(model string, c *call, before *Error) *Error {
 	}
 	return &Error{
 		Problem: f.problem, Model: model, Status: f.status, Hint: f.hint,
-		Usage: c.usage, Partial: c.longest(f), Err: err, Wait: f.wait,
+		Usage: c.usage, Partial: c.longest(f), Err: err, Wait: f.wait, Length: f.length, Calls: f.calls,
 	}
 }
 
@@ -204,7 +204,7 @@ func (c *call) attempt(ctx context.Context, e *endpoint) (Reply, *fault) {
 	if f != nil {
 		return Reply{}, f
 	}
-	return e.reply(d, c.request)
+	return e.reply(d, c.request), nil
 }
 
 // held returns the fault of an attempt that Options.Gate forbids; nil otherwise.

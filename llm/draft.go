@@ -171,6 +171,7 @@ func (d *draft) toolCalls() []ToolCall {
 		if strings.TrimSpace(call.Arguments) == "" {
 			call.Arguments = "{}"
 		}
+		call.Arguments = meantArguments(call.Arguments)
 		out = append(out, call)
 	}
 	return withIDs(out)

@@ -39,7 +39,7 @@ func FuzzDraft(f *testing.F) {
 			t.Fatalf("usage %+v; input %q", d.usage, in)
 		}
 		fit(t, d.toolCalls(), in)
-		calls, _, _ := readTextCalls(text, []Tool{{Name: "n"}})
+		calls, _ := readTextCalls(text, []Tool{{Name: "n"}})
 		fit(t, calls, in)
 	})
 }

@@ -147,6 +147,10 @@ type Error struct {
 	Usage   Usage  // tokens that were paid for nevertheless
 	Partial string // the longest text received before it was cut off
 	Err     error
+	// Length: a CutOff reply had reached max_output_tokens. Calls are those that had
+	// begun; the last one is not complete.
+	Length bool
+	Calls  []ToolCall
 	// Wait is how long a Busy endpoint asks to wait; 0: it did not say.
 	Wait time.Duration
 }

@@ -187,6 +187,21 @@ func sanitizeName(name string) string {
 	return name[:min(len(name), maxName)]
 }
 
+// meantArguments returns arguments as valid JSON where they are a whole object with
+// mistakes that models make, such as trailing commas, and others as they are.
+func meantArguments(args string) string {
+	if isObject([]byte(args)) {
+		return args
+	}
+	trimmed := strings.TrimSpace(args)
+	for _, o := range lenient.Objects(trimmed) {
+		if o.Raw != nil && o.Start == 0 && o.End == len(trimmed) {
+			return string(o.Raw)
+		}
+	}
+	return args
+}
+
 // repairArguments returns arguments that are one JSON object: as they are, as
 // they were meant, or empty.
 func repairArguments(args string) string {

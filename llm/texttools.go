@@ -11,15 +11,6 @@ import (
 	"legwork/llm/lenient"
 )
 
-// textCall is a tool call as a model without tool calling writes it. Asked for
-// is {"tool_calls": [{"name": ..., "arguments": {...}}]} or {"tool": ...,
-// "arguments": {...}}; models also write other forms, from their training.
-type textCall struct {
-	Name      string    `json:"name"`
-	Arguments arguments `json:"arguments"`
-	Function  *textCall `json:"function"`
-}
-
 // textMessages writes a request for a model without tool calling: the tools
 // stand at the end of the system message, calls and results of the history
 // are JSON in texts, and no two messages of one role follow each other, as
@@ -118,63 +109,17 @@ func toJSON(v any) string {
 	return strings.TrimSuffix(out.String(), "\n")
 }
 
-// readTextCalls takes the tool calls out of a text. rest is the text without
-// them. cut says that a call at the end is not complete.
-func readTextCalls(text string, tools []Tool) (calls []ToolCall, rest string, cut bool) {
-	plain := lenient.WithoutThinking(text)
-	var kept strings.Builder
-	from := 0
-	for _, o := range lenient.Objects(plain) {
-		if o.Truncated {
-			cut = len(o.Keys) > 0 && (o.Keys[0] == "tool_calls" || o.Keys[0] == "tool")
-			continue
-		}
-		if found := parseTextCalls(o.Raw, tools); len(found) > 0 {
-			calls = append(calls, found...)
-			kept.WriteString(plain[from:o.Start])
-			from = o.End
-		}
+// readTextCalls takes the tool calls out of a text. rest is the text without them. A
+// text with a call that is not complete stays whole: its reader tells the model.
+func readTextCalls(text string, tools []Tool) (calls []ToolCall, rest string) {
+	found := lenient.FindCalls(text, func(name string) bool {
+		return slices.ContainsFunc(tools, func(t Tool) bool { return t.Name == name })
+	})
+	if len(found.List) == 0 || found.Cut {
+		return nil, text
 	}
-	if len(calls) == 0 {
-		return nil, text, cut
-	}
-	kept.WriteString(plain[from:])
-	rest = strings.TrimSpace(kept.String())
-	if strings.TrimSpace(wrapping.Replace(rest)) == "" {
-		rest = ""
-	}
-	return withIDs(calls[:min(len(calls), maxCalls)]), rest, cut
-}
-
-// wrapping removes the marks that models put around a call.
-var wrapping = strings.NewReplacer("```json", "", "```", "", "<tool_call>", "", "</tool_call>", "")
-
-func parseTextCalls(raw []byte, tools []Tool) []ToolCall {
-	var doc struct {
-		ToolCalls []textCall `json:"tool_calls"`
-		Tool      string     `json:"tool"`
-		textCall
-	}
-	if json.Unmarshal(raw, &doc) != nil {
-		return nil
-	}
-	list := doc.ToolCalls
-	switch {
-	case doc.Tool != "":
-		list = append(list, textCall{Name: doc.Tool, Arguments: doc.Arguments})
-	case slices.ContainsFunc(tools, func(t Tool) bool { return t.Name == doc.Name }):
-		list = append(list, doc.textCall)
-	}
-	var calls []ToolCall
-	for _, c := range list {
-		if c.Function != nil {
-			c = *c.Function
-		}
-		if c.Name == "" {
-			continue
-		}
-		or(&c.Arguments, "{}")
+	for _, c := range found.List[:min(len(found.List), maxCalls)] {
 		calls = append(calls, ToolCall{Name: c.Name, Arguments: string(c.Arguments)})
 	}
-	return calls
+	return withIDs(calls), found.Rest
 }

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 
+	"legwork/bot"
 	"legwork/llm"
 )
 
@@ -69,6 +70,8 @@ func applyEvent(s State, e Event) State {
 		return settle(taint(s, e), Done, "")
 	case StateSet:
 		return stateSet(s, e)
+	case CutOff:
+		s.CutOffSeq = e.Seq
 	case Stopped:
 		return halt(s, e, ReasonStopped)
 	case Expired:
@@ -105,6 +108,15 @@ func open(s State, e Event) State {
 		s.Phase = PhaseQueued
 	default:
 		s = decide(s, e.Seq)
+	}
+	return quotes(s, e, e.Opening.Earlier)
+}
+
+// quotes notes that the task will read messages which an event brings along. Those of
+// others are words of outsiders.
+func quotes(s State, e Event, list []bot.Quoted) State {
+	if s.Tainted == 0 && slices.ContainsFunc(list, func(q bot.Quoted) bool { return !q.Own }) {
+		s.Tainted = e.Seq
 	}
 	return s
 }
@@ -330,6 +342,7 @@ func dropPlan(s State) State {
 // with the guidance; otherwise the next decision sees it.
 func guidanceAdded(s State, e Event) State {
 	s.Guidance = append(slices.Clip(s.Guidance), e.Seq)
+	s = quotes(s, e, e.Earlier)
 	switch s.Phase {
 	case PhaseDeciding, PhaseAnswering:
 		return decide(s, e.Seq)
@@ -356,7 +369,7 @@ func halt(s State, e Event, why string) State {
 	if why == ReasonStopped {
 		outcome = Halted
 	}
-	worth := s.HasResults() && s.Phase != PhaseAnswering
+	worth := s.HasResults() && s.Phase != PhaseAnswering && !s.Streamed
 	s = skipRest(endReview(s, e.Seq), e)
 	if worth {
 		return answer(s, e.Seq, why)

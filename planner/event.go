@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"legwork/bot"
+	"legwork/internal/clip"
 	"legwork/internal/form"
 	"legwork/llm"
 )
@@ -25,6 +26,7 @@ const (
 	Asked           EventType = "asked"            // of a tool action: a person must decide first
 	Decided         EventType = "decided"          // of an ask action: the decision of a person
 	GuidanceAdded   EventType = "guidance_added"   // a person guides the task; agents cannot
+	Heard           EventType = "heard"            // of an ask action about a form: a person's words that are its answer only when the person says so
 	GuidanceRemoved EventType = "guidance_removed" // the person takes guidance back that no plan or reply has seen
 	PromptExpanded  EventType = "prompt_expanded"  // the server wrote out the prompt that the goal names: Text is the goal
 	GrantRevoked    EventType = "grant_revoked"    // a person took back a standing grant of this task
@@ -32,6 +34,7 @@ const (
 	NoteAdded       EventType = "note_added"       // somebody outside added to the context: data for the next decision, never a wish
 	Answered        EventType = "answered"         // of a task that agents from outside work on: one of them hands in the answer
 	Stopped         EventType = "stopped"          // a person wants the task to end
+	CutOff          EventType = "cut_off"          // of a stopped task: Text is the beginning of the answer, as people had seen it
 	Expired         EventType = "expired"          // the time of Deadline has come; of an ask action when a review expired
 	BudgetReached   EventType = "budget_reached"   // nothing that costs starts until a person decides, or the budget is renewed
 	BudgetRenewed   EventType = "budget_renewed"   // the budget has room again: it was extended elsewhere, or a new day has begun
@@ -56,9 +59,10 @@ type Event struct {
 	Question  *Question                  `json:"question,omitempty"`
 	Decision  *Decision                  `json:"decision,omitempty"`
 	Note      *Note                      `json:"note,omitempty"`      // note_added
-	Text      string                     `json:"text,omitempty"`      // guidance_added, prompt_expanded, answered
-	Message   string                     `json:"message,omitempty"`   // guidance_added, decided: platform id of the message; sent: id of the sent message
-	Of        int                        `json:"of,omitempty"`        // guidance_removed: seq of the guidance; grant_revoked: seq of the decision
+	Text      string                     `json:"text,omitempty"`      // guidance_added, heard, prompt_expanded, answered, cut_off
+	Message   string                     `json:"message,omitempty"`   // guidance_added, heard, decided: platform id of the message; sent: id of the sent message
+	Earlier   []bot.Quoted               `json:"earlier,omitempty"`   // guidance_added: messages that it brings along, as material
+	Of        int                        `json:"of,omitempty"`        // guidance_added: seq of the event whose text it corrects; guidance_removed: of the guidance; grant_revoked: of the decision
 	Grant     string                     `json:"grant,omitempty"`     // started: which standing grant let the call be made
 	Instead   string                     `json:"instead,omitempty"`   // sent: id of the slot's earlier message, which Message replaces
 	Values    map[string]json.RawMessage `json:"values,omitempty"`    // state_set, and decided or expired of a review: null deletes
@@ -70,19 +74,20 @@ type Event struct {
 
 // Opening is the body of Opened.
 type Opening struct {
-	Goal     string     `json:"goal"`
-	Chat     bot.Chat   `json:"chat"`
-	From     bot.Person `json:"from"`
-	Message  string     `json:"message,omitempty"` // platform id of the asking message
-	Language string     `json:"language"`          // of the texts: en, zh, ru
-	Timezone string     `json:"timezone"`          // IANA name
-	Limits   Limits     `json:"limits"`
-	Queued   bool       `json:"queued,omitempty"`  // set by the store: waits for Released before its first decision
-	Preview  bool       `json:"preview,omitempty"` // a person decides about the first plan before anything runs
-	Model    string     `json:"model,omitempty"`   // configured model that the person has chosen; empty for the usual ones
-	Groups   []string   `json:"groups,omitzero"`   // tool groups that were open to the person: once the task has read what outsiders wrote, it gains no others
-	Prompt   *PromptRef `json:"prompt,omitempty"`  // the goal is to be written out by a server first
-	Intro    string     `json:"intro,omitempty"`   // a line that the outcome begins with, where no message asked for it
+	Goal     string       `json:"goal"`
+	Chat     bot.Chat     `json:"chat"`
+	From     bot.Person   `json:"from"`
+	Message  string       `json:"message,omitempty"` // platform id of the asking message
+	Earlier  []bot.Quoted `json:"earlier,omitempty"` // messages that it brings along, as material
+	Language string       `json:"language"`          // of the texts: en, zh, ru
+	Timezone string       `json:"timezone"`          // IANA name
+	Limits   Limits       `json:"limits"`
+	Queued   bool         `json:"queued,omitempty"`  // set by the store: waits for Released before its first decision
+	Preview  bool         `json:"preview,omitempty"` // a person decides about the first plan before anything runs
+	Model    string       `json:"model,omitempty"`   // configured model that the person has chosen; empty for the usual ones
+	Groups   []string     `json:"groups,omitzero"`   // tool groups that were open to the person: once the task has read what outsiders wrote, it gains no others
+	Prompt   *PromptRef   `json:"prompt,omitempty"`  // the goal is to be written out by a server first
+	Intro    string       `json:"intro,omitempty"`   // a line that the outcome begins with, where no message asked for it
 
 	External bool     `json:"external,omitempty"` // no model works on it: agents from outside do, and one hands in the answer
 	Notify   *Notify  `json:"notify,omitempty"`   // where the outcome goes, too
@@ -90,6 +95,22 @@ type Opening struct {
 	Trace    string   `json:"trace,omitempty"`    // W3C traceparent of what asked for it
 	Hops     int      `json:"hops,omitempty"`     // how often the work was handed on from one legwork to the next before
 	Request  string   `json:"request,omitempty"`  // hash of a program's request with a key: the same key cannot be used for another request
+}
+
+// maxAsked is how much of one quoted message Asked holds, in bytes.
+const maxAsked = 1 << 10
+
+// Asked is the goal as the history of the conversation holds it: the messages that
+// the person pointed at follow as quotations.
+func (o *Opening) Asked() string {
+	text := o.Goal
+	for _, q := range o.Earlier {
+		if q.Pointed {
+			q.Text = clip.Marked(q.Text, maxAsked)
+			text += "\n\n" + q.Quotation()
+		}
+	}
+	return text
 }
 
 // Notify says where the outcome of a task that was started by a program goes.

@@ -33,3 +33,19 @@ func TestAPlainAnswerIsOneCall(t *testing.T) {
 		t.Errorf("phase %s, outcome %s; want over, done", s.Phase, s.Outcome)
 	}
 }
+
+// TestCorrectionWhileWordsStream: a correction of a text whose answer has begun to
+// show begins the answer again, and other guidance does not.
+func TestCorrectionWhileWordsStream(t *testing.T) {
+	st := begin(t)
+	st.add(planner.Event{Type: planner.SendStarted, Action: planner.Todo(st.s)[0].ID})
+	more := planner.Event{Seq: st.s.Seq + 1, Type: planner.GuidanceAdded, By: "telegram:1", Text: "and Oslo?"}
+	if planner.Takes(st.s, more) {
+		t.Error("guidance is taken although the answer has begun to show")
+	}
+	before := planner.Todo(st.s)[0].ID
+	seq := st.add(planner.Event{Type: planner.GuidanceAdded, By: "telegram:1", Text: "It reads now: Oslo?", Of: 1})
+	if todo := planner.Todo(st.s); len(todo) != 1 || todo[0].ID == before || todo[0].ID.Seq != seq || st.s.Streamed {
+		t.Errorf("after the correction %v is wanted, want the decision once more", todo)
+	}
+}

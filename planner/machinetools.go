@@ -8,7 +8,9 @@ import (
 	"strings"
 
 	"legwork/internal/clip"
+	"legwork/internal/toolargs"
 	"legwork/llm"
+	"legwork/llm/lenient"
 )
 
 // Names of the machine's own tools. They are resolved by the fold, not by a
@@ -22,15 +24,22 @@ const (
 	ToolDelegate    = "delegate"
 )
 
+// MachineTools names the machine's own tools for sub-tasks.
+func MachineTools() []string {
+	return []string{ToolGetState, ToolUpdateState, ToolReadResult, ToolAskPerson, ToolDelegate}
+}
+
 // property is one parameter of a machine tool.
 type property struct {
-	name, kind string // kind: a JSON type, or "strings" for a list of them
-	optional   bool
+	name, kind  string // kind: a JSON type, or "strings" for a list of them
+	optional    bool
+	description string
+	enum        []string // the values that a text may have; none: any
 }
 
 // schema renders properties in the given order: prompts must be the same to
-// the byte from call to call. Names alone have to tell what they mean, since
-// every turn of every sub-task carries these tools.
+// the byte from call to call. Most properties have no description, and their
+// names have to tell what they mean: every turn of every sub-task carries them.
 func schema(properties []property) json.RawMessage {
 	var out, required strings.Builder
 	for i, p := range properties {
@@ -40,6 +49,12 @@ func schema(properties []property) json.RawMessage {
 		kind := fmt.Sprintf(`"type":%q`, p.kind)
 		if p.kind == "strings" {
 			kind = `"type":"array","items":{"type":"string"}`
+		}
+		if p.description != "" {
+			kind += `,"description":` + encoded(p.description)
+		}
+		if len(p.enum) > 0 {
+			kind += `,"enum":` + encoded(p.enum)
 		}
 		fmt.Fprintf(&out, `%q:{%s}`, p.name, kind)
 		if !p.optional {
@@ -55,22 +70,54 @@ func schema(properties []property) json.RawMessage {
 	return json.RawMessage(fmt.Sprintf(`{"type":"object","properties":{%s}}`, out.String()))
 }
 
+// encoded is a text or a list of texts as JSON.
+func encoded(v any) string {
+	out, err := json.Marshal(v)
+	if err != nil {
+		panic("planner: " + err.Error()) // texts and lists of them always encode
+	}
+	return string(out)
+}
+
+// planTool is offered to plan and review, with the same bytes. It says all that a
+// model needs to know to use it.
 func (b *builder) planTool() llm.Tool {
+	said := func(name string) string { return b.text("tool.plan_"+name, nil) }
 	entry := schema([]property{
-		{"id", "string", true},
-		{"name", "string", false},
-		{"description", "string", false},
-		{"after", "strings", true},
+		{name: "id", kind: "string", optional: true, description: said("id")},
+		{name: "name", kind: "string", description: said("name"), enum: b.groupNames()},
+		{name: "description", kind: "string", description: said("description")},
+		{name: "after", kind: "strings", optional: true, description: said("after")},
 	})
 	return llm.Tool{
 		Name: ToolPlan, Description: b.text("tool.plan", nil),
-		Schema: json.RawMessage(fmt.Sprintf(`{"type":"object","properties":{"plan":{"type":"array","items":%s}},"required":["plan"]}`, entry)),
+		Schema: json.RawMessage(fmt.Sprintf(
+			`{"type":"object","properties":{"thought":{"type":"string","description":%s},"plan":{"type":"array","description":%s,"items":%s}},"required":["plan"]}`,
+			encoded(said("thought")), encoded(said("list")), entry)),
 	}
 }
 
+// PlanThought is the thought beside the plan that a text holds, such as the arguments
+// of a call of the tool plan; empty for none.
+func PlanThought(text string) string {
+	thought := ""
+	for _, v := range lenient.Objects(text) {
+		var plan struct {
+			Thought string          `json:"thought"`
+			Plan    json.RawMessage `json:"plan"`
+		}
+		if json.Unmarshal(v.Raw, &plan) == nil && plan.Plan != nil {
+			thought = strings.TrimSpace(plan.Thought)
+		}
+	}
+	return clip.Marked(thought, maxThought)
+}
+
 // machineTools are offered after the group's own, which hide those of the same
-// name. A delegated sub-task cannot delegate, and read_result comes with the first
-// text that names something to read: so this is called when the messages are there.
+// name. A delegated sub-task cannot delegate. The tools of the shared state come with
+// that state, and read_result with the first text that names something to read: so
+// this is called when the messages are there. These are the last, since the caches of
+// providers keep what stands before a change.
 func (b *builder) machineTools(w Work) []llm.Tool {
 	return slices.DeleteFunc(b.ownTools(w), func(own llm.Tool) bool {
 		return slices.ContainsFunc(b.input.Tools, func(t llm.Tool) bool { return t.Name == own.Name })
@@ -79,45 +126,53 @@ func (b *builder) machineTools(w Work) []llm.Tool {
 
 func (b *builder) ownTools(w Work) []llm.Tool {
 	list := []llm.Tool{
-		{Name: ToolGetState, Description: b.text("tool.get_state", nil), Schema: schema([]property{
-			{"keys", "strings", true},
-		})},
-		{Name: ToolUpdateState, Description: b.text("tool.update_state", nil), Schema: schema([]property{
-			{"values", "object", false},
-		})},
 		{Name: ToolAskPerson, Description: b.text("tool.ask_person", nil), Schema: schema([]property{
-			{"question", "string", false},
-			{"choices", "strings", true},
+			{name: "question", kind: "string"},
+			{name: "choices", kind: "strings", optional: true},
 		})},
 	}
-	if w.Parent == nil {
-		list = append(list, llm.Tool{Name: ToolDelegate, Description: b.text("tool.delegate", map[string]any{"Groups": b.groupNames()}), Schema: schema([]property{
-			{"name", "string", false},
-			{"description", "string", false},
+	if b.input.Delegate && w.Parent == nil {
+		list = append(list, llm.Tool{Name: ToolDelegate, Description: b.text("tool.delegate", nil), Schema: schema([]property{
+			{name: "name", kind: "string", enum: b.groupNames()},
+			{name: "description", kind: "string"},
 		})})
 	}
-	if b.namesMore { // last: caches of providers keep the prompt before it
+	if b.input.SharedState || b.s.Version > 0 {
+		list = append(list, llm.Tool{Name: ToolGetState, Description: b.text("tool.get_state", nil), Schema: schema([]property{
+			{name: "keys", kind: "strings", optional: true},
+		})}, llm.Tool{Name: ToolUpdateState, Description: b.text("tool.update_state", nil), Schema: schema([]property{
+			{name: "values", kind: "object"},
+		})})
+	}
+	if b.namesMore {
 		list = append(list, llm.Tool{Name: ToolReadResult, Description: b.text("tool.read_result", nil), Schema: schema([]property{
-			{"result", "integer", true},
-			{"earlier", "string", true},
-			{"offset", "integer", true},
+			{name: "result", kind: "integer", optional: true},
+			{name: "earlier", kind: "string", optional: true},
+			{name: "offset", kind: "integer", optional: true},
 		})})
 	}
 	return list
 }
 
-func (b *builder) groupNames() string {
+// groupNames are the agents that work can be given to.
+func (b *builder) groupNames() []string {
 	names := make([]string, 0, len(b.input.Groups)+1)
 	for _, g := range b.input.Groups {
 		names = append(names, g.Name)
 	}
-	return strings.Join(append(names, LLMTool), ", ")
+	return append(names, LLMTool)
 }
+
+// machineArguments are the types of all arguments of the machine's tools. The values
+// of the shared state can be of any type.
+const machineArguments = `{"properties":{"values":{"type":"object"},"keys":{"type":"array"},"result":{"type":"integer"},"earlier":{"type":"string"},"offset":{"type":"integer"},` +
+	`"question":{"type":"string"},"choices":{"type":"array"},"name":{"type":"string"},"description":{"type":"string"}}}`
 
 // MachineCall reads a call of one of the machine's own tools. ok is false for
 // any other name. What cannot be used becomes a Refusal that a model can act
 // on. groups are the names that delegate accepts.
 func MachineCall(c Call, groups []string, delegated bool) (_ Call, ok bool) {
+	c.Arguments = toolargs.Fit(json.RawMessage(machineArguments), c.Arguments)
 	switch c.Name {
 	case ToolGetState:
 		return getCall(c), true

@@ -1,10 +1,14 @@
 package planner
 
 import (
-	"bytes"
 	"encoding/json"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
 	"strings"
 
+	"legwork/llm"
 	"legwork/llm/lenient"
 )
 
@@ -23,6 +27,9 @@ type ParseOptions struct {
 	// plan may name them in full, or "a" for that of the latest round with it.
 	Known []string
 	Max   int // sub-tasks in one plan; 0: no limit
+	// Tools are those whose calls, written out in a text, people never read; the
+	// tool "plan" is always one of them.
+	Tools []string
 }
 
 // Parsed is a model's reply to a request for a plan: a plan or an answer.
@@ -35,6 +42,8 @@ type Parsed struct {
 // The mistakes of a refused reply: the Code of a PlanError.
 const (
 	EmptyReply         = "empty_reply"
+	UnknownTool        = "unknown_tool"
+	UnreadableCall     = "unreadable_call"
 	UnreadablePlan     = "unreadable_plan"
 	TruncatedPlan      = "truncated_plan"
 	UnknownGroup       = "unknown_group"
@@ -56,14 +65,16 @@ func (e *PlanError) Error() string { return e.Reason }
 
 const again = " Send the whole plan again, corrected."
 
-// ParseReply reads a model's text. It leaves thinking aloud out. The last
-// complete plan in the text counts; a text without a plan is the answer. A plan is
+// ParseReply reads a model's text. It leaves thinking aloud out. Calls of tools that
+// are written out, in the forms of lenient.FindCalls, are read by ParseCalls. Without
+// such calls the last complete plan in the text counts; a text without a plan is the
+// answer. A plan is
 //
 //   - an object with the key "plan" whose value is a list of entries, one entry,
 //     null, or any of these as JSON in a string; other keys beside it are
 //     ignored, and the object may be the only value of another one;
-//   - the call of a tool "plan" written out: {"name": "plan", "arguments": …};
-//   - a bare list of entries, when one of them names an allowed group.
+//   - a bare list of entries, when one of them names an allowed group;
+//   - the same as a list in YAML.
 //
 // Other JSON belongs to the answer: also {"plan": "pro", "price": 10}. But ParseReply
 // refuses a reply that is a JSON value alone and looks like an attempt at a plan
@@ -75,37 +86,143 @@ func ParseReply(text string, o ParseOptions) (Parsed, error) {
 	if text == "" {
 		return Parsed{}, &PlanError{Code: EmptyReply, Reason: "The reply is empty. Send a plan, or the answer as text."}
 	}
+	written := lenient.FindCalls(text, func(name string) bool { return isPlanTool(name) || slices.Contains(o.Tools, name) })
+	if len(written.List) > 0 {
+		if written.Cut {
+			return Parsed{}, truncated()
+		}
+		var calls []llm.ToolCall
+		for _, c := range written.List {
+			calls = append(calls, llm.ToolCall{Name: c.Name, Arguments: string(c.Arguments)})
+		}
+		return ParseCalls(calls, o)
+	}
 	var plan []any
 	var found bool
 	var refused *PlanError
 	groups := newGroups(o.Groups)
 	for _, v := range lenient.Values(text) {
 		switch {
-		case v.Truncated && (planKeys(v.Keys) || bare(text[:v.Start])):
+		case v.Truncated && (planKeys(v.Keys) || bare(text[:v.Start]) || written.Cut):
 			refused = truncated()
 		case v.Broken && planKeys(v.Keys):
 			refused = unreadable("it is not valid JSON")
 		case v.Raw != nil:
-			if list, ok := planIn(decoded(v.Raw), groups, 0); ok {
+			if list, ok := planIn(lenient.Decode(v.Raw), groups, 0); ok {
 				plan, found = list, true
 			}
 		}
+	}
+	if !found && refused == nil {
+		plan, found = yamlPlan(text, groups)
 	}
 	switch {
 	case found:
 		return parseEntries(plan, o, groups)
 	case refused != nil:
 		return Parsed{}, refused
+	case written.Unreadable():
+		return Parsed{}, &PlanError{Code: UnreadableCall, Reason: "The reply holds a call of a tool that cannot be read. " + callPlan}
 	case attempted(text):
 		return Parsed{}, unreadable("it has another form than that of a plan (if it is meant as the answer, put it into a sentence)")
 	}
 	return Parsed{Answer: text}, nil
 }
 
-// ParsePlanArguments reads the arguments of a call of the tool "plan". They
-// must hold a plan in a form of ParseReply; any list of entries and a lone
-// entry count too. The error is a *PlanError.
-func ParsePlanArguments(args string, o ParseOptions) (Parsed, error) {
+// callPlan tells a model what a reply to a request for a plan can be.
+const callPlan = `Call the tool "plan", or write the answer as text.`
+
+// isPlanTool reports that a model means the tool "plan" by a name.
+func isPlanTool(name string) bool { return strings.EqualFold(strings.TrimSpace(name), ToolPlan) }
+
+// ParseCalls reads the calls of tools in a reply to a request for a plan. All calls of
+// the tool "plan" are one plan together, and a call of an agent with a description is
+// an entry of it. Another call makes the reply an error: no part of a reply is
+// left out in silence. The error is a *PlanError.
+func ParseCalls(calls []llm.ToolCall, o ParseOptions) (Parsed, error) {
+	groups := newGroups(o.Groups)
+	var lists [][]any
+	for _, c := range calls {
+		list, err := planOfCall(c, groups)
+		if err != nil {
+			return Parsed{}, err
+		}
+		lists = append(lists, list)
+	}
+	return parseEntries(joined(lists), o, groups)
+}
+
+func planOfCall(c llm.ToolCall, groups *groupNames) ([]any, error) {
+	if isPlanTool(c.Name) {
+		return planArguments(c.Arguments)
+	}
+	if _, ok := groups.find(c.Name); ok && !groups.any {
+		if f, ok := lenient.Decode([]byte(c.Arguments)).(map[string]any); ok && fieldText(f, "description") != "" {
+			f["name"] = c.Name
+			return []any{f}, nil
+		}
+		return nil, &PlanError{Code: UnknownTool, Reason: fmt.Sprintf("%s is an agent and no tool: put what it has to do into a plan. %s", cited(c.Name), callPlan)}
+	}
+	return nil, &PlanError{Code: UnknownTool, Reason: fmt.Sprintf("There is no tool %s here. %s", cited(c.Name), callPlan)}
+}
+
+// joined makes one list of the entries of several plans. A plan that repeats an
+// earlier one is left out. An id that an earlier plan has is replaced in the later
+// one, also where that plan refers to it.
+func joined(lists [][]any) []any {
+	var all []any
+	taken := map[string]bool{}
+	for n, list := range lists {
+		if slices.ContainsFunc(lists[:n], func(before []any) bool { return reflect.DeepEqual(before, list) }) {
+			continue
+		}
+		renamed := map[string]string{}
+		for _, e := range list {
+			f, _ := e.(map[string]any)
+			if id := fieldText(f, "id"); id != "" && taken[id] {
+				renamed[id] = unique(id, taken)
+			}
+		}
+		for _, e := range list {
+			f, ok := e.(map[string]any)
+			if !ok {
+				all = append(all, e)
+				continue
+			}
+			if id := fieldText(f, "id"); id != "" {
+				taken[id] = true
+			}
+			all = append(all, withIDs(f, renamed))
+		}
+	}
+	return all
+}
+
+// withIDs is an entry with other ids.
+func withIDs(f map[string]any, renamed map[string]string) map[string]any {
+	if len(renamed) == 0 {
+		return f
+	}
+	f = maps.Clone(f)
+	if id, ok := renamed[fieldText(f, "id")]; ok {
+		f["id"] = id
+	}
+	if after, ok := readAfter(f); ok && after != nil {
+		list := make([]any, 0, len(after))
+		for _, id := range after {
+			if other, ok := renamed[id]; ok {
+				id = other
+			}
+			list = append(list, id)
+		}
+		f["after"] = list
+	}
+	return f
+}
+
+// planArguments reads the arguments of a call of the tool "plan". They must hold a
+// plan in a form of ParseReply; any list of entries and a lone entry count too.
+func planArguments(args string) ([]any, error) {
 	var inner string
 	if json.Unmarshal([]byte(args), &inner) == nil {
 		args = inner
@@ -121,7 +238,7 @@ func ParsePlanArguments(args string, o ParseOptions) (Parsed, error) {
 		if v.Raw == nil {
 			continue
 		}
-		value := decoded(v.Raw)
+		value := lenient.Decode(v.Raw)
 		list, ok := planIn(value, nil, 0)
 		if !ok && entryLike(value) {
 			list, ok = []any{value}, true
@@ -130,13 +247,10 @@ func ParsePlanArguments(args string, o ParseOptions) (Parsed, error) {
 			plan, found = list, true
 		}
 	}
-	if !found && strings.TrimSpace(args) == "[]" {
-		found = true
+	if !found && strings.TrimSpace(args) != "[]" {
+		return nil, refused
 	}
-	if !found {
-		return Parsed{}, refused
-	}
-	return parseEntries(plan, o, newGroups(o.Groups))
+	return plan, nil
 }
 
 // PlanOutput is for people who write prompts: one line of JSON with the plan, the
@@ -160,8 +274,11 @@ func PlanOutput(p Parsed, err error) string {
 	return strings.TrimSuffix(out.String(), "\n")
 }
 
+// CutPlan is the reason to give a plan back that its model could not finish.
+func CutPlan() *PlanError { return truncated() }
+
 func truncated() *PlanError {
-	return &PlanError{Code: TruncatedPlan, Reason: "The plan is cut off: its end is missing." + again + " Keep it shorter."}
+	return &PlanError{Code: TruncatedPlan, Reason: "The plan is cut off: its end is missing. Send the whole plan again, shorter: fewer sub-tasks, and in each description only what its agent must know."}
 }
 
 func unreadable(why string) *PlanError {
@@ -170,18 +287,6 @@ func unreadable(why string) *PlanError {
 
 // wrapping is how many objects around a plan planIn looks into.
 const wrapping = 4
-
-// decoded is a JSON value as encoding/json gives it, with numbers as written; nil
-// for invalid JSON.
-func decoded(raw []byte) any {
-	var v any
-	d := json.NewDecoder(bytes.NewReader(raw))
-	d.UseNumber()
-	if d.Decode(&v) != nil {
-		return nil
-	}
-	return v
-}
 
 // planIn returns the entries of the plan that a JSON value is or holds. A bare
 // list must give one of the groups something to do; groups is nil where any list
@@ -199,13 +304,6 @@ func planIn(v any, groups *groupNames, depth int) (entries []any, ok bool) {
 	}
 	if plan, ok := field(f, "plan"); ok {
 		return planValue(plan, len(f) == 1, groups, depth)
-	}
-	if fieldText(f, "name") == "plan" {
-		for _, key := range [...]string{"arguments", "parameters", "input"} {
-			if v, ok := field(f, key); ok {
-				return planIn(unquoted(v), nil, depth+1)
-			}
-		}
 	}
 	if len(f) == 1 {
 		for _, v := range f {
@@ -281,7 +379,7 @@ func attempted(text string) bool {
 	if len(values) != 1 || values[0].Raw == nil || values[0].Start != 0 || values[0].End != len(text) {
 		return false
 	}
-	f, ok := decoded(values[0].Raw).(map[string]any)
+	f, ok := lenient.Decode(values[0].Raw).(map[string]any)
 	if !ok {
 		return false
 	}
@@ -292,7 +390,7 @@ func attempted(text string) bool {
 	}
 	for key := range f {
 		switch strings.ToLower(strings.TrimSpace(key)) {
-		case "plan", "plans", "subtasks", "sub_tasks", "tasks", "steps":
+		case "plan", "plans", "thought", "subtasks", "sub_tasks", "tasks", "steps":
 		default:
 			return false
 		}
@@ -369,7 +467,7 @@ func unquoted(v any) any {
 	}
 	for _, o := range lenient.Values(s) {
 		if o.Start == 0 && o.Raw != nil {
-			return decoded(o.Raw)
+			return lenient.Decode(o.Raw)
 		}
 	}
 	return ""

@@ -44,7 +44,7 @@ func (m *mistakes) err() error {
 	if m.count == 0 {
 		return nil
 	}
-	text := "The plan cannot be used: " + strings.Join(m.list, "; ")
+	text := "Mistakes in the plan: " + strings.Join(m.list, "; ")
 	if more := m.count - len(m.list); more > 0 {
 		text += fmt.Sprintf("; and %d more mistakes", more)
 	}
@@ -54,7 +54,7 @@ func (m *mistakes) err() error {
 // parseEntries reads and checks the entries of a plan.
 func parseEntries(list []any, o ParseOptions, groups *groupNames) (Parsed, error) {
 	if o.Max > 0 && len(list) > o.Max {
-		return Parsed{}, &PlanError{Code: TooManySubtasks, Reason: fmt.Sprintf("The plan has %d sub-tasks and may have %d at most. Join some, or leave those for a later round whose results are not needed first.", len(list), o.Max) + again}
+		return Parsed{}, tooMany(list, o.Max, groups)
 	}
 	var wrong mistakes
 	plan := make([]Entry, len(list))
@@ -75,6 +75,32 @@ func parseEntries(list []any, o ParseOptions, groups *groupNames) (Parsed, error
 		return Parsed{}, err
 	}
 	return Parsed{IsPlan: true, Plan: plan}, nil
+}
+
+// tooMany refuses a plan with more sub-tasks than a round may have, and says how to
+// merge them.
+func tooMany(list []any, most int, groups *groupNames) *PlanError {
+	count := map[string]int{}
+	for _, e := range list {
+		f, _ := e.(map[string]any)
+		if name, ok := groups.find(fieldText(f, "name")); ok {
+			count[name]++
+		}
+	}
+	names := slices.SortedFunc(maps.Keys(count), func(a, b string) int { return cmp.Or(count[b]-count[a], strings.Compare(a, b)) })
+	var largest []string
+	for _, name := range names[:min(3, len(names))] {
+		if count[name] > 1 {
+			largest = append(largest, fmt.Sprintf("%s has %d", cited(name), count[name]))
+		}
+	}
+	merge := ""
+	if len(largest) > 0 {
+		merge = fmt.Sprintf(" (%s)", strings.Join(largest, ", "))
+	}
+	return &PlanError{Code: TooManySubtasks, Reason: fmt.Sprintf("The plan has %d sub-tasks and may have %d at most: %d too many. "+
+		"Merge sub-tasks of the same agent%s: one description can list several things to find or do. "+
+		"Leave for a later round the sub-tasks whose results are not needed first.", len(list), most, len(list)-most, merge) + again}
 }
 
 // readEntry reads one entry; its After is as the model wrote it.

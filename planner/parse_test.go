@@ -13,6 +13,7 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 
 	"legwork/internal/test/watch"
+	"legwork/llm"
 	"legwork/planner"
 )
 
@@ -40,12 +41,15 @@ func TestReplies(t *testing.T) {
 				if err := json.Unmarshal(f.Data, &options); err != nil {
 					t.Fatalf("%s: %s: %v", file, f.Name, err)
 				}
-			case "reply", "args":
+			case "reply", "args", "calls":
 				reply, kind = text, f.Name[dot+1:]
 			case "want":
 				o, parse := options, planner.ParseReply
-				if kind == "args" {
-					parse = planner.ParsePlanArguments
+				switch kind {
+				case "args":
+					parse = readArguments
+				case "calls":
+					parse = readCalls
 				}
 				t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar")+"/"+name, func(t *testing.T) {
 					p, err := parse(reply, o)
@@ -55,6 +59,21 @@ func TestReplies(t *testing.T) {
 			}
 		}
 	}
+}
+
+// readCalls reads one call per line: the name of a tool, a space, its arguments.
+func readCalls(text string, o planner.ParseOptions) (planner.Parsed, error) {
+	var calls []llm.ToolCall
+	for line := range strings.Lines(text) {
+		name, args, _ := strings.Cut(strings.TrimSpace(line), " ")
+		calls = append(calls, llm.ToolCall{Name: name, Arguments: args})
+	}
+	return planner.ParseCalls(calls, o)
+}
+
+// readArguments reads the arguments of a single call of the tool "plan".
+func readArguments(args string, o planner.ParseOptions) (planner.Parsed, error) {
+	return planner.ParseCalls([]llm.ToolCall{{Name: planner.ToolPlan, Arguments: args}}, o)
 }
 
 func compareReply(t *testing.T, reply string, p planner.Parsed, err error, want string) {
@@ -91,8 +110,8 @@ func TestAPlanNeverRunsTruncated(t *testing.T) {
 				t.Errorf("ParseReply(%q) = %+v, want an error", text, p)
 			}
 		}
-		if p, err := planner.ParsePlanArguments(whole[:end], planner.ParseOptions{}); err == nil {
-			t.Errorf("ParsePlanArguments(%q) = %+v, want an error", whole[:end], p)
+		if p, err := readArguments(whole[:end], planner.ParseOptions{}); err == nil {
+			t.Errorf("readArguments(%q) = %+v, want an error", whole[:end], p)
 		}
 	}
 }
@@ -192,7 +211,7 @@ func FuzzParseReply(f *testing.F) {
 	f.Add(`[{"name": "llm_tool", "description": "x", "id": "1/a", "after": "a"}]`, "1/a")
 	f.Fuzz(func(t *testing.T, text, known string) {
 		o := planner.ParseOptions{Known: []string{known}, Max: 40}
-		for _, parse := range []func(string, planner.ParseOptions) (planner.Parsed, error){planner.ParseReply, planner.ParsePlanArguments} {
+		for _, parse := range []func(string, planner.ParseOptions) (planner.Parsed, error){planner.ParseReply, readArguments} {
 			p, err := parse(text, o)
 			var refused *planner.PlanError
 			if err != nil && (!errors.As(err, &refused) || refused.Reason == "" || refused.Code == "") {

@@ -56,7 +56,7 @@ func TestPastInPrompts(t *testing.T) {
 	plan := whole(r)
 	past.SummaryTainted = true
 	r, _ = st.prompt("plan 1.0", planner.PromptInput{Past: past})
-	st.plan(planner.Subtask{ID: "1/a", Name: "look", Description: "one"}, planner.Subtask{ID: "1/b", Name: planner.LLMTool, Description: "two"})
+	st.plan(planner.Subtask{ID: "1/a", Name: "look", Description: "one, with 7Q2KDX/1/a"}, planner.Subtask{ID: "1/b", Name: planner.LLMTool, Description: "two, with 7Q2KDX/1/a"})
 	work, _ := st.prompt("work 1/a turn 1.0", planner.PromptInput{Past: past, Earlier: earlier})
 	alone, _ := st.prompt("work 1/b turn 1.0", planner.PromptInput{Past: past, Earlier: earlier})
 	golden(t, "testdata/prompts/past.txt", "===== plan\n"+plan+"===== plan, tainted summary\n"+whole(r)+"===== work\n"+whole(work)+"===== llm_tool\n"+whole(alone))
@@ -89,6 +89,23 @@ func TestSummaryPrompt(t *testing.T) {
 	all := r.Messages[0].Content + whole(r)
 	if len(all) > d.MaxBytes || !strings.Contains(all, "short answer") || !strings.Contains(all, "ggggg") || strings.Count(all, "<answer>\n") != 4 || strings.Count(all, "\n</answer>") != 4 {
 		t.Errorf("%d bytes of %d: %.3000q", len(all), d.MaxBytes, all)
+	}
+}
+
+// TestPlanThought: the thought of a plan is read out of its arguments, also where its
+// model wrote it with words around it.
+func TestPlanThought(t *testing.T) {
+	for text, want := range map[string]string{
+		`{"thought": " Two places. ", "plan": [{"name": "clock", "description": "x"}]}`: "Two places.",
+		"So:\n```json\n{\"plan\": [], \"thought\": \"done\"}\n```":                      "done",
+		`{"thought": "no plan"}`:       "",
+		`{"thought": 5, "plan": []}`:   "",
+		`{"plan": []}`:                 "",
+		`a thought without any object`: "",
+	} {
+		if got := planner.PlanThought(text); got != want {
+			t.Errorf("PlanThought(%q) = %q, want %q", text, got, want)
+		}
 	}
 }
 

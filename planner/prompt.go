@@ -1,6 +1,7 @@
 package planner
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -8,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"legwork/bot"
 	"legwork/i18n"
 	"legwork/internal/clip"
 	"legwork/llm"
@@ -30,6 +32,8 @@ type PromptInput struct {
 	Vision            bool         // work: a model of the role vision is there, for turns with images
 	Past                           // plan, review and answer
 	Earlier           []Earlier    // plan, review and work: results of earlier tasks, the newest first
+	SharedState       bool         // work: offer the tools of the shared state also while there is none
+	Delegate          bool         // work: offer delegate
 	MaxBytes          int          // of all messages together; 0 for no limit
 }
 
@@ -76,10 +80,11 @@ type builder struct {
 	model     string
 	messages  []llm.Message
 	tools     []llm.Tool
-	pictures  bool  // one of the messages holds images
-	namesMore bool  // one of them names what read_result reads
-	pastEnd   int   // messages before that index, but for the system's, are of the time before the task
-	results   []int // indexes of messages with results, the oldest first
+	pictures  bool   // one of the messages holds images
+	namesMore bool   // one of them names what read_result reads
+	pastEnd   int    // messages before that index, but for the system's, are of the time before the task
+	results   []int  // indexes of messages with results, the oldest first
+	review    string // the question at the end of a review
 }
 
 func (b *builder) text(key string, data any) string { return b.input.Texts.Text(b.lang, key, data) }
@@ -93,13 +98,22 @@ func (b *builder) add(role, content string) {
 
 // decision builds the prompts of plan, review and answer.
 func (b *builder) decision(a Action) error {
-	system, err := b.input.Texts.Prompt(b.lang, a.Role, i18n.PromptData{
+	data := i18n.PromptData{
 		Groups: b.input.Groups, MaxSubtasks: b.s.Limits.Subtasks,
 		Instructions: b.input.Instructions, ChatInstructions: b.input.ChatInstructions,
-	})
+	}
+	name := llm.RolePlan // also for a review, so that its prompt begins as that of the plan did
+	if a.Role == llm.RoleAnswer {
+		name = llm.RoleAnswer
+	}
+	system, err := b.input.Texts.Prompt(b.lang, name, data)
 	if err != nil {
 		return err
 	}
+	if b.review, err = b.input.Texts.Prompt(b.lang, llm.RoleReview, data); err != nil {
+		return err
+	}
+	b.review = strings.TrimSpace(b.review)
 	b.model = b.input.Model
 	b.add(llm.System, system)
 	if a.Role != llm.RoleAnswer {
@@ -108,10 +122,10 @@ func (b *builder) decision(a Action) error {
 	b.addPast()
 	b.pastEnd = len(b.messages)
 	if a.Role != llm.RoleAnswer {
-		b.addEarlier("prompt.earlier_plan")
+		b.addEarlier("prompt.earlier_plan", b.input.Earlier)
 	}
 	b.add(llm.User, b.asker())
-	b.add(llm.User, tag("goal", b.goal()))
+	b.addGoal()
 	guidance, notes := b.s.Guidance, b.visibleNotes()
 	for _, plan := range b.s.Rejected {
 		notes = b.addNotes(notes, plan)
@@ -123,21 +137,62 @@ func (b *builder) decision(a Action) error {
 		notes = b.addNotes(notes, plan)
 		guidance = b.addGuidance(guidance, plan)
 		if a.Role != llm.RoleAnswer {
+			if i > 0 {
+				b.add(llm.User, b.review)
+			}
 			b.add(llm.Assistant, planText(b.journal(plan).Reply.Plan))
 		}
 		b.addRound(i + 1)
-		if a.Role == llm.RoleReview {
-			b.add(llm.User, b.text("prompt.review", nil))
-		}
 	}
 	b.addNotes(notes, b.s.Seq+1)
 	b.addGuidance(guidance, b.s.Seq+1)
 	b.addSharedState(stateInDecision)
-	if a.Role == llm.RoleAnswer {
+	switch a.Role {
+	case llm.RoleAnswer:
 		b.add(llm.User, b.text(answerKey(b.s.Reason), nil))
+	case llm.RoleReview:
+		b.add(llm.User, b.review)
 	}
 	b.addBadReplies(b.s.BadReplies)
 	return nil
+}
+
+// addGoal adds the goal, below the messages that it brings along.
+func (b *builder) addGoal() {
+	b.addQuoted(b.opening.Opening.Earlier)
+	b.add(llm.User, tag("goal", b.goal()))
+}
+
+// addQuoted adds messages that a question or guidance brings along: first those that
+// were said in the chat before, then those that the person points at.
+func (b *builder) addQuoted(list []bot.Quoted) {
+	for _, kind := range []struct {
+		pointed bool
+		intro   string
+	}{{false, "prompt.earlier_messages"}, {true, "prompt.pointed_at"}} {
+		var texts []string
+		for _, q := range list {
+			if q.Pointed == kind.pointed {
+				texts = append(texts, b.quoted(q))
+			}
+		}
+		if len(texts) > 0 {
+			b.add(llm.User, b.text(kind.intro, nil)+"\n"+strings.Join(texts, "\n"))
+		}
+	}
+}
+
+// quoted is an earlier message as data.
+func (b *builder) quoted(q bot.Quoted) string {
+	head := fmt.Sprintf("<earlier_message from=%q", q.From)
+	if !q.At.IsZero() {
+		zone, err := time.LoadLocation(b.opening.Opening.Timezone)
+		if err != nil {
+			zone = time.UTC
+		}
+		head += fmt.Sprintf(" at=%q", q.At.In(zone).Format("2006-01-02 15:04"))
+	}
+	return head + ">\n" + shield(q.Text, "earlier_message") + "\n</earlier_message>"
 }
 
 // goal is the person's goal, or the text of the server's prompt that it names.
@@ -179,7 +234,9 @@ func (b *builder) asker() string {
 // addGuidance adds the guidance before the event of that seq, and returns the rest.
 func (b *builder) addGuidance(guidance []int, before int) []int {
 	for len(guidance) > 0 && guidance[0] < before {
-		b.add(llm.User, b.guidanceText(b.journal(guidance[0])))
+		e := b.journal(guidance[0])
+		b.addQuoted(e.Earlier)
+		b.add(llm.User, b.guidanceText(e))
 		guidance = guidance[1:]
 	}
 	return guidance
@@ -269,23 +326,29 @@ func merged(messages []llm.Message) []llm.Message {
 	return list
 }
 
-// planText is a plan as its model would have written it.
+// planText is a plan as its model would have written it: the ids of its own round
+// without the round. Each entry has its "after", since an entry without one may wait
+// for all before it.
 func planText(plan []Subtask) string {
 	type entry struct {
 		ID          string   `json:"id"`
 		Name        string   `json:"name"`
 		Description string   `json:"description"`
-		After       []string `json:"after,omitempty"`
+		After       []string `json:"after"`
+	}
+	own := make(map[string]string, len(plan))
+	for _, p := range plan {
+		_, own[p.ID] = splitRound(p.ID)
 	}
 	list := make([]entry, 0, len(plan))
 	for _, p := range plan {
-		list = append(list, entry(p))
+		e := entry{ID: own[p.ID], Name: p.Name, Description: p.Description, After: make([]string, 0, len(p.After))}
+		for _, id := range p.After {
+			e.After = append(e.After, cmp.Or(own[id], id))
+		}
+		list = append(list, e)
 	}
-	text, err := json.Marshal(map[string]any{"plan": list})
-	if err != nil {
-		return "{}"
-	}
-	return string(text)
+	return encoded(map[string]any{"plan": list})
 }
 
 func tag(name, body string) string {

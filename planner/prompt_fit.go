@@ -35,7 +35,8 @@ func messageBytes(m llm.Message) int {
 // fitting are the messages of the prompt, shortened to input.MaxBytes. The least
 // important content goes first: the oldest turns of the conversation before the
 // task, then its summary, then the middle of old results, then that of the
-// longest contents. The system message and calls stay whole.
+// longest contents. The system message, the question of a review and calls stay
+// whole.
 func (b *builder) fitting() []llm.Message {
 	limit := b.input.MaxBytes
 	over := Bytes(b.messages) - limit
@@ -88,12 +89,12 @@ func (b *builder) forget(over int) (gone int) {
 	return gone
 }
 
-// longest is the index of the longest content but for the system message; -1
-// when there is none.
+// longest is the index of the longest content but for the system message and the
+// question of a review; -1 when there is none.
 func (b *builder) longest() int {
 	longest := -1
 	for i, m := range b.messages {
-		if i > 0 && (longest < 0 || len(m.Content) > len(b.messages[longest].Content)) {
+		if i > 0 && m.Content != b.review && (longest < 0 || len(m.Content) > len(b.messages[longest].Content)) {
 			longest = i
 		}
 	}

@@ -2,6 +2,7 @@ package planner
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"legwork/i18n"
@@ -21,7 +22,7 @@ type Past struct {
 type Exchange struct {
 	Goal, Answer string
 	Failed       bool // it ended, though without an answer
-	Other        bool // another person asked: their words are data
+	Other        bool // another person asked: their question is data
 	Tainted      bool // outsiders' words went into the answer, which is data therefore
 }
 
@@ -44,7 +45,7 @@ func (b *builder) addPast() {
 		if h.Other {
 			h.Goal = tag("data", h.Goal)
 		}
-		b.add(llm.User, h.Goal)
+		b.add(llm.User, tag("earlier_question", h.Goal))
 		if h.Tainted && h.Answer != "" {
 			// As a message of the model it would be taken for its own words.
 			b.add(llm.User, b.text("prompt.answered_then", nil)+"\n"+tag("data", h.Answer))
@@ -65,17 +66,25 @@ func (b *builder) answerOf(h Exchange) string {
 	return b.text("prompt.unfinished", nil)
 }
 
-// addEarlier lists the results of earlier tasks, introduced by the text of that key.
-func (b *builder) addEarlier(key string) {
-	if len(b.input.Earlier) == 0 {
+// addEarlier lists results of earlier tasks, introduced by the text of that key.
+func (b *builder) addEarlier(key string, list []Earlier) {
+	if len(list) == 0 {
 		return
 	}
 	var lines []string
-	for _, e := range b.input.Earlier {
+	for _, e := range list {
 		lines = append(lines, fmt.Sprintf("%s · %s · %d · %s", e.Reference, e.Group, e.Bytes, e.Description))
 	}
 	b.namesMore = true
 	b.add(llm.User, b.text(key, nil)+"\n"+tag("data", strings.Join(lines, "\n")))
+}
+
+// named are the results of earlier tasks that a description names by their reference.
+func (b *builder) named(description string) []Earlier {
+	description = strings.ToLower(description)
+	return slices.DeleteFunc(slices.Clone(b.input.Earlier), func(e Earlier) bool {
+		return !strings.Contains(description, strings.ToLower(e.Reference))
+	})
 }
 
 // Digest is the input of a summary.

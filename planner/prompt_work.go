@@ -24,12 +24,13 @@ func (b *builder) work(a Action) error {
 	}
 	b.model = b.input.Model
 	b.add(llm.System, system)
+	description := Description(w, b.journal)
 	if w.Name != LLMTool {
-		b.addEarlier("prompt.earlier_work")
+		b.addEarlier("prompt.earlier_work", b.named(description))
 	}
 	b.add(llm.User, b.asker())
 	if a.Final {
-		b.add(llm.User, tag("goal", b.goal()))
+		b.addGoal()
 	}
 	if len(w.After) > 0 {
 		results := make([]string, 0, len(w.After))
@@ -38,7 +39,7 @@ func (b *builder) work(a Action) error {
 		}
 		b.add(llm.User, b.text("prompt.results_intro", nil)+"\n"+strings.Join(results, "\n"))
 	}
-	b.add(llm.User, tag("task", Description(w, b.journal)))
+	b.add(llm.User, tag("task", description))
 	for _, turn := range w.Turns {
 		b.addTurn(w, turn)
 	}

@@ -393,7 +393,7 @@ func TestPromptsGrowAtTheEnd(t *testing.T) {
 			if a.Kind != planner.KindModel {
 				continue
 			}
-			r, err := planner.Prompt(s, func(seq int) planner.Event { return journal[seq-1] }, a, planner.PromptInput{Texts: texts, Groups: groups, Tools: tools})
+			r, err := planner.Prompt(s, func(seq int) planner.Event { return journal[seq-1] }, a, planner.PromptInput{Texts: texts, Groups: groups, Tools: tools, SharedState: true, Delegate: true})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -1,6 +1,8 @@
 package planner
 
 import (
+	"regexp"
+	"slices"
 	"strings"
 
 	"legwork/internal/clip"
@@ -46,17 +48,18 @@ const minPrefix = 24
 
 const space = " \t\r\n"
 
-// maybePlan reports that the text after a brace is, or may still become, the first
-// key of a plan or of tool calls written as text.
-func maybePlan(rest string) bool {
+// maybeCall reports that the text after a brace is, or may still become, the first
+// key of a plan or of a tool call written as text.
+func maybeCall(rest string) bool {
 	rest = strings.TrimLeft(rest, space)
 	if rest == "" {
 		return true
 	}
+	keys := []string{"plan", "thought", "tool_calls"}
 	if strings.ContainsAny(rest[:1], `"'`) {
-		rest = rest[1:]
+		rest, keys = rest[1:], append(keys, "tool", "name", "function", "type", "action")
 	}
-	for _, key := range []string{"plan", "tool_calls"} {
+	for _, key := range keys {
 		if strings.HasPrefix(rest, key) || strings.HasPrefix(key, rest) {
 			return true
 		}
@@ -64,9 +67,34 @@ func maybePlan(rest string) bool {
 	return false
 }
 
+// The marks that end thinking, or begin calls which models write as text;
+// lenient.FindCalls reads them. Those of the second list begin a line.
+var (
+	callMarks     = []string{"</think", "<tool_call", "<|", "<｜", "<function", "<invoke", "[TOOL_CALLS]", "```tool_c"}
+	callLineMarks = []string{">>>", "functools[", "Action:"}
+)
+
+// beginsCall reports that a mark of a call begins at a place of a growing text, or may
+// still come there. A quoted mark is a word of an answer.
+func beginsCall(text string, at int) bool {
+	begins := func(marks []string) bool {
+		return slices.ContainsFunc(marks, func(mark string) bool {
+			rest := text[at:]
+			return strings.HasPrefix(rest, mark) || strings.HasPrefix(mark, rest) && strings.Trim(rest, "`") != ""
+		})
+	}
+	switch {
+	case at > 0 && strings.IndexByte("`\"'", text[at-1]) >= 0:
+		return false
+	case begins(callMarks):
+		return true
+	}
+	return (at == 0 || text[at-1] == '\n') && begins(callLineMarks)
+}
+
 // StreamablePrefix is the part of a growing reply that is known to be an answer and
-// may be shown: nothing while it may still become a plan, and nothing from
-// where a plan seems to start.
+// may be shown: nothing while it may still become a plan or a call, and nothing from
+// where one seems to start.
 func StreamablePrefix(text string) string {
 	text = strings.TrimLeft(text, " \t\r\n\ufeff")
 	if strings.HasPrefix(text, "<") || strings.HasPrefix("<think", text) {
@@ -75,7 +103,10 @@ func StreamablePrefix(text string) string {
 		}
 		text = strings.TrimLeft(lenient.WithoutThinking(text), " \t\r\n")
 	}
-	if len(text) < minPrefix || beginsData(text) {
+	if strings.Contains(text, "</think") { // of a server that keeps the opening tag to itself
+		text = lenient.WithoutThinking(text)
+	}
+	if len(text) < minPrefix || beginsData(text) || beginsCode.MatchString(text) {
 		return ""
 	}
 	if i := strings.Index(text, "```json"); i >= 0 {
@@ -84,13 +115,17 @@ func StreamablePrefix(text string) string {
 	for i := range len(text) {
 		rest := text[i+1:]
 		switch {
-		case text[i] == '{' && (maybePlan(rest) || text[i-1] == '\n' && maybeData(rest)),
-			text[i] == '[' && strings.HasPrefix(strings.TrimLeft(rest, space), "{"):
+		case text[i] == '{' && (maybeCall(rest) || text[i-1] == '\n' && maybeData(rest)),
+			text[i] == '[' && strings.HasPrefix(strings.TrimLeft(rest, space), "{"),
+			strings.IndexByte("<[`>fA", text[i]) >= 0 && beginsCall(text, i):
 			return strings.TrimSuffix(text[:i], "\n")
 		}
 	}
 	return text
 }
+
+// beginsCode matches a text that begins as a call written as code may, or a plan in YAML.
+var beginsCode = regexp.MustCompile(`^(?:\[?[A-Za-z_][A-Za-z0-9_.]*(?:\(|$)|plan:|- +(?:id|name): )`)
 
 // maybeData reports that the text after a brace at the beginning of a line is, or may
 // still become, a quoted key, as in a plan that begins with another key. Code with

@@ -22,10 +22,35 @@ func TestStreamablePrefix(t *testing.T) {
 		{"Here is the plan that I made: {\"pl", "Here is the plan that I made: "},
 		{"Here is the plan that I made: {", "Here is the plan that I made: "},
 		{"I look it up for you right now: {\"tool_calls\": [", "I look it up for you right now: "},
+		{"Here is the plan that I made: {\"thought\": \"two", "Here is the plan that I made: "},
 		{"Write {name} where the name of the person goes.", "Write {name} where the name of the person goes."},
 		{"<think>The person wants to know the time", ""},
 		{"<think>the time</think>It is five past eight in Tokyo.", "It is five past eight in Tokyo."},
 		{"<thi", ""},
+		{"I should look it up, shouldn't I?\n</thi", "I should look it up, shouldn't I?"},
+		{"I should look it up, shouldn't I?\n</think>\n{\"plan\": [", ""},
+		{"I should look it up, shouldn't I?\n</think>\nIt is five past eight in Tokyo.", "It is five past eight in Tokyo."},
+		{"<tool_call>\n{\"name\": \"plan\", \"arguments\"", ""},
+		{"<function=plan>\n<parameter=plan>\n[{\"name\"", ""},
+		{"<|python_tag|>plan.call(plan=[{\"name\"", ""},
+		{"<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>function", ""},
+		{"[TOOL_CALLS]plan[ARGS]{\"plan\": [", ""},
+		{"[TOOL_CALLS][{\"name\": \"plan\", \"arg", ""},
+		{"functools[{\"name\": \"plan\", \"arguments\":", ""},
+		{">>>plan\n{\"plan\": [{\"name\": \"web\"", ""},
+		{"[plan(plan=[{\"name\": \"web\", \"descrip", ""},
+		{"plan(plan=[{\"name\": \"web\", \"descrip", ""},
+		{"```tool_code\nprint(default_api.plan(", ""},
+		{"plan:\n  - name: web\n    description: Find", ""},
+		{"- name: web\n  description: Find the date of", ""},
+		{"I will call the tool right now.\n<tool_call>{\"na", "I will call the tool right now."},
+		{"I will call the tool right now.\n<tool", "I will call the tool right now."},
+		{"I will call the tool right now.\n```tool_code\npl", "I will call the tool right now."},
+		{"I will call the tool right now. {\"name\": \"plan\"", "I will call the tool right now. "},
+		{"I will call the tool right now. {\"type\": \"func", "I will call the tool right now. "},
+		{"Thought: I have to look.\nAction: plan\nAction Inp", "Thought: I have to look."},
+		{"Hermes models write `<tool_call>` before a call.", "Hermes models write `<tool_call>` before a call."},
+		{"One <b>bold</b> word and a > b and a < b.", "One <b>bold</b> word and a > b and a < b."},
 		{"[{\"name\": \"web\", \"description\": \"look\"}]", ""},
 		{"[                              ", ""},
 		{"[Go 1.26](https://go.dev) was released in February.", "[Go 1.26](https://go.dev) was released in February."},
@@ -40,7 +65,7 @@ func TestStreamablePrefix(t *testing.T) {
 		{"These are the steps that I made:\n{ \"steps\": [", "These are the steps that I made:"},
 	} {
 		if got := planner.StreamablePrefix(c.text); got != c.want {
-			t.Errorf("Utterance(%q) = %q, want %q", c.text, got, c.want)
+			t.Errorf("StreamablePrefix(%q) = %q, want %q", c.text, got, c.want)
 		}
 	}
 }

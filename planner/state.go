@@ -90,7 +90,7 @@ type State struct {
 
 	Answer         int              // seq of the event whose text is the answer; 0 for none
 	FailedSeq      int              // seq of the last model call for all to read that failed; 0 for none
-	CutOffSeq      int              // and of the last of these that had begun to write; 0 for none
+	CutOffSeq      int              // and of the last of these that had begun to write, or of CutOff; 0 for none
 	Budget         string           // key of a budget that is reached and not yet extended
 	BudgetSeq      int              // seq of BudgetReached while Budget is set
 	Overdraft      Overdraft        // the body of BudgetReached, while Budget is set
@@ -195,20 +195,32 @@ func AnswerOf(e Event) string {
 	return e.Reply.Text
 }
 
+// CutOffText is the beginning of the answer in the event that State.CutOffSeq names;
+// empty where there is none.
+func CutOffText(e Event) string {
+	switch {
+	case e.Type == CutOff:
+		return e.Text
+	case e.Problem != nil:
+		return e.Problem.Text
+	}
+	return ""
+}
+
 // Settles tells the store whether e, which led from before to after, settled the
-// task. Then text is its answer: empty where there is none, and its beginning where
+// task, or brought the answer of one that was stopped. Then text is its answer: empty where there is none, and its beginning where
 // it was cut off. failed says that the task did not reach its goal.
 func Settles(before, after State, e Event) (text string, failed, settled bool) {
-	if before.Settled() || !after.Settled() {
+	if (before.Settled() || !after.Settled()) && e.Type != CutOff {
 		return "", false, false
 	}
 	if after.Answer == e.Seq {
 		text = AnswerOf(e)
 	}
-	if after.CutOffSeq == e.Seq && e.Problem != nil {
-		text = strings.TrimSpace(e.Problem.Text) + " […]"
+	if after.CutOffSeq == e.Seq {
+		text = strings.TrimSpace(CutOffText(e)) + " […]"
 	}
-	return text, after.Outcome == Failed || text == "", true
+	return text, after.Outcome == Failed || after.CutOffSeq == e.Seq || text == "", true
 }
 
 // Work is a sub-task as the machine sees it.

@@ -19,7 +19,7 @@ func Takes(s State, e Event) bool {
 	case Released:
 		return s.Queued()
 	case GuidanceAdded:
-		return takesGuidance(s) && !ByAgent(e)
+		return (takesGuidance(s) || e.Of > 0 && takesCorrection(s)) && !ByAgent(e)
 	case GuidanceRemoved:
 		return takesGuidance(s) && slices.Contains(s.Guidance[s.GuidanceSeen:], e.Of) && !ByAgent(e)
 	case NoteAdded:
@@ -32,6 +32,8 @@ func Takes(s State, e Event) bool {
 		return slices.ContainsFunc(s.Granted, func(g StandingGrant) bool { return g.Seq == e.Of }) && !ByAgent(e)
 	case Stopped:
 		return s.Phase != PhaseShowing
+	case CutOff:
+		return s.Phase == PhaseShowing && s.Outcome == Halted && s.Answer == 0 && s.CutOffSeq == 0 && e.Text != ""
 	case Expired:
 		d := Deadline(s)
 		return !d.IsZero() && !e.At.Before(d) && isExpiry(s, e)
@@ -58,6 +60,12 @@ func takesGuidance(s State) bool {
 		return !s.Streamed && s.Reason == ""
 	}
 	return false
+}
+
+// takesCorrection reports whether the answer, whose first words are out, can be begun
+// again because a text that it answers was corrected.
+func takesCorrection(s State) bool {
+	return s.Streamed && (s.Phase == PhaseDeciding || s.Phase == PhaseAnswering && s.Reason == "")
 }
 
 // takesShow checks the events of messages: those of a slot, which may be sent again
@@ -101,6 +109,8 @@ func takesOutcome(s State, e Event) bool {
 		// Also of a call that was allowed or started: a server may have a
 		// question of its own before it goes on.
 		return a.Kind == KindTool && e.Question != nil && asks(s, a, *e.Question)
+	case Heard:
+		return a.Kind == KindAsk && a.ID.Subject == SubjectForm && e.Text != "" && !ByAgent(e)
 	case Decided:
 		return a.Kind == KindAsk && e.Decision != nil && !ByAgent(e) && (a.ID.Subject != SubjectReview || setsExactly(e, ReviewValues(e.Decision.Approve)))
 	}

@@ -61,14 +61,16 @@ func (x index) page(q tasks.TaskQuery) (rows []tasks.Row, more bool, damaged []t
 	if limit <= 0 {
 		limit = defaultPage
 	}
+	places := placesOf(q.Rooms)
 	for r := range x.candidates(q) {
-		id, ok := tasks.ID(r.Key), true
+		id := tasks.ID(r.Key)
 		var l listing
+		var ok bool
 		var err error
 		if r.Value == nil {
 			l, ok, err = endedRows.get(x, id)
 		} else {
-			l, err = endedRows.read(r) // open rows have the same form
+			l, ok, err = readRow(r, places)
 		}
 		switch {
 		case err != nil:
@@ -82,6 +84,32 @@ func (x index) page(q tasks.TaskQuery) (rows []tasks.Row, more bool, damaged []t
 		}
 	}
 	return rows, false, damaged
+}
+
+// placesOf returns the bytes that rows of tasks in rooms contain. Nil: rows of any task
+// may be asked for.
+func placesOf(rooms []string) (places [][]byte) {
+	for _, room := range rooms {
+		if _, all := platformOf(room); all {
+			return nil
+		}
+		platform, id, _ := strings.Cut(room, ":")
+		places = append(places, appendText(appendText(nil, platform), id))
+	}
+	return places
+}
+
+// readRow reads the stored row of a task; ok is false when the row is of another
+// place. Most open tasks are: to decode all their rows would take several times as
+// long.
+func readRow(r Record, places [][]byte) (l listing, ok bool, err error) {
+	body, err := Unseal(r)
+	in := func(place []byte) bool { return bytes.Contains(body, place) }
+	if err == nil && places != nil && !slices.ContainsFunc(places, in) {
+		return l, false, nil
+	}
+	l, err = endedRows.read(r) // open rows have the same form
+	return l, true, err
 }
 
 // candidates returns the records of tasks that may match a query, the newest task

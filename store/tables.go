@@ -422,13 +422,18 @@ func encodeListing(l listing) ([]byte, error) {
 	for _, text := range []string{
 		l.Status, l.Chat.Platform, l.Chat.ID, l.Chat.Thread, l.From.Platform, l.From.ID, l.From.Name, l.webhook, l.Goal,
 	} {
-		body = append(binary.AppendUvarint(body, uint64(len(text))), text...)
+		body = appendText(body, text)
 	}
 	body = binary.AppendUvarint(binary.AppendUvarint(body, uint64(l.Round)), uint64(l.asked))
 	for _, at := range []time.Time{l.Opened, l.Changed, l.Since} {
 		body = binary.AppendUvarint(binary.AppendVarint(body, at.Unix()), uint64(at.Nanosecond()))
 	}
 	return body, nil
+}
+
+// appendText appends the length of a text, and the text.
+func appendText(body []byte, text string) []byte {
+	return append(binary.AppendUvarint(body, uint64(len(text))), text...)
 }
 
 // decodeListing reads what encodeListing wrote.

@@ -142,7 +142,7 @@ func TestModelAsksAfterOutsiders(t *testing.T) {
 			if p.ID != card {
 				continue
 			}
-			framed := strings.HasPrefix(p.Text, "**The language model asks**") && strings.Contains(p.Text, `> \*\*legwork\:\*\* \[Which\]`) && strings.HasSuffix(p.Text, "Never write a password or a key here.")
+			framed := strings.HasPrefix(p.Text, "**The language model asks**") && strings.Contains(p.Text, `> \*\*legwork\:\*\* &#91;Which\]`) && strings.HasSuffix(p.Text, "Never write a password or a key here.")
 			want := []string{"“allow once ”", `\u2060Deny`, "red"}
 			if tainted {
 				want = []string{"“allow once ”", `“\u2060Deny”`, "“red”"}
@@ -255,6 +255,11 @@ func TestForm(t *testing.T) {
 			s.send(s.press("ann", private("ann"), label(t, card.Draft, text)))
 			card = s.card(id, card.ID)
 		}
+		reply := func(text string) bot.Message {
+			m := s.by("ann", private("ann"), text)
+			m.ReplyTo = card.ID
+			return m
+		}
 		press("*Double*")
 		if !strings.Contains(card.Text, "> How many\n> nights") || len(card.Buttons) != 1 {
 			t.Errorf("live %v: the second field is asked by %+v", live, card.Draft)
@@ -264,17 +269,17 @@ func TestForm(t *testing.T) {
 		}
 		for text, why := range map[string]string{"many": "form.bad_integer", "30": "form.bad_large"} {
 			want := s.text("form.wrong", map[string]any{"Reason": s.text(why, map[string]any{"Text": "`14`"})})
-			if got := s.say("ann", private("ann"), text); got != want {
+			if got := s.send(reply(text)).text(); got != want {
 				t.Errorf("live %v: %q was answered %q, want %q", live, text, got, want)
 			}
 		}
-		s.send(s.by("ann", private("ann"), "3"))
+		s.send(reply("3"))
 		card = s.card(id, card.ID)
 		press("No")
-		if !strings.Contains(card.Text, "2. boat") || len(card.Buttons) != 2 {
+		if !strings.Contains(card.Text, "2. boat") || len(card.Buttons) != 3 {
 			t.Errorf("live %v: the choices of several are asked by %+v", live, card.Draft)
 		}
-		s.send(s.by("ann", private("ann"), "1, 3"))
+		s.send(reply("1, 3"))
 		card = s.card(id, card.ID)
 		s.send(s.press("ann", private("ann"), label(t, card.Draft, "Leave out")))
 		s.over(id)
@@ -287,6 +292,125 @@ func TestForm(t *testing.T) {
 		if closed := s.last(card.ID); !strings.Contains(closed.Text, "Left out by ANN") || len(closed.Buttons) > 0 {
 			t.Errorf("live %v: closed = %+v", live, closed)
 		}
+	}
+}
+
+// TestWordsForServer: a plain message that comes while a server's form is open goes
+// to the server only after its author says so. Otherwise it becomes a question of
+// its own, also after a restart.
+func TestWordsForServer(t *testing.T) {
+	q := form.Question{Message: "A note?", Fields: fieldsOf(t, `{"type":"object","properties":{"note":{"type":"string","maxLength":20}}}`)}
+	s, id, card := asksForm(t, q, false, private("ann"))
+	if !strings.Contains(card.Text, "Reply to this message with your answer.") {
+		t.Errorf("the card does not say how to answer:\n%s", card.Text)
+	}
+	said := func(text string) heard {
+		t.Helper()
+		h := s.send(s.by("ann", private("ann"), text))
+		if got := h.notice(t).Text; got != s.text("form.was_that", map[string]any{"Server": "`book`"}) {
+			t.Errorf("%q was answered %q", text, got)
+		}
+		return h
+	}
+	question, long, note := said("what is my salary?"), said("a note that is much longer than that"), said("window seat")
+	s.again()
+	if list := s.decisions(id); len(list) != 0 || len(s.live(private("ann"))) != 1 {
+		t.Fatalf("before any press: decisions %+v, live %v", list, s.live(private("ann")))
+	}
+	if got := s.send(s.press("bob", private("ann"), note.data(t, "Yes"))).words(); got != s.text("error.not_yours", nil) {
+		t.Errorf("somebody else heard %q", got)
+	}
+	wrong := s.text("form.wrong", map[string]any{"Reason": s.text("form.bad_long", map[string]any{"Text": "`20`"})})
+	if got := s.send(s.press("ann", private("ann"), long.data(t, "Yes"))).words(); got != wrong {
+		t.Errorf("words that do not fit were answered %q, want %q", got, wrong)
+	}
+	s.send(s.press("ann", private("ann"), question.data(t, "No, a question")))
+	if got := s.goals(private("ann")); !slices.Contains(got, "what is my salary?") || len(s.decisions(id)) != 0 {
+		t.Errorf("after No: goals %q, decisions %+v", got, s.decisions(id))
+	}
+	if got := s.send(s.press("ann", private("ann"), note.data(t, "Yes"))).words(); got != s.text("form.given", nil) {
+		t.Errorf("Yes was answered %q", got)
+	}
+	s.over(id)
+	if got := s.given(); string(got.Values["note"]) != `"window seat"` {
+		t.Errorf("the server got %+v", got)
+	}
+	if got := s.send(s.press("ann", private("ann"), long.data(t, "Yes"))).words(); !strings.Contains(got, "Answered by ANN") {
+		t.Errorf("a late Yes was answered %q", got)
+	}
+	before := s.newest(private("ann").Key())
+	s.send(s.press("ann", private("ann"), long.data(t, "No, a question")))
+	if id := s.newest(private("ann").Key()); id == before || s.event(id, 1).Opening.Goal != "a note that is much longer than that" {
+		t.Error("a late No opened no task")
+	}
+}
+
+// TestReplyInThread: on platforms where a reply opens a thread, a text in the thread
+// of a form's message answers the form.
+func TestReplyInThread(t *testing.T) {
+	q := form.Question{Message: "A note?", Fields: fieldsOf(t, `{"type":"object","properties":{"note":{"type":"string"}}}`)}
+	s, id, card := asksForm(t, q, false, private("ann"))
+	in := private("ann")
+	in.Thread = card.ID
+	s.send(s.by("ann", in, "window seat"))
+	s.over(id)
+	if got := s.given(); string(got.Values["note"]) != `"window seat"` {
+		t.Errorf("the server got %+v", got)
+	}
+}
+
+// TestFormAtOnce: one reply can answer several fields, by name or line by line, and
+// one button leaves out the rest. When a value does not fit, nothing is stored.
+func TestFormAtOnce(t *testing.T) {
+	for _, c := range []struct {
+		text, wrong string
+		rest        bool
+	}{
+		{"nights: 3\nRoom: *Double*\nextras: bike, tea", "", true},
+		{"2\n3\nyes\nbike, tea\nby the window", "", false},
+		{"Room: Single\nnights: 30", "**nights**: That is too large: the limit is `14`. The question is still open.", false},
+		{"Room: Single\nextras: bike", "**nights**: You need to answer this. The question is still open.", false},
+	} {
+		s, id, card := asksForm(t, form.Question{Message: "Which?", Fields: fieldsOf(t, hotel)}, false, private("ann"))
+		if all := s.text("form.all", map[string]any{"Text": "`Room`, `nights`, `breakfast`, `extras`, `note`"}); !strings.Contains(card.Text, all) {
+			t.Errorf("the card lacks %q:\n%s", all, card.Text)
+		}
+		m := s.by("ann", private("ann"), c.text)
+		m.ReplyTo = card.ID
+		if got := s.send(m).words(); got != c.wrong {
+			t.Errorf("%q was answered %q, want %q", c.text, got, c.wrong)
+		}
+		if c.wrong != "" {
+			if list := s.decisions(id); len(list) != 0 {
+				t.Errorf("%q stored %+v", c.text, list)
+			}
+			continue
+		}
+		want := map[string]json.RawMessage{"room": json.RawMessage(`"d"`), "nights": json.RawMessage("3"), "breakfast": json.RawMessage("true"), "extras": json.RawMessage(`["bike","tea"]`)}
+		if c.rest {
+			card = s.card(id, card.ID)
+			if len(card.Buttons) != 2 { // one field is no rest
+				t.Errorf("the last field has the buttons %+v", card.Buttons)
+			}
+			s.send(s.press("ann", private("ann"), label(t, card.Draft, "Leave out")))
+		} else {
+			want["note"] = json.RawMessage(`"by the window"`)
+		}
+		s.over(id)
+		if diff := cmp.Diff(form.Answer{Action: form.Accept, Values: want}, s.given()); diff != "" {
+			t.Errorf("%q: the server got (-want +got):\n%s", c.text, diff)
+		}
+	}
+	s, id, card := asksForm(t, form.Question{Message: "Which?", Fields: fieldsOf(t, hotel)}, false, private("ann"))
+	m := s.by("ann", private("ann"), "Room: Single\nnights: 2")
+	m.ReplyTo = card.ID
+	s.send(m)
+	card = s.card(id, card.ID)
+	s.send(s.press("ann", private("ann"), label(t, card.Draft, "Leave the rest out")))
+	s.over(id)
+	want := map[string]json.RawMessage{"room": json.RawMessage(`"s"`), "nights": json.RawMessage("2"), "breakfast": json.RawMessage("true")}
+	if diff := cmp.Diff(form.Answer{Action: form.Accept, Values: want}, s.given()); diff != "" {
+		t.Errorf("without the rest the server got (-want +got):\n%s", diff)
 	}
 }
 
@@ -318,7 +442,7 @@ func TestFormIsForTheAsker(t *testing.T) {
 func TestAddressQuestion(t *testing.T) {
 	address := "https://bank.example@evil.example/pay?x=\u200b" + strings.Repeat("a", 300)
 	s, id, card := asksForm(t, form.Question{Message: "[bank](https://bank.example)", URL: address}, false, private("ann"))
-	for _, want := range []string{"`evil.example`", "https://bank.example@evil.example/pay?x=\\u200b" + strings.Repeat("a", 300), `\[bank\]`} {
+	for _, want := range []string{"`evil.example`", "https://bank.example@evil.example/pay?x=\\u200b" + strings.Repeat("a", 300), `&#91;bank\]`} {
 		if !strings.Contains(card.Text, want) {
 			t.Errorf("the question lacks %q:\n%s", want, card.Text)
 		}

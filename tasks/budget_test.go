@@ -417,6 +417,22 @@ func TestUsageOfAnExtendedBudget(t *testing.T) {
 	}
 }
 
+// TestUsageOfUnknownPrice: spending without a known price is no "$0.00".
+func TestUsageOfUnknownPrice(t *testing.T) {
+	s := newEngineEnv(t)
+	s.stop()
+	s.rules.Budget = tasks.BudgetRules{Budgets: tasks.Budgets{UserDayUSD: dollars(2)}, Unpriced: true}
+	s.model = &enginetest.Model{Answer: func(context.Context, llm.Request, func(llm.Delta)) (llm.Reply, error) {
+		return llm.Reply{Text: "hello", Model: "main", Usage: llm.Usage{Input: 900, Output: 100}}, nil
+	}}
+	s.play()
+	s.over(s.opens("ann", private("ann"), "hello"))
+	want := "**You**\n* today: 1k tokens, price unknown of $2.00\n* this month: 1k tokens, price unknown\n* in all: 1k tokens, price unknown"
+	if got := s.say("ann", private("ann"), "/usage"); got != want {
+		t.Errorf("/usage said\n%s\nwant\n%s", got, want)
+	}
+}
+
 // TestBudgetRenewed: a task that waits for a day's budget continues when another
 // task's question extends the budget, or a new day begins. Its own question is
 // closed.

@@ -10,6 +10,7 @@ import (
 	"legwork/bot"
 	"legwork/planner"
 	"legwork/tasks"
+	"legwork/tasks/cards"
 	"legwork/tasks/commands"
 	"legwork/tasks/inbox"
 )
@@ -86,7 +87,8 @@ func TestGroupsByPerson(t *testing.T) {
 	}
 }
 
-// TestMedia: a message without text gets an answer that says so.
+// TestMedia: a message without text gets an answer that says so. With a text, the
+// person and the model read that the file was not read.
 func TestMedia(t *testing.T) {
 	o := newEnv(t)
 	m := o.by("ann", private("ann"), "")
@@ -95,10 +97,33 @@ func TestMedia(t *testing.T) {
 		t.Errorf("a sticker was answered %q", got)
 	}
 	m = o.by("ann", private("ann"), "what is this?")
+	m.Media, m.MediaName = "document", "a`b.pdf"
+	unread := map[string]any{"Media": "file", "Name": "`a'b.pdf`"}
+	if got := o.send(m).text(); got != o.text("notice.unread", unread) {
+		t.Errorf("a caption was answered %q", got)
+	}
+	goal := "what is this?\n\n> " + o.text("prompt.unread", unread)
+	if goals := o.goals(private("ann")); !slices.Equal(goals, []string{goal}) {
+		t.Errorf("goals = %q, want the caption and a line about the file", goals)
+	}
+	if title := cards.Title(goal); title != "what is this?" {
+		t.Errorf("the title is %q", title)
+	}
+	id := o.live(private("ann"))[0]
+	o.plans(id)
+	m = o.by("ann", private("ann"), "and this")
 	m.Media = "photo"
-	o.send(m)
-	if goals := o.goals(private("ann")); !slices.Equal(goals, []string{"what is this?"}) {
-		t.Errorf("goals = %q, want the photo's caption", goals)
+	unread = map[string]any{"Media": "photo"}
+	if got := o.send(m).text(); got != o.text("notice.added", nil)+"\n\n"+o.text("notice.unread", unread) {
+		t.Errorf("guidance with a photo was answered %q", got)
+	}
+	if got := o.said(id); !slices.Equal(got, []string{"and this\n\n> " + o.text("prompt.unread", unread)}) {
+		t.Errorf("guidance = %q", got)
+	}
+	m = o.by("ann", private("ann"), "/status")
+	m.Media = "photo"
+	if got := o.send(m).text(); strings.Contains(got, o.text("notice.unread", unread)) {
+		t.Errorf("a command was answered %q", got)
 	}
 }
 
@@ -238,11 +263,12 @@ func TestSettings(t *testing.T) {
 		{"/timezone Local", o.text("error.no_timezone", map[string]any{"Name": "Local"})},
 		{"/timezone Amsterdm", o.text("error.no_timezone", map[string]any{"Name": "Amsterdm", "Near": "Amsterdam"})},
 		{"/timezone ../../etc/passwd", o.text("error.no_timezone", map[string]any{"Name": `\.\./\.\./etc/passwd`})},
-		{"/model", o.text("notice.model_now", map[string]any{"Allowed": "main, big"})},
+		{"/model", o.text("notice.model_now", map[string]any{"Name": `main (vendor/main\-1\:8b)`, "Allowed": "main, big"})},
+		{"/model default", o.text("notice.model", map[string]any{"Name": `main (vendor/main\-1\:8b)`})},
 		{"/model BIG", o.text("notice.model", map[string]any{"Name": "big"})},
 		{"/model", o.text("notice.model_now", map[string]any{"Name": "big", "Allowed": "main, big"})},
 		{"/model huge", noModel},
-		{"/settings", "- Language: English\n- Time zone: Europe/Berlin\n- Model: big"},
+		{"/settings", "- Language: English\n- Time zone: Europe/Berlin\n- Model: big\n- Your id: `phone:ann`; this chat: `phone:ann`. An admin needs them for legwork data forget."},
 		{"/lang", o.text("notice.language_now", map[string]any{"Name": "English", "Allowed": "en, zh, ru"})},
 		{"/lang klingon", o.text("error.no_language", map[string]any{"Allowed": "en, zh, ru"})},
 	} {
@@ -260,7 +286,7 @@ func TestSettings(t *testing.T) {
 	if got := o.event(o.opens("ann", me, "hello again"), 1).Opening; got.Model != "" {
 		t.Errorf("model = %q, which is no longer configured", got.Model)
 	}
-	if got := o.say("ann", me, "/model"); got != o.text("notice.model_only", nil) {
+	if got := o.say("ann", me, "/model"); got != o.text("notice.model_only", map[string]any{"Name": `main (vendor/main\-1\:8b)`}) {
 		t.Errorf("/model with one model: %q", got)
 	}
 	if got := o.event(o.opens("bob", private("bob"), "hello"), 1).Opening; got.Timezone != "UTC" || got.Model != "" {

@@ -2,6 +2,7 @@ package tasks_test
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -17,9 +18,14 @@ import (
 )
 
 // reads is a model whose sub-tasks call read_result with these arguments, in one
-// turn, where their question says "read", and look something up otherwise.
+// turn, where their question says "read", and look something up otherwise. Its plan for
+// such a question names the earlier results that its prompt lists.
 func reads(arguments func(r llm.Request) []string) func(llm.Request) (llm.Reply, bool) {
 	return func(r llm.Request) (llm.Reply, bool) {
+		if r.Role == llm.RolePlan && strings.HasPrefix(goalOf(r), "read") {
+			task, err := json.Marshal("look up " + goalOf(r) + "\n" + strings.Join(listed(r), ", "))
+			return llm.Reply{Text: fmt.Sprintf(`First %s. {"plan":[{"name":"look","description":%s},{"name":"look","description":%[2]s}]}`, goalOf(r), task)}, err == nil
+		}
 		turn := slices.ContainsFunc(r.Messages, func(m llm.Message) bool { return m.Role == llm.ToolRole })
 		if r.Role != llm.RoleWork || turn || !strings.Contains(text(r), "look up read") {
 			return looksUp(r)
@@ -35,7 +41,7 @@ func reads(arguments func(r llm.Request) []string) func(llm.Request) (llm.Reply,
 // listed returns the references that a prompt lists, the newest first.
 func listed(r llm.Request) []string {
 	var list []string
-	for line := range strings.Lines(between(text(r), "read_result reads by their reference", "</data>")) {
+	for line := range strings.Lines(between(text(r), "by their reference", "</data>")) {
 		if ref, _, ok := strings.Cut(line, " · "); ok {
 			list = append(list, ref)
 		}

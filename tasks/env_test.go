@@ -42,11 +42,16 @@ type phone struct {
 	noFiles bool                // and refuses each of them
 	late    chan any            // if not nil: of a question, it takes a value when that is sent, and another before Post returns
 	misses  int                 // so many edits fail
+	lost    int                 // so many posts fail
+	groups  int                 // how many messages a minute a group takes
+	passing bool                // its messages do not last, as in a terminal
 	over    <-chan struct{}     // closed when the test ends
 }
 
-func (*phone) Name() string       { return "phone" }
-func (*phone) Limits() bot.Limits { return bot.Limits{Edits: true, Toasts: true} }
+func (*phone) Name() string { return "phone" }
+func (p *phone) Limits() bot.Limits {
+	return bot.Limits{Edits: true, Toasts: true, GroupMessages: p.groups, Ephemeral: p.passing}
+}
 
 func (*phone) Run(ctx context.Context, _ func(context.Context, []bot.Message) error) error {
 	<-ctx.Done()
@@ -59,6 +64,13 @@ func (p *phone) Post(ctx context.Context, to bot.Chat, d bot.Draft) (string, err
 	p.mu.Unlock()
 	if refuse {
 		return "", bot.ErrGone
+	}
+	p.mu.Lock()
+	lost := p.lost > 0
+	p.lost = max(0, p.lost-1)
+	p.mu.Unlock()
+	if lost {
+		return "", errors.New("the line is dead")
 	}
 	if wait != nil && d.Kind != bot.KindBoard {
 		select {
@@ -168,7 +180,7 @@ func newEnv(t *testing.T) *env {
 	o.log, o.toolbox, o.wake = slog.DiscardHandler, &enginetest.Tools{}, func(context.Context, tasks.ID) error { return nil }
 	o.store = memory.New(o.clock)
 	o.rules = inbox.Rules{
-		Limits: planner.DefaultLimits(), Language: "en", Timezone: "UTC", Models: []string{"main", "big"},
+		Limits: planner.DefaultLimits(), Language: "en", Timezone: "UTC", Models: []string{"main", "big"}, Usual: "main", ModelIDs: map[string]string{"main": "vendor/main-1:8b", "big": "big"},
 		Access: policy.Access{
 			Admins:    []string{"phone:boss", "phone:chief"},
 			Platforms: map[string]policy.PlatformAccess{"phone": {Users: []string{"ann", "bob"}, Chats: []string{"hall"}, Teams: []string{"T1"}}},

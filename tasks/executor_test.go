@@ -2,6 +2,8 @@ package tasks_test
 
 import (
 	"context"
+	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -11,10 +13,18 @@ import (
 	"legwork/planner"
 	"legwork/tasks"
 	"legwork/tasks/enginetest"
+	"legwork/tasks/executor"
+	"legwork/tools"
 )
 
 // does performs the wanted action of that id and returns the events it added.
 func (d *inboxEnv) does(id tasks.ID, action planner.ActionID) []planner.Event {
+	d.t.Helper()
+	return d.doesOn(id, action, func(p executor.Display) executor.Display { return p })
+}
+
+// doesOn is does, with another display around the usual one.
+func (d *inboxEnv) doesOn(id tasks.ID, action planner.ActionID, around func(executor.Display) executor.Display) []planner.Event {
 	d.t.Helper()
 	v := tasks.NewView(d.store, id)
 	if err := v.Refresh(d.t.Context()); err != nil {
@@ -29,7 +39,7 @@ func (d *inboxEnv) does(id tasks.ID, action planner.ActionID) []planner.Event {
 	if i < 0 {
 		d.t.Fatalf("%q is not wanted; todo %v", action, todo)
 	}
-	if err := d.Executor.Do(d.t.Context(), v, todo[i], p); err != nil {
+	if err := d.Executor.Do(d.t.Context(), v, todo[i], around(p)); err != nil {
 		d.t.Fatalf("doing %q: %v", action, err)
 	}
 	events, err := d.store.Load(d.t.Context(), id, v.State.Seq)
@@ -64,6 +74,76 @@ func TestModelAloneHasNoTools(t *testing.T) {
 	}
 }
 
+// TestDelegateByConfig: a sub-task can hand work on only where the config offers it.
+func TestDelegateByConfig(t *testing.T) {
+	for _, allowed := range []bool{false, true} {
+		d := newInboxEnv(t)
+		d.Executor.Use(tasks.PromptRules{Delegate: allowed})
+		id := d.planned("look")
+		d.Model.Answer = func(_ context.Context, r llm.Request, _ func(llm.Delta)) (llm.Reply, error) {
+			if offered := slices.ContainsFunc(r.Tools, func(t llm.Tool) bool { return t.Name == planner.ToolDelegate }); offered != allowed {
+				t.Errorf("allowed: %v; delegate is offered: %v", allowed, offered)
+			}
+			return llm.Reply{ToolCalls: []llm.ToolCall{{ID: "c", Name: planner.ToolDelegate, Arguments: `{"name":"book","description":"book it"}`}}}, nil
+		}
+		got := d.does(id, planner.WorkID("1/a", 1, 0))
+		if len(got) != 1 || len(got[0].Reply.Calls) != 1 || (got[0].Reply.Calls[0].Refusal == "") != allowed || len(d.state(id).Subtasks) == 3 != allowed {
+			t.Errorf("allowed: %v; events = %+v", allowed, got)
+		}
+	}
+}
+
+// TestThoughtOfAPlan: the thought in the arguments of the tool plan is kept, rather than
+// what the model wrote beside the call.
+func TestThoughtOfAPlan(t *testing.T) {
+	for _, reply := range []llm.Reply{
+		{Text: "Let me see.", ToolCalls: []llm.ToolCall{{ID: "p", Name: planner.ToolPlan, Arguments: `{"thought":"Two places.","plan":[{"name":"look","description":"one"}]}`}}},
+		{Text: `So: {"thought":"Two places.","plan":[{"name":"look","description":"one"}]}`, Thinking: "deep"},
+	} {
+		d := newInboxEnv(t)
+		d.Ask(t, enginetest.Message("1", "go", time.Now()))
+		id := d.live(enginetest.Chat)[0]
+		d.Model.Answer = func(context.Context, llm.Request, func(llm.Delta)) (llm.Reply, error) { return reply, nil }
+		got := d.does(id, planner.Todo(d.state(id))[0].ID)
+		if len(got) != 1 || got[0].Reply == nil || len(got[0].Reply.Plan) != 1 || got[0].Reply.Thought != "Two places." {
+			t.Errorf("%+v led to %+v, want its thought", reply, got)
+		}
+	}
+}
+
+// TestFindTools: a group whose tools are too large for the prompt is offered as a
+// search that names what it hides. It never hides fewer than eight tools.
+func TestFindTools(t *testing.T) {
+	schema := json.RawMessage(`{"type":"object","description":"` + strings.Repeat("x", 500) + `"}`)
+	for _, n := range []int{7, 8, 300} {
+		d := newInboxEnv(t)
+		for i := range n {
+			d.Tools.Many = append(d.Tools.Many, tools.Tool{Name: fmt.Sprintf("look.at_%03d", i), Exposed: fmt.Sprintf("look__at_%03d", i), Schema: schema})
+		}
+		d.Executor.Use(tasks.PromptRules{PromptBytes: func(string) int { return 20_000 }})
+		id := d.planned("look")
+		d.Model.Answer = func(context.Context, llm.Request, func(llm.Delta)) (llm.Reply, error) {
+			return llm.Reply{Text: "ok"}, nil
+		}
+		d.does(id, planner.WorkID("1/a", 1, 0))
+		offered := d.Model.Requests(llm.RoleWork)[0].Tools
+		if n < 8 {
+			if len(offered) != n+1 || offered[0].Name != "look__at_000" || offered[n].Name != planner.ToolAskPerson {
+				t.Errorf("of %d tools %d are offered, want all, and ask_person: %+v", n, len(offered), offered)
+			}
+			continue
+		}
+		if len(offered) != 2 || offered[0].Name != "find_tools" {
+			t.Fatalf("of %d tools these are offered: %+v", n, offered)
+		}
+		said := offered[0].Description
+		shown := min(n, 2048/len("look__at_000, "))
+		if got := strings.Count(said, "look__at_"); got != shown || len(said) > 2500 || strings.Contains(said, fmt.Sprintf(", and %d more.", n-shown)) == (shown == n) {
+			t.Errorf("the search of %d tools names %d, want %d: %s", n, got, shown, said)
+		}
+	}
+}
+
 // TestArgumentsReadTwoWays: a call with a repeated key is refused, because the
 // person might read one value and the server the other.
 func TestArgumentsReadTwoWays(t *testing.T) {
@@ -75,6 +155,21 @@ func TestArgumentsReadTwoWays(t *testing.T) {
 	got := d.does(id, planner.WorkID("1/a", 1, 0))
 	if len(got) != 1 || len(got[0].Reply.Calls) != 1 || got[0].Reply.Calls[0].Tool != "" || !strings.Contains(got[0].Reply.Calls[0].Refusal, `"to" twice`) {
 		t.Errorf("events = %+v, want a call that is refused for its key", got)
+	}
+}
+
+// TestArgumentsBecomeWhatTheSchemaWants: the journal, and so an approval, holds the
+// arguments as the server gets them.
+func TestArgumentsBecomeWhatTheSchemaWants(t *testing.T) {
+	d := newInboxEnv(t)
+	d.Tools.Many = []tools.Tool{{Name: "look.up", Exposed: "look", Schema: json.RawMessage(`{"type":"object","properties":{"days":{"type":"integer"},"place":{"type":"string"},"full":{"type":"boolean"}}}`)}}
+	id := d.planned("look")
+	d.Model.Answer = func(context.Context, llm.Request, func(llm.Delta)) (llm.Reply, error) {
+		return llm.Reply{ToolCalls: []llm.ToolCall{{ID: "c", Name: "look", Arguments: `{"days":"2","place":null,"full":"true"}`}}}, nil
+	}
+	got := d.does(id, planner.WorkID("1/a", 1, 0))
+	if len(got) != 1 || len(got[0].Reply.Calls) != 1 || got[0].Reply.Calls[0].Arguments != `{"days":2,"full":true}` {
+		t.Errorf("events = %+v, want the arguments of the schema's types", got)
 	}
 }
 
@@ -179,7 +274,107 @@ func TestWordsOfOthersAreData(t *testing.T) {
 	for _, m := range requests[2].Messages {
 		text += m.Role + ": " + m.Content + "\n"
 	}
-	if !strings.Contains(text, "user: <data>\nwords of bob\n</data>") || !strings.Contains(text, "user: words of ann") {
+	if !strings.Contains(text, "user: <earlier_question>\n<data>\nwords of bob\n</data>\n</earlier_question>\n") || !strings.Contains(text, "user: <earlier_question>\nwords of ann\n</earlier_question>\n") {
 		t.Errorf("the third question saw\n%s\nwant the words of bob marked as data, those of ann not", text[len(requests[2].Messages[0].Content):])
+	}
+}
+
+// TestWhatModelsWriteInPlaceOfTheProtocol: replies of each role as small models write
+// them, and what becomes of each.
+func TestWhatModelsWriteInPlaceOfTheProtocol(t *testing.T) {
+	const (
+		plan   = `{"plan": [{"name": "look", "description": "x"}]}`
+		shorty = "shorter"
+	)
+	cut := func(text string, calls ...llm.ToolCall) error {
+		return &llm.Error{Problem: llm.CutOff, Model: "main", Length: true, Partial: text, Calls: calls, Usage: llm.Usage{Output: 7}}
+	}
+	plans := func(args string) llm.ToolCall { return llm.ToolCall{ID: "c", Name: "plan", Arguments: args} }
+	for name, c := range map[string]struct {
+		reply llm.Reply
+		err   error
+		want  planner.EventType
+		told  string // part of the reason
+		size  int    // sub-tasks
+	}{
+		"two calls of plan":            {reply: llm.Reply{ToolCalls: []llm.ToolCall{plans(plan), plans(`{"plan": [{"name": "book", "description": "y"}]}`)}}, want: planner.Replied, size: 2},
+		"a call of another tool":       {reply: llm.Reply{ToolCalls: []llm.ToolCall{plans(plan), {ID: "d", Name: "fly", Arguments: "{}"}}}, want: planner.Malformed, told: `There is no tool "fly" here`},
+		"a call as text":               {reply: llm.Reply{Text: `{"tool_calls": [{"name": "plan", "arguments": ` + plan + `}]}`}, want: planner.Replied, size: 1},
+		"a plan cut by length":         {err: cut(`{"plan": [{"name": "look", "descr`), want: planner.Malformed, told: shorty},
+		"a call of plan cut by length": {err: cut("", plans(`{"plan": [{"name": "look", "descr`)), want: planner.Malformed, told: shorty},
+		"an answer cut by length":      {err: cut("Once upon a time"), want: planner.CallFailed},
+		"thinking cut by length":       {err: cut(""), want: planner.CallFailed},
+		"a plan cut by the line":       {err: &llm.Error{Problem: llm.CutOff, Partial: `{"plan": [{"name": "look", "descr`}, want: planner.CallFailed},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := newInboxEnv(t)
+			d.Ask(t, enginetest.Message("1", "go", time.Now()))
+			id := d.live(enginetest.Chat)[0]
+			d.Model.Answer = func(context.Context, llm.Request, func(llm.Delta)) (llm.Reply, error) { return c.reply, c.err }
+			got := d.does(id, planner.Todo(d.state(id))[0].ID)
+			if len(got) != 1 || got[0].Type != c.want {
+				t.Fatalf("got %+v, want %s", got, c.want)
+			}
+			if r := got[0].Reply; r != nil && len(r.Plan) != c.size {
+				t.Errorf("the plan is %+v, want %d sub-tasks", r.Plan, c.size)
+			}
+			if p := got[0].Problem; p != nil && (!strings.Contains(p.Reason, c.told) || c.err != nil && c.want == planner.Malformed && p.Usage.Output != 7) {
+				t.Errorf("the problem is %+v, want %q in the reason and the usage", p, c.told)
+			}
+		})
+	}
+}
+
+// TestCallsThatWorkersWriteAsText: people never read them.
+func TestCallsThatWorkersWriteAsText(t *testing.T) {
+	for text, told := range map[string]string{
+		`<tool_call>{"name": "look", "arguments": {"q": "x"`:                     "cannot be read",
+		"Let me see.\n<tool_call>\nlook at it\n</tool_call>":                     "cannot be read",
+		"Let me see:\n```json\n{\"name\": \"look\", \"arguments\": {}}\n```":     "No more tools can be called",
+		"Now:\n```json\n{\"name\": \"get_state\", \"arguments\": {}}\n```":       "No more tools can be called",
+		`{"plan": [{"name": "look", "description": "x"}]}`:                       "A plan is not wanted here",
+		"The protocol has these:\n```json\n{\"tool_calls\": [{\"id\": 1}]}\n```": "",
+	} {
+		d := newInboxEnv(t)
+		id := d.planned("look")
+		d.Model.Answer = func(context.Context, llm.Request, func(llm.Delta)) (llm.Reply, error) {
+			return llm.Reply{Text: text}, nil
+		}
+		got := d.does(id, planner.WorkID("1/a", 1, 0))
+		switch {
+		case len(got) != 1, (got[0].Type == planner.Malformed) != (told != ""):
+			t.Errorf("%q became %+v", text, got)
+		case told != "" && !strings.Contains(got[0].Problem.Reason, told):
+			t.Errorf("%q: told %q, want %q", text, got[0].Problem.Reason, told)
+		}
+	}
+	d := newInboxEnv(t)
+	id := d.planned("look")
+	d.Model.Answer = func(context.Context, llm.Request, func(llm.Delta)) (llm.Reply, error) {
+		return llm.Reply{}, &llm.Error{Problem: llm.CutOff, Length: true, Calls: []llm.ToolCall{{ID: "c", Name: "look", Arguments: `{"q": "x`}}}
+	}
+	if got := d.does(id, planner.WorkID("1/a", 1, 0)); len(got) != 1 || got[0].Type != planner.Malformed || !strings.Contains(got[0].Problem.Reason, "shorter arguments") {
+		t.Errorf("a call cut by length became %+v, want it to be given back", got)
+	}
+}
+
+// TestAnnouncementsAreGivenBackOnce: a promise of work is no answer, since legwork
+// does nothing then. When the model sends the same reply again, it is the answer.
+func TestAnnouncementsAreGivenBackOnce(t *testing.T) {
+	const announced = "I'll use `look` to find the price of Go 1.26."
+	d := newInboxEnv(t)
+	d.Ask(t, enginetest.Message("1", "What does Go 1.26 cost?", time.Now()))
+	id := d.live(enginetest.Chat)[0]
+	d.Model.Answer = func(_ context.Context, _ llm.Request, stream func(llm.Delta)) (llm.Reply, error) {
+		stream(llm.Delta{Text: announced[:30]})
+		stream(llm.Delta{Text: announced[30:]})
+		return llm.Reply{Text: announced}, nil
+	}
+	if got := d.does(id, planner.Todo(d.state(id))[0].ID); len(got) != 1 || got[0].Type != planner.Malformed || !strings.Contains(got[0].Problem.Reason, "only announces work") {
+		t.Fatalf("events = %+v, want the announcement to be given back", got)
+	}
+	got := d.does(id, planner.Todo(d.state(id))[0].ID)
+	if len(got) == 0 || got[0].Type != planner.Replied || got[0].Reply.Text != announced {
+		t.Errorf("events = %+v, want the second reply to be the answer", got)
 	}
 }

@@ -191,3 +191,28 @@ func TestPauseAndABurst(t *testing.T) {
 	default:
 	}
 }
+
+// TestEveryRefusedPersonIsTold: in a crowded group each person whose question finds no
+// room is told so in a reply, with its place and the limit of the platform.
+func TestEveryRefusedPersonIsTold(t *testing.T) {
+	o := newEnv(t)
+	o.phone.groups = 20
+	hall := room("hall")
+	for i := range 20 {
+		o.send(o.by("ann", hall, fmt.Sprintf("/task question %d", i)))
+	}
+	full := o.text("error.queue_full", map[string]any{"Count": 20, "Max": 20})
+	if !strings.Contains(full, "20 questions of this chat are waiting before this one") || !strings.Contains(full, "20 messages a minute") {
+		t.Errorf("the text is %q", full)
+	}
+	for _, person := range []string{"ann", "bob", "boss"} {
+		m := o.by(person, hall, "/task one more")
+		h := o.send(m)
+		if h.text() != full || h.posts[0].ReplyTo != m.ID {
+			t.Errorf("%s was told %q, want a reply %q", person, h.text(), full)
+		}
+		if got := o.say(person, hall, "/task and another"); got != "" {
+			t.Errorf("%s was told once more: %q", person, got)
+		}
+	}
+}

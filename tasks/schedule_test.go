@@ -95,7 +95,7 @@ func TestScheduleByButtons(t *testing.T) {
 		t.Fatalf("after Run now: %q, tasks %v", h.text(), live)
 	}
 	opening := o.event(live[0], 1).Opening
-	if opening.Goal != "sum up the *news*" || opening.Message != "" || opening.Timezone != "Europe/Berlin" || opening.Intro != "_Scheduled, run now: Every weekday at 09:00_" {
+	if opening.Goal != "sum up the *news*" || opening.Message != "" || opening.Timezone != "Europe/Berlin" || opening.Intro != "_Scheduled, run now: Every weekday at 09:00_ · **sum up the \\*news\\***" {
 		t.Errorf("the task begins with %+v", opening)
 	}
 	if h, _ := o.presses("ann", chat, "Run now"); !strings.Contains(h.text(), "still going") || len(o.live(chat)) != 1 {
@@ -129,6 +129,9 @@ func TestScheduleByWords(t *testing.T) {
 		{"/schedule every day at 9 look", "Every day at 09:00 (UTC): look"},
 		{"/schedule every other day at 9 look", "Every 2 days at 09:00 (UTC): look"},
 		{"/schedule list", "2. Every 2 days at 09:00: look · next: Saturday, 2026-11-21 09:00"},
+		{"/timezone Tokyo", "Asia/Tokyo"},
+		{"/schedule list", "2. Every 2 days at 09:00 (UTC): look · next: Saturday, 2026-11-21 18:00"},
+		{"/timezone UTC", "UTC"},
 		{"/schedule pause 2", "Paused."},
 		{"/schedule list", "look · paused"},
 		{"/schedule resume 2", "Resumed."},

@@ -356,3 +356,25 @@ func TestAskedAgainByAProgram(t *testing.T) {
 		s.over(r.Task)
 	}
 }
+
+// TestDirectAnswerIsStoredAsSentOnce: an answer without a plan, in a chat whose
+// messages do not last, is stored as sent by one event. With two, a kill between them
+// would show it again.
+func TestDirectAnswerIsStoredAsSentOnce(t *testing.T) {
+	s := newEngineEnv(t)
+	s.phone.passing = true
+	s.model = &enginetest.Model{Answer: func(context.Context, llm.Request, func(llm.Delta)) (llm.Reply, error) {
+		return llm.Reply{Text: "Paris."}, nil
+	}}
+	s.again()
+	id := s.opens("ann", room("hall"), "the capital of France?")
+	s.over(id)
+	all, err := s.store.Load(t.Context(), id, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sent := slices.DeleteFunc(all, func(e planner.Event) bool { return e.Type != planner.Sent || e.Slot != planner.SlotAnswer })
+	if len(sent) != 1 || !sent[0].Last {
+		t.Errorf("the answer was stored as sent by %+v", sent)
+	}
+}

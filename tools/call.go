@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -34,6 +35,9 @@ func (s *Set) Call(ctx context.Context, c Call) (Result, error) {
 	from := time.Now()
 	ctx, span := telemetry.Start(ctx, telemetry.Client, telemetry.ExecuteTool+" "+c.Tool)
 	res, err := s.call(ctx, g, c)
+	if c.Admin {
+		res.Text = toAdmin(res.Text)
+	}
 	s.measure(span, c.Tool, res, err, time.Since(from))
 	if err != nil && ctx.Err() != nil {
 		return Result{}, ctx.Err()
@@ -122,11 +126,27 @@ func (s *Set) call(ctx context.Context, g *group, c Call) (Result, error) {
 	case errors.Is(err, client.ErrNoTool):
 		return failed("%s", g.unknown(full)), err
 	case errors.Is(err, client.ErrChanged):
-		return failed("The tool %s was not called: its server has changed what it says about it since the call was judged. Call it again only if it still fits.", full), err
+		return failed("The tool %s was not called: its server has changed its definition since the call was judged. Call it again only if it still fits.", full), err
 	case errors.Is(err, client.ErrArguments):
 		return failed("%s", argumentError(full, err)), err
 	}
 	return res, err
+}
+
+// The advice that sentences for models end with.
+const (
+	goOn       = " Try other tools, or go on without it."
+	laterOrNot = " Try again later, or go on without it."
+)
+
+// tellAdmin matches how built-in servers ask a model to pass on what an admin has to
+// do.
+var tellAdmin = regexp.MustCompile(`(work without \w+ and )?tell the person that an admin(istrator)? has to `)
+
+// toAdmin changes a text for a model so that it speaks to an admin.
+func toAdmin(text string) string {
+	text = strings.NewReplacer(goOn, "", laterOrNot, " Try again later.", ", then work without searching", "").Replace(text)
+	return tellAdmin.ReplaceAllString(text, "")
 }
 
 func argumentError(tool string, err error) string {
@@ -134,7 +154,7 @@ func argumentError(tool string, err error) string {
 }
 
 func unavailable(tool string, err error) string {
-	return fmt.Sprintf("The tool %s cannot be called now: %v. Try other tools, or go on without it.", tool, err)
+	return fmt.Sprintf("The tool %s cannot be called now: %v."+goOn, tool, err)
 }
 
 // unknown is the sentence about a tool that does not exist: it lists the tools

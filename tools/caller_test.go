@@ -3,6 +3,8 @@ package tools_test
 import (
 	"encoding/json"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -48,5 +50,34 @@ func TestCaller(t *testing.T) {
 	}
 	if len(told) != 1 || fmt.Sprint(told[tools.HopsKey]) != "2" {
 		t.Errorf("a foreign server was told %v, want two hops", told)
+	}
+}
+
+// TestAdminCalls: what a model reads as "tell the person that an admin has to ..."
+// an admin reads as what to do.
+func TestAdminCalls(t *testing.T) {
+	engine := httptest.NewServer(http.NotFoundHandler())
+	t.Cleanup(engine.Close)
+	cfg := tools.Config{Servers: map[string]tools.ServerConfig{
+		"search": {Builtin: "search", Options: map[string]any{"url": engine.URL}},
+		"gone":   {Command: "no-such-program"},
+	}}
+	m, _ := start(t, cfg, tools.Options{})
+	for _, c := range []struct {
+		tool, model, admin string
+	}{
+		{
+			"search.search", "at the configured address; work without searching and tell the person that an admin has to check the search url, which usually ends in /search",
+			"at the configured address; check the search url, which usually ends in /search",
+		},
+		{"gone.x", "executable file not found in $PATH. Try other tools, or go on without it.", "executable file not found in $PATH."},
+	} {
+		group, _, _ := strings.Cut(c.tool, ".")
+		for admin, want := range map[bool]string{false: c.model, true: c.admin} {
+			r, err := m.Call(t.Context(), tools.Call{Group: group, Tool: c.tool, Arguments: json.RawMessage(`{"query":"x"}`), Admin: admin})
+			if err != nil || !r.Failed || !strings.HasSuffix(r.Text, want) {
+				t.Errorf("%s, admin %v: got %q, %v; want it to end with %q", c.tool, admin, r.Text, err, want)
+			}
+		}
 	}
 }

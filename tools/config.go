@@ -27,7 +27,7 @@ type ServerConfig struct {
 	URL              string            `yaml:"url" json:"url,omitempty"`                             // address of a remote server
 	Headers          map[string]string `yaml:"headers" json:"headers,omitempty"`                     // sent to a remote server
 	Protocol         string            `yaml:"protocol" json:"protocol,omitempty"`                   // MCP revision such as 2025-11-25; empty: found out
-	TrustAnnotations bool              `yaml:"trust_annotations" json:"trust_annotations,omitempty"` // believe the server's own readOnlyHint and idempotentHint
+	TrustAnnotations bool              `yaml:"trust_annotations" json:"trust_annotations,omitempty"` // believe the server's own readOnlyHint and idempotentHint, and what it says of itself where its group has no description
 	Roots            []string          `yaml:"roots" json:"roots,omitempty"`                         // folders that it learns when it asks; none: it gets none
 	Sampling         bool              `yaml:"sampling" json:"sampling,omitempty"`                   // it may ask for calls of a model, within the task's budget
 	Builtin          string            `yaml:"builtin" json:"builtin,omitempty"`                     // name of a built-in server instead of a command
@@ -37,7 +37,7 @@ type ServerConfig struct {
 // GroupConfig is what the planner can assign work to: tools of some servers
 // and the rules of their use.
 type GroupConfig struct {
-	Description     string        `yaml:"description" json:"description,omitempty"`             // the planner chooses by this sentence; empty: the servers' instructions, or the names of the tools
+	Description     string        `yaml:"description" json:"description,omitempty"`             // the planner chooses by this sentence; empty: what trusted servers say of themselves, and the names of the tools of others
 	Servers         []string      `yaml:"servers" json:"servers,omitempty"`                     // names of servers; empty: the server named like the group
 	Tools           []string      `yaml:"tools" json:"tools,omitempty"`                         // patterns over tool names; "!x" leaves x out; empty: all
 	Approve         Approve       `yaml:"approve" json:"approve,omitempty"`                     // never, writes (default), always, or patterns of the tools that need approval

@@ -15,8 +15,9 @@ const (
 	maxGroupText  = 600 // bytes of a group
 )
 
-// description falls back to what the servers say of themselves, then to the
-// names of the tools.
+// description falls back to what built-in and trusted servers say of themselves, and
+// to the names of the tools of the others: a sentence of theirs would stand in the
+// system text of every plan.
 func (g *group) description() string {
 	if g.cfg.Description != "" {
 		return g.cfg.Description
@@ -27,23 +28,49 @@ func (g *group) description() string {
 		if v == nil {
 			continue
 		}
-		if first := firstSentences(v.catalog.Instructions, maxServerText); first != "" {
+		if first := firstSentences(v.catalog.Instructions, maxServerText); first != "" && s.trusted() {
 			said = append(said, first)
+			continue
 		}
 		for tool := range v.tools {
 			if g.has(s, tool) {
-				names = append(names, oneLine(tool))
+				names = append(names, modelName(tool))
 			}
 		}
 	}
+	var parts []string
 	if len(said) > 0 {
-		return firstSentences(strings.Join(said, " "), maxGroupText)
+		parts = append(parts, firstSentences(strings.Join(said, " "), maxGroupText))
 	}
-	if len(names) == 0 {
+	if len(names) > 0 {
+		slices.Sort(names)
+		parts = append(parts, "Tools: "+shortened(strings.Join(names, ", "), maxServerText))
+	}
+	if len(parts) == 0 {
 		return "Tools of " + strings.Join(g.cfg.Servers, ", ")
 	}
+	return strings.Join(parts, " ")
+}
+
+// trusted reports that what the server says of itself may stand in a system text.
+func (m *member) trusted() bool { return m.builtin != "" || m.trustAnnotations }
+
+// Undescribed are the groups, and the servers that are groups of their own, whose
+// planner sees nothing but the names of the tools: they have no description, and a
+// server that is neither built in nor trusted.
+func (c Config) Undescribed() []string {
+	var names []string
+	for name, g := range c.allGroups() {
+		untrusted := func(server string) bool {
+			s := c.Servers[server]
+			return s.Builtin == "" && !s.TrustAnnotations
+		}
+		if g.Description == "" && slices.ContainsFunc(g.Servers, untrusted) {
+			names = append(names, name)
+		}
+	}
 	slices.Sort(names)
-	return "Tools: " + shortened(strings.Join(names, ", "), maxServerText)
+	return names
 }
 
 // firstSentences is the first sentences of a text that is not ours, on one line and

@@ -208,7 +208,7 @@ func (m *Manager) Reload(ctx context.Context, cfg Config) error {
 	short, cancel := context.WithTimeout(ctx, reloadWait)
 	defer cancel()
 	for _, s := range fresh {
-		if err := s.WaitReady(short); err != nil {
+		if err := s.WaitReady(short); errors.Is(err, context.DeadlineExceeded) { // the server logs other errors itself
 			m.o.Log.Warn("new server not ready", "server", s.Name(), "cause", err)
 		}
 	}

@@ -1,10 +1,11 @@
 package tools
 
 import (
-	"fmt"
 	"path"
 	"slices"
 	"strings"
+
+	"legwork/internal/nearest"
 )
 
 // patterns are compiled once for all calls. They fit a tool by its own name or
@@ -54,19 +55,30 @@ func (p patterns) match(server, tool string) bool {
 // slashless lets * stand for slashes too, which path.Match treats apart.
 func slashless(s string) string { return strings.ReplaceAll(s, "/", "\x00") }
 
-// UnusedPatterns lists the patterns of a group that fit no tool of its servers, as they
-// stand in the config: `approve: "delte_*"`. Such a pattern is most likely
-// misspelt, and lets run what was meant to ask. It never waits, and says nothing
-// of a group with a server that is not ready.
-func (s *Set) UnusedPatterns(name string) []string {
+// UnusedPattern is a pattern of a group that fits no tool. It is most likely
+// misspelt, and lets run what was meant to ask.
+type UnusedPattern struct {
+	Key     string // of the group, such as approve
+	Index   int    // in the list of the key
+	Pattern string
+	Nearest string // the tool that it is most like; empty when there are no tools
+}
+
+// UnusedPatterns lists the patterns of a group that fit no tool of its servers. It
+// never waits, and says nothing of a group with a server that is not ready.
+func (s *Set) UnusedPatterns(name string) []UnusedPattern {
 	g := s.groups[name]
 	if g == nil {
 		return nil
 	}
 	views := make([]*view, len(g.servers))
+	var names, fullNames []string
 	for i, m := range g.servers {
 		if views[i] = m.view(); views[i] == nil {
 			return nil
+		}
+		for tool := range views[i].catalog.Tools {
+			names, fullNames = append(names, tool), append(fullNames, m.Name()+"."+tool)
 		}
 	}
 	fits := func(pattern string) bool {
@@ -80,12 +92,17 @@ func (s *Set) UnusedPatterns(name string) []string {
 		}
 		return false
 	}
-	var idle []string
+	var unused []UnusedPattern
 	add := func(key string, list []string) {
-		for _, p := range list {
-			if !fits(p) {
-				idle = append(idle, fmt.Sprintf("%s: %q", key, p))
+		for i, p := range list {
+			if fits(p) {
+				continue
 			}
+			like := names
+			if strings.Contains(p, ".") {
+				like = fullNames
+			}
+			unused = append(unused, UnusedPattern{key, i, p, nearest.Of(strings.Trim(p, "!*"), like)})
 		}
 	}
 	add("tools", g.cfg.Tools)
@@ -93,5 +110,5 @@ func (s *Set) UnusedPatterns(name string) []string {
 	if g.cfg.Approve.word() == "" {
 		add("approve", g.cfg.Approve)
 	}
-	return idle
+	return unused
 }

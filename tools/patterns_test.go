@@ -38,9 +38,13 @@ func TestIdle(t *testing.T) {
 	defer running.Wait()
 	defer cancel()
 	m.Probe(ctx, 10*time.Second)
-	for group, want := range map[string][]string{
+	for group, want := range map[string][]tools.UnusedPattern{
 		"fine": nil, "words": nil, "away": nil, "unknown": nil,
-		"misspelt": {`tools: "!dtae_*"`, `read_only: "math.time_in"`, `approve: "ask"`},
+		"misspelt": {
+			{Key: "tools", Index: 1, Pattern: "!dtae_*", Nearest: "date_add"},
+			{Key: "read_only", Index: 0, Pattern: "math.time_in", Nearest: "clock.time_in"},
+			{Key: "approve", Index: 0, Pattern: "ask", Nearest: "calendar"},
+		},
 	} {
 		if diff := cmp.Diff(want, m.Set().UnusedPatterns(group)); diff != "" {
 			t.Errorf("idle patterns of %q (-want +got):\n%s", group, diff)

@@ -113,14 +113,14 @@ const maxRendered = 64 << 10
 
 // definitionDiff shows how a tool changed, to people.
 func definitionDiff(tool string, before, after json.RawMessage) string {
-	old, young := "(what was agreed to is not kept)\n", readableDefinition(after)
+	old, young := "(the accepted definition is not kept)\n", readableDefinition(after)
 	if len(before) > 0 {
 		old = readableDefinition(before)
 	}
 	if old == young {
 		return "(beyond what is shown of long definitions)\n"
 	}
-	return udiff.Unified(tool+" as agreed to", tool+" now", old, young)
+	return udiff.Unified(tool+" as accepted", tool+" now", old, young)
 }
 
 // readableDefinition is a definition as people read it.
@@ -192,7 +192,7 @@ func (g *group) quarantineNote() string {
 		}
 		for tool := range v.quarantined {
 			if g.has(s, tool) {
-				names = append(names, strconv.QuoteToASCII(s.full(tool)))
+				names = append(names, strconv.Quote(s.full(modelName(tool))))
 			}
 		}
 	}
@@ -204,5 +204,5 @@ func (g *group) quarantineNote() string {
 	if len(names) > most {
 		names, more = names[:most], fmt.Sprintf(" and %d more", len(names)-most)
 	}
-	return fmt.Sprintf("Quarantined, because their server has changed what it says about them: %s%s. They cannot be called until an admin has looked at that. When the work needs one of them, say so in the result.", strings.Join(names, ", "), more)
+	return fmt.Sprintf("Quarantined, because their server has changed their definitions: %s%s. They cannot be called until an admin accepts the change. When the work needs one of them, say so in the result.", strings.Join(names, ", "), more)
 }

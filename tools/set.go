@@ -150,7 +150,7 @@ type member struct {
 type view struct {
 	catalog     *client.Catalog
 	tools       map[string]*client.Definition // that may be used, by the server's names
-	quarantined map[string]*client.Definition // changed since they were agreed to
+	quarantined map[string]*client.Definition // changed since they were accepted
 	generation  int64                         // of the definition log
 	problem     error                         // the definition log cannot be read: no tool may be used
 }
@@ -174,11 +174,14 @@ func (m *member) full(tool string) string { return m.Name() + "." + tool }
 
 // refusal says why a tool of the view cannot be called; empty when it can.
 func (v *view) refusal(full, tool string) string {
+	why := v.catalog.NotOffered[tool]
 	switch {
+	case why != "":
+		return fmt.Sprintf("The tool %s cannot be called: %s."+goOn, full, why)
 	case v.problem != nil:
-		return fmt.Sprintf("The tool %s cannot be called now, because what was agreed to about it cannot be read. Try other tools, or go on without it.", full)
+		return fmt.Sprintf("The tool %s cannot be called now, because legwork cannot read its accepted definition."+goOn, full)
 	case v.quarantined[tool] != nil:
-		return fmt.Sprintf("The tool %s is quarantined: its server has changed what it says about it, and an admin has to look at that first. Try other tools, or go on without it.", full)
+		return fmt.Sprintf("The tool %s is quarantined: its server has changed its definition, and an admin has to accept the change first."+goOn, full)
 	}
 	return ""
 }

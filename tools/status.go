@@ -26,9 +26,12 @@ func (m *Manager) Status() []client.Status {
 // Probed is what a try of a server brought to light.
 type Probed struct {
 	client.Status
-	Problem     string   // why it cannot be used; empty: it can
-	Asks        []string // its tools that need an approval in one of the groups, by the server's names
-	Quarantined []string // its tools that are quarantined because it changed them
+	Problem     string            // why it cannot be used; empty: it can
+	Asks        []string          // its tools that need an approval in one of the groups, by the server's names
+	Quarantined []string          // its tools that are quarantined because it changed them
+	NotOffered  map[string]string // its tools that no model can use, and why
+	Resources   bool              // it has resources
+	Prompts     []Prompt          // by its own names
 }
 
 // Probe waits for all servers of the newest snapshot at once, for each at most
@@ -65,6 +68,7 @@ func (s *Set) probe(ctx context.Context, m *member, wait time.Duration) Probed {
 		return p
 	}
 	v := m.view()
+	p.NotOffered, p.Resources, p.Prompts = v.catalog.NotOffered, v.catalog.Resources, v.catalog.Prompts
 	if v.problem != nil {
 		p.Problem = v.problem.Error()
 	}

@@ -316,7 +316,7 @@ func TestArguments(t *testing.T) {
 		{`[1]`, true, "must be a JSON object"},
 		{`{"key":`, true, "not valid JSON"},
 		{"\xff", true, "not valid JSON"},
-		{`{"key":"k","\u006bey":"l"}`, true, `the key "key" stands twice`},
+		{`{"key":"k","\u006bey":"l"}`, true, `the key "key" appears twice`},
 	} {
 		r := call(t, m, "lookup", c.args)
 		wantText(t, c.args, r, c.failed, c.want)

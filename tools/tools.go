@@ -36,6 +36,7 @@ type Tool struct {
 type Verdict struct {
 	Refusal     string // not empty: the call must not be made; a sentence for the model
 	Quarantined bool   // it is refused because the server has changed the tool
+	NotOffered  string // it is refused because no model can use it, for this reason
 	Ask         bool   // a person must approve of the exact call first
 	Never       bool   // the admin wants no question about this tool, whatever it does
 	ReadOnly    bool   // known to change nothing
@@ -56,6 +57,7 @@ type Call struct {
 
 	Chat, Person string // keys, without thread or topic; only built-in servers get them
 	Private      bool   // the person is alone with legwork in the chat
+	Admin        bool   // an admin calls the tool, not a model: sentences about failures speak to them
 	Hops         int    // how often the work was handed on, with this call; servers that are not built in get it
 
 	Progress func(Progress)                                            // see client.Call

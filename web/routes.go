@@ -39,6 +39,10 @@ func (m mount) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case open:
 		one.serve(w, r)
+	case r.URL.Path == "/" && m.routes["/docs"].Handler != nil && fromBrowser(r):
+		w.Header().Set("Vary", "Accept")
+		w.Header().Set("Location", "docs") // relative, because a proxy may serve legwork below a path
+		w.WriteHeader(http.StatusFound)
 	case m.auth != nil && m.auth.handler(r.URL.Path) != nil:
 		m.auth.ServeHTTP(w, r)
 	case m.routes["/docs"].Handler != nil:
@@ -46,6 +50,11 @@ func (m mount) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	default:
 		problem.New(problem.NotFound, "").Write(w)
 	}
+}
+
+// fromBrowser reports a request for a page that people read.
+func fromBrowser(r *http.Request) bool {
+	return (r.Method == http.MethodGet || r.Method == http.MethodHead) && strings.Contains(r.Header.Get("Accept"), "text/html")
 }
 
 func (one route) serve(w http.ResponseWriter, r *http.Request) {

@@ -1,6 +1,7 @@
 package web_test
 
 import (
+	"io"
 	"net"
 	"net/http"
 	"net/netip"
@@ -117,5 +118,28 @@ func TestProxies(t *testing.T) {
 		if err := stop(); err != nil {
 			t.Error(err)
 		}
+	}
+}
+
+// TestRoot holds that a browser is sent to the page about the API, and that programs
+// read the same as at any address with nothing.
+func TestRoot(t *testing.T) {
+	t.Parallel()
+	docs := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "<h1>All calls</h1>") })
+	at, _, _ := serve(t, web.Config{Listen: "127.0.0.1:0", Docs: docs})
+	page := "text/html,application/xhtml+xml,*/*;q=0.8"
+	if got := ask(t, "GET", "http://"+at+"/", "", "Accept: "+page); got.status != http.StatusOK || got.body != "<h1>All calls</h1>" {
+		t.Errorf("a browser gets %d %s, want the page about the API", got.status, got.body)
+	}
+	for _, headers := range [][]string{nil, {"Accept: application/json"}, {"Accept: */*"}} {
+		if got := ask(t, "GET", "http://"+at+"/", "", headers...); got.status != http.StatusNotFound || got.code() != "not_found" {
+			t.Errorf("a program with %q gets %d %s", headers, got.status, got.body)
+		}
+	}
+	if got := ask(t, "POST", "http://"+at+"/", "", "Accept: "+page); got.status != http.StatusNotFound {
+		t.Errorf("POST gets %d %s", got.status, got.body)
+	}
+	if got := ask(t, "GET", "http://"+at+"/docs", "", "Accept: "+page, "Host: evil.example.com"); got.status == http.StatusOK {
+		t.Errorf("another host gets %d", got.status)
 	}
 }

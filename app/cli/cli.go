@@ -86,12 +86,21 @@ func NewLog(l conf.Log, out io.Writer, secrets *redact.Redactor) *slog.Logger {
 	if err := level.UnmarshalText([]byte(l.Level)); err != nil {
 		level = slog.LevelInfo
 	}
-	options := &slog.HandlerOptions{Level: level}
+	options := &slog.HandlerOptions{Level: level, ReplaceAttr: withoutZeroTime}
 	var handler slog.Handler = slog.NewTextHandler(out, options)
 	if l.Format == "json" {
 		handler = slog.NewJSONHandler(out, options)
 	}
 	return slog.New(telemetry.LogHandler(redact.Handler(handler, secrets)))
+}
+
+// withoutZeroTime drops the attribute of an unknown time, which would be shown as the
+// year 1.
+func withoutZeroTime(_ []string, a slog.Attr) slog.Attr {
+	if a.Value.Kind() == slog.KindTime && a.Value.Time().IsZero() {
+		return slog.Attr{}
+	}
+	return a
 }
 
 // OneLine is a text from outside in one line, with invisible characters made

@@ -80,6 +80,24 @@ func (c *Client) Call(ctx context.Context, method, path string, in, out any) err
 	return nil
 }
 
+// Stream makes a GET call whose reply is read bit by bit. The caller closes it.
+func (c *Client) Stream(ctx context.Context, path string) (io.ReadCloser, error) {
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://control"+path, nil)
+	if err != nil {
+		return nil, fmt.Errorf("calling %s: %w", path, err)
+	}
+	reply, err := c.http.Do(r)
+	if err != nil {
+		return nil, fmt.Errorf("calling %s: %w", path, err)
+	}
+	if reply.StatusCode != http.StatusOK {
+		defer reply.Body.Close()
+		text, _ := io.ReadAll(reply.Body) // the status is the error
+		return nil, fmt.Errorf("calling %s: %s: %s", path, reply.Status, strings.TrimSpace(string(text)))
+	}
+	return reply.Body, nil
+}
+
 // Status asks the owner for its status.
 func (c *Client) Status(ctx context.Context) (Status, error) {
 	var s Status

@@ -92,6 +92,8 @@ type Status struct {
 	Live    int       `json:"live_tasks"`
 	Paused  string    `json:"paused,omitempty"` // by whom and since when; empty when not paused
 
+	Chats bool `json:"chats,omitempty"` // "legwork chat" can attach to the process
+
 	Goroutines int `json:"goroutines"` // of the process
 }
 

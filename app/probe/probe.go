@@ -38,8 +38,9 @@ type row struct {
 	name, kind, speaks  string
 	tools, ask          string
 	roundTrip           time.Duration
-	problem             string   // empty: it works
-	asking, quarantined []string // tools
+	problem             string            // empty: it works
+	asking, quarantined []string          // tools
+	notOffered          map[string]string // tools that no model can use, and why
 }
 
 // Run calls every model, platform and webhook once, starts every server once, and
@@ -49,7 +50,7 @@ func Run(ctx context.Context, config *conf.Config, wait time.Duration, c cli.Con
 	if err != nil {
 		return err
 	}
-	servers, idle, err := probeServers(ctx, config, wait, c)
+	servers, misspelt, err := probeServers(ctx, config, wait, c)
 	if err != nil {
 		return err
 	}
@@ -61,8 +62,11 @@ func Run(ctx context.Context, config *conf.Config, wait time.Duration, c cli.Con
 	if err := printTable(c.Out, rows); err != nil {
 		return err
 	}
-	for _, pattern := range idle {
-		fmt.Fprintln(c.Out, cli.OneLine(pattern), "matches no tool")
+	for _, notice := range OllamaNotices(ctx, config.LLM) {
+		fmt.Fprintln(c.Out, notice)
+	}
+	for _, pattern := range misspelt {
+		fmt.Fprintln(c.Out, cli.OneLine(pattern.Error()))
 	}
 	if slices.ContainsFunc(rows, func(r row) bool { return r.problem != "" }) {
 		return cli.ErrFailed
@@ -104,6 +108,20 @@ func probeModels(ctx context.Context, config llm.Config) ([]row, error) {
 			return "", err
 		})
 	}), nil
+}
+
+// OllamaNotices says of each model at an Ollama server what has to be changed so that the
+// server keeps all that legwork sends. Call the models first: the server knows the
+// window of a model that it has loaded.
+func OllamaNotices(ctx context.Context, config llm.Config) (notices []string) {
+	for _, name := range slices.Sorted(maps.Keys(config.Models)) {
+		m := config.Models[name]
+		found, ok := llm.ProbeOllama(ctx, m)
+		if advice := found.Advice(m); ok && advice != "" {
+			notices = append(notices, cli.OneLine(fmt.Sprintf("models.%s: %s (docs/models.md)", name, advice)))
+		}
+	}
+	return notices
 }
 
 // probePlatforms asks every platform for the owner of the tokens.
@@ -152,8 +170,8 @@ func try(ctx context.Context, name, kind, speaks string, call func(context.Conte
 }
 
 // probeServers starts the servers, waits for what they offer and stops them.
-// idle are the patterns of groups that match no tool.
-func probeServers(ctx context.Context, config *conf.Config, wait time.Duration, c cli.Console) (rows []row, idle []string, err error) {
+// misspelt are the patterns of groups that match no tool.
+func probeServers(ctx context.Context, config *conf.Config, wait time.Duration, c cli.Console) (rows []row, misspelt conf.Errors, err error) {
 	if len(config.Tools.Servers) == 0 {
 		return nil, nil, nil
 	}
@@ -162,22 +180,38 @@ func probeServers(ctx context.Context, config *conf.Config, wait time.Duration, 
 		return nil, nil, err
 	}
 	for _, g := range i.Groups {
-		for _, pattern := range g.Idle {
-			idle = append(idle, fmt.Sprintf("groups.%s.%s", g.Name, pattern))
-		}
+		misspelt = append(misspelt, g.Misspelt...)
 	}
 	rows = make([]row, len(i.Servers))
 	for n, s := range i.Servers {
 		r := row{
 			name: s.Name, kind: s.Kind, speaks: cmp.Or(s.Protocol, "-"), tools: strconv.Itoa(s.Tools), ask: strconv.Itoa(len(s.Asks)),
-			asking: s.Asks, quarantined: s.Quarantined, problem: s.Problem, roundTrip: time.Duration(s.RoundTrip * float64(time.Millisecond)),
+			asking: s.Asks, quarantined: s.Quarantined, notOffered: s.NotOffered, problem: s.Problem, roundTrip: time.Duration(s.RoundTrip * float64(time.Millisecond)),
 		}
 		if s.State != client.Ready {
 			r.tools, r.ask = "-", "-"
 		}
 		rows[n] = r
 	}
-	return rows, idle, nil
+	probeSearches(ctx, config, rows)
+	return rows, misspelt, nil
+}
+
+// probeSearches lets each search server that started search once, because only that
+// shows whether its provider takes the key.
+func probeSearches(ctx context.Context, config *conf.Config, rows []row) {
+	var calls sync.WaitGroup
+	for i := range rows {
+		server := config.Tools.Servers[rows[i].name]
+		if server.Builtin != "search" || rows[i].problem != "" {
+			continue
+		}
+		calls.Go(func() {
+			tried := try(ctx, "", "", "", func(ctx context.Context) (string, error) { return "", Search(ctx, server.Options) })
+			rows[i].problem, rows[i].roundTrip = tried.problem, tried.roundTrip
+		})
+	}
+	calls.Wait()
 }
 
 func printTable(out io.Writer, rows []row) error {
@@ -203,6 +237,9 @@ func printTable(out io.Writer, rows []row) error {
 		}
 		if len(r.quarantined) > 0 {
 			fmt.Fprintf(out, "%s: these are quarantined, because the server changed them: %s; \"legwork tools accept\" shows how\n", r.name, cli.OneLine(strings.Join(r.quarantined, ", ")))
+		}
+		for _, tool := range slices.Sorted(maps.Keys(r.notOffered)) {
+			fmt.Fprintf(out, "%s: models do not get %s: %s\n", r.name, cli.OneLine(tool), r.notOffered[tool])
 		}
 	}
 	return nil

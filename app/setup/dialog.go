@@ -3,7 +3,6 @@ package setup
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"strings"
 	"time"
 
@@ -27,8 +26,9 @@ type answers struct {
 	telegram           credential
 	slackBot, slackApp credential
 	admins             []string
-	search             string // address of a search; empty: none
+	search             searchChoice
 	budget             budget
+	token, tokenLine   string // for programs, and its entry in the config; empty: none
 }
 
 // credential is a secret and its variable.
@@ -48,7 +48,7 @@ func (t *dialog) ask() (answers, error) {
 	var a answers
 	t.say("init.welcome", nil)
 	for _, step := range []func(*answers) error{
-		t.askLanguage, t.askModel, t.askTelegram, t.askSlack, t.askAdmins, t.askSearch, t.askTimezone, t.askBudget,
+		t.askLanguage, t.askModel, t.askTelegram, t.askSlack, t.askAdmins, t.askSearch, t.askTimezone, t.askBudget, t.askToken,
 	} {
 		if err := step(&a); err != nil {
 			return answers{}, err
@@ -59,35 +59,45 @@ func (t *dialog) ask() (answers, error) {
 
 // say writes one text, as a paragraph of its own.
 func (t *dialog) say(key string, data map[string]any) {
-	fmt.Fprintf(t.Out, "\n%s\n", t.Texts.Text(t.language, key, data))
+	t.lines.show("\n" + t.Texts.Text(t.language, key, data) + "\n")
 }
 
 // note writes the result of an answer.
 func (t *dialog) note(key string, data map[string]any) {
-	fmt.Fprintln(t.Out, t.Texts.Text(t.language, key, data))
+	t.lines.show(t.Texts.Text(t.language, key, data) + "\n")
 }
 
 // line asks for a line. An empty answer means usual.
 func (t *dialog) line(key string, data map[string]any, usual string) (string, error) {
+	return t.lineBelow(key, data, "", usual)
+}
+
+// lineBelow asks for a line below a list.
+func (t *dialog) lineBelow(key string, data map[string]any, list, usual string) (string, error) {
 	text := t.Texts.Text(t.language, key, data)
 	if usual != "" {
 		text += " [" + usual + "]"
 	}
-	answer, err := t.lines.ask("\n" + text + "\n> ")
-	answer = cmp.Or(answer, usual)
-	return answer, err
+	answer, err := t.lines.ask(text + list)
+	return cmp.Or(answer, usual), err
 }
 
 // secret asks for the value of a variable. c is the value of an earlier round. An
 // empty answer keeps the known value, or means none.
 func (t *dialog) secret(key string, c credential) (credential, error) {
+	return t.secretOf(key, map[string]any{}, c)
+}
+
+// secretOf asks for a secret with data for the text of the question.
+func (t *dialog) secretOf(key string, data map[string]any, c credential) (credential, error) {
 	if c.value == "" {
 		c = credential{variable: c.variable, value: t.found(c.variable), set: true}
 	}
 	if c.value != "" {
 		key += "_known"
 	}
-	answer, err := t.lines.secret("\n" + t.Texts.Text(t.language, key, map[string]any{"Name": c.variable}) + "\n> ")
+	data["Name"] = c.variable
+	answer, err := t.lines.secret(t.Texts.Text(t.language, key, data))
 	switch {
 	case err != nil || answer == "":
 		return c, err
@@ -112,22 +122,26 @@ func (t *dialog) found(variable string) string {
 // tryTime bounds one try.
 const tryTime = 30 * time.Second
 
-// try tests an answer and prints the result. again means to ask the question again.
-func (t *dialog) try(call func(context.Context) (who string, err error)) (again bool, err error) {
+// try tests an answer and prints the result. failed is why the question is to be
+// asked again; nil: the answer works, or the person uses it anyway.
+func (t *dialog) try(call func(context.Context) (who string, err error)) (failed, err error) {
 	t.note("init.trying", nil)
 	ctx, cancel := context.WithTimeout(t.ctx, tryTime)
 	defer cancel()
-	who, err := call(ctx)
+	who, failed := call(ctx)
 	if t.ctx.Err() != nil {
-		return false, t.ctx.Err()
+		return nil, t.ctx.Err()
 	}
-	if err == nil {
+	if failed == nil {
 		t.note("init.works", map[string]any{"Name": who})
-		return false, nil
+		return nil, nil
 	}
-	t.note("init.failed", map[string]any{"Reason": err.Error()})
+	t.note("init.failed", map[string]any{"Reason": t.reason(failed)})
 	answer, err := t.line("init.anyway", nil, "")
-	return !strings.EqualFold(answer, anyway), err
+	if strings.EqualFold(answer, anyway) {
+		failed = nil
+	}
+	return failed, err
 }
 
 func (t *dialog) askLanguage(a *answers) error {

@@ -2,7 +2,6 @@ package setup_test
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"io"
 	"net/http"
@@ -14,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"legwork/app/probe"
 	"legwork/app/setup"
 	"legwork/bot/slack"
 	"legwork/bot/telegram"
@@ -22,8 +22,6 @@ import (
 	"legwork/internal/test/fakes/llmfake"
 	"legwork/internal/test/fakes/slackfake"
 	"legwork/internal/test/fakes/telegramfake"
-	"legwork/llm"
-	"legwork/tools/builtin/search"
 )
 
 // env is a folder and the services that answers are tried on.
@@ -35,6 +33,7 @@ type env struct {
 	options setup.Options
 	vars    map[string]string
 	out     bytes.Buffer
+	columns uint16 // of the pseudo-terminal; 0: it does not say
 }
 
 func newEnv(t *testing.T) *env {
@@ -49,52 +48,20 @@ func newEnv(t *testing.T) *env {
 		t.Fatal(err)
 	}
 	pages := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		_, _ = io.WriteString(w, `{"results": []}`)
+		_, _ = io.WriteString(w, `{"results": [{"url": "https://example.com/", "title": "Weather"}]}`)
 	}))
 	t.Cleanup(pages.Close)
 	b := &env{t: t, folder: t.TempDir(), model: models.URL, search: pages.URL + "/search?key=a$b", vars: map[string]string{"LANG": "en_US.UTF-8", "TZ": "Asia/Tokyo"}}
 	b.options = setup.Options{
 		Out: &b.out, Texts: texts, Config: b.file("config.yaml"), EnvFile: conf.EnvFile,
 		Environment: func(name string) (string, bool) { value, ok := b.vars[name]; return value, ok },
-		TelegramAPI: people.URL, SlackAPI: team.APIURL, Admin: conf.AdminProblem, Endpoint: endpointProblem,
-		Try: setup.Try{Model: call, Telegram: telegram.Try, Slack: slack.Try, Search: find},
+		TelegramAPI: people.URL, SlackAPI: team.APIURL, Admin: conf.AdminProblem, SearchProblem: probe.SearchProblem,
+		Schema: conf.Schema(), NewToken: func() (string, string) {
+			return apiToken, `- {name: "init", sha256: "` + conf.HashToken(apiToken) + `", role: operator}`
+		},
+		Try: setup.Try{Models: probe.Models, Model: probe.Model, Telegram: telegram.Try, Slack: slack.Try, Search: probe.Search},
 	}
 	return b
-}
-
-// call asks a model for a word.
-func call(ctx context.Context, config llm.ModelConfig) error {
-	models, err := llm.New(llm.Config{Models: map[string]llm.ModelConfig{"main": config}}, llm.Options{})
-	if err != nil {
-		return err
-	}
-	defer models.Close()
-	_, err = models.Call(ctx, llm.Request{Role: llm.RoleAnswer, Messages: []llm.Message{{Role: llm.User, Content: "Hi"}}}, nil)
-	return err
-}
-
-// find asks a search for an answer.
-func find(ctx context.Context, url string) (string, error) {
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
-	if err != nil {
-		return "", err
-	}
-	reply, err := http.DefaultClient.Do(r)
-	if err != nil {
-		return "", err
-	}
-	defer reply.Body.Close()
-	if reply.StatusCode != http.StatusOK {
-		return "", errors.New(reply.Status)
-	}
-	return url, nil
-}
-
-func endpointProblem(url string) string {
-	if _, err := search.New(search.Options{URL: url}); err != nil {
-		return "is not an address such as https://searx.example.com/search" // as probe.SearchProblem
-	}
-	return ""
 }
 
 func (b *env) file(name string) string { return filepath.Join(b.folder, name) }

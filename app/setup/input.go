@@ -8,17 +8,20 @@ import (
 	"io"
 	"os"
 	"strings"
+	"unicode"
 
-	"legwork/internal/clip"
-
+	"github.com/clipperhouse/displaywidth"
 	"github.com/muesli/cancelreader"
 	"golang.org/x/term"
+
+	"legwork/internal/clip"
 )
 
 // maxLine bounds one answer, in bytes.
 const maxLine = 64 << 10
 
-// lines reads answers, one to a line.
+// lines reads answers, one to a line. On a terminal a person can edit a line before
+// Enter.
 type lines struct {
 	in       *bufio.Reader
 	out      io.Writer
@@ -44,14 +47,39 @@ func newLines(ctx context.Context, in io.Reader, out io.Writer) (l *lines, done 
 	}
 }
 
-// ask asks for a line. Without a terminal it prints the answer too.
+const prompt = "> "
+
+// ask asks for a line below a question. Without a terminal it prints the answer too.
 func (l *lines) ask(question string) (string, error) {
-	fmt.Fprint(l.out, question)
-	answer, err := l.read()
+	l.show("\n" + question + "\n")
 	if l.terminal < 0 {
+		fmt.Fprint(l.out, prompt)
+		answer, err := l.read()
 		fmt.Fprintln(l.out, answer)
+		return answer, err
 	}
-	return answer, err
+	return l.raw(func(in *keys) (string, error) {
+		editor := term.NewTerminal(struct {
+			io.Reader
+			io.Writer
+		}{in, l.out}, prompt)
+		if width, height, err := term.GetSize(l.terminal); err == nil && width > 0 {
+			_ = editor.SetSize(width, height) // fails for no width alone
+		}
+		return editor.ReadLine()
+	})
+}
+
+// secret asks for a secret. The terminal shows a star for each character.
+func (l *lines) secret(question string) (string, error) {
+	l.show("\n" + question + "\n")
+	if l.terminal < 0 {
+		fmt.Fprint(l.out, prompt)
+		answer, err := l.read()
+		fmt.Fprintln(l.out)
+		return answer, err
+	}
+	return l.raw(func(in *keys) (string, error) { return stars(in, l.out) })
 }
 
 // read returns the next line without surrounding space.
@@ -68,30 +96,19 @@ func (l *lines) read() (string, error) {
 	return "", fmt.Errorf("reading an answer: %w", err)
 }
 
-// errInterrupted is returned after Ctrl-C while a secret is typed.
+// errInterrupted is returned after Ctrl-C.
 var errInterrupted = errors.New("interrupted; nothing was written")
 
-// secret asks for a secret. The terminal stops showing what is typed before the
-// question appears.
-func (l *lines) secret(question string) (string, error) {
-	if l.terminal < 0 {
-		fmt.Fprint(l.out, question)
-		answer, err := l.read()
-		fmt.Fprintln(l.out)
-		return answer, err
-	}
+// raw reads an answer while the terminal hands over each key and shows none.
+func (l *lines) raw(read func(*keys) (string, error)) (string, error) {
 	before, err := term.MakeRaw(l.terminal)
 	if err != nil {
-		return "", fmt.Errorf("hiding the input: %w", err)
+		return "", fmt.Errorf("reading keys: %w", err)
 	}
-	fmt.Fprint(l.out, strings.ReplaceAll(question, "\n", "\r\n"))
-	keys := &keys{Reader: l.in}
-	typed, err := term.NewTerminal(struct {
-		io.Reader
-		io.Writer
-	}{keys, l.out}, "").ReadPassword("")
+	in := &keys{Reader: l.in}
+	typed, err := read(in)
 	switch {
-	case errors.Is(err, io.EOF) && keys.last == interrupt:
+	case errors.Is(err, io.EOF) && in.last == interrupt:
 		err = errInterrupted
 	case errors.Is(err, io.EOF):
 		err = ErrEnded
@@ -99,13 +116,79 @@ func (l *lines) secret(question string) (string, error) {
 		err = fmt.Errorf("reading an answer: %w", err)
 	}
 	if restored := term.Restore(l.terminal, before); err == nil && restored != nil {
-		err = fmt.Errorf("showing the input again: %w", restored)
+		err = fmt.Errorf("restoring the terminal: %w", restored)
+	}
+	if err != nil {
+		fmt.Fprintln(l.out) // the error message begins a line
 	}
 	return strings.TrimSpace(typed), err
 }
 
-// interrupt is what Ctrl-C sends while a secret is typed.
-const interrupt = 3
+// Keys as a terminal sends them.
+const (
+	interrupt = 3 // Ctrl-C
+	endInput  = 4 // Ctrl-D
+	backspace = 8
+	clearLine = 21 // Ctrl-U
+	escape    = 27
+	erase     = 127
+)
+
+// mostStars keeps the stars of a long secret in one line.
+const mostStars = 60
+
+// stars reads a secret up to Enter and writes a star for each character.
+func stars(in io.ByteReader, out io.Writer) (string, error) {
+	fmt.Fprint(out, prompt)
+	var typed []byte
+	shown := 0
+	show := func() {
+		want := min(len([]rune(string(typed))), mostStars)
+		if want > shown {
+			fmt.Fprint(out, strings.Repeat("*", want-shown))
+		} else {
+			fmt.Fprint(out, strings.Repeat("\b \b", shown-want))
+		}
+		shown = want
+	}
+	for len(typed) <= maxLine {
+		key, err := in.ReadByte()
+		if err != nil {
+			return "", err
+		}
+		switch {
+		case key == '\r' || key == '\n':
+			fmt.Fprint(out, "\r\n")
+			return string(typed), nil
+		case key == interrupt, key == endInput && len(typed) == 0:
+			return "", io.EOF
+		case key == backspace, key == erase:
+			if runes := []rune(string(typed)); len(runes) > 0 {
+				typed = []byte(string(runes[:len(runes)-1]))
+			}
+		case key == clearLine:
+			typed = nil
+		case key == escape:
+			if err := skipSequence(in); err != nil {
+				return "", err
+			}
+		case key >= ' ':
+			typed = append(typed, key)
+		}
+		show()
+	}
+	return "", fmt.Errorf("an answer is longer than %d bytes", maxLine)
+}
+
+// skipSequence drops the rest of a key such as an arrow: [ or O, parameters, and a
+// last character from @ to ~.
+func skipSequence(in io.ByteReader) error {
+	key, err := in.ReadByte()
+	for err == nil && (key == '[' || key == 'O' || key < '@') {
+		key, err = in.ReadByte()
+	}
+	return err
+}
 
 // keys reads one byte at a time. The next question gets the bytes that the person
 // typed ahead.
@@ -118,4 +201,50 @@ func (k *keys) Read(p []byte) (int, error) {
 	n, err := k.Reader.Read(p[:1])
 	k.last = p[0]
 	return n, err
+}
+
+func (k *keys) ReadByte() (byte, error) {
+	b, err := k.Reader.ReadByte()
+	k.last = b
+	return b, err
+}
+
+// usualWidth is how wide lines are at most on a terminal.
+const usualWidth = 100
+
+// show writes a text. On a terminal its lines break between words.
+func (l *lines) show(text string) {
+	if l.terminal >= 0 {
+		width := usualWidth
+		if columns, _, err := term.GetSize(l.terminal); err == nil && columns > 0 {
+			width = min(width, columns)
+		}
+		text = wrap(text, width)
+	}
+	fmt.Fprint(l.out, text)
+}
+
+// wrap breaks the lines of a text between words. A line that begins with a space,
+// such as one of a list, and a word that is wider than the width, stay as they are.
+func wrap(text string, width int) string {
+	var out strings.Builder
+	for line := range strings.Lines(text) {
+		column := 0
+		for rest := line; rest != ""; {
+			end := strings.IndexByte(rest, ' ') + 1
+			if end == 0 {
+				end = len(rest)
+			}
+			word := rest[:end]
+			rest = rest[end:]
+			wide := displaywidth.String(strings.TrimRightFunc(word, unicode.IsSpace))
+			if column > 0 && column+wide > width && !strings.HasPrefix(line, " ") {
+				out.WriteString("\n")
+				column = 0
+			}
+			out.WriteString(word)
+			column += displaywidth.String(word)
+		}
+	}
+	return out.String()
 }

@@ -1,7 +1,6 @@
 package setup
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -10,92 +9,16 @@ import (
 
 	"legwork/bot/slack"
 	"legwork/bot/telegram"
-	"legwork/internal/issue"
-	"legwork/llm"
+	"legwork/tools/builtin/search"
 )
 
 // The variables with secrets, and those whose values are offered as answers.
 const (
-	modelKey      = "OPENAI_API_KEY"
-	modelURL      = "OPENAI_BASE_URL"
-	modelName     = "OPENAI_MODEL"
 	telegramToken = "TELEGRAM_BOT_TOKEN" //nolint:gosec // the name of a variable
 	slackBotToken = "SLACK_BOT_TOKEN"    //nolint:gosec // the name of a variable
 	slackAppToken = "SLACK_APP_TOKEN"    //nolint:gosec // the name of a variable
 	searchURL     = "LEGWORK_SEARCH_URL"
 )
-
-// The defaults of questions.
-const (
-	usualURL   = "https://api.openai.com/v1"
-	usualModel = "gpt-5-mini"
-)
-
-// wrong prints the mistake in one key, if there is one.
-func (t *dialog) wrong(key string, mistakes issue.List) bool {
-	i := slices.IndexFunc(mistakes, func(i issue.Issue) bool { return i.Path == key })
-	if i >= 0 {
-		t.note("init.problem", map[string]any{"Reason": mistakes[i].Problem})
-	}
-	return i >= 0
-}
-
-func (t *dialog) askModel(a *answers) error {
-	a.url, a.model = cmp.Or(t.found(modelURL), usualURL), cmp.Or(t.found(modelName), usualModel)
-	a.key.variable = modelKey
-	for {
-		if err := t.askEndpoint(a); err != nil {
-			return err
-		}
-		again, err := t.try(func(ctx context.Context) (string, error) {
-			return a.model, t.Try.Model(ctx, a.config())
-		})
-		if err != nil || !again {
-			return err
-		}
-	}
-}
-
-// askEndpoint asks for address, key and name of the model. It offers the answers of an
-// earlier round.
-func (t *dialog) askEndpoint(a *answers) error {
-	var err error
-	for first := true; first || t.wrong("models.main.base_url", a.mistakes()); first = false {
-		if a.url, err = t.line("init.url", nil, usual(a.url, first, usualURL)); err != nil {
-			return err
-		}
-	}
-	for first := true; first || t.wrong("models.main.api_key", a.mistakes()); first = false {
-		if !first {
-			a.key = credential{variable: modelKey}
-		}
-		if a.key, err = t.secret("init.key", a.key); err != nil {
-			return err
-		}
-	}
-	for first := true; first || t.wrong("models.main.model", a.mistakes()); first = false {
-		if a.model, err = t.line("init.model", nil, usual(a.model, first, usualModel)); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// usual is the answer to offer: the previous one, unless it was wrong.
-func usual(before string, fits bool, otherwise string) string {
-	if fits {
-		return before
-	}
-	return otherwise
-}
-
-func (a *answers) config() llm.ModelConfig {
-	return llm.ModelConfig{BaseURL: a.url, APIKey: a.key.value, Model: a.model}
-}
-
-func (a *answers) mistakes() issue.List {
-	return llm.Config{Models: map[string]llm.ModelConfig{"main": a.config()}}.Validate()
-}
 
 func (t *dialog) askTelegram(a *answers) error {
 	a.telegram.variable = telegramToken
@@ -109,8 +32,8 @@ func (t *dialog) askTelegram(a *answers) error {
 			a.telegram = credential{variable: telegramToken}
 			continue
 		}
-		again, err := t.try(func(ctx context.Context) (string, error) { return t.Try.Telegram(ctx, config) })
-		if err != nil || !again {
+		failed, err := t.try(func(ctx context.Context) (string, error) { return t.Try.Telegram(ctx, config) })
+		if err != nil || failed == nil {
 			return err
 		}
 	}
@@ -122,8 +45,8 @@ func (t *dialog) askSlack(a *answers) error {
 		if err := t.askSlackTokens(a); err != nil || a.slackBot.value == "" {
 			return err
 		}
-		again, err := t.try(func(ctx context.Context) (string, error) { return t.Try.Slack(ctx, a.slack(t.SlackAPI)) })
-		if err != nil || !again {
+		failed, err := t.try(func(ctx context.Context) (string, error) { return t.Try.Slack(ctx, a.slack(t.SlackAPI)) })
+		if err != nil || failed == nil {
 			return err
 		}
 	}
@@ -158,31 +81,93 @@ func (a *answers) slack(api string) slack.Config {
 	return slack.Config{BotToken: a.slackBot.value, AppToken: a.slackApp.value, APIURL: api}
 }
 
-// askSearch asks for the address of a search, which is optional.
+// askSearch asks for a web search, which is optional: a provider with a key by number
+// or name, or the address of an own search.
 func (t *dialog) askSearch(a *answers) error {
-	known := t.found(searchURL)
+	sites := search.Sites()
+	var names, notes []string
+	usual := t.found(searchURL)
+	for _, site := range sites {
+		names, notes = append(names, site.Label), append(notes, site.KeysAt)
+		if usual == "" && t.found(keyVariable(site)) != "" {
+			usual = site.Label
+		}
+	}
+	names, notes = append(names, "SearXNG"), append(notes, t.Texts.Text(t.language, "init.own_search", nil))
 	for {
 		key := "init.search"
-		if known != "" {
+		if usual != "" {
 			key += "_known"
 		}
-		var err error
-		a.search, err = t.line(key, nil, known)
-		if a.search == skip {
-			a.search = ""
-		}
-		if err != nil || a.search == "" {
+		answer, err := t.lineBelow(key, nil, menu(names, notes), usual)
+		if err != nil {
 			return err
 		}
-		if problem := t.Endpoint(a.search); problem != "" {
-			t.note("init.problem", map[string]any{"Reason": problem})
+		if answer == "" || answer == skip {
+			a.search = searchChoice{}
+			return nil
+		}
+		i := chosen(answer, names)
+		if i < 0 {
+			i = slices.IndexFunc(sites, func(s search.Site) bool { return s.Name == plainName(answer) })
+		}
+		if i >= 0 && i < len(sites) {
+			err = t.askSearchKey(a, sites[i])
+		} else if a.search = (searchChoice{url: answer}); i == len(sites) {
+			a.search.url, err = t.line("init.search_url", nil, t.found(searchURL))
+		}
+		if err != nil {
+			return err
+		}
+		if a.search.none() { // no key was given
 			continue
 		}
-		again, err := t.try(func(ctx context.Context) (string, error) { return t.Try.Search(ctx, a.search) })
-		if err != nil || !again {
+		if problem := t.SearchProblem(a.search.options()); problem != "" {
+			if a.search.provider.Name == "" {
+				problem = t.Texts.Text(t.language, "init.no_search_url", nil)
+			}
+			t.note("init.failed", map[string]any{"Reason": problem})
+			continue
+		}
+		failed, err := t.try(func(ctx context.Context) (string, error) {
+			return a.search.title(), t.Try.Search(ctx, a.search.options())
+		})
+		if err != nil || failed == nil {
 			return err
 		}
-		known = a.search
+		usual = a.search.title()
+	}
+}
+
+// keyVariable is the variable of a provider's API key.
+func keyVariable(s search.Site) string { return strings.ToUpper(s.Name) + "_API_KEY" }
+
+// askSearchKey asks for the API key of a provider.
+func (t *dialog) askSearchKey(a *answers, site search.Site) error {
+	c := a.search.key
+	if c.variable != keyVariable(site) {
+		c = credential{variable: keyVariable(site)}
+	}
+	c, err := t.secretOf("init.search_key", map[string]any{"Provider": site.Label}, c)
+	a.search = searchChoice{provider: site, key: c, base: t.SearchAPI}
+	return err
+}
+
+// askToken offers a token for programs.
+func (t *dialog) askToken(a *answers) error {
+	for {
+		answer, err := t.line("init.token", nil, t.Texts.Text(t.language, "init.no", nil))
+		if err != nil {
+			return err
+		}
+		switch word := strings.ToLower(answer); {
+		case slices.Contains([]string{"y", "yes", strings.ToLower(t.Texts.Text(t.language, "init.yes", nil))}, word):
+			a.token, a.tokenLine = t.NewToken()
+			return nil
+		case slices.Contains([]string{"n", "no", skip, strings.ToLower(t.Texts.Text(t.language, "init.no", nil))}, word):
+			return nil
+		}
+		t.note("init.yes_or_no", nil)
 	}
 }
 

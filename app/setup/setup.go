@@ -34,24 +34,32 @@ type Options struct {
 	Replace bool
 	// Environment looks up a variable of the process, and Saved one of EnvFile.
 	Environment, Saved func(name string) (string, bool)
-	// TelegramAPI and SlackAPI are written and used as api_url; empty: the
-	// platforms' own.
-	TelegramAPI, SlackAPI string
+	// Schema of the config file, which is written beside it for editors.
+	Schema []byte
+	// TelegramAPI and SlackAPI are written and used as api_url, SearchAPI as the
+	// base_url of a search provider; empty: their own.
+	TelegramAPI, SlackAPI, SearchAPI string
 	// Try tests the answers.
 	Try Try
 	// Admin says why a text is not the key of a person. It is empty when it is one.
 	Admin func(key string) string
-	// Endpoint says why a text is not the address of a search. It is empty when it
-	// is one.
-	Endpoint func(url string) string
+	// SearchProblem says what is wrong with the options of the search server. It is
+	// empty when nothing is.
+	SearchProblem func(options map[string]any) string
+	// NewToken makes a token for programs, and its entry of http.tokens.
+	NewToken func() (token, line string)
 }
 
 // Try calls each service once. A person reads the errors, which hold no secrets.
+// Errors of models are *llm.Error, or those of connections.
 type Try struct {
+	// Models lists the names of an endpoint's models. It is nil, and not empty, when
+	// the endpoint did not list any.
+	Models   func(context.Context, llm.ModelConfig) ([]string, error)
 	Model    func(context.Context, llm.ModelConfig) error
 	Telegram func(context.Context, telegram.Config) (who string, err error)
 	Slack    func(context.Context, slack.Config) (who string, err error)
-	Search   func(ctx context.Context, url string) (who string, err error)
+	Search   func(ctx context.Context, options map[string]any) error
 }
 
 // ErrEnded is returned when the input ends before the last answer. Run has then
@@ -63,7 +71,11 @@ type Outcome struct {
 	Config    string // path of the config file
 	EnvFile   string // path of the file with secrets; empty when there was none to write
 	Backup    string // new path of the old config file; empty when there was none
-	Platforms bool   // at least one platform is configured
+	Schema    string // path of the schema beside the config file
+	Token     string // for programs; to be shown once; empty: none
+	Language  string
+	Platforms []string // the platforms that are configured
+	Admins    bool     // somebody is admin
 }
 
 // Run asks, tries the answers and writes the files after the last answer. It returns

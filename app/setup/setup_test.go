@@ -13,6 +13,7 @@ import (
 	"go.uber.org/goleak"
 
 	"legwork/app/setup"
+	"legwork/conf"
 	"legwork/internal/test/fakes/slackfake"
 	"legwork/llm"
 )
@@ -27,6 +28,7 @@ func TestMain(m *testing.M) {
 const (
 	key      = "sk-0123456789"
 	botToken = "123456:AAAAAAAAAABBBBBBBBBBCCCCCCCCCCDDDDD"
+	apiToken = "lw_aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
 	badToken = "123456:ZZZZZZZZZZBBBBBBBBBBCCCCCCCCCCDDDDD"
 )
 
@@ -34,11 +36,14 @@ func TestEverything(t *testing.T) {
 	for _, language := range []string{"en", "zh", "ru"} {
 		t.Run(language, func(t *testing.T) {
 			b := newEnv(t)
-			outcome, err := b.run(language, b.model, key, "big", botToken, slackfake.BotToken, slackfake.AppToken, "telegram:12345, slack:U012AB3CD", b.search, "Europe/Paris", "lots", "$5", "cheap", "0.25 2.00")
+			outcome, err := b.run(language, b.model, key, "big", botToken, slackfake.BotToken, slackfake.AppToken, "telegram:12345, slack:U012AB3CD", b.search, "Europe/Paris", "lots", "$5", "cheap", "0.25 2.00", "perhaps", "yes")
 			if err != nil {
 				t.Fatalf("%v\n%s", err, b.out.String())
 			}
-			want := setup.Outcome{Config: b.file("config.yaml"), EnvFile: b.file(".env"), Platforms: true}
+			want := setup.Outcome{
+				Config: b.file("config.yaml"), EnvFile: b.file(".env"), Schema: b.file("config.schema.json"),
+				Token: apiToken, Language: language, Platforms: []string{"telegram", "slack"}, Admins: true,
+			}
 			if diff := cmp.Diff(want, outcome); diff != "" {
 				t.Errorf("outcome (-want +got):\n%s", diff)
 			}
@@ -48,13 +53,16 @@ func TestEverything(t *testing.T) {
 			got := b.load()
 			if got.Language != language || got.Timezone != "Europe/Paris" || got.LLM.Models["main"].APIKey != key ||
 				got.Telegram.Token != botToken || got.Slack.AppToken != slackfake.AppToken || len(got.Access.Admins) != 2 ||
-				got.Tools.Servers["search"].Options["url"] != b.search {
+				got.Tools.Servers["search"].Options["url"] != b.search || len(got.HTTP.Tokens) != 1 || got.HTTP.Tokens[0].SHA256 != conf.HashToken(apiToken) {
 				t.Errorf("the written file means %+v", got)
+			}
+			if first, _, _ := strings.Cut(b.read("config.yaml"), "\n"); first != "# yaml-language-server: $schema=config.schema.json" || b.read("config.schema.json") != string(conf.Schema()) {
+				t.Errorf("the config begins with %q, want the schema that is beside it", first)
 			}
 			if info, err := os.Stat(b.file(".env")); err != nil || info.Mode().Perm() != 0o600 {
 				t.Errorf(".env has the mode %v, want 0600; %v", info.Mode(), err)
 			}
-			for _, secret := range []string{key, botToken, slackfake.BotToken, slackfake.AppToken} {
+			for _, secret := range []string{key, botToken, slackfake.BotToken, slackfake.AppToken, apiToken} {
 				if strings.Contains(b.out.String()+b.read("config.yaml"), secret) {
 					t.Errorf("a secret is in the talk or in the config:\n%s\n%s", b.out.String(), b.read("config.yaml"))
 				}
@@ -109,20 +117,20 @@ func TestAnswers(t *testing.T) {
 			after: "OPENAI_API_KEY=" + key + "\n",
 		},
 		{
-			name: "a wrong key, then the right one", lines: []string{"", "MODEL", "sk-wrong", "big", "", "", key, "", "", "", "", ""},
-			talk:  []string{"It does not work: ", "Press Enter to answer again", "[MODEL]", "It works: big"},
+			name: "a wrong key, then the right one", lines: []string{"", "MODEL", "sk-wrong", "", key, "big", "", "", "", ""},
+			talk:  []string{"It does not work: the endpoint does not accept the key. Copy the key again", "Press Enter to answer again", "API key of the model", "It works: MODEL", "It works: big"},
 			after: "OPENAI_API_KEY=" + key + "\n",
 		},
 		{
-			name: "not reachable, used anyway", lines: []string{"", "http://127.0.0.1:1/v1", "", "m", "u", "", "", "", ""},
-			talk:   []string{"It does not work: ", "type u to use it anyway"},
+			name: "not reachable, used anyway", lines: []string{"", "http://127.0.0.1:1/v1", "", "u", "m", "u", "", "", "", ""},
+			talk:   []string{"It does not work: nothing listens at 127.0.0.1:1. Start the server there, or check the address.", "type u to use it anyway", "Model name", "It does not work: "},
 			config: []string{`base_url: "http://127.0.0.1:1/v1"`, "!api_key", `model: "m"`},
 		},
 		{
 			name: "values of the wrong shape", lines: []string{"klingon", "en", "ftp://x", "MODEL", "two words", key, "big", "not-a-token", botToken, "", "alice", "telegram:1", "searx", "SEARCH", "Mars/Olympus", "UTC"},
 			talk: []string{
 				"I have no texts in that language", "Your answer is not an address", "Your answer contains a space",
-				"Your answer is not the token of a bot", "Your answer \"alice\"", "Your answer is not an address such as", "It works: SEARCH", "I do not know this time zone",
+				"Your answer is not the token of a bot", "Your answer \"alice\"", "It does not work: this is not an address such as https://searx.example.com/search", "It works: SEARCH", "I do not know this time zone",
 			},
 			config: []string{`timezone: "UTC"`, `admins: ["telegram:1"]`},
 			after:  "OPENAI_API_KEY=" + key + "\nTELEGRAM_BOT_TOKEN=" + botToken + "\n",
@@ -180,6 +188,7 @@ func TestAnswers(t *testing.T) {
 			if !strings.Contains(test.name, "budget") { // the usual one
 				test.lines = append(test.lines, "")
 			}
+			test.lines = append(test.lines, "") // no token
 			fill := strings.NewReplacer("MODEL", b.model, "SEARCH", b.search)
 			for i, line := range test.lines {
 				switch line {
@@ -248,12 +257,12 @@ func TestReplace(t *testing.T) {
 		t.Errorf("Run returned %v after\n%s\nwant a refusal that names --force, and no question", err, b.out.String())
 	}
 	b.options.Replace = true
-	outcome, err := b.run("", b.model, key, "big", "", "", "", "", "")
+	outcome, err := b.run("", b.model, key, "big", "", "", "", "", "", "")
 	if err != nil || outcome.Backup != b.file("config.yaml.bak") || b.read("config.yaml.bak") != "old" {
 		t.Errorf("Run returned %+v, %v; want the old file kept", outcome, err)
 	}
 	b.load()
-	outcome, err = b.run("", b.model, key, "big", "", "", "", "", "")
+	outcome, err = b.run("", b.model, key, "big", "", "", "", "", "", "")
 	if err != nil || outcome.Backup != b.file("config.yaml.bak.2") || b.read("config.yaml.bak") != "old" {
 		t.Errorf("Run again returned %+v, %v; want the first file kept too", outcome, err)
 	}
@@ -264,7 +273,7 @@ func TestReplace(t *testing.T) {
 func TestNotWritable(t *testing.T) {
 	b := newEnv(t)
 	b.options.Config = b.file("missing/config.yaml")
-	if _, err := b.run("", b.model, key, "big", "", "", "", "", ""); err == nil || !strings.Contains(err.Error(), "writing "+b.file("missing/.env")) {
+	if _, err := b.run("", b.model, key, "big", "", "", "", "", "", ""); err == nil || !strings.Contains(err.Error(), "writing "+b.file("missing/.env")) {
 		t.Errorf("Run returned %v, want one that names the file", err)
 	}
 }
@@ -273,8 +282,9 @@ func TestNotWritable(t *testing.T) {
 func TestOddKey(t *testing.T) {
 	for _, odd := range []string{"a$HOME", "it's", `"quoted"`, `a'b"c$d\e`, "with#hash", `back\slash`} {
 		b := newEnv(t)
+		b.options.Try.Models = func(context.Context, llm.ModelConfig) ([]string, error) { return nil, nil }
 		b.options.Try.Model = func(context.Context, llm.ModelConfig) error { return nil }
-		if _, err := b.run("", b.model, odd, "big$1", "", "", "", "", ""); err != nil {
+		if _, err := b.run("", b.model, odd, "big$1", "", "", "", "", "", ""); err != nil {
 			t.Fatalf("%q: %v", odd, err)
 		}
 		if got := b.load().LLM.Models["main"]; got.APIKey != odd || got.Model != "big$1" {

@@ -63,6 +63,9 @@ func terminalTalk(t *testing.T, b *env) (typed io.Writer, shown *screen, end fun
 	if err != nil {
 		t.Fatal(err)
 	}
+	if err := pty.Setsize(master, &pty.Winsize{Rows: 24, Cols: b.columns}); err != nil {
+		t.Fatal(err)
+	}
 	saved, _, err := conf.WithEnvFile(b.folder, func(string) (string, bool) { return "", false })
 	if err != nil {
 		t.Fatal(err)
@@ -108,20 +111,24 @@ func TestTerminal(t *testing.T) {
 		}
 	}
 	answer("Language", "\n")
-	answer("Address", b.model+"\n")
-	answer("API key", "wrong\x15sk-0123456780\x7f9\r")
-	answer("Model name", "big\n")
+	answer("Language model", b.model[1:]+"\x1b[H"+b.model[:1]+"\r") // the first letter last, at the beginning
+	answer("API key", "wrong\x15sk-0123456780\x1b[D\x7f9\r")
+	answer("Model", "bih\x7fg\r")
 	answer("Telegram", botToken+"\r")
 	answer("Slack", "\r")
 	answer("Admins", "telegram:1\n")
 	answer("Web search", "\n")
 	answer("time zone", "UTC\n")
 	answer("Daily budget", "\n")
+	answer("API token", "no\r")
 	if err := end(); err != nil {
 		t.Fatal(err)
 	}
 	text := shown.text.String()
-	if !strings.Contains(text, b.model) || strings.Contains(text, "sk-01") || strings.Contains(text, botToken[:12]) {
+	if !strings.Contains(text, "*****") {
+		t.Errorf("the screen shows no stars for a secret:\n%s", text)
+	}
+	if !strings.Contains(text, b.model[1:]) || strings.Contains(text, "sk-01") || strings.Contains(text, botToken[:12]) {
 		t.Errorf("the screen shows a secret, or not what else was typed:\n%s", text)
 	}
 	if got := b.load(); got.LLM.Models["main"].APIKey != key || got.Telegram.Token != botToken {
@@ -132,7 +139,7 @@ func TestTerminal(t *testing.T) {
 // TestInterrupted holds that Ctrl-C at a secret, and a signal at any question,
 // end the talk at once and write nothing.
 func TestInterrupted(t *testing.T) {
-	for _, at := range []string{"signal at a question", "signal at a secret", "Ctrl-C at a secret", "Ctrl-D at a secret"} {
+	for _, at := range []string{"signal at a question", "signal at a secret", "Ctrl-C at a question", "Ctrl-C at a secret", "Ctrl-D at a secret"} {
 		t.Run(at, func(t *testing.T) {
 			b := newEnv(t)
 			typed, shown, end, stop := terminalTalk(t, b)
@@ -143,10 +150,10 @@ func TestInterrupted(t *testing.T) {
 					t.Fatal(err)
 				}
 				place = shown.wait(t, place, "> ")
-				if _, err := io.WriteString(typed, "\n"); err != nil {
+				if _, err := io.WriteString(typed, b.model+"\n"); err != nil {
 					t.Fatal(err)
 				}
-				shown.wait(t, place, "hidden")
+				shown.wait(t, shown.wait(t, place, "stars"), "> ")
 			}
 			switch {
 			case strings.HasPrefix(at, "signal"):
@@ -160,5 +167,28 @@ func TestInterrupted(t *testing.T) {
 				t.Errorf("Run returned %v", err)
 			}
 		})
+	}
+}
+
+// TestWrapped holds that texts break between words on a narrow terminal.
+func TestWrapped(t *testing.T) {
+	b := newEnv(t)
+	b.columns = 40
+	typed, shown, end, stop := terminalTalk(t, b)
+	defer stop()
+	shown.wait(t, 0, "> ")
+	_, _ = typed.Write([]byte{3})
+	if err := end(); err == nil {
+		t.Error("Run went on after Ctrl-C")
+	}
+	text := strings.ReplaceAll(shown.text.String(), "\r\n", "\n")
+	for line := range strings.Lines(text) {
+		if len(strings.TrimRight(line, " \n")) > 40 {
+			t.Errorf("the line %q is longer than the screen is wide", line)
+		}
+	}
+	welcome := b.options.Texts.Text("en", "init.welcome", nil)
+	if joined := strings.Join(strings.Fields(text), " "); !strings.HasPrefix(joined, welcome) {
+		t.Errorf("the screen shows\n%s\nwant the words of %q", text, welcome)
 	}
 }

@@ -9,6 +9,9 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+
+	"legwork/bot/slack"
+	"legwork/bot/telegram"
 )
 
 // backupEnd is the end of the name of a replaced config file.
@@ -16,7 +19,13 @@ const backupEnd = ".bak"
 
 // write writes the file with secrets, then the config file. Each write is atomic.
 func (t *dialog) write(a answers) (Outcome, error) {
-	out := Outcome{Config: t.Config, Platforms: a.telegram.value != "" || a.slackBot.value != ""}
+	out := Outcome{Config: t.Config, Schema: schemaOf(t.Config), Token: a.token, Language: a.language, Admins: len(a.admins) > 0}
+	if a.telegram.value != "" {
+		out.Platforms = append(out.Platforms, telegram.Name)
+	}
+	if a.slackBot.value != "" {
+		out.Platforms = append(out.Platforms, slack.Name)
+	}
 	env, changed, err := t.env(a)
 	if err != nil {
 		return Outcome{}, err
@@ -33,10 +42,19 @@ func (t *dialog) write(a answers) (Outcome, error) {
 			return Outcome{}, fmt.Errorf("keeping the old config file: %w", err)
 		}
 	}
+	if err := replace(out.Schema, string(t.Schema), 0o644); err != nil {
+		return Outcome{}, fmt.Errorf("writing %s: %w", out.Schema, err)
+	}
 	if err := replace(t.Config, t.config(a), 0o644); err != nil {
 		return Outcome{}, fmt.Errorf("writing %s: %w", t.Config, err)
 	}
 	return out, nil
+}
+
+// schemaOf is the path of the schema of a config file: config.schema.json for
+// config.yaml.
+func schemaOf(config string) string {
+	return strings.TrimSuffix(config, filepath.Ext(config)) + ".schema.json"
 }
 
 // unused is path, or path with a number when there is such a file.
@@ -81,7 +99,7 @@ func (t *dialog) env(a answers) (text string, changed bool, err error) {
 	if len(old) > 0 && old[len(old)-1] != '\n' {
 		b.WriteByte('\n')
 	}
-	for _, c := range []credential{a.key, a.telegram, a.slackBot, a.slackApp} {
+	for _, c := range []credential{a.key, a.telegram, a.slackBot, a.slackApp, a.search.key} {
 		if c.value != "" && !c.set {
 			changed = true
 			fmt.Fprintf(&b, "%s=%s\n", c.variable, quoteEnv(c.value))
@@ -112,8 +130,9 @@ func (t *dialog) config(a answers) string {
 		}
 		fmt.Fprintf(&b, format+"\n", values...)
 	}
+	fmt.Fprintf(&b, "# yaml-language-server: $schema=%s\n", filepath.Base(schemaOf(t.Config)))
 	section("init.file_head", "language: %s\ntimezone: %s\n", a.language, quote(a.timezone))
-	section("init.file_models", "models:\n  main:\n    base_url: %s\n%s    model: %s\n%s", quote(a.url), a.key.line("    api_key"), quote(a.model), a.budget.price())
+	section("init.file_models", "%s", a.section())
 	if a.telegram.value != "" {
 		section("init.file_telegram", "telegram:\n%s%s", a.telegram.line("  token"), setting("  api_url", t.TelegramAPI))
 	}
@@ -130,11 +149,10 @@ func (t *dialog) config(a answers) string {
 	if line := a.budget.line(); line != "" {
 		section("init.file_budget", "budget:\n%s\n", line)
 	}
-	search := ""
-	if a.search != "" {
-		search = "\n  search: {builtin: search, options: {url: " + quote(a.search) + "}}"
+	if a.tokenLine != "" {
+		section("init.file_token", "http:\n  tokens:\n    %s\n", a.tokenLine)
 	}
-	section("init.file_servers", "servers:\n  clock: {builtin: clock}\n  math: {builtin: math}\n  web: {builtin: web}%s", search)
+	section("init.file_servers", "servers:\n  clock: {builtin: clock}\n  math: {builtin: math}\n  web: {builtin: web}%s", a.search.line())
 	return b.String()
 }
 

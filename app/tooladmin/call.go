@@ -1,6 +1,7 @@
 package tooladmin
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -85,11 +86,32 @@ func (r CallRequest) alone(c tools.Config) (tools.Config, error) {
 	return one, nil
 }
 
+// The requests of the protocol that can be called like tools.
+const (
+	methodResources = "resources/list"
+	methodResource  = "resources/read"
+	methodPrompts   = "prompts/list"
+	methodPrompt    = "prompts/get"
+)
+
 // maxQuestions is how often a server may answer a call by a question.
 const maxQuestions = 20
 
 // call makes the call when everybody agrees to it.
 func (r CallRequest) make(ctx context.Context, c cli.Console, manager *tools.Manager, p *prompter) error {
+	server, err := r.ready(ctx, manager)
+	if err != nil {
+		return err
+	}
+	switch r.Tool {
+	case methodPrompts, methodPrompt:
+		return r.prompt(ctx, c, manager, entryOf(server, r.Wait).Prompts)
+	case methodResources, methodResource:
+		if !server.Resources {
+			return fmt.Errorf("the server %q has no resources", r.Server)
+		}
+		r.Tool = map[string]string{methodResources: "list_resources", methodResource: "read_resource"}[r.Tool]
+	}
 	group, verdict, err := r.judge(ctx, manager)
 	if err != nil {
 		return err
@@ -106,7 +128,7 @@ func (r CallRequest) make(ctx context.Context, c cli.Console, manager *tools.Man
 	}
 	person := bot.Person{Platform: terminal.Name, ID: terminal.Login()}
 	own := bot.Chat{Platform: terminal.Name, ID: "main", Private: true}
-	call := tools.Call{Group: group, Chat: cmp.Or(r.Chat, own.Key()), Person: person.Key(), Private: r.Chat == ""}
+	call := tools.Call{Group: group, Chat: cmp.Or(r.Chat, own.Key()), Person: person.Key(), Private: r.Chat == "", Admin: true}
 	call.Tool, call.Arguments, call.Definition, call.Progress = full, r.Arguments, verdict.Definition, p.progress
 	call.Ask = func(ctx context.Context, q form.Question) (form.Answer, error) {
 		return p.answer(ctx, r.Server, q)
@@ -128,15 +150,58 @@ func (r CallRequest) make(ctx context.Context, c cli.Console, manager *tools.Man
 	return fmt.Errorf("the server %q asks more than %d questions for one call; it is given up, and it is not known whether it took effect", r.Server, maxQuestions)
 }
 
+// ready waits for the server.
+func (r CallRequest) ready(ctx context.Context, manager *tools.Manager) (server tools.Probed, err error) {
+	for _, server = range manager.Probe(ctx, r.Wait) { // it is the only one
+		if server.Problem != "" && ctx.Err() == nil {
+			return server, fmt.Errorf("the server %q cannot be used: %s", r.Server, cli.OneLine(trouble(server, r.Wait)))
+		}
+	}
+	return server, ctx.Err()
+}
+
+// prompt lists the prompts of the server, or prints one with its arguments filled in.
+func (r CallRequest) prompt(ctx context.Context, c cli.Console, manager *tools.Manager, prompts []promptEntry) error {
+	if len(prompts) == 0 {
+		return fmt.Errorf("the server %q has no prompts", r.Server)
+	}
+	if r.Tool == methodPrompts {
+		for _, p := range prompts {
+			fmt.Fprintln(c.Out, p)
+		}
+		return nil
+	}
+	var args struct {
+		Name      string            `json:"name"`
+		Arguments map[string]string `json:"arguments"`
+	}
+	d := json.NewDecoder(bytes.NewReader(r.Arguments))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&args); err != nil || args.Name == "" {
+		return fmt.Errorf(`%s needs the name of a prompt and its arguments, which are texts, such as '{"name": %q, "arguments": {"language": "French"}}'`, methodPrompt, prompts[0].Name)
+	}
+	names := make([]string, len(prompts))
+	for i, p := range prompts {
+		names[i] = p.Name
+	}
+	if !slices.Contains(names, args.Name) {
+		perhaps := ""
+		if near := nearest.Typo(args.Name, names); near != "" {
+			perhaps = fmt.Sprintf(", the nearest one is %q", near)
+		}
+		return errors.New(bot.Visible(fmt.Sprintf("the server %q has no prompt %q%s; it has %s", r.Server, args.Name, perhaps, strings.Join(names, ", "))))
+	}
+	text, err := manager.Prompt(ctx, manager.Set().Groups()[0].Name, r.Server+"/"+args.Name, args.Arguments)
+	if err != nil {
+		return err
+	}
+	return r.show(c, tools.Result{Text: text})
+}
+
 // judge finds the group by whose rules the tool is called. Of several, one that
 // asks decides.
 func (r CallRequest) judge(ctx context.Context, manager *tools.Manager) (group string, verdict tools.Verdict, err error) {
 	set, full := manager.Set(), r.Server+"."+r.Tool
-	for _, server := range manager.Probe(ctx, r.Wait) {
-		if server.Problem != "" && ctx.Err() == nil {
-			return "", verdict, fmt.Errorf("the server %q cannot be used: %s", r.Server, cli.OneLine(trouble(server, r.Wait)))
-		}
-	}
 	for _, g := range set.Groups() {
 		v := set.ToolVerdict(ctx, g.Name, full)
 		switch {
@@ -144,6 +209,8 @@ func (r CallRequest) judge(ctx context.Context, manager *tools.Manager) (group s
 			return "", v, ctx.Err()
 		case v.Quarantined:
 			return "", v, fmt.Errorf("%s is quarantined, because its server has changed it; \"legwork tools accept %[1]s\" shows how", full)
+		case v.NotOffered != "":
+			return "", v, fmt.Errorf("%s cannot be called: %s", full, v.NotOffered)
 		case v.Refusal == "" && (group == "" || v.Ask && !verdict.Ask):
 			group, verdict = g.Name, v
 		}

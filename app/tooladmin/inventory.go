@@ -39,27 +39,44 @@ type groupEntry struct {
 	ReadOnly    bool        `json:"read_only"`       // none of its tools changes anything
 	Tools       []toolEntry `json:"tools"`
 	Idle        []string    `json:"idle_patterns,omitempty"` // patterns of its config that match no tool
+	Misspelt    conf.Errors `json:"-"`                       // the same patterns, with their places
 }
 
 type toolEntry struct {
 	Name        string          `json:"name"` // server.tool
 	Description string          `json:"description"`
-	ReadOnly    bool            `json:"read_only"`   // known to change nothing
-	Asks        bool            `json:"asks"`        // each call needs approval
-	Quarantined bool            `json:"quarantined"` // changed by its server since it was agreed to
+	ReadOnly    bool            `json:"read_only"`             // known to change nothing
+	Asks        bool            `json:"asks"`                  // each call needs approval
+	Quarantined bool            `json:"quarantined"`           // changed by its server since it was accepted
+	NotOffered  string          `json:"not_offered,omitempty"` // why no model can use it
 	Schema      json.RawMessage `json:"schema,omitempty"`
 }
 
 type serverEntry struct {
-	Name        string       `json:"name"`
-	Kind        string       `json:"kind"`
-	State       client.State `json:"state"`
-	Protocol    string       `json:"protocol,omitempty"`
-	Tools       int          `json:"tools"`
-	Asks        []string     `json:"asks,omitempty"`        // its tools that need approval in some group
-	Quarantined []string     `json:"quarantined,omitempty"` // of its tools
-	RoundTrip   float64      `json:"round_trip_ms,omitempty"`
-	Problem     string       `json:"problem,omitempty"` // why it cannot be used, and what to do
+	Name        string            `json:"name"`
+	Kind        string            `json:"kind"`
+	State       client.State      `json:"state"`
+	Protocol    string            `json:"protocol,omitempty"`
+	Tools       int               `json:"tools"`
+	Asks        []string          `json:"asks,omitempty"`        // its tools that need approval in some group
+	Quarantined []string          `json:"quarantined,omitempty"` // of its tools
+	NotOffered  map[string]string `json:"not_offered,omitempty"` // its tools that no model can use, and why
+	Resources   bool              `json:"resources,omitempty"`   // it has resources
+	Prompts     []promptEntry     `json:"prompts,omitempty"`
+	RoundTrip   float64           `json:"round_trip_ms,omitempty"`
+	Problem     string            `json:"problem,omitempty"` // why it cannot be used, and what to do
+}
+
+type promptEntry struct {
+	Name        string          `json:"name"`
+	Description string          `json:"description"`
+	Arguments   []argumentEntry `json:"arguments,omitempty"`
+}
+
+type argumentEntry struct {
+	Name        string `json:"name"`
+	Description string `json:"description"`
+	Required    bool   `json:"required"`
 }
 
 // Options are the tool options of every command that runs tool servers.
@@ -94,11 +111,23 @@ func Take(ctx context.Context, config *conf.Config, wait time.Duration, c cli.Co
 		for n, g := range set.Groups() { // now the servers have described themselves
 			e := &i.Groups[n]
 			e.Name, e.Description, e.Allow, e.ReadOnly, e.Servers = g.Name, g.Description, g.Allow, g.ReadOnly, bounded.Groups[g.Name].Servers
-			e.Idle = set.UnusedPatterns(g.Name)
-			e.addQuarantined(ctx, set, i.Servers)
+			for _, p := range set.UnusedPatterns(g.Name) {
+				e.Idle = append(e.Idle, fmt.Sprintf("%s: %q", p.Key, p.Pattern))
+				e.Misspelt = append(e.Misspelt, config.At(fmt.Sprintf("groups.%s.%s[%d]", g.Name, p.Key, p.Index), misspelt(p)))
+			}
+			e.addUnusable(ctx, set, i.Servers)
 		}
 	})
 	return i, err
+}
+
+// misspelt says that a pattern of a group fits no tool.
+func misspelt(p tools.UnusedPattern) string {
+	text := fmt.Sprintf("%q matches no tool", p.Pattern)
+	if p.Nearest != "" {
+		text += fmt.Sprintf("; the nearest one is %q", p.Nearest)
+	}
+	return text
 }
 
 // During runs the servers of a manager until work returns.
@@ -149,13 +178,19 @@ func offered(ctx context.Context, set *tools.Set, group string) []toolEntry {
 	return entries
 }
 
-// addQuarantined adds the tools that are quarantined.
-func (g *groupEntry) addQuarantined(ctx context.Context, set *tools.Set, servers []serverEntry) {
+// addUnusable adds the tools that are quarantined or that no model can use.
+func (g *groupEntry) addUnusable(ctx context.Context, set *tools.Set, servers []serverEntry) {
 	for _, s := range servers {
 		for _, tool := range s.Quarantined {
 			full := s.Name + "." + tool
 			if set.ToolVerdict(ctx, g.Name, full).Quarantined {
-				g.Tools = append(g.Tools, toolEntry{Name: full, Description: "changed by its server since it was agreed to", Quarantined: true})
+				g.Tools = append(g.Tools, toolEntry{Name: full, Description: "changed by its server since it was accepted", Quarantined: true})
+			}
+		}
+		for tool, why := range s.NotOffered {
+			full := s.Name + "." + tool
+			if set.ToolVerdict(ctx, g.Name, full).NotOffered != "" {
+				g.Tools = append(g.Tools, toolEntry{Name: full, Description: why, NotOffered: why})
 			}
 		}
 	}
@@ -168,10 +203,19 @@ func (i Inventory) Failing() bool {
 }
 
 func entryOf(p tools.Probed, wait time.Duration) serverEntry {
-	return serverEntry{
-		Name: p.Name, Kind: p.Kind, State: p.State, Protocol: p.Protocol, Tools: p.Tools, Asks: p.Asks, Quarantined: p.Quarantined,
+	e := serverEntry{
+		Name: p.Name, Kind: p.Kind, State: p.State, Protocol: p.Protocol, Tools: p.Tools, Asks: p.Asks, Quarantined: p.Quarantined, NotOffered: p.NotOffered,
 		RoundTrip: float64(p.RoundTrip.Round(time.Millisecond/10)) / float64(time.Millisecond), Problem: trouble(p, wait),
+		Resources: p.Resources,
 	}
+	for _, prompt := range p.Prompts {
+		one := promptEntry{Name: prompt.Name, Description: prompt.Description}
+		for _, a := range prompt.Arguments {
+			one.Arguments = append(one.Arguments, argumentEntry(a))
+		}
+		e.Prompts = append(e.Prompts, one)
+	}
+	return e
 }
 
 // trouble is the reason why a server cannot be used, and what to do about it. It
@@ -214,8 +258,8 @@ func (i Inventory) Print(out io.Writer) error {
 		if err := table.Flush(); err != nil {
 			return err
 		}
-		for _, pattern := range g.Idle {
-			fmt.Fprintf(out, "  %s matches no tool\n", line(pattern))
+		for _, pattern := range g.Misspelt {
+			fmt.Fprintf(out, "  %s\n", line(pattern.Error()))
 		}
 		fmt.Fprintln(out)
 	}
@@ -238,6 +282,7 @@ func (i Inventory) printServers(out io.Writer) error {
 	if err := table.Flush(); err != nil {
 		return err
 	}
+	i.printMore(out)
 	var changed []string
 	for _, s := range i.Servers {
 		for _, tool := range s.Quarantined {
@@ -251,10 +296,46 @@ func (i Inventory) printServers(out io.Writer) error {
 	return nil
 }
 
+// printMore writes what servers have besides tools, and how to get it.
+func (i Inventory) printMore(out io.Writer) {
+	for _, s := range i.Servers {
+		if s.Resources {
+			fmt.Fprintf(out, "\n%s has resources: \"legwork tools call %[1]s %s\" lists them.\n", s.Name, methodResources)
+		}
+		if len(s.Prompts) == 0 {
+			continue
+		}
+		fmt.Fprintf(out, "\n%s has prompts; \"legwork tools call %[1]s %s '{\"name\": \"NAME\"}'\" shows one:\n", s.Name, methodPrompt)
+		for _, p := range s.Prompts {
+			fmt.Fprintf(out, "  %s\n", p)
+		}
+	}
+}
+
+// String is a prompt with its arguments on one line.
+func (p promptEntry) String() string {
+	var arguments []string
+	for _, a := range p.Arguments {
+		name := a.Name
+		if !a.Required {
+			name += " (optional)"
+		}
+		arguments = append(arguments, name)
+	}
+	text := p.Name
+	if len(arguments) > 0 {
+		text += " with " + strings.Join(arguments, ", ")
+	}
+	return line(text) + ": " + line(p.Description)
+}
+
 // rules say whether a tool only reads, and what happens when it is called.
 func (t toolEntry) rules() (effect, rule string) {
-	if t.Quarantined {
+	switch {
+	case t.Quarantined:
 		return "-", "quarantined"
+	case t.NotOffered != "":
+		return "-", "not offered"
 	}
 	effect, rule = "may change", "runs"
 	if t.ReadOnly {

@@ -114,9 +114,12 @@ func (r *renderer) emitText(text []span) {
 	}
 }
 
-// label shows the language of a code block.
+// label shows the info string of a code block, unless it only names a language:
+// readers see that.
 func (r *renderer) label(info string) {
-	info = bot.Clean(unescape(info))
+	if info = oneLine(info); language(info) != "" {
+		return
+	}
 	if !r.color {
 		info = "[" + info + "]"
 	}

@@ -25,6 +25,7 @@ type flow struct {
 
 	leads       []lead
 	quote       int      // quotes around the current block
+	folded      bool     // the outermost of them is folded
 	next        space    // between the last line and the next
 	gapAt       int      // how many leads a blank line there has
 	resumedCode int      // number of the code block that continues in the next piece of the document
@@ -41,6 +42,21 @@ type flowStyle struct {
 	headings bool     // headings have a level instead of a look
 	columns  int      // the widest table that is shown as a code block
 	cells    bool     // tables are kept as rows of cells
+}
+
+// quoteKind says whether a line is part of a quotation.
+type quoteKind uint8
+
+const (
+	quoteNone quoteKind = iota
+	quoteOpen
+	quoteFolded // only its beginning is shown until a reader asks for the rest
+)
+
+// isFolded reports whether a quotation was a folded part of the document.
+func (f *flow) isFolded(n ast.Node) bool {
+	first := n.FirstChild()
+	return first != nil && first.Lines() != nil && first.Lines().Len() > 0 && startsFolded(string(f.src[first.Lines().At(0).Start:]))
 }
 
 // space is what separates a line from the one before.
@@ -72,7 +88,7 @@ type line struct {
 	align []extast.Alignment // of a rowLine
 	level int                // of a heading
 	block int                // number of the code block or table it belongs to, from 1
-	quote bool
+	quote quoteKind
 	more  bool // the paragraph continues in the next line
 	above space
 	blank string // lead of the blank line above
@@ -124,7 +140,7 @@ func (f *flow) block(n ast.Node, tight bool) {
 	case *ast.FencedCodeBlock:
 		info := ""
 		if n.Info != nil {
-			info = oneLine(unescape(string(n.Info.Value(f.src))))
+			info = oneLine(string(n.Info.Value(f.src)))
 		}
 		f.code(n, info)
 	case *ast.CodeBlock:
@@ -143,6 +159,9 @@ func (f *flow) block(n ast.Node, tight bool) {
 // blockquote shows a quote. A platform that shows quotes as blocks gets it at
 // the margin, even inside of a list.
 func (f *flow) blockquote(n ast.Node) {
+	if f.quote == 0 {
+		f.folded = f.isFolded(n)
+	}
 	f.quote++
 	defer func() { f.quote-- }()
 	if mark := f.style.quote; mark != "" {
@@ -180,7 +199,7 @@ func (f *flow) paragraph(spans []span, level int) {
 func (f *flow) code(n ast.Node, info string) {
 	lines := n.Lines()
 	if f.resumedCode == 0 && len(bytes.TrimSpace(lines.Value(f.src))) == 0 {
-		if info != "" {
+		if info != "" && language(info) == "" {
 			f.emit(line{spans: []span{{"[" + info + "]", 0}}})
 		}
 		return
@@ -230,7 +249,12 @@ func (f *flow) nest(l lead, content func()) {
 // emit adds a line with its lead.
 func (f *flow) emit(l line) {
 	l.lead, l.rest = f.lead()
-	l.quote = f.quote > 0
+	switch {
+	case f.quote > 0 && f.folded:
+		l.quote = quoteFolded
+	case f.quote > 0:
+		l.quote = quoteOpen
+	}
 	l.above, f.next = f.next, noSpace
 	if n := len(f.lines); n == 0 {
 		l.above = noSpace

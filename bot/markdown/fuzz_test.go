@@ -3,6 +3,7 @@ package markdown
 import (
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"unicode"
@@ -10,10 +11,25 @@ import (
 	"legwork/bot"
 )
 
-// lettersOf counts the letters and digits of s.
+// unscripted are the usual forms of raised and lowered characters.
+var unscripted = func() map[rune]rune {
+	m := map[rune]rune{}
+	for _, s := range []scripts{superscripts, subscripts} {
+		for usual, form := range s {
+			m[form] = usual
+		}
+	}
+	return m
+}()
+
+// lettersOf counts the letters and digits of s. Raised and lowered ones count as usual
+// ones.
 func lettersOf(s string) map[rune]int {
 	n := map[rune]int{}
 	for _, c := range s {
+		if usual := unscripted[c]; usual != 0 {
+			c = usual
+		}
 		if unicode.IsLetter(c) || unicode.IsDigit(c) {
 			n[c]++
 		}
@@ -21,10 +37,23 @@ func lettersOf(s string) map[rune]int {
 	return n
 }
 
+// fenceLanguage is a line that opens a code block and names its language. The name
+// is the only text that may go.
+var fenceLanguage = regexp.MustCompile("(?m)^([^\\p{L}`~]*(?:`{3,}|~{3,}))[ \t]*[A-Za-z0-9+#_.-]{1,32}[ \t]*$")
+
+// A formula, and the commands in it that become signs.
+var (
+	inFormula    = regexp.MustCompile(`(?s)\\\(.*?\\\)|\\\[.*?\\\]`)
+	latexCommand = regexp.MustCompile(`\\[A-Za-z]+`)
+)
+
 // withoutMarkup drops what Markdown writes in letters or digits: numbers of
-// list items, boxes of tasks, <br> and entities.
+// list items, boxes of tasks, <br>, entities, the languages of code blocks and the
+// commands of formulas.
 func withoutMarkup(s string) string {
 	var b strings.Builder
+	s = fenceLanguage.ReplaceAllString(s, "$1")
+	s = inFormula.ReplaceAllStringFunc(s, func(f string) string { return latexCommand.ReplaceAllString(f, " ") })
 	s = strings.NewReplacer("[x]", " ", "[X]", " ").Replace(s)
 	for i := 0; i < len(s); i++ {
 		end := i

@@ -16,6 +16,7 @@ import (
 func (r *renderer) inlines(parent ast.Node, l look) []span {
 	var spans []span
 	r.inline(parent, l, &spans)
+	spans = applyTags(spans)
 	for i := range spans {
 		if spans[i].look&code == 0 {
 			spans[i].text = breaks(spans[i].text)
@@ -68,12 +69,12 @@ func add(out *[]span, s span) {
 }
 
 func (r *renderer) text(n *ast.Text, l look, out *[]span) {
-	value := n.Segment.Value(r.src)
-	s := string(value)
-	if !n.IsRaw() {
-		s = unescape(s)
+	s := string(n.Segment.Value(r.src))
+	if n.IsRaw() {
+		add(out, span{oneLine(s), l})
+	} else {
+		addText(out, s, l, func(s string) string { return oneLine(unescape(s)) })
 	}
-	add(out, span{oneLine(s), l})
 	if n.HardLineBreak() || n.SoftLineBreak() {
 		add(out, span{"\n", l})
 	}
@@ -289,6 +290,9 @@ func (w *inlineWriter) adjustMarks(spans []span) {
 // wanted are the parts of a look that are opened and closed.
 func (w *inlineWriter) wanted(l look) look {
 	want := l & (bold | italic | strike)
+	if l&underline != 0 {
+		want |= italic // the nearest that Slack has
+	}
 	if m := w.links.of(l); m != nil && m.to != "" {
 		want |= l >> markShift << markShift
 	}

@@ -24,7 +24,6 @@ type mark struct {
 	to        string // the address that the span links to
 	plain     string // replaces the span where links cannot be shown
 	isAddress bool   // the span shows that address
-	label     bool   // the span is the language of the next code block
 	isNote    bool   // the span shows where the previous link leads
 }
 

@@ -31,8 +31,12 @@ type Part struct {
 	// ParseMode is ModeANSI or ModePlain for a terminal, ModeHTML or, for text
 	// without markup, empty for Telegram, and empty for Slack.
 	ParseMode string `json:"parse_mode,omitempty"`
-	// MarkdownText is Slack's own Markdown.
+	// MarkdownText is Slack's own Markdown. In code it breaks what Slack might read
+	// as a mention.
 	MarkdownText string `json:"markdown_text,omitempty"`
+	// Blocks, unless empty, show the same for Slack, with code and a table as they
+	// are.
+	Blocks []Block `json:"blocks,omitempty"`
 }
 
 // Terminal shows Markdown (CommonMark with tables, strikethrough, task
@@ -40,7 +44,8 @@ type Part struct {
 // and without one at the end. A width of 0 or less means no wrapping. Each
 // line carries and ends its own styles. Control characters of the text are
 // made visible, so that no text can steer the terminal. HTML is shown as
-// source text, except for <br>, which breaks the line. No text is lost.
+// source text, except for <br>, which breaks the line, and the tags of tags.go. No
+// text is lost.
 func Terminal(markdown string, width int, style Style) string {
 	if width < 0 {
 		width = 0
@@ -92,7 +97,9 @@ func newParser(tables bool) parser.Parser {
 		),
 		parser.WithInlineParsers(
 			util.Prioritized(extension.NewTaskCheckBoxParser(), 0),
+			util.Prioritized(formulas{}, 50),
 			util.Prioritized(parser.NewCodeSpanParser(), 100),
+			util.Prioritized(footnotes{}, 150),
 			util.Prioritized(parser.NewLinkParser(), 200),
 			util.Prioritized(parser.NewAutoLinkParser(), 300),
 			util.Prioritized(parser.NewEmphasisParser(), 500),
@@ -115,16 +122,17 @@ func newParser(tables bool) parser.Parser {
 
 // format is the elements around a piece in Telegram's HTML, outermost first; 0 for
 // none. Where two formats differ, tags are closed and opened from there on.
-type format [7]uint32
+type format [8]uint32
 
 // The places of a format.
 const (
-	inQuote = iota
-	inCode  // number of the code block
-	inLink  // number of the mark
+	inQuote = iota // 2: folded
+	inCode         // number of the code block
+	inLink         // number of the mark
 	inStrike
 	inBold
 	inItalic
+	inUnderline
 	inSpan // of code
 )
 
@@ -132,9 +140,7 @@ const (
 // (core.telegram.org/bots/api#html-style).
 func (f *flow) formatOf(p piece) format {
 	var w format
-	if p.quote {
-		w[inQuote] = 1
-	}
+	w[inQuote] = uint32(p.quote)
 	if p.code > 0 {
 		w[inCode] = uint32(p.code)
 		return w
@@ -154,6 +160,9 @@ func (f *flow) formatOf(p piece) format {
 	}
 	if p.look&italic != 0 {
 		w[inItalic] = 1
+	}
+	if p.look&underline != 0 {
+		w[inUnderline] = 1
 	}
 	return w
 }
@@ -220,9 +229,12 @@ func (f *flow) tag(place int, value uint32, closing bool) string {
 		}
 		return `<a href="` + TelegramEscape(f.links.marks[value-1].to) + `">`
 	}
-	name := [...]string{inQuote: "blockquote", inStrike: "s", inBold: "b", inItalic: "i", inSpan: "code"}[place]
+	name := [...]string{inQuote: "blockquote", inStrike: "s", inBold: "b", inItalic: "i", inUnderline: "u", inSpan: "code"}[place]
 	if closing {
 		return "</" + name + ">"
+	}
+	if place == inQuote && value == uint32(quoteFolded) {
+		return "<blockquote expandable>"
 	}
 	return "<" + name + ">"
 }
@@ -239,7 +251,7 @@ func (f *flow) tagBytes(w format, place int) int {
 		case i == inCode:
 			n += len(f.codes[w[i]-1]) + len(`<pre><code class="language-"></code></pre>`)
 		default:
-			n += len("<blockquote></blockquote>")
+			n += len("<blockquote expandable></blockquote>")
 		}
 	}
 	return n

@@ -28,6 +28,7 @@ func segments(src string) []segment {
 	if strings.Contains(src, "\r") {
 		src = strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(src)
 	}
+	src = prepare(src)
 	limit := maxSegment
 	if risky(src) {
 		limit = riskySegment

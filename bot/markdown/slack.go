@@ -30,7 +30,8 @@ var slackStyle = flowStyle{
 
 // Slack shows Markdown as Slack's messages, in order and none of them blank.
 // MarkdownText is Markdown of at most 12,000 UTF-16 units: a code block that
-// is cut is closed and opened again, the head of a cut table is repeated. It
+// is cut is closed and opened again, the head of a cut table is repeated. Blocks
+// shows code and one table in Slack's own form, where it needs no marks. Markdown
 // mentions no one and loads no image; HTML and links other than http and https
 // are shown as text. The host follows a link unless its text shows it. Text is
 // the same without markup; SlackEscape makes it fit for Slack's text. No part
@@ -44,7 +45,7 @@ func Slack(markdown string) []Part {
 		to := s.end(from)
 		text := s.plain(from, to)
 		if !blank(text) {
-			parts = append(parts, Part{Text: text, MarkdownText: s.markdown(from, to)})
+			parts = append(parts, Part{Text: text, MarkdownText: s.markdown(from, to), Blocks: s.blocks(from, to)})
 		}
 		from = to
 	}
@@ -58,11 +59,12 @@ func SlackEscape(text string) string { return TelegramEscape(text) }
 // slackText is one line of a message for Slack, or a piece of a very long one.
 type slackText struct {
 	*line
-	text  string // as Markdown, without its lead
-	plain string
-	glue  string // between it and the one before, if not a line break
-	cut   bool   // it continues the line before
-	first bool   // the first line of its code block or table
+	text   string // as Markdown, without its lead
+	pieces []span // of a text or code line
+	plain  string
+	glue   string // between it and the one before, if not a line break
+	cut    bool   // it continues the line before
+	first  bool   // the first line of its code block or table
 }
 
 // slackLines writes the lines of a document.
@@ -85,7 +87,7 @@ func (f *flow) slackLines() []slackText {
 			if j > 0 {
 				t.cut, t.glue, t.first = true, piece.glue, false
 			}
-			t.plain = f.plainSpans(piece.spans)
+			t.pieces, t.plain = piece.spans, f.plainSpans(piece.spans)
 			if l.kind == codeLine {
 				if t.text = breakMentions(t.plain); ticks(t.text) >= maxFence {
 					t.text = "\u2060" + t.text
@@ -93,8 +95,10 @@ func (f *flow) slackLines() []slackText {
 			} else {
 				t.text = f.inlineText(piece.spans, false)
 			}
-			if l.kind == codeLine && t.first && f.codes[l.block-1] != "" {
-				t.plain = "[" + f.codes[l.block-1] + "]\n" + t.plain
+			if l.kind == codeLine && t.first {
+				if info := f.codes[l.block-1]; info != "" && language(info) == "" {
+					t.plain = "[" + info + "]\n" + t.plain
+				}
 			}
 			all = append(all, t)
 		}
@@ -203,7 +207,7 @@ type slackWriter struct {
 // end is where the part ends that starts at from: before a paragraph or a line
 // when the part is at least half full, else where it is full.
 func (s *slackWriter) end(from int) int {
-	used, rows, cells := slackReserve, 0, 0
+	used, rows, cells, groups := slackReserve, 0, 0, 0
 	paragraph, middle := 0, 0
 	for i := from; i < len(s.all); i++ {
 		t := &s.all[i]
@@ -216,8 +220,11 @@ func (s *slackWriter) end(from int) int {
 		} else {
 			rows = 0
 		}
+		if i == from || groupOf(t, 0) != groupOf(&s.all[i-1], 0) {
+			groups++
+		}
 		size := s.size(t)
-		if i > from && (used+size > slackUnits || rows >= maxTableRows || cells > slackTableText) {
+		if i > from && (groups > maxGroups || used+size > slackUnits || rows >= maxTableRows || cells > slackTableText) {
 			switch {
 			case paragraph > 0:
 				return paragraph

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"unicode/utf16"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/yuin/goldmark"
 	"github.com/yuin/goldmark/ast"
 	"github.com/yuin/goldmark/extension"
@@ -48,6 +49,9 @@ func checkSlack(t *testing.T, name, source string) {
 		if lost := lostLetters(withoutMarkup(part.Text), doc.text); lost != "" {
 			fail("read by another parser it lacks %s\ngot %.800q\nwant %.800q", lost, doc.text, part.Text)
 		}
+		if part.Blocks != nil {
+			checkBlocks(fail, part)
+		}
 		shown.WriteString(doc.text + "\n")
 		said.WriteString(part.Text + "\n")
 	}
@@ -56,6 +60,105 @@ func checkSlack(t *testing.T, name, source string) {
 	}
 	if lost := lostLetters(withoutMarkup(Plain(source)), shown.String()); lost != "" {
 		t.Errorf("%s: the Markdown lost %s\ngot %.800q\nfrom %.800q", name, lost, shown.String(), source)
+	}
+}
+
+// infoLine is the line above code that stands for what is behind its fence.
+var infoLine = regexp.MustCompile(`(?m)^[ >]*\[.*\]$`)
+
+// checkBlocks checks the limits of Slack's blocks, and that they show what the
+// Markdown shows.
+func checkBlocks(fail func(format string, args ...any), part Part) {
+	var shown strings.Builder
+	tables, size := 0, 0
+	var read func(all []Rich)
+	read = func(all []Rich) {
+		for _, r := range all {
+			if r.Text == "" && len(r.Elements) == 0 {
+				fail("a block with an empty %s", r.Type)
+			}
+			size += len(utf16.Encode([]rune(r.Text)))
+			shown.WriteString(r.Text + " " + r.Language + " " + r.URL + " ")
+			read(r.Elements)
+		}
+	}
+	for _, b := range part.Blocks {
+		switch b.Type {
+		case "markdown":
+			size += len(utf16.Encode([]rune(b.Text)))
+			shown.WriteString(readSlack(b.Text).text + "\n")
+		case "rich_text":
+			read(b.Elements)
+		case "table":
+			tables++
+			before := size
+			for _, row := range b.Rows {
+				if read(row); len(row) == 0 || len(row) > maxTableColumns || len(b.Columns) > maxTableColumns {
+					fail("a row of %d cells", len(row))
+				}
+			}
+			if len(b.Rows) > maxTableRows || size-before > 10_000 {
+				fail("a table of %d rows and %d characters", len(b.Rows), size-before)
+			}
+		default:
+			fail("a block of type %q", b.Type)
+		}
+	}
+	if len(part.Blocks) > 45 || tables > 1 || size > 13_000 {
+		fail("%d blocks, %d tables, %d characters", len(part.Blocks), tables, size)
+	}
+	if lost := lostLetters(withoutMarkup(infoLine.ReplaceAllString(part.Text, "")), shown.String()); lost != "" {
+		fail("the blocks lack %s\ngot %.800q", lost, shown.String())
+	}
+}
+
+// TestSlackBlocks: code is shown byte for byte, and one table of a message as a table.
+func TestSlackBlocks(t *testing.T) {
+	text := func(s string) Rich { return Rich{Type: "text", Text: s} }
+	inCode := func(s string) Rich { return Rich{Type: "text", Text: s, Style: &Look{Code: true}} }
+	strong := func(s string) Rich {
+		return Rich{Type: "rich_text", Elements: []Rich{{Type: "rich_text_section", Elements: []Rich{{Type: "text", Text: s, Style: &Look{Bold: true}}}}}}
+	}
+	raw := func(s string) Rich { return Rich{Type: "raw_text", Text: s} }
+	section := func(all ...Rich) Rich { return Rich{Type: "rich_text_section", Elements: all} }
+	pre := func(language, s string) Rich {
+		return Rich{Type: "rich_text_preformatted", Language: language, Elements: []Rich{text(s)}}
+	}
+	said := func(s string) Block { return Block{Type: "markdown", Text: s} }
+	rich := func(all ...Rich) Block { return Block{Type: "rich_text", Elements: all} }
+	columns := func(all ...string) (list []Column) {
+		for _, a := range all {
+			list = append(list, Column{Align: a, Wrapped: true})
+		}
+		return list
+	}
+	table := Block{Type: "table", Columns: columns("left", "right"), Rows: [][]Rich{{strong("a"), strong("b")}, {raw("1"), raw(" ")}}}
+	for _, c := range []struct {
+		name, in string
+		want     []Block
+	}{
+		{"no code", "plain **text** with `code` and `a && b < c`", nil},
+		{"code", "See:\n\n```html\n<!DOCTYPE html>\n\t<@U123> &amp; <#C1>\n\n  end\n```\n\nDone.", []Block{
+			said("See:"), rich(pre("html", "<!DOCTYPE html>\n\t<@U123> &amp; <#C1>\n\n  end")), said("Done."),
+		}},
+		{"code with fences", "~~~~~~~~~~~~~~\n`````````````\n~~~~~~~~~~~~~~", []Block{rich(pre("", "`````````````"))}},
+		{"code in a line", "Use `List<@NonNull String>`, **not** [this](https://a.b):", []Block{rich(section(
+			text("Use "), inCode("List<@NonNull String>"), text(", "), Rich{Type: "text", Text: "not", Style: &Look{Bold: true}}, text(" "),
+			Rich{Type: "link", Text: "this", URL: "https://a.b"}, text(" (a.b)"), text(":")))}},
+		{"code in a list", "1. a\n   ```\n   <!b>\n   ```\n2. c\n\n- `<!d>`\n- e", []Block{
+			said("1. a"), rich(pre("", "<!b>")), said("2. c"), rich(section(text("• "), inCode("<!d>"))), said("- e"),
+		}},
+		{"table", "x\n\n|a|b|\n|-|-:|\n|1||\n\ny", []Block{said("x"), table, said("y")}},
+		{"two tables", "|a|b|\n|-|-:|\n|1||\n\n|c|\n|-|\n|2|", []Block{table, said("| c |\n| --- |\n| 2 |")}},
+	} {
+		got := Slack(c.in)
+		if len(got) != 1 {
+			t.Errorf("%s: %d parts, want 1", c.name, len(got))
+			continue
+		}
+		if diff := cmp.Diff(c.want, got[0].Blocks); diff != "" {
+			t.Errorf("%s: Slack(%q) (-want +got):\n%s", c.name, c.in, diff)
+		}
 	}
 }
 
@@ -150,6 +253,7 @@ func TestSlackKeepsItsPromises(t *testing.T) {
 		checkSlack(t, name, source)
 		checkMarks(t, name, source)
 	}
+	checkSlack(t, "long lines with code", strings.Repeat("Use `<!x>` and `&amp;` here, "+strings.Repeat("and there, ", 50), 60)+"\n\n```\n"+strings.Repeat("<@U1> ", 9000)+"\n```")
 	checkSlack(t, "all examples", strings.Join(examples(t), "\n\n"))
 }
 
@@ -177,7 +281,7 @@ func TestSlack(t *testing.T) {
 	} {
 		got := Slack(c.in)
 		if len(got) != 1 || got[0].MarkdownText != c.want {
-			t.Errorf("%s: Slack(%q)\n got %q\nwant %q", c.name, c.in, got, c.want)
+			t.Errorf("%s: Slack(%q)\n got %+v\nwant %q", c.name, c.in, got, c.want)
 		}
 	}
 }

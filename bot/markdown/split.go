@@ -23,7 +23,7 @@ type piece struct {
 	text   string
 	look   look
 	code   int // number of the code block that it is in, 0 for none
-	quote  bool
+	quote  quoteKind
 	end    ending
 	format format // set by the splitter
 }
@@ -125,7 +125,7 @@ func (s *splitter) fit() (n, room int) {
 		p := &s.rest[i]
 		s.used = append(s.used, used)
 		p.format = open
-		if m := s.links.of(p.look); m != nil && m.isNote && (loose || m.label && entities == partEntities) {
+		if m := s.links.of(p.look); m != nil && m.isNote && loose {
 			p.text, loose = m.plain, false // no link or block shows it
 		}
 		cost := s.cost(*p)

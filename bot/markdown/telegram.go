@@ -85,22 +85,16 @@ func (f *flow) pieces() []piece {
 	return all
 }
 
-// opening is the text before a code block: the marker of a list, and the language
-// if the markup has no place for it.
+// opening is the text before a code block: the marker of a list, and the info string
+// if it is more than the name of a language.
 func (f *flow) opening(all []piece, l *line) []piece {
 	p := piece{quote: l.quote}
 	if strings.TrimSpace(l.lead) != "" {
 		p.text = strings.TrimRight(l.lead, " ") + "\n"
 		all = append(all, p)
 	}
-	info := f.codes[l.block-1]
-	switch {
-	case info == "":
-	case language(info) == "":
+	if info := f.codes[l.block-1]; info != "" && language(info) == "" {
 		p.text = "[" + info + "]\n"
-		all = append(all, p)
-	default:
-		p.text, p.look = "", f.links.mark(0, mark{plain: "[" + info + "]\n", isNote: true, label: true})
 		all = append(all, p)
 	}
 	return all
@@ -108,7 +102,10 @@ func (f *flow) opening(all []piece, l *line) []piece {
 
 // separator is the line break between two lines.
 func separator(above, below *line) piece {
-	p := piece{text: "\n", end: endLine, quote: above.quote && below.quote}
+	p := piece{text: "\n", end: endLine}
+	if above.quote == below.quote {
+		p.quote = above.quote
+	}
 	switch below.above {
 	case blankLine:
 		p.text, p.end = "\n\n", endParagraph

@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-var telegramTag = regexp.MustCompile(`^<(/?)(b|i|u|s|code|pre|a|blockquote)( href="[^"<>]*"| class="language-[^"<>]+")?>`)
+var telegramTag = regexp.MustCompile(`^<(/?)(b|i|u|s|code|pre|a|blockquote)( href="[^"<>]*"| class="language-[^"<>]+"| expandable)?>`)
 
 // readTelegram reads HTML by the rules of the Bot API's reference and returns
 // its text and the values of its attributes. It is stricter than Telegram,
@@ -92,6 +92,12 @@ func mayOpen(open []string, tag, attribute string) error {
 		last = open[len(open)-1]
 	}
 	language := tag == "code" && strings.HasPrefix(attribute, " class=")
+	if attribute == " expandable" {
+		if tag != "blockquote" {
+			return fmt.Errorf("<%s%s>", tag, attribute)
+		}
+		attribute = ""
+	}
 	if (tag == "a") != strings.HasPrefix(attribute, " href=") || language != (attribute != "" && tag != "a") || language && last != "pre" {
 		return fmt.Errorf("<%s%s> inside %v", tag, attribute, open)
 	}
@@ -176,6 +182,8 @@ func TestTelegram(t *testing.T) {
 		{"table with a link", "|a|\n|-|\n|[x](http://b.c)|", "<b>a: </b><a href=\"http://b.c\">x</a> (b.c)"},
 		{"image", "![a cat](https://e.com/c.png)", "<a href=\"https://e.com/c.png\">a cat</a> (e.com)"},
 		{"control characters", "a\x1b\u202eb", "a␛b"},
+		{"underline", "<u>a **b**</u> <INS>c</ins> <u>d", "<u>a </u><b><u>b</u></b> <u>c</u> &lt;u&gt;d"},
+		{"details", "<details>\n<summary>Why</summary>\n\nBecause *so*.\n</details>\nend", "<blockquote expandable><b>Why</b>\n\nBecause <i>so</i>.</blockquote>\n\nend"},
 	} {
 		var got string
 		for _, part := range Telegram(c.in) {

@@ -18,6 +18,7 @@ const (
 	dim
 	code
 	link
+	tag // of HTML; only until applyTags
 
 	markShift = iota
 )

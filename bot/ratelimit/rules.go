@@ -106,7 +106,7 @@ func Telegram() []Rule {
 	messages := func(group bool) func(bot.Request) bool {
 		return func(r bot.Request) bool { return r.Group == group && countsAsMessage(r) }
 	}
-	drafts := []string{"sendMessageDraft"}
+	drafts := []string{"sendMessageDraft", "sendRichMessageDraft"}
 	edits := []string{"editMessageText"}
 	return []Rule{
 		{Match: messages(false), PerChat: true, Every: time.Second, Burst: 4, Reserve: 2},
@@ -123,7 +123,7 @@ func Telegram() []Rule {
 // counts no others.
 func countsAsMessage(r bot.Request) bool {
 	switch r.Method {
-	case "sendChatAction", "answerCallbackQuery":
+	case "sendChatAction", "answerCallbackQuery", "deleteMessage", "setMessageReaction":
 		return false
 	}
 	return true
@@ -149,6 +149,7 @@ func Slack() []Rule {
 	}{
 		{"chat.postMessage", 300, 60},
 		{"chat.postEphemeral", 100, 20},
+		{"chat.delete", 50, 10},
 		{"chat.update", 50, 17},
 		{"chat.startStream", 20, 4},
 		{"chat.appendStream", 100, 20},
@@ -160,6 +161,8 @@ func Slack() []Rule {
 		{"conversations.open", 50, 0},
 		{"conversations.history", 50, 0},
 		{"conversations.replies", 50, 0},
+		{"reactions.add", 50, 0},
+		{"reactions.remove", 50, 0},
 		{"users.info", 100, 50},
 	} {
 		rules = append(rules, Rule{Methods: []string{m.method}, Window: paddedMinute, Burst: m.calls, Reserve: m.reserve})

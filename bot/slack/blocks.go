@@ -49,8 +49,18 @@ func quiet() slackgo.MsgOption {
 	return slackgo.MsgOptionCompose(slackgo.MsgOptionDisableLinkUnfurl(), slackgo.MsgOptionDisableMediaUnfurl())
 }
 
-// looks returns how a draft can be shown, the best first: as Markdown in
-// blocks, as plain text in blocks, as plain text alone.
+// native is a block of an answer.
+type native struct{ markdown.Block }
+
+// BlockType implements slackgo.Block.
+func (b native) BlockType() slackgo.MessageBlockType { return slackgo.MessageBlockType(b.Type) }
+
+// ID implements slackgo.Block.
+func (b native) ID() string { return "" }
+
+// looks returns how a draft can be shown, the best first: with code and a table in
+// Slack's own form, as Markdown in blocks, as plain text in blocks, as plain text
+// alone.
 func looks(d bot.Draft) []look {
 	if d.Board != nil && d.Text == "" || d.Kind == bot.KindBoard && d.Board != nil {
 		return []look{board(*d.Board, d.Buttons), {text: fit(boardText(*d.Board), maxFallback)}}
@@ -62,13 +72,22 @@ func looks(d bot.Draft) []look {
 		sections = append(sections, slackgo.NewSectionBlock(plainText(chunk), nil, nil))
 	}
 	bare := look{text: rich.text, blocks: append(sections, footerBlocks(d)...)}
-	return []look{rich, bare, {text: fit(p.plain, maxPlain)}}
+	all := []look{rich, bare, {text: fit(p.plain, maxPlain)}}
+	if len(p.blocks) == 0 {
+		return all
+	}
+	var own []slackgo.Block
+	for _, b := range p.blocks {
+		own = append(own, native{b})
+	}
+	return append([]look{{text: rich.text, blocks: append(own, footerBlocks(d)...)}}, all...)
 }
 
 // piece is the text of one message of a draft.
 type piece struct {
-	rich  string // Markdown for a markdown block
-	plain string // without markup, not escaped
+	blocks []markdown.Block // with code and a table in Slack's own form; empty when there are none
+	rich   string           // Markdown for a markdown block
+	plain  string           // without markup, not escaped
 }
 
 // pieces splits a draft's text into messages; there is at least one.
@@ -79,7 +98,7 @@ func pieces(d bot.Draft) []piece {
 	}
 	var all []piece
 	for _, p := range markdown.Slack(said) {
-		all = append(all, piece{rich: p.MarkdownText, plain: p.Text})
+		all = append(all, piece{blocks: p.Blocks, rich: p.MarkdownText, plain: p.Text})
 	}
 	if len(all) == 0 {
 		all = append(all, piece{rich: "…", plain: "…"})

@@ -323,3 +323,61 @@ func TestSpell(t *testing.T) {
 		}
 	}
 }
+
+// TestAnswerWithButtons: an answer with a button is seen by the author of a command
+// alone, also where the app is not a member.
+func TestAnswerWithButtons(t *testing.T) {
+	t.Parallel()
+	p := start(t, set{}).ready(t)
+	if _, err := p.Slash("/task", "find it", "C2", "U1"); err != nil {
+		t.Fatal(err)
+	}
+	m := p.next(t, 1)[0]
+	d := bot.Draft{Kind: bot.KindNotice, Text: "No.", Buttons: []bot.Button{{Label: "Ask", Data: "g:ask"}}}
+	if err := p.s.AnswerWith(t.Context(), m, d); err != nil {
+		t.Fatal(err)
+	}
+	shown := p.Posted("C2")[0]
+	if shown.To != "U1" || len(shown.Buttons()) != 1 {
+		t.Fatalf("the answer is %+v", shown)
+	}
+	if _, err := p.Press("C2", shown.TS, "Ask", "U1"); err != nil {
+		t.Fatal(err)
+	}
+	if got := p.next(t, 2)[1]; got.Data != "g:ask" || got.Chat.Private || got.Token == "" {
+		t.Errorf("the press gave %+v", got)
+	}
+}
+
+// TestShortcut: "Ask legwork about this" is a question about a message, in its thread;
+// where the app is not a member, the answer goes through the response URL.
+func TestShortcut(t *testing.T) {
+	t.Parallel()
+	p := start(t, set{}).ready(t)
+	p.Say("DU1", "U1", "I am known", "")
+	p.next(t, 1)
+	root := p.Say("C1", "U2", "The site is <https://x.org|down>.", "")
+	elsewhere := p.Say("C2", "U2", "Here, too.", "")
+	if _, err := p.Shortcut("C1", root, "legwork_ask", "U1"); err != nil {
+		t.Fatal(err)
+	}
+	got := p.next(t, 2)[1]
+	if got.Text != "" || got.Chat != channel(root) || got.From.Name != "ann" || !got.Standalone || got.Token == "" || quotes(got.Earlier) != "ben: The site is down (https://x.org)." {
+		t.Errorf("the shortcut gave %+v", got)
+	}
+	if _, err := p.Shortcut("C2", elsewhere, "legwork_ask", "U1"); err != nil {
+		t.Fatal(err)
+	}
+	got = p.next(t, 3)[2]
+	if got.Chat != (bot.Chat{Platform: "slack", ID: "C2"}) || !strings.HasPrefix(got.ID, "http") || len(got.Earlier) != 1 {
+		t.Errorf("elsewhere the shortcut gave %+v", got)
+	}
+	p.post(t, got.Chat, bot.Draft{Kind: bot.KindAnswer, Text: "Yes.", ReplyTo: got.ID})
+	if _, err := p.Shortcut("C1", root, "another_app", "U1"); err != nil {
+		t.Fatal(err)
+	}
+	p.until(t, "acknowledgements", p.Settled)
+	if n := len(p.got()); n != 3 {
+		t.Errorf("a shortcut with another callback id gave %+v", p.got()[3:])
+	}
+}

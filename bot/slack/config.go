@@ -178,8 +178,19 @@ func Manifest(cfg Config, publicURL string) (string, error) {
 		Metadata: slackgo.ManifestMetadata{MajorVersion: 2},
 		Display:  slackgo.Display{Name: "legwork", Description: "Ask in chat, it does the legwork."},
 		Features: slackgo.Features{
-			AgentView: &slackgo.AgentView{AgentDescription: "Plans a task, does its parts with tools, and answers."},
-			BotUser:   slackgo.BotUser{DisplayName: "legwork", AlwaysOnline: true},
+			AgentView: &slackgo.AgentView{
+				AgentDescription: "Plans a task, does its parts with tools, and answers.",
+				SuggestedPrompts: []slackgo.ManifestSuggestedPrompt{
+					{Title: "What can you do here?", Message: "What can you do here, and with which tools?"},
+					{Title: "Compare three things", Message: "Compare Go, Rust and Zig for a small network service, with sources."},
+					{Title: "Look something up", Message: "What is new in the latest release of Go? Name your sources."},
+					{Title: "Show me the plan first", Message: "!plan What time is it in Tokyo and in Paris, and what is 17*23?"},
+				},
+			},
+			Shortcuts: []slackgo.Shortcut{{
+				Name: "Ask legwork about this", Type: slackgo.MessageShortcut, CallbackID: shortcutID, Description: "Ask about this message",
+			}},
+			BotUser: slackgo.BotUser{DisplayName: "legwork", AlwaysOnline: true},
 			SlashCommands: []slackgo.ManifestSlashCommand{
 				{Command: cfg.Commands.Task, Description: "Start a task", UsageHint: "your question", ShouldEscape: true, Url: at("/slack/commands")},
 				{Command: cfg.Commands.Main, Description: "Settings, history, help and more", UsageHint: "help", ShouldEscape: true, Url: at("/slack/commands")},
@@ -187,7 +198,7 @@ func Manifest(cfg Config, publicURL string) (string, error) {
 		},
 		OAuthConfig: slackgo.OAuthConfig{Scopes: slackgo.OAuthScopes{Bot: []string{
 			"app_mentions:read", "assistant:write", "channels:history", "chat:write", "commands", "files:write",
-			"groups:history", "im:history", "im:write", "mpim:history", "users:read",
+			"groups:history", "im:history", "im:write", "mpim:history", "reactions:write", "users:read",
 		}}},
 		Settings: slackgo.Settings{
 			EventSubscriptions: &slackgo.EventSubscriptions{

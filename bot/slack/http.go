@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"time"
 
 	slackgo "github.com/slack-go/slack"
 )
@@ -53,8 +54,10 @@ func (s *Slack) serve(kind string) http.HandlerFunc {
 	}
 }
 
-// storeDelivery stores a delivery, after the earlier ones of its conversation, before the
-// empty 200 that acknowledges it.
+// storeDelivery stores a delivery, after the earlier ones of its conversation, before
+// the empty 200 that acknowledges it. When that takes long, legwork keeps the
+// delivery all the same: an event is refused, so that Slack repeats it, and a command
+// or press is acknowledged, because Slack does not repeat those.
 func (s *Slack) storeDelivery(w http.ResponseWriter, r *http.Request, kind string, payload []byte) {
 	h := s.handler.Load()
 	if h == nil {
@@ -68,19 +71,39 @@ func (s *Slack) storeDelivery(w http.ResponseWriter, r *http.Request, kind strin
 	if len(arrivals) == 0 {
 		return
 	}
-	turn, leave := s.lanes.Join(arrivals[0].message.Chat.Key())
-	defer leave()
-	select {
-	case <-turn:
-	case <-r.Context().Done():
+	d := delivery{arrivals: arrivals, kind: kind, ack: func() {}}
+	turn, leave := s.lanes.Join(d.lane())
+	stored, answered := make(chan error, 1), make(chan struct{})
+	defer close(answered)
+	if !h.start(func(ctx context.Context) {
+		defer leave()
+		err := s.await(ctx, turn, arrivals)
+		if err == nil {
+			err = h.handle(ctx, messages([]delivery{d}))
+		}
+		stored <- err
+		if err == nil || ctx.Err() != nil {
+			return
+		}
+		s.log.ErrorContext(ctx, "slack: messages not stored", "messages", len(arrivals), "cause", err)
+		if <-answered; !d.repeats() { // it was acknowledged
+			h.in.store(ctx, []delivery{d})
+		}
+	}) {
+		leave()
 		http.Error(w, "not stored", http.StatusServiceUnavailable)
 		return
 	}
-	ctx := context.WithoutCancel(r.Context()) // goes on when Slack hangs up
-	s.prepare(ctx, arrivals)
-	if err := h.handle(ctx, messages([]delivery{{arrivals: arrivals}})); err != nil {
-		s.log.ErrorContext(ctx, "slack: messages not stored", "messages", len(arrivals), "cause", err)
-		http.Error(w, "not stored", http.StatusInternalServerError)
+	select {
+	case err := <-stored:
+		if err != nil {
+			http.Error(w, "not stored", http.StatusInternalServerError)
+		}
+	case <-time.After(s.timings.acknowledge):
+		if d.repeats() {
+			http.Error(w, "not stored yet", http.StatusServiceUnavailable)
+		}
+	case <-r.Context().Done():
 	}
 }
 

@@ -18,6 +18,8 @@ type inbound struct {
 	responseURL  string   // response URL of a slash command
 	root         string   // text of the message under which a task of a channel lives; empty for none
 	endedStreams []string // ts of streams that Slack has ended
+	shortcut     bool     // it is the message shortcut: the bot may not be a member there
+	author       string   // of the message that the shortcut is about
 }
 
 // identity is who the bot is, by auth.test.
@@ -38,22 +40,25 @@ type eventDelivery struct {
 
 // event is a message, or a change of one (docs.slack.dev/reference/events/message).
 type event struct {
-	Type         string            `json:"type"`
-	Subtype      string            `json:"subtype"`
-	User         string            `json:"user"`
-	Bot          string            `json:"bot_id"`
-	Text         string            `json:"text"`
-	TS           string            `json:"ts"`
-	ThreadTS     string            `json:"thread_ts"`
-	Channel      string            `json:"channel"`
-	ChannelType  string            `json:"channel_type"`
-	Team         string            `json:"team"`
-	UserTeam     string            `json:"user_team"`
-	SourceTeam   string            `json:"source_team"`
-	EventTS      string            `json:"event_ts"`
-	DeletedTS    string            `json:"deleted_ts"`
-	EndedStreams []string          `json:"streaming_message_ts"`
-	Files        []json.RawMessage `json:"files"`
+	Type         string          `json:"type"`
+	Subtype      string          `json:"subtype"`
+	User         string          `json:"user"`
+	Bot          string          `json:"bot_id"`
+	Text         string          `json:"text"`
+	TS           string          `json:"ts"`
+	ThreadTS     string          `json:"thread_ts"`
+	Channel      string          `json:"channel"`
+	ChannelType  string          `json:"channel_type"`
+	Team         string          `json:"team"`
+	UserTeam     string          `json:"user_team"`
+	SourceTeam   string          `json:"source_team"`
+	EventTS      string          `json:"event_ts"`
+	DeletedTS    string          `json:"deleted_ts"`
+	EndedStreams []string        `json:"streaming_message_ts"`
+	Files        []fileInfo      `json:"files"`
+	Attachments  []attachment    `json:"attachments"`
+	Blocks       json.RawMessage `json:"blocks"`
+	Username     string          `json:"username"`
 	Edited       *struct {
 		TS string `json:"ts"`
 	} `json:"edited"`
@@ -123,8 +128,9 @@ func newMessage(me identity, e event) (inbound, bool) {
 		Team:      cmp.Or(e.UserTeam, e.SourceTeam, e.Team),
 	}
 	if len(e.Files) > 0 {
-		m.Media = "file"
+		m.Media, m.MediaName = "file", fileNames(e.Files)
 	}
+	m.Earlier = shared(me, e)
 	if e.Edited != nil { // both message_changed and another app_mention report it
 		m.Key += ":" + e.Edited.TS
 		m.Kind = bot.MessageEdit
@@ -166,7 +172,7 @@ func deletedMessage(me identity, e event, gone *event, ts string) (inbound, bool
 		return inbound{}, false
 	}
 	a.message.Key += ":deleted"
-	a.message.Kind, a.message.Text, a.message.Media = bot.MessageDeletion, "", ""
+	a.message.Kind, a.message.Text, a.message.Media, a.message.MediaName, a.message.Earlier = bot.MessageDeletion, "", "", "", nil
 	if at := timeOf(e.EventTS); !at.IsZero() {
 		a.message.At = at
 	}
@@ -230,15 +236,16 @@ func convertTexts(me identity, name func(id string) string, now time.Time, arriv
 		if m.At.IsZero() {
 			m.At = now
 		}
-		if m.Kind != bot.MessageText && m.Kind != bot.MessageEdit || arrivals[i].responseURL != "" {
+		if m.Kind != bot.MessageText && m.Kind != bot.MessageEdit || arrivals[i].responseURL != "" && !arrivals[i].shortcut {
 			continue
 		}
 		addressed := !m.Overheard && !m.Chat.Private
 		m.Text = command(plain(m.Text, me.user, name), m.Chat.Private, m.InThread)
-		switch {
-		case m.Text != "":
-			m.Media = ""
-		case m.Media == "" && addressed && m.Kind != bot.MessageEdit:
+		for i := range m.Earlier {
+			q := &m.Earlier[i]
+			q.From, q.Text = plain(q.From, "", name), plain(q.Text, "", name)
+		}
+		if m.Text == "" && m.Media == "" && len(m.Earlier) == 0 && addressed && m.Kind != bot.MessageEdit {
 			m.Text = "/help" // only the mention
 		}
 	}
@@ -333,6 +340,54 @@ type press struct {
 	Actions     []pressItem    `json:"actions"`
 }
 
+// shortcutID is the callback id of the message shortcut of the manifest.
+const shortcutID = "legwork_ask"
+
+// shortcut is what the message shortcut sends
+// (docs.slack.dev/reference/interaction-payloads/shortcuts-interaction-payload).
+type shortcut struct {
+	Callback    string    `json:"callback_id"`
+	Trigger     string    `json:"trigger_id"`
+	ResponseURL string    `json:"response_url"`
+	User        pressUser `json:"user"`
+	Team        idField   `json:"team"`
+	Channel     idField   `json:"channel"`
+	TS          string    `json:"message_ts"`
+	Message     event     `json:"message"`
+}
+
+// decodeShortcut reads a use of the message shortcut: a question about that message,
+// in its thread.
+func decodeShortcut(me identity, body []byte) ([]inbound, error) {
+	var s shortcut
+	if err := json.Unmarshal(body, &s); err != nil {
+		return nil, fmt.Errorf("reading shortcut: %w", err)
+	}
+	if s.Callback != shortcutID {
+		return nil, nil
+	}
+	e := s.Message
+	e.Channel, e.TS = s.Channel.ID, cmp.Or(e.TS, s.TS)
+	if s.User.ID == "" || e.Channel == "" || e.TS == "" || s.Trigger == "" {
+		return nil, errors.New("reading shortcut: user, channel, message or trigger id is missing")
+	}
+	of := attachment{IsShare: true, Author: cmp.Or(e.User, e.Bot), Subname: e.Username, Text: e.Text, Files: e.Files, TS: jsonText(e.TS), Blocks: e.Blocks}
+	for _, a := range e.Attachments {
+		of.Text = strings.TrimSpace(of.Text + "\n" + a.words())
+	}
+	hook := cmp.Or(s.ResponseURL, ephemeralToken)
+	return []inbound{{responseURL: hook, shortcut: true, author: e.User, message: bot.Message{
+		Key:        "slack:shortcut:" + s.Trigger,
+		Chat:       e.chat(),
+		From:       bot.Person{Platform: Name, ID: s.User.ID},
+		ID:         e.TS,
+		Earlier:    shared(me, event{User: s.User.ID, Attachments: []attachment{of}}),
+		Standalone: true,
+		Team:       cmp.Or(s.User.Team, s.Team.ID),
+		Token:      hook,
+	}}}, nil
+}
+
 type idField struct {
 	ID string `json:"id"`
 }
@@ -356,18 +411,25 @@ type pressItem struct {
 	TS    string `json:"action_ts"`
 }
 
-// decodePress reads an interaction. No inbound and no error: it is not a
-// press of one of our buttons.
-func decodePress(body []byte) ([]inbound, error) {
+// decodeInteraction reads an interaction. No inbound and no error: it is neither a
+// press of one of our buttons nor our shortcut.
+func decodeInteraction(me identity, body []byte) ([]inbound, error) {
 	var kind struct {
 		Type string `json:"type"`
 	}
 	if err := json.Unmarshal(body, &kind); err != nil {
 		return nil, fmt.Errorf("reading interaction: %w", err)
 	}
-	if kind.Type != "block_actions" {
-		return nil, nil
+	switch kind.Type {
+	case "message_action":
+		return decodeShortcut(me, body)
+	case "block_actions":
+		return decodePress(body)
 	}
+	return nil, nil
+}
+
+func decodePress(body []byte) ([]inbound, error) {
 	var p press
 	if err := json.Unmarshal(body, &p); err != nil {
 		return nil, fmt.Errorf("reading press: %w", err)

@@ -9,19 +9,36 @@ import (
 
 	"legwork/bot"
 	"legwork/internal/retry"
+
+	slackgo "github.com/slack-go/slack"
 )
 
 // ephemeralToken is the Token of a delivery without a response URL: the answer is
 // an ephemeral message in its conversation.
 const ephemeralToken = "here"
 
-// delivery is what arrived in one envelope; ack tells Slack that it is stored.
+// delivery is what arrived in one envelope or request; ack tells Slack that it is
+// stored.
 type delivery struct {
 	arrivals []inbound
+	kind     string // one of kindEvent, kindCommand and kindInteraction
 	ack      func()
 }
 
-// When the queue is full, deliveries are not acknowledged, and Slack delivers
+// lane names the queue in which a delivery keeps its place: that of its
+// conversation. A command that gets a message of its own waits for no other.
+func (d delivery) lane() string {
+	first := d.arrivals[0].message
+	if needsRoot(d.arrivals) {
+		return first.Key
+	}
+	return first.Chat.Key()
+}
+
+// repeats reports whether Slack delivers again when it gets no acknowledgement.
+func (d delivery) repeats() bool { return d.kind == kindEvent }
+
+// When a queue is full, deliveries are not acknowledged, and Slack delivers
 // them again. Batches are limited so that a full queue is acknowledged in time.
 const (
 	queueSize  = 1000
@@ -30,12 +47,17 @@ const (
 )
 
 // intake hands deliveries on in order of arrival, in batches of those that wait,
-// and acknowledges them after they are stored.
+// and acknowledges them after they are stored. A delivery that waits for its
+// author's name, or for a message of its own, holds up its conversation alone.
 type intake struct {
-	s        *Slack
-	handle   func(context.Context, []bot.Message) error
-	queue    chan delivery
-	separate sync.WaitGroup // deliveries that first need a message of their own
+	s      *Slack
+	handle func(context.Context, []bot.Message) error
+	queue  chan delivery // of Socket Mode
+
+	mu      sync.Mutex
+	stopped bool
+	waiting int // deliveries that were taken out of the order of arrival
+	running sync.WaitGroup
 }
 
 func newIntake(s *Slack, handle func(context.Context, []bot.Message) error) *intake {
@@ -52,8 +74,32 @@ func (in *intake) enqueue(d delivery) bool {
 	}
 }
 
+// start runs do in a goroutine; false when too many run or the intake has stopped.
+func (in *intake) start(do func()) bool {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	if in.stopped || in.waiting >= queueSize {
+		return false
+	}
+	in.waiting++
+	in.running.Go(func() {
+		do()
+		in.mu.Lock()
+		defer in.mu.Unlock()
+		in.waiting--
+	})
+	return true
+}
+
+// stop waits for what start has started. It is called when their context has ended.
+func (in *intake) stop() {
+	in.mu.Lock()
+	in.stopped = true
+	in.mu.Unlock()
+	in.running.Wait()
+}
+
 func (in *intake) run(ctx context.Context) {
-	defer in.separate.Wait()
 	for {
 		var batch []delivery
 		select {
@@ -74,28 +120,68 @@ func (in *intake) run(ctx context.Context) {
 	}
 }
 
-// take prepares a batch and stores it. Deliveries that first need a message of
-// their own do not hold up the others.
+// take prepares a batch and stores it. Deliveries that have to wait do so in the
+// queues of their conversations.
 func (in *intake) take(ctx context.Context, batch []delivery) {
 	var now []delivery
 	for _, d := range batch {
-		if !needsRoot(d.arrivals) {
+		if !needsRoot(d.arrivals) && !needsThread(d.arrivals) && in.s.lanes.Len(d.lane()) == 0 && in.s.knows(d.arrivals) {
 			now = append(now, d)
 			continue
 		}
-		in.separate.Go(func() {
-			in.s.prepare(ctx, d.arrivals)
-			in.store(ctx, []delivery{d})
-		})
+		turn, leave := in.s.lanes.Join(d.lane())
+		if !in.start(func() { in.takeLate(ctx, d, turn, leave) }) {
+			leave()
+			in.s.log.WarnContext(ctx, "slack: queue full, the delivery will come again", "type", d.kind)
+		}
 	}
 	if len(now) == 0 {
 		return
 	}
-	in.s.people.lookUpAll(ctx, messages(now))
 	for _, d := range now {
 		in.s.prepare(ctx, d.arrivals)
 	}
 	in.store(ctx, now)
+}
+
+// takeLate stores a delivery when its turn has come and its author is known. Slack
+// does not repeat commands and presses, and shows people an error when they are not
+// acknowledged in time, so legwork acknowledges them before they are stored.
+func (in *intake) takeLate(ctx context.Context, d delivery, turn <-chan struct{}, leave func()) {
+	defer leave()
+	d.ack = sync.OnceFunc(d.ack)
+	if !d.repeats() {
+		defer time.AfterFunc(in.s.timings.acknowledge, d.ack).Stop()
+	}
+	if in.s.await(ctx, turn, d.arrivals) == nil {
+		in.store(ctx, []delivery{d})
+	}
+}
+
+// await waits for a delivery's turn, until its author is known, and prepares it.
+func (s *Slack) await(ctx context.Context, turn <-chan struct{}, arrivals []inbound) error {
+	select {
+	case <-turn:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	for i := range arrivals {
+		m := &arrivals[i].message
+		for pauses := s.timings.retries(); ; {
+			err := s.people.identify(ctx, m)
+			if err == nil {
+				break
+			}
+			limit, _ := retryAfter(err)
+			pause := max(pauses.Next(), limit)
+			s.log.WarnContext(ctx, "slack: message waits, its author is not known yet", "person", m.From.Key(), "again", pause, "cause", err)
+			if err := retry.Sleep(ctx, pause); err != nil {
+				return err
+			}
+		}
+	}
+	s.prepare(ctx, arrivals)
+	return nil
 }
 
 // store hands a batch on until it is stored, first as a whole, then one by one.
@@ -143,19 +229,55 @@ func needsRoot(arrivals []inbound) bool {
 	return slices.ContainsFunc(arrivals, func(a inbound) bool { return a.root != "" })
 }
 
-// prepare looks up what the delivery itself does not say: the author, and the
-// place of a command's task.
+func needsThread(arrivals []inbound) bool {
+	return slices.ContainsFunc(arrivals, func(a inbound) bool { return joinsThread(a.message) || a.shortcut })
+}
+
+// knows reports whether the authors are known, so that no delivery has to wait.
+func (s *Slack) knows(arrivals []inbound) bool {
+	return !slices.ContainsFunc(arrivals, func(a inbound) bool { return !s.people.fresh(a.message.From.ID) })
+}
+
+// prepare fills in what the delivery itself does not say: the author, who was looked
+// up before, the place of a command's task, and what stood in a thread.
 func (s *Slack) prepare(ctx context.Context, arrivals []inbound) {
 	for i := range arrivals {
 		a := &arrivals[i]
-		s.people.identify(ctx, &a.message)
+		s.people.fill(&a.message)
+		s.people.remember(ctx, a.message)
 		s.active.forget(a.message.Chat.ID, a.endedStreams...)
-		if a.responseURL != "" {
+		switch {
+		case a.shortcut:
+			s.placeShortcut(ctx, a)
+		case a.responseURL != "":
 			s.createRoot(ctx, a)
 		}
+		s.addThread(ctx, &a.message)
 		if !a.message.Overheard {
 			s.lastAskers.Add(a.message.Chat.Key(), asker{a.message.From.ID, a.message.Team})
 		}
+	}
+}
+
+// placeShortcut finds out whether the bot can write below the message of a shortcut.
+// Where it is not a member, the task uses the shortcut's response URL.
+func (s *Slack) placeShortcut(ctx context.Context, a *inbound) {
+	m := &a.message
+	if !strings.HasPrefix(a.responseURL, "http") || !s.admit(ctx, *m) {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, s.timings.root)
+	defer cancel()
+	if a.author != "" && len(m.Earlier) > 0 {
+		m.Earlier[0].From = s.nameOf(ctx, a.author)
+	}
+	err := s.call(ctx, request{method: "conversations.replies", urgency: bot.PriorityHigh}, func(ctx context.Context) error {
+		_, _, _, err := s.api.GetConversationRepliesContext(ctx, &slackgo.GetConversationRepliesParameters{ChannelID: m.Chat.ID, Timestamp: m.ID, Limit: 1})
+		return err
+	})
+	if gone(err) {
+		m.Chat.Thread, m.Chat.Private = "", false // in direct messages of others the bot is not alone with one person
+		m.ID = a.responseURL + personMark + m.From.ID
 	}
 }
 

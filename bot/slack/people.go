@@ -3,7 +3,8 @@ package slack
 import (
 	"cmp"
 	"context"
-	"sync"
+	"encoding/json"
+	"slices"
 	"time"
 
 	lru "github.com/hashicorp/golang-lru/v2"
@@ -18,76 +19,147 @@ import (
 const (
 	maxPeople     = 10_000
 	personTTL     = time.Hour
-	personTimeout = 2500 * time.Millisecond // how long a message waits for its author's name
+	personTimeout = 2500 * time.Millisecond // how long a message waits for new facts about a known author
 	personRetry   = 5 * time.Second
 )
 
+// PeopleStore keeps small values of a person by a name, such as tasks.Store. A
+// missing value is "".
+type PeopleStore interface {
+	Setting(ctx context.Context, owner, name string) (string, error)
+	PutSetting(ctx context.Context, owner, name, value string) error
+}
+
+// settingPerson names what Slack said about a person last.
+const settingPerson = "slack_person"
+
+// person is what Slack says about somebody.
 type person struct {
-	name     string
-	locale   string
-	external bool
-	until    time.Time
+	Name     string `json:"name,omitempty"`
+	Locale   string `json:"locale,omitempty"`
+	External bool   `json:"external,omitempty"`
+
+	until  time.Time // when Slack is asked again
+	stored bool      // the store holds it, or need not
 }
 
 // people looks up who somebody is.
 type people struct {
 	s     *Slack
+	store PeopleStore // nil: nothing outlives the process
 	known *lru.Cache[string, person]
+	lanes bot.Lanes // look-ups, by person
 }
 
-func newPeople(s *Slack) (*people, error) {
+func newPeople(s *Slack, store PeopleStore) (*people, error) {
 	known, err := lru.New[string, person](maxPeople)
-	return &people{s: s, known: known}, err
+	return &people{s: s, store: store, known: known}, err
 }
 
 // name is the name of a person who was looked up; empty otherwise.
 func (p *people) name(id string) string {
 	who, _ := p.known.Peek(id)
-	return who.name
+	return who.Name
 }
 
-// lookUpAll looks up the authors of a batch, each once and all at the same time.
-func (p *people) lookUpAll(ctx context.Context, batch []bot.Message) {
-	var lookups sync.WaitGroup
-	asked := map[string]bool{}
-	for _, m := range batch {
-		if who, ok := p.known.Peek(m.From.ID); asked[m.From.ID] || ok && !p.s.now().After(who.until) {
-			continue
-		}
-		asked[m.From.ID] = true
-		lookups.Go(func() { p.lookUp(ctx, m) })
+// fresh reports whether a person's facts are new enough to be used without a look-up.
+func (p *people) fresh(id string) bool {
+	who, ok := p.known.Peek(id)
+	return ok && !p.s.now().After(who.until)
+}
+
+// identify looks up the author of m and fills the facts in. After an error, Slack may
+// say later who the author is.
+func (p *people) identify(ctx context.Context, m *bot.Message) error {
+	err := p.lookUp(ctx, *m)
+	p.fill(m)
+	return err
+}
+
+// fill fills in what is known of the author of m. An unknown person counts as external.
+func (p *people) fill(m *bot.Message) {
+	who, known := p.known.Get(m.From.ID)
+	m.From.Name, m.Language, m.External = who.Name, who.Locale, who.External || !known
+}
+
+// lookUp asks Slack about the author of m, unless the facts are fresh. When that
+// fails, the last known facts count for a moment.
+func (p *people) lookUp(ctx context.Context, m bot.Message) error {
+	id := m.From.ID
+	if p.fresh(id) {
+		return nil
 	}
-	lookups.Wait()
+	turn, leave := p.lanes.Join(id)
+	defer leave()
+	select {
+	case <-turn:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	if p.fresh(id) {
+		return nil
+	}
+	before, known := p.recall(ctx, m.From)
+	who, err := p.fetch(ctx, m, known)
+	switch {
+	case err == nil:
+		who.stored = before.stored && who.Name == before.Name && who.Locale == before.Locale && who.External == before.External
+	case tooEarly(err):
+		return nil // the message does not address the bot; the next one that does looks up again
+	case !known && passing(err):
+		return err
+	default:
+		p.s.log.WarnContext(ctx, "slack: person not looked up", "person", m.From.Key(), "cause", err)
+		who = before
+		who.External = who.External || !known
+		who.until, who.stored = p.s.now().Add(personRetry), who.stored || !known
+	}
+	p.known.Add(id, who)
+	return nil
 }
 
-// lookUp looks up one author. When that fails, the last known facts count for a
-// moment; without any, the author counts as external.
-func (p *people) lookUp(ctx context.Context, m bot.Message) {
-	who, err := p.fetch(ctx, m)
-	if tooEarly(err) {
-		return // the message does not address the bot; the next one that does looks up again
+// recall returns what was known about a person, also before a restart.
+func (p *people) recall(ctx context.Context, of bot.Person) (who person, known bool) {
+	if who, known = p.known.Peek(of.ID); known || p.store == nil {
+		return who, known
+	}
+	text, err := p.store.Setting(ctx, of.Key(), settingPerson)
+	if err == nil && text != "" {
+		err = json.Unmarshal([]byte(text), &who)
+		known = err == nil
+		who.stored = known
 	}
 	if err != nil {
-		p.s.log.WarnContext(ctx, "slack: person not looked up", "person", m.From.Key(), "cause", err)
-		before, known := p.known.Peek(m.From.ID)
-		who = before
-		who.external = who.external || !known
-		who.until = p.s.now().Add(personRetry)
+		p.s.log.WarnContext(ctx, "slack: person not read from the store", "person", of.Key(), "cause", err)
 	}
+	return who, known
+}
+
+// remember stores what Slack said about the author of m, who addresses the bot.
+func (p *people) remember(ctx context.Context, m bot.Message) {
+	who, known := p.known.Peek(m.From.ID)
+	if p.store == nil || m.Overheard || !known || who.stored || who.until.IsZero() {
+		return
+	}
+	text, err := json.Marshal(who)
+	if err == nil {
+		err = p.store.PutSetting(ctx, m.From.Key(), settingPerson, string(text))
+	}
+	if err != nil {
+		p.s.log.WarnContext(ctx, "slack: person not stored", "person", m.From.Key(), "cause", err)
+		return
+	}
+	who.stored = true
 	p.known.Add(m.From.ID, who)
 }
 
-// identify fills in the author of m. An unknown author counts as external.
-func (p *people) identify(ctx context.Context, m *bot.Message) {
-	p.lookUpAll(ctx, []bot.Message{*m})
-	who, known := p.known.Get(m.From.ID)
-	who.external = who.external || !known
-	m.From.Name, m.Language, m.External = who.name, who.locale, who.external
-}
-
-func (p *people) fetch(ctx context.Context, m bot.Message) (person, error) {
-	ctx, cancel := context.WithTimeout(ctx, personTimeout)
-	defer cancel()
+// fetch asks Slack about the author of m. For a known author it does not wait long.
+func (p *people) fetch(ctx context.Context, m bot.Message, known bool) (person, error) {
+	if known {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, personTimeout)
+		defer cancel()
+	}
 	me, err := p.s.me(ctx)
 	if err != nil {
 		return person{}, err
@@ -96,29 +168,28 @@ func (p *people) fetch(ctx context.Context, m bot.Message) (person, error) {
 	if m.Overheard { // messages of a busy channel must not use up the limit
 		level = bot.PriorityFrame
 	}
-	u, err := p.fetchUser(ctx, m.From.ID, level)
+	var u *slackgo.User
+	err = p.s.call(ctx, request{method: "users.info", urgency: level}, func(ctx context.Context) (err error) {
+		u, err = p.s.api.GetUserInfoContext(ctx, m.From.ID, slackgo.GetUserInfoOptionIncludeLocale(true))
+		return err
+	})
 	if err != nil {
 		return person{}, err
 	}
 	elsewhere := u.TeamID != "" && u.TeamID != me.team && (me.enterprise == "" || u.Enterprise.EnterpriseID != me.enterprise)
 	return person{
-		name:     cmp.Or(u.Profile.DisplayName, u.RealName, u.Name),
-		locale:   u.Locale,
-		external: u.IsRestricted || u.IsUltraRestricted || u.IsStranger || elsewhere,
+		Name:     cmp.Or(u.Profile.DisplayName, u.RealName, u.Name),
+		Locale:   u.Locale,
+		External: u.IsRestricted || u.IsUltraRestricted || u.IsStranger || elsewhere,
 		until:    p.s.now().Add(personTTL),
 	}, nil
 }
 
-// fetchUser asks Slack about a person. It tries again after errors that may pass,
-// because the bot may ignore a person who counts as external.
-func (p *people) fetchUser(ctx context.Context, id string, level bot.Priority) (u *slackgo.User, err error) {
-	for pauses := p.s.timings.retries(); ; {
-		err = p.s.call(ctx, request{method: "users.info", urgency: level}, func(ctx context.Context) (err error) {
-			u, err = p.s.api.GetUserInfoContext(ctx, id, slackgo.GetUserInfoOptionIncludeLocale(true))
-			return err
-		})
-		if err == nil || tooEarly(err) || code(err) != "" && code(err) != "internal_error" || pauses.Sleep(ctx) != nil {
-			return u, err
-		}
-	}
+// passing reports whether another try may get an answer: the error is one of the
+// network, of Slack's servers, of a limit, or of a token that can be replaced.
+func passing(err error) bool {
+	return code(err) == "" || slices.Contains([]string{
+		"internal_error", "fatal_error", "service_unavailable", "request_timeout", "ratelimited", "rate_limited", "team_added_to_org",
+		"invalid_auth", "not_authed", "token_expired", "token_revoked", "account_inactive",
+	}, code(err))
 }

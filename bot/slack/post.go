@@ -20,6 +20,7 @@ import (
 // native stream where Slack allows one. Where the bot is not a
 // member, a draft that replies to a command goes through the command's response
 // URL, which accepts no files. A file comes before its message, as one of its own.
+// While the first frame has to wait, a reaction on the question says so.
 func (s *Slack) Post(ctx context.Context, to bot.Chat, d bot.Draft) (string, error) {
 	hook := strings.HasPrefix(d.ReplyTo, "http")
 	return s.uploads.Send(to, &d, func(f *bot.File) error {
@@ -31,7 +32,9 @@ func (s *Slack) Post(ctx context.Context, to bot.Chat, d bot.Draft) (string, err
 		if hook {
 			return s.postToURL(ctx, d.ReplyTo, d)
 		}
-		return s.post(ctx, to, d)
+		id, err := s.post(ctx, to, d)
+		s.showWait(to, d.ReplyTo, tooEarly(err))
+		return id, err
 	})
 }
 
@@ -97,6 +100,28 @@ func (s *Slack) Edit(ctx context.Context, to bot.Chat, id string, d bot.Draft) e
 	}
 	if err == nil {
 		s.session(to, d)
+	}
+	return wrapGone(err)
+}
+
+// Removes implements bot.Remover: true in direct messages outside of threads. In a
+// thread, the message in which an answer streams is new when the answer begins.
+func (s *Slack) Removes(to bot.Chat) bool { return to.Private && to.Thread == "" }
+
+// Remove implements bot.Remover.
+func (s *Slack) Remove(ctx context.Context, to bot.Chat, id string) error {
+	if strings.HasPrefix(id, "http") {
+		return nil // a response URL cannot take back what it showed
+	}
+	s.active.forget(to.ID, id)
+	s.active.finished(to.ID, id)
+	r := request{method: "chat.delete", channel: to.ID, private: to.Private, urgency: bot.PriorityNormal}
+	err := s.call(ctx, r, func(ctx context.Context) error {
+		_, _, err := s.api.DeleteMessageContext(ctx, to.ID, id)
+		return err
+	})
+	if code(err) == "message_not_found" {
+		return nil
 	}
 	return wrapGone(err)
 }

@@ -469,3 +469,56 @@ func TestStoppedWhilePosting(t *testing.T) {
 	cancel()
 	posted.Wait()
 }
+
+// TestCodeStaysCode: code arrives byte for byte, also after it streamed, and a table
+// as Slack's own one.
+func TestCodeStaysCode(t *testing.T) {
+	t.Parallel()
+	const code = "<!DOCTYPE html>\n<@U123> &amp; List<@NonNull String>"
+	answer := "Use `<#C1>`:\n\n```html\n" + code + "\n```\n\n| a | b |\n|---|---|\n| `<!here>` | 2 |\n\nThat is **all**."
+	p := start(t, set{}).ready(t)
+	to := asked(t, p)
+	check := func(id string) {
+		t.Helper()
+		m := p.message(t, to, id)
+		if shown := p.Shown(m); strings.Contains(shown, "\u2060") || !strings.Contains(shown, "```\n"+code+"\n```") || !strings.Contains(shown, "a | b\n<!here> | 2") {
+			t.Errorf("people see %q, want the code and the table as they are", shown)
+		}
+	}
+	check(p.post(t, to, bot.Draft{Kind: bot.KindAnswer, Text: answer}))
+
+	id := p.post(t, to, bot.Draft{Kind: bot.KindBoard, Partial: true, Board: &bot.Board{Status: "Planning"}})
+	for n := 10; n < len(answer); n += 10 {
+		p.edit(t, to, id, bot.Draft{Kind: bot.KindAnswer, Partial: true, Text: answer[:n]})
+		if m := p.message(t, to, id); strings.Contains(m.Stream.Text, "\u2060") {
+			t.Fatalf("the stream shows %q", m.Stream.Text)
+		}
+	}
+	p.edit(t, to, id, bot.Draft{Kind: bot.KindAnswer, Text: answer})
+	check(id)
+}
+
+// TestWaitIsShown: while the first message of a task has to wait for Slack's limits,
+// the question has a reaction.
+func TestWaitIsShown(t *testing.T) {
+	t.Parallel()
+	p := start(t, set{}).ready(t)
+	to := asked(t, p)
+	reactions := func() []string { return p.message(t, to, to.Thread).Reactions }
+	for _, method := range []string{"chat.startStream", "chat.postMessage"} {
+		p.Break(slackfake.Fault{Method: method, Kind: slackfake.FaultBusy, RetryAfter: 1, Count: 2})
+	}
+	board := thinking()
+	board.ReplyTo = to.Thread
+	for range 2 {
+		if _, err := p.s.Post(t.Context(), to, board); err == nil {
+			t.Fatal("the board was posted in spite of the limit")
+		}
+	}
+	p.until(t, "the reaction", func() bool { return slices.Equal(reactions(), []string{"hourglass_flowing_sand"}) })
+	p.post(t, to, board)
+	p.until(t, "the end of the reaction", func() bool { return len(reactions()) == 0 })
+	if n := len(p.Calls("reactions.add")); n != 1 {
+		t.Errorf("the reaction was added %d times, want once", n)
+	}
+}

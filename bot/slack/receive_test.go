@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"legwork/bot"
+	"legwork/bot/slack"
 	"legwork/internal/test/fakes/slackfake"
 )
 
@@ -244,6 +245,60 @@ func TestSignedDeliveries(t *testing.T) {
 	for _, d := range p.Deliveries() {
 		if d.After > time.Second {
 			t.Errorf("%s was acknowledged after %s", d.Name, d.After)
+		}
+	}
+}
+
+// TestSharedMessages: a message that a person shares comes along as material with its
+// author, also without words of the person's own.
+func TestSharedMessages(t *testing.T) {
+	t.Parallel()
+	p := start(t, set{}).ready(t)
+	said := p.Say("C1", "U2", "It rains, <@U1> &amp; a lot.", "")
+	blocks := p.post(t, channel(""), bot.Draft{Kind: bot.KindAnswer, Text: "It **snows**."})
+	p.Say("DU1", "U1", "I am known", "")
+	p.next(t, 1)
+
+	ts := p.Share("DU1", "U1", "", "", "C1", said)
+	got := p.next(t, 2)[1]
+	want := bot.Quoted{From: "ben", Text: "It rains, @ann & a lot.", At: got.Earlier[0].At, Pointed: true}
+	if got.Text != "" || got.ID != ts || len(got.Earlier) != 1 || got.Earlier[0] != want || want.At.IsZero() {
+		t.Errorf("a shared message alone gave %+v, want no words and %+v", got, want)
+	}
+	p.Share("C1", "U1", "<@UBOT> is that so?", "", "C1", blocks)
+	got = p.next(t, 3)[2]
+	if got.Text != "is that so?" || len(got.Earlier) != 1 || !strings.Contains(got.Earlier[0].Text, "snows") || !got.Earlier[0].Own {
+		t.Errorf("a shared message of the bot gave %+v", got)
+	}
+	p.Share("C1", "U1", "<@UBOT>", "", "C1", said)
+	if got = p.next(t, 4)[3]; got.Text != "" || len(got.Earlier) != 1 {
+		t.Errorf("a shared message with a mention alone gave %+v, want no /help", got)
+	}
+}
+
+// TestSharedByOthers: what Slack itself writes about shared messages is read, in all
+// its forms.
+func TestSharedByOthers(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		attachment string
+		want       []bot.Quoted
+	}{
+		"text":          {`{"is_share":true,"author_id":"U2","author_name":"ben","text":"a *b* <https://x.org|x>","fallback":"f"}`, []bot.Quoted{{From: "ben", Text: "a *b* x (https://x.org)", Pointed: true}}},
+		"unfurl":        {`{"is_msg_unfurl":true,"author_id":"U1","author_subname":"ann","text":"mine"}`, []bot.Quoted{{From: "ann", Text: "mine", Pointed: true, Own: true}}},
+		"blocks":        {`{"is_share":true,"author_name":"bot","text":"","fallback":"f","message_blocks":[{"message":{"blocks":[{"type":"header","text":{"type":"plain_text","text":"Alert"}},{"type":"rich_text","elements":[{"type":"rich_text_section","elements":[{"type":"text","text":"ask "},{"type":"user","user_id":"U2"}]},{"type":"rich_text_preformatted","elements":[{"type":"text","text":"df -h"}]}]}]}}]}`, []bot.Quoted{{From: "bot", Text: "Alert\nask @U2\ndf -h", Pointed: true}}},
+		"files":         {`{"is_share":true,"author_name":"ben","ts":1700000000,"files":[{"name":"a.pdf"},{"title":"B"}]}`, []bot.Quoted{{From: "ben", Media: "a.pdf, B", Pointed: true, At: time.Unix(1700000000, 0)}}},
+		"fallback":      {`{"is_share":true,"fallback":"ben: hi"}`, []bot.Quoted{{Text: "ben: hi", Pointed: true}}},
+		"a link":        {`{"service_name":"X","title":"a page","text":"its first words"}`, nil},
+		"nothing in it": {`{"is_share":true,"message_blocks":[{"message":{"blocks":17}}]}`, nil},
+	} {
+		payload := `{"type":"event_callback","team_id":"T1","event_id":"Ev1","event":{"type":"message","channel":"DU1","channel_type":"im","user":"U1","text":"","ts":"1700000001.000100","attachments":[` + c.attachment + `]}}`
+		got := slack.Decode([]byte(payload))
+		if len(got) != 1 {
+			t.Fatalf("%s: got %+v, want one message", name, got)
+		}
+		if diff := cmp.Diff(c.want, got[0].Earlier); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
 	}
 }

@@ -153,7 +153,11 @@ func (s *Slack) Answer(ctx context.Context, m bot.Message, text string) error {
 	if strings.TrimSpace(text) == "" {
 		return nil
 	}
-	d := bot.Draft{Kind: bot.KindNotice, Text: text}
+	return s.AnswerWith(ctx, m, bot.Draft{Kind: bot.KindNotice, Text: text})
+}
+
+// AnswerWith implements bot.ButtonAnswerer.
+func (s *Slack) AnswerWith(ctx context.Context, m bot.Message, d bot.Draft) error {
 	if strings.HasPrefix(m.Token, "http") && s.responseURLs.use(m.Token, s.now(), 0) {
 		if err := s.respond(ctx, m.Token, d, false); err == nil || !expired(err) {
 			return err

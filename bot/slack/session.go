@@ -50,6 +50,8 @@ func sessionStatus(d bot.Draft) string {
 		return slackgo.AgentSessionStatusActive
 	case d.Kind != bot.KindBoard || d.Board == nil:
 		return ""
+	case d.Board.Waiting:
+		return slackgo.AgentSessionStatusSuspended
 	}
 	for _, item := range d.Board.Items {
 		if item.State == "waiting" {

@@ -37,6 +37,9 @@ type Options struct {
 	// command is handed on. Its author is known by then. Nil: always.
 	Admit func(ctx context.Context, m bot.Message) bool
 	Now   func() time.Time // nil: time.Now
+	// People, unless nil, keeps what Slack said about people who addressed the bot, so
+	// that they are known after a restart.
+	People PeopleStore
 	// Metrics count calls of the Web API; may be nil.
 	Metrics *telemetry.Metrics
 }
@@ -50,20 +53,24 @@ type Slack struct {
 	people        *people
 	active        *activeMessages
 	responseURLs  *responseURLs
-	lanes         bot.Lanes                        // of deliveries by HTTP, by conversation
+	lanes         bot.Lanes                        // of deliveries, see delivery.lane
 	lastAskers    *lru.Cache[string, asker]        // by conversation
 	roots         *lru.Cache[string, bot.Chat]     // where a command's task lives, by the command's key
 	sessionStates *lru.Cache[string, sessionState] // by conversation
+	threads       *lru.Cache[string, []bot.Quoted] // what went along with a message, by its key
+	threadsRead   *lru.Cache[string, string]       // see threadRead, by conversation
+	waiting       *lru.Cache[string, struct{}]     // questions with the sign of showWait, by channel and ts
+	noStreams     *lru.Cache[string, time.Time]    // by channel: until when no stream is tried
 	background    background
 
 	uploads bot.Uploads
 
-	state    atomic.Pointer[state]
-	handler  atomic.Pointer[handler]
-	sessions atomic.Bool               // false once Slack said that this app has none
-	typing   atomic.Bool               // likewise for the status of a thread
-	streams  atomic.Bool               // likewise for native streams
-	noFiles  atomic.Pointer[time.Time] // until when files are not tried; nil: they are
+	state     atomic.Pointer[state]
+	handler   atomic.Pointer[handler]
+	sessions  atomic.Bool               // false once Slack said that this app has none
+	typing    atomic.Bool               // likewise for the status of a thread
+	reactions atomic.Bool               // likewise for reactions
+	noFiles   atomic.Pointer[time.Time] // until when files are not tried; nil: they are
 }
 
 // asker is the person who asked last in a conversation. A stream has a recipient.
@@ -73,6 +80,8 @@ type state struct{ problem error }
 
 type handler struct {
 	handle func(context.Context, []bot.Message) error
+	start  func(do func(context.Context)) bool // as intake.start does, with the context of Run
+	in     *intake
 }
 
 // timings are the durations that tests shorten.
@@ -86,14 +95,15 @@ type timings struct {
 	rotate               time.Duration // age at which a native stream is ended; Slack does it at 5 minutes
 	append               time.Duration // least gap between two frames of a stream
 	update               time.Duration // least gap between two frames of an edited message
-	root                 time.Duration // how long a command waits for its first message; with the look-up of its author less than 3 s, when Slack gives up
+	root                 time.Duration // how long a command waits for its first message
+	acknowledge          time.Duration // until a delivery is answered that is not stored yet; Slack gives up after 3 s
 }
 
 func defaultTimings() timings {
 	return timings{
 		hello: 15 * time.Second, ping: 10 * time.Second, silence: 30 * time.Second, idle: 5 * time.Minute, overlap: 10 * time.Second,
 		firstRetry: 250 * time.Millisecond, maxRetry: time.Minute, badToken: time.Minute,
-		rotate: 4 * time.Minute, append: time.Second, update: 1500 * time.Millisecond, root: 1500 * time.Millisecond,
+		rotate: 4 * time.Minute, append: time.Second, update: 1500 * time.Millisecond, root: 1500 * time.Millisecond, acknowledge: 2 * time.Second,
 	}
 }
 
@@ -126,13 +136,17 @@ func New(cfg Config, o Options) (*Slack, error) {
 	s.active, s.responseURLs = newActiveMessages(), newResponseURLs()
 	s.sessions.Store(true)
 	s.typing.Store(true)
-	s.streams.Store(true)
+	s.reactions.Store(true)
 	s.state.Store(&state{errors.New("slack: not connected yet")})
-	var errs [4]error
-	s.people, errs[0] = newPeople(s)
+	var errs [8]error
+	s.people, errs[0] = newPeople(s, o.People)
 	s.lastAskers, errs[1] = lru.New[string, asker](10_000)
 	s.roots, errs[2] = lru.New[string, bot.Chat](1000)
 	s.sessionStates, errs[3] = lru.New[string, sessionState](10_000)
+	s.noStreams, errs[4] = lru.New[string, time.Time](10_000)
+	s.waiting, errs[5] = lru.New[string, struct{}](10_000)
+	s.threads, errs[6] = lru.New[string, []bot.Quoted](100)
+	s.threadsRead, errs[7] = lru.New[string, string](10_000)
 	return s, errors.Join(errs[:]...)
 }
 
@@ -177,7 +191,10 @@ func (s *Slack) Run(ctx context.Context, handle func(context.Context, []bot.Mess
 	if !s.authenticate(ctx) {
 		return nil
 	}
-	s.handler.Store(&handler{handle})
+	in := newIntake(s, handle)
+	defer in.stop()
+	defer cancel()
+	s.handler.Store(&handler{handle, func(do func(context.Context)) bool { return in.start(func() { do(ctx) }) }, in})
 	defer s.handler.Store(nil)
 	if s.config.Mode == ModeHTTP {
 		s.connected(ctx)
@@ -185,7 +202,6 @@ func (s *Slack) Run(ctx context.Context, handle func(context.Context, []bot.Mess
 		s.setState(errors.New("slack: stopped"))
 		return nil
 	}
-	in := newIntake(s, handle)
 	work.Go(func() { in.run(ctx) })
 	s.runSockets(ctx, in)
 	s.setState(errors.New("slack: stopped"))
@@ -195,6 +211,7 @@ func (s *Slack) Run(ctx context.Context, handle func(context.Context, []bot.Mess
 // authenticate asks who the bot is until Slack answers; false when ctx ended
 // before.
 func (s *Slack) authenticate(ctx context.Context) bool {
+	logged := ""
 	for pauses := s.timings.retries(); ; {
 		_, err := s.me(ctx)
 		if err == nil {
@@ -209,7 +226,10 @@ func (s *Slack) authenticate(ctx context.Context) bool {
 		if badToken(err) {
 			wait = s.timings.badToken
 		}
-		s.log.WarnContext(ctx, "slack: not connected", "cause", problem, "again", wait)
+		if text := problem.Error(); text != logged {
+			logged = text
+			s.log.WarnContext(ctx, "slack: not connected", "cause", problem, "again", wait)
+		}
 		if retry.Sleep(ctx, wait) != nil {
 			return false
 		}

@@ -322,7 +322,7 @@ func (c *connection) deliver(ctx context.Context, e envelope) {
 		c.acknowledge(e.ID)
 		return
 	}
-	if !c.in.enqueue(delivery{arrivals, func() { c.acknowledge(e.ID) }}) {
+	if !c.in.enqueue(delivery{arrivals, e.Type, func() { c.acknowledge(e.ID) }}) {
 		c.s.log.WarnContext(ctx, "slack: queue full, the delivery will come again", "type", e.Type)
 	}
 }
@@ -346,7 +346,7 @@ func (s *Slack) decode(kind string, payload []byte) ([]inbound, error) {
 			arrivals = []inbound{a}
 		}
 	case kindInteraction:
-		arrivals, err = decodePress(payload)
+		arrivals, err = decodeInteraction(*me, payload)
 	}
 	convertTexts(*me, s.people.name, s.now(), arrivals)
 	for i := range arrivals {

@@ -49,7 +49,7 @@ const beginCard = "begin"
 // Slack allows no stream here, or too many are running.
 func (s *Slack) startStream(ctx context.Context, to bot.Chat, d bot.Draft) (string, error) {
 	who, known := s.lastAskers.Get(to.Key())
-	if !s.streams.Load() || to.Thread == "" || !known && !to.Private || !s.active.reserve() {
+	if !s.takesStreams(to.ID) || to.Thread == "" || !known && !to.Private || !s.active.reserve() {
 		return "", nil
 	}
 	st := &stream{s: s, to: to, asker: who, streamView: streamView{shown: map[string]string{}}}
@@ -70,7 +70,7 @@ func (s *Slack) startStream(ctx context.Context, to bot.Chat, d bot.Draft) (stri
 	})
 	if err != nil || st.id == "" {
 		s.active.release()
-		return "", s.streamFallback(ctx, err)
+		return "", s.streamFallback(ctx, to, err)
 	}
 	st.commit(next)
 	st.started, st.lastFrame = s.now(), s.now()
@@ -99,18 +99,25 @@ func hasMark(m slackgo.Message, mark string) bool {
 
 // streamFallback returns nil when a board that could not be streamed can be posted
 // as a message instead.
-func (s *Slack) streamFallback(ctx context.Context, err error) error {
+func (s *Slack) streamFallback(ctx context.Context, to bot.Chat, err error) error {
 	if tooEarly(err) {
 		return nil
 	}
 	if code(err) == "" || gone(err) {
 		return err // the network: the stream may have started
 	}
-	if slices.Contains([]string{"unknown_method", "missing_scope", "not_authorized", "feature_not_enabled", "not_allowed_token_type", "method_deprecated"}, code(err)) {
-		s.streams.Store(false)
-	}
-	s.log.InfoContext(ctx, "slack: no stream, editing the message instead", "cause", err)
+	s.noStreams.Add(to.ID, s.now().Add(refusedPause))
+	s.log.InfoContext(ctx, "slack: no stream, editing the message instead", "chat", to.Key(), "again", refusedPause, "cause", err)
 	return nil
+}
+
+// refusedPause is how long legwork starts no stream in a channel where Slack refused one.
+const refusedPause = 10 * time.Minute
+
+// takesStreams reports whether Slack has refused no stream in a channel lately.
+func (s *Slack) takesStreams(channel string) bool {
+	until, refused := s.noStreams.Get(channel)
+	return !refused || s.now().After(until)
 }
 
 // feed brings a draft to a stream. When done is false, the stream has ended,
@@ -164,8 +171,11 @@ func (st *stream) sendFrame(ctx context.Context, d bot.Draft) (done bool, err er
 		return true, nil
 	case streamEnded(err):
 		st.end()
-		st.stoppedBy(ctx, err)
+		st.stoppedBy(err)
 		return code(err) == "stopped_by_user", nil
+	case !passing(err) && !gone(err): // Slack takes no more frames of this stream
+		_ = st.s.streamFallback(ctx, st.to, err)
+		return false, st.stop(ctx, d, streamDelta{}, nil)
 	}
 	return true, err
 }
@@ -215,7 +225,7 @@ func streamEnded(err error) bool {
 
 // stoppedBy hands on that a person pressed Slack's own Stop, in case the event
 // about it does not arrive. Both have the same key.
-func (st *stream) stoppedBy(ctx context.Context, err error) {
+func (st *stream) stoppedBy(err error) {
 	h := st.s.handler.Load()
 	if code(err) != "stopped_by_user" || st.asker.user == "" || h == nil {
 		return
@@ -224,8 +234,10 @@ func (st *stream) stoppedBy(ctx context.Context, err error) {
 		Key: stopKey(st.to.ID, st.id), Chat: st.to, From: bot.Person{Platform: Name, ID: st.asker.user},
 		Text: "/stop", At: st.s.now(), InThread: true, Team: st.asker.team,
 	}
-	st.s.people.identify(ctx, &m)
 	st.s.background.add(func(ctx context.Context) {
+		if err := st.s.people.identify(ctx, &m); err != nil {
+			st.s.log.WarnContext(ctx, "slack: person not looked up", "person", m.From.Key(), "cause", err)
+		}
 		if err := h.handle(ctx, []bot.Message{m}); err != nil {
 			st.s.log.ErrorContext(ctx, "slack: stop not stored", "chat", m.Chat.Key(), "cause", err)
 		}
@@ -363,17 +375,22 @@ var (
 	autolinkPattern = regexp.MustCompile(`<(https?://[^\s<>` + "`" + `]*)>`)
 )
 
+// wordJoiner is what package markdown puts into code where Slack might read a
+// mention.
+const wordJoiner = "\u2060"
+
 // streamable is Markdown as a stream may show it, with link texts in place of
 // links: Slack fetches the pages of links, and only posted messages can switch
-// that off. The final message has the links.
+// that off. It ends before code that Markdown cannot carry as it is. The final
+// message has the links and the code.
 func streamable(markdown string) string {
 	markdown = linkPattern.ReplaceAllString(markdown, "$1")
 	markdown = autolinkPattern.ReplaceAllString(markdown, "`$1`")
 	at := 0
 	for line := range strings.Lines(markdown) {
 		bare := codePattern.ReplaceAllString(line, "")
-		if strings.Contains(bare, "://") || strings.Contains(bare, "www.") {
-			return markdown[:at] // a link of another form: the rest comes at the end
+		if strings.Contains(bare, "://") || strings.Contains(bare, "www.") || strings.Contains(line, wordJoiner) {
+			return markdown[:at] // a link of another form, or such code: the rest comes at the end
 		}
 		at += len(line)
 	}

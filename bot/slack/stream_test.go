@@ -3,6 +3,7 @@ package slack_test
 import (
 	"errors"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -208,8 +209,15 @@ func TestSessions(t *testing.T) {
 	p.post(t, to, thinking())
 	p.post(t, to, bot.Draft{Kind: bot.KindQuestion, Text: "Really?", Buttons: stop})
 	p.until(t, "suspended", func() bool { return p.StatusOf("C1", to.Thread).Session == "suspended" })
+	waits := thinking()
+	waits.Board.Waiting = true
+	calls := len(p.Calls("agents.sessions.setStatus"))
+	p.post(t, to, waits)
 	p.post(t, to, answer("Yes."))
 	p.until(t, "active", func() bool { return p.StatusOf("C1", to.Thread).Session == "active" })
+	if n := len(p.Calls("agents.sessions.setStatus")) - calls; n != 1 {
+		t.Errorf("while a person was awaited, the status changed %d times before the answer", n-1)
+	}
 
 	none := start(t, set{}).ready(t)
 	for range 3 {
@@ -223,12 +231,60 @@ func TestSessions(t *testing.T) {
 	}
 }
 
+// TestRefusedStream: where Slack refuses a stream, legwork edits messages for ten
+// minutes, in that channel alone.
+func TestRefusedStream(t *testing.T) {
+	t.Parallel()
+	var later atomic.Bool
+	p := start(t, set{options: slack.Options{Now: func() time.Time {
+		if later.Load() {
+			return time.Now().Add(11 * time.Minute)
+		}
+		return time.Now()
+	}}}).ready(t)
+	streams := func(to bot.Chat) bool { return p.message(t, to, p.post(t, to, thinking())).Stream != nil }
+	to := asked(t, p)
+	p.Say("C5", "U1", "<@UBOT> elsewhere", "")
+	elsewhere := p.next(t, 2)[1].Chat
+	p.Break(slackfake.Fault{Method: "chat.startStream", Kind: slackfake.FaultError, Error: "channel_type_not_supported"})
+	for range 2 {
+		if streams(to) {
+			t.Error("the board streams where Slack has refused a stream")
+		}
+	}
+	if !streams(elsewhere) {
+		t.Error("the refusal in one channel turned the streams of another one off")
+	}
+	later.Store(true)
+	if !streams(to) {
+		t.Error("no stream is tried eleven minutes after the refusal")
+	}
+}
+
+// TestRefusedFrame: when Slack takes no more frames of a stream, legwork goes on by
+// edits.
+func TestRefusedFrame(t *testing.T) {
+	t.Parallel()
+	p := start(t, set{}).ready(t)
+	to := asked(t, p)
+	id := p.post(t, to, thinking())
+	p.Break(slackfake.Fault{Method: "chat.appendStream", Kind: slackfake.FaultError, Error: "channel_type_not_supported"})
+	p.edit(t, to, id, working(0))
+	if m := p.message(t, to, id); m.Stream != nil || !strings.Contains(seen(m), "Compare") {
+		t.Errorf("the board is %s", seen(m))
+	}
+	if m := p.message(t, to, p.post(t, to, thinking())); m.Stream != nil {
+		t.Error("another board streams in the same channel")
+	}
+}
+
 // TestTyping: in a thread of direct messages Slack shows what the bot is doing,
 // once a minute at most.
 func TestTyping(t *testing.T) {
 	t.Parallel()
 	p := start(t, set{}).ready(t)
 	root := p.Say(p.DM("U1"), "U1", "hello", "")
+	p.next(t, 1)
 	p.Say(p.DM("U1"), "U1", "and more", root)
 	to := p.next(t, 2)[1].Chat
 	id := p.post(t, to, thinking())

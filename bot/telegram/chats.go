@@ -10,6 +10,10 @@ import (
 // unless somebody writes there before.
 const closedFor = time.Hour
 
+// refusedFor is how long legwork does not try again in a chat what Telegram refused
+// there and what is not needed, such as drafts.
+const refusedFor = 10 * time.Minute
+
 // maxChats is how many chats of each kind are remembered. Forgetting one costs one
 // refused call at most.
 const maxChats = 10_000
@@ -20,11 +24,13 @@ type chats struct {
 	forums *lru.Cache[string, bool]      // groups with topics
 	moved  *lru.Cache[string, string]    // groups that have another id now
 	closed *lru.Cache[string, time.Time] // chats that refuse the bot, and since when
+	extras *lru.Cache[string, time.Time] // methods that are not needed, by method and chat, and when Telegram refused them there
+	taken  *lru.Cache[string, bool]      // questions that were marked as taken
 	albums *lru.Cache[string, int64]     // the first message of each album
 }
 
 func newChats(now func() time.Time) *chats {
-	return &chats{now: now, forums: newCache[bool](), moved: newCache[string](), closed: newCache[time.Time](), albums: newCache[int64]()}
+	return &chats{now: now, forums: newCache[bool](), moved: newCache[string](), closed: newCache[time.Time](), extras: newCache[time.Time](), taken: newCache[bool](), albums: newCache[int64]()}
 }
 
 // newCache is a cache of facts about chats.
@@ -75,6 +81,20 @@ func (p *chats) current(id string) string {
 func (p *chats) isClosed(id string) bool {
 	since, ok := p.closed.Get(id)
 	return ok && p.now().Sub(since) < closedFor
+}
+
+// noteRefused notes that Telegram refused a method in a chat. It reports whether that
+// is news.
+func (p *chats) noteRefused(method, id string) (news bool) {
+	news = !p.refused(method, id)
+	p.extras.Add(method+"/"+id, p.now())
+	return news
+}
+
+// refused reports whether Telegram refused a method in a chat not long ago.
+func (p *chats) refused(method, id string) bool {
+	since, ok := p.extras.Get(method + "/" + id)
+	return ok && p.now().Sub(since) < refusedFor
 }
 
 // repeats reports whether a message only continues an album: it is not the first

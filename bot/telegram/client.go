@@ -79,7 +79,7 @@ func (c *client) close() { c.http.CloseIdleConnections() }
 // call calls a method within timeout and decodes its result, unless result is
 // nil. Where the Bot API refuses, the error holds a *tgbotapi.Error.
 func (c *client) call(ctx context.Context, timeout time.Duration, method string, p tgbotapi.Params, result any) error {
-	if method == "sendMessage" {
+	if method == "sendMessage" || method == richMethod {
 		var done context.CancelFunc
 		ctx, done = retry.WithGrace(ctx, sentGrace)
 		defer done()

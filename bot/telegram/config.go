@@ -35,6 +35,12 @@ type Config struct {
 	Mode string `yaml:"mode,omitempty" jsonschema:"enum=poll,enum=webhook" jsonschema_description:"How messages arrive: poll asks Telegram for them, webhook has them delivered to webhook.url. Default: poll."`
 	// Webhook is where updates are delivered to in mode webhook; unused otherwise.
 	Webhook Webhook `yaml:"webhook,omitempty" jsonschema_description:"Where Telegram delivers messages to in mode webhook."`
+	// Rich sends answers as rich messages, with tables and headings. Some older apps
+	// show them as unsupported.
+	Rich bool `yaml:"rich,omitempty" jsonschema_description:"Answers are rich messages, with tables and headings; some older apps show them as unsupported. Default: false."`
+	// Overhear lets the bot read all messages of its groups that Telegram delivers.
+	// The next question brings along what was said since the last one, as material.
+	Overhear bool `yaml:"overhear,omitempty" jsonschema_description:"In groups without privacy mode, the next question brings along the messages since the bot was last asked, as material. Default: false."`
 }
 
 // Webhook is where Telegram delivers updates to.

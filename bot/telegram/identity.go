@@ -82,16 +82,23 @@ func (c *connection) self(ctx context.Context) (user, error) {
 // commands. Polling runs beside it.
 func (t *Telegram) identify(ctx context.Context) {
 	var me user
+	logged := ""
 	if !t.retry(ctx, "getMe", nil, &me, func(err error) (again bool) {
 		problem := explain(err)
 		t.connection.setUnknown(problem)
-		t.log.WarnContext(ctx, "telegram: bot unknown", "cause", problem)
+		if text := problem.Error(); text != logged {
+			logged = text
+			t.log.WarnContext(ctx, "telegram: bot unknown", "cause", problem)
+		}
 		return true
 	}) {
 		return
 	}
 	t.connection.setKnown(me)
 	t.log.InfoContext(ctx, "telegram: connected", "bot", me.Username)
+	if t.cfg.Overhear && !me.ReadsAll {
+		t.log.WarnContext(ctx, "telegram: privacy mode hides messages of groups from telegram.overhear; turn it off by /setprivacy at @BotFather, then add the bot to each group again")
+	}
 	commands := t.commands()
 	for _, language := range slices.Sorted(maps.Keys(commands)) {
 		t.register(ctx, language, commands[language])

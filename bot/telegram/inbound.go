@@ -74,16 +74,16 @@ func (r reader) readText(m message) (bot.Message, bool) {
 	if !out.Chat.Private && (m.forwarded() || to == forOtherBot || to == notACommand && !mentioned && !r.isOwn(replied)) {
 		return bot.Message{}, false
 	}
-	if m.forwarded() { // words of somebody else are never a command
-		text = quote(text)
-	}
-	if text == "" {
-		out.Media = m.name()
-	}
+	out.Earlier = r.pointedAt(m, replied)
+	out.Media, out.MediaName = m.name(), m.fileName()
+	out.Facts = m.facts(out.Media)
 	if text == "" && out.Media == "" && !mentioned {
 		return bot.Message{}, false // somebody joined, a message was pinned
 	}
-	out.Text = withQuote(text, r.quoted(m, replied))
+	if m.forwarded() { // words of somebody else are never an order
+		text, out.Facts = "", bot.Facts{}
+	}
+	out.Text = text
 	return out, true
 }
 
@@ -125,51 +125,8 @@ func repliedTo(m message) *message {
 	return m.ReplyTo
 }
 
-// quoted is text that the person refers to and the bot may not have seen: the
-// selected part of a message, or in a group the message that they reply to.
-func (r reader) quoted(m message, replied *message) string {
-	switch {
-	case m.Quote != nil && m.Quote.Manual:
-		return m.Quote.Text
-	case replied == nil || m.Chat.Type == "private":
-		return ""
-	case r.isOwn(replied):
-		return ""
-	}
-	return cmp.Or(replied.Text, replied.Caption)
-}
-
 // isOwn reports whether a message, which may be nil, is the bot's own.
 func (r reader) isOwn(m *message) bool { return m != nil && m.From != nil && m.From.ID == r.me.ID }
-
-// takesText are the commands whose rest is a question.
-var takesText = regexp.MustCompile(`(?is)^/(task|plan)(\s+|$)`)
-
-// withQuote puts a text below what it quotes. Of the commands, only those that
-// take a question can quote.
-func withQuote(text, quoted string) string {
-	quoted = strings.TrimSpace(quoted)
-	if quoted == "" {
-		return text
-	}
-	head := ""
-	if strings.HasPrefix(text, "/") {
-		found := takesText.FindStringSubmatch(text)
-		if found == nil {
-			return text
-		}
-		head, text = "/"+found[1]+" ", text[len(found[0]):]
-	}
-	return strings.TrimSpace(head + quote(quoted) + "\n\n" + text)
-}
-
-// quote marks words as somebody else's.
-func quote(words string) string {
-	if words == "" {
-		return ""
-	}
-	return "> " + strings.ReplaceAll(words, "\n", "\n> ")
-}
 
 // commandTarget is the bot that a command is for.
 type commandTarget uint8
@@ -204,6 +161,14 @@ func (r reader) command(text string) (_ string, to commandTarget) {
 func number(n int64) string { return strconv.FormatInt(n, 10) }
 
 func when(unix int64) time.Time { return time.Unix(unix, 0).UTC() }
+
+// date is when, or the zero time for none.
+func date(unix int64) time.Time {
+	if unix == 0 {
+		return time.Time{}
+	}
+	return when(unix)
+}
 
 // readable is a message's text without mentions of the bot and with the
 // addresses of links, which Telegram keeps in entities

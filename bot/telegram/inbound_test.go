@@ -36,6 +36,23 @@ func with(m bot.Message, change func(*bot.Message)) bot.Message {
 	return m
 }
 
+// pointing is a message that points at one which it replies to; replyTo is empty when
+// that is in another chat.
+func pointing(m bot.Message, replyTo string, q bot.Quoted) bot.Message {
+	q.Pointed = true
+	m.ReplyTo, m.Earlier = replyTo, []bot.Quoted{q}
+	return m
+}
+
+// media is a message that holds something in place of text.
+func media(m bot.Message, kind, name, text string) bot.Message {
+	m.Media, m.Facts = kind, bot.Facts{Name: name, Text: text}
+	return m
+}
+
+// earlier is when messages that are replied to were written.
+var earlier = time.Unix(1699999000, 0).UTC()
+
 func TestUpdates(t *testing.T) {
 	t.Parallel()
 	dm, team := bot.Chat{ID: "7", Private: true}, bot.Chat{ID: "-1001"}
@@ -48,7 +65,8 @@ func TestUpdates(t *testing.T) {
 		want         []bot.Message
 	}{
 		{"private text", `{"message":{` + private + `,"text":"hello"}}`, []bot.Message{said(dm, "hello")}},
-		{"caption", `{"message":{` + private + `,"photo":[{"file_id":"x"}],"caption":"what is this?"}}`, []bot.Message{said(dm, "what is this?")}},
+		{"caption", `{"message":{` + private + `,"photo":[{"file_id":"x"}],"caption":"what is this?"}}`, []bot.Message{with(said(dm, "what is this?"), func(m *bot.Message) { m.Media = "photo" })}},
+		{"file with a caption", `{"message":{` + private + `,"document":{"file_name":"a.pdf"},"caption":"what is this?"}}`, []bot.Message{with(said(dm, "what is this?"), func(m *bot.Message) { m.Media, m.MediaName = "document", "a.pdf" })}},
 		{"sticker", `{"message":{` + private + `,"sticker":{"file_id":"x"}}}`, []bot.Message{with(said(dm, ""), func(m *bot.Message) { m.Media = "sticker" })}},
 		{"animation beside its document", `{"message":{` + private + `,"animation":{},"document":{}}}`, []bot.Message{with(said(dm, ""), func(m *bot.Message) { m.Media = "animation" })}},
 		{"venue beside its location", `{"message":{` + private + `,"venue":{},"location":{}}}`, []bot.Message{with(said(dm, ""), func(m *bot.Message) { m.Media = "venue" })}},
@@ -57,14 +75,33 @@ func TestUpdates(t *testing.T) {
 		{"edited", `{"edited_message":{` + private + `,"edit_date":1700000060,"text":"hello again"}}`, []bot.Message{with(said(dm, "hello again"), func(m *bot.Message) { m.Kind, m.At = bot.MessageEdit, sentAt.Add(time.Minute) })}},
 		{"edited sticker", `{"edited_message":{` + private + `,"sticker":{}}}`, nil},
 		{"command in private with the bot's name", `{"message":{` + private + `,"text":"/task@Legwork_Bot find it","entities":[{"type":"bot_command","offset":0,"length":17}]}}`, []bot.Message{said(dm, "/task find it")}},
-		{"reply in private", `{"message":{` + private + `,"text":"and Paris?","reply_to_message":{"message_id":3,"from":` + me + `,"chat":{"id":7,"type":"private"}}}}`, []bot.Message{with(said(dm, "and Paris?"), func(m *bot.Message) { m.ReplyTo = "3" })}},
-		{"selected words of a reply", `{"message":{` + private + `,"text":"what does it mean?","quote":{"text":"a\nb","is_manual":true},"reply_to_message":{"message_id":3,"from":` + me + `,"chat":{"id":7,"type":"private"},"text":"x a\nb"}}}`, []bot.Message{with(said(dm, "> a\n> b\n\nwhat does it mean?"), func(m *bot.Message) { m.ReplyTo = "3" })}},
+		{"reply in private", `{"message":{` + private + `,"text":"and Paris?","reply_to_message":{"message_id":3,"from":` + me + `,"chat":{"id":7,"type":"private"},"text":"x"}}}`, []bot.Message{pointing(said(dm, "and Paris?"), "3", bot.Quoted{From: "Legwork", Text: "x", Own: true})}},
+		{"selected words of a reply", `{"message":{` + private + `,"text":"what does it mean?","quote":{"text":"a\nb","is_manual":true},"reply_to_message":{"message_id":3,"from":` + me + `,"chat":{"id":7,"type":"private"},"text":"x a\nb"}}}`, []bot.Message{pointing(said(dm, "what does it mean?"), "3", bot.Quoted{From: "Legwork", Text: "a\nb", Own: true})}},
+		{"reply to the bot in private", `{"message":{` + private + `,"text":"why?","reply_to_message":{"message_id":3,"date":1699999000,"from":` + me + `,"chat":{"id":7,"type":"private"},"text":"It rains."}}}`, []bot.Message{pointing(said(dm, "why?"), "3", bot.Quoted{From: "Legwork", Text: "It rains.", At: earlier, Own: true})}},
+		{"reply to one's own photo", `{"message":{` + private + `,"text":"where is it?","reply_to_message":{"message_id":3,"date":1699999000,` + ann + `,"chat":{"id":7,"type":"private"},"photo":[{"file_id":"x"}],"caption":"our house","caption_entities":[{"type":"text_link","offset":4,"length":5,"url":"https://house.example"}]}}}`, []bot.Message{pointing(said(dm, "where is it?"), "3", bot.Quoted{From: "Ann Lee", Text: "our house (https://house.example)", At: earlier, Own: true, Media: "photo"})}},
+		{"reply to what somebody else wrote first", `{"message":{` + private + `,"text":"who is that?","reply_to_message":{"message_id":3,"date":1699999500,` + ann + `,"chat":{"id":7,"type":"private"},"contact":{"phone_number":"+4712","first_name":"Eve"},"forward_origin":{"type":"user","date":1699999000,"sender_user":{"id":8,"first_name":"Bob"}}}}}`, []bot.Message{pointing(said(dm, "who is that?"), "3", bot.Quoted{From: "Bob", At: earlier, Media: "contact", Facts: bot.Facts{Name: "Eve", Text: "+4712"}})}},
+		{"reply to a message of another chat", `{"message":{` + private + `,"text":"is that so?","quote":{"text":"It rains.","position":0},"external_reply":{"origin":{"type":"user","date":1699999000,"sender_user":{"id":8,"first_name":"Bob"}},"chat":{"id":-1007,"type":"supergroup","title":"Far"},"message_id":9}}}`, []bot.Message{pointing(said(dm, "is that so?"), "", bot.Quoted{From: "Bob", Text: "It rains.", At: earlier})}},
+		{"reply to a photo of a channel", `{"message":{` + private + `,"text":"what is it?","external_reply":{"origin":{"type":"channel","date":1699999000,"chat":{"id":-1007,"type":"channel","title":"News"},"message_id":9},"photo":[{"file_id":"x"}]}}}`, []bot.Message{pointing(said(dm, "what is it?"), "", bot.Quoted{From: "News", At: earlier, Media: "photo"})}},
+		{"reply to a hidden author", `{"message":{` + private + `,"text":"really?","quote":{"text":"yes"},"external_reply":{"origin":{"type":"hidden_user","date":1699999000,"sender_user_name":"Nobody"}}}}`, []bot.Message{pointing(said(dm, "really?"), "", bot.Quoted{From: "Nobody", Text: "yes", At: earlier})}},
+
+		{"location", `{"message":{` + private + `,"location":{"latitude":59.9127,"longitude":10.7461}}}`, []bot.Message{media(said(dm, ""), "location", "", "59.9127, 10.7461")}},
+		{"venue", `{"message":{` + private + `,"venue":{"location":{"latitude":59.9,"longitude":10.7},"title":"Opera","address":"Kirsten Flagstads plass 1"},"location":{"latitude":59.9,"longitude":10.7}}}`, []bot.Message{media(said(dm, ""), "venue", "Opera, Kirsten Flagstads plass 1", "59.9, 10.7")}},
+		{"contact", `{"message":{` + private + `,"contact":{"phone_number":"+4712345","first_name":"Eve","last_name":"Berg"}}}`, []bot.Message{media(said(dm, ""), "contact", "Eve Berg", "+4712345")}},
+		{"poll", `{"message":{` + private + `,"poll":{"id":"1","question":"Where to?","options":[{"text":"Rome","voter_count":2},{"text":"Oslo","voter_count":0}],"total_voter_count":2}}}`, []bot.Message{media(said(dm, ""), "poll", "Where to?", "- Rome (2)\n- Oslo (0)")}},
+		{"poll without votes", `{"message":{` + private + `,"poll":{"id":"1","question":"Where to?","options":[{"text":"Rome","voter_count":0}],"total_voter_count":0}}}`, []bot.Message{media(said(dm, ""), "poll", "Where to?", "- Rome")}},
+		{"checklist", `{"message":{` + private + `,"checklist":{"title":"Trip","tasks":[{"id":1,"text":"Tickets","completion_date":1699999000},{"id":2,"text":"Hotel"}]}}}`, []bot.Message{media(said(dm, ""), "checklist", "Trip", "- [x] Tickets\n- [ ] Hotel")}},
+		{"dice", `{"message":{` + private + `,"dice":{"emoji":"🎲","value":5}}}`, []bot.Message{media(said(dm, ""), "dice", "🎲", "5")}},
+		{"sticker with an emoji", `{"message":{` + private + `,"sticker":{"file_id":"x","emoji":"👍"}}}`, []bot.Message{media(said(dm, ""), "sticker", "", "👍")}},
+		{"location in an unknown form", `{"message":{` + private + `,"location":{"latitude":"north"}}}`, []bot.Message{with(said(dm, ""), func(m *bot.Message) { m.Media = "location" })}},
+		{"location that moved", `{"edited_message":{` + private + `,"edit_date":1700000060,"location":{"latitude":59.9,"longitude":10.7,"live_period":900}}}`, nil},
+		{"forwarded location", `{"message":{` + private + `,"location":{"latitude":59.9,"longitude":10.7},"forward_origin":{"type":"user","date":1699999000,"sender_user":{"id":8,"first_name":"Bob"}}}}`, []bot.Message{with(pointing(said(dm, ""), "", bot.Quoted{From: "Bob", At: earlier, Media: "location", Facts: bot.Facts{Text: "59.9, 10.7"}}), func(m *bot.Message) { m.Media = "location" })}},
+		{"location in reply to the bot", `{"message":{` + group + `,"location":{"latitude":59.9,"longitude":10.7},"reply_to_message":{"message_id":3,"from":` + me + `,"chat":{"id":-1001},"text":"Where?"}}}`, []bot.Message{media(pointing(said(team, ""), "3", bot.Quoted{From: "Legwork", Text: "Where?", Own: true}), "location", "", "59.9, 10.7")}},
 		{"private topic", `{"message":{` + private + `,"message_thread_id":9,"is_topic_message":true,"text":"hello"}}`, []bot.Message{said(bot.Chat{ID: "7", Private: true, Thread: "9"}, "hello")}},
 		{"link behind words", `{"message":{` + private + `,"text":"see here, please","entities":[{"type":"text_link","offset":4,"length":4,"url":"https://go.dev/x"},{"type":"bold","offset":0,"length":8}]}}`, []bot.Message{said(dm, "see here (https://go.dev/x), please")}},
 		{"entities that do not fit", `{"message":{` + private + `,"text":"ab","entities":[{"type":"mention","offset":-1,"length":9},{"type":"mention","offset":1,"length":99},{"type":"text_link","offset":9223372036854775807,"length":9223372036854775807,"url":"x"}]}}`, []bot.Message{said(dm, "ab")}},
 
-		{"forwarded command", `{"message":{` + private + `,"text":"/stop","entities":[{"type":"bot_command","offset":0,"length":5}],"forward_origin":{"type":"user","date":1,"sender_user":{"id":8,"first_name":"Bob"}}}}`, []bot.Message{said(dm, "> /stop")}},
-		{"forwarded words", `{"message":{` + private + `,"text":"it rains\nhere","forward_origin":{"type":"channel"}}}`, []bot.Message{said(dm, "> it rains\n> here")}},
+		{"forwarded command", `{"message":{` + private + `,"text":"/stop","entities":[{"type":"bot_command","offset":0,"length":5}],"forward_origin":{"type":"user","date":1,"sender_user":{"id":8,"first_name":"Bob"}}}}`, []bot.Message{pointing(said(dm, ""), "", bot.Quoted{From: "Bob", Text: "/stop", At: time.Unix(1, 0).UTC()})}},
+		{"forwarded words", `{"message":{` + private + `,"text":"it rains\nhere","forward_origin":{"type":"channel"}}}`, []bot.Message{pointing(said(dm, ""), "", bot.Quoted{Text: "it rains\nhere"})}},
 		{"forwarded sticker", `{"message":{` + private + `,"sticker":{},"forward_origin":{"type":"hidden_user"}}}`, []bot.Message{with(said(dm, ""), func(m *bot.Message) { m.Media = "sticker" })}},
 
 		{"group talk", `{"message":{` + group + `,"text":"lunch?"}}`, nil},
@@ -73,11 +110,11 @@ func TestUpdates(t *testing.T) {
 		{"mention of another bot", `{"message":{` + group + `,"text":"@other_bot hi",` + mention(0, 10) + `}}`, nil},
 		{"mention by id", `{"message":{` + group + `,"text":"Legwork what now","entities":[{"type":"text_mention","offset":0,"length":7,"user":` + me + `}]}}`, []bot.Message{said(team, "what now")}},
 		{"mention of somebody by id", `{"message":{` + group + `,"text":"Bob what now","entities":[{"type":"text_mention","offset":0,"length":3,"user":{"id":8,"first_name":"Bob"}}]}}`, nil},
-		{"mention in a caption", `{"message":{` + group + `,"photo":[{}],"caption":"@legwork_bot read","caption_entities":[{"type":"mention","offset":0,"length":12}]}}`, []bot.Message{said(team, "read")}},
+		{"mention in a caption", `{"message":{` + group + `,"photo":[{}],"caption":"@legwork_bot read","caption_entities":[{"type":"mention","offset":0,"length":12}]}}`, []bot.Message{with(said(team, "read"), func(m *bot.Message) { m.Media = "photo" })}},
 		{"mention alone", `{"message":{` + group + `,"text":"@legwork_bot",` + mention(0, 12) + `}}`, []bot.Message{said(team, "")}},
-		{"mention alone in reply to somebody", `{"message":{` + group + `,"text":"@legwork_bot",` + mention(0, 12) + `,"reply_to_message":{"message_id":3,"from":{"id":8,"first_name":"Bob"},"chat":{"id":-1001},"text":"is it\ntrue?"}}}`, []bot.Message{with(said(team, "> is it\n> true?"), func(m *bot.Message) { m.ReplyTo = "3" })}},
-		{"question about somebody's message", `{"message":{` + group + `,"text":"is he right @legwork_bot?",` + mention(12, 12) + `,"reply_to_message":{"message_id":3,"from":{"id":8,"first_name":"Bob"},"chat":{"id":-1001},"caption":"it rains"}}}`, []bot.Message{with(said(team, "> it rains\n\nis he right ?"), func(m *bot.Message) { m.ReplyTo = "3" })}},
-		{"reply to the bot", `{"message":{` + group + `,"text":"and then?","reply_to_message":{"message_id":3,"from":` + me + `,"chat":{"id":-1001},"text":"so"}}}`, []bot.Message{with(said(team, "and then?"), func(m *bot.Message) { m.ReplyTo = "3" })}},
+		{"mention alone in reply to somebody", `{"message":{` + group + `,"text":"@legwork_bot",` + mention(0, 12) + `,"reply_to_message":{"message_id":3,"from":{"id":8,"first_name":"Bob"},"chat":{"id":-1001},"text":"is it\ntrue?"}}}`, []bot.Message{pointing(said(team, ""), "3", bot.Quoted{From: "Bob", Text: "is it\ntrue?"})}},
+		{"question about somebody's message", `{"message":{` + group + `,"text":"is he right @legwork_bot?",` + mention(12, 12) + `,"reply_to_message":{"message_id":3,"from":{"id":8,"first_name":"Bob"},"chat":{"id":-1001},"caption":"it rains"}}}`, []bot.Message{pointing(said(team, "is he right ?"), "3", bot.Quoted{From: "Bob", Text: "it rains"})}},
+		{"reply to the bot", `{"message":{` + group + `,"text":"and then?","reply_to_message":{"message_id":3,"from":` + me + `,"chat":{"id":-1001},"text":"so"}}}`, []bot.Message{pointing(said(team, "and then?"), "3", bot.Quoted{From: "Legwork", Text: "so", Own: true})}},
 		{"reply to somebody else", `{"message":{` + group + `,"text":"yes","reply_to_message":{"message_id":3,"from":{"id":8,"first_name":"Bob"},"chat":{"id":-1001},"text":"so"}}}`, nil},
 		{"sticker in reply to the bot", `{"message":{` + group + `,"sticker":{},"reply_to_message":{"message_id":3,"from":` + me + `,"chat":{"id":-1001}}}}`, []bot.Message{with(said(team, ""), func(m *bot.Message) { m.ReplyTo, m.Media = "3", "sticker" })}},
 		{"photo in a group", `{"message":{` + group + `,"photo":[{}]}}`, nil},
@@ -85,8 +122,8 @@ func TestUpdates(t *testing.T) {
 		{"plain command", `{"message":{` + group + `,"text":"/status"}}`, []bot.Message{said(team, "/status")}},
 		{"command for the bot", `{"message":{` + group + `,"text":"/task@legwork_bot\nfind it"}}`, []bot.Message{said(team, "/task\nfind it")}},
 		{"command for another bot", `{"message":{` + group + `,"text":"/task@other_bot find it","reply_to_message":{"message_id":3,"from":` + me + `,"chat":{"id":-1001}}}}`, nil},
-		{"task about somebody's message", `{"message":{` + group + `,"text":"/task is it true?","reply_to_message":{"message_id":3,"from":{"id":8,"first_name":"Bob"},"chat":{"id":-1001},"text":"it rains"}}}`, []bot.Message{with(said(team, "/task > it rains\n\nis it true?"), func(m *bot.Message) { m.ReplyTo = "3" })}},
-		{"other command about somebody's message", `{"message":{` + group + `,"text":"/lang de","reply_to_message":{"message_id":3,"from":{"id":8,"first_name":"Bob"},"chat":{"id":-1001},"text":"it rains"}}}`, []bot.Message{with(said(team, "/lang de"), func(m *bot.Message) { m.ReplyTo = "3" })}},
+		{"task about somebody's message", `{"message":{` + group + `,"text":"/task is it true?","reply_to_message":{"message_id":3,"from":{"id":8,"first_name":"Bob"},"chat":{"id":-1001},"text":"it rains"}}}`, []bot.Message{pointing(said(team, "/task is it true?"), "3", bot.Quoted{From: "Bob", Text: "it rains"})}},
+		{"other command about somebody's message", `{"message":{` + group + `,"text":"/lang de","reply_to_message":{"message_id":3,"from":{"id":8,"first_name":"Bob"},"chat":{"id":-1001},"text":"it rains"}}}`, []bot.Message{pointing(said(team, "/lang de"), "3", bot.Quoted{From: "Bob", Text: "it rains"})}},
 		{"anonymous admin", `{"message":{"message_id":5,"date":1700000000,"chat":{"id":-1001,"type":"supergroup"},"from":{"id":1087968824,"is_bot":true,"first_name":"Group"},"sender_chat":{"id":-1001,"title":"Team","type":"supergroup"},"text":"/status"}}`, []bot.Message{{Chat: bot.Chat{Platform: "telegram", ID: "-1001"}, From: bot.Person{Platform: "telegram", ID: "-1001", Name: "Team"}, ID: "5", Text: "/status", At: sentAt}}},
 		{"another bot", `{"message":{"message_id":5,"date":1700000000,"chat":{"id":-1001,"type":"supergroup"},"from":{"id":9,"is_bot":true,"first_name":"B"},"text":"/status"}}`, nil},
 		{"post of a linked channel", `{"message":{"message_id":5,"date":1,"chat":{"id":-1001,"type":"supergroup"},"from":{"id":777000,"first_name":"Telegram"},"sender_chat":{"id":-1009,"type":"channel"},"is_automatic_forward":true,"text":"/status"}}`, nil},
@@ -96,7 +133,7 @@ func TestUpdates(t *testing.T) {
 
 		{"topic", `{"message":{` + forum + `,"message_thread_id":4,"is_topic_message":true,"text":"/status","reply_to_message":{"message_id":4,"from":` + me + `,"chat":{"id":-1001},"forum_topic_created":{"name":"x"}}}}`, []bot.Message{said(bot.Chat{ID: "-1001", Thread: "4"}, "/status")}},
 		{"talk in a topic that the bot opened", `{"message":{` + forum + `,"message_thread_id":4,"is_topic_message":true,"text":"lunch?","reply_to_message":{"message_id":4,"from":` + me + `,"chat":{"id":-1001},"forum_topic_created":{"name":"x"}}}}`, nil},
-		{"reply in a topic", `{"message":{` + forum + `,"message_thread_id":4,"is_topic_message":true,"text":"go on","reply_to_message":{"message_id":8,"from":` + me + `,"chat":{"id":-1001},"text":"x"}}}`, []bot.Message{with(said(bot.Chat{ID: "-1001", Thread: "4"}, "go on"), func(m *bot.Message) { m.ReplyTo = "8" })}},
+		{"reply in a topic", `{"message":{` + forum + `,"message_thread_id":4,"is_topic_message":true,"text":"go on","reply_to_message":{"message_id":8,"from":` + me + `,"chat":{"id":-1001},"text":"x"}}}`, []bot.Message{pointing(said(bot.Chat{ID: "-1001", Thread: "4"}, "go on"), "8", bot.Quoted{From: "Legwork", Text: "x", Own: true})}},
 		{"General by number", `{"message":{` + forum + `,"message_thread_id":1,"is_topic_message":true,"text":"/status"}}`, []bot.Message{said(team, "/status")}},
 		{"replies in a group without topics", `{"message":{` + group + `,"message_thread_id":3,"text":"/status"}}`, []bot.Message{said(team, "/status")}},
 
@@ -228,6 +265,8 @@ func FuzzUpdate(f *testing.F) {
 		`{"update_id":1,"message":{` + private + `,"text":"hello"}}`,
 		`{"update_id":1,"message":{` + group + `,"text":"@legwork_bot 😀 hi","entities":[{"type":"mention","offset":0,"length":12},{"type":"text_link","offset":12,"length":3,"url":"https://x.y"}]}}`,
 		`{"update_id":1,"message":{` + forum + `,"message_thread_id":4,"is_topic_message":true,"text":"/task@legwork_bot x","quote":{"text":"q","is_manual":true},"reply_to_message":{"message_id":3,"from":` + me + `,"chat":{"id":1}}}}`,
+		`{"update_id":1,"message":{` + private + `,"text":"x","quote":{"text":"q"},"external_reply":{"origin":{"type":"hidden_user","sender_user_name":"N"},"poll":{"question":"q","options":[{"text":"a"}]}}}}`,
+		`{"update_id":1,"message":{` + private + `,"venue":{"location":{"latitude":1.5,"longitude":-2},"title":"t","address":"a"},"location":{},"forward_origin":{"type":"channel","chat":{"id":5,"title":"C"}}}}`,
 		`{"update_id":1,"edited_message":{` + private + `,"caption":"x","photo":[{}],"edit_date":5}}`,
 		`{"update_id":1,"callback_query":{"id":"7",` + ann + `,"data":"s:1","message":{"message_id":5,"chat":{"id":7,"type":"private"}}}}`,
 		`{"update_id":1,"message":{` + group + `,"migrate_to_chat_id":-5}}`,

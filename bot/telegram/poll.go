@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
@@ -101,12 +102,18 @@ func (t *Telegram) handleUpdates(ctx context.Context, b batch, handle handler) e
 	}
 	r := reader{account: t.account, me: me, knows: t.knows, now: t.now}
 	var messages []bot.Message
+	var undo []func()
 	for _, u := range b.updates {
 		t.chats.learn(u)
 		if u.Member != nil {
 			t.log.InfoContext(ctx, "telegram: membership changed", "chat", u.Member.Chat.ID, "status", u.Member.New.Status)
 		}
-		if m, ok := r.read(u); ok && !t.chats.repeats(u.Message) {
+		m, ok := r.read(u)
+		switch {
+		case !ok:
+			t.overhear(r, u)
+		case !t.chats.repeats(u.Message):
+			undo = append(undo, t.attach(&m))
 			messages = append(messages, m)
 		}
 	}
@@ -115,6 +122,9 @@ func (t *Telegram) handleUpdates(ctx context.Context, b batch, handle handler) e
 	}
 	failpoint.Hit("telegram.before.handle")
 	if err := handle(ctx, messages); err != nil {
+		for _, u := range slices.Backward(undo) {
+			u()
+		}
 		return fmt.Errorf("handling messages: %w", err)
 	}
 	failpoint.Hit("telegram.after.handle")

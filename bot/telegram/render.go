@@ -121,13 +121,39 @@ func footerHTML(footer string, bare bool) string {
 	return "<i>" + markdown.TelegramEscape(footer) + "</i>"
 }
 
+// commandCode is a command as legwork's texts show it, with its arguments.
+var commandCode = regexp.MustCompile("`/([a-z0-9_]+)(?: ([^`\n]+))?`")
+
+// render returns the messages of a draft. In notices, which legwork writes itself, the
+// bot's commands stand outside of code: people can tap them there.
+func (t *Telegram) render(d *bot.Draft) []page {
+	if d.Kind != bot.KindNotice {
+		return render(d)
+	}
+	tappable := *d
+	tappable.Text = commandCode.ReplaceAllStringFunc(d.Text, func(code string) string {
+		found := commandCode.FindStringSubmatch(code)
+		switch {
+		case !t.knows(found[1]):
+			return code
+		case found[2] == "":
+			return "/" + found[1]
+		}
+		return "/" + found[1] + " `" + found[2] + "`"
+	})
+	return render(&tappable)
+}
+
 // Split implements bot.Splitter. A footer that does not fit under the last part
 // is a part of its own.
 func (t *Telegram) Split(d bot.Draft) []bot.Draft {
 	if d.Part > 0 {
 		return []bot.Draft{d}
 	}
-	return d.Parts(len(render(&d)))
+	if t.richText(bot.Chat{}, &d) != "" { // where Telegram refuses it, Post divides it
+		return []bot.Draft{d}
+	}
+	return d.Parts(len(t.render(&d)))
 }
 
 var tags = regexp.MustCompile(`<[^>]*>`)
@@ -182,22 +208,66 @@ func perRow(label string) int {
 	return 1
 }
 
-// keyboard is the reply_markup of buttons; empty when there are none. Buttons
-// whose data Telegram would refuse are left out.
-func keyboard(buttons []bot.Button) string {
-	type key struct {
-		Text  string `json:"text"`
-		Data  string `json:"callback_data"`
-		Style string `json:"style,omitempty"` // ignored by older clients and servers
+// The most blocks of code that get a button, and the most characters that a button
+// copies (core.telegram.org/bots/api#copytextbutton).
+const (
+	maxCopies   = 3
+	maxCopyText = 256
+)
+
+var codeBlock = regexp.MustCompile(`(?s)<pre>(.*?)</pre>`)
+
+// copies are the buttons that copy the blocks of code of a page, when these are few and
+// short.
+func copies(d *bot.Draft, p page) []key {
+	blocks := codeBlock.FindAllStringSubmatch(p.html, maxCopies+1)
+	if d.Copy == "" || d.Partial || len(blocks) > maxCopies {
+		return nil
 	}
+	var keys []key
+	for _, block := range blocks {
+		code := strings.TrimRight(plain(block[1]), "\n")
+		if strings.TrimSpace(code) == "" || units(code) > maxCopyText {
+			continue
+		}
+		label := d.Copy
+		if len(blocks) > 1 {
+			label += ": " + oneLine(code, maxCopyLabel)
+		}
+		keys = append(keys, key{Text: label, Copy: &copyText{code}})
+	}
+	return keys
+}
+
+// maxCopyLabel is how much of its text a button names.
+const maxCopyLabel = 24
+
+// key is a button as Telegram has it.
+type key struct {
+	Text  string    `json:"text"`
+	Data  string    `json:"callback_data,omitempty"`
+	Copy  *copyText `json:"copy_text,omitempty"`
+	Style string    `json:"style,omitempty"` // ignored by older clients and servers
+}
+
+type copyText struct {
+	Text string `json:"text"`
+}
+
+// keyboard is the reply_markup of buttons below those that copy code; empty when there
+// are none. Buttons whose data Telegram would refuse are left out.
+func keyboard(copies []key, buttons []bot.Button) string {
 	var rows [][]key
+	for _, k := range copies {
+		rows = append(rows, []key{k})
+	}
 	room := 0 // how many more buttons the last row takes
 	for _, b := range buttons {
 		label := oneLine(b.Label, 100)
 		if label == "" || b.Data == "" || len(b.Data) > maxData {
 			continue
 		}
-		k := key{label, b.Data, style(b.Style)}
+		k := key{Text: label, Data: b.Data, Style: style(b.Style)}
 		if last := len(rows) - 1; room > 0 && perRow(label) > len(rows[last]) {
 			rows[last] = append(rows[last], k)
 			room = min(room-1, perRow(label)-len(rows[last]))

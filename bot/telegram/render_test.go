@@ -3,12 +3,14 @@ package telegram_test
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"legwork/bot"
+	"legwork/bot/telegram"
 	"legwork/internal/test/fakes/telegramfake"
 )
 
@@ -92,6 +94,79 @@ func TestFailuresAreMarked(t *testing.T) {
 		all := r.shown(dm)
 		if got := all[len(all)-1]; got != want {
 			t.Errorf("the failure %q reads %q, want %q", text, got, want)
+		}
+	}
+}
+
+// TestCommandsCanBeTapped: in what legwork writes itself, its commands stand outside of
+// code with nothing glued to them, and other code stays code.
+func TestCommandsCanBeTapped(t *testing.T) {
+	t.Parallel()
+	r := start(t, telegramfake.Options{NoLimits: true}, func(_ *telegram.Config, o *telegram.Options) {
+		o.Commands = func() map[string][]telegram.Command {
+			return map[string][]telegram.Command{"en": {{Name: "task", Description: "x"}, {Name: "stop", Description: "x"}, {Name: "forget", Description: "x"}}}
+		}
+	})
+	ann := r.fake.User(7, "Ann", "en")
+	dm := r.fake.Private(ann)
+	const help = "* `/task TEXT`: ask\n* `/stop`, `/forget yes`: end\n\nNot `/usr/bin` or `/dance`, nor `see /stop`."
+	for kind, want := range map[bot.DraftKind]string{
+		bot.KindNotice: "• /task <code>TEXT</code>: ask\n• /stop, /forget <code>yes</code>: end\n\nNot <code>/usr/bin</code> or <code>/dance</code>, nor <code>see /stop</code>.",
+		bot.KindAnswer: "• <code>/task TEXT</code>: ask\n• <code>/stop</code>, <code>/forget yes</code>: end\n\nNot <code>/usr/bin</code> or <code>/dance</code>, nor <code>see /stop</code>.",
+	} {
+		r.post(chatOf(dm), bot.Draft{Kind: kind, Text: help})
+		if got := r.last("sendMessage").Params["text"]; got != want {
+			t.Errorf("the %s reads\n%s\nwant\n%s", kind, got, want)
+		}
+	}
+}
+
+// TestCopyButtons: an answer with few and short blocks of code has a button for each;
+// frames, long blocks and answers with many blocks have none.
+func TestCopyButtons(t *testing.T) {
+	t.Parallel()
+	r := start(t, telegramfake.Options{NoLimits: true})
+	ann := r.fake.User(7, "Ann", "en")
+	dm := r.fake.Private(ann)
+	block := func(code string) string { return "```sh\n" + code + "\n```\n\n" }
+	for name, c := range map[string]struct {
+		draft bot.Draft
+		want  []string // label and what it copies
+	}{
+		"one":        {bot.Draft{Text: "Run:\n\n" + block("go run . <a>\n  --all")}, []string{"Copy -> go run . <a>\n  --all", "Details -> "}},
+		"two":        {bot.Draft{Text: block("a && b") + "or\n\n" + block("echo one two three four five six seven")}, []string{"Copy: a && b -> a && b", "Copy: echo one two three… -> echo one two three four five six seven", "Details -> "}},
+		"four":       {bot.Draft{Text: block("a") + block("b") + block("c") + block("d")}, []string{"Details -> "}},
+		"a long one": {bot.Draft{Text: block(strings.Repeat("c", 257))}, []string{"Details -> "}},
+		"256":        {bot.Draft{Text: block(strings.Repeat("c", 256))}, []string{"Copy -> " + strings.Repeat("c", 256), "Details -> "}},
+		"a frame":    {bot.Draft{Text: block("a"), Partial: true}, []string{"Details -> "}},
+		"no block":   {bot.Draft{Text: "Run `a`."}, []string{"Details -> "}},
+	} {
+		c.draft.Kind, c.draft.Copy, c.draft.Buttons = bot.KindAnswer, "Copy", []bot.Button{{Label: "Details", Data: "d:1"}}
+		id := r.post(chatOf(dm), c.draft)
+		shown := func() (got []string) {
+			for _, m := range r.fake.Chat(dm).Messages {
+				for _, b := range slices.Concat(m.Buttons...) {
+					if strconv.Itoa(m.ID) != id {
+						continue
+					}
+					if b.Copy != "" {
+						got = append(got, b.Text+" -> "+b.Copy)
+					} else {
+						got = append(got, b.Text+" -> ")
+					}
+				}
+			}
+			return got
+		}
+		if got := shown(); !slices.Equal(got, c.want) {
+			t.Errorf("%s: the buttons are %q, want %q", name, got, c.want)
+		}
+		c.draft.Text += "x"
+		if err := r.tg.Edit(context.Background(), chatOf(dm), id, c.draft); err != nil {
+			t.Fatal(err)
+		}
+		if got := shown(); !slices.Equal(got, c.want) {
+			t.Errorf("%s: after an edit the buttons are %q, want %q", name, got, c.want)
 		}
 	}
 }

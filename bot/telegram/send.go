@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
-	"time"
 
 	tgbotapi "github.com/go-telegram-bot-api/telegram-bot-api/v5"
 
@@ -21,35 +20,69 @@ func (t *Telegram) Post(ctx context.Context, to bot.Chat, d bot.Draft) (id strin
 	if d.Kind != bot.KindNotice {
 		t.streams.end(d.Task)
 	}
+	if d.Kind == bot.KindBoard && d.Partial {
+		t.showTaken(to, replyTarget(&d))
+	}
 	id, err = t.uploads.Send(to, &d, func(f *bot.File) error {
 		return t.sendFile(ctx, to, &d, f)
 	}, func() (string, error) {
-		return t.post(ctx, to, &d, render(&d))
+		return t.post(ctx, to, &d, t.render(&d))
 	})
 	if err != nil {
 		return "", fmt.Errorf("posting %s: %w", d.Kind, err)
 	}
-	if d.Kind == bot.KindBoard {
-		t.startTyping(to)
-	}
+	t.afterShown(to, &d, true)
 	return id, nil
+}
+
+// afterShown updates the signs beside a message that was sent or changed. The last
+// change of a board shows that the work is over.
+func (t *Telegram) afterShown(to bot.Chat, d *bot.Draft, sent bool) {
+	switch {
+	case d.Kind == bot.KindBoard && (sent || d.Partial):
+		t.startTyping(to)
+	case d.Kind == bot.KindAnswer && !d.Partial:
+		t.endTaken(to, d.ReplyTo)
+	}
 }
 
 // post sends messages one after the other.
 func (t *Telegram) post(ctx context.Context, to bot.Chat, d *bot.Draft, pages []page) (id string, err error) {
 	for i := range pages {
-		o := &outgoing{method: "sendMessage", to: to, page: pages[i], priority: d.Priority(true)}
+		o := &outgoing{method: "sendMessage", to: to, page: pages[i], priority: d.Priority(true), silent: d.Kind == bot.KindBoard}
 		if i == 0 {
 			o.replyTo = replyTarget(d)
 		}
-		if i == len(pages)-1 {
-			o.keyboard = keyboard(d.Buttons)
+		o.keyboard = keyboardOf(d, pages, i)
+		if i == 0 {
+			o.asRich(t.richText(to, d), richKeyboardOf(d, pages))
 		}
 		if id, err = t.send(ctx, o); err != nil {
 			return "", err
 		}
+		if o.rich != "" {
+			break // it holds all pages
+		}
 	}
 	return id, nil
+}
+
+// keyboardOf are the buttons of a page: those of the draft are below the last one.
+func keyboardOf(d *bot.Draft, pages []page, i int) string {
+	var buttons []bot.Button
+	if i == len(pages)-1 {
+		buttons = d.Buttons
+	}
+	return keyboard(copies(d, pages[i]), buttons)
+}
+
+// richKeyboardOf are the buttons of a rich message, which holds all pages.
+func richKeyboardOf(d *bot.Draft, pages []page) string {
+	var all page
+	for _, p := range pages {
+		all.html += p.html
+	}
+	return keyboard(copies(d, all), d.Buttons)
 }
 
 // replyTarget is the message that a draft replies to; empty for none.
@@ -64,11 +97,10 @@ func replyTarget(d *bot.Draft) string {
 // new ones. A message that is gone, or too old to be changed, is sent anew:
 // *MovedError.
 func (t *Telegram) Edit(ctx context.Context, to bot.Chat, id string, d bot.Draft) error {
-	pages := render(&d)
+	pages := t.render(&d)
 	o := outgoing{method: "editMessageText", to: to, message: id, page: pages[0], priority: d.Priority(false)}
-	if len(pages) == 1 {
-		o.keyboard = keyboard(d.Buttons)
-	}
+	o.keyboard = keyboardOf(&d, pages, 0)
+	o.asRich(t.richText(to, &d), richKeyboardOf(&d, pages))
 	missing := !positive(id) // not an id of Telegram's
 	var err error
 	if !missing {
@@ -78,15 +110,49 @@ func (t *Telegram) Edit(ctx context.Context, to bot.Chat, id string, d bot.Draft
 	}
 	if missing {
 		if id, err = t.post(ctx, to, &d, pages); err == nil {
+			t.afterShown(to, &d, false)
 			return &bot.MovedError{ID: id}
 		}
-	} else if err == nil && len(pages) > 1 {
+	} else if err == nil && len(pages) > 1 && o.rich == "" {
 		_, err = t.post(ctx, to, &d, pages[1:])
 	}
 	if err != nil {
 		return fmt.Errorf("editing %s: %w", d.Kind, err)
 	}
+	t.afterShown(to, &d, false)
 	return nil
+}
+
+// Removes implements bot.Remover.
+func (t *Telegram) Removes(bot.Chat) bool { return true }
+
+// Remove implements bot.Remover. Telegram lets a bot delete its messages of the last
+// 48 hours (core.telegram.org/bots/api#deletemessage); older ones stay.
+func (t *Telegram) Remove(ctx context.Context, to bot.Chat, id string) error {
+	const method = "deleteMessage"
+	for {
+		chat := t.chats.current(to.ID)
+		r := bot.Request{Account: t.account, Chat: chat, Group: !to.Private, Method: method, Priority: bot.PriorityNormal}
+		if err := t.limiter.Wait(ctx, r); err != nil {
+			return err
+		}
+		err := t.api.call(ctx, callTimeout, method, tgbotapi.Params{"chat_id": chat, "message_id": id}, nil)
+		refused, ok := asRefusal(err)
+		switch {
+		case ok && refused.rateLimited():
+			t.limiter.Pause(bot.Request{Account: r.Account, Chat: r.Chat}, refused.after)
+			continue
+		case ok && refused.movedTo != 0:
+			t.chats.moved.Add(chat, number(refused.movedTo))
+			continue
+		case ok && refused.code < http.StatusInternalServerError:
+			t.log.DebugContext(ctx, "telegram: message not deleted", "chat", chat, "cause", err)
+			return nil
+		case err != nil:
+			return fmt.Errorf("deleting a message: %w", err)
+		}
+		return nil
+	}
 }
 
 // outgoing is one message that is being sent.
@@ -100,6 +166,10 @@ type outgoing struct {
 	replyTo  string
 	keyboard string
 	priority bot.Priority
+	silent   bool // it makes no sound: the answer will
+
+	rich, richKeyboard string // its Markdown and buttons as a rich message; empty: it is none
+	plainMethod        string // in place of method when it is none
 
 	withoutMarkup, withoutTopic bool // repairs
 	repairs                     int
@@ -114,6 +184,8 @@ func (o *outgoing) params(chat string) tgbotapi.Params {
 	switch {
 	case o.file != nil:
 		p["disable_content_type_detection"] = "true" // keeps it a document
+	case o.rich != "":
+		p["rich_message"] = richMessage(o.rich)
 	case o.withoutMarkup:
 		p["text"] = o.plain()
 	default:
@@ -124,7 +196,7 @@ func (o *outgoing) params(chat string) tgbotapi.Params {
 	}
 	p.AddNonEmpty("message_id", o.message)
 	p.AddNonZero("draft_id", o.draft)
-	if o.draft == 0 && o.file == nil {
+	if o.draft == 0 && o.file == nil && o.rich == "" {
 		p["link_preview_options"] = `{"is_disabled":true}`
 	}
 	if o.message == "" && !o.withoutTopic {
@@ -133,7 +205,12 @@ func (o *outgoing) params(chat string) tgbotapi.Params {
 	if o.replyTo != "" {
 		p["reply_parameters"] = `{"message_id":` + o.replyTo + `,"allow_sending_without_reply":true}`
 	}
-	p.AddNonEmpty("reply_markup", o.keyboard)
+	if o.rich != "" {
+		p.AddNonEmpty("reply_markup", o.richKeyboard)
+	} else {
+		p.AddNonEmpty("reply_markup", o.keyboard)
+	}
+	p.AddBool("disable_notification", o.silent)
 	return p
 }
 
@@ -198,6 +275,11 @@ func (t *Telegram) repair(o *outgoing, r bot.Request, err error) error {
 		return err
 	}
 	switch {
+	case o.refusesRich(refused):
+		o.asHTML()
+		if t.chats.noteRefused(richMethod, o.to.ID) {
+			t.log.Warn("telegram: rich message refused, sending HTML in this chat", "chat", r.Chat, "for", refusedFor, "cause", err)
+		}
 	case refused.notModified() && o.message != "":
 		o.unchanged = true
 	case refused.movedTo != 0:
@@ -292,55 +374,5 @@ func (t *Telegram) Answer(ctx context.Context, m bot.Message, text string) error
 			continue
 		}
 		return fmt.Errorf("answering a press: %w", err)
-	}
-}
-
-const (
-	typingGap     = 5 * time.Second // how long Telegram shows one action (core.telegram.org/bots/api#sendchataction)
-	typingTimeout = 5 * time.Second
-)
-
-// startTyping shows in a chat without drafts that the bot is at work. It never
-// waits. It is called for tasks only, so that people whom the bot does not
-// answer see nothing.
-func (t *Telegram) startTyping(to bot.Chat) {
-	if t.Streams(to) {
-		return
-	}
-	select {
-	case t.typing <- to:
-	default: // many at once; it is a courtesy
-	}
-}
-
-// runTyping sends the actions that startTyping asked for until ctx ends, at most
-// one per typingGap and chat.
-func (t *Telegram) runTyping(ctx context.Context) {
-	last := newCache[time.Time]()
-	for {
-		var to bot.Chat
-		select {
-		case to = <-t.typing:
-		case <-ctx.Done():
-			return
-		}
-		key, now := to.Key(), t.now()
-		if before, ok := last.Get(key); ok && now.Sub(before) < typingGap {
-			continue
-		}
-		last.Add(key, now)
-		const method = "sendChatAction"
-		id := t.chats.current(to.ID)
-		if t.limiter.Wait(ctx, bot.Request{Account: t.account, Chat: id, Group: !to.Private, Method: method, Priority: bot.PriorityFrame}) != nil {
-			continue
-		}
-		p := tgbotapi.Params{"chat_id": id, "action": "typing"}
-		p.AddNonEmpty("message_thread_id", to.Thread)
-		if to.Thread == "" && t.chats.forums.Contains(to.ID) {
-			p.AddNonZero("message_thread_id", generalTopic)
-		}
-		if err := t.api.call(ctx, typingTimeout, method, p, nil); err != nil && ctx.Err() == nil {
-			t.log.DebugContext(ctx, "telegram: typing not shown", "chat", to.ID, "cause", err)
-		}
 	}
 }

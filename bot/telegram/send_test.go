@@ -58,7 +58,7 @@ func TestPost(t *testing.T) {
 	if m.ReplyTo != asked || m.Preview {
 		t.Errorf("the message replies to %d with preview %t, want %d without", m.ReplyTo, m.Preview, asked)
 	}
-	if got, want := fmt.Sprint(m.Buttons), "[[{Details d:1  } {Retry r:1  }] [{Something that is longer x  }] [{Last "+strings.Repeat("x", 64)+"  }]]"; got != want {
+	if got, want := fmt.Sprint(m.Buttons), "[[{Details d:1   } {Retry r:1   }] [{Something that is longer x   }] [{Last "+strings.Repeat("x", 64)+"   }]]"; got != want {
 		t.Errorf("the buttons are %s, want %s", got, want)
 	}
 }
@@ -314,7 +314,7 @@ func TestPostWithAFile(t *testing.T) {
 			t.Errorf("message %d replies to %d in topic %d, want %d in %d", m.ID, m.ReplyTo, m.Topic, asked, topic)
 		}
 	}
-	if got := fmt.Sprint(all[1].Buttons); got != "[[{Allow once a  primary} {Deny d  danger}]]" {
+	if got := fmt.Sprint(all[1].Buttons); got != "[[{Allow once a  primary } {Deny d  danger }]]" {
 		t.Errorf("the buttons are %s, want two in one row with their styles", got)
 	}
 	if err := r.tg.Edit(t.Context(), to, id, d); err != nil {
@@ -450,5 +450,33 @@ func TestRowsOfButtons(t *testing.T) {
 		if got := strings.Join(rows, "/"); got != c.rows {
 			t.Errorf("the buttons %q stand in the rows %q, want %q", c.labels, got, c.rows)
 		}
+	}
+}
+
+// TestBoardsAreSilent: a board makes no sound, since the answer will; a message that is
+// removed is gone, and removing one that is gone or too old is no failure.
+func TestBoardsAreSilent(t *testing.T) {
+	t.Parallel()
+	r := start(t, telegramfake.Options{NoLimits: true})
+	ann := r.fake.User(7, "Ann", "en")
+	team := r.fake.Group("Team", ann)
+	chat, ctx := chatOf(team), context.Background()
+	board := r.post(chat, bot.Draft{Kind: bot.KindBoard, Task: "1", Partial: true, Board: &bot.Board{Status: "Planning"}})
+	r.post(chat, bot.Draft{Kind: bot.KindAnswer, Task: "1", Text: "It rains."})
+	all := r.fake.Chat(team).Bots()
+	if len(all) != 2 || !all[0].Silent || all[1].Silent {
+		t.Fatalf("the group got %+v, want a silent board and an answer that sounds", all)
+	}
+	for range 2 {
+		if err := r.tg.Remove(ctx, chat, board); err != nil {
+			t.Errorf("removing the board: %v", err)
+		}
+	}
+	if got := r.shown(team); len(got) != 1 || got[0] != "It rains." {
+		t.Errorf("the group shows %q, want the answer alone", got)
+	}
+	r.fake.KickBot(team, ann)
+	if err := r.tg.Remove(ctx, chat, board); err != nil {
+		t.Errorf("removing a message from a group that removed the bot: %v", err)
 	}
 }

@@ -6,7 +6,6 @@ import (
 	"hash/fnv"
 	"net/http"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"legwork/bot"
@@ -24,7 +23,6 @@ const (
 // streams are the drafts that are shown now, by task. They are safe for
 // concurrent use.
 type streams struct {
-	off  atomic.Bool // the server knows no drafts
 	send func(context.Context, outgoing) error
 	wake chan struct{}
 
@@ -46,18 +44,23 @@ func newStreams(send func(context.Context, outgoing) error) *streams {
 	return &streams{send: send, wake: make(chan struct{}, 1), live: map[string]*stream{}}
 }
 
-// Streams implements bot.Streamer: drafts exist in private chats, and on servers
-// that know them.
-func (t *Telegram) Streams(to bot.Chat) bool { return to.Private && !t.streams.off.Load() }
+// Streams implements bot.Streamer: drafts exist in private chats, where Telegram did
+// not refuse one not long ago.
+func (t *Telegram) Streams(to bot.Chat) bool {
+	return to.Private && !t.chats.refused(draftMethod, to.ID)
+}
+
+const draftMethod = "sendMessageDraft"
 
 // Stream implements bot.Streamer. Without text the apps show that the bot
 // is thinking. Of a text that is too long for a message, the end is shown.
 func (t *Telegram) Stream(ctx context.Context, to bot.Chat, d bot.Draft) error {
-	frame := outgoing{method: "sendMessageDraft", to: to, draft: draftID(d.Task), priority: bot.PriorityFrame}
+	frame := outgoing{method: draftMethod, to: to, draft: draftID(d.Task), priority: bot.PriorityFrame}
 	if d.Text != "" {
 		d.Kind, d.Partial, d.Part, d.Footer = bot.KindAnswer, d.Board == nil, 0, ""
 		pages := render(&d)
 		frame.page = pages[len(pages)-1]
+		frame.asRich(t.richText(to, &d), "")
 	} else if d.Board == nil {
 		return t.streams.takeBack(ctx, d.Task, frame)
 	}
@@ -71,19 +74,17 @@ func draftID(task string) int {
 	return int(h.Sum32()>>1) + 1
 }
 
-// sendDraft sends a frame. A server that does not know drafts is not asked
-// again.
+// sendDraft sends a frame. Where Telegram refuses one, answers are shown by edits for
+// a while.
 func (t *Telegram) sendDraft(ctx context.Context, frame outgoing) error {
 	_, err := t.send(ctx, &frame)
 	refused, ok := asRefusal(err)
-	unknown := ok && !errors.Is(err, bot.ErrGone) && (refused.code == http.StatusNotFound || refused.code == http.StatusBadRequest)
+	off := ok && !errors.Is(err, bot.ErrGone) && (refused.code == http.StatusNotFound || refused.code == http.StatusBadRequest)
 	if status, ok := errors.AsType[statusError](err); ok {
-		unknown = status == http.StatusNotFound || status == http.StatusNotImplemented
+		off = status == http.StatusNotFound || status == http.StatusNotImplemented
 	}
-	if unknown {
-		if t.streams.off.CompareAndSwap(false, true) {
-			t.log.WarnContext(ctx, "telegram: drafts not supported by the server, showing answers by edits", "cause", err)
-		}
+	if off && t.chats.noteRefused(draftMethod, frame.to.ID) {
+		t.log.WarnContext(ctx, "telegram: draft refused, showing answers in this chat by edits", "chat", frame.to.ID, "for", refusedFor, "cause", err)
 	}
 	return err
 }

@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"legwork/bot"
 	"legwork/bot/telegram"
@@ -66,6 +67,8 @@ func TestDraftInATopic(t *testing.T) {
 	}
 }
 
+// TestDraftsOfOlderServers: a refused draft turns drafts off for its chat and for ten
+// minutes.
 func TestDraftsOfOlderServers(t *testing.T) {
 	t.Parallel()
 	fake := telegramfake.New(t, telegramfake.Options{Token: token})
@@ -88,7 +91,9 @@ func TestDraftsOfOlderServers(t *testing.T) {
 		proxy.ServeHTTP(w, q)
 	}))
 	defer older.Close()
-	tg, err := telegram.New(telegram.Config{Token: token, APIURL: older.URL}, telegram.Options{RateLimiter: &limiter{}})
+	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+	pass := func(d time.Duration) { now = now.Add(d) }
+	tg, err := telegram.New(telegram.Config{Token: token, APIURL: older.URL}, telegram.Options{RateLimiter: &limiter{}, Now: func() time.Time { return now }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -102,6 +107,17 @@ func TestDraftsOfOlderServers(t *testing.T) {
 	}
 	if _, err := tg.Post(ctx, chat, begun); err != nil {
 		t.Errorf("posting the board instead: %v", err)
+	}
+	if other := (bot.Chat{Platform: "telegram", ID: "8", Private: true}); !tg.Streams(other) {
+		t.Error("one chat's refusal ended drafts in all chats")
+	}
+	pass(10*time.Minute - time.Second)
+	if tg.Streams(chat) {
+		t.Error("it streams again before ten minutes have passed")
+	}
+	pass(time.Second)
+	if !tg.Streams(chat) {
+		t.Error("ten minutes after a refusal it does not stream")
 	}
 	if asked != 1 {
 		t.Errorf("the server was asked %d times, want once", asked)

@@ -23,6 +23,10 @@ import (
 // are parsed.
 const textLimit = 4096
 
+// groupMessages is how many messages a minute a bot may send to a group
+// (core.telegram.org/bots/faq, "My bot is hitting limits").
+const groupMessages = 20
+
 // Command is an entry of the menu that Telegram's apps show for "/".
 type Command struct {
 	Name        string // without the slash: 1 to 32 of a-z, 0-9 and _
@@ -57,11 +61,12 @@ type Telegram struct {
 
 	connection *connection
 	chats      *chats
+	overheard  *overheard
 	handle     atomic.Pointer[handler] // of deliveries; nil while Run does not work
 	lanes      bot.Lanes               // of deliveries, by chat
 	streams    *streams
 	uploads    bot.Uploads
-	typing     chan bot.Chat
+	signs      chan sign
 }
 
 // New makes a Telegram. It does nothing until Run. It refuses an invalid
@@ -86,7 +91,7 @@ func New(cfg Config, o Options) (*Telegram, error) {
 	account, _, _ := strings.Cut(cfg.Token, ":")
 	t := &Telegram{
 		cfg: cfg, log: o.Log, now: o.Now, limiter: o.RateLimiter, commands: sync.OnceValue(o.Commands), account: account,
-		api: newClient(cfg, o.transport), connection: newConnection(), chats: newChats(o.Now), typing: make(chan bot.Chat, 64),
+		api: newClient(cfg, o.transport), connection: newConnection(), chats: newChats(o.Now), overheard: newOverheard(), signs: make(chan sign, 256),
 	}
 	t.api.metrics = o.Metrics
 	t.streams = newStreams(t.sendDraft)
@@ -105,7 +110,7 @@ func (t *Telegram) GoString() string { return t.String() }
 // Limits implements bot.Platform. The least gap between frames is that of
 // drafts; the rate limiter keeps the longer ones.
 func (t *Telegram) Limits() bot.Limits {
-	return bot.Limits{Text: textLimit, Edits: true, EditGap: time.Second, Toasts: true}
+	return bot.Limits{Text: textLimit, Edits: true, EditGap: time.Second, Toasts: true, GroupMessages: groupMessages}
 }
 
 // Ready is nil while the bot is known and its messages arrive; otherwise the
@@ -120,7 +125,7 @@ func (t *Telegram) Run(ctx context.Context, handle func(context.Context, []bot.M
 	var all sync.WaitGroup
 	all.Go(func() { t.identify(ctx) })
 	all.Go(func() { t.streams.run(ctx) })
-	all.Go(func() { t.runTyping(ctx) })
+	all.Go(func() { t.runSigns(ctx) })
 	if t.cfg.Mode == ModeWebhook {
 		t.serveWebhook(ctx, handle)
 	} else {

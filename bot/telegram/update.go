@@ -27,6 +27,7 @@ type user struct {
 	LastName  string `json:"last_name"`
 	Username  string `json:"username"`
 	Language  string `json:"language_code"`
+	ReadsAll  bool   `json:"can_read_all_group_messages"` // of the bot itself
 }
 
 type chat struct {
@@ -61,16 +62,17 @@ type message struct {
 	Caption         string   `json:"caption"`
 	CaptionEntities []entity `json:"caption_entities"`
 
-	Origin  json.RawMessage `json:"forward_origin"` // of a forwarded message
-	ReplyTo *message        `json:"reply_to_message"`
-	Quote   *quotation      `json:"quote"`
+	Origin   *origin        `json:"forward_origin"` // of a forwarded message
+	ReplyTo  *message       `json:"reply_to_message"`
+	External *externalReply `json:"external_reply"` // to a message of another chat or topic
+	Quote    *quotation     `json:"quote"`
 
 	MigrateTo int64 `json:"migrate_to_chat_id"`
 	media
 }
 
 // forwarded reports whether its author only passes it on.
-func (m message) forwarded() bool { return len(m.Origin) > 0 && string(m.Origin) != "null" }
+func (m message) forwarded() bool { return m.Origin != nil }
 
 // quotation is the part of the replied message that the person selected.
 type quotation struct {
@@ -105,6 +107,19 @@ func (m media) name() string {
 	for kind, held := range reflect.ValueOf(m).Fields() {
 		if content := held.Bytes(); len(content) > 0 && string(content) != "null" {
 			return kind.Tag.Get("json")
+		}
+	}
+	return ""
+}
+
+// fileName is the name of the media's file; empty when it has none.
+func (m media) fileName() string {
+	for _, held := range []json.RawMessage{m.Document, m.Audio, m.Video, m.Animation} {
+		var file struct {
+			Name string `json:"file_name"`
+		}
+		if json.Unmarshal(held, &file) == nil && file.Name != "" {
+			return file.Name
 		}
 	}
 	return ""

@@ -48,6 +48,7 @@ type console struct {
 	waiting   map[string]bool     // ids of messages that are not stored yet
 	replied   map[string]question // by the id of the message that answered them
 	shown     shownDrafts
+	menu      menu // of the latest notice
 	lastAsked string
 	hint      string
 	hintEnds  time.Time
@@ -324,7 +325,9 @@ func (c *console) end() error {
 	p := c.painter()
 	text := c.screen.erase()
 	if n := len(c.live); n > 0 {
-		text += p.row(piece{c.t.text("terminal.unfinished", map[string]any{"Count": n}), faint}) + "\r\n"
+		if unfinished := c.t.unfinished(n); unfinished != "" {
+			text += p.row(piece{unfinished, faint}) + "\r\n"
+		}
 	}
 	_, err := c.screen.out.Write([]byte(text + shutDown))
 	return err

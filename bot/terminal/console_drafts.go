@@ -45,7 +45,8 @@ func (c *console) show(_ bot.Chat, id string, d bot.Draft, again bool) error {
 	if d.Kind == bot.KindAnswer {
 		return c.answer(d)
 	}
-	return c.scroll(append([]string{""}, c.painter().markdown(d.Text)...))
+	c.menu = newMenu(id, d, c.question())
+	return c.scroll(slices.Concat([]string{""}, c.painter().markdown(d.Text), c.painter().menu(c.menu)))
 }
 
 // task finds or adds the live task of an id; nil when the task is over.
@@ -83,6 +84,7 @@ func (c *console) ask(q question) error {
 	if t == nil {
 		return nil
 	}
+	c.menu = menu{}
 	at := slices.IndexFunc(t.questions, func(old question) bool { return old.id == q.id })
 	if at < 0 {
 		at = len(t.questions)
@@ -125,6 +127,10 @@ func (c *console) answer(d bot.Draft) error {
 	}
 	if d.Task != "" {
 		c.over[d.Task] = true
+	}
+	c.menu = menu{}
+	if len(c.live) == 0 && c.hint == c.t.text("terminal.stopping", nil) {
+		c.hint = c.t.text("terminal.leave", nil)
 	}
 	if d.Failed {
 		c.t.failed.Store(true)

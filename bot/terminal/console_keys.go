@@ -109,8 +109,10 @@ func (c *console) enter() {
 		c.setHint(err.Error())
 	}
 	m := c.t.message("", text)
-	if q := c.question(); q != nil && !strings.HasPrefix(text, "/") {
-		m = c.answers(*q, m)
+	if !c.menu.press(&m) {
+		if q := c.question(); q != nil && !strings.HasPrefix(text, "/") {
+			m = c.answers(*q, m)
+		}
 	}
 	c.lastAsked = m.ID
 	if c.scroll(c.painter().echo(text)) == nil { // the loop reports a broken terminal
@@ -121,7 +123,7 @@ func (c *console) enter() {
 // answers makes a message the answer to a question, and removes the question from
 // the screen unless a text cannot settle it.
 func (c *console) answers(q question, m bot.Message) bot.Message {
-	m.ReplyTo = q.id
+	m.ReplyTo, m.Assumed = q.id, true
 	b, pressed := q.buttonFor(m.Text)
 	if pressed {
 		m.Kind, m.Data, m.Text = bot.MessagePress, b.Data, ""
@@ -179,7 +181,7 @@ func (c *console) complete() {
 	if c.edit.pos != len(c.edit.text) || !strings.HasPrefix(text, "/") {
 		return
 	}
-	start, choices := "", []string{"/help", "/lang", "/new", "/status", "/stop"}
+	start, choices := "", c.t.cfg.Commands
 	if strings.HasPrefix(text, "/lang ") {
 		start, choices = "/lang ", nil
 		for _, l := range i18n.Languages() {

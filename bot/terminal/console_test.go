@@ -353,7 +353,7 @@ func TestConsoleQuestion(t *testing.T) {
 
 func TestConsoleEditing(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "history")
-	s := sit(t, func(c *Config) { c.History = file })
+	s := sit(t, func(c *Config) { c.History, c.Commands = file, []string{"/help", "/status", "/stop"} })
 	s.seeText("›")
 	s.script = func(m bot.Message) {
 		mustPost(t, s.t, bot.Draft{Kind: bot.KindNotice, Text: "Noted: " + m.Text[:3], ReplyTo: m.ID})

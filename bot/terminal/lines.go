@@ -31,6 +31,7 @@ type lines struct {
 	replies     []bot.Message   // made by decline after the end of the input
 	wake        chan struct{}   // signals replies
 	asked       chan struct{}   // signals questions
+	menu        menu            // of the latest notice
 	ownMessages map[string]bool // ids of the messages that were read
 	interactive bool            // a person types at In, and does not have to wait for answers
 }
@@ -125,13 +126,16 @@ func (l *lines) message(text string) bot.Message {
 	defer l.mu.Unlock()
 	m := l.t.message("", text)
 	l.ownMessages[m.ID] = true
+	if l.menu.press(&m) {
+		return m
+	}
 	i := l.next()
 	if i < 0 || strings.HasPrefix(text, "/") {
 		m.Standalone = true
 		return m
 	}
 	q := &l.questions[i]
-	m.ReplyTo = q.id
+	m.ReplyTo, m.Assumed = q.id, l.interactive // of a pipe, the next line is the reply
 	b, pressed := q.buttonFor(text)
 	if pressed {
 		m.Kind, m.Data, m.Text = bot.MessagePress, b.Data, ""
@@ -181,19 +185,31 @@ func (l *lines) finish(ctx context.Context, handle handler) error {
 	l.ended = true
 	for _, q := range l.questions {
 		if q.reply == "" {
+			l.reopen(q.to)
+		}
+	}
+	for _, q := range l.questions {
+		if q.reply == "" {
 			l.decline(q)
 		}
 	}
 	l.questions = nil
 	l.mu.Unlock()
-	return l.t.waitForTasks(ctx, l.wake, func() error {
+	err := l.t.waitForTasks(ctx, l.wake, func() error {
 		l.mu.Lock()
 		replies := l.replies
 		l.replies = nil
 		l.mu.Unlock()
 		l.send(ctx, handle, replies)
+		if l.complete() {
+			return errComplete
+		}
 		return nil
 	})
+	if errors.Is(err, errComplete) {
+		return nil
+	}
+	return err
 }
 
 // decline replies to a question that gets no answer; mu is held.
@@ -240,7 +256,18 @@ func (l *lines) show(_ bot.Chat, id string, d bot.Draft, again bool) error {
 	case d.Kind == bot.KindAnswer:
 		return l.answer(d)
 	}
-	return l.writeLine(markdown.Plain(d.Text))
+	text := markdown.Plain(d.Text)
+	if l.ownTask == nil && !l.ended {
+		var open *question
+		if i := l.next(); i >= 0 {
+			open = &l.questions[i]
+		}
+		l.menu = newMenu(id, d, open)
+		for i, b := range l.menu.buttons {
+			text += fmt.Sprintf("\n  %s) %s", l.menu.key(i), bot.Clean(b.Label))
+		}
+	}
+	return l.writeLine(text)
 }
 
 func (l *lines) question(id string, d bot.Draft) error {
@@ -253,9 +280,9 @@ func (l *lines) question(id string, d bot.Draft) error {
 		return nil
 	}
 	if l.ended {
-		l.decline(q)
+		defer l.decline(q)
 	} else {
-		l.questions = append(l.questions, q)
+		l.questions, l.menu = append(l.questions, q), menu{}
 		defer notify(l.asked)
 	}
 	return l.writeLine(text)
@@ -298,7 +325,7 @@ func (l *lines) board(d bot.Draft) error {
 		return nil
 	}
 	if len(l.boards) > 1 { // name the task
-		title := bot.CutText(oneLine(d.Board.Title), 24)
+		title := cutWords(oneLine(d.Board.Title), 24)
 		for i := range news {
 			news[i] = "[" + title + "] " + news[i]
 		}
@@ -330,6 +357,7 @@ func itemChange(t *Terminal, old, it bot.Item) string {
 // answer writes an outcome, to Out if this run asked for it.
 func (l *lines) answer(d bot.Draft) error {
 	title := oneLine(l.boards[d.Task].Title)
+	l.menu = menu{}
 	delete(l.boards, d.Task)
 	l.finished[d.Task] = d.Task != ""
 	l.questions = slices.DeleteFunc(l.questions, func(q question) bool { return q.task == d.Task })
@@ -338,6 +366,7 @@ func (l *lines) answer(d bot.Draft) error {
 	}
 	if l.ownTask != nil {
 		l.ownTask.answered = true
+		defer notify(l.wake)
 	}
 	if d.Failed {
 		l.t.failed.Store(true)

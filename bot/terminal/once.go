@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 
 	"legwork/bot"
@@ -63,7 +64,56 @@ func (l *lines) once(ctx context.Context, handle handler) error {
 	l.mu.Lock()
 	l.ownTask.accepted = true
 	l.mu.Unlock()
+	if Attended(l.t.cfg.In, l.t.cfg.Err) {
+		return l.attend(ctx, handle)
+	}
 	return l.finish(ctx, handle)
+}
+
+// complete reports whether the run has its answer and does not wait for other tasks.
+func (l *lines) complete() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.t.cfg.Attached && l.ownTask != nil && l.ownTask.answered
+}
+
+// errComplete ends the wait for tasks of others.
+var errComplete = errors.New("the run has its answer")
+
+// Attended reports whether a person can answer the questions of a task: they type at
+// in, and read progress.
+func Attended(in io.Reader, progress io.Writer) bool { return isTerminal(in) && isTerminal(progress) }
+
+// attend waits for the answer, and takes what the person types as replies to the
+// questions of the task. It ignores lines that no question waits for.
+func (l *lines) attend(ctx context.Context, handle handler) error {
+	if l.t.cfg.Wait == nil {
+		return nil
+	}
+	input, stop := startReading(ctx, l.t.cfg.In)
+	defer func() { _ = stop() }() // the shell reads the rest
+	over, forget := l.t.startWaiting(ctx)
+	defer forget()
+	for {
+		select {
+		case err := <-over:
+			return err
+		case <-l.wake:
+			if l.complete() {
+				return nil
+			}
+		case line, ok := <-input:
+			if !ok { // Ctrl-D: there are no further replies
+				return l.finish(ctx, handle)
+			}
+			l.mu.Lock()
+			asked := l.next() >= 0
+			l.mu.Unlock()
+			if asked && strings.TrimSpace(line.text) != "" {
+				l.send(ctx, handle, []bot.Message{l.message(line.text)})
+			}
+		}
+	}
 }
 
 // writeEarlierAnswer writes the outcome of a task of an earlier run. title is
@@ -114,6 +164,8 @@ func (l *lines) writeOutro(ctx context.Context) {
 		if !l.interactive && l.ownTask == nil {
 			l.t.failed.Store(true) // the reader of the pipe did not get the whole answer
 		}
-		_ = l.writeLine(l.t.text("terminal.unfinished", map[string]any{"Count": unfinished})) // nowhere to report it
+		if text := l.t.unfinished(unfinished); text != "" {
+			_ = l.writeLine(text) // nowhere to report it
+		}
 	}
 }

@@ -16,6 +16,7 @@ type question struct {
 	words   bool   // a number may be its answer, and presses no button
 	calls   bool   // it is about calls of tools, which words do not decide
 	reply   string // id of the message that answers it; empty while there is none
+	to      string // id of the message that it is about; that message may be the reply to another question
 
 	// Of the console only.
 	head  string // the first line of the text, without markup
@@ -23,7 +24,7 @@ type question struct {
 }
 
 func questionOf(id string, d bot.Draft) question {
-	return question{id: id, task: d.Task, text: d.Text, buttons: d.Buttons, words: d.FreeText, calls: len(d.Calls) > 0}
+	return question{id: id, task: d.Task, text: d.Text, buttons: d.Buttons, to: d.ReplyTo, words: d.FreeText, calls: len(d.Calls) > 0}
 }
 
 // refusal is the button that says no; there may be none.
@@ -76,6 +77,45 @@ func (q *question) buttonFor(text string) (bot.Button, bool) {
 		}
 	}
 	return bot.Button{}, false
+}
+
+// menu is the buttons of the latest notice, such as those of /forget. A person types
+// the number of one and presses Enter. It is over with the next message, answer or
+// question: numbers may mean something else then.
+type menu struct {
+	id      string
+	buttons []bot.Button
+	after   int // how many numbers the buttons of the open question have
+}
+
+// newMenu offers the buttons of a notice while a question may be open. It offers none
+// while numbers answer that question.
+func newMenu(id string, d bot.Draft, open *question) menu {
+	m := menu{id: id, buttons: d.Buttons}
+	if open != nil {
+		m.after = len(open.buttons)
+		if open.words {
+			m.buttons = nil
+		}
+	}
+	return m
+}
+
+// key is what a person types for a button.
+func (n *menu) key(i int) string { return strconv.Itoa(n.after + i + 1) }
+
+// press makes a message the press of a button when its text is the button's number,
+// and ends the menu.
+func (n *menu) press(m *bot.Message) bool {
+	last := *n
+	*n = menu{}
+	for i, b := range last.buttons {
+		if strings.TrimSpace(m.Text) == last.key(i) {
+			m.Kind, m.Data, m.ReplyTo, m.Text = bot.MessagePress, b.Data, last.id, ""
+			return true
+		}
+	}
+	return false
 }
 
 // declineMessage is the reply to a question that gets no answer: the button that refuses,

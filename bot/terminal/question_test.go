@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/creack/pty"
+
 	"legwork/bot"
 )
 
@@ -54,6 +56,40 @@ func TestNobodyApproves(t *testing.T) {
 		if !program && !strings.Contains(progress.String(), "approve: never") {
 			t.Errorf("progress = %q", progress.String())
 		}
+	}
+}
+
+// TestOnceAsksAtATerminal: a run with one question lets the person at the terminal
+// decide. After Ctrl-D there is no person any more.
+func TestOnceAsksAtATerminal(t *testing.T) {
+	for typed, want := range map[string]string{"1\n": "yes", "\x04": "no"} {
+		master, tty, err := pty.Open()
+		if err != nil {
+			t.Fatal(err)
+		}
+		var out buffer
+		in := &inbox{}
+		answered := make(chan struct{})
+		in.t = New(Config{Text: "do it", In: tty, Out: &out, Err: tty, Texts: loadTexts(t), Wait: func(context.Context) error {
+			<-answered
+			return nil
+		}})
+		in.script = func(m bot.Message) {
+			if m.Text == "do it" {
+				mustPost(t, in.t, payment)
+				write(t, master, typed)
+				return
+			}
+			mustPost(t, in.t, bot.Draft{Kind: bot.KindAnswer, Task: "t", ReplyTo: in.got[0].ID, Text: "Done."})
+			close(answered)
+		}
+		if err := in.t.Run(t.Context(), in.handle); err != nil {
+			t.Fatal(err)
+		}
+		if last := in.got[len(in.got)-1]; last.Data != want || out.String() != "Done.\n" {
+			t.Errorf("typed %q: the question got %+v and the output is %q, want the button %q and the answer", typed, last, out.String(), want)
+		}
+		_, _ = master.Close(), tty.Close()
 	}
 }
 
@@ -107,6 +143,63 @@ func TestDirect(t *testing.T) {
 	if _, err := term.Direct(t.Context(), "you"); err == nil {
 		t.Error("Direct(you) found a chat")
 	}
+}
+
+// TestConsoleMenu: a number and Enter press a button of the latest notice. It does not
+// hide the keys of an open question, and the next message ends it.
+func TestConsoleMenu(t *testing.T) {
+	notice := bot.Draft{Kind: bot.KindNotice, Text: "Delete it?", Buttons: []bot.Button{{Label: "Delete", Data: "yes", Style: bot.StyleDanger}, {Label: "Keep", Data: "no"}}}
+	s := sit(t, nil)
+	s.script = func(m bot.Message) {
+		if m.Text == "/forget" {
+			notice.ReplyTo = m.ID
+			mustPost(t, s.t, notice)
+		}
+	}
+	s.keys("/forget\r")
+	s.first()
+	s.seeText("1 Delete")
+	s.seeText("2 Keep")
+	s.seeText("type its number and press Enter")
+	s.keys("2 of them\r")
+	if m := s.first(); m.Text != "2 of them" || m.Kind != bot.MessageText {
+		t.Fatalf("a text became %+v", m)
+	}
+	s.keys("2\r")
+	if m := s.first(); m.Text != "2" {
+		t.Fatalf("after another message a number became %+v", m)
+	}
+	mustPost(t, s.t, payment)
+	s.seeText("1 Allow")
+	s.seeText("2 Deny")
+	s.keys("/forget\r")
+	s.first()
+	s.seeText("3 Delete")
+	s.seeText("4 Keep")
+	s.keys("3\r")
+	if m := s.first(); m.Kind != bot.MessagePress || m.Data != "yes" {
+		t.Fatalf("the number of a button became %+v", m)
+	}
+	s.keys("1")
+	if m := s.first(); m.Data != "yes" || m.ReplyTo == "" {
+		t.Fatalf("the key of the question became %+v", m)
+	}
+}
+
+// TestConsoleRests: the sign of a task stands still while the task only waits for a
+// person, and "Stopping" goes with the last task.
+func TestConsoleRests(t *testing.T) {
+	s := sit(t, nil)
+	d := board("t", "Pay the bill", "Waiting for you", "waiting")
+	mustPost(t, s.t, d)
+	mustPost(t, s.t, payment)
+	s.seeText("? Pay the bill · Waiting for you")
+	s.seeText("May it?")
+	s.keys("\x03")
+	s.seeText("Stopping the task.")
+	mustPost(t, s.t, bot.Draft{Kind: bot.KindAnswer, Task: "t", Text: "Stopped."})
+	s.seeText("Stopped.")
+	s.see("no Stopping", func(screen string) bool { return !strings.Contains(screen, "Stopping") })
 }
 
 // TestConsoleApproval: words leave an approval on the screen, an answer to a
@@ -255,6 +348,27 @@ func TestConsoleShowsLongQuestions(t *testing.T) {
 	for i := range 40 {
 		if line := fmt.Sprintf("argument-%02d", i); strings.Count(s.raw.String(), line) != 1 {
 			t.Errorf("%s was written %d times, want once", line, strings.Count(s.raw.String(), line))
+		}
+	}
+}
+
+// TestCutWords: rows end with a whole word where there is one.
+func TestCutWords(t *testing.T) {
+	for _, c := range []struct {
+		in    string
+		width int
+		want  string
+	}{
+		{"Compare three phones", 40, "Compare three phones"},
+		{"Compare three phones", 18, "Compare three…"},
+		{"Compare three phones", 14, "Compare three…"},
+		{"Compare three phones", 13, "Compare…"},
+		{"Donaudampfschifffahrt", 10, "Donaudamp…"},
+		{"a Donaudampfschifffahrt", 10, "a Donauda…"},
+		{"你好世界你好世界", 8, "你好世…"},
+	} {
+		if got := cutWords(c.in, c.width); got != c.want {
+			t.Errorf("cutWords(%q, %d) = %q, want %q", c.in, c.width, got, c.want)
 		}
 	}
 }

@@ -40,20 +40,29 @@ type Config struct {
 	Interactive bool
 	// JSON chooses the program mode: JSON lines in, JSON events out.
 	JSON bool
-	// Text, if set, is the only message of the line mode. In is not read, and Out
-	// gets only its answer. Answers to earlier questions go to Err.
+	// Text, if set, is the only message of the line mode. Out gets only its answer;
+	// answers to earlier questions go to Err. In is read for replies to the questions
+	// of its task, when In and Err are terminals (see Attended).
 	Text string
 
 	// Chat names the conversation: "terminal:"+Chat; "main" when empty. Programs
 	// may name others in their messages.
-	Chat    string
-	Person  string // id of the person; the login name when empty
-	History string // file of earlier inputs for the interactive mode; empty for none
-	Banner  string // Markdown shown first in interactive mode, and on Err when lines are typed at a terminal
-	Resumed int    // unfinished tasks of earlier runs; the line and JSON modes report them on Err, a Banner should mention them
+	Chat     string
+	Person   string   // id of the person; the login name when empty
+	History  string   // file of earlier inputs for the interactive mode; empty for none
+	Banner   string   // Markdown shown first in interactive mode, and on Err when lines are typed at a terminal
+	Commands []string // what Tab completes, such as "/help"
+	Resumed  int      // unfinished tasks of earlier runs; the line and JSON modes report them on Err, a Banner should mention them
 
 	Texts    *i18n.Texts   // required unless JSON is set
 	Language func() string // of the texts; nil or "" means the default one
+
+	// Attached says that tasks go on when the terminal is left, so that a run with Text
+	// ends with its own answer.
+	Attached bool
+	// Unfinished returns the key of the text about tasks that are unfinished at the end;
+	// nil means "terminal.unfinished", and an empty key no text.
+	Unfinished func() string
 
 	// Wait returns when no task of this chat is live. Run calls it after the end
 	// of the input in the line and JSON modes; nil means not to wait.
@@ -110,9 +119,9 @@ func IsTerminal(in, out *os.File) bool {
 	return term.IsTerminal(int(in.Fd())) && term.IsTerminal(int(out.Fd()))
 }
 
-// isTerminal reports whether in is a terminal.
-func isTerminal(in io.Reader) bool {
-	f, ok := in.(*os.File)
+// isTerminal reports whether an input or output is a terminal.
+func isTerminal(end any) bool {
+	f, ok := end.(*os.File)
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
@@ -163,7 +172,7 @@ func (t *Terminal) open() { close(t.opened) }
 
 // Post implements bot.Platform. The id is random.
 func (t *Terminal) Post(ctx context.Context, to bot.Chat, d bot.Draft) (string, error) {
-	id := "m" + strings.ToLower(rand.Text()[:16])
+	id := newID()
 	return id, t.deliver(ctx, to, id, d, false)
 }
 
@@ -235,8 +244,8 @@ func (t *Terminal) waitForTasks(ctx context.Context, wake <-chan struct{}, decli
 	if t.cfg.Wait == nil {
 		return nil
 	}
-	over := make(chan error, 1)
-	go func() { over <- t.cfg.Wait(ctx) }()
+	over, forget := t.startWaiting(ctx)
+	defer forget()
 	for {
 		select {
 		case err := <-over:
@@ -245,6 +254,22 @@ func (t *Terminal) waitForTasks(ctx context.Context, wake <-chan struct{}, decli
 			if err := decline(); err != nil {
 				return err
 			}
+		}
+	}
+}
+
+// startWaiting calls Config.Wait in the background; over gets its result. forget ends
+// the wait.
+func (t *Terminal) startWaiting(ctx context.Context) (over <-chan error, forget func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	result := make(chan error, 1)
+	go func() {
+		defer close(result)
+		result <- t.cfg.Wait(ctx)
+	}()
+	return result, func() {
+		cancel()
+		for range result {
 		}
 	}
 }
@@ -270,6 +295,18 @@ func (t *Terminal) text(key string, data map[string]any) string {
 		return key
 	}
 	return t.cfg.Texts.Text(t.language(), key, data)
+}
+
+// unfinished is the text about tasks that are unfinished at the end; it may be empty.
+func (t *Terminal) unfinished(count int) string {
+	key := "terminal.unfinished"
+	if t.cfg.Unfinished != nil {
+		key = t.cfg.Unfinished()
+	}
+	if key == "" {
+		return ""
+	}
+	return t.text(key, map[string]any{"Count": count})
 }
 
 // reportResumed writes to Err that tasks of earlier runs go on.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"crypto/sha256"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -105,7 +106,7 @@ func (p painter) taskRows(t *task, short bool) taskRows {
 	}
 	if t.board != nil {
 		s.head = p.heading(t, t.replyTo, p.now.Sub(t.since))
-		s.tail = []string{"", p.row(piece{spinner(p.now) + " ", cyan}, piece{oneLine(t.board.Status), faint})}
+		s.tail = []string{"", p.row(p.sign(t), piece{oneLine(t.board.Status), faint})}
 	}
 	s.tail = append(s.tail, p.questions(t)...)
 	return s
@@ -130,14 +131,28 @@ func (p painter) heading(t *task, replyTo string, more time.Duration) []string {
 	return rows
 }
 
+// sign is what a task's status begins with: a spinner, or a question mark while the
+// task only waits for a person.
+func (p painter) sign(t *task) piece {
+	if t.rests() {
+		return piece{icon("waiting") + " ", yellow}
+	}
+	return piece{spinner(p.now) + " ", cyan}
+}
+
+// rests reports whether a task only waits for a person.
+func (t *task) rests() bool {
+	return len(t.questions) > 0 && (t.board == nil || !slices.ContainsFunc(t.board.Items, func(it bot.Item) bool { return it.State == "working" }))
+}
+
 // board is the checklist of a task; a short one shows only active items.
 func (p painter) board(t *task, short bool) []string {
 	if t.board == nil {
 		return nil
 	}
 	status := " · " + oneLine(t.board.Status)
-	title := bot.CutText(oneLine(t.board.Title), max(p.width-bot.TextWidth(status)-2, p.width/2))
-	rows := []string{p.row(piece{spinner(p.now) + " ", cyan}, piece{title, bold}, piece{status, faint})}
+	title := cutWords(oneLine(t.board.Title), max(p.width-bot.TextWidth(status)-2, p.width/2))
+	rows := []string{p.row(p.sign(t), piece{title, bold}, piece{status, faint})}
 	for _, it := range t.board.Items {
 		if !short || it.State == "working" || it.State == "waiting" {
 			rows = append(rows, p.item(it, p.now.Sub(t.since)))
@@ -168,7 +183,7 @@ func (p painter) item(it bot.Item, more time.Duration) string {
 	if it.State == "todo" || it.State == "skipped" {
 		look = faint
 	}
-	pieces = append(pieces, piece{bot.CutText(oneLine(it.Title), max(room, p.width/3)), look})
+	pieces = append(pieces, piece{cutWords(oneLine(it.Title), max(room, p.width/3)), look})
 	return p.row(append(pieces, end...)...)
 }
 
@@ -210,6 +225,22 @@ func (p painter) questions(t *task) []string {
 	return rows
 }
 
+// menu is the rows below a notice with buttons.
+func (p painter) menu(n menu) []string {
+	if len(n.buttons) == 0 {
+		return nil
+	}
+	rows := []string{""}
+	for i, b := range n.buttons {
+		label := oneLine(b.Label)
+		if label == n.key(i) { // the text has a list with these numbers
+			label = ""
+		}
+		rows = append(rows, p.row(piece{"  " + n.key(i) + " ", yellow}, piece{label, buttonColor(b.Style)}))
+	}
+	return append(rows, p.row(piece{"  " + p.t.text("terminal.menu", nil), faint}))
+}
+
 // questionText is the text of a question, or its first line when the scrollback shows
 // all of it.
 func (p painter) questionText(q question) []string {
@@ -235,7 +266,7 @@ func (p painter) decisionRow(q question, label string) string {
 	if !q.above {
 		text = oneLine(markdown.Plain(q.text))
 	}
-	text = bot.CutText(text, max(p.width-bot.TextWidth(label)-5, p.width/3))
+	text = cutWords(text, max(p.width-bot.TextWidth(label)-5, p.width/3))
 	return p.row(piece{"? ", yellow}, piece{text, plain}, piece{" → ", faint}, piece{label, bold})
 }
 
@@ -356,6 +387,23 @@ const spinEvery = 100 * time.Millisecond
 // oneLine makes one safe line of a text from outside.
 func oneLine(s string) string { return strings.Join(strings.Fields(bot.Clean(s)), " ") }
 
+// cutWords cuts one line to a width after a word. It cuts inside a word only when
+// that is longer than half the width.
+func cutWords(s string, width int) string {
+	cut := bot.CutText(s, width)
+	if cut == s {
+		return s
+	}
+	kept := strings.TrimSuffix(cut, "…")
+	if strings.HasPrefix(s[len(kept):], " ") {
+		return strings.TrimRight(kept, " ") + "…"
+	}
+	if i := strings.LastIndexByte(kept, ' '); i >= len(kept)/2 {
+		kept = strings.TrimRight(kept[:i], " ")
+	}
+	return kept + "…"
+}
+
 // piece is text in one colour.
 type piece struct{ text, color string }
 
@@ -363,7 +411,7 @@ type piece struct{ text, color string }
 func joinPieces(pieces []piece, width int, color bool) string {
 	var b strings.Builder
 	for _, p := range pieces {
-		text := bot.CutText(p.text, width)
+		text := cutWords(p.text, width)
 		width -= bot.TextWidth(text)
 		if text == "" {
 			continue

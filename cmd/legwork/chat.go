@@ -13,6 +13,7 @@ type chatCommand struct {
 	Config string   `placeholder:"FILE" help:"The config file. Default: config.yaml, or the environment where there is none."`
 	Name   string   `placeholder:"NAME" default:"main" help:"The conversation, with a history of its own; the config may hold rules for terminal:NAME."`
 	JSON   bool     `help:"For programs: read one JSON object {\"id\", \"text\"} per line, write one JSON event per line."`
+	Log    bool     `help:"Write the log to standard error. Without it, the log of an interactive chat and of one question is legwork.log in the data directory."`
 }
 
 // question joins the words of a question; it is empty when there are none. An empty
@@ -31,7 +32,7 @@ func (command chatCommand) Run(ctx context.Context, c cli.Console) error {
 	if err != nil {
 		return err
 	}
-	return app.Chat(ctx, app.ChatOptions{Text: text, Name: command.Name, JSON: command.JSON}, command.Config, c)
+	return app.Chat(ctx, app.ChatOptions{Text: text, Name: command.Name, JSON: command.JSON, Log: command.Log}, command.Config, c)
 }
 
 type demoCommand struct {

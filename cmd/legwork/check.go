@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"legwork/app/cli"
@@ -33,8 +34,11 @@ func (command checkCommand) Run(ctx context.Context, c cli.Console) error {
 	case err != nil:
 		return err
 	}
-	for _, w := range config.Warnings() {
+	for _, w := range slices.Concat(config.Warnings(), probe.MissingPrograms(config)) {
 		fmt.Fprintf(c.Out, "warning: %v\n", w)
+	}
+	for _, name := range config.Tools.Undescribed() {
+		fmt.Fprintf(c.Out, "hint: groups.%s.description is missing: the planner chooses a group by this sentence, and sees only the names of the tools without it\n", name)
 	}
 	fmt.Fprintf(c.Out, "%s: no mistakes; models: %d, servers: %d, groups: %d\n", source,
 		len(config.LLM.Models), len(config.Tools.Servers), len(config.GroupNames()))

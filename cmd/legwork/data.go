@@ -306,7 +306,12 @@ func printForgotten(c cli.Console, who string, f data.Forgotten) error {
 	for _, file := range f.Files {
 		rows = append(rows, [2]string{file.Name, fmt.Sprintf("%s before, %s after", size(file.Before), size(file.After))})
 	}
-	fmt.Fprintf(c.Out, "Deleted of %s:\n", who)
+	if f.Empty() && f.Notes == 0 && !f.Input && len(f.Live) == 0 {
+		fmt.Fprintf(c.Out, "legwork stores nothing about %s. /settings in a chat shows its ids.\n", who)
+		rows = rows[len(rows)-len(f.Files):]
+	} else {
+		fmt.Fprintf(c.Out, "Deleted of %s:\n", who)
+	}
 	if err := table(c.Out, rows); err != nil {
 		return fmt.Errorf("writing the summary: %w", err)
 	}

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"io"
 	"net/url"
 	"path/filepath"
 
@@ -20,12 +21,13 @@ type initCommand struct {
 	Force       bool   `help:"Replace a config file that exists; the old one is kept as FILE.bak."`
 	TelegramAPI string `name:"telegram-api" placeholder:"URL" help:"The address of your own Bot API server."`
 	SlackAPI    string `name:"slack-api" placeholder:"URL" help:"The address of a Web API in place of Slack's own."`
+	SearchAPI   string `name:"search-api" placeholder:"URL" help:"The address of a proxy in front of the search provider's API."`
 }
 
 // Run asks for a first configuration, tries each answer and writes the files.
 // Answers may come from a pipe, one to a line.
 func (command initCommand) Run(ctx context.Context, c cli.Console) error {
-	for _, address := range []string{command.TelegramAPI, command.SlackAPI} {
+	for _, address := range []string{command.TelegramAPI, command.SlackAPI, command.SearchAPI} {
 		if u, err := url.Parse(address); err != nil || address != "" && u.Host == "" {
 			return cli.MisuseError(fmt.Sprintf("%q is not the address of a server; write http://... or https://...", address))
 		}
@@ -42,8 +44,9 @@ func (command initCommand) Run(ctx context.Context, c cli.Console) error {
 	options := setup.Options{
 		In: c.In, Out: c.Out, Texts: texts,
 		Config: command.Config, EnvFile: conf.EnvFile, Replace: command.Force, Environment: c.Env, Saved: saved,
-		TelegramAPI: command.TelegramAPI, SlackAPI: command.SlackAPI, Admin: conf.AdminProblem, Endpoint: probe.SearchProblem,
-		Try: setup.Try{Model: probe.Model, Telegram: telegram.Try, Slack: slack.Try, Search: probe.Search},
+		TelegramAPI: command.TelegramAPI, SlackAPI: command.SlackAPI, SearchAPI: command.SearchAPI,
+		Admin: conf.AdminProblem, SearchProblem: probe.SearchProblem, Schema: conf.Schema(), NewToken: firstToken,
+		Try: setup.Try{Models: probe.Models, Model: probe.Model, Telegram: telegram.Try, Slack: slack.Try, Search: probe.Search},
 	}
 	written, err := setup.Run(ctx, options)
 	if err != nil {
@@ -53,11 +56,24 @@ func (command initCommand) Run(ctx context.Context, c cli.Console) error {
 	if err != nil {
 		return err
 	}
+	command.printNext(c.Out, texts, written, probe.OllamaNotices(ctx, config.LLM))
+	return nil
+}
+
+// firstToken makes the token for programs that init offers.
+func firstToken() (token, line string) {
+	token = newToken()
+	return token, tokenNewCommand{Name: "init", Role: "operator"}.line(token)
+}
+
+// printNext lists the files that were written, shows the token and what a local model
+// needs, and says what to do next.
+func (command initCommand) printNext(out io.Writer, texts *i18n.Texts, written setup.Outcome, notices []string) {
 	say := func(key, name, value string) {
-		fmt.Fprintln(c.Out, texts.Text(config.Language, key, map[string]any{name: value}))
+		fmt.Fprintln(out, texts.Text(written.Language, key, map[string]any{name: value}))
 	}
-	fmt.Fprintln(c.Out)
-	for _, path := range []string{written.Config, written.EnvFile} {
+	fmt.Fprintln(out)
+	for _, path := range []string{written.Config, written.Schema, written.EnvFile} {
 		if path != "" {
 			say("init.written", "Path", path)
 		}
@@ -65,13 +81,31 @@ func (command initCommand) Run(ctx context.Context, c cli.Console) error {
 	if written.Backup != "" {
 		say("init.kept", "Path", written.Backup)
 	}
-	next := "legwork chat"
-	if written.Platforms {
-		next = "legwork serve"
+	for _, notice := range notices {
+		fmt.Fprintln(out, notice)
 	}
+	if written.Token != "" {
+		fmt.Fprintln(out)
+		say("init.token_once", "Token", written.Token)
+	}
+	file := ""
 	if command.Config != cli.DefaultConfig {
-		next += " --config " + command.Config
+		file = " --config " + command.Config
 	}
-	say("init.next", "Command", next)
-	return nil
+	fmt.Fprintln(out)
+	say("init.next", "", "")
+	say("init.next_check", "Command", "legwork check --probe"+file)
+	if len(written.Platforms) == 0 {
+		say("init.next_chat", "Command", "legwork chat"+file)
+	}
+	if len(written.Platforms) > 0 || written.Token != "" {
+		say("init.next_serve", "Command", "legwork serve"+file)
+	}
+	if len(written.Platforms) > 0 && !written.Admins {
+		fmt.Fprintln(out)
+		say("init.next_code", "", "")
+		for _, platform := range written.Platforms {
+			say("init.next_code_"+platform, "", "")
+		}
+	}
 }

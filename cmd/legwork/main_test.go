@@ -16,6 +16,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"legwork/internal/test/fakes/llmfake"
+	"legwork/internal/test/fakes/searchfake"
 	"legwork/internal/test/fakes/slackfake"
 	"legwork/internal/test/fakes/telegramfake"
 	"legwork/internal/test/leaks"
@@ -47,6 +48,7 @@ func TestScripts(t *testing.T) {
 	})
 	search := httptest.NewServer(pages)
 	t.Cleanup(search.Close)
+	brave := searchfake.New(t, "brave", searchfake.Result{Title: "Weather", Address: "https://example.com/", Snippet: "Rain."})
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/script",
 		UpdateScripts:       *update,
@@ -57,6 +59,8 @@ func TestScripts(t *testing.T) {
 			e.Setenv("TELEGRAM_TOKEN", people.Token)
 			e.Setenv("SLACK_URL", team.APIURL)
 			e.Setenv("SEARCH_URL", search.URL+"/search")
+			e.Setenv("BRAVE_URL", brave.URL)
+			e.Setenv("BRAVE_KEY", searchfake.Key)
 			e.Setenv("SLACK_BOT", slackfake.BotToken)
 			e.Setenv("SLACK_APP", slackfake.AppToken)
 			return nil

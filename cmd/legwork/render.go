@@ -41,6 +41,9 @@ func (command renderCommand) parts(text string) []markdown.Part {
 		parts := markdown.Slack(text)
 		for i := range parts {
 			parts[i].Text = markdown.SlackEscape(parts[i].Text)
+			if parts[i].Blocks != nil {
+				parts[i].MarkdownText = "" // shown when Slack refuses the blocks
+			}
 		}
 		return parts
 	default:

@@ -15,7 +15,7 @@ import (
 // toolsCommand works on tools without a model.
 type toolsCommand struct {
 	List   toolsListCommand   `cmd:"" help:"List groups, servers and tools, and which tools ask for approval or are quarantined."`
-	Call   toolsCallCommand   `cmd:"" help:"Call one tool and print its result."`
+	Call   toolsCallCommand   `cmd:"" help:"Call one tool and print its result; or read a resource or a prompt of a server."`
 	Accept toolsAcceptCommand `cmd:"" help:"Show the tools that their servers changed, and accept a change."`
 }
 
@@ -63,7 +63,7 @@ func checkWait(wait time.Duration) error {
 
 type toolsCallCommand struct {
 	Server    string        `arg:"" help:"A server of the config."`
-	Tool      string        `arg:"" help:"One of its tools."`
+	Tool      string        `arg:"" help:"One of its tools; or resources/list, resources/read, prompts/list or prompts/get."`
 	Arguments string        `arg:"" optional:"" placeholder:"JSON" help:"A JSON object; - reads it from standard input. Default: {}."`
 	Config    string        `placeholder:"FILE" help:"The config file. Default: config.yaml, or the environment where there is none."`
 	Group     string        `placeholder:"NAME" help:"Apply the rules of this group. Default: the first one that offers the tool."`

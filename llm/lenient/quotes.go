@@ -71,7 +71,7 @@ func (r *reader) plain() {
 // follows.
 func (r *reader) closes(size int) bool {
 	rest := strings.TrimLeft(r.text[r.pos+size:], " \t\r\n")
-	return rest == "" || strings.IndexByte(",:}]#/", rest[0]) >= 0 || strings.HasPrefix(rest, "，") || strings.HasPrefix(rest, "：")
+	return rest == "" || strings.IndexByte(",:}]#/", rest[0]) >= 0 || rest[0] == ')' && r.text[r.open[0]] == '(' || strings.HasPrefix(rest, "，") || strings.HasPrefix(rest, "：")
 }
 
 // escape reads an escape. One that JSON does not know means its two characters, as

@@ -67,7 +67,7 @@ func (r *reader) container(end byte, element func() verdict) verdict {
 		return bad
 	}
 	r.open = append(r.open, r.pos)
-	r.out = append(r.out, r.text[r.pos])
+	r.out = append(r.out, bracket(r.text[r.pos]))
 	r.pos++
 	for n := 0; ; n++ {
 		r.blank()
@@ -77,7 +77,7 @@ func (r *reader) container(end byte, element func() verdict) verdict {
 		r.blank()
 		if r.at(end) {
 			r.pos++
-			r.out = append(r.out, end)
+			r.out = append(r.out, bracket(end))
 			r.open = r.open[:len(r.open)-1]
 			return complete
 		}
@@ -88,6 +88,44 @@ func (r *reader) container(end byte, element func() verdict) verdict {
 			return v
 		}
 	}
+}
+
+// bracket is a bracket as JSON has it: arguments in parentheses become an object.
+func bracket(c byte) byte {
+	switch c {
+	case '(':
+		return '{'
+	case ')':
+		return '}'
+	}
+	return c
+}
+
+// arguments reads what follows the name of a function, from its parenthesis on: named
+// arguments as an object, or one value.
+func (r *reader) arguments(start int) verdict {
+	r.pos, r.out, r.open = start, nil, r.open[:0]
+	r.keys, r.pairs, r.quoted, r.array = nil, 0, false, false
+	r.pos++
+	r.blank()
+	if !r.at('{') && !r.at('[') {
+		r.pos = start
+		return r.container(')', r.pair)
+	}
+	if v := r.value(); v != complete {
+		return v
+	}
+	if r.blank(); !r.at(')') {
+		return r.fault()
+	}
+	r.pos++
+	return complete
+}
+
+// inCall says that the reader is directly between the parentheses of a call.
+func (r *reader) inCall() bool {
+	n := len(r.open)
+	return n > 0 && r.text[r.open[n-1]] == '('
 }
 
 // over says whether the text ends here, or the code block around the value.
@@ -113,7 +151,7 @@ func (r *reader) pair() verdict {
 		return v
 	}
 	r.blank()
-	if !r.accept(":", "：") {
+	if !r.accept(":", "：") && (!r.inCall() || !r.accept("=")) {
 		return r.fault()
 	}
 	if r.pairs++; r.pairs == 1 {

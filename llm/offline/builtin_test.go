@@ -1,8 +1,11 @@
 package offline_test
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
+	"maps"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -10,11 +13,12 @@ import (
 	mcpclient "github.com/mark3labs/mcp-go/client"
 	"github.com/mark3labs/mcp-go/mcp"
 
+	"legwork/conf"
 	"legwork/llm"
 	"legwork/tools/builtin"
 )
 
-// env is the built-in servers: as groups of a plan, and their tools.
+// env is the groups of the demo: for a plan, and their tools.
 type env struct {
 	groups  string
 	tools   map[string][]llm.Tool // by group
@@ -24,8 +28,10 @@ type env struct {
 func newEnv(t *testing.T, now time.Time) env {
 	t.Helper()
 	d := env{"# Agents\n", map[string][]llm.Tool{}, map[string]*mcpclient.Client{}}
-	for _, name := range []string{"clock", "math"} {
-		s, err := builtin.New(name, nil, builtin.Env{Now: func() time.Time { return now }})
+	config := conf.Demo(t.TempDir())
+	for _, name := range slices.Sorted(maps.Keys(config.Tools.Servers)) {
+		from := config.Tools.Servers[name]
+		s, err := builtin.New(from.Builtin, from.Options, builtin.Env{Now: func() time.Time { return now }})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -50,9 +56,11 @@ func newEnv(t *testing.T, now time.Time) env {
 			if err != nil {
 				t.Fatal(err)
 			}
-			d.tools[name] = append(d.tools[name], llm.Tool{Name: name + "__" + tool.Name, Description: tool.Description, Schema: schema})
+			if offered := config.Tools.Groups[name].Tools; len(offered) == 0 || slices.Contains(offered, tool.Name) {
+				d.tools[name] = append(d.tools[name], llm.Tool{Name: name + "__" + tool.Name, Description: tool.Description, Schema: schema})
+			}
 		}
-		d.groups += "- " + name + ": " + about.Instructions + "\n"
+		d.groups += "- " + name + ": " + cmp.Or(config.Tools.Groups[name].Description, about.Instructions) + "\n"
 		d.clients[name] = c
 	}
 	d.groups += "- llm_tool: The model alone, without tools.\n"
@@ -118,6 +126,13 @@ func TestTheBuiltInToolsAreUsedAsTheyAre(t *testing.T) {
 		{"How many days until December 25, 2026?", "date_diff", "- 34 days"},
 		{"How much time is there between 2026-01-01 and 2026-03-01?", "date_diff", "- 59 days"},
 		{"Which date is 3 weeks after 2026年11月20日?", "date_add", "11 December 2026"},
+
+		{"Save a note: buy milk", "append", "Added 9 bytes to notes.md, which has 9 now."},
+		{"Please save this as a note: what is 17*23, and call Ann", "append", "to notes.md, which has 37 now."},
+		{`Save "Buy bread" in shopping.txt`, "append", "Added 9 bytes to shopping.txt"},
+		{"What is in notes.md?", "read", "what is 17*23, and call Ann"},
+		{"Запиши заметку: купить молоко", "append", "Added 26 bytes to notes.md"},
+		{"记一条笔记：买牛奶", "append", "Added 10 bytes to notes.md"},
 
 		{"tell me a joke", "", "cannot do this: Tell me a joke"},
 		{"Tell me a story about time", "", "cannot do this: Tell me a story about time"},

@@ -20,11 +20,11 @@ const system = `You plan.
 - Not a group: just a line.
 
 # Agents
-- math: Exact arithmetic on numbers.
-- clock: Tells the time in a place or time zone and does date arithmetic.
-- web: Reads public web pages and returns their text.
-- files: Reads and lists files in the workspace.
-- llm_tool: The model alone, without tools.
+- math: Exact arithmetic on numbers. (only reads)
+- clock: Tells the time in a place or time zone and does date arithmetic. (only reads)
+- web: Reads public web pages and returns their text. （只读）
+- files: Reads and lists files in the workspace. (can change things)
+- llm_tool: The model alone.
 
 # More
 - format: JSON`
@@ -88,6 +88,7 @@ func TestRequestsAreSplitAndGivenToGroups(t *testing.T) {
 		"东京和巴黎现在几点？":                                            "clock: 东京现在几点\nclock: 巴黎现在几点",
 		"17*23 等于多少？东京和巴黎现在几点？":                                 "math: 17*23 等于多少\nclock: 东京现在几点\nclock: 巴黎现在几点",
 		"Hello Anna, what time is it in Paris?":                 "clock: What time is it in Paris",
+		"Find out which things can change":                      "llm_tool: Find out which things can change",
 		"Compare Go and Rust":                                   "llm_tool: Compare Go and Rust",
 		"What is the square root of 2?":                         "math: What is the square root of 2",
 		"计算 6乘以7":                                               "math: 计算 6乘以7",

@@ -15,8 +15,13 @@ type part struct {
 // split takes a request apart and gives each part to a group. A piece that
 // names only another place, date and so on is the question before it, asked
 // again; one that fits no group and asks no question belongs to the piece before.
-// split leaves out greetings and plain talk.
+// split leaves out greetings and plain talk, and takes a note as a whole.
 func (r *rules) split(goal string, groups []group) []part {
+	if note := r.note.FindStringSubmatch(goal); note != nil {
+		if g := r.pick(note[1], facts{}, groups); g != "" {
+			return []part{{text: capital(goal), group: g}}
+		}
+	}
 	var parts []part
 	pieces := r.pieces(goal)
 	for i, span := range pieces {
@@ -147,6 +152,7 @@ func (r *rules) hints(text string, f facts) []string {
 		"search": {"搜索", "найди", "поищи"},
 		"page":   {"网页", "страниц"},
 		"file":   {"文件", "файл"},
+		"note":   {"笔记", "筆記", "заметк"},
 	} {
 		for _, sign := range signs {
 			if strings.Contains(lower, sign) {

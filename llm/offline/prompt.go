@@ -35,7 +35,7 @@ func readPrompt(rules *rules, r llm.Request) prompt {
 	for _, m := range r.Messages {
 		switch m.Role {
 		case llm.System:
-			p.groups = append(p.groups, readGroups(m.Content)...)
+			p.groups = append(p.groups, readGroups(rules, m.Content)...)
 		case llm.User:
 			p.read(rules, m.Content)
 			last = m.Content
@@ -97,8 +97,9 @@ func inner(rules *rules, text string) string {
 	return strings.TrimSpace(text)
 }
 
-// readGroups finds the list "- NAME: DESCRIPTION" that llm_tool is in.
-func readGroups(system string) []group {
+// readGroups finds the list "- NAME: DESCRIPTION (MARK)" that llm_tool is in. The
+// mark says whether the group can change things.
+func readGroups(rules *rules, system string) []group {
 	var list []group
 	known := false
 	for line := range strings.Lines(system + "\n") {
@@ -115,7 +116,7 @@ func readGroups(system string) []group {
 			known = true
 			continue
 		}
-		list = append(list, group{name, strings.TrimSpace(description)})
+		list = append(list, group{name, strings.TrimSpace(rules.mark.ReplaceAllString(description, ""))})
 	}
 	return nil
 }

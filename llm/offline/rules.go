@@ -14,6 +14,8 @@ type rules struct {
 	expression, percent, amount, quoted *regexp.Regexp
 	border, asks, greeting, filler      *regexp.Regexp
 	months, bare, span, root            *regexp.Regexp
+	mark                                *regexp.Regexp // behind the description of a group
+	note                                *regexp.Regexp // a request to save a note, and its text
 	operators, signs                    *strings.Replacer
 }
 
@@ -24,7 +26,8 @@ func newRules() *rules {
 	return &rules{
 		turn:   re(`(?s)<question>\n(.*?)\n</question>\s*<answer>\n(.*?)\n</answer>`),
 		before: re(`(?s)<summary>\n(.*?)\n</summary>`),
-		tag:    re(`(?s)<(goal|task|guidance|result|data)\b([^>]*)>(.*?)</(?:goal|task|guidance|result|data)>`),
+		tag:    re(`(?s)<(goal|task|guidance|result|data|earlier_question)\b([^>]*)>(.*?)</(?:goal|task|guidance|result|data|earlier_question)>`),
+		mark:   re(`\s*(?:\([^()]*\)|（[^（）]*）)\s*$`),
 		state:  re(`state="([^"]*)"`),
 		url:    re(`https?://[^\s<>"'，。）)]+[^\s<>"'，。）).,;:!?]`),
 		zone:   re(`\b(?:(?:Africa|America|Antarctica|Arctic|Asia|Atlantic|Australia|Europe|Indian|Pacific|Etc)/[A-Za-z_/+0-9-]+|(?:UTC|GMT)(?:[+-]\d{1,2}(?::\d\d)?)?)`),
@@ -39,11 +42,12 @@ func newRules() *rules {
 		number:     re(`-?` + number),
 		expression: re(`(?:[a-z]+\()?[-(\s]*` + number + `[)!%]*(?:\s*(?:\*\*|//|[-+*/^%])[-(\s]*(?:[a-z]+\()?` + number + `[)!%]*)+|\b(?:sqrt|abs|ln|log|sin|cos|tan|exp)\([^)]*\)`),
 		percent:    re(`(` + number + `)\s*% (?:of|от) (` + number + `)`),
+		note:       re(`(?is)^([^:：]*(?:\bnotes?\b|заметк|笔记|筆記)[^:：\d]*[:：])\s*(\S.*)$`),
 		root:       re(`(?i)(?:square root of|корень из) (` + number + `)`),
 		amount:     re(`(?i)(-?\d+)\s*(second|minute|hour|day|week|month|year|секунд|минут|час|дн|день|недел|месяц|год|лет|秒|分钟|小时|天|周|个月|年)`),
 		quoted:     re(`["“«]([^"”»]+)["”»]`),
 		border:     re(`[?？!！。；;\n]+\s*|\.\s+|(?:,\s+|[，、]\s*)(?:(?i:and then|and|then|и|а также|затем)\s+)?|\s+(?i:and then|and|as well as|и|а также)\s+|以及|[还還]有|[并並]且|和`),
-		asks:       re(`(?i)^(?:please |could you |can you |пожалуйста,? )?(?:what|who|when|where|why|how|which|is|are|does|do|write|tell|find|search|look|compare|make|give|translate|summari[sz]e|explain|list|show|send|read|fetch|open|calculate|compute|convert|plan|add|create|draw|draft|count)\b|^(?:что|кто|когда|где|почему|как|сколько|котор|напиши|найди|поищи|сравни|переведи|объясни|покажи|прочитай|посчитай|вычисли|расскажи|отправь)|[请請帮幫写寫查找吗嗎]|翻[译譯]|[总總][结結]|比[较較]|什[么麼]|怎[么麼]|多少|[几幾][点點]`),
+		asks:       re(`(?i)^(?:please |could you |can you |пожалуйста,? )?(?:what|who|when|where|why|how|which|is|are|does|do|write|tell|find|search|look|compare|make|give|translate|summari[sz]e|explain|list|show|send|read|fetch|open|calculate|compute|convert|plan|add|create|draw|draft|count|save)\b|^(?:что|кто|когда|где|почему|как|сколько|котор|напиши|найди|поищи|сравни|переведи|объясни|покажи|прочитай|посчитай|вычисли|расскажи|отправь|сохрани|запиши)|[请請帮幫写寫查找吗嗎记記]|翻[译譯]|[总總][结結]|比[较較]|什[么麼]|怎[么麼]|多少|[几幾][点點]`),
 		greeting:   re(`(?i)^(?:(?:hi|hello|hey|привет|здравствуйте?)(?:,? \p{L}+)?|good (?:morning|evening|day|afternoon)|thanks?(?: you)?|bye|who are you|how are you|what can you do|help|добрый день|спасибо|пока|кто ты|как дела|你好|您好|[谢謝][谢謝]|再[见見]|你是[谁誰]|嗨)(?:[\s,!.?。！？]+(?:please|very much|большое))?[\s,!.?。！？]*$`),
 		filler:     re(`(?i)^(?:and|in|at|for|of|the|также|и|в|во|на|из|和|在|呢)*$`),
 		operators: strings.NewReplacer(" plus ", " + ", " minus ", " - ", " times ", " * ", " multiplied by ", " * ", " divided by ", " / ",

@@ -19,6 +19,9 @@ type schema struct {
 	Required []string
 }
 
+// noteFile is the file of notes, when the tool wants a file.
+const noteFile = "notes.md"
+
 // choose takes the tool that fits a task best: it must be possible to fill all
 // that it requires, and what is filled counts more than words in common, of
 // which those of its name count twice. When the task names nothing to fill in,
@@ -56,8 +59,11 @@ func (r *rules) fill(s schema, p prompt, f facts) (args map[string]any, worth in
 		places: f.places, dates: f.dates, times: f.times, urls: f.urls, paths: f.paths, expression: f.expression,
 		numbers: r.number.FindAllString(p.task, -1), amounts: r.amount.FindAllStringSubmatch(r.date.ReplaceAllString(p.task, " "), -1), text: p.task,
 	}
-	if q := r.quoted.FindStringSubmatch(p.task); q != nil {
-		values.text = q[1]
+	note := r.note.FindStringSubmatch(p.task)
+	if _, writes := s.Properties["content"]; writes && note != nil {
+		values.text, values.content, values.paths = note[2]+"\n", true, []string{noteFile}
+	} else if q := r.quoted.FindStringSubmatch(p.task); q != nil {
+		values.text, values.content = q[1], true
 	}
 	for _, name := range order(s) {
 		property := s.Properties[name]
@@ -132,6 +138,7 @@ type supply struct {
 	places, dates, times, urls, paths, numbers []string
 	amounts                                    [][]string
 	expression, text                           string
+	content                                    bool // text is what to write, not the whole task
 }
 
 // scarce tells whether the only date or place is that of an end, and leaves
@@ -158,8 +165,10 @@ func (s *supply) value(name string, where bool, kind any, required bool) (any, b
 		list = &s.times
 	case slices.Contains([]string{"date", "from", "to", "start", "end", "until", "start_date", "end_date", "time"}, name):
 		list = &s.dates
-	case slices.Contains([]string{"query", "q", "text", "message", "input", "content"}, name):
+	case slices.Contains([]string{"query", "q", "text", "message", "input"}, name):
 		return s.text, required
+	case name == "content":
+		return s.text, s.content
 	case kind == "integer":
 		return s.amount(name)
 	case kind == "number" && required && len(s.numbers) > 0:

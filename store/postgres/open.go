@@ -158,11 +158,8 @@ func parse(text string) (*pgxpool.Config, error) {
 	}
 	config, err := pgxpool.ParseConfig(text)
 	if err != nil {
-		cause := err
-		for inner := err; inner != nil; inner = errors.Unwrap(inner) {
-			cause = inner // the outer ones show the URL
-		}
-		return nil, fmt.Errorf("the Postgres URL has a wrong part: %w", cause)
+		_, part, _ := strings.Cut(err.Error(), "`: ") // the error begins with the URL
+		return nil, fmt.Errorf("the Postgres URL has a wrong part: %s", part)
 	}
 	c := config.ConnConfig
 	if c.ConnectTimeout == 0 {

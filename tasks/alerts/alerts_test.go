@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -203,6 +204,27 @@ func TestParts(t *testing.T) {
 	e.until("the admins read of the server", func() bool { return len(e.read()) == 2 })
 	if got := e.keys(); !slices.Equal(got, []string{"alert.server_down", "alert.server_up"}) {
 		t.Errorf("the admins read %v", got)
+	}
+}
+
+// TestLeavingBetween: alerts that end between an alert about an outage and its
+// record still store the record, so that the end of the outage is reported after
+// the restart.
+func TestLeavingBetween(t *testing.T) {
+	t.Parallel()
+	r := webhookfake.New(t, "", secret)
+	e := newEnv(t, hook(r))
+	between := make(chan struct{})
+	ending := e.ending
+	recording := sync.OnceFunc(func() { close(between); <-ending })
+	e.recording.Store(&recording)
+	e.parts([]alerts.Health{{Name: "tickets", Down: true, Problem: "it ended: exit status 1"}}, nil)
+	<-between
+	e.restarts(func() {})
+	e.parts([]alerts.Health{{Name: "tickets", Up: true}}, nil)
+	r.Until("the server is back", func(list []webhookfake.Request) bool { return len(list) == 2 })
+	if got := typesOf(r.Requests()); !slices.Equal(got, []string{alerts.ServerDown, alerts.ServerUp}) {
+		t.Errorf("the webhook was told %v", got)
 	}
 }
 

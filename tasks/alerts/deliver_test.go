@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -98,8 +99,11 @@ func TestDown(t *testing.T) {
 func TestPoison(t *testing.T) {
 	t.Parallel()
 	r := webhookfake.New(t, "", secret)
-	r.Answers(func(n int, q webhookfake.Request) webhookfake.Reply {
-		if strings.Contains(string(q.Body), "number 0") && n < 8 {
+	var others atomic.Int64
+	r.Answers(func(_ int, q webhookfake.Request) webhookfake.Reply {
+		if !strings.Contains(string(q.Body), "number 0") {
+			others.Add(1)
+		} else if others.Load() < 5 {
 			return webhookfake.Reply{Status: http.StatusInternalServerError}
 		}
 		return webhookfake.Reply{}

@@ -47,10 +47,13 @@ type env struct {
 	dir     string
 	stop    func()
 	log     *journal
-	gap     atomic.Bool   // the feed has lost what was not read yet
-	refuses refusals      // of the store
-	ago     time.Duration // since what happens has happened
-	ahead   atomic.Int64  // of the wall clock are the clocks of the alerts and the store
+	gap     atomic.Bool     // the feed has lost what was not read yet
+	refuses refusals        // of the store
+	ending  <-chan struct{} // closed when the alerts are told to end
+	// recording, if set, runs before the store records that an outage was alerted.
+	recording atomic.Pointer[func()]
+	ago       time.Duration // since what happens has happened
+	ahead     atomic.Int64  // of the wall clock are the clocks of the alerts and the store
 
 	mu      sync.Mutex
 	told    [][]alerts.News
@@ -117,11 +120,12 @@ func (e *env) open() {
 
 // begin runs alerts over the open store.
 func (e *env) begin() {
-	e.options.Store = forgetful{e.store, &e.gap, &e.refuses}
+	e.options.Store = forgetful{e.store, &e.gap, &e.refuses, &e.recording}
 	e.alerts = alerts.New(e.options)
 	ctx, cancel := context.WithCancel(e.Context())
 	var running sync.WaitGroup
 	running.Go(func() { _ = e.alerts.Run(ctx) })
+	e.ending = ctx.Done()
 	e.stop = sync.OnceFunc(func() { cancel(); running.Wait() })
 }
 

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -24,6 +25,15 @@ type forgetful struct {
 	*bolt.Store
 	gap     interface{ Load() bool }
 	refuses *refusals
+	// recording points to a function to run before an alerted outage is recorded.
+	recording *atomic.Pointer[func()]
+}
+
+func (f forgetful) PutSetting(ctx context.Context, owner, name, value string) error {
+	if run := f.recording.Load(); run != nil && name == "alerts_outages" && strings.Contains(value, `"alerted":true`) {
+		(*run)()
+	}
+	return f.Store.PutSetting(ctx, owner, name, value)
 }
 
 // refusals are how often a store has refused to queue something, while it does.

@@ -100,8 +100,11 @@ func (a *Alerts) parts() []partKind {
 
 // checkParts queues alerts about changes since the last check, and returns the new
 // outages. After an error it returns the old ones, so that the next check tries
-// again.
+// again. The end of ctx does not come between an alert and its record: a part
+// whose alert is not recorded would be up again without an alert.
 func (a *Alerts) checkParts(ctx context.Context, seen outages, begun time.Time) (outages, error) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeRetry)
+	defer cancel()
 	next, now := maps.Clone(seen), a.Now()
 	for _, k := range a.parts() {
 		if k.list == nil {

@@ -201,7 +201,10 @@ func planContent(r *planner.Reply) fields {
 	}
 	c["subtasks"] = list
 	if r.Estimate != nil {
-		c["estimate"] = fields{"tokens": r.Estimate.Tokens, "usd": usd(r.Estimate.Cost)}
+		c["estimate"] = fields{"tokens": r.Estimate.Tokens, "usd": nil}
+		if r.Estimate.Cost > 0 { // 0 where no price is known
+			c["estimate"] = fields{"tokens": r.Estimate.Tokens, "usd": usd(r.Estimate.Cost)}
+		}
 	}
 	return c
 }
@@ -278,7 +281,7 @@ func (t translator) statusContent(e planner.Event) fields {
 	if e.Last {
 		c["last"] = true
 	}
-	if e.Text != "" {
+	if e.Text != "" && e.Type != planner.Heard { // its author has not said for whom the words are
 		c["text"] = e.Text
 	}
 	if e.Of > 0 {

@@ -119,6 +119,16 @@ func TestUsage(t *testing.T) {
 	if err != nil || len(all) != 1 || all[0].Calls != 3 || all[0].InputTokens != 30 || all[0].OutputTokens != 6 {
 		t.Errorf("all is %+v, %v", all, err)
 	}
+	if err == nil && (all[0].USD == nil || *all[0].USD != 0) {
+		t.Errorf("what costs nothing is %v dollars, want 0", all[0].USD)
+	}
+	rules := *w.kit.Inbox.CurrentRules()
+	rules.Budget.Unpriced = true
+	w.kit.Inbox.Use(rules)
+	all, err = w.Usage(t.Context(), viewer, nil, "", "")
+	if raw, bad := json.Marshal(all); err != nil || bad != nil || !strings.Contains(string(raw), `"usd":null`) {
+		t.Errorf("without a known price it is %s, %v, %v, want usd null", raw, err, bad)
+	}
 	by, err := w.Usage(t.Context(), viewer, []string{"user", "day"}, "", "")
 	if err != nil || len(by) != 2 || by[0].User != "api:ops" || by[0].Calls != 2 || by[1].User != "recorder:ann" || by[1].Day != inbox.Today(w.kit.Inbox) || by[1].Chat != "" {
 		t.Errorf("by user and day it is %+v, %v", by, err)

@@ -59,15 +59,21 @@ type Subtask struct {
 
 // Usage is what model calls used.
 type Usage struct {
-	InputTokens  int     `json:"input_tokens" doc:"Tokens of prompts, including those from a cache."`
-	CachedTokens int     `json:"cached_input_tokens" doc:"Those tokens of prompts that came from a cache."`
-	OutputTokens int     `json:"output_tokens" doc:"Tokens of replies."`
-	USD          float64 `json:"usd" doc:"The cost in US dollars, where the price is known."`
+	InputTokens  int `json:"input_tokens" doc:"Tokens of prompts, including those from a cache."`
+	CachedTokens int `json:"cached_input_tokens" doc:"Those tokens of prompts that came from a cache."`
+	OutputTokens int `json:"output_tokens" doc:"Tokens of replies."`
+	// USD is nil where no price is known.
+	USD *float64 `json:"usd" doc:"The cost in US dollars of the models whose price is known. Null if no price is known."`
 }
 
 // usageOf converts the usage of the ledger and of journals.
-func usageOf(u llm.Usage) Usage {
-	return Usage{InputTokens: u.Input, CachedTokens: u.CachedInput, OutputTokens: u.Output, USD: usd(u.Cost)}
+func (s *Service) usageOf(u llm.Usage) Usage {
+	out := Usage{InputTokens: u.Input, CachedTokens: u.CachedInput, OutputTokens: u.Output}
+	if !s.Inbox.CurrentRules().Budget.UnknownCost(u) {
+		cost := usd(u.Cost)
+		out.USD = &cost
+	}
+	return out
 }
 
 // shownResult is the longest result of a sub-task in a task, in bytes.
@@ -120,7 +126,7 @@ func (s *Service) task(ctx context.Context, id tasks.ID) (Task, error) {
 	}
 	t := Task{
 		ID: id, State: state.Status(), Goal: opening.Goal, Chat: row.Chat.Key(), From: row.From.Key(), Run: !opening.External,
-		Rounds: state.Round, Waiting: waiting(id, state), Usage: usageOf(state.Usage), Version: state.Version, Seq: state.Seq,
+		Rounds: state.Round, Waiting: waiting(id, state), Usage: s.usageOf(state.Usage), Version: state.Version, Seq: state.Seq,
 		Created: Time{state.Opened}, Updated: Time{state.Last}, Worked: state.Worked.Seconds(),
 	}
 	if state.Finished() {

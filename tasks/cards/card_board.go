@@ -21,14 +21,34 @@ import (
 // servers report of their calls, by action.
 func BoardOf(v *tasks.View, texts *i18n.Texts, now time.Time, reports map[planner.ActionID]tools.Progress) bot.Board {
 	s, opening := v.State, v.Opening()
-	b := bot.Board{Title: Title(opening.Goal), Status: StatusText(texts, opening.Language, s) + boardEstimate(v, texts)}
+	b := bot.Board{Title: Title(opening.Goal), Status: StatusText(texts, opening.Language, s) + boardEstimate(v, texts), Waiting: s.Status() == "waiting"}
 	for i, w := range s.Subtasks {
 		b.Items = append(b.Items, bot.Item{
 			ID: w.ID, Title: Line(planner.Description(w, v.Event)), Group: w.Name,
-			State: string(w.State), Elapsed: elapsed(w, now), Doing: activeTools(v, i, texts, reports),
+			State: string(shownState(w)), Elapsed: elapsed(w, now), Doing: activeTools(v, i, texts, reports),
 		})
 	}
 	return b
+}
+
+// shownState is the state of a sub-task on a board. A sub-task whose last calls people
+// denied has done nothing since: it is shown as skipped.
+func shownState(w planner.Work) planner.SubState {
+	denied := func(c planner.CallState) bool { // the server may have asked last, in a call that needs no approval
+		return c.Kind == planner.CallTool && c.Step == planner.StepDone && c.Asked > c.Elicited && !c.Allowed
+	}
+	if w.State != planner.SubDone {
+		return w.State
+	}
+	for _, turn := range slices.Backward(w.Turns) {
+		if len(turn.Calls) > 0 {
+			if !slices.ContainsFunc(turn.Calls, func(c planner.CallState) bool { return !denied(c) }) {
+				return planner.SubSkipped
+			}
+			break
+		}
+	}
+	return w.State
 }
 
 // HeldByPause reports whether a pause holds up the work of a task.
@@ -114,7 +134,7 @@ func activeTools(v *tasks.View, subtask int, texts *i18n.Texts, reports map[plan
 
 // SameBoard reports whether two boards look the same except for elapsed times.
 func SameBoard(a, b bot.Board) bool {
-	if a.Title != b.Title || a.Status != b.Status || len(a.Items) != len(b.Items) {
+	if a.Title != b.Title || a.Status != b.Status || a.Waiting != b.Waiting || len(a.Items) != len(b.Items) {
 		return false
 	}
 	for i := range a.Items {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -27,6 +28,7 @@ const (
 	VerbYes     = "y" // for a question without a field: the person has done it, or agrees
 	VerbOmit    = "l"
 	VerbDecline = "n"
+	VerbRest    = "r" // leave out this field and all after it
 )
 
 // Limits for choices as buttons. More choices, or longer ones, become a list.
@@ -49,6 +51,9 @@ func (c Card) form(about planner.ActionID) bot.Draft {
 		lines = append(lines, texts.Text(lang, "form.url", map[string]any{"Text": InCode(hostOf(q.URL))}), strings.TrimSuffix(bot.Fence(bot.Visible(q.URL), ""), "\n"))
 	case field != nil:
 		lines = append(lines, c.fieldText(lang, *field, about.Field, len(q.Fields)))
+		if rest := q.Fields[about.Field:]; len(rest) > 1 && c.Lasts {
+			lines = append(lines, texts.Text(lang, "form.all", map[string]any{"Text": namesOf(rest)}))
+		}
 	}
 	foot := []string{c.until(about.Seq), texts.Text(lang, "form.how", decidersData(c.View.Opening()))}
 	lines = append(lines, strings.TrimPrefix(strings.Join(foot, "\n"), "\n"))
@@ -98,6 +103,15 @@ func (c Card) fieldText(lang string, f form.Field, at, count int) string {
 		lines = append(lines, texts.Text(lang, "form.default", map[string]any{"Text": InCode(valueText(choices, f.Default))}))
 	}
 	return strings.Join(append(lines, texts.Text(lang, how, nil)), "\n\n")
+}
+
+// namesOf lists the names under which fields can be answered.
+func namesOf(fields []form.Field) string {
+	names := make([]string, len(fields))
+	for i, f := range fields {
+		names[i] = InCode(cmp.Or(f.Title, f.Name))
+	}
+	return strings.Join(names, ", ")
 }
 
 // ChoicesOf returns the choices of a field, or nil when its values cannot be
@@ -150,6 +164,9 @@ func (c Card) formButtons(about planner.ActionID, q *form.Question, field *form.
 		}
 		if MayOmit(*field) {
 			add(texts.Text(lang, "button.omit", nil), VerbOmit, "")
+		}
+		if rest := q.Fields[about.Field:]; c.Lasts && len(rest) > 1 && !slices.ContainsFunc(rest, func(f form.Field) bool { return !MayOmit(f) }) {
+			add(texts.Text(lang, "button.omit_rest", nil), VerbRest, "")
 		}
 	}
 	add(texts.Text(lang, "button.decline", nil), VerbDecline, bot.StyleDanger)

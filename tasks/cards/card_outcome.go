@@ -60,6 +60,7 @@ func (c Card) Outcome() bot.Draft {
 	if !c.Lasts {
 		return d
 	}
+	d.Copy = c.Texts.Text(c.View.Opening().Language, "button.copy", nil)
 	if started(c.View.State) {
 		d.Buttons = append(d.Buttons, c.button("button.details", PressDetails))
 	}
@@ -77,8 +78,12 @@ func problemText(v *tasks.View, texts *i18n.Texts) string {
 	if s.Reason == planner.ReasonBudget {
 		text = BudgetProblem(v, texts)
 	}
-	if begun := v.Event(s.CutOffSeq).Problem; begun != nil {
-		text += "\n\n" + texts.Text(lang, "partial.answer", nil) + "\n\n" + markCutOff(begun.Text)
+	begun := v.Event(s.CutOffSeq)
+	if begun.Type == planner.CutOff { // it stays as people saw it
+		return markCutOff(begun.Text) + "\n\n*" + texts.Text(lang, "partial.stopped", nil) + "*"
+	}
+	if begun := planner.CutOffText(begun); begun != "" {
+		text += "\n\n" + texts.Text(lang, "partial.answer", nil) + "\n\n" + markCutOff(begun)
 	}
 	if found := results(v, texts); found != "" {
 		text += "\n\n" + texts.Text(lang, "partial.intro", nil) + "\n\n" + found

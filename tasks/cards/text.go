@@ -9,11 +9,16 @@ import (
 	"legwork/bot"
 )
 
-// PlainText escapes a text, so that Markdown shows it unchanged.
+// PlainText escapes a text, so that Markdown shows it unchanged. No escaped bracket
+// opens: it would begin a formula.
 func PlainText(s string) string {
 	var b strings.Builder
 	for _, c := range s {
-		if strings.ContainsRune("\\`*_{}[]<>()#+-=.!|~&:", c) {
+		switch {
+		case c == '[':
+			b.WriteString("&#91;")
+			continue
+		case strings.ContainsRune("\\`*_{}]<>)#+-=.!|~&:", c):
 			b.WriteByte('\\')
 		}
 		b.WriteRune(c)
@@ -30,13 +35,19 @@ func Title(goal string) string {
 	return cmp.Or(Line(strings.Join(own, " ")), Line(goal))
 }
 
-// Line shortens a text to one line.
+// Line shortens a text to one line. It cuts between words, unless that would leave less
+// than half of the line.
 func Line(s string) string {
 	s = strings.Join(strings.Fields(s), " ")
-	if r := []rune(s); len(r) > maxTitle {
-		return string(r[:maxTitle-1]) + "…"
+	r := []rune(s)
+	if len(r) <= maxTitle {
+		return s
 	}
-	return s
+	cut := string(r[:maxTitle-1])
+	if i := strings.LastIndexByte(cut, ' '); r[maxTitle-1] != ' ' && i > len(cut)/2 {
+		cut = cut[:i]
+	}
+	return cut + "…"
 }
 
 // NameOf is the visible name of a person, or the key of a person without a name.

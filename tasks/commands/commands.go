@@ -3,6 +3,7 @@
 package commands
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -76,6 +77,7 @@ func helpCommand(_ context.Context, in *inbox.Inbox, r *inbox.Request, _ string)
 
 // taskCommand opens a task of its own, even while other tasks run.
 func taskCommand(ctx context.Context, in *inbox.Inbox, r *inbox.Request, text string) (inbox.Reply, error) {
+	text = cmp.Or(text, inbox.WithoutWords(r.Message))
 	switch {
 	case text == "":
 		return in.ReplyText(r, "error.empty_task", map[string]any{"Command": "/task"}), nil
@@ -90,7 +92,7 @@ func taskCommand(ctx context.Context, in *inbox.Inbox, r *inbox.Request, text st
 
 // planCommand opens a task whose first plan a person approves before it runs.
 func planCommand(ctx context.Context, in *inbox.Inbox, r *inbox.Request, text string) (inbox.Reply, error) {
-	if text == "" {
+	if text = cmp.Or(text, inbox.WithoutWords(r.Message)); text == "" {
 		return in.ReplyText(r, "error.empty_task", map[string]any{"Command": "/plan"}), nil
 	}
 	reply, err := taskCommand(ctx, in, r, text)

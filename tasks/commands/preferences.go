@@ -68,7 +68,7 @@ func modelCommand(ctx context.Context, in *inbox.Inbox, r *inbox.Request, name s
 		if err := in.Settings.Put(ctx, r.Message.From.Key(), tasks.SettingModel, ""); err != nil {
 			return inbox.Reply{}, err
 		}
-		return in.ReplyText(r, "notice.model_usual", nil), nil
+		return replyModel(ctx, in, r, "")
 	}
 	same := func(m string) bool { return m == name }
 	if !slices.Contains(models, name) {
@@ -78,9 +78,19 @@ func modelCommand(ctx context.Context, in *inbox.Inbox, r *inbox.Request, name s
 		if err := in.Settings.Put(ctx, r.Message.From.Key(), tasks.SettingModel, models[i]); err != nil {
 			return inbox.Reply{}, err
 		}
-		return in.ReplyText(r, "notice.model", map[string]any{"Name": models[i]}), nil
+		return replyModel(ctx, in, r, models[i])
 	}
 	return listModels(ctx, in, r, name != "")
+}
+
+// replyModel says which model answers the person from now on. An empty name stands for
+// the usual one.
+func replyModel(ctx context.Context, in *inbox.Inbox, r *inbox.Request, chosen string) (inbox.Reply, error) {
+	name, err := inbox.ModelName(ctx, in, r, chosen)
+	if err != nil {
+		return inbox.Reply{}, err
+	}
+	return in.ReplyText(r, "notice.model", map[string]any{"Name": name}), nil
 }
 
 // listModels lists the models that the person can choose.
@@ -89,14 +99,18 @@ func listModels(ctx context.Context, in *inbox.Inbox, r *inbox.Request, unknown 
 	if err != nil {
 		return inbox.Reply{}, err
 	}
+	answering, err := inbox.ModelName(ctx, in, r, chosen)
+	if err != nil {
+		return inbox.Reply{}, err
+	}
 	key := "notice.model_now"
 	if unknown {
 		key = "error.no_model"
 	}
 	if len(r.Rules.Models) < 2 {
-		return in.ReplyText(r, "notice.model_only", nil), nil
+		return in.ReplyText(r, "notice.model_only", map[string]any{"Name": answering}), nil
 	}
-	s := in.Notice(r, key, map[string]any{"Name": chosen, "Allowed": strings.Join(r.Rules.Models, ", ")})
+	s := in.Notice(r, key, map[string]any{"Name": answering, "Allowed": strings.Join(r.Rules.Models, ", ")})
 	for _, m := range r.Rules.Models {
 		if data := pressModel + m; len(data) <= inbox.MaxPressData {
 			s.Buttons = append(s.Buttons, bot.Button{Label: m, Data: data})
@@ -179,6 +193,7 @@ func settingsCommand(ctx context.Context, in *inbox.Inbox, r *inbox.Request, _ s
 		lines = append(lines, "- "+in.Texts.Text(r.Lang, "settings.model", map[string]any{"Name": chosen}))
 		buttons = append(buttons, in.Button(r.Lang, "button.model", pressCommand+"model"))
 	}
+	lines = append(lines, "- "+in.Texts.Text(r.Lang, "settings.keys", map[string]any{"Person": cards.InCode(r.Message.From.Key()), "Chat": cards.InCode(r.Message.Chat.Room())}))
 	return in.Reply(r, inbox.Notice{Draft: bot.Draft{Text: strings.Join(lines, "\n"), Buttons: buttons}}), nil
 }
 

@@ -59,8 +59,12 @@ func scheduleList(ctx context.Context, in *inbox.Inbox, r *inbox.Request) (bot.D
 		if err != nil {
 			return bot.Draft{}, err
 		}
+		times := cards.ScheduleTimes(in.Texts, r.Lang, s)
+		if s.Timezone != zone.String() {
+			times += " (" + s.Timezone + ")"
+		}
 		lines = append(lines, fmt.Sprintf("%d. ", i+1)+in.Texts.Text(r.Lang, "schedule.line", map[string]any{
-			"Text": cards.ScheduleTimes(in.Texts, r.Lang, s), "Goal": cards.PlainText(cards.Title(s.Goal)), "State": strings.Join(state, " · "), "Chat": otherThread(in, r.Lang, s, r.Message.Chat),
+			"Text": times, "Goal": cards.PlainText(cards.Title(s.Goal)), "State": strings.Join(state, " · "), "Chat": otherThread(in, r.Lang, s, r.Message.Chat),
 		}))
 		if data := pressSchedule + verbShow + ":" + s.ID; len(buttons) < maxListed && len(data) <= inbox.MaxPressData {
 			buttons = append(buttons, bot.Button{Label: fmt.Sprintf("%d", i+1), Data: data})

@@ -153,7 +153,7 @@ func runSchedule(ctx context.Context, in *inbox.Inbox, r *inbox.Request, s tasks
 	if !admitted {
 		return in.ReplyText(r, "schedule.lost", map[string]any{"Name": cards.PlainText(cards.NameOf(s.From.Name, s.From.Key())), "Goal": cards.PlainText(cards.Title(s.Goal))}), nil
 	}
-	o.Intro = in.Texts.Text(o.Language, "schedule.intro_now", map[string]any{"Text": cards.ScheduleTimes(in.Texts, o.Language, s)})
+	o.Intro = in.Texts.Text(o.Language, "schedule.intro_now", map[string]any{"Text": cards.ScheduleTimes(in.Texts, o.Language, s), "Goal": cards.PlainText(cards.Title(s.Goal))})
 	item := in.OpeningDelivery(r.Message.Key, s.Chat, o)
 	return inbox.Reply{Store: []tasks.Inbound{item}, Say: func(ctx context.Context, receipts []tasks.Receipt) inbox.Notice {
 		if receipts[0].Opened {

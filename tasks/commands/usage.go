@@ -87,7 +87,8 @@ type budgetLeft struct {
 func usageLines(in *inbox.Inbox, lang, key string, s spending, of budgetLeft) string {
 	today := spentText(in, lang, s.today)
 	if of.limit > 0 {
-		if !tasks.InTokens(of.budget) && s.today.Cost <= 0 { // show the spending in the unit of the limit
+		unknown := in.CurrentRules().Budget.UnknownCost(s.today)
+		if !tasks.InTokens(of.budget) && s.today.Cost <= 0 && !unknown { // show the spending in the unit of the limit
 			today += ", " + in.Texts.Money(lang, 0)
 		}
 		today = in.Texts.Text(lang, "usage.of", map[string]any{"Spent": today, "Limit": cards.AmountText(in.Texts, lang, of.budget, of.limit)})
@@ -100,8 +101,11 @@ func usageLines(in *inbox.Inbox, lang, key string, s spending, of budgetLeft) st
 	}, "\n")
 }
 
-// spentText writes tokens and money.
+// spentText writes tokens and money, or that the price is not known.
 func spentText(in *inbox.Inbox, lang string, u llm.Usage) string {
+	if in.CurrentRules().Budget.UnknownCost(u) {
+		return in.Texts.Roughly(lang, u.Tokens()) + ", " + in.Texts.Text(lang, "usage.unpriced", nil)
+	}
 	return cards.CostText(in.Texts.Roughly, in.Texts.Money, lang, u.Tokens(), u.Cost)
 }
 

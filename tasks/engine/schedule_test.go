@@ -155,7 +155,7 @@ func TestScheduleInSpring(t *testing.T) {
 		p.until("2027-03-29T12:00:00Z")
 		p.want("2027-03-27 01:30 tell a joke", "2027-03-28 01:00 tell a joke", "2027-03-29 00:30 tell a joke")
 		for _, text := range p.answers() {
-			if text != "_Scheduled: Every day at 02:30_\n\ndone" {
+			if text != "_Scheduled: Every day at 02:30_ · **tell a joke**\n\ndone" {
 				t.Errorf("answer %q, want one that says it was scheduled", text)
 			}
 		}

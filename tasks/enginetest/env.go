@@ -72,7 +72,9 @@ func NewEnv(t testing.TB, store tasks.Store) *Env {
 // Use puts the parts around another store, as a restart does.
 func (env *Env) Use(store tasks.Store) {
 	env.Store = store
-	rules := tasks.PromptRules{Budget: env.Budget, Deciders: env.Deciders, Approvals: tasks.Approvals{Expire: env.Expire}}
+	rules := tasks.PromptRules{
+		Budget: env.Budget, Deciders: env.Deciders, Approvals: tasks.Approvals{Expire: env.Expire}, SharedState: true, Delegate: true,
+	}
 	env.Presenters = presenter.New(presenter.Config{
 		Store: store, Texts: env.Texts, Chats: env.Chats, Log: env.Log, Now: env.Now, Pause: env.Pause, Rules: rules,
 	})

@@ -1,6 +1,7 @@
 package executor
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 	lru "github.com/hashicorp/golang-lru/v2"
 
 	"legwork/internal/clip"
+	"legwork/llm"
 	"legwork/planner"
 	"legwork/tasks"
 )
@@ -201,9 +203,19 @@ func (l *earlier) fetchOne(ctx context.Context, v *tasks.View, c *planner.Call, 
 	return nil
 }
 
-// setThought stores the text that a model wrote beside its plan or its calls.
-func setThought(e planner.Event, text, thinking string) {
-	if r := e.Reply; r != nil && (r.IsPlan || len(r.Calls) > 0 && r.Text == "") {
-		r.Thought = planner.Thought(text, thinking)
+// setThought stores the thought of a plan, or else the text that a model wrote beside
+// its plan or its calls.
+func setThought(e planner.Event, reply llm.Reply) {
+	r := e.Reply
+	if r == nil || !r.IsPlan && (len(r.Calls) == 0 || r.Text != "") {
+		return
 	}
+	thought := ""
+	if r.IsPlan {
+		thought = planner.PlanThought(reply.Text)
+		for _, c := range reply.ToolCalls {
+			thought = cmp.Or(planner.PlanThought(c.Arguments), thought)
+		}
+	}
+	r.Thought = cmp.Or(thought, planner.Thought(reply.Text, reply.Thinking))
 }

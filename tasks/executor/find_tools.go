@@ -15,10 +15,13 @@ import (
 
 // A group with more tools than manyTools, or whose definitions would take more than
 // a twentieth of the prompt, is offered as a search tool. The prompt then offers the
-// tools that the search has found.
+// tools that the search has found. A group of fewer than fewTools is always offered
+// whole: a search for them would cost turns and save little.
 const (
 	manyTools  = 30
-	toolsShare = 20 // of the prompt's bytes: one part in so many
+	fewTools   = 8
+	toolsShare = 20      // of the prompt's bytes: one part in so many
+	namesBytes = 2 << 10 // of the names of hidden tools
 )
 
 // findTool is the name of the search in calls.
@@ -31,12 +34,12 @@ func (x *Executor) offer(v *tasks.View, subtask int, listed []tools.Tool, maxByt
 	for _, t := range listed {
 		size += len(t.Exposed) + len(t.Description) + len(t.Schema)
 	}
-	if len(listed) <= manyTools && (maxBytes == 0 || size <= maxBytes/toolsShare) {
+	if len(listed) < fewTools || len(listed) <= manyTools && (maxBytes == 0 || size <= maxBytes/toolsShare) {
 		return listed, listed
 	}
 	search := tools.Tool{
 		Name: findTool, Exposed: "find_tools", Schema: json.RawMessage(`{"type":"object","properties":{"query":{"type":"string"}},"required":["query"]}`),
-		Description: x.Texts.Text(v.Opening().Language, "tool.find_tools", map[string]any{"Count": len(listed)}),
+		Description: x.Texts.Text(v.Opening().Language, "tool.find_tools", namesOf(listed)),
 	}
 	offered = []tools.Tool{search}
 	for _, turn := range v.State.Subtasks[subtask].Turns {
@@ -54,6 +57,20 @@ func (x *Executor) offer(v *tasks.View, subtask int, listed []tools.Tool, maxByt
 		}
 	}
 	return append(slices.Clip(listed), search), offered
+}
+
+// namesOf are the fields of the description of the search: how many tools it hides,
+// their names, and how many names there is no room for.
+func namesOf(hidden []tools.Tool) map[string]any {
+	var names []string
+	for left := namesBytes; len(names) < len(hidden); {
+		name := hidden[len(names)].Exposed
+		if left -= len(name) + len(", "); left < 0 {
+			break
+		}
+		names = append(names, name)
+	}
+	return map[string]any{"Count": len(hidden), "Names": strings.Join(names, ", "), "More": len(hidden) - len(names)}
 }
 
 // find searches the tools of a group for a sub-task's model.

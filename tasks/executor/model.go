@@ -50,7 +50,7 @@ func (x *Executor) model(ctx context.Context, v *tasks.View, a planner.Action, p
 	case ctx.Err() != nil:
 		err = ctx.Err()
 	case !errors.Is(err, tasks.ErrPaused): // a paused call is made again after the pause
-		err = x.callFailed(ctx, v, a, err)
+		err = x.failedOrCut(ctx, v, a, tools, err)
 	}
 	if err != nil { // no event holds the cost
 		x.budget.settle(ctx, v.ID, tasks.ReservationID{Action: a.ID}, reply.Usage)
@@ -60,8 +60,11 @@ func (x *Executor) model(ctx context.Context, v *tasks.View, a planner.Action, p
 
 // replied appends the reply of a model.
 func (x *Executor) replied(ctx context.Context, v *tasks.View, a planner.Action, reply llm.Reply, tools []tools.Tool) error {
-	e := reading{v: v, a: a, groups: x.groups(ctx, v), tools: tools, expires: x.rules.Load().Approvals.ExpiresAt(x.Now())}.read(reply)
-	setThought(e, reply.Text, reply.Thinking)
+	rules := x.rules.Load()
+	e := reading{
+		v: v, a: a, groups: x.groups(ctx, v), tools: tools, expires: rules.Approvals.ExpiresAt(x.Now()), delegate: rules.Delegate,
+	}.read(reply)
+	setThought(e, reply)
 	if err := x.earlier.fetch(ctx, v, e); err != nil {
 		return err
 	}
@@ -110,7 +113,7 @@ func (x *Executor) expandPrompt(ctx context.Context, v *tasks.View, a planner.Ac
 		return x.Append(ctx, v.ID, planner.Event{Type: planner.PromptExpanded, Action: a.ID, Text: text})
 	}
 	if err == nil {
-		err = errEmpty
+		err = errors.New("the server's prompt is empty")
 	}
 	x.Log.WarnContext(ctx, "writing out server's prompt failed", "task", v.ID, "prompt", want.Name, "cause", err)
 	return x.Append(ctx, v.ID, planner.Event{Type: planner.CallFailed, Action: a.ID, Problem: &planner.Problem{Code: "prompt", Reason: err.Error()}})

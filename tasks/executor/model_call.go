@@ -69,6 +69,18 @@ const (
 	minReportedWait = 10 * time.Second
 )
 
+// failedOrCut appends the event of a failed call, or of a plan or a tool call that was
+// too long for its model.
+func (x *Executor) failedOrCut(ctx context.Context, v *tasks.View, a planner.Action, tools []tools.Tool, err error) error {
+	if failed, ok := errors.AsType[*llm.Error](err); ok {
+		if e, cut := (reading{v: v, a: a, groups: x.groups(ctx, v), tools: tools}).cutOff(failed); cut {
+			x.Log.InfoContext(ctx, "reply not usable", "task", v.ID, "action", a.ID, "model", failed.Model, "cause", e.Problem.Reason)
+			return x.Append(ctx, v.ID, e)
+		}
+	}
+	return x.callFailed(ctx, v, a, err)
+}
+
 // callFailed appends the event of a failed call. The event holds the text that
 // people could already read, unless a filter stopped it.
 func (x *Executor) callFailed(ctx context.Context, v *tasks.View, a planner.Action, err error) error {

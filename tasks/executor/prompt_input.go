@@ -20,7 +20,7 @@ import (
 // are those that the model can call.
 func (x *Executor) promptInput(ctx context.Context, v *tasks.View, a planner.Action) (planner.PromptInput, []tools.Tool, error) {
 	rules := x.rules.Load()
-	promptInput := planner.PromptInput{Texts: x.Texts, Instructions: rules.Instructions, Vision: rules.HasVision}
+	promptInput := planner.PromptInput{Texts: x.Texts, Instructions: rules.Instructions, Vision: rules.HasVision, SharedState: rules.SharedState, Delegate: rules.Delegate}
 	if rules.PromptBytes != nil {
 		promptInput.MaxBytes = rules.PromptBytes(a.Role)
 	}
@@ -34,7 +34,7 @@ func (x *Executor) promptInput(ctx context.Context, v *tasks.View, a planner.Act
 	}
 	groups := x.groups(ctx, v)
 	for _, g := range groups {
-		promptInput.Groups = append(promptInput.Groups, i18n.Group{Name: g.Name, Description: g.Description})
+		promptInput.Groups = append(promptInput.Groups, i18n.Group{Name: g.Name, Description: g.Description, ReadOnly: g.ReadOnly})
 	}
 	if err := x.addConversation(ctx, v, a, &promptInput); err != nil || a.Role != llm.RoleWork || a.Group == planner.LLMTool {
 		return promptInput, nil, err

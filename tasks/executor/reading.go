@@ -1,15 +1,16 @@
 package executor
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"time"
 
+	"legwork/i18n"
 	"legwork/internal/clip"
 	"legwork/internal/plainjson"
+	"legwork/internal/toolargs"
 	"legwork/llm"
 	"legwork/planner"
 	"legwork/tasks"
@@ -23,6 +24,8 @@ type reading struct {
 	groups  []tools.Group  // groups that the asker can use
 	tools   []tools.Tool   // tools of the prompt
 	expires time.Time      // when a question to a person expires; zero: never
+
+	delegate bool // sub-tasks may delegate
 }
 
 // names lists the names of the groups.
@@ -53,42 +56,83 @@ func (d reading) read(r llm.Reply) planner.Event {
 	for _, c := range r.ToolCalls {
 		text += "\n" + c.Arguments
 	}
-	problem := &planner.Problem{Code: planner.ReasonUnreadable, Reason: err.Error(), Text: clip.Marked(text, 4000), Usage: r.Usage}
-	return planner.Event{Type: planner.Malformed, Action: d.a.ID, Problem: problem}
+	return malformed(d.a, err, text, r.Usage)
 }
 
-var (
-	// Models read errRevoked, too.
-	errRevoked = errors.New("the group is not, or no longer, open to this person in this chat")
-	errNoTools = errors.New("there are no tools here: write the text itself")
-	errEmpty   = errors.New("the reply is empty: write the text")
-	errPlan    = errors.New("a plan is not wanted here: write the text itself")
-	errCalls   = errors.New("no more tools can be called: write the text from what is known")
+// errRevoked is for models, too.
+var errRevoked = errors.New("the group is not, or no longer, open to this person in this chat")
+
+// replyError is the reason why a reply is given back to its model: sentences that say
+// what to do.
+type replyError string
+
+func (r replyError) Error() string { return string(r) }
+
+const (
+	errNoTools   replyError = "There are no tools here: write the text itself."
+	errEmpty     replyError = "It is empty: write the text."
+	errPlan      replyError = "A plan is not wanted here: write the text itself."
+	errNoCalls   replyError = "No more tools can be called: write the text from what is known."
+	errCall      replyError = "It holds a call of a tool that cannot be read: send the call again, whole and as valid JSON, or write the text."
+	errCutCall   replyError = "It was cut off because it was too long: send the call of the tool again with shorter arguments, or do the work in several calls."
+	errAnnounced replyError = "It only announces work, and no work has been done. Call the tool \"plan\" with the sub-tasks now; if the reply is the answer, send it again as it is."
+	errDone      replyError = "Every sub-task of this plan has been done already: use the results, plan only what is missing, or return an empty plan."
 )
 
 // prose returns the text of a reply that may hold nothing but text. People never see
-// a plan. A JSON list of other things with names and descriptions is not a plan.
+// a plan or a call of a tool. A JSON list of other things with names and descriptions
+// is not a plan.
 func (d reading) prose(text string) (string, error) {
-	parsed, err := planner.ParseReply(text, planner.ParseOptions{Groups: d.names()})
+	options := planner.ParseOptions{Groups: d.names(), Tools: planner.MachineTools()}
+	for _, t := range d.tools {
+		options.Tools = append(options.Tools, t.Exposed, t.Name)
+	}
+	parsed, err := planner.ParseReply(text, options)
+	bad, refused := errors.AsType[*planner.PlanError](err)
+	callable := d.a.Role == llm.RoleWork && d.a.Group != planner.LLMTool && !d.a.LastTurn
 	switch {
 	case planner.VisibleText(text) == "":
 		return "", errEmpty
-	case err != nil || parsed.IsPlan:
+	case refused && callable && (bad.Code == planner.UnreadableCall || bad.Code == planner.TruncatedPlan):
+		return "", errCall
+	case refused && (bad.Code == planner.UnknownTool || bad.Code == planner.UnreadableCall):
+		return "", errNoCalls
+	case refused || parsed.IsPlan:
 		return "", errPlan
-	case callsInText(text):
-		return "", errCalls
 	}
 	return parsed.Answer, nil
 }
 
-// callsInText reports whether a text is tool calls as models without tool calling
-// write them. It is for replies in which tool calls are not allowed.
-func callsInText(text string) bool {
-	var calls struct {
-		List []json.RawMessage `json:"tool_calls"`
+// cutOff is the event of a reply that reached its model's max_output_tokens within a
+// plan or a call: it is asked for again, shorter. ok is false for other failures, and
+// for a text: the part that came is of use.
+func (d reading) cutOff(failed *llm.Error) (_ planner.Event, ok bool) {
+	if !failed.Length || d.a.Role == llm.RoleAnswer {
+		return planner.Event{}, false
 	}
-	from, to := strings.IndexByte(text, '{'), strings.LastIndexByte(text, '}')
-	return from >= 0 && from < to && json.Unmarshal([]byte(text[from:to+1]), &calls) == nil && len(calls.List) > 0
+	text := failed.Partial
+	if len(failed.Calls) == 0 {
+		if planner.VisibleText(text) == "" {
+			return planner.Event{}, false // all of it went into thinking
+		}
+		if parsed, err := planner.ParseReply(text, planner.ParseOptions{Groups: d.names()}); err == nil && !parsed.IsPlan {
+			return planner.Event{}, false
+		}
+	}
+	for _, c := range failed.Calls {
+		text += "\n" + c.Arguments
+	}
+	reason := error(errCutCall)
+	if d.a.Role != llm.RoleWork {
+		reason = planner.CutPlan()
+	}
+	return malformed(d.a, reason, text, failed.Usage), true
+}
+
+// malformed is the event of a reply that is given back to its model.
+func malformed(a planner.Action, reason error, text string, usage llm.Usage) planner.Event {
+	problem := &planner.Problem{Code: planner.ReasonUnreadable, Reason: reason.Error(), Text: clip.Marked(strings.TrimSpace(text), 4000), Usage: usage}
+	return planner.Event{Type: planner.Malformed, Action: a.ID, Problem: problem}
 }
 
 // readDecision reads the reply of a planning model: a plan, as a tool call or
@@ -108,27 +152,42 @@ func (d reading) readDecision(out *planner.Reply, r llm.Reply) error {
 		return err
 	}
 	if !parsed.IsPlan {
-		if out.Text = parsed.Answer; out.Text == "" {
+		out.Text = parsed.Answer
+		if out.Text == "" {
 			return errEmpty
+		}
+		if a := d.announcement(); a != nil && a.Is(out.Text) {
+			return errAnnounced
 		}
 		return nil
 	}
 	out.IsPlan = true
 	out.Plan = planner.Qualify(parsed.Plan, v.State.Round+1, options.Known, func(group string) bool { return readOnly[group] })
 	if repeats(v, out.Plan) {
-		return errors.New("every sub-task of this plan has been done already; use the results, plan only what is missing, or return an empty plan")
+		return errDone
 	}
 	return nil
 }
 
-func parseDecision(r llm.Reply, options planner.ParseOptions) (planner.Parsed, error) {
-	for i := len(r.ToolCalls) - 1; i >= 0; i-- {
-		if r.ToolCalls[i].Name == planner.ToolPlan {
-			return planner.ParsePlanArguments(r.ToolCalls[i].Arguments, options)
-		}
+// announcement recognises a reply that only announces work. It is nil where a reply is
+// not given back for that: once a reply of the decision was given back, so that
+// an answer which looks like an announcement comes through the second time.
+func (d reading) announcement() *planner.Announcement {
+	s, opening := d.v.State, d.v.Opening()
+	again := len(s.BadReplies) > 0 || s.Limits.MalformedReplies == 0
+	if d.a.Role != llm.RolePlan || again || len(s.Guidance) > 0 || opening.Prompt != nil || len(d.groups) == 0 {
+		return nil
 	}
+	agents := make([]i18n.Group, 0, len(d.groups))
+	for _, g := range d.groups {
+		agents = append(agents, i18n.Group{Name: g.Name, Description: g.Description})
+	}
+	return planner.NewAnnouncement(opening.Goal, agents)
+}
+
+func parseDecision(r llm.Reply, options planner.ParseOptions) (planner.Parsed, error) {
 	if len(r.ToolCalls) > 0 {
-		return planner.Parsed{}, fmt.Errorf("there is no tool %q here: plan sub-tasks with the tool %q, or answer in text", r.ToolCalls[0].Name, planner.ToolPlan)
+		return planner.ParseCalls(r.ToolCalls, options)
 	}
 	return planner.ParseReply(r.Text, options)
 }
@@ -163,7 +222,7 @@ func (d reading) readWork(out *planner.Reply, r llm.Reply) error {
 		return errNoTools
 	}
 	if len(r.ToolCalls) > maxCalls {
-		return fmt.Errorf("at most %d tool calls in one reply", maxCalls)
+		return replyError(fmt.Sprintf("It holds %d calls of tools: send at most %d at once.", len(r.ToolCalls), maxCalls))
 	}
 	groups := d.names()
 	delegated := d.v.State.Subtasks[d.a.Place.Subtask].Parent != nil
@@ -174,7 +233,9 @@ func (d reading) readWork(out *planner.Reply, r llm.Reply) error {
 			call.ID = fmt.Sprintf("call_%d_%d", d.v.State.Seq, i)
 		}
 		seen[call.ID] = true
-		call = match(call, d.tools, groups, delegated)
+		if call = match(call, d.tools, groups, delegated); call.Delegate != nil && !d.delegate {
+			call.Delegate, call.Refusal = nil, "work cannot be handed on here: do it yourself, or say that it is missing"
+		}
 		if call.Ask != nil {
 			call.Ask.Expires = d.expires
 		}
@@ -196,7 +257,7 @@ func match(c planner.Call, listed []tools.Tool, groups []string, delegated bool)
 				c.Refusal = fmt.Sprintf("the arguments have the key %q twice in one object, and can be read in two ways: write it once", key)
 				return c
 			}
-			c.Tool = t.Name
+			c.Tool, c.Arguments = t.Name, toolargs.Fit(t.Schema, c.Arguments)
 			return c
 		}
 		names = append(names, t.Exposed)

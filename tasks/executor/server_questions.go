@@ -9,7 +9,6 @@ import (
 	"strings"
 	"sync"
 
-	"legwork/bot"
 	"legwork/internal/form"
 	"legwork/llm"
 	"legwork/planner"
@@ -196,7 +195,8 @@ func (s *serverQuestions) sample(ctx context.Context, want tools.Sampling) (tool
 			fmt.Fprintf(&text, "%s: %s\n", m.Role, m.Content)
 		}
 	}
-	message := s.x.Texts.Text(lang, "question.sampling", map[string]any{"Server": s.server()}) + "\n\n" + bot.Fence(bot.Visible(text.String()), "")
+	// The card quotes the whole message as plain text.
+	message := s.x.Texts.Text(lang, "question.sampling", map[string]any{"Server": s.server()}) + "\n\n" + strings.TrimSuffix(text.String(), "\n")
 	answer, err := s.ask(ctx, form.Question{Message: message})
 	if err != nil {
 		return tools.Sampled{}, err

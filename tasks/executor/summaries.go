@@ -253,11 +253,11 @@ func (s *summaries) callForSummary(ctx context.Context, id tasks.ID, opening *pl
 	if err != nil {
 		return "", fmt.Errorf("calling a model: %w", err)
 	}
-	text := planner.VisibleText(reply.Text)
-	if text == "" || len(reply.ToolCalls) > 0 || callsInText(text) {
+	parsed, err := planner.ParseReply(reply.Text, planner.ParseOptions{Groups: []string{}})
+	if err != nil || parsed.IsPlan || len(reply.ToolCalls) > 0 {
 		return "", errNoSummary
 	}
-	return text, nil
+	return parsed.Answer, nil
 }
 
 var errNoSummary = errors.New("the reply is no summary")

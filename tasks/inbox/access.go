@@ -21,7 +21,7 @@ func (in *Inbox) admit(ctx context.Context, m bot.Message, access policy.Access)
 	if err != nil {
 		return false, false, err
 	}
-	if slices.Contains(admins, m.From.Key()) {
+	if key := m.From.Key(); slices.Contains(admins, key) || key == access.Owner {
 		return true, true, nil
 	}
 	if access.Admits(false, nil, m) {

@@ -17,7 +17,7 @@ import (
 // accessRequest is a person without access who wrote to the bot lately.
 type accessRequest struct {
 	Person        bot.Person `json:"person"`
-	Chat          bot.Chat   `json:"chat"` // private
+	Chat          bot.Chat   `json:"chat"` // private, or where the person gave a command
 	Language      string     `json:"language"`
 	NotifiedAt    time.Time  `json:"notified_at"`              // when the person was last notified that they have no access
 	AdminsAskedAt time.Time  `json:"admins_asked_at,omitzero"` // when the admins were last asked; zero: never
@@ -59,27 +59,33 @@ const MaxPressData = 64
 
 // unauthorized answers a person who may not talk to the bot. In a private chat the
 // person gets one notification a day, with a button that asks the admins for
-// access. In other chats they get no answer, except to presses. The inbox stores
-// none of their messages.
+// access. In other chats they get no answer, except to presses and to commands of the
+// platform, which Answerer answers. The inbox stores none of their messages.
 func unauthorized(in *Inbox, r *Request) Reply {
 	m := r.Message
 	switch {
-	case m.Kind == bot.MessagePress && m.Data == pressAsk && m.Chat.Private:
+	case m.Kind == bot.MessagePress && m.Data == pressAsk:
 		return Reply{Say: func(ctx context.Context, _ []tasks.Receipt) Notice { return requestAccess(ctx, in, r) }}
 	case m.Kind == bot.MessagePress:
 		reply := in.ReplyAside(r, "error.not_yours")
 		reply.Store = nil
 		return reply
-	case m.Chat.Private && !m.Overheard && m.Kind == bot.MessageText:
+	case (m.Chat.Private || m.Token != "") && !m.Overheard && m.Kind == bot.MessageText:
 		return Reply{Say: func(ctx context.Context, _ []tasks.Receipt) Notice { return refuseAccess(ctx, in, r) }}
 	}
 	return Reply{}
 }
 
 // refuseAccess notifies a person once a day that they have no access. A person who
-// was notified before the first admin was known is notified once more after that.
+// was notified before the first admin was known is notified once more after that. A
+// command in a group is always answered, so that its author alone sees it.
 func refuseAccess(ctx context.Context, in *Inbox, r *Request) Notice {
 	m := r.Message
+	command := m.Token != "" && !m.Chat.Private
+	refused := in.Notice(r, "error.not_allowed", nil)
+	if command {
+		refused.Audience = ToAuthor
+	}
 	in.accessList.mu.Lock()
 	defer in.accessList.mu.Unlock()
 	admins, err := in.Admins(ctx)
@@ -95,12 +101,15 @@ func refuseAccess(ctx context.Context, in *Inbox, r *Request) Notice {
 	early := len(admins) == 0
 	i := requestOf(list, m.From.Key())
 	recent := i >= 0 && in.Now().Sub(list[i].NotifiedAt) < notifyAgainAfter && list[i].WithoutAdmin == early
-	if recent || ignored(ctx, in, m.From.Key()) {
+	if recent && !command || ignored(ctx, in, m.From.Key()) {
 		return Notice{}
 	}
 	if i < 0 {
 		if list, i = addAccessRequest(in, list, r); i < 0 {
 			in.Log.DebugContext(ctx, "access requests full", "person", m.From.Key())
+			if command {
+				return refused
+			}
 			return Notice{}
 		}
 	}
@@ -109,14 +118,13 @@ func refuseAccess(ctx context.Context, in *Inbox, r *Request) Notice {
 		in.Log.ErrorContext(ctx, "access request not stored", "cause", err)
 		return Notice{}
 	}
-	if early {
+	if early && !command {
 		return in.Notice(r, "error.no_admin", nil)
 	}
-	s := in.Notice(r, "error.not_allowed", nil)
-	if list[i].AdminsAskedAt.IsZero() && len(pressAllow+m.From.Key()) <= MaxPressData {
-		s.Buttons = []bot.Button{in.Button(r.Lang, "button.ask_admin", pressAsk)}
+	if !early && list[i].AdminsAskedAt.IsZero() && len(pressAllow+m.From.Key()) <= MaxPressData {
+		refused.Buttons = []bot.Button{in.Button(r.Lang, "button.ask_admin", pressAsk)}
 	}
-	return s
+	return refused
 }
 
 // requestAccess asks the admins to admit a person who pressed the button for it.
@@ -295,8 +303,17 @@ func announceAccess(in *Inbox, r *Request, verb string, v accessRequest) Reply {
 		return in.Reply(r, n)
 	}
 	return in.ReplyLater(r, func(ctx context.Context) Notice {
-		welcome := TextNotice(in.SpellIn(v.Chat, in.Texts.Text(v.Language, "notice.admitted", nil)))
-		in.Send(ctx, bot.Message{Chat: v.Chat, From: v.Person}, welcome)
+		to := v.Chat
+		if !to.Private { // the others of that chat are not concerned
+			reached, err := in.reach(ctx, v.Person.Key())
+			if err != nil {
+				in.Log.WarnContext(ctx, "notice not shown", "person", v.Person.Key(), "cause", err)
+				return n
+			}
+			to = reached.Chat
+		}
+		welcome := TextNotice(in.SpellIn(to, in.Texts.Text(v.Language, "notice.admitted", nil)))
+		in.Send(ctx, bot.Message{Chat: to, From: v.Person}, welcome)
 		return n
 	})
 }

@@ -1,6 +1,7 @@
 package inbox
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -39,6 +40,12 @@ func answerHandler(ctx context.Context, in *Inbox, r *Request) (Outcome, error) 
 		}
 		w, ok = r.answeredAsk(there)
 	}
+	if !ok && m.Chat.Private && m.Chat.Thread != "" {
+		var err error
+		if w, ok, err = threadAnswer(ctx, in, r); err != nil {
+			return Outcome{}, err
+		}
+	}
 	if !ok {
 		return Outcome{}, nil
 	}
@@ -61,12 +68,24 @@ func answerHandler(ctx context.Context, in *Inbox, r *Request) (Outcome, error) 
 	return took(withOutcome(in, r, w.task, w.action, reply), nil)
 }
 
+// threadAnswer finds the question of a private chat under whose message a text
+// stands in a thread. Such a text is a reply to that message.
+func threadAnswer(ctx context.Context, in *Inbox, r *Request) (w textAnswer, ok bool, err error) {
+	above := *r
+	above.Message.ReplyTo, above.Message.Chat.Thread = r.Message.Chat.Thread, ""
+	if above.Live, err = in.liveIn(ctx, above.Message.Chat.Key()); err != nil {
+		return w, false, err
+	}
+	w, ok = above.answeredAsk(above.Live)
+	return w, ok && w.reply, nil
+}
+
 // answerModel takes a text as the answer to a model's question. When the question
 // is closed by the time the text is stored, the text opens a task of its own, if
 // its author may ask.
 func answerModel(ctx context.Context, in *Inbox, r *Request, id tasks.ID, action planner.ActionID) (Reply, error) {
-	m := r.Message
-	o, err := in.opening(ctx, r, m.Text)
+	m, text := r.Message, in.withUnread(r, r.Message.Text)
+	o, err := in.opening(ctx, r, text)
 	if err != nil {
 		return Reply{}, err
 	}
@@ -76,7 +95,7 @@ func answerModel(ctx context.Context, in *Inbox, r *Request, id tasks.ID, action
 	}
 	item.To, item.Event = id, planner.Event{
 		Type: planner.Decided, At: in.Now(), Action: action, By: m.From.Key(), Message: m.ID,
-		Decision: &planner.Decision{Approve: true, Text: m.Text, Name: m.From.Name},
+		Decision: &planner.Decision{Approve: true, Text: text, Name: m.From.Name},
 	}
 	// No notice: the presenter edits the question's message.
 	return Reply{Store: []tasks.Inbound{item}, Say: func(context.Context, []tasks.Receipt) Notice { return Notice{} }}, nil
@@ -138,6 +157,9 @@ func (r *Request) answersAsk(t LiveTask, a planner.Action) (w textAnswer, ok boo
 			return w, false
 		}
 	}
+	if asked := s.Slot(slot); w.action.Subject == planner.SubjectForm && asked.Name != "" && asked.Message == "" && !r.sentBefore(m.ReplyTo) {
+		messages = append(messages, m.ReplyTo) // the platform has shown the form, and its id is not stored yet
+	}
 	if w.reply = m.ReplyTo != "" && slices.Contains(messages, m.ReplyTo) && r.Steers(t); w.reply {
 		return w, true
 	}
@@ -155,6 +177,12 @@ func (r *Request) answersAsk(t LiveTask, a planner.Action) (w textAnswer, ok boo
 		return w, own && s.Slot(cards.PrivateSlot+a.ID.String()).Name != ""
 	}
 	return w, m.Chat.Private && own || m.InThread && r.Steers(t)
+}
+
+// sentBefore reports whether a live task of the conversation sent the message of that
+// id.
+func (r *Request) sentBefore(message string) bool {
+	return slices.ContainsFunc(r.Live, func(t LiveTask) bool { return t.sent(message) })
 }
 
 // choosePress handles the press of a choice under a question.
@@ -474,6 +502,11 @@ func formPress(in *Inbox, r *Request, t LiveTask, about planner.ActionID, verb s
 	case verb == cards.VerbYes && field == nil:
 	case verb == cards.VerbOmit && field != nil && cards.MayOmit(*field):
 		d.Value = field.Default
+	case verb == cards.VerbRest:
+		if values, ok := restOmitted(openFields(e, about)); ok {
+			return decideFields(in, r, t, about, values)
+		}
+		return in.ReplyText(r, "error.too_late", nil)
 	case bad == nil && field != nil && n >= 0 && n < len(cards.ChoicesOf(in.Texts, r.Lang, *field)):
 		d.Value = cards.ChoicesOf(in.Texts, r.Lang, *field)[n].Value
 	default:
@@ -482,9 +515,9 @@ func formPress(in *Inbox, r *Request, t LiveTask, about planner.ActionID, verb s
 	return decideCard(in, r, t, about, d)
 }
 
-// formAnswer answers a field of a server's form by a text. When the value does not fit,
-// the author gets the reason and the field stays open. When no field is open, only
-// a reply to the form is handled here.
+// formAnswer answers a field of a server's form by a text that replies to its
+// message. When the value does not fit, the author gets the reason and the field
+// stays open. When no field is open, only a reply to the form is handled here.
 func formAnswer(ctx context.Context, in *Inbox, r *Request, w textAnswer) (Outcome, error) {
 	e, err := in.Store.Event(ctx, w.task.Task, w.action.Seq)
 	if err != nil {
@@ -497,17 +530,26 @@ func formAnswer(ctx context.Context, in *Inbox, r *Request, w textAnswer) (Outco
 		}
 		return took(in.ReplyText(r, "form.press", nil), nil)
 	}
-	chosen := *field
-	chosen.Choices = cards.ChoicesOf(in.Texts, r.Lang, chosen)
+	if !w.reply || r.Message.Assumed {
+		return took(holdWords(ctx, in, r, w, e.Question.Server))
+	}
 	zone, err := in.ZoneOf(ctx, r)
 	if err != nil {
 		return Outcome{}, err
 	}
-	value, err := chosen.Read(r.Message.Text, zone)
-	if err != nil {
-		return took(in.ReplyText(r, "form.wrong", map[string]any{"Reason": valueProblem(in, r, err)}), nil)
+	open := slices.Clone(openFields(e, w.action))
+	for i := range open {
+		open[i].Choices = cards.ChoicesOf(in.Texts, r.Lang, open[i])
 	}
-	return took(decideCard(in, r, w.task, w.action, planner.Decision{Approve: true, Value: value}), nil)
+	values, err := readFields(r.Message.Text, open, zone)
+	if wrong, ok := errors.AsType[fieldError](err); ok {
+		reason := valueProblem(in, r, wrong.error)
+		if wrong.field.Name != field.Name {
+			reason = "**" + cards.PlainText(cards.Line(bot.Visible(cmp.Or(wrong.field.Title, wrong.field.Name)))) + "**: " + reason
+		}
+		return took(in.ReplyText(r, "form.wrong", map[string]any{"Reason": reason}), nil)
+	}
+	return took(decideFields(in, r, w.task, w.action, values), nil)
 }
 
 // valueProblem is the text that says why a value does not fit its field.

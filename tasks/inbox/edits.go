@@ -35,7 +35,7 @@ func editHandler(ctx context.Context, in *Inbox, r *Request) (Outcome, error) {
 		if len(heard) == 0 || t.From.Key() != m.From.Key() && !r.Admin {
 			continue
 		}
-		return took(correctGuidance(ctx, in, r, t, heard, text))
+		return took(correctGuidance(ctx, in, r, t, heard, in.withUnread(r, text)))
 	}
 	asked := ""
 	err := EachEarlierTurn(ctx, in, r, func(_ tasks.Turn, o *planner.Opening) bool {
@@ -46,7 +46,7 @@ func editHandler(ctx context.Context, in *Inbox, r *Request) (Outcome, error) {
 	})
 	// A message that was no question before becomes a question only when it is
 	// addressed to the bot.
-	return Outcome{Taken: asked == text || asked == "" && m.Overheard}, err
+	return Outcome{Taken: asked == in.withUnread(r, text) || asked == "" && m.Overheard}, err
 }
 
 // receivedEvents lists the events by which a task received a message: the opening,
@@ -98,7 +98,7 @@ func correctGuidance(ctx context.Context, in *Inbox, r *Request, t LiveTask, hea
 	}
 	item := in.OpeningDelivery(m.Key, m.Chat, o)
 	item.To = t.Task
-	item.Event = planner.Event{Type: planner.GuidanceAdded, At: in.Now(), By: m.From.Key(), Text: now, Message: m.ID}
+	item.Event = planner.Event{Type: planner.GuidanceAdded, At: in.Now(), By: m.From.Key(), Text: now, Message: m.ID, Of: last.Seq}
 	reply := Reply{Store: []tasks.Inbound{item}}
 	if last.Type == planner.GuidanceAdded {
 		reply.Add(r, t.Task, planner.Event{Type: planner.GuidanceRemoved, At: in.Now(), By: m.From.Key(), Of: last.Seq})

@@ -29,7 +29,8 @@ const plainReplyTime = time.Hour
 // in this order: the task whose message it replies to; a task that its author
 // opened within the last second; a task with a plan, in the task's own thread, or
 // in a private chat if the author opened it. continues reports that the message is
-// a further part of a question that was sent in several messages.
+// a further part of a question that was sent in several messages: the decision is
+// made again with it, and nothing is said about it.
 func (r *Request) guidedTask(sent, now time.Time) (task tasks.ID, continues bool) {
 	m := r.Message
 	for _, t := range r.Live {
@@ -39,8 +40,7 @@ func (r *Request) guidedTask(sent, now time.Time) (task tasks.ID, continues bool
 	}
 	for _, t := range slices.Backward(r.Batch.questionsOf(m)) {
 		if sent.Sub(t.at) <= questionPartGap { // some platforms send times in whole seconds
-			_, before := r.Task(t.id) // a task from before this batch: the batch sent it guidance
-			return t.id, before || r.Batch.messages[t.id] > 1
+			return t.id, true
 		}
 	}
 	for _, t := range slices.Backward(r.Live) {
@@ -50,7 +50,7 @@ func (r *Request) guidedTask(sent, now time.Time) (task tasks.ID, continues bool
 			continue
 		}
 		if own && t.State.Round == 0 && now.Sub(t.lastPart()) < questionPartGap && now.Sub(sent) < questionPartMaxAge {
-			return t.Task, len(t.State.Guidance) > 0
+			return t.Task, true
 		}
 		if t.State.Round > 0 && (m.Chat.Private && own && !t.planExpired(now) || m.InThread) {
 			return t.Task, false

@@ -47,6 +47,8 @@ func (in *Inbox) handle(ctx context.Context, m bot.Message, b *batch) (h handled
 	if r.Live, err = in.liveIn(ctx, m.Chat.Key()); err != nil {
 		return h, err
 	}
+	m = inWords(in.Texts, r.Lang, m)
+	r.Message = m
 	if m.Overheard {
 		if r.MayAsk, err = mayAsk(ctx, in, r); err != nil {
 			return h, err
@@ -58,7 +60,7 @@ func (in *Inbox) handle(ctx context.Context, m bot.Message, b *batch) (h handled
 			return h, err
 		}
 		if out.Taken {
-			h.reply = withinLimits(ctx, in, r, out.Reply)
+			h.reply = withinLimits(ctx, in, r, in.sayUnread(r, out.Reply))
 			return h, nil
 		}
 	}

@@ -225,6 +225,9 @@ func (in *Inbox) afterStore(ctx context.Context, h handled, receipts []tasks.Rec
 		n = in.Notice(h.request, "problem.internal", nil)
 	case h.reply.Say != nil && !again:
 		n = in.makeNotice(ctx, h, receipts)
+	case again && h.request.Message.Token != "" && h.request.Message.Kind == bot.MessageText: // a command, whose author waits for an answer
+		n = in.Notice(h.request, "notice.received_already", nil)
+		n.Audience = ToAuthor
 	}
 	in.Send(ctx, h.request.Message, n)
 }
@@ -282,6 +285,9 @@ type Rules struct {
 	Timezone string
 	Access   policy.Access
 	Models   []string // configured names that /model offers
+	// ModelIDs are what the endpoints call the models, by configured name.
+	ModelIDs map[string]string
+	Usual    string // configured name of the model that answers people who chose none
 	// ChatSettings are those of PromptRules. They decide which tool groups a chat
 	// has.
 	ChatSettings map[string]tasks.ChatSettings

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"legwork/bot"
 	"legwork/planner"
 	"legwork/tasks"
 	"legwork/tasks/cards"
@@ -20,13 +21,13 @@ const (
 	maxAdditions = 100
 )
 
-// noticeGap is the minimum time between two notices to a chat that its questions
-// cannot be taken.
+// noticeGap is the minimum time between two notices to a person that their questions
+// in a chat cannot be taken.
 const noticeGap = time.Minute
 
 // withinLimits replaces a reply that exceeds a limit. The inbox then acknowledges
-// the message without storing it, and notifies the chat, at most once within
-// noticeGap.
+// the message without storing it, and notifies its author, at most once within
+// noticeGap in that chat.
 func withinLimits(ctx context.Context, in *Inbox, r *Request, reply Reply) Reply {
 	excludePause(ctx, in, reply.Store)
 	item, key, data := firstOverLimit(in, r, reply.Store)
@@ -34,7 +35,7 @@ func withinLimits(ctx context.Context, in *Inbox, r *Request, reply Reply) Reply
 		return reply
 	}
 	r.Batch.drop(r.Message, item.ID)
-	if in.notified.first(key+" "+r.Message.Chat.Key(), noticeGap, in.Now()) {
+	if in.notified.first(key+" "+r.Message.Chat.Key()+" "+r.Message.From.Key(), noticeGap, in.Now()) {
 		return in.ReplyText(r, key, data)
 	}
 	return in.Reply(r, Notice{})
@@ -86,11 +87,21 @@ func exceededLimit(in *Inbox, r *Request, id tasks.ID) (key string, data map[str
 	}
 	switch {
 	case waiting >= maxWaiting || lane >= maxLane:
-		return "error.queue_full", map[string]any{"Count": waiting}
+		return "error.queue_full", map[string]any{"Count": waiting, "Max": groupLimit(in, r.Message.Chat)}
 	case all >= maxLive:
 		return "error.queue_full_all", nil
 	}
 	return "", nil
+}
+
+// groupLimit is how many messages a minute legwork may send to a group; zero for other
+// chats, and where people need not know.
+func groupLimit(in *Inbox, chat bot.Chat) int {
+	p, err := in.Chats.Platform(chat)
+	if err != nil || chat.Private {
+		return 0
+	}
+	return p.Limits().GroupMessages
 }
 
 // PausedData is the data of the texts about a pause: who paused all work, and when.

@@ -37,7 +37,7 @@ func (in *Inbox) opening(ctx context.Context, r *Request, goal string) (*planner
 	limits := r.Rules.Limits
 	limits.ReviewTime = r.Rules.Approvals.Expire // a review expires as an approval does
 	return &planner.Opening{
-		Goal: goal, Chat: m.Chat, From: m.From, Message: m.ID,
+		Goal: goal, Chat: m.Chat, From: m.From, Message: m.ID, Earlier: m.Earlier,
 		Language: r.Lang, Timezone: timezone, Limits: limits, Model: model, Groups: groups,
 	}, nil
 }
@@ -56,7 +56,7 @@ func (in *Inbox) opensAs(id tasks.ID, key string, chat bot.Chat, o *planner.Open
 // that still accepts it when it is stored. The time of the new task begins now,
 // even if the message was delayed.
 func OpenQuestion(ctx context.Context, in *Inbox, r *Request, goal string) (Reply, error) {
-	m := r.Message
+	m, goal := r.Message, in.withUnread(r, goal)
 	o, err := in.opening(ctx, r, goal)
 	if err != nil {
 		return Reply{}, err
@@ -74,7 +74,11 @@ func OpenQuestion(ctx context.Context, in *Inbox, r *Request, goal string) (Repl
 		return Reply{}, nil
 	}
 	if item.To != "" {
-		item.Event = planner.Event{Type: planner.GuidanceAdded, At: item.Open.At, By: m.From.Key(), Text: goal, Message: m.ID}
+		if t, ok := r.Task(item.To); ok && t.sent(m.ReplyTo) {
+			// The person replied to the task's own message: the board says nothing new.
+			m.Earlier = slices.DeleteFunc(slices.Clone(m.Earlier), func(q bot.Quoted) bool { return q.Own })
+		}
+		item.Event = planner.Event{Type: planner.GuidanceAdded, At: item.Open.At, By: m.From.Key(), Text: goal, Message: m.ID, Earlier: m.Earlier}
 		if m.Overheard && !r.MayAsk {
 			item.ID, item.Open = "", nil
 		}
@@ -179,6 +183,6 @@ func AskAgain(ctx context.Context, in *Inbox, r *Request, before *planner.Openin
 	if err != nil {
 		return Reply{}, err
 	}
-	o.Message, o.Preview, o.Prompt = before.Message, before.Preview, before.Prompt
+	o.Message, o.Preview, o.Prompt, o.Earlier = before.Message, before.Preview, before.Prompt, before.Earlier
 	return Reply{Store: []tasks.Inbound{in.OpeningDelivery(key, r.Message.Chat, o)}}, nil
 }

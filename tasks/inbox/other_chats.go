@@ -98,7 +98,7 @@ func privateAnswer(ctx context.Context, in *Inbox, r *Request) (Outcome, error) 
 	for _, t := range away {
 		there := m
 		there.Kind, there.Chat, there.Data, there.Text = bot.MessageText, t.Chat, "", ""
-		pressed := (verb == cards.PressApproval || verb == cards.PressField || verb == cards.PressReview) && tasks.ID(id) == t.Task
+		pressed := (verb == cards.PressApproval || verb == cards.PressField || verb == cards.PressReview || verb == pressGiveWords) && tasks.ID(id) == t.Task
 		if _, answers := r.answeredAsk([]LiveTask{t}); !pressed && (m.Kind == bot.MessagePress || !answers) || !in.Admits(ctx, there) {
 			continue
 		}

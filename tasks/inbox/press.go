@@ -3,6 +3,7 @@ package inbox
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -49,6 +50,8 @@ func taskPress(ctx context.Context, in *Inbox, r *Request) (Reply, error) {
 		return decisionPress(ctx, in, r, planner.SubjectReview, id, rest)
 	case pressCard:
 		return cardPress(ctx, in, r, id, rest)
+	case pressGiveWords, pressAskWords:
+		return wordsPress(ctx, in, r, verb, id, rest)
 	}
 	t, live := r.Task(id)
 	if !live && verb == cards.PressAnswer {
@@ -74,7 +77,30 @@ func taskPress(ctx context.Context, in *Inbox, r *Request) (Reply, error) {
 	case cards.PressDetails, cards.PressRetry, pressRemoveGuidance, pressAskSeparately:
 		return pastPress(ctx, in, r, verb, id, rest)
 	}
+	if verb == cards.PressStop {
+		return lostBoardPress(ctx, in, r, id)
+	}
 	return in.ReplyText(r, "error.too_late", nil), nil
+}
+
+// lostBoardPress answers the stop button of a task that is over. A board that still
+// has it was lost: the platform accepted it, but its id never arrived. The notice takes
+// its place, so that it does not say for ever that the task works.
+func lostBoardPress(ctx context.Context, in *Inbox, r *Request, id tasks.ID) (Reply, error) {
+	n := in.Notice(r, "error.too_late", nil)
+	o, err := openingHere(ctx, in, r, id)
+	if err != nil {
+		return Reply{}, err
+	}
+	if o != nil && (r.Admin || o.From.Key() == r.Message.From.Key()) {
+		s, ok, err := stateOf(ctx, in, id)
+		if err != nil {
+			return Reply{}, err
+		}
+		known := slices.ContainsFunc(s.Slots, func(slot planner.Slot) bool { return slot.Message == r.Message.ID })
+		n.Replace.Pressed = ok && !known
+	}
+	return in.Reply(r, n), nil
 }
 
 // stopTaskPress stops one task.
@@ -144,7 +170,7 @@ func taskDetails(ctx context.Context, in *Inbox, r *Request, id tasks.ID) (Reply
 // pressAskSeparately, the guidance also becomes a question of its own, whether it was
 // used or not. Each press counts once.
 func guidancePress(ctx context.Context, in *Inbox, r *Request, verb string, id tasks.ID, rest string) (Reply, error) {
-	e, err := guidanceEvent(ctx, in, id, rest)
+	e, err := numberedEvent(ctx, in, id, rest)
 	if err != nil {
 		return Reply{}, err
 	}
@@ -170,7 +196,7 @@ func guidancePress(ctx context.Context, in *Inbox, r *Request, verb string, id t
 	if err != nil {
 		return Reply{}, err
 	}
-	o.Message = e.Message
+	o.Message, o.Earlier = e.Message, e.Earlier
 	n := in.Notice(r, "notice.separate", nil)
 	n.Audience, n.Replace.Pressed = ToAuthor, true
 	reply := in.Reply(r, n)
@@ -178,9 +204,9 @@ func guidancePress(ctx context.Context, in *Inbox, r *Request, verb string, id t
 	return reply, nil
 }
 
-// guidanceEvent reads the event with the number from a button. It returns the zero
+// numberedEvent reads the event with the number from a button. It returns the zero
 // event when the task has no such event.
-func guidanceEvent(ctx context.Context, in *Inbox, id tasks.ID, number string) (planner.Event, error) {
+func numberedEvent(ctx context.Context, in *Inbox, id tasks.ID, number string) (planner.Event, error) {
 	s, err := in.Store.State(ctx, id)
 	if err != nil {
 		return planner.Event{}, fmt.Errorf("reading task %s: %w", id, err)

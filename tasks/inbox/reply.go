@@ -12,6 +12,7 @@ import (
 	lru "github.com/hashicorp/golang-lru/v2"
 
 	"legwork/bot"
+	"legwork/internal/retry"
 	"legwork/planner"
 	"legwork/tasks"
 )
@@ -170,7 +171,8 @@ func (in *Inbox) Send(ctx context.Context, m bot.Message, n Notice) {
 
 // answersDelivery reports whether a notice is sent as the answer to the delivery
 // itself. Such an answer has no buttons. The answer to a command in a group is
-// sent without its buttons because its text names the commands to use instead.
+// sent without its buttons because its text names the commands to use instead, unless
+// the notice is for the author alone.
 func answersDelivery(p bot.Platform, m bot.Message, n Notice) bool {
 	_, can := p.(bot.Answerer)
 	if !can || m.Token == "" || n.Audience == ToChat || len(n.Buttons) > 0 && (m.Kind == bot.MessagePress || m.Chat.Private) {
@@ -196,7 +198,9 @@ func deliver(ctx context.Context, in *Inbox, p bot.Platform, m bot.Message, n No
 	}
 	switch {
 	case n.Text == "" || answersDelivery(p, m, n):
-		if can {
+		if with, ok := p.(bot.ButtonAnswerer); can && ok && n.Audience == ToAuthor && len(n.Buttons) > 0 {
+			err = with.AnswerWith(ctx, m, n.Draft)
+		} else if can {
 			err = answerer.Answer(ctx, m, n.Text)
 		}
 	case n.Audience == ToAuthor:
@@ -270,11 +274,32 @@ func postParts(ctx context.Context, p bot.Platform, to bot.Chat, d bot.Draft) (i
 		parts = s.Split(d)
 	}
 	for _, part := range parts {
-		if id, err = p.Post(ctx, to, part); err != nil {
+		if id, err = postPart(ctx, p, to, part); err != nil {
 			return "", err
 		}
 	}
 	return id, nil
+}
+
+// How often a part of a notice is tried, and the first and longest pause in between.
+const (
+	noticeTries      = 6
+	firstNoticePause = 500 * time.Millisecond
+	lastNoticePause  = 30 * time.Second
+)
+
+// postPart posts one message, and tries again where that may help.
+func postPart(ctx context.Context, p bot.Platform, to bot.Chat, d bot.Draft) (id string, err error) {
+	pauses := retry.New(firstNoticePause, lastNoticePause, 0)
+	for try := 1; ; try++ {
+		id, err = p.Post(ctx, to, d)
+		if err == nil || errors.Is(err, bot.ErrGone) || errors.Is(err, bot.ErrNoFiles) || p.Limits().Ephemeral || try == noticeTries {
+			return id, err
+		}
+		if pauses.Sleep(ctx) != nil {
+			return "", err
+		}
+	}
 }
 
 // notifiedOnce remembers recent notices, so that the same notice is not sent with

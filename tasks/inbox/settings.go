@@ -1,6 +1,7 @@
 package inbox
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -13,6 +14,7 @@ import (
 	"legwork/bot"
 	"legwork/i18n"
 	"legwork/tasks"
+	"legwork/tasks/cards"
 )
 
 // maxCachedSettings is the number of settings in the cache. settingsMaxAge is the time
@@ -163,6 +165,17 @@ func ChosenModel(ctx context.Context, in *Inbox, r *Request) (string, error) {
 		return "", err
 	}
 	return chosen, nil
+}
+
+// ModelName names the model that answers a person: the one that they chose, or else
+// the usual one of the chat.
+func ModelName(ctx context.Context, in *Inbox, r *Request, chosen string) (string, error) {
+	chat, err := tasks.SettingsOf(ctx, in.Store, r.Rules.ChatSettings, r.Message.Chat)
+	name := cmp.Or(chosen, chat.Model, r.Rules.Usual)
+	if id := r.Rules.ModelIDs[name]; id != "" && id != name {
+		name += " (" + cards.PlainText(id) + ")"
+	}
+	return name, err
 }
 
 // Audit writes a change that is no event of a task to the audit log. If the entry

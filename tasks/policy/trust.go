@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/net/publicsuffix"
 
+	"legwork/bot"
 	"legwork/planner"
 	"legwork/tasks"
 )
@@ -54,10 +55,19 @@ type knownTargets struct {
 func targetsKnownTo(v *tasks.View) knownTargets {
 	k := knownTargets{hosts: map[string]bool{}, others: map[string]bool{}}
 	words := []string{v.Opening().Goal}
+	pointedAt := func(list []bot.Quoted) {
+		for _, q := range list {
+			if q.Pointed { // a person who points at a text names what is in it
+				words = append(words, q.Text)
+			}
+		}
+	}
+	pointedAt(v.Opening().Earlier)
 	for _, e := range v.Events {
 		switch {
 		case e.Type == planner.GuidanceAdded && !planner.ByAgent(e):
 			words = append(words, e.Text)
+			pointedAt(e.Earlier)
 		case e.Type == planner.Decided:
 			words = append(words, e.Decision.Text, writtenValue(v, e))
 		case e.Reply != nil && e.Seq < v.State.Tainted:

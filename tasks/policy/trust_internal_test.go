@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"legwork/bot"
 	"legwork/internal/form"
 	"legwork/internal/test/watch"
 	"legwork/planner"
@@ -147,4 +148,16 @@ func FuzzTargets(f *testing.F) {
 			t.Errorf("the address at the end of %q was not seen", arguments)
 		}
 	})
+}
+
+// TestTargetsOfQuotedMessages: a person who points at a message names what is in it;
+// messages that only stood in the chat name nothing.
+func TestTargetsOfQuotedMessages(t *testing.T) {
+	v := reading("Summarize it", "")
+	v.Events[0].Opening.Earlier = []bot.Quoted{{Text: "See https://pointed.example/a", Pointed: true}, {Text: "See https://overheard.example/a"}}
+	for arguments, want := range map[string]string{`{"url":"https://pointed.example/a"}`: "", `{"url":"https://overheard.example/a"}`: "overheard.example"} {
+		if _, got := UnknownTarget(v, planner.Call{Tool: "web.fetch", Arguments: arguments}); got != want {
+			t.Errorf("the unknown target of %s is %q, want %q", arguments, got, want)
+		}
+	}
 }

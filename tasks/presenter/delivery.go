@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"legwork/bot"
+	"legwork/internal/clip"
 	"legwork/internal/failpoint"
 	"legwork/planner"
 	"legwork/tasks"
@@ -29,7 +31,13 @@ func (p *Presenter) Show(ctx context.Context, v *tasks.View) error {
 		p.finishing = true
 		close(p.framesEnd)
 	}
-	p.finishBoard(ctx, v)
+	v, err := p.keepShownText(ctx, v)
+	if err != nil {
+		return err
+	}
+	if v.State.Round > 0 || p.remover() == nil { // a board that is deleted stays until the answer is there
+		_ = p.finishBoard(ctx, v) // the last part tries again
+	}
 	parts := p.parts(v)
 	for i := range parts {
 		if err := p.showPart(ctx, v, fmt.Sprintf("answer.%d", i+1), parts[i], i == len(parts)-1); err != nil {
@@ -37,6 +45,27 @@ func (p *Presenter) Show(ctx context.Context, v *tasks.View) error {
 		}
 	}
 	return nil
+}
+
+// maxKept is the maximum length, in bytes, of an unfinished answer that is kept.
+const maxKept = 48 << 10
+
+// keepShownText stores the text that people saw of an answer when they stopped its
+// task, and returns the task with that text. A restart before that loses the text.
+func (p *Presenter) keepShownText(ctx context.Context, v *tasks.View) (*tasks.View, error) {
+	s := v.State
+	if p.shownText == "" || s.Outcome != planner.Halted || s.Answer > 0 || s.CutOffSeq > 0 {
+		return v, nil
+	}
+	err := p.append(ctx, planner.Event{Type: planner.CutOff, Text: clip.Bytes(p.shownText, maxKept)})
+	if err != nil && !tasks.Superseded(err) {
+		return nil, err
+	}
+	v = v.Snapshot()
+	if err := v.Refresh(ctx); err != nil {
+		return nil, fmt.Errorf("reading task %s: %w", p.id, err)
+	}
+	return v, nil
 }
 
 // parts returns the drafts of the outcome's messages.
@@ -76,7 +105,11 @@ func (p *Presenter) showPart(ctx context.Context, v *tasks.View, name string, pa
 		slot.Message, posted = id, false
 	}
 	if last {
-		p.finishBoard(ctx, v) // the last chance: the chat is up, and nothing of the task is shown after this part
+		// The last chance: nothing of the task is shown after this part. Another Show
+		// tries again, so that no board says for ever that the task works.
+		if err := p.finishBoard(ctx, v); err != nil && p.ps.Now().Sub(v.State.Last) < boardRetryTime {
+			return err
+		}
 	}
 	if err := p.recordSent(ctx, name, id, slot.Message, last); err != nil {
 		return err
@@ -87,24 +120,36 @@ func (p *Presenter) showPart(ctx context.Context, v *tasks.View, name string, pa
 	return nil
 }
 
-// finishBoard shows the last frame of the board, unless it is shown already.
-func (p *Presenter) finishBoard(ctx context.Context, v *tasks.View) {
+// boardRetryTime is for how long after a task's end Show is repeated because the last
+// frame of its board cannot be shown.
+const boardRetryTime = 10 * time.Minute
+
+// finishBoard shows the last frame of the board, unless it is shown already. The error
+// means that another try may show it.
+func (p *Presenter) finishBoard(ctx context.Context, v *tasks.View) error {
 	if p.boardFinal {
-		return
+		return nil
 	}
 	err := p.drawLast(ctx, v)
-	if p.boardFinal = err == nil || errors.Is(err, bot.ErrGone); err != nil {
+	if err != nil {
 		p.ps.Log.WarnContext(ctx, "last frame not shown", "task", p.id, "cause", err)
 	}
+	if p.boardFinal = err == nil || errors.Is(err, bot.ErrGone); p.boardFinal {
+		return nil
+	}
+	return err
 }
 
 // drawLast draws the last frame of the board. Where messages last it is one line,
 // since the answer has a message of its own. A task without a plan has no last
-// frame, because the answer replaces its board. A board that was never sent is not
-// sent now.
+// frame: the answer replaces its board, or the board is deleted. A board that was
+// never sent is not sent now.
 func (p *Presenter) drawLast(ctx context.Context, v *tasks.View) error {
 	switch {
 	case v.State.Round == 0:
+		if r := p.remover(); r != nil && p.findBoard(ctx, v) != "" {
+			return r.Remove(ctx, p.chat, p.boardMessage)
+		}
 		return nil
 	case !p.Lasts():
 		return p.drawBoard(ctx, v)
@@ -129,11 +174,11 @@ func (p *Presenter) findBoard(ctx context.Context, v *tasks.View) string {
 }
 
 // send sends one part of the outcome, or edits its message. The answer of a task
-// without a plan replaces the board where messages can be edited.
+// without a plan replaces the board where messages can be edited, but not deleted.
 func (p *Presenter) send(ctx context.Context, v *tasks.View, slot planner.Slot, name string, d bot.Draft) (string, error) {
 	limits := p.platform.Limits()
 	place, changed := slot.Message, p.boardFinal
-	if place == "" && name == planner.SlotAnswer && v.State.Round == 0 && limits.Edits && !limits.Ephemeral {
+	if place == "" && name == planner.SlotAnswer && v.State.Round == 0 && limits.Edits && !limits.Ephemeral && p.remover() == nil {
 		place = p.findBoard(ctx, v)
 	}
 	if slot.Name == "" {

@@ -185,6 +185,15 @@ func (s *sender) streamer() bot.Streamer {
 	return nil
 }
 
+// remover returns the platform if answers are messages of their own in this chat, and
+// the boards before them are deleted; nil if they are not.
+func (s *sender) remover() bot.Remover {
+	if p, ok := s.platform.(bot.Remover); ok && p.Removes(s.chat) {
+		return p
+	}
+	return nil
+}
+
 // Lasts reports whether messages and their edits stay in the chat.
 func (s *sender) Lasts() bool { return !s.platform.Limits().Ephemeral }
 

@@ -201,7 +201,7 @@ func (s *Scheduler) open(ctx context.Context, v tasks.Schedule, now, at, next ti
 	if !admitted {
 		return s.pauseWithoutAccess(ctx, v)
 	}
-	key, data := "schedule.intro", map[string]any{"Text": cards.ScheduleTimes(s.in.Texts, o.Language, v)}
+	key, data := "schedule.intro", map[string]any{"Text": cards.ScheduleTimes(s.in.Texts, o.Language, v), "Goal": cards.PlainText(cards.Title(v.Goal))}
 	if now.Sub(at) > lateAfter {
 		key, data["Date"] = "schedule.intro_late", cards.InZone(at, v.Timezone)
 	}

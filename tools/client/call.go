@@ -26,6 +26,11 @@ var (
 	ErrChanged     = errors.New("the tool was changed by its server since the call was judged")
 )
 
+// unavailableError is ErrUnavailable with a reason, which says enough by itself.
+type unavailableError struct{ error }
+
+func (e unavailableError) Unwrap() []error { return []error{ErrUnavailable, e.error} }
+
 // maxAtOnce is how many calls one server gets at once; others wait.
 const maxAtOnce = 16
 
@@ -38,7 +43,7 @@ func (s *Server) Call(ctx context.Context, c Call) (Result, error) {
 	defer clock.stop()
 	free, err := s.acquireSlot(ctx)
 	if err != nil {
-		return Result{}, fmt.Errorf("%w: %w", ErrUnavailable, err)
+		return Result{}, unavailableError{err}
 	}
 	defer free()
 	f := &inFlightCall{call: c, clock: clock, ctx: ctx, freeSlot: free}
@@ -47,12 +52,12 @@ func (s *Server) Call(ctx context.Context, c Call) (Result, error) {
 		defer f.reports.close()
 	}
 	later := newPauses(time.Second)
-	for sessions := 0; ; {
+	for renewed := false; ; {
 		res, err := s.attempt(ctx, f)
 		var status *statusError
 		switch {
-		case errors.Is(err, transport.ErrSessionTerminated) && sessions == 0:
-			sessions++ // the server did not know the session, so it did nothing: a new one is on its way
+		case (errors.Is(err, transport.ErrSessionTerminated) || commonRevision(err) != "") && !renewed:
+			renewed = true // the server did nothing, since it refused the session or the revision: a new connection is on its way
 		case errors.As(err, &status) && status.later():
 			pause := max(status.after, later.Next())
 			if pause >= clock.remaining() || retry.Sleep(ctx, pause) != nil {
@@ -87,7 +92,7 @@ func (s *Server) acquireSlot(ctx context.Context) (free func(), err error) {
 func (s *Server) attempt(ctx context.Context, f *inFlightCall) (Result, error) {
 	conn, cat, release, err := s.acquire(ctx)
 	if err != nil {
-		return Result{}, fmt.Errorf("%w: %w", ErrUnavailable, err)
+		return Result{}, unavailableError{err}
 	}
 	d, args, err := cat.check(f.call)
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/mark3labs/mcp-go/mcp"
@@ -33,6 +34,7 @@ type Catalog struct {
 	Tools        map[string]*Definition // by the server's names
 	Resources    bool                   // the server has resources; Tools has two of legwork's own for them then
 	Prompts      []Prompt               // in the server's order
+	NotOffered   map[string]string      // tools that models cannot use, by the server's names, and why
 }
 
 // Definition is one tool as its server describes it.
@@ -59,7 +61,7 @@ type Definition struct {
 // newCatalog reads the raw pages of tools/list. left says for each tool that
 // was left out, or whose arguments cannot be checked, why.
 func newCatalog(instructions string, pages [][]byte) (c *Catalog, left []string) {
-	c = &Catalog{Instructions: clean(instructions), Tools: map[string]*Definition{}}
+	c = &Catalog{Instructions: clean(instructions), Tools: map[string]*Definition{}, NotOffered: map[string]string{}}
 	for _, page := range pages {
 		var list struct {
 			Tools []json.RawMessage `json:"tools"`
@@ -69,14 +71,21 @@ func newCatalog(instructions string, pages [][]byte) (c *Catalog, left []string)
 			continue
 		}
 		for _, raw := range list.Tools {
-			if len(c.Tools) == maxTools {
+			if len(c.Tools)+len(c.NotOffered) >= maxTools {
 				return c, append(left, fmt.Sprintf("everything after %d tools", maxTools))
 			}
 			d, err := readDefinition(raw)
 			if err != nil {
 				left = append(left, fmt.Sprintf("%q: %v", d.Name, err))
 			}
-			if d.Name != "" && len(d.InputSchema) <= maxSchema {
+			if d.Name == "" || len(d.InputSchema) > maxSchema {
+				continue
+			}
+			delete(c.Tools, d.Name) // of two with one name, the last counts
+			delete(c.NotOffered, d.Name)
+			if why := d.notOffered(); why != "" {
+				c.NotOffered[d.Name] = why
+			} else {
 				c.Tools[d.Name] = d
 			}
 		}
@@ -110,6 +119,30 @@ func readDefinition(raw json.RawMessage) (*Definition, error) {
 	return d, nil
 }
 
+// notOffered says why models cannot use a tool; empty when they can. Its sources are
+// "Tool-Level Negotiation" of tasks (MCP 2025-11-25, "Tasks") and "Visibility" of the
+// extension MCP Apps (2026-01-26).
+func (d *Definition) notOffered() string {
+	var t struct {
+		Execution struct {
+			TaskSupport string `json:"taskSupport"`
+		} `json:"execution"`
+		Meta struct {
+			UI struct {
+				Visibility []string `json:"visibility"`
+			} `json:"ui"`
+		} `json:"_meta"`
+	}
+	_ = json.Unmarshal(d.Raw, &t) // members of other types count as absent
+	switch {
+	case t.Execution.TaskSupport == "required":
+		return "it runs only as a task of the protocol, which legwork does not support"
+	case t.Meta.UI.Visibility != nil && !slices.Contains(t.Meta.UI.Visibility, "model"):
+		return "its server offers it to its own app only, not to models"
+	}
+	return ""
+}
+
 // arguments returns what to send for args, or an error that tells a model what
 // to change. Nothing, null and an empty string are no arguments.
 func (d *Definition) arguments(args json.RawMessage) (json.RawMessage, error) {
@@ -121,7 +154,7 @@ func (d *Definition) arguments(args json.RawMessage) (json.RawMessage, error) {
 		return nil, fmt.Errorf("they are not valid JSON (%w)", err)
 	}
 	if key, twice := plainjson.RepeatedKey(args); twice {
-		return nil, fmt.Errorf("the key %q stands twice in one object", key)
+		return nil, fmt.Errorf("the key %q appears twice in one object", key)
 	}
 	if _, ok := v.(map[string]any); !ok {
 		return nil, errors.New("they must be a JSON object")

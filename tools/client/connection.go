@@ -17,6 +17,7 @@ import (
 // connection is one running server and the client that speaks to it.
 type connection struct {
 	client       *client.Client
+	initialized  bool           // a revision was agreed on; set before other goroutines use the connection
 	proc         *process       // nil but on stdio
 	stdin        *stdinWriter   // nil but on stdio
 	stdout       *stdoutReader  // nil but on stdio
@@ -128,7 +129,7 @@ func (c *connection) drainStderr() {
 // withStderr adds to err what the server last wrote to its error output.
 func (c *connection) withStderr(err error) error {
 	if last := c.lastStderr.get(); last != "" {
-		return fmt.Errorf("%w; it last wrote %q", err, last)
+		return fmt.Errorf("%w; its error output ends with %q", err, last)
 	}
 	return err
 }
@@ -170,7 +171,7 @@ type dialer struct {
 func (d dialer) dial(ctx context.Context, revision string, sse bool) (*connection, error) {
 	c := &connection{changed: make(chan struct{}, 1), dead: make(chan struct{}), lastStderr: &lastLine{}, cfg: d.cfg, log: d.log}
 	c.ctx, c.cancel = context.WithCancel(context.Background())
-	w := &capturingTransport{}
+	w := &capturingTransport{conn: c}
 	var line transport.Interface = w
 	switch {
 	case d.cfg.Local != nil:
@@ -181,7 +182,7 @@ func (d dialer) dial(ctx context.Context, revision string, sse bool) (*connectio
 			c.cancel()
 			return nil, err
 		}
-		line = remoteTransport{w, c}
+		line = remoteTransport{w}
 		if sse && revision == "" {
 			revision = oldProtocol // the transport is older than the modern revisions
 		}
@@ -259,9 +260,9 @@ func (d dialer) initialize(ctx context.Context, c *connection) error {
 		return fmt.Errorf("initialising: %w", plainError(err))
 	}
 	if want := d.cfg.Protocol; want != "" && mcp.IsModernProtocol(want) != c.modern() {
-		return fmt.Errorf("initialising: it speaks revision %s, and protocol in the config is %s", c.client.ProtocolVersion(), want)
+		return fmt.Errorf("initialising: it speaks the protocol revision %s, but protocol in the config is %s; change or remove protocol", c.client.ProtocolVersion(), want)
 	}
-	c.instructions, c.capabilities = res.Instructions, res.Capabilities
+	c.instructions, c.capabilities, c.initialized = res.Instructions, res.Capabilities, true
 	if f := listChanges(c.capabilities); d.cfg.Local == nil && c.modern() && (f.ToolsListChanged || f.PromptsListChanged || f.ResourcesListChanged) {
 		c.tasks.Go(func() { c.listen(f) })
 	}

@@ -51,14 +51,14 @@ func readElicitation(params json.RawMessage) (form.Question, error) {
 	case "url":
 		u, err := url.Parse(e.URL)
 		if err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" {
-			return form.Question{}, errors.New("the question has an address that is not one of the web")
+			return form.Question{}, errors.New("the question has an address that does not begin with https:// or http://")
 		}
 		if len(e.URL) > maxAddress {
 			return form.Question{}, fmt.Errorf("the question has an address of %d bytes; the limit is %d", len(e.URL), maxAddress)
 		}
 		q.URL = e.URL
 	default:
-		return form.Question{}, fmt.Errorf("questions of the mode %q are not known", clean(e.Mode))
+		return form.Question{}, fmt.Errorf("legwork does not know questions of the mode %q", clean(e.Mode))
 	}
 	return q, nil
 }
@@ -78,7 +78,7 @@ func readAnswer(q form.Question, a form.Answer) (elicited, error) {
 		return elicited{Action: a.Action}, nil
 	case form.Accept:
 	default:
-		return elicited{}, fmt.Errorf("an answer by %q is not known", a.Action)
+		return elicited{}, fmt.Errorf("legwork does not know the answer %q", a.Action)
 	}
 	if q.URL != "" {
 		return elicited{Action: form.Accept}, nil
@@ -144,9 +144,9 @@ type inputRequest struct {
 const maxRounds = 20 // of questions and answers in one call
 
 var (
-	errRounds     = errors.New("it asks without end")
+	errRounds     = errors.New("it keeps asking questions")
 	errNotVisited = errors.New("the person did not open the address that it needs")
-	errAskedAgain = errors.New("it goes on asking for what it was refused")
+	errAskedAgain = errors.New("it asks again for something that legwork refused")
 )
 
 // outcome is what a request led to: a result, or a question.
@@ -207,7 +207,7 @@ func (f *inFlightCall) resumed() (inputRequests, error) {
 	}
 	in := inputRequests{Answers: map[string]json.RawMessage{}}
 	if err := json.Unmarshal(f.call.Resume.State, &in); err != nil {
-		return inputRequests{}, fmt.Errorf("reading where the call was left: %w", err)
+		return inputRequests{}, fmt.Errorf("reading the state of the call: %w", err)
 	}
 	if err := in.answer(f.call.Resume.Answer); err != nil {
 		return inputRequests{}, err
@@ -241,7 +241,7 @@ func readInputs(result []byte) (in inputRequests, asks bool, err error) {
 	}
 	d := json.NewDecoder(bytes.NewReader(r.Requests))
 	if t, err := d.Token(); err != nil || t != json.Delim('{') {
-		return inputRequests{}, true, errors.New("reading its questions: they are not an object")
+		return inputRequests{}, true, errors.New("reading its questions: they are not a JSON object")
 	}
 	for d.More() && len(in.Requests) <= maxRounds {
 		t, err := d.Token()

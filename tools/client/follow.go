@@ -82,23 +82,36 @@ func (s *Server) checkHealth(ctx context.Context, c *connection) error {
 	}
 	err := withTimeout(ctx, c, healthTimeout, func(ctx context.Context, c *connection) error { return c.ping(ctx) })
 	if err != nil {
+		older := errors.Is(err, errOlderNow)
 		err = withTimeout(ctx, c, healthTimeout, func(ctx context.Context, c *connection) error {
 			_, err := c.client.ListToolsByPage(withCapture(ctx, &captured{}), mcp.ListToolsRequest{})
+			if refused, ok := errors.AsType[*rpcError](err); ok && older {
+				return fmt.Errorf("%w: %w", errOlderNow, refused)
+			}
 			return ignoreRPCError(err)
 		})
 	}
 	if err != nil && ctx.Err() == nil && !s.Busy() {
-		err = fmt.Errorf("it does not answer any more: %w", plainError(err))
+		if !errors.Is(err, errOlderNow) && commonRevision(err) == "" {
+			err = fmt.Errorf("it does not answer any more: %w", plainError(err))
+		}
 		c.fail(err)
 		return err
 	}
 	return nil
 }
 
+// errOlderNow means that a server refuses what a modern one must answer: perhaps
+// an older one has taken its place.
+var errOlderNow = errors.New("it no longer answers server/discover")
+
 // ping sends the smallest request that the revision has.
 func (c *connection) ping(ctx context.Context) error {
 	if c.modern() {
-		_, err := c.client.Discover(ctx, mcp.DiscoverRequest{})
+		_, err := c.client.Discover(withCapture(ctx, &captured{}), mcp.DiscoverRequest{})
+		if refused, ok := errors.AsType[*rpcError](err); ok {
+			return fmt.Errorf("%w: %w", errOlderNow, refused)
+		}
 		return ignoreRPCError(err)
 	}
 	return ignoreRPCError(c.client.Ping(ctx)) //nolint:staticcheck // of the older revisions, as this is

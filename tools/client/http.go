@@ -31,7 +31,7 @@ const (
 func (d dialer) connectHTTP(c *connection, w *capturingTransport, sse bool) error {
 	address, err := url.Parse(d.cfg.URL)
 	if err != nil {
-		return errors.New("its url in the config is not an address")
+		return errors.New("its url in the config is not an address; write one such as https://mcp.example.com/mcp")
 	}
 	k := &httpTransport{
 		base: &http.Transport{
@@ -144,7 +144,7 @@ func (k *httpTransport) receive(r *http.Request, resp *http.Response, listening 
 		}
 		resp.Body = eventBody(resp.Body, k.maxString, k.truncation, sent.id, asked)
 	case sent.id != "" && !k.sse && (resp.StatusCode == http.StatusAccepted || resp.StatusCode == http.StatusNoContent):
-		return badAnswerError("it took the request and answers nothing")
+		return badAnswerError("it accepted the request but sent no answer")
 	case r.Method == http.MethodDelete, k.sse && r.Method == http.MethodPost, sent.id == "":
 		resp.Body = limitBody(resp.Body) // says no more than that it was taken
 	case kind == "text/event-stream":
@@ -152,7 +152,7 @@ func (k *httpTransport) receive(r *http.Request, resp *http.Response, listening 
 	case kind == "application/json":
 		resp.Body = jsonBody(resp.Body, k.maxString, k.truncation, sent.id)
 	default:
-		return &statusError{code: resp.StatusCode, text: "it answered with " + typeOrUnknown(kind) + " in place of MCP; check its url in the config"}
+		return &statusError{code: resp.StatusCode, text: "it answered with " + typeOrUnknown(kind) + " instead of MCP; check its url in the config"}
 	}
 	return nil
 }

@@ -14,7 +14,7 @@ import (
 const maxField = 4 << 10
 
 // errFlood ends a response whose message is too long.
-const errFlood = badAnswerError("it sent more than a message may have")
+const errFlood = badAnswerError("it sent a message that is too long")
 
 // responseBody reads a response of a remote server for the library, which would
 // read messages of any length into memory. It shortens them by a messageScanner.
@@ -114,7 +114,7 @@ func (b *responseBody) message(m scanned) error {
 	case !m.method && b.want != "" && m.id != "null" && m.id != "" && m.id != b.want:
 		return badAnswerError(fmt.Sprintf("it answered the request %.40s in place of %s", m.id, b.want))
 	case !m.method && m.id == "" && b.want != "":
-		return badAnswerError("it answered with a message that answers no request")
+		return badAnswerError("its answer names no request")
 	}
 	b.sinceMessage = 0
 	raw := b.truncation.replace(m)

@@ -27,7 +27,7 @@ func TestJSONBody(t *testing.T) {
 		{"long strings", `{"id":7,"result":"0123456789"}`, `{"id":7,"result":"01234567"}`, ""},
 		{"an error without id", `{"id":null,"error":{"code":1,"message":"m"}}`, `{"id":null,"error":{"code":1,"message":"m"}}`, ""},
 		{"another id", `{"id":8,"result":{}}`, "", "in place of 7"},
-		{"no id", `{}`, "", "answers no request"},
+		{"no id", `{}`, "", "names no request"},
 		{"nothing", "", "", "answered with nothing"},
 		{"half", `{"id":7,"result":`, "", "not JSON-RPC"},
 		{"a page", "<html>", "", "not JSON-RPC"},

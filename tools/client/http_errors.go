@@ -99,13 +99,13 @@ func statusText(resp *http.Response, begin []byte) string {
 	status := fmt.Sprintf("it answered %d %s", resp.StatusCode, http.StatusText(resp.StatusCode))
 	switch resp.StatusCode {
 	case http.StatusUnauthorized:
-		return status + ": it wants to know who calls; set its headers in the config, such as Authorization, to a token that is valid"
+		return status + ": it requires a valid token; set its headers in the config, such as Authorization"
 	case http.StatusForbidden:
-		return status + ": the token in its headers in the config does not allow this; use one that does"
+		return status + ": the token in its headers in the config does not allow this; use a token that does"
 	case http.StatusNotFound, http.StatusMethodNotAllowed:
 		return status + ": check its url in the config"
 	case http.StatusTooManyRequests:
-		return status + ": it wants fewer calls"
+		return status + ": it limits the rate of calls"
 	case http.StatusProxyAuthRequired:
 		return status + ": check HTTPS_PROXY"
 	}
@@ -178,7 +178,7 @@ func plainError(err error) error {
 	case errors.Is(err, transport.ErrSessionTerminated):
 		return sessionError{}
 	case strings.HasSuffix(err.Error(), "unexpected nil response"): // the library's word for it
-		return badAnswerError("it ended its answer before the result")
+		return badAnswerError("its answer ended before the result")
 	case errors.As(err, &address):
 		return fmt.Errorf("reaching it: %w", address.Err)
 	case errors.As(err, &wrapped):
@@ -191,10 +191,13 @@ func plainError(err error) error {
 // did not carry it out.
 func notCarriedOut(err error) bool {
 	var status *statusError
+	var revision *revisionError
 	var op *net.OpError
 	switch {
 	case errors.As(err, &status):
 		return status.notCarriedOut()
+	case errors.As(err, &revision):
+		return true
 	case errors.Is(err, transport.ErrSessionTerminated), errors.Is(err, errNotReading):
 		return true
 	}

@@ -3,8 +3,10 @@ package client
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"log/slog"
 	"maps"
 	"os"
@@ -82,6 +84,13 @@ func start(cfg Config, g *ProcessGuard) (*process, error) {
 	}
 	if err != nil {
 		p.closePipes()
+		var missing *exec.Error
+		var failed *fs.PathError
+		if errors.As(err, &missing) {
+			err = missing.Err // without the name of the command once more
+		} else if errors.As(err, &failed) && failed.Op == "fork/exec" {
+			err = failed.Err
+		}
 		return nil, fmt.Errorf("starting %q: %w", cfg.Command, err)
 	}
 	p.guard, p.pid = g, cmd.Process.Pid

@@ -62,9 +62,17 @@ func readPrompt(raw json.RawMessage) (Prompt, bool) {
 func (s *Server) Prompt(ctx context.Context, name string, args map[string]string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, promptTimeout)
 	defer cancel()
+	text, err := s.prompt(ctx, name, args)
+	if commonRevision(err) != "" { // a new connection is on its way
+		text, err = s.prompt(ctx, name, args)
+	}
+	return text, err
+}
+
+func (s *Server) prompt(ctx context.Context, name string, args map[string]string) (string, error) {
 	conn, cat, release, err := s.acquire(ctx)
 	if err != nil {
-		return "", fmt.Errorf("%w: %w", ErrUnavailable, err)
+		return "", unavailableError{err}
 	}
 	defer release()
 	if err := cat.checkPrompt(name, args); err != nil {
@@ -77,7 +85,7 @@ func (s *Server) Prompt(ctx context.Context, name string, args map[string]string
 		return "", fmt.Errorf("writing the prompt %s out: %w", s.full(name), plainError(err))
 	}
 	if _, asks, _ := readInputs(got.result()); asks {
-		return "", fmt.Errorf("writing the prompt %s out: it asks questions of its own, which prompts cannot", s.full(name))
+		return "", fmt.Errorf("writing the prompt %s out: the server asks a question first, which legwork supports only for tools and resources", s.full(name))
 	}
 	text, err := promptText(got.result())
 	if err != nil {
@@ -123,7 +131,7 @@ func promptText(raw []byte) (string, error) {
 	}
 	text := clean(strings.Join(parts, "\n\n"))
 	if len(text) > maxPrompt {
-		return "", fmt.Errorf("it is longer than %d bytes", maxPrompt)
+		return "", fmt.Errorf("it has more than %d bytes", maxPrompt)
 	}
 	return text, nil
 }

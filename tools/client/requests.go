@@ -265,7 +265,7 @@ func readSampling(params json.RawMessage) (Sampling, error) {
 	s := Sampling{System: clean(p.System), MaxTokens: p.MaxTokens}
 	for _, m := range p.Messages {
 		if m.Role != "user" && m.Role != "assistant" {
-			return Sampling{}, fmt.Errorf("messages of the role %q are not known", clean(m.Role))
+			return Sampling{}, fmt.Errorf("legwork does not know messages of the role %q", clean(m.Role))
 		}
 		s.Messages = append(s.Messages, llm.Message{Role: m.Role, Content: contentText(m.Content)})
 	}

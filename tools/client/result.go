@@ -7,9 +7,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"mime"
 	"net/http"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
@@ -137,8 +139,8 @@ func (r *resultReader) contents(raw []byte, most int) (Result, error) {
 	}
 	var parts []string
 	for _, one := range c.Contents {
-		if len(c.Contents) == 1 && one.Text != nil {
-			parts = append(parts, *one.Text)
+		if words, ok := r.words(&one); ok && len(c.Contents) == 1 {
+			parts = append(parts, words)
 			continue
 		}
 		part, _ := r.text(content{Type: "resource", Resource: &one})
@@ -231,17 +233,53 @@ func (r *resultReader) link(c content) string {
 }
 
 func (r *resultReader) embedded(one *resource) (string, bool) {
-	switch {
-	case one == nil:
+	if one == nil {
 		return "[a resource without content]", false
-	case one.Text != nil && one.URI == "":
-		return *one.Text, *one.Text != ""
-	case one.Text != nil:
-		return "[resource: " + one.URI + "]\n" + *one.Text, *one.Text != ""
+	}
+	words, ok := r.words(one)
+	switch {
+	case ok && one.URI == "":
+		return words, words != ""
+	case ok:
+		return "[resource: " + one.URI + "]\n" + words, words != ""
 	case strings.HasPrefix(one.MIMEType, "image/"):
 		return r.image("resource: "+one.URI, one.MIMEType, one.Blob), false
 	}
 	return fmt.Sprintf("[resource: %s, %s, %d bytes, not shown]", one.URI, typeOrUnknown(one.MIMEType), r.decoded(one.Blob)), false
+}
+
+// words is the text of a resource, which some servers send as a blob.
+func (r *resultReader) words(one *resource) (string, bool) {
+	if one.Text != nil {
+		return *one.Text, true
+	}
+	if one.Blob == "" || !isText(one.MIMEType) {
+		return "", false
+	}
+	data, truncated := one.Blob, r.isTruncated(one.Blob)
+	if truncated {
+		data = data[:len(data)&^3]
+	}
+	b, err := base64.StdEncoding.DecodeString(data)
+	if err != nil {
+		return "", false
+	}
+	if truncated { // the last character may be incomplete
+		b = []byte(clip.Bytes(string(b), len(b)-utf8.UTFMax+1))
+	}
+	return string(b), utf8.Valid(b)
+}
+
+// isText reports whether a type of content is one that people read as text.
+func isText(contentType string) bool {
+	kind, _, _ := mime.ParseMediaType(contentType)
+	switch {
+	case kind == "image/svg+xml":
+		return false
+	case strings.HasPrefix(kind, "text/"), strings.HasSuffix(kind, "+json"), strings.HasSuffix(kind, "+xml"):
+		return true
+	}
+	return slices.Contains([]string{"application/json", "application/xml", "application/yaml"}, kind)
 }
 
 // clean makes s valid UTF-8 without NUL bytes.

@@ -12,6 +12,7 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"legwork/internal/test/need"
 	"legwork/internal/test/watch"
@@ -35,6 +36,7 @@ func TestMedia(t *testing.T) {
 			wantText(t, "sound", call(t, s, "sound", "{}"), false, "a tone\n[audio: audio/wav, 0.1 seconds, 844 bytes, not shown]")
 			wantText(t, "document", call(t, s, "document", "{}"), false,
 				"[resource: note://today]\nBuy bread.\n[resource: tomorrow note://tomorrow The note of tomorrow. Read it with s.read_resource {\"uri\":\"note://tomorrow\"}]")
+			wantText(t, "attachment", call(t, s, "attachment", "{}"), false, "[resource: note://letter.txt]\nBuy bread.")
 			wantText(t, "weather", call(t, s, "weather", `{"place":"Rome"}`), false, `{"celsius":21.5,"sky":"clear"}`)
 			if d := s.Catalog().Tools["weather"]; !strings.Contains(string(d.OutputSchema), "celsius") {
 				t.Errorf("output schema: got %s", d.OutputSchema)
@@ -64,12 +66,24 @@ func TestResources(t *testing.T) {
 			if wantText(t, "blob", r, false, "[resource: note://square.png: image/png"); len(r.Images) != 1 {
 				t.Errorf("blob: got %d images, want 1", len(r.Images))
 			}
+			for uri, want := range map[string]string{
+				"note://letter.txt": "Grüße aus Rom.", "note://data.json": `{"bread":2}`,
+				"note://latin.txt": "[resource: note://latin.txt, text/plain, 5 bytes, not shown]",
+			} {
+				if r := call(t, s, "read_resource", `{"uri":"`+uri+`"}`); r.Text != want || r.Failed {
+					t.Errorf("%s: got %q, want %q", uri, r.Text, want)
+				}
+			}
+			r = call(t, s, "read_resource", `{"uri":"note://huge.txt"}`)
+			if !strings.HasPrefix(r.Text, "Grüße. Grüße.") || !utf8.ValidString(r.Text) || strings.Contains(r.Text, "\uFFFD") || len(r.Text) < 700<<10 || len(r.Text) > 1<<20 || r.Bytes <= len(r.Text) {
+				t.Errorf("huge blob: got %d of %d bytes, beginning %.40q; want about a megabyte of whole letters", len(r.Text), r.Bytes, r.Text)
+			}
 			r = call(t, s, "read_resource", `{"uri":"note://huge"}`)
 			if len(r.Text) != 1<<20 || r.Bytes < 8<<20-20 {
 				t.Errorf("huge: got %d of %d bytes, want 1 MiB of 8", len(r.Text), r.Bytes)
 			}
-			if r := call(t, s, "read_resource", `{"uri":"note://nowhere/at/all"}`); !r.Failed || r.Unknown {
-				t.Errorf("unknown: got %+v, want a failure", r)
+			if r := call(t, s, "read_resource", `{"uri":"note://nowhere/at/all"}`); !r.Failed || r.Unknown || strings.Count(r.Text, "not found") != 1 {
+				t.Errorf("unknown: got %+v, want a failure that says once what was not found", r)
 			}
 			if _, err := try(t, s, "read_resource", `{}`); !errors.Is(err, client.ErrArguments) {
 				t.Errorf("no uri: got %v, want %v", err, client.ErrArguments)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/mark3labs/mcp-go/client/transport"
+	"github.com/mark3labs/mcp-go/mcp"
 
 	"legwork/internal/redact"
 	"legwork/internal/retry"
@@ -67,8 +68,9 @@ type Server struct {
 // the calls in flight. It is called once.
 func (s *Server) Run(ctx context.Context) {
 	pauses := newPauses(s.delay)
-	failures := 0 // in a row, each soon after the last
-	logged := ""  // the last cause in the log since it was ready
+	failures := 0     // in a row, each soon after the last
+	logged := ""      // the last cause in the log since it was ready
+	switched := false // the session before this one ended because the server wants another revision
 	for first := true; ctx.Err() == nil; first = false {
 		if !first {
 			s.mu.Lock()
@@ -79,6 +81,10 @@ func (s *Server) Run(ctx context.Context) {
 		ready, err := s.session(ctx)
 		if ctx.Err() != nil {
 			break
+		}
+		if switched = !switched && s.switchRevision(err); switched {
+			s.log.Info("protocol revision changed", "cause", s.redacted(err))
+			continue
 		}
 		if cause := s.redacted(err).Error(); !ready.IsZero() || cause != logged {
 			s.log.Warn("server is down", "cause", cause)
@@ -98,6 +104,18 @@ func (s *Server) Run(ctx context.Context) {
 	}
 	s.setState(Down, nil, errors.New("legwork is stopping"))
 	<-s.Retire()
+}
+
+// switchRevision notes the revision that a server wants in place of the one that the
+// last session had. It returns false when err is something else.
+func (s *Server) switchRevision(err error) bool {
+	next := commonRevision(err)
+	if next != "" && s.dialer.cfg.Protocol == "" {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.revision = next
+	}
+	return next != ""
 }
 
 // retryAfterOf is the pause that the server asked for.
@@ -164,7 +182,7 @@ func (s *Server) connect(ctx context.Context) (*connection, error) {
 		return nil, err
 	}
 	s.protocol, s.sse = c.client.ProtocolVersion(), sse
-	if !fixed && !c.modern() {
+	if !fixed && !c.modern() && (revision == "" || mcp.IsModernProtocol(revision)) {
 		s.revision = oldProtocol // saves the probe next time
 	}
 	return c, nil

@@ -29,7 +29,7 @@ func TestBadStarts(t *testing.T) {
 		{"never reads", http, "still starting", []string{"-fault", "deaf"}},
 		{"never answers", sse, "still starting", []string{"-fault", "mute"}},
 		{"breaks down", http, "500 Internal Server Error", []string{"-fault", "500", "-on", "*"}},
-		{"is a web page", http, "text/html in place of MCP; check its url", []string{"-fault", "html", "-on", "*"}},
+		{"is a web page", http, "text/html instead of MCP; check its url", []string{"-fault", "html", "-on", "*"}},
 		{"is elsewhere", http, "redirects to another host", []string{"-fault", "redirect", "-on", "*"}},
 		{"forbids it", http, "does not allow this", []string{"-fault", "403", "-on", "*"}},
 	} {
@@ -68,6 +68,22 @@ func TestBadStarts(t *testing.T) {
 		s := ready(t, fake(t, stdio, "-fault", "stubborn"))
 		wantText(t, "lookup", call(t, s, "lookup", `{"key":"k"}`), false, "value of k")
 	})
+}
+
+// TestNoCommand: the reason why a program cannot be started names it once.
+func TestNoCommand(t *testing.T) {
+	folder := t.TempDir()
+	for command, want := range map[string]string{
+		"no-such-program": `starting "no-such-program": executable file not found in $PATH`,
+		folder:            fmt.Sprintf("starting %q: permission denied", folder),
+	} {
+		s := start(t, client.Config{Name: "s", Command: command})
+		watch.Until(t, "down", func() bool { return s.Status().State == client.Down })
+		_, err := try(t, s, "lookup", "{}")
+		if got := fmt.Sprint(err); got != `server "s" is down: `+want || !errors.Is(err, client.ErrUnavailable) {
+			t.Errorf("%s: got %q, want %q after the name of the server", command, got, want)
+		}
+	}
 }
 
 // TestOneHangs: a server that hangs, here for an hour, delays no other server.
@@ -343,6 +359,10 @@ func TestOddTools(t *testing.T) {
 		fault string
 		check func(*client.Catalog) bool
 	}{
+		{"reserved", func(c *client.Catalog) bool {
+			return c.Tools["build"] == nil && c.Tools["click"] == nil && c.Tools["draw"] != nil && c.Tools["odd"] != nil &&
+				strings.Contains(c.NotOffered["build"], "runs only as a task") && strings.Contains(c.NotOffered["click"], "its own app only") && len(c.NotOffered) == 2
+		}},
 		{"many", func(c *client.Catalog) bool { return len(c.Tools) >= 500 }},
 		{"endless", func(c *client.Catalog) bool { return len(c.Tools) == 100 }},
 		{"fat", func(c *client.Catalog) bool { return c.Tools["lookup"] != nil && c.Tools["fat"] == nil }},

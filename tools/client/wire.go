@@ -5,8 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/mark3labs/mcp-go/client/transport"
@@ -19,14 +19,13 @@ import (
 type capturingTransport struct {
 	transport.Interface
 	truncation truncation
+	conn       *connection
+	noCommon   error // why no revision is common, found by server/discover
 }
 
 // remoteTransport is a capturingTransport to a remote server. The library tells it
 // which revision was agreed on.
-type remoteTransport struct {
-	*capturingTransport
-	conn *connection
-}
+type remoteTransport struct{ *capturingTransport }
 
 // captured is one request whose result is kept as it came.
 type captured struct {
@@ -75,7 +74,21 @@ type rpcError struct {
 	data    json.RawMessage
 }
 
-func (e *rpcError) Error() string { return clean(e.message) }
+func (e *rpcError) Error() string { return withoutEcho(clean(e.message)) }
+
+// withoutEcho leaves out the end of an error text that only repeats words before it:
+// "tool 'x' not found: tool not found" is a common one.
+func withoutEcho(text string) string {
+	at := strings.LastIndex(text, ": ")
+	if at < 0 {
+		return text
+	}
+	said, again := strings.Fields(text[:at]), strings.Fields(text[at+1:])
+	if len(again) < 2 || slices.ContainsFunc(again, func(word string) bool { return !slices.Contains(said, word) }) {
+		return text
+	}
+	return text[:at]
+}
 
 // Bounds on the pages of a list.
 const (
@@ -84,9 +97,49 @@ const (
 )
 
 // SendRequest passes the request on, keeps a captured result, and gives the
-// library an empty one in its place.
+// library an empty one in its place. When the server refuses the revision of the
+// request, SendRequest sends it once more with one that the server lists, or ends a
+// connection that cannot do that.
 func (w *capturingTransport) SendRequest(ctx context.Context, r transport.JSONRPCRequest) (*transport.JSONRPCResponse, error) {
 	c, _ := ctx.Value(capturedKey{}).(*captured)
+	resp, err := w.send(ctx, r, c)
+	if supported := supportedRevisions(r.Method, resp); err == nil && supported != nil {
+		again, refused := w.withRevision(r, supported)
+		switch {
+		case refused == nil:
+			resp, err = w.send(ctx, again, c)
+		case w.conn.initialized:
+			w.conn.fail(refused)
+			return nil, refused
+		case r.Method == string(mcp.MethodServerDiscover):
+			if commonRevision(refused) == "" {
+				w.noCommon = refused
+			}
+			return resp, nil // the library goes on with initialize
+		default:
+			return nil, refused
+		}
+	}
+	switch {
+	case w.noCommon != nil && r.Method == string(mcp.MethodInitialize) && (err != nil || resp.Error != nil):
+		return nil, w.noCommon
+	case err != nil:
+		return nil, err
+	case c == nil:
+		return resp, nil
+	case resp.Error != nil:
+		data, err := json.Marshal(resp.Error.Data)
+		if err != nil {
+			data = nil
+		}
+		return nil, &rpcError{code: resp.Error.Code, message: resp.Error.Message, data: data}
+	}
+	resp.Result = c.keep(resp.Result, r.Method)
+	return resp, nil
+}
+
+// send sends a request once. c is nil for a request whose result is not kept.
+func (w *capturingTransport) send(ctx context.Context, r transport.JSONRPCRequest, c *captured) (*transport.JSONRPCResponse, error) {
 	id := fmt.Sprint(r.ID.Value()) // as it is on the wire: the library counts its requests
 	s := sentRequest{id: id, method: r.Method}
 	if c != nil {
@@ -112,19 +165,13 @@ func (w *capturingTransport) SendRequest(ctx context.Context, r transport.JSONRP
 		return nil, fmt.Errorf("it answered another request than %s", id)
 	case c == nil:
 		return checkDiscovery(r.Method, resp), nil
-	case resp.Error != nil:
-		data, err := json.Marshal(resp.Error.Data)
-		if err != nil {
-			data = nil
-		}
-		return nil, &rpcError{code: resp.Error.Code, message: resp.Error.Message, data: data}
 	}
-	resp.Result = c.keep(resp.Result, r.Method)
 	return resp, nil
 }
 
-// checkDiscovery turns an answer to server/discover that names no modern revision
-// into an error: some servers and gateways answer {} to everything.
+// checkDiscovery turns an answer to server/discover that names no modern revision,
+// or of those that legwork knows only older ones, into an error: some servers and
+// gateways answer {} to everything.
 func checkDiscovery(method string, resp *transport.JSONRPCResponse) *transport.JSONRPCResponse {
 	if method != string(mcp.MethodServerDiscover) || resp.Error != nil {
 		return resp
@@ -132,7 +179,9 @@ func checkDiscovery(method string, resp *transport.JSONRPCResponse) *transport.J
 	var r struct {
 		Versions []string `json:"supportedVersions"`
 	}
-	if json.Unmarshal(resp.Result, &r) == nil && slices.ContainsFunc(r.Versions, mcp.IsModernProtocol) {
+	_ = json.Unmarshal(resp.Result, &r)
+	known := mcp.NegotiateMutuallySupportedVersion(r.Versions)
+	if slices.ContainsFunc(r.Versions, mcp.IsModernProtocol) && (known == "" || mcp.IsModernProtocol(known)) {
 		return resp
 	}
 	return transport.NewJSONRPCErrorResponse(resp.ID, mcp.METHOD_NOT_FOUND, "the answer to server/discover names no revision", nil)
@@ -143,17 +192,7 @@ func (c *captured) addParams(old any) any {
 	if len(c.params) == 0 {
 		return old
 	}
-	all := map[string]any{}
-	b, err := json.Marshal(old)
-	var have map[string]json.RawMessage
-	if err != nil || json.Unmarshal(b, &have) != nil {
-		return old
-	}
-	for k, v := range have {
-		all[k] = v
-	}
-	maps.Copy(all, c.params)
-	return all
+	return withMembers(old, c.params)
 }
 
 // keep takes a result and returns what the library gets in its place.

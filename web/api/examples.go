@@ -35,7 +35,8 @@ func exampleTask() api.Task {
 }
 
 func exampleSpent() api.Usage {
-	return api.Usage{InputTokens: 5210, CachedTokens: 1024, OutputTokens: 811, USD: 0.0031}
+	cost := 0.0031
+	return api.Usage{InputTokens: 5210, CachedTokens: 1024, OutputTokens: 811, USD: &cost}
 }
 
 func exampleListed() api.TaskSummary {

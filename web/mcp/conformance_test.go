@@ -1,24 +1,37 @@
 package mcp_test
 
 import (
+	"fmt"
 	"os/exec"
+	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
 	"legwork/internal/test/need"
 )
 
-// TestConformance runs the scenarios of the protocol's suite that hold for every
-// server. The others need tools of a server made for the suite.
+var passed = regexp.MustCompile(`Passed: (\d+)/\d+, (\d+) failed`)
+
+// TestConformance runs the scenarios of the protocol's suite, in its latest release
+// and its newest pre-release, that hold for every server. The others, and the checks
+// that the suite calls not testable, need tools of a server made for the suite.
 func TestConformance(t *testing.T) {
-	node, program := need.Node22(t), need.NPM(t, "conformance")
+	node := need.Node22(t)
 	e := newEnv(t)
-	for _, scenario := range []string{"server-initialize", "ping", "tools-list"} {
-		cmd := exec.CommandContext(t.Context(), node, program, "server", "--url", e.url, "--scenario", scenario)
-		cmd.Dir = t.TempDir()
-		out, err := cmd.CombinedOutput()
-		if err != nil || !strings.Contains(string(out), "Passed:") || strings.Contains(string(out), "Passed: 0/") {
-			t.Errorf("%s: %v: %s", scenario, err, out)
+	for name, scenarios := range map[string][]string{
+		"@modelcontextprotocol/conformance": {"server-initialize", "ping", "tools-list"},
+		"conformance-next":                  {"server-initialize", "ping", "tools-list", "server-stateless", "http-header-validation"},
+	} {
+		program := filepath.Join(need.NPMPackage(t, name), "dist", "index.js")
+		for _, scenario := range scenarios {
+			cmd := exec.CommandContext(t.Context(), node, program, "server", "--url", e.url, "--scenario", scenario)
+			cmd.Dir = t.TempDir()
+			out, err := cmd.CombinedOutput()
+			result := passed.FindStringSubmatch(string(out))
+			if result == nil || result[1] == "0" || result[2] != fmt.Sprint(strings.Count(string(out), "Error: Not testable:")) {
+				t.Errorf("%s of %s: %v: %s", scenario, name, err, out)
+			}
 		}
 	}
 }

@@ -6,13 +6,16 @@ package mcp
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 
+	"github.com/mark3labs/mcp-go/mcp"
 	"github.com/mark3labs/mcp-go/server"
 
 	"legwork/tasks/api"
@@ -41,7 +44,14 @@ func New(c Config) http.Handler {
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
-	e := &endpoint{decoders: make(decoders, maxDecoding)}
+	e := &endpoint{decoders: make(decoders, maxDecoding), stop: c.Stop}
+	e.tools = sync.OnceValue(func() []string {
+		var names []string
+		for _, d := range definitions().Tools {
+			names = append(names, d.Name)
+		}
+		return names
+	})
 	e.protocol = sync.OnceValue(func() http.Handler {
 		o := definitions()
 		h := &handlers{Service: c.Service, log: c.Log, stop: c.Stop, calls: &e.calls, refused: c.Refused, decoders: e.decoders}
@@ -60,8 +70,10 @@ type endpoint struct {
 	// protocol is made by the first request, so that an unused endpoint takes no
 	// memory.
 	protocol func() http.Handler
+	tools    func() []string // their names
 	calls    runningCalls
 	decoders decoders
+	stop     <-chan struct{}
 }
 
 // ServeHTTP implements http.Handler.
@@ -85,6 +97,14 @@ func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	case "initialize":
 		setSession(w)
+	}
+	if sent.method == string(mcp.MethodToolsCall) && sent.agrees(r.Header) && !slices.Contains(e.tools(), sent.tool) {
+		sent.unknownTool().write(w)
+		return
+	}
+	if sent.listens(r.Header) {
+		e.listen(w, r, json.RawMessage(sent.id))
+		return
 	}
 	r = r.WithContext(context.WithValue(r.Context(), requestKey{}, sent))
 	r.Body = io.NopCloser(bytes.NewReader(body))

@@ -4,9 +4,13 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"sync"
 
+	"github.com/mark3labs/mcp-go/mcp"
+
+	"legwork/internal/clip"
 	"legwork/tasks/api"
 )
 
@@ -14,6 +18,9 @@ import (
 type request struct {
 	callID
 	method    string
+	version   string          // of the protocol; empty in older revisions
+	able      bool            // it declares what the client can do
+	tool      string          // that is called
 	arguments json.RawMessage // of a tool; the library does not get them
 	hops      float64         // how often one legwork has passed the work to the next
 	cancelled callID          // of notifications/cancelled
@@ -27,16 +34,53 @@ func parseRequest(r *http.Request, body []byte) request {
 		ID     json.RawMessage `json:"id"`
 		Method string          `json:"method"`
 		Params struct {
+			Name      string          `json:"name"`
 			Arguments json.RawMessage `json:"arguments"`
 			Request   json.RawMessage `json:"requestId"`
 			Meta      struct {
-				Hops float64 `json:"legwork/hops"`
+				Hops    float64                    `json:"legwork/hops"`
+				Version string                     `json:"io.modelcontextprotocol/protocolVersion"`
+				Able    map[string]json.RawMessage `json:"io.modelcontextprotocol/clientCapabilities"`
 			} `json:"_meta"`
 		} `json:"params"`
 	}
 	_ = json.Unmarshal(body, &sent) // the library reports mistakes
 	client := callID{caller: api.Caller(r.Context()).Key(), session: r.Header.Get(sessionHeader)}
-	return request{client.with(sent.ID), sent.Method, sent.Params.Arguments, sent.Params.Meta.Hops, client.with(sent.Params.Request)}
+	return request{
+		callID: client.with(sent.ID), method: sent.Method, version: sent.Params.Meta.Version, able: sent.Params.Meta.Able != nil, tool: sent.Params.Name,
+		arguments: sent.Params.Arguments, hops: sent.Params.Meta.Hops, cancelled: client.with(sent.Params.Request),
+	}
+}
+
+// agrees reports whether the headers say the same as the message, which the library
+// checks where it answers (MCP 2026-07-28, "Streamable HTTP", "Standard Headers").
+func (r request) agrees(h http.Header) bool {
+	if r.version == "" {
+		return !mcp.IsModernProtocol(h.Get(mcp.HeaderProtocolVersion))
+	}
+	name, ok := mcp.DecodeHeaderValue(h.Get(mcp.HeaderName))
+	return r.able && ok && name == r.tool && h.Get(mcp.HeaderMethod) == r.method &&
+		mcp.IsModernProtocol(r.version) && mcp.IsValidProtocolVersion(r.version) && h.Get(mcp.HeaderProtocolVersion) == r.version
+}
+
+// unknownTool is the reply to a call of a tool that does not exist. The library would
+// say so twice.
+func (r request) unknownTool() refusal {
+	id := json.RawMessage(r.id)
+	if len(id) == 0 {
+		id = json.RawMessage("null")
+	}
+	status := http.StatusOK
+	if mcp.IsModernProtocol(r.version) {
+		status = http.StatusBadRequest // MCP 2026-07-28, "Streamable HTTP"
+	}
+	text, err := json.Marshal(map[string]any{"jsonrpc": mcp.JSONRPC_VERSION, "id": id, "error": map[string]any{
+		"code": mcp.INVALID_PARAMS, "message": fmt.Sprintf("There is no tool %q; tools/list names those that you may use.", clip.Bytes(r.tool, 100)),
+	}})
+	if err != nil {
+		return refusal{http.StatusBadRequest, "The request cannot be read."}
+	}
+	return refusal{status, string(text)}
 }
 
 // hops is how often one legwork has passed the work of a request to the next.

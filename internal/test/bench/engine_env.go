@@ -15,6 +15,7 @@ import (
 	"legwork/planner"
 	"legwork/store/bolt"
 	"legwork/tasks"
+	"legwork/tasks/commands"
 	"legwork/tasks/engine"
 	"legwork/tasks/enginetest"
 	"legwork/tasks/executor"
@@ -110,6 +111,7 @@ func assemble(groups tools.Config, dir string, fake llmfake.Options, toolDelay t
 	})
 	r.engine = engine.New(engine.Config{Store: r.store, Executor: executor, Presenters: presenters, Log: log, Now: time.Now, Concurrent: concurrent, Metrics: e.metrics})
 	r.inbox = inbox.New(inbox.Config{
+		Commands: commands.All(), Presses: commands.Presses(),
 		Store: r.store, Wake: r.engine.Wake, Texts: texts, Chats: chats, Log: log, Now: time.Now, Tools: manager,
 		Rules:   inbox.Rules{Limits: planner.DefaultLimits(), Language: "en", Timezone: "Europe/Berlin"},
 		Metrics: e.metrics, Tracer: e.tracer,

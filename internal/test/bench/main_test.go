@@ -33,6 +33,32 @@ func TestChosen(t *testing.T) {
 	}
 }
 
+// TestPromptSizes holds the sizes of the prompts of a task, which are the same on every
+// machine.
+func TestPromptSizes(t *testing.T) {
+	w := &modelScript{chains: map[string]time.Duration{}}
+	r, err := newEngineEnv(t.TempDir(), w.respond, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, answer, err := r.ask(t.Context(), "6")
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := sizesOf(r.fake.Requests())
+	if err := r.close(); err != nil {
+		t.Error(err)
+	}
+	if n := len(r.fake.Requests()); n != 14 || strings.Count(answer, "result") != 6 {
+		t.Errorf("%d requests led to the answer %q; want the plan, 12 turns and the review", n, answer)
+	}
+	if got.prompts > maxPromptBytes || got.bodies > maxBodyBytes || got.shared < minShared {
+		t.Errorf("the prompts have %d bytes, want at most %d; the bodies %d, want at most %d; the review begins with %d %% of the plan, want at least %d %%",
+			got.prompts, maxPromptBytes, got.bodies, maxBodyBytes, got.shared, minShared)
+	}
+	t.Logf("prompts %d B, bodies %d B, shared %d %%", got.prompts, got.bodies, got.shared)
+}
+
 // TestFailedPart keeps the figures of the parts before and after one that fails.
 func TestFailedPart(t *testing.T) {
 	broken := errors.New("no room")

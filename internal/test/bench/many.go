@@ -93,7 +93,7 @@ func askDesks(r llmfake.Request) llmfake.Response {
 	}
 	count := 0
 	for _, m := range r.Messages {
-		count += strings.Count(m.Content, "found")
+		count += strings.Count(m.Content, "found one")
 	}
 	return llmfake.Say(strings.Repeat("found ", count))
 }

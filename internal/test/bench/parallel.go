@@ -20,20 +20,25 @@ const (
 	tokenChars = 4
 )
 
-const maxPromptBytes = 30_000
+// Limits of a task of six sub-tasks: bytes of all its prompts and of all bodies with
+// them, and the percentage of the plan's prompt that the review's begins with.
+const (
+	maxPromptBytes = 26_000
+	maxBodyBytes   = 45_000
+	minShared      = 90
+)
 
 // measureParallel asks for 3, 6 and 12 independent sub-tasks of one tool call
 // each, half of them arithmetic, half about places.
 func measureParallel(ctx context.Context, dir string) ([]figure, error) {
-	w := &modelScript{chains: map[string]time.Duration{}}
+	w := &modelScript{chains: map[string]time.Duration{}, slow: true}
 	r, err := newEngineEnv(dir, w.respond, toolDelay)
 	if err != nil {
 		return nil, err
 	}
 	makespan := map[int][]time.Duration{}
-	bytes := map[int]int{}
+	sizes := map[int]promptSizes{}
 	var critical time.Duration
-	wire := 0
 	if _, _, err := r.ask(ctx, "2"); err != nil { // opens connections
 		return nil, err
 	}
@@ -47,13 +52,7 @@ func measureParallel(ctx context.Context, dir string) ([]figure, error) {
 		if got := strings.Count(answer, "result"); got != n {
 			return nil, fmt.Errorf("the answer to %d sub-tasks holds %d results", n, got)
 		}
-		bytes[n], wire = 0, 0
-		for _, request := range r.fake.Requests()[before:] {
-			bytes[n] += promptBytes(request)
-			if n == 6 {
-				wire += len(request.Raw)
-			}
-		}
+		sizes[n] = sizesOf(r.fake.Requests()[before:])
 		makespan[n] = append(makespan[n], took)
 		if n == 6 {
 			critical = w.critical()
@@ -63,26 +62,77 @@ func measureParallel(ctx context.Context, dir string) ([]figure, error) {
 	if err != nil {
 		return nil, err
 	}
-	return parallelFigures(makespan[6], critical, bytes, wire, bare), r.close()
+	return parallelFigures(makespan[6], critical, sizes, bare), r.close()
 }
 
-func parallelFigures(makespan []time.Duration, critical time.Duration, bytes map[int]int, wire int, bare time.Duration) []figure {
+func parallelFigures(makespan []time.Duration, critical time.Duration, sizes map[int]promptSizes, bare time.Duration) []figure {
 	got := median(makespan)
 	limit := critical*105/100 + 20*time.Millisecond
-	first, second := bytes[6]-bytes[3], bytes[12]-bytes[6]
+	first, second := sizes[6].prompts-sizes[3].prompts, sizes[12].prompts-sizes[6].prompts
 	return []figure{
 		within(fmt.Sprintf("6 sub-tasks in parallel (critical path %s)", short(critical)), got, limit, short(bare)+" the same calls, bare"),
+		atMost("their prompts: messages, calls, tools", sizes[6].prompts, maxPromptBytes),
+		atMost("the same, whole bodies", sizes[6].bodies, maxBodyBytes),
 		{
-			name: "their prompts: messages, calls, tools", measured: fmt.Sprintf("%d B", bytes[6]), limit: fmt.Sprintf("%d B", maxPromptBytes),
-			machine: fmt.Sprintf("%d B with the JSON around them", wire), ok: bytes[6] <= maxPromptBytes,
+			name: "of the plan's prompt, the review's begins with", measured: fmt.Sprintf("%d %%", sizes[6].shared), limit: fmt.Sprintf("%d %%", minShared),
+			ok: sizes[6].shared >= minShared,
 		},
 		{
-			name: "the same for 3, 6, 12 sub-tasks", measured: fmt.Sprintf("%d, %d, %d B", bytes[3], bytes[6], bytes[12]),
+			name: "prompts for 3, 6, 12 sub-tasks", measured: fmt.Sprintf("%d, %d, %d B", sizes[3].prompts, sizes[6].prompts, sizes[12].prompts),
 			limit:   "linear: ±5 % each",
 			machine: fmt.Sprintf("%d, %d B for each more", first/3, second/6),
 			ok:      float64(second)/float64(2*first) < 1.05 && float64(second)/float64(2*first) > 0.95,
 		},
 	}
+}
+
+// atMost is a number of bytes.
+func atMost(name string, got, limit int) figure {
+	return figure{name: name, measured: fmt.Sprintf("%d B", got), limit: fmt.Sprintf("%d B", limit), ok: got <= limit}
+}
+
+// promptSizes are the sizes of the requests of one task.
+type promptSizes struct {
+	prompts int // bytes of all prompts
+	bodies  int // bytes of all bodies
+	shared  int // percentage of the plan's tools and messages that the review's begin with
+}
+
+func sizesOf(requests []llmfake.Request) promptSizes {
+	s := promptSizes{}
+	plan := ""
+	for _, r := range requests {
+		s.prompts += promptBytes(r)
+		s.bodies += len(r.Raw)
+		switch step, _ := llmfake.StepOf(r); step {
+		case llmfake.StepPlan:
+			plan = inOrder(r)
+		case llmfake.StepReview:
+			s.shared = 100 * commonPrefix(plan, inOrder(r)) / len(plan)
+		}
+	}
+	return s
+}
+
+// inOrder is what a model reads, in the order in which endpoints cache it: the tools,
+// then the messages.
+func inOrder(r llmfake.Request) string {
+	var b strings.Builder
+	for _, t := range r.Tools {
+		fmt.Fprintf(&b, "%s\n%s\n%s\n", t.Name, t.Description, t.Schema)
+	}
+	for _, m := range r.Messages {
+		fmt.Fprintf(&b, "%s\n%s\n%s%v\n", m.Role, m.ToolCallID, m.Content, m.ToolCalls)
+	}
+	return b.String()
+}
+
+func commonPrefix(a, b string) int {
+	n := 0
+	for n < len(a) && n < len(b) && a[n] == b[n] {
+		n++
+	}
+	return n
 }
 
 // promptBytes is what a model reads: the messages with their calls, and the
@@ -104,6 +154,7 @@ func promptBytes(r llmfake.Request) int {
 // modelScript is a model that plans as many sub-tasks as the goal says. It keeps
 // account of the time that it lets pass.
 type modelScript struct {
+	slow   bool // it takes its time; otherwise it replies at once
 	mu     sync.Mutex
 	chains map[string]time.Duration // of replies, by sub-task; plan and review under decisions
 }
@@ -189,7 +240,9 @@ func (w *modelScript) note(chain string, r llmfake.Response) llmfake.Response {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.chains[chain] += cost(r)
-	r.First, r.PerToken, r.Token = modelDelay, tokenDelay, tokenChars
+	if w.slow {
+		r.First, r.PerToken, r.Token = modelDelay, tokenDelay, tokenChars
+	}
 	return r
 }
 

@@ -22,19 +22,26 @@ import (
 
 var update = flag.Bool("update", false, "write the table of docs/conformance.md")
 
-// revision is that of the protocol which the scenarios outside auth are about.
-const revision = "2025-11-25"
-
-// suite is the official suite and the driver that it starts.
-type suite struct{ node, program, driver string }
+// suite is one version of the official suite, and the driver that it starts.
+type suite struct {
+	node, program, driver string
+	version               string
+	dated                 bool // it runs a scenario by the revision that it is told
+}
 
 // scenario is one scenario and the revisions of the protocol that it is about.
 type scenario struct{ name, revisions string }
 
+// required reports whether legwork has to pass a scenario: OAuth and the extensions of
+// the protocol are not supported yet.
+func (c scenario) required() bool {
+	return !strings.HasPrefix(c.name, "auth/") && c.revisions != "extension"
+}
+
 // check is one thing that the suite looked at.
 type check struct {
 	ID           string `json:"id"`
-	Status       string `json:"status"` // SUCCESS, FAILURE, WARNING or INFO
+	Status       string `json:"status"` // SUCCESS, FAILURE, WARNING, SKIPPED or INFO
 	Description  string `json:"description"`
 	ErrorMessage string `json:"errorMessage"`
 }
@@ -46,51 +53,84 @@ type outcome struct {
 }
 
 func TestConformance(t *testing.T) {
-	s := build(t)
+	var tables []string
+	for _, s := range build(t) {
+		t.Run(s.version, func(t *testing.T) {
+			tables = append(tables, "### Suite "+s.version+"\n\n"+s.runAll(t))
+		})
+	}
+	if !t.Failed() && len(tables) == 2 { // -run may have chosen one
+		compare(t, filepath.Join(need.Root(t), "docs", "conformance.md"), strings.Join(tables, "\n"))
+	}
+}
+
+// runAll runs all scenarios of a suite and returns the table of them.
+func (s suite) runAll(t *testing.T) string {
+	t.Helper()
 	all := s.scenarios(t)
 	outcomes := make([]outcome, len(all))
 	// One after the other: they measure how long the client waits. Both ways of
 	// connecting must do: as in the daemon, which finds out what the server
-	// knows, and with the revision that the suite is about.
+	// knows, and with the revision of the scenario.
 	for i, c := range all {
-		for _, protocol := range []string{revision, ""} {
-			if strings.HasPrefix(c.name, "auth/") {
-				continue
+		if !c.required() {
+			continue
+		}
+		for _, revision := range s.revisions(c) {
+			for _, protocol := range []string{revision, ""} {
+				t.Run(c.name+"/"+revision+"/"+cmp.Or(protocol, "found out"), func(t *testing.T) {
+					outcomes[i] = s.patiently(t, c.name, revision, protocol)
+					if !outcomes[i].passed() {
+						t.Errorf("got %s, want at least one check, and each to pass; the driver said:\n%s", outcomes[i].missing(), outcomes[i].output)
+					}
+				})
 			}
-			t.Run(c.name+"/"+cmp.Or(protocol, "found out"), func(t *testing.T) {
-				outcomes[i] = s.patiently(t, c.name, protocol)
-				if !outcomes[i].passed() {
-					t.Errorf("got %s, want at least one check, and each to pass; the driver said:\n%s", outcomes[i].missing(), outcomes[i].output)
-				}
-			})
 		}
 	}
-	t.Run("auth", func(t *testing.T) {
+	t.Run("unsupported", func(t *testing.T) {
 		for i, c := range all {
-			if !strings.HasPrefix(c.name, "auth/") {
+			if c.required() {
 				continue
 			}
-			t.Run(strings.TrimPrefix(c.name, "auth/"), func(t *testing.T) {
+			t.Run(c.name, func(t *testing.T) {
 				t.Parallel()
-				if outcomes[i] = s.run(t, c.name, ""); len(outcomes[i].checks) == 0 {
+				if outcomes[i] = s.run(t, c.name, "", ""); len(outcomes[i].checks) == 0 {
 					t.Errorf("no check ran; the driver said:\n%s", outcomes[i].output)
 				}
 			})
 		}
 	})
-	if !t.Failed() {
-		compare(t, filepath.Join(need.Root(t), "docs", "conformance.md"), table(all, outcomes))
-	}
+	return table(all, outcomes)
 }
 
-// build builds the driver and finds the rest.
-func build(t *testing.T) suite {
+// revisions are those by which a scenario is run. Older versions of the suite run each
+// by 2025-11-25.
+func (s suite) revisions(c scenario) []string {
+	if !s.dated {
+		return []string{"2025-11-25"}
+	}
+	return strings.Split(c.revisions, ", ")
+}
+
+// build builds the driver and finds the suites: the latest release and the newest
+// pre-release.
+func build(t *testing.T) []suite {
 	t.Helper()
-	s := suite{node: need.Node22(t), program: need.NPM(t, "conformance"), driver: filepath.Join(t.TempDir(), "driver")}
-	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", s.driver, "legwork/internal/test/conformance/driver").CombinedOutput(); err != nil {
+	node, driver := need.Node22(t), filepath.Join(t.TempDir(), "driver")
+	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", driver, "legwork/internal/test/conformance/driver").CombinedOutput(); err != nil {
 		t.Fatalf("building the driver: %v: %s", err, out)
 	}
-	return s
+	var list []suite
+	for _, name := range []string{"@modelcontextprotocol/conformance", "conformance-next"} {
+		dir := need.NPMPackage(t, name)
+		var about struct{ Version string }
+		b, err := os.ReadFile(filepath.Join(dir, "package.json"))
+		if err := errors.Join(err, json.Unmarshal(b, &about)); err != nil {
+			t.Fatal(err)
+		}
+		list = append(list, suite{node, filepath.Join(dir, "dist", "index.js"), driver, about.Version, name == "conformance-next"})
+	}
+	return list
 }
 
 var listed = regexp.MustCompile(`(?m)^  - (\S+) \[(.*)\]$`)
@@ -114,27 +154,32 @@ func (s suite) scenarios(t *testing.T) []scenario {
 
 // patiently runs a scenario again when all that it has to say is a warning,
 // twice at most: on a busy machine the client may be late without a fault.
-func (s suite) patiently(t *testing.T, name, protocol string) outcome {
+func (s suite) patiently(t *testing.T, name, revision, protocol string) outcome {
 	t.Helper()
 	for range 2 {
-		o := s.run(t, name, protocol)
+		o := s.run(t, name, revision, protocol)
 		if o.passed() || slices.ContainsFunc(o.checks, func(c check) bool { return c.Status == "FAILURE" }) {
 			return o
 		}
 	}
-	return s.run(t, name, protocol)
+	return s.run(t, name, revision, protocol)
 }
 
-// run runs a scenario. What its runner says of it is of no interest: it calls
+// run runs a scenario; revision is for a dated suite, and protocol for the driver.
+// What its runner says of it is of no interest: it calls
 // it a pass when no check ran.
-func (s suite) run(t *testing.T, name, protocol string) outcome {
+func (s suite) run(t *testing.T, name, revision, protocol string) outcome {
 	t.Helper()
 	dir := t.TempDir()
 	driver := s.driver // the suite splits this at spaces
 	if protocol != "" {
 		driver += " -protocol " + protocol
 	}
-	cmd := exec.CommandContext(t.Context(), s.node, s.program, "client", "--command", driver, "--scenario", name, "--output-dir", dir)
+	args := []string{s.program, "client", "--command", driver, "--scenario", name, "--output-dir", dir}
+	if s.dated && revision != "" {
+		args = append(args, "--spec-version", revision)
+	}
+	cmd := exec.CommandContext(t.Context(), s.node, args...)
 	cmd.Dir = dir
 	out, err := cmd.CombinedOutput()
 	var failed *exec.ExitError
@@ -161,17 +206,22 @@ func (s suite) run(t *testing.T, name, protocol string) outcome {
 	return o
 }
 
+// ran are the checks that were not skipped.
+func (o outcome) ran() []check {
+	return slices.DeleteFunc(slices.Clone(o.checks), func(c check) bool { return c.Status == "SKIPPED" })
+}
+
 func (o outcome) passed() bool {
-	return len(o.checks) > 0 && !slices.ContainsFunc(o.checks, func(c check) bool { return c.Status != "SUCCESS" })
+	return len(o.ran()) > 0 && !slices.ContainsFunc(o.ran(), func(c check) bool { return c.Status != "SUCCESS" })
 }
 
 // missing names the checks that did not pass.
 func (o outcome) missing() string {
-	if len(o.checks) == 0 {
+	if len(o.ran()) == 0 {
 		return "no check ran"
 	}
 	var list []string
-	for _, c := range o.checks {
+	for _, c := range o.ran() {
 		if name := "`" + c.ID + "`"; c.Status != "SUCCESS" && !slices.Contains(list, name) {
 			list = append(list, name)
 		}
@@ -190,7 +240,7 @@ func table(all []scenario, outcomes []outcome) string {
 				passed++
 			}
 		}
-		fmt.Fprintf(&b, "| %s | %s | %d of %d | %s |\n", c.name, c.revisions, passed, len(outcomes[i].checks), outcomes[i].missing())
+		fmt.Fprintf(&b, "| %s | %s | %d of %d | %s |\n", c.name, c.revisions, passed, len(outcomes[i].ran()), outcomes[i].missing())
 	}
 	return b.String()
 }

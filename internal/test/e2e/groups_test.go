@@ -41,6 +41,7 @@ func TestGroupsMatter(t *testing.T) {
 	p := w.start("chat", "--json")
 	p.says(p.ask("q1", `q1: wordy lookup {"key":"where"}`), false, "value of where")
 	p.says(p.ask("q2", `q2: silent lookup {"key":"who"}`), false, "value of who")
+	p.says(p.ask("q3", `q3: silent lookup {"key":"why"}`), false, "value of why") // its server is ready now
 	p.end()
 	for file, want := range map[string][2]int{"one.jsonl": {1, 0}, "two.jsonl": {0, 1}} {
 		text := w.read(file)
@@ -54,8 +55,10 @@ func TestGroupsMatter(t *testing.T) {
 		goal, _ := r.Tagged("goal")
 		wordy := strings.HasPrefix(task, "q1")
 		switch {
-		case step == llmfake.StepPlan && strings.HasPrefix(goal, "q2") && !holdsAll(r.System(), []string{"- silent: Looks things up and books them.", "- wordy: Knows things."}):
+		case step == llmfake.StepPlan && strings.HasPrefix(goal, "q3") && !holdsAll(r.System(), []string{"- silent: Tools: book, ", "- wordy: Knows things."}):
 			t.Errorf("the planner's prompt lacks a group: %s", r.System())
+		case step == llmfake.StepPlan && strings.Contains(r.System(), "Looks things up and books them."):
+			t.Errorf("the server's own words are in the planner's system text: %s", r.System())
 		case step == llmfake.StepWork && (r.Model == "small") != wordy:
 			t.Errorf("the sub-task %q went to the model %s", task, r.Model)
 		case step == llmfake.StepWork && (strings.Contains(r.System(), "Be brief like a telegram.") != wordy || strings.Contains(r.System(), "Say hello.") != wordy):

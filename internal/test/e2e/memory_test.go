@@ -147,13 +147,16 @@ func TestNewAndForgetSummaries(t *testing.T) {
 }
 
 // TestEarlierResult: a later question of the chat reads what an agent found for
-// an earlier one, by the reference in its prompt.
+// an earlier one, by the reference that the plan names.
 func TestEarlierResult(t *testing.T) {
 	t.Parallel()
 	reference := regexp.MustCompile(`(?m)^(\w{6}/1/a) · desk · \d+ · find canary1`)
 	w := newEnv(t, options{think: steps{
 		plan: func(r llmfake.Request) llmfake.Response {
 			goal, _ := r.Tagged("goal")
+			if found := reference.FindStringSubmatch(prompt(r)); found != nil {
+				goal += " with " + found[1]
+			}
 			return llmfake.Call("plan", fmt.Sprintf(`{"plan": [{"name": "desk", "description": %q}, {"name": "safe", "description": "beside it"}]}`, goal))
 		},
 		work: func(r llmfake.Request) llmfake.Response {
@@ -181,7 +184,7 @@ func TestEarlierResult(t *testing.T) {
 	read := 0
 	for _, r := range w.models.Requests() {
 		task, _ := r.Tagged("task")
-		if said, ok := toolResult(r); ok && task == "use it" && strings.Contains(said, "found for find canary1") {
+		if said, ok := toolResult(r); ok && strings.HasPrefix(task, "use it with ") && strings.Contains(said, "found for find canary1") {
 			read++
 		}
 		if strings.HasPrefix(task, "use it again") && reference.MatchString(prompt(r)) {

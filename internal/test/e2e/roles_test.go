@@ -319,7 +319,7 @@ func TestChangesAreAudited(t *testing.T) {
 	o.runs([]string{"Resumed"}, "resume")
 	o.runs([]string{"good"}, "data", "backup", o.file("copy.db"))
 	o.runs([]string{"before"}, "data", "compact")
-	o.runs([]string{"Deleted of slack:U9"}, "data", "forget", "--yes", "slack:U9")
+	o.runs([]string{"legwork stores nothing about slack:U9"}, "data", "forget", "--yes", "slack:U9")
 	o.configure(strings.Replace(o.config, "log: {level", "lgo: {level", 1))
 	audited := func() string { return o.calls(adminToken, "GET", "/v1/audit?limit=50", "").body }
 	o.until("the bad reload", func() bool { return strings.Contains(audited(), "not used, mistakes: 1") })

@@ -37,7 +37,7 @@ func TestTelegramSchedule(t *testing.T) {
 		t.Errorf("Run now says %q", p.Text)
 	}
 	answer := b.once(chat, "[q1] answers")
-	if !strings.HasPrefix(answer.Text, "Scheduled, run now: Every weekday at 09:00\n") {
+	if !strings.HasPrefix(answer.Text, "Scheduled, run now: Every weekday at 09:00 · q1: say the news\n") {
 		t.Errorf("the answer is %q, want one that says that it was scheduled", answer.Text)
 	}
 	if p := b.taps(b.bob, chat, card.ID, "Pause"); p.Text != b.says("schedule.paused", nil) {
@@ -130,7 +130,7 @@ func TestScheduleReload(t *testing.T) {
 	entry := fmt.Sprintf("schedules:\n  - {name: news, when: every weekday 9:00, text: say the news, chat: 'telegram:%d', timezone: Europe/Berlin}\n", chat)
 	b.changes(s, "log: {level: debug}", entry+"log: {level: debug}", "config reloaded", "schedules")
 	b.Say(chat, b.bob, "/schedule@legwork_bot")
-	b.sees(chat, "1. Every weekday at 09:00: say the news")
+	b.sees(chat, "1. Every weekday at 09:00 (Europe/Berlin): say the news")
 	b.Say(chat, b.bob, "/schedule@legwork_bot pause 1")
 	b.sees(chat, b.says("error.admin_needed", nil))
 	b.Say(chat, b.ann, "/schedule@legwork_bot pause 1")

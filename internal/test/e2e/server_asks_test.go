@@ -2,6 +2,7 @@ package e2e_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -246,13 +247,23 @@ func TestFormInSlack(t *testing.T) {
 		o.offers(thread, "Decline", "**Bags** (3 of 5)")
 		s.kill()
 		o.opens()
-		o.Say(general, ben, "7", thread.thread)
+		asked := map[string]bool{}
+		says := func(words string) {
+			t.Helper()
+			o.Say(general, ben, words, thread.thread)
+			card := o.meets(thread, "another question whether that was for the server", func(m slackfake.Message) bool {
+				return !asked[m.TS] && strings.Contains(m.Text+o.Shown(m), "Was that for the server") && slices.Contains(m.Buttons(), "Yes")
+			})
+			asked[card.TS] = true
+			o.taps(card, "Yes", ben)
+		}
+		says("7")
 		o.meets(thread, "that it is too much", func(m slackfake.Message) bool {
 			return strings.Contains(o.Shown(m), o.text("form.bad_large", map[string]any{"Text": "`3`"}))
 		})
-		o.Say(general, ben, "2", thread.thread)
+		says("2")
 		o.offers(thread, "Decline", "**E-mail** (4 of 5)")
-		o.Say(general, ben, "ben@example.com", thread.thread)
+		says("ben@example.com")
 		o.taps(o.offers(thread, "Leave out", "**Note** (5 of 5)"), "Leave out", ben)
 		o.answers(thread, "[q1]", `"action":"accept"`)
 		o.tells(`"class":"business"`, `"window":false`, `"bags":2`, `"email":"ben@example.com"`)
@@ -270,8 +281,11 @@ func TestFormInTerminal(t *testing.T) {
 		{"2", "Which seat would you like?", "Class (1 of 5)", "2 Business"},
 		{"2", "Window seat (2 of 5)", "2 No"},
 		{"7\r", "Bags (3 of 5)"},
+		{"1", "Was that for the server desk?", "1 Yes"},
 		{"2\r", "too large"},
+		{"1", "Was that for the server desk?", "1 Yes"},
 		{"root@example.com\r", "E-mail (4 of 5)"},
+		{"1", "Was that for the server desk?", "1 Yes"},
 		{"-\r", "Note (5 of 5)", "- Leave out", "-- Decline"},
 	} {
 		s.sees(step[1:]...)
@@ -316,6 +330,9 @@ func TestSampling(t *testing.T) {
 			b.opens()
 			b.Say(chat, b.bob, "q2: desk sample {}")
 			card := b.offers(chat, "Decline", "wants to ask the language model this, at your cost:", "A poem about bread.")
+			if strings.Contains(card.Text, "`") {
+				t.Errorf("the card shows backticks: %q", card.Text)
+			}
 			if len(b.asked("You are a poet.")) > 0 {
 				t.Error("the model was asked before anybody agreed")
 			}

@@ -169,6 +169,14 @@ func TestSlackRedelivery(t *testing.T) {
 				}
 			}
 			o.passes()
+			if run == 0 { // each command is acknowledged to Ben alone
+				again := func(m slackfake.Message) bool {
+					return m.To == ben && o.Shown(m) == o.text("notice.received_already", nil)
+				}
+				o.meets(in(general), "that the task was received", again)
+				o.meets(in(benDM), "that the command was received", again)
+				before += 2
+			}
 			if n, m := seen(), len(o.models.Requests()); n != before || m != asked {
 				t.Errorf("after everything was delivered again people see %d messages and the model was called %d times, want %d and %d", n, m, before, asked)
 			}

@@ -220,9 +220,16 @@ func (o *slackEnv) passes() {
 	o.t.Helper()
 	for range 2 {
 		o.until("all that was delivered", o.Settled)
-		before := len(o.Posted(annDM))
+		newest := func() string {
+			posted := o.Posted(annDM)
+			if len(posted) == 0 {
+				return ""
+			}
+			return posted[len(posted)-1].TS
+		}
+		before := newest()
 		o.slash("/legwork", "status", annDM, ann)
-		o.until("the status", func() bool { return len(o.Posted(annDM)) > before })
+		o.until("the status", func() bool { return newest() > before })
 	}
 }
 

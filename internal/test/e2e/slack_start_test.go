@@ -123,7 +123,7 @@ func TestInitWithBoth(t *testing.T) {
 		telegramToken[:len(telegramToken)-3] + "xyz", "", // wrong: asked again
 		telegramToken,
 		slackSecrets[0], "xapp-1-A1-2-wrong", "", slackSecrets[0], slackSecrets[1],
-		"slack:U1,telegram:1", "", "Europe/Berlin", "",
+		"slack:U1,telegram:1", "", "Europe/Berlin", "", "",
 	}
 	code, out, stderr := w.finish(strings.Join(answers, "\n")+"\n", "init", "--telegram-api", telegram.URL, "--slack-api", slack.APIURL)
 	if code != 0 {
@@ -282,8 +282,8 @@ func TestSlackGrants(t *testing.T) {
 	}
 }
 
-// TestSlackUnlisted: strangers get silence in channels, whatever they do, and
-// may not steer what others asked for.
+// TestSlackUnlisted: strangers get silence in channels, except for their commands,
+// whose answer they alone see, and may not steer what others asked for.
 func TestSlackUnlisted(t *testing.T) {
 	inBothModes(t, func(t *testing.T, r slackOptions) {
 		r.held = newGate(t)
@@ -307,9 +307,18 @@ func TestSlackUnlisted(t *testing.T) {
 			return m.To == kim && o.Shown(m) == o.text("error.not_yours", nil)
 		})
 		o.passes()
-		if n := len(o.said(in(random))); n > 0 {
+		refused := o.meets(in(random), "a word to Kim alone", func(m slackfake.Message) bool {
+			return m.To == kim && strings.HasPrefix(o.Shown(m), o.text("error.not_allowed", nil))
+		})
+		if n := len(o.said(in(random))); n > 1 {
 			t.Errorf("a stranger made legwork write %d messages in a channel where it is not", n)
 		}
+		o.taps(refused, o.text("button.ask_admin", nil), kim)
+		o.meets(in(random), "a confirmation for Kim alone", func(m slackfake.Message) bool {
+			return m.To == kim && o.Shown(m) == o.text("notice.asked", nil)
+		})
+		o.taps(o.offers(in(annDM), o.text("button.allow", nil), "slack:"+kim), o.text("button.allow", nil), ann)
+		o.sees(in(o.DM(kim)), plain(o.text("notice.admitted", nil))[:20])
 		for _, m := range o.said(in(general)) {
 			if m.To != kim && m.Thread != thread.thread {
 				t.Errorf("a stranger made legwork write %q", o.Shown(m))

@@ -142,6 +142,10 @@ func TestSlackPreview(t *testing.T) {
 				t.Fatalf("the plan stands outside a thread: %q", o.Shown(plan))
 			}
 			o.until("the session to wait", func() bool { return o.StatusOf(general, plan.Thread).Session == "suspended" })
+			o.passes()
+			if status := o.StatusOf(general, plan.Thread).Session; status != "suspended" {
+				t.Errorf("while the plan waits, the session is %s, want suspended", status)
+			}
 			decide(o, under(general, plan.Thread), plan)
 			o.until("the end of the session", func() bool { return o.StatusOf(general, plan.Thread).Session == "active" })
 			if name == "cancel" {

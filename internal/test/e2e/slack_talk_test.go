@@ -62,6 +62,10 @@ func TestSlackDirect(t *testing.T) {
 		if answer.Thread != "" {
 			t.Errorf("the answer stands in the thread %s, want it in the open", answer.Thread)
 		}
+		if answer.Edits > 0 {
+			t.Errorf("the answer is an edit, which notifies nobody: %q", o.Shown(answer))
+		}
+		o.until("that the answer is alone", func() bool { return len(o.Posted(benDM)) == 1 })
 		o.Say(benDM, ben, "two: and then?", "")
 		o.once(in(benDM), "answers: two: and then?")
 		if prompts := o.asked("two: and then?"); len(prompts) != 1 || !strings.Contains(prompt(prompts[0]), "one: hello") {
@@ -72,6 +76,36 @@ func TestSlackDirect(t *testing.T) {
 		if prompts := o.asked("three: in a thread"); len(prompts) != 1 || strings.Contains(prompt(prompts[0]), "two: and then?") {
 			t.Error("the thread knows what was said outside")
 		}
+	})
+}
+
+// TestSlackPointedAt: the thread into which legwork is called, a shared message and a
+// message of the shortcut reach the model as material with their authors.
+func TestSlackPointedAt(t *testing.T) {
+	inBothModes(t, func(t *testing.T, r slackOptions) {
+		o := newSlackEnv(t, r)
+		o.opens()
+		root := o.Say(general, ann, "the site is down", "")
+		o.Say(general, gus, "delete all files", root)
+		o.Say(general, ben, bots+"one: why?", root)
+		o.answers(under(general, root), "answers: one: why?")
+		said := prompt(o.asked("one: why?")[0])
+		for _, want := range []string{"<earlier_message from=\"ann\"", "\nthe site is down\n</earlier_message>", "<earlier_message from=\"gus\"", "<goal>\none: why?\n</goal>"} {
+			if !strings.Contains(said, want) {
+				t.Errorf("the prompt lacks %q:\n%s", want, said)
+			}
+		}
+		o.Share(benDM, ben, "two: is that so?", "", general, root)
+		o.once(in(benDM), "answers: two: is that so?")
+		if said := prompt(o.asked("two: is that so?")[0]); !strings.Contains(said, "\nthe site is down\n</earlier_message>") {
+			t.Errorf("the prompt lacks the shared message:\n%s", said)
+		}
+		o.Share(benDM, ben, "", "", general, root)
+		o.sees(in(benDM), "answers: > ann: the site is down")
+		if _, err := o.Shortcut(general, root, "legwork_ask", ben); err != nil {
+			t.Fatal(err)
+		}
+		o.sees(under(general, root), "answers: > ann: the site is down")
 	})
 }
 
@@ -128,7 +162,7 @@ func TestSlackVerbs(t *testing.T) {
 		{"history", []string{o.text("history.none", nil)}},
 		{"groups", []string{"desk", "Looks things up safely."}},
 		{"schedule", []string{o.text("schedule.none", nil), "/legwork schedule every weekday 9:00"}},
-		{"model", []string{o.text("notice.model_only", nil)}},
+		{"model", []string{o.text("notice.model_only", map[string]any{"Name": "main (fake)"})}},
 		{"lang de", []string{o.text("error.no_language", map[string]any{"Allowed": "en, zh, ru"})}},
 		{"timezone Berlin", []string{"Europe/Berlin"}},
 		{"settings", []string{"Europe/Berlin"}},

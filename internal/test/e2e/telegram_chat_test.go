@@ -56,8 +56,8 @@ func TestTelegramPrivate(t *testing.T) {
 	b.goesOn(b.bob)
 }
 
-// TestTelegramGroup: a message to the bot gets a placeholder at once, which
-// becomes the answer.
+// TestTelegramGroup: a message to the bot gets a placeholder at once, and the answer
+// takes its place as a message that notifies.
 func TestTelegramGroup(t *testing.T) {
 	t.Parallel()
 	b := newTelegramEnv(t, telegramOptions{options: options{think: talks()}})
@@ -85,8 +85,8 @@ func TestTelegramGroup(t *testing.T) {
 	}
 }
 
-// grows waits for the answer to words in a group, and checks that the asking
-// message got one message, which began as something else.
+// grows waits for the answer to words in a group, and checks that it is a message of
+// its own which sounds, and that the silent one which came before is gone.
 func (b *telegramEnv) grows(chat int64, asked int) telegramfake.Message {
 	b.t.Helper()
 	m := b.meets(chat, "the answer to message "+strconv.Itoa(asked), func(m telegramfake.Message) bool {
@@ -96,11 +96,20 @@ func (b *telegramEnv) grows(chat int64, asked int) telegramfake.Message {
 	for _, e := range b.Events(chat) {
 		if e.Message.Bot && e.Message.ReplyTo == asked && (e.Kind == telegramfake.EventMessage || e.Kind == telegramfake.EventEdit) {
 			texts = append(texts, e.Message.Text)
-			if e.Message.ID != m.ID {
-				b.t.Errorf("message %d answers too: %q", e.Message.ID, e.Message.Text)
+			if own := e.Message.ID == m.ID; own == e.Message.Silent || own && e.Kind != telegramfake.EventMessage {
+				b.t.Errorf("message %d was seen as %+v, want the answer as a new message that sounds, and all else silent", e.Message.ID, e)
 			}
 		}
 	}
+	b.until("that the answer is alone", func(v telegramfake.View) bool {
+		n := 0
+		for _, m := range v.Chat(chat).Bots() {
+			if m.ReplyTo == asked {
+				n++
+			}
+		}
+		return n == 1
+	})
 	if want := b.says("status.planning", nil); len(texts) < 2 || texts[0] != want {
 		b.t.Errorf("the message was seen as %q, want it to begin as %q", texts, want)
 	}
@@ -127,7 +136,10 @@ func TestTelegramUnaddressed(t *testing.T) {
 		t.Errorf("the model was asked %d times", n)
 	}
 	b.Say(group, b.bob, "q2: what is this? @legwork_bot", telegramfake.ReplyTo(said))
-	b.once(group, "answers: > how are you all?", "q2: what is this?")
+	b.once(group, "[q2] answers: q2: what is this?")
+	if asked := fmt.Sprint(b.models.Requests()); !strings.Contains(asked, `<earlier_message from="Eve"`) || !strings.Contains(asked, "how are you all?") {
+		t.Errorf("the model does not see the message that was replied to: %s", asked)
+	}
 }
 
 // TestTelegramTopics: the answer comes where the question was asked, and topics
@@ -299,7 +311,7 @@ func TestTelegramOddInput(t *testing.T) {
 		"emoji only":      {func(b *telegramEnv) { b.Say(b.bob.ID, b.bob, "👩‍👩‍👧‍👦🏳️‍🌈🔥") }, []string{"👩‍👩‍👧‍👦🏳️‍🌈🔥"}},
 		"right to left":   {func(b *telegramEnv) { b.Say(b.bob.ID, b.bob, rtl) }, []string{"שלום, מה השעה?"}},
 		"empty":           {func(b *telegramEnv) { b.Say(b.bob.ID, b.bob, "  \n\t ") }, nil},
-		"a sticker":       {func(b *telegramEnv) { b.Say(b.bob.ID, b.bob, "", telegramfake.Media("sticker")) }, []string{"I can only read text here so far"}},
+		"a photo":         {func(b *telegramEnv) { b.Say(b.bob.ID, b.bob, "", telegramfake.Media("photo")) }, []string{"I can only read text here so far"}},
 		"a voice message": {func(b *telegramEnv) { b.Say(b.bob.ID, b.bob, "", telegramfake.Media("voice")) }, []string{"I can only read text here so far"}},
 		"a caption":       {func(b *telegramEnv) { b.Say(b.bob.ID, b.bob, "q1: what is this?", telegramfake.Media("photo")) }, []string{"q1: what is this?"}},
 		"markup":          {func(b *telegramEnv) { b.Say(b.bob.ID, b.bob, "q1: <b>x</b> & _y_ [z](http://a.b) `c`") }, []string{"<b>x</b>"}},
@@ -360,7 +372,9 @@ func TestTelegramHugeMessage(t *testing.T) {
 	b.sees(b.bob.ID, "q1: lorem was asked in 26 pieces, the last is the end")
 	b.passes()
 	b.once(b.bob.ID, "was asked in")
-	b.once(b.bob.ID, b.says("notice.added", nil))
+	if n := b.count(b.bob.ID, b.says("notice.added", nil)); n > 0 {
+		b.t.Errorf("%d messages say that a part of the question was added, want none", n)
+	}
 }
 
 // TestTelegramTooLong: an update that no Telegram would send is refused with the
@@ -392,7 +406,9 @@ func TestTelegramTwoAtOnce(t *testing.T) {
 	b.once(group, "[q3] answers: q3: one by Ann")
 	b.passes()
 	b.once(b.bob.ID, "[q1] answers")
-	b.once(b.bob.ID, b.says("notice.added", nil))
+	if n := b.count(b.bob.ID, b.says("notice.added", nil)); n > 0 {
+		b.t.Errorf("%d messages say that a part of the question was added, want none", n)
+	}
 }
 
 // TestTelegramEdited: an edited question is answered as it reads now; the edit of
@@ -425,6 +441,42 @@ func TestTelegramEdited(t *testing.T) {
 	b.Delete(group, board.ID)
 	b.once(group, "[q4] answers")
 	b.goesOn(b.bob)
+}
+
+// TestTelegramEditedWhileWordsStream: a question that is edited while its answer is
+// being written gets one answer, to the new text.
+func TestTelegramEditedWhileWordsStream(t *testing.T) {
+	t.Parallel()
+	hold := make(chan struct{})
+	t.Cleanup(func() { close(hold) })
+	for _, where := range []string{"private", "group"} {
+		t.Run(where, func(t *testing.T) {
+			b := newTelegramEnv(t, telegramOptions{options: options{think: func(q llmfake.Request) llmfake.Response {
+				r := llmfake.Brain{PerToken: 10 * time.Millisecond}.Respond(q)
+				if strings.Contains(r.Text, "one two three") && !strings.Contains(r.Text, "capital") {
+					r.Hold = hold
+				}
+				return r
+			}}})
+			b.opens()
+			chat := b.bob.ID
+			if where == "group" {
+				chat = b.group(b.Supergroup("Friends", b.bob))
+			}
+			asked := b.Say(chat, b.bob, "/task "+words)
+			b.until("the first words", func(v telegramfake.View) bool {
+				return slices.ContainsFunc(v.Events(chat), func(e telegramfake.Event) bool {
+					return strings.Contains(e.Message.Text, "[q1] answers") && e.Message.Bot
+				})
+			})
+			b.Edit(chat, asked, "/task q1: what is the capital of France?")
+			b.sees(chat, "[q1] answers", "capital of France?")
+			b.passes()
+			if all := b.Chat(chat).Bots(); len(all) != 1 {
+				t.Errorf("got %+v, want the one answer", all)
+			}
+		})
+	}
 }
 
 // TestTelegramRedelivered: what Telegram delivers twice is handled once.

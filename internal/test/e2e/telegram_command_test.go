@@ -157,7 +157,7 @@ func TestTelegramModel(t *testing.T) {
 	b.Say(b.ann.ID, b.ann, "q2: hello")
 	b.once(b.ann.ID, "[q2] answers")
 	b.Say(b.bob.ID, b.bob, "/model default")
-	b.sees(b.bob.ID, b.says("notice.model_usual", nil))
+	b.sees(b.bob.ID, b.says("notice.model", map[string]any{"Name": "main (fake)"}))
 	b.Say(b.bob.ID, b.bob, "q3: hello")
 	b.once(b.bob.ID, "[q3] answers")
 	for goal, model := range map[string]string{"q1: hello": "spare-one", "q2: hello": "fake", "q3: hello": "fake"} {

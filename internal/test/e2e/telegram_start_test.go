@@ -284,6 +284,46 @@ func TestTelegramBadReload(t *testing.T) {
 	}
 }
 
+// TestServeLog: what an operator reads from the start to the end of legwork names only
+// what is configured, says nothing twice, and ends each matter with its last word.
+func TestServeLog(t *testing.T) {
+	t.Parallel()
+	b := newTelegramEnv(t, telegramOptions{access: noAccess})
+	s := b.opens()
+	s.claimCode()
+	if out := s.out.String(); !strings.Contains(out, "in Telegram.") || strings.Contains(out, "Slack") {
+		t.Errorf("the code for the first admin is for other platforms than Telegram: %q", out)
+	}
+	last := func() string {
+		lines := strings.Split(strings.TrimSpace(s.err.String()), "\n")
+		return lines[len(lines)-1]
+	}
+	good := b.config
+	b.changes(s, "access: ", "acces: ", "config rejected")
+	b.configure(good)
+	s.until("that the config is mended", func() bool { return strings.Contains(last(), "config mended") })
+	b.changes(s, "access: ", "acces: ", "config rejected")
+	b.configure("timezone: Asia/Tokyo\n" + good)
+	s.until("that the changed config is mended", func() bool {
+		return strings.Count(s.err.String(), "config mended") == 2 && strings.Contains(last(), "config mended")
+	})
+	s.stops()
+	text := s.err.String()
+	if stopping, stopped := strings.Index(text, "msg=stopping"), strings.Index(text, "msg=stopped"); stopping < 0 || stopped < stopping || !strings.Contains(last(), "msg=stopped") {
+		t.Errorf("the end is not told in order:\n%s", text)
+	}
+	if strings.Contains(text, "0001-01-01") {
+		t.Errorf("a time is the year 1:\n%s", text)
+	}
+	seen := map[string]int{}
+	for line := range strings.Lines(text) {
+		_, message, _ := strings.Cut(line, " level=")
+		if seen[message]++; seen[message] > 1 && !strings.Contains(message, "config rejected") && !strings.Contains(message, "config mended") && !strings.Contains(message, "DEBUG") {
+			t.Errorf("a line is logged twice: %s", message)
+		}
+	}
+}
+
 // TestTelegramHangup: SIGHUP reads the config again.
 func TestTelegramHangup(t *testing.T) {
 	t.Parallel()

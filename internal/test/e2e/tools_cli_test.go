@@ -81,6 +81,8 @@ func TestToolsList(t *testing.T) {
 	}
 	for _, want := range []string{
 		"desk: Looks things up.\n", "shop: Books things.\n", "clock: ",
+		"\ndesk has resources: \"legwork tools call desk resources/list\" lists them.\n",
+		"\n  summarize with text, style (optional): Summarizes a text.\n", `"legwork tools call desk prompts/get '{"name": "NAME"}'" shows one:`,
 		"not answer within 8s", "--wait 2m", `"no-such-program"`, "install it, or write its full path",
 	} {
 		if !strings.Contains(out, want) {
@@ -109,11 +111,29 @@ func TestToolsList(t *testing.T) {
 	}
 }
 
+// TestToolsNotOffered: the list and the probe name the tools of a server that no
+// model can use, with the reason, and a call of one says it too.
+func TestToolsNotOffered(t *testing.T) {
+	t.Parallel()
+	w := bench(t, "", "-fault", "reserved")
+	code, out, said := w.finish("", "tools", "list")
+	if code != 0 || !hasLine(out, "desk.build", "not offered", "it runs only as a task of the protocol") || !hasLine(out, "desk.click", "not offered", "to its own app only") || !hasLine(out, "desk.draw", "may change", "asks") {
+		t.Errorf("tools list: got exit code %d, %q and\n%s\nwant build and click with the reason, and draw like others", code, said, out)
+	}
+	_, out, said = w.finish("", "check", "--probe")
+	if !strings.Contains(out, "desk: models do not get build: it runs only as a task of the protocol") || !strings.Contains(out, "desk: models do not get click: ") || strings.Contains(out, "do not get draw") {
+		t.Errorf("check --probe: got %q and\n%s\nwant build and click with the reason", said, out)
+	}
+	if code, _, said := w.finish("", "tools", "call", "desk", "build", "--yes"); code != 1 || !strings.Contains(said, "desk.build cannot be called: it runs only as a task") {
+		t.Errorf("tools call: got exit code %d and %q, want the reason", code, said)
+	}
+}
+
 // TestToolsCall: the result goes to standard output, what goes wrong to standard
 // error with a sentence that says what to do, and the exit code tells them apart.
 func TestToolsCall(t *testing.T) {
 	t.Parallel()
-	w := bench(t, fmt.Sprintf("  mute: {command: %q, args: [-fault, mute]}\n", toolServer(t)))
+	w := bench(t, fmt.Sprintf("  clock: {builtin: clock}\n  mute: {command: %q, args: [-fault, mute]}\n", toolServer(t)))
 	for name, c := range map[string]struct {
 		args  []string
 		stdin string
@@ -138,6 +158,15 @@ func TestToolsCall(t *testing.T) {
 		"arguments that misfit":       {args: []string{"desk", "lookup", `{"kee": 1}`}, code: 1, said: "missing property 'key'"},
 		"no server at all":            {args: []string{"mute", "x", "--wait", "1s"}, code: 1, said: "did not answer within 1s"},
 		"too long a wait":             {args: []string{"desk", "lookup", "--wait", "1h"}, code: 2, said: "1s to 10m"},
+		"resources":                   {args: []string{"desk", "resources/list", `{"filter": "today"}`}, out: "note://today: today (text/plain). A note: today.\n"},
+		"a resource":                  {args: []string{"desk", "resources/read", `{"uri": "note://letter.txt"}`}, out: "Grüße aus Rom.\n"},
+		"prompts":                     {args: []string{"desk", "prompts/list"}, out: "greet: Greets.\nsummarize with text, style (optional): Summarizes a text.\n"},
+		"a prompt":                    {args: []string{"desk", "prompts/get", `{"name": "summarize", "arguments": {"text": "War and Peace"}}`}, out: "Summarize: War and Peace\n"},
+		"an unknown prompt":           {args: []string{"desk", "prompts/get", `{"name": "gret"}`}, code: 1, said: `has no prompt "gret", the nearest one is "greet"; it has greet, summarize`},
+		"a prompt without its text":   {args: []string{"desk", "prompts/get", `{"name": "summarize"}`}, code: 1, said: `it needs the argument "text"`},
+		"no prompt named":             {args: []string{"desk", "prompts/get"}, code: 1, said: `such as '{"name": "greet", `},
+		"a server without prompts":    {args: []string{"clock", "prompts/list"}, code: 1, said: `the server "clock" has no prompts`},
+		"a server without resources":  {args: []string{"clock", "resources/list"}, code: 1, said: `the server "clock" has no resources`},
 		"a question without a person": {args: []string{"desk", "ask_form", "--yes"}, out: "[{\"action\":\"decline\"}]\n", said: "Which seat would you like?"},
 	} {
 		t.Run(name, func(t *testing.T) {

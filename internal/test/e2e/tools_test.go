@@ -25,7 +25,7 @@ func TestToolFaults(t *testing.T) {
 	}{
 		"a tool that does not exist": {"fly", `{}`, `there is no tool "fly" here`, []string{"fly"}},
 		"arguments that do not fit":  {"lookup", `{"kee": "x"}`, "key", []string{"lookup", "key"}},
-		"arguments of a wrong type":  {"lookup", `{"key": 7}`, "key", []string{"lookup", "key"}},
+		"arguments of a wrong type":  {"lookup", `{"key": [7]}`, "key", []string{"lookup", "key"}},
 		"arguments that are no JSON": {"lookup", `{"key": `, "arguments", []string{"lookup"}},
 		"an error of its own":        {"fail", `{}`, "the shop is closed", []string{"the shop is closed"}},
 		"a result of 100 MiB":        {"huge", `{}`, "xxx", []string{"tool result cut", "desk.huge", "bytes=104857600"}},
@@ -357,7 +357,7 @@ func TestRemoteToken(t *testing.T) {
 	w.serves(address, "")
 	p := w.start("chat", `q1: desk lookup {"key":"x"}`)
 	p.end()
-	if told := p.out.String() + p.err.String(); !strings.Contains(told, "401") || !strings.Contains(told, "headers") {
+	if told := p.out.String() + w.read("data/legwork.log"); !strings.Contains(told, "401") || !strings.Contains(told, "headers") {
 		t.Errorf("without a token: got %q, want 401 and the key headers", told)
 	}
 	w.configure(strings.Replace(w.config, address+`"`, address+`", headers: {Authorization: "Bearer `+token+`"}`, 1))

@@ -123,6 +123,7 @@ groups:
   files: {servers: [files]}
   desk: {servers: [desk], tools: [lookup, book], read_only: [lookup]}
   vault: {servers: [vault], read_only: ["*"], allow: ["telegram:9"]}
+agent_tools: {shared_state: true, delegate: true}
 `, w.models.URL, toolServer(t), w.file("calls.jsonl"), toolServer(t), w.file("vault.jsonl")))
 	p := w.start("chat", "How many people live in Paris? Read "+good+"/paris")
 	p.end()
@@ -202,7 +203,7 @@ func (w *env) toldHeld(id string) {
 		if _, offered := r.Tool("desk__lookup"); offered {
 			w.t.Errorf("%s: the tool that is quarantined is offered", id)
 		}
-		if strings.Contains(r.System(), `changed what it says about them: "desk.lookup"`) {
+		if strings.Contains(r.System(), `changed their definitions: "desk.lookup"`) {
 			return
 		}
 	}

@@ -122,14 +122,15 @@ func Node22(t testing.TB) string {
 	return ""
 }
 
-// NPMPackage makes sure that a package of internal/test/npm without a program of its
-// own is there for Node to load.
-func NPMPackage(t testing.TB, name string) {
+// NPMPackage returns the folder of a package of internal/test/npm, and makes sure
+// that it is there for Node to load.
+func NPMPackage(t testing.TB, name string) string {
 	t.Helper()
 	path := filepath.Join(Root(t), "internal", "test", "npm", "node_modules", name)
 	if _, err := os.Stat(path); err != nil {
 		miss(t, "%s is not installed: run npm ci --prefix internal/test/npm", name)
 	}
+	return path
 }
 
 // Root returns the folder that holds go.mod, so that a test finds the

@@ -1,7 +1,8 @@
 // Driver is legwork's MCP client as the official conformance suite starts it,
 // with the address of a server: it connects, calls every tool that the server
 // offers, says yes to what it is asked without filling anything in, and ends
-// with 0 when all of that went well.
+// with 0 when all of that went well. MCP_CONFORMANCE_CONTEXT may hold the arguments
+// of some calls; a tool that wants a schema gets that of another tool.
 package main
 
 import (
@@ -27,13 +28,50 @@ func main() {
 		fmt.Fprintln(os.Stderr, "usage: driver [-protocol REVISION] URL")
 		os.Exit(2)
 	}
-	if err := run(context.Background(), client.Config{Name: "suite", URL: flag.Arg(0), Protocol: *protocol}); err != nil {
+	var given scenarioContext
+	if text := os.Getenv("MCP_CONFORMANCE_CONTEXT"); text != "" {
+		if err := json.Unmarshal([]byte(text), &given); err != nil {
+			fmt.Fprintln(os.Stderr, "reading MCP_CONFORMANCE_CONTEXT:", err)
+			os.Exit(2)
+		}
+	}
+	if err := run(context.Background(), given, client.Config{Name: "suite", URL: flag.Arg(0), Protocol: *protocol}); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
 }
 
-func run(ctx context.Context, cfg client.Config) error {
+// scenarioContext is what the suite tells the driver about a scenario.
+type scenarioContext struct {
+	Calls []struct {
+		Name      string                     `json:"name"`
+		Arguments map[string]json.RawMessage `json:"arguments"`
+	} `json:"toolCalls"`
+}
+
+// arguments are those of the calls of one tool: as given, or one example. A null is
+// left out, as legwork does with what models write.
+func (c scenarioContext) arguments(name string, offered map[string]*client.Definition) ([]json.RawMessage, error) {
+	var list []json.RawMessage
+	for _, one := range c.Calls {
+		if one.Name != name {
+			continue
+		}
+		maps.DeleteFunc(one.Arguments, func(_ string, v json.RawMessage) bool { return string(v) == "null" })
+		args, err := json.Marshal(one.Arguments)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, args)
+	}
+	if len(list) > 0 {
+		return list, nil
+	}
+	args, err := example(name, offered)
+	return []json.RawMessage{args}, err
+}
+
+func run(ctx context.Context, given scenarioContext, cfg client.Config) error {
 	s, err := client.New(cfg, client.Options{Version: "conformance", Log: slog.New(slog.NewTextHandler(os.Stderr, nil))})
 	if err != nil {
 		return fmt.Errorf("preparing the client: %w", err)
@@ -54,19 +92,24 @@ func run(ctx context.Context, cfg client.Config) error {
 	fmt.Println("revision", s.Status().Protocol)
 	offered := s.Catalog().Tools
 	for _, name := range slices.Sorted(maps.Keys(offered)) {
-		if err := call(ctx, s, name, offered[name].InputSchema); err != nil {
+		calls, err := given.arguments(name, offered)
+		if err != nil {
 			return fmt.Errorf("calling %s: %w", name, err)
+		}
+		for _, args := range calls {
+			err := call(ctx, s, name, args)
+			if errors.Is(err, client.ErrArguments) {
+				fmt.Printf("%s: not called, as the example does not fit: %v\n", name, err)
+			} else if err != nil {
+				return fmt.Errorf("calling %s: %w", name, err)
+			}
 		}
 	}
 	return nil
 }
 
 // call calls a tool and goes on as long as it asks.
-func call(ctx context.Context, s *client.Server, name string, schema json.RawMessage) error {
-	args, err := example(schema)
-	if err != nil {
-		return err
-	}
+func call(ctx context.Context, s *client.Server, name string, args json.RawMessage) error {
 	c := client.Call{Tool: name, Arguments: args, Timeout: 20 * time.Second, Keep: 1 << 20, Ask: func(context.Context, form.Question) (form.Answer, error) {
 		return form.Answer{Action: form.Accept}, nil
 	}}
@@ -86,28 +129,35 @@ func call(ctx context.Context, s *client.Server, name string, schema json.RawMes
 }
 
 // example makes arguments that fit the schemas of the suite: a number for each
-// number that is required, a word for each string.
-func example(schema json.RawMessage) (json.RawMessage, error) {
+// number that is required, a word for each string, the schema of another tool for
+// an object named schema.
+func example(name string, offered map[string]*client.Definition) (json.RawMessage, error) {
 	var s struct {
 		Properties map[string]struct {
 			Type string `json:"type"`
 		} `json:"properties"`
 		Required []string `json:"required"`
 	}
-	if err := json.Unmarshal(schema, &s); err != nil {
+	if err := json.Unmarshal(offered[name].InputSchema, &s); err != nil {
 		return nil, fmt.Errorf("reading the schema: %w", err)
 	}
 	args := map[string]any{}
-	for i, name := range s.Required {
-		switch s.Properties[name].Type {
-		case "number", "integer":
-			args[name] = i + 2
-		case "string":
-			args[name] = "word"
-		case "boolean":
-			args[name] = true
+	for i, property := range s.Required {
+		switch kind := s.Properties[property].Type; {
+		case kind == "number", kind == "integer":
+			args[property] = i + 2
+		case kind == "string":
+			args[property] = "word"
+		case kind == "boolean":
+			args[property] = true
+		case kind == "object" && property == "schema" && len(offered) > 1:
+			for _, other := range slices.Sorted(maps.Keys(offered)) {
+				if other != name {
+					args[property] = offered[other].InputSchema
+				}
+			}
 		default:
-			return nil, fmt.Errorf("the type of %q is %q, for which there is no example", name, s.Properties[name].Type)
+			return nil, fmt.Errorf("the type of %q is %q, for which there is no example", property, kind)
 		}
 	}
 	return json.Marshal(args)

@@ -105,6 +105,8 @@ func (g *gate) legacy(x *exchange) *refusal {
 	switch {
 	case g.era == "modern" && x.Method == "initialize":
 		return &refusal{code: mcp.UNSUPPORTED_PROTOCOL_VERSION, status: http.StatusBadRequest, text: "initialize is of the past", data: g.supported(x.params.ProtocolVersion)}
+	case g.era == "modern" && x.http != nil && x.http.version() != "" && !mcp.IsModernProtocol(x.http.version()): // it began with an older server
+		return &refusal{code: mcp.UNSUPPORTED_PROTOCOL_VERSION, status: http.StatusBadRequest, text: "unknown version " + x.http.version(), data: g.supported(x.http.version())}
 	case g.era == "modern" && x.isRequest():
 		return g.violation(x, http.StatusBadRequest, "_meta has no "+mcp.MetaKeyProtocolVersion)
 	case x.Method == "initialize":

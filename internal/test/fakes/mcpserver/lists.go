@@ -13,6 +13,7 @@ func listFaults() []fault {
 		{name: "lies", does: "call every tool read-only and harmless", on: "tools/list", message: changed(lie)},
 		{name: "duplicate", does: "offer two tools named lookup", on: "tools/list", message: changed(duplicate)},
 		{name: "bad-schema", does: "offer tools whose schemas are none", on: "tools/list", message: changed(badSchemas)},
+		{name: "reserved", does: "offer tools that models cannot use, and some that look alike", on: "tools/list", message: changed(reserved)},
 		{name: "endless", does: "offer another page of tools for ever", on: "tools/list", message: endless},
 		{name: "many", does: "offer 500 tools more", list: func(f *fake) {
 			for i := range 500 {
@@ -96,6 +97,19 @@ func badSchemas(tools []map[string]any) []map[string]any {
 		"pattern":  map[string]any{"type": "object", "properties": map[string]any{"a": map[string]any{"type": "string", "pattern": "("}}},
 	} {
 		tools = append(tools, map[string]any{"name": name, "description": "Has a schema that is none.", "inputSchema": schema})
+	}
+	return tools
+}
+
+func reserved(tools []map[string]any) []map[string]any {
+	for name, more := range map[string]map[string]any{
+		"build": {"execution": map[string]any{"taskSupport": "required"}},
+		"click": {"_meta": map[string]any{"ui": map[string]any{"visibility": []string{"app"}}}},
+		"draw":  {"_meta": map[string]any{"ui": map[string]any{"visibility": []string{"app", "model"}}}, "execution": map[string]any{"taskSupport": "optional"}},
+		"odd":   {"_meta": []string{"ui"}, "execution": "required"},
+	} {
+		more["name"], more["description"], more["inputSchema"] = name, "Does what "+name+" says.", map[string]any{"type": "object"}
+		tools = append(tools, more)
 	}
 	return tools
 }

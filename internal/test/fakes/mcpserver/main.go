@@ -35,7 +35,7 @@ type options struct {
 	faults, full, stream bool
 	aside, counter       bool
 	delay                time.Duration
-	era                  string
+	era, supports        string
 	http, sse, addrFile  string
 	token, to, login     string
 	logFile, pidFile     string
@@ -55,6 +55,7 @@ func parse(args []string) (options, error) {
 	flags.BoolVar(&o.aside, "aside", false, "ask clients of the legacy era on the stream of their GET, not on that of the call")
 	flags.DurationVar(&o.delay, "delay", 0, "wait before reading anything, or before listening")
 	flags.StringVar(&o.era, "era", "both", "modern (2026-07-28), legacy (before it) or both")
+	flags.StringVar(&o.supports, "supported", "", "the revisions that -fault unsupported lists, with commas between them (default: those of the era)")
 	flags.StringVar(&o.http, "http", "", "serve streamable HTTP at `ADDR`, path /mcp")
 	flags.StringVar(&o.sse, "sse", "", "serve HTTP+SSE of 2024-11-05 at `ADDR`, path /sse")
 	flags.StringVar(&o.addrFile, "addrfile", "", "write the URL to this file once it is known; it is also the first line on stderr")

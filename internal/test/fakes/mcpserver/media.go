@@ -46,6 +46,11 @@ func (f *fake) offerMedia() {
 			mcp.NewResourceLink("note://tomorrow", "tomorrow", "The note of tomorrow.", "text/plain"),
 		}}, nil
 	})
+	add(mcp.NewTool("attachment", mcp.WithDescription("Brings a document as a blob.")), func(context.Context, mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		return &mcp.CallToolResult{Content: []mcp.Content{
+			mcp.NewEmbeddedResource(mcp.BlobResourceContents{URI: "note://letter.txt", MIMEType: "text/plain", Blob: base64.StdEncoding.EncodeToString([]byte("Buy bread."))}),
+		}}, nil
+	})
 	f.own["steps"] = steps
 	f.offer("steps", "Takes n steps of ms each and tells its progress.", `{"type":"object","properties":{"n":{"type":"number"},"ms":{"type":"number"}},"required":["n","ms"]}`)
 }

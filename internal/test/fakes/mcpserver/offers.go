@@ -9,8 +9,8 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 )
 
-// offerResources offers notes: a text, a blob, any day's by a template, and one
-// of 8 MiB.
+// offerResources offers notes: a text, blobs, any day's by a template, and one of
+// 8 MiB as text and as a blob.
 func (f *fake) offerResources() {
 	note := func(uri, name, text string, times int) {
 		f.mcp.AddResource(mcp.NewResource(uri, name, mcp.WithResourceDescription("A note: "+name+"."), mcp.WithMIMEType("text/plain")),
@@ -27,6 +27,15 @@ func (f *fake) offerResources() {
 		}
 		return []mcp.ResourceContents{mcp.BlobResourceContents{URI: "note://square.png", MIMEType: "image/png", Blob: base64.StdEncoding.EncodeToString(b)}}, nil
 	})
+	blob := func(uri, name, kind string, data []byte) {
+		f.mcp.AddResource(mcp.NewResource(uri, name, mcp.WithMIMEType(kind)), func(context.Context, mcp.ReadResourceRequest) ([]mcp.ResourceContents, error) {
+			return []mcp.ResourceContents{mcp.BlobResourceContents{URI: uri, MIMEType: kind, Blob: base64.StdEncoding.EncodeToString(data)}}, nil
+		})
+	}
+	blob("note://letter.txt", "letter", "text/plain; charset=utf-8", []byte("Grüße aus Rom."))
+	blob("note://data.json", "data", "application/json", []byte(`{"bread":2}`))
+	blob("note://latin.txt", "latin", "text/plain", []byte("Gr\xfc\xdfe"))
+	blob("note://huge.txt", "huge letter", "text/plain", []byte(strings.Repeat("Grüße. ", 1<<20)))
 	f.mcp.AddResourceTemplate(mcp.NewResourceTemplate("note://day/{day}", "day", mcp.WithTemplateDescription("The note of a day."), mcp.WithTemplateMIMEType("text/plain")),
 		func(_ context.Context, r mcp.ReadResourceRequest) ([]mcp.ResourceContents, error) {
 			day := strings.TrimPrefix(r.Params.URI, "note://day/")

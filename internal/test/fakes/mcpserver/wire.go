@@ -3,10 +3,13 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"os"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/mark3labs/mcp-go/mcp"
 )
 
 // wireFaults happen to one message on every transport.
@@ -30,6 +33,7 @@ func wireFaults() []fault {
 		{name: "bare", does: "answer with nothing but {}", on: "*", message: says(`{}`)},
 		{name: "null", does: "answer with the result null", message: says(`{"jsonrpc":"2.0","id":ID,"result":null}`)},
 		{name: "error", does: "answer with an error", message: says(`{"jsonrpc":"2.0","id":ID,"error":{"code":-32603,"message":"the shop burnt down","data":{"retry":false}}}`)},
+		{name: "unsupported", does: "refuse the revision of the message, and list those of -supported", message: unsupported},
 		{name: "rant", does: "answer with an error of 1 MiB with terminal codes", message: rant},
 		{name: "wrong-id", does: "answer to another id", message: wrongID},
 		{name: "twice", does: "answer twice", message: twice},
@@ -186,4 +190,15 @@ func (x *exchange) id() string {
 		return "null"
 	}
 	return string(x.ID)
+}
+
+// unsupported refuses a message because of its revision, as servers do that were
+// updated while clients were connected.
+func unsupported(f *fake, x *exchange) bool {
+	list := f.versions()
+	if f.supports != "" {
+		list = strings.Split(f.supports, ",")
+	}
+	f.refuse(x, &refusal{code: mcp.UNSUPPORTED_PROTOCOL_VERSION, status: http.StatusBadRequest, text: "unsupported protocol version", data: map[string]any{"supported": list}})
+	return false
 }

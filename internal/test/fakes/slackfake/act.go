@@ -25,11 +25,46 @@ func (s *activity) Say(channel, user, text, thread string) string {
 func (s *activity) say(channel, user, text, thread string) (string, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	c, err := s.stage(channel, user)
+	return s.write(Message{Channel: channel, User: user, Text: text, Thread: thread})
+}
+
+// Share lets a person share a message of another conversation, with words or without,
+// and returns the ts. It panics when there is no such message, channel or person.
+func (s *activity) Share(channel, user, text, thread, from, ts string) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	of := s.find(from, ts)
+	if of == nil {
+		panic(fmt.Sprintf("sharing %s of %s: there is no such message", ts, from))
+	}
+	blocks := any(of.allBlocks())
+	if of.allBlocks() == nil {
+		blocks = spoken(of.Text)
+	}
+	a := map[string]any{
+		"id": 1, "is_share": true, "is_msg_unfurl": true, "author_id": of.User, "author_name": s.name(of.User), "author_subname": s.name(of.User),
+		"channel_id": from, "channel_team": Team, "ts": of.TS, "text": of.Text, "fallback": "[now] " + s.name(of.User) + ": " + of.Text,
+		"from_url": s.URL + "/archives/" + from + "/p" + strings.ReplaceAll(ts, ".", ""), "mrkdwn_in": []string{"text"}, "footer": "Slack Conversation",
+		"message_blocks": []any{map[string]any{"team": Team, "channel": from, "ts": of.TS, "message": map[string]any{"blocks": blocks}}},
+	}
+	if files := of.wire(s.channels[from])["files"]; files != nil {
+		a["files"] = files
+	}
+	ts, err := s.write(Message{Channel: channel, User: user, Text: text, Thread: thread, Shared: []map[string]any{a}})
+	if err != nil {
+		panic(err)
+	}
+	return ts
+}
+
+// write adds a person's message and tells the app. The caller holds the lock.
+func (s *activity) write(said Message) (string, error) {
+	c, err := s.stage(said.Channel, said.User)
 	if err != nil {
 		return "", err
 	}
-	m := s.add(&Message{Channel: c.ID, User: user, Text: text, Thread: thread})
+	said.Channel = c.ID
+	m, user, text := s.add(&said), said.User, said.Text
 	s.tell(c, user, s.messageEvent(c, m))
 	if c.User == "" && strings.Contains(text, "<@"+BotUser+">") {
 		mention := s.messageEvent(c, m)
@@ -65,6 +100,9 @@ func (s *delivery) messageEvent(c *Channel, m *Message) map[string]any {
 	}
 	if c.Shared {
 		event["user_team"], event["source_team"] = team, team
+	}
+	if m.Shared != nil {
+		event["attachments"] = m.Shared
 	}
 	if m.Thread != "" {
 		event["thread_ts"] = m.Thread

@@ -127,9 +127,7 @@ func (b *blockCheck) block(at string, block map[string]any, types string) {
 		b.markdown += b.text(at+"/text", block["text"], maxMarkdown)
 	case "rich_text":
 		b.elements(at, block, 1<<20, func(at string, e map[string]any) {
-			if !oneOf(e["type"], "rich_text_section rich_text_list rich_text_preformatted rich_text_quote") {
-				b.bad(at, "unsupported type: %v", e["type"])
-			}
+			b.rich(at, e)
 		})
 	case "table":
 		b.table(at, block)
@@ -140,6 +138,32 @@ func (b *blockCheck) block(at string, block map[string]any, types string) {
 	case "image":
 		b.text(at+"/alt_text", block["alt_text"], 2000)
 	}
+}
+
+// rich checks an element of a rich text.
+func (b *blockCheck) rich(at string, e map[string]any) {
+	inside := "text link emoji user usergroup channel broadcast date color team"
+	switch {
+	case e["type"] == "rich_text_list":
+		inside = "rich_text_section"
+	case e["type"] == "rich_text_preformatted":
+		inside = "text link"
+	case !oneOf(e["type"], "rich_text_section rich_text_quote"):
+		b.bad(at, "unsupported type: %v", e["type"])
+		return
+	}
+	b.elements(at, e, 1<<20, func(at string, piece map[string]any) {
+		switch {
+		case !oneOf(piece["type"], inside):
+			b.bad(at, "unsupported type: %v", piece["type"])
+		case piece["type"] == "rich_text_section":
+			b.rich(at, piece)
+		case piece["type"] == "text":
+			b.text(at+"/text", piece["text"], 1<<20)
+		case piece["type"] == "link":
+			b.text(at+"/url", piece["url"], 3000)
+		}
+	})
 }
 
 func oneOf(v any, list string) bool {
@@ -245,14 +269,18 @@ func (b *blockCheck) table(at string, block map[string]any) {
 		}
 		for j, v := range cells {
 			cell, _ := v.(map[string]any)
-			if !oneOf(cell["type"], "raw_text rich_text raw_number") {
-				b.bad(fmt.Sprintf("%s/rows/%d/%d", at, i, j), "unsupported type: %v", cell["type"])
+			at := fmt.Sprintf("%s/rows/%d/%d", at, i, j)
+			switch {
+			case !oneOf(cell["type"], "raw_text rich_text raw_number"):
+				b.bad(at, "unsupported type: %v", cell["type"])
+			case cell["type"] == "rich_text":
+				b.elements(at, cell, 1<<20, b.rich)
 			}
 			inside := &blockCheck{}
 			inside.measure(cell)
 			b.cells += inside.all
 			if cell["type"] == "raw_text" && inside.all == 0 {
-				b.bad(fmt.Sprintf("%s/rows/%d/%d/text", at, i, j), "must be more than 0 characters")
+				b.bad(at+"/text", "must be more than 0 characters")
 			}
 		}
 	}

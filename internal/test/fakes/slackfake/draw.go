@@ -98,19 +98,31 @@ func (s *workspace) Shown(m Message) string {
 	}
 	var blocks []map[string]any
 	_ = json.Unmarshal(m.allBlocks(), &blocks) // checked before
+	for i := range parts {
+		parts[i] = s.plain(parts[i])
+	}
 	for _, block := range blocks {
-		parts = append(parts, drawBlock(block))
+		drawn := drawBlock(block)
+		if oneOf(block["type"], "rich_text table") { // their text is shown as it is
+			drawn = userMark.ReplaceAllStringFunc(drawn, func(found string) string { return "@" + s.name(strings.Trim(found, "\x00")) })
+		} else {
+			drawn = s.plain(drawn)
+		}
+		parts = append(parts, drawn)
 	}
 	if len(blocks) == 0 && m.Stream == nil {
 		text := m.Text
 		if m.Edits > 0 {
 			text += " (edited)"
 		}
-		parts = append(parts, text)
+		parts = append(parts, s.plain(text))
 	}
 	parts = slices.DeleteFunc(parts, func(part string) bool { return part == "" })
-	return s.plain(strings.Join(parts, "\n"))
+	return strings.Join(parts, "\n")
 }
+
+// userMark is a person in rich text, until the name is filled in.
+var userMark = regexp.MustCompile("\x00\\w+\x00")
 
 var (
 	mention = regexp.MustCompile(`<@(\w+)>`)
@@ -239,7 +251,7 @@ func flatText(v any) string {
 	case "rich_text_quote":
 		return "> " + strings.ReplaceAll(strings.Join(parts, ""), "\n", "\n> ")
 	case "user":
-		return fmt.Sprintf("<@%v>", e["user_id"])
+		return fmt.Sprintf("\x00%v\x00", e["user_id"])
 	case "emoji":
 		return fmt.Sprintf(":%v:", e["name"])
 	}

@@ -244,5 +244,8 @@ func (m Message) wire(c *Channel) answer {
 	if m.Subtype != "" {
 		w["subtype"] = m.Subtype
 	}
+	if m.Shared != nil {
+		w["attachments"] = m.Shared
+	}
 	return w
 }

@@ -57,6 +57,34 @@ func (s *activity) Slash(command, text, channel, user string) (trigger string, e
 	return trigger, nil
 }
 
+// Shortcut lets a person use a shortcut of the app on a message, also in channels that
+// the app is not in, and returns the trigger id.
+func (s *activity) Shortcut(channel, ts, callback, user string) (trigger string, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	m := s.find(channel, ts)
+	if m == nil {
+		return "", fmt.Errorf("using %q: there is no message %s in %s", callback, ts, channel)
+	}
+	c, err := s.stage(channel, user)
+	if err != nil {
+		return "", err
+	}
+	trigger, u := s.newTrigger(), s.users[user]
+	payload, err := json.Marshal(map[string]any{
+		"type": "message_action", "token": "deprecated", "action_ts": s.newTS(), "callback_id": callback, "trigger_id": trigger,
+		"team":    map[string]any{"id": Team, "domain": "legwork"},
+		"user":    map[string]any{"id": user, "username": u.Name, "name": u.Name, "team_id": u.Team},
+		"channel": map[string]any{"id": c.ID, "name": or(c.Name, "directmessage")}, "message_ts": ts, "message": m.wire(c),
+		"response_url": s.newHook(hook{channel: c.ID, user: user}), "enterprise": nil, "is_enterprise_install": false,
+	})
+	if err != nil {
+		return "", err
+	}
+	s.send(&Delivery{ID: trigger, Kind: KindPress, Name: "message_action", Channel: c.ID, Payload: payload})
+	return trigger, nil
+}
+
 // newTrigger is unique. The caller holds the lock.
 func (s *activity) newTrigger() string {
 	s.seq++

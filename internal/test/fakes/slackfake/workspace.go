@@ -108,23 +108,24 @@ func or(value, usual string) string {
 
 // Message is one message as people see it.
 type Message struct {
-	Channel   string          `json:"channel"`
-	TS        string          `json:"ts"`
-	Thread    string          `json:"thread,omitempty"` // ts of the message it stands under
-	User      string          `json:"user"`
-	Text      string          `json:"text,omitempty"`     // mrkdwn, or Markdown if Markdown is set
-	Markdown  bool            `json:"markdown,omitempty"` // Text came as markdown_text
-	Blocks    json.RawMessage `json:"blocks,omitempty"`
-	Metadata  json.RawMessage `json:"metadata,omitempty"`
-	Files     []File          `json:"files,omitempty"`
-	To        string          `json:"to,omitempty"`     // of an ephemeral message: who alone sees it
-	Hooked    bool            `json:"hooked,omitempty"` // it came through a response URL
-	Subtype   string          `json:"subtype,omitempty"`
-	Edits     int             `json:"edits,omitempty"`
-	Deleted   bool            `json:"deleted,omitempty"`
-	Stream    *Stream         `json:"stream,omitempty"` // of a message that was begun by chat.startStream
-	Reactions []string        `json:"reactions,omitempty"`
-	At        time.Time       `json:"at"`
+	Channel   string           `json:"channel"`
+	TS        string           `json:"ts"`
+	Thread    string           `json:"thread,omitempty"` // ts of the message it stands under
+	User      string           `json:"user"`
+	Text      string           `json:"text,omitempty"`     // mrkdwn, or Markdown if Markdown is set
+	Markdown  bool             `json:"markdown,omitempty"` // Text came as markdown_text
+	Blocks    json.RawMessage  `json:"blocks,omitempty"`
+	Metadata  json.RawMessage  `json:"metadata,omitempty"`
+	Shared    []map[string]any `json:"attachments,omitempty"` // messages that its author shares
+	Files     []File           `json:"files,omitempty"`
+	To        string           `json:"to,omitempty"`     // of an ephemeral message: who alone sees it
+	Hooked    bool             `json:"hooked,omitempty"` // it came through a response URL
+	Subtype   string           `json:"subtype,omitempty"`
+	Edits     int              `json:"edits,omitempty"`
+	Deleted   bool             `json:"deleted,omitempty"`
+	Stream    *Stream          `json:"stream,omitempty"` // of a message that was begun by chat.startStream
+	Reactions []string         `json:"reactions,omitempty"`
+	At        time.Time        `json:"at"`
 }
 
 func (m Message) clone() Message {

@@ -14,12 +14,14 @@ type Button struct {
 	Data  string `json:"callback_data,omitempty"`
 	URL   string `json:"url,omitempty"`
 	Style string `json:"style,omitempty"`
+	Copy  string `json:"-"` // what it copies (core.telegram.org/bots/api#copytextbutton)
 }
 
 const (
 	maxData    = 64 // bytes
 	maxButtons = 100
 	maxToast   = 200 // characters of an answer to a press
+	maxCopied  = 256 // characters that a button copies
 	// pressLife is how many seconds a press can be answered.
 	pressLife = 30
 )
@@ -60,8 +62,17 @@ func (s *activity) button(c *call, fields map[string]json.RawMessage) (Button, *
 			return b, bad("can't parse inline keyboard button: field \"%s\" must be of type String", name)
 		}
 	}
+	if raw, ok := fields["copy_text"]; ok {
+		var copied struct {
+			Text string `json:"text"`
+		}
+		if json.Unmarshal(raw, &copied) != nil || copied.Text == "" || Length(copied.Text) > maxCopied {
+			return b, bad("BUTTON_COPY_TEXT_INVALID")
+		}
+		b.Copy = copied.Text
+	}
 	for name := range fields {
-		if !slices.Contains([]string{"text", "callback_data", "url", "style", "icon_custom_emoji_id"}, name) {
+		if !slices.Contains([]string{"text", "callback_data", "url", "style", "copy_text", "icon_custom_emoji_id"}, name) {
 			s.violate("%s: an inline button has no field %q here", c.method.name, name)
 		}
 	}
@@ -73,7 +84,7 @@ func (s *activity) button(c *call, fields map[string]json.RawMessage) (Button, *
 	switch {
 	case b.Text == "":
 		return b, bad("can't parse inline keyboard button: field \"text\" must be non-empty")
-	case !data && !link:
+	case !data && !link && b.Copy == "":
 		return b, bad("text buttons are unallowed in the inline keyboard")
 	case data && (b.Data == "" || len(b.Data) > maxData):
 		return b, bad("BUTTON_DATA_INVALID")

@@ -23,7 +23,7 @@ const (
 	FaultRevoked    = "revoked"     // 401
 	FaultGarbage    = "garbage"     // it is done, and the answer is no JSON
 	FaultHalf       = "half"        // it is done, and the answer ends in the middle
-	FaultMarkup     = "markup"      // a text with a parse_mode is refused; others do not meet it
+	FaultMarkup     = "markup"      // a text with a parse_mode or a rich message is refused; others do not meet it
 )
 
 func (f *Fault) known() bool {
@@ -108,7 +108,7 @@ func (s *state) takeFault(c *call) *Fault {
 	for i := range s.faults {
 		f := &s.faults[i]
 		if f.Method != "" && !strings.EqualFold(f.Method, c.entry.Method) || f.Chat != 0 && f.Chat != id || f.Count == 0 ||
-			f.Kind == FaultMarkup && c.params["parse_mode"] == "" {
+			f.Kind == FaultMarkup && c.params["parse_mode"]+c.params["rich_message"] == "" {
 			continue
 		}
 		if f.Skip > 0 {

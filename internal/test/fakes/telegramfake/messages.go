@@ -77,6 +77,10 @@ func (s *botAPI) send(c *call, m Message) (any, *refusal) {
 
 // compose puts the text and the buttons of a call into a message.
 func (s *botAPI) compose(c *call, m Message, tooLong string) (Message, *refusal) {
+	if c.params["rich_message"] != "" {
+		return s.composeRich(c, m)
+	}
+	m.Rich = false
 	text, entities, why := s.content(c, "text", "entities")
 	switch {
 	case why != nil:
@@ -253,15 +257,24 @@ const (
 	typingLife = 5
 )
 
-func (s *botAPI) sendMessageDraft(c *call) (any, *refusal) {
+// draftID reads the id of a draft, which only private chats take.
+func (s *botAPI) draftID(c *call) (int64, *refusal) {
 	id, why := c.params.int("draft_id")
 	switch {
 	case why != nil:
-		return nil, why
+		return 0, why
 	case c.chat.kind != "private":
-		return nil, bad("drafts can be sent only to private chats")
+		return 0, bad("drafts can be sent only to private chats")
 	case id == 0:
-		return nil, bad("draft_id must be non-zero")
+		return 0, bad("draft_id must be non-zero")
+	}
+	return id, nil
+}
+
+func (s *botAPI) sendMessageDraft(c *call) (any, *refusal) {
+	id, why := s.draftID(c)
+	if why != nil {
+		return nil, why
 	}
 	text, entities, why := s.content(c, "text", "entities")
 	if why != nil {
@@ -270,13 +283,18 @@ func (s *botAPI) sendMessageDraft(c *call) (any, *refusal) {
 	if Length(text) > MaxText {
 		return nil, bad("message is too long")
 	}
+	return s.preview(c, Draft{ID: id, Text: text, Entities: entities})
+}
+
+// preview shows a draft.
+func (s *botAPI) preview(c *call, d Draft) (any, *refusal) {
 	topic, why := s.topic(c)
 	if why != nil {
 		return nil, why
 	}
-	d := &Draft{ID: id, Topic: topic, Text: text, Entities: entities, At: s.o.Now()}
-	c.chat.drafts[topic] = d
-	s.note(c.chat, Event{Kind: EventDraft, Message: Message{From: s.Bot, Bot: true, Topic: topic, Text: text, Entities: entities}})
+	d.Topic, d.At = topic, s.o.Now()
+	c.chat.drafts[topic] = &d
+	s.note(c.chat, Event{Kind: EventDraft, Message: Message{From: s.Bot, Bot: true, Topic: topic, Text: d.Text, Entities: d.Entities}})
 	return true, nil
 }
 

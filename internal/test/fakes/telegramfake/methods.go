@@ -53,12 +53,15 @@ func methods() map[string]method {
 	for _, m := range []method{
 		{"getMe", (*botAPI).getMe, "", unrated},
 		{"sendMessage", (*botAPI).sendMessage, send, sends},
+		{"sendRichMessage", (*botAPI).sendRichMessage, "business_connection_id chat_id message_thread_id direct_messages_topic_id rich_message disable_notification protect_content allow_paid_broadcast message_effect_id suggested_post_parameters reply_parameters reply_markup", sends},
+		{"sendRichMessageDraft", (*botAPI).sendRichMessageDraft, "chat_id message_thread_id draft_id rich_message", previews},
 		{"sendDocument", (*botAPI).sendDocument, sendFile, sends},
-		{"editMessageText", (*botAPI).editMessageText, "business_connection_id chat_id message_id inline_message_id text parse_mode entities link_preview_options reply_markup disable_web_page_preview", sends},
+		{"editMessageText", (*botAPI).editMessageText, "business_connection_id chat_id message_id inline_message_id text rich_message parse_mode entities link_preview_options reply_markup disable_web_page_preview", sends},
 		{"editMessageReplyMarkup", (*botAPI).editMessageReplyMarkup, "business_connection_id chat_id message_id inline_message_id reply_markup", sends},
 		{"deleteMessage", (*botAPI).deleteMessage, "chat_id message_id", unrated},
 		{"sendMessageDraft", (*botAPI).sendMessageDraft, "chat_id message_thread_id draft_id text parse_mode entities", previews},
 		{"sendChatAction", (*botAPI).sendChatAction, "business_connection_id chat_id message_thread_id action", unrated},
+		{"setMessageReaction", (*botAPI).setMessageReaction, "chat_id message_id reaction is_big", unrated},
 		{"answerCallbackQuery", (*botAPI).answerCallbackQuery, "callback_query_id text show_alert url cache_time", unrated},
 		{"setMyCommands", (*botAPI).setMyCommands, "commands scope language_code", unrated},
 		{"deleteMyCommands", (*botAPI).deleteMyCommands, "scope language_code", unrated},
@@ -153,7 +156,7 @@ func (s *botAPI) execute(c *call) (any, *refusal) {
 // known finds the method, and notes parameters that it does not have.
 func (s *botAPI) known(c *call) bool {
 	m, ok := s.methods[strings.ToLower(c.entry.Method)]
-	if !ok {
+	if !ok || s.o.NoRich && strings.HasPrefix(m.name, "sendRich") {
 		return false
 	}
 	c.method = m

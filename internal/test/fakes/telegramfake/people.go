@@ -27,19 +27,20 @@ func (u User) json() map[string]any {
 
 // chat is one conversation. Its fields are guarded by the server's lock.
 type chat struct {
-	id      int64
-	kind    string // private, group, supergroup
-	title   string
-	user    User // of a private chat
-	members map[int64]User
-	forum   bool
-	topics  map[int]string
-	admin   bool   // the bot is one
-	closed  string // why the bot may not speak; empty: it may
-	deleted bool
-	moved   int64 // the id that it has now
-	noFiles bool  // the bot may not send any
-	refused int   // how often it refused the bot since it last let it speak
+	id          int64
+	kind        string // private, group, supergroup
+	title       string
+	user        User // of a private chat
+	members     map[int64]User
+	forum       bool
+	topics      map[int]string
+	admin       bool   // the bot is one
+	closed      string // why the bot may not speak; empty: it may
+	deleted     bool
+	moved       int64 // the id that it has now
+	noFiles     bool  // the bot may not send any
+	noReactions bool  // the chat allows none
+	refused     int   // how often it refused the bot since it last let it speak
 
 	next     int
 	messages map[int]*Message

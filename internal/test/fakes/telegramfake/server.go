@@ -28,6 +28,8 @@ type Options struct {
 	Name, Username string
 	// ReadsAll turns privacy mode off: the bot gets all messages of its groups.
 	ReadsAll bool
+	// NoRich makes it an older server, which knows no rich messages.
+	NoRich bool
 	// NoLimits turns the rates off, for benchmarks.
 	NoLimits bool
 	// Second is how long a second of the service lasts: rates, long polls, the

@@ -14,15 +14,17 @@ type Message struct {
 	ID       int        `json:"id"`
 	From     User       `json:"from"`
 	Bot      bool       `json:"bot,omitempty"` // the bot wrote it
-	Text     string     `json:"text"`          // without markup; of media its caption
+	Text     string     `json:"text"`          // without markup; of media its caption; of rich messages their source
+	Rich     bool       `json:"rich,omitempty"`
 	Media    string     `json:"media,omitempty"`
 	File     *File      `json:"file,omitempty"` // of a document that the bot sent
 	Entities []Entity   `json:"entities,omitempty"`
 	Buttons  [][]Button `json:"buttons,omitempty"` // rows
 	ReplyTo  int        `json:"reply_to,omitempty"`
 	Topic    int        `json:"topic,omitempty"`
-	Silent   bool       `json:"silent,omitempty"`  // it made no sound
-	Preview  bool       `json:"preview,omitempty"` // a link in it is shown as a picture
+	Silent   bool       `json:"silent,omitempty"`   // it made no sound
+	Reaction string     `json:"reaction,omitempty"` // the bot's, an emoji
+	Preview  bool       `json:"preview,omitempty"`  // a link in it is shown as a picture
 	Sent     time.Time  `json:"sent"`
 	Edited   time.Time  `json:"edited,omitzero"`
 	Edits    int        `json:"edits,omitempty"`
@@ -40,12 +42,13 @@ func (m Message) Button(label string) string {
 
 // What an Event tells.
 const (
-	EventMessage = "message" // somebody wrote; Message as it was then
-	EventEdit    = "edit"    // Message as it became
-	EventDelete  = "delete"
-	EventDraft   = "draft" // the preview became Message's text
-	EventPress   = "press" // Message.From pressed the button Message.Text of the message
-	EventToast   = "toast" // Message.From was shown Message.Text
+	EventMessage  = "message" // somebody wrote; Message as it was then
+	EventEdit     = "edit"    // Message as it became
+	EventDelete   = "delete"
+	EventDraft    = "draft"    // the preview became Message's text
+	EventReaction = "reaction" // the bot's reaction became Message.Reaction
+	EventPress    = "press"    // Message.From pressed the button Message.Text of the message
+	EventToast    = "toast"    // Message.From was shown Message.Text
 )
 
 // Event is something that happened in a chat.

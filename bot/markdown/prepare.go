@@ -1,0 +1,125 @@
+package markdown
+
+import (
+	"regexp"
+	"strings"
+)
+
+var (
+	// detailsStart is a line that begins a folded part: nothing but its title follows.
+	detailsStart = regexp.MustCompile(`(?i)^( *)<details(?: open)?>\s*((?:<summary>.*)?)$`)
+	detailsEnd   = regexp.MustCompile(`(?i)</details>\s*$`)
+	listItem     = regexp.MustCompile(`^( *)((?:[-*+]|\d{1,9}[.)]) +)\S`)
+)
+
+// prepare rewrites lines outside of code that the parser would misread: a folded part
+// (<details>) becomes a quotation that begins with its tag, and a list that is indented
+// less than the text above it, but by two spaces or more, becomes a list inside that
+// item.
+func prepare(src string) string {
+	if !strings.Contains(src, "<") && !strings.Contains(src, "\n  ") {
+		return src
+	}
+	var b strings.Builder
+	b.Grow(len(src) + len(src)/8)
+	fence := ""
+	var details folded
+	var items indents
+	for line := range strings.Lines(src) {
+		was := fence
+		fence = fenceAfter(fence, strings.TrimSuffix(line, "\n"))
+		inCode := was != "" || fence != ""
+		line, ok := details.quote(line, inCode)
+		switch {
+		case !ok:
+			continue
+		case details.quoted, inCode:
+			line = items.follow(line)
+		default:
+			line = items.shift(line)
+		}
+		b.WriteString(line)
+	}
+	return b.String()
+}
+
+// folded follows the folded parts of a document.
+type folded struct {
+	depth  int
+	margin string // of the outermost one
+	titled bool   // a title may follow
+	ended  bool   // the line before ended it
+	quoted bool   // the latest line is part of it
+}
+
+// quote returns a line, as part of a quotation where it is folded; ok is false when
+// nothing is left of it.
+func (f *folded) quote(line string, inCode bool) (_ string, ok bool) {
+	ended := f.ended
+	f.ended = false
+	if !inCode {
+		if m := detailsStart.FindStringSubmatch(strings.TrimSuffix(line, "\n")); m != nil {
+			if f.depth++; f.depth == 1 {
+				f.margin, f.titled = m[1], true
+			}
+			line = f.margin + m[2] + "\n"
+		}
+		if f.depth > 0 && detailsEnd.MatchString(line) {
+			f.depth--
+			f.ended = f.depth == 0
+			line = detailsEnd.ReplaceAllString(line, "\n")
+		}
+	}
+	f.quoted = f.depth > 0 || f.ended
+	text := strings.TrimPrefix(line, f.margin)
+	blank := strings.TrimSpace(text) == ""
+	switch {
+	case f.quoted && blank && (f.titled || f.ended):
+		return "", false
+	case f.quoted:
+		if f.titled && strings.HasPrefix(strings.ToLower(text), "<summary>") {
+			text = "<details>" + text
+		}
+		f.titled = false
+		return f.margin + "> " + text, true
+	case ended && !blank && !startsBlock(line):
+		return "\n" + line, true // otherwise it would be part of the quotation
+	}
+	return line, true
+}
+
+// indents follows the lists of a document, to indent lists that are not indented enough.
+type indents struct {
+	marker, text int // columns of the marker and the text of the item above, as written
+	in           bool
+	from, by     int // lines that are indented by from or more are shifted by that many
+}
+
+// shift returns a line, indented further where it belongs to a list inside an item.
+func (n *indents) shift(line string) string {
+	m := listItem.FindStringSubmatch(line)
+	if m == nil {
+		if line[0] != ' ' && strings.TrimSpace(line) != "" {
+			*n = indents{} // the list is over
+		}
+		return n.follow(line)
+	}
+	column := len(m[1])
+	if column < n.from {
+		n.from, n.by = 0, 0
+	}
+	if n.by == 0 && n.in && column >= n.marker+2 && column < n.text {
+		n.from, n.by = column, n.text-column
+	} else if n.by == 0 {
+		n.in, n.marker, n.text = true, column, column+len(m[2])
+	}
+	return n.follow(line)
+}
+
+// follow shifts a line that belongs to a shifted list.
+func (n *indents) follow(line string) string {
+	if n.by > 0 && strings.TrimSpace(line) != "" && len(line)-len(strings.TrimLeft(line, " ")) >= n.from {
+		return strings.Repeat(" ", n.by) + line
+	}
+	return line
+}

@@ -1,0 +1,193 @@
+package slack
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"strings"
+
+	slackgo "github.com/slack-go/slack"
+
+	"legwork/bot"
+	"legwork/internal/clip"
+)
+
+// How much of a thread goes along with a mention in it, in bytes, and how much of
+// that is for the message above the thread.
+const (
+	maxThread = 16 << 10
+	maxRoot   = 4 << 10
+)
+
+// settingThreadRead names the ts of the newest message of a thread that went along
+// with a question.
+const settingThreadRead = "slack_thread_read"
+
+// joinsThread reports whether m asks something in a thread of a channel, where others
+// may have written what the bot has not read.
+func joinsThread(m bot.Message) bool {
+	command, _, _ := strings.Cut(m.Text, " ")
+	return m.InThread && !m.Overheard && !m.Chat.Private && (m.Kind == bot.MessageText || m.Kind == bot.MessageEdit) && m.Token == "" &&
+		(!strings.HasPrefix(command, "/") || command == "/task" || command == "/plan")
+}
+
+// addThread adds what stood in the thread before m: the message above it and the
+// newest replies, and at a later mention what is new. When Slack does not give it in
+// time, the question says that the thread was not read.
+func (s *Slack) addThread(ctx context.Context, m *bot.Message) {
+	if !joinsThread(*m) || !s.admit(ctx, *m) {
+		return
+	}
+	if before, ok := s.threads.Get(m.Key); ok { // the same message came as another event
+		m.Earlier = append(before, m.Earlier...)
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, s.timings.root)
+	defer cancel()
+	read := s.threadRead(ctx, m.Chat)
+	list, err := s.replies(ctx, *m, read)
+	var said []bot.Quoted
+	if err == nil {
+		said = s.quoteThread(ctx, *m, read, list)
+		s.setThreadRead(context.WithoutCancel(ctx), m.Chat, m.ID)
+	} else {
+		s.log.WarnContext(ctx, "slack: thread not read, the question goes on without it", "chat", m.Chat.Key(), "cause", err)
+		said = []bot.Quoted{{Media: "thread"}}
+	}
+	s.threads.Add(m.Key, said)
+	m.Earlier = append(said[:len(said):len(said)], m.Earlier...)
+}
+
+// replies are the messages of m's thread before m and after the one that was read
+// last, the oldest first, in some pages at most.
+func (s *webClient) replies(ctx context.Context, m bot.Message, read string) (all []slackgo.Message, err error) {
+	cursor := ""
+	for range findPages {
+		var page []slackgo.Message
+		err := s.call(ctx, request{method: "conversations.replies", urgency: bot.PriorityNormal}, func(ctx context.Context) (err error) {
+			page, _, cursor, err = s.api.GetConversationRepliesContext(ctx, &slackgo.GetConversationRepliesParameters{
+				ChannelID: m.Chat.ID, Timestamp: m.Chat.Thread, Oldest: read, Latest: m.ID, Cursor: cursor, Limit: findPage,
+			})
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+		if all = append(all, page...); cursor == "" {
+			break
+		}
+	}
+	return all, nil
+}
+
+// quoteThread turns messages into quotations: the first message and the newest ones
+// that fit. It leaves out the bot's own and those that address the bot, which the
+// conversation's history holds.
+func (s *Slack) quoteThread(ctx context.Context, m bot.Message, read string, list []slackgo.Message) []bot.Quoted {
+	me := s.identity.Load()
+	var all []bot.Quoted
+	for i := range list {
+		said := &list[i]
+		own := said.User == me.user || said.BotID != "" && said.BotID == me.bot
+		if own || said.Timestamp <= read || said.Timestamp >= m.ID || mentions(said.Text, me.user) {
+			continue
+		}
+		q := bot.Quoted{From: s.authorOf(ctx, said), Text: plain(wordsOf(said), "", s.people.name), At: timeOf(said.Timestamp), Own: said.User == m.From.ID}
+		var names []fileInfo
+		for _, f := range said.Files {
+			names = append(names, fileInfo{f.Name, f.Title})
+		}
+		if q.Media = fileNames(names); q.Text != "" || q.Media != "" {
+			all = append(all, q)
+		}
+	}
+	return fitThread(all)
+}
+
+// fitThread keeps the first message and the newest ones, and marks the gap.
+func fitThread(all []bot.Quoted) []bot.Quoted {
+	if len(all) == 0 {
+		return nil
+	}
+	all[0].Text = clip.Marked(all[0].Text, maxRoot)
+	room := maxThread - len(all[0].Text)
+	from := len(all)
+	for from > 1 && room >= len(all[from-1].Text) {
+		from--
+		room -= len(all[from].Text)
+	}
+	if from == 1 {
+		return all
+	}
+	kept := []bot.Quoted{all[0], {Text: "[…]", Own: true}}
+	if from == len(all) { // the newest one alone is too long
+		from--
+		all[from].Text = clip.Marked(all[from].Text, room)
+	}
+	return append(kept, all[from:]...)
+}
+
+// wordsOf is the text of a message in Slack's markup. A message of an app may have
+// attachments or blocks alone.
+func wordsOf(m *slackgo.Message) string {
+	lines := []string{}
+	if m.Text != "" {
+		lines = append(lines, m.Text)
+	}
+	raw, err := json.Marshal(m.Attachments)
+	var list []attachment
+	if err == nil && json.Unmarshal(raw, &list) == nil {
+		for _, a := range list {
+			lines = append(lines, a.words())
+		}
+	}
+	if text := strings.TrimSpace(strings.Join(lines, "\n")); text != "" {
+		return text
+	}
+	if raw, err = json.Marshal(m.Blocks); err != nil {
+		return ""
+	}
+	return blockText(raw)
+}
+
+// authorOf is the name of a message's author, or what is known instead.
+func (s *Slack) authorOf(ctx context.Context, m *slackgo.Message) string {
+	if m.User == "" || m.BotID != "" {
+		name := m.Username
+		if name == "" && m.BotProfile != nil {
+			name = m.BotProfile.Name
+		}
+		return cmp.Or(name, m.BotID)
+	}
+	return s.nameOf(ctx, m.User)
+}
+
+// nameOf is the name of a person who may not have addressed the bot, or the id when
+// Slack does not say the name at the moment.
+func (s *Slack) nameOf(ctx context.Context, id string) string {
+	_ = s.people.lookUp(ctx, bot.Message{From: bot.Person{Platform: Name, ID: id}, Overheard: true}) // the id stands for the name then
+	return cmp.Or(s.people.name(id), id)
+}
+
+// threadRead is the ts of the newest message of a thread that went along with a
+// question; empty for none.
+func (s *Slack) threadRead(ctx context.Context, of bot.Chat) string {
+	if read, ok := s.threadsRead.Get(of.Key()); ok || s.people.store == nil {
+		return read
+	}
+	read, err := s.people.store.Setting(ctx, of.Key(), settingThreadRead)
+	if err != nil {
+		s.log.WarnContext(ctx, "slack: last message of a thread not read from the store", "chat", of.Key(), "cause", err)
+	}
+	return read
+}
+
+func (s *Slack) setThreadRead(ctx context.Context, of bot.Chat, ts string) {
+	s.threadsRead.Add(of.Key(), ts)
+	if s.people.store == nil {
+		return
+	}
+	if err := s.people.store.PutSetting(ctx, of.Key(), settingThreadRead, ts); err != nil {
+		s.log.WarnContext(ctx, "slack: last message of a thread not stored", "chat", of.Key(), "cause", err)
+	}
+}

@@ -1,0 +1,116 @@
+package slack_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"legwork/bot"
+	"legwork/bot/slack"
+	"legwork/internal/test/fakes/slackfake"
+)
+
+// quotes writes quotations on lines, for comparison.
+func quotes(list []bot.Quoted) string {
+	var lines []string
+	for _, q := range list {
+		line := q.From + ": " + q.Text + q.Media
+		if q.Own {
+			line += " (own)"
+		}
+		lines = append(lines, line)
+	}
+	return strings.Join(lines, "\n")
+}
+
+// TestCalledIntoAThread: a mention in a thread brings along what stood there, and the
+// next one what is new, also after a restart.
+func TestCalledIntoAThread(t *testing.T) {
+	t.Parallel()
+	kept := &smallStore{values: map[[2]string]string{}}
+	p := start(t, set{options: slack.Options{People: kept}}).ready(t)
+	root := p.Say("C1", "U2", "The site is down.", "")
+	p.Say("C1", "U1", "Since &lt;9:00&gt;, <@U2>?", root)
+	p.Say("C1", "U3", "Delete all files!", root)
+	p.until(t, "the talk", p.Settled)
+	mention := func(text string) bot.Message {
+		t.Helper()
+		ts := p.Say("C1", "U1", "<@UBOT> "+text, root)
+		p.until(t, "the mention", p.Settled)
+		var found bot.Message
+		for _, m := range p.got() {
+			if m.ID == ts && !m.Overheard {
+				found = m
+			}
+		}
+		return found
+	}
+	if got, want := quotes(mention("why?").Earlier), "ben: The site is down.\nann: Since <9:00>, @ben? (own)\ngus: Delete all files!"; got != want {
+		t.Errorf("the mention brought\n%s\nwant\n%s", got, want)
+	}
+	if n := len(p.Calls("conversations.replies")); n != 1 {
+		t.Errorf("one mention read the thread %d times", n)
+	}
+	p.post(t, channel(root), answer("A disk is full."))
+	p.Say("C1", "U2", "Which one?", root)
+	if got, want := quotes(mention("say it").Earlier), "ben: Which one?"; got != want {
+		t.Errorf("the next mention brought\n%s\nwant\n%s", got, want)
+	}
+	if got := mention("!status"); got.Text != "/status" || len(got.Earlier) > 0 {
+		t.Errorf("a command brought %+v", got)
+	}
+	if n := len(kept.values); n < 2 {
+		t.Errorf("the store holds %v, want how far the thread was read", kept.values)
+	}
+}
+
+// TestLongThread: the first message and the newest ones go along, within 16 KiB.
+func TestLongThread(t *testing.T) {
+	t.Parallel()
+	p := start(t, set{}).ready(t)
+	root := p.Say("C1", "U2", "It begins. "+strings.Repeat("x", 10_000), "")
+	for i := range 20 {
+		p.Say("C1", "U2", fmt.Sprintf("%d %s", i, strings.Repeat("y", 2000)), root)
+	}
+	p.Say("C1", "U1", "<@UBOT> sum up", root)
+	var got []bot.Quoted
+	p.until(t, "the mention", func() bool {
+		for _, m := range p.got() {
+			if m.Text == "sum up" {
+				got = m.Earlier
+			}
+		}
+		return got != nil
+	})
+	size := 0
+	for _, q := range got {
+		size += len(q.Text)
+	}
+	if size > 16<<10+100 || size < 12<<10 || !strings.HasPrefix(got[0].Text, "It begins.") || got[1].Text != "[…]" || !strings.HasPrefix(got[len(got)-1].Text, "19 ") {
+		t.Errorf("the mention brought %d bytes in %d messages: %.300s", size, len(got), quotes(got))
+	}
+}
+
+// TestUnreadThread: when Slack does not give the thread, the question goes on, and says
+// so.
+func TestUnreadThread(t *testing.T) {
+	t.Parallel()
+	for name, fault := range map[string]slackfake.Fault{
+		"limited": {Kind: slackfake.FaultBusy, RetryAfter: 60, Count: -1},
+		"refused": {Kind: slackfake.FaultError, Error: "missing_scope", Count: -1},
+		"failing": {Kind: slackfake.FaultStatus, Count: -1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := start(t, set{}).ready(t)
+			root := p.Say("C1", "U2", "The site is down.", "")
+			fault.Method = "conversations.replies"
+			p.Break(fault)
+			p.Say("C1", "U1", "<@UBOT> why?", root)
+			got := p.next(t, 1)[0]
+			if quotes(got.Earlier) != ": thread" || got.Text != "why?" {
+				t.Errorf("got %+v, want the question and that the thread was not read", got)
+			}
+		})
+	}
+}

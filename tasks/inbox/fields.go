@@ -1,0 +1,110 @@
+package inbox
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"time"
+
+	"legwork/internal/form"
+	"legwork/planner"
+	"legwork/tasks"
+	"legwork/tasks/cards"
+)
+
+// fieldError is the error of a value that does not fit its field.
+type fieldError struct {
+	field form.Field
+	error
+}
+
+// readFields reads the values of open fields, from the first one on, out of one text.
+// The text has one line "NAME: VALUE" for each field that it answers, or one line
+// with a value for each open field; any other text is the value of the first field.
+// Fields that may be left out, and that stand before the last named one, are left
+// out.
+func readFields(text string, open []form.Field, zone *time.Location) ([]json.RawMessage, error) {
+	written := []string{text}
+	if named, ok := namedLines(text, open); ok {
+		written = named
+	} else if lines := filledLines(text); len(lines) > 1 && len(lines) == len(open) {
+		written = lines
+	}
+	values := make([]json.RawMessage, len(written))
+	for i, one := range written {
+		if one == "" && cards.MayOmit(open[i]) {
+			values[i] = open[i].Default
+			continue
+		}
+		var err error
+		if values[i], err = open[i].Read(one, zone); err != nil {
+			return nil, fieldError{open[i], err}
+		}
+	}
+	return values, nil
+}
+
+// namedLines reads lines of the form "NAME: VALUE". It returns the values up to the
+// last named field, empty ones for fields without a line. ok is false when a line
+// has another form.
+func namedLines(text string, open []form.Field) (values []string, ok bool) {
+	lines := filledLines(text)
+	for _, line := range lines {
+		name, value, found := strings.Cut(strings.Replace(line, "：", ":", 1), ":")
+		i := slices.IndexFunc(open, func(f form.Field) bool {
+			return strings.EqualFold(strings.TrimSpace(name), f.Name) || f.Title != "" && strings.EqualFold(strings.TrimSpace(name), f.Title)
+		})
+		if !found || i < 0 {
+			return nil, false
+		}
+		for len(values) <= i {
+			values = append(values, "")
+		}
+		values[i] = strings.TrimSpace(value)
+	}
+	return values, len(lines) > 0
+}
+
+// filledLines lists the lines of a text that are not empty.
+func filledLines(text string) []string {
+	var lines []string
+	for line := range strings.Lines(text) {
+		if line = strings.TrimSpace(line); line != "" {
+			lines = append(lines, line)
+		}
+	}
+	return lines
+}
+
+// restOmitted are the values of open fields that are all left out. ok is false when
+// one of them is needed.
+func restOmitted(open []form.Field) (values []json.RawMessage, ok bool) {
+	for _, f := range open {
+		if !cards.MayOmit(f) {
+			return nil, false
+		}
+		values = append(values, f.Default)
+	}
+	return values, len(values) > 0
+}
+
+// decideFields stores the values of consecutive fields of a form, from the one of
+// about on.
+func decideFields(in *Inbox, r *Request, t LiveTask, about planner.ActionID, values []json.RawMessage) Reply {
+	reply := decideCard(in, r, t, about, planner.Decision{Approve: true, Value: values[0]})
+	for _, value := range values[1:] {
+		about.Field++
+		next := decideCard(in, r, t, about, planner.Decision{Approve: true, Value: value})
+		reply.Add(r, t.Task, next.Store[0].Event)
+	}
+	return reply
+}
+
+// openFields are the fields of a form that have no value yet.
+func openFields(e planner.Event, about planner.ActionID) []form.Field {
+	q, field := tasks.FormOf(e, about)
+	if field == nil {
+		return nil
+	}
+	return q.Fields[about.Field:]
+}

@@ -1,0 +1,96 @@
+package tasks_test
+
+import (
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"legwork/bot"
+	"legwork/planner"
+)
+
+// TestNoticesAreTriedAgain: a notice that could not be sent is sent later, and one that
+// can never be sent is tried once.
+func TestNoticesAreTriedAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		o := newEnv(t)
+		o.phone.lost = 3
+		if got, want := o.say("ann", private("ann"), "/status"), o.text("statusline.none", nil); got != want {
+			t.Errorf("after three failures the answer to /status is %q, want %q", got, want)
+		}
+		o.phone.lost = 6
+		if got := o.say("ann", private("ann"), "/status"); got != "" {
+			t.Errorf("the answer was tried more than 6 times, and came as %q", got)
+		}
+		if o.phone.lost != 0 {
+			t.Errorf("the answer was tried %d times, want 6", 6-o.phone.lost)
+		}
+	})
+}
+
+// TestStopOfALostBoard: the stop button of a task that is over settles a message that
+// the task does not know, and no other one.
+func TestStopOfALostBoard(t *testing.T) {
+	for message, want := range map[string]int{"board": 0, "lost": 1} {
+		for _, person := range []string{"ann", "bob"} {
+			o := newEnv(t)
+			hall := room("hall")
+			id := o.opens("ann", hall, "go")
+			o.plans(id)
+			o.ends(id, "done")
+			press := o.press(person, hall, "s:"+string(id))
+			press.ID, press.Token = message, "token"
+			o.send(press)
+			edits := 0
+			for _, e := range o.phone.edits {
+				if e.ID == message && e.Text == o.text("error.too_late", nil) && len(e.Buttons) == 0 {
+					edits++
+				}
+			}
+			if person == "bob" {
+				want = 0
+			}
+			if edits != want {
+				t.Errorf("after %s pressed Stop below %q it was settled %d times, want %d: %+v", person, message, edits, want, o.phone.edits)
+			}
+		}
+	}
+}
+
+// TestBoardFoldsAtLast: a board whose last frame the chat does not take for a minute
+// still gets it, and the answer comes once.
+func TestBoardFoldsAtLast(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newEngineEnv(t, []string{`{"n":1}`})
+		id, card := s.asks("ann", private("ann"), "book it")
+		state := s.state(id)
+		board := state.Slot(planner.SlotBoard).Message
+		s.phone.mu.Lock()
+		s.phone.misses = 1_000_000
+		s.phone.mu.Unlock()
+		s.send(s.press("ann", private("ann"), label(t, card.Draft, "Allow once")))
+		time.Sleep(time.Minute) //nolint:forbidigo // of a bubble
+		if state = s.state(id); state.Finished() {
+			t.Error("the task is over while its board says that it works")
+		}
+		s.phone.mu.Lock()
+		s.phone.misses = 0
+		s.phone.mu.Unlock()
+		s.pass(time.Minute)
+		s.over(id)
+		if last := s.last(board); len(last.Buttons) > 0 || !strings.HasPrefix(last.Text, "Done") {
+			t.Errorf("the board ends as %+v", last)
+		}
+		answers := 0
+		for _, p := range s.phone.posts {
+			if p.Kind == bot.KindAnswer {
+				answers++
+			}
+		}
+		if answers != 1 {
+			t.Errorf("the answer came %d times", answers)
+		}
+		s.stop()
+	})
+}

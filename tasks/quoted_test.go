@@ -1,0 +1,141 @@
+package tasks_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"legwork/bot"
+	"legwork/planner"
+)
+
+// pointing is a message of ann that brings bob's words along.
+func (o *env) pointing(in bot.Chat, text string) bot.Message {
+	m := o.by("ann", in, text)
+	m.ReplyTo = "of bob"
+	m.Earlier = []bot.Quoted{{From: "Bob\x00", Text: " It rains at rain.example.\nReally. ", Pointed: true}, {From: "Eve", Text: "  "}}
+	return m
+}
+
+// TestQuotedMessages: what a person points at goes to the question as material, and
+// never into it. Without words of their own, the question is the quotation.
+func TestQuotedMessages(t *testing.T) {
+	want := []bot.Quoted{{From: "Bob", Text: "It rains at rain.example.\nReally.", Pointed: true}}
+	for text, goal := range map[string]string{
+		"is he right?":       "is he right?",
+		"":                   "> Bob: It rains at rain.example.\n> Really.",
+		"/task is he right?": "is he right?",
+		"/task":              "> Bob: It rains at rain.example.\n> Really.",
+		"/plan":              "> Bob: It rains at rain.example.\n> Really.",
+	} {
+		o := newEnv(t)
+		me := private("ann")
+		o.send(o.pointing(me, text))
+		live := o.live(me)
+		if len(live) != 1 {
+			t.Fatalf("%q opened %d tasks, want 1", text, len(live))
+		}
+		got := o.event(live[0], 1).Opening
+		if diff := cmp.Diff(want, got.Earlier); diff != "" || got.Goal != goal {
+			t.Errorf("%q opened the goal %q, want %q; quoted (-want +got):\n%s", text, got.Goal, goal, diff)
+		}
+	}
+}
+
+// TestQuotedInGuidance: a message that is added to a running task, too, brings along
+// what it points at; but a reply to the task's own board repeats nothing of it.
+func TestQuotedInGuidance(t *testing.T) {
+	o := newEnv(t)
+	me := private("ann")
+	id := o.opens("ann", me, "go")
+	o.plans(id)
+	o.pass(time.Minute)
+	h := o.send(o.pointing(me, "and this?"))
+	board := o.by("ann", me, "faster")
+	board.ReplyTo, board.Earlier = "board", []bot.Quoted{{From: "Legwork", Text: "Working", Pointed: true, Own: true}}
+	o.send(board)
+	var quoted []string
+	for _, seq := range o.state(id).Guidance {
+		e := o.event(id, seq)
+		for _, q := range e.Earlier {
+			quoted = append(quoted, e.Text+" <- "+q.From)
+		}
+	}
+	if want := []string{"and this? <- Bob"}; !slices.Equal(quoted, want) {
+		t.Errorf("the guidance quotes %q, want %q", quoted, want)
+	}
+	o.ends(id, "done")
+	o.send(o.press("ann", me, h.data(t, o.text("button.separate", nil))))
+	live := o.live(me)
+	if len(live) != 1 || len(o.event(live[0], 1).Opening.Earlier) != 1 {
+		t.Errorf("asked separately: %q, want one task with what the message points at", o.goals(me))
+	}
+}
+
+// TestHistoryHoldsWhatWasPointedAt: a later question knows what an earlier one was
+// about.
+func TestHistoryHoldsWhatWasPointedAt(t *testing.T) {
+	o := newEnv(t)
+	me := private("ann")
+	o.send(o.pointing(me, "is he right?"))
+	o.ends(o.live(me)[0], "no")
+	turns, err := o.store.History(t.Context(), me.Key(), "", 1<<20)
+	if err != nil || len(turns) != 1 {
+		t.Fatalf("the history is %v, %v", turns, err)
+	}
+	if want := "is he right?\n\n> Bob: It rains at rain.example.\n> Really."; turns[0].Goal != want {
+		t.Errorf("the history holds %q, want %q", turns[0].Goal, want)
+	}
+	if got := o.say("ann", me, "/history"); !strings.Contains(got, "is he right?") || strings.Contains(got, "rain.example") {
+		t.Errorf("/history shows %q, want the question's own words", got)
+	}
+	o.say("ann", me, "/retry")
+	if again := o.event(o.live(me)[0], 1).Opening; len(again.Earlier) != 1 {
+		t.Errorf("/retry asks %+v, want what it points at, too", again)
+	}
+	if o.event(o.live(me)[0], 1).Type != planner.Opened {
+		t.Error("the first event opens no task")
+	}
+}
+
+// TestMediaInWords: what a message or a quoted message holds beside text becomes
+// text where there are words for it.
+func TestMediaInWords(t *testing.T) {
+	place, me := bot.Facts{Name: "Opera", Text: "59.9, 10.7"}, private("ann")
+	for name, c := range map[string]struct {
+		change       func(*bot.Message)
+		goal, quoted string
+	}{
+		"alone":         {func(m *bot.Message) { m.Media, m.Facts = "venue", place }, "Place: Opera (59.9, 10.7)", ""},
+		"of a sticker":  {func(m *bot.Message) { m.Media, m.Facts = "sticker", bot.Facts{Text: "👍"} }, "Sticker: 👍", ""},
+		"beside a text": {func(m *bot.Message) { m.Text, m.Media, m.Facts = "what is on?", "venue", place }, "what is on?\n\nPlace: Opera (59.9, 10.7)", ""},
+		"forwarded": {func(m *bot.Message) {
+			m.Media, m.Earlier = "venue", []bot.Quoted{{From: "Bob", Pointed: true, Media: "venue", Facts: place}}
+		}, "> Bob: Place: Opera (59.9, 10.7)", "Place: Opera (59.9, 10.7)"},
+		"replied to": {func(m *bot.Message) {
+			m.Text, m.Earlier = "what is on?", []bot.Quoted{{From: "Bob", Pointed: true, Media: "poll", Facts: bot.Facts{Name: "When?", Text: "- now\n- later"}}}
+		}, "what is on?", "Poll: When?\n- now\n- later"},
+		"a photo replied to": {func(m *bot.Message) {
+			m.Text, m.Earlier = "what is it?", []bot.Quoted{{From: "Bob", Text: "my house", Pointed: true, Media: "photo"}}
+		}, "what is it?", "my house\n\n[legwork has not seen this: photo]"},
+	} {
+		o := newEnv(t)
+		m := o.by("ann", me, "")
+		c.change(&m)
+		o.send(m)
+		live := o.live(me)
+		if len(live) != 1 {
+			t.Fatalf("%s: %d tasks, want 1", name, len(live))
+		}
+		got, quoted := o.event(live[0], 1).Opening, ""
+		for _, q := range got.Earlier {
+			quoted += q.Text
+		}
+		if got.Goal != c.goal || quoted != c.quoted {
+			t.Errorf("%s: the goal is %q with the quotation %q, want %q with %q", name, got.Goal, quoted, c.goal, c.quoted)
+		}
+	}
+}
