@@ -114,6 +114,7 @@ func converse(t *testing.T, talk func(t *testing.T, env *enginetest.Env, m *mess
 		env.Use(env.Store)
 		env.Start(build)
 		defer func() { env.Stop() }()
+		synctest.Wait() // a task that opens while the engine starts is one more event further
 		talk(t, env, m)
 		ctx, cancel := context.WithTimeout(t.Context(), 72*time.Hour)
 		defer cancel()
