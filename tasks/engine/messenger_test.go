@@ -348,3 +348,28 @@ func TestCrashBeforeTheIdIsStored(t *testing.T) {
 		})
 	}
 }
+
+// TestRefusedBoardRepeatsNoAnswer: a chat without edits that refuses the last board of
+// a task has its answer once.
+func TestRefusedBoardRepeatsNoAnswer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		env := enginetest.NewEnv(t, memory.New(nil))
+		env.Model.Answer = enginetest.Planned(twoLooks)
+		env.Platform.Refuse = func(d bot.Draft) error {
+			if d.Kind == bot.KindBoard {
+				return errors.New("the chat is busy")
+			}
+			return nil
+		}
+		env.Use(env.Store)
+		env.Start(build)
+		defer env.Stop()
+		env.Ask(t, enginetest.Message("1", "look", time.Now()))
+		if err := tasks.Idle(t.Context(), env.Store, ""); err != nil {
+			t.Fatal(err)
+		}
+		if got := env.Platform.Posts(bot.KindAnswer); len(got) != 1 {
+			t.Errorf("%d answers, want 1", len(got))
+		}
+	})
+}

@@ -277,13 +277,14 @@ func (sim *simulation) crash() {
 	sim.running = map[string]bool{}
 	sim.mu.Unlock()
 	again := sim.open(sim.t)
+	sim.env.Stop()
+	sim.env.Inbox.Flush(context.Background())
+	// Only now: an answer that was on its way when the old store took nothing any more is among them.
 	for _, p := range sim.env.Platform.Posts(bot.KindAnswer) {
 		if s, err := again.State(context.Background(), tasks.ID(p.Task)); err == nil && !s.Finished() {
 			sim.window[tasks.ID(p.Task)]++
 		}
 	}
-	sim.env.Stop()
-	sim.env.Inbox.Flush(context.Background())
 	sim.store = again
 	sim.use(again)
 	sim.env.Start(build)

@@ -106,8 +106,10 @@ func (p *Presenter) showPart(ctx context.Context, v *tasks.View, name string, pa
 	}
 	if last {
 		// The last chance: nothing of the task is shown after this part. Another Show
-		// tries again, so that no board says for ever that the task works.
-		if err := p.finishBoard(ctx, v); err != nil && p.ps.Now().Sub(v.State.Last) < boardRetryTime {
+		// tries again, so that no board says for ever that the task works. Without edits
+		// no board changes, and another Show would send the answer again.
+		err := p.finishBoard(ctx, v)
+		if err != nil && p.platform.Limits().Edits && p.ps.Now().Sub(v.State.Last) < boardRetryTime {
 			return err
 		}
 	}
@@ -146,6 +148,8 @@ func (p *Presenter) finishBoard(ctx context.Context, v *tasks.View) error {
 // never sent is not sent now.
 func (p *Presenter) drawLast(ctx context.Context, v *tasks.View) error {
 	switch {
+	case p.withoutBoard:
+		return nil
 	case v.State.Round == 0:
 		if r := p.remover(); r != nil && p.findBoard(ctx, v) != "" {
 			return r.Remove(ctx, p.chat, p.boardMessage)
