@@ -77,7 +77,7 @@ func (s *Slack) storeDelivery(w http.ResponseWriter, r *http.Request, kind strin
 	defer close(answered)
 	if !h.start(func(ctx context.Context) {
 		defer leave()
-		err := s.await(ctx, turn, arrivals)
+		err := h.in.await(ctx, turn, arrivals)
 		if err == nil {
 			err = h.handle(ctx, messages([]delivery{d}))
 		}

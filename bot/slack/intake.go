@@ -3,14 +3,11 @@ package slack
 import (
 	"context"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
 	"legwork/bot"
 	"legwork/internal/retry"
-
-	slackgo "github.com/slack-go/slack"
 )
 
 // ephemeralToken is the Token of a delivery without a response URL: the answer is
@@ -125,7 +122,7 @@ func (in *intake) run(ctx context.Context) {
 func (in *intake) take(ctx context.Context, batch []delivery) {
 	var now []delivery
 	for _, d := range batch {
-		if !needsRoot(d.arrivals) && !needsThread(d.arrivals) && in.s.lanes.Len(d.lane()) == 0 && in.s.knows(d.arrivals) {
+		if !needsRoot(d.arrivals) && !needsThread(d.arrivals) && in.s.lanes.Len(d.lane()) == 0 && in.knows(d.arrivals) {
 			now = append(now, d)
 			continue
 		}
@@ -139,7 +136,7 @@ func (in *intake) take(ctx context.Context, batch []delivery) {
 		return
 	}
 	for _, d := range now {
-		in.s.prepare(ctx, d.arrivals)
+		in.prepare(ctx, d.arrivals)
 	}
 	in.store(ctx, now)
 }
@@ -153,13 +150,13 @@ func (in *intake) takeLate(ctx context.Context, d delivery, turn <-chan struct{}
 	if !d.repeats() {
 		defer time.AfterFunc(in.s.timings.acknowledge, d.ack).Stop()
 	}
-	if in.s.await(ctx, turn, d.arrivals) == nil {
+	if in.await(ctx, turn, d.arrivals) == nil {
 		in.store(ctx, []delivery{d})
 	}
 }
 
 // await waits for a delivery's turn, until its author is known, and prepares it.
-func (s *Slack) await(ctx context.Context, turn <-chan struct{}, arrivals []inbound) error {
+func (in *intake) await(ctx context.Context, turn <-chan struct{}, arrivals []inbound) error {
 	select {
 	case <-turn:
 	case <-ctx.Done():
@@ -167,20 +164,20 @@ func (s *Slack) await(ctx context.Context, turn <-chan struct{}, arrivals []inbo
 	}
 	for i := range arrivals {
 		m := &arrivals[i].message
-		for pauses := s.timings.retries(); ; {
-			err := s.people.identify(ctx, m)
+		for pauses := in.s.timings.retries(); ; {
+			err := in.s.people.identify(ctx, m)
 			if err == nil {
 				break
 			}
 			limit, _ := retryAfter(err)
 			pause := max(pauses.Next(), limit)
-			s.log.WarnContext(ctx, "slack: message waits, its author is not known yet", "person", m.From.Key(), "again", pause, "cause", err)
+			in.s.log.WarnContext(ctx, "slack: message waits, its author is not known yet", "person", m.From.Key(), "again", pause, "cause", err)
 			if err := retry.Sleep(ctx, pause); err != nil {
 				return err
 			}
 		}
 	}
-	s.prepare(ctx, arrivals)
+	in.prepare(ctx, arrivals)
 	return nil
 }
 
@@ -234,89 +231,27 @@ func needsThread(arrivals []inbound) bool {
 }
 
 // knows reports whether the authors are known, so that no delivery has to wait.
-func (s *Slack) knows(arrivals []inbound) bool {
-	return !slices.ContainsFunc(arrivals, func(a inbound) bool { return !s.people.fresh(a.message.From.ID) })
+func (in *intake) knows(arrivals []inbound) bool {
+	return !slices.ContainsFunc(arrivals, func(a inbound) bool { return !in.s.people.fresh(a.message.From.ID) })
 }
 
 // prepare fills in what the delivery itself does not say: the author, who was looked
 // up before, the place of a command's task, and what stood in a thread.
-func (s *Slack) prepare(ctx context.Context, arrivals []inbound) {
+func (in *intake) prepare(ctx context.Context, arrivals []inbound) {
 	for i := range arrivals {
 		a := &arrivals[i]
-		s.people.fill(&a.message)
-		s.people.remember(ctx, a.message)
-		s.active.forget(a.message.Chat.ID, a.endedStreams...)
+		in.s.people.fill(&a.message)
+		in.s.people.remember(ctx, a.message)
+		in.s.active.forget(a.message.Chat.ID, a.endedStreams...)
 		switch {
 		case a.shortcut:
-			s.placeShortcut(ctx, a)
+			in.s.places.ofShortcut(ctx, a)
 		case a.responseURL != "":
-			s.createRoot(ctx, a)
+			in.s.places.ofCommand(ctx, a)
 		}
-		s.addThread(ctx, &a.message)
+		in.s.threads.add(ctx, &a.message)
 		if !a.message.Overheard {
-			s.lastAskers.Add(a.message.Chat.Key(), asker{a.message.From.ID, a.message.Team})
+			in.s.lastAskers.Add(a.message.Chat.Key(), asker{a.message.From.ID, a.message.Team})
 		}
 	}
-}
-
-// placeShortcut finds out whether the bot can write below the message of a shortcut.
-// Where it is not a member, the task uses the shortcut's response URL.
-func (s *Slack) placeShortcut(ctx context.Context, a *inbound) {
-	m := &a.message
-	if !strings.HasPrefix(a.responseURL, "http") || !s.admit(ctx, *m) {
-		return
-	}
-	ctx, cancel := context.WithTimeout(ctx, s.timings.root)
-	defer cancel()
-	if a.author != "" && len(m.Earlier) > 0 {
-		m.Earlier[0].From = s.nameOf(ctx, a.author)
-	}
-	err := s.call(ctx, request{method: "conversations.replies", urgency: bot.PriorityHigh}, func(ctx context.Context) error {
-		_, _, _, err := s.api.GetConversationRepliesContext(ctx, &slackgo.GetConversationRepliesParameters{ChannelID: m.Chat.ID, Timestamp: m.ID, Limit: 1})
-		return err
-	})
-	if gone(err) {
-		m.Chat.Thread, m.Chat.Private = "", false // in direct messages of others the bot is not alone with one person
-		m.ID = a.responseURL + personMark + m.From.ID
-	}
-}
-
-// createRoot posts the message under which the task of a command lives. Where the
-// bot is not a member, the task uses the command's response URL instead.
-func (s *Slack) createRoot(ctx context.Context, a *inbound) {
-	m := &a.message
-	if m.At.IsZero() {
-		m.At = s.now()
-	}
-	if a.root == "" {
-		return
-	}
-	if chat, ok := s.roots.Get(m.Key); ok {
-		m.Chat, m.ID = chat, chat.Thread
-		return
-	}
-	if strings.HasPrefix(a.responseURL, "http") {
-		m.ID = a.responseURL + personMark + m.From.ID
-	}
-	if !s.admit(ctx, *m) {
-		return
-	}
-	ctx, cancel := context.WithTimeout(ctx, s.timings.root)
-	defer cancel()
-	var ts string
-	err := s.call(ctx, request{method: "chat.postMessage", channel: m.Chat.ID, urgency: bot.PriorityHigh}, func(ctx context.Context) (err error) {
-		_, ts, err = s.api.PostMessageContext(ctx, m.Chat.ID, text(a.root), quiet())
-		return err
-	})
-	if err != nil {
-		if !gone(err) {
-			s.log.WarnContext(ctx, "slack: message for a command not posted", "chat", m.Chat.Key(), "cause", err)
-		}
-		return
-	}
-	m.Chat.Thread, m.ID = ts, ts
-	if at := timeOf(ts); !at.IsZero() && at.Sub(m.At).Abs() < time.Minute {
-		m.At = at
-	}
-	s.roots.Add(m.Key, m.Chat)
 }

@@ -23,8 +23,8 @@ const (
 	personRetry   = 5 * time.Second
 )
 
-// PeopleStore keeps small values of a person by a name, such as tasks.Store. A
-// missing value is "".
+// PeopleStore keeps small values of a person, or of a conversation, by a name, such as
+// tasks.Store. A missing value is "".
 type PeopleStore interface {
 	Setting(ctx context.Context, owner, name string) (string, error)
 	PutSetting(ctx context.Context, owner, name, value string) error
@@ -45,15 +45,15 @@ type person struct {
 
 // people looks up who somebody is.
 type people struct {
-	s     *Slack
+	*webClient
 	store PeopleStore // nil: nothing outlives the process
 	known *lru.Cache[string, person]
 	lanes bot.Lanes // look-ups, by person
 }
 
-func newPeople(s *Slack, store PeopleStore) (*people, error) {
+func newPeople(c *webClient, store PeopleStore) (*people, error) {
 	known, err := lru.New[string, person](maxPeople)
-	return &people{s: s, store: store, known: known}, err
+	return &people{webClient: c, store: store, known: known}, err
 }
 
 // name is the name of a person who was looked up; empty otherwise.
@@ -62,10 +62,17 @@ func (p *people) name(id string) string {
 	return who.Name
 }
 
+// nameOf is the name of a person who may not have addressed the bot, or the id when
+// Slack does not say the name at the moment.
+func (p *people) nameOf(ctx context.Context, id string) string {
+	_ = p.lookUp(ctx, bot.Message{From: bot.Person{Platform: Name, ID: id}, Overheard: true}) // the id stands for the name then
+	return cmp.Or(p.name(id), id)
+}
+
 // fresh reports whether a person's facts are new enough to be used without a look-up.
 func (p *people) fresh(id string) bool {
 	who, ok := p.known.Peek(id)
-	return ok && !p.s.now().After(who.until)
+	return ok && !p.now().After(who.until)
 }
 
 // identify looks up the author of m and fills the facts in. After an error, Slack may
@@ -109,10 +116,10 @@ func (p *people) lookUp(ctx context.Context, m bot.Message) error {
 	case !known && passing(err):
 		return err
 	default:
-		p.s.log.WarnContext(ctx, "slack: person not looked up", "person", m.From.Key(), "cause", err)
+		p.log.WarnContext(ctx, "slack: person not looked up", "person", m.From.Key(), "cause", err)
 		who = before
 		who.External = who.External || !known
-		who.until, who.stored = p.s.now().Add(personRetry), who.stored || !known
+		who.until, who.stored = p.now().Add(personRetry), who.stored || !known
 	}
 	p.known.Add(id, who)
 	return nil
@@ -130,7 +137,7 @@ func (p *people) recall(ctx context.Context, of bot.Person) (who person, known b
 		who.stored = known
 	}
 	if err != nil {
-		p.s.log.WarnContext(ctx, "slack: person not read from the store", "person", of.Key(), "cause", err)
+		p.log.WarnContext(ctx, "slack: person not read from the store", "person", of.Key(), "cause", err)
 	}
 	return who, known
 }
@@ -146,7 +153,7 @@ func (p *people) remember(ctx context.Context, m bot.Message) {
 		err = p.store.PutSetting(ctx, m.From.Key(), settingPerson, string(text))
 	}
 	if err != nil {
-		p.s.log.WarnContext(ctx, "slack: person not stored", "person", m.From.Key(), "cause", err)
+		p.log.WarnContext(ctx, "slack: person not stored", "person", m.From.Key(), "cause", err)
 		return
 	}
 	who.stored = true
@@ -160,7 +167,7 @@ func (p *people) fetch(ctx context.Context, m bot.Message, known bool) (person, 
 		ctx, cancel = context.WithTimeout(ctx, personTimeout)
 		defer cancel()
 	}
-	me, err := p.s.me(ctx)
+	me, err := p.me(ctx)
 	if err != nil {
 		return person{}, err
 	}
@@ -169,8 +176,8 @@ func (p *people) fetch(ctx context.Context, m bot.Message, known bool) (person, 
 		level = bot.PriorityFrame
 	}
 	var u *slackgo.User
-	err = p.s.call(ctx, request{method: "users.info", urgency: level}, func(ctx context.Context) (err error) {
-		u, err = p.s.api.GetUserInfoContext(ctx, m.From.ID, slackgo.GetUserInfoOptionIncludeLocale(true))
+	err = p.call(ctx, request{method: "users.info", urgency: level}, func(ctx context.Context) (err error) {
+		u, err = p.api.GetUserInfoContext(ctx, m.From.ID, slackgo.GetUserInfoOptionIncludeLocale(true))
 		return err
 	})
 	if err != nil {
@@ -181,7 +188,7 @@ func (p *people) fetch(ctx context.Context, m bot.Message, known bool) (person, 
 		Name:     cmp.Or(u.Profile.DisplayName, u.RealName, u.Name),
 		Locale:   u.Locale,
 		External: u.IsRestricted || u.IsUltraRestricted || u.IsStranger || elsewhere,
-		until:    p.s.now().Add(personTTL),
+		until:    p.now().Add(personTTL),
 	}, nil
 }
 

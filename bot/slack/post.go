@@ -33,7 +33,7 @@ func (s *Slack) Post(ctx context.Context, to bot.Chat, d bot.Draft) (string, err
 			return s.postToURL(ctx, d.ReplyTo, d)
 		}
 		id, err := s.post(ctx, to, d)
-		s.showWait(to, d.ReplyTo, tooEarly(err))
+		s.waitSigns.show(to, d.ReplyTo, tooEarly(err))
 		return id, err
 	})
 }
@@ -42,7 +42,7 @@ func (s *Slack) post(ctx context.Context, to bot.Chat, d bot.Draft) (string, err
 	if d.Kind == bot.KindBoard && d.Board != nil {
 		id, err := s.startStream(ctx, to, d)
 		if err == nil && id != "" {
-			s.session(to, d)
+			s.sessions.show(to, d)
 		}
 		if err != nil || id != "" {
 			return id, wrapGone(err)
@@ -55,7 +55,7 @@ func (s *Slack) post(ctx context.Context, to bot.Chat, d bot.Draft) (string, err
 	if d.Kind == bot.KindBoard {
 		s.active.edited(to.ID, id, s.now())
 	}
-	s.session(to, d)
+	s.sessions.show(to, d)
 	return id, nil
 }
 
@@ -99,7 +99,7 @@ func (s *Slack) Edit(ctx context.Context, to bot.Chat, id string, d bot.Draft) e
 		return &bot.MovedError{ID: fresh}
 	}
 	if err == nil {
-		s.session(to, d)
+		s.sessions.show(to, d)
 	}
 	return wrapGone(err)
 }

@@ -2,11 +2,13 @@ package slack
 
 import (
 	"context"
+	"sync/atomic"
 	"time"
 
-	"legwork/bot"
-
+	lru "github.com/hashicorp/golang-lru/v2"
 	slackgo "github.com/slack-go/slack"
+
+	"legwork/bot"
 )
 
 // typingGap is how often the status of a thread is set again; Slack removes it
@@ -20,25 +22,40 @@ type sessionState struct {
 	typingAt time.Time // when the thread's status was set last
 }
 
-// session tells Slack the state of a thread's agent session: Slack shows a Stop
-// button while the bot works. It never waits. Workspaces without sessions are
-// asked once.
-func (s *Slack) session(to bot.Chat, d bot.Draft) {
+// sessions tells Slack what the bot does in a thread: the state of its agent session
+// and, in direct messages, the thread's status.
+type sessions struct {
+	*webClient
+	background background
+	askers     *lru.Cache[string, asker]        // the last person who asked, by conversation
+	shown      *lru.Cache[string, sessionState] // by conversation
+	none       atomic.Bool                      // Slack said that this app has no sessions
+	noTyping   atomic.Bool                      // likewise for the status of a thread
+}
+
+func newSessions(c *webClient, b background, askers *lru.Cache[string, asker]) (*sessions, error) {
+	shown, err := lru.New[string, sessionState](10_000)
+	return &sessions{webClient: c, background: b, askers: askers, shown: shown}, err
+}
+
+// show tells Slack the state that follows from a draft: Slack shows a Stop button
+// while the bot works. It never waits. Workspaces without sessions are asked once.
+func (s *sessions) show(to bot.Chat, d bot.Draft) {
 	status := sessionStatus(d)
 	if to.Thread == "" || status == "" {
 		return
 	}
-	was, _ := s.sessionStates.Get(to.Key())
+	was, _ := s.shown.Get(to.Key())
 	now := was
-	if now.status != status && s.sessions.Load() {
+	if now.status != status && !s.none.Load() {
 		now.status = status
-		s.background.add(func(ctx context.Context) { s.setSession(ctx, to, d, status) })
+		s.background.add(func(ctx context.Context) { s.setStatus(ctx, to, d, status) })
 	}
-	if to.Private && status == slackgo.AgentSessionStatusProcessing && d.Board != nil && s.now().Sub(was.typingAt) >= typingGap && s.typing.Load() {
+	if to.Private && status == slackgo.AgentSessionStatusProcessing && d.Board != nil && s.now().Sub(was.typingAt) >= typingGap && !s.noTyping.Load() {
 		now.typingAt = s.now()
 		s.background.add(func(ctx context.Context) { s.setTyping(ctx, to, cut(oneLine(d.Board.Status), 100)) })
 	}
-	s.sessionStates.Add(to.Key(), now)
+	s.shown.Add(to.Key(), now)
 }
 
 // sessionStatus is the status that follows from a draft; empty for no change.
@@ -64,15 +81,15 @@ func sessionStatus(d bot.Draft) string {
 	return slackgo.AgentSessionStatusProcessing
 }
 
-func (s *Slack) setSession(ctx context.Context, to bot.Chat, d bot.Draft, status string) {
-	if !s.sessions.Load() {
+func (s *sessions) setStatus(ctx context.Context, to bot.Chat, d bot.Draft, status string) {
+	if s.none.Load() {
 		return
 	}
 	p := slackgo.AgentSessionSetStatusParameters{Status: status, ChannelID: to.ID, ThreadTS: to.Thread}
 	if d.Board != nil {
 		p.Title = cut(oneLine(d.Board.Title), 150)
 	}
-	if who, ok := s.lastAskers.Get(to.Key()); ok {
+	if who, ok := s.askers.Get(to.Key()); ok {
 		p.InitiatorUserID = who.user
 	}
 	err := s.call(ctx, request{method: "agents.sessions.setStatus", urgency: bot.PriorityNormal}, func(ctx context.Context) error {
@@ -82,19 +99,19 @@ func (s *Slack) setSession(ctx context.Context, to bot.Chat, d bot.Draft, status
 	switch {
 	case err == nil || ctx.Err() != nil:
 	case unavailable(err):
-		s.sessions.Store(false)
+		s.none.Store(true)
 		s.log.InfoContext(ctx, "slack: agent sessions not available; the manifest of \"legwork slack manifest\" enables them", "cause", err)
 	default:
 		s.log.DebugContext(ctx, "slack: session status not set", "chat", to.Key(), "cause", err)
 	}
 }
 
-func (s *Slack) setTyping(ctx context.Context, to bot.Chat, words string) {
+func (s *sessions) setTyping(ctx context.Context, to bot.Chat, words string) {
 	err := s.call(ctx, request{method: "assistant.threads.setStatus", urgency: bot.PriorityFrame}, func(ctx context.Context) error {
 		return s.api.SetAssistantThreadsStatusContext(ctx, slackgo.AssistantThreadsSetStatusParameters{ChannelID: to.ID, ThreadTS: to.Thread, Status: words})
 	})
 	if unavailable(err) {
-		s.typing.Store(false)
+		s.noTyping.Store(true)
 		s.log.InfoContext(ctx, "slack: thread status not available", "cause", err)
 	}
 }

@@ -37,8 +37,8 @@ type Options struct {
 	// command is handed on. Its author is known by then. Nil: always.
 	Admit func(ctx context.Context, m bot.Message) bool
 	Now   func() time.Time // nil: time.Now
-	// People, unless nil, keeps what Slack said about people who addressed the bot, so
-	// that they are known after a restart.
+	// People, unless nil, keeps what Slack said about people who addressed the bot and
+	// how far the bot has read threads, so that both are known after a restart.
 	People PeopleStore
 	// Metrics count calls of the Web API; may be nil.
 	Metrics *telemetry.Metrics
@@ -48,29 +48,24 @@ type Options struct {
 // A process that runs several needs a Slack for each.
 type Slack struct {
 	*webClient
-	admit func(context.Context, bot.Message) bool
 
-	people        *people
-	active        *activeMessages
-	responseURLs  *responseURLs
-	lanes         bot.Lanes                        // of deliveries, see delivery.lane
-	lastAskers    *lru.Cache[string, asker]        // by conversation
-	roots         *lru.Cache[string, bot.Chat]     // where a command's task lives, by the command's key
-	sessionStates *lru.Cache[string, sessionState] // by conversation
-	threads       *lru.Cache[string, []bot.Quoted] // what went along with a message, by its key
-	threadsRead   *lru.Cache[string, string]       // see threadRead, by conversation
-	waiting       *lru.Cache[string, struct{}]     // questions with the sign of showWait, by channel and ts
-	noStreams     *lru.Cache[string, time.Time]    // by channel: until when no stream is tried
-	background    background
+	people       *people
+	active       *activeMessages
+	responseURLs *responseURLs
+	threads      *threads
+	places       *places
+	sessions     *sessions
+	waitSigns    *waitSigns
+	lanes        bot.Lanes                     // of deliveries, see delivery.lane
+	lastAskers   *lru.Cache[string, asker]     // by conversation
+	noStreams    *lru.Cache[string, time.Time] // by channel: until when no stream is tried
+	background   background
 
 	uploads bot.Uploads
 
-	state     atomic.Pointer[state]
-	handler   atomic.Pointer[handler]
-	sessions  atomic.Bool               // false once Slack said that this app has none
-	typing    atomic.Bool               // likewise for the status of a thread
-	reactions atomic.Bool               // likewise for reactions
-	noFiles   atomic.Pointer[time.Time] // until when files are not tried; nil: they are
+	state   atomic.Pointer[state]
+	handler atomic.Pointer[handler]
+	noFiles atomic.Pointer[time.Time] // until when files are not tried; nil: they are
 }
 
 // asker is the person who asked last in a conversation. A stream has a recipient.
@@ -128,25 +123,18 @@ func New(cfg Config, o Options) (*Slack, error) {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	s := &Slack{
-		webClient: &webClient{config: cfg.WithDefaults(), log: o.Log, metrics: o.Metrics, limiter: o.RateLimiter, now: o.Now, timings: defaultTimings()},
-		admit:     o.Admit, background: make(background, 256),
-	}
-	s.http, s.api = connect(s.config)
-	s.active, s.responseURLs = newActiveMessages(), newResponseURLs()
-	s.sessions.Store(true)
-	s.typing.Store(true)
-	s.reactions.Store(true)
+	c := &webClient{config: cfg.WithDefaults(), log: o.Log, metrics: o.Metrics, limiter: o.RateLimiter, now: o.Now, timings: defaultTimings()}
+	c.http, c.api = connect(c.config)
+	s := &Slack{webClient: c, active: newActiveMessages(), responseURLs: newResponseURLs(), background: make(background, 256)}
 	s.state.Store(&state{errors.New("slack: not connected yet")})
-	var errs [8]error
-	s.people, errs[0] = newPeople(s, o.People)
-	s.lastAskers, errs[1] = lru.New[string, asker](10_000)
-	s.roots, errs[2] = lru.New[string, bot.Chat](1000)
-	s.sessionStates, errs[3] = lru.New[string, sessionState](10_000)
-	s.noStreams, errs[4] = lru.New[string, time.Time](10_000)
-	s.waiting, errs[5] = lru.New[string, struct{}](10_000)
-	s.threads, errs[6] = lru.New[string, []bot.Quoted](100)
-	s.threadsRead, errs[7] = lru.New[string, string](10_000)
+	var errs [7]error
+	s.lastAskers, errs[0] = lru.New[string, asker](10_000)
+	s.noStreams, errs[1] = lru.New[string, time.Time](10_000)
+	s.people, errs[2] = newPeople(c, o.People)
+	s.threads, errs[3] = newThreads(c, s.people, o.People, o.Admit)
+	s.places, errs[4] = newPlaces(c, s.people, o.Admit)
+	s.sessions, errs[5] = newSessions(c, s.background, s.lastAskers)
+	s.waitSigns, errs[6] = newWaitSigns(c, s.background)
 	return s, errors.Join(errs[:]...)
 }
 

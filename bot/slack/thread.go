@@ -4,8 +4,10 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"strings"
 
+	lru "github.com/hashicorp/golang-lru/v2"
 	slackgo "github.com/slack-go/slack"
 
 	"legwork/bot"
@@ -23,6 +25,22 @@ const (
 // with a question.
 const settingThreadRead = "slack_thread_read"
 
+// threads reads what stood in a thread of a channel before the bot was called into it.
+type threads struct {
+	*webClient
+	people *people
+	admit  func(context.Context, bot.Message) bool
+	store  PeopleStore                      // how far threads were read; nil: nothing outlives the process
+	added  *lru.Cache[string, []bot.Quoted] // what went along with a message, by its key
+	read   *lru.Cache[string, string]       // see lastRead, by conversation
+}
+
+func newThreads(c *webClient, p *people, store PeopleStore, admit func(context.Context, bot.Message) bool) (*threads, error) {
+	added, err := lru.New[string, []bot.Quoted](100)
+	read, err2 := lru.New[string, string](10_000)
+	return &threads{webClient: c, people: p, admit: admit, store: store, added: added, read: read}, errors.Join(err, err2)
+}
+
 // joinsThread reports whether m asks something in a thread of a channel, where others
 // may have written what the bot has not read.
 func joinsThread(m bot.Message) bool {
@@ -31,41 +49,41 @@ func joinsThread(m bot.Message) bool {
 		(!strings.HasPrefix(command, "/") || command == "/task" || command == "/plan")
 }
 
-// addThread adds what stood in the thread before m: the message above it and the
+// add adds what stood in the thread before m: the message above it and the
 // newest replies, and at a later mention what is new. When Slack does not give it in
 // time, the question says that the thread was not read.
-func (s *Slack) addThread(ctx context.Context, m *bot.Message) {
-	if !joinsThread(*m) || !s.admit(ctx, *m) {
+func (t *threads) add(ctx context.Context, m *bot.Message) {
+	if !joinsThread(*m) || !t.admit(ctx, *m) {
 		return
 	}
-	if before, ok := s.threads.Get(m.Key); ok { // the same message came as another event
+	if before, ok := t.added.Get(m.Key); ok { // the same message came as another event
 		m.Earlier = append(before, m.Earlier...)
 		return
 	}
-	ctx, cancel := context.WithTimeout(ctx, s.timings.root)
+	ctx, cancel := context.WithTimeout(ctx, t.timings.root)
 	defer cancel()
-	read := s.threadRead(ctx, m.Chat)
-	list, err := s.replies(ctx, *m, read)
+	read := t.lastRead(ctx, m.Chat)
+	list, err := t.replies(ctx, *m, read)
 	var said []bot.Quoted
 	if err == nil {
-		said = s.quoteThread(ctx, *m, read, list)
-		s.setThreadRead(context.WithoutCancel(ctx), m.Chat, m.ID)
+		said = t.quote(ctx, *m, read, list)
+		t.setLastRead(context.WithoutCancel(ctx), m.Chat, m.ID)
 	} else {
-		s.log.WarnContext(ctx, "slack: thread not read, the question goes on without it", "chat", m.Chat.Key(), "cause", err)
+		t.log.WarnContext(ctx, "slack: thread not read, the question goes on without it", "chat", m.Chat.Key(), "cause", err)
 		said = []bot.Quoted{{Media: "thread"}}
 	}
-	s.threads.Add(m.Key, said)
+	t.added.Add(m.Key, said)
 	m.Earlier = append(said[:len(said):len(said)], m.Earlier...)
 }
 
 // replies are the messages of m's thread before m and after the one that was read
 // last, the oldest first, in some pages at most.
-func (s *webClient) replies(ctx context.Context, m bot.Message, read string) (all []slackgo.Message, err error) {
+func (t *threads) replies(ctx context.Context, m bot.Message, read string) (all []slackgo.Message, err error) {
 	cursor := ""
 	for range findPages {
 		var page []slackgo.Message
-		err := s.call(ctx, request{method: "conversations.replies", urgency: bot.PriorityNormal}, func(ctx context.Context) (err error) {
-			page, _, cursor, err = s.api.GetConversationRepliesContext(ctx, &slackgo.GetConversationRepliesParameters{
+		err := t.call(ctx, request{method: "conversations.replies", urgency: bot.PriorityNormal}, func(ctx context.Context) (err error) {
+			page, _, cursor, err = t.api.GetConversationRepliesContext(ctx, &slackgo.GetConversationRepliesParameters{
 				ChannelID: m.Chat.ID, Timestamp: m.Chat.Thread, Oldest: read, Latest: m.ID, Cursor: cursor, Limit: findPage,
 			})
 			return err
@@ -80,11 +98,11 @@ func (s *webClient) replies(ctx context.Context, m bot.Message, read string) (al
 	return all, nil
 }
 
-// quoteThread turns messages into quotations: the first message and the newest ones
+// quote turns messages into quotations: the first message and the newest ones
 // that fit. It leaves out the bot's own and those that address the bot, which the
 // conversation's history holds.
-func (s *Slack) quoteThread(ctx context.Context, m bot.Message, read string, list []slackgo.Message) []bot.Quoted {
-	me := s.identity.Load()
+func (t *threads) quote(ctx context.Context, m bot.Message, read string, list []slackgo.Message) []bot.Quoted {
+	me := t.identity.Load()
 	var all []bot.Quoted
 	for i := range list {
 		said := &list[i]
@@ -92,7 +110,7 @@ func (s *Slack) quoteThread(ctx context.Context, m bot.Message, read string, lis
 		if own || said.Timestamp <= read || said.Timestamp >= m.ID || mentions(said.Text, me.user) {
 			continue
 		}
-		q := bot.Quoted{From: s.authorOf(ctx, said), Text: plain(wordsOf(said), "", s.people.name), At: timeOf(said.Timestamp), Own: said.User == m.From.ID}
+		q := bot.Quoted{From: t.authorOf(ctx, said), Text: plain(wordsOf(said), "", t.people.name), At: timeOf(said.Timestamp), Own: said.User == m.From.ID}
 		var names []fileInfo
 		for _, f := range said.Files {
 			names = append(names, fileInfo{f.Name, f.Title})
@@ -151,7 +169,7 @@ func wordsOf(m *slackgo.Message) string {
 }
 
 // authorOf is the name of a message's author, or what is known instead.
-func (s *Slack) authorOf(ctx context.Context, m *slackgo.Message) string {
+func (t *threads) authorOf(ctx context.Context, m *slackgo.Message) string {
 	if m.User == "" || m.BotID != "" {
 		name := m.Username
 		if name == "" && m.BotProfile != nil {
@@ -159,35 +177,28 @@ func (s *Slack) authorOf(ctx context.Context, m *slackgo.Message) string {
 		}
 		return cmp.Or(name, m.BotID)
 	}
-	return s.nameOf(ctx, m.User)
+	return t.people.nameOf(ctx, m.User)
 }
 
-// nameOf is the name of a person who may not have addressed the bot, or the id when
-// Slack does not say the name at the moment.
-func (s *Slack) nameOf(ctx context.Context, id string) string {
-	_ = s.people.lookUp(ctx, bot.Message{From: bot.Person{Platform: Name, ID: id}, Overheard: true}) // the id stands for the name then
-	return cmp.Or(s.people.name(id), id)
-}
-
-// threadRead is the ts of the newest message of a thread that went along with a
+// lastRead is the ts of the newest message of a thread that went along with a
 // question; empty for none.
-func (s *Slack) threadRead(ctx context.Context, of bot.Chat) string {
-	if read, ok := s.threadsRead.Get(of.Key()); ok || s.people.store == nil {
+func (t *threads) lastRead(ctx context.Context, of bot.Chat) string {
+	if read, ok := t.read.Get(of.Key()); ok || t.store == nil {
 		return read
 	}
-	read, err := s.people.store.Setting(ctx, of.Key(), settingThreadRead)
+	read, err := t.store.Setting(ctx, of.Key(), settingThreadRead)
 	if err != nil {
-		s.log.WarnContext(ctx, "slack: last message of a thread not read from the store", "chat", of.Key(), "cause", err)
+		t.log.WarnContext(ctx, "slack: last message of a thread not read from the store", "chat", of.Key(), "cause", err)
 	}
 	return read
 }
 
-func (s *Slack) setThreadRead(ctx context.Context, of bot.Chat, ts string) {
-	s.threadsRead.Add(of.Key(), ts)
-	if s.people.store == nil {
+func (t *threads) setLastRead(ctx context.Context, of bot.Chat, ts string) {
+	t.read.Add(of.Key(), ts)
+	if t.store == nil {
 		return
 	}
-	if err := s.people.store.PutSetting(ctx, of.Key(), settingThreadRead, ts); err != nil {
-		s.log.WarnContext(ctx, "slack: last message of a thread not stored", "chat", of.Key(), "cause", err)
+	if err := t.store.PutSetting(ctx, of.Key(), settingThreadRead, ts); err != nil {
+		t.log.WarnContext(ctx, "slack: last message of a thread not stored", "chat", of.Key(), "cause", err)
 	}
 }
