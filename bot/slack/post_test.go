@@ -499,7 +499,7 @@ func TestCodeStaysCode(t *testing.T) {
 }
 
 // TestWaitIsShown: while the first message of a task has to wait for Slack's limits,
-// the question has a reaction.
+// the question has a reaction. It does not stay when Slack fails to remove it at once.
 func TestWaitIsShown(t *testing.T) {
 	t.Parallel()
 	p := start(t, set{}).ready(t)
@@ -516,6 +516,7 @@ func TestWaitIsShown(t *testing.T) {
 		}
 	}
 	p.until(t, "the reaction", func() bool { return slices.Equal(reactions(), []string{"hourglass_flowing_sand"}) })
+	p.Break(slackfake.Fault{Method: "reactions.remove", Kind: slackfake.FaultStatus, Count: 3})
 	p.post(t, to, board)
 	p.until(t, "the end of the reaction", func() bool { return len(reactions()) == 0 })
 	if n := len(p.Calls("reactions.add")); n != 1 {

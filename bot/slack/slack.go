@@ -134,7 +134,7 @@ func New(cfg Config, o Options) (*Slack, error) {
 	s.threads, errs[3] = newThreads(c, s.people, o.People, o.Admit)
 	s.places, errs[4] = newPlaces(c, s.people, o.Admit)
 	s.sessions, errs[5] = newSessions(c, s.background, s.lastAskers)
-	s.waitSigns, errs[6] = newWaitSigns(c, s.background)
+	s.waitSigns, errs[6] = newWaitSigns(c)
 	return s, errors.Join(errs[:]...)
 }
 
@@ -174,6 +174,7 @@ func (s *Slack) Run(ctx context.Context, handle func(context.Context, []bot.Mess
 	defer work.Wait()
 	defer cancel()
 	work.Go(func() { s.background.run(ctx) })
+	work.Go(func() { s.waitSigns.run(ctx) })
 	work.Go(func() { s.runRotation(ctx) })
 	work.Go(func() { s.runCheck(ctx) })
 	if !s.authenticate(ctx) {
