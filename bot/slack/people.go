@@ -19,7 +19,7 @@ import (
 const (
 	maxPeople     = 10_000
 	personTTL     = time.Hour
-	personTimeout = 2500 * time.Millisecond // how long a message waits for new facts about a known author
+	personTimeout = 2500 * time.Millisecond // how long a message waits for facts that it does not need
 	personRetry   = 5 * time.Second
 )
 
@@ -46,14 +46,15 @@ type person struct {
 // people looks up who somebody is.
 type people struct {
 	*webClient
+	admit func(context.Context, bot.Message) bool
 	store PeopleStore // nil: nothing outlives the process
 	known *lru.Cache[string, person]
 	lanes bot.Lanes // look-ups, by person
 }
 
-func newPeople(c *webClient, store PeopleStore) (*people, error) {
+func newPeople(c *webClient, store PeopleStore, admit func(context.Context, bot.Message) bool) (*people, error) {
 	known, err := lru.New[string, person](maxPeople)
-	return &people{webClient: c, store: store, known: known}, err
+	return &people{webClient: c, admit: admit, store: store, known: known}, err
 }
 
 // name is the name of a person who was looked up; empty otherwise.
@@ -90,7 +91,8 @@ func (p *people) fill(m *bot.Message) {
 }
 
 // lookUp asks Slack about the author of m, unless the facts are fresh. When that
-// fails, the last known facts count for a moment.
+// fails, the last known facts count for a moment. A message does not need the facts when
+// its author may use the bot even as an outsider.
 func (p *people) lookUp(ctx context.Context, m bot.Message) error {
 	id := m.From.ID
 	if p.fresh(id) {
@@ -107,14 +109,19 @@ func (p *people) lookUp(ctx context.Context, m bot.Message) error {
 		return nil
 	}
 	before, known := p.recall(ctx, m.From)
-	who, err := p.fetch(ctx, m, known)
+	m.External = true
+	needed := !known && (m.Overheard || !p.admit(ctx, m))
+	who, err := p.fetch(ctx, m, needed)
 	switch {
 	case err == nil:
 		who.stored = before.stored && who.Name == before.Name && who.Locale == before.Locale && who.External == before.External
 	case tooEarly(err):
 		return nil // the message does not address the bot; the next one that does looks up again
-	case !known && passing(err):
+	case needed && passing(err):
 		return err
+	case !known && passing(err):
+		p.log.WarnContext(ctx, "slack: person not looked up, the message goes on", "person", m.From.Key(), "cause", err)
+		return nil // the next message looks up again
 	default:
 		p.log.WarnContext(ctx, "slack: person not looked up", "person", m.From.Key(), "cause", err)
 		who = before
@@ -160,9 +167,10 @@ func (p *people) remember(ctx context.Context, m bot.Message) {
 	p.known.Add(m.From.ID, who)
 }
 
-// fetch asks Slack about the author of m. For a known author it does not wait long.
-func (p *people) fetch(ctx context.Context, m bot.Message, known bool) (person, error) {
-	if known {
+// fetch asks Slack about the author of m. It does not wait long for facts that are not
+// needed.
+func (p *people) fetch(ctx context.Context, m bot.Message, needed bool) (person, error) {
+	if !needed {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, personTimeout)
 		defer cancel()

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"legwork/bot"
 	"legwork/bot/slack"
 	"legwork/internal/test/fakes/slackfake"
 )
@@ -70,6 +71,35 @@ func TestCommandOfAnAuthorNotKnownYet(t *testing.T) {
 	p.Heal()
 	if m := p.next(t, 1)[0]; m.External || m.From.Name != "ann" || m.Text != "/task find it" || m.Chat.Thread == "" {
 		t.Errorf("got %+v", m)
+	}
+}
+
+// TestAuthorWhoNeedNotBeKnown: somebody who may use the bot even as an outsider, such as
+// a person whom the config lists, does not wait until Slack says who that is.
+func TestAuthorWhoNeedNotBeKnown(t *testing.T) {
+	t.Parallel()
+	p := start(t, set{options: slack.Options{Admit: func(_ context.Context, m bot.Message) bool {
+		return m.From.ID == "U1" || !m.External
+	}}}).ready(t)
+	p.Break(slackfake.Fault{Method: "users.info", Kind: slackfake.FaultStatus, Count: -1})
+	p.Say("DU2", "U2", "who am I?", "")
+	if _, err := p.Slash("/task", "find it", "C1", "U1"); err != nil {
+		t.Fatal(err)
+	}
+	p.Say("DU1", "U1", "and this", "")
+	got := p.next(t, 2)
+	for _, m := range got {
+		if m.From.ID != "U1" || m.From.Name != "" || !m.External {
+			t.Errorf("got %+v before anybody was known, want what Ann wrote, without facts about her", m)
+		}
+	}
+	p.Heal()
+	if m := p.next(t, 3)[2]; m.From.Name != "ben" || m.External {
+		t.Errorf("got %+v, want what Slack said later", m)
+	}
+	p.Say("DU1", "U1", "and now?", "")
+	if m := p.next(t, 4)[3]; m.From.Name != "ann" || m.External {
+		t.Errorf("got %+v, want what Slack said later", m)
 	}
 }
 

@@ -33,8 +33,9 @@ type Options struct {
 	// RateLimiter sees every call of the Web API; Account is the id of the workspace,
 	// Method the API's own name. Nil: calls wait only when Slack asks for it.
 	RateLimiter bot.RateLimiter
-	// Admit says whether legwork may post a message for a command before the
-	// command is handed on. Its author is known by then. Nil: always.
+	// Admit says whether the author of m may use the bot in that chat. Until Slack says
+	// who that is, m.External is set. Nil: all but guests and people of other
+	// organisations.
 	Admit func(ctx context.Context, m bot.Message) bool
 	Now   func() time.Time // nil: time.Now
 	// People, unless nil, keeps what Slack said about people who addressed the bot and
@@ -118,7 +119,7 @@ func New(cfg Config, o Options) (*Slack, error) {
 		o.RateLimiter = unlimited{}
 	}
 	if o.Admit == nil {
-		o.Admit = func(context.Context, bot.Message) bool { return true }
+		o.Admit = func(_ context.Context, m bot.Message) bool { return !m.External }
 	}
 	if o.Now == nil {
 		o.Now = time.Now
@@ -130,7 +131,7 @@ func New(cfg Config, o Options) (*Slack, error) {
 	var errs [7]error
 	s.lastAskers, errs[0] = lru.New[string, asker](10_000)
 	s.noStreams, errs[1] = lru.New[string, time.Time](10_000)
-	s.people, errs[2] = newPeople(c, o.People)
+	s.people, errs[2] = newPeople(c, o.People, o.Admit)
 	s.threads, errs[3] = newThreads(c, s.people, o.People, o.Admit)
 	s.places, errs[4] = newPlaces(c, s.people, o.Admit)
 	s.sessions, errs[5] = newSessions(c, s.background, s.lastAskers)
