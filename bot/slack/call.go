@@ -121,7 +121,7 @@ func (s *webClient) noteToken(ctx context.Context, method string, err error) {
 	if method == openMethod || method == responseURLMethod { // they do not use that token
 		return
 	}
-	if r, known := s.revoked.Load(), slices.Contains([]string{"token_revoked", "account_inactive", "invalid_auth", "not_authed", "token_expired"}, code(err)); known {
+	if r := s.revoked.Load(); tokenRefused(err) {
 		problem := explain(s.redact(method, err))
 		if s.revoked.Store(&state{problem}); r == nil {
 			s.log.ErrorContext(ctx, "slack: token refused", "cause", problem)
@@ -190,12 +190,24 @@ func notEditable(err error) bool {
 	return slices.Contains([]string{"message_not_found", "cant_update_message", "edit_window_closed", "update_failed"}, code(err))
 }
 
-// contentRefused reports whether Slack may accept the same text in another look. The
-// list holds the errors of other kinds: Slack has too many names for refused
+// contentRefused reports whether Slack may accept the same text in another look. It
+// names the errors of other kinds: Slack has too many names for refused
 // content to list them.
 func contentRefused(err error) bool {
-	passing := []string{"internal_error", "fatal_error", "service_unavailable", "request_timeout", "ratelimited", "rate_limited", "team_added_to_org"}
-	return code(err) != "" && !gone(err) && !notEditable(err) && !badToken(err) && !streamEnded(err) && !slices.Contains(passing, code(err))
+	return !passing(err) && !gone(err) && !notEditable(err) && !badToken(err) && !streamEnded(err)
+}
+
+// passing reports whether another try may get an answer: the error is one of the
+// network, of Slack's servers, of a limit, or of a token that can be replaced.
+func passing(err error) bool {
+	return code(err) == "" || tokenRefused(err) || slices.Contains([]string{
+		"internal_error", "fatal_error", "service_unavailable", "request_timeout", "ratelimited", "rate_limited", "team_added_to_org",
+	}, code(err))
+}
+
+// tokenRefused reports whether Slack does not accept the token any more.
+func tokenRefused(err error) bool {
+	return slices.Contains([]string{"token_revoked", "account_inactive", "invalid_auth", "not_authed", "token_expired"}, code(err))
 }
 
 // badToken reports whether the tokens, not the network, are the problem.

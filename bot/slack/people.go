@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"slices"
 	"time"
 
 	lru "github.com/hashicorp/golang-lru/v2"
@@ -198,13 +197,4 @@ func (p *people) fetch(ctx context.Context, m bot.Message, needed bool) (person,
 		External: u.IsRestricted || u.IsUltraRestricted || u.IsStranger || elsewhere,
 		until:    p.now().Add(personTTL),
 	}, nil
-}
-
-// passing reports whether another try may get an answer: the error is one of the
-// network, of Slack's servers, of a limit, or of a token that can be replaced.
-func passing(err error) bool {
-	return code(err) == "" || slices.Contains([]string{
-		"internal_error", "fatal_error", "service_unavailable", "request_timeout", "ratelimited", "rate_limited", "team_added_to_org",
-		"invalid_auth", "not_authed", "token_expired", "token_revoked", "account_inactive",
-	}, code(err))
 }
