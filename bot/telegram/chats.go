@@ -25,12 +25,11 @@ type chats struct {
 	moved  *lru.Cache[string, string]    // groups that have another id now
 	closed *lru.Cache[string, time.Time] // chats that refuse the bot, and since when
 	extras *lru.Cache[string, time.Time] // methods that are not needed, by method and chat, and when Telegram refused them there
-	taken  *lru.Cache[string, bool]      // questions that were marked as taken
 	albums *lru.Cache[string, int64]     // the first message of each album
 }
 
 func newChats(now func() time.Time) *chats {
-	return &chats{now: now, forums: newCache[bool](), moved: newCache[string](), closed: newCache[time.Time](), extras: newCache[time.Time](), taken: newCache[bool](), albums: newCache[int64]()}
+	return &chats{now: now, forums: newCache[bool](), moved: newCache[string](), closed: newCache[time.Time](), extras: newCache[time.Time](), albums: newCache[int64]()}
 }
 
 // newCache is a cache of facts about chats.
@@ -54,7 +53,7 @@ func (p *chats) learn(u update) {
 			p.forums.Add(id, true)
 		}
 		if m.MigrateTo != 0 {
-			p.moved.Add(id, number(m.MigrateTo))
+			p.noteMoved(id, m.MigrateTo)
 		}
 	}
 	if u.Callback != nil && u.Callback.Message != nil {
@@ -64,6 +63,9 @@ func (p *chats) learn(u update) {
 		p.closed.Remove(number(u.Member.Chat.ID))
 	}
 }
+
+// noteMoved notes that a group has another id now.
+func (p *chats) noteMoved(id string, to int64) { p.moved.Add(id, number(to)) }
 
 // current is the id that a chat has now.
 func (p *chats) current(id string) string {
@@ -76,6 +78,12 @@ func (p *chats) current(id string) string {
 	}
 	return id
 }
+
+// isForum reports whether the chat is known to have topics.
+func (p *chats) isForum(id string) bool { return p.forums.Contains(id) }
+
+// noteClosed notes that the chat refuses the bot.
+func (p *chats) noteClosed(id string) { p.closed.Add(id, p.now()) }
 
 // isClosed reports whether the chat refused the bot not long ago.
 func (p *chats) isClosed(id string) bool {

@@ -221,3 +221,49 @@ func outcomeOf(err error) string {
 	}
 	return telemetry.Failed
 }
+
+// How long legwork waits between calls that fail.
+const (
+	maxRetryPause   = 25 * time.Second // a random part comes on top
+	badTokenPause   = time.Minute
+	minConflictWait = 5 * time.Second // after another program polled
+)
+
+// newPauses returns the pauses between tries.
+func newPauses() *retry.Pauses { return retry.New(250*time.Millisecond, maxRetryPause, 0.2) }
+
+// pauseAfter is how long to wait after an error.
+func pauseAfter(err error, pauses *retry.Pauses) time.Duration {
+	after := pauses.Next()
+	refused, ok := asRefusal(err)
+	switch {
+	case !ok:
+	case refused.badToken():
+		after = badTokenPause
+	case refused.rateLimited():
+		after = max(after, refused.after)
+	case isConflict(err):
+		after = max(after, minConflictWait)
+	}
+	return after
+}
+
+// isConflict reports whether another program polls too.
+func isConflict(err error) bool {
+	refused, ok := asRefusal(err)
+	return ok && refused.code == http.StatusConflict
+}
+
+// retry calls a method until it succeeds, or until failed, which gets each
+// error, returns false. It returns false then, and when ctx ended before.
+func (c *client) retry(ctx context.Context, method string, p tgbotapi.Params, result any, failed func(error) (again bool)) bool {
+	for pauses := newPauses(); ; {
+		err := c.call(ctx, callTimeout, method, p, result)
+		if err == nil || ctx.Err() != nil {
+			return ctx.Err() == nil
+		}
+		if !failed(err) || retry.Sleep(ctx, pauseAfter(err, pauses)) != nil {
+			return false
+		}
+	}
+}

@@ -5,22 +5,22 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"log/slog"
 	"maps"
 	"net/http"
 	"slices"
 	"strings"
 	"sync"
-	"time"
 
 	tgbotapi "github.com/go-telegram-bot-api/telegram-bot-api/v5"
-
-	"legwork/internal/retry"
 )
 
 var errConnecting = errors.New("connecting to Telegram")
 
-// connection is how the connection stands. It is safe for concurrent use.
+// connection is how the connection stands. It logs changes. It is safe for concurrent
+// use.
 type connection struct {
+	log   *slog.Logger
 	known chan struct{} // closed when me is set
 
 	mu       sync.Mutex
@@ -29,8 +29,8 @@ type connection struct {
 	receiver error // why no messages arrive
 }
 
-func newConnection() *connection {
-	return &connection{known: make(chan struct{}), identity: errConnecting, receiver: errConnecting}
+func newConnection(log *slog.Logger) *connection {
+	return &connection{log: log, known: make(chan struct{}), identity: errConnecting, receiver: errConnecting}
 }
 
 func (c *connection) ready() error {
@@ -42,20 +42,39 @@ func (c *connection) ready() error {
 	return c.receiver
 }
 
-// setReceiver notes whether messages arrive, and reports whether that changed.
-func (c *connection) setReceiver(problem error) (changed bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	changed = (problem == nil) != (c.receiver == nil) || problem != nil && problem.Error() != c.receiver.Error()
-	c.receiver = problem
-	return changed
+// setReceiver notes whether messages arrive.
+func (c *connection) setReceiver(ctx context.Context, problem error) {
+	switch {
+	case !c.change(&c.receiver, problem):
+	case problem != nil:
+		c.log.WarnContext(ctx, "telegram: no messages arrive", "cause", problem)
+	default:
+		c.log.InfoContext(ctx, "telegram: messages arrive")
+	}
+}
+
+// receiverFailed is what retry does with errors that keep messages away.
+func (c *connection) receiverFailed(ctx context.Context) func(error) bool {
+	return func(err error) (again bool) {
+		c.setReceiver(ctx, explain(err))
+		return true
+	}
 }
 
 // setUnknown notes why the bot's name is not known.
-func (c *connection) setUnknown(problem error) {
+func (c *connection) setUnknown(ctx context.Context, problem error) {
+	if c.change(&c.identity, problem) {
+		c.log.WarnContext(ctx, "telegram: bot unknown", "cause", problem)
+	}
+}
+
+// change sets one of the connection's problems, and reports whether that is news.
+func (c *connection) change(old *error, problem error) (news bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.identity = problem
+	news = (problem == nil) != (*old == nil) || problem != nil && problem.Error() != (*old).Error()
+	*old = problem
+	return news
 }
 
 // setKnown notes who the bot is. It is called once.
@@ -82,14 +101,8 @@ func (c *connection) self(ctx context.Context) (user, error) {
 // commands. Polling runs beside it.
 func (t *Telegram) identify(ctx context.Context) {
 	var me user
-	logged := ""
-	if !t.retry(ctx, "getMe", nil, &me, func(err error) (again bool) {
-		problem := explain(err)
-		t.connection.setUnknown(problem)
-		if text := problem.Error(); text != logged {
-			logged = text
-			t.log.WarnContext(ctx, "telegram: bot unknown", "cause", problem)
-		}
+	if !t.api.retry(ctx, "getMe", nil, &me, func(err error) (again bool) {
+		t.connection.setUnknown(ctx, explain(err))
 		return true
 	}) {
 		return
@@ -141,55 +154,9 @@ func (t *Telegram) register(ctx context.Context, language string, commands []Com
 	p := tgbotapi.Params{"commands": string(data)}
 	base, _, _ := strings.Cut(language, "-") // Telegram knows languages, no regions
 	p.AddNonEmpty("language_code", base)
-	t.retry(ctx, "setMyCommands", p, nil, func(err error) (again bool) {
+	t.api.retry(ctx, "setMyCommands", p, nil, func(err error) (again bool) {
 		t.log.WarnContext(ctx, "telegram: commands not registered", "language", language, "cause", err)
 		refused, ok := asRefusal(err)
 		return !ok || refused.code != http.StatusBadRequest
 	})
-}
-
-// How long legwork waits between calls that fail.
-const (
-	maxRetryPause   = 25 * time.Second // a random part comes on top
-	badTokenPause   = time.Minute
-	minConflictWait = 5 * time.Second // after another program polled
-)
-
-// newPauses returns the pauses between tries.
-func newPauses() *retry.Pauses { return retry.New(250*time.Millisecond, maxRetryPause, 0.2) }
-
-// pauseAfter is how long to wait after an error.
-func pauseAfter(err error, pauses *retry.Pauses) time.Duration {
-	after := pauses.Next()
-	refused, ok := asRefusal(err)
-	switch {
-	case !ok:
-	case refused.badToken():
-		after = badTokenPause
-	case refused.rateLimited():
-		after = max(after, refused.after)
-	case isConflict(err):
-		after = max(after, minConflictWait)
-	}
-	return after
-}
-
-// isConflict reports whether another program polls too.
-func isConflict(err error) bool {
-	refused, ok := asRefusal(err)
-	return ok && refused.code == http.StatusConflict
-}
-
-// retry calls a method until it succeeds, or until failed, which gets each
-// error, returns false. It returns false then, and when ctx ended before.
-func (t *Telegram) retry(ctx context.Context, method string, p tgbotapi.Params, result any, failed func(error) (again bool)) bool {
-	for pauses := newPauses(); ; {
-		err := t.api.call(ctx, callTimeout, method, p, result)
-		if err == nil || ctx.Err() != nil {
-			return ctx.Err() == nil
-		}
-		if !failed(err) || retry.Sleep(ctx, pauseAfter(err, pauses)) != nil {
-			return false
-		}
-	}
 }

@@ -37,6 +37,47 @@ func newOverheard() *overheard {
 	return &overheard{chats: cache}
 }
 
+// hear keeps the message of an update that does not address the bot.
+func (o *overheard) hear(r reader, u update) {
+	m := u.Message
+	if m == nil {
+		m = u.Edited
+	}
+	if m == nil || m.Chat.Type == "private" {
+		return
+	}
+	if _, _, ok := author(*m); !ok || m.Chat.ID == 0 {
+		return
+	}
+	q := r.quote(*m, user{})
+	if q.Pointed = false; q.Text != "" || q.Media != "" {
+		o.add(place(*m).Key(), overheardMessage{m.ID, authorID(*m), q})
+	}
+}
+
+// attach gives a question what was said in its conversation since the last one. undo
+// takes that back.
+func (o *overheard) attach(m *bot.Message) (undo func()) {
+	name, _, _ := strings.Cut(m.Text, " ")
+	if m.Kind != bot.MessageText || m.Chat.Private || strings.HasPrefix(name, "/") && name != "/task" && name != "/plan" {
+		return func() {}
+	}
+	chat := m.Chat.Key()
+	list := o.take(chat)
+	if len(list) == 0 {
+		return func() {}
+	}
+	var earlier []bot.Quoted
+	for _, q := range list {
+		if number(q.id) != m.ReplyTo { // that one comes as the message pointed at
+			q.Own = q.Own || q.author != 0 && number(q.author) == m.From.ID
+			earlier = append(earlier, q.Quoted)
+		}
+	}
+	m.Earlier = append(earlier, m.Earlier...)
+	return func() { o.putBack(chat, list) }
+}
+
 // add keeps a message of a conversation. A message that came before, or was edited,
 // keeps its place.
 func (o *overheard) add(chat string, m overheardMessage) {
@@ -78,45 +119,4 @@ func (o *overheard) putBack(chat string, list []overheardMessage) {
 	defer o.mu.Unlock()
 	later, _ := o.chats.Get(chat)
 	o.chats.Add(chat, newest(append(slices.Clone(list), later...)))
-}
-
-// overhear keeps the message of an update that does not address the bot.
-func (t *Telegram) overhear(r reader, u update) {
-	m := u.Message
-	if m == nil {
-		m = u.Edited
-	}
-	if !t.cfg.Overhear || m == nil || m.Chat.Type == "private" {
-		return
-	}
-	if _, _, ok := author(*m); !ok || m.Chat.ID == 0 {
-		return
-	}
-	q := r.quote(*m, user{})
-	if q.Pointed = false; q.Text != "" || q.Media != "" {
-		t.overheard.add(place(*m).Key(), overheardMessage{m.ID, authorID(*m), q})
-	}
-}
-
-// attach gives a question what was said in its conversation since the last one. undo
-// takes that back.
-func (t *Telegram) attach(m *bot.Message) (undo func()) {
-	name, _, _ := strings.Cut(m.Text, " ")
-	if m.Kind != bot.MessageText || m.Chat.Private || strings.HasPrefix(name, "/") && name != "/task" && name != "/plan" {
-		return func() {}
-	}
-	chat := m.Chat.Key()
-	list := t.overheard.take(chat)
-	if len(list) == 0 {
-		return func() {}
-	}
-	var earlier []bot.Quoted
-	for _, q := range list {
-		if number(q.id) != m.ReplyTo { // that one comes as the message pointed at
-			q.Own = q.Own || q.author != 0 && number(q.author) == m.From.ID
-			earlier = append(earlier, q.Quoted)
-		}
-	}
-	m.Earlier = append(earlier, m.Earlier...)
-	return func() { t.overheard.putBack(chat, list) }
 }

@@ -35,7 +35,7 @@ func (t *Telegram) poll(ctx context.Context, handle handler) {
 	if !t.deleteWebhook(ctx) {
 		return
 	}
-	t.setReceiver(ctx, nil)
+	t.connection.setReceiver(ctx, nil)
 	var offset int64
 	wait := pollTimeout
 	pauses := newPauses()
@@ -43,7 +43,7 @@ func (t *Telegram) poll(ctx context.Context, handle handler) {
 		asked := time.Now()
 		raw, err := t.updates(ctx, offset, wait)
 		if err == nil {
-			t.setReceiver(ctx, nil)
+			t.connection.setReceiver(ctx, nil)
 			if len(raw) == 0 && wait > 0 && time.Since(asked) < shortPoll && retry.Sleep(ctx, shortPollPause) != nil {
 				return
 			}
@@ -60,7 +60,7 @@ func (t *Telegram) poll(ctx context.Context, handle handler) {
 			}
 			t.log.ErrorContext(ctx, "telegram: messages not stored, they will be fetched again", "count", len(raw), "cause", err)
 		} else if ctx.Err() == nil {
-			t.setReceiver(ctx, explain(err))
+			t.connection.setReceiver(ctx, explain(err))
 		}
 		// The next poll returns at once and so shows that all is well again. Where
 		// another program polls too, long polls leave it alone.
@@ -77,7 +77,7 @@ func (t *Telegram) poll(ctx context.Context, handle handler) {
 // deleteWebhook removes a webhook, because Telegram refuses polls while there is
 // one. Updates that wait are kept. It returns false when ctx ended before.
 func (t *Telegram) deleteWebhook(ctx context.Context) bool {
-	return t.retry(ctx, "deleteWebhook", tgbotapi.Params{"drop_pending_updates": "false"}, nil, t.receiverFailed(ctx))
+	return t.api.retry(ctx, "deleteWebhook", tgbotapi.Params{"drop_pending_updates": "false"}, nil, t.connection.receiverFailed(ctx))
 }
 
 // updates is one poll.
@@ -110,10 +110,11 @@ func (t *Telegram) handleUpdates(ctx context.Context, b batch, handle handler) e
 		}
 		m, ok := r.read(u)
 		switch {
+		case !ok && t.cfg.Overhear:
+			t.overheard.hear(r, u)
 		case !ok:
-			t.overhear(r, u)
 		case !t.chats.repeats(u.Message):
-			undo = append(undo, t.attach(&m))
+			undo = append(undo, t.overheard.attach(&m))
 			messages = append(messages, m)
 		}
 	}
@@ -129,24 +130,4 @@ func (t *Telegram) handleUpdates(ctx context.Context, b batch, handle handler) e
 	}
 	failpoint.Hit("telegram.after.handle")
 	return nil
-}
-
-// setReceiver notes and logs whether messages arrive, once per change.
-func (t *Telegram) setReceiver(ctx context.Context, problem error) {
-	if !t.connection.setReceiver(problem) {
-		return
-	}
-	if problem != nil {
-		t.log.WarnContext(ctx, "telegram: no messages arrive", "cause", problem)
-		return
-	}
-	t.log.InfoContext(ctx, "telegram: messages arrive")
-}
-
-// receiverFailed is what retry does with errors that keep messages away.
-func (t *Telegram) receiverFailed(ctx context.Context) func(error) bool {
-	return func(err error) (again bool) {
-		t.setReceiver(ctx, explain(err))
-		return true
-	}
 }

@@ -20,8 +20,8 @@ func (t *Telegram) Post(ctx context.Context, to bot.Chat, d bot.Draft) (id strin
 	if d.Kind != bot.KindNotice {
 		t.streams.end(d.Task)
 	}
-	if d.Kind == bot.KindBoard && d.Partial {
-		t.showTaken(to, replyTarget(&d))
+	if d.Kind == bot.KindBoard && d.Partial && !t.Streams(to) {
+		t.signs.showTaken(to, replyTarget(&d))
 	}
 	id, err = t.uploads.Send(to, &d, func(f *bot.File) error {
 		return t.sendFile(ctx, to, &d, f)
@@ -35,14 +35,15 @@ func (t *Telegram) Post(ctx context.Context, to bot.Chat, d bot.Draft) (id strin
 	return id, nil
 }
 
-// afterShown updates the signs beside a message that was sent or changed. The last
-// change of a board shows that the work is over.
+// afterShown updates the signs beside a message that was sent or changed, in a chat
+// without drafts. The last change of a board shows that the work is over.
 func (t *Telegram) afterShown(to bot.Chat, d *bot.Draft, sent bool) {
 	switch {
+	case t.Streams(to):
 	case d.Kind == bot.KindBoard && (sent || d.Partial):
-		t.startTyping(to)
+		t.signs.startTyping(to)
 	case d.Kind == bot.KindAnswer && !d.Partial:
-		t.endTaken(to, d.ReplyTo)
+		t.signs.endTaken(to, d.ReplyTo)
 	}
 }
 
@@ -131,22 +132,16 @@ func (t *Telegram) Removes(bot.Chat) bool { return true }
 func (t *Telegram) Remove(ctx context.Context, to bot.Chat, id string) error {
 	const method = "deleteMessage"
 	for {
-		chat := t.chats.current(to.ID)
-		r := bot.Request{Account: t.account, Chat: chat, Group: !to.Private, Method: method, Priority: bot.PriorityNormal}
-		if err := t.limiter.Wait(ctx, r); err != nil {
-			return err
-		}
-		err := t.api.call(ctx, callTimeout, method, tgbotapi.Params{"chat_id": chat, "message_id": id}, nil)
+		r := t.caller.request(to, method, bot.PriorityNormal)
+		err := t.caller.call(ctx, r, func() error {
+			return t.api.call(ctx, callTimeout, method, tgbotapi.Params{"chat_id": r.Chat, "message_id": id}, nil)
+		})
 		refused, ok := asRefusal(err)
 		switch {
-		case ok && refused.rateLimited():
-			t.limiter.Pause(bot.Request{Account: r.Account, Chat: r.Chat}, refused.after)
-			continue
-		case ok && refused.movedTo != 0:
-			t.chats.moved.Add(chat, number(refused.movedTo))
+		case ok && (refused.rateLimited() || refused.movedTo != 0):
 			continue
 		case ok && refused.code < http.StatusInternalServerError:
-			t.log.DebugContext(ctx, "telegram: message not deleted", "chat", chat, "cause", err)
+			t.log.DebugContext(ctx, "telegram: message not deleted", "chat", r.Chat, "cause", err)
 			return nil
 		case err != nil:
 			return fmt.Errorf("deleting a message: %w", err)
@@ -218,15 +213,14 @@ func (o *outgoing) params(chat string) tgbotapi.Params {
 // that Telegram refuses. A frame that may not go now fails with *bot.LaterError.
 func (t *Telegram) send(ctx context.Context, o *outgoing) (id string, err error) {
 	for {
-		chat := t.chats.current(o.to.ID)
-		if t.chats.isClosed(chat) {
-			return "", fmt.Errorf("sending to chat %s, which refused the bot: %w", chat, bot.ErrGone)
+		r := t.caller.request(o.to, o.method, o.priority)
+		if t.chats.isClosed(r.Chat) {
+			return "", fmt.Errorf("sending to chat %s, which refused the bot: %w", r.Chat, bot.ErrGone)
 		}
-		r := bot.Request{Account: t.account, Chat: chat, Group: !o.to.Private, Method: o.method, Priority: o.priority}
-		if err := t.limiter.Wait(ctx, r); err != nil {
-			return "", err
-		}
-		if id, err = t.deliver(ctx, o, chat); err == nil {
+		if err = t.caller.call(ctx, r, func() (err error) {
+			id, err = t.deliver(ctx, o, r.Chat)
+			return err
+		}); err == nil {
 			return id, nil
 		}
 		if err = t.repair(o, r, err); err != nil {
@@ -265,7 +259,6 @@ func (t *Telegram) repair(o *outgoing, r bot.Request, err error) error {
 		return err
 	}
 	if refused.rateLimited() {
-		t.limiter.Pause(bot.Request{Account: r.Account, Chat: r.Chat}, refused.after)
 		if !o.priority.Waits() {
 			return &bot.LaterError{After: refused.after}
 		}
@@ -283,7 +276,7 @@ func (t *Telegram) repair(o *outgoing, r bot.Request, err error) error {
 	case refused.notModified() && o.message != "":
 		o.unchanged = true
 	case refused.movedTo != 0:
-		t.chats.moved.Add(r.Chat, number(refused.movedTo))
+		// the next request has the new id
 	case refused.badMarkup() && !o.withoutMarkup && o.html != "":
 		o.withoutMarkup = true
 	case refused.emptyText() && o.html != emptyText:
@@ -294,7 +287,7 @@ func (t *Telegram) repair(o *outgoing, r bot.Request, err error) error {
 		o.replyTo = ""
 	case refused.gone():
 		if !refused.says("topic") { // a closed topic does not close its group
-			t.chats.closed.Add(r.Chat, t.now())
+			t.chats.noteClosed(r.Chat)
 		}
 		return fmt.Errorf("%w: %w", bot.ErrGone, err)
 	case refused.unclear() && o.file != nil:
@@ -361,16 +354,14 @@ func (t *Telegram) Answer(ctx context.Context, m bot.Message, text string) error
 	p.AddNonEmpty("text", text)
 	p.AddBool("show_alert", units(text) > shortToast || strings.Contains(text, "\n"))
 	for {
-		if err := t.limiter.Wait(ctx, bot.Request{Account: t.account, Method: method, Priority: bot.PriorityHigh}); err != nil {
-			return err
-		}
-		err := t.api.call(ctx, callTimeout, method, p, nil)
+		err := t.caller.call(ctx, t.caller.request(bot.Chat{}, method, bot.PriorityHigh), func() error {
+			return t.api.call(ctx, callTimeout, method, p, nil)
+		})
 		refused, ok := asRefusal(err)
 		switch {
 		case err == nil, ok && refused.says("query is too old", "query id is invalid", "query_id_invalid"):
 			return nil
 		case ok && refused.rateLimited():
-			t.limiter.Pause(bot.Request{Account: t.account, Method: method}, refused.after)
 			continue
 		}
 		return fmt.Errorf("answering a press: %w", err)

@@ -2,10 +2,12 @@ package telegram
 
 import (
 	"context"
+	"log/slog"
 	"net/http"
 	"time"
 
 	tgbotapi "github.com/go-telegram-bot-api/telegram-bot-api/v5"
+	lru "github.com/hashicorp/golang-lru/v2"
 
 	"legwork/bot"
 )
@@ -32,101 +34,109 @@ type sign struct {
 	taken   bool   // the reaction is set, not removed
 }
 
-// sendSign has a sign shown soon. It never waits.
-func (t *Telegram) sendSign(s sign) {
+// signs are shown one after the other, beside the messages. All signs together are a
+// courtesy: those that do not fit the queue are left out. It is safe for concurrent use.
+type signs struct {
+	api    *client
+	caller *caller
+	chats  *chats
+	now    func() time.Time
+	log    *slog.Logger
+
+	queue chan sign
+	taken *lru.Cache[string, bool] // questions that were marked as taken
+}
+
+func newSigns(api *client, caller *caller, chats *chats, now func() time.Time, log *slog.Logger) *signs {
+	return &signs{api: api, caller: caller, chats: chats, now: now, log: log, queue: make(chan sign, 256), taken: newCache[bool]()}
+}
+
+// send has a sign shown soon. It never waits.
+func (s *signs) send(one sign) {
 	select {
-	case t.signs <- s:
+	case s.queue <- one:
 	default: // many at once; it is a courtesy
 	}
 }
 
-// startTyping shows in a chat without drafts that the bot is at work. It is called for
-// tasks only, so that people whom the bot does not answer see nothing.
-func (t *Telegram) startTyping(to bot.Chat) {
-	if !t.Streams(to) {
-		t.sendSign(sign{to: to})
-	}
-}
+// startTyping shows that the bot is at work. It is called for tasks only, so that people
+// whom the bot does not answer see nothing.
+func (s *signs) startTyping(to bot.Chat) { s.send(sign{to: to}) }
 
-// showTaken marks a question as taken, once, in a chat without drafts.
-func (t *Telegram) showTaken(to bot.Chat, question string) {
-	if t.Streams(to) || question == "" || t.chats.refused(reactionMethod, to.ID) {
+// showTaken marks a question as taken, once.
+func (s *signs) showTaken(to bot.Chat, question string) {
+	if question == "" || s.chats.refused(reactionMethod, to.ID) {
 		return
 	}
-	if seen, _ := t.chats.taken.ContainsOrAdd(to.ID+"/"+question, true); !seen {
-		t.sendSign(sign{to, question, true})
+	if seen, _ := s.taken.ContainsOrAdd(to.ID+"/"+question, true); !seen {
+		s.send(sign{to, question, true})
 	}
 }
 
 // endTaken removes the mark, also one of an earlier process.
-func (t *Telegram) endTaken(to bot.Chat, question string) {
-	if !t.Streams(to) && positive(question) && !t.chats.refused(reactionMethod, to.ID) {
-		t.sendSign(sign{to, question, false})
+func (s *signs) endTaken(to bot.Chat, question string) {
+	if positive(question) && !s.chats.refused(reactionMethod, to.ID) {
+		s.send(sign{to, question, false})
 	}
 }
 
-// runSigns shows signs until ctx ends, "is typing" at most once per typingGap and chat.
-func (t *Telegram) runSigns(ctx context.Context) {
+// run shows signs until ctx ends, "is typing" at most once per typingGap and chat.
+func (s *signs) run(ctx context.Context) {
 	typed := newCache[time.Time]()
 	for {
-		var s sign
+		var one sign
 		select {
-		case s = <-t.signs:
+		case one = <-s.queue:
 		case <-ctx.Done():
 			return
 		}
-		if s.message != "" {
-			t.react(ctx, s)
+		if one.message != "" {
+			s.react(ctx, one)
 			continue
 		}
-		key, now := s.to.Key(), t.now()
+		key, now := one.to.Key(), s.now()
 		if before, ok := typed.Get(key); ok && now.Sub(before) < typingGap {
 			continue
 		}
 		typed.Add(key, now)
-		t.showTyping(ctx, s.to)
+		s.showTyping(ctx, one.to)
 	}
 }
 
-func (t *Telegram) showTyping(ctx context.Context, to bot.Chat) {
-	const method = "sendChatAction"
-	id := t.chats.current(to.ID)
-	if t.limiter.Wait(ctx, bot.Request{Account: t.account, Chat: id, Group: !to.Private, Method: method, Priority: bot.PriorityFrame}) != nil {
-		return
-	}
-	p := tgbotapi.Params{"chat_id": id, "action": "typing"}
+func (s *signs) showTyping(ctx context.Context, to bot.Chat) {
+	r := s.caller.request(to, "sendChatAction", bot.PriorityFrame)
+	p := tgbotapi.Params{"chat_id": r.Chat, "action": "typing"}
 	p.AddNonEmpty("message_thread_id", to.Thread)
-	if to.Thread == "" && t.chats.forums.Contains(to.ID) {
+	if to.Thread == "" && s.chats.isForum(to.ID) {
 		p.AddNonZero("message_thread_id", generalTopic)
 	}
-	if err := t.api.call(ctx, signTimeout, method, p, nil); err != nil && ctx.Err() == nil {
-		t.log.DebugContext(ctx, "telegram: typing not shown", "chat", to.ID, "cause", err)
+	if err := s.call(ctx, r, p); err != nil && ctx.Err() == nil {
+		s.log.DebugContext(ctx, "telegram: typing not shown", "chat", to.ID, "cause", err)
 	}
 }
 
 // react sets or removes a reaction. A chat that refuses reactions is left alone for a
 // while.
-func (t *Telegram) react(ctx context.Context, s sign) {
-	r := bot.Request{Account: t.account, Chat: t.chats.current(s.to.ID), Group: !s.to.Private, Method: reactionMethod, Priority: bot.PriorityFrame}
-	p := tgbotapi.Params{"chat_id": r.Chat, "message_id": s.message, "reaction": takenEmoji}
-	if !s.taken {
-		r.Priority, p["reaction"] = bot.PriorityNormal, "[]"
+func (s *signs) react(ctx context.Context, one sign) {
+	priority, reaction := bot.PriorityNormal, "[]"
+	if one.taken {
+		priority, reaction = bot.PriorityFrame, takenEmoji
 	}
+	r := s.caller.request(one.to, reactionMethod, priority)
 	wait, cancel := context.WithTimeout(ctx, signWait)
 	defer cancel()
-	if t.limiter.Wait(wait, r) != nil {
-		return
-	}
-	err := t.api.call(ctx, signTimeout, reactionMethod, p, nil)
+	err := s.call(wait, r, tgbotapi.Params{"chat_id": r.Chat, "message_id": one.message, "reaction": reaction})
 	refused, ok := asRefusal(err)
 	switch {
 	case err == nil || ctx.Err() != nil:
-	case ok && refused.rateLimited():
-		t.limiter.Pause(bot.Request{Account: r.Account, Chat: r.Chat}, refused.after)
 	case ok && (refused.code == http.StatusNotFound || refused.says("reaction", "not enough rights")):
-		t.chats.noteRefused(reactionMethod, s.to.ID)
-		t.log.InfoContext(ctx, "telegram: reactions refused in this chat", "chat", s.to.ID, "for", refusedFor, "cause", err)
+		s.chats.noteRefused(reactionMethod, one.to.ID)
+		s.log.InfoContext(ctx, "telegram: reactions refused in this chat", "chat", one.to.ID, "for", refusedFor, "cause", err)
 	default:
-		t.log.DebugContext(ctx, "telegram: reaction not shown", "chat", s.to.ID, "cause", err)
+		s.log.DebugContext(ctx, "telegram: reaction not shown", "chat", one.to.ID, "cause", err)
 	}
+}
+
+func (s *signs) call(ctx context.Context, r bot.Request, p tgbotapi.Params) error {
+	return s.caller.call(ctx, r, func() error { return s.api.call(ctx, signTimeout, r.Method, p, nil) })
 }

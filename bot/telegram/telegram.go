@@ -54,10 +54,10 @@ type Telegram struct {
 	cfg      Config
 	log      *slog.Logger
 	now      func() time.Time
-	limiter  bot.RateLimiter
 	commands func() map[string][]Command
 	api      *client
-	account  string // the bot's id
+	caller   *caller // of api, about chats
+	account  string  // the bot's id
 
 	connection *connection
 	chats      *chats
@@ -66,7 +66,7 @@ type Telegram struct {
 	lanes      bot.Lanes               // of deliveries, by chat
 	streams    *streams
 	uploads    bot.Uploads
-	signs      chan sign
+	signs      *signs
 }
 
 // New makes a Telegram. It does nothing until Run. It refuses an invalid
@@ -89,11 +89,13 @@ func New(cfg Config, o Options) (*Telegram, error) {
 	}
 	cfg = cfg.WithDefaults()
 	account, _, _ := strings.Cut(cfg.Token, ":")
+	api, chats := newClient(cfg, o.transport), newChats(o.Now)
+	api.metrics = o.Metrics
+	caller := &caller{limiter: o.RateLimiter, account: account, chats: chats}
 	t := &Telegram{
-		cfg: cfg, log: o.Log, now: o.Now, limiter: o.RateLimiter, commands: sync.OnceValue(o.Commands), account: account,
-		api: newClient(cfg, o.transport), connection: newConnection(), chats: newChats(o.Now), overheard: newOverheard(), signs: make(chan sign, 256),
+		cfg: cfg, log: o.Log, now: o.Now, commands: sync.OnceValue(o.Commands), account: account, api: api, caller: caller,
+		connection: newConnection(o.Log), chats: chats, overheard: newOverheard(), signs: newSigns(api, caller, chats, o.Now, o.Log),
 	}
-	t.api.metrics = o.Metrics
 	t.streams = newStreams(t.sendDraft)
 	return t, nil
 }
@@ -125,7 +127,7 @@ func (t *Telegram) Run(ctx context.Context, handle func(context.Context, []bot.M
 	var all sync.WaitGroup
 	all.Go(func() { t.identify(ctx) })
 	all.Go(func() { t.streams.run(ctx) })
-	all.Go(func() { t.runSigns(ctx) })
+	all.Go(func() { t.signs.run(ctx) })
 	if t.cfg.Mode == ModeWebhook {
 		t.serveWebhook(ctx, handle)
 	} else {

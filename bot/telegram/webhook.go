@@ -35,10 +35,10 @@ func (t *Telegram) serveWebhook(ctx context.Context, handle handler) {
 // setWebhook tells Telegram where to deliver; false when ctx ended before.
 func (t *Telegram) setWebhook(ctx context.Context) bool {
 	p := tgbotapi.Params{"url": t.cfg.Webhook.URL, "secret_token": t.cfg.Webhook.Secret, "allowed_updates": allowedUpdates}
-	if !t.retry(ctx, "setWebhook", p, nil, t.receiverFailed(ctx)) {
+	if !t.api.retry(ctx, "setWebhook", p, nil, t.connection.receiverFailed(ctx)) {
 		return false
 	}
-	t.setReceiver(ctx, nil)
+	t.connection.setReceiver(ctx, nil)
 	return true
 }
 
@@ -57,13 +57,13 @@ func (t *Telegram) watchWebhook(ctx context.Context) (changed bool) {
 		case ctx.Err() != nil:
 			return false
 		case err != nil:
-			t.setReceiver(ctx, explain(err))
+			t.connection.setReceiver(ctx, explain(err))
 		case info.URL != t.cfg.Webhook.URL:
 			return true
 		case info.Waiting > 0 && t.now().Sub(when(info.Failed)) < 2*webhookCheck:
-			t.setReceiver(ctx, fmt.Errorf("telegram cannot deliver, see that telegram.webhook.url leads here: %s", info.Why))
+			t.connection.setReceiver(ctx, fmt.Errorf("telegram cannot deliver, see that telegram.webhook.url leads here: %s", info.Why))
 		default:
-			t.setReceiver(ctx, nil)
+			t.connection.setReceiver(ctx, nil)
 		}
 	}
 	return false
