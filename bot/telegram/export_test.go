@@ -15,7 +15,7 @@ func (o Options) WithTransport(t http.RoundTripper) Options {
 }
 
 // Queued is how many deliveries of the webhook in a chat are not done.
-func (t *Telegram) Queued(chat string) int { return t.lanes.Len(chat) }
+func (t *Telegram) Queued(chat string) int { return t.receiver.lanes.Len(chat) }
 
 // Read reads the only update of a poll that began at offset.
 func Read(raw []byte, offset int64) (m bot.Message, ok bool, next int64) {

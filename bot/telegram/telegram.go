@@ -12,7 +12,6 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"legwork/bot"
@@ -53,7 +52,6 @@ type Options struct {
 type Telegram struct {
 	cfg      Config
 	log      *slog.Logger
-	now      func() time.Time
 	commands func() map[string][]Command
 	api      *client
 	caller   *caller // of api, about chats
@@ -61,9 +59,7 @@ type Telegram struct {
 
 	connection *connection
 	chats      *chats
-	overheard  *overheard
-	handle     atomic.Pointer[handler] // of deliveries; nil while Run does not work
-	lanes      bot.Lanes               // of deliveries, by chat
+	receiver   *receiver
 	streams    *streams
 	uploads    bot.Uploads
 	signs      *signs
@@ -93,10 +89,13 @@ func New(cfg Config, o Options) (*Telegram, error) {
 	api.metrics = o.Metrics
 	caller := &caller{limiter: o.RateLimiter, account: account, chats: chats}
 	t := &Telegram{
-		cfg: cfg, log: o.Log, now: o.Now, commands: sync.OnceValue(o.Commands), account: account, api: api, caller: caller,
-		connection: newConnection(o.Log), chats: chats, overheard: newOverheard(), signs: newSigns(api, caller, chats, o.Now, o.Log),
+		cfg: cfg, log: o.Log, commands: sync.OnceValue(o.Commands), account: account, api: api, caller: caller,
+		connection: newConnection(o.Log), chats: chats, signs: newSigns(api, caller, chats, o.Now, o.Log),
 	}
 	t.streams = newStreams(t.sendDraft)
+	t.receiver = &receiver{
+		cfg: cfg, api: api, account: account, connection: t.connection, chats: chats, overheard: newOverheard(), knows: t.knows, now: o.Now, log: o.Log,
+	}
 	return t, nil
 }
 
@@ -119,6 +118,10 @@ func (t *Telegram) Limits() bot.Limits {
 // error says what is wrong and what to do.
 func (t *Telegram) Ready() error { return t.connection.ready() }
 
+// Handler takes Telegram's deliveries in mode webhook: 401 without the secret,
+// 503 when a message was not stored and has to come again, 200 otherwise.
+func (t *Telegram) Handler() http.Handler { return http.HandlerFunc(t.receiver.serveDelivery) }
+
 // Run implements bot.Platform. It can be called once, and returns nil after ctx
 // ended and all it started is over. It tries again
 // what Telegram refuses, with longer and longer pauses; Ready returns the cause.
@@ -128,11 +131,7 @@ func (t *Telegram) Run(ctx context.Context, handle func(context.Context, []bot.M
 	all.Go(func() { t.identify(ctx) })
 	all.Go(func() { t.streams.run(ctx) })
 	all.Go(func() { t.signs.run(ctx) })
-	if t.cfg.Mode == ModeWebhook {
-		t.serveWebhook(ctx, handle)
-	} else {
-		t.poll(ctx, handle)
-	}
+	t.receiver.run(ctx, handle)
 	cancel()
 	all.Wait()
 	t.api.close()

@@ -24,27 +24,27 @@ const (
 
 // serveWebhook has updates delivered until ctx ends. The webhook stays: what people
 // write meanwhile waits at Telegram.
-func (t *Telegram) serveWebhook(ctx context.Context, handle handler) {
-	t.handle.Store(&handle)
-	defer t.handle.Store(nil)
-	for t.setWebhook(ctx) && t.watchWebhook(ctx) {
-		t.log.WarnContext(ctx, "telegram: webhook changed by another program, setting it again")
+func (in *receiver) serveWebhook(ctx context.Context, handle handler) {
+	in.handle.Store(&handle)
+	defer in.handle.Store(nil)
+	for in.setWebhook(ctx) && in.watchWebhook(ctx) {
+		in.log.WarnContext(ctx, "telegram: webhook changed by another program, setting it again")
 	}
 }
 
 // setWebhook tells Telegram where to deliver; false when ctx ended before.
-func (t *Telegram) setWebhook(ctx context.Context) bool {
-	p := tgbotapi.Params{"url": t.cfg.Webhook.URL, "secret_token": t.cfg.Webhook.Secret, "allowed_updates": allowedUpdates}
-	if !t.api.retry(ctx, "setWebhook", p, nil, t.connection.receiverFailed(ctx)) {
+func (in *receiver) setWebhook(ctx context.Context) bool {
+	p := tgbotapi.Params{"url": in.cfg.Webhook.URL, "secret_token": in.cfg.Webhook.Secret, "allowed_updates": allowedUpdates}
+	if !in.api.retry(ctx, "setWebhook", p, nil, in.connection.receiverFailed(ctx)) {
 		return false
 	}
-	t.connection.setReceiver(ctx, nil)
+	in.connection.setReceiver(ctx, nil)
 	return true
 }
 
 // watchWebhook asks every minute whether Telegram can deliver. Nothing else
 // shows it. It returns true when the webhook is another one, false when ctx ended.
-func (t *Telegram) watchWebhook(ctx context.Context) (changed bool) {
+func (in *receiver) watchWebhook(ctx context.Context) (changed bool) {
 	for retry.Sleep(ctx, webhookCheck) == nil {
 		var info struct {
 			URL     string `json:"url"`
@@ -52,56 +52,54 @@ func (t *Telegram) watchWebhook(ctx context.Context) (changed bool) {
 			Failed  int64  `json:"last_error_date"`
 			Why     string `json:"last_error_message"`
 		}
-		err := t.api.call(ctx, callTimeout, "getWebhookInfo", nil, &info)
+		err := in.api.call(ctx, callTimeout, "getWebhookInfo", nil, &info)
 		switch {
 		case ctx.Err() != nil:
 			return false
 		case err != nil:
-			t.connection.setReceiver(ctx, explain(err))
-		case info.URL != t.cfg.Webhook.URL:
+			in.connection.setReceiver(ctx, explain(err))
+		case info.URL != in.cfg.Webhook.URL:
 			return true
-		case info.Waiting > 0 && t.now().Sub(when(info.Failed)) < 2*webhookCheck:
-			t.connection.setReceiver(ctx, fmt.Errorf("telegram cannot deliver, see that telegram.webhook.url leads here: %s", info.Why))
+		case info.Waiting > 0 && in.now().Sub(when(info.Failed)) < 2*webhookCheck:
+			in.connection.setReceiver(ctx, fmt.Errorf("telegram cannot deliver, see that telegram.webhook.url leads here: %s", info.Why))
 		default:
-			t.connection.setReceiver(ctx, nil)
+			in.connection.setReceiver(ctx, nil)
 		}
 	}
 	return false
 }
 
-// Handler takes Telegram's deliveries in mode webhook: 401 without the secret,
-// 503 when a message was not stored and has to come again, 200 otherwise.
-func (t *Telegram) Handler() http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.Method != http.MethodPost {
-			w.Header().Set("Allow", http.MethodPost)
-			http.Error(w, http.StatusText(http.StatusMethodNotAllowed), http.StatusMethodNotAllowed)
-			return
-		}
-		if !t.authenticated(r) {
-			t.log.WarnContext(r.Context(), "telegram: delivery without the secret refused", "from", r.RemoteAddr)
-			http.Error(w, http.StatusText(http.StatusUnauthorized), http.StatusUnauthorized)
-			return
-		}
-		if status := t.handleDelivery(w, r); status != http.StatusOK {
-			http.Error(w, http.StatusText(status), status)
-		}
-	})
+// serveDelivery answers 401 without the secret, 503 when a message was not stored and has
+// to come again, 200 otherwise.
+func (in *receiver) serveDelivery(w http.ResponseWriter, r *http.Request) {
+	if r.Method != http.MethodPost {
+		w.Header().Set("Allow", http.MethodPost)
+		http.Error(w, http.StatusText(http.StatusMethodNotAllowed), http.StatusMethodNotAllowed)
+		return
+	}
+	if !in.authenticated(r) {
+		in.log.WarnContext(r.Context(), "telegram: delivery without the secret refused", "from", r.RemoteAddr)
+		http.Error(w, http.StatusText(http.StatusUnauthorized), http.StatusUnauthorized)
+		return
+	}
+	if status := in.handleDelivery(w, r); status != http.StatusOK {
+		http.Error(w, http.StatusText(status), status)
+	}
 }
 
 // authenticated compares the secret in constant time, whatever the lengths.
-func (t *Telegram) authenticated(r *http.Request) bool {
-	if t.cfg.Mode != ModeWebhook || t.cfg.Webhook.Secret == "" {
+func (in *receiver) authenticated(r *http.Request) bool {
+	if in.cfg.Mode != ModeWebhook || in.cfg.Webhook.Secret == "" {
 		return false
 	}
 	got := sha256.Sum256([]byte(r.Header.Get(secretHeader)))
-	want := sha256.Sum256([]byte(t.cfg.Webhook.Secret))
+	want := sha256.Sum256([]byte(in.cfg.Webhook.Secret))
 	return subtle.ConstantTimeCompare(got[:], want[:]) == 1
 }
 
 // handleDelivery takes one update and returns the status of the reply.
-func (t *Telegram) handleDelivery(w http.ResponseWriter, r *http.Request) int {
-	ctx, handle := r.Context(), t.handle.Load()
+func (in *receiver) handleDelivery(w http.ResponseWriter, r *http.Request) int {
+	ctx, handle := r.Context(), in.handle.Load()
 	if handle == nil {
 		return http.StatusServiceUnavailable
 	}
@@ -114,31 +112,31 @@ func (t *Telegram) handleDelivery(w http.ResponseWriter, r *http.Request) int {
 	}
 	u, err := readUpdate(body)
 	if err != nil { // it would come again and again
-		t.log.WarnContext(ctx, "telegram: unreadable update skipped", "cause", err)
+		in.log.WarnContext(ctx, "telegram: unreadable update skipped", "cause", err)
 		return http.StatusOK
 	}
-	turn, done := t.lanes.Join(u.chat())
+	turn, done := in.lanes.Join(u.chat())
 	defer done()
 	select {
 	case <-turn:
 	case <-ctx.Done():
 		return http.StatusServiceUnavailable
 	}
-	if err := t.handleUpdate(ctx, u, *handle); err != nil {
-		t.log.ErrorContext(ctx, "telegram: message not stored, it will be delivered again", "cause", err)
+	if err := in.handleUpdate(ctx, u, *handle); err != nil {
+		in.log.ErrorContext(ctx, "telegram: message not stored, it will be delivered again", "cause", err)
 		return http.StatusServiceUnavailable
 	}
 	return http.StatusOK
 }
 
 // handleUpdate hands on one update as soon as the bot knows its name.
-func (t *Telegram) handleUpdate(ctx context.Context, u update, handle handler) error {
+func (in *receiver) handleUpdate(ctx context.Context, u update, handle handler) error {
 	known, cancel := context.WithTimeout(ctx, identityWait)
 	defer cancel()
-	if _, err := t.connection.self(known); err != nil {
+	if _, err := in.connection.self(known); err != nil {
 		return err
 	}
-	return t.handleUpdates(ctx, batch{updates: []update{u}}, handle)
+	return in.handleUpdates(ctx, batch{updates: []update{u}}, handle)
 }
 
 // chat is the id of the chat that an update is about; empty for none.
