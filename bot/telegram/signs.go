@@ -4,20 +4,25 @@ import (
 	"context"
 	"log/slog"
 	"net/http"
+	"sync"
 	"time"
 
 	tgbotapi "github.com/go-telegram-bot-api/telegram-bot-api/v5"
 	lru "github.com/hashicorp/golang-lru/v2"
 
 	"legwork/bot"
+	"legwork/internal/retry"
 )
 
 const (
 	typingGap   = 5 * time.Second // how long Telegram shows one action (core.telegram.org/bots/api#sendchataction)
 	signTimeout = 5 * time.Second
 
-	// signWait is how long the removal of a reaction may wait for the rate limiter.
-	signWait = 30 * time.Second
+	// endFor is how long the removal of a reaction is tried.
+	endFor = time.Hour
+
+	// maxSigns is how many signs may be under way, and how many more may wait.
+	maxSigns = 256
 )
 
 // takenEmoji is the reaction to a question that legwork works on. Telegram allows
@@ -34,8 +39,8 @@ type sign struct {
 	taken   bool   // the reaction is set, not removed
 }
 
-// signs are shown one after the other, beside the messages. All signs together are a
-// courtesy: those that do not fit the queue are left out. It is safe for concurrent use.
+// signs are shown beside the messages. They are a courtesy: those that do not fit the
+// queue are left out. It is safe for concurrent use.
 type signs struct {
 	api    *client
 	caller *caller
@@ -48,7 +53,7 @@ type signs struct {
 }
 
 func newSigns(api *client, caller *caller, chats *chats, now func() time.Time, log *slog.Logger) *signs {
-	return &signs{api: api, caller: caller, chats: chats, now: now, log: log, queue: make(chan sign, 256), taken: newCache[bool]()}
+	return &signs{api: api, caller: caller, chats: chats, now: now, log: log, queue: make(chan sign, maxSigns), taken: newCache[bool]()}
 }
 
 // send has a sign shown soon. It never waits.
@@ -80,9 +85,13 @@ func (s *signs) endTaken(to bot.Chat, question string) {
 	}
 }
 
-// run shows signs until ctx ends, "is typing" at most once per typingGap and chat.
+// run shows signs until ctx ends, "is typing" at most once per typingGap and chat. Only
+// signs of the same message wait for each other.
 func (s *signs) run(ctx context.Context) {
-	typed := newCache[time.Time]()
+	var all sync.WaitGroup
+	defer all.Wait()
+	var lanes bot.Lanes
+	typed, underWay := newCache[time.Time](), make(chan struct{}, maxSigns)
 	for {
 		var one sign
 		select {
@@ -90,16 +99,35 @@ func (s *signs) run(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		}
-		if one.message != "" {
-			s.react(ctx, one)
-			continue
+		if one.message == "" {
+			key, now := one.to.Key(), s.now()
+			if before, ok := typed.Get(key); ok && now.Sub(before) < typingGap {
+				continue
+			}
+			typed.Add(key, now)
 		}
-		key, now := one.to.Key(), s.now()
-		if before, ok := typed.Get(key); ok && now.Sub(before) < typingGap {
-			continue
+		select {
+		case underWay <- struct{}{}:
+		case <-ctx.Done():
+			return
 		}
-		typed.Add(key, now)
+		turn, leave := lanes.Join(one.to.Key() + "/" + one.message)
+		all.Go(func() {
+			defer func() { leave(); <-underWay }()
+			select {
+			case <-turn:
+				s.show(ctx, one)
+			case <-ctx.Done():
+			}
+		})
+	}
+}
+
+func (s *signs) show(ctx context.Context, one sign) {
+	if one.message == "" {
 		s.showTyping(ctx, one.to)
+	} else {
+		s.react(ctx, one)
 	}
 }
 
@@ -115,25 +143,32 @@ func (s *signs) showTyping(ctx context.Context, to bot.Chat) {
 	}
 }
 
-// react sets or removes a reaction. A chat that refuses reactions is left alone for a
-// while.
+// react sets a reaction, or removes it, again where that fails for a reason that may
+// pass. A chat that refuses reactions is left alone for a while.
 func (s *signs) react(ctx context.Context, one sign) {
 	priority, reaction := bot.PriorityNormal, "[]"
 	if one.taken {
 		priority, reaction = bot.PriorityFrame, takenEmoji
 	}
-	r := s.caller.request(one.to, reactionMethod, priority)
-	wait, cancel := context.WithTimeout(ctx, signWait)
+	ctx, cancel := context.WithTimeout(ctx, endFor)
 	defer cancel()
-	err := s.call(wait, r, tgbotapi.Params{"chat_id": r.Chat, "message_id": one.message, "reaction": reaction})
-	refused, ok := asRefusal(err)
-	switch {
-	case err == nil || ctx.Err() != nil:
-	case ok && (refused.code == http.StatusNotFound || refused.says("reaction", "not enough rights")):
-		s.chats.noteRefused(reactionMethod, one.to.ID)
-		s.log.InfoContext(ctx, "telegram: reactions refused in this chat", "chat", one.to.ID, "for", refusedFor, "cause", err)
-	default:
+	for pauses := newPauses(); ; {
+		r := s.caller.request(one.to, reactionMethod, priority)
+		err := s.call(ctx, r, tgbotapi.Params{"chat_id": r.Chat, "message_id": one.message, "reaction": reaction})
+		refused, ok := asRefusal(err)
+		switch {
+		case err == nil || ctx.Err() != nil:
+			return
+		case ok && (refused.code == http.StatusNotFound || refused.says("reaction", "not enough rights")):
+			s.chats.noteRefused(reactionMethod, one.to.ID)
+			s.log.InfoContext(ctx, "telegram: reactions refused in this chat", "chat", one.to.ID, "for", refusedFor, "cause", err)
+			return
+		}
 		s.log.DebugContext(ctx, "telegram: reaction not shown", "chat", one.to.ID, "cause", err)
+		lasts := ok && !refused.rateLimited() && refused.code < http.StatusInternalServerError
+		if one.taken || lasts || retry.Sleep(ctx, pauseAfter(err, pauses)) != nil {
+			return
+		}
 	}
 }
 

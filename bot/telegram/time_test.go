@@ -16,6 +16,7 @@ import (
 
 	"legwork/bot"
 	"legwork/bot/telegram"
+	"legwork/internal/retry"
 )
 
 // script answers requests at once and without a socket, so that time in a
@@ -23,6 +24,7 @@ import (
 type script struct {
 	mu     sync.Mutex
 	answer func(method string, params map[string]string) (string, error)
+	slow   func(method string, params map[string]string) time.Duration // how long a call hangs; nil: none does
 	calls  []scripted
 }
 
@@ -50,6 +52,11 @@ func (s *script) RoundTrip(r *http.Request) (*http.Response, error) {
 	s.calls = append(s.calls, scripted{time.Now(), method, params})
 	answer := s.answer
 	s.mu.Unlock()
+	if s.slow != nil {
+		if err := retry.Sleep(r.Context(), s.slow(method, params)); err != nil {
+			return nil, err
+		}
+	}
 	text, err := answer(method, params)
 	if text == "" && err == nil && method == "getUpdates" { // a long poll
 		select {
@@ -84,7 +91,7 @@ func usual(method string, _ map[string]string) (string, error) {
 		return `{"ok":true,"result":{"id":1000,"is_bot":true,"first_name":"L","username":"legwork_bot"}}`, nil
 	case "getUpdates":
 		return "", nil
-	case "sendMessage":
+	case "sendMessage", "editMessageText":
 		return `{"ok":true,"result":{"message_id":5}}`, nil
 	}
 	return `{"ok":true,"result":true}`, nil
