@@ -52,14 +52,15 @@ store/backup       | fsutil                                  |
 store/storetest    | bot llm planner store store/memory tasks | pgregory.net/rapid go-cmp
 store              | bot clip llm planner tasks telemetry    | tidwall/btree golang-lru/v2
 
-tasks/api          | bot clip form i18n llm plainjson planner tasks telemetry tasks/inbox tools tasks/policy |
+tasks/api          | bot clip form i18n llm plainjson planner tasks telemetry tasks/inbox tasks/input tools tasks/policy |
 
-tasks/commands     | bot bot/markdown clip i18n llm planner schedule tasks tasks/cards tasks/inbox tools tasks/policy |
+tasks/commands     | bot bot/markdown clip i18n llm planner schedule tasks tasks/cards tasks/inbox tasks/input tools tasks/policy |
 tasks/scheduler    | bot schedule tasks tasks/cards tasks/inbox |
-tasks/inbox        | bot clip form i18n llm nearest planner retry tasks tasks/cards tasks/policy telemetry tools | golang-lru/v2
+tasks/inbox        | bot clip form i18n nearest planner retry tasks tasks/cards tasks/input tasks/policy telemetry tools | golang-lru/v2
 tasks/executor     | bot clip form i18n llm plainjson planner tasks tasks/policy telemetry toolargs tools | golang-lru/v2
 tasks/presenter    | bot clip i18n llm planner retry tasks tasks/cards tools |
 
+tasks/input        | bot form i18n tasks/cards tools          |
 tasks/cards        | bot clip form i18n planner schedule tasks tasks/policy tools |
 tasks/policy       | bot planner tasks tools | x/net
 

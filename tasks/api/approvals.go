@@ -15,6 +15,7 @@ import (
 	"legwork/planner"
 	"legwork/tasks"
 	"legwork/tasks/inbox"
+	"legwork/tasks/input"
 	"legwork/tasks/policy"
 )
 
@@ -231,7 +232,7 @@ func (s *Service) Decide(ctx context.Context, p Principal, approval string, d De
 	}
 	r := inbox.ProgramDecision{
 		By: p.Key(), Name: p.Name, Admin: p.Role.May(policy.OpExtend) == policy.Always, Own: t.row.From.Key() == p.Key(),
-		Approve: d.Approve, Text: inbox.Clean(d.Comment), Scope: d.Scope, Version: d.Version,
+		Approve: d.Approve, Text: input.Clean(d.Comment), Scope: d.Scope, Version: d.Version,
 	}
 	if len(r.Text) > maxStateValue {
 		return Task{}, &InvalidError{"comment", fmt.Sprintf("has %d bytes; at most %d are allowed", len(r.Text), maxStateValue)}

@@ -13,6 +13,7 @@ import (
 	"legwork/planner"
 	"legwork/tasks"
 	"legwork/tasks/inbox"
+	"legwork/tasks/input"
 	"legwork/tasks/policy"
 )
 
@@ -233,7 +234,7 @@ func (p Principal) messageEvent(m NewMessage) (planner.Event, error) {
 	if p.Role == policy.RoleAgent {
 		return planner.Event{}, &InvalidError{"type", "human_input is what people say; an agent uses observation or another type"}
 	}
-	text := inbox.Clean(textOf(content))
+	text := input.Clean(textOf(content))
 	if text == "" {
 		return planner.Event{}, &InvalidError{"content", "is empty: say what should be heeded"}
 	}

@@ -15,6 +15,7 @@ import (
 	"legwork/planner"
 	"legwork/tasks"
 	"legwork/tasks/inbox"
+	"legwork/tasks/input"
 	"legwork/tasks/policy"
 )
 
@@ -58,7 +59,7 @@ func (s *Service) Start(ctx context.Context, p Principal, n NewTask) (t Task, ag
 
 // order makes an order of a request, if the principal may ask for all of it.
 func (s *Service) order(ctx context.Context, p Principal, n NewTask) (inbox.TaskRequest, error) {
-	o := inbox.TaskRequest{From: p.person(), Goal: inbox.Clean(n.Goal), External: n.External, Hops: n.Hops}
+	o := inbox.TaskRequest{From: p.person(), Goal: input.Clean(n.Goal), External: n.External, Hops: n.Hops}
 	switch {
 	case n.Hops > maxHops:
 		return o, &InvalidError{"goal", fmt.Sprintf("was handed on from one legwork to the next %d times, which is too often: do it with other tools, or say that it cannot be done", n.Hops)}
@@ -210,7 +211,7 @@ func (s *Service) notify(p Principal, n *Notify) (*planner.Notify, error) {
 	id, thread, _ := strings.Cut(rest, "/")
 	chat := bot.Chat{Platform: platform, ID: id, Thread: thread}
 	switch _, connected := s.Inbox.Chats[platform]; {
-	case platform == "" || id == "" || len(n.Chat) > maxKey || inbox.Clean(n.Chat) != n.Chat:
+	case platform == "" || id == "" || len(n.Chat) > maxKey || input.Clean(n.Chat) != n.Chat:
 		return nil, &InvalidError{"notify.chat", `must be the key of a chat, such as "slack:C1"`}
 	case !p.Sees(chat):
 		return nil, &InvalidError{"notify.chat", fmt.Sprintf("%q is no chat that this token may see", n.Chat)}
@@ -225,7 +226,7 @@ func (s *Service) Answer(ctx context.Context, p Principal, id tasks.ID, text str
 	if err := p.Allowed(policy.OpAnswer); err != nil {
 		return Task{}, err
 	}
-	text = inbox.Clean(text)
+	text = input.Clean(text)
 	switch {
 	case text == "":
 		return Task{}, &InvalidError{"text", "is empty"}

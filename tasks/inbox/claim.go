@@ -11,6 +11,7 @@ import (
 
 	"legwork/bot"
 	"legwork/tasks"
+	"legwork/tasks/input"
 )
 
 // firstAdminClaim is the one-time code with which a person becomes the first
@@ -63,7 +64,7 @@ func newCode() string {
 // is valid.
 func claimAdmin(ctx context.Context, in *Inbox, r *Request) (Outcome, error) {
 	m := r.Message
-	name, rest, ok := splitCommand(m.Text)
+	name, rest, ok := input.SplitCommand(m.Text)
 	if !ok || name != "start" && name != "claim" || rest == "" || !m.Chat.Private || m.Kind != bot.MessageText {
 		return Outcome{}, nil
 	}

@@ -5,12 +5,11 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 
 	"legwork/bot"
 	"legwork/internal/clip"
 	"legwork/internal/nearest"
+	"legwork/tasks/input"
 )
 
 // Command is a command that people can write.
@@ -27,30 +26,10 @@ type Press struct {
 	Run func(ctx context.Context, in *Inbox, r *Request, rest string) (Reply, error)
 }
 
-// splitCommand splits a text that begins with a slash into the command's name and
-// the rest. The name may carry the name of the bot: "/stop@legwork_bot". A text
-// that looks like a path is no command.
-func splitCommand(text string) (name, rest string, ok bool) {
-	text, ok = strings.CutPrefix(text, "/")
-	if !ok {
-		return "", "", false
-	}
-	name, rest = text, ""
-	if end := strings.IndexFunc(text, unicode.IsSpace); end >= 0 {
-		name, rest = text[:end], strings.TrimSpace(text[end:])
-	}
-	name, _, _ = strings.Cut(name, "@")
-	odd := func(r rune) bool { return r != '_' && r != '-' && !unicode.IsLetter(r) && !unicode.IsDigit(r) }
-	if first, _ := utf8.DecodeRuneInString(name); !unicode.IsLetter(first) || strings.IndexFunc(name, odd) >= 0 {
-		return "", "", false
-	}
-	return strings.ToLower(name), rest, true
-}
-
 // commandHandler runs a command, or suggests the nearest known one. Any command
 // ends the questions about a prompt's arguments.
 func commandHandler(ctx context.Context, in *Inbox, r *Request) (Outcome, error) {
-	name, rest, ok := splitCommand(r.Message.Text)
+	name, rest, ok := input.SplitCommand(r.Message.Text)
 	if !ok {
 		return Outcome{}, nil
 	}

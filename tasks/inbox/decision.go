@@ -1,19 +1,16 @@
 package inbox
 
 import (
-	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"legwork/bot"
-	"legwork/internal/form"
 	"legwork/planner"
 	"legwork/tasks"
 	"legwork/tasks/cards"
+	"legwork/tasks/input"
 	"legwork/tasks/policy"
 )
 
@@ -84,7 +81,7 @@ func threadAnswer(ctx context.Context, in *Inbox, r *Request) (w textAnswer, ok 
 // is closed by the time the text is stored, the text opens a task of its own, if
 // its author may ask.
 func answerModel(ctx context.Context, in *Inbox, r *Request, id tasks.ID, action planner.ActionID) (Reply, error) {
-	m, text := r.Message, in.withUnread(r, r.Message.Text)
+	m, text := r.Message, input.WithUnread(in.Texts, r.Lang, r.Message, r.Message.Text)
 	o, err := in.opening(ctx, r, text)
 	if err != nil {
 		return Reply{}, err
@@ -490,76 +487,4 @@ func budgetDecided(ctx context.Context, in *Inbox, id tasks.ID, by string, over 
 	if yes && in.BudgetExtended != nil {
 		in.BudgetExtended()
 	}
-}
-
-// formPress answers a field of a server's form by a button.
-func formPress(in *Inbox, r *Request, t LiveTask, about planner.ActionID, verb string, e planner.Event) Reply {
-	_, field := tasks.FormOf(e, about)
-	d := planner.Decision{Approve: true}
-	switch n, bad := strconv.Atoi(verb); {
-	case verb == cards.VerbDecline:
-		d = planner.Decision{Text: r.Message.Text}
-	case verb == cards.VerbYes && field == nil:
-	case verb == cards.VerbOmit && field != nil && cards.MayOmit(*field):
-		d.Value = field.Default
-	case verb == cards.VerbRest:
-		if values, ok := restOmitted(openFields(e, about)); ok {
-			return decideFields(in, r, t, about, values)
-		}
-		return in.ReplyText(r, "error.too_late", nil)
-	case bad == nil && field != nil && n >= 0 && n < len(cards.ChoicesOf(in.Texts, r.Lang, *field)):
-		d.Value = cards.ChoicesOf(in.Texts, r.Lang, *field)[n].Value
-	default:
-		return in.ReplyText(r, "error.too_late", nil)
-	}
-	return decideCard(in, r, t, about, d)
-}
-
-// formAnswer answers a field of a server's form by a text that replies to its
-// message. When the value does not fit, the author gets the reason and the field
-// stays open. When no field is open, only a reply to the form is handled here.
-func formAnswer(ctx context.Context, in *Inbox, r *Request, w textAnswer) (Outcome, error) {
-	e, err := in.Store.Event(ctx, w.task.Task, w.action.Seq)
-	if err != nil {
-		return Outcome{}, fmt.Errorf("reading question: %w", err)
-	}
-	_, field := tasks.FormOf(e, w.action)
-	if field == nil {
-		if !w.reply {
-			return Outcome{}, nil
-		}
-		return took(in.ReplyText(r, "form.press", nil), nil)
-	}
-	if !w.reply || r.Message.Assumed {
-		return took(holdWords(ctx, in, r, w, e.Question.Server))
-	}
-	zone, err := in.ZoneOf(ctx, r)
-	if err != nil {
-		return Outcome{}, err
-	}
-	open := slices.Clone(openFields(e, w.action))
-	for i := range open {
-		open[i].Choices = cards.ChoicesOf(in.Texts, r.Lang, open[i])
-	}
-	values, err := readFields(r.Message.Text, open, zone)
-	if wrong, ok := errors.AsType[fieldError](err); ok {
-		reason := valueProblem(in, r, wrong.error)
-		if wrong.field.Name != field.Name {
-			reason = "**" + cards.PlainText(cards.Line(bot.Visible(cmp.Or(wrong.field.Title, wrong.field.Name)))) + "**: " + reason
-		}
-		return took(in.ReplyText(r, "form.wrong", map[string]any{"Reason": reason}), nil)
-	}
-	return took(decideFields(in, r, w.task, w.action, values), nil)
-}
-
-// valueProblem is the text that says why a value does not fit its field.
-func valueProblem(in *Inbox, r *Request, err error) string {
-	why, limit := form.Other, ""
-	if bad, ok := errors.AsType[*form.ValueError](err); ok {
-		why, limit = bad.Key, cards.InCode(bad.Limit)
-	}
-	if why == form.DateTime {
-		why = "time"
-	}
-	return in.Texts.Text(r.Lang, "form.bad_"+why, map[string]any{"Text": limit})
 }

@@ -8,6 +8,7 @@ import (
 	"legwork/bot"
 	"legwork/planner"
 	"legwork/tasks"
+	"legwork/tasks/input"
 )
 
 // editHandler handles the new text of an edited message. When a running task has
@@ -19,7 +20,7 @@ func editHandler(ctx context.Context, in *Inbox, r *Request) (Outcome, error) {
 		return Outcome{}, nil
 	}
 	text := m.Text
-	if name, rest, ok := splitCommand(m.Text); ok && (name == "task" || name == "plan") {
+	if name, rest, ok := input.SplitCommand(m.Text); ok && (name == "task" || name == "plan") {
 		text = rest
 	} else if ok {
 		return Outcome{Taken: m.Overheard}, nil
@@ -35,7 +36,7 @@ func editHandler(ctx context.Context, in *Inbox, r *Request) (Outcome, error) {
 		if len(heard) == 0 || t.From.Key() != m.From.Key() && !r.Admin {
 			continue
 		}
-		return took(correctGuidance(ctx, in, r, t, heard, in.withUnread(r, text)))
+		return took(correctGuidance(ctx, in, r, t, heard, input.WithUnread(in.Texts, r.Lang, r.Message, text)))
 	}
 	asked := ""
 	err := EachEarlierTurn(ctx, in, r, func(_ tasks.Turn, o *planner.Opening) bool {
@@ -46,7 +47,7 @@ func editHandler(ctx context.Context, in *Inbox, r *Request) (Outcome, error) {
 	})
 	// A message that was no question before becomes a question only when it is
 	// addressed to the bot.
-	return Outcome{Taken: asked == in.withUnread(r, text) || asked == "" && m.Overheard}, err
+	return Outcome{Taken: asked == input.WithUnread(in.Texts, r.Lang, r.Message, text) || asked == "" && m.Overheard}, err
 }
 
 // receivedEvents lists the events by which a task received a message: the opening,

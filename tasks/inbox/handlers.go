@@ -2,15 +2,18 @@ package inbox
 
 import (
 	"context"
+	"strings"
 
 	"legwork/bot"
+	"legwork/planner"
 	"legwork/tasks"
+	"legwork/tasks/input"
 )
 
 // handle decides what a message means, and returns the reply to it.
 func (in *Inbox) handle(ctx context.Context, m bot.Message, b *batch) (h handled, err error) {
 	defer tasks.Catch(&err)
-	m.Text = Clean(m.Text)
+	m.Text = input.Clean(m.Text)
 	if m.Kind == bot.MessageEdit {
 		m.Standalone = true // if no task has read the old text, the new text is a question of its own
 	}
@@ -47,7 +50,7 @@ func (in *Inbox) handle(ctx context.Context, m bot.Message, b *batch) (h handled
 	if r.Live, err = in.liveIn(ctx, m.Chat.Key()); err != nil {
 		return h, err
 	}
-	m = inWords(in.Texts, r.Lang, m)
+	m = input.InWords(in.Texts, r.Lang, m)
 	r.Message = m
 	if m.Overheard {
 		if r.MayAsk, err = mayAsk(ctx, in, r); err != nil {
@@ -60,7 +63,7 @@ func (in *Inbox) handle(ctx context.Context, m bot.Message, b *batch) (h handled
 			return h, err
 		}
 		if out.Taken {
-			h.reply = withinLimits(ctx, in, r, in.sayUnread(r, out.Reply))
+			h.reply = withinLimits(ctx, in, r, sayUnread(in, r, out.Reply))
 			return h, nil
 		}
 	}
@@ -108,4 +111,41 @@ func textHandler(ctx context.Context, in *Inbox, r *Request) (Outcome, error) {
 		return took(in.ReplyText(r, "error.goal_too_long", map[string]any{"Max": MaxGoal}), nil)
 	}
 	return took(OpenQuestion(ctx, in, r, m.Text))
+}
+
+// sayUnread adds to a reply that legwork does not read the media of the message, if
+// the text of the message goes to a task.
+func sayUnread(in *Inbox, r *Request, reply Reply) Reply {
+	m := r.Message
+	if m.Media == "" || m.Text == "" || m.Kind != bot.MessageText || !concernsTask(reply.Store) {
+		return reply
+	}
+	before := reply.Say
+	reply.Say = func(ctx context.Context, receipts []tasks.Receipt) Notice {
+		unread := in.Notice(r, "notice.unread", input.UnreadData(in.Texts, r.Lang, m))
+		unread.Audience = ToChat
+		if before == nil {
+			return unread
+		}
+		n := before(ctx, receipts)
+		switch {
+		case n.Later != nil:
+		case n.Text == "":
+			return unread
+		default:
+			n.Text = strings.Join([]string{n.Text, unread.Text}, "\n\n")
+		}
+		return n
+	}
+	return reply
+}
+
+// concernsTask reports whether a delivery opens a task or gives words to one.
+func concernsTask(store []tasks.Inbound) bool {
+	for _, item := range store {
+		if t := item.Event.Type; item.Open != nil || item.To != "" && (t == planner.GuidanceAdded || t == planner.Decided || t == planner.Heard) {
+			return true
+		}
+	}
+	return false
 }

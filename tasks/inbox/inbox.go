@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -109,12 +108,6 @@ func (in *Inbox) Use(r Rules) { in.rules.Store(&r) }
 
 // CurrentRules returns the rules in use. The caller must not change them.
 func (in *Inbox) CurrentRules() *Rules { return in.rules.Load() }
-
-// Clean returns a text without invalid bytes, NUL characters and surrounding
-// space. The inbox cleans the texts of people and of programs alike.
-func Clean(text string) string {
-	return strings.TrimSpace(strings.ReplaceAll(strings.ToValidUTF8(text, "\ufffd"), "\x00", ""))
-}
 
 // MaxGoal is the maximum length of a question in bytes.
 const MaxGoal = 256 << 10

@@ -11,6 +11,7 @@ import (
 	"legwork/bot"
 	"legwork/planner"
 	"legwork/tasks"
+	"legwork/tasks/input"
 	"legwork/tasks/policy"
 	"legwork/tools"
 )
@@ -56,7 +57,7 @@ func (in *Inbox) opensAs(id tasks.ID, key string, chat bot.Chat, o *planner.Open
 // that still accepts it when it is stored. The time of the new task begins now,
 // even if the message was delayed.
 func OpenQuestion(ctx context.Context, in *Inbox, r *Request, goal string) (Reply, error) {
-	m, goal := r.Message, in.withUnread(r, goal)
+	m, goal := r.Message, input.WithUnread(in.Texts, r.Lang, r.Message, goal)
 	o, err := in.opening(ctx, r, goal)
 	if err != nil {
 		return Reply{}, err

@@ -16,6 +16,7 @@ import (
 	"legwork/internal/nearest"
 	"legwork/tasks"
 	"legwork/tasks/cards"
+	"legwork/tasks/input"
 	"legwork/tools"
 )
 
@@ -114,7 +115,7 @@ func runPrompt(ctx context.Context, in *Inbox, r *Request, rest string) Notice {
 		}
 		return s
 	}
-	w := pendingPrompt{Group: p.group, Name: p.Name, Arguments: readArguments(given, p.Arguments), At: in.Now()}
+	w := pendingPrompt{Group: p.group, Name: p.Name, Arguments: input.ReadArguments(given, p.Arguments), At: in.Now()}
 	for _, a := range p.Arguments {
 		if _, ok := w.Arguments[a.Name]; !ok && a.Required {
 			w.Missing = append(w.Missing, a)

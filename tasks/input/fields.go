@@ -1,4 +1,4 @@
-package inbox
+package input
 
 import (
 	"encoding/json"
@@ -7,23 +7,25 @@ import (
 	"time"
 
 	"legwork/internal/form"
-	"legwork/planner"
-	"legwork/tasks"
 	"legwork/tasks/cards"
 )
 
-// fieldError is the error of a value that does not fit its field.
-type fieldError struct {
-	field form.Field
-	error
+// FieldError is the error of a value that does not fit its field.
+type FieldError struct {
+	Field form.Field
+	Err   error // of form.Field.Read
 }
 
-// readFields reads the values of open fields, from the first one on, out of one text.
+func (e *FieldError) Error() string { return e.Field.Name + ": " + e.Err.Error() }
+
+func (e *FieldError) Unwrap() error { return e.Err }
+
+// ReadFields reads the values of open fields, from the first one on, out of one text.
 // The text has one line "NAME: VALUE" for each field that it answers, or one line
 // with a value for each open field; any other text is the value of the first field.
 // Fields that may be left out, and that stand before the last named one, are left
-// out.
-func readFields(text string, open []form.Field, zone *time.Location) ([]json.RawMessage, error) {
+// out. The error is a *FieldError.
+func ReadFields(text string, open []form.Field, zone *time.Location) ([]json.RawMessage, error) {
 	written := []string{text}
 	if named, ok := namedLines(text, open); ok {
 		written = named
@@ -38,7 +40,7 @@ func readFields(text string, open []form.Field, zone *time.Location) ([]json.Raw
 		}
 		var err error
 		if values[i], err = open[i].Read(one, zone); err != nil {
-			return nil, fieldError{open[i], err}
+			return nil, &FieldError{open[i], err}
 		}
 	}
 	return values, nil
@@ -76,9 +78,9 @@ func filledLines(text string) []string {
 	return lines
 }
 
-// restOmitted are the values of open fields that are all left out. ok is false when
+// RestOmitted are the values of open fields that are all left out. ok is false when
 // one of them is needed.
-func restOmitted(open []form.Field) (values []json.RawMessage, ok bool) {
+func RestOmitted(open []form.Field) (values []json.RawMessage, ok bool) {
 	for _, f := range open {
 		if !cards.MayOmit(f) {
 			return nil, false
@@ -86,25 +88,4 @@ func restOmitted(open []form.Field) (values []json.RawMessage, ok bool) {
 		values = append(values, f.Default)
 	}
 	return values, len(values) > 0
-}
-
-// decideFields stores the values of consecutive fields of a form, from the one of
-// about on.
-func decideFields(in *Inbox, r *Request, t LiveTask, about planner.ActionID, values []json.RawMessage) Reply {
-	reply := decideCard(in, r, t, about, planner.Decision{Approve: true, Value: values[0]})
-	for _, value := range values[1:] {
-		about.Field++
-		next := decideCard(in, r, t, about, planner.Decision{Approve: true, Value: value})
-		reply.Add(r, t.Task, next.Store[0].Event)
-	}
-	return reply
-}
-
-// openFields are the fields of a form that have no value yet.
-func openFields(e planner.Event, about planner.ActionID) []form.Field {
-	q, field := tasks.FormOf(e, about)
-	if field == nil {
-		return nil
-	}
-	return q.Fields[about.Field:]
 }
