@@ -51,7 +51,7 @@ func listApprovals(ctx context.Context, in *inbox.Inbox, r *inbox.Request) (inbo
 	if err != nil {
 		return inbox.Reply{}, err
 	}
-	zone, err := in.Timezone(ctx, r)
+	zone, err := in.Settings.Timezone(ctx, r)
 	if err != nil {
 		return inbox.Reply{}, err
 	}

@@ -95,7 +95,7 @@ func replyModel(ctx context.Context, in *inbox.Inbox, r *inbox.Request, chosen s
 
 // listModels lists the models that the person can choose.
 func listModels(ctx context.Context, in *inbox.Inbox, r *inbox.Request, unknown bool) (inbox.Reply, error) {
-	chosen, err := inbox.ChosenModel(ctx, in, r)
+	chosen, err := in.Settings.Model(ctx, r)
 	if err != nil {
 		return inbox.Reply{}, err
 	}
@@ -124,7 +124,7 @@ func listModels(ctx context.Context, in *inbox.Inbox, r *inbox.Request, unknown 
 func timezoneCommand(ctx context.Context, in *inbox.Inbox, r *inbox.Request, name string) (inbox.Reply, error) {
 	name = clip.Bytes(name, maxZone)
 	if name == "" {
-		zone, err := in.Timezone(ctx, r)
+		zone, err := in.Settings.Timezone(ctx, r)
 		if err != nil {
 			return inbox.Reply{}, err
 		}
@@ -176,11 +176,11 @@ func dateIn(in *inbox.Inbox, zone string) time.Time {
 
 // settingsCommand shows the person's settings.
 func settingsCommand(ctx context.Context, in *inbox.Inbox, r *inbox.Request, _ string) (inbox.Reply, error) {
-	zone, err := in.Timezone(ctx, r)
+	zone, err := in.Settings.Timezone(ctx, r)
 	if err != nil {
 		return inbox.Reply{}, err
 	}
-	chosen, err := inbox.ChosenModel(ctx, in, r)
+	chosen, err := in.Settings.Model(ctx, r)
 	if err != nil {
 		return inbox.Reply{}, err
 	}

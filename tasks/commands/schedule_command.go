@@ -55,7 +55,7 @@ func scheduleCommand(ctx context.Context, in *inbox.Inbox, r *inbox.Request, res
 
 // addSchedule creates a schedule from "WHEN WHAT".
 func addSchedule(ctx context.Context, in *inbox.Inbox, r *inbox.Request, text string) (inbox.Reply, error) {
-	zone, err := in.Timezone(ctx, r)
+	zone, err := in.Settings.Timezone(ctx, r)
 	if err != nil {
 		return inbox.Reply{}, err
 	}

@@ -48,7 +48,7 @@ func scheduleList(ctx context.Context, in *inbox.Inbox, r *inbox.Request) (bot.D
 		text := in.Texts.Text(r.Lang, "schedule.none", nil) + "\n\n" + in.Texts.Text(r.Lang, "schedule.how", nil)
 		return bot.Draft{Kind: bot.KindNotice, Text: in.SpellIn(r.Message.Chat, text)}, nil
 	}
-	zone, err := in.ZoneOf(ctx, r)
+	zone, err := in.Settings.Zone(ctx, r)
 	if err != nil {
 		return bot.Draft{}, err
 	}
@@ -122,7 +122,7 @@ func scheduleState(ctx context.Context, in *inbox.Inbox, r *inbox.Request, s tas
 
 // scheduleCard shows one schedule with its buttons.
 func scheduleCard(ctx context.Context, in *inbox.Inbox, r *inbox.Request, s tasks.Schedule) (bot.Draft, error) {
-	zone, err := in.ZoneOf(ctx, r)
+	zone, err := in.Settings.Zone(ctx, r)
 	if err != nil {
 		return bot.Draft{}, err
 	}

@@ -147,7 +147,7 @@ func (in *Inbox) reach(ctx context.Context, person string) (to PrivateChat, err 
 	to.Lang = in.rules.Load().Language
 	spoken, err := in.Settings.Get(ctx, person, tasks.SettingPlatformLanguage)
 	if err == nil {
-		to.Lang, err = in.Language(ctx, person, cmp.Or(spoken, to.Lang))
+		to.Lang, err = in.Settings.Language(ctx, person, cmp.Or(spoken, to.Lang))
 	}
 	if err != nil && !errors.Is(err, tasks.ErrDamaged) {
 		return to, err

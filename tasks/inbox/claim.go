@@ -83,7 +83,7 @@ func claimAdmin(ctx context.Context, in *Inbox, r *Request) (Outcome, error) {
 		return Outcome{}, nil
 	}
 	own := *r
-	if own.Lang, err = in.Language(ctx, m.From.Key(), r.Lang); err != nil {
+	if own.Lang, err = in.Settings.Language(ctx, m.From.Key(), r.Lang); err != nil {
 		return Outcome{}, err
 	}
 	if !in.Now().Before(c.until) {
@@ -97,7 +97,7 @@ func claimAdmin(ctx context.Context, in *Inbox, r *Request) (Outcome, error) {
 		return Outcome{}, err
 	}
 	c.code = ""
-	if err := rememberLanguage(ctx, in, &own); err != nil {
+	if err := in.Settings.rememberLanguage(ctx, &own); err != nil {
 		return Outcome{}, err
 	}
 	in.Log.InfoContext(ctx, "first admin claimed", "person", m.From.Key())

@@ -58,7 +58,7 @@ func formAnswer(ctx context.Context, in *Inbox, r *Request, w textAnswer) (Outco
 	if !w.reply || r.Message.Assumed {
 		return took(holdWords(ctx, in, r, w, e.Question.Server))
 	}
-	zone, err := in.ZoneOf(ctx, r)
+	zone, err := in.Settings.Zone(ctx, r)
 	if err != nil {
 		return Outcome{}, err
 	}

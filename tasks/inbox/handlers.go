@@ -40,11 +40,11 @@ func (in *Inbox) handle(ctx context.Context, m bot.Message, b *batch) (h handled
 		return h, err
 	}
 	if r.Admin {
-		if err := rememberLanguage(ctx, in, r); err != nil {
+		if err := in.Settings.rememberLanguage(ctx, r); err != nil {
 			return h, err
 		}
 	}
-	if r.Lang, err = in.Language(ctx, m.From.Key(), r.Lang); err != nil {
+	if r.Lang, err = in.Settings.Language(ctx, m.From.Key(), r.Lang); err != nil {
 		return h, err
 	}
 	if r.Live, err = in.liveIn(ctx, m.Chat.Key()); err != nil {

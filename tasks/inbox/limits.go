@@ -106,7 +106,7 @@ func groupLimit(in *Inbox, chat bot.Chat) int {
 
 // PausedData is the data of the texts about a pause: who paused all work, and when.
 func PausedData(ctx context.Context, in *Inbox, r *Request, by tasks.Paused) (map[string]any, error) {
-	zone, err := in.ZoneOf(ctx, r)
+	zone, err := in.Settings.Zone(ctx, r)
 	return map[string]any{"Name": cards.PlainText(by.Name), "Date": by.At.In(zone)}, err
 }
 

@@ -19,11 +19,11 @@ import (
 // opening makes the opening of a new task of the message's author.
 func (in *Inbox) opening(ctx context.Context, r *Request, goal string) (*planner.Opening, error) {
 	m := r.Message
-	timezone, err := in.Timezone(ctx, r)
+	timezone, err := in.Settings.Timezone(ctx, r)
 	if err != nil {
 		return nil, err
 	}
-	model, err := ChosenModel(ctx, in, r)
+	model, err := in.Settings.Model(ctx, r)
 	if err != nil {
 		return nil, err
 	}
@@ -118,7 +118,7 @@ func ScheduleOpening(ctx context.Context, in *Inbox, s tasks.Schedule) (o *plann
 	if admitted, r.Admin, err = in.admit(ctx, r.Message, r.Rules.Access); err != nil || !admitted {
 		return nil, false, err
 	}
-	if r.Lang, err = in.Language(ctx, s.From.Key(), s.Language); err != nil {
+	if r.Lang, err = in.Settings.Language(ctx, s.From.Key(), s.Language); err != nil {
 		return nil, true, err
 	}
 	if o, err = in.opening(ctx, r, s.Goal); err != nil {

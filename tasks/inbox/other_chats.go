@@ -103,7 +103,7 @@ func privateAnswer(ctx context.Context, in *Inbox, r *Request) (Outcome, error) 
 			continue
 		}
 		own := *r
-		if own.Lang, err = in.Language(ctx, m.From.Key(), r.Lang); err != nil {
+		if own.Lang, err = in.Settings.Language(ctx, m.From.Key(), r.Lang); err != nil {
 			return Outcome{}, err
 		}
 		if pressed {

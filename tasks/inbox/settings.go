@@ -116,8 +116,8 @@ func platformLanguage(in *Inbox, m bot.Message) string {
 
 // Language is the language that a person has chosen, or other when they have
 // chosen none.
-func (in *Inbox) Language(ctx context.Context, person, other string) (string, error) {
-	chosen, err := in.Settings.Get(ctx, person, tasks.SettingLanguage)
+func (s *Settings) Language(ctx context.Context, person, other string) (string, error) {
+	chosen, err := s.Get(ctx, person, tasks.SettingLanguage)
 	if err != nil || chosen == "" {
 		return other, err
 	}
@@ -126,27 +126,27 @@ func (in *Inbox) Language(ctx context.Context, person, other string) (string, er
 
 // rememberLanguage stores the language of an admin who has chosen none. Notices to
 // admins answer no message, so they need it.
-func rememberLanguage(ctx context.Context, in *Inbox, r *Request) error {
+func (s *Settings) rememberLanguage(ctx context.Context, r *Request) error {
 	person := r.Message.From.Key()
-	known, err := in.Settings.Get(ctx, person, tasks.SettingPlatformLanguage)
+	known, err := s.Get(ctx, person, tasks.SettingPlatformLanguage)
 	if err != nil || r.Message.Language == "" || known == r.Lang {
 		return err
 	}
-	return in.Settings.Put(ctx, person, tasks.SettingPlatformLanguage, r.Lang)
+	return s.Put(ctx, person, tasks.SettingPlatformLanguage, r.Lang)
 }
 
-// Timezone is the time zone that a person has chosen, or the default one.
-func (in *Inbox) Timezone(ctx context.Context, r *Request) (string, error) {
-	chosen, err := in.Settings.Get(ctx, r.Message.From.Key(), tasks.SettingTimezone)
+// Timezone is the time zone that the author of a message has chosen, or the default one.
+func (s *Settings) Timezone(ctx context.Context, r *Request) (string, error) {
+	chosen, err := s.Get(ctx, r.Message.From.Key(), tasks.SettingTimezone)
 	if err != nil || chosen == "" {
 		return r.Rules.Timezone, err
 	}
 	return chosen, nil
 }
 
-// ZoneOf is Timezone as a location. It is UTC if the name is unknown.
-func (in *Inbox) ZoneOf(ctx context.Context, r *Request) (*time.Location, error) {
-	name, err := in.Timezone(ctx, r)
+// Zone is Timezone as a location. It is UTC if the name is unknown.
+func (s *Settings) Zone(ctx context.Context, r *Request) (*time.Location, error) {
+	name, err := s.Timezone(ctx, r)
 	if err != nil {
 		return nil, err
 	}
@@ -157,10 +157,10 @@ func (in *Inbox) ZoneOf(ctx context.Context, r *Request) (*time.Location, error)
 	return zone, nil
 }
 
-// ChosenModel is the model that a person has chosen, if it is still configured. It
+// Model is the model that the author of a message has chosen, if it is still configured. It
 // is empty for the default model.
-func ChosenModel(ctx context.Context, in *Inbox, r *Request) (string, error) {
-	chosen, err := in.Settings.Get(ctx, r.Message.From.Key(), tasks.SettingModel)
+func (s *Settings) Model(ctx context.Context, r *Request) (string, error) {
+	chosen, err := s.Get(ctx, r.Message.From.Key(), tasks.SettingModel)
 	if err != nil || !slices.Contains(r.Rules.Models, chosen) {
 		return "", err
 	}

@@ -235,7 +235,7 @@ func (s *Scheduler) pauseWithoutAccess(ctx context.Context, v tasks.Schedule) er
 	if err := s.pause(ctx, v, tasks.WhyAccess); err != nil {
 		return err
 	}
-	lang, err := s.in.Language(ctx, v.From.Key(), v.Language)
+	lang, err := s.in.Settings.Language(ctx, v.From.Key(), v.Language)
 	if err != nil {
 		return err
 	}
