@@ -311,6 +311,32 @@ func TestNoAdminToAsk(t *testing.T) {
 	}
 }
 
+// TestUnlistedCommands: each command of the platform is answered, since its author
+// waits for an answer.
+func TestUnlistedCommands(t *testing.T) {
+	o := newEnv(t)
+	command := func() heard {
+		m := o.by("eve", private("eve"), "/task go")
+		m.Token = "token"
+		return o.send(m)
+	}
+	want := o.text("error.not_allowed", nil)
+	o.say("eve", private("eve"), "hello")
+	for range 2 {
+		if h := command(); h.text() != want || len(h.posts) != 1 || len(h.posts[0].Buttons) != 1 {
+			t.Errorf("a command was answered %+v, want %q with a button", h, want)
+		}
+	}
+	o.send(o.press("eve", private("eve"), "g:ask"))
+	if h := command(); h.text() != want || len(h.posts) != 0 {
+		t.Errorf("after the admins were asked, a command was answered %+v, want %q without a button", h, want)
+	}
+	o.send(o.press("chief", private("chief"), "g:i:phone:eve"))
+	if h := command(); h.text() != "" {
+		t.Errorf("an ignored person's command was answered %q", h.text())
+	}
+}
+
 // TestUnlistedBeforeTheFirstAdmin: a person who wrote before there was an admin can
 // ask once there is one, and gets each message only once.
 func TestUnlistedBeforeTheFirstAdmin(t *testing.T) {

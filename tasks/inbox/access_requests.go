@@ -78,12 +78,13 @@ func unauthorized(in *Inbox, r *Request) Reply {
 
 // refuseAccess notifies a person once a day that they have no access. A person who
 // was notified before the first admin was known is notified once more after that. A
-// command in a group is always answered, so that its author alone sees it.
+// command of the platform is always answered, because its author waits for an answer;
+// in a group its author alone sees the answer.
 func refuseAccess(ctx context.Context, in *Inbox, r *Request) Notice {
 	m := r.Message
-	command := m.Token != "" && !m.Chat.Private
+	command := m.Token != ""
 	refused := in.Notice(r, "error.not_allowed", nil)
-	if command {
+	if command && !m.Chat.Private {
 		refused.Audience = ToAuthor
 	}
 	in.accessList.mu.Lock()
@@ -118,7 +119,7 @@ func refuseAccess(ctx context.Context, in *Inbox, r *Request) Notice {
 		in.Log.ErrorContext(ctx, "access request not stored", "cause", err)
 		return Notice{}
 	}
-	if early && !command {
+	if early && refused.Audience != ToAuthor {
 		return in.Notice(r, "error.no_admin", nil)
 	}
 	if !early && list[i].AdminsAskedAt.IsZero() && len(pressAllow+m.From.Key()) <= MaxPressData {
