@@ -370,6 +370,8 @@ func TestFormAtOnce(t *testing.T) {
 		{"2\n3\nyes\nbike, tea\nby the window", "", false},
 		{"Room: Single\nnights: 30", "**nights**: That is too large: the limit is `14`. The question is still open.", false},
 		{"Room: Single\nextras: bike", "**nights**: You need to answer this. The question is still open.", false},
+		{"Room: Single\nnigths: 3\nmeals: yes", "No open question has the name `nigths`. The question is still open.", false},
+		{"Rom: Single\nnights: 3\nbreakfast: yes\nextras: bike\nnote: none", "No open question has the name `Rom`. The question is still open.", false},
 	} {
 		s, id, card := asksForm(t, form.Question{Message: "Which?", Fields: fieldsOf(t, hotel)}, false, private("ann"))
 		if all := s.text("form.all", map[string]any{"Text": "`Room`, `nights`, `breakfast`, `extras`, `note`"}); !strings.Contains(card.Text, all) {

@@ -10,6 +10,7 @@ import (
 	"strconv"
 
 	"legwork/bot"
+	"legwork/internal/clip"
 	"legwork/internal/form"
 	"legwork/planner"
 	"legwork/tasks"
@@ -67,14 +68,23 @@ func formAnswer(ctx context.Context, in *Inbox, r *Request, w textAnswer) (Outco
 		open[i].Choices = cards.ChoicesOf(in.Texts, r.Lang, open[i])
 	}
 	values, err := input.ReadFields(r.Message.Text, open, zone)
-	if wrong, ok := errors.AsType[*input.FieldError](err); ok {
-		reason := valueProblem(in, r, wrong)
-		if wrong.Field.Name != field.Name {
-			reason = "**" + cards.PlainText(cards.Line(bot.Visible(cmp.Or(wrong.Field.Title, wrong.Field.Name)))) + "**: " + reason
-		}
-		return took(in.ReplyText(r, "form.wrong", map[string]any{"Reason": reason}), nil)
+	if err != nil {
+		return took(in.ReplyText(r, "form.wrong", map[string]any{"Reason": fieldsProblem(in, r, *field, err)}), nil)
 	}
 	return took(decideFields(in, r, w.task, w.action, values), nil)
+}
+
+// fieldsProblem is the text that says why a text does not answer the open fields of a
+// form, of which first is the one that the form's message asks for.
+func fieldsProblem(in *Inbox, r *Request, first form.Field, err error) string {
+	if unknown, ok := errors.AsType[*input.NameError](err); ok {
+		return in.Texts.Text(r.Lang, "form.bad_name", map[string]any{"Text": cards.InCode(clip.Bytes(unknown.Name, maxCommand))})
+	}
+	reason := valueProblem(in, r, err)
+	if wrong, ok := errors.AsType[*input.FieldError](err); ok && wrong.Field.Name != first.Name {
+		reason = "**" + cards.PlainText(cards.Line(bot.Visible(cmp.Or(wrong.Field.Title, wrong.Field.Name)))) + "**: " + reason
+	}
+	return reason
 }
 
 // valueProblem is the text that says why a value does not fit its field.
