@@ -467,6 +467,13 @@ func TestDetails(t *testing.T) {
 	if h := o.send(o.press("bob", room("hall"), m.Data)); h.text() != o.text("error.not_yours", nil) {
 		t.Errorf("Details by somebody else: %q", h.text())
 	}
+	if h := o.send(o.press("ann", room("hall"), m.Data)); len(h.posts) != 0 || len(h.answers) != 1 {
+		t.Errorf("a second press of Details: %+v, want only the end of the press", h)
+	}
+	o.pass(time.Minute)
+	if h := o.send(o.press("ann", room("hall"), m.Data)); len(h.posts) != 1 {
+		t.Errorf("a press of Details a minute later: %+v, want the details again", h)
+	}
 }
 
 // TestPressesThatNobodyMade: presses with invalid data are answered too.

@@ -21,8 +21,8 @@ const (
 	maxAdditions = 100
 )
 
-// noticeGap is the minimum time between two notices to a person that their questions
-// in a chat cannot be taken.
+// noticeGap is the minimum time between two notices of the same content in a chat: that
+// a person's questions cannot be taken, or the details of a task.
 const noticeGap = time.Minute
 
 // withinLimits replaces a reply that exceeds a limit. The inbox then acknowledges

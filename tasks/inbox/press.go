@@ -157,13 +157,19 @@ func openingHere(ctx context.Context, in *Inbox, r *Request, id tasks.ID) (*plan
 	return found, err
 }
 
-// taskDetails shows in the chat how a task found its answer.
+// taskDetails shows in the chat how a task found its answer. In a chat whose messages
+// last, further presses within noticeGap show nothing more.
 func taskDetails(ctx context.Context, in *Inbox, r *Request, id tasks.ID) (Reply, error) {
 	v := tasks.NewView(in.Store, id)
 	if err := v.Refresh(ctx); err != nil {
 		return Reply{}, fmt.Errorf("reading task %s: %w", id, err)
 	}
-	return in.Reply(r, Notice{Draft: bot.Draft{Text: cards.Details(v, in.Texts, r.Lang)}, Audience: ToChat}), nil
+	return in.ReplyLater(r, func(context.Context) Notice {
+		if !r.Ephemeral && !in.notified.first("details "+string(id)+" "+r.Message.Chat.Key(), noticeGap, in.Now()) {
+			return Notice{}
+		}
+		return Notice{Draft: bot.Draft{Text: cards.Details(v, in.Texts, r.Lang)}, Audience: ToChat}
+	}), nil
 }
 
 // guidancePress removes guidance that the task has not used yet. With
