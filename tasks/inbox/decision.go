@@ -58,7 +58,7 @@ func answerHandler(ctx context.Context, in *Inbox, r *Request) (Outcome, error) 
 		}
 		reply = out.Reply
 	default:
-		if reply, err = answerModel(ctx, in, r, w.task.Task, w.action); err != nil {
+		if reply, err = answerModel(ctx, in, r, w); err != nil {
 			return Outcome{}, err
 		}
 	}
@@ -77,25 +77,32 @@ func threadAnswer(ctx context.Context, in *Inbox, r *Request) (w textAnswer, ok 
 	return w, ok && w.reply, nil
 }
 
-// answerModel takes a text as the answer to a model's question. When the question
-// is closed by the time the text is stored, the text opens a task of its own, if
-// its author may ask.
-func answerModel(ctx context.Context, in *Inbox, r *Request, id tasks.ID, action planner.ActionID) (Reply, error) {
-	m, text := r.Message, input.WithUnread(in.Texts, r.Lang, r.Message, r.Message.Text)
+// answerModel takes a text as the answer to a model's question.
+func answerModel(ctx context.Context, in *Inbox, r *Request, w textAnswer) (Reply, error) {
+	text := input.WithUnread(in.Texts, r.Lang, r.Message, r.Message.Text)
+	item, err := answerOrQuestion(ctx, in, r, w, text, planner.Event{
+		Type: planner.Decided, Decision: &planner.Decision{Approve: true, Text: text, Name: r.Message.From.Name},
+	})
+	// No notice: the presenter edits the question's message.
+	return Reply{Store: []tasks.Inbound{item}, Say: func(context.Context, []tasks.Receipt) Notice { return Notice{} }}, err
+}
+
+// answerOrQuestion is the delivery of an event about a question that a text may answer.
+// When the question is closed by the time the text is stored, the text opens a task of
+// its own, if its author may ask.
+func answerOrQuestion(ctx context.Context, in *Inbox, r *Request, w textAnswer, text string, e planner.Event) (tasks.Inbound, error) {
+	m := r.Message
 	o, err := in.opening(ctx, r, text)
 	if err != nil {
-		return Reply{}, err
+		return tasks.Inbound{}, err
 	}
 	item := in.OpeningDelivery(m.Key, m.Chat, o)
 	if m.Overheard && !r.MayAsk {
 		item.ID, item.Open = "", nil
 	}
-	item.To, item.Event = id, planner.Event{
-		Type: planner.Decided, At: in.Now(), Action: action, By: m.From.Key(), Message: m.ID,
-		Decision: &planner.Decision{Approve: true, Text: text, Name: m.From.Name},
-	}
-	// No notice: the presenter edits the question's message.
-	return Reply{Store: []tasks.Inbound{item}, Say: func(context.Context, []tasks.Receipt) Notice { return Notice{} }}, nil
+	e.At, e.Action, e.By, e.Message = in.Now(), w.action, m.From.Key(), m.ID
+	item.To, item.Event = w.task.Task, e
+	return item, nil
 }
 
 // textAnswer are a message's text as the answer to a question.

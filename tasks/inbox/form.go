@@ -132,16 +132,11 @@ const (
 // text may be private, and a server is a third party. When the form is closed by the
 // time the text is stored, the text opens a task, if its author may ask.
 func holdWords(ctx context.Context, in *Inbox, r *Request, w textAnswer, server string) (Reply, error) {
-	m := r.Message
-	o, err := in.opening(ctx, r, m.Text)
+	text := r.Message.Text
+	item, err := answerOrQuestion(ctx, in, r, w, text, planner.Event{Type: planner.Heard, Text: text})
 	if err != nil {
 		return Reply{}, err
 	}
-	item := in.OpeningDelivery(m.Key, m.Chat, o)
-	if m.Overheard && !r.MayAsk {
-		item.ID, item.Open = "", nil
-	}
-	item.To, item.Event = w.task.Task, planner.Event{Type: planner.Heard, At: in.Now(), Action: w.action, By: m.From.Key(), Text: m.Text, Message: m.ID}
 	return Reply{Store: []tasks.Inbound{item}, Say: func(_ context.Context, receipts []tasks.Receipt) Notice {
 		if receipts[0].Seq == 0 || receipts[0].Opened {
 			return Notice{}
@@ -173,7 +168,8 @@ func wordsPress(ctx context.Context, in *Inbox, r *Request, verb string, id task
 	case e.By != r.Message.From.Key() && !r.Admin || verb == pressGiveWords && !r.Steers(t):
 		return in.ReplyAside(r, "error.not_yours"), nil
 	case verb == pressAskWords:
-		return askWords(ctx, in, r, t, e)
+		reply, err := askApart(ctx, in, r, id, e)
+		return withFormAgain(in, r, t, e, reply), err
 	case !tasks.OpenAsk(t.State, e.Action): // the words can still be a question of their own
 		return in.ReplyLater(r, func(ctx context.Context) Notice { return decidedNotice(ctx, in, r, id, e.Action) }), nil
 	}
@@ -193,20 +189,6 @@ func wordsPress(ctx context.Context, in *Inbox, r *Request, verb string, id task
 		return n
 	}
 	return out.Reply, nil
-}
-
-// askWords makes kept words a question of their own. Each press counts once.
-func askWords(ctx context.Context, in *Inbox, r *Request, t LiveTask, e planner.Event) (Reply, error) {
-	o, err := in.opening(ctx, r, e.Text)
-	if err != nil {
-		return Reply{}, err
-	}
-	o.Message = e.Message
-	n := in.Notice(r, "notice.separate", nil)
-	n.Audience, n.Replace.Pressed = ToAuthor, true
-	reply := in.Reply(r, n)
-	reply.Store = []tasks.Inbound{in.OpeningDelivery(fmt.Sprintf("apart:%s:%d", t.Task, e.Seq), r.Message.Chat, o)}
-	return withFormAgain(in, r, t, e, reply), nil
 }
 
 // withFormAgain shows an open form once more below a reply, where the form's message

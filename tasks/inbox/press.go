@@ -76,8 +76,7 @@ func taskPress(ctx context.Context, in *Inbox, r *Request) (Reply, error) {
 	switch verb {
 	case cards.PressDetails, cards.PressRetry, pressRemoveGuidance, pressAskSeparately:
 		return pastPress(ctx, in, r, verb, id, rest)
-	}
-	if verb == cards.PressStop {
+	case cards.PressStop:
 		return lostBoardPress(ctx, in, r, id)
 	}
 	return in.ReplyText(r, "error.too_late", nil), nil
@@ -184,8 +183,7 @@ func guidancePress(ctx context.Context, in *Inbox, r *Request, verb string, id t
 		return in.ReplyText(r, "error.too_late", nil), nil
 	}
 	m := r.Message
-	at := fmt.Sprintf("%s:%d", id, e.Seq)
-	back := tasks.Inbound{Key: "undo:" + at, Chat: m.Chat, To: id, Event: planner.Event{
+	back := tasks.Inbound{Key: fmt.Sprintf("undo:%s:%d", id, e.Seq), Chat: m.Chat, To: id, Event: planner.Event{
 		Type: planner.GuidanceRemoved, At: in.Now(), By: m.From.Key(), Of: e.Seq,
 	}}
 	if verb == pressRemoveGuidance {
@@ -198,6 +196,13 @@ func guidancePress(ctx context.Context, in *Inbox, r *Request, verb string, id t
 			return n
 		}}, nil
 	}
+	reply, err := askApart(ctx, in, r, id, e)
+	reply.Store = append(reply.Store, back)
+	return reply, err
+}
+
+// askApart makes the words of an event a question of their own. Each press counts once.
+func askApart(ctx context.Context, in *Inbox, r *Request, id tasks.ID, e planner.Event) (Reply, error) {
 	o, err := in.opening(ctx, r, e.Text)
 	if err != nil {
 		return Reply{}, err
@@ -206,7 +211,7 @@ func guidancePress(ctx context.Context, in *Inbox, r *Request, verb string, id t
 	n := in.Notice(r, "notice.separate", nil)
 	n.Audience, n.Replace.Pressed = ToAuthor, true
 	reply := in.Reply(r, n)
-	reply.Store = []tasks.Inbound{in.OpeningDelivery("apart:"+at, m.Chat, o), back}
+	reply.Store = []tasks.Inbound{in.OpeningDelivery(fmt.Sprintf("apart:%s:%d", id, e.Seq), r.Message.Chat, o)}
 	return reply, nil
 }
 
