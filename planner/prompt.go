@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -66,11 +65,11 @@ func Prompt(s State, journal Journal, a Action, input PromptInput) (llm.Request,
 	}
 	return llm.Request{
 		Role: role, Model: b.model, Tools: b.tools, TextTools: b.text("prompt.text_tools", nil),
-		Messages: merged(b.fitting()),
+		Messages: merged(b.messages.fitting(input.MaxBytes)),
 	}, nil
 }
 
-// builder collects the messages of one prompt.
+// builder writes one prompt from the journal.
 type builder struct {
 	s         State
 	journal   Journal
@@ -78,23 +77,13 @@ type builder struct {
 	opening   Event
 	lang      string
 	model     string
-	messages  []llm.Message
+	messages  contents
 	tools     []llm.Tool
-	pictures  bool   // one of the messages holds images
-	namesMore bool   // one of them names what read_result reads
-	pastEnd   int    // messages before that index, but for the system's, are of the time before the task
-	results   []int  // indexes of messages with results, the oldest first
-	review    string // the question at the end of a review
+	pictures  bool // one of the messages holds images
+	namesMore bool // one of them names what read_result reads
 }
 
 func (b *builder) text(key string, data any) string { return b.input.Texts.Text(b.lang, key, data) }
-
-// add appends a message.
-func (b *builder) add(role, content string) {
-	if content != "" {
-		b.messages = append(b.messages, llm.Message{Role: role, Content: content})
-	}
-}
 
 // decision builds the prompts of plan, review and answer.
 func (b *builder) decision(a Action) error {
@@ -110,37 +99,38 @@ func (b *builder) decision(a Action) error {
 	if err != nil {
 		return err
 	}
-	if b.review, err = b.input.Texts.Prompt(b.lang, llm.RoleReview, data); err != nil {
+	review, err := b.input.Texts.Prompt(b.lang, llm.RoleReview, data)
+	if err != nil {
 		return err
 	}
-	b.review = strings.TrimSpace(b.review)
+	review = strings.TrimSpace(review)
+	b.messages.question = review
 	b.model = b.input.Model
-	b.add(llm.System, system)
+	b.messages.add(llm.System, system)
 	if a.Role != llm.RoleAnswer {
 		b.tools = []llm.Tool{b.planTool()}
 	}
 	b.addPast()
-	b.pastEnd = len(b.messages)
 	if a.Role != llm.RoleAnswer {
 		b.addEarlier("prompt.earlier_plan", b.input.Earlier)
 	}
-	b.add(llm.User, b.asker())
+	b.messages.add(llm.User, b.asker())
 	b.addGoal()
 	guidance, notes := b.s.Guidance, b.visibleNotes()
 	for _, plan := range b.s.Rejected {
 		notes = b.addNotes(notes, plan)
 		guidance = b.addGuidance(guidance, plan)
-		b.add(llm.Assistant, planText(b.journal(plan).Reply.Plan))
-		b.add(llm.User, b.text("prompt.plan_rejected", nil))
+		b.messages.add(llm.Assistant, planText(b.journal(plan).Reply.Plan))
+		b.messages.add(llm.User, b.text("prompt.plan_rejected", nil))
 	}
 	for i, plan := range b.s.Planned {
 		notes = b.addNotes(notes, plan)
 		guidance = b.addGuidance(guidance, plan)
 		if a.Role != llm.RoleAnswer {
 			if i > 0 {
-				b.add(llm.User, b.review)
+				b.messages.add(llm.User, review)
 			}
-			b.add(llm.Assistant, planText(b.journal(plan).Reply.Plan))
+			b.messages.add(llm.Assistant, planText(b.journal(plan).Reply.Plan))
 		}
 		b.addRound(i + 1)
 	}
@@ -149,9 +139,9 @@ func (b *builder) decision(a Action) error {
 	b.addSharedState(stateInDecision)
 	switch a.Role {
 	case llm.RoleAnswer:
-		b.add(llm.User, b.text(answerKey(b.s.Reason), nil))
+		b.messages.add(llm.User, b.text(answerKey(b.s.Reason), nil))
 	case llm.RoleReview:
-		b.add(llm.User, b.review)
+		b.messages.add(llm.User, review)
 	}
 	b.addBadReplies(b.s.BadReplies)
 	return nil
@@ -160,7 +150,7 @@ func (b *builder) decision(a Action) error {
 // addGoal adds the goal, below the messages that it brings along.
 func (b *builder) addGoal() {
 	b.addQuoted(b.opening.Opening.Earlier)
-	b.add(llm.User, tag("goal", b.goal()))
+	b.messages.add(llm.User, tag("goal", b.goal()))
 }
 
 // addQuoted adds messages that a question or guidance brings along: first those that
@@ -177,7 +167,7 @@ func (b *builder) addQuoted(list []bot.Quoted) {
 			}
 		}
 		if len(texts) > 0 {
-			b.add(llm.User, b.text(kind.intro, nil)+"\n"+strings.Join(texts, "\n"))
+			b.messages.add(llm.User, b.text(kind.intro, nil)+"\n"+strings.Join(texts, "\n"))
 		}
 	}
 }
@@ -236,7 +226,7 @@ func (b *builder) addGuidance(guidance []int, before int) []int {
 	for len(guidance) > 0 && guidance[0] < before {
 		e := b.journal(guidance[0])
 		b.addQuoted(e.Earlier)
-		b.add(llm.User, b.guidanceText(e))
+		b.messages.add(llm.User, b.guidanceText(e))
 		guidance = guidance[1:]
 	}
 	return guidance
@@ -261,8 +251,7 @@ func (b *builder) addRound(n int) {
 		}
 	}
 	if len(results) > 0 {
-		b.results = append(b.results, len(b.messages))
-		b.add(llm.User, b.text("prompt.results_intro", nil)+"\n"+strings.Join(results, "\n"))
+		b.messages.addResult(llm.Message{Role: llm.User, Content: b.text("prompt.results_intro", nil) + "\n" + strings.Join(results, "\n")})
 	}
 }
 
@@ -306,24 +295,9 @@ func (b *builder) cut(text string, show, whole, seq int) string {
 func (b *builder) addBadReplies(seqs []int) {
 	for _, seq := range seqs {
 		p := b.journal(seq).Problem
-		b.add(llm.Assistant, p.Text)
-		b.add(llm.User, b.text("prompt.malformed", map[string]any{"Reason": p.Reason}))
+		b.messages.add(llm.Assistant, p.Text)
+		b.messages.add(llm.User, b.text("prompt.malformed", map[string]any{"Reason": p.Reason}))
 	}
-}
-
-// merged joins texts of the same role in a row, since some models insist on
-// alternation.
-func merged(messages []llm.Message) []llm.Message {
-	var list []llm.Message
-	for _, m := range messages {
-		if n := len(list); n > 0 && m.Role != llm.ToolRole && list[n-1].Role == m.Role && len(list[n-1].ToolCalls)+len(m.ToolCalls) == 0 {
-			list[n-1].Content += "\n\n" + m.Content
-			list[n-1].Images = append(slices.Clip(list[n-1].Images), m.Images...)
-			continue
-		}
-		list = append(list, m)
-	}
-	return list
 }
 
 // planText is a plan as its model would have written it: the ids of its own round
@@ -399,7 +373,7 @@ func (b *builder) visibleNotes() []int {
 	list, room := b.s.Notes, notesInDecision
 	for from := len(list); from > 0; from-- {
 		if room -= min(len(b.noteText(list[from-1])), maxNote); room < 0 {
-			b.add(llm.User, b.text("prompt.notes_left", map[string]any{"Count": from}))
+			b.messages.add(llm.User, b.text("prompt.notes_left", map[string]any{"Count": from}))
 			return list[from:]
 		}
 	}
@@ -416,8 +390,7 @@ func (b *builder) addNotes(list []int, before int) []int {
 		list = list[1:]
 	}
 	if len(texts) > 0 {
-		b.results = append(b.results, len(b.messages))
-		b.add(llm.User, b.text("prompt.notes", nil)+"\n"+strings.Join(texts, "\n"))
+		b.messages.addResult(llm.Message{Role: llm.User, Content: b.text("prompt.notes", nil) + "\n" + strings.Join(texts, "\n")})
 	}
 	return list
 }

@@ -32,73 +32,107 @@ func messageBytes(m llm.Message) int {
 	return n
 }
 
-// fitting are the messages of the prompt, shortened to input.MaxBytes. The least
+// contents are the messages of one prompt, in order. The first is the system's.
+type contents struct {
+	list     []llm.Message
+	results  []int  // indexes of messages with results, the oldest first
+	question string // at the end of a review
+	// Between these indexes are the turns of the conversation before the task. The
+	// message before them is its summary, if it has one.
+	turns, turnsEnd int
+}
+
+// add appends a message. It leaves out an empty one.
+func (c *contents) add(role, content string) {
+	if content != "" {
+		c.list = append(c.list, llm.Message{Role: role, Content: content})
+	}
+}
+
+// addResult appends a message whose middle is left out of a long prompt once newer
+// results came after it.
+func (c *contents) addResult(m llm.Message) {
+	c.results = append(c.results, len(c.list))
+	c.list = append(c.list, m)
+}
+
+// fitting are the messages, shortened to so many bytes; 0 for no limit. The least
 // important content goes first: the oldest turns of the conversation before the
 // task, then its summary, then the middle of old results, then that of the
 // longest contents. The system message, the question of a review and calls stay
 // whole.
-func (b *builder) fitting() []llm.Message {
-	limit := b.input.MaxBytes
-	over := Bytes(b.messages) - limit
+func (c *contents) fitting(limit int) []llm.Message {
+	over := Bytes(c.list) - limit
 	if limit <= 0 || over <= 0 {
-		return b.messages
+		return c.list
 	}
 	shorten := func(i, least int) {
-		m := &b.messages[i]
+		m := &c.list[i]
 		before := len(m.Content)
 		if short := middleOut(m.Content, max(least, before-over-len(omission))); len(short) < before {
 			m.Content = short
 			over -= before - len(short)
 		}
 	}
-	over -= b.forget(over)
-	for i := 0; i+1 < len(b.results) && over > 0; i++ {
-		shorten(b.results[i], leastResult)
+	over -= c.forget(over)
+	for i := 0; i+1 < len(c.results) && over > 0; i++ {
+		shorten(c.results[i], leastResult)
 	}
 	for over > 0 {
-		longest := b.longest()
-		if longest < 0 || len(b.messages[longest].Content) < 2*leastContent {
+		longest := c.longest()
+		if longest < 0 || len(c.list[longest].Content) < 2*leastContent {
 			break
 		}
-		shorten(longest, max(leastContent, len(b.messages[longest].Content)/2))
+		shorten(longest, max(leastContent, len(c.list[longest].Content)/2))
 	}
-	return b.messages
+	return c.list
 }
 
-// forget empties turns of the conversation before the task, the oldest first and
+// forget removes turns of the conversation before the task, the oldest first and
 // the summary of those before them last, until so many bytes are gone. It
 // returns how many are; whole exchanges go, so that roles still take turns.
-func (b *builder) forget(over int) (gone int) {
-	from := 1
-	if b.input.Past.Summary != "" {
-		from = 2
-	}
-	at := from
-	for at < b.pastEnd && (gone < over || b.messages[at].Role != llm.User) {
-		gone += len(b.messages[at].Content)
+func (c *contents) forget(over int) (gone int) {
+	from, at := c.turns, c.turns
+	for at < c.turnsEnd && (gone < over || c.list[at].Role != llm.User) {
+		gone += len(c.list[at].Content)
 		at++
 	}
-	if gone < over && from == 2 && b.pastEnd > 1 {
-		gone += len(b.messages[1].Content)
-		from = 1
+	if gone < over && from > 1 {
+		from--
+		gone += len(c.list[from].Content)
 	}
-	b.messages = slices.Delete(b.messages, from, max(from, at))
-	for i := range b.results {
-		b.results[i] -= max(0, at-from)
+	c.list = slices.Delete(c.list, from, at)
+	for i := range c.results {
+		c.results[i] -= at - from
 	}
 	return gone
 }
 
 // longest is the index of the longest content but for the system message and the
 // question of a review; -1 when there is none.
-func (b *builder) longest() int {
+func (c *contents) longest() int {
 	longest := -1
-	for i, m := range b.messages {
-		if i > 0 && m.Content != b.review && (longest < 0 || len(m.Content) > len(b.messages[longest].Content)) {
+	for i, m := range c.list {
+		if i > 0 && m.Content != c.question && (longest < 0 || len(m.Content) > len(c.list[longest].Content)) {
 			longest = i
 		}
 	}
 	return longest
+}
+
+// merged joins texts of the same role in a row, since some models insist on
+// alternation.
+func merged(messages []llm.Message) []llm.Message {
+	var list []llm.Message
+	for _, m := range messages {
+		if n := len(list); n > 0 && m.Role != llm.ToolRole && list[n-1].Role == m.Role && len(list[n-1].ToolCalls)+len(m.ToolCalls) == 0 {
+			list[n-1].Content += "\n\n" + m.Content
+			list[n-1].Images = append(slices.Clip(list[n-1].Images), m.Images...)
+			continue
+		}
+		list = append(list, m)
+	}
+	return list
 }
 
 // middleOut keeps so many bytes of a text: two thirds from its beginning, the

@@ -37,22 +37,24 @@ type Earlier struct {
 // addPast adds the conversation before the task: its summary and the turns since.
 func (b *builder) addPast() {
 	if past := b.input.Past; past.Summary != "" && past.SummaryTainted {
-		b.add(llm.User, b.text("prompt.summary_others", nil)+"\n"+tag("data", past.Summary))
+		b.messages.add(llm.User, b.text("prompt.summary_others", nil)+"\n"+tag("data", past.Summary))
 	} else if past.Summary != "" {
-		b.add(llm.User, b.text("prompt.summary", nil)+"\n"+tag("summary", past.Summary))
+		b.messages.add(llm.User, b.text("prompt.summary", nil)+"\n"+tag("summary", past.Summary))
 	}
+	b.messages.turns = len(b.messages.list)
 	for _, h := range b.input.History {
 		if h.Other {
 			h.Goal = tag("data", h.Goal)
 		}
-		b.add(llm.User, tag("earlier_question", h.Goal))
+		b.messages.add(llm.User, tag("earlier_question", h.Goal))
 		if h.Tainted && h.Answer != "" {
 			// As a message of the model it would be taken for its own words.
-			b.add(llm.User, b.text("prompt.answered_then", nil)+"\n"+tag("data", h.Answer))
+			b.messages.add(llm.User, b.text("prompt.answered_then", nil)+"\n"+tag("data", h.Answer))
 			continue
 		}
-		b.add(llm.Assistant, b.answerOf(h))
+		b.messages.add(llm.Assistant, b.answerOf(h))
 	}
+	b.messages.turnsEnd = len(b.messages.list)
 }
 
 // answerOf is the answer of an exchange, or what became of it.
@@ -76,7 +78,7 @@ func (b *builder) addEarlier(key string, list []Earlier) {
 		lines = append(lines, fmt.Sprintf("%s · %s · %d · %s", e.Reference, e.Group, e.Bytes, e.Description))
 	}
 	b.namesMore = true
-	b.add(llm.User, b.text(key, nil)+"\n"+tag("data", strings.Join(lines, "\n")))
+	b.messages.add(llm.User, b.text(key, nil)+"\n"+tag("data", strings.Join(lines, "\n")))
 }
 
 // named are the results of earlier tasks that a description names by their reference.
@@ -105,9 +107,9 @@ func SummaryPrompt(d Digest) (llm.Request, error) {
 	if err != nil {
 		return llm.Request{}, fmt.Errorf("building prompt of a summary: %w", err)
 	}
-	b.add(llm.System, system)
+	b.messages.add(llm.System, system)
 	if d.Before != "" {
-		b.add(llm.User, b.text("prompt.summary_before", nil)+"\n"+tag("summary", d.Before))
+		b.messages.add(llm.User, b.text("prompt.summary_before", nil)+"\n"+tag("summary", d.Before))
 	}
 	room := d.MaxBytes - len(system) - len(d.Before) - 1000
 	longest := 0
@@ -121,9 +123,9 @@ func SummaryPrompt(d Digest) (llm.Request, error) {
 	for i, h := range d.Turns {
 		turns[i] = tag("question", clip.Marked(h.Goal, longest)) + "\n" + tag("answer", clip.Marked(b.answerOf(h), max(longest, minSummarised)))
 	}
-	b.add(llm.User, b.text("prompt.summary_turns", nil)+"\n"+strings.Join(turns, "\n"))
-	b.add(llm.User, b.text("prompt.summary_now", nil))
-	return llm.Request{Role: llm.RoleAnswer, Messages: merged(b.messages)}, nil
+	b.messages.add(llm.User, b.text("prompt.summary_turns", nil)+"\n"+strings.Join(turns, "\n"))
+	b.messages.add(llm.User, b.text("prompt.summary_now", nil))
+	return llm.Request{Role: llm.RoleAnswer, Messages: merged(b.messages.list)}, nil
 }
 
 // minSummarised is the shortest length to which SummaryPrompt cuts a text, in bytes.

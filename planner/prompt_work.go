@@ -23,12 +23,12 @@ func (b *builder) work(a Action) error {
 		return err
 	}
 	b.model = b.input.Model
-	b.add(llm.System, system)
+	b.messages.add(llm.System, system)
 	description := Description(w, b.journal)
 	if w.Name != LLMTool {
 		b.addEarlier("prompt.earlier_work", b.named(description))
 	}
-	b.add(llm.User, b.asker())
+	b.messages.add(llm.User, b.asker())
 	if a.Final {
 		b.addGoal()
 	}
@@ -37,18 +37,18 @@ func (b *builder) work(a Action) error {
 		for _, i := range w.After {
 			results = append(results, b.result(b.s.Subtasks[i]))
 		}
-		b.add(llm.User, b.text("prompt.results_intro", nil)+"\n"+strings.Join(results, "\n"))
+		b.messages.add(llm.User, b.text("prompt.results_intro", nil)+"\n"+strings.Join(results, "\n"))
 	}
-	b.add(llm.User, tag("task", description))
+	b.messages.add(llm.User, tag("task", description))
 	for _, turn := range w.Turns {
 		b.addTurn(w, turn)
 	}
 	b.addSharedState(stateInWork)
 	if b.input.Missing != "" {
-		b.add(llm.User, b.text("prompt.tool_unavailable", map[string]any{"Tool": w.Name, "Reason": b.input.Missing}))
+		b.messages.add(llm.User, b.text("prompt.tool_unavailable", map[string]any{"Tool": w.Name, "Reason": b.input.Missing}))
 	}
 	if a.LastTurn {
-		b.add(llm.User, b.text("prompt.last_turn", nil))
+		b.messages.add(llm.User, b.text("prompt.last_turn", nil))
 	} else if w.Name != LLMTool {
 		b.tools = append(append(b.tools, b.input.Tools...), b.machineTools(w)...)
 	}
@@ -73,12 +73,9 @@ func (b *builder) addTurn(w Work, t Turn) {
 	for _, c := range r.Calls {
 		m.ToolCalls = append(m.ToolCalls, llm.ToolCall{ID: c.ID, Name: c.Name, Arguments: arguments(c.Arguments)})
 	}
-	b.messages = append(b.messages, m)
+	b.messages.list = append(b.messages.list, m)
 	for i, c := range r.Calls {
-		b.results = append(b.results, len(b.messages))
-		b.messages = append(b.messages, llm.Message{
-			Role: llm.ToolRole, ToolCallID: c.ID, Content: b.callResult(w, c, t.Calls[i]),
-		})
+		b.messages.addResult(llm.Message{Role: llm.ToolRole, ToolCallID: c.ID, Content: b.callResult(w, c, t.Calls[i])})
 	}
 	if b.input.Vision {
 		b.addImages(r.Calls, t)
@@ -98,7 +95,7 @@ func (b *builder) addImages(calls []Call, t Turn) {
 			continue
 		}
 		b.pictures = true
-		b.messages = append(b.messages, llm.Message{
+		b.messages.list = append(b.messages.list, llm.Message{
 			Role: llm.User, Content: b.text("prompt.images", map[string]any{"Tool": c.Name}), Images: e.Result.Images,
 		})
 	}

@@ -110,7 +110,7 @@ const (
 // too much.
 func (b *builder) addSharedState(limit int) {
 	if values := SharedState(b.s, b.journal); len(values) > 0 {
-		b.add(llm.User, b.text("prompt.state_intro", map[string]any{"Version": b.s.Version})+"\n"+b.values(values, limit))
+		b.messages.add(llm.User, b.text("prompt.state_intro", map[string]any{"Version": b.s.Version})+"\n"+b.values(values, limit))
 	}
 }
 
