@@ -2,7 +2,6 @@ package planner
 
 import (
 	"regexp"
-	"slices"
 	"strings"
 
 	"legwork/internal/clip"
@@ -67,31 +66,6 @@ func maybeCall(rest string) bool {
 	return false
 }
 
-// The marks that end thinking, or begin calls which models write as text;
-// lenient.FindCalls reads them. Those of the second list begin a line.
-var (
-	callMarks     = []string{"</think", "<tool_call", "<|", "<｜", "<function", "<invoke", "[TOOL_CALLS]", "```tool_c"}
-	callLineMarks = []string{">>>", "functools[", "Action:"}
-)
-
-// beginsCall reports that a mark of a call begins at a place of a growing text, or may
-// still come there. A quoted mark is a word of an answer.
-func beginsCall(text string, at int) bool {
-	begins := func(marks []string) bool {
-		return slices.ContainsFunc(marks, func(mark string) bool {
-			rest := text[at:]
-			return strings.HasPrefix(rest, mark) || strings.HasPrefix(mark, rest) && strings.Trim(rest, "`") != ""
-		})
-	}
-	switch {
-	case at > 0 && strings.IndexByte("`\"'", text[at-1]) >= 0:
-		return false
-	case begins(callMarks):
-		return true
-	}
-	return (at == 0 || text[at-1] == '\n') && begins(callLineMarks)
-}
-
 // StreamablePrefix is the part of a growing reply that is known to be an answer and
 // may be shown: nothing while it may still become a plan or a call, and nothing from
 // where one seems to start.
@@ -117,7 +91,7 @@ func StreamablePrefix(text string) string {
 		switch {
 		case text[i] == '{' && (maybeCall(rest) || text[i-1] == '\n' && maybeData(rest)),
 			text[i] == '[' && strings.HasPrefix(strings.TrimLeft(rest, space), "{"),
-			strings.IndexByte("<[`>fA", text[i]) >= 0 && beginsCall(text, i):
+			lenient.MarkAt(text, i):
 			return strings.TrimSuffix(text[:i], "\n")
 		}
 	}

@@ -91,24 +91,7 @@ type finder struct {
 	tried  int // how many times header was matched
 }
 
-// The marks of models and servers, by the templates of their makers:
-//
-//	<tool_call>              Hermes, Qwen, Granite, GLM; <|tool_call|> Phi-4, Granite
-//	[TOOL_CALLS] [ARGS]      Mistral
-//	<|python_tag|>           Llama 3
-//	<function=NAME>          Llama 3, Functionary, Qwen3-Coder; <invoke name="NAME"> MiniMax and others
-//	<｜tool▁call▁begin｜>      DeepSeek
-//	>>>NAME                  Functionary 3.2; <|recipient|>NAME<|content|> its version 2
-//	to=functions.NAME        gpt-oss
-//	<|tool_call_begin|>      Kimi K2; <|tool_call_start|> LFM2
-//	Action: NAME             agents of the form ReAct; <|START_ACTION|> Command R7B
-//	functools[…]             Phi-4-mini
-//	```tool_code             Gemma
 var (
-	marks = regexp.MustCompile(`<[/|]{0,2}(?:tool_calls?|function_calls?|tool_code)[/|]?>|<｜[^｜<>\n]{1,40}｜>|<\|/?[A-Za-z_]{2,40}\|>` +
-		`|\[/?TOOL_CALLS\]|\[ARGS\]|</?(?:function|invoke|parameter)(?:[= ][^<>\n]{0,80})?>|\bfunctools$`)
-	emptyBlock = regexp.MustCompile("```[a-z_]*\\s*```|^```[a-z_]*\\s*$")
-
 	// header is the name of a tool before its arguments, with the marks around it.
 	header = regexp.MustCompile(`(?:(?P<mark><function(?:=| name=)["']?|<invoke name=["']?|\[TOOL_CALLS\]\s*|<｜tool▁call▁begin｜>(?:function<｜tool▁sep｜>)?|<\|tool_call_begin\|>|<tool_call>\s*|<\|recipient\|>\s*` +
 		`|(?:<\|start\|>\s*assistant\s*)?(?:<\|channel\|>\s*\w+\s+)?\bto=functions\.)|>>>\s*|\bto=|(?m:^)Action:\s*)` +
@@ -122,8 +105,6 @@ var (
 	codeStart = regexp.MustCompile("```tool_code|<\\|python_tag\\|>|<\\|tool_call_start\\|>")
 	function  = regexp.MustCompile(`([A-Za-z_][\w.]{0,79})\(`)
 	wholeCode = regexp.MustCompile(`^\[?\s*[A-Za-z_][\w.]{0,79}\(`)
-
-	stray = regexp.MustCompile("^(?:<\\|?tool_calls?(?:_section_begin|_begin|_start)?\\|?>|<｜tool▁calls?▁begin｜>|\\[TOOL_CALLS\\]|<function(?:=| name=)|<invoke name=|<\\|python_tag\\|>|<\\|START_ACTION\\|>|<\\|channel\\|>\\w+ to=|```tool_c)")
 )
 
 // maxFound is how many calls of one way of writing are found, at least.
@@ -273,20 +254,6 @@ func (f *finder) header(c *candidate) (name string, marked bool) {
 	return name, marked
 }
 
-// marked reports that a mark stands directly before a place.
-func (f *finder) marked(at int) bool {
-	before := strings.TrimRight(f.text[max(0, at-maxHeader):at], " \t\r\n")
-	before = strings.TrimRight(strings.TrimSuffix(strings.TrimSuffix(before, "```json"), "```"), " \t\r\n")
-	if strings.HasSuffix(before, "```tool_call") || strings.HasSuffix(before, "```tool_code") {
-		return true
-	}
-	if !strings.HasSuffix(before, ">") && !strings.HasSuffix(before, "]") && !strings.HasSuffix(before, "functools") {
-		return false
-	}
-	all := marks.FindAllStringIndex(before, -1)
-	return len(all) > 0 && all[len(all)-1][1] == len(before) && !f.quoted(at-1)
-}
-
 // without is the text without some of the candidates.
 func (f *finder) without(leave func(candidate) bool) string {
 	var kept strings.Builder
@@ -299,32 +266,6 @@ func (f *finder) without(leave func(candidate) bool) string {
 	}
 	kept.WriteString(f.text[from:])
 	return kept.String()
-}
-
-// bare is a text without marks and empty code blocks.
-func bare(text string) string {
-	if containsAny(text, "<", "[TOOL", "[/TOOL", "[ARGS]", "functools") {
-		text = marks.ReplaceAllString(text, "")
-	}
-	text = strings.TrimSpace(text)
-	text = strings.Trim(text, ",;[] \t\r\n")
-	if strings.Contains(text, "```") {
-		text = emptyBlock.ReplaceAllString(text, "")
-	}
-	return strings.TrimSpace(strings.TrimSuffix(text, "functools"))
-}
-
-// strayMark reports that a line begins with the mark of a call.
-func (f *finder) strayMark() bool {
-	at := 0
-	for line := range strings.Lines(f.text) {
-		mark := strings.TrimLeft(line, " \t")
-		if mark != "" && strings.IndexByte("<[`", mark[0]) >= 0 && stray.MatchString(mark) && (mark[0] == '`' || !f.quoted(at)) {
-			return true
-		}
-		at += len(line)
-	}
-	return false
 }
 
 // callKeys reports that the keys of a value that is cut are those of a call.
