@@ -193,11 +193,8 @@ func meantArguments(args string) string {
 	if isObject([]byte(args)) {
 		return args
 	}
-	trimmed := strings.TrimSpace(args)
-	for _, o := range lenient.Objects(trimmed) {
-		if o.Raw != nil && o.Start == 0 && o.End == len(trimmed) {
-			return string(o.Raw)
-		}
+	if raw := lenient.Whole(args); isObject(raw) {
+		return string(raw)
 	}
 	return args
 }

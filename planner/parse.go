@@ -375,11 +375,7 @@ func attempted(text string) bool {
 	if text == "null" || text == "[]" {
 		return true
 	}
-	values := lenient.Values(text)
-	if len(values) != 1 || values[0].Raw == nil || values[0].Start != 0 || values[0].End != len(text) {
-		return false
-	}
-	f, ok := lenient.Decode(values[0].Raw).(map[string]any)
+	f, ok := lenient.Decode(lenient.Whole(text)).(map[string]any)
 	if !ok {
 		return false
 	}

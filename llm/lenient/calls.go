@@ -159,10 +159,8 @@ func (f *finder) elements() {
 func elementValue(text string) any {
 	trimmed := strings.TrimSpace(text)
 	if strings.HasPrefix(trimmed, "{") || strings.HasPrefix(trimmed, "[") {
-		for _, o := range Values(trimmed) {
-			if o.Raw != nil && o.Start == 0 && o.End == len(trimmed) {
-				return json.RawMessage(o.Raw)
-			}
+		if raw := Whole(trimmed); raw != nil {
+			return json.RawMessage(raw)
 		}
 		if json.Valid([]byte(trimmed)) {
 			return json.RawMessage(trimmed)

@@ -40,6 +40,18 @@ func Objects(text string) []Object {
 // object, as one value each, and Broken values.
 func Values(text string) []Object { return scan(text, true) }
 
+// Whole returns the JSON object, or the array of objects, that a text is and nothing
+// else, as valid JSON; nil for other texts.
+func Whole(text string) []byte {
+	text = strings.TrimSpace(text)
+	for _, o := range Values(text) {
+		if o.Start == 0 && o.End == len(text) {
+			return o.Raw
+		}
+	}
+	return nil
+}
+
 const (
 	maxDepth = 512 // of values in values
 	maxKeys  = 64  // that are remembered of one value
