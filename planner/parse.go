@@ -4,10 +4,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"reflect"
 	"slices"
 	"strings"
+	"unicode"
 
+	"legwork/internal/plainjson"
 	"legwork/llm"
 	"legwork/llm/lenient"
 )
@@ -46,6 +47,7 @@ const (
 	UnreadableCall     = "unreadable_call"
 	UnreadablePlan     = "unreadable_plan"
 	TruncatedPlan      = "truncated_plan"
+	SeveralPlans       = "several_plans"
 	UnknownGroup       = "unknown_group"
 	MissingName        = "missing_name"
 	MissingDescription = "missing_description"
@@ -67,8 +69,10 @@ const again = " Send the whole plan again, corrected."
 
 // ParseReply reads a model's text. It leaves thinking aloud out. Calls of tools that
 // are written out, in the forms of lenient.FindCalls, are read by ParseCalls. Without
-// such calls the last complete plan in the text counts; a text without a plan is the
-// answer. A plan is
+// such calls, plans that follow each other are one plan together. With words between
+// them they make the reply an error, unless the later ones only repeat sub-tasks: the
+// words may say that one plan replaces the other. A text without a plan is the answer.
+// A plan is
 //
 //   - an object with the key "plan" whose value is a list of entries, one entry,
 //     null, or any of these as JSON in a string; other keys beside it are
@@ -79,8 +83,8 @@ const again = " Send the whole plan again, corrected."
 // Other JSON belongs to the answer: also {"plan": "pro", "price": 10}. But ParseReply
 // refuses a reply that is a JSON value alone and looks like an attempt at a plan
 // ({"plan": "none"}, {"subtasks": […]}, one bare entry, {}, [], null): people never
-// see a plan. A plan that is cut off or unreadable makes the reply an error, unless
-// the reply holds a complete plan too. The error is a *PlanError.
+// see a plan. A plan that is cut off or unreadable makes the reply an error, also
+// beside a complete one. The error is a *PlanError.
 func ParseReply(text string, o ParseOptions) (Parsed, error) {
 	text = lenient.WithoutThinking(text)
 	if text == "" {
@@ -95,32 +99,23 @@ func ParseReply(text string, o ParseOptions) (Parsed, error) {
 		for _, c := range written.List {
 			calls = append(calls, llm.ToolCall{Name: c.Name, Arguments: string(c.Arguments)})
 		}
-		return ParseCalls(calls, o)
+		return ParseCalls(calls, written.Rest, o)
 	}
-	var plan []any
-	var found bool
-	var refused *PlanError
 	groups := newGroups(o.Groups)
-	for _, v := range lenient.Values(text) {
-		switch {
-		case v.Truncated && (planKeys(v.Keys) || bare(text[:v.Start]) || written.Cut):
-			refused = truncated()
-		case v.Broken && planKeys(v.Keys):
-			refused = unreadable("it is not valid JSON")
-		case v.Raw != nil:
-			if list, ok := planIn(lenient.Decode(v.Raw), groups, 0); ok {
-				plan, found = list, true
-			}
+	plans, words, refused := plansIn(text, groups, func(v lenient.Object) bool { return written.Cut || bare(text[:v.Start]) })
+	if len(plans) == 0 && refused == nil {
+		if plan, ok := yamlPlan(text, groups); ok {
+			plans = [][]any{plan}
 		}
 	}
-	if !found && refused == nil {
-		plan, found = yamlPlan(text, groups)
-	}
+	different := distinct(plans)
 	switch {
-	case found:
-		return parseEntries(plan, o, groups)
 	case refused != nil:
 		return Parsed{}, refused
+	case words && len(different) > 1:
+		return Parsed{}, several(len(different))
+	case len(plans) > 0:
+		return parseEntries(joined(different), o, groups)
 	case written.Unreadable():
 		return Parsed{}, &PlanError{Code: UnreadableCall, Reason: "The reply holds a call of a tool that cannot be read. " + callPlan}
 	case attempted(text):
@@ -129,53 +124,101 @@ func ParseReply(text string, o ParseOptions) (Parsed, error) {
 	return Parsed{Answer: text}, nil
 }
 
+// plansIn returns the plans that stand in a text as JSON. words reports that there are
+// words between two of them. refused says why one cannot be read; a value that is cut
+// off is one when its keys are those of a plan, or when cut says so.
+func plansIn(text string, groups *groupNames, cut func(lenient.Object) bool) (plans [][]any, words bool, refused *PlanError) {
+	end := 0 // of the last plan
+	for _, v := range lenient.Values(text) {
+		switch {
+		case v.Truncated && (planKeys(v.Keys) || cut(v)):
+			refused = truncated()
+		case v.Broken && planKeys(v.Keys):
+			refused = unreadable("it is not valid JSON")
+		case v.Raw != nil:
+			list, ok := planIn(lenient.Decode(v.Raw), groups, 0)
+			if !ok {
+				continue
+			}
+			if key, twice := plainjson.SimilarKey(v.Raw); twice {
+				refused = repeatedKey(key)
+			}
+			between := strings.ReplaceAll(text[end:v.Start], "```json", "")
+			words = words || len(plans) > 0 && strings.ContainsFunc(between, unicode.IsLetter)
+			plans, end = append(plans, list), v.End
+		}
+	}
+	return plans, words, refused
+}
+
 // callPlan tells a model what a reply to a request for a plan can be.
 const callPlan = `Call the tool "plan", or write the answer as text.`
 
 // isPlanTool reports that a model means the tool "plan" by a name.
 func isPlanTool(name string) bool { return strings.EqualFold(strings.TrimSpace(name), ToolPlan) }
 
-// ParseCalls reads the calls of tools in a reply to a request for a plan. All calls of
-// the tool "plan" are one plan together, and a call of an agent with a description is
-// an entry of it. Another call makes the reply an error: no part of a reply is
-// left out in silence. The error is a *PlanError.
-func ParseCalls(calls []llm.ToolCall, o ParseOptions) (Parsed, error) {
+// ParseCalls reads the calls of tools in a reply to a request for a plan, and the text
+// beside them. All calls of the tool "plan" are one plan together, and a call of an
+// agent with a description is an entry of it. Another call makes the reply an error, and
+// so does a plan in the text with other sub-tasks: no part of a reply is left out in
+// silence. The error is a *PlanError.
+func ParseCalls(calls []llm.ToolCall, text string, o ParseOptions) (Parsed, error) {
 	groups := newGroups(o.Groups)
-	var lists [][]any
+	var plans [][]any
 	for _, c := range calls {
-		list, err := planOfCall(c, groups)
+		list, err := plansOfCall(c, groups)
 		if err != nil {
 			return Parsed{}, err
 		}
-		lists = append(lists, list)
+		plans = append(plans, list...)
 	}
-	return parseEntries(joined(lists), o, groups)
+	plans = distinct(plans)
+	beside, _, refused := plansIn(lenient.WithoutThinking(text), groups, func(lenient.Object) bool { return false })
+	if refused != nil {
+		return Parsed{}, refused
+	}
+	if all := distinct(slices.Concat(plans, beside)); len(all) > len(plans) {
+		return Parsed{}, several(len(all))
+	}
+	return parseEntries(joined(plans), o, groups)
 }
 
-func planOfCall(c llm.ToolCall, groups *groupNames) ([]any, error) {
+func plansOfCall(c llm.ToolCall, groups *groupNames) ([][]any, error) {
 	if isPlanTool(c.Name) {
 		return planArguments(c.Arguments)
 	}
 	if _, ok := groups.find(c.Name); ok && !groups.any {
 		if f, ok := lenient.Decode([]byte(c.Arguments)).(map[string]any); ok && fieldText(f, "description") != "" {
 			f["name"] = c.Name
-			return []any{f}, nil
+			return [][]any{{f}}, nil
 		}
 		return nil, &PlanError{Code: UnknownTool, Reason: fmt.Sprintf("%s is an agent and no tool: put what it has to do into a plan. %s", cited(c.Name), callPlan)}
 	}
 	return nil, &PlanError{Code: UnknownTool, Reason: fmt.Sprintf("There is no tool %s here. %s", cited(c.Name), callPlan)}
 }
 
-// joined makes one list of the entries of several plans. A plan that repeats an
-// earlier one is left out. An id that an earlier plan has is replaced in the later
-// one, also where that plan refers to it.
-func joined(lists [][]any) []any {
+// distinct leaves out each plan whose sub-tasks are all in plans before it.
+func distinct(plans [][]any) [][]any {
+	type task struct{ name, description string }
+	seen := map[task]bool{}
+	return slices.DeleteFunc(slices.Clone(plans), func(plan []any) bool {
+		before := len(seen)
+		repeats := true
+		for _, e := range plan {
+			f, ok := e.(map[string]any)
+			repeats = repeats && ok
+			seen[task{fieldText(f, "name"), fieldText(f, "description")}] = true
+		}
+		return repeats && len(seen) == before
+	})
+}
+
+// joined makes one list of the entries of several plans. An id that an earlier plan has
+// is replaced in the later one, also where that plan refers to it.
+func joined(plans [][]any) []any {
 	var all []any
 	taken := map[string]bool{}
-	for n, list := range lists {
-		if slices.ContainsFunc(lists[:n], func(before []any) bool { return reflect.DeepEqual(before, list) }) {
-			continue
-		}
+	for _, list := range plans {
 		renamed := map[string]string{}
 		for _, e := range list {
 			f, _ := e.(map[string]any)
@@ -220,20 +263,16 @@ func withIDs(f map[string]any, renamed map[string]string) map[string]any {
 	return f
 }
 
-// planArguments reads the arguments of a call of the tool "plan". They must hold a
-// plan in a form of ParseReply; any list of entries and a lone entry count too.
-func planArguments(args string) ([]any, error) {
+// planArguments reads the arguments of a call of the tool "plan". They must hold
+// plans in a form of ParseReply; any list of entries and a lone entry count too.
+func planArguments(args string) (plans [][]any, _ error) {
 	var inner string
 	if json.Unmarshal([]byte(args), &inner) == nil {
 		args = inner
 	}
-	var plan []any
-	var found bool
-	refused := unreadable(`the arguments of "plan" are {"plan": [entries]}`)
 	for _, v := range lenient.Values(args) {
 		if v.Truncated {
-			refused = truncated()
-			continue
+			return nil, truncated()
 		}
 		if v.Raw == nil {
 			continue
@@ -243,14 +282,18 @@ func planArguments(args string) ([]any, error) {
 		if !ok && entryLike(value) {
 			list, ok = []any{value}, true
 		}
-		if ok {
-			plan, found = list, true
+		if !ok {
+			continue
 		}
+		if key, twice := plainjson.SimilarKey(v.Raw); twice {
+			return nil, repeatedKey(key)
+		}
+		plans = append(plans, list)
 	}
-	if !found && strings.TrimSpace(args) != "[]" {
-		return nil, refused
+	if len(plans) == 0 && strings.TrimSpace(args) != "[]" {
+		return nil, unreadable(`the arguments of "plan" are {"plan": [entries]}`)
 	}
-	return plan, nil
+	return plans, nil
 }
 
 // PlanOutput is for people who write prompts: one line of JSON with the plan, the
@@ -279,6 +322,14 @@ func CutPlan() *PlanError { return truncated() }
 
 func truncated() *PlanError {
 	return &PlanError{Code: TruncatedPlan, Reason: "The plan is cut off: its end is missing. Send the whole plan again, shorter: fewer sub-tasks, and in each description only what its agent must know."}
+}
+
+func several(count int) *PlanError {
+	return &PlanError{Code: SeveralPlans, Reason: fmt.Sprintf("The reply holds %d plans. Send one plan with all the sub-tasks that are to be done.", count)}
+}
+
+func repeatedKey(key string) *PlanError {
+	return unreadable(fmt.Sprintf("an object has the key %s twice", cited(key)))
 }
 
 func unreadable(why string) *PlanError {
