@@ -33,9 +33,7 @@ func (x *Executor) promptInput(ctx context.Context, v *tasks.View, a planner.Act
 		promptInput.Model = chosen
 	}
 	groups := x.groups(ctx, v)
-	for _, g := range groups {
-		promptInput.Groups = append(promptInput.Groups, i18n.Group{Name: g.Name, Description: g.Description, ReadOnly: g.ReadOnly})
-	}
+	promptInput.Groups = agents(groups)
 	if err := x.addConversation(ctx, v, a, &promptInput); err != nil || a.Role != llm.RoleWork || a.Group == planner.LLMTool {
 		return promptInput, nil, err
 	}
@@ -80,6 +78,15 @@ func (x *Executor) groups(ctx context.Context, v *tasks.View) []tools.Group {
 		return nil
 	}
 	return policy.TaskGroups(x.Tools.Groups(), settings.Groups, opening, v.State.Tainted > 0)
+}
+
+// agents are groups as prompts describe them.
+func agents(groups []tools.Group) []i18n.Group {
+	list := make([]i18n.Group, 0, len(groups))
+	for _, g := range groups {
+		list = append(list, i18n.Group{Name: g.Name, Description: g.Description, ReadOnly: g.ReadOnly})
+	}
+	return list
 }
 
 // addConversation adds the earlier conversation to the input of a prompt.

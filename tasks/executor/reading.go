@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"legwork/i18n"
 	"legwork/internal/clip"
 	"legwork/internal/plainjson"
 	"legwork/internal/toolargs"
@@ -52,11 +51,7 @@ func (d reading) read(r llm.Reply) planner.Event {
 	if err == nil {
 		return e
 	}
-	text := r.Text
-	for _, c := range r.ToolCalls {
-		text += "\n" + c.Arguments
-	}
-	return malformed(d.a, err, text, r.Usage)
+	return malformed(d.a, err, r)
 }
 
 // errRevoked is for models, too.
@@ -110,28 +105,28 @@ func (d reading) cutOff(failed *llm.Error) (_ planner.Event, ok bool) {
 	if !failed.Length || d.a.Role == llm.RoleAnswer {
 		return planner.Event{}, false
 	}
-	text := failed.Partial
 	if len(failed.Calls) == 0 {
-		if planner.VisibleText(text) == "" {
+		if planner.VisibleText(failed.Partial) == "" {
 			return planner.Event{}, false // all of it went into thinking
 		}
-		if parsed, err := planner.ParseReply(text, planner.ParseOptions{Groups: d.names()}); err == nil && !parsed.IsPlan {
+		if parsed, err := planner.ParseReply(failed.Partial, planner.ParseOptions{Groups: d.names()}); err == nil && !parsed.IsPlan {
 			return planner.Event{}, false
 		}
-	}
-	for _, c := range failed.Calls {
-		text += "\n" + c.Arguments
 	}
 	reason := error(errCutCall)
 	if d.a.Role != llm.RoleWork {
 		reason = planner.CutPlan()
 	}
-	return malformed(d.a, reason, text, failed.Usage), true
+	return malformed(d.a, reason, llm.Reply{Text: failed.Partial, ToolCalls: failed.Calls, Usage: failed.Usage}), true
 }
 
 // malformed is the event of a reply that is given back to its model.
-func malformed(a planner.Action, reason error, text string, usage llm.Usage) planner.Event {
-	problem := &planner.Problem{Code: planner.ReasonUnreadable, Reason: reason.Error(), Text: clip.Marked(strings.TrimSpace(text), 4000), Usage: usage}
+func malformed(a planner.Action, reason error, r llm.Reply) planner.Event {
+	text := r.Text
+	for _, c := range r.ToolCalls {
+		text += "\n" + c.Arguments
+	}
+	problem := &planner.Problem{Code: planner.ReasonUnreadable, Reason: reason.Error(), Text: clip.Marked(strings.TrimSpace(text), 4000), Usage: r.Usage}
 	return planner.Event{Type: planner.Malformed, Action: a.ID, Problem: problem}
 }
 
@@ -178,11 +173,7 @@ func (d reading) announcement() *planner.Announcement {
 	if d.a.Role != llm.RolePlan || again || len(s.Guidance) > 0 || opening.Prompt != nil || len(d.groups) == 0 {
 		return nil
 	}
-	agents := make([]i18n.Group, 0, len(d.groups))
-	for _, g := range d.groups {
-		agents = append(agents, i18n.Group{Name: g.Name, Description: g.Description})
-	}
-	return planner.NewAnnouncement(opening.Goal, agents)
+	return planner.NewAnnouncement(opening.Goal, agents(d.groups))
 }
 
 func parseDecision(r llm.Reply, options planner.ParseOptions) (planner.Parsed, error) {
