@@ -105,10 +105,6 @@ func SearchProblem(options map[string]any) string {
 	return ""
 }
 
-// toModel is the part of a failed search's text that is meant for models. What an
-// admin has to do follows it.
-const toModel = "work without searching and tell the person that an admin has to "
-
 // Search searches once with these options of a search server.
 func Search(ctx context.Context, options map[string]any) error {
 	manager, err := tools.New(tools.Config{Servers: map[string]tools.ServerConfig{"search": searchWith(options)}}, tools.Options{})
@@ -116,10 +112,10 @@ func Search(ctx context.Context, options map[string]any) error {
 		return err
 	}
 	ended := tooladmin.During(ctx, manager, func(ctx context.Context) {
-		call := tools.Call{Group: "search", Tool: "search.search", Arguments: json.RawMessage(`{"query": "weather", "limit": 1}`)}
+		call := tools.Call{Group: "search", Tool: "search.search", Arguments: json.RawMessage(`{"query": "weather", "limit": 1}`), Admin: true}
 		var result tools.Result
 		if result, err = manager.Call(ctx, call); err == nil && result.Failed {
-			err = errors.New(strings.Replace(cli.OneLine(result.Text), toModel, "", 1))
+			err = errors.New(cli.OneLine(result.Text))
 		}
 	})
 	return errors.Join(err, ended)

@@ -219,6 +219,15 @@ func (a response) noResults(q query) string {
 // fields are the names that a provider gives to the parts of a result.
 type fields struct{ address, snippet, published string }
 
+// read reads an answer that holds nothing but a list of results.
+func (f fields) read(body []byte) (response, error) {
+	var a struct {
+		Results []json.RawMessage `json:"results"`
+	}
+	err := json.Unmarshal(body, &a)
+	return response{results: f.results(a.Results)}, err
+}
+
 // results reads a list of results one by one, because engines put surprising things
 // into them. It leaves out those without a usable address.
 func (f fields) results(list []json.RawMessage) []result {

@@ -71,7 +71,7 @@ func providers() map[string]provider {
 			keysAt: "app.tavily.com", base: "https://api.tavily.com", path: "/search",
 			options: []string{"api_key", "base_url"}, keyHeader: "Authorization", keyPrefix: "Bearer ",
 			most: 20, pages: 1, maxQuery: 400,
-			request: askTavily, read: readTavily,
+			request: askTavily, read: fields{"url", "content", "published_date"}.read,
 			refused: refusedKey,
 			// 432: the limit of the plan; 433: that of paying as one goes.
 			out: func(status int, _ string) bool { return status == 432 || status == 433 },
@@ -81,7 +81,7 @@ func providers() map[string]provider {
 			keysAt: "dashboard.exa.ai", base: "https://api.exa.ai", path: "/search",
 			options: []string{"api_key", "base_url"}, keyHeader: "X-Api-Key",
 			most: 50, pages: 1, maxQuery: 500,
-			request: askExa, read: readExa,
+			request: askExa, read: fields{"url", "highlights", "publishedDate"}.read,
 			refused: refusedKey,
 			out:     func(status int, _ string) bool { return status == http.StatusPaymentRequired },
 		},

@@ -148,28 +148,12 @@ func askTavily(e *engine, q query) request {
 	return request{endpoint: e.endpoint, body: body}
 }
 
-func readTavily(body []byte) (response, error) {
-	var a struct {
-		Results []json.RawMessage `json:"results"`
-	}
-	err := json.Unmarshal(body, &a)
-	return response{results: fields{"url", "content", "published_date"}.results(a.Results)}, err
-}
-
 func askExa(e *engine, q query) request {
 	body := map[string]any{"query": q.words, "numResults": q.limit, "contents": map[string]any{"highlights": true}}
 	if days := map[string]int{"day": 1, "month": 31, "year": 366}[q.timeRange]; days > 0 {
 		body["startPublishedDate"] = e.options.Now().UTC().AddDate(0, 0, -days).Format(time.RFC3339)
 	}
 	return request{endpoint: e.endpoint, body: body}
-}
-
-func readExa(body []byte) (response, error) {
-	var a struct {
-		Results []json.RawMessage `json:"results"`
-	}
-	err := json.Unmarshal(body, &a)
-	return response{results: fields{"url", "highlights", "publishedDate"}.results(a.Results)}, err
 }
 
 func askSerper(e *engine, q query) request {
