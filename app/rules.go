@@ -101,18 +101,8 @@ func budget(c *conf.Config) tasks.BudgetRules {
 			TaskTokens: b.TaskTokens, TaskUSD: micros(b.TaskUSD), UserDayUSD: micros(b.UserDayUSD),
 			ChatDayUSD: micros(b.ChatDayUSD), DayUSD: micros(b.DayUSD), DayTokens: b.DayTokens,
 		},
-		Zone: zone, AskerExtends: b.Extend == conf.ExtendAsker, Unpriced: unpriced(c),
+		Zone: zone, AskerExtends: b.Extend == conf.ExtendAsker, Unpriced: len(c.LLM.Unpriced()) > 0,
 	}
-}
-
-// unpriced reports whether a model of the config has no price.
-func unpriced(c *conf.Config) bool {
-	for _, m := range c.LLM.Models {
-		if m.Price == nil {
-			return true
-		}
-	}
-	return false
 }
 
 // configSchedules are the schedules of a config.

@@ -50,16 +50,10 @@ func (b Budget) money() map[string]float64 {
 // unpriced warns about budgets in money when models have no price, because the
 // budgets do not count them.
 func (d *decoder) unpriced(c *Config) {
-	var models []string
-	for name, m := range c.LLM.Models {
-		if m.Price == nil {
-			models = append(models, name)
-		}
-	}
+	models := c.LLM.Unpriced()
 	if len(models) == 0 {
 		return
 	}
-	slices.Sort(models)
 	problem := "no model has a price, so budgets in US dollars count nothing; set models.NAME.price, or task_tokens and day_tokens"
 	if len(models) < len(c.LLM.Models) {
 		problem = "no price: " + strings.Join(models, ", ") + "; budgets in US dollars count nothing for these models; set models.NAME.price, or task_tokens and day_tokens"
@@ -74,11 +68,7 @@ func (d *decoder) unpriced(c *Config) {
 		return
 	}
 	slices.Sort(keys)
-	at := d.places["budget"]
-	c.warnings = append(c.warnings, Error{
-		File: d.file, Line: at.line, Column: at.column, Key: "budget",
-		Problem: strings.Join(keys, ", ") + ": " + problem,
-	})
+	d.warn(c, "budget", "%s: %s", strings.Join(keys, ", "), problem)
 }
 
 // Retention sets how long finished tasks and the history are kept.

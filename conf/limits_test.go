@@ -25,6 +25,7 @@ func TestBudgetWithoutPrice(t *testing.T) {
 		{plain + "budget: {day_usd: 3, task_usd: 0.25}\n", ":2:1: budget: day_usd, task_usd: no model has a price"},
 		{priced + "budget: {day_usd: 3}\n", ""},
 		{"models: {main: {model: m, price: {}}, spare: {model: s}}\nbudget: {day_usd: 3}\n", ":2:1: budget: day_usd: no price: spare; budgets in US dollars count nothing for these models"},
+		{"models: {main: {model: m}, rules: {offline: true}}\nbudget: {day_usd: 3}\n", ":2:1: budget: day_usd: no price: main; "},
 	} {
 		path := filepath.Join(t.TempDir(), "config.yaml")
 		writeFile(t, path, []byte(c.text))

@@ -112,6 +112,11 @@ func (c Config) WithDefaults() Config {
 	return out
 }
 
+// Unpriced are the names of the models whose price is not known, sorted.
+func (c Config) Unpriced() []string {
+	return slices.DeleteFunc(c.names(), func(name string) bool { return c.Models[name].withDefaults().Price != nil })
+}
+
 func (c Config) defaultModel() string {
 	if _, ok := c.Models[mainModel]; ok {
 		return mainModel
