@@ -11,7 +11,6 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
-	"slices"
 	"strings"
 	"sync"
 
@@ -45,14 +44,7 @@ func New(c Config) http.Handler {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
 	e := &endpoint{decoders: make(decoders, maxDecoding), stop: c.Stop}
-	e.tools = sync.OnceValue(func() []string {
-		var names []string
-		for _, d := range definitions().Tools {
-			names = append(names, d.Name)
-		}
-		return names
-	})
-	e.protocol = sync.OnceValue(func() http.Handler {
+	e.protocol = sync.OnceValues(func() (http.Handler, map[string]tool) {
 		o := definitions()
 		h := &handlers{Service: c.Service, log: c.Log, stop: c.Stop, calls: &e.calls, refused: c.Refused, decoders: e.decoders}
 		h.server = server.NewMCPServer("legwork", c.Version, server.WithToolCapabilities(false),
@@ -60,17 +52,16 @@ func New(c Config) http.Handler {
 		h.addTools(o)
 		return server.NewStreamableHTTPServer(h.server, server.WithStateLess(true),
 			server.WithDisableLocalhostProtection(true),                    // package web checks Host
-			server.WithStreamableHTTPLogger(slog.New(slog.DiscardHandler))) // it logs disconnected clients
+			server.WithStreamableHTTPLogger(slog.New(slog.DiscardHandler))), h.tools // it logs disconnected clients
 	})
 	return e
 }
 
 // endpoint reads each request before the protocol library does.
 type endpoint struct {
-	// protocol is made by the first request, so that an unused endpoint takes no
-	// memory.
-	protocol func() http.Handler
-	tools    func() []string // their names
+	// protocol is the library's handler, and the tools by name. The first request makes
+	// both, so that an unused endpoint takes no memory.
+	protocol func() (http.Handler, map[string]tool)
 	calls    runningCalls
 	decoders decoders
 	stop     <-chan struct{}
@@ -98,7 +89,8 @@ func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case "initialize":
 		setSession(w)
 	}
-	if sent.method == string(mcp.MethodToolsCall) && sent.agrees(r.Header) && !slices.Contains(e.tools(), sent.tool) {
+	protocol, tools := e.protocol()
+	if _, known := tools[sent.tool]; !known && sent.method == string(mcp.MethodToolsCall) && sent.agrees(r.Header) {
 		sent.unknownTool().write(w)
 		return
 	}
@@ -108,7 +100,7 @@ func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	r = r.WithContext(context.WithValue(r.Context(), requestKey{}, sent))
 	r.Body = io.NopCloser(bytes.NewReader(body))
-	e.protocol().ServeHTTP(w, r)
+	protocol.ServeHTTP(w, r)
 }
 
 // read reads a request. It returns the body for the library, which is without the
