@@ -99,9 +99,7 @@ func probeModels(ctx context.Context, config llm.Config) ([]row, error) {
 	defer models.Close()
 	return sideBySide(models.Names(), func(name string) row {
 		return try(ctx, name, "model", models.Config().Models[name].Model, func(ctx context.Context) (string, error) {
-			_, err := models.Call(ctx, llm.Request{
-				Role: llm.RoleAnswer, Model: name, Messages: []llm.Message{{Role: llm.User, Content: "Reply with the single word ok."}},
-			}, nil)
+			err := ask(ctx, models, name)
 			if errors.Is(err, context.DeadlineExceeded) {
 				err = errors.New("no reply within " + probeTime.String())
 			}

@@ -22,15 +22,21 @@ func Model(ctx context.Context, config llm.ModelConfig) error {
 		return err
 	}
 	defer models.Close()
-	_, err = models.Call(ctx, llm.Request{
-		Role: llm.RoleAnswer, Messages: []llm.Message{{Role: llm.User, Content: "Reply with the single word ok."}},
-	}, nil)
+	err = ask(ctx, models, "main")
 	var e *llm.Error
 	if errors.As(err, &e) { // people know the model by its own name
 		named := *e
 		named.Model = config.Model
 		err = &named
 	}
+	return err
+}
+
+// ask makes one call of a model, as small as it can be.
+func ask(ctx context.Context, models *llm.Models, name string) error {
+	_, err := models.Call(ctx, llm.Request{
+		Role: llm.RoleAnswer, Model: name, Messages: []llm.Message{{Role: llm.User, Content: "Reply with the single word ok."}},
+	}, nil)
 	return err
 }
 
