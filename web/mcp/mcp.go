@@ -51,7 +51,7 @@ func New(c Config) http.Handler {
 			server.WithInstructions(o.Instructions), server.WithToolFilter(h.visible))
 		h.addTools(o)
 		return server.NewStreamableHTTPServer(h.server, server.WithStateLess(true),
-			server.WithDisableLocalhostProtection(true),                    // package web checks Host
+			server.WithDisableLocalhostProtection(true),                             // package web checks Host
 			server.WithStreamableHTTPLogger(slog.New(slog.DiscardHandler))), h.tools // it logs disconnected clients
 	})
 	return e
