@@ -195,7 +195,7 @@ func (t *dialog) askBudget(a *answers) error {
 			return nil
 		}
 		if usd, ok := strings.CutPrefix(answer, "$"); ok {
-			if a.budget.usd, ok = amount(usd, 1e6); ok {
+			if a.budget.usd, ok = amount(usd, 1e6); ok && a.budget.usd > 0 {
 				return t.askPrice(a)
 			}
 		} else if n, ok := amount(strings.NewReplacer(" ", "", ",", "", "_", "").Replace(answer), 1e15); ok && n >= 1 {

@@ -171,6 +171,10 @@ func TestAnswers(t *testing.T) {
 			config: []string{"!budget"}, after: "OPENAI_API_KEY=" + key + "\n",
 		},
 		{
+			name: "a budget of nothing", lines: []string{"", "MODEL", key, "big", "", "", "", "", "$0", "0", "$0.5", "1 2"},
+			talk: []string{"or type - for no limit", "or type - for no limit", "per million tokens"}, config: []string{"day_usd: 0.5"}, after: "OPENAI_API_KEY=" + key + "\n",
+		},
+		{
 			name: "a budget in dollars", lines: []string{"", "MODEL", key, "big", "", "", "", "", "$2.50", "2", "2 ten", "0.25 10"},
 			talk:   []string{"per million tokens", "Type two numbers"},
 			config: []string{"budget:\n  day_usd: 2.5", "price: {input: 0.25, output: 10}", "!day_tokens"}, after: "OPENAI_API_KEY=" + key + "\n",
