@@ -152,7 +152,14 @@ func (p provider) place(o Options) (*url.URL, error) {
 	}
 	if p.name == SearXNG {
 		u := address(o.URL)
-		if u == nil {
+		switch {
+		case o.URL == "":
+			var keyed []string
+			for _, s := range Sites() {
+				keyed = append(keyed, s.Name)
+			}
+			return nil, fmt.Errorf("url is missing; give that of a SearXNG search, such as https://searx.example.com/search; or choose a provider by its name and your api_key: %s", strings.Join(keyed, ", "))
+		case u == nil:
 			return nil, errors.New("url is missing or no address; give that of a SearXNG search, such as https://searx.example.com/search")
 		}
 		return u, nil
