@@ -56,8 +56,8 @@ func onServer(config *conf.Config) bool { return config.Store.Type == "postgres"
 
 // Restore replaces the data file, which no process may be using, by the first good
 // backup of from, or by the newest good one when from is empty. Everything stored
-// after it is lost.
-func Restore(ctx context.Context, config *conf.Config, from []string, log *slog.Logger) (*bolt.Loss, error) {
+// after it is lost. It calls agree before it changes anything; an error of agree ends it.
+func Restore(ctx context.Context, config *conf.Config, from []string, agree func(bolt.Loss) error, log *slog.Logger) (*bolt.Loss, error) {
 	const command = "legwork data restore"
 	if onServer(config) {
 		return nil, errors.New("the data is in a Postgres database: restore a backup of the server, or copy a backup of legwork to an empty database with \"legwork data copy --from FILE --to URL\"")
@@ -69,6 +69,7 @@ func Restore(ctx context.Context, config *conf.Config, from []string, log *slog.
 	if len(from) == 0 {
 		from = o.Backups()
 	}
+	o.Agree = agree
 	loss, err := bolt.Restore(ctx, config.DataDir, from, o)
 	if err != nil {
 		return loss, err

@@ -147,11 +147,10 @@ func (command restoreCommand) Run(ctx context.Context, c cli.Console) error {
 	if err != nil {
 		return err
 	}
-	file := filepath.Join(config.DataDir, bolt.FileName)
-	if err := confirm(c, command.Yes, fmt.Sprintf("The newest good backup replaces %s, which is kept under another name. Everything stored after that backup is lost.", file)); err != nil {
-		return err
-	}
-	loss, err := data.Restore(ctx, config, command.From, c.Log(config))
+	loss, err := data.Restore(ctx, config, command.From, func(l bolt.Loss) error {
+		return confirm(c, command.Yes, fmt.Sprintf("%s replaces %s, which is kept under another name. Everything stored after %s is lost.",
+			l.Backup, filepath.Join(config.DataDir, bolt.FileName), l.From.Local().Format(time.DateTime)))
+	}, c.Log(config))
 	if err != nil {
 		return err
 	}

@@ -54,6 +54,9 @@ type Options struct {
 	// be used is moved aside and replaced by the first good backup; see Loss. Nil:
 	// such a file is an error of Open.
 	Backups func() []string
+	// Agree is called by Restore before it replaces the data file, while the directory
+	// is locked. Its error ends Restore. Nil: Restore goes on.
+	Agree func(Loss) error
 	// Log gets a message for damage that the store works around. Nil: no log.
 	Log *slog.Logger
 	// Metrics count transactions and their effects on tasks; may be nil.

@@ -124,6 +124,11 @@ func restore(ctx context.Context, path string, backups []string, o Options) (*Lo
 		return nil, errors.New("no good backup was found")
 	}
 	loss, fresh := Loss{Backup: backups[good], From: madeAt(backups[good])}, path+copySuffix
+	if o.Agree != nil {
+		if err := o.Agree(loss); err != nil {
+			return nil, err
+		}
+	}
 	defer func() { _ = os.Remove(fresh) }() // after a failure
 	from, err := os.Open(loss.Backup)
 	if err == nil {

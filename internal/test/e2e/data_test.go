@@ -69,10 +69,19 @@ func TestDataBeside(t *testing.T) {
 	if code, _, said := b.finish("", "data", "backup", "outside.db"); code != 1 || !strings.Contains(said, "exists already") {
 		t.Errorf("a backup over another one: got exit code %d, %q", code, said)
 	}
+	if code, _, said := b.finish("", "data", "restore", "--from", "outside.db"); code != 1 || !strings.Contains(said, "is in use by") || strings.Contains(said, "yes") {
+		t.Errorf("a restore beside legwork serve: got exit code %d, %q; want 1 and no question", code, said)
+	}
 	b.goesOn(b.bob)
 	b.goesOn(b.ann)
 	s.alive()
 	s.stops()
+	if code, _, said := b.finish("", "data", "restore", "--from", "nowhere.db"); code != 1 || !strings.Contains(said, "no good backup") || strings.Contains(said, "Type") {
+		t.Errorf("a restore from no backup: got exit code %d, %q; want 1 and no question", code, said)
+	}
+	if code, _, said := b.finish("no\n", "data", "restore", "--from", "outside.db"); code != 2 || !holdsAll(said, []string{"outside.db replaces ", "Everything stored after ", "nothing was changed"}) {
+		t.Errorf("a restore that is declined: got exit code %d, %q", code, said)
+	}
 	b.runs([]string{"outside.db: ", ", good."}, "data", "verify", "outside.db")
 	copied, err := os.ReadFile(b.file("outside.db"))
 	if err != nil {
