@@ -62,10 +62,9 @@ func (a *core) handleChats(mux *http.ServeMux) {
 			}
 			return out.Flush()
 		}
-		if write(hello{a.ownersLanguage(r.Context())}) != nil {
-			return
-		}
-		err := a.hub.Attach(r.Context(), r.FormValue("session"), r.FormValue("chat"), func(f terminal.Frame) error { return write(f) })
+		err := a.hub.Attach(r.Context(), r.FormValue("session"), r.FormValue("chat"),
+			func() error { return write(hello{a.ownersLanguage(r.Context())}) },
+			func(f terminal.Frame) error { return write(f) })
 		if err != nil && r.Context().Err() == nil {
 			a.log.WarnContext(r.Context(), "attached chat ended", "cause", err)
 		}

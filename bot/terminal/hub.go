@@ -73,9 +73,10 @@ func (h *Hub) Run(ctx context.Context, handle func(context.Context, []bot.Messag
 	return nil
 }
 
-// Attach shows the frames of a conversation until ctx ends, show fails or Run ends.
-// session names the terminal.
-func (h *Hub) Attach(ctx context.Context, session, chat string, show func(Frame) error) error {
+// Attach shows the frames of a conversation until ctx ends, begin or show fails or Run
+// ends. session names the terminal. begin is called before the first frame, when Handle
+// knows the session.
+func (h *Hub) Attach(ctx context.Context, session, chat string, begin func() error, show func(Frame) error) error {
 	ctx, left := context.WithCancelCause(ctx)
 	defer left(nil)
 	v := &viewer{show: show, left: left}
@@ -86,7 +87,11 @@ func (h *Hub) Attach(ctx context.Context, session, chat string, show func(Frame)
 	}
 	h.viewers[session] = v
 	h.mu.Unlock()
-	h.follow(v, chat)
+	if err := begin(); err != nil {
+		left(err)
+	} else {
+		h.follow(v, chat)
+	}
 	select {
 	case <-ctx.Done():
 	case <-h.closed:

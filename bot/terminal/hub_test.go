@@ -24,7 +24,8 @@ func attach(t *testing.T, h *Hub, session, chat string, fail error) (seen *[]str
 	seen = &[]string{}
 	ended := make(chan error, 1)
 	go func() {
-		ended <- h.Attach(ctx, session, chat, func(f Frame) error {
+		known := func() error { _, err := h.viewer(session); return err }
+		ended <- h.Attach(ctx, session, chat, known, func(f Frame) error {
 			if fail != nil {
 				return fail
 			}
