@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"path/filepath"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -52,6 +51,7 @@ const frameTime = 10 * time.Second
 
 // handleChats answers the calls of chats that attach to this process.
 func (a *core) handleChats(mux *http.ServeMux) {
+	language := func(ctx context.Context) string { return a.ownersLanguage(ctx, a.inbox.CurrentRules().Language) }
 	mux.HandleFunc("GET /chat", func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/x-ndjson")
 		out := http.NewResponseController(w)
@@ -63,7 +63,7 @@ func (a *core) handleChats(mux *http.ServeMux) {
 			return out.Flush()
 		}
 		err := a.hub.Attach(r.Context(), r.FormValue("session"), r.FormValue("chat"),
-			func() error { return write(hello{a.ownersLanguage(r.Context())}) },
+			func() error { return write(hello{language(r.Context())}) },
 			func(f terminal.Frame) error { return write(f) })
 		if err != nil && r.Context().Err() == nil {
 			a.log.WarnContext(r.Context(), "attached chat ended", "cause", err)
@@ -71,7 +71,7 @@ func (a *core) handleChats(mux *http.ServeMux) {
 	})
 	control.Handle(mux, "/chat/messages", func(ctx context.Context, d delivery) (handled, error) {
 		err := a.hub.Handle(ctx, d.Session, d.Messages)
-		reply := handled{Language: a.ownersLanguage(ctx), Notified: errors.Is(err, bot.ErrNotified)}
+		reply := handled{Language: language(ctx), Notified: errors.Is(err, bot.ErrNotified)}
 		if err != nil {
 			reply.Error = err.Error()
 		}
@@ -80,15 +80,6 @@ func (a *core) handleChats(mux *http.ServeMux) {
 	control.Handle(mux, "/chat/idle", func(ctx context.Context, d delivery) (struct{}, error) {
 		return struct{}{}, a.hub.Idle(ctx, d.Session, d.Idle, func(ctx context.Context, conversation string) error { return tasks.Idle(ctx, a.store, conversation) })
 	})
-}
-
-// ownersLanguage is the language that the person at the terminal chose, or that of the
-// config.
-func (a *core) ownersLanguage(ctx context.Context) string {
-	if chosen, err := a.store.Setting(ctx, owner(), "language"); err == nil && chosen != "" {
-		return chosen
-	}
-	return a.config.Language
 }
 
 // attached is a chat whose tasks run in another process.
@@ -106,7 +97,7 @@ func (talk conversation) attach(ctx context.Context, c cli.Console, config *conf
 	if err != nil {
 		return fmt.Errorf("loading texts: %w", err)
 	}
-	screen, err := talk.screen(c)
+	screen, err := talk.screen(c, config)
 	if err != nil {
 		return err
 	}
@@ -125,17 +116,15 @@ func (talk conversation) attach(ctx context.Context, c cli.Console, config *conf
 		return fmt.Errorf("attaching to the running legwork: %w", err)
 	}
 	r.language.Store(&first.Language)
-	screen.Texts, screen.Language, screen.Person = texts, func() string { return *r.language.Load() }, terminal.Login()
-	screen.History, screen.Wait, screen.Attached = filepath.Join(config.DataDir, "input_history"), r.wait, true
+	screen.Texts, screen.Language = texts, func() string { return *r.language.Load() }
+	screen.Wait, screen.Attached = r.wait, true
 	screen.Unfinished = func() string {
 		if r.lost.Load() {
 			return "" // what follows says it
 		}
 		return "terminal.goes_on"
 	}
-	if !talk.JSON && talk.Text == "" {
-		screen.Banner = talk.greeting(texts, screen, append(talk.banner, "terminal.attached"))
-	}
+	screen.Banner = talk.greeting(screen, append(talk.banner, "terminal.attached"))
 	t := terminal.New(screen)
 	read := make(chan struct{})
 	go func() {

@@ -17,10 +17,8 @@ import (
 
 	"legwork/app/cli"
 	"legwork/app/control"
-	"legwork/bot"
 	"legwork/bot/terminal"
 	"legwork/conf"
-	"legwork/i18n"
 	"legwork/internal/redact"
 	"legwork/internal/telemetry"
 	"legwork/llm"
@@ -136,9 +134,10 @@ func (talk conversation) log(config *conf.Config, c cli.Console) (*slog.Logger, 
 }
 
 // screen is the terminal of the conversation, without what depends on the store.
-func (talk conversation) screen(c cli.Console) (terminal.Config, error) {
+func (talk conversation) screen(c cli.Console, config *conf.Config) (terminal.Config, error) {
 	screen := terminal.Config{
 		In: c.In, Out: c.Out, Err: c.Err, Chat: talk.Name, JSON: talk.JSON, Text: talk.Text, Interactive: talk.interactive(c),
+		Person: terminal.Login(), History: filepath.Join(config.DataDir, "input_history"),
 	}
 	for _, name := range commands.Names() {
 		screen.Commands = append(screen.Commands, "/"+name)
@@ -155,7 +154,7 @@ func (talk conversation) screen(c cli.Console) (terminal.Config, error) {
 
 // run works until the person leaves.
 func (talk conversation) run(ctx context.Context, c cli.Console, config *conf.Config, model llm.Model, log *slog.Logger) error {
-	screen, err := talk.screen(c)
+	screen, err := talk.screen(c, config)
 	if err != nil {
 		return err
 	}
@@ -212,22 +211,11 @@ func (talk conversation) serve(ctx context.Context, a *core, t *terminal.Termina
 
 // terminal builds the platform of a conversation from screen, which it completes.
 func (talk conversation) terminal(ctx context.Context, a *core, screen terminal.Config) *terminal.Terminal {
-	screen.Texts, screen.Person = a.texts, terminal.Login()
-	person := bot.Person{Platform: terminal.Name, ID: screen.Person}
-	screen.Language = func() string {
-		chosen, err := a.store.Setting(ctx, person.Key(), "language")
-		if err != nil {
-			chosen = ""
-		}
-		return cmp.Or(chosen, a.config.Language)
-	}
-	screen.History = filepath.Join(a.config.DataDir, "input_history")
+	screen.Texts, screen.Language = a.texts, func() string { return a.ownersLanguage(ctx, a.config.Language) }
 	if live, err := a.store.Live(ctx, ""); err == nil {
 		screen.Resumed = len(live)
 	}
-	if !talk.JSON && talk.Text == "" {
-		screen.Banner = talk.greeting(a.texts, screen, talk.banner)
-	}
+	screen.Banner = talk.greeting(screen, talk.banner)
 	var t *terminal.Terminal
 	screen.Wait = func(ctx context.Context) error {
 		if talk.JSON { // a program has several conversations
@@ -239,16 +227,28 @@ func (talk conversation) terminal(ctx context.Context, a *core, screen terminal.
 	return t
 }
 
-// greeting is the text that opens an interactive chat. It mentions the tasks that an
-// earlier run left unfinished.
-func (talk conversation) greeting(texts *i18n.Texts, screen terminal.Config, banner []string) string {
+// ownersLanguage is the language that the person at the terminal chose, or usual.
+func (a *core) ownersLanguage(ctx context.Context, usual string) string {
+	chosen, err := a.store.Setting(ctx, owner(), tasks.SettingLanguage)
+	if err != nil {
+		return usual
+	}
+	return cmp.Or(chosen, usual)
+}
+
+// greeting is the text that opens a chat; empty for programs and a single question. It
+// mentions the tasks that an earlier run left unfinished.
+func (talk conversation) greeting(screen terminal.Config, banner []string) string {
+	if talk.JSON || talk.Text != "" {
+		return ""
+	}
 	data := map[string]any{"Version": telemetry.ReadBuild().Version, "Model": talk.model}
 	var lines []string
 	for _, key := range banner {
-		lines = append(lines, texts.Text(screen.Language(), key, data))
+		lines = append(lines, screen.Texts.Text(screen.Language(), key, data))
 	}
 	if screen.Resumed > 0 {
-		lines = append(lines, texts.Text(screen.Language(), "terminal.resumed", map[string]any{"Count": screen.Resumed}))
+		lines = append(lines, screen.Texts.Text(screen.Language(), "terminal.resumed", map[string]any{"Count": screen.Resumed}))
 	}
 	return strings.Join(lines, "\n\n")
 }

@@ -41,8 +41,8 @@ import (
 // core is what every command that runs tasks needs: the store, the tools, and what
 // plans and executes. The daemon adds platforms to it, a chat adds the terminal.
 type core struct {
-	config     *conf.Config
-	command    string // shown to a second process that finds the data in use
+	config     *conf.Config // of the start; a reload does not change it
+	command    string       // shown to a second process that finds the data in use
 	log        *slog.Logger
 	texts      *i18n.Texts
 	store      *data.Store
@@ -138,8 +138,7 @@ func (a *core) start(parts *lifecycle) {
 	}
 	parts.start("memory", releaseMemory)
 	parts.start("database", a.holdDatabase)
-	config := a.config // a reload does not change it
-	parts.start("maintenance", func(ctx context.Context) error { return a.maintain(ctx, config) })
+	parts.start("maintenance", a.maintain)
 	parts.start("tools", a.tools.Run)
 	parts.start("engine", a.engine.Run)
 	parts.start("summaries", a.executor.Summarise)

@@ -63,7 +63,7 @@ type daemon struct {
 	storeTried atomic.Int64 // when a failing store was tried last, in Unix nanoseconds
 
 	// Only watch uses the following fields.
-	started     *conf.Config // the config of the parts that a reload does not change
+	config      *conf.Config // that is in use; core keeps that of the start
 	late        []string     // keys whose change needs a restart
 	secrets     []string     // of all configs so far
 	credentials []string     // the secrets that are removed from tool results
@@ -72,7 +72,7 @@ type daemon struct {
 // newDaemon opens the store and builds all parts; nothing runs before run. The
 // caller closes the daemon's core.
 func newDaemon(ctx context.Context, config *conf.Config, hidden *redact.Redactor, log *slog.Logger) (*daemon, error) {
-	d := &daemon{log: log, hidden: hidden, language: config.Language, reloaded: make(chan struct{}, 1), started: config, secrets: config.Secrets(), credentials: config.Credentials()}
+	d := &daemon{log: log, hidden: hidden, language: config.Language, reloaded: make(chan struct{}, 1), config: config, secrets: config.Secrets(), credentials: config.Credentials()}
 	d.hasTokens.Store(len(config.HTTP.Tokens) > 0)
 	w, err := d.instruments(config)
 	if err != nil {
@@ -127,7 +127,7 @@ func (d *daemon) run(ctx context.Context) error {
 		parts.start("first admin", d.offerClaim)
 	}
 	d.warn(d.core.config, nil)
-	parts.start("reload", d.watch) // from here on only watch uses the config
+	parts.start("reload", d.watch)
 	d.log.Info("serving", "config", d.source, "version", telemetry.ReadBuild().Version, "pid", os.Getpid())
 	select {
 	case <-ctx.Done():

@@ -89,7 +89,7 @@ func (d *daemon) storeFailing(ctx context.Context) error {
 }
 
 func (d *daemon) diskHealth() error {
-	if fsutil.IsLow(d.started.DataDir) {
+	if fsutil.IsLow(d.core.config.DataDir) {
 		return web.Degraded(errors.New("nearly full: new tasks are refused until there is room; running tasks continue"))
 	}
 	return nil

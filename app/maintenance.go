@@ -16,7 +16,8 @@ import (
 )
 
 // maintain makes backups, deletes old data and checks the data until ctx ends.
-func (a *core) maintain(ctx context.Context, config *conf.Config) error {
+func (a *core) maintain(ctx context.Context) error {
+	config := a.config
 	if loss := a.store.Loss(); loss != nil {
 		a.reportLoss(ctx, *loss)
 	}

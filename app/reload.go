@@ -37,7 +37,7 @@ func (d *daemon) watch(ctx context.Context) error {
 			also = watcher.Also
 		}
 	}
-	also(d.core.config.Imported()...)
+	also(d.config.Imported()...)
 	notices := reloadNotices{config: d.source, tell: d.reportReload}
 	var now reloadResult
 	later := time.NewTimer(time.Hour)
@@ -85,22 +85,22 @@ func (d *daemon) reload(ctx context.Context) (now reloadResult, files []string) 
 		data.Record(ctx, d.core.store, d.log, tasks.AuditEntry{
 			Action: "config.reload", Target: d.source, Detail: fmt.Sprintf("not used, mistakes: %d", max(1, len(mistakes))),
 		})
-		return reloadResult{problem: d.hidden.String(cli.FirstLines(err.Error(), 5))}, append(d.core.config.Imported(), mistakes.Files()...)
+		return reloadResult{problem: d.hidden.String(cli.FirstLines(err.Error(), 5))}, append(d.config.Imported(), mistakes.Files()...)
 	}
 	d.core.metrics.Reloaded(nil)
-	late := conf.Restart(d.started, d.core.config)
+	late := conf.Restart(d.core.config, d.config)
 	if len(late) > 0 && !slices.Equal(late, d.late) {
 		d.log.Warn("config changes need a restart", "keys", late)
 	}
 	d.late = late
-	return reloadResult{late: strings.Join(late, ", ")}, d.core.config.Imported()
+	return reloadResult{late: strings.Join(late, ", ")}, d.config.Imported()
 }
 
 // use replaces the parts that a running daemon can change. Everything that can fail
 // comes first, so that an unusable config changes nothing. The secrets of all
 // configs so far stay hidden, because open connections and calls still use them.
 func (d *daemon) use(ctx context.Context, next *conf.Config) error {
-	changed := conf.Changed(d.core.config, next)
+	changed := conf.Changed(d.config, next)
 	if len(changed) == 0 {
 		return nil
 	}
@@ -112,9 +112,9 @@ func (d *daemon) use(ctx context.Context, next *conf.Config) error {
 	if err != nil {
 		return err
 	}
-	d.admit(access(d.core.config).Intersect(access(next))) // at once, because starting the servers takes time
+	d.admit(access(d.config).Intersect(access(next))) // at once, because starting the servers takes time
 	if err := d.core.tools.Reload(ctx, next.Tools); err != nil {
-		d.admit(access(d.core.config))
+		d.admit(access(d.config))
 		return fmt.Errorf("changing tools: %w", err)
 	}
 	d.models.use(fresh)
@@ -129,10 +129,10 @@ func (d *daemon) use(ctx context.Context, next *conf.Config) error {
 		d.log.Error("storing the schedules of the config failed", "cause", err)
 	}
 	data.Record(ctx, d.core.store, d.log, tasks.AuditEntry{
-		Action: "config.reload", Target: d.source, Detail: "changed: " + strings.Join(append(changed, tokenChanges(d.core.config, next)...), ", "),
+		Action: "config.reload", Target: d.source, Detail: "changed: " + strings.Join(append(changed, tokenChanges(d.config, next)...), ", "),
 	})
-	before := d.core.config.Warnings()
-	d.core.config = next
+	before := d.config.Warnings()
+	d.config = next
 	select {
 	case d.reloaded <- struct{}{}:
 	default:
