@@ -32,6 +32,7 @@ type renderer struct {
 	blank    bool // a blank line comes before the next one
 	blankAt  int  // how many prefixes that line has
 	lists    int  // lists around the current block
+	resumed  bool // the next code block, and the list items around it, continue from the piece before
 }
 
 // prefix is the text that a list or quote puts before each line of its content.
@@ -43,7 +44,9 @@ type prefix struct {
 
 // parse reads one piece of a document.
 func (r *renderer) parse(src string) ast.Node {
-	r.src = []byte(src + "\n") // without a newline, the parser loses the language of a fence at the end
+	if r.src = []byte(src); !strings.HasSuffix(src, "\n") {
+		r.src = append(r.src, '\n') // otherwise the parser loses the language of a fence at the end
+	}
 	p := r.parser
 	if sparse(src) {
 		p = newParser(false)
@@ -138,10 +141,11 @@ func (r *renderer) code(n ast.Node) {
 				r.emit([]span{part})
 			}
 		}
-		if lines.Len() == 0 {
+		if lines.Len() == 0 && !r.resumed {
 			r.emit(nil)
 		}
 	})
+	r.resumed = false
 }
 
 // splitLine cuts one line into pieces of at most width columns.
@@ -162,7 +166,7 @@ func splitLine(s span, width int) []span {
 func (r *renderer) list(list *ast.List) {
 	r.items(list, []string{"• ", "◦ ", "▪ "}, "", r.gap, func(marker string, item ast.Node) {
 		w := bot.TextWidth(marker)
-		r.nest(prefix{first: span{text: marker}, rest: span{text: strings.Repeat(" ", w)}, width: w}, func() {
+		r.nest(prefix{first: span{text: marker}, rest: span{text: strings.Repeat(" ", w)}, width: w, used: r.resumed}, func() {
 			if item.FirstChild() == nil {
 				r.emit(nil)
 			}

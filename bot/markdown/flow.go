@@ -23,14 +23,13 @@ type flow struct {
 	style flowStyle
 	lines []line
 
-	leads       []lead
-	quote       int      // quotes around the current block
-	folded      bool     // the outermost of them is folded
-	next        space    // between the last line and the next
-	gapAt       int      // how many leads a blank line there has
-	resumedCode int      // number of the code block that continues in the next piece of the document
-	codes       []string // the info strings of the code blocks, such as "go"
-	tables      int      // tables so far
+	leads  []lead
+	quote  int      // quotes around the current block
+	folded bool     // the outermost of them is folded
+	next   space    // between the last line and the next
+	gapAt  int      // how many leads a blank line there has
+	codes  []string // the info strings of the code blocks, such as "go"
+	tables int      // tables so far
 }
 
 // flowStyle is the style of lines on one platform.
@@ -111,10 +110,7 @@ func newFlow(markdown string, style flowStyle) *flow {
 		if s.apart {
 			f.gap()
 		}
-		f.resumedCode = 0
-		if s.inCode {
-			f.resumedCode = len(f.codes)
-		}
+		f.resumed = s.inCode
 		f.blocks(f.parse(s.text), false)
 	}
 	return f
@@ -198,17 +194,18 @@ func (f *flow) paragraph(spans []span, level int) {
 // code shows the lines of a code block as they are.
 func (f *flow) code(n ast.Node, info string) {
 	lines := n.Lines()
-	if f.resumedCode == 0 && len(bytes.TrimSpace(lines.Value(f.src))) == 0 {
+	resumed := f.resumed
+	f.resumed = false
+	if !resumed && len(bytes.TrimSpace(lines.Value(f.src))) == 0 {
 		if info != "" && language(info) == "" {
 			f.emit(line{spans: []span{{"[" + info + "]", 0}}})
 		}
 		return
 	}
-	block := f.resumedCode
-	if f.resumedCode = 0; block == 0 {
+	if !resumed {
 		f.codes = append(f.codes, info)
-		block = len(f.codes)
 	}
+	block := len(f.codes)
 	for i := range lines.Len() {
 		seg := lines.At(i)
 		s := bot.Clean(strings.TrimSuffix(string(seg.Value(f.src)), "\n"))
@@ -220,7 +217,7 @@ func (f *flow) code(n ast.Node, info string) {
 
 func (f *flow) list(list *ast.List) {
 	f.items(list, f.style.bullets, f.style.task, f.gap, func(marker string, item ast.Node) {
-		f.nest(lead{first: marker, rest: cmp.Or(f.style.indent, strings.Repeat(" ", len(marker)))}, func() {
+		f.nest(lead{first: marker, rest: cmp.Or(f.style.indent, strings.Repeat(" ", len(marker))), used: f.resumed}, func() {
 			if item.FirstChild() == nil {
 				f.emit(line{})
 			}

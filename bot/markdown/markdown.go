@@ -55,6 +55,7 @@ func Terminal(markdown string, width int, style Style) string {
 		if s.apart {
 			r.gap()
 		}
+		r.resumed = s.inCode
 		r.blocks(r.parse(s.text), false)
 	}
 	return r.out.String()

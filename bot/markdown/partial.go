@@ -12,22 +12,23 @@ import (
 // only the last line can change.
 func Partial(markdown string) string {
 	s := dropHalfRune(markdown)
-	fence, tail := "", 0
+	var open fence
+	tail := 0
 	for pos := 0; pos < len(s); {
 		stop := lineStop(s, pos)
 		line := strings.TrimSuffix(s[pos:stop], "\n")
-		was := fence
-		fence = fenceAfter(fence, line)
-		if fence == "" && (was != "" || strings.TrimSpace(line) == "") {
+		was := open.mark
+		open = open.after(line)
+		if open.mark == "" && (was != "" || strings.TrimSpace(line) == "") {
 			tail = stop
 		}
 		pos = stop
 	}
 	last := strings.LastIndexByte(s, '\n') + 1
 	switch {
-	case fence != "" && fenceBegins(s[last:], fence):
+	case open.mark != "" && fenceBegins(s[last:], open.mark):
 		return s[:last]
-	case fence != "":
+	case open.mark != "":
 		return s
 	}
 	return s[:tail] + partialBlock(s[tail:])
@@ -44,12 +45,6 @@ func dropHalfRune(s string) string {
 		}
 	}
 	return s
-}
-
-// fenceBegins reports whether line may become the end of the open fence.
-func fenceBegins(line, fence string) bool {
-	line = strings.TrimSpace(line)
-	return line != "" && len(line) < len(fence) && strings.Trim(line, fence[:1]) == ""
 }
 
 // startsBlock reports whether line starts a list item, a quote or a heading.

@@ -9,7 +9,6 @@ var (
 	// detailsStart is a line that begins a folded part: nothing but its title follows.
 	detailsStart = regexp.MustCompile(`(?i)^( *)<details(?: open)?>\s*((?:<summary>.*)?)$`)
 	detailsEnd   = regexp.MustCompile(`(?i)</details>\s*$`)
-	listItem     = regexp.MustCompile(`^( *)((?:[-*+]|\d{1,9}[.)]) +)\S`)
 )
 
 // prepare rewrites lines outside of code that the parser would misread: a folded part
@@ -22,13 +21,13 @@ func prepare(src string) string {
 	}
 	var b strings.Builder
 	b.Grow(len(src) + len(src)/8)
-	fence := ""
+	var open fence
 	var details folded
 	var items indents
 	for line := range strings.Lines(src) {
-		was := fence
-		fence = fenceAfter(fence, strings.TrimSuffix(line, "\n"))
-		inCode := was != "" || fence != ""
+		was := open.mark
+		open = open.after(strings.TrimSuffix(line, "\n"))
+		inCode := was != "" || open.mark != ""
 		line, ok := details.quote(line, inCode)
 		switch {
 		case !ok:

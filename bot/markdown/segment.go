@@ -21,8 +21,9 @@ type segment struct {
 
 // segments splits a document into pieces within the bounds: at a blank line
 // before unindented text where there is one, else at a line, else anywhere. A
-// code fence that is cut is closed and opened again, the head of a table is
-// repeated, and so is the mark of a quotation in whose line the cut is.
+// code fence that is cut is closed and opened again, inside of the same list items,
+// the head of a table is repeated, and so is the mark of a quotation in whose line the
+// cut is.
 func segments(src string) []segment {
 	src = strings.ToValidUTF8(src, "\uFFFD")
 	if strings.Contains(src, "\r") {
@@ -39,8 +40,8 @@ func segments(src string) []segment {
 	for src != "" {
 		n, next, blank := cut(src, open, limit)
 		text := src[:n]
-		if open.fence != "" {
-			text = open.fence + "\n" + text
+		if open.fence.mark != "" {
+			text = open.fence.opening() + text
 		}
 		if open.head != "" && strings.HasPrefix(text, "|") {
 			text = open.head + text
@@ -48,7 +49,7 @@ func segments(src string) []segment {
 		if open.quote {
 			text = "> " + text
 		}
-		all = append(all, segment{text: text, apart: apart, inCode: open.fence != ""})
+		all = append(all, segment{text: text, apart: apart, inCode: open.fence.mark != ""})
 		src, open, apart = src[n:], next, blank
 	}
 	return all
@@ -56,7 +57,7 @@ func segments(src string) []segment {
 
 // cutBlock is the block that continues after a cut: an open code fence, or a table.
 type cutBlock struct {
-	fence string // its opening mark
+	fence fence
 	head  string // the head of the table and its ruler
 	quote bool   // the cut is inside a line of a quotation
 }
@@ -65,21 +66,24 @@ type cutBlock struct {
 // it, and whether a blank line ends it.
 func cut(src string, from cutBlock, limit int) (n int, open cutBlock, blank bool) {
 	var pos, block, lineEnd, blankEnd int
-	fence, wasBlank := from.fence, false
+	current, wasBlank := from.fence, false
 	for pos < len(src) {
 		end := lineStop(src, pos)
 		line := strings.TrimSuffix(src[pos:end], "\n")
-		if wasBlank && fence == "" && line != "" && line[0] != ' ' && line[0] != '\t' {
+		if wasBlank && current.mark == "" && line != "" && line[0] != ' ' && line[0] != '\t' {
 			blankEnd = pos
 		}
 		if end > limit {
 			break
 		}
-		fence = fenceAfter(fence, line)
+		was := current.mark
+		current = current.after(line)
 		if wasBlank = strings.TrimSpace(line) == ""; wasBlank {
 			block = end
 		}
-		pos, lineEnd = end, end
+		if pos = end; current.mark == "" || was != "" && !wasBlank { // a cut in code comes after a line of it
+			lineEnd, open = end, cutBlock{fence: current, head: src[block:end]}
+		}
 	}
 	switch {
 	case pos == len(src):
@@ -87,13 +91,14 @@ func cut(src string, from cutBlock, limit int) (n int, open cutBlock, blank bool
 	case blankEnd > 0:
 		return blankEnd, cutBlock{}, true
 	case lineEnd > 0:
-		open = cutBlock{fence: fence, head: tableHead(src[block:lineEnd])}
-		if block == 0 && src[0] == '|' {
+		first := len(open.head) == lineEnd // the block is the first one of the piece
+		open.head = tableHead(open.head)
+		if first && src[0] == '|' {
 			open.head += from.head // the table that this piece continues
 		}
 		return lineEnd, open, false
 	}
-	return cutLine(src, limit), cutBlock{fence: fence, quote: fence == "" && (from.quote || strings.HasPrefix(src, ">"))}, false
+	return pos + cutLine(src[pos:], limit-pos), cutBlock{fence: current, quote: current.mark == "" && (from.quote || strings.HasPrefix(src, ">"))}, false
 }
 
 // tableHead is the head and the ruler of block, if it is a table and the head is
@@ -132,31 +137,6 @@ func cutLine(src string, limit int) int {
 		n--
 	}
 	return n
-}
-
-// fenceAfter says which code fence is open after line, when open was before it.
-func fenceAfter(open, line string) string {
-	text := strings.TrimSpace(line)
-	mark := fenceMark(text)
-	switch {
-	case mark == "":
-		return open
-	case open == "" && (mark[0] == '~' || !strings.Contains(text[len(mark):], "`")):
-		return mark
-	case open != "" && mark[0] == open[0] && len(mark) >= len(open) && len(mark) == len(text):
-		return ""
-	}
-	return open
-}
-
-// fenceMark is the run of three or more fence characters that text starts with.
-func fenceMark(text string) string {
-	for _, c := range []string{"`", "~"} {
-		if n := len(text) - len(strings.TrimLeft(text, c)); n >= 3 {
-			return text[:n]
-		}
-	}
-	return ""
 }
 
 // risky reports whether more than a quarter of src is markup. Pipes and single

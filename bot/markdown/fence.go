@@ -1,0 +1,80 @@
+package markdown
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// fence is the code fence that is open at a line, and the list items around it.
+type fence struct {
+	mark   string // "```" or longer; empty for none
+	column int
+	items  []listMark // outermost first
+}
+
+// listMark is the mark of a list item.
+type listMark struct {
+	text         string // such as "-" or "12."
+	column, room int    // where it and the text behind it begin
+}
+
+// listItem is a line that begins with the mark of an item.
+var listItem = regexp.MustCompile(`^( *)(([-*+]|\d{1,9}[.)]) +)\S`)
+
+// after returns the fence that is open after a line.
+func (f fence) after(line string) fence {
+	text := strings.TrimLeft(line, " ")
+	column := len(line) - len(text)
+	if f.mark != "" {
+		text = strings.TrimSpace(text)
+		if mark := fenceMark(text); mark == text && mark != "" && mark[0] == f.mark[0] && len(mark) >= len(f.mark) {
+			f.mark = ""
+		}
+		return f
+	}
+	if text == "" {
+		return f
+	}
+	outer := slices.IndexFunc(f.items, func(m listMark) bool { return m.room > column })
+	if outer >= 0 {
+		f.items = f.items[:outer:outer]
+	}
+	if m := listItem.FindStringSubmatch(line); m != nil {
+		column += len(m[2])
+		f.items = append(slices.Clip(f.items), listMark{text: m[3], column: len(m[1]), room: column})
+		text = line[column:]
+	}
+	if mark := fenceMark(strings.TrimSpace(text)); mark != "" && (mark[0] == '~' || !strings.Contains(strings.TrimSpace(text)[len(mark):], "`")) {
+		f.mark, f.column = mark, column
+	}
+	return f
+}
+
+// opening is the lines that open the fence again, behind the marks of its list items.
+func (f fence) opening() string {
+	var b strings.Builder
+	for _, m := range f.items {
+		b.WriteString(strings.Repeat(" ", max(m.column-b.Len(), 0)) + m.text)
+	}
+	if b.Len() > 0 {
+		b.WriteByte('\n')
+	}
+	return b.String() + strings.Repeat(" ", f.column) + f.mark + "\n"
+}
+
+// fenceMark is the run of three or more fence characters that text starts with.
+func fenceMark(text string) string {
+	for _, c := range []string{"`", "~"} {
+		if n := len(text) - len(strings.TrimLeft(text, c)); n >= 3 {
+			return text[:n]
+		}
+	}
+	return ""
+}
+
+// fenceBegins reports whether line may become the end of the open fence.
+func fenceBegins(line, fence string) bool {
+	line = strings.TrimSpace(line)
+	return line != "" && len(line) < len(fence) && strings.Trim(line, fence[:1]) == ""
+}
