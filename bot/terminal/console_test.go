@@ -241,7 +241,7 @@ func (s *env) leaves() {
 // board is a frame of a task that computes and looks something up; times stay
 // at zero, so that screens are the same in each run.
 func board(task, title, status string, states ...string) bot.Draft {
-	b := &bot.Board{Title: title, Status: status}
+	b := &bot.Board{Title: title, Status: status, Waiting: strings.HasPrefix(status, "Waiting")}
 	for i, state := range states {
 		b.Items = append(b.Items, bot.Item{ID: fmt.Sprintf("1/%c", 'a'+i), Title: "Part " + string(rune('A'+i)), Group: "math", State: state})
 	}
@@ -277,6 +277,19 @@ func TestConsoleFromQuestionToAnswer(t *testing.T) {
 	if diff := cmp.Diff([]string{"What is 17*23?"}, s.texts()); diff != "" {
 		t.Errorf("messages (-want +got):\n%s", diff)
 	}
+}
+
+// TestConsoleAwaitsAPerson: no spinner turns while a person is awaited, wherever the
+// question is, and whatever the sub-tasks began.
+func TestConsoleAwaitsAPerson(t *testing.T) {
+	s := sit(t, nil)
+	s.seeText("›")
+	id := mustPost(t, s.t, board("t", "go", "Waiting for your answer", "working", "todo"))
+	s.see("a question mark", func(screen string) bool { return strings.Contains(screen, "? go · Waiting") })
+	mustEdit(t, s.t, id, board("t", "go", "Working", "working", "todo"))
+	s.see("a spinner", func(screen string) bool {
+		return strings.Contains(screen, " go · Working") && !strings.Contains(screen, "? go")
+	})
 }
 
 func TestConsoleInterrupt(t *testing.T) {

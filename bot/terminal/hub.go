@@ -36,8 +36,32 @@ type Frame struct {
 	ID      string          `json:"id,omitempty"`      // of the message
 	Again   bool            `json:"again,omitempty"`   // the message was shown before
 	Elapsed []time.Duration `json:"elapsed,omitempty"` // of the items of the draft's board, which JSON omits
+	Waiting bool            `json:"waiting,omitempty"` // of that board
 	Draft   *bot.Draft      `json:"draft,omitempty"`
 	Idle    string          `json:"idle,omitempty"` // instead of a draft: the call of Hub.Idle that is over
+}
+
+func newFrame(to bot.Chat, id string, d bot.Draft, again bool) Frame {
+	f := Frame{Chat: to, ID: id, Draft: &d, Again: again}
+	if d.Board != nil {
+		f.Waiting = d.Board.Waiting
+		for _, it := range d.Board.Items {
+			f.Elapsed = append(f.Elapsed, it.Elapsed)
+		}
+	}
+	return f
+}
+
+// draft returns the draft with what JSON omits.
+func (f *Frame) draft() bot.Draft {
+	d := *f.Draft
+	if d.Board != nil && len(d.Board.Items) == len(f.Elapsed) {
+		d.Board.Waiting = f.Waiting
+		for i := range d.Board.Items {
+			d.Board.Items[i].Elapsed = f.Elapsed[i]
+		}
+	}
+	return d
 }
 
 // viewer is an attached terminal.
@@ -186,12 +210,7 @@ func (h *Hub) deliver(ctx context.Context, to bot.Chat, id string, d bot.Draft, 
 	if again {
 		d.File = nil
 	}
-	f := Frame{Chat: to, ID: id, Draft: &d, Again: again}
-	if d.Board != nil {
-		for _, it := range d.Board.Items {
-			f.Elapsed = append(f.Elapsed, it.Elapsed)
-		}
-	}
+	f := newFrame(to, id, d, again)
 	for {
 		h.mu.Lock()
 		h.keep(f)
@@ -284,11 +303,5 @@ func (t *Terminal) Show(ctx context.Context, f Frame) error {
 	if f.Draft == nil {
 		return errors.New("the frame has no draft")
 	}
-	d := *f.Draft
-	if d.Board != nil && len(d.Board.Items) == len(f.Elapsed) {
-		for i := range d.Board.Items {
-			d.Board.Items[i].Elapsed = f.Elapsed[i]
-		}
-	}
-	return t.deliver(ctx, f.Chat, f.ID, d, f.Again)
+	return t.deliver(ctx, f.Chat, f.ID, f.draft(), f.Again)
 }

@@ -122,7 +122,8 @@ func TestHub(t *testing.T) {
 func TestShowFrame(t *testing.T) {
 	d := board("t", "go", "Working", "done")
 	d.Board.Items[0].Elapsed = 2 * time.Second
-	text, err := json.Marshal(Frame{Chat: bot.Chat{Platform: Name, ID: "main"}, ID: "m", Draft: &d, Elapsed: []time.Duration{2 * time.Second}})
+	d.Board.Waiting = true
+	text, err := json.Marshal(newFrame(bot.Chat{Platform: Name, ID: "main"}, "m", d, false))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -140,6 +141,9 @@ func TestShowFrame(t *testing.T) {
 	}
 	if err := in.t.Run(t.Context(), in.handle); err != nil {
 		t.Fatal(err)
+	}
+	if diff := cmp.Diff(d, f.draft()); diff != "" {
+		t.Errorf("the draft (-sent +received):\n%s", diff)
 	}
 	if got, want := progress.String(), "… Working\n✓ 1/a math: Part A (2.0s)\n"; got != want {
 		t.Errorf("got %q, want %q", got, want)

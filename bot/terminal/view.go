@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"crypto/sha256"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -132,17 +131,12 @@ func (p painter) heading(t *task, replyTo string, more time.Duration) []string {
 }
 
 // sign is what a task's status begins with: a spinner, or a question mark while the
-// task only waits for a person.
+// task rests until a person acts.
 func (p painter) sign(t *task) piece {
-	if t.rests() {
+	if t.board.Waiting {
 		return piece{icon("waiting") + " ", yellow}
 	}
 	return piece{spinner(p.now) + " ", cyan}
-}
-
-// rests reports whether a task only waits for a person.
-func (t *task) rests() bool {
-	return len(t.questions) > 0 && (t.board == nil || !slices.ContainsFunc(t.board.Items, func(it bot.Item) bool { return it.State == "working" }))
 }
 
 // board is the checklist of a task; a short one shows only active items.
