@@ -63,34 +63,33 @@ const defaultModel = "default"
 
 // modelCommand changes the model that answers the person, or lists the models.
 func modelCommand(ctx context.Context, in *inbox.Inbox, r *inbox.Request, name string) (inbox.Reply, error) {
-	models := r.Rules.Models
-	if strings.EqualFold(name, defaultModel) && !slices.Contains(models, name) {
-		if err := in.Settings.Put(ctx, r.Message.From.Key(), tasks.SettingModel, ""); err != nil {
-			return inbox.Reply{}, err
-		}
-		return replyModel(ctx, in, r, "")
+	chosen, ok := modelNamed(r.Rules.Models, name)
+	if !ok {
+		return listModels(ctx, in, r, name != "")
 	}
-	same := func(m string) bool { return m == name }
-	if !slices.Contains(models, name) {
-		same = func(m string) bool { return strings.EqualFold(m, name) }
+	if err := in.Settings.Put(ctx, r.Message.From.Key(), tasks.SettingModel, chosen); err != nil {
+		return inbox.Reply{}, err
 	}
-	if i := slices.IndexFunc(models, same); i >= 0 {
-		if err := in.Settings.Put(ctx, r.Message.From.Key(), tasks.SettingModel, models[i]); err != nil {
-			return inbox.Reply{}, err
-		}
-		return replyModel(ctx, in, r, models[i])
-	}
-	return listModels(ctx, in, r, name != "")
-}
-
-// replyModel says which model answers the person from now on. An empty name stands for
-// the usual one.
-func replyModel(ctx context.Context, in *inbox.Inbox, r *inbox.Request, chosen string) (inbox.Reply, error) {
-	name, err := inbox.ModelName(ctx, in, r, chosen)
+	answering, err := inbox.ModelName(ctx, in, r, chosen)
 	if err != nil {
 		return inbox.Reply{}, err
 	}
-	return in.ReplyText(r, "notice.model", map[string]any{"Name": name}), nil
+	return in.ReplyText(r, "notice.model", map[string]any{"Name": answering}), nil
+}
+
+// modelNamed is the model that a person means by a name. It is empty for the usual one.
+func modelNamed(models []string, name string) (model string, ok bool) {
+	if slices.Contains(models, name) {
+		return name, true
+	}
+	if strings.EqualFold(name, defaultModel) {
+		return "", true
+	}
+	i := slices.IndexFunc(models, func(m string) bool { return strings.EqualFold(m, name) })
+	if i < 0 {
+		return "", false
+	}
+	return models[i], true
 }
 
 // listModels lists the models that the person can choose.
