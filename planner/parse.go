@@ -141,7 +141,7 @@ func plansIn(text string, groups *groupNames, cut func(lenient.Object) bool) (pl
 				continue
 			}
 			if key, twice := plainjson.SimilarKey(v.Raw); twice {
-				refused = repeatedKey(key)
+				refused = unreadable(fmt.Sprintf("an object has the key %s twice", cited(key)))
 			}
 			between := strings.ReplaceAll(text[end:v.Start], "```json", "")
 			words = words || len(plans) > 0 && strings.ContainsFunc(between, unicode.IsLetter)
@@ -265,32 +265,16 @@ func withIDs(f map[string]any, renamed map[string]string) map[string]any {
 
 // planArguments reads the arguments of a call of the tool "plan". They must hold
 // plans in a form of ParseReply; any list of entries and a lone entry count too.
-func planArguments(args string) (plans [][]any, _ error) {
+func planArguments(args string) ([][]any, error) {
 	var inner string
 	if json.Unmarshal([]byte(args), &inner) == nil {
 		args = inner
 	}
-	for _, v := range lenient.Values(args) {
-		if v.Truncated {
-			return nil, truncated()
-		}
-		if v.Raw == nil {
-			continue
-		}
-		value := lenient.Decode(v.Raw)
-		list, ok := planIn(value, nil, 0)
-		if !ok && entryLike(value) {
-			list, ok = []any{value}, true
-		}
-		if !ok {
-			continue
-		}
-		if key, twice := plainjson.SimilarKey(v.Raw); twice {
-			return nil, repeatedKey(key)
-		}
-		plans = append(plans, list)
-	}
-	if len(plans) == 0 && strings.TrimSpace(args) != "[]" {
+	plans, _, refused := plansIn(args, nil, func(lenient.Object) bool { return true })
+	switch {
+	case refused != nil:
+		return nil, refused
+	case len(plans) == 0 && strings.TrimSpace(args) != "[]":
 		return nil, unreadable(`the arguments of "plan" are {"plan": [entries]}`)
 	}
 	return plans, nil
@@ -326,10 +310,6 @@ func truncated() *PlanError {
 
 func several(count int) *PlanError {
 	return &PlanError{Code: SeveralPlans, Reason: fmt.Sprintf("The reply holds %d plans. Send one plan with all the sub-tasks that are to be done.", count)}
-}
-
-func repeatedKey(key string) *PlanError {
-	return unreadable(fmt.Sprintf("an object has the key %s twice", cited(key)))
 }
 
 func unreadable(why string) *PlanError {

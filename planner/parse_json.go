@@ -11,8 +11,8 @@ import (
 const wrapping = 4
 
 // planIn returns the entries of the plan that a JSON value is or holds. A bare
-// list must give one of the groups something to do; groups is nil where any list
-// will do.
+// list must give one of the groups something to do; groups is nil where any list, and
+// a lone entry, will do.
 func planIn(v any, groups *groupNames, depth int) (entries []any, ok bool) {
 	if depth > wrapping {
 		return nil, false
@@ -26,6 +26,9 @@ func planIn(v any, groups *groupNames, depth int) (entries []any, ok bool) {
 	}
 	if plan, ok := field(f, "plan"); ok {
 		return planValue(plan, len(f) == 1, groups, depth)
+	}
+	if groups == nil && entryLike(f) {
+		return []any{f}, true
 	}
 	if len(f) == 1 {
 		for _, v := range f {
