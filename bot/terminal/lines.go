@@ -33,6 +33,7 @@ type lines struct {
 	asked       chan struct{}   // signals questions
 	menu        menu            // of the latest notice
 	ownMessages map[string]bool // ids of the messages that were read
+	declined    map[string]bool // ids of the questions that decline replied to
 	interactive bool            // a person types at In, and does not have to wait for answers
 }
 
@@ -43,7 +44,7 @@ const fileWidth = 60
 func newLines(t *Terminal) *lines {
 	return &lines{
 		t: t, boards: map[string]bot.Board{}, finished: map[string]bool{}, shown: shownDrafts{},
-		wake: make(chan struct{}, 1), asked: make(chan struct{}, 1), ownMessages: map[string]bool{}, interactive: isTerminal(t.cfg.In),
+		wake: make(chan struct{}, 1), asked: make(chan struct{}, 1), ownMessages: map[string]bool{}, declined: map[string]bool{}, interactive: isTerminal(t.cfg.In),
 	}
 }
 
@@ -220,6 +221,7 @@ func (l *lines) decline(q question) {
 	m := l.t.declineMessage(q)
 	if q.calls {
 		_ = l.writeLine("✗ " + m.Text) // nowhere to report it
+		l.declined[q.id] = true
 	}
 	l.replies = append(l.replies, m)
 	notify(l.wake)
@@ -246,6 +248,8 @@ func (l *lines) show(_ bot.Chat, id string, d bot.Draft, again bool) error {
 		return l.question(id, d)
 	case d.Partial:
 		return nil
+	case l.declined[id]:
+		return nil // the closed question would name the person, who did not decide
 	}
 	l.reopen(d.ReplyTo)
 	// The message is not a question any more.

@@ -302,6 +302,8 @@ func TestApproveOnce(t *testing.T) {
 	}
 	if got := p.err.String(); !strings.Contains(got, "Allow this action?") || !strings.Contains(got, "a boat") || !strings.Contains(got, w.text("terminal.unapproved", nil)) {
 		t.Errorf("stderr is %q, want the call and why it was denied", got)
+	} else if strings.Contains(got, "Denied by") {
+		t.Errorf("stderr is %q, but nobody decided", got)
 	}
 	w.bought()
 }
