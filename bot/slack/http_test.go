@@ -18,13 +18,13 @@ import (
 	"legwork/internal/test/fakes/slackfake"
 )
 
-// httpEnv is an env of mode http.
-func httpEnv(t *testing.T, refuse func([]bot.Message) error) *env {
+// httpEnv is an env of mode http. It uses fake and refuse of o.
+func httpEnv(t *testing.T, o set) *env {
 	t.Helper()
 	var h http.Handler
 	app := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { h.ServeHTTP(w, r) }))
 	p := start(t, set{
-		refuse: refuse,
+		fake: o.fake, refuse: o.refuse,
 		cfg:    func(c *slack.Config) { c.Mode, c.AppToken = slack.ModeHTTP, "" },
 		before: func(s *slack.Slack) { h = s.Handler(); app.Start() },
 	}).ready(t)
@@ -35,7 +35,7 @@ func httpEnv(t *testing.T, refuse func([]bot.Message) error) *env {
 
 func TestForgedDeliveries(t *testing.T) {
 	t.Parallel()
-	p := httpEnv(t, nil)
+	p := httpEnv(t, set{})
 	h := p.s.Handler()
 	body := `{"type":"event_callback","team_id":"T1","event_id":"Ev1","event":{"type":"message","channel":"DU1","channel_type":"im","user":"U1","text":"hi","ts":"1700000000.000100"}}`
 	now := time.Now()
@@ -80,7 +80,7 @@ func TestForgedDeliveries(t *testing.T) {
 
 func TestChallenge(t *testing.T) {
 	t.Parallel()
-	p := httpEnv(t, nil)
+	p := httpEnv(t, set{fake: slackfake.Options{Second: time.Second}}) // 3 s for an answer
 	body := `{"type":"url_verification","challenge":"3eZbrw1aB"}`
 	r := httptest.NewRequest(http.MethodPost, "/slack/events", strings.NewReader(body))
 	r.Header = slackfake.Sign(slackfake.SigningSecret, time.Now(), []byte(body))
@@ -97,12 +97,14 @@ func TestChallenge(t *testing.T) {
 func TestUnstoredDelivery(t *testing.T) {
 	t.Parallel()
 	fails := 0
-	p := httpEnv(t, func([]bot.Message) error {
+	refuse := func([]bot.Message) error {
 		if fails++; fails <= 2 {
 			return errors.New("the disk is full")
 		}
 		return nil
-	})
+	}
+	soon := []time.Duration{0, 50 * time.Millisecond, 50 * time.Millisecond}
+	p := httpEnv(t, set{fake: slackfake.Options{Second: time.Second, Retries: soon}, refuse: refuse}) // 3 s for an acknowledgement
 	p.Say("DU1", "U1", "one", "")
 	p.next(t, 1)
 	p.until(t, "the acknowledgement", p.Settled)
@@ -115,7 +117,7 @@ func TestUnstoredDelivery(t *testing.T) {
 // after it in the same conversation, while others go on.
 func TestOrderOfDeliveries(t *testing.T) {
 	t.Parallel()
-	p := httpEnv(t, nil)
+	p := httpEnv(t, set{})
 	p.Break(slackfake.Fault{Method: "users.info", Kind: slackfake.FaultDelay, Delay: 500 * time.Millisecond})
 	asked := func() bool {
 		return slices.ContainsFunc(p.Entries(), func(e slackfake.Entry) bool { return e.Method == "users.info" })

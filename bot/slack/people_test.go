@@ -19,7 +19,7 @@ func TestAuthorNotKnownYet(t *testing.T) {
 	t.Parallel()
 	modes := map[string]func(*testing.T) *env{
 		"socket": func(t *testing.T) *env { return start(t, set{}).ready(t) },
-		"http":   func(t *testing.T) *env { return httpEnv(t, nil) },
+		"http":   func(t *testing.T) *env { return httpEnv(t, set{}) },
 	}
 	faults := map[string]slackfake.Fault{
 		"limited":     {Kind: slackfake.FaultBusy, Count: 1},

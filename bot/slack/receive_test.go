@@ -223,7 +223,7 @@ func TestStoredBeforeAcknowledged(t *testing.T) {
 
 func TestSignedDeliveries(t *testing.T) {
 	t.Parallel()
-	p := httpEnv(t, nil)
+	p := httpEnv(t, set{})
 	p.Say("DU1", "U1", "by the web", "")
 	if got := p.next(t, 1)[0]; got.Text != "by the web" || got.From.Name != "ann" {
 		t.Errorf("got %+v", got)
