@@ -99,16 +99,21 @@ func TestRichMessagesHoldNoMedia(t *testing.T) {
 	ann := r.fake.User(7, "Ann", "en")
 	dm := r.fake.Private(ann)
 	for text, want := range map[string]string{
-		"![x](https://a.example/?q=1)":          "[x](https://a.example/?q=1)",
-		"`a` ![x][r]\n\n[r]: https://a.example": "`a` [x][r]\n\n[r]: https://a.example",
-		"\\` ![x](https://a.example) `":         "\\` [x](https://a.example) `",
-		"<IMG src=\"https://a.example\">":       "&lt;IMG src=\"https://a.example\">",
-		"<details><tg-map>":                     "<details>&lt;tg-map>",
-		"```md\n![x](y) <img>\n```\n![x](y)":    "```md\n![x](y) <img>\n```\n[x](y)",
-		"- a\n\n  ```\nb ![x](y)":               "- a\n\n  ```\nb [x](y)",
-		"``` ` ![x](y)\n![x](y)":                "``` ` [x](y)\n[x](y)",
-		"~~~~\n~~~\n![x](y)\n~~~~\n![x](y)":     "~~~~\n~~~\n![x](y)\n~~~~\n[x](y)",
-		"x < y and <b>bold</b>":                 "x < y and <b>bold</b>",
+		"![x](https://a.example/?q=1)":                 "[x](https://a.example/?q=1)",
+		"`a` ![x][r]\n\n[r]: https://a.example":        "`a` [x][r]\n\n[r]: https://a.example",
+		"\\` ![x](https://a.example) `":                "\\` [x](https://a.example) `",
+		"<IMG src=\"https://a.example\">":              "&lt;IMG src=\"https://a.example\">",
+		"<details><tg-map>":                            "<details>&lt;tg-map>",
+		"```md\n![x](y) <img>\n```\n![x](y)":           "```md\n![x](y) <img>\n```\n[x](y)",
+		"- a\n\n  ```\nb ![x](y)":                      "- a\n\n  ```\nb [x](y)",
+		"``` ` ![x](y)\n![x](y)":                       "``` ` [x](y)\n[x](y)",
+		"~~~~\n~~~\n![x](y)\n~~~~\n![x](y)":            "~~~~\n~~~\n![x](y)\n~~~~\n[x](y)",
+		"```\n![x](y)\n  ```\n![x](y)":                 "```\n![x](y)\n  ```\n[x](y)",
+		"```\n![x](y)\n    ```\n![x](y)":               "```\n![x](y)\n    ```\n![x](y)",
+		"```\r\n![x](y)\r\n```\r\n![x](y)":             "```\n![x](y)\n```\n[x](y)",
+		" ```\na\n```\n![x](y)":                        " ```\na\n```\n[x](y)",
+		"- ```\n  a\n  ```\n  ![x](y)\n\n```\n![x](y)": "- ```\n  a\n  ```\n  [x](y)\n\n```\n[x](y)",
+		"x < y and <b>bold</b>":                        "x < y and <b>bold</b>",
 	} {
 		r.post(chatOf(dm), bot.Draft{Kind: bot.KindAnswer, Task: "1", Text: text})
 		all := r.fake.Chat(dm).Bots()
