@@ -19,7 +19,7 @@ var edits = []edit{
 		"offset-early", "bot/telegram", `b := readBatch(raw, offset)`,
 		`b := readBatch(raw, offset)
 		if faults.On("offset-early") && len(raw) > 0 {
-			_, _ = t.updates(ctx, b.next, 0)
+			_, _ = in.updates(ctx, b.next, 0)
 		}`,
 	},
 	{
