@@ -33,7 +33,7 @@ func TestAttachedDuringReload(t *testing.T) {
 	served := make(chan error, 1)
 	go func() {
 		served <- app.Serve(ctx, path, cli.Console{In: strings.NewReader(""), Out: io.Discard, Err: logged, Env: env})
-		logged.Close()
+		_ = logged.Close()
 	}()
 	lines := bufio.NewScanner(log)
 	until := func(text string) {
