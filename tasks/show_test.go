@@ -378,3 +378,45 @@ func TestDirectAnswerIsStoredAsSentOnce(t *testing.T) {
 		t.Errorf("the answer was stored as sent by %+v", sent)
 	}
 }
+
+// TestStreamStays: where the answer grows in the board's message, no frame of the board
+// replaces its words.
+func TestStreamStays(t *testing.T) {
+	s := newEngineEnv(t)
+	s.stop()
+	more := make(chan struct{})
+	s.model = &enginetest.Model{Answer: func(ctx context.Context, _ llm.Request, stream func(llm.Delta)) (llm.Reply, error) {
+		stream(llm.Delta{Text: "Once upon a time there was"})
+		select {
+		case <-more:
+		case <-ctx.Done():
+		}
+		stream(llm.Delta{Text: " a boat that could fly"})
+		<-ctx.Done()
+		return llm.Reply{}, ctx.Err()
+	}}
+	s.phone.frames = make(chan bot.Draft, 1000)
+	s.play()
+	id := s.opens("ann", private("ann"), "tell a story")
+	for began := false; ; {
+		var d bot.Draft
+		select {
+		case d = <-s.phone.frames:
+		case <-t.Context().Done():
+			return
+		}
+		switch {
+		case strings.Contains(d.Text, "a boat"):
+			s.send(s.by("ann", private("ann"), "/stop"))
+			s.over(id)
+			return
+		case strings.HasPrefix(d.Text, "Once upon"):
+			if !began {
+				close(more)
+			}
+			began = true
+		case began:
+			t.Fatalf("after its first words the answer was replaced by %+v", d)
+		}
+	}
+}

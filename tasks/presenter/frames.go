@@ -27,6 +27,8 @@ func (p *Presenter) drawBoard(ctx context.Context, v *tasks.View) error {
 	}
 	streamer := p.streamer()
 	switch {
+	case streamer == nil && v.State.Round == 0 && p.shownText != "":
+		return nil // the board's message shows the answer so far
 	case !p.Lasts():
 	case streamer != nil && v.State.Round == 0 && p.boardID(v) == "":
 		return p.drawStart(ctx, streamer, v, board)
