@@ -16,7 +16,7 @@ import (
 // TestRevokedWhileConnected: deliveries go on, so that only calls show it.
 func TestRevokedWhileConnected(t *testing.T) {
 	t.Parallel()
-	p := start(t, set{}).ready(t)
+	p := start(t, set{before: func(s *slack.Slack) { slack.Pause(s, "denied", time.Hour) }}).ready(t) // no other call meanwhile
 	to := bot.Chat{Platform: "slack", ID: "C1"}
 	p.Revoke(slackfake.BotToken, "token_revoked")
 	for range 2 {
@@ -109,7 +109,7 @@ func TestDeaf(t *testing.T) {
 	t.Parallel()
 	for _, pings := range []bool{false, true} {
 		t.Run(fmt.Sprintf("pongs %v", pings), func(t *testing.T) {
-			p := start(t, set{fake: slackfake.Options{Second: 10 * time.Millisecond}, before: func(s *slack.Slack) {
+			p := start(t, set{fake: slackfake.Options{Second: 100 * time.Millisecond}, before: func(s *slack.Slack) {
 				slack.Pause(s, "ping", 20*time.Millisecond)
 				slack.Pause(s, "deaf", 100*time.Millisecond)
 				slack.Pause(s, "quiet", 300*time.Millisecond)

@@ -60,9 +60,6 @@ func config(f *slackfake.Server) slack.Config {
 // log, and no goroutine may be left.
 func start(t *testing.T, o set) *env {
 	t.Helper()
-	if o.fake.Second == 0 {
-		o.fake.Second = 50 * time.Millisecond
-	}
 	if o.fake.Limits == nil {
 		o.fake.Limits = map[string][]slackfake.Limit{}
 	}

@@ -80,7 +80,7 @@ func TestForgedDeliveries(t *testing.T) {
 
 func TestChallenge(t *testing.T) {
 	t.Parallel()
-	p := httpEnv(t, set{fake: slackfake.Options{Second: time.Second}}) // 3 s for an answer
+	p := httpEnv(t, set{})
 	body := `{"type":"url_verification","challenge":"3eZbrw1aB"}`
 	r := httptest.NewRequest(http.MethodPost, "/slack/events", strings.NewReader(body))
 	r.Header = slackfake.Sign(slackfake.SigningSecret, time.Now(), []byte(body))
@@ -104,7 +104,7 @@ func TestUnstoredDelivery(t *testing.T) {
 		return nil
 	}
 	soon := []time.Duration{0, 50 * time.Millisecond, 50 * time.Millisecond}
-	p := httpEnv(t, set{fake: slackfake.Options{Second: time.Second, Retries: soon}, refuse: refuse}) // 3 s for an acknowledgement
+	p := httpEnv(t, set{fake: slackfake.Options{Retries: soon}, refuse: refuse})
 	p.Say("DU1", "U1", "one", "")
 	p.next(t, 1)
 	p.until(t, "the acknowledgement", p.Settled)
@@ -119,11 +119,8 @@ func TestOrderOfDeliveries(t *testing.T) {
 	t.Parallel()
 	p := httpEnv(t, set{})
 	p.Break(slackfake.Fault{Method: "users.info", Kind: slackfake.FaultDelay, Delay: 500 * time.Millisecond})
-	asked := func() bool {
-		return slices.ContainsFunc(p.Entries(), func(e slackfake.Entry) bool { return e.Method == "users.info" })
-	}
 	p.Say("DU1", "U1", "one", "")
-	p.until(t, "the look-up of the author", asked)
+	p.until(t, "the look-up of the author", func() bool { return lookUps(p) > 0 })
 	p.Say("DU1", "U1", "two", "")
 	p.Say("DU2", "U2", "elsewhere", "")
 	var got []string

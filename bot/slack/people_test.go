@@ -6,12 +6,21 @@ import (
 	"slices"
 	"sync"
 	"testing"
-	"time"
 
 	"legwork/bot"
 	"legwork/bot/slack"
 	"legwork/internal/test/fakes/slackfake"
 )
+
+// lookUps counts the requests for a person.
+func lookUps(p *env) (n int) {
+	for _, e := range p.Entries() {
+		if e.Method == "users.info" {
+			n++
+		}
+	}
+	return n
+}
 
 // TestAuthorNotKnownYet: a message waits until Slack says who wrote it. It keeps its
 // place in its conversation, and holds up no other one.
@@ -36,7 +45,9 @@ func TestAuthorNotKnownYet(t *testing.T) {
 				p.next(t, 1)
 				fault.Method = "users.info"
 				p.Break(fault)
+				looked := lookUps(p)
 				p.Say("DU1", "U1", "one", "")
+				p.until(t, "the look-up of the author", func() bool { return lookUps(p) > looked })
 				p.Say("DU1", "U1", "two", "")
 				p.Say("DU2", "U2", "elsewhere", "")
 				var got []string
@@ -59,7 +70,7 @@ func TestAuthorNotKnownYet(t *testing.T) {
 // acknowledged in time, and answered later.
 func TestCommandOfAnAuthorNotKnownYet(t *testing.T) {
 	t.Parallel()
-	p := start(t, set{fake: slackfake.Options{Second: time.Second}}).ready(t) // 3 s for an acknowledgement
+	p := start(t, set{}).ready(t)
 	p.Break(slackfake.Fault{Method: "users.info", Kind: slackfake.FaultStatus, Count: -1})
 	if _, err := p.Slash("/task", "find it", "C1", "U1"); err != nil {
 		t.Fatal(err)

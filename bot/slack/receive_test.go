@@ -207,12 +207,13 @@ func TestUnknownEnvelopes(t *testing.T) {
 func TestStoredBeforeAcknowledged(t *testing.T) {
 	t.Parallel()
 	fails := 0
-	p := start(t, set{refuse: func([]bot.Message) error {
+	refuse := func([]bot.Message) error {
 		if fails++; fails <= 6 {
 			return errors.New("the disk is full")
 		}
 		return nil
-	}}).ready(t)
+	}
+	p := start(t, set{fake: slackfake.Options{Second: 50 * time.Millisecond}, refuse: refuse}).ready(t) // 3 s between deliveries
 	p.Say("DU1", "U1", "one", "")
 	got := p.next(t, 1)
 	if fails <= 6 || got[0].Text != "one" {
