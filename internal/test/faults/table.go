@@ -50,7 +50,7 @@ var edits = []edit{
 	{"lane-off", "tasks/...", `l.Entries = append(l.Entries, LaneEntry{`, `queued = queued && !faults.On("lane-off"); l.Entries = append(l.Entries, LaneEntry{`},
 	{"history-lost", "store/...", `planner.Settles(before, after, e); ok {`, `planner.Settles(before, after, e); ok && !faults.On("history-lost") {`},
 	{"guidance-lost", "planner", `for len(guidance) > 0 && guidance[0] < before {`, `for len(guidance) > 0 && guidance[0] < before && !faults.On("guidance-lost") {`},
-	{"note-lost", "planner", `if len(texts) > 0 { b.results =`, `if len(texts) > 0 && !faults.On("note-lost") { b.results =`},
+	{"note-lost", "planner", `if len(texts) > 0 { b.messages.addResult(`, `if len(texts) > 0 && !faults.On("note-lost") { b.messages.addResult(`},
 	{"review-forgotten", "planner", `s.Reviews < s.Limits.Reviews && wantsReview(values)`, `s.Reviews < s.Limits.Reviews && wantsReview(values) && !faults.On("review-forgotten")`},
 
 	// Models and tools are called.
