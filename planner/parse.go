@@ -4,11 +4,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
-	"unicode"
 
-	"legwork/internal/plainjson"
 	"legwork/llm"
 	"legwork/llm/lenient"
 )
@@ -47,7 +46,6 @@ const (
 	UnreadableCall     = "unreadable_call"
 	UnreadablePlan     = "unreadable_plan"
 	TruncatedPlan      = "truncated_plan"
-	SeveralPlans       = "several_plans"
 	UnknownGroup       = "unknown_group"
 	MissingName        = "missing_name"
 	MissingDescription = "missing_description"
@@ -69,10 +67,8 @@ const again = " Send the whole plan again, corrected."
 
 // ParseReply reads a model's text. It leaves thinking aloud out. Calls of tools that
 // are written out, in the forms of lenient.FindCalls, are read by ParseCalls. Without
-// such calls, plans that follow each other are one plan together. With words between
-// them they make the reply an error, unless the later ones only repeat sub-tasks: the
-// words may say that one plan replaces the other. A text without a plan is the answer.
-// A plan is
+// such calls the last complete plan in the text counts; a text without a plan is the
+// answer. A plan is
 //
 //   - an object with the key "plan" whose value is a list of entries, one entry,
 //     null, or any of these as JSON in a string; other keys beside it are
@@ -83,8 +79,8 @@ const again = " Send the whole plan again, corrected."
 // Other JSON belongs to the answer: also {"plan": "pro", "price": 10}. But ParseReply
 // refuses a reply that is a JSON value alone and looks like an attempt at a plan
 // ({"plan": "none"}, {"subtasks": […]}, one bare entry, {}, [], null): people never
-// see a plan. A plan that is cut off or unreadable makes the reply an error, also
-// beside a complete one. The error is a *PlanError.
+// see a plan. A plan that is cut off or unreadable makes the reply an error, unless
+// the reply holds a complete plan too. The error is a *PlanError.
 func ParseReply(text string, o ParseOptions) (Parsed, error) {
 	text = lenient.WithoutThinking(text)
 	if text == "" {
@@ -99,23 +95,32 @@ func ParseReply(text string, o ParseOptions) (Parsed, error) {
 		for _, c := range written.List {
 			calls = append(calls, llm.ToolCall{Name: c.Name, Arguments: string(c.Arguments)})
 		}
-		return ParseCalls(calls, written.Rest, o)
+		return ParseCalls(calls, o)
 	}
+	var plan []any
+	var found bool
+	var refused *PlanError
 	groups := newGroups(o.Groups)
-	plans, words, refused := plansIn(text, groups, func(v lenient.Object) bool { return written.Cut || bare(text[:v.Start]) })
-	if len(plans) == 0 && refused == nil {
-		if plan, ok := yamlPlan(text, groups); ok {
-			plans = [][]any{plan}
+	for _, v := range lenient.Values(text) {
+		switch {
+		case v.Truncated && (planKeys(v.Keys) || bare(text[:v.Start]) || written.Cut):
+			refused = truncated()
+		case v.Broken && planKeys(v.Keys):
+			refused = unreadable("it is not valid JSON")
+		case v.Raw != nil:
+			if list, ok := planIn(lenient.Decode(v.Raw), groups, 0); ok {
+				plan, found = list, true
+			}
 		}
 	}
-	different := distinct(plans)
+	if !found && refused == nil {
+		plan, found = yamlPlan(text, groups)
+	}
 	switch {
+	case found:
+		return parseEntries(plan, o, groups)
 	case refused != nil:
 		return Parsed{}, refused
-	case words && len(different) > 1:
-		return Parsed{}, several(len(different))
-	case len(plans) > 0:
-		return parseEntries(joined(different), o, groups)
 	case written.Unreadable():
 		return Parsed{}, &PlanError{Code: UnreadableCall, Reason: "The reply holds a call of a tool that cannot be read. " + callPlan}
 	case attempted(text):
@@ -124,101 +129,53 @@ func ParseReply(text string, o ParseOptions) (Parsed, error) {
 	return Parsed{Answer: text}, nil
 }
 
-// plansIn returns the plans that stand in a text as JSON. words reports that there are
-// words between two of them. refused says why one cannot be read; a value that is cut
-// off is one when its keys are those of a plan, or when cut says so.
-func plansIn(text string, groups *groupNames, cut func(lenient.Object) bool) (plans [][]any, words bool, refused *PlanError) {
-	end := 0 // of the last plan
-	for _, v := range lenient.Values(text) {
-		switch {
-		case v.Truncated && (planKeys(v.Keys) || cut(v)):
-			refused = truncated()
-		case v.Broken && planKeys(v.Keys):
-			refused = unreadable("it is not valid JSON")
-		case v.Raw != nil:
-			list, ok := planIn(lenient.Decode(v.Raw), groups, 0)
-			if !ok {
-				continue
-			}
-			if key, twice := plainjson.SimilarKey(v.Raw); twice {
-				refused = unreadable(fmt.Sprintf("an object has the key %s twice", cited(key)))
-			}
-			between := strings.ReplaceAll(text[end:v.Start], "```json", "")
-			words = words || len(plans) > 0 && strings.ContainsFunc(between, unicode.IsLetter)
-			plans, end = append(plans, list), v.End
-		}
-	}
-	return plans, words, refused
-}
-
 // callPlan tells a model what a reply to a request for a plan can be.
 const callPlan = `Call the tool "plan", or write the answer as text.`
 
 // isPlanTool reports that a model means the tool "plan" by a name.
 func isPlanTool(name string) bool { return strings.EqualFold(strings.TrimSpace(name), ToolPlan) }
 
-// ParseCalls reads the calls of tools in a reply to a request for a plan, and the text
-// beside them. All calls of the tool "plan" are one plan together, and a call of an
-// agent with a description is an entry of it. Another call makes the reply an error, and
-// so does a plan in the text with other sub-tasks: no part of a reply is left out in
-// silence. The error is a *PlanError.
-func ParseCalls(calls []llm.ToolCall, text string, o ParseOptions) (Parsed, error) {
+// ParseCalls reads the calls of tools in a reply to a request for a plan. All calls of
+// the tool "plan" are one plan together, and a call of an agent with a description is
+// an entry of it. Another call makes the reply an error: no part of a reply is
+// left out in silence. The error is a *PlanError.
+func ParseCalls(calls []llm.ToolCall, o ParseOptions) (Parsed, error) {
 	groups := newGroups(o.Groups)
-	var plans [][]any
+	var lists [][]any
 	for _, c := range calls {
-		list, err := plansOfCall(c, groups)
+		list, err := planOfCall(c, groups)
 		if err != nil {
 			return Parsed{}, err
 		}
-		plans = append(plans, list...)
+		lists = append(lists, list)
 	}
-	plans = distinct(plans)
-	beside, _, refused := plansIn(lenient.WithoutThinking(text), groups, func(lenient.Object) bool { return false })
-	if refused != nil {
-		return Parsed{}, refused
-	}
-	if all := distinct(slices.Concat(plans, beside)); len(all) > len(plans) {
-		return Parsed{}, several(len(all))
-	}
-	return parseEntries(joined(plans), o, groups)
+	return parseEntries(joined(lists), o, groups)
 }
 
-func plansOfCall(c llm.ToolCall, groups *groupNames) ([][]any, error) {
+func planOfCall(c llm.ToolCall, groups *groupNames) ([]any, error) {
 	if isPlanTool(c.Name) {
 		return planArguments(c.Arguments)
 	}
 	if _, ok := groups.find(c.Name); ok && !groups.any {
 		if f, ok := lenient.Decode([]byte(c.Arguments)).(map[string]any); ok && fieldText(f, "description") != "" {
 			f["name"] = c.Name
-			return [][]any{{f}}, nil
+			return []any{f}, nil
 		}
 		return nil, &PlanError{Code: UnknownTool, Reason: fmt.Sprintf("%s is an agent and no tool: put what it has to do into a plan. %s", cited(c.Name), callPlan)}
 	}
 	return nil, &PlanError{Code: UnknownTool, Reason: fmt.Sprintf("There is no tool %s here. %s", cited(c.Name), callPlan)}
 }
 
-// distinct leaves out each plan whose sub-tasks are all in plans before it.
-func distinct(plans [][]any) [][]any {
-	type task struct{ name, description string }
-	seen := map[task]bool{}
-	return slices.DeleteFunc(slices.Clone(plans), func(plan []any) bool {
-		before := len(seen)
-		repeats := true
-		for _, e := range plan {
-			f, ok := e.(map[string]any)
-			repeats = repeats && ok
-			seen[task{fieldText(f, "name"), fieldText(f, "description")}] = true
-		}
-		return repeats && len(seen) == before
-	})
-}
-
-// joined makes one list of the entries of several plans. An id that an earlier plan has
-// is replaced in the later one, also where that plan refers to it.
-func joined(plans [][]any) []any {
+// joined makes one list of the entries of several plans. A plan that repeats an
+// earlier one is left out. An id that an earlier plan has is replaced in the later
+// one, also where that plan refers to it.
+func joined(lists [][]any) []any {
 	var all []any
 	taken := map[string]bool{}
-	for _, list := range plans {
+	for n, list := range lists {
+		if slices.ContainsFunc(lists[:n], func(before []any) bool { return reflect.DeepEqual(before, list) }) {
+			continue
+		}
 		renamed := map[string]string{}
 		for _, e := range list {
 			f, _ := e.(map[string]any)
@@ -263,21 +220,37 @@ func withIDs(f map[string]any, renamed map[string]string) map[string]any {
 	return f
 }
 
-// planArguments reads the arguments of a call of the tool "plan". They must hold
-// plans in a form of ParseReply; any list of entries and a lone entry count too.
-func planArguments(args string) ([][]any, error) {
+// planArguments reads the arguments of a call of the tool "plan". They must hold a
+// plan in a form of ParseReply; any list of entries and a lone entry count too.
+func planArguments(args string) ([]any, error) {
 	var inner string
 	if json.Unmarshal([]byte(args), &inner) == nil {
 		args = inner
 	}
-	plans, _, refused := plansIn(args, nil, func(lenient.Object) bool { return true })
-	switch {
-	case refused != nil:
-		return nil, refused
-	case len(plans) == 0 && strings.TrimSpace(args) != "[]":
-		return nil, unreadable(`the arguments of "plan" are {"plan": [entries]}`)
+	var plan []any
+	var found bool
+	refused := unreadable(`the arguments of "plan" are {"plan": [entries]}`)
+	for _, v := range lenient.Values(args) {
+		if v.Truncated {
+			refused = truncated()
+			continue
+		}
+		if v.Raw == nil {
+			continue
+		}
+		value := lenient.Decode(v.Raw)
+		list, ok := planIn(value, nil, 0)
+		if !ok && entryLike(value) {
+			list, ok = []any{value}, true
+		}
+		if ok {
+			plan, found = list, true
+		}
 	}
-	return plans, nil
+	if !found && strings.TrimSpace(args) != "[]" {
+		return nil, refused
+	}
+	return plan, nil
 }
 
 // PlanOutput is for people who write prompts: one line of JSON with the plan, the
@@ -308,10 +281,190 @@ func truncated() *PlanError {
 	return &PlanError{Code: TruncatedPlan, Reason: "The plan is cut off: its end is missing. Send the whole plan again, shorter: fewer sub-tasks, and in each description only what its agent must know."}
 }
 
-func several(count int) *PlanError {
-	return &PlanError{Code: SeveralPlans, Reason: fmt.Sprintf("The reply holds %d plans. Send one plan with all the sub-tasks that are to be done.", count)}
-}
-
 func unreadable(why string) *PlanError {
 	return &PlanError{Code: UnreadablePlan, Reason: "The plan cannot be read: " + why + `. It must be {"plan": [{"name": "GROUP", "description": "TEXT", "id": "a", "after": []}]}.` + again}
+}
+
+// wrapping is how many objects around a plan planIn looks into.
+const wrapping = 4
+
+// planIn returns the entries of the plan that a JSON value is or holds. A bare
+// list must give one of the groups something to do; groups is nil where any list
+// will do.
+func planIn(v any, groups *groupNames, depth int) (entries []any, ok bool) {
+	if depth > wrapping {
+		return nil, false
+	}
+	if list, ok := v.([]any); ok {
+		return list, bareList(list, groups)
+	}
+	f, ok := v.(map[string]any)
+	if !ok {
+		return nil, false
+	}
+	if plan, ok := field(f, "plan"); ok {
+		return planValue(plan, len(f) == 1, groups, depth)
+	}
+	if len(f) == 1 {
+		for _, v := range f {
+			if inner, ok := v.(map[string]any); ok {
+				return planIn(inner, groups, depth+1)
+			}
+		}
+	}
+	return nil, false
+}
+
+// planValue reads the value of the key "plan".
+func planValue(v any, alone bool, groups *groupNames, depth int) (entries []any, ok bool) {
+	switch v := unquoted(v).(type) {
+	case []any:
+		return v, true
+	case nil:
+		return nil, alone
+	case map[string]any:
+		if _, nested := field(v, "plan"); nested {
+			return planIn(v, groups, depth+1)
+		}
+		return []any{v}, entryLike(v)
+	}
+	return nil, false
+}
+
+// entryLike says whether a value is meant as an entry of a plan.
+func entryLike(v any) bool {
+	f, ok := v.(map[string]any)
+	if !ok {
+		return false
+	}
+	if _, ok := field(f, "description"); ok {
+		return true
+	}
+	if _, ok := field(f, "name"); !ok {
+		return false
+	}
+	for key := range f {
+		switch strings.ToLower(strings.TrimSpace(key)) {
+		case "id", "name", "after":
+		default:
+			return false
+		}
+	}
+	return true
+}
+
+// bareList says whether a list without the key "plan" around it is a plan.
+func bareList(list []any, groups *groupNames) bool {
+	named := groups == nil
+	for _, e := range list {
+		if !entryLike(e) {
+			return false
+		}
+		if f := e.(map[string]any); !named && fieldText(f, "description") != "" {
+			_, named = groups.find(fieldText(f, "name"))
+		}
+	}
+	return named && len(list) > 0
+}
+
+// attempted says whether a whole reply is a JSON value that its model meant as a
+// plan, and that is not a plan: empty, an entry, or an object that has only keys
+// which models use for plans.
+func attempted(text string) bool {
+	text = strings.TrimSpace(lenient.Unfence(text))
+	if text == "null" || text == "[]" {
+		return true
+	}
+	f, ok := lenient.Decode(lenient.Whole(text)).(map[string]any)
+	if !ok {
+		return false
+	}
+	_, named := field(f, "name")
+	_, described := field(f, "description")
+	if named && described && entryLike(f) && len(f) <= 4 {
+		return true
+	}
+	for key := range f {
+		switch strings.ToLower(strings.TrimSpace(key)) {
+		case "plan", "plans", "thought", "subtasks", "sub_tasks", "tasks", "steps":
+		default:
+			return false
+		}
+	}
+	return true
+}
+
+// planKeys says whether the keys of a damaged value are those of a plan. The
+// last one may be cut off.
+func planKeys(keys []string) bool {
+	name, description := false, false
+	for i, key := range keys {
+		switch key = strings.ToLower(strings.TrimSpace(key)); key {
+		case "name":
+			name = true
+		case "description":
+			description = true
+		default:
+			if key == "plan" || i == len(keys)-1 && key != "" && strings.HasPrefix("plan", key) {
+				return true
+			}
+		}
+	}
+	return name && description
+}
+
+// bare says whether a value begins its text, or follows an opened code fence alone.
+func bare(before string) bool {
+	before = strings.TrimSpace(before)
+	return before == "" || strings.HasPrefix(before, "```") && !strings.ContainsAny(before, " \n")
+}
+
+// field finds a key, if need be in another case or with blanks around it.
+func field(f map[string]any, key string) (any, bool) {
+	if v, ok := f[key]; ok {
+		return v, true
+	}
+	best, found := "", false
+	for k := range f {
+		if strings.EqualFold(strings.TrimSpace(k), key) && (!found || k < best) {
+			best, found = k, true
+		}
+	}
+	return f[best], found
+}
+
+// fieldText returns a text or a number under a key, trimmed, or "".
+func fieldText(f map[string]any, key string) string {
+	v, _ := field(f, key)
+	s, _ := scalar(v)
+	return s
+}
+
+// scalar reads a text or a number as text.
+func scalar(v any) (string, bool) {
+	switch v := v.(type) {
+	case string:
+		return strings.TrimSpace(v), true
+	case json.Number:
+		return v.String(), true
+	}
+	return "", false
+}
+
+// unquoted returns the list or object that a text holds, "" for any other text, and
+// other values unchanged.
+func unquoted(v any) any {
+	s, ok := v.(string)
+	if !ok {
+		return v
+	}
+	if s = strings.TrimSpace(s); s == "[]" {
+		return []any{}
+	}
+	for _, o := range lenient.Values(s) {
+		if o.Start == 0 && o.Raw != nil {
+			return lenient.Decode(o.Raw)
+		}
+	}
+	return ""
 }

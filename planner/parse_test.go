@@ -29,7 +29,7 @@ func TestReplies(t *testing.T) {
 			t.Fatal(err)
 		}
 		options := planner.ParseOptions{}
-		var reply, kind, beside string
+		var reply, kind string
 		reset := func() { options.Groups, options.Known, options.Max = []string{"web", "clock", "math", "mail"}, nil, 0 }
 		reset()
 		for _, f := range archive.Files {
@@ -41,8 +41,6 @@ func TestReplies(t *testing.T) {
 				if err := json.Unmarshal(f.Data, &options); err != nil {
 					t.Fatalf("%s: %s: %v", file, f.Name, err)
 				}
-			case "text":
-				beside = text
 			case "reply", "args", "calls":
 				reply, kind = text, f.Name[dot+1:]
 			case "want":
@@ -51,9 +49,8 @@ func TestReplies(t *testing.T) {
 				case "args":
 					parse = readArguments
 				case "calls":
-					parse = readCalls(beside)
+					parse = readCalls
 				}
-				beside = ""
 				t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar")+"/"+name, func(t *testing.T) {
 					p, err := parse(reply, o)
 					compareReply(t, reply, p, err, text)
@@ -64,22 +61,19 @@ func TestReplies(t *testing.T) {
 	}
 }
 
-// readCalls reads calls with that text beside them, one call per line: the name of a
-// tool, a space, its arguments.
-func readCalls(beside string) func(string, planner.ParseOptions) (planner.Parsed, error) {
-	return func(text string, o planner.ParseOptions) (planner.Parsed, error) {
-		var calls []llm.ToolCall
-		for line := range strings.Lines(text) {
-			name, args, _ := strings.Cut(strings.TrimSpace(line), " ")
-			calls = append(calls, llm.ToolCall{Name: name, Arguments: args})
-		}
-		return planner.ParseCalls(calls, beside, o)
+// readCalls reads one call per line: the name of a tool, a space, its arguments.
+func readCalls(text string, o planner.ParseOptions) (planner.Parsed, error) {
+	var calls []llm.ToolCall
+	for line := range strings.Lines(text) {
+		name, args, _ := strings.Cut(strings.TrimSpace(line), " ")
+		calls = append(calls, llm.ToolCall{Name: name, Arguments: args})
 	}
+	return planner.ParseCalls(calls, o)
 }
 
 // readArguments reads the arguments of a single call of the tool "plan".
 func readArguments(args string, o planner.ParseOptions) (planner.Parsed, error) {
-	return planner.ParseCalls([]llm.ToolCall{{Name: planner.ToolPlan, Arguments: args}}, "", o)
+	return planner.ParseCalls([]llm.ToolCall{{Name: planner.ToolPlan, Arguments: args}}, o)
 }
 
 func compareReply(t *testing.T, reply string, p planner.Parsed, err error, want string) {

@@ -178,7 +178,7 @@ func (d reading) announcement() *planner.Announcement {
 
 func parseDecision(r llm.Reply, options planner.ParseOptions) (planner.Parsed, error) {
 	if len(r.ToolCalls) > 0 {
-		return planner.ParseCalls(r.ToolCalls, r.Text, options)
+		return planner.ParseCalls(r.ToolCalls, options)
 	}
 	return planner.ParseReply(r.Text, options)
 }
