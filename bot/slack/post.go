@@ -104,26 +104,40 @@ func (s *Slack) Edit(ctx context.Context, to bot.Chat, id string, d bot.Draft) e
 	return wrapGone(err)
 }
 
-// Removes implements bot.Remover: true in direct messages outside of threads. In a
-// thread, the message in which an answer streams is new when the answer begins.
-func (s *Slack) Removes(to bot.Chat) bool { return to.Private && to.Thread == "" }
+// Removes implements bot.Remover: true but in threads of direct messages, where the
+// person looks at the message in which the answer streams.
+func (s *Slack) Removes(to bot.Chat) bool { return !to.Private || to.Thread == "" }
 
-// Remove implements bot.Remover.
+// Remove implements bot.Remover. Slack deletes no message that streams.
 func (s *Slack) Remove(ctx context.Context, to bot.Chat, id string) error {
 	if strings.HasPrefix(id, "http") {
 		return nil // a response URL cannot take back what it showed
 	}
-	s.active.forget(to.ID, id)
+	if st := s.active.stream(to.ID, id); st != nil {
+		if err := st.close(ctx); err != nil {
+			return err
+		}
+	}
 	s.active.finished(to.ID, id)
-	r := request{method: "chat.delete", channel: to.ID, private: to.Private, urgency: bot.PriorityNormal}
-	err := s.call(ctx, r, func(ctx context.Context) error {
-		_, _, err := s.api.DeleteMessageContext(ctx, to.ID, id)
-		return err
-	})
+	err := s.delete(ctx, to, id)
+	if code(err) == "cant_delete_message" { // it may be a stream that an earlier process began
+		if stopped := s.stopForeignStream(ctx, to, id, bot.Draft{Kind: bot.KindBoard}, err); stopped != nil {
+			return wrapGone(stopped)
+		}
+		err = s.delete(ctx, to, id)
+	}
 	if code(err) == "message_not_found" {
 		return nil
 	}
 	return wrapGone(err)
+}
+
+func (s *Slack) delete(ctx context.Context, to bot.Chat, id string) error {
+	r := request{method: "chat.delete", channel: to.ID, private: to.Private, urgency: bot.PriorityNormal}
+	return s.call(ctx, r, func(ctx context.Context) error {
+		_, _, err := s.api.DeleteMessageContext(ctx, to.ID, id)
+		return err
+	})
 }
 
 func (s *Slack) edit(ctx context.Context, to bot.Chat, id string, d bot.Draft) error {

@@ -208,6 +208,16 @@ func (st *stream) stop(ctx context.Context, d bot.Draft, next streamDelta, under
 	return nil
 }
 
+// close ends a stream as it is, unless it has ended.
+func (st *stream) close(ctx context.Context) error {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	if st.ended {
+		return nil
+	}
+	return st.stop(ctx, bot.Draft{Kind: bot.KindBoard}, streamDelta{}, nil)
+}
+
 // end hands a stream over to edits. The caller holds its lock.
 func (st *stream) end() {
 	st.ended = true
@@ -258,14 +268,12 @@ func (s *Slack) runRotation(ctx context.Context) {
 		case <-tick.C:
 		}
 		for _, st := range s.active.startedBefore(s.now().Add(-s.timings.rotate)) {
-			st.mu.Lock()
-			if !st.ended {
-				if err := st.stop(ctx, bot.Draft{Kind: bot.KindBoard}, streamDelta{}, nil); err != nil && ctx.Err() == nil {
-					s.log.WarnContext(ctx, "slack: stream not ended", "chat", st.to.Key(), "cause", err)
-					st.end()
-				}
+			if err := st.close(ctx); err != nil && ctx.Err() == nil {
+				s.log.WarnContext(ctx, "slack: stream not ended", "chat", st.to.Key(), "cause", err)
+				st.mu.Lock()
+				st.end()
+				st.mu.Unlock()
 			}
-			st.mu.Unlock()
 		}
 	}
 }

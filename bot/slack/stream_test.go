@@ -320,3 +320,29 @@ func TestSlackStopsTwice(t *testing.T) {
 		t.Errorf("got %+v, want the same press twice", all)
 	}
 }
+
+// TestRemoveStream: the bot deletes a message that streams, also when an earlier
+// process began the stream.
+func TestRemoveStream(t *testing.T) {
+	t.Parallel()
+	p := start(t, set{}).ready(t)
+	again, err := slack.New(p.cfg, slack.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, s := range map[string]*slack.Slack{"its own": p.s, "of an earlier process": again} {
+		to := asked(t, p)
+		id := p.post(t, to, thinking())
+		if m := p.message(t, to, id); m.Stream == nil {
+			t.Fatalf("%s: no stream: %s", name, seen(m))
+		}
+		for range 2 {
+			if err := s.Remove(t.Context(), to, id); err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+		if m, ok := p.Message(to.ID, id); ok && !m.Deleted {
+			t.Errorf("%s: the message is still there: %s", name, seen(m))
+		}
+	}
+}
