@@ -29,31 +29,35 @@ func TestNoticesAreTriedAgain(t *testing.T) {
 	})
 }
 
-// TestStopOfALostBoard: the stop button of a task that is over settles a message that
-// the task does not know, and no other one.
+// TestStopOfALostBoard: the stop button settles a message that the task does not know,
+// and no other one, while the task works and after its end.
 func TestStopOfALostBoard(t *testing.T) {
-	for message, want := range map[string]int{"board": 0, "lost": 1} {
-		for _, person := range []string{"ann", "bob"} {
-			o := newEnv(t)
-			hall := room("hall")
-			id := o.opens("ann", hall, "go")
-			o.plans(id)
+	for _, c := range []struct {
+		message, person string
+		ended           bool
+		want            int
+	}{{"board", "ann", true, 0}, {"lost", "bob", true, 0}, {"lost", "ann", true, 1}, {"board", "ann", false, 0}, {"lost", "bob", false, 0}, {"lost", "ann", false, 1}} {
+		o := newEnv(t)
+		hall := room("hall")
+		id := o.opens("ann", hall, "go")
+		o.plans(id)
+		text := o.text("error.too_late", nil)
+		if c.ended {
 			o.ends(id, "done")
-			press := o.press(person, hall, "s:"+string(id))
-			press.ID, press.Token = message, "token"
-			o.send(press)
-			edits := 0
-			for _, e := range o.phone.edits {
-				if e.ID == message && e.Text == o.text("error.too_late", nil) && len(e.Buttons) == 0 {
-					edits++
-				}
+		} else {
+			text = o.text("notice.stopped", nil)
+		}
+		press := o.press(c.person, hall, "s:"+string(id))
+		press.ID, press.Token = c.message, "token"
+		o.send(press)
+		edits := 0
+		for _, e := range o.phone.edits {
+			if e.ID == c.message && e.Text == text && len(e.Buttons) == 0 {
+				edits++
 			}
-			if person == "bob" {
-				want = 0
-			}
-			if edits != want {
-				t.Errorf("after %s pressed Stop below %q it was settled %d times, want %d: %+v", person, message, edits, want, o.phone.edits)
-			}
+		}
+		if edits != c.want {
+			t.Errorf("%+v: the message was settled %d times: %+v", c, edits, o.phone.edits)
 		}
 	}
 }

@@ -128,7 +128,7 @@ func (t *Telegram) Edit(ctx context.Context, to bot.Chat, id string, d bot.Draft
 func (t *Telegram) Removes(bot.Chat) bool { return true }
 
 // Remove implements bot.Remover. Telegram lets a bot delete its messages of the last
-// 48 hours (core.telegram.org/bots/api#deletemessage); older ones stay.
+// 48 hours (core.telegram.org/bots/api#deletemessage).
 func (t *Telegram) Remove(ctx context.Context, to bot.Chat, id string) error {
 	const method = "deleteMessage"
 	for {
@@ -140,8 +140,7 @@ func (t *Telegram) Remove(ctx context.Context, to bot.Chat, id string) error {
 		switch {
 		case ok && (refused.rateLimited() || refused.movedTo != 0):
 			continue
-		case ok && refused.code < http.StatusInternalServerError:
-			t.log.DebugContext(ctx, "telegram: message not deleted", "chat", r.Chat, "cause", err)
+		case ok && (refused.gone() || refused.says("message to delete not found", "message_id_invalid")):
 			return nil
 		case err != nil:
 			return fmt.Errorf("deleting a message: %w", err)

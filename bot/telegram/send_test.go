@@ -475,6 +475,10 @@ func TestBoardsAreSilent(t *testing.T) {
 	if got := r.shown(team); len(got) != 1 || got[0] != "It rains." {
 		t.Errorf("the group shows %q, want the answer alone", got)
 	}
+	ben := r.fake.Say(team, ann, "mine")
+	if err := r.tg.Remove(ctx, chat, strconv.Itoa(ben)); err == nil {
+		t.Error("Telegram refused to delete a message, and that is no error")
+	}
 	r.fake.KickBot(team, ann)
 	if err := r.tg.Remove(ctx, chat, board); err != nil {
 		t.Errorf("removing a message from a group that removed the bot: %v", err)

@@ -87,7 +87,7 @@ func statusKey(s planner.State) string {
 func FinalBoard(v *tasks.View, texts *i18n.Texts) bot.Board {
 	s, opening := v.State, v.Opening()
 	text := StatusText(texts, opening.Language, s)
-	if s.Outcome == planner.Done {
+	if s.Outcome == planner.Done && len(s.Subtasks) > 0 {
 		text = texts.Text(opening.Language, "board.done", map[string]any{"Count": len(s.Subtasks), "Elapsed": s.Worked})
 	}
 	return bot.Board{Title: Title(opening.Goal), Status: text}

@@ -373,3 +373,79 @@ func TestRefusedBoardRepeatsNoAnswer(t *testing.T) {
 		}
 	})
 }
+
+// tidy is a messenger where the bot can delete its messages.
+type tidy struct {
+	*messenger
+	refuses error // of deletions
+}
+
+func (d *tidy) Removes(bot.Chat) bool { return true }
+
+func (d *tidy) Remove(_ context.Context, _ bot.Chat, id string) error {
+	n := 0
+	if _, err := fmt.Sscan(id, &n); err != nil {
+		return err
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.refuses == nil {
+		d.chat[n-1] = bot.Draft{Kind: "deleted"}
+	}
+	return d.refuses
+}
+
+// TestNoBoardIsLeft: no message says for ever that a task works. A board that cannot be
+// deleted is changed, one that cannot be changed is deleted, and so is one that another
+// message replaces.
+func TestNoBoardIsLeft(t *testing.T) {
+	refused := errors.New("refused for ever")
+	for _, test := range []struct {
+		name    string
+		planned bool
+		deletes error
+		edit    func(m *messenger, d bot.Draft) error // of a board
+		want    string
+	}{
+		{"not deleted", false, refused, nil, "board: Done\nanswer: text\n"},
+		{"not changed", true, nil, func(*messenger, bot.Draft) error { return refused }, "deleted: \nanswer: text\n"},
+		{"neither", true, refused, func(*messenger, bot.Draft) error { return refused }, "board: Planning\nanswer: text\n"},
+		{"replaced", true, nil, func(m *messenger, d bot.Draft) error {
+			m.mu.Lock()
+			defer m.mu.Unlock()
+			if len(m.chat) > 1 {
+				return nil
+			}
+			m.chat = append(m.chat, d)
+			return &bot.MovedError{ID: fmt.Sprint(len(m.chat))}
+		}, "deleted: \nboard: Done: 2 sub-tasks in 3.0 s\nanswer: text\n"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			converse(t, func(t *testing.T, env *enginetest.Env, m *messenger) {
+				env.Chats[m.Name()] = &tidy{m, test.deletes}
+				env.Model.Answer = slowly(enginetest.Plain("text"))
+				if test.planned {
+					env.Model.Answer = slowly(func(_ context.Context, r llm.Request, _ func(llm.Delta)) (llm.Reply, error) {
+						if r.Role == llm.RolePlan {
+							return llm.Reply{Text: twoLooks}, nil
+						}
+						return llm.Reply{Text: "text"}, nil
+					})
+				}
+				m.before = func(edit bool, d bot.Draft) error {
+					if edit && d.Kind == bot.KindBoard && test.edit != nil {
+						return test.edit(m, d)
+					}
+					return nil
+				}
+				env.Ask(t, enginetest.Message("1", "hi", time.Now()))
+				if err := tasks.Idle(t.Context(), env.Store, enginetest.Chat.Key()); err != nil {
+					t.Fatal(err)
+				}
+				if got := m.picture(); got != test.want {
+					t.Errorf("the chat is\n%s\nwant\n%s", got, test.want)
+				}
+			})
+		})
+	}
+}

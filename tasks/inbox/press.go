@@ -68,7 +68,7 @@ func taskPress(ctx context.Context, in *Inbox, r *Request) (Reply, error) {
 		case verb == cards.PressAnswer:
 			return choosePress(ctx, in, r, t, rest)
 		case verb == cards.PressStop && !t.State.Settled():
-			return stopTaskPress(in, r, id), nil
+			return stopTaskPress(in, r, t), nil
 		case verb == cards.PressRetry && !t.State.Settled(): // people may see the outcome before it is stored
 			return in.ReplyText(r, "error.still_running", nil), nil
 		}
@@ -96,23 +96,33 @@ func lostBoardPress(ctx context.Context, in *Inbox, r *Request, id tasks.ID) (Re
 		if err != nil {
 			return Reply{}, err
 		}
-		known := slices.ContainsFunc(s.Slots, func(slot planner.Slot) bool { return slot.Message == r.Message.ID })
-		n.Replace.Pressed = ok && !known
+		n.Replace.Pressed = ok && !hasMessage(s, r.Message.ID)
 	}
 	return in.Reply(r, n), nil
 }
 
-// stopTaskPress stops one task.
-func stopTaskPress(in *Inbox, r *Request, id tasks.ID) Reply {
+// stopTaskPress stops one task. If the message with the button is a lost board, see
+// lostBoardPress, the message says that the task was stopped: nothing else will
+// change it.
+func stopTaskPress(in *Inbox, r *Request, t LiveTask) Reply {
 	var reply Reply
-	reply.Add(r, id, planner.Event{Type: planner.Stopped, At: in.Now(), By: r.Message.From.Key()})
+	reply.Add(r, t.Task, planner.Event{Type: planner.Stopped, At: in.Now(), By: r.Message.From.Key()})
 	reply.Say = func(_ context.Context, receipts []tasks.Receipt) Notice {
 		if receipts[0].Err != nil {
 			return in.Notice(r, "error.too_late", nil)
 		}
-		return StoppingNotice(in, r)
+		n := StoppingNotice(in, r)
+		if !hasMessage(t.State, r.Message.ID) {
+			n.Replace = Replace{Pressed: true, With: &bot.Draft{Kind: bot.KindNotice, Text: in.Texts.Text(r.Lang, "notice.stopped", nil)}}
+		}
+		return n
 	}
 	return reply
+}
+
+// hasMessage reports whether a message belongs to a slot of the task.
+func hasMessage(s planner.State, message string) bool {
+	return slices.ContainsFunc(s.Slots, func(slot planner.Slot) bool { return slot.Message == message })
 }
 
 // pastPress handles presses about tasks that may have ended.

@@ -144,28 +144,40 @@ func (p *Presenter) finishBoard(ctx context.Context, v *tasks.View) error {
 
 // drawLast draws the last frame of the board. Where messages last it is one line,
 // since the answer has a message of its own. A task without a plan has no last
-// frame: the answer replaces its board, or the board is deleted. A board that was
-// never sent is not sent now.
+// frame: the answer replaces its board, or the board is deleted. A board that cannot
+// be deleted is changed instead, and one that cannot be changed is deleted. A board
+// that was never sent is not sent now.
 func (p *Presenter) drawLast(ctx context.Context, v *tasks.View) error {
+	r, planned := p.remover(), v.State.Round > 0
 	switch {
-	case p.withoutBoard:
-		return nil
-	case v.State.Round == 0:
-		if r := p.remover(); r != nil && p.findBoard(ctx, v) != "" {
-			return r.Remove(ctx, p.chat, p.boardMessage)
-		}
+	case p.withoutBoard || !planned && r == nil:
 		return nil
 	case !p.Lasts():
 		return p.drawBoard(ctx, v)
 	case p.findBoard(ctx, v) == "":
 		return nil
+	case !planned:
+		err := p.removeBoard(ctx, r)
+		if err == nil || ctx.Err() != nil {
+			return err
+		}
+		p.ps.Log.WarnContext(ctx, "board not deleted, changing it", "task", p.id, "cause", err)
 	}
 	board := cards.FinalBoard(v, p.ps.Texts)
 	d := bot.Draft{
 		Kind: bot.KindBoard, Task: string(p.id), Text: board.Status, Board: &board, Mark: cards.MarkOf(p.id, planner.SlotBoard), ReplyTo: v.Opening().Message,
 	}
 	err := p.edit(ctx, p.chat, p.boardMessage, d, finalTries)
-	return p.moved(ctx, planner.SlotBoard, &p.boardMessage, err)
+	if err = p.moved(ctx, planner.SlotBoard, &p.boardMessage, err); err != nil && planned && r != nil && ctx.Err() == nil && !errors.Is(err, bot.ErrGone) {
+		p.ps.Log.WarnContext(ctx, "board cannot be changed, deleting it", "task", p.id, "cause", err)
+		return p.removeBoard(ctx, r)
+	}
+	return err
+}
+
+// removeBoard deletes the board's message.
+func (p *Presenter) removeBoard(ctx context.Context, r bot.Remover) error {
+	return repeat(ctx, finalTries, func() error { return r.Remove(ctx, p.chat, p.boardMessage) })
 }
 
 // findBoard returns the id of the board's message, and looks for the message in the
@@ -207,14 +219,15 @@ func (p *Presenter) send(ctx context.Context, v *tasks.View, slot planner.Slot, 
 // sendFailed ends a task whose chat cannot be reached; its answer stays in the
 // history. A chat whose messages last may come back, so Show is repeated for
 // showRetryTime before.
-func (s *sender) sendFailed(ctx context.Context, v *tasks.View, err error) error {
+func (p *Presenter) sendFailed(ctx context.Context, v *tasks.View, err error) error {
 	if !errors.Is(err, errUnsendable) {
 		return err
 	}
-	since := s.ps.Now().Sub(v.State.Last)
-	if !errors.Is(err, bot.ErrGone) && !s.platform.Limits().Ephemeral && since < showRetryTime {
+	since := p.ps.Now().Sub(v.State.Last)
+	if !errors.Is(err, bot.ErrGone) && !p.platform.Limits().Ephemeral && since < showRetryTime {
 		return err
 	}
-	s.ps.Log.ErrorContext(ctx, "outcome not shown", "task", s.id, "cause", err)
-	return s.append(ctx, planner.Event{Type: planner.CallFailed, Action: planner.ShowID(), Problem: &planner.Problem{Code: "unsendable", Reason: err.Error()}})
+	_ = p.finishBoard(ctx, v) // it logs its failure
+	p.ps.Log.ErrorContext(ctx, "outcome not shown", "task", p.id, "cause", err)
+	return p.append(ctx, planner.Event{Type: planner.CallFailed, Action: planner.ShowID(), Problem: &planner.Problem{Code: "unsendable", Reason: err.Error()}})
 }

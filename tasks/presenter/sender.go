@@ -61,11 +61,19 @@ func (s *sender) mayBeSent(slot string) bool {
 
 // edit edits a message; repeating the same edit is harmless.
 func (s *sender) edit(ctx context.Context, to bot.Chat, id string, d bot.Draft, tries int) error {
+	return repeat(ctx, tries, func() error {
+		failpoint.Hit("edit.before.answer")
+		err := s.editOnce(ctx, to, id, d)
+		failpoint.Hit("edit.after.answer")
+		return err
+	})
+}
+
+// repeat calls do up to tries times, with pauses, as long as another call may help.
+func repeat(ctx context.Context, tries int, do func() error) error {
 	pauses := newPauses()
 	for try := 1; ; try++ {
-		failpoint.Hit("edit.before.answer")
-		err := s.platform.Edit(ctx, to, id, d)
-		failpoint.Hit("edit.after.answer")
+		err := do()
 		var moved *bot.MovedError
 		if err == nil || ctx.Err() != nil || try >= tries || errors.Is(err, bot.ErrGone) || errors.As(err, &moved) {
 			return err
@@ -74,6 +82,19 @@ func (s *sender) edit(ctx context.Context, to bot.Chat, id string, d bot.Draft, 
 			return err
 		}
 	}
+}
+
+// editOnce edits a message. If the platform shows the draft in another message, the
+// old one is deleted where that is possible: it would go on showing its buttons.
+func (s *sender) editOnce(ctx context.Context, to bot.Chat, id string, d bot.Draft) error {
+	err := s.platform.Edit(ctx, to, id, d)
+	_, moved := errors.AsType[*bot.MovedError](err)
+	if r, ok := s.platform.(bot.Remover); ok && moved {
+		if failed := r.Remove(ctx, to, id); failed != nil && ctx.Err() == nil {
+			s.ps.Log.InfoContext(ctx, "replaced message not deleted", "task", s.id, "cause", failed)
+		}
+	}
+	return err
 }
 
 // post sends the message of a slot. Before each try it looks for a message that an
@@ -199,7 +220,7 @@ func (s *sender) Lasts() bool { return !s.platform.Limits().Ephemeral }
 
 // change edits a slot's message.
 func (s *sender) change(ctx context.Context, slot string, id *string, d bot.Draft) error {
-	return s.moved(ctx, slot, id, s.platform.Edit(ctx, s.chat, *id, d))
+	return s.moved(ctx, slot, id, s.editOnce(ctx, s.chat, *id, d))
 }
 
 // moved handles the error of an edit. If the platform shows the draft in another

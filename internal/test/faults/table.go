@@ -151,7 +151,7 @@ var edits = []edit{
 		id, err := p.send(ctx, v, slot, name, part)`,
 	},
 	{"shown-not-stored", "tasks/...", `if id == slot.Message && !last {`, `if faults.On("shown-not-stored") || id == slot.Message && !last {`},
-	{"board-left", "tasks/...", `case v.State.Round == 0: if r := p.remover()`, `case faults.On("board-left"): return nil; case v.State.Round == 0: if r := p.remover()`},
+	{"board-left", "tasks/...", `case p.withoutBoard || !planned && r == nil:`, `case p.withoutBoard || !planned && r == nil || faults.On("board-left"):`},
 	{"card-left", "tasks/...", `|| open[action] || p.closed[slot.Name] {`, `|| open[action] || p.closed[slot.Name] || faults.On("card-left") {`},
 	{
 		"failure-ignored", "tasks/...", `failpoint.Hit("edit.after.answer")`,
