@@ -33,6 +33,7 @@ type Draft struct {
 	File     *File     `json:"file,omitempty"`  // only for a Filer, and only in Post: edits never send it again
 	Calls    []Call    `json:"calls,omitempty"` // the calls of a question, for programs; Text describes them to people
 	Copy     string    `json:"copy,omitempty"`  // label of buttons that copy the code of an answer, for platforms that have such buttons
+	Fixed    string    `json:"-"`               // text of a board in a message that can never be changed
 	FreeText bool      `json:"words,omitempty"` // any text may be the answer, even a number: digits must not press Buttons
 }
 

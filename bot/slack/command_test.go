@@ -68,7 +68,7 @@ func TestCommandElsewhere(t *testing.T) {
 	if m.Chat.Thread != "" || !strings.HasPrefix(m.ID, "http") {
 		t.Fatalf("got %+v, want no thread and a response URL", m)
 	}
-	board := bot.Draft{Kind: bot.KindBoard, ReplyTo: m.ID, Partial: true, Board: &bot.Board{Status: "Thinking…"}}
+	board := bot.Draft{Kind: bot.KindBoard, ReplyTo: m.ID, Partial: true, Board: &bot.Board{Status: "Thinking…"}, Buttons: stop, Fixed: "The answer will follow."}
 	id := p.post(t, m.Chat, board)
 	for range 10 {
 		board.Board = &bot.Board{Status: "Working", Items: []bot.Item{{ID: "1/a", Title: "look", State: "working"}}}
@@ -87,6 +87,9 @@ func TestCommandElsewhere(t *testing.T) {
 			public++
 		} else {
 			own++
+			if text := seen(shown); !strings.Contains(text, board.Fixed) || strings.Contains(text, "Thinking") || strings.Contains(text, "Stop") {
+				t.Errorf("a message that cannot be changed says %s", text)
+			}
 		}
 	}
 	if direct := len(p.Posted(p.DM("U1"))); own != 1 || public != 4 || direct != 2 {

@@ -81,10 +81,15 @@ func (h *responseURLs) use(address string, now time.Time, keep int) bool {
 
 // postToURL sends a message through the response URL of a command. The last use
 // is kept for an outcome. When no use is left, the message goes to the person's
-// direct messages.
+// direct messages. Slack replaces or deletes messages that were sent in this way only
+// when somebody presses a button below them
+// (docs.slack.dev/interactivity/handling-user-interaction).
 func (s *Slack) postToURL(ctx context.Context, id string, d bot.Draft) (string, error) {
 	if d.Partial && d.Kind == bot.KindAnswer {
 		return id, nil // it cannot be changed later; the full answer follows
+	}
+	if d.Kind == bot.KindBoard {
+		d = bot.Draft{Kind: bot.KindBoard, Task: d.Task, Text: d.Fixed}
 	}
 	address, person, _ := strings.Cut(id, personMark)
 	keep := 1

@@ -44,7 +44,7 @@ func (p *Presenter) drawBoard(ctx context.Context, v *tasks.View) error {
 	}
 	d := bot.Draft{
 		Kind: bot.KindBoard, Task: string(p.id), Text: board.Status, Board: &board, Mark: cards.MarkOf(p.id, planner.SlotBoard), ReplyTo: v.Opening().Message,
-		Partial: p.Lasts() && !v.State.Settled(), Buttons: p.card(v).BoardButtons(),
+		Partial: p.Lasts() && !v.State.Settled(), Buttons: p.card(v).BoardButtons(), Fixed: p.fixedBoard(v),
 	}
 	if p.boardMessage == "" {
 		if err := p.postBoard(ctx, d); err != nil {
@@ -55,6 +55,16 @@ func (p *Presenter) drawBoard(ctx context.Context, v *tasks.View) error {
 	}
 	p.board, p.drawn = board, p.ps.Now()
 	return nil
+}
+
+// fixedBoard is the text of the board in a message that can never be changed. It stays
+// true when the task is over.
+func (p *Presenter) fixedBoard(v *tasks.View) string {
+	stop := "/stop"
+	if s, ok := p.platform.(bot.Speller); ok {
+		stop = s.Spell(p.chat, "stop")
+	}
+	return p.ps.Texts.Text(v.Opening().Language, "board.fixed", map[string]any{"Command": stop})
 }
 
 // boardID returns the id of the board's message; empty when it is not known.
