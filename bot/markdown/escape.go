@@ -16,7 +16,7 @@ func (w *inlineWriter) codeText(s string) string {
 			i += n
 		}
 	}
-	if longest > 8 {
+	if longest > 8 && !w.style.rich {
 		return strings.ReplaceAll(w.escape(s), " ", "\u00a0")
 	}
 	if w.cell {
@@ -30,6 +30,13 @@ func (w *inlineWriter) codeText(s string) string {
 }
 
 // breakMentions breaks text inside code that Slack might read as a mention.
+func (f *flow) breakMentions(s string) string {
+	if f.style.rich {
+		return s
+	}
+	return breakMentions(s)
+}
+
 func breakMentions(s string) string {
 	if !strings.Contains(s, "<") {
 		return s
@@ -45,10 +52,10 @@ func (w *inlineWriter) escape(s string) string {
 	start := w.b.Len() == 0 && !w.cell
 	m := w.inLink()
 	label := m != nil
-	if label && m.isAddress {
+	if label && w.bare(m) {
 		return s
 	}
-	if !start && !label && !w.cell && !strings.ContainsAny(s, "\\`*_~]!<&") {
+	if !start && !label && !w.cell && !w.style.rich && !strings.ContainsAny(s, "\\`*_~]!<&") {
 		return s
 	}
 	var b strings.Builder
@@ -61,7 +68,7 @@ func (w *inlineWriter) escape(s string) string {
 		s = s[n+1:]
 	}
 	for i := 0; i < len(s); i++ {
-		if needsEscape(s, i, label) || w.cell && s[i] == '|' {
+		if needsEscape(s, i, label) || w.cell && s[i] == '|' || w.style.rich && richMark(s, i) {
 			b.WriteByte('\\')
 		}
 		switch c := s[i]; {
@@ -76,6 +83,21 @@ func (w *inlineWriter) escape(s string) string {
 		}
 	}
 	return b.String()
+}
+
+// richMark reports whether a rich message of Telegram may read the character at i as a
+// mark that other Markdown does not have: $formula$, ==marked==, ||hidden||, [^note]
+// (core.telegram.org/bots/api#rich-markdown-style).
+func richMark(s string, i int) bool {
+	switch c := s[i]; c {
+	case '$':
+		return true
+	case '=', '|', '+', '^':
+		return i > 0 && s[i-1] == c || i+1 < len(s) && s[i+1] == c
+	case '[':
+		return i+1 < len(s) && s[i+1] == '^'
+	}
+	return false
 }
 
 // startMark is the place for a backslash in text at the start of a line, so that

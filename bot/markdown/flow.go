@@ -41,6 +41,7 @@ type flowStyle struct {
 	headings bool     // headings have a level instead of a look
 	columns  int      // the widest table that is shown as a code block
 	cells    bool     // tables are kept as rows of cells
+	rich     bool     // a rich message of Telegram: one part without Slack's limits
 }
 
 // quoteKind says whether a line is part of a quotation.
@@ -105,7 +106,7 @@ const initialLines = 1000
 // newFlow lays out a whole document.
 func newFlow(markdown string, style flowStyle) *flow {
 	f := &flow{style: style, lines: make([]line, 0, min(strings.Count(markdown, "\n")+1, initialLines))}
-	f.links = &links{telegram: !style.cells}
+	f.links = &links{telegram: !style.cells || style.rich}
 	for _, s := range segments(markdown) {
 		if s.apart {
 			f.gap()

@@ -178,5 +178,6 @@ func FuzzSlack(f *testing.F) {
 	f.Fuzz(func(t *testing.T, source string) {
 		checkSlack(t, "whole", source)
 		checkSlack(t, "partial", Partial(source[:len(source)/2]))
+		checkRich(t, "whole", source)
 	})
 }

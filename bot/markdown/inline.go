@@ -234,7 +234,7 @@ func (f *flow) inlineText(spans []span, cell bool) string {
 		w.spaces += before
 		w.adjustMarks(spans[i:])
 		if s.look&code != 0 {
-			w.b.WriteString(w.codeText(breakMentions(core)))
+			w.b.WriteString(w.codeText(f.breakMentions(core)))
 		} else {
 			w.b.WriteString(w.escape(core))
 		}
@@ -268,7 +268,7 @@ func (w *inlineWriter) adjustMarks(spans []span) {
 	w.spaces = ""
 	for want != 0 {
 		next, longest := look(0), -1
-		for _, l := range [...]look{want >> markShift << markShift, want & strike, want & bold, want & italic} {
+		for _, l := range [...]look{want >> markShift << markShift, want & strike, want & bold, want & italic, want & underline} {
 			if l == 0 {
 				continue
 			}
@@ -290,8 +290,10 @@ func (w *inlineWriter) adjustMarks(spans []span) {
 // wanted are the parts of a look that are opened and closed.
 func (w *inlineWriter) wanted(l look) look {
 	want := l & (bold | italic | strike)
-	if l&underline != 0 {
+	if l&underline != 0 && !w.style.rich {
 		want |= italic // the nearest that Slack has
+	} else {
+		want |= l & underline
 	}
 	if m := w.links.of(l); m != nil && m.to != "" {
 		want |= l >> markShift << markShift
@@ -323,8 +325,14 @@ func (w *inlineWriter) marks(one look) (start, end string) {
 		return "*", "*"
 	case strike:
 		return "~~", "~~"
+	case underline:
+		return "<u>", "</u>"
 	}
-	return bracketLink(w.links.of(one))
+	m := w.links.of(one)
+	if w.bare(m) {
+		return "<", ">"
+	}
+	return "[", "](" + bracketAddress(m.to) + ")"
 }
 
 // inLink is the link that is open; nil for none.
@@ -337,16 +345,17 @@ func (w *inlineWriter) inLink() *mark {
 	return nil
 }
 
-func bracketLink(m *mark) (start, end string) {
-	if m.isAddress {
-		return "<", ">"
-	}
-	to := m.to
+// bare reports whether a link is written as its address alone. In a rich message of
+// Telegram that could be read as a tag.
+func (w *inlineWriter) bare(m *mark) bool { return m.isAddress && !w.style.rich }
+
+// bracketAddress is the address of a link whose text is in brackets.
+func bracketAddress(to string) string {
 	if strings.ContainsAny(to, "()|*") {
 		to = strings.NewReplacer("(", "%28", ")", "%29", "|", "%7C", "*", "%2A").Replace(to)
 	}
 	if i := strings.IndexByte(to, '&'); i >= 0 && strings.Contains(to[i:], ";") {
 		to = strings.ReplaceAll(to, ";", "%3B") // otherwise "&lt;" would be read as an entity
 	}
-	return "[", "](" + to + ")"
+	return to
 }

@@ -83,13 +83,17 @@ func (f *flow) slackLines() []slackText {
 			all = append(all, t)
 			continue
 		}
-		for j, piece := range f.chunks(l) {
+		pieces := []chunk{{spans: l.spans}}
+		if !f.style.rich {
+			pieces = f.chunks(l)
+		}
+		for j, piece := range pieces {
 			if j > 0 {
 				t.cut, t.glue, t.first = true, piece.glue, false
 			}
 			t.pieces, t.plain = piece.spans, f.plainSpans(piece.spans)
 			if l.kind == codeLine {
-				if t.text = breakMentions(t.plain); ticks(t.text) >= maxFence {
+				if t.text = f.breakMentions(t.plain); ticks(t.text) >= maxFence && !f.style.rich {
 					t.text = "\u2060" + t.text
 				}
 			} else {
@@ -334,7 +338,7 @@ func (s *slackWriter) open(b *strings.Builder, i int, again bool, rest string) {
 	t := &s.all[i]
 	switch {
 	case t.kind == codeLine && (t.first || again):
-		b.WriteString(s.fence(t.block) + strings.ReplaceAll(breakMentions(s.codes[t.block-1]), "`", "'") + "\n" + rest)
+		b.WriteString(s.fence(t.block) + strings.ReplaceAll(s.breakMentions(s.codes[t.block-1]), "`", "'") + "\n" + rest)
 	case t.kind == rowLine && again && !t.first:
 		for j := i; j >= 0; j-- {
 			if head := &s.all[j]; head.first && head.block == t.block && head.kind == rowLine {
@@ -378,7 +382,10 @@ func (s *slackWriter) measureFences() {
 	for i := range s.all {
 		if t := &s.all[i]; t.kind == codeLine {
 			n := &s.fences[t.block-1]
-			*n = max(*n, 3, min(ticks(t.text)+1, maxFence))
+			*n = max(*n, 3, ticks(t.text)+1)
+			if !s.style.rich {
+				*n = min(*n, maxFence)
+			}
 		}
 	}
 }

@@ -14,6 +14,8 @@ import (
 	"github.com/yuin/goldmark/extension"
 	extast "github.com/yuin/goldmark/extension/ast"
 	"github.com/yuin/goldmark/text"
+
+	"legwork/bot"
 )
 
 // mention is what would call people or name a channel in Slack.
@@ -244,6 +246,35 @@ func checkMarks(t *testing.T, name, source string) {
 				t.Errorf("%s: part %d: read by another parser it shows %d times %s, want %d: %.800q\nin %.800q\nfrom %.300q",
 					name, i+1, got, mark, want, shown, part.MarkdownText, source)
 			}
+		}
+	}
+}
+
+// checkRich checks what TelegramRich promises: no media, no HTML but <u>, no letter lost,
+// and the code of the source.
+func checkRich(t *testing.T, name, source string) {
+	t.Helper()
+	text := strings.NewReplacer("<u>", "", "</u>", "").Replace(TelegramRich(source))
+	doc := readSlack(text)
+	if doc.forbidden != "" || !doc.closed {
+		t.Errorf("%s: a rich message holds %q, code is closed: %v\nin %.800q\nfrom %.300q", name, doc.forbidden, doc.closed, text, source)
+	}
+	if lost := lostLetters(withoutMarkup(Plain(source)), doc.text); lost != "" {
+		t.Errorf("%s: a rich message lost %s\ngot %.800q\nfrom %.800q", name, lost, doc.text, source)
+	}
+}
+
+func TestRichKeepsItsPromises(t *testing.T) {
+	for name, source := range corpus(t) {
+		checkRich(t, name, source)
+	}
+	for name, content := range fenced() {
+		want := "```json\n" + content + "```"
+		if strings.Contains(content, "```") {
+			want = content
+		}
+		if got := TelegramRich(bot.Fence(content, "json")); !strings.Contains(got, want) {
+			t.Errorf("%s: a rich message shows\n%s", name, difference(got, want))
 		}
 	}
 }

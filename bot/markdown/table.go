@@ -253,8 +253,12 @@ func (f *flow) table(n *extast.Table) {
 }
 
 // fitsSlack reports whether Slack shows g as a table whose head can be repeated
-// and whose rows need not be cut.
+// and whose rows need not be cut. A rich message of Telegram has the same limit of
+// columns alone.
 func (f *flow) fitsSlack(g grid) bool {
+	if f.style.rich {
+		return len(g.align) <= maxTableColumns
+	}
 	limit := slackHead
 	for _, row := range g.rows {
 		n := 0

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"legwork/bot"
+	"legwork/bot/markdown"
 )
 
 // Rich messages hold Markdown with headings and tables (core.telegram.org/bots/api#sendrichmessage).
@@ -23,7 +24,7 @@ func (t *Telegram) richText(to bot.Chat, d *bot.Draft) string {
 	if !t.cfg.Rich || d.Kind != bot.KindAnswer || d.Part > 0 || strings.TrimSpace(d.Text) == "" || t.chats.refused(richMethod, to.ID) {
 		return ""
 	}
-	text := withoutMedia(source(d))
+	text := markdown.TelegramRich(source(d))
 	if footer := oneLine(d.Footer, 300); footer != "" {
 		text += "\n\n*" + special.ReplaceAllString(footer, `\$0`) + "*"
 	}
@@ -35,44 +36,6 @@ func (t *Telegram) richText(to bot.Chat, d *bot.Draft) string {
 
 // special are the characters that Markdown may take for markup.
 var special = regexp.MustCompile("[\\\\`*_\\[\\]<>&~|$#]")
-
-// Media that Markdown can embed, the line before a block of code, and such a line inside
-// of a list or quote, or with spaces before it.
-var (
-	mediaTag  = regexp.MustCompile(`(?i)<(/?(?:img|picture|source|video|audio|figure|iframe|embed|object|tg-))`)
-	codeFence = regexp.MustCompile("^(?:(`{3,})[^`\n]*|(~{3,}).*)$")
-	deepFence = regexp.MustCompile("^[\\s>*+\\-\\d.)]+(?:```|~~~)")
-)
-
-// withoutMedia makes links of pictures and text of other media: Telegram would fetch
-// them, and outsiders could have an address visited that tells what the task has read.
-// Only blocks of code that begin a line stay as they are, so that no other markup can
-// pass for code. After a fence that does not begin its line, none do: which fences belong
-// together then depends on the lists and quotes around them.
-func withoutMedia(text string) string {
-	lines := strings.Split(strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(text), "\n")
-	fence, deep := "", false
-	for i, line := range lines {
-		found := codeFence.FindStringSubmatch(line)
-		switch {
-		case fence == "" && found != nil && !deep:
-			fence = found[1] + found[2]
-		case fence != "" && endsFence(line, fence):
-			fence = ""
-		case fence == "":
-			deep = deep || deepFence.MatchString(line)
-			lines[i] = mediaTag.ReplaceAllString(strings.ReplaceAll(line, "![", "["), "&lt;$1")
-		}
-	}
-	return strings.Join(lines, "\n")
-}
-
-// endsFence reports whether a line ends a block of code: it has at most three spaces
-// before the fence (spec.commonmark.org, "Fenced code blocks").
-func endsFence(line, fence string) bool {
-	mark := strings.TrimLeft(line, " ")
-	return len(line)-len(mark) <= 3 && strings.HasPrefix(mark, fence) && strings.Trim(mark, fence[:1]+" \t") == ""
-}
 
 // asRich lets a message go out as a rich one, and as HTML if Telegram refuses that.
 func (o *outgoing) asRich(text, keyboard string) {
