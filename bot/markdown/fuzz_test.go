@@ -1,9 +1,11 @@
 package markdown
 
 import (
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"unicode"
@@ -22,10 +24,14 @@ var unscripted = func() map[rune]rune {
 	return m
 }()
 
+// scheme is the start of an address, which links have in lower case.
+var scheme = regexp.MustCompile(`(?i)(?:https?|tg)://`)
+
 // lettersOf counts the letters and digits of s. Raised and lowered ones count as usual
 // ones.
 func lettersOf(s string) map[rune]int {
 	n := map[rune]int{}
+	s = scheme.ReplaceAllStringFunc(s, strings.ToLower)
 	for _, c := range s {
 		if usual := unscripted[c]; usual != 0 {
 			c = usual
@@ -47,6 +53,9 @@ var (
 	latexCommand = regexp.MustCompile(`\\[A-Za-z]+`)
 )
 
+// knownTag is a tag that is not shown, whatever its attributes. A link keeps its address.
+var knownTag = regexp.MustCompile(`(?i)</?(?:` + strings.Join(slices.Collect(maps.Keys(tags)), "|") + `|table|thead|tbody|tfoot|t[dhr]|hr)(?:\s[^<>]*)?/?>`)
+
 // withoutMarkup drops what Markdown writes in letters or digits: numbers of
 // list items, boxes of tasks, <br>, entities, the languages of code blocks and the
 // commands of formulas.
@@ -54,6 +63,12 @@ func withoutMarkup(s string) string {
 	var b strings.Builder
 	s = fenceLanguage.ReplaceAllString(s, "$1")
 	s = inFormula.ReplaceAllStringFunc(s, func(f string) string { return latexCommand.ReplaceAllString(f, " ") })
+	s = knownTag.ReplaceAllStringFunc(s, func(tag string) string {
+		if m := hrefPattern.FindStringSubmatch(tag); m != nil {
+			return " " + m[1] + m[2] + m[3] + " "
+		}
+		return " "
+	})
 	s = strings.NewReplacer("[x]", " ", "[X]", " ").Replace(s)
 	for i := 0; i < len(s); i++ {
 		end := i

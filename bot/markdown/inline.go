@@ -16,13 +16,7 @@ import (
 func (r *renderer) inlines(parent ast.Node, l look) []span {
 	var spans []span
 	r.inline(parent, l, &spans)
-	spans = applyTags(spans)
-	for i := range spans {
-		if spans[i].look&code == 0 {
-			spans[i].text = breaks(spans[i].text)
-		}
-	}
-	return spans
+	return r.applyTags(spans)
 }
 
 func (r *renderer) inline(parent ast.Node, l look, out *[]span) {
@@ -37,7 +31,11 @@ func (r *renderer) inline(parent ast.Node, l look, out *[]span) {
 		case *ast.Emphasis:
 			r.inline(n, l|[]look{italic, bold}[min(n.Level, 2)-1], out)
 		case *extast.Strikethrough:
-			r.struck(n, l|strike, out)
+			var inner []span
+			r.inline(n, l|strike, &inner)
+			*out = append(*out, r.struck(inner, l|strike)...)
+		case *ast.RawHTML:
+			r.tag(n, l, out)
 		case *ast.Link:
 			r.link(n, n.Destination, n.Title, l, out)
 		case *ast.Image:
@@ -73,28 +71,10 @@ func (r *renderer) text(n *ast.Text, l look, out *[]span) {
 	if n.IsRaw() {
 		add(out, span{oneLine(s), l})
 	} else {
-		addText(out, s, l, func(s string) string { return oneLine(unescape(s)) })
+		add(out, span{oneLine(unescape(s)), l})
 	}
 	if n.HardLineBreak() || n.SoftLineBreak() {
 		add(out, span{"\n", l})
-	}
-}
-
-// breaks turns <br> into a line break: models write it in table cells.
-func breaks(s string) string {
-	for from := 0; ; {
-		i := strings.IndexByte(s[from:], '<')
-		if i < 0 {
-			return s
-		}
-		from += i + 1
-		end := strings.IndexByte(s[from:min(len(s), from+8)], '>')
-		if end < 0 {
-			continue
-		}
-		if tag := strings.TrimRight(s[from:from+end], " /"); strings.EqualFold(tag, "br") {
-			s = s[:from-1] + "\n" + s[from+end+1:]
-		}
 	}
 }
 
@@ -119,12 +99,11 @@ func (r *renderer) codeSpan(n *ast.CodeSpan) string {
 
 // struck shows deleted text. Without colours it keeps the marks, because without
 // them the text would say the opposite.
-func (r *renderer) struck(n ast.Node, l look, out *[]span) {
-	if !r.color && r.links == nil {
-		add(out, span{"~~", l})
-		defer add(out, span{"~~", l})
+func (r *renderer) struck(inner []span, l look) []span {
+	if r.color || r.links != nil {
+		return inner
 	}
-	r.inline(n, l, out)
+	return append(append([]span{{"~~", l}}, inner...), span{"~~", l})
 }
 
 // autoLink shows a bare address.
@@ -144,23 +123,29 @@ func (r *renderer) autoLink(n *ast.AutoLink, l look, out *[]span) {
 // link shows the text and the address of a link or an image.
 func (r *renderer) link(n ast.Node, to, title []byte, l look, out *[]span) {
 	var inner []span
+	r.inline(n, l, &inner)
+	r.addLink(r.applyTags(inner), oneLine(unescape(string(to))), oneLine(unescape(string(title))), l, out)
+}
+
+func (r *renderer) addLink(inner []span, to, title string, l look, out *[]span) {
 	if r.links != nil {
-		r.inline(n, l, &inner)
-		r.links.add(inner, oneLine(unescape(string(to))), oneLine(unescape(string(title))), l, out)
+		r.links.add(inner, to, title, l, out)
 		return
 	}
-	r.inline(n, l|link, &inner)
+	for i := range inner {
+		inner[i].look |= link
+	}
 	*out = append(*out, inner...)
 	var label strings.Builder
 	for _, s := range inner {
 		label.WriteString(s.text)
 	}
 	var parts []string
-	if dest := oneLine(unescape(string(to))); dest != "" && dest != label.String() && dest != "mailto:"+label.String() {
-		parts = append(parts, dest)
+	if to != "" && to != label.String() && to != "mailto:"+label.String() {
+		parts = append(parts, to)
 	}
-	if len(title) > 0 {
-		parts = append(parts, `"`+oneLine(unescape(string(title)))+`"`)
+	if title != "" {
+		parts = append(parts, `"`+title+`"`)
 	}
 	if len(parts) == 0 {
 		return

@@ -44,8 +44,7 @@ type Part struct {
 // and without one at the end. A width of 0 or less means no wrapping. Each
 // line carries and ends its own styles. Control characters of the text are
 // made visible, so that no text can steer the terminal. HTML is shown as
-// source text, except for <br>, which breaks the line, and the tags of tags.go. No
-// text is lost.
+// source text, except for the tags of tags.go and blocks of html.go. No text is lost.
 func Terminal(markdown string, width int, style Style) string {
 	if width < 0 {
 		width = 0
@@ -81,8 +80,8 @@ func TerminalParts(markdown string, width int, style Style) []Part {
 }
 
 // newParser reads CommonMark with the GitHub extensions, tables on request. It
-// does not parse HTML and link reference definitions, so both stay in the text as
-// written.
+// does not parse blocks of HTML and link reference definitions, so both stay in the
+// text as written.
 func newParser(tables bool) parser.Parser {
 	options := []parser.Option{
 		parser.WithBlockParsers(
@@ -103,6 +102,7 @@ func newParser(tables bool) parser.Parser {
 			util.Prioritized(footnotes{}, 150),
 			util.Prioritized(parser.NewLinkParser(), 200),
 			util.Prioritized(parser.NewAutoLinkParser(), 300),
+			util.Prioritized(parser.NewRawHTMLParser(), 400),
 			util.Prioritized(parser.NewEmphasisParser(), 500),
 			util.Prioritized(extension.NewStrikethroughParser(), 500),
 			util.Prioritized(extension.NewLinkifyParser(), 999),

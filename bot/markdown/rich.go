@@ -12,7 +12,7 @@ var richStyle = flowStyle{
 
 // TelegramRich writes Markdown for a rich message of Telegram: headings and tables stay, and
 // code stays byte for byte. What Telegram would fetch or run does not: images become
-// links, HTML is text but for <u>, and a link whose text does not show its host has it
+// links, HTML is markup or text, and a link whose text does not show its host has it
 // behind the text, as Telegram's HTML has it
 // (core.telegram.org/bots/api#rich-markdown-style).
 func TelegramRich(markdown string) string {

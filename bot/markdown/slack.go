@@ -32,7 +32,7 @@ var slackStyle = flowStyle{
 // MarkdownText is Markdown of at most 12,000 UTF-16 units: a code block that
 // is cut is closed and opened again, the head of a cut table is repeated. Blocks
 // shows code and one table in Slack's own form, where it needs no marks. Markdown
-// mentions no one and loads no image; HTML and links other than http and https
+// mentions no one and loads no image; unknown HTML and links other than http and https
 // are shown as text. The host follows a link unless its text shows it. Text is
 // the same without markup; SlackEscape makes it fit for Slack's text. No part
 // of the text is lost. No text gives no parts.

@@ -296,7 +296,7 @@ func TestSlack(t *testing.T) {
 		{"marks that mean themselves", "2 * 3 = 6, snake_case, a\\*b\\*c, \\`x", "2 * 3 = 6, snake_case, a\\*b\\*c, \\`x"},
 		{"starts of lines", "\\# a\n\\- b\n1\\. c\n\\> d\n\\[e]: f", "\\# a  \n\\- b  \n1\\. c  \n&gt; d  \n\\[e]: f"},
 		{"heading", "A\n===\n\n## b", "# A\n\n## b"},
-		{"html", "<b>x</b> &amp;lt; a & b", "&lt;b>x&lt;/b> &amp;lt; a & b"},
+		{"html", "<foo>x</foo> &amp;lt; a & b", "&lt;foo>x&lt;/foo> &amp;lt; a & b"},
 		{"mentions", "<!channel> <@U1> <#C1> `<@U1>`", "&lt;!channel> &lt;@U1> &lt;#C1> `<\u2060@U1>`"},
 		{"image", "wow![x](http://a.b)", "wow[x](http://a.b) (a.b)"},
 		{"no image by chance", "wow\\![x](http://a.b)", "wow\\![x](http://a.b) (a.b)"},

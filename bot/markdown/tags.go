@@ -1,26 +1,41 @@
 package markdown
 
 import (
+	"regexp"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/yuin/goldmark/ast"
+
+	"legwork/bot"
 )
 
-// tags are the elements of HTML that are shown as their writers mean them. Those
-// without an end are text.
-var tags = map[string]bool{"u": true, "ins": true, "sub": true, "sup": true, "summary": true, "details": true}
+// tags are the elements of HTML that are shown as their writers mean them, with the look
+// of their text. Those without an end are text, but for <br>.
+var tags = map[string]look{
+	"b": bold, "strong": bold, "mark": bold, "summary": bold, "i": italic, "em": italic, "u": underline, "ins": underline,
+	"s": strike, "del": strike, "strike": strike, "code": code, "kbd": code, "samp": code, "tt": code,
+	"h1": bold, "h2": bold, "h3": bold, "h4": bold, "h5": bold, "h6": bold,
+	"a": 0, "br": 0, "sub": 0, "sup": 0, "details": 0, "p": 0, "div": 0, "center": 0, "span": 0, "font": 0, "small": 0, "big": 0,
+	"ul": 0, "ol": 0, "li": 0,
+}
 
-// tagAt returns the name and the length of the tag at the start of s; n is 0 when there
-// is none.
-func tagAt(s string) (name string, closing bool, n int) {
-	end := strings.IndexByte(s[:min(len(s), len("</summary>"))], '>')
-	if end < 0 {
-		return "", false, 0
+var (
+	tagPattern  = regexp.MustCompile(`^<(/?)([A-Za-z][A-Za-z0-9]*)[\s/>]`)
+	hrefPattern = regexp.MustCompile(`(?i)\shref\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'>]+))`)
+)
+
+// readTag returns the name of a tag of this package; empty for any other HTML.
+func readTag(s string) (name string, closing bool) {
+	m := tagPattern.FindStringSubmatch(s)
+	if m == nil {
+		return "", false
 	}
-	name, closing = strings.CutPrefix(s[1:end], "/")
-	if name = strings.ToLower(name); !tags[name] {
-		return "", false, 0
+	name = strings.ToLower(m[2])
+	if _, known := tags[name]; !known {
+		return "", false
 	}
-	return name, closing, end + 1
+	return name, m[1] != ""
 }
 
 // startsFolded reports whether a text starts with the title of a folded part, as
@@ -30,27 +45,26 @@ func startsFolded(s string) bool {
 	return strings.EqualFold(s, "<details><summary>")
 }
 
-// addText appends text as it is written, with its tags as spans of their own.
-func addText(out *[]span, s string, l look, clean func(string) string) {
-	from := 0
-	for i := 0; i < len(s); i++ {
-		switch s[i] {
-		case '\\':
-			i++
-		case '<':
-			if _, _, n := tagAt(s[i:]); n > 0 {
-				add(out, span{clean(s[from:i]), l})
-				*out = append(*out, span{s[i : i+n], l | tag})
-				from = i + n
-				i = from - 1
-			}
-		}
+// tag appends HTML: a tag of this package as a span of its own, any other as text.
+func (r *renderer) tag(n *ast.RawHTML, l look, out *[]span) {
+	var b strings.Builder
+	for i := range n.Segments.Len() {
+		segment := n.Segments.At(i)
+		b.Write(segment.Value(r.src))
 	}
-	add(out, span{clean(s[from:]), l})
+	s := strings.ReplaceAll(bot.Clean(b.String()), "\t", " ")
+	switch name, closing := readTag(s); {
+	case name == "br" && !closing:
+		add(out, span{"\n", l})
+	case name != "":
+		*out = append(*out, span{s, l | tag})
+	default:
+		add(out, span{s, l})
+	}
 }
 
-// applyTags turns the tags among spans into looks, raised and lowered text.
-func applyTags(spans []span) []span {
+// applyTags turns the tags among spans into looks, links, lines, raised and lowered text.
+func (r *renderer) applyTags(spans []span) []span {
 	type open struct {
 		name string
 		at   int
@@ -61,7 +75,7 @@ func applyTags(spans []span) []span {
 		if s.look&tag == 0 {
 			continue
 		}
-		name, closing, _ := tagAt(s.text)
+		name, closing := readTag(s.text)
 		if !closing {
 			stack = append(stack, open{name, i})
 			continue
@@ -77,11 +91,11 @@ func applyTags(spans []span) []span {
 	if len(ends) == 0 && len(stack) == 0 {
 		return withoutTagBit(spans)
 	}
-	return applyPairs(spans, ends, 0, 0)
+	return r.applyPairs(spans, ends, 0, 0)
 }
 
 // applyPairs shows spans, the first of which has the number base, with a further look.
-func applyPairs(spans []span, ends map[int]int, base int, more look) []span {
+func (r *renderer) applyPairs(spans []span, ends map[int]int, base int, more look) []span {
 	var out []span
 	for i := 0; i < len(spans); i++ {
 		s := spans[i]
@@ -95,26 +109,45 @@ func applyPairs(spans []span, ends map[int]int, base int, more look) []span {
 			add(&out, s)
 			continue
 		}
-		name, _, _ := tagAt(s.text)
-		inner := spans[i+1 : end-base]
-		switch name {
-		case "u", "ins":
-			out = append(out, applyPairs(inner, ends, base+i+1, more|underline)...)
-		case "summary":
-			out = append(out, applyPairs(inner, ends, base+i+1, more|bold)...)
-			if rest := spans[end-base+1:]; len(rest) > 0 && !strings.HasPrefix(rest[0].text, "\n") {
-				add(&out, span{"\n", more})
-			}
-		case "sub":
-			out = append(out, scripted(applyPairs(inner, ends, base+i+1, more), subscripts, "_")...)
-		case "sup":
-			out = append(out, scripted(applyPairs(inner, ends, base+i+1, more), superscripts, "^")...)
-		default:
-			out = append(out, applyPairs(inner, ends, base+i+1, more)...)
-		}
+		name, _ := readTag(s.text)
+		inner := r.applyPairs(spans[i+1:end-base], ends, base+i+1, more|tags[name])
 		i = end - base
+		switch name {
+		case "a":
+			if m := hrefPattern.FindStringSubmatch(s.text); m != nil {
+				r.addLink(inner, oneLine(unescape(m[1]+m[2]+m[3])), "", s.look&^tag, &out)
+				continue
+			}
+		case "s", "del", "strike":
+			inner = r.struck(inner, more|strike)
+		case "sub":
+			inner = scripted(inner, subscripts, "_")
+		case "sup":
+			inner = scripted(inner, superscripts, "^")
+		case "li":
+			inner = append([]span{{"• ", more}}, inner...)
+		}
+		if onOwnLine(name) {
+			breakLine(&out, more)
+		}
+		out = append(out, inner...)
+		if rest := spans[i+1:]; len(rest) > 0 && onOwnLine(name) && !strings.HasPrefix(rest[0].text, "\n") {
+			breakLine(&out, more)
+		}
 	}
 	return out
+}
+
+// onOwnLine reports whether an element begins and ends a line.
+func onOwnLine(name string) bool {
+	return strings.Contains(" li p div center ul ol h1 h2 h3 h4 h5 h6 summary ", " "+name+" ")
+}
+
+// breakLine begins a new line after text.
+func breakLine(out *[]span, l look) {
+	if n := len(*out); n > 0 && !strings.HasSuffix((*out)[n-1].text, "\n") {
+		*out = append(*out, span{"\n", l})
+	}
 }
 
 // withoutTagBit makes text of tags.
