@@ -321,7 +321,7 @@ func TestSettingsByButtons(t *testing.T) {
 	}
 }
 
-// TestRetry: /retry starts the person's newest ended question again as a task.
+// TestRetry: /retry starts the person's question that ended last again as a task.
 func TestRetry(t *testing.T) {
 	o := newEnv(t)
 	hall := room("hall")
@@ -358,6 +358,45 @@ func TestRetry(t *testing.T) {
 	}
 	if h := press("ann", "01NONSENSE"); h.text() != o.text("error.task_gone", nil) {
 		t.Errorf("Retry of nothing: %q", h.text())
+	}
+}
+
+// TestRetryAsksWhatEndedLast: /retry asks what the chat saw end last, also when the
+// person has asked something else since then.
+func TestRetryAsksWhatEndedLast(t *testing.T) {
+	for name, end := range map[string]func(*env, tasks.ID){
+		"answered": func(o *env, id tasks.ID) { o.ends(id, "late") },
+		"failed": func(o *env, id tasks.ID) {
+			for s := o.state(id); !s.Settled(); s = o.state(id) {
+				o.add(id, planner.Event{Type: planner.CallFailed, Action: planner.Todo(s)[0].ID, Problem: &planner.Problem{Code: "unreachable"}})
+			}
+		},
+		"stopped": func(o *env, id tasks.ID) { o.say("ann", private("ann"), "/stop") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			o, me := newEnv(t), private("ann")
+			long := o.opens("ann", me, "a long question")
+			o.plans(long)
+			short := o.opens("ann", me, "/task a short question")
+			o.pass(time.Minute)
+			o.ends(short, "soon")
+			o.pass(time.Minute)
+			end(o, long)
+			if s := o.state(long); !s.Settled() {
+				t.Fatalf("the long task is %q", s.Status())
+			}
+			o.pass(time.Minute)
+			before := o.live(me)
+			o.say("ann", me, "/retry")
+			for _, id := range o.live(me) {
+				if got := o.event(id, 1).Opening.Goal; !slices.Contains(before, id) && got != "a long question" {
+					t.Errorf("/retry asks %q, want the question that ended last", got)
+				}
+			}
+			if len(o.live(me)) != len(before)+1 {
+				t.Errorf("/retry opened %d tasks, want one", len(o.live(me))-len(before))
+			}
+		})
 	}
 }
 

@@ -2,8 +2,10 @@ package commands
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"legwork/bot/markdown"
 	"legwork/planner"
@@ -30,17 +32,27 @@ func historyCommand(ctx context.Context, in *inbox.Inbox, r *inbox.Request, _ st
 	return in.Reply(r, inbox.TextNotice(strings.Join(lines, "\n"))), nil
 }
 
-// retryCommand asks the author's newest finished question again.
+// retryCommand asks the question again of the author's task whose end the chat saw
+// last. It need not be the newest one: a long task can end after later ones.
 func retryCommand(ctx context.Context, in *inbox.Inbox, r *inbox.Request, _ string) (inbox.Reply, error) {
 	var last *planner.Opening
+	var ended time.Time
+	var broken error
 	err := inbox.EachEarlierTurn(ctx, in, r, func(t tasks.Turn, o *planner.Opening) bool {
-		running, live := r.Task(t.Task) // people may see an outcome before it is stored
-		if o.From.Key() == r.Message.From.Key() && (!live || running.State.Settled()) {
-			last = o
+		if o.From.Key() != r.Message.From.Key() {
+			return true
 		}
-		return last == nil
+		s, err := in.Store.State(ctx, t.Task)
+		switch {
+		case tasks.Unreadable(err):
+		case err != nil:
+			broken = fmt.Errorf("reading task %s: %w", t.Task, err)
+		case s.Settled() && (last == nil || s.Last.After(ended)): // people may see an outcome before it is stored
+			last, ended = o, s.Last
+		}
+		return broken == nil
 	})
-	if err != nil {
+	if err = errors.Join(err, broken); err != nil {
 		return inbox.Reply{}, err
 	}
 	if last == nil {
