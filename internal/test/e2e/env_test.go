@@ -25,8 +25,9 @@ type env struct {
 	dir    string
 	models *llmfake.Server
 	texts  *i18n.Texts
-	haste  int    // how many times faster the platforms' time goes than the clock's; 0: it does not
-	config string // what configure wrote last
+	vars   []string // further variables of the binary, "NAME=value"
+	haste  int      // how many times faster the platforms' time goes than the clock's; 0: it does not
+	config string   // what configure wrote last
 }
 
 // options says what is special about a test.

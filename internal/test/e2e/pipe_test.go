@@ -72,6 +72,7 @@ func (w *env) command(args ...string) *exec.Cmd {
 	if w.haste > 0 {
 		cmd.Env = append(cmd.Env, fmt.Sprintf("LEGWORK_HASTE=%d", w.haste))
 	}
+	cmd.Env = append(cmd.Env, w.vars...)
 	cmd.WaitDelay = 5 * time.Second
 	return cmd
 }

@@ -24,6 +24,7 @@ type terminalEnv struct {
 	cmd    *exec.Cmd
 	master *os.File
 	ended  chan struct{}
+	shown  chan struct{} // closed when all that was written is on the screen
 
 	mu     sync.Mutex
 	screen vt10x.Terminal
@@ -33,17 +34,23 @@ type terminalEnv struct {
 // sit starts legwork in a pseudo-terminal of 100 columns and 40 rows.
 func (w *env) sit(args ...string) *terminalEnv {
 	w.t.Helper()
+	return w.sitAt(100, 40, args...)
+}
+
+// sitAt is sit with another size.
+func (w *env) sitAt(columns, rows uint16, args ...string) *terminalEnv {
+	w.t.Helper()
 	s := &terminalEnv{
 		t: w.t, cmd: w.command(args...), ended: make(chan struct{}),
-		screen: vt10x.New(vt10x.WithSize(100, 40)), news: make(chan struct{}, 1),
+		screen: vt10x.New(vt10x.WithSize(int(columns), int(rows))), news: make(chan struct{}, 1),
+		shown: make(chan struct{}),
 	}
 	s.cmd.Env = append(s.cmd.Env, "TERM=xterm-256color")
 	var err error
-	if s.master, err = pty.StartWithSize(s.cmd, &pty.Winsize{Rows: 40, Cols: 100}); err != nil {
+	if s.master, err = pty.StartWithSize(s.cmd, &pty.Winsize{Rows: rows, Cols: columns}); err != nil {
 		w.t.Fatal(err)
 	}
-	var watching sync.WaitGroup
-	watching.Go(s.watch)
+	go s.watch()
 	go func() {
 		defer close(s.ended)
 		_ = s.cmd.Wait() // its outcome is in ProcessState
@@ -52,7 +59,7 @@ func (w *env) sit(args ...string) *terminalEnv {
 		_ = s.cmd.Process.Kill()
 		<-s.ended
 		_ = s.master.Close()
-		watching.Wait()
+		<-s.shown
 		if w.t.Failed() {
 			w.t.Logf("the screen at the end:\n%s", s.text())
 		}
@@ -62,6 +69,7 @@ func (w *env) sit(args ...string) *terminalEnv {
 
 // watch shows what is written until the other end is closed.
 func (s *terminalEnv) watch() {
+	defer close(s.shown)
 	p := make([]byte, 4096)
 	for {
 		n, err := s.master.Read(p)
@@ -119,13 +127,19 @@ func (s *terminalEnv) types(keys string) {
 // leaves waits for the end.
 func (s *terminalEnv) leaves() {
 	s.t.Helper()
+	s.ends(0)
+}
+
+// ends waits for the end with an exit code.
+func (s *terminalEnv) ends(want int) {
+	s.t.Helper()
 	select {
 	case <-s.ended:
 	case <-time.After(patience):
 		s.t.Fatalf("legwork did not end in %v", patience)
 	}
-	if code := s.cmd.ProcessState.ExitCode(); code != 0 {
-		s.t.Errorf("exit code: got %d, want 0", code)
+	if code := s.cmd.ProcessState.ExitCode(); code != want {
+		s.t.Errorf("exit code: got %d, want %d", code, want)
 	}
 }
 
