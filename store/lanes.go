@@ -14,10 +14,14 @@ import (
 func (j Journals) Live(ctx context.Context, conversation string) (list []tasks.Live, err error) {
 	err = j.read(ctx, "listing live tasks", func(x *txn) {
 		list = nil
-		rows := slices.Clone(lanes{x}.rows(conversation))
-		slices.SortFunc(rows, func(a, b *liveRow) int { return cmp.Compare(a.Order, b.Order) })
-		for _, r := range rows {
-			list = append(list, tasks.Live{Task: r.Task, Chat: r.Chat, From: r.From})
+		l := lanes{x}.read(conversation)
+		rows := slices.SortedFunc(slices.Values(l.stored), func(a, b *liveRow) int { return cmp.Compare(a.Order, b.Order) })
+		for i, r := range rows {
+			one := tasks.Live{Task: r.Task, Chat: r.Chat, From: r.From}
+			if conversation != "" { // its rows were in order before
+				one.Ahead = l.Ahead(i)
+			}
+			list = append(list, one)
 		}
 	})
 	return list, err

@@ -468,6 +468,20 @@ func TestForget(t *testing.T) {
 	}
 }
 
+// TestStatusOfTheQueue: /status says how many tasks each waiting one has before it.
+func TestStatusOfTheQueue(t *testing.T) {
+	o := newEnv(t)
+	for _, goal := range []string{"one", "two", "three"} {
+		o.opens("ann", room("hall"), "/task "+goal)
+	}
+	got := o.say("ann", room("hall"), "/status")
+	for n, goal := range map[int]string{1: "two", 2: "three"} {
+		if want := o.text("status.queued", map[string]any{"Count": n}); !strings.Contains(got, goal) || !strings.Contains(got, want) {
+			t.Errorf("/status = %q, want %q for %s", got, want, goal)
+		}
+	}
+}
+
 // TestStopPress: the stop button on a board, pressed by others, in another chat, and
 // twice.
 func TestStopPress(t *testing.T) {

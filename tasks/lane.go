@@ -90,6 +90,21 @@ func (l *Lane) Note(id ID, s planner.State) []ID {
 	return free
 }
 
+// Ahead returns how many tasks have to make progress before entry at, if it waits: those
+// that decide before it, or those whose plans come before its own.
+func (l *Lane) Ahead(at int) (n int) {
+	if !l.Entries[at].Held {
+		return 0
+	}
+	planned := l.Entries[at].Planned
+	for i, e := range l.Entries {
+		if planned && (e.works() || i < at && e.Planned && !e.Proposed) || !planned && i < at && !e.Planned {
+			n++
+		}
+	}
+	return n
+}
+
 // unhold clears Held for a task that left the queue without a Released event,
 // because somebody stopped it.
 func (l *Lane) unhold(id ID) {

@@ -102,6 +102,34 @@ func TestLane(t *testing.T) {
 	}
 }
 
+// TestAhead: how many tasks each one waits for, while they decide and while one works.
+func TestAhead(t *testing.T) {
+	c := &conversation{t: t, states: map[tasks.ID]planner.State{}}
+	ahead := func(want ...int) {
+		t.Helper()
+		var got []int
+		for i := range c.lane.Entries {
+			got = append(got, c.lane.Ahead(i))
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("the tasks wait for %v others, want %v; released so far %v", got, want, c.freed)
+		}
+	}
+	for _, id := range []tasks.ID{"a", "b", "c", "d"} {
+		c.open(id)
+	}
+	ahead(0, 1, 2, 3)
+	c.plan("a")
+	ahead(0, 0, 1, 2)
+	c.plan("b")
+	ahead(0, 1, 0, 1)
+	c.plan("c")
+	ahead(0, 1, 2, 0)
+	c.append("a", planner.Event{Type: planner.Replied, Reply: &planner.Reply{Text: "found"}})
+	c.show("a")
+	ahead(0, 1, 0)
+}
+
 // TestLaneStoppedWhileWaiting: a task that is stopped in the queue blocks no other.
 func TestLaneStoppedWhileWaiting(t *testing.T) {
 	c := &conversation{t: t, states: map[tasks.ID]planner.State{}}

@@ -73,6 +73,9 @@ type Live struct {
 	Task ID
 	Chat bot.Chat
 	From bot.Person
+	// Ahead is how many tasks of its conversation have to make progress first. It is 0
+	// in a list of all conversations.
+	Ahead int
 }
 
 // Store keeps journals, conversations and settings, and is the only source of truth.

@@ -304,6 +304,9 @@ func (w *anyIndex) live(all []tasks.Row) {
 	for c, want := range want {
 		got, err := w.b.store.Live(w.b.Context(), c)
 		w.b.ok(err)
+		for i := range got {
+			got[i].Ahead = 0 // TestAhead of package tasks checks it
+		}
 		w.b.same("live of "+c, got, want)
 	}
 }

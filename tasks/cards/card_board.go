@@ -17,11 +17,11 @@ import (
 	"legwork/tools"
 )
 
-// BoardOf draws the board of a running task. reports holds the progress that
-// servers report of their calls, by action.
-func BoardOf(v *tasks.View, texts *i18n.Texts, now time.Time, reports map[planner.ActionID]tools.Progress) bot.Board {
+// BoardOf draws the board of a running task. ahead is how many tasks a queued one
+// waits for. reports holds the progress that servers report of their calls, by action.
+func BoardOf(v *tasks.View, texts *i18n.Texts, now time.Time, ahead int, reports map[planner.ActionID]tools.Progress) bot.Board {
 	s, opening := v.State, v.Opening()
-	b := bot.Board{Title: Title(opening.Goal), Status: StatusText(texts, opening.Language, s) + boardEstimate(v, texts), Waiting: s.Status() == "waiting"}
+	b := bot.Board{Title: Title(opening.Goal), Status: StatusText(texts, opening.Language, s, ahead) + boardEstimate(v, texts), Waiting: s.Status() == "waiting"}
 	for i, w := range s.Subtasks {
 		b.Items = append(b.Items, bot.Item{
 			ID: w.ID, Title: Line(planner.Description(w, v.Event)), Group: w.Name,
@@ -56,8 +56,11 @@ func HeldByPause(s planner.State) bool {
 	return !s.Settled() && !s.Streamed && s.Status() != "waiting"
 }
 
-// StatusText says what a task does now.
-func StatusText(texts *i18n.Texts, lang string, s planner.State) string {
+// StatusText says what a task does now. ahead is how many tasks a queued one waits for.
+func StatusText(texts *i18n.Texts, lang string, s planner.State, ahead int) string {
+	if key := statusKey(s); key == "status.queued" {
+		return texts.Text(lang, key, map[string]any{"Count": max(ahead, 1)})
+	}
 	done := 0
 	for _, w := range s.Subtasks {
 		if w.State.Ended() {
@@ -86,7 +89,7 @@ func statusKey(s planner.State) string {
 // FinalBoard is the board of a task that has ended, in one line.
 func FinalBoard(v *tasks.View, texts *i18n.Texts) bot.Board {
 	s, opening := v.State, v.Opening()
-	text := StatusText(texts, opening.Language, s)
+	text := StatusText(texts, opening.Language, s, 0)
 	if s.Outcome == planner.Done && len(s.Subtasks) > 0 {
 		text = texts.Text(opening.Language, "board.done", map[string]any{"Count": len(s.Subtasks), "Elapsed": s.Worked})
 	}

@@ -148,7 +148,7 @@ func statusCommand(ctx context.Context, in *inbox.Inbox, r *inbox.Request, _ str
 		}
 		lines = append(lines, in.Texts.Text(r.Lang, "statusline.task", map[string]any{
 			"Goal":    cards.Title(first.Opening.Goal),
-			"State":   cards.StatusText(in.Texts, r.Lang, t.State),
+			"State":   cards.StatusText(in.Texts, r.Lang, t.State, t.Ahead),
 			"Elapsed": in.Now().Sub(t.State.Opened),
 		}))
 	}

@@ -109,7 +109,7 @@ func scheduleState(ctx context.Context, in *inbox.Inbox, r *inbox.Request, s tas
 		state, err := in.Store.State(ctx, s.LastTask)
 		switch {
 		case err == nil:
-			parts = append(parts, text("schedule.last", s.Last, cards.StatusText(in.Texts, r.Lang, state)))
+			parts = append(parts, text("schedule.last", s.Last, cards.StatusText(in.Texts, r.Lang, state, 0)))
 		case !errors.Is(err, tasks.ErrNoTask) && !errors.Is(err, tasks.ErrDamaged):
 			return nil, fmt.Errorf("reading task %s: %w", s.LastTask, err)
 		}

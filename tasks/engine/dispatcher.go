@@ -118,6 +118,17 @@ func (d *dispatcher) notifyAll() {
 	}
 }
 
+// notifyQueued has the parked tasks looked at that wait in the queue of a conversation.
+func (d *dispatcher) notifyQueued(conversation string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, e := range d.entries {
+		if e.stage == stageParked && e.parked.queued && e.chat.Key() == conversation {
+			d.unpark(e, false)
+		}
+	}
+}
+
 // unpark puts a parked task into its queue. d.mu is held.
 func (d *dispatcher) unpark(e *entry, urgent bool) {
 	if e.heapIndex >= 0 {

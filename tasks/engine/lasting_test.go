@@ -164,6 +164,31 @@ func TestMovedMessage(t *testing.T) {
 	})
 }
 
+// TestPlaceInTheQueue: the board of a waiting task says how many tasks are before it,
+// and that changes as they end.
+func TestPlaceInTheQueue(t *testing.T) {
+	converse(t, func(t *testing.T, env *enginetest.Env, m *messenger) {
+		env.Model.Answer = slowly(enginetest.Plain("text"))
+		var said []string
+		m.after = func(d bot.Draft) error {
+			if d.Kind == bot.KindBoard && strings.HasSuffix(d.Board.Title, "three") {
+				said = append(said, d.Text)
+			}
+			return nil
+		}
+		for _, goal := range []string{"one", "two", "three"} {
+			env.Ask(t, enginetest.Message(goal, "/task "+goal, time.Now()))
+		}
+		if err := tasks.Idle(t.Context(), env.Store, enginetest.Chat.Key()); err != nil {
+			t.Fatal(err)
+		}
+		want := []string{"Waiting for 2 tasks before it", "Waiting for 1 task before it", "Planning"}
+		if !slices.Equal(said, want) {
+			t.Errorf("the board of the third task said %q, want %q", said, want)
+		}
+	})
+}
+
 // drafting is a messenger that can show text which is no message yet.
 type drafting struct {
 	*messenger

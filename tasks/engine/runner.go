@@ -30,6 +30,7 @@ type runner struct {
 	slot         bool      // holds one of the engine's slots
 	waitingSince time.Time // for a slot, or for the end of a pause; zero when it does not wait
 	shownSeq     int       // the last event that the presenter knows
+	queued       bool      // the presenter knows that the task waits for others
 	paused       bool      // everything is, as reconcile saw it
 	backoff      time.Duration
 	retryAt      time.Time // no action starts before; zero: at once
@@ -57,7 +58,7 @@ const (
 func newRunner(e *Engine, t *entry) *runner {
 	r := &runner{
 		engine: e, cfg: &e.cfg, entry: t, view: tasks.NewView(e.cfg.Store, t.id), running: map[planner.ActionID]*runningAction{}, done: make(chan finished),
-		backoff: max(firstBackoff, t.parked.backoff), waitingSince: t.parked.waitingSince,
+		backoff: max(firstBackoff, t.parked.backoff), waitingSince: t.parked.waitingSince, queued: t.parked.queued,
 	}
 	if r.waitingSince.IsZero() && !t.resumed {
 		r.waitingSince = t.queuedAt
@@ -133,11 +134,18 @@ func (r *runner) run(ctx context.Context) (p *parked, err error) {
 	return nil, err
 }
 
-// show tells the presenter of new events.
+// show tells the presenter of new events. When the task leaves the queue of its
+// conversation, the tasks behind it move up, and their boards say so.
 func (r *runner) show() {
-	if r.shownSeq != r.view.State.Seq {
-		r.shownSeq = r.view.State.Seq
-		r.presenter.Update(r.view.Snapshot())
+	if r.shownSeq == r.view.State.Seq {
+		return
+	}
+	r.shownSeq = r.view.State.Seq
+	r.presenter.Update(r.view.Snapshot())
+	if was := r.queued; was != r.view.State.Queued() {
+		if r.queued = !was; was {
+			r.engine.dispatcher.notifyQueued(r.entry.chat.Key())
+		}
 	}
 }
 

@@ -21,7 +21,11 @@ import (
 // drawBoard shows the progress of the task. Where the platform's stream can show
 // that work has begun, a task without a plan gets no board.
 func (p *Presenter) drawBoard(ctx context.Context, v *tasks.View) error {
-	board := cards.BoardOf(v, p.ps.Texts, p.ps.Now(), p.reports())
+	ahead, err := p.ahead(ctx, v)
+	if err != nil {
+		return err
+	}
+	board := cards.BoardOf(v, p.ps.Texts, p.ps.Now(), ahead, p.reports())
 	if _, paused := p.ps.Pause.State(); paused && cards.HeldByPause(v.State) {
 		board.Status = p.ps.Texts.Text(v.Opening().Language, "status.paused", nil)
 	}
@@ -55,6 +59,23 @@ func (p *Presenter) drawBoard(ctx context.Context, v *tasks.View) error {
 	}
 	p.board, p.drawn = board, p.ps.Now()
 	return nil
+}
+
+// ahead returns how many tasks of the conversation a queued task waits for.
+func (p *Presenter) ahead(ctx context.Context, v *tasks.View) (int, error) {
+	if !v.State.Queued() {
+		return 0, nil
+	}
+	live, err := p.ps.Store.Live(ctx, v.Opening().Chat.Key())
+	if err != nil {
+		return 0, fmt.Errorf("listing tasks: %w", err)
+	}
+	for _, t := range live {
+		if t.Task == p.id {
+			return t.Ahead, nil
+		}
+	}
+	return 0, nil
 }
 
 // fixedBoard is the text of the board in a message that can never be changed. It stays
