@@ -58,6 +58,8 @@ type Board struct {
 	Items  []Item `json:"items,omitempty"`
 	// Waiting says that the task rests until a person acts.
 	Waiting bool `json:"-"`
+	// Queued says that the task waits for other tasks. Such a board may be missing.
+	Queued bool `json:"-"`
 }
 
 // Item is one sub-task on the board.

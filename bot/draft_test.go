@@ -18,6 +18,27 @@ func TestClock(t *testing.T) {
 	}
 }
 
+// TestPriority: the board of a task that waits for others uses nothing that the rate
+// limits reserve for answers.
+func TestPriority(t *testing.T) {
+	for _, test := range []struct {
+		draft bot.Draft
+		fresh bool
+		want  bot.Priority
+	}{
+		{bot.Draft{Kind: bot.KindBoard, Partial: true, Board: &bot.Board{}}, true, bot.PriorityFirstFrame},
+		{bot.Draft{Kind: bot.KindBoard, Partial: true, Board: &bot.Board{Queued: true}}, true, bot.PriorityFrame},
+		{bot.Draft{Kind: bot.KindBoard, Partial: true, Board: &bot.Board{}}, false, bot.PriorityFrame},
+		{bot.Draft{Kind: bot.KindBoard, Board: &bot.Board{}}, false, bot.PriorityNormal},
+		{bot.Draft{Kind: bot.KindAnswer, Partial: true}, true, bot.PriorityFirstFrame},
+		{bot.Draft{Kind: bot.KindAnswer}, true, bot.PriorityHigh},
+	} {
+		if got := test.draft.Priority(test.fresh); got != test.want {
+			t.Errorf("priority of %+v, fresh %v: got %d, want %d", test.draft, test.fresh, got, test.want)
+		}
+	}
+}
+
 func TestParts(t *testing.T) {
 	whole := bot.Draft{Kind: bot.KindAnswer, Text: "long", Footer: "2 s", Buttons: []bot.Button{{Label: "Details", Data: "d"}}, File: &bot.File{Name: "a.txt"}}
 	for i, part := range whole.Parts(3) {

@@ -46,10 +46,11 @@ func (p Priority) Waits() bool { return p > PriorityFirstFrame }
 
 // Priority is the draft's priority. fresh says that the draft becomes a message
 // of its own. Frames do not wait, so that an older frame never follows a newer
-// one.
+// one. The board of a task that waits for others leaves room for answers, also when
+// it is new.
 func (d *Draft) Priority(fresh bool) Priority {
 	switch {
-	case d.Partial && fresh:
+	case d.Partial && fresh && (d.Board == nil || !d.Board.Queued):
 		return PriorityFirstFrame
 	case d.Partial:
 		return PriorityFrame

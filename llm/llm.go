@@ -88,6 +88,7 @@ type Usage struct {
 	Output      int   `json:"output,omitempty"`
 	Estimated   bool  `json:"estimated,omitempty"` // the endpoint reported none
 	Cost        int64 `json:"cost,omitempty"`      // millionths of a US dollar; without those of models whose price is not known
+	Unpriced    bool  `json:"unpriced,omitempty"`  // some of the tokens are of a model whose price is not known
 }
 
 // Tokens is how many were used in all.
@@ -95,7 +96,10 @@ func (u Usage) Tokens() int64 { return int64(u.Input) + int64(u.Output) }
 
 // Add sums two usages.
 func (u Usage) Add(v Usage) Usage {
-	return Usage{u.Input + v.Input, u.CachedInput + v.CachedInput, u.Output + v.Output, u.Estimated || v.Estimated, u.Cost + v.Cost}
+	return Usage{
+		Input: u.Input + v.Input, CachedInput: u.CachedInput + v.CachedInput, Output: u.Output + v.Output,
+		Estimated: u.Estimated || v.Estimated, Cost: u.Cost + v.Cost, Unpriced: u.Unpriced || v.Unpriced,
+	}
 }
 
 // Reply is a complete reply. A reply that was cut off is an error instead.

@@ -23,7 +23,7 @@ func (c *call) recordAttempt(ctx context.Context, e *endpoint, begin time.Time, 
 		c.span.Event("attempt failed: " + outcome)
 	}
 	c.models.metrics.ModelTried(e.name, outcome, telemetry.Tokens{
-		Input: used.Input, CachedInput: used.CachedInput, Output: used.Output, Cost: used.Cost,
+		Input: used.Input, CachedInput: used.CachedInput, Output: used.Output, Cost: used.Cost, Unpriced: used.Unpriced,
 	})
 	if d != nil && !d.began.IsZero() {
 		c.models.metrics.FirstToken(e.name, d.began.Sub(begin))

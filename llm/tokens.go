@@ -172,7 +172,7 @@ func (m *Models) Quote(r Request) Usage {
 func (m *Models) QuoteTokens(roleOrName string, input, output int) Usage {
 	first := m.find(roleOrName)
 	if first == nil {
-		return Usage{Input: input, Output: max(output, 0), Estimated: true}
+		return Usage{Input: input, Output: max(output, 0), Estimated: true, Unpriced: true}
 	}
 	var most Usage
 	for _, e := range m.chain(first) {
@@ -188,7 +188,8 @@ func (m *Models) QuoteTokens(roleOrName string, input, output int) Usage {
 // max returns the greater of two quotes, in tokens and in money.
 func (u Usage) max(v Usage) Usage {
 	return Usage{
-		Input: max(u.Input, v.Input), Output: max(u.Output, v.Output), Cost: max(u.Cost, v.Cost), Estimated: u.Estimated || v.Estimated,
+		Input: max(u.Input, v.Input), Output: max(u.Output, v.Output), Cost: max(u.Cost, v.Cost),
+		Estimated: u.Estimated || v.Estimated, Unpriced: u.Unpriced || v.Unpriced,
 	}
 }
 
@@ -204,11 +205,12 @@ func (e *endpoint) output(most int) int {
 	return min(most, e.maxOutput())
 }
 
-// priced adds the cost of a usage, as far as the price is known. It rounds up to a
-// millionth of a dollar.
+// priced adds the cost of a usage, or notes that the price is not known. It rounds up
+// to a millionth of a dollar.
 func (e *endpoint) priced(u Usage) Usage {
 	p := e.config.Price
 	if p == nil {
+		u.Unpriced = u.Tokens() > 0
 		return u
 	}
 	cached := p.Input

@@ -209,7 +209,7 @@ func (a *openAccount) takeKept(r tasks.Reservation) (covered bool) {
 // the caller knows about it; zero for nothing.
 func knownCost(most, least llm.Usage) llm.Usage {
 	if least == (llm.Usage{}) {
-		least = llm.Usage{Input: most.Input, CachedInput: most.CachedInput}
+		least = llm.Usage{Input: most.Input, CachedInput: most.CachedInput, Unpriced: most.Unpriced}
 		if n := most.Tokens(); n > 0 {
 			least.Cost = int64(math.Ceil(float64(most.Cost) * float64(most.Input) / float64(n)))
 		}

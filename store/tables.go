@@ -382,13 +382,19 @@ func flag(bit byte, set bool) byte {
 	return 0
 }
 
-// encodeSpent returns calls, input, cached input, output, cost, and whether some of
-// it is estimated.
+// The flags of a row of the ledger.
+const (
+	spentEstimated = 1 << iota // some of it
+	spentUnpriced              // some of it
+)
+
+// encodeSpent returns calls, input, cached input, output, cost, and flags.
 func encodeSpent(s tasks.Spent) ([]byte, error) {
 	body := make([]byte, 0, 24)
 	u := s.Usage
 	for _, n := range []uint64{
-		uint64(s.Calls), uint64(u.Input), uint64(u.CachedInput), uint64(u.Output), uint64(u.Cost), uint64(flag(1, u.Estimated)),
+		uint64(s.Calls), uint64(u.Input), uint64(u.CachedInput), uint64(u.Output), uint64(u.Cost),
+		uint64(flag(spentEstimated, u.Estimated) | flag(spentUnpriced, u.Unpriced)),
 	} {
 		body = binary.AppendUvarint(body, n)
 	}
@@ -400,7 +406,9 @@ func decodeSpent(key, body []byte) (tasks.Spent, error) {
 	k, ok := readSpentKey(key)
 	r := reader{rest: body}
 	s := tasks.Spent{Day: k.Day, User: k.User, Chat: k.Chat, Model: k.Model, Calls: int(r.number())}
-	s.Usage = llm.Usage{Input: int(r.number()), CachedInput: int(r.number()), Output: int(r.number()), Cost: int64(r.number()), Estimated: r.number() != 0}
+	s.Usage = llm.Usage{Input: int(r.number()), CachedInput: int(r.number()), Output: int(r.number()), Cost: int64(r.number())}
+	flags := r.number()
+	s.Usage.Estimated, s.Usage.Unpriced = flags&spentEstimated != 0, flags&spentUnpriced != 0
 	if !ok || r.short {
 		return s, fmt.Errorf("%w: row of the ledger", tasks.ErrDamaged)
 	}

@@ -89,6 +89,7 @@ func (m *Metrics) Decided(decision string) { m.counted().approvals.Inc(decision)
 type Tokens struct {
 	Input, CachedInput, Output int
 	Cost                       int64
+	Unpriced                   bool // the price is not known
 }
 
 // tokenKinds are the labels of the fields of Tokens.
@@ -113,7 +114,9 @@ func (m *Metrics) ModelTried(model, outcome string, used Tokens) {
 	for i, n := range []int{used.Input, used.CachedInput, used.Output} {
 		m.tokens.Add(float64(n), model, tokenKinds()[i])
 	}
-	m.cost.Add(float64(used.Cost)/1e6, model)
+	if !used.Unpriced {
+		m.cost.Add(float64(used.Cost)/1e6, model)
+	}
 }
 
 // FirstToken records the time until the reply of an attempt began.

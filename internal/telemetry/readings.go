@@ -94,7 +94,7 @@ func (r registry) showStored(now Readings) {
 	r.gauge("legwork_deliveries_oldest_seconds", "For how long the first of them has been queued.").Set(now.Deliveries.Oldest.Seconds())
 	r.gauge("legwork_store_size_bytes", "Size of the stored data.").Set(float64(now.StoreBytes))
 	usd := r.gauge("legwork_budget_limit_usd", "The money that may be spent today, extensions included.", "budget")
-	usdSpent := r.gauge("legwork_budget_spent_usd", "The money that was spent today.", "budget")
+	usdSpent := r.gauge("legwork_budget_spent_usd", "The money that was spent today on models whose price is known.", "budget")
 	tokens := r.gauge("legwork_budget_limit_tokens", "The tokens that may be used today, extensions included.", "budget")
 	tokensSpent := r.gauge("legwork_budget_spent_tokens", "The tokens that were used today.", "budget")
 	for _, b := range now.Budgets {

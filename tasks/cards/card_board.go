@@ -21,7 +21,7 @@ import (
 // waits for. reports holds the progress that servers report of their calls, by action.
 func BoardOf(v *tasks.View, texts *i18n.Texts, now time.Time, ahead int, reports map[planner.ActionID]tools.Progress) bot.Board {
 	s, opening := v.State, v.Opening()
-	b := bot.Board{Title: Title(opening.Goal), Status: StatusText(texts, opening.Language, s, ahead) + boardEstimate(v, texts), Waiting: s.Status() == "waiting"}
+	b := bot.Board{Title: Title(opening.Goal), Status: StatusText(texts, opening.Language, s, ahead) + boardEstimate(v, texts), Waiting: s.Status() == "waiting", Queued: s.Queued()}
 	for i, w := range s.Subtasks {
 		b.Items = append(b.Items, bot.Item{
 			ID: w.ID, Title: Line(planner.Description(w, v.Event)), Group: w.Name,
