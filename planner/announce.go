@@ -22,6 +22,7 @@ import (
 //
 // In a list every item begins with the name of an agent, and its items hold what the
 // question is about or name an agent twice: a list of what the agents can do does not.
+// The rows of a table are a list, too.
 //
 // Some announcements pass. An answer does not look like this.
 type Announcement struct {
@@ -44,11 +45,14 @@ const maxAnnounced = 600
 // Is reports that a reply only announces work.
 func (a *Announcement) Is(text string) bool {
 	text = strings.ToValidUTF8(VisibleText(text), "?")
-	if len(text) > maxAnnounced || strings.ContainsAny(text, "?？؟{|") || strings.Contains(text, "```") || strings.Contains(text, "://") {
+	if len(text) > maxAnnounced || strings.ContainsAny(text, "?？؟{") || strings.Contains(text, "```") || strings.Contains(text, "://") {
 		return false
 	}
 	if items, ok := a.items(text); ok {
 		return a.tasks(items)
+	}
+	if strings.Contains(text, "|") {
+		return false
 	}
 	all := terms(text)
 	first := slices.IndexFunc(all, a.names)
@@ -99,14 +103,23 @@ func (a *Announcement) tasks(items []string) bool {
 
 var (
 	listMark = regexp.MustCompile(`^(?:[-*•+]|\(?[0-9a-z]{1,2}[.)])\s+`)
-	markup   = strings.NewReplacer("*", "", "`", "", "\"", "", "[", "", "]", "", "“", "", "”", "")
+	keyLine  = regexp.MustCompile(`^\p{L}[\p{L} _]{0,20}: \S`)
+	// tableRule is the line below the head of a table.
+	tableRule = regexp.MustCompile(`^\|[-:| ]*-[-:| ]*$`)
+	markup    = strings.NewReplacer("*", "", "`", "", "\"", "", "[", "", "]", "", "“", "", "”", "")
 )
 
 // items are the items of a text that is nothing but a list of which each item begins
 // with the name of an agent; a line before it may end in a colon.
 func (a *Announcement) items(text string) (items []string, ok bool) {
 	lines := strings.Split(text, "\n")
-	for _, line := range lines {
+	for i, line := range lines {
+		if strings.HasPrefix(line, "|") {
+			if tableRule.MatchString(line) || i+1 < len(lines) && tableRule.MatchString(lines[i+1]) {
+				continue // the head of a table
+			}
+			line = "- " + strings.ReplaceAll(strings.Trim(line, "| "), "|", ":")
+		}
 		plain := strings.TrimSpace(line)
 		item := listMark.ReplaceAllString(plain, "")
 		named := a.heads(markup.Replace(item))
@@ -114,9 +127,9 @@ func (a *Announcement) items(text string) (items []string, ok bool) {
 		case plain == "":
 		case named && (item != plain || line == plain):
 			items = append(items, item)
-		case item == plain && line != plain && len(items) > 0: // goes on
+		case item == plain && (line != plain || keyLine.MatchString(plain)) && len(items) > 0: // goes on
 			items[len(items)-1] += " " + plain
-		case len(items) == 0 && (strings.HasSuffix(plain, ":") || strings.HasSuffix(plain, "：") || strings.HasPrefix(plain, "#")):
+		case len(items) == 0 && (strings.HasSuffix(plain, ":") || strings.HasSuffix(plain, "：") || strings.HasPrefix(plain, "#") || keyLine.MatchString(plain)):
 		default:
 			return nil, false
 		}
@@ -125,7 +138,8 @@ func (a *Announcement) items(text string) (items []string, ok bool) {
 }
 
 // heads reports that the name of an agent is among the first words of an item, and
-// that the item goes on behind a colon, a dash, an arrow or a bracket.
+// that the item goes on behind a colon, a dash, an arrow or a bracket. "@web …" is such
+// an item, too.
 func (a *Announcement) heads(item string) bool {
 	const words = 4
 	for i, t := range terms(item) {
@@ -134,7 +148,7 @@ func (a *Announcement) heads(item string) bool {
 		}
 		if _, agent := a.agents[t.text]; agent {
 			rest := strings.TrimLeft(item[t.end:], " )")
-			return rest == "" || strings.HasPrefix(rest, "(") || slices.ContainsFunc([]string{":", "：", "-", "–", "—", "→", "=>"}, func(sign string) bool { return strings.HasPrefix(rest, sign) })
+			return rest == "" || i == 0 && strings.HasPrefix(item, "@") || strings.HasPrefix(rest, "(") || slices.ContainsFunc([]string{":", "：", "-", "–", "—", "→", "=>"}, func(sign string) bool { return strings.HasPrefix(rest, sign) })
 		}
 	}
 	return false

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"reflect"
 	"slices"
 	"strings"
 
@@ -30,6 +29,9 @@ type ParseOptions struct {
 	// Tools are those whose calls, written out in a text, people never read; the
 	// tool "plan" is always one of them.
 	Tools []string
+	// TextWanted: the reply is to be text, which may be data that names a group. Only
+	// the forms of a plan that the contract has are plans then.
+	TextWanted bool
 }
 
 // Parsed is a model's reply to a request for a plan: a plan or an answer.
@@ -53,6 +55,7 @@ const (
 	DanglingAfter      = "dangling_after"
 	CyclicPlan         = "cycle"
 	TooManySubtasks    = "too_many"
+	DoubtfulPlan       = "doubtful_plan" // it may be the answer: it is one when the model sends it again
 )
 
 // PlanError is the reason why a reply is refused.
@@ -74,13 +77,16 @@ const again = " Send the whole plan again, corrected."
 //     null, or any of these as JSON in a string; other keys beside it are
 //     ignored, and the object may be the only value of another one;
 //   - a bare list of entries, when one of them names an allowed group;
-//   - the same as a list in YAML.
+//   - the same as a list in YAML, or as entries one after the other;
+//   - data or code in another form that is the whole text and names a group, such as
+//     [{"agent": "web", "task": "…"}] or web("…"), when it can be read in one way.
 //
 // Other JSON belongs to the answer: also {"plan": "pro", "price": 10}. But ParseReply
 // refuses a reply that is a JSON value alone and looks like an attempt at a plan
-// ({"plan": "none"}, {"subtasks": […]}, one bare entry, {}, [], null): people never
-// see a plan. A plan that is cut off or unreadable makes the reply an error, unless
-// the reply holds a complete plan too. The error is a *PlanError.
+// ({"plan": "none"}, {"subtasks": […]}, {}, [], null) and one that is nothing but data
+// and names a group: people never see a plan. A plan that is cut off or unreadable
+// makes the reply an error, unless the reply holds a complete plan too. The error is
+// a *PlanError.
 func ParseReply(text string, o ParseOptions) (Parsed, error) {
 	text = lenient.WithoutThinking(text)
 	if text == "" {
@@ -98,6 +104,7 @@ func ParseReply(text string, o ParseOptions) (Parsed, error) {
 		return ParseCalls(calls, o)
 	}
 	var plan []any
+	var entries [][]any
 	var found bool
 	var refused *PlanError
 	groups := newGroups(o.Groups)
@@ -108,13 +115,22 @@ func ParseReply(text string, o ParseOptions) (Parsed, error) {
 		case v.Broken && planKeys(v.Keys):
 			refused = unreadable("it is not valid JSON")
 		case v.Raw != nil:
-			if list, ok := planIn(lenient.Decode(v.Raw), groups, 0); ok {
+			value := lenient.Decode(v.Raw)
+			if list, ok := planIn(value, groups, 0); ok {
 				plan, found = list, true
+			} else if one := []any{value}; !o.TextWanted && onlyEntry(value) && bareList(one, groups) {
+				entries = append(entries, one)
 			}
 		}
 	}
 	if !found && refused == nil {
-		plan, found = yamlPlan(text, groups)
+		if list := lenient.YAMLList(text); bareList(list, groups) {
+			entries = append(entries, list)
+		}
+		plan, found = joined(entries), len(entries) > 0
+	}
+	if !found && refused == nil && !o.TextWanted && !groups.any {
+		plan, found, refused = otherForm(text, groups)
 	}
 	switch {
 	case found:
@@ -124,16 +140,72 @@ func ParseReply(text string, o ParseOptions) (Parsed, error) {
 	case written.Unreadable():
 		return Parsed{}, &PlanError{Code: UnreadableCall, Reason: "The reply holds a call of a tool that cannot be read. " + callPlan}
 	case attempted(text):
-		return Parsed{}, unreadable("it has another form than that of a plan (if it is meant as the answer, put it into a sentence)")
+		return Parsed{}, unreadable(anotherForm)
 	}
 	return Parsed{Answer: text}, nil
+}
+
+const anotherForm = "it has another form than that of a plan (if it is meant as the answer, put it into a sentence)"
+
+// otherForm reads a text that is nothing but data or code and names a group. refused
+// is the reason when the text can be read in several ways or in none.
+func otherForm(text string, groups *groupNames) (plan []any, found bool, refused *PlanError) {
+	named := lenient.FindNamed(text, func(name string) bool {
+		_, ok := groups.find(name)
+		return ok
+	})
+	var lists [][]any
+	for _, c := range named.Calls {
+		f, ok := entryOfCall(c.Name, c.Arguments)
+		if !ok {
+			named.Calls = nil
+			break
+		}
+		lists = append(lists, []any{f})
+	}
+	switch {
+	case named.Quoted && len(named.Calls) > 0:
+		return nil, false, &PlanError{Code: DoubtfulPlan, Reason: `It looks like a plan. Call the tool "plan" with the sub-tasks if it is one; if the reply is the answer, send it again as it is.`}
+	case len(named.Calls) > 0:
+		return joined(lists), true, nil
+	case named.Names && !named.Quoted:
+		return nil, false, unreadable(anotherForm)
+	}
+	return nil, false, nil
+}
+
+// entryOfCall is the entry of a plan that a call of an agent means. Its arguments are a
+// text, have a description, or have one text of several words beside a thought and no
+// lists that can mean what it waits for.
+func entryOfCall(name string, arguments []byte) (entry map[string]any, ok bool) {
+	v := lenient.Decode(arguments)
+	entry, ok = v.(map[string]any)
+	if !ok {
+		text, _ := v.(string)
+		return map[string]any{"name": name, "description": text}, lenient.IsPhrase(text)
+	}
+	entry = maps.Clone(entry)
+	var texts []any
+	lists := false
+	for key, v := range entry {
+		if lenient.IsPhrase(v) && !strings.EqualFold(key, "thought") {
+			texts = append(texts, v)
+		}
+		_, list := v.([]any)
+		lists = lists || list && !strings.EqualFold(key, "after")
+	}
+	entry["name"] = name
+	if fieldText(entry, "description") == "" && len(texts) == 1 && !lists {
+		entry["description"] = texts[0]
+	}
+	return entry, fieldText(entry, "description") != ""
 }
 
 // callPlan tells a model what a reply to a request for a plan can be.
 const callPlan = `Call the tool "plan", or write the answer as text.`
 
 // isPlanTool reports that a model means the tool "plan" by a name.
-func isPlanTool(name string) bool { return strings.EqualFold(strings.TrimSpace(name), ToolPlan) }
+func isPlanTool(name string) bool { return strings.EqualFold(lenient.ToolName(name), ToolPlan) }
 
 // ParseCalls reads the calls of tools in a reply to a request for a plan. All calls of
 // the tool "plan" are one plan together, and a call of an agent with a description is
@@ -157,9 +229,8 @@ func planOfCall(c llm.ToolCall, groups *groupNames) ([]any, error) {
 		return planArguments(c.Arguments)
 	}
 	if _, ok := groups.find(c.Name); ok && !groups.any {
-		if f, ok := lenient.Decode([]byte(c.Arguments)).(map[string]any); ok && fieldText(f, "description") != "" {
-			f["name"] = c.Name
-			return []any{f}, nil
+		if entry, ok := entryOfCall(c.Name, []byte(c.Arguments)); ok {
+			return []any{entry}, nil
 		}
 		return nil, &PlanError{Code: UnknownTool, Reason: fmt.Sprintf("%s is an agent and no tool: put what it has to do into a plan. %s", cited(c.Name), callPlan)}
 	}
@@ -171,15 +242,17 @@ func planOfCall(c llm.ToolCall, groups *groupNames) ([]any, error) {
 // one, also where that plan refers to it.
 func joined(lists [][]any) []any {
 	var all []any
-	taken := map[string]bool{}
-	for n, list := range lists {
-		if slices.ContainsFunc(lists[:n], func(before []any) bool { return reflect.DeepEqual(before, list) }) {
+	taken, before := map[string]int{}, map[string]bool{}
+	for _, list := range lists {
+		key, err := json.Marshal(list)
+		if err == nil && before[string(key)] {
 			continue
 		}
+		before[string(key)] = true
 		renamed := map[string]string{}
 		for _, e := range list {
 			f, _ := e.(map[string]any)
-			if id := fieldText(f, "id"); id != "" && taken[id] {
+			if id := fieldText(f, "id"); id != "" && taken[id] > 0 {
 				renamed[id] = unique(id, taken)
 			}
 		}
@@ -190,7 +263,7 @@ func joined(lists [][]any) []any {
 				continue
 			}
 			if id := fieldText(f, "id"); id != "" {
-				taken[id] = true
+				taken[id] = max(taken[id], 1)
 			}
 			all = append(all, withIDs(f, renamed))
 		}
@@ -353,6 +426,20 @@ func entryLike(v any) bool {
 	return true
 }
 
+// onlyEntry says whether a value has a name, a description and no keys but those of an
+// entry.
+func onlyEntry(v any) bool {
+	f, _ := v.(map[string]any)
+	for key := range f {
+		switch strings.ToLower(strings.TrimSpace(key)) {
+		case "id", "name", "description", "after":
+		default:
+			return false
+		}
+	}
+	return fieldText(f, "name") != "" && fieldText(f, "description") != ""
+}
+
 // bareList says whether a list without the key "plan" around it is a plan.
 func bareList(list []any, groups *groupNames) bool {
 	named := groups == nil
@@ -379,9 +466,7 @@ func attempted(text string) bool {
 	if !ok {
 		return false
 	}
-	_, named := field(f, "name")
-	_, described := field(f, "description")
-	if named && described && entryLike(f) && len(f) <= 4 {
+	if onlyEntry(f) {
 		return true
 	}
 	for key := range f {
@@ -430,7 +515,10 @@ func field(f map[string]any, key string) (any, bool) {
 			best, found = k, true
 		}
 	}
-	return f[best], found
+	if !found {
+		return nil, false
+	}
+	return f[best], true
 }
 
 // fieldText returns a text or a number under a key, trimmed, or "".

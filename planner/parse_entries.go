@@ -60,6 +60,9 @@ func parseEntries(list []any, o ParseOptions, groups *groupNames) (Parsed, error
 	plan := make([]Entry, len(list))
 	for i, e := range list {
 		f, ok := e.(map[string]any)
+		if text, _ := e.(string); !ok {
+			f, ok = groups.line(text)
+		}
 		if !ok {
 			wrong.add(UnreadablePlan, func() string { return fmt.Sprintf("sub-task %d is not an object", i+1) })
 			wrong.hint(`An entry is {"name": "GROUP", "description": "TEXT", "id": "a", "after": []}.`)
@@ -205,6 +208,15 @@ func (g *groupNames) find(name string) (string, bool) {
 		return own, true
 	}
 	return name, g.any && name != ""
+}
+
+// line reads an entry that a model wrote as one text: "GROUP: what to do".
+func (g *groupNames) line(text string) (entry map[string]any, ok bool) {
+	name, description, _ := strings.Cut(text, ":")
+	if name, ok = g.find(strings.TrimSpace(name)); !ok || g.any {
+		return nil, false
+	}
+	return map[string]any{"name": name, "description": description}, true
 }
 
 func (g *groupNames) allowed() string {

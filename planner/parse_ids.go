@@ -2,6 +2,7 @@ package planner
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -55,12 +56,13 @@ type planIDs struct {
 	written map[string]int // as written, and without the round
 	given   map[string]int // by the parser
 	folded  map[string]int // in lower case; -1: several
+	named   map[string]int // by the name of the group; -1: several
 }
 
 // giveIDs fills in missing ids: a, b, c and so on, leaving out those that the
 // plan or an earlier round has.
 func giveIDs(plan []Entry, known *knownIDs, wrong *mistakes) planIDs {
-	ids := planIDs{written: map[string]int{}, given: map[string]int{}, folded: map[string]int{}}
+	ids := planIDs{written: map[string]int{}, given: map[string]int{}, folded: map[string]int{}, named: map[string]int{}}
 	first := map[string]int{}
 	for i, e := range plan {
 		if e.ID == "" {
@@ -86,14 +88,18 @@ func giveIDs(plan []Entry, known *knownIDs, wrong *mistakes) planIDs {
 				ids.given[id] = i
 			}
 		}
-		key := strings.ToLower(e.ID)
-		if _, there := ids.folded[key]; there {
-			ids.folded[key] = -1
-			continue
-		}
-		ids.folded[key] = i
+		note(ids.folded, strings.ToLower(e.ID), i)
+		note(ids.named, foldName(e.Name), i)
 	}
 	return ids
+}
+
+// note notes an index, or -1 where the key has one already.
+func note(index map[string]int, key string, i int) {
+	if _, there := index[key]; there {
+		i = -1
+	}
+	index[key] = i
 }
 
 // letters counts a, b, …, z, aa, ab, …
@@ -106,7 +112,8 @@ func letters(n int) string {
 }
 
 // find resolves an id in an "after": an id of this plan, with or without the number
-// of this round, then one of an earlier round, then one that the parser gave.
+// of this round, then one of an earlier round, then one that the parser gave, then the
+// name of a group that one entry alone has.
 func (ids planIDs) find(ref string, known *knownIDs) (index int, earlier string, ok bool) {
 	if i, ok := ids.written[ref]; ok && !known.exact[ref] {
 		return i, "", true
@@ -132,8 +139,14 @@ func (ids planIDs) find(ref string, known *knownIDs) (index int, earlier string,
 	if i, ok := ids.folded[strings.ToLower(ref)]; ok && i >= 0 {
 		return i, "", true
 	}
+	if i, ok := ids.named[foldName(ref)]; ok && i >= 0 {
+		return i, "", true
+	}
 	return -1, "", false
 }
+
+// noID are texts that stand for no id, in lower case.
+var noID = []string{"none", "null", "nil", "n/a", "-"}
 
 // resolveAfter replaces the ids of each After by entries' ids and qualified earlier
 // ids, each once.
@@ -146,6 +159,9 @@ func resolveAfter(plan []Entry, ids planIDs, known *knownIDs, wrong *mistakes) {
 		resolved, seen := make([]string, 0, len(e.After)), make(map[string]bool, len(e.After))
 		for _, ref := range e.After {
 			j, id, ok := ids.find(ref, known)
+			if !ok && slices.Contains(noID, strings.ToLower(ref)) {
+				continue
+			}
 			if !ok {
 				wrong.add(DanglingAfter, func() string {
 					return fmt.Sprintf("%s comes after %s, which is no sub-task", subtask(i, e.ID), cited(ref))
@@ -236,7 +252,7 @@ func circle(plan []Entry, path []int, start int) string {
 // out unknown ids in After.
 func Qualify(entries []Entry, round int, known []string, readOnly func(group string) bool) []Subtask {
 	list, index := make([]Subtask, len(entries)), make(map[string]int, len(entries))
-	taken := make(map[string]bool, len(entries))
+	taken := make(map[string]int, len(entries))
 	for i, e := range entries {
 		_, short := splitRound(e.ID)
 		list[i] = Subtask{ID: fmt.Sprintf("%d/%s", round, unique(plainID(short), taken)), Name: e.Name, Description: e.Description}
@@ -321,12 +337,14 @@ func plainID(id string) string {
 	return id
 }
 
-// unique takes an id, with a number behind it when it is taken.
-func unique(id string, taken map[string]bool) string {
+// unique takes an id, with a number behind it when it is taken. The values of taken
+// are the last numbers, 1 for ids without one.
+func unique(id string, taken map[string]int) string {
 	free := id
-	for n := 2; taken[free]; n++ {
-		free = fmt.Sprintf("%s-%d", id, n)
+	for taken[free] > 0 {
+		taken[id]++
+		free = fmt.Sprintf("%s-%d", id, taken[id])
 	}
-	taken[free] = true
+	taken[free] = 1
 	return free
 }

@@ -89,7 +89,7 @@ func StreamablePrefix(text string) string {
 	for i := range len(text) {
 		rest := text[i+1:]
 		switch {
-		case text[i] == '{' && (maybeCall(rest) || text[i-1] == '\n' && maybeData(rest)),
+		case text[i] == '{' && (maybeCall(rest) || (text[i-1] == '\n' || strings.HasSuffix(text[:i], ": ")) && maybeData(rest)),
 			text[i] == '[' && strings.HasPrefix(strings.TrimLeft(rest, space), "{"),
 			lenient.MarkAt(text, i):
 			return strings.TrimSuffix(text[:i], "\n")
@@ -101,19 +101,21 @@ func StreamablePrefix(text string) string {
 // beginsCode matches a text that begins as a call written as code may, or a plan in YAML.
 var beginsCode = regexp.MustCompile(`^(?:\[?[A-Za-z_][A-Za-z0-9_.]*(?:\(|$)|plan:|- +(?:id|name): )`)
 
-// maybeData reports that the text after a brace at the beginning of a line is, or may
-// still become, a quoted key, as in a plan that begins with another key. Code with
-// braces on lines of their own goes on otherwise.
+// maybeData reports that the text after a brace at the beginning of a line, or behind a
+// colon, is, or may still become, a quoted key, as in a plan that begins with another
+// key. Code with braces on lines of their own goes on otherwise.
 func maybeData(rest string) bool {
 	rest = strings.TrimLeft(rest, space)
 	return rest == "" || strings.ContainsAny(rest[:1], `"'`)
 }
 
-// beginsData reports that a text begins as a plan may, bare or fenced. One that
+var beginsElement = regexp.MustCompile(`^<[A-Za-z]`)
+
+// beginsData reports that a text begins as a plan may, bare, as XML or fenced. One that
 // begins with a link, a reference or a piece of code does not.
 func beginsData(text string) bool {
 	switch {
-	case strings.HasPrefix(text, "{"):
+	case strings.HasPrefix(text, "{"), beginsElement.MatchString(text):
 		return true
 	case strings.HasPrefix(text, "["):
 		rest := strings.TrimLeft(text[1:], space)

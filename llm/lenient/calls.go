@@ -11,7 +11,7 @@ import (
 // Call is a call of a tool that a model wrote into its text.
 type Call struct {
 	Name      string // without a prefix such as "functions."
-	Arguments []byte // valid JSON, an object wherever the model wrote one; {} without any
+	Arguments []byte // valid JSON, an object wherever the model wrote one, or a lone text; {} without any
 }
 
 // Calls are the calls in a text.
@@ -148,7 +148,7 @@ func (f *finder) elements() {
 			}
 			raw, err := json.Marshal(args)
 			if err == nil && len(args) > 0 || at[4] == at[5] {
-				f.add(candidate{start: at[0], end: at[1], sure: !f.quoted(at[0]), calls: []Call{{toolName(f.text[at[2]:at[3]]), raw}}})
+				f.add(candidate{start: at[0], end: at[1], sure: !f.quoted(at[0]), calls: []Call{{ToolName(f.text[at[2]:at[3]]), raw}}})
 			}
 		}
 	}
@@ -172,7 +172,7 @@ func elementValue(text string) any {
 // code finds calls written as code, where a mark announces code or the whole
 // text is a call: plan(plan=[…]).
 func (f *finder) code() {
-	from := -1
+	from, alone := -1, false
 	var at []int
 	if containsAny(f.text, "```tool_code", "<|") {
 		at = codeStart.FindStringIndex(f.text)
@@ -180,7 +180,7 @@ func (f *finder) code() {
 	if at != nil {
 		from = at[1]
 	} else if begin := strings.TrimLeft(strings.TrimPrefix(f.text, "```python"), " \t\r\n"); wholeCode.MatchString(begin) {
-		from = len(f.text) - len(begin)
+		from, alone = len(f.text)-len(begin), true
 	}
 	r := reader{text: f.text, dead: map[int]bool{}}
 	for budget := 8*len(f.text) + 4096; from >= 0 && budget > 0 && len(f.found) < 3*maxFound; {
@@ -188,13 +188,16 @@ func (f *finder) code() {
 		if at == nil {
 			return
 		}
-		name, start := toolName(f.text[from+at[2]:from+at[3]]), from+at[2]
+		name, start := ToolName(f.text[from+at[2]:from+at[3]]), from+at[2]
 		from += at[1]
 		if !f.known(name) || f.inside(start) {
 			continue
 		}
 		read := r.arguments(from - 1)
 		if budget -= r.pos - from; read != complete {
+			if alone && len(f.found) == 0 && strings.HasSuffix(f.text, ")") { // a call that cannot be read
+				f.found = append(f.found, candidate{start: start, end: len(f.text), sure: true})
+			}
 			continue
 		}
 		from = r.pos
@@ -244,7 +247,7 @@ func (f *finder) header(c *candidate) (name string, marked bool) {
 	if at == nil {
 		return "", false
 	}
-	name, marked = toolName(before[at[4]:at[5]]), at[2] >= 0 && !f.quoted(from+at[0])
+	name, marked = ToolName(before[at[4]:at[5]]), at[2] >= 0 && !f.quoted(from+at[0])
 	if !marked && !f.known(name) {
 		return "", false
 	}
@@ -319,7 +322,7 @@ func oneCall(m map[string]any, known func(string) bool) (calls []Call, shaped bo
 	name := ""
 	for _, key := range [...]string{"tool", "tool_name", "name", "function", "recipient_name", "action"} {
 		if text, ok := m[key].(string); ok && name == "" {
-			name, shaped = toolName(text), key == "tool" || key == "tool_name" || key == "recipient_name"
+			name, shaped = ToolName(text), key == "tool" || key == "tool_name" || key == "recipient_name"
 		}
 	}
 	switch m["type"] {
@@ -365,8 +368,8 @@ func oneCall(m map[string]any, known func(string) bool) (calls []Call, shaped bo
 
 var plainName = regexp.MustCompile(`^[A-Za-z0-9_.:-]{1,80}$`)
 
-// toolName is the name of a tool without what templates put around it.
-func toolName(name string) string {
+// ToolName is the name of a tool without what templates put around it.
+func ToolName(name string) string {
 	name = strings.TrimSuffix(strings.TrimSpace(name), ".call")
 	for _, prefix := range [...]string{"functions.", "function.", "default_api.", "tools."} {
 		if rest, ok := strings.CutPrefix(name, prefix); ok && rest != "" {

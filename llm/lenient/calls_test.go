@@ -107,12 +107,15 @@ func TestACallThatCannotBeReadIsReported(t *testing.T) {
 func TestCallsInHostileTextTakeLinearTime(t *testing.T) {
 	const limit = 8 * time.Second // it takes some 100 ms; anything quadratic takes minutes
 	texts := hostile(64 << 10)
-	for _, piece := range []string{`{"tool":"x"}`, `{"tool":"x"} a `, "<function=a>", "<tool_call>", "<｜a｜>", "plan(", "[plan(", "```tool_code\nplan(", "plan(a=1)", "```tool_code\nplan(a=[", "<parameter=a>", "to=", ">>>a\n{}", "[TOOL_CALLS]a[ARGS]", "<tool_call>a<arg_key>"} {
+	for _, piece := range []string{`{"tool":"x"}`, `{"tool":"x"} a `, "<function=a>", "<tool_call>", "<｜a｜>", "plan(", "[plan(", "```tool_code\nplan(", "plan(a=1)", "```tool_code\nplan(a=[", "<parameter=a>", "to=", ">>>a\n{}", "[TOOL_CALLS]a[ARGS]", "<tool_call>a<arg_key>", "<plan>", "<plan a=\"", "<plan/>", "- plan: x\n", " x\n", "- a: plan\n  b: c\n"} {
 		texts[piece] = strings.Repeat(piece, 64<<10/len(piece))
 	}
 	for name, text := range texts {
 		n := 0
-		took := watch.Work(func() { n = len(lenient.FindCalls(text, func(name string) bool { return name == "plan" }).List) })
+		known := func(name string) bool { return name == "plan" }
+		took := watch.Work(func() {
+			n = len(lenient.FindCalls(text, known).List) + len(lenient.FindNamed(text, known).Calls)
+		})
 		if took > limit {
 			t.Errorf("%s: 64 KB took %v, want at most %v (%d found)", name, took, limit, n)
 		}
@@ -126,13 +129,21 @@ func FuzzFindCalls(f *testing.F) {
 	f.Add("<tool_call>\n<function=plan>\n<parameter=q>\nx\n</parameter>\n</function>\n</tool_call>")
 	f.Add("```tool_code\nprint(default_api.plan(plan=[{'name': 'web'}]))\n```")
 	f.Add(`[TOOL_CALLS]plan[CALL_ID]a1[ARGS]{"q": "x"} functools[{"name": "plan", "arguments": null}]`)
+	f.Add("<plan>\n<task agent=\"plan\">x</task>\n</plan>")
+	f.Add("```yaml\n- agent: plan\n  task: [a, b]\n  after:\n  - c\n```")
 	f.Fuzz(func(t *testing.T, text string) {
-		got := lenient.FindCalls(text, func(name string) bool { return name == "plan" })
+		known := func(name string) bool { return name == "plan" }
+		for _, c := range lenient.FindNamed(text, known).Calls {
+			if c.Name == "" || !json.Valid(c.Arguments) {
+				t.Fatalf("FindNamed(%q) has %q with the arguments %q", text, c.Name, c.Arguments)
+			}
+		}
+		got := lenient.FindCalls(text, known)
 		if len(got.Rest) > len(text) {
 			t.Fatalf("FindCalls(%q).Rest = %q, which is longer", text, got.Rest)
 		}
 		for _, c := range got.List {
-			if c.Name == "" || !json.Valid(c.Arguments) || c.Arguments[0] != '{' && c.Arguments[0] != '[' {
+			if c.Name == "" || !json.Valid(c.Arguments) || !strings.ContainsRune("{[\"", rune(c.Arguments[0])) {
 				t.Fatalf("FindCalls(%q) has %q with the arguments %q", text, c.Name, c.Arguments)
 			}
 		}

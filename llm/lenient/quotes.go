@@ -9,7 +9,7 @@ import (
 // closer returns the marks that end a string which begins like this text, or
 // "" when no string begins here.
 func closer(text string) string {
-	for _, q := range [...][2]string{{`"`, `"`}, {`'`, `'`}, {`“`, `”“`}, {`‘`, `’‘`}} {
+	for _, q := range [...][2]string{{`"`, `"`}, {`'`, `'`}, {`“`, `”“`}, {`‘`, `’‘`}, {`„`, `“”`}, {`«`, `»`}} {
 		if strings.HasPrefix(text, q[0]) {
 			return q[1]
 		}

@@ -102,13 +102,16 @@ func bracket(c byte) byte {
 }
 
 // arguments reads what follows the name of a function, from its parenthesis on: named
-// arguments as an object, or one value.
+// arguments as an object, or one value, also a text.
 func (r *reader) arguments(start int) verdict {
 	r.pos, r.out, r.open = start, nil, r.open[:0]
 	r.keys, r.pairs, r.quoted, r.array = nil, 0, false, false
 	r.pos++
 	r.blank()
-	if !r.at('{') && !r.at('[') {
+	switch {
+	case closer(r.text[r.pos:]) != "":
+		r.open = append(r.open, start)
+	case !r.at('{') && !r.at('['):
 		r.pos = start
 		return r.container(')', r.pair)
 	}

@@ -78,7 +78,7 @@ const (
 // a plan or a call of a tool. A JSON list of other things with names and descriptions
 // is not a plan.
 func (d reading) prose(text string) (string, error) {
-	options := planner.ParseOptions{Groups: d.names(), Tools: planner.MachineTools()}
+	options := planner.ParseOptions{Groups: d.names(), Tools: planner.MachineTools(), TextWanted: true}
 	for _, t := range d.tools {
 		options.Tools = append(options.Tools, t.Exposed, t.Name)
 	}
@@ -143,6 +143,9 @@ func (d reading) readDecision(out *planner.Reply, r llm.Reply) error {
 		options.Known = append(options.Known, w.ID)
 	}
 	parsed, err := parseDecision(r, options)
+	if bad, ok := errors.AsType[*planner.PlanError](err); ok && bad.Code == planner.DoubtfulPlan && len(v.State.BadReplies) > 0 {
+		parsed, err = planner.Parsed{Answer: planner.VisibleText(r.Text)}, nil // its model sent it again
+	}
 	if err != nil {
 		return err
 	}
