@@ -17,64 +17,116 @@ const (
 	maxFormulaDepth = 8
 )
 
-// formulas finds \(x\) and \[x\] and makes them readable.
+// formulas finds \(x\), \[x\], $x$ and $$x$$ and makes them readable.
 type formulas struct{}
 
 // Trigger implements parser.InlineParser.
-func (formulas) Trigger() []byte { return []byte{'\\'} }
+func (formulas) Trigger() []byte { return []byte{'\\', '$'} }
 
 // Parse implements parser.InlineParser.
 func (formulas) Parse(_ ast.Node, block text.Reader, _ parser.Context) ast.Node {
 	line, _ := block.PeekLine()
-	if len(line) < 2 || line[1] != '(' && line[1] != '[' {
+	if line[0] == '$' && isWord(block.PrecendingCharacter()) {
+		return nil // an amount such as US$5
+	}
+	start, end := formulaMarks(string(line))
+	if start == "" {
 		return nil
 	}
-	end := []byte(`\)`)
-	if line[1] == '[' {
-		end = []byte(`\]`)
-	}
 	at, segment := block.Position()
-	block.Advance(2)
+	block.Advance(len(start))
 	var body []byte
 	for len(body) < maxFormula {
 		line, _ := block.PeekLine()
 		if line == nil {
 			break
 		}
-		i := bytes.Index(line, end)
-		if i < 0 {
+		i := bytes.Index(line, []byte(end))
+		if i < 0 && end != "$" {
 			body = append(body, line...)
 			block.AdvanceLine()
 			continue
 		}
-		body = append(body, line[:i]...)
-		if !isFormula(string(body), end[1] == ']') {
+		if i < 0 {
 			break
 		}
-		block.Advance(i + 2)
+		after, _ := utf8.DecodeRune(line[i+len(end):])
+		body = append(body, line[:i]...)
+		if !isFormula(string(body), end, after) {
+			break
+		}
+		block.Advance(i + len(end))
 		return ast.NewString([]byte(formula(string(body))))
 	}
 	block.SetPosition(at, segment)
 	return nil
 }
 
-// isFormula reports whether a text between escaped brackets is a formula. Others are
-// escaped because their writer wants brackets: \[1\], \(see above\).
-func isFormula(body string, square bool) bool {
-	if !strings.ContainsFunc(body, func(c rune) bool { return unicode.IsLetter(c) || unicode.IsDigit(c) }) {
+// formulaMarks are the marks around the formula that begins a text; empty when none does.
+func formulaMarks(s string) (start, end string) {
+	for _, marks := range [...][2]string{{`\(`, `\)`}, {`\[`, `\]`}, {"$$", "$$"}, {"$", "$"}} {
+		if strings.HasPrefix(s, marks[0]) {
+			return marks[0], marks[1]
+		}
+	}
+	return "", ""
+}
+
+// joinFormulas writes each formula that begins a line outside of code in one line:
+// lines of it may look like a list or a heading.
+func joinFormulas(src string) string {
+	if !strings.Contains(src, "$$") && !strings.Contains(src, `\[`) {
+		return src
+	}
+	var b strings.Builder
+	b.Grow(len(src))
+	var open fence
+	for pos := 0; pos < len(src); {
+		stop := lineStop(src, pos)
+		line := strings.TrimLeft(src[pos:stop], " ")
+		if start, end := formulaMarks(line); open.mark == "" && len(start) == 2 && start != `\(` {
+			body := src[stop-len(line)+2 : min(len(src), stop+maxFormula)]
+			if n := strings.Index(body, end); n > len(line)-2 && isFormula(body[:n], end, 0) && !strings.Contains(body[:n], "\n\n") {
+				b.WriteString(src[pos : stop-len(line)+2])
+				b.WriteString(strings.Join(strings.Fields(body[:n]), " "))
+				pos = stop - len(line) + 2 + n
+				stop = lineStop(src, pos)
+			}
+		}
+		open = open.after(strings.TrimSuffix(src[pos:stop], "\n"))
+		b.WriteString(src[pos:stop])
+		pos = stop
+	}
+	return b.String()
+}
+
+// isFormula reports whether a text between such marks, and before that character, is a
+// formula. Other brackets are escaped because their writer wants brackets: \[1\],
+// \(see above\). Other dollars are money ($5 and $6) or names ($HOME/$USER).
+func isFormula(body, end string, after rune) bool {
+	if !strings.ContainsFunc(body, isWord) {
 		return false
 	}
-	return strings.ContainsAny(body, `\^_={}`) || square && strings.ContainsAny(body, "+<>") || !square && !strings.Contains(strings.TrimSpace(body), " ")
+	inLine := end == "$" || end == `\)`
+	if end == "$" && (isWord(after) || body != strings.TrimSpace(body) || manyLetters(body)) {
+		return false
+	}
+	return strings.ContainsAny(body, `\^_={}`) || !inLine && strings.ContainsAny(body, "+<>") || inLine && !strings.Contains(strings.TrimSpace(body), " ")
+}
+
+// manyLetters reports whether a text is a name of three letters or more.
+func manyLetters(s string) bool {
+	return len(s) > 2 && !strings.ContainsFunc(s, func(c rune) bool { return !unicode.IsLetter(c) && c != '_' })
 }
 
 // symbols are the commands of LaTeX that stand for a sign.
 var symbols = func() map[string]string {
 	m := map[string]string{}
 	const list = `times × cdot · div ÷ pm ± mp ∓ ast * star ⋆ leq ≤ le ≤ geq ≥ ge ≥ neq ≠ ne ≠ approx ≈ equiv ≡ sim ∼ propto ∝ ll ≪ gg ≫ ` +
-		`infty ∞ to → rightarrow → leftarrow ← Rightarrow ⇒ Leftarrow ⇐ implies ⇒ iff ⇔ Leftrightarrow ⇔ leftrightarrow ↔ mapsto ↦ sum ∑ prod ∏ int ∫ partial ∂ nabla ∇ ` +
-		`in ∈ notin ∉ subset ⊂ subseteq ⊆ cup ∪ cap ∩ emptyset ∅ forall ∀ exists ∃ neg ¬ land ∧ wedge ∧ lor ∨ vee ∨ circ ∘ degree ° ` +
-		`ldots … dots … cdots … langle ⟨ rangle ⟩ lfloor ⌊ rfloor ⌋ lceil ⌈ rceil ⌉ mid | ` +
-		`alpha α beta β gamma γ delta δ epsilon ε varepsilon ε zeta ζ eta η theta θ iota ι kappa κ lambda λ mu μ nu ν xi ξ pi π rho ρ sigma σ tau τ phi φ varphi φ chi χ psi ψ omega ω ` +
+		`infty ∞ to → rightarrow → leftarrow ← Rightarrow ⇒ Leftarrow ⇐ implies ⇒ iff ⇔ Leftrightarrow ⇔ leftrightarrow ↔ mapsto ↦ gets ← uparrow ↑ downarrow ↓ longrightarrow ⟶ sum ∑ prod ∏ int ∫ iint ∬ oint ∮ partial ∂ nabla ∇ ` +
+		`in ∈ notin ∉ subset ⊂ subseteq ⊆ supset ⊃ supseteq ⊇ setminus ∖ cup ∪ cap ∩ emptyset ∅ forall ∀ exists ∃ neg ¬ land ∧ wedge ∧ lor ∨ vee ∨ circ ∘ degree ° oplus ⊕ otimes ⊗ perp ⊥ parallel ∥ angle ∠ triangle △ cong ≅ simeq ≃ therefore ∴ because ∵ prime ′ bullet • hbar ℏ ell ℓ ` +
+		`ldots … dots … cdots … langle ⟨ rangle ⟩ lfloor ⌊ rfloor ⌋ lceil ⌈ rceil ⌉ mid | vert | lvert | rvert | Vert ‖ lVert ‖ rVert ‖ | ‖ colon : ` +
+		`alpha α beta β gamma γ delta δ epsilon ε varepsilon ε zeta ζ eta η theta θ iota ι kappa κ lambda λ mu μ nu ν xi ξ pi π rho ρ sigma σ tau τ upsilon υ phi φ varphi φ vartheta ϑ varrho ϱ chi χ psi ψ omega ω ` +
 		`Gamma Γ Delta Δ Theta Θ Lambda Λ Xi Ξ Pi Π Sigma Σ Phi Φ Psi Ψ Omega Ω`
 	words := strings.Fields(list)
 	for i := 0; i < len(words); i += 2 {
@@ -86,7 +138,7 @@ var symbols = func() map[string]string {
 	for _, gap := range strings.Fields("quad qquad , ; :") {
 		m[gap] = " "
 	}
-	for _, dropped := range strings.Fields("left right big Big bigg Bigg displaystyle limits !") {
+	for _, dropped := range strings.Fields("left right bigl bigr big Big bigg Bigg displaystyle textstyle limits nolimits nonumber hline !") {
 		m[dropped] = ""
 	}
 	return m
@@ -94,12 +146,21 @@ var symbols = func() map[string]string {
 
 // formula makes LaTeX readable where it is simple. It keeps unknown commands.
 func formula(latex string) string {
-	p := formulaReader{rest: latex}
-	return strings.Join(strings.Fields(p.all(0)), " ")
+	p := formulaReader{rest: strings.ReplaceAll(latex, "\n", " "), row: "\n"}
+	var lines []string
+	for line := range strings.SplitSeq(p.all(0), "\n") {
+		if line = strings.Join(strings.Fields(line), " "); line != "" {
+			lines = append(lines, line)
+		}
+	}
+	return strings.Join(lines, "\n")
 }
 
 // formulaReader reads a formula from its beginning.
-type formulaReader struct{ rest string }
+type formulaReader struct {
+	rest      string
+	cell, row string // what & and \\ stand for
+}
 
 // all reads up to the end of the group.
 func (p *formulaReader) all(depth int) string {
@@ -131,7 +192,7 @@ func (p *formulaReader) next(depth int) string {
 	case '_':
 		return script(subscripts, "_", p.argument(depth))
 	case '&':
-		return ""
+		return p.cell
 	}
 	return string(c)
 }
@@ -157,21 +218,77 @@ func (p *formulaReader) command(depth int) string {
 	switch {
 	case known:
 		return sign
-	case name == `\`, name == "":
+	case name == `\`:
+		if i := strings.IndexByte(p.rest, ']'); i > 0 && i < 8 && p.rest[0] == '[' {
+			p.rest = p.rest[i+1:] // the space below the row
+		}
+		return p.row
+	case name == "":
 		return " "
 	case strings.ContainsAny(name, "{}%$#_&| "):
 		return name
 	}
 	switch name {
-	case "frac", "dfrac", "tfrac":
+	case "begin":
+		return p.environment(depth)
+	case "frac", "dfrac", "tfrac", "cfrac":
 		above := atom(p.argument(depth))
 		return above + "/" + atom(p.argument(depth))
 	case "sqrt":
-		return "√" + atom(p.argument(depth))
+		root := ""
+		if i := strings.IndexByte(p.rest, ']'); i > 0 && i < 8 && p.rest[0] == '[' {
+			root = script(superscripts, "", p.rest[1:i])
+			p.rest = p.rest[i+1:]
+		}
+		return root + "√" + atom(p.argument(depth))
+	case "vec", "overrightarrow", "hat", "widehat", "bar", "overline", "tilde", "widetilde", "dot", "ddot":
+		return p.argument(depth) + accents[name]
 	case "text", "textbf", "textit", "mathrm", "mathbf", "mathit", "mathsf", "mathbb", "mathcal", "operatorname", "boxed":
 		return p.argument(depth)
 	}
 	return `\` + name
+}
+
+// accents are the marks over the last letter of an argument.
+var accents = map[string]string{
+	"vec": "\u20d7", "overrightarrow": "\u20d7", "hat": "\u0302", "widehat": "\u0302", "bar": "\u0304", "overline": "\u0304",
+	"tilde": "\u0303", "widetilde": "\u0303", "dot": "\u0307", "ddot": "\u0308",
+}
+
+// brackets are the brackets around matrices and cases.
+var brackets = map[string][2]string{
+	"matrix": {}, "smallmatrix": {}, "array": {}, "pmatrix": {"(", ")"}, "bmatrix": {"[", "]"}, "Bmatrix": {"{", "}"},
+	"vmatrix": {"|", "|"}, "Vmatrix": {"‖", "‖"}, "cases": {"{ ", ""},
+}
+
+// environment reads what stands between \begin{name}, whose command is read already, and
+// \end{name}: rows of a matrix in one line, as in (a, b; c, d), others as lines.
+func (p *formulaReader) environment(depth int) string {
+	name, rest, _ := strings.Cut(p.rest, "}")
+	body, after, found := strings.Cut(rest, `\end`+name+"}")
+	if !found || !strings.HasPrefix(name, "{") {
+		return `\begin`
+	}
+	p.rest = after
+	marks, inLine := brackets[name[1:]]
+	inner := formulaReader{rest: body, row: "\n"}
+	if inLine {
+		inner.cell, inner.row = ", ", "; "
+	}
+	if name == "{array" && strings.HasPrefix(body, "{") {
+		_, inner.rest, _ = strings.Cut(body, "}") // the columns
+	}
+	var b strings.Builder
+	for inner.rest != "" {
+		b.WriteString(inner.all(depth + 1))
+		inner.rest = strings.TrimPrefix(inner.rest, "}")
+	}
+	if !inLine {
+		return b.String()
+	}
+	s := strings.Join(strings.Fields(b.String()), " ")
+	s = strings.NewReplacer(" ,", ",", " ;", ";").Replace(s)
+	return marks[0] + strings.TrimSuffix(s, ";") + marks[1]
 }
 
 // atom puts a term of several parts into parentheses.
@@ -194,7 +311,7 @@ func newScripts(from, to string) scripts {
 }
 
 var (
-	superscripts = newScripts("0123456789+-=()ni", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁼⁽⁾ⁿⁱ")
+	superscripts = newScripts("0123456789+-=()niT", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁼⁽⁾ⁿⁱᵀ")
 	subscripts   = newScripts("0123456789+-=()ni", "₀₁₂₃₄₅₆₇₈₉₊₋₌₍₎ₙᵢ")
 )
 

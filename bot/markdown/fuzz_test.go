@@ -49,8 +49,8 @@ var fenceLanguage = regexp.MustCompile("(?m)^([^\\p{L}`~]*(?:`{3,}|~{3,}))[ \t]*
 
 // A formula, and the commands in it that become signs.
 var (
-	inFormula    = regexp.MustCompile(`(?s)\\\(.*?\\\)|\\\[.*?\\\]`)
-	latexCommand = regexp.MustCompile(`\\[A-Za-z]+`)
+	inFormula    = regexp.MustCompile(`(?s)\\\(.*?\\\)|\\\[.*?\\\]|\$\$.*?\$\$|\$[^$\n]*\$`)
+	latexCommand = regexp.MustCompile(`\\(?:begin|end)\{[A-Za-z*]*\}(?:\{[^}]*\})?|\\[A-Za-z]+|\\\\\[[^]]*\]`)
 )
 
 // knownTag is a tag that is not shown, whatever its attributes. A link keeps its address.

@@ -25,7 +25,7 @@ func (r *renderer) inline(parent ast.Node, l look, out *[]span) {
 		case *ast.Text:
 			r.text(n, l, out)
 		case *ast.String:
-			add(out, span{oneLine(string(n.Value)), l})
+			add(out, span{bot.Clean(string(n.Value)), l})
 		case *ast.CodeSpan:
 			add(out, span{r.codeSpan(n), l | code})
 		case *ast.Emphasis:

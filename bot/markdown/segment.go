@@ -29,7 +29,7 @@ func segments(src string) []segment {
 	if strings.Contains(src, "\r") {
 		src = strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(src)
 	}
-	src = prepare(htmlToMarkdown(src))
+	src = prepare(htmlToMarkdown(joinFormulas(src)))
 	limit := maxSegment
 	if risky(src) {
 		limit = riskySegment
