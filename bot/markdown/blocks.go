@@ -25,7 +25,8 @@ type renderer struct {
 	src    []byte
 	width  int // columns; 0 for no limit
 	color  bool
-	links  *links // how chats show links; nil for a terminal
+	links  *links            // how chats show links; nil for a terminal
+	notes  map[string]string // numbers of footnotes by their names
 
 	out      strings.Builder
 	prefixes []prefix
@@ -49,9 +50,9 @@ func (r *renderer) parse(src string) ast.Node {
 	}
 	p := r.parser
 	if sparse(src) {
-		p = newParser(false)
+		p = newParser(false, r.notes)
 	} else if p == nil {
-		p = newParser(true)
+		p = newParser(true, r.notes)
 		r.parser = p
 	}
 	return p.Parse(text.NewReader(r.src))

@@ -107,6 +107,7 @@ const initialLines = 1000
 func newFlow(markdown string, style flowStyle) *flow {
 	f := &flow{style: style, lines: make([]line, 0, min(strings.Count(markdown, "\n")+1, initialLines))}
 	f.links = &links{telegram: !style.cells || style.rich}
+	f.notes = noteNumbers(markdown)
 	for _, s := range segments(markdown) {
 		if s.apart {
 			f.gap()

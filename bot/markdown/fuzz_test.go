@@ -63,6 +63,9 @@ func withoutMarkup(s string) string {
 	var b strings.Builder
 	s = fenceLanguage.ReplaceAllString(s, "$1")
 	s = inFormula.ReplaceAllStringFunc(s, func(f string) string { return latexCommand.ReplaceAllString(f, " ") })
+	for name, number := range noteNumbers(s) {
+		s = strings.ReplaceAll(s, "[^"+name+"]", "[^"+number+"]")
+	}
 	s = knownTag.ReplaceAllStringFunc(s, func(tag string) string {
 		if m := hrefPattern.FindStringSubmatch(tag); m != nil {
 			return " " + m[1] + m[2] + m[3] + " "

@@ -93,6 +93,7 @@ func hostile(size int) map[string]string {
 		"html attrs":     rep("<a b=c "),
 		"folded parts":   rep("<details>\n<summary>a</summary>\n"),
 		"footnotes":      rep("[^1]: a[^2]\n"),
+		"named notes":    rep("[^a]: b[^c]\n[^bb]:\n"),
 		"wide numbers":   rep("10. a\n   - b\n  - c\n"),
 		"one line code":  "```\n" + rep("a") + "\n```",
 		"tick lines":     "~~~~\n" + rep("```````````````\n") + "~~~~",

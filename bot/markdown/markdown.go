@@ -49,7 +49,7 @@ func Terminal(markdown string, width int, style Style) string {
 	if width < 0 {
 		width = 0
 	}
-	r := &renderer{width: width, color: style.Color}
+	r := &renderer{width: width, color: style.Color, notes: noteNumbers(markdown)}
 	for _, s := range segments(markdown) {
 		if s.apart {
 			r.gap()
@@ -82,7 +82,7 @@ func TerminalParts(markdown string, width int, style Style) []Part {
 // newParser reads CommonMark with the GitHub extensions, tables on request. It
 // does not parse blocks of HTML and link reference definitions, so both stay in the
 // text as written.
-func newParser(tables bool) parser.Parser {
+func newParser(tables bool, notes map[string]string) parser.Parser {
 	options := []parser.Option{
 		parser.WithBlockParsers(
 			util.Prioritized(parser.NewSetextHeadingParser(), 100),
@@ -99,7 +99,7 @@ func newParser(tables bool) parser.Parser {
 			util.Prioritized(extension.NewTaskCheckBoxParser(), 0),
 			util.Prioritized(formulas{}, 50),
 			util.Prioritized(parser.NewCodeSpanParser(), 100),
-			util.Prioritized(footnotes{}, 150),
+			util.Prioritized(footnotes{notes}, 150),
 			util.Prioritized(parser.NewLinkParser(), 200),
 			util.Prioritized(parser.NewAutoLinkParser(), 300),
 			util.Prioritized(parser.NewRawHTMLParser(), 400),

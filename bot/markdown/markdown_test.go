@@ -120,6 +120,7 @@ func TestPlain(t *testing.T) {
 		{"escaped brackets", `\[1\] \(see above\) \[a b\]`, "[1] (see above) [a b]"},
 		{"formula in code", "`\\(x^2\\)`", `\(x^2\)`},
 		{"footnotes", "a[^1] b[^12] [^a-z]\n\n[^1]: one\n[^12]: *two*", "a¹ b¹² [^a-z]\n\n¹ one\n¹² two"},
+		{"named footnotes", "a[^n] b[^1] c[^two] [^n] [^x]\n\n[^n]: `[^n]`\n[^1]: one\n[^two]: two", "a² b¹ c³ ² [^x]\n\n² [^n]\n¹ one\n³ two"},
 		{"list below a wide number", "10. a\n   - b\n     - c\n   - d\n11. e", "10. a\n    ◦ b\n      ▪ c\n    ◦ d\n11. e"},
 		{"two spaces below a number", "1. a\n  - b\n  - c\n2. d\n  - e", "1. a\n   ◦ b\n   ◦ c\n2. d\n   ◦ e"},
 		{"three spaces below a wide bullet", "-   a\n   - b\n-   c", "• a\n  ◦ b\n• c"},
