@@ -206,6 +206,7 @@ type inlineWriter struct {
 // inlineText writes spans as Markdown. Spaces at either end are dropped.
 func (f *flow) inlineText(spans []span, cell bool) string {
 	w := inlineWriter{flow: f, cell: cell}
+	spans = readable(spans)
 	for i, s := range spans {
 		core := strings.Trim(s.text, " ")
 		if core == "" {

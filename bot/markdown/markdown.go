@@ -103,8 +103,8 @@ func newParser(tables bool, notes map[string]string) parser.Parser {
 			util.Prioritized(parser.NewLinkParser(), 200),
 			util.Prioritized(parser.NewAutoLinkParser(), 300),
 			util.Prioritized(parser.NewRawHTMLParser(), 400),
-			util.Prioritized(parser.NewEmphasisParser(), 500),
-			util.Prioritized(extension.NewStrikethroughParser(), 500),
+			util.Prioritized(emphasisParser{parser.NewEmphasisParser()}, 500),
+			util.Prioritized(emphasisParser{extension.NewStrikethroughParser()}, 500),
 			util.Prioritized(extension.NewLinkifyParser(), 999),
 		),
 	}

@@ -221,7 +221,7 @@ func emphasis(open []string, s string, i, n int) []string {
 			return open[:k]
 		}
 	}
-	word = word || unicode.IsDigit(before) && unicode.IsDigit(after)
+	word = word || isProduct(before, after)
 	if i+n == len(s) && !spaceBefore || spaceAfter && i+n < len(s) || word || mark == "~" || len(open) == maxDepth {
 		return open
 	}

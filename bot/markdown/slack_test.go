@@ -295,6 +295,7 @@ func TestSlack(t *testing.T) {
 		{"nested without spaces", "*a**b**c*", "*a**b**c*"},
 		{"marks that mean themselves", "2 * 3 = 6, snake_case, a\\*b\\*c, \\`x", "2 * 3 = 6, snake_case, a\\*b\\*c, \\`x"},
 		{"starts of lines", "\\# a\n\\- b\n1\\. c\n\\> d\n\\[e]: f", "\\# a  \n\\- b  \n1\\. c  \n&gt; d  \n\\[e]: f"},
+		{"chinese", "请**注意：**看**“重要”**的 <b>a:</b>b <b>`c`</b>d", "请**注意**：看“**重要**”的 **a**:b `c`d"},
 		{"heading", "A\n===\n\n## b", "# A\n\n## b"},
 		{"html", "<foo>x</foo> &amp;lt; a & b", "&lt;foo>x&lt;/foo> &amp;lt; a & b"},
 		{"mentions", "<!channel> <@U1> <#C1> `<@U1>`", "&lt;!channel> &lt;@U1> &lt;#C1> `<\u2060@U1>`"},

@@ -184,6 +184,7 @@ func TestTelegram(t *testing.T) {
 		{"table with a link", "|a|\n|-|\n|[x](http://b.c)|", "<b>a: </b><a href=\"http://b.c\">x</a> (b.c)"},
 		{"image", "![a cat](https://e.com/c.png)", "<a href=\"https://e.com/c.png\">a cat</a> (e.com)"},
 		{"control characters", "a\x1b\u202eb", "a␛b"},
+		{"chinese", "请**注意：**看*斜体。*的~~删除。~~了**“重要”**的", "请<b>注意：</b>看<i>斜体。</i>的<s>删除。</s>了<b>“重要”</b>的"},
 		{"underline", "<u>a **b**</u> <INS>c</ins> <u>d", "<u>a </u><b><u>b</u></b> <u>c</u> &lt;u&gt;d"},
 		{"details", "<details>\n<summary>Why</summary>\n\nBecause *so*.\n</details>\nend", "<blockquote expandable><b>Why</b>\n\nBecause <i>so</i>.</blockquote>\n\nend"},
 	} {
