@@ -41,7 +41,7 @@ func inboxRules(c *conf.Config) inbox.Rules {
 // modelIDs are what the endpoints call the models.
 func modelIDs(c llm.Config) map[string]string {
 	ids := map[string]string{}
-	for name, m := range c.Models {
+	for name, m := range c.WithDefaults().Models {
 		ids[name] = m.Model
 	}
 	return ids

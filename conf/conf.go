@@ -262,12 +262,13 @@ func Default() *Config {
 	}
 }
 
-// Demo is the config of the offline demo: the built-in servers, no network and
-// no models, because the caller brings the offline stand-in. The group notes changes
-// files in dataDir alone; with it the demo shows an approval.
+// Demo is the config of the offline demo: the built-in servers, no network, and the
+// offline stand-in as the only model. The group notes changes files in dataDir alone;
+// with it the demo shows an approval.
 func Demo(dataDir string) *Config {
 	config := Default()
 	config.DataDir = dataDir
+	config.LLM.Models = map[string]llm.ModelConfig{"main": {Offline: true}}
 	config.Tools = builtinTools()
 	config.Tools.Servers["notes"] = tools.ServerConfig{Builtin: "files", Options: map[string]any{"root": filepath.Join(dataDir, "notes"), "write": true}}
 	config.Tools.Groups = map[string]tools.GroupConfig{"notes": {Description: "Saves and reads notes.", Tools: []string{"append", "read"}}}

@@ -17,6 +17,7 @@ import (
 	"legwork/bot/slack"
 	"legwork/bot/telegram"
 	"legwork/conf"
+	"legwork/llm"
 )
 
 const minimal = "models: {main: {model: m}}\n"
@@ -251,13 +252,17 @@ func TestMistakesInVariables(t *testing.T) {
 	}
 }
 
-func TestDemoIsValidButForTheModel(t *testing.T) {
+// TestDemo: the config of the demo has no mistakes, and names the model that answers.
+func TestDemo(t *testing.T) {
 	config := conf.Demo("somewhere")
 	if config.DataDir != "somewhere" {
 		t.Errorf("data_dir is %q, want somewhere", config.DataDir)
 	}
-	if issues := config.Tools.Validate(); len(issues) > 0 {
-		t.Errorf("the tools of the demo are wrong: %v", issues)
+	if issues := append(config.Tools.Validate(), config.LLM.Validate()...); len(issues) > 0 {
+		t.Errorf("the config of the demo is wrong: %v", issues)
+	}
+	if name := config.LLM.WithDefaults().Roles[llm.RoleAnswer]; !config.LLM.Models[name].Offline {
+		t.Errorf("the model %q answers in the demo, want the offline stand-in", name)
 	}
 }
 
