@@ -60,6 +60,7 @@ func TestAdminCalls(t *testing.T) {
 	t.Cleanup(engine.Close)
 	cfg := tools.Config{Servers: map[string]tools.ServerConfig{
 		"search": {Builtin: "search", Options: map[string]any{"url": engine.URL}},
+		"away":   {Builtin: "search", Options: map[string]any{"url": "http://127.0.0.1:1/search"}},
 		"gone":   {Command: "no-such-program"},
 	}}
 	m, _ := start(t, cfg, tools.Options{})
@@ -69,6 +70,10 @@ func TestAdminCalls(t *testing.T) {
 		{
 			"search.search", "at the configured address; work without searching and tell the person that an admin has to check the search url, which usually ends in /search",
 			"at the configured address; check the search url, which usually ends in /search",
+		},
+		{
+			"away.search", "work without searching and tell the person that an admin has to check its address, and the network of this machine",
+			"connection refused); check its address, and the network of this machine",
 		},
 		{"gone.x", "executable file not found in $PATH. Try other tools, or go on without it.", "executable file not found in $PATH."},
 	} {

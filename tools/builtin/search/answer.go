@@ -140,7 +140,7 @@ func (e *engine) explain(err error) error {
 	case errors.As(err, &inner):
 		err = inner.Err
 	}
-	return fmt.Errorf("%s cannot be reached; %slook after it (%w)", e.provider.label, toAdmin, err)
+	return fmt.Errorf("%s cannot be reached (%w); %scheck its address, and the network of this machine", e.provider.label, err, toAdmin)
 }
 
 // check tells from status, type and body whether the body is an answer.
