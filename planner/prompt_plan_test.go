@@ -2,6 +2,7 @@ package planner_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -76,6 +77,33 @@ func TestReviewBeginsAsThePlan(t *testing.T) {
 			}
 			before = review
 		}
+	}
+}
+
+// TestChatBeginsAlike: the prompt of each question of a chat begins with the tools, the
+// system text and the turns of the question before it, to the byte. Only its last
+// message differs.
+func TestChatBeginsAlike(t *testing.T) {
+	input := planner.PromptInput{Groups: agents(), Instructions: "Use metric units."}
+	var before string // without the last message
+	for n := range 4 {
+		goal := fmt.Sprintf("question %d", n)
+		st := &journalEnv{t: t}
+		st.add(planner.Event{Type: planner.Opened, Opening: &planner.Opening{
+			Goal: goal, Language: "en", Timezone: []string{"UTC", "Asia/Tokyo"}[n%2], Limits: planner.DefaultLimits(),
+		}})
+		r, _ := st.prompt("plan 1.0", input)
+		whole := sent(t, r)
+		if !strings.HasPrefix(whole, before) {
+			t.Errorf("question %d: %d of %d bytes of the prompt before come again", n, commonPrefix(before, whole), len(before))
+		}
+		last := r.Messages[len(r.Messages)-1]
+		if last.Role != llm.User || !strings.Contains(last.Content, "<goal>\n"+goal+"\n</goal>") {
+			t.Errorf("question %d: the last message is %s %q, want the question", n, last.Role, last.Content)
+		}
+		r.Messages = r.Messages[:len(r.Messages)-1]
+		before = sent(t, r)
+		input.Past.History = append(input.Past.History, planner.Exchange{Goal: goal, Answer: "so"})
 	}
 }
 
