@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"strings"
 	"sync"
 	"testing"
@@ -16,6 +17,7 @@ import (
 	"legwork/store/memory"
 	"legwork/tasks"
 	"legwork/tasks/enginetest"
+	"legwork/tasks/presenter"
 )
 
 // messenger is a chat whose messages last and can be changed, as those of
@@ -370,6 +372,35 @@ func TestRefusedBoardRepeatsNoAnswer(t *testing.T) {
 		}
 		if got := env.Platform.Posts(bot.KindAnswer); len(got) != 1 {
 			t.Errorf("%d answers, want 1", len(got))
+		}
+	})
+}
+
+// TestNoticesOfTheEngine: a notice that a chat does not take is tried six times.
+func TestNoticesOfTheEngine(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		env, m := enginetest.NewEnv(t, memory.New(nil)), &messenger{}
+		var log strings.Builder
+		ps := presenter.New(presenter.Config{
+			Store: env.Store, Texts: env.Texts, Chats: tasks.Chats{m.Name(): m}, Now: time.Now, Log: slog.New(slog.NewTextHandler(&log, nil)),
+		})
+		p, err := ps.Open("T1", &planner.Opening{Chat: enginetest.Chat})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, failures := range []int{5, 6} {
+			left := failures
+			m.before = func(bool, bot.Draft) error {
+				if left--; left >= 0 {
+					return errors.New("bad gateway")
+				}
+				return nil
+			}
+			p.Notice(t.Context(), "en", "problem.damaged")
+			gaveUp := strings.Contains(log.String(), "notice not shown") && strings.Contains(log.String(), "task=T1")
+			if len(m.chat) != 1 || gaveUp != (failures == 6) {
+				t.Errorf("after %d failures the chat is\n%s\nand the log is\n%s", failures, m.picture(), log.String())
+			}
 		}
 	})
 }

@@ -219,10 +219,10 @@ func deliver(ctx context.Context, in *Inbox, p bot.Platform, m bot.Message, n No
 		}
 	}
 	if replaces && (limits.Toasts || !pressed) {
-		err = errors.Join(err, replace(ctx, p, m.Chat, n))
+		err = errors.Join(err, repeat(ctx, p, func() error { return replace(ctx, p, m.Chat, n) }))
 	}
 	if err != nil && ctx.Err() == nil {
-		in.Log.WarnContext(ctx, "notice not shown", "chat", m.Chat.Key(), "cause", err)
+		in.Log.WarnContext(ctx, "notice not shown", "chat", m.Chat.Key(), "task", n.Task, "cause", err)
 	}
 }
 
@@ -281,7 +281,8 @@ func postParts(ctx context.Context, p bot.Platform, to bot.Chat, d bot.Draft) (i
 	return id, nil
 }
 
-// How often a part of a notice is tried, and the first and longest pause in between.
+// How often a message of a notice, or a change of one, is tried, and the first and longest
+// pause in between.
 const (
 	noticeTries      = 6
 	firstNoticePause = 500 * time.Millisecond
@@ -290,14 +291,20 @@ const (
 
 // postPart posts one message, and tries again where that may help.
 func postPart(ctx context.Context, p bot.Platform, to bot.Chat, d bot.Draft) (id string, err error) {
+	err = repeat(ctx, p, func() (err error) {
+		id, err = p.Post(ctx, to, d)
+		return err
+	})
+	return id, err
+}
+
+// repeat calls do again where that may help.
+func repeat(ctx context.Context, p bot.Platform, do func() error) error {
 	pauses := retry.New(firstNoticePause, lastNoticePause, 0)
 	for try := 1; ; try++ {
-		id, err = p.Post(ctx, to, d)
-		if err == nil || errors.Is(err, bot.ErrGone) || errors.Is(err, bot.ErrNoFiles) || p.Limits().Ephemeral || try == noticeTries {
-			return id, err
-		}
-		if pauses.Sleep(ctx) != nil {
-			return "", err
+		err := do()
+		if err == nil || errors.Is(err, bot.ErrGone) || errors.Is(err, bot.ErrNoFiles) || p.Limits().Ephemeral || try == noticeTries || pauses.Sleep(ctx) != nil {
+			return err
 		}
 	}
 }

@@ -20,6 +20,7 @@ import (
 const (
 	postTries     = 8
 	finalTries    = 5 // of a board's last frame, and of questions that are over: the outcome waits for them
+	noticeTries   = 6
 	postPause     = 250 * time.Millisecond
 	showRetryTime = 24 * time.Hour
 )
@@ -189,11 +190,20 @@ func (s *sender) recordSent(ctx context.Context, slot, message, instead string, 
 	return s.append(ctx, planner.Event{Type: planner.Sent, Slot: slot, Message: message, Instead: instead, Last: last})
 }
 
-// Notice sends a text that is not recorded in the journal.
+// Notice sends a text that is not recorded in the journal. It tries that several times
+// where messages last.
 func (s *sender) Notice(ctx context.Context, language, key string) {
 	d := bot.Draft{Kind: bot.KindNotice, Task: string(s.id), Text: s.ps.Texts.Text(language, key, nil)}
-	if _, err := s.platform.Post(ctx, s.chat, d); err != nil && ctx.Err() == nil {
-		s.ps.Log.WarnContext(ctx, "a notice could not be shown", "task", s.id, "cause", err)
+	tries := noticeTries
+	if !s.Lasts() {
+		tries = 1
+	}
+	err := repeat(ctx, tries, func() error {
+		_, err := s.platform.Post(ctx, s.chat, d)
+		return err
+	})
+	if err != nil && ctx.Err() == nil {
+		s.ps.Log.WarnContext(ctx, "notice not shown", "task", s.id, "chat", s.chat.Key(), "cause", err)
 	}
 }
 
