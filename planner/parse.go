@@ -147,6 +147,20 @@ func ParseReply(text string, o ParseOptions) (Parsed, error) {
 
 const anotherForm = "it has another form than that of a plan (if it is meant as the answer, put it into a sentence)"
 
+// ToolName is the name of a tool without what templates of models put around it.
+func ToolName(name string) string { return lenient.ToolName(name) }
+
+// NamedCalls reads a reply that is nothing but data or code and names one of the tools,
+// in another form than llm reads. unreadable says that it can be read in several ways
+// or in none.
+func NamedCalls(text string, tools []string) (calls []llm.ToolCall, unreadable bool) {
+	named := lenient.FindNamed(lenient.WithoutThinking(text), func(name string) bool { return slices.Contains(tools, name) })
+	for _, c := range named.Calls {
+		calls = append(calls, llm.ToolCall{Name: c.Name, Arguments: string(c.Arguments)})
+	}
+	return calls, named.Names && !named.Quoted && len(calls) == 0
+}
+
 // otherForm reads a text that is nothing but data or code and names a group. refused
 // is the reason when the text can be read in several ways or in none.
 func otherForm(text string, groups *groupNames) (plan []any, found bool, refused *PlanError) {

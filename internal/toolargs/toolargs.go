@@ -5,6 +5,7 @@ package toolargs
 import (
 	"bytes"
 	"encoding/json"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -31,11 +32,117 @@ func Fit(schema json.RawMessage, raw string) string {
 	if !f.changed {
 		return raw
 	}
+	return encode(args)
+}
+
+// encode writes a value that was decoded from JSON.
+func encode(v any) string {
 	var out bytes.Buffer
 	enc := json.NewEncoder(&out)
 	enc.SetEscapeHTML(false)
-	_ = enc.Encode(args) //nolint:errchkjson // it was decoded from JSON
+	_ = enc.Encode(v) //nolint:errchkjson // it was decoded from JSON
 	return strings.TrimSpace(out.String())
+}
+
+// Unwrap returns the object that arguments are wrapped in or written for, where a
+// model can have meant nothing else:
+//
+//   - an object in a string, and one that is the value of the only key, which the schema
+//     does not have: {"arguments": {"city": "Rome"}};
+//   - a text, also one under an unknown key alone, is the value of the only required
+//     property, which must be the only one that takes a string;
+//   - a key that differs from one property alone by its case and its signs between words
+//     is that property.
+//
+// Other arguments stay as they are, to the byte.
+func Unwrap(schema json.RawMessage, raw string) string {
+	f := fitter{}
+	f.root, _ = decode(schema).(map[string]any)
+	properties, _ := f.root["properties"].(map[string]any)
+	if len(properties) == 0 {
+		return raw
+	}
+	for range maxDepth {
+		inner, ok := f.unwrapped(properties, raw)
+		if !ok {
+			break
+		}
+		raw = inner
+	}
+	var args map[string]json.RawMessage
+	if json.Unmarshal([]byte(raw), &args) != nil {
+		return raw
+	}
+	renamed := map[string]string{}
+	for key := range args {
+		if _, known := properties[key]; known {
+			continue
+		}
+		if own := alike(key, slices.Sorted(maps.Keys(properties))); len(own) == 1 && args[own[0]] == nil && len(alike(key, slices.Sorted(maps.Keys(args)))) == 1 {
+			renamed[key] = own[0]
+		}
+	}
+	if len(renamed) == 0 {
+		return raw
+	}
+	for key, own := range renamed {
+		args[own] = args[key]
+		delete(args, key)
+	}
+	return encode(args)
+}
+
+// unwrapped takes one wrapper off.
+func (f *fitter) unwrapped(properties map[string]any, raw string) (string, bool) {
+	var text string
+	if json.Unmarshal([]byte(raw), &text) == nil && raw != "null" {
+		if trimmed := strings.TrimSpace(text); strings.HasPrefix(trimmed, "{") && json.Valid([]byte(trimmed)) {
+			return trimmed, true
+		}
+		return f.asOnly(properties, text)
+	}
+	var args map[string]json.RawMessage
+	if json.Unmarshal([]byte(raw), &args) != nil || len(args) != 1 {
+		return "", false
+	}
+	for key, value := range args {
+		if properties[key] != nil || len(alike(key, slices.Sorted(maps.Keys(properties)))) > 0 {
+			return "", false
+		}
+		if value[0] == '{' {
+			return string(value), true
+		}
+		if value[0] == '"' && json.Unmarshal(value, &text) == nil {
+			if inner := strings.TrimSpace(text); strings.HasPrefix(inner, "{") && json.Valid([]byte(inner)) {
+				return inner, true
+			}
+			return f.asOnly(properties, text)
+		}
+	}
+	return "", false
+}
+
+// asOnly are arguments with a text as the only required property.
+func (f *fitter) asOnly(properties map[string]any, text string) (string, bool) {
+	required, _ := f.root["required"].([]any)
+	if len(required) != 1 {
+		return "", false
+	}
+	key, _ := required[0].(string)
+	for name, property := range properties {
+		if kinds := f.kinds(property, 0); (kinds["string"] || len(kinds) == 0) != (name == key) {
+			return "", false
+		}
+	}
+	return encode(map[string]string{key: text}), true
+}
+
+// alike are the names that differ from one by case and signs between words alone.
+func alike(name string, names []string) []string {
+	fold := strings.NewReplacer("_", "", "-", "", " ", "")
+	return slices.DeleteFunc(names, func(other string) bool {
+		return !strings.EqualFold(fold.Replace(other), fold.Replace(name))
+	})
 }
 
 type fitter struct {

@@ -65,10 +65,42 @@ func TestArgumentsBecomeWhatTheSchemaWants(t *testing.T) {
 	}
 }
 
+func TestArgumentsAreUnwrapped(t *testing.T) {
+	const schema = `{"type": "object", "required": ["query"], "properties": {"query": {"type": "string"}, "max_days": {"type": "integer"}, "input": {"type": "object"}}}`
+	for name, c := range map[string]struct{ args, want string }{
+		"nothing to change":        {`{ "query":"x" }`, `{ "query":"x" }`},
+		"in a string":              {`"{\"query\": \"x\"}"`, `{"query": "x"}`},
+		"wrapped":                  {`{"arguments": {"query": "x"}}`, `{"query": "x"}`},
+		"wrapped twice":            {`{"arguments": {"arguments": {"query": "x"}}}`, `{"query": "x"}`},
+		"wrapped in a string":      {`{"arguments": "{\"query\": \"x\"}"}`, `{"query": "x"}`},
+		"a property with a value":  {`{"input": {"query": "x"}}`, `{"input": {"query": "x"}}`},
+		"a wrapper and a property": {`{"arguments": {"query": "x"}, "max_days": 2}`, `{"arguments": {"query": "x"}, "max_days": 2}`},
+		"a text":                   {`"x <y>"`, `{"query":"x <y>"}`},
+		"another case":             {`{"Query": "x", "maxDays": 2}`, `{"max_days":2,"query":"x"}`},
+		"both cases":               {`{"Query": "x", "query": "y"}`, `{"Query": "x", "query": "y"}`},
+		"two other cases":          {`{"Query": "x", "QUERY": "y"}`, `{"Query": "x", "QUERY": "y"}`},
+		"an unknown key":           {`{"q": "x"}`, `{"query":"x"}`},
+		"an unknown key of two":    {`{"q": "x", "max_days": 2}`, `{"q": "x", "max_days": 2}`},
+		"null":                     {`null`, `null`},
+		"no JSON":                  {`query=x`, `query=x`},
+	} {
+		if got := toolargs.Unwrap(json.RawMessage(schema), c.args); got != c.want {
+			t.Errorf("%s: Unwrap(%s) = %s, want %s", name, c.args, got, c.want)
+		}
+	}
+	const two = `{"required": ["a", "b"], "properties": {"a": {"type": "string"}, "b": {"type": "string"}}}`
+	const optional = `{"required": ["a"], "properties": {"a": {"type": "string"}, "b": {"type": "string"}}}`
+	for _, schema := range []string{two, optional, `{}`, `{"required": ["a"], "properties": {"a": {"type": "integer"}}}`} {
+		if got := toolargs.Unwrap(json.RawMessage(schema), `"x"`); got != `"x"` {
+			t.Errorf("schema %s: Unwrap = %s, want no change", schema, got)
+		}
+	}
+}
+
 func FuzzFit(f *testing.F) {
 	f.Add(`{"properties":{"a":{"type":"integer"},"b":{"anyOf":[{"$ref":"#/properties/a"},{"type":"null"}]}}}`, `{"a":"1","b":"{}","c":null}`)
 	f.Fuzz(func(t *testing.T, schema, args string) {
-		if got := toolargs.Fit(json.RawMessage(schema), args); json.Valid([]byte(args)) && !json.Valid([]byte(got)) {
+		if got := toolargs.Fit(json.RawMessage(schema), toolargs.Unwrap(json.RawMessage(schema), args)); json.Valid([]byte(args)) && !json.Valid([]byte(got)) {
 			t.Fatalf("Fit(%q, %q) = %q, which is no JSON", schema, args, got)
 		}
 	})

@@ -360,7 +360,13 @@ func oneCall(m map[string]any, known func(string) bool) (calls []Call, shaped bo
 		}
 		return []Call{{name, raw}}, shaped
 	}
-	if shaped && len(m) <= 2 || known(name) && len(m) == 1 {
+	others := len(m) - 1
+	for _, key := range [...]string{"type", "id"} {
+		if _, there := m[key]; there {
+			others--
+		}
+	}
+	if others == 0 && (shaped || known(name)) {
 		return []Call{{name, []byte("{}")}}, shaped
 	}
 	return nil, false

@@ -23,8 +23,8 @@ type Named struct {
 // agents: JSON values, XML elements, a list in YAML, or calls written as code. A line
 // before it may end in a colon. It goes by the form and not by names of keys. A call is
 //
-//   - an object in which exactly one value is a known name: its other values are the
-//     arguments, or one of them is, when it is the only object;
+//   - an object in which exactly one value is a known name: its other values, without a
+//     thought, are the arguments, or one of them is, when it is the only object;
 //   - the only key of an object, or an XML element, that is a known name: its value is
 //     the arguments.
 //
@@ -102,9 +102,10 @@ func (n *namer) object(m map[string]any) {
 	case name != "" && (len(names) == 0 || slices.Equal(names, []string{n.key})):
 		rest := maps.Clone(m)
 		delete(rest, n.key)
+		delete(rest, "thought")
 		if len(containers) == 1 {
 			if inner, ok := m[containers[0]].(map[string]any); ok {
-				n.unclear = n.unclear || slices.ContainsFunc(keys, func(key string) bool { return key != n.key && IsPhrase(m[key]) })
+				n.unclear = n.unclear || slices.ContainsFunc(keys, func(key string) bool { return key != n.key && key != "thought" && IsPhrase(m[key]) })
 				n.add(name, inner)
 				return
 			}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
 
 	"legwork/internal/clip"
 	"legwork/internal/plainjson"
@@ -78,13 +79,10 @@ const (
 // a plan or a call of a tool. A JSON list of other things with names and descriptions
 // is not a plan.
 func (d reading) prose(text string) (string, error) {
-	options := planner.ParseOptions{Groups: d.names(), Tools: planner.MachineTools(), TextWanted: true}
-	for _, t := range d.tools {
-		options.Tools = append(options.Tools, t.Exposed, t.Name)
-	}
+	options := planner.ParseOptions{Groups: d.names(), Tools: d.toolNames(), TextWanted: true}
 	parsed, err := planner.ParseReply(text, options)
 	bad, refused := errors.AsType[*planner.PlanError](err)
-	callable := d.a.Role == llm.RoleWork && d.a.Group != planner.LLMTool && !d.a.LastTurn
+	callable := d.callable()
 	switch {
 	case planner.VisibleText(text) == "":
 		return "", errEmpty
@@ -96,6 +94,20 @@ func (d reading) prose(text string) (string, error) {
 		return "", errPlan
 	}
 	return parsed.Answer, nil
+}
+
+// toolNames are the names of tools that people never read a call of.
+func (d reading) toolNames() []string {
+	list := planner.MachineTools()
+	for _, t := range d.tools {
+		list = append(list, t.Exposed, t.Name)
+	}
+	return list
+}
+
+// callable reports that the reply may hold calls of tools.
+func (d reading) callable() bool {
+	return d.a.Role == llm.RoleWork && d.a.Group != planner.LLMTool && !d.a.LastTurn
 }
 
 // cutOff is the event of a reply that reached its model's max_output_tokens within a
@@ -208,9 +220,21 @@ func repeats(v *tasks.View, plan []planner.Subtask) bool {
 func (d reading) readWork(out *planner.Reply, r llm.Reply) error {
 	out.Text = planner.VisibleText(r.Text)
 	if len(r.ToolCalls) == 0 {
-		var err error
-		out.Text, err = d.prose(r.Text)
-		return err
+		text, err := d.prose(r.Text)
+		if err != nil {
+			return err
+		}
+		calls, unreadable := planner.NamedCalls(r.Text, d.toolNames())
+		switch {
+		case (unreadable || len(calls) > 0) && !d.callable():
+			return errNoCalls
+		case unreadable:
+			return errCall
+		case len(calls) == 0:
+			out.Text = text
+			return nil
+		}
+		r.ToolCalls, out.Text = calls, ""
 	}
 	if d.a.Group == planner.LLMTool {
 		return errNoTools
@@ -244,24 +268,65 @@ const maxCalls = 32
 // match finds the tool that a call names. A tool of a group hides a tool of the
 // machine with the same name.
 func match(c planner.Call, listed []tools.Tool, groups []string, delegated bool) planner.Call {
-	names := make([]string, 0, len(listed))
-	for _, t := range listed {
-		if t.Exposed == c.Name || t.Name == c.Name {
-			if key, twice := plainjson.RepeatedKey([]byte(c.Arguments)); twice {
-				c.Refusal = fmt.Sprintf("the arguments have the key %q twice in one object, and can be read in two ways: write it once", key)
-				return c
-			}
-			c.Tool, c.Arguments = t.Name, toolargs.Fit(t.Schema, c.Arguments)
+	t, ok := named(c.Name, listed)
+	if !ok {
+		if own, ok := planner.MachineCall(c, groups, delegated); ok {
+			return own
+		}
+		t, ok = meant(c.Name, listed)
+	}
+	if ok {
+		c.Arguments = toolargs.Unwrap(t.Schema, c.Arguments)
+		if key, twice := plainjson.RepeatedKey([]byte(c.Arguments)); twice {
+			c.Refusal = fmt.Sprintf("the arguments have the key %q twice in one object, and can be read in two ways: write it once", key)
 			return c
 		}
-		names = append(names, t.Exposed)
+		c.Tool, c.Arguments = t.Name, toolargs.Fit(t.Schema, c.Arguments)
+		return c
 	}
-	if own, ok := planner.MachineCall(c, groups, delegated); ok {
-		return own
+	names := make([]string, 0, len(listed))
+	for _, t := range listed {
+		names = append(names, t.Exposed)
 	}
 	c.Refusal = fmt.Sprintf("there is no tool %q here; the tools are %v", c.Name, names)
 	if slices.ContainsFunc(listed, func(t tools.Tool) bool { return t.Name == findTool }) {
 		c.Refusal = fmt.Sprintf("there is no tool %q here; find_tools finds the tools that there are", c.Name)
 	}
 	return c
+}
+
+// named is the tool with that name.
+func named(name string, listed []tools.Tool) (tools.Tool, bool) {
+	i := slices.IndexFunc(listed, func(t tools.Tool) bool { return t.Exposed == name || t.Name == name })
+	if i < 0 {
+		return tools.Tool{}, false
+	}
+	return listed[i], true
+}
+
+// meant is the only tool whose name, with or without its server, differs by case and
+// signs alone: web.search for "search" and for "Web_Search".
+func meant(name string, listed []tools.Tool) (t tools.Tool, ok bool) {
+	name = letters(planner.ToolName(name))
+	for _, other := range listed {
+		_, short, _ := strings.Cut(other.Name, ".")
+		if name == "" || name != letters(other.Name) && name != letters(other.Exposed) && name != letters(short) {
+			continue
+		}
+		if ok {
+			return tools.Tool{}, false
+		}
+		t, ok = other, true
+	}
+	return t, ok
+}
+
+// letters are the letters and digits of a name, in lower case.
+func letters(name string) string {
+	return strings.Map(func(c rune) rune {
+		if unicode.IsLetter(c) || unicode.IsDigit(c) {
+			return unicode.ToLower(c)
+		}
+		return -1
+	}, name)
 }
