@@ -150,7 +150,7 @@ func (d *daemon) offerClaim(ctx context.Context) error {
 			d.log.ErrorContext(ctx, "making a code for the first admin failed", "cause", err)
 			again = time.After(time.Minute)
 		case code != "":
-			fmt.Fprintln(d.console.Out, d.claimText(code))
+			fmt.Fprintln(cli.Wrapping(d.console.Out), d.claimText(code))
 			again = time.After(inbox.ClaimTime)
 		}
 		if !d.awaitClaim(ctx, code, again) {

@@ -8,12 +8,11 @@ import (
 	"io"
 	"os"
 	"strings"
-	"unicode"
 
-	"github.com/clipperhouse/displaywidth"
 	"github.com/muesli/cancelreader"
 	"golang.org/x/term"
 
+	"legwork/app/cli"
 	"legwork/internal/clip"
 )
 
@@ -209,42 +208,10 @@ func (k *keys) ReadByte() (byte, error) {
 	return b, err
 }
 
-// usualWidth is how wide lines are at most on a terminal.
-const usualWidth = 100
+// maxWidth is how wide lines are at most on a terminal.
+const maxWidth = 100
 
 // show writes a text. On a terminal its lines break between words.
 func (l *lines) show(text string) {
-	if l.terminal >= 0 {
-		width := usualWidth
-		if columns, _, err := term.GetSize(l.terminal); err == nil && columns > 0 {
-			width = min(width, columns)
-		}
-		text = wrap(text, width)
-	}
-	fmt.Fprint(l.out, text)
-}
-
-// wrap breaks the lines of a text between words. A line that begins with a space,
-// such as one of a list, and a word that is wider than the width, stay as they are.
-func wrap(text string, width int) string {
-	var out strings.Builder
-	for line := range strings.Lines(text) {
-		column := 0
-		for rest := line; rest != ""; {
-			end := strings.IndexByte(rest, ' ') + 1
-			if end == 0 {
-				end = len(rest)
-			}
-			word := rest[:end]
-			rest = rest[end:]
-			wide := displaywidth.String(strings.TrimRightFunc(word, unicode.IsSpace))
-			if column > 0 && column+wide > width && !strings.HasPrefix(line, " ") {
-				out.WriteString("\n")
-				column = 0
-			}
-			out.WriteString(word)
-			column += displaywidth.String(word)
-		}
-	}
-	return out.String()
+	fmt.Fprint(l.out, cli.Wrap(text, min(maxWidth, cli.Width(l.out))))
 }

@@ -238,6 +238,7 @@ func trouble(p tools.Probed, wait time.Duration) string {
 
 // Print writes the groups with their tools, then the servers.
 func (i Inventory) Print(out io.Writer) error {
+	out = cli.Wrapping(out)
 	if len(i.Groups) == 0 {
 		_, err := fmt.Fprintln(out, "No servers and no groups are configured; config.example.yaml shows how.")
 		return err
@@ -354,5 +355,5 @@ const maxShown = 120
 // characters made visible.
 func line(text string) string {
 	first, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
-	return clip.Line(cli.OneLine(first), maxShown)
+	return clip.Words(cli.OneLine(first), maxShown)
 }

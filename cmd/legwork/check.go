@@ -25,6 +25,7 @@ func (command checkCommand) Run(ctx context.Context, c cli.Console) error {
 	if err := checkWait(command.Wait); err != nil {
 		return err
 	}
+	c.Out = cli.Wrapping(c.Out)
 	config, source, err := c.LoadConfig(command.Config)
 	var mistakes conf.Errors
 	switch {

@@ -56,7 +56,7 @@ func (command initCommand) Run(ctx context.Context, c cli.Console) error {
 	if err != nil {
 		return err
 	}
-	command.printNext(c.Out, texts, written, probe.OllamaNotices(ctx, config.LLM))
+	command.printNext(cli.Wrapping(c.Out), texts, written, probe.OllamaNotices(ctx, config.LLM))
 	return nil
 }
 

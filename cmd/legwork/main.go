@@ -102,6 +102,7 @@ func run(ctx context.Context, args []string, c cli.Console) int {
 func finish(c cli.Console, err error) int {
 	var wrong cli.MisuseError
 	var config conf.Errors
+	c.Err = cli.Wrapping(c.Err)
 	switch {
 	case err == nil:
 		return exitDone

@@ -44,3 +44,17 @@ func Line(text string, n int) string {
 	}
 	return text
 }
+
+// Words is Line, cut at the end of a word unless the last word is longer than half of n.
+func Words(text string, n int) string {
+	line := Line(text, n)
+	kept, cut := strings.CutSuffix(line, Mark)
+	all := strings.Join(strings.Fields(text), " ")
+	if !cut || line == all || strings.HasPrefix(all[len(kept):], " ") {
+		return line
+	}
+	if i := strings.LastIndexByte(kept, ' '); i >= len(kept)/2 {
+		kept = kept[:i]
+	}
+	return kept + Mark
+}

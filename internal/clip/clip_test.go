@@ -38,6 +38,27 @@ func TestClip(t *testing.T) {
 	}
 }
 
+func TestWords(t *testing.T) {
+	for _, c := range []struct {
+		text string
+		n    int
+		want string
+	}{
+		{"", 5, ""},
+		{"one two", 7, "one two"},
+		{"one two three", 7, "one two…"},
+		{"one two three", 9, "one two…"},
+		{"one two\nthree", 6, "one…"},
+		{"a verylongword", 9, "a verylon…"},
+		{"done…", 5, "done…"},
+		{"日本語", 2, "日本…"},
+	} {
+		if got := clip.Words(c.text, c.n); got != c.want {
+			t.Errorf("Words(%q, %d) = %q, want %q", c.text, c.n, got, c.want)
+		}
+	}
+}
+
 func FuzzClip(f *testing.F) {
 	f.Add("日本語", 4)
 	f.Add("a\xff\x80", 2)
@@ -52,6 +73,9 @@ func FuzzClip(f *testing.F) {
 		}
 		if got := clip.Line(text, n); utf8.RuneCountInString(got) > n+1 || strings.ContainsAny(got, "\n\t\r") {
 			t.Errorf("Line(%q, %d) = %q", text, n, got)
+		}
+		if got := clip.Words(text, n); utf8.RuneCountInString(got) > n+1 {
+			t.Errorf("Words(%q, %d) = %q", text, n, got)
 		}
 	})
 }
