@@ -28,6 +28,18 @@ func (s *Server) Transcript(chatID int64) string {
 	return b.String()
 }
 
+// Picture draws one message of a chat as a person sees it now.
+func (s *Server) Picture(chatID int64, id int) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c := s.mustChat(chatID)
+	var b strings.Builder
+	if m := c.messages[id]; m != nil {
+		c.draw(&b, "", *m)
+	}
+	return strings.TrimSpace(b.String())
+}
+
 // Frames draws everything that was to be seen in a chat, one after the other:
 // also each edit and each preview.
 func (s *Server) Frames(chatID int64) string {
