@@ -268,6 +268,8 @@ type Result struct {
 	Untrusted bool        `json:"untrusted,omitempty"` // words of outsiders: from now on the task gains nothing
 	Sources   bool        `json:"sources,omitempty"`   // addresses in it may be visited
 	Usage     llm.Usage   `json:"usage,omitzero"`      // of model calls that the server asked for
+	// Remembered is a note that was kept for later conversations.
+	Remembered string `json:"remembered,omitempty"`
 }
 
 // Question is something a person must decide: the body of Asked, and an

@@ -70,7 +70,8 @@ func (g *group) verdict(s *member, tool string, d *client.Definition) Verdict {
 		v.Repeatable = d.Annotations.Idempotent
 	}
 	v.Repeatable = v.Repeatable || v.ReadOnly
-	v.Trusted = s.builtin == "clock" || s.builtin == "math"
+	v.Remembers = s.builtin == "memory" && tool == "remember"
+	v.Trusted = s.builtin == "clock" || s.builtin == "math" || v.Remembers
 	v.Sources = s.builtin == "search"
 	switch g.cfg.Approve.word() {
 	case ApproveNever:
@@ -78,7 +79,7 @@ func (g *group) verdict(s *member, tool string, d *client.Definition) Verdict {
 	case ApproveAlways:
 		v.Ask = true
 	case ApproveWrites:
-		v.Ask = !v.ReadOnly
+		v.Ask, v.AskTainted = !v.ReadOnly, v.Remembers
 	default:
 		v.Ask = g.approve.match(s.Name(), tool)
 	}

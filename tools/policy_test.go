@@ -23,19 +23,20 @@ func TestBuiltinVerdicts(t *testing.T) {
 		"math":   fake(t),
 	}}
 	m, _ := start(t, cfg, tools.Options{Base: t.TempDir(), Data: t.TempDir()})
-	type verdict struct{ Ask, Trusted, Sources bool }
+	type verdict struct{ Ask, AskTainted, Remembers, Trusted, Sources bool }
 	got := map[string]verdict{}
-	for _, tool := range []string{"hours.time_in", "sums.calculate", "web.fetch", "notes.recall", "notes.remember", "finder.search", "files.read", "files.write", "math.lookup"} {
+	for _, tool := range []string{"hours.time_in", "sums.calculate", "web.fetch", "notes.recall", "notes.remember", "notes.forget", "finder.search", "files.read", "files.write", "math.lookup"} {
 		group, _, _ := strings.Cut(tool, ".")
 		v := m.Set().ToolVerdict(t.Context(), group, tool)
 		if v.Refusal != "" {
 			t.Errorf("%s: got refusal %q, want none", tool, v.Refusal)
 		}
-		got[tool] = verdict{v.Ask, v.Trusted, v.Sources}
+		got[tool] = verdict{v.Ask, v.AskTainted, v.Remembers, v.Trusted, v.Sources}
 	}
 	want := map[string]verdict{
-		"hours.time_in": {Trusted: true}, "sums.calculate": {Trusted: true}, "web.fetch": {}, "notes.recall": {}, "notes.remember": {Ask: true},
-		"finder.search": {Sources: true}, "files.read": {}, "files.write": {Ask: true}, "math.lookup": {Ask: true},
+		"hours.time_in": {Trusted: true}, "sums.calculate": {Trusted: true}, "web.fetch": {}, "notes.recall": {}, "notes.forget": {Ask: true},
+		"notes.remember": {Ask: true, AskTainted: true, Remembers: true, Trusted: true},
+		"finder.search":  {Sources: true}, "files.read": {}, "files.write": {Ask: true}, "math.lookup": {Ask: true},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("verdicts (-want +got):\n%s", diff)

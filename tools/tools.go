@@ -38,6 +38,8 @@ type Verdict struct {
 	Quarantined bool   // it is refused because the server has changed the tool
 	NotOffered  string // it is refused because no model can use it, for this reason
 	Ask         bool   // a person must approve of the exact call first
+	AskTainted  bool   // Ask holds only once the task has read words of outsiders
+	Remembers   bool   // it keeps its argument "text" for later conversations, which people are shown
 	Never       bool   // the admin wants no question about this tool, whatever it does
 	ReadOnly    bool   // known to change nothing
 	Repeatable  bool   // calling it again after a crash does no harm; else `started` is journaled first

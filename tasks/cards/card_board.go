@@ -177,8 +177,17 @@ func outcome(v *tasks.View, texts *i18n.Texts) bot.Draft {
 		d.Text += "\n\n" + texts.Text(opening.Language, "partial.unknown", map[string]any{"Tool": tool})
 	}
 	d.Text = Introduced(v, d.Text)
+	for _, e := range v.Events {
+		if e.Result != nil && e.Result.Remembered != "" {
+			note := PlainText(clip.Marked(strings.Join(strings.Fields(e.Result.Remembered), " "), maxShownNote))
+			d.Text += "\n\n" + texts.Text(opening.Language, "answer.remembered", map[string]any{"Text": note})
+		}
+	}
 	return d
 }
+
+// maxShownNote is how much of a remembered note the outcome shows, in bytes.
+const maxShownNote = 1000
 
 // Introduced adds the first line of the outcome, if the task has one, to a text.
 func Introduced(v *tasks.View, text string) string {

@@ -2,6 +2,7 @@ package executor
 
 import (
 	"context"
+	"encoding/json"
 	"log/slog"
 
 	"legwork/internal/clip"
@@ -76,9 +77,13 @@ func (x *Executor) makeCall(ctx context.Context, v *tasks.View, a planner.Action
 	if result.Bytes > 0 {
 		x.Log.InfoContext(ctx, "tool result cut", "task", v.ID, "tool", j.call.Tool, "bytes", result.Bytes, "kept", len(result.Text))
 	}
+	var note struct{ Text string }
+	if j.verdict.Remembers && !result.Failed {
+		_ = json.Unmarshal(tasks.Arguments(j.call), &note) // the server has taken them
+	}
 	err = x.returned(ctx, v, a, planner.Result{
 		Text: result.Text, Failed: result.Failed, Unknown: result.Unknown, Bytes: result.Bytes, Show: result.Show, Images: result.Images,
-		Untrusted: !j.verdict.Trusted, Sources: j.verdict.Sources, Usage: answers.used(),
+		Untrusted: !j.verdict.Trusted, Sources: j.verdict.Sources, Usage: answers.used(), Remembered: note.Text,
 	})
 	if err != nil { // the task may have been stopped
 		answers.settle(ctx)

@@ -22,9 +22,12 @@ type Judgement struct {
 
 // JudgeCall judges a call from the verdict of its tool. Once the task has read
 // texts of outsiders, a call to an unknown target needs approval, whatever is
-// granted.
+// granted. Before that, what a person wants is remembered without a question.
 func JudgeCall(v *tasks.View, call planner.Call, verdict tools.Verdict) Judgement {
 	j := Judgement{Ask: verdict.Ask, Hash: callHash(call, verdict.Definition)}
+	if verdict.AskTainted && v.State.Tainted == 0 && !planner.ByAgent(planner.Event{By: v.Opening().From.Key()}) {
+		j.Ask = false
+	}
 	if v.State.Tainted > 0 && !verdict.Never {
 		if j.Reason, j.Detail = UnknownTarget(v, call); j.Reason != "" {
 			j.Ask = true

@@ -273,21 +273,22 @@ func TestFilesPerChat(t *testing.T) {
 }
 
 // TestMemoryPerPerson: a note for a person comes up where they made it and in
-// private, and for no one else; a note for a chat is everybody's there.
+// private, and for no one else; a note for a chat is everybody's there. It is kept
+// without a question and shown below the answer.
 func TestMemoryPerPerson(t *testing.T) {
 	t.Parallel()
-	b := newTelegramEnv(t, telegramOptions{options: options{think: orders{}.think, more: "  memory: {servers: [memory], approve: never}\n"}})
+	b := newTelegramEnv(t, telegramOptions{options: options{think: orders{}.think, more: "  memory: {servers: [memory]}\n"}})
 	b.configure(strings.Replace(b.config, "servers:\n", "servers:\n  memory: {builtin: memory}\n", 1))
 	s := b.opens()
 	group := b.group(b.Supergroup("Friends", b.ann, b.bob))
 	for i, c := range []struct {
-		chat int64
-		note string
+		chat       int64
+		note, more string
 	}{
-		{b.bob.ID, `{"text":"Bob likes plum cake"}`}, {group, `{"text":"Bob brings lemon cake"}`}, {group, `{"text":"We want apple cake","scope":"chat"}`},
+		{b.bob.ID, "Bob likes plum cake", ""}, {group, "Bob brings lemon cake", ""}, {group, "We want apple cake", `,"scope":"chat"`},
 	} {
-		b.Say(c.chat, b.bob, fmt.Sprintf("/task q%d: memory remember %s", i, c.note))
-		b.sees(c.chat, fmt.Sprintf("[q%d]", i))
+		b.Say(c.chat, b.bob, fmt.Sprintf(`/task q%d: memory remember {"text":%q%s}`, i, c.note, c.more))
+		b.sees(c.chat, fmt.Sprintf("[q%d]", i), b.says("answer.remembered", map[string]any{"Text": c.note}))
 	}
 	s.kill()
 	b.opens()
