@@ -14,6 +14,7 @@ import (
 	slackgo "github.com/slack-go/slack"
 
 	"legwork/bot"
+	"legwork/bot/markdown"
 )
 
 // stream is a message that grows by chat.appendStream
@@ -364,8 +365,8 @@ func stablePrefix(d bot.Draft) string {
 		return ""
 	}
 	goesOn, anew := d, d
-	goesOn.Text += "x"
-	anew.Text += "\n\nz"
+	goesOn.Text = markdown.Partial(d.Text + "x") // open markup ends well here,
+	anew.Text += "\n\nz"                         // and means nothing here
 	a, b := part(goesOn).rich, part(anew).rich
 	n := 0
 	for n < len(a) && n < len(b) && a[n] == b[n] {
@@ -405,20 +406,22 @@ func streamable(markdown string) string {
 	return markdown
 }
 
-// stableText is the part of a text that later text cannot change: it does not end in
-// a word, in a line with open markup, or in a table.
+// stableText is the part of a text that does not end in a word, in a line with a tag, or
+// in a table.
 func stableText(text string) string {
 	text = text[:strings.LastIndexAny(text, " \n")+1]
 	for text != "" {
 		start := strings.LastIndexByte(text[:len(text)-1], '\n') + 1
 		line := text[start:]
-		whole := strings.HasSuffix(line, "\n")
-		open := !whole && strings.ContainsAny(line, "[]<>`*_~#!\\") || strings.Contains(line, "|") ||
-			strings.Count(line, "`")%2 != 0 || strings.Count(line, "**")%2 != 0 || strings.Count(line, "[") != strings.Count(line, "]")
-		if !open {
+		tag := strings.IndexByte(line, '<')
+		switch {
+		case strings.Contains(line, "|"):
+			text = text[:start]
+		case tag >= 0 && !strings.HasSuffix(line, "\n"):
+			return text[:start+tag]
+		default:
 			return text
 		}
-		text = text[:start]
 	}
 	return ""
 }

@@ -83,6 +83,32 @@ func TestPlainAnswerStreams(t *testing.T) {
 	}
 }
 
+// TestMarkupStreams: the words of a paragraph stream although it has markup, as soon as
+// their markup is closed.
+func TestMarkupStreams(t *testing.T) {
+	t.Parallel()
+	p := start(t, set{before: func(s *slack.Slack) { slack.Pause(s, "append", time.Millisecond) }}).ready(t)
+	text := "The **first** release with `go mod` was in [2018](https://a.example/x), and it was *not the* last one: many more came."
+	to := asked(t, p)
+	id := p.post(t, to, thinking())
+	shown := ""
+	for end := 1; end <= len(text); end++ {
+		p.edit(t, to, id, bot.Draft{Kind: bot.KindAnswer, Task: "1", Text: text[:end], Partial: true})
+		m := p.message(t, to, id)
+		if m.Stream == nil || !strings.HasPrefix(m.Stream.Text, shown) || strings.Contains(m.Stream.Text, "://") || strings.Count(m.Stream.Text, "*")%2 != 0 || strings.Count(m.Stream.Text, "`")%2 != 0 {
+			t.Fatalf("after %q the stream shows %s, before %q", text[:end], seen(m), shown)
+		}
+		shown = m.Stream.Text
+	}
+	if want := "was in 2018 (a.example), and it was *not the* last one: many more"; !strings.HasSuffix(shown, want) {
+		t.Errorf("the stream shows %q, want it to end with %q", shown, want)
+	}
+	p.edit(t, to, id, answer(text))
+	if m := p.message(t, to, id); !strings.Contains(seen(m), "(https://a.example/x)") {
+		t.Errorf("the answer is %s", seen(m))
+	}
+}
+
 func TestRetracted(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
