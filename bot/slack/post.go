@@ -92,6 +92,7 @@ func (s *Slack) Edit(ctx context.Context, to bot.Chat, id string, d bot.Draft) e
 	}
 	err := s.edit(ctx, to, id, d)
 	if err != nil && notEditable(err) {
+		s.log.WarnContext(ctx, "slack: edit refused, sending a new message", "task", d.Task, "chat", to.Key(), "cause", err)
 		fresh, err := s.postMessage(ctx, to, d)
 		if err != nil {
 			return wrapGone(err)

@@ -88,11 +88,11 @@ func TestUnknownRefusals(t *testing.T) {
 	}
 	p.Break(slackfake.Fault{Method: "chat.postMessage", Kind: slackfake.FaultError, Error: "something_new", Count: 3})
 	if _, err := p.s.Post(t.Context(), channel(""), answer("two")); err == nil || errors.Is(err, bot.ErrGone) {
-		t.Errorf("got %v, want an error that may pass", err)
+		t.Errorf("got %v, want a temporary error", err)
 	}
 	p.Break(slackfake.Fault{Method: "chat.postMessage", Kind: slackfake.FaultError, Error: "internal_error"})
 	if _, err := p.s.Post(t.Context(), channel(""), answer("three")); err == nil {
-		t.Error("a post that Slack could not take just now was tried in another look")
+		t.Error("legwork tried another layout after a temporary error")
 	}
 }
 
@@ -118,13 +118,19 @@ func TestErrorsOfPostAndEdit(t *testing.T) {
 	}
 	p.Break(slackfake.Fault{Method: "chat.update", Kind: slackfake.FaultStatus})
 	if err := p.s.Edit(t.Context(), channel(""), id, answer("three")); err == nil || errors.Is(err, bot.ErrGone) {
-		t.Errorf("Edit while Slack is ill: %v, want an error that may pass", err)
+		t.Errorf("Edit during an outage of Slack: %v, want a temporary error", err)
 	}
 	if _, err := p.s.Direct(t.Context(), "U99"); !errors.Is(err, bot.ErrGone) {
 		t.Errorf("Direct to an unknown person: %v, want ErrGone", err)
 	}
 	if to, err := p.s.Direct(t.Context(), "U2"); err != nil || !to.Private || to.ID != p.DM("U2") {
 		t.Errorf("Direct: %+v, %v", to, err)
+	}
+	p.stop()
+	for _, part := range []string{"edit refused", "task=1", "message_not_found"} {
+		if !strings.Contains(p.log.String(), part) {
+			t.Errorf("the log lacks %q:\n%s", part, p.log)
+		}
 	}
 }
 
@@ -142,7 +148,7 @@ func TestRateLimits(t *testing.T) {
 		err = p.s.Edit(t.Context(), to, id, working(0))
 	}
 	if later.After != time.Second || len(h.held) != 1 || h.held[0].Method != "chat.appendStream" || h.held[0].Account != "T1" {
-		t.Errorf("a refused frame: wait %s, told to the limiter: %+v", later.After, h.held)
+		t.Errorf("a refused frame: wait %s, pauses of the limiter: %+v", later.After, h.held)
 	}
 	p.Break(slackfake.Fault{Method: "chat.stopStream", Kind: slackfake.FaultBusy, RetryAfter: 1})
 	p.Break(slackfake.Fault{Method: "chat.update", Kind: slackfake.FaultBusy, RetryAfter: 1})

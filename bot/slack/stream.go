@@ -71,7 +71,7 @@ func (s *Slack) startStream(ctx context.Context, to bot.Chat, d bot.Draft) (stri
 	})
 	if err != nil || st.id == "" {
 		s.active.release()
-		return "", s.streamFallback(ctx, to, err)
+		return "", s.streamFallback(ctx, to, d.Task, err)
 	}
 	st.commit(next)
 	st.started, st.lastFrame = s.now(), s.now()
@@ -100,7 +100,7 @@ func hasMark(m slackgo.Message, mark string) bool {
 
 // streamFallback returns nil when a board that could not be streamed can be posted
 // as a message instead.
-func (s *Slack) streamFallback(ctx context.Context, to bot.Chat, err error) error {
+func (s *Slack) streamFallback(ctx context.Context, to bot.Chat, task string, err error) error {
 	if tooEarly(err) {
 		return nil
 	}
@@ -108,7 +108,7 @@ func (s *Slack) streamFallback(ctx context.Context, to bot.Chat, err error) erro
 		return err // the network: the stream may have started
 	}
 	s.noStreams.Add(to.ID, s.now().Add(refusedPause))
-	s.log.InfoContext(ctx, "slack: no stream, editing the message instead", "chat", to.Key(), "again", refusedPause, "cause", err)
+	s.log.InfoContext(ctx, "slack: no stream, editing the message instead", "task", task, "chat", to.Key(), "again", refusedPause, "cause", err)
 	return nil
 }
 
@@ -175,7 +175,7 @@ func (st *stream) sendFrame(ctx context.Context, d bot.Draft) (done bool, err er
 		st.stoppedBy(err)
 		return code(err) == "stopped_by_user", nil
 	case !passing(err) && !gone(err): // Slack takes no more frames of this stream
-		_ = st.s.streamFallback(ctx, st.to, err)
+		_ = st.s.streamFallback(ctx, st.to, d.Task, err)
 		return false, st.stop(ctx, d, streamDelta{}, nil)
 	}
 	return true, err
