@@ -21,6 +21,9 @@ const (
 	// endFor is how long the removal of a reaction is tried.
 	endFor = time.Hour
 
+	// takenTries is how often legwork tries to set a reaction.
+	takenTries = 3
+
 	// maxSigns is how many signs may be under way, and how many more may wait.
 	maxSigns = 256
 )
@@ -144,7 +147,7 @@ func (s *signs) showTyping(ctx context.Context, to bot.Chat) {
 }
 
 // react sets a reaction, or removes it, again where that fails for a reason that may
-// pass. A chat that refuses reactions is left alone for a while.
+// pass: its removal for endFor, since the reaction would stay otherwise. A chat that refuses reactions is left alone for a while.
 func (s *signs) react(ctx context.Context, one sign) {
 	priority, reaction := bot.PriorityNormal, "[]"
 	if one.taken {
@@ -152,7 +155,8 @@ func (s *signs) react(ctx context.Context, one sign) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, endFor)
 	defer cancel()
-	for pauses := newPauses(); ; {
+	pauses := newPauses()
+	for try := 1; ; try++ {
 		r := s.caller.request(one.to, reactionMethod, priority)
 		err := s.call(ctx, r, tgbotapi.Params{"chat_id": r.Chat, "message_id": one.message, "reaction": reaction})
 		refused, ok := asRefusal(err)
@@ -166,7 +170,7 @@ func (s *signs) react(ctx context.Context, one sign) {
 		}
 		s.log.DebugContext(ctx, "telegram: reaction not shown", "chat", one.to.ID, "cause", err)
 		lasts := ok && !refused.rateLimited() && refused.code < http.StatusInternalServerError
-		if one.taken || lasts || retry.Sleep(ctx, pauseAfter(err, pauses)) != nil {
+		if one.taken && try == takenTries || lasts || retry.Sleep(ctx, pauseAfter(err, pauses)) != nil {
 			return
 		}
 	}

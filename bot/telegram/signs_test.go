@@ -240,6 +240,29 @@ func TestMarkIsRemovedAgain(t *testing.T) {
 	}
 }
 
+// TestMarkIsSetAgain: legwork tries three times to mark a question.
+func TestMarkIsSetAgain(t *testing.T) {
+	for failures, want := range map[int]int{2: 3, 9: 3} {
+		s := &script{}
+		s.answer = func(method string, params map[string]string) (string, error) {
+			if method == "setMessageReaction" && len(s.of(method)) <= failures {
+				return "", errors.New("connection reset")
+			}
+			return usual(method, params)
+		}
+		bubble(t, s, &inbox{}, func(t *testing.T, tg *telegram.Telegram) {
+			d := bot.Draft{Kind: bot.KindBoard, Task: "1", Partial: true, Board: &bot.Board{Status: "Working"}, ReplyTo: "3"}
+			if _, err := tg.Post(t.Context(), bot.Chat{Platform: "telegram", ID: "-100"}, d); err != nil {
+				t.Error(err)
+			}
+			pass(5 * time.Minute)
+			if n := len(s.of("setMessageReaction")); n != want {
+				t.Errorf("with %d failures there were %d calls, want %d", failures, n, want)
+			}
+		})
+	}
+}
+
 // TestMarkIsGivenUp: what Telegram refuses for good is not tried again.
 func TestMarkIsGivenUp(t *testing.T) {
 	s := &script{answer: func(method string, params map[string]string) (string, error) {
