@@ -117,6 +117,8 @@ func (e *endpoint) midStreamFault(said *midStreamError) *fault {
 	return f
 }
 
+var errThought = errors.New("the reply holds thinking and neither text nor tool calls")
+
 // classifyFinish checks a reply that the model or the endpoint has ended.
 func (e *endpoint) classifyFinish(d *draft) *fault {
 	empty := strings.TrimSpace(d.text.String()) == "" && len(d.calls) == 0
@@ -133,6 +135,8 @@ func (e *endpoint) classifyFinish(d *draft) *fault {
 		return &fault{problem: Unreachable, retry: true, err: errors.New("the endpoint ended the reply with an error")}
 	}
 	switch {
+	case empty && strings.TrimSpace(d.thinking.String()) != "":
+		return &fault{problem: Garbage, thought: true, err: errThought}
 	case empty:
 		return &fault{problem: Garbage, retry: true, err: errors.New("the reply holds neither text nor tool calls")}
 	case d.finish == "" && !d.whole():

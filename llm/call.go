@@ -142,8 +142,8 @@ func (c *call) retryModel(ctx context.Context, e *endpoint, fallback bool) (Repl
 	p := newRetryPolicy()
 	for {
 		reply, f := c.attempt(ctx, e)
-		if f == nil {
-			return reply, nil
+		if f == nil || f.thought && !fallback {
+			return reply, nil // the caller tells the model that there is no text
 		}
 		if f.problem != Filtered {
 			c.partial = c.longest(f)
@@ -169,7 +169,8 @@ func (c *call) retryModel(ctx context.Context, e *endpoint, fallback bool) (Repl
 
 // attempt makes one attempt, and a second at once when the endpoint refused a
 // field that can be left out. While a Retry-After of the endpoint holds, as it
-// said to this call or to another one, the attempt fails without a request.
+// said to this call or to another one, the attempt fails without a request. A reply
+// comes beside a fault that is a thought alone.
 func (c *call) attempt(ctx context.Context, e *endpoint) (Reply, *fault) {
 	if f := c.models.held(); f != nil {
 		return Reply{}, f
@@ -201,10 +202,10 @@ func (c *call) attempt(ctx context.Context, e *endpoint) (Reply, *fault) {
 		c.usage, c.paid = c.usage.Add(usage), true
 	}
 	c.recordAttempt(ctx, e, begin, d, f, usage)
-	if f != nil {
+	if f != nil && !f.thought {
 		return Reply{}, f
 	}
-	return e.reply(d, c.request), nil
+	return e.reply(d, c.request), f
 }
 
 // held returns the fault of an attempt that Options.Gate forbids; nil otherwise.

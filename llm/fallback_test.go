@@ -33,6 +33,19 @@ func TestRetriesUntilItWorks(t *testing.T) {
 	}
 }
 
+// TestThinkingAloneIsNotAskedForAgain: the caller tells the model what is missing.
+func TestThinkingAloneIsNotAskedForAgain(t *testing.T) {
+	t.Parallel()
+	for _, thinking := range []string{delta(`"reasoning":"hm"`), says("<think>hm")} {
+		f := newFake(t, sse(thinking+ends("stop")+done), sse(whole()))
+		m, _ := open(t, f.config())
+		got, err := m.Call(t.Context(), ask(), nil)
+		if n := len(f.requests()); err != nil || got.Text != "" || got.Thinking != "hm" || n != 1 {
+			t.Errorf("%s: reply %+v, error %v after %d requests, want the thinking after one", thinking, got, err, n)
+		}
+	}
+}
+
 func TestRetryAfterIsObeyed(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
@@ -114,6 +127,13 @@ func TestFallback(t *testing.T) {
 			[]http.HandlerFunc{status(500, ""), status(500, "")},
 			"",
 			[]int{4, 4},
+		},
+		{
+			"thinking alone",
+			func(m map[string]llm.ModelConfig) { fallback(m, "m0", "m1") },
+			[]http.HandlerFunc{sse(delta(`"reasoning":"hm"`) + ends("stop") + done), sse(whole())},
+			"m1",
+			[]int{1, 1},
 		},
 		{
 			"a long Retry-After is not waited for",

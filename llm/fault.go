@@ -28,6 +28,7 @@ type fault struct {
 	wait    time.Duration // the endpoint's Retry-After; 0 for none
 	paid    bool          // the endpoint had begun to reply
 	length  bool          // the reply reached max_output_tokens
+	thought bool          // the reply is complete and holds thinking alone
 	partial string
 	calls   []ToolCall // that had begun when the reply was cut off
 	hint    string

@@ -358,6 +358,30 @@ func TestCallsThatWorkersWriteAsText(t *testing.T) {
 	}
 }
 
+// TestThinkingAloneIsGivenBackOnce: then the task says that no reply came.
+func TestThinkingAloneIsGivenBackOnce(t *testing.T) {
+	thinks := func(context.Context, llm.Request, func(llm.Delta)) (llm.Reply, error) {
+		return llm.Reply{Text: "<thought>I have to look it up", Thinking: "hm"}, nil
+	}
+	for name, open := range map[string]func(*inboxEnv) tasks.ID{
+		"plan": func(d *inboxEnv) tasks.ID {
+			d.Ask(t, enginetest.Message("1", "What does Go 1.26 cost?", time.Now()))
+			return d.live(enginetest.Chat)[0]
+		},
+		"work": func(d *inboxEnv) tasks.ID { return d.planned("look") },
+	} {
+		d := newInboxEnv(t)
+		id := open(d)
+		d.Model.Answer = thinks
+		if got := d.does(id, planner.Todo(d.state(id))[0].ID); len(got) != 1 || got[0].Type != planner.Malformed || !strings.Contains(got[0].Problem.Reason, "nothing outside of thinking") {
+			t.Fatalf("%s: events = %+v, want the thinking to be given back", name, got)
+		}
+		if got := d.does(id, planner.Todo(d.state(id))[0].ID); len(got) == 0 || got[0].Type != planner.CallFailed || got[0].Problem.Code != string(llm.Garbage) {
+			t.Errorf("%s: events = %+v, want the call to fail", name, got)
+		}
+	}
+}
+
 // TestAnnouncementsAreGivenBackOnce: a promise of work is no answer, since legwork
 // does nothing then. When the model sends the same reply again, it is the answer.
 func TestAnnouncementsAreGivenBackOnce(t *testing.T) {

@@ -68,8 +68,11 @@ func (x *Executor) replied(ctx context.Context, v *tasks.View, a planner.Action,
 	if err := x.earlier.fetch(ctx, v, e); err != nil {
 		return err
 	}
-	if e.Type == planner.Malformed {
+	switch e.Type {
+	case planner.Malformed:
 		x.Log.InfoContext(ctx, "reply not usable", "task", v.ID, "action", a.ID, "model", reply.Model, "cause", e.Problem.Reason)
+	case planner.CallFailed:
+		x.Log.ErrorContext(ctx, "model call failed", "task", v.ID, "action", a.ID, "model", reply.Model, "cause", e.Problem.Reason)
 	}
 	if e.Reply != nil {
 		for _, c := range e.Reply.Calls {

@@ -38,13 +38,20 @@ func (d reading) names() []string {
 }
 
 // read parses a plan and resolves its dependencies, and matches tool calls with tools.
+// A reply without text is given back once.
 func (d reading) read(r llm.Reply) planner.Event {
 	e := planner.Event{Type: planner.Replied, Action: d.a.ID, Reply: &planner.Reply{Usage: r.Usage, Model: r.Model}}
 	var err error
-	switch d.a.Role {
-	case llm.RoleWork:
+	switch {
+	case len(r.ToolCalls) == 0 && planner.VisibleText(r.Text) == "":
+		if len(d.givenBack()) > 0 {
+			problem := &planner.Problem{Code: string(llm.Garbage), Reason: errEmpty.Error(), Usage: r.Usage}
+			return planner.Event{Type: planner.CallFailed, Action: d.a.ID, Problem: problem}
+		}
+		err = errEmpty
+	case d.a.Role == llm.RoleWork:
 		err = d.readWork(e.Reply, r)
-	case llm.RoleAnswer:
+	case d.a.Role == llm.RoleAnswer:
 		e.Reply.Text, err = d.prose(r.Text)
 	default:
 		err = d.readDecision(e.Reply, r)
@@ -53,6 +60,14 @@ func (d reading) read(r llm.Reply) planner.Event {
 		return e
 	}
 	return malformed(d.a, err, r)
+}
+
+// givenBack are the replies of the action that were given back.
+func (d reading) givenBack() []int {
+	if d.a.Role == llm.RoleWork {
+		return d.v.State.Subtasks[d.a.Place.Subtask].BadReplies
+	}
+	return d.v.State.BadReplies
 }
 
 // errRevoked is for models, too.
@@ -66,7 +81,7 @@ func (r replyError) Error() string { return string(r) }
 
 const (
 	errNoTools   replyError = "There are no tools here: write the text itself."
-	errEmpty     replyError = "It is empty: write the text."
+	errEmpty     replyError = "It holds nothing outside of thinking: write the text, or call a tool."
 	errPlan      replyError = "A plan is not wanted here: write the text itself."
 	errNoCalls   replyError = "No more tools can be called: write the text from what is known."
 	errCall      replyError = "It holds a call of a tool that cannot be read: send the call again, whole and as valid JSON, or write the text."
@@ -84,8 +99,6 @@ func (d reading) prose(text string) (string, error) {
 	bad, refused := errors.AsType[*planner.PlanError](err)
 	callable := d.callable()
 	switch {
-	case planner.VisibleText(text) == "":
-		return "", errEmpty
 	case refused && callable && (bad.Code == planner.UnreadableCall || bad.Code == planner.TruncatedPlan):
 		return "", errCall
 	case refused && (bad.Code == planner.UnknownTool || bad.Code == planner.UnreadableCall):
@@ -155,7 +168,7 @@ func (d reading) readDecision(out *planner.Reply, r llm.Reply) error {
 		options.Known = append(options.Known, w.ID)
 	}
 	parsed, err := parseDecision(r, options)
-	if bad, ok := errors.AsType[*planner.PlanError](err); ok && bad.Code == planner.DoubtfulPlan && len(v.State.BadReplies) > 0 {
+	if bad, ok := errors.AsType[*planner.PlanError](err); ok && bad.Code == planner.DoubtfulPlan && len(d.givenBack()) > 0 {
 		parsed, err = planner.Parsed{Answer: planner.VisibleText(r.Text)}, nil // its model sent it again
 	}
 	if err != nil {
@@ -163,9 +176,6 @@ func (d reading) readDecision(out *planner.Reply, r llm.Reply) error {
 	}
 	if !parsed.IsPlan {
 		out.Text = parsed.Answer
-		if out.Text == "" {
-			return errEmpty
-		}
 		if a := d.announcement(); a != nil && a.Is(out.Text) {
 			return errAnnounced
 		}
@@ -184,7 +194,7 @@ func (d reading) readDecision(out *planner.Reply, r llm.Reply) error {
 // an answer which looks like an announcement comes through the second time.
 func (d reading) announcement() *planner.Announcement {
 	s, opening := d.v.State, d.v.Opening()
-	again := len(s.BadReplies) > 0 || s.Limits.MalformedReplies == 0
+	again := len(d.givenBack()) > 0 || s.Limits.MalformedReplies == 0
 	if d.a.Role != llm.RolePlan || again || len(s.Guidance) > 0 || opening.Prompt != nil || len(d.groups) == 0 {
 		return nil
 	}
