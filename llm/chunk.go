@@ -119,7 +119,7 @@ func readUsage(raw json.RawMessage) (u Usage, ok bool) {
 func count(n float64) int { return int(min(max(n, 0), 1<<31-1)) }
 
 // thinkTags open and close thinking that a server left in the text.
-var thinkTags = [][2]string{{"<think>", "</think>"}, {"<thinking>", "</thinking>"}}
+var thinkTags = [][2]string{{"<think>", "</think>"}, {"<thinking>", "</thinking>"}, {"[THINK]", "[/THINK]"}}
 
 // maxMargin is the longest white space before such a block.
 const maxMargin = 256

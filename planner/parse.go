@@ -68,7 +68,8 @@ func (e *PlanError) Error() string { return e.Reason }
 
 const again = " Send the whole plan again, corrected."
 
-// ParseReply reads a model's text. It leaves thinking aloud out. Calls of tools that
+// ParseReply reads a model's text. It leaves thinking aloud and wrappers around the whole
+// text out. Calls of tools that
 // are written out, in the forms of lenient.FindCalls, are read by ParseCalls. Without
 // such calls the last complete plan in the text counts; a text without a plan is the
 // answer. A plan is
@@ -90,7 +91,7 @@ const again = " Send the whole plan again, corrected."
 func ParseReply(text string, o ParseOptions) (Parsed, error) {
 	text = lenient.WithoutThinking(text)
 	if text == "" {
-		return Parsed{}, &PlanError{Code: EmptyReply, Reason: "The reply is empty. Send a plan, or the answer as text."}
+		return Parsed{}, empty()
 	}
 	written := lenient.FindCalls(text, func(name string) bool { return isPlanTool(name) || slices.Contains(o.Tools, name) })
 	if len(written.List) > 0 {
@@ -102,6 +103,9 @@ func ParseReply(text string, o ParseOptions) (Parsed, error) {
 			calls = append(calls, llm.ToolCall{Name: c.Name, Arguments: string(c.Arguments)})
 		}
 		return ParseCalls(calls, o)
+	}
+	if text = lenient.Unwrapped(text); text == "" {
+		return Parsed{}, empty()
 	}
 	var plan []any
 	var entries [][]any
@@ -359,6 +363,10 @@ func PlanOutput(p Parsed, err error) string {
 		return `{"error":"writing JSON"}` // strings and lists of strings always encode
 	}
 	return strings.TrimSuffix(out.String(), "\n")
+}
+
+func empty() *PlanError {
+	return &PlanError{Code: EmptyReply, Reason: "The reply is empty. Send a plan, or the answer as text."}
 }
 
 // CutPlan is the reason to give a plan back that its model could not finish.

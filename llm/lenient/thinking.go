@@ -3,7 +3,7 @@ package lenient
 import "strings"
 
 // WithoutThinking returns a text without the blocks in which a model thinks
-// aloud (<think>, <thinking>, <thought>, <reasoning>), and without a byte-order
+// aloud (<think>, <thinking>, <thought>, <reasoning>, [THINK]), and without a byte-order
 // mark and white space around it. A closing tag alone ends a block that began
 // with the text; a block that is not closed goes to the end. Tags in code are
 // text.
@@ -69,7 +69,7 @@ type thinkingTag struct {
 }
 
 func tagAt(text string, i int) thinkingTag {
-	if text[i] != '<' {
+	if text[i] != '<' && text[i] != '[' {
 		return thinkingTag{}
 	}
 	tag := thinkingTag{opens: true}
@@ -77,7 +77,11 @@ func tagAt(text string, i int) thinkingTag {
 	if strings.HasPrefix(rest, "/") {
 		tag.opens, rest = false, rest[1:]
 	}
-	for _, name := range [...]string{"think>", "thinking>", "thought>", "reasoning>"} {
+	names := []string{"think>", "thinking>", "thought>", "reasoning>"}
+	if text[i] == '[' {
+		names = []string{"THINK]"} // Magistral
+	}
+	for _, name := range names {
 		if len(rest) >= len(name) && strings.EqualFold(rest[:len(name)], name) {
 			tag.size = len(text) - i - len(rest) + len(name)
 			return tag

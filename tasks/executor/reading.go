@@ -99,6 +99,8 @@ func (d reading) prose(text string) (string, error) {
 	bad, refused := errors.AsType[*planner.PlanError](err)
 	callable := d.callable()
 	switch {
+	case refused && bad.Code == planner.EmptyReply:
+		return "", errEmpty
 	case refused && callable && (bad.Code == planner.UnreadableCall || bad.Code == planner.TruncatedPlan):
 		return "", errCall
 	case refused && (bad.Code == planner.UnknownTool || bad.Code == planner.UnreadableCall):
