@@ -27,6 +27,7 @@ type renderer struct {
 	color  bool
 	links  *links            // how chats show links; nil for a terminal
 	notes  map[string]string // numbers of footnotes by their names
+	refs   references
 
 	out      strings.Builder
 	prefixes []prefix
@@ -55,18 +56,26 @@ func (r *renderer) parse(src string) ast.Node {
 		p = newParser(true, r.notes)
 		r.parser = p
 	}
-	return p.Parse(text.NewReader(r.src))
+	return p.Parse(text.NewReader(r.src), parser.WithContext(r.refs.context()))
 }
 
 // blocks renders the children of a block; between those of a tight list no
 // blank lines are shown.
 func (r *renderer) blocks(parent ast.Node, tight bool) {
 	for n := parent.FirstChild(); n != nil; n = n.NextSibling() {
+		if r.isShown(n) {
+			continue
+		}
 		if n.PreviousSibling() != nil && !tight {
 			r.gap()
 		}
 		r.block(n, tight)
 	}
+}
+
+// isShown reports whether a block holds only definitions that links have shown.
+func (r *renderer) isShown(n ast.Node) bool {
+	return len(r.refs.used) > 0 && n.Kind() == ast.KindParagraph && r.refs.shown(string(n.Lines().Value(r.src)))
 }
 
 func (r *renderer) block(n ast.Node, tight bool) {

@@ -107,7 +107,7 @@ const initialLines = 1000
 func newFlow(markdown string, style flowStyle) *flow {
 	f := &flow{style: style, lines: make([]line, 0, min(strings.Count(markdown, "\n")+1, initialLines))}
 	f.links = &links{telegram: !style.cells || style.rich}
-	f.notes = noteNumbers(markdown)
+	f.notes, f.refs = noteNumbers(markdown), newReferences(markdown)
 	for _, s := range segments(markdown) {
 		if s.apart {
 			f.gap()
@@ -120,6 +120,9 @@ func newFlow(markdown string, style flowStyle) *flow {
 
 func (f *flow) blocks(parent ast.Node, tight bool) {
 	for n := parent.FirstChild(); n != nil; n = n.NextSibling() {
+		if f.isShown(n) {
+			continue
+		}
 		if n.PreviousSibling() != nil && !tight {
 			f.gap()
 		}

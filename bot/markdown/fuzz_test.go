@@ -66,6 +66,9 @@ func withoutMarkup(s string) string {
 	for name, number := range noteNumbers(s) {
 		s = strings.ReplaceAll(s, "[^"+name+"]", "[^"+number+"]")
 	}
+	for label := range newReferences(s).all {
+		s = regexp.MustCompile(`(?i)(\]|^|\n) {0,3}\[`+regexp.QuoteMeta(label)+`\]`).ReplaceAllString(s, "$1")
+	}
 	s = knownTag.ReplaceAllStringFunc(s, func(tag string) string {
 		if m := hrefPattern.FindStringSubmatch(tag); m != nil {
 			return " " + m[1] + m[2] + m[3] + " "

@@ -94,6 +94,8 @@ func hostile(size int) map[string]string {
 		"folded parts":   rep("<details>\n<summary>a</summary>\n"),
 		"footnotes":      rep("[^1]: a[^2]\n"),
 		"named notes":    rep("[^a]: b[^c]\n[^bb]:\n"),
+		"references":     rep("[a]: http://a\n[b][a]\n\n"),
+		"definitions":    rep("[a]: http://a\n")[:size/2] + rep("[b][a] ")[:size/2],
 		"wide numbers":   rep("10. a\n   - b\n  - c\n"),
 		"one line code":  "```\n" + rep("a") + "\n```",
 		"tick lines":     "~~~~\n" + rep("```````````````\n") + "~~~~",

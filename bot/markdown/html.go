@@ -29,13 +29,14 @@ func htmlToMarkdown(src string) string {
 				}
 				end = next
 			}
-			if text, ok := rewriteHTML(src[pos:end]); ok {
-				b.WriteString(text)
-				open = fence{}
-				pos = end
-				continue
+			text, ok := rewriteHTML(src[pos:end])
+			if !ok {
+				text = src[pos:end]
 			}
-			end = lineStop(src, pos)
+			b.WriteString(text)
+			open = fence{}
+			pos = end
+			continue
 		}
 		open = open.after(strings.TrimSuffix(src[pos:end], "\n"))
 		b.WriteString(src[pos:end])

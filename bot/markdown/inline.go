@@ -37,9 +37,9 @@ func (r *renderer) inline(parent ast.Node, l look, out *[]span) {
 		case *ast.RawHTML:
 			r.tag(n, l, out)
 		case *ast.Link:
-			r.link(n, n.Destination, n.Title, l, out)
+			r.link(n, n.Destination, n.Title, r.refs.use(n.Reference), l, out)
 		case *ast.Image:
-			r.link(n, n.Destination, n.Title, l, out)
+			r.link(n, n.Destination, n.Title, r.refs.use(n.Reference), l, out)
 		case *ast.AutoLink:
 			r.autoLink(n, l, out)
 		case *extast.TaskCheckBox:
@@ -121,9 +121,12 @@ func (r *renderer) autoLink(n *ast.AutoLink, l look, out *[]span) {
 }
 
 // link shows the text and the address of a link or an image.
-func (r *renderer) link(n ast.Node, to, title []byte, l look, out *[]span) {
+func (r *renderer) link(n ast.Node, to, title []byte, brackets bool, l look, out *[]span) {
 	var inner []span
 	r.inline(n, l, &inner)
+	if brackets {
+		inner = append(append([]span{{"[", l}}, inner...), span{"]", l})
+	}
 	r.addLink(r.applyTags(inner), oneLine(unescape(string(to))), oneLine(unescape(string(title))), l, out)
 }
 

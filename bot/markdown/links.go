@@ -68,7 +68,7 @@ func (a *links) add(label []span, to, title string, l look, out *[]span) {
 	}
 	var shown, plain string
 	switch {
-	case text != to && "http://"+text != to && "https://"+text != to:
+	case text != to && (!strings.HasPrefix(text, "www.") || "http://"+text != to):
 		plain = to
 		if !showsHost(text, host) {
 			shown = host

@@ -49,7 +49,7 @@ func Terminal(markdown string, width int, style Style) string {
 	if width < 0 {
 		width = 0
 	}
-	r := &renderer{width: width, color: style.Color, notes: noteNumbers(markdown)}
+	r := &renderer{width: width, color: style.Color, notes: noteNumbers(markdown), refs: newReferences(markdown)}
 	for _, s := range segments(markdown) {
 		if s.apart {
 			r.gap()
@@ -80,8 +80,8 @@ func TerminalParts(markdown string, width int, style Style) []Part {
 }
 
 // newParser reads CommonMark with the GitHub extensions, tables on request. It
-// does not parse blocks of HTML and link reference definitions, so both stay in the
-// text as written.
+// does not parse blocks of HTML and link reference definitions: html.go and reference.go
+// read them.
 func newParser(tables bool, notes map[string]string) parser.Parser {
 	options := []parser.Option{
 		parser.WithBlockParsers(
@@ -100,6 +100,7 @@ func newParser(tables bool, notes map[string]string) parser.Parser {
 			util.Prioritized(formulas{}, 50),
 			util.Prioritized(parser.NewCodeSpanParser(), 100),
 			util.Prioritized(footnotes{notes}, 150),
+			util.Prioritized(definitions{}, 160),
 			util.Prioritized(parser.NewLinkParser(), 200),
 			util.Prioritized(parser.NewAutoLinkParser(), 300),
 			util.Prioritized(parser.NewRawHTMLParser(), 400),
