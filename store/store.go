@@ -132,6 +132,8 @@ func (s *Store) dropCopied(ctx context.Context) error {
 			return err
 		}
 	}
-	s.log.ErrorContext(ctx, "copy in use, tasks that were running dropped", "made", at, "tasks", s.dropped)
+	if len(s.dropped) > 0 {
+		s.log.ErrorContext(ctx, "copy in use, tasks that were running dropped", "made", at, "tasks", s.dropped)
+	}
 	return s.update(ctx, "removing the mark of a copy", func(x *txn) { metaTimes.drop(x, metaCopied) })
 }
