@@ -147,14 +147,21 @@ func TestFindTools(t *testing.T) {
 // TestArgumentsReadTwoWays: a call with a repeated key is refused, because the
 // person might read one value and the server the other.
 func TestArgumentsReadTwoWays(t *testing.T) {
-	d := newInboxEnv(t)
-	id := d.planned("look")
-	d.Model.Answer = func(context.Context, llm.Request, func(llm.Delta)) (llm.Reply, error) {
-		return llm.Reply{ToolCalls: []llm.ToolCall{{ID: "c", Name: "look", Arguments: `{"to":"ann","\u0074o":"mallory"}`}}}, nil
-	}
-	got := d.does(id, planner.WorkID("1/a", 1, 0))
-	if len(got) != 1 || len(got[0].Reply.Calls) != 1 || got[0].Reply.Calls[0].Tool != "" || !strings.Contains(got[0].Reply.Calls[0].Refusal, `"to" twice`) {
-		t.Errorf("events = %+v, want a call that is refused for its key", got)
+	for _, args := range []string{
+		`{"to":"ann","\u0074o":"mallory"}`,
+		`{"to":"ann","\u0074o":"mallory","Day":"today"}`, // the last key is not the property's own
+		`{"arguments":{"to":"ann","to":"mallory"}}`,
+	} {
+		d := newInboxEnv(t)
+		d.Tools.Many = []tools.Tool{{Name: "look.up", Exposed: "look", Schema: json.RawMessage(`{"type":"object","properties":{"to":{"type":"string"},"day":{"type":"string"}}}`)}}
+		id := d.planned("look")
+		d.Model.Answer = func(context.Context, llm.Request, func(llm.Delta)) (llm.Reply, error) {
+			return llm.Reply{ToolCalls: []llm.ToolCall{{ID: "c", Name: "look", Arguments: args}}}, nil
+		}
+		got := d.does(id, planner.WorkID("1/a", 1, 0))
+		if len(got) != 1 || len(got[0].Reply.Calls) != 1 || got[0].Reply.Calls[0].Tool != "" || !strings.Contains(got[0].Reply.Calls[0].Refusal, `"to" twice`) {
+			t.Errorf("%s: events = %+v, want a call that is refused for its key", args, got)
+		}
 	}
 }
 

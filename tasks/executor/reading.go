@@ -288,8 +288,12 @@ func match(c planner.Call, listed []tools.Tool, groups []string, delegated bool)
 		t, ok = meant(c.Name, listed)
 	}
 	if ok {
-		c.Arguments = toolargs.Unwrap(t.Schema, c.Arguments)
-		if key, twice := plainjson.RepeatedKey([]byte(c.Arguments)); twice {
+		key, twice := plainjson.RepeatedKey([]byte(c.Arguments))
+		if !twice {
+			c.Arguments = toolargs.Unwrap(t.Schema, c.Arguments)
+			key, twice = plainjson.RepeatedKey([]byte(c.Arguments))
+		}
+		if twice {
 			c.Refusal = fmt.Sprintf("the arguments have the key %q twice in one object, and can be read in two ways: write it once", key)
 			return c
 		}
