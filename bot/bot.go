@@ -74,7 +74,8 @@ type Message struct {
 	// guidance or an answer by somebody who asked something in this conversation.
 	Overheard bool
 	// Assumed marks a ReplyTo that the platform filled in: the person wrote while a
-	// question was open, and did not point at it.
+	// question was open, did not point at it, and was not shown that the text is its
+	// answer.
 	Assumed bool
 	// InThread marks a message in a thread that holds this conversation alone. It
 	// speaks to the task there, as a reply would.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -48,7 +49,8 @@ type console struct {
 	waiting   map[string]bool     // ids of messages that are not stored yet
 	replied   map[string]question // by the id of the message that answered them
 	shown     shownDrafts
-	menu      menu // of the latest notice
+	menu      menu   // of the latest notice
+	answering string // id of the question that the text in the prompt answers, as of the last key
 	lastAsked string
 	hint      string
 	hintEnds  time.Time
@@ -364,14 +366,19 @@ func (c *console) prompt(p painter) frame {
 	if c.searching != nil {
 		return c.searching.prompt(p)
 	}
-	rows, row, column := c.edit.layout(max(p.width-3, 1))
+	sign := "› "
+	if c.answered() != "" && !strings.HasPrefix(c.edit.String(), "/") {
+		sign = c.t.text("terminal.answer", nil) + " › "
+	}
+	margin := bot.TextWidth(sign)
+	rows, row, column := c.edit.layout(max(p.width-margin-1, 1))
 	most := max(1, min(10, c.screen.height/3))
 	from := min(max(0, row-most/2), max(0, len(rows)-most))
-	f := frame{row: row - from, column: column + 2}
+	f := frame{row: row - from, column: column + margin}
 	for i, text := range rows[from:min(len(rows), from+most)] {
-		mark := "  "
+		mark := strings.Repeat(" ", margin)
 		if from+i == 0 {
-			mark = "› "
+			mark = sign
 		}
 		f.rows = append(f.rows, p.row(piece{mark, cyan})+text)
 	}

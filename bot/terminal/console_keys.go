@@ -28,6 +28,7 @@ func (c *console) handleKeys(keys []key) {
 
 // handleKey handles one key.
 func (c *console) handleKey(k key) {
+	c.answering = c.answered()
 	switch k.name {
 	case keyInterrupt:
 		c.interrupt()
@@ -121,9 +122,10 @@ func (c *console) enter() {
 }
 
 // answers makes a message the answer to a question, and removes the question from
-// the screen unless a text cannot settle it.
+// the screen unless a text cannot settle it. If the person began to write before the
+// question was open, the prompt did not show that the text is its answer.
 func (c *console) answers(q question, m bot.Message) bot.Message {
-	m.ReplyTo, m.Assumed = q.id, true
+	m.ReplyTo, m.Assumed = q.id, c.answering != q.id
 	b, pressed := q.buttonFor(m.Text)
 	if pressed {
 		m.Kind, m.Data, m.Text = bot.MessagePress, b.Data, ""
@@ -143,6 +145,17 @@ func (c *console) submit(m bot.Message) {
 	default: // the queue is full: keep the text
 		c.edit.set(m.Text)
 	}
+}
+
+// answered is the id of the question that the text in the prompt answers: the one that
+// was open when the person began to write. It is empty when there is none, or when
+// another question is open now.
+func (c *console) answered() string {
+	q := c.question()
+	if q == nil || q.calls || len(c.edit.text) > 0 && c.answering != q.id {
+		return ""
+	}
+	return q.id
 }
 
 // question is the oldest one that waits for a decision.

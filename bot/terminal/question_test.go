@@ -243,6 +243,47 @@ func TestConsoleApproval(t *testing.T) {
 	}
 }
 
+// TestConsoleAnswersWhatItShows: the prompt says that a text answers the open question.
+// A text that the person began before the question came is not surely its answer.
+func TestConsoleAnswersWhatItShows(t *testing.T) {
+	s := sit(t, nil)
+	field := bot.Draft{Kind: bot.KindQuestion, Task: "t", Text: "How many?", FreeText: true, Buttons: []bot.Button{{Label: "Decline", Data: "no", Style: bot.StyleDanger}}}
+	s.seeText("›")
+	mustPost(t, s.t, board("t", "go", "Waiting", "waiting"))
+	s.keys("what is")
+	s.seeText("› what is")
+	early := mustPost(t, s.t, field)
+	s.seeText("-- Decline")
+	if screen := s.text(); strings.Contains(screen, "Answer › what is") {
+		t.Errorf("the prompt turned what was being written into an answer:\n%s", screen)
+	}
+	s.keys(" this?\r")
+	s.see("the question is gone", func(screen string) bool { return !strings.Contains(screen, "-- Decline") })
+	late := mustPost(t, s.t, field)
+	s.seeText("Answer › ▏")
+	s.keys("2")
+	s.seeText("Answer › 2")
+	s.keys("\r")
+	s.see("the question is gone", func(screen string) bool { return !strings.Contains(screen, "-- Decline") })
+	mustPost(t, s.t, field)
+	s.seeText("Answer › ▏")
+	s.keys("/st")
+	s.see("a command", func(screen string) bool {
+		return strings.Contains(screen, "› /st") && !strings.Contains(screen, "Answer › /st")
+	})
+	s.keys("op\r\x04")
+	s.leaves()
+	want := []bot.Message{{Text: "what is this?", ReplyTo: early, Assumed: true}, {Text: "2", ReplyTo: late}, {Text: "/stop"}}
+	if len(s.got) != len(want) {
+		t.Fatalf("messages: got %+v, want %+v", s.got, want)
+	}
+	for i, m := range s.got {
+		if m.Kind != want[i].Kind || m.Text != want[i].Text || m.ReplyTo != want[i].ReplyTo || m.Assumed != want[i].Assumed {
+			t.Errorf("message %d: got %+v, want %+v", i, m, want[i])
+		}
+	}
+}
+
 // approval is a question with a file, as a card to approve is one.
 func approval(text string) bot.Draft {
 	return bot.Draft{
