@@ -61,7 +61,7 @@ tasks/executor     | bot clip form i18n llm plainjson planner tasks tasks/policy
 tasks/presenter    | bot clip i18n llm planner retry tasks tasks/cards tools |
 
 tasks/input        | bot form i18n tasks/cards tools          |
-tasks/cards        | bot clip form i18n planner schedule tasks tasks/policy tools |
+tasks/cards        | bot clip form i18n llm planner schedule tasks tasks/policy tools |
 tasks/policy       | bot planner tasks tools | x/net
 
 tasks              | bot form llm planner schedule tools          | ulid/v2

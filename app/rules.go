@@ -101,7 +101,7 @@ func budget(c *conf.Config) tasks.BudgetRules {
 			TaskTokens: b.TaskTokens, TaskUSD: micros(b.TaskUSD), UserDayUSD: micros(b.UserDayUSD),
 			ChatDayUSD: micros(b.ChatDayUSD), DayUSD: micros(b.DayUSD), DayTokens: b.DayTokens,
 		},
-		Zone: zone, AskerExtends: b.Extend == conf.ExtendAsker, Unpriced: len(c.LLM.Unpriced()) > 0,
+		Zone: zone, AskerExtends: b.Extend == conf.ExtendAsker,
 	}
 }
 

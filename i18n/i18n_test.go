@@ -73,7 +73,7 @@ func TestText(t *testing.T) {
 		{"optional field", "en", "prompt.result_denied", map[string]any{"Reason": "too dear"}, "A person declined this call: too dear. Do not try it again; go on without it."},
 		{"optional field left out", "en", "prompt.result_denied", nil, "A person declined this call. Do not try it again; go on without it."},
 		{"values are not templates", "en", "board.calling", map[string]any{"Tool": "{{.X}}"}, "calling {{.X}}"},
-		{"footer", "en", "answer.footer", map[string]any{"Count": 3, "Elapsed": 12 * time.Second, "Tokens": 4512, "Cost": 23400}, "3 sub-tasks · 12 s · 4.5k tokens · $0.02"},
+		{"footer", "en", "answer.footer", map[string]any{"Count": 3, "Elapsed": 12 * time.Second, "Tokens": 4512, "Price": "$0.02"}, "3 sub-tasks · 12 s · 4.5k tokens · $0.02"},
 		{"ready values", "en", "answer.footer", map[string]any{"Count": 3, "Elapsed": "soon", "Tokens": "few"}, "3 sub-tasks · soon · few"},
 		{"language by tag", "ru-RU", "status.done", nil, "Готово"},
 		{"unknown language", "de", "status.done", nil, "Done"},

@@ -72,13 +72,13 @@ func (f *fake) requests() []string {
 	return append([]string(nil), f.bodies...)
 }
 
-// config is one model named main at the endpoint.
+// config is one model named main at the endpoint, free of charge.
 func (f *fake) config() llm.Config {
 	return llm.Config{Models: map[string]llm.ModelConfig{"main": f.model()}}
 }
 
 func (f *fake) model() llm.ModelConfig {
-	return llm.ModelConfig{BaseURL: f.URL + "/v1", Model: "test-model", APIKey: "sk-secret"}
+	return llm.ModelConfig{BaseURL: f.URL + "/v1", Model: "test-model", APIKey: "sk-secret", Price: &llm.Price{}}
 }
 
 // sse streams the given body as it is.

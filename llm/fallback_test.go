@@ -283,11 +283,11 @@ func TestQuote(t *testing.T) {
 	}{
 		{"the chain", m.Quote(ask("main", 0)), llm.Usage{Input: 100, Output: 1000, Cost: 10200, Estimated: true}},
 		{"a bounded reply", m.Quote(ask("main", 10)), llm.Usage{Input: 100, Output: 10, Cost: 2050, Estimated: true}},
-		{"no price", m.Quote(ask("secret", 0)), llm.Usage{Input: 100, Output: 100, Estimated: true}},
+		{"no price", m.Quote(ask("secret", 0)), llm.Usage{Input: 100, Output: 100, Estimated: true, Unpriced: true}},
 		{"unknown", m.Quote(ask("unknown", 0)), llm.Usage{}},
 		{"tokens", m.QuoteTokens("main", 1000000, -1), llm.Usage{Input: 1000000, Output: 1000, Cost: 20002500, Estimated: true}},
 		{"tokens of a role", m.QuoteTokens(llm.RolePlan, 100, 5), llm.Usage{Input: 100, Output: 5, Cost: 2025, Estimated: true}},
-		{"tokens of unknown", m.QuoteTokens("unknown", 100, -1), llm.Usage{Input: 100, Estimated: true}},
+		{"tokens of unknown", m.QuoteTokens("unknown", 100, -1), llm.Usage{Input: 100, Estimated: true, Unpriced: true}},
 	} {
 		if c.got != c.want {
 			t.Errorf("quote of %s = %+v, want %+v", c.name, c.got, c.want)
@@ -305,6 +305,8 @@ func TestCost(t *testing.T) {
 	for name, c := range cfg.Models {
 		c.Price = &llm.Price{Input: 2, CachedInput: &cached, Output: 10}
 		cfg.Models[name] = c
+		c.Price = nil
+		cfg.Models["unpriced"] = c
 	}
 	m, _ := open(t, cfg)
 	r := ask()
@@ -315,6 +317,14 @@ func TestCost(t *testing.T) {
 	}
 	if want := (llm.Usage{Input: 1000, CachedInput: 400, Output: 7, Cost: 1470}); reply.Usage != want {
 		t.Errorf("usage = %+v, want %+v", reply.Usage, want)
+	}
+	r.Model = "unpriced"
+	other, err := m.Call(t.Context(), r, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := (llm.Usage{Input: 2000, CachedInput: 800, Output: 14, Cost: 1470, Unpriced: true}); reply.Usage.Add(other.Usage) != want {
+		t.Errorf("together with a call without a price: %+v, want %+v", reply.Usage.Add(other.Usage), want)
 	}
 }
 

@@ -181,7 +181,9 @@ type Reply struct {
 // Estimate is the most that a plan may cost, the answer included.
 type Estimate struct {
 	Tokens int64 `json:"tokens"`
-	Cost   int64 `json:"cost,omitempty"` // millionths of a US dollar; 0 where no price is known
+	Cost   int64 `json:"cost,omitempty"` // millionths of a US dollar; without those of models whose price is not known
+	// Unpriced means that the price of at least one of the models is not known.
+	Unpriced bool `json:"unpriced,omitempty"`
 }
 
 // Overdraft is the body of BudgetReached: a budget that has no room for the next

@@ -15,12 +15,6 @@ type BudgetRules struct {
 	// Unattended means that no person confirms large plans: only the budgets limit
 	// them.
 	Unattended bool
-	Unpriced   bool // the price of at least one model is not known
-}
-
-// UnknownCost reports that a usage may cost something although no cost is counted.
-func (r BudgetRules) UnknownCost(u llm.Usage) bool {
-	return r.Unpriced && u.Cost == 0 && u.Tokens() > 0
 }
 
 // Day returns the day of a moment, such as "2026-11-20".

@@ -421,15 +421,25 @@ func TestUsageOfAnExtendedBudget(t *testing.T) {
 func TestUsageOfUnknownPrice(t *testing.T) {
 	s := newEngineEnv(t)
 	s.stop()
-	s.rules.Budget = tasks.BudgetRules{Budgets: tasks.Budgets{UserDayUSD: dollars(2)}, Unpriced: true}
+	s.rules.Budget = tasks.BudgetRules{Budgets: tasks.Budgets{UserDayUSD: dollars(2)}}
+	var calls atomic.Int32
 	s.model = &enginetest.Model{Answer: func(context.Context, llm.Request, func(llm.Delta)) (llm.Reply, error) {
-		return llm.Reply{Text: "hello", Model: "main", Usage: llm.Usage{Input: 900, Output: 100}}, nil
+		used := llm.Usage{Input: 900, Output: 100, Unpriced: true}
+		if calls.Add(1) > 1 {
+			used.Cost, used.Unpriced = 20_000, false
+		}
+		return llm.Reply{Text: "hello", Model: "main", Usage: used}, nil
 	}}
 	s.play()
 	s.over(s.opens("ann", private("ann"), "hello"))
 	want := "**You**\n* today: 1k tokens, price unknown of $2.00\n* this month: 1k tokens, price unknown\n* in all: 1k tokens, price unknown"
 	if got := s.say("ann", private("ann"), "/usage"); got != want {
 		t.Errorf("/usage said\n%s\nwant\n%s", got, want)
+	}
+	s.over(s.opens("ann", private("ann"), "hello again"))
+	want = "**You**\n* today: 2k tokens, at least $0.02 of $2.00\n* this month: 2k tokens, at least $0.02\n* in all: 2k tokens, at least $0.02"
+	if got := s.say("ann", private("ann"), "/usage"); got != want {
+		t.Errorf("after a call with a price, /usage said\n%s\nwant\n%s", got, want)
 	}
 }
 

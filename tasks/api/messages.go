@@ -201,10 +201,14 @@ func planContent(r *planner.Reply) fields {
 	}
 	c["subtasks"] = list
 	if r.Estimate != nil {
-		c["estimate"] = fields{"tokens": r.Estimate.Tokens, "usd": nil}
+		estimate := fields{"tokens": r.Estimate.Tokens, "usd": nil}
 		if r.Estimate.Cost > 0 { // 0 where no price is known
-			c["estimate"] = fields{"tokens": r.Estimate.Tokens, "usd": usd(r.Estimate.Cost)}
+			estimate["usd"] = usd(r.Estimate.Cost)
 		}
+		if r.Estimate.Unpriced { // some of the models have no known price
+			estimate["unpriced"] = true
+		}
+		c["estimate"] = estimate
 	}
 	return c
 }

@@ -60,7 +60,7 @@ func (s *Service) Usage(ctx context.Context, p Principal, by []string, from, to 
 	}
 	rows := make([]UsageRow, 0, len(sums))
 	for key, sum := range sums {
-		key.Usage = s.usageOf(sum)
+		key.Usage = usageOf(sum)
 		key.Calls = calls[UsageRow{User: key.User, Chat: key.Chat, Model: key.Model, Day: key.Day}]
 		rows = append(rows, key)
 	}

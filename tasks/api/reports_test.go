@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -105,7 +106,13 @@ func TestContent(t *testing.T) {
 }
 
 func TestUsage(t *testing.T) {
-	w := newEnv(t, func(k *enginetest.Env) { k.Model.Answer = enginetest.Plain("hello") })
+	var next atomic.Pointer[llm.Usage]
+	next.Store(&llm.Usage{Input: 10, Output: 2})
+	w := newEnv(t, func(k *enginetest.Env) {
+		k.Model.Answer = func(context.Context, llm.Request, func(llm.Delta)) (llm.Reply, error) {
+			return llm.Reply{Text: "hello", Usage: *next.Load()}, nil
+		}
+	})
 	w.ends(w.starts(operator, api.NewTask{Goal: "x"}).ID)
 	w.ends(w.starts(operator, api.NewTask{Goal: "y"}).ID)
 	w.kit.Ask(t, enginetest.Message("1", "hi", time.Now()))
@@ -119,15 +126,8 @@ func TestUsage(t *testing.T) {
 	if err != nil || len(all) != 1 || all[0].Calls != 3 || all[0].InputTokens != 30 || all[0].OutputTokens != 6 {
 		t.Errorf("all is %+v, %v", all, err)
 	}
-	if err == nil && (all[0].USD == nil || *all[0].USD != 0) {
+	if err == nil && (all[0].USD == nil || *all[0].USD != 0 || all[0].Unpriced) {
 		t.Errorf("what costs nothing is %v dollars, want 0", all[0].USD)
-	}
-	rules := *w.kit.Inbox.CurrentRules()
-	rules.Budget.Unpriced = true
-	w.kit.Inbox.Use(rules)
-	all, err = w.Usage(t.Context(), viewer, nil, "", "")
-	if raw, bad := json.Marshal(all); err != nil || bad != nil || !strings.Contains(string(raw), `"usd":null`) {
-		t.Errorf("without a known price it is %s, %v, %v, want usd null", raw, err, bad)
 	}
 	by, err := w.Usage(t.Context(), viewer, []string{"user", "day"}, "", "")
 	if err != nil || len(by) != 2 || by[0].User != "api:ops" || by[0].Calls != 2 || by[1].User != "recorder:ann" || by[1].Day != inbox.Today(w.kit.Inbox) || by[1].Chat != "" {
@@ -151,6 +151,21 @@ func TestUsage(t *testing.T) {
 	wrong(t, "order", err, "from")
 	_, err = w.Usage(t.Context(), agent, nil, "", "")
 	refused(t, "an agent", err, api.ErrForbidden)
+	for i, c := range []struct {
+		usage llm.Usage
+		want  string
+	}{
+		{llm.Usage{Input: 10, Output: 2, Unpriced: true}, `"usd":null,"unpriced":true`},
+		{llm.Usage{Input: 10, Output: 2, Cost: 20_000}, `"usd":0.02,"unpriced":true`},
+	} {
+		next.Store(&c.usage)
+		w.ends(w.starts(admin, api.NewTask{Goal: fmt.Sprint("price ", i)}).ID)
+		rows, err := w.Usage(t.Context(), viewer, []string{"user"}, "", "")
+		text, bad := json.Marshal(rows)
+		if err != nil || bad != nil || strings.Count(string(text), c.want) != 1 {
+			t.Errorf("after %+v the usage is %s, %v, %v, want %s once", c.usage, text, err, bad, c.want)
+		}
+	}
 }
 
 // scripted is a toolbox under a name that is no method's, and stocked one that tells how its groups are.

@@ -63,13 +63,14 @@ type Usage struct {
 	CachedTokens int `json:"cached_input_tokens" doc:"Those tokens of prompts that came from a cache."`
 	OutputTokens int `json:"output_tokens" doc:"Tokens of replies."`
 	// USD is nil where no price is known.
-	USD *float64 `json:"usd" doc:"The cost in US dollars of the models whose price is known. Null if no price is known."`
+	USD      *float64 `json:"usd" doc:"The cost in US dollars of the models whose price is known. Null if no price is known."`
+	Unpriced bool     `json:"unpriced" doc:"True if some of the tokens are of a model whose price is not known: the real cost is higher than 'usd'."`
 }
 
 // usageOf converts the usage of the ledger and of journals.
-func (s *Service) usageOf(u llm.Usage) Usage {
-	out := Usage{InputTokens: u.Input, CachedTokens: u.CachedInput, OutputTokens: u.Output}
-	if !s.Inbox.CurrentRules().Budget.UnknownCost(u) {
+func usageOf(u llm.Usage) Usage {
+	out := Usage{InputTokens: u.Input, CachedTokens: u.CachedInput, OutputTokens: u.Output, Unpriced: u.Unpriced}
+	if u.Cost > 0 || !u.Unpriced {
 		cost := usd(u.Cost)
 		out.USD = &cost
 	}
@@ -126,7 +127,7 @@ func (s *Service) task(ctx context.Context, id tasks.ID) (Task, error) {
 	}
 	t := Task{
 		ID: id, State: state.Status(), Goal: opening.Goal, Chat: row.Chat.Key(), From: row.From.Key(), Run: !opening.External,
-		Rounds: state.Round, Waiting: waiting(id, state), Usage: s.usageOf(state.Usage), Version: state.Version, Seq: state.Seq,
+		Rounds: state.Round, Waiting: waiting(id, state), Usage: usageOf(state.Usage), Version: state.Version, Seq: state.Seq,
 		Created: Time{state.Opened}, Updated: Time{state.Last}, Worked: state.Worked.Seconds(),
 	}
 	if state.Finished() {

@@ -12,6 +12,7 @@ import (
 	"legwork/bot"
 	"legwork/i18n"
 	"legwork/internal/clip"
+	"legwork/llm"
 	"legwork/planner"
 	"legwork/tasks"
 	"legwork/tools"
@@ -161,7 +162,8 @@ func outcome(v *tasks.View, texts *i18n.Texts) bot.Draft {
 	d := bot.Draft{Kind: bot.KindAnswer, Task: string(v.ID), ReplyTo: opening.Message}
 	if started(s) {
 		d.Footer = texts.Text(opening.Language, "answer.footer", map[string]any{
-			"Count": len(s.Subtasks), "Elapsed": s.Worked, "Tokens": s.Usage.Tokens(), "Cost": s.Usage.Cost,
+			"Count": len(s.Subtasks), "Elapsed": s.Worked, "Tokens": s.Usage.Tokens(),
+			"Price": priceText(texts, opening.Language, s.Usage),
 		})
 	}
 	if s.Answer > 0 {
@@ -231,7 +233,7 @@ func boardEstimate(v *tasks.View, texts *i18n.Texts) string {
 }
 
 func estimateText(texts *i18n.Texts, lang string, e planner.Estimate) string {
-	return CostText(texts.Roughly, texts.Money, lang, e.Tokens, e.Cost)
+	return CostText(texts, lang, llm.Usage{Input: int(e.Tokens), Cost: e.Cost, Unpriced: e.Unpriced})
 }
 
 // planCost is the text about the cost in the question about a plan.

@@ -6,6 +6,7 @@ import (
 
 	"legwork/bot"
 	"legwork/i18n"
+	"legwork/llm"
 	"legwork/planner"
 	"legwork/tasks"
 )
@@ -131,11 +132,24 @@ func BudgetProblem(v *tasks.View, texts *i18n.Texts) string {
 	return texts.Text(lang, "problem."+planner.ReasonBudget, nil)
 }
 
-// CostText writes tokens, and money if the cost is known.
-func CostText(tokens, money func(lang string, n int64) string, lang string, n, cost int64) string {
-	text := tokens(lang, n)
-	if cost > 0 {
-		text += ", " + money(lang, cost)
+// CostText writes tokens and their price, as in "12k tokens, at least $0.03".
+func CostText(texts *i18n.Texts, lang string, u llm.Usage) string {
+	text := texts.Roughly(lang, u.Tokens())
+	if price := priceText(texts, lang, u); price != "" {
+		text += ", " + price
 	}
 	return text
+}
+
+// priceText writes the price of a usage; empty if it cost nothing.
+func priceText(texts *i18n.Texts, lang string, u llm.Usage) string {
+	switch {
+	case u.Cost > 0 && u.Unpriced:
+		return texts.Text(lang, "usage.at_least", map[string]any{"Text": texts.Money(lang, u.Cost)})
+	case u.Cost > 0:
+		return texts.Money(lang, u.Cost)
+	case u.Unpriced:
+		return texts.Text(lang, "usage.unpriced", nil)
+	}
+	return ""
 }

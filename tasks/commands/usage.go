@@ -85,10 +85,9 @@ type budgetLeft struct {
 
 // usageLines is a heading with the spending below it.
 func usageLines(in *inbox.Inbox, lang, key string, s spending, of budgetLeft) string {
-	today := spentText(in, lang, s.today)
+	today := cards.CostText(in.Texts, lang, s.today)
 	if of.limit > 0 {
-		unknown := in.CurrentRules().Budget.UnknownCost(s.today)
-		if !tasks.InTokens(of.budget) && s.today.Cost <= 0 && !unknown { // show the spending in the unit of the limit
+		if !tasks.InTokens(of.budget) && s.today.Cost <= 0 && !s.today.Unpriced { // show the spending in the unit of the limit
 			today += ", " + in.Texts.Money(lang, 0)
 		}
 		today = in.Texts.Text(lang, "usage.of", map[string]any{"Spent": today, "Limit": cards.AmountText(in.Texts, lang, of.budget, of.limit)})
@@ -96,17 +95,9 @@ func usageLines(in *inbox.Inbox, lang, key string, s spending, of budgetLeft) st
 	return strings.Join([]string{
 		"**" + in.Texts.Text(lang, key, nil) + "**",
 		in.Texts.Text(lang, "usage.today", map[string]any{"Text": today}),
-		in.Texts.Text(lang, "usage.month", map[string]any{"Text": spentText(in, lang, s.month)}),
-		in.Texts.Text(lang, "usage.ever", map[string]any{"Text": spentText(in, lang, s.total)}),
+		in.Texts.Text(lang, "usage.month", map[string]any{"Text": cards.CostText(in.Texts, lang, s.month)}),
+		in.Texts.Text(lang, "usage.ever", map[string]any{"Text": cards.CostText(in.Texts, lang, s.total)}),
 	}, "\n")
-}
-
-// spentText writes tokens and money, or that the price is not known.
-func spentText(in *inbox.Inbox, lang string, u llm.Usage) string {
-	if in.CurrentRules().Budget.UnknownCost(u) {
-		return in.Texts.Roughly(lang, u.Tokens()) + ", " + in.Texts.Text(lang, "usage.unpriced", nil)
-	}
-	return cards.CostText(in.Texts.Roughly, in.Texts.Money, lang, u.Tokens(), u.Cost)
 }
 
 // usageOfAll lists the spending of all people together, and this month's spending
@@ -159,7 +150,7 @@ func usagePart(in *inbox.Inbox, lang, key string, s *tasks.UsageByName) string {
 	more := max(0, len(names)-usageRows)
 	lines := []string{"**" + in.Texts.Text(lang, key, map[string]any{"Date": monthOf(in.CurrentRules().Budget.Day(in.Wall()))}) + "**"}
 	for _, name := range names[:len(names)-more] {
-		lines = append(lines, in.Texts.Text(lang, "usage.row", map[string]any{"Name": cards.InCode(name), "Text": spentText(in, lang, s.Usage[name])}))
+		lines = append(lines, in.Texts.Text(lang, "usage.row", map[string]any{"Name": cards.InCode(name), "Text": cards.CostText(in.Texts, lang, s.Usage[name])}))
 	}
 	if more > 0 {
 		lines = append(lines, in.Texts.Text(lang, "board.more", map[string]any{"Count": more}))

@@ -23,6 +23,7 @@ type averages struct {
 type average struct {
 	tokens, cost float64
 	seen         int
+	unpriced     bool // of the latest value
 }
 
 // averageOver is how many of the latest values an average covers.
@@ -43,6 +44,7 @@ func (a *averages) add(kind string, u llm.Usage) {
 	share := 1 / float64(one.seen)
 	one.tokens += (float64(u.Tokens()) - one.tokens) * share
 	one.cost += (float64(u.Cost) - one.cost) * share
+	one.unpriced = u.Unpriced
 }
 
 func (a *averages) of(kind string) (e planner.Estimate, known bool) {
@@ -52,7 +54,7 @@ func (a *averages) of(kind string) (e planner.Estimate, known bool) {
 	if one == nil {
 		return e, false
 	}
-	return planner.Estimate{Tokens: int64(one.tokens), Cost: int64(one.cost)}, true
+	return planner.Estimate{Tokens: int64(one.tokens), Cost: int64(one.cost), Unpriced: one.unpriced}, true
 }
 
 // defaultUsage is the assumed usage before any work of that kind was done, in tokens
@@ -98,9 +100,9 @@ func (a *averages) estimate(price Pricer, groups []tools.Group, plan []planner.S
 		if !known {
 			input, output := defaultUsage(role)
 			u := price.QuoteTokens(model, input, output)
-			e = planner.Estimate{Tokens: u.Tokens(), Cost: u.Cost}
+			e = planner.Estimate{Tokens: u.Tokens(), Cost: u.Cost, Unpriced: u.Unpriced}
 		}
-		sum.Tokens, sum.Cost = sum.Tokens+e.Tokens, sum.Cost+e.Cost
+		sum.Tokens, sum.Cost, sum.Unpriced = sum.Tokens+e.Tokens, sum.Cost+e.Cost, sum.Unpriced || e.Unpriced
 	}
 	for _, s := range plan {
 		role, by := llm.RoleWork, cmp.Or(model, llm.RoleWork)
