@@ -61,7 +61,7 @@ type Event struct {
 	Note      *Note                      `json:"note,omitempty"`      // note_added
 	Text      string                     `json:"text,omitempty"`      // guidance_added, heard, prompt_expanded, answered, cut_off
 	Message   string                     `json:"message,omitempty"`   // guidance_added, heard, decided: platform id of the message; sent: id of the sent message
-	Earlier   []bot.Quoted               `json:"earlier,omitempty"`   // guidance_added: messages that it brings along, as material
+	Earlier   []bot.Quoted               `json:"earlier,omitempty"`   // guidance_added, heard: messages that it brings along, as material
 	Of        int                        `json:"of,omitempty"`        // guidance_added: seq of the event whose text it corrects; guidance_removed: of the guidance; grant_revoked: of the decision
 	Grant     string                     `json:"grant,omitempty"`     // started: which standing grant let the call be made
 	Instead   string                     `json:"instead,omitempty"`   // sent: id of the slot's earlier message, which Message replaces

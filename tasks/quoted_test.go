@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"legwork/bot"
+	"legwork/internal/form"
 	"legwork/planner"
 )
 
@@ -72,6 +73,27 @@ func TestQuotedInGuidance(t *testing.T) {
 	live := o.live(me)
 	if len(live) != 1 || len(o.event(live[0], 1).Opening.Earlier) != 1 {
 		t.Errorf("asked separately: %q, want one task with what the message points at", o.goals(me))
+	}
+}
+
+// TestQuotedInHeldWords: words that came while a server's form was open keep what they
+// point at when they become a question of their own.
+func TestQuotedInHeldWords(t *testing.T) {
+	q := form.Question{Message: "A note?", Fields: fieldsOf(t, `{"type":"object","properties":{"note":{"type":"string"}}}`)}
+	s, id, _ := asksForm(t, q, false, private("ann"))
+	me := private("ann")
+	h := s.send(s.pointing(me, "is he right?"))
+	s.send(s.press("ann", me, h.data(t, s.text("button.for_legwork", nil))))
+	for _, live := range s.live(me) {
+		if o := s.event(live, 1).Opening; live != id && (o.Goal != "is he right?" || len(o.Earlier) != 1 || o.Earlier[0].From != "Bob") {
+			t.Errorf("the words became %q with %+v, want what they point at, too", o.Goal, o.Earlier)
+		}
+	}
+	if n := len(s.live(me)); n != 2 {
+		t.Errorf("%d live tasks, want a task of the words, too", n)
+	}
+	if s.state(id).Tainted != 0 {
+		t.Error("the task of the form was tainted by words that it did not read")
 	}
 }
 

@@ -133,7 +133,8 @@ const (
 // time the text is stored, the text opens a task, if its author may ask.
 func holdWords(ctx context.Context, in *Inbox, r *Request, w textAnswer, server string) (Reply, error) {
 	text := r.Message.Text
-	item, err := answerOrQuestion(ctx, in, r, w, text, planner.Event{Type: planner.Heard, Text: text})
+	question := input.WithUnread(in.Texts, r.Lang, r.Message, text) // the server gets the words alone
+	item, err := answerOrQuestion(ctx, in, r, w, question, planner.Event{Type: planner.Heard, Text: text, Earlier: r.Message.Earlier})
 	if err != nil {
 		return Reply{}, err
 	}
