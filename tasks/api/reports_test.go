@@ -10,6 +10,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
+	"legwork/bot"
 	"legwork/llm"
 	"legwork/planner"
 	"legwork/tasks"
@@ -298,4 +301,23 @@ func FuzzAdd(f *testing.F) {
 			}
 		}
 	})
+}
+
+// TestEarlier: a task shows the messages that its question brought along.
+func TestEarlier(t *testing.T) {
+	w := newEnv(t, func(k *enginetest.Env) { k.Model.Answer = enginetest.Plain("hello") })
+	at := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+	m := enginetest.Message("1", "is that right?", time.Now())
+	m.Earlier = []bot.Quoted{{From: "Bob", Text: "The tide turns at noon.", At: at}, {Text: "It turns at one.", Pointed: true}}
+	w.kit.Ask(t, m)
+	w.kit.Answers(t, 1)
+	rows, _, err := w.List(t.Context(), operator, api.Query{Chat: "recorder:room"})
+	if err != nil || len(rows) != 1 {
+		t.Fatal(rows, err)
+	}
+	got := w.ends(rows[0].ID)
+	want := []api.Quoted{{From: "Bob", Text: "The tide turns at noon.", At: &api.Time{Time: at}}, {Text: "It turns at one.", Pointed: true}}
+	if diff := cmp.Diff(want, got.Earlier); diff != "" {
+		t.Errorf("earlier (-want +got):\n%s", diff)
+	}
 }

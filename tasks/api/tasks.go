@@ -12,6 +12,7 @@ import (
 	"legwork/tasks/inbox"
 	"legwork/tasks/policy"
 
+	"legwork/bot"
 	"legwork/i18n"
 	"legwork/internal/clip"
 	"legwork/planner"
@@ -23,6 +24,7 @@ type Task struct {
 	ID       tasks.ID        `json:"id" doc:"Unguessable, and sortable by time."`
 	State    string          `json:"state" doc:"'queued', 'planning', 'working', 'waiting' (for a person), 'answering', 'done', 'failed', 'stopped'."`
 	Goal     string          `json:"goal" doc:"The question or what to do."`
+	Earlier  []Quoted        `json:"earlier,omitempty" doc:"The messages that the question brought along as material, oldest first. Left out when there are none."`
 	Chat     string          `json:"chat" doc:"The chat of the task: 'telegram:...', 'slack:...', or 'api:TOKEN'."`
 	From     string          `json:"from" doc:"Who asked: 'telegram:12345', 'api:TOKEN', 'agent:TOKEN'."`
 	Run      bool            `json:"run" doc:"'true': legwork works on it; 'false': agents from outside do."`
@@ -41,6 +43,26 @@ type Task struct {
 	Updated  Time            `json:"updated_at" doc:"When its state last changed."`
 	Finished *Time           `json:"finished_at" doc:"When it ended; null before that."`
 	Worked   float64         `json:"worked_seconds" doc:"The working time, without waiting for people."`
+}
+
+// Quoted is a message that a question brought along.
+type Quoted struct {
+	From    string `json:"from,omitempty" doc:"The display name of its author, if known."`
+	Text    string `json:"text" doc:"Its text, in Markdown."`
+	At      *Time  `json:"at,omitempty" doc:"When it was written, if known."`
+	Pointed bool   `json:"pointed" doc:"True if the person quoted it, replied to it or forwarded it; false if it is part of the thread or of the chat before the question."`
+}
+
+// quoted converts the messages that a question brought along.
+func quoted(list []bot.Quoted) (out []Quoted) {
+	for _, q := range list {
+		one := Quoted{From: q.From, Text: q.Text, Pointed: q.Pointed}
+		if !q.At.IsZero() {
+			one.At = &Time{q.At}
+		}
+		out = append(out, one)
+	}
+	return out
 }
 
 // Subtask is a sub-task of a task.
@@ -126,7 +148,7 @@ func (s *Service) task(ctx context.Context, id tasks.ID) (Task, error) {
 		return Task{}, err
 	}
 	t := Task{
-		ID: id, State: state.Status(), Goal: opening.Goal, Chat: row.Chat.Key(), From: row.From.Key(), Run: !opening.External,
+		ID: id, State: state.Status(), Goal: opening.Goal, Earlier: quoted(opening.Earlier), Chat: row.Chat.Key(), From: row.From.Key(), Run: !opening.External,
 		Rounds: state.Round, Waiting: waiting(id, state), Usage: usageOf(state.Usage), Version: state.Version, Seq: state.Seq,
 		Created: Time{state.Opened}, Updated: Time{state.Last}, Worked: state.Worked.Seconds(),
 	}

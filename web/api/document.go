@@ -241,6 +241,7 @@ func types() map[string]string {
 		"Retry":           "Options for starting a task again.",
 		"Answer":          "The answer of an agent from outside.",
 		"Task":            "A task.",
+		"Quoted":          "A message that a question brought along.",
 		"Subtask":         "A part of a plan.",
 		"Usage":           "What model calls used.",
 		"TaskSummary":     "A task in a list.",
