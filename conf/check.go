@@ -22,7 +22,7 @@ import (
 func (d *decoder) check(c *Config) {
 	for role := range c.LLM.Roles {
 		if path := "roles." + role; !slices.Contains(llm.Roles(), role) {
-			d.issue(path, fmt.Sprintf("unknown role, the nearest known one is %s; allowed: %s", nearest.Of(role, llm.Roles()), list(llm.Roles())))
+			d.issue(path, fmt.Sprintf("unknown role%s; allowed: %s", nearest.Hint(role, llm.Roles()), list(llm.Roles())))
 			d.failed[path] = true
 		}
 	}
@@ -163,7 +163,7 @@ func (l *issues) known(path, kind, name string, configured []string) {
 	case len(configured) == 0:
 		l.Add(path, "unknown %s %s; none is configured", kind, shown(name))
 	default:
-		l.Add(path, "unknown %s %s, the nearest known one is %s; allowed: %s", kind, shown(name), nearest.Of(name, configured), list(configured))
+		l.Add(path, "unknown %s %s%s; allowed: %s", kind, shown(name), nearest.Hint(name, configured), list(configured))
 	}
 }
 
@@ -197,6 +197,17 @@ func brief(d time.Duration) string {
 	return text
 }
 
+// zoneProblem says that a time zone is unknown, and which zone of that city there is.
+func zoneProblem(name string) string {
+	city := strings.ReplaceAll(name, " ", "_")
+	for _, area := range []string{"Europe", "America", "Asia", "Africa", "Australia", "Pacific", "Atlantic", "Indian"} {
+		if _, err := time.LoadLocation(area + "/" + city); err == nil && city != "" {
+			return fmt.Sprintf("unknown time zone %s; write %s/%s", shown(name), area, city)
+		}
+	}
+	return fmt.Sprintf("unknown time zone %s; allowed: UTC and IANA names such as Europe/Berlin", shown(name))
+}
+
 // own lists the mistakes in the keys of this package that need more than the rules
 // of their tags.
 func (c *Config) own() issue.List {
@@ -207,7 +218,7 @@ func (c *Config) own() issue.List {
 	}
 	l.oneOf("language", c.Language, languages)
 	if _, err := time.LoadLocation(c.Timezone); err != nil || c.Timezone == "" || c.Timezone == "Local" {
-		l.Add("timezone", "unknown time zone %s; allowed: UTC and IANA names such as Europe/Berlin", shown(c.Timezone))
+		l.Add("timezone", "%s", zoneProblem(c.Timezone))
 	}
 	if c.DataDir == "" {
 		l.Add("data_dir", "must name a folder")

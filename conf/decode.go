@@ -126,6 +126,14 @@ func (d *decoder) structure(n *yaml.Node, key string, v reflect.Value) {
 	for name := range fields {
 		names = append(names, name)
 	}
+	var missing []string // keys that were probably meant by misspelt ones
+	defer func() {
+		for _, at := range missing {
+			if _, given := d.places[at]; !given {
+				d.failed[at] = true // one mistake is enough
+			}
+		}
+	}()
 	for _, e := range d.entries(n, key) {
 		name := e.key.Value
 		field, ok := fields[name]
@@ -140,6 +148,9 @@ func (d *decoder) structure(n *yaml.Node, key string, v reflect.Value) {
 		if right := belongs(v.Type(), name, names); right != "" {
 			d.fail(e.key, join(key, name), "unknown key; write %s", right)
 			continue
+		}
+		if near := nearest.Typo(name, names); near != "" {
+			missing = append(missing, join(key, near))
 		}
 		d.fail(e.key, join(key, name), "unknown key, the nearest known one is %s; allowed: %s", nearest.Of(name, names), list(names))
 	}

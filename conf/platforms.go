@@ -159,6 +159,9 @@ func listenProblem(address string) (host, problem string) {
 		return "", ""
 	}
 	host, port, err := net.SplitHostPort(address)
+	if n, isPort := strconv.Atoi(address); err != nil && isPort == nil && n > 0 && n <= 65535 {
+		return "", fmt.Sprintf("is only a port; write 127.0.0.1:%d for this machine alone, or :%[1]d for all that reach it", n)
+	}
 	if err != nil {
 		return "", fmt.Sprintf("%s is not an address to listen at; allowed: HOST:PORT, such as %s", shown(address), DefaultListen)
 	}
@@ -283,8 +286,8 @@ func chatKeyProblem(key string) string {
 	case "web":
 		return "this version does not have the platform web yet; " + allowed
 	default:
-		if near := nearest.Of(platform, platforms()); strings.Contains(key, ":") {
-			return fmt.Sprintf("unknown platform %s, the nearest known one is %s; %s", shown(platform), near, allowed)
+		if strings.Contains(key, ":") {
+			return fmt.Sprintf("unknown platform %s%s; %s", shown(platform), nearest.Hint(platform, platforms()), allowed)
 		}
 	}
 	if fits {

@@ -87,7 +87,7 @@ func (c *Config) ownScheduleTime(l *issues, path string, s Schedule) {
 	zone, err := time.LoadLocation(c.ScheduleZone(s))
 	if err != nil || s.Timezone == "Local" {
 		if s.Timezone != "" {
-			l.Add(path+".timezone", "unknown time zone %s; allowed: UTC and IANA names such as Europe/Berlin", shown(s.Timezone))
+			l.Add(path+".timezone", "%s", zoneProblem(s.Timezone))
 		}
 		zone = time.UTC
 	}

@@ -157,7 +157,7 @@ func VisibleProblem(chat string) string {
 	case chat == "*":
 		return ""
 	case found && !slices.Contains(platforms(), platform):
-		return fmt.Sprintf("unknown platform %s, the nearest known one is %s; %s", shown(platform), nearest.Of(platform, platforms()), allowed)
+		return fmt.Sprintf("unknown platform %s%s; %s", shown(platform), nearest.Hint(platform, platforms()), allowed)
 	case found && id == "*", found && !strings.Contains(id, "/") && chatKeyProblem(chat) == "":
 		return ""
 	case found && strings.Contains(id, "/"):

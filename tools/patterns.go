@@ -1,6 +1,7 @@
 package tools
 
 import (
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -64,6 +65,27 @@ type UnusedPattern struct {
 	Nearest string // the tool that it is most like; empty when there are no tools
 }
 
+// nearestTool is the name that a pattern was probably meant for: that of the same tool
+// of another server, or one that begins or is nearly like the pattern; "" for none.
+func nearestTool(pattern string, names []string) string {
+	word := strings.Trim(pattern, "!*")
+	_, tool, dotted := strings.Cut(word, ".")
+	whole := map[string]string{} // names by what is compared of them
+	for _, name := range names {
+		if dotted && tool != "" && strings.HasSuffix(name, "."+tool) {
+			return name
+		}
+		part := name
+		if strings.HasSuffix(pattern, "*") {
+			part = name[:min(len(name), len(word))]
+		}
+		if first, known := whole[part]; !known || name < first {
+			whole[part] = name
+		}
+	}
+	return whole[nearest.Typo(word, slices.Collect(maps.Keys(whole)))]
+}
+
 // UnusedPatterns lists the patterns of a group that fit no tool of its servers. It
 // never waits, and says nothing of a group with a server that is not ready.
 func (s *Set) UnusedPatterns(name string) []UnusedPattern {
@@ -102,7 +124,7 @@ func (s *Set) UnusedPatterns(name string) []UnusedPattern {
 			if strings.Contains(p, ".") {
 				like = fullNames
 			}
-			unused = append(unused, UnusedPattern{key, i, p, nearest.Of(strings.Trim(p, "!*"), like)})
+			unused = append(unused, UnusedPattern{key, i, p, nearestTool(p, like)})
 		}
 	}
 	add("tools", g.cfg.Tools)

@@ -43,7 +43,7 @@ func TestIdle(t *testing.T) {
 		"misspelt": {
 			{Key: "tools", Index: 1, Pattern: "!dtae_*", Nearest: "date_add"},
 			{Key: "read_only", Index: 0, Pattern: "math.time_in", Nearest: "clock.time_in"},
-			{Key: "approve", Index: 0, Pattern: "ask", Nearest: "calendar"},
+			{Key: "approve", Index: 0, Pattern: "ask"},
 		},
 	} {
 		if diff := cmp.Diff(want, m.Set().UnusedPatterns(group)); diff != "" {

@@ -32,6 +32,14 @@ func Typo(word string, names []string) string {
 	return name
 }
 
+// Hint is ", the nearest known one is NAME" for a misspelling of a name, otherwise "".
+func Hint(word string, names []string) string {
+	if name := Typo(word, names); name != "" {
+		return ", the nearest known one is " + name
+	}
+	return ""
+}
+
 func cut(word string) string { return word[:min(len(word), maxBytes)] }
 
 func find(word string, names []string) (nearest string, fewest int) {

@@ -26,6 +26,9 @@ func TestNearest(t *testing.T) {
 			t.Errorf("Of(%q) = %q, want %q", test.word, got, test.of)
 		}
 	}
+	if got, want := nearest.Hint("clokc", names)+nearest.Hint("calendar", names), ", the nearest known one is Clock"; got != want {
+		t.Errorf("Hint: got %q, want %q", got, want)
+	}
 	if of, typo := nearest.Of("clock", nil), nearest.Typo("", nil); of != "" || typo != "" {
 		t.Errorf("with no names: Of = %q, Typo = %q, want neither", of, typo)
 	}

@@ -115,7 +115,7 @@ func choose(name string) (provider, error) {
 	}
 	p, ok := providers()[name]
 	if !ok {
-		return p, fmt.Errorf("provider is %q, the nearest known one is %s; allowed: %s", name, nearest.Of(name, Providers()), strings.Join(Providers(), ", "))
+		return p, fmt.Errorf("provider is %q%s; allowed: %s", name, nearest.Hint(name, Providers()), strings.Join(Providers(), ", "))
 	}
 	return p, nil
 }
