@@ -83,6 +83,9 @@ func (d *decoder) scalar(n *yaml.Node, key string, v reflect.Value) {
 	hint, fits := assign(t, v)
 	switch {
 	case fits:
+	case !t.filled && strings.HasSuffix(key, "listen"): // a number, as only a port is
+		_, problem := listenProblem(t.value)
+		d.fail(n, key, "%s", problem)
 	case t.filled:
 		d.fail(n, key, "want %s, which %s does not give", want, t.written())
 	default:
