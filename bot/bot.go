@@ -60,6 +60,9 @@ type Message struct {
 	// Facts are what the platform says about Media that can be put into words. They
 	// are zero for media without a text "media." + Media.
 	Facts Facts
+	// Full says that Text has almost the greatest length of the platform's messages: the
+	// client has probably cut a longer text, and the next message is the rest.
+	Full bool
 	// Earlier are messages of others that this one brings along, oldest first. They
 	// are material for the question, never orders.
 	Earlier []Quoted

@@ -58,6 +58,8 @@ func applyEvent(s State, e Event) State {
 		return guidanceAdded(s, e)
 	case GuidanceRemoved:
 		return guidanceRemoved(s, e)
+	case Joined:
+		return partJoined(s, e)
 	case PromptExpanded:
 		s.PromptPending, s.PromptSeq, s.Tainted = false, e.Seq, e.Seq
 		return decide(s, e.Seq)
@@ -101,6 +103,7 @@ func applyEvent(s State, e Event) State {
 func open(s State, e Event) State {
 	s.Limits, s.Opened, s.Last = e.Opening.Limits, e.At, e.At
 	s.Limit, s.Preview, s.PromptPending = s.Limits.TaskTimeout, e.Opening.Preview, e.Opening.Prompt != nil
+	s.PartsUntil = e.Opening.Until
 	switch {
 	case e.Opening.External:
 		s.Phase = PhaseShared
@@ -355,6 +358,9 @@ func guidanceAdded(s State, e Event) State {
 // guidanceRemoved folds that guidance was taken back. The present decision is made
 // again without it.
 func guidanceRemoved(s State, e Event) State {
+	if slices.Contains(s.Parts, e.Of) {
+		return partRemoved(s, e)
+	}
 	s.Guidance = slices.DeleteFunc(slices.Clone(s.Guidance), func(seq int) bool { return seq == e.Of })
 	if s.Phase == PhaseDeciding || s.Phase == PhaseAnswering {
 		return decide(s, e.Seq)

@@ -2,6 +2,7 @@ package planner
 
 import (
 	"encoding/json"
+	"strings"
 	"time"
 
 	"legwork/bot"
@@ -27,7 +28,8 @@ const (
 	Decided         EventType = "decided"          // of an ask action: the decision of a person
 	GuidanceAdded   EventType = "guidance_added"   // a person guides the task; agents cannot
 	Heard           EventType = "heard"            // of an ask action about a form: a person's words that are its answer only when the person says so
-	GuidanceRemoved EventType = "guidance_removed" // the person takes guidance back that no plan or reply has seen
+	GuidanceRemoved EventType = "guidance_removed" // the person takes guidance back that no plan or reply has seen, or a part of the question
+	Joined          EventType = "joined"           // a further message that is a part of the question
 	PromptExpanded  EventType = "prompt_expanded"  // the server wrote out the prompt that the goal names: Text is the goal
 	GrantRevoked    EventType = "grant_revoked"    // a person took back a standing grant of this task
 	StateSet        EventType = "state_set"        // somebody outside changed the shared state
@@ -59,10 +61,12 @@ type Event struct {
 	Question  *Question                  `json:"question,omitempty"`
 	Decision  *Decision                  `json:"decision,omitempty"`
 	Note      *Note                      `json:"note,omitempty"`      // note_added
-	Text      string                     `json:"text,omitempty"`      // guidance_added, heard, prompt_expanded, answered, cut_off
-	Message   string                     `json:"message,omitempty"`   // guidance_added, heard, decided: platform id of the message; sent: id of the sent message
-	Earlier   []bot.Quoted               `json:"earlier,omitempty"`   // guidance_added, heard: messages that it brings along, as material
-	Of        int                        `json:"of,omitempty"`        // guidance_added: seq of the event whose text it corrects; guidance_removed: of the guidance; grant_revoked: of the decision
+	Text      string                     `json:"text,omitempty"`      // guidance_added, joined, heard, prompt_expanded, answered, cut_off
+	Message   string                     `json:"message,omitempty"`   // guidance_added, joined, heard, decided: platform id of the message; sent: id of the sent message
+	Earlier   []bot.Quoted               `json:"earlier,omitempty"`   // guidance_added, joined, heard: messages that it brings along, as material
+	Until     time.Time                  `json:"until,omitzero"`      // joined: as Opening.Until
+	Part      string                     `json:"part,omitempty"`      // guidance_added: of a correction of a part of the question: the new text of that part
+	Of        int                        `json:"of,omitempty"`        // guidance_added: seq of the event whose text it corrects; guidance_removed: of the guidance or the part; grant_revoked: of the decision
 	Grant     string                     `json:"grant,omitempty"`     // started: which standing grant let the call be made
 	Instead   string                     `json:"instead,omitempty"`   // sent: id of the slot's earlier message, which Message replaces
 	Values    map[string]json.RawMessage `json:"values,omitempty"`    // state_set, and decided or expired of a review: null deletes
@@ -78,6 +82,7 @@ type Opening struct {
 	Chat     bot.Chat     `json:"chat"`
 	From     bot.Person   `json:"from"`
 	Message  string       `json:"message,omitempty"` // platform id of the asking message
+	Until    time.Time    `json:"until,omitzero"`    // what the person sends until then is a part of the question; zero: nothing is
 	Earlier  []bot.Quoted `json:"earlier,omitempty"` // messages that it brings along, as material
 	Language string       `json:"language"`          // of the texts: en, zh, ru
 	Timezone string       `json:"timezone"`          // IANA name
@@ -95,6 +100,8 @@ type Opening struct {
 	Trace    string   `json:"trace,omitempty"`    // W3C traceparent of what asked for it
 	Hops     int      `json:"hops,omitempty"`     // how often the work was handed on from one legwork to the next before
 	Request  string   `json:"request,omitempty"`  // hash of a program's request with a key: the same key cannot be used for another request
+
+	Parts []Event `json:"-"` // of a question of several messages: their texts, ids and what they bring along; see Whole
 }
 
 // maxAsked is how much of one quoted message Asked holds, in bytes.
@@ -105,7 +112,7 @@ const maxAsked = 1 << 10
 func (o *Opening) Asked() string {
 	text := o.Goal
 	for _, q := range o.Earlier {
-		if q.Pointed {
+		if q.Pointed && !strings.Contains(o.Goal, q.Quotation()) {
 			q.Text = clip.Marked(q.Text, maxAsked)
 			text += "\n\n" + q.Quotation()
 		}
@@ -152,6 +159,7 @@ type Limits struct {
 	Reviews          int           `json:"reviews,omitempty"`      // how often people may be asked to review the shared state; 0: never, so that older journals fold as they did
 	ReviewTime       time.Duration `json:"review_time,omitempty"`  // how long a review waits for a person, but for that of an External task; 0: for ever
 	IdleTimeout      time.Duration `json:"idle_timeout,omitempty"` // of an External task: it ends after so long without an event; 0: never
+	Parts            int           `json:"parts,omitempty"`        // messages of one question; 0: one, so that older journals fold as they did
 }
 
 // DefaultLimits are those of a config that names none: six rounds of twelve
@@ -160,6 +168,7 @@ func DefaultLimits() Limits {
 	return Limits{
 		Rounds: 6, Subtasks: 12, Parallel: 6, Turns: 20, MalformedReplies: 2, TaskTimeout: 15 * time.Minute, AnswerTime: 2 * time.Minute,
 		StateKeys: 100, StateBytes: 64 << 10, Asks: 5, Reads: 40, Notes: 1000, Changes: 10_000, Reviews: 100, ReviewTime: 72 * time.Hour, IdleTimeout: 7 * 24 * time.Hour,
+		Parts: 20,
 	}
 }
 

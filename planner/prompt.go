@@ -46,6 +46,7 @@ var ErrTooLong = errors.New("the question is too long for the model")
 // takes too much of input.MaxBytes: answering a part of it would mislead.
 func Prompt(s State, journal Journal, a Action, input PromptInput) (llm.Request, error) {
 	b := builder{s: s, journal: journal, input: input, opening: journal(1)}
+	b.opening.Opening = Whole(b.opening.Opening, eventsAt(journal, s.Parts))
 	b.lang = b.opening.Opening.Language
 	if goal := len(b.goal()); input.MaxBytes > 0 && goal > input.MaxBytes/4*3 {
 		return llm.Request{}, fmt.Errorf("%w: %d bytes of %d", ErrTooLong, goal, input.MaxBytes)

@@ -333,3 +333,23 @@ func TestOwnToolsAreOfferedWhereTheyServe(t *testing.T) {
 	st.add(planner.Event{Type: planner.StateSet, By: "agent:a", Values: map[string]json.RawMessage{"k": json.RawMessage("1")}})
 	offers("work 1/b turn 1.0", planner.PromptInput{}, append([]string{planner.ToolAskPerson}, state...)...)
 }
+
+// TestQuestionInParts: the prompt has the whole question as the goal, also when a part came
+// after a plan, and no trace of that plan.
+func TestQuestionInParts(t *testing.T) {
+	st := begin(t)
+	st.plan(planner.Subtask{ID: "1/a", Name: "look", Description: "half of it"})
+	st.add(planner.Event{Type: planner.Joined, Text: "the second part", Earlier: []bot.Quoted{{From: "Bob", Text: "a forwarded text", Pointed: true}}})
+	if st.s.Round != 0 || st.s.NextPlan() != 2 || st.s.Tainted != st.s.Seq {
+		t.Fatalf("round %d, next plan %d, tainted at %d; want 0, 2 and %d", st.s.Round, st.s.NextPlan(), st.s.Tainted, st.s.Seq)
+	}
+	r, _ := st.prompt(planner.Todo(st.s)[0].ID.String(), planner.PromptInput{})
+	var all strings.Builder
+	for _, m := range r.Messages {
+		all.WriteString(m.Content)
+	}
+	text := all.String()
+	if !strings.Contains(text, "\nthe second part\n</goal>") || !strings.Contains(text, "a forwarded text") || strings.Contains(text, "half of it") {
+		t.Errorf("got the prompt %q, want the whole question and no plan", text)
+	}
+}

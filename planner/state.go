@@ -66,6 +66,8 @@ type State struct {
 	Planned      []int // seqs of the events that hold them
 	Subtasks     []Work
 	Rejected     []int // seqs of first plans that a person wanted changed
+	Dropped      int   // plans that were dropped because a part of the question came later
+	Parts        []int // seqs of the further parts of the question
 	Guidance     []int // seqs of guidance, without guidance that was taken back
 	GuidanceSeen int   // how many of Guidance the last plan or reply has seen
 	Notes        []int // seqs of the notes from outside
@@ -75,6 +77,8 @@ type State struct {
 	Tries      int   // unusable replies of the current decision
 	BadReplies []int // their seqs
 	Streamed   bool  // its first words are out
+
+	PartsUntil time.Time // what the person sends until then is a part of the question
 
 	Preview bool // a person decides about the first plan
 

@@ -21,7 +21,9 @@ func Takes(s State, e Event) bool {
 	case GuidanceAdded:
 		return (takesGuidance(s) || e.Of > 0 && takesCorrection(s)) && !ByAgent(e)
 	case GuidanceRemoved:
-		return takesGuidance(s) && slices.Contains(s.Guidance[s.GuidanceSeen:], e.Of) && !ByAgent(e)
+		return !ByAgent(e) && (takesGuidance(s) && slices.Contains(s.Guidance[s.GuidanceSeen:], e.Of) || takesPart(s) && slices.Contains(s.Parts, e.Of))
+	case Joined:
+		return takesPart(s) && len(s.Parts)+1 < s.Limits.Parts && (e.Text != "" || len(e.Earlier) > 0) && !ByAgent(e)
 	case NoteAdded:
 		return e.Note != nil && !s.Settled() && !full(len(s.Notes), s.Limits.Notes)
 	case Answered:
@@ -77,7 +79,8 @@ func takesShow(s State, e Event) bool {
 	}
 	slot := s.Slot(e.Slot)
 	if e.Type == SendStarted {
-		return slot.Message == ""
+		// An answer that a part of the question has replaced is not shown any more.
+		return slot.Message == "" && (!isAnswer(e.Slot) || s.Settled() || s.Streamed)
 	}
 	if e.Last && s.Phase != PhaseShowing {
 		return false

@@ -267,6 +267,11 @@ func (x index) fromJournal(id tasks.ID, task taskRow) listing {
 		s = planner.Apply(s, e)
 		x.follow(&l, s, e)
 	}
+	if len(s.Parts) > 0 {
+		if o, _, err := journals(x).question(id, s); err == nil {
+			l.ask(o)
+		}
+	}
 	if task.Over && !s.Finished() {
 		l.drop(l.Changed)
 	}
@@ -285,13 +290,17 @@ func openedListing(id tasks.ID, t taskRow, first planner.Event) listing {
 	l := unreadListing(id, t)
 	l.Opened, l.Changed = first.At, first.At
 	if o := first.Opening; o != nil {
-		l.Goal, l.External = clip.Marked(o.Goal, goalBytes-len(clip.Mark)), o.External
+		l.ask(o)
+		l.External = o.External
 		if o.Notify != nil {
 			l.webhook = o.Notify.Webhook
 		}
 	}
 	return l
 }
+
+// ask sets the question of a row.
+func (l *listing) ask(o *planner.Opening) { l.Goal = clip.Marked(o.Goal, goalBytes-len(clip.Mark)) }
 
 // drop turns the row into that of a dropped task.
 func (l *listing) drop(at time.Time) {

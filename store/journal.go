@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"time"
 
 	"legwork/internal/telemetry"
 	"legwork/planner"
@@ -235,6 +236,11 @@ func (x journals) appendEvent(id tasks.ID, task taskRow, before planner.State, e
 		answer := historyRow{Order: task.Order, Answer: true, Task: id, Failed: failed, Tainted: after.Tainted > 0, At: e.At, Text: text}
 		turns(x).put(task.Chat.Key(), answer)
 	}
+	if len(before.Parts) != len(after.Parts) {
+		if err := x.questionChanged(id, task, after); err != nil {
+			return task, before, err
+		}
+	}
 	ledger(x).note(id, task, before, after, e)
 	index(x).note(id, before, after, e)
 	audit(x).note(id, e)
@@ -246,6 +252,34 @@ func (x journals) appendEvent(id tasks.ID, task taskRow, before planner.State, e
 		return x.existingState(id)
 	}
 	return task, after, nil
+}
+
+// questionChanged writes the whole question of a task that is sent in several messages
+// to the history and the lists. An answer to another question is no answer.
+func (x journals) questionChanged(id tasks.ID, task taskRow, s planner.State) error {
+	o, at, err := x.question(id, s)
+	if err != nil {
+		return err
+	}
+	history.drop(x, halfKey{turnKey{task.Chat.Key(), task.Order}, true})
+	turns(x).put(task.Chat.Key(), historyRow{Order: task.Order, Task: id, From: task.From.Key(), At: at, Text: o.Asked()})
+	index(x).change(id, func(l *listing) { l.ask(o) })
+	return nil
+}
+
+// question returns the whole question of a task, and when the task was opened.
+func (x journals) question(id tasks.ID, s planner.State) (o *planner.Opening, at time.Time, err error) {
+	first, err := x.event(id, 1)
+	if err != nil {
+		return nil, at, err
+	}
+	parts := make([]planner.Event, len(s.Parts))
+	for i, seq := range s.Parts {
+		if parts[i], err = x.event(id, seq); err != nil {
+			return nil, at, err
+		}
+	}
+	return planner.Whole(first.Opening, parts), first.At, nil
 }
 
 // fold gives e its number and time, checks that it fits, and stores it. It returns

@@ -111,6 +111,7 @@ func TestMedia(t *testing.T) {
 	}
 	id := o.live(private("ann"))[0]
 	o.plans(id)
+	o.pass(time.Minute)
 	m = o.by("ann", private("ann"), "and this")
 	m.Media = "photo"
 	unread = map[string]any{"Media": "photo"}

@@ -325,6 +325,20 @@ func (o *env) goals(in bot.Chat) []string {
 	return list
 }
 
+// asked are the questions of a conversation as its history holds them.
+func (o *env) asked(in bot.Chat) []string {
+	o.t.Helper()
+	turns, err := o.store.History(o.t.Context(), in.Key(), "", 1<<20)
+	if err != nil {
+		o.t.Fatal(err)
+	}
+	var list []string
+	for _, t := range turns {
+		list = append(list, t.Goal)
+	}
+	return list
+}
+
 func (o *env) live(in bot.Chat) []tasks.ID {
 	o.t.Helper()
 	live, err := o.store.Live(o.t.Context(), in.Key())

@@ -148,7 +148,8 @@ func TestOneBatch(t *testing.T) {
 	d.Ask(t, enginetest.Message("1", "go", time.Now()))
 	id := d.live(enginetest.Chat)[0]
 	d.plans(id)
-	d.Ask(t, enginetest.Message("2", "also this", time.Now()), enginetest.Message("3", "and that", time.Now()))
+	later := time.Now().Add(time.Minute)
+	d.Ask(t, enginetest.Message("2", "also this", later), enginetest.Message("3", "and that", later))
 	if s := d.state(id); len(s.Guidance) != 2 {
 		t.Errorf("%d words of guidance were heard, want 2; tasks %q", len(s.Guidance), d.live(enginetest.Chat))
 	}
@@ -191,6 +192,7 @@ func TestGroupChat(t *testing.T) {
 				d.asks(id)
 			}
 			m := from(test.person, "2", "blue")
+			m.At = m.At.Add(time.Minute)
 			m.ReplyTo = test.reply
 			d.Ask(t, m)
 			events, err := d.store.Load(t.Context(), id, 0)

@@ -182,7 +182,7 @@ func TestPauseAndABurst(t *testing.T) {
 	o.restart()
 	o.send(o.by("ann", private("ann"), "first piece"), o.by("ann", private("ann"), "second piece"))
 	live := o.live(private("ann"))
-	if len(live) != 1 || len(o.said(live[0])) != 1 {
+	if len(live) != 1 || len(o.state(live[0]).Parts) != 1 {
 		t.Fatalf("%d tasks came of two pieces, want one that heard the second", len(live))
 	}
 	select {

@@ -83,9 +83,9 @@ func TestPasted(t *testing.T) {
 			marked += len(o.send(batch...).posts)
 			o.pass(c.apart)
 		}
-		id := o.live(me)[0]
-		if heard, goals := o.said(id), o.goals(me); len(heard) != 3 || len(goals) != 1 || marked != 0 {
-			t.Errorf("%+v: heard %q, asked %q, marked %d times; want three pieces, one question, no mark", c, heard, goals, marked)
+		whole := "a piece\na piece\na piece\na piece"
+		if asked, live := o.asked(me), o.live(me); !slices.Equal(asked, []string{whole}) || len(live) != 1 || marked != 0 {
+			t.Errorf("%+v: asked %q, %d tasks, marked %d times; want one question of four pieces, no mark", c, asked, len(live), marked)
 		}
 	}
 }

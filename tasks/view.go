@@ -2,7 +2,6 @@ package tasks
 
 import (
 	"context"
-	"slices"
 	"sync"
 
 	"legwork/planner"
@@ -24,6 +23,7 @@ type View struct {
 	State  planner.State
 	store  Store
 	Events []planner.Event
+	asked  *planner.Opening // the whole question
 	cut    *cutEvents
 }
 
@@ -44,6 +44,7 @@ func (v *View) Refresh(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	parts := len(v.State.Parts)
 	for _, e := range fresh {
 		v.State = planner.Apply(v.State, e)
 		if short, cut := shortened(e); cut {
@@ -53,6 +54,9 @@ func (v *View) Refresh(ctx context.Context) error {
 			v.cut.mu.Unlock()
 		}
 		v.Events = append(v.Events, e)
+	}
+	if len(v.Events) > 0 && (v.asked == nil || parts != len(v.State.Parts)) {
+		v.asked = planner.Whole(v.Events[0].Opening, eventsOf(v.Event, v.State.Parts))
 	}
 	return nil
 }
@@ -83,15 +87,46 @@ func (v *View) Snapshot() *View {
 // messages do not reply to the message that asked.
 func (v *View) ForOtherChat(language string) *View {
 	shown := v.Snapshot()
-	shown.Events = slices.Clone(v.Events)
 	o := *v.Opening()
 	o.Language, o.Message = language, ""
-	shown.Events[0].Opening = &o
+	shown.asked = &o
 	return shown
 }
 
-// Opening returns the body of the journal's first event.
-func (v *View) Opening() *planner.Opening { return v.Events[0].Opening }
+// Opening returns the body of the journal's first event, with the whole question.
+func (v *View) Opening() *planner.Opening {
+	if v.asked != nil {
+		return v.asked
+	}
+	return v.Events[0].Opening
+}
+
+// OpeningOf reads the opening of a task, with the whole question.
+func OpeningOf(ctx context.Context, store Store, id ID) (*planner.Opening, error) {
+	first, err := store.Event(ctx, id, 1)
+	if err != nil || first.Opening == nil || first.Opening.Until.IsZero() {
+		return first.Opening, err
+	}
+	s, err := store.State(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	parts := eventsOf(func(seq int) (e planner.Event) {
+		if err == nil {
+			e, err = store.Event(ctx, id, seq)
+		}
+		return e
+	}, s.Parts)
+	return planner.Whole(first.Opening, parts), err
+}
+
+func eventsOf(event func(seq int) planner.Event, seqs []int) []planner.Event {
+	list := make([]planner.Event, len(seqs))
+	for i, seq := range seqs {
+		list[i] = event(seq)
+	}
+	return list
+}
 
 // Event returns the event of a seq, perhaps shortened; zero for a seq outside the
 // journal.

@@ -83,7 +83,7 @@ func (r reader) readText(m message) (bot.Message, bool) {
 	if m.forwarded() { // words of somebody else are never an order
 		text, out.Facts = "", bot.Facts{}
 	}
-	out.Text = text
+	out.Text, out.Full = text, units(m.Text) > textLimit-textLimit/16
 	return out, true
 }
 

@@ -244,3 +244,34 @@ func testBadDeliveries(b *env) {
 	free.ID = "t7"
 	b.open(free)
 }
+
+// testParts sends a question in several messages. History and lists have the whole of it,
+// and an answer to a part of it is no answer.
+func testParts(b *env) {
+	c := chat("c")
+	in := b.question(c, "t", "compare")
+	in.Open.Opening.Limits.Parts = 3
+	b.open(in)
+	b.answer("t", "of what?")
+	part := planner.Event{Type: planner.Joined, Text: "pears", Earlier: []bot.Quoted{{From: "Bob", Text: "apples", Pointed: true}}}
+	b.append("t", part)
+	check := func(goal, asked, answer string) {
+		b.Helper()
+		turns := b.history(c, "", 1000)
+		if len(turns) != 1 || turns[0].Goal != asked || turns[0].Answer != answer {
+			b.Fatalf("history: got %+v, want %q and %q", turns, asked, answer)
+		}
+		row, err := b.store.Row(b.Context(), "t")
+		b.ok(err)
+		b.same("goal of a row", row.Goal, goal)
+	}
+	check("compare\npears", "compare\npears\n\n> Bob: apples", "")
+	b.append("t", planner.Event{Type: planner.GuidanceRemoved, Of: 3})
+	check("compare", "compare", "")
+	b.append("t", part)
+	b.append("t", planner.Event{Type: planner.Joined, Text: "plums"})
+	b.appendWith("t", -1, 0, tasks.ErrRefused, planner.Event{Type: planner.Joined, Text: "too many"})
+	b.finish("t", "Pears.")
+	check("compare\npears\nplums", "compare\npears\nplums\n\n> Bob: apples", "Pears.")
+	b.appendWith("t", -1, 0, tasks.ErrRefused, planner.Event{Type: planner.Joined, Text: "too late"})
+}

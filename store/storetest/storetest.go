@@ -25,7 +25,7 @@ type Opener func(t *testing.T, now func() time.Time) (s tasks.Store, reopen func
 // Run puts a store through the suite.
 func Run(t *testing.T, open Opener) {
 	for name, test := range map[string]func(*env){
-		"journal": testJournal, "times": testTimes, "isolation": testIsolation, "append": testAppend,
+		"journal": testJournal, "times": testTimes, "isolation": testIsolation, "parts": testParts, "append": testAppend,
 		"all or none": testAllOrNone, "fences": testFences, "redelivery": testRedelivery,
 		"redelivery is forgotten": testRedeliveryForgotten, "guidance": testGuidance, "bad deliveries": testBadDeliveries,
 		"queue": testQueue, "queue of plans": testQueueOfPlans, "drop": testDrop, "conversations": testConversations,

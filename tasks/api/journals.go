@@ -42,16 +42,16 @@ func (all journals) foldedState(ctx context.Context, id tasks.ID) (planner.State
 	return state, nil
 }
 
-// opening is the body of the first event of a task.
+// opening is the body of the first event of a task, with the whole question.
 func (all journals) opening(ctx context.Context, id tasks.ID) (*planner.Opening, error) {
-	e, err := all.store.Event(ctx, id, 1)
+	o, err := tasks.OpeningOf(ctx, all.store, id)
 	if err != nil {
 		return nil, readError(id, err)
 	}
-	if e.Opening == nil {
+	if o == nil {
 		return nil, fmt.Errorf("reading task %s: %w: it has no opening", id, tasks.ErrDamaged)
 	}
-	return e.Opening, nil
+	return o, nil
 }
 
 // eachEvent calls do for the events of a task with a seq above after and up to last.

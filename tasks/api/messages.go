@@ -95,7 +95,7 @@ func (t translator) typeAndContent(e planner.Event) (kind string, content any) {
 		return TypeToolResult, t.resultContent(e)
 	case planner.Asked, planner.Decided, planner.BudgetReached, planner.BudgetRenewed:
 		return TypeApproval, t.decisionContent(e)
-	case planner.GuidanceAdded:
+	case planner.GuidanceAdded, planner.Joined:
 		return TypeHumanInput, fields{"text": e.Text}
 	case planner.GuidanceRemoved:
 		return TypeHumanInput, fields{"taken_back": e.Of}

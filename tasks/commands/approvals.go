@@ -168,11 +168,11 @@ func (l *listing) canShow(t inbox.LiveTask) bool {
 }
 
 func (l *listing) goal(ctx context.Context, t inbox.LiveTask) (string, error) {
-	first, err := l.in.Store.Event(ctx, t.Task, 1)
+	o, err := tasks.OpeningOf(ctx, l.in.Store, t.Task)
 	if err != nil {
 		return "", fmt.Errorf("reading task %s: %w", t.Task, err)
 	}
-	return cards.PlainText(cards.Title(first.Opening.Goal)), nil
+	return cards.PlainText(cards.Title(o.Goal)), nil
 }
 
 // toolNames lists the tools of calls, each once.

@@ -142,12 +142,12 @@ func statusCommand(ctx context.Context, in *inbox.Inbox, r *inbox.Request, _ str
 		lines = append(lines, paused)
 	}
 	for _, t := range r.Live {
-		first, err := in.Store.Event(ctx, t.Task, 1)
+		o, err := tasks.OpeningOf(ctx, in.Store, t.Task)
 		if err != nil {
 			return inbox.Reply{}, fmt.Errorf("reading task %s: %w", t.Task, err)
 		}
 		lines = append(lines, in.Texts.Text(r.Lang, "statusline.task", map[string]any{
-			"Goal":    cards.Title(first.Opening.Goal),
+			"Goal":    cards.Title(o.Goal),
 			"State":   cards.StatusText(in.Texts, r.Lang, t.State, t.Ahead),
 			"Elapsed": in.Now().Sub(t.State.Opened),
 		}))

@@ -148,8 +148,8 @@ func runningGoals(ctx context.Context, in *inbox.Inbox, chat bot.Chat) string {
 	}
 	var names []string
 	for _, l := range live {
-		if first, err := in.Store.Event(ctx, l.Task, 1); err == nil && first.Opening != nil {
-			names = append(names, cards.PlainText(clip.Line(cards.Title(first.Opening.Goal), runningName)))
+		if o, err := tasks.OpeningOf(ctx, in.Store, l.Task); err == nil && o != nil {
+			names = append(names, cards.PlainText(clip.Line(cards.Title(o.Goal), runningName)))
 		}
 	}
 	slices.Sort(names)

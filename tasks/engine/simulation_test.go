@@ -527,7 +527,7 @@ func (sim *simulation) heard(turns []tasks.Turn) {
 			switch e.Type {
 			case planner.Opened:
 				found[e.Opening.Goal]++
-			case planner.GuidanceAdded, planner.Decided:
+			case planner.GuidanceAdded, planner.Joined, planner.Decided:
 				found[e.Text]++
 				if e.Decision != nil {
 					found[e.Decision.Text]++

@@ -184,7 +184,7 @@ func (d reading) readDecision(out *planner.Reply, r llm.Reply) error {
 		return nil
 	}
 	out.IsPlan = true
-	out.Plan = planner.Qualify(parsed.Plan, v.State.Round+1, options.Known, func(group string) bool { return readOnly[group] })
+	out.Plan = planner.Qualify(parsed.Plan, v.State.NextPlan(), options.Known, func(group string) bool { return readOnly[group] })
 	if repeats(v, out.Plan) {
 		return errDone
 	}

@@ -1,6 +1,7 @@
 package inbox
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -38,26 +39,73 @@ func editHandler(ctx context.Context, in *Inbox, r *Request) (Outcome, error) {
 		}
 		return took(correctGuidance(ctx, in, r, t, heard, input.WithUnread(in.Texts, r.Lang, r.Message, text)))
 	}
-	asked := ""
+	text = input.WithUnread(in.Texts, r.Lang, r.Message, text)
+	var before *planner.Opening
 	err := EachEarlierTurn(ctx, in, r, func(_ tasks.Turn, o *planner.Opening) bool {
-		if o.Message == m.ID {
-			asked = o.Goal
+		if o.Message == m.ID || isPart(o, m.ID) {
+			before = o
 		}
-		return asked == ""
+		return before == nil
 	})
-	// A message that was no question before becomes a question only when it is
-	// addressed to the bot.
-	return Outcome{Taken: asked == input.WithUnread(in.Texts, r.Lang, r.Message, text) || asked == "" && m.Overheard}, err
+	switch {
+	case err != nil || before == nil:
+		// A message that was no question before becomes a question only when it is
+		// addressed to the bot.
+		return Outcome{Taken: m.Overheard}, err
+	case !isPart(before, m.ID):
+		return Outcome{Taken: before.Goal == text}, nil
+	}
+	whole := correctedQuestion(before, map[string]string{m.ID: text})
+	if whole == before.Goal {
+		return Outcome{Taken: true}, nil
+	}
+	own := *r
+	own.Message.Media, own.Message.Earlier = "", before.Earlier
+	return took(OpenQuestion(ctx, in, &own, whole))
 }
 
-// receivedEvents lists the events by which a task received a message: the opening,
-// guidance that was not taken back, or the answer to a question.
+// isPart reports whether a question has several messages, and the one of that id is
+// among them.
+func isPart(o *planner.Opening, message string) bool {
+	return slices.ContainsFunc(o.Parts, func(p planner.Event) bool { return p.Message == message })
+}
+
+// correctedQuestion is the text of a question of several messages of which some have a
+// new text, by their ids.
+func correctedQuestion(o *planner.Opening, texts map[string]string) string {
+	parts := slices.Clone(o.Parts)
+	for i := range parts {
+		if text, ok := texts[parts[i].Message]; ok {
+			parts[i].Text = text
+		}
+	}
+	return planner.QuestionText(parts)
+}
+
+// correctedParts are the new texts of the messages of a task's question that were
+// edited, by their ids.
+func correctedParts(ctx context.Context, in *Inbox, t LiveTask) (map[string]string, error) {
+	texts := map[string]string{}
+	for _, seq := range t.State.Guidance {
+		e, err := in.Store.Event(ctx, t.Task, seq)
+		if err != nil {
+			return nil, fmt.Errorf("reading task %s: %w", t.Task, err)
+		}
+		if e.Part != "" {
+			texts[e.Message] = e.Part
+		}
+	}
+	return texts, nil
+}
+
+// receivedEvents lists the events by which a task received a message: the opening, a
+// part of the question, guidance that was not taken back, or the answer to a question.
 func receivedEvents(ctx context.Context, in *Inbox, t LiveTask, message string) ([]planner.Event, error) {
 	if message == "" {
 		return nil, nil
 	}
 	var list []planner.Event
-	for _, seq := range slices.Concat([]int{1}, t.State.Guidance) {
+	for _, seq := range slices.Concat([]int{1}, t.State.Parts, t.State.Guidance) {
 		e, err := in.Store.Event(ctx, t.Task, seq)
 		if err != nil {
 			return nil, fmt.Errorf("reading task %s: %w", t.Task, err)
@@ -81,15 +129,31 @@ func receivedEvents(ctx context.Context, in *Inbox, t LiveTask, message string) 
 // opens a task of its own.
 func correctGuidance(ctx context.Context, in *Inbox, r *Request, t LiveTask, heard []planner.Event, text string) (Reply, error) {
 	m := r.Message
-	now := in.Texts.Text(r.Lang, "prompt.corrected", map[string]any{"Text": text})
 	last := heard[len(heard)-1]
-	before := last.Text
+	before := cmp.Or(last.Part, last.Text)
 	switch last.Type {
 	case planner.Opened:
 		before = last.Opening.Goal
 	case planner.Decided:
 		before = last.Decision.Text
 	}
+	asked, err := openingOf(ctx, in, t.Task)
+	if err != nil {
+		return Reply{}, err
+	}
+	part := ""
+	if asked != nil && isPart(asked, m.ID) {
+		if before == text {
+			return Reply{}, nil
+		}
+		corrected, err := correctedParts(ctx, in, t)
+		if err != nil {
+			return Reply{}, err
+		}
+		part, corrected[m.ID] = text, text
+		text = correctedQuestion(asked, corrected)
+	}
+	now := in.Texts.Text(r.Lang, "prompt.corrected", map[string]any{"Text": text})
 	if before == text || before == now {
 		return Reply{}, nil
 	}
@@ -99,7 +163,7 @@ func correctGuidance(ctx context.Context, in *Inbox, r *Request, t LiveTask, hea
 	}
 	item := in.OpeningDelivery(m.Key, m.Chat, o)
 	item.To = t.Task
-	item.Event = planner.Event{Type: planner.GuidanceAdded, At: in.Now(), By: m.From.Key(), Text: now, Message: m.ID, Of: last.Seq}
+	item.Event = planner.Event{Type: planner.GuidanceAdded, At: in.Now(), By: m.From.Key(), Text: now, Message: m.ID, Of: last.Seq, Part: part}
 	reply := Reply{Store: []tasks.Inbound{item}}
 	if last.Type == planner.GuidanceAdded {
 		reply.Add(r, t.Task, planner.Event{Type: planner.GuidanceRemoved, At: in.Now(), By: m.From.Key(), Of: last.Seq})
@@ -127,7 +191,7 @@ func deletedMessage(ctx context.Context, in *Inbox, r *Request) (Reply, error) {
 			case t.State.Settled() || m.From.ID != "" && e.By != m.From.Key():
 			case e.Type == planner.Opened:
 				reply.Add(r, t.Task, planner.Event{Type: planner.Stopped, At: in.Now(), By: m.From.Key()})
-			case e.Type == planner.GuidanceAdded:
+			case e.Type == planner.GuidanceAdded, e.Type == planner.Joined:
 				reply.Add(r, t.Task, planner.Event{Type: planner.GuidanceRemoved, At: in.Now(), By: m.From.Key(), Of: e.Seq})
 			}
 		}

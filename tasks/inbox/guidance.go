@@ -11,67 +11,96 @@ import (
 	"legwork/tasks"
 )
 
-// questionPartGap is the time after a question within which a further message of the same
-// person counts as a part of it.
+// questionPartGap is the time after a message within which a further message of the
+// same person is a part of the same question. Some platforms send times in whole
+// seconds.
 const questionPartGap = time.Second
 
-// questionPartMaxAge is the maximum age of a message that counts as a part of an earlier
-// question by the time of delivery. Messages from before an outage are older: they
-// arrive all at once and are questions of their own.
-const questionPartMaxAge = 10 * time.Second
+// fullPartGap takes its place after a message of almost the greatest length (bot.Message,
+// Full): the client has cut a long text, and sends the next piece when this one is sent.
+const fullPartGap = 5 * time.Second
+
+// partsUntil is the time until which a message counts as a part of the same question as
+// m, which was sent at a given time.
+func partsUntil(m bot.Message, sent time.Time) time.Time {
+	if m.Full {
+		return sent.Add(fullPartGap)
+	}
+	return sent.Add(questionPartGap)
+}
+
+// follows reports whether a message that was sent at a given time is a part of a
+// question. It may be somewhat older than the part before it.
+func follows(until, sent time.Time) bool {
+	return !until.IsZero() && !sent.After(until) && until.Sub(sent) <= questionPartGap+fullPartGap
+}
 
 // plainReplyTime is the time within which a plain message belongs to an open plan,
 // question or prompt of its conversation. A reply to the message belongs to it at
 // any time.
 const plainReplyTime = time.Hour
 
-// guidedTask finds the running task that a plain message is guidance for. These are,
-// in this order: the task whose message it replies to; a task that its author
-// opened within the last second; a task with a plan, in the task's own thread, or
-// in a private chat if the author opened it. continues reports that the message is
-// a further part of a question that was sent in several messages: the decision is
-// made again with it, and nothing is said about it.
-func (r *Request) guidedTask(sent, now time.Time) (task tasks.ID, continues bool) {
+// destination is where a message goes; zero: it is a question of its own.
+type destination struct {
+	task   tasks.ID
+	part   int  // its number among the parts of the task's question, from 2 on; 0: it is guidance
+	silent bool // guidance that belongs to a message before: nothing is said about it
+}
+
+// destination finds the task that a plain message belongs to. These are, in this order:
+// the task whose message it replies to; the task of the message that its author sent
+// just before; a task with a plan, in the task's own thread, or in a private chat if the
+// author opened it.
+func (r *Request) destination(sent, now time.Time) destination {
 	m := r.Message
 	for _, t := range r.Live {
 		if !t.State.Settled() && t.sent(m.ReplyTo) && r.Steers(t) {
-			return t.Task, false
+			return destination{task: t.Task}
 		}
 	}
 	for _, t := range slices.Backward(r.Batch.questionsOf(m)) {
-		if sent.Sub(t.at) <= questionPartGap { // some platforms send times in whole seconds
-			return t.id, true
+		if !follows(t.until, sent) {
+			continue
 		}
+		if t.part > 0 && t.part < r.partsOf(t.id) {
+			return destination{task: t.id, part: t.part + 1}
+		}
+		return destination{task: t.id, silent: true}
 	}
 	for _, t := range slices.Backward(r.Live) {
 		own := t.From.Key() == m.From.Key()
 		near := m.InThread && r.Admin
-		if t.State.Settled() || !own && !near {
+		if !own && !near {
 			continue
 		}
-		if own && t.State.Round == 0 && now.Sub(t.lastPart()) < questionPartGap && now.Sub(sent) < questionPartMaxAge {
-			return t.Task, true
+		if own && follows(t.State.PartsUntil, sent) {
+			part := len(t.State.Parts) + 2
+			switch {
+			case planner.Takes(t.State, planner.Event{Type: planner.Joined, Text: m.Text}):
+				return destination{task: t.Task, part: part}
+			case part > t.State.Limits.Parts && !t.State.Settled():
+				return destination{task: t.Task, silent: true}
+			}
 		}
-		if t.State.Round > 0 && (m.Chat.Private && own && !t.planExpired(now) || m.InThread) {
-			return t.Task, false
+		if t.State.Round > 0 && !t.State.Settled() && (m.Chat.Private && own && !t.planExpired(now) || m.InThread) {
+			return destination{task: t.Task}
 		}
 	}
-	return "", false
+	return destination{}
+}
+
+// partsOf is the number of messages that a task's question may have.
+func (r *Request) partsOf(id tasks.ID) int {
+	if t, ok := r.Task(id); ok {
+		return t.State.Limits.Parts
+	}
+	return r.Rules.Limits.Parts
 }
 
 // planExpired reports whether a plan was shown long ago and its person did nothing
 // about it. A new message is then about something else.
 func (t LiveTask) planExpired(now time.Time) bool {
 	return t.State.Phase == planner.PhaseProposed && now.Sub(t.State.Last) > plainReplyTime
-}
-
-// lastPart is the time of the last event of a task that has guidance, or else the
-// time when the task was opened.
-func (t LiveTask) lastPart() time.Time {
-	if len(t.State.Guidance) > 0 {
-		return t.State.Last
-	}
-	return t.State.Opened
 }
 
 // sent reports whether the task sent the message of that id.

@@ -143,7 +143,7 @@ func sayUnread(in *Inbox, r *Request, reply Reply) Reply {
 // concernsTask reports whether a delivery opens a task or gives words to one.
 func concernsTask(store []tasks.Inbound) bool {
 	for _, item := range store {
-		if t := item.Event.Type; item.Open != nil || item.To != "" && (t == planner.GuidanceAdded || t == planner.Decided || t == planner.Heard) {
+		if t := item.Event.Type; item.Open != nil || item.To != "" && (t == planner.GuidanceAdded || t == planner.Joined || t == planner.Decided || t == planner.Heard) {
 			return true
 		}
 	}

@@ -53,8 +53,8 @@ func (in *Inbox) opensAs(id tasks.ID, key string, chat bot.Chat, o *planner.Open
 	return tasks.Inbound{Key: key, Chat: chat, ID: id, Open: &planner.Event{Type: planner.Opened, At: in.Now(), By: o.From.Key(), Opening: o}}
 }
 
-// OpenQuestion opens a task, unless the message is guidance for a running task
-// that still accepts it when it is stored. The time of the new task begins now,
+// OpenQuestion opens a task, unless the message is a part of the question of a running
+// task, or guidance for it, and the task still accepts it when it is stored. The time of the new task begins now,
 // even if the message was delayed.
 func OpenQuestion(ctx context.Context, in *Inbox, r *Request, goal string) (Reply, error) {
 	m, goal := r.Message, input.WithUnread(in.Texts, r.Lang, r.Message, goal)
@@ -67,31 +67,42 @@ func OpenQuestion(ctx context.Context, in *Inbox, r *Request, goal string) (Repl
 	if sent.IsZero() {
 		sent = item.Open.At
 	}
-	continues := false
+	o.Until = partsUntil(m, sent)
+	var to destination
 	if !m.Standalone {
-		item.To, continues = r.guidedTask(sent, item.Open.At)
+		to = r.destination(sent, item.Open.At)
 	}
-	if m.Overheard && item.To == "" && !r.MayAsk {
+	if m.Overheard && to.task == "" && !r.MayAsk {
 		return Reply{}, nil
 	}
-	if item.To != "" {
+	if item.To = to.task; item.To != "" {
 		if t, ok := r.Task(item.To); ok && t.sent(m.ReplyTo) {
 			// The person replied to the task's own message: the board says nothing new.
 			m.Earlier = slices.DeleteFunc(slices.Clone(m.Earlier), func(q bot.Quoted) bool { return q.Own })
 		}
 		item.Event = planner.Event{Type: planner.GuidanceAdded, At: item.Open.At, By: m.From.Key(), Text: goal, Message: m.ID, Earlier: m.Earlier}
+		if to.part > 0 {
+			item.Event.Type, item.Event.Until = planner.Joined, o.Until
+			if goal == input.WithoutWords(m) {
+				item.Event.Text = "" // the messages that it points at say it
+			}
+		}
 		if m.Overheard && !r.MayAsk {
 			item.ID, item.Open = "", nil
 		}
 	}
-	r.Batch.add(m, cmp.Or(item.To, item.ID), item.To == "", sent)
+	part := to.part
+	if item.To == "" {
+		part = 1
+	}
+	r.Batch.add(m, askedTask{cmp.Or(item.To, item.ID), o.Until, part}, item.To == "")
 	return Reply{Store: []tasks.Inbound{item}, Say: func(ctx context.Context, receipts []tasks.Receipt) Notice {
 		if receipts[0].Opened {
 			if n, ok := pausedNotice(ctx, in, r); ok {
 				return n
 			}
 		}
-		if continues {
+		if to.part > 0 || to.silent {
 			return Notice{}
 		}
 		return addedNotice(in, r, item.To, receipts[0])

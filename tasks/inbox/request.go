@@ -69,16 +69,16 @@ func stateOf(ctx context.Context, in *Inbox, id tasks.ID) (s planner.State, ok b
 	return s, true, nil
 }
 
-// openingOf reads the opening of a task; nil when its journal is damaged or gone.
+// openingOf reads the opening of a task with the whole question; nil when its journal is damaged or gone.
 func openingOf(ctx context.Context, in *Inbox, id tasks.ID) (*planner.Opening, error) {
-	first, err := in.Store.Event(ctx, id, 1)
+	o, err := tasks.OpeningOf(ctx, in.Store, id)
 	if tasks.Unreadable(err) {
 		return nil, nil
 	}
 	if err != nil {
 		return nil, fmt.Errorf("reading task %s: %w", id, err)
 	}
-	return first.Opening, nil
+	return o, nil
 }
 
 // Task returns the live task of that id.
@@ -132,10 +132,11 @@ type batch struct {
 // authorInChat is a person in a conversation.
 type authorInChat struct{ from, chat string }
 
-// askedTask is a task that received a question.
+// askedTask is a task that received a message.
 type askedTask struct {
-	id tasks.ID
-	at time.Time // when the question was sent
+	id    tasks.ID
+	until time.Time // see partsUntil
+	part  int       // number of the message among the parts of the question; 0: it is guidance
 }
 
 func newBatch() *batch {
@@ -143,12 +144,12 @@ func newBatch() *batch {
 }
 
 // add records that a question goes to a task, which may be new.
-func (r *batch) add(m bot.Message, id tasks.ID, opens bool, at time.Time) {
+func (r *batch) add(m bot.Message, to askedTask, opens bool) {
 	who := authorInChat{m.From.Key(), m.Chat.Key()}
-	r.questions[who] = append(r.questions[who], askedTask{id, at})
-	r.messages[id]++
+	r.questions[who] = append(r.questions[who], to)
+	r.messages[to.id]++
 	if opens {
-		r.newTasks[id] = who.chat
+		r.newTasks[to.id] = who.chat
 		r.newPerChat[who.chat]++
 	}
 }

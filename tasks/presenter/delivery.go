@@ -26,6 +26,13 @@ func (p *Presenter) Show(ctx context.Context, v *tasks.View) error {
 		return err
 	}
 	defer p.endDrawing()
+	// From here on the answer counts as shown. A part of the question that was stored
+	// before has replaced the answer, and the store refuses this event.
+	if v.State.Slot(planner.SlotAnswer).Name == "" {
+		if err := p.recordSendStarted(ctx, planner.SlotAnswer); err != nil {
+			return err
+		}
+	}
 	if !p.finishing {
 		p.closeQuestions(ctx, v, finalTries)
 		p.finishing = true
@@ -197,7 +204,7 @@ func (p *Presenter) send(ctx context.Context, v *tasks.View, slot planner.Slot, 
 	if place == "" && name == planner.SlotAnswer && v.State.Round == 0 && limits.Edits && !limits.Ephemeral && p.remover() == nil {
 		place = p.findBoard(ctx, v)
 	}
-	if slot.Name == "" {
+	if slot.Name == "" && name != planner.SlotAnswer {
 		if err := p.recordSendStarted(ctx, name); err != nil {
 			return "", err
 		}

@@ -198,9 +198,16 @@ func (l *life) deliver(calm bool) {
 	}
 }
 
+// partGap is the time after which a message is no part of the question before it any
+// more, on a platform with times in whole seconds.
+const partGap = 2 * time.Second
+
 // ready reports whether an input's gate is open.
 func (s *session) ready(in record.Input) bool {
 	if in.AfterGuidance != "" && !s.gates["answer "+in.AfterGuidance] {
+		return false
+	}
+	if asked, ok := s.record.DoneAt[in.Gate]; ok && in.Kind == record.Guidance && time.Since(asked) < partGap {
 		return false
 	}
 	answered := s.gates["answer "+in.Gate]

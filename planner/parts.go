@@ -1,0 +1,95 @@
+package planner
+
+import (
+	"slices"
+	"strings"
+)
+
+// A person may send one question in several messages: a comment and what it is about, or
+// a long text that the client has cut. While nothing of an answer was shown, a message
+// that follows at once becomes a part of the question (Joined). A plan and an answer so
+// far are thrown away, and the model gets the whole question.
+
+// Whole returns the opening of a question with its further parts: their texts follow in
+// Goal, and the messages that they bring along in Earlier.
+func Whole(o *Opening, parts []Event) *Opening {
+	if len(parts) == 0 {
+		return o
+	}
+	whole := *o
+	whole.Parts = append([]Event{{Seq: 1, Type: Opened, Text: o.Goal, Message: o.Message, Earlier: o.Earlier}}, parts...)
+	whole.Goal, whole.Earlier = QuestionText(whole.Parts), slices.Clone(o.Earlier)
+	for _, e := range parts {
+		whole.Earlier = append(whole.Earlier, e.Earlier...)
+	}
+	return &whole
+}
+
+// QuestionText is the text of a question of several messages.
+func QuestionText(parts []Event) string {
+	var texts []string
+	for _, e := range parts {
+		if e.Text != "" {
+			texts = append(texts, e.Text)
+		}
+	}
+	return strings.Join(texts, "\n")
+}
+
+// eventsAt are the events with these seqs.
+func eventsAt(journal Journal, seqs []int) []Event {
+	list := make([]Event, len(seqs))
+	for i, seq := range seqs {
+		list[i] = journal(seq)
+	}
+	return list
+}
+
+// takesPart reports whether the question can still change: the person has seen at most
+// that work goes on, and no tool was called.
+func takesPart(s State) bool {
+	called := slices.ContainsFunc(s.Subtasks, func(w Work) bool { return len(w.Turns) > 0 })
+	shown := s.Streamed || slices.ContainsFunc(s.Slots, func(slot Slot) bool { return slot.Name != SlotBoard })
+	if called || shown || s.Round > 1 || s.Review > 0 || s.PromptPending || s.PromptSeq > 0 {
+		return false
+	}
+	switch s.Phase {
+	case PhaseQueued, PhaseDeciding, PhaseProposed, PhaseWorking:
+		return true
+	case PhaseAnswering:
+		return s.Reason == ""
+	case PhaseShowing:
+		return s.Outcome == Done && s.Round == 0
+	}
+	return false
+}
+
+// isAnswer reports whether a slot is of a message with a part of the answer.
+func isAnswer(slot string) bool { return strings.HasPrefix(slot, "answer.") }
+
+// partJoined folds a further part of the question.
+func partJoined(s State, e Event) State {
+	s.Parts, s.PartsUntil = append(slices.Clip(s.Parts), e.Seq), e.Until
+	return planAgain(quotes(s, e, e.Earlier), e.Seq)
+}
+
+// partRemoved folds that the person took back a part of the question.
+func partRemoved(s State, e Event) State {
+	s.Parts = slices.DeleteFunc(slices.Clone(s.Parts), func(seq int) bool { return seq == e.Of })
+	return planAgain(s, e.Seq)
+}
+
+// planAgain drops a plan or answer that does not hold for the question any more.
+func planAgain(s State, cause int) State {
+	if s.Phase == PhaseQueued && s.Round == 0 {
+		return s
+	}
+	s.Dropped += s.Round
+	s.Round, s.Planned, s.Subtasks = 0, nil, nil
+	s.Answer, s.Outcome, s.Reason, s.GuidanceSeen, s.NotesSeen = 0, Pending, "", 0, 0
+	return decide(s, cause)
+}
+
+// NextPlan is the number of the next plan among all plans of the task. The ids of its
+// sub-tasks begin with it. It is no id of a dropped plan, whose actions may still run.
+func (s *State) NextPlan() int { return s.Round + s.Dropped + 1 }
