@@ -96,6 +96,11 @@ func TestMedia(t *testing.T) {
 	if got := o.send(m).text(); got != o.text("error.no_text_in_media", nil) {
 		t.Errorf("a sticker was answered %q", got)
 	}
+	m = o.by("ann", private("ann"), "")
+	m.Media = "rich_message"
+	if got := o.send(m).text(); got != o.text("error.rich_message", nil) {
+		t.Errorf("a message with rich formatting was answered %q", got)
+	}
 	m = o.by("ann", private("ann"), "what is this?")
 	m.Media, m.MediaName = "document", "a`b.pdf"
 	unread := map[string]any{"Media": "file", "Name": "`a'b.pdf`"}

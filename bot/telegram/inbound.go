@@ -76,6 +76,9 @@ func (r reader) readText(m message) (bot.Message, bool) {
 	}
 	out.Earlier = r.pointedAt(m, replied)
 	out.Media, out.MediaName = m.name(), m.fileName()
+	if out.Media == "" && m.OfStory != nil {
+		out.Media = "story"
+	}
 	out.Facts = m.facts(out.Media)
 	if text == "" && out.Media == "" && !mentioned {
 		return bot.Message{}, false // somebody joined, a message was pinned

@@ -65,6 +65,7 @@ type message struct {
 	Origin   *origin        `json:"forward_origin"` // of a forwarded message
 	ReplyTo  *message       `json:"reply_to_message"`
 	External *externalReply `json:"external_reply"` // to a message of another chat or topic
+	OfStory  *struct{}      `json:"reply_to_story"`
 	Quote    *quotation     `json:"quote"`
 
 	MigrateTo int64 `json:"migrate_to_chat_id"`
@@ -95,6 +96,7 @@ type media struct {
 	Photo     json.RawMessage `json:"photo"`
 	PaidMedia json.RawMessage `json:"paid_media"`
 	Poll      json.RawMessage `json:"poll"`
+	Rich      json.RawMessage `json:"rich_message"` // blocks in place of a text
 	Sticker   json.RawMessage `json:"sticker"`
 	Story     json.RawMessage `json:"story"`
 	Video     json.RawMessage `json:"video"`

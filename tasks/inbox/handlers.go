@@ -103,6 +103,8 @@ func textHandler(ctx context.Context, in *Inbox, r *Request) (Outcome, error) {
 	switch {
 	case m.Text == "" && m.Overheard:
 		return Outcome{Taken: true}, nil
+	case m.Text == "" && m.Media == "rich_message":
+		return took(in.ReplyText(r, "error.rich_message", nil), nil)
 	case m.Text == "" && m.Media != "":
 		return took(in.ReplyText(r, "error.no_text_in_media", nil), nil)
 	case m.Text == "":

@@ -73,7 +73,7 @@ func WithoutWords(m bot.Message) string {
 var mediaKeys = map[string]string{
 	"photo": "unread.photo", "sticker": "unread.sticker",
 	"video": "unread.video", "animation": "unread.video", "video_note": "unread.video",
-	"audio": "unread.audio", "voice": "unread.audio",
+	"audio": "unread.audio", "voice": "unread.audio", "story": "unread.story",
 }
 
 // UnreadData names the media of a message in a language, for the texts which say that
