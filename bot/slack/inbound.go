@@ -20,6 +20,7 @@ type inbound struct {
 	endedStreams []string // ts of streams that Slack has ended
 	shortcut     bool     // it is the message shortcut: the bot may not be a member there
 	author       string   // of the message that the shortcut is about
+	threadRead   bool     // the message holds what is new in its thread
 }
 
 // identity is who the bot is, by auth.test.

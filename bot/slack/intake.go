@@ -189,7 +189,7 @@ func (in *intake) store(ctx context.Context, batch []delivery) {
 		err := in.handle(ctx, messages(batch))
 		if err == nil {
 			for _, d := range batch {
-				d.ack()
+				in.stored(ctx, d)
 			}
 			return
 		}
@@ -207,7 +207,17 @@ func (in *intake) store(ctx context.Context, batch []delivery) {
 	}
 	for _, d := range batch {
 		if err := in.handle(ctx, messages([]delivery{d})); err == nil {
-			d.ack()
+			in.stored(ctx, d)
+		}
+	}
+}
+
+// stored acknowledges a delivery, and notes how far it has read its thread.
+func (in *intake) stored(ctx context.Context, d delivery) {
+	d.ack()
+	for _, a := range d.arrivals {
+		if a.threadRead {
+			in.s.threads.setLastRead(context.WithoutCancel(ctx), a.message.Chat, a.message.ID)
 		}
 	}
 }
@@ -249,7 +259,7 @@ func (in *intake) prepare(ctx context.Context, arrivals []inbound) {
 		case a.responseURL != "":
 			in.s.places.ofCommand(ctx, a)
 		}
-		in.s.threads.add(ctx, &a.message)
+		a.threadRead = in.s.threads.add(ctx, &a.message)
 		if !a.message.Overheard {
 			in.s.lastAskers.Add(a.message.Chat.Key(), asker{a.message.From.ID, a.message.Team})
 		}

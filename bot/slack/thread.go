@@ -51,14 +51,15 @@ func joinsThread(m bot.Message) bool {
 
 // add adds what stood in the thread before m: the message above it and the
 // newest replies, and at a later mention what is new. When Slack does not give it in
-// time, the question says that the thread was not read.
-func (t *threads) add(ctx context.Context, m *bot.Message) {
+// time, the question says that the thread was not read. It reports whether the thread
+// was read: the caller then stores the message, and calls setLastRead.
+func (t *threads) add(ctx context.Context, m *bot.Message) (wasRead bool) {
 	if !joinsThread(*m) || !t.admit(ctx, *m) {
-		return
+		return false
 	}
 	if before, ok := t.added.Get(m.Key); ok { // the same message came as another event
-		m.Earlier = append(before, m.Earlier...)
-		return
+		m.Earlier = append(before[:len(before):len(before)], m.Earlier...)
+		return len(before) == 0 || before[0].Media != unreadThread
 	}
 	ctx, cancel := context.WithTimeout(ctx, t.timings.root)
 	defer cancel()
@@ -67,14 +68,17 @@ func (t *threads) add(ctx context.Context, m *bot.Message) {
 	var said []bot.Quoted
 	if err == nil {
 		said = t.quote(ctx, *m, read, list)
-		t.setLastRead(context.WithoutCancel(ctx), m.Chat, m.ID)
 	} else {
 		t.log.WarnContext(ctx, "slack: thread not read, the question goes on without it", "chat", m.Chat.Key(), "cause", err)
-		said = []bot.Quoted{{Media: "thread"}}
+		said = []bot.Quoted{{Media: unreadThread}}
 	}
 	t.added.Add(m.Key, said)
 	m.Earlier = append(said[:len(said):len(said)], m.Earlier...)
+	return err == nil
 }
+
+// unreadThread is the Media of a quotation in place of a thread that was not read.
+const unreadThread = "thread"
 
 // replies are the messages of m's thread before m and after the one that was read
 // last, the oldest first, in some pages at most.
@@ -193,7 +197,12 @@ func (t *threads) lastRead(ctx context.Context, of bot.Chat) string {
 	return read
 }
 
+// setLastRead stores how far a thread was read. It comes after the message that holds
+// what was read is stored: a kill in between brings the same again, and loses nothing.
 func (t *threads) setLastRead(ctx context.Context, of bot.Chat, ts string) {
+	if ts <= t.lastRead(ctx, of) {
+		return
+	}
 	t.read.Add(of.Key(), ts)
 	if t.store == nil {
 		return

@@ -91,6 +91,31 @@ func TestLongThread(t *testing.T) {
 	}
 }
 
+// TestThreadReadAfterStoring: how far a thread was read is stored after the message that
+// holds what was read, so that a kill in between loses nothing of the thread.
+func TestThreadReadAfterStoring(t *testing.T) {
+	t.Parallel()
+	kept := &smallStore{values: map[[2]string]string{}}
+	early := make(chan string, 10)
+	p := start(t, set{options: slack.Options{People: kept}, refuse: func(list []bot.Message) error {
+		for _, m := range list {
+			if m.Text == "why?" {
+				ts, _ := kept.Setting(t.Context(), m.Chat.Key(), "slack_thread_read")
+				early <- ts
+			}
+		}
+		return nil
+	}}).ready(t)
+	root := p.Say("C1", "U2", "The site is down.", "")
+	p.Say("C1", "U1", "<@UBOT> why?", root)
+	if got := quotes(p.next(t, 1)[0].Earlier); got != "ben: The site is down." {
+		t.Errorf("the mention brought %q", got)
+	}
+	if ts := <-early; ts != "" {
+		t.Errorf("before the message was stored, the thread counted as read up to %s", ts)
+	}
+}
+
 // TestUnreadThread: when Slack does not give the thread, the question goes on, and says
 // so.
 func TestUnreadThread(t *testing.T) {
