@@ -176,6 +176,9 @@ func modelDone(s State, e Event) State {
 			return s
 		}
 		if a.Role == llm.RoleAnswer {
+			if s.Reason == ReasonUnreadable { // the plans before it are what went wrong
+				return settle(s, Failed, ReasonUnreadable)
+			}
 			return settle(s, Failed, ReasonUnusable)
 		}
 		return answer(s, e.Seq, ReasonUnreadable)

@@ -168,8 +168,15 @@ func outcome(v *tasks.View, texts *i18n.Texts) bot.Draft {
 	}
 	if s.Answer > 0 {
 		d.Text = planner.AnswerOf(v.Event(s.Answer))
-		if s.Outcome == planner.Halted {
-			d.Footer = strings.TrimSuffix(texts.Text(opening.Language, "notice.stopped", nil)+" "+d.Footer, " ")
+		said := ""
+		switch {
+		case s.Outcome == planner.Halted:
+			said = "notice.stopped"
+		case s.Reason == planner.ReasonUnreadable:
+			said = "problem." + s.Reason
+		}
+		if said != "" {
+			d.Footer = strings.TrimSuffix(texts.Text(opening.Language, said, nil)+" "+d.Footer, " ")
 		}
 	} else {
 		d.Failed = s.Outcome == planner.Failed

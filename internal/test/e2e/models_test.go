@@ -192,6 +192,10 @@ func TestOddReplies(t *testing.T) {
 				c.want = w.text(c.want, nil)
 			}
 			p.says(answer, c.failed, c.want)
+			unusable := strings.HasPrefix(c.want, "[first]") // three times: the line under the answer says so
+			if strings.Contains(answer.Footer, w.text("problem.plan_unreadable", nil)) != unusable {
+				t.Errorf("the line under the answer is %q", answer.Footer)
+			}
 			calls := w.calls("lookup")
 			for _, call := range calls {
 				if c.calls == "" || !strings.Contains(call, c.calls) {
