@@ -31,8 +31,8 @@ var (
 // The marks that a growing text may show first: those that end thinking or begin calls.
 // Those of the second list begin a line. MarkAt has the first letters of all.
 var (
-	growingMarks     = []string{"</think", "<tool_call", "<|", "<｜", "<function", "<invoke", "[TOOL_CALLS]", "```tool_c"}
-	growingLineMarks = []string{">>>", "functools[", "Action:"}
+	growingMarks     = []string{"</think", "<tool_call", "<tool_use", "&lt;tool_call", "<|", "<｜", "<function", "<invoke", "[TOOL_CALLS]", "```tool_c"}
+	growingLineMarks = []string{">>>", "functools[", "Action:", "Tool:"}
 )
 
 // MarkAt reports that a mark which ends thinking, or begins calls, stands at a place of
@@ -45,7 +45,7 @@ func MarkAt(text string, at int) bool {
 		})
 	}
 	switch {
-	case strings.IndexByte("<[`>fA", text[at]) < 0, at > 0 && strings.IndexByte("`\"'", text[at-1]) >= 0:
+	case strings.IndexByte("<[`>fAT&", text[at]) < 0, at > 0 && strings.IndexByte("`\"'", text[at-1]) >= 0:
 		return false
 	case begins(growingMarks):
 		return true
