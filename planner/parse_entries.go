@@ -195,8 +195,10 @@ func newGroups(names []string) *groupNames {
 	return g
 }
 
+var wordSigns = strings.NewReplacer("-", "_", " ", "_")
+
 func foldName(s string) string {
-	return strings.NewReplacer("-", "_", " ", "_").Replace(strings.ToLower(strings.TrimSpace(s)))
+	return wordSigns.Replace(strings.ToLower(strings.TrimSpace(s)))
 }
 
 // find returns the group's own spelling of a name.
