@@ -6,8 +6,10 @@ import (
 	"strings"
 )
 
-// fence is the code fence that is open at a line, and the list items around it.
+// fence is the code fence that is open at a line, the quotations around it and the list
+// items inside of these.
 type fence struct {
+	quotes int
 	mark   string // "```" or longer; empty for none
 	column int
 	items  []listMark // outermost first
@@ -24,6 +26,17 @@ var listItem = regexp.MustCompile(`^( *)(([-*+]|\d{1,9}[.)]) +)\S`)
 
 // after returns the fence that is open after a line.
 func (f fence) after(line string) fence {
+	rest, quotes := unquote(line, f.quotes)
+	if f.mark == "" {
+		rest, quotes = unquote(line, maxDepth)
+	}
+	if quotes != f.quotes {
+		if f.mark != "" {
+			return fence{}.after(line) // the quotation is over, and its code with it
+		}
+		f = fence{quotes: quotes}
+	}
+	line = rest
 	text := strings.TrimLeft(line, " ")
 	column := len(line) - len(text)
 	if f.mark != "" {
@@ -51,17 +64,34 @@ func (f fence) after(line string) fence {
 	return f
 }
 
+// unquote removes up to most marks of quotations from the start of a line.
+func unquote(line string, most int) (rest string, quotes int) {
+	for quotes < most {
+		text := strings.TrimLeft(line, " ")
+		if len(line)-len(text) > 3 || !strings.HasPrefix(text, ">") {
+			break
+		}
+		line = strings.TrimPrefix(text[1:], " ")
+		quotes++
+	}
+	return line, quotes
+}
+
 // opening is the lines that open the fence again, behind the marks of its list items.
 func (f fence) opening() string {
 	var b strings.Builder
 	for _, m := range f.items {
 		b.WriteString(strings.Repeat(" ", max(m.column-b.Len(), 0)) + m.text)
 	}
+	quote := f.quote()
 	if b.Len() > 0 {
-		b.WriteByte('\n')
+		b.WriteString("\n" + quote)
 	}
-	return b.String() + strings.Repeat(" ", f.column) + f.mark + "\n"
+	return quote + b.String() + strings.Repeat(" ", f.column) + f.mark + "\n"
 }
+
+// quote is the marks of the quotations.
+func (f fence) quote() string { return strings.Repeat("> ", f.quotes) }
 
 // fenceMark is the run of three or more fence characters that text starts with.
 func fenceMark(text string) string {

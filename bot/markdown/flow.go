@@ -26,6 +26,7 @@ type flow struct {
 	leads  []lead
 	quote  int      // quotes around the current block
 	folded bool     // the outermost of them is folded
+	quoted bool     // the next quotation continues from the piece before
 	next   space    // between the last line and the next
 	gapAt  int      // how many leads a blank line there has
 	codes  []string // the info strings of the code blocks, such as "go"
@@ -112,7 +113,7 @@ func newFlow(markdown string, style flowStyle) *flow {
 		if s.apart {
 			f.gap()
 		}
-		f.resumed = s.inCode
+		f.resumed, f.quoted = s.inCode, s.inQuote
 		f.blocks(f.parse(s.text), false)
 	}
 	return f
@@ -160,9 +161,10 @@ func (f *flow) block(n ast.Node, tight bool) {
 // blockquote shows a quote. A platform that shows quotes as blocks gets it at
 // the margin, even inside of a list.
 func (f *flow) blockquote(n ast.Node) {
-	if f.quote == 0 {
+	if f.quote == 0 && !f.quoted {
 		f.folded = f.isFolded(n)
 	}
+	f.quoted = false
 	f.quote++
 	defer func() { f.quote-- }()
 	if mark := f.style.quote; mark != "" {

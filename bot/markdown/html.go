@@ -180,7 +180,7 @@ func (h *htmlWriter) block(name string, closing bool) {
 				mark = strconv.Itoa(*n) + ". "
 			}
 		}
-		h.b.WriteString("\n" + strings.Repeat("    ", min(max(len(h.lists)-1, 0), maxDepth)) + mark)
+		h.b.WriteString("\n" + strings.Repeat("    ", min(max(len(h.lists)-1, 0), chatDepth)) + mark)
 	case name == "li":
 	case inList:
 		h.b.WriteByte(' ')

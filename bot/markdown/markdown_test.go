@@ -166,6 +166,7 @@ func TestPartial(t *testing.T) {
 		{"half a character", "na\xc3", "na"},
 		{"open fence", "```go\nx := 1", "```go\nx := 1"},
 		{"fence about to close", "```go\nx\n``", "```go\nx\n"},
+		{"marks in quoted code stay", "> ```\n> **a\n> ``", "> ```\n> **a\n"},
 		{"marks in code stay", "```\n**a\n", "```\n**a\n"},
 		{"bold", "so **very", "so **very**"},
 		{"bold about to start", "so **", "so "},

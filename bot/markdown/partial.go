@@ -25,8 +25,9 @@ func Partial(markdown string) string {
 		pos = stop
 	}
 	last := strings.LastIndexByte(s, '\n') + 1
+	line, _ := unquote(s[last:], open.quotes)
 	switch {
-	case open.mark != "" && fenceBegins(s[last:], open.mark):
+	case open.mark != "" && fenceBegins(line, open.mark):
 		return s[:last]
 	case open.mark != "":
 		return s

@@ -14,16 +14,17 @@ const riskySegment = 512
 
 // segment is a piece of a document that is parsed separately.
 type segment struct {
-	text   string
-	apart  bool // a blank line was between it and the one before
-	inCode bool // it continues the code block in which the one before ended
+	text    string
+	apart   bool // a blank line was between it and the one before
+	inCode  bool // it continues the code block in which the one before ended
+	inQuote bool // it continues the quotation in which the one before ended
 }
 
 // segments splits a document into pieces within the bounds: at a blank line
 // before unindented text where there is one, else at a line, else anywhere. A
-// code fence that is cut is closed and opened again, inside of the same list items,
-// the head of a table is repeated, and so is the mark of a quotation in whose line the
-// cut is.
+// code fence that is cut is closed and opened again, inside of the same quotations and
+// list items, the head of a table is repeated, and so is the mark of a quotation in
+// whose line the cut is.
 func segments(src string) []segment {
 	src = strings.ToValidUTF8(src, "\uFFFD")
 	if strings.Contains(src, "\r") {
@@ -40,16 +41,20 @@ func segments(src string) []segment {
 	for src != "" {
 		n, next, blank := cut(src, open, limit)
 		text := src[:n]
-		if open.fence.mark != "" {
-			text = open.fence.opening() + text
-		}
 		if open.head != "" && strings.HasPrefix(text, "|") {
 			text = open.head + text
 		}
-		if open.quote {
-			text = "> " + text
+		if open.inLine && open.fence.mark != "" {
+			text = strings.Repeat(" ", open.fence.column) + text
 		}
-		all = append(all, segment{text: text, apart: apart, inCode: open.fence.mark != ""})
+		if open.inLine {
+			text = open.fence.quote() + text
+		}
+		inQuote := open.fence.quotes > 0 && strings.HasPrefix(text, ">")
+		if open.fence.mark != "" {
+			text = open.fence.opening() + text
+		}
+		all = append(all, segment{text: text, apart: apart, inCode: open.fence.mark != "", inQuote: inQuote})
 		src, open, apart = src[n:], next, blank
 	}
 	return all
@@ -57,9 +62,9 @@ func segments(src string) []segment {
 
 // cutBlock is the block that continues after a cut: an open code fence, or a table.
 type cutBlock struct {
-	fence fence
-	head  string // the head of the table and its ruler
-	quote bool   // the cut is inside a line of a quotation
+	fence  fence
+	head   string // the head of the table and its ruler
+	inLine bool   // the cut is inside a line
 }
 
 // cut returns the length of the next piece of src, the block that continues after
@@ -77,6 +82,9 @@ func cut(src string, from cutBlock, limit int) (n int, open cutBlock, blank bool
 			break
 		}
 		was := current.mark
+		if from.inLine && pos == 0 {
+			line = from.fence.quote() + line
+		}
 		current = current.after(line)
 		if wasBlank = strings.TrimSpace(line) == ""; wasBlank {
 			block = end
@@ -98,7 +106,10 @@ func cut(src string, from cutBlock, limit int) (n int, open cutBlock, blank bool
 		}
 		return lineEnd, open, false
 	}
-	return pos + cutLine(src[pos:], limit-pos), cutBlock{fence: current, quote: current.mark == "" && (from.quote || strings.HasPrefix(src, ">"))}, false
+	if current.mark == "" && !(from.inLine && pos == 0) {
+		_, current.quotes = unquote(src[pos:], maxDepth)
+	}
+	return pos + cutLine(src[pos:], limit-pos), cutBlock{fence: current, inLine: true}, false
 }
 
 // tableHead is the head and the ruler of block, if it is a table and the head is

@@ -62,3 +62,67 @@ func TestLongCode(t *testing.T) {
 		}
 	}
 }
+
+// TestLongQuotedCode: code in a quotation or a folded part keeps its lines, and stays in
+// it, where the document or a message is cut.
+func TestLongQuotedCode(t *testing.T) {
+	var dense, usual []string
+	for i := range 200 {
+		dense = append(dense, fmt.Sprintf("    a[%d] = (b[%d] + *c) & ~d[%d]", i, i, i))
+	}
+	for i := range 600 {
+		usual = append(usual, fmt.Sprintf("> the line with the number %d is here", i), "")
+	}
+	usual = append(usual, strings.Repeat("a long line ", 2000), "end")
+	for name, lines := range map[string][]string{"dense": dense, "usual": usual} {
+		code := strings.Join(lines, "\n")
+		for kind, doc := range map[string]string{
+			"quotation":         "> text\n> ```json\n> " + strings.ReplaceAll(code, "\n", "\n> ") + "\n> ```\n> more\n\nafter",
+			"list in quotation": "> - text\n>   ```json\n>   " + strings.ReplaceAll(code, "\n", "\n>   ") + "\n>   ```\n>\n>   more\n\nafter",
+			"folded part":       "<details>\n<summary>text</summary>\n\n```json\n" + code + "\n```\nmore\n\n</details>\n\nafter",
+		} {
+			where := name + ", " + kind
+			if got := codeOfTelegram(t, where, Telegram(doc)); withoutBreaks(got) != withoutBreaks(code) {
+				t.Errorf("%s: Telegram shows\n%s", where, difference(got, code))
+			}
+			var quoted []string
+			for _, part := range Telegram(doc) {
+				all := strings.Split(part.Text, "</blockquote>")
+				rest := strings.TrimSpace(all[len(all)-1])
+				if strings.Contains(part.Text, "line") && (rest != "" && rest != "after" || !strings.HasPrefix(part.Text, "<blockquote")) {
+					t.Errorf("%s: outside of the quotation stands %.200q in %.100q", where, rest, part.Text)
+				}
+				quoted = append(quoted, all[0][:strings.IndexByte(all[0]+">", '>')])
+			}
+			if folded := strings.Count(strings.Join(quoted, "\n"), "expandable"); (kind == "folded part") != (folded >= len(quoted)-1) {
+				t.Errorf("%s: of %d parts, %d are folded", where, len(quoted), folded)
+			}
+			var shown []string
+			for line := range strings.SplitSeq(Plain(doc), "\n") {
+				line = strings.TrimPrefix(strings.TrimPrefix(line, "│"), " ")
+				if kind == "list in quotation" {
+					line = strings.TrimPrefix(line, "  ")
+				}
+				if strings.HasPrefix(line, "    ") {
+					shown = append(shown, line[4:])
+				}
+			}
+			if got := strings.Join(shown, "\n"); strings.ReplaceAll(withoutBreaks(got), " ", "") != strings.ReplaceAll(withoutBreaks(code), " ", "") {
+				t.Errorf("%s: the terminal shows\n%s", where, difference(got, code))
+			}
+			shown = nil
+			for _, part := range Slack(doc) {
+				for _, b := range part.Blocks {
+					for _, e := range b.Elements {
+						if e.Type == "rich_text_preformatted" {
+							shown = append(shown, e.Elements[0].Text)
+						}
+					}
+				}
+			}
+			if got := strings.Join(shown, "\n"); withoutBreaks(got) != withoutBreaks(code) {
+				t.Errorf("%s: Slack shows\n%s", where, difference(got, code))
+			}
+		}
+	}
+}
