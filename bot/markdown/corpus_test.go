@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -57,11 +58,14 @@ func examples(t *testing.T) []string {
 	return all
 }
 
+// scheme is the start of an address, which links of chats have in lower case.
+var scheme = regexp.MustCompile(`(?i)(?:https?|tg)://`)
+
 // lostLetters are the letters and digits of which have holds fewer than want.
 func lostLetters(want, have string) string {
 	lost := ""
-	had := lettersOf(have)
-	for c, n := range lettersOf(want) {
+	had := lettersOf(scheme.ReplaceAllStringFunc(have, strings.ToLower))
+	for c, n := range lettersOf(scheme.ReplaceAllStringFunc(want, strings.ToLower)) {
 		if had[c] < n {
 			lost += fmt.Sprintf("%d of %d %q, ", n-had[c], n, c)
 		}

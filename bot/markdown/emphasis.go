@@ -35,8 +35,8 @@ func (e emphasisParser) Parse(parent ast.Node, block text.Reader, pc parser.Cont
 		return node
 	}
 	after, _ := utf8.DecodeRune(line[d.OriginalLength:])
-	d.CanOpen = (d.CanOpen || isWide(before) && util.IsPunctRune(after)) && !(d.Char == '*' && isProduct(before, after))
-	d.CanClose = (d.CanClose || util.IsPunctRune(before) && isWide(after)) && !(d.Char == '*' && unicode.IsDigit(before) && unicode.IsDigit(after))
+	d.CanOpen = (d.CanOpen || isWide(before) && util.IsPunctRune(after)) && (d.Char == '~' || !isProduct(before, after))
+	d.CanClose = (d.CanClose || util.IsPunctRune(before) && isWide(after)) && (d.Char == '~' || !unicode.IsDigit(before) || !unicode.IsDigit(after))
 	return node
 }
 

@@ -24,14 +24,10 @@ var unscripted = func() map[rune]rune {
 	return m
 }()
 
-// scheme is the start of an address, which links have in lower case.
-var scheme = regexp.MustCompile(`(?i)(?:https?|tg)://`)
-
 // lettersOf counts the letters and digits of s. Raised and lowered ones count as usual
 // ones.
 func lettersOf(s string) map[rune]int {
 	n := map[rune]int{}
-	s = scheme.ReplaceAllStringFunc(s, strings.ToLower)
 	for _, c := range s {
 		if usual := unscripted[c]; usual != 0 {
 			c = usual

@@ -106,7 +106,7 @@ func cut(src string, from cutBlock, limit int) (n int, open cutBlock, blank bool
 		}
 		return lineEnd, open, false
 	}
-	if current.mark == "" && !(from.inLine && pos == 0) {
+	if current.mark == "" && (!from.inLine || pos > 0) {
 		_, current.quotes = unquote(src[pos:], maxDepth)
 	}
 	return pos + cutLine(src[pos:], limit-pos), cutBlock{fence: current, inLine: true}, false
