@@ -314,7 +314,7 @@ func TestTelegramOddInput(t *testing.T) {
 		"a photo":         {func(b *telegramEnv) { b.Say(b.bob.ID, b.bob, "", telegramfake.Media("photo")) }, []string{"I can only read text here so far"}},
 		"a voice message": {func(b *telegramEnv) { b.Say(b.bob.ID, b.bob, "", telegramfake.Media("voice")) }, []string{"I can only read text here so far"}},
 		"a caption":       {func(b *telegramEnv) { b.Say(b.bob.ID, b.bob, "q1: what is this?", telegramfake.Media("photo")) }, []string{"q1: what is this?"}},
-		"markup":          {func(b *telegramEnv) { b.Say(b.bob.ID, b.bob, "q1: <b>x</b> & _y_ [z](http://a.b) `c`") }, []string{"<b>x</b>"}},
+		"markup":          {func(b *telegramEnv) { b.Say(b.bob.ID, b.bob, "q1: <b>x</b> & _y_ [z](http://a.b) `c`") }, []string{"x & y z (a.b) c"}},
 		"a path":          {func(b *telegramEnv) { b.Say(b.bob.ID, b.bob, "/etc/passwd is what?") }, []string{"answers: /etc/passwd is what?"}},
 		"a reply to somebody else": {func(b *telegramEnv) {
 			own := b.Say(b.bob.ID, b.bob, "/new")
