@@ -18,7 +18,7 @@ func PlainText(s string) string {
 		case c == '[':
 			b.WriteString("&#91;")
 			continue
-		case strings.ContainsRune("\\`*_{}]<>)#+-=.!|~&:", c):
+		case strings.ContainsRune("\\`*_{}]<>)#+-=.!|~&:$", c):
 			b.WriteByte('\\')
 		}
 		b.WriteRune(c)
