@@ -1,7 +1,6 @@
 package markdown
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 )
@@ -21,8 +20,23 @@ type listMark struct {
 	column, room int    // where it and the text behind it begin
 }
 
-// listItem is a line that begins with the mark of an item.
-var listItem = regexp.MustCompile(`^( *)(([-*+]|\d{1,9}[.)]) +)\S`)
+// readListMark returns the mark of the item that begins in a line; ok is false for other
+// lines.
+func readListMark(line string) (m listMark, ok bool) {
+	text := strings.TrimLeft(line, " ")
+	digits := len(text) - len(strings.TrimLeft(text, "0123456789"))
+	signs := "-*+"
+	if digits > 0 {
+		signs = ".)"
+	}
+	if digits > 9 || digits == len(text) || strings.IndexByte(signs, text[digits]) < 0 {
+		return m, false
+	}
+	behind := text[digits+1:]
+	inner := strings.TrimLeft(behind, " ")
+	m = listMark{text: text[:digits+1], column: len(line) - len(text), room: len(line) - len(inner)}
+	return m, len(inner) < len(behind) && inner != "" && strings.IndexByte("\t\n", inner[0]) < 0
+}
 
 // after returns the fence that is open after a line.
 func (f fence) after(line string) fence {
@@ -53,9 +67,9 @@ func (f fence) after(line string) fence {
 	if outer >= 0 {
 		f.items = f.items[:outer:outer]
 	}
-	if m := listItem.FindStringSubmatch(line); m != nil {
-		column += len(m[2])
-		f.items = append(slices.Clip(f.items), listMark{text: m[3], column: len(m[1]), room: column})
+	if m, ok := readListMark(line); ok {
+		column = m.room
+		f.items = append(slices.Clip(f.items), m)
 		text = line[column:]
 	}
 	if mark := fenceMark(strings.TrimSpace(text)); mark != "" && (mark[0] == '~' || !strings.Contains(strings.TrimSpace(text)[len(mark):], "`")) {

@@ -29,7 +29,7 @@ func (formulas) Parse(_ ast.Node, block text.Reader, _ parser.Context) ast.Node 
 	if line[0] == '$' && isWord(block.PrecendingCharacter()) {
 		return nil // an amount such as US$5
 	}
-	start, end := formulaMarks(string(line))
+	start, end := formulaMarks(string(line[:min(len(line), 2)]))
 	if start == "" {
 		return nil
 	}

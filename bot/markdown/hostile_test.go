@@ -90,6 +90,7 @@ func hostile(size int) map[string]string {
 		"html blocks":    rep("<p>a</p>\n\n<div>\n"),
 		"html starts":    rep("<p>\n"),
 		"html links":     rep("<a href='http://b'>c</a>"),
+		"html code":      "<p>" + rep("a `b` ") + "</p>",
 		"html attrs":     rep("<a b=c "),
 		"folded parts":   rep("<details>\n<summary>a</summary>\n"),
 		"footnotes":      rep("[^1]: a[^2]\n"),

@@ -70,9 +70,13 @@ func rewriteHTML(text string) (_ string, ok bool) {
 		if at != nil {
 			end = at[0]
 		}
-		if tick := strings.IndexByte(text[:end], '`'); tick >= 0 {
+		stop := 0 // behind the latest code before the tag
+		for tick := strings.IndexByte(text[:end], '`'); tick >= 0 && stop < end; tick = strings.IndexByte(text[stop:max(end, stop)], '`') {
+			tick += stop
 			n := run(text, tick)
-			stop := max(codeEnd(text, tick+n, n), tick+n)
+			stop = max(codeEnd(text, tick+n, n), tick+n)
+		}
+		if stop > end { // the tag is in code
 			h.text(text[:stop])
 			text = text[stop:]
 			continue

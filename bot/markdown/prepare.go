@@ -96,21 +96,20 @@ type indents struct {
 
 // shift returns a line, indented further where it belongs to a list inside an item.
 func (n *indents) shift(line string) string {
-	m := listItem.FindStringSubmatch(line)
-	if m == nil {
+	m, ok := readListMark(line)
+	if !ok {
 		if line[0] != ' ' && strings.TrimSpace(line) != "" {
 			*n = indents{} // the list is over
 		}
 		return n.follow(line)
 	}
-	column := len(m[1])
-	if column < n.from {
+	if m.column < n.from {
 		n.from, n.by = 0, 0
 	}
-	if n.by == 0 && n.in && column >= n.marker+2 && column < n.text {
-		n.from, n.by = column, n.text-column
+	if n.by == 0 && n.in && m.column >= n.marker+2 && m.column < n.text {
+		n.from, n.by = m.column, n.text-m.column
 	} else if n.by == 0 {
-		n.in, n.marker, n.text = true, column, column+len(m[2])
+		n.in, n.marker, n.text = true, m.column, m.room
 	}
 	return n.follow(line)
 }

@@ -89,9 +89,12 @@ func (definitions) Trigger() []byte { return []byte{'['} }
 
 // Parse implements parser.InlineParser.
 func (definitions) Parse(_ ast.Node, block text.Reader, _ parser.Context) ast.Node {
+	if block.PrecendingCharacter() != '\n' {
+		return nil
+	}
 	line, segment := block.PeekLine()
 	n := len(labelled.Find(line))
-	if n == 0 || block.PrecendingCharacter() != '\n' {
+	if n == 0 {
 		return nil
 	}
 	block.Advance(n)
