@@ -156,6 +156,9 @@ type Limits struct {
 	// Ephemeral says that boards and questions vanish at a restart. They are posted
 	// anew then, and their ids need not be kept.
 	Ephemeral bool
+	// CanReply says that people can reply to one particular message. Elsewhere cards say
+	// how else to answer them.
+	CanReply bool
 }
 
 // ErrGone is the wrapped error of Post and Edit when no further try will help: the

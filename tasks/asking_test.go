@@ -345,6 +345,39 @@ func TestWordsForServer(t *testing.T) {
 	}
 }
 
+// TestNamedWords: where nobody can reply to one message, words that begin with the name
+// of an open field go to the form at once. Others are asked about.
+func TestNamedWords(t *testing.T) {
+	for _, plain := range []bool{true, false} {
+		s := newEngineEnv(t, []string{`{"n":1}`})
+		s.phone.plain = plain
+		s.tools.mu.Lock()
+		s.tools.open, s.tools.question = true, &form.Question{Message: "Which?", Fields: fieldsOf(t, hotel)}
+		s.tools.mu.Unlock()
+		id, card := s.asks("ann", private("ann"), "book")
+		if how := "or write `Room:` and then your answer."; strings.Contains(card.Text, how) != plain || strings.Contains(card.Text, "eply to this") == plain {
+			t.Errorf("plain %v: the card is\n%s", plain, card.Text)
+		}
+		was := s.text("form.was_that", map[string]any{"Server": "`book`"})
+		for _, text := range []string{"Double", "Nigths: 3\nRoom: Double", "my room: Double"} {
+			if got := s.send(s.by("ann", private("ann"), text)).words(); got != was {
+				t.Errorf("plain %v: %q was answered %q, want %q", plain, text, got, was)
+			}
+		}
+		got := s.send(s.by("ann", private("ann"), "room: Double\nnights: 3\nbreakfast: no\nextras: bike\nnote: by the window\nor the door")).words()
+		if !plain {
+			if list := s.decisions(id); got != was || len(list) != 0 {
+				t.Errorf("a plain message was answered %q and decided %+v", got, list)
+			}
+			continue
+		}
+		s.over(id)
+		if note := s.given().Values["note"]; string(note) != `"by the window\nor the door"` {
+			t.Errorf("the server got the note %s", note)
+		}
+	}
+}
+
 // TestReplyInThread: on platforms where a reply opens a thread, a text in the thread
 // of a form's message answers the form.
 func TestReplyInThread(t *testing.T) {

@@ -45,12 +45,13 @@ type phone struct {
 	lost    int                 // so many posts fail
 	groups  int                 // how many messages a minute a group takes
 	passing bool                // its messages do not last, as in a terminal
+	plain   bool                // nobody can reply to one message
 	over    <-chan struct{}     // closed when the test ends
 }
 
 func (*phone) Name() string { return "phone" }
 func (p *phone) Limits() bot.Limits {
-	return bot.Limits{Edits: true, Toasts: true, GroupMessages: p.groups, Ephemeral: p.passing}
+	return bot.Limits{Edits: true, Toasts: true, GroupMessages: p.groups, Ephemeral: p.passing, CanReply: !p.passing && !p.plain}
 }
 
 func (*phone) Run(ctx context.Context, _ func(context.Context, []bot.Message) error) error {

@@ -111,7 +111,7 @@ func (t *Telegram) GoString() string { return t.String() }
 // Limits implements bot.Platform. The least gap between frames is that of
 // drafts; the rate limiter keeps the longer ones.
 func (t *Telegram) Limits() bot.Limits {
-	return bot.Limits{Text: textLimit, Edits: true, EditGap: time.Second, Toasts: true, GroupMessages: groupMessages}
+	return bot.Limits{Text: textLimit, Edits: true, EditGap: time.Second, Toasts: true, CanReply: true, GroupMessages: groupMessages}
 }
 
 // Ready is nil while the bot is known and its messages arrive; otherwise the

@@ -13,6 +13,7 @@ type Card struct {
 	View         *tasks.View
 	Texts        *i18n.Texts
 	Lasts        bool // the messages of the chat do not disappear
+	CanReply     bool // people can reply to one particular message there
 	WithoutBoard bool // the chat sees only the questions and the outcome of a program's task
 	Files        bool // the chat takes files
 	// OfferAlways means that a person in the chat may grant calls beyond the task.

@@ -52,7 +52,7 @@ func (c Card) form(about planner.ActionID) bot.Draft {
 	case field != nil:
 		lines = append(lines, c.fieldText(lang, *field, about.Field, len(q.Fields)))
 		if rest := q.Fields[about.Field:]; len(rest) > 1 && c.Lasts {
-			lines = append(lines, texts.Text(lang, "form.all", map[string]any{"Text": namesOf(rest)}))
+			lines = append(lines, texts.Text(lang, c.howKey("form.all"), map[string]any{"Text": namesOf(rest)}))
 		}
 	}
 	foot := []string{c.until(about.Seq), texts.Text(lang, "form.how", decidersData(c.View.Opening()))}
@@ -96,20 +96,35 @@ func (c Card) fieldText(lang string, f form.Field, at, count int) string {
 	} else if pressable(f, choices) {
 		how = "form.choose"
 	}
-	if !c.Lasts {
-		how += "_here"
-	}
 	if len(f.Default) > 0 {
 		lines = append(lines, texts.Text(lang, "form.default", map[string]any{"Text": InCode(valueText(choices, f.Default))}))
 	}
-	return strings.Join(append(lines, texts.Text(lang, how, nil)), "\n\n")
+	return strings.Join(append(lines, texts.Text(lang, c.howKey(how), map[string]any{"Text": InCode(NameOfField(f) + ":")})), "\n\n")
+}
+
+// howKey is the key of the text that says how to answer: the text of that key speaks of
+// a reply to the message.
+func (c Card) howKey(key string) string {
+	if c.CanReply {
+		return key
+	}
+	return key + "_here"
+}
+
+// NameOfField is the name under which people can answer a field: its title, or its
+// name where a colon in the title would end the name.
+func NameOfField(f form.Field) string {
+	if title := strings.TrimSpace(Line(bot.Visible(f.Title))); title != "" && !strings.ContainsAny(title, ":：") {
+		return title
+	}
+	return f.Name
 }
 
 // namesOf lists the names under which fields can be answered.
 func namesOf(fields []form.Field) string {
 	names := make([]string, len(fields))
 	for i, f := range fields {
-		names[i] = InCode(cmp.Or(f.Title, f.Name))
+		names[i] = InCode(NameOfField(f))
 	}
 	return strings.Join(names, ", ")
 }

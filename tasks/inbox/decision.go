@@ -270,6 +270,12 @@ func editPlan(in *Inbox, r *Request, t LiveTask, plan int) Reply {
 	return in.Reply(r, s)
 }
 
+// CanReply reports whether people can reply to one particular message of a chat.
+func (in *Inbox) CanReply(chat bot.Chat) bool {
+	p, err := in.Chats.Platform(chat)
+	return err == nil && p.Limits().CanReply
+}
+
 // Ephemeral reports whether the messages of a chat disappear, as in a terminal.
 func (in *Inbox) Ephemeral(chat bot.Chat) bool {
 	p, err := in.Chats.Platform(chat)

@@ -42,7 +42,8 @@ func formPress(in *Inbox, r *Request, t LiveTask, about planner.ActionID, verb s
 }
 
 // formAnswer answers a field of a server's form by a text that replies to its
-// message. When the value does not fit, the author gets the reason and the field
+// message. Where people cannot reply to one message, a text that begins with the name of
+// an open field answers the form, too. When the value does not fit, the author gets the reason and the field
 // stays open. When no field is open, only a reply to the form is handled here.
 func formAnswer(ctx context.Context, in *Inbox, r *Request, w textAnswer) (Outcome, error) {
 	e, err := in.Store.Event(ctx, w.task.Task, w.action.Seq)
@@ -56,14 +57,15 @@ func formAnswer(ctx context.Context, in *Inbox, r *Request, w textAnswer) (Outco
 		}
 		return took(in.ReplyText(r, "form.press", nil), nil)
 	}
-	if !w.reply || r.Message.Assumed {
+	fields := openFields(e, w.action)
+	if named := !in.CanReply(r.Message.Chat) && input.NamesField(r.Message.Text, fields); !named && (!w.reply || r.Message.Assumed) {
 		return took(holdWords(ctx, in, r, w, e.Question.Server))
 	}
 	zone, err := in.Settings.Zone(ctx, r)
 	if err != nil {
 		return Outcome{}, err
 	}
-	open := slices.Clone(openFields(e, w.action))
+	open := slices.Clone(fields)
 	for i := range open {
 		open[i].Choices = cards.ChoicesOf(in.Texts, r.Lang, open[i])
 	}

@@ -30,6 +30,7 @@ func (e *NameError) Error() string { return "no open field is named " + strconv.
 // ReadFields reads the values of open fields, from the first one on, out of one text.
 // The text has one line "NAME: VALUE" for each field that it answers, or one line
 // with a value for each open field; any other text is the value of the first field.
+// After a named line, a line without a colon continues the value.
 // Fields that may be left out, and that stand before the last named one, are left
 // out. The error is a *FieldError or a *NameError.
 func ReadFields(text string, open []form.Field, zone *time.Location) ([]json.RawMessage, error) {
@@ -56,28 +57,52 @@ func ReadFields(text string, open []form.Field, zone *time.Location) ([]json.Raw
 	return values, nil
 }
 
+// NamesField reports whether a text begins with the name of an open field and a colon.
+func NamesField(text string, open []form.Field) bool {
+	lines := filledLines(text)
+	if len(lines) == 0 {
+		return false
+	}
+	name, _, found := cutName(lines[0])
+	return found && fieldNamed(name, open) >= 0
+}
+
+// cutName cuts a line "NAME: VALUE".
+func cutName(line string) (name, value string, found bool) {
+	name, value, found = strings.Cut(strings.Replace(line, "：", ":", 1), ":")
+	return strings.TrimSpace(name), strings.TrimSpace(value), found
+}
+
+// fieldNamed is the index of the field with a name or a title; -1 for none.
+func fieldNamed(name string, open []form.Field) int {
+	return slices.IndexFunc(open, func(f form.Field) bool {
+		return strings.EqualFold(name, f.Name) || strings.EqualFold(name, cards.NameOfField(f))
+	})
+}
+
 // namedLines reads lines of the form "NAME: VALUE". It returns the values up to the
 // last named field, empty ones for fields without a line, and the first name that no
-// field has. It returns no values when a line has another form, or when no line names
-// a field.
+// field has. A line without a colon continues the value of the named line above. There
+// are no values when no such line is above, or when no line names a field.
 func namedLines(text string, open []form.Field) (values []string, unknown string) {
+	last := -1 // the field of the line above
 	for _, line := range filledLines(text) {
-		name, value, found := strings.Cut(strings.Replace(line, "：", ":", 1), ":")
-		if !found {
+		name, value, found := cutName(line)
+		i := fieldNamed(name, open)
+		switch {
+		case !found && last < 0:
 			return nil, ""
-		}
-		name = strings.TrimSpace(name)
-		i := slices.IndexFunc(open, func(f form.Field) bool {
-			return strings.EqualFold(name, f.Name) || f.Title != "" && strings.EqualFold(name, f.Title)
-		})
-		if i < 0 {
+		case !found:
+			values[last] += "\n" + line
+			continue
+		case i < 0:
 			unknown = cmp.Or(unknown, name)
 			continue
 		}
 		for len(values) <= i {
 			values = append(values, "")
 		}
-		values[i] = strings.TrimSpace(value)
+		values[i], last = value, i
 	}
 	return values, unknown
 }

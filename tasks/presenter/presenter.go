@@ -151,7 +151,10 @@ func (p *Presenter) draw(ctx context.Context) (err error) {
 
 // card returns the card of the task as v shows it.
 func (p *Presenter) card(v *tasks.View) cards.Card {
-	return cards.Card{View: v, Texts: p.ps.Texts, Lasts: p.Lasts(), WithoutBoard: p.withoutBoard, AskerExtends: p.ps.rules.Load().Budget.AskerExtends}
+	return cards.Card{
+		View: v, Texts: p.ps.Texts, Lasts: p.Lasts(), CanReply: p.platform.Limits().CanReply, WithoutBoard: p.withoutBoard,
+		AskerExtends: p.ps.rules.Load().Budget.AskerExtends,
+	}
 }
 
 // questionCard returns the card for questions that are asked in a chat.
