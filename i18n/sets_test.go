@@ -101,7 +101,7 @@ func sample() map[string]any {
 		"Code": "ABCDEFGH", "Config": "config.yaml", "Keys": "slack, telegram", "Was": "telegram:-42", "Chat": "telegram:-10042", "Problem": "config.yaml:3:1: colour: unknown key",
 		"Limit": "$2.00", "Spent": "$1.97", "Price": "$0.02",
 		"Task": "01JD0000000000000000000000", "Tenths": 3, "Text": "yes", "Timezone": "Europe/Paris", "Tokens": 4512,
-		"Tool": "web.fetch", "Until": "2026-12-20 14:05", "Server": "tickets", "URL": "http://127.0.0.1:8080", "Version": "1.0.0", "Ways": "\"/start ABCDEFGH\" in Telegram",
+		"Tool": "web.fetch", "Typed": true, "Until": "2026-12-20 14:05", "Server": "tickets", "URL": "http://127.0.0.1:8080", "Version": "1.0.0", "Ways": "\"/start ABCDEFGH\" in Telegram",
 	}
 }
 

@@ -3,6 +3,7 @@ package setup
 import (
 	"cmp"
 	"context"
+	"strconv"
 	"strings"
 	"time"
 
@@ -72,6 +73,17 @@ func (t *dialog) line(key string, data map[string]any, usual string) (string, er
 	return t.lineBelow(key, data, "", usual)
 }
 
+// pick is the index of the name that an answer chooses, or -1. outside: the answer is
+// a number that the list does not have; pick has said so then.
+func (t *dialog) pick(answer string, names []string) (index int, outside bool) {
+	index = chosen(answer, names)
+	if _, err := strconv.Atoi(answer); err != nil || index >= 0 {
+		return index, false
+	}
+	t.note("init.no_number", map[string]any{"Text": answer, "Max": len(names)})
+	return -1, true
+}
+
 // lineBelow asks for a line below a list.
 func (t *dialog) lineBelow(key string, data map[string]any, list, usual string) (string, error) {
 	text := t.Texts.Text(t.language, key, data)
@@ -96,7 +108,7 @@ func (t *dialog) secretOf(key string, data map[string]any, c credential) (creden
 	if c.value != "" {
 		key += "_known"
 	}
-	data["Name"] = c.variable
+	data["Name"], data["Typed"] = c.variable, !c.set
 	answer, err := t.lines.secret(t.Texts.Text(t.language, key, data))
 	switch {
 	case err != nil || answer == "":
@@ -137,7 +149,8 @@ func (t *dialog) try(call func(context.Context) (who string, err error)) (failed
 		return nil, nil
 	}
 	t.note("init.failed", map[string]any{"Reason": t.reason(failed)})
-	answer, err := t.line("init.anyway", nil, "")
+	// A person who pastes a new key here must not see it either.
+	answer, err := t.lines.secret(t.Texts.Text(t.language, "init.anyway", nil))
 	if strings.EqualFold(answer, anyway) {
 		failed = nil
 	}

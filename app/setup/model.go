@@ -107,7 +107,11 @@ func (t *dialog) askEndpoint(a *answers) error {
 		if err != nil {
 			return err
 		}
-		if i := chosen(answer, names); i >= 0 {
+		i, outside := t.pick(answer, names)
+		if outside {
+			continue
+		}
+		if i >= 0 {
 			a.url = presets()[i].url
 			return nil
 		}
@@ -203,7 +207,8 @@ func (t *dialog) chooseModel(a *answers, names []string) error {
 		usual = list[0]
 	}
 	for shown := list; ; {
-		below := menu(shown[:min(len(shown), shownModels)], nil)
+		listed := shown[:min(len(shown), shownModels)]
+		below := menu(listed, nil)
 		if more := len(shown) - shownModels; more > 0 {
 			below += "\n" + t.Texts.Text(t.language, "init.more_models", map[string]any{"Count": more})
 		}
@@ -212,14 +217,20 @@ func (t *dialog) chooseModel(a *answers, names []string) error {
 			return err
 		}
 		like := containing(list, answer)
-		switch i := chosen(answer, shown); {
-		case answer == "":
+		if answer == "" {
 			t.note("init.no_choice", nil)
 			continue
-		case slices.Contains(names, answer):
+		}
+		if slices.Contains(names, answer) {
 			a.model = answer
+			return nil
+		}
+		i, outside := t.pick(answer, listed)
+		switch {
+		case outside:
+			continue
 		case i >= 0:
-			a.model = shown[i]
+			a.model = listed[i]
 		case len(like) == 1:
 			a.model = like[0]
 		case len(like) > 1:
@@ -249,5 +260,5 @@ func (t *dialog) typeModel(a *answers, usual string) (err error) {
 
 // section is the model's part of the config.
 func (a *answers) section() string {
-	return fmt.Sprintf("models:\n  main:\n    base_url: %s\n%s    model: %s\n%s", quote(a.url), a.key.line("    api_key"), quote(a.model), a.budget.price())
+	return fmt.Sprintf("models:\n  main:\n    base_url: %s\n%s    model: %s\n%s", quote(a.url), a.key.line("    api_key"), quote(a.model), a.budget.price)
 }

@@ -214,8 +214,17 @@ func TestSearchByKey(t *testing.T) {
 			t.Errorf("the config is\n%s", config)
 		}
 	}
-	// No key: another search is chosen, or none.
+	// A wrong key: another search is chosen.
 	b := newEnv(t)
+	b.options.SearchAPI = searchfake.New(t, "brave").URL
+	if _, err := b.run("", b.model, key, "big", "", "", "brave", "search-key-of-nobody", "", b.search, "", "", ""); err != nil {
+		t.Fatalf("%v\n%s", err, b.out.String())
+	}
+	if got := b.load().Tools.Servers["search"].Options["url"]; got != b.search {
+		t.Errorf("after a wrong key the search is at %v, want %s", got, b.search)
+	}
+	// No key: another search is chosen, or none.
+	b = newEnv(t)
 	if _, err := b.run("", b.model, key, "big", "", "", "tavily", "", "searxng", b.search, "", "", ""); err != nil {
 		t.Fatalf("%v\n%s", err, b.out.String())
 	}

@@ -107,7 +107,10 @@ func (t *dialog) askSearch(a *answers) error {
 			a.search = searchChoice{}
 			return nil
 		}
-		i := chosen(answer, names)
+		i, outside := t.pick(answer, names)
+		if outside {
+			continue
+		}
 		if i < 0 {
 			i = slices.IndexFunc(sites, func(s search.Site) bool { return s.Name == plainName(answer) })
 		}
@@ -172,21 +175,21 @@ func (t *dialog) askToken(a *answers) error {
 }
 
 // usualBudget is the default daily budget, in tokens.
-const usualBudget = "2000000"
+const usualBudget = 2000000
 
-// budget is the daily budget: tokens, or US dollars with the price of the model. All
-// zero means no limit.
+// budget is the daily budget: tokens, or US dollars with the price of the model. Without
+// a price it is both. All zero means no limit.
 type budget struct {
-	tokens        int64
-	usd           float64
-	input, output float64 // US dollars per million tokens
+	tokens int64
+	usd    float64
+	price  string // the model's key price in the config; empty: unknown or not needed
 }
 
 // askBudget asks for the daily budget. A budget in dollars needs the price of the
 // model.
 func (t *dialog) askBudget(a *answers) error {
 	for {
-		answer, err := t.line("init.budget", nil, usualBudget)
+		answer, err := t.line("init.budget", nil, strconv.Itoa(usualBudget))
 		if err != nil {
 			return err
 		}
@@ -195,7 +198,8 @@ func (t *dialog) askBudget(a *answers) error {
 			return nil
 		}
 		if usd, ok := strings.CutPrefix(answer, "$"); ok {
-			if a.budget.usd, ok = amount(usd, 1e6); ok && a.budget.usd > 0 {
+			if n, ok := amount(usd, 1e6); ok && n > 0 {
+				a.budget = budget{usd: n}
 				return t.askPrice(a)
 			}
 		} else if n, ok := amount(strings.NewReplacer(" ", "", ",", "", "_", "").Replace(answer), 1e15); ok && n >= 1 {
@@ -212,11 +216,16 @@ func (t *dialog) askPrice(a *answers) error {
 		if err != nil {
 			return err
 		}
+		if answer == "" || answer == skip {
+			a.budget.tokens = usualBudget
+			t.note("init.without_price", map[string]any{"Tokens": usualBudget})
+			return nil
+		}
 		if words := strings.Fields(answer); len(words) == 2 {
 			input, ok := amount(words[0], 1e6)
 			output, also := amount(words[1], 1e6)
 			if ok && also {
-				a.budget.input, a.budget.output = input, output
+				a.budget.price = fmt.Sprintf("    price: {input: %s, output: %s}\n", plain(input), plain(output))
 				return nil
 			}
 		}
@@ -233,21 +242,14 @@ func amount(text string, most float64) (n float64, ok bool) {
 // plain writes a number without an exponent.
 func plain(n float64) string { return strconv.FormatFloat(n, 'f', -1, 64) }
 
-// price is the model's key price in the config; empty without one.
-func (b budget) price() string {
-	if b.usd == 0 {
-		return ""
+// lines are the budget's keys in the config; empty for no limit.
+func (b budget) lines() string {
+	var lines string
+	if b.usd > 0 {
+		lines += "  day_usd: " + plain(b.usd) + "\n"
 	}
-	return fmt.Sprintf("    price: {input: %s, output: %s}\n", plain(b.input), plain(b.output))
-}
-
-// line is the budget's key in the config; empty for no limit.
-func (b budget) line() string {
-	switch {
-	case b.usd > 0:
-		return "  day_usd: " + plain(b.usd)
-	case b.tokens > 0:
-		return fmt.Sprintf("  day_tokens: %d", b.tokens)
+	if b.tokens > 0 {
+		lines += fmt.Sprintf("  day_tokens: %d\n", b.tokens)
 	}
-	return ""
+	return lines
 }

@@ -95,7 +95,7 @@ func TestAnswers(t *testing.T) {
 		},
 		{
 			name: "all from the environment", env: known, lines: []string{"", "MODEL", "", "", "", "", "", "", "", ""},
-			talk:   []string{"It works: big", "It works: @legwork_bot", "It works: @"},
+			talk:   []string{"keep the key from OPENAI_API_KEY", "It works: big", "keep the token from TELEGRAM_BOT_TOKEN", "It works: @legwork_bot", "It works: @"},
 			config: []string{"token: ${TELEGRAM_BOT_TOKEN}", "bot_token: ${SLACK_BOT_TOKEN}", "app_token: ${SLACK_APP_TOKEN}", "!access:"},
 		},
 		{
@@ -118,7 +118,7 @@ func TestAnswers(t *testing.T) {
 		},
 		{
 			name: "a wrong key, then the right one", lines: []string{"", "MODEL", "sk-wrong", "", key, "big", "", "", "", ""},
-			talk:  []string{"It does not work: the endpoint does not accept the key. Copy the key again", "Press Enter to answer again", "API key of the model", "It works: MODEL", "It works: big"},
+			talk:  []string{"It does not work: the endpoint does not accept the key. Copy the key again", "Press Enter to answer again", "Press Enter to keep the key that you typed", "It works: MODEL", "It works: big"},
 			after: "OPENAI_API_KEY=" + key + "\n",
 		},
 		{
@@ -173,6 +173,19 @@ func TestAnswers(t *testing.T) {
 		{
 			name: "a budget of nothing", lines: []string{"", "MODEL", key, "big", "", "", "", "", "$0", "0", "$0.5", "1 2"},
 			talk: []string{"or type - for no limit", "or type - for no limit", "per million tokens"}, config: []string{"day_usd: 0.5"}, after: "OPENAI_API_KEY=" + key + "\n",
+		},
+		{
+			name: "a budget in dollars without a price", lines: []string{"", "MODEL", key, "big", "", "", "", "", "$3", ""},
+			talk:   []string{"Press Enter if you do not know it.", "limits in dollars count nothing; limits in tokens do count"},
+			config: []string{"budget:\n  day_usd: 3\n  day_tokens: 2000000\n", "!price"}, after: "OPENAI_API_KEY=" + key + "\n",
+		},
+		{
+			name: "numbers that the lists do not have", lines: []string{"", "0", "10", "MODEL", key, "7", "1", "", "", "6", "", ""},
+			talk: []string{
+				"no number 0 in the list. Type a number from 1 to 9, or a name.", "no number 10 in", "no number 7 in the list. Type a number from 1 to 1,",
+				"It works: big", "no number 6 in the list. Type a number from 1 to 5,",
+			},
+			after: "OPENAI_API_KEY=" + key + "\n",
 		},
 		{
 			name: "a budget in dollars", lines: []string{"", "MODEL", key, "big", "", "", "", "", "$2.50", "2", "2 ten", "0.25 10"},

@@ -112,6 +112,8 @@ func TestTerminal(t *testing.T) {
 	}
 	answer("Language", "\n")
 	answer("Language model", b.model[1:]+"\x1b[H"+b.model[:1]+"\r") // the first letter last, at the beginning
+	answer("API key", "sk-0123-wrong\r")
+	answer("answer again", "sk-0123-pasted\r")
 	answer("API key", "wrong\x15sk-0123456780\x1b[D\x7f9\r")
 	answer("Model", "bih\x7fg\r")
 	answer("Telegram", botToken+"\r")

@@ -146,8 +146,8 @@ func (t *dialog) config(a answers) string {
 		}
 		section("init.file_access", "access:\n  admins: [%s]\n", strings.Join(quoted, ", "))
 	}
-	if line := a.budget.line(); line != "" {
-		section("init.file_budget", "budget:\n%s\n", line)
+	if lines := a.budget.lines(); lines != "" {
+		section("init.file_budget", "budget:\n%s", lines)
 	}
 	if a.tokenLine != "" {
 		section("init.file_token", "http:\n  tokens:\n    %s\n", a.tokenLine)

@@ -94,12 +94,15 @@ func (command initCommand) printNext(out io.Writer, texts *i18n.Texts, written s
 	}
 	fmt.Fprintln(out)
 	say("init.next", "", "")
-	say("init.next_check", "Command", "legwork check --probe"+file)
+	next := func(key, name string) {
+		say(key, "Command", fmt.Sprintf("%-*s", len("legwork check --probe"+file), name+file))
+	}
+	next("init.next_check", "legwork check --probe")
 	if len(written.Platforms) == 0 {
-		say("init.next_chat", "Command", "legwork chat"+file)
+		next("init.next_chat", "legwork chat")
 	}
 	if len(written.Platforms) > 0 || written.Token != "" {
-		say("init.next_serve", "Command", "legwork serve"+file)
+		next("init.next_serve", "legwork serve")
 	}
 	if len(written.Platforms) > 0 && !written.Admins {
 		fmt.Fprintln(out)
