@@ -78,26 +78,21 @@ func joinFormulas(src string) string {
 	if !strings.Contains(src, "$$") && !strings.Contains(src, `\[`) {
 		return src
 	}
-	var b strings.Builder
-	b.Grow(len(src))
-	var open fence
-	for pos := 0; pos < len(src); {
-		stop := lineStop(src, pos)
-		line := strings.TrimLeft(src[pos:stop], " ")
-		if start, end := formulaMarks(line); open.mark == "" && len(start) == 2 && start != `\(` {
-			body := src[stop-len(line)+2 : min(len(src), stop+maxFormula)]
-			if n := strings.Index(body, end); n > len(line)-2 && isFormula(body[:n], end, 0) && !strings.Contains(body[:n], "\n\n") {
-				b.WriteString(src[pos : stop-len(line)+2])
-				b.WriteString(strings.Join(strings.Fields(body[:n]), " "))
-				pos = stop - len(line) + 2 + n
-				stop = lineStop(src, pos)
-			}
+	return rewriteLines(src, func(rest, line string, inCode bool) (string, int) {
+		text := strings.TrimLeft(line, " ")
+		start, end := formulaMarks(text)
+		if inCode || len(start) != 2 || start == `\(` {
+			return line, len(line)
 		}
-		open = open.after(strings.TrimSuffix(src[pos:stop], "\n"))
-		b.WriteString(src[pos:stop])
-		pos = stop
-	}
-	return b.String()
+		from := len(line) - len(text) + len(start)
+		body := rest[from:min(len(rest), len(line)+maxFormula)]
+		n := strings.Index(body, end)
+		if from+n < len(line) || !isFormula(body[:n], end, 0) || strings.Contains(body[:n], "\n\n") {
+			return line, len(line)
+		}
+		stop := lineStop(rest, from+n)
+		return rest[:from] + strings.Join(strings.Fields(body[:n]), " ") + rest[from+n:stop], stop
+	})
 }
 
 // isFormula reports whether a text between such marks, and before that character, is a

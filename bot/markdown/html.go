@@ -16,33 +16,23 @@ func htmlToMarkdown(src string) string {
 	if !blockTag.MatchString(src) {
 		return src
 	}
-	var b strings.Builder
-	b.Grow(len(src))
-	var open fence
-	for pos := 0; pos < len(src); {
-		end := lineStop(src, pos)
-		if open.mark == "" && startsHTML(src[pos:end]) {
-			for end < len(src) {
-				next := lineStop(src, end)
-				if line := strings.TrimSpace(src[end:next]); line == "" || fenceMark(line) != "" {
-					break
-				}
-				end = next
-			}
-			text, ok := rewriteHTML(src[pos:end])
-			if !ok {
-				text = src[pos:end]
-			}
-			b.WriteString(text)
-			open = fence{}
-			pos = end
-			continue
+	return rewriteLines(src, func(rest, line string, inCode bool) (string, int) {
+		end := len(line)
+		if inCode || !startsHTML(line) {
+			return line, end
 		}
-		open = open.after(strings.TrimSuffix(src[pos:end], "\n"))
-		b.WriteString(src[pos:end])
-		pos = end
-	}
-	return b.String()
+		for end < len(rest) {
+			next := lineStop(rest, end)
+			if line := strings.TrimSpace(rest[end:next]); line == "" || fenceMark(line) != "" {
+				break
+			}
+			end = next
+		}
+		if text, ok := rewriteHTML(rest[:end]); ok {
+			return text, end
+		}
+		return rest[:end], end
+	})
 }
 
 // startsHTML reports whether a line begins with a tag of blockTag.

@@ -19,25 +19,36 @@ func prepare(src string) string {
 	if !strings.Contains(src, "<") && !strings.Contains(src, "\n  ") {
 		return src
 	}
+	var details folded
+	var items indents
+	return rewriteLines(src, func(_, line string, inCode bool) (string, int) {
+		text, ok := details.quote(line, inCode)
+		switch {
+		case !ok:
+			text = ""
+		case details.quoted, inCode:
+			text = items.follow(text)
+		default:
+			text = items.shift(text)
+		}
+		return text, len(line)
+	})
+}
+
+// rewriteLines rewrites a document. rewrite gets the rest of the document from a line on,
+// that line, and whether it is code or the fence of code. It returns what to write, and
+// how many bytes of the rest, in whole lines, that replaces.
+func rewriteLines(src string, rewrite func(rest, line string, inCode bool) (text string, n int)) string {
 	var b strings.Builder
 	b.Grow(len(src) + len(src)/8)
 	var open fence
-	var details folded
-	var items indents
-	for line := range strings.Lines(src) {
+	for src != "" {
+		line := src[:lineStop(src, 0)]
 		was := open.mark
 		open = open.after(strings.TrimSuffix(line, "\n"))
-		inCode := was != "" || open.mark != ""
-		line, ok := details.quote(line, inCode)
-		switch {
-		case !ok:
-			continue
-		case details.quoted, inCode:
-			line = items.follow(line)
-		default:
-			line = items.shift(line)
-		}
-		b.WriteString(line)
+		text, n := rewrite(src, line, was != "" || open.mark != "")
+		b.WriteString(text)
+		src = src[n:]
 	}
 	return b.String()
 }
