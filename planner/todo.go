@@ -183,6 +183,21 @@ func Deadline(s State) time.Time {
 	return at
 }
 
+// ExpiryOf is when the question of an ask action that Todo lists expires; zero means
+// never.
+func ExpiryOf(s State, a Action) time.Time {
+	switch a.ID.Subject {
+	case SubjectReview:
+		return s.ReviewExpires
+	case SubjectBudget:
+		return s.Overdraft.Expires
+	case SubjectCalls, SubjectForm, SubjectQuestion:
+		c := callAt(s, a.Place)
+		return c.lapses()
+	}
+	return time.Time{}
+}
+
 // sooner is the earlier of two times that are not zero.
 func sooner(a, b time.Time) time.Time {
 	if a.IsZero() || !b.IsZero() && b.Before(a) {

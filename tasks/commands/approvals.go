@@ -132,21 +132,11 @@ func (l *listing) waitingLine(ctx context.Context, t inbox.LiveTask, a planner.A
 	if err != nil {
 		return "", err
 	}
-	data := map[string]any{"Goal": goal}
+	data := map[string]any{"Goal": goal, "Tool": cards.Wanted(l.in.Texts, l.r.Lang, a.ID, e)}
 	if l.canShow(t) && len(l.buttons) < maxListed {
 		code := taskGrantCode(t.Task, ask.Seq)
 		data["Code"] = code
 		l.buttons = append(l.buttons, bot.Button{Label: l.text("button.show", map[string]any{"Code": code}), Data: inbox.CardData(t.Task, ask)})
-	}
-	switch q := e.Question; {
-	case a.ID.Subject == planner.SubjectReview:
-		data["Tool"] = l.text("review.waits", nil)
-	case !tasks.Decides(a.ID):
-		data["Tool"] = l.text("approvals.question", nil)
-	case q != nil && q.Form != nil:
-		data["Tool"] = l.text("approvals.asks", map[string]any{"Server": cards.InCode(q.Server)})
-	case q != nil:
-		data["Tool"] = toolNames(q.Calls)
 	}
 	if until := cards.ExpiryOf(t.State, ask.Seq, e.Question); !until.IsZero() {
 		data["Date"] = cards.InZone(until, l.zone)
@@ -173,17 +163,6 @@ func (l *listing) goal(ctx context.Context, t inbox.LiveTask) (string, error) {
 		return "", fmt.Errorf("reading task %s: %w", t.Task, err)
 	}
 	return cards.PlainText(cards.Title(o.Goal)), nil
-}
-
-// toolNames lists the tools of calls, each once.
-func toolNames(calls []planner.Approval) string {
-	var names []string
-	for _, c := range calls {
-		if name := cards.InCode(c.Tool); !slices.Contains(names, name) {
-			names = append(names, name)
-		}
-	}
-	return strings.Join(names, ", ")
 }
 
 // addGrants lists the grants, with a button for each to revoke it.

@@ -15,16 +15,17 @@ import (
 	"legwork/tasks/enginetest"
 )
 
-// ending is a store whose process ends as the end of somebody's time is stored:
-// before it is, or after.
+// ending is a store whose process ends as a certain event is stored: before it is, or
+// after.
 type ending struct {
 	tasks.Store
 	end   func()
 	after bool
+	at    func(planner.Event) bool
 }
 
 func (s *ending) Append(ctx context.Context, id tasks.ID, after int, fence int64, e ...planner.Event) error {
-	if e[0].Type != planner.Expired {
+	if !s.at(e[0]) {
 		return s.Store.Append(ctx, id, after, fence, e...)
 	}
 	if !s.after {
@@ -55,7 +56,7 @@ func TestReviewLapsesOverACrash(t *testing.T) {
 				store := env.Store.(*memory.Store)
 				crashed := make(chan struct{})
 				var once sync.Once
-				env.Use(&ending{store, func() { once.Do(func() { store = store.Reopen(); close(crashed) }) }, after})
+				env.Use(&ending{store, func() { once.Do(func() { store = store.Reopen(); close(crashed) }) }, after, func(e planner.Event) bool { return e.Type == planner.Expired }})
 				env.Start(build)
 				env.Ask(t, enginetest.Message("1", "draft it", time.Now()))
 				<-crashed

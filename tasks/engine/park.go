@@ -28,6 +28,11 @@ func (r *runner) parkable() *parked {
 	if r.waitingSince.IsZero() {
 		p.until = planner.Deadline(r.view.State)
 	}
+	for _, a := range planner.Todo(r.view.State) {
+		if at := r.remindAt(a); !at.IsZero() && (p.until.IsZero() || at.Before(p.until)) {
+			p.until = at
+		}
+	}
 	if r.retryAt.After(r.cfg.Now()) { // nothing starts before, not even an expiry
 		p.until = r.retryAt
 	}

@@ -42,6 +42,7 @@ type runningAction struct {
 	needsSlot bool
 	waits     bool // needs no slot now: it waits for a person
 	asked     bool // a question that was sent: it does not run, and is listed until it is answered
+	reminded  bool // a question: this runner has reminded people of it
 }
 
 type finished struct {
@@ -193,14 +194,20 @@ func (r *runner) reconcile(ctx context.Context) time.Duration {
 	}
 	r.updateSlot(todo)
 	now := r.cfg.Now()
-	if !now.Before(r.retryAt) {
+	wait, pause := maxTimer, r.retryAt.Sub(now)
+	if pause <= 0 {
 		for _, a := range todo {
-			if r.running[a.ID] == nil && !a.Hold && (r.slot && !r.paused || !needsSlot(a)) {
-				r.start(ctx, a)
+			remind := r.remindAt(a)
+			switch {
+			case r.running[a.ID] == nil && !a.Hold && (r.slot && !r.paused || !needsSlot(a)):
+				r.start(ctx, a, &runningAction{needsSlot: needsSlot(a)})
+			case !remind.IsZero() && !now.Before(remind):
+				r.start(ctx, a, &runningAction{reminded: true})
+			case !remind.IsZero():
+				wait = min(wait, remind.Sub(now))
 			}
 		}
 	}
-	wait, pause := maxTimer, r.retryAt.Sub(now)
 	if d := planner.Deadline(r.view.State); !d.IsZero() && r.waitingSince.IsZero() {
 		wait = min(wait, max(d.Sub(now), pause, 0))
 	}
@@ -283,12 +290,27 @@ func (r *runner) releaseSlot() {
 	}
 }
 
-func (r *runner) start(ctx context.Context, a planner.Action) {
-	ctx, cancel := context.WithCancel(ctx)
-	r.running[a.ID] = &runningAction{cancel: cancel, needsSlot: needsSlot(a)}
+// remindAt returns when people are to be reminded of a question that was sent; zero
+// for never.
+func (r *runner) remindAt(a planner.Action) time.Time {
+	if q := r.running[a.ID]; q == nil || !q.asked || q.reminded {
+		return time.Time{}
+	}
+	return r.presenter.RemindAt(r.view, a)
+}
+
+// start begins an action, or reminds people of a question that was sent.
+func (r *runner) start(ctx context.Context, a planner.Action, as *runningAction) {
+	ctx, as.cancel = context.WithCancel(ctx)
+	r.running[a.ID] = as
 	view := r.view.Snapshot()
 	r.work.Go(func() {
-		err := r.cfg.Executor.Do(ctx, view, a, r.presenter)
+		var err error
+		if as.reminded {
+			err = r.presenter.Remind(ctx, view, a)
+		} else {
+			err = r.cfg.Executor.Do(ctx, view, a, r.presenter)
+		}
 		r.done <- finished{a.ID, err}
 	})
 }

@@ -140,11 +140,11 @@ func (r *Request) answersAsk(t LiveTask, a planner.Action) (w textAnswer, ok boo
 	}
 	m, s := r.Message, t.State
 	w = textAnswer{task: t, action: a.ID}
-	slot := a.ID.String()
-	if m.Chat.Key() != t.Chat.Key() { // message ids are unique only within a chat
-		slot = cards.PrivateSlot + a.ID.String()
+	slot, elsewhere := a.ID.String(), m.Chat.Key() != t.Chat.Key()
+	if elsewhere { // message ids are unique only within a chat
+		slot = cards.PrivateSlot + slot
 	}
-	messages := []string{s.Slot(slot).Message}
+	messages := []string{s.Slot(slot).Message, s.Slot(cards.ReminderSlot(a.ID, elsewhere)).Message}
 	if t.showsAsk(m.Chat, a.ID, m.ReplyTo) {
 		messages = append(messages, m.ReplyTo)
 	}
@@ -177,7 +177,7 @@ func (r *Request) answersAsk(t LiveTask, a planner.Action) (w textAnswer, ok boo
 	if w.action.Subject == planner.SubjectReview && !r.Ephemeral { // only a reply decides a review
 		return w, false
 	}
-	if m.Chat.Key() != t.Chat.Key() {
+	if elsewhere {
 		return w, own && s.Slot(cards.PrivateSlot+a.ID.String()).Name != ""
 	}
 	return w, m.Chat.Private && own || m.InThread && r.Steers(t)
