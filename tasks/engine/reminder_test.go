@@ -51,10 +51,16 @@ func isReminder(env *enginetest.Env, d bot.Draft) bool {
 // wait starts an engine again, with a call that needs an approval.
 func wait(t *testing.T, env *enginetest.Env, expire time.Duration) {
 	t.Helper()
+	waitFor(t, env, expire, tools.Verdict{Ask: true}, calling("book", "{}"))
+}
+
+// waitFor starts an engine again, with a model and a verdict about all calls.
+func waitFor(t *testing.T, env *enginetest.Env, expire time.Duration, verdict tools.Verdict, model func(context.Context, llm.Request, func(llm.Delta)) (llm.Reply, error)) {
+	t.Helper()
 	env.Stop()
 	env.Expire = expire
-	env.Tools.Judge = func(string, string) tools.Verdict { return tools.Verdict{Ask: true} }
-	env.Model.Answer = calling("book", "{}")
+	env.Tools.Judge = func(string, string) tools.Verdict { return verdict }
+	env.Model.Answer = model
 	env.Use(env.Store)
 	env.Start(build)
 	env.Ask(t, enginetest.Message("1", "book it", time.Now()))
@@ -99,9 +105,7 @@ func TestReminder(t *testing.T) {
 			converse(t, func(t *testing.T, env *enginetest.Env, m *messenger) {
 				env.Tools.Serve = func(context.Context, tools.Call) (tools.Result, error) { return tools.Result{Question: &which}, nil }
 				asked := time.Now()
-				wait(t, env, 72*time.Hour)
-				env.Tools.Judge = func(string, string) tools.Verdict { return c.judge }
-				env.Model.Answer = c.model
+				waitFor(t, env, 72*time.Hour, c.judge, c.model)
 				pass(24*time.Hour - time.Minute)
 				if got := m.reminders(env); len(got) > 0 {
 					t.Fatalf("after less than a day the chat has %+v", got)
@@ -195,9 +199,7 @@ func TestReminderOverACrash(t *testing.T) {
 // a reply to it answers the question.
 func TestReminderWaitsForTheChat(t *testing.T) {
 	converse(t, func(t *testing.T, env *enginetest.Env, m *messenger) {
-		wait(t, env, 72*time.Hour)
-		env.Tools.Judge = nil
-		env.Model.Answer = calling(planner.ToolAskPerson, `{"question":"Which?"}`)
+		waitFor(t, env, 72*time.Hour, tools.Verdict{}, calling(planner.ToolAskPerson, `{"question":"Which?"}`))
 		pass(time.Hour)
 		m.from(func(_ bool, d bot.Draft) error {
 			if isReminder(env, d) {
