@@ -158,8 +158,14 @@ func (c *console) answered() string {
 	return q.id
 }
 
-// question is the oldest one that waits for a decision.
+// question is the one that waits for a decision: one about a message of the person,
+// which belongs to no task, else the oldest one.
 func (c *console) question() *question {
+	for _, t := range c.live {
+		if t.id == "" && len(t.questions) > 0 {
+			return &t.questions[len(t.questions)-1]
+		}
+	}
 	for _, t := range c.live {
 		if len(t.questions) > 0 {
 			return &t.questions[0]

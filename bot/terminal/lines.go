@@ -147,10 +147,15 @@ func (l *lines) message(text string) bot.Message {
 	return m
 }
 
-// next is the index of the question that the next line answers: the first one
-// without a reply, else the last one, whose reply may not have settled it; -1 for
-// none.
+// next is the index of the question that the next line answers: one about the latest
+// line, which belongs to no task, else the first one without a reply, else the last one,
+// whose reply may not have settled it; -1 for none.
 func (l *lines) next() int {
+	for i, q := range slices.Backward(l.questions) {
+		if q.task == "" && q.reply == "" {
+			return i
+		}
+	}
 	if i := slices.IndexFunc(l.questions, func(q question) bool { return q.reply == "" }); i >= 0 {
 		return i
 	}

@@ -119,6 +119,32 @@ func TestWordsKeepApprovalsOpen(t *testing.T) {
 	}
 }
 
+// TestQuestionAboutLine: a number answers the question about the latest line, also while
+// older questions of tasks wait.
+func TestQuestionAboutLine(t *testing.T) {
+	input, feed := io.Pipe()
+	in := &inbox{}
+	in.t = New(Config{In: input, Out: io.Discard, Texts: loadTexts(t)})
+	in.script = func(m bot.Message) {
+		switch m.Text {
+		case "go":
+			mustPost(t, in.t, payment)
+			mustPost(t, in.t, bot.Draft{Kind: bot.KindQuestion, Task: "t", Text: "Class?", Buttons: []bot.Button{{Label: "First", Data: "first"}, {Label: "Decline", Data: "decline", Style: bot.StyleDanger}}})
+			go func() { _, _ = feed.Write([]byte("blue\n")) }()
+		case "blue":
+			mustPost(t, in.t, bot.Draft{Kind: bot.KindQuestion, Text: "Was that for the server?", ReplyTo: m.ID, Buttons: []bot.Button{{Label: "Yes", Data: "give"}, {Label: "No", Data: "ask"}}})
+			go func() { _, _ = feed.Write([]byte("1\n")); _ = feed.Close() }()
+		}
+	}
+	go func() { _, _ = feed.Write([]byte("go\n")) }()
+	if err := in.t.Run(t.Context(), in.handle); err != nil {
+		t.Fatal(err)
+	}
+	if len(in.got) < 3 || in.got[2].Data != "give" {
+		t.Errorf("got %+v, want that the number chose Yes", in.got)
+	}
+}
+
 // TestKeysOfWords: where a number may be the answer, it presses nothing.
 func TestKeysOfWords(t *testing.T) {
 	q := questionOf("q", bot.Draft{FreeText: true, Buttons: []bot.Button{{Data: "omit"}, {Data: "decline", Style: bot.StyleDanger}}})
