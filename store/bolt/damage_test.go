@@ -302,6 +302,23 @@ func TestSuspect(t *testing.T) {
 	}
 }
 
+// TestCutOff: for a file of any length that was cut off, the error says what to do and
+// holds no error of Go.
+func TestCutOff(t *testing.T) {
+	for _, pages := range []int64{2, 9, 40, 80} {
+		dir := sound(t)
+		if err := os.Truncate(damageFile(dir), pages*4096); err != nil {
+			t.Fatal(err)
+		}
+		for name, verify := range map[string]func(string) error{"Verify": bolt.Verify, "VerifyQuick": bolt.VerifyQuick} {
+			err := verify(damageFile(dir))
+			if !errors.Is(err, tasks.ErrDamaged) || strings.Contains(err.Error(), "runtime error") || !strings.Contains(err.Error(), "legwork data restore") {
+				t.Errorf("%s of %d pages: got %v, want ErrDamaged with what to do and without an error of Go", name, pages, err)
+			}
+		}
+	}
+}
+
 // TestHiddenBuckets: a file whose table of contents lost a name is not taken
 // for a new one.
 func TestHiddenBuckets(t *testing.T) {

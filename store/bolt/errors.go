@@ -3,6 +3,7 @@ package bolt
 import (
 	"errors"
 	"fmt"
+	"runtime"
 	"runtime/debug"
 	"strings"
 	"syscall"
@@ -15,6 +16,9 @@ import (
 
 // errPage marks damage of the file itself, which affects more than one record.
 var errPage = errors.New("reading the data file")
+
+// restoreAdvice says what a person can do about damage of the file itself.
+const restoreAdvice = `stop legwork and go back to a backup with "legwork data restore"`
 
 // guard runs do, which calls bbolt. It turns panics that a damaged page causes into
 // tasks.ErrDamaged. do must not run code that can panic for another reason.
@@ -34,7 +38,10 @@ func catch(do func() error, all bool) (err error) {
 		if _, fault := p.(interface{ Addr() uintptr }); !fault && !all {
 			panic(p)
 		}
-		err = fmt.Errorf("%w: %w: %v", tasks.ErrDamaged, errPage, p)
+		if _, memory := p.(runtime.Error); memory {
+			p = "a part of it is missing or overwritten" // and not a sentence about Go
+		}
+		err = fmt.Errorf("%w: %w: %v; %s", tasks.ErrDamaged, errPage, p, restoreAdvice)
 	}()
 	return do()
 }

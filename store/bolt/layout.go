@@ -99,7 +99,7 @@ func missingTables(btx *bbolt.Tx) (list []store.Table, err error) {
 	case err != nil:
 		return nil, err
 	case info.Size() < btx.Size(): // bbolt would fault only when it reads the missing part
-		return nil, fmt.Errorf("%w: the file has %d bytes of %d", tasks.ErrDamaged, info.Size(), btx.Size())
+		return nil, fmt.Errorf("%w: the file has %d bytes of %d; %s", tasks.ErrDamaged, info.Size(), btx.Size(), restoreAdvice)
 	case btx.ID() <= 1: // bbolt gives a new file the transaction ids 0 and 1
 		return store.Tables(), nil
 	case btx.Bucket([]byte(store.TableMeta.String())) == nil:
