@@ -112,17 +112,23 @@ func (o ollama) ask(ctx context.Context, method, url string, body, answer any) e
 // many tokens as legwork sends; empty when nothing has to be changed.
 func (o Ollama) Advice(m ModelConfig) string {
 	want := m.withDefaults().ContextTokens
-	raise := fmt.Sprintf("start Ollama with OLLAMA_CONTEXT_LENGTH=%d", want)
-	if o.NumCtx > 0 {
-		raise = fmt.Sprintf("set num_ctx to %d in its Modelfile", want)
+	raise := func(tokens int) string {
+		if o.NumCtx > 0 { // it counts before the server's default
+			return fmt.Sprintf("set num_ctx to %d in its Modelfile", tokens)
+		}
+		return fmt.Sprintf("start Ollama with OLLAMA_CONTEXT_LENGTH=%d", tokens)
 	}
 	switch {
 	case o.Most > 0 && want > o.Most:
-		return fmt.Sprintf("the model holds %d tokens at most, but context_tokens is %d: set context_tokens to %d and start Ollama with OLLAMA_CONTEXT_LENGTH=%d", o.Most, want, o.Most, o.Most)
+		advice := fmt.Sprintf("the model holds %d tokens at most, but context_tokens is %d: set context_tokens to %d", o.Most, want, o.Most)
+		if o.Window < o.Most {
+			advice += " and " + raise(o.Most)
+		}
+		return advice
 	case o.Window == 0:
-		return fmt.Sprintf("Ollama does not say how many tokens it keeps and cuts off the rest without an error: %s, as many as context_tokens", raise)
+		return fmt.Sprintf("Ollama does not say how many tokens it keeps and cuts off the rest without an error: %s, as many as context_tokens", raise(want))
 	case o.Window < want:
-		return fmt.Sprintf("Ollama keeps %d tokens and cuts off the rest without an error, but context_tokens is %d: %s, or set context_tokens to %d", o.Window, want, raise, o.Window)
+		return fmt.Sprintf("Ollama keeps %d tokens and cuts off the rest without an error, but context_tokens is %d: %s, or set context_tokens to %d", o.Window, want, raise(want), o.Window)
 	}
 	return ""
 }

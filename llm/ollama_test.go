@@ -57,6 +57,14 @@ func TestOllamaWindow(t *testing.T) {
 			"", large, func(m *llm.ModelConfig) { m.ContextTokens = 0 },
 			"the model holds 40960 tokens at most, but context_tokens is 128000: set context_tokens to 40960 and start Ollama with OLLAMA_CONTEXT_LENGTH=40960",
 		},
+		"num_ctx, and more than the model can": {
+			"num_ctx 8192", "", func(m *llm.ModelConfig) { m.ContextTokens = 0 },
+			"the model holds 40960 tokens at most, but context_tokens is 128000: set context_tokens to 40960 and set num_ctx to 40960 in its Modelfile",
+		},
+		"num_ctx of all that the model can": {
+			"num_ctx 40960", "", func(m *llm.ModelConfig) { m.ContextTokens = 0 },
+			"the model holds 40960 tokens at most, but context_tokens is 128000: set context_tokens to 40960",
+		},
 		"enough": {"num_ctx 32000", large, nil, ""},
 		"the newest tag": {
 			"", `{"name":"llama3.2:latest","model":"llama3.2:latest","context_length":64000}`,
