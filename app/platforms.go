@@ -41,7 +41,8 @@ func (d *daemon) buildPlatforms(ctx context.Context, config *conf.Config) error 
 	if c := config.Slack; c != nil {
 		s, err := slack.New(*c, slack.Options{
 			RateLimiter: ratelimit.WithMetrics(ratelimit.New(ratelimit.Slack()...), slack.Name, d.core.metrics), Log: d.log, Now: time.Now, Metrics: d.core.metrics,
-			Admit: func(ctx context.Context, m bot.Message) bool { return d.core.inbox.Admits(ctx, m) }, People: d.core.store,
+			Admit:     func(ctx context.Context, m bot.Message) bool { return d.core.inbox.Admits(ctx, m) },
+			FollowsUp: func(ctx context.Context, m bot.Message) bool { return d.core.inbox.FollowsUp(ctx, m) }, People: d.core.store,
 		})
 		if err != nil {
 			return err

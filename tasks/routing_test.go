@@ -191,6 +191,9 @@ func TestOverheardFollowUp(t *testing.T) {
 			if text == "" {
 				m.Media = "sticker"
 			}
+			if got := o.inbox.FollowsUp(t.Context(), m); got != (person == "bob") {
+				t.Errorf("%q of %s, overheard, follows up: %t", text, person, got)
+			}
 			if h := o.send(m); h.text() != "" && (person != "bob" || text == "") {
 				t.Errorf("%q of %s, overheard, was answered %q", text, person, h.text())
 			}

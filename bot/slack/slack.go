@@ -37,7 +37,11 @@ type Options struct {
 	// who that is, m.External is set. Nil: all but guests and people of other
 	// organisations.
 	Admit func(ctx context.Context, m bot.Message) bool
-	Now   func() time.Time // nil: time.Now
+	// FollowsUp says whether a message in a thread that does not address the bot is taken
+	// as a question or guidance, so that it brings along what is new in the thread. Nil:
+	// none is.
+	FollowsUp func(ctx context.Context, m bot.Message) bool
+	Now       func() time.Time // nil: time.Now
 	// People, unless nil, keeps what Slack said about people who addressed the bot and
 	// how far the bot has read threads, so that both are known after a restart.
 	People PeopleStore
@@ -121,6 +125,9 @@ func New(cfg Config, o Options) (*Slack, error) {
 	if o.Admit == nil {
 		o.Admit = func(_ context.Context, m bot.Message) bool { return !m.External }
 	}
+	if o.FollowsUp == nil {
+		o.FollowsUp = func(context.Context, bot.Message) bool { return false }
+	}
 	if o.Now == nil {
 		o.Now = time.Now
 	}
@@ -132,7 +139,7 @@ func New(cfg Config, o Options) (*Slack, error) {
 	s.lastAskers, errs[0] = lru.New[string, asker](10_000)
 	s.noStreams, errs[1] = lru.New[string, time.Time](10_000)
 	s.people, errs[2] = newPeople(c, o.People, o.Admit)
-	s.threads, errs[3] = newThreads(c, s.people, o.People, o.Admit)
+	s.threads, errs[3] = newThreads(c, s.people, o)
 	s.places, errs[4] = newPlaces(c, s.people, o.Admit)
 	s.sessions, errs[5] = newSessions(c, s.background, s.lastAskers)
 	s.waitSigns, errs[6] = newWaitSigns(c)

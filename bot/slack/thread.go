@@ -25,36 +25,37 @@ const (
 // with a question.
 const settingThreadRead = "slack_thread_read"
 
-// threads reads what stood in a thread of a channel before the bot was called into it.
+// threads reads what stood in a thread of a channel before a question in it.
 type threads struct {
 	*webClient
-	people *people
-	admit  func(context.Context, bot.Message) bool
-	store  PeopleStore                      // how far threads were read; nil: nothing outlives the process
-	added  *lru.Cache[string, []bot.Quoted] // what went along with a message, by its key
-	read   *lru.Cache[string, string]       // see lastRead, by conversation
+	people    *people
+	admit     func(context.Context, bot.Message) bool
+	followsUp func(context.Context, bot.Message) bool
+	store     PeopleStore                      // how far threads were read; nil: nothing outlives the process
+	added     *lru.Cache[string, []bot.Quoted] // what went along with a message, by its key
+	read      *lru.Cache[string, string]       // see lastRead, by conversation
 }
 
-func newThreads(c *webClient, p *people, store PeopleStore, admit func(context.Context, bot.Message) bool) (*threads, error) {
+func newThreads(c *webClient, p *people, o Options) (*threads, error) {
 	added, err := lru.New[string, []bot.Quoted](100)
 	read, err2 := lru.New[string, string](10_000)
-	return &threads{webClient: c, people: p, admit: admit, store: store, added: added, read: read}, errors.Join(err, err2)
+	return &threads{webClient: c, people: p, admit: o.Admit, followsUp: o.FollowsUp, store: o.People, added: added, read: read}, errors.Join(err, err2)
 }
 
-// joinsThread reports whether m asks something in a thread of a channel, where others
+// joinsThread reports whether m may ask something in a thread of a channel, where others
 // may have written what the bot has not read.
 func joinsThread(m bot.Message) bool {
 	command, _, _ := strings.Cut(m.Text, " ")
-	return m.InThread && !m.Overheard && !m.Chat.Private && (m.Kind == bot.MessageText || m.Kind == bot.MessageEdit) && m.Token == "" &&
+	return m.InThread && !m.Chat.Private && (m.Kind == bot.MessageText || m.Kind == bot.MessageEdit && !m.Overheard) && m.Token == "" &&
 		(!strings.HasPrefix(command, "/") || command == "/task" || command == "/plan")
 }
 
 // add adds what stood in the thread before m: the message above it and the
-// newest replies, and at a later mention what is new. When Slack does not give it in
+// newest replies, and at a later question what is new. When Slack does not give it in
 // time, the question says that the thread was not read. It reports whether the thread
 // was read: the caller then stores the message, and calls setLastRead.
 func (t *threads) add(ctx context.Context, m *bot.Message) (wasRead bool) {
-	if !joinsThread(*m) || !t.admit(ctx, *m) {
+	if !joinsThread(*m) || !t.admit(ctx, *m) || m.Overheard && !t.followsUp(ctx, *m) {
 		return false
 	}
 	if before, ok := t.added.Get(m.Key); ok { // the same message came as another event
@@ -103,8 +104,8 @@ func (t *threads) replies(ctx context.Context, m bot.Message, read string) (all 
 }
 
 // quote turns messages into quotations: the first message and the newest ones
-// that fit. It leaves out the bot's own and those that address the bot, which the
-// conversation's history holds.
+// that fit. It leaves out commands, and the bot's own messages and those that address the
+// bot, which the conversation's history holds.
 func (t *threads) quote(ctx context.Context, m bot.Message, read string, list []slackgo.Message) []bot.Quoted {
 	me := t.identity.Load()
 	var all []bot.Quoted
@@ -114,7 +115,11 @@ func (t *threads) quote(ctx context.Context, m bot.Message, read string, list []
 		if own || said.Timestamp <= read || said.Timestamp >= m.ID || mentions(said.Text, me.user) {
 			continue
 		}
-		q := bot.Quoted{From: t.authorOf(ctx, said), Text: plain(wordsOf(said), "", t.people.name), At: timeOf(said.Timestamp), Own: said.User == m.From.ID}
+		text := plain(wordsOf(said), "", t.people.name)
+		if command(text, false, true) != text { // "!status"
+			continue
+		}
+		q := bot.Quoted{From: t.authorOf(ctx, said), Text: text, At: timeOf(said.Timestamp), Own: said.User == m.From.ID}
 		var names []fileInfo
 		for _, f := range said.Files {
 			names = append(names, fileInfo{f.Name, f.Title})

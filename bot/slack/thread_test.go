@@ -1,7 +1,9 @@
 package slack_test
 
 import (
+	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -61,6 +63,39 @@ func TestCalledIntoAThread(t *testing.T) {
 	}
 	if n := len(kept.values); n < 2 {
 		t.Errorf("the store holds %v, want how far the thread was read", kept.values)
+	}
+}
+
+// TestFollowUpInAThread: a message without a mention that the bot takes brings along
+// what is new in the thread; other messages there are not followed by a reading of it.
+func TestFollowUpInAThread(t *testing.T) {
+	t.Parallel()
+	kept := &smallStore{values: map[[2]string]string{}}
+	p := start(t, set{options: slack.Options{People: kept, FollowsUp: func(_ context.Context, m bot.Message) bool {
+		return m.From.ID == "U1"
+	}}}).ready(t)
+	root := p.Say("C1", "U1", "<@UBOT> why is the site down?", "")
+	p.next(t, 1)
+	for _, c := range []struct{ user, text, want string }{
+		{"U2", "It came back.", ""},
+		{"U1", "and now?", "ben: It came back."},
+		{"U2", "Down again.", ""},
+		{"U3", "Yes.", ""},
+		{"U1", "!status", ""},
+		{"U1", "who was it?", "ben: Down again.\ngus: Yes."},
+		{"U1", "and when?", ""},
+	} {
+		ts := p.Say("C1", c.user, c.text, root)
+		p.until(t, c.text, func() bool { return slices.ContainsFunc(p.got(), func(m bot.Message) bool { return m.ID == ts }) })
+		p.until(t, "the acknowledgement", p.Settled)
+		for _, m := range p.got() {
+			if got := quotes(m.Earlier); m.ID == ts && got != c.want {
+				t.Errorf("%q brought\n%s\nwant\n%s", c.text, got, c.want)
+			}
+		}
+	}
+	if n := len(p.Calls("conversations.replies")); n != 3 {
+		t.Errorf("three questions read the thread %d times", n)
 	}
 }
 

@@ -2,6 +2,7 @@ package inbox
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"legwork/bot"
@@ -86,15 +87,37 @@ func handlers(in *Inbox) []Handler {
 // message through if its author may ask with it, or if the author is an admin and
 // a task runs in the conversation.
 func overheardHandler(_ context.Context, in *Inbox, r *Request) (Outcome, error) {
-	if !r.Message.Overheard || r.MayAsk {
-		return Outcome{}, nil
+	return Outcome{Taken: r.Message.Overheard && !r.MayAsk && !r.mayGuide()}, nil
+}
+
+// mayGuide reports whether the author is an admin and a task runs in the conversation.
+func (r *Request) mayGuide() bool {
+	return r.Admin && slices.ContainsFunc(r.Live, func(t LiveTask) bool { return !t.State.Settled() })
+}
+
+// FollowsUp reports whether a message that does not address the bot will be a question
+// or guidance, and not the answer to a question of a task. When the store cannot be
+// read, FollowsUp returns false.
+func (in *Inbox) FollowsUp(ctx context.Context, m bot.Message) bool {
+	follows, err := followsUp(ctx, in, &Request{Message: m, Batch: newBatch()})
+	if err != nil {
+		in.Log.ErrorContext(ctx, "conversation not read", "chat", m.Chat.Key(), "cause", err)
 	}
-	for _, t := range r.Live {
-		if r.Admin && !t.State.Settled() {
-			return Outcome{}, nil
-		}
+	return follows && err == nil
+}
+
+func followsUp(ctx context.Context, in *Inbox, r *Request) (follows bool, err error) {
+	if _, r.Admin, err = in.admit(ctx, r.Message, in.rules.Load().Access); err != nil {
+		return false, err
 	}
-	return Outcome{Taken: true}, nil
+	if r.Live, err = in.liveIn(ctx, r.Message.Chat.Key()); err != nil {
+		return false, err
+	}
+	if _, answers := r.answeredAsk(r.Live); answers {
+		return false, nil
+	}
+	may, err := mayAsk(ctx, in, r)
+	return may || r.mayGuide(), err
 }
 
 // textHandler handles all other texts, as guidance or as a question.
