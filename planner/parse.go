@@ -80,7 +80,8 @@ const again = " Send the whole plan again, corrected."
 //   - a bare list of entries, when one of them names an allowed group;
 //   - the same as a list in YAML, or as entries one after the other;
 //   - data or code in another form that is the whole text and names a group, such as
-//     [{"agent": "web", "task": "…"}] or web("…"), when it can be read in one way.
+//     [{"agent": "web", "task": "…"}] or web("…"), when it can be read in one way. Under
+//     another key a name may be a coincidence: such a reply is refused with DoubtfulPlan.
 //
 // Other JSON belongs to the answer: also {"plan": "pro", "price": 10}. But ParseReply
 // refuses a reply that is a JSON value alone and looks like an attempt at a plan
@@ -156,9 +157,12 @@ func ToolName(name string) string { return lenient.ToolName(name) }
 
 // NamedCalls reads a reply that is nothing but data or code and names one of the tools,
 // in another form than llm reads. unreadable says that it can be read in several ways
-// or in none.
-func NamedCalls(text string, tools []string) (calls []llm.ToolCall, unreadable bool) {
+// or in none. A doubtful one is unreadable, and a text when its model sends it again.
+func NamedCalls(text string, tools []string, again bool) (calls []llm.ToolCall, unreadable bool) {
 	named := lenient.FindNamed(lenient.WithoutThinking(text), func(name string) bool { return slices.Contains(tools, name) })
+	if named.Doubtful {
+		return nil, named.Names && !named.Quoted && !again
+	}
 	for _, c := range named.Calls {
 		calls = append(calls, llm.ToolCall{Name: c.Name, Arguments: string(c.Arguments)})
 	}
@@ -182,7 +186,7 @@ func otherForm(text string, groups *groupNames) (plan []any, found bool, refused
 		lists = append(lists, []any{f})
 	}
 	switch {
-	case named.Quoted && len(named.Calls) > 0:
+	case named.Quoted && len(named.Calls) > 0, named.Doubtful && named.Names && !named.Quoted:
 		return nil, false, &PlanError{Code: DoubtfulPlan, Reason: `It looks like a plan. Call the tool "plan" with the sub-tasks if it is one; if the reply is the answer, send it again as it is.`}
 	case len(named.Calls) > 0:
 		return joined(lists), true, nil

@@ -389,6 +389,32 @@ func TestThinkingAloneIsGivenBackOnce(t *testing.T) {
 	}
 }
 
+// TestDoubtfulCallsAreGivenBackOnce: data in which an agent or a tool is named under
+// another key is the answer or the result when the model sends it again.
+func TestDoubtfulCallsAreGivenBackOnce(t *testing.T) {
+	const quiz = `{"category": "look", "question": "What is 2+2?"}`
+	for name, open := range map[string]func(*inboxEnv) tasks.ID{
+		"plan": func(d *inboxEnv) tasks.ID {
+			d.Ask(t, enginetest.Message("1", "Write a question of a quiz as JSON", time.Now()))
+			return d.live(enginetest.Chat)[0]
+		},
+		"work": func(d *inboxEnv) tasks.ID { return d.planned("look") },
+	} {
+		d := newInboxEnv(t)
+		d.Tools.Many = []tools.Tool{{Name: "look.up", Exposed: "look"}}
+		id := open(d)
+		d.Model.Answer = func(context.Context, llm.Request, func(llm.Delta)) (llm.Reply, error) {
+			return llm.Reply{Text: quiz}, nil
+		}
+		if got := d.does(id, planner.Todo(d.state(id))[0].ID); len(got) != 1 || got[0].Type != planner.Malformed {
+			t.Fatalf("%s: events = %+v, want the reply to be given back", name, got)
+		}
+		if got := d.does(id, planner.Todo(d.state(id))[0].ID); len(got) == 0 || got[0].Type != planner.Replied || got[0].Reply.Text != quiz {
+			t.Errorf("%s: events = %+v, want the second reply to count", name, got)
+		}
+	}
+}
+
 // TestAnnouncementsAreGivenBackOnce: a promise of work is no answer, since legwork
 // does nothing then. When the model sends the same reply again, it is the answer.
 func TestAnnouncementsAreGivenBackOnce(t *testing.T) {

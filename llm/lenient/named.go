@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -17,7 +18,13 @@ type Named struct {
 	// calls when one of the objects can be read in two ways or in none.
 	Names  bool
 	Quoted bool // the text is a line of words and a code block
+	// Doubtful: the names stand under a key that does not speak of agents or tools. They
+	// may be there by coincidence: {"category": "math", "question": "What is 2+2?"}.
+	Doubtful bool
 }
+
+// callerKey is a key under which a call has the name of its agent or tool.
+var callerKey = regexp.MustCompile(`(?i)agent|name|tool|function|action|worker|group|assign|expert|delegate|execut|skill|command|method|call`)
 
 // FindNamed reads a text that is nothing but data or code, and that names tools or
 // agents: JSON values, XML elements, a list in YAML, or calls written as code. A line
@@ -43,7 +50,7 @@ func FindNamed(text string, known func(name string) bool) Named {
 	for _, v := range values {
 		n.walk(v)
 	}
-	found := Named{Names: n.named > 0 && 2*n.named >= n.records, Quoted: quoted}
+	found := Named{Names: n.named > 0 && 2*n.named >= n.records, Quoted: quoted, Doubtful: n.key != "" && !callerKey.MatchString(n.key)}
 	if found.Names && !n.unclear {
 		found.Calls = n.calls
 	}

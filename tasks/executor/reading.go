@@ -236,7 +236,7 @@ func (d reading) readWork(out *planner.Reply, r llm.Reply) error {
 		if err != nil {
 			return err
 		}
-		calls, unreadable := planner.NamedCalls(r.Text, d.toolNames())
+		calls, unreadable := planner.NamedCalls(r.Text, d.toolNames(), len(d.givenBack()) > 0)
 		switch {
 		case (unreadable || len(calls) > 0) && !d.callable():
 			return errNoCalls
