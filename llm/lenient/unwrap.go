@@ -26,11 +26,11 @@ func Unwrapped(text string) string {
 		switch m := answerMark.FindStringSubmatch(text); {
 		case roleMark.MatchString(text):
 			inner = roleMark.ReplaceAllString(text, "")
-		case endMark.MatchString(text):
+		case strings.HasSuffix(text, ">") && endMark.MatchString(text):
 			inner = endMark.ReplaceAllString(text, "")
 		case m != nil && m[1] == m[3] && !strings.Contains(m[2], "<"+m[1]+">"):
 			inner = m[2]
-		case finalAnswer.MatchString(text):
+		case strings.Contains(text, "Final Answer:") && finalAnswer.MatchString(text):
 			inner = finalAnswer.FindStringSubmatch(text)[1]
 		case strings.HasPrefix(text, `"`):
 			if json.Unmarshal([]byte(text), &inner) != nil {
