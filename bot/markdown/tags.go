@@ -20,22 +20,21 @@ var tags = map[string]look{
 	"ul": 0, "ol": 0, "li": 0,
 }
 
-var (
-	tagPattern  = regexp.MustCompile(`^<(/?)([A-Za-z][A-Za-z0-9]*)[\s/>]`)
-	hrefPattern = regexp.MustCompile(`(?i)\shref\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'>]+))`)
-)
+var hrefPattern = regexp.MustCompile(`(?i)\shref\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'>]+))`)
 
 // readTag returns the name of a tag of this package; empty for any other HTML.
 func readTag(s string) (name string, closing bool) {
-	m := tagPattern.FindStringSubmatch(s)
-	if m == nil {
+	s, ok := strings.CutPrefix(s, "<")
+	s, closing = strings.CutPrefix(s, "/")
+	end := strings.IndexAny(s, " \t\n\f\r/>")
+	if !ok || end < 0 {
 		return "", false
 	}
-	name = strings.ToLower(m[2])
+	name = strings.ToLower(s[:end])
 	if _, known := tags[name]; !known {
 		return "", false
 	}
-	return name, m[1] != ""
+	return name, closing
 }
 
 // startsFolded reports whether a text starts with the title of a folded part, as
