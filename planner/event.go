@@ -64,6 +64,7 @@ type Event struct {
 	Text      string                     `json:"text,omitempty"`      // guidance_added, joined, heard, prompt_expanded, answered, cut_off
 	Message   string                     `json:"message,omitempty"`   // guidance_added, joined, heard, decided: platform id of the message; sent: id of the sent message
 	Earlier   []bot.Quoted               `json:"earlier,omitempty"`   // guidance_added, joined, heard: messages that it brings along, as material
+	Unread    string                     `json:"unread,omitempty"`    // heard: what follows Text in a question, about media that legwork cannot read
 	Until     time.Time                  `json:"until,omitzero"`      // joined: as Opening.Until
 	Part      string                     `json:"part,omitempty"`      // guidance_added: of a correction of a part of the question: the new text of that part
 	Of        int                        `json:"of,omitempty"`        // guidance_added: seq of the event whose text it corrects; guidance_removed: of the guidance or the part; grant_revoked: of the decision

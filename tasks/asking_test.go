@@ -345,6 +345,32 @@ func TestWordsForServer(t *testing.T) {
 	}
 }
 
+// TestWordsWithMedia: a held message that becomes a question of its own still says that
+// its photo was not read. The server would get the words alone.
+func TestWordsWithMedia(t *testing.T) {
+	q := form.Question{Message: "A note?", Fields: fieldsOf(t, `{"type":"object","properties":{"note":{"type":"string"}}}`)}
+	for label, unread := range map[string]bool{"Yes": false, "No, a question": true} {
+		s, id, _ := asksForm(t, q, false, private("ann"))
+		m := s.by("ann", private("ann"), "what is this?")
+		m.Media = "photo"
+		h := s.send(m)
+		s.send(s.press("ann", private("ann"), h.data(t, label)))
+		if !unread {
+			s.over(id)
+			if note := s.given().Values["note"]; string(note) != `"what is this?"` {
+				t.Errorf("the server got the note %s", note)
+			}
+			continue
+		}
+		goals := s.goals(private("ann"))
+		if !slices.ContainsFunc(goals, func(goal string) bool {
+			return strings.HasPrefix(goal, "what is this?\n\n> ") && strings.Contains(goal, "photo")
+		}) {
+			t.Errorf("goals: got %q, want one that names the photo", goals)
+		}
+	}
+}
+
 // TestNamedWords: where nobody can reply to one message, words that begin with the name
 // of an open field go to the form at once. Others are asked about.
 func TestNamedWords(t *testing.T) {
@@ -364,12 +390,15 @@ func TestNamedWords(t *testing.T) {
 				t.Errorf("plain %v: %q was answered %q, want %q", plain, text, got, was)
 			}
 		}
-		got := s.send(s.by("ann", private("ann"), "room: Double\nnights: 3\nbreakfast: no\nextras: bike\nnote: by the window\nor the door")).words()
+		got := s.send(s.by("ann", private("ann"), "room: *Double*\nnights: 3\nbreakfast: no\nextras: bike, tea\nnote: by the window\nor the door")).words()
 		if !plain {
 			if list := s.decisions(id); got != was || len(list) != 0 {
 				t.Errorf("a plain message was answered %q and decided %+v", got, list)
 			}
 			continue
+		}
+		if got != "" {
+			t.Fatalf("the form's values were answered %q", got)
 		}
 		s.over(id)
 		if note := s.given().Values["note"]; string(note) != `"by the window\nor the door"` {

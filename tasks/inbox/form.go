@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 
 	"legwork/bot"
 	"legwork/internal/clip"
@@ -136,7 +137,7 @@ const (
 func holdWords(ctx context.Context, in *Inbox, r *Request, w textAnswer, server string) (Reply, error) {
 	text := r.Message.Text
 	question := input.WithUnread(in.Texts, r.Lang, r.Message, text) // the server gets the words alone
-	item, err := answerOrQuestion(ctx, in, r, w, question, planner.Event{Type: planner.Heard, Text: text, Earlier: r.Message.Earlier})
+	item, err := answerOrQuestion(ctx, in, r, w, question, planner.Event{Type: planner.Heard, Text: text, Unread: strings.TrimPrefix(question, text), Earlier: r.Message.Earlier})
 	if err != nil {
 		return Reply{}, err
 	}

@@ -213,7 +213,7 @@ func guidancePress(ctx context.Context, in *Inbox, r *Request, verb string, id t
 
 // askApart makes the words of an event a question of their own. Each press counts once.
 func askApart(ctx context.Context, in *Inbox, r *Request, id tasks.ID, e planner.Event) (Reply, error) {
-	o, err := in.opening(ctx, r, e.Text)
+	o, err := in.opening(ctx, r, e.Text+e.Unread)
 	if err != nil {
 		return Reply{}, err
 	}
