@@ -371,7 +371,7 @@ func TestWordsWithMedia(t *testing.T) {
 	}
 }
 
-// TestNamedWords: where nobody can reply to one message, words that begin with the name
+// TestNamedWords: where people cannot reply to one message, words that begin with the name
 // of an open field go to the form at once. Others are asked about.
 func TestNamedWords(t *testing.T) {
 	for _, plain := range []bool{true, false} {

@@ -45,7 +45,7 @@ type phone struct {
 	lost    int                 // so many posts fail
 	groups  int                 // how many messages a minute a group takes
 	passing bool                // its messages do not last, as in a terminal
-	plain   bool                // nobody can reply to one message
+	plain   bool                // people cannot reply to one message
 	over    <-chan struct{}     // closed when the test ends
 }
 
