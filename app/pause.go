@@ -32,7 +32,7 @@ func Pause(ctx context.Context, config *conf.Config, log *slog.Logger) (was task
 			return tasks.Paused{}, err
 		}
 		was, err := pause.Set(ctx, by)
-		if err == nil {
+		if err == nil && samePause(was, by) {
 			data.Record(ctx, a.Store, log, data.ByHand("pause", "", "no legwork was running"))
 		}
 		return was, err
@@ -63,8 +63,8 @@ func Resume(ctx context.Context, config *conf.Config, log *slog.Logger) (was *ta
 func (a *core) handlePause(mux *http.ServeMux) {
 	control.Handle(mux, pathPause, func(ctx context.Context, by tasks.Paused) (tasks.Paused, error) {
 		was, err := a.pause.Set(ctx, by)
-		a.log.WarnContext(ctx, "paused", "by", was.By, "since", was.At)
 		if err == nil && samePause(was, by) {
+			a.log.WarnContext(ctx, "paused", "by", was.By, "since", was.At)
 			data.Record(ctx, a.store, a.log, data.ByHand("pause", "", ""))
 		}
 		return was, err

@@ -316,6 +316,7 @@ func TestChangesAreAudited(t *testing.T) {
 	t.Parallel()
 	o := newAPIEnv(t, options{})
 	o.runs([]string{"Paused"}, "pause")
+	o.runs([]string{"paused already"}, "pause") // it changes nothing, and is not logged
 	o.runs([]string{"Resumed"}, "resume")
 	o.runs([]string{"good"}, "data", "backup", o.file("copy.db"))
 	o.runs([]string{"before"}, "data", "compact")
@@ -335,6 +336,9 @@ func TestChangesAreAudited(t *testing.T) {
 		if byHand := e.Action != "config.reload"; byHand != strings.HasPrefix(e.Who, "terminal:") || strings.Contains(e.Target, "U9") {
 			t.Errorf("the entry %+v", e)
 		}
+	}
+	if n := strings.Count(o.serving.err.String(), "msg=paused"); n != 1 {
+		t.Errorf("the log has %d lines for the pause, want 1", n)
 	}
 	if want := []string{"pause", "resume", "data.backup", "data.compact", "data.forget", "config.reload"}; !slices.Equal(actions, want) {
 		t.Errorf("the audit log holds %q, want %q", actions, want)
