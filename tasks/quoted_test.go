@@ -1,6 +1,7 @@
 package tasks_test
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -159,5 +160,29 @@ func TestMediaInWords(t *testing.T) {
 		if got.Goal != c.goal || quoted != c.quoted {
 			t.Errorf("%s: the goal is %q with the quotation %q, want %q with %q", name, got.Goal, quoted, c.goal, c.quoted)
 		}
+	}
+}
+
+// TestEditKeepsEarlier: a corrected question has what the question brought along, which
+// the edit need not bring again.
+func TestEditKeepsEarlier(t *testing.T) {
+	o := newEnv(t)
+	hall := room("hall")
+	bob := bot.Quoted{From: "Bob", Text: "It rains."}
+	m := o.by("ann", hall, "why?")
+	m.Earlier = []bot.Quoted{bob}
+	o.send(m)
+	o.ends(o.live(hall)[0], "A cloud.")
+	o.pass(time.Minute)
+	for i, brings := range [][]bot.Quoted{nil, {bob}, {bob, {From: "Eve", Text: "It snows."}}} {
+		m.Key, m.Kind, m.Earlier = fmt.Sprint("edit ", i), bot.MessageEdit, brings
+		m.Text = fmt.Sprint("why in Paris? ", i)
+		o.send(m)
+		id := o.live(hall)[0]
+		if got, want := o.event(id, 1).Opening.Earlier, max(1, len(brings)); len(got) != want || got[0].Text != bob.Text {
+			t.Errorf("the corrected question brings %+v, want %d messages, the first of Bob", got, want)
+		}
+		o.ends(id, "A cloud.")
+		o.pass(time.Minute)
 	}
 }

@@ -53,6 +53,7 @@ func editHandler(ctx context.Context, in *Inbox, r *Request) (Outcome, error) {
 		// addressed to the bot.
 		return Outcome{Taken: m.Overheard}, err
 	case !isPart(before, m.ID):
+		r.Message.Earlier = withEarlier(before.Earlier, m.Earlier)
 		return Outcome{Taken: before.Goal == text}, nil
 	}
 	whole := correctedQuestion(before, map[string]string{m.ID: text})
@@ -62,6 +63,18 @@ func editHandler(ctx context.Context, in *Inbox, r *Request) (Outcome, error) {
 	own := *r
 	own.Message.Media, own.Message.Earlier = "", before.Earlier
 	return took(OpenQuestion(ctx, in, &own, whole))
+}
+
+// withEarlier is what a message brought along before it was edited, and what only the
+// edited message brings along. A platform may not bring the same again.
+func withEarlier(before, now []bot.Quoted) []bot.Quoted {
+	all := slices.Clip(before)
+	for _, q := range now {
+		if !slices.ContainsFunc(before, func(b bot.Quoted) bool { return b.From == q.From && b.Text == q.Text }) {
+			all = append(all, q)
+		}
+	}
+	return all
 }
 
 // isPart reports whether a question has several messages, and the one of that id is
@@ -160,6 +173,9 @@ func correctGuidance(ctx context.Context, in *Inbox, r *Request, t LiveTask, hea
 	o, err := in.opening(ctx, r, text)
 	if err != nil {
 		return Reply{}, err
+	}
+	if asked != nil {
+		o.Earlier = withEarlier(asked.Earlier, m.Earlier)
 	}
 	item := in.OpeningDelivery(m.Key, m.Chat, o)
 	item.To = t.Task
