@@ -240,7 +240,7 @@ func boardEstimate(v *tasks.View, texts *i18n.Texts) string {
 }
 
 func estimateText(texts *i18n.Texts, lang string, e planner.Estimate) string {
-	return CostText(texts, lang, llm.Usage{Input: int(e.Tokens), Cost: e.Cost, Unpriced: e.Unpriced})
+	return CostText(texts, lang, llm.Usage{Input: int(e.Tokens), Cost: e.Cost, Unpriced: e.Unpriced && e.Cost > 0})
 }
 
 // planCost is the text about the cost in the question about a plan.

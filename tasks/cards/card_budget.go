@@ -136,20 +136,21 @@ func BudgetProblem(v *tasks.View, texts *i18n.Texts) string {
 func CostText(texts *i18n.Texts, lang string, u llm.Usage) string {
 	text := texts.Roughly(lang, u.Tokens())
 	if price := priceText(texts, lang, u); price != "" {
-		text += ", " + price
+		return text + ", " + price
+	}
+	if u.Unpriced {
+		return text + ", " + texts.Text(lang, "usage.unpriced", nil)
 	}
 	return text
 }
 
-// priceText writes the price of a usage; empty if it cost nothing.
+// priceText writes the known price of a usage; empty if there is none.
 func priceText(texts *i18n.Texts, lang string, u llm.Usage) string {
 	switch {
-	case u.Cost > 0 && u.Unpriced:
-		return texts.Text(lang, "usage.at_least", map[string]any{"Text": texts.Money(lang, u.Cost)})
-	case u.Cost > 0:
-		return texts.Money(lang, u.Cost)
+	case u.Cost == 0:
+		return ""
 	case u.Unpriced:
-		return texts.Text(lang, "usage.unpriced", nil)
+		return texts.Text(lang, "usage.at_least", map[string]any{"Text": texts.Money(lang, u.Cost)})
 	}
-	return ""
+	return texts.Money(lang, u.Cost)
 }

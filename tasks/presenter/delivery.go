@@ -234,7 +234,9 @@ func (p *Presenter) sendFailed(ctx context.Context, v *tasks.View, err error) er
 	if !errors.Is(err, bot.ErrGone) && !p.platform.Limits().Ephemeral && since < showRetryTime {
 		return err
 	}
-	_ = p.finishBoard(ctx, v) // it logs its failure
+	if !errors.Is(err, bot.ErrGone) {
+		_ = p.finishBoard(ctx, v) // it logs its failure
+	}
 	p.ps.Log.ErrorContext(ctx, "outcome not shown", "task", p.id, "cause", err)
 	return p.append(ctx, planner.Event{Type: planner.CallFailed, Action: planner.ShowID(), Problem: &planner.Problem{Code: "unsendable", Reason: err.Error()}})
 }

@@ -171,7 +171,7 @@ func TestBadPlanForEver(t *testing.T) {
 			w := newEnv(t, options{think: always(writes(c.plan))})
 			p := w.start("chat", "--json")
 			answer := p.ask("q", "first: a question")
-			p.says(answer, true, w.text("problem.garbage", nil))
+			p.says(answer, true, w.text("problem.plan_unreadable", nil))
 			if strings.Contains(answer.Text, "desk") || strings.Contains(answer.Text, `"plan"`) {
 				t.Errorf("the person reads the plan: %.300s", answer.Text)
 			}

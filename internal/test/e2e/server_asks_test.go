@@ -281,11 +281,8 @@ func TestFormInTerminal(t *testing.T) {
 		{"2", "Which seat would you like?", "Class (1 of 5)", "2 Business"},
 		{"2", "Window seat (2 of 5)", "2 No"},
 		{"7\r", "Bags (3 of 5)"},
-		{"1", "Was that for the server desk?", "1 Yes"},
 		{"2\r", "too large"},
-		{"1", "Was that for the server desk?", "1 Yes"},
 		{"root@example.com\r", "E-mail (4 of 5)"},
-		{"1", "Was that for the server desk?", "1 Yes"},
 		{"-\r", "Note (5 of 5)", "- Leave out", "-- Decline"},
 	} {
 		s.sees(step[1:]...)

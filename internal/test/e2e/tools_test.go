@@ -24,7 +24,7 @@ func TestToolFaults(t *testing.T) {
 		log             []string // in the line that has the task's id; nil: none
 	}{
 		"a tool that does not exist": {"fly", `{}`, `there is no tool "fly" here`, []string{"fly"}},
-		"arguments that do not fit":  {"lookup", `{"kee": "x"}`, "key", []string{"lookup", "key"}},
+		"arguments that do not fit":  {"lookup", `{"kee": "x", "n": 2}`, "key", []string{"lookup", "key"}},
 		"arguments of a wrong type":  {"lookup", `{"key": [7]}`, "key", []string{"lookup", "key"}},
 		"arguments that are no JSON": {"lookup", `{"key": `, "arguments", []string{"lookup"}},
 		"an error of its own":        {"fail", `{}`, "the shop is closed", []string{"the shop is closed"}},
