@@ -195,6 +195,7 @@ func (e *events) message(r request) bot.Message {
 	}
 	e.mu.Lock()
 	m.Standalone = !e.sent[r.ReplyTo]
+	m.Assumed = !slices.ContainsFunc(e.open, func(q question) bool { return q.id == r.ReplyTo }) // a reply to another event
 	e.open = slices.DeleteFunc(e.open, func(q question) bool {
 		pressed := slices.ContainsFunc(q.buttons, func(b bot.Button) bool { return b.Data == r.Press && r.Press != "" })
 		return pressed || q.id == r.ReplyTo && !q.persists()

@@ -118,17 +118,24 @@ type textAnswer struct {
 // several, it is the one for which the reason of a denial was asked last, or else
 // the oldest.
 func (r *Request) answeredAsk(list []LiveTask) (best textAnswer, ok bool) {
+	open := 0
 	for _, t := range list {
 		for _, a := range planner.Todo(t.State) {
 			w, takes := r.answersAsk(t, a)
 			if takes && w.reply {
 				return w, true
 			}
+			if takes {
+				open++
+			}
 			if takes && (!ok || w.action.Subject == planner.SubjectCalls) {
 				best, ok = w, true
 			}
 		}
 	}
+	// Where messages disappear, their ids are not stored: the only open question is the
+	// one that a reply is about.
+	best.reply = open == 1 && r.Ephemeral && r.Message.ReplyTo != ""
 	return best, ok
 }
 
