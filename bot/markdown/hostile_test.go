@@ -3,14 +3,10 @@ package markdown
 import (
 	"fmt"
 	"html"
-	"io"
 	"math/rand/v2"
 	"regexp"
 	"strings"
 	"testing"
-	"time"
-
-	"github.com/yuin/goldmark"
 
 	"legwork/bot"
 	"legwork/internal/test/need"
@@ -114,24 +110,12 @@ func stairs(size int) string {
 	return b.String()[:size]
 }
 
-// ordinary is how long the Markdown library alone takes for an ordinary text of the
-// length of the hostile ones: a yardstick for how fast the machine is right now.
-func ordinary(t *testing.T) time.Duration {
-	text := []byte(strings.Repeat("Some *words* of an [answer](http://a.b/c), with `code` and **more**.\n\n- one\n- two\n\n", hostileSize/70)[:hostileSize])
-	return watch.Work(func() {
-		if err := goldmark.Convert(text, io.Discard); err != nil {
-			t.Error(err)
-		}
-	})
-}
-
-// hostileSize is how long hostile texts are, in bytes.
-var hostileSize = need.Times(4<<10, 64<<10)
-
-// TestHostileTextTakesLinearTime: 64 KiB take 50 ms. A slower machine may take
-// twelve times what an ordinary text takes there (the worst ones take nine times).
+// TestHostileTextTakesLinearTime: a text sixteen times as long takes about sixteen times
+// the work. Quadratic work would take 256 times as much.
 func TestHostileTextTakesLinearTime(t *testing.T) {
-	for name, text := range hostile(hostileSize) {
+	size := need.Times(8<<10, 64<<10)
+	large := hostile(size)
+	for name, small := range hostile(size / 16) {
 		for way, render := range map[string]func(string) string{
 			"narrow":   func(s string) string { return Terminal(s, 20, Style{Color: true}) },
 			"wide":     func(s string) string { return Terminal(s, 100, Style{}) },
@@ -140,16 +124,9 @@ func TestHostileTextTakesLinearTime(t *testing.T) {
 			"telegram": func(s string) string { Telegram(s); return "" },
 			"slack":    func(s string) string { Slack(s); return "" },
 		} {
-			best, yard, limit := time.Hour, time.Hour, 50*time.Millisecond
-			for try := 0; try < 50 && best > limit; try++ { // a busy machine has cold caches, too
-				best = min(best, watch.Work(func() { render(text) }))
-				if best > limit {
-					yard = min(yard, ordinary(t))
-					limit = max(50*time.Millisecond, 12*yard)
-				}
-			}
-			if best > limit {
-				t.Errorf("%s, %s: rendering %d bytes took %v, want at most %v", name, way, len(text), best, limit)
+			const limit = 64
+			if got := watch.Growth(limit, func() { render(small) }, func() { render(large[name]) }); got > limit {
+				t.Errorf("%s, %s: %d bytes take %.0f times the work of %d bytes, want at most %d times", name, way, len(large[name]), got, len(small), limit)
 			}
 		}
 	}

@@ -4,11 +4,9 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
-	"legwork/internal/test/watch"
 	"legwork/llm/lenient"
 )
 
@@ -105,21 +103,19 @@ func TestACallThatCannotBeReadIsReported(t *testing.T) {
 }
 
 func TestCallsInHostileTextTakeLinearTime(t *testing.T) {
-	const limit = 8 * time.Second // it takes some 100 ms; anything quadratic takes minutes
-	texts := hostile(64 << 10)
-	for _, piece := range []string{`{"tool":"x"}`, `{"tool":"x"} a `, "<function=a>", "<tool_call>", "<｜a｜>", "plan(", "[plan(", "```tool_code\nplan(", "plan(a=1)", "```tool_code\nplan(a=[", "<parameter=a>", "to=", ">>>a\n{}", "[TOOL_CALLS]a[ARGS]", "<tool_call>a<arg_key>", "<plan>", "<plan a=\"", "<plan/>", "- plan: x\n", " x\n", "- a: plan\n  b: c\n"} {
-		texts[piece] = strings.Repeat(piece, 64<<10/len(piece))
-	}
-	for name, text := range texts {
-		n := 0
-		known := func(name string) bool { return name == "plan" }
-		took := watch.Work(func() {
-			n = len(lenient.FindCalls(text, known).List) + len(lenient.FindNamed(text, known).Calls)
-		})
-		if took > limit {
-			t.Errorf("%s: 64 KB took %v, want at most %v (%d found)", name, took, limit, n)
+	pieces := []string{`{"tool":"x"}`, `{"tool":"x"} a `, "<function=a>", "<tool_call>", "<｜a｜>", "plan(", "[plan(", "```tool_code\nplan(", "plan(a=1)", "```tool_code\nplan(a=[", "<parameter=a>", "to=", ">>>a\n{}", "[TOOL_CALLS]a[ARGS]", "<tool_call>a<arg_key>", "<plan>", "<plan a=\"", "<plan/>", "- plan: x\n", " x\n", "- a: plan\n  b: c\n"}
+	texts := func(size int) map[string]string {
+		all := hostile(size)
+		for _, piece := range pieces {
+			all[piece] = strings.Repeat(piece, size/len(piece))
 		}
+		return all
 	}
+	known := func(name string) bool { return name == "plan" }
+	wantLinear(t, texts, 64<<10, func(text string) {
+		lenient.FindCalls(text, known)
+		lenient.FindNamed(text, known)
+	})
 }
 
 func FuzzFindCalls(f *testing.F) {

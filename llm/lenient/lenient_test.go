@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -219,14 +218,23 @@ func hostile(size int) map[string]string {
 }
 
 func TestHostileTextTakesLinearTime(t *testing.T) {
-	const limit = 4 * time.Second // it takes some 20 ms; anything quadratic takes minutes
-	for name, text := range hostile(128 << 10) {
-		n := 0
-		took := watch.Work(func() {
-			n = len(lenient.Values(text)) + len(lenient.Objects(text)) + len(lenient.WithoutThinking(text)) + len(lenient.Unfence(text))
-		})
-		if took > limit {
-			t.Errorf("%s: 128 KB took %v, want at most %v (%d found)", name, took, limit, n)
+	wantLinear(t, hostile, 128<<10, func(text string) {
+		lenient.Values(text)
+		lenient.Objects(text)
+		lenient.WithoutThinking(text)
+		lenient.Unfence(text)
+	})
+}
+
+// wantLinear wants read to take about sixteen times the work for texts of the size, in
+// bytes, that it takes for those of a sixteenth of it.
+func wantLinear(t *testing.T, texts func(size int) map[string]string, size int, read func(text string)) {
+	t.Helper()
+	const limit = 64 // quadratic work would take 256 times as much
+	large := texts(size)
+	for name, small := range texts(size / 16) {
+		if got := watch.Growth(limit, func() { read(small) }, func() { read(large[name]) }); got > limit {
+			t.Errorf("%s: %d bytes take %.0f times the work of %d bytes, want at most %d times", name, len(large[name]), got, len(small), limit)
 		}
 	}
 }

@@ -105,9 +105,9 @@ func TestRequestsAreSplitAndGivenToGroups(t *testing.T) {
 // and not with its square.
 func TestALongRequestIsOnePartAndReadQuickly(t *testing.T) {
 	for _, piece := range []string{"What is it, ", "Tokyo and ", "1+", "请问", "<goal>", "time in ", "a.b/"} {
-		short := watch.Work(func() { askAtLength(t, piece, 25_000) })
-		if took, limit := watch.Work(func() { askAtLength(t, piece, 100_000) }), max(time.Second, 10*short); took > limit {
-			t.Errorf("100 KB of %q took %v, want less than %v; 25 KB took %v", piece, took, limit, short)
+		const limit = 64 // sixteen times as long; quadratic work would take 256 times as much
+		if got := watch.Growth(limit, func() { askAtLength(t, piece, 6000) }, func() { askAtLength(t, piece, 96_000) }); got > limit {
+			t.Errorf("96 KB of %q take %.0f times the work of 6 KB, want at most %d times", piece, got, limit)
 		}
 	}
 }

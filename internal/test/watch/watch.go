@@ -60,6 +60,22 @@ func Work(do func()) time.Duration {
 	return Used() - before
 }
 
+// Growth returns how many times as much processor time large takes as small, by the
+// quickest try of each. It tries again while the answer is more than limit, since other
+// work on the machine slows some tries down. Work that grows with the length of its
+// input has the ratio of the two lengths, and quadratic work has the square of that.
+func Growth(limit float64, small, large func()) float64 {
+	growth, least, most := 0.0, time.Hour, time.Hour
+	for range 20 {
+		least = max(min(least, Work(small)), time.Microsecond)
+		most = min(most, Work(large))
+		if growth = float64(most) / float64(least); growth <= limit {
+			break
+		}
+	}
+	return growth
+}
+
 // Memory returns by how many bytes objects and stacks grew at most while do ran.
 func Memory(do func()) int64 {
 	runtime.GC()

@@ -40,6 +40,22 @@ func TestWork(t *testing.T) {
 	}
 }
 
+func TestGrowth(t *testing.T) {
+	count := func(n int) func() {
+		return func() {
+			for range n {
+				runtime.Gosched()
+			}
+		}
+	}
+	if got := watch.Growth(40, count(20_000), count(200_000)); got > 40 {
+		t.Errorf("ten times as many steps took %.1f times as long, want about 10", got)
+	}
+	if got := watch.Growth(40, count(2000), count(200_000)); got <= 40 {
+		t.Errorf("a hundred times as many steps took %.1f times as long, want about 100", got)
+	}
+}
+
 func TestLog(t *testing.T) {
 	var l watch.Log
 	var all sync.WaitGroup
