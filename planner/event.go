@@ -102,7 +102,7 @@ type Opening struct {
 	Hops     int      `json:"hops,omitempty"`     // how often the work was handed on from one legwork to the next before
 	Request  string   `json:"request,omitempty"`  // hash of a program's request with a key: the same key cannot be used for another request
 
-	Parts []Event `json:"-"` // of a question of several messages: their texts, ids and what they bring along; see Whole
+	Parts []Part `json:"parts,omitempty"` // of a question of several messages that is asked again, or of a message without words; see Whole
 }
 
 // maxAsked is how much of one quoted message Asked holds, in bytes.

@@ -1,6 +1,7 @@
 package planner
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 )
@@ -10,27 +11,37 @@ import (
 // that follows at once becomes a part of the question (Joined). A plan and an answer so
 // far are thrown away, and the model gets the whole question.
 
+// Part is one message of a question of several messages.
+type Part struct {
+	Text    string `json:"text,omitempty"` // empty when the person wrote nothing
+	Message string `json:"message,omitempty"`
+}
+
 // Whole returns the opening of a question with its further parts: their texts follow in
-// Goal, and the messages that they bring along in Earlier.
+// Goal, and the messages that they bring along in Earlier. Goal holds quotations of
+// these messages only while no part has a text.
 func Whole(o *Opening, parts []Event) *Opening {
 	if len(parts) == 0 {
 		return o
 	}
 	whole := *o
-	whole.Parts = append([]Event{{Seq: 1, Type: Opened, Text: o.Goal, Message: o.Message, Earlier: o.Earlier}}, parts...)
-	whole.Goal, whole.Earlier = QuestionText(whole.Parts), slices.Clone(o.Earlier)
+	if whole.Parts, whole.Earlier = slices.Clone(o.Parts), slices.Clone(o.Earlier); len(o.Parts) == 0 {
+		whole.Parts = []Part{{Text: o.Goal, Message: o.Message}}
+	}
 	for _, e := range parts {
+		whole.Parts = append(whole.Parts, Part{Text: e.Text, Message: e.Message})
 		whole.Earlier = append(whole.Earlier, e.Earlier...)
 	}
+	whole.Goal = cmp.Or(QuestionText(whole.Parts), o.Goal)
 	return &whole
 }
 
 // QuestionText is the text of a question of several messages.
-func QuestionText(parts []Event) string {
+func QuestionText(parts []Part) string {
 	var texts []string
-	for _, e := range parts {
-		if e.Text != "" {
-			texts = append(texts, e.Text)
+	for _, p := range parts {
+		if p.Text != "" {
+			texts = append(texts, p.Text)
 		}
 	}
 	return strings.Join(texts, "\n")

@@ -195,6 +195,64 @@ func TestEditedPart(t *testing.T) {
 	}
 }
 
+// TestEditedPartAfterRetry: a question that is asked again still has its parts: an edit
+// of one of them corrects the whole question, while the new task runs and after it.
+func TestEditedPartAfterRetry(t *testing.T) {
+	o := newEnv(t)
+	me := private("ann")
+	first, second := o.by("ann", me, "Compare pears and"), o.by("ann", me, "aples")
+	o.send(first, second)
+	o.ends(o.live(me)[0], "Pears.")
+	o.pass(time.Minute)
+	o.say("ann", me, "/retry")
+	id := o.live(me)[0]
+	edit := func(of bot.Message, text string) {
+		t.Helper()
+		m := o.by("ann", me, text)
+		m.Kind, m.ID = bot.MessageEdit, of.ID
+		o.send(m)
+	}
+	edit(second, "aples")
+	edit(second, "apples")
+	edit(first, "Compare plums and")
+	got := o.said(id)
+	if len(got) != 2 || !strings.Contains(got[0], "Compare pears and\napples") || !strings.Contains(got[1], "Compare plums and\napples") || len(o.live(me)) != 1 {
+		t.Fatalf("guidance = %q, %d tasks; want two corrections of the whole question", got, len(o.live(me)))
+	}
+	o.ends(id, "Plums.")
+	o.pass(time.Minute)
+	edit(second, "cherries")
+	o.ends(o.live(me)[0], "Cherries.")
+	o.pass(time.Minute)
+	edit(first, "Compare kiwis and")
+	if got := o.asked(me); got[len(got)-1] != "Compare kiwis and\ncherries" {
+		t.Errorf("asked = %q, want both corrections at last", got)
+	}
+}
+
+// TestForwardedFirst: the words of a forwarded message are material, and not in the goal,
+// also when the question follows it and is asked again.
+func TestForwardedFirst(t *testing.T) {
+	o := newEnv(t)
+	me := private("ann")
+	m := o.by("ann", me, "")
+	m.Earlier = []bot.Quoted{{From: "Bob", Text: "The moon is green.", Pointed: true}}
+	o.send(m, o.by("ann", me, "Is he right?"))
+	for range 2 {
+		id := o.live(me)[0]
+		v := tasks.NewView(o.store, id)
+		if err := v.Refresh(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if asked := v.Opening(); asked.Goal != "Is he right?" || len(asked.Earlier) != 1 {
+			t.Errorf("the goal is %q with %+v, want the person's words with the message as material", asked.Goal, asked.Earlier)
+		}
+		o.ends(id, "No.")
+		o.pass(time.Minute)
+		o.say("ann", me, "/retry")
+	}
+}
+
 // TestDeletedPart: without a message that the person deleted, the question is another one.
 func TestDeletedPart(t *testing.T) {
 	o := newEnv(t)

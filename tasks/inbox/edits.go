@@ -56,13 +56,20 @@ func editHandler(ctx context.Context, in *Inbox, r *Request) (Outcome, error) {
 		r.Message.Earlier = withEarlier(before.Earlier, m.Earlier)
 		return Outcome{Taken: before.Goal == text}, nil
 	}
-	whole := correctedQuestion(before, map[string]string{m.ID: text})
+	parts := correctedParts(before, map[string]string{m.ID: text})
+	whole := planner.QuestionText(parts)
 	if whole == before.Goal {
 		return Outcome{Taken: true}, nil
 	}
 	own := *r
 	own.Message.Media, own.Message.Earlier = "", before.Earlier
-	return took(OpenQuestion(ctx, in, &own, whole))
+	reply, err := OpenQuestion(ctx, in, &own, whole)
+	for _, item := range reply.Store {
+		if item.Open != nil {
+			item.Open.Opening.Parts = parts
+		}
+	}
+	return took(reply, err)
 }
 
 // withEarlier is what a message brought along before it was edited, and what only the
@@ -80,24 +87,24 @@ func withEarlier(before, now []bot.Quoted) []bot.Quoted {
 // isPart reports whether a question has several messages, and the one of that id is
 // among them.
 func isPart(o *planner.Opening, message string) bool {
-	return slices.ContainsFunc(o.Parts, func(p planner.Event) bool { return p.Message == message })
+	return slices.ContainsFunc(o.Parts, func(p planner.Part) bool { return p.Message == message })
 }
 
-// correctedQuestion is the text of a question of several messages of which some have a
-// new text, by their ids.
-func correctedQuestion(o *planner.Opening, texts map[string]string) string {
+// correctedParts are the messages of a question of which some have a new text, by their
+// ids.
+func correctedParts(o *planner.Opening, texts map[string]string) []planner.Part {
 	parts := slices.Clone(o.Parts)
 	for i := range parts {
 		if text, ok := texts[parts[i].Message]; ok {
 			parts[i].Text = text
 		}
 	}
-	return planner.QuestionText(parts)
+	return parts
 }
 
-// correctedParts are the new texts of the messages of a task's question that were
+// partTexts are the new texts of the messages of a task's question that were
 // edited, by their ids.
-func correctedParts(ctx context.Context, in *Inbox, t LiveTask) (map[string]string, error) {
+func partTexts(ctx context.Context, in *Inbox, t LiveTask) (map[string]string, error) {
 	texts := map[string]string{}
 	for _, seq := range t.State.Guidance {
 		e, err := in.Store.Event(ctx, t.Task, seq)
@@ -123,7 +130,7 @@ func receivedEvents(ctx context.Context, in *Inbox, t LiveTask, message string) 
 		if err != nil {
 			return nil, fmt.Errorf("reading task %s: %w", t.Task, err)
 		}
-		if e.Message == message || e.Opening != nil && e.Opening.Message == message {
+		if e.Message == message || e.Opening != nil && (e.Opening.Message == message || isPart(e.Opening, message)) {
 			list = append(list, e)
 		}
 	}
@@ -154,17 +161,18 @@ func correctGuidance(ctx context.Context, in *Inbox, r *Request, t LiveTask, hea
 	if err != nil {
 		return Reply{}, err
 	}
-	part := ""
+	part, parts := "", []planner.Part(nil)
 	if asked != nil && isPart(asked, m.ID) {
 		if before == text {
 			return Reply{}, nil
 		}
-		corrected, err := correctedParts(ctx, in, t)
+		corrected, err := partTexts(ctx, in, t)
 		if err != nil {
 			return Reply{}, err
 		}
 		part, corrected[m.ID] = text, text
-		text = correctedQuestion(asked, corrected)
+		parts = correctedParts(asked, corrected)
+		text = planner.QuestionText(parts)
 	}
 	now := in.Texts.Text(r.Lang, "prompt.corrected", map[string]any{"Text": text})
 	if before == text || before == now {
@@ -175,7 +183,7 @@ func correctGuidance(ctx context.Context, in *Inbox, r *Request, t LiveTask, hea
 		return Reply{}, err
 	}
 	if asked != nil {
-		o.Earlier = withEarlier(asked.Earlier, m.Earlier)
+		o.Earlier, o.Parts = withEarlier(asked.Earlier, m.Earlier), parts
 	}
 	item := in.OpeningDelivery(m.Key, m.Chat, o)
 	item.To = t.Task
@@ -205,7 +213,7 @@ func deletedMessage(ctx context.Context, in *Inbox, r *Request) (Reply, error) {
 		for _, e := range heard {
 			switch {
 			case t.State.Settled() || m.From.ID != "" && e.By != m.From.Key():
-			case e.Type == planner.Opened:
+			case e.Type == planner.Opened && e.Opening.Message == m.ID:
 				reply.Add(r, t.Task, planner.Event{Type: planner.Stopped, At: in.Now(), By: m.From.Key()})
 			case e.Type == planner.GuidanceAdded, e.Type == planner.Joined:
 				reply.Add(r, t.Task, planner.Event{Type: planner.GuidanceRemoved, At: in.Now(), By: m.From.Key(), Of: e.Seq})

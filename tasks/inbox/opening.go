@@ -68,6 +68,10 @@ func OpenQuestion(ctx context.Context, in *Inbox, r *Request, goal string) (Repl
 		sent = item.Open.At
 	}
 	o.Until = partsUntil(m, sent)
+	wordless := goal == input.WithoutWords(m)
+	if wordless {
+		o.Parts = []planner.Part{{Message: m.ID}} // the messages that it points at say it
+	}
 	var to destination
 	if !m.Standalone {
 		to = r.destination(sent, item.Open.At)
@@ -83,8 +87,8 @@ func OpenQuestion(ctx context.Context, in *Inbox, r *Request, goal string) (Repl
 		item.Event = planner.Event{Type: planner.GuidanceAdded, At: item.Open.At, By: m.From.Key(), Text: goal, Message: m.ID, Earlier: m.Earlier}
 		if to.part > 0 {
 			item.Event.Type, item.Event.Until = planner.Joined, o.Until
-			if goal == input.WithoutWords(m) {
-				item.Event.Text = "" // the messages that it points at say it
+			if wordless {
+				item.Event.Text = ""
 			}
 		}
 		if m.Overheard && !r.MayAsk {
@@ -195,6 +199,6 @@ func AskAgain(ctx context.Context, in *Inbox, r *Request, before *planner.Openin
 	if err != nil {
 		return Reply{}, err
 	}
-	o.Message, o.Preview, o.Prompt, o.Earlier = before.Message, before.Preview, before.Prompt, before.Earlier
+	o.Message, o.Parts, o.Preview, o.Prompt, o.Earlier = before.Message, before.Parts, before.Preview, before.Prompt, before.Earlier
 	return Reply{Store: []tasks.Inbound{in.OpeningDelivery(key, r.Message.Chat, o)}}, nil
 }
