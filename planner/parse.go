@@ -32,6 +32,9 @@ type ParseOptions struct {
 	// TextWanted: the reply is to be text, which may be data that names a group. Only
 	// the forms of a plan that the contract has are plans then.
 	TextWanted bool
+	// JSONWanted: the person asked for JSON. An object {"answer": "…"} is the answer as
+	// it is then, and no wrapper around it.
+	JSONWanted bool
 }
 
 // Parsed is a model's reply to a request for a plan: a plan or an answer.
@@ -105,7 +108,7 @@ func ParseReply(text string, o ParseOptions) (Parsed, error) {
 		}
 		return ParseCalls(calls, o)
 	}
-	if text = lenient.Unwrapped(text); text == "" {
+	if text = lenient.Unwrapped(text, o.JSONWanted); text == "" {
 		return Parsed{}, empty()
 	}
 	var plan []any

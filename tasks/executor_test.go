@@ -435,3 +435,22 @@ func TestAnnouncementsAreGivenBackOnce(t *testing.T) {
 		t.Errorf("events = %+v, want the second reply to be the answer", got)
 	}
 }
+
+// TestAnswersInJSONAreKept: an object around an answer is left out, unless the person
+// asked for JSON.
+func TestAnswersInJSONAreKept(t *testing.T) {
+	for goal, want := range map[string]string{
+		"What is the capital of France?":                                "Paris",
+		"What is the capital of France? Reply as json with \"answer\".": `{"answer": "Paris"}`,
+	} {
+		d := newInboxEnv(t)
+		d.Ask(t, enginetest.Message("1", goal, time.Now()))
+		id := d.live(enginetest.Chat)[0]
+		d.Model.Answer = func(context.Context, llm.Request, func(llm.Delta)) (llm.Reply, error) {
+			return llm.Reply{Text: `{"answer": "Paris"}`}, nil
+		}
+		if got := d.does(id, planner.Todo(d.state(id))[0].ID); len(got) == 0 || got[0].Type != planner.Replied || got[0].Reply.Text != want {
+			t.Errorf("%s: events = %+v, want the answer %s", goal, got, want)
+		}
+	}
+}

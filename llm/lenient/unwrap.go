@@ -17,8 +17,9 @@ var (
 // Unwrapped returns the answer that a model put into a wrapper of its own: a JSON string,
 // an object such as {"answer": "…"} or {"role": "assistant", "content": "…"}, an element
 // <answer>, the words "Final Answer:", and the marks around a model's turn. The wrapper
-// is the whole text; other texts come back as they are.
-func Unwrapped(text string) string {
+// is the whole text; other texts come back as they are. Where the person asked for JSON,
+// a JSON value is the answer itself and no wrapper.
+func Unwrapped(text string, jsonWanted bool) string {
 	const nested = 4
 	text = strings.TrimSpace(text)
 	for range nested {
@@ -32,6 +33,7 @@ func Unwrapped(text string) string {
 			inner = m[2]
 		case strings.Contains(text, "Final Answer:") && finalAnswer.MatchString(text):
 			inner = finalAnswer.FindStringSubmatch(text)[1]
+		case jsonWanted:
 		case strings.HasPrefix(text, `"`):
 			if json.Unmarshal([]byte(text), &inner) != nil {
 				inner = text

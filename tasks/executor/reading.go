@@ -94,7 +94,7 @@ const (
 // a plan or a call of a tool. A JSON list of other things with names and descriptions
 // is not a plan.
 func (d reading) prose(text string) (string, error) {
-	options := planner.ParseOptions{Groups: d.names(), Tools: d.toolNames(), TextWanted: true}
+	options := planner.ParseOptions{Groups: d.names(), Tools: d.toolNames(), TextWanted: true, JSONWanted: d.jsonWanted()}
 	parsed, err := planner.ParseReply(text, options)
 	bad, refused := errors.AsType[*planner.PlanError](err)
 	callable := d.callable()
@@ -109,6 +109,11 @@ func (d reading) prose(text string) (string, error) {
 		return "", errPlan
 	}
 	return parsed.Answer, nil
+}
+
+// jsonWanted reports that the question asks for JSON.
+func (d reading) jsonWanted() bool {
+	return strings.Contains(strings.ToLower(d.v.Opening().Goal), "json")
 }
 
 // toolNames are the names of tools that people never read a call of.
@@ -162,7 +167,7 @@ func malformed(a planner.Action, reason error, r llm.Reply) planner.Event {
 func (d reading) readDecision(out *planner.Reply, r llm.Reply) error {
 	v := d.v
 	readOnly := map[string]bool{}
-	options := planner.ParseOptions{Groups: d.names(), Max: v.State.Limits.Subtasks}
+	options := planner.ParseOptions{Groups: d.names(), Max: v.State.Limits.Subtasks, JSONWanted: d.jsonWanted()}
 	for _, g := range d.groups {
 		readOnly[g.Name] = g.ReadOnly
 	}
