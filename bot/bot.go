@@ -83,6 +83,9 @@ type Message struct {
 	// InThread marks a message in a thread that holds this conversation alone. It
 	// speaks to the task there, as a reply would.
 	InThread bool
+	// Unattended marks a press or reply that no person sent: the platform declines a
+	// question because no person can answer it. Its decision names no person.
+	Unattended bool
 
 	// Team is the workspace of its author; empty where there are none.
 	Team string

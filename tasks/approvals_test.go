@@ -484,3 +484,30 @@ func TestSameToolTwice(t *testing.T) {
 		}
 	}
 }
+
+// TestUnattendedDenial: where no person can decide, the journal, the audit log and the
+// closed card name no person.
+func TestUnattendedDenial(t *testing.T) {
+	s := newEngineEnv(t, []string{`{"n":1}`})
+	id, card := s.asks("ann", private("ann"), "book it")
+	m := s.press("ann", private("ann"), label(t, card.Draft, "Deny"))
+	m.Unattended, m.Text = true, "There is no person."
+	s.send(m)
+	s.over(id)
+	made := s.decisions(id)
+	if len(made) != 1 || made[0].By != "" || made[0].Decision.Name != "" || made[0].Decision.Approve {
+		t.Errorf("decisions = %+v, want one denial without a name", made)
+	}
+	if closed := s.last(card.ID); !strings.Contains(closed.Text, "Denied, 12:00.") {
+		t.Errorf("the card says %q, want a denial without a name", closed.Text)
+	}
+	entries, err := s.store.AuditLog(t.Context(), 0, 100)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		if e.Action == "task.decide" && e.Who != "" {
+			t.Errorf("the audit log names %q", e.Who)
+		}
+	}
+}

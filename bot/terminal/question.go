@@ -126,7 +126,7 @@ func (t *Terminal) declineMessage(q question) bot.Message {
 		key = "terminal.unapproved"
 	}
 	m := t.message("", t.text(key, nil))
-	m.ReplyTo = q.id
+	m.ReplyTo, m.Unattended = q.id, true
 	if b, ok := q.refusal(); ok {
 		m.Kind, m.Data = bot.MessagePress, b.Data
 	}

@@ -411,7 +411,11 @@ func decideCard(in *Inbox, r *Request, t LiveTask, about planner.ActionID, d pla
 		if receipts[0].Err != nil {
 			return decidedNotice(ctx, in, r, t.Task, about)
 		}
-		logDecision(ctx, in, t.Task, about, m.From.Key(), d)
+		by := m.From.Key()
+		if m.Unattended {
+			by = ""
+		}
+		logDecision(ctx, in, t.Task, about, by, d)
 		return Notice{}
 	}
 	if m.Kind == bot.MessagePress && m.Chat.Key() == t.Chat.Key() {

@@ -64,11 +64,22 @@ func (in *Inbox) handle(ctx context.Context, m bot.Message, b *batch) (h handled
 			return h, err
 		}
 		if out.Taken {
+			leaveNameOut(r, out.Reply)
 			h.reply = withinLimits(ctx, in, r, sayUnread(in, r, out.Reply))
 			return h, nil
 		}
 	}
 	return h, nil
+}
+
+// leaveNameOut takes the person out of the decisions of a message that no person sent.
+func leaveNameOut(r *Request, reply Reply) {
+	for i := range reply.Store {
+		if e := &reply.Store[i].Event; r.Message.Unattended && e.Type == planner.Decided {
+			d := *e.Decision
+			d.Name, e.By, e.Decision = "", "", &d
+		}
+	}
 }
 
 // handlers returns the handlers of messages from people with access, in the order
