@@ -68,6 +68,7 @@ func TestBoardFoldsAtLast(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newEngineEnv(t, []string{`{"n":1}`})
 		id, card := s.asks("ann", private("ann"), "book it")
+		synctest.Wait() // the board and the question are sent side by side
 		state := s.state(id)
 		board := state.Slot(planner.SlotBoard).Message
 		s.phone.mu.Lock()
@@ -83,6 +84,7 @@ func TestBoardFoldsAtLast(t *testing.T) {
 		s.phone.mu.Unlock()
 		s.pass(time.Minute)
 		s.over(id)
+		synctest.Wait()
 		if last := s.last(board); len(last.Buttons) > 0 || !strings.HasPrefix(last.Text, "Done") {
 			t.Errorf("the board ends as %+v", last)
 		}
