@@ -107,6 +107,47 @@ func (f fence) opening() string {
 // quote is the marks of the quotations.
 func (f fence) quote() string { return strings.Repeat("> ", f.quotes) }
 
+// splitClosings puts the words behind a closing fence into a line of their own. Models
+// write "```and then", and CommonMark would read that as code.
+func splitClosings(src string) string {
+	if !strings.Contains(src, "```") && !strings.Contains(src, "~~~") {
+		return src
+	}
+	var b strings.Builder
+	b.Grow(len(src) + len(src)/8)
+	var open fence
+	for src != "" {
+		line := src[:lineStop(src, 0)]
+		src = src[len(line):]
+		if mark, end := open.closing(line); end > 0 {
+			b.WriteString(line[:end] + "\n")
+			line = line[:mark] + strings.TrimLeft(line[end:], " ")
+			open.mark = ""
+		}
+		b.WriteString(line)
+		open = open.after(strings.TrimSuffix(line, "\n"))
+	}
+	return b.String()
+}
+
+// closing is where the mark begins and ends in a line that closes the fence and goes on
+// with words; 0 in other lines. The name of a language, alone or with attributes, is not
+// words: an example of Markdown has such lines in its code.
+func (f fence) closing(line string) (mark, end int) {
+	rest, quotes := unquote(line, f.quotes)
+	text := strings.TrimLeft(rest, " ")
+	run := fenceMark(text)
+	if f.mark == "" || quotes != f.quotes || len(rest)-len(text) > f.column+3 || len(run) < len(f.mark) || run[0] != f.mark[0] {
+		return 0, 0
+	}
+	words := strings.TrimSpace(text[len(run):])
+	if words == "" || strings.ContainsAny(words, "={") || language(words) != "" && !strings.HasSuffix(words, ".") {
+		return 0, 0
+	}
+	mark = len(line) - len(text)
+	return mark, mark + len(run)
+}
+
 // fenceMark is the run of three or more fence characters that text starts with.
 func fenceMark(text string) string {
 	for _, c := range []string{"`", "~"} {

@@ -97,6 +97,12 @@ func hostile(size int) map[string]string {
 		"one line code":  "```\n" + rep("a") + "\n```",
 		"tick lines":     "~~~~\n" + rep("```````````````\n") + "~~~~",
 		"long rows":      "|a|b|\n|-|-|\n|" + rep("c") + "|d|\n",
+		"alerts":         rep("> [!NOTE]\n> a\n\n"),
+		"alert starts":   rep("> [!"),
+		"code in rows":   "|a|b|\n|-|-|\n" + rep("|`a|b`|``c|\n"),
+		"code in a row":  "|a|b|\n|-|-|\n" + rep("`a|b`"),
+		"many rulers":    rep("|-|-|\n"),
+		"fence words":    rep("```a\nb\n```c d\n"),
 		"long head":      "|" + rep("a") + "|b|\n|-|-|\n|c|d|\n",
 	}
 }

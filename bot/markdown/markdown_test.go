@@ -129,6 +129,14 @@ func TestPlain(t *testing.T) {
 		{"three spaces below a wide bullet", "-   a\n   - b\n-   c", "• a\n  ◦ b\n• c"},
 		{"list below text", "a:\n   - b\n   - c", "a:\n\n• b\n• c"},
 		{"carriage returns", "a\r\nb\rc", "a\nb\nc"},
+		{"alert", "> [!NOTE]\n> a\n\n- > [!warning] b", "│ NOTE\n│ a\n\n• │ warning b"},
+		{"no alert", "[!NOTE]\n\n> [!OTHER]\n> \\[!TIP]\n\n```\n> [!TIP]\n```", "[!NOTE]\n\n│ [!OTHER]\n│ [!TIP]\n\n    > [!TIP]"},
+		{"bare pipe in code", "|a `b|c`|d|\n|-|-|\n|`x|y`|z|\n`1|2`|3", "a b|c │ d\n──────┼──\nx|y   │ z\n1|2   │ 3"},
+		{"bare pipes in two cells", "> |a|b|\n> |-|-|\n> |`x|y`|``z|`|``|", "│ a   │ b\n│ ────┼─────\n│ x|y │ z|`|"},
+		{"pipe that ends a cell", "|a|b|\n|-|-|\n|`x|y`|\n|`x|y|z|", "a  │ b\n───┼──────\n`x │ y`\n`x │ y | z"},
+		{"code below a table", "|a|\n|-|\n\n`x|y`\n\n|a|\n|-|\n- `x|y`", "a\n─\n\nx|y\n\na\n─\n\n• x|y"},
+		{"words behind a fence", "```go\na\n```and *then*\n\n- ~~~\n  b\n  ~~~ the `end`.\n\n> ```\n> c\n> ```Done.", "    a\n\nand then\n\n•     b\n  the end.\n\n│     c\n│\n│ Done."},
+		{"fence in a fence", "```md\na\n```go\n```py title=x\n    ```and then\n```", "    a\n    ```go\n    ```py title=x\n        ```and then"},
 	} {
 		if got := Plain(c.in); got != c.want {
 			t.Errorf("%s: Plain(%q)\n got %q\nwant %q", c.name, c.in, got, c.want)
@@ -166,6 +174,10 @@ func TestPartial(t *testing.T) {
 		{"half a character", "na\xc3", "na"},
 		{"open fence", "```go\nx := 1", "```go\nx := 1"},
 		{"fence about to close", "```go\nx\n``", "```go\nx\n"},
+		{"words behind a fence", "```go\nx\n```and **then", "```go\nx\n```\nand **then**"},
+		{"language or words", "```go\nx\n```an", "```go\nx\n"},
+		{"alert about to start", "a\n\n> [!NO", "a\n\n"},
+		{"alert", "> [!NOTE]\n> a", "> [!NOTE]\n> a"},
 		{"marks in quoted code stay", "> ```\n> **a\n> ``", "> ```\n> **a\n"},
 		{"marks in code stay", "```\n**a\n", "```\n**a\n"},
 		{"bold", "so **very", "so **very**"},

@@ -11,7 +11,7 @@ import (
 // table before its ruler, or half the address of a link. Of a finished document,
 // only the last line can change.
 func Partial(markdown string) string {
-	s := dropHalfRune(markdown)
+	s := splitClosings(dropHalfRune(markdown))
 	var open fence
 	tail := 0
 	for pos := 0; pos < len(s); {
@@ -27,7 +27,7 @@ func Partial(markdown string) string {
 	last := strings.LastIndexByte(s, '\n') + 1
 	line, _ := unquote(s[last:], open.quotes)
 	switch {
-	case open.mark != "" && fenceBegins(line, open.mark):
+	case open.mark != "" && (fenceBegins(line, open.mark) || strings.HasPrefix(strings.TrimSpace(line), open.mark)):
 		return s[:last]
 	case open.mark != "":
 		return s
@@ -67,6 +67,9 @@ func startsBlock(line string) bool {
 // list item, a ruler or a fence.
 func undecided(line string) bool {
 	line = strings.TrimLeft(line, " \t>")
+	if kind, found := strings.CutPrefix(line, "[!"); found && language(strings.TrimSuffix(kind, "]")) == strings.TrimSuffix(kind, "]") {
+		return true
+	}
 	if strings.Trim(line, "-*+_=#>`~:| \t") == "" {
 		return true
 	}

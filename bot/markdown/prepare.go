@@ -9,20 +9,28 @@ var (
 	// detailsStart is a line that begins a folded part: nothing but its title follows.
 	detailsStart = regexp.MustCompile(`(?i)^( *)<details(?: open)?>\s*((?:<summary>.*)?)$`)
 	detailsEnd   = regexp.MustCompile(`(?i)</details>\s*$`)
+	// alert is the line of a quotation with which GitHub's alerts begin.
+	alert = regexp.MustCompile(`(?i)^((?: *(?:[-*+]|\d{1,9}[.)]) +)?(?: *> ?)+)\[!(note|tip|important|warning|caution)\](\s|$)`)
 )
 
 // prepare rewrites lines outside of code that the parser would misread: a folded part
-// (<details>) becomes a quotation that begins with its tag, and a list that is indented
+// (<details>) becomes a quotation that begins with its tag, a list that is indented
 // less than the text above it, but by two spaces or more, becomes a list inside that
-// item.
+// item, the mark of an alert becomes a bold word, and a bar in the code of a table's cell
+// is escaped.
 func prepare(src string) string {
-	if !strings.Contains(src, "<") && !strings.Contains(src, "\n  ") {
+	if !strings.Contains(src, "<") && !strings.Contains(src, "\n  ") && !strings.Contains(src, "[!") && !strings.Contains(src, "`") {
 		return src
 	}
 	var details folded
 	var items indents
-	return rewriteLines(src, func(_, line string, inCode bool) (string, int) {
-		text, ok := details.quote(line, inCode)
+	var table codeCells
+	return rewriteLines(src, func(rest, line string, inCode bool) (string, int) {
+		text := line
+		if !inCode {
+			text = alert.ReplaceAllString(text, "${1}**${2}**${3}")
+		}
+		text, ok := details.quote(table.escape(rest, text, inCode), inCode)
 		switch {
 		case !ok:
 			text = ""
@@ -49,6 +57,88 @@ func rewriteLines(src string, rewrite func(rest, line string, inCode bool) (text
 		text, n := rewrite(src, line, was != "" || open.mark != "")
 		b.WriteString(text)
 		src = src[n:]
+	}
+	return b.String()
+}
+
+// maxCodeRow is the longest row of a table whose code is searched for bars, in bytes.
+const maxCodeRow = 2 << 10
+
+// codeCells follows the tables of a document. A bare bar ends a cell even inside of code.
+// Where a row has too many cells by that, and the right number without the bars in its
+// code, its writer means code.
+type codeCells struct {
+	columns, quotes int // of the table; no columns outside of one
+}
+
+// escape returns a line with escaped bars in its code if it is such a row. rest is the
+// document from that line on.
+func (c *codeCells) escape(rest, line string, inCode bool) string {
+	text, quotes := unquote(line, maxDepth)
+	if quotes != c.quotes || inCode || strings.TrimSpace(text) == "" || startsBlock(text) {
+		c.columns, c.quotes = 0, quotes
+	}
+	if c.columns == 0 && !inCode {
+		at := lineStop(rest, 0)
+		ruler, within := unquote(rest[at:lineStop(rest, at)], quotes)
+		if within == quotes && strings.Contains(ruler, "-") && strings.Contains(ruler, "|") && strings.Trim(ruler, "|-: \t\n") == "" {
+			c.columns = countCells(ruler)
+		}
+	}
+	if c.columns == 0 || len(text) > maxCodeRow || !strings.Contains(text, "`") {
+		return line
+	}
+	if m, ok := readListMark(text); ok {
+		text = text[m.room:]
+	}
+	escaped := escapeCode(text)
+	if countCells(text) <= c.columns || countCells(escaped) != c.columns {
+		return line
+	}
+	return strings.TrimSuffix(line, text) + escaped
+}
+
+// countCells is how many cells a row of a table has.
+func countCells(row string) int {
+	row = strings.TrimPrefix(strings.TrimSpace(row), "|")
+	cells, open := 0, false
+	for i := 0; i < len(row); i++ {
+		switch row[i] {
+		case '|':
+			cells++
+			open = false
+			continue
+		case '\\':
+			i++
+		}
+		open = true
+	}
+	if open {
+		cells++
+	}
+	return cells
+}
+
+// escapeCode escapes the bars in the code of a row.
+func escapeCode(row string) string {
+	var b strings.Builder
+	for i := 0; i < len(row); {
+		from, n := i, 1
+		switch row[i] {
+		case '\\':
+			n = min(2, len(row)-i)
+		case '`':
+			n = run(row, i)
+			if end := codeEnd(row, i+n, n); end > 0 {
+				n = end - i
+			}
+		}
+		i += n
+		text := row[from:i]
+		if text[0] == '`' {
+			text = strings.ReplaceAll(strings.ReplaceAll(text, `\|`, "|"), "|", `\|`)
+		}
+		b.WriteString(text)
 	}
 	return b.String()
 }

@@ -30,7 +30,7 @@ func segments(src string) []segment {
 	if strings.Contains(src, "\r") {
 		src = strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(src)
 	}
-	src = prepare(htmlToMarkdown(joinFormulas(src)))
+	src = prepare(htmlToMarkdown(joinFormulas(splitClosings(src))))
 	limit := maxSegment
 	if risky(src) {
 		limit = riskySegment
