@@ -92,6 +92,9 @@ func (m *models) QuoteTokens(roleOrName string, input, output int) llm.Usage {
 	return m.current.Load().QuoteTokens(roleOrName, input, output)
 }
 
+// Measured implements tasks.Pricer.
+func (m *models) Measured(r llm.Request) bool { return m.current.Load().Measured(r) }
+
 // Chosen implements tasks.Pricer.
 func (m *models) Chosen(r llm.Request) string { return m.current.Load().Chosen(r) }
 

@@ -23,7 +23,7 @@ type Budget struct {
 	ChatDayUSD float64 `yaml:"chat_day_usd,omitempty" jsonschema:"minimum=0,maximum=1000000"`
 	// DayUSD is what all tasks together may cost in a day.
 	DayUSD float64 `yaml:"day_usd,omitempty" jsonschema:"minimum=0,maximum=1000000"`
-	// DayTokens is what all tasks together may use in a day.
+	// DayTokens is what all tasks together may use in a day. Unset: 2,000,000 where a model has no price, otherwise no limit.
 	DayTokens int64 `yaml:"day_tokens,omitempty" jsonschema:"minimum=0,maximum=1000000000000000"`
 	// Extend sets who may extend a budget that was reached: only admins, or the person who asked too.
 	Extend string `yaml:"extend,omitempty" jsonschema:"enum=admins,enum=asker"`
@@ -40,6 +40,9 @@ func defaultBudget() Budget {
 	return Budget{TaskTokens: 1_000_000, TaskUSD: 1, UserDayUSD: 1, ChatDayUSD: 2, DayUSD: 5, Extend: ExtendAdmins}
 }
 
+// unpricedDayTokens is the default of day_tokens where a model has no price.
+const unpricedDayTokens = 2_000_000
+
 // money lists the budgets in US dollars by their keys.
 func (b Budget) money() map[string]float64 {
 	return map[string]float64{
@@ -47,12 +50,15 @@ func (b Budget) money() map[string]float64 {
 	}
 }
 
-// unpriced warns about budgets in money when models have no price, because the
-// budgets do not count them.
+// unpriced limits the tokens of a day when models have no price, and warns about
+// budgets in money, because these do not count the models.
 func (d *decoder) unpriced(c *Config) {
 	models := c.LLM.Unpriced()
 	if len(models) == 0 {
 		return
+	}
+	if _, written := d.places["budget.day_tokens"]; !written {
+		c.Budget.DayTokens = unpricedDayTokens
 	}
 	problem := "no model has a price, so budgets in US dollars count nothing; set models.NAME.price, or task_tokens and day_tokens"
 	if len(models) < len(c.LLM.Models) {

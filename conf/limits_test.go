@@ -53,6 +53,31 @@ func TestBudgetDefaults(t *testing.T) {
 	}
 }
 
+// TestDayTokensWithoutPrice: the tokens of a day have a limit where a model has no
+// price, unless the config sets one.
+func TestDayTokensWithoutPrice(t *testing.T) {
+	const priced = "models: {main: {model: m, price: {input: 1, output: 2}}}\n"
+	for text, want := range map[string]int64{
+		"models: {main: {model: m}}\n":                               2_000_000,
+		"models: {main: {model: m, price: {}}, spare: {model: s}}\n": 2_000_000,
+		"models: {main: {model: m}}\nbudget: {day_tokens: 0}\n":      0,
+		"models: {main: {model: m}}\nbudget: {day_tokens: 7}\n":      7,
+		"models: {main: {offline: true}}\n":                          0,
+		priced:                                                       0,
+		priced + "budget: {day_tokens: 7}\n":                         7,
+	} {
+		path := filepath.Join(t.TempDir(), "config.yaml")
+		writeFile(t, path, []byte(text))
+		config, err := conf.Load(path, func(string) (string, bool) { return "", false })
+		if err != nil {
+			t.Fatalf("loading %q: %v", text, err)
+		}
+		if got := config.Budget.DayTokens; got != want {
+			t.Errorf("day_tokens of %q = %d, want %d", text, got, want)
+		}
+	}
+}
+
 // TestRetentionAndBackup: what the config says about the care of the data, days among it.
 func TestRetentionAndBackup(t *testing.T) {
 	const day = 24 * time.Hour

@@ -21,7 +21,7 @@ type Token struct {
 	SHA256 string `yaml:"sha256" jsonschema:"required,pattern=^[0-9A-Fa-f]{64}$"`
 	// Role sets what the token may do: a viewer reads; an operator also starts, steers and stops tasks and approves calls; an admin also extends budgets and reads the audit log; an agent works on tasks of programs and never approves calls.
 	Role string `yaml:"role" jsonschema:"required,enum=viewer,enum=operator,enum=admin,enum=agent"`
-	// Chats whose tasks the token may see and change: keys such as "slack:C012AB3CD", "slack:*" for a whole platform, "api:*" for tasks that programs start, "*" for all. It always sees the tasks that it starts itself; with an empty list only those. Default: all; for agents api:*.
+	// Chats whose tasks the token may see and change: keys such as "slack:C012AB3CD", "slack:*" for a whole platform, "api:*" for tasks that programs start, "*" for all. It always sees the tasks that it starts itself; with an empty list only those. Default: all; for agents its own tasks.
 	Chats []string `yaml:"chats,omitempty"`
 	// Groups of tools that its tasks may use; an empty list means none. Default: all.
 	Groups []string `yaml:"groups,omitempty"`
@@ -59,7 +59,7 @@ func (t Token) Visible() []string {
 	case t.Chats != nil:
 		return t.Chats
 	case t.Role == RoleAgent:
-		return []string{"api:*"}
+		return []string{"api:" + t.Name}
 	}
 	return []string{"*"}
 }

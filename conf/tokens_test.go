@@ -23,7 +23,7 @@ alerts: {webhooks: {ops: {url: "http://localhost:1", secret: twenty-four-charact
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := [][]string{{"*"}, {"api:*"}, {"slack:C1"}, {"slack:C1", "api:hand"}, {"*"}}
+	want := [][]string{{"*"}, {"api:scout"}, {"slack:C1"}, {"slack:C1", "api:hand"}, {"*"}}
 	named := [][]string{{"*"}, {"*"}, {"*"}, {"ops"}, nil}
 	for i, token := range config.HTTP.Tokens {
 		if got := token.Visible(); !slices.Equal(got, want[i]) {

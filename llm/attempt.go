@@ -160,6 +160,9 @@ func (e *endpoint) reply(d *draft, r Request) Reply {
 // attemptUsage counts what an attempt cost. paid is false when no reply had begun.
 // The gauge learns from complete replies.
 func (e *endpoint) attemptUsage(d *draft, prompt int, complete bool) (u Usage, paid bool) {
+	if complete {
+		e.measured.Store(true)
+	}
 	switch {
 	case d == nil || !d.pieces && !d.counted:
 		return Usage{}, false

@@ -66,6 +66,7 @@ type endpoint struct {
 	doer       *doer
 	client     *openai.Client
 	tokenRatio tokenRatio
+	measured   atomic.Bool // a whole reply has come
 	quirks     quirks
 
 	breaker *breaker

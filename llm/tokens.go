@@ -222,6 +222,13 @@ func (e *endpoint) priced(u Usage) Usage {
 	return u
 }
 
+// Measured reports whether the model that a request asks for has sent a whole reply
+// since the start. Until then quotes guess how it counts tokens.
+func (m *Models) Measured(r Request) bool {
+	e, err := m.choose(r)
+	return err != nil || e.measured.Load()
+}
+
 // Chosen is the configured name of the model that a request asks for; empty
 // where there is none.
 func (m *Models) Chosen(r Request) string {

@@ -60,6 +60,8 @@ func (*dear) QuoteTokens(_ string, input, output int) llm.Usage {
 	return llm.Usage{Input: input, Output: output, Cost: int64(input+output) * cent / 100}
 }
 
+func (*dear) Measured(llm.Request) bool { return true }
+
 func (*dear) Chosen(llm.Request) string { return "main" }
 
 func (*dear) Bytes(_ string, tokens int) int { return 100 * tokens }

@@ -37,7 +37,7 @@ func (command checkCommand) Run(ctx context.Context, c cli.Console) error {
 		return err
 	}
 	if models := config.LLM.Unpriced(); len(models) > 0 && !slices.ContainsFunc(config.Warnings(), func(w conf.Error) bool { return w.Key == "budget" }) {
-		fmt.Fprintf(c.Out, "hint: limits in US dollars count nothing for models without a price: %s; limits in tokens count; set models.NAME.price to count dollars, too\n", strings.Join(models, ", "))
+		fmt.Fprintf(c.Out, "hint: limits in US dollars count nothing for models without a price: %s; limits in tokens count: budget.day_tokens is %d; set models.NAME.price to count dollars, too\n", strings.Join(models, ", "), config.Budget.DayTokens)
 	}
 	for _, w := range slices.Concat(config.Warnings(), probe.MissingPrograms(config)) {
 		fmt.Fprintf(c.Out, "warning: %v\n", w)

@@ -18,7 +18,7 @@ type tokenCommand struct {
 type tokenNewCommand struct {
 	Name     string   `required:"" placeholder:"NAME" help:"Its name in the audit log and in budgets: 1 to 40 of a-z, 0-9, - and _."`
 	Role     string   `required:"" placeholder:"ROLE" help:"viewer reads; operator also starts, steers and stops tasks and approves calls; admin also extends budgets and reads the audit log; agent works on tasks of programs and never approves calls."`
-	Chats    []string `placeholder:"KEY,..." help:"Chats whose tasks it may see and change, such as slack:C012AB3CD, slack:* or api:*. Default: all; agents: api:*."`
+	Chats    []string `placeholder:"KEY,..." help:"Chats whose tasks it may see and change, such as slack:C012AB3CD, slack:* or api:*. Default: all; agents: its own tasks."`
 	Groups   []string `placeholder:"NAME,..." help:"Groups of tools that its tasks may use. Default: all."`
 	Webhooks []string `placeholder:"NAME,..." help:"Webhooks that may get the outcome of its tasks. Default: all."`
 }

@@ -27,6 +27,9 @@ type Pricer interface {
 	QuoteTokens(roleOrName string, input, output int) llm.Usage
 	// Chosen returns the configured name of the model that a request asks for.
 	Chosen(r llm.Request) string
+	// Measured reports whether the model that a request asks for has replied before,
+	// so that Quote knows how it counts tokens.
+	Measured(r llm.Request) bool
 	// Bytes returns how many bytes of a prompt make so many tokens.
 	Bytes(roleOrName string, tokens int) int
 }
@@ -57,6 +60,8 @@ func (g lengthPricer) QuoteTokens(_ string, input, output int) llm.Usage {
 
 func (g lengthPricer) Chosen(r llm.Request) string { return cmp.Or(r.Model, r.Role) }
 
+func (g lengthPricer) Measured(llm.Request) bool { return true }
+
 func (g lengthPricer) Bytes(_ string, tokens int) int { return 4 * tokens }
 
 // pricerOf returns the model itself if it is a Pricer.
@@ -75,6 +80,7 @@ type budget struct {
 	rules *atomic.Pointer[tasks.PromptRules]
 	price Pricer
 	reservations
+	unmeasured
 }
 
 // reservations holds the running calls of this process. When a call ends, the unused
@@ -278,6 +284,11 @@ func (b *budget) closingHold(model string) *llm.Usage {
 // callForServer makes a model call for a server, within a tool action. The event
 // that ends the action holds the cost of the call.
 func (x *Executor) callForServer(ctx context.Context, v *tasks.View, of tasks.ReservationID, r llm.Request) (llm.Reply, error) {
+	leave, err := x.budget.enter(ctx, x.budget.price, r)
+	if err != nil {
+		return llm.Reply{}, err
+	}
+	defer leave()
 	reserved := x.budget.reservation(v, of, r)
 	release, err := x.budget.reserve(ctx, v.ID, reserved, nil)
 	if err != nil {

@@ -28,6 +28,11 @@ func (x *Executor) model(ctx context.Context, v *tasks.View, a planner.Action, p
 	if err != nil {
 		return err
 	}
+	leave, err := x.budget.enter(ctx, x.budget.price, request)
+	if err != nil {
+		return err
+	}
+	defer leave()
 	request, reserved, release, err := x.reserveOrShrink(ctx, v, a, promptInput, request)
 	if over, reached := errors.AsType[*tasks.BudgetError](err); reached {
 		return x.budgetReached(ctx, v, a, reserved, over.Overdraft)

@@ -231,6 +231,11 @@ func (s *summaries) callForSummary(ctx context.Context, id tasks.ID, opening *pl
 	if err := s.calls.waitIdle(ctx, summaryMaxWait); err != nil {
 		return "", err
 	}
+	leave, err := s.budget.enter(ctx, s.budget.price, r)
+	if err != nil {
+		return "", err
+	}
+	defer leave()
 	rules := s.rules.Load().Budget
 	budgets := rules.Budgets
 	budgets.TaskTokens, budgets.TaskUSD = 0, 0 // the task has ended, so only the budgets of the day count

@@ -50,7 +50,7 @@ func measureProcess(ctx context.Context, dir string) (figures []figure, err erro
 	}
 	defer func() { err = errors.Join(err, fake.Finish()) }()
 	config := filepath.Join(dir, "config.yaml")
-	text := fmt.Sprintf("data_dir: data\nlog: {level: warn}\nmodels:\n  main: {base_url: %q, api_key: bench, model: bench}\n"+
+	text := fmt.Sprintf("data_dir: data\nlog: {level: warn}\nmodels:\n  main: {base_url: %q, api_key: bench, model: bench}\nbudget: {day_tokens: 0}\n"+
 		"servers:\n  clock: {builtin: clock}\n  math: {builtin: math}\n", fake.URL)
 	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
 		return nil, err

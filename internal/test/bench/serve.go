@@ -66,6 +66,7 @@ func newDaemonEnvOf(ctx context.Context, dir, servers string, respond func(llmfa
 log: {level: warn}
 models:
   main: {base_url: %q, api_key: bench, model: bench}
+budget: {day_tokens: 0}
 servers:
   clock: {builtin: clock}
   math: {builtin: math}
