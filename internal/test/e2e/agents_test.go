@@ -26,11 +26,15 @@ type outsider struct {
 }
 
 // tokenOf is the token of a name in these tests, and tokenLine its line in the
-// config.
+// config. Agents see the tasks of all programs, so that they can work together.
 func tokenOf(name string) string { return "lw_" + strings.Repeat("x", 40) + name }
 
 func tokenLine(name, role string) string {
-	return fmt.Sprintf("{name: %s, sha256: %x, role: %s}", name, sha256.Sum256([]byte(tokenOf(name))), role)
+	chats := ""
+	if role == "agent" {
+		chats = `, chats: ["api:*"]`
+	}
+	return fmt.Sprintf("{name: %s, sha256: %x, role: %s%s}", name, sha256.Sum256([]byte(tokenOf(name))), role, chats)
 }
 
 // calls sends a request whose answer must have one of the codes; none: 200 or 201.

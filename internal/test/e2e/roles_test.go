@@ -19,6 +19,7 @@ const (
 	viewerToken   = "lw_token-of-the-viewer-e2e"
 	agentToken    = "lw_token-of-the-agent-e2e"
 	otherToken    = "lw_token-of-another-agent-e2e"
+	pairToken     = "lw_token-of-an-agent-of-all-programs-e2e"
 	farToken      = "lw_token-of-an-operator-elsewhere-e2e"
 	goneToken     = "lw_token-that-was-taken-back-e2e"
 )
@@ -32,6 +33,7 @@ func tokens() string {
 		{"eye", viewerToken, "viewer", ""},
 		{"scout", agentToken, "agent", ""},
 		{"other", otherToken, "agent", ""},
+		{"pair", pairToken, "agent", `, chats: ["api:*"]`},
 		{"far", farToken, "operator", `, chats: ["slack:C1"]`},
 		{"gone", goneToken, "admin", ""},
 	} {
@@ -50,7 +52,7 @@ func newAPIEnv(t *testing.T, p options) *apiEnv {
 	t.Helper()
 	p.more += "log: {level: debug}\nhttp:\n  listen: \"127.0.0.1:0\"\n  rate: 1000\n  tokens:\n" + tokens()
 	w := newEnv(t, p)
-	return &apiEnv{w, w.serve(adminToken, operatorToken, viewerToken, agentToken, otherToken, farToken, goneToken)}
+	return &apiEnv{w, w.serve(adminToken, operatorToken, viewerToken, agentToken, otherToken, pairToken, farToken, goneToken)}
 }
 
 // reply is what came of a call.
@@ -129,37 +131,38 @@ func (o *apiEnv) reviews() string {
 }
 
 // right is what each role gets of a route. The task is one that the agent scout
-// has made; "other" is another agent, "far" an operator who sees other chats.
+// has made; "other" is another agent, "pair" one that sees the tasks of all
+// programs, "far" an operator who sees other chats.
 type right struct {
-	route, body                                string
-	viewer, operator, admin, agent, other, far int
+	route, body                                      string
+	viewer, operator, admin, agent, other, pair, far int
 }
 
 // rights is who may do what: every route of the API.
 var rights = []right{
-	// route                                  body                                         viewer op adm agent other far
-	{"GET /v1/tasks", "", 200, 200, 200, 200, 200, 200},
-	{"POST /v1/tasks", `{"goal":"x","run":false}`, 403, 201, 201, 201, 201, 201},
-	{"GET /v1/tasks/{id}", "", 200, 200, 200, 200, 200, 404},
-	{"GET /v1/tasks/{id}/context", "", 200, 200, 200, 200, 200, 404},
-	{"GET /v1/tasks/{id}/context/{seq}", "", 200, 200, 200, 200, 200, 404},
-	{"POST /v1/tasks/{id}/messages", `{"type":"observation","content":{}}`, 403, 201, 201, 201, 201, 404},
-	{"GET /v1/tasks/{id}/state", "", 200, 200, 200, 200, 200, 404},
-	{"PUT /v1/tasks/{id}/state", `{"draft":1}`, 403, 200, 200, 200, 200, 404},
-	{"PATCH /v1/tasks/{id}/state", `{"draft":1}`, 403, 200, 200, 200, 200, 404},
-	{"POST /v1/tasks/{id}/answer", `{"text":"Done."}`, 403, 200, 200, 200, 200, 404},
-	{"POST /v1/tasks/{id}/cancel", "", 403, 200, 200, 200, 403, 404},
-	{"POST /v1/tasks/{id}/retry", "", 403, 201, 201, 201, 403, 404},
-	{"GET /v1/tasks/{id}/events", "", 200, 200, 200, 200, 200, 404},
-	{"GET /v1/events", "", 200, 200, 200, 200, 200, 200},
-	{"GET /v1/approvals", "", 200, 200, 200, 403, 403, 200},
-	{"POST /v1/approvals/{id}", `{"decision":"approve"}`, 403, 200, 200, 403, 403, 404},
-	{"GET /v1/groups", "", 200, 200, 200, 200, 200, 200},
-	{"GET /v1/usage", "", 200, 200, 200, 403, 403, 200},
-	{"GET /v1/audit", "", 403, 403, 200, 403, 403, 403},
-	{"GET /v1/me", "", 200, 200, 200, 200, 200, 200},
-	{"GET /metrics", "", 200, 200, 200, 403, 403, 200},
-	{"POST /mcp", `{"jsonrpc":"2.0","id":1,"method":"ping"}`, 200, 200, 200, 200, 200, 200},
+	// route                                  body                                         viewer op adm agent other pair far
+	{"GET /v1/tasks", "", 200, 200, 200, 200, 200, 200, 200},
+	{"POST /v1/tasks", `{"goal":"x","run":false}`, 403, 201, 201, 201, 201, 201, 201},
+	{"GET /v1/tasks/{id}", "", 200, 200, 200, 200, 404, 200, 404},
+	{"GET /v1/tasks/{id}/context", "", 200, 200, 200, 200, 404, 200, 404},
+	{"GET /v1/tasks/{id}/context/{seq}", "", 200, 200, 200, 200, 404, 200, 404},
+	{"POST /v1/tasks/{id}/messages", `{"type":"observation","content":{}}`, 403, 201, 201, 201, 404, 201, 404},
+	{"GET /v1/tasks/{id}/state", "", 200, 200, 200, 200, 404, 200, 404},
+	{"PUT /v1/tasks/{id}/state", `{"draft":1}`, 403, 200, 200, 200, 404, 200, 404},
+	{"PATCH /v1/tasks/{id}/state", `{"draft":1}`, 403, 200, 200, 200, 404, 200, 404},
+	{"POST /v1/tasks/{id}/answer", `{"text":"Done."}`, 403, 200, 200, 200, 404, 200, 404},
+	{"POST /v1/tasks/{id}/cancel", "", 403, 200, 200, 200, 404, 403, 404},
+	{"POST /v1/tasks/{id}/retry", "", 403, 201, 201, 201, 404, 403, 404},
+	{"GET /v1/tasks/{id}/events", "", 200, 200, 200, 200, 404, 200, 404},
+	{"GET /v1/events", "", 200, 200, 200, 200, 200, 200, 200},
+	{"GET /v1/approvals", "", 200, 200, 200, 403, 403, 403, 200},
+	{"POST /v1/approvals/{id}", `{"decision":"approve"}`, 403, 200, 200, 403, 403, 403, 404},
+	{"GET /v1/groups", "", 200, 200, 200, 200, 200, 200, 200},
+	{"GET /v1/usage", "", 200, 200, 200, 403, 403, 403, 200},
+	{"GET /v1/audit", "", 403, 403, 200, 403, 403, 403, 403},
+	{"GET /v1/me", "", 200, 200, 200, 200, 200, 200, 200},
+	{"GET /metrics", "", 200, 200, 200, 403, 403, 403, 200},
+	{"POST /mcp", `{"jsonrpc":"2.0","id":1,"method":"ping"}`, 200, 200, 200, 200, 200, 200, 200},
 }
 
 // open is what needs no token.
@@ -181,6 +184,7 @@ func TestRoles(t *testing.T) {
 			{"admin", adminToken, r.admin},
 			{"agent", agentToken, r.agent},
 			{"another agent", otherToken, r.other},
+			{"another agent of all programs", pairToken, r.pair},
 			{"operator elsewhere", farToken, r.far},
 			{"stranger", "", 401},
 			{"wrong token", adminToken + "x", 401},

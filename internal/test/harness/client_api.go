@@ -80,7 +80,7 @@ func newAPIClient(ctx context.Context, s *session, seen func()) (client, error) 
 func (f *apiClient) config() string {
 	var tokens strings.Builder
 	for name, role := range map[string]string{ops: "operator", scout: "agent", writer: "agent"} {
-		fmt.Fprintf(&tokens, "    - {name: %s, role: %s, sha256: %q}\n", name, role, fmt.Sprintf("%x", sha256.Sum256([]byte(secretOf(name)))))
+		fmt.Fprintf(&tokens, "    - {name: %s, role: %s, chats: [\"*\"], sha256: %q}\n", name, role, fmt.Sprintf("%x", sha256.Sum256([]byte(secretOf(name)))))
 	}
 	return f.chat.platform() + "http:\n  listen: \"127.0.0.1:0\"\n  rate: 10000\n  tokens:\n" + tokens.String() +
 		fmt.Sprintf("alerts: {webhooks: {ops: {url: %q, secret: %q, kinds: [task.review]}}}\n", f.hooks.url, record.WebhookSecret)
