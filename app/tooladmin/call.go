@@ -252,7 +252,7 @@ func (r CallRequest) show(c cli.Console, result tools.Result) error {
 		return errors.New(bot.Visible(strings.TrimSpace(text)))
 	}
 	if out, ok := c.Out.(*os.File); ok && terminal.IsTerminal(out, out) {
-		text = bot.Visible(text)
+		text = bot.VisibleJSON(json.RawMessage(text)) // other texts are shown by Visible
 	}
 	if _, err := fmt.Fprintln(c.Out, strings.TrimSuffix(text, "\n")); err != nil {
 		return fmt.Errorf("writing the result: %w", err)

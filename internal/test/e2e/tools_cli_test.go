@@ -184,6 +184,20 @@ func TestToolsCall(t *testing.T) {
 	})
 }
 
+// TestToolsCallAtATerminal: a person reads JSON on several lines; a program gets the
+// result as the tool wrote it.
+func TestToolsCallAtATerminal(t *testing.T) {
+	t.Parallel()
+	w := bench(t, "")
+	call := []string{"tools", "call", "desk", "strange", `{"id": "abc"}`, "--yes"}
+	s := w.sit(call...)
+	s.sees(`  "id": "abc"`)
+	s.exit(0)
+	if code, out, said := w.finish("", call...); code != 0 || strings.Count(out, "\n") != 1 || !strings.Contains(out, `"abc"`) {
+		t.Errorf("in a pipe: got exit code %d, %q, %q; want one line", code, out, said)
+	}
+}
+
 // TestToolsCallImages: images become files, and no file is replaced.
 func TestToolsCallImages(t *testing.T) {
 	t.Parallel()
