@@ -83,6 +83,37 @@ func (a *Announcement) announces(all []term, first int) bool {
 	return a.echoes(all[first:]) && (marked || described && proper == 0 && added <= 2)
 }
 
+// maxPromise is the length of the longest promise, in bytes; maxNewWords is how many long
+// words it may have that its task does not have.
+const (
+	maxPromise  = 300
+	maxNewWords = 6
+)
+
+// Promises reports that the text of an agent which has called no tool only says what it
+// is going to do: "I will now search for the release date of Go 1.26." It is short, tells
+// what its task is about, and holds no number, name, address, code or question that the
+// task does not hold. A short failure ("The release date of Go 1.26 cannot be found.")
+// looks the same.
+func Promises(task, text string) bool {
+	text = strings.ToValidUTF8(VisibleText(text), "?")
+	if len(text) > maxPromise || strings.ContainsAny(text, "?？؟{|") || strings.Contains(text, "```") || strings.Contains(text, "://") {
+		return false
+	}
+	a := NewAnnouncement(task, nil)
+	all, added := terms(text), 0
+	for _, t := range all {
+		switch {
+		case contains(a.goal, t):
+		case t.digits, t.marked, t.capital && !t.begins:
+			return false
+		case t.long():
+			added++
+		}
+	}
+	return added <= maxNewWords && a.echoes(all)
+}
+
 // tasks judges the items of a list.
 func (a *Announcement) tasks(items []string) bool {
 	var all []term

@@ -115,6 +115,27 @@ func TestAnswersAreNoAnnouncements(t *testing.T) {
 	}
 }
 
+// TestPromises: texts of an agent whose task is to find the release date of Go 1.26.
+func TestPromises(t *testing.T) {
+	for text, want := range map[string]bool{
+		"I will now search for the release date of Go 1.26.":                                  true,
+		"I'll use the web tool to find the release date of Go 1.26. One moment, please.":      true,
+		"Let me look up when Go 1.26 was released. The release date will follow in a moment.": true,
+		"Ich suche jetzt nach dem release date von Go 1.26.":                                  true,
+		"Сейчас найду, когда вышел Go 1.26.":                                                  true,
+		"Go 1.26 was released on 10 February 2026.":                                           false,
+		"Go 1.26 was released in February.":                                                   false,
+		"The release notes of Go 1.26 are at go.dev/doc/go1.26.":                              false,
+		"Which release of Go 1.26 is meant?":                                                  false,
+		"Done.":                                                                               false,
+		"No page names it.":                                                                   false,
+	} {
+		if got := planner.Promises("Find the release date of Go 1.26. Return day, month and year.", text); got != want {
+			t.Errorf("%q: got %t, want %t", text, got, want)
+		}
+	}
+}
+
 func FuzzAnnouncement(f *testing.F) {
 	f.Add(released, "- **web**: Find `x` 1.26\n  go on\n- llm_tool → 比较")
 	f.Fuzz(func(t *testing.T, goal, text string) {

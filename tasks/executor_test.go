@@ -436,6 +436,29 @@ func TestAnnouncementsAreGivenBackOnce(t *testing.T) {
 	}
 }
 
+// TestPromisesOfASubtaskAreGivenBackOnce: the text of an agent that has called no tool
+// and only says what it is going to do is no result.
+func TestPromisesOfASubtaskAreGivenBackOnce(t *testing.T) {
+	const promise = "I will now search for the release date of Go 1.26. Please wait."
+	d := newInboxEnv(t)
+	d.Tools.Many = []tools.Tool{{Name: "look.up", Exposed: "look"}}
+	d.Ask(t, enginetest.Message("1", "When was Go 1.26 released?", time.Now()))
+	id := d.live(enginetest.Chat)[0]
+	d.add(id, planner.Event{Type: planner.Replied, Action: planner.Todo(d.state(id))[0].ID, Reply: &planner.Reply{IsPlan: true, Plan: []planner.Subtask{
+		{ID: "1/a", Name: "look", Description: "Find the release date of Go 1.26"},
+	}}})
+	d.Model.Answer = func(context.Context, llm.Request, func(llm.Delta)) (llm.Reply, error) {
+		return llm.Reply{Text: promise}, nil
+	}
+	if got := d.does(id, planner.Todo(d.state(id))[0].ID); len(got) != 1 || got[0].Type != planner.Malformed || !strings.Contains(got[0].Problem.Reason, "no work has been done") {
+		t.Fatalf("events = %+v, want the promise to be given back", got)
+	}
+	got := d.does(id, planner.Todo(d.state(id))[0].ID)
+	if len(got) == 0 || got[0].Type != planner.Replied || got[0].Reply.Text != promise {
+		t.Errorf("events = %+v, want the second reply to be the result", got)
+	}
+}
+
 // TestAnswersInJSONAreKept: an object around an answer is left out, unless the person
 // asked for JSON.
 func TestAnswersInJSONAreKept(t *testing.T) {

@@ -87,6 +87,7 @@ const (
 	errCall      replyError = "It holds a call of a tool that cannot be read: send the call again, whole and as valid JSON, or write the text."
 	errCutCall   replyError = "It was cut off because it was too long: send the call of the tool again with shorter arguments, or do the work in several calls."
 	errAnnounced replyError = "It only announces work, and no work has been done. Call the tool \"plan\" with the sub-tasks now; if the reply is the answer, send it again as it is."
+	errPromised  replyError = "It calls no tool, so no work has been done. Call a tool now; if the reply is the result, send it again as it is."
 	errDone      replyError = "Every sub-task of this plan has been done already: use the results, plan only what is missing, or return an empty plan."
 )
 
@@ -208,6 +209,17 @@ func (d reading) announcement() *planner.Announcement {
 	return planner.NewAnnouncement(opening.Goal, agents(d.groups))
 }
 
+// promised reports that a sub-task would end with a promise of work: its model has not
+// called any of its tools. Such a reply is given back once.
+func (d reading) promised(text string) bool {
+	s := d.v.State
+	w := s.Subtasks[d.a.Place.Subtask]
+	if !d.callable() || len(d.tools) == 0 || len(w.Turns) > 0 || len(w.BadReplies) > 0 || s.Limits.MalformedReplies == 0 {
+		return false
+	}
+	return planner.Promises(planner.Description(w, d.v.Event), text)
+}
+
 func parseDecision(r llm.Reply, options planner.ParseOptions) (planner.Parsed, error) {
 	if len(r.ToolCalls) > 0 {
 		return planner.ParseCalls(r.ToolCalls, options)
@@ -247,6 +259,8 @@ func (d reading) readWork(out *planner.Reply, r llm.Reply) error {
 			return errNoCalls
 		case unreadable:
 			return errCall
+		case len(calls) == 0 && d.promised(text):
+			return errPromised
 		case len(calls) == 0:
 			out.Text = text
 			return nil
