@@ -134,6 +134,7 @@ func (a *Announcement) tasks(items []string) bool {
 
 var (
 	listMark = regexp.MustCompile(`^(?:[-*•+]|\(?[0-9a-z]{1,2}[.)])\s+`)
+	boldLine = regexp.MustCompile(`^\*\*[^*]+\*\*$`)
 	keyLine  = regexp.MustCompile(`^\p{L}[\p{L} _]{0,20}: \S`)
 	// tableRule is the line below the head of a table.
 	tableRule = regexp.MustCompile(`^\|[-:| ]*-[-:| ]*$`)
@@ -158,9 +159,9 @@ func (a *Announcement) items(text string) (items []string, ok bool) {
 		case plain == "":
 		case named && (item != plain || line == plain):
 			items = append(items, item)
-		case item == plain && (line != plain || keyLine.MatchString(plain)) && len(items) > 0: // goes on
+		case item == plain && len(items) > 0 && (line != plain || keyLine.MatchString(plain) || strings.HasPrefix(items[len(items)-1], "#")): // goes on
 			items[len(items)-1] += " " + plain
-		case len(items) == 0 && (strings.HasSuffix(plain, ":") || strings.HasSuffix(plain, "：") || strings.HasPrefix(plain, "#") || keyLine.MatchString(plain)):
+		case len(items) == 0 && (strings.HasSuffix(plain, ":") || strings.HasSuffix(plain, "：") || strings.HasPrefix(plain, "#") || boldLine.MatchString(plain) || keyLine.MatchString(plain)):
 		default:
 			return nil, false
 		}

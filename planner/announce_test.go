@@ -30,6 +30,8 @@ func TestAnnouncementsAreRecognised(t *testing.T) {
 		{released, "web: Find the release date of Go 1.26"},
 		{released, "| Agent | Task |\n|---|---|\n| web | Find the release date of Go 1.26 |\n| llm_tool | Compare it with Python |"},
 		{released, "Plan:\n\n| # | Agent | Task |\n| - | :-: | --- |\n| 1 | `web` | Find the release date of Go 1.26 |"},
+		{released, "**Plan**\n\n1. **web** – Find the release date of Go 1.26\n2. **llm_tool** – Compare it with Python"},
+		{released, "### Step 1: web\nFind the release date of Go 1.26.\n\n### Step 2: llm_tool\nCompare it with Python."},
 		{released, "@web Find the release date of Go 1.26"},
 		{released, "plan: web -> Find the release date of Go 1.26"},
 		{released, "Thought: I have to look it up\nAction: web\nAction Input: release date of Go 1.26"},

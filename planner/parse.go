@@ -122,6 +122,8 @@ func ParseReply(text string, o ParseOptions) (Parsed, error) {
 			refused = truncated()
 		case v.Broken && planKeys(v.Keys):
 			refused = unreadable("it is not valid JSON")
+		case twice(v.Keys):
+			refused = unreadable(planTwice)
 		case v.Raw != nil:
 			value := lenient.Decode(v.Raw)
 			if list, ok := planIn(value, groups, 0); ok {
@@ -154,6 +156,14 @@ func ParseReply(text string, o ParseOptions) (Parsed, error) {
 }
 
 const anotherForm = "it has another form than that of a plan (if it is meant as the answer, put it into a sentence)"
+
+const planTwice = `it has the key "plan" twice`
+
+// twice reports that an object has two plans. Decoding it would keep the last one.
+func twice(keys []string) bool {
+	first := slices.Index(keys, "plan")
+	return first >= 0 && slices.Contains(keys[first+1:], "plan")
+}
 
 // ToolName is the name of a tool without what templates of models put around it.
 func ToolName(name string) string { return lenient.ToolName(name) }
@@ -331,6 +341,10 @@ func planArguments(args string) ([]any, error) {
 	for _, v := range lenient.Values(args) {
 		if v.Truncated {
 			refused = truncated()
+			continue
+		}
+		if twice(v.Keys) {
+			refused = unreadable(planTwice)
 			continue
 		}
 		if v.Raw == nil {

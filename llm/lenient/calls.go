@@ -33,10 +33,11 @@ type Calls struct {
 // a known tool, has marks around it, or is the whole text. The shapes that only
 // calls have are calls beside other words, too, unless a code block quotes them.
 func FindCalls(text string, known func(name string) bool) Calls {
-	f := finder{text: WithoutThinking(text), known: known}
+	f := finder{text: signs.Replace(WithoutThinking(text)), known: known}
 	f.blocks = codeBlocks(f.text)
 	f.elements()
 	f.code()
+	f.react()
 	truncated := f.values()
 	slices.SortStableFunc(f.found, func(a, b candidate) int { return a.start - b.start })
 	whole := len(f.found) > 0 && bare(f.without(func(candidate) bool { return true })) == ""
@@ -93,9 +94,15 @@ type finder struct {
 
 var (
 	// header is the name of a tool before its arguments, with the marks around it.
-	header = regexp.MustCompile(`(?:(?P<mark><function(?:=| name=)["']?|<invoke name=["']?|\[TOOL_CALLS\]\s*|<｜tool▁call▁begin｜>(?:function<｜tool▁sep｜>)?|<\|tool_call_begin\|>|<tool_call>\s*|<\|recipient\|>\s*` +
+	header = regexp.MustCompile(`(?:(?P<mark><function(?:=| name=)["']?|<invoke name=["']?|\[TOOL_CALLS\]\s*|<｜tool▁call▁begin｜>(?:function<｜tool▁sep｜>)?|<\|tool_call_begin\|>|<tool_call>\s*|<(?:start_function_call|\|tool_call)>\s*call:|<\|recipient\|>\s*` +
 		`|(?:<\|start\|>\s*assistant\s*)?(?:<\|channel\|>\s*\w+\s+)?\bto=functions\.)|>>>\s*|\bto=|(?m:^)Action:\s*)` +
 		`([A-Za-z0-9_.-]{1,80})(?:["']?>|:\d+|\s|\[ARGS\]|\[CALL_ID\]\w*|<\|?[^<>\n]{1,40}>|` + "```(?:json)?" + `|json|Action Input:)*$`)
+
+	// lead is all that stands before the arguments: the name of a tool and words that
+	// say so, such as "Tool: NAME, Input:".
+	lead = regexp.MustCompile(`(?i)^[^\pL\pN]*(?:(?:tool|function|call|calling|use|using)[^\pL\pN]+)*([\w.-]{1,80})[^\pL\pN]*(?:(?:json|with|tool|input|arguments|args|parameters)[^\pL\pN]+)*$`)
+
+	reactText = regexp.MustCompile(`(?m)^Action:[ \t]*([\w.-]{1,80})[ \t]*\n+Action Input:[ \t]*([^\s{\["'` + "`" + `].*)$`)
 
 	element   = regexp.MustCompile(`(?s)<(?:function(?:=| name=)|invoke name=)["']?([\w.-]{1,80})["']?\s*>\s*((?:<parameter.*?</parameter>\s*)*)</(?:function|invoke)>`)
 	parameter = regexp.MustCompile(`(?s)<parameter(?:=| name=)["']?([\w.-]+)["']?[^<>]*>(.*?)</parameter>`)
@@ -234,9 +241,28 @@ func (f *finder) values() (cut bool) {
 	return cut
 }
 
+// react finds calls of the form ReAct whose input is a text.
+func (f *finder) react() {
+	if !strings.Contains(f.text, "Action Input:") {
+		return
+	}
+	for _, at := range reactText.FindAllStringSubmatchIndex(f.text, maxFound) {
+		raw, err := json.Marshal(f.text[at[4]:at[5]])
+		if name := ToolName(f.text[at[2]:at[3]]); err == nil && f.known(name) && !f.quoted(at[0]) {
+			f.add(candidate{start: at[0], end: at[1], calls: []Call{{name, raw}}})
+		}
+	}
+}
+
 // header returns the name of the tool whose arguments a value is, because the
 // name stands before it. A mark that prose may have, too, counts for known tools.
 func (f *finder) header(c *candidate) (name string, marked bool) {
+	if c.start > 0 && c.start < maxHeader && strings.Trim(f.text[c.end:], "` \t\r\n") == "" {
+		if at := lead.FindStringSubmatch(f.text[:c.start]); at != nil && f.known(ToolName(at[1])) {
+			c.start, c.end = 0, len(f.text)
+			return ToolName(at[1]), true
+		}
+	}
 	from := max(0, c.start-maxHeader)
 	before := f.text[from:c.start]
 	if !containsAny(before, "<", ">>>", "to=", "[TOOL", "Action:") || f.tried >= 4*maxFound {
@@ -376,6 +402,7 @@ var plainName = regexp.MustCompile(`^[A-Za-z0-9_.:-]{1,80}$`)
 
 // ToolName is the name of a tool without what templates put around it.
 func ToolName(name string) string {
+	name, _, _ = strings.Cut(name, "<|") // plan<|channel|>commentary
 	name = strings.TrimSuffix(strings.TrimSpace(name), ".call")
 	for _, prefix := range [...]string{"functions.", "function.", "default_api.", "tools."} {
 		if rest, ok := strings.CutPrefix(name, prefix); ok && rest != "" {

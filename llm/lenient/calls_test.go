@@ -46,6 +46,15 @@ func TestCallsAreFoundInTheFormsThatModelsWrite(t *testing.T) {
 		"command r":                {"<|START_ACTION|>[{\"tool_call_id\": \"0\", \"tool_name\": \"look_up\", \"parameters\": {\"q\": \"x\"}}]<|END_ACTION|>", call, ""},
 		"command r, older":         {"Action: ```json\n[{\"tool_name\": \"look_up\", \"parameters\": {\"q\": \"x\"}}]\n```", call, "Action:"},
 		"gemma":                    {"```tool_code\nprint(default_api.look_up(q='x'))\n```", call, ""},
+		"function gemma":           {`<start_function_call>call:look_up{q:<escape>x<escape>}<end_function_call>`, call, ""},
+		"gemma 4":                  {`<|tool_call>call:look_up{q:<|"|>x<|"|>}<tool_call|>`, call, ""},
+		"deepseek 3.2":             {"<｜DSML｜function_calls>\n<｜DSML｜invoke name=\"look_up\">\n<｜DSML｜parameter name=\"q\" string=\"true\">x</｜DSML｜parameter>\n</｜DSML｜invoke>\n</｜DSML｜function_calls>", call, ""},
+		"react with a text":        {"Thought: I need it.\nAction: look_up\nAction Input: it, please\nObservation: found", `look_up "it, please"`, "Thought: I need it.\n\nObservation: found"},
+		"a name before arguments":  {"look_up\n{\"q\": \"x\"}", call, ""},
+		"a name and a fence":       {"**Tool call:** look_up\n```json\n{\"q\": \"x\"}\n```", call, ""},
+		"tool and input":           {"Tool: look_up\nInput: {\"q\": \"x\"}", call, ""},
+		"a name in a sentence":     {`What look_up found: {"q": "x"}`, "", `What look_up found: {"q": "x"}`},
+		"a name and marks":         {`{"name": "look_up<|channel|>commentary", "arguments": {"q": "x"}}`, call, ""},
 		"pythonic":                 {`[look_up(q="x"), look_up(q='it (is)')]`, call + `; look_up {"q":"it (is)"}`, ""},
 		"lfm":                      {`<|tool_call_start|>[look_up(q="x")]<|tool_call_end|>`, call, ""},
 		"one call as code":         {`look_up(q="x")`, call, ""},
@@ -95,6 +104,8 @@ func TestACallThatCannotBeReadIsReported(t *testing.T) {
 		"One moment.\n<tool_call>\n{\"name\": \"look_up\", \"arguments\": {\"q\": \"x\"",
 		"```tool_code\nprint(look_up(q=",
 		`<|python_tag|>look_up.call(q="x"`,
+		`<start_function_call>call:look_up{q`,
+		`&lt;tool_call&gt;{&quot;name&quot;: &quot;look_up&quot;}&lt;/tool_call&gt;`,
 	} {
 		if got := lenient.FindCalls(text, known); !got.Unreadable() {
 			t.Errorf("FindCalls(%q) = %+v, want an unreadable call", text, got)

@@ -18,12 +18,17 @@ import (
 //	<|tool_call_begin|>      Kimi K2; <|tool_call_start|> LFM2
 //	Action: NAME             agents of the form ReAct; <|START_ACTION|> Command R7B
 //	functools[…]             Phi-4-mini
-//	```tool_code             Gemma
+//	```tool_code             Gemma 3; <start_function_call>call:NAME FunctionGemma;
+//	                         <|tool_call>call:NAME Gemma 4
 var (
-	marks = regexp.MustCompile(`<[/|]{0,2}(?:tool_calls?|function_calls?|tool_code)[/|]?>|<｜[^｜<>\n]{1,40}｜>|<\|/?[A-Za-z_]{2,40}\|>` +
+	marks = regexp.MustCompile(`<[/|]{0,2}(?:tool_calls?|(?:start_|end_)?function_calls?|tool_code)[/|]?>|<｜[^｜<>\n]{1,40}｜>|<\|/?[A-Za-z_]{2,40}\|>` +
 		`|\[/?TOOL_CALLS\]|\[ARGS\]|</?(?:function|invoke|parameter)(?:[= ][^<>\n]{0,80})?>|\bfunctools$`)
 	// stray is a mark at the beginning of a line that models put only around calls.
-	stray = regexp.MustCompile("^(?:<\\|?tool_calls?(?:_section_begin|_begin|_start)?\\|?>|<｜tool▁calls?▁begin｜>|\\[TOOL_CALLS\\]|<function(?:=| name=)|<invoke name=|<\\|python_tag\\|>|<\\|START_ACTION\\|>|<\\|channel\\|>\\w+ to=|```tool_c)")
+	stray = regexp.MustCompile("^(?:<\\|?tool_calls?(?:_section_begin|_begin|_start)?\\|?>|<｜tool▁calls?▁begin｜>|\\[TOOL_CALLS\\]|<function(?:=| name=)|<invoke name=|<\\|python_tag\\|>|<\\|START_ACTION\\|>|<\\|channel\\|>\\w+ to=|<start_function_call|&lt;tool_call|```tool_c)")
+
+	// signs are what some models write for quotes and before the names of elements:
+	// FunctionGemma, Gemma 4, DeepSeek V3.2.
+	signs = strings.NewReplacer("<escape>", `"`, `<|"|>`, `"`, "｜DSML｜", "")
 
 	emptyBlock = regexp.MustCompile("```[a-z_]*\\s*```|^```[a-z_]*\\s*$")
 )
@@ -31,7 +36,7 @@ var (
 // The marks that a growing text may show first: those that end thinking or begin calls.
 // Those of the second list begin a line. MarkAt has the first letters of all.
 var (
-	growingMarks     = []string{"</think", "<tool_call", "<tool_use", "&lt;tool_call", "<|", "<｜", "<function", "<invoke", "[TOOL_CALLS]", "```tool_c"}
+	growingMarks     = []string{"</think", "<tool_call", "<tool_use", "&lt;tool_call", "<|", "<｜", "<function", "<start_function", "<invoke", "[TOOL_CALLS]", "```tool_c"}
 	growingLineMarks = []string{">>>", "functools[", "Action:", "Tool:"}
 )
 
@@ -72,7 +77,7 @@ func (f *finder) strayMark() bool {
 	at := 0
 	for line := range strings.Lines(f.text) {
 		mark := strings.TrimLeft(line, " \t")
-		if mark != "" && strings.IndexByte("<[`", mark[0]) >= 0 && stray.MatchString(mark) && (mark[0] == '`' || !f.quoted(at)) {
+		if mark != "" && strings.IndexByte("<[`&", mark[0]) >= 0 && stray.MatchString(mark) && (mark[0] == '`' || !f.quoted(at)) {
 			return true
 		}
 		at += len(line)

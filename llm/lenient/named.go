@@ -150,7 +150,8 @@ func IsPhrase(v any) bool {
 // says that they are in a code block below a line of words.
 func data(text string) (list []any, quoted bool) {
 	lead, rest, lines := strings.Cut(text, "\n")
-	if lines = lines && introduces(lead); lines {
+	element := strings.HasPrefix(strings.TrimSpace(rest), "<") // needs no colon before it
+	if lines = lines && (introduces(lead) || element && introduces(lead+":")); lines {
 		text = strings.TrimSpace(rest)
 	}
 	if strings.HasPrefix(text, "```") && strings.HasSuffix(text, "```") {
