@@ -101,17 +101,18 @@ func Promises(task, text string) bool {
 		return false
 	}
 	a := NewAnnouncement(task, nil)
-	all, added := terms(text), 0
-	for _, t := range all {
+	echoes, added := false, 0
+	for _, t := range terms(text) {
 		switch {
 		case contains(a.goal, t):
+			echoes = echoes || a.topic(t)
 		case t.digits, t.marked, t.capital && !t.begins:
 			return false
 		case t.long():
 			added++
 		}
 	}
-	return added <= maxNewWords && a.echoes(all)
+	return echoes && added <= maxNewWords
 }
 
 // tasks judges the items of a list.

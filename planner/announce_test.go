@@ -129,8 +129,9 @@ func TestPromises(t *testing.T) {
 		"Go 1.26 was released in February.":                                                   false,
 		"The release notes of Go 1.26 are at go.dev/doc/go1.26.":                              false,
 		"Which release of Go 1.26 is meant?":                                                  false,
-		"Done.":                                                                               false,
-		"No page names it.":                                                                   false,
+		"I will now look for it. Please wait: release.":                                       true,
+		"Done.":             false,
+		"No page names it.": false,
 	} {
 		if got := planner.Promises("Find the release date of Go 1.26. Return day, month and year.", text); got != want {
 			t.Errorf("%q: got %t, want %t", text, got, want)

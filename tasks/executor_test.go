@@ -459,6 +459,41 @@ func TestPromisesOfASubtaskAreGivenBackOnce(t *testing.T) {
 	}
 }
 
+// lateTools is a toolbox whose group look is not described before its server is ready.
+type lateTools struct {
+	tasks.Toolbox
+	ready bool
+}
+
+func (l *lateTools) Groups() []tools.Group {
+	groups := l.Toolbox.Groups()
+	if !l.ready {
+		groups[2].Description, groups[2].ReadOnly = "Tools of look", false
+	}
+	return groups
+}
+
+func (l *lateTools) Tools(ctx context.Context, group string) ([]tools.Tool, error) {
+	l.ready = l.ready || group == "look"
+	return l.Toolbox.Tools(ctx, group)
+}
+
+// TestThePlanWaitsForServers: at the start of the program the planner would know nothing
+// of a server but its name, and the review would begin with another system text.
+func TestThePlanWaitsForServers(t *testing.T) {
+	d := newInboxEnv(t)
+	d.Executor.Tools = &lateTools{Toolbox: d.Tools}
+	d.Ask(t, enginetest.Message("1", "When was Go 1.26 released?", time.Now()))
+	id := d.live(enginetest.Chat)[0]
+	d.Model.Answer = func(_ context.Context, r llm.Request, _ func(llm.Delta)) (llm.Reply, error) {
+		if system := r.Messages[0].Content; !strings.Contains(system, "- look: Looks things up. (only reads)") {
+			t.Errorf("the system text is\n%s\nwant the description of look", system)
+		}
+		return llm.Reply{Text: "In February 2026."}, nil
+	}
+	d.does(id, planner.Todo(d.state(id))[0].ID)
+}
+
 // TestAnswersInJSONAreKept: an object around an answer is left out, unless the person
 // asked for JSON.
 func TestAnswersInJSONAreKept(t *testing.T) {

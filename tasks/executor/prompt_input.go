@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
 	"legwork/bot"
 	"legwork/i18n"
@@ -33,6 +34,10 @@ func (x *Executor) promptInput(ctx context.Context, v *tasks.View, a planner.Act
 		promptInput.Model = chosen
 	}
 	groups := x.groups(ctx, v)
+	if a.Role == llm.RolePlan {
+		x.awaitServers(ctx, groups)
+		groups = x.groups(ctx, v)
+	}
 	promptInput.Groups = agents(groups)
 	if err := x.addConversation(ctx, v, a, &promptInput); err != nil || a.Role != llm.RoleWork || a.Group == planner.LLMTool {
 		return promptInput, nil, err
@@ -61,6 +66,19 @@ func (x *Executor) promptInput(ctx context.Context, v *tasks.View, a planner.Act
 		promptInput.Tools = append(promptInput.Tools, llm.Tool{Name: t.Exposed, Description: t.Description, Schema: t.Schema})
 	}
 	return promptInput, tools, nil
+}
+
+// startTime is how long a plan waits for servers that are starting, all together.
+const startTime = 3 * time.Second
+
+// awaitServers waits for the servers of groups: what a prompt says of a group comes from
+// them, and the later prompts of a task have to begin with the same words.
+func (x *Executor) awaitServers(ctx context.Context, groups []tools.Group) {
+	ctx, cancel := context.WithTimeout(ctx, startTime)
+	defer cancel()
+	for _, g := range groups {
+		_, _ = x.Tools.Tools(ctx, g.Name) // work reports the error
+	}
 }
 
 // settings returns the configured settings of a chat.
