@@ -68,7 +68,8 @@ func (f *Frame) draft() bot.Draft {
 type viewer struct {
 	mu    sync.Mutex // keeps frames in order
 	show  func(Frame) error
-	chats []string // ids of its conversations; Hub.mu guards them
+	chats []string        // ids of its conversations; Hub.mu guards them
+	sent  map[string]bool // ids of its messages; Hub.mu guards them
 	left  context.CancelCauseFunc
 }
 
@@ -103,7 +104,7 @@ func (h *Hub) Run(ctx context.Context, handle func(context.Context, []bot.Messag
 func (h *Hub) Attach(ctx context.Context, session, chat string, begin func() error, show func(Frame) error) error {
 	ctx, left := context.WithCancelCause(ctx)
 	defer left(nil)
-	v := &viewer{show: show, left: left}
+	v := &viewer{show: show, left: left, sent: map[string]bool{}}
 	h.mu.Lock()
 	if h.viewers[session] != nil {
 		h.mu.Unlock()
@@ -183,6 +184,9 @@ func (h *Hub) Handle(ctx context.Context, session string, messages []bot.Message
 		m.Chat = bot.Chat{Platform: Name, ID: cmp.Or(m.Chat.ID, "main"), Private: true}
 		m.Key, m.From = m.Chat.Key()+":"+m.ID, h.Person()
 		h.follow(v, m.Chat.ID)
+		h.mu.Lock()
+		v.sent[m.ID] = true
+		h.mu.Unlock()
 	}
 	return h.handle(ctx, messages)
 }
@@ -215,12 +219,7 @@ func (h *Hub) deliver(ctx context.Context, to bot.Chat, id string, d bot.Draft, 
 		h.mu.Lock()
 		h.keep(f)
 		attached := h.attached
-		var viewers []*viewer
-		for _, v := range h.viewers {
-			if slices.Contains(v.chats, to.ID) {
-				viewers = append(viewers, v)
-			}
-		}
+		viewers := h.viewersOf(to, d)
 		h.mu.Unlock()
 		shown := false
 		for _, v := range viewers {
@@ -240,6 +239,24 @@ func (h *Hub) deliver(ctx context.Context, to bot.Chat, id string, d bot.Draft, 
 			return ctx.Err()
 		}
 	}
+}
+
+// viewersOf are the terminals that show a draft; mu is held. A notice that replies to a
+// message, and a question about it that belongs to no task, are shown by the terminal
+// that sent the message alone, while it is attached: under a line of another
+// terminal, people would take them for the reply to that line.
+func (h *Hub) viewersOf(to bot.Chat, d bot.Draft) (all []*viewer) {
+	replies := d.Kind == bot.KindNotice || d.Kind == bot.KindQuestion && d.Task == ""
+	for _, v := range h.viewers {
+		switch {
+		case !slices.Contains(v.chats, to.ID):
+		case replies && v.sent[d.ReplyTo]:
+			return []*viewer{v}
+		default:
+			all = append(all, v)
+		}
+	}
+	return all
 }
 
 // keep notes what a terminal that attaches later has to show; mu is held.

@@ -118,6 +118,46 @@ func TestHub(t *testing.T) {
 	})
 }
 
+// TestHubRepliesToSender: of several terminals of a conversation, the one that sent a
+// message shows the notices and questions about it. All show what a task shows, and a
+// notice about a message of a terminal that has left.
+func TestHubRepliesToSender(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := NewHub("me")
+		ctx, stop := context.WithCancel(t.Context())
+		ended := make(chan error, 1)
+		go func() { ended <- h.Run(ctx, func(context.Context, []bot.Message) error { return nil }) }()
+		first, leaveFirst := attach(t, h, "a", "main", nil)
+		second, leaveSecond := attach(t, h, "b", "main", nil)
+		if err := h.Handle(t.Context(), "a", []bot.Message{{ID: "1", Text: "/forget"}}); err != nil {
+			t.Fatal(err)
+		}
+		post := func(d bot.Draft) {
+			d.ReplyTo = "1"
+			if _, err := h.Post(t.Context(), bot.Chat{Platform: Name, ID: "main", Private: true}, d); err != nil {
+				t.Errorf("posting %+v: %v", d, err)
+			}
+		}
+		post(bot.Draft{Kind: bot.KindNotice, Text: "sure?", Buttons: payment.Buttons})
+		post(bot.Draft{Kind: bot.KindQuestion, Text: "for whom?", Buttons: payment.Buttons})
+		post(bot.Draft{Kind: bot.KindQuestion, Task: "t", Text: "which?"})
+		post(bot.Draft{Kind: bot.KindAnswer, Task: "t", Text: "done"})
+		_ = leaveFirst()
+		post(bot.Draft{Kind: bot.KindNotice, Text: "late"})
+		_ = leaveSecond()
+		stop()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+		if diff := cmp.Diff([]string{"notice sure?", "question for whom?", "question which?", "answer done"}, *first); diff != "" {
+			t.Errorf("the terminal that sent the message (-want +got):\n%s", diff)
+		}
+		if diff := cmp.Diff([]string{"question which?", "answer done", "notice late"}, *second); diff != "" {
+			t.Errorf("the other terminal (-want +got):\n%s", diff)
+		}
+	})
+}
+
 // TestShowFrame: a terminal shows a frame as it shows a draft, with the running times.
 func TestShowFrame(t *testing.T) {
 	d := board("t", "go", "Working", "done")
