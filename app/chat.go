@@ -17,6 +17,7 @@ import (
 
 	"legwork/app/cli"
 	"legwork/app/control"
+	"legwork/app/data"
 	"legwork/bot/terminal"
 	"legwork/conf"
 	"legwork/internal/redact"
@@ -25,6 +26,7 @@ import (
 	"legwork/llm/offline"
 	"legwork/tasks"
 	"legwork/tasks/commands"
+	"legwork/tasks/inbox"
 )
 
 // ChatOptions are what "legwork chat" was asked for.
@@ -124,11 +126,11 @@ func (talk conversation) log(config *conf.Config, c cli.Console) (*slog.Logger, 
 		return cli.NewLog(config.Log, c.Err, redact.New(config.Secrets())), func() {}, nil
 	}
 	if err := os.MkdirAll(config.DataDir, 0o700); err != nil {
-		return nil, nil, fmt.Errorf("creating data directory: %w", err)
+		return nil, nil, data.FolderError(config.DataDir, fmt.Errorf("creating data directory: %w", err))
 	}
 	file, err := os.OpenFile(filepath.Join(config.DataDir, logName), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
-		return nil, nil, fmt.Errorf("opening log: %w", err)
+		return nil, nil, data.FolderError(config.DataDir, fmt.Errorf("opening log: %w", err))
 	}
 	return cli.NewLog(config.Log, file, redact.New(config.Secrets())), func() { _ = file.Close() }, nil
 }
@@ -137,7 +139,7 @@ func (talk conversation) log(config *conf.Config, c cli.Console) (*slog.Logger, 
 func (talk conversation) screen(c cli.Console, config *conf.Config) (terminal.Config, error) {
 	screen := terminal.Config{
 		In: c.In, Out: c.Out, Err: c.Err, Chat: talk.Name, JSON: talk.JSON, Text: talk.Text, Interactive: talk.interactive(c),
-		Person: terminal.Login(), History: filepath.Join(config.DataDir, "input_history"),
+		Person: terminal.Login(), MaxText: inbox.MaxGoal, History: filepath.Join(config.DataDir, "input_history"),
 	}
 	for _, name := range commands.Names() {
 		screen.Commands = append(screen.Commands, "/"+name)

@@ -21,9 +21,6 @@ const SocketName = "control.sock"
 // stopTime is how long running calls may take after ctx has ended.
 const stopTime = 3 * time.Second
 
-// maxBody bounds the body of a call, in bytes.
-const maxBody = 1 << 20
-
 // Server answers on the control socket of a data directory.
 type Server struct {
 	listener net.Listener
@@ -109,7 +106,7 @@ func HandleStatus(mux *http.ServeMux, status func(context.Context) (Status, erro
 func Handle[In, Out any](mux *http.ServeMux, path string, do func(context.Context, In) (Out, error)) {
 	mux.HandleFunc("POST "+path, func(w http.ResponseWriter, r *http.Request) {
 		var in In
-		if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxBody)).Decode(&in); err != nil {
+		if err := json.NewDecoder(r.Body).Decode(&in); err != nil {
 			http.Error(w, fmt.Sprintf("reading the call: %v", err), http.StatusBadRequest)
 			return
 		}

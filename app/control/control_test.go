@@ -131,6 +131,17 @@ func TestNobody(t *testing.T) {
 	}
 }
 
+// TestLongCall: the longest lines of a chat, in JSON, are a call.
+func TestLongCall(t *testing.T) {
+	dir, mux := t.TempDir(), http.NewServeMux()
+	control.Handle(mux, "/size", func(_ context.Context, text string) (int, error) { return len(text), nil })
+	serve(t, dir, mux)
+	size := 0
+	if err := client(t, dir).Call(t.Context(), "POST", "/size", strings.Repeat("<", 4<<20), &size); err != nil || size != 4<<20 {
+		t.Fatalf("a call of 4 MiB: got %d bytes, %v", size, err)
+	}
+}
+
 // TestStopUnderWay: a call that is under way gets its reply.
 func TestStopUnderWay(t *testing.T) {
 	dir, mux := t.TempDir(), http.NewServeMux()

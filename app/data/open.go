@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"os"
 	"strings"
+	"syscall"
 	"time"
 
 	"legwork/conf"
@@ -34,7 +36,7 @@ func OpenStandby(ctx context.Context, config *conf.Config, command string, metri
 	o.Now, o.Metrics = clock.New().Now, metrics
 	if onServer(config) {
 		if err := os.MkdirAll(config.DataDir, 0o700); err != nil { // for notes, backups and the control socket
-			return nil, fmt.Errorf("creating data directory: %w", err)
+			return nil, FolderError(config.DataDir, fmt.Errorf("creating data directory: %w", err))
 		}
 		return openServerStore(ctx, config.Store.URL, o, standby)
 	}
@@ -46,9 +48,20 @@ func OpenStandby(ctx context.Context, config *conf.Config, command string, metri
 		log.ErrorContext(ctx, "data file replaced by a backup", "loss", LossText(*store.Loss()))
 	}
 	if err != nil {
-		return nil, err
+		return nil, FolderError(config.DataDir, err)
 	}
 	return &Store{Store: store.Store, file: store}, nil
+}
+
+// FolderError adds to an error of the data directory what to do, where this user cannot
+// have or write such a folder.
+func FolderError(dir string, err error) error {
+	for _, cause := range []error{fs.ErrPermission, syscall.EROFS, syscall.ENOTDIR} {
+		if errors.Is(err, cause) {
+			return fmt.Errorf("%w; let this user write to the folder %s and to the files in it, or choose another data_dir", err, dir)
+		}
+	}
+	return err
 }
 
 // onServer reports whether the data is in a database on a server.

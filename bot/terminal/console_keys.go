@@ -105,6 +105,10 @@ func (c *console) enter() {
 		c.edit.set("")
 		return
 	}
+	if refusal := c.t.tooLong(text); refusal != "" { // the text stays in the prompt
+		c.setHint(refusal)
+		return
+	}
 	c.edit.set("")
 	if err := c.history.add(text); err != nil {
 		c.setHint(err.Error())

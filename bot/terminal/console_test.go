@@ -413,6 +413,20 @@ func TestConsoleTakesALongPaste(t *testing.T) {
 	}
 }
 
+// A text that is too long stays in the prompt, and a sentence names the limit.
+func TestConsoleKeepsATextThatIsTooLong(t *testing.T) {
+	s := sit(t, func(c *Config) { c.MaxText = 8 })
+	s.seeText("›")
+	s.keys("too long\x1b[200~!\x1b[201~\r")
+	s.seeText("at most 8 bytes")
+	s.seeText("› too long!")
+	s.keys("\x7f\r\x04")
+	s.leaves()
+	if diff := cmp.Diff([]string{"too long"}, s.texts()); diff != "" {
+		t.Errorf("messages (-want +got):\n%s", diff)
+	}
+}
+
 // What streams is never taller than the screen.
 func TestConsoleStreamFitsTheScreen(t *testing.T) {
 	for _, height := range []int{30, 20, 12, 6} {

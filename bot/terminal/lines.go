@@ -76,8 +76,9 @@ func (l *lines) run(ctx context.Context, handle handler) error {
 // handleLines turns lines into messages and hands them on one by one.
 func (l *lines) handleLines(ctx context.Context, handle handler, all []inputLine, open *strings.Builder) {
 	for _, line := range all {
-		if line.tooLong {
-			l.writeProgress("✗ " + l.t.text("terminal.bad_line", map[string]any{"Line": line.number, "Reason": fmt.Sprintf("> %d B", maxLine)}))
+		if refusal := l.t.tooLong(line.text); refusal != "" {
+			l.t.failed.Store(true)
+			l.writeProgress("✗ " + l.t.text("terminal.bad_line", map[string]any{"Line": line.number, "Reason": refusal}))
 			continue
 		}
 		if part, goesOn := strings.CutSuffix(line.text, `\`); goesOn {

@@ -410,6 +410,24 @@ func TestLongLines(t *testing.T) {
 	}
 }
 
+// A line of a pipe that is too long is refused with the limit, and the run fails.
+func TestLinesRefuseALongLine(t *testing.T) {
+	var progress buffer
+	term := New(Config{In: strings.NewReader(strings.Repeat("x", maxLine+1) + "\n" + strings.Repeat("y", 9) + "\nz\n"), Out: &buffer{}, Err: &progress, Texts: loadTexts(t), MaxText: 8})
+	in := &inbox{t: term}
+	if err := term.Run(t.Context(), in.handle); err != nil {
+		t.Fatal(err)
+	}
+	if got := in.texts(); !slices.Equal(got, []string{"z"}) || !term.Failed() {
+		t.Errorf("got messages %q and failed %v, want z alone and a failed run", got, term.Failed())
+	}
+	for _, number := range []string{"1", "2"} {
+		if want := "✗ I cannot read line " + number + ": The message is too long: at most 8 bytes."; !strings.Contains(progress.String(), want) {
+			t.Errorf("progress %q lacks %q", progress.String(), want)
+		}
+	}
+}
+
 func TestWrongChat(t *testing.T) {
 	for _, c := range []struct {
 		json bool

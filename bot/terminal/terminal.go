@@ -52,6 +52,7 @@ type Config struct {
 	History  string   // file of earlier inputs for the interactive mode; empty for none
 	Banner   string   // Markdown shown first in interactive mode, and on Err when lines are typed at a terminal
 	Commands []string // what Tab completes, such as "/help"
+	MaxText  int      // most bytes of a message in the interactive and the line mode; 1 MiB when zero
 	Resumed  int      // unfinished tasks of earlier runs; the line and JSON modes report them on Err, a Banner should mention them
 
 	Texts    *i18n.Texts   // required unless JSON is set
@@ -94,7 +95,7 @@ type frontend interface {
 
 // New makes a terminal. It does nothing until Run.
 func New(cfg Config) *Terminal {
-	cfg.Chat = cmp.Or(cfg.Chat, "main")
+	cfg.Chat, cfg.MaxText = cmp.Or(cfg.Chat, "main"), cmp.Or(cfg.MaxText, 1<<20)
 	if cfg.Person == "" {
 		cfg.Person = Login()
 	}
@@ -295,6 +296,15 @@ func (t *Terminal) text(key string, data map[string]any) string {
 		return key
 	}
 	return t.cfg.Texts.Text(t.language(), key, data)
+}
+
+// tooLong is the text that refuses a message which is longer than Config.MaxText; empty
+// for other messages.
+func (t *Terminal) tooLong(text string) string {
+	if len(text) <= t.cfg.MaxText {
+		return ""
+	}
+	return t.text("error.goal_too_long", map[string]any{"Max": t.cfg.MaxText})
 }
 
 // unfinished is the text about tasks that are unfinished at the end; it may be empty.

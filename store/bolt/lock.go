@@ -1,6 +1,7 @@
 package bolt
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -72,7 +73,7 @@ func acquire(ctx context.Context, dir string, o Options) (*lock, error) {
 		_ = json.Unmarshal(last, &locked.Holder) // unknown while the owner writes it
 		return nil, locked
 	}
-	if err = errors.Join(err, errRead); err == nil {
+	if err = cmp.Or(err, errRead); err == nil {
 		err = writeHolder(path, o)
 	}
 	// On a full disk the owner must still be able to read its data. Then the lock
