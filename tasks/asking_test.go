@@ -335,6 +335,15 @@ func TestWordsForServer(t *testing.T) {
 	if got := s.given(); string(got.Values["note"]) != `"window seat"` {
 		t.Errorf("the server got %+v", got)
 	}
+	over := s.text("form.words_over", map[string]any{"Server": "`book`"})
+	if got := s.last(long.posts[0].ID); got.Text != over || len(got.Buttons) > 0 {
+		t.Errorf("after the end, a message that nobody pressed is %q with %v, want %q without buttons", got.Text, got.Buttons, over)
+	}
+	for _, pressed := range []heard{question, note} {
+		if got := s.last(pressed.posts[0].ID); got.Text == over || len(got.Buttons) > 0 {
+			t.Errorf("after the end, a pressed message is %q with %v", got.Text, got.Buttons)
+		}
+	}
 	if got := s.send(s.press("ann", private("ann"), long.data(t, "Yes"))).words(); !strings.Contains(got, "Answered by ANN") {
 		t.Errorf("a late Yes was answered %q", got)
 	}

@@ -76,6 +76,9 @@ func (r reader) readText(m message) (bot.Message, bool) {
 	}
 	out.Earlier = r.pointedAt(m, replied)
 	out.Media, out.MediaName = m.name(), m.fileName()
+	if m.Album != "" { // the other files of the album follow without words, and are skipped
+		out.Media, out.MediaName = "album", ""
+	}
 	if out.Media == "" && m.OfStory != nil {
 		out.Media = "story"
 	}

@@ -191,8 +191,8 @@ func TestAlbumSpeaksOnce(t *testing.T) {
 		r.fake.Raw(fmt.Sprintf(`{"message":{"message_id":%d,"date":1,"chat":{"id":7,"type":"private"},%s,"media_group_id":"g","photo":[{}]}}`, id+20, ann))
 	}
 	r.fake.Raw(`{"message":{` + private + `,"text":"after"}}`)
-	if m := r.next(); m.Media != "photo" || m.ID != "20" {
-		t.Errorf("the album began with %+v, want its first photo", m)
+	if m := r.next(); m.Media != "album" || m.ID != "20" {
+		t.Errorf("the album began with %+v, want one message of it", m)
 	}
 	if m := r.next(); m.Text != "after" {
 		t.Errorf("the album went on with %+v, want one message of it", m)
@@ -207,7 +207,7 @@ func TestAlbumWithWords(t *testing.T) {
 		r.fake.Raw(fmt.Sprintf(`{"message":{"message_id":%d,"date":1,"chat":{"id":7,"type":"private"},%s,"media_group_id":"g",%s"photo":[{}]}}`, id+20, ann, words))
 	}
 	r.fake.Raw(`{"message":{` + private + `,"text":"after"}}`)
-	if m := r.next(); m.Text != "what are these?" {
+	if m := r.next(); m.Text != "what are these?" || m.Media != "album" {
 		t.Errorf("the album began with %+v, want its words", m)
 	}
 	if m := r.next(); m.Text != "after" {

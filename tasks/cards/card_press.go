@@ -27,6 +27,40 @@ func ReadDecisionData(kind planner.Subject, rest string) (about planner.ActionID
 // WhySlot is the slot of the message that asks for the reason of a denial.
 func WhySlot(seq int) string { return fmt.Sprintf("why.%d", seq) }
 
+// WordsSlot is the slot of the message that asks whether the words of the event seq
+// answer a form. SettledWords is the slot's message after a person has said so.
+func WordsSlot(seq int, about planner.ActionID, private bool) string {
+	slot := fmt.Sprintf("%s%d %s", wordsSlot, seq, about)
+	if private {
+		slot = PrivateSlot + slot
+	}
+	return slot
+}
+
+const (
+	wordsSlot    = "words "
+	SettledWords = "settled"
+)
+
+// AskSlot is what the slot of a question's message says.
+type AskSlot struct {
+	Action  planner.ActionID // zero: the slot is not of a question
+	Private bool             // the question is asked in the private chat of the asker
+	Words   bool             // the message asks whether words answer the question
+}
+
+// ReadAskSlot parses the slot of a question's message.
+func ReadAskSlot(slot string) (s AskSlot) {
+	slot, s.Private = strings.CutPrefix(slot, PrivateSlot)
+	if slot, s.Words = strings.CutPrefix(slot, wordsSlot); s.Words {
+		_, slot, _ = strings.Cut(slot, " ")
+	}
+	if a, err := planner.ParseActionID(slot); err == nil && a.Kind == planner.KindAsk {
+		s.Action = a
+	}
+	return s
+}
+
 // pressData is the data of a button for one choice of a question. It has at most
 // 64 bytes, the limit of the strictest platform.
 func pressData(id tasks.ID, about planner.ActionID, choice int) string {

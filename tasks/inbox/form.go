@@ -149,6 +149,17 @@ func holdWords(ctx context.Context, in *Inbox, r *Request, w textAnswer, server 
 		n.Kind, n.Audience = bot.KindQuestion, ToChat
 		rest := fmt.Sprintf(":%s:%d", receipts[0].Task, receipts[0].Seq)
 		n.Buttons = []bot.Button{in.Button(r.Lang, "button.for_server", pressGiveWords+rest), in.Button(r.Lang, "button.for_legwork", pressAskWords+rest)}
+		n.Sent = func(ctx context.Context, id string) { // the task removes the buttons when the form is settled
+			if id == "" || r.Ephemeral {
+				return
+			}
+			slot := cards.WordsSlot(receipts[0].Seq, w.action, r.Message.Chat.Key() != w.task.Chat.Key())
+			err := in.Store.Append(ctx, w.task.Task, -1, 0,
+				planner.Event{Type: planner.SendStarted, Slot: slot}, planner.Event{Type: planner.Sent, Slot: slot, Message: id})
+			if err != nil && ctx.Err() == nil {
+				in.Log.WarnContext(ctx, "question for whom words are not stored", "task", w.task.Task, "cause", err)
+			}
+		}
 		return n
 	}}, nil
 }
@@ -173,6 +184,7 @@ func wordsPress(ctx context.Context, in *Inbox, r *Request, verb string, id task
 		return in.ReplyAside(r, "error.not_yours"), nil
 	case verb == pressAskWords:
 		reply, err := askApart(ctx, in, r, id, e)
+		settleWords(in, r, t, e, rest, &reply)
 		return withFormAgain(in, r, t, e, reply), err
 	case !tasks.OpenAsk(t.State, e.Action): // the words can still be a question of their own
 		return in.ReplyLater(r, func(ctx context.Context) Notice { return decidedNotice(ctx, in, r, id, e.Action) }), nil
@@ -183,6 +195,7 @@ func wordsPress(ctx context.Context, in *Inbox, r *Request, verb string, id task
 	if err != nil || out.Reply.Store[0].To == "" {
 		return withFormAgain(in, r, t, e, out.Reply), err
 	}
+	settleWords(in, r, t, e, rest, &out.Reply)
 	decided := out.Reply.Say
 	out.Reply.Say = func(ctx context.Context, receipts []tasks.Receipt) Notice {
 		if n := decided(ctx, receipts); n.Text != "" {
@@ -193,6 +206,15 @@ func wordsPress(ctx context.Context, in *Inbox, r *Request, verb string, id task
 		return n
 	}
 	return out.Reply, nil
+}
+
+// settleWords notes that the pressed message has said for whom the words of the event e
+// are, so that the end of the form does not change the message again.
+func settleWords(in *Inbox, r *Request, t LiveTask, e planner.Event, number string, reply *Reply) {
+	seq, _ := strconv.Atoi(number) // of e
+	if slot := t.State.Slot(cards.WordsSlot(seq, e.Action, r.Message.Chat.Key() != t.Chat.Key())); slot.Message != "" {
+		reply.Add(r, t.Task, planner.Event{Type: planner.Sent, At: in.Now(), Slot: slot.Name, Message: cards.SettledWords, Instead: slot.Message})
+	}
 }
 
 // withFormAgain shows an open form once more below a reply, where the form's message

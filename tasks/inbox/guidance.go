@@ -9,6 +9,7 @@ import (
 	"legwork/bot"
 	"legwork/planner"
 	"legwork/tasks"
+	"legwork/tasks/cards"
 )
 
 // questionPartGap is the time after a message within which a further message of the
@@ -103,9 +104,10 @@ func (t LiveTask) planExpired(now time.Time) bool {
 	return t.State.Phase == planner.PhaseProposed && now.Sub(t.State.Last) > plainReplyTime
 }
 
-// sent reports whether the task sent the message of that id.
+// sent reports whether the task sent the message of that id. The question for whom words
+// are does not count: a reply to it says no more than the words.
 func (t LiveTask) sent(message string) bool {
-	return message != "" && slices.ContainsFunc(t.State.Slots, func(s planner.Slot) bool { return s.Message == message })
+	return message != "" && slices.ContainsFunc(t.State.Slots, func(s planner.Slot) bool { return s.Message == message && !cards.ReadAskSlot(s.Name).Words })
 }
 
 // mayAsk reports whether a message that is not addressed to the bot may still be a

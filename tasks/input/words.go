@@ -74,6 +74,7 @@ var mediaKeys = map[string]string{
 	"photo": "unread.photo", "sticker": "unread.sticker",
 	"video": "unread.video", "animation": "unread.video", "video_note": "unread.video",
 	"audio": "unread.audio", "voice": "unread.audio", "story": "unread.story",
+	"album": "unread.album",
 }
 
 // UnreadData names the media of a message in a language, for the texts which say that

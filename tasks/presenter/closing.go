@@ -6,7 +6,6 @@ import (
 	"errors"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	"legwork/bot"
@@ -36,8 +35,8 @@ func (p *Presenter) closeQuestions(ctx context.Context, v *tasks.View, tries int
 		return
 	}
 	for _, slot := range v.State.Slots {
-		action, private := askOfSlot(slot.Name)
-		if action.Kind != planner.KindAsk || open[action] || p.closed[slot.Name] {
+		asked := cards.ReadAskSlot(slot.Name)
+		if asked.Action.Kind != planner.KindAsk || slot.Message == cards.SettledWords || open[asked.Action] || p.closed[slot.Name] {
 			continue
 		}
 		if tries == 1 && p.closeFailures[slot.Name] >= closeTries {
@@ -45,13 +44,13 @@ func (p *Presenter) closeQuestions(ctx context.Context, v *tasks.View, tries int
 		}
 		message := slot.Message
 		if message == "" {
-			message = p.findUnrecorded(ctx, v, private, slot.Name)
+			message = p.findUnrecorded(ctx, v, asked.Private, slot.Name)
 		}
 		if message == "" {
 			p.closeFailures[slot.Name]++
 			continue
 		}
-		err := p.closeQuestion(ctx, v, private, action, message, tries)
+		err := p.closeQuestion(ctx, v, asked, message, tries)
 		if ctx.Err() != nil {
 			return
 		}
@@ -61,17 +60,6 @@ func (p *Presenter) closeQuestions(ctx context.Context, v *tasks.View, tries int
 			p.ps.Log.WarnContext(ctx, "question not closed", "task", p.id, "cause", err)
 		}
 	}
-}
-
-// askOfSlot returns the ask action of a slot, and whether the question is asked in
-// private. It returns the zero value if the slot is not a question.
-func askOfSlot(slot string) (action planner.ActionID, private bool) {
-	name, private := strings.CutPrefix(slot, cards.PrivateSlot)
-	action, err := planner.ParseActionID(name)
-	if err != nil || action.Kind != planner.KindAsk {
-		return planner.ActionID{}, false
-	}
-	return action, private
 }
 
 // findUnrecorded finds the message of a question that is over and has no stored id,
@@ -118,9 +106,14 @@ func (p *Presenter) closeEphemeral(ctx context.Context, v *tasks.View, open map[
 
 // closeQuestion edits one message to show how its question ended. It ignores a
 // message that was deleted or moved.
-func (p *Presenter) closeQuestion(ctx context.Context, v *tasks.View, private bool, action planner.ActionID, message string, tries int) error {
-	to, d := p.chat, bot.Draft{Kind: bot.KindNotice, Task: string(p.id), Text: p.card(v).Decision(action)}
-	if private {
+func (p *Presenter) closeQuestion(ctx context.Context, v *tasks.View, asked cards.AskSlot, message string, tries int) error {
+	to, d := p.chat, bot.Draft{Kind: bot.KindNotice, Task: string(p.id)}
+	if asked.Words {
+		d.Text = p.ps.Texts.Text(v.Opening().Language, "form.words_over", map[string]any{"Server": cards.InCode(v.Event(asked.Action.Seq).Question.Server)})
+	} else {
+		d.Text = p.card(v).Decision(asked.Action)
+	}
+	if asked.Private {
 		var err error
 		if to, err = p.privateChat(ctx, v); err != nil {
 			return err
@@ -141,14 +134,14 @@ func (p *Presenter) closeQuestion(ctx context.Context, v *tasks.View, private bo
 // somebody pressed a button of a message that an earlier process sent. It continues
 // after ctx ends, because the task no longer wants the action that asks.
 func (p *Presenter) closeIfOver(ctx context.Context, slot, message string) {
-	action, private := askOfSlot(slot)
-	if action.Kind != planner.KindAsk {
+	asked := cards.ReadAskSlot(slot)
+	if asked.Action.Kind != planner.KindAsk {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTimeout)
 	defer cancel()
 	state, err := p.ps.Store.State(ctx, p.id)
-	if tasks.OpenAsk(state, action) {
+	if tasks.OpenAsk(state, asked.Action) {
 		return
 	}
 	v := tasks.NewView(p.ps.Store, p.id)
@@ -156,7 +149,7 @@ func (p *Presenter) closeIfOver(ctx context.Context, slot, message string) {
 		err = v.Refresh(ctx)
 	}
 	if err == nil {
-		err = p.closeQuestion(ctx, v, private, action, message, closeTries)
+		err = p.closeQuestion(ctx, v, asked, message, closeTries)
 	}
 	if err != nil {
 		p.ps.Log.WarnContext(ctx, "question not closed", "task", p.id, "cause", err)

@@ -152,7 +152,7 @@ var edits = []edit{
 	},
 	{"shown-not-stored", "tasks/...", `if id == slot.Message && !last {`, `if faults.On("shown-not-stored") || id == slot.Message && !last {`},
 	{"board-left", "tasks/...", `case p.withoutBoard || !planned && r == nil:`, `case p.withoutBoard || !planned && r == nil || faults.On("board-left"):`},
-	{"card-left", "tasks/...", `|| open[action] || p.closed[slot.Name] {`, `|| open[action] || p.closed[slot.Name] || faults.On("card-left") {`},
+	{"card-left", "tasks/...", `|| open[asked.Action] || p.closed[slot.Name] {`, `|| open[asked.Action] || p.closed[slot.Name] || faults.On("card-left") {`},
 	{
 		"failure-ignored", "tasks/...", `failpoint.Hit("edit.after.answer")`,
 		`failpoint.Hit("edit.after.answer")
