@@ -256,7 +256,7 @@ func TestConsoleApproval(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.seeText("-- Decline")
-	s.seeText("one of the signs listed above")
+	s.seeText("a sign from the list, and press Enter.")
 	s.keys("many\r")
 	s.seeText("No number.")
 	s.seeText("-- Decline")
