@@ -127,13 +127,16 @@ func (c Config) defaultModel() string {
 	return ""
 }
 
+// DefaultContext is context_tokens of a model whose config does not say it.
+const DefaultContext = 128000
+
 func (m ModelConfig) withDefaults() ModelConfig {
 	if m.Offline {
 		m.BaseURL, m.Model = offlineURL, offlineModel
 		or(&m.Price, &Price{})
 	}
 	or(&m.BaseURL, "https://api.openai.com/v1")
-	or(&m.ContextTokens, 128000)
+	or(&m.ContextTokens, DefaultContext)
 	or(&m.MaxOutputTokens, min(8000, max(1, m.ContextTokens/4)))
 	or(&m.Timeout, 5*time.Minute)
 	or(&m.IdleTimeout, min(time.Minute, m.Timeout))

@@ -101,6 +101,10 @@ func (d *doer) connectionFault(err error) *fault {
 	return f
 }
 
+// ErrSpeaksTLS is the error of an address that begins with http:// at a server that
+// speaks TLS.
+var ErrSpeaksTLS = errors.New("the server speaks TLS: base_url should begin with https://")
+
 func (d *doer) key(name string) string { return "models." + d.name + "." + name }
 
 func (d *doer) timeoutHint(name string, limit time.Duration) string {

@@ -108,27 +108,34 @@ func (o ollama) ask(ctx context.Context, method, url string, body, answer any) e
 	return json.NewDecoder(io.LimitReader(resp.Body, maxReply)).Decode(answer)
 }
 
-// Advice says in one sentence what an admin has to change so that the server keeps as
-// many tokens as legwork sends; empty when nothing has to be changed.
+// Advice says what an admin has to change so that the server keeps as many tokens as
+// legwork sends; empty when nothing has to be changed.
 func (o Ollama) Advice(m ModelConfig) string {
 	want := m.withDefaults().ContextTokens
 	raise := func(tokens int) string {
 		if o.NumCtx > 0 { // it counts before the server's default
-			return fmt.Sprintf("set num_ctx to %d in its Modelfile", tokens)
+			return fmt.Sprintf("et num_ctx to %d in its Modelfile", tokens)
 		}
-		return fmt.Sprintf("start Ollama with OLLAMA_CONTEXT_LENGTH=%d", tokens)
+		return fmt.Sprintf("tart Ollama with OLLAMA_CONTEXT_LENGTH=%d", tokens)
 	}
+	const cuts = "Ollama cuts off longer prompts without an error."
 	switch {
 	case o.Most > 0 && want > o.Most:
-		advice := fmt.Sprintf("the model holds %d tokens at most, but context_tokens is %d: set context_tokens to %d", o.Most, want, o.Most)
+		advice := fmt.Sprintf("The model holds %d tokens at most, but context_tokens is %d. Set context_tokens to %d", o.Most, want, o.Most)
 		if o.Window < o.Most {
-			advice += " and " + raise(o.Most)
+			advice += ", and s" + raise(o.Most)
 		}
-		return advice
+		return advice + "."
 	case o.Window == 0:
-		return fmt.Sprintf("Ollama does not say how many tokens it keeps and cuts off the rest without an error: %s, as many as context_tokens", raise(want))
+		return fmt.Sprintf("Ollama does not say how many tokens it keeps. %s S%s, as many as context_tokens.", cuts, raise(want))
 	case o.Window < want:
-		return fmt.Sprintf("Ollama keeps %d tokens and cuts off the rest without an error, but context_tokens is %d: %s, or set context_tokens to %d", o.Window, want, raise(want), o.Window)
+		return fmt.Sprintf("Ollama keeps %d tokens, but context_tokens is %d. %s S%s, or set context_tokens to %d.", o.Window, want, cuts, raise(want), o.Window)
+	case o.Window < littleWindow && (o.Most == 0 || o.Most >= goodWindow):
+		return fmt.Sprintf("Ollama keeps %d tokens, which is little for plans and results. S%s, and set context_tokens to %d.", o.Window, raise(goodWindow), goodWindow)
 	}
 	return ""
 }
+
+// Below littleWindow a prompt has little room for results; goodWindow works well
+// (docs/models.md).
+const littleWindow, goodWindow = 8000, 16000

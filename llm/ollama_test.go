@@ -43,27 +43,31 @@ func TestOllamaWindow(t *testing.T) {
 	}{
 		"loaded with too little": {
 			"stop \"<|im_end|>\"", other + "," + small, nil,
-			"Ollama keeps 4096 tokens and cuts off the rest without an error, but context_tokens is 32000: start Ollama with OLLAMA_CONTEXT_LENGTH=32000, or set context_tokens to 4096",
+			"Ollama keeps 4096 tokens, but context_tokens is 32000. Ollama cuts off longer prompts without an error. Start Ollama with OLLAMA_CONTEXT_LENGTH=32000, or set context_tokens to 4096.",
 		},
 		"num_ctx of the Modelfile": {
 			"num_ctx                        8192\nstop                           \"<|im_end|>\"", "", nil,
-			"Ollama keeps 8192 tokens and cuts off the rest without an error, but context_tokens is 32000: set num_ctx to 32000 in its Modelfile, or set context_tokens to 8192",
+			"Ollama keeps 8192 tokens, but context_tokens is 32000. Ollama cuts off longer prompts without an error. Set num_ctx to 32000 in its Modelfile, or set context_tokens to 8192.",
 		},
 		"not loaded": {
 			"", other, nil,
-			"Ollama does not say how many tokens it keeps and cuts off the rest without an error: start Ollama with OLLAMA_CONTEXT_LENGTH=32000, as many as context_tokens",
+			"Ollama does not say how many tokens it keeps. Ollama cuts off longer prompts without an error. Start Ollama with OLLAMA_CONTEXT_LENGTH=32000, as many as context_tokens.",
 		},
 		"more than the model can": {
 			"", large, func(m *llm.ModelConfig) { m.ContextTokens = 0 },
-			"the model holds 40960 tokens at most, but context_tokens is 128000: set context_tokens to 40960 and start Ollama with OLLAMA_CONTEXT_LENGTH=40960",
+			"The model holds 40960 tokens at most, but context_tokens is 128000. Set context_tokens to 40960, and start Ollama with OLLAMA_CONTEXT_LENGTH=40960.",
 		},
 		"num_ctx, and more than the model can": {
 			"num_ctx 8192", "", func(m *llm.ModelConfig) { m.ContextTokens = 0 },
-			"the model holds 40960 tokens at most, but context_tokens is 128000: set context_tokens to 40960 and set num_ctx to 40960 in its Modelfile",
+			"The model holds 40960 tokens at most, but context_tokens is 128000. Set context_tokens to 40960, and set num_ctx to 40960 in its Modelfile.",
 		},
 		"num_ctx of all that the model can": {
 			"num_ctx 40960", "", func(m *llm.ModelConfig) { m.ContextTokens = 0 },
-			"the model holds 40960 tokens at most, but context_tokens is 128000: set context_tokens to 40960",
+			"The model holds 40960 tokens at most, but context_tokens is 128000. Set context_tokens to 40960.",
+		},
+		"a small window that the config knows": {
+			"", small, func(m *llm.ModelConfig) { m.ContextTokens = 4096 },
+			"Ollama keeps 4096 tokens, which is little for plans and results. Start Ollama with OLLAMA_CONTEXT_LENGTH=16000, and set context_tokens to 16000.",
 		},
 		"enough": {"num_ctx 32000", large, nil, ""},
 		"the newest tag": {

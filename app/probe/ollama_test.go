@@ -40,7 +40,7 @@ func TestOllamaWithASmallWindowIsReported(t *testing.T) {
 	if err := probe.Run(t.Context(), config, 0, cli.Console{Out: &out, Err: &out}); err != nil {
 		t.Fatalf("the probe failed: %v\n%s", err, out.String())
 	}
-	const want = "models.local: Ollama keeps 4096 tokens and cuts off the rest without an error, but context_tokens is 32000: start Ollama with OLLAMA_CONTEXT_LENGTH=32000, or set context_tokens to 4096 (docs/models.md)\n"
+	const want = "models.local: Ollama keeps 4096 tokens, but context_tokens is 32000. Ollama cuts off longer prompts without an error. Start Ollama with OLLAMA_CONTEXT_LENGTH=32000, or set context_tokens to 4096. See docs/models.md.\n"
 	if !strings.Contains(out.String(), want) {
 		t.Errorf("got\n%s\nwant the line\n%s", out.String(), want)
 	}

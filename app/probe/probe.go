@@ -103,6 +103,9 @@ func probeModels(ctx context.Context, config llm.Config) ([]row, error) {
 			if errors.Is(err, context.DeadlineExceeded) {
 				err = errors.New("no reply within " + probeTime.String())
 			}
+			if e := (*llm.Error)(nil); errors.As(err, &e) && slices.Contains([]llm.Problem{llm.Unreachable, llm.Invalid}, e.Problem) && speaksTLS(ctx, models.Config().Models[name]) {
+				err = llm.ErrSpeaksTLS
+			}
 			return "", err
 		})
 	}), nil
@@ -116,7 +119,7 @@ func OllamaNotices(ctx context.Context, config llm.Config) (notices []string) {
 		m := config.Models[name]
 		found, ok := llm.ProbeOllama(ctx, m)
 		if advice := found.Advice(m); ok && advice != "" {
-			notices = append(notices, cli.OneLine(fmt.Sprintf("models.%s: %s (docs/models.md)", name, advice)))
+			notices = append(notices, cli.OneLine(fmt.Sprintf("models.%s: %s See docs/models.md.", name, advice)))
 		}
 	}
 	return notices

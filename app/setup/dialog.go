@@ -23,6 +23,7 @@ type dialog struct {
 type answers struct {
 	language, timezone string
 	url, model         string
+	window             int // of the model, in tokens; 0: not known
 	key                credential
 	telegram           credential
 	slackBot, slackApp credential

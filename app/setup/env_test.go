@@ -59,7 +59,7 @@ func newEnv(t *testing.T) *env {
 		Schema: conf.Schema(), NewToken: func() (string, string) {
 			return apiToken, `- {name: "init", sha256: "` + conf.HashToken(apiToken) + `", role: operator}`
 		},
-		Try: setup.Try{Models: probe.Models, Model: probe.Model, Telegram: telegram.Try, Slack: slack.Try, Search: probe.Search},
+		Try: setup.Try{Models: probe.Models, Model: probe.Model, Window: probe.Window, Telegram: telegram.Try, Slack: slack.Try, Search: probe.Search},
 	}
 	return b
 }

@@ -76,8 +76,12 @@ func (t *dialog) askModel(a *answers) error {
 		failed, err := t.try(func(ctx context.Context) (string, error) {
 			return a.model, t.Try.Model(ctx, a.config())
 		})
-		if err != nil || failed == nil {
+		if err != nil {
 			return err
+		}
+		if failed == nil {
+			a.window = t.Try.Window(t.ctx, a.config())
+			return nil
 		}
 		from = next(failed, names)
 	}
@@ -258,7 +262,12 @@ func (t *dialog) typeModel(a *answers, usual string) (err error) {
 	return nil
 }
 
-// section is the model's part of the config.
+// section is the model's part of the config. A window that is larger than the default
+// is not written: long prompts cost money.
 func (a *answers) section() string {
-	return fmt.Sprintf("models:\n  main:\n    base_url: %s\n%s    model: %s\n%s", quote(a.url), a.key.line("    api_key"), quote(a.model), a.budget.price)
+	window := ""
+	if a.window > 0 && a.window < llm.DefaultContext {
+		window = fmt.Sprintf("    context_tokens: %d\n", a.window)
+	}
+	return fmt.Sprintf("models:\n  main:\n    base_url: %s\n%s    model: %s\n%s%s", quote(a.url), a.key.line("    api_key"), quote(a.model), window, a.budget.price)
 }

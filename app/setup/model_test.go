@@ -2,10 +2,13 @@ package setup_test
 
 import (
 	"context"
+	"crypto/tls"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -114,6 +117,8 @@ func TestEndpointProblems(t *testing.T) {
 	secure := httptest.NewTLSServer(http.NotFoundHandler())
 	t.Cleanup(secure.Close)
 	plain := answer(http.StatusOK, "{}")
+	redirect := httptest.NewServer(http.RedirectHandler("https://example.com/v1/models", http.StatusPermanentRedirect))
+	t.Cleanup(redirect.Close)
 	for _, c := range []struct{ name, url, want string }{
 		{"no such host", "http://no-such-host.invalid/v1", "there is no host named no-such-host.invalid. Check the address for typing mistakes, and the network."},
 		{"nothing listens", "http://127.0.0.1:1/v1", "nothing listens at 127.0.0.1:1. Start the server there, or check the address."},
@@ -122,6 +127,9 @@ func TestEndpointProblems(t *testing.T) {
 		{"busy", answer(http.StatusTooManyRequests, "{}") + "/v1", "the endpoint has too many requests at the moment."},
 		{"down", answer(http.StatusBadGateway, "bad") + "/v1", "the server answered with error 502. Try again later"},
 		{"a certificate of its own", secure.URL + "/v1", "is not trusted. Check the address"},
+		{"http in place of https", strings.Replace(secure.URL, "https:", "http:", 1) + "/v1", "the server at this address speaks https. Begin the address with https://."},
+		{"http in place of https, where the server hangs up", strings.Replace(hangsUp(t), "https:", "http:", 1) + "/v1", "the server at this address speaks https. Begin the address with https://."},
+		{"a redirect", redirect.URL + "/v1", "the server redirects to https://example.com/v1. Use that address."},
 		{"https in place of http", strings.Replace(plain, "http:", "https:", 1) + "/v1", "does not speak https at this address. Begin the address with http://."},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -132,6 +140,78 @@ func TestEndpointProblems(t *testing.T) {
 			if !strings.Contains(b.out.String(), c.want) {
 				t.Errorf("%q is not said:\n%s", c.want, b.out.String())
 			}
+		})
+	}
+}
+
+// hangsUp is the address of a server that speaks TLS, and closes a connection without
+// it.
+func hangsUp(t *testing.T) string {
+	t.Helper()
+	certified := httptest.NewTLSServer(http.NotFoundHandler())
+	t.Cleanup(certified.Close)
+	listener, err := tls.Listen("tcp", "127.0.0.1:0", certified.TLS)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var ended sync.WaitGroup
+	t.Cleanup(func() { _ = listener.Close(); ended.Wait() })
+	ended.Go(func() {
+		for {
+			connection, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			_, _ = connection.Read(make([]byte, 1))
+			_ = connection.Close()
+		}
+	})
+	return "https://" + listener.Addr().String()
+}
+
+// TestWindow holds that the window of the model is written when the endpoint tells it,
+// and that none is written that is larger than the default.
+func TestWindow(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		pages map[string]string
+		want  int
+	}{
+		{"nothing is told", map[string]string{"/v1/models": `{"data": [{"id": "big"}]}`}, 0},
+		{"vLLM", map[string]string{"/v1/models": `{"data": [{"id": "small", "max_model_len": 4096}, {"id": "big", "max_model_len": 16384}]}`}, 16384},
+		{"OpenRouter", map[string]string{"/v1/models": `{"data": [{"id": "big", "context_length": 131072, "top_provider": {"context_length": 65536}}]}`}, 65536},
+		{"OpenRouter, without a provider", map[string]string{"/v1/models": `{"data": [{"id": "big", "context_length": 32768, "top_provider": {"context_length": null}}]}`}, 32768},
+		{"a large one", map[string]string{"/v1/models": `{"data": [{"id": "big", "context_length": 2000000}]}`}, 0},
+		{"LM Studio", map[string]string{
+			"/v1/models":     `{"data": [{"id": "big", "object": "model"}]}`,
+			"/api/v0/models": `{"data": [{"id": "big", "state": "loaded", "max_context_length": 131072, "loaded_context_length": 8192}]}`,
+		}, 8192},
+		{"Ollama", map[string]string{
+			"/v1/models":   `{"data": [{"id": "big"}]}`,
+			"/api/version": `{"version": "0.12.6"}`,
+			"/api/show":    `{"model_info": {"qwen3.context_length": 40960}}`,
+			"/api/ps":      `{"models": [{"name": "big", "model": "big", "context_length": 4096}]}`,
+		}, 4096},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			b := newEnv(t)
+			s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				page, there := c.pages[r.URL.Path]
+				if !there {
+					http.NotFound(w, r)
+				}
+				_, _ = io.WriteString(w, page)
+			}))
+			t.Cleanup(s.Close)
+			b.options.Try.Model = func(context.Context, llm.ModelConfig) error { return nil }
+			if _, err := b.run("", s.URL+"/v1", "", "big", "", "", "", "", "", ""); err != nil {
+				t.Fatalf("%v\n%s", err, b.out.String())
+			}
+			config := b.read("config.yaml")
+			if line := fmt.Sprintf("    context_tokens: %d\n", c.want); strings.Contains(config, "context_tokens") != (c.want > 0) || c.want > 0 && !strings.Contains(config, line) {
+				t.Errorf("want context_tokens %d (0: no line) in\n%s", c.want, config)
+			}
+			b.load()
 		})
 	}
 }
@@ -191,14 +271,14 @@ func proxy(t *testing.T, w http.ResponseWriter, r *http.Request, base string) {
 	}
 }
 
-// TestSearchByKey holds that a provider is chosen by number or name, and that a
-// wrong key is asked for again.
+// TestSearchByKey holds that a provider is chosen by number or name, and that the next
+// question after a wrong key hides its answer, because people paste another key.
 func TestSearchByKey(t *testing.T) {
 	for _, answer := range []string{"1", "brave", "Brave Search"} {
 		b := newEnv(t)
 		brave := searchfake.New(t, "brave", searchfake.Result{Title: "Weather", Address: "https://example.com/"})
 		b.options.SearchAPI = brave.URL
-		if _, err := b.run("", b.model, key, "big", "", "", answer, "search-key-of-nobody", "", "", searchfake.Key, "", "", ""); err != nil {
+		if _, err := b.run("", b.model, key, "big", "", "", answer, "search-key-of-nobody", "", searchfake.Key, "", "", ""); err != nil {
 			t.Fatalf("%v\n%s", err, b.out.String())
 		}
 		for _, words := range []string{"It does not work: Brave Search refused the API key; check api_key", "It works: Brave Search"} {
@@ -217,7 +297,7 @@ func TestSearchByKey(t *testing.T) {
 	// A wrong key: another search is chosen.
 	b := newEnv(t)
 	b.options.SearchAPI = searchfake.New(t, "brave").URL
-	if _, err := b.run("", b.model, key, "big", "", "", "brave", "search-key-of-nobody", "", b.search, "", "", ""); err != nil {
+	if _, err := b.run("", b.model, key, "big", "", "", "brave", "search-key-of-nobody", "", "-", b.search, "", "", ""); err != nil {
 		t.Fatalf("%v\n%s", err, b.out.String())
 	}
 	if got := b.load().Tools.Servers["search"].Options["url"]; got != b.search {

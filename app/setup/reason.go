@@ -26,9 +26,14 @@ func (t *dialog) reason(err error) string {
 // sentence is the key of a text for an error, with its data; empty for an error that
 // is a sentence itself.
 func sentence(err error) (key string, data map[string]any) {
+	if errors.Is(err, llm.ErrSpeaksTLS) {
+		return "init.only_tls", nil
+	}
 	var e *llm.Error
 	if errors.As(err, &e) {
 		switch {
+		case e.Status/100 == 3 && e.Hint != "":
+			return "init.redirects", map[string]any{"URL": e.Hint}
 		case e.Problem == llm.Refused && strings.Contains(e.Hint, "credit"):
 			return "init.no_credit", nil
 		case e.Problem == llm.Refused:

@@ -55,8 +55,10 @@ type Options struct {
 type Try struct {
 	// Models lists the names of an endpoint's models. It is nil, and not empty, when
 	// the endpoint did not list any.
-	Models   func(context.Context, llm.ModelConfig) ([]string, error)
-	Model    func(context.Context, llm.ModelConfig) error
+	Models func(context.Context, llm.ModelConfig) ([]string, error)
+	Model  func(context.Context, llm.ModelConfig) error
+	// Window is how many tokens the endpoint keeps; 0: it does not say.
+	Window   func(context.Context, llm.ModelConfig) int
 	Telegram func(context.Context, telegram.Config) (who string, err error)
 	Slack    func(context.Context, slack.Config) (who string, err error)
 	Search   func(ctx context.Context, options map[string]any) error

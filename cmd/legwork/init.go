@@ -46,7 +46,7 @@ func (command initCommand) Run(ctx context.Context, c cli.Console) error {
 		Config: command.Config, EnvFile: conf.EnvFile, Replace: command.Force, Environment: c.Env, Saved: saved,
 		TelegramAPI: command.TelegramAPI, SlackAPI: command.SlackAPI, SearchAPI: command.SearchAPI,
 		Admin: conf.AdminProblem, SearchProblem: probe.SearchProblem, Schema: conf.Schema(), NewToken: firstToken,
-		Try: setup.Try{Models: probe.Models, Model: probe.Model, Telegram: telegram.Try, Slack: slack.Try, Search: probe.Search},
+		Try: setup.Try{Models: probe.Models, Model: probe.Model, Window: probe.Window, Telegram: telegram.Try, Slack: slack.Try, Search: probe.Search},
 	}
 	written, err := setup.Run(ctx, options)
 	if err != nil {
