@@ -196,9 +196,18 @@ type keys struct {
 	last byte
 }
 
+// Read gives the editor of x/term, which knows Home and End as xterm sends them, these
+// two keys of tmux, screen and PuTTY, too.
 func (k *keys) Read(p []byte) (int, error) {
 	n, err := k.Reader.Read(p[:1])
 	k.last = p[0]
+	if k.last == escape && k.Buffered() >= len("[1~") && len(p) >= len("\x1b[H") {
+		rest, _ := k.Peek(len("[1~"))
+		if key := map[string]string{"[1~": "[H", "[7~": "[H", "[4~": "[F", "[8~": "[F"}[string(rest)]; key != "" {
+			_, _ = k.Discard(len(rest))
+			n += copy(p[1:], key)
+		}
+	}
 	return n, err
 }
 

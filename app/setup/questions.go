@@ -119,26 +119,31 @@ func (t *dialog) askSearch(a *answers) error {
 		} else if a.search = (searchChoice{url: answer}); i == len(sites) {
 			a.search.url, err = t.line("init.search_url", nil, t.found(searchURL))
 		}
+		for err == nil && !a.search.none() { // once for each key; without a key another search is chosen
+			if problem := t.SearchProblem(a.search.options()); problem != "" {
+				if a.search.provider.Name == "" {
+					problem = t.Texts.Text(t.language, "init.no_search_url", nil)
+				}
+				t.note("init.failed", map[string]any{"Reason": problem})
+				break
+			}
+			failed, err := t.try(func(ctx context.Context) (string, error) {
+				return a.search.title(), t.Try.Search(ctx, a.search.options())
+			})
+			if err != nil || failed == nil {
+				return err
+			}
+			usual = a.search.title()
+			if a.search.provider.Name == "" {
+				break
+			}
+			if err := t.askSearchKey(a, a.search.provider); err != nil {
+				return err
+			}
+		}
 		if err != nil {
 			return err
 		}
-		if a.search.none() { // no key was given
-			continue
-		}
-		if problem := t.SearchProblem(a.search.options()); problem != "" {
-			if a.search.provider.Name == "" {
-				problem = t.Texts.Text(t.language, "init.no_search_url", nil)
-			}
-			t.note("init.failed", map[string]any{"Reason": problem})
-			continue
-		}
-		failed, err := t.try(func(ctx context.Context) (string, error) {
-			return a.search.title(), t.Try.Search(ctx, a.search.options())
-		})
-		if err != nil || failed == nil {
-			return err
-		}
-		usual = a.search.title()
 	}
 }
 

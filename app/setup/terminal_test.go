@@ -111,7 +111,7 @@ func TestTerminal(t *testing.T) {
 		}
 	}
 	answer("Language", "\n")
-	answer("Language model", b.model[1:]+"\x1b[H"+b.model[:1]+"\r") // the first letter last, at the beginning
+	answer("Language model", b.model[1:len(b.model)-1]+"\x1b[1~"+b.model[:1]+"\x1b[4~"+b.model[len(b.model)-1:]+"\r") // first and last letter behind Home and End of tmux
 	answer("API key", "sk-0123-wrong\r")
 	answer("answer again", "sk-0123-pasted\r")
 	answer("API key", "wrong\x15sk-0123456780\x1b[D\x7f9\r")
@@ -130,7 +130,7 @@ func TestTerminal(t *testing.T) {
 	if !strings.Contains(text, "*****") {
 		t.Errorf("the screen shows no stars for a secret:\n%s", text)
 	}
-	if !strings.Contains(text, b.model[1:]) || strings.Contains(text, "sk-01") || strings.Contains(text, botToken[:12]) {
+	if !strings.Contains(text, b.model[1:len(b.model)-1]) || strings.Contains(text, "sk-01") || strings.Contains(text, botToken[:12]) {
 		t.Errorf("the screen shows a secret, or not what else was typed:\n%s", text)
 	}
 	if got := b.load(); got.LLM.Models["main"].APIKey != key || got.Telegram.Token != botToken {
