@@ -80,6 +80,7 @@ func Demo(ctx context.Context, text string, c cli.Console) error {
 	defer os.RemoveAll(dir) //nolint:errcheck // a temporary folder
 	config := conf.Demo(dir)
 	config.Log.Level = slog.LevelWarn.String()
+	config.Timezone = cli.Timezone(c.Env)
 	pace := offline.Options{}
 	if text == "" {
 		pace = demoPace

@@ -54,6 +54,9 @@ func (c Console) LoadConfig(path string) (config *conf.Config, source string, er
 				return nil, "", err
 			}
 			config, err := conf.FromEnv(env)
+			if err == nil {
+				config.Timezone = Timezone(env)
+			}
 			return config, FromEnvironment, err
 		}
 		path = DefaultConfig

@@ -8,9 +8,8 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"strings"
-	"time"
 
+	"legwork/app/cli"
 	"legwork/bot/slack"
 	"legwork/bot/telegram"
 	"legwork/i18n"
@@ -88,7 +87,7 @@ func Run(ctx context.Context, o Options) (Outcome, error) {
 	}
 	lines, done := newLines(ctx, o.In, o.Out)
 	defer done()
-	t := &dialog{Options: o, ctx: ctx, lines: lines, language: locale(o.Environment), timezone: timezone(o.Environment)}
+	t := &dialog{Options: o, ctx: ctx, lines: lines, language: locale(o.Environment), timezone: cli.Timezone(o.Environment)}
 	a, err := t.ask()
 	if ctx.Err() != nil {
 		return Outcome{}, errInterrupted
@@ -108,18 +107,4 @@ func locale(env func(string) (string, bool)) string {
 		}
 	}
 	return ""
-}
-
-// timezone is the time zone of the environment or the machine, and UTC when neither
-// names one.
-func timezone(env func(string) (string, bool)) string {
-	name, _ := env("TZ")
-	if name = strings.TrimPrefix(name, ":"); name == "" {
-		link, _ := os.Readlink("/etc/localtime")
-		_, name, _ = strings.Cut(link, "zoneinfo/")
-	}
-	if _, err := time.LoadLocation(name); err != nil || name == "" || name == "Local" {
-		return "UTC"
-	}
-	return name
 }

@@ -100,13 +100,15 @@ func TestAttachPrograms(t *testing.T) {
 // TestDemoApproval: the demo shows an approval without a config and a key.
 func TestDemoApproval(t *testing.T) {
 	t.Parallel()
-	w := &env{t: t, dir: t.TempDir()}
+	w := &env{t: t, dir: t.TempDir(), vars: []string{"TZ=Asia/Kathmandu"}}
 	s := w.sit("demo")
 	s.sees("To see an approval, try: Save a note: buy milk")
 	s.types("Save a note: buy milk\r")
 	s.sees("Allow this action?", `"content": "buy milk\n"`, `"path": "notes.md"`, "1 Allow once", "3 Deny")
 	s.types("1")
 	s.sees("Added 9 bytes to notes.md")
+	s.types("/settings\r")
+	s.sees("Time zone: Asia/Kathmandu")
 	s.types("\x04")
 	s.leaves()
 }
