@@ -37,7 +37,7 @@ type ChatOptions struct {
 	Log  bool   // write the log to standard error, also for one question
 }
 
-const chatCommand = "legwork chat"
+const chatCommand, demoCommand = "legwork chat", "legwork demo"
 
 // Chat works in the terminal with the models and tools of the config at path until
 // the person leaves. Tasks that an earlier run left unfinished continue. Beside a
@@ -86,7 +86,7 @@ func Demo(ctx context.Context, text string, c cli.Console) error {
 		pace = demoPace
 	}
 	talk := conversation{
-		ChatOptions: ChatOptions{Text: text}, command: "legwork demo",
+		ChatOptions: ChatOptions{Text: text}, command: demoCommand,
 		banner: []string{"demo.banner", "demo.hint", "terminal.hint"}, model: "llm/offline",
 	}
 	log, closeLog, err := talk.log(config, c)
@@ -219,6 +219,9 @@ func (talk conversation) terminal(ctx context.Context, a *core, screen terminal.
 		screen.Resumed = len(live)
 	}
 	screen.Banner = talk.greeting(screen, talk.banner)
+	if talk.command == demoCommand {
+		screen.Unfinished = func() string { return "" } // its data is deleted
+	}
 	var t *terminal.Terminal
 	screen.Wait = func(ctx context.Context) error {
 		if talk.JSON { // a program has several conversations

@@ -97,6 +97,22 @@ func TestAttachPrograms(t *testing.T) {
 	s.stops()
 }
 
+// TestDemoLeft: the demo, whose data is deleted, does not say that a task goes on.
+func TestDemoLeft(t *testing.T) {
+	t.Parallel()
+	w := &env{t: t, dir: t.TempDir()}
+	s := w.sit("demo")
+	s.sees("Type a question.")
+	s.types("Save a note: buy milk\r")
+	s.sees("Allow this action?")
+	s.types("\x04")
+	s.leaves()
+	<-s.shown
+	if text := s.text(); strings.Contains(text, "unfinished") {
+		t.Errorf("the demo says that a task is unfinished:\n%s", text)
+	}
+}
+
 // TestDemoApproval: the demo shows an approval without a config and a key.
 func TestDemoApproval(t *testing.T) {
 	t.Parallel()
