@@ -237,6 +237,42 @@ func TestAnswersInAThread(t *testing.T) {
 	}
 }
 
+// TestMentionWithoutWords: a mention alone asks about the messages that it brings along.
+// Without any, and as an answer to a question, it says nothing.
+func TestMentionWithoutWords(t *testing.T) {
+	o := newEnv(t)
+	hall := room("hall")
+	m := o.by("ann", hall, "")
+	m.InThread, m.Earlier = true, []bot.Quoted{{From: "Eve", Text: "Why is the site down?"}}
+	o.send(m)
+	look := o.text("prompt.look", nil)
+	if got := o.goals(hall); len(got) != 1 || got[0] != look {
+		t.Fatalf("the mention asks %q, want %q", got, look)
+	}
+	id := o.live(hall)[0]
+	if e := o.event(id, 1).Opening.Earlier; len(e) != 1 || e[0].From != "Eve" {
+		t.Errorf("the question brings along %+v, want the message of Eve", e)
+	}
+	o.plans(id)
+	o.add(id, planner.Event{Type: planner.Replied, Action: planner.WorkID("1/a", 1, 0), Reply: &planner.Reply{Calls: []planner.Call{
+		{ID: "c", Name: planner.ToolAskPerson, Arguments: "{}", Ask: &planner.Question{Text: "Which?"}},
+	}}})
+	o.pass(time.Minute)
+	again := o.by("ann", hall, "")
+	again.InThread, again.Earlier = true, []bot.Quoted{{From: "Eve", Text: "Both."}}
+	o.send(again)
+	events, err := o.store.Load(t.Context(), id, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if last := events[len(events)-1]; last.Type != planner.GuidanceAdded || len(last.Earlier) != 1 {
+		t.Errorf("while a question is open the mention became %+v, want guidance", last)
+	}
+	if got, want := o.say("ann", room("other"), ""), o.text("error.empty_goal", nil); !strings.Contains(got, want) {
+		t.Errorf("a mention that brings nothing along is answered by %q, want %q", got, want)
+	}
+}
+
 // TestEditedQuestion: an edit without a change does nothing. A changed question goes
 // to its task while the task accepts guidance, and otherwise becomes a new question.
 func TestEditedQuestion(t *testing.T) {

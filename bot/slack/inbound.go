@@ -246,8 +246,8 @@ func convertTexts(me identity, name func(id string) string, now time.Time, arriv
 			q := &m.Earlier[i]
 			q.From, q.Text = plain(q.From, "", name), plain(q.Text, "", name)
 		}
-		if m.Text == "" && m.Media == "" && len(m.Earlier) == 0 && addressed && m.Kind != bot.MessageEdit {
-			m.Text = "/help" // only the mention
+		if m.Text == "" && m.Media == "" && len(m.Earlier) == 0 && addressed && !m.InThread && m.Kind != bot.MessageEdit {
+			m.Text = "/help" // only the mention; in a thread it asks about the thread
 		}
 	}
 }

@@ -58,6 +58,10 @@ func TestCalledIntoAThread(t *testing.T) {
 	if got, want := quotes(mention("say it").Earlier), "ben: Which one?"; got != want {
 		t.Errorf("the next mention brought\n%s\nwant\n%s", got, want)
 	}
+	p.Say("C1", "U2", "So what?", root)
+	if got := mention(""); got.Text != "" || quotes(got.Earlier) != "ben: So what?" {
+		t.Errorf("a mention alone gave the text %q and\n%s\nwant what is new", got.Text, quotes(got.Earlier))
+	}
 	if got := mention("!status"); got.Text != "/status" || len(got.Earlier) > 0 {
 		t.Errorf("a command brought %+v", got)
 	}

@@ -141,6 +141,8 @@ func textHandler(ctx context.Context, in *Inbox, r *Request) (Outcome, error) {
 		return took(in.ReplyText(r, "error.rich_message", nil), nil)
 	case m.Text == "" && m.Media != "":
 		return took(in.ReplyText(r, "error.no_text_in_media", nil), nil)
+	case m.Text == "" && len(m.Earlier) > 0:
+		return took(OpenQuestion(ctx, in, r, in.Texts.Text(r.Lang, "prompt.look", nil)))
 	case m.Text == "":
 		return took(in.ReplyText(r, "error.empty_goal", nil), nil)
 	case len(m.Text) > MaxGoal:

@@ -68,9 +68,9 @@ func OpenQuestion(ctx context.Context, in *Inbox, r *Request, goal string) (Repl
 		sent = item.Open.At
 	}
 	o.Until = partsUntil(m, sent)
-	wordless := goal == input.WithoutWords(m)
+	wordless := m.Text == "" || goal == input.WithoutWords(m)
 	if wordless {
-		o.Parts = []planner.Part{{Message: m.ID}} // the messages that it points at say it
+		o.Parts = []planner.Part{{Message: m.ID}} // the messages that it brings along say it
 	}
 	var to destination
 	if !m.Standalone {
