@@ -164,6 +164,9 @@ func settle(s State, o Outcome, why string) State {
 // modelDone folds the outcome of a model action, or of a show action that failed.
 func modelDone(s State, e Event) State {
 	a, _ := listed(s, e.Action)
+	if e.Reply != nil && e.Reply.Untrusted && s.Tainted == 0 {
+		s.Tainted = e.Seq
+	}
 	switch {
 	case a.Kind == KindShow:
 		s.Phase = PhaseOver

@@ -105,20 +105,23 @@ type Opening struct {
 	Parts []Part `json:"parts,omitempty"` // of a question of several messages that is asked again, or of a message without words; see Whole
 }
 
-// maxAsked is how much of one quoted message Asked holds, in bytes.
-const maxAsked = 1 << 10
+// maxPointed is how much of a message that the person pointed at the history of the
+// conversation holds, in bytes.
+const maxPointed = 1 << 10
 
-// Asked is the goal as the history of the conversation holds it: the messages that
-// the person pointed at follow as quotations.
-func (o *Opening) Asked() string {
-	text := o.Goal
+// Brought are the messages that the question brings along, as the history of the
+// conversation holds them. A goal without words of its own quotes them already.
+func (o *Opening) Brought() (list []bot.Quoted) {
 	for _, q := range o.Earlier {
-		if q.Pointed && !strings.Contains(o.Goal, q.Quotation()) {
-			q.Text = clip.Marked(q.Text, maxAsked)
-			text += "\n\n" + q.Quotation()
+		if strings.Contains(o.Goal, q.Quotation()) {
+			continue
 		}
+		if q.Pointed {
+			q.Text = clip.Marked(q.Text, maxPointed)
+		}
+		list = append(list, q)
 	}
-	return text
+	return list
 }
 
 // Notify says where the outcome of a task that was started by a program goes.
@@ -183,9 +186,10 @@ type Reply struct {
 	Usage  llm.Usage `json:"usage,omitzero"`
 	Model  string    `json:"model,omitempty"`
 
-	Thought  string    `json:"thought,omitempty"`  // the text beside a plan or calls; shortened
-	Estimate *Estimate `json:"estimate,omitempty"` // of a plan: what carrying it out may cost
-	Confirm  bool      `json:"confirm,omitempty"`  // of a plan: it is so large that a person decides about it first; counts for the first plan alone
+	Untrusted bool      `json:"untrusted,omitempty"` // the prompt holds what Past.Untrusted reports
+	Thought   string    `json:"thought,omitempty"`   // the text beside a plan or calls; shortened
+	Estimate  *Estimate `json:"estimate,omitempty"`  // of a plan: what carrying it out may cost
+	Confirm   bool      `json:"confirm,omitempty"`   // of a plan: it is so large that a person decides about it first; counts for the first plan alone
 }
 
 // Estimate is the most that a plan may cost, the answer included.

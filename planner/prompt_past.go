@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"legwork/bot"
 	"legwork/i18n"
 	"legwork/internal/clip"
 	"legwork/llm"
@@ -21,9 +22,18 @@ type Past struct {
 // while there is none.
 type Exchange struct {
 	Goal, Answer string
-	Failed       bool // it ended, though without an answer
-	Other        bool // another person asked: their question is data
-	Tainted      bool // outsiders' words went into the answer, which is data therefore
+	Brought      []bot.Quoted // messages that the question brought along, as material
+	Failed       bool         // it ended, though without an answer
+	Other        bool         // another person asked: their question is data
+	Tainted      bool         // outsiders' words went into the answer, which is data therefore
+}
+
+// Untrusted reports whether an earlier question brought along messages of others that its
+// author did not point at.
+func (p Past) Untrusted() bool {
+	return slices.ContainsFunc(p.History, func(h Exchange) bool {
+		return slices.ContainsFunc(h.Brought, func(q bot.Quoted) bool { return !q.Own && !q.Pointed })
+	})
 }
 
 // Earlier is the result of a sub-task of an earlier task of the conversation.
@@ -46,6 +56,7 @@ func (b *builder) addPast() {
 		if h.Other {
 			h.Goal = tag("data", h.Goal)
 		}
+		b.addQuoted(h.Brought)
 		b.messages.add(llm.User, tag("earlier_question", h.Goal))
 		if h.Tainted && h.Answer != "" {
 			// As a message of the model it would be taken for its own words.

@@ -37,10 +37,14 @@ func (c Conversations) History(ctx context.Context, conversation string, before 
 			if answer.Order == e.value.Order {
 				t = withAnswer(t, answer)
 			}
-			if len(list) == 0 && len(t.Goal)+len(t.Answer) > left {
+			for len(list) == 0 && len(t.Brought) > 0 && t.Bytes() > left { // the first one, such as the root of a thread, goes last
+				i := min(1, len(t.Brought)-1)
+				t.Brought = slices.Delete(t.Brought, i, i+1)
+			}
+			if len(list) == 0 && t.Bytes() > left {
 				t.Goal, t.Answer = shorten(t.Goal, left/2), shorten(t.Answer, left/2)
 			}
-			if left -= len(t.Goal) + len(t.Answer); left < 0 {
+			if left -= t.Bytes(); left < 0 {
 				return
 			}
 			list = append(list, t)
@@ -144,7 +148,7 @@ func (x turns) taskWithOrder(order uint64) tasks.ID {
 
 // turnOf returns a turn with its goal's row.
 func turnOf(r historyRow) tasks.Turn {
-	return tasks.Turn{Task: r.Task, Order: r.Order, At: r.At, Goal: r.Text, From: r.From}
+	return tasks.Turn{Task: r.Task, Order: r.Order, At: r.At, Goal: r.Text, From: r.From, Brought: r.Brought}
 }
 
 // withAnswer returns the turn with its answer's row.

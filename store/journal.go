@@ -262,7 +262,7 @@ func (x journals) questionChanged(id tasks.ID, task taskRow, s planner.State) er
 		return err
 	}
 	history.drop(x, halfKey{turnKey{task.Chat.Key(), task.Order}, true})
-	turns(x).put(task.Chat.Key(), historyRow{Order: task.Order, Task: id, From: task.From.Key(), At: at, Text: o.Asked()})
+	turns(x).put(task.Chat.Key(), historyRow{Order: task.Order, Task: id, From: task.From.Key(), At: at, Brought: o.Brought(), Text: o.Goal})
 	index(x).change(id, func(l *listing) { l.ask(o) })
 	return nil
 }

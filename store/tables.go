@@ -3,6 +3,7 @@ package store
 import (
 	"crypto/sha256"
 	"encoding/binary"
+	"encoding/json"
 	"fmt"
 	"math"
 	"strings"
@@ -195,8 +196,9 @@ type historyRow struct {
 	Answer  bool   // the answer; otherwise the goal
 	Task    tasks.ID
 	Failed  bool
-	Tainted bool   // of an answer: words of outsiders may have gone into it
-	From    string // of a goal: key of the person who asked
+	Tainted bool         // of an answer: words of outsiders may have gone into it
+	From    string       // of a goal: key of the person who asked
+	Brought []bot.Quoted // of a goal: messages that it brought along
 	At      time.Time
 	Text    string
 }
@@ -338,17 +340,26 @@ const (
 	rowFailed  = 1 << iota
 	rowTainted // of an answer
 	rowFrom    // the person who asked comes before the text
+	rowBrought // the messages that the goal brought along, in JSON, come before the text
 )
 
-// encodeHistory returns flags, time, task, who asked where that is told, and text.
+// encodeHistory returns flags, time, task, who asked where that is told, messages that
+// the goal brought along, and text.
 func encodeHistory(r historyRow) ([]byte, error) {
 	told := r.From != "" && len(r.From) <= math.MaxUint8
 	body := make([]byte, 0, 12+len(r.Task)+len(r.From)+len(r.Text))
-	body = append(body, flag(rowFailed, r.Failed)|flag(rowTainted, r.Tainted)|flag(rowFrom, told), byte(len(r.Task)))
+	body = append(body, flag(rowFailed, r.Failed)|flag(rowTainted, r.Tainted)|flag(rowFrom, told)|flag(rowBrought, len(r.Brought) > 0), byte(len(r.Task)))
 	body = binary.BigEndian.AppendUint64(body, uint64(r.At.UnixNano()))
 	body = append(body, r.Task...)
 	if told {
 		body = append(append(body, byte(len(r.From))), r.From...)
+	}
+	if len(r.Brought) > 0 {
+		brought, err := json.Marshal(r.Brought)
+		if err != nil {
+			return nil, fmt.Errorf("encoding history row: %w", err)
+		}
+		body = append(binary.AppendUvarint(body, uint64(len(brought))), brought...)
 	}
 	return append(body, r.Text...), nil
 }
@@ -368,6 +379,9 @@ func decodeHistory(key, body []byte) (r historyRow, err error) {
 	}
 	if flags&rowFrom != 0 {
 		r.From = string(rest.take(uint64(rest.byte())))
+	}
+	if flags&rowBrought != 0 {
+		rest.short = json.Unmarshal(rest.take(rest.number()), &r.Brought) != nil
 	}
 	if r.Text = string(rest.rest); !ok || rest.short {
 		return r, fmt.Errorf("%w: history row", tasks.ErrDamaged)

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"legwork/bot"
 	"legwork/llm"
 	"legwork/planner"
 	"legwork/tasks"
@@ -260,6 +261,42 @@ func TestFailedWorkIsTriedAgain(t *testing.T) {
 		}
 		if got := d.does(id, planner.Todo(d.state(id))[0].ID); len(got) != 1 || got[0].Type != c.want {
 			t.Errorf("after %s the same plan became %+v, want %s", c.end.Type, got, c.want)
+		}
+	}
+}
+
+// TestBroughtMessagesStay: a later question sees the messages that an earlier one brought
+// along, and its task has read words of outsiders then.
+func TestBroughtMessagesStay(t *testing.T) {
+	for name, c := range map[string]struct {
+		said    bot.Quoted
+		tainted bool
+	}{
+		"of others":  {bot.Quoted{From: "Eve", Text: "the site is down"}, true},
+		"of her own": {bot.Quoted{From: "Ann", Text: "the site is down", Own: true}, false},
+		"pointed at": {bot.Quoted{From: "Eve", Text: "the site is down", Pointed: true}, false},
+	} {
+		d := newInboxEnv(t)
+		var second tasks.ID
+		for _, text := range []string{"why?", "since when?"} {
+			m := from("ann", text, text)
+			m.Standalone = true
+			if second == "" {
+				m.Earlier = []bot.Quoted{c.said}
+			}
+			d.Ask(t, m)
+			second = d.live(group)[0]
+			d.does(second, planner.Todo(d.state(second))[0].ID)
+			if text == "why?" {
+				d.does(second, planner.ShowID())
+			}
+		}
+		request := d.Model.Requests(llm.RolePlan)[1]
+		if text := request.Messages[1].Content; !strings.Contains(text, "\nthe site is down\n</earlier_message>") || strings.Contains(text, "<goal>\nwhy?") {
+			t.Errorf("%s: the second question saw\n%s\nwant the message as data", name, text)
+		}
+		if got := d.state(second).Tainted > 0; got != c.tainted {
+			t.Errorf("%s: the second task has read words of outsiders: %v, want %v", name, got, c.tainted)
 		}
 	}
 }

@@ -149,9 +149,12 @@ func TestForwardedParts(t *testing.T) {
 	}
 	o.send(o.by("ann", me, "Who is right?"))
 	o.send(forward("The moon is green."), forward("It is grey."))
-	want := "Who is right?\n\n> Bob: The moon is green.\n\n> Bob: It is grey."
-	if got := o.asked(me); !slices.Equal(got, []string{want}) {
-		t.Errorf("asked = %q, want %q", got, want)
+	turns, err := o.store.History(t.Context(), me.Key(), "", 1<<20)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(turns) != 1 || turns[0].Goal != "Who is right?" || len(turns[0].Brought) != 2 {
+		t.Errorf("the history holds %+v, want one question with both messages", turns)
 	}
 	if s := o.state(o.live(me)[0]); s.Tainted == 0 {
 		t.Error("the task read words of others and does not know it")

@@ -98,25 +98,28 @@ func TestQuotedInHeldWords(t *testing.T) {
 	}
 }
 
-// TestHistoryHoldsWhatWasPointedAt: a later question knows what an earlier one was
+// TestHistoryHoldsWhatWasBrought: a later question knows what an earlier one was
 // about.
-func TestHistoryHoldsWhatWasPointedAt(t *testing.T) {
+func TestHistoryHoldsWhatWasBrought(t *testing.T) {
 	o := newEnv(t)
 	me := private("ann")
-	o.send(o.pointing(me, "is he right?"))
+	m := o.pointing(me, "is he right?")
+	m.Earlier = append(m.Earlier, bot.Quoted{From: "Eve", Text: strings.Repeat("lunch ", 500)})
+	o.send(m)
 	o.ends(o.live(me)[0], "no")
 	turns, err := o.store.History(t.Context(), me.Key(), "", 1<<20)
 	if err != nil || len(turns) != 1 {
 		t.Fatalf("the history is %v, %v", turns, err)
 	}
-	if want := "is he right?\n\n> Bob: It rains at rain.example.\n> Really."; turns[0].Goal != want {
-		t.Errorf("the history holds %q, want %q", turns[0].Goal, want)
+	brought := turns[0].Brought
+	if turns[0].Goal != "is he right?" || len(brought) != 2 || brought[0].Text != "It rains at rain.example.\nReally." || len(brought[1].Text) < 2900 {
+		t.Errorf("the history holds %+v, want the question's own words beside what it brought along", turns[0])
 	}
 	if got := o.say("ann", me, "/history"); !strings.Contains(got, "is he right?") || strings.Contains(got, "rain.example") {
 		t.Errorf("/history shows %q, want the question's own words", got)
 	}
 	o.say("ann", me, "/retry")
-	if again := o.event(o.live(me)[0], 1).Opening; len(again.Earlier) != 1 {
+	if again := o.event(o.live(me)[0], 1).Opening; len(again.Earlier) != 2 {
 		t.Errorf("/retry asks %+v, want what it points at, too", again)
 	}
 	if o.event(o.live(me)[0], 1).Type != planner.Opened {

@@ -64,8 +64,18 @@ type Turn struct {
 	Answer string // empty: none yet
 	Failed bool   // the task was stopped or failed
 
-	From    string // key of the person who asked; empty: unknown
-	Tainted bool   // the answer may hold texts of outsiders
+	From    string       // key of the person who asked; empty: unknown
+	Brought []bot.Quoted // messages that the question brought along, as material
+	Tainted bool         // the answer may hold texts of outsiders
+}
+
+// Bytes is the size of the turn's texts.
+func (t Turn) Bytes() int {
+	n := len(t.Goal) + len(t.Answer)
+	for _, q := range t.Brought {
+		n += len(q.From) + len(q.Text)
+	}
+	return n
 }
 
 // Live is a task that has not ended.
@@ -126,9 +136,9 @@ type Store interface {
 	// first.
 	Live(ctx context.Context, conversation string) ([]Live, error)
 	// History returns the newest turns of a conversation since its last cut, oldest
-	// first, whose goals and answers together have at most maxBytes. With a task in
-	// before, it returns only turns that were opened before that task. If the newest
-	// turn alone is longer, its texts are shortened.
+	// first, whose texts together have at most maxBytes. With a task in before, it
+	// returns only turns that were opened before that task. If the newest turn alone
+	// is longer, it loses messages that it brought along, and its texts are shortened.
 	History(ctx context.Context, conversation string, before ID, maxBytes int) ([]Turn, error)
 	// Forget deletes the data of a conversation: its history, its cut, its summary,
 	// its ConversationSettings, and the journals of its ended tasks. Live tasks

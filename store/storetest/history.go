@@ -76,6 +76,31 @@ func testHistoryBudget(b *env) {
 	}
 }
 
+// testBrought: a turn holds the messages that its question brought along. The newest
+// turn loses the second message first when it is too long.
+func testBrought(b *env) {
+	said := []bot.Quoted{{From: "ann", Text: "the site is down", At: b.clock.now(), Own: true}, {From: "bob", Text: "lunch?"}, {From: "eve", Text: "why?"}}
+	in := b.question(chat("c"), "t1", "answer her")
+	in.Open.Opening.Earlier = said
+	b.open(in)
+	b.finish("t1", "a full disk")
+	b.same("all", b.history(chat("c"), "", 1000)[0].Brought, said)
+	b.store = b.reopen()
+	for _, c := range []struct {
+		max  int
+		want []bot.Quoted
+	}{{56, said}, {55, []bot.Quoted{said[0], said[2]}}, {46, said[:1]}, {39, nil}} {
+		got := b.history(chat("c"), "", c.max)
+		if len(got) != 1 || got[0].Goal != "answer her" {
+			b.Fatalf("history of at most %d bytes: got %+v, want the question", c.max, got)
+		}
+		b.same(fmt.Sprintf("at most %d bytes", c.max), append([]bot.Quoted(nil), got[0].Brought...), c.want)
+	}
+	turns, err := b.store.Turns(b.Context(), chat("c").Key(), 0, 10)
+	b.ok(err)
+	b.same("of a summary", turns[0].Brought, said)
+}
+
 func testCut(b *env) {
 	b.ask(chat("c"), "t1", "one")
 	b.ask(chat("d"), "u1", "elsewhere")

@@ -255,23 +255,24 @@ func testParts(b *env) {
 	b.answer("t", "of what?")
 	part := planner.Event{Type: planner.Joined, Text: "pears", Earlier: []bot.Quoted{{From: "Bob", Text: "apples", Pointed: true}}}
 	b.append("t", part)
-	check := func(goal, asked, answer string) {
+	check := func(goal, answer string, brought ...bot.Quoted) {
 		b.Helper()
 		turns := b.history(c, "", 1000)
-		if len(turns) != 1 || turns[0].Goal != asked || turns[0].Answer != answer {
-			b.Fatalf("history: got %+v, want %q and %q", turns, asked, answer)
+		if len(turns) != 1 || turns[0].Goal != goal || turns[0].Answer != answer {
+			b.Fatalf("history: got %+v, want %q and %q", turns, goal, answer)
 		}
+		b.same("messages that were brought along", turns[0].Brought, brought)
 		row, err := b.store.Row(b.Context(), "t")
 		b.ok(err)
 		b.same("goal of a row", row.Goal, goal)
 	}
-	check("compare\npears", "compare\npears\n\n> Bob: apples", "")
+	check("compare\npears", "", part.Earlier...)
 	b.append("t", planner.Event{Type: planner.GuidanceRemoved, Of: 3})
-	check("compare", "compare", "")
+	check("compare", "")
 	b.append("t", part)
 	b.append("t", planner.Event{Type: planner.Joined, Text: "plums"})
 	b.appendWith("t", -1, 0, tasks.ErrRefused, planner.Event{Type: planner.Joined, Text: "too many"})
 	b.finish("t", "Pears.")
-	check("compare\npears\nplums", "compare\npears\nplums\n\n> Bob: apples", "Pears.")
+	check("compare\npears\nplums", "Pears.", part.Earlier...)
 	b.appendWith("t", -1, 0, tasks.ErrRefused, planner.Event{Type: planner.Joined, Text: "too late"})
 }

@@ -30,7 +30,7 @@ func Run(t *testing.T, open Opener) {
 		"redelivery is forgotten": testRedeliveryForgotten, "guidance": testGuidance, "bad deliveries": testBadDeliveries,
 		"queue": testQueue, "queue of plans": testQueueOfPlans, "drop": testDrop, "conversations": testConversations,
 		"move": testMove, "move onto another conversation": testMoveOnto, "move and go on": testMoveGoOn,
-		"history": testHistory, "history budget": testHistoryBudget, "cut": testCut,
+		"history": testHistory, "history budget": testHistoryBudget, "brought": testBrought, "cut": testCut,
 		"settings": testSettings, "summaries": testSummaries, "turns": testTurns, "summary and cut": testSummaryCut,
 		"summary and forgetting": testSummaryForget, "summary and move": testSummaryMove, "forget": testForget,
 		"forget a running task": testForgetRunning, "forget a long conversation": testForgetLong,

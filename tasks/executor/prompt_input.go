@@ -140,7 +140,7 @@ func (x *Executor) past(ctx context.Context, v *tasks.View, maxBytes int) (plann
 	for _, t := range turns {
 		if t.Order > summary.Until {
 			past.History = append(past.History, planner.Exchange{
-				Goal: t.Goal, Answer: t.Answer, Failed: t.Failed, Tainted: t.Tainted, Other: !sameAsker(opening, t),
+				Goal: t.Goal, Brought: t.Brought, Answer: t.Answer, Failed: t.Failed, Tainted: t.Tainted, Other: !sameAsker(opening, t),
 			})
 		}
 	}

@@ -199,7 +199,7 @@ func (s *summaries) unsummarised(ctx context.Context, conversation string, until
 func turnsToSummarise(turns []tasks.Turn, budget, most int) []tasks.Turn {
 	left := 0
 	for _, t := range turns {
-		left += len(t.Goal) + len(t.Answer)
+		left += t.Bytes()
 	}
 	if left <= budget && len(turns) < summaryTurns {
 		return nil
@@ -207,7 +207,7 @@ func turnsToSummarise(turns []tasks.Turn, budget, most int) []tasks.Turn {
 	n, taken := 0, 0
 	for n < len(turns)-1 && left > budget/2 {
 		t := turns[n]
-		size := len(t.Goal) + len(t.Answer)
+		size := t.Bytes()
 		unfinished := t.Answer == "" && !t.Failed
 		if unfinished && left <= unsummarisedMax*budget && len(turns) < summaryTurns || n > 0 && most > 0 && taken+size > most {
 			break
@@ -220,6 +220,9 @@ func turnsToSummarise(turns []tasks.Turn, budget, most int) []tasks.Turn {
 func (s *summaries) summaryInput(before tasks.Summary, turns []tasks.Turn, opening *planner.Opening, size int) planner.Digest {
 	d := planner.Digest{Texts: s.cfg.Texts, Language: opening.Language, Before: before.Text, MaxBytes: size}
 	for _, t := range turns {
+		for _, q := range t.Brought {
+			t.Goal += "\n\n" + q.Quotation()
+		}
 		d.Turns = append(d.Turns, planner.Exchange{Goal: t.Goal, Answer: t.Answer, Failed: t.Failed})
 	}
 	return d

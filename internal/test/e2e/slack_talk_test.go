@@ -95,6 +95,15 @@ func TestSlackPointedAt(t *testing.T) {
 				t.Errorf("the prompt lacks %q:\n%s", want, said)
 			}
 		}
+		o.Say(general, ben, bots+"four: since when?", root)
+		o.answers(under(general, root), "answers: four: since when?")
+		said = prompt(o.asked("four: since when?")[0])
+		if root, past := strings.Index(said, "\nthe site is down\n</earlier_message>"), strings.Index(said, "<earlier_question>\none: why?"); root < 0 || past < root {
+			t.Errorf("the follow-up question does not know the thread:\n%s", said)
+		}
+		o.Say(general, gus, "is the disk full?", root)
+		o.Say(general, ben, strings.TrimSpace(bots), root)
+		o.answers(under(general, root), "answers: "+o.text("prompt.look", nil))
 		o.Share(benDM, ben, "two: is that so?", "", general, root)
 		o.once(in(benDM), "answers: two: is that so?")
 		if said := prompt(o.asked("two: is that so?")[0]); !strings.Contains(said, "\nthe site is down\n</earlier_message>") {
