@@ -259,7 +259,8 @@ func (in *intake) prepare(ctx context.Context, arrivals []inbound) {
 		case a.responseURL != "":
 			in.s.places.ofCommand(ctx, a)
 		}
-		a.threadRead = in.s.threads.add(ctx, &a.message)
+		ownRoot := a.root != "" && a.message.Chat.Thread != "" // it repeats the question
+		a.threadRead = in.s.threads.add(ctx, &a.message) || ownRoot
 		if !a.message.Overheard {
 			in.s.lastAskers.Add(a.message.Chat.Key(), asker{a.message.From.ID, a.message.Team})
 		}

@@ -42,11 +42,11 @@ func newThreads(c *webClient, p *people, o Options) (*threads, error) {
 	return &threads{webClient: c, people: p, admit: o.Admit, followsUp: o.FollowsUp, store: o.People, added: added, read: read}, errors.Join(err, err2)
 }
 
-// joinsThread reports whether m may ask something in a thread of a channel, where others
-// may have written what the bot has not read.
+// joinsThread reports whether m may ask something in a thread, where there may be
+// messages that the conversation's history does not hold.
 func joinsThread(m bot.Message) bool {
 	command, _, _ := strings.Cut(m.Text, " ")
-	return m.InThread && !m.Chat.Private && (m.Kind == bot.MessageText || m.Kind == bot.MessageEdit && !m.Overheard) && m.Token == "" &&
+	return m.InThread && (m.Kind == bot.MessageText || m.Kind == bot.MessageEdit && !m.Overheard) && m.Token == "" &&
 		(!strings.HasPrefix(command, "/") || command == "/task" || command == "/plan")
 }
 
@@ -58,13 +58,16 @@ func (t *threads) add(ctx context.Context, m *bot.Message) (wasRead bool) {
 	if !joinsThread(*m) || !t.admit(ctx, *m) || m.Overheard && !t.followsUp(ctx, *m) {
 		return false
 	}
+	read := t.lastRead(ctx, m.Chat)
+	if m.Chat.Private && read != "" { // nobody else writes there
+		return false
+	}
 	if before, ok := t.added.Get(m.Key); ok { // the same message came as another event
 		m.Earlier = append(before[:len(before):len(before)], m.Earlier...)
 		return len(before) == 0 || before[0].Media != unreadThread
 	}
 	ctx, cancel := context.WithTimeout(ctx, t.timings.root)
 	defer cancel()
-	read := t.lastRead(ctx, m.Chat)
 	list, err := t.replies(ctx, *m, read)
 	var said []bot.Quoted
 	if err == nil {
@@ -103,23 +106,27 @@ func (t *threads) replies(ctx context.Context, m bot.Message, read string) (all 
 	return all, nil
 }
 
+// assistantThread is the subtype of Slack's own message above a thread with an assistant
+// (docs.slack.dev/reference/events/message/assistant_app_thread).
+const assistantThread = "assistant_app_thread"
+
 // quote turns messages into quotations: the first message and the newest ones
-// that fit. It leaves out commands, and the bot's own messages and those that address the
-// bot, which the conversation's history holds.
+// that fit. It leaves out commands, and what the conversation's history holds: messages
+// that address the bot, and the bot's own except the one above the thread.
 func (t *threads) quote(ctx context.Context, m bot.Message, read string, list []slackgo.Message) []bot.Quoted {
 	me := t.identity.Load()
 	var all []bot.Quoted
 	for i := range list {
 		said := &list[i]
 		own := said.User == me.user || said.BotID != "" && said.BotID == me.bot
-		if own || said.Timestamp <= read || said.Timestamp >= m.ID || mentions(said.Text, me.user) {
+		if own && said.Timestamp != m.Chat.Thread || said.SubType == assistantThread || said.Timestamp <= read || said.Timestamp >= m.ID || mentions(said.Text, me.user) {
 			continue
 		}
 		text := plain(wordsOf(said), "", t.people.name)
 		if command(text, false, true) != text { // "!status"
 			continue
 		}
-		q := bot.Quoted{From: t.authorOf(ctx, said), Text: text, At: timeOf(said.Timestamp), Own: said.User == m.From.ID}
+		q := bot.Quoted{From: t.authorOf(ctx, said), Text: text, At: timeOf(said.Timestamp), Own: own || said.User == m.From.ID}
 		var names []fileInfo
 		for _, f := range said.Files {
 			names = append(names, fileInfo{f.Name, f.Title})

@@ -103,6 +103,49 @@ func TestFollowUpInAThread(t *testing.T) {
 	}
 }
 
+// TestThreadBelowOwnMessage: a question in a thread below a message of the bot, or in
+// direct messages, brings along the message above, once. The message above the task of a
+// command only repeats the question.
+func TestThreadBelowOwnMessage(t *testing.T) {
+	t.Parallel()
+	p := start(t, set{}).ready(t)
+	asks := func(channel, text, root string) string {
+		t.Helper()
+		ts := p.Say(channel, "U1", text, root)
+		p.until(t, text, func() bool { return slices.ContainsFunc(p.got(), func(m bot.Message) bool { return m.ID == ts }) })
+		p.until(t, "the acknowledgement", p.Settled)
+		i := slices.IndexFunc(p.got(), func(m bot.Message) bool { return m.ID == ts })
+		return quotes(p.got()[i].Earlier)
+	}
+	scheduled := p.post(t, bot.Chat{Platform: "slack", ID: "C1"}, answer("The disk is full."))
+	direct := p.post(t, bot.Chat{Platform: "slack", ID: p.DM("U1"), Private: true}, answer("It rains."))
+	if _, err := p.Slash("/task", "look", "C1", "U1"); err != nil {
+		t.Fatal(err)
+	}
+	p.until(t, "the command", func() bool {
+		return slices.ContainsFunc(p.got(), func(m bot.Message) bool { return m.Text == "/task look" })
+	})
+	i := slices.IndexFunc(p.got(), func(m bot.Message) bool { return m.Text == "/task look" })
+	task := p.got()[i].Chat.Thread
+	own := p.Say("DU1", "U1", "Hello", "")
+	for _, c := range []struct{ channel, root, want string }{
+		{"C1", scheduled, "legwork: The disk is full. (own)"},
+		{"C1", scheduled, ""},
+		{"DU1", direct, "legwork: It rains. (own)"},
+		{"DU1", direct, ""},
+		{"DU1", own, "ann: Hello (own)"},
+		{"C1", task, ""},
+	} {
+		text := "why?"
+		if c.channel == "C1" {
+			text = "<@UBOT> why?"
+		}
+		if got := asks(c.channel, text, c.root); got != c.want {
+			t.Errorf("the question below %s brought %q, want %q", c.root, got, c.want)
+		}
+	}
+}
+
 // TestLongThread: the first message and the newest ones go along, within 16 KiB.
 func TestLongThread(t *testing.T) {
 	t.Parallel()
