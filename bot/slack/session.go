@@ -46,16 +46,18 @@ func (s *sessions) show(to bot.Chat, d bot.Draft) {
 		return
 	}
 	was, _ := s.shown.Get(to.Key())
-	now := was
-	if now.status != status && !s.none.Load() {
-		now.status = status
-		s.background.add(func(ctx context.Context) { s.setStatus(ctx, to, d, status) })
-	}
-	if to.Private && status == slackgo.AgentSessionStatusProcessing && d.Board != nil && s.now().Sub(was.typingAt) >= typingGap && !s.noTyping.Load() {
+	now := sessionState{status, was.typingAt}
+	types := to.Private && status == slackgo.AgentSessionStatusProcessing && d.Board != nil && s.now().Sub(was.typingAt) >= typingGap && !s.noTyping.Load()
+	if types {
 		now.typingAt = s.now()
-		s.background.add(func(ctx context.Context) { s.setTyping(ctx, to, cut(oneLine(d.Board.Status), 100)) })
 	}
 	s.shown.Add(to.Key(), now)
+	if was.status != status {
+		s.background.add(func(ctx context.Context) { s.setStatus(ctx, to, d, status) })
+	}
+	if types {
+		s.background.add(func(ctx context.Context) { s.setTyping(ctx, to, cut(oneLine(d.Board.Status), 100)) })
+	}
 }
 
 // sessionStatus is the status that follows from a draft; empty for no change.
@@ -107,6 +109,9 @@ func (s *sessions) setStatus(ctx context.Context, to bot.Chat, d bot.Draft, stat
 }
 
 func (s *sessions) setTyping(ctx context.Context, to bot.Chat, words string) {
+	if now, _ := s.shown.Get(to.Key()); now.status != slackgo.AgentSessionStatusProcessing {
+		return // the answer, which removes the status, was sent in the meantime
+	}
 	err := s.call(ctx, request{method: "assistant.threads.setStatus", urgency: bot.PriorityFrame}, func(ctx context.Context) error {
 		return s.api.SetAssistantThreadsStatusContext(ctx, slackgo.AssistantThreadsSetStatusParameters{ChannelID: to.ID, ThreadTS: to.Thread, Status: words})
 	})

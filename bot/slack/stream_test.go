@@ -322,6 +322,24 @@ func TestTyping(t *testing.T) {
 	}
 }
 
+// TestTypingEndsWithTheAnswer: a status that had to wait is not set after the answer,
+// which would not remove it.
+func TestTypingEndsWithTheAnswer(t *testing.T) {
+	t.Parallel()
+	p := start(t, set{fake: slackfake.Options{AgentView: true}}).ready(t)
+	root := p.Say(p.DM("U1"), "U1", "hello", "")
+	p.next(t, 1)
+	p.Say(p.DM("U1"), "U1", "and more", root)
+	to := p.next(t, 2)[1].Chat
+	p.Break(slackfake.Fault{Method: "agents.sessions.setStatus", Kind: slackfake.FaultDelay, Delay: 3 * time.Second, Count: 1})
+	p.post(t, to, thinking())
+	p.post(t, to, answer("Yes."))
+	p.until(t, "active", func() bool { return p.StatusOf(to.ID, to.Thread).Session == "active" })
+	if text := p.StatusOf(to.ID, to.Thread).Text; text != "" {
+		t.Errorf("after the answer the thread shows %q", text)
+	}
+}
+
 // TestSlackStopsTwice: the refusal of a frame and the event about it are the
 // same press of Stop, and have the same key.
 func TestSlackStopsTwice(t *testing.T) {
