@@ -60,7 +60,7 @@ func promptRules(c *conf.Config, model llm.Model) tasks.PromptRules {
 	return tasks.PromptRules{
 		Instructions: c.Instructions, ChatSettings: chatSettings(c), Models: slices.Sorted(maps.Keys(c.LLM.Models)), PromptBytes: promptBytes(model),
 		HasVision: c.LLM.Roles[llm.RoleVision] != "", Admins: append(slices.Clip(c.Access.Admins), owner()), Approvals: approvals(c), Budget: budget(c), Deciders: deciders(c),
-		SharedState: c.AgentTools.SharedState, Delegate: c.AgentTools.Delegate,
+		Trust: tasks.Trust(c.Trust), SharedState: c.AgentTools.SharedState, Delegate: c.AgentTools.Delegate,
 	}
 }
 

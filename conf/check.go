@@ -238,6 +238,7 @@ func (c *Config) own() issue.List {
 	c.ownCare(&l)
 	c.ownAlerts(&l)
 	c.Telemetry.validate(&l)
+	c.Trust.validate(&l)
 	return l.List
 }
 

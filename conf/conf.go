@@ -5,6 +5,7 @@ package conf
 
 import (
 	_ "embed"
+	"fmt"
 	"path/filepath"
 	"reflect"
 	"slices"
@@ -47,6 +48,8 @@ type Config struct {
 	AgentTools AgentTools `yaml:"agent_tools,omitempty"`
 	// Approvals sets how people are asked to approve tools that change data.
 	Approvals Approvals `yaml:"approvals,omitempty"`
+	// Trust names the destinations to which tasks may send private data without a question.
+	Trust Trust `yaml:"trust,omitempty"`
 	// Schedules are questions that legwork asks itself at set times.
 	Schedules []Schedule `yaml:"schedules,omitempty"`
 	// Limits bound every task.
@@ -126,6 +129,27 @@ type Approvals struct {
 	ShowIn string `yaml:"show_in,omitempty" jsonschema:"enum=chat,enum=private"`
 	// Grants is how long "Always in this chat" lasts.
 	Grants time.Duration `yaml:"grants,omitempty"`
+}
+
+// Trust names the destinations to which tasks may send private data without a question.
+type Trust struct {
+	// Hosts are names such as wiki.example.com, or *.example.com for every name below it.
+	Hosts []string `yaml:"hosts,omitempty"`
+	// Recipients are addresses such as team@example.com, *@example.com for a whole domain, or other recipients as tools name them.
+	Recipients []string `yaml:"recipients,omitempty"`
+}
+
+func (t Trust) validate(l *issues) {
+	for i, host := range t.Hosts {
+		if strings.Trim(host, "*. ") == "" || strings.ContainsAny(strings.TrimPrefix(host, "*."), "*/:@ ") {
+			l.Add(fmt.Sprintf("trust.hosts[%d]", i), "%q is not a host; allowed are names such as wiki.example.com, or *.example.com for every name below it", host)
+		}
+	}
+	for i, to := range t.Recipients {
+		if strings.Trim(to, "*@ ") == "" || strings.Contains(strings.TrimPrefix(to, "*@"), "*") {
+			l.Add(fmt.Sprintf("trust.recipients[%d]", i), "%q is not a recipient; allowed are addresses such as team@example.com, or *@example.com for a whole domain", to)
+		}
+	}
 }
 
 // The values of Approvals.ShowIn.

@@ -61,7 +61,8 @@ func applyEvent(s State, e Event) State {
 	case Joined:
 		return partJoined(s, e)
 	case PromptExpanded:
-		s.PromptPending, s.PromptSeq, s.Tainted = false, e.Seq, e.Seq
+		s.PromptPending, s.PromptSeq = false, e.Seq
+		s = labelled(s, e.Seq, Labels{Outside: true, Private: true})
 		return decide(s, e.Seq)
 	case GrantRevoked:
 		s.Granted = slices.DeleteFunc(slices.Clone(s.Granted), func(g StandingGrant) bool { return g.Seq == e.Of })
@@ -118,8 +119,16 @@ func open(s State, e Event) State {
 // quotes notes that the task will read messages which an event brings along. Those of
 // others are words of outsiders.
 func quotes(s State, e Event, list []bot.Quoted) State {
-	if s.Tainted == 0 && slices.ContainsFunc(list, func(q bot.Quoted) bool { return !q.Own }) {
-		s.Tainted = e.Seq
+	return labelled(s, e.Seq, Labels{Outside: slices.ContainsFunc(list, func(q bot.Quoted) bool { return !q.Own })})
+}
+
+// labelled notes what the event of that seq brought into the task.
+func labelled(s State, seq int, l Labels) State {
+	if l.Outside && s.Tainted == 0 {
+		s.Tainted = seq
+	}
+	if l.Private && s.Private == 0 {
+		s.Private = seq
 	}
 	return s
 }
@@ -164,8 +173,8 @@ func settle(s State, o Outcome, why string) State {
 // modelDone folds the outcome of a model action, or of a show action that failed.
 func modelDone(s State, e Event) State {
 	a, _ := listed(s, e.Action)
-	if e.Reply != nil && e.Reply.Untrusted && s.Tainted == 0 {
-		s.Tainted = e.Seq
+	if e.Reply != nil {
+		s = labelled(s, e.Seq, e.Reply.Past)
 	}
 	switch {
 	case a.Kind == KindShow:

@@ -186,10 +186,10 @@ type Reply struct {
 	Usage  llm.Usage `json:"usage,omitzero"`
 	Model  string    `json:"model,omitempty"`
 
-	Untrusted bool      `json:"untrusted,omitempty"` // the prompt holds what Past.Untrusted reports
-	Thought   string    `json:"thought,omitempty"`   // the text beside a plan or calls; shortened
-	Estimate  *Estimate `json:"estimate,omitempty"`  // of a plan: what carrying it out may cost
-	Confirm   bool      `json:"confirm,omitempty"`   // of a plan: it is so large that a person decides about it first; counts for the first plan alone
+	Past     Labels    `json:"past,omitzero"`      // of the earlier conversation that stood in the prompt
+	Thought  string    `json:"thought,omitempty"`  // the text beside a plan or calls; shortened
+	Estimate *Estimate `json:"estimate,omitempty"` // of a plan: what carrying it out may cost
+	Confirm  bool      `json:"confirm,omitempty"`  // of a plan: it is so large that a person decides about it first; counts for the first plan alone
 }
 
 // Estimate is the most that a plan may cost, the answer included.
@@ -260,6 +260,13 @@ type Read struct {
 	Text      string `json:"text,omitempty"`      // of Earlier, from Offset on
 	Bytes     int    `json:"bytes,omitempty"`     // of the whole of it
 	Untrusted bool   `json:"untrusted,omitempty"` // it holds words of outsiders
+	Private   bool   `json:"private,omitempty"`   // it holds private data
+}
+
+// Labels says what may have gone into a text.
+type Labels struct {
+	Outside bool `json:"outside,omitempty"` // words of outsiders
+	Private bool `json:"private,omitempty"` // private data
 }
 
 // Problem is the body of Malformed and CallFailed.
@@ -282,6 +289,7 @@ type Result struct {
 	Images    []llm.Image `json:"images,omitempty"`    // for a model that can see
 	Offers    []string    `json:"offers,omitempty"`    // tools that are offered to the sub-task from now on
 	Untrusted bool        `json:"untrusted,omitempty"` // words of outsiders: from now on the task gains nothing
+	Private   bool        `json:"private,omitempty"`   // it is private data
 	Sources   bool        `json:"sources,omitempty"`   // addresses in it may be visited
 	Usage     llm.Usage   `json:"usage,omitzero"`      // of model calls that the server asked for
 	// Remembered is a note that was kept for later conversations.
@@ -310,8 +318,22 @@ type Approval struct {
 	Tool       string `json:"tool"`             // "server.tool"
 	Definition string `json:"definition"`       // hash of the tool's definition
 	Hash       string `json:"hash"`             // of tool, definition and arguments
-	Reason     string `json:"reason,omitempty"` // key of why it is asked although it usually would not be; empty: it may change things
-	Detail     string `json:"detail,omitempty"` // the subject of the reason, such as a host
+	Values     string `json:"values,omitempty"` // hash of the arguments without free parameters
+
+	Leaves []Leaves `json:"leaves,omitempty"` // what it can carry out; empty: it is asked because it may change things
+}
+
+// Leaves is a value of a call that can carry private data out.
+type Leaves struct {
+	Parameter string   `json:"parameter"`
+	To        string   `json:"to"`             // a host, a recipient, or the tool ("server.tool")
+	From      []Origin `json:"from,omitempty"` // where the private data came from, the likeliest first
+}
+
+// Origin is where private data came from.
+type Origin struct {
+	Name  string `json:"name"`            // a server, or a name with a colon
+	Lines int    `json:"lines,omitempty"` // how many lines of the value stand there; 0: none as it is
 }
 
 // Decision is the body of Decided.
@@ -336,6 +358,7 @@ const (
 type Grant struct {
 	Tool       string `json:"tool"`
 	Definition string `json:"definition"`
+	Values     string `json:"values,omitempty"` // hash of the arguments that were shown; binds once the task has read words of outsiders
 }
 
 // Usage is the usage of the calls that the event ends.

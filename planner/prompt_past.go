@@ -15,6 +15,7 @@ import (
 type Past struct {
 	Summary        string     // of the turns before History; empty for none
 	SummaryTainted bool       // it holds words of outsiders, or of other people of the chat
+	SummaryPrivate bool       // it holds private data
 	History        []Exchange // the turns since, oldest first
 }
 
@@ -26,14 +27,18 @@ type Exchange struct {
 	Failed       bool         // it ended, though without an answer
 	Other        bool         // another person asked: their question is data
 	Tainted      bool         // outsiders' words went into the answer, which is data therefore
+	Private      bool         // private data went into the answer
 }
 
-// Untrusted reports whether an earlier question brought along messages of others that its
-// author did not point at.
-func (p Past) Untrusted() bool {
-	return slices.ContainsFunc(p.History, func(h Exchange) bool {
-		return slices.ContainsFunc(h.Brought, func(q bot.Quoted) bool { return !q.Own && !q.Pointed })
-	})
+// Labels are those of the whole past.
+func (p Past) Labels() Labels {
+	l := Labels{Outside: p.Summary != "" && p.SummaryTainted, Private: p.Summary != "" && p.SummaryPrivate}
+	for _, h := range p.History {
+		brought := slices.ContainsFunc(h.Brought, func(q bot.Quoted) bool { return !q.Own })
+		l.Outside = l.Outside || brought || h.Tainted && h.Answer != ""
+		l.Private = l.Private || h.Private && h.Answer != ""
+	}
+	return l
 }
 
 // Earlier is the result of a sub-task of an earlier task of the conversation.

@@ -131,10 +131,7 @@ func noteAdded(s State, e Event) State {
 
 // taint notes that the task will read the words of an outside agent.
 func taint(s State, e Event) State {
-	if s.Tainted == 0 && ByAgent(e) {
-		s.Tainted = e.Seq
-	}
-	return s
+	return labelled(s, e.Seq, Labels{Outside: ByAgent(e), Private: ByAgent(e)})
 }
 
 // stateSet folds values from outside. When they ask for a review, a decision whose

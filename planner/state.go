@@ -89,6 +89,7 @@ type State struct {
 
 	Granted       []StandingGrant
 	Tainted       int  // seq of the first result, or of the goal, that holds words of outsiders; 0 while there is none
+	Private       int  // seq of the first event that holds private data; 0 while there is none
 	PromptPending bool // the goal is a server's prompt that is not written out yet
 	PromptSeq     int  // seq of the event that holds it
 

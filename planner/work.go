@@ -73,9 +73,7 @@ func machineCall(s State, e Event, at Place) (State, CallState) {
 			return s, call
 		}
 		s.Reads++
-		if c.Read.Untrusted && s.Tainted == 0 {
-			s.Tainted = e.Seq
-		}
+		s = labelled(s, e.Seq, Labels{Outside: c.Read.Untrusted, Private: c.Read.Private})
 	case c.Ask != nil:
 		if full(s.Asks, s.Limits.Asks) {
 			call.Kind = CallTooMany
@@ -138,9 +136,7 @@ func called(s State, e Event) State {
 		s, c = editCall(s, a.Place)
 		c.Step = StepStarted
 	case Returned:
-		if e.Result.Untrusted && s.Tainted == 0 {
-			s.Tainted = e.Seq
-		}
+		s = labelled(s, e.Seq, Labels{Outside: e.Result.Untrusted, Private: e.Result.Private})
 		return callDone(s, e, a.Place)
 	case Asked:
 		return asked(s, e, a)

@@ -153,7 +153,7 @@ func turnOf(r historyRow) tasks.Turn {
 
 // withAnswer returns the turn with its answer's row.
 func withAnswer(t tasks.Turn, r historyRow) tasks.Turn {
-	t.Answer, t.Failed, t.Tainted = r.Text, r.Failed, r.Tainted
+	t.Answer, t.Failed, t.Tainted, t.Private = r.Text, r.Failed, r.Tainted, r.Private
 	return t
 }
 

@@ -12,8 +12,15 @@ type PromptRules struct {
 	HistoryBytes int                     // of earlier questions and answers in a prompt; 0: 16 KiB
 	Approvals    Approvals               // rules for questions to people
 	Budget       BudgetRules             // rules for costs
+	Trust        Trust                   // where tasks may send what they like
 	Admins       []string                // keys of the configured admins
 	Deciders     []string                // keys of the programs ("api:NAME") whose tokens let them decide about calls
+}
+
+// Trust are the destinations to which tasks may send what they like. Its fields are
+// those of flow.Open.
+type Trust struct {
+	Hosts, Recipients []string
 }
 
 // ChatSettings are the configured settings of one chat. Zero values change nothing.

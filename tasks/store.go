@@ -67,6 +67,7 @@ type Turn struct {
 	From    string       // key of the person who asked; empty: unknown
 	Brought []bot.Quoted // messages that the question brought along, as material
 	Tainted bool         // the answer may hold texts of outsiders
+	Private bool         // the answer may hold private data
 }
 
 // Bytes is the size of the turn's texts.

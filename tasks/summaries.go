@@ -11,6 +11,7 @@ type Summary struct {
 	Text    string
 	At      time.Time
 	Tainted bool // it may hold texts of outsiders
+	Private bool // it may hold private data
 }
 
 // Summaries stores the summaries of conversations.

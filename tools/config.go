@@ -28,6 +28,8 @@ type ServerConfig struct {
 	Headers          map[string]string `yaml:"headers" json:"headers,omitempty"`                     // sent to a remote server
 	Protocol         string            `yaml:"protocol" json:"protocol,omitempty"`                   // MCP revision such as 2025-11-25; empty: found out
 	TrustAnnotations bool              `yaml:"trust_annotations" json:"trust_annotations,omitempty"` // believe the server's own readOnlyHint and idempotentHint, and what it says of itself where its group has no description
+	Public           bool              `yaml:"public" json:"public,omitempty"`                       // everybody may read its results; else a task that has read them sends nothing on without a question
+	OpenWorld        *bool             `yaml:"open_world" json:"open_world,omitempty"`               // false: its tools carry nothing out of this service; true or unset: they may
 	Roots            []string          `yaml:"roots" json:"roots,omitempty"`                         // folders that it learns when it asks; none: it gets none
 	Sampling         bool              `yaml:"sampling" json:"sampling,omitempty"`                   // it may ask for calls of a model, within the task's budget
 	Builtin          string            `yaml:"builtin" json:"builtin,omitempty"`                     // name of a built-in server instead of a command
@@ -42,6 +44,7 @@ type GroupConfig struct {
 	Tools           []string      `yaml:"tools" json:"tools,omitempty"`                         // patterns over tool names; "!x" leaves x out; empty: all
 	Approve         Approve       `yaml:"approve" json:"approve,omitempty"`                     // never, writes (default), always, or patterns of the tools that need approval
 	ReadOnly        []string      `yaml:"read_only" json:"read_only,omitempty"`                 // patterns of tools that are known to change nothing
+	Free            []string      `yaml:"free" json:"free,omitempty"`                           // TOOL.PARAMETER: parameters that may carry private data out without a question
 	Instructions    string        `yaml:"instructions" json:"instructions,omitempty"`           // added to the prompts of its sub-tasks
 	Prompt          string        `yaml:"prompt" json:"prompt,omitempty"`                       // SERVER/PROMPT: a server's prompt whose text is added to them, too
 	Model           string        `yaml:"model" json:"model,omitempty"`                         // model for its sub-tasks; empty: that of the role work

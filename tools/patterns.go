@@ -132,5 +132,10 @@ func (s *Set) UnusedPatterns(name string) []UnusedPattern {
 	if g.cfg.Approve.word() == "" {
 		add("approve", g.cfg.Approve)
 	}
+	free := make([]string, len(g.cfg.Free))
+	for i, entry := range g.cfg.Free {
+		free[i], _ = splitFree(entry)
+	}
+	add("free", free)
 	return unused
 }

@@ -73,6 +73,7 @@ func (g *group) verdict(s *member, tool string, d *client.Definition) Verdict {
 	v.Remembers = s.builtin == "memory" && tool == "remember"
 	v.Trusted = s.builtin == "clock" || s.builtin == "math" || v.Remembers
 	v.Sources = s.builtin == "search"
+	v.Public, v.OpenWorld, v.Schema, v.Free = s.public, s.opensWorld(d), d.InputSchema, g.freeOf(s.Name(), tool)
 	switch g.cfg.Approve.word() {
 	case ApproveNever:
 		v.Never = true
@@ -84,6 +85,51 @@ func (g *group) verdict(s *member, tool string, d *client.Definition) Verdict {
 		v.Ask = g.approve.match(s.Name(), tool)
 	}
 	return v
+}
+
+// opensWorld reports whether a tool may carry its arguments to others than this
+// machine and its own service. The config decides; of servers whose annotations are
+// believed, these do; unknown means yes.
+func (s *member) opensWorld(d *client.Definition) bool {
+	switch {
+	case s.openWorld != nil:
+		return *s.openWorld
+	case s.builtin != "":
+		return s.builtin == "web" || s.builtin == "search"
+	case s.trustAnnotations && d.Annotations.OpenWorld != nil:
+		return *d.Annotations.OpenWorld
+	}
+	return true
+}
+
+// isPublic reports whether everybody may read the results of a server. The built-in
+// web server reads public pages, unless the config opens private networks to it.
+func (s ServerConfig) isPublic() bool {
+	switch s.Builtin {
+	case "clock", "math", "search":
+		return true
+	case "web":
+		_, inside := s.Options["allow_ranges"]
+		return s.Public || !inside
+	}
+	return s.Public
+}
+
+// freeOf lists the patterns of the parameters of a tool that the admin declares free.
+func (g *group) freeOf(server, tool string) (list []string) {
+	for _, entry := range g.cfg.Free {
+		of, parameter := splitFree(entry)
+		if compile([]string{of}).match(server, tool) {
+			list = append(list, parameter)
+		}
+	}
+	return list
+}
+
+// splitFree splits "TOOL.PARAMETER" of the config.
+func splitFree(entry string) (tool, parameter string) {
+	i := strings.LastIndexByte(entry, '.')
+	return entry[:max(i, 0)], entry[i+1:]
 }
 
 // find splits "server.tool"; nil when the group offers no such thing. Servers'

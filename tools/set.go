@@ -142,6 +142,8 @@ type member struct {
 	*client.Server
 	builtin          string // which built-in server it is; empty: none
 	trustAnnotations bool   // its annotations are believed
+	public           bool   // everybody may read its results
+	openWorld        *bool  // what the config says about where its tools carry data; nil: nothing
 	definitions      *definitionLog
 	last             atomic.Pointer[view]
 }

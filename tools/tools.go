@@ -45,7 +45,12 @@ type Verdict struct {
 	Repeatable  bool   // calling it again after a crash does no harm; else `started` is journaled first
 	Trusted     bool   // its results are facts of this program, not somebody's words
 	Sources     bool   // addresses in its results may be visited: a search engine that the admin chose
+	Public      bool   // its results are public
+	OpenWorld   bool   // it may carry its arguments to others than this machine and its own service
 	Definition  string // hash of the tool's definition as its server gave it; an approval is bound to it
+
+	Schema json.RawMessage // of its arguments
+	Free   []string        // patterns of parameters that may carry anything out, as the admin declares
 }
 
 // Call is one call of a tool of a group.

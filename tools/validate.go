@@ -125,6 +125,7 @@ func (v *validator) group(name string, g GroupConfig) {
 	v.prompt(at+".prompt", g.Prompt, known)
 	v.patterns(at+".tools", g.Tools)
 	v.patterns(at+".read_only", g.ReadOnly)
+	v.free(at+".free", g.Free)
 	v.approve(at+".approve", g.Approve)
 	v.sizes(at, g)
 }
@@ -165,6 +166,18 @@ func (v *validator) patterns(at string, list []string) {
 		_, err := path.Match(slashless(strings.TrimPrefix(p, "!")), "")
 		if err != nil || strings.TrimPrefix(p, "!") == "" {
 			v.add(fmt.Sprintf("%s[%d]", at, i), "%q is not a pattern; * stands for anything, ? for one character, a leading ! leaves out", p)
+		}
+	}
+}
+
+// free checks that each entry names a tool and a parameter.
+func (v *validator) free(at string, list []string) {
+	for i, entry := range list {
+		tool, parameter := splitFree(entry)
+		if tool == "" || parameter == "" {
+			v.add(fmt.Sprintf("%s[%d]", at, i), "%q is not TOOL.PARAMETER, such as search.query", entry)
+		} else if _, err := path.Match(slashless(tool), ""); err != nil {
+			v.add(fmt.Sprintf("%s[%d]", at, i), "%q is not a pattern over tool names", tool)
 		}
 	}
 }

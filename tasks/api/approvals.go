@@ -42,7 +42,7 @@ type ApprovalCall struct {
 	Arguments json.RawMessage `json:"arguments" doc:"The exact arguments of the call."`
 	// characters that cannot be seen written as escapes.
 	Shown  string `json:"shown" doc:"The arguments for people to read: indented, with invisible characters as escapes."`
-	Reason string `json:"reason,omitempty" doc:"Why this call needs approval although such calls usually do not: 'host', 'recipient', ..."`
+	Reason string `json:"reason,omitempty" doc:"Why this call needs approval although such calls usually do not: 'leaves' means that it can carry private data out."`
 	Detail string `json:"detail,omitempty" doc:"Which host or recipient."`
 }
 

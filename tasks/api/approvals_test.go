@@ -24,7 +24,9 @@ import (
 func books(times int) func(*enginetest.Env) {
 	return func(k *enginetest.Env) {
 		k.Deciders = []string{"api:ops"}
-		k.Tools.Judge = func(group, _ string) tools.Verdict { return tools.Verdict{Ask: group == "book", Definition: "d1"} }
+		k.Tools.Judge = func(group, _ string) tools.Verdict {
+			return tools.Verdict{Ask: group == "book", Definition: "d1", Free: []string{"n"}}
+		}
 		k.Model.Answer = func(_ context.Context, r llm.Request, _ func(llm.Delta)) (llm.Reply, error) {
 			if r.Role == llm.RolePlan {
 				return llm.Reply{Text: `{"plan":[{"name":"book","description":"book it"}]}`}, nil

@@ -37,7 +37,7 @@ func everyEvent() []planner.Event {
 		{Type: planner.Released},
 		{Type: planner.Replied, Action: planner.DecisionID("plan", 1, 0), Reply: &planner.Reply{IsPlan: true, Thought: "first a look", Plan: []planner.Subtask{{ID: "1/a", Name: "book", Description: "book it"}, {ID: "1/b", Name: "llm_tool", Description: "sum up", After: []string{"1/a"}}}, Estimate: &planner.Estimate{Tokens: 1000, Cost: 20_000}}},
 		{Type: planner.Replied, Action: planner.WorkID("1/a", 1, 0), Reply: &planner.Reply{Text: "I book", Calls: calls}},
-		{Type: planner.Asked, Action: planner.CallID("1/a", 1, 1, 0), Question: &planner.Question{Expires: at.Add(time.Hour), Calls: []planner.Approval{{Call: 0, Tool: "book.it", Definition: secret, Hash: secret, Reason: "host", Detail: "example.com"}}}},
+		{Type: planner.Asked, Action: planner.CallID("1/a", 1, 1, 0), Question: &planner.Question{Expires: at.Add(time.Hour), Calls: []planner.Approval{{Call: 0, Tool: "book.it", Definition: secret, Hash: secret, Leaves: []planner.Leaves{{Parameter: "url", To: "example.com", From: []planner.Origin{{Name: "mail", Lines: 3}}}}}}}},
 		{Type: planner.Decided, Action: planner.AskID(planner.SubjectCalls, 5), By: "telegram:1", Message: secret, Decision: &planner.Decision{Approve: true, Scope: planner.ScopeTask, Grants: []planner.Grant{definition}, Name: "Ann"}},
 		{Type: planner.Started, Action: planner.CallID("1/a", 1, 1, 1), Grant: secret},
 		{Type: planner.Asked, Action: planner.CallID("1/a", 1, 1, 1), Question: &planner.Question{Server: "book", State: json.RawMessage(`"` + secret + `"`), Form: &form.Question{Message: "How many?", Fields: []form.Field{{Name: "n", Title: "Number", Required: true, Schema: json.RawMessage(`{"type":"integer"}`)}}}}},

@@ -8,6 +8,7 @@ import (
 	"legwork/bot"
 	"legwork/planner"
 	"legwork/tasks"
+	"legwork/tasks/policy"
 )
 
 // approvalOf is the approval of an ask action.
@@ -65,9 +66,11 @@ func (t translator) approvalCalls(e planner.Event) []ApprovalCall {
 		if err != nil {
 			continue
 		}
-		list = append(list, ApprovalCall{
-			Tool: cmp.Or(q.Tool, call.Tool, call.Name), Arguments: arguments, Shown: bot.VisibleJSON(arguments), Reason: q.Reason, Detail: q.Detail,
-		})
+		one := ApprovalCall{Tool: cmp.Or(q.Tool, call.Tool, call.Name), Arguments: arguments, Shown: bot.VisibleJSON(arguments)}
+		if len(q.Leaves) > 0 {
+			one.Reason, one.Detail = policy.ReasonLeaves, policy.LeavesText(q.Leaves)
+		}
+		list = append(list, one)
 	}
 	return list
 }

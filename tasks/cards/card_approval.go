@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -34,13 +35,13 @@ const (
 // accepts files.
 const MaxShownArguments = 2500
 
-// callsOf lists the calls that a question is about.
-func callsOf(v *tasks.View, seq int) []bot.Call {
-	e := v.Event(seq)
+// calls lists the calls that a question is about.
+func (c Card) calls(seq int) []bot.Call {
+	e := c.View.Event(seq)
 	if e.Question == nil {
 		return nil
 	}
-	made, own := turnOf(v, e.Action)
+	made, own := turnOf(c.View, e.Action)
 	about := e.Question.Calls
 	if len(about) == 0 {
 		about = []planner.Approval{{Call: own}}
@@ -48,8 +49,12 @@ func callsOf(v *tasks.View, seq int) []bot.Call {
 	var list []bot.Call
 	for _, a := range about {
 		if a.Call >= 0 && a.Call < len(made) {
-			c := made[a.Call]
-			list = append(list, bot.Call{Tool: cmp.Or(a.Tool, c.Tool, c.Name), Arguments: jsonOf(c.Arguments), Reason: a.Reason, Detail: a.Detail})
+			m := made[a.Call]
+			call := bot.Call{Tool: cmp.Or(a.Tool, m.Tool, m.Name), Arguments: jsonOf(m.Arguments)}
+			if len(a.Leaves) > 0 {
+				call.Reason, call.Detail = policy.ReasonLeaves, c.leaves(a.Leaves)
+			}
+			list = append(list, call)
 		}
 	}
 	return list
@@ -83,7 +88,7 @@ func jsonOf(arguments string) json.RawMessage {
 // full arguments, in the text or in its file.
 func (c Card) approval(seq int, files bool) bot.Draft {
 	opening := c.View.Opening()
-	calls := callsOf(c.View, seq)
+	calls := c.calls(seq)
 	d := bot.Draft{
 		Kind: bot.KindQuestion, Task: string(c.View.ID), ReplyTo: opening.Message, Mark: c.mark(planner.AskID(planner.SubjectCalls, seq).String()), Calls: calls,
 		Buttons: c.approvalButtons(seq),
@@ -148,12 +153,47 @@ func callLine(texts *i18n.Texts, lang string, c bot.Call) string {
 
 // reasonText says why a call needs an approval.
 func reasonText(texts *i18n.Texts, lang string, c bot.Call) string {
-	key := "approval.writes"
-	switch c.Reason {
-	case policy.ReasonHost, policy.ReasonRecipient:
-		key = "approval." + c.Reason
+	if c.Reason == policy.ReasonLeaves {
+		return c.Detail
 	}
-	return texts.Text(lang, key, map[string]any{"Text": InCode(c.Detail)})
+	return texts.Text(lang, "approval.writes", nil)
+}
+
+// maxLeaves is how many values and origins a card names.
+const maxLeaves = 5
+
+// leaves says which values of a call can carry private data out, where to, and where
+// the data came from.
+func (c Card) leaves(list []planner.Leaves) string {
+	lang := c.View.Opening().Language
+	var values, from []string
+	for _, l := range list {
+		values = append(values, c.Texts.Text(lang, "approval.leaves_value", map[string]any{"Parameter": InCode(l.Parameter), "To": InCode(l.To)}))
+	}
+	for _, o := range list[0].From {
+		name := c.origin(lang, o.Name)
+		if o.Lines > 0 {
+			name = c.Texts.Text(lang, "approval.leaves_lines", map[string]any{"Name": name, "Count": o.Lines})
+		}
+		from = append(from, name)
+	}
+	return c.Texts.Text(lang, "approval.leaves", map[string]any{"Values": firstOf(values), "From": firstOf(from)})
+}
+
+// origin names where private data came from.
+func (c Card) origin(lang, name string) string {
+	if key, ok := strings.CutPrefix(name, ":"); ok {
+		return c.Texts.Text(lang, "approval.origin_"+key, nil)
+	}
+	return InCode(name)
+}
+
+// firstOf joins the first few of a list.
+func firstOf(list []string) string {
+	if len(list) > maxLeaves {
+		list = append(slices.Clone(list[:maxLeaves]), "…")
+	}
+	return strings.Join(list, ", ")
 }
 
 // approvalFoot names the asker and the goal, who can decide, and until when.
@@ -226,7 +266,7 @@ func (c Card) approvalButtons(seq int) []bot.Button {
 // if those were shown in the chat.
 func (c Card) decidedCalls(seq int) string {
 	lang := c.View.Opening().Language
-	calls := callsOf(c.View, seq)
+	calls := c.calls(seq)
 	whole := c.callsText(calls, callsFile(calls, seq))
 	_, whole, _ = strings.Cut(whole, "\n\n") // without the question
 	if len(whole) <= maxClosedText {

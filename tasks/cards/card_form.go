@@ -15,7 +15,7 @@ import (
 	"legwork/internal/form"
 	"legwork/planner"
 	"legwork/tasks"
-	"legwork/tasks/policy"
+	"legwork/tasks/policy/flow"
 )
 
 // PressField begins the data of the buttons under a server's question. The task's
@@ -245,7 +245,7 @@ func valueText(choices []form.Choice, value json.RawMessage) string {
 
 // hostOf is the host of an address in ASCII, so that no character can pass for
 // another.
-func hostOf(address string) string { return cmp.Or(policy.InAddress(address).Host, "?") }
+func hostOf(address string) string { return cmp.Or(flow.InAddress(address).Host, "?") }
 
 // MayOmit reports whether a field can be left out.
 func MayOmit(f form.Field) bool { return !f.Required || len(f.Default) > 0 }

@@ -33,6 +33,7 @@ type earlierResult struct {
 	seq     int    // of the event that holds it
 	from    string // key of the person who asked
 	tainted bool   // words of outsiders may have gone into it
+	private bool   // private data may have gone into it
 }
 
 // earlier reads the results of earlier tasks. It caches them, since the results of a
@@ -128,6 +129,7 @@ func (l *earlier) read(ctx context.Context, id tasks.ID, state planner.State) ([
 				Description: clip.Line(planner.Description(w, func(int) planner.Event { return source }), earlierDescription),
 			},
 			task: id, seq: w.EndSeq, from: first.Opening.From.Key(), tainted: state.Tainted > 0 && w.EndSeq > state.Tainted,
+			private: state.Private > 0 && w.EndSeq > state.Private,
 		})
 	}
 	return list, nil
@@ -199,7 +201,7 @@ func (l *earlier) fetchOne(ctx context.Context, v *tasks.View, c *planner.Call, 
 	}
 	opening := v.Opening()
 	others := !opening.Chat.Private && r.from != opening.From.Key()
-	c.Read = &planner.Read{Earlier: r.Reference, Offset: from, Text: part, Bytes: len(end.Reply.Text), Untrusted: r.tainted || others}
+	c.Read = &planner.Read{Earlier: r.Reference, Offset: from, Text: part, Bytes: len(end.Reply.Text), Untrusted: r.tainted || others, Private: r.private}
 	return nil
 }
 

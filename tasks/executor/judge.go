@@ -7,6 +7,7 @@ import (
 	"legwork/planner"
 	"legwork/tasks"
 	"legwork/tasks/policy"
+	"legwork/tasks/policy/flow"
 	"legwork/tools"
 )
 
@@ -20,18 +21,18 @@ type judgement struct {
 
 // judge checks whether a call of a sub-task may be made, and whether a person has to
 // allow it.
-func (x *Executor) judge(ctx context.Context, v *tasks.View, group string, call planner.Call) judgement {
+func (x *Executor) judge(ctx context.Context, v *tasks.View, group string, subtask int, call planner.Call) judgement {
 	j := judgement{call: call, verdict: x.Tools.Verdict(ctx, group, call.Tool, tasks.Arguments(call))}
-	j.Judgement = policy.JudgeCall(v, call, j.verdict)
-	if !j.Ask || j.Reason != "" {
+	rules := x.rules.Load()
+	j.Judgement = policy.JudgeCall(v, subtask, call, j.verdict, flow.Open(rules.Trust))
+	if !j.Ask {
 		return j
 	}
 	grants, err := tasks.ChatGrants(ctx, x.Store, v.Opening().Chat, x.Now())
 	if err != nil {
 		x.Log.ErrorContext(ctx, "grants of a chat not read", "task", v.ID, "cause", err)
 	}
-	rules := x.rules.Load()
-	j.grant = policy.StandingGrant(v, call.Tool, j.verdict.Definition, grants,
+	j.grant = policy.StandingGrant(v, call.Tool, j.verdict.Definition, j.Judgement, grants,
 		func(token string) bool { return slices.Contains(rules.Deciders, token) },
 		func(person string) bool { return tasks.IsAdmin(ctx, x.Store, rules.Admins, person) })
 	j.Ask = j.grant == ""
@@ -49,13 +50,13 @@ func (x *Executor) askApproval(ctx context.Context, v *tasks.View, a planner.Act
 		if c.Kind != planner.CallTool || c.Step != planner.StepOpen || call.Tool == findTool {
 			continue
 		}
-		j := x.judge(ctx, v, a.Group, call)
+		j := x.judge(ctx, v, a.Group, at.Subtask, call)
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
 		if j.verdict.Refusal == "" && j.Ask && !policy.Approved(v, at, j.Judgement) {
 			q.Calls = append(q.Calls, planner.Approval{
-				Call: at.Call, Tool: call.Tool, Definition: j.verdict.Definition, Hash: j.Hash, Reason: j.Reason, Detail: j.Detail,
+				Call: at.Call, Tool: call.Tool, Definition: j.verdict.Definition, Hash: j.Hash, Values: j.Values, Leaves: j.Leaves,
 			})
 		}
 	}

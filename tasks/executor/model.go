@@ -51,7 +51,7 @@ func (x *Executor) model(ctx context.Context, v *tasks.View, a planner.Action, p
 	reply, tools, err := x.call(ctx, v, a, request, tools, stream)
 	switch {
 	case err == nil:
-		err = x.replied(ctx, v, a, reply, tools, promptInput.Untrusted())
+		err = x.replied(ctx, v, a, reply, tools, promptInput.Past.Labels())
 	case ctx.Err() != nil:
 		err = ctx.Err()
 	case !errors.Is(err, tasks.ErrPaused): // a paused call is made again after the pause
@@ -63,13 +63,17 @@ func (x *Executor) model(ctx context.Context, v *tasks.View, a planner.Action, p
 	return err
 }
 
-// replied appends the reply of a model. untrusted: see planner.Reply.
-func (x *Executor) replied(ctx context.Context, v *tasks.View, a planner.Action, reply llm.Reply, tools []tools.Tool, untrusted bool) error {
+// replied appends the reply of a model, with the labels of the earlier conversation
+// in its prompt.
+func (x *Executor) replied(ctx context.Context, v *tasks.View, a planner.Action, reply llm.Reply, tools []tools.Tool, past planner.Labels) error {
 	rules := x.rules.Load()
 	e := reading{
 		v: v, a: a, groups: x.groups(ctx, v), tools: tools, expires: rules.Approvals.ExpiresAt(x.Now()), delegate: rules.Delegate,
 	}.read(reply)
 	setThought(e, reply)
+	if e.Reply != nil {
+		e.Reply.Past = past
+	}
 	if err := x.earlier.fetch(ctx, v, e); err != nil {
 		return err
 	}
@@ -80,7 +84,6 @@ func (x *Executor) replied(ctx context.Context, v *tasks.View, a planner.Action,
 		x.Log.ErrorContext(ctx, "model call failed", "task", v.ID, "action", a.ID, "model", reply.Model, "cause", e.Problem.Reason)
 	}
 	if e.Reply != nil {
-		e.Reply.Untrusted = untrusted
 		for _, c := range e.Reply.Calls {
 			if c.Refusal != "" {
 				logWithCause(ctx, x.Log, c.Refusal).InfoContext(ctx, "tool call not possible", "task", v.ID, "action", a.ID, "tool", clip.Marked(c.Name, 100))

@@ -132,7 +132,7 @@ func (x *Executor) past(ctx context.Context, v *tasks.View, maxBytes int) (plann
 	if err != nil {
 		return past, fmt.Errorf("reading a summary: %w", err)
 	}
-	past.Summary, past.SummaryTainted = summary.Text, summary.Tainted
+	past.Summary, past.SummaryTainted, past.SummaryPrivate = summary.Text, summary.Tainted, summary.Private
 	turns, err := x.Store.History(ctx, opening.Chat.Key(), v.ID, historyBudget(x.rules.Load(), maxBytes)*3/2)
 	if err != nil {
 		return past, fmt.Errorf("reading history: %w", err)
@@ -140,7 +140,7 @@ func (x *Executor) past(ctx context.Context, v *tasks.View, maxBytes int) (plann
 	for _, t := range turns {
 		if t.Order > summary.Until {
 			past.History = append(past.History, planner.Exchange{
-				Goal: t.Goal, Brought: t.Brought, Answer: t.Answer, Failed: t.Failed, Tainted: t.Tainted, Other: !sameAsker(opening, t),
+				Goal: t.Goal, Brought: t.Brought, Answer: t.Answer, Failed: t.Failed, Tainted: t.Tainted, Private: t.Private, Other: !sameAsker(opening, t),
 			})
 		}
 	}

@@ -172,6 +172,7 @@ func (s *summaries) summarise(ctx context.Context, conversation string, id tasks
 	}
 	next := tasks.Summary{
 		Until: turns[len(turns)-1].Order, Text: clip.Marked(text, max(1000, budget/summaryShare)), At: s.cfg.Now(),
+		Private: before.Private || slices.ContainsFunc(turns, func(t tasks.Turn) bool { return t.Private }),
 		Tainted: before.Tainted || !opening.Chat.Private || slices.ContainsFunc(turns, func(t tasks.Turn) bool { return t.Tainted }),
 	}
 	if err := s.cfg.Store.PutSummary(ctx, conversation, before.Until, next); err != nil {

@@ -25,7 +25,7 @@ func (x *Executor) tool(ctx context.Context, v *tasks.View, a planner.Action, p 
 	if call.Tool == findTool {
 		return x.find(ctx, v, a, call)
 	}
-	j := x.judge(ctx, v, a.Group, call)
+	j := x.judge(ctx, v, a.Group, a.Place.Subtask, call)
 	switch {
 	case j.verdict.Refusal != "":
 		logWithCause(ctx, x.Log, j.verdict.Refusal).InfoContext(ctx, "tool call refused", "task", v.ID, "tool", call.Tool)
@@ -83,7 +83,7 @@ func (x *Executor) makeCall(ctx context.Context, v *tasks.View, a planner.Action
 	}
 	err = x.returned(ctx, v, a, planner.Result{
 		Text: result.Text, Failed: result.Failed, Unknown: result.Unknown, Bytes: result.Bytes, Show: result.Show, Images: result.Images,
-		Untrusted: !j.verdict.Trusted, Sources: j.verdict.Sources, Usage: answers.used(), Remembered: note.Text,
+		Untrusted: !j.verdict.Trusted, Private: !j.verdict.Public, Sources: j.verdict.Sources, Usage: answers.used(), Remembered: note.Text,
 	})
 	if err != nil { // the task may have been stopped
 		answers.settle(ctx)

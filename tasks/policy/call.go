@@ -3,43 +3,117 @@ package policy
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 
 	"legwork/planner"
 	"legwork/tasks"
+	"legwork/tasks/policy/flow"
 	"legwork/tools"
 )
 
+// ReasonLeaves is the reason of an approval for a call that can carry private data
+// out.
+const ReasonLeaves = "leaves"
+
 // Judgement says whether a tool call needs a person's approval.
 type Judgement struct {
-	Ask    bool   // a person must allow exactly this call
-	Reason string // an additional reason besides changes by the tool: ReasonHost or ReasonRecipient
-	Detail string // the host or recipient that the reason is about
-	Hash   string // of tool, definition and arguments
+	Ask    bool             // a person must allow exactly this call
+	Leaves []planner.Leaves // what the call can carry out
+	Hash   string           // of tool, definition and arguments
+	// Values is the hash of the arguments without the free parameters. Grants bind
+	// it once the task has read texts of outsiders (Outside).
+	Values  string
+	Outside bool
 }
 
-// JudgeCall judges a call from the verdict of its tool. Once the task has read
-// texts of outsiders, a call to an unknown target needs approval, whatever is
-// granted. Before that, what a person wants is remembered without a question.
-func JudgeCall(v *tasks.View, call planner.Call, verdict tools.Verdict) Judgement {
-	j := Judgement{Ask: verdict.Ask, Hash: callHash(call, verdict.Definition)}
+// JudgeCall judges a call from the verdict of its tool. See package flow for the
+// rule about calls that can carry data out. Before the task has read texts of
+// outsiders, what a person wants is remembered without a question.
+func JudgeCall(v *tasks.View, subtask int, call planner.Call, verdict tools.Verdict, open flow.Open) Judgement {
+	arguments := tasks.Arguments(call)
+	server, tool, _ := strings.Cut(call.Tool, ".")
+	free := func(parameter string) bool { return isFree(verdict.Free, parameter) }
+	j := Judgement{Ask: verdict.Ask, Hash: callHash(call, verdict.Definition), Values: valuesHash(arguments, free)}
 	if verdict.AskTainted && v.State.Tainted == 0 && !planner.ByAgent(planner.Event{By: v.Opening().From.Key()}) {
 		j.Ask = false
 	}
-	if v.State.Tainted > 0 && !verdict.Never {
-		if j.Reason, j.Detail = UnknownTarget(v, call); j.Reason != "" {
-			j.Ask = true
+	sources := Sources(v, subtask)
+	j.Outside = flow.Labels(sources)&flow.Outside != 0
+	if verdict.Never || !verdict.OpenWorld {
+		return j
+	}
+	for _, leak := range flow.Judge(sources, flow.Call{Server: server, Arguments: arguments, Schema: string(verdict.Schema), Free: free}, open) {
+		leaves := planner.Leaves{Parameter: leak.Parameter, To: leak.To}
+		if leaves.To == "" {
+			leaves.To = server + "." + tool
 		}
+		for _, o := range leak.From {
+			leaves.From = append(leaves.From, planner.Origin{Name: o.Name, Lines: o.Lines})
+		}
+		j.Leaves, j.Ask = append(j.Leaves, leaves), true
 	}
 	return j
+}
+
+// LeavesText says in one line, for programs, what a call can carry out.
+func LeavesText(list []planner.Leaves) string {
+	var values, from []string
+	for _, l := range list {
+		values = append(values, l.Parameter+" to "+l.To)
+	}
+	for _, o := range list[0].From {
+		from = append(from, fmt.Sprintf("%s (%d lines)", strings.TrimPrefix(o.Name, ":"), o.Lines))
+	}
+	return strings.Join(values, ", ") + "; private data was read from " + strings.Join(from, ", ")
+}
+
+// isFree reports whether the admin lets a parameter carry anything. A pattern fits a
+// parameter and everything inside of it.
+func isFree(patterns []string, parameter string) bool {
+	return slices.ContainsFunc(patterns, func(pattern string) bool {
+		for p := parameter; ; {
+			if ok, _ := path.Match(pattern, p); ok {
+				return true
+			}
+			i := strings.LastIndexByte(p, '.')
+			if i < 0 {
+				return false
+			}
+			p = p[:i]
+		}
+	})
 }
 
 // callHash binds an approval to one call. A different tool, definition or argument
 // byte gives a different hash.
 func callHash(call planner.Call, definition string) string {
-	sum := sha256.Sum256([]byte(strings.Join([]string{call.Tool, definition, string(tasks.Arguments(call))}, "\x00")))
+	return hash(call.Tool, definition, string(tasks.Arguments(call)))
+}
+
+// valuesHash is the hash of arguments without the free parameters.
+func valuesHash(arguments json.RawMessage, free func(string) bool) string {
+	var fields map[string]json.RawMessage
+	if json.Unmarshal(arguments, &fields) != nil {
+		return hash(string(arguments))
+	}
+	for name := range fields {
+		if free(name) {
+			delete(fields, name)
+		}
+	}
+	rest, err := json.Marshal(fields)
+	if err != nil {
+		return hash(string(arguments))
+	}
+	return hash(string(rest))
+}
+
+func hash(parts ...string) string {
+	sum := sha256.Sum256([]byte(strings.Join(parts, "\x00")))
 	return hex.EncodeToString(sum[:])
 }
 
@@ -53,19 +127,22 @@ func Approved(v *tasks.View, at planner.Place, j Judgement) bool {
 	return q != nil && slices.ContainsFunc(q.Calls, func(a planner.Approval) bool { return a.Call == at.Call && a.Hash == j.Hash })
 }
 
-// StandingGrant returns the name of the grant that covers a tool, "task:SEQ" or
-// "chat:ID", or "" when none does. A grant covers one definition of the tool. A
+// StandingGrant returns the name of the grant that covers a call, "task:SEQ" or
+// "chat:ID", or "" when none does. A grant covers one definition of the tool, and
+// only the values that were shown once the sub-task has read texts of outsiders. A
 // grant by an admin or a program's token is valid only while decides reports that
 // the token may decide, or admin that the person is an admin.
-func StandingGrant(v *tasks.View, tool, definition string, chat []tasks.ChatGrant, decides, admin func(person string) bool) string {
-	covers := planner.Grant{Tool: tool, Definition: definition}
+func StandingGrant(v *tasks.View, tool, definition string, j Judgement, chat []tasks.ChatGrant, decides, admin func(person string) bool) string {
+	covers := func(g planner.Grant) bool {
+		return g.Tool == tool && g.Definition == definition && (!j.Outside || g.Values == j.Values)
+	}
 	for _, g := range v.State.Granted {
-		if g.Grant == covers && (g.By == v.Opening().From.Key() || decides(g.By) || admin(g.By)) {
+		if covers(g.Grant) && (g.By == v.Opening().From.Key() || decides(g.By) || admin(g.By)) {
 			return fmt.Sprintf("task:%d", g.Seq)
 		}
 	}
 	for _, g := range chat {
-		if g.Grant == covers && admin(g.By) {
+		if covers(g.Grant) && admin(g.By) {
 			return "chat:" + g.ID
 		}
 	}

@@ -14,9 +14,7 @@ func Allows(q *planner.Question, scope string) (d planner.Decision, ok bool) {
 	return d, scope == "" || len(d.Grants) > 0
 }
 
-// GrantsOf lists the grants that would cover the calls of an approval. It leaves
-// out calls with an additional reason, such as an unknown host: grants do not
-// cover those.
+// GrantsOf lists the grants that would cover the calls of an approval.
 func GrantsOf(q *planner.Question) []planner.Grant {
 	var list []planner.Grant
 	seen := map[planner.Grant]bool{}
@@ -24,11 +22,11 @@ func GrantsOf(q *planner.Question) []planner.Grant {
 		return nil
 	}
 	for _, a := range q.Calls {
-		g := planner.Grant{Tool: a.Tool, Definition: a.Definition}
-		if !seen[g] && a.Reason == "" {
+		g := planner.Grant{Tool: a.Tool, Definition: a.Definition, Values: a.Values}
+		if !seen[g] {
 			list = append(list, g)
 		}
-		seen[g] = seen[g] || a.Reason == ""
+		seen[g] = true
 	}
 	return list
 }

@@ -48,6 +48,7 @@ type Definition struct {
 		Title      string `json:"title"`
 		ReadOnly   bool   `json:"readOnlyHint"`
 		Idempotent bool   `json:"idempotentHint"`
+		OpenWorld  *bool  `json:"openWorldHint"`
 	} `json:"annotations"`
 
 	Hash         string          `json:"-"` // of the whole definition as it came, its order of keys aside

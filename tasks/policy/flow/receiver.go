@@ -1,4 +1,4 @@
-package policy
+package flow
 
 import (
 	"cmp"
@@ -13,10 +13,10 @@ import (
 	"golang.org/x/net/idna"
 )
 
-// Target is a place or a recipient that a call would reach.
-type Target struct {
-	Host string // the host of a network address; empty for other targets
-	text string // any other target, in lower case
+// Receiver is a place or a recipient that a call would reach.
+type Receiver struct {
+	Host string // the host of a network address; empty for other receivers
+	text string // any other receiver, in lower case
 }
 
 var (
@@ -27,27 +27,27 @@ var (
 	hostForm  = regexp.MustCompile(`(?i)^[\p{L}0-9-]+(\.[\p{L}0-9-]+)+(:[0-9]+)?([/?#]\S*)?$`)
 )
 
-// Names of parameters whose whole value is a target: targetParam for any value,
+// Names of parameters whose whole value is a receiver: receiverParam for any value,
 // hostParam for a value that looks like a host. For the name "to", a value that
 // looks like an account (accountForm) also counts; other values may be a language
 // or a day.
 var (
-	targetParam = regexp.MustCompile(`(^|_)(e?_?mails?|e?_?mail_?address(es)?|recipients?(_ids?)?|cc|bcc|hosts?|host_?name|domains?|endpoint|webhook|phone(_number)?|chat_?id|channel(_id)?|iban|account(_number)?|ur[il]s?|href|link)$`)
-	hostParam   = regexp.MustCompile(`(^|_)(to|address(es)?|site|website|server)$`)
-	accountForm = regexp.MustCompile(`^[@#]\S+$|^[a-z]+[0-9][a-z0-9]{6,}$`)
+	receiverParam = regexp.MustCompile(`(^|_)(e?_?mails?|e?_?mail_?address(es)?|recipients?(_ids?)?|cc|bcc|hosts?|host_?name|domains?|endpoint|webhook|phone(_number)?|chat_?id|channel(_id)?|iban|account(_number)?|ur[il]s?|href|link)$`)
+	hostParam     = regexp.MustCompile(`(^|_)(to|address(es)?|site|website|server)$`)
+	accountForm   = regexp.MustCompile(`^[@#]\S+$|^[a-z]+[0-9][a-z0-9]{6,}$`)
 )
 
 // maxNesting is the maximum depth to which JSON inside texts inside JSON is read.
 const maxNesting = 4
 
-// targets lists the targets in the arguments of a call.
-func targets(arguments string) []Target {
+// receivers lists the receivers in the arguments of a call.
+func receivers(arguments string) []Receiver {
 	doc, ok := decoded(arguments)
 	if !ok {
 		return inText(arguments)
 	}
 	list := inValue("", doc, 0)
-	slices.SortFunc(list, func(a, b Target) int { return cmp.Or(cmp.Compare(a.Host, b.Host), cmp.Compare(a.text, b.text)) })
+	slices.SortFunc(list, func(a, b Receiver) int { return cmp.Or(cmp.Compare(a.Host, b.Host), cmp.Compare(a.text, b.text)) })
 	return slices.Compact(list)
 }
 
@@ -62,8 +62,8 @@ func decoded(text string) (doc any, ok bool) {
 	return doc, err == nil
 }
 
-// inValue lists the targets in the value of a parameter.
-func inValue(key string, v any, depth int) (list []Target) {
+// inValue lists the receivers in the value of a parameter.
+func inValue(key string, v any, depth int) (list []Receiver) {
 	switch v := v.(type) {
 	case string:
 		if list = append(inText(v), inText(joinedAddress(v))...); len(list) == 0 {
@@ -75,8 +75,8 @@ func inValue(key string, v any, depth int) (list []Target) {
 			}
 		}
 	case json.Number:
-		if targetParam.MatchString(snake(key)) {
-			list = []Target{{text: strings.ToLower(v.String())}}
+		if receiverParam.MatchString(snake(key)) {
+			list = []Receiver{{text: strings.ToLower(v.String())}}
 		}
 	case []any:
 		for _, e := range v {
@@ -107,19 +107,19 @@ func joinedAddress(text string) string {
 	return whole
 }
 
-// wholeValue reads a value as a target if the parameter's name says that it is one.
-func wholeValue(key, value string) []Target {
+// wholeValue reads a value as a receiver if the parameter's name says that it is one.
+func wholeValue(key, value string) []Receiver {
 	key, value = snake(key), strings.ToLower(strings.TrimSpace(value))
 	strict := hostParam.MatchString(key)
 	switch {
-	case value == "" || strings.Contains(value, "://") || !strict && !targetParam.MatchString(key):
+	case value == "" || strings.Contains(value, "://") || !strict && !receiverParam.MatchString(key):
 		return nil
 	case hostForm.MatchString(value):
-		return []Target{hostTarget(value[:strings.IndexAny(value+":", ":/?#")], value)}
+		return []Receiver{hostReceiver(value[:strings.IndexAny(value+":", ":/?#")], value)}
 	case strict && (key != "to" || !accountForm.MatchString(value)):
 		return nil
 	}
-	return []Target{{text: value}}
+	return []Receiver{{text: value}}
 }
 
 // snake converts the name of a parameter to snake_case.
@@ -139,7 +139,7 @@ func snake(key string) string {
 }
 
 // inText lists the addresses in a text.
-func inText(text string) (list []Target) {
+func inText(text string) (list []Receiver) {
 	text = strings.ReplaceAll(text, `\/`, "/") // JSON inside a text may escape the slash
 	for _, m := range webForm.FindAllStringSubmatch(text, -1) {
 		list = append(list, InAddress(m[1]+"://"+m[2]))
@@ -155,52 +155,36 @@ func inText(text string) (list []Target) {
 	text = urlForm.ReplaceAllString(text, " ")
 	for _, form := range []*regexp.Regexp{emailForm, phoneForm} {
 		for _, s := range form.FindAllString(text, -1) {
-			list = append(list, Target{text: strings.ToLower(s)})
+			list = append(list, Receiver{text: strings.ToLower(s)})
 		}
 	}
 	return list
 }
 
-// InAddress is the target of an address. If an address can be read in several
-// ways, the target has no host.
-func InAddress(address string) Target {
+// InAddress is the receiver of an address. If an address can be read in several
+// ways, the receiver has no host.
+func InAddress(address string) Receiver {
 	_, place, _ := strings.Cut(address, "//")
 	place = place[:strings.IndexAny(place+"/", "/?#")]
 	u, err := url.Parse(address)
 	if err != nil || strings.Contains(place, `\`) || u.Hostname() == "" {
-		return Target{text: strings.ToLower(address)}
+		return Receiver{text: strings.ToLower(address)}
 	}
-	return hostTarget(u.Hostname(), address)
+	return hostReceiver(u.Hostname(), address)
 }
 
 // domains normalises host names of any script and with any form of dots, so that
 // they can be compared.
 var domains = idna.New(idna.MapForLookup(), idna.StrictDomainName(false), idna.VerifyDNSLength(false))
 
-// hostTarget is the target for the host of an address.
-func hostTarget(host, address string) Target {
+// hostReceiver is the receiver for the host of an address.
+func hostReceiver(host, address string) Receiver {
 	if at, err := netip.ParseAddr(host); err == nil {
-		return Target{Host: at.String()}
+		return Receiver{Host: at.String()}
 	}
 	name, err := domains.ToASCII(strings.TrimRight(host, "."))
 	if err != nil || name == "" {
-		return Target{text: strings.ToLower(address)}
+		return Receiver{text: strings.ToLower(address)}
 	}
-	return Target{Host: strings.ToLower(name)}
-}
-
-// unicodeHost converts a host to the script in which people write it.
-func unicodeHost(host string) string {
-	name, err := domains.ToUnicode(host)
-	if err != nil {
-		return host
-	}
-	return name
-}
-
-// isNumericHost reports whether a host is a numeric address in any notation. Such a host
-// has no parent domains. No domain name ends in digits.
-func isNumericHost(host string) bool {
-	last := host[strings.LastIndexByte(host, '.')+1:]
-	return strings.Contains(host, ":") || last != "" && last[0] >= '0' && last[0] <= '9'
+	return Receiver{Host: strings.ToLower(name)}
 }

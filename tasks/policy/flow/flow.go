@@ -1,0 +1,145 @@
+// Package flow decides whether a tool call may carry private data to outsiders. It
+// knows no task and no config: it judges values.
+//
+// The rule:
+//
+//  1. Every text that a model reads has labels: Outside, if people who are not
+//     trusted here may have written it, and Private, if it is not public.
+//  2. A call that can carry data out, made by a model that has read Outside and
+//     Private texts, runs unasked only if nothing in its arguments can be new to
+//     the receiver: each value stands, letter by letter, in a text that holds
+//     nothing private, or in what the same server has returned.
+//  3. A person decides about every other call, unless the admin has declared the
+//     parameter free or the destination open.
+package flow
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Label says what is known about a text.
+type Label uint8
+
+// The labels of a text. A text that is made from others has all of their labels.
+const (
+	Outside Label = 1 << iota // people who are not trusted here may have written it
+	Private                   // it is not public
+)
+
+// Both are the labels that, together, make a call dangerous.
+const Both = Outside | Private
+
+// Source is a text that a model has read, or has written itself.
+type Source struct {
+	Labels Label
+	People bool   // the people of the chat wrote it: it is never private
+	Origin string // the server that returned it, or who else wrote it
+	Search bool   // a search engine of the admin returned it: the addresses of its results may be opened
+	Text   string
+}
+
+// Call is a tool call that can carry data out.
+type Call struct {
+	Server    string
+	Arguments json.RawMessage
+	// Schema is the definition of the tool. Its words are public: names of
+	// parameters and the values that it lists.
+	Schema string
+	Free   func(parameter string) bool // the admin lets the parameter carry anything; nil: none
+}
+
+// Leak is a value that may carry private data out.
+type Leak struct {
+	Parameter string   // "query", or "items.0.to" inside of others
+	To        string   // the host or recipient in the value; empty: the server of the call
+	From      []Origin // where the private texts came from, the likeliest first
+}
+
+// Origin is a source of private texts.
+type Origin struct {
+	Name  string
+	Lines int // how many lines of the value stand in its texts; 0: none as it is
+}
+
+// Labels returns the labels of all sources together.
+func Labels(sources []Source) (all Label) {
+	for _, s := range sources {
+		all |= s.Labels
+	}
+	return all
+}
+
+// Judge lists the values of a call that may carry private data out. The sources are
+// the texts that the model of the call has read, the earliest first.
+func Judge(sources []Source, call Call, open Open) []Leak {
+	if Labels(sources) != Both || open.allows(call) {
+		return nil
+	}
+	doc, ok := decoded(string(call.Arguments))
+	if !ok {
+		doc = string(call.Arguments)
+	}
+	known := knownTexts(sources, call)
+	var leaks []Leak
+	walk("", doc, func(parameter, value string) {
+		if call.Free != nil && call.Free(parameter) || known.holds(value) {
+			return
+		}
+		leaks = append(leaks, Leak{Parameter: parameter, To: destination(parameter, value), From: origins(sources, value)})
+	})
+	return leaks
+}
+
+// walk calls visit for each value of a document that can carry data. These are texts,
+// names of fields and numbers of more than three digits: smaller numbers, yes and no
+// carry next to nothing.
+func walk(at string, v any, visit func(parameter, value string)) {
+	join := func(name string) string { return strings.TrimPrefix(at+"."+name, ".") }
+	switch v := v.(type) {
+	case string:
+		visit(at, v)
+	case json.Number:
+		if n, err := strconv.Atoi(v.String()); err != nil || n <= -1000 || n >= 1000 {
+			visit(at, v.String())
+		}
+	case []any:
+		for i, e := range v {
+			walk(join(strconv.Itoa(i)), e, visit)
+		}
+	case map[string]any:
+		for _, name := range slices.Sorted(maps.Keys(v)) {
+			visit(join(name), name)
+			walk(join(name), v[name], visit)
+		}
+	}
+}
+
+// origins lists where the private texts came from. An origin that holds lines of the
+// value comes first.
+func origins(sources []Source, value string) []Origin {
+	var list []Origin
+	lines := strings.Split(value, "\n")
+	for _, s := range sources {
+		if s.Labels&Private == 0 {
+			continue
+		}
+		i := slices.IndexFunc(list, func(o Origin) bool { return o.Name == s.Origin })
+		if i < 0 {
+			i, list = len(list), append(list, Origin{Name: s.Origin})
+		}
+		for _, line := range lines {
+			if line = strings.TrimSpace(line); len(line) >= minLine && strings.Contains(s.Text, line) {
+				list[i].Lines++
+			}
+		}
+	}
+	slices.SortStableFunc(list, func(a, b Origin) int { return b.Lines - a.Lines })
+	return list
+}
+
+// minLine is the length, in bytes, from which a line is looked for in the sources.
+const minLine = 4

@@ -1,0 +1,59 @@
+package flow
+
+import (
+	"slices"
+	"strings"
+)
+
+// Open are the destinations to which the admin lets tasks send what they like.
+type Open struct {
+	Hosts      []string // "example.com", or "*.example.com" for everything below it
+	Recipients []string // "team@example.com", or "*@example.com"; other recipients as a whole
+}
+
+// allows reports whether a call names receivers, and all of them are open.
+func (o Open) allows(call Call) bool {
+	if len(o.Hosts)+len(o.Recipients) == 0 {
+		return false
+	}
+	list := receivers(string(call.Arguments))
+	return len(list) > 0 && !slices.ContainsFunc(list, func(r Receiver) bool { return !o.has(r) })
+}
+
+func (o Open) has(r Receiver) bool {
+	if r.Host != "" {
+		return slices.ContainsFunc(o.Hosts, func(pattern string) bool { return fits(pattern, "*.", r.Host) })
+	}
+	return slices.ContainsFunc(o.Recipients, func(pattern string) bool { return fits(pattern, "*@", r.text) })
+}
+
+// fits reports whether a name is the pattern, or ends with it after the star.
+func fits(pattern, star, name string) bool {
+	pattern = strings.ToLower(strings.TrimSpace(pattern))
+	if !strings.HasPrefix(pattern, star) {
+		return pattern == name
+	}
+	return strings.HasSuffix(name, pattern[1:]) && len(name) >= len(pattern)
+}
+
+// destination names the host or recipient in the value of a parameter, for people; ""
+// when there is none.
+func destination(parameter, value string) string {
+	list := inValue(fieldName(parameter), value, 0)
+	if len(list) == 0 {
+		return ""
+	}
+	if list[0].Host != "" {
+		return list[0].Host
+	}
+	return list[0].text
+}
+
+// fieldName is the last name in the path of a parameter.
+func fieldName(parameter string) string {
+	names := strings.Split(parameter, ".")
+	for len(names) > 1 && strings.Trim(names[len(names)-1], "0123456789") == "" {
+		names = names[:len(names)-1]
+	}
+	return names[len(names)-1]
+}

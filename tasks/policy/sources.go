@@ -1,0 +1,202 @@
+package policy
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"legwork/bot"
+	"legwork/planner"
+	"legwork/tasks"
+	"legwork/tasks/policy/flow"
+)
+
+// Origins of texts that no server returned. Names of servers hold no colon.
+const (
+	OriginHistory = ":history" // the earlier conversation of the chat
+	OriginProgram = ":program" // agents and programs from outside
+	OriginQuoted  = ":quoted"  // messages that a question points at or brings along
+)
+
+// Sources lists the texts that the model of a sub-task has read, the earliest first:
+// the question with what it brought along, what the plan was made from, the results
+// that the sub-task came after, and its own. The words of the people of the chat
+// are included wherever they stand.
+func Sources(v *tasks.View, subtask int) []flow.Source {
+	r := reader{v: v, subtasks: map[int]bool{}, seqs: map[int]bool{}}
+	if subtask < len(v.State.Subtasks) {
+		r.subtask(subtask)
+	}
+	if len(v.State.Changes) > 0 { // each sub-task sees the shared state, and so what went into it
+		for i, w := range v.State.Subtasks {
+			if slices.ContainsFunc(w.Turns, func(t planner.Turn) bool { _, ok := slices.BinarySearch(v.State.Changes, t.Seq); return ok }) {
+				r.subtask(i)
+			}
+		}
+	}
+	for _, e := range v.Events {
+		r.event(e)
+	}
+	return r.sources
+}
+
+// reader collects what a sub-task has read.
+type reader struct {
+	v        *tasks.View
+	subtasks map[int]bool // already followed
+	until    int          // the plan was made from all events up to this seq
+	seqs     map[int]bool // further events
+	sources  []flow.Source
+}
+
+// subtask follows what a sub-task was made from.
+func (r *reader) subtask(i int) {
+	if r.subtasks[i] {
+		return
+	}
+	r.subtasks[i] = true
+	w := r.v.State.Subtasks[i]
+	if w.Parent == nil {
+		r.until = max(r.until, w.Source)
+	} else {
+		r.subtask(w.Parent.Subtask)
+	}
+	for _, j := range w.After {
+		r.subtask(j)
+	}
+	for _, turn := range w.Turns {
+		r.seqs[turn.Seq] = true
+		for c, state := range turn.Calls {
+			r.seqs[state.Result] = true
+			if state.Kind == planner.CallDelegate {
+				r.subtask(state.Child)
+			}
+			if calls := r.v.Event(turn.Seq).Reply.Calls; c < len(calls) && calls[c].Read != nil {
+				r.seqs[calls[c].Read.Result] = true
+			}
+		}
+	}
+}
+
+// event adds the texts of an event.
+func (r *reader) event(e planner.Event) {
+	read := e.Seq <= r.until || r.seqs[e.Seq]
+	switch {
+	case e.Type == planner.Opened:
+		r.opened()
+	case e.Type == planner.PromptExpanded:
+		server, _, _ := strings.Cut(r.v.Opening().Prompt.Name, "/")
+		r.add(flow.Source{Labels: flow.Both, Origin: server, Text: e.Text})
+	case e.Type == planner.GuidanceAdded:
+		r.words(e.By, e.Text)
+		r.quoted(e.Earlier)
+	case e.Type == planner.Decided:
+		r.words(e.By, typedText(r.v, e)+"\n"+typedValue(r.v, e))
+	case e.Type == planner.NoteAdded:
+		r.add(flow.Source{Labels: flow.Both, Origin: OriginProgram, Text: string(e.Note.Content)})
+	case e.Type == planner.StateSet:
+		text, _ := json.Marshal(e.Values)
+		r.add(flow.Source{Labels: flow.Both, Origin: OriginProgram, Text: string(text)})
+	case read && e.Reply != nil:
+		r.replied(e)
+	case read && e.Result != nil:
+		r.add(flow.Source{
+			Labels: labels(e.Result.Untrusted, e.Result.Private), Origin: serverOf(r.v, e), Search: e.Result.Sources, Text: e.Result.Text,
+		})
+	}
+}
+
+// opened adds the question, with what the prompt says about the person.
+func (r *reader) opened() {
+	o := r.v.Opening()
+	r.words(o.From.Key(), o.Goal)
+	r.quoted(o.Earlier)
+	about := strings.Join([]string{o.Language, o.Timezone, r.v.State.Opened.Format("2006-01-02"), r.v.State.Last.Format("2006-01-02")}, "\n")
+	r.add(flow.Source{People: true, Text: about})
+}
+
+// replied adds what a model has written, and what its prompt and its calls brought
+// along of earlier tasks.
+func (r *reader) replied(e planner.Event) {
+	r.add(flow.Source{Labels: labels(e.Reply.Past.Outside, e.Reply.Past.Private), Origin: OriginHistory})
+	var written []string
+	for _, s := range e.Reply.Plan {
+		written = append(written, s.Description)
+	}
+	for _, c := range e.Reply.Calls {
+		written = append(written, string(tasks.Arguments(c)))
+		if c.Read != nil && c.Read.Earlier != "" {
+			r.add(flow.Source{Labels: labels(c.Read.Untrusted, c.Read.Private), Origin: OriginHistory, Text: c.Read.Text})
+		}
+	}
+	r.add(flow.Source{Text: strings.Join(written, "\n")})
+}
+
+// words adds what a person wrote, or what an agent from outside did.
+func (r *reader) words(by, text string) {
+	if planner.ByAgent(planner.Event{By: by}) {
+		r.add(flow.Source{Labels: flow.Both, Origin: OriginProgram, Text: text})
+		return
+	}
+	r.add(flow.Source{People: true, Text: flow.Wanted(text)})
+}
+
+// quoted adds messages that words point at or bring along. They are words of other
+// people.
+func (r *reader) quoted(list []bot.Quoted) {
+	for _, q := range list {
+		if !q.Own {
+			r.add(flow.Source{Labels: flow.Outside, Origin: OriginQuoted, Text: q.Text})
+		}
+	}
+}
+
+func (r *reader) add(s flow.Source) { r.sources = append(r.sources, s) }
+
+func labels(outside, private bool) (l flow.Label) {
+	if outside {
+		l |= flow.Outside
+	}
+	if private {
+		l |= flow.Private
+	}
+	return l
+}
+
+// serverOf names the server that returned a result.
+func serverOf(v *tasks.View, e planner.Event) string {
+	seq, ok := v.State.ReplySeq(e.Action)
+	if reply := v.Event(seq).Reply; ok && reply != nil && e.Action.Call >= 1 && e.Action.Call <= len(reply.Calls) {
+		server, _, _ := strings.Cut(reply.Calls[e.Action.Call-1].Tool, ".")
+		return server
+	}
+	return ""
+}
+
+// typedText is what a person wrote when deciding. The label of a button is not the
+// person's: a model wrote it.
+func typedText(v *tasks.View, e planner.Event) string {
+	q := v.Event(e.Action.Seq).Question
+	if reply := v.Event(e.Action.Seq).Reply; q == nil && reply != nil && e.Action.Call >= 1 && e.Action.Call <= len(reply.Calls) {
+		q = reply.Calls[e.Action.Call-1].Ask
+	}
+	if q != nil && slices.Contains(q.Choices, e.Decision.Text) {
+		return ""
+	}
+	return e.Decision.Text
+}
+
+// typedValue is the value that a person typed into a field of a server's form.
+// Choices and defaults are not included: the server wrote them, and people see
+// only their labels.
+func typedValue(v *tasks.View, e planner.Event) string {
+	about := e.Action
+	if about.Subject != planner.SubjectForm {
+		return ""
+	}
+	_, field := tasks.FormOf(v.Event(about.Seq), about)
+	if field == nil || len(field.Choices) > 0 || string(field.Default) == string(e.Decision.Value) {
+		return ""
+	}
+	return string(e.Decision.Value)
+}

@@ -1,0 +1,100 @@
+package policy_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"legwork/bot"
+	"legwork/planner"
+	"legwork/tasks"
+	"legwork/tasks/policy"
+	"legwork/tasks/policy/flow"
+	"legwork/tools"
+)
+
+// journal writes a task with two sub-tasks that do not know each other, and a third
+// one that comes after the first.
+func journal() *tasks.View {
+	v := &tasks.View{}
+	add := func(e planner.Event) int {
+		e.Seq = len(v.Events) + 1
+		v.Events = append(v.Events, e)
+		return e.Seq
+	}
+	turn := func(subtask, name string, tool string) planner.Turn {
+		seq := add(planner.Event{Type: planner.Replied, Action: planner.ActionID{}, Reply: &planner.Reply{Calls: []planner.Call{{Tool: tool, Arguments: fmt.Sprintf(`{"of":%q}`, name)}}}})
+		result := add(planner.Event{Type: planner.Returned, Action: planner.CallID(subtask, 1, 1, 0), Result: &planner.Result{Text: "result of " + name, Untrusted: true, Private: tool == "mail.read"}})
+		return planner.Turn{Seq: seq, Calls: []planner.CallState{{Step: planner.StepDone, Result: result}}}
+	}
+	add(planner.Event{Type: planner.Opened, Opening: &planner.Opening{Goal: "the goal", From: bot.Person{Platform: "telegram", ID: "1"}, Earlier: []bot.Quoted{{Text: "a forwarded message", Pointed: true}}}})
+	plan := add(planner.Event{Type: planner.Replied, Reply: &planner.Reply{IsPlan: true, Plan: []planner.Subtask{{Description: "first"}, {Description: "second"}, {Description: "third"}}}})
+	mail, web := turn("1/a", "mail", "mail.read"), turn("1/b", "web", "web.fetch")
+	add(planner.Event{Type: planner.GuidanceAdded, By: "telegram:1", Text: "guidance"})
+	add(planner.Event{Type: planner.GuidanceAdded, By: "agent:x", Text: "an agent's words"})
+	v.State.Subtasks = []planner.Work{
+		{ID: "1/a", Source: plan, Turns: []planner.Turn{mail}},
+		{ID: "1/b", Source: plan, Turns: []planner.Turn{web}},
+		{ID: "1/c", Source: plan, After: []int{0}},
+	}
+	return v
+}
+
+// TestSources: a sub-task has read what it was made from, what it came after, and its
+// own results, and nothing of the others.
+func TestSources(t *testing.T) {
+	v := journal()
+	for subtask, want := range [][]string{{"result of mail"}, {"result of web"}, {"result of mail"}} {
+		var people, others []string
+		for _, s := range policy.Sources(v, subtask) {
+			switch {
+			case s.People && s.Text != "":
+				people = append(people, s.Text)
+			case s.Labels&flow.Outside != 0:
+				others = append(others, s.Text)
+			}
+		}
+		want = slices.Concat([]string{"a forwarded message"}, want, []string{"an agent's words"})
+		if !slices.Equal(others, want) {
+			t.Errorf("sub-task %d has read %q of outsiders, want %q", subtask, others, want)
+		}
+		if !slices.Contains(people, "the goal") || !slices.Contains(people, "guidance") || slices.Contains(people, "a forwarded message") {
+			t.Errorf("sub-task %d has read %q of the people of the chat", subtask, people)
+		}
+	}
+}
+
+// TestSharedStateBringsItsSources: what a sub-task wrote into the shared state brings
+// along what it had read.
+func TestSharedStateBringsItsSources(t *testing.T) {
+	v := journal()
+	private := func() bool { return flow.Labels(policy.Sources(v, 1)[:len(policy.Sources(v, 1))-1])&flow.Private != 0 }
+	if private() {
+		t.Fatal("the sub-task that read the web has read private data")
+	}
+	v.State.Changes = []int{v.State.Subtasks[0].Turns[0].Seq}
+	if !private() {
+		t.Error("the shared state brought no private data along")
+	}
+}
+
+// TestEarlierConversationBringsItsLabels: a reply whose prompt held private data makes
+// the task private.
+func TestEarlierConversationBringsItsLabels(t *testing.T) {
+	v := journal()
+	v.Events = v.Events[:len(v.Events)-1]
+	call := planner.Call{Tool: "web.fetch", Arguments: `{"url":"https://a.example/x"}`}
+	verdict := tools.Verdict{OpenWorld: true, Schema: []byte(`{"url":{}}`)}
+	if j := policy.JudgeCall(v, 1, call, verdict, flow.Open{}); j.Ask {
+		t.Fatalf("a task without private data asks: %+v", j)
+	}
+	v.Events[1].Reply.Past = planner.Labels{Private: true}
+	j := policy.JudgeCall(v, 1, call, verdict, flow.Open{})
+	if !j.Ask || len(j.Leaves) != 1 || j.Leaves[0].From[0].Name != policy.OriginHistory || j.Leaves[0].To != "a.example" {
+		t.Errorf("after private history: got %+v, want a question about a.example", j)
+	}
+	verdict.Free = []string{"u*"}
+	if j := policy.JudgeCall(v, 1, call, verdict, flow.Open{}); j.Ask {
+		t.Errorf("a free parameter is asked about: %+v", j)
+	}
+}
