@@ -59,7 +59,7 @@ func (t *threads) add(ctx context.Context, m *bot.Message) (wasRead bool) {
 		return false
 	}
 	read := t.lastRead(ctx, m.Chat)
-	if m.Chat.Private && read != "" { // nobody else writes there
+	if m.Chat.Private && read != "" { // the history holds the messages since
 		return false
 	}
 	if before, ok := t.added.Get(m.Key); ok { // the same message came as another event
