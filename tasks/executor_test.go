@@ -274,7 +274,7 @@ func TestBroughtMessagesStay(t *testing.T) {
 	}{
 		"of others":  {bot.Quoted{From: "Eve", Text: "the site is down"}, true},
 		"of her own": {bot.Quoted{From: "Ann", Text: "the site is down", Own: true}, false},
-		"pointed at": {bot.Quoted{From: "Eve", Text: "the site is down", Pointed: true}, false},
+		"pointed at": {bot.Quoted{From: "Eve", Text: "the site is down", Pointed: true}, true},
 	} {
 		d := newInboxEnv(t)
 		var second tasks.ID
