@@ -24,7 +24,7 @@ cmd/legwork        | *                                       | kong yaml/v3
 examples/travel    | nearest                                 | mcp-go flock
 examples/agents/reviewer |                                         |
 
-app                | *                                       |
+app                | *                                       | x/sys
 
 app/setup          | app/cli bot/slack bot/telegram i18n llm issue clip tools/builtin/search | x/term cancelreader
 app/probe          | app/cli app/tooladmin bot/slack bot/telegram conf llm llm/offline redact store/postgres tasks/alerts telemetry tools tools/client |
@@ -33,7 +33,7 @@ app/data           | app/cli app/control bot bot/terminal clock conf fsutil plan
 app/cli            | bot conf redact telemetry clip | x/term displaywidth
 app/control        |                                         |
 
-conf               | tasks/alerts bot bot/slack bot/telegram i18n llm nearest planner schedule tools issue | yaml/v3 fsnotify godotenv hujson
+conf               | tasks/alerts bot bot/slack bot/telegram i18n llm nearest planner schedule tools tools/client issue | yaml/v3 fsnotify godotenv hujson
 
 bot/terminal       | bot bot/markdown i18n clip | x/term x/sys displaywidth cancelreader
 bot/telegram       | bot bot/markdown retry telemetry issue  | telegram-bot-api/v5 displaywidth golang-lru/v2

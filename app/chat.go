@@ -43,6 +43,9 @@ const chatCommand, demoCommand = "legwork chat", "legwork demo"
 // the person leaves. Tasks that an earlier run left unfinished continue. Beside a
 // running daemon, it is a terminal of that daemon.
 func Chat(ctx context.Context, o ChatOptions, path string, c cli.Console) error {
+	if err := hideProcess(); err != nil {
+		return err
+	}
 	config, _, err := c.LoadConfig(path)
 	if err != nil {
 		return err
@@ -73,6 +76,9 @@ var demoPace = offline.Options{Delay: 400 * time.Millisecond, WordDelay: 15 * ti
 // Demo answers one question, or chats when text is empty, with the offline
 // stand-in and the built-in tools in a fresh data directory.
 func Demo(ctx context.Context, text string, c cli.Console) error {
+	if err := hideProcess(); err != nil {
+		return err
+	}
 	dir, err := os.MkdirTemp("", "legwork-demo-")
 	if err != nil {
 		return fmt.Errorf("making a data directory: %w", err)

@@ -21,6 +21,9 @@ import (
 
 // Serve runs the daemon, with every platform of the config at path, until ctx ends.
 func Serve(ctx context.Context, path string, c cli.Console) error {
+	if err := hideProcess(); err != nil {
+		return err
+	}
 	config, source, err := c.LoadConfig(path)
 	if err != nil {
 		return err

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"sync"
 
 	"github.com/joho/godotenv"
 
@@ -126,6 +127,34 @@ func (c *Config) envMistakes() Errors {
 		errs = append(errs, Error{File: "environment", Key: cmp.Or(variables[i.Path], i.Path), Problem: i.Problem})
 	}
 	return errs
+}
+
+// Environment is the process's environment, without the secrets that configs used. The
+// zero value is usable, and safe for concurrent use.
+type Environment struct{ hidden sync.Map } // of values by name
+
+// Lookup finds a variable, hidden ones too, so that a config can be read again.
+func (e *Environment) Lookup(name string) (string, bool) {
+	if value, ok := e.hidden.Load(name); ok {
+		return value.(string), true
+	}
+	return os.LookupEnv(name)
+}
+
+// Hide removes variables from the process. Only Lookup knows them from then on. The
+// kernel still keeps the environment of the start.
+func (e *Environment) Hide(names []string) error {
+	for _, name := range names {
+		value, ok := os.LookupEnv(name)
+		if !ok {
+			continue
+		}
+		e.hidden.Store(name, value)
+		if err := os.Unsetenv(name); err != nil {
+			return fmt.Errorf("hiding the variable %s: %w", name, err)
+		}
+	}
+	return nil
 }
 
 // EnvFile is the name of the file with variables that the environment lacks.

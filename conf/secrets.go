@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"legwork/tools"
+	"legwork/tools/client"
 )
 
 // secretName matches names of keys and variables with secret values.
@@ -71,6 +72,25 @@ func (c *Config) Credentials() []string {
 		}
 	}
 	return slices.DeleteFunc(c.Secrets(), func(s string) bool { return len(s) < shortest || harmless[s] })
+}
+
+// SecretVariables names the variables that the process needs only for its config:
+// those of FromEnv with secrets, and those of ${NAME} whose value is or contains one of
+// the Secrets. A variable that tool servers inherit, or that sets a proxy, is not one of
+// them.
+func (c *Config) SecretVariables() []string {
+	names := []string{envKey, envURL, envTelegramToken, envTelegramSecret, envSlackBot, envSlackApp, envSlackSecret, envSearch, envOTLP, envOTLPHeaders}
+	secrets := c.Secrets()
+	for _, f := range c.filled {
+		name, ok := strings.CutPrefix(strings.TrimSuffix(f.reference, "}"), "${")
+		if !ok || strings.HasPrefix(name, "file:") || client.Inherits(name) || strings.HasSuffix(strings.ToUpper(name), "_PROXY") {
+			continue
+		}
+		if slices.ContainsFunc(secrets, func(secret string) bool { return strings.Contains(f.text, secret) }) {
+			names = append(names, name)
+		}
+	}
+	return names
 }
 
 type secretSet map[string]bool

@@ -23,6 +23,7 @@ type Console struct {
 	In       io.Reader
 	Out, Err io.Writer
 	Env      func(string) (string, bool)
+	Hide     func(variables []string) error // removes them from the process, but not from Env; nil: nothing does
 }
 
 // ErrFailed ends a command with exit code 1 when it has printed the reason
@@ -45,8 +46,17 @@ const FromEnvironment = "environment"
 // config.yaml in the working directory, or the environment alone where there is
 // no such file. Variables that the environment lacks come from a .env file
 // beside the config file, or in the working directory without one. source is
-// the file, or FromEnvironment. The error is a conf.Errors.
+// the file, or FromEnvironment. Secrets that the config took from the environment are
+// hidden. The error is a conf.Errors when the config has mistakes.
 func (c Console) LoadConfig(path string) (config *conf.Config, source string, err error) {
+	config, source, err = c.readConfig(path)
+	if err == nil && c.Hide != nil {
+		err = c.Hide(config.SecretVariables())
+	}
+	return config, source, err
+}
+
+func (c Console) readConfig(path string) (config *conf.Config, source string, err error) {
 	if path == "" {
 		if _, err := os.Stat(DefaultConfig); errors.Is(err, fs.ErrNotExist) {
 			env, err := c.withEnvFile(".")

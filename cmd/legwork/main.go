@@ -54,7 +54,8 @@ const exitTime = app.StopTime + time.Second/2
 func main() {
 	surviveFileLimit()
 	ctx, stop := untilSignal()
-	code := run(ctx, os.Args[1:], cli.Console{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Env: os.LookupEnv})
+	var env conf.Environment
+	code := run(ctx, os.Args[1:], cli.Console{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Env: env.Lookup, Hide: env.Hide})
 	stop()
 	os.Exit(code)
 }

@@ -31,6 +31,11 @@ func EnvAllowed() []string {
 	}
 }
 
+// Inherits reports whether a server inherits a variable of legwork.
+func Inherits(name string) bool {
+	return slices.ContainsFunc(EnvAllowed(), func(p string) bool { ok, _ := filepath.Match(p, name); return ok })
+}
+
 // environment is what a child sees: the allowed part of ours and extra, which wins.
 func environment(ours []string, extra map[string]string) []string {
 	env := []string{}
@@ -39,7 +44,7 @@ func environment(ours []string, extra map[string]string) []string {
 		if _, replaced := extra[name]; replaced || name == "" {
 			continue
 		}
-		if slices.ContainsFunc(EnvAllowed(), func(p string) bool { ok, _ := filepath.Match(p, name); return ok }) {
+		if Inherits(name) {
 			env = append(env, kv)
 		}
 	}

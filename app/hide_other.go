@@ -1,0 +1,6 @@
+//go:build !linux
+
+package app
+
+// hideProcess does nothing where processes cannot hide.
+func hideProcess() error { return nil }
