@@ -31,7 +31,7 @@ app/probe          | app/cli app/tooladmin bot/slack bot/telegram conf llm llm/o
 app/tooladmin      | app/cli app/control app/data bot bot/terminal conf form i18n llm nearest tasks telemetry tools tools/client clip | cancelreader
 app/data           | app/cli app/control bot bot/terminal clock conf fsutil planner retry store store/backup store/bolt store/postgres tasks telemetry tools/builtin/memory |
 app/cli            | bot conf redact telemetry clip | x/term displaywidth
-app/control        |                                         |
+app/control        |                                         | x/sys
 
 conf               | tasks/alerts bot bot/slack bot/telegram i18n llm nearest planner schedule tools tools/client issue | yaml/v3 fsnotify godotenv hujson
 

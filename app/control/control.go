@@ -29,14 +29,27 @@ type Server struct {
 }
 
 // Listen opens the control socket of a data directory and removes a stale one. The
-// caller must own the directory. handler gets every call. It needs no authorization,
-// because only the directory's owner can connect. The caller must call Serve.
+// caller must own the directory. handler gets every call but those of processes that
+// this one has started, such as tool servers. It needs no authorization, because only
+// the directory's owner can connect. The caller must call Serve.
 func Listen(dir string, handler http.Handler) (*Server, error) {
 	path := socketPath(dir)
 	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("removing stale control socket: %w", err)
 	}
-	s := &Server{path: path, http: &http.Server{Handler: handler, ReadHeaderTimeout: 10 * time.Second}}
+	s := &Server{path: path, http: &http.Server{
+		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.Context().Value(ownChild{}).(bool) {
+				http.Error(w, "legwork started this process, which may not control it", http.StatusForbidden)
+				return
+			}
+			handler.ServeHTTP(w, r)
+		}),
+		ConnContext: func(ctx context.Context, c net.Conn) context.Context {
+			return context.WithValue(ctx, ownChild{}, descends(c))
+		},
+		ReadHeaderTimeout: 10 * time.Second,
+	}}
 	err := reach(dir, func(short string) error {
 		l, err := net.ListenUnix("unix", &net.UnixAddr{Net: "unix", Name: short})
 		if err != nil {
@@ -54,6 +67,10 @@ func Listen(dir string, handler http.Handler) (*Server, error) {
 	}
 	return s, nil
 }
+
+// ownChild is the key of whether a connection comes from a process that this one has
+// started.
+type ownChild struct{}
 
 // Serve answers until ctx ends, gives running calls a few seconds, and removes the
 // socket. It returns nil when ctx has ended.
