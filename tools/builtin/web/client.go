@@ -71,7 +71,8 @@ func (f *fetcher) control(ctx context.Context, _, address string, _ syscall.RawC
 	return f.rules.checkAddress(hostOf(ctx), a.Addr())
 }
 
-// get follows redirects from u and reads the page.
+// get reads the page. It follows redirects from u that stay on its host. One that
+// leaves the host is an elsewhereError: the next call is judged by its own address.
 func (f *fetcher) get(ctx context.Context, u *url.URL) (*response, error) {
 	client, done := f.connections()
 	defer done()
@@ -95,11 +96,33 @@ func (f *fetcher) get(ctx context.Context, u *url.URL) (*response, error) {
 		switch {
 		case err != nil:
 			return nil, err
+		case !sameHost(u, next):
+			return nil, &elsewhereError{next}
 		case len(r.hops) > maxRedirects:
 			return nil, fmt.Errorf("%s redirects more than %d times, at last to %s; find another address of the page", r.hops[0].Host, maxRedirects, next.Host)
 		}
 		u = next
 	}
+}
+
+// elsewhereError is a redirect to another host.
+type elsewhereError struct{ to *url.URL }
+
+func (e *elsewhereError) Error() string {
+	return fmt.Sprintf("The page redirects to %s. Call fetch with that address to follow it.", e.to)
+}
+
+// sameHost reports that two addresses are of one host: http and https on their usual
+// ports are, and so is the name with "www." before it.
+func sameHost(a, b *url.URL) bool {
+	port := func(u *url.URL) string {
+		if p := u.Port(); p != "80" && p != "443" {
+			return p
+		}
+		return ""
+	}
+	name := func(u *url.URL) string { return strings.TrimPrefix(u.Hostname(), "www.") }
+	return name(a) == name(b) && port(a) == port(b)
 }
 
 // open sends one request. The caller closes the body.

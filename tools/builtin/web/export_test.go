@@ -28,6 +28,13 @@ func Host(at string) (string, error) {
 	return u.Hostname(), nil
 }
 
+// SameHost tells whether a redirect from a to b is followed.
+func SameHost(a, b string) bool {
+	from, err := parseTarget(a)
+	to, wrong := parseTarget(b)
+	return err == nil && wrong == nil && sameHost(from, to)
+}
+
 // ReadHTML is what fetch does with a page.
 var ReadHTML = func(page, at string, whole bool) (string, error) {
 	u, err := parseTarget(at)

@@ -93,6 +93,8 @@ func fetchRobots(ctx context.Context, f *fetcher, client *http.Client, u *url.UR
 		body, err := io.ReadAll(io.LimitReader(res.Body, maxRobots))
 		res.Body.Close()
 		switch {
+		case next != nil && !sameHost(at, next):
+			return free, nil // legwork may not ask that host unjudged, so the site has no rules of its own
 		case next != nil:
 			at = next
 			continue

@@ -153,7 +153,7 @@ func TestRobotsAreRemembered(t *testing.T) {
 		{25 * time.Hour, 403, "", "", true, 4},
 		{25 * time.Hour, 200, "User-agent: *\nDisallow: /", "/moved.txt", false, 6},
 		{25 * time.Hour, 200, "", "/robots.txt", false, 12},
-		{25 * time.Hour, 200, "", "http://10.0.0.1/robots.txt", false, 13},
+		{25 * time.Hour, 200, "", "http://10.0.0.1/robots.txt", true, 13}, // that host is not asked
 		{25 * time.Hour, 200, strings.Repeat("User-agent: *\nDisallow: /x\n", 5000), "", true, 14},
 		{time.Second, 200, "User-agent: *\nDisallow: /", "", false, 15}, // that one was too large to be remembered
 	} {

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"legwork/internal/test/watch"
+	"legwork/tools/builtin/web"
 )
 
 func TestStatus(t *testing.T) {
@@ -53,6 +54,64 @@ func TestRedirects(t *testing.T) {
 	for _, path := range []string{"/6", "/forever"} {
 		if got, failed := fetch(s.URL + path); !failed || !strings.Contains(got, "redirects more than 5 times") {
 			t.Errorf("fetch of %s: failed %v, got %q", path, failed, got)
+		}
+	}
+}
+
+// TestRedirectsToAnotherHost: the call that follows one has the new address, so that
+// it is judged. The other host is not contacted, also not for a PDF or robots.txt.
+func TestRedirectsToAnotherHost(t *testing.T) {
+	_, resolver := newNames(t, map[string][]string{"site.test": {"127.0.0.1"}, "www.site.test": {"127.0.0.1"}})
+	to, port := "", ""
+	var hosts []string
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		hosts = append(hosts, r.Host)
+		if r.URL.Path == "/arrived" {
+			fmt.Fprint(w, "arrived")
+			return
+		}
+		http.Redirect(w, r, to, http.StatusFound)
+	}))
+	defer s.Close()
+	_, port, _ = net.SplitHostPort(s.Listener.Addr().String())
+	fetch := fetcher(t, loopback().With(resolver, nil))
+	for _, c := range []struct{ from, to, want string }{
+		{"site.test", "http://www.site.test:PORT/arrived", "arrived"},
+		{"www.site.test", "http://site.test:PORT/arrived", "arrived"},
+		{"site.test", "http://a.site.test:PORT/arrived", ""},
+		{"site.test", "http://site.test.evil.test:PORT/arrived", ""},
+		{"site.test", "//evil.test/paper.pdf?q=what+you+know", ""},
+		{"site.test", "http://site.test/arrived", ""}, // at another port
+		{"site.test", "http://evil.test#a@site.test:PORT", ""},
+	} {
+		hosts, to = nil, strings.ReplaceAll(c.to, "PORT", port)
+		got, failed := fetch("http://" + c.from + ":" + port + "/paper.pdf")
+		if c.want == "" {
+			address := strings.TrimPrefix(strings.TrimPrefix(to, "http:"), "//")
+			address, _, _ = strings.Cut(address, "#")
+			c.want = "The page redirects to http://" + address + ". Call fetch with that address to follow it."
+		}
+		if failed || !strings.HasSuffix(got, c.want) {
+			t.Errorf("from %s to %s: failed %v, got %q, want %q", c.from, to, failed, got, c.want)
+		}
+		for _, host := range hosts {
+			if !strings.HasSuffix(host, "site.test:"+port) || strings.HasPrefix(host, "a.") {
+				t.Errorf("from %s to %s: %s was asked", c.from, to, host)
+			}
+		}
+	}
+	for _, c := range []struct {
+		a, b string
+		same bool
+	}{
+		{"http://a.example/x", "https://a.example/y", true},
+		{"http://a.example:80", "https://www.a.example:443", true},
+		{"https://a.example", "https://b.example", false},
+		{"https://a.example", "https://a.example:8443", false},
+		{"http://a.example:8080", "https://a.example:8080", true},
+	} {
+		if got := web.SameHost(c.a, c.b); got != c.same {
+			t.Errorf("%s and %s: same host %v, want %v", c.a, c.b, got, c.same)
 		}
 	}
 }

@@ -93,7 +93,11 @@ func (b *webServer) answer(ctx context.Context, r mcp.CallToolRequest) (string, 
 	getting, cancel := context.WithTimeout(ctx, b.timeout)
 	defer cancel()
 	res, err := b.get(getting, u)
-	if err != nil {
+	var elsewhere *elsewhereError
+	switch {
+	case errors.As(err, &elsewhere):
+		return elsewhere.Error(), nil
+	case err != nil:
 		return "", err
 	}
 	if res.status < 200 || res.status > 299 {
