@@ -67,7 +67,7 @@ tasks/policy       | bot planner tasks tasks/policy/flow tools |
 tasks/policy/flow  |                                         | x/net
 tasks              | bot form llm planner schedule tools          | ulid/v2
 
-planner            | bot clip form i18n llm llm/lenient nearest toolargs |
+planner            | bot clip form i18n llm llm/lenient lookalike nearest toolargs |
 tools              | bot clip form nearest plainjson search tools/builtin tools/builtin/caller tools/client telemetry issue | mcp-go go-udiff
 tools/client       | clip form llm plainjson redact retry telemetry | mcp-go jsonschema/v6 x/sys x/text
 tools/builtin      | nearest tools/builtin/files tools/builtin/memory tools/builtin/search tools/builtin/web | mcp-go apd/v3 x/text
@@ -95,6 +95,7 @@ telemetry          | clip                                    | go.opentelemetry.
 
 clip               |                                         |
 fsutil             |                                         |
+lookalike          |                                         | x/text
 nearest            |                                         | levenshtein
 retry              |                                         | backoff/v5
 issue              |                                         |
@@ -107,7 +108,7 @@ toolargs           |                                         |
 // every package: they put real parts together.
 const (
 	forTests       = "test store/storetest tasks/enginetest"
-	modulesOfTests = "go-cmp standard-webhooks goleak goldmark gorilla/websocket slack-go/slack pgregory.net/rapid go-internal creack/pty vt10x go-openai mcp-go jsonschema/v6 bbolt yaml/v3 x/sys x/term invopop/jsonschema pgx/v5"
+	modulesOfTests = "go-cmp standard-webhooks goleak goldmark gorilla/websocket slack-go/slack pgregory.net/rapid go-internal creack/pty vt10x go-openai mcp-go jsonschema/v6 bbolt yaml/v3 x/sys x/term x/text invopop/jsonschema pgx/v5"
 )
 
 // pure packages decide by values alone; impure is what they must not reach for.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -66,7 +67,7 @@ func Prompt(s State, journal Journal, a Action, input PromptInput) (llm.Request,
 	}
 	return llm.Request{
 		Role: role, Model: b.model, Tools: b.tools, TextTools: b.text("prompt.text_tools", nil),
-		Messages: merged(b.messages.fitting(input.MaxBytes)),
+		Messages: merged(b.messages.plain().fitting(input.MaxBytes)),
 	}, nil
 }
 
@@ -88,8 +89,12 @@ func (b *builder) text(key string, data any) string { return b.input.Texts.Text(
 
 // decision builds the prompts of plan, review and answer.
 func (b *builder) decision(a Action) error {
+	groups := slices.Clone(b.input.Groups)
+	for i := range groups {
+		groups[i].Description = Plain(groups[i].Description) // a server's words, perhaps
+	}
 	data := i18n.PromptData{
-		Groups: b.input.Groups, MaxSubtasks: b.s.Limits.Subtasks,
+		Groups: groups, MaxSubtasks: b.s.Limits.Subtasks,
 		Instructions: b.input.Instructions, ChatInstructions: b.input.ChatInstructions,
 	}
 	name := llm.RolePlan // also for a review, so that its prompt begins as that of the plan did
@@ -107,7 +112,7 @@ func (b *builder) decision(a Action) error {
 	review = strings.TrimSpace(review)
 	b.messages.question = review
 	b.model = b.input.Model
-	b.messages.add(llm.System, system)
+	b.messages.add(llm.System, ownMarks(system))
 	if a.Role != llm.RoleAnswer {
 		b.tools = []llm.Tool{b.planTool()}
 	}
@@ -129,7 +134,7 @@ func (b *builder) decision(a Action) error {
 		guidance = b.addGuidance(guidance, plan)
 		if a.Role != llm.RoleAnswer {
 			if i > 0 {
-				b.messages.add(llm.User, review)
+				b.messages.add(llm.User, ownMarks(review))
 			}
 			b.messages.add(llm.Assistant, planText(b.journal(plan).Reply.Plan))
 		}
@@ -142,7 +147,7 @@ func (b *builder) decision(a Action) error {
 	case llm.RoleAnswer:
 		b.messages.add(llm.User, b.text(answerKey(b.s.Reason), nil))
 	case llm.RoleReview:
-		b.messages.add(llm.User, review)
+		b.messages.add(llm.User, ownMarks(review))
 	}
 	b.addBadReplies(b.s.BadReplies)
 	return nil
@@ -175,15 +180,15 @@ func (b *builder) addQuoted(list []bot.Quoted) {
 
 // quoted is an earlier message as data.
 func (b *builder) quoted(q bot.Quoted) string {
-	head := fmt.Sprintf("<earlier_message from=%q", q.From)
+	attributes := []string{"from", q.From}
 	if !q.At.IsZero() {
 		zone, err := time.LoadLocation(b.opening.Opening.Timezone)
 		if err != nil {
 			zone = time.UTC
 		}
-		head += fmt.Sprintf(" at=%q", q.At.In(zone).Format("2006-01-02 15:04"))
+		attributes = append(attributes, "at", q.At.In(zone).Format("2006-01-02 15:04"))
 	}
-	return head + ">\n" + shield(q.Text, "earlier_message") + "\n</earlier_message>"
+	return tag("earlier_message", q.Text, attributes...)
 }
 
 // goal is the person's goal, or the text of the server's prompt that it names.
@@ -260,8 +265,7 @@ func (b *builder) addRound(n int) {
 const maxResult = 16 << 10
 
 func (b *builder) result(w Work) string {
-	return fmt.Sprintf("<result id=%q group=%q state=%q>\n%s\n</result>", w.ID, w.Name, w.State,
-		shield(b.cut(b.outcome(w), maxResult, 0, w.EndSeq), "result"))
+	return tag("result", b.cut(b.outcome(w), maxResult, 0, w.EndSeq), "id", w.ID, "group", w.Name, "state", string(w.State))
 }
 
 // outcome is the text of a sub-task that ended.
@@ -326,41 +330,6 @@ func planText(plan []Subtask) string {
 	return encoded(map[string]any{"plan": list})
 }
 
-func tag(name, body string) string {
-	return "<" + name + ">\n" + shield(body, name) + "\n</" + name + ">"
-}
-
-// shield keeps data from closing the tag around it, also by a spelling that only a
-// model would take for its end: "</ Data >".
-func shield(body, name string) string {
-	var out strings.Builder
-	for rest := body; ; {
-		i := strings.IndexByte(rest, '<')
-		if i < 0 {
-			if out.Len() == 0 {
-				return body
-			}
-			out.WriteString(rest)
-			return out.String()
-		}
-		out.WriteString(rest[:i+1])
-		rest = rest[i+1:]
-		if closes(rest, name) {
-			out.WriteString("\u200b")
-		}
-	}
-}
-
-// closes reports that the text after a "<" makes it the end of that tag.
-func closes(rest, name string) bool {
-	rest, ok := strings.CutPrefix(strings.TrimLeft(clip.Bytes(rest, 64), " \t\r\n"), "/")
-	if !ok {
-		return false
-	}
-	rest = strings.TrimLeft(rest, " \t\r\n")
-	return len(rest) >= len(name) && strings.EqualFold(rest[:len(name)], name)
-}
-
 // How much of the notes from outside a decision sees, in bytes: of one note, and of
 // all of them, the newest first.
 const (
@@ -387,7 +356,7 @@ func (b *builder) addNotes(list []int, before int) []int {
 	var texts []string
 	for len(list) > 0 && list[0] < before {
 		e := b.journal(list[0])
-		texts = append(texts, fmt.Sprintf("<data from=%q type=%q>\n%s\n</data>", e.By, e.Note.Type, shield(clip.Marked(b.noteText(e.Seq), maxNote), "data")))
+		texts = append(texts, tag("data", clip.Marked(b.noteText(e.Seq), maxNote), "from", e.By, "type", e.Note.Type))
 		list = list[1:]
 	}
 	if len(texts) > 0 {

@@ -58,11 +58,12 @@ func (b *builder) addPast() {
 	}
 	b.messages.turns = len(b.messages.list)
 	for _, h := range b.input.History {
+		question := tag("earlier_question", h.Goal)
 		if h.Other {
-			h.Goal = tag("data", h.Goal)
+			question = around("earlier_question", tag("data", h.Goal))
 		}
 		b.addQuoted(h.Brought)
-		b.messages.add(llm.User, tag("earlier_question", h.Goal))
+		b.messages.add(llm.User, question)
 		if h.Tainted && h.Answer != "" {
 			// As a message of the model it would be taken for its own words.
 			b.messages.add(llm.User, b.text("prompt.answered_then", nil)+"\n"+tag("data", h.Answer))
@@ -123,7 +124,7 @@ func SummaryPrompt(d Digest) (llm.Request, error) {
 	if err != nil {
 		return llm.Request{}, fmt.Errorf("building prompt of a summary: %w", err)
 	}
-	b.messages.add(llm.System, system)
+	b.messages.add(llm.System, ownMarks(system))
 	if d.Before != "" {
 		b.messages.add(llm.User, b.text("prompt.summary_before", nil)+"\n"+tag("summary", d.Before))
 	}
@@ -141,7 +142,7 @@ func SummaryPrompt(d Digest) (llm.Request, error) {
 	}
 	b.messages.add(llm.User, b.text("prompt.summary_turns", nil)+"\n"+strings.Join(turns, "\n"))
 	b.messages.add(llm.User, b.text("prompt.summary_now", nil))
-	return llm.Request{Role: llm.RoleAnswer, Messages: merged(b.messages.list)}, nil
+	return llm.Request{Role: llm.RoleAnswer, Messages: merged(b.messages.plain().list)}, nil
 }
 
 // minSummarised is the shortest length to which SummaryPrompt cuts a text, in bytes.

@@ -17,13 +17,13 @@ func (b *builder) work(a Action) error {
 	w := b.s.Subtasks[a.Place.Subtask]
 	system, err := b.input.Texts.Prompt(b.lang, llm.RoleWork, i18n.PromptData{
 		Instructions: b.input.Instructions, ChatInstructions: b.input.ChatInstructions,
-		GroupInstructions: b.input.GroupInstructions, Final: a.Final,
+		GroupInstructions: Plain(b.input.GroupInstructions), Final: a.Final,
 	})
 	if err != nil {
 		return err
 	}
 	b.model = b.input.Model
-	b.messages.add(llm.System, system)
+	b.messages.add(llm.System, ownMarks(system))
 	description := Description(w, b.journal)
 	if w.Name != LLMTool {
 		b.addEarlier("prompt.earlier_work", b.named(description))
@@ -50,7 +50,7 @@ func (b *builder) work(a Action) error {
 	if a.LastTurn {
 		b.messages.add(llm.User, b.text("prompt.last_turn", nil))
 	} else if w.Name != LLMTool {
-		b.tools = append(append(b.tools, b.input.Tools...), b.machineTools(w)...)
+		b.tools = append(plainTools(b.input.Tools), b.machineTools(w)...)
 	}
 	b.addBadReplies(w.BadReplies)
 	return nil

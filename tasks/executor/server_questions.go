@@ -190,7 +190,8 @@ func (s *serverQuestions) await(ctx context.Context, q form.Question) (form.Answ
 func (s *serverQuestions) sample(ctx context.Context, want tools.Sampling) (tools.Sampled, error) {
 	lang := s.v.Opening().Language
 	var text strings.Builder
-	for _, m := range append([]llm.Message{{Role: llm.System, Content: want.System}}, want.Messages...) {
+	messages := append([]llm.Message{{Role: llm.System, Content: want.System}}, want.Messages...)
+	for _, m := range messages {
 		if m.Content != "" {
 			fmt.Fprintf(&text, "%s: %s\n", m.Role, m.Content)
 		}
@@ -204,9 +205,11 @@ func (s *serverQuestions) sample(ctx context.Context, want tools.Sampling) (tool
 	if answer.Action != form.Accept {
 		return tools.Sampled{}, errRefused
 	}
-	request := llm.Request{Role: llm.RoleWork, Messages: want.Messages, MaxOutput: max(0, want.MaxTokens)}
-	if want.System != "" {
-		request.Messages = append([]llm.Message{{Role: llm.System, Content: want.System}}, want.Messages...)
+	request := llm.Request{Role: llm.RoleWork, MaxOutput: max(0, want.MaxTokens)}
+	for _, m := range messages {
+		if m.Content = planner.Plain(m.Content); m.Role != llm.System || m.Content != "" {
+			request.Messages = append(request.Messages, m)
+		}
 	}
 	if err := s.x.Pause.Wait(ctx); err != nil {
 		return tools.Sampled{}, err
