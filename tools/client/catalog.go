@@ -18,6 +18,7 @@ import (
 	"golang.org/x/text/message"
 
 	"legwork/internal/clip"
+	"legwork/internal/lookalike"
 	"legwork/internal/plainjson"
 )
 
@@ -63,6 +64,7 @@ type Definition struct {
 // was left out, or whose arguments cannot be checked, why.
 func newCatalog(instructions string, pages [][]byte) (c *Catalog, left []string) {
 	c = &Catalog{Instructions: clean(instructions), Tools: map[string]*Definition{}, NotOffered: map[string]string{}}
+	looks := map[string]string{} // the first name of each look
 	for _, page := range pages {
 		var list struct {
 			Tools []json.RawMessage `json:"tools"`
@@ -84,7 +86,14 @@ func newCatalog(instructions string, pages [][]byte) (c *Catalog, left []string)
 			}
 			delete(c.Tools, d.Name) // of two with one name, the last counts
 			delete(c.NotOffered, d.Name)
-			if why := d.notOffered(); why != "" {
+			look := lookalike.Skeleton(d.Name)
+			why := d.notOffered()
+			if first, taken := looks[look]; !taken {
+				looks[look] = d.Name
+			} else if first != d.Name {
+				why = fmt.Sprintf("its name, %+q, looks like that of the tool %+q", d.Name, first)
+			}
+			if why != "" {
 				c.NotOffered[d.Name] = why
 			} else {
 				c.Tools[d.Name] = d

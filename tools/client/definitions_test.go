@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -36,6 +38,33 @@ func TestDefinitionsReadTwoWays(t *testing.T) {
 	} {
 		if same := hash(c.one) == hash(c.other); same != c.same {
 			t.Errorf("%s and %s: the same %v, want %v", c.one, c.other, same, c.same)
+		}
+	}
+}
+
+// TestNamesThatLookTheSame: of two tools whose names people take for one, the second is
+// not offered. Names that can be told apart are.
+func TestNamesThatLookTheSame(t *testing.T) {
+	for _, c := range []struct {
+		second string
+		same   bool
+	}{
+		{"ѕend_mail", true},
+		{"Send_Mail", true},
+		{`send_\u200bmail`, true},
+		{"ｓend_mail", true},
+		{`send_mail\udb40\udc61`, true},
+		{"send_maiI", true},
+		{"send_mails", false},
+		{"send-mail", false},
+		{"sendmail", false},
+		{"отправить", false},
+	} {
+		s := ready(t, scripted(t, `{"name":"send_mail"},{"name":"`+c.second+`"}`, func(httpRequest) string { return done }))
+		cat := s.Catalog()
+		why := strings.Join(slices.Collect(maps.Values(cat.NotOffered)), "; ")
+		if same := strings.HasSuffix(why, `looks like that of the tool "send_mail"`); same != c.same || cat.Tools["send_mail"] == nil || len(cat.Tools)+len(cat.NotOffered) != 2 {
+			t.Errorf("%s: got %d tools, the second is not offered because %q; want %v", c.second, len(cat.Tools), why, c.same)
 		}
 	}
 }

@@ -162,6 +162,7 @@ func startFaults() []startFault {
 		{"changes its tools", "legwork lists them again, within a second when the server announces the change.", "TestListChanges"},
 		{"changes its tools without announcing it", "legwork lists them again every ten minutes; a call that was approved before the change is refused.", "TestQuietChange"},
 		{"lists tools without end", "A hundred pages or 8 MiB are read, 1000 tools kept.", "TestOddTools"},
+		{"offers tools whose names look the same", "The second is not offered; `tools list` and `check --probe` give the reason.", "TestNamesThatLookTheSame"},
 		{"offers tools that models cannot use", "They are not offered; `tools list` and `check --probe` give the reason.", "TestOddTools"},
 		{"offers tools that cannot be used", "They are left out, and the log has the reason; the others stay.", "TestOddTools"},
 		{"repeats a secret of its config in an error", "It is masked.", "TestSecrets"},
