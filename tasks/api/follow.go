@@ -23,7 +23,8 @@ func (s *Service) Follow(ctx context.Context, p Principal, id tasks.ID, after in
 	if err := checkTypes(types); err != nil {
 		return err
 	}
-	if _, err := s.authorize(ctx, p, policy.OpRead, id); err != nil {
+	seen, err := s.authorize(ctx, p, policy.OpRead, id)
+	if err != nil {
 		return err
 	}
 	quiet := newIdleTimer(every)
@@ -35,7 +36,7 @@ func (s *Service) Follow(ctx context.Context, p Principal, id tasks.ID, after in
 			return err
 		}
 		j := journal{store: s.Store, id: id}
-		tr := translator{id, state, j.read(ctx)}
+		tr := translator{id, state, j.read(ctx), seen.showsValues(p)}
 		err = s.eachEvent(ctx, id, after, state.Seq, func(e planner.Event) error {
 			after = e.Seq
 			m, ok, err := tr.filtered(e, types)
