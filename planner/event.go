@@ -294,6 +294,9 @@ type Result struct {
 	Usage     llm.Usage   `json:"usage,omitzero"`      // of model calls that the server asked for
 	// Remembered is a note that was kept for later conversations.
 	Remembered string `json:"remembered,omitempty"`
+	// Secret is the field of a server's form that legwork declined, because it asks
+	// for a password or a key.
+	Secret string `json:"secret,omitempty"`
 }
 
 // Question is something a person must decide: the body of Asked, and an

@@ -576,3 +576,33 @@ func TestLateWordsAnswerNoServer(t *testing.T) {
 		t.Errorf("the reply became %+v", list)
 	}
 }
+
+// TestFormsForSecrets: legwork declines a form that asks for a password, and the outcome
+// says why, unless the config lets the server ask.
+func TestFormsForSecrets(t *testing.T) {
+	q := form.Question{Message: "Sign in", Fields: fieldsOf(t, `{"type":"object","properties":{"user":{"type":"string"},"api_key":{"type":"string"}}}`)}
+	for _, live := range []bool{true, false} {
+		s := newEngineEnv(t, []string{`{}`})
+		s.tools.open, s.tools.live, s.tools.question = true, live, &q
+		id := s.starts("ann", private("ann"), "book it")
+		s.over(id)
+		answer := strings.Join(s.answers(id), "\n")
+		if len(s.tools.answers) != 1 || s.tools.answers[0].Action != form.Decline {
+			t.Errorf("live %v: the server got %+v, want one decline", live, s.tools.answers)
+		}
+		want := s.text("answer.secret_declined", map[string]any{"Server": "book", "Text": "`api_key`"})
+		if !strings.Contains(answer, want) || strings.Count(answer, "ask_secrets") != 1 {
+			t.Errorf("live %v: the outcome reads %q, want in it %q", live, answer, want)
+		}
+		if n := len(s.decisions(id)); n != 0 {
+			t.Errorf("live %v: people decided %d times, want never", live, n)
+		}
+
+		s = newEngineEnv(t, []string{`{}`})
+		s.tools.open, s.tools.live, s.tools.question, s.tools.secrets = true, live, &q, true
+		_, card := s.asks("ann", private("ann"), "book it")
+		if !strings.Contains(card.Draft.Text, "Sign in") || !strings.Contains(card.Draft.Text, "Never enter passwords or keys here.") {
+			t.Errorf("live %v: the card reads %q, want the form and the warning", live, card.Draft.Text)
+		}
+	}
+}

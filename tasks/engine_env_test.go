@@ -61,6 +61,7 @@ type gated struct {
 	slow     chan any        // the prompts of the group "look" wait for it
 	report   *tools.Progress // what a call reports before hold is closed
 	hold     chan any
+	secrets  bool // the server may ask for passwords
 }
 
 func (j *gated) Changes(context.Context) []tools.Change {
@@ -102,7 +103,7 @@ func (j *gated) Prompt(_ context.Context, group, name string, arguments map[stri
 func (j *gated) Verdict(_ context.Context, group, _ string, _ json.RawMessage) tools.Verdict {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	return tools.Verdict{Ask: group == "book" && !j.open, Repeatable: group != "book", Trusted: true, Definition: j.definition}
+	return tools.Verdict{Ask: group == "book" && !j.open, AskSecrets: j.secrets, Repeatable: group != "book", Trusted: true, Definition: j.definition}
 }
 
 func (j *gated) Call(ctx context.Context, c tools.Call) (tools.Result, error) {

@@ -72,7 +72,7 @@ func (g *group) verdict(s *member, tool string, d *client.Definition) Verdict {
 	v.Repeatable = v.Repeatable || v.ReadOnly
 	v.Remembers = s.builtin == "memory" && tool == "remember"
 	v.Trusted = s.builtin == "clock" || s.builtin == "math" || v.Remembers
-	v.Sources = s.builtin == "search"
+	v.Sources, v.AskSecrets = s.builtin == "search", s.askSecrets
 	v.Public, v.OpenWorld, v.Schema, v.Free = s.public, s.opensWorld(d), d.InputSchema, g.freeOf(s.Name(), tool)
 	switch g.cfg.Approve.word() {
 	case ApproveNever:

@@ -45,6 +45,7 @@ func TestReloadKeys(t *testing.T) {
 		{"approve", func(_ *tools.ServerConfig, g *tools.GroupConfig) { g.Approve = tools.Approve{"always"} }, func() bool { return verdict().Ask }, false},
 		{"read_only", func(_ *tools.ServerConfig, g *tools.GroupConfig) { g.ReadOnly = []string{"*"} }, func() bool { return verdict().ReadOnly && group().ReadOnly }, false},
 		{"trust_annotations", func(s *tools.ServerConfig, _ *tools.GroupConfig) { s.TrustAnnotations = true }, func() bool { return verdict().ReadOnly }, false},
+		{"ask_secrets", func(s *tools.ServerConfig, _ *tools.GroupConfig) { s.AskSecrets = true }, func() bool { return verdict().AskSecrets }, false},
 		{"tool_timeout", func(_ *tools.ServerConfig, g *tools.GroupConfig) { g.ToolTimeout = 50 * time.Millisecond }, func() bool {
 			return strings.Contains(call(t, m, "slow", `{"ms":2000}`).Text, "within 50ms")
 		}, false},

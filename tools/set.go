@@ -144,6 +144,7 @@ type member struct {
 	trustAnnotations bool   // its annotations are believed
 	public           bool   // everybody may read its results
 	openWorld        *bool  // what the config says about where its tools carry data; nil: nothing
+	askSecrets       bool
 	definitions      *definitionLog
 	last             atomic.Pointer[view]
 }

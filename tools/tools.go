@@ -44,6 +44,7 @@ type Verdict struct {
 	ReadOnly    bool   // known to change nothing
 	Repeatable  bool   // calling it again after a crash does no harm; else `started` is journaled first
 	Trusted     bool   // its results are facts of this program, not somebody's words
+	AskSecrets  bool   // the forms of its server may ask people for passwords and keys
 	Sources     bool   // addresses in its results may be visited: a search engine that the admin chose
 	Public      bool   // its results are public
 	OpenWorld   bool   // it may carry its arguments to others than this machine and its own service

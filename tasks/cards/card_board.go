@@ -191,8 +191,21 @@ func outcome(v *tasks.View, texts *i18n.Texts) bot.Draft {
 			note := PlainText(clip.Marked(strings.Join(strings.Fields(e.Result.Remembered), " "), maxShownNote))
 			d.Text += "\n\n" + texts.Text(opening.Language, "answer.remembered", map[string]any{"Text": note})
 		}
+		if e.Result != nil && e.Result.Secret != "" {
+			d.Text += "\n\n" + texts.Text(opening.Language, "answer.secret_declined", map[string]any{"Server": serverOf(v, e), "Text": InCode(clip.Marked(e.Result.Secret, maxChoice))})
+		}
 	}
 	return d
+}
+
+// serverOf is the name of the server whose call an event ended.
+func serverOf(v *tasks.View, e planner.Event) string {
+	seq, ok := v.State.ReplySeq(e.Action)
+	if !ok {
+		return ""
+	}
+	server, _, _ := strings.Cut(v.Event(seq).Reply.Calls[e.Action.Call-1].Tool, ".")
+	return server
 }
 
 // maxShownNote is how much of a remembered note the outcome shows, in bytes.

@@ -27,10 +27,12 @@ type serverQuestions struct {
 	v    *tasks.View
 	a    planner.Action
 	call planner.Call
+	all  bool // the server may ask for secrets, too
 
 	mu       sync.Mutex
 	answered []answeredQuestion // answers from before this run
 	asked    int
+	secret   string // the last field that declines has found
 
 	usageMu sync.Mutex // guards usage and samples; mu is held while a person answers
 	usage   llm.Usage  // of the model calls that the server asked for
@@ -45,8 +47,8 @@ type answeredQuestion struct {
 	state    json.RawMessage
 }
 
-func (x *Executor) serverQuestions(v *tasks.View, a planner.Action, call planner.Call) *serverQuestions {
-	s := &serverQuestions{x: x, v: v, a: a, call: call}
+func (x *Executor) serverQuestions(v *tasks.View, a planner.Action, j judgement) *serverQuestions {
+	s := &serverQuestions{x: x, v: v, a: a, call: j.call, all: j.verdict.AskSecrets}
 	for _, e := range v.Events {
 		if e.Type == planner.Asked && e.Question.Form != nil && e.Action.SameCall(a.ID) {
 			q := e.Question
@@ -134,6 +136,9 @@ func (s *serverQuestions) server() string {
 func (s *serverQuestions) ask(ctx context.Context, q form.Question) (form.Answer, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.declines(q) {
+		return form.Answer{Action: form.Decline}, nil
+	}
 	if i := slices.IndexFunc(s.answered, func(g answeredQuestion) bool { return g.live && sameQuestion(g.question, q) }); i >= 0 {
 		answer := s.answered[i].answer
 		s.answered = slices.Delete(s.answered, i, i+1)
@@ -149,6 +154,18 @@ func (s *serverQuestions) ask(ctx context.Context, q form.Question) (form.Answer
 		return form.Answer{Action: form.Cancel}, err
 	}
 	return s.await(ctx, q)
+}
+
+// declines reports that no person is asked, because the form wants a secret. People
+// read why below the outcome.
+func (s *serverQuestions) declines(q form.Question) bool {
+	name := q.Secret()
+	if name == "" || s.all {
+		return false
+	}
+	s.secret = name
+	s.x.Log.Warn("question of the server declined", "task", s.v.ID, "server", s.server(), "cause", "it asks for a secret", "field", name)
+	return true
 }
 
 // sameQuestion compares the stored forms of two questions.

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 
 	"legwork/internal/clip"
+	"legwork/internal/form"
 	"legwork/planner"
 	"legwork/tasks"
 	"legwork/tasks/policy"
@@ -57,16 +58,24 @@ func (x *Executor) unknownOutcome(ctx context.Context, v *tasks.View, a planner.
 // makeCall makes a call that is allowed.
 func (x *Executor) makeCall(ctx context.Context, v *tasks.View, a planner.Action, j judgement, p Display) error {
 	opening := v.Opening()
-	answers := x.serverQuestions(v, a, j.call)
-	result, err := x.Tools.Call(ctx, tools.Call{
+	answers := x.serverQuestions(v, a, j)
+	call := tools.Call{
 		Group: a.Group, Tool: j.call.Tool, Arguments: tasks.Arguments(j.call), Definition: j.verdict.Definition,
 		Chat: opening.Chat.Room(), Person: opening.From.Key(), Private: opening.Chat.Private, Hops: opening.Hops + 1,
 		Progress: func(g tools.Progress) { p.Progress(a.ID, g) },
 		Ask:      answers.ask, Sample: answers.sample, Resume: answers.resume(),
-	})
+	}
+	result, err := x.Tools.Call(ctx, call)
+	for n := 0; err == nil && n < maxQuestions && result.Question != nil && answers.declines(*result.Question); n++ {
+		call.Resume = &tools.Resume{State: result.State, Answer: form.Answer{Action: form.Decline}}
+		result, err = x.Tools.Call(ctx, call)
+	}
 	if err != nil {
 		answers.settle(ctx)
 		return err
+	}
+	if result.Question != nil && answers.declines(*result.Question) {
+		result = tools.Result{Text: errTooManyQuestions.Error(), Failed: true}
 	}
 	if result.Question != nil {
 		return answers.askThenRepeat(ctx, result)
@@ -83,7 +92,7 @@ func (x *Executor) makeCall(ctx context.Context, v *tasks.View, a planner.Action
 	}
 	err = x.returned(ctx, v, a, planner.Result{
 		Text: result.Text, Failed: result.Failed, Unknown: result.Unknown, Bytes: result.Bytes, Show: result.Show, Images: result.Images,
-		Untrusted: !j.verdict.Trusted, Private: !j.verdict.Public, Sources: j.verdict.Sources, Usage: answers.used(), Remembered: note.Text,
+		Untrusted: !j.verdict.Trusted, Private: !j.verdict.Public, Sources: j.verdict.Sources, Usage: answers.used(), Remembered: note.Text, Secret: answers.secret,
 	})
 	if err != nil { // the task may have been stopped
 		answers.settle(ctx)
