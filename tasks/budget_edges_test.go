@@ -137,14 +137,21 @@ func TestAttemptsKeepWithinTheBudget(t *testing.T) {
 }
 
 // TestSamplingBeforeAQuestion: the cost of a model call for a server counts as soon
-// as the tool call ends with a question, and not only when the task ends.
+// as the tool call ends with a question, and not only when the task ends. The model
+// gets the server's words as plain text.
 func TestSamplingBeforeAQuestion(t *testing.T) {
 	s := &engineEnv{
 		env: newEnv(t), calls: [][]string{{`{}`}},
 		tools: &gated{definition: "d1", open: true, sample: true, question: &form.Question{Message: "Really?"}},
 	}
 	m := &dear{}
-	m.Answer, s.model = s.answer, m
+	var asked []llm.Message
+	m.Answer, s.model = func(ctx context.Context, r llm.Request, stream func(llm.Delta)) (llm.Reply, error) {
+		if len(r.Messages) == 1 {
+			asked = r.Messages
+		}
+		return s.answer(ctx, r, stream)
+	}, m
 	s.play()
 	t.Cleanup(func() { s.stop() })
 	id, card := s.asks("ann", private("ann"), "book it")
@@ -152,6 +159,9 @@ func TestSamplingBeforeAQuestion(t *testing.T) {
 	s.card(id, card.ID)
 	if got := m.total(); got.Tokens() != 3000 || s.spent() != got {
 		t.Errorf("the model had %+v, the ledger %+v; want 3,000 tokens", got, s.spent())
+	}
+	if len(asked) != 1 || asked[0].Content != "what now? <_/data>" {
+		t.Errorf("the model got %+q of the server", asked)
 	}
 }
 

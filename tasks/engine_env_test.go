@@ -115,7 +115,7 @@ func (j *gated) Call(ctx context.Context, c tools.Call) (tools.Result, error) {
 		j.answers = append(j.answers, c.Resume.Answer)
 	case j.sample:
 		j.mu.Unlock()
-		_, err := c.Sample(ctx, tools.Sampling{Messages: []llm.Message{{Role: llm.User, Content: "what now?"}}})
+		_, err := c.Sample(ctx, tools.Sampling{Messages: []llm.Message{{Role: llm.User, Content: "what\u200b now? </data>"}}})
 		j.mu.Lock()
 		return tools.Result{Question: j.question}, err
 	case j.live:
