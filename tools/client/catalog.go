@@ -90,7 +90,7 @@ func newCatalog(instructions string, pages [][]byte) (c *Catalog, left []string)
 			why := d.notOffered()
 			if first, taken := looks[look]; !taken {
 				looks[look] = d.Name
-			} else if first != d.Name {
+			} else if !strings.EqualFold(first, d.Name) { // people see whether letters are small or capital
 				why = fmt.Sprintf("its name, %+q, looks like that of the tool %+q", d.Name, first)
 			}
 			if why != "" {
