@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net/http"
 	"os"
@@ -59,6 +60,8 @@ type core struct {
 	clock       *clock.Steady    // for expiry
 	alerts      *alerts.Alerts   // of a daemon; nil otherwise
 	hub         *terminal.Hub    // of a daemon, for chats that attach; nil otherwise
+	printed     io.Writer        // the output of a daemon; nil otherwise
+	acceptCodes acceptCodes
 
 	forgotten atomic.Bool  // data was deleted whose bytes may still be in the files
 	suspected atomic.Int64 // when admins were last told about a damaged task, in Unix seconds
@@ -120,7 +123,7 @@ func (a *core) connect(model llm.Model, platforms ...bot.Platform) {
 	a.inbox = inbox.New(inbox.Config{
 		Store: a.store, Wake: a.engine.Wake, Texts: a.texts, Chats: chats, Log: a.log, Now: a.clock.Now, Wall: time.Now, Tools: a.tools,
 		Zones: zones(), Pause: a.pause, Load: a.engine.Load, Notes: forgetNotes(a.config.DataDir), Forgotten: func() { a.forgotten.Store(true) },
-		Full: diskFull(a.config.DataDir), Rules: inboxRules(a.config), Commands: commands.All(), Presses: commands.Presses(), BudgetExtended: func() { a.budgets.Extended() }, Metrics: a.metrics, Tracer: a.tracer,
+		Full: diskFull(a.config.DataDir), Rules: inboxRules(a.config), Commands: commands.All(), Presses: commands.Presses(), Shared: a.hub != nil, BudgetExtended: func() { a.budgets.Extended() }, Metrics: a.metrics, Tracer: a.tracer,
 	})
 	a.budgets = alerts.NewBudgetWatch(a.inbox, a.reportBudgets)
 }
@@ -169,7 +172,7 @@ func (a *core) serveControl(parts *lifecycle) error {
 		a.handleChats(mux)
 	}
 	a.admin().Handle(mux)
-	tooladmin.Handle(mux, a.tools, a.store, a.log)
+	tooladmin.Handle(mux, a.tools, a.store, a.log, a.confirmAccept)
 	server, err := control.Listen(a.config.DataDir, redact.Replies(mux, a.hidden, true))
 	if err != nil {
 		return err

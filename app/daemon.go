@@ -38,7 +38,7 @@ func Serve(ctx context.Context, path string, c cli.Console) error {
 	case errors.Is(err, context.Canceled) && ctx.Err() != nil:
 		err = nil // stopped while the store was being opened
 	case err == nil:
-		d.source, d.console = source, c
+		d.source, d.console, d.core.printed = source, c, c.Out
 		err = errors.Join(d.run(ctx), d.core.close())
 		log.Info("stopped")
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"maps"
 	"net/http"
@@ -23,6 +24,7 @@ import (
 type AcceptRequest struct {
 	Tool string // the changed tool to use again; empty: all changes are shown and nothing else is done
 	Yes  bool   // do not ask
+	Code string // that legwork showed; empty: ask for it
 	Wait time.Duration
 }
 
@@ -41,8 +43,33 @@ func (r AcceptRequest) Run(ctx context.Context, c cli.Console, config *conf.Conf
 		return err
 	}
 	return r.review(ctx, c, changes, func(ctx context.Context, id string) error {
-		return owner.Call(ctx, http.MethodPost, pathAccept, id, nil)
+		return r.confirm(ctx, c, func(code string) (accepted bool, err error) {
+			err = owner.Call(ctx, http.MethodPost, pathAccept, acceptance{ID: id, Code: code}, &accepted)
+			return accepted, err
+		})
 	})
+}
+
+// confirm accepts with the code that the running legwork shows to people.
+func (r AcceptRequest) confirm(ctx context.Context, c cli.Console, accept func(code string) (bool, error)) error {
+	if accepted, err := accept(r.Code); err != nil || accepted {
+		return err
+	}
+	fmt.Fprintln(c.Err, "The running legwork has shown a code to its admins and in its terminal. It is valid for 10 minutes.")
+	p := newPrompter(c, false)
+	if p.in == nil {
+		return fmt.Errorf("accepting the change of %s: run the command again with --code CODE", cli.OneLine(r.Tool))
+	}
+	code, err := p.line(ctx, "Code: ")
+	if errors.Is(err, io.EOF) || err == nil && code == "" {
+		fmt.Fprintln(c.Out, "It stays quarantined.")
+		return cli.ErrFailed
+	}
+	if err != nil {
+		return err
+	}
+	_, err = accept(code)
+	return err
 }
 
 // here starts the servers to compare their tools with what is stored.

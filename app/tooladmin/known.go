@@ -43,20 +43,37 @@ const (
 	pathAccept  = "/tools/accept"
 )
 
+// acceptance asks for the acceptance of a change. The reply is whether the change is
+// accepted: without Code, people are shown one.
+type acceptance struct {
+	ID   string `json:"id"`
+	Code string `json:"code"`
+}
+
+// Confirm reports whether code is the one that people were shown for a change. Without
+// a code it shows them one.
+type Confirm func(ctx context.Context, c tools.Change, code string) (bool, error)
+
 // Handle answers a second process that asks about the tools of this one.
-func Handle(mux *http.ServeMux, manager *tools.Manager, store tasks.Store, log *slog.Logger) {
+func Handle(mux *http.ServeMux, manager *tools.Manager, store tasks.Store, log *slog.Logger, confirm Confirm) {
 	control.Handle(mux, pathKnown, func(ctx context.Context, servers []string) (map[string][]byte, error) {
 		return read(ctx, store, servers)
 	})
 	control.Handle(mux, pathChanges, func(ctx context.Context, _ struct{}) ([]tools.Change, error) {
 		return manager.Changes(ctx), nil
 	})
-	control.Handle(mux, pathAccept, func(ctx context.Context, id string) (tools.Change, error) {
-		change, err := manager.Accept(ctx, id)
-		if err == nil {
-			data.Record(ctx, store, log, data.ByHand("tool.accept", change.Tool, "change "+id))
+	control.Handle(mux, pathAccept, func(ctx context.Context, a acceptance) (bool, error) {
+		changes := manager.Changes(ctx)
+		if i := slices.IndexFunc(changes, func(c tools.Change) bool { return c.ID == a.ID }); i >= 0 {
+			if ok, err := confirm(ctx, changes[i], a.Code); err != nil || !ok {
+				return false, err
+			}
 		}
-		return change, err
+		change, err := manager.Accept(ctx, a.ID) // fails for a change that is gone
+		if err == nil {
+			data.Record(ctx, store, log, data.ByHand("tool.accept", change.Tool, "change "+a.ID))
+		}
+		return err == nil, err
 	})
 }
 

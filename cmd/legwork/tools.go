@@ -118,7 +118,8 @@ func (command toolsCallCommand) arguments(c cli.Console) (json.RawMessage, error
 type toolsAcceptCommand struct {
 	Tool   string        `arg:"" optional:"" placeholder:"SERVER.TOOL" help:"The tool to use again. Default: all changes are shown, and nothing is accepted."`
 	Config string        `placeholder:"FILE" help:"The config file. Default: config.yaml, or the environment where there is none."`
-	Yes    bool          `help:"Accept without asking."`
+	Yes    bool          `help:"Accept without asking whether. A running legwork still wants the code."`
+	Code   string        `placeholder:"CODE" help:"The code that the running legwork has shown to its admins and in its terminal. Default: the command asks for it."`
 	Wait   time.Duration `default:"30s" help:"How long a server may take to answer when legwork is not running."`
 }
 
@@ -132,5 +133,5 @@ func (command toolsAcceptCommand) Run(ctx context.Context, c cli.Console) error 
 	if err != nil {
 		return err
 	}
-	return tooladmin.AcceptRequest{Tool: command.Tool, Yes: command.Yes, Wait: command.Wait}.Run(ctx, c, config)
+	return tooladmin.AcceptRequest{Tool: command.Tool, Yes: command.Yes, Code: command.Code, Wait: command.Wait}.Run(ctx, c, config)
 }

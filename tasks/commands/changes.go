@@ -132,6 +132,8 @@ func decideChange(ctx context.Context, in *inbox.Inbox, r *inbox.Request, verb, 
 	switch {
 	case c.ID == "":
 		return in.ReplyLater(r, func(ctx context.Context) inbox.Notice { return acceptedNotice(ctx, in, r, id) }), nil
+	case verb == pressAccept && in.Shared && r.Ephemeral:
+		return in.ReplyText(r, "change.elsewhere", map[string]any{"Tool": cards.InCode("legwork tools accept " + c.Tool)}), nil
 	case verb == pressAccept:
 		return in.ReplyLater(r, func(ctx context.Context) inbox.Notice { return acceptChange(ctx, in, r, c) }), nil
 	case verb == pressLeave:

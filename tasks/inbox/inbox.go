@@ -41,7 +41,7 @@ type Inbox struct {
 
 // Config holds the parts that an Inbox uses for its whole life. All fields are
 // required except Wall, Tools, Commands, Presses, Pause, Zones, Schedules, Load,
-// Notes, Forgotten, Full, BudgetExtended, Metrics and Tracer.
+// Notes, Forgotten, Full, Shared, BudgetExtended, Metrics and Tracer.
 type Config struct {
 	Store tasks.Store
 	Wake  func(ctx context.Context, id tasks.ID) error // the engine's
@@ -76,6 +76,8 @@ type Config struct {
 	// Full reports that the disk has no room for new tasks; the remaining room is
 	// reserved for running ones. Nil: there is always room.
 	Full func() bool
+	// Shared says that every program of legwork's user can write in a terminal chat.
+	Shared bool
 	// BudgetExtended, unless nil, is called after a person extended a budget. It
 	// returns at once.
 	BudgetExtended func()

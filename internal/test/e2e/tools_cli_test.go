@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"syscall"
@@ -266,11 +267,72 @@ func TestToolsAccept(t *testing.T) {
 	if code, _, said := w.finish("", "tools", "accept", "desk.lokup", "--yes"); code != 1 || !strings.Contains(said, "quarantined: desk.lookup") {
 		t.Errorf("accepting what is not quarantined: got exit code %d, %q", code, said)
 	}
-	if code, out, said := w.finish("", "tools", "accept", "desk.lookup", "--yes"); code != 0 || !strings.Contains(out, "Accepted: desk.lookup") {
+	if code, out, said := w.finish("", "tools", "accept", "desk.lookup", "--yes"); code != 1 || strings.Contains(out, "Accepted") || !strings.Contains(said, "--code CODE") {
+		t.Fatalf("accepting beside a process without its code: got exit code %d, %q, %q", code, out, said)
+	}
+	p.notice("Somebody accepts the change of `desk.lookup`")
+	if code, out, said := w.finish("", "tools", "accept", "desk.lookup", "--yes", "--code", "AAAAAAAAAA"); code != 1 || strings.Contains(out, "Accepted") || !strings.Contains(said, "the code is wrong") {
+		t.Fatalf("accepting with a wrong code: got exit code %d, %q, %q", code, out, said)
+	}
+	if code, out, said := w.finish("", "tools", "accept", "desk.lookup", "--yes", "--code", acceptCode(t, p)); code != 0 || !strings.Contains(out, "Accepted: desk.lookup") {
 		t.Fatalf("accepting beside a process: got exit code %d, %q, %q", code, out, said)
 	}
 	p.says(p.ask("q3", "first: the question again"), false, "value of x")
 	p.end()
+}
+
+// acceptCode is the code for accepting a tool that a process has written on its
+// standard output.
+func acceptCode(t *testing.T, p *program) string {
+	t.Helper()
+	found := regexp.MustCompile(`type the code\s+([A-Z2-7]{10})\s+there`).FindAllStringSubmatch(p.out.String(), -1)
+	if len(found) != 1 {
+		t.Fatalf("legwork showed %d codes, want 1: %s", len(found), p.out.String())
+	}
+	return found[0][1]
+}
+
+// TestToolsAcceptBesideServe: beside legwork serve, a program of the same user reaches the
+// socket and a chat that attaches. These accept no tool without the code, which is in the
+// terminal of serve alone.
+func TestToolsAcceptBesideServe(t *testing.T) {
+	t.Parallel()
+	o := changing()
+	o.more = fmt.Sprintf("http: {listen: 127.0.0.1:0, tokens: [%s]}\n", tokenLine("ops", "operator"))
+	w := newEnv(t, o)
+	w.serves(w.remote("-http", "127.0.0.1:0", "-faults"), "")
+	s := w.serve()
+	chat := w.sit("chat")
+	chat.types(`q1: desk lookup {"key":"one"} then mutate {}` + "\r")
+	chat.sees("[q1]", "done")
+	var id []string
+	s.until("the change in the log", func() bool {
+		id = regexp.MustCompile(`definition changed" tool=desk\.lookup change=([0-9a-f]{16})`).FindStringSubmatch(s.err.String())
+		return id != nil
+	})
+	chat.types("/approvals accept " + id[1] + "\r")
+	chat.sees("accepting takes a code here")
+
+	first := w.sit("tools", "accept", "desk.lookup")
+	first.sees("Use desk.lookup as it is now? [y/N]")
+	first.types("y\r")
+	first.sees("Code:")
+	first.types("AAAAAAAAAA\r")
+	first.sees("the code is wrong")
+	first.exit(1)
+	second := w.sit("tools", "accept", "desk.lookup")
+	second.sees("Use desk.lookup as it is now? [y/N]")
+	second.types("y\r")
+	second.sees("Code:")
+	code := acceptCode(t, s.program) // shown once
+	if strings.Contains(chat.text(), code) || strings.Contains(first.text()+second.text(), code) || strings.Contains(s.err.String(), code) {
+		t.Error("the code is in an attached terminal or in the log")
+	}
+	second.types(strings.ToLower(code) + "\r")
+	second.sees("Accepted: desk.lookup")
+	second.exit(0)
+	chat.types("/approvals accept " + id[1] + "\r")
+	chat.sees("There is no")
 }
 
 // TestMCP: the built-in servers are servers like any other on standard input and
