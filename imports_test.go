@@ -69,7 +69,7 @@ tasks              | bot form llm planner schedule tools          | ulid/v2
 
 planner            | bot clip form i18n llm llm/lenient lookalike nearest toolargs |
 tools              | bot clip form nearest plainjson search tools/builtin tools/builtin/caller tools/client telemetry issue | mcp-go go-udiff
-tools/client       | clip form llm lookalike plainjson redact retry telemetry | mcp-go jsonschema/v6 x/sys x/text
+tools/client       | clip form llm lookalike plainjson redact retry telemetry | mcp-go jsonschema/v6 x/sys x/text go-landlock
 tools/builtin      | nearest tools/builtin/files tools/builtin/memory tools/builtin/search tools/builtin/web | mcp-go apd/v3 x/text
 tools/builtin/caller |                                         | mcp-go
 tools/builtin/files | tools/builtin/caller                    | mcp-go doublestar/v4 x/sys x/text

@@ -237,6 +237,13 @@ func read(path string, text []byte, env func(string) (string, bool)) (*Config, e
 		for i, root := range server.Roots {
 			server.Roots[i] = beside(folder, root)
 		}
+		if box := server.Sandbox; box != nil {
+			for _, list := range [][]string{box.Read, box.Write} {
+				for i, path := range list {
+					list[i] = beside(folder, path)
+				}
+			}
+		}
 	}
 	d.importServers(config, folder)
 	config.filled, config.file, config.places = d.secrets, path, d.places

@@ -4,9 +4,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
+
+	"legwork/tools/client"
 )
 
 // Config names the MCP servers and the groups that work is assigned to. The
@@ -24,6 +27,7 @@ type ServerConfig struct {
 	Args             []string          `yaml:"args" json:"args,omitempty"`                           // its arguments
 	Env              map[string]string `yaml:"env" json:"env,omitempty"`                             // added to the few variables that it inherits (see EnvAllowed)
 	Cwd              string            `yaml:"cwd" json:"cwd,omitempty"`                             // working directory; empty: that of legwork
+	Sandbox          *client.Sandbox   `yaml:"sandbox" json:"sandbox,omitempty"`                     // the folders that the command may use, on Linux; absent: all that legwork's user may
 	URL              string            `yaml:"url" json:"url,omitempty"`                             // address of a remote server
 	Headers          map[string]string `yaml:"headers" json:"headers,omitempty"`                     // sent to a remote server
 	Protocol         string            `yaml:"protocol" json:"protocol,omitempty"`                   // MCP revision such as 2025-11-25; empty: found out
@@ -35,6 +39,16 @@ type ServerConfig struct {
 	AskSecrets       bool              `yaml:"ask_secrets" json:"ask_secrets,omitempty"`             // its forms may ask people for passwords, keys and codes
 	Builtin          string            `yaml:"builtin" json:"builtin,omitempty"`                     // name of a built-in server instead of a command
 	Options          map[string]any    `yaml:"options" json:"options,omitempty"`                     // options of the built-in server
+}
+
+// Open lists the servers whose command may use all files of legwork's user.
+func (c Config) Open() (names []string) {
+	for _, name := range slices.Sorted(maps.Keys(c.Servers)) {
+		if s := c.Servers[name]; s.Command != "" && s.Sandbox == nil {
+			names = append(names, name)
+		}
+	}
+	return names
 }
 
 // GroupConfig is what the planner can assign work to: tools of some servers

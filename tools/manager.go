@@ -276,7 +276,7 @@ func (m *Manager) newServer(name string, of built) (*client.Server, error) {
 	c := client.Config{
 		Name: name, Command: cfg.Command, Args: cfg.Args, Env: cfg.Env, Cwd: cfg.Cwd,
 		URL: cfg.URL, Headers: cfg.Headers, SSE: cfg.Type == "sse", Protocol: cfg.Protocol, Keep: of.keep,
-		Roots: cfg.Roots, Sampling: cfg.Sampling,
+		Roots: cfg.Roots, Sampling: cfg.Sampling, Sandbox: cfg.Sandbox,
 	}
 	if cfg.Builtin != "" {
 		b, err := builtin.New(cfg.Builtin, cfg.Options, builtin.Env{Now: m.o.Now, Base: m.o.Base, Data: m.o.Data})

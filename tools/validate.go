@@ -223,7 +223,7 @@ func (v *validator) builtin(at string, s ServerConfig) {
 		return
 	}
 	v.misplaced(at, map[string]bool{
-		"type": s.Type != "", "args": len(s.Args) > 0, "env": len(s.Env) > 0, "cwd": s.Cwd != "", "protocol": s.Protocol != "",
+		"type": s.Type != "", "args": len(s.Args) > 0, "env": len(s.Env) > 0, "cwd": s.Cwd != "", "protocol": s.Protocol != "", "sandbox": s.Sandbox != nil,
 		"headers": len(s.Headers) > 0, "roots": len(s.Roots) > 0, "sampling": s.Sampling, "trust_annotations": s.TrustAnnotations, "ask_secrets": s.AskSecrets,
 	}, "a command or a url")
 	var option *builtin.OptionError
@@ -255,7 +255,7 @@ func protocolHeaders() []string {
 }
 
 func (v *validator) remote(at string, s ServerConfig) {
-	v.misplaced(at, map[string]bool{"args": len(s.Args) > 0, "env": len(s.Env) > 0, "cwd": s.Cwd != ""}, "a command")
+	v.misplaced(at, map[string]bool{"args": len(s.Args) > 0, "env": len(s.Env) > 0, "cwd": s.Cwd != "", "sandbox": s.Sandbox != nil}, "a command")
 	u, err := url.Parse(s.URL)
 	if err != nil || u.Host == "" || u.Fragment != "" || (u.Scheme != "http" && u.Scheme != "https") || strings.ContainsFunc(s.URL, unicode.IsControl) {
 		v.add(at+".url", "is not the address of a server; allowed is one such as https://mcp.example.com/mcp")

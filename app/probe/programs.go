@@ -10,10 +10,11 @@ import (
 	"strings"
 
 	"legwork/conf"
+	"legwork/tools/client"
 )
 
-// MissingPrograms lists the servers whose command or working directory does not exist
-// on this machine. It starts nothing.
+// MissingPrograms lists the servers whose command, working directory or sandbox does not
+// exist on this machine. It starts nothing.
 func MissingPrograms(config *conf.Config) conf.Errors {
 	var missing conf.Errors
 	for _, name := range slices.Sorted(maps.Keys(config.Tools.Servers)) {
@@ -22,6 +23,16 @@ func MissingPrograms(config *conf.Config) conf.Errors {
 			continue
 		}
 		at := "servers." + name
+		if box := server.Sandbox; box != nil {
+			if problem := client.SandboxProblem(); problem != "" {
+				missing = append(missing, config.At(at+".sandbox", problem))
+			}
+			for _, path := range slices.Concat(box.Read, box.Write) {
+				if _, err := os.Stat(path); err != nil {
+					missing = append(missing, config.At(at+".sandbox", fmt.Sprintf("there is no %q; make it, or name another folder or file", path)))
+				}
+			}
+		}
 		if info, err := os.Stat(server.Cwd); server.Cwd != "" && (err != nil || !info.IsDir()) {
 			missing = append(missing, config.At(at+".cwd", fmt.Sprintf("there is no folder %q; make it, or name another one", server.Cwd)))
 			continue

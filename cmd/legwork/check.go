@@ -45,6 +45,9 @@ func (command checkCommand) Run(ctx context.Context, c cli.Console) error {
 	for _, name := range config.Tools.Undescribed() {
 		fmt.Fprintf(c.Out, "hint: groups.%s.description is missing: the planner chooses a group by this sentence, and sees only the names of the tools without it\n", name)
 	}
+	if open := config.Tools.Open(); len(open) > 0 {
+		fmt.Fprintf(c.Out, "hint: these servers can read and change all files of legwork's user: %s; on Linux, servers.NAME.sandbox names the folders that they need (docs/security.md)\n", strings.Join(open, ", "))
+	}
 	fmt.Fprintf(c.Out, "%s: no mistakes; models: %d, servers: %d, groups: %d\n", source,
 		len(config.LLM.Models), len(config.Tools.Servers), len(config.GroupNames()))
 	if command.Probe {

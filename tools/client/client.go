@@ -32,6 +32,7 @@ type Config struct {
 	Args    []string          // its arguments
 	Env     map[string]string // added to the variables that it inherits (see EnvAllowed)
 	Cwd     string            // its working directory; empty: that of legwork
+	Sandbox *Sandbox          // what it may use of the disk; nil: all that legwork's user may
 
 	URL     string            // of a remote server: streamable HTTP, or SSE when that is set
 	Headers map[string]string // sent with each request to URL

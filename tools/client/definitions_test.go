@@ -50,7 +50,7 @@ func TestNamesThatLookTheSame(t *testing.T) {
 		same   bool
 	}{
 		{"ѕend_mail", true},
-		{"Send_Mail", true},
+		{"Send_Mail", false},
 		{`send_\u200bmail`, true},
 		{"ｓend_mail", true},
 		{`send_mail\udb40\udc61`, true},

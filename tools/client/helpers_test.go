@@ -3,6 +3,7 @@ package client_test
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"log/slog"
 	"os"
 	"os/exec"
@@ -19,6 +20,10 @@ import (
 var programs need.Programs
 
 func TestMain(m *testing.M) {
+	if len(os.Args) > 2 && os.Args[1] == client.SandboxCommand { // as legwork does
+		fmt.Fprintln(os.Stderr, client.RunSandboxed(os.Args[2:]))
+		os.Exit(1)
+	}
 	need.Parallel(8)
 	os.Exit(programs.Run(m))
 }

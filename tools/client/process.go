@@ -76,6 +76,12 @@ const (
 func start(cfg Config, g *ProcessGuard) (*process, error) {
 	// No context: stop ends the whole group.
 	cmd := exec.CommandContext(context.Background(), cfg.Command, cfg.Args...)
+	if cfg.Sandbox != nil {
+		var err error
+		if cmd, err = sandboxed(cmd, *cfg.Sandbox); err != nil {
+			return nil, fmt.Errorf("starting %q: %w", cfg.Command, err)
+		}
+	}
 	cmd.Dir = cfg.Cwd
 	cmd.Env = environment(os.Environ(), cfg.Env)
 	cmd.SysProcAttr = ownGroup()
