@@ -5,6 +5,7 @@ GO        ?= go
 BIN       := $(CURDIR)/.cache/bin
 GOLANGCI  := v2.15.0
 GOFUMPT   := v0.12.0
+GOVULN    := v1.9.0
 FUZZTIME  ?= 10s
 
 # make soak: how long with each client, or how many kills in all when KILLS is set,
@@ -53,6 +54,13 @@ vet:
 lint: $(BIN)/golangci-lint-$(GOLANGCI) ## look for known mistakes
 	$(BIN)/golangci-lint run --allow-parallel-runners ./...
 
+# The scan of the modules alone is fast and shows whether the database can be reached.
+.PHONY: vuln
+vuln: $(BIN)/govulncheck-$(GOVULN) ## ask the Go vulnerability database about the toolchain and all modules
+	@if $(BIN)/govulncheck -scan module 2>&1 | grep -q 'fetching vulnerabilities'; then \
+		echo "vuln: skipped, because the database at vuln.go.dev cannot be reached"; \
+	else $(BIN)/govulncheck ./...; fi
+
 .PHONY: race
 race: ## run the quick tests with the race detector, but for those that only read the source
 	GORACE=atexit_sleep_ms=10 $(GO) test -race -count=1 -timeout 25m -p 3 $$($(GO) list ./... | grep -v '^legwork$$')
@@ -99,6 +107,10 @@ setup: ## install what the checks need and is missing
 $(BIN)/golangci-lint-$(GOLANGCI):
 	GOBIN=$(BIN) $(GO) install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI)
 	rm -f $(BIN)/golangci-lint-v* && ln $(BIN)/golangci-lint $@
+
+$(BIN)/govulncheck-$(GOVULN):
+	GOBIN=$(BIN) $(GO) install golang.org/x/vuln/cmd/govulncheck@$(GOVULN)
+	rm -f $(BIN)/govulncheck-v* && ln $(BIN)/govulncheck $@
 
 $(BIN)/gofumpt-$(GOFUMPT):
 	GOBIN=$(BIN) $(GO) install mvdan.cc/gofumpt@$(GOFUMPT)
