@@ -1,6 +1,7 @@
 package client
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -70,8 +71,8 @@ func sandboxed(cmd *exec.Cmd, s Sandbox) (*exec.Cmd, error) {
 	if err != nil {
 		return nil, err
 	}
-	inner := exec.Command(self, append([]string{SandboxCommand, string(text), cmd.Path}, cmd.Args[1:]...)...)
-	return inner, nil
+	// No context: stop ends the whole group.
+	return exec.CommandContext(context.Background(), self, append([]string{SandboxCommand, string(text), cmd.Path}, cmd.Args[1:]...)...), nil
 }
 
 // RunSandboxed becomes the program of args in a sandbox. args are a Sandbox as JSON, the
