@@ -62,7 +62,7 @@ func applyEvent(s State, e Event) State {
 		return partJoined(s, e)
 	case PromptExpanded:
 		s.PromptPending, s.PromptSeq = false, e.Seq
-		s = labelled(s, e.Seq, Labels{Outside: true, Private: true})
+		s = labelled(s, e.Seq, Labels{Outside: true, Private: Origins{OriginPrompt}})
 		return decide(s, e.Seq)
 	case GrantRevoked:
 		s.Granted = slices.DeleteFunc(slices.Clone(s.Granted), func(g StandingGrant) bool { return g.Seq == e.Of })
@@ -127,9 +127,7 @@ func labelled(s State, seq int, l Labels) State {
 	if l.Outside && s.Tainted == 0 {
 		s.Tainted = seq
 	}
-	if l.Private && s.Private == 0 {
-		s.Private = seq
-	}
+	s.Private = s.Private.With(l.Private)
 	return s
 }
 

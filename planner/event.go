@@ -2,6 +2,7 @@ package planner
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 	"time"
 
@@ -256,17 +257,38 @@ type Read struct {
 	Result int `json:"result,omitempty"` // seq of the event that holds it
 	Offset int `json:"offset"`           // in bytes
 
-	Earlier   string `json:"earlier,omitempty"`   // reference of the result, as the prompt lists it
-	Text      string `json:"text,omitempty"`      // of Earlier, from Offset on
-	Bytes     int    `json:"bytes,omitempty"`     // of the whole of it
-	Untrusted bool   `json:"untrusted,omitempty"` // it holds words of outsiders
-	Private   bool   `json:"private,omitempty"`   // it holds private data
+	Earlier   string  `json:"earlier,omitempty"`   // reference of the result, as the prompt lists it
+	Text      string  `json:"text,omitempty"`      // of Earlier, from Offset on
+	Bytes     int     `json:"bytes,omitempty"`     // of the whole of it
+	Untrusted bool    `json:"untrusted,omitempty"` // it holds words of outsiders
+	Private   Origins `json:"private,omitempty"`   // where its private data came from
 }
 
 // Labels says what may have gone into a text.
 type Labels struct {
-	Outside bool `json:"outside,omitempty"` // words of outsiders
-	Private bool `json:"private,omitempty"` // private data
+	Outside bool    `json:"outside,omitempty"` // words of outsiders
+	Private Origins `json:"private,omitempty"` // private data, and where it came from
+}
+
+// Origins are names of servers, and names with a colon for what no server returned
+// (OriginProgram), sorted, each once. Origins are never written to, only replaced.
+type Origins []string
+
+// OriginProgram is the origin of texts of agents and programs from outside, and
+// OriginPrompt that of a server's prompt.
+const (
+	OriginProgram = ":program"
+	OriginPrompt  = ":prompt"
+)
+
+// With returns the origins of both.
+func (o Origins) With(more Origins) Origins {
+	if len(more) == 0 {
+		return o
+	}
+	all := slices.Concat(o, more)
+	slices.Sort(all)
+	return slices.Compact(all)
 }
 
 // Problem is the body of Malformed and CallFailed.
@@ -289,7 +311,7 @@ type Result struct {
 	Images    []llm.Image `json:"images,omitempty"`    // for a model that can see
 	Offers    []string    `json:"offers,omitempty"`    // tools that are offered to the sub-task from now on
 	Untrusted bool        `json:"untrusted,omitempty"` // words of outsiders: from now on the task gains nothing
-	Private   bool        `json:"private,omitempty"`   // it is private data
+	Private   Origins     `json:"private,omitempty"`   // it is private data, of this server; empty: it is public
 	Sources   bool        `json:"sources,omitempty"`   // addresses in it may be visited
 	Usage     llm.Usage   `json:"usage,omitzero"`      // of model calls that the server asked for
 	// Remembered is a note that was kept for later conversations.

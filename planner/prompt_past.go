@@ -15,7 +15,7 @@ import (
 type Past struct {
 	Summary        string     // of the turns before History; empty for none
 	SummaryTainted bool       // it holds words of outsiders, or of other people of the chat
-	SummaryPrivate bool       // it holds private data
+	SummaryPrivate Origins    // where its private data came from
 	History        []Exchange // the turns since, oldest first
 }
 
@@ -27,16 +27,21 @@ type Exchange struct {
 	Failed       bool         // it ended, though without an answer
 	Other        bool         // another person asked: their question is data
 	Tainted      bool         // outsiders' words went into the answer, which is data therefore
-	Private      bool         // private data went into the answer
+	Private      Origins      // where the private data in the answer came from
 }
 
 // Labels are those of the whole past.
 func (p Past) Labels() Labels {
-	l := Labels{Outside: p.Summary != "" && p.SummaryTainted, Private: p.Summary != "" && p.SummaryPrivate}
+	var l Labels
+	if p.Summary != "" {
+		l = Labels{Outside: p.SummaryTainted, Private: p.SummaryPrivate}
+	}
 	for _, h := range p.History {
 		brought := slices.ContainsFunc(h.Brought, func(q bot.Quoted) bool { return !q.Own })
-		l.Outside = l.Outside || brought || h.Tainted && h.Answer != ""
-		l.Private = l.Private || h.Private && h.Answer != ""
+		l.Outside = l.Outside || brought
+		if h.Answer != "" {
+			l = Labels{Outside: l.Outside || h.Tainted, Private: l.Private.With(h.Private)}
+		}
 	}
 	return l
 }

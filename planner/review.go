@@ -131,7 +131,10 @@ func noteAdded(s State, e Event) State {
 
 // taint notes that the task will read the words of an outside agent.
 func taint(s State, e Event) State {
-	return labelled(s, e.Seq, Labels{Outside: ByAgent(e), Private: ByAgent(e)})
+	if !ByAgent(e) {
+		return s
+	}
+	return labelled(s, e.Seq, Labels{Outside: true, Private: Origins{OriginProgram}})
 }
 
 // stateSet folds values from outside. When they ask for a review, a decision whose

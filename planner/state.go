@@ -88,10 +88,10 @@ type State struct {
 	Reviews       int       // how many there were
 
 	Granted       []StandingGrant
-	Tainted       int  // seq of the first result, or of the goal, that holds words of outsiders; 0 while there is none
-	Private       int  // seq of the first event that holds private data; 0 while there is none
-	PromptPending bool // the goal is a server's prompt that is not written out yet
-	PromptSeq     int  // seq of the event that holds it
+	Tainted       int     // seq of the first result, or of the goal, that holds words of outsiders; 0 while there is none
+	Private       Origins // where the private data that it holds came from
+	PromptPending bool    // the goal is a server's prompt that is not written out yet
+	PromptSeq     int     // seq of the event that holds it
 
 	Answer         int              // seq of the event whose text is the answer; 0 for none
 	FailedSeq      int              // seq of the last model call for all to read that failed; 0 for none

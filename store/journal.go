@@ -233,7 +233,7 @@ func (x journals) appendEvent(id tasks.ID, task taskRow, before planner.State, e
 	task.Last, task.Over = e.Seq, task.Over || after.Finished()
 	taskRows.put(x, id, task)
 	if text, failed, ok := planner.Settles(before, after, e); ok {
-		answer := historyRow{Order: task.Order, Answer: true, Task: id, Failed: failed, Tainted: after.Tainted > 0, Private: after.Private > 0, At: e.At, Text: text}
+		answer := historyRow{Order: task.Order, Answer: true, Task: id, Failed: failed, Tainted: after.Tainted > 0, Private: after.Private, At: e.At, Text: text}
 		turns(x).put(task.Chat.Key(), answer)
 	}
 	if len(before.Parts) != len(after.Parts) {

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"fmt"
+	"reflect"
 
 	"legwork/tasks"
 )
@@ -80,7 +81,7 @@ func (x turns) moveSummary(from, to string) {
 	}
 	for conversation, v := range map[string]tasks.Summary{from: {}, to: kept} {
 		switch {
-		case x.storedSummary(conversation) == v:
+		case reflect.DeepEqual(x.storedSummary(conversation), v):
 		case v.Until == 0:
 			summaries.drop(x, conversation)
 		default:

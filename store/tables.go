@@ -196,10 +196,10 @@ type historyRow struct {
 	Answer  bool   // the answer; otherwise the goal
 	Task    tasks.ID
 	Failed  bool
-	Tainted bool         // of an answer: words of outsiders may have gone into it
-	Private bool         // of an answer: private data may have gone into it
-	From    string       // of a goal: key of the person who asked
-	Brought []bot.Quoted // of a goal: messages that it brought along
+	Tainted bool            // of an answer: words of outsiders may have gone into it
+	Private planner.Origins // of an answer: where its private data may have come from
+	From    string          // of a goal: key of the person who asked
+	Brought []bot.Quoted    // of a goal: messages that it brought along
 	At      time.Time
 	Text    string
 }
@@ -342,7 +342,7 @@ const (
 	rowTainted // of an answer
 	rowFrom    // the person who asked comes before the text
 	rowBrought // the messages that the goal brought along, in JSON, come before the text
-	rowPrivate // of an answer
+	rowPrivate // of an answer: origins of its private data come before the text
 )
 
 // encodeHistory returns flags, time, task, who asked where that is told, messages that
@@ -350,7 +350,7 @@ const (
 func encodeHistory(r historyRow) ([]byte, error) {
 	told := r.From != "" && len(r.From) <= math.MaxUint8
 	body := make([]byte, 0, 12+len(r.Task)+len(r.From)+len(r.Text))
-	body = append(body, flag(rowFailed, r.Failed)|flag(rowTainted, r.Tainted)|flag(rowPrivate, r.Private)|flag(rowFrom, told)|flag(rowBrought, len(r.Brought) > 0), byte(len(r.Task)))
+	body = append(body, flag(rowFailed, r.Failed)|flag(rowTainted, r.Tainted)|flag(rowPrivate, len(r.Private) > 0)|flag(rowFrom, told)|flag(rowBrought, len(r.Brought) > 0), byte(len(r.Task)))
 	body = binary.BigEndian.AppendUint64(body, uint64(r.At.UnixNano()))
 	body = append(body, r.Task...)
 	if told {
@@ -362,6 +362,10 @@ func encodeHistory(r historyRow) ([]byte, error) {
 			return nil, fmt.Errorf("encoding history row: %w", err)
 		}
 		body = append(binary.AppendUvarint(body, uint64(len(brought))), brought...)
+	}
+	if len(r.Private) > 0 {
+		origins := strings.Join(r.Private, "\n")
+		body = append(binary.AppendUvarint(body, uint64(len(origins))), origins...)
 	}
 	return append(body, r.Text...), nil
 }
@@ -376,7 +380,7 @@ func decodeHistory(key, body []byte) (r historyRow, err error) {
 		return r, fmt.Errorf("%w: history row", tasks.ErrDamaged)
 	}
 	r = historyRow{
-		Order: order, Answer: answer, Failed: flags&rowFailed != 0, Tainted: flags&rowTainted != 0, Private: flags&rowPrivate != 0,
+		Order: order, Answer: answer, Failed: flags&rowFailed != 0, Tainted: flags&rowTainted != 0,
 		At: time.Unix(0, int64(binary.BigEndian.Uint64(at))).UTC(), Task: tasks.ID(rest.take(uint64(size))),
 	}
 	if flags&rowFrom != 0 {
@@ -384,6 +388,9 @@ func decodeHistory(key, body []byte) (r historyRow, err error) {
 	}
 	if flags&rowBrought != 0 {
 		rest.short = json.Unmarshal(rest.take(rest.number()), &r.Brought) != nil
+	}
+	if flags&rowPrivate != 0 {
+		r.Private = strings.Split(string(rest.take(rest.number())), "\n")
 	}
 	if r.Text = string(rest.rest); !ok || rest.short {
 		return r, fmt.Errorf("%w: history row", tasks.ErrDamaged)

@@ -64,10 +64,10 @@ type Turn struct {
 	Answer string // empty: none yet
 	Failed bool   // the task was stopped or failed
 
-	From    string       // key of the person who asked; empty: unknown
-	Brought []bot.Quoted // messages that the question brought along, as material
-	Tainted bool         // the answer may hold texts of outsiders
-	Private bool         // the answer may hold private data
+	From    string          // key of the person who asked; empty: unknown
+	Brought []bot.Quoted    // messages that the question brought along, as material
+	Tainted bool            // the answer may hold texts of outsiders
+	Private planner.Origins // where private data in the answer may have come from
 }
 
 // Bytes is the size of the turn's texts.

@@ -3,6 +3,8 @@ package tasks
 import (
 	"context"
 	"time"
+
+	"legwork/planner"
 )
 
 // Summary replaces the older turns of a conversation in prompts.
@@ -10,8 +12,8 @@ type Summary struct {
 	Until   uint64 // order of the last turn that is in it
 	Text    string
 	At      time.Time
-	Tainted bool // it may hold texts of outsiders
-	Private bool // it may hold private data
+	Tainted bool            // it may hold texts of outsiders
+	Private planner.Origins // where its private data may have come from
 }
 
 // Summaries stores the summaries of conversations.

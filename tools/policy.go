@@ -90,13 +90,13 @@ func (g *group) verdict(s *member, tool string, d *client.Definition) Verdict {
 // opensWorld reports whether a tool may carry its arguments to others than this
 // machine and its own service. The config decides; of servers whose annotations are
 // believed, these do; unknown means yes.
-func (s *member) opensWorld(d *client.Definition) bool {
+func (m *member) opensWorld(d *client.Definition) bool {
 	switch {
-	case s.openWorld != nil:
-		return *s.openWorld
-	case s.builtin != "":
-		return s.builtin == "web" || s.builtin == "search"
-	case s.trustAnnotations && d.Annotations.OpenWorld != nil:
+	case m.openWorld != nil:
+		return *m.openWorld
+	case m.builtin != "":
+		return m.builtin == "web" || m.builtin == "search"
+	case m.trustAnnotations && d.Annotations.OpenWorld != nil:
 		return *d.Annotations.OpenWorld
 	}
 	return true

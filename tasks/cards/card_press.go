@@ -28,7 +28,7 @@ func ReadDecisionData(kind planner.Subject, rest string) (about planner.ActionID
 func WhySlot(seq int) string { return fmt.Sprintf("why.%d", seq) }
 
 // WordsSlot is the slot of the message that asks whether the words of the event seq
-// answer a form. SettledWords is the slot's message after a person has said so.
+// answer a form.
 func WordsSlot(seq int, about planner.ActionID, private bool) string {
 	slot := fmt.Sprintf("%s%d %s", wordsSlot, seq, about)
 	if private {
@@ -37,10 +37,11 @@ func WordsSlot(seq int, about planner.ActionID, private bool) string {
 	return slot
 }
 
-const (
-	wordsSlot    = "words "
-	SettledWords = "settled"
-)
+const wordsSlot = "words "
+
+// SettledWords is the message of a WordsSlot after a person has said for whom the
+// words are.
+const SettledWords = "settled"
 
 // AskSlot is what the slot of a question's message says.
 type AskSlot struct {

@@ -30,10 +30,10 @@ const (
 type earlierResult struct {
 	planner.Earlier
 	task    tasks.ID
-	seq     int    // of the event that holds it
-	from    string // key of the person who asked
-	tainted bool   // words of outsiders may have gone into it
-	private bool   // private data may have gone into it
+	seq     int             // of the event that holds it
+	from    string          // key of the person who asked
+	tainted bool            // words of outsiders may have gone into it
+	private planner.Origins // where its private data may have come from
 }
 
 // earlier reads the results of earlier tasks. It caches them, since the results of a
@@ -129,7 +129,7 @@ func (l *earlier) read(ctx context.Context, id tasks.ID, state planner.State) ([
 				Description: clip.Line(planner.Description(w, func(int) planner.Event { return source }), earlierDescription),
 			},
 			task: id, seq: w.EndSeq, from: first.Opening.From.Key(), tainted: state.Tainted > 0 && w.EndSeq > state.Tainted,
-			private: state.Private > 0 && w.EndSeq > state.Private,
+			private: state.Private,
 		})
 	}
 	return list, nil

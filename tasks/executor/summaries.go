@@ -172,8 +172,11 @@ func (s *summaries) summarise(ctx context.Context, conversation string, id tasks
 	}
 	next := tasks.Summary{
 		Until: turns[len(turns)-1].Order, Text: clip.Marked(text, max(1000, budget/summaryShare)), At: s.cfg.Now(),
-		Private: before.Private || slices.ContainsFunc(turns, func(t tasks.Turn) bool { return t.Private }),
+		Private: before.Private,
 		Tainted: before.Tainted || !opening.Chat.Private || slices.ContainsFunc(turns, func(t tasks.Turn) bool { return t.Tainted }),
+	}
+	for _, t := range turns {
+		next.Private = next.Private.With(t.Private)
 	}
 	if err := s.cfg.Store.PutSummary(ctx, conversation, before.Until, next); err != nil {
 		return false, fmt.Errorf("storing a summary: %w", err)

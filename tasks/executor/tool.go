@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"log/slog"
+	"strings"
 
 	"legwork/internal/clip"
 	"legwork/internal/form"
@@ -90,9 +91,13 @@ func (x *Executor) makeCall(ctx context.Context, v *tasks.View, a planner.Action
 	if j.verdict.Remembers && !result.Failed {
 		_ = json.Unmarshal(tasks.Arguments(j.call), &note) // the server has taken them
 	}
+	var private planner.Origins
+	if server, _, _ := strings.Cut(j.call.Tool, "."); !j.verdict.Public {
+		private = planner.Origins{server}
+	}
 	err = x.returned(ctx, v, a, planner.Result{
 		Text: result.Text, Failed: result.Failed, Unknown: result.Unknown, Bytes: result.Bytes, Show: result.Show, Images: result.Images,
-		Untrusted: !j.verdict.Trusted, Private: !j.verdict.Public, Sources: j.verdict.Sources, Usage: answers.used(), Remembered: note.Text, Secret: answers.secret,
+		Untrusted: !j.verdict.Trusted, Private: private, Sources: j.verdict.Sources, Usage: answers.used(), Remembered: note.Text, Secret: answers.secret,
 	})
 	if err != nil { // the task may have been stopped
 		answers.settle(ctx)

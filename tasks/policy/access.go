@@ -1,3 +1,5 @@
+// Package policy decides what calls, people and programs may do. Its decisions are
+// functions of values.
 package policy
 
 import (

@@ -1,7 +1,6 @@
 package policy
 
 import (
-	"encoding/json"
 	"slices"
 	"strings"
 
@@ -13,9 +12,9 @@ import (
 
 // Origins of texts that no server returned. Names of servers hold no colon.
 const (
-	OriginHistory = ":history" // the earlier conversation of the chat
-	OriginProgram = ":program" // agents and programs from outside
-	OriginQuoted  = ":quoted"  // messages that a question points at or brings along
+	OriginHistory = ":history"            // the earlier conversation of the chat
+	OriginProgram = planner.OriginProgram // agents and programs from outside
+	OriginQuoted  = ":quoted"             // messages that a question points at or brings along
 )
 
 // Sources lists the texts that the model of a sub-task has read, the earliest first:
@@ -95,13 +94,16 @@ func (r *reader) event(e planner.Event) {
 	case e.Type == planner.NoteAdded:
 		r.add(flow.Source{Labels: flow.Both, Origin: OriginProgram, Text: string(e.Note.Content)})
 	case e.Type == planner.StateSet:
-		text, _ := json.Marshal(e.Values)
-		r.add(flow.Source{Labels: flow.Both, Origin: OriginProgram, Text: string(text)})
+		var text strings.Builder
+		for key, value := range e.Values {
+			text.WriteString(key + " " + string(value) + "\n")
+		}
+		r.add(flow.Source{Labels: flow.Both, Origin: OriginProgram, Text: text.String()})
 	case read && e.Reply != nil:
 		r.replied(e)
 	case read && e.Result != nil:
 		r.add(flow.Source{
-			Labels: labels(e.Result.Untrusted, e.Result.Private), Origin: serverOf(r.v, e), Search: e.Result.Sources, Text: e.Result.Text,
+			Labels: labels(e.Result.Untrusted, len(e.Result.Private) > 0), Origin: serverOf(r.v, e), Search: e.Result.Sources, Text: e.Result.Text,
 		})
 	}
 }
@@ -118,7 +120,7 @@ func (r *reader) opened() {
 // replied adds what a model has written, and what its prompt and its calls brought
 // along of earlier tasks.
 func (r *reader) replied(e planner.Event) {
-	r.add(flow.Source{Labels: labels(e.Reply.Past.Outside, e.Reply.Past.Private), Origin: OriginHistory})
+	r.earlier(e.Reply.Past, "")
 	var written []string
 	for _, s := range e.Reply.Plan {
 		written = append(written, s.Description)
@@ -126,10 +128,21 @@ func (r *reader) replied(e planner.Event) {
 	for _, c := range e.Reply.Calls {
 		written = append(written, string(tasks.Arguments(c)))
 		if c.Read != nil && c.Read.Earlier != "" {
-			r.add(flow.Source{Labels: labels(c.Read.Untrusted, c.Read.Private), Origin: OriginHistory, Text: c.Read.Text})
+			r.earlier(planner.Labels{Outside: c.Read.Untrusted, Private: c.Read.Private}, c.Read.Text)
 		}
 	}
 	r.add(flow.Source{Text: strings.Join(written, "\n")})
+}
+
+// earlier adds a text of earlier tasks, for each origin of its private data.
+func (r *reader) earlier(l planner.Labels, text string) {
+	r.add(flow.Source{Labels: labels(l.Outside, false), Origin: OriginHistory})
+	for _, origin := range l.Private {
+		r.add(flow.Source{Labels: labels(l.Outside, true), Origin: origin, Text: text})
+	}
+	if len(l.Private) == 0 {
+		r.add(flow.Source{Labels: labels(l.Outside, false), Origin: OriginHistory, Text: text})
+	}
 }
 
 // words adds what a person wrote, or what an agent from outside did.

@@ -23,8 +23,12 @@ func journal() *tasks.View {
 		return e.Seq
 	}
 	turn := func(subtask, name string, tool string) planner.Turn {
-		seq := add(planner.Event{Type: planner.Replied, Action: planner.ActionID{}, Reply: &planner.Reply{Calls: []planner.Call{{Tool: tool, Arguments: fmt.Sprintf(`{"of":%q}`, name)}}}})
-		result := add(planner.Event{Type: planner.Returned, Action: planner.CallID(subtask, 1, 1, 0), Result: &planner.Result{Text: "result of " + name, Untrusted: true, Private: tool == "mail.read"}})
+		var private planner.Origins
+		if tool == "mail.read" {
+			private = planner.Origins{"mail"}
+		}
+		seq := add(planner.Event{Type: planner.Replied, Reply: &planner.Reply{Calls: []planner.Call{{Tool: tool, Arguments: fmt.Sprintf(`{"of":%q}`, name)}}}})
+		result := add(planner.Event{Type: planner.Returned, Action: planner.CallID(subtask, 1, 1, 0), Result: &planner.Result{Text: "result of " + name, Untrusted: true, Private: private}})
 		return planner.Turn{Seq: seq, Calls: []planner.CallState{{Step: planner.StepDone, Result: result}}}
 	}
 	add(planner.Event{Type: planner.Opened, Opening: &planner.Opening{Goal: "the goal", From: bot.Person{Platform: "telegram", ID: "1"}, Earlier: []bot.Quoted{{Text: "a forwarded message", Pointed: true}}}})
@@ -88,9 +92,9 @@ func TestEarlierConversationBringsItsLabels(t *testing.T) {
 	if j := policy.JudgeCall(v, 1, call, verdict, flow.Open{}); j.Ask {
 		t.Fatalf("a task without private data asks: %+v", j)
 	}
-	v.Events[1].Reply.Past = planner.Labels{Private: true}
+	v.Events[1].Reply.Past = planner.Labels{Private: planner.Origins{"mail"}}
 	j := policy.JudgeCall(v, 1, call, verdict, flow.Open{})
-	if !j.Ask || len(j.Leaves) != 1 || j.Leaves[0].From[0].Name != policy.OriginHistory || j.Leaves[0].To != "a.example" {
+	if !j.Ask || len(j.Leaves) != 1 || j.Leaves[0].From[0].Name != "mail" || j.Leaves[0].To != "a.example" {
 		t.Errorf("after private history: got %+v, want a question about a.example", j)
 	}
 	verdict.Free = []string{"u*"}

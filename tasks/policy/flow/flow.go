@@ -8,7 +8,8 @@
 //  2. A call that can carry data out, made by a model that has read Outside and
 //     Private texts, runs unasked only if nothing in its arguments can be new to
 //     the receiver: each value stands, letter by letter, in a text that holds
-//     nothing private, or in what the same server has returned.
+//     nothing private. What a server has returned is not private to that server,
+//     unless the call names another receiver.
 //  3. A person decides about every other call, unless the admin has declared the
 //     parameter free or the destination open.
 package flow
@@ -40,6 +41,8 @@ type Source struct {
 	Origin string // the server that returned it, or who else wrote it
 	Search bool   // a search engine of the admin returned it: the addresses of its results may be opened
 	Text   string
+
+	known bool // to the receiver of the call that is judged, whatever was read before
 }
 
 // Call is a tool call that can carry data out.
@@ -76,6 +79,14 @@ func Labels(sources []Source) (all Label) {
 // Judge lists the values of a call that may carry private data out. The sources are
 // the texts that the model of the call has read, the earliest first.
 func Judge(sources []Source, call Call, open Open) []Leak {
+	if len(receivers(string(call.Arguments))) == 0 { // the server is the only receiver
+		sources = slices.Clone(sources)
+		for i, s := range sources {
+			if s.Origin == call.Server {
+				sources[i].Labels, sources[i].known = s.Labels&^Private, true
+			}
+		}
+	}
 	if Labels(sources) != Both || open.allows(call) {
 		return nil
 	}

@@ -16,12 +16,11 @@ type known struct {
 
 // knownTexts collects the texts that are known to the receiver of a call: those
 // without private data that were read before anything private was, texts of the
-// people of the chat, the definition of the tool, and what the server has returned. The
-// last does not count for a call with an address or a recipient: it has another
-// receiver.
+// people of the chat, the definition of the tool, and what the server has returned where
+// that is not private to it.
 func knownTexts(sources []Source, call Call) known {
 	k := known{texts: []string{plain(call.Schema)}, found: map[string]bool{}}
-	clean, sendsOn := true, len(receivers(string(call.Arguments))) > 0
+	clean := true
 	for _, s := range sources {
 		clean = clean && s.Labels&Private == 0
 		if s.Search {
@@ -29,7 +28,7 @@ func knownTexts(sources []Source, call Call) known {
 				k.found[address] = true
 			}
 		}
-		if s.People || clean || s.Origin == call.Server && !sendsOn {
+		if s.People || clean || s.known {
 			k.texts = append(k.texts, plain(s.Text))
 		}
 	}

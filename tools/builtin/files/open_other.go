@@ -6,4 +6,5 @@ import "os"
 
 const nonblock = 0
 
-func unreal(*os.File) bool { return false }
+// isKernelFS is for Linux alone.
+func isKernelFS(*os.File) bool { return false }

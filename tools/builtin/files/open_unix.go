@@ -10,4 +10,5 @@ import (
 // nonblock keeps opening a pipe from waiting for its other end.
 const nonblock = syscall.O_NONBLOCK
 
-func unreal(*os.File) bool { return false }
+// isKernelFS is for Linux alone.
+func isKernelFS(*os.File) bool { return false }

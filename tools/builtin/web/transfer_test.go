@@ -62,7 +62,7 @@ func TestRedirects(t *testing.T) {
 // it is judged. The other host is not contacted, also not for a PDF or robots.txt.
 func TestRedirectsToAnotherHost(t *testing.T) {
 	_, resolver := newNames(t, map[string][]string{"site.test": {"127.0.0.1"}, "www.site.test": {"127.0.0.1"}})
-	to, port := "", ""
+	to := ""
 	var hosts []string
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		hosts = append(hosts, r.Host)
@@ -73,7 +73,7 @@ func TestRedirectsToAnotherHost(t *testing.T) {
 		http.Redirect(w, r, to, http.StatusFound)
 	}))
 	defer s.Close()
-	_, port, _ = net.SplitHostPort(s.Listener.Addr().String())
+	_, port, _ := net.SplitHostPort(s.Listener.Addr().String())
 	fetch := fetcher(t, loopback().With(resolver, nil))
 	for _, c := range []struct{ from, to, want string }{
 		{"site.test", "http://www.site.test:PORT/arrived", "arrived"},
