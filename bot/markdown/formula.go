@@ -41,8 +41,9 @@ func (formulas) Parse(_ ast.Node, block text.Reader, _ parser.Context) ast.Node 
 		if line == nil {
 			break
 		}
-		i := bytes.Index(line, []byte(end))
-		if i < 0 && end != "$" {
+		near := line[:min(len(line), maxFormula-len(body)+len(end))]
+		i := bytes.Index(near, []byte(end))
+		if i < 0 && end != "$" && len(near) == len(line) {
 			body = append(body, line...)
 			block.AdvanceLine()
 			continue
