@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"hash/crc32"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -256,7 +257,7 @@ func TestDamagedSummary(t *testing.T) {
 	if err := s.PutSummary(t.Context(), rowsChat.Key(), 0, want); err != nil {
 		t.Fatalf("PutSummary: %v", err)
 	}
-	if got, err := s.Summary(t.Context(), rowsChat.Key()); err != nil || got != want {
+	if got, err := s.Summary(t.Context(), rowsChat.Key()); err != nil || !reflect.DeepEqual(got, want) {
 		t.Fatalf("Summary then: got %+v, %v, want %+v", got, err, want)
 	}
 }

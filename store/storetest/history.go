@@ -40,9 +40,9 @@ func testHistory(b *env) {
 	b.show("t3")
 	b.plan("t4")
 	b.append("t4", planner.Event{Type: planner.Replied, Action: planner.WorkID("1/a", 1, 0), Reply: &planner.Reply{Calls: []planner.Call{{ID: "c", Name: "up", Tool: "web.up"}}}},
-		planner.Event{Type: planner.Returned, Action: planner.CallID("1/a", 1, 1, 0), Result: &planner.Result{Text: "x", Untrusted: true}},
+		planner.Event{Type: planner.Returned, Action: planner.CallID("1/a", 1, 1, 0), Result: &planner.Result{Text: "x", Untrusted: true, Private: planner.Origins{"web"}}},
 		planner.Event{Type: planner.Stopped})
-	want[3].Failed, want[3].Tainted = true, true
+	want[3].Failed, want[3].Tainted, want[3].Private = true, true, planner.Origins{"web"}
 	b.same("with words of outsiders", b.history(chat("c"), "", 1000), want)
 	b.store = b.reopen()
 	b.same("after reopening", b.history(chat("c"), "", 1000), want)
@@ -159,7 +159,7 @@ func testSettings(b *env) {
 // summarise stores a summary and expects an error, or nil.
 func (b *env) summarise(c bot.Chat, before, until uint64, want error) tasks.Summary {
 	b.Helper()
-	v := tasks.Summary{Until: until, Text: fmt.Sprintf("%s up to %d", c.Key(), until), At: b.clock.now(), Tainted: until%2 == 0}
+	v := tasks.Summary{Until: until, Text: fmt.Sprintf("%s up to %d", c.Key(), until), At: b.clock.now(), Tainted: until%2 == 0, Private: planner.Origins{"mail", "web"}}
 	if err := b.store.PutSummary(b.Context(), c.Key(), before, v); !errors.Is(err, want) || (want == nil) != (err == nil) {
 		b.Fatalf("PutSummary(%s, %d, %+v): got %v, want %v", c.Key(), before, v, err, want)
 	}
