@@ -383,7 +383,7 @@ const (
 type Grant struct {
 	Tool       string `json:"tool"`
 	Definition string `json:"definition"`
-	Values     string `json:"values,omitempty"` // hash of the arguments that were shown; binds once the task has read words of outsiders
+	Values     string `json:"values,omitempty"` // hash of the arguments that were shown; binds calls that can carry private data out
 }
 
 // Usage is the usage of the calls that the event ends.

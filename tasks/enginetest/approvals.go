@@ -183,21 +183,24 @@ func granting(e planner.Event) planner.Decision {
 	return d
 }
 
-// testGrantAfterOutsiders: once the task has read what outsiders wrote, a grant covers
-// the values that were shown, and no others.
-func testGrantAfterOutsiders(t *testing.T, env *Env) {
-	env.Tools.Judge = asks
-	env.Model.Answer = calling([]string{`{"n":1}`}, []string{`{"n":1}`}, []string{`{"n":2}`})
-	ask(t, env, "1", "book three")
+// testGrantOfLeaks: for calls that can carry private data out, a grant covers the values
+// that were shown, and no others.
+func testGrantOfLeaks(t *testing.T, env *Env) {
+	env.Tools.Judge = func(string, string) tools.Verdict {
+		return tools.Verdict{Repeatable: true, OpenWorld: true, Definition: "d1"}
+	}
+	shown := `{"url":"https://new.example/a"}`
+	env.Model.Answer = calling([]string{`{"url":"https://good.example/a"}`}, []string{shown}, []string{shown}, []string{`{"url":"https://new.example/b"}`})
+	ask(t, env, "1", "read https://good.example/a")
 	e, a := asking(t, env)
 	decide(t, env, a, granting(e))
 	_, b := asking(t, env, a.ID)
-	if calls := env.Tools.Calls(); len(calls) != 2 {
+	if calls := env.Tools.Calls(); len(calls) != 3 {
 		t.Errorf("calls = %q, want the one that was shown, twice", calls)
 	}
 	decide(t, env, b, planner.Decision{})
 	env.Answers(t, 1)
-	if calls := env.Tools.Calls(); len(calls) != 2 {
+	if calls := env.Tools.Calls(); len(calls) != 3 {
 		t.Errorf("calls = %q, want none with other values", calls)
 	}
 }

@@ -24,10 +24,9 @@ type Judgement struct {
 	Ask    bool             // a person must allow exactly this call
 	Leaves []planner.Leaves // what the call can carry out
 	Hash   string           // of tool, definition and arguments
-	// Values is the hash of the arguments without the free parameters. Grants bind
-	// it once the task has read texts of outsiders (Outside).
-	Values  string
-	Outside bool
+	// Values is the hash of the arguments without the free parameters. A grant binds
+	// it for calls that can carry private data out.
+	Values string
 }
 
 // JudgeCall judges a call from the verdict of its tool. See package flow for the
@@ -41,12 +40,10 @@ func JudgeCall(v *tasks.View, subtask int, call planner.Call, verdict tools.Verd
 	if verdict.AskTainted && v.State.Tainted == 0 && !planner.ByAgent(planner.Event{By: v.Opening().From.Key()}) {
 		j.Ask = false
 	}
-	sources := Sources(v, subtask)
-	j.Outside = flow.Labels(sources)&flow.Outside != 0
 	if verdict.Never || !verdict.OpenWorld {
 		return j
 	}
-	for _, leak := range flow.Judge(sources, flow.Call{Server: server, Arguments: arguments, Schema: string(verdict.Schema), Free: free}, open) {
+	for _, leak := range flow.Judge(Sources(v, subtask), flow.Call{Server: server, Arguments: arguments, Schema: string(verdict.Schema), Free: free}, open) {
 		leaves := planner.Leaves{Parameter: leak.Parameter, To: leak.To}
 		if leaves.To == "" {
 			leaves.To = server + "." + tool
@@ -129,12 +126,11 @@ func Approved(v *tasks.View, at planner.Place, j Judgement) bool {
 
 // StandingGrant returns the name of the grant that covers a call, "task:SEQ" or
 // "chat:ID", or "" when none does. A grant covers one definition of the tool, and
-// only the values that were shown once the sub-task has read texts of outsiders. A
-// grant by an admin or a program's token is valid only while decides reports that
+// calls that can carry private data out only with the values that were shown. A grant by an admin or a program's token is valid only while decides reports that
 // the token may decide, or admin that the person is an admin.
 func StandingGrant(v *tasks.View, tool, definition string, j Judgement, chat []tasks.ChatGrant, decides, admin func(person string) bool) string {
 	covers := func(g planner.Grant) bool {
-		return g.Tool == tool && g.Definition == definition && (!j.Outside || g.Values == j.Values)
+		return g.Tool == tool && g.Definition == definition && (len(j.Leaves) == 0 || g.Values == j.Values)
 	}
 	for _, g := range v.State.Granted {
 		if covers(g.Grant) && (g.By == v.Opening().From.Key() || decides(g.By) || admin(g.By)) {

@@ -450,7 +450,7 @@ func TestQuestionsInTerminal(t *testing.T) {
 				s.types(step[1] + "\r")
 			}
 			s.exit(0)
-			told := []string{`"action":"accept"`, `"class":"business"`, `"window":false`, `"bags":1`, `"email":"a@example.com"`}
+			told := []string{`"action": "accept"`, `"class": "business"`, `"window": false`, `"bags": 1`, `"email": "a@example.com"`}
 			s.until(fmt.Sprintf("that the server was told %q", told), func(screen string) bool {
 				return holdsAll(strings.ReplaceAll(screen, "\n", ""), told)
 			})
@@ -458,17 +458,17 @@ func TestQuestionsInTerminal(t *testing.T) {
 			s.sees("Class (1 of 5)")
 			s.types("!\r")
 			s.exit(0)
-			s.sees(`"action":"decline"`)
+			s.sees(`"action": "decline"`)
 			s = w.sit("tools", "call", "desk", "ask_form", "--yes")
 			s.sees("Class (1 of 5)")
 			s.types("\x04")
 			s.exit(0)
-			s.sees(`"action":"cancel"`)
+			s.sees(`"action": "cancel"`)
 			s = w.sit("tools", "call", "desk", "ask_url", "--yes")
 			s.sees("https://shop.example.com/login?next=%2Fpay&id=7#top", "on the host shop.example.com", "[y/N]")
 			s.types("y\r")
 			s.exit(0)
-			s.sees(`"action":"accept"`)
+			s.sees(`"action": "accept"`)
 		})
 	}
 }
