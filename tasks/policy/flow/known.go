@@ -7,11 +7,12 @@ import (
 	"unicode/utf8"
 )
 
-// known holds the texts that are not new to the receiver of a call, in lower case and
-// with single spaces.
+// known holds the texts that are not new to the receiver of a call.
 type known struct {
-	texts []string
-	found map[string]bool // addresses of search results
+	raw    []string        // as they are
+	spaced []string        // with single spaces
+	lower  []string        // in lower case as well
+	found  map[string]bool // addresses of search results
 }
 
 // knownTexts collects the texts that are known to the receiver of a call: those
@@ -19,7 +20,8 @@ type known struct {
 // people of the chat, the definition of the tool, and what the server has returned where
 // that is not private to it.
 func knownTexts(sources []Source, call Call) known {
-	k := known{texts: []string{plain(call.Schema)}, found: map[string]bool{}}
+	k := known{found: map[string]bool{}}
+	k.add(call.Schema)
 	clean := true
 	for _, s := range sources {
 		clean = clean && s.Labels&Private == 0
@@ -29,16 +31,32 @@ func knownTexts(sources []Source, call Call) known {
 			}
 		}
 		if s.People || clean || s.known {
-			k.texts = append(k.texts, plain(s.Text))
+			k.add(s.Text)
 		}
 	}
 	return k
 }
 
-// holds reports whether a value stands in a known text, letter by letter.
+func (k *known) add(text string) {
+	single := spaced(text)
+	k.raw, k.spaced, k.lower = append(k.raw, text), append(k.spaced, single), append(k.lower, strings.ToLower(single))
+}
+
+// holds reports whether a value stands in a known text, letter by letter. Which letters
+// are capital and how wide the spaces are could carry data. So a value has them as the
+// text does, or single spaces, or no capital letter but the first.
 func (k known) holds(value string) bool {
+	if value == "" || stands(k.raw, value) {
+		return true
+	}
+	if value != spaced(value) {
+		return false
+	}
 	for _, form := range forms(value) {
-		if form == "" || k.found[form] || stands(k.texts, form) {
+		first, n := utf8.DecodeRuneInString(form)
+		uncapitalised := string(unicode.ToLower(first)) + form[n:]
+		if k.found[form] || stands(k.spaced, form) || form != uncapitalised && stands(k.spaced, uncapitalised) ||
+			uncapitalised == strings.ToLower(form) && stands(k.lower, uncapitalised) {
 			return true
 		}
 	}
@@ -49,7 +67,6 @@ func (k known) holds(value string) bool {
 // at its end and the scheme of a web address. An address without its scheme counts
 // only if it has a path, so that "report.pdf" names no host.
 func forms(value string) []string {
-	value = plain(value)
 	list := []string{value}
 	for _, scheme := range []string{"https://", "http://"} {
 		rest, ok := strings.CutPrefix(value, scheme)
@@ -65,21 +82,19 @@ func forms(value string) []string {
 	return list
 }
 
-// plain writes a text in lower case and with single spaces. Texts can be large, so it
-// makes one pass over those that are all ASCII.
-func plain(text string) string {
+// spaced writes a text with single spaces. Texts can be large, so it makes one pass
+// over those that are all ASCII.
+func spaced(text string) string {
 	b := make([]byte, 0, len(text))
 	for i := range len(text) {
 		c := text[i]
 		switch {
 		case c >= utf8.RuneSelf:
-			return strings.Join(strings.Fields(strings.ToLower(text)), " ")
+			return strings.Join(strings.Fields(text), " ")
 		case c == ' ' || c >= '\t' && c <= '\r':
 			if len(b) > 0 && b[len(b)-1] != ' ' {
 				b = append(b, ' ')
 			}
-		case c >= 'A' && c <= 'Z':
-			b = append(b, c+'a'-'A')
 		default:
 			b = append(b, c)
 		}
@@ -137,7 +152,7 @@ var resultForm = regexp.MustCompile(`(?m)^\d+\. .*\n(https?://\S+)$`)
 // snippets.
 func resultAddresses(text string) (list []string) {
 	for _, m := range resultForm.FindAllStringSubmatch(text, -1) {
-		list = append(list, forms(m[1])...)
+		list = append(append(list, forms(m[1])...), forms(strings.ToLower(m[1]))...)
 	}
 	return list
 }
