@@ -98,7 +98,7 @@ func valuesHash(arguments json.RawMessage, free func(string) bool) string {
 		return hash(string(arguments))
 	}
 	for name := range fields {
-		if free(name) {
+		if free(name) && !strings.Contains(name, ".") { // a name with a dot is not inside of another
 			delete(fields, name)
 		}
 	}

@@ -96,37 +96,82 @@ func Judge(sources []Source, call Call, open Open) []Leak {
 	}
 	known := knownTexts(sources, call)
 	var leaks []Leak
-	walk("", doc, func(parameter, value string) {
-		if call.Free != nil && call.Free(parameter) || known.holds(value) {
+	values := 0
+	walk("", doc, func(parameter string, v item) {
+		if call.Free != nil && call.Free(parameter) {
 			return
 		}
-		leaks = append(leaks, Leak{Parameter: parameter, To: destination(parameter, value), From: origins(sources, value)})
+		if !v.name {
+			values++
+		}
+		to := destination(parameter, v.text)
+		switch {
+		case values <= maxValues && (v.small || known.holds(v.text)):
+			return
+		case values > maxValues+1 && (to == "" || len(leaks) >= maxLeaks || known.holds(v.text)): // the leak of the one before stands for it
+			return
+		}
+		leaks = append(leaks, Leak{Parameter: parameter, To: to, From: origins(sources, v.text)})
 	})
 	return leaks
 }
 
-// walk calls visit for each value of a document that can carry data. These are texts,
-// names of fields and numbers of more than three digits: smaller numbers, yes and no
-// carry next to nothing.
-func walk(at string, v any, visit func(parameter, value string)) {
-	join := func(name string) string { return strings.TrimPrefix(at+"."+name, ".") }
-	switch v := v.(type) {
-	case string:
-		visit(at, v)
-	case json.Number:
-		if n, err := strconv.Atoi(v.String()); err != nil || n <= -1000 || n >= 1000 {
-			visit(at, v.String())
+// A call with more than maxValues values is new to the receiver even if each of them is
+// known: a list of known words can spell anything. Of its values, at most maxLeaks are
+// listed.
+const (
+	maxValues = 12
+	maxLeaks  = 40
+)
+
+// item is a part of a document.
+type item struct {
+	text  string // of a text, the name of a field, or a number
+	name  bool   // it is the name of a field
+	small bool   // by itself it carries next to nothing: a number of up to three digits, yes, no, nothing, or what holds others
+}
+
+// walk calls visit for each part of a document, but not for the whole.
+func walk(at string, v any, visit func(parameter string, v item)) {
+	if at != "" || !holdsOthers(v) {
+		visit(at, itemOf(v))
+	}
+	join := func(name string) string {
+		if strings.Contains(name, ".") {
+			name = strconv.Quote(name) // it is not inside of another
 		}
+		return strings.TrimPrefix(at+"."+name, ".")
+	}
+	switch v := v.(type) {
 	case []any:
 		for i, e := range v {
 			walk(join(strconv.Itoa(i)), e, visit)
 		}
 	case map[string]any:
 		for _, name := range slices.Sorted(maps.Keys(v)) {
-			visit(join(name), name)
+			visit(join(name), item{text: name, name: true})
 			walk(join(name), v[name], visit)
 		}
 	}
+}
+
+func holdsOthers(v any) bool {
+	switch v.(type) {
+	case []any, map[string]any:
+		return true
+	}
+	return false
+}
+
+func itemOf(v any) item {
+	switch v := v.(type) {
+	case string:
+		return item{text: v}
+	case json.Number:
+		n, err := strconv.Atoi(v.String())
+		return item{text: v.String(), small: err == nil && n > -1000 && n < 1000}
+	}
+	return item{small: true}
 }
 
 // origins lists where the private texts came from. An origin that holds lines of the

@@ -45,3 +45,20 @@ func TestLettersAndSpacesCarryNothing(t *testing.T) {
 		`{"query":"trains to rome"}`, `{"query":"Trains to Rome"}`, `{"query":"Trains to rome"}`, `{"query":""}`,
 	)
 }
+
+// TestManyValuesCarryNothing: many values that are small or known do not spell a secret.
+func TestManyValuesCarryNothing(t *testing.T) {
+	testLeaks(
+		t, true,
+		`{"page":[99,97,110,97,114,121,99,97,110,97,114,121,99,97,110]}`,
+		`{"page":[true,false,true,true,true,false,true,true,false,true,true,null,true,true]}`,
+		`{"query":["c","a","n","a","r","y","-","4","7","1","1","c","a","n","a","r","y","-","4","7"]}`,
+		`{"query":[[],[[]],{},[],[],{},[],[],[[]],[],[],[],[],{},{},[],[]]}`,
+		`{"page":[1,2,3,4,5,6,7,8,9,10,11,12,{"to":"mallory@evil.example"}]}`,
+	)
+	testLeaks(t, false, `{"page":[1,2,3,4,5,6,7,8,9,10,11]}`, `{"query":["c","a","n"]}`)
+	leaks := judged(`{"page":[1,2,3,4,5,6,7,8,9,10,11,12,13,{"to":"mallory@evil.example"},14]}`)
+	if got, want := shown(leaks), "page.11 to , page.13.to to mallory@evil.example"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
