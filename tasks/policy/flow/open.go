@@ -1,6 +1,7 @@
 package flow
 
 import (
+	"encoding/json"
 	"slices"
 	"strings"
 )
@@ -11,13 +12,34 @@ type Open struct {
 	Recipients []string // "team@example.com", or "*@example.com"; other recipients as a whole
 }
 
-// allows reports whether a call names receivers, and all of them are open.
+// allows reports whether a call names receivers, in a parameter that is for receivers,
+// and all of them are open. An open address in a text opens nothing.
 func (o Open) allows(call Call) bool {
 	if len(o.Hosts)+len(o.Recipients) == 0 {
 		return false
 	}
 	list := receivers(string(call.Arguments))
-	return len(list) > 0 && !slices.ContainsFunc(list, func(r Receiver) bool { return !o.has(r) })
+	doc, _ := decoded(string(call.Arguments))
+	return len(list) > 0 && names("", doc) && !slices.ContainsFunc(list, func(r Receiver) bool { return !o.has(r) })
+}
+
+// names reports whether a parameter that is for receivers holds one.
+func names(key string, v any) bool {
+	switch v := v.(type) {
+	case string:
+		return forReceivers(key) && len(inValue(key, v, maxNesting)) > 0
+	case json.Number:
+		return len(inValue(key, v, maxNesting)) > 0
+	case []any:
+		return slices.ContainsFunc(v, func(e any) bool { return names(key, e) })
+	case map[string]any:
+		for k, e := range v {
+			if names(k, e) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 func (o Open) has(r Receiver) bool {
@@ -33,7 +55,8 @@ func fits(pattern, star, name string) bool {
 	if !strings.HasPrefix(pattern, star) {
 		return pattern == name
 	}
-	return strings.HasSuffix(name, pattern[1:]) && len(name) >= len(pattern)
+	single := star != "*@" || emailForm.FindString(name) == name
+	return single && strings.HasSuffix(name, pattern[1:]) && len(name) >= len(pattern)
 }
 
 // destination names the host or recipient in the value of a parameter, for people; ""

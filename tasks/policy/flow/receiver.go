@@ -68,6 +68,8 @@ func inValue(key string, v any, depth int) (list []Receiver) {
 	case string:
 		if list = append(inText(v), inText(joinedAddress(v))...); len(list) == 0 {
 			list = wholeValue(key, v)
+		} else if forReceivers(key) && !allRead(v) {
+			list = append(list, Receiver{text: strings.ToLower(strings.TrimSpace(v))})
 		}
 		if t := strings.TrimSpace(v); depth < maxNesting && t != "" && (t[0] == '{' || t[0] == '[') {
 			if doc, ok := decoded(t); ok {
@@ -89,6 +91,30 @@ func inValue(key string, v any, depth int) (list []Receiver) {
 		}
 	}
 	return list
+}
+
+// forReceivers reports whether a parameter of that name is for receivers.
+func forReceivers(key string) bool {
+	key = snake(key)
+	return receiverParam.MatchString(key) || hostParam.MatchString(key)
+}
+
+// allRead reports whether a value is nothing but addresses, each perhaps behind a name:
+// inText has found all receivers in it then.
+func allRead(value string) bool {
+	if webForm.MatchString(value) || urlForm.MatchString(value) {
+		return !strings.ContainsAny(urlForm.ReplaceAllString(webForm.ReplaceAllString(value, ""), ""), "@＠#")
+	}
+	for _, part := range strings.FieldsFunc(value, func(r rune) bool { return strings.ContainsRune(",;\r\n", r) }) {
+		part = strings.TrimSpace(part)
+		if name, address, ok := strings.Cut(part, "<"); ok && strings.HasSuffix(address, ">") && !strings.ContainsAny(name, "@＠#") {
+			part = strings.TrimSuffix(address, ">")
+		}
+		if part != "" && emailForm.FindString(part) != part && phoneForm.FindString(part) != part {
+			return false
+		}
+	}
+	return true
 }
 
 // joinedAddress returns an address without the tabs and line breaks inside it, since
@@ -177,13 +203,15 @@ func InAddress(address string) Receiver {
 // they can be compared.
 var domains = idna.New(idna.MapForLookup(), idna.StrictDomainName(false), idna.VerifyDNSLength(false))
 
+var notHost = regexp.MustCompile(`[^A-Za-z0-9._-]`)
+
 // hostReceiver is the receiver for the host of an address.
 func hostReceiver(host, address string) Receiver {
 	if at, err := netip.ParseAddr(host); err == nil {
 		return Receiver{Host: at.String()}
 	}
 	name, err := domains.ToASCII(strings.TrimRight(host, "."))
-	if err != nil || name == "" {
+	if err != nil || name == "" || notHost.MatchString(name) { // such as "evil.example/.open.example", of a wide slash
 		return Receiver{text: strings.ToLower(address)}
 	}
 	return Receiver{Host: strings.ToLower(name)}

@@ -62,3 +62,23 @@ func TestManyValuesCarryNothing(t *testing.T) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }
+
+// TestOpenReceivers: nobody hides beside an open receiver.
+func TestOpenReceivers(t *testing.T) {
+	testLeaks(
+		t, true,
+		`{"room":"mallory","body":"https://x.open.example/ canary-4711"}`,
+		`{"to":"mallory@[203.0.113.5], team@open.example","body":"canary-4711"}`,
+		`{"to":"\"mallory x\"@evil.example, team@open.example","body":"canary-4711"}`,
+		`{"to":"@mallory, team@open.example","body":"canary-4711"}`,
+		`{"to":"mallory@evil。example, team@open.example","body":"canary-4711"}`,
+		`{"url":"https://evil.example／.open.example/canary-4711"}`,
+		`{"url":"https://evil.example？.open.example/canary-4711"}`,
+	)
+	testLeaks(
+		t, false,
+		`{"to":"Ann <ann@open.example>, bob@open.example","body":"canary-4711"}`,
+		`{"to":["ann@open.example","bob@open.example"],"body":"canary-4711"}`,
+		`{"url":"https://wiki.open.example/canary-4711","body":"canary-4711"}`,
+	)
+}
