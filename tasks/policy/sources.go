@@ -102,10 +102,18 @@ func (r *reader) event(e planner.Event) {
 	case read && e.Reply != nil:
 		r.replied(e)
 	case read && e.Result != nil:
-		r.add(flow.Source{
-			Labels: labels(e.Result.Untrusted, len(e.Result.Private) > 0), Origin: serverOf(r.v, e), Search: e.Result.Sources, Text: e.Result.Text,
-		})
+		r.returned(e)
 	}
+}
+
+// returned adds the result of a call. One without labels is legwork's own, such as a
+// refusal that quotes the arguments of the call: the server has not seen these.
+func (r *reader) returned(e planner.Event) {
+	s := flow.Source{Labels: labels(e.Result.Untrusted, len(e.Result.Private) > 0), Search: e.Result.Sources, Text: e.Result.Text}
+	if s.Labels != 0 {
+		s.Origin = serverOf(r.v, e)
+	}
+	r.add(s)
 }
 
 // opened adds the question, with what the prompt says about the person.

@@ -102,3 +102,21 @@ func TestEarlierConversationBringsItsLabels(t *testing.T) {
 		t.Errorf("a free parameter is asked about: %+v", j)
 	}
 }
+
+// TestRefusalIsNoWordOfTheServer: a call that legwork refuses does not make its arguments
+// known to the server.
+func TestRefusalIsNoWordOfTheServer(t *testing.T) {
+	v := journal()
+	seq := len(v.Events) + 1
+	v.Events = append(
+		v.Events,
+		planner.Event{Seq: seq, Type: planner.Replied, Reply: &planner.Reply{Calls: []planner.Call{{Tool: "weather.of", Arguments: `{"canary-4711":1}`}}}},
+		planner.Event{Seq: seq + 1, Type: planner.Returned, Action: planner.CallID("1/a", 2, 1, 0), Result: &planner.Result{Failed: true, Text: "additional properties 'canary-4711' not allowed"}},
+	)
+	w := &v.State.Subtasks[0]
+	w.Turns = append(w.Turns, planner.Turn{Seq: seq, Calls: []planner.CallState{{Step: planner.StepDone, Result: seq + 1}}})
+	call := planner.Call{Tool: "weather.of", Arguments: `{"place":"canary-4711"}`}
+	if j := policy.JudgeCall(v, 0, call, tools.Verdict{OpenWorld: true, Schema: []byte(`{"place":{}}`)}, flow.Open{}); !j.Ask {
+		t.Errorf("what a refusal quotes leaves unasked: %+v", j)
+	}
+}
