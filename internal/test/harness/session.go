@@ -210,8 +210,8 @@ models:
   main: {base_url: %q, api_key: %q, model: fake, max_output_tokens: 500, price: {input: 1, output: 2}}
 roles: {plan: main, review: main, work: main, answer: main}
 servers:
-  desk: {command: %[4]q, args: [%[5]s]}
-  old: {command: %[4]q, args: [-era, legacy, %[5]s], protocol: "2025-11-25"}
+  desk: {command: %[4]q, args: [%[5]s], open_world: false}
+  old: {command: %[4]q, args: [-era, legacy, %[5]s], protocol: "2025-11-25", open_world: false}
 groups:
   lookup: {description: Looks things up., servers: [desk], tools: [lookup], read_only: ["*"]}
   book: {description: Books things., servers: [desk], tools: [book], approve: never}

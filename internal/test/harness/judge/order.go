@@ -73,7 +73,8 @@ func (j *judge) after(in, before record.Input) {
 			continue
 		}
 		if !slices.ContainsFunc(e.request.Messages, func(m llmfake.Message) bool {
-			return m.Role == "assistant" && strings.HasPrefix(m.Content, "["+before.ID+"]")
+			// An answer that may hold words of outsiders is data.
+			return m.Role == "assistant" && strings.HasPrefix(m.Content, "["+before.ID+"]") || strings.Contains(m.Content, "<data>\n["+before.ID+"]")
 		}) {
 			j.violated(RuleHistory, "the decision about %s does not see the answer of %s", in.ID, before.ID)
 		}
