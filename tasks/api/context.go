@@ -55,8 +55,7 @@ func (s *Service) Context(ctx context.Context, p Principal, id tasks.ID, q Conte
 	if q.After < 0 {
 		return Context{}, &InvalidError{"after", "is less than 0"}
 	}
-	seen, err := s.authorize(ctx, p, policy.OpRead, id)
-	if err != nil {
+	if _, err := s.authorize(ctx, p, policy.OpRead, id); err != nil {
 		return Context{}, err
 	}
 	state, err := s.foldedState(ctx, id)
@@ -64,7 +63,7 @@ func (s *Service) Context(ctx context.Context, p Principal, id tasks.ID, q Conte
 		return Context{}, err
 	}
 	j := journal{store: s.Store, id: id}
-	tr := translator{id, state, j.read(ctx), seen.showsValues(p)}
+	tr := translator{id, state, j.read(ctx)}
 	c := Context{TaskID: id, Created: Time{state.Opened}, Messages: []Message{}, Version: state.Version, Shared: tr.sharedState()}
 	bytes, most := 0, cmp.Or(min(q.Bytes, maxPage), maxPage)
 	err = s.eachEvent(ctx, id, q.After, state.Seq, func(e planner.Event) error {
@@ -128,8 +127,7 @@ func (s *Service) Content(ctx context.Context, p Principal, id tasks.ID, seq, of
 	if limit, err = checkLimit(limit, defaultPart, maxPart); err != nil {
 		return "", 0, 0, err
 	}
-	seen, err := s.authorize(ctx, p, policy.OpRead, id)
-	if err != nil {
+	if _, err := s.authorize(ctx, p, policy.OpRead, id); err != nil {
 		return "", 0, 0, err
 	}
 	state, err := s.foldedState(ctx, id)
@@ -140,7 +138,7 @@ func (s *Service) Content(ctx context.Context, p Principal, id tasks.ID, seq, of
 		return "", 0, 0, notFoundError(fmt.Sprintf("the task has no message %d", seq))
 	}
 	j := journal{store: s.Store, id: id}
-	tr := translator{id, state, j.read(ctx), seen.showsValues(p)}
+	tr := translator{id, state, j.read(ctx)}
 	_, content := tr.message(tr.journal(seq))
 	if j.err != nil {
 		return "", 0, 0, j.err

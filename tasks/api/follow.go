@@ -23,8 +23,7 @@ func (s *Service) Follow(ctx context.Context, p Principal, id tasks.ID, after in
 	if err := checkTypes(types); err != nil {
 		return err
 	}
-	seen, err := s.authorize(ctx, p, policy.OpRead, id)
-	if err != nil {
+	if _, err := s.authorize(ctx, p, policy.OpRead, id); err != nil {
 		return err
 	}
 	quiet := newIdleTimer(every)
@@ -36,7 +35,7 @@ func (s *Service) Follow(ctx context.Context, p Principal, id tasks.ID, after in
 			return err
 		}
 		j := journal{store: s.Store, id: id}
-		tr := translator{id, state, j.read(ctx), seen.showsValues(p)}
+		tr := translator{id, state, j.read(ctx)}
 		err = s.eachEvent(ctx, id, after, state.Seq, func(e planner.Event) error {
 			after = e.Seq
 			m, ok, err := tr.filtered(e, types)

@@ -109,7 +109,7 @@ func (all journals) messageAt(ctx context.Context, id tasks.ID, seq int) (Messag
 		return Message{}, err
 	}
 	j := journal{store: all.store, id: id}
-	tr := translator{id, state, j.read(ctx), false}
+	tr := translator{id, state, j.read(ctx)}
 	e := tr.journal(seq)
 	if j.err != nil {
 		return Message{}, j.err
@@ -131,7 +131,7 @@ func (all journals) readState(ctx context.Context, id tasks.ID) (State, error) {
 
 func (all journals) stateOf(ctx context.Context, id tasks.ID, state planner.State) (State, error) {
 	j := journal{store: all.store, id: id}
-	tr := translator{id, state, j.read(ctx), false}
+	tr := translator{id, state, j.read(ctx)}
 	out := State{Values: tr.sharedState(), Version: state.Version, Versions: map[string]int{}, Over: state.Settled()}
 	for key, value := range state.Shared {
 		out.Versions[key] = tr.version(value.Seq)

@@ -14,7 +14,6 @@ import (
 	"legwork/llm"
 	"legwork/planner"
 	"legwork/tasks"
-	"legwork/tasks/policy"
 )
 
 var rewrite = flag.Bool("rewrite", false, "rewrite the golden file of messages")
@@ -86,7 +85,7 @@ func TestMessages(t *testing.T) {
 			return planner.Event{}
 		}
 		return events[seq-1]
-	}, true}
+	}}
 	var b strings.Builder
 	types := map[planner.EventType]bool{}
 	for _, e := range events {
@@ -148,29 +147,4 @@ func FuzzFitted(f *testing.F) {
 			}
 		}
 	})
-}
-
-// TestValuesOfForms: operators, admins and the asker read what people have entered into
-// forms of servers. Viewers and other agents read only that a field was answered.
-func TestValuesOfForms(t *testing.T) {
-	events := everyEvent()
-	at := visibleTask{row: tasks.Row{From: bot.Person{Platform: "agent", ID: "scout"}}}
-	for _, c := range []struct {
-		name  string
-		role  policy.Role
-		shown bool
-	}{
-		{"ops", policy.RoleOperator, true},
-		{"boss", policy.RoleAdmin, true},
-		{"scout", policy.RoleAgent, true},
-		{"other", policy.RoleAgent, false},
-		{"eye", policy.RoleViewer, false},
-		{"scout", policy.RoleViewer, false},
-	} {
-		tell := translator{tasks.ID("T"), planner.State{}, func(seq int) planner.Event { return events[seq-1] }, at.showsValues(Principal{Name: c.name, Role: c.role})}
-		m, _, err := tell.filtered(events[8], nil)
-		if got := strings.Contains(string(m.Content), `"value"`); got != c.shown || err != nil || !strings.Contains(string(m.Content), `"field":"n"`) {
-			t.Errorf("%s %s reads %s, %v; value shown %v, want %v", c.role, c.name, m.Content, err, got, c.shown)
-		}
-	}
 }

@@ -72,7 +72,6 @@ type translator struct {
 	task    tasks.ID
 	state   planner.State
 	journal planner.Journal
-	values  bool // also show what people have entered into forms of servers
 }
 
 // message returns the message of an event without its content, and the whole
