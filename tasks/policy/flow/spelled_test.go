@@ -63,7 +63,7 @@ func TestManyValuesCarryNothing(t *testing.T) {
 	}
 }
 
-// TestOpenReceivers: nobody hides beside an open receiver.
+// TestOpenReceivers: no other receiver hides beside an open one.
 func TestOpenReceivers(t *testing.T) {
 	testLeaks(
 		t, true,
