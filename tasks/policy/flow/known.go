@@ -45,7 +45,7 @@ func (k *known) add(text string) {
 // holds reports whether a value stands in a known text, letter by letter. Which letters
 // are capital and how wide the spaces are could carry data. So a value has them as the
 // text does, or single spaces, or no capital letter but the first.
-func (k known) holds(value string) bool {
+func (k *known) holds(value string) bool {
 	if value == "" || stands(k.raw, value) {
 		return true
 	}
