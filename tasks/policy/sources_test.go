@@ -2,7 +2,10 @@ package policy_test
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"legwork/bot"
@@ -64,6 +67,22 @@ func TestSources(t *testing.T) {
 		}
 		if !slices.Contains(people, "the goal") || !slices.Contains(people, "guidance") || slices.Contains(people, "a forwarded message") {
 			t.Errorf("sub-task %d has read %q of the people of the chat", subtask, people)
+		}
+	}
+}
+
+// TestOriginsHaveTexts: cards can name each origin that no server is.
+func TestOriginsHaveTexts(t *testing.T) {
+	for _, name := range []string{policy.OriginHistory, policy.OriginProgram, policy.OriginQuoted, planner.OriginPrompt} {
+		key := "approval.origin_" + strings.TrimPrefix(name, ":")
+		for _, language := range []string{"en", "ru", "zh"} {
+			texts, err := os.ReadFile(filepath.Join("..", "..", "i18n", language, "texts.yaml"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !strings.Contains(string(texts), "\n"+key+": ") {
+				t.Errorf("%s has no text %s", language, key)
+			}
 		}
 	}
 }
