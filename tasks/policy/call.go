@@ -126,8 +126,9 @@ func Approved(v *tasks.View, at planner.Place, j Judgement) bool {
 
 // StandingGrant returns the name of the grant that covers a call, "task:SEQ" or
 // "chat:ID", or "" when none does. A grant covers one definition of the tool, and
-// calls that can carry private data out only with the values that were shown. A grant by an admin or a program's token is valid only while decides reports that
-// the token may decide, or admin that the person is an admin.
+// calls that can carry private data out only with the values that were shown. A grant
+// by an admin or a program's token is valid only while decides reports that the token
+// may decide, or admin that the person is an admin.
 func StandingGrant(v *tasks.View, tool, definition string, j Judgement, chat []tasks.ChatGrant, decides, admin func(person string) bool) string {
 	covers := func(g planner.Grant) bool {
 		return g.Tool == tool && g.Definition == definition && (len(j.Leaves) == 0 || g.Values == j.Values)

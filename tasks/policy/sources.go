@@ -144,7 +144,6 @@ func (r *reader) replied(e planner.Event) {
 
 // earlier adds a text of earlier tasks, for each origin of its private data.
 func (r *reader) earlier(l planner.Labels, text string) {
-	r.add(flow.Source{Labels: labels(l.Outside, false), Origin: OriginHistory})
 	for _, origin := range l.Private {
 		r.add(flow.Source{Labels: labels(l.Outside, true), Origin: origin, Text: text})
 	}

@@ -79,7 +79,11 @@ func Labels(sources []Source) (all Label) {
 // Judge lists the values of a call that may carry private data out. The sources are
 // the texts that the model of the call has read, the earliest first.
 func Judge(sources []Source, call Call, open Open) []Leak {
-	if len(receivers(string(call.Arguments))) == 0 { // the server is the only receiver
+	if Labels(sources) != Both {
+		return nil
+	}
+	named := receivers(string(call.Arguments))
+	if len(named) == 0 { // the server is the only receiver
 		sources = slices.Clone(sources)
 		for i, s := range sources {
 			if s.Origin == call.Server {
@@ -87,12 +91,12 @@ func Judge(sources []Source, call Call, open Open) []Leak {
 			}
 		}
 	}
-	if Labels(sources) != Both || open.allows(call) {
-		return nil
-	}
 	doc, ok := decoded(string(call.Arguments))
 	if !ok {
 		doc = string(call.Arguments)
+	}
+	if Labels(sources) != Both || open.allows(doc, named) {
+		return nil
 	}
 	known := knownTexts(sources, call)
 	var leaks []Leak
@@ -104,11 +108,11 @@ func Judge(sources []Source, call Call, open Open) []Leak {
 		if !v.name {
 			values++
 		}
-		to := destination(parameter, v.text)
-		switch {
-		case values <= maxValues && (v.small || known.holds(v.text)):
+		if values <= maxValues && (v.small || known.holds(v.text)) {
 			return
-		case values > maxValues+1 && (to == "" || len(leaks) >= maxLeaks || known.holds(v.text)): // the leak of the one before stands for it
+		}
+		to := destination(parameter, v.text)
+		if values > maxValues+1 && (to == "" || len(leaks) >= maxLeaks || known.holds(v.text)) { // the leak of the one before stands for it
 			return
 		}
 		leaks = append(leaks, Leak{Parameter: parameter, To: to, From: origins(sources, v.text)})

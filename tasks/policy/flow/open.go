@@ -12,15 +12,10 @@ type Open struct {
 	Recipients []string // "team@example.com", or "*@example.com"; other recipients as a whole
 }
 
-// allows reports whether a call names receivers, in a parameter that is for receivers,
-// and all of them are open. An open address in a text opens nothing.
-func (o Open) allows(call Call) bool {
-	if len(o.Hosts)+len(o.Recipients) == 0 {
-		return false
-	}
-	list := receivers(string(call.Arguments))
-	doc, _ := decoded(string(call.Arguments))
-	return len(list) > 0 && names("", doc) && !slices.ContainsFunc(list, func(r Receiver) bool { return !o.has(r) })
+// allows reports whether the arguments of a call name receivers, in a parameter that is
+// for receivers, and all of them are open. An open address in a text opens nothing.
+func (o Open) allows(arguments any, named []Receiver) bool {
+	return len(named) > 0 && names("", arguments) && !slices.ContainsFunc(named, func(r Receiver) bool { return !o.has(r) })
 }
 
 // names reports whether a parameter that is for receivers holds one.
