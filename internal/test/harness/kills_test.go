@@ -89,8 +89,7 @@ func TestKillsOnPostgres(t *testing.T) {
 	pg.Need(t)
 	h := build(t)
 	for _, name := range clients() {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
+		t.Run(name, func(t *testing.T) { // one client after the other: each of its runs has a server of its own
 			report, err := h.Campaign(t.Context(), harness.Campaign{Client: name, Store: harness.Postgres, Seed: *seed, Kills: *onPG, Parallel: 5})
 			if err != nil {
 				t.Fatal(err)
