@@ -5,6 +5,7 @@ package watch
 import (
 	"bytes"
 	"runtime"
+	"runtime/debug"
 	"runtime/metrics"
 	"sync"
 	"testing"
@@ -64,10 +65,16 @@ func Work(do func()) time.Duration {
 // quickest try of each. It tries again while the answer is more than limit, since other
 // work on the machine slows some tries down. Work that grows with the length of its
 // input has the ratio of the two lengths, and quadratic work has the square of that.
+// The garbage collector rests during a try: a small one usually ends before it
+// starts, and its idle workers use every free core beside a large one.
 func Growth(limit float64, small, large func()) float64 {
 	growth, least, most := 0.0, time.Hour, time.Hour
+	defer debug.SetGCPercent(debug.SetGCPercent(-1))
 	for range 20 {
-		least = max(min(least, Work(small)), time.Microsecond)
+		runtime.GC()
+		for range 3 {
+			least = max(min(least, Work(small)), time.Microsecond)
+		}
 		most = min(most, Work(large))
 		if growth = float64(most) / float64(least); growth <= limit {
 			break
