@@ -129,12 +129,10 @@ func noteAdded(s State, e Event) State {
 	return taint(s, e)
 }
 
-// taint notes that the task will read the words of an outside agent.
+// taint notes that the task will read the words of a program. They are private, and those of
+// an agent are words of outsiders.
 func taint(s State, e Event) State {
-	if !ByAgent(e) {
-		return s
-	}
-	return labelled(s, e.Seq, Labels{Outside: true, Private: Origins{OriginProgram}})
+	return labelled(s, e.Seq, Labels{Outside: ByAgent(e), Private: Origins{OriginProgram}})
 }
 
 // stateSet folds values from outside. When they ask for a review, a decision whose
