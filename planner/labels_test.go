@@ -16,3 +16,17 @@ func TestNotesArePrivate(t *testing.T) {
 		t.Errorf("%d notes, private data of %v", len(s.Notes), s.Private)
 	}
 }
+
+// TestPromptInputLabels: descriptions of earlier work bring their labels along, also where
+// the history has no answer of that task.
+func TestPromptInputLabels(t *testing.T) {
+	private := planner.Labels{Private: true}
+	input := planner.PromptInput{Past: planner.Past{History: []planner.Exchange{{Goal: "look", Failed: true, Private: true}}}}
+	if got := input.Labels(); got != (planner.Labels{}) {
+		t.Errorf("without earlier work: got %+v, want no labels", got)
+	}
+	input.Earlier = []planner.Earlier{{Reference: "7Q2KDX/2/a", Description: "Look for canary-4711", Labels: private}}
+	if got := input.Labels(); got != private {
+		t.Errorf("with earlier work: got %+v, want %+v", got, private)
+	}
+}

@@ -52,6 +52,16 @@ type Earlier struct {
 	Group       string
 	Description string // shortened
 	Bytes       int
+	Labels      Labels // of the description
+}
+
+// Labels are those of all that the prompt holds of earlier tasks.
+func (p PromptInput) Labels() Labels {
+	l := p.Past.Labels()
+	for _, e := range p.Earlier {
+		l.Outside, l.Private = l.Outside || e.Labels.Outside, l.Private || e.Labels.Private
+	}
+	return l
 }
 
 // addPast adds the conversation before the task: its summary and the turns since.

@@ -127,6 +127,7 @@ func (l *earlier) read(ctx context.Context, id tasks.ID, state planner.State) ([
 			Earlier: planner.Earlier{
 				Reference: reference(id, w.ID), Group: w.Name, Bytes: len(end.Reply.Text),
 				Description: clip.Line(planner.Description(w, func(int) planner.Event { return source }), earlierDescription),
+				Labels:      planner.Labels{Outside: state.Tainted > 0 && w.Source >= state.Tainted, Private: state.Private > 0 && w.Source >= state.Private},
 			},
 			task: id, seq: w.EndSeq, from: first.Opening.From.Key(), tainted: state.Tainted > 0 && w.EndSeq > state.Tainted,
 			private: state.Private,

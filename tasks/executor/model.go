@@ -51,7 +51,7 @@ func (x *Executor) model(ctx context.Context, v *tasks.View, a planner.Action, p
 	reply, tools, err := x.call(ctx, v, a, request, tools, stream)
 	switch {
 	case err == nil:
-		err = x.replied(ctx, v, a, reply, tools, promptInput.Past.Labels())
+		err = x.replied(ctx, v, a, reply, tools, promptInput.Labels())
 	case ctx.Err() != nil:
 		err = ctx.Err()
 	case !errors.Is(err, tasks.ErrPaused): // a paused call is made again after the pause
