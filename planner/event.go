@@ -270,6 +270,11 @@ type Labels struct {
 	Private Origins `json:"private,omitempty"` // private data, and where it came from
 }
 
+// With returns the labels of both.
+func (l Labels) With(more Labels) Labels {
+	return Labels{Outside: l.Outside || more.Outside, Private: l.Private.With(more.Private)}
+}
+
 // Origins are names of servers, and names with a colon for what no server returned
 // (OriginProgram), sorted, each once. Origins are never written to, only replaced.
 type Origins []string

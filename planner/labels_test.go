@@ -1,8 +1,9 @@
 package planner_test
 
 import (
-	"slices"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 
 	"legwork/planner"
 )
@@ -12,7 +13,7 @@ func TestNotesArePrivate(t *testing.T) {
 	opened := planner.Event{Seq: 1, Type: planner.Opened, Opening: &planner.Opening{Goal: "look", Limits: planner.Limits{Notes: 5}}}
 	s := planner.Apply(planner.State{}, opened)
 	s = planner.Apply(s, planner.Event{Seq: 2, Type: planner.NoteAdded, By: "api:ops", Note: &planner.Note{Type: "x", Content: []byte(`"a"`)}})
-	if len(s.Notes) == 0 || !slices.Equal(s.Private, planner.Origins{planner.OriginProgram}) {
+	if len(s.Notes) == 0 || !cmp.Equal(s.Private, planner.Origins{planner.OriginProgram}) {
 		t.Errorf("%d notes, private data of %v", len(s.Notes), s.Private)
 	}
 }
@@ -20,13 +21,13 @@ func TestNotesArePrivate(t *testing.T) {
 // TestPromptInputLabels: descriptions of earlier work bring their labels along, also where
 // the history has no answer of that task.
 func TestPromptInputLabels(t *testing.T) {
-	private := planner.Labels{Private: true}
-	input := planner.PromptInput{Past: planner.Past{History: []planner.Exchange{{Goal: "look", Failed: true, Private: true}}}}
-	if got := input.Labels(); got != (planner.Labels{}) {
+	private := planner.Labels{Private: planner.Origins{"mail"}}
+	input := planner.PromptInput{Past: planner.Past{History: []planner.Exchange{{Goal: "look", Failed: true, Private: planner.Origins{"mail"}}}}}
+	if got := input.Labels(); got.Outside || got.Private != nil {
 		t.Errorf("without earlier work: got %+v, want no labels", got)
 	}
 	input.Earlier = []planner.Earlier{{Reference: "7Q2KDX/2/a", Description: "Look for canary-4711", Labels: private}}
-	if got := input.Labels(); got != private {
+	if got := input.Labels(); !cmp.Equal(got, private) {
 		t.Errorf("with earlier work: got %+v, want %+v", got, private)
 	}
 }

@@ -37,10 +37,9 @@ func (p Past) Labels() Labels {
 		l = Labels{Outside: p.SummaryTainted, Private: p.SummaryPrivate}
 	}
 	for _, h := range p.History {
-		brought := slices.ContainsFunc(h.Brought, func(q bot.Quoted) bool { return !q.Own })
-		l.Outside = l.Outside || brought
+		l.Outside = l.Outside || slices.ContainsFunc(h.Brought, func(q bot.Quoted) bool { return !q.Own })
 		if h.Answer != "" {
-			l = Labels{Outside: l.Outside || h.Tainted, Private: l.Private.With(h.Private)}
+			l = l.With(Labels{Outside: h.Tainted, Private: h.Private})
 		}
 	}
 	return l
@@ -52,14 +51,14 @@ type Earlier struct {
 	Group       string
 	Description string // shortened
 	Bytes       int
-	Labels      Labels // of the description
+	Labels      Labels // of the result, and so of its description too
 }
 
 // Labels are those of all that the prompt holds of earlier tasks.
 func (p PromptInput) Labels() Labels {
 	l := p.Past.Labels()
 	for _, e := range p.Earlier {
-		l.Outside, l.Private = l.Outside || e.Labels.Outside, l.Private || e.Labels.Private
+		l = l.With(e.Labels)
 	}
 	return l
 }

@@ -29,11 +29,9 @@ const (
 // earlierResult is the result of a sub-task of an earlier task that has ended.
 type earlierResult struct {
 	planner.Earlier
-	task    tasks.ID
-	seq     int             // of the event that holds it
-	from    string          // key of the person who asked
-	tainted bool            // words of outsiders may have gone into it
-	private planner.Origins // where its private data may have come from
+	task tasks.ID
+	seq  int    // of the event that holds it
+	from string // key of the person who asked
 }
 
 // earlier reads the results of earlier tasks. It caches them, since the results of a
@@ -127,10 +125,9 @@ func (l *earlier) read(ctx context.Context, id tasks.ID, state planner.State) ([
 			Earlier: planner.Earlier{
 				Reference: reference(id, w.ID), Group: w.Name, Bytes: len(end.Reply.Text),
 				Description: clip.Line(planner.Description(w, func(int) planner.Event { return source }), earlierDescription),
-				Labels:      planner.Labels{Outside: state.Tainted > 0 && w.Source >= state.Tainted, Private: state.Private > 0 && w.Source >= state.Private},
+				Labels:      planner.Labels{Outside: state.Tainted > 0 && w.EndSeq > state.Tainted, Private: state.Private},
 			},
-			task: id, seq: w.EndSeq, from: first.Opening.From.Key(), tainted: state.Tainted > 0 && w.EndSeq > state.Tainted,
-			private: state.Private,
+			task: id, seq: w.EndSeq, from: first.Opening.From.Key(),
 		})
 	}
 	return list, nil
@@ -202,7 +199,7 @@ func (l *earlier) fetchOne(ctx context.Context, v *tasks.View, c *planner.Call, 
 	}
 	opening := v.Opening()
 	others := !opening.Chat.Private && r.from != opening.From.Key()
-	c.Read = &planner.Read{Earlier: r.Reference, Offset: from, Text: part, Bytes: len(end.Reply.Text), Untrusted: r.tainted || others, Private: r.private}
+	c.Read = &planner.Read{Earlier: r.Reference, Offset: from, Text: part, Bytes: len(end.Reply.Text), Untrusted: r.Labels.Outside || others, Private: r.Labels.Private}
 	return nil
 }
 
