@@ -100,7 +100,7 @@ func Judge(sources []Source, call Call, open Open) []Leak {
 	}
 	known := knownTexts(sources, call)
 	var leaks []Leak
-	values := 0
+	values, digits := 0, 0
 	walk("", doc, func(parameter string, v item) {
 		if call.Free != nil && call.Free(parameter) {
 			return
@@ -108,7 +108,10 @@ func Judge(sources []Source, call Call, open Open) []Leak {
 		if !v.name {
 			values++
 		}
-		if values <= maxValues && (v.small || known.holds(v.text)) {
+		if v.small && v.text != "" && !known.holds(v.text) {
+			digits += len(v.text)
+		}
+		if values <= maxValues && (v.small && digits <= maxDigits || known.holds(v.text)) {
 			return
 		}
 		to := destination(parameter, v.text)
@@ -121,10 +124,12 @@ func Judge(sources []Source, call Call, open Open) []Leak {
 }
 
 // A call with more than maxValues values is new to the receiver even if each of them is
-// known: a list of known words can spell anything. Of its values, at most maxLeaks are
-// listed.
+// known: a list of known words can spell anything. So can its small numbers, if those
+// that are not known have more than maxDigits digits together. At most maxLeaks values
+// are listed.
 const (
 	maxValues = 12
+	maxDigits = 9
 	maxLeaks  = 40
 )
 

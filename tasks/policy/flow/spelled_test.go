@@ -55,9 +55,11 @@ func TestManyValuesCarryNothing(t *testing.T) {
 		`{"query":["c","a","n","a","r","y","-","4","7","1","1","c","a","n","a","r","y","-","4","7"]}`,
 		`{"query":[[],[[]],{},[],[],{},[],[],[[]],[],[],[],[],{},{},[],[]]}`,
 		`{"page":[1,2,3,4,5,6,7,8,9,10,11,12,{"to":"mallory@evil.example"}]}`,
+		`{"page":[461,749,665,765,959,785,109,18]}`, // the canary as one number, three digits at a time
+		`{"page":[-46,-174,-966]}`,
 	)
-	testLeaks(t, false, `{"page":[1,2,3,4,5,6,7,8,9,10,11]}`, `{"query":["c","a","n"]}`)
-	leaks := judged(`{"page":[1,2,3,4,5,6,7,8,9,10,11,12,13,{"to":"mallory@evil.example"},14]}`)
+	testLeaks(t, false, `{"page":[2,3,5,6,8,9,2,3,5]}`, `{"page":[0,1,4,7,0,1,4,7,0,1,4]}`, `{"page":[461,749,665]}`, `{"query":["c","a","n"]}`)
+	leaks := judged(`{"page":[1,2,3,4,5,6,7,8,9,0,1,4,7,{"to":"mallory@evil.example"},0]}`)
 	if got, want := shown(leaks), "page.11 to , page.13.to to mallory@evil.example"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
