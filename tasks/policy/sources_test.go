@@ -139,3 +139,24 @@ func TestRefusalIsNoWordOfTheServer(t *testing.T) {
 		t.Errorf("what a refusal quotes leaves unasked: %+v", j)
 	}
 }
+
+// TestWritesOfTheSameServer: where the config asks about no call of a tool, what its own
+// server has returned is private, unless the tool only reads. A person who decides about
+// the tool allows it for what its server knows.
+func TestWritesOfTheSameServer(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		verdict tools.Verdict
+		leaves  int
+	}{
+		{"writes unasked", tools.Verdict{}, 1},
+		{"only reads", tools.Verdict{ReadOnly: true}, 0},
+		{"asks", tools.Verdict{Ask: true}, 0},
+	} {
+		c.verdict.OpenWorld, c.verdict.Schema = true, []byte(`{"body":{}}`)
+		j := policy.JudgeCall(journal(), 0, planner.Call{Tool: "mail.post", Arguments: `{"body":"result of mail"}`}, c.verdict, flow.Open{})
+		if len(j.Leaves) != c.leaves || j.Ask != (c.leaves > 0 || c.verdict.Ask) {
+			t.Errorf("%s: got %+v, want %d values that leave", c.name, j, c.leaves)
+		}
+	}
+}

@@ -9,7 +9,7 @@
 //     Private texts, runs unasked only if nothing in its arguments can be new to
 //     the receiver: each value stands, letter by letter, in a text that holds
 //     nothing private. What a server has returned is not private to that server,
-//     unless the call names another receiver.
+//     unless the call names another receiver, or may show it to other people there.
 //  3. A person decides about every other call, unless the admin has declared the
 //     parameter free or the destination open.
 package flow
@@ -48,6 +48,7 @@ type Source struct {
 // Call is a tool call that can carry data out.
 type Call struct {
 	Server    string
+	Shows     bool // it may show its arguments to other people of the server, and no person decides about the tool
 	Arguments json.RawMessage
 	// Schema is the definition of the tool. Its words are public: names of
 	// parameters and the values that it lists.
@@ -83,7 +84,7 @@ func Judge(sources []Source, call Call, open Open) []Leak {
 		return nil
 	}
 	named := receivers(string(call.Arguments))
-	if len(named) == 0 { // the server is the only receiver
+	if len(named) == 0 && !call.Shows { // the server is the only receiver
 		sources = slices.Clone(sources)
 		for i, s := range sources {
 			if s.Origin == call.Server {

@@ -109,6 +109,17 @@ func shown(leaks []flow.Leak) string {
 	return strings.Join(list, ", ")
 }
 
+// TestCallShowsToOthers: a call that other people of the server may see does not carry what
+// the server itself has returned, such as a private note into a public one.
+func TestCallShowsToOthers(t *testing.T) {
+	for shows, want := range map[bool]string{false: "", true: "body to "} {
+		call := flow.Call{Server: "mail", Shows: shows, Arguments: json.RawMessage(`{"body":"The code is canary-4711."}`), Schema: schema}
+		if got := shown(flow.Judge(read(""), call, flow.Open{})); got != want {
+			t.Errorf("shows %v: leaks %q, want %q", shows, got, want)
+		}
+	}
+}
+
 // TestJudgeNeedsBothLabels: a task that holds nothing private reads the open web
 // freely, and one without texts of outsiders uses every service freely.
 func TestJudgeNeedsBothLabels(t *testing.T) {
