@@ -71,6 +71,7 @@ type rig struct {
 	script script
 	asked  int      // calls that a person was asked about
 	cards  int      // questions about calls
+	agreed []string // calls that the person was asked about, as tool and arguments
 	bare   int      // calls that ran without their secret
 	out    []string // what left without a question
 	n      int
@@ -340,6 +341,7 @@ func (r *rig) judge(ctx context.Context, id tasks.ID, a planner.Action) bool {
 	reads := 0
 	for _, c := range asked.Question.Calls {
 		made := events[seq-1].Reply.Calls[c.Call]
+		r.agreed = append(r.agreed, made.Tool+string(tasks.Arguments(made)))
 		if _, read := r.script.reads(made.Tool, tasks.Arguments(made)); read {
 			reads++
 		}
