@@ -128,7 +128,7 @@ func TestLimit(t *testing.T) {
 
 func TestProblemsOfTheEndpoint(t *testing.T) {
 	e := newEngine(t, "")
-	run := searcher(t, search.Options{URL: e.URL, Timeout: "1s"})
+	run := searcher(t, search.Options{URL: e.URL, Timeout: "1m"})
 	for _, c := range []struct {
 		name, contentType, body string
 		status                  int
