@@ -27,7 +27,7 @@ type wayOut struct {
 // calls are the calls that carry a canary out.
 func (o wayOut) calls(s spelling, canary string) (list []call) {
 	for _, v := range s.write(canary, o.cover) {
-		args := map[string]any{}
+		var args map[string]any
 		switch v := v.(type) {
 		case parameters:
 			args = o.whole(v[0])
