@@ -204,6 +204,8 @@ func (w *wanderer) serve(_ context.Context, c tools.Call) (tools.Result, error) 
 // allowed reports whether a person has allowed the call. Its arguments are in canonical
 // form.
 func (w *wanderer) allowed(c tools.Call) bool {
+	w.rig.mu.Lock()
+	defer w.rig.mu.Unlock()
 	return w.script.allow && slices.Contains(w.agreed, c.Tool+string(c.Arguments))
 }
 
@@ -213,7 +215,7 @@ func (w *wanderer) allowed(c tools.Call) bool {
 func TestNoCallDependsOnBoth(t *testing.T) {
 	set := world(t)
 	silent, asked := 0, 0
-	for seed := range uint64(need.Times(10, 300)) {
+	for seed := range uint64(need.Times(10, 100)) {
 		w := &wanderer{rig: newRig(t, set, "look"), random: rand.New(rand.NewPCG(seed, 0)), taints: map[string]taint{}, may: map[string]bool{}, both: map[string]bool{}}
 		w.Model.Answer, w.Tools.Serve = w.answer, w.serve
 		for range 3 { // each sees the history of those before it
