@@ -5,6 +5,7 @@ package bot
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"time"
 )
@@ -107,6 +108,12 @@ type Quoted struct {
 	// Media and Facts are those of a Message. The inbox puts them into Text.
 	Media string `json:"-"`
 	Facts Facts  `json:"-"`
+}
+
+// OfOthers reports whether one of the messages is of somebody other than the bot and the
+// person who brings them along.
+func OfOthers(list []Quoted) bool {
+	return slices.ContainsFunc(list, func(q Quoted) bool { return !q.Own })
 }
 
 // Facts are words about media, such as a location.

@@ -119,7 +119,7 @@ func open(s State, e Event) State {
 // quotes notes that the task will read messages which an event brings along. Those of
 // others are words of outsiders.
 func quotes(s State, e Event, list []bot.Quoted) State {
-	return labelled(s, e.Seq, Labels{Outside: slices.ContainsFunc(list, func(q bot.Quoted) bool { return !q.Own })})
+	return labelled(s, e.Seq, Labels{Outside: bot.OfOthers(list)})
 }
 
 // labelled notes what the event of that seq brought into the task.

@@ -37,7 +37,7 @@ func (p Past) Labels() Labels {
 		l = Labels{Outside: p.SummaryTainted, Private: p.SummaryPrivate}
 	}
 	for _, h := range p.History {
-		l.Outside = l.Outside || slices.ContainsFunc(h.Brought, func(q bot.Quoted) bool { return !q.Own })
+		l.Outside = l.Outside || bot.OfOthers(h.Brought)
 		if h.Answer != "" {
 			l = l.With(Labels{Outside: h.Tainted, Private: h.Private})
 		}

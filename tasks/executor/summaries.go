@@ -174,7 +174,7 @@ func (s *summaries) summarise(ctx context.Context, conversation string, id tasks
 	next := tasks.Summary{
 		Until: turns[len(turns)-1].Order, Text: clip.Marked(text, max(1000, budget/summaryShare)), At: s.cfg.Now(),
 		Private: before.Private,
-		Tainted: before.Tainted || !opening.Chat.Private || slices.ContainsFunc(turns, broughtWords),
+		Tainted: before.Tainted || !opening.Chat.Private || slices.ContainsFunc(turns, func(t tasks.Turn) bool { return t.Tainted || bot.OfOthers(t.Brought) }),
 	}
 	for _, t := range turns {
 		next.Private = next.Private.With(t.Private)
@@ -184,12 +184,6 @@ func (s *summaries) summarise(ctx context.Context, conversation string, id tasks
 	}
 	s.cfg.Log.InfoContext(ctx, "conversation summarised", "task", id, "turns", len(turns), "bytes", len(next.Text))
 	return true, nil
-}
-
-// broughtWords reports whether words of outsiders went into a turn, perhaps before it had
-// an answer.
-func broughtWords(t tasks.Turn) bool {
-	return t.Tainted || slices.ContainsFunc(t.Brought, func(q bot.Quoted) bool { return !q.Own })
 }
 
 // unsummarised returns the turns after a summary. Of a long conversation without a
