@@ -112,8 +112,8 @@ func sheet(name string) call { return reading("sheet.get", arg("sheet", name), "
 func mail(id, text string) call { return reading("mail.get", arg("id", id), text) }
 
 func ordinaryTasks() []ordinaryTask {
-	one := func(kind string, now, before int, list ...exchange) ordinaryTask {
-		return ordinaryTask{kind, list, now, before}
+	one := func(kind string, before, now int, list ...exchange) ordinaryTask {
+		return ordinaryTask{kind, list, before, now}
 	}
 	mails := reading("mail.list", map[string]any{}, "id 18c3f from ann@home.example: Lunch\nid 18c40 from bob@work.example: Report")
 	lunch := mail("18c3f", "From: ann@home.example\nLunch on Friday at Luigi's, https://luigi.example/menu?")

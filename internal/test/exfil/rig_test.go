@@ -235,9 +235,8 @@ func (s script) reads(tool string, arguments json.RawMessage) (call, bool) {
 }
 
 func same(args any, raw json.RawMessage) bool {
-	want, _ := json.Marshal(args)
 	var a, b any
-	return json.Unmarshal(want, &a) == nil && json.Unmarshal(raw, &b) == nil && string(encoded(a)) == string(encoded(b))
+	return json.Unmarshal(encoded(args), &a) == nil && json.Unmarshal(raw, &b) == nil && string(encoded(a)) == string(encoded(b))
 }
 
 func encoded(v any) []byte {
