@@ -78,6 +78,7 @@ tools/builtin/search | clip nearest retry                      | mcp-go x/net
 tools/builtin/memory | fsutil search tools/builtin/caller      | mcp-go bbolt
 
 form               | plainjson                               | jsonschema/v6
+files              |                                         |
 bot                |                                         | displaywidth x/time
 bot/markdown       | bot                                     | goldmark displaywidth
 bot/ratelimit      | bot telemetry                           |
