@@ -107,7 +107,7 @@ type Quoted struct {
 	Pointed bool      `json:"pointed,omitempty"` // the person replied to it, forwarded it or selected its words
 	Own     bool      `json:"own,omitempty"`     // its author is the bot, or the person who brings it along
 
-	Files   []Attachment `json:"files,omitempty"`
+	Files []Attachment `json:"files,omitempty"`
 
 	// Media and Facts are those of a Message. The inbox puts them into Text.
 	Media string `json:"-"`
