@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"strconv"
 	"strings"
 )
 
@@ -29,6 +30,19 @@ type File struct {
 	Name  string `json:"name"`  // as people see it; may be anything
 	Type  string `json:"type"`  // MIME type, found from the content
 	Bytes int64  `json:"bytes"` // of the content
+}
+
+// Size writes a number of bytes as people read it: "812 bytes", "4.2 MB", "20 MB".
+func Size(bytes int64) string {
+	switch {
+	case bytes < 1000:
+		return strconv.FormatInt(bytes, 10) + " bytes"
+	case bytes < 1_000_000:
+		return strconv.FormatInt((bytes+500)/1000, 10) + " kB"
+	case bytes < 10_000_000:
+		return strconv.FormatFloat(float64(bytes)/1e6, 'f', 1, 64) + " MB"
+	}
+	return strconv.FormatInt((bytes+500_000)/1_000_000, 10) + " MB"
 }
 
 // Errors of contents.
