@@ -45,12 +45,13 @@ web/mcp            | bot clip plainjson planner tasks tasks/api telemetry tasks/
 tasks/alerts       | bot clip llm planner redact retry tasks tasks/api tasks/cards telemetry tasks/inbox issue | standard-webhooks
 tasks/engine       | bot i18n llm planner tasks tasks/executor tasks/presenter telemetry |
 tasks/enginetest   | bot form i18n llm planner tasks tasks/alerts tasks/commands tasks/executor tasks/inbox tasks/policy tasks/presenter tools | pgregory.net/rapid go-cmp
-store/bolt         | tasks store fsutil telemetry            | bbolt flock
-store/memory       | tasks store                             |
-store/postgres     | clock tasks store retry telemetry       | pgx/v5
+store/bolt         | files tasks store fsutil telemetry      | bbolt flock
+store/memory       | tasks store store/chunks                |
+store/postgres     | clock tasks store store/chunks retry telemetry | pgx/v5
+store/chunks       | files store tasks                       |
 store/backup       | fsutil                                  |
-store/storetest    | bot llm planner store store/memory tasks | pgregory.net/rapid go-cmp
-store              | bot clip llm planner tasks telemetry    | tidwall/btree golang-lru/v2
+store/storetest    | bot files llm planner store store/memory tasks | pgregory.net/rapid go-cmp
+store              | bot clip files llm planner tasks telemetry    | tidwall/btree golang-lru/v2
 
 tasks/api          | bot clip form i18n llm plainjson planner tasks telemetry tasks/inbox tasks/input tools tasks/policy |
 
@@ -65,9 +66,9 @@ tasks/cards        | bot clip form i18n llm planner schedule tasks tasks/policy 
 tasks/policy       | bot planner tasks tasks/policy/flow tools |
 
 tasks/policy/flow  |                                         | x/net
-tasks              | bot form llm planner schedule tools          | ulid/v2
+tasks              | bot files form llm planner schedule tools          | ulid/v2
 
-planner            | bot clip form i18n llm llm/lenient lookalike nearest toolargs |
+planner            | bot clip files form i18n llm llm/lenient lookalike nearest toolargs |
 tools              | bot clip form nearest plainjson search tools/builtin tools/builtin/caller tools/client telemetry issue | mcp-go go-udiff
 tools/client       | clip form llm lookalike plainjson redact retry telemetry | mcp-go jsonschema/v6 x/sys x/text go-landlock
 tools/builtin      | nearest tools/builtin/files tools/builtin/memory tools/builtin/search tools/builtin/web | mcp-go apd/v3 x/text

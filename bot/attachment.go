@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"strings"
 )
 
 // Attachment is a file that a message brings along. Its content is fetched later,
@@ -27,6 +28,9 @@ type Attachment struct {
 
 // KeptRef begins the Ref of a file whose content is kept already.
 const KeptRef = "kept:"
+
+// Kept returns the id of the content when it is kept already.
+func (a Attachment) Kept() (id string, kept bool) { return strings.CutPrefix(a.Ref, KeptRef) }
 
 // AttachmentKind says how a message shows a file.
 type AttachmentKind string
