@@ -1,0 +1,3 @@
+package parse
+
+func parsePDF(src Source, s *sink) error { return KindError{s.Type} }
