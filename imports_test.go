@@ -74,10 +74,13 @@ tools/client       | clip form llm lookalike plainjson redact retry telemetry | 
 tools/builtin      | nearest tools/builtin/files tools/builtin/memory tools/builtin/search tools/builtin/web | mcp-go apd/v3 x/text
 tools/builtin/caller |                                         | mcp-go
 tools/builtin/files | tools/builtin/caller                    | mcp-go doublestar/v4 x/sys x/text
-tools/builtin/web  | clip                                    | mcp-go go-readability html-to-markdown/v2 ledongthuc/pdf x/net x/text golang-lru/v2
+tools/builtin/web  | clip charset                            | mcp-go go-readability html-to-markdown/v2 ledongthuc/pdf x/net x/text golang-lru/v2
 tools/builtin/search | clip nearest retry                      | mcp-go x/net
 tools/builtin/memory | fsutil search tools/builtin/caller      | mcp-go bbolt
 
+files/read         | files/read/parse                        | go-landlock x/sys
+files/read/parse   | charset files/read/pdf                  | mimetype html-to-markdown/v2 x/image x/net x/text
+files/read/pdf     |                                         | x/image x/text
 form               | plainjson                               | jsonschema/v6
 files              |                                         |
 bot                |                                         | displaywidth x/time
@@ -95,6 +98,7 @@ clock              |                                         | x/sys
 
 telemetry          | clip                                    | go.opentelemetry.io/otel prometheus/client_golang backoff/v5
 
+charset            |                                         | x/net x/text
 clip               |                                         |
 fsutil             |                                         |
 lookalike          |                                         | x/text
