@@ -23,8 +23,8 @@ type ReadFile struct {
 	files.File        // its ID is empty when there is no content
 	Kind       string `json:"kind,omitempty"` // "PDF", "DOCX", as people call it
 
-	Text  string `json:"text,omitempty"`  // of the file, or the beginning of it
-	Bytes int    `json:"bytes,omitempty"` // of the whole text, when Text is not all of it
+	Text      string `json:"text,omitempty"`       // of the file, or the beginning of it
+	TextBytes int64  `json:"text_bytes,omitempty"` // of the whole text, when Text is not all of it
 	// Parts name the pages, sheets or sections, at most maxOutline of them; Total is how
 	// many there are.
 	Parts []string `json:"parts,omitempty"`
@@ -177,7 +177,7 @@ func Made(s State, journal Journal) (list []files.File) {
 // Contents lists the contents that an event refers to.
 func (e Event) Contents() (list []files.ID) {
 	for _, a := range Attachments(e) {
-		if id, ok := strings.CutPrefix(a.Ref, bot.KeptRef); ok {
+		if id, kept := a.Kept(); kept {
 			list = append(list, files.ID(id))
 		}
 	}
@@ -192,5 +192,6 @@ func (e Event) Contents() (list []files.ID) {
 			list = append(list, f.ID)
 		}
 	}
-	return slices.DeleteFunc(list, func(id files.ID) bool { return id == "" })
+	slices.Sort(list)
+	return slices.Compact(slices.DeleteFunc(list, func(id files.ID) bool { return id == "" }))
 }

@@ -65,7 +65,7 @@ type Event struct {
 	Decision  *Decision                  `json:"decision,omitempty"`
 	Note      *Note                      `json:"note,omitempty"`      // note_added
 	Read      *ReadFile                  `json:"read,omitempty"`      // file_read
-	Files     []bot.Attachment           `json:"files,omitempty"`     // guidance_added, joined, heard: files that it brings along
+	Files     []bot.Attachment           `json:"files,omitempty"`     // guidance_added, joined, heard, note_added: files that it brings along
 	Text      string                     `json:"text,omitempty"`      // guidance_added, joined, heard, prompt_expanded, answered, cut_off
 	Message   string                     `json:"message,omitempty"`   // guidance_added, joined, heard, decided: platform id of the message; sent: id of the sent message
 	Earlier   []bot.Quoted               `json:"earlier,omitempty"`   // guidance_added, joined, heard: messages that it brings along, as material
@@ -80,21 +80,6 @@ type Event struct {
 	Overdraft *Overdraft                 `json:"overdraft,omitempty"` // budget_reached: limit and amounts
 	Slot      string                     `json:"slot,omitempty"`      // send_started, sent: "board" or "answer.1"
 	Last      bool                       `json:"last,omitempty"`      // sent: the whole outcome is sent
-	Files     []bot.Attachment           `json:"files,omitempty"`     // guidance_added, joined, note_added: files that it brings along
-}
-
-// Contents are the kept contents that the event refers to.
-func (e Event) Contents() (ids []files.ID) {
-	list := e.Files
-	if e.Opening != nil {
-		list = slices.Concat(e.Opening.Files, list)
-	}
-	for _, a := range list {
-		if id, kept := a.Kept(); kept && !slices.Contains(ids, files.ID(id)) {
-			ids = append(ids, files.ID(id))
-		}
-	}
-	return ids
 }
 
 // Opening is the body of Opened.
@@ -123,8 +108,6 @@ type Opening struct {
 	Trace    string   `json:"trace,omitempty"`    // W3C traceparent of what asked for it
 	Hops     int      `json:"hops,omitempty"`     // how often the work was handed on from one legwork to the next before
 	Request  string   `json:"request,omitempty"`  // hash of a program's request with a key: the same key cannot be used for another request
-
-	Files []bot.Attachment `json:"files,omitempty"` // files that the question brings along
 
 	Parts []Part `json:"parts,omitempty"` // of a question of several messages that is asked again, or of a message without words; see Whole
 }

@@ -92,7 +92,7 @@ func (b *builder) file(index int, r ReadFile, show int) string {
 	if len(r.Pictures) > 0 && b.input.Picture == nil {
 		body = strings.TrimSpace(body + "\n" + b.text("prompt.file_unseen", nil))
 	}
-	if whole := max(r.Bytes, len(r.Text)); show < whole {
+	if whole := max(int(r.TextBytes), len(r.Text)); show < whole {
 		body += "\n" + b.text("prompt.file_more", map[string]any{
 			"Name": FileName(index), "Shown": show, "Bytes": whole, "Parts": strings.Join(r.Parts, ", "), "Total": r.Total,
 		})
@@ -120,9 +120,10 @@ func namedFiles(text string) []string {
 	return fileWord.FindAllString(strings.ToLower(text), -1)
 }
 
-// GivenFiles reports whether a sub-task may read the file of a name: its description
-// names it, or its last turn is the answer.
-func GivenFiles(s State, w Work, journal Journal, name string) bool {
+// GivenFile reports whether the model of an action may read the file of a name: the
+// description of its sub-task names the file, or its last turn is the answer.
+func GivenFile(s State, a Action, journal Journal, name string) bool {
+	w := workOf(s, a)
 	return w.Closing || s.SingleSubtask() || slices.Contains(namedFiles(Description(w, journal)), strings.ToLower(name))
 }
 

@@ -168,7 +168,7 @@ func (s *State) HasResults() bool {
 // working, waiting, answering, done, failed, stopped.
 func (s *State) Status() string {
 	switch {
-	case s.Budget != "", s.Review > 0, s.Phase == PhaseProposed, s.Phase == PhaseWorking && !busy(*s):
+	case s.Budget != "", s.Review > 0, s.Phase == PhaseProposed, s.asksGoal(), s.Phase == PhaseWorking && !busy(*s):
 		return "waiting"
 	}
 	switch s.Phase {
