@@ -87,7 +87,7 @@ func TestRetentionAndBackup(t *testing.T) {
 		backup    conf.Backup
 		problem   string
 	}{
-		{"", conf.Retention{Tasks: 90 * day, History: 365 * day}, conf.Backup{Every: day, Keep: 7}, ""},
+		{"", conf.Retention{Tasks: 90 * day, History: 365 * day, Files: 90 * day}, conf.Backup{Every: day, Keep: 7}, ""},
 		{
 			"retention: {tasks: 30d, history: 1.5d12h}\n",
 			conf.Retention{},

@@ -217,7 +217,7 @@ func (k Deletion) dropUses(ctx context.Context, d *tasks.Deleted, match func(*tx
 	}, func(x *txn, key useKey, d *tasks.Deleted) {
 		// Meanwhile an upload may be a newer one.
 		if row, found := useRows.load(x, key); found && match(x, use{key, row}) {
-			d.Files += uses{x}.release(key)
+			d.Contents += uses{x}.release(key)
 		}
 	})
 }

@@ -18,7 +18,7 @@ import (
 func (c Conversations) Forget(ctx context.Context, conversation string) (int, error) {
 	var d tasks.Deleted
 	err := Deletion(c).forget(ctx, conversation, &d)
-	if d.Files > 0 {
+	if d.Contents > 0 {
 		err = errors.Join(err, Files(c).collect(ctx))
 	}
 	return d.Turns, wrap("forgetting conversation", err)
@@ -252,7 +252,7 @@ func (x turns) forgetTask(id tasks.ID, d *tasks.Deleted) (stays bool) {
 	}
 	d.Tasks++
 	x.removed += task.Last
-	d.Files += journals(x).remove(id)
+	d.Contents += journals(x).remove(id)
 	return false
 }
 

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"legwork/internal/clock"
+	"legwork/internal/fsutil"
 	"legwork/store"
 	"legwork/store/backup"
 	"legwork/store/bolt"
@@ -88,6 +89,12 @@ func (s *Store) backupFile() backup.File {
 		Name: bolt.FileName, Verify: verifyInChild,
 		Mark: func(path string) error { return bolt.MarkCopy(path, time.Now()) },
 	}
+	f.Beside = &backup.Beside{
+		Pin: s.PinFiles, Copy: s.copyContents,
+		Tidy: func(folder string, copies []string) error {
+			return bolt.TidyFolder(context.Background(), folder, copies)
+		},
+	}
 	if s.file != nil {
 		f.Write, f.Size = s.file.Backup, s.file.Size
 		return f
@@ -95,6 +102,29 @@ func (s *Store) backupFile() backup.File {
 	f.Write = s.writeCopy
 	f.Size = func() (int64, error) { return s.server.Size(context.Background()) }
 	return f
+}
+
+// copyContents copies the contents that a backup refers to into a folder.
+func (s *Store) copyContents(ctx context.Context, path, folder string) error {
+	ids, err := bolt.ContentIDs(path)
+	if err != nil {
+		return err
+	}
+	var from store.Contents
+	if s.file != nil {
+		from = s.file.Contents()
+	} else {
+		from = s.server.Contents()
+	}
+	for _, id := range ids {
+		if err := fsutil.CheckFree(filepath.Dir(path), 0); err != nil {
+			return err
+		}
+		if err := (bolt.Folder{Dir: folder}).Take(ctx, id, from); err != nil {
+			return fmt.Errorf("copying the content of a file: %w", err)
+		}
+	}
+	return nil
 }
 
 // writeCopy writes the database of a server as a data file.
@@ -108,7 +138,7 @@ func (s *Store) writeCopy(ctx context.Context, w io.Writer) (err error) {
 	if err != nil {
 		return err
 	}
-	_, err = store.Copy(ctx, s.server, to, store.CopyOptions{Source: "the database"})
+	_, err = store.Copy(ctx, s.server, to, store.CopyOptions{Source: "the database", NoContents: true})
 	if err = errors.Join(err, to.Close()); err != nil {
 		return fmt.Errorf("copying the database: %w", err)
 	}

@@ -110,6 +110,10 @@ func (o operation) describe(op *huma.Operation) {
 		media = &huma.MediaType{Schema: &huma.Schema{Type: huma.TypeString}}
 		success.Content = map[string]*huma.MediaType{"text/event-stream": media}
 	}
+	if o.binary {
+		media = &huma.MediaType{Schema: &huma.Schema{Type: huma.TypeString, Format: "binary"}}
+		success.Content = map[string]*huma.MediaType{"*/*": media}
+	}
 	media.Example = o.answer
 	if !o.waits {
 		delete(success.Headers, "Preference-Applied")
@@ -124,7 +128,7 @@ func (o operation) describe(op *huma.Operation) {
 		}
 		op.Responses[strconv.Itoa(more.status)] = r
 	}
-	if op.RequestBody != nil {
+	if op.RequestBody != nil && !o.upload {
 		json := op.RequestBody.Content["application/json"]
 		json.Example = o.body
 		if o.method == http.MethodPatch {
@@ -162,7 +166,9 @@ func complete(d *huma.OpenAPI) {
 	for _, item := range d.Paths {
 		for _, op := range []*huma.Operation{item.Post, item.Put, item.Patch} {
 			if op != nil && op.RequestBody != nil {
-				addRequestSchemas(all, sent, op.RequestBody.Content["application/json"].Schema)
+				if json := op.RequestBody.Content["application/json"]; json != nil {
+					addRequestSchemas(all, sent, json.Schema)
+				}
 			}
 		}
 	}

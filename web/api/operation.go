@@ -30,6 +30,8 @@ type operation struct {
 	problems     []problem.Code // beside those of its method and path
 	body         any            // an example; nil: there is none
 	answer       any            // an example
+	upload       bool           // the body is a file
+	binary       bool           // the answer is the content of a file
 	waits        bool           // understands the header Prefer
 }
 
@@ -76,6 +78,12 @@ func (o operation) huma(c *calls, shared *huma.Components) huma.Operation {
 		DefaultStatus: o.status, MaxBodyBytes: -1, BodyReadTimeout: -1,
 		Security:  []map[string][]string{{"token": {}}},
 		Responses: map[string]*huma.Response{},
+	}
+	if o.upload {
+		file := &huma.Schema{Type: huma.TypeObject, Required: []string{"file"}, Properties: map[string]*huma.Schema{
+			"file": {Type: huma.TypeString, Format: "binary", Description: "The content, with a file name."},
+		}}
+		op.RequestBody = &huma.RequestBody{Required: true, Content: map[string]*huma.MediaType{"multipart/form-data": {Schema: file}}}
 	}
 	for status, problems := range o.allProblems() {
 		op.Responses[strconv.Itoa(status)] = problemResponse(shared, problems)
