@@ -38,6 +38,7 @@ func (c *calls) document() *huma.OpenAPI {
 			{Name: "tasks", Description: "Start tasks, read them, end them."},
 			{Name: "context", Description: "The messages of a task: everything that people, agents and legwork said and did."},
 			{Name: "state", Description: "Keys and values that everybody who works on a task shares."},
+			{Name: "files", Description: "Files for tasks, and files of tasks."},
 			{Name: "events", Description: "Follow tasks by server-sent events."},
 			{Name: "approvals", Description: "Decisions that wait for a person."},
 			{Name: "reports", Description: "Groups, spending, the audit log, the token itself."},
@@ -128,7 +129,12 @@ func (o operation) describe(op *huma.Operation) {
 		}
 		op.Responses[strconv.Itoa(more.status)] = r
 	}
-	if op.RequestBody != nil && !o.upload {
+	if o.upload { // huma does not read this body
+		file := &huma.Schema{Type: huma.TypeObject, Required: []string{"file"}, Properties: map[string]*huma.Schema{
+			"file": {Type: huma.TypeString, Format: "binary", Description: "The content, with a file name."},
+		}}
+		op.RequestBody = &huma.RequestBody{Required: true, Content: map[string]*huma.MediaType{"multipart/form-data": {Schema: file}}}
+	} else if op.RequestBody != nil {
 		json := op.RequestBody.Content["application/json"]
 		json.Example = o.body
 		if o.method == http.MethodPatch {
@@ -251,6 +257,7 @@ func types() map[string]string {
 		"Subtask":         "A part of a plan.",
 		"Usage":           "What model calls used.",
 		"TaskSummary":     "A task in a list.",
+		"File":            "A file of a task or message, or an upload.",
 		"Context":         "A part of a task's context.",
 		"Message":         "One message of a context.",
 		"NewMessage":      "A message to add to a context.",

@@ -37,7 +37,12 @@ type (
 		ID string `path:"id" doc:"Id of the file."`
 	}
 	downloadReply struct {
-		Body func(huma.Context)
+		ETag        string `header:"ETag" doc:"The id in quotes."`
+		Disposition string `header:"Content-Disposition" doc:"An attachment, with the name of the file."`
+		Policy      string `header:"Content-Security-Policy" doc:"'sandbox': a browser runs nothing of it."`
+		Ranges      string `header:"Accept-Ranges" doc:"'bytes'."`
+		Range       string `header:"Content-Range" doc:"Which part it is."`
+		Body        func(huma.Context)
 	}
 )
 
@@ -52,7 +57,7 @@ func (c *calls) upload(ctx context.Context, _ *uploadRequest) (*uploadReply, err
 	r, _ := ctx.Value(uploadKey{}).(*http.Request)
 	parts, err := r.MultipartReader()
 	if err != nil {
-		return nil, problem.New(problem.Media, `Send the file with the header Content-Type: multipart/form-data, as the part "file".`)
+		return nil, notMultipart(`Send the file with the header Content-Type: multipart/form-data, as the part "file".`)
 	}
 	part, err := parts.NextPart()
 	if err != nil {
@@ -74,15 +79,26 @@ func (c *calls) upload(ctx context.Context, _ *uploadRequest) (*uploadReply, err
 	return &uploadReply{UploadPath + "/" + string(f.ID), f}, nil
 }
 
+// notMultipart refuses a body of another type.
+func notMultipart(detail string) *problem.Error {
+	p := problem.New(problem.Media, detail)
+	p.GetHeaders().Set("Accept", "multipart/form-data")
+	return p
+}
+
 // uploadReader reads the part with the file. At its end the body must end too: a file
 // is not kept before that.
 type uploadReader struct {
 	part  io.Reader
 	parts *multipart.Reader
+	end   error // at the end
 }
 
 // Read implements io.Reader.
 func (r *uploadReader) Read(p []byte) (int, error) {
+	if r.end != nil {
+		return 0, r.end
+	}
 	n, err := r.part.Read(p)
 	if err != io.EOF { //nolint:errorlint // a reader returns it as it is
 		if err != nil {
@@ -96,6 +112,7 @@ func (r *uploadReader) Read(p []byte) (int, error) {
 	case more != io.EOF: //nolint:errorlint // as above
 		err = &readError{brokenUpload(more)}
 	}
+	r.end = err
 	return n, err
 }
 
@@ -119,16 +136,17 @@ func (c *calls) download(ctx context.Context, in *downloadRequest) (*downloadRep
 	if err != nil {
 		return nil, err
 	}
-	return &downloadReply{func(hc huma.Context) {
-		defer func() { _ = content.Close() }() // it was only read
-		r, w := humago.Unwrap(hc)
-		h := w.Header()
-		h.Set("Content-Type", f.Type)
-		h.Set("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": f.Name}))
-		h.Set("Content-Security-Policy", "sandbox")
-		h.Set("ETag", `"`+string(f.ID)+`"`)
-		http.ServeContent(w, r, "", time.Time{}, content)
-	}}, nil
+	return &downloadReply{
+		ETag:        `"` + string(f.ID) + `"`,
+		Disposition: mime.FormatMediaType("attachment", map[string]string{"filename": f.Name}), // RFC 6266
+		Policy:      "sandbox",
+		Body: func(hc huma.Context) {
+			defer func() { _ = content.Close() }() // it was only read
+			r, w := humago.Unwrap(hc)
+			w.Header().Set("Content-Type", f.Type)
+			http.ServeContent(w, r, "", time.Time{}, content)
+		},
+	}, nil
 }
 
 func (c *calls) registerFiles(h huma.API) {

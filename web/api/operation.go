@@ -46,7 +46,9 @@ type reply struct {
 func register[I, O any](c *calls, h huma.API, o operation, handle func(context.Context, *I) (*O, error)) {
 	op := o.huma(c, h.OpenAPI().Components)
 	c.ops[o.method+" "+o.path] = o.op
-	op.Middlewares = append(op.Middlewares, refuseUnused)
+	if !o.upload {
+		op.Middlewares = append(op.Middlewares, refuseUnused)
+	}
 	if o.body != nil {
 		op.Middlewares = append(op.Middlewares, strictFields(h.OpenAPI()))
 	}
@@ -78,12 +80,6 @@ func (o operation) huma(c *calls, shared *huma.Components) huma.Operation {
 		DefaultStatus: o.status, MaxBodyBytes: -1, BodyReadTimeout: -1,
 		Security:  []map[string][]string{{"token": {}}},
 		Responses: map[string]*huma.Response{},
-	}
-	if o.upload {
-		file := &huma.Schema{Type: huma.TypeObject, Required: []string{"file"}, Properties: map[string]*huma.Schema{
-			"file": {Type: huma.TypeString, Format: "binary", Description: "The content, with a file name."},
-		}}
-		op.RequestBody = &huma.RequestBody{Required: true, Content: map[string]*huma.MediaType{"multipart/form-data": {Schema: file}}}
 	}
 	for status, problems := range o.allProblems() {
 		op.Responses[strconv.Itoa(status)] = problemResponse(shared, problems)
