@@ -259,7 +259,7 @@ func (f Files) collectSome(ctx context.Context) (int, error) {
 	if err != nil || len(found) == 0 {
 		return 0, err
 	}
-	// Nobody can keep one of them again now: that needs the lock.
+	// No caller can keep one of them again now, because that needs the lock.
 	for _, id := range gone {
 		if err := f.contents.Remove(ctx, id); err != nil {
 			return 0, err

@@ -147,7 +147,7 @@ func (k Deletion) eraseSettings(ctx context.Context, who string, private map[str
 }
 
 // eraseFiles deletes the uploads of a person or a chat, and the bytes of all contents
-// that nobody uses any more. Files of tasks went with their tasks.
+// without a use. Files of tasks went with their tasks.
 func (k Deletion) eraseFiles(ctx context.Context, who string, private map[string]bool, d *tasks.Deleted) error {
 	// The uploads of an agent belong to its token, as those of other programs.
 	if name, agent := strings.CutPrefix(who, tasks.PlatformAgent+":"); agent {

@@ -43,7 +43,7 @@ func BackupFolder(dir string) string { return filepath.Join(dir, "backups") }
 // Files are the files that a backup consists of.
 func (a Admin) Files() []backup.File {
 	return []backup.File{
-		a.Store.backupFile(),
+		a.Store.backupFile(a.Log),
 		{
 			Name:   memory.FileName,
 			Write:  func(ctx context.Context, w io.Writer) error { return memory.Snapshot(ctx, a.Dir, w) },

@@ -5,16 +5,19 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"time"
 
+	"legwork/files"
 	"legwork/internal/clock"
 	"legwork/internal/fsutil"
 	"legwork/store"
 	"legwork/store/backup"
 	"legwork/store/bolt"
 	"legwork/store/postgres"
+	"legwork/tasks"
 )
 
 // Store is a store with the care that its database needs: a data file, or a database
@@ -84,13 +87,13 @@ func (s *Store) Lost() <-chan struct{} {
 
 // backupFile describes the data for backups. A backup is always a data file: that of
 // a server's database is a copy.
-func (s *Store) backupFile() backup.File {
+func (s *Store) backupFile(log *slog.Logger) backup.File {
 	f := backup.File{
 		Name: bolt.FileName, Verify: verifyInChild,
 		Mark: func(path string) error { return bolt.MarkCopy(path, time.Now()) },
 	}
 	f.Beside = &backup.Beside{
-		Pin: s.PinFiles, Copy: s.copyContents,
+		Pin: s.PinFiles, Copy: func(ctx context.Context, path, folder string) error { return s.copyContents(ctx, path, folder, log) },
 		Tidy: func(folder string, copies []string) error {
 			return bolt.TidyFolder(context.Background(), folder, copies)
 		},
@@ -104,8 +107,9 @@ func (s *Store) backupFile() backup.File {
 	return f
 }
 
-// copyContents copies the contents that a backup refers to into a folder.
-func (s *Store) copyContents(ctx context.Context, path, folder string) error {
+// copyContents copies the contents that a backup refers to into a folder. It leaves out
+// contents that are missing or damaged: the backup of everything else is worth more.
+func (s *Store) copyContents(ctx context.Context, path, folder string, log *slog.Logger) error {
 	ids, err := bolt.ContentIDs(path)
 	if err != nil {
 		return err
@@ -120,7 +124,12 @@ func (s *Store) copyContents(ctx context.Context, path, folder string) error {
 		if err := fsutil.CheckFree(filepath.Dir(path), 0); err != nil {
 			return err
 		}
-		if err := (bolt.Folder{Dir: folder}).Take(ctx, id, from); err != nil {
+		err := (bolt.Folder{Dir: folder}).Take(ctx, id, from)
+		if errors.Is(err, files.ErrNone) || errors.Is(err, tasks.ErrDamaged) {
+			log.ErrorContext(ctx, "content of a file missing in backup", "content", id, "cause", err)
+			continue
+		}
+		if err != nil {
 			return fmt.Errorf("copying the content of a file: %w", err)
 		}
 	}

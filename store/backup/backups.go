@@ -85,11 +85,10 @@ func Make(ctx context.Context, dir string, f File, at time.Time) (Backup, error)
 	return Backup{path, at}, nil
 }
 
-// Folder is the folder in the folder of backups with what is beside data files.
+// Folder is the folder in the folder of backups for the files beside data files.
 const Folder = "files"
 
-// Tidy deletes from the folder of backups what is beside data files and what no backup
-// refers to.
+// Tidy deletes the files beside data files that no backup refers to.
 func Tidy(dir string, f File) error {
 	if f.Beside == nil {
 		return nil
@@ -101,8 +100,8 @@ func Tidy(dir string, f File) error {
 	return err
 }
 
-// Copy copies a file to path and reads the copy again; a bad one stays there. What is
-// beside the file is copied into a folder; with an empty one it is not.
+// Copy copies a file to path and reads the copy again; a bad one stays there. It also
+// copies the files beside it into a folder, unless that is empty.
 func Copy(ctx context.Context, path string, f File, folder string) (size int64, err error) {
 	if f.Beside != nil && folder != "" {
 		defer f.Beside.Pin()()

@@ -37,7 +37,7 @@ type Config struct {
 	Keep int
 	// Retain deletes old data; it is called once a day.
 	Retain func(context.Context) error
-	// Sweep deletes files that nobody uses; it is called once an hour. Nil: it is not.
+	// Sweep deletes files without a use. Run calls it once an hour, unless it is nil.
 	Sweep func(context.Context) error
 	// Freed reports whether deleted bytes are still in a file, and Compact removes
 	// them.

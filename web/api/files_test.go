@@ -102,7 +102,7 @@ func TestFiles(t *testing.T) {
 	}
 }
 
-// TestBadUploads: what is no whole file is refused, and nothing of it stays.
+// TestBadUploads: the API refuses a body without one whole file, and keeps nothing.
 func TestBadUploads(t *testing.T) {
 	e := newEnv(t)
 	good := upload("operator", "a.txt", []byte("content"))
