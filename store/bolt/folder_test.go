@@ -32,7 +32,8 @@ func keep(t testing.TB, s tasks.Files, content string) files.ID {
 // verified fails unless a store has exactly n contents, all of them good.
 func verified(t testing.TB, s interface {
 	VerifyFiles() (store.FilesReport, error)
-}, n int) {
+}, n int,
+) {
 	t.Helper()
 	if r, err := s.VerifyFiles(); err != nil || r.Contents != n || len(r.Problems) > 0 {
 		t.Fatalf("got %+v, %v, want %d contents without problems", r, err, n)

@@ -172,7 +172,7 @@ func (c *contract) check(t testing.TB, method, path string, got answer) {
 		return
 	}
 	kind := got.header.Get("Content-Type")
-	if _, any := response.Content["*/*"]; any { // the content of a file
+	if _, file := response.Content["*/*"]; file { // the content of a file
 		return
 	}
 	if _, known := response.Content[kind]; !known {

@@ -100,7 +100,7 @@ func (r *uploadReader) Read(p []byte) (int, error) {
 		return 0, r.end
 	}
 	n, err := r.part.Read(p)
-	if err != io.EOF { //nolint:errorlint // a reader returns it as it is
+	if err != io.EOF {
 		if err != nil {
 			err = &readError{brokenUpload(err)}
 		}
@@ -109,7 +109,7 @@ func (r *uploadReader) Read(p []byte) (int, error) {
 	switch _, more := r.parts.NextPart(); {
 	case more == nil:
 		err = &readError{invalid("body", "has more than one part; send one file with each request")}
-	case more != io.EOF: //nolint:errorlint // as above
+	case more != io.EOF:
 		err = &readError{brokenUpload(more)}
 	}
 	r.end = err
