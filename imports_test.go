@@ -29,7 +29,7 @@ app                | *                                       | x/sys
 app/setup          | app/cli bot/slack bot/telegram i18n llm issue clip tools/builtin/search | x/term cancelreader
 app/probe          | app/cli app/tooladmin bot/slack bot/telegram conf llm llm/offline redact store/postgres tasks/alerts telemetry tools tools/client |
 app/tooladmin      | app/cli app/control app/data bot bot/terminal conf form i18n llm nearest tasks telemetry tools tools/client clip | cancelreader
-app/data           | app/cli app/control bot bot/terminal clock conf fsutil planner retry store store/backup store/bolt store/postgres tasks telemetry tools/builtin/memory |
+app/data           | app/cli app/control files bot bot/terminal clock conf fsutil planner retry store store/backup store/bolt store/postgres tasks telemetry tools/builtin/memory |
 app/cli            | bot conf redact telemetry clip | x/term displaywidth
 app/control        |                                         | x/sys
 
@@ -39,9 +39,9 @@ bot/terminal       | bot bot/markdown i18n clip | x/term x/sys displaywidth canc
 bot/telegram       | bot bot/markdown retry telemetry issue  | telegram-bot-api/v5 displaywidth golang-lru/v2
 bot/slack          | bot bot/markdown retry telemetry issue clip | slack-go/slack gorilla/websocket golang-lru/v2
 web                | tasks/api telemetry web/problem tasks/policy | x/time golang-lru/v2
-web/api            | clip planner plainjson tasks tasks/api telemetry web/problem tasks/policy | huma/v2
+web/api            | clip files planner plainjson tasks tasks/api telemetry web/problem tasks/policy | huma/v2
 web/problem        |                                         |
-web/mcp            | bot clip plainjson planner tasks tasks/api telemetry tasks/policy | mcp-go jsonschema/v6 x/text
+web/mcp            | bot clip files plainjson planner tasks tasks/api telemetry tasks/policy | mcp-go jsonschema/v6 x/text
 tasks/alerts       | bot clip llm planner redact retry tasks tasks/api tasks/cards telemetry tasks/inbox issue | standard-webhooks
 tasks/engine       | bot i18n llm planner tasks tasks/executor tasks/presenter telemetry |
 tasks/enginetest   | bot form i18n llm planner tasks tasks/alerts tasks/commands tasks/executor tasks/inbox tasks/policy tasks/presenter tools | pgregory.net/rapid go-cmp
@@ -53,7 +53,7 @@ store/backup       | fsutil                                  |
 store/storetest    | bot files llm planner store store/memory tasks | pgregory.net/rapid go-cmp
 store              | bot clip files llm planner tasks telemetry    | tidwall/btree golang-lru/v2
 
-tasks/api          | bot clip form i18n llm plainjson planner tasks telemetry tasks/inbox tasks/input tools tasks/policy |
+tasks/api          | bot clip files form i18n llm plainjson planner tasks telemetry tasks/inbox tasks/input tools tasks/policy |
 
 tasks/commands     | bot bot/markdown clip i18n llm planner schedule tasks tasks/cards tasks/inbox tasks/input tools tasks/policy |
 tasks/scheduler    | bot schedule tasks tasks/cards tasks/inbox |

@@ -217,7 +217,7 @@ func (k Deletion) dropUses(ctx context.Context, d *tasks.Deleted, match func(*tx
 	}, func(x *txn, key useKey, d *tasks.Deleted) {
 		// Meanwhile an upload may be a newer one.
 		if row, found := useRows.load(x, key); found && match(x, use{key, row}) {
-			d.Files += uses{x}.release(key)
+			d.Contents += uses{x}.release(key)
 		}
 	})
 }
@@ -259,7 +259,7 @@ func (f Files) collectSome(ctx context.Context) (int, error) {
 	if err != nil || len(found) == 0 {
 		return 0, err
 	}
-	// Nobody can keep one of them again now: that needs the lock.
+	// No caller can keep one of them again now, because that needs the lock.
 	for _, id := range gone {
 		if err := f.contents.Remove(ctx, id); err != nil {
 			return 0, err

@@ -287,7 +287,7 @@ func (c *copier) copyContents(ctx context.Context, source *txn, from Contents) e
 		if found, _, err := to.sum(ctx, id); err == nil && found == id {
 			continue
 		}
-		err := copyContent(ctx, id, from, c.to.contents)
+		err := CopyContent(ctx, id, from, c.to.contents)
 		if missing := errors.Is(err, files.ErrNone); missing && c.o.Live || c.o.SkipDamaged && (missing || errors.Is(err, tasks.ErrDamaged)) {
 			c.Contents--
 			c.LeftOut = append(c.LeftOut, fmt.Sprintf("content %s", id))
@@ -303,8 +303,8 @@ func (c *copier) copyContents(ctx context.Context, source *txn, from Contents) e
 	return to.clean(ctx)
 }
 
-// copyContent copies one content and reads the copy again. files.ErrNone, ErrDamaged.
-func copyContent(ctx context.Context, id files.ID, from, to Contents) error {
+// CopyContent copies one content and reads the copy again. files.ErrNone, ErrDamaged.
+func CopyContent(ctx context.Context, id files.ID, from, to Contents) error {
 	r, err := from.Open(ctx, id)
 	if err != nil {
 		return err

@@ -18,7 +18,7 @@ import (
 func (c Conversations) Forget(ctx context.Context, conversation string) (int, error) {
 	var d tasks.Deleted
 	err := Deletion(c).forget(ctx, conversation, &d)
-	if d.Files > 0 {
+	if d.Contents > 0 {
 		err = errors.Join(err, Files(c).collect(ctx))
 	}
 	return d.Turns, wrap("forgetting conversation", err)
@@ -147,7 +147,7 @@ func (k Deletion) eraseSettings(ctx context.Context, who string, private map[str
 }
 
 // eraseFiles deletes the uploads of a person or a chat, and the bytes of all contents
-// that nobody uses any more. Files of tasks went with their tasks.
+// without a use. Files of tasks went with their tasks.
 func (k Deletion) eraseFiles(ctx context.Context, who string, private map[string]bool, d *tasks.Deleted) error {
 	// The uploads of an agent belong to its token, as those of other programs.
 	if name, agent := strings.CutPrefix(who, tasks.PlatformAgent+":"); agent {
@@ -252,7 +252,7 @@ func (x turns) forgetTask(id tasks.ID, d *tasks.Deleted) (stays bool) {
 	}
 	d.Tasks++
 	x.removed += task.Last
-	d.Files += journals(x).remove(id)
+	d.Contents += journals(x).remove(id)
 	return false
 }
 

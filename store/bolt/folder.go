@@ -12,6 +12,8 @@ import (
 	"path/filepath"
 	"strings"
 
+	"go.etcd.io/bbolt"
+
 	"legwork/files"
 	"legwork/internal/failpoint"
 	"legwork/internal/fsutil"
@@ -192,4 +194,77 @@ func (f Folder) Clean(context.Context) error {
 		}
 	}
 	return err
+}
+
+// Take copies a content from other contents, unless the folder has it. It makes a
+// second name for a file where the file system can do that. files.ErrNone,
+// tasks.ErrDamaged.
+func (f Folder) Take(ctx context.Context, id files.ID, from store.Contents) error {
+	if !id.Valid() {
+		return nil
+	}
+	to := place(f.Dir, id)
+	if _, err := os.Stat(to); err == nil {
+		return nil
+	}
+	if other, ok := from.(Folder); ok {
+		if err := errors.Join(makeDir(f.Dir), makeDir(filepath.Dir(to))); err != nil {
+			return err
+		}
+		for _, dir := range append([]string{other.Dir}, other.Also...) {
+			if os.Link(place(dir, id), to) == nil {
+				return fsutil.Sync(filepath.Dir(to))
+			}
+		}
+	}
+	return store.CopyContent(ctx, id, from, f)
+}
+
+// BackupFolders are the folders in which the contents of a backup may be: one beside a
+// backup by hand, and one that all backups of a folder share.
+func BackupFolders(path string) []string {
+	return []string{strings.TrimSuffix(path, filepath.Ext(path)) + "-" + FolderName, filepath.Join(filepath.Dir(path), FolderName)}
+}
+
+// ContentIDs lists the contents that a data file refers to, which no process owns.
+func ContentIDs(path string) (ids []files.ID, err error) {
+	err = read(path, func(btx *bbolt.Tx) error {
+		if btx.Bucket([]byte(store.TableContents.String())) == nil {
+			return nil // of an earlier version
+		}
+		for r, err := range newTx(btx).Range(store.TableContents, nil, nil, store.Ascending) {
+			if err != nil {
+				return err
+			}
+			ids = append(ids, files.ID(r.Key)) // a copy
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("reading which contents %s refers to: %w", path, classify(err))
+	}
+	return ids, nil
+}
+
+// TidyFolder deletes the contents from a folder that none of these data files refers to.
+func TidyFolder(ctx context.Context, folder string, paths []string) error {
+	f, used := Folder{Dir: folder}, map[files.ID]bool{}
+	for _, path := range paths {
+		ids, err := ContentIDs(path)
+		if err != nil {
+			return err
+		}
+		for _, id := range ids {
+			used[id] = true
+		}
+	}
+	for id, err := range f.IDs(ctx) {
+		if err == nil && !used[id] {
+			err = f.Remove(ctx, id)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return f.Clean(ctx)
 }

@@ -242,7 +242,7 @@ func testFilesEnd(b *env) {
 		b.Helper()
 		d, err := b.store.SweepFiles(b.Context(), before)
 		b.ok(err)
-		b.same("deleted", d, tasks.Deleted{Files: want})
+		b.same("deleted", d, tasks.Deleted{Contents: want})
 	}
 	b.clock.add(24*time.Hour - time.Second)
 	sweep(time.Time{}, 0)
@@ -276,13 +276,13 @@ func testFilesErased(b *env) {
 	b.keep("test:d", "other", other)
 	b.append("t1", Ending()...)
 	b.append("t2", Ending()...)
-	b.same("bob", b.erase("test:bob").Files, 1)
+	b.same("bob", b.erase("test:bob").Contents, 1)
 	b.gone(bob)
 	b.kept(ann, agent, other)
-	b.same("token", b.erase("agent:ops").Files, 1)
+	b.same("token", b.erase("agent:ops").Contents, 1)
 	b.kept(ann, other)
-	b.same("chat", b.erase("test:d").Files, 1)
-	b.same("ann", b.erase("test:ann").Files, 1)
+	b.same("chat", b.erase("test:d").Contents, 1)
+	b.same("ann", b.erase("test:ann").Contents, 1)
 	b.kept()
 }
 
