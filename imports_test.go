@@ -29,7 +29,7 @@ app                | *                                       | x/sys
 app/setup          | app/cli bot/slack bot/telegram i18n llm issue clip tools/builtin/search | x/term cancelreader
 app/probe          | app/cli app/tooladmin bot/slack bot/telegram conf llm llm/offline redact store/postgres tasks/alerts telemetry tools tools/client |
 app/tooladmin      | app/cli app/control app/data bot bot/terminal conf form i18n llm nearest tasks telemetry tools tools/client clip | cancelreader
-app/data           | app/cli app/control bot bot/terminal clock conf fsutil planner retry store store/backup store/bolt store/postgres tasks telemetry tools/builtin/memory |
+app/data           | app/cli app/control files bot bot/terminal clock conf fsutil planner retry store store/backup store/bolt store/postgres tasks telemetry tools/builtin/memory |
 app/cli            | bot conf redact telemetry clip | x/term displaywidth
 app/control        |                                         | x/sys
 
@@ -39,20 +39,21 @@ bot/terminal       | bot bot/markdown i18n clip | x/term x/sys displaywidth canc
 bot/telegram       | bot bot/markdown retry telemetry issue  | telegram-bot-api/v5 displaywidth golang-lru/v2
 bot/slack          | bot bot/markdown retry telemetry issue clip | slack-go/slack gorilla/websocket golang-lru/v2
 web                | tasks/api telemetry web/problem tasks/policy | x/time golang-lru/v2
-web/api            | clip planner plainjson tasks tasks/api telemetry web/problem tasks/policy | huma/v2
+web/api            | clip files planner plainjson tasks tasks/api telemetry web/problem tasks/policy | huma/v2
 web/problem        |                                         |
-web/mcp            | bot clip plainjson planner tasks tasks/api telemetry tasks/policy | mcp-go jsonschema/v6 x/text
+web/mcp            | bot clip files plainjson planner tasks tasks/api telemetry tasks/policy | mcp-go jsonschema/v6 x/text
 tasks/alerts       | bot clip llm planner redact retry tasks tasks/api tasks/cards telemetry tasks/inbox issue | standard-webhooks
 tasks/engine       | bot i18n llm planner tasks tasks/executor tasks/presenter telemetry |
 tasks/enginetest   | bot form i18n llm planner tasks tasks/alerts tasks/commands tasks/executor tasks/inbox tasks/policy tasks/presenter tools | pgregory.net/rapid go-cmp
-store/bolt         | tasks store fsutil telemetry            | bbolt flock
-store/memory       | tasks store                             |
-store/postgres     | clock tasks store retry telemetry       | pgx/v5
+store/bolt         | files tasks store fsutil telemetry      | bbolt flock
+store/memory       | tasks store store/chunks                |
+store/postgres     | clock tasks store store/chunks retry telemetry | pgx/v5
+store/chunks       | files store tasks                       |
 store/backup       | fsutil                                  |
-store/storetest    | bot llm planner store store/memory tasks | pgregory.net/rapid go-cmp
-store              | bot clip llm planner tasks telemetry    | tidwall/btree golang-lru/v2
+store/storetest    | bot files llm planner store store/memory tasks | pgregory.net/rapid go-cmp
+store              | bot clip files llm planner tasks telemetry    | tidwall/btree golang-lru/v2
 
-tasks/api          | bot clip form i18n llm plainjson planner tasks telemetry tasks/inbox tasks/input tools tasks/policy |
+tasks/api          | bot clip files form i18n llm plainjson planner tasks telemetry tasks/inbox tasks/input tools tasks/policy |
 
 tasks/commands     | bot bot/markdown clip i18n llm planner schedule tasks tasks/cards tasks/inbox tasks/input tools tasks/policy |
 tasks/scheduler    | bot schedule tasks tasks/cards tasks/inbox |
@@ -65,19 +66,23 @@ tasks/cards        | bot clip form i18n llm planner schedule tasks tasks/policy 
 tasks/policy       | bot planner tasks tasks/policy/flow tools |
 
 tasks/policy/flow  |                                         | x/net
-tasks              | bot form llm planner schedule tools          | ulid/v2
+tasks              | bot files form llm planner schedule tools          | ulid/v2
 
-planner            | bot clip form i18n llm llm/lenient lookalike nearest toolargs |
+planner            | bot clip files form i18n llm llm/lenient lookalike nearest toolargs |
 tools              | bot clip form nearest plainjson search tools/builtin tools/builtin/caller tools/client telemetry issue | mcp-go go-udiff
 tools/client       | clip form llm lookalike plainjson redact retry telemetry | mcp-go jsonschema/v6 x/sys x/text go-landlock
 tools/builtin      | nearest tools/builtin/files tools/builtin/memory tools/builtin/search tools/builtin/web | mcp-go apd/v3 x/text
 tools/builtin/caller |                                         | mcp-go
 tools/builtin/files | tools/builtin/caller                    | mcp-go doublestar/v4 x/sys x/text
-tools/builtin/web  | clip                                    | mcp-go go-readability html-to-markdown/v2 ledongthuc/pdf x/net x/text golang-lru/v2
+tools/builtin/web  | clip charset                            | mcp-go go-readability html-to-markdown/v2 ledongthuc/pdf x/net x/text golang-lru/v2
 tools/builtin/search | clip nearest retry                      | mcp-go x/net
 tools/builtin/memory | fsutil search tools/builtin/caller      | mcp-go bbolt
 
+files/read         | files/read/parse                        | go-landlock x/sys
+files/read/parse   | charset files/read/pdf                  | mimetype html-to-markdown/v2 x/image x/net x/text
+files/read/pdf     |                                         | x/image x/text
 form               | plainjson                               | jsonschema/v6
+files              |                                         |
 bot                |                                         | displaywidth x/time
 bot/markdown       | bot                                     | goldmark displaywidth
 bot/ratelimit      | bot telemetry                           |
@@ -93,6 +98,7 @@ clock              |                                         | x/sys
 
 telemetry          | clip                                    | go.opentelemetry.io/otel prometheus/client_golang backoff/v5
 
+charset            |                                         | x/net x/text
 clip               |                                         |
 fsutil             |                                         |
 lookalike          |                                         | x/text

@@ -63,8 +63,9 @@ type core struct {
 	printed     io.Writer        // the output of a daemon; nil otherwise
 	acceptCodes acceptCodes
 
-	forgotten atomic.Bool  // data was deleted whose bytes may still be in the files
-	suspected atomic.Int64 // when admins were last told about a damaged task, in Unix seconds
+	files     atomic.Pointer[conf.Files] // the current limits; nil: those of config
+	forgotten atomic.Bool                // data was deleted whose bytes may still be in the files
+	suspected atomic.Int64               // when admins were last told about a damaged task, in Unix seconds
 }
 
 // StopTime is how long the parts may take to stop.

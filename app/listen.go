@@ -30,7 +30,7 @@ func (d *daemon) listen(ctx context.Context, config *conf.Config, hooks map[stri
 	if config.HTTP.Listen == "" && config.HTTP.WebhookListen == "" {
 		return nil
 	}
-	service := api.New(api.Config{Store: d.core.store, Inbox: d.core.inbox, Webhooks: d.webhooks, Now: d.core.clock.Now})
+	service := api.New(api.Config{Store: d.core.store, Inbox: d.core.inbox, Webhooks: d.webhooks, Now: d.core.clock.Now, Files: d.core.fileLimits})
 	programs := webapi.New(webapi.Config{
 		Service: service, Version: telemetry.ReadBuild().Version, Public: config.HTTP.PublicURL, Stop: ctx.Done(), Log: d.log,
 		Metrics: d.core.metrics,
@@ -40,7 +40,8 @@ func (d *daemon) listen(ctx context.Context, config *conf.Config, hooks map[stri
 	d.web, err = web.New(web.Config{
 		Listen: config.HTTP.Listen, WebhookListen: config.HTTP.WebhookListen, PublicURL: config.HTTP.PublicURL,
 		Health: d.health, Webhooks: hooks, Docs: programs.Docs(), Access: access(config),
-		API: redact.Replies(programs.Handler(), d.hidden, false), MCP: mcp.New(mcp.Config{
+		Streams: webapi.IsUpload,
+		API:     redact.Replies(programs.Handler(), d.hidden, false), MCP: mcp.New(mcp.Config{
 			Service: service, Version: telemetry.ReadBuild().Version, Stop: ctx.Done(), Log: d.log,
 			Refused: func(ctx context.Context, p api.Principal, tool string) { refused(ctx, p, "/mcp "+tool) },
 		}),

@@ -12,6 +12,7 @@ import (
 	"legwork/store/bolt"
 	"legwork/tasks"
 	"legwork/tasks/alerts"
+	"legwork/tasks/api"
 	"legwork/tools/builtin/memory"
 )
 
@@ -25,6 +26,7 @@ func (a *core) maintain(ctx context.Context) error {
 	return backup.New(backup.Config{
 		Low: diskFull(config.DataDir), Corruption: a.corruption, Dir: data.BackupFolder(config.DataDir), Files: admin.Files(), Every: config.Backup.Every, Keep: config.Backup.Keep,
 		Retain: func(ctx context.Context) error { return a.retain(ctx, config.Retention) },
+		Sweep:  func(ctx context.Context) error { return a.sweepFiles(ctx, time.Time{}) },
 		Freed:  func() bool { return a.store.Freed() || a.forgotten.Load() },
 		Compact: func(ctx context.Context) error {
 			a.forgotten.Store(false)
@@ -61,9 +63,31 @@ func (a *core) retain(ctx context.Context, keep conf.Retention) error {
 	}
 	d, err := a.store.Retain(ctx, before(keep.Tasks), before(keep.History))
 	if !d.Empty() {
-		a.log.InfoContext(ctx, "old data deleted", "tasks", d.Tasks, "turns", d.Turns, "summaries", d.Summaries, "spent", d.Spent)
+		a.log.InfoContext(ctx, "old data deleted", "tasks", d.Tasks, "turns", d.Turns, "summaries", d.Summaries, "spent", d.Spent, "files", d.Contents)
+	}
+	if err != nil {
+		return err
+	}
+	return a.sweepFiles(ctx, before(keep.Files))
+}
+
+// sweepFiles deletes uploads that no task uses, and files of tasks that ended before a
+// time.
+func (a *core) sweepFiles(ctx context.Context, endedBefore time.Time) error {
+	d, err := a.store.SweepFiles(ctx, endedBefore)
+	if d.Contents > 0 {
+		a.log.InfoContext(ctx, "old files deleted", "files", d.Contents)
 	}
 	return err
+}
+
+// fileLimits are the limits of files in the current config.
+func (a *core) fileLimits() api.FileLimits {
+	f := a.files.Load()
+	if f == nil {
+		f = &a.config.Files
+	}
+	return api.FileLimits{File: f.MaxBytes, Message: f.MessageBytes, Chat: f.ChatBytes, Total: f.TotalBytes}
 }
 
 // reportMaintenance tells the admins and webhooks about a problem with the data or

@@ -123,6 +123,7 @@ func (d *daemon) use(ctx context.Context, next *conf.Config) error {
 	d.core.executor.Use(rules)
 	d.core.inbox.Use(inboxRules(next))
 	d.core.alerts.Use(next.Alerts)
+	d.core.files.Store(&next.Files)
 	d.core.expect(next)
 	d.admit(access(next))
 	if err := scheduler.ApplyConfig(ctx, d.core.inbox, configSchedules(next)); err != nil {

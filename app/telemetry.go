@@ -111,6 +111,9 @@ func (a *core) readStore(ctx context.Context, now *telemetry.Readings) (err erro
 	if now.Budgets, err = alerts.DayBudgets(ctx, a.inbox); err != nil {
 		return err
 	}
+	if now.FileBytes, err = a.store.FileBytes(ctx); err != nil {
+		return err
+	}
 	now.StoreBytes, err = a.store.Size(ctx)
 	return err
 }

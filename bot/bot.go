@@ -61,6 +61,9 @@ type Message struct {
 	// Facts are what the platform says about Media that can be put into words. They
 	// are zero for media without a text "media." + Media.
 	Facts Facts
+	// Files are the files that the message holds. Media is empty when legwork takes
+	// them all.
+	Files []Attachment
 	// Full says that Text has almost the greatest length of the platform's messages: the
 	// client has probably cut a longer text, and the next message is the rest.
 	Full bool
@@ -104,6 +107,8 @@ type Quoted struct {
 	At      time.Time `json:"at,omitzero"`       // zero when unknown
 	Pointed bool      `json:"pointed,omitempty"` // the person replied to it, forwarded it or selected its words
 	Own     bool      `json:"own,omitempty"`     // its author is the bot, or the person who brings it along
+
+	Files []Attachment `json:"files,omitempty"`
 
 	// Media and Facts are those of a Message. The inbox puts them into Text.
 	Media string `json:"-"`

@@ -38,10 +38,13 @@ type Filer interface {
 // maxBase is the most characters of a BaseName.
 const maxBase = 80
 
-// BaseName is Name in a form for every system: without folders, and without
-// characters that hide its end or change the direction of text.
-func (f *File) BaseName() string {
-	base := f.Name[strings.LastIndexAny(f.Name, `/\`)+1:]
+// BaseName is Name in a form for every system.
+func (f *File) BaseName() string { return BaseName(f.Name) }
+
+// BaseName is the name of a file in a form for every system: without folders, and
+// without characters that hide its end or change the direction of text.
+func BaseName(name string) string {
+	base := name[strings.LastIndexAny(name, `/\`)+1:]
 	base = strings.Map(func(c rune) rune {
 		if hidden(c) || strings.ContainsRune(`:*?"<>|`, c) {
 			return '_'

@@ -56,7 +56,9 @@ type Config struct {
 	Limits Limits `yaml:"limits,omitempty"`
 	// Budget limits the cost of tasks.
 	Budget Budget `yaml:"budget,omitempty"`
-	// Retention sets how long finished tasks and the history are kept.
+	// Files limits the files that people send and that are made for them.
+	Files Files `yaml:"files,omitempty"`
+	// Retention sets how long finished tasks, the history and files are kept.
 	Retention Retention `yaml:"retention,omitempty"`
 	// Backup sets how often the data is backed up.
 	Backup Backup `yaml:"backup,omitempty"`
@@ -283,7 +285,8 @@ func Default() *Config {
 		Budget:    defaultBudget(),
 		Approvals: Approvals{Expire: 72 * time.Hour, ShowIn: ShowInChat, Grants: 30 * 24 * time.Hour},
 		Platforms: Platforms{HTTP: HTTP{Listen: DefaultListen, Rate: defaultRate}},
-		Retention: Retention{Tasks: 90 * day, History: 365 * day},
+		Retention: Retention{Tasks: 90 * day, History: 365 * day, Files: 90 * day},
+		Files:     defaultFiles(),
 		Alerts:    alerts.Config{After: 10 * time.Minute, Chat: true},
 		Telemetry: Telemetry{Sample: 1},
 		Backup:    Backup{Every: day, Keep: 7},

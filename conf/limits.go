@@ -77,12 +77,33 @@ func (d *decoder) unpriced(c *Config) {
 	d.warn(c, "budget", "%s: %s", strings.Join(keys, ", "), problem)
 }
 
-// Retention sets how long finished tasks and the history are kept.
+// Retention sets how long finished tasks, the history and files are kept.
 type Retention struct {
 	// Tasks is how long finished tasks are kept: their steps, and the results that later tasks of their chat can read. 0: forever.
 	Tasks time.Duration `yaml:"tasks,omitempty"`
 	// History is how long questions, answers, their summaries and the usage are kept. 0: forever.
 	History time.Duration `yaml:"history,omitempty"`
+	// Files is how long files are kept after the end of the last task that uses them. 0: as long as their tasks.
+	Files time.Duration `yaml:"files,omitempty"`
+}
+
+// Files limits the files that people send and that are made for them. Zero means no limit.
+type Files struct {
+	// MaxBytes is what one file may have.
+	MaxBytes int64 `yaml:"max_bytes,omitempty" jsonschema:"minimum=0,maximum=1000000000000000"`
+	// MessageBytes is what all files of a message may have together.
+	MessageBytes int64 `yaml:"message_bytes,omitempty" jsonschema:"minimum=0,maximum=1000000000000000"`
+	// ChatBytes is what is kept for one chat, or for one token.
+	ChatBytes int64 `yaml:"chat_bytes,omitempty" jsonschema:"minimum=0,maximum=1000000000000000"`
+	// TotalBytes is what is kept in all.
+	TotalBytes int64 `yaml:"total_bytes,omitempty" jsonschema:"minimum=0,maximum=1000000000000000"`
+	// Fonts are folders with fonts for PDFs, beside those of the system.
+	Fonts []string `yaml:"fonts,omitempty"`
+}
+
+// defaultFiles are the limits of a config that sets none.
+func defaultFiles() Files {
+	return Files{MaxBytes: 20 << 20, MessageBytes: 50 << 20, ChatBytes: 200 << 20, TotalBytes: 10 << 30}
 }
 
 // Backup sets how often the data is backed up to the folder backups of data_dir.
@@ -106,6 +127,7 @@ func (c *Config) ownCare(l *issues) {
 	}
 	l.zeroOr("retention.tasks", "forever", c.Retention.Tasks, day, 100*365*day)
 	l.zeroOr("retention.history", "forever", c.Retention.History, day, 100*365*day)
+	l.zeroOr("retention.files", "as long as their tasks", c.Retention.Files, day, 100*365*day)
 	if c.Retention.History != 0 && (c.Retention.Tasks == 0 || c.Retention.Tasks > c.Retention.History) {
 		l.Add("retention.tasks", "a task cannot be kept for longer than its question and answer; allowed: up to %s", brief(c.Retention.History))
 	}

@@ -87,14 +87,14 @@ func TestRetentionAndBackup(t *testing.T) {
 		backup    conf.Backup
 		problem   string
 	}{
-		{"", conf.Retention{Tasks: 90 * day, History: 365 * day}, conf.Backup{Every: day, Keep: 7}, ""},
+		{"", conf.Retention{Tasks: 90 * day, History: 365 * day, Files: 90 * day}, conf.Backup{Every: day, Keep: 7}, ""},
 		{
 			"retention: {tasks: 30d, history: 1.5d12h}\n",
 			conf.Retention{},
 			conf.Backup{},
 			"retention.tasks: a task cannot be kept for longer than its question and answer; allowed: up to 2d",
 		},
-		{"retention: {tasks: 2d12h, history: 0d}\nbackup: {every: 6h, keep: 2}\n", conf.Retention{Tasks: 60 * time.Hour}, conf.Backup{Every: 6 * time.Hour, Keep: 2}, ""},
+		{"retention: {tasks: 2d12h, history: 0d}\nbackup: {every: 6h, keep: 2}\n", conf.Retention{Tasks: 60 * time.Hour, Files: 90 * day}, conf.Backup{Every: 6 * time.Hour, Keep: 2}, ""},
 		{"retention: {tasks: 1h}\n", conf.Retention{}, conf.Backup{}, "retention.tasks: 1h is out of range; allowed: 0 forever, or 1d to 36500d"},
 		{"retention: {history: 40d, tasks: 0d}\n", conf.Retention{}, conf.Backup{}, "retention.tasks: a task cannot be kept"},
 		{"backup: {every: 10s}\n", conf.Retention{}, conf.Backup{}, "backup.every: 10s is out of range; allowed: 0 for none, or 1m to 365d"},

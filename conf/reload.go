@@ -157,7 +157,7 @@ func (c *Config) parts() map[string]any {
 		"access": c.Access, "chats": c.Chats, "servers": c.Tools.Servers, "groups": c.Tools.Groups,
 		"approvals": c.Approvals, "schedules": c.Schedules, "import_servers": c.ImportServers,
 		"limits": limits, "limits.concurrent_tasks": c.Limits.ConcurrentTasks, "engine": c.Engine, "store": c.Store,
-		"retention": c.Retention, "backup": c.Backup, "budget": c.Budget, "alerts": c.Alerts, "telemetry": c.Telemetry,
+		"retention": c.Retention, "backup": c.Backup, "files": c.Files, "budget": c.Budget, "alerts": c.Alerts, "telemetry": c.Telemetry,
 		"telegram": nil, "slack": nil,
 	}
 	if c.Telegram != nil {

@@ -16,6 +16,7 @@ type PromptData struct {
 	ChatInstructions  string  // plan, answer, and work when Final: the admin's for this chat; may be empty
 	GroupInstructions string  // work: the admin's for the group; may be empty
 	Final             bool    // work: the last text of this sub-task is the answer to the person
+	Makes             string  // plan, answer: the kinds of files that can be made for the person; may be empty
 	Language          string  // name of the language for an answer to a question in an unclear one; empty: the prompt's own
 }
 

@@ -17,7 +17,7 @@ type ActionID struct {
 	Subtask string // "2/a"
 	Turn    int    // of the sub-task, from 1
 	Call    int    // of the turn, from 1
-	Field   int    // of a form, from 0
+	Field   int    // of a form, from 0; of a fetch action, the index of the file in its event
 	Try     int    // how many unusable replies, or attempts of the call, there were before
 }
 
@@ -35,6 +35,8 @@ const (
 	SubjectQuestion Subject = "question" // ask: an ask_person call
 	SubjectForm     Subject = "form"     // ask: a field of a server's question
 	SubjectBudget   Subject = "budget"   // ask: may the budget be extended
+	SubjectGoal     Subject = "goal"     // ask: what is to be done with files that came without words
+	SubjectFile     Subject = "file"     // fetch: a file that people sent
 	SubjectOutcome  Subject = "outcome"  // show: bring it to the chat
 )
 
@@ -71,6 +73,11 @@ func FormID(seq, field int) ActionID {
 	return ActionID{Kind: KindAsk, Subject: SubjectForm, Seq: seq, Field: field}
 }
 
+// FetchID is the id of the action that reads a file of the event of that seq.
+func FetchID(seq, index int) ActionID {
+	return ActionID{Kind: KindFetch, Subject: SubjectFile, Seq: seq, Field: index}
+}
+
 // ShowID is the id of the action that brings the outcome to the chat.
 func ShowID() ActionID { return ActionID{Kind: KindShow, Subject: SubjectOutcome} }
 
@@ -82,7 +89,8 @@ func (id ActionID) SameCall(other ActionID) bool {
 
 // String is the id as journals, slots and logs have it: "plan 3.0",
 // "work 1/a turn 2.0", "tool 1/a turn 2 call 1.0", "ask calls 7",
-// "ask question 7 call 1", "ask form 7.0", "show"; empty for the zero value.
+// "ask question 7 call 1", "ask form 7.0", "file 1.0", "show"; empty for the zero
+// value.
 func (id ActionID) String() string {
 	seq := strconv.Itoa(id.Seq)
 	ask := "ask " + string(id.Subject) + " " + seq
@@ -93,6 +101,8 @@ func (id ActionID) String() string {
 		return ""
 	case id.Kind == KindShow:
 		return "show"
+	case id.Kind == KindFetch:
+		return "file " + seq + "." + strconv.Itoa(id.Field)
 	case id.Kind == KindTool:
 		return "tool" + turn + " call " + strconv.Itoa(id.Call) + try
 	case id.Subject == SubjectWork:
@@ -135,6 +145,9 @@ func parseActionID(text string) ActionID {
 		return CallID(subtask, number(turn), number(call), number(try))
 	case "ask":
 		return parseAsk(rest)
+	case "file":
+		seq, index, _ := strings.Cut(rest, ".")
+		return FetchID(number(seq), number(index))
 	}
 	seq, try, _ := strings.Cut(rest, ".")
 	switch about := Subject(kind); about {
@@ -147,7 +160,7 @@ func parseActionID(text string) ActionID {
 func parseAsk(text string) ActionID {
 	about, rest, _ := strings.Cut(text, " ")
 	switch about := Subject(about); about {
-	case SubjectPlan, SubjectCalls, SubjectBudget, SubjectReview:
+	case SubjectPlan, SubjectCalls, SubjectBudget, SubjectReview, SubjectGoal:
 		return AskID(about, number(rest))
 	case SubjectQuestion:
 		seq, call, _ := strings.Cut(rest, " call ")

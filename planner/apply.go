@@ -60,6 +60,8 @@ func applyEvent(s State, e Event) State {
 		return guidanceRemoved(s, e)
 	case Joined:
 		return partJoined(s, e)
+	case FileRead:
+		return fileRead(s, e)
 	case PromptExpanded:
 		s.PromptPending, s.PromptSeq = false, e.Seq
 		s = labelled(s, e.Seq, Labels{Outside: true, Private: Origins{OriginPrompt}})
@@ -104,7 +106,8 @@ func applyEvent(s State, e Event) State {
 func open(s State, e Event) State {
 	s.Limits, s.Opened, s.Last = e.Opening.Limits, e.At, e.At
 	s.Limit, s.Preview, s.PromptPending = s.Limits.TaskTimeout, e.Opening.Preview, e.Opening.Prompt != nil
-	s.PartsUntil = e.Opening.Until
+	s.PartsUntil, s.Wordless = e.Opening.Until, e.Opening.Wordless
+	s = attach(s, e)
 	switch {
 	case e.Opening.External:
 		s.Phase = PhaseShared
@@ -178,7 +181,7 @@ func modelDone(s State, e Event) State {
 	case a.Kind == KindShow:
 		s.Phase = PhaseOver
 		return s
-	case a.Role == llm.RoleWork:
+	case a.ID.Subject == SubjectWork:
 		return workDone(s, e, a)
 	case e.Type == Malformed:
 		s.Tries, s.BadReplies = s.Tries+1, append(slices.Clip(s.BadReplies), e.Seq)
@@ -203,6 +206,8 @@ func modelDone(s State, e Event) State {
 		return settle(s, Failed, e.Problem.Code)
 	case e.Reply.IsPlan:
 		return planned(s, e)
+	case len(e.Reply.Calls) > 0:
+		return closingBegun(s, e)
 	}
 	return answered(s, e)
 }
@@ -217,6 +222,7 @@ func answered(s State, e Event) State {
 func planned(s State, e Event) State {
 	s.GuidanceSeen = len(s.Guidance)
 	s.NotesSeen, _ = slices.BinarySearch(s.Notes, s.Cause) // its model may not have seen a note that came meanwhile
+	s.WantsFile = s.WantsFile || e.Reply.WantsFile
 	if len(e.Reply.Plan) == 0 {
 		return answer(s, e.Seq, "")
 	}
@@ -260,6 +266,9 @@ func expire(s State, e Event) State {
 	}
 	if e.Action.Subject == SubjectReview {
 		return reviewExpired(s, e)
+	}
+	if s.asksGoal() {
+		return settle(s, Halted, ReasonStopped)
 	}
 	if s.Phase == PhaseWorking {
 		if lapsed, ok := expireQuestions(s, e); ok {
@@ -308,6 +317,8 @@ func decided(s State, e Event) State {
 		return reviewDecided(s, e)
 	case s.Phase == PhaseProposed:
 		return planDecided(s, e)
+	case e.Action == goalID():
+		return goalDecided(s, e)
 	}
 	return called(s, e)
 }
@@ -358,7 +369,7 @@ func dropPlan(s State) State {
 // with the guidance; otherwise the next decision sees it.
 func guidanceAdded(s State, e Event) State {
 	s.Guidance = append(slices.Clip(s.Guidance), e.Seq)
-	s = quotes(s, e, e.Earlier)
+	s = attach(quotes(s, e, e.Earlier), e)
 	switch s.Phase {
 	case PhaseDeciding, PhaseAnswering:
 		return decide(s, e.Seq)
@@ -375,6 +386,7 @@ func guidanceRemoved(s State, e Event) State {
 		return partRemoved(s, e)
 	}
 	s.Guidance = slices.DeleteFunc(slices.Clone(s.Guidance), func(seq int) bool { return seq == e.Of })
+	s = detach(s, e.Of)
 	if s.Phase == PhaseDeciding || s.Phase == PhaseAnswering {
 		return decide(s, e.Seq)
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"legwork/bot"
+	"legwork/files"
 	"legwork/internal/clip"
 	"legwork/internal/form"
 	"legwork/llm"
@@ -32,6 +33,7 @@ const (
 	GuidanceRemoved EventType = "guidance_removed" // the person takes guidance back that no plan or reply has seen, or a part of the question
 	Joined          EventType = "joined"           // a further message that is a part of the question
 	PromptExpanded  EventType = "prompt_expanded"  // the server wrote out the prompt that the goal names: Text is the goal
+	FileRead        EventType = "file_read"        // of a fetch action: what is in a file, or why it could not be read
 	GrantRevoked    EventType = "grant_revoked"    // a person took back a standing grant of this task
 	StateSet        EventType = "state_set"        // somebody outside changed the shared state
 	NoteAdded       EventType = "note_added"       // somebody outside added to the context: data for the next decision, never a wish
@@ -62,6 +64,8 @@ type Event struct {
 	Question  *Question                  `json:"question,omitempty"`
 	Decision  *Decision                  `json:"decision,omitempty"`
 	Note      *Note                      `json:"note,omitempty"`      // note_added
+	Read      *ReadFile                  `json:"read,omitempty"`      // file_read
+	Files     []bot.Attachment           `json:"files,omitempty"`     // guidance_added, joined, heard, note_added: files that it brings along
 	Text      string                     `json:"text,omitempty"`      // guidance_added, joined, heard, prompt_expanded, answered, cut_off
 	Message   string                     `json:"message,omitempty"`   // guidance_added, joined, heard, decided: platform id of the message; sent: id of the sent message
 	Earlier   []bot.Quoted               `json:"earlier,omitempty"`   // guidance_added, joined, heard: messages that it brings along, as material
@@ -80,21 +84,23 @@ type Event struct {
 
 // Opening is the body of Opened.
 type Opening struct {
-	Goal     string       `json:"goal"`
-	Chat     bot.Chat     `json:"chat"`
-	From     bot.Person   `json:"from"`
-	Message  string       `json:"message,omitempty"` // platform id of the asking message
-	Until    time.Time    `json:"until,omitzero"`    // what the person sends until then is a part of the question; zero: nothing is
-	Earlier  []bot.Quoted `json:"earlier,omitempty"` // messages that it brings along, as material
-	Language string       `json:"language"`          // of the texts: en, zh, ru
-	Timezone string       `json:"timezone"`          // IANA name
-	Limits   Limits       `json:"limits"`
-	Queued   bool         `json:"queued,omitempty"`  // set by the store: waits for Released before its first decision
-	Preview  bool         `json:"preview,omitempty"` // a person decides about the first plan before anything runs
-	Model    string       `json:"model,omitempty"`   // configured model that the person has chosen; empty for the usual ones
-	Groups   []string     `json:"groups,omitzero"`   // tool groups that were open to the person: once the task has read what outsiders wrote, it gains no others
-	Prompt   *PromptRef   `json:"prompt,omitempty"`  // the goal is to be written out by a server first
-	Intro    string       `json:"intro,omitempty"`   // a line that the outcome begins with, where no message asked for it
+	Goal     string           `json:"goal"`
+	Chat     bot.Chat         `json:"chat"`
+	From     bot.Person       `json:"from"`
+	Message  string           `json:"message,omitempty"`  // platform id of the asking message
+	Until    time.Time        `json:"until,omitzero"`     // what the person sends until then is a part of the question; zero: nothing is
+	Earlier  []bot.Quoted     `json:"earlier,omitempty"`  // messages that it brings along, as material
+	Files    []bot.Attachment `json:"files,omitempty"`    // that it brings along
+	Wordless bool             `json:"wordless,omitempty"` // it is nothing but files: Goal only names them, and a person is asked what to do with them
+	Language string           `json:"language"`           // of the texts: en, zh, ru
+	Timezone string           `json:"timezone"`           // IANA name
+	Limits   Limits           `json:"limits"`
+	Queued   bool             `json:"queued,omitempty"`  // set by the store: waits for Released before its first decision
+	Preview  bool             `json:"preview,omitempty"` // a person decides about the first plan before anything runs
+	Model    string           `json:"model,omitempty"`   // configured model that the person has chosen; empty for the usual ones
+	Groups   []string         `json:"groups,omitzero"`   // tool groups that were open to the person: once the task has read what outsiders wrote, it gains no others
+	Prompt   *PromptRef       `json:"prompt,omitempty"`  // the goal is to be written out by a server first
+	Intro    string           `json:"intro,omitempty"`   // a line that the outcome begins with, where no message asked for it
 
 	External bool     `json:"external,omitempty"` // no model works on it: agents from outside do, and one hands in the answer
 	Notify   *Notify  `json:"notify,omitempty"`   // where the outcome goes, too
@@ -179,13 +185,14 @@ func DefaultLimits() Limits {
 
 // Reply is the body of Replied: the parsed reply of a model.
 type Reply struct {
-	Text   string    `json:"text,omitempty"`
-	Plan   []Subtask `json:"plan,omitempty"`
-	IsPlan bool      `json:"is_plan,omitempty"` // an empty Plan with IsPlan means that nothing is left to do
-	Queued bool      `json:"queued,omitempty"`  // set by the store: the plan waits for Released
-	Calls  []Call    `json:"calls,omitempty"`
-	Usage  llm.Usage `json:"usage,omitzero"`
-	Model  string    `json:"model,omitempty"`
+	Text      string    `json:"text,omitempty"`
+	Plan      []Subtask `json:"plan,omitempty"`
+	IsPlan    bool      `json:"is_plan,omitempty"`    // an empty Plan with IsPlan means that nothing is left to do
+	WantsFile bool      `json:"wants_file,omitempty"` // of a plan: the person wants a file, which the answer makes
+	Queued    bool      `json:"queued,omitempty"`     // set by the store: the plan waits for Released
+	Calls     []Call    `json:"calls,omitempty"`
+	Usage     llm.Usage `json:"usage,omitzero"`
+	Model     string    `json:"model,omitempty"`
 
 	Past     Labels    `json:"past,omitzero"`      // of the earlier conversation that stood in the prompt
 	Thought  string    `json:"thought,omitempty"`  // the text beside a plan or calls; shortened
@@ -236,6 +243,8 @@ type Call struct {
 	Update    *Update   `json:"update,omitempty"`
 	Get       *Get      `json:"get,omitempty"`
 	Read      *Read     `json:"read,omitempty"`
+	Look      *Look     `json:"look,omitempty"`
+	Make      *Make     `json:"make,omitempty"`
 	Ask       *Question `json:"ask,omitempty"`
 	Delegate  *Subtask  `json:"delegate,omitempty"` // ID and After are given by the fold
 }
@@ -262,6 +271,27 @@ type Read struct {
 	Bytes     int     `json:"bytes,omitempty"`     // of the whole of it
 	Untrusted bool    `json:"untrusted,omitempty"` // it holds words of outsiders
 	Private   Origins `json:"private,omitempty"`   // where its private data came from
+}
+
+// Look is a call of the machine's tool read_attachment. What it shows is copied into
+// the event.
+type Look struct {
+	File   string `json:"file"`             // its name in prompts: "f1"
+	Parts  string `json:"parts,omitempty"`  // "3", "3-7", or a name such as "sheet Sales"; empty: all
+	Find   string `json:"find,omitempty"`   // only parts with these words
+	Offset int    `json:"offset,omitempty"` // in bytes of what would be shown
+	Text   string `json:"text"`
+	Bytes  int    `json:"bytes,omitempty"` // of the whole of it
+}
+
+// Make is a call of the machine's tool make_file. One of Text, Sheets, Chart and File
+// says what is made.
+type Make struct {
+	Name   string          `json:"name"`             // "report.docx": its ending says what is made
+	Text   string          `json:"text,omitempty"`   // Markdown of a document, words to be spoken, what a picture shows
+	Sheets json.RawMessage `json:"sheets,omitempty"` // of a workbook or table
+	Chart  json.RawMessage `json:"chart,omitempty"`
+	File   string          `json:"file,omitempty"` // a file of the task that is sent as it is
 }
 
 // Labels says what may have gone into a text.
@@ -308,17 +338,18 @@ type Problem struct {
 
 // Result is the body of Returned.
 type Result struct {
-	Text      string      `json:"text"`
-	Failed    bool        `json:"failed,omitempty"`    // the text says what went wrong
-	Unknown   bool        `json:"unknown,omitempty"`   // it was started and its outcome is not known
-	Bytes     int         `json:"bytes,omitempty"`     // of the whole result when Text had to be cut
-	Show      int         `json:"show,omitempty"`      // how many bytes of Text go to the model at first
-	Images    []llm.Image `json:"images,omitempty"`    // for a model that can see
-	Offers    []string    `json:"offers,omitempty"`    // tools that are offered to the sub-task from now on
-	Untrusted bool        `json:"untrusted,omitempty"` // words of outsiders: from now on the task gains nothing
-	Private   Origins     `json:"private,omitempty"`   // it is private data, of this server; empty: it is public
-	Sources   bool        `json:"sources,omitempty"`   // addresses in it may be visited
-	Usage     llm.Usage   `json:"usage,omitzero"`      // of model calls that the server asked for
+	Text      string       `json:"text"`
+	Failed    bool         `json:"failed,omitempty"`    // the text says what went wrong
+	Unknown   bool         `json:"unknown,omitempty"`   // it was started and its outcome is not known
+	Bytes     int          `json:"bytes,omitempty"`     // of the whole result when Text had to be cut
+	Show      int          `json:"show,omitempty"`      // how many bytes of Text go to the model at first
+	Images    []llm.Image  `json:"images,omitempty"`    // for a model that can see
+	Files     []files.File `json:"files,omitempty"`     // for the person
+	Offers    []string     `json:"offers,omitempty"`    // tools that are offered to the sub-task from now on
+	Untrusted bool         `json:"untrusted,omitempty"` // words of outsiders: from now on the task gains nothing
+	Private   Origins      `json:"private,omitempty"`   // it is private data, of this server; empty: it is public
+	Sources   bool         `json:"sources,omitempty"`   // addresses in it may be visited
+	Usage     llm.Usage    `json:"usage,omitzero"`      // of model calls that the server asked for
 	// Remembered is a note that was kept for later conversations.
 	Remembered string `json:"remembered,omitempty"`
 	// Secret is the field of a server's form that legwork declined, because it asks
@@ -400,6 +431,8 @@ func (e Event) Usage() llm.Usage {
 		return e.Problem.Usage
 	case e.Result != nil:
 		return e.Result.Usage
+	case e.Read != nil:
+		return e.Read.Usage
 	}
 	return llm.Usage{}
 }

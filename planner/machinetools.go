@@ -22,11 +22,14 @@ const (
 	ToolReadResult  = "read_result"
 	ToolAskPerson   = "ask_person"
 	ToolDelegate    = "delegate"
+
+	ToolReadAttachment = "read_attachment"
+	ToolMakeFile       = "make_file"
 )
 
 // MachineTools names the machine's own tools for sub-tasks.
 func MachineTools() []string {
-	return []string{ToolGetState, ToolUpdateState, ToolReadResult, ToolAskPerson, ToolDelegate}
+	return []string{ToolGetState, ToolUpdateState, ToolReadResult, ToolAskPerson, ToolDelegate, ToolReadAttachment, ToolMakeFile}
 }
 
 // property is one parameter of a machine tool.
@@ -92,9 +95,33 @@ func (b *builder) planTool() llm.Tool {
 	return llm.Tool{
 		Name: ToolPlan, Description: b.text("tool.plan", nil),
 		Schema: json.RawMessage(fmt.Sprintf(
-			`{"type":"object","properties":{"thought":{"type":"string","description":%s},"plan":{"type":"array","description":%s,"items":%s}},"required":["plan"]}`,
-			encoded(said("thought")), encoded(said("list")), entry)),
+			`{"type":"object","properties":{"thought":{"type":"string","description":%s},"plan":{"type":"array","description":%s,"items":%s}%s},"required":["plan"]}`,
+			encoded(said("thought")), encoded(said("list")), entry, b.wantsFile())),
 	}
+}
+
+// wantsFile is the property of the tool plan that says that the person wants a file;
+// empty where none can be made.
+func (b *builder) wantsFile() string {
+	if b.input.Makes == nil {
+		return ""
+	}
+	return `,"wants_file":{"type":"boolean","description":` + encoded(b.text("tool.plan_wants_file", nil)) + `}`
+}
+
+// PlanWantsFile reports whether the plan that a text holds says that the person wants a
+// file.
+func PlanWantsFile(text string) (wants bool) {
+	for _, v := range lenient.Objects(text) {
+		var plan struct {
+			Plan  json.RawMessage `json:"plan"`
+			Wants bool            `json:"wants_file"`
+		}
+		if json.Unmarshal(v.Raw, &plan) == nil && plan.Plan != nil {
+			wants = plan.Wants
+		}
+	}
+	return wants
 }
 
 // PlanThought is the thought beside the plan that a text holds, such as the arguments
@@ -125,6 +152,9 @@ func (b *builder) machineTools(w Work) []llm.Tool {
 }
 
 func (b *builder) ownTools(w Work) []llm.Tool {
+	if w.Name == LLMTool {
+		return b.fileTools(w)
+	}
 	list := []llm.Tool{
 		{Name: ToolAskPerson, Description: b.text("tool.ask_person", nil), Schema: schema([]property{
 			{name: "question", kind: "string"},
@@ -151,7 +181,7 @@ func (b *builder) ownTools(w Work) []llm.Tool {
 			{name: "offset", kind: "integer", optional: true},
 		})})
 	}
-	return list
+	return append(list, b.fileTools(w)...)
 }
 
 // groupNames are the agents that work can be given to.
@@ -166,7 +196,7 @@ func (b *builder) groupNames() []string {
 // machineArguments are the types of all arguments of the machine's tools. The values
 // of the shared state can be of any type.
 const machineArguments = `{"properties":{"values":{"type":"object"},"keys":{"type":"array"},"result":{"type":"integer"},"earlier":{"type":"string"},"offset":{"type":"integer"},` +
-	`"question":{"type":"string"},"choices":{"type":"array"},"name":{"type":"string"},"description":{"type":"string"}}}`
+	`"file":{"type":"string"},"parts":{"type":"string"},"find":{"type":"string"},"text":{"type":"string"},"sheets":{"type":"array"},"chart":{"type":"object"},"question":{"type":"string"},"choices":{"type":"array"},"name":{"type":"string"},"description":{"type":"string"}}}`
 
 // MachineCall reads a call of one of the machine's own tools. ok is false for
 // any other name. What cannot be used becomes a Refusal that a model can act
@@ -182,6 +212,10 @@ func MachineCall(c Call, groups []string, delegated bool) (_ Call, ok bool) {
 		return readCall(c), true
 	case ToolAskPerson:
 		return askCall(c), true
+	case ToolReadAttachment:
+		return lookCall(c), true
+	case ToolMakeFile:
+		return makeCall(c), true
 	case ToolDelegate:
 		return delegateCall(c, groups, delegated), true
 	}

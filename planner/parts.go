@@ -29,11 +29,24 @@ func Whole(o *Opening, parts []Event) *Opening {
 		whole.Parts = []Part{{Text: o.Goal, Message: o.Message}}
 	}
 	for _, e := range parts {
-		whole.Parts = append(whole.Parts, Part{Text: e.Text, Message: e.Message})
+		whole.Parts = append(whole.Parts, Part{Text: partText(e), Message: e.Message})
 		whole.Earlier = append(whole.Earlier, e.Earlier...)
+		whole.Files = append(slices.Clip(whole.Files), e.Files...)
 	}
 	whole.Goal = cmp.Or(QuestionText(whole.Parts), o.Goal)
 	return &whole
+}
+
+// partText is the text of a part: of a message, of the answer to the question what to
+// do with files, or what was heard in a voice message.
+func partText(e Event) string {
+	switch {
+	case e.Decision != nil:
+		return e.Decision.Text
+	case e.Read != nil:
+		return e.Read.Text
+	}
+	return e.Text
 }
 
 // QuestionText is the text of a question of several messages.
@@ -81,12 +94,14 @@ func isAnswer(slot string) bool { return strings.HasPrefix(slot, "answer.") }
 // partJoined folds a further part of the question.
 func partJoined(s State, e Event) State {
 	s.Parts, s.PartsUntil = append(slices.Clip(s.Parts), e.Seq), e.Until
-	return planAgain(quotes(s, e, e.Earlier), e.Seq)
+	s.Wordless = s.Wordless && e.Text == ""
+	return planAgain(attach(quotes(s, e, e.Earlier), e), e.Seq)
 }
 
 // partRemoved folds that the person took back a part of the question.
 func partRemoved(s State, e Event) State {
 	s.Parts = slices.DeleteFunc(slices.Clone(s.Parts), func(seq int) bool { return seq == e.Of })
+	s = detach(s, e.Of)
 	return planAgain(s, e.Seq)
 }
 
@@ -96,7 +111,7 @@ func planAgain(s State, cause int) State {
 		return s
 	}
 	s.Dropped += s.Round
-	s.Round, s.Planned, s.Subtasks = 0, nil, nil
+	s.Round, s.Planned, s.Subtasks, s.MadeSeqs = 0, nil, nil, nil
 	s.Answer, s.Outcome, s.Reason, s.GuidanceSeen, s.NotesSeen = 0, Pending, "", 0, 0
 	return decide(s, cause)
 }

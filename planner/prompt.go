@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"legwork/bot"
+	"legwork/files"
 	"legwork/i18n"
 	"legwork/internal/clip"
 	"legwork/llm"
@@ -22,19 +23,28 @@ type Journal func(seq int) Event
 // the moment of the call. Its zero value makes a valid, if poor, prompt.
 type PromptInput struct {
 	Texts             *i18n.Texts
-	Instructions      string       // the admin's, for every prompt
-	ChatInstructions  string       // the admin's for this chat
-	Groups            []i18n.Group // plan and review: what work can be given to
-	GroupInstructions string       // work
-	Tools             []llm.Tool   // work: the group's tools, without the machine's own
-	Missing           string       // work: what cannot be reached of the group's tools, and why
-	Model             string       // a configured model in place of the role's
-	Vision            bool         // work: a model of the role vision is there, for turns with images
-	Past                           // plan, review and answer
-	Earlier           []Earlier    // plan, review and work: results of earlier tasks, the newest first
-	SharedState       bool         // work: offer the tools of the shared state also while there is none
-	Delegate          bool         // work: offer delegate
-	MaxBytes          int          // of all messages together; 0 for no limit
+	Instructions      string                                // the admin's, for every prompt
+	ChatInstructions  string                                // the admin's for this chat
+	Groups            []i18n.Group                          // plan and review: what work can be given to
+	GroupInstructions string                                // work
+	Tools             []llm.Tool                            // work: the group's tools, without the machine's own
+	Missing           string                                // work: what cannot be reached of the group's tools, and why
+	Model             string                                // a configured model in place of the role's
+	Vision            bool                                  // a model of the role vision is there, for prompts with images
+	Picture           func(files.ID) (data []byte, ok bool) // reads a picture of a file; nil: no model can see
+	Makes             *Makes                                // plan, work and answer: the files that can be made; nil: none
+	EarlierFiles      []EarlierFile                         // plan and answer: files of earlier tasks, the newest first
+	Past                                                    // plan, review and answer
+	Earlier           []Earlier                             // plan, review and work: results of earlier tasks, the newest first
+	SharedState       bool                                  // work: offer the tools of the shared state also while there is none
+	Delegate          bool                                  // work: offer delegate
+	MaxBytes          int                                   // of all messages together; 0 for no limit
+}
+
+// Makes says what make_file can make.
+type Makes struct {
+	Kinds  string          // for prompts: "docx, pdf, xlsx"
+	Schema json.RawMessage // of the arguments of make_file
 }
 
 // ErrTooLong says that a question does not fit into the model's context.
@@ -83,6 +93,7 @@ type builder struct {
 	tools     []llm.Tool
 	pictures  bool // one of the messages holds images
 	namesMore bool // one of them names what read_result reads
+	hasFiles  bool // one of them holds or names files
 }
 
 func (b *builder) text(key string, data any) string { return b.input.Texts.Text(b.lang, key, data) }
@@ -96,6 +107,9 @@ func (b *builder) decision(a Action) error {
 	data := i18n.PromptData{
 		Groups: groups, MaxSubtasks: b.s.Limits.Subtasks,
 		Instructions: b.input.Instructions, ChatInstructions: b.input.ChatInstructions,
+	}
+	if b.input.Makes != nil {
+		data.Makes = b.input.Makes.Kinds
 	}
 	name := llm.RolePlan // also for a review, so that its prompt begins as that of the plan did
 	if a.Role == llm.RoleAnswer {
@@ -120,6 +134,7 @@ func (b *builder) decision(a Action) error {
 	if a.Role != llm.RoleAnswer {
 		b.addEarlier("prompt.earlier_plan", b.input.Earlier)
 	}
+	b.addEarlierFiles(b.input.EarlierFiles)
 	b.messages.add(llm.User, b.asker())
 	b.addGoal()
 	guidance, notes := b.s.Guidance, b.visibleNotes()
@@ -149,6 +164,19 @@ func (b *builder) decision(a Action) error {
 	case llm.RoleReview:
 		b.messages.add(llm.User, ownMarks(review))
 	}
+	if a.ID.Subject == SubjectWork { // the answer has called tools
+		w := b.s.Subtasks[a.Place.Subtask]
+		for _, turn := range w.Turns {
+			b.addTurn(w, turn)
+		}
+		if a.LastTurn {
+			b.messages.add(llm.User, b.text("prompt.last_turn", nil))
+		}
+		b.addBadReplies(w.BadReplies)
+	}
+	if a.Role == llm.RoleAnswer && !a.LastTurn {
+		b.tools = b.fileTools(workOf(b.s, a))
+	}
 	b.addBadReplies(b.s.BadReplies)
 	return nil
 }
@@ -156,6 +184,10 @@ func (b *builder) decision(a Action) error {
 // addGoal adds the goal, below the messages that it brings along.
 func (b *builder) addGoal() {
 	b.addQuoted(b.opening.Opening.Earlier)
+	b.addFilesThat(func(i int) bool {
+		source := b.s.Files[i].Source
+		return source == 1 || slices.Contains(b.s.Parts, source)
+	})
 	b.messages.add(llm.User, tag("goal", b.goal()))
 }
 
@@ -232,6 +264,7 @@ func (b *builder) addGuidance(guidance []int, before int) []int {
 	for len(guidance) > 0 && guidance[0] < before {
 		e := b.journal(guidance[0])
 		b.addQuoted(e.Earlier)
+		b.addFiles(e.Seq)
 		b.messages.add(llm.User, b.guidanceText(e))
 		guidance = guidance[1:]
 	}
@@ -241,9 +274,22 @@ func (b *builder) addGuidance(guidance []int, before int) []int {
 // guidanceText is guidance as a prompt holds it.
 func (b *builder) guidanceText(e Event) string {
 	if e.Decision == nil {
-		return b.text("prompt.guidance", nil) + "\n" + tag("guidance", e.Text)
+		return b.text("prompt.guidance", nil) + "\n" + tag("guidance", strings.TrimSpace(e.Text+"\n"+b.heard(e.Seq)))
 	}
 	return b.verdict(*e.Decision)
+}
+
+// heard are the words that were spoken in the voice messages of guidance.
+func (b *builder) heard(source int) string {
+	var words []string
+	for _, f := range b.s.Files {
+		if f.Source == source && f.Read > 0 {
+			if r := b.journal(f.Read).Read; r != nil && r.Spoken {
+				words = append(words, r.Text)
+			}
+		}
+	}
+	return strings.Join(words, "\n")
 }
 
 // addRound adds the results of one round's sub-tasks, in order. The
@@ -252,7 +298,7 @@ func (b *builder) addRound(n int) {
 	var results []string
 	for _, w := range b.s.Subtasks {
 		inside := w.Parent != nil && b.s.Subtasks[w.Parent.Subtask].State == SubDone
-		if w.Round == n && w.State.Ended() && !inside {
+		if w.Round == n && w.State.Ended() && !inside && !w.Closing {
 			results = append(results, b.result(w))
 		}
 	}

@@ -31,6 +31,9 @@ func (b *builder) work(a Action) error {
 	b.messages.add(llm.User, b.asker())
 	if a.Final {
 		b.addGoal()
+	} else {
+		given := namedFiles(description)
+		b.addFilesThat(func(i int) bool { return slices.Contains(given, FileName(i)) })
 	}
 	if len(w.After) > 0 {
 		results := make([]string, 0, len(w.After))
@@ -49,7 +52,7 @@ func (b *builder) work(a Action) error {
 	}
 	if a.LastTurn {
 		b.messages.add(llm.User, b.text("prompt.last_turn", nil))
-	} else if w.Name != LLMTool {
+	} else {
 		b.tools = append(plainTools(b.input.Tools), b.machineTools(w)...)
 	}
 	b.addBadReplies(w.BadReplies)
@@ -130,6 +133,8 @@ func (b *builder) callResult(w Work, c Call, state CallState) string {
 	case c.Read != nil:
 		b.namesMore = true
 		return b.read(w, *c.Read)
+	case c.Look != nil:
+		return b.look(*c.Look)
 	case state.Step != StepDone:
 		return b.text("prompt.result_missing", nil)
 	case state.Kind == CallDelegate:
@@ -149,7 +154,7 @@ func (b *builder) tooMany(c Call) string {
 		return b.text("prompt.state_full", map[string]any{"Max": limits.StateKeys, "Bytes": limits.StateBytes})
 	case c.Ask != nil:
 		return b.text("prompt.too_many_asked", map[string]any{"Max": limits.Asks})
-	case c.Read != nil:
+	case c.Read != nil, c.Look != nil:
 		return b.text("prompt.too_many_read", map[string]any{"Max": limits.Reads})
 	}
 	return b.text("prompt.too_many_delegated", nil)
@@ -207,6 +212,14 @@ func (b *builder) read(w Work, r Read) string {
 		return tag("data", part) + "\n" + b.text("prompt.result_more", map[string]any{"Offset": end, "Bytes": len(text), "Result": r.Result})
 	}
 	return tag("data", part)
+}
+
+// look is what a call of read_attachment shows.
+func (b *builder) look(l Look) string {
+	if end := l.Offset + len(l.Text); end < l.Bytes {
+		return tag("data", l.Text, "file", l.File) + "\n" + b.text("prompt.file_rest", map[string]any{"Offset": end, "Bytes": l.Bytes})
+	}
+	return tag("data", l.Text, "file", l.File)
 }
 
 // Portion is what one read_result gives of a text from an offset on, and where

@@ -78,6 +78,11 @@ type State struct {
 	BadReplies []int // their seqs
 	Streamed   bool  // its first words are out
 
+	Files     []Attached // that people sent, in the order of their coming
+	WantsFile bool       // the person wants a file, which the answer makes
+	MadeSeqs  []int      // seqs of the results that hold files for the person
+	Wordless  bool       // it is nothing but files so far
+
 	PartsUntil time.Time // what the person sends until then is a part of the question
 
 	Preview bool // a person decides about the first plan
@@ -150,7 +155,7 @@ func (s *State) Slot(name string) Slot {
 // answer: its plan had one entry, and no guidance or note came that a review would
 // have to see. After the answer's first words they are too late for it.
 func (s *State) SingleSubtask() bool {
-	return s.Round == 1 && len(s.Subtasks) == 1 && s.GuidanceSeen == len(s.Guidance) &&
+	return s.Round == 1 && len(s.Subtasks) == 1 && !s.WantsFile && s.GuidanceSeen == len(s.Guidance) &&
 		(s.Streamed || s.Review == 0 && s.NotesSeen == len(s.Notes))
 }
 
@@ -163,7 +168,7 @@ func (s *State) HasResults() bool {
 // working, waiting, answering, done, failed, stopped.
 func (s *State) Status() string {
 	switch {
-	case s.Budget != "", s.Review > 0, s.Phase == PhaseProposed, s.Phase == PhaseWorking && !busy(*s):
+	case s.Budget != "", s.Review > 0, s.Phase == PhaseProposed, s.asksGoal(), s.Phase == PhaseWorking && !busy(*s):
 		return "waiting"
 	}
 	switch s.Phase {
@@ -243,6 +248,7 @@ type Work struct {
 	Tries      int   // unusable replies of the current turn
 	BadReplies []int // their seqs
 	EndSeq     int   // seq of the event that ended it
+	Closing    bool  // it is the closing answer, which has called tools of the machine
 	StartedAt  time.Time
 	EndedAt    time.Time
 }

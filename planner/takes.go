@@ -3,6 +3,8 @@ package planner
 import (
 	"slices"
 	"strings"
+
+	"legwork/llm"
 )
 
 // Takes reports whether e still fits s. Stores call it at append, under the
@@ -23,7 +25,7 @@ func Takes(s State, e Event) bool {
 	case GuidanceRemoved:
 		return !ByAgent(e) && (takesGuidance(s) && slices.Contains(s.Guidance[s.GuidanceSeen:], e.Of) || takesPart(s) && slices.Contains(s.Parts, e.Of))
 	case Joined:
-		return takesPart(s) && len(s.Parts)+1 < s.Limits.Parts && (e.Text != "" || len(e.Earlier) > 0) && !ByAgent(e)
+		return takesPart(s) && len(s.Parts)+1 < s.Limits.Parts && (e.Text != "" || len(e.Earlier) > 0 || len(e.Files) > 0) && !ByAgent(e)
 	case NoteAdded:
 		return e.Note != nil && !s.Settled() && !full(len(s.Notes), s.Limits.Notes)
 	case Answered:
@@ -104,6 +106,8 @@ func takesOutcome(s State, e Event) bool {
 		return (a.Kind == KindModel || a.Kind == KindShow) && e.Problem != nil
 	case PromptExpanded:
 		return a.Kind == KindModel && s.PromptPending && e.Text != ""
+	case FileRead:
+		return a.Kind == KindFetch && e.Read != nil
 	case Started:
 		return a.Kind == KindTool && callAt(s, a.Place).Step == StepOpen && s.Review == 0
 	case Returned:
@@ -126,11 +130,11 @@ func ByAgent(e Event) bool { return strings.HasPrefix(e.By, "agent:") }
 
 // fits reports whether the reply is of a form that the action can have.
 func fits(a Action, r Reply) bool {
-	if a.Role == "work" {
+	switch {
+	case a.Role == llm.RoleWork, a.Role == llm.RoleAnswer && len(r.Calls) > 0:
 		return !r.IsPlan && (r.Text != "" || len(r.Calls) > 0)
-	}
-	if r.IsPlan {
-		return a.Role != "answer" && len(r.Calls) == 0
+	case r.IsPlan:
+		return a.Role != llm.RoleAnswer && len(r.Calls) == 0
 	}
 	return r.Text != "" && len(r.Calls) == 0
 }

@@ -16,6 +16,7 @@ const (
 	KindTool  Kind = "tool"  // call a tool
 	KindAsk   Kind = "ask"   // a person must decide
 	KindShow  Kind = "show"  // bring the outcome to the chat
+	KindFetch Kind = "fetch" // read a file that people sent
 )
 
 // Action is one thing that is wanted now.
@@ -35,16 +36,12 @@ type Action struct {
 
 // Todo lists everything that is wanted now, running or not, in a fixed order.
 func Todo(s State) []Action {
-	var list []Action
+	list := fetchActions(s)
 	switch s.Phase {
-	case PhaseDeciding:
-		role := llm.RolePlan
-		if s.Round > 0 {
-			role = llm.RoleReview
+	case PhaseDeciding, PhaseAnswering:
+		if len(list) == 0 {
+			list = append(list, decisionAction(s))
 		}
-		list = append(list, Action{ID: DecisionID(role, s.Cause, s.Tries), Kind: KindModel, Role: role, Final: true})
-	case PhaseAnswering:
-		list = append(list, Action{ID: DecisionID(llm.RoleAnswer, s.Cause, s.Tries), Kind: KindModel, Role: llm.RoleAnswer, Final: true})
 	case PhaseProposed:
 		list = append(list, Action{ID: AskID(SubjectPlan, s.Planned[len(s.Planned)-1]), Kind: KindAsk})
 	case PhaseWorking:
@@ -71,10 +68,25 @@ func Todo(s State) []Action {
 	return list
 }
 
+// decisionAction is the next decision: a plan, a review or the answer, or the question
+// what to do with files.
+func decisionAction(s State) Action {
+	role := llm.RolePlan
+	switch {
+	case s.asksGoal():
+		return Action{ID: goalID(), Kind: KindAsk}
+	case s.Phase == PhaseAnswering:
+		role = llm.RoleAnswer
+	case s.Round > 0:
+		role = llm.RoleReview
+	}
+	return Action{ID: DecisionID(role, s.Cause, s.Tries), Kind: KindModel, Role: role, Final: true}
+}
+
 // hold marks the actions that work. Questions to people are not held.
 func hold(list []Action) {
 	for i := range list {
-		list[i].Hold = list[i].Kind == KindModel || list[i].Kind == KindTool
+		list[i].Hold = list[i].Kind == KindModel || list[i].Kind == KindTool || list[i].Kind == KindFetch
 	}
 }
 
@@ -98,9 +110,13 @@ func workActions(list []Action, s State, i int, w Work) []Action {
 	if open {
 		return list
 	}
+	role := llm.RoleWork
+	if w.Closing {
+		role = llm.RoleAnswer
+	}
 	return append(list, Action{
-		ID: WorkID(w.ID, len(w.Turns)+1, w.Tries), Kind: KindModel, Role: llm.RoleWork,
-		Place: Place{Subtask: i}, Group: w.Name, Final: s.SingleSubtask(), LastTurn: len(w.Turns)+1 >= s.Limits.Turns,
+		ID: WorkID(w.ID, len(w.Turns)+1, w.Tries), Kind: KindModel, Role: role,
+		Place: Place{Subtask: i}, Group: w.Name, Final: w.Closing || s.SingleSubtask(), LastTurn: len(w.Turns)+1 >= s.Limits.Turns,
 	})
 }
 
@@ -153,7 +169,7 @@ func busy(s State) bool {
 	if s.Budget != "" || s.Review > 0 {
 		return false
 	}
-	return s.Phase == PhaseDeciding || s.Phase == PhaseAnswering || s.Phase == PhaseWorking && slices.ContainsFunc(s.Subtasks, func(w Work) bool {
+	return s.Phase == PhaseDeciding && !s.asksGoal() || s.Phase == PhaseAnswering || s.Phase == PhaseWorking && slices.ContainsFunc(s.Subtasks, func(w Work) bool {
 		return (w.State == SubWorking || w.State == SubWaiting) && !awaitsOthers(w)
 	})
 }
@@ -169,6 +185,9 @@ func Deadline(s State) time.Time {
 	at := sooner(s.Overdraft.Expires, s.ReviewExpires) // of the questions about a budget and a review
 	if busy(s) {
 		at = s.Last.Add(s.Limit - s.Used)
+	}
+	if s.asksGoal() && s.Limits.ReviewTime > 0 {
+		at = sooner(at, s.Opened.Add(s.Limits.ReviewTime))
 	}
 	if s.Phase != PhaseWorking {
 		return at
@@ -191,6 +210,10 @@ func ExpiryOf(s State, a Action) time.Time {
 		return s.ReviewExpires
 	case SubjectBudget:
 		return s.Overdraft.Expires
+	case SubjectGoal:
+		if s.Limits.ReviewTime > 0 {
+			return s.Opened.Add(s.Limits.ReviewTime)
+		}
 	case SubjectCalls, SubjectForm, SubjectQuestion:
 		c := callAt(s, a.Place)
 		return c.lapses()

@@ -18,7 +18,7 @@ func workDone(s State, e Event, a Action) State {
 		finish(w, e, SubFailed, e.Problem.Code)
 	case len(e.Reply.Calls) == 0:
 		finish(w, e, SubDone, "")
-		if a.Final && s.SingleSubtask() {
+		if a.Final && (w.Closing || s.SingleSubtask()) {
 			s.Phase = PhaseShowing
 			return answered(s, e)
 		}
@@ -29,8 +29,26 @@ func workDone(s State, e Event, a Action) State {
 		w.Turns = append(slices.Clip(w.Turns), Turn{Seq: e.Seq, Calls: make([]CallState, len(e.Reply.Calls))})
 		return turnBegun(s, e, Place{a.Place.Subtask, len(w.Turns) - 1, 0})
 	}
+	if w.Closing && w.State == SubFailed {
+		return settle(s, Failed, w.Reason)
+	}
 	s.Streamed = false
 	return s
+}
+
+// ClosingID is the id of the closing answer among the sub-tasks, once it has called a
+// tool of the machine.
+const ClosingID = "answer"
+
+// closingBegun folds that the closing answer calls tools of the machine: it becomes a
+// sub-task, whose last turn is the answer.
+func closingBegun(s State, e Event) State {
+	s.Subtasks = append(slices.Clone(s.Subtasks), Work{
+		ID: ClosingID, Name: LLMTool, Source: e.Seq, Round: s.Round, State: SubWorking, StartedAt: e.At, Closing: true,
+		Turns: []Turn{{Seq: e.Seq, Calls: make([]CallState, len(e.Reply.Calls))}},
+	})
+	s.Phase = PhaseWorking
+	return turnBegun(s, e, Place{len(s.Subtasks) - 1, 0, 0})
 }
 
 // turnBegun resolves those calls of a new turn that need no server: calls of the
@@ -74,6 +92,15 @@ func machineCall(s State, e Event, at Place) (State, CallState) {
 		}
 		s.Reads++
 		s = labelled(s, e.Seq, Labels{Outside: c.Read.Untrusted, Private: c.Read.Private})
+	case c.Look != nil:
+		if full(s.Reads, s.Limits.Reads) {
+			call.Kind = CallTooMany
+			return s, call
+		}
+		s.Reads++
+		s = labelled(s, e.Seq, Labels{Outside: true, Private: Origins{OriginFile}})
+	case c.Make != nil:
+		return s, CallState{}
 	case c.Ask != nil:
 		if full(s.Asks, s.Limits.Asks) {
 			call.Kind = CallTooMany
@@ -137,6 +164,9 @@ func called(s State, e Event) State {
 		c.Step = StepStarted
 	case Returned:
 		s = labelled(s, e.Seq, Labels{Outside: e.Result.Untrusted, Private: e.Result.Private})
+		if len(e.Result.Files) > 0 {
+			s.MadeSeqs = append(slices.Clip(s.MadeSeqs), e.Seq)
+		}
 		return callDone(s, e, a.Place)
 	case Asked:
 		return asked(s, e, a)
@@ -233,6 +263,7 @@ func awaitsOthers(w Work) bool {
 	})
 }
 
+// ready reports that a sub-task can begin.
 func ready(s State, w Work) bool {
 	return !slices.ContainsFunc(w.After, func(i int) bool { return !s.Subtasks[i].State.Ended() })
 }

@@ -2,15 +2,20 @@ package store
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"hash"
+	"io"
 	"iter"
 	"slices"
 	"time"
+
+	"legwork/files"
+	"legwork/tasks"
 )
 
 // Bounds of one update of a copy. A record may go beyond the bytes.
@@ -46,6 +51,8 @@ type CopyOptions struct {
 	SkipDamaged bool
 	// Progress is called after each part; may be nil.
 	Progress func(CopyProgress)
+	// NoContents leaves out the bytes of the contents of files. They are copied elsewhere.
+	NoContents bool
 	// Beside copies what is kept beside the databases. It is called when all records
 	// are copied and compared, before the copy counts as finished; may be nil.
 	Beside func() error
@@ -64,7 +71,8 @@ type Copied struct {
 	Records    int           `json:"records"`              // in all tables
 	Changed    int           `json:"changed"`              // records that were written or deleted; the others were there already
 	Continued  bool          `json:"continued,omitempty"`  // the target held an unfinished copy
-	LeftOut    []string      `json:"left_out,omitempty"`   // damaged records
+	Contents   int           `json:"contents,omitempty"`   // contents of files, all of which are in the target now
+	LeftOut    []string      `json:"left_out,omitempty"`   // damaged records, and contents that are damaged or missing
 	Unfinished bool          `json:"unfinished,omitempty"` // the target is an unfinished copy now
 }
 
@@ -83,7 +91,7 @@ type CopiedTable struct {
 // database. ErrDamaged, when the source has a damaged record.
 func Copy(ctx context.Context, from, to DB, o CopyOptions) (Copied, error) {
 	c := copier{to: newCore(to, Options{}), o: o}
-	err := from.View(ctx, func(source Tx) error { return c.run(ctx, source) })
+	err := from.View(ctx, func(source Tx) error { return c.run(ctx, source, from.Contents()) })
 	return c.Copied, err
 }
 
@@ -95,14 +103,14 @@ type copier struct {
 	o  CopyOptions
 }
 
-func (c *copier) run(ctx context.Context, source Tx) error {
+func (c *copier) run(ctx context.Context, source Tx, contents Contents) error {
 	if err := checkFinished(source); err != nil {
 		return fmt.Errorf("reading the source: %w", err)
 	}
 	if err := c.begin(ctx); err != nil {
 		return err
 	}
-	for _, t := range Tables() {
+	for _, t := range copiedTables() {
 		sum, err := c.copyTable(ctx, &txn{Tx: source}, t)
 		if err != nil {
 			return fmt.Errorf("copying %s: %w", t, err)
@@ -111,6 +119,11 @@ func (c *copier) run(ctx context.Context, source Tx) error {
 	}
 	if err := c.compare(ctx); err != nil {
 		return err
+	}
+	if !c.o.NoContents {
+		if err := c.copyContents(ctx, &txn{Tx: source}, contents); err != nil {
+			return fmt.Errorf("copying the contents of files: %w", err)
+		}
 	}
 	if c.o.Beside != nil {
 		if err := c.o.Beside(); err != nil {
@@ -136,7 +149,7 @@ func (c *copier) begin(ctx context.Context) error {
 			c.Continued, mark.Began = true, old.Began
 			return
 		}
-		for _, t := range Tables() {
+		for _, t := range copiedTables() {
 			for range copied(ctx, x, t, nil, nil) {
 				empty = false
 				return
@@ -235,7 +248,7 @@ func (c *copier) write(ctx context.Context, t Table, from, to []byte, want []Rec
 // compare reads the target again, and compares it with what the source had.
 func (c *copier) compare(ctx context.Context) error {
 	total := 0
-	for i, t := range Tables() {
+	for i, t := range copiedTables() {
 		sum := tableSum{hash: sha256.New()}
 		err := c.to.view(ctx, fmt.Sprintf("comparing %s", t), func(x *txn) {
 			for r := range copied(ctx, x, t, nil, nil) {
@@ -260,6 +273,64 @@ func (c *copier) report(p CopyProgress) {
 		c.o.Progress(p)
 	}
 }
+
+// copyContents copies the contents of files whose records were copied. Contents that a
+// live source has deleted meanwhile are deleted in the target too.
+func (c *copier) copyContents(ctx context.Context, source *txn, from Contents) error {
+	to := Files{c.to}
+	for r := range copied(ctx, source, TableContents, nil, nil) {
+		id := files.ID(r.Key)
+		if !id.Valid() {
+			continue
+		}
+		c.Contents++
+		if found, _, err := to.sum(ctx, id); err == nil && found == id {
+			continue
+		}
+		err := CopyContent(ctx, id, from, c.to.contents)
+		if missing := errors.Is(err, files.ErrNone); missing && c.o.Live || c.o.SkipDamaged && (missing || errors.Is(err, tasks.ErrDamaged)) {
+			c.Contents--
+			c.LeftOut = append(c.LeftOut, fmt.Sprintf("content %s", id))
+			err = c.to.update(ctx, writing, func(x *txn) { uses{x}.forget(id) })
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if source.failed != nil {
+		return source.failed
+	}
+	return to.clean(ctx)
+}
+
+// CopyContent copies one content and reads the copy again. files.ErrNone, ErrDamaged.
+func CopyContent(ctx context.Context, id files.ID, from, to Contents) error {
+	r, err := from.Open(ctx, id)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = r.Close() }() // it was only read
+	staged, err := to.Stage(ctx, func(w io.Writer) error {
+		found, _, err := copyLimited(w, r, 0)
+		if err == nil && found != id {
+			err = fmt.Errorf("content %s: %w: its hash is %s", id, tasks.ErrDamaged, found)
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	if err := staged.Place(ctx, id); err != nil {
+		return err
+	}
+	if found, _, err := (Files{&core{contents: to}}).sum(ctx, id); err != nil || found != id {
+		return fmt.Errorf("reading the copy of content %s again: %w", id, cmp.Or(err, tasks.ErrDamaged))
+	}
+	return nil
+}
+
+// copiedTables are the tables whose records are copied.
+func copiedTables() []Table { return slices.DeleteFunc(Tables(), Table.Bytes) }
 
 // copied returns the records of a range that belong to the store: package bolt keeps
 // the version of its file in meta, and a copy its mark. The end of ctx ends the range

@@ -29,6 +29,9 @@ type contents map[store.Table]map[string]string
 func sample(small int) contents {
 	c := contents{}
 	for _, t := range store.Tables() {
+		if t.Bytes() {
+			continue // each database has its own
+		}
 		c[t] = map[string]string{"a": "1", "b\x00c": "\x00", "\xff\xff": strings.Repeat("z", 300)}
 	}
 	for i := range small {
@@ -68,6 +71,9 @@ func read(t testing.TB, db store.DB) contents {
 	c := contents{}
 	err := db.View(t.Context(), func(x store.Tx) error {
 		for _, table := range store.Tables() {
+			if table.Bytes() {
+				continue
+			}
 			c[table] = map[string]string{}
 			for r, err := range x.Range(table, nil, nil, store.Ascending) {
 				if err != nil {
@@ -155,7 +161,7 @@ func testCopy(t *testing.T, from, to func(testing.TB) store.DB) {
 	if d := cmp.Diff(want, read(t, target)); d != "" {
 		t.Errorf("target (-want +got):\n%s", d)
 	}
-	if n := len(store.Tables())*3 + 12_003; r.Records != n || r.Changed != n || r.Continued || r.Unfinished || progress < 20 {
+	if n := len(sample(0))*3 + 12_003; r.Records != n || r.Changed != n || r.Continued || r.Unfinished || progress < 20 {
 		t.Errorf("got %d records, %d changed, continued %v, unfinished %v, %d reports; want %d records, all changed", r.Records, r.Changed, r.Continued, r.Unfinished, progress, n)
 	}
 	again, err := store.Copy(t.Context(), target, back, store.CopyOptions{})
@@ -211,7 +217,7 @@ func TestCopyInterrupted(t *testing.T) {
 				t.Fatalf("Copy of an unfinished copy: %v, want a refusal", err)
 			}
 		}
-		if n := len(store.Tables())*3 + 12_003; changed != n || tries < 20 {
+		if n := len(sample(0))*3 + 12_003; changed != n || tries < 20 {
 			t.Errorf("%s: %d records written in %d tries, want %d in 20 at least", to, changed, tries, n)
 		}
 		if d := cmp.Diff(want, read(t, target)); d != "" {

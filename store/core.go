@@ -20,14 +20,16 @@ import (
 
 // core is what all parts of a store share.
 type core struct {
-	db      DB
-	now     func() time.Time
-	log     *slog.Logger
-	metrics *telemetry.Metrics // may be nil
-	cache   *cache
-	watch   watch
-	freed   atomic.Bool  // deleted data may still be in the files
-	swept   atomic.Int64 // when expired dedupe keys were looked for, in Unix seconds
+	db       DB
+	now      func() time.Time
+	log      *slog.Logger
+	metrics  *telemetry.Metrics // may be nil
+	cache    *cache
+	watch    watch
+	contents Contents
+	shelf
+	freed atomic.Bool  // deleted data may still be in the files
+	swept atomic.Int64 // when expired dedupe keys were looked for, in Unix seconds
 }
 
 // txn is one transaction: the records as they are with its changes, and what the

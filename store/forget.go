@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -17,6 +18,9 @@ import (
 func (c Conversations) Forget(ctx context.Context, conversation string) (int, error) {
 	var d tasks.Deleted
 	err := Deletion(c).forget(ctx, conversation, &d)
+	if d.Contents > 0 {
+		err = errors.Join(err, Files(c).collect(ctx))
+	}
 	return d.Turns, wrap("forgetting conversation", err)
 }
 
@@ -54,6 +58,7 @@ func (k Deletion) Erase(ctx context.Context, who string) (d tasks.Deleted, err e
 		func() error { return k.eraseSchedules(ctx, who, &d) },
 		func() error { return k.eraseSettings(ctx, who, private, &d) },
 		func() error { return k.eraseTotals(ctx, who) },
+		func() error { return k.eraseFiles(ctx, who, private, &d) },
 		func() error { return k.forgetAudit(ctx, who, &d) },
 		func() error { return k.forgetDeliveries(ctx, &d) },
 		func() error {
@@ -139,6 +144,20 @@ func (k Deletion) eraseSettings(ctx context.Context, who string, private map[str
 			d.Settings++
 		}
 	})
+}
+
+// eraseFiles deletes the uploads of a person or a chat, and the bytes of all contents
+// without a use. Files of tasks went with their tasks.
+func (k Deletion) eraseFiles(ctx context.Context, who string, private map[string]bool, d *tasks.Deleted) error {
+	// The uploads of an agent belong to its token, as those of other programs.
+	if name, agent := strings.CutPrefix(who, tasks.PlatformAgent+":"); agent {
+		who = tasks.PlatformAPI + ":" + name
+	}
+	err := k.dropUses(ctx, d, func(_ *txn, u use) bool { return u.task == "" && (u.owner == who || private[u.owner]) })
+	if err != nil {
+		return err
+	}
+	return Files(k).collect(ctx)
 }
 
 // eraseTotals deletes the totals of a person or a chat. The totals of everybody
@@ -233,7 +252,7 @@ func (x turns) forgetTask(id tasks.ID, d *tasks.Deleted) (stays bool) {
 	}
 	d.Tasks++
 	x.removed += task.Last
-	journals(x).remove(id)
+	d.Contents += journals(x).remove(id)
 	return false
 }
 

@@ -227,6 +227,9 @@ func (x journals) appendEvent(id tasks.ID, task taskRow, before planner.State, e
 	lane := lanes(x).read(task.Chat.Key())
 	lane.Amend(id, before, &e)
 	e, after, err := x.fold(id, before, e)
+	if err == nil {
+		err = uses(x).refer(id, task.Chat.Room(), e.Contents())
+	}
 	if err != nil {
 		return task, before, err
 	}
@@ -364,8 +367,8 @@ func (x journals) drop(id tasks.ID) error {
 }
 
 // remove deletes a task with its journal, its row in lists and its account. It
-// closes the account first.
-func (x journals) remove(id tasks.ID) {
+// closes the account first. It returns how many contents of files went with it.
+func (x journals) remove(id tasks.ID) (contents int) {
 	ledger(x).close(id)
 	index(x).remove(id)
 	first, end := journalKey(eventKey{id, 0}), journalKey(eventKey{id, 1 << 56}) // before those of ids that begin with this one
@@ -374,4 +377,5 @@ func (x journals) remove(id tasks.ID) {
 	x.deleted, x.changed, x.frees = append(x.deleted, id), append(x.changed, id), true
 	x.step("forgotten")
 	taskRows.drop(x, id)
+	return uses(x).releaseTask(id)
 }

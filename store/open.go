@@ -162,6 +162,9 @@ func (x intake) open(in tasks.Inbound) error {
 	opening.Queued = lane.add(in.ID, task)
 	e.Opening = &opening
 	e, after, err := journals(x).fold(in.ID, planner.State{}, e)
+	if err == nil {
+		err = uses(x).refer(in.ID, in.Chat.Room(), e.Contents())
+	}
 	if err != nil {
 		return err
 	}

@@ -21,6 +21,7 @@ type Store struct {
 	Audit
 	Deliveries
 	Deletion
+	Files
 
 	dropped []tasks.ID
 }
@@ -47,7 +48,7 @@ func Open(ctx context.Context, db DB, o Options) (*Store, error) {
 	c := newCore(db, o)
 	s := &Store{
 		core: c, Journals: Journals{c}, Conversations: Conversations{c}, Ledger: Ledger{c}, Timetable: Timetable{c},
-		Index: Index{c}, Audit: Audit{c}, Deliveries: Deliveries{c}, Deletion: Deletion{c},
+		Index: Index{c}, Audit: Audit{c}, Deliveries: Deliveries{c}, Deletion: Deletion{c}, Files: Files{c},
 	}
 	if err := db.View(ctx, checkFinished); err != nil {
 		return nil, err
@@ -60,12 +61,15 @@ func Open(ctx context.Context, db DB, o Options) (*Store, error) {
 	if err != nil {
 		c.log.ErrorContext(ctx, "feed end unreadable", "cause", err)
 	}
+	if err := s.clean(ctx); err != nil {
+		c.log.ErrorContext(ctx, "contents of files not cleaned", "cause", err)
+	}
 	return s, s.dropCopied(ctx)
 }
 
 // newCore returns the core of a store on a database.
 func newCore(db DB, o Options) *core {
-	c := &core{db: db, now: o.Now, log: o.Log, metrics: o.Metrics, cache: newCache()}
+	c := &core{db: db, now: o.Now, log: o.Log, metrics: o.Metrics, cache: newCache(), contents: db.Contents()}
 	if c.now == nil {
 		c.now = time.Now
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"legwork/bot"
+	"legwork/files"
 	"legwork/llm"
 	"legwork/planner"
 	"legwork/tasks"
@@ -45,6 +46,13 @@ const (
 	TableOutgoing
 	TableOutbox
 	TableLanes
+	TableContents
+	TableUses
+	TableFiles
+	TableOwners
+	TableGarbage
+	TableBlobs
+	TableChunks
 	tableEnd
 )
 
@@ -55,6 +63,8 @@ var names = [tableEnd]string{
 	TableSpent: "spent", TableSchedules: "schedules", TableDue: "due", TableSummaries: "summaries", TableOpen: "open",
 	TableRows: "rows", TableListed: "listed", TableFeed: "feed", TableTail: "tail", TableAudit: "audit",
 	TableOutgoing: "outgoing", TableOutbox: "outbox", TableLanes: "lanes",
+	TableContents: "contents", TableUses: "uses", TableFiles: "files", TableOwners: "owners", TableGarbage: "garbage",
+	TableBlobs: "blobs", TableChunks: "chunks",
 }
 
 // String is the stored name of the table.
@@ -83,11 +93,15 @@ func (t Table) Short() bool {
 // Grows reports whether new records of the table mostly go to its end.
 func (t Table) Grows() bool { return t == TableRows || t == TableFeed || t == TableAudit }
 
+// Bytes reports whether the table is about the bytes of contents, which each database
+// keeps in its own way: see Contents. Its records are not copied to other databases.
+func (t Table) Bytes() bool { return t == TableGarbage || t == TableBlobs || t == TableChunks }
+
 // The records, table by table: what a key is made of -> what a value holds.
 var (
 	// meta: name -> a number or a text about the whole store. The database may have
 	// names of its own here.
-	metaNumbers = jsonTable[string, uint64](TableMeta, nameKey)         // metaOrder, metaAuditEnd
+	metaNumbers = jsonTable[string, uint64](TableMeta, nameKey)         // metaOrder, metaAuditEnd, metaFileBytes
 	metaCounts  = jsonTable[string, map[string]int](TableMeta, nameKey) // metaTasks
 	metaTimes   = jsonTable[string, time.Time](TableMeta, nameKey)      // metaCopied
 
@@ -152,14 +166,28 @@ var (
 	deliveries = jsonTable[string, tasks.Delivery](TableOutgoing, nameKey)
 	// outbox: time of queueing, id of a delivery -> when it is due, webhook.
 	outbox = table[tasks.Delivery, outboxEntry]{TableOutbox, outboxKey, encodeOutbox, decodeOutbox}
+
+	// contents: id -> a content that is kept.
+	contentRows = jsonTable[files.ID, contentRow](TableContents, nameKey[files.ID])
+	// uses: id of a content, owner, task or nothing -> why it is kept. Without a task it
+	// is an upload.
+	useRows = jsonTable[useKey, useRow](TableUses, useKeyBytes)
+	// files: task id, id of a content -> the owner in the task's row of uses.
+	taskFiles = jsonTable[useKey, string](TableFiles, func(k useKey) []byte { return orderedKey(string(k.task), string(k.id)) })
+	// owners: owner -> the size of its contents together.
+	ownerBytes = jsonTable[string, int64](TableOwners, nameKey)
+	// garbage: id of a content -> nothing. Its bytes are to be deleted, unless it is kept.
+	garbageRows = keyTable(TableGarbage, nameKey[files.ID])
+	// blobs and chunks belong to package chunks.
 )
 
 // The names in meta.
 const (
-	metaOrder    = "order"   // the order number that was given last
-	metaAuditEnd = "audited" // the number of the audit log that was given last
-	metaTasks    = "counts"  // tasks of each status
-	metaCopied   = "copied"  // when the store was copied: its tasks must not continue
+	metaOrder     = "order"      // the order number that was given last
+	metaAuditEnd  = "audited"    // the number of the audit log that was given last
+	metaTasks     = "counts"     // tasks of each status
+	metaFileBytes = "file_bytes" // size of all contents
+	metaCopied    = "copied"     // when the store was copied: its tasks must not continue
 )
 
 // MaxName bounds conversations, owners and names of settings, in bytes.
@@ -264,6 +292,11 @@ type listing struct {
 type outboxEntry struct {
 	next    time.Time // when it is due
 	webhook string
+}
+
+// contentRow is what is stored about a content.
+type contentRow struct {
+	Bytes int64 `json:"bytes"`
 }
 
 // turnKey names a turn of a conversation, and the task of it.

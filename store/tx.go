@@ -50,6 +50,9 @@ type DB interface {
 	// the database calls it once, before any later transaction begins; it may be
 	// nil. ctx bounds the waiting: afterwards the changes may still be stored.
 	Update(ctx context.Context, do func(Tx) (done func(), err error)) error
+	// Contents keeps the bytes of contents, beside the tables or in TableBlobs and
+	// TableChunks.
+	Contents() Contents
 	Close() error
 }
 

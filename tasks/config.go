@@ -1,5 +1,7 @@
 package tasks
 
+import "legwork/planner"
+
 // PromptRules are the configured rules for prompts and tasks.
 type PromptRules struct {
 	Instructions string                  // of the admin, for every prompt
@@ -13,6 +15,8 @@ type PromptRules struct {
 	Approvals    Approvals               // rules for questions to people
 	Budget       BudgetRules             // rules for costs
 	Trust        Trust                   // where tasks may send what they like
+	Files        FileLimits              // limits of files
+	Makes        *planner.Makes          // the files that can be made; nil: none
 	Admins       []string                // keys of the configured admins
 	Deciders     []string                // keys of the programs ("api:NAME") whose tokens let them decide about calls
 }
@@ -21,6 +25,14 @@ type PromptRules struct {
 // those of flow.Open.
 type Trust struct {
 	Hosts, Recipients []string
+}
+
+// FileLimits bound files, in bytes. 0: no limit.
+type FileLimits struct {
+	File    int64 // one file
+	Message int64 // all files of one message
+	Chat    int64 // all files that are kept for a chat
+	All     int64 // all files that are kept
 }
 
 // ChatSettings are the configured settings of one chat. Zero values change nothing.

@@ -13,12 +13,13 @@ type Deleted struct {
 	Settings  int // settings by or about a person, standing permissions among them
 	Schedules int
 	Spent     int  // rows of the ledger
+	Contents  int  // of files; their bytes are deleted too
 	Live      []ID // tasks that stay, with their turns, because they have not ended
 }
 
 // Empty reports whether no record was deleted.
 func (d Deleted) Empty() bool {
-	return d.Tasks+d.Turns+d.Summaries+d.Settings+d.Schedules+d.Spent == 0
+	return d.Tasks+d.Turns+d.Summaries+d.Settings+d.Schedules+d.Spent+d.Contents == 0
 }
 
 // Deletion deletes data of many conversations. Each method uses as many transactions

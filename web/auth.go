@@ -2,6 +2,7 @@ package web
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -28,13 +29,15 @@ type auth struct {
 	failures          failedAuthLimiter
 	origins           *http.CrossOriginProtection
 	api, mcp, metrics http.Handler
+	streams           func(*http.Request) bool
+	partTime          time.Duration // for a part of a body that the handler reads
 	refused           func(ctx context.Context, p api.Principal, route string)
 	log               *slog.Logger
 }
 
 func newAuth(c Config) (*auth, error) {
 	a := &auth{
-		origins: http.NewCrossOriginProtection(), api: c.API, mcp: c.MCP, refused: c.Refused, log: c.Log,
+		origins: http.NewCrossOriginProtection(), api: c.API, mcp: c.MCP, streams: c.Streams, partTime: cmp.Or(c.requestTime, bodyTime), refused: c.Refused, log: c.Log,
 	}
 	if c.Metrics != nil {
 		a.metrics = metricsHandler(c.Metrics)
@@ -114,12 +117,16 @@ func (a *auth) ServeHTTP(to http.ResponseWriter, r *http.Request) {
 // read before, and each write of the reply has a deadline of its own.
 func (a *auth) serve(w *responseWriter, r *http.Request, running *runningRequest) {
 	control := http.NewResponseController(w.ResponseWriter)
-	if err := readBody(w.ResponseWriter, r); err != nil {
+	if a.streams != nil && a.streams(r) {
+		r.Body = &streamedBody{r.Body, r.Context(), control, a.partTime, time.Now().Add(streamTime)}
+	} else if err := readBody(w.ResponseWriter, r); err != nil {
 		_ = control.SetWriteDeadline(time.Now().Add(replyTime))
 		writeBodyError(w, err)
 		return
 	}
-	_ = control.SetReadDeadline(time.Time{})
+	if _, streamed := r.Body.(*streamedBody); !streamed {
+		_ = control.SetReadDeadline(time.Time{})
+	}
 	w.beforeWrite = func() error {
 		if running.isRevoked() {
 			return errRevoked
@@ -155,6 +162,33 @@ func readBody(w http.ResponseWriter, r *http.Request) error {
 	body, err := io.ReadAll(bounded)
 	r.Body = io.NopCloser(io.MultiReader(bytes.NewReader(body))) // MultiReader drops a reader that is at its end
 	return err
+}
+
+// streamedBody is a body that the handler reads as it arrives. Each part of it must
+// arrive within a time, and all of it within streamTime.
+type streamedBody struct {
+	io.ReadCloser
+	ctx     context.Context //nolint:containedctx // an io.Reader has no other way to get it
+	control *http.ResponseController
+	part    time.Duration
+	end     time.Time
+}
+
+// Read implements io.Reader.
+func (b *streamedBody) Read(p []byte) (int, error) {
+	if err := b.ctx.Err(); err != nil { // for example because the token was revoked
+		return 0, err
+	}
+	deadline := time.Now().Add(b.part)
+	if b.end.Before(deadline) {
+		deadline = b.end
+	}
+	_ = b.control.SetReadDeadline(deadline) // a server without deadlines returns an error
+	n, err := b.ReadCloser.Read(p)
+	if errors.Is(err, io.EOF) { // from here on the handler may take its time
+		_ = b.control.SetReadDeadline(time.Time{})
+	}
+	return n, err
 }
 
 // fallbackPattern is the pattern of a path for handlers that set none themselves.

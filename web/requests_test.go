@@ -2,11 +2,13 @@ package web_test
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
 	"net"
 	"net/http"
+	"os"
 	"runtime"
 	"slices"
 	"strconv"
@@ -253,5 +255,35 @@ func TestLongPoll(t *testing.T) {
 	}
 	if line, err := bufio.NewReader(slow).ReadString('\n'); err != nil || !strings.Contains(line, "408") {
 		t.Errorf("a body that does not come: got %q, %v, want 408", line, err)
+	}
+}
+
+// TestStreamedBody: a handler reads a body of any length as it arrives. A body that stops
+// coming ends with an error, and the client gets the reply.
+func TestStreamedBody(t *testing.T) {
+	t.Parallel()
+	ops, text := newToken("ops", policy.RoleAdmin)
+	errs := make(chan error, 2)
+	at, _, _ := serve(t, web.WithRequestTime(web.Config{
+		Listen: "127.0.0.1:0", Access: access(ops), Streams: func(r *http.Request) bool { return r.URL.Path == "/v1/files" },
+		API: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			n, err := io.Copy(io.Discard, r.Body)
+			errs <- err
+			_, _ = fmt.Fprintf(w, "%d bytes", n)
+		}),
+	}, 3*time.Second))
+	if got := ask(t, http.MethodPost, "http://"+at+"/v1/files", strings.Repeat("x", 3<<20), "Authorization: Bearer "+text); got.body != "3145728 bytes" || <-errs != nil {
+		t.Errorf("a long body: got %+v", got)
+	}
+	slow, err := net.Dial("tcp", at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = slow.Close() }()
+	if _, err := fmt.Fprintf(slow, "POST /v1/files HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer %s\r\nContent-Length: 100\r\n\r\nhalf", text); err != nil {
+		t.Fatal(err)
+	}
+	if line, err := bufio.NewReader(slow).ReadString('\n'); err != nil || !strings.Contains(line, "200") || !errors.Is(<-errs, os.ErrDeadlineExceeded) {
+		t.Errorf("a body that stops coming: got %q, %v, want a reply and a deadline that has passed", line, err)
 	}
 }

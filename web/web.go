@@ -24,6 +24,7 @@ import (
 const (
 	headerTime = 10 * time.Second
 	bodyTime   = 30 * time.Second
+	streamTime = 30 * time.Minute // for a body that the handler reads as it arrives
 	replyTime  = 60 * time.Second // from the end of the header to the end of the reply; for requests with a token, for each write
 	idleTime   = 2 * time.Minute  // between two requests of a connection
 	maxHeader  = 64 << 10
@@ -68,6 +69,9 @@ type Config struct {
 	// token is revoked, and when Run ends; only in the last case the client still
 	// gets what the handler writes after that.
 	API, MCP, Metrics http.Handler
+	// Streams reports requests to them whose handlers read the body as it arrives. Their
+	// bodies are neither kept in memory nor limited here. Nil: none.
+	Streams func(*http.Request) bool
 	// Refused is called for each request that was answered with 403; see
 	// OncePerMinute. May be nil.
 	Refused func(ctx context.Context, p api.Principal, route string)

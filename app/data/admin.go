@@ -43,7 +43,7 @@ func BackupFolder(dir string) string { return filepath.Join(dir, "backups") }
 // Files are the files that a backup consists of.
 func (a Admin) Files() []backup.File {
 	return []backup.File{
-		a.Store.backupFile(),
+		a.Store.backupFile(a.Log),
 		{
 			Name:   memory.FileName,
 			Write:  func(ctx context.Context, w io.Writer) error { return memory.Snapshot(ctx, a.Dir, w) },
@@ -82,7 +82,7 @@ type File struct {
 }
 
 // Backup copies the data to a file, and the notes of the memory server to a
-// second one beside it.
+// second one beside it. The contents of files go into a folder beside it.
 func (a Admin) Backup(ctx context.Context, path string) (list []File, err error) {
 	var files []backup.File
 	var paths []string
@@ -104,7 +104,7 @@ func (a Admin) Backup(ctx context.Context, path string) (list []File, err error)
 	}
 	for n, f := range files {
 		to := paths[n]
-		size, err := backup.Copy(ctx, to, f)
+		size, err := backup.Copy(ctx, to, f, bolt.BackupFolders(to)[0])
 		if err != nil {
 			return list, err
 		}
@@ -120,7 +120,7 @@ func (a Admin) Backup(ctx context.Context, path string) (list []File, err error)
 func (a Admin) verify(ctx context.Context, _ struct{}) (list []File, err error) {
 	for _, f := range a.Files() {
 		path := filepath.Join(a.Dir, "."+f.Name+".verify")
-		size, err := backup.Copy(ctx, path, f)
+		size, err := backup.Copy(ctx, path, f, "")
 		result := File{Name: f.Name, Bytes: size}
 		switch {
 		case errors.Is(err, backup.ErrNoData):
@@ -135,7 +135,11 @@ func (a Admin) verify(ctx context.Context, _ struct{}) (list []File, err error) 
 		}
 		list = append(list, result)
 	}
-	return list, nil
+	report, err := a.Store.VerifyFiles(ctx)
+	if report.Contents > 0 || len(report.Problems) > 0 {
+		list = append(list, File{Name: bolt.FolderName, Bytes: report.Bytes, Problem: cli.FirstLines(strings.Join(report.Problems, "\n"), 10)})
+	}
+	return list, err
 }
 
 // Compacted is the result for one file: its size in bytes before and after, how

@@ -207,6 +207,7 @@ func openBackup(ctx context.Context, path string, o bolt.Options) (source, error
 		return source{}, err
 	}
 	s := source{temporary: dir}
+	o.Contents = bolt.BackupFolders(path)
 	if err = os.Symlink(path, filepath.Join(dir, bolt.FileName)); err == nil {
 		s.DB, err = openDatabase(ctx, dir, o)
 	}
@@ -242,6 +243,7 @@ func openFolder(ctx context.Context, dir string, o bolt.Options) (s source, err 
 	}
 	if err == nil {
 		s.live = true
+		o.Contents = bolt.BackupFolders(filepath.Join(s.temporary, bolt.FileName))
 		s.DB, err = openDatabase(ctx, s.temporary, o)
 	}
 	if err != nil {

@@ -76,7 +76,7 @@ func (f Forgotten) plus(d tasks.Deleted) tasks.Deleted {
 	a := f.Deleted
 	return tasks.Deleted{
 		Tasks: a.Tasks + d.Tasks, Turns: a.Turns + d.Turns, Summaries: a.Summaries + d.Summaries,
-		Settings: a.Settings + d.Settings, Schedules: a.Schedules + d.Schedules, Spent: a.Spent + d.Spent, Live: d.Live,
+		Settings: a.Settings + d.Settings, Schedules: a.Schedules + d.Schedules, Spent: a.Spent + d.Spent, Contents: a.Contents + d.Contents, Live: d.Live,
 	}
 }
 
@@ -147,6 +147,11 @@ func (a Admin) forgetBackups(ctx context.Context, remove bool, out *Forgotten) e
 	for _, path := range out.Backups {
 		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return fmt.Errorf("deleting a backup: %w", err)
+		}
+	}
+	for _, f := range a.Files() {
+		if err := backup.Tidy(dir, f); err != nil {
+			return fmt.Errorf("deleting the files of old backups: %w", err)
 		}
 	}
 	out.Gone = true

@@ -115,6 +115,9 @@ func LossText(l bolt.Loss) string {
 	if n := len(l.Dropped); n > 0 {
 		fmt.Fprintf(&b, "; %d tasks were running then and cannot continue: %s", n, IDList(l.Dropped))
 	}
+	if l.Missing > 0 {
+		fmt.Fprintf(&b, "; %d files are missing, because their contents are not beside the backup", l.Missing)
+	}
 	if l.Aside != "" {
 		fmt.Fprintf(&b, "; the replaced file is kept as %s", l.Aside)
 	}

@@ -5,15 +5,19 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"time"
 
+	"legwork/files"
 	"legwork/internal/clock"
+	"legwork/internal/fsutil"
 	"legwork/store"
 	"legwork/store/backup"
 	"legwork/store/bolt"
 	"legwork/store/postgres"
+	"legwork/tasks"
 )
 
 // Store is a store with the care that its database needs: a data file, or a database
@@ -83,10 +87,16 @@ func (s *Store) Lost() <-chan struct{} {
 
 // backupFile describes the data for backups. A backup is always a data file: that of
 // a server's database is a copy.
-func (s *Store) backupFile() backup.File {
+func (s *Store) backupFile(log *slog.Logger) backup.File {
 	f := backup.File{
 		Name: bolt.FileName, Verify: verifyInChild,
 		Mark: func(path string) error { return bolt.MarkCopy(path, time.Now()) },
+	}
+	f.Beside = &backup.Beside{
+		Pin: s.PinFiles, Copy: func(ctx context.Context, path, folder string) error { return s.copyContents(ctx, path, folder, log) },
+		Tidy: func(folder string, copies []string) error {
+			return bolt.TidyFolder(context.Background(), folder, copies)
+		},
 	}
 	if s.file != nil {
 		f.Write, f.Size = s.file.Backup, s.file.Size
@@ -95,6 +105,35 @@ func (s *Store) backupFile() backup.File {
 	f.Write = s.writeCopy
 	f.Size = func() (int64, error) { return s.server.Size(context.Background()) }
 	return f
+}
+
+// copyContents copies the contents that a backup refers to into a folder. It leaves out
+// contents that are missing or damaged: the backup of everything else is worth more.
+func (s *Store) copyContents(ctx context.Context, path, folder string, log *slog.Logger) error {
+	ids, err := bolt.ContentIDs(path)
+	if err != nil {
+		return err
+	}
+	var from store.Contents
+	if s.file != nil {
+		from = s.file.Contents()
+	} else {
+		from = s.server.Contents()
+	}
+	for _, id := range ids {
+		if err := fsutil.CheckFree(filepath.Dir(path), 0); err != nil {
+			return err
+		}
+		err := (bolt.Folder{Dir: folder}).Take(ctx, id, from)
+		if errors.Is(err, files.ErrNone) || errors.Is(err, tasks.ErrDamaged) {
+			log.ErrorContext(ctx, "content of a file missing in backup", "content", id, "cause", err)
+			continue
+		}
+		if err != nil {
+			return fmt.Errorf("copying the content of a file: %w", err)
+		}
+	}
+	return nil
 }
 
 // writeCopy writes the database of a server as a data file.
@@ -108,7 +147,7 @@ func (s *Store) writeCopy(ctx context.Context, w io.Writer) (err error) {
 	if err != nil {
 		return err
 	}
-	_, err = store.Copy(ctx, s.server, to, store.CopyOptions{Source: "the database"})
+	_, err = store.Copy(ctx, s.server, to, store.CopyOptions{Source: "the database", NoContents: true})
 	if err = errors.Join(err, to.Close()); err != nil {
 		return fmt.Errorf("copying the database: %w", err)
 	}

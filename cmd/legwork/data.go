@@ -210,6 +210,9 @@ func printCopied(c cli.Console, r data.CopyReport) error {
 		fmt.Fprintf(c.Out, "An unfinished copy was continued: %d records were different or missing.\n", r.Changed)
 	}
 	fmt.Fprintf(c.Out, "Copied %d records from %s to %s in %v, and compared them: they are equal.\n", r.Records, r.From, r.To, r.Took.Round(time.Millisecond))
+	if r.Contents > 0 {
+		fmt.Fprintf(c.Out, "Copied the contents of %d files, and compared them with their hashes.\n", r.Contents)
+	}
 	for _, record := range r.LeftOut {
 		fmt.Fprintln(c.Out, "Damaged and left out:", record)
 	}
@@ -273,7 +276,7 @@ func (command forgetCommand) Run(ctx context.Context, c cli.Console) error {
 	if !ok || platform == "" || id == "" {
 		return cli.MisuseError(fmt.Sprintf("%q is neither a person nor a chat; write platform:id, such as telegram:12345 or slack:C012AB3CD", command.Who))
 	}
-	what := fmt.Sprintf("legwork stops the running tasks of %[1]s and deletes everything about %[1]s for good: tasks, history, settings, schedules, notes.", command.Who)
+	what := fmt.Sprintf("legwork stops the running tasks of %[1]s and deletes everything about %[1]s for good: tasks, history, settings, schedules, notes, files.", command.Who)
 	if err := confirm(c, command.Yes, what); err != nil {
 		return err
 	}
@@ -297,6 +300,7 @@ func printForgotten(c cli.Console, who string, f data.Forgotten) error {
 		{"settings and permissions", fmt.Sprint(f.Settings)},
 		{"schedules", fmt.Sprint(f.Schedules)},
 		{"usage records", fmt.Sprint(f.Spent)},
+		{"files", fmt.Sprint(f.Contents)},
 		{"notes", fmt.Sprint(f.Notes)},
 	}
 	if f.Input {

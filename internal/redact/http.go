@@ -23,10 +23,11 @@ type reply struct {
 // Unwrap lets http.ResponseController reach the wrapped writer.
 func (w *reply) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
-// hides reports that the reply is one whose text is looked at.
+// hides reports that the reply is one whose text is looked at. The content of a file
+// of a person is not: it stays as it is.
 func (w *reply) hides() bool {
 	kind, _, err := mime.ParseMediaType(w.Header().Get("Content-Type"))
-	return err == nil && (kind == "text/plain" || kind == "application/problem+json" || w.all && kind == "application/json")
+	return err == nil && w.Header().Get("Content-Disposition") == "" && (kind == "text/plain" || kind == "application/problem+json" || w.all && kind == "application/json")
 }
 
 // WriteHeader implements http.ResponseWriter. How long the reply will be is not

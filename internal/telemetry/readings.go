@@ -22,6 +22,7 @@ type Readings struct {
 	Ready      bool            // as /readyz tells
 	Paused     bool
 	StoreBytes int64
+	FileBytes  int64
 }
 
 // Queue is the number of waiting entries, and the waiting time of the oldest.
@@ -93,6 +94,7 @@ func (r registry) showStored(now Readings) {
 	r.gauge("legwork_deliveries_waiting", "Deliveries to outgoing webhooks whose time has come.").Set(float64(now.Deliveries.Waiting))
 	r.gauge("legwork_deliveries_oldest_seconds", "For how long the first of them has been queued.").Set(now.Deliveries.Oldest.Seconds())
 	r.gauge("legwork_store_size_bytes", "Size of the stored data.").Set(float64(now.StoreBytes))
+	r.gauge("legwork_files_bytes", "Size of the contents of files that are kept.").Set(float64(now.FileBytes))
 	usd := r.gauge("legwork_budget_limit_usd", "The money that may be spent today, extensions included.", "budget")
 	usdSpent := r.gauge("legwork_budget_spent_usd", "The money that was spent today on models whose price is known.", "budget")
 	tokens := r.gauge("legwork_budget_limit_tokens", "The tokens that may be used today, extensions included.", "budget")

@@ -76,7 +76,7 @@ func Make(ctx context.Context, dir string, f File, at time.Time) (Backup, error)
 		}
 	}
 	path := Path(dir, f.Name, at)
-	if _, err := Copy(ctx, path+unverified, f); err != nil {
+	if _, err := Copy(ctx, path+unverified, f, filepath.Join(dir, Folder)); err != nil {
 		return Backup{}, err
 	}
 	if err := fsutil.Replace(path+unverified, path); err != nil {
@@ -85,8 +85,27 @@ func Make(ctx context.Context, dir string, f File, at time.Time) (Backup, error)
 	return Backup{path, at}, nil
 }
 
-// Copy copies a file to path and reads the copy again; a bad one stays there.
-func Copy(ctx context.Context, path string, f File) (size int64, err error) {
+// Folder is the folder in the folder of backups for the files beside data files.
+const Folder = "files"
+
+// Tidy deletes the files beside data files that no backup refers to.
+func Tidy(dir string, f File) error {
+	if f.Beside == nil {
+		return nil
+	}
+	copies, err := filepath.Glob(filepath.Join(dir, strings.Replace(layout(f.Name), stamp, "*", 1)+"*")) // also one that is being made
+	if err == nil {
+		err = f.Beside.Tidy(filepath.Join(dir, Folder), copies)
+	}
+	return err
+}
+
+// Copy copies a file to path and reads the copy again; a bad one stays there. It also
+// copies the files beside it into a folder, unless that is empty.
+func Copy(ctx context.Context, path string, f File, folder string) (size int64, err error) {
+	if f.Beside != nil && folder != "" {
+		defer f.Beside.Pin()()
+	}
 	if size, err = f.Size(); err != nil {
 		return 0, fmt.Errorf("looking at %s: %w", f.Name, err)
 	}
@@ -104,6 +123,9 @@ func Copy(ctx context.Context, path string, f File) (size int64, err error) {
 		err = f.Mark(path)
 	}
 	bad := f.Verify(ctx, path)
+	if err == nil && bad == nil && f.Beside != nil && folder != "" {
+		err = f.Beside.Copy(ctx, path, folder)
+	}
 	if bad != nil && ctx.Err() == nil && !errors.Is(bad, ErrUnread) {
 		return size, fmt.Errorf("%w: %w", ErrBad, bad)
 	}

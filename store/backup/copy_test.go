@@ -7,7 +7,9 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
+	"time"
 
 	"legwork/store/backup"
 )
@@ -41,7 +43,7 @@ func TestCopy(t *testing.T) {
 					}
 					return test.verify
 				},
-			})
+			}, "")
 			if wrong := test.mark != nil || test.verify != nil; (err != nil) != wrong || errors.Is(err, backup.ErrBad) != test.bad {
 				t.Errorf("Copy: %v, want an error %v, damage %v", err, wrong, test.bad)
 			}
@@ -49,5 +51,44 @@ func TestCopy(t *testing.T) {
 				t.Errorf("the copy: %v, want that it is there %v", err, test.left)
 			}
 		})
+	}
+}
+
+// TestBeside: the files beside a data file are pinned before the copy begins, and copied
+// after it was read again; those of old backups go with them.
+func TestBeside(t *testing.T) {
+	dir := t.TempDir()
+	var steps []string
+	step := func(format string, args ...any) { steps = append(steps, fmt.Sprintf(format, args...)) }
+	f := backup.File{
+		Name: "legwork.db",
+		Write: func(_ context.Context, w io.Writer) error {
+			step("write")
+			_, err := io.WriteString(w, "data")
+			return err
+		},
+		Size:   func() (int64, error) { return 4, nil },
+		Verify: func(context.Context, string) error { step("verify"); return nil },
+		Beside: &backup.Beside{
+			Pin:  func() func() { step("pin"); return func() { step("unpin") } },
+			Copy: func(_ context.Context, _, folder string) error { step("copy to %s", filepath.Base(folder)); return nil },
+			Tidy: func(folder string, copies []string) error {
+				step("tidy %s of %d", filepath.Base(folder), len(copies))
+				return nil
+			},
+		},
+	}
+	if _, err := backup.Make(t.Context(), dir, f, time.Now()); err != nil {
+		t.Fatal(err)
+	}
+	if err := backup.Tidy(dir, f); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := strings.Join(steps, ", "), "pin, write, verify, copy to files, unpin, tidy files of 1"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	steps, f.Beside.Copy = nil, func(context.Context, string, string) error { return errors.New("no room") }
+	if _, err := backup.Make(t.Context(), dir, f, time.Now().Add(time.Hour)); err == nil || len(backup.List(dir, f.Name)) != 1 {
+		t.Errorf("a backup whose files could not be copied: got %v and %d backups, want an error and 1", err, len(backup.List(dir, f.Name)))
 	}
 }

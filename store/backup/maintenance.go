@@ -19,6 +19,7 @@ const (
 	settle     = 30 * time.Second // after the start, to leave the start alone
 	compactGap = 3 * time.Minute  // at least, between two compactions
 	retainGap  = 24 * time.Hour
+	sweepGap   = time.Hour
 	retryGap   = time.Hour // after a backup that could not be made
 	notifyGap  = 24 * time.Hour
 )
@@ -36,6 +37,8 @@ type Config struct {
 	Keep int
 	// Retain deletes old data; it is called once a day.
 	Retain func(context.Context) error
+	// Sweep deletes files without a use. Run calls it once an hour, unless it is nil.
+	Sweep func(context.Context) error
 	// Freed reports whether deleted bytes are still in a file, and Compact removes
 	// them.
 	Freed   func() bool
@@ -62,6 +65,20 @@ type File struct {
 	// Verify reads a copy and returns what is wrong with it, in a separate process
 	// where reading can end a process. ErrUnread.
 	Verify func(ctx context.Context, path string) error
+	// Beside is what the file refers to in other files. Nil: nothing.
+	Beside *Beside
+}
+
+// Beside copies what a data file refers to in other files. These never change, so all
+// backups of a folder share one copy of each.
+type Beside struct {
+	// Pin keeps these files until unpin is called. A copy of the data file begins with it.
+	Pin func() (unpin func())
+	// Copy copies what a copy of the data file refers to into a folder, as far as it is not
+	// there.
+	Copy func(ctx context.Context, path, folder string) error
+	// Tidy deletes from a folder what none of these copies of the data file refers to.
+	Tidy func(folder string, copies []string) error
 }
 
 // Kinds of notices.
@@ -108,6 +125,11 @@ func (c *Maintainer) runDue(ctx context.Context) {
 	if c.once("retain", retainGap) {
 		if err := c.Retain(ctx); err != nil && ctx.Err() == nil {
 			c.Log.ErrorContext(ctx, "deleting old data failed", "cause", err)
+		}
+	}
+	if c.Sweep != nil && c.once("sweep", sweepGap) {
+		if err := c.Sweep(ctx); err != nil && ctx.Err() == nil {
+			c.Log.ErrorContext(ctx, "deleting unused files failed", "cause", err)
 		}
 	}
 	if c.Freed() && c.once("compact", compactGap) {
@@ -162,7 +184,11 @@ func (c *Maintainer) backup(ctx context.Context, f File) {
 		return
 	}
 	c.Log.InfoContext(ctx, "backup made", "file", b.Path, "took", c.Now().Sub(start).Round(time.Millisecond))
-	if err := prune(c.Dir, f.Name, max(1, c.Keep), c.Now()); err != nil {
+	err = prune(c.Dir, f.Name, max(1, c.Keep), c.Now())
+	if err == nil {
+		err = Tidy(c.Dir, f)
+	}
+	if err != nil {
 		c.Log.WarnContext(ctx, "deleting old backup failed", "cause", err)
 	}
 }

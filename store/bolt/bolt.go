@@ -54,6 +54,9 @@ type Options struct {
 	// be used is moved aside and replaced by the first good backup; see Loss. Nil:
 	// such a file is an error of Open.
 	Backups func() []string
+	// Contents are folders in which contents are looked for that are not in the data
+	// directory, such as those of a backup.
+	Contents []string
 	// Agree is called by Restore before it replaces the data file, while the directory
 	// is locked. Its error ends Restore. Nil: Restore goes on.
 	Agree func(Loss) error

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -14,6 +15,7 @@ import (
 	"go.uber.org/goleak"
 
 	"legwork/bot"
+	"legwork/files"
 	"legwork/internal/test/need"
 	"legwork/llm"
 	"legwork/planner"
@@ -36,6 +38,8 @@ func TestMain(m *testing.M) {
 		childHolds(context.Background(), os.Args[1])
 	case "forget":
 		childForgets(context.Background(), os.Args[1])
+	case "keep":
+		childKeeps(context.Background(), os.Args[1])
 	case "compact":
 		childCompacts(context.Background(), os.Args[1])
 	case "restore":
@@ -69,6 +73,20 @@ func child(t *testing.T, task string, args ...string) *exec.Cmd {
 	c := exec.CommandContext(t.Context(), self, args...)
 	c.Env = append(os.Environ(), childTask+"="+task, "GORACE=atexit_sleep_ms=0")
 	return c
+}
+
+// childKeeps keeps contents, says which, and deletes them.
+func childKeeps(ctx context.Context, dir string) {
+	s, err := bolt.Open(ctx, dir, bolt.Options{})
+	for i := 0; err == nil && i < 3; i++ {
+		var f files.File
+		f, err = s.KeepFile(ctx, strings.NewReader(fmt.Sprintf("content %d", i)), tasks.Keep{Owner: "test:c", Until: time.Now().Add(time.Hour)})
+		fmt.Println(f.ID)
+	}
+	if err == nil {
+		_, err = s.Erase(ctx, "test:c")
+	}
+	leave(errors.Join(err, s.Close()))
 }
 
 // childHolds opens a store, says so and waits to be killed.

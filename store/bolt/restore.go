@@ -13,6 +13,7 @@ import (
 
 	"go.etcd.io/bbolt"
 
+	"legwork/files"
 	"legwork/internal/failpoint"
 	"legwork/internal/fsutil"
 	"legwork/store"
@@ -36,6 +37,9 @@ type Loss struct {
 	// Dropped lists the tasks that were running when the backup was made. They
 	// do not continue, because it is not known what they did after it.
 	Dropped []tasks.ID
+	// Missing is how many contents of files the backup refers to that were not found, in
+	// the data directory or beside the backup.
+	Missing int
 }
 
 // Loss returns what opening the store has cost; nil when no backup had to replace
@@ -141,6 +145,9 @@ func restore(ctx context.Context, path string, backups []string, o Options) (*Lo
 	if err != nil {
 		return nil, fmt.Errorf("restoring %s: %w", path, markFull(err))
 	}
+	if err := loss.takeContents(ctx, fresh, o.folder(filepath.Dir(path))); err != nil {
+		return nil, fmt.Errorf("restoring the contents of files: %w", err)
+	}
 	failpoint.Hit("restore.before.aside")
 	if err := loss.keepAside(path, o.Now()); err != nil {
 		return nil, fmt.Errorf("keeping the damaged file: %w", err)
@@ -151,6 +158,22 @@ func restore(ctx context.Context, path string, backups []string, o Options) (*Lo
 	}
 	failpoint.Hit("restore.after.rename")
 	return &loss, os.RemoveAll(path + suspectSuffix)
+}
+
+// takeContents brings the contents that the restored file refers to back from the
+// backup.
+func (l *Loss) takeContents(ctx context.Context, fresh string, to Folder) error {
+	ids, err := ContentIDs(fresh)
+	for _, id := range ids {
+		folders := BackupFolders(l.Backup)
+		err := to.Take(ctx, id, Folder{Dir: folders[0], Also: folders[1:]})
+		if errors.Is(err, files.ErrNone) || errors.Is(err, tasks.ErrDamaged) {
+			l.Missing++
+		} else if err != nil {
+			return err
+		}
+	}
+	return err
 }
 
 // MarkCopy notes in a copy of a data file, which no process uses, when it was

@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"legwork/store"
+	"legwork/store/chunks"
 )
 
 // DB implements store.DB.
@@ -68,6 +69,9 @@ func (db *DB) check(ctx context.Context) error {
 	}
 	return ctx.Err()
 }
+
+// Contents implements store.DB.
+func (db *DB) Contents() store.Contents { return chunks.New(db) }
 
 // Close implements store.DB.
 func (db *DB) Close() error {

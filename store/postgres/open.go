@@ -29,6 +29,7 @@ import (
 	"legwork/internal/clock"
 	"legwork/internal/telemetry"
 	"legwork/store"
+	"legwork/store/chunks"
 )
 
 // The supported major versions of Postgres.
@@ -259,6 +260,9 @@ func (db *DB) Lost() <-chan struct{} {
 	}
 	return db.lease.lost
 }
+
+// Contents implements store.DB.
+func (db *DB) Contents() store.Contents { return chunks.New(db) }
 
 // Close commits the queued updates and gives back the lease. It waits for running
 // views. When the server does not answer, the updates fail after closeGrace.

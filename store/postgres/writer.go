@@ -309,7 +309,9 @@ func (w *writer) rollBack(ctx context.Context, trouble bool) {
 func (w *writer) finish(g *group) int {
 	if g.sent {
 		for t, r := range g.changes.Changes() {
-			w.cache.set(t, r.Key, r.Value)
+			if t != store.TableChunks { // they are large, and updates do not read them
+				w.cache.set(t, r.Key, r.Value)
+			}
 		}
 		w.last = g.id
 		w.writeFailure.Store(nil)

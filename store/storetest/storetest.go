@@ -49,6 +49,9 @@ func Run(t *testing.T, open Opener) {
 		"any index": testAnyIndex, "feed": testFeed, "feed is bounded": testFeedBounded, "audit log": testAudit,
 		"audit log of decisions": testAuditDecides, "audit log forgets": testAuditForgets,
 		"deliveries": testOutgoing, "outcomes to webhooks": testNotify,
+		"files": testFiles, "limits of files": testFileLimits, "references to files": testFileReferences,
+		"end of files": testFilesEnd, "erased files": testFilesErased, "moved files": testFilesMove,
+		"files at once": testFilesAtOnce,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel() // many of them wait for the disk

@@ -71,13 +71,15 @@ type Service struct {
 	feed feed
 }
 
-// Config is the configuration of a Service. All fields are needed.
+// Config is the configuration of a Service. All fields but Files are needed.
 type Config struct {
 	Store tasks.Store
 	Inbox *inbox.Inbox // its rules hold for programs, too
 	// Webhooks lists the names of the webhooks in the current config.
 	Webhooks func() []string
-	Now      func() time.Time
+	// Files returns the current limits of files. Nil: no limits.
+	Files func() FileLimits
+	Now   func() time.Time
 }
 
 // New makes a Service.

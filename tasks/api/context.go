@@ -10,6 +10,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"legwork/files"
 	"legwork/planner"
 	"legwork/tasks"
 	"legwork/tasks/inbox"
@@ -173,7 +174,8 @@ func boundary(text []byte, at int) int {
 type NewMessage struct {
 	Type    string
 	Content json.RawMessage // any JSON of at most 64 KiB
-	Key     string          // idempotency key; empty: none
+	Files   []files.ID
+	Key     string // idempotency key; empty: none
 }
 
 // Addable are the types of messages that Add accepts. Other operations make the
@@ -206,6 +208,9 @@ func (s *Service) Add(ctx context.Context, p Principal, id tasks.ID, m NewMessag
 	if err != nil {
 		return Message{}, false, err
 	}
+	if e.Files, err = s.attachments(ctx, p, m.Files); err != nil {
+		return Message{}, false, err
+	}
 	e.Message = key
 	receipt, err := inbox.AddEvent(ctx, s.Inbox, id, key, e)
 	switch {
@@ -213,6 +218,8 @@ func (s *Service) Add(ctx context.Context, p Principal, id tasks.ID, m NewMessag
 		return Message{}, false, fmt.Errorf("%w: %w", ErrConflict, err)
 	case err != nil:
 		return Message{}, false, notFound(err)
+	case errors.Is(receipt.Err, files.ErrNone): // it was deleted a moment ago
+		return Message{}, false, &InvalidError{"files", receipt.Err.Error()}
 	case receipt.Again && receipt.Task != id:
 		return Message{}, false, ErrKeyReused
 	case receipt.Err != nil:

@@ -90,7 +90,7 @@ func (all journals) findRepeated(ctx context.Context, id tasks.ID, e planner.Eve
 		if before.Message != e.Message || before.By != e.By {
 			continue
 		}
-		same := before.Type == e.Type && before.Text == e.Text
+		same := before.Type == e.Type && before.Text == e.Text && slices.Equal(before.Files, e.Files)
 		if same && e.Note != nil {
 			same = before.Note != nil && before.Note.Type == e.Note.Type && string(compact(before.Note.Content)) == string(e.Note.Content)
 		}

@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"legwork/bot"
+	"legwork/files"
 	"legwork/planner"
 	"legwork/tasks"
 	"legwork/tasks/inbox"
@@ -27,7 +28,8 @@ type NewTask struct {
 	Notify   *Notify
 	External bool   // run: false
 	Key      string // idempotency key; empty: none
-	Hops     int    // how often one legwork has passed the work to the next
+	Files    []files.ID
+	Hops     int // how often one legwork has passed the work to the next
 }
 
 // Notify names the chat or webhook for an outcome.
@@ -79,9 +81,16 @@ func (s *Service) order(ctx context.Context, p Principal, n NewTask) (inbox.Task
 	if o.Notify, err = s.notify(p, n.Notify); err != nil {
 		return o, err
 	}
+	if o.Files, err = s.attachments(ctx, p, n.Files); err != nil {
+		return o, err
+	}
 	o.Key, err = p.key(n.Key)
 	if o.Key != "" {
-		o.Request = requestHash("start", n.Goal, n.Groups, n.Language, n.Notify, n.External)
+		request := []any{"start", n.Goal, n.Groups, n.Language, n.Notify, n.External}
+		if len(n.Files) > 0 {
+			request = append(request, n.Files)
+		}
+		o.Request = requestHash(request...)
 	}
 	return o, err
 }
@@ -94,6 +103,8 @@ func (s *Service) started(ctx context.Context, o inbox.TaskRequest, receipt task
 	switch {
 	case errors.Is(err, inbox.ErrOverloaded):
 		return Task{}, false, fmt.Errorf("%w: %w", ErrBusy, err)
+	case errors.Is(err, files.ErrNone): // it was deleted a moment ago
+		return Task{}, false, &InvalidError{"files", err.Error()}
 	case err != nil:
 		return Task{}, false, err
 	}
@@ -314,7 +325,7 @@ func (s *Service) Retry(ctx context.Context, p Principal, id tasks.ID, key strin
 	if err != nil {
 		return Task{}, false, err
 	}
-	o := inbox.TaskRequest{From: p.person(), Goal: before.Goal, Language: before.Language, Notify: s.retryNotify(p, before.Notify), External: before.External, Request: requestHash("retry", id)}
+	o := inbox.TaskRequest{From: p.person(), Goal: before.Goal, Language: before.Language, Notify: s.retryNotify(p, before.Notify), External: before.External, Files: before.Files, Request: requestHash("retry", id)}
 	if o.Key, err = p.key(key); err != nil {
 		return Task{}, false, err
 	}

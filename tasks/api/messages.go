@@ -22,8 +22,9 @@ type Message struct {
 	Type       string          `json:"type" doc:"'goal', 'plan', 'thought', 'action', 'tool_call', 'tool_result', 'observation', 'human_input', 'approval', 'delegation', 'status_update', 'answer', 'error'."`
 	Content    json.RawMessage `json:"content" doc:"Any JSON; docs/api.md lists the fields of the messages of legwork itself."`
 	// Service.Content reads it in parts.
-	Bytes     int  `json:"content_bytes,omitempty" doc:"The length of the whole content when it is shortened here."`
-	Timestamp Time `json:"timestamp" doc:"When the message was stored."`
+	Bytes     int    `json:"content_bytes,omitempty" doc:"The length of the whole content when it is shortened here."`
+	Files     []File `json:"files,omitempty" doc:"Files that the message brings along."`
+	Timestamp Time   `json:"timestamp" doc:"When the message was stored."`
 }
 
 // The types of messages.
@@ -78,7 +79,7 @@ type translator struct {
 // content.
 func (t translator) message(e planner.Event) (Message, any) {
 	kind, content := t.typeAndContent(e)
-	m := Message{Seq: e.Seq, Type: kind, Timestamp: Time{e.At}}
+	m := Message{Seq: e.Seq, Type: kind, Files: filesOf(e), Timestamp: Time{e.At}}
 	m.SenderID, m.SenderType = t.sender(e)
 	return m, content
 }

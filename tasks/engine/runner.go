@@ -219,7 +219,7 @@ func (r *runner) reconcile(ctx context.Context) time.Duration {
 
 // needsSlot reports that an action works, and so needs the task's slot.
 func needsSlot(a planner.Action) bool {
-	return a.Kind == planner.KindModel || a.Kind == planner.KindTool
+	return a.Kind == planner.KindModel || a.Kind == planner.KindTool || a.Kind == planner.KindFetch
 }
 
 // hasWork reports that there is an action to start that needs a slot.

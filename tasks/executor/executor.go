@@ -36,6 +36,7 @@ type Config struct {
 	Store tasks.Store
 	Model llm.Model
 	Tools tasks.Toolbox
+	Chats tasks.Chats // platforms that give files
 	Texts *i18n.Texts
 	Log   *slog.Logger
 	Now   func() time.Time // the clock for expiry and working time
@@ -119,7 +120,7 @@ func (x *Executor) Do(ctx context.Context, v *tasks.View, a planner.Action, p Di
 
 func (x *Executor) do(ctx context.Context, v *tasks.View, a planner.Action, p Display) (err error) {
 	defer tasks.Catch(&err)
-	if a.Kind == planner.KindModel || a.Kind == planner.KindTool {
+	if a.Kind == planner.KindModel || a.Kind == planner.KindTool || a.Kind == planner.KindFetch {
 		if err := x.Pause.Gate(); err != nil {
 			return err
 		}
@@ -131,6 +132,8 @@ func (x *Executor) do(ctx context.Context, v *tasks.View, a planner.Action, p Di
 		err = x.model(ctx, v, a, p)
 	case planner.KindTool:
 		err = x.tool(ctx, v, a, p)
+	case planner.KindFetch:
+		err = x.fetch(ctx, v, a)
 	case planner.KindAsk:
 		err = p.Ask(ctx, v, a)
 	case planner.KindShow:
@@ -151,6 +154,8 @@ func (x *Executor) panicked(ctx context.Context, v *tasks.View, a planner.Action
 	switch a.Kind {
 	case planner.KindTool:
 		e = planner.Event{Type: planner.Returned, Action: a.ID, Result: &planner.Result{Failed: true, Unknown: true}}
+	case planner.KindFetch:
+		e = planner.Event{Type: planner.FileRead, Action: a.ID, Read: &planner.ReadFile{Problem: "bounds"}}
 	case planner.KindAsk:
 		return fault
 	}

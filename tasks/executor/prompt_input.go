@@ -4,10 +4,12 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"io"
 	"slices"
 	"time"
 
 	"legwork/bot"
+	"legwork/files"
 	"legwork/i18n"
 	"legwork/internal/clip"
 	"legwork/llm"
@@ -21,7 +23,10 @@ import (
 // are those that the model can call.
 func (x *Executor) promptInput(ctx context.Context, v *tasks.View, a planner.Action) (planner.PromptInput, []tools.Tool, error) {
 	rules := x.rules.Load()
-	promptInput := planner.PromptInput{Texts: x.Texts, Instructions: rules.Instructions, Vision: rules.HasVision, SharedState: rules.SharedState, Delegate: rules.Delegate}
+	promptInput := planner.PromptInput{Texts: x.Texts, Instructions: rules.Instructions, Vision: rules.HasVision, SharedState: rules.SharedState, Makes: rules.Makes, Delegate: rules.Delegate}
+	if rules.HasVision {
+		promptInput.Picture = func(id files.ID) ([]byte, bool) { return x.picture(ctx, v, id) }
+	}
 	if rules.PromptBytes != nil {
 		promptInput.MaxBytes = rules.PromptBytes(a.Role)
 	}
@@ -66,6 +71,19 @@ func (x *Executor) promptInput(ctx context.Context, v *tasks.View, a planner.Act
 		promptInput.Tools = append(promptInput.Tools, llm.Tool{Name: t.Exposed, Description: t.Description, Schema: t.Schema})
 	}
 	return promptInput, tools, nil
+}
+
+// picture reads a picture of a file. One that is no longer kept is left out.
+func (x *Executor) picture(ctx context.Context, v *tasks.View, id files.ID) (data []byte, ok bool) {
+	content, err := x.Store.OpenFile(ctx, id)
+	if err == nil {
+		data, err = io.ReadAll(content)
+		_ = content.Close()
+	}
+	if err != nil {
+		x.Log.WarnContext(ctx, "picture not read", "task", v.ID, "cause", err)
+	}
+	return data, err == nil
 }
 
 // startTime is how long a plan waits for servers that are starting, all together.

@@ -25,7 +25,8 @@ type reading struct {
 	tools   []tools.Tool   // tools of the prompt
 	expires time.Time      // when a question to a person expires; zero: never
 
-	delegate bool // sub-tasks may delegate
+	delegate  bool     // sub-tasks may delegate
+	fileTools []string // tools of the machine for files that the model is offered
 }
 
 // names lists the names of the groups.
@@ -51,6 +52,8 @@ func (d reading) read(r llm.Reply) planner.Event {
 		err = errEmpty
 	case d.a.Role == llm.RoleWork:
 		err = d.readWork(e.Reply, r)
+	case d.a.Role == llm.RoleAnswer && len(r.ToolCalls) > 0 && len(d.fileTools) > 0:
+		err = d.readWork(e.Reply, r)
 	case d.a.Role == llm.RoleAnswer:
 		e.Reply.Text, err = d.prose(r.Text)
 	default:
@@ -64,7 +67,7 @@ func (d reading) read(r llm.Reply) planner.Event {
 
 // givenBack are the replies of the action that were given back.
 func (d reading) givenBack() []int {
-	if d.a.Role == llm.RoleWork {
+	if d.a.ID.Subject == planner.SubjectWork {
 		return d.v.State.Subtasks[d.a.Place.Subtask].BadReplies
 	}
 	return d.v.State.BadReplies
@@ -128,7 +131,7 @@ func (d reading) toolNames() []string {
 
 // callable reports that the reply may hold calls of tools.
 func (d reading) callable() bool {
-	return d.a.Role == llm.RoleWork && d.a.Group != planner.LLMTool && !d.a.LastTurn
+	return (d.a.Role == llm.RoleWork && d.a.Group != planner.LLMTool || len(d.fileTools) > 0) && !d.a.LastTurn
 }
 
 // cutOff is the event of a reply that reached its model's max_output_tokens within a
@@ -267,14 +270,14 @@ func (d reading) readWork(out *planner.Reply, r llm.Reply) error {
 		}
 		r.ToolCalls, out.Text = calls, ""
 	}
-	if d.a.Group == planner.LLMTool {
+	if d.a.Role == llm.RoleWork && d.a.Group == planner.LLMTool && len(d.fileTools) == 0 {
 		return errNoTools
 	}
 	if len(r.ToolCalls) > maxCalls {
 		return replyError(fmt.Sprintf("It holds %d calls of tools: send at most %d at once.", len(r.ToolCalls), maxCalls))
 	}
 	groups := d.names()
-	delegated := d.v.State.Subtasks[d.a.Place.Subtask].Parent != nil
+	delegated := d.a.ID.Subject == planner.SubjectWork && d.v.State.Subtasks[d.a.Place.Subtask].Parent != nil
 	seen := map[string]bool{}
 	for i, c := range r.ToolCalls {
 		call := planner.Call{ID: c.ID, Name: c.Name, Arguments: c.Arguments}
@@ -285,12 +288,20 @@ func (d reading) readWork(out *planner.Reply, r llm.Reply) error {
 		if call = match(call, d.tools, groups, delegated); call.Delegate != nil && !d.delegate {
 			call.Delegate, call.Refusal = nil, "work cannot be handed on here: do it yourself, or say that it is missing"
 		}
+		if forFiles := call.Look != nil || call.Make != nil; (forFiles || d.onlyFileTools()) && call.Refusal == "" && !slices.Contains(d.fileTools, call.Name) {
+			call = planner.Call{ID: call.ID, Name: call.Name, Arguments: call.Arguments, Refusal: fmt.Sprintf("there is no tool %q here; the tools are %v", c.Name, d.fileTools)}
+		}
 		if call.Ask != nil {
 			call.Ask.Expires = d.expires
 		}
 		out.Calls = append(out.Calls, call)
 	}
 	return nil
+}
+
+// onlyFileTools reports that the model has no tools but those of the machine for files.
+func (d reading) onlyFileTools() bool {
+	return d.a.Role == llm.RoleAnswer || d.a.Group == planner.LLMTool
 }
 
 // maxCalls is the most tool calls that one reply may hold.

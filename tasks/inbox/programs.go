@@ -31,7 +31,8 @@ type TaskRequest struct {
 	Only     []string // nil: all groups that are open to it
 	Notify   *planner.Notify
 	External bool
-	Hops     int // see planner.Opening
+	Files    []bot.Attachment // whose contents are kept
+	Hops     int              // see planner.Opening
 }
 
 // StartTask opens a task in a conversation of its own, so the task waits for no
@@ -53,7 +54,7 @@ func StartTask(ctx context.Context, in *Inbox, o TaskRequest) (tasks.Receipt, er
 	if err != nil {
 		return tasks.Receipt{}, err
 	}
-	opening.Notify, opening.External, opening.Hops = o.Notify, o.External, o.Hops
+	opening.Notify, opening.External, opening.Files, opening.Hops = o.Notify, o.External, o.Files, o.Hops
 	receipt, err = openTask(ctx, in, r, o, in.opensAs(id, o.Key, chat, opening))
 	return receipt, err
 }

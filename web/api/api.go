@@ -100,6 +100,7 @@ func (a *API) build() routes {
 	c.registerStreams(h)
 	c.registerApprovals(h)
 	c.registerReports(h)
+	c.registerFiles(h)
 	complete(h.OpenAPI())
 	return routes{mux, h.OpenAPI()}
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"legwork/files"
 	"legwork/tasks/api"
 	"legwork/tasks/policy"
 	"legwork/web/problem"
@@ -16,6 +17,7 @@ import (
 type NewMessage struct {
 	Type           string          `json:"type" enum:"plan,thought,action,tool_call,tool_result,observation,human_input,delegation,status_update,error" doc:"The type. 'human_input' of a person is guidance. Other calls make 'goal', 'approval' and 'answer'."`
 	Content        json.RawMessage `json:"content" doc:"Any JSON, at most 64 KiB."`
+	Files          []files.ID      `json:"files,omitempty" maxItems:"20" minLength:"1" maxLength:"64" doc:"Ids of files that belong to the message: uploads, or files of tasks that the token may see."`
 	IdempotencyKey string          `json:"idempotency_key,omitempty" minLength:"1" maxLength:"200" doc:"Identifies the request, so that sending it again does not add a second message; or use the header Idempotency-Key. All calls of a token share their keys: begin it with the id of the task."`
 }
 
@@ -86,7 +88,7 @@ func (c *calls) add(ctx context.Context, in *addRequest) (*addReply, error) {
 	if err != nil {
 		return nil, err
 	}
-	m, again, err := c.Service.Add(ctx, api.Caller(ctx), in.id(), api.NewMessage{Type: in.Body.Type, Content: in.Body.Content, Key: key})
+	m, again, err := c.Service.Add(ctx, api.Caller(ctx), in.id(), api.NewMessage{Type: in.Body.Type, Content: in.Body.Content, Files: in.Body.Files, Key: key})
 	if err != nil {
 		return nil, err
 	}

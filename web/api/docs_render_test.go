@@ -116,7 +116,14 @@ func pageCallOf(method, path string, one call) pageCall {
 	if one.Tags[0] == "events" {
 		curl[0] = `curl -N -H "Authorization: Bearer $TOKEN"`
 	}
-	if one.RequestBody != nil {
+	if one.OperationID == "getFile" {
+		curl[0] = `curl -OJ -H "Authorization: Bearer $TOKEN"`
+	}
+	if one.OperationID == "uploadFile" {
+		m := one.RequestBody.Content["multipart/form-data"]
+		p.Body = &pageReply{Schema: &m.Schema}
+		curl = append(curl, `-F file=@offers.pdf`)
+	} else if one.RequestBody != nil {
 		m := one.RequestBody.Content["application/json"]
 		p.Body = &pageReply{Example: indented(m.Example), Schema: &m.Schema}
 		curl = append(curl, `-H "Content-Type: application/json" -d '`+string(compacted(m.Example))+`'`)

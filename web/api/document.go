@@ -38,6 +38,7 @@ func (c *calls) document() *huma.OpenAPI {
 			{Name: "tasks", Description: "Start tasks, read them, end them."},
 			{Name: "context", Description: "The messages of a task: everything that people, agents and legwork said and did."},
 			{Name: "state", Description: "Keys and values that everybody who works on a task shares."},
+			{Name: "files", Description: "Files for tasks, and files of tasks."},
 			{Name: "events", Description: "Follow tasks by server-sent events."},
 			{Name: "approvals", Description: "Decisions that wait for a person."},
 			{Name: "reports", Description: "Groups, spending, the audit log, the token itself."},
@@ -110,6 +111,10 @@ func (o operation) describe(op *huma.Operation) {
 		media = &huma.MediaType{Schema: &huma.Schema{Type: huma.TypeString}}
 		success.Content = map[string]*huma.MediaType{"text/event-stream": media}
 	}
+	if o.binary {
+		media = &huma.MediaType{Schema: &huma.Schema{Type: huma.TypeString, Format: "binary"}}
+		success.Content = map[string]*huma.MediaType{"*/*": media}
+	}
 	media.Example = o.answer
 	if !o.waits {
 		delete(success.Headers, "Preference-Applied")
@@ -124,7 +129,12 @@ func (o operation) describe(op *huma.Operation) {
 		}
 		op.Responses[strconv.Itoa(more.status)] = r
 	}
-	if op.RequestBody != nil {
+	if o.upload { // huma does not read this body
+		file := &huma.Schema{Type: huma.TypeObject, Required: []string{"file"}, Properties: map[string]*huma.Schema{
+			"file": {Type: huma.TypeString, Format: "binary", Description: "The content, with a file name."},
+		}}
+		op.RequestBody = &huma.RequestBody{Required: true, Content: map[string]*huma.MediaType{"multipart/form-data": {Schema: file}}}
+	} else if op.RequestBody != nil {
 		json := op.RequestBody.Content["application/json"]
 		json.Example = o.body
 		if o.method == http.MethodPatch {
@@ -162,7 +172,9 @@ func complete(d *huma.OpenAPI) {
 	for _, item := range d.Paths {
 		for _, op := range []*huma.Operation{item.Post, item.Put, item.Patch} {
 			if op != nil && op.RequestBody != nil {
-				addRequestSchemas(all, sent, op.RequestBody.Content["application/json"].Schema)
+				if json := op.RequestBody.Content["application/json"]; json != nil {
+					addRequestSchemas(all, sent, json.Schema)
+				}
 			}
 		}
 	}
@@ -245,6 +257,7 @@ func types() map[string]string {
 		"Subtask":         "A part of a plan.",
 		"Usage":           "What model calls used.",
 		"TaskSummary":     "A task in a list.",
+		"File":            "A file of a task or message, or an upload.",
 		"Context":         "A part of a task's context.",
 		"Message":         "One message of a context.",
 		"NewMessage":      "A message to add to a context.",

@@ -27,10 +27,11 @@ import (
 // agent, "narrow" an operator that sees only its own tasks.
 type env struct {
 	*enginetest.Env
-	t    testing.TB
-	url  string
-	api  *webapi.API
-	stop chan struct{} // closed when it stops
+	t      testing.TB
+	url    string
+	api    *webapi.API
+	stop   chan struct{} // closed when it stops
+	limits *atomic.Pointer[api.FileLimits]
 
 	contract *contract     // that every reply must keep
 	streams  *atomic.Int64 // running requests for streams
@@ -49,8 +50,9 @@ func newEnv(t testing.TB) *env {
 	kit.Start(func(s enginetest.Setup) tasks.Engine {
 		return engine.New(engine.Config{Store: s.Store, Executor: s.Executor, Presenters: s.Presenters, Log: s.Log, Now: s.Now, Concurrent: s.Concurrent})
 	})
-	e := &env{Env: kit, t: t, stop: make(chan struct{})}
-	service := api.New(api.Config{Store: kit.Store, Inbox: kit.Inbox, Webhooks: func() []string { return []string{"ops"} }, Now: kit.Now})
+	e := &env{Env: kit, t: t, stop: make(chan struct{}), limits: &atomic.Pointer[api.FileLimits]{}}
+	e.limits.Store(&api.FileLimits{})
+	service := api.New(api.Config{Store: kit.Store, Inbox: kit.Inbox, Webhooks: func() []string { return []string{"ops"} }, Now: kit.Now, Files: func() api.FileLimits { return *e.limits.Load() }})
 	e.streams = &atomic.Int64{}
 	e.api = webapi.New(webapi.Config{WriteTimeout: time.Second, Service: service, Version: "1.2.3", Stop: e.stop, Heartbeat: time.Second})
 	e.contract = readContract(t, e.api)

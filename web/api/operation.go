@@ -30,6 +30,8 @@ type operation struct {
 	problems     []problem.Code // beside those of its method and path
 	body         any            // an example; nil: there is none
 	answer       any            // an example
+	upload       bool           // the body is a file
+	binary       bool           // the answer is the content of a file
 	waits        bool           // understands the header Prefer
 }
 
@@ -44,7 +46,9 @@ type reply struct {
 func register[I, O any](c *calls, h huma.API, o operation, handle func(context.Context, *I) (*O, error)) {
 	op := o.huma(c, h.OpenAPI().Components)
 	c.ops[o.method+" "+o.path] = o.op
-	op.Middlewares = append(op.Middlewares, refuseUnused)
+	if !o.upload {
+		op.Middlewares = append(op.Middlewares, refuseUnused)
+	}
 	if o.body != nil {
 		op.Middlewares = append(op.Middlewares, strictFields(h.OpenAPI()))
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"legwork/files"
 	"legwork/tasks"
 	"legwork/tasks/api"
 	"legwork/web/problem"
@@ -87,6 +88,8 @@ func (c *calls) toProblem(ctx context.Context, method string, err error) error {
 		return problem.New(problem.Conflict, api.Sentence(err))
 	case errors.Is(err, api.ErrBusy):
 		return problem.New(problem.Many, api.Sentence(err))
+	case errors.Is(err, files.ErrRoom):
+		return problem.New(problem.Room, api.Sentence(err)+" Files go with their tasks; the config has the limits: files.chat_bytes, files.total_bytes.")
 	case errors.Is(err, tasks.ErrFull):
 		return problem.New(problem.Full, "The store accepts nothing until the disk has free space again.")
 	case ctx.Err() != nil, errors.Is(err, tasks.ErrFenced): // another process takes over

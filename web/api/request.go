@@ -51,6 +51,10 @@ func (a *API) serve(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 	}
+	if IsUpload(r) {
+		mux.ServeHTTP(w, withUpload(r))
+		return
+	}
 	w, r, release := a.calls.acquireDecoder(w, r)
 	if release == nil {
 		ended().Write(w)

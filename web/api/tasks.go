@@ -7,6 +7,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"legwork/files"
 	"legwork/tasks"
 	"legwork/tasks/api"
 	"legwork/tasks/policy"
@@ -15,12 +16,13 @@ import (
 
 // NewTask is the body of a request to start a task.
 type NewTask struct {
-	Goal           string   `json:"goal" minLength:"1" maxLength:"262144" doc:"The question or what to do, at most 256 KiB."`
-	Groups         []string `json:"groups,omitempty" maxItems:"100" minLength:"1" doc:"Tool groups that the task may use; an empty list: none. Default: all that the token may use."`
-	Language       string   `json:"language,omitempty" maxLength:"35" doc:"Language of the answer, such as 'en'. Default: that of the config."`
-	Notify         *Notify  `json:"notify,omitempty" doc:"Where to send the outcome, beside the API: a chat or a webhook."`
-	Run            *bool    `json:"run,omitempty" nullable:"false" doc:"'false' makes a shared context for agents from outside. Default: 'true'."`
-	IdempotencyKey string   `json:"idempotency_key,omitempty" minLength:"1" maxLength:"200" doc:"Identifies the request, so that sending it again does not start a second task; or use the header Idempotency-Key."`
+	Goal           string     `json:"goal" minLength:"1" maxLength:"262144" doc:"The question or what to do, at most 256 KiB."`
+	Groups         []string   `json:"groups,omitempty" maxItems:"100" minLength:"1" doc:"Tool groups that the task may use; an empty list: none. Default: all that the token may use."`
+	Language       string     `json:"language,omitempty" maxLength:"35" doc:"Language of the answer, such as 'en'. Default: that of the config."`
+	Notify         *Notify    `json:"notify,omitempty" doc:"Where to send the outcome, beside the API: a chat or a webhook."`
+	Files          []files.ID `json:"files,omitempty" maxItems:"20" minLength:"1" maxLength:"64" doc:"Ids of files that belong to the question: uploads, or files of tasks that the token may see."`
+	Run            *bool      `json:"run,omitempty" nullable:"false" doc:"'false' makes a shared context for agents from outside. Default: 'true'."`
+	IdempotencyKey string     `json:"idempotency_key,omitempty" minLength:"1" maxLength:"200" doc:"Identifies the request, so that sending it again does not start a second task; or use the header Idempotency-Key."`
 }
 
 // Notify says where the outcome of a task goes.
@@ -104,7 +106,7 @@ func (c *calls) start(ctx context.Context, in *startRequest) (*startReply, error
 	who := api.Caller(ctx)
 	t, again, err := c.Service.Start(ctx, who, api.NewTask{
 		Goal: in.Body.Goal, Groups: in.Body.Groups, Language: in.Body.Language, Notify: in.Body.Notify.service(),
-		External: in.Body.Run != nil && !*in.Body.Run, Key: key,
+		External: in.Body.Run != nil && !*in.Body.Run, Key: key, Files: in.Body.Files,
 	})
 	if err != nil {
 		return nil, err

@@ -136,7 +136,7 @@ func TestRefusedRequests(t *testing.T) {
 		{"a large number", "PUT", "/v1/tasks/" + id + "/state", "", `{"n":1e400}`, 400, "malformed", "the number 1e400 is beyond"},
 		{"only space", "POST", "/v1/tasks", "", "  ", 400, "malformed", "unexpected end"},
 		{"no body", "POST", "/v1/tasks", "", "", 400, "malformed", "Send a body"},
-		{"unknown field", "POST", "/v1/tasks", "", `{"goal":"x","gaol":"y"}`, 422, "invalid", "body.gaol: unexpected property; allowed are goal, groups, idempotency_key, language, notify, run"},
+		{"unknown field", "POST", "/v1/tasks", "", `{"goal":"x","gaol":"y"}`, 422, "invalid", "body.gaol: unexpected property; allowed are files, goal, groups, idempotency_key, language, notify, run"},
 		{"unknown field in another", "POST", "/v1/tasks", "", `{"goal":"x","notify":{"url":"http://x"}}`, 422, "invalid", "body.notify.url: unexpected property; allowed are chat, webhook"},
 		{"a notice without a place", "POST", "/v1/tasks", "", `{"goal":"x","notify":{}}`, 422, "invalid", "body.notify: "},
 		{"a notice that is null", "POST", "/v1/tasks", "", `{"goal":"x","notify":null}`, 422, "invalid", "body.notify: expected object, not null"},

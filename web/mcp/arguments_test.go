@@ -22,7 +22,7 @@ func TestArgumentsAreExplained(t *testing.T) {
 		arguments map[string]any
 		want      []string
 	}{
-		{"start_task", nil, []string{"'goal'", "missing", "start_task takes goal, groups, idempotency_key, language, notify, run."}},
+		{"start_task", nil, []string{"'goal'", "missing", "start_task takes files, goal, groups, idempotency_key, language, notify, run."}},
 		{"start_task", map[string]any{"goal": 5}, []string{`/goal: got number, want string`}},
 		{"update_state", map[string]any{"task_id": id, "changes": map[string]any{"a": 1}}, []string{"'values'", "'changes' not allowed", "update_state takes if_version, task_id, values."}},
 		{"add_message", map[string]any{"task_id": id, "type": "words", "content": "x"}, []string{`/type: value must be one of 'thought', 'action'`}},

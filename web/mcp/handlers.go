@@ -11,6 +11,7 @@ import (
 
 	"github.com/mark3labs/mcp-go/mcp"
 
+	"legwork/files"
 	"legwork/planner"
 	"legwork/tasks"
 	"legwork/tasks/api"
@@ -24,14 +25,15 @@ type startIn struct {
 		Chat    string `json:"chat"`
 		Webhook string `json:"webhook"`
 	} `json:"notify"`
-	Run *bool  `json:"run"`
-	Key string `json:"idempotency_key"`
+	Files []files.ID `json:"files"`
+	Run   *bool      `json:"run"`
+	Key   string     `json:"idempotency_key"`
 }
 
 func (h *handlers) start(ctx context.Context, p api.Principal, in startIn) (api.Task, error) {
 	t, _, err := h.Start(ctx, p, api.NewTask{
 		Goal: in.Goal, Groups: in.Groups, Language: in.Language, Notify: (*api.Notify)(in.Notify), External: in.Run != nil && !*in.Run, Key: in.Key,
-		Hops: hops(ctx),
+		Files: in.Files, Hops: hops(ctx),
 	})
 	return t, err
 }
@@ -98,11 +100,12 @@ type messageIn struct {
 	Task    tasks.ID        `json:"task_id"`
 	Type    string          `json:"type"`
 	Content json.RawMessage `json:"content"`
+	Files   []files.ID      `json:"files"`
 	Key     string          `json:"idempotency_key"`
 }
 
 func (h *handlers) message(ctx context.Context, p api.Principal, in messageIn) (api.Message, error) {
-	m, _, err := h.Add(ctx, p, in.Task, api.NewMessage{Type: in.Type, Content: in.Content, Key: in.Key})
+	m, _, err := h.Add(ctx, p, in.Task, api.NewMessage{Type: in.Type, Content: in.Content, Files: in.Files, Key: in.Key})
 	return m, err
 }
 

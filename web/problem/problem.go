@@ -104,6 +104,7 @@ const (
 	Damaged      Code = "damaged"
 	Stopping     Code = "unavailable"
 	Full         Code = "disk_full"
+	Room         Code = "no_room"
 )
 
 // kind holds what all problems of a code have in common.
@@ -134,6 +135,7 @@ func kinds() map[Code]kind {
 		Damaged:      {500, "A stored record is damaged", 0},
 		Stopping:     {503, "Legwork is not available now", 5},
 		Full:         {507, "The disk is full", 60},
+		Room:         {507, "No room is left for files", 0},
 	}
 }
 

@@ -12,6 +12,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"legwork/internal/charset"
 )
 
 // Bounds on reading one PDF. A hostile file can make any PDF library loop, fill
@@ -57,7 +59,7 @@ func readPDF(ctx context.Context, pdftotext string, reader []string, file []byte
 	case got.Problem != "":
 		return document{}, fmt.Errorf("the PDF cannot be read: %s; use another source", got.Problem)
 	}
-	d := document{title: got.Title, author: got.Author, text: visible(ligatures.Replace(got.Text))}
+	d := document{title: got.Title, author: got.Author, text: charset.Visible(ligatures.Replace(got.Text))}
 	switch {
 	case got.Text == "":
 		d.note = "it may consist of pictures, or be damaged"

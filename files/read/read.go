@@ -1,0 +1,83 @@
+// Package read gets text and pictures out of files of outside formats. Each file is read
+// by a process of its own, which has bounds on memory, time and output, sees no file but
+// this one, writes none and has no network: a hostile file can crash or fill that
+// process, and no other.
+package read
+
+import (
+	"context"
+	"io"
+
+	"legwork/files/read/parse"
+)
+
+// The types of package parse, which reads files in the process of the caller.
+type (
+	Part      = parse.Part
+	Picture   = parse.Picture
+	Document  = parse.Document
+	Limits    = parse.Limits
+	Error     = parse.Error
+	KindError = parse.KindError // an ErrKind that names the type
+)
+
+// The reasons why a file cannot be read. Any other error is one of this system, or of
+// the caller's context.
+const (
+	ErrEmpty     = parse.ErrEmpty
+	ErrLarge     = parse.ErrLarge
+	ErrDamaged   = parse.ErrDamaged
+	ErrEncrypted = parse.ErrEncrypted
+	ErrUnpacked  = parse.ErrUnpacked
+	ErrPages     = parse.ErrPages
+	ErrPixels    = parse.ErrPixels
+	ErrHEIC      = parse.ErrHEIC
+	ErrTime      = parse.ErrTime
+	ErrMemory    = parse.ErrMemory
+	ErrNoMember  = parse.ErrNoMember
+	ErrKind      = parse.ErrKind
+)
+
+// TypeOf returns the MIME type of a file from its first bytes, 4 KiB at best. Its name
+// only decides between kinds of plain text.
+func TypeOf(head []byte, name string) string { return parse.TypeOf(head, name) }
+
+// File reads the file at path, whose name for people may be another one. It calls part
+// with each part as soon as it is read, in order. When it returns an error after some
+// parts, the Document is valid and Cut. An error of part ends the reading and is returned.
+func File(ctx context.Context, path, name string, l Limits, part func(Part) error) (Document, error) {
+	var d Document
+	err := run(ctx, path, job{Do: doFile, Name: name, Limits: l.Defaults()}, func(m message) error {
+		if m.Document != nil {
+			d = *m.Document
+		}
+		if m.Part != nil {
+			return part(*m.Part)
+		}
+		return nil
+	})
+	return d, err
+}
+
+// ReadPicture reads the picture at path: upright, scaled down to Limits.Side, as JPEG, or
+// as PNG when it is transparent, and without metadata. A moving one is its first frame.
+func ReadPicture(ctx context.Context, path string, l Limits) (Picture, error) {
+	var p Picture
+	err := run(ctx, path, job{Do: doPicture, Limits: l.Defaults()}, func(m message) error {
+		if m.Part != nil && m.Part.Picture != nil {
+			p = *m.Part.Picture
+		}
+		return nil
+	})
+	return p, err
+}
+
+// Member writes a member of the ZIP archive at path to w, at most Limits.Bytes of it. It
+// is found by the name in the list that File gives. Archives in archives are members like
+// others, and can be read again.
+func Member(ctx context.Context, path, member string, l Limits, w io.Writer) error {
+	return run(ctx, path, job{Do: doMember, Name: member, Limits: l.Defaults()}, func(m message) error {
+		_, err := w.Write(m.Data)
+		return err
+	})
+}

@@ -1,0 +1,82 @@
+package read
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"runtime/debug"
+	"time"
+
+	"legwork/files/read/parse"
+)
+
+// Main does one job in the process that reads: the job is on in, the file is descriptor
+// 3, and messages go to out. It must be the only thing that a process does.
+func Main(in io.Reader, out io.Writer) error {
+	var j job
+	if err := json.NewDecoder(in).Decode(&j); err != nil {
+		return fmt.Errorf("reading the job: %w", err)
+	}
+	j.Limits = j.Limits.Defaults()
+	file := os.NewFile(3, "file")
+	if file == nil {
+		return errors.New("reading the file: descriptor 3 is not open")
+	}
+	info, err := file.Stat()
+	if err != nil {
+		return fmt.Errorf("reading the file: %w", err)
+	}
+	debug.SetMaxStack(64 << 20)
+	debug.SetMemoryLimit(j.Limits.Memory / 4 * 3) // the collector works harder from here on
+	// The timer also starts what timers need while the process may still open something.
+	over := time.AfterFunc(j.Limits.Time, func() { panic("the file takes too long to read") })
+	defer over.Stop()
+	if err := confine(j.Limits); err != nil {
+		return fmt.Errorf("giving up rights: %w", err)
+	}
+	w := writer{json.NewEncoder(out)}
+	src := parse.Source{ReaderAt: file, Size: info.Size(), Name: j.Name}
+	switch j.Do {
+	case doFile:
+		d, err := parse.File(src, j.Limits, w.part)
+		return w.done(&d, err)
+	case doPicture:
+		p, err := parse.ReadPicture(src, j.Limits)
+		if err == nil {
+			err = w.part(Part{Picture: &p})
+		}
+		return w.done(nil, err)
+	case doMember:
+		data := bufio.NewWriterSize(w, 64<<10)
+		err := parse.Member(src, j.Name, j.Limits, data)
+		if err == nil {
+			err = data.Flush()
+		}
+		return w.done(nil, err)
+	}
+	return fmt.Errorf("reading the job: it is %q", j.Do)
+}
+
+// writer writes messages.
+type writer struct{ *json.Encoder }
+
+func (w writer) part(p Part) error { return w.Encode(message{Part: &p}) }
+
+// Write writes the data of a member.
+func (w writer) Write(b []byte) (int, error) { return len(b), w.Encode(message{Data: b}) }
+
+func (w writer) done(d *Document, err error) error {
+	m := message{Document: d, Done: true}
+	if err != nil {
+		m.Error = &problem{Text: fmt.Sprintf("%.500s", err)}
+		var kind KindError
+		errors.As(err, &m.Error.Reason)
+		if errors.As(err, &kind) {
+			m.Error.Type = kind.Type
+		}
+	}
+	return w.Encode(m)
+}

@@ -1,0 +1,223 @@
+package planner
+
+import (
+	"encoding/json"
+	"fmt"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+
+	"legwork/files"
+	"legwork/internal/clip"
+	"legwork/llm"
+)
+
+// EarlierFile is a file of an earlier task of the conversation.
+type EarlierFile struct {
+	Reference string // what read_attachment is given: "K3X9Q2/f1"
+	Name      string
+	Kind      string
+	Bytes     int64
+}
+
+// How much text of files a prompt holds at first, in bytes: of one file, of all files
+// together, and of each file once there is no room for all of it.
+const (
+	MaxFileText  = 12 << 10
+	maxFilesText = 32 << 10
+	fileHead     = 2 << 10
+)
+
+// addFiles adds the files that came with an event.
+func (b *builder) addFiles(source int) {
+	b.addFilesThat(func(i int) bool { return b.s.Files[i].Source == source })
+}
+
+// addFilesThat adds the chosen files of the task: their text, or the beginning of it,
+// and their pictures for a model that can see.
+func (b *builder) addFilesThat(chosen func(index int) bool) {
+	var texts []string
+	var pictures []llm.Image
+	room := maxFilesText
+	for i, f := range b.s.Files {
+		if f.Read == 0 || f.Gone || !chosen(i) {
+			continue
+		}
+		e := b.journal(f.Read)
+		if e.Read == nil || e.Read.Spoken {
+			continue
+		}
+		show := len(e.Read.Text)
+		if show > room {
+			show = min(show, fileHead)
+		}
+		room -= show
+		texts = append(texts, b.file(i, *e.Read, show))
+		if b.input.Picture != nil {
+			for _, p := range e.Read.Pictures {
+				if data, ok := b.input.Picture(p.ID); ok {
+					pictures = append(pictures, llm.Image{Type: p.Type, Data: data})
+				}
+			}
+		}
+	}
+	if len(texts) == 0 {
+		return
+	}
+	b.hasFiles = true
+	content := b.text("prompt.files", nil) + "\n" + strings.Join(texts, "\n")
+	if len(pictures) == 0 {
+		b.messages.add(llm.User, content)
+		return
+	}
+	b.pictures = true
+	b.messages.list = append(b.messages.list, llm.Message{Role: llm.User, Content: content, Images: pictures})
+}
+
+// file is a file as data.
+func (b *builder) file(index int, r ReadFile, show int) string {
+	from := ""
+	if list := Attachments(b.journal(b.s.Files[index].Source)); b.s.Files[index].Index < len(list) {
+		from = list[b.s.Files[index].Index].From
+	}
+	attributes := []string{"file", FileName(index), "name", r.Name, "kind", r.Kind}
+	if from != "" {
+		attributes = append(attributes, "from", from)
+	}
+	body := clip.Bytes(r.Text, show)
+	if r.Problem != "" {
+		body = b.text("prompt.file_unread", map[string]any{"Reason": b.text("file."+r.Problem, map[string]any{"Name": r.Name, "Max": files.Size(r.Limit)})}) + "\n" + body
+	}
+	if len(r.Pictures) > 0 && b.input.Picture == nil {
+		body = strings.TrimSpace(body + "\n" + b.text("prompt.file_unseen", nil))
+	}
+	if whole := max(int(r.TextBytes), len(r.Text)); show < whole {
+		body += "\n" + b.text("prompt.file_more", map[string]any{
+			"Name": FileName(index), "Shown": show, "Bytes": whole, "Parts": strings.Join(r.Parts, ", "), "Total": r.Total,
+		})
+	}
+	return tag("data", strings.TrimSpace(body), attributes...)
+}
+
+// addEarlierFiles lists the files of earlier tasks, introduced by the text of that key.
+func (b *builder) addEarlierFiles(list []EarlierFile) {
+	if len(list) == 0 {
+		return
+	}
+	lines := make([]string, len(list))
+	for i, f := range list {
+		lines[i] = fmt.Sprintf("%s · %s · %s · %s", f.Reference, f.Name, f.Kind, files.Size(f.Bytes))
+	}
+	b.hasFiles = true
+	b.messages.add(llm.User, b.text("prompt.earlier_files", nil)+"\n"+tag("data", strings.Join(lines, "\n")))
+}
+
+var fileWord = regexp.MustCompile(`(?i)\b(?:[0-9a-z]{6}/)?f[1-9][0-9]?\b`)
+
+// namedFiles are the names of files in a text, in lower case: "f1", "k3x9q2/f1".
+func namedFiles(text string) []string {
+	return fileWord.FindAllString(strings.ToLower(text), -1)
+}
+
+// GivenFile reports whether the model of an action may read the file of a name: the
+// description of its sub-task names the file, or its last turn is the answer.
+func GivenFile(s State, a Action, journal Journal, name string) bool {
+	w := workOf(s, a)
+	return w.Closing || s.SingleSubtask() || slices.Contains(namedFiles(Description(w, journal)), strings.ToLower(name))
+}
+
+// looksAtFiles reports whether a sub-task is offered read_attachment.
+func looksAtFiles(s State, w Work, journal Journal) bool {
+	if w.Closing || s.SingleSubtask() {
+		return len(s.Files) > 0
+	}
+	return len(namedFiles(Description(w, journal))) > 0
+}
+
+// madeName is a file name of a kind that make_file makes.
+var madeName = regexp.MustCompile(`(?i)[\p{L}\p{N}_)-]\.(docx|pdf|xlsx|csv|md|txt|html|json|png|svg|mp3|ogg|jpg)\b`)
+
+// NamesMade reports whether a text names a file that is to be made.
+func NamesMade(text string) bool { return madeName.MatchString(text) }
+
+// MadeKind is the kind of a file that make_file is to make: the ending of its name in
+// lower case, without the dot.
+func MadeKind(name string) string { return strings.ToLower(strings.TrimPrefix(path.Ext(name), ".")) }
+
+// fileTools are the tools of the machine for files. They come only with a task that has
+// to do with files, since each tool costs tokens in every turn.
+func (b *builder) fileTools(w Work) (list []llm.Tool) {
+	if looksAtFiles(b.s, w, b.journal) {
+		list = append(list, llm.Tool{Name: ToolReadAttachment, Description: b.text("tool.read_attachment", nil), Schema: schema([]property{
+			{name: "file", kind: "string"},
+			{name: "parts", kind: "string", optional: true},
+			{name: "find", kind: "string", optional: true},
+			{name: "offset", kind: "integer", optional: true},
+		})})
+	}
+	if b.input.Makes != nil && makesFiles(b.s, w, b.journal) {
+		list = append(list, llm.Tool{Name: ToolMakeFile, Description: b.text("tool.make_file", map[string]any{"Kinds": b.input.Makes.Kinds}), Schema: b.input.Makes.Schema})
+	}
+	return list
+}
+
+// makesFiles reports whether a sub-task is offered make_file: the closing answer when
+// the person wants a file, and another one when its description names a file.
+func makesFiles(s State, w Work, journal Journal) bool {
+	if w.Closing {
+		return s.WantsFile
+	}
+	return NamesMade(Description(w, journal))
+}
+
+// FileTools lists the tools for files that are offered to the model of an action, so
+// that a reply with a call of one of them can be told from a mistake.
+func FileTools(s State, journal Journal, a Action, makes bool) (list []string) {
+	if a.Role != llm.RoleAnswer && a.Role != llm.RoleWork {
+		return nil
+	}
+	w := workOf(s, a)
+	if looksAtFiles(s, w, journal) {
+		list = append(list, ToolReadAttachment)
+	}
+	if makes && makesFiles(s, w, journal) {
+		list = append(list, ToolMakeFile)
+	}
+	return list
+}
+
+// workOf is the sub-task of an action; that of the answer before it has called a tool
+// is not there yet.
+func workOf(s State, a Action) Work {
+	if a.ID.Subject == SubjectWork {
+		return s.Subtasks[a.Place.Subtask]
+	}
+	return Work{ID: ClosingID, Name: LLMTool, Closing: true}
+}
+
+func lookCall(c Call) Call {
+	var l Look
+	if err := json.Unmarshal([]byte(c.Arguments), &l); err != nil || strings.TrimSpace(l.File) == "" || l.Offset < 0 {
+		return refuse(c, `read_attachment needs {"file": ID, "parts": "3-7" or a name, "find": WORDS, "offset": BYTES}; all but file can be left out`)
+	}
+	l.Text, l.Bytes = "", 0
+	c.Look = &l
+	return c
+}
+
+func makeCall(c Call) Call {
+	var m Make
+	err := json.Unmarshal([]byte(c.Arguments), &m)
+	given := 0
+	for _, there := range []bool{m.Text != "", len(m.Sheets) > 0, len(m.Chart) > 0, m.File != ""} {
+		if there {
+			given++
+		}
+	}
+	if err != nil || given != 1 || strings.TrimSpace(m.Name) == "" && m.File == "" {
+		return refuse(c, `make_file needs "name" with an ending that says the kind, such as "report.docx", and exactly one of "text", "sheets", "chart" and "file"`)
+	}
+	c.Make = &m
+	return c
+}

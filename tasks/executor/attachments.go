@@ -1,0 +1,281 @@
+package executor
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"legwork/bot"
+	"legwork/files"
+	"legwork/files/read"
+	"legwork/internal/clip"
+	"legwork/internal/retry"
+	"legwork/planner"
+	"legwork/tasks"
+)
+
+// fetchTries is how often a file is asked for at its platform, and keepTime how long a
+// content stays without an event that refers to it.
+const (
+	fetchTries = 5
+	keepTime   = time.Hour
+)
+
+// Bounds of what is kept of one file: bytes of its text, and pictures of its pages.
+const (
+	maxKeptText = 4 << 20
+	maxPictures = 8
+)
+
+// fetch reads a file that a message brought along: it fetches the content from the
+// platform, keeps it, and finds out what is in it.
+func (x *Executor) fetch(ctx context.Context, v *tasks.View, a planner.Action) error {
+	list := planner.Attachments(v.Event(a.ID.Seq))
+	if a.ID.Field >= len(list) {
+		return fmt.Errorf("reading file: event %d has %d files", a.ID.Seq, len(list))
+	}
+	attached := list[a.ID.Field]
+	r := planner.ReadFile{File: files.File{Name: fileName(attached), Type: attached.Type, Bytes: attached.Bytes}}
+	err := x.keepAttachment(ctx, v, attached, &r)
+	if err == nil {
+		err = x.readKept(ctx, v, attached, &r)
+	}
+	if err != nil {
+		if r.Problem, r.Limit = x.fileProblem(err); r.Problem == "" {
+			return err
+		}
+		x.Log.WarnContext(ctx, "file not read", "task", v.ID, "action", a.ID, "kind", attached.Kind, "cause", err)
+	}
+	return x.Append(ctx, v.ID, planner.Event{Type: planner.FileRead, Action: a.ID, Read: &r})
+}
+
+// fileName is the name of a file as people see it; files without one, such as photos,
+// are named by their kind.
+func fileName(a bot.Attachment) string {
+	return (&bot.File{Name: cmp.Or(a.Name, string(a.Kind))}).BaseName()
+}
+
+// errFetch wraps the error of a platform that did not give a file.
+var errFetch = errors.New("fetching file from its platform")
+
+// fileProblem returns the key of the sentence about an error, and the limit that it is
+// about. The key is empty for an error that another try may mend.
+func (x *Executor) fileProblem(err error) (key string, limit int64) {
+	limits := x.rules.Load().Files
+	for _, p := range []struct {
+		err   error
+		key   string
+		limit int64
+	}{
+		{bot.ErrFileGone, "gone", 0}, {files.ErrNone, "gone", 0}, {bot.ErrFileLarge, "large_there", 0},
+		{files.ErrLarge, "large", limits.File}, {files.ErrRoom, "room", limits.Chat},
+		{read.ErrEmpty, "empty", 0}, {read.ErrEncrypted, "encrypted", 0}, {read.ErrDamaged, "damaged", 0}, {read.ErrKind, "unsupported", 0}, {read.ErrHEIC, "unsupported", 0},
+		{read.ErrLarge, "bounds", 0}, {read.ErrUnpacked, "bounds", 0}, {read.ErrPages, "bounds", 0}, {read.ErrPixels, "bounds", 0}, {read.ErrTime, "bounds", 0}, {read.ErrMemory, "bounds", 0},
+		{errUnheard, "unheard", 0}, {errFetch, "unreachable", 0},
+	} {
+		if errors.Is(err, p.err) {
+			return p.key, p.limit
+		}
+	}
+	return "", 0
+}
+
+// keepAttachment keeps the content of a file, and notes it in r.
+func (x *Executor) keepAttachment(ctx context.Context, v *tasks.View, a bot.Attachment, r *planner.ReadFile) error {
+	if id, kept := a.Kept(); kept {
+		r.ID = files.ID(id)
+		return nil
+	}
+	limits := x.rules.Load().Files
+	if limits.File > 0 && a.Bytes > limits.File {
+		return files.ErrLarge
+	}
+	chat := v.Opening().Chat
+	keep := tasks.Keep{Owner: chat.Room(), Name: r.Name, Type: a.Type, Until: x.Now().Add(keepTime), Max: limits.File, OwnerMax: limits.Chat, TotalMax: limits.All}
+	pauses := retry.New(500*time.Millisecond, 20*time.Second, 0)
+	for try := 1; ; try++ {
+		kept, err := x.keepFrom(ctx, chat, a, keep)
+		if err == nil {
+			r.ID, r.Bytes = kept.ID, kept.Bytes
+			return nil
+		}
+		passes := errors.Is(err, errFetch) && !errors.Is(err, bot.ErrFileGone) && !errors.Is(err, bot.ErrFileLarge)
+		if ctx.Err() != nil || !passes || try >= fetchTries {
+			return cmp.Or(ctx.Err(), err)
+		}
+		if err := pauses.Sleep(ctx); err != nil {
+			return err
+		}
+	}
+}
+
+// keepFrom copies a file from its platform to the store.
+func (x *Executor) keepFrom(ctx context.Context, chat bot.Chat, a bot.Attachment, keep tasks.Keep) (files.File, error) {
+	platform, err := x.Chats.Platform(chat)
+	if err != nil {
+		return files.File{}, fmt.Errorf("%w: %w", errFetch, err)
+	}
+	fetcher, ok := platform.(bot.Fetcher)
+	if !ok {
+		return files.File{}, fmt.Errorf("%w: %w", errFetch, bot.ErrFileGone)
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	out, in := io.Pipe()
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		err := fetcher.Fetch(ctx, chat, a, in)
+		if err != nil {
+			err = fmt.Errorf("%w: %w", errFetch, err)
+		}
+		in.CloseWithError(err)
+	}()
+	kept, err := x.Store.KeepFile(ctx, out, keep)
+	out.CloseWithError(err)
+	cancel()
+	<-done
+	return kept, err
+}
+
+// readKept finds out what is in a kept file.
+func (x *Executor) readKept(ctx context.Context, v *tasks.View, a bot.Attachment, r *planner.ReadFile) error {
+	path, remove, err := x.copied(ctx, r.ID)
+	if err != nil {
+		return err
+	}
+	defer remove()
+	head := make([]byte, 4<<10)
+	f, err := os.Open(path)
+	if err != nil {
+		return fmt.Errorf("opening copy of file: %w", err)
+	}
+	n, _ := io.ReadFull(f, head)
+	_ = f.Close()
+	if n == 0 {
+		return read.ErrEmpty
+	}
+	r.Type = read.TypeOf(head[:n], r.Name)
+	switch kind, _, _ := strings.Cut(r.Type, "/"); kind {
+	case "image":
+		return x.readPicture(ctx, v, path, r)
+	case "audio", "video":
+		r.Kind = kind
+		return errUnheard
+	}
+	return x.readText(ctx, v, path, r)
+}
+
+// errUnheard means that no model is configured that puts recordings into words.
+var errUnheard = errors.New("no model has the role transcribe")
+
+// copied copies a content to a file of its own, for the process that reads it.
+func (x *Executor) copied(ctx context.Context, id files.ID) (path string, remove func(), err error) {
+	content, err := x.Store.OpenFile(ctx, id)
+	if err != nil {
+		return "", nil, fmt.Errorf("opening file: %w", err)
+	}
+	defer func() { _ = content.Close() }()
+	f, err := os.CreateTemp("", "legwork-file-")
+	if err != nil {
+		return "", nil, fmt.Errorf("copying file: %w", err)
+	}
+	remove = func() { _ = os.Remove(f.Name()) }
+	_, err = io.Copy(f, content)
+	if err = errors.Join(err, f.Close()); err != nil {
+		remove()
+		return "", nil, fmt.Errorf("copying file: %w", err)
+	}
+	return f.Name(), remove, nil
+}
+
+func (x *Executor) readPicture(ctx context.Context, v *tasks.View, path string, r *planner.ReadFile) error {
+	r.Kind = "picture"
+	p, err := read.ReadPicture(ctx, path, read.Limits{})
+	if err != nil {
+		return err
+	}
+	return x.keepPicture(ctx, v, p, r)
+}
+
+func (x *Executor) keepPicture(ctx context.Context, v *tasks.View, p read.Picture, r *planner.ReadFile) error {
+	kept, err := x.keepMade(ctx, v, p.Data, r.Name, p.Type)
+	if err == nil {
+		r.Pictures = append(r.Pictures, planner.Picture{ID: kept.ID, Type: p.Type})
+	}
+	return err
+}
+
+// keepMade keeps a content that was made from files.
+func (x *Executor) keepMade(ctx context.Context, v *tasks.View, content []byte, name, kind string) (files.File, error) {
+	limits := x.rules.Load().Files
+	kept, err := x.Store.KeepFile(ctx, bytes.NewReader(content), tasks.Keep{
+		Owner: v.Opening().Chat.Room(), Name: name, Type: kind, Until: x.Now().Add(keepTime), OwnerMax: limits.Chat, TotalMax: limits.All,
+	})
+	if err != nil {
+		return kept, fmt.Errorf("keeping what was read from a file: %w", err)
+	}
+	return kept, nil
+}
+
+// readText reads a document: its text, with the names of its parts, and pictures of
+// pages without text.
+func (x *Executor) readText(ctx context.Context, v *tasks.View, path string, r *planner.ReadFile) error {
+	var parts []read.Part
+	size := 0
+	document, err := read.File(ctx, path, r.Name, read.Limits{}, func(p read.Part) error {
+		if p.Picture != nil {
+			if len(r.Pictures) >= maxPictures {
+				return nil
+			}
+			return x.keepPicture(ctx, v, *p.Picture, r)
+		}
+		if size += len(p.Text); size > maxKeptText {
+			p.Text = clip.Marked(p.Text, max(0, len(p.Text)-(size-maxKeptText)))
+		}
+		parts = append(parts, p)
+		return nil
+	})
+	if err != nil && len(parts) == 0 && len(r.Pictures) == 0 {
+		return err
+	}
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	r.Kind, r.Type, r.Total = document.Kind, cmp.Or(document.Type, r.Type), max(document.Total, len(parts))
+	if err != nil || document.Cut {
+		r.Problem = "cut"
+	}
+	for _, p := range parts[:min(len(parts), planner.MaxOutline)] {
+		r.Parts = append(r.Parts, p.Name)
+	}
+	whole := textOf(parts)
+	if r.Text = clip.Bytes(whole, planner.MaxFileText); len(r.Text) == len(whole) {
+		return nil
+	}
+	body, err := json.Marshal(parts)
+	if err != nil {
+		return fmt.Errorf("keeping text of file: %w", err)
+	}
+	kept, err := x.keepMade(ctx, v, body, r.Name, "application/json")
+	r.Whole, r.TextBytes = kept.ID, int64(len(whole))
+	return err
+}
+
+// textOf is the text of parts, each under its name where there are several.
+func textOf(parts []read.Part) string {
+	if len(parts) == 1 {
+		return parts[0].Text
+	}
+	var b strings.Builder
+	for _, p := range parts {
+		fmt.Fprintf(&b, "[%s]\n%s\n", p.Name, p.Text)
+	}
+	return strings.TrimSpace(b.String())
+}
