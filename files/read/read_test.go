@@ -235,6 +235,9 @@ func TestNewFilesOfSoffice(t *testing.T) {
 			}
 		}
 		c := exec.CommandContext(t.Context(), soffice, "--headless", "-env:UserInstallation=file://"+filepath.Join(dir, "profile"), "--convert-to", test.filter, test.from)
+		if strings.HasSuffix(test.from, ".html") {
+			c.Args = append(c.Args, "--infilter=HTML (StarWriter)") // without it, a page of the web
+		}
 		c.Dir = dir
 		if out, err := c.CombinedOutput(); err != nil {
 			t.Fatalf("making %s: %v\n%s", test.to, err, out)
