@@ -95,7 +95,10 @@ func run(ctx context.Context, path string, j job, take func(message) error) erro
 	if err != nil {
 		return err
 	}
-	if err := c.Start(); err != nil {
+	switch err := c.Start(); {
+	case err != nil && ctx.Err() == nil && timed.Err() != nil:
+		return ErrTime
+	case err != nil:
 		return fmt.Errorf("starting the process that reads: %w", err)
 	}
 	result, taken := receive(out, j.Limits, take)
@@ -161,16 +164,19 @@ func receive(out io.Reader, l Limits, take func(message) error) (last *message, 
 // crash finds out why a process ended without its last message.
 func crash(c *exec.Cmd, exit error, errOut string, l Limits) error {
 	first, _, _ := strings.Cut(errOut, "\n")
+	if exit == nil {
+		exit = io.ErrUnexpectedEOF
+	}
 	reason := ErrDamaged
 	switch state := c.ProcessState; {
 	case strings.Contains(errOut, "out of memory"), strings.Contains(errOut, "cannot allocate memory"):
 		reason = ErrMemory
 	case state != nil && state.UserTime()+state.SystemTime() >= l.Time-time.Second:
 		reason = ErrTime
-	case errOut == "" && exit != nil && state != nil && !state.Exited():
+	case errOut == "" && state != nil && !state.Exited():
 		reason = ErrMemory // killed by the system
 	}
-	return fmt.Errorf("%w: the process that reads it ended: %v: %.200s", reason, exit, first)
+	return fmt.Errorf("%w: the process that reads it ended: %w: %.200s", reason, exit, first)
 }
 
 // head keeps the beginning of what is written to it.

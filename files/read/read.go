@@ -11,14 +11,19 @@ import (
 	"legwork/files/read/parse"
 )
 
-// The types of package parse, which reads files in the process of the caller.
 type (
-	Part      = parse.Part
-	Picture   = parse.Picture
-	Document  = parse.Document
-	Limits    = parse.Limits
-	Error     = parse.Error
-	KindError = parse.KindError // an ErrKind that names the type
+	// Part is a page, a sheet, a slide or another part of a file.
+	Part = parse.Part
+	// Picture is a picture as models take it.
+	Picture = parse.Picture
+	// Document says what a file is.
+	Document = parse.Document
+	// Limits of reading one file; a zero means the default.
+	Limits = parse.Limits
+	// Error is a reason why a file cannot be read.
+	Error = parse.Error
+	// KindError is an ErrKind that names the type.
+	KindError = parse.KindError
 )
 
 // The reasons why a file cannot be read. Any other error is one of this system, or of

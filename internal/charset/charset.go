@@ -46,9 +46,10 @@ func wide(text []byte) string {
 	text = text[:min(len(text), sample)]
 	var zeros, plain [2]int
 	for i, b := range text {
-		if b == 0 {
+		switch b {
+		case 0:
 			zeros[i%2]++
-		} else if b == ' ' || b == '\n' {
+		case ' ', '\n':
 			plain[i%2]++
 		}
 	}

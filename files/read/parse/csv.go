@@ -44,7 +44,8 @@ func parseCSV(src Source, s *sink) error {
 	}
 }
 
-// delimiter returns the character that stands equally often in the first lines.
+// delimiter returns the character that stands in most of the first lines as often as in
+// the very first.
 func delimiter(head string) rune {
 	lines := strings.SplitN(head, "\n", 21)
 	if len(lines) > 1 {
@@ -52,14 +53,15 @@ func delimiter(head string) rune {
 	}
 	best, most := ',', 0
 	for _, d := range ",;\t|" {
-		least := -1
+		even := 0
+		first := strings.Count(lines[0], string(d))
 		for _, line := range lines {
-			if n := strings.Count(line, string(d)); strings.TrimSpace(line) != "" && (least < 0 || n < least) {
-				least = n
+			if n := strings.Count(line, string(d)); n == first && n > 0 {
+				even++
 			}
 		}
-		if least > most {
-			best, most = d, least
+		if even > most {
+			best, most = d, even
 		}
 	}
 	return best
@@ -77,11 +79,11 @@ type sheetWriter struct {
 }
 
 func (t *sheetWriter) row(number int, cells []string) error {
-	if len(cells) > maxColumns {
-		cells, t.s.Cut = cells[:maxColumns], true
-	}
 	for len(cells) > 0 && cells[len(cells)-1] == "" {
 		cells = cells[:len(cells)-1]
+	}
+	if len(cells) > maxColumns {
+		cells, t.s.Cut = cells[:maxColumns], true
 	}
 	if len(cells) == 0 {
 		return nil

@@ -91,6 +91,9 @@ var endings = map[string]string{
 // only decides between kinds of plain text. The type of a file that is empty, or that no
 // rule knows, is application/octet-stream.
 func TypeOf(head []byte, name string) string {
+	if len(head) == 0 {
+		return typeOther
+	}
 	m := mimetype.Detect(head)
 	found, _, _ := strings.Cut(m.String(), ";")
 	text := false

@@ -90,7 +90,7 @@ func (b *mailBody) entity(head textproto.MIMEHeader, body io.Reader, depth int) 
 				return nil
 			case err != nil:
 				b.s.note(NoteDamaged)
-				return nil
+				return nil //nolint:nilerr // the parts before are read
 			}
 			if err := b.entity(p.Header, p, depth+1); err != nil {
 				return err

@@ -46,11 +46,6 @@ func table(rows [][]string) string {
 	return b.String()
 }
 
-// heading is a Markdown heading.
-func heading(level int, text string) string {
-	return strings.Repeat("#", min(max(level, 1), 6)) + " " + strings.Join(strings.Fields(text), " ")
-}
-
 // column is the name of a column of a sheet: A for 0, AA for 26.
 func column(n int) string {
 	name := ""

@@ -23,21 +23,28 @@ func parsePDF(src Source, s *sink) error {
 	if s.Total = f.Pages(); s.Total > s.limits.Pages {
 		return ErrPages
 	}
+	sound := 0
 	for n := 0; ; n++ {
 		page, ok, err := f.Page(n)
 		switch {
 		case errors.Is(err, pdf.ErrUnpacked):
 			return ErrUnpacked
 		case !ok:
-			if n == 0 {
-				return fmt.Errorf("%w: it has no pages", ErrDamaged)
+			if sound == 0 {
+				return fmt.Errorf("%w: it has no pages that can be read", ErrDamaged)
 			}
 			s.Total = n
+			if f.Repaired() {
+				s.note(NoteDamaged)
+			}
 			return nil
 		case err != nil:
 			s.note(NoteDamaged)
 		case n >= s.limits.Pages:
 			return ErrPages
+		}
+		if err == nil {
+			sound++
 		}
 		p := Part{Name: fmt.Sprintf("page %d", n+1), Text: page.Text}
 		if strings.TrimSpace(page.Text) == "" {

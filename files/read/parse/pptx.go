@@ -72,7 +72,8 @@ func (a *archive) slide(name string) (string, error) {
 			return "", err
 		}
 	}
-	return strings.TrimSpace(d.all.String()), d.finish()
+	err = d.finish()
+	return strings.TrimSpace(d.all.String()), err
 }
 
 type slide struct {

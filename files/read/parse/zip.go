@@ -48,7 +48,10 @@ func typeOfZIP(src Source) (string, error) {
 		return typeZIP, err
 	}
 	declared, _ := a.read("mimetype", 256)
-	kind := strings.TrimSuffix(strings.TrimSpace(string(declared)), "-template")
+	kind := strings.TrimSpace(string(declared))
+	for _, variant := range []string{"-template", "-web", "-master"} {
+		kind = strings.TrimSuffix(kind, variant)
+	}
 	switch {
 	case kind == typeODT || kind == typeODS || kind == typeODP || kind == typeEPUB:
 		return kind, nil

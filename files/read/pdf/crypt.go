@@ -66,7 +66,7 @@ func (f *File) decrypt() error {
 		return ErrEncrypted
 	}
 	f.crypt = c
-	// What was read so far was not decrypted.
+	// Objects that were read so far were not decrypted.
 	f.objects, f.streams = map[int]any{}, map[int]*objectStream{}
 	if r, ok := f.trailer["Encrypt"].(ref); ok {
 		f.objects[r.number] = e

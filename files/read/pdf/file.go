@@ -476,6 +476,9 @@ func toInt(o any) int {
 	return int(n)
 }
 
+// Repaired reports whether the table of objects was damaged, so that pages may be missing.
+func (f *File) Repaired() bool { return f.rebuilt }
+
 // Title is the title that the file gives itself.
 func (f *File) Title() (title string) {
 	defer func() {

@@ -296,7 +296,7 @@ func (t *font) codeLength(s string) int {
 	case t.codes != nil:
 		return t.codes.length(s)
 	case t.charset != nil && !t.wide:
-		if s[0] >= 0x81 && !(t.charset == japanese.ShiftJIS && s[0] >= 0xa0 && s[0] < 0xe0) {
+		if s[0] >= 0x81 && (t.charset != japanese.ShiftJIS || s[0] < 0xa0 || s[0] >= 0xe0) {
 			return min(2, len(s))
 		}
 		return 1

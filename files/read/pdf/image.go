@@ -45,7 +45,7 @@ func (i *Image) Decode(most int64) (jpeg []byte, m image.Image, turn int, err er
 	case "DCTDecode", "DCT":
 		return data, nil, turn, nil
 	case "CCITTFaxDecode", "CCF":
-		m, err = i.fax(data, params, w, h)
+		m, err = i.fax(data, params, h)
 		return nil, m, turn, err
 	case "":
 		m, err = i.samples(data, w, h, bits)
@@ -55,15 +55,14 @@ func (i *Image) Decode(most int64) (jpeg []byte, m image.Image, turn int, err er
 }
 
 // fax reads a picture of a fax.
-func (i *Image) fax(data []byte, p dict, w, h int) (image.Image, error) {
+func (i *Image) fax(data []byte, p dict, h int) (image.Image, error) {
 	k := i.f.number(p["K"])
 	if k > 0 {
 		return nil, errNoPicture
 	}
+	w := 1728
 	if n := toInt(i.f.resolve(p["Columns"])); n > 0 {
 		w = n
-	} else {
-		w = 1728
 	}
 	kind := ccitt.Group3
 	if k < 0 {
@@ -98,7 +97,7 @@ func (i *Image) samples(data []byte, w, h, bits int) (image.Image, error) {
 	out := image.NewRGBA(image.Rect(0, 0, w, h))
 	line, most := (w*parts*bits+7)/8, 1<<min(bits, 8)-1
 	sample := func(row []byte, n int) int {
-		v := 0
+		var v int
 		switch at := n * bits; bits {
 		case 8:
 			v = int(row[n])

@@ -1,5 +1,7 @@
 package pdf
 
+import "fmt"
+
 // pageTree is the list of pages as far as it was walked. A page is found without
 // walking the tree behind it.
 type pageTree struct {
@@ -109,7 +111,9 @@ func (f *File) Page(n int) (p Page, ok bool, err error) {
 	if d == nil {
 		return p, false, nil
 	}
-	delete(f.objects, -1)
+	if len(d) == 0 {
+		return p, true, fmt.Errorf("%w: page %d is missing", ErrDamaged, n+1)
+	}
 	resources, _ := f.dict(d["Resources"])
 	var content []byte
 	for _, o := range f.list(d, "Contents", "") {

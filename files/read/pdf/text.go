@@ -6,6 +6,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"golang.org/x/text/unicode/norm"
 )
 
 // matrix is a transformation [a b c d e f] (ISO 32000-2, 8.3.3).
@@ -92,7 +94,7 @@ func skipInline(l *lexer) {
 	}
 }
 
-// numbers returns n operands as numbers; those that are missing are zero.
+// numbers returns n operands as numbers; missing ones are zero.
 func numbers(args []any, n int) []float64 {
 	out := make([]float64, n)
 	for i := range min(n, len(args)) {
@@ -297,13 +299,12 @@ type placed struct {
 type lines struct {
 	b        strings.Builder
 	cur      strings.Builder // the line
-	begun    bool
 	last     placed
 	dx, dy   float64 // the direction of the line
-	before   placed  // the run before, to find text that is drawn twice
 	pending  string  // text for marked content, which waits for its place
 	waits    bool
 	position bool // last is known
+	divided  bool // the last line ended in a hyphen, which is not written yet
 }
 
 func (l *lines) instead(text string) { l.pending, l.waits = text, true }
@@ -324,10 +325,12 @@ func (l *lines) add(g placed, covered bool) {
 		l.last = g
 		return
 	}
-	if l.position {
-		l.separate(g)
+	if !l.position || !l.accented(g) {
+		if l.position {
+			l.separate(g)
+		}
+		l.cur.WriteString(g.text)
 	}
-	l.cur.WriteString(g.text)
 	if length := math.Hypot(g.toX-g.x, g.toY-g.y); length > 0 {
 		l.dx, l.dy = (g.toX-g.x)/length, (g.toY-g.y)/length
 	} else if !l.position {
@@ -354,9 +357,8 @@ func (l *lines) separate(g placed) {
 	big := max(l.last.size, g.size)
 	turned := (g.toX-g.x)*l.dx+(g.toY-g.y)*l.dy < 0.5*math.Hypot(g.toX-g.x, g.toY-g.y)
 	switch {
-	case math.Abs(across) > 1.7*big || turned && math.Abs(across)+math.Abs(along) > big:
-		l.newline()
-		l.b.WriteString("\n")
+	case math.Abs(across) > 2.1*big || turned && math.Abs(across)+math.Abs(along) > big:
+		l.paragraph()
 	case math.Abs(across) > 0.5*big:
 		l.newline()
 	case along < -1.2*size && across != 0, along < -3*size:
@@ -391,22 +393,55 @@ func (l *lines) newline() {
 	if line == "" {
 		return
 	}
-	all := l.b.String()
-	if rest, ok := strings.CutSuffix(all, "-\n"); ok {
-		before, _ := utf8.DecodeLastRuneInString(rest)
-		first, _ := utf8.DecodeRuneInString(line)
-		if unicode.IsLower(before) && unicode.IsLower(first) {
-			l.b.Reset()
-			l.b.WriteString(rest)
-		}
+	if first, _ := utf8.DecodeRuneInString(line); l.divided && !unicode.IsLower(first) {
+		l.b.WriteString("-\n")
+	}
+	rest, hyphen := strings.CutSuffix(line, "-")
+	before, _ := utf8.DecodeLastRuneInString(rest)
+	if l.divided = hyphen && unicode.IsLower(before); l.divided {
+		l.b.WriteString(rest)
+		return
 	}
 	l.b.WriteString(line + "\n")
 }
 
+// paragraph ends a line and a paragraph.
+func (l *lines) paragraph() {
+	l.newline()
+	if l.divided {
+		l.b.WriteString("-\n")
+		l.divided = false
+	}
+	l.b.WriteString("\n")
+}
+
 // String returns the text.
 func (l *lines) String() string {
-	l.newline()
+	l.paragraph()
 	return strings.TrimSpace(l.b.String())
+}
+
+// accents are drawn over a letter by fonts without the letters that have them.
+var accents = map[string]string{
+	"´": "\u0301", "`": "\u0300", "¨": "\u0308", "ˆ": "\u0302", "^": "\u0302", "˜": "\u0303", "~": "\u0303", "ˇ": "\u030c",
+	"˘": "\u0306", "¯": "\u0304", "˙": "\u0307", "˚": "\u030a", "˝": "\u030b", "¸": "\u0327", "˛": "\u0328",
+}
+
+// accented joins an accent with the letter that is drawn below it.
+func (l *lines) accented(g placed) bool {
+	mark, ok := accents[l.last.text]
+	along, _ := l.offset(g)
+	first, size := utf8.DecodeRuneInString(g.text)
+	line, has := strings.CutSuffix(l.cur.String(), l.last.text)
+	if !ok || !has || along > -0.15*g.size || !unicode.IsLetter(first) || !l.sameLine(g) {
+		return false
+	}
+	if first == 'ı' {
+		first = 'i'
+	}
+	l.cur.Reset()
+	l.cur.WriteString(line + norm.NFC.String(string(first)+mark) + g.text[size:])
+	return true
 }
 
 // ligatures are replaced by the letters that a search or a model expects, and bullets of
