@@ -110,7 +110,7 @@ func TestValidateListsEveryMistake(t *testing.T) {
 		"roles.review: missing, and no model is named main; allowed: a, b, c, d, e",
 		"roles.work: missing, and no model is named main; allowed: a, b, c, d, e",
 		"roles.answer: missing, and no model is named main; allowed: a, b, c, d, e",
-		"roles.chief: is not a role; allowed: plan, review, work, answer, vision, transcribe",
+		"roles.chief: is not a role; allowed: plan, review, work, answer, vision, transcribe, image, speech",
 		`roles.plan: "unknown" is not a model; allowed: a, b, c, d, e`,
 	}
 	var got []string
