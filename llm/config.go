@@ -77,13 +77,14 @@ type ModelConfig struct {
 	Fallback []string `yaml:"fallback,omitempty" json:"fallback,omitempty" jsonschema_description:"Models tried in order when this one cannot answer."`
 }
 
-// Price is in US dollars. Tokens at zero are free of charge.
+// Price is in US dollars. The zero value means that everything is free of charge.
 type Price struct {
 	Input float64 `yaml:"input" json:"input" jsonschema:"minimum=0" jsonschema_description:"Per million tokens of prompt."`
 	// CachedInput is nil where cached tokens cost as much as others.
 	CachedInput *float64 `yaml:"cached_input,omitempty" json:"cached_input,omitempty" jsonschema:"minimum=0" jsonschema_description:"Per million tokens of prompt that the endpoint had cached. Default: like input."`
 	Output      float64  `yaml:"output" json:"output" jsonschema:"minimum=0" jsonschema_description:"Per million tokens of reply."`
-	// The prices of calls that are not billed by tokens; nil: not known.
+	// The prices of calls that are not billed by tokens; nil: not known, unless all of
+	// the price is empty.
 	Image       *float64 `yaml:"image,omitempty" json:"image,omitempty" jsonschema:"minimum=0" jsonschema_description:"Per picture that a model of the role image makes. Default: not known."`
 	AudioMinute *float64 `yaml:"audio_minute,omitempty" json:"audio_minute,omitempty" jsonschema:"minimum=0" jsonschema_description:"Per minute of audio that a model of the role transcribe hears. Default: not known."`
 	Speech1K    *float64 `yaml:"speech_1k,omitempty" json:"speech_1k,omitempty" jsonschema:"minimum=0" jsonschema_description:"Per 1,000 characters that a model of the role speech speaks. Default: not known."`
@@ -102,6 +103,18 @@ type unit struct {
 	used              func(Usage) int
 }
 
+// costs returns the price of the unit; nil: it is not known. An empty price means that
+// everything is free of charge.
+func (u unit) costs(p *Price) *float64 {
+	switch {
+	case p == nil:
+		return nil
+	case *p == Price{}:
+		return new(float64)
+	}
+	return u.price(p)
+}
+
 func units() [3]unit {
 	return [3]unit{
 		{RoleImage, "image", "pictures", 1, func(p *Price) *float64 { return p.Image }, func(u Usage) int { return u.Images }},
@@ -115,14 +128,18 @@ func units() [3]unit {
 func (c Config) MissingPrices() issue.List {
 	var l issue.List
 	for _, u := range units() {
-		for _, name := range c.chain(c.Roles[u.role]) {
-			if m := c.Models[name]; !m.Offline && (m.Price == nil || u.price(m.Price) == nil) {
+		for _, name := range c.Chain(u.role) {
+			if m := c.Models[name]; !m.Offline && u.costs(m.Price) == nil {
 				l.Add("models."+name+".price."+u.key, "missing; budgets in US dollars do not count the %s of roles.%s", u.plural, u.role)
 			}
 		}
 	}
 	return l
 }
+
+// Chain lists the model of a role and the fallbacks that may take its place. It is
+// empty where the role has no model.
+func (c Config) Chain(role string) []string { return c.chain(c.Roles[role]) }
 
 // chain lists a model, its fallbacks, their fallbacks and so on, each once. It is
 // empty where there is no such model.
@@ -162,7 +179,7 @@ func (c Config) WithDefaults() Config {
 
 // Unpriced are the names of the models whose price is not known, sorted.
 func (c Config) Unpriced() []string {
-	return slices.DeleteFunc(c.names(), func(name string) bool { return c.Models[name].withDefaults().Price != nil })
+	return slices.DeleteFunc(c.Names(), func(name string) bool { return c.Models[name].withDefaults().Price != nil })
 }
 
 func (c Config) defaultModel() string {
@@ -170,7 +187,7 @@ func (c Config) defaultModel() string {
 		return mainModel
 	}
 	if len(c.Models) == 1 {
-		return c.names()[0]
+		return c.Names()[0]
 	}
 	return ""
 }
@@ -200,5 +217,5 @@ func or[T comparable](field *T, fallback T) {
 	}
 }
 
-// names lists the models in alphabetical order.
-func (c Config) names() []string { return slices.Sorted(maps.Keys(c.Models)) }
+// Names lists the models in alphabetical order.
+func (c Config) Names() []string { return slices.Sorted(maps.Keys(c.Models)) }

@@ -91,7 +91,7 @@ func (e *endpoint) exchange(ctx context.Context, x exchange) (Usage, *fault) {
 	if e.config.APIKey != "" {
 		req.Header.Set("Authorization", "Bearer "+e.config.APIKey)
 	}
-	_, live, err := e.doer.open(req, 2*e.config.Timeout)
+	resp, err := e.doer.open(req, 2*e.config.Timeout)
 	if err != nil {
 		f := e.sendFault(err)
 		if f.problem == NotFound {
@@ -99,8 +99,8 @@ func (e *endpoint) exchange(ctx context.Context, x exchange) (Usage, *fault) {
 		}
 		return Usage{}, f
 	}
-	defer func() { _ = live.Close() }()
-	body, err := io.ReadAll(io.LimitReader(live, x.limit+1))
+	defer func() { _ = resp.Body.Close() }()
+	body, err := io.ReadAll(io.LimitReader(resp.Body, x.limit+1))
 	switch {
 	case err != nil:
 		f := e.doer.connectionFault(err)
@@ -216,7 +216,7 @@ func audioExtension(contentType string) string {
 		return "mp4"
 	}
 	family, rest, _ := strings.Cut(strings.Replace(kind, "/x-", "/", 1), "/")
-	if family != "audio" && family != "video" || strings.ContainsFunc(rest, func(r rune) bool { return !(r >= 'a' && r <= 'z' || r >= '0' && r <= '9') }) {
+	if family != "audio" && family != "video" || strings.Trim(rest, "abcdefghijklmnopqrstuvwxyz0123456789") != "" {
 		return ""
 	}
 	return rest

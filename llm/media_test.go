@@ -532,6 +532,7 @@ func TestQuoteUsage(t *testing.T) {
 	cfg.Models["main"] = main
 	cfg.Models["dear"] = llm.ModelConfig{Model: "a", Price: &llm.Price{Image: &dear, AudioMinute: &cheap}}
 	cfg.Models["unpriced"] = llm.ModelConfig{Model: "b"}
+	cfg.Models["free"] = llm.ModelConfig{Model: "c", Price: &llm.Price{}}
 	m, _ := open(t, cfg)
 	hour := llm.Transcription{Audio: sound(make([]byte, 10000)), Length: time.Hour}.Most()
 	for _, c := range []struct {
@@ -544,6 +545,7 @@ func TestQuoteUsage(t *testing.T) {
 		{"an unknown length", m.QuoteUsage(llm.RoleTranscribe, llm.Transcription{Audio: sound(make([]byte, 10000))}.Most()), llm.Usage{AudioSeconds: 6, Cost: 1000, Estimated: true}},
 		{"speech", m.QuoteUsage(llm.RoleSpeech, llm.Speech{Text: "Grüße"}.Most()), llm.Usage{Characters: 5, Cost: 75, Estimated: true, Unpriced: true}},
 		{"no price", m.QuoteUsage("unpriced", llm.Usage{Images: 1}), llm.Usage{Images: 1, Estimated: true, Unpriced: true}},
+		{"an empty price", m.QuoteUsage("free", llm.Usage{Images: 1}), llm.Usage{Images: 1, Estimated: true}},
 		{"no model", m.QuoteUsage("unknown", llm.Usage{Images: 1}), llm.Usage{Images: 1, Estimated: true, Unpriced: true}},
 	} {
 		if c.got != c.want {

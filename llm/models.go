@@ -162,7 +162,7 @@ func newTransport() *http.Transport {
 func (m *Models) Close() { m.client.CloseIdleConnections() }
 
 // Names lists the configured models in alphabetical order.
-func (m *Models) Names() []string { return m.config.names() }
+func (m *Models) Names() []string { return m.config.Names() }
 
 // Config is the config with every default filled in. It holds keys: do not
 // print it.

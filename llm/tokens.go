@@ -238,7 +238,7 @@ func (e *endpoint) priced(u Usage) Usage {
 	}
 	sum := float64(max(u.Input-u.CachedInput, 0))*p.Input + float64(u.CachedInput)*cached + float64(u.Output)*p.Output
 	for _, unit := range units() {
-		switch price := unit.price(p); {
+		switch price := unit.costs(p); {
 		case unit.used(u) == 0:
 		case price == nil:
 			u.Unpriced = true

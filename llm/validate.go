@@ -23,7 +23,7 @@ func (c Config) Validate() issue.List {
 		v.Add("models", "no model is configured; name at least one, such as main")
 		return v.List
 	}
-	for _, name := range c.names() {
+	for _, name := range c.Names() {
 		v.model(name, c.Models[name])
 	}
 	v.roles()
@@ -192,7 +192,7 @@ func (v *validation) known(model string) bool {
 
 // others lists the models that may be used in the place of name.
 func (v *validation) others(name string) string {
-	names := slices.DeleteFunc(v.config.names(), func(n string) bool { return n == name })
+	names := slices.DeleteFunc(v.config.Names(), func(n string) bool { return n == name })
 	if len(names) == 0 {
 		return "none, as there is no other model"
 	}

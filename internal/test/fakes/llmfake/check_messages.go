@@ -7,7 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"image"
-	_ "image/gif"
+	_ "image/gif" // with the other two, the formats of decodable
 	_ "image/jpeg"
 	_ "image/png"
 	"maps"

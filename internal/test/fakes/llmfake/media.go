@@ -69,12 +69,12 @@ func (s *Server) readMedia(r *http.Request, call string) (Request, *refusal) {
 	}
 	request := Request{Call: call, Fields: map[string]string{}}
 	if call == CallTranscribe {
-		if refusal := request.readForm(raw, r.Header.Get("Content-Type")); refusal != nil {
+		if refusal := readForm(&request, raw, r.Header.Get("Content-Type")); refusal != nil {
 			return request, refusal
 		}
 	} else {
 		request.Raw = raw
-		if refusal := request.readFields(raw, r.Header.Get("Content-Type")); refusal != nil {
+		if refusal := readFields(&request, raw, r.Header.Get("Content-Type")); refusal != nil {
 			return request, refusal
 		}
 	}
@@ -90,11 +90,11 @@ func (s *Server) readMedia(r *http.Request, call string) (Request, *refusal) {
 			return request, bad(name, "you must provide %s", name)
 		}
 	}
-	return request, request.checkMedia()
+	return request, checkMedia(&request)
 }
 
 // readFields reads a JSON body.
-func (r *Request) readFields(raw []byte, contentType string) *refusal {
+func readFields(r *Request, raw []byte, contentType string) *refusal {
 	var fields map[string]any
 	if err := json.Unmarshal(raw, &fields); err != nil || contentType != "application/json" {
 		return bad("", "We could not parse the JSON body of your request: %v; Content-Type is %q", err, contentType)
@@ -118,7 +118,7 @@ func (r *Request) readFields(raw []byte, contentType string) *refusal {
 }
 
 // readForm reads a multipart body with one file.
-func (r *Request) readForm(raw []byte, contentType string) *refusal {
+func readForm(r *Request, raw []byte, contentType string) *refusal {
 	kind, params, err := mime.ParseMediaType(contentType)
 	if err != nil || kind != "multipart/form-data" {
 		return bad("", "Content-Type is %q, want multipart/form-data", contentType)
@@ -128,7 +128,7 @@ func (r *Request) readForm(raw []byte, contentType string) *refusal {
 		part, err := reader.NextRawPart()
 		switch {
 		case err == io.EOF: //nolint:errorlint // NextRawPart returns it as it is
-			return r.checkFile()
+			return checkFile(r)
 		case err != nil:
 			return bad("", "Could not parse multipart form: %v", err)
 		}
@@ -152,7 +152,7 @@ func (r *Request) readForm(raw []byte, contentType string) *refusal {
 
 // checkFile looks at the recording: as OpenAI, it goes by the extension, but the
 // content must be what that says.
-func (r *Request) checkFile() *refusal {
+func checkFile(r *Request) *refusal {
 	starts := map[string]string{
 		"flac": "fLaC", "ogg": "OggS", "oga": "OggS", "wav": "RIFF", "webm": "\x1aE\xdf\xa3",
 		"mp3": "", "mpga": "", "mpeg": "", "mp4": "", "m4a": "",
@@ -172,7 +172,7 @@ func (r *Request) checkFile() *refusal {
 	return nil
 }
 
-func (r *Request) checkMedia() *refusal {
+func checkMedia(r *Request) *refusal {
 	format, long := r.Fields["response_format"], strings.Contains(r.Model, "gpt-")
 	oneOf := func(allowed ...string) *refusal {
 		if format == "" || slices.Contains(allowed, format) {

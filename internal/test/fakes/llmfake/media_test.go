@@ -107,7 +107,7 @@ func TestRefusesTranscriptions(t *testing.T) {
 		})
 	}
 	s := start(t, llmfake.Options{})
-	if response, text, err := call(t, s, "/audio/transcriptions", "application/json", strings.NewReader(`{}`)); err != nil || response.StatusCode != 400 || len(s.Violations()) != 1 {
+	if response, text, err := call(t, s, "/audio/transcriptions", "application/json", strings.NewReader(`{}`)); err != nil || response.StatusCode != http.StatusBadRequest || len(s.Violations()) != 1 {
 		t.Errorf("JSON in place of a form: %v, %s, violations %v; want one", err, text, s.Violations())
 	}
 }
@@ -141,7 +141,7 @@ func TestRefusesSpeechAndPictures(t *testing.T) {
 	} {
 		s := start(t, llmfake.Options{})
 		response, text, err := call(t, s, c.path, "application/json", strings.NewReader(c.body))
-		if err != nil || (response.StatusCode == 200) != (c.want == "") || !strings.Contains(text, c.want) {
+		if err != nil || (response.StatusCode == http.StatusOK) != (c.want == "") || !strings.Contains(text, c.want) {
 			t.Errorf("%s: %v, %s; want %q", c.body, err, text, c.want)
 		}
 		if got, want := len(s.Violations()) > 0, c.want != "" && !c.lawful; got != want {
@@ -168,7 +168,7 @@ func TestMediaReplies(t *testing.T) {
 			B64 []byte `json:"b64_json"`
 		}
 	}
-	if err = json.Unmarshal([]byte(text), &pictures); err != nil || len(pictures.Data) != 1 {
+	if err != nil || json.Unmarshal([]byte(text), &pictures) != nil || len(pictures.Data) != 1 {
 		t.Fatalf("%v, %s; want one picture", err, text)
 	}
 	if _, err := png.Decode(bytes.NewReader(pictures.Data[0].B64)); err != nil {
