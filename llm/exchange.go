@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"math"
 	"mime"
 	"mime/multipart"
 	"net/http"
@@ -91,7 +92,7 @@ func (e *endpoint) exchange(ctx context.Context, x exchange) (Usage, *fault) {
 	if e.config.APIKey != "" {
 		req.Header.Set("Authorization", "Bearer "+e.config.APIKey)
 	}
-	resp, err := e.doer.open(req, 2*e.config.Timeout)
+	resp, err := e.doer.open(req, math.MaxInt64)
 	if err != nil {
 		f := e.sendFault(err)
 		if f.problem == NotFound {
