@@ -77,6 +77,26 @@ func (m *models) Call(ctx context.Context, r llm.Request, stream func(llm.Delta)
 	return m.current.Load().Call(ctx, r, stream)
 }
 
+// Transcribe writes down what is said in a recording.
+func (m *models) Transcribe(ctx context.Context, r llm.Transcription) (llm.Transcript, error) {
+	return m.current.Load().Transcribe(ctx, r)
+}
+
+// Speak speaks a text.
+func (m *models) Speak(ctx context.Context, r llm.Speech) (llm.Media, error) {
+	return m.current.Load().Speak(ctx, r)
+}
+
+// Paint makes a picture.
+func (m *models) Paint(ctx context.Context, r llm.Painting) (llm.Media, error) {
+	return m.current.Load().Paint(ctx, r)
+}
+
+// QuoteUsage returns the most that a use of a role, or of a configured model, costs.
+func (m *models) QuoteUsage(roleOrName string, u llm.Usage) llm.Usage {
+	return m.current.Load().QuoteUsage(roleOrName, u)
+}
+
 // PromptBytes is the longest prompt for a role, in bytes.
 func (m *models) PromptBytes(role string) int { return m.current.Load().PromptBytes(role) }
 

@@ -252,6 +252,7 @@ func read(path string, text []byte, env func(string) (string, bool)) (*Config, e
 	config.Telemetry.fromEnv(func(name string) string { value, _ := env(name); return strings.TrimSpace(value) })
 	d.check(config)
 	d.unpriced(config)
+	d.missingPrices(config)
 	d.weakTokens(config)
 	d.idleAllows(config)
 	for _, file := range append([]string{path}, config.imported...) {

@@ -50,6 +50,19 @@ func (b Budget) money() map[string]float64 {
 	}
 }
 
+// missingPrices warns about prices of pictures, audio and speech that budgets in US
+// dollars need.
+func (d *decoder) missingPrices(c *Config) {
+	for _, usd := range c.Budget.money() {
+		if usd > 0 {
+			for _, missing := range c.LLM.MissingPrices() {
+				d.warn(c, missing.Path, "%s", missing.Problem)
+			}
+			return
+		}
+	}
+}
+
 // unpriced limits the tokens of a day when models have no price, and warns about
 // budgets in money, because these do not count the models.
 func (d *decoder) unpriced(c *Config) {

@@ -39,6 +39,31 @@ func TestBudgetWithoutPrice(t *testing.T) {
 	}
 }
 
+// TestMissingPrices: a role whose calls budgets in money cannot count is reported, with
+// each fallback; an empty price is free of charge.
+func TestMissingPrices(t *testing.T) {
+	const models = "models: {main: {model: m, price: {input: 1, output: 2}}, ears: {model: e, price: {audio_minute: 1}, fallback: [main]}, free: {model: f, price: {}}}\n"
+	const none = "budget: {task_usd: 0, user_day_usd: 0, chat_day_usd: 0, day_usd: 0}\n"
+	for _, c := range []struct{ text, want string }{
+		{models, ""},
+		{models + "roles: {vision: main, image: free, speech: free}\n", ""},
+		{models + "roles: {transcribe: ears}\n", ":1:27: models.main.price.audio_minute: missing; budgets in US dollars do not count the minutes of audio of roles.transcribe"},
+		{models + "roles: {image: main}\n", ":1:27: models.main.price.image: missing; budgets in US dollars do not count the pictures of roles.image"},
+		{models + "roles: {speech: main}\n", ":1:27: models.main.price.speech_1k: missing; budgets in US dollars do not count the spoken characters of roles.speech"},
+		{models + "roles: {speech: main}\n" + none, ""},
+	} {
+		path := filepath.Join(t.TempDir(), "config.yaml")
+		writeFile(t, path, []byte(c.text))
+		config, err := conf.Load(path, func(string) (string, bool) { return "", false })
+		if err != nil {
+			t.Fatalf("loading %q: %v", c.text, err)
+		}
+		if got := config.Warnings().Error(); strings.TrimPrefix(got, path) != c.want {
+			t.Errorf("warnings of %q = %q, want %q", c.text, got, c.want)
+		}
+	}
+}
+
 // TestBudgetDefaults: a missing budget has its default, and 0 is no limit.
 func TestBudgetDefaults(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "config.yaml")

@@ -159,18 +159,18 @@ func (e *endpoint) reply(d *draft, r Request) Reply {
 
 // attemptUsage counts what an attempt cost. paid is false when no reply had begun.
 // The gauge learns from complete replies.
-func (e *endpoint) attemptUsage(d *draft, prompt int, complete bool) (u Usage, paid bool) {
+func (e *endpoint) attemptUsage(d *draft, prompt promptSize, complete bool) (u Usage, paid bool) {
 	if complete {
 		e.measured.Store(true)
 	}
 	switch {
 	case d == nil || !d.pieces && !d.counted:
 		return Usage{}, false
-	case !d.counted || !e.plausible(d.usage, prompt, d.size()):
-		return e.priced(Usage{Input: e.tokens(prompt), Output: e.tokens(d.size()), Estimated: true}), true
+	case !d.counted || !e.plausible(d.usage, prompt.bytes+prompt.images*imageBytes, d.size()):
+		return e.priced(Usage{Input: e.promptTokens(prompt), Output: e.tokens(d.size()), Estimated: true}), true
 	}
-	if complete {
-		e.tokenRatio.learn(prompt, d.usage.Input)
+	if complete && prompt.images == 0 {
+		e.tokenRatio.learn(prompt.bytes, d.usage.Input)
 	}
 	return e.priced(d.usage), true
 }

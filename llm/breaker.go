@@ -78,6 +78,9 @@ func blames(err error) blame {
 		return endpointWorks
 	}
 	if f := asFault(err); f != nil {
+		if f.media && f.problem == NotFound { // an endpoint without this call may have the others
+			return endpointUnknown
+		}
 		switch f.problem {
 		case Unreachable, Refused, NotFound:
 			return endpointFailed

@@ -25,27 +25,37 @@ const (
 // cancelled or expired ctx gives ctx.Err(); the Reply then still has Usage and Model
 // of the attempts that were paid for.
 func (m *Models) Call(ctx context.Context, r Request, stream func(Delta)) (Reply, error) {
+	c := &call{models: m, operation: telemetry.Chat, request: r, stream: stream}
+	c.once = c.chat
+	return c.do(ctx, Check(r))
+}
+
+// do makes a call. invalid is the mistake of its request; nil: there is none.
+func (c *call) do(ctx context.Context, invalid error) (Reply, error) {
 	begin := time.Now()
-	first, err := m.choose(r)
+	first, err := c.models.choose(c.request)
 	if err != nil {
-		return Reply{}, &Error{Problem: Invalid, Model: r.Model, Err: err}
+		return Reply{}, &Error{Problem: Invalid, Model: c.request.Model, Err: err}
 	}
-	if err := Check(r); err != nil {
-		return Reply{}, &Error{Problem: Invalid, Model: first.name, Err: fmt.Errorf("checking the request: %w", err)}
+	if invalid != nil {
+		return Reply{}, &Error{Problem: Invalid, Model: first.name, Err: fmt.Errorf("checking the request: %w", invalid)}
 	}
-	ctx, span := telemetry.Start(ctx, telemetry.Client, telemetry.Chat+" "+first.config.Model)
-	c := &call{models: m, request: r, stream: stream, span: span}
-	reply, err := c.run(ctx, m.chain(first))
+	ctx, c.span = telemetry.Start(ctx, telemetry.Client, c.operation+" "+first.config.Model)
+	reply, err := c.run(ctx, c.models.chain(first))
 	reply.Usage = c.usage
 	reply.Elapsed = time.Since(begin)
 	c.report(first, reply, err)
 	return reply, err
 }
 
-// call is one Call while it runs.
+// call is one call of any kind while it runs.
 type call struct {
-	models   *Models
-	request  Request
+	models    *Models
+	operation string  // for traces
+	request   Request // of a call that is no chat: Role, Model and BeforeRetry alone
+	// once makes one request and reads its reply. A reply comes beside a fault that is
+	// a thought alone.
+	once     func(context.Context, *endpoint) (Reply, *fault)
 	stream   func(Delta)
 	streamed bool // deltas went out since the last Reset
 	usage    Usage
@@ -86,7 +96,9 @@ func mayHelp(f *fault, from, to *endpoint) bool {
 	switch {
 	case f.problem == Held:
 		return false
-	case f.problem == TooLong:
+	case errors.Is(f.err, ErrSilence):
+		return false
+	case f.problem == TooLong && !f.media:
 		return to.context() > from.context()
 	case f.length:
 		return to.maxOutput() > from.maxOutput()
@@ -167,10 +179,8 @@ func (c *call) retryModel(ctx context.Context, e *endpoint, fallback bool) (Repl
 	}
 }
 
-// attempt makes one attempt, and a second at once when the endpoint refused a
-// field that can be left out. While a Retry-After of the endpoint holds, as it
-// said to this call or to another one, the attempt fails without a request. A reply
-// comes beside a fault that is a thought alone.
+// attempt makes one attempt. While a Retry-After of the endpoint holds, as it said to
+// this call or to another one, the attempt fails without a request.
 func (c *call) attempt(ctx context.Context, e *endpoint) (Reply, *fault) {
 	if f := c.models.held(); f != nil {
 		return Reply{}, f
@@ -178,6 +188,16 @@ func (c *call) attempt(ctx context.Context, e *endpoint) (Reply, *fault) {
 	if left := e.paused.remaining(c.models.now()); left > 0 {
 		return Reply{}, &fault{problem: Busy, retry: true, wait: left, err: errPaused}
 	}
+	reply, f := c.once(ctx, e)
+	if f != nil {
+		e.paused.extend(c.models.now(), f.wait)
+	}
+	return reply, f
+}
+
+// chat makes one attempt at a chat, and a second at once when the endpoint refused a
+// field that can be left out.
+func (c *call) chat(ctx context.Context, e *endpoint) (Reply, *fault) {
 	if c.streamed {
 		c.stream(Delta{Reset: true})
 		c.streamed = false
@@ -186,17 +206,14 @@ func (c *call) attempt(ctx context.Context, e *endpoint) (Reply, *fault) {
 	ctx, given := traceWrite(ctx)
 	begin := time.Now()
 	d, f := e.send(ctx, out, c.emit())
-	for f != nil && (e.adapt(out, f) || e.learnContext(f, promptBytes(out), c.models.log)) {
+	for f != nil && (e.adapt(out, f) || e.learnContext(f, sizeOf(out), c.models.log)) {
 		out, begin = e.wire(c.request), time.Now()
 		d, f = e.send(ctx, out, c.emit())
 	}
-	if f != nil {
-		e.paused.extend(c.models.now(), f.wait)
-	}
-	usage, paid := e.attemptUsage(d, promptBytes(out), f == nil)
+	usage, paid := e.attemptUsage(d, sizeOf(out), f == nil)
 	if !paid && f != nil && f.status == 0 && given.Load() && errors.Is(ctx.Err(), context.Canceled) {
 		// The caller waits no longer, but the endpoint works on the reply.
-		usage, paid = e.priced(Usage{Input: e.tokens(promptBytes(out)), Estimated: true}), true
+		usage, paid = e.priced(Usage{Input: e.promptTokens(sizeOf(out)), Estimated: true}), true
 	}
 	if paid {
 		c.usage, c.paid = c.usage.Add(usage), true

@@ -2,6 +2,7 @@ package llm
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"strings"
 )
@@ -101,6 +102,8 @@ func readUsage(raw json.RawMessage) (u Usage, ok bool) {
 	var said struct {
 		Prompt     float64 `json:"prompt_tokens"`
 		Completion float64 `json:"completion_tokens"`
+		Input      float64 `json:"input_tokens"` // of pictures and transcriptions
+		Output     float64 `json:"output_tokens"`
 		CacheHit   float64 `json:"prompt_cache_hit_tokens"`
 		Details    struct {
 			Cached float64 `json:"cached_tokens"`
@@ -109,8 +112,8 @@ func readUsage(raw json.RawMessage) (u Usage, ok bool) {
 	if len(raw) == 0 || json.Unmarshal(raw, &said) != nil || said.Prompt < 0 || said.Completion < 0 {
 		return Usage{}, false
 	}
-	u.Input = count(said.Prompt)
-	u.Output = count(said.Completion)
+	u.Input = count(cmp.Or(said.Prompt, said.Input))
+	u.Output = count(cmp.Or(said.Completion, said.Output))
 	u.CachedInput = min(max(count(said.Details.Cached), count(said.CacheHit)), u.Input)
 	return u, u.Input > 0 || u.Output > 0
 }

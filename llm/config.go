@@ -4,18 +4,14 @@ import (
 	"maps"
 	"slices"
 	"time"
+
+	"legwork/internal/issue"
 )
 
 // The values of ModelConfig.ToolCalls.
 const (
 	ToolCallsNative = "native"
 	ToolCallsText   = "text"
-)
-
-// Roles of models in the config, beside those of Call.
-const (
-	RoleVision     = "vision"
-	RoleTranscribe = "transcribe"
 )
 
 // The address and model in requests to the offline stand-in, which never leave the
@@ -33,9 +29,10 @@ const mainModel = "main"
 type Config struct {
 	// Models by their name in the config. At least one is needed.
 	Models map[string]ModelConfig `yaml:"models" json:"models" jsonschema_description:"Language models by name; any OpenAI-compatible endpoint."`
-	// Roles maps plan, review, work, answer, vision and transcribe to names of
-	// models. The first four default to the model "main", or to the only one.
-	Roles map[string]string `yaml:"roles,omitempty" json:"roles,omitempty" jsonschema_description:"Which model plays which role: plan, review, work, answer, vision, transcribe. Default: the model named main, or the only one."`
+	// Roles maps roles to names of models. The first four of Roles() default to the
+	// model "main", or to the only one; what the others are for is not available
+	// without a model.
+	Roles map[string]string `yaml:"roles,omitempty" json:"roles,omitempty" jsonschema_description:"Which model plays which role: plan, review, work, answer (default: the model named main, or the only one), vision, transcribe, image, speech (default: none)."`
 }
 
 // ModelConfig describes one model at one endpoint. A zero value means the
@@ -73,24 +70,92 @@ type ModelConfig struct {
 	// ExtraBody is merged into each request's JSON and wins over what this
 	// package sets; a null leaves a field out.
 	ExtraBody map[string]any `yaml:"extra_body,omitempty" json:"extra_body,omitempty" jsonschema_description:"Merged into each request; a null leaves a field out."`
-	// Price is what tokens cost; nil: not known.
-	Price *Price `yaml:"price,omitempty" json:"price,omitempty" jsonschema_description:"USD per million tokens. Without it, budgets in money do not count this model."`
+	// Price is what calls cost; nil: not known.
+	Price *Price `yaml:"price,omitempty" json:"price,omitempty" jsonschema_description:"USD per million tokens, and per picture, minute of audio and 1,000 spoken characters. Without it, budgets in money do not count this model."`
 	// Fallback names the models that are tried in order when this one cannot
 	// answer; after all of them come their own fallbacks.
 	Fallback []string `yaml:"fallback,omitempty" json:"fallback,omitempty" jsonschema_description:"Models tried in order when this one cannot answer."`
 }
 
-// Price is in US dollars per million tokens. All zero means free of charge.
+// Price is in US dollars. The zero value means that everything is free of charge.
 type Price struct {
 	Input float64 `yaml:"input" json:"input" jsonschema:"minimum=0" jsonschema_description:"Per million tokens of prompt."`
 	// CachedInput is nil where cached tokens cost as much as others.
 	CachedInput *float64 `yaml:"cached_input,omitempty" json:"cached_input,omitempty" jsonschema:"minimum=0" jsonschema_description:"Per million tokens of prompt that the endpoint had cached. Default: like input."`
 	Output      float64  `yaml:"output" json:"output" jsonschema:"minimum=0" jsonschema_description:"Per million tokens of reply."`
+	// The prices of calls that are not billed by tokens; nil: not known, unless all of
+	// the price is empty.
+	Image       *float64 `yaml:"image,omitempty" json:"image,omitempty" jsonschema:"minimum=0" jsonschema_description:"Per picture that a model of the role image makes. Default: not known."`
+	AudioMinute *float64 `yaml:"audio_minute,omitempty" json:"audio_minute,omitempty" jsonschema:"minimum=0" jsonschema_description:"Per minute of audio that a model of the role transcribe hears. Default: not known."`
+	Speech1K    *float64 `yaml:"speech_1k,omitempty" json:"speech_1k,omitempty" jsonschema:"minimum=0" jsonschema_description:"Per 1,000 characters that a model of the role speech speaks. Default: not known."`
 }
 
-// Roles lists every role that the config may name, those of Call first.
+// Roles lists every role that the config may name. The first four always have a model.
 func Roles() []string {
-	return []string{RolePlan, RoleReview, RoleWork, RoleAnswer, RoleVision, RoleTranscribe}
+	return []string{RolePlan, RoleReview, RoleWork, RoleAnswer, RoleVision, RoleTranscribe, RoleImage, RoleSpeech}
+}
+
+// unit is what a role is billed by beside tokens.
+type unit struct {
+	role, key, plural string
+	size              float64 // of the amount that the price is for
+	price             func(*Price) *float64
+	used              func(Usage) int
+}
+
+// costs returns the price of the unit; nil: it is not known. An empty price means that
+// everything is free of charge.
+func (u unit) costs(p *Price) *float64 {
+	switch {
+	case p == nil:
+		return nil
+	case *p == Price{}:
+		return new(float64)
+	}
+	return u.price(p)
+}
+
+func units() [3]unit {
+	return [3]unit{
+		{RoleImage, "image", "pictures", 1, func(p *Price) *float64 { return p.Image }, func(u Usage) int { return u.Images }},
+		{RoleTranscribe, "audio_minute", "minutes of audio", 60, func(p *Price) *float64 { return p.AudioMinute }, func(u Usage) int { return u.AudioSeconds }},
+		{RoleSpeech, "speech_1k", "spoken characters", 1000, func(p *Price) *float64 { return p.Speech1K }, func(u Usage) int { return u.Characters }},
+	}
+}
+
+// MissingPrices lists the prices of pictures, audio and speech that the models of
+// those roles, and their fallbacks, do not have, by the keys of the config.
+func (c Config) MissingPrices() issue.List {
+	var l issue.List
+	for _, u := range units() {
+		for _, name := range c.Chain(u.role) {
+			if m := c.Models[name]; !m.Offline && u.costs(m.Price) == nil {
+				l.Add("models."+name+".price."+u.key, "missing; budgets in US dollars do not count the %s of roles.%s", u.plural, u.role)
+			}
+		}
+	}
+	return l
+}
+
+// Chain lists the model of a role and the fallbacks that may take its place. It is
+// empty where the role has no model.
+func (c Config) Chain(role string) []string { return c.chain(c.Roles[role]) }
+
+// chain lists a model, its fallbacks, their fallbacks and so on, each once. It is
+// empty where there is no such model.
+func (c Config) chain(first string) []string {
+	if _, known := c.Models[first]; !known {
+		return nil
+	}
+	chain := []string{first}
+	for i := 0; i < len(chain); i++ {
+		for _, name := range c.Models[chain[i]].Fallback {
+			if !slices.Contains(chain, name) {
+				chain = append(chain, name)
+			}
+		}
+	}
+	return chain
 }
 
 // WithDefaults returns a copy in which every zero value is replaced by its
@@ -114,7 +179,7 @@ func (c Config) WithDefaults() Config {
 
 // Unpriced are the names of the models whose price is not known, sorted.
 func (c Config) Unpriced() []string {
-	return slices.DeleteFunc(c.names(), func(name string) bool { return c.Models[name].withDefaults().Price != nil })
+	return slices.DeleteFunc(c.Names(), func(name string) bool { return c.Models[name].withDefaults().Price != nil })
 }
 
 func (c Config) defaultModel() string {
@@ -122,7 +187,7 @@ func (c Config) defaultModel() string {
 		return mainModel
 	}
 	if len(c.Models) == 1 {
-		return c.names()[0]
+		return c.Names()[0]
 	}
 	return ""
 }
@@ -152,5 +217,5 @@ func or[T comparable](field *T, fallback T) {
 	}
 }
 
-// names lists the models in alphabetical order.
-func (c Config) names() []string { return slices.Sorted(maps.Keys(c.Models)) }
+// Names lists the models in alphabetical order.
+func (c Config) Names() []string { return slices.Sorted(maps.Keys(c.Models)) }

@@ -81,7 +81,7 @@ func TestValidateListsEveryMistake(t *testing.T) {
 			"d": {Offline: true, BaseURL: "https://example.com/v1", APIKey: "key", Model: "m"},
 			"e": {Offline: true},
 		},
-		Roles: map[string]string{"plan": "unknown", "chief": "a"},
+		Roles: map[string]string{"plan": "unknown", "chief": "a", "speech": "e"},
 	}
 	want := []string{
 		"models.a.model: missing; it is the endpoint's name of the model, such as gpt-5-mini",
@@ -110,8 +110,9 @@ func TestValidateListsEveryMistake(t *testing.T) {
 		"roles.review: missing, and no model is named main; allowed: a, b, c, d, e",
 		"roles.work: missing, and no model is named main; allowed: a, b, c, d, e",
 		"roles.answer: missing, and no model is named main; allowed: a, b, c, d, e",
-		"roles.chief: is not a role; allowed: plan, review, work, answer, vision, transcribe",
+		"roles.chief: is not a role; allowed: plan, review, work, answer, vision, transcribe, image, speech",
 		`roles.plan: "unknown" is not a model; allowed: a, b, c, d, e`,
+		`roles.speech: "e" is the offline stand-in, which answers in text alone`,
 	}
 	var got []string
 	for _, issue := range cfg.Validate() {

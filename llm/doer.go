@@ -71,14 +71,27 @@ func newDoer(name string, config ModelConfig, client *http.Client, now func() ti
 // Do implements go-openai's HTTPDoer. The body of a response it returns is a
 // *stream; every error is a *fault.
 func (d *doer) Do(req *http.Request) (*http.Response, error) {
+	resp, err := d.open(d.merged(req), d.config.FirstByteTimeout)
+	if err != nil {
+		return nil, err
+	}
+	live := resp.Body.(*liveBody)
+	resp.Body = &stream{body: live, events: newEvents(live, d.config.MaxOutputTokens)}
+	return resp, nil
+}
+
+// open makes a request and returns its response, if that is a success. Every error is
+// a *fault. The body is a *liveBody, which the caller closes; its first byte must come
+// within the time first.
+func (d *doer) open(req *http.Request, first time.Duration) (*http.Response, error) {
 	ctx, cancel := context.WithCancelCause(req.Context())
-	wait := time.AfterFunc(d.config.FirstByteTimeout, func() { cancel(errFirstByte) })
+	wait := time.AfterFunc(first, func() { cancel(errFirstByte) })
 	fail := func(err error) (*http.Response, error) {
 		wait.Stop()
 		cancel(nil)
 		return nil, err
 	}
-	resp, err := d.client.Do(d.merged(req.WithContext(ctx)))
+	resp, err := d.client.Do(req.WithContext(ctx))
 	if err != nil {
 		if cause := context.Cause(ctx); cause != nil {
 			err = cause
@@ -90,8 +103,7 @@ func (d *doer) Do(req *http.Request) (*http.Response, error) {
 		_ = resp.Body.Close()
 		return fail(d.statusFault(resp, body))
 	}
-	live := &liveBody{cause: func() error { return context.Cause(ctx) }, cancel: cancel, body: resp.Body, wait: wait, idle: d.config.IdleTimeout}
-	resp.Body = &stream{body: live, events: newEvents(live, d.config.MaxOutputTokens)}
+	resp.Body = &liveBody{cause: func() error { return context.Cause(ctx) }, cancel: cancel, body: resp.Body, wait: wait, idle: d.config.IdleTimeout}
 	return resp, nil
 }
 

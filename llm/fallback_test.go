@@ -331,6 +331,27 @@ func TestCost(t *testing.T) {
 	}
 }
 
+// TestImagesAreEstimated: an image counts as many tokens whatever the gauge knows about
+// text, and the gauge learns nothing from prompts with images.
+func TestImagesAreEstimated(t *testing.T) {
+	t.Parallel()
+	f := newFake(t, sse(says("Hi")+ends("stop")+counts(100, 1)+done))
+	m, _ := open(t, f.config())
+	r := llm.Request{Role: llm.RoleAnswer, MaxOutput: 10, Messages: []llm.Message{
+		{Role: llm.User, Content: strings.Repeat("word", 100), Images: []llm.Image{{Type: "image/png", Data: []byte("abc")}, {Type: "image/png", Data: []byte("abc")}}},
+	}}
+	want := llm.Usage{Input: 100 + 2*llm.ImageTokens, Output: 10, Estimated: true}
+	if got := m.Quote(r); got != want {
+		t.Errorf("quote %+v, want %+v", got, want)
+	}
+	if _, err := m.Call(t.Context(), r, nil); err != nil {
+		t.Fatal(err)
+	}
+	if got := m.Quote(r); got != want {
+		t.Errorf("quote after a call %+v, want %+v", got, want)
+	}
+}
+
 // The estimate follows what the endpoint reports.
 func TestEstimateIsCalibrated(t *testing.T) {
 	t.Parallel()

@@ -29,6 +29,7 @@ type fault struct {
 	paid    bool          // the endpoint had begun to reply
 	length  bool          // the reply reached max_output_tokens
 	thought bool          // the reply is complete and holds thinking alone
+	media   bool          // of a call other than chat
 	partial string
 	calls   []ToolCall // that had begun when the reply was cut off
 	hint    string

@@ -8,12 +8,16 @@ import (
 	"time"
 )
 
-// The roles a model can be given in the config.
+// The roles a model can be given in the config. The first four always have a model.
 const (
-	RolePlan   = "plan"
-	RoleReview = "review"
-	RoleWork   = "work"
-	RoleAnswer = "answer"
+	RolePlan       = "plan"
+	RoleReview     = "review"
+	RoleWork       = "work"
+	RoleAnswer     = "answer"
+	RoleVision     = "vision"     // of requests with images
+	RoleTranscribe = "transcribe" // of Transcribe
+	RoleImage      = "image"      // of Paint
+	RoleSpeech     = "speech"     // of Speak
 )
 
 // The roles of a Message.
@@ -80,7 +84,7 @@ type Delta struct {
 	Reset    bool // forget the earlier pieces: the call is made again
 }
 
-// Usage counts tokens: of one call with all its attempts, or of several calls
+// Usage counts what calls used: one call with all its attempts, or several calls
 // together.
 type Usage struct {
 	Input       int   `json:"input,omitempty"` // of these, CachedInput were cached
@@ -88,17 +92,27 @@ type Usage struct {
 	Output      int   `json:"output,omitempty"`
 	Estimated   bool  `json:"estimated,omitempty"` // the endpoint reported none
 	Cost        int64 `json:"cost,omitempty"`      // millionths of a US dollar; without those of models whose price is not known
-	Unpriced    bool  `json:"unpriced,omitempty"`  // some of the tokens are of a model whose price is not known
+	Unpriced    bool  `json:"unpriced,omitempty"`  // some of it has no known price
+
+	Images       int `json:"images,omitempty"`        // pictures that were made
+	AudioSeconds int `json:"audio_seconds,omitempty"` // of audio that was transcribed
+	Characters   int `json:"characters,omitempty"`    // of text that was spoken
 }
 
 // Tokens is how many were used in all.
 func (u Usage) Tokens() int64 { return int64(u.Input) + int64(u.Output) }
+
+// Empty reports that nothing was used.
+func (u Usage) Empty() bool {
+	return u.Tokens() == 0 && u.Cost == 0 && u.Images == 0 && u.AudioSeconds == 0 && u.Characters == 0
+}
 
 // Add sums two usages.
 func (u Usage) Add(v Usage) Usage {
 	return Usage{
 		Input: u.Input + v.Input, CachedInput: u.CachedInput + v.CachedInput, Output: u.Output + v.Output,
 		Estimated: u.Estimated || v.Estimated, Cost: u.Cost + v.Cost, Unpriced: u.Unpriced || v.Unpriced,
+		Images: u.Images + v.Images, AudioSeconds: u.AudioSeconds + v.AudioSeconds, Characters: u.Characters + v.Characters,
 	}
 }
 

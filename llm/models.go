@@ -6,7 +6,6 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -79,6 +78,7 @@ type quirks struct {
 	completionTokens atomic.Bool // wants max_completion_tokens
 	noLimit          atomic.Bool // knows neither limit
 	noStreamOptions  atomic.Bool
+	noFormat         atomic.Bool  // refuses the response_format of calls other than chat
 	briefTools       atomic.Bool  // takes short descriptions of tools only
 	context          atomic.Int64 // holds fewer tokens than the config says; 0: not known
 }
@@ -162,7 +162,7 @@ func newTransport() *http.Transport {
 func (m *Models) Close() { m.client.CloseIdleConnections() }
 
 // Names lists the configured models in alphabetical order.
-func (m *Models) Names() []string { return m.config.names() }
+func (m *Models) Names() []string { return m.config.Names() }
 
 // Config is the config with every default filled in. It holds keys: do not
 // print it.
@@ -191,14 +191,9 @@ func (m *Models) choose(r Request) (*endpoint, error) {
 }
 
 // chain is a model, its fallbacks, their fallbacks and so on, each once.
-func (m *Models) chain(first *endpoint) []*endpoint {
-	chain := []*endpoint{first}
-	for i := 0; i < len(chain); i++ {
-		for _, name := range chain[i].config.Fallback {
-			if e := m.byName[name]; !slices.Contains(chain, e) {
-				chain = append(chain, e)
-			}
-		}
+func (m *Models) chain(first *endpoint) (chain []*endpoint) {
+	for _, name := range m.config.chain(first.name) {
+		chain = append(chain, m.byName[name])
 	}
 	return chain
 }

@@ -160,8 +160,12 @@ func withImages(m openai.ChatCompletionMessage, images []Image) openai.ChatCompl
 	return m
 }
 
-// imageBytes is the size of an image in a prompt's bytes: some 1,000 tokens.
-const imageBytes = 1000 * bytesPerToken
+// ImageTokens is how many tokens an image in a prompt counts before the call. Models
+// scale large images down, most to 1,600 tokens and fewer.
+const ImageTokens = 1600
+
+// imageBytes is the size of an image among the bytes of a prompt.
+const imageBytes = ImageTokens * bytesPerToken
 
 // unusedID returns id, or id with a number when an earlier message used it.
 func unusedID(id string, used map[string]bool) string {
@@ -213,24 +217,25 @@ func repairArguments(args string) string {
 	return "{}"
 }
 
-// promptBytes is the text of a request, as the gauge counts it.
-func promptBytes(out openai.ChatCompletionRequest) int {
-	n := 0
+// promptSize is the size of a request. The gauge of tokens knows the bytes of its text.
+type promptSize struct{ bytes, images int }
+
+func sizeOf(out openai.ChatCompletionRequest) (size promptSize) {
 	for _, m := range out.Messages {
-		n += len(m.Content)
+		size.bytes += len(m.Content)
 		for _, part := range m.MultiContent {
-			n += len(part.Text)
+			size.bytes += len(part.Text)
 			if part.ImageURL != nil {
-				n += imageBytes
+				size.images++
 			}
 		}
 		for _, c := range m.ToolCalls {
-			n += len(c.Function.Name) + len(c.Function.Arguments)
+			size.bytes += len(c.Function.Name) + len(c.Function.Arguments)
 		}
 	}
 	for _, t := range out.Tools {
 		schema, _ := t.Function.Parameters.(json.RawMessage)
-		n += len(t.Function.Name) + len(t.Function.Description) + len(schema)
+		size.bytes += len(t.Function.Name) + len(t.Function.Description) + len(schema)
 	}
-	return n
+	return size
 }

@@ -53,7 +53,7 @@ func (c *call) describe(first *endpoint, model string, reply Reply) {
 		return
 	}
 	used := c.models.byName[model]
-	c.span.Text(telemetry.Operation, telemetry.Chat)
+	c.span.Text(telemetry.Operation, c.operation)
 	c.span.Text(telemetry.Provider, "openai") // the protocol, whatever the endpoint is
 	c.span.Text(telemetry.Model, first.config.Model)
 	c.span.Text(telemetry.ModelUsed, used.config.Model)

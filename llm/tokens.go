@@ -96,6 +96,8 @@ func (m *Models) PromptBytes(role string) int {
 	return m.Bytes(role, max(tokens, e.context()/4))
 }
 
+func (e *endpoint) promptTokens(p promptSize) int { return e.tokens(p.bytes) + p.images*ImageTokens }
+
 func (e *endpoint) tokens(bytes int) int {
 	return int(math.Ceil(float64(max(bytes, 0)) * e.tokenRatio.perByte()))
 }
@@ -127,9 +129,9 @@ func (e *endpoint) maxOutput() int {
 }
 
 // learnContext reads the size of the context from the error of an endpoint. It
-// reports whether a prompt of so many bytes may fit now, because less room is kept
+// reports whether a prompt of that size may fit now, because less room is kept
 // for the reply.
-func (e *endpoint) learnContext(f *fault, prompt int, log *slog.Logger) bool {
+func (e *endpoint) learnContext(f *fault, prompt promptSize, log *slog.Logger) bool {
 	found := contextLimit.FindStringSubmatch(f.err.Error())
 	if f.problem != TooLong || found == nil {
 		return false
@@ -140,7 +142,7 @@ func (e *endpoint) learnContext(f *fault, prompt int, log *slog.Logger) bool {
 	}
 	e.quirks.context.Store(int64(n))
 	log.Warn("context smaller than configured", "model", e.name, "context_tokens", e.config.ContextTokens, "found", n)
-	return e.tokens(prompt)+e.maxOutput() <= n
+	return e.promptTokens(prompt)+e.maxOutput() <= n
 }
 
 // plausible reports whether a usage is possible for an attempt: no more tokens
@@ -161,7 +163,7 @@ func (m *Models) Quote(r Request) Usage {
 	}
 	var most Usage
 	for _, e := range m.chain(first) {
-		most = most.max(e.quote(promptBytes(e.wire(r)), r.MaxOutput))
+		most = most.max(e.quote(sizeOf(e.wire(r)), r.MaxOutput))
 	}
 	return most
 }
@@ -185,16 +187,33 @@ func (m *Models) QuoteTokens(roleOrName string, input, output int) Usage {
 	return most
 }
 
+// QuoteUsage returns u with the most that it costs with the model of a role, or with
+// the one of a configured name, and its fallbacks.
+func (m *Models) QuoteUsage(roleOrName string, u Usage) Usage {
+	first := m.find(roleOrName)
+	u.Estimated = true
+	if first == nil {
+		u.Unpriced = true
+		return u
+	}
+	most := u
+	for _, e := range m.chain(first) {
+		most = most.max(e.priced(u))
+	}
+	return most
+}
+
 // max returns the greater of two quotes, in tokens and in money.
 func (u Usage) max(v Usage) Usage {
 	return Usage{
 		Input: max(u.Input, v.Input), Output: max(u.Output, v.Output), Cost: max(u.Cost, v.Cost),
 		Estimated: u.Estimated || v.Estimated, Unpriced: u.Unpriced || v.Unpriced,
+		Images: max(u.Images, v.Images), AudioSeconds: max(u.AudioSeconds, v.AudioSeconds), Characters: max(u.Characters, v.Characters),
 	}
 }
 
-func (e *endpoint) quote(prompt, most int) Usage {
-	return e.priced(Usage{Input: e.tokens(prompt), Output: e.output(most), Estimated: true})
+func (e *endpoint) quote(prompt promptSize, most int) Usage {
+	return e.priced(Usage{Input: e.promptTokens(prompt), Output: e.output(most), Estimated: true})
 }
 
 // output is how many tokens a reply may have; most is the bound of the request.
@@ -205,12 +224,12 @@ func (e *endpoint) output(most int) int {
 	return min(most, e.maxOutput())
 }
 
-// priced adds the cost of a usage, or notes that the price is not known. It rounds up
+// priced adds the cost of a usage, or notes that a price is not known. It rounds up
 // to a millionth of a dollar.
 func (e *endpoint) priced(u Usage) Usage {
 	p := e.config.Price
 	if p == nil {
-		u.Unpriced = u.Tokens() > 0
+		u.Unpriced = !u.Empty()
 		return u
 	}
 	cached := p.Input
@@ -218,6 +237,15 @@ func (e *endpoint) priced(u Usage) Usage {
 		cached = *p.CachedInput
 	}
 	sum := float64(max(u.Input-u.CachedInput, 0))*p.Input + float64(u.CachedInput)*cached + float64(u.Output)*p.Output
+	for _, unit := range units() {
+		switch price := unit.costs(p); {
+		case unit.used(u) == 0:
+		case price == nil:
+			u.Unpriced = true
+		default:
+			sum += float64(unit.used(u)) / unit.size * *price * 1e6
+		}
+	}
 	u.Cost = int64(math.Ceil(min(max(sum-1e-6, 0), math.MaxInt64/2)))
 	return u
 }

@@ -23,7 +23,7 @@ func (c Config) Validate() issue.List {
 		v.Add("models", "no model is configured; name at least one, such as main")
 		return v.List
 	}
-	for _, name := range c.names() {
+	for _, name := range c.Names() {
 		v.model(name, c.Models[name])
 	}
 	v.roles()
@@ -135,16 +135,18 @@ func (v *validation) price(path string, p *Price) {
 	if p == nil {
 		return
 	}
-	amount := func(key string, usd float64) {
-		if usd < 0 || math.IsNaN(usd) || math.IsInf(usd, 0) {
-			v.Add(path+"."+key, "is %v; allowed: US dollars per million tokens, 0 or more", usd)
+	const tokens = " per million tokens"
+	amount := func(key, per string, usd *float64) {
+		if usd != nil && (*usd < 0 || math.IsNaN(*usd) || math.IsInf(*usd, 0)) {
+			v.Add(path+"."+key, "is %v; allowed: US dollars%s, 0 or more", *usd, per)
 		}
 	}
-	amount("input", p.Input)
-	if p.CachedInput != nil {
-		amount("cached_input", *p.CachedInput)
+	amount("input", tokens, &p.Input)
+	amount("cached_input", tokens, p.CachedInput)
+	amount("output", tokens, &p.Output)
+	for _, u := range units() {
+		amount(u.key, "", u.price(p))
 	}
-	amount("output", p.Output)
 }
 
 func (v *validation) fallback(name string, fallback []string) {
@@ -176,6 +178,11 @@ func (v *validation) roles() {
 			v.Add("roles."+role, "%q is not a model; allowed: %s", model, v.others(""))
 		}
 	}
+	for _, u := range units() {
+		if model := v.config.Roles[u.role]; v.config.Models[model].Offline {
+			v.Add("roles."+u.role, "%q is the offline stand-in, which answers in text alone", model)
+		}
+	}
 }
 
 func (v *validation) known(model string) bool {
@@ -185,7 +192,7 @@ func (v *validation) known(model string) bool {
 
 // others lists the models that may be used in the place of name.
 func (v *validation) others(name string) string {
-	names := slices.DeleteFunc(v.config.names(), func(n string) bool { return n == name })
+	names := slices.DeleteFunc(v.config.Names(), func(n string) bool { return n == name })
 	if len(names) == 0 {
 		return "none, as there is no other model"
 	}

@@ -24,8 +24,12 @@ func Bytes(messages []llm.Message) int {
 	return n
 }
 
+// imageBytes is the size of an image among the bytes of a prompt, at four bytes to a
+// token.
+const imageBytes = 4 * llm.ImageTokens
+
 func messageBytes(m llm.Message) int {
-	n := len(m.Content)
+	n := len(m.Content) + len(m.Images)*imageBytes
 	for _, c := range m.ToolCalls {
 		n += len(c.Arguments) + len(c.Name)
 	}

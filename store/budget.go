@@ -291,7 +291,7 @@ func (a *openAccount) spend(h reservation, cost llm.Usage, calls int) {
 func (a *openAccount) abandon(chosen func(tasks.ReservationID) bool) {
 	for _, h := range a.free(chosen) {
 		calls := 0
-		if h.Least.Tokens()+h.Least.Cost > 0 {
+		if !h.Least.Empty() {
 			calls = 1
 		}
 		a.spend(h, h.Least, calls)

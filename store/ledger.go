@@ -209,8 +209,9 @@ func (a *openAccount) takeKept(r tasks.Reservation) (covered bool) {
 // the caller knows about it; zero for nothing.
 func knownCost(most, least llm.Usage) llm.Usage {
 	if least == (llm.Usage{}) {
-		least = llm.Usage{Input: most.Input, CachedInput: most.CachedInput, Unpriced: most.Unpriced}
-		if n := most.Tokens(); n > 0 {
+		least = most
+		least.Output = 0
+		if n := most.Tokens(); n > 0 { // a call without tokens is paid for by what goes in, or whole
 			least.Cost = int64(math.Ceil(float64(most.Cost) * float64(most.Input) / float64(n)))
 		}
 	}
@@ -228,7 +229,7 @@ func checkReservation(r tasks.Reservation) error {
 		amounts = append(amounts, *r.Hold)
 	}
 	for _, u := range amounts {
-		if min(int64(u.Input), int64(u.Output), u.Cost) < 0 {
+		if min(int64(u.Input), int64(u.Output), u.Cost, int64(u.Images), int64(u.AudioSeconds), int64(u.Characters)) < 0 {
 			return fmt.Errorf("reserving %+v: an amount is below zero", u)
 		}
 	}

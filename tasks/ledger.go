@@ -81,7 +81,8 @@ type Reservation struct {
 	Model string    // configured model
 	Most  llm.Usage // the most that it may cost
 	// Least is the cost of a call that was begun and whose outcome is unknown: its
-	// input. Zero: the input of Most, with its part of the cost by tokens.
+	// input. Zero: the input of Most, with its part of the cost by tokens; all of Most
+	// where it has no tokens.
 	Least llm.Usage
 	// Hold is the amount that is held back for the closing answer of the task. It
 	// counts once, from the task's first reservation with a Hold on, and the budgets

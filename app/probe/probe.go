@@ -5,7 +5,6 @@ package probe
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -24,7 +23,6 @@ import (
 	"legwork/internal/redact"
 	"legwork/internal/telemetry"
 	"legwork/llm"
-	"legwork/llm/offline"
 	"legwork/store/postgres"
 	"legwork/tasks/alerts"
 	"legwork/tools/client"
@@ -79,36 +77,10 @@ func probeStore(ctx context.Context, config *conf.Config) []row {
 	if config.Store.Type != "postgres" {
 		return nil
 	}
-	return []row{try(ctx, "store", "database", "-", func(ctx context.Context) (string, error) {
+	return []row{try(ctx, probeTime, "store", "database", "-", func(ctx context.Context) (string, error) {
 		version, err := postgres.Try(ctx, config.Store.URL)
 		return "Postgres " + version, err
 	})}
-}
-
-// probeModels calls each model by itself, without its fallbacks.
-func probeModels(ctx context.Context, config llm.Config) ([]row, error) {
-	alone := llm.Config{Models: map[string]llm.ModelConfig{}, Roles: config.Roles}
-	for name, m := range config.Models {
-		m.Fallback = nil
-		alone.Models[name] = m
-	}
-	models, err := llm.New(alone, llm.Options{Offline: offline.StandIn(alone)})
-	if err != nil {
-		return nil, err
-	}
-	defer models.Close()
-	return sideBySide(models.Names(), func(name string) row {
-		return try(ctx, name, "model", models.Config().Models[name].Model, func(ctx context.Context) (string, error) {
-			err := ask(ctx, models, name)
-			if errors.Is(err, context.DeadlineExceeded) {
-				err = errors.New("no reply within " + probeTime.String())
-			}
-			if e := (*llm.Error)(nil); errors.As(err, &e) && slices.Contains([]llm.Problem{llm.Unreachable, llm.Invalid}, e.Problem) && speaksTLS(ctx, models.Config().Models[name]) {
-				err = llm.ErrSpeaksTLS
-			}
-			return "", err
-		})
-	}), nil
 }
 
 // OllamaNotices says of each model at an Ollama server what has to be changed so that the
@@ -134,32 +106,32 @@ func probePlatforms(ctx context.Context, config *conf.Config) []row {
 	if c := config.Slack; c != nil {
 		tries[slack.Name] = func(ctx context.Context) (string, error) { return slack.Try(ctx, *c) }
 	}
-	return sideBySide(slices.Sorted(maps.Keys(tries)), func(name string) row { return try(ctx, name, "platform", "-", tries[name]) })
+	return sideBySide(slices.Sorted(maps.Keys(tries)), func(name string) row { return try(ctx, probeTime, name, "platform", "-", tries[name]) })
 }
 
 // probeWebhooks sends a test delivery to each webhook.
 func probeWebhooks(ctx context.Context, config *conf.Config) []row {
 	return sideBySide(slices.Sorted(maps.Keys(config.Alerts.Webhooks)), func(name string) row {
-		return try(ctx, name, "webhook", "signed", func(ctx context.Context) (string, error) {
+		return try(ctx, probeTime, name, "webhook", "signed", func(ctx context.Context) (string, error) {
 			return "", alerts.Try(ctx, config.Alerts.Webhooks[name], telemetry.ReadBuild().Version, time.Now)
 		})
 	})
 }
 
-// sideBySide probes all names at the same time.
-func sideBySide(names []string, probe func(name string) row) []row {
-	rows := make([]row, len(names))
+// sideBySide probes all of a list at the same time.
+func sideBySide[T any](list []T, probe func(T) row) []row {
+	rows := make([]row, len(list))
 	var calls sync.WaitGroup
-	for i, name := range names {
-		calls.Go(func() { rows[i] = probe(name) })
+	for i, one := range list {
+		calls.Go(func() { rows[i] = probe(one) })
 	}
 	calls.Wait()
 	return rows
 }
 
 // try makes one call. speaks is shown unless the call says more.
-func try(ctx context.Context, name, kind, speaks string, call func(context.Context) (who string, err error)) row {
-	ctx, cancel := context.WithTimeout(ctx, probeTime)
+func try(ctx context.Context, within time.Duration, name, kind, speaks string, call func(context.Context) (who string, err error)) row {
+	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
 	start := time.Now()
 	who, err := call(ctx)
@@ -208,7 +180,7 @@ func probeSearches(ctx context.Context, config *conf.Config, rows []row) {
 			continue
 		}
 		calls.Go(func() {
-			tried := try(ctx, "", "", "", func(ctx context.Context) (string, error) { return "", Search(ctx, server.Options) })
+			tried := try(ctx, probeTime, "", "", "", func(ctx context.Context) (string, error) { return "", Search(ctx, server.Options) })
 			rows[i].problem, rows[i].roundTrip = tried.problem, tried.roundTrip
 		})
 	}

@@ -37,14 +37,6 @@ func Model(ctx context.Context, config llm.ModelConfig) error {
 	return err
 }
 
-// ask makes one call of a model, as small as it can be.
-func ask(ctx context.Context, models *llm.Models, name string) error {
-	_, err := models.Call(ctx, llm.Request{
-		Role: llm.RoleAnswer, Model: name, Messages: []llm.Message{{Role: llm.User, Content: "Reply with the single word ok."}},
-	}, nil)
-	return err
-}
-
 // maxModels bounds the list of an endpoint's models, in bytes.
 const maxModels = 8 << 20
 

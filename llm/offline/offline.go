@@ -4,6 +4,7 @@
 package offline
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -59,6 +60,10 @@ func (m *Model) Call(ctx context.Context, r llm.Request, stream func(llm.Delta))
 
 func (m *Model) reply(r llm.Request) llm.Reply {
 	p := readPrompt(m.rules, r)
+	if p.images && len(p.returned) == 0 {
+		f := m.rules.frames(cmp.Or(p.task, p.goal))
+		return llm.Reply{Text: f.notice + "\n\n" + f.blind}
+	}
 	switch p.role {
 	case llm.RolePlan, llm.RoleReview:
 		return m.decide(p)

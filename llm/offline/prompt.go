@@ -23,6 +23,7 @@ type prompt struct {
 	returned []string // by tools, to this sub-task
 	refused  bool     // an earlier reply to this request was given back
 	tools    []llm.Tool
+	images   bool // one of the messages holds images
 }
 
 type group struct{ name, description string }
@@ -33,6 +34,7 @@ func readPrompt(rules *rules, r llm.Request) prompt {
 	p := prompt{role: r.Role, length: len(r.Messages), tools: r.Tools}
 	last := "" // the last of several speaks, since tags in history are older
 	for _, m := range r.Messages {
+		p.images = p.images || len(m.Images) > 0
 		switch m.Role {
 		case llm.System:
 			p.groups = append(p.groups, readGroups(rules, m.Content)...)

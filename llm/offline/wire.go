@@ -2,6 +2,7 @@ package offline
 
 import (
 	"context"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -40,13 +41,20 @@ func Serve(ctx context.Context, l net.Listener, m *Model) error {
 }
 
 // Handler serves chat completions, streamed or not, and the list of models,
-// under /v1 and without it. It is strict: what OpenAI refuses is refused here,
+// under /v1 and without it. It refuses recordings, speech and pictures. It is strict: what OpenAI refuses is refused here,
 // also an unknown model, an unknown key and a tool call without its result.
 func (m *Model) Handler() http.Handler {
 	mux := http.NewServeMux()
 	for _, prefix := range [...]string{"", "/v1"} {
 		mux.HandleFunc("POST "+prefix+"/chat/completions", m.complete)
 		mux.HandleFunc("GET "+prefix+"/models", m.list)
+		for path, cannot := range map[string]string{
+			"/audio/transcriptions": "hears nothing", "/audio/speech": "does not speak", "/images/generations": "makes no pictures",
+		} {
+			mux.HandleFunc("POST "+prefix+path, func(w http.ResponseWriter, _ *http.Request) {
+				refuse(w, http.StatusBadRequest, "unsupported", "The offline stand-in "+cannot+": configure another model for that role.")
+			})
+		}
 	}
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		refuse(w, http.StatusNotFound, "unknown_url", "Unknown request URL: "+r.Method+" "+r.URL.Path)
@@ -110,11 +118,17 @@ func fromWire(in openai.ChatCompletionRequest) (llm.Request, error) {
 		r.Tools = append(r.Tools, llm.Tool{Name: t.Function.Name, Description: t.Function.Description, Schema: schema})
 	}
 	for _, m := range in.Messages {
-		content := m.Content
+		out := llm.Message{Role: m.Role, Content: m.Content, ToolCallID: m.ToolCallID}
 		for _, p := range m.MultiContent {
-			content += p.Text
+			out.Content += p.Text
+			if p.ImageURL != nil {
+				image, err := readImage(p.ImageURL.URL)
+				if err != nil {
+					return r, err
+				}
+				out.Images = append(out.Images, image)
+			}
 		}
-		out := llm.Message{Role: m.Role, Content: content, ToolCallID: m.ToolCallID}
 		if m.Role == "developer" {
 			out.Role = llm.System
 		}
@@ -127,6 +141,16 @@ func fromWire(in openai.ChatCompletionRequest) (llm.Request, error) {
 		r.Messages = append(r.Messages, out)
 	}
 	return r, nil
+}
+
+// readImage reads an image that is part of a request.
+func readImage(url string) (llm.Image, error) {
+	kind, data, found := strings.Cut(strings.TrimPrefix(url, "data:"), ";base64,")
+	content, err := base64.StdEncoding.DecodeString(data)
+	if !found || err != nil {
+		return llm.Image{}, errors.New("an image must be a data URL in base64")
+	}
+	return llm.Image{Type: kind, Data: content}, nil
 }
 
 // output writes one reply in the wire's form.

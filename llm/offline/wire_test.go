@@ -43,6 +43,26 @@ func client(url string) *openai.Client {
 	return openai.NewClientWithConfig(c)
 }
 
+// TestPicture: the stand-in says that it sees no pictures, in the language of the goal.
+func TestPicture(t *testing.T) {
+	t.Parallel()
+	url := serve(t, offline.Options{})
+	for goal, want := range map[string]string{
+		"What is this?": "sees no pictures", "Что на картинке?": "не видит картинок", "这是什么？": "看不到图片",
+	} {
+		reply, err := client(url).CreateChatCompletion(t.Context(), openai.ChatCompletionRequest{Model: "offline", Messages: []openai.ChatCompletionMessage{
+			{Role: "system", Content: system},
+			{Role: "user", MultiContent: []openai.ChatMessagePart{
+				{Type: "text", Text: "<goal>" + goal + "</goal>"},
+				{Type: "image_url", ImageURL: &openai.ChatMessageImageURL{URL: "data:image/png;base64,iVBORw0KGgo="}},
+			}},
+		}})
+		if err != nil || !strings.Contains(reply.Choices[0].Message.Content, want) {
+			t.Errorf("%s: %+v, %v; want %q", goal, reply.Choices, err, want)
+		}
+	}
+}
+
 func wirePlan(stream bool) openai.ChatCompletionRequest {
 	r := openai.ChatCompletionRequest{
 		Model: "offline", Stream: stream,
@@ -145,6 +165,10 @@ func TestTheWireIsStrict(t *testing.T) {
 		"tool of another type": {"/chat/completions", `{"model":"offline","messages":[{"role":"user","content":"x"}],"tools":[{"type":"magic"}]}`, 400, "invalid_request"},
 		"tool with a bad name": {"/chat/completions", `{"model":"offline","messages":[{"role":"user","content":"x"}],"tools":[{"type":"function","function":{"name":"a.b","parameters":{}}}]}`, 400, "invalid_request"},
 		"stream options":       {"/chat/completions", `{"model":"offline","messages":[{"role":"user","content":"x"}],"stream_options":{"include_usage":true}}`, 400, "invalid_request"},
+		"a recording":          {"/audio/transcriptions", `{}`, 400, "unsupported"},
+		"speech":               {"/audio/speech", `{}`, 400, "unsupported"},
+		"a picture to make":    {"/images/generations", `{}`, 400, "unsupported"},
+		"an image elsewhere":   {"/chat/completions", `{"model":"offline","messages":[{"role":"user","content":[{"type":"text","text":"Hi"},{"type":"image_url","image_url":{"url":"https://x.example/1.png"}}]}]}`, 400, "invalid_request"},
 		"another address":      {"/responses", `{}`, 404, "unknown_url"},
 	} {
 		resp, err := http.Post(url+c.path, "application/json", strings.NewReader(c.body))

@@ -302,6 +302,27 @@ func testLeftOver(b ledger) {
 	}
 }
 
+// testWithoutTokens: pictures, audio and speech are kept beside tokens. Of a call without
+// tokens that was lost, all counts, also where its price is not known.
+func testWithoutTokens(b ledger) {
+	b.ask(chat("c"), "t", "goal")
+	picture, unpriced := reservation("a", 0, tasks.Budgets{}), reservation("b", 0, tasks.Budgets{})
+	picture.Most = llm.Usage{Images: 1, Cost: 40000}
+	unpriced.Most = llm.Usage{AudioSeconds: 90, Characters: 12, Unpriced: true}
+	b.reserve("t", picture)
+	b.settle("t", "a", picture.Most)
+	want := picture.Most
+	b.same("settled", b.spent(tasks.SpentQuery{}), []tasks.Spent{row(1, want)})
+	b.reserve("t", picture)
+	b.reserve("t", unpriced)
+	b.drop("t")
+	want = want.Add(picture.Most).Add(unpriced.Most)
+	want.Estimated = true
+	b.same("lost", b.spent(tasks.SpentQuery{}), []tasks.Spent{row(3, want)})
+	b.store = b.reopen()
+	b.same("reopened", b.spent(tasks.SpentQuery{}), []tasks.Spent{row(3, want)})
+}
+
 // testAfter: a call that follows its task counts for the day, also when it is cut off.
 func testAfter(b ledger) {
 	b.ask(chat("d"), "probe", "goal")
@@ -403,13 +424,14 @@ func testSpentMoved(b ledger) {
 func testBadReservations(b ledger) {
 	b.ask(chat("c"), "t", "goal")
 	for name, spoil := range map[string]func(*tasks.Reservation){
-		"no action":       func(r *tasks.Reservation) { r.ID = tasks.ReservationID{} },
-		"no day":          func(r *tasks.Reservation) { r.Day = "" },
-		"another day":     func(r *tasks.Reservation) { r.Day = "today" },
-		"less than zero":  func(r *tasks.Reservation) { r.Most.Output = -1 },
-		"a negative cost": func(r *tasks.Reservation) { r.Hold = &llm.Usage{Cost: -1} },
-		"a long name":     func(r *tasks.Reservation) { r.User = strings.Repeat("u", 100000) },
-		"no UTF-8":        func(r *tasks.Reservation) { r.Model = "a\xff" },
+		"no action":         func(r *tasks.Reservation) { r.ID = tasks.ReservationID{} },
+		"no day":            func(r *tasks.Reservation) { r.Day = "" },
+		"another day":       func(r *tasks.Reservation) { r.Day = "today" },
+		"less than zero":    func(r *tasks.Reservation) { r.Most.Output = -1 },
+		"negative pictures": func(r *tasks.Reservation) { r.Most.Images = -1 },
+		"a negative cost":   func(r *tasks.Reservation) { r.Hold = &llm.Usage{Cost: -1} },
+		"a long name":       func(r *tasks.Reservation) { r.User = strings.Repeat("u", 100000) },
+		"no UTF-8":          func(r *tasks.Reservation) { r.Model = "a\xff" },
 	} {
 		r := reservation("a", 10, tasks.Budgets{})
 		spoil(&r)

@@ -42,7 +42,7 @@ func Run(t *testing.T, open Opener) {
 		"clock far ahead": onLedger(testClockFarAhead), "spent": onLedger(testSpent),
 		"bad reservations": onLedger(testBadReservations), "any ledger": onLedger(testAnyLedger),
 		"kept back for the answer": onLedger(testKeptBack), "too little kept back": onLedger(testKeptBackTooLittle),
-		"left over": onLedger(testLeftOver), "after a task": onLedger(testAfter), "extended budgets": onLedger(testExtended),
+		"left over": onLedger(testLeftOver), "without tokens": onLedger(testWithoutTokens), "after a task": onLedger(testAfter), "extended budgets": onLedger(testExtended),
 		"spending moves": onLedger(testSpentMoved), "schedules": testSchedules, "due": testDue,
 		"schedules stay": testSchedulesStay, "bad schedules": testBadSchedules, "fire": testFire,
 		"fire what is not due": testFireRefused, "fire again": testFireAgain, "rows": testRows, "waits since": testSince, "lists": testLists,

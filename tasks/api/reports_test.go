@@ -160,6 +160,7 @@ func TestUsage(t *testing.T) {
 	}{
 		{llm.Usage{Input: 10, Output: 2, Unpriced: true}, `"usd":null,"unpriced":true`},
 		{llm.Usage{Input: 10, Output: 2, Cost: 20_000}, `"usd":0.02,"unpriced":true`},
+		{llm.Usage{Input: 10, Output: 2, Cost: 20_000, Images: 2, AudioSeconds: 61, Characters: 5}, `"images":2,"audio_seconds":61,"spoken_characters":5,"usd":0.04,"unpriced":true`},
 	} {
 		next.Store(&c.usage)
 		w.ends(w.starts(admin, api.NewTask{Goal: fmt.Sprint("price ", i)}).ID)

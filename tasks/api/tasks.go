@@ -84,14 +84,20 @@ type Usage struct {
 	InputTokens  int `json:"input_tokens" doc:"Tokens of prompts, including those from a cache."`
 	CachedTokens int `json:"cached_input_tokens" doc:"Those tokens of prompts that came from a cache."`
 	OutputTokens int `json:"output_tokens" doc:"Tokens of replies."`
+	Images       int `json:"images,omitempty" doc:"Pictures that were made."`
+	AudioSeconds int `json:"audio_seconds,omitempty" doc:"Seconds of audio that were transcribed."`
+	Characters   int `json:"spoken_characters,omitempty" doc:"Characters of text that were spoken."`
 	// USD is nil where no price is known.
-	USD      *float64 `json:"usd" doc:"The cost in US dollars of the models whose price is known. Null if no price is known."`
-	Unpriced bool     `json:"unpriced" doc:"True if some of the tokens are of a model whose price is not known: the real cost is higher than 'usd'."`
+	USD      *float64 `json:"usd" doc:"The cost in US dollars as far as prices are known. Null if no price is known."`
+	Unpriced bool     `json:"unpriced" doc:"True if the price of some of it is not known: the real cost is higher than 'usd'."`
 }
 
 // usageOf converts the usage of the ledger and of journals.
 func usageOf(u llm.Usage) Usage {
-	out := Usage{InputTokens: u.Input, CachedTokens: u.CachedInput, OutputTokens: u.Output, Unpriced: u.Unpriced}
+	out := Usage{
+		InputTokens: u.Input, CachedTokens: u.CachedInput, OutputTokens: u.Output, Unpriced: u.Unpriced,
+		Images: u.Images, AudioSeconds: u.AudioSeconds, Characters: u.Characters,
+	}
 	if u.Cost > 0 || !u.Unpriced {
 		cost := usd(u.Cost)
 		out.USD = &cost

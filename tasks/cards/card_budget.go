@@ -132,9 +132,21 @@ func BudgetProblem(v *tasks.View, texts *i18n.Texts) string {
 	return texts.Text(lang, "problem."+planner.ReasonBudget, nil)
 }
 
-// CostText writes tokens and their price, as in "12k tokens, at least $0.03".
+// CostText writes a usage and its price, as in "12k tokens, 2 pictures, at least $0.03".
 func CostText(texts *i18n.Texts, lang string, u llm.Usage) string {
 	text := texts.Roughly(lang, u.Tokens())
+	for _, part := range []struct {
+		key   string
+		count int
+	}{
+		{"usage.images", u.Images},
+		{"usage.audio", (u.AudioSeconds + 59) / 60},
+		{"usage.characters", u.Characters},
+	} {
+		if part.count > 0 {
+			text += ", " + texts.Text(lang, part.key, map[string]any{"Count": part.count})
+		}
+	}
 	if price := priceText(texts, lang, u); price != "" {
 		return text + ", " + price
 	}

@@ -44,11 +44,11 @@ var _ Pricer = lengthPricer{}
 const assumedOutput = 4000
 
 func (g lengthPricer) Quote(r llm.Request) llm.Usage {
-	bytes := 0
+	bytes, images := 0, 0
 	for _, m := range r.Messages {
-		bytes += len(m.Content)
+		bytes, images = bytes+len(m.Content), images+len(m.Images)
 	}
-	return llm.Usage{Input: llm.EstimateTokens(bytes), Output: min(cmp.Or(r.MaxOutput, assumedOutput), assumedOutput), Estimated: true}
+	return llm.Usage{Input: llm.EstimateTokens(bytes) + images*llm.ImageTokens, Output: min(cmp.Or(r.MaxOutput, assumedOutput), assumedOutput), Estimated: true}
 }
 
 func (g lengthPricer) QuoteTokens(_ string, input, output int) llm.Usage {

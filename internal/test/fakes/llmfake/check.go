@@ -22,6 +22,7 @@ const known = `model messages tools tool_choice parallel_tool_calls functions fu
 const (
 	maxTools = 128
 	maxImage = 20 << 20
+	maxSide  = 8000 // pixels, the limit of Anthropic
 )
 
 var (

@@ -1,10 +1,15 @@
 package llmfake
 
 import (
+	"bytes"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"image"
+	_ "image/gif" // with the other two, the formats of decodable
+	_ "image/jpeg"
+	_ "image/png"
 	"maps"
 	"slices"
 	"strings"
@@ -172,19 +177,43 @@ func readImage(raw json.RawMessage) (Image, error) {
 	}
 	kind, data, found := strings.Cut(strings.TrimPrefix(image.URL, "data:"), ";base64,")
 	content, err := base64.StdEncoding.DecodeString(data)
+	if err == nil {
+		err = decodable(kind, content)
+	}
 	switch {
 	case !found || !strings.HasPrefix(image.URL, "data:"):
 		return Image{}, errors.New("expected a base64-encoded data URL")
 	case !slices.Contains([]string{"image/png", "image/jpeg", "image/gif", "image/webp"}, kind):
 		return Image{}, fmt.Errorf("the MIME type %q is not supported", kind)
-	case err != nil || len(content) == 0:
-		return Image{}, errors.New("the data is no image")
+	case err != nil:
+		return Image{}, fmt.Errorf("the data is no image: %w", err)
 	case len(content) > maxImage:
 		return Image{}, fmt.Errorf("it has %d bytes, more than %d", len(content), maxImage)
 	case !slices.Contains([]string{"", "auto", "low", "high"}, image.Detail):
 		return Image{}, fmt.Errorf("the detail %q is unknown", image.Detail)
 	}
 	return Image{Type: kind, Data: content}, nil
+}
+
+// decodable looks at whether the beginning of an image is of its type. There is no
+// reader of WebP here, so of these it looks at the signature.
+func decodable(kind string, content []byte) error {
+	if kind == "image/webp" {
+		if len(content) < 12 || string(content[:4]) != "RIFF" || string(content[8:12]) != "WEBP" {
+			return errors.New("it has no signature of WebP")
+		}
+		return nil
+	}
+	size, format, err := image.DecodeConfig(bytes.NewReader(content))
+	switch {
+	case err != nil:
+		return err
+	case "image/"+format != kind:
+		return fmt.Errorf("it is of the format %s", format)
+	case size.Width > maxSide || size.Height > maxSide:
+		return fmt.Errorf("it has %d x %d pixels, more than %d on a side", size.Width, size.Height, maxSide)
+	}
+	return nil
 }
 
 func strict(raw json.RawMessage, into any) error {

@@ -3,6 +3,7 @@ package llmfake_test
 import (
 	"bufio"
 	"context"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -18,6 +19,12 @@ import (
 
 	"legwork/internal/test/fakes/llmfake"
 )
+
+// pictured is a user's message with an image.
+func pictured(kind string, data []byte) string {
+	return `{"role":"user","content":[{"type":"text","text":"hi"},{"type":"image_url","image_url":{"url":"data:` + kind + `;base64,` +
+		base64.StdEncoding.EncodeToString(data) + `","detail":"auto"}}]}`
+}
 
 // start runs a fake whose violations are part of the test.
 func start(t *testing.T, o llmfake.Options) *llmfake.Server {
@@ -78,7 +85,11 @@ func TestRefuses(t *testing.T) {
 		{"tools", with(def), ""},
 		{"usage of a stream", with(`"stream":true,"stream_options":{"include_usage":true}`), ""},
 		{"content parts", messages(`{"role":"user","content":[{"type":"text","text":"hi"}]}`), ""},
-		{"an image", messages(`{"role":"user","content":[{"type":"text","text":"hi"},{"type":"image_url","image_url":{"url":"data:image/png;base64,YWJj","detail":"auto"}}]}`), ""},
+		{"an image", messages(pictured("image/png", llmfake.PNG(2, 2))), ""},
+		{"an image of another type", messages(pictured("image/jpeg", llmfake.PNG(2, 2))), "it is of the format png"},
+		{"text as an image", messages(pictured("image/png", []byte("abc"))), "the data is no image"},
+		{"text as WebP", messages(pictured("image/webp", []byte("RIFF...."))), "no signature of WebP"},
+		{"an image as wide as a street", messages(pictured("image/png", llmfake.PNG(8001, 1))), "8001 x 1 pixels"},
 		{"an image from elsewhere", messages(`{"role":"user","content":[{"type":"text","text":"hi"},{"type":"image_url","image_url":{"url":"https://x.example/a.png"}}]}`), "expected a base64-encoded data URL"},
 		{"a film", messages(`{"role":"user","content":[{"type":"text","text":"hi"},{"type":"image_url","image_url":{"url":"data:video/mp4;base64,YWJj"}}]}`), "is not supported"},
 		{"a broken image", messages(`{"role":"user","content":[{"type":"text","text":"hi"},{"type":"image_url","image_url":{"url":"data:image/png;base64,=="}}]}`), "no image"},

@@ -25,6 +25,12 @@ type Request struct {
 	Tools    []Tool          `json:"tools,omitempty"`
 	Stream   bool            `json:"stream,omitempty"`
 	Usage    bool            `json:"usage,omitempty"` // a usage chunk was asked for
+
+	// Of a call that is no chat:
+	Call   string            `json:"call,omitempty"`   // CallTranscribe, CallSpeech or CallImage; empty: chat
+	Fields map[string]string `json:"fields,omitempty"` // its fields, model included
+	File   string            `json:"file,omitempty"`   // name of the recording
+	Audio  []byte            `json:"-"`                // the recording
 }
 
 // Message is one message of a prompt. Content holds the joined text parts.

@@ -8,6 +8,11 @@ type Response struct {
 	Text      string     `json:"text,omitempty"`
 	Thinking  string     `json:"thinking,omitempty"` // streamed as reasoning_content before the text
 	ToolCalls []ToolCall `json:"tool_calls,omitempty"`
+	// Of a transcription, beside Text, which is empty where nothing is heard:
+	Language string  `json:"language,omitempty"`
+	Seconds  float64 `json:"seconds,omitempty"`
+	// Data is the recording or the picture; nil: a small one of the wanted format.
+	Data []byte `json:"-"`
 	// Finish is the finish reason; empty: stop, or tool_calls when there are any.
 	Finish string `json:"finish,omitempty"`
 	// Usage is reported where the request wants it; nil: counted from bytes.

@@ -72,6 +72,9 @@ func (r *reply) write(ctx context.Context) error {
 	if r.Body != "" {
 		return r.page(ctx, cmp.Or(r.Type, "text/event-stream"), r.Body)
 	}
+	if r.request.Call != "" {
+		return r.media(ctx)
+	}
 	if r.request.Stream {
 		return r.stream(ctx)
 	}
@@ -117,15 +120,20 @@ func (r *reply) whole(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	r.w.Header().Set("Content-Type", "application/json")
+	return r.document(ctx, "application/json", text)
+}
+
+// document writes a reply that is no stream.
+func (r *reply) document(ctx context.Context, contentType string, content []byte) error {
+	r.w.Header().Set("Content-Type", cmp.Or(r.Type, contentType))
 	switch r.Fault.Kind {
 	case FaultEnd, FaultCut, FaultReset, FaultStall, FaultError:
-		if err := r.put(ctx, text[:len(text)/2]); err != nil {
+		if err := r.put(ctx, content[:len(content)/2]); err != nil {
 			return err
 		}
 		return r.breakOff(ctx)
 	}
-	return r.put(ctx, text)
+	return r.put(ctx, content)
 }
 
 func wireCalls(calls []ToolCall) []any {

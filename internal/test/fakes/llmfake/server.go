@@ -1,6 +1,6 @@
 // Package llmfake is a strict stand-in for an OpenAI-compatible endpoint, for
-// tests: chat completions over a real socket, streamed or not, with the faults
-// that real endpoints show. It refuses what the strictest of them refuse, and
+// tests: chat completions over a real socket, streamed or not, transcriptions,
+// speech and pictures, with the faults that real endpoints show. It refuses what the strictest of them refuse, and
 // remembers every such request as a violation, so that a client which sends
 // invalid prompts cannot pass a test by chance.
 package llmfake
@@ -36,6 +36,9 @@ type Options struct {
 	// Respond answers a valid request. It is called from many goroutines at
 	// once. nil: Brain{}.Respond.
 	Respond func(Request) Response
+	// Media answers a valid call that is no chat. It is called from many goroutines at
+	// once. nil: Usual.
+	Media func(Request) Response
 	// Log is the file that gets the wire log, one JSON Entry per line, each with
 	// one write; it is appended to. Empty: none.
 	Log string
@@ -78,6 +81,9 @@ func New(t testing.TB, o Options) *Server {
 func Start(o Options) (*Server, error) {
 	if o.Respond == nil {
 		o.Respond = Brain{}.Respond
+	}
+	if o.Media == nil {
+		o.Media = Usual
 	}
 	log, err := wire.OpenLog(o.Log)
 	if err != nil {
@@ -129,7 +135,8 @@ func (s *Server) Violations() []string {
 	return slices.Clone(s.violations)
 }
 
-// ServeHTTP speaks POST /v1/chat/completions and GET /v1/models.
+// ServeHTTP speaks POST /v1/chat/completions, /v1/audio/transcriptions,
+// /v1/audio/speech and /v1/images/generations, and GET /v1/models.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.busy.Add(1)
 	defer s.busy.Done()
@@ -137,11 +144,14 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		refusal.write(w)
 		return
 	}
-	switch r.Method + " " + r.URL.Path {
-	case "GET /v1/models":
+	call, media := mediaCalls()[r.URL.Path]
+	switch target := r.Method + " " + r.URL.Path; {
+	case target == "GET /v1/models":
 		s.models(w)
-	case "POST /v1/chat/completions":
-		s.complete(w, r)
+	case target == "POST /v1/chat/completions":
+		s.answer(w, r, s.read, s.o.Respond)
+	case media && r.Method == http.MethodPost:
+		s.answer(w, r, func(r *http.Request) (Request, *refusal) { return s.readMedia(r, call) }, s.o.Media)
 	default:
 		(&refusal{
 			Status: http.StatusNotFound, Type: "invalid_request_error",
@@ -163,9 +173,9 @@ func (s *Server) models(w http.ResponseWriter) {
 	_ = json.NewEncoder(w).Encode(map[string]any{"object": "list", "data": list})
 }
 
-func (s *Server) complete(w http.ResponseWriter, r *http.Request) {
+func (s *Server) answer(w http.ResponseWriter, r *http.Request, read func(*http.Request) (Request, *refusal), respond func(Request) Response) {
 	arrived := time.Now()
-	request, refusal := s.read(r)
+	request, refusal := read(r)
 	if refusal == nil {
 		refusal = s.checkModel(request)
 	}
@@ -177,7 +187,7 @@ func (s *Server) complete(w http.ResponseWriter, r *http.Request) {
 	request.At, request.Header = arrived, r.Header
 	request.Key = strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")
 	request.Seq = s.accept(&request)
-	response := s.o.Respond(request)
+	response := respond(request)
 	if response.ToolCalls != nil {
 		response.ToolCalls = named(response.ToolCalls, request.Seq)
 	}
