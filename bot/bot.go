@@ -114,6 +114,9 @@ type Quoted struct {
 	Facts Facts  `json:"-"`
 }
 
+// Empty reports whether nothing was quoted.
+func (q Quoted) Empty() bool { return q.Text == "" && q.Media == "" && len(q.Files) == 0 }
+
 // Facts are words about media, such as a location.
 type Facts struct {
 	Name string // of a place, a contact, a poll, a checklist

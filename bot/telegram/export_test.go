@@ -26,7 +26,7 @@ func Read(raw []byte, offset int64) (m bot.Message, ok bool, next int64) {
 	if len(b.updates) == 0 {
 		return bot.Message{}, false, b.next
 	}
-	r := reader{account: "1000", me: user{ID: 1000, Username: "legwork_bot"}, knows: func(string) bool { return true }, now: time.Now}
+	r := reader{albums: newAlbums(), account: "1000", me: user{ID: 1000, Username: "legwork_bot"}, knows: func(string) bool { return true }, now: time.Now}
 	m, ok = r.read(b.updates[0])
 	return m, ok, b.next
 }
