@@ -39,6 +39,8 @@ const (
 type client struct {
 	token    string
 	endpoint string // base address as the library wants it, with verbs for token and method
+	files    string        // base address of downloads; it holds the token
+	stall    time.Duration // after which a download that brings nothing is cut
 	http     *http.Client
 	secrets  *strings.Replacer
 	metrics  *telemetry.Metrics
@@ -65,6 +67,8 @@ func newClient(cfg Config, transport http.RoundTripper) *client {
 	return &client{
 		token:    cfg.Token,
 		endpoint: strings.ReplaceAll(cfg.APIURL, "%", "%%") + "/bot%s/%s",
+		files:    cfg.APIURL + "/file/bot" + cfg.Token + "/",
+		stall:    bot.StallTimeout,
 		secrets:  strings.NewReplacer(pairs...),
 		http: &http.Client{
 			Transport: transport,

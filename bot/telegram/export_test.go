@@ -14,6 +14,9 @@ func (o Options) WithTransport(t http.RoundTripper) Options {
 	return o
 }
 
+// CutStallsAfter shortens how long a download may bring nothing.
+func (t *Telegram) CutStallsAfter(d time.Duration) { t.api.stall = d }
+
 // Queued is how many deliveries of the webhook in a chat are not done.
 func (t *Telegram) Queued(chat string) int { return t.receiver.lanes.Len(chat) }
 

@@ -47,8 +47,8 @@ type Options struct {
 	transport http.RoundTripper // of tests; nil: the usual one
 }
 
-// Telegram is a bot.Platform, and a bot.Streamer, Splitter, Filer, Answerer and
-// Director.
+// Telegram is a bot.Platform, and a bot.Streamer, Splitter, Filer, Fetcher, Answerer
+// and Director.
 type Telegram struct {
 	cfg      Config
 	log      *slog.Logger
