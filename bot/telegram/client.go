@@ -38,7 +38,7 @@ const (
 // client's errors holds the token.
 type client struct {
 	token    string
-	endpoint string // base address as the library wants it, with verbs for token and method
+	endpoint string        // base address as the library wants it, with verbs for token and method
 	files    string        // base address of downloads; it holds the token
 	stall    time.Duration // after which a download that brings nothing is cut
 	http     *http.Client
