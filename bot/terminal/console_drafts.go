@@ -1,6 +1,7 @@
 package terminal
 
 import (
+	"errors"
 	"slices"
 	"time"
 
@@ -55,10 +56,10 @@ func (c *console) show(_ bot.Chat, id string, d bot.Draft, again bool) error {
 // save saves a made file and shows where it is.
 func (c *console) save(d bot.Draft) error {
 	path, err := c.t.save(d.File)
-	if err != nil {
-		return err
-	}
 	p := c.painter()
+	if err != nil {
+		return errors.Join(err, c.scroll([]string{"", p.row(piece{"✗ " + oneLine(err.Error()), red})}))
+	}
 	rows := []string{"", p.row(piece{c.t.text("terminal.saved", map[string]any{"Path": oneLine(path)}), green})}
 	return c.scroll(append(rows, p.markdown(d.Text)...))
 }

@@ -231,7 +231,7 @@ func (e *events) show(chat bot.Chat, id string, d bot.Draft, _ bool) error {
 	if d.IsFile() {
 		path, err := e.t.save(d.File)
 		if err != nil {
-			return err
+			return errors.Join(err, e.write(event{Type: "error", Task: d.Task, Text: ptr(err.Error())}))
 		}
 		return e.write(event{Type: "file", Chat: e.chatName(chat), Task: d.Task, ID: id, ReplyTo: d.ReplyTo, Text: &d.Text, Files: []string{path}})
 	}

@@ -227,7 +227,9 @@ func (h *Hub) deliver(ctx context.Context, to bot.Chat, id string, d bot.Draft, 
 		h.mu.Unlock()
 		shown := false
 		for _, v := range viewers {
-			shown = v.send(f) == nil || shown
+			if shown = v.send(f) == nil || shown; shown && d.IsFile() {
+				break // one terminal saves it
+			}
 		}
 		switch {
 		case shown || again || d.Partial || !d.IsFile() && d.Task != "" && (d.Kind == bot.KindBoard || d.Kind == bot.KindQuestion):
@@ -248,8 +250,8 @@ func (h *Hub) deliver(ctx context.Context, to bot.Chat, id string, d bot.Draft, 
 // viewersOf are the terminals that show a draft; mu is held. A notice that replies to a
 // message, and a question about it that belongs to no task, are shown by the terminal
 // that sent the message alone, while it is attached: under a line of another
-// terminal, people would take them for the reply to that line. A made file is saved by
-// one terminal.
+// terminal, people would take them for the reply to that line. So it is with a
+// made file.
 func (h *Hub) viewersOf(to bot.Chat, d bot.Draft) (all []*viewer) {
 	replies := d.Kind == bot.KindNotice || d.Kind == bot.KindQuestion && d.Task == "" || d.IsFile()
 	for _, v := range h.viewers {
@@ -260,9 +262,6 @@ func (h *Hub) viewersOf(to bot.Chat, d bot.Draft) (all []*viewer) {
 		default:
 			all = append(all, v)
 		}
-	}
-	if d.IsFile() && len(all) > 1 {
-		return all[:1]
 	}
 	return all
 }

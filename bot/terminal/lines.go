@@ -308,7 +308,7 @@ func (l *lines) show(_ bot.Chat, id string, d bot.Draft, again bool) error {
 func (l *lines) save(d bot.Draft) error {
 	path, err := l.t.save(d.File)
 	if err != nil {
-		return err
+		return errors.Join(err, l.writeLine("✗ "+oneLine(err.Error())))
 	}
 	text := l.t.text("terminal.saved", map[string]any{"Path": bot.Clean(path)})
 	if caption := markdown.Plain(d.Text); caption != "" {
