@@ -29,8 +29,12 @@ func (m media) files() []bot.Attachment {
 		raw  json.RawMessage
 		kind bot.AttachmentKind
 	}{
-		{m.Animation, bot.AttachVideo}, {m.Audio, bot.AttachAudio}, {m.Document, bot.AttachDocument},
-		{m.Video, bot.AttachVideo}, {m.VideoNote, bot.AttachVideo}, {m.Voice, bot.AttachVoice},
+		{m.Animation, bot.AttachVideo},
+		{m.Audio, bot.AttachAudio},
+		{m.Document, bot.AttachDocument},
+		{m.Video, bot.AttachVideo},
+		{m.VideoNote, bot.AttachVideo},
+		{m.Voice, bot.AttachVoice},
 	} {
 		var f fileInfo
 		if json.Unmarshal(held.raw, &f) == nil && f.ID != "" {

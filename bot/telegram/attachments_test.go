@@ -150,8 +150,8 @@ func TestAlbumInPieces(t *testing.T) {
 	}
 }
 
-// TestAlbumThatGrewAfterAFailure: what was not stored comes again, with more of the
-// album, and none of it is lost.
+// TestAlbumThatGrewAfterAFailure: after the store has refused a part of an album,
+// Telegram brings the whole album, and no file of it is lost.
 func TestAlbumThatGrewAfterAFailure(t *testing.T) {
 	t.Parallel()
 	r := start(t, telegramfake.Options{})

@@ -359,7 +359,7 @@ func (c *console) frame() frame {
 		f.rows = append(f.rows, "")
 	}
 	if len(c.files) > 0 {
-		f.rows = append(f.rows, p.row(piece{"  + " + c.files.names(), faint}))
+		f.rows = append(f.rows, p.row(piece{"  + " + namesOf(c.files), faint}))
 	}
 	f.row, f.column = len(f.rows)+prompt.row, prompt.column
 	f.rows = append(f.rows, prompt.rows...)

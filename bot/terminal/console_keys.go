@@ -127,7 +127,7 @@ func (c *console) enter() {
 	c.lastAsked = m.ID
 	echo := c.painter().echo(text)
 	if len(m.Files) > 0 {
-		echo = append(echo, c.painter().row(piece{"  + " + pending(m.Files).names(), faint}))
+		echo = append(echo, c.painter().row(piece{"  + " + namesOf(m.Files), faint}))
 	}
 	if c.scroll(echo) == nil { // the loop reports a broken terminal
 		c.submit(m)

@@ -97,10 +97,10 @@ func fetch(ctx context.Context, a bot.Attachment, w io.Writer) error {
 // pending are the files that go along with the next question.
 type pending []bot.Attachment
 
-// names lists the files, for people.
-func (p pending) names() string {
+// namesOf lists files, for people.
+func namesOf(files []bot.Attachment) string {
 	var names []string
-	for _, a := range p {
+	for _, a := range files {
 		names = append(names, oneLine(a.Name))
 	}
 	return strings.Join(names, ", ")
@@ -130,11 +130,11 @@ func (p *pending) command(t *Terminal, line string) (reply string, ok bool, err 
 }
 
 // list says which files go along with the next question.
-func (p pending) list(t *Terminal) string {
-	if len(p) == 0 {
+func (p *pending) list(t *Terminal) string {
+	if len(*p) == 0 {
 		return t.text("terminal.file_none", nil)
 	}
-	return t.text("terminal.file_list", map[string]any{"Names": p.names()})
+	return t.text("terminal.file_list", map[string]any{"Names": namesOf(*p)})
 }
 
 // drop adds a file when a line is nothing but its path, as terminals write it when a

@@ -72,7 +72,7 @@ type failing struct{ err error }
 func (f failing) Write([]byte) (int, error) { return 0, f.err }
 
 // names are the names of a message's files.
-func names(m bot.Message) string { return pending(m.Files).names() }
+func names(m bot.Message) string { return namesOf(m.Files) }
 
 func TestLinesWithFiles(t *testing.T) {
 	dir := t.TempDir()
@@ -250,7 +250,9 @@ func TestHubWithFiles(t *testing.T) {
 		}
 		_, _ = leave(), leave2()
 		stop()
-		<-ended
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
 	})
 }
 
