@@ -155,8 +155,8 @@ func (r *attached) show(ctx context.Context, t *terminal.Terminal, frames *json.
 		}
 		if over, ok := r.waits.LoadAndDelete(f.Idle); ok {
 			close(over.(chan struct{}))
-		} else if f.Idle == "" && t.Show(ctx, f) != nil {
-			return // the terminal reports it
+		} else if f.Idle == "" && t.Show(ctx, f) != nil && (f.Draft == nil || !f.Draft.IsFile()) {
+			return // the terminal reports it; of a file that was not saved, the person has read why
 		}
 	}
 }

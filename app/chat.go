@@ -31,10 +31,11 @@ import (
 
 // ChatOptions are what "legwork chat" was asked for.
 type ChatOptions struct {
-	Text string // the only question; empty for a chat
-	Name string // of the conversation
-	JSON bool   // lines of JSON instead of texts
-	Log  bool   // write the log to standard error, also for one question
+	Text  string   // the only question; empty for a chat
+	Name  string   // of the conversation
+	Files []string // paths of files that go along with the first question
+	JSON  bool     // lines of JSON instead of texts
+	Log   bool     // write the log to standard error, also for one question
 }
 
 const chatCommand, demoCommand = "legwork chat", "legwork demo"
@@ -75,7 +76,7 @@ var demoPace = offline.Options{Delay: 400 * time.Millisecond, WordDelay: 15 * ti
 
 // Demo answers one question, or chats when text is empty, with the offline
 // stand-in and the built-in tools in a fresh data directory.
-func Demo(ctx context.Context, text string, c cli.Console) error {
+func Demo(ctx context.Context, text string, files []string, c cli.Console) error {
 	if err := hideProcess(); err != nil {
 		return err
 	}
@@ -92,7 +93,7 @@ func Demo(ctx context.Context, text string, c cli.Console) error {
 		pace = demoPace
 	}
 	talk := conversation{
-		ChatOptions: ChatOptions{Text: text}, command: demoCommand,
+		ChatOptions: ChatOptions{Text: text, Files: files}, command: demoCommand,
 		banner: []string{"demo.banner", "demo.hint", "terminal.hint"}, model: "llm/offline",
 	}
 	log, closeLog, err := talk.log(config, c)
@@ -148,11 +149,18 @@ func (talk conversation) screen(c cli.Console, config *conf.Config) (terminal.Co
 		In: c.In, Out: c.Out, Err: c.Err, Chat: talk.Name, JSON: talk.JSON, Text: talk.Text, Interactive: talk.interactive(c),
 		Person: terminal.Login(), MaxText: inbox.MaxGoal, History: filepath.Join(config.DataDir, "input_history"),
 	}
+	for _, path := range talk.Files {
+		a, err := terminal.Attach(path)
+		if err != nil {
+			return screen, cli.MisuseError(err.Error())
+		}
+		screen.Files = append(screen.Files, a)
+	}
 	for _, name := range commands.Names() {
 		screen.Commands = append(screen.Commands, "/"+name)
 	}
 	if talk.JSON && talk.Text != "" {
-		line, err := json.Marshal(map[string]string{"id": rand.Text(), "text": talk.Text})
+		line, err := json.Marshal(map[string]any{"id": rand.Text(), "text": talk.Text, "files": talk.Files})
 		if err != nil {
 			return screen, fmt.Errorf("writing the question: %w", err)
 		}

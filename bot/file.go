@@ -11,15 +11,34 @@ import (
 	"sync"
 )
 
-// File is a document that goes out before the message that refers to it.
+// File is a file that goes out with a draft. Without As it is a document that comes before
+// the message of the draft, which refers to it. With As the draft is the file: Text is
+// its caption, a message of its own where it does not fit, and Post returns the id of the
+// message that shows the file.
 type File struct {
 	Name    string `json:"name"`           // "arguments.json"; platforms send BaseName
 	Type    string `json:"type,omitempty"` // MIME type; empty when unknown
-	Content []byte `json:"content"`        // not empty, at most MaxFile
+	As      FileAs `json:"as,omitempty"`
+	Content []byte `json:"content"` // not empty, at most MaxFile
 }
 
-// MaxFile is the most bytes of a File. All platforms accept that much.
-const MaxFile = 5 << 20
+// FileAs says how a draft shows its file. A platform shows a document where it cannot, or
+// where the content does not fit.
+type FileAs string
+
+// The ways to show a file.
+const (
+	AsDocument FileAs = "document"
+	AsPhoto    FileAs = "photo" // PNG, JPEG
+	AsVoice    FileAs = "voice" // OGG Opus; other sound is shown as music
+)
+
+// MaxFile is the most bytes of a File. All platforms accept that much: Telegram takes 50 MB
+// (core.telegram.org/bots/api#senddocument).
+const MaxFile = 50_000_000
+
+// IsFile reports whether the draft is a file with a caption.
+func (d *Draft) IsFile() bool { return d.File != nil && d.File.As != "" }
 
 // ErrNoFiles is the wrapped error of Post for a draft with a File that can never
 // be sent there: the right to send files is missing, or the platform refuses this
@@ -79,15 +98,22 @@ func (f *File) check() error {
 // use.
 type Uploads struct {
 	mu   sync.Mutex
-	done [][sha256.Size]byte // oldest first
+	done []upload // oldest first
+}
+
+// upload is a file that was sent, and what its sending returned.
+type upload struct {
+	key [sha256.Size]byte
+	id  string
 }
 
 // maxUploads is how many files are remembered.
 const maxUploads = 100
 
 // Send sends the file of a draft, unless it was sent already, and then posts the
-// message.
-func (u *Uploads) Send(to Chat, d *Draft, file func(*File) error, message func() (string, error)) (id string, err error) {
+// message. Of a draft that is a file, the message is what the caption does not hold, or
+// nil, and the id is that of the file.
+func (u *Uploads) Send(to Chat, d *Draft, file func(*File) (id string, err error), message func() (string, error)) (id string, err error) {
 	if d.File == nil {
 		return message()
 	}
@@ -95,35 +121,47 @@ func (u *Uploads) Send(to Chat, d *Draft, file func(*File) error, message func()
 		return "", err
 	}
 	key := sha256.Sum256(slices.Concat([]byte(to.Key()+"\x00"+d.Task+"\x00"+d.Mark+"\x00"+d.File.Name+"\x00"), d.File.Content))
-	if !u.has(key) {
-		if err := file(d.File); err != nil {
+	sent, ok := u.find(key)
+	if !ok {
+		if sent, err = file(d.File); err != nil {
 			return "", err
 		}
-		u.note(key)
+		u.note(upload{key, sent})
 	}
-	if id, err = message(); err == nil {
-		u.forget(key)
+	if message != nil {
+		if id, err = message(); err != nil {
+			return "", err
+		}
 	}
-	return id, err
+	u.forget(key)
+	if d.IsFile() {
+		id = sent
+	}
+	return id, nil
 }
 
-func (u *Uploads) has(key [sha256.Size]byte) bool {
+func (u *Uploads) find(key [sha256.Size]byte) (id string, ok bool) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	return slices.Contains(u.done, key)
+	for _, done := range u.done {
+		if done.key == key {
+			return done.id, true
+		}
+	}
+	return "", false
 }
 
-func (u *Uploads) note(key [sha256.Size]byte) {
+func (u *Uploads) note(done upload) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	if len(u.done) == maxUploads {
 		u.done = u.done[1:]
 	}
-	u.done = append(u.done, key)
+	u.done = append(u.done, done)
 }
 
 func (u *Uploads) forget(key [sha256.Size]byte) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	u.done = slices.DeleteFunc(u.done, func(k [sha256.Size]byte) bool { return k == key })
+	u.done = slices.DeleteFunc(u.done, func(done upload) bool { return done.key == key })
 }

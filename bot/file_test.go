@@ -2,6 +2,7 @@ package bot_test
 
 import (
 	"errors"
+	"strconv"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -66,9 +67,9 @@ func TestUploadsSendEachFileOnce(t *testing.T) {
 	var happened []string
 	broken := errors.New("broken")
 	try := func(to bot.Chat, d bot.Draft, file, message error) error {
-		_, err := u.Send(to, &d, func(*bot.File) error {
+		_, err := u.Send(to, &d, func(*bot.File) (string, error) {
 			happened = append(happened, "file")
-			return file
+			return "f", file
 		}, func() (string, error) {
 			happened = append(happened, "message")
 			return "1", message
@@ -106,9 +107,29 @@ func TestUploadsOfFilesThatNobodyTakes(t *testing.T) {
 	for _, size := range []int{0, bot.MaxFile + 1} {
 		d := bot.Draft{File: &bot.File{Name: "a", Content: make([]byte, size)}}
 		called := false
-		_, err := u.Send(bot.Chat{}, &d, func(*bot.File) error { called = true; return nil }, func() (string, error) { called = true; return "", nil })
+		_, err := u.Send(bot.Chat{}, &d, func(*bot.File) (string, error) { called = true; return "", nil }, func() (string, error) { called = true; return "", nil })
 		if !errors.Is(err, bot.ErrNoFiles) || called {
 			t.Errorf("a file of %d bytes gave %v and was sent: %t, want ErrNoFiles", size, err, called)
 		}
+	}
+}
+
+// TestUploadsOfDraftsThatAreFiles: the id is that of the file, also when the rest of the
+// text has to be tried again.
+func TestUploadsOfDraftsThatAreFiles(t *testing.T) {
+	var u bot.Uploads
+	chat := bot.Chat{Platform: "slack", ID: "C1"}
+	d := bot.Draft{Mark: "m1", File: &bot.File{Name: "a.pdf", As: bot.AsDocument, Content: []byte("%PDF")}}
+	files, fail := 0, errors.New("broken")
+	file := func(*bot.File) (string, error) { files++; return "f" + strconv.Itoa(files), nil }
+	if _, err := u.Send(chat, &d, file, func() (string, error) { return "", fail }); !errors.Is(err, fail) {
+		t.Errorf("got %v, want the error of the text", err)
+	}
+	id, err := u.Send(chat, &d, file, func() (string, error) { return "text", nil })
+	if err != nil || id != "f1" {
+		t.Errorf("the next try gave %q, %v, want the id of the file that was sent", id, err)
+	}
+	if id, err = u.Send(chat, &d, file, nil); err != nil || id != "f2" {
+		t.Errorf("a file without a text gave %q, %v, want the id of a new one", id, err)
 	}
 }

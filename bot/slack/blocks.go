@@ -115,6 +115,9 @@ func part(d bot.Draft) piece {
 // Split gives the parts of a draft, each of which fits into one message. The
 // last one alone has the buttons and the footer.
 func (s *Slack) Split(d bot.Draft) []bot.Draft {
+	if d.IsFile() {
+		return []bot.Draft{d}
+	}
 	n := len(pieces(d))
 	if d.Board != nil || n == 1 {
 		return []bot.Draft{d}

@@ -45,6 +45,7 @@ type webClient struct {
 	now     func() time.Time
 	timings timings
 	http    *http.Client
+	files   *http.Client // of downloads: without a limit on time and length
 	api     *slackgo.Client
 
 	identified sync.Mutex // held while auth.test is under way

@@ -155,6 +155,14 @@ func commandProblem(name string) string {
 	return ""
 }
 
+// botScopes are the permissions that the platform uses.
+func botScopes() []string {
+	return []string{
+		"app_mentions:read", "assistant:write", "channels:history", "chat:write", "commands", "files:read", "files:write",
+		"groups:history", "im:history", "im:write", "mpim:history", "reactions:write", "users:read",
+	}
+}
+
 // Manifest is the app manifest as JSON, to be pasted at api.slack.com/apps: the
 // scopes and events that the platform uses and no others. Mode http needs
 // publicURL, the address under which Slack reaches Handler. The config needs no
@@ -196,10 +204,7 @@ func Manifest(cfg Config, publicURL string) (string, error) {
 				{Command: cfg.Commands.Main, Description: "Settings, history, help and more", UsageHint: "help", ShouldEscape: true, Url: at("/slack/commands")},
 			},
 		},
-		OAuthConfig: slackgo.OAuthConfig{Scopes: slackgo.OAuthScopes{Bot: []string{
-			"app_mentions:read", "assistant:write", "channels:history", "chat:write", "commands", "files:write",
-			"groups:history", "im:history", "im:write", "mpim:history", "reactions:write", "users:read",
-		}}},
+		OAuthConfig: slackgo.OAuthConfig{Scopes: slackgo.OAuthScopes{Bot: botScopes()}},
 		Settings: slackgo.Settings{
 			EventSubscriptions: &slackgo.EventSubscriptions{
 				RequestUrl: at("/slack/events"),

@@ -245,6 +245,13 @@ func TestTry(t *testing.T) {
 	if err != nil || !strings.HasPrefix(who, "@legwork in ") {
 		t.Errorf("got %q, %v", who, err)
 	}
+	if strings.Contains(who, "without") {
+		t.Errorf("an app with all permissions is %q", who)
+	}
+	f.GrantReading(false)
+	if who, err = slack.Try(t.Context(), config(f)); err != nil || !strings.Contains(who, ", without files:read: ") || !strings.Contains(who, "legwork slack manifest") {
+		t.Errorf("an app of an earlier manifest is %q, %v, want what it lacks and what to do", who, err)
+	}
 	f.Down()
 	if _, err := slack.Try(t.Context(), config(f)); err == nil || strings.Contains(err.Error(), slackfake.BotToken) {
 		t.Errorf("while it is down: %v", err)

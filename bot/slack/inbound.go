@@ -129,7 +129,7 @@ func newMessage(me identity, e event) (inbound, bool) {
 		Team:      cmp.Or(e.UserTeam, e.SourceTeam, e.Team),
 	}
 	if len(e.Files) > 0 {
-		m.Media, m.MediaName = "file", fileNames(e.Files)
+		m.Media, m.MediaName, m.Files = "file", fileNames(e.Files), attachments(e.Files, e.User, e.User)
 	}
 	m.Earlier = shared(me, e)
 	if e.Edited != nil { // both message_changed and another app_mention report it
@@ -173,7 +173,7 @@ func deletedMessage(me identity, e event, gone *event, ts string) (inbound, bool
 		return inbound{}, false
 	}
 	a.message.Key += ":deleted"
-	a.message.Kind, a.message.Text, a.message.Media, a.message.MediaName, a.message.Earlier = bot.MessageDeletion, "", "", "", nil
+	a.message.Kind, a.message.Text, a.message.Media, a.message.MediaName, a.message.Files, a.message.Earlier = bot.MessageDeletion, "", "", "", nil, nil
 	if at := timeOf(e.EventTS); !at.IsZero() {
 		a.message.At = at
 	}
@@ -242,11 +242,13 @@ func convertTexts(me identity, name func(id string) string, now time.Time, arriv
 		}
 		addressed := !m.Overheard && !m.Chat.Private
 		m.Text = command(plain(m.Text, me.user, name), m.Chat.Private, m.InThread)
+		nameOwners(m.Files, name)
 		for i := range m.Earlier {
 			q := &m.Earlier[i]
 			q.From, q.Text = plain(q.From, "", name), plain(q.Text, "", name)
+			nameOwners(q.Files, name)
 		}
-		if m.Text == "" && m.Media == "" && len(m.Earlier) == 0 && addressed && !m.InThread && m.Kind != bot.MessageEdit {
+		if m.Text == "" && m.Media == "" && len(m.Files) == 0 && len(m.Earlier) == 0 && addressed && !m.InThread && m.Kind != bot.MessageEdit {
 			m.Text = "/help" // only the mention; in a thread it asks about the thread
 		}
 	}

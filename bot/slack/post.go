@@ -4,9 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
-	"net/url"
-	"slices"
 	"strings"
 	"time"
 
@@ -23,11 +20,14 @@ import (
 // While the first frame has to wait, a reaction on the question says so.
 func (s *Slack) Post(ctx context.Context, to bot.Chat, d bot.Draft) (string, error) {
 	hook := strings.HasPrefix(d.ReplyTo, "http")
-	return s.uploads.Send(to, &d, func(f *bot.File) error {
+	if d.IsFile() && !hook {
+		return s.postFile(ctx, to, d)
+	}
+	return s.uploads.Send(to, &d, func(f *bot.File) (string, error) {
 		if hook {
-			return fmt.Errorf("answering a command where the app is not a member: %w", bot.ErrNoFiles)
+			return "", fmt.Errorf("answering a command where the app is not a member: %w", bot.ErrNoFiles)
 		}
-		return s.sendFile(ctx, to, &d, f)
+		return s.sendFile(ctx, to, &d, f, "")
 	}, func() (string, error) {
 		if hook {
 			return s.postToURL(ctx, d.ReplyTo, d)
@@ -271,101 +271,4 @@ func (s *webClient) page(ctx context.Context, to bot.Chat, cursor string) (found
 		return err
 	})
 	return found, next, err
-}
-
-// The steps of an upload (docs.slack.dev/messaging/working-with-files). The middle
-// one is not a method: it goes to an address that Slack returns.
-const (
-	askMethod   = "files.getUploadURLExternal"
-	sendMethod  = "upload"
-	shareMethod = "files.completeUploadExternal"
-)
-
-// scopePause is how long legwork sends no files after Slack said that the app may
-// not send any. An app that was installed again may.
-const scopePause = 10 * time.Minute
-
-// Files implements bot.Filer: false for a while after Slack said that
-// the scope is missing.
-func (s *Slack) Files(bot.Chat) bool {
-	until := s.noFiles.Load()
-	return until == nil || s.now().After(*until)
-}
-
-// sendFile brings a file into a conversation. Slack shows it after it has
-// processed it, usually at once.
-func (s *Slack) sendFile(ctx context.Context, to bot.Chat, d *bot.Draft, f *bot.File) error {
-	err := bot.ErrNoFiles
-	if s.Files(to) {
-		err = s.fileError(ctx, s.upload(ctx, to, f, d.Priority(true)))
-	}
-	if err != nil {
-		return fmt.Errorf("sending the file %s: %w", f.BaseName(), err)
-	}
-	return nil
-}
-
-// upload asks for an address, sends the content there and shares the file.
-func (s *webClient) upload(ctx context.Context, to bot.Chat, f *bot.File, urgency bot.Priority) error {
-	var place *slackgo.GetUploadURLExternalResponse
-	name := f.BaseName()
-	err := s.call(ctx, request{method: askMethod, urgency: urgency}, func(ctx context.Context) (err error) {
-		place, err = s.api.GetUploadURLExternalContext(ctx, slackgo.GetUploadURLExternalParameters{FileName: name, FileSize: len(f.Content)})
-		return err
-	})
-	if err != nil {
-		return err
-	}
-	err = s.call(ctx, request{method: sendMethod, urgency: urgency}, func(ctx context.Context) error {
-		return withoutAddress(place.UploadURL, s.api.UploadToURL(ctx, slackgo.UploadToURLParameters{
-			UploadURL: place.UploadURL, Content: string(f.Content), Filename: name,
-		}))
-	})
-	if err != nil {
-		return err
-	}
-	return s.call(ctx, request{method: shareMethod, urgency: urgency}, func(ctx context.Context) error {
-		_, err := s.api.CompleteUploadExternalContext(ctx, slackgo.CompleteUploadExternalParameters{
-			Files: []slackgo.FileSummary{{ID: place.FileID, Title: name}}, Channel: to.ID, ThreadTimestamp: to.Thread,
-		})
-		return err
-	})
-}
-
-// withoutAddress removes an upload's address from an error: with it, somebody
-// could upload another file.
-func withoutAddress(address string, err error) error {
-	if failed, ok := errors.AsType[*url.Error](err); ok {
-		err = failed.Err
-	}
-	if err != nil && strings.Contains(err.Error(), address) {
-		return errors.New("the upload address is not one of Slack's")
-	}
-	return err
-}
-
-// fileError turns an error into bot.ErrNoFiles when no further try helps, but a
-// message without the file may be accepted.
-func (s *Slack) fileError(ctx context.Context, err error) error {
-	switch {
-	case err == nil:
-		return nil
-	case code(err) == "missing_scope":
-		until := s.now().Add(scopePause)
-		s.noFiles.Store(&until)
-		s.log.ErrorContext(ctx, "slack: files shown as text, the app lacks the scope files:write; "+
-			"paste the manifest of \"legwork slack manifest\" into the app and install it again", "cause", err)
-	case gone(err):
-		return wrapGone(err)
-	case !contentRefused(err) && !uploadRefused(err):
-		return err
-	}
-	return fmt.Errorf("%w: %w", bot.ErrNoFiles, err)
-}
-
-// uploadRefused reports whether the upload address refused the file.
-func uploadRefused(err error) bool {
-	status, ok := errors.AsType[slackgo.StatusCodeError](err)
-	passing := []int{http.StatusRequestTimeout, http.StatusTooManyRequests}
-	return ok && status.Code >= 400 && status.Code < 500 && !slices.Contains(passing, status.Code)
 }

@@ -2,6 +2,7 @@ package slack_test
 
 import (
 	"errors"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -263,7 +264,7 @@ func TestSharedMessages(t *testing.T) {
 	ts := p.Share("DU1", "U1", "", "", "C1", said)
 	got := p.next(t, 2)[1]
 	want := bot.Quoted{From: "ben", Text: "It rains, @ann & a lot.", At: got.Earlier[0].At, Pointed: true}
-	if got.Text != "" || got.ID != ts || len(got.Earlier) != 1 || got.Earlier[0] != want || want.At.IsZero() {
+	if got.Text != "" || got.ID != ts || len(got.Earlier) != 1 || !reflect.DeepEqual(got.Earlier[0], want) || want.At.IsZero() {
 		t.Errorf("a shared message alone gave %+v, want no words and %+v", got, want)
 	}
 	p.Share("C1", "U1", "<@UBOT> is that so?", "", "C1", blocks)

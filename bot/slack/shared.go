@@ -40,20 +40,6 @@ func (t *jsonText) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
-type fileInfo struct {
-	Name  string `json:"name"`
-	Title string `json:"title"`
-}
-
-// fileNames are the names of files, for people.
-func fileNames(files []fileInfo) string {
-	var names []string
-	for _, f := range files {
-		names = append(names, cmp.Or(f.Name, f.Title, "file"))
-	}
-	return strings.Join(names, ", ")
-}
-
 // shared are the messages that e shares, in Slack's markup.
 func shared(me identity, e event) []bot.Quoted {
 	var list []bot.Quoted
@@ -63,12 +49,19 @@ func shared(me identity, e event) []bot.Quoted {
 		}
 		q := bot.Quoted{
 			From: cmp.Or(a.Subname, a.AuthorName), Text: a.words(), Media: fileNames(a.Files), At: timeOf(string(a.TS)), Pointed: true,
-			Own: a.Author != "" && (a.Author == e.User || a.Author == me.user || a.Author == me.bot),
+			Files: attachments(a.Files, e.User, a.Author),
+			Own:   a.Author != "" && (a.Author == e.User || a.Author == me.user || a.Author == me.bot),
 		}
 		if q.From == "" && a.Author != "" {
 			q.From = "<@" + a.Author + ">"
 		}
-		if q.Text != "" || q.Media != "" {
+		nameOwners(q.Files, func(id string) string {
+			if id != a.Author {
+				return ""
+			}
+			return cmp.Or(a.Subname, a.AuthorName)
+		})
+		if !q.Empty() {
 			list = append(list, q)
 		}
 	}

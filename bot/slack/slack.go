@@ -12,6 +12,8 @@ import (
 	"log"
 	"log/slog"
 	"net/http"
+	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -96,6 +98,7 @@ type timings struct {
 	append               time.Duration // least gap between two frames of a stream
 	update               time.Duration // least gap between two frames of an edited message
 	root                 time.Duration // how long a command waits for its first message
+	stall                time.Duration // after which a download that brings nothing is cut
 	acknowledge          time.Duration // until a delivery is answered that is not stored yet; Slack gives up after 3 s
 }
 
@@ -103,7 +106,7 @@ func defaultTimings() timings {
 	return timings{
 		hello: 15 * time.Second, ping: 10 * time.Second, silence: 30 * time.Second, idle: 5 * time.Minute, overlap: 10 * time.Second,
 		firstRetry: 250 * time.Millisecond, maxRetry: time.Minute, badToken: time.Minute,
-		rotate: 4 * time.Minute, append: time.Second, update: 1500 * time.Millisecond, root: 1500 * time.Millisecond, acknowledge: 2 * time.Second,
+		rotate: 4 * time.Minute, append: time.Second, update: 1500 * time.Millisecond, root: 1500 * time.Millisecond, stall: bot.StallTimeout, acknowledge: 2 * time.Second,
 	}
 }
 
@@ -132,7 +135,7 @@ func New(cfg Config, o Options) (*Slack, error) {
 		o.Now = time.Now
 	}
 	c := &webClient{config: cfg.WithDefaults(), log: o.Log, metrics: o.Metrics, limiter: o.RateLimiter, now: o.Now, timings: defaultTimings()}
-	c.http, c.api = connect(c.config)
+	c.http, c.files, c.api = connect(c.config)
 	s := &Slack{webClient: c, active: newActiveMessages(), responseURLs: newResponseURLs(), background: make(background, 256)}
 	s.state.Store(&state{errors.New("slack: not connected yet")})
 	var errs [7]error
@@ -147,13 +150,14 @@ func New(cfg Config, o Options) (*Slack, error) {
 }
 
 // connect makes the clients of the Web API. They follow no redirects: tokens are in the bodies.
-func connect(cfg Config) (*http.Client, *slackgo.Client) {
-	h := &http.Client{
-		Timeout:       30 * time.Second,
-		Transport:     limitedTransport{http.DefaultTransport.(*http.Transport).Clone()},
+func connect(cfg Config) (h, files *http.Client, api *slackgo.Client) {
+	transport := http.DefaultTransport.(*http.Transport).Clone()
+	files = &http.Client{
+		Transport:     transport,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
-	return h, slackgo.New(cfg.BotToken, slackgo.OptionAPIURL(cfg.APIURL), slackgo.OptionAppLevelToken(cfg.AppToken),
+	h = &http.Client{Timeout: 30 * time.Second, Transport: limitedTransport{transport}, CheckRedirect: files.CheckRedirect}
+	return h, files, slackgo.New(cfg.BotToken, slackgo.OptionAPIURL(cfg.APIURL), slackgo.OptionAppLevelToken(cfg.AppToken),
 		slackgo.OptionHTTPClient(h), slackgo.OptionLog(log.New(io.Discard, "", 0)))
 }
 
@@ -292,7 +296,8 @@ func (unlimited) Wait(ctx context.Context, _ bot.Request) error { return ctx.Err
 
 func (unlimited) Pause(bot.Request, time.Duration) {}
 
-// Try asks Slack who the tokens belong to, such as "@legwork in Acme". The error
+// Try asks Slack who the tokens belong to, such as "@legwork in Acme", and names
+// permissions that the app lacks. The error
 // says what is wrong with them and what to do.
 func Try(ctx context.Context, cfg Config) (who string, err error) {
 	s, err := New(cfg, Options{})
@@ -309,7 +314,21 @@ func Try(ctx context.Context, cfg Config) (who string, err error) {
 			return "", explain(s.redact(openMethod, err))
 		}
 	}
-	return fmt.Sprintf("@%s in %s", r.User, r.Team), nil
+	return fmt.Sprintf("@%s in %s%s", r.User, r.Team, missingScopes(r.Header.Get("X-OAuth-Scopes"))), nil
+}
+
+// missingScopes says which permissions an app lacks that was installed with an older
+// manifest. given are those that it has, with commas; empty: Slack does not say it.
+func missingScopes(given string) string {
+	if given == "" {
+		return ""
+	}
+	has := strings.FieldsFunc(given, func(c rune) bool { return c == ',' || c == ' ' })
+	missing := slices.DeleteFunc(botScopes(), func(s string) bool { return slices.Contains(has, s) })
+	if len(missing) == 0 {
+		return ""
+	}
+	return ", without " + strings.Join(missing, ", ") + `: paste the manifest of "legwork slack manifest" into the app and install it again`
 }
 
 // runCheck asks about a refused token until Slack accepts it again, because there may

@@ -127,11 +127,15 @@ func (t *threads) quote(ctx context.Context, m bot.Message, read string, list []
 			continue
 		}
 		q := bot.Quoted{From: t.authorOf(ctx, said), Text: text, At: timeOf(said.Timestamp), Own: own || said.User == m.From.ID}
-		var names []fileInfo
-		for _, f := range said.Files {
-			names = append(names, fileInfo{f.Name, f.Title})
-		}
-		if q.Media = fileNames(names); q.Text != "" || q.Media != "" {
+		files := messageFiles(said)
+		q.Media, q.Files = fileNames(files), attachments(files, m.From.ID, said.User)
+		nameOwners(q.Files, func(id string) string {
+			if id == said.User {
+				return q.From
+			}
+			return t.people.name(id)
+		})
+		if !q.Empty() {
 			all = append(all, q)
 		}
 	}

@@ -25,11 +25,10 @@ type chats struct {
 	moved  *lru.Cache[string, string]    // groups that have another id now
 	closed *lru.Cache[string, time.Time] // chats that refuse the bot, and since when
 	extras *lru.Cache[string, time.Time] // methods that are not needed, by method and chat, and when Telegram refused them there
-	albums *lru.Cache[string, int64]     // the first message of each album
 }
 
 func newChats(now func() time.Time) *chats {
-	return &chats{now: now, forums: newCache[bool](), moved: newCache[string](), closed: newCache[time.Time](), extras: newCache[time.Time](), albums: newCache[int64]()}
+	return &chats{now: now, forums: newCache[bool](), moved: newCache[string](), closed: newCache[time.Time](), extras: newCache[time.Time]()}
 }
 
 // newCache is a cache of facts about chats.
@@ -103,14 +102,4 @@ func (p *chats) noteRefused(method, id string) (news bool) {
 func (p *chats) refused(method, id string) bool {
 	since, ok := p.extras.Get(method + "/" + id)
 	return ok && p.now().Sub(since) < refusedFor
-}
-
-// repeats reports whether a message only continues an album: it is not the first
-// one, and has no text.
-func (p *chats) repeats(m *message) bool {
-	if m == nil || m.Album == "" {
-		return false
-	}
-	first, seen, _ := p.albums.PeekOrAdd(number(m.Chat.ID)+"/"+m.Album, m.ID)
-	return seen && first != m.ID && m.Text+m.Caption == ""
 }

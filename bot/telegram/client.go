@@ -24,8 +24,9 @@ import (
 
 const (
 	callTimeout   = 30 * time.Second
-	uploadTimeout = 2 * time.Minute // for the largest file on a slow line
-	maxReply      = 16 << 20        // bytes of an answer
+	uploadTimeout = 2 * time.Minute // and a second more for so many bytes:
+	slowUpload    = 128 << 10
+	maxReply      = 16 << 20 // bytes of an answer
 
 	// sentGrace is how long a message that is on its way may still take after its
 	// context ended: without its id it could not be changed later.
@@ -38,7 +39,9 @@ const (
 // client's errors holds the token.
 type client struct {
 	token    string
-	endpoint string // base address as the library wants it, with verbs for token and method
+	endpoint string        // base address as the library wants it, with verbs for token and method
+	files    string        // base address of downloads; it holds the token
+	stall    time.Duration // after which a download that brings nothing is cut
 	http     *http.Client
 	secrets  *strings.Replacer
 	metrics  *telemetry.Metrics
@@ -65,6 +68,8 @@ func newClient(cfg Config, transport http.RoundTripper) *client {
 	return &client{
 		token:    cfg.Token,
 		endpoint: strings.ReplaceAll(cfg.APIURL, "%", "%%") + "/bot%s/%s",
+		files:    cfg.APIURL + "/file/bot" + cfg.Token + "/",
+		stall:    bot.StallTimeout,
 		secrets:  strings.NewReplacer(pairs...),
 		http: &http.Client{
 			Transport: transport,
@@ -87,28 +92,33 @@ func (c *client) call(ctx context.Context, timeout time.Duration, method string,
 	return c.request(ctx, timeout, method, p, c.send, result)
 }
 
-// upload calls a method with a document. The library's own uploads lose the
+// upload calls a method with a file in a field. The library's own uploads lose the
 // codes of errors, and leak a goroutine when the server answers early. So the
-// library makes a request without parameters, and a form with the document is
-// sent in its place.
-func (c *client) upload(ctx context.Context, method string, p tgbotapi.Params, f *bot.File, result any) error {
-	var body bytes.Buffer // writing to it never fails
-	w := multipart.NewWriter(&body)
+// library makes a request without parameters, and a form with the file is sent in
+// its place.
+func (c *client) upload(ctx context.Context, method string, p tgbotapi.Params, field string, f *bot.File, result any) error {
+	ctx, done := retry.WithGrace(ctx, sentGrace)
+	defer done()
+	var frame bytes.Buffer // the form without the content; writing to it never fails
+	w := multipart.NewWriter(&frame)
 	for name, value := range p {
 		_ = w.WriteField(name, value)
 	}
-	if part, err := w.CreatePart(textproto.MIMEHeader{
-		"Content-Disposition": {multipart.FileContentDisposition("document", f.BaseName())},
+	_, _ = w.CreatePart(textproto.MIMEHeader{
+		"Content-Disposition": {multipart.FileContentDisposition(field, f.BaseName())},
 		"Content-Type":        {f.MediaType()},
-	}); err == nil {
-		_, _ = part.Write(f.Content)
-	}
+	})
+	before := frame.Len()
 	_ = w.Close()
-	return c.request(ctx, uploadTimeout, method, nil, func(r *http.Request) (*http.Response, error) {
-		form, err := http.NewRequestWithContext(r.Context(), r.Method, r.URL.String(), &body)
+	timeout := uploadTimeout + time.Duration(len(f.Content)/slowUpload)*time.Second
+	return c.request(ctx, timeout, method, nil, func(r *http.Request) (*http.Response, error) {
+		head, tail := frame.Bytes()[:before], frame.Bytes()[before:]
+		body := io.MultiReader(bytes.NewReader(head), bytes.NewReader(f.Content), bytes.NewReader(tail))
+		form, err := http.NewRequestWithContext(r.Context(), r.Method, r.URL.String(), body)
 		if err != nil {
 			return nil, err
 		}
+		form.ContentLength = int64(frame.Len() + len(f.Content))
 		form.Header.Set("Content-Type", w.FormDataContentType())
 		return c.send(form)
 	}, result)

@@ -14,6 +14,9 @@ func (o Options) WithTransport(t http.RoundTripper) Options {
 	return o
 }
 
+// CutStallsAfter shortens how long a download may bring nothing.
+func (t *Telegram) CutStallsAfter(d time.Duration) { t.api.stall = d }
+
 // Queued is how many deliveries of the webhook in a chat are not done.
 func (t *Telegram) Queued(chat string) int { return t.receiver.lanes.Len(chat) }
 
@@ -26,7 +29,7 @@ func Read(raw []byte, offset int64) (m bot.Message, ok bool, next int64) {
 	if len(b.updates) == 0 {
 		return bot.Message{}, false, b.next
 	}
-	r := reader{account: "1000", me: user{ID: 1000, Username: "legwork_bot"}, knows: func(string) bool { return true }, now: time.Now}
+	r := reader{albums: newAlbums(), account: "1000", me: user{ID: 1000, Username: "legwork_bot"}, knows: func(string) bool { return true }, now: time.Now}
 	m, ok = r.read(b.updates[0])
 	return m, ok, b.next
 }

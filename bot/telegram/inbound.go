@@ -22,6 +22,7 @@ const generalTopic = 1
 type reader struct {
 	account string // the bot's id, as the token begins with it
 	me      user
+	albums  *albums
 	knows   func(command string) bool // that it is one of the bot's, without the slash
 	now     func() time.Time
 }
@@ -71,19 +72,20 @@ func (r reader) readText(m message) (bot.Message, bool) {
 	}
 	text, mentioned := readable(m.Text+m.Caption, append(m.Entities, m.CaptionEntities...), r.me)
 	text, to := r.command(text)
-	if !out.Chat.Private && (m.forwarded() || to == forOtherBot || to == notACommand && !mentioned && !r.isOwn(replied)) {
+	if !out.Chat.Private && (m.forwarded() || to == forOtherBot || to == notACommand && !mentioned && !r.isOwn(replied) && !r.albums.of(m).heard) {
 		return bot.Message{}, false
 	}
 	out.Earlier = r.pointedAt(m, replied)
+	out.Files = r.sentFiles(m)
 	out.Media, out.MediaName = m.name(), m.fileName()
-	if m.Album != "" { // the other files of the album follow without words, and are skipped
+	if m.Album != "" {
 		out.Media, out.MediaName = "album", ""
 	}
 	if out.Media == "" && m.OfStory != nil {
 		out.Media = "story"
 	}
 	out.Facts = m.facts(out.Media)
-	if text == "" && out.Media == "" && !mentioned {
+	if text == "" && out.Media == "" && len(out.Files) == 0 && !mentioned {
 		return bot.Message{}, false // somebody joined, a message was pinned
 	}
 	if m.forwarded() { // words of somebody else are never an order

@@ -59,13 +59,14 @@ func TestUpdates(t *testing.T) {
 	mention := func(at, length int) string {
 		return fmt.Sprintf(`"entities":[{"type":"mention","offset":%d,"length":%d}]`, at, length)
 	}
+	photoX := []bot.Attachment{{Ref: "x", Kind: bot.AttachPhoto, Type: "image/jpeg"}}
 	moved := bot.Chat{Platform: "telegram", ID: "-1002"}
 	tests := []struct {
 		name, update string
 		want         []bot.Message
 	}{
 		{"private text", `{"message":{` + private + `,"text":"hello"}}`, []bot.Message{said(dm, "hello")}},
-		{"caption", `{"message":{` + private + `,"photo":[{"file_id":"x"}],"caption":"what is this?"}}`, []bot.Message{with(said(dm, "what is this?"), func(m *bot.Message) { m.Media = "photo" })}},
+		{"caption", `{"message":{` + private + `,"photo":[{"file_id":"x"}],"caption":"what is this?"}}`, []bot.Message{with(said(dm, "what is this?"), func(m *bot.Message) { m.Media, m.Files = "photo", photoX })}},
 		{"file with a caption", `{"message":{` + private + `,"document":{"file_name":"a.pdf"},"caption":"what is this?"}}`, []bot.Message{with(said(dm, "what is this?"), func(m *bot.Message) { m.Media, m.MediaName = "document", "a.pdf" })}},
 		{"sticker", `{"message":{` + private + `,"sticker":{"file_id":"x"}}}`, []bot.Message{with(said(dm, ""), func(m *bot.Message) { m.Media = "sticker" })}},
 		{"animation beside its document", `{"message":{` + private + `,"animation":{},"document":{}}}`, []bot.Message{with(said(dm, ""), func(m *bot.Message) { m.Media = "animation" })}},
@@ -81,10 +82,10 @@ func TestUpdates(t *testing.T) {
 		{"reply in private", `{"message":{` + private + `,"text":"and Paris?","reply_to_message":{"message_id":3,"from":` + me + `,"chat":{"id":7,"type":"private"},"text":"x"}}}`, []bot.Message{pointing(said(dm, "and Paris?"), "3", bot.Quoted{From: "Legwork", Text: "x", Own: true})}},
 		{"selected words of a reply", `{"message":{` + private + `,"text":"what does it mean?","quote":{"text":"a\nb","is_manual":true},"reply_to_message":{"message_id":3,"from":` + me + `,"chat":{"id":7,"type":"private"},"text":"x a\nb"}}}`, []bot.Message{pointing(said(dm, "what does it mean?"), "3", bot.Quoted{From: "Legwork", Text: "a\nb", Own: true})}},
 		{"reply to the bot in private", `{"message":{` + private + `,"text":"why?","reply_to_message":{"message_id":3,"date":1699999000,"from":` + me + `,"chat":{"id":7,"type":"private"},"text":"It rains."}}}`, []bot.Message{pointing(said(dm, "why?"), "3", bot.Quoted{From: "Legwork", Text: "It rains.", At: earlier, Own: true})}},
-		{"reply to one's own photo", `{"message":{` + private + `,"text":"where is it?","reply_to_message":{"message_id":3,"date":1699999000,` + ann + `,"chat":{"id":7,"type":"private"},"photo":[{"file_id":"x"}],"caption":"our house","caption_entities":[{"type":"text_link","offset":4,"length":5,"url":"https://house.example"}]}}}`, []bot.Message{pointing(said(dm, "where is it?"), "3", bot.Quoted{From: "Ann Lee", Text: "our house (https://house.example)", At: earlier, Own: true, Media: "photo"})}},
+		{"reply to one's own photo", `{"message":{` + private + `,"text":"where is it?","reply_to_message":{"message_id":3,"date":1699999000,` + ann + `,"chat":{"id":7,"type":"private"},"photo":[{"file_id":"x"}],"caption":"our house","caption_entities":[{"type":"text_link","offset":4,"length":5,"url":"https://house.example"}]}}}`, []bot.Message{pointing(said(dm, "where is it?"), "3", bot.Quoted{From: "Ann Lee", Text: "our house (https://house.example)", At: earlier, Own: true, Media: "photo", Files: photoX})}},
 		{"reply to what somebody else wrote first", `{"message":{` + private + `,"text":"who is that?","reply_to_message":{"message_id":3,"date":1699999500,` + ann + `,"chat":{"id":7,"type":"private"},"contact":{"phone_number":"+4712","first_name":"Eve"},"forward_origin":{"type":"user","date":1699999000,"sender_user":{"id":8,"first_name":"Bob"}}}}}`, []bot.Message{pointing(said(dm, "who is that?"), "3", bot.Quoted{From: "Bob", At: earlier, Media: "contact", Facts: bot.Facts{Name: "Eve", Text: "+4712"}})}},
 		{"reply to a message of another chat", `{"message":{` + private + `,"text":"is that so?","quote":{"text":"It rains.","position":0},"external_reply":{"origin":{"type":"user","date":1699999000,"sender_user":{"id":8,"first_name":"Bob"}},"chat":{"id":-1007,"type":"supergroup","title":"Far"},"message_id":9}}}`, []bot.Message{pointing(said(dm, "is that so?"), "", bot.Quoted{From: "Bob", Text: "It rains.", At: earlier})}},
-		{"reply to a photo of a channel", `{"message":{` + private + `,"text":"what is it?","external_reply":{"origin":{"type":"channel","date":1699999000,"chat":{"id":-1007,"type":"channel","title":"News"},"message_id":9},"photo":[{"file_id":"x"}]}}}`, []bot.Message{pointing(said(dm, "what is it?"), "", bot.Quoted{From: "News", At: earlier, Media: "photo"})}},
+		{"reply to a photo of a channel", `{"message":{` + private + `,"text":"what is it?","external_reply":{"origin":{"type":"channel","date":1699999000,"chat":{"id":-1007,"type":"channel","title":"News"},"message_id":9},"photo":[{"file_id":"x"}]}}}`, []bot.Message{pointing(said(dm, "what is it?"), "", bot.Quoted{From: "News", At: earlier, Media: "photo", Files: []bot.Attachment{{Ref: "x", Kind: bot.AttachPhoto, Type: "image/jpeg", From: "News", Others: true}}})}},
 		{"reply to a hidden author", `{"message":{` + private + `,"text":"really?","quote":{"text":"yes"},"external_reply":{"origin":{"type":"hidden_user","date":1699999000,"sender_user_name":"Nobody"}}}}`, []bot.Message{pointing(said(dm, "really?"), "", bot.Quoted{From: "Nobody", Text: "yes", At: earlier})}},
 
 		{"location", `{"message":{` + private + `,"location":{"latitude":59.9127,"longitude":10.7461}}}`, []bot.Message{media(said(dm, ""), "location", "", "59.9127, 10.7461")}},

@@ -25,7 +25,7 @@ type overheard struct {
 }
 
 type overheardMessage struct {
-	id, author int64
+	id, author int64 // author 0: unknown, or no person
 	bot.Quoted
 }
 
@@ -50,8 +50,12 @@ func (o *overheard) hear(r reader, u update) {
 		return
 	}
 	q := r.quote(*m, user{})
-	if q.Pointed = false; q.Text != "" || q.Media != "" {
-		o.add(place(*m).Key(), overheardMessage{m.ID, authorID(*m), q})
+	if q.Pointed = false; !q.Empty() {
+		by := authorID(*m)
+		if m.forwarded() {
+			by = 0
+		}
+		o.add(place(*m).Key(), overheardMessage{m.ID, by, q})
 	}
 }
 
@@ -70,7 +74,9 @@ func (o *overheard) attach(m *bot.Message) (undo func()) {
 	var earlier []bot.Quoted
 	for _, q := range list {
 		if number(q.id) != m.ReplyTo { // that one comes as the message pointed at
-			q.Own = q.Own || q.author != 0 && number(q.author) == m.From.ID
+			if q.author != 0 && number(q.author) == m.From.ID {
+				q.Own, q.Files = true, ownFiles(q.Files)
+			}
 			earlier = append(earlier, q.Quoted)
 		}
 	}
@@ -97,7 +103,11 @@ func (o *overheard) add(chat string, m overheardMessage) {
 func newest(list []overheardMessage) []overheardMessage {
 	room := maxOverheard
 	for i := range slices.Backward(list) {
-		if room -= len(list[i].From) + len(list[i].Text); room < 0 {
+		room -= len(list[i].From) + len(list[i].Text)
+		for _, f := range list[i].Files {
+			room -= len(f.Ref) + len(f.Name)
+		}
+		if room < 0 {
 			return list[i+1:]
 		}
 	}

@@ -52,6 +52,7 @@ func (r reader) pointedAt(m message, replied *message) []bot.Quoted {
 	}
 	var list []bot.Quoted
 	if q := r.quote(m, user{}); m.forwarded() && (q.Text != "" || q.Facts != bot.Facts{}) {
+		q.Files = nil // the message itself has them
 		list = append(list, q)
 	}
 	var q bot.Quoted
@@ -64,7 +65,7 @@ func (r reader) pointedAt(m message, replied *message) []bot.Quoted {
 	case m.External != nil:
 		q = r.quote(message{Origin: &m.External.Origin, Text: selected, media: m.External.media}, by)
 	}
-	if q.Text != "" || q.Media != "" {
+	if !q.Empty() {
 		list = append(list, q)
 	}
 	return list
@@ -83,6 +84,7 @@ func (r reader) quote(m message, by user) bot.Quoted {
 	case m.From != nil:
 		q.From, q.Own = person(*m.From).Name, r.wrote(m.From, by)
 	}
+	q.Files = r.quotedFiles(m, q.From, by)
 	return q
 }
 

@@ -24,6 +24,7 @@ type receiver struct {
 	connection *connection
 	chats      *chats
 	overheard  *overheard
+	albums     *albums
 	knows      func(command string) bool // that it is one of the bot's, without the slash
 	now        func() time.Time
 	log        *slog.Logger
@@ -53,10 +54,11 @@ func (in *receiver) handleUpdates(ctx context.Context, b batch, handle handler) 
 	if err != nil {
 		return err
 	}
-	r := reader{account: in.account, me: me, knows: in.knows, now: in.now}
+	r := reader{account: in.account, me: me, albums: in.albums, knows: in.knows, now: in.now}
 	var messages []bot.Message
+	var stored []message
 	var undo []func()
-	for _, u := range b.updates {
+	for _, u := range in.albums.join(b.updates) {
 		in.chats.learn(u)
 		if u.Member != nil {
 			in.log.InfoContext(ctx, "telegram: membership changed", "chat", u.Member.Chat.ID, "status", u.Member.New.Status)
@@ -66,7 +68,11 @@ func (in *receiver) handleUpdates(ctx context.Context, b batch, handle handler) 
 		case !ok && in.cfg.Overhear:
 			in.overheard.hear(r, u)
 		case !ok:
-		case !in.chats.repeats(u.Message):
+		default:
+			if u.Message != nil {
+				in.albums.hear(*u.Message)
+				stored = append(stored, *u.Message)
+			}
 			undo = append(undo, in.overheard.attach(&m))
 			messages = append(messages, m)
 		}
@@ -80,6 +86,9 @@ func (in *receiver) handleUpdates(ctx context.Context, b batch, handle handler) 
 			u()
 		}
 		return fmt.Errorf("handling messages: %w", err)
+	}
+	for _, m := range stored {
+		in.albums.store(m)
 	}
 	failpoint.Hit("telegram.after.handle")
 	return nil

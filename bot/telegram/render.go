@@ -147,7 +147,7 @@ func (t *Telegram) render(d *bot.Draft) []page {
 // Split implements bot.Splitter. A footer that does not fit under the last part
 // is a part of its own.
 func (t *Telegram) Split(d bot.Draft) []bot.Draft {
-	if d.Part > 0 {
+	if d.Part > 0 || d.IsFile() {
 		return []bot.Draft{d}
 	}
 	if t.richText(bot.Chat{}, &d) != "" { // where Telegram refuses it, Post divides it

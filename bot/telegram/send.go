@@ -2,9 +2,7 @@ package telegram
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"net/http"
 	"strings"
 
 	tgbotapi "github.com/go-telegram-bot-api/telegram-bot-api/v5"
@@ -17,14 +15,20 @@ import (
 // messages; the id is that of the last one, which has the buttons. A file comes
 // before them, as a message of its own.
 func (t *Telegram) Post(ctx context.Context, to bot.Chat, d bot.Draft) (id string, err error) {
+	if d.IsFile() {
+		if id, err = t.postFile(ctx, to, &d); err != nil {
+			return "", fmt.Errorf("posting a file: %w", err)
+		}
+		return id, nil
+	}
 	if d.Kind != bot.KindNotice {
 		t.streams.end(d.Task)
 	}
 	if d.Kind == bot.KindBoard && d.Partial && !t.Streams(to) {
 		t.signs.showTaken(to, replyTarget(&d))
 	}
-	id, err = t.uploads.Send(to, &d, func(f *bot.File) error {
-		return t.sendFile(ctx, to, &d, f)
+	id, err = t.uploads.Send(to, &d, func(f *bot.File) (string, error) {
+		return t.sendFile(ctx, to, &d, f, page{}, "")
 	}, func() (string, error) {
 		return t.post(ctx, to, &d, t.render(&d))
 	})
@@ -156,6 +160,8 @@ type outgoing struct {
 	message string // of an edit
 	draft   int    // of a preview
 	file    *bot.File
+	field   string     // the parameter that holds the file
+	looks   []fileLook // further ways to show it
 	page
 	replyTo  string
 	keyboard string
@@ -177,16 +183,16 @@ func (o *outgoing) params(chat string) tgbotapi.Params {
 	p := tgbotapi.Params{"chat_id": chat}
 	switch {
 	case o.file != nil:
-		p["disable_content_type_detection"] = "true" // keeps it a document
+		if o.field == "document" {
+			p["disable_content_type_detection"] = "true" // keeps it one
+		}
+		if o.html != "" {
+			o.addText(p, "caption")
+		}
 	case o.rich != "":
 		p["rich_message"] = richMessage(o.rich)
-	case o.withoutMarkup:
-		p["text"] = o.plain()
 	default:
-		p["text"] = o.html
-		if o.html != "" {
-			p["parse_mode"] = "HTML"
-		}
+		o.addText(p, "text")
 	}
 	p.AddNonEmpty("message_id", o.message)
 	p.AddNonZero("draft_id", o.draft)
@@ -206,6 +212,17 @@ func (o *outgoing) params(chat string) tgbotapi.Params {
 	}
 	p.AddBool("disable_notification", o.silent)
 	return p
+}
+
+// addText adds the text under the name that a method wants.
+func (o *outgoing) addText(p tgbotapi.Params, name string) {
+	if o.withoutMarkup {
+		p[name] = o.plain()
+		return
+	}
+	if p[name] = o.html; o.html != "" {
+		p["parse_mode"] = "HTML"
+	}
 }
 
 // send waits for the rate limiter and sends a message, again without the part
@@ -238,7 +255,7 @@ func (t *Telegram) deliver(ctx context.Context, o *outgoing, chat string) (id st
 	}
 	switch {
 	case o.file != nil:
-		err = t.api.upload(ctx, o.method, o.params(chat), o.file, &sent)
+		err = t.api.upload(ctx, o.method, o.params(chat), o.field, o.file, &sent)
 	case o.draft != 0:
 		err = t.api.call(ctx, draftTimeout, o.method, o.params(chat), nil)
 	default:
@@ -278,7 +295,7 @@ func (t *Telegram) repair(o *outgoing, r bot.Request, err error) error {
 		// the next request has the new id
 	case refused.badMarkup() && !o.withoutMarkup && o.html != "":
 		o.withoutMarkup = true
-	case refused.emptyText() && o.html != emptyText:
+	case refused.emptyText() && o.file == nil && o.html != emptyText:
 		o.html, o.withoutMarkup = emptyText, false
 	case refused.noThread() && o.to.Thread != "" && !o.withoutTopic:
 		o.withoutTopic = true
@@ -289,6 +306,8 @@ func (t *Telegram) repair(o *outgoing, r bot.Request, err error) error {
 			t.chats.noteClosed(r.Chat)
 		}
 		return fmt.Errorf("%w: %w", bot.ErrGone, err)
+	case refused.unclear() && o.file != nil && o.nextLook():
+		t.log.Info("telegram: file shown as a document", "chat", r.Chat, "cause", err)
 	case refused.unclear() && o.file != nil:
 		return fmt.Errorf("%w: %w", bot.ErrNoFiles, err)
 	case refused.unclear() && o.draft == 0 && o.simplify():
@@ -310,29 +329,6 @@ func (o *outgoing) simplify() bool {
 		return false
 	}
 	return true
-}
-
-// Files implements bot.Filer. Only sending a file shows whether a group forbids
-// documents.
-func (t *Telegram) Files(bot.Chat) bool { return true }
-
-func (t *Telegram) sendFile(ctx context.Context, to bot.Chat, d *bot.Draft, f *bot.File) error {
-	o := &outgoing{method: "sendDocument", to: to, file: f, replyTo: replyTarget(d), priority: d.Priority(true)}
-	if _, err := t.send(ctx, o); err != nil {
-		return fmt.Errorf("sending the file %s: %w", f.BaseName(), err)
-	}
-	return nil
-}
-
-// refusesFile reports whether a chat accepts no documents, or not this one. It
-// may still accept messages.
-func refusesFile(err error) bool {
-	if status, ok := errors.AsType[statusError](err); ok {
-		return status == http.StatusRequestEntityTooLarge
-	}
-	refused, ok := asRefusal(err)
-	return ok && (refused.code == http.StatusRequestEntityTooLarge ||
-		refused.says("rights to send documents", "chat_send_docs_forbidden", "file must be non-empty", "file is too big"))
 }
 
 const (

@@ -47,8 +47,8 @@ type Options struct {
 	transport http.RoundTripper // of tests; nil: the usual one
 }
 
-// Telegram is a bot.Platform, and a bot.Streamer, Splitter, Filer, Answerer and
-// Director.
+// Telegram is a bot.Platform, and a bot.Streamer, Splitter, Filer, Fetcher, Answerer
+// and Director.
 type Telegram struct {
 	cfg      Config
 	log      *slog.Logger
@@ -94,7 +94,7 @@ func New(cfg Config, o Options) (*Telegram, error) {
 	}
 	t.streams = newStreams(t.sendDraft)
 	t.receiver = &receiver{
-		cfg: cfg, api: api, account: account, connection: t.connection, chats: chats, overheard: newOverheard(), knows: t.knows, now: o.Now, log: o.Log,
+		cfg: cfg, api: api, account: account, connection: t.connection, chats: chats, overheard: newOverheard(), albums: newAlbums(), knows: t.knows, now: o.Now, log: o.Log,
 	}
 	return t, nil
 }

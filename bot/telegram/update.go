@@ -70,6 +70,8 @@ type message struct {
 
 	MigrateTo int64 `json:"migrate_to_chat_id"`
 	media
+
+	album []message // the messages of an album that it stands for, see albums.join
 }
 
 // forwarded reports whether its author only passes it on.

@@ -49,8 +49,9 @@ type console struct {
 	waiting   map[string]bool     // ids of messages that are not stored yet
 	replied   map[string]question // by the id of the message that answered them
 	shown     shownDrafts
-	menu      menu   // of the latest notice
-	answering string // id of the question that the text in the prompt answers, as of the last key
+	menu      menu    // of the latest notice
+	files     pending // of the next question
+	answering string  // id of the question that the text in the prompt answers, as of the last key
 	lastAsked string
 	hint      string
 	hintEnds  time.Time
@@ -61,7 +62,8 @@ type console struct {
 
 func newConsole(t *Terminal) *console {
 	return &console{
-		t: t, color: Color(t.cfg.Out), dirty: make(chan struct{}, 1), outbox: make(chan bot.Message, outboxSize),
+		files: t.cfg.Files,
+		t:     t, color: Color(t.cfg.Out), dirty: make(chan struct{}, 1), outbox: make(chan bot.Message, outboxSize),
 		over: map[string]bool{}, waiting: map[string]bool{}, replied: map[string]question{}, shown: shownDrafts{}, history: &history{}, quit: make(chan struct{}),
 	}
 }
@@ -206,6 +208,7 @@ func (c *console) refused(all []bot.Message, err error) {
 		delete(c.waiting, m.ID)
 		if len(c.edit.text) == 0 {
 			c.edit.set(m.Text)
+			c.files = append(m.Files, c.files...)
 		}
 	}
 	if !errors.Is(err, bot.ErrNotified) {
@@ -343,6 +346,9 @@ func (c *console) frame() frame {
 	if c.hint != "" {
 		height--
 	}
+	if len(c.files) > 0 {
+		height--
+	}
 	f := frame{rows: p.tasks(c.live, max(height-2, 1))}
 	if len(c.live) == 0 && len(c.waiting) > 0 {
 		f.rows = []string{p.row(piece{spinner(p.now), cyan})}
@@ -351,6 +357,9 @@ func (c *console) frame() frame {
 		f.rows = append(slices.Insert(f.rows, 0, ""), "")
 	} else if height > 1 {
 		f.rows = append(f.rows, "")
+	}
+	if len(c.files) > 0 {
+		f.rows = append(f.rows, p.row(piece{"  + " + namesOf(c.files), faint}))
 	}
 	f.row, f.column = len(f.rows)+prompt.row, prompt.column
 	f.rows = append(f.rows, prompt.rows...)

@@ -1,6 +1,7 @@
 package terminal
 
 import (
+	"errors"
 	"slices"
 	"time"
 
@@ -13,6 +14,9 @@ func (c *console) show(_ bot.Chat, id string, d bot.Draft, again bool) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	defer c.requestDraw()
+	if d.IsFile() {
+		return c.save(d)
+	}
 	delete(c.waiting, d.ReplyTo)
 	if d.File != nil && !c.over[d.Task] {
 		if err := c.scroll(append([]string{""}, fileLines(d.File, min(c.painter().width, maxText))...)); err != nil {
@@ -47,6 +51,17 @@ func (c *console) show(_ bot.Chat, id string, d bot.Draft, again bool) error {
 	}
 	c.menu = newMenu(id, d, c.question())
 	return c.scroll(slices.Concat([]string{""}, c.painter().markdown(d.Text), c.painter().menu(c.menu)))
+}
+
+// save saves a made file and shows where it is.
+func (c *console) save(d bot.Draft) error {
+	path, err := c.t.save(d.File)
+	p := c.painter()
+	if err != nil {
+		return errors.Join(err, c.scroll([]string{"", p.row(piece{"✗ " + oneLine(err.Error()), red})}))
+	}
+	rows := []string{"", p.row(piece{c.t.text("terminal.saved", map[string]any{"Path": oneLine(path)}), green})}
+	return c.scroll(append(rows, p.markdown(d.Text)...))
 }
 
 // task finds or adds the live task of an id; nil when the task is over.

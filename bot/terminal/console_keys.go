@@ -1,6 +1,7 @@
 package terminal
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -113,14 +114,22 @@ func (c *console) enter() {
 	if err := c.history.add(text); err != nil {
 		c.setHint(err.Error())
 	}
+	if c.takesFile(text) {
+		return
+	}
 	m := c.t.message("", text)
 	if !c.menu.press(&m) {
 		if q := c.question(); q != nil && !strings.HasPrefix(text, "/") {
 			m = c.answers(*q, m)
 		}
 	}
+	c.files.take(&m)
 	c.lastAsked = m.ID
-	if c.scroll(c.painter().echo(text)) == nil { // the loop reports a broken terminal
+	echo := c.painter().echo(text)
+	if len(m.Files) > 0 {
+		echo = append(echo, c.painter().row(piece{"  + " + namesOf(m.Files), faint}))
+	}
+	if c.scroll(echo) == nil { // the loop reports a broken terminal
 		c.submit(m)
 	}
 }
@@ -148,7 +157,24 @@ func (c *console) submit(m bot.Message) {
 		c.waiting[m.ID] = true
 	default: // the queue is full: keep the text
 		c.edit.set(m.Text)
+		c.files = append(m.Files, c.files...)
 	}
+}
+
+// takesFile adds a file to the next question, when that is what a line asks for.
+func (c *console) takesFile(line string) bool {
+	reply, ok, err := c.files.command(c.t, line)
+	if !ok {
+		reply, ok = c.files.drop(c.t, line)
+	}
+	switch {
+	case err != nil:
+		c.setHint(oneLine(err.Error()))
+		c.edit.set(line)
+	case ok:
+		c.setHint(reply)
+	}
+	return ok
 }
 
 // answered is the id of the question that the text in the prompt answers: the one that
@@ -204,7 +230,7 @@ func (c *console) complete() {
 	if c.edit.pos != len(c.edit.text) || !strings.HasPrefix(text, "/") {
 		return
 	}
-	start, choices := "", c.t.cfg.Commands
+	start, choices := "", append(slices.Clip(c.t.cfg.Commands), fileCommand)
 	if strings.HasPrefix(text, "/lang ") {
 		start, choices = "/lang ", nil
 		for _, l := range i18n.Languages() {

@@ -30,7 +30,7 @@ type events struct {
 // event is one line of output. Fields of other types are
 // omitted.
 type event struct {
-	Type    string       `json:"type"` // accepted, board, delta, answer, question, notice, error
+	Type    string       `json:"type"` // accepted, board, delta, answer, question, notice, file, error
 	Message string       `json:"message,omitempty"`
 	Chat    string       `json:"chat,omitempty"` // name of the conversation; omitted for the terminal's own
 	Task    string       `json:"task,omitempty"`
@@ -44,6 +44,7 @@ type event struct {
 	Buttons []bot.Button `json:"buttons,omitempty"`
 	Calls   []bot.Call   `json:"calls,omitempty"` // question: the calls to allow or deny
 	File    *bot.File    `json:"file,omitempty"`  // its content in base64
+	Files   []string     `json:"files,omitempty"` // file: the paths where made files were saved
 	Line    int          `json:"line,omitempty"`
 }
 
@@ -71,13 +72,14 @@ func checklistOf(b *bot.Board) *checklist {
 
 // request is one line of input.
 type request struct {
-	ID         string `json:"id"`
-	Text       string `json:"text"`
-	Chat       string `json:"chat"`       // name of the conversation; empty for the terminal's own
-	Standalone *bool  `json:"standalone"` // false: may be guidance for a running task; default: true unless it is a reply
-	Press      string `json:"press"`      // data of a question's button
-	ReplyTo    string `json:"reply_to"`   // id of an earlier event
-	Language   string `json:"language"`   // BCP 47
+	ID         string   `json:"id"`
+	Text       string   `json:"text"`
+	Files      []string `json:"files"`      // paths
+	Chat       string   `json:"chat"`       // name of the conversation; empty for the terminal's own
+	Standalone *bool    `json:"standalone"` // false: may be guidance for a running task; default: true unless it is a reply
+	Press      string   `json:"press"`      // data of a question's button
+	ReplyTo    string   `json:"reply_to"`   // id of an earlier event
+	Language   string   `json:"language"`   // BCP 47
 }
 
 func newEvents(t *Terminal) *events {
@@ -155,10 +157,20 @@ func (e *events) readRequest(l inputLine) (m bot.Message, id string, err error) 
 		}
 		return m, readID(text), fmt.Errorf("line %d is not a JSON object with id and text: %w", l.number, err)
 	}
-	if r.Press == "" && strings.TrimSpace(r.Text) == "" {
+	if r.Press == "" && strings.TrimSpace(r.Text) == "" && len(r.Files) == 0 {
 		return m, r.ID, fmt.Errorf("line %d has no text", l.number)
 	}
-	return e.message(r), "", nil
+	var files []bot.Attachment
+	for _, path := range r.Files {
+		a, err := Attach(path)
+		if err != nil {
+			return m, r.ID, fmt.Errorf("line %d: %w", l.number, err)
+		}
+		files = append(files, a)
+	}
+	m = e.message(r)
+	m.Files = files
+	return m, "", nil
 }
 
 // readID reads the id of a malformed object; "" when it has none before the
@@ -216,6 +228,13 @@ func (e *events) message(r request) bot.Message {
 
 // show shows a draft of any conversation that the program has named.
 func (e *events) show(chat bot.Chat, id string, d bot.Draft, _ bool) error {
+	if d.IsFile() {
+		path, err := e.t.save(d.File)
+		if err != nil {
+			return errors.Join(err, e.write(event{Type: "error", Task: d.Task, Text: ptr(err.Error())}))
+		}
+		return e.write(event{Type: "file", Chat: e.chatName(chat), Task: d.Task, ID: id, ReplyTo: d.ReplyTo, Text: &d.Text, Files: []string{path}})
+	}
 	e.trackQuestion(id, d)
 	if d.Kind == bot.KindBoard || d.Kind == bot.KindQuestion {
 		e.mu.Lock()

@@ -6,6 +6,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -181,6 +182,9 @@ func (h *Hub) Handle(ctx context.Context, session string, messages []bot.Message
 	}
 	for i := range messages {
 		m := &messages[i]
+		if slices.ContainsFunc(m.Files, func(a bot.Attachment) bool { return !filepath.IsAbs(a.Ref) }) {
+			return errors.New("the path of a file is not absolute")
+		}
 		m.Chat = bot.Chat{Platform: Name, ID: cmp.Or(m.Chat.ID, "main"), Private: true}
 		m.Key, m.From = m.Chat.Key()+":"+m.ID, h.Person()
 		h.follow(v, m.Chat.ID)
@@ -223,12 +227,14 @@ func (h *Hub) deliver(ctx context.Context, to bot.Chat, id string, d bot.Draft, 
 		h.mu.Unlock()
 		shown := false
 		for _, v := range viewers {
-			shown = v.send(f) == nil || shown
+			if shown = v.send(f) == nil || shown; shown && d.IsFile() {
+				break // one terminal saves it
+			}
 		}
 		switch {
-		case shown || again || d.Partial || d.Task != "" && (d.Kind == bot.KindBoard || d.Kind == bot.KindQuestion):
+		case shown || again || d.Partial || !d.IsFile() && d.Task != "" && (d.Kind == bot.KindBoard || d.Kind == bot.KindQuestion):
 			return nil
-		case d.Kind != bot.KindAnswer:
+		case d.Kind != bot.KindAnswer && !d.IsFile():
 			return fmt.Errorf("no terminal shows %s: %w", to.Key(), bot.ErrGone)
 		}
 		select {
@@ -244,9 +250,10 @@ func (h *Hub) deliver(ctx context.Context, to bot.Chat, id string, d bot.Draft, 
 // viewersOf are the terminals that show a draft; mu is held. A notice that replies to a
 // message, and a question about it that belongs to no task, are shown by the terminal
 // that sent the message alone, while it is attached: under a line of another
-// terminal, people would take them for the reply to that line.
+// terminal, people would take them for the reply to that line. So it is with a
+// made file.
 func (h *Hub) viewersOf(to bot.Chat, d bot.Draft) (all []*viewer) {
-	replies := d.Kind == bot.KindNotice || d.Kind == bot.KindQuestion && d.Task == ""
+	replies := d.Kind == bot.KindNotice || d.Kind == bot.KindQuestion && d.Task == "" || d.IsFile()
 	for _, v := range h.viewers {
 		switch {
 		case !slices.Contains(v.chats, to.ID):
@@ -262,6 +269,9 @@ func (h *Hub) viewersOf(to bot.Chat, d bot.Draft) (all []*viewer) {
 // keep notes what a terminal that attaches later has to show; mu is held.
 func (h *Hub) keep(f Frame) {
 	d := f.Draft
+	if d.IsFile() {
+		return
+	}
 	ended := d.Kind == bot.KindAnswer && !d.Partial
 	h.open = slices.DeleteFunc(h.open, func(old Frame) bool {
 		return f.ID != "" && old.ID == f.ID || ended && old.Draft.Task == d.Task

@@ -32,6 +32,7 @@ type lines struct {
 	wake        chan struct{}   // signals replies
 	asked       chan struct{}   // signals questions
 	menu        menu            // of the latest notice
+	files       pending         // of the next question
 	ownMessages map[string]bool // ids of the messages that were read
 	declined    map[string]bool // ids of the questions that decline replied to
 	interactive bool            // a person types at In, and does not have to wait for answers
@@ -44,7 +45,7 @@ const fileWidth = 60
 func newLines(t *Terminal) *lines {
 	return &lines{
 		t: t, boards: map[string]bot.Board{}, finished: map[string]bool{}, shown: shownDrafts{},
-		wake: make(chan struct{}, 1), asked: make(chan struct{}, 1), ownMessages: map[string]bool{}, declined: map[string]bool{}, interactive: isTerminal(t.cfg.In),
+		files: t.cfg.Files, wake: make(chan struct{}, 1), asked: make(chan struct{}, 1), ownMessages: map[string]bool{}, declined: map[string]bool{}, interactive: isTerminal(t.cfg.In),
 	}
 }
 
@@ -86,12 +87,30 @@ func (l *lines) handleLines(ctx context.Context, handle handler, all []inputLine
 			continue
 		}
 		open.WriteString(line.text)
-		if text := open.String(); strings.TrimSpace(text) != "" {
+		if text := open.String(); strings.TrimSpace(text) != "" && !l.takesFile(text) {
 			l.send(ctx, handle, []bot.Message{l.message(text)})
 			l.waitForAnswers(ctx)
 		}
 		open.Reset()
 	}
+}
+
+// takesFile adds a file to the next question, when that is what a line asks for.
+func (l *lines) takesFile(line string) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	reply, ok, err := l.files.command(l.t, line)
+	if !ok && l.interactive {
+		reply, ok = l.files.drop(l.t, line)
+	}
+	switch {
+	case err != nil:
+		l.t.failed.Store(true)
+		_ = l.writeLine("✗ " + oneLine(err.Error())) // nowhere to report it
+	case ok:
+		_ = l.writeLine(reply)
+	}
+	return ok
 }
 
 // waitForAnswers returns when the questions of a pipe so far are answered, or
@@ -134,6 +153,7 @@ func (l *lines) message(text string) bot.Message {
 	i := l.next()
 	if i < 0 || strings.HasPrefix(text, "/") {
 		m.Standalone = true
+		l.files.take(&m)
 		return m
 	}
 	q := &l.questions[i]
@@ -142,6 +162,7 @@ func (l *lines) message(text string) bot.Message {
 	if pressed {
 		m.Kind, m.Data, m.Text = bot.MessagePress, b.Data, ""
 	}
+	l.files.take(&m)
 	if q.reply = m.ID; pressed || !q.persists() {
 		l.questions = slices.Delete(l.questions, i, i+1)
 	}
@@ -242,6 +263,9 @@ func (l *lines) show(_ bot.Chat, id string, d bot.Draft, again bool) error {
 		}
 		l.ownTask.learn(d)
 	}
+	if d.IsFile() {
+		return l.save(d)
+	}
 	if d.File != nil && !l.finished[d.Task] {
 		if err := l.writeLine(strings.Join(fileLines(d.File, fileWidth), "\n")); err != nil {
 			return err
@@ -276,6 +300,19 @@ func (l *lines) show(_ bot.Chat, id string, d bot.Draft, again bool) error {
 		for i, b := range l.menu.buttons {
 			text += fmt.Sprintf("\n  %s) %s", l.menu.key(i), bot.Clean(b.Label))
 		}
+	}
+	return l.writeLine(text)
+}
+
+// save saves a made file and writes where it is; mu is held.
+func (l *lines) save(d bot.Draft) error {
+	path, err := l.t.save(d.File)
+	if err != nil {
+		return errors.Join(err, l.writeLine("✗ "+oneLine(err.Error())))
+	}
+	text := l.t.text("terminal.saved", map[string]any{"Path": bot.Clean(path)})
+	if caption := markdown.Plain(d.Text); caption != "" {
+		text += "\n" + caption
 	}
 	return l.writeLine(text)
 }

@@ -49,7 +49,7 @@ func (o *ownTask) pending() bool {
 // once asks the only question and waits for its answer.
 func (l *lines) once(ctx context.Context, handle handler) error {
 	m := l.t.message("", l.t.cfg.Text)
-	m.Standalone = true
+	m.Standalone, m.Files = true, l.t.cfg.Files
 	l.mu.Lock()
 	l.ownTask = &ownTask{id: m.ID, command: strings.HasPrefix(m.Text, "/"), earlier: l.t.cfg.Resumed}
 	l.mu.Unlock()

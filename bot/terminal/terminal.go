@@ -44,6 +44,11 @@ type Config struct {
 	// answers to earlier questions go to Err. In is read for replies to the questions
 	// of its task, when In and Err are terminals (see Attended).
 	Text string
+	// Files go along with Text, or else with the first question of the interactive and the
+	// line mode.
+	Files []bot.Attachment
+	// Dir is the folder where made files are saved; empty: the current one.
+	Dir string
 
 	// Chat names the conversation: "terminal:"+Chat; "main" when empty. Programs
 	// may name others in their messages.
@@ -70,7 +75,7 @@ type Config struct {
 	Wait func(context.Context) error
 }
 
-// Terminal is a bot.Platform, a bot.Streamer and a bot.Filer. A draft is shown when
+// Terminal is a bot.Platform, a bot.Streamer, a bot.Filer and a bot.Fetcher. A draft is shown when
 // the call returns. Calls before Run wait for it.
 type Terminal struct {
 	cfg      Config

@@ -243,6 +243,22 @@ func TestLongGoals(t *testing.T) {
 	})
 }
 
+// TestMissingFile: a file that is not there is found before anything is asked.
+func TestMissingFile(t *testing.T) {
+	t.Parallel()
+	for says, args := range map[string][]string{
+		"no such file":            {"chat", "--file", "none.pdf", "read it"},
+		"it is a folder":          {"chat", "--file", ".", "read it"},
+		"name files in the lines": {"chat", "--json", "--file", "config.yaml"},
+	} {
+		w := newEnv(t, options{})
+		p := w.start(args...)
+		if code := p.code(); code != 2 || !strings.Contains(p.err.String(), says) || p.out.String() != "" {
+			t.Errorf("legwork %q: exit code %d, stdout %q, stderr %q; want 2 and %q", args, code, p.out.String(), p.err.String(), says)
+		}
+	}
+}
+
 // TestEmptyGoals: an empty goal is answered with a sentence, or is no goal.
 func TestEmptyGoals(t *testing.T) {
 	t.Parallel()

@@ -70,6 +70,7 @@ func (s *activity) write(said Message) (string, error) {
 		mention := s.messageEvent(c, m)
 		mention["type"] = "app_mention"
 		delete(mention, "channel_type")
+		delete(mention, "subtype")
 		s.tell(c, user, mention)
 	}
 	return m.TS, nil
@@ -100,6 +101,9 @@ func (s *delivery) messageEvent(c *Channel, m *Message) map[string]any {
 	}
 	if c.Shared {
 		event["user_team"], event["source_team"] = team, team
+	}
+	if m.Files != nil {
+		event["files"], event["upload"], event["subtype"] = m.wire(c)["files"], true, m.Subtype
 	}
 	if m.Shared != nil {
 		event["attachments"] = m.Shared

@@ -15,6 +15,7 @@ type webAPI struct{ *streams }
 // serveAPI answers one call of the Web API.
 func (s *webAPI) serveAPI(w http.ResponseWriter, r *http.Request) {
 	c, refused := readCall(r, s.known)
+	w.Header().Set("X-OAuth-Scopes", s.scopes())
 	s.mu.Lock()
 	s.seq++
 	seq := s.seq
@@ -159,6 +160,7 @@ func DefaultLimits() map[string][]Limit {
 		"team.info":                    minute(50),
 		"files.getUploadURLExternal":   minute(100),
 		"files.completeUploadExternal": minute(100),
+		"files.info":                   minute(100),
 		"reactions.add":                minute(50),
 		"reactions.remove":             minute(50),
 	}
@@ -292,6 +294,7 @@ func methods() map[string]method {
 	both("reactions.add", "channel* name* timestamp:ts*", (*webAPI).react)
 	both("reactions.remove", "channel* name* timestamp:ts*", (*webAPI).unreact)
 	both("files.getUploadURLExternal", "filename* length:int* alt_txt snippet_type", scoped((*webAPI).askUpload))
+	form("files.info", "file* count:int page:int cursor limit:int", (*webAPI).fileInfo)
 	both("files.completeUploadExternal", "files:array* channel_id channels thread_ts:ts initial_comment blocks:blocks", scoped((*webAPI).completeUpload))
 	open := table["apps.connections.open"]
 	open.app = true

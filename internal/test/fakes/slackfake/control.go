@@ -17,6 +17,7 @@ type order struct {
 	Channel, User, Text, Thread, TS, Button, Command, Token, URL, Reason string
 	Pings                                                                bool
 	World                                                                Channel
+	Files                                                                []File
 }
 
 // controls are what tests in other processes use: GET for what can be seen,
@@ -67,7 +68,12 @@ func (s *Server) actions() map[string]func(order) (string, error) {
 		return func(o order) (string, error) { return "", do(o) }
 	}
 	return map[string]func(order) (string, error){
-		"say":   func(o order) (string, error) { return s.say(o.Channel, o.User, o.Text, o.Thread) },
+		"say": func(o order) (string, error) {
+			if len(o.Files) > 0 {
+				return s.SayFiles(o.Channel, o.User, o.Text, o.Thread, o.Files...), nil
+			}
+			return s.say(o.Channel, o.User, o.Text, o.Thread)
+		},
 		"slash": func(o order) (string, error) { return s.Slash(o.Command, o.Text, o.Channel, o.User) },
 		"press": func(o order) (string, error) { return s.Press(o.Channel, o.TS, o.Button, o.User) },
 		"raw":   func(o order) (string, error) { return s.Raw(o.Text) },

@@ -19,7 +19,17 @@ type File struct {
 	ID      string `json:"id"`
 	Name    string `json:"name"`
 	Title   string `json:"title"`
+	Type    string `json:"type,omitempty"`    // MIME type
+	Mode    string `json:"mode,omitempty"`    // empty: hosted; "snippet", "external"
+	Owner   string `json:"owner,omitempty"`   // who made it; empty: who shares it
+	Subtype string `json:"subtype,omitempty"` // "slack_audio", "slack_video" of clips
+	Seconds int    `json:"seconds,omitempty"` // of a clip
 	Content []byte `json:"content"`
+	// CheckInfo says that events hold only its id, as in channels that are shared with
+	// another organisation.
+	CheckInfo bool `json:"check_info,omitempty"`
+
+	address string // of the fake
 }
 
 // upload is a file on its way: its address is asked for, its content sent
@@ -61,6 +71,7 @@ func (s *webAPI) askUpload(c call) (answer, *refusal) {
 	}
 	u := &upload{ticket: rand.Text(), length: length}
 	u.ID, u.Name = fmt.Sprintf("F%d", len(s.uploads)+1), c.text("filename")
+	u.Mode, u.Owner, u.address = modeHosted, BotUser, s.URL
 	s.uploads[u.ID] = u
 	return answer{"upload_url": s.URL + "/upload/v1/" + u.ticket, "file_id": u.ID}, nil
 }
@@ -116,6 +127,8 @@ func (s *webAPI) fillUpload(ticket string, content []byte, err error) (status in
 			return http.StatusBadRequest, "wrong length"
 		}
 		u.ticket, u.Content, u.came = "", content, true
+		kept := u.File
+		s.files[u.ID] = &kept
 		return http.StatusOK, fmt.Sprintf("OK - %d", len(content))
 	}
 	return http.StatusNotFound, "no such upload"
@@ -160,6 +173,7 @@ func (s *webAPI) completeUpload(c call) (answer, *refusal) {
 	}
 	for _, u := range uploads {
 		u.shared = true
+		s.files[u.ID].Title = u.Title
 	}
 	return answer{"files": list}, nil
 }
@@ -195,8 +209,18 @@ func (s *webAPI) share(c call, files []File) *refusal {
 		return refused
 	}
 	m := &Message{Channel: channel.ID, User: BotUser, Text: c.text("initial_comment"), Files: files, Subtype: "file_share"}
+	s.checkLinks(c, m)
 	m.Thread = s.thread(channel, c.text("thread_ts"))
+	if s.o.ShareLate > 0 {
+		s.late[files[0].ID] = &lateShare{s.o.ShareLate, channel, m}
+		return nil
+	}
+	s.show(channel, m)
+	return nil
+}
+
+// show brings files into a channel. The caller holds the lock.
+func (s *webAPI) show(channel *Channel, m *Message) {
 	s.add(m)
 	s.echo(channel, m, "")
-	return nil
 }

@@ -237,7 +237,7 @@ func (m Message) wire(c *Channel) answer {
 	if m.Files != nil {
 		var files []answer
 		for _, f := range m.Files {
-			files = append(files, answer{"id": f.ID, "name": f.Name, "title": f.Title, "size": len(f.Content), "user": m.User})
+			files = append(files, f.wire(false))
 		}
 		w["files"], w["upload"] = files, true
 	}

@@ -51,6 +51,12 @@ type Options struct {
 	// NoFiles says that the app was not given the scope files:write. GrantFiles
 	// changes it.
 	NoFiles bool
+	// NoReading says that the app was not given the scope files:read. GrantReading
+	// changes it.
+	NoReading bool
+	// ShareLate is how many calls of files.info it takes until a file that the app
+	// shares is shown. 0: it is shown at once.
+	ShareLate int
 	// Quiet keeps back the events about the app's own messages.
 	Quiet bool
 	// Log is the file that gets the wire log, one JSON Entry per line, each with
@@ -96,8 +102,10 @@ type workspace struct {
 	revoked    map[string]string     // token to its error
 	hooks      map[string]*hook      // response URLs by id
 	faults     []*Fault
-	uploads    map[string]*upload // by id of the file
-	windows    map[string]*window // spent rates
+	uploads    map[string]*upload    // by id of the file
+	files      map[string]*File      // by id
+	late       map[string]*lateShare // by id of the file
+	windows    map[string]*window    // spent rates
 	deliveries []*Delivery
 	byEnvelope map[string]*attempt
 	tails      map[string]chan struct{} // end of the newest HTTP attempt, by channel
@@ -136,7 +144,7 @@ func Start(o Options) (*Server, error) {
 		users: map[string]*User{}, channels: map[string]*Channel{}, messages: map[string][]*Message{},
 		statuses: map[string]*Status{}, revoked: map[string]string{}, hooks: map[string]*hook{},
 		windows: map[string]*window{}, byEnvelope: map[string]*attempt{}, tails: map[string]chan struct{}{},
-		tickets: map[string]bool{}, uploads: map[string]*upload{},
+		tickets: map[string]bool{}, uploads: map[string]*upload{}, files: map[string]*File{}, late: map[string]*lateShare{},
 	}
 	w.settle(o.World)
 	s := &Server{&webAPI{&streams{&activity{&delivery{w}}}}}
@@ -243,6 +251,8 @@ func (s *Server) routes() *http.ServeMux {
 	mux.HandleFunc("GET /socket", s.serveSocket)
 	mux.HandleFunc("POST /hook/{id}", s.serveHook)
 	mux.HandleFunc("POST /upload/v1/{ticket}", s.serveUpload)
+	mux.HandleFunc("GET /files-pri/{key}/{name...}", s.serveFile)
+	mux.HandleFunc("GET /signin", s.serveSignIn)
 	s.controls(mux)
 	return mux
 }

@@ -20,6 +20,7 @@ type Said struct {
 	User    User   `json:"user"`
 	Text    string `json:"text"`
 	Media   string `json:"media,omitempty"`
+	File    *File  `json:"file,omitempty"` // of Media; null: any
 	ReplyTo int    `json:"reply_to,omitempty"`
 	Topic   int    `json:"topic,omitempty"`
 }
@@ -113,7 +114,8 @@ func (s *Server) order(r *http.Request, what string) (result any, problem string
 		if said.Chat != said.User.ID && s.Chat(said.Chat).Kind == "" {
 			return nil, "there is no such chat"
 		}
-		id := s.Say(said.Chat, said.User, said.Text, Media(said.Media), ReplyTo(said.ReplyTo), InTopic(said.Topic))
+		file := func(m *Message) { m.File = said.File }
+		id := s.Say(said.Chat, said.User, said.Text, Media(said.Media), file, ReplyTo(said.ReplyTo), InTopic(said.Topic))
 		return map[string]int{"message_id": id}, ""
 	}
 	if s.Chat(tapped.Chat).Kind == "" {

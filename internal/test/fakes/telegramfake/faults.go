@@ -30,6 +30,7 @@ func (f *Fault) known() bool {
 	return slices.Contains([]string{
 		FaultDropBefore, FaultDropAfter, FaultDelay, FaultDelayAfter, FaultError,
 		FaultBusy, FaultDown, FaultRevoked, FaultGarbage, FaultHalf, FaultMarkup,
+		FaultStall, FaultShort, FaultLong, FaultUnavailable,
 	}, f.Kind)
 }
 
@@ -148,6 +149,8 @@ func (f *Fault) refusal() *refusal {
 		return busy(f.RetryAfter)
 	case f.Kind == FaultMarkup:
 		return bad("can't parse entities: unsupported start tag at byte offset 0")
+	case f.Kind == FaultUnavailable:
+		return bad("wrong file_id or the file is temporarily unavailable")
 	case f.Kind == FaultRevoked:
 		return &refusal{Code: http.StatusUnauthorized, Text: "Unauthorized"}
 	}

@@ -47,7 +47,7 @@ type call struct {
 func methods() map[string]method {
 	const send = "business_connection_id chat_id message_thread_id direct_messages_topic_id text parse_mode entities link_preview_options disable_notification protect_content allow_paid_broadcast message_effect_id suggested_post_parameters reply_parameters reply_markup" +
 		" reply_to_message_id allow_sending_without_reply disable_web_page_preview" // still taken from older clients
-	const sendFile = "business_connection_id chat_id message_thread_id direct_messages_topic_id document thumbnail caption parse_mode caption_entities disable_content_type_detection disable_notification protect_content allow_paid_broadcast message_effect_id suggested_post_parameters reply_parameters reply_markup" +
+	const sendFile = "business_connection_id chat_id message_thread_id direct_messages_topic_id caption parse_mode caption_entities disable_notification protect_content allow_paid_broadcast message_effect_id suggested_post_parameters reply_parameters reply_markup" +
 		" reply_to_message_id allow_sending_without_reply"
 	byName := map[string]method{}
 	for _, m := range []method{
@@ -55,7 +55,11 @@ func methods() map[string]method {
 		{"sendMessage", (*botAPI).sendMessage, send, sends},
 		{"sendRichMessage", (*botAPI).sendRichMessage, "business_connection_id chat_id message_thread_id direct_messages_topic_id rich_message disable_notification protect_content allow_paid_broadcast message_effect_id suggested_post_parameters reply_parameters reply_markup", sends},
 		{"sendRichMessageDraft", (*botAPI).sendRichMessageDraft, "chat_id message_thread_id draft_id rich_message", previews},
-		{"sendDocument", (*botAPI).sendDocument, sendFile, sends},
+		{"sendDocument", sendMedia("document", "documents", nil), sendFile + " document thumbnail disable_content_type_detection", sends},
+		{"sendPhoto", sendMedia("photo", "photos", checkPhoto), sendFile + " photo show_caption_above_media has_spoiler", sends},
+		{"sendVoice", sendMedia("voice", "voice notes", checkVoice), sendFile + " voice duration", sends},
+		{"sendAudio", sendMedia("audio", "audios", checkAudio), sendFile + " audio duration performer title thumbnail", sends},
+		{"getFile", (*botAPI).getFile, "file_id", unrated},
 		{"editMessageText", (*botAPI).editMessageText, "business_connection_id chat_id message_id inline_message_id text rich_message parse_mode entities link_preview_options reply_markup disable_web_page_preview", sends},
 		{"editMessageReplyMarkup", (*botAPI).editMessageReplyMarkup, "business_connection_id chat_id message_id inline_message_id reply_markup", sends},
 		{"deleteMessage", (*botAPI).deleteMessage, "chat_id message_id", unrated},
@@ -88,6 +92,10 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	defer s.busy.Done()
 	if rest, ours := strings.CutPrefix(r.URL.Path, "/fake/"); ours {
 		s.control(w, r, rest)
+		return
+	}
+	if strings.HasPrefix(r.URL.Path, "/file/bot") {
+		s.serveFile(w, r)
 		return
 	}
 	token, name, found := strings.Cut(strings.TrimPrefix(r.URL.Path, "/bot"), "/")

@@ -39,6 +39,7 @@ type chat struct {
 	deleted     bool
 	moved       int64 // the id that it has now
 	noFiles     bool  // the bot may not send any
+	noVoice     bool  // the person takes no voice messages
 	noReactions bool  // the chat allows none
 	refused     int   // how often it refused the bot since it last let it speak
 

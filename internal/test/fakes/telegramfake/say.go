@@ -28,6 +28,11 @@ func Media(kind string) Opt { return func(m *Message) { m.Media = kind } }
 func (s *activity) Say(chatID int64, u User, text string, opts ...Opt) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	return s.say(chatID, u, text, opts)
+}
+
+// say is called with the lock held.
+func (s *activity) say(chatID int64, u User, text string, opts []Opt) int {
 	if chatID == u.ID {
 		s.private(u)
 	}
@@ -35,6 +40,9 @@ func (s *activity) Say(chatID int64, u User, text string, opts ...Opt) int {
 	m := &Message{From: u, Text: text, Entities: detect(text)}
 	for _, opt := range opts {
 		opt(m)
+	}
+	if m.File != nil {
+		s.hold(m.Media, m.File)
 	}
 	c.members[u.ID], s.users[u.ID] = u, u
 	s.put(c, m)

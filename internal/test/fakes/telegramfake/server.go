@@ -95,6 +95,11 @@ type state struct {
 	nextGroup int64
 	nextPress int
 
+	held     map[string]heldFile // by file_id
+	paths    map[string]filePath // of downloads
+	nextFile int
+	local    bool // getFile gives paths of the server's disk
+
 	queue  queue
 	rates  rates
 	faults []Fault
@@ -120,6 +125,7 @@ func Start(o Options) (*Server, error) {
 		o: o, methods: methods(), changed: make(chan struct{}),
 		users: map[int64]User{}, chats: map[int64]*chat{}, commands: map[string][]Command{},
 		texts: map[string]string{}, presses: map[string]*Press{}, nextGroup: 100,
+		held: samples(), paths: map[string]filePath{},
 	}
 	s := &Server{&botAPI{&activity{&updates{state: w}}}}
 	s.reply = s.execute

@@ -17,7 +17,9 @@ type Message struct {
 	Text     string     `json:"text"`          // without markup; of media its caption; of rich messages their source
 	Rich     bool       `json:"rich,omitempty"`
 	Media    string     `json:"media,omitempty"`
-	File     *File      `json:"file,omitempty"` // of a document that the bot sent
+	File     *File      `json:"file,omitempty"`
+	Album    string     `json:"album,omitempty"`  // common to the files that were sent together
+	Origin   *User      `json:"origin,omitempty"` // who wrote it, when its author passes it on
 	Entities []Entity   `json:"entities,omitempty"`
 	Buttons  [][]Button `json:"buttons,omitempty"` // rows
 	ReplyTo  int        `json:"reply_to,omitempty"`
@@ -212,8 +214,14 @@ func (c *chat) shallowJSON(m *Message) map[string]any {
 		text, entities = "caption", "caption_entities"
 		j[m.Media] = mediaJSON(m.Media)
 		if m.File != nil {
-			j[m.Media] = m.File.json()
+			j[m.Media] = fileJSON(m.Media, m.File)
 		}
+	}
+	if m.Album != "" {
+		j["media_group_id"] = m.Album
+	}
+	if m.Origin != nil {
+		j["forward_origin"] = map[string]any{"type": "user", "date": m.Sent.Unix(), "sender_user": m.Origin.json()}
 	}
 	if m.Text != "" {
 		j[text] = m.Text
@@ -235,14 +243,14 @@ func (c *chat) shallowJSON(m *Message) map[string]any {
 
 // mediaJSON is what a message holds in place of text, such as a sticker.
 func mediaJSON(kind string) any {
-	file := map[string]any{"file_id": "AgADfile", "file_unique_id": "QQAD", "file_size": 1000}
+	file := map[string]any{"file_id": "AgADfile-" + kind, "file_unique_id": "QQAD", "file_size": 1000}
 	switch kind {
 	case "photo":
 		file["width"], file["height"] = 90, 90
 		return []any{file}
 	case "sticker":
 		file["type"], file["width"], file["height"], file["is_animated"], file["is_video"], file["emoji"] = "regular", 512, 512, false, false, "👍"
-	case "voice", "audio", "video":
+	case "voice", "audio", "video", "video_note":
 		file["duration"] = 3
 	case "location":
 		return map[string]any{"latitude": 59.9, "longitude": 10.7}
