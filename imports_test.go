@@ -105,6 +105,7 @@ lookalike          |                                         | x/text
 nearest            |                                         | levenshtein
 retry              |                                         | backoff/v5
 issue              |                                         |
+files/write        |                                         | goldmark fpdf excelize/v2 gonum.org/v1/plot go-fonts/liberation x/image x/text
 plainjson          |                                         |
 toolargs           |                                         |
 `
@@ -114,7 +115,7 @@ toolargs           |                                         |
 // every package: they put real parts together.
 const (
 	forTests       = "test store/storetest tasks/enginetest"
-	modulesOfTests = "go-cmp standard-webhooks goleak goldmark gorilla/websocket slack-go/slack pgregory.net/rapid go-internal creack/pty vt10x go-openai mcp-go jsonschema/v6 bbolt yaml/v3 x/sys x/term x/text x/image invopop/jsonschema pgx/v5"
+	modulesOfTests = "ledongthuc/pdf go-cmp standard-webhooks goleak goldmark gorilla/websocket slack-go/slack pgregory.net/rapid go-internal creack/pty vt10x go-openai mcp-go jsonschema/v6 bbolt yaml/v3 x/sys x/term x/text x/image invopop/jsonschema pgx/v5"
 )
 
 // pure packages decide by values alone; impure is what they must not reach for.

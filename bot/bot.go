@@ -120,6 +120,7 @@ type Quoted struct {
 func OfOthers(list []Quoted) bool {
 	return slices.ContainsFunc(list, func(q Quoted) bool { return !q.Own })
 }
+
 // Empty reports whether nothing was quoted.
 func (q Quoted) Empty() bool { return q.Text == "" && q.Media == "" && len(q.Files) == 0 }
 
