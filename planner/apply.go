@@ -208,6 +208,8 @@ func modelDone(s State, e Event) State {
 		return planned(s, e)
 	case len(e.Reply.Calls) > 0:
 		return closingBegun(s, e)
+	case a.Role == llm.RoleReview && s.WantsFile && len(s.MadeSeqs) == 0:
+		return answer(s, e.Seq, "") // its model cannot make the file that the person wants
 	}
 	return answered(s, e)
 }

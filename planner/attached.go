@@ -161,19 +161,6 @@ func goalDecided(s State, e Event) State {
 	return decide(s, e.Seq)
 }
 
-// Made lists the files that the task has made for the person, in the order of their
-// making. Of two with one name, the later one counts. The results of failed calls hold
-// none.
-func Made(s State, journal Journal) (list []files.File) {
-	for _, seq := range s.MadeSeqs {
-		for _, f := range journal(seq).Result.Files {
-			list = slices.DeleteFunc(list, func(old files.File) bool { return old.Name == f.Name })
-			list = append(list, f)
-		}
-	}
-	return list
-}
-
 // Contents lists the contents that an event refers to.
 func (e Event) Contents() (list []files.ID) {
 	for _, a := range Attachments(e) {
@@ -188,7 +175,7 @@ func (e Event) Contents() (list []files.ID) {
 		}
 	}
 	if e.Result != nil {
-		for _, f := range e.Result.Files {
+		for _, f := range slices.Concat(e.Result.Files, e.Result.Returned) {
 			list = append(list, f.ID)
 		}
 	}

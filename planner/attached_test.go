@@ -126,7 +126,10 @@ func TestAnswerMakesAFile(t *testing.T) {
 	st.calls("answer 2.0", planner.Call{ID: "c1", Name: planner.ToolMakeFile, Arguments: `{"name":"report.docx","text":"# Sales"}`, Make: &planner.Make{Name: "report.docx", Text: "# Sales"}})
 	st.wants("tool answer turn 1 call 1.0")
 	made := files.File{ID: files.IDOf([]byte("x")), Name: "report.docx"}
-	st.result("tool answer turn 1 call 1.0", planner.Result{Text: "made", Files: []files.File{made}})
+	if got := planner.Description(st.s.Subtasks[0], st.journal()); got != "report.docx" {
+		t.Errorf("the sub-task is described as %q, want the name of the file", got)
+	}
+	st.result("tool answer turn 1 call 1.0", planner.Result{Text: "made", Files: []files.File{made}, Caption: "Sales of 2026"})
 	st.wants("work answer turn 2.0")
 	if a := planner.Todo(st.s)[0]; a.Role != llm.RoleAnswer || !a.Final {
 		t.Errorf("the next turn is %+v, want the final one of the answer", a)
@@ -138,8 +141,39 @@ func TestAnswerMakesAFile(t *testing.T) {
 	if st.s.Phase != planner.PhaseShowing || st.s.Outcome != planner.Done {
 		t.Errorf("phase %s, outcome %q; want the answer to be shown", st.s.Phase, st.s.Outcome)
 	}
-	if got := planner.Made(st.s, func(seq int) planner.Event { return st.events[seq-1] }); !slices.Equal(got, []files.File{made}) {
-		t.Errorf("made are %v, want %v", got, made)
+	want := planner.MadeFile{File: made, Caption: "Sales of 2026"}
+	if got := planner.Made(st.s, st.journal()); !slices.Equal(got, []planner.MadeFile{want}) {
+		t.Errorf("made are %v, want %v", got, want)
+	}
+}
+
+func (st *journalEnv) journal() planner.Journal {
+	return func(seq int) planner.Event { return st.events[seq-1] }
+}
+
+// TestReviewLeavesTheFileToTheAnswer: a review that answers although the person wants a
+// file is followed by the closing answer, which can make it, and knows what the tools
+// returned.
+func TestReviewLeavesTheFileToTheAnswer(t *testing.T) {
+	st := openedWith(t, planner.Opening{Goal: "the chart as a file"})
+	plan := planner.Reply{IsPlan: true, WantsFile: true, Plan: []planner.Subtask{{ID: "1/a", Name: "web", Description: "Take the screenshot"}}}
+	st.add(planner.Event{Type: planner.Replied, Action: planner.Todo(st.s)[0].ID, Reply: &plan})
+	st.calls("work 1/a turn 1.0", planner.Call{ID: "c1", Name: "shot", Tool: "web.shot", Arguments: "{}"})
+	shot := files.File{ID: files.IDOf([]byte("png")), Name: "shot.png", Type: "image/png", Bytes: 30_000}
+	seq := st.result("tool 1/a turn 1 call 1.0", planner.Result{Text: "[image]", Returned: []files.File{shot}})
+	if got := st.events[seq-1].Contents(); !slices.Equal(got, []files.ID{shot.ID}) {
+		t.Errorf("the event refers to %v, want %s", got, shot.ID)
+	}
+	st.text("work 1/a turn 2.0", "taken")
+	st.text("review 5.0", "Here is what it shows.")
+	st.wants("answer 6.0")
+	_, text := st.prompt("answer 6.0", planner.PromptInput{Makes: &planner.Makes{Kinds: "docx", Schema: json.RawMessage(`{"type":"object"}`)}})
+	if !strings.Contains(text, "t1 · shot.png · image/png · 30 kB") {
+		t.Errorf("the file of the tool is missing:\n%s", text)
+	}
+	st.text("answer 6.0", "Here it is.")
+	if st.s.Outcome != planner.Done || st.s.Answer != 7 {
+		t.Errorf("outcome %q with the answer %d, want done with 7", st.s.Outcome, st.s.Answer)
 	}
 }
 
@@ -149,6 +183,8 @@ func TestFileCalls(t *testing.T) {
 		{planner.ToolReadAttachment, `{"file":"f1","parts":3}`, ""},
 		{planner.ToolReadAttachment, `{}`, "read_attachment needs"},
 		{planner.ToolMakeFile, `{"name":"a.docx","text":"x"}`, ""},
+		{planner.ToolMakeFile, `{"name":"a.docx","text":"x","caption":"A report"}`, ""},
+		{planner.ToolMakeFile, `{"file":"t1"}`, ""},
 		{planner.ToolMakeFile, `{"name":"a.docx"}`, "exactly one"},
 		{planner.ToolMakeFile, `{"name":"a.xlsx","text":"x","sheets":[{}]}`, "exactly one"},
 		{planner.ToolMakeFile, `{"text":"x"}`, `needs "name"`},

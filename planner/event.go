@@ -291,7 +291,9 @@ type Make struct {
 	Text   string          `json:"text,omitempty"`   // Markdown of a document, words to be spoken, what a picture shows
 	Sheets json.RawMessage `json:"sheets,omitempty"` // of a workbook or table
 	Chart  json.RawMessage `json:"chart,omitempty"`
-	File   string          `json:"file,omitempty"` // a file of the task that is sent as it is
+	File   string          `json:"file,omitempty"` // a file of the task that is sent as it is: its name in prompts, or that of a made one
+
+	Caption string `json:"caption,omitempty"` // one line for the person
 }
 
 // Labels says what may have gone into a text.
@@ -344,7 +346,9 @@ type Result struct {
 	Bytes     int          `json:"bytes,omitempty"`     // of the whole result when Text had to be cut
 	Show      int          `json:"show,omitempty"`      // how many bytes of Text go to the model at first
 	Images    []llm.Image  `json:"images,omitempty"`    // for a model that can see
-	Files     []files.File `json:"files,omitempty"`     // for the person
+	Files     []files.File `json:"files,omitempty"`     // made for the person
+	Caption   string       `json:"caption,omitempty"`   // of Files
+	Returned  []files.File `json:"returned,omitempty"`  // that the tool returned; make_file can send them
 	Offers    []string     `json:"offers,omitempty"`    // tools that are offered to the sub-task from now on
 	Untrusted bool         `json:"untrusted,omitempty"` // words of outsiders: from now on the task gains nothing
 	Private   Origins      `json:"private,omitempty"`   // it is private data, of this server; empty: it is public

@@ -196,7 +196,7 @@ func (b *builder) groupNames() []string {
 // machineArguments are the types of all arguments of the machine's tools. The values
 // of the shared state can be of any type.
 const machineArguments = `{"properties":{"values":{"type":"object"},"keys":{"type":"array"},"result":{"type":"integer"},"earlier":{"type":"string"},"offset":{"type":"integer"},` +
-	`"file":{"type":"string"},"parts":{"type":"string"},"find":{"type":"string"},"text":{"type":"string"},"sheets":{"type":"array"},"chart":{"type":"object"},"question":{"type":"string"},"choices":{"type":"array"},"name":{"type":"string"},"description":{"type":"string"}}}`
+	`"file":{"type":"string"},"parts":{"type":"string"},"find":{"type":"string"},"text":{"type":"string"},"sheets":{"type":"array"},"chart":{"type":"object"},"caption":{"type":"string"},"question":{"type":"string"},"choices":{"type":"array"},"name":{"type":"string"},"description":{"type":"string"}}}`
 
 // MachineCall reads a call of one of the machine's own tools. ok is false for
 // any other name. What cannot be used becomes a Refusal that a model can act

@@ -111,7 +111,7 @@ func planAgain(s State, cause int) State {
 		return s
 	}
 	s.Dropped += s.Round
-	s.Round, s.Planned, s.Subtasks, s.MadeSeqs = 0, nil, nil, nil
+	s.Round, s.Planned, s.Subtasks, s.MadeSeqs, s.ReturnedSeqs = 0, nil, nil, nil, nil
 	s.Answer, s.Outcome, s.Reason, s.GuidanceSeen, s.NotesSeen = 0, Pending, "", 0, 0
 	return decide(s, cause)
 }

@@ -43,6 +43,9 @@ type PromptInput struct {
 
 // Makes says what make_file can make.
 type Makes struct {
+	Pictures bool // a model paints what a text describes
+	Speech   bool // a model speaks a text
+
 	Kinds  string          // for prompts: "docx, pdf, xlsx"
 	Schema json.RawMessage // of the arguments of make_file
 }
@@ -160,6 +163,9 @@ func (b *builder) decision(a Action) error {
 	b.addSharedState(stateInDecision)
 	switch a.Role {
 	case llm.RoleAnswer:
+		if b.input.Makes != nil && b.s.WantsFile {
+			b.addReturned()
+		}
 		b.messages.add(llm.User, b.text(answerKey(b.s.Reason), nil))
 	case llm.RoleReview:
 		b.messages.add(llm.User, ownMarks(review))

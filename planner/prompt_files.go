@@ -3,7 +3,6 @@ package planner
 import (
 	"encoding/json"
 	"fmt"
-	"path"
 	"regexp"
 	"slices"
 	"strings"
@@ -135,16 +134,6 @@ func looksAtFiles(s State, w Work, journal Journal) bool {
 	return len(namedFiles(Description(w, journal))) > 0
 }
 
-// madeName is a file name of a kind that make_file makes.
-var madeName = regexp.MustCompile(`(?i)[\p{L}\p{N}_)-]\.(docx|pdf|xlsx|csv|md|txt|html|json|png|svg|mp3|ogg|jpg)\b`)
-
-// NamesMade reports whether a text names a file that is to be made.
-func NamesMade(text string) bool { return madeName.MatchString(text) }
-
-// MadeKind is the kind of a file that make_file is to make: the ending of its name in
-// lower case, without the dot.
-func MadeKind(name string) string { return strings.ToLower(strings.TrimPrefix(path.Ext(name), ".")) }
-
 // fileTools are the tools of the machine for files. They come only with a task that has
 // to do with files, since each tool costs tokens in every turn.
 func (b *builder) fileTools(w Work) (list []llm.Tool) {
@@ -160,15 +149,6 @@ func (b *builder) fileTools(w Work) (list []llm.Tool) {
 		list = append(list, llm.Tool{Name: ToolMakeFile, Description: b.text("tool.make_file", map[string]any{"Kinds": b.input.Makes.Kinds}), Schema: b.input.Makes.Schema})
 	}
 	return list
-}
-
-// makesFiles reports whether a sub-task is offered make_file: the closing answer when
-// the person wants a file, and another one when its description names a file.
-func makesFiles(s State, w Work, journal Journal) bool {
-	if w.Closing {
-		return s.WantsFile
-	}
-	return NamesMade(Description(w, journal))
 }
 
 // FileTools lists the tools for files that are offered to the model of an action, so
@@ -203,21 +183,5 @@ func lookCall(c Call) Call {
 	}
 	l.Text, l.Bytes = "", 0
 	c.Look = &l
-	return c
-}
-
-func makeCall(c Call) Call {
-	var m Make
-	err := json.Unmarshal([]byte(c.Arguments), &m)
-	given := 0
-	for _, there := range []bool{m.Text != "", len(m.Sheets) > 0, len(m.Chart) > 0, m.File != ""} {
-		if there {
-			given++
-		}
-	}
-	if err != nil || given != 1 || strings.TrimSpace(m.Name) == "" && m.File == "" {
-		return refuse(c, `make_file needs "name" with an ending that says the kind, such as "report.docx", and exactly one of "text", "sheets", "chart" and "file"`)
-	}
-	c.Make = &m
 	return c
 }

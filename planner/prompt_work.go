@@ -42,6 +42,9 @@ func (b *builder) work(a Action) error {
 		}
 		b.messages.add(llm.User, b.text("prompt.results_intro", nil)+"\n"+strings.Join(results, "\n"))
 	}
+	if b.input.Makes != nil && makesFiles(b.s, w, b.journal) {
+		b.addReturned()
+	}
 	b.messages.add(llm.User, tag("task", description))
 	for _, turn := range w.Turns {
 		b.addTurn(w, turn)
@@ -59,10 +62,14 @@ func (b *builder) work(a Action) error {
 	return nil
 }
 
-// Description is the description of a sub-task, from the event that holds it.
+// Description is the description of a sub-task, from the event that holds it. That of the
+// closing answer names the files that it makes first.
 func Description(w Work, journal Journal) string {
 	r := journal(w.Source).Reply
-	if w.Parent != nil {
+	switch {
+	case w.Closing:
+		return firstFiles(r.Calls)
+	case w.Parent != nil:
 		return r.Calls[w.Index].Delegate.Description
 	}
 	return r.Plan[w.Index].Description

@@ -78,10 +78,11 @@ type State struct {
 	BadReplies []int // their seqs
 	Streamed   bool  // its first words are out
 
-	Files     []Attached // that people sent, in the order of their coming
-	WantsFile bool       // the person wants a file, which the answer makes
-	MadeSeqs  []int      // seqs of the results that hold files for the person
-	Wordless  bool       // it is nothing but files so far
+	Files        []Attached // that people sent, in the order of their coming
+	WantsFile    bool       // the person wants a file, which the answer makes
+	MadeSeqs     []int      // seqs of the results that hold files for the person
+	ReturnedSeqs []int      // seqs of the results that hold files of tools
+	Wordless     bool       // it is nothing but files so far
 
 	PartsUntil time.Time // what the person sends until then is a part of the question
 

@@ -167,6 +167,9 @@ func called(s State, e Event) State {
 		if len(e.Result.Files) > 0 {
 			s.MadeSeqs = append(slices.Clip(s.MadeSeqs), e.Seq)
 		}
+		if len(e.Result.Returned) > 0 {
+			s.ReturnedSeqs = append(slices.Clip(s.ReturnedSeqs), e.Seq)
+		}
 		return callDone(s, e, a.Place)
 	case Asked:
 		return asked(s, e, a)
