@@ -17,6 +17,7 @@ type PromptRules struct {
 	Trust        Trust                   // where tasks may send what they like
 	Files        FileLimits              // limits of files
 	Makes        *planner.Makes          // the files that can be made; nil: none
+	Fonts        []string                // folders with fonts for made files, beside those of the system
 	Admins       []string                // keys of the configured admins
 	Deciders     []string                // keys of the programs ("api:NAME") whose tokens let them decide about calls
 }

@@ -96,6 +96,9 @@ func (x *Executor) budgetReached(ctx context.Context, v *tasks.View, a planner.A
 	if asks {
 		return x.askToExtend(ctx, v.ID, r)
 	}
+	if a.Kind == planner.KindTool {
+		return x.returned(ctx, v, a, planner.Result{Text: x.Texts.Text(v.Opening().Language, "prompt.not_made", map[string]any{"Reason": "no budget is left for it. Say so to the person"}), Failed: true})
+	}
 	return x.Append(ctx, v.ID, planner.Event{
 		Type: planner.CallFailed, Action: a.ID, Overdraft: &over,
 		Problem: &planner.Problem{Code: planner.ReasonBudget, Reason: (&tasks.BudgetError{Overdraft: over}).Error()},

@@ -27,7 +27,8 @@ type Executor struct {
 	averages   averages
 	earlier    earlier
 	summaries  *summaries
-	modelCalls modelCalls // running ones that people wait for
+	modelCalls modelCalls    // running ones that people wait for
+	writing    chan struct{} // holds a token while a file is made
 }
 
 // Config is what an Executor works with. All fields but Wall, Pause,
@@ -67,7 +68,7 @@ type Display interface {
 
 // New makes an executor.
 func New(cfg Config) *Executor {
-	x := &Executor{Config: cfg, earlier: newEarlier(cfg.Store)}
+	x := &Executor{Config: cfg, earlier: newEarlier(cfg.Store), writing: make(chan struct{}, 1)}
 	if x.Wall == nil {
 		x.Wall = x.Now
 	}

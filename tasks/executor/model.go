@@ -69,7 +69,7 @@ func (x *Executor) replied(ctx context.Context, v *tasks.View, a planner.Action,
 	rules := x.rules.Load()
 	e := reading{
 		v: v, a: a, groups: x.groups(ctx, v), tools: tools, expires: rules.Approvals.ExpiresAt(x.Now()), delegate: rules.Delegate,
-		fileTools: planner.FileTools(v.State, v.Event, a, rules.Makes != nil),
+		makes: rules.Makes != nil, fileTools: planner.FileTools(v.State, v.Event, a, rules.Makes != nil),
 	}.read(reply)
 	setThought(e, reply)
 	if e.Reply != nil {

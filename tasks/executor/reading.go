@@ -26,6 +26,7 @@ type reading struct {
 	expires time.Time      // when a question to a person expires; zero: never
 
 	delegate  bool     // sub-tasks may delegate
+	makes     bool     // files can be made
 	fileTools []string // tools of the machine for files that the model is offered
 }
 
@@ -52,7 +53,7 @@ func (d reading) read(r llm.Reply) planner.Event {
 		err = errEmpty
 	case d.a.Role == llm.RoleWork:
 		err = d.readWork(e.Reply, r)
-	case d.a.Role == llm.RoleAnswer && len(r.ToolCalls) > 0 && len(d.fileTools) > 0:
+	case d.a.Role == llm.RoleAnswer && len(d.fileTools) > 0 && !d.a.LastTurn:
 		err = d.readWork(e.Reply, r)
 	case d.a.Role == llm.RoleAnswer:
 		e.Reply.Text, err = d.prose(r.Text)
@@ -192,12 +193,17 @@ func (d reading) readDecision(out *planner.Reply, r llm.Reply) error {
 		}
 		return nil
 	}
-	out.IsPlan = true
+	out.IsPlan, out.WantsFile = true, d.makes && wantsFile(r)
 	out.Plan = planner.Qualify(parsed.Plan, v.State.NextPlan(), options.Known, func(group string) bool { return readOnly[group] })
 	if repeats(v, out.Plan) {
 		return errDone
 	}
 	return nil
+}
+
+// wantsFile reports whether a plan says that the person wants a file.
+func wantsFile(r llm.Reply) bool {
+	return planner.PlanWantsFile(r.Text) || slices.ContainsFunc(r.ToolCalls, func(c llm.ToolCall) bool { return planner.PlanWantsFile(c.Arguments) })
 }
 
 // announcement recognises a reply that only announces work. It is nil where a reply is
@@ -215,6 +221,9 @@ func (d reading) announcement() *planner.Announcement {
 // promised reports that a sub-task would end with a promise of work: its model has not
 // called any of its tools. Such a reply is given back once.
 func (d reading) promised(text string) bool {
+	if d.a.Role != llm.RoleWork {
+		return false
+	}
 	s := d.v.State
 	w := s.Subtasks[d.a.Place.Subtask]
 	if !d.callable() || len(d.tools) == 0 || len(w.Turns) > 0 || len(w.BadReplies) > 0 || s.Limits.MalformedReplies == 0 {

@@ -18,8 +18,11 @@ import (
 // person first if that is needed.
 func (x *Executor) tool(ctx context.Context, v *tasks.View, a planner.Action, p Display) error {
 	call := tasks.CallOf(v, a.Place)
-	if a.Started {
+	switch {
+	case a.Started:
 		return x.unknownOutcome(ctx, v, a, call)
+	case call.Make != nil:
+		return x.makeFile(ctx, v, a, *call.Make)
 	}
 	if !x.canUse(ctx, v, a.Group) {
 		return x.returned(ctx, v, a, planner.Result{Text: errRevoked.Error(), Failed: true})
