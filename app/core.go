@@ -113,7 +113,7 @@ func (a *core) connect(model llm.Model, platforms ...bot.Platform) {
 		Store: a.store, Texts: a.texts, Chats: chats, Log: a.log, Now: a.clock.Now, Pause: a.pause, Rules: prompts, Clean: a.hidden.String,
 	})
 	a.executor = executor.New(executor.Config{
-		Store: a.store, Model: model, Tools: redactedTools{a.tools, a.credentials}, Texts: a.texts, Log: a.log, Now: a.clock.Now, Wall: time.Now,
+		Store: a.store, Model: model, Tools: redactedTools{a.tools, a.credentials}, Chats: chats, Texts: a.texts, Log: a.log, Now: a.clock.Now, Wall: time.Now,
 		Append: a.presenters.Append, Pause: a.pause, Prompts: prompts, Reached: func(_ context.Context, over planner.Overdraft) { a.budgets.Reached(over) },
 		Tracer: a.tracer,
 	})

@@ -34,8 +34,13 @@ func inboxRules(c *conf.Config) inbox.Rules {
 				Users: c.Access.Slack.Users, Chats: c.Access.Slack.Channels, Teams: c.Access.Slack.Teams, External: c.Access.Slack.External,
 			},
 		}},
-		ChatSettings: chatSettings(c), Approvals: approvals(c), Budget: budget(c),
+		ChatSettings: chatSettings(c), Approvals: approvals(c), Budget: budget(c), Files: fileLimits(c),
 	}
+}
+
+// fileLimits are the limits of files.
+func fileLimits(c *conf.Config) tasks.FileLimits {
+	return tasks.FileLimits{File: c.Files.MaxBytes, Message: c.Files.MessageBytes, Chat: c.Files.ChatBytes, All: c.Files.TotalBytes}
 }
 
 // modelIDs are what the endpoints call the models.
@@ -59,7 +64,8 @@ func approvals(c *conf.Config) tasks.Approvals {
 func promptRules(c *conf.Config, model llm.Model) tasks.PromptRules {
 	return tasks.PromptRules{
 		Instructions: c.Instructions, ChatSettings: chatSettings(c), Models: slices.Sorted(maps.Keys(c.LLM.Models)), PromptBytes: promptBytes(model),
-		HasVision: c.LLM.Roles[llm.RoleVision] != "", Admins: append(slices.Clip(c.Access.Admins), owner()), Approvals: approvals(c), Budget: budget(c), Deciders: deciders(c),
+		HasVision: c.LLM.Roles[llm.RoleVision] != "", HasHearing: c.LLM.Roles[llm.RoleTranscribe] != "",
+		Files: fileLimits(c), Admins: append(slices.Clip(c.Access.Admins), owner()), Approvals: approvals(c), Budget: budget(c), Deciders: deciders(c),
 		Trust: tasks.Trust(c.Trust), SharedState: c.AgentTools.SharedState, Delegate: c.AgentTools.Delegate,
 	}
 }

@@ -104,9 +104,9 @@ func TestOverrideFaults(t *testing.T) {
 			"unknown fields of a prompt",
 			map[string]string{"en/plan.md": "{{.Date}}\n{{if .Final}} {{$.Goal}}{{else}}{{(len .Nothing)}}{{end}}\n{{range .Groups}}{{.Final}}{{$.Final}}{{end}}{{with .Language}}{{.Name}}{{end}}"},
 			[]string{
-				"en/plan.md:1:3: has no field .Date; allowed are .ChatInstructions, .Example, .Final, .GroupInstructions, .Groups, .Instructions, .Language, .MaxSubtasks",
-				"en/plan.md:2:18: has no field .Goal; allowed are .ChatInstructions, .Example, .Final, .GroupInstructions, .Groups, .Instructions, .Language, .MaxSubtasks",
-				"en/plan.md:2:40: has no field .Nothing; allowed are .ChatInstructions, .Example, .Final, .GroupInstructions, .Groups, .Instructions, .Language, .MaxSubtasks",
+				"en/plan.md:1:3: has no field .Date; allowed are .ChatInstructions, .Example, .Final, .GroupInstructions, .Groups, .Instructions, .Language, .Makes, .MaxSubtasks",
+				"en/plan.md:2:18: has no field .Goal; allowed are .ChatInstructions, .Example, .Final, .GroupInstructions, .Groups, .Instructions, .Language, .Makes, .MaxSubtasks",
+				"en/plan.md:2:40: has no field .Nothing; allowed are .ChatInstructions, .Example, .Final, .GroupInstructions, .Groups, .Instructions, .Language, .Makes, .MaxSubtasks",
 				"en/plan.md:3:20: has no field .Final; allowed are .Description, .Name, .ReadOnly",
 				"en/plan.md:3:66: has no field .Name; none is allowed here",
 			},

@@ -319,7 +319,7 @@ func decided(s State, e Event) State {
 		return reviewDecided(s, e)
 	case s.Phase == PhaseProposed:
 		return planDecided(s, e)
-	case e.Action == goalID():
+	case s.asksGoal() && e.Action == goalID(s):
 		return goalDecided(s, e)
 	}
 	return called(s, e)

@@ -54,6 +54,7 @@ type Attached struct {
 	Source int  // seq of the event
 	Index  int  // among its attachments
 	Read   int  // seq of the event that says what is in it; 0: not read yet
+	Empty  bool // Read, and nothing of it could be read
 	Gone   bool // the person took the message back
 }
 
@@ -127,7 +128,8 @@ func fetchActions(s State) (list []Action) {
 }
 
 // fileRead folds what is in a file. A person's spoken words are a part of the question
-// that they came with.
+// that they came with. A question that is nothing but files of which none can be read
+// ends the task.
 func fileRead(s State, e Event) State {
 	s.Files = slices.Clone(s.Files)
 	i := slices.IndexFunc(s.Files, func(f Attached) bool { return FetchID(f.Source, f.Index) == e.Action })
@@ -139,6 +141,10 @@ func fileRead(s State, e Event) State {
 		return s
 	}
 	if e.Read.Text == "" && len(e.Read.Pictures) == 0 {
+		s.Files[i].Empty = true
+		if s.asksGoal() && !slices.ContainsFunc(s.Files, func(f Attached) bool { return !f.Empty && !f.Gone }) {
+			return settle(s, Failed, ReasonFiles)
+		}
 		return s
 	}
 	return labelled(s, e.Seq, Labels{Outside: true, Private: Origins{OriginFile}})
@@ -148,8 +154,15 @@ func fileRead(s State, e Event) State {
 // with them.
 func (s *State) asksGoal() bool { return s.Phase == PhaseDeciding && s.Wordless && !s.fetching() }
 
-// goalID is the id of the question what to do with the files.
-func goalID() ActionID { return AskID(SubjectGoal, 1) }
+// goalID is the id of the question what to do with the files. Further files that come
+// while it is open make it another question.
+func goalID(s State) ActionID { return AskID(SubjectGoal, s.Cause) }
+
+// asksForGoal reports whether a slot is of the message that asks what to do with files.
+func asksForGoal(slot string) bool {
+	id, err := ParseActionID(slot)
+	return err == nil && id.Kind == KindAsk && id.Subject == SubjectGoal
+}
 
 // goalDecided folds what a person wants done with the files.
 func goalDecided(s State, e Event) State {

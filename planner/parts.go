@@ -33,7 +33,8 @@ func Whole(o *Opening, parts []Event) *Opening {
 		whole.Earlier = append(whole.Earlier, e.Earlier...)
 		whole.Files = append(slices.Clip(whole.Files), e.Files...)
 	}
-	whole.Goal = cmp.Or(QuestionText(whole.Parts), o.Goal)
+	text := QuestionText(whole.Parts)
+	whole.Goal, whole.Wordless = cmp.Or(text, o.Goal), o.Wordless && text == ""
 	return &whole
 }
 
@@ -73,7 +74,7 @@ func eventsAt(journal Journal, seqs []int) []Event {
 // that work goes on, and no tool was called.
 func takesPart(s State) bool {
 	called := slices.ContainsFunc(s.Subtasks, func(w Work) bool { return len(w.Turns) > 0 })
-	shown := s.Streamed || slices.ContainsFunc(s.Slots, func(slot Slot) bool { return slot.Name != SlotBoard })
+	shown := s.Streamed || slices.ContainsFunc(s.Slots, func(slot Slot) bool { return slot.Name != SlotBoard && !asksForGoal(slot.Name) })
 	if called || shown || s.Round > 1 || s.Review > 0 || s.PromptPending || s.PromptSeq > 0 {
 		return false
 	}

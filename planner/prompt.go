@@ -33,7 +33,7 @@ type PromptInput struct {
 	Vision            bool                                  // a model of the role vision is there, for prompts with images
 	Picture           func(files.ID) (data []byte, ok bool) // reads a picture of a file; nil: no model can see
 	Makes             *Makes                                // plan, work and answer: the files that can be made; nil: none
-	EarlierFiles      []EarlierFile                         // plan and answer: files of earlier tasks, the newest first
+	EarlierFiles      []EarlierFile                         // plan and review: files of earlier tasks, the newest first; work: those that it is given
 	Past                                                    // plan, review and answer
 	Earlier           []Earlier                             // plan, review and work: results of earlier tasks, the newest first
 	SharedState       bool                                  // work: offer the tools of the shared state also while there is none
@@ -137,7 +137,9 @@ func (b *builder) decision(a Action) error {
 	if a.Role != llm.RoleAnswer {
 		b.addEarlier("prompt.earlier_plan", b.input.Earlier)
 	}
-	b.addEarlierFiles(b.input.EarlierFiles)
+	if a.Role != llm.RoleAnswer {
+		b.addEarlierFiles(b.input.EarlierFiles)
+	}
 	b.messages.add(llm.User, b.asker())
 	b.addGoal()
 	guidance, notes := b.s.Guidance, b.visibleNotes()

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"legwork/files"
+	"legwork/i18n"
 	"legwork/internal/clip"
 	"legwork/llm"
 )
@@ -18,6 +19,7 @@ type EarlierFile struct {
 	Name      string
 	Kind      string
 	Bytes     int64
+	Given     *ReadFile // work: the description of the sub-task names the file
 }
 
 // How much text of files a prompt holds at first, in bytes: of one file, of all files
@@ -28,41 +30,78 @@ const (
 	fileHead     = 2 << 10
 )
 
+// maxSeen is how many pictures a prompt holds of files that come together.
+const maxSeen = 16
+
 // addFiles adds the files that came with an event.
 func (b *builder) addFiles(source int) {
 	b.addFilesThat(func(i int) bool { return b.s.Files[i].Source == source })
 }
 
-// addFilesThat adds the chosen files of the task: their text, or the beginning of it,
-// and their pictures for a model that can see.
+// addFilesThat adds the chosen files of the task.
 func (b *builder) addFilesThat(chosen func(index int) bool) {
-	var texts []string
-	var pictures []llm.Image
-	room := maxFilesText
+	var list []shownFile
 	for i, f := range b.s.Files {
 		if f.Read == 0 || f.Gone || !chosen(i) {
 			continue
 		}
-		e := b.journal(f.Read)
-		if e.Read == nil || e.Read.Spoken {
+		r := b.journal(f.Read).Read
+		if r == nil || r.Spoken {
 			continue
 		}
-		show := len(e.Read.Text)
+		shown := shownFile{name: FileName(i), read: r}
+		if all := Attachments(b.journal(f.Source)); f.Index < len(all) {
+			shown.from = all[f.Index].From
+		}
+		list = append(list, shown)
+	}
+	b.addShown(list)
+}
+
+// addGivenFiles adds the files that the description of a sub-task names.
+func (b *builder) addGivenFiles(description string) {
+	given := namedFiles(description)
+	b.addFilesThat(func(i int) bool { return slices.Contains(given, FileName(i)) })
+	var list []shownFile
+	for _, f := range b.input.EarlierFiles {
+		if f.Given != nil && slices.Contains(given, strings.ToLower(f.Reference)) {
+			list = append(list, shownFile{name: f.Reference, read: f.Given})
+		}
+	}
+	b.addShown(list)
+}
+
+// shownFile is a file that a prompt holds.
+type shownFile struct {
+	name string // "f1", "K3X9Q2/f1"
+	from string // its author, when that is not the person
+	read *ReadFile
+}
+
+// addShown adds files: their text, or the beginning of it, and their pictures for a model
+// that can see.
+func (b *builder) addShown(list []shownFile) {
+	if len(list) == 0 {
+		return
+	}
+	var texts []string
+	var pictures []llm.Image
+	room := maxFilesText
+	for _, f := range list {
+		show := len(f.read.Text)
 		if show > room {
 			show = min(show, fileHead)
 		}
 		room -= show
-		texts = append(texts, b.file(i, *e.Read, show))
-		if b.input.Picture != nil {
-			for _, p := range e.Read.Pictures {
-				if data, ok := b.input.Picture(p.ID); ok {
-					pictures = append(pictures, llm.Image{Type: p.Type, Data: data})
-				}
+		texts = append(texts, b.file(f, show))
+		if b.input.Picture == nil {
+			continue
+		}
+		for _, p := range f.read.Pictures {
+			if data, ok := b.input.Picture(p.ID); ok && len(pictures) < maxSeen {
+				pictures = append(pictures, llm.Image{Type: p.Type, Data: data})
 			}
 		}
-	}
-	if len(texts) == 0 {
-		return
 	}
 	b.hasFiles = true
 	content := b.text("prompt.files", nil) + "\n" + strings.Join(texts, "\n")
@@ -75,31 +114,33 @@ func (b *builder) addFilesThat(chosen func(index int) bool) {
 }
 
 // file is a file as data.
-func (b *builder) file(index int, r ReadFile, show int) string {
-	from := ""
-	if list := Attachments(b.journal(b.s.Files[index].Source)); b.s.Files[index].Index < len(list) {
-		from = list[b.s.Files[index].Index].From
-	}
-	attributes := []string{"file", FileName(index), "name", r.Name, "kind", r.Kind}
-	if from != "" {
-		attributes = append(attributes, "from", from)
+func (b *builder) file(f shownFile, show int) string {
+	r := f.read
+	attributes := []string{"file", f.name, "name", r.Name, "kind", r.Kind}
+	if f.from != "" {
+		attributes = append(attributes, "from", f.from)
 	}
 	body := clip.Bytes(r.Text, show)
 	if r.Problem != "" {
-		body = b.text("prompt.file_unread", map[string]any{"Reason": b.text("file."+r.Problem, map[string]any{"Name": r.Name, "Max": files.Size(r.Limit)})}) + "\n" + body
+		body = b.text("prompt.file_unread", map[string]any{"Reason": FileProblem(b.input.Texts, b.lang, r)}) + "\n" + body
 	}
 	if len(r.Pictures) > 0 && b.input.Picture == nil {
 		body = strings.TrimSpace(body + "\n" + b.text("prompt.file_unseen", nil))
 	}
 	if whole := max(int(r.TextBytes), len(r.Text)); show < whole {
 		body += "\n" + b.text("prompt.file_more", map[string]any{
-			"Name": FileName(index), "Shown": show, "Bytes": whole, "Parts": strings.Join(r.Parts, ", "), "Total": r.Total,
+			"Name": f.name, "Shown": show, "Bytes": whole, "Parts": strings.Join(r.Parts, ", "), "Total": r.Total,
 		})
 	}
 	return tag("data", strings.TrimSpace(body), attributes...)
 }
 
-// addEarlierFiles lists the files of earlier tasks, introduced by the text of that key.
+// FileProblem is the sentence that says what was not read of a file, and why.
+func FileProblem(texts *i18n.Texts, lang string, r *ReadFile) string {
+	return texts.Text(lang, "file."+r.Problem, map[string]any{"Name": r.Name, "Max": files.Size(r.Limit)})
+}
+
+// addEarlierFiles lists the files of earlier tasks.
 func (b *builder) addEarlierFiles(list []EarlierFile) {
 	if len(list) == 0 {
 		return

@@ -60,6 +60,11 @@ func (p PromptInput) Labels() Labels {
 	for _, e := range p.Earlier {
 		l = l.With(e.Labels)
 	}
+	for _, f := range p.EarlierFiles {
+		if f.Given != nil {
+			l = l.With(Labels{Outside: true, Private: Origins{OriginFile}})
+		}
+	}
 	return l
 }
 

@@ -32,8 +32,7 @@ func (b *builder) work(a Action) error {
 	if a.Final {
 		b.addGoal()
 	} else {
-		given := namedFiles(description)
-		b.addFilesThat(func(i int) bool { return slices.Contains(given, FileName(i)) })
+		b.addGivenFiles(description)
 	}
 	if len(w.After) > 0 {
 		results := make([]string, 0, len(w.After))

@@ -45,6 +45,7 @@ const (
 	ReasonTurns      = "turns"
 	ReasonUnusable   = "garbage"
 	ReasonReview     = "review"  // no decision about a review came in time
+	ReasonFiles      = "files"   // the question is nothing but files, and none can be read
 	ReasonIdle       = "idle"    // agents from outside have left it alone for too long
 	ReasonDropped    = "dropped" // of no event: the store has given it up
 )

@@ -74,7 +74,7 @@ func decisionAction(s State) Action {
 	role := llm.RolePlan
 	switch {
 	case s.asksGoal():
-		return Action{ID: goalID(), Kind: KindAsk}
+		return Action{ID: goalID(s), Kind: KindAsk}
 	case s.Phase == PhaseAnswering:
 		role = llm.RoleAnswer
 	case s.Round > 0:

@@ -220,7 +220,7 @@ func boundedName(name string) string { return name[:min(len(name), MaxName)] }
 // endsAction reports whether the event ends an action.
 func endsAction(e planner.Event) bool {
 	switch e.Type {
-	case planner.Replied, planner.Malformed, planner.CallFailed, planner.Returned:
+	case planner.Replied, planner.Malformed, planner.CallFailed, planner.Returned, planner.FileRead:
 		return e.Action != planner.ActionID{}
 	}
 	return false

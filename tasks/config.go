@@ -9,6 +9,7 @@ type PromptRules struct {
 	Models       []string                // names of configured models that a person may choose
 	PromptBytes  func(role string) int   // the most that a prompt of a role may hold; nil or 0: no limit
 	HasVision    bool                    // the role vision has a model
+	HasHearing   bool                    // the role transcribe has a model
 	SharedState  bool                    // offer the tools of the shared state in tasks that have none yet, too
 	Delegate     bool                    // sub-tasks may delegate
 	HistoryBytes int                     // of earlier questions and answers in a prompt; 0: 16 KiB

@@ -27,14 +27,19 @@ type fileInfo struct {
 	Download string  `json:"url_private_download"`
 }
 
-// fileNames are the names of files, for people.
-func fileNames(files []fileInfo) string {
+// unread are the names of the files that legwork cannot fetch, for people.
+func unread(files []fileInfo) string {
 	var names []string
 	for _, f := range files {
-		names = append(names, cmp.Or(f.Name, f.Title, "file"))
+		if !f.given() {
+			names = append(names, cmp.Or(f.Name, f.Title, "file"))
+		}
 	}
 	return strings.Join(names, ", ")
 }
+
+// given reports whether Slack may give the file.
+func (f fileInfo) given() bool { return f.ID != "" && f.Mode != tombstone }
 
 // tombstone is the mode of a file that was deleted.
 const tombstone = "tombstone"
@@ -45,7 +50,7 @@ const tombstone = "tombstone"
 func attachments(files []fileInfo, person, author string) []bot.Attachment {
 	var list []bot.Attachment
 	for _, f := range files {
-		if f.ID == "" || f.Mode == tombstone {
+		if !f.given() {
 			continue
 		}
 		a := bot.Attachment{

@@ -129,7 +129,10 @@ func newMessage(me identity, e event) (inbound, bool) {
 		Team:      cmp.Or(e.UserTeam, e.SourceTeam, e.Team),
 	}
 	if len(e.Files) > 0 {
-		m.Media, m.MediaName, m.Files = "file", fileNames(e.Files), attachments(e.Files, e.User, e.User)
+		m.Files = attachments(e.Files, e.User, e.User)
+		if m.MediaName = unread(e.Files); m.MediaName != "" {
+			m.Media = "file"
+		}
 	}
 	m.Earlier = shared(me, e)
 	if e.Edited != nil { // both message_changed and another app_mention report it

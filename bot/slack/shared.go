@@ -48,7 +48,7 @@ func shared(me identity, e event) []bot.Quoted {
 			continue
 		}
 		q := bot.Quoted{
-			From: cmp.Or(a.Subname, a.AuthorName), Text: a.words(), Media: fileNames(a.Files), At: timeOf(string(a.TS)), Pointed: true,
+			From: cmp.Or(a.Subname, a.AuthorName), Text: a.words(), Media: unread(a.Files), At: timeOf(string(a.TS)), Pointed: true,
 			Files: attachments(a.Files, e.User, a.Author),
 			Own:   a.Author != "" && (a.Author == e.User || a.Author == me.user || a.Author == me.bot),
 		}

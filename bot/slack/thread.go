@@ -128,7 +128,7 @@ func (t *threads) quote(ctx context.Context, m bot.Message, read string, list []
 		}
 		q := bot.Quoted{From: t.authorOf(ctx, said), Text: text, At: timeOf(said.Timestamp), Own: own || said.User == m.From.ID}
 		files := messageFiles(said)
-		q.Media, q.Files = fileNames(files), attachments(files, m.From.ID, said.User)
+		q.Media, q.Files = unread(files), attachments(files, m.From.ID, said.User)
 		nameOwners(q.Files, func(id string) string {
 			if id == said.User {
 				return q.From

@@ -78,7 +78,10 @@ func (r reader) readText(m message) (bot.Message, bool) {
 	out.Earlier = r.pointedAt(m, replied)
 	out.Files = r.sentFiles(m)
 	out.Media, out.MediaName = m.name(), m.fileName()
-	if m.Album != "" {
+	switch {
+	case len(out.Files) > 0:
+		out.Media, out.MediaName = "", ""
+	case m.Album != "":
 		out.Media, out.MediaName = "album", ""
 	}
 	if out.Media == "" && m.OfStory != nil {

@@ -84,7 +84,9 @@ func (r reader) quote(m message, by user) bot.Quoted {
 	case m.From != nil:
 		q.From, q.Own = person(*m.From).Name, r.wrote(m.From, by)
 	}
-	q.Files = r.quotedFiles(m, q.From, by)
+	if q.Files = r.quotedFiles(m, q.From, by); len(q.Files) > 0 {
+		q.Media = ""
+	}
 	return q
 }
 

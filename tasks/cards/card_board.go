@@ -185,7 +185,12 @@ func outcome(v *tasks.View, texts *i18n.Texts) bot.Draft {
 	for _, tool := range unknownEffects(v) {
 		d.Text += "\n\n" + texts.Text(opening.Language, "partial.unknown", map[string]any{"Tool": tool})
 	}
-	d.Text = Introduced(v, d.Text)
+	if unread := unreadFiles(v, texts); s.Reason == planner.ReasonFiles {
+		d.Text = strings.Join(unread, "\n\n")
+	} else {
+		d.Text = strings.Join(append([]string{d.Text}, unread...), "\n\n")
+	}
+	d.Text = Introduced(v, texts, d.Text)
 	for _, e := range v.Events {
 		if e.Result != nil && e.Result.Remembered != "" {
 			note := PlainText(clip.Marked(strings.Join(strings.Fields(e.Result.Remembered), " "), maxShownNote))
@@ -211,13 +216,19 @@ func serverOf(v *tasks.View, e planner.Event) string {
 // maxShownNote is how much of a remembered note the outcome shows, in bytes.
 const maxShownNote = 1000
 
-// Introduced adds the first line of the outcome, if the task has one, to a text.
-func Introduced(v *tasks.View, text string) string {
-	intro := v.Opening().Intro
-	if intro == "" || text == "" {
+// Introduced adds to a text what the outcome begins with: the first line of a task that
+// has one, and the words of voice messages.
+func Introduced(v *tasks.View, texts *i18n.Texts, text string) string {
+	if text == "" {
 		return text
 	}
-	return intro + "\n\n" + text
+	if said := heard(v, texts); len(said) > 0 {
+		text = strings.Join(said, "\n>\n") + "\n\n" + text
+	}
+	if intro := v.Opening().Intro; intro != "" {
+		text = intro + "\n\n" + text
+	}
+	return text
 }
 
 // unknownEffects lists the tools whose call was started when their sub-task was cut

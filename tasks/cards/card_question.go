@@ -65,6 +65,9 @@ func (c Card) choices(a planner.Action) []string {
 		}
 		return choices
 	}
+	if a.ID.Subject == planner.SubjectGoal {
+		return GoalChoices(c.Texts, c.View.Opening().Language, readFiles(c.View))
+	}
 	keys := []string{"button.run", "button.edit", "button.cancel"}
 	for i, key := range keys {
 		keys[i] = c.Texts.Text(c.View.Opening().Language, key, nil)
@@ -93,6 +96,8 @@ func (c Card) questionText(action planner.ActionID) string {
 		return c.overdraftText(overdraftOf(c.View, action.Seq))
 	case planner.SubjectQuestion:
 		return c.modelQuestion(action)
+	case planner.SubjectGoal:
+		return c.goalText()
 	}
 	return ""
 }

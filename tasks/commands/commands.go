@@ -78,7 +78,7 @@ func helpCommand(_ context.Context, in *inbox.Inbox, r *inbox.Request, _ string)
 
 // taskCommand opens a task of its own, even while other tasks run.
 func taskCommand(ctx context.Context, in *inbox.Inbox, r *inbox.Request, text string) (inbox.Reply, error) {
-	text = cmp.Or(text, input.WithoutWords(r.Message))
+	text = cmp.Or(text, input.WithoutWords(r.Message), inbox.FilesGoal(in, r))
 	switch {
 	case text == "":
 		return in.ReplyText(r, "error.empty_task", map[string]any{"Command": "/task"}), nil
@@ -93,7 +93,7 @@ func taskCommand(ctx context.Context, in *inbox.Inbox, r *inbox.Request, text st
 
 // planCommand opens a task whose first plan a person approves before it runs.
 func planCommand(ctx context.Context, in *inbox.Inbox, r *inbox.Request, text string) (inbox.Reply, error) {
-	if text = cmp.Or(text, input.WithoutWords(r.Message)); text == "" {
+	if text = cmp.Or(text, input.WithoutWords(r.Message), inbox.FilesGoal(in, r)); text == "" {
 		return in.ReplyText(r, "error.empty_task", map[string]any{"Command": "/plan"}), nil
 	}
 	reply, err := taskCommand(ctx, in, r, text)

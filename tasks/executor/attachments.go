@@ -45,7 +45,16 @@ func (x *Executor) fetch(ctx context.Context, v *tasks.View, a planner.Action) e
 	r := planner.ReadFile{File: files.File{Name: fileName(attached), Type: attached.Type, Bytes: attached.Bytes}}
 	err := x.keepAttachment(ctx, v, attached, &r)
 	if err == nil {
-		err = x.readKept(ctx, v, attached, &r)
+		err = x.readKept(ctx, v, a.ID, attached, &r)
+	}
+	if over, reached := errors.AsType[*overdraftError](err); reached {
+		asks, failed := x.shouldAsk(ctx, v, a)
+		if failed != nil {
+			return failed
+		}
+		if asks {
+			return x.askToExtend(ctx, v.ID, over.reserved)
+		}
 	}
 	if err != nil {
 		if r.Problem, r.Limit = x.fileProblem(err); r.Problem == "" {
@@ -78,7 +87,7 @@ func (x *Executor) fileProblem(err error) (key string, limit int64) {
 		{files.ErrLarge, "large", limits.File}, {files.ErrRoom, "room", limits.Chat},
 		{read.ErrEmpty, "empty", 0}, {read.ErrEncrypted, "encrypted", 0}, {read.ErrDamaged, "damaged", 0}, {read.ErrKind, "unsupported", 0}, {read.ErrHEIC, "unsupported", 0},
 		{read.ErrLarge, "bounds", 0}, {read.ErrUnpacked, "bounds", 0}, {read.ErrPages, "bounds", 0}, {read.ErrPixels, "bounds", 0}, {read.ErrTime, "bounds", 0}, {read.ErrMemory, "bounds", 0},
-		{errUnheard, "unheard", 0}, {errFetch, "unreachable", 0},
+		{errUnheard, "unheard", 0}, {errNotHeard, "not_heard", 0}, {errUnseen, "unseen", 0}, {tasks.ErrBudget, "budget", 0}, {errFetch, "unreachable", 0},
 	} {
 		if errors.Is(err, p.err) {
 			return p.key, p.limit
@@ -145,7 +154,7 @@ func (x *Executor) keepFrom(ctx context.Context, chat bot.Chat, a bot.Attachment
 }
 
 // readKept finds out what is in a kept file.
-func (x *Executor) readKept(ctx context.Context, v *tasks.View, a bot.Attachment, r *planner.ReadFile) error {
+func (x *Executor) readKept(ctx context.Context, v *tasks.View, action planner.ActionID, a bot.Attachment, r *planner.ReadFile) error {
 	path, remove, err := x.copied(ctx, r.ID)
 	if err != nil {
 		return err
@@ -162,18 +171,17 @@ func (x *Executor) readKept(ctx context.Context, v *tasks.View, a bot.Attachment
 		return read.ErrEmpty
 	}
 	r.Type = read.TypeOf(head[:n], r.Name)
-	switch kind, _, _ := strings.Cut(r.Type, "/"); kind {
-	case "image":
+	switch kind, _, _ := strings.Cut(r.Type, "/"); {
+	case kind == "image":
 		return x.readPicture(ctx, v, path, r)
-	case "audio", "video":
-		r.Kind = kind
-		return errUnheard
+	case kind == "audio", kind == "video", r.Type == "application/ogg":
+		return x.listen(ctx, v, action, path, a, r)
 	}
 	return x.readText(ctx, v, path, r)
 }
 
-// errUnheard means that no model is configured that puts recordings into words.
-var errUnheard = errors.New("no model has the role transcribe")
+// errUnseen means that no model is configured that looks at pictures.
+var errUnseen = errors.New("no model has the role vision")
 
 // copied copies a content to a file of its own, for the process that reads it.
 func (x *Executor) copied(ctx context.Context, id files.ID) (path string, remove func(), err error) {
@@ -196,7 +204,9 @@ func (x *Executor) copied(ctx context.Context, id files.ID) (path string, remove
 }
 
 func (x *Executor) readPicture(ctx context.Context, v *tasks.View, path string, r *planner.ReadFile) error {
-	r.Kind = "picture"
+	if r.Kind = "picture"; !x.rules.Load().HasVision {
+		return errUnseen
+	}
 	p, err := read.ReadPicture(ctx, path, read.Limits{})
 	if err != nil {
 		return err
@@ -228,10 +238,10 @@ func (x *Executor) keepMade(ctx context.Context, v *tasks.View, content []byte, 
 // pages without text.
 func (x *Executor) readText(ctx context.Context, v *tasks.View, path string, r *planner.ReadFile) error {
 	var parts []read.Part
-	size := 0
+	size, unseen := 0, false
 	document, err := read.File(ctx, path, r.Name, read.Limits{}, func(p read.Part) error {
 		if p.Picture != nil {
-			if len(r.Pictures) >= maxPictures {
+			if unseen = !x.rules.Load().HasVision; unseen || len(r.Pictures) >= maxPictures {
 				return nil
 			}
 			return x.keepPicture(ctx, v, *p.Picture, r)
@@ -252,6 +262,15 @@ func (x *Executor) readText(ctx context.Context, v *tasks.View, path string, r *
 	if err != nil || document.Cut {
 		r.Problem = "cut"
 	}
+	if unseen && r.Problem == "" {
+		r.Problem = "unseen"
+	}
+	return x.keepParts(ctx, v, parts, r)
+}
+
+// keepParts notes the text of the parts of a file, and their names. The whole of a long
+// text is kept apart.
+func (x *Executor) keepParts(ctx context.Context, v *tasks.View, parts []read.Part, r *planner.ReadFile) error {
 	for _, p := range parts[:min(len(parts), planner.MaxOutline)] {
 		r.Parts = append(r.Parts, p.Name)
 	}

@@ -84,7 +84,11 @@ func answerModel(ctx context.Context, in *Inbox, r *Request, w textAnswer) (Repl
 		Type: planner.Decided, Decision: &planner.Decision{Approve: true, Text: text, Name: r.Message.From.Name},
 	})
 	// No notice: the presenter edits the question's message.
-	return Reply{Store: []tasks.Inbound{item}, Say: func(context.Context, []tasks.Receipt) Notice { return Notice{} }}, err
+	reply := Reply{Store: []tasks.Inbound{item}, Say: func(context.Context, []tasks.Receipt) Notice { return Notice{} }}
+	if m := r.Message; len(m.Files) > 0 && item.To != "" { // the next decision sees them
+		reply.Add(r, item.To, planner.Event{Type: planner.GuidanceAdded, At: in.Now(), By: m.From.Key(), Text: text, Message: m.ID, Files: m.Files})
+	}
+	return reply, err
 }
 
 // answerOrQuestion is the delivery of an event about a question that a text may answer.
@@ -163,6 +167,10 @@ func (r *Request) answersAsk(t LiveTask, a planner.Action) (w textAnswer, ok boo
 		}
 		messages = append(messages, why.Message)
 	case planner.SubjectForm, planner.SubjectReview:
+	case planner.SubjectGoal:
+		if len(m.Files) > 0 { // they become a part of the question, with their words
+			return w, false
+		}
 	default:
 		if a.ID.Subject != planner.SubjectQuestion {
 			return w, false
@@ -177,7 +185,7 @@ func (r *Request) answersAsk(t LiveTask, a planner.Action) (w textAnswer, ok boo
 	if tasks.Decides(w.action) && t.sent(m.ReplyTo) { // it replies to another message of the task
 		return w, false
 	}
-	if tasks.Decides(w.action) && m.At.Sub(s.Last) > plainReplyTime { // too late: the text may be about something else
+	if (tasks.Decides(w.action) || w.action.Subject == planner.SubjectGoal) && m.At.Sub(s.Last) > plainReplyTime { // too late: the text may be about something else
 		return w, false
 	}
 	own := t.From.Key() == m.From.Key()
@@ -220,10 +228,15 @@ func choosePress(ctx context.Context, in *Inbox, r *Request, t LiveTask, rest st
 	return in.ReplyText(r, "error.too_late", nil), nil
 }
 
-// questionOf reads the question of an ask action. It is empty for questions that
-// no model asked.
+// questionOf reads the question of an ask action. It is empty for questions without
+// choices of their own.
 func questionOf(ctx context.Context, in *Inbox, t LiveTask, a planner.Action) (planner.Question, error) {
-	if a.ID.Subject != planner.SubjectQuestion {
+	switch a.ID.Subject {
+	case planner.SubjectGoal:
+		choices, err := goalChoices(ctx, in, t)
+		return planner.Question{Choices: choices}, err
+	case planner.SubjectQuestion:
+	default:
 		return planner.Question{}, nil
 	}
 	e, err := in.Store.Event(ctx, t.Task, a.ID.Seq)

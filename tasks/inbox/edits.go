@@ -62,7 +62,7 @@ func editHandler(ctx context.Context, in *Inbox, r *Request) (Outcome, error) {
 		return Outcome{Taken: true}, nil
 	}
 	own := *r
-	own.Message.Media, own.Message.Earlier = "", before.Earlier
+	own.Message.Media, own.Message.Earlier, own.Message.Files = "", before.Earlier, before.Files
 	reply, err := OpenQuestion(ctx, in, &own, whole)
 	for _, item := range reply.Store {
 		if item.Open != nil {
@@ -183,7 +183,7 @@ func correctGuidance(ctx context.Context, in *Inbox, r *Request, t LiveTask, hea
 		return Reply{}, err
 	}
 	if asked != nil {
-		o.Earlier, o.Parts = withEarlier(asked.Earlier, m.Earlier), parts
+		o.Earlier, o.Files, o.Parts = withEarlier(asked.Earlier, m.Earlier), asked.Files, parts
 	}
 	item := in.OpeningDelivery(m.Key, m.Chat, o)
 	item.To = t.Task

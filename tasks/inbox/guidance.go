@@ -74,10 +74,13 @@ func (r *Request) destination(sent, now time.Time) destination {
 		if !own && !near {
 			continue
 		}
+		if own && t.State.Wordless && now.Sub(t.State.Last) <= plainReplyTime && planner.Takes(t.State, joins(m)) {
+			return destination{task: t.Task, part: len(t.State.Parts) + 2} // files are waiting for these words
+		}
 		if own && follows(t.State.PartsUntil, sent) {
 			part := len(t.State.Parts) + 2
 			switch {
-			case planner.Takes(t.State, planner.Event{Type: planner.Joined, Text: m.Text}):
+			case planner.Takes(t.State, joins(m)):
 				return destination{task: t.Task, part: part}
 			case part > t.State.Limits.Parts && !t.State.Settled():
 				return destination{task: t.Task, silent: true}
@@ -88,6 +91,11 @@ func (r *Request) destination(sent, now time.Time) destination {
 		}
 	}
 	return destination{}
+}
+
+// joins is the event of a message that becomes a part of a question.
+func joins(m bot.Message) planner.Event {
+	return planner.Event{Type: planner.Joined, Text: m.Text, Earlier: m.Earlier, Files: m.Files}
 }
 
 // partsOf is the number of messages that a task's question may have.

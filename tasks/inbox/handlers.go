@@ -51,7 +51,7 @@ func (in *Inbox) handle(ctx context.Context, m bot.Message, b *batch) (h handled
 	if r.Live, err = in.liveIn(ctx, m.Chat.Key()); err != nil {
 		return h, err
 	}
-	m = input.InWords(in.Texts, r.Lang, m)
+	m = input.InWords(in.Texts, r.Lang, withFewFiles(in.Texts, r.Lang, m))
 	r.Message = m
 	if m.Overheard {
 		if r.MayAsk, err = mayAsk(ctx, in, r); err != nil {
@@ -90,7 +90,7 @@ func handlers(in *Inbox) []Handler {
 	}
 	return []Handler{
 		with(pressHandler), with(editHandler), with(promptArgumentHandler), with(overheardHandler),
-		with(answerHandler), with(commandHandler), with(textHandler),
+		with(filesHandler), with(answerHandler), with(commandHandler), with(textHandler),
 	}
 }
 
@@ -135,8 +135,10 @@ func followsUp(ctx context.Context, in *Inbox, r *Request) (follows bool, err er
 func textHandler(ctx context.Context, in *Inbox, r *Request) (Outcome, error) {
 	m := r.Message
 	switch {
-	case m.Text == "" && m.Overheard:
+	case m.Text == "" && m.Overheard && len(m.Files) == 0:
 		return Outcome{Taken: true}, nil
+	case m.Text == "" && FilesGoal(in, r) != "":
+		return took(OpenQuestion(ctx, in, r, FilesGoal(in, r)))
 	case m.Text == "" && m.Media == "rich_message":
 		return took(in.ReplyText(r, "error.rich_message", nil), nil)
 	case m.Text == "" && m.Media != "":

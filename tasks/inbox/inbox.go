@@ -288,6 +288,7 @@ type Rules struct {
 	ChatSettings map[string]tasks.ChatSettings
 	Approvals    tasks.Approvals
 	Budget       tasks.BudgetRules // those of PromptRules
+	Files        tasks.FileLimits  // those of PromptRules
 }
 
 // messageSpans are the spans of the messages of a batch. Each message begins a trace,

@@ -38,7 +38,7 @@ func (in *Inbox) opening(ctx context.Context, r *Request, goal string) (*planner
 	limits := r.Rules.Limits
 	limits.ReviewTime = r.Rules.Approvals.Expire // a review expires as an approval does
 	return &planner.Opening{
-		Goal: goal, Chat: m.Chat, From: m.From, Message: m.ID, Earlier: m.Earlier,
+		Goal: goal, Chat: m.Chat, From: m.From, Message: m.ID, Earlier: m.Earlier, Files: m.Files,
 		Language: r.Lang, Timezone: timezone, Limits: limits, Model: model, Groups: groups,
 	}, nil
 }
@@ -68,7 +68,8 @@ func OpenQuestion(ctx context.Context, in *Inbox, r *Request, goal string) (Repl
 		sent = item.Open.At
 	}
 	o.Until = partsUntil(m, sent)
-	wordless := m.Text == "" || goal == input.WithoutWords(m)
+	o.Wordless = goal != "" && goal == FilesGoal(in, r)
+	wordless := o.Wordless || m.Text == "" || goal == input.WithoutWords(m)
 	if wordless {
 		o.Parts = []planner.Part{{Message: m.ID}} // the messages that it brings along say it
 	}
@@ -84,7 +85,7 @@ func OpenQuestion(ctx context.Context, in *Inbox, r *Request, goal string) (Repl
 			// The person replied to the task's own message: the board says nothing new.
 			m.Earlier = slices.DeleteFunc(slices.Clone(m.Earlier), func(q bot.Quoted) bool { return q.Own })
 		}
-		item.Event = planner.Event{Type: planner.GuidanceAdded, At: item.Open.At, By: m.From.Key(), Text: goal, Message: m.ID, Earlier: m.Earlier}
+		item.Event = planner.Event{Type: planner.GuidanceAdded, At: item.Open.At, By: m.From.Key(), Text: goal, Message: m.ID, Earlier: m.Earlier, Files: m.Files}
 		if to.part > 0 {
 			item.Event.Type, item.Event.Until = planner.Joined, o.Until
 			if wordless {
@@ -200,5 +201,6 @@ func AskAgain(ctx context.Context, in *Inbox, r *Request, before *planner.Openin
 		return Reply{}, err
 	}
 	o.Message, o.Parts, o.Preview, o.Prompt, o.Earlier = before.Message, before.Parts, before.Preview, before.Prompt, before.Earlier
+	o.Files, o.Wordless = before.Files, before.Wordless
 	return Reply{Store: []tasks.Inbound{in.OpeningDelivery(key, r.Message.Chat, o)}}, nil
 }

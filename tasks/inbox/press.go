@@ -217,7 +217,7 @@ func askApart(ctx context.Context, in *Inbox, r *Request, id tasks.ID, e planner
 	if err != nil {
 		return Reply{}, err
 	}
-	o.Message, o.Earlier = e.Message, e.Earlier
+	o.Message, o.Earlier, o.Files = e.Message, e.Earlier, e.Files
 	n := in.Notice(r, "notice.separate", nil)
 	n.Audience, n.Replace.Pressed = ToAuthor, true
 	reply := in.Reply(r, n)

@@ -38,7 +38,7 @@ func InWords(texts *i18n.Texts, lang string, m bot.Message) bot.Message {
 		}
 		q.From, q.Text = Clean(q.From), paragraphs(Clean(q.Text), Clean(words))
 		q.Media, q.Facts = "", bot.Facts{}
-		if q.Text != "" {
+		if !q.Empty() {
 			quoted = append(quoted, q)
 		}
 	}
@@ -57,12 +57,12 @@ func mediaText(texts *i18n.Texts, lang, media string, f bot.Facts) string {
 func paragraphs(a, b string) string { return strings.TrimSpace(a + "\n\n" + b) }
 
 // WithoutWords is the question of a person who points at messages and writes nothing:
-// the messages as quotations. It is empty when there are none, and for a bare reply
+// the messages as quotations. It is empty when there are none with words, and for a bare reply
 // to the bot's own message, which asks nothing.
 func WithoutWords(m bot.Message) string {
 	var quotations []string
 	for _, q := range m.Earlier {
-		if q.Pointed && (!q.Own || m.ReplyTo == "") {
+		if q.Pointed && q.Text != "" && (!q.Own || m.ReplyTo == "") {
 			quotations = append(quotations, q.Quotation())
 		}
 	}

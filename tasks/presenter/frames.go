@@ -193,7 +193,7 @@ func (p *Presenter) drawStream(ctx context.Context, v *tasks.View, s *streamBuff
 			return err
 		}
 	}
-	d := bot.Draft{Kind: bot.KindAnswer, Task: string(p.id), Text: cards.Introduced(v, text), Partial: true, ReplyTo: v.Opening().Message}
+	d := bot.Draft{Kind: bot.KindAnswer, Task: string(p.id), Text: cards.Introduced(v, p.ps.Texts, text), Partial: true, ReplyTo: v.Opening().Message}
 	if streamer := p.streamer(); streamer != nil {
 		if err := streamer.Stream(ctx, p.chat, d); err != nil {
 			return err

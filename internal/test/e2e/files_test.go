@@ -1,0 +1,193 @@
+package e2e_test
+
+import (
+	"archive/zip"
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"mime/multipart"
+	"net/http"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"legwork/internal/test/fakes/llmfake"
+	"legwork/internal/test/fakes/slackfake"
+	"legwork/internal/test/fakes/telegramfake"
+)
+
+// The optional roles of a model that looks at pictures and listens to recordings.
+const (
+	sees  = "roles: {vision: main}\n"
+	hears = "roles: {vision: main, transcribe: ear}\n"
+	ear   = "\n  ear: {base_url: %q, api_key: sk-secret-e2e, model: whisper-1}"
+)
+
+var shownFile = regexp.MustCompile(`(?s)<data file="([^"]*)" name="([^"]*)"[^>]*>\n(.*?)\n?</data>`)
+
+// readsFiles is a model that answers with what it was given: the goal, the files and how
+// many pictures there are.
+func readsFiles(r llmfake.Request) llmfake.Response {
+	goal, _ := r.Tagged("goal")
+	answer, pictures := "goal: "+goal, 0
+	for _, m := range r.Messages {
+		pictures += len(m.Images)
+		for _, f := range shownFile.FindAllStringSubmatch(m.Content, -1) {
+			answer += fmt.Sprintf("\n\nfile %s %s: %s", f[1], f[2], f[3])
+		}
+	}
+	if pictures > 0 {
+		answer += fmt.Sprintf("\n\npictures: %d", pictures)
+	}
+	return llmfake.Say(answer)
+}
+
+// docx is a Word document of one paragraph.
+func docx(t *testing.T, text string) []byte {
+	t.Helper()
+	var out bytes.Buffer
+	z := zip.NewWriter(&out)
+	for _, f := range [][2]string{
+		{"[Content_Types].xml", `<?xml version="1.0"?><Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types"><Default Extension="rels" ContentType="application/vnd.openxmlformats-package.relationships+xml"/><Override PartName="/word/document.xml" ContentType="application/vnd.openxmlformats-officedocument.wordprocessingml.document.main+xml"/></Types>`},
+		{"_rels/.rels", `<?xml version="1.0"?><Relationships xmlns="http://schemas.openxmlformats.org/package/2006/relationships"><Relationship Id="r1" Type="http://schemas.openxmlformats.org/officeDocument/2006/relationships/officeDocument" Target="word/document.xml"/></Relationships>`},
+		{"word/document.xml", `<?xml version="1.0"?><w:document xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"><w:body><w:p><w:r><w:t>` + text + `</w:t></w:r></w:p></w:body></w:document>`},
+	} {
+		w, err := z.Create(f[0])
+		if err == nil {
+			_, err = io.WriteString(w, f[1])
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return out.Bytes()
+}
+
+// TestTelegramFiles: what people send is read, and the answer comes from it.
+func TestTelegramFiles(t *testing.T) {
+	t.Parallel()
+	b := newTelegramEnv(t, telegramOptions{options: options{think: readsFiles, more: sees + "files: {max_bytes: 100000}\n"}})
+	b.opens()
+	photo := telegramfake.File{Type: "image/png", Content: llmfake.PNG(40, 30)}
+	b.Say(b.ann.ID, b.ann, "what is this?", telegramfake.Attach("photo", photo))
+	b.once(b.ann.ID, "goal: what is this?", "file f1 photo", "pictures: 1")
+	b.SayAlbum(b.bob.ID, b.bob, "which is better?", "photo", []telegramfake.File{photo, {Type: "image/png", Content: llmfake.PNG(50, 30)}})
+	b.once(b.bob.ID, "goal: which is better?", "file f1 photo", "file f2 photo", "pictures: 2")
+
+	b.Say(b.bob.ID, b.bob, "", telegramfake.Attach("document", telegramfake.File{Name: "offer.docx", Content: docx(t, "The price is 300 crowns.")}))
+	ask := b.offers(b.bob.ID, b.says("button.goal_summarize", nil), "offer.docx: what shall I do with it?")
+	b.taps(b.bob, b.bob.ID, ask.ID, b.says("button.goal_summarize", nil))
+	b.once(b.bob.ID, "goal: "+b.says("button.goal_summarize", nil), "file f1 offer.docx", "The price is 300 crowns.")
+
+	b.Say(b.ann.ID, b.ann, "", telegramfake.Attach("document", telegramfake.File{Name: "notes.txt", Content: []byte("Water boils at 100 degrees.")}))
+	b.sees(b.ann.ID, "notes.txt: what shall I do with it?")
+	b.Say(b.ann.ID, b.ann, "at how many degrees?")
+	b.once(b.ann.ID, "goal: at how many degrees?", "Water boils at 100 degrees.")
+
+	b.Say(b.ann.ID, b.ann, "sum it up", telegramfake.Attach("document", telegramfake.File{Name: "large.txt", Content: bytes.Repeat([]byte("x"), 100_001)}))
+	b.once(b.ann.ID, "goal: sum it up", b.says("file.large", map[string]any{"Name": "large.txt", "Max": "100 kB"}))
+	b.Say(b.ann.ID, b.ann, "", telegramfake.Attach("document", telegramfake.File{Name: "huge.txt", Content: bytes.Repeat([]byte("x"), 100_001)}))
+	b.once(b.ann.ID, b.says("file.large", map[string]any{"Name": "huge.txt", "Max": "100 kB"}))
+	b.Say(b.ann.ID, b.ann, "", telegramfake.Attach("voice", telegramfake.File{Type: "audio/ogg", Seconds: 1, Content: llmfake.OGG(1)}))
+	b.once(b.ann.ID, b.says("file.unheard", map[string]any{"Name": "voice"}))
+	b.goesOn(b.ann)
+}
+
+// TestTelegramVoice: the words of a voice message are the person's question, and the
+// answer begins with them. The recording that somebody forwards is material.
+func TestTelegramVoice(t *testing.T) {
+	t.Parallel()
+	b := newTelegramEnv(t, telegramOptions{options: options{think: readsFiles, more: hears}})
+	b.configure(strings.Replace(b.config, "servers:\n", strings.TrimPrefix(fmt.Sprintf(ear, b.models.URL), "\n")+"\nservers:\n", 1))
+	b.opens()
+	voice := telegramfake.File{Type: "audio/ogg", Seconds: 1, Content: llmfake.OGG(1)}
+	b.Say(b.ann.ID, b.ann, "", telegramfake.Attach("voice", voice))
+	b.once(b.ann.ID, b.says("answer.heard", map[string]any{"Text": "hello from the recording"}), "goal: hello from the recording")
+	b.Say(b.bob.ID, b.bob, "", telegramfake.Attach("voice", voice), telegramfake.ForwardOf(b.eve))
+	ask := b.offers(b.bob.ID, b.says("button.goal_write", nil), "voice message: what shall I do with it?")
+	b.taps(b.bob, b.bob.ID, ask.ID, b.says("button.goal_write", nil))
+	b.once(b.bob.ID, "goal: "+b.says("button.goal_write", nil), "file f1 voice: hello from the recording")
+}
+
+// TestSlackFiles: the files of a mention and of the thread that it stands in are read.
+func TestSlackFiles(t *testing.T) {
+	t.Parallel()
+	o := newSlackEnv(t, slackOptions{options: options{think: readsFiles, more: sees}})
+	o.opens()
+	root := o.SayFiles(general, ben, "the offer of last year", "", slackfake.File{Name: "offer.docx", Content: docx(t, "The price was 280 crowns.")})
+	o.SayFiles(general, ann, bots+"which is cheaper?", root, slackfake.File{Name: "new.txt", Content: []byte("The price is 300 crowns.")})
+	o.sees(under(general, root), "goal: which is cheaper?", "file f1 new.txt", "The price is 300 crowns.", "file f2 offer.docx", "The price was 280 crowns.")
+	o.SayFiles(annDM, ann, "", "", slackfake.File{Name: "picture.png", Type: "image/png", Content: llmfake.PNG(40, 30)})
+	o.sees(in(annDM), "picture.png: what shall I do with it?")
+	o.Say(annDM, ann, "describe it in one word", "")
+	o.sees(in(annDM), "goal: describe it in one word", "pictures: 1")
+}
+
+// TestChatFile: a file goes along with a question in the terminal.
+func TestChatFile(t *testing.T) {
+	t.Parallel()
+	w := newEnv(t, options{think: readsFiles})
+	if err := os.WriteFile(w.file("notes.csv"), []byte("city,people\nOslo,709037\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	code, out, said := w.finish("", "chat", "--file", w.file("notes.csv"), "how many people?")
+	if code != 0 || !holdsAll(out, []string{"goal: how many people?", "file f1 notes.csv", "709037"}) {
+		t.Errorf("exit code %d, output %q, said %q; want an answer from the file", code, out, said)
+	}
+}
+
+// TestUploadedFile: a program uploads a file, and a task answers from it.
+func TestUploadedFile(t *testing.T) {
+	t.Parallel()
+	w := newEnv(t, options{think: readsFiles, more: fmt.Sprintf("http: {listen: \"127.0.0.1:0\", tokens: [%s]}\n", tokenLine("ops", "operator"))})
+	s := w.serve()
+	call := func(method, path, kind string, body io.Reader) map[string]any {
+		t.Helper()
+		r, err := http.NewRequestWithContext(t.Context(), method, "http://"+s.address+path, body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("Authorization", "Bearer "+tokenOf("ops"))
+		r.Header.Set("Content-Type", kind)
+		resp, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer resp.Body.Close()
+		text, err := io.ReadAll(resp.Body)
+		got := map[string]any{}
+		if err != nil || resp.StatusCode >= 300 || json.Unmarshal(text, &got) != nil {
+			t.Fatalf("%s %s: %s %s", method, path, resp.Status, text)
+		}
+		return got
+	}
+	var form bytes.Buffer
+	m := multipart.NewWriter(&form)
+	part, err := m.CreateFormFile("file", "offer.docx")
+	if err == nil {
+		_, err = part.Write(docx(t, "The price is 300 crowns."))
+	}
+	if err != nil || m.Close() != nil {
+		t.Fatal(err)
+	}
+	id := call(http.MethodPost, "/v1/files", m.FormDataContentType(), &form)["id"]
+	task := call(http.MethodPost, "/v1/tasks", "application/json", strings.NewReader(fmt.Sprintf(`{"goal": "what is the price?", "files": [%q]}`, id)))["id"]
+	answer := ""
+	s.until("the answer", func() bool {
+		got := call(http.MethodGet, fmt.Sprintf("/v1/tasks/%s?wait=10s", task), "", nil)
+		answer, _ = got["answer"].(string)
+		return got["state"] == "done"
+	})
+	if !holdsAll(answer, []string{"goal: what is the price?", "file f1 offer.docx", "The price is 300 crowns."}) {
+		t.Errorf("the answer is %q", answer)
+	}
+	if n := len(slices.Collect(strings.Lines(s.err.String()))); n == 0 {
+		t.Error("nothing was logged")
+	}
+}

@@ -1,0 +1,118 @@
+package executor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"legwork/bot"
+	"legwork/files/read"
+	"legwork/internal/clip"
+	"legwork/llm"
+	"legwork/planner"
+	"legwork/tasks"
+)
+
+// Listener is a Model that writes down what is said in recordings.
+type Listener interface {
+	Transcribe(ctx context.Context, r llm.Transcription) (llm.Transcript, error)
+	// QuoteUsage returns the most that a use of a role costs.
+	QuoteUsage(role string, u llm.Usage) llm.Usage
+}
+
+// errUnheard means that no model is configured that puts recordings into words, and
+// errNotHeard that the model did not do so.
+var (
+	errUnheard  = errors.New("no model has the role transcribe")
+	errNotHeard = errors.New("putting recording into words")
+)
+
+// listen writes down what is said in a recording, or in a video. The words of a voice
+// message are those of the person who sent it; the words in other recordings are
+// material. The task's budget pays for it.
+func (x *Executor) listen(ctx context.Context, v *tasks.View, action planner.ActionID, path string, a bot.Attachment, r *planner.ReadFile) error {
+	r.Kind = "recording"
+	listener, ok := x.listener()
+	if !ok {
+		return errUnheard
+	}
+	recording, err := os.Open(path)
+	if err != nil {
+		return fmt.Errorf("opening copy of file: %w", err)
+	}
+	defer func() { _ = recording.Close() }()
+	info, err := recording.Stat()
+	if err != nil {
+		return fmt.Errorf("opening copy of file: %w", err)
+	}
+	request := llm.Transcription{Audio: io.NewSectionReader(recording, 0, info.Size()), Type: r.Type, Length: time.Duration(a.Seconds) * time.Second}
+	reserved := x.budget.reservation(v, tasks.ReservationID{Action: action}, llm.Request{Role: llm.RoleTranscribe})
+	reserved.Most = listener.QuoteUsage(llm.RoleTranscribe, request.Most())
+	release, err := x.budget.reserve(ctx, v.ID, reserved, nil)
+	if over, reached := errors.AsType[*tasks.BudgetError](err); reached {
+		return &overdraftError{over, reserved}
+	}
+	if err != nil {
+		return err
+	}
+	defer release()
+	request.BeforeRetry = x.budget.reserveRetries(ctx, v.ID, reserved)
+	said, err := listener.Transcribe(ctx, request)
+	r.Usage = said.Usage
+	if failed, ok := errors.AsType[*llm.Error](err); ok {
+		r.Usage = failed.Usage
+		if failed.Problem == llm.Held {
+			err = fmt.Errorf("%w: %w", tasks.ErrPaused, err)
+		}
+	}
+	switch {
+	case errors.Is(err, llm.ErrSilence):
+		r.Problem = "silent"
+		return nil
+	case ctx.Err() != nil || errors.Is(err, tasks.ErrPaused):
+		x.budget.settle(ctx, v.ID, reserved.ID, r.Usage)
+		return err
+	case err != nil:
+		return fmt.Errorf("%w: %w", errNotHeard, err)
+	}
+	r.Spoken = a.Kind == bot.AttachVoice && !a.Others
+	return x.keepWords(ctx, v, said.Text, r)
+}
+
+// maxSpoken is how much of a voice message is a part of the question, in bytes.
+const maxSpoken = 64 << 10
+
+// keepWords notes what was heard.
+func (x *Executor) keepWords(ctx context.Context, v *tasks.View, text string, r *planner.ReadFile) error {
+	text = strings.ToValidUTF8(text, "\ufffd")
+	if !r.Spoken {
+		return x.keepParts(ctx, v, []read.Part{{Text: text}}, r)
+	}
+	if r.Text = clip.Marked(text, maxSpoken); len(text) > maxSpoken {
+		r.Problem = "cut"
+	}
+	return nil
+}
+
+// listener is the model as one that listens; ok is false when no model of the config
+// does.
+func (x *Executor) listener() (_ Listener, ok bool) {
+	model := x.Model
+	if p, pausable := model.(pausableModel); pausable {
+		model = p.Model
+	}
+	l, ok := model.(Listener)
+	return l, ok && x.rules.Load().HasHearing
+}
+
+// overdraftError says that a budget has no room for reading a file.
+type overdraftError struct {
+	*tasks.BudgetError
+	reserved tasks.Reservation
+}
+
+func (e *overdraftError) Unwrap() error { return e.BudgetError }
