@@ -16,6 +16,7 @@ import (
 	"legwork/llm"
 	"legwork/tasks"
 	"legwork/tasks/api"
+	"legwork/tasks/executor"
 	"legwork/tasks/inbox"
 	"legwork/tasks/policy"
 	"legwork/tasks/scheduler"
@@ -66,6 +67,7 @@ func promptRules(c *conf.Config, model llm.Model) tasks.PromptRules {
 		Instructions: c.Instructions, ChatSettings: chatSettings(c), Models: slices.Sorted(maps.Keys(c.LLM.Models)), PromptBytes: promptBytes(model),
 		HasVision: c.LLM.Roles[llm.RoleVision] != "", HasHearing: c.LLM.Roles[llm.RoleTranscribe] != "",
 		Files: fileLimits(c), Admins: append(slices.Clip(c.Access.Admins), owner()), Approvals: approvals(c), Budget: budget(c), Deciders: deciders(c),
+		Makes: executor.Makes(c.LLM.Roles[llm.RoleImage] != "", c.LLM.Roles[llm.RoleSpeech] != ""), Fonts: c.Files.Fonts, AnswerMessages: c.Files.AnswerMessages,
 		Trust: tasks.Trust(c.Trust), SharedState: c.AgentTools.SharedState, Delegate: c.AgentTools.Delegate,
 	}
 }

@@ -46,6 +46,10 @@ func (d *Draft) IsFile() bool { return d.File != nil && d.File.As != "" }
 // the File.
 var ErrNoFiles = errors.New("files cannot be sent here")
 
+// ErrTooLarge is wrapped beside ErrNoFiles where the platform says that the file is too
+// large for it.
+var ErrTooLarge = errors.New("the platform takes no files of that size")
+
 // Filer is a platform that can send a file with a message. When the answer to an
 // upload gets lost, the file comes twice, because Post is tried again.
 type Filer interface {
@@ -88,7 +92,11 @@ func (f *File) MediaType() string {
 // check returns ErrNoFiles, wrapped, for a file that no platform accepts.
 func (f *File) check() error {
 	if n := len(f.Content); n == 0 || n > MaxFile {
-		return fmt.Errorf("sending %s of %d bytes, 1 to %d are allowed: %w", f.BaseName(), n, MaxFile, ErrNoFiles)
+		err := ErrNoFiles
+		if n > 0 {
+			err = errors.Join(ErrNoFiles, ErrTooLarge)
+		}
+		return fmt.Errorf("sending %s of %d bytes, 1 to %d are allowed: %w", f.BaseName(), n, MaxFile, err)
 	}
 	return nil
 }

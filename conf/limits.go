@@ -112,11 +112,13 @@ type Files struct {
 	TotalBytes int64 `yaml:"total_bytes,omitempty" jsonschema:"minimum=0,maximum=1000000000000000"`
 	// Fonts are folders with fonts for PDFs, beside those of the system.
 	Fonts []string `yaml:"fonts,omitempty"`
+	// AnswerMessages is how many messages an answer may have. Of a longer one the chat gets the first message, and a file with all of it.
+	AnswerMessages int `yaml:"answer_messages,omitempty" jsonschema:"minimum=0,maximum=100"`
 }
 
 // defaultFiles are the limits of a config that sets none.
 func defaultFiles() Files {
-	return Files{MaxBytes: 20 << 20, MessageBytes: 50 << 20, ChatBytes: 200 << 20, TotalBytes: 10 << 30}
+	return Files{MaxBytes: 20 << 20, MessageBytes: 50 << 20, ChatBytes: 200 << 20, TotalBytes: 10 << 30, AnswerMessages: 5}
 }
 
 // Backup sets how often the data is backed up to the folder backups of data_dir.

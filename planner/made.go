@@ -68,6 +68,9 @@ func makesFiles(s State, w Work, journal Journal) bool {
 	return NamesMade(Description(w, journal))
 }
 
+// FileSlot is the slot of the nth file of the outcome, from 1.
+func FileSlot(n int) string { return "file." + strconv.Itoa(n) }
+
 // firstFiles are the names of the files that calls make or read, in one line.
 func firstFiles(calls []Call) string {
 	var names []string

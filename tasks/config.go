@@ -19,8 +19,11 @@ type PromptRules struct {
 	Files        FileLimits              // limits of files
 	Makes        *planner.Makes          // the files that can be made; nil: none
 	Fonts        []string                // folders with fonts for made files, beside those of the system
-	Admins       []string                // keys of the configured admins
-	Deciders     []string                // keys of the programs ("api:NAME") whose tokens let them decide about calls
+	// AnswerMessages is how many messages an answer may have: of a longer one the chat gets
+	// the first message, and a file with all of it. 0: no limit.
+	AnswerMessages int
+	Admins         []string // keys of the configured admins
+	Deciders       []string // keys of the programs ("api:NAME") whose tokens let them decide about calls
 }
 
 // Trust are the destinations to which tasks may send what they like. Its fields are

@@ -212,6 +212,9 @@ func (s *Slack) fileError(ctx context.Context, err error) error {
 	case !contentRefused(err) && !uploadRefused(err):
 		return err
 	}
+	if status, ok := errors.AsType[slackgo.StatusCodeError](err); ok && status.Code == http.StatusRequestEntityTooLarge || code(err) == "file_upload_size_restricted" {
+		return fmt.Errorf("%w: %w: %w", bot.ErrNoFiles, bot.ErrTooLarge, err)
+	}
 	return fmt.Errorf("%w: %w", bot.ErrNoFiles, err)
 }
 

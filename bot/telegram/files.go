@@ -88,12 +88,18 @@ func isMusic(content []byte) bool {
 // refusesFile reports whether a chat accepts no files of that kind, or not this one. It
 // may still accept messages.
 func refusesFile(err error) bool {
+	refused, ok := asRefusal(err)
+	return tooLarge(err) || ok && refused.says(
+		"rights to send documents", "rights to send photos", "rights to send voice notes", "rights to send audios", "rights to send media",
+		"chat_send_docs_forbidden", "chat_send_photos_forbidden", "chat_send_voices_forbidden", "chat_send_audios_forbidden", "chat_send_media_forbidden",
+		"file must be non-empty")
+}
+
+// tooLarge reports whether Telegram refuses a file because of its size.
+func tooLarge(err error) bool {
 	if status, ok := errors.AsType[statusError](err); ok {
 		return status == http.StatusRequestEntityTooLarge
 	}
 	refused, ok := asRefusal(err)
-	return ok && (refused.code == http.StatusRequestEntityTooLarge || refused.says(
-		"rights to send documents", "rights to send photos", "rights to send voice notes", "rights to send audios", "rights to send media",
-		"chat_send_docs_forbidden", "chat_send_photos_forbidden", "chat_send_voices_forbidden", "chat_send_audios_forbidden", "chat_send_media_forbidden",
-		"file must be non-empty", "file is too big"))
+	return ok && (refused.code == http.StatusRequestEntityTooLarge || refused.says("file is too big"))
 }

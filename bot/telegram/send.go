@@ -268,6 +268,9 @@ func (t *Telegram) deliver(ctx context.Context, o *outgoing, chat string) (id st
 // again: the error is nil then, and final otherwise.
 func (t *Telegram) repair(o *outgoing, r bot.Request, err error) error {
 	if o.file != nil && refusesFile(err) {
+		if tooLarge(err) {
+			return fmt.Errorf("%w: %w: %w", bot.ErrNoFiles, bot.ErrTooLarge, err)
+		}
 		return fmt.Errorf("%w: %w", bot.ErrNoFiles, err)
 	}
 	refused, ok := asRefusal(err)

@@ -150,16 +150,10 @@ func (p *reservedCall) countsFor(id tasks.ID, over planner.Overdraft) bool {
 
 // reservation returns the reservation for a request.
 func (b *budget) reservation(v *tasks.View, of tasks.ReservationID, r llm.Request) tasks.Reservation {
-	return b.reservationOf(v, of, b.price.Chosen(r), b.price.Quote(r))
-}
-
-// reservationOf returns the reservation for a call of a configured model that uses at
-// most so much.
-func (b *budget) reservationOf(v *tasks.View, of tasks.ReservationID, model string, most llm.Usage) tasks.Reservation {
 	opening, rules := v.Opening(), b.rules.Load().Budget
 	return tasks.Reservation{
 		ID: of, Day: rules.Day(b.wall()), User: opening.From.Key(), Chat: opening.Chat.Room(),
-		Model: model, Most: most, Budgets: rules.Budgets,
+		Model: b.price.Chosen(r), Most: b.price.Quote(r), Budgets: rules.Budgets,
 	}
 }
 

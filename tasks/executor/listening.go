@@ -109,7 +109,7 @@ func (x *Executor) listener() (_ Listener, ok bool) {
 	return l, ok && x.rules.Load().HasHearing
 }
 
-// overdraftError says that a budget has no room for reading a file.
+// overdraftError says that a budget has no room for reading or making a file.
 type overdraftError struct {
 	*tasks.BudgetError
 	reserved tasks.Reservation

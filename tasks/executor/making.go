@@ -43,11 +43,11 @@ func (r refusal) Error() string { return string(r) }
 func (x *Executor) makeFile(ctx context.Context, v *tasks.View, a planner.Action, wanted planner.Make) error {
 	m := making{x, v, a, x.rules.Load().Makes}
 	f, used, err := m.file(ctx, wanted)
-	over, reached := errors.AsType[*budgetRefusal](err)
+	over, reached := errors.AsType[*overdraftError](err)
 	reason, mendable := reasonOf(err)
 	switch {
 	case reached:
-		return x.budgetReached(ctx, v, a, over.reservation, over.Overdraft)
+		return x.budgetReached(ctx, v, a, over.reserved, over.Overdraft)
 	case mendable:
 		logWithCause(ctx, x.Log, err.Error()).InfoContext(ctx, "file not made", "task", v.ID, "action", a.ID, "kind", madeKind(wanted.Name))
 		text := m.text("prompt.not_made", map[string]any{"Reason": reason})

@@ -23,7 +23,11 @@ type Artist interface {
 // medium is the call of a model that makes a file of that kind from a text; nil for a
 // file that is made without a model.
 func (m making) medium(kind string, wanted planner.Make) func(context.Context) (llm.Media, error) {
-	artist, _ := m.x.Model.(pausableModel).Model.(Artist)
+	model := m.x.Model
+	if p, pausable := model.(pausableModel); pausable {
+		model = p.Model
+	}
+	artist, _ := model.(Artist)
 	switch {
 	case wanted.Text == "":
 		return nil
@@ -51,10 +55,11 @@ func (m making) asked(artist Artist, role string, configured bool, most llm.Usag
 			return media, refusal(fmt.Sprintf("no model is configured for it (roles.%s). Say so, and make another kind if that helps: %s", role, m.makes.Kinds))
 		}
 		b := m.x.budget
-		r := b.reservationOf(m.v, tasks.ReservationID{Action: m.a.ID}, b.price.Chosen(llm.Request{Role: role}), artist.QuoteUsage(role, most))
+		r := b.reservation(m.v, tasks.ReservationID{Action: m.a.ID}, llm.Request{Role: role})
+		r.Most = artist.QuoteUsage(role, most)
 		release, err := b.reserve(ctx, m.v.ID, r, nil)
 		if over, reached := errors.AsType[*tasks.BudgetError](err); reached {
-			return media, &budgetRefusal{over, r}
+			return media, &overdraftError{over, r}
 		}
 		if err != nil {
 			return media, err
@@ -62,20 +67,17 @@ func (m making) asked(artist Artist, role string, configured bool, most llm.Usag
 		defer release()
 		media, err = call(ctx, b.reserveRetries(ctx, m.v.ID, r))
 		failed, ok := errors.AsType[*llm.Error](err)
+		if !ok {
+			return media, err
+		}
+		media.Usage = failed.Usage
 		switch {
-		case !ok || ctx.Err() != nil:
+		case ctx.Err() != nil:
 			return media, err
 		case failed.Problem == llm.Held:
 			return media, fmt.Errorf("%w: %w", tasks.ErrPaused, err)
 		}
-		media.Usage = failed.Usage
 		m.x.Log.ErrorContext(ctx, "model call failed", "task", m.v.ID, "action", m.a.ID, "cause", err)
 		return media, refusal(fmt.Sprintf("the model for it (roles.%s) failed: %s. Say so; do not try again at once", role, failed.Problem))
 	}
-}
-
-// budgetRefusal is the error of a call for which a budget has no room.
-type budgetRefusal struct {
-	*tasks.BudgetError
-	reservation tasks.Reservation
 }

@@ -45,13 +45,26 @@ func (p *Presenter) Show(ctx context.Context, v *tasks.View) error {
 	if v.State.Round > 0 || p.remover() == nil { // a board that is deleted stays until the answer is there
 		_ = p.finishBoard(ctx, v) // the last part tries again
 	}
-	parts := p.parts(v)
+	parts, err := p.sendFiles(ctx, v, p.parts(v))
+	if err != nil {
+		return p.sendFailed(ctx, v, err)
+	}
 	for i := range parts {
 		if err := p.showPart(ctx, v, fmt.Sprintf("answer.%d", i+1), parts[i], i == len(parts)-1); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// sendFiles sends the files of the outcome. It returns the messages that follow.
+func (p *Presenter) sendFiles(ctx context.Context, v *tasks.View, parts []bot.Draft) ([]bot.Draft, error) {
+	box := outbox{&p.sender, v}
+	if err := box.sendMade(ctx); err != nil {
+		return nil, err
+	}
+	large := outsize{outbox: box, rules: p.ps.rules.Load(), next: len(planner.Made(v.State, v.Event))}
+	return large.fit(ctx, parts)
 }
 
 // maxKept is the maximum length, in bytes, of an unfinished answer that is kept.

@@ -125,10 +125,11 @@ func (s *sender) post(ctx context.Context, to bot.Chat, slot string, d bot.Draft
 	}
 }
 
-// messageKind names the kind of a slot's message for failpoints: answer or question.
+// messageKind names the kind of a slot's message for failpoints: answer, file or question.
 func messageKind(slot string) string {
-	if strings.HasPrefix(slot, "answer.") {
-		return "answer"
+	switch kind, _, _ := strings.Cut(slot, "."); kind {
+	case "answer", "file":
+		return kind
 	}
 	return "question"
 }
