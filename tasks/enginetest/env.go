@@ -46,8 +46,9 @@ type Env struct {
 	Chats    tasks.Chats // holds Platform; Use takes it over
 	Limits   planner.Limits
 	Budget   tasks.BudgetRules
-	Deciders []string      // keys of the programs that may decide about calls
-	Expire   time.Duration // how long questions wait for a person; 0: for ever
+	Deciders []string                 // keys of the programs that may decide about calls
+	Expire   time.Duration            // how long questions wait for a person; 0: for ever
+	Rules    func(*tasks.PromptRules) // changes the rules in Use; may be nil
 	stop     func()
 }
 
@@ -74,6 +75,9 @@ func (env *Env) Use(store tasks.Store) {
 	env.Store = store
 	rules := tasks.PromptRules{
 		Budget: env.Budget, Deciders: env.Deciders, Approvals: tasks.Approvals{Expire: env.Expire}, SharedState: true, Delegate: true,
+	}
+	if env.Rules != nil {
+		env.Rules(&rules)
 	}
 	env.Presenters = presenter.New(presenter.Config{
 		Store: store, Texts: env.Texts, Chats: env.Chats, Log: env.Log, Now: env.Now, Pause: env.Pause, Rules: rules,
