@@ -73,6 +73,14 @@ func (m *Model) reply(r llm.Request) llm.Reply {
 	if summary, ok := m.rules.digest(r); ok {
 		return llm.Reply{Text: summary}
 	}
+	kinds, _ := m.rules.files(p.goal)
+	switch {
+	case kinds == nil || !p.makes():
+	case len(p.returned) == 0:
+		return m.deliver(p, kinds)
+	default:
+		return llm.Reply{Text: m.handedOver(p)}
+	}
 	return llm.Reply{Text: m.answer(p)}
 }
 
@@ -138,8 +146,17 @@ func call(p prompt, n int, tool string, arguments any) llm.ToolCall {
 // decide plans, or writes the answer when there are results or no work is needed.
 func (m *Model) decide(p prompt) llm.Reply {
 	goal := p.goal
+	wantsFile := false
+	if p.canWantFiles() {
+		var kinds []string
+		kinds, goal = m.rules.files(goal)
+		wantsFile = kinds != nil
+	}
 	if len(p.results) > 0 {
-		if goal = p.news; goal == "" {
+		switch goal = p.news; {
+		case goal == "" && wantsFile:
+			return llm.Reply{ToolCalls: []llm.ToolCall{call(p, 0, "plan", map[string]any{"plan": []any{}})}}
+		case goal == "":
 			return llm.Reply{Text: m.answer(p)}
 		}
 	} else if p.news != "" {
@@ -164,7 +181,11 @@ func (m *Model) decide(p prompt) llm.Reply {
 	for i, part := range parts {
 		plan[i] = entry{part.group, part.text}
 	}
-	return llm.Reply{ToolCalls: []llm.ToolCall{call(p, 0, "plan", map[string]any{"plan": plan})}}
+	arguments := map[string]any{"plan": plan}
+	if wantsFile {
+		arguments["wants_file"] = true
+	}
+	return llm.Reply{ToolCalls: []llm.ToolCall{call(p, 0, "plan", arguments)}}
 }
 
 // work calls the tool that fits the task best, once, and reports its result.

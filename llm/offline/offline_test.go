@@ -358,3 +358,38 @@ func TestTheLanguageIsThatOfMostLetters(t *testing.T) {
 		}
 	}
 }
+
+// TestFilesAreMadeOfResults: a goal that asks for a CSV and a Markdown file is planned
+// without these words, and the answer makes both of what was found.
+func TestFilesAreMadeOfResults(t *testing.T) {
+	tool := llm.Tool{Name: "plan", Schema: json.RawMessage(`{"type":"object","properties":{"plan":{},"wants_file":{}}}`)}
+	for goal, want := range map[string]string{
+		"What is 17*23, and what time is it in Tokyo? Make a CSV file.":       "math: What is 17*23\nclock: What time is it in Tokyo",
+		"What is 17*23 and what time is it in Tokyo, as a CSV file":           "math: What is 17*23\nclock: What time is it in Tokyo",
+		"What is 17*23 as Markdown and as CSV?":                               "math: What is 17*23",
+		"Сколько будет 17*23 и который час в Токио? Сохрани результаты в CSV": "math: Сколько будет 17*23\nclock: Который час в Токио",
+		"17*23 等于多少？东京现在几点？把结果做成CSV文件":                                        "math: 17*23 等于多少\nclock: 东京现在几点",
+	} {
+		r := planRequest("<goal>\n" + goal + "\n</goal>")
+		r.Tools = []llm.Tool{tool}
+		reply := ask(t, r)
+		if got := planned(t, reply); got != want || !strings.Contains(reply.ToolCalls[0].Arguments, `"wants_file":true`) {
+			t.Errorf("%s: planned %q with %s, want %q and a file", goal, got, reply.ToolCalls, want)
+		}
+	}
+	r := llm.Request{Role: llm.RoleAnswer, Tools: []llm.Tool{{Name: "make_file", Schema: json.RawMessage(`{"type":"object"}`)}}, Messages: []llm.Message{
+		{Role: llm.System, Content: "You write."}, {Role: llm.User, Content: "<goal>\nWhat is 17*23 as Markdown and as CSV?\n</goal>"},
+		{Role: llm.User, Content: `<result id="1/a" state="done">**What is 17*23**: 391</result>`},
+	}}
+	reply := ask(t, r)
+	if len(reply.ToolCalls) != 2 || !strings.Contains(reply.ToolCalls[0].Arguments, `"results.md"`) || !strings.Contains(reply.ToolCalls[1].Arguments, `Question,Result\nWhat is 17*23,391\n`) {
+		t.Errorf("the answer calls %v, want results.md and results.csv", reply.ToolCalls)
+	}
+	r.Messages = append(r.Messages, llm.Message{Role: llm.Assistant, ToolCalls: reply.ToolCalls})
+	for _, c := range reply.ToolCalls {
+		r.Messages = append(r.Messages, llm.Message{Role: llm.ToolRole, ToolCallID: c.ID, Content: "<data>made</data>"})
+	}
+	if reply = ask(t, r); len(reply.ToolCalls) > 0 || !strings.Contains(reply.Text, "Results in the file: 1.") {
+		t.Errorf("then it says %q and calls %v, want the answer", reply.Text, reply.ToolCalls)
+	}
+}

@@ -61,7 +61,7 @@ func guess(p prompt) string {
 	if slices.ContainsFunc(p.tools, func(t llm.Tool) bool { return t.Name == "plan" }) {
 		return llm.RolePlan
 	}
-	if p.task != "" || len(p.tools) > 0 {
+	if p.task != "" || len(p.tools) > 0 && !p.makes() {
 		return llm.RoleWork
 	}
 	return llm.RoleAnswer

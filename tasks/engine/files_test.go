@@ -243,7 +243,7 @@ func TestFileAfterAnOutage(t *testing.T) {
 func TestLongAnswers(t *testing.T) {
 	wide := "| a | b | c | d | e | f | g |\n|---|---|---|---|---|---|---|\n| one thing | 2 | 3 | four things | 5 | six things | seven |\n"
 	wide = strings.ReplaceAll(wide, "| a |", "| heading a |")
-	firstWords := strings.Repeat("word ", 12) + "\n"
+	firstWords := strings.Repeat("word ", 12) + "word\n"
 	for _, test := range []struct{ name, text, want string }{
 		{"short", strings.Repeat("word ", 50), "answer: " + firstWords},
 		{"three messages", strings.Repeat("word ", 60), strings.Repeat("answer: "+firstWords, 3)},
