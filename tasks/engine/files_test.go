@@ -52,7 +52,7 @@ func (c *courier) files() string {
 		case d.File != nil:
 			s += fmt.Sprintf("%s %s %d bytes: %s\n", d.File.As, d.File.Name, min(len(d.File.Content), 9), text)
 		case d.Kind != "deleted":
-			s += fmt.Sprintf("%s: %.64s\n", d.Kind, text)
+			s += fmt.Sprintf("%s: %.100s\n", d.Kind, text)
 		}
 	}
 	return s
@@ -108,15 +108,15 @@ func TestMadeFilesComeBeforeTheAnswer(t *testing.T) {
 	chart := `"chart":{"kind":"bar","labels":["A","B"],"series":[{"name":"Price","values":[12.5,9]}]}`
 	for _, test := range []struct{ arguments, want string }{
 		{`{"name":"report.docx","text":"# Sales\n\nThey rose.","caption":"Sales of 2026"}`, "document report.docx 9 bytes: Sales of 2026\n"},
-		{`{"name":"report.pdf","text":"# Sales"}`, "document report.pdf 9 bytes: report.pdf\n"},
-		{`{"name":"../../etc/notes.md","text":"# Sales"}`, "document notes.md 8 bytes: notes.md\n"},
-		{`{"name":"page.htm","text":"# Sales"}`, "document page.htm 9 bytes: page.htm\n"},
-		{`{"name":"data.json","text":"{\"a\":[1,2]}"}`, "document data.json 9 bytes: data.json\n"},
-		{`{"name":"offers.xlsx",` + table + `}`, "document offers.xlsx 9 bytes: offers.xlsx\n"},
-		{`{"name":"offers.csv",` + table + `}`, "document offers.csv 9 bytes: offers.csv\n"},
-		{`{"name":"offers.csv","text":"Who;Price\nA;12.5\n"}`, "document offers.csv 9 bytes: offers.csv\n"},
+		{`{"name":"report.pdf","text":"# Sales"}`, "document report.pdf 9 bytes: \n"},
+		{`{"name":"../../etc/notes.md","text":"# Sales"}`, "document notes.md 8 bytes: \n"},
+		{`{"name":"page.htm","text":"# Sales"}`, "document page.htm 9 bytes: \n"},
+		{`{"name":"data.json","text":"{\"a\":[1,2]}"}`, "document data.json 9 bytes: \n"},
+		{`{"name":"offers.xlsx",` + table + `}`, "document offers.xlsx 9 bytes: \n"},
+		{`{"name":"offers.csv",` + table + `}`, "document offers.csv 9 bytes: \n"},
+		{`{"name":"offers.csv","text":"Who;Price\nA;12.5\n"}`, "document offers.csv 9 bytes: \n"},
 		{`{"name":"offers.png",` + chart + `}`, "photo offers.png 9 bytes: offers.png\n"},
-		{`{"name":"offers.svg",` + chart + `}`, "document offers.svg 9 bytes: offers.svg\n"},
+		{`{"name":"offers.svg",` + chart + `}`, "document offers.svg 9 bytes: \n"},
 	} {
 		t.Run(test.want, func(t *testing.T) {
 			deliver(t, func(t *testing.T, env *enginetest.Env, c *courier) {
@@ -154,7 +154,7 @@ func TestFilesThatCannotBeMade(t *testing.T) {
 			deliver(t, func(t *testing.T, env *enginetest.Env, c *courier) {
 				env.Model.Answer = makes(test.arguments, `{"name":"report.txt","text":"plain"}`)
 				c.ask(t, env)
-				if got := c.files(); !strings.HasSuffix(got, "document report.txt 6 bytes: report.txt\n"+answerLine) {
+				if got := c.files(); !strings.HasSuffix(got, "document report.txt 6 bytes: \n"+answerLine) {
 					t.Errorf("the chat is\n%s\nwant report.txt and the answer", got)
 				}
 				requests := env.Model.Requests(llm.RoleAnswer)
@@ -183,7 +183,7 @@ func TestPicturesInDocuments(t *testing.T) {
 	deliver(t, func(t *testing.T, env *enginetest.Env, c *courier) {
 		env.Model.Answer = makes(`{"name":"chart.png","chart":{"kind":"pie","labels":["A","B"],"series":[{"values":[1,2]}]}}`, `{"name":"a.docx","text":"![sales](chart.png)"}`)
 		c.ask(t, env)
-		want := "photo chart.png 9 bytes: chart.png\ndocument a.docx 9 bytes: a.docx\n" + answerLine
+		want := "photo chart.png 9 bytes: chart.png\ndocument a.docx 9 bytes: \n" + answerLine
 		if got := c.files(); !strings.HasSuffix(got, want) {
 			t.Errorf("the chat is\n%s\nwant\n%s", got, want)
 		}
@@ -197,9 +197,9 @@ func TestChatsThatRefuseFiles(t *testing.T) {
 		err  error
 		want string
 	}{
-		{fmt.Errorf("rights: %w", bot.ErrNoFiles), "notice: The file report.txt could not be sent: this chat takes no files fro"},
+		{fmt.Errorf("rights: %w", bot.ErrNoFiles), "notice: The file report.txt could not be sent: this chat takes no files from me."},
 		{errors.Join(bot.ErrNoFiles, bot.ErrTooLarge), "notice: The file report.txt is too large to be sent here: at most 50 MB."},
-		{errors.New("always broken"), "notice: The file report.txt could not be sent: this chat takes no files fro"},
+		{errors.New("always broken"), "notice: The file report.txt could not be sent: this chat takes no files from me."},
 	} {
 		t.Run(test.err.Error(), func(t *testing.T) {
 			deliver(t, func(t *testing.T, env *enginetest.Env, c *courier) {
@@ -232,7 +232,7 @@ func TestFileAfterAnOutage(t *testing.T) {
 		}
 		env.Model.Answer = makes(`{"name":"report.txt","text":"plain"}`)
 		c.ask(t, env)
-		if got, want := c.files(), "document report.txt 6 bytes: report.txt\n"+answerLine; got != want {
+		if got, want := c.files(), "document report.txt 6 bytes: \n"+answerLine; got != want {
 			t.Errorf("the chat is\n%s\nwant\n%s", got, want)
 		}
 	})
@@ -243,11 +243,11 @@ func TestFileAfterAnOutage(t *testing.T) {
 func TestLongAnswers(t *testing.T) {
 	wide := "| a | b | c | d | e | f | g |\n|---|---|---|---|---|---|---|\n| one thing | 2 | 3 | four things | 5 | six things | seven |\n"
 	wide = strings.ReplaceAll(wide, "| a |", "| heading a |")
-	firstWords := strings.Repeat("word ", 12) + "word\n"
+	firstWords := strings.Repeat("word ", 20) + "\n"
 	for _, test := range []struct{ name, text, want string }{
 		{"short", strings.Repeat("word ", 50), "answer: " + firstWords},
 		{"three messages", strings.Repeat("word ", 60), strings.Repeat("answer: "+firstWords, 3)},
-		{"four messages", strings.Repeat("word ", 70), "document answer.docx 9 bytes: The whole answer\nanswer: " + strings.Repeat("word ", 12) + "\nanswer: The answer is long: all of it is in the file answer.docx.\n"},
+		{"four messages", strings.Repeat("word ", 70), "document answer.docx 9 bytes: The whole answer\nanswer: " + firstWords + "answer: The answer is long: all of it is in the file answer.docx.\n"},
 		{"a wide table", wide, ""},
 	} {
 		t.Run(test.name, func(t *testing.T) {

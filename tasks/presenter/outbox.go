@@ -1,7 +1,6 @@
 package presenter
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -78,10 +77,12 @@ func (o outbox) send(ctx context.Context, slot string, f outFile) error {
 			return err
 		}
 	}
-	opening := o.view.Opening()
 	d := bot.Draft{
-		Kind: bot.KindAnswer, Task: string(o.id), Text: cmp.Or(f.Caption, cards.PlainText(bot.BaseName(f.Name))), ReplyTo: opening.Message, Mark: cards.MarkOf(o.id, slot),
+		Kind: bot.KindAnswer, Task: string(o.id), Text: f.Caption, ReplyTo: o.view.Opening().Message, Mark: cards.MarkOf(o.id, slot),
 		File: &bot.File{Name: f.Name, Type: f.Type, As: lookOf(f.Type), Content: content},
+	}
+	if d.Text == "" && d.File.As != bot.AsDocument && o.Lasts() { // where chats do not show the name
+		d.Text = cards.PlainText(d.File.BaseName())
 	}
 	tries := postTries
 	if o.Lasts() {
