@@ -140,7 +140,8 @@ func unknownFile(id files.ID) error {
 	return &InvalidError{"files", fmt.Sprintf("%.64q is no file that this token may see; an upload that no task uses is deleted after %d hours", id, int(keepUpload.Hours()))}
 }
 
-// filesOf are the kept files that an event brings along.
+// filesOf are the kept files that an event brings along: those of a message, and those
+// that a call has made or returned.
 func filesOf(e planner.Event) (list []File) {
 	all := e.Files
 	if e.Opening != nil {
@@ -149,6 +150,11 @@ func filesOf(e planner.Event) (list []File) {
 	for _, a := range all {
 		if id, kept := a.Kept(); kept {
 			list = append(list, File{ID: files.ID(id), Name: a.Name, Type: a.Type, Bytes: a.Bytes})
+		}
+	}
+	if r := e.Result; r != nil {
+		for _, f := range slices.Concat(r.Files, r.Returned) {
+			list = append(list, File(f))
 		}
 	}
 	return list

@@ -1,0 +1,298 @@
+package e2e_test
+
+import (
+	"archive/zip"
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"legwork/internal/test/fakes/llmfake"
+	"legwork/internal/test/fakes/slackfake"
+	"legwork/internal/test/fakes/telegramfake"
+)
+
+// The roles of models that paint and speak, and these models.
+const (
+	paints  = "roles: {image: painter, speech: speaker}\n"
+	artists = "  painter: {base_url: %[1]q, api_key: sk-secret-e2e, model: gpt-image-1, price: {input: 0, output: 0, image: 0.04}}\n" +
+		"  speaker: {base_url: %[1]q, api_key: sk-secret-e2e, model: tts-1, price: {input: 0, output: 0, speech_1k: 0.015}}\n"
+)
+
+// What a person asks for, and the call that makes it.
+var made = map[string]string{
+	"a report as DOCX":     `{"name":"report.docx","text":"# Sales\n\nThey rose by **4 %**.\n\n| Year | Sales |\n|---|---|\n| 2026 | 12.5 |","caption":"Sales of 2026"}`,
+	"a report as PDF":      `{"name":"report.pdf","text":"# Sales\n\nThey rose."}`,
+	"compare in a sheet":   `{"name":"offers.xlsx","sheets":[{"name":"Offers","columns":[{"title":"Who"},{"title":"Price","type":"currency","format":"EUR"}],"rows":[["A",12.5],["B",9]],"charts":[{"kind":"bar","title":"Offers","series":[{"name":"Price"}]}]}],"caption":"Three offers"}`,
+	"a list as CSV":        `{"name":"offers.csv","text":"Who,Price\nA,12.5\n"}`,
+	"a spoken summary":     `{"name":"summary.ogg","text":"Sales rose by four per cent."}`,
+	"a picture of a cat":   `{"name":"cat.png","text":"A cat on a roof","caption":"The cat"}`,
+	"a file of a bad kind": `{"name":"report.pptx","text":"# Sales"}`,
+}
+
+// makesFiles is a model that makes the file which the goal asks for.
+func makesFiles(r llmfake.Request) llmfake.Response {
+	goal, _ := r.Tagged("goal")
+	arguments, known := made[goal]
+	step, _ := llmfake.StepOf(r)
+	_, makes := r.Tool("make_file")
+	last := r.Messages[len(r.Messages)-1]
+	switch {
+	case !known:
+		return llmfake.Brain{}.Respond(r)
+	case step == llmfake.StepPlan:
+		return llmfake.Call("plan", `{"plan":[],"wants_file":true}`)
+	case makes && last.Role != "tool":
+		return llmfake.Call("make_file", arguments)
+	case strings.Contains(last.Content, "No file was made"):
+		return llmfake.Say("I cannot: " + last.Content)
+	}
+	return llmfake.Say("Here it is: " + goal)
+}
+
+// withArtists adds models that paint and speak to the config.
+func (w *env) withArtists() {
+	w.t.Helper()
+	w.configure(strings.Replace(w.config, "servers:\n", fmt.Sprintf(artists, w.models.URL)+"servers:\n", 1))
+}
+
+// member is a file of a ZIP; empty when it is not there.
+func member(t *testing.T, archive []byte, name string) string {
+	t.Helper()
+	z, err := zip.NewReader(bytes.NewReader(archive), int64(len(archive)))
+	if err != nil {
+		t.Fatalf("%v in %.40q", err, archive)
+	}
+	f, err := z.Open(name)
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	text, err := io.ReadAll(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// checkMade checks what is in a made file.
+func checkMade(t *testing.T, goal, name string, content []byte) {
+	t.Helper()
+	holds := map[string]func() bool{
+		"report.docx": func() bool { return strings.Contains(member(t, content, "word/document.xml"), "Sales") },
+		"offers.xlsx": func() bool {
+			return member(t, content, "xl/worksheets/sheet1.xml") != "" && member(t, content, "xl/charts/chart1.xml") != ""
+		},
+		"report.pdf":  func() bool { return bytes.HasPrefix(content, []byte("%PDF-")) },
+		"offers.csv":  func() bool { return string(content) == "\ufeffWho,Price\r\nA,12.5\r\n" },
+		"summary.ogg": func() bool { return bytes.HasPrefix(content, []byte("OggS")) },
+		"cat.png":     func() bool { return bytes.Equal(content, llmfake.PNG(8, 8)) },
+	}[name]
+	if holds == nil || !holds() {
+		t.Errorf("%s: the file %q holds %.60q", goal, name, content)
+	}
+}
+
+// TestTelegramMadeFiles: files of each kind come before the answer, as documents, photos
+// and voice messages, and a kind that does not exist is answered with a sentence.
+func TestTelegramMadeFiles(t *testing.T) {
+	t.Parallel()
+	b := newTelegramEnv(t, telegramOptions{options: options{think: makesFiles, more: paints}})
+	b.withArtists()
+	b.opens()
+	for _, c := range []struct{ goal, name, media, caption string }{
+		{"a report as DOCX", "report.docx", "document", "Sales of 2026"},
+		{"a report as PDF", "report.pdf", "document", ""},
+		{"compare in a sheet", "offers.xlsx", "document", "Three offers"},
+		{"a list as CSV", "offers.csv", "document", ""},
+		{"a spoken summary", "summary.ogg", "voice", "summary.ogg"},
+		{"a picture of a cat", "cat.png", "photo", "The cat"},
+	} {
+		asked := b.Say(b.ann.ID, b.ann, c.goal)
+		answer := b.once(b.ann.ID, "Here it is: "+c.goal)
+		i := slices.IndexFunc(b.Chat(b.ann.ID).Bots(), func(m telegramfake.Message) bool { return m.File != nil && m.ReplyTo == asked })
+		if i < 0 {
+			t.Errorf("%s: no file came", c.goal)
+			continue
+		}
+		m := b.Chat(b.ann.ID).Bots()[i]
+		if m.Media != c.media || m.Text != c.caption || m.ID > answer.ID {
+			t.Errorf("%s: a %s with %q came as message %d, the answer as %d; want a %s with %q before it", c.goal, m.Media, m.Text, m.ID, answer.ID, c.media, c.caption)
+		}
+		checkMade(t, c.goal, c.name, m.File.Content)
+	}
+	b.Say(b.ann.ID, b.ann, "a file of a bad kind")
+	b.once(b.ann.ID, "I cannot", `there is no kind "pptx"`)
+	g := b.group(b.Group("Team", b.ann, b.bob))
+	b.ForbidFiles(g, true)
+	b.Say(g, b.ann, "/task@legwork_bot a report as DOCX")
+	b.once(g, b.says("made.refused", map[string]any{"Name": "report.docx"}))
+	b.once(g, "Here it is")
+}
+
+// TestSlackMadeFiles: files come into the thread of the question, or the direct messages.
+func TestSlackMadeFiles(t *testing.T) {
+	t.Parallel()
+	o := newSlackEnv(t, slackOptions{options: options{think: makesFiles, more: paints}})
+	o.withArtists()
+	o.opens()
+	for _, c := range []struct{ goal, name string }{
+		{"a report as DOCX", "report.docx"}, {"compare in a sheet", "offers.xlsx"}, {"a list as CSV", "offers.csv"},
+		{"a spoken summary", "summary.ogg"}, {"a picture of a cat", "cat.png"},
+	} {
+		ts := o.Say(general, ann, bots+c.goal, "")
+		o.sees(under(general, ts), "Here it is: "+c.goal)
+		found := 0
+		for _, m := range o.said(under(general, ts)) {
+			for _, f := range m.Files {
+				found++
+				checkMade(t, c.goal, f.Name, f.Content)
+			}
+		}
+		if found != 1 {
+			t.Errorf("%s: %d files came, want one", c.goal, found)
+		}
+	}
+	o.GrantFiles(false)
+	o.Say(annDM, ann, "a report as DOCX", "")
+	o.sees(in(annDM), o.text("made.refused", map[string]any{"Name": "report.docx"}))
+	o.sees(in(annDM), "Here it is: a report as DOCX")
+}
+
+// TestChatMadeFiles: made files are saved under names that do not exist yet, and the
+// paths are printed.
+func TestChatMadeFiles(t *testing.T) {
+	t.Parallel()
+	w := newEnv(t, options{think: makesFiles, more: paints})
+	w.withArtists()
+	for goal, names := range map[string][]string{
+		"a report as DOCX": {"report.docx", "report-2.docx"}, "compare in a sheet": {"offers.xlsx"}, "a list as CSV": {"offers.csv"}, "a spoken summary": {"summary.ogg"}, "a picture of a cat": {"cat.png"},
+	} {
+		for _, name := range names {
+			code, out, said := w.finish("", "chat", goal)
+			if code != 0 || !strings.Contains(out, "Here it is: "+goal) || !strings.Contains(said, w.file(name)) {
+				t.Errorf("%s: exit code %d, output %q, said %q; want the path of %s", goal, code, out, said, name)
+			}
+			content, err := os.ReadFile(w.file(name))
+			if err != nil {
+				t.Fatal(err)
+			}
+			checkMade(t, goal, names[0], content)
+		}
+	}
+}
+
+// TestMadeFileAfterKill: a process that is killed while a file is sent, before or after
+// the chat has it, does not lose it. It comes twice at most, and the answer once.
+func TestMadeFileAfterKill(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		kind string
+		most int // messages with the file
+	}{{telegramfake.FaultDelayAfter, 2}, {telegramfake.FaultDropBefore, 1}} {
+		t.Run(c.kind, func(t *testing.T) {
+			t.Parallel()
+			b := newTelegramEnv(t, telegramOptions{options: options{think: makesFiles}})
+			s := b.opens()
+			b.Fail(telegramfake.Fault{Method: "sendDocument", Kind: c.kind, Delay: time.Minute, Count: telegramfake.Forever})
+			b.Say(b.bob.ID, b.bob, "a report as DOCX")
+			s.until("the file on its way", func() bool {
+				return slices.ContainsFunc(b.Log(), func(e telegramfake.Entry) bool { return e.Method == "sendDocument" })
+			})
+			s.kill()
+			b.Heal()
+			b.opens()
+			b.once(b.bob.ID, "Here it is: a report as DOCX")
+			n := 0
+			for _, m := range b.Chat(b.bob.ID).Bots() {
+				if m.File != nil {
+					n++
+					checkMade(t, "a report as DOCX", "report.docx", m.File.Content)
+				}
+			}
+			if n < 1 || n > c.most {
+				t.Errorf("the file came %d times, want 1 to %d", n, c.most)
+			}
+		})
+	}
+	t.Run("slack", func(t *testing.T) {
+		t.Parallel()
+		o := newSlackEnv(t, slackOptions{options: options{think: makesFiles}})
+		s := o.opens()
+		o.Break(slackfake.Fault{Method: "files.completeUploadExternal", Kind: slackfake.FaultDelay, Delay: time.Second})
+		o.Say(benDM, ben, "a report as DOCX", "")
+		o.until("the file on its way", func() bool { return len(o.Calls("files.completeUploadExternal")) > 0 })
+		s.kill()
+		o.Heal()
+		o.opens()
+		o.sees(in(benDM), "Here it is: a report as DOCX")
+		n := 0
+		for _, m := range o.said(in(benDM)) {
+			n += len(m.Files)
+		}
+		if n < 1 || n > 2 {
+			t.Errorf("the file came %d times, want once or twice", n)
+		}
+	})
+}
+
+// TestMadeFilesOverHTTP: the context of a task lists the files that it has made, and the
+// API gives them as attachments of their types.
+func TestMadeFilesOverHTTP(t *testing.T) {
+	t.Parallel()
+	w := newEnv(t, options{think: makesFiles, more: fmt.Sprintf("http: {listen: \"127.0.0.1:0\", tokens: [%s]}\n", tokenLine("ops", "operator"))})
+	s := w.serve()
+	call := func(method, path string, body io.Reader) (*http.Response, []byte) {
+		t.Helper()
+		r, err := http.NewRequestWithContext(t.Context(), method, "http://"+s.address+path, body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("Authorization", "Bearer "+tokenOf("ops"))
+		r.Header.Set("Content-Type", "application/json")
+		resp, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer resp.Body.Close()
+		text, err := io.ReadAll(resp.Body)
+		if err != nil || resp.StatusCode >= 300 {
+			t.Fatalf("%s %s: %s %s", method, path, resp.Status, text)
+		}
+		return resp, text
+	}
+	var task struct{ ID, State string }
+	_, text := call(http.MethodPost, "/v1/tasks", strings.NewReader(`{"goal": "compare in a sheet"}`))
+	s.until("the answer", func() bool {
+		if json.Unmarshal(text, &task) != nil || task.State == "done" {
+			return true
+		}
+		_, text = call(http.MethodGet, fmt.Sprintf("/v1/tasks/%s?wait=10s", task.ID), nil)
+		return false
+	})
+	_, text = call(http.MethodGet, fmt.Sprintf("/v1/tasks/%s/context?type=tool_result", task.ID), nil)
+	var context struct {
+		Messages []struct {
+			Files []struct{ ID, Name, Type string }
+		}
+	}
+	if err := json.Unmarshal(text, &context); err != nil || len(context.Messages) != 1 || len(context.Messages[0].Files) != 1 {
+		t.Fatalf("the context is %s (%v), want one result with a file", text, err)
+	}
+	f := context.Messages[0].Files[0]
+	resp, content := call(http.MethodGet, "/v1/files/"+f.ID, nil)
+	const kind = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
+	if got := resp.Header.Get("Content-Type"); got != kind || f.Type != kind || f.Name != "offers.xlsx" {
+		t.Errorf("the file %+v has the type %q, want %q", f, got, kind)
+	}
+	if got := resp.Header.Get("Content-Disposition"); got != "attachment; filename=offers.xlsx" || resp.Header.Get("Content-Security-Policy") != "sandbox" {
+		t.Errorf("the headers are %v, want a sandboxed attachment", resp.Header)
+	}
+	checkMade(t, "compare in a sheet", f.Name, content)
+}
