@@ -273,7 +273,7 @@ func TestMadeFilesOverHTTP(t *testing.T) {
 		if json.Unmarshal(text, &task) != nil || task.State == "done" {
 			return true
 		}
-		_, text = call(http.MethodGet, fmt.Sprintf("/v1/tasks/%s?wait=10s", task.ID), nil)
+		_, text = call(http.MethodGet, fmt.Sprintf("/v1/tasks/%s", task.ID), nil)
 		return false
 	})
 	_, text = call(http.MethodGet, fmt.Sprintf("/v1/tasks/%s/context?type=tool_result", task.ID), nil)
