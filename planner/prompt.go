@@ -94,6 +94,7 @@ type builder struct {
 	pictures  bool // one of the messages holds images
 	namesMore bool // one of them names what read_result reads
 	hasFiles  bool // one of them holds or names files
+	plans     bool // it is for a plan or a review
 }
 
 func (b *builder) text(key string, data any) string { return b.input.Texts.Text(b.lang, key, data) }
@@ -125,6 +126,7 @@ func (b *builder) decision(a Action) error {
 	}
 	review = strings.TrimSpace(review)
 	b.messages.question = review
+	b.plans = a.Role != llm.RoleAnswer
 	b.model = b.input.Model
 	b.messages.add(llm.System, ownMarks(system))
 	if a.Role != llm.RoleAnswer {

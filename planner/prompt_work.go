@@ -32,8 +32,9 @@ func (b *builder) work(a Action) error {
 	if a.Final {
 		b.addGoal()
 	} else {
-		b.addGivenFiles(description)
+		b.addFilesThat(func(i int) bool { return NamesFile(description, FileName(i)) })
 	}
+	b.addGivenFiles()
 	if len(w.After) > 0 {
 		results := make([]string, 0, len(w.After))
 		for _, i := range w.After {

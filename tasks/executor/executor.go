@@ -26,6 +26,7 @@ type Executor struct {
 	budget     *budget
 	averages   averages
 	earlier    earlier
+	files      earlierFiles
 	summaries  *summaries
 	modelCalls modelCalls // running ones that people wait for
 }
@@ -67,7 +68,7 @@ type Display interface {
 
 // New makes an executor.
 func New(cfg Config) *Executor {
-	x := &Executor{Config: cfg, earlier: newEarlier(cfg.Store)}
+	x := &Executor{Config: cfg, earlier: newEarlier(cfg.Store), files: newEarlierFiles(cfg.Store)}
 	if x.Wall == nil {
 		x.Wall = x.Now
 	}

@@ -132,6 +132,9 @@ func (x *Executor) addConversation(ctx context.Context, v *tasks.View, a planner
 			return err
 		}
 	}
+	if promptInput.EarlierFiles, err = x.earlierFiles(ctx, v, a); err != nil {
+		return err
+	}
 	if a.Role == llm.RoleAnswer || a.Group == planner.LLMTool {
 		return nil
 	}

@@ -10,7 +10,6 @@ import (
 	"net/http"
 	"os"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 
@@ -147,26 +146,7 @@ func TestUploadedFile(t *testing.T) {
 	t.Parallel()
 	w := newEnv(t, options{think: readsFiles, more: fmt.Sprintf("http: {listen: \"127.0.0.1:0\", tokens: [%s]}\n", tokenLine("ops", "operator"))})
 	s := w.serve()
-	call := func(method, path, kind string, body io.Reader) map[string]any {
-		t.Helper()
-		r, err := http.NewRequestWithContext(t.Context(), method, "http://"+s.address+path, body)
-		if err != nil {
-			t.Fatal(err)
-		}
-		r.Header.Set("Authorization", "Bearer "+tokenOf("ops"))
-		r.Header.Set("Content-Type", kind)
-		resp, err := http.DefaultClient.Do(r)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer resp.Body.Close()
-		text, err := io.ReadAll(resp.Body)
-		got := map[string]any{}
-		if err != nil || resp.StatusCode >= 300 || json.Unmarshal(text, &got) != nil {
-			t.Fatalf("%s %s: %s %s", method, path, resp.Status, text)
-		}
-		return got
-	}
+	ops := outsider{t: t, url: "http://" + s.address, token: tokenOf("ops")}
 	var form bytes.Buffer
 	m := multipart.NewWriter(&form)
 	part, err := m.CreateFormFile("file", "offer.docx")
@@ -176,18 +156,27 @@ func TestUploadedFile(t *testing.T) {
 	if err != nil || m.Close() != nil {
 		t.Fatal(err)
 	}
-	id := call(http.MethodPost, "/v1/files", m.FormDataContentType(), &form)["id"]
-	task := call(http.MethodPost, "/v1/tasks", "application/json", strings.NewReader(fmt.Sprintf(`{"goal": "what is the price?", "files": [%q]}`, id)))["id"]
-	answer := ""
-	s.until("the answer", func() bool {
-		got := call(http.MethodGet, fmt.Sprintf("/v1/tasks/%s?wait=10s", task), "", nil)
-		answer, _ = got["answer"].(string)
-		return got["state"] == "done"
-	})
-	if !holdsAll(answer, []string{"goal: what is the price?", "file f1 offer.docx", "The price is 300 crowns."}) {
-		t.Errorf("the answer is %q", answer)
+	upload, err := http.NewRequestWithContext(t.Context(), http.MethodPost, ops.url+"/v1/files", &form)
+	if err != nil {
+		t.Fatal(err)
 	}
-	if n := len(slices.Collect(strings.Lines(s.err.String()))); n == 0 {
-		t.Error("nothing was logged")
+	upload.Header.Set("Authorization", "Bearer "+ops.token)
+	upload.Header.Set("Content-Type", m.FormDataContentType())
+	reply, err := http.DefaultClient.Do(upload)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer reply.Body.Close()
+	var kept, task struct {
+		ID     string `json:"id"`
+		Answer string `json:"answer"`
+	}
+	if err := json.NewDecoder(reply.Body).Decode(&kept); err != nil || reply.StatusCode != http.StatusCreated {
+		t.Fatalf("the upload gave %s, %v", reply.Status, err)
+	}
+	ops.calls(http.MethodPost, "/v1/tasks", fmt.Sprintf(`{"goal": "what is the price?", "files": [%q]}`, kept.ID), &task)
+	ops.outcome(task.ID, &task)
+	if !holdsAll(task.Answer, []string{"goal: what is the price?", "file f1 offer.docx", "The price is 300 crowns."}) {
+		t.Errorf("the answer is %q", task.Answer)
 	}
 }
