@@ -33,7 +33,7 @@ const (
 	GuidanceRemoved EventType = "guidance_removed" // the person takes guidance back that no plan or reply has seen, or a part of the question
 	Joined          EventType = "joined"           // a further message that is a part of the question
 	PromptExpanded  EventType = "prompt_expanded"  // the server wrote out the prompt that the goal names: Text is the goal
-	FileRead        EventType = "file_read"        // of a fetch action: what is in a file, or why it could not be read
+	FileRead        EventType = "file_read"        // of a fetch action: the content of a file, or the reason why it cannot be read
 	GrantRevoked    EventType = "grant_revoked"    // a person took back a standing grant of this task
 	StateSet        EventType = "state_set"        // somebody outside changed the shared state
 	NoteAdded       EventType = "note_added"       // somebody outside added to the context: data for the next decision, never a wish

@@ -109,8 +109,8 @@ func (r *reader) event(e planner.Event) {
 	}
 }
 
-// file adds what is in a file, whoever sees it: it is short, or the beginning of it. The
-// words that a person spoke are the person's.
+// file adds the text of a file, or the beginning of it, for every sub-task. The words
+// that a person spoke are the person's.
 func (r *reader) file(e planner.Event) {
 	switch {
 	case e.Read.Spoken:

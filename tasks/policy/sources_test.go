@@ -122,8 +122,8 @@ func TestEarlierConversationBringsItsLabels(t *testing.T) {
 	}
 }
 
-// TestFilesAreMaterial: what is in a file is private, and words of outsiders, for each
-// sub-task. What a person has spoken is their word.
+// TestFilesAreMaterial: the text of a file is private, and words of outsiders, for each
+// sub-task. Spoken words are the person's.
 func TestFilesAreMaterial(t *testing.T) {
 	call := planner.Call{Tool: "web.fetch", Arguments: `{"url":"https://a.example/summer"}`}
 	verdict := tools.Verdict{OpenWorld: true, Schema: []byte(`{"url":{}}`)}
