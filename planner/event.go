@@ -65,7 +65,7 @@ type Event struct {
 	Decision  *Decision                  `json:"decision,omitempty"`
 	Note      *Note                      `json:"note,omitempty"`      // note_added
 	Read      *ReadFile                  `json:"read,omitempty"`      // file_read
-	Files     []bot.Attachment           `json:"files,omitempty"`     // guidance_added, joined, heard, note_added: files that it brings along
+	Files     []bot.Attachment           `json:"files,omitempty"`     // guidance_added, joined, heard, decided, note_added: files that it brings along
 	Text      string                     `json:"text,omitempty"`      // guidance_added, joined, heard, prompt_expanded, answered, cut_off
 	Message   string                     `json:"message,omitempty"`   // guidance_added, joined, heard, decided: platform id of the message; sent: id of the sent message
 	Earlier   []bot.Quoted               `json:"earlier,omitempty"`   // guidance_added, joined, heard: messages that it brings along, as material

@@ -161,6 +161,7 @@ func (b *builder) decision(a Action) error {
 	}
 	b.addNotes(notes, b.s.Seq+1)
 	b.addGuidance(guidance, b.s.Seq+1)
+	b.addFilesThat(func(i int) bool { return b.journal(b.s.Files[i].Source).Decision != nil })
 	b.addSharedState(stateInDecision)
 	switch a.Role {
 	case llm.RoleAnswer:
@@ -404,6 +405,7 @@ func (b *builder) visibleNotes() []int {
 // rest.
 func (b *builder) addNotes(list []int, before int) []int {
 	var texts []string
+	from := list
 	for len(list) > 0 && list[0] < before {
 		e := b.journal(list[0])
 		texts = append(texts, tag("data", clip.Marked(b.noteText(e.Seq), maxNote), "from", e.By, "type", e.Note.Type))
@@ -411,6 +413,9 @@ func (b *builder) addNotes(list []int, before int) []int {
 	}
 	if len(texts) > 0 {
 		b.messages.addResult(llm.Message{Role: llm.User, Content: b.text("prompt.notes", nil) + "\n" + strings.Join(texts, "\n")})
+	}
+	for _, seq := range from[:len(from)-len(list)] {
+		b.addFiles(seq)
 	}
 	return list
 }

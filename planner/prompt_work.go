@@ -80,6 +80,11 @@ func (b *builder) addTurn(w Work, t Turn) {
 	for i, c := range r.Calls {
 		b.messages.addResult(llm.Message{Role: llm.ToolRole, ToolCallID: c.ID, Content: b.callResult(w, c, t.Calls[i])})
 	}
+	for _, state := range t.Calls {
+		if state.Kind == CallAsk && state.Step == StepDone {
+			b.addFiles(state.Result) // of the answer
+		}
+	}
 	if b.input.Vision {
 		b.addImages(r.Calls, t)
 	}
