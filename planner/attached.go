@@ -179,7 +179,7 @@ func asksForGoal(slot string) bool {
 // goalDecided folds what a person wants done with the files.
 func goalDecided(s State, e Event) State {
 	s.Wordless = false
-	if e.Decision.Text == "" {
+	if !e.Decision.Approve || e.Decision.Text == "" {
 		return halt(s, e, ReasonStopped)
 	}
 	s.Parts = append(slices.Clip(s.Parts), e.Seq)
