@@ -27,6 +27,7 @@ type PromptInput struct {
 	ChatInstructions  string                                // the admin's for this chat
 	Groups            []i18n.Group                          // plan and review: what work can be given to
 	GroupInstructions string                                // work
+	LendsFiles        bool                                  // work: tools of the group may be given files
 	Tools             []llm.Tool                            // work: the group's tools, without the machine's own
 	Missing           string                                // work: what cannot be reached of the group's tools, and why
 	Model             string                                // a configured model in place of the role's

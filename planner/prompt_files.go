@@ -107,6 +107,9 @@ func (b *builder) addShown(list []shownFile) {
 	if b.plans {
 		intro += " " + b.text("prompt.files_plan", nil)
 	}
+	if b.input.LendsFiles {
+		intro += " " + b.text("prompt.files_lent", map[string]any{"Name": LentFile + list[0].name})
+	}
 	content := intro + "\n" + strings.Join(texts, "\n")
 	if len(pictures) == 0 {
 		b.messages.add(llm.User, content)
@@ -157,6 +160,9 @@ func (b *builder) addEarlierFiles(list []EarlierFile) {
 }
 
 var fileWord = regexp.MustCompile(`(?i)\b(?:[0-9a-z]{6}/)?f[1-9][0-9]?\b`)
+
+// LentFile begins a value of a tool's arguments that stands for a file: "file:f1".
+const LentFile = "file:"
 
 // NamesFile reports whether the description of a sub-task names a file: "f1",
 // "K3X9Q2/f1".

@@ -180,3 +180,34 @@ func TestUploadedFile(t *testing.T) {
 		t.Errorf("the answer is %q", task.Answer)
 	}
 }
+
+// TestLentFile: a tool gets a file only by the grant of its group and the person's yes to
+// exactly this call.
+func TestLentFile(t *testing.T) {
+	t.Parallel()
+	for grant, granted := range map[string]bool{"": false, "], files: read, free: [": true} {
+		b := newTelegramEnv(t, telegramOptions{options: options{tools: grant, think: steps{
+			plan: always(llmfake.Call("plan", `{"plan": [{"name": "desk", "description": "Look at f1."}, {"name": "llm_tool", "description": "Say hello.", "after": []}]}`)),
+			work: func(r llmfake.Request) llmfake.Response {
+				if _, ok := r.Tool("lookup"); !ok && exposed(r, "lookup") == "lookup" {
+					return llmfake.Say("hello")
+				}
+				if told, ok := toolResult(r); ok {
+					return llmfake.Say("told: " + told)
+				}
+				if intro := strings.Contains(prompt(r), "write file:f1"); intro != granted {
+					t.Errorf("the agent is told how to pass a file on: %v, want %v", intro, granted)
+				}
+				return llmfake.Call(exposed(r, "lookup"), `{"query": "file:f1"}`)
+			},
+		}.think}})
+		b.opens()
+		b.Say(b.ann.ID, b.ann, "look at this", telegramfake.Attach("document", telegramfake.File{Name: "notes.txt", Content: []byte("Water boils at 100 degrees.")}))
+		ask := b.offers(b.ann.ID, b.says("button.allow_once", nil), "file:f1")
+		b.taps(b.ann, b.ann.ID, ask.ID, b.says("button.allow_once", nil))
+		b.until("the call", func(telegramfake.View) bool { return len(b.calls("lookup")) > 0 })
+		if got := b.calls("lookup")[0]; strings.Contains(got, "legwork-files-") != granted || granted && !strings.Contains(got, "/notes.txt") {
+			t.Errorf("granted %v: the call is %s", granted, got)
+		}
+	}
+}
