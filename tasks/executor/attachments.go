@@ -190,7 +190,7 @@ func (x *Executor) copied(ctx context.Context, id files.ID) (path string, remove
 		return "", nil, fmt.Errorf("opening file: %w", err)
 	}
 	defer func() { _ = content.Close() }()
-	f, err := os.CreateTemp("", "legwork-file-")
+	f, err := os.CreateTemp(x.Copies, "legwork-file-")
 	if err != nil {
 		return "", nil, fmt.Errorf("copying file: %w", err)
 	}

@@ -31,13 +31,16 @@ type Executor struct {
 	modelCalls modelCalls // running ones that people wait for
 }
 
-// Config is what an Executor works with. All fields but Wall, Pause,
+// Config is what an Executor works with. All fields but Copies, Wall, Pause,
 // Reached and Prompts are needed.
 type Config struct {
 	Store tasks.Store
 	Model llm.Model
 	Tools tasks.Toolbox
 	Chats tasks.Chats // platforms that give files
+	// Copies is a folder for copies of files, which last as long as a call. Whoever starts
+	// the process empties it, since a kill leaves copies behind. Empty: that of the system.
+	Copies string
 	Texts *i18n.Texts
 	Log   *slog.Logger
 	Now   func() time.Time // the clock for expiry and working time

@@ -31,7 +31,7 @@ func (x *Executor) lend(ctx context.Context, v *tasks.View, a planner.Action, ar
 	if len(named) == 0 || !slices.ContainsFunc(x.Tools.Groups(), func(g tools.Group) bool { return g.Name == a.Group && g.Files }) {
 		return nil, giveBack, nil
 	}
-	folder, err := os.MkdirTemp("", "legwork-files-")
+	folder, err := os.MkdirTemp(x.Copies, "legwork-files-")
 	if err != nil {
 		return nil, giveBack, fmt.Errorf("copying file for a tool: %w", err)
 	}

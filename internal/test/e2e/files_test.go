@@ -10,7 +10,9 @@ import (
 	"net/http"
 	"os"
 	"regexp"
+	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"legwork/internal/test/fakes/llmfake"
@@ -211,3 +213,79 @@ func TestLentFile(t *testing.T) {
 		}
 	}
 }
+
+// TestKillInMidDownload: the message was acknowledged, so the next run fetches its file
+// again and answers once. No copy stays behind.
+func TestKillInMidDownload(t *testing.T) {
+	t.Parallel()
+	b := newTelegramEnv(t, telegramOptions{options: options{think: readsFiles}})
+	s := b.opens()
+	b.Fail(telegramfake.Fault{Kind: telegramfake.FaultStall, Method: "download"})
+	b.Say(b.bob.ID, b.bob, "how many?", telegramfake.Attach("document", telegramfake.File{Name: "notes.csv", Content: []byte("city,people\nOslo,709037\n")}))
+	b.until("the download", func(v telegramfake.View) bool {
+		return slices.ContainsFunc(v.Log(), func(e telegramfake.Entry) bool { return e.Method == "download" })
+	})
+	s.kill()
+	s = b.opens()
+	b.once(b.bob.ID, "goal: how many?", "file f1 notes.csv", "709037")
+	b.goesOn(b.bob)
+	s.stops()
+	if left, err := os.ReadDir(b.file("data/tmp")); err != nil || len(left) > 0 {
+		t.Errorf("left behind are %v, %v", left, err)
+	}
+}
+
+// TestEarlierFiles: a later question reads a part of a file that came before, and looks at
+// a picture that came before. After /forget nothing of them is left.
+func TestEarlierFiles(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("Nothing happens in this line of the book.\n", 2000) + "The treasure lies under the old oak.\n"
+	var looked, seen atomic.Int64
+	b := newTelegramEnv(t, telegramOptions{options: options{more: sees, think: func(r llmfake.Request) llmfake.Response {
+		goal, _ := r.Tagged("goal")
+		step, _ := llmfake.StepOf(r)
+		named := earlierName.FindAllString(prompt(r), -1)
+		switch {
+		case step == llmfake.StepPlan && strings.HasPrefix(goal, "where") && len(named) > 0:
+			return llmfake.Call("plan", fmt.Sprintf(`{"plan": [{"name": "llm_tool", "description": "Find the treasure in %s."}, {"name": "llm_tool", "description": "Describe %s.", "after": []}]}`, named[1], named[0]))
+		case step == llmfake.StepWork:
+			task, _ := r.Tagged("task")
+			if strings.HasPrefix(task, "Describe") {
+				for _, m := range r.Messages {
+					seen.Add(int64(len(m.Images)))
+				}
+				return llmfake.Say("a picture")
+			}
+			if told, ok := toolResult(r); ok {
+				looked.Add(int64(strings.Count(told, "old oak")))
+				return llmfake.Say("found: " + told)
+			}
+			return llmfake.Call("read_attachment", fmt.Sprintf(`{"file": %q, "find": "treasure"}`, earlierName.FindString(task)))
+		case step == llmfake.StepReview:
+			return llmfake.Say("under the oak")
+		}
+		return llmfake.Say("thanks for " + goal)
+	}}})
+	s := b.opens()
+	b.Say(b.bob.ID, b.bob, "a book", telegramfake.Attach("document", telegramfake.File{Name: "book.txt", Content: []byte(long)}))
+	b.once(b.bob.ID, "thanks for a book")
+	b.Say(b.bob.ID, b.bob, "a photo", telegramfake.Attach("photo", telegramfake.File{Content: llmfake.PNG(40, 30)}))
+	b.once(b.bob.ID, "thanks for a photo")
+	b.Say(b.bob.ID, b.bob, "where is the treasure?")
+	b.once(b.bob.ID, "under the oak")
+	if looked.Load() != 1 || seen.Load() != 1 {
+		t.Errorf("the words were found %d times and the picture was seen %d times, want once each", looked.Load(), seen.Load())
+	}
+	if len(b.stored("treasure lies")) == 0 {
+		t.Error("the book is not stored")
+	}
+	b.Say(b.bob.ID, b.bob, "/forget yes")
+	b.sees(b.bob.ID, "Deleted")
+	s.stops()
+	b.runs([]string{}, "data", "compact")
+	if files := b.stored("treasure lies"); len(files) > 0 {
+		t.Errorf("after /forget the book stands in %v", files)
+	}
+}
+
+var earlierName = regexp.MustCompile(`[0-9A-Z]{6}/f1`)
