@@ -21,7 +21,7 @@ func TestFilesOfCalls(t *testing.T) {
 	}
 	list := map[string]tools.File{"file:f1": {Path: path, Type: "text/plain"}}
 	arguments := json.RawMessage(`{"name":"file:f1","n":12345678901234567890,"list":["file:f1","see file:f1"]}`)
-	make := func(m *tools.Manager, tool string) tools.Result {
+	buy := func(m *tools.Manager, tool string) tools.Result {
 		t.Helper()
 		r, err := m.Set().Call(t.Context(), tools.Call{Group: "g", Tool: "s." + tool, Arguments: arguments, Files: list})
 		if err != nil {
@@ -32,11 +32,11 @@ func TestFilesOfCalls(t *testing.T) {
 	e := newEnv(t)
 	e.addTool("buy", "Buys.", mcp.WithString("name"))
 	cfg := e.config()
-	wantText(t, "no grant", make(run(t, cfg), "buy"), true, "may not read files")
+	wantText(t, "no grant", buy(run(t, cfg), "buy"), true, "may not read files")
 	g := cfg.Groups["g"]
 	g.Files = tools.FilesRead
 	cfg.Groups["g"] = g
-	wantText(t, "remote", make(run(t, cfg), "buy"), false, "sold")
+	wantText(t, "remote", buy(run(t, cfg), "buy"), false, "sold")
 	got, err := json.Marshal(e.calls()[0].Params.Arguments)
 	if want := `{"list":["data:text/plain;base64,aGVsbG8=","see file:f1"],"n":12345678901234567000,"name":"data:text/plain;base64,aGVsbG8="}`; err != nil || string(got) != want || len(e.calls()) != 1 {
 		t.Errorf("the server got %s, %v; want %s", got, err, want)

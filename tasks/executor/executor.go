@@ -38,14 +38,14 @@ type Config struct {
 	Model llm.Model
 	Tools tasks.Toolbox
 	Chats tasks.Chats // platforms that give files
-	// Copies is a folder for copies of files, which last as long as a call. Whoever starts
-	// the process empties it, since a kill leaves copies behind. Empty: that of the system.
+	// Copies is a folder for copies of files, which last as long as a call. The caller
+	// empties it at the start, since a kill leaves copies behind. Empty: the system's.
 	Copies string
-	Texts *i18n.Texts
-	Log   *slog.Logger
-	Now   func() time.Time // the clock for expiry and working time
-	Wall  func() time.Time // the clock for days; nil: Now
-	Pause *tasks.Pause     // nil: never paused
+	Texts  *i18n.Texts
+	Log    *slog.Logger
+	Now    func() time.Time // the clock for expiry and working time
+	Wall   func() time.Time // the clock for days; nil: Now
+	Pause  *tasks.Pause     // nil: never paused
 	// Append stores the results of actions. It is Presenters.Append, which waits
 	// while the disk is full.
 	Append func(ctx context.Context, id tasks.ID, e ...planner.Event) error
