@@ -11,6 +11,7 @@ import (
 	"log/slog"
 	"net/http"
 	"os"
+	"path/filepath"
 	"runtime"
 	"sync/atomic"
 	"time"
@@ -86,6 +87,9 @@ func openCore(ctx context.Context, config *conf.Config, command string, w instru
 	if a.pause, err = tasks.OpenPause(ctx, a.store); err != nil {
 		return nil, errors.Join(err, a.store.Close())
 	}
+	if err := emptyFolder(copiesFolder(config)); err != nil {
+		return nil, errors.Join(fmt.Errorf("preparing folder for copies of files: %w", err), a.store.Close())
+	}
 	options := tooladmin.Options(config, log)
 	options.Metrics = w.metrics
 	options.Known, options.OnChange = tooladmin.Stored{Store: a.store}, func(c tools.Change) {
@@ -95,6 +99,15 @@ func openCore(ctx context.Context, config *conf.Config, command string, w instru
 		return nil, errors.Join(fmt.Errorf("preparing tools: %w", err), a.store.Close())
 	}
 	return a, nil
+}
+
+// copiesFolder is where copies of files are that the processes which read them, and
+// tools, get.
+func copiesFolder(config *conf.Config) string { return filepath.Join(config.DataDir, "tmp") }
+
+// emptyFolder makes a folder, and removes what a killed process has left in it.
+func emptyFolder(path string) error {
+	return errors.Join(os.RemoveAll(path), os.MkdirAll(path, 0o700))
 }
 
 // connect builds executor, engine and inbox for a model and platforms. Nothing runs
@@ -113,7 +126,7 @@ func (a *core) connect(model llm.Model, platforms ...bot.Platform) {
 		Store: a.store, Texts: a.texts, Chats: chats, Log: a.log, Now: a.clock.Now, Pause: a.pause, Rules: prompts, Clean: a.hidden.String,
 	})
 	a.executor = executor.New(executor.Config{
-		Store: a.store, Model: model, Tools: redactedTools{a.tools, a.credentials}, Chats: chats, Texts: a.texts, Log: a.log, Now: a.clock.Now, Wall: time.Now,
+		Store: a.store, Model: model, Tools: redactedTools{a.tools, a.credentials}, Chats: chats, Copies: copiesFolder(a.config), Texts: a.texts, Log: a.log, Now: a.clock.Now, Wall: time.Now,
 		Append: a.presenters.Append, Pause: a.pause, Prompts: prompts, Reached: func(_ context.Context, over planner.Overdraft) { a.budgets.Reached(over) },
 		Tracer: a.tracer,
 	})

@@ -35,7 +35,7 @@ const (
 	SubjectQuestion Subject = "question" // ask: an ask_person call
 	SubjectForm     Subject = "form"     // ask: a field of a server's question
 	SubjectBudget   Subject = "budget"   // ask: may the budget be extended
-	SubjectGoal     Subject = "goal"     // ask: what is to be done with files that came without words
+	SubjectGoal     Subject = "goal"     // ask: the wish of a person who sent files without words
 	SubjectFile     Subject = "file"     // fetch: a file that people sent
 	SubjectOutcome  Subject = "outcome"  // show: bring it to the chat
 )

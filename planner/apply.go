@@ -307,6 +307,7 @@ func setSlot(s State, slot Slot) State {
 
 // decided folds a person's decision: about a plan, a budget, or a call.
 func decided(s State, e Event) State {
+	s = attach(s, e)
 	switch {
 	case s.Budget != "" && e.Action == budgetID(s):
 		over := s.Overdraft

@@ -103,6 +103,18 @@ func (s *State) fetching() bool {
 	return slices.ContainsFunc(s.Files, func(f Attached) bool { return f.Read == 0 && !f.Gone })
 }
 
+// awaitsFiles reports that a person has answered a question of the sub-task with files
+// that are not read yet.
+func awaitsFiles(s State, w Work) bool {
+	if len(w.Turns) == 0 {
+		return false
+	}
+	calls := w.Turns[len(w.Turns)-1].Calls
+	return slices.ContainsFunc(s.Files, func(f Attached) bool {
+		return f.Read == 0 && !f.Gone && slices.ContainsFunc(calls, func(c CallState) bool { return c.Result == f.Source })
+	})
+}
+
 // detach notes that the person took back what the event of that seq brought along.
 func detach(s State, source int) State {
 	s.Files = slices.Clone(s.Files)
@@ -167,7 +179,7 @@ func asksForGoal(slot string) bool {
 // goalDecided folds what a person wants done with the files.
 func goalDecided(s State, e Event) State {
 	s.Wordless = false
-	if e.Decision.Text == "" {
+	if !e.Decision.Approve || e.Decision.Text == "" {
 		return halt(s, e, ReasonStopped)
 	}
 	s.Parts = append(slices.Clip(s.Parts), e.Seq)

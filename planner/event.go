@@ -33,7 +33,7 @@ const (
 	GuidanceRemoved EventType = "guidance_removed" // the person takes guidance back that no plan or reply has seen, or a part of the question
 	Joined          EventType = "joined"           // a further message that is a part of the question
 	PromptExpanded  EventType = "prompt_expanded"  // the server wrote out the prompt that the goal names: Text is the goal
-	FileRead        EventType = "file_read"        // of a fetch action: what is in a file, or why it could not be read
+	FileRead        EventType = "file_read"        // of a fetch action: the content of a file, or the reason why it cannot be read
 	GrantRevoked    EventType = "grant_revoked"    // a person took back a standing grant of this task
 	StateSet        EventType = "state_set"        // somebody outside changed the shared state
 	NoteAdded       EventType = "note_added"       // somebody outside added to the context: data for the next decision, never a wish
@@ -65,7 +65,7 @@ type Event struct {
 	Decision  *Decision                  `json:"decision,omitempty"`
 	Note      *Note                      `json:"note,omitempty"`      // note_added
 	Read      *ReadFile                  `json:"read,omitempty"`      // file_read
-	Files     []bot.Attachment           `json:"files,omitempty"`     // guidance_added, joined, heard, note_added: files that it brings along
+	Files     []bot.Attachment           `json:"files,omitempty"`     // guidance_added, joined, heard, decided, note_added: files that it brings along
 	Text      string                     `json:"text,omitempty"`      // guidance_added, joined, heard, prompt_expanded, answered, cut_off
 	Message   string                     `json:"message,omitempty"`   // guidance_added, joined, heard, decided: platform id of the message; sent: id of the sent message
 	Earlier   []bot.Quoted               `json:"earlier,omitempty"`   // guidance_added, joined, heard: messages that it brings along, as material

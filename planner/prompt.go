@@ -27,6 +27,7 @@ type PromptInput struct {
 	ChatInstructions  string                                // the admin's for this chat
 	Groups            []i18n.Group                          // plan and review: what work can be given to
 	GroupInstructions string                                // work
+	LendsFiles        bool                                  // work: tools of the group may be given files
 	Tools             []llm.Tool                            // work: the group's tools, without the machine's own
 	Missing           string                                // work: what cannot be reached of the group's tools, and why
 	Model             string                                // a configured model in place of the role's
@@ -97,6 +98,7 @@ type builder struct {
 	pictures  bool // one of the messages holds images
 	namesMore bool // one of them names what read_result reads
 	hasFiles  bool // one of them holds or names files
+	plans     bool // it is for a plan or a review
 }
 
 func (b *builder) text(key string, data any) string { return b.input.Texts.Text(b.lang, key, data) }
@@ -128,6 +130,7 @@ func (b *builder) decision(a Action) error {
 	}
 	review = strings.TrimSpace(review)
 	b.messages.question = review
+	b.plans = a.Role != llm.RoleAnswer
 	b.model = b.input.Model
 	b.messages.add(llm.System, ownMarks(system))
 	if a.Role != llm.RoleAnswer {
@@ -162,6 +165,7 @@ func (b *builder) decision(a Action) error {
 	}
 	b.addNotes(notes, b.s.Seq+1)
 	b.addGuidance(guidance, b.s.Seq+1)
+	b.addFilesThat(func(i int) bool { return b.journal(b.s.Files[i].Source).Decision != nil })
 	b.addSharedState(stateInDecision)
 	switch a.Role {
 	case llm.RoleAnswer:
@@ -408,6 +412,7 @@ func (b *builder) visibleNotes() []int {
 // rest.
 func (b *builder) addNotes(list []int, before int) []int {
 	var texts []string
+	from := list
 	for len(list) > 0 && list[0] < before {
 		e := b.journal(list[0])
 		texts = append(texts, tag("data", clip.Marked(b.noteText(e.Seq), maxNote), "from", e.By, "type", e.Note.Type))
@@ -415,6 +420,9 @@ func (b *builder) addNotes(list []int, before int) []int {
 	}
 	if len(texts) > 0 {
 		b.messages.addResult(llm.Message{Role: llm.User, Content: b.text("prompt.notes", nil) + "\n" + strings.Join(texts, "\n")})
+	}
+	for _, seq := range from[:len(from)-len(list)] {
+		b.addFiles(seq)
 	}
 	return list
 }

@@ -58,13 +58,11 @@ func (b *builder) addFilesThat(chosen func(index int) bool) {
 	b.addShown(list)
 }
 
-// addGivenFiles adds the files that the description of a sub-task names.
-func (b *builder) addGivenFiles(description string) {
-	given := namedFiles(description)
-	b.addFilesThat(func(i int) bool { return slices.Contains(given, FileName(i)) })
+// addGivenFiles adds the files of earlier tasks that a sub-task is given.
+func (b *builder) addGivenFiles() {
 	var list []shownFile
 	for _, f := range b.input.EarlierFiles {
-		if f.Given != nil && slices.Contains(given, strings.ToLower(f.Reference)) {
+		if f.Given != nil {
 			list = append(list, shownFile{name: f.Reference, read: f.Given})
 		}
 	}
@@ -104,7 +102,14 @@ func (b *builder) addShown(list []shownFile) {
 		}
 	}
 	b.hasFiles = true
-	content := b.text("prompt.files", nil) + "\n" + strings.Join(texts, "\n")
+	intro := b.text("prompt.files", nil)
+	if b.plans {
+		intro += " " + b.text("prompt.files_plan", nil)
+	}
+	if b.input.LendsFiles {
+		intro += " " + b.text("prompt.files_lent", map[string]any{"Name": LentFile + list[0].name})
+	}
+	content := intro + "\n" + strings.Join(texts, "\n")
 	if len(pictures) == 0 {
 		b.messages.add(llm.User, content)
 		return
@@ -155,6 +160,15 @@ func (b *builder) addEarlierFiles(list []EarlierFile) {
 
 var fileWord = regexp.MustCompile(`(?i)\b(?:[0-9a-z]{6}/)?f[1-9][0-9]?\b`)
 
+// LentFile begins a value of a tool's arguments that stands for a file: "file:f1".
+const LentFile = "file:"
+
+// NamesFile reports whether the description of a sub-task names a file: "f1",
+// "K3X9Q2/f1".
+func NamesFile(description, name string) bool {
+	return slices.Contains(namedFiles(description), strings.ToLower(name))
+}
+
 // namedFiles are the names of files in a text, in lower case: "f1", "k3x9q2/f1".
 func namedFiles(text string) []string {
 	return fileWord.FindAllString(strings.ToLower(text), -1)
@@ -164,15 +178,15 @@ func namedFiles(text string) []string {
 // description of its sub-task names the file, or its last turn is the answer.
 func GivenFile(s State, a Action, journal Journal, name string) bool {
 	w := workOf(s, a)
-	return w.Closing || s.SingleSubtask() || slices.Contains(namedFiles(Description(w, journal)), strings.ToLower(name))
+	return w.Closing || s.SingleSubtask() || NamesFile(Description(w, journal), name)
 }
 
 // looksAtFiles reports whether a sub-task is offered read_attachment.
 func looksAtFiles(s State, w Work, journal Journal) bool {
-	if w.Closing || s.SingleSubtask() {
-		return len(s.Files) > 0
+	if len(s.Files) > 0 && (w.Closing || s.SingleSubtask()) {
+		return true
 	}
-	return len(namedFiles(Description(w, journal))) > 0
+	return !w.Closing && len(namedFiles(Description(w, journal))) > 0
 }
 
 // fileTools are the tools of the machine for files. They come only with a task that has

@@ -32,8 +32,9 @@ func (b *builder) work(a Action) error {
 	if a.Final {
 		b.addGoal()
 	} else {
-		b.addGivenFiles(description)
+		b.addFilesThat(func(i int) bool { return NamesFile(description, FileName(i)) })
 	}
+	b.addGivenFiles()
 	if len(w.After) > 0 {
 		results := make([]string, 0, len(w.After))
 		for _, i := range w.After {
@@ -85,6 +86,11 @@ func (b *builder) addTurn(w Work, t Turn) {
 	b.messages.list = append(b.messages.list, m)
 	for i, c := range r.Calls {
 		b.messages.addResult(llm.Message{Role: llm.ToolRole, ToolCallID: c.ID, Content: b.callResult(w, c, t.Calls[i])})
+	}
+	for _, state := range t.Calls {
+		if state.Kind == CallAsk && state.Step == StepDone {
+			b.addFiles(state.Result) // of the answer
+		}
 	}
 	if b.input.Vision {
 		b.addImages(r.Calls, t)

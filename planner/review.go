@@ -126,7 +126,7 @@ func noteAdded(s State, e Event) State {
 		s.NotesSeen++
 	}
 	s.Notes = append(slices.Clip(s.Notes), e.Seq)
-	return taint(s, e)
+	return taint(attach(s, e), e)
 }
 
 // taint notes that the task will read the words of a program. They are private, and those of

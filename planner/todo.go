@@ -107,7 +107,7 @@ func workActions(list []Action, s State, i int, w Work) []Action {
 			}
 		}
 	}
-	if open {
+	if open || awaitsFiles(s, w) {
 		return list
 	}
 	role := llm.RoleWork

@@ -87,7 +87,7 @@ func outcomeOf(res Result, err error) string {
 }
 
 // call returns the result for the model and, for the log, why it failed.
-func (s *Set) call(ctx context.Context, g *group, c Call) (Result, error) {
+func (s *Set) call(ctx context.Context, g *group, c Call) (res Result, err error) {
 	full := c.Tool
 	sv, name := g.find(full)
 	if sv == nil {
@@ -114,7 +114,10 @@ func (s *Set) call(ctx context.Context, g *group, c Call) (Result, error) {
 	if d == nil {
 		return failed("%s", g.unknown(full)), client.ErrNoTool
 	}
-	res, err := sv.Call(ctx, client.Call{
+	if c.Arguments, err = g.withFiles(c, sv); err != nil {
+		return failed("The tool %s was not called: %v.", full, err), err
+	}
+	res, err = sv.Call(ctx, client.Call{
 		Tool: name, Arguments: c.Arguments, Definition: cmp.Or(c.Definition, d.Hash),
 		// Whole seconds of waiting count: models read how long the tool was given.
 		Timeout: g.cfg.ToolTimeout - time.Since(from).Truncate(time.Second), Keep: g.cfg.MaxResultBytes, Meta: meta,

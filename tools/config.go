@@ -60,6 +60,7 @@ type GroupConfig struct {
 	Approve         Approve       `yaml:"approve" json:"approve,omitempty"`                     // never, writes (default), always, or patterns of the tools that need approval
 	ReadOnly        []string      `yaml:"read_only" json:"read_only,omitempty"`                 // patterns of tools that are known to change nothing
 	Free            []string      `yaml:"free" json:"free,omitempty"`                           // TOOL.PARAMETER: parameters that may carry private data out without a question
+	Files           string        `yaml:"files" json:"files,omitempty"`                         // read: its tools may be given files of the task; empty: none
 	Instructions    string        `yaml:"instructions" json:"instructions,omitempty"`           // added to the prompts of its sub-tasks
 	Prompt          string        `yaml:"prompt" json:"prompt,omitempty"`                       // SERVER/PROMPT: a server's prompt whose text is added to them, too
 	Model           string        `yaml:"model" json:"model,omitempty"`                         // model for its sub-tasks; empty: that of the role work

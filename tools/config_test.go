@@ -202,9 +202,9 @@ func TestBuiltinGroups(t *testing.T) {
 	}
 	groups := m.Set().Groups()
 	got, _ := json.Marshal(groups)
-	want := `[{"Name":"clock","Description":"Tells the time in a place or time zone and does date arithmetic.","Instructions":"","Model":"","Allow":null,"ReadOnly":true},` +
-		`{"Name":"far","Description":"Tools of far","Instructions":"","Model":"","Allow":null,"ReadOnly":false},` +
-		`{"Name":"numbers","Description":"Counts.","Instructions":"Be exact.","Model":"small","Allow":["slack:C1"],"ReadOnly":true}]`
+	want := `[{"Name":"clock","Description":"Tells the time in a place or time zone and does date arithmetic.","Instructions":"","Model":"","Allow":null,"ReadOnly":true,"Files":false},` +
+		`{"Name":"far","Description":"Tools of far","Instructions":"","Model":"","Allow":null,"ReadOnly":false,"Files":false},` +
+		`{"Name":"numbers","Description":"Counts.","Instructions":"Be exact.","Model":"small","Allow":["slack:C1"],"ReadOnly":true,"Files":false}]`
 	if string(got) != want {
 		t.Errorf("Groups before Run:\ngot  %s\nwant %s", got, want)
 	}

@@ -53,7 +53,7 @@ func (s *Set) Groups() []Group {
 		g := s.groups[name]
 		list = append(list, Group{
 			Name: name, Description: g.description(), Instructions: g.instructions(s.prompts),
-			Model: g.cfg.Model, Allow: g.cfg.Allow, ReadOnly: g.onlyReads(),
+			Model: g.cfg.Model, Allow: g.cfg.Allow, ReadOnly: g.onlyReads(), Files: g.cfg.Files == FilesRead,
 		})
 	}
 	return list
@@ -141,6 +141,7 @@ func modelName(s string) string {
 type member struct {
 	*client.Server
 	builtin          string // which built-in server it is; empty: none
+	remote           bool   // it is not on this machine
 	trustAnnotations bool   // its annotations are believed
 	public           bool   // everybody may read its results
 	openWorld        *bool  // what the config says about where its tools carry data; nil: nothing

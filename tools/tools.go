@@ -20,6 +20,7 @@ type Group struct {
 	Model        string   // configured model for its sub-tasks; empty for the role's
 	Allow        []string // keys of persons and chats that may use it; empty or "*": everybody
 	ReadOnly     bool     // every tool of it is known to change nothing
+	Files        bool     // its tools may be given files of the task
 }
 
 // Tool is one tool of a group.
@@ -63,6 +64,10 @@ type Call struct {
 	// the call is refused. Empty: any.
 	Definition string
 
+	// Files are contents that stand for values of Arguments: a text that is a key is
+	// replaced. The group must allow it.
+	Files map[string]File
+
 	Chat, Person string // keys, without thread or topic; only built-in servers get them
 	Private      bool   // the person is alone with legwork in the chat
 	Admin        bool   // an admin calls the tool, not a model: sentences about failures speak to them
@@ -72,6 +77,12 @@ type Call struct {
 	Ask      func(context.Context, form.Question) (form.Answer, error) // see client.Call
 	Sample   func(context.Context, Sampling) (Sampled, error)          // see client.Call
 	Resume   *Resume                                                   // goes on with a call whose Result had a Question; nil: a new call
+}
+
+// File is a file for a server: a copy that lasts until the call has ended.
+type File struct {
+	Path string
+	Type string // MIME type
 }
 
 // Result is the outcome of a call.

@@ -126,6 +126,9 @@ func (v *validator) group(name string, g GroupConfig) {
 	v.patterns(at+".tools", g.Tools)
 	v.patterns(at+".read_only", g.ReadOnly)
 	v.free(at+".free", g.Free)
+	if g.Files != "" && g.Files != FilesRead {
+		v.add(at+".files", "%q is unknown; allowed is %s, or nothing", g.Files, FilesRead)
+	}
 	v.approve(at+".approve", g.Approve)
 	v.sizes(at, g)
 }

@@ -4,12 +4,14 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"strings"
 	"testing"
 	"time"
 
 	"legwork/bot"
 	"legwork/internal/form"
+	"legwork/internal/test/fakes/llmfake"
 	"legwork/llm"
 	"legwork/planner"
 	"legwork/tasks"
@@ -170,6 +172,43 @@ func TestPlanApproval(t *testing.T) {
 			t.Errorf("asked is %+v, %v", ask, err)
 		}
 		if _, err := w.Decide(t.Context(), operator, ask.ID, api.Decision{Approve: approve}); err != nil {
+			t.Fatal(err)
+		}
+		if task := w.ends(rows[0].ID); task.State != state {
+			t.Errorf("approve %v: it is %s, want %s", approve, task.State, state)
+		}
+	}
+}
+
+// TestGoalApproval: a program says what to do with a file that came to a chat without
+// words.
+func TestGoalApproval(t *testing.T) {
+	for approve, state := range map[bool]string{true: "done", false: "stopped"} {
+		w := newEnv(t, func(k *enginetest.Env) {
+			k.Platform.Give = func(_ context.Context, _ bot.Attachment, to io.Writer) error {
+				_, err := to.Write(llmfake.OGG(1))
+				return err
+			}
+			k.Model.Hear = func(context.Context, llm.Transcription) (llm.Transcript, error) {
+				return llm.Transcript{Text: "spoken words"}, nil
+			}
+		})
+		m := enginetest.Message("1", "", time.Now())
+		m.Files = []bot.Attachment{{Ref: "f", Kind: bot.AttachAudio, Name: "talk.ogg"}}
+		w.kit.Ask(t, m)
+		rows, _, err := w.List(t.Context(), operator, api.Query{})
+		if err != nil || len(rows) != 1 {
+			t.Fatalf("got %+v, %v", rows, err)
+		}
+		ask := w.asked(rows[0].ID, "")
+		if ask.Kind != "goal" || string(ask.Details) != `{"files":["talk.ogg"]}` {
+			t.Errorf("asked is %+v with %s", ask, ask.Details)
+		}
+		if approve {
+			_, err := w.Decide(t.Context(), operator, ask.ID, api.Decision{Approve: true})
+			wrong(t, "a yes without a wish", err, "comment")
+		}
+		if _, err := w.Decide(t.Context(), operator, ask.ID, api.Decision{Approve: approve, Comment: "sum it up"}); err != nil {
 			t.Fatal(err)
 		}
 		if task := w.ends(rows[0].ID); task.State != state {

@@ -147,6 +147,9 @@ func filesOf(e planner.Event) (list []File) {
 	if e.Opening != nil {
 		all = e.Opening.Files
 	}
+	if r := e.Read; r != nil && r.ID != "" {
+		list = append(list, File(r.File))
+	}
 	for _, a := range all {
 		if id, kept := a.Kept(); kept {
 			list = append(list, File{ID: files.ID(id), Name: a.Name, Type: a.Type, Bytes: a.Bytes})

@@ -295,6 +295,15 @@ func (t translator) statusContent(e planner.Event) fields {
 	if e.Type == planner.Expired {
 		t.addExpired(e, c)
 	}
+	if r := e.Read; r != nil {
+		c["name"], c["kind"] = r.Name, r.Kind
+		if r.Problem != "" {
+			c["problem"] = r.Problem
+		}
+		if r.Spoken {
+			c["text"] = r.Text
+		}
+	}
 	return c
 }
 

@@ -29,6 +29,8 @@ func (t translator) approvalOf(a planner.Action) (Approval, error) {
 	case planner.SubjectReview:
 		details = fields{"state": planner.SharedState(t.state, t.journal), "version": t.state.Version, "wanted_by": first(t.sender(e))}
 		expires = t.state.ReviewExpires
+	case planner.SubjectGoal:
+		details, expires = fields{"files": t.fileNames()}, planner.ExpiryOf(t.state, a)
 	default:
 		q := planner.QuestionOf(e, a.ID)
 		expires = q.Expires
@@ -46,6 +48,17 @@ func (t translator) approvalOf(a planner.Action) (Approval, error) {
 }
 
 func first(a, _ string) string { return a }
+
+// fileNames are the names of the files that people sent.
+func (t translator) fileNames() []string {
+	names := []string{}
+	for _, f := range t.state.Files {
+		if r := t.journal(f.Read).Read; r != nil && !f.Gone {
+			names = append(names, r.Name)
+		}
+	}
+	return names
+}
 
 // approvalCalls are the calls that an event asks about.
 func (t translator) approvalCalls(e planner.Event) []ApprovalCall {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"strings"
 	"sync"
@@ -13,6 +14,7 @@ import (
 	"time"
 
 	"legwork/bot"
+	"legwork/internal/test/fakes/llmfake"
 	"legwork/internal/test/need"
 	"legwork/internal/test/pg"
 	"legwork/llm"
@@ -134,6 +136,7 @@ type simulation struct {
 	late    []string          // calls that were made again after their result was stored
 	window  map[tasks.ID]int  // crashes between sending an answer and storing that it was sent
 	asked   map[string]string // key of the message: text
+	sent    []string          // refs of files
 	people  sync.WaitGroup
 	outsiders
 }
@@ -157,6 +160,7 @@ func newSimulation(t *testing.T, seed uint64, open opener) *simulation {
 		sim.env.Expire = 10 * time.Second
 	}
 	sim.env.InMemory, sim.env.Platform.Keeps = 1+int(seed/2%4), seed%2 == 0
+	sim.env.Model.Hear, sim.env.Platform.Give = sim.hear, sim.give
 	sim.use(sim.store)
 	sim.env.Model.Answer = sim.answer
 	sim.env.Tools.Make = sim.tool
@@ -200,10 +204,16 @@ func (sim *simulation) live() {
 			sim.order(i)
 		case sim.chance(20):
 			sim.say(fmt.Sprintf("m%d", i), "/stop", false)
+		case sim.chance(10):
+			sim.say(fmt.Sprintf("m%d", i), "", sim.chance(50), sim.files(i)...)
 		default:
 			text := fmt.Sprintf("question %d", i)
 			sim.asked[fmt.Sprintf("m%d", i)] = text
-			sim.say(fmt.Sprintf("m%d", i), text, sim.chance(50))
+			var files []bot.Attachment
+			if sim.chance(30) {
+				files = sim.files(i)
+			}
+			sim.say(fmt.Sprintf("m%d", i), text, sim.chance(50), files...)
 		}
 		if sim.chance(40) {
 			sim.outsiderActs()
@@ -243,9 +253,9 @@ func (sim *simulation) live() {
 const maxActs = 15
 
 // say delivers a message until the inbox has taken it.
-func (sim *simulation) say(key, text string, apart bool) {
+func (sim *simulation) say(key, text string, apart bool, files ...bot.Attachment) {
 	m := enginetest.Message(key, text, time.Now())
-	m.Standalone = apart
+	m.Standalone, m.Files = apart, files
 	for again := 1 + sim.draw(2); again > 0; again-- {
 		if err := sim.env.Inbox.Handle(context.Background(), []bot.Message{m}); err != nil {
 			sim.t.Fatalf("handling %q: %v", text, err)
@@ -515,16 +525,32 @@ func (sim *simulation) judge() {
 	sim.paid(append(turns, sim.ordered(answers)...))
 }
 
-// heard checks that each message became a task or guidance of one, once.
+// heard checks that each message became a task or guidance of one, once, and that each
+// of its files was read once unless the task ended before.
 func (sim *simulation) heard(turns []tasks.Turn) {
 	found := map[string]int{}
+	defer func() {
+		for _, ref := range sim.sent {
+			if found[ref] != 1 {
+				sim.t.Errorf("the file %q was taken %d times, want once", ref, found[ref])
+			}
+		}
+	}()
 	for _, turn := range turns {
 		events, err := sim.store.Load(context.Background(), turn.Task, 0)
 		if err != nil {
 			sim.t.Fatal(err)
 		}
+		read := map[planner.ActionID]int{}
 		for _, e := range events {
+			for _, a := range planner.Attachments(e) {
+				found[a.Ref]++
+			}
 			switch e.Type {
+			case planner.FileRead:
+				if read[e.Action]++; read[e.Action] > 1 {
+					sim.t.Errorf("%q: the file %s was read twice", turn.Goal, e.Action)
+				}
 			case planner.Opened:
 				found[e.Opening.Goal]++
 			case planner.GuidanceAdded, planner.Joined, planner.Decided:
@@ -550,4 +576,52 @@ func (sim *simulation) describe() string {
 		fmt.Fprintf(&b, "\n%s %s todo %v", l.Task, s.Status(), planner.Todo(s))
 	}
 	return b.String()
+}
+
+// files are one or two recordings: voice messages, or others.
+func (sim *simulation) files(i int) (list []bot.Attachment) {
+	for n := range 1 + sim.draw(2) {
+		a := bot.Attachment{Ref: fmt.Sprintf("file %d.%d", i, n), Kind: bot.AttachVoice, Seconds: 1}
+		if sim.chance(50) {
+			a.Kind, a.Name = bot.AttachAudio, "talk.ogg"
+		}
+		sim.sent, list = append(sim.sent, a.Ref), append(list, a)
+	}
+	return list
+}
+
+// give is the platform's download: slow, at times broken off, and at times impossible.
+func (sim *simulation) give(ctx context.Context, _ bot.Attachment, w io.Writer) error {
+	content := llmfake.OGG(1)
+	for _, part := range [][]byte{content[:10], content[10:]} {
+		if err := sim.pause(ctx, 2*time.Second); err != nil {
+			return err
+		}
+		switch {
+		case sim.chance(10):
+			return errors.New("reset")
+		case sim.chance(5):
+			return bot.ErrFileGone
+		}
+		if _, err := w.Write(part); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// hear is the model that listens.
+func (sim *simulation) hear(ctx context.Context, _ llm.Transcription) (llm.Transcript, error) {
+	sim.begins("a transcription")
+	if err := sim.pause(ctx, 2*time.Second); err != nil {
+		return llm.Transcript{}, err
+	}
+	usage := llm.Usage{AudioSeconds: 1, Input: 1 + sim.draw(50)}
+	switch {
+	case sim.chance(10):
+		return llm.Transcript{}, &llm.Error{Problem: llm.Garbage, Err: llm.ErrSilence, Usage: usage}
+	case sim.chance(10):
+		return llm.Transcript{}, &llm.Error{Problem: llm.Unreachable, Err: errors.New("reset"), Usage: usage}
+	}
+	return llm.Transcript{Text: "words of a recording", Usage: usage}, nil
 }

@@ -74,7 +74,7 @@ func NewEnv(t testing.TB, store tasks.Store) *Env {
 func (env *Env) Use(store tasks.Store) {
 	env.Store = store
 	rules := tasks.PromptRules{
-		Budget: env.Budget, Deciders: env.Deciders, Approvals: tasks.Approvals{Expire: env.Expire}, SharedState: true, Delegate: true,
+		Budget: env.Budget, Deciders: env.Deciders, Approvals: tasks.Approvals{Expire: env.Expire}, SharedState: true, Delegate: true, HasHearing: env.Model.Hear != nil,
 	}
 	if env.Rules != nil {
 		env.Rules(&rules)
@@ -83,7 +83,7 @@ func (env *Env) Use(store tasks.Store) {
 		Store: store, Texts: env.Texts, Chats: env.Chats, Log: env.Log, Now: env.Now, Pause: env.Pause, Rules: rules,
 	})
 	env.Executor = executor.New(executor.Config{
-		Store: store, Model: env.Model, Tools: env.Tools, Texts: env.Texts, Log: env.Log, Now: env.Now, Append: env.Presenters.Append, Pause: env.Pause, Prompts: rules,
+		Store: store, Model: env.Model, Tools: env.Tools, Chats: env.Chats, Texts: env.Texts, Log: env.Log, Now: env.Now, Append: env.Presenters.Append, Pause: env.Pause, Prompts: rules,
 	})
 	env.Inbox = inbox.New(inbox.Config{
 		Store: store, Wake: func(ctx context.Context, id tasks.ID) error { return env.Engine.Wake(ctx, id) },

@@ -7,6 +7,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 	"sync"
@@ -41,6 +42,8 @@ type Recorder struct {
 	KeepsSending atomic.Bool
 	// Keeps makes it a chat whose messages last and can be changed.
 	Keeps bool
+	// Give writes the content of a file that a message brought along; nil: there is none.
+	Give func(ctx context.Context, a bot.Attachment, w io.Writer) error
 
 	mu     sync.Mutex
 	posts  []Post
@@ -78,6 +81,14 @@ func (r *Recorder) Post(ctx context.Context, to bot.Chat, d bot.Draft) (string, 
 	id := fmt.Sprintf("m%d", len(r.posts)+1)
 	r.add(Post{Draft: d, Chat: to, ID: id})
 	return id, nil
+}
+
+// Fetch implements bot.Fetcher.
+func (r *Recorder) Fetch(ctx context.Context, _ bot.Chat, a bot.Attachment, w io.Writer) error {
+	if r.Give == nil {
+		return bot.ErrFileGone
+	}
+	return r.Give(ctx, a, w)
 }
 
 // Edit records a change.
@@ -144,6 +155,8 @@ func (r *Recorder) Await(ctx context.Context, ok func() bool) error {
 type Model struct {
 	// Answer makes the reply; it may wait for ctx.
 	Answer func(ctx context.Context, r llm.Request, stream func(llm.Delta)) (llm.Reply, error)
+	// Hear writes down what is said in a recording; nil: the model cannot.
+	Hear func(ctx context.Context, r llm.Transcription) (llm.Transcript, error)
 
 	mu       sync.Mutex
 	requests []llm.Request
@@ -167,6 +180,14 @@ func (m *Model) Call(ctx context.Context, r llm.Request, stream func(llm.Delta))
 	}
 	return m.Answer(ctx, r, stream)
 }
+
+// Transcribe implements executor.Listener.
+func (m *Model) Transcribe(ctx context.Context, r llm.Transcription) (llm.Transcript, error) {
+	return m.Hear(ctx, r)
+}
+
+// QuoteUsage implements executor.Listener: nothing costs money.
+func (m *Model) QuoteUsage(_ string, u llm.Usage) llm.Usage { return u }
 
 // Requests returns the calls so far, of one role or of all ("").
 func (m *Model) Requests(role string) []llm.Request {

@@ -83,11 +83,27 @@ func (x *Executor) fileProblem(err error) (key string, limit int64) {
 		key   string
 		limit int64
 	}{
-		{bot.ErrFileGone, "gone", 0}, {files.ErrNone, "gone", 0}, {bot.ErrFileLarge, "large_there", 0},
-		{files.ErrLarge, "large", limits.File}, {files.ErrRoom, "room", limits.Chat},
-		{read.ErrEmpty, "empty", 0}, {read.ErrEncrypted, "encrypted", 0}, {read.ErrDamaged, "damaged", 0}, {read.ErrKind, "unsupported", 0}, {read.ErrHEIC, "unsupported", 0},
-		{read.ErrLarge, "bounds", 0}, {read.ErrUnpacked, "bounds", 0}, {read.ErrPages, "bounds", 0}, {read.ErrPixels, "bounds", 0}, {read.ErrTime, "bounds", 0}, {read.ErrMemory, "bounds", 0},
-		{errUnheard, "unheard", 0}, {errNotHeard, "not_heard", 0}, {errUnseen, "unseen", 0}, {tasks.ErrBudget, "budget", 0}, {errFetch, "unreachable", 0},
+		{bot.ErrFileGone, "gone", 0},
+		{files.ErrNone, "gone", 0},
+		{bot.ErrFileLarge, "large_there", 0},
+		{files.ErrLarge, "large", limits.File},
+		{files.ErrRoom, "room", limits.Chat},
+		{read.ErrEmpty, "empty", 0},
+		{read.ErrEncrypted, "encrypted", 0},
+		{read.ErrDamaged, "damaged", 0},
+		{read.ErrKind, "unsupported", 0},
+		{read.ErrHEIC, "unsupported", 0},
+		{read.ErrLarge, "bounds", 0},
+		{read.ErrUnpacked, "bounds", 0},
+		{read.ErrPages, "bounds", 0},
+		{read.ErrPixels, "bounds", 0},
+		{read.ErrTime, "bounds", 0},
+		{read.ErrMemory, "bounds", 0},
+		{errUnheard, "unheard", 0},
+		{errNotHeard, "not_heard", 0},
+		{errUnseen, "unseen", 0},
+		{tasks.ErrBudget, "budget", 0},
+		{errFetch, "unreachable", 0},
 	} {
 		if errors.Is(err, p.err) {
 			return p.key, p.limit
@@ -190,7 +206,7 @@ func (x *Executor) copied(ctx context.Context, id files.ID) (path string, remove
 		return "", nil, fmt.Errorf("opening file: %w", err)
 	}
 	defer func() { _ = content.Close() }()
-	f, err := os.CreateTemp("", "legwork-file-")
+	f, err := os.CreateTemp(x.Copies, "legwork-file-")
 	if err != nil {
 		return "", nil, fmt.Errorf("copying file: %w", err)
 	}

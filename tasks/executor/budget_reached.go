@@ -105,8 +105,8 @@ func (x *Executor) budgetReached(ctx context.Context, v *tasks.View, a planner.A
 	})
 }
 
-// ErrHeld is the error of Do for an action that waits because a budget is reached.
-// The machine lists it with Hold until the budget has room again.
+// ErrHeld is the error of Do for an action that waits because a budget is reached, or
+// a person reviews. The machine lists it with Hold until then.
 var ErrHeld = errors.New("a budget holds the action")
 
 // askToExtend asks a person to extend the budget. Of several actions without room

@@ -26,23 +26,27 @@ type Executor struct {
 	budget     *budget
 	averages   averages
 	earlier    earlier
+	files      earlierFiles
 	summaries  *summaries
 	modelCalls modelCalls    // running ones that people wait for
 	writing    chan struct{} // holds a token while a file is made
 }
 
-// Config is what an Executor works with. All fields but Wall, Pause,
+// Config is what an Executor works with. All fields but Copies, Wall, Pause,
 // Reached and Prompts are needed.
 type Config struct {
 	Store tasks.Store
 	Model llm.Model
 	Tools tasks.Toolbox
 	Chats tasks.Chats // platforms that give files
-	Texts *i18n.Texts
-	Log   *slog.Logger
-	Now   func() time.Time // the clock for expiry and working time
-	Wall  func() time.Time // the clock for days; nil: Now
-	Pause *tasks.Pause     // nil: never paused
+	// Copies is a folder for copies of files, which last as long as a call. The caller
+	// empties it at the start, since a kill leaves copies behind. Empty: the system's.
+	Copies string
+	Texts  *i18n.Texts
+	Log    *slog.Logger
+	Now    func() time.Time // the clock for expiry and working time
+	Wall   func() time.Time // the clock for days; nil: Now
+	Pause  *tasks.Pause     // nil: never paused
 	// Append stores the results of actions. It is Presenters.Append, which waits
 	// while the disk is full.
 	Append func(ctx context.Context, id tasks.ID, e ...planner.Event) error
@@ -68,7 +72,7 @@ type Display interface {
 
 // New makes an executor.
 func New(cfg Config) *Executor {
-	x := &Executor{Config: cfg, earlier: newEarlier(cfg.Store), writing: make(chan struct{}, 1)}
+	x := &Executor{Config: cfg, earlier: newEarlier(cfg.Store), files: newEarlierFiles(cfg.Store), writing: make(chan struct{}, 1)}
 	if x.Wall == nil {
 		x.Wall = x.Now
 	}

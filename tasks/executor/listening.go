@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -39,6 +40,9 @@ func (x *Executor) listen(ctx context.Context, v *tasks.View, action planner.Act
 	listener, ok := x.listener()
 	if !ok {
 		return errUnheard
+	}
+	if err := x.mayPay(ctx, v, action); err != nil {
+		return err
 	}
 	recording, err := os.Open(path)
 	if err != nil {
@@ -81,6 +85,22 @@ func (x *Executor) listen(ctx context.Context, v *tasks.View, action planner.Act
 	}
 	r.Spoken = a.Kind == bot.AttachVoice && !a.Others
 	return x.keepWords(ctx, v, said.Text, r)
+}
+
+// mayPay returns the error of an action that must not begin a call of a model now. Since
+// the action began, a person may have paused all work, or been asked about the task.
+func (x *Executor) mayPay(ctx context.Context, v *tasks.View, action planner.ActionID) error {
+	if err := x.Pause.Gate(); err != nil {
+		return err
+	}
+	state, err := x.Store.State(ctx, v.ID)
+	if err != nil {
+		return err
+	}
+	if slices.ContainsFunc(planner.Todo(state), func(a planner.Action) bool { return a.ID == action && a.Hold }) {
+		return ErrHeld
+	}
+	return nil
 }
 
 // maxSpoken is how much of a voice message is a part of the question, in bytes.

@@ -40,12 +40,13 @@ func (x *Executor) look(ctx context.Context, v *tasks.View, a planner.Action, e 
 
 // lookAt fills in what a call shows, or returns why it shows nothing.
 func (x *Executor) lookAt(ctx context.Context, v *tasks.View, a planner.Action, l *planner.Look) (refusal string, err error) {
-	i := planner.FileIndex(l.File)
-	if i < 0 || i >= len(v.State.Files) || v.State.Files[i].Read == 0 || v.State.Files[i].Gone ||
-		!planner.GivenFile(v.State, a, v.Event, l.File) {
+	r, err := x.fileNamed(ctx, v, a, l.File)
+	if err != nil {
+		return "", err
+	}
+	if r == nil {
 		return fmt.Sprintf("there is no file %q to be read here", clip.Marked(l.File, 40)), nil
 	}
-	r := v.Event(v.State.Files[i].Read).Read
 	parts := []read.Part{{Text: r.Text}}
 	if r.Whole != "" {
 		if parts, err = x.parts(ctx, r.Whole); errors.Is(err, files.ErrNone) {
@@ -62,6 +63,22 @@ func (x *Executor) lookAt(ctx context.Context, v *tasks.View, a planner.Action, 
 	}
 	l.Text, l.Offset, l.Bytes = part, from, len(text)
 	return "", nil
+}
+
+// fileNamed is the file that the model of an action may read under a name; nil when there
+// is none.
+func (x *Executor) fileNamed(ctx context.Context, v *tasks.View, a planner.Action, name string) (*planner.ReadFile, error) {
+	if !planner.GivenFile(v.State, a, v.Event, name) {
+		return nil, nil
+	}
+	if strings.Contains(name, "/") {
+		return x.files.find(ctx, v, name)
+	}
+	i := planner.FileIndex(name)
+	if i < 0 || i >= len(v.State.Files) || v.State.Files[i].Gone {
+		return nil, nil
+	}
+	return v.Event(v.State.Files[i].Read).Read, nil
 }
 
 // parts reads the parts of a document that readText has kept.

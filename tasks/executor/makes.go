@@ -66,9 +66,9 @@ func madeKind(name string) string {
 
 // typeOf is the MIME type of a kind of made file.
 func typeOf(kind string) string {
-	const office = "application/vnd.openxmlformats-officedocument."
+	const openXML = "application/vnd.openxmlformats-officedocument."
 	return map[string]string{
-		write.DOCX: office + "wordprocessingml.document", write.XLSX: office + "spreadsheetml.sheet", write.PDF: "application/pdf",
+		write.DOCX: openXML + "wordprocessingml.document", write.XLSX: openXML + "spreadsheetml.sheet", write.PDF: "application/pdf",
 		write.CSV: "text/csv; charset=utf-8", write.Markdown: "text/markdown; charset=utf-8", write.Text: "text/plain; charset=utf-8",
 		write.HTML: "text/html; charset=utf-8", kindJSON: "application/json", write.PNG: "image/png", write.SVG: "image/svg+xml",
 	}[kind]

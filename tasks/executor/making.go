@@ -19,6 +19,7 @@ import (
 	"legwork/llm"
 	"legwork/planner"
 	"legwork/tasks"
+	"legwork/tools"
 )
 
 // maxMade is how many files one task makes at most.
@@ -274,6 +275,23 @@ func (m making) sentOn(wanted planner.Make) (files.File, error) {
 	}
 	f.Name = bot.BaseName(f.Name)
 	return f, nil
+}
+
+// keepReturned keeps the files that a tool returned, so that make_file can send them. What
+// cannot be kept is left out: the text of the result still speaks of it.
+func (x *Executor) keepReturned(ctx context.Context, v *tasks.View, a planner.Action, r tools.Result) (list []files.File) {
+	if x.rules.Load().Makes == nil || !v.State.WantsFile || r.Failed {
+		return nil
+	}
+	for _, f := range r.Files {
+		kept, err := x.keepMade(ctx, v, f.Data, bot.BaseName(f.Name), cmp.Or(f.Type, "application/octet-stream"))
+		if err != nil {
+			x.Log.WarnContext(ctx, "file of tool not kept", "task", v.ID, "action", a.ID, "bytes", len(f.Data), "cause", err)
+			continue
+		}
+		list = append(list, kept)
+	}
+	return list
 }
 
 // named is the file of the task with that name: a made one, one that a tool returned, or

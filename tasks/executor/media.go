@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"unicode/utf8"
 
 	"legwork/files/write"
 	"legwork/llm"
@@ -20,6 +21,10 @@ type Artist interface {
 	QuoteUsage(roleOrName string, u llm.Usage) llm.Usage
 }
 
+// maxSpeech is how many characters a recording may have: OpenAI takes no more
+// (platform.openai.com/docs/api-reference/audio/createSpeech).
+const maxSpeech = 4096
+
 // medium is the call of a model that makes a file of that kind from a text; nil for a
 // file that is made without a model.
 func (m making) medium(kind string, wanted planner.Make) func(context.Context) (llm.Media, error) {
@@ -31,6 +36,10 @@ func (m making) medium(kind string, wanted planner.Make) func(context.Context) (
 	switch {
 	case wanted.Text == "":
 		return nil
+	case (kind == kindMP3 || kind == kindOGG) && utf8.RuneCountInString(wanted.Text) > maxSpeech:
+		return func(context.Context) (media llm.Media, err error) {
+			return media, refusal(fmt.Sprintf("at most %d characters are spoken: shorten the text", maxSpeech))
+		}
 	case kind == kindMP3, kind == kindOGG:
 		speech := llm.Speech{Text: wanted.Text, Format: map[string]string{kindMP3: kindMP3, kindOGG: "opus"}[kind]}
 		return m.asked(artist, llm.RoleSpeech, m.makes.Speech, speech.Most(), func(ctx context.Context, retry func() error) (llm.Media, error) {

@@ -59,7 +59,7 @@ func (x *Executor) promptInput(ctx context.Context, v *tasks.View, a planner.Act
 	}
 	for _, g := range x.Tools.Groups() { // after Tools has waited for the servers: the instructions may hold a prompt of a server
 		if g.Name == a.Group {
-			promptInput.GroupInstructions = g.Instructions
+			promptInput.GroupInstructions, promptInput.LendsFiles = g.Instructions, g.Files
 		}
 	}
 	if err != nil {
@@ -131,6 +131,9 @@ func (x *Executor) addConversation(ctx context.Context, v *tasks.View, a planner
 		if promptInput.Past, err = x.past(ctx, v, promptInput.MaxBytes); err != nil {
 			return err
 		}
+	}
+	if promptInput.EarlierFiles, err = x.earlierFiles(ctx, v, a); err != nil {
+		return err
 	}
 	if a.Role == llm.RoleAnswer || a.Group == planner.LLMTool {
 		return nil

@@ -62,9 +62,14 @@ func (x *Executor) unknownOutcome(ctx context.Context, v *tasks.View, a planner.
 // makeCall makes a call that is allowed.
 func (x *Executor) makeCall(ctx context.Context, v *tasks.View, a planner.Action, j judgement, p Display) error {
 	opening := v.Opening()
+	lent, giveBack, err := x.lend(ctx, v, a, tasks.Arguments(j.call))
+	if err != nil {
+		return err
+	}
+	defer giveBack()
 	answers := x.serverQuestions(v, a, j)
 	call := tools.Call{
-		Group: a.Group, Tool: j.call.Tool, Arguments: tasks.Arguments(j.call), Definition: j.verdict.Definition,
+		Group: a.Group, Tool: j.call.Tool, Arguments: tasks.Arguments(j.call), Definition: j.verdict.Definition, Files: lent,
 		Chat: opening.Chat.Room(), Person: opening.From.Key(), Private: opening.Chat.Private, Hops: opening.Hops + 1,
 		Progress: func(g tools.Progress) { p.Progress(a.ID, g) },
 		Ask:      answers.ask, Sample: answers.sample, Resume: answers.resume(),
@@ -99,7 +104,7 @@ func (x *Executor) makeCall(ctx context.Context, v *tasks.View, a planner.Action
 		private = planner.Origins{server}
 	}
 	err = x.returned(ctx, v, a, planner.Result{
-		Text: result.Text, Failed: result.Failed, Unknown: result.Unknown, Bytes: result.Bytes, Show: result.Show, Images: result.Images,
+		Returned: x.keepReturned(ctx, v, a, result), Text: result.Text, Failed: result.Failed, Unknown: result.Unknown, Bytes: result.Bytes, Show: result.Show, Images: result.Images,
 		Untrusted: !j.verdict.Trusted, Private: private, Sources: j.verdict.Sources, Usage: answers.used(), Remembered: note.Text, Secret: answers.secret,
 	})
 	if err != nil { // the task may have been stopped

@@ -84,11 +84,7 @@ func answerModel(ctx context.Context, in *Inbox, r *Request, w textAnswer) (Repl
 		Type: planner.Decided, Decision: &planner.Decision{Approve: true, Text: text, Name: r.Message.From.Name},
 	})
 	// No notice: the presenter edits the question's message.
-	reply := Reply{Store: []tasks.Inbound{item}, Say: func(context.Context, []tasks.Receipt) Notice { return Notice{} }}
-	if m := r.Message; len(m.Files) > 0 && item.To != "" { // the next decision sees them
-		reply.Add(r, item.To, planner.Event{Type: planner.GuidanceAdded, At: in.Now(), By: m.From.Key(), Text: text, Message: m.ID, Files: m.Files})
-	}
-	return reply, err
+	return Reply{Store: []tasks.Inbound{item}, Say: func(context.Context, []tasks.Receipt) Notice { return Notice{} }}, err
 }
 
 // answerOrQuestion is the delivery of an event about a question that a text may answer.
@@ -104,7 +100,7 @@ func answerOrQuestion(ctx context.Context, in *Inbox, r *Request, w textAnswer, 
 	if m.Overheard && !r.MayAsk {
 		item.ID, item.Open = "", nil
 	}
-	e.At, e.Action, e.By, e.Message = in.Now(), w.action, m.From.Key(), m.ID
+	e.At, e.Action, e.By, e.Message, e.Files = in.Now(), w.action, m.From.Key(), m.ID, m.Files
 	item.To, item.Event = w.task.Task, e
 	return item, nil
 }
@@ -417,7 +413,7 @@ func decideCard(in *Inbox, r *Request, t LiveTask, about planner.ActionID, d pla
 		e.Values = planner.ReviewValues(d.Approve)
 	}
 	if m.Kind != bot.MessagePress {
-		e.Message = m.ID // it may be edited
+		e.Message, e.Files = m.ID, m.Files // it may be edited
 	}
 	reply := Reply{Store: []tasks.Inbound{{Key: m.Key, Chat: m.Chat, To: t.Task, Event: e}}}
 	reply.Say = func(ctx context.Context, receipts []tasks.Receipt) Notice {

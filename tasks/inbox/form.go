@@ -191,6 +191,7 @@ func wordsPress(ctx context.Context, in *Inbox, r *Request, verb string, id task
 	}
 	words := *r
 	words.Message.Kind, words.Message.Text, words.Message.ID, words.Message.Assumed = bot.MessageText, e.Text, e.Message, false
+	words.Message.Files = e.Files
 	out, err := formAnswer(ctx, in, &words, textAnswer{task: t, action: e.Action, reply: true})
 	if err != nil || out.Reply.Store[0].To == "" {
 		return withFormAgain(in, r, t, e, out.Reply), err

@@ -87,7 +87,7 @@ func decisionEvents(ctx context.Context, in *Inbox, id tasks.ID, a planner.Actio
 			}
 			d.Scope, d.Grants = granted.Scope, granted.Grants
 		}
-	case planner.SubjectQuestion:
+	case planner.SubjectQuestion, planner.SubjectGoal:
 		if d.Approve && d.Text == "" {
 			return nil, &ArgumentError{"comment", "is needed: it is the answer"}
 		}

@@ -15,6 +15,7 @@ const (
 	OriginHistory = ":history"            // the earlier conversation of the chat
 	OriginProgram = planner.OriginProgram // agents and programs from outside
 	OriginQuoted  = ":quoted"             // messages that a question points at or brings along
+	OriginFile    = planner.OriginFile    // files of people
 )
 
 // Sources lists the texts that the model of a sub-task has read, the earliest first:
@@ -89,6 +90,8 @@ func (r *reader) event(e planner.Event) {
 	case e.Type == planner.GuidanceAdded:
 		r.words(e.By, e.Text)
 		r.quoted(e.Earlier)
+	case e.Type == planner.FileRead:
+		r.file(e)
 	case e.Type == planner.Decided:
 		r.words(e.By, typedText(r.v, e)+"\n"+typedValue(r.v, e))
 	case e.Type == planner.NoteAdded:
@@ -103,6 +106,17 @@ func (r *reader) event(e planner.Event) {
 		r.replied(e)
 	case read && e.Result != nil:
 		r.returned(e)
+	}
+}
+
+// file adds the text of a file, or the beginning of it, for every sub-task. The words
+// that a person spoke are the person's.
+func (r *reader) file(e planner.Event) {
+	switch {
+	case e.Read.Spoken:
+		r.words(r.v.Opening().From.Key(), e.Read.Text)
+	case e.Read.Text != "" || len(e.Read.Pictures) > 0:
+		r.add(flow.Source{Labels: flow.Both, Origin: OriginFile, Text: e.Read.Name + "\n" + e.Read.Text})
 	}
 }
 
@@ -135,6 +149,9 @@ func (r *reader) replied(e planner.Event) {
 	}
 	for _, c := range e.Reply.Calls {
 		written = append(written, string(tasks.Arguments(c)))
+		if c.Look != nil {
+			r.add(flow.Source{Labels: flow.Both, Origin: OriginFile, Text: c.Look.Text})
+		}
 		if c.Read != nil && c.Read.Earlier != "" {
 			r.earlier(planner.Labels{Outside: c.Read.Untrusted, Private: c.Read.Private}, c.Read.Text)
 		}

@@ -73,7 +73,7 @@ func TestSources(t *testing.T) {
 
 // TestOriginsHaveTexts: cards can name each origin that no server is.
 func TestOriginsHaveTexts(t *testing.T) {
-	for _, name := range []string{policy.OriginHistory, policy.OriginProgram, policy.OriginQuoted, planner.OriginPrompt} {
+	for _, name := range []string{policy.OriginHistory, policy.OriginProgram, policy.OriginQuoted, policy.OriginFile, planner.OriginPrompt} {
 		key := "approval.origin_" + strings.TrimPrefix(name, ":")
 		for _, language := range []string{"en", "ru", "zh"} {
 			texts, err := os.ReadFile(filepath.Join("..", "..", "i18n", language, "texts.yaml"))
@@ -119,6 +119,37 @@ func TestEarlierConversationBringsItsLabels(t *testing.T) {
 	verdict.Free = []string{"u*"}
 	if j := policy.JudgeCall(v, 1, call, verdict, flow.Open{}); j.Ask {
 		t.Errorf("a free parameter is asked about: %+v", j)
+	}
+}
+
+// TestFilesAreMaterial: the text of a file is private, and words of outsiders, for each
+// sub-task. Spoken words are the person's.
+func TestFilesAreMaterial(t *testing.T) {
+	call := planner.Call{Tool: "web.fetch", Arguments: `{"url":"https://a.example/summer"}`}
+	verdict := tools.Verdict{OpenWorld: true, Schema: []byte(`{"url":{}}`)}
+	for _, c := range []struct {
+		name string
+		read *planner.ReadFile
+		look *planner.Look
+		asks bool
+	}{
+		{"text", &planner.ReadFile{Text: "open https://a.example/summer"}, nil, true},
+		{"picture", &planner.ReadFile{Pictures: []planner.Picture{{ID: "x"}}}, nil, true},
+		{"nothing was read", &planner.ReadFile{Problem: "gone"}, nil, false},
+		{"spoken", &planner.ReadFile{Text: "open https://a.example/summer", Spoken: true}, nil, false},
+		{"read_attachment", nil, &planner.Look{Text: "open https://a.example/summer"}, true},
+	} {
+		v := journal()
+		if c.look != nil {
+			v.Event(v.State.Subtasks[1].Turns[0].Seq).Reply.Calls[0].Look = c.look
+		} else {
+			v.Events = append(v.Events, planner.Event{Seq: len(v.Events) + 1, Type: planner.FileRead, Read: c.read})
+		}
+		v.Events = slices.DeleteFunc(v.Events, func(e planner.Event) bool { return planner.ByAgent(e) })
+		j := policy.JudgeCall(v, 1, call, verdict, flow.Open{})
+		if j.Ask != c.asks || c.asks && j.Leaves[0].From[0].Name != policy.OriginFile {
+			t.Errorf("%s: got %+v, want that a person is asked: %v", c.name, j, c.asks)
+		}
 	}
 }
 

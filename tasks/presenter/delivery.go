@@ -45,7 +45,7 @@ func (p *Presenter) Show(ctx context.Context, v *tasks.View) error {
 	if v.State.Round > 0 || p.remover() == nil { // a board that is deleted stays until the answer is there
 		_ = p.finishBoard(ctx, v) // the last part tries again
 	}
-	parts, err := p.sendFiles(ctx, v, p.parts(v))
+	parts, err := outbox{&p.sender, v}.sendAll(ctx, p.parts(v))
 	if err != nil {
 		return p.sendFailed(ctx, v, err)
 	}
@@ -55,16 +55,6 @@ func (p *Presenter) Show(ctx context.Context, v *tasks.View) error {
 		}
 	}
 	return nil
-}
-
-// sendFiles sends the files of the outcome. It returns the messages that follow.
-func (p *Presenter) sendFiles(ctx context.Context, v *tasks.View, parts []bot.Draft) ([]bot.Draft, error) {
-	box := outbox{&p.sender, v}
-	if err := box.sendMade(ctx); err != nil {
-		return nil, err
-	}
-	large := outsize{outbox: box, rules: p.ps.rules.Load(), next: len(planner.Made(v.State, v.Event))}
-	return large.fit(ctx, parts)
 }
 
 // maxKept is the maximum length, in bytes, of an unfinished answer that is kept.

@@ -42,6 +42,16 @@ func (o outbox) takesFiles() bool {
 	return ok && f.Files(o.chat)
 }
 
+// sendAll sends the files of an outcome. It returns the messages that follow, of those that
+// the answer has.
+func (o outbox) sendAll(ctx context.Context, parts []bot.Draft) ([]bot.Draft, error) {
+	if err := o.sendMade(ctx); err != nil {
+		return nil, err
+	}
+	large := outsize{outbox: o, rules: o.ps.rules.Load(), next: len(planner.Made(o.view.State, o.view.Event))}
+	return large.fit(ctx, parts)
+}
+
 // sendMade sends the files that the task has made. The person is told about a file that
 // cannot be sent.
 func (o outbox) sendMade(ctx context.Context) error {

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"mime"
 	"net/http"
+	"path"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -28,11 +29,19 @@ type Result struct {
 	Bytes   int         // of the whole result when Text had to be cut; 0 otherwise
 	Show    int         // how many bytes of Text go to the model at first; set by package tools
 	Images  []llm.Image // in the order in which Text mentions them; a megabyte together at most
+	Files   []File      // pictures, recordings and other contents that are no text, in the order of Text
 
 	// Question, when set, is what the server wants to know from a person before
 	// it goes on; nothing else is set then but State. A call with Resume goes on.
 	Question *form.Question
 	State    json.RawMessage // opaque, for Resume
+}
+
+// File is a content of a result.
+type File struct {
+	Name string // such as "image.png", or the last part of the address of a resource
+	Type string // MIME type; of pictures found in the content
+	Data []byte
 }
 
 // result is what a model reads of what a server returned.
@@ -105,6 +114,7 @@ type resultReader struct {
 	pictures  int    // bytes of pictures that may still be kept
 	read      string // the tool that reads resources; empty: there is none
 	images    []llm.Image
+	files     []File
 }
 
 // call reads a result of tools/call.
@@ -125,7 +135,7 @@ func (r *resultReader) call(raw []byte, most int) (Result, json.RawMessage, erro
 		parts = append(parts, string(c.Structured))
 	}
 	res := newResult(clean(strings.Join(parts, "\n")), most, r.dropped)
-	res.Failed, res.Images = c.IsError, r.images
+	res.Failed, res.Images, res.Files = c.IsError, r.images, r.files
 	return res, c.Structured, nil
 }
 
@@ -147,7 +157,7 @@ func (r *resultReader) contents(raw []byte, most int) (Result, error) {
 		parts = append(parts, part)
 	}
 	res := newResult(clean(strings.Join(parts, "\n")), most, r.dropped)
-	res.Images = r.images
+	res.Images, res.Files = r.images, r.files
 	return res, nil
 }
 
@@ -209,7 +219,7 @@ func (r *resultReader) text(c content) (string, bool) {
 	case "text":
 		return c.Text, c.Text != ""
 	case "image":
-		return r.image("image", c.MIMEType, c.Data), false
+		return r.image("image", "image", c.MIMEType, c.Data), false
 	case "audio":
 		return r.audio(c.MIMEType, c.Data), false
 	case "resource_link":
@@ -243,8 +253,9 @@ func (r *resultReader) embedded(one *resource) (string, bool) {
 	case ok:
 		return "[resource: " + one.URI + "]\n" + words, words != ""
 	case strings.HasPrefix(one.MIMEType, "image/"):
-		return r.image("resource: "+one.URI, one.MIMEType, one.Blob), false
+		return r.image("resource: "+one.URI, path.Base(one.URI), one.MIMEType, one.Blob), false
 	}
+	r.keep(path.Base(one.URI), one.MIMEType, one.Blob)
 	return fmt.Sprintf("[resource: %s, %s, %d bytes, not shown]", one.URI, typeOrUnknown(one.MIMEType), r.decoded(one.Blob)), false
 }
 
@@ -292,7 +303,7 @@ const maxImages = 10 // of one result
 
 // image keeps a picture when it is one that models can see and small enough,
 // and returns a note about it.
-func (r *resultReader) image(what, mime, data string) string {
+func (r *resultReader) image(what, name, mime, data string) string {
 	note := func(bytes int, why string) string {
 		return fmt.Sprintf("[%s: %s, %d bytes%s]", what, typeOrUnknown(mime), bytes, why)
 	}
@@ -304,6 +315,9 @@ func (r *resultReader) image(what, mime, data string) string {
 		return note(r.decoded(data), ", not shown: it cannot be read")
 	}
 	kind := http.DetectContentType(b)
+	if strings.HasPrefix(kind, "image/") {
+		r.keep(name, kind, data)
+	}
 	switch {
 	case !slices.Contains([]string{"image/png", "image/jpeg", "image/gif", "image/webp"}, kind):
 		return note(len(b), ", not shown")
@@ -315,8 +329,39 @@ func (r *resultReader) image(what, mime, data string) string {
 	return note(len(b), "")
 }
 
+// maxFiles is how many contents of one result are kept as files.
+const maxFiles = 10
+
+// keep keeps a content that came whole as a file.
+func (r *resultReader) keep(name, kind, data string) {
+	if data == "" || len(r.files) == maxFiles || r.isTruncated(data) {
+		return
+	}
+	b, err := base64.StdEncoding.DecodeString(data)
+	if err != nil {
+		return
+	}
+	if name == "." || name == "/" {
+		name = "file"
+	}
+	if ext := endings(kind); path.Ext(name) == "" {
+		name += ext
+	}
+	r.files = append(r.files, File{Name: name, Type: kind, Data: b})
+}
+
+// endings are those of names of files of a type; empty for others.
+func endings(kind string) string {
+	kind, _, _ = mime.ParseMediaType(kind)
+	return map[string]string{
+		"image/png": ".png", "image/jpeg": ".jpg", "image/gif": ".gif", "image/webp": ".webp", "audio/mpeg": ".mp3", "audio/wav": ".wav", "audio/x-wav": ".wav", "audio/ogg": ".ogg",
+		"application/pdf": ".pdf", "application/zip": ".zip",
+	}[kind]
+}
+
 // audio is a note about a sound.
 func (r *resultReader) audio(mime, data string) string {
+	r.keep("audio", mime, data)
 	length := ""
 	if b, err := base64.StdEncoding.DecodeString(data[:min(len(data), 4<<10)&^3]); err == nil {
 		if s, ok := wavSeconds(b); ok {

@@ -201,7 +201,7 @@ func enums() map[string][]string {
 		"Message.sender_type": senders, "FeedMessage.sender_type": senders,
 		"Message.type": api.Types(), "FeedMessage.type": api.Types(),
 		"Me.role":       roleNames(),
-		"Approval.kind": {string(planner.SubjectCalls), string(planner.SubjectQuestion), string(planner.SubjectForm), string(planner.SubjectPlan), string(planner.SubjectBudget), string(planner.SubjectReview)},
+		"Approval.kind": {string(planner.SubjectCalls), string(planner.SubjectQuestion), string(planner.SubjectForm), string(planner.SubjectPlan), string(planner.SubjectBudget), string(planner.SubjectReview), string(planner.SubjectGoal)},
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"legwork/internal/test/fakes/llmfake"
@@ -147,26 +148,7 @@ func TestUploadedFile(t *testing.T) {
 	t.Parallel()
 	w := newEnv(t, options{think: readsFiles, more: fmt.Sprintf("http: {listen: \"127.0.0.1:0\", tokens: [%s]}\n", tokenLine("ops", "operator"))})
 	s := w.serve()
-	call := func(method, path, kind string, body io.Reader) map[string]any {
-		t.Helper()
-		r, err := http.NewRequestWithContext(t.Context(), method, "http://"+s.address+path, body)
-		if err != nil {
-			t.Fatal(err)
-		}
-		r.Header.Set("Authorization", "Bearer "+tokenOf("ops"))
-		r.Header.Set("Content-Type", kind)
-		resp, err := http.DefaultClient.Do(r)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer resp.Body.Close()
-		text, err := io.ReadAll(resp.Body)
-		got := map[string]any{}
-		if err != nil || resp.StatusCode >= 300 || json.Unmarshal(text, &got) != nil {
-			t.Fatalf("%s %s: %s %s", method, path, resp.Status, text)
-		}
-		return got
-	}
+	ops := outsider{t: t, url: "http://" + s.address, token: tokenOf("ops")}
 	var form bytes.Buffer
 	m := multipart.NewWriter(&form)
 	part, err := m.CreateFormFile("file", "offer.docx")
@@ -176,18 +158,134 @@ func TestUploadedFile(t *testing.T) {
 	if err != nil || m.Close() != nil {
 		t.Fatal(err)
 	}
-	id := call(http.MethodPost, "/v1/files", m.FormDataContentType(), &form)["id"]
-	task := call(http.MethodPost, "/v1/tasks", "application/json", strings.NewReader(fmt.Sprintf(`{"goal": "what is the price?", "files": [%q]}`, id)))["id"]
-	answer := ""
-	s.until("the answer", func() bool {
-		got := call(http.MethodGet, fmt.Sprintf("/v1/tasks/%s?wait=10s", task), "", nil)
-		answer, _ = got["answer"].(string)
-		return got["state"] == "done"
-	})
-	if !holdsAll(answer, []string{"goal: what is the price?", "file f1 offer.docx", "The price is 300 crowns."}) {
-		t.Errorf("the answer is %q", answer)
+	upload, err := http.NewRequestWithContext(t.Context(), http.MethodPost, ops.url+"/v1/files", &form)
+	if err != nil {
+		t.Fatal(err)
 	}
-	if n := len(slices.Collect(strings.Lines(s.err.String()))); n == 0 {
-		t.Error("nothing was logged")
+	upload.Header.Set("Authorization", "Bearer "+ops.token)
+	upload.Header.Set("Content-Type", m.FormDataContentType())
+	reply, err := http.DefaultClient.Do(upload)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer reply.Body.Close()
+	var kept, task struct {
+		ID     string `json:"id"`
+		Answer string `json:"answer"`
+	}
+	if err := json.NewDecoder(reply.Body).Decode(&kept); err != nil || reply.StatusCode != http.StatusCreated {
+		t.Fatalf("the upload gave %s, %v", reply.Status, err)
+	}
+	ops.calls(http.MethodPost, "/v1/tasks", fmt.Sprintf(`{"goal": "what is the price?", "files": [%q]}`, kept.ID), &task)
+	ops.outcome(task.ID, &task)
+	if !holdsAll(task.Answer, []string{"goal: what is the price?", "file f1 offer.docx", "The price is 300 crowns."}) {
+		t.Errorf("the answer is %q", task.Answer)
 	}
 }
+
+// TestLentFile: a tool gets a file only by the grant of its group and the person's yes to
+// exactly this call.
+func TestLentFile(t *testing.T) {
+	t.Parallel()
+	for grant, granted := range map[string]bool{"": false, "], files: read, free: [": true} {
+		b := newTelegramEnv(t, telegramOptions{options: options{tools: grant, think: steps{
+			plan: always(llmfake.Call("plan", `{"plan": [{"name": "desk", "description": "Look at f1."}, {"name": "llm_tool", "description": "Say hello.", "after": []}]}`)),
+			work: func(r llmfake.Request) llmfake.Response {
+				if _, ok := r.Tool("lookup"); !ok && exposed(r, "lookup") == "lookup" {
+					return llmfake.Say("hello")
+				}
+				if told, ok := toolResult(r); ok {
+					return llmfake.Say("told: " + told)
+				}
+				if intro := strings.Contains(prompt(r), "write file:f1"); intro != granted {
+					t.Errorf("the agent is told how to pass a file on: %v, want %v", intro, granted)
+				}
+				return llmfake.Call(exposed(r, "lookup"), `{"query": "file:f1"}`)
+			},
+		}.think}})
+		b.opens()
+		b.Say(b.ann.ID, b.ann, "look at this", telegramfake.Attach("document", telegramfake.File{Name: "notes.txt", Content: []byte("Water boils at 100 degrees.")}))
+		ask := b.offers(b.ann.ID, b.says("button.allow_once", nil), "file:f1")
+		b.taps(b.ann, b.ann.ID, ask.ID, b.says("button.allow_once", nil))
+		b.until("the call", func(telegramfake.View) bool { return len(b.calls("lookup")) > 0 })
+		if got := b.calls("lookup")[0]; strings.Contains(got, "legwork-files-") != granted || granted && !strings.Contains(got, "/notes.txt") {
+			t.Errorf("granted %v: the call is %s", granted, got)
+		}
+	}
+}
+
+// TestKillInMidDownload: the message was acknowledged, so the next run fetches its file
+// again and answers once. No copy stays behind.
+func TestKillInMidDownload(t *testing.T) {
+	t.Parallel()
+	b := newTelegramEnv(t, telegramOptions{options: options{think: readsFiles}})
+	s := b.opens()
+	b.Fail(telegramfake.Fault{Kind: telegramfake.FaultStall, Method: "download"})
+	b.Say(b.bob.ID, b.bob, "how many?", telegramfake.Attach("document", telegramfake.File{Name: "notes.csv", Content: []byte("city,people\nOslo,709037\n")}))
+	b.until("the download", func(v telegramfake.View) bool {
+		return slices.ContainsFunc(v.Log(), func(e telegramfake.Entry) bool { return e.Method == "download" })
+	})
+	s.kill()
+	s = b.opens()
+	b.once(b.bob.ID, "goal: how many?", "file f1 notes.csv", "709037")
+	b.goesOn(b.bob)
+	s.stops()
+	if left, err := os.ReadDir(b.file("data/tmp")); err != nil || len(left) > 0 {
+		t.Errorf("left behind are %v, %v", left, err)
+	}
+}
+
+// TestEarlierFiles: a later question reads a part of a file that came before, and looks at
+// a picture that came before. After /forget nothing of them is left.
+func TestEarlierFiles(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("Nothing happens in this line of the book.\n", 2000) + "The treasure lies under the old oak.\n"
+	var looked, seen atomic.Int64
+	b := newTelegramEnv(t, telegramOptions{options: options{more: sees, think: func(r llmfake.Request) llmfake.Response {
+		goal, _ := r.Tagged("goal")
+		step, _ := llmfake.StepOf(r)
+		named := earlierName.FindAllString(prompt(r), -1)
+		switch {
+		case step == llmfake.StepPlan && strings.HasPrefix(goal, "where") && len(named) > 0:
+			return llmfake.Call("plan", fmt.Sprintf(`{"plan": [{"name": "llm_tool", "description": "Find the treasure in %s."}, {"name": "llm_tool", "description": "Describe %s.", "after": []}]}`, named[1], named[0]))
+		case step == llmfake.StepWork:
+			task, _ := r.Tagged("task")
+			if strings.HasPrefix(task, "Describe") {
+				for _, m := range r.Messages {
+					seen.Add(int64(len(m.Images)))
+				}
+				return llmfake.Say("a picture")
+			}
+			if told, ok := toolResult(r); ok {
+				looked.Add(int64(strings.Count(told, "old oak")))
+				return llmfake.Say("found: " + told)
+			}
+			return llmfake.Call("read_attachment", fmt.Sprintf(`{"file": %q, "find": "treasure"}`, earlierName.FindString(task)))
+		case step == llmfake.StepReview:
+			return llmfake.Say("under the oak")
+		}
+		return llmfake.Say("thanks for " + goal)
+	}}})
+	s := b.opens()
+	b.Say(b.bob.ID, b.bob, "a book", telegramfake.Attach("document", telegramfake.File{Name: "book.txt", Content: []byte(long)}))
+	b.once(b.bob.ID, "thanks for a book")
+	b.Say(b.bob.ID, b.bob, "a photo", telegramfake.Attach("photo", telegramfake.File{Content: llmfake.PNG(40, 30)}))
+	b.once(b.bob.ID, "thanks for a photo")
+	b.Say(b.bob.ID, b.bob, "where is the treasure?")
+	b.once(b.bob.ID, "under the oak")
+	if looked.Load() != 1 || seen.Load() != 1 {
+		t.Errorf("the words were found %d times and the picture was seen %d times, want once each", looked.Load(), seen.Load())
+	}
+	if len(b.stored("treasure lies")) == 0 {
+		t.Error("the book is not stored")
+	}
+	b.Say(b.bob.ID, b.bob, "/forget yes")
+	b.sees(b.bob.ID, "Deleted")
+	s.stops()
+	b.runs([]string{}, "data", "compact")
+	if files := b.stored("treasure lies"); len(files) > 0 {
+		t.Errorf("after /forget the book stands in %v", files)
+	}
+}
+
+var earlierName = regexp.MustCompile(`[0-9A-Z]{6}/f1`)

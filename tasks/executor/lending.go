@@ -1,0 +1,75 @@
+package executor
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+
+	"legwork/bot"
+	"legwork/files"
+	"legwork/planner"
+	"legwork/tasks"
+	"legwork/tools"
+)
+
+// lentValue is a text in the arguments of a call that stands for a file.
+var lentValue = regexp.MustCompile(`"(` + planner.LentFile + `((?:[0-9A-Za-z]{6}/)?[fF][1-9][0-9]?))"`)
+
+// lend copies the files that the arguments of a call name, for the server of the call.
+// Only groups with the grant get files, and only those that the sub-task is given. The
+// caller calls giveBack when the call has ended.
+func (x *Executor) lend(ctx context.Context, v *tasks.View, a planner.Action, arguments json.RawMessage) (lent map[string]tools.File, giveBack func(), err error) {
+	giveBack = func() {}
+	named := lentValue.FindAllSubmatch(arguments, -1)
+	if len(named) == 0 || !slices.ContainsFunc(x.Tools.Groups(), func(g tools.Group) bool { return g.Name == a.Group && g.Files }) {
+		return nil, giveBack, nil
+	}
+	folder, err := os.MkdirTemp(x.Copies, "legwork-files-")
+	if err != nil {
+		return nil, giveBack, fmt.Errorf("copying file for a tool: %w", err)
+	}
+	giveBack = func() { _ = os.RemoveAll(folder) }
+	lent = map[string]tools.File{}
+	for i, m := range named {
+		r, err := x.fileNamed(ctx, v, a, string(m[2]))
+		if err == nil && r != nil && r.ID != "" {
+			path := filepath.Join(folder, fmt.Sprint(i), bot.BaseName(r.Name))
+			if err = x.copyTo(ctx, r.ID, path); err == nil {
+				lent[string(m[1])] = tools.File{Path: path, Type: cmp.Or(r.Type, "application/octet-stream")}
+			}
+		}
+		if err != nil && !errors.Is(err, files.ErrNone) {
+			giveBack()
+			return nil, func() {}, err
+		}
+	}
+	return lent, giveBack, nil
+}
+
+// copyTo writes a content to a new file.
+func (x *Executor) copyTo(ctx context.Context, id files.ID, path string) error {
+	content, err := x.Store.OpenFile(ctx, id)
+	if err != nil {
+		return fmt.Errorf("opening file: %w", err)
+	}
+	defer func() { _ = content.Close() }()
+	if err := os.Mkdir(filepath.Dir(path), 0o700); err != nil {
+		return fmt.Errorf("copying file for a tool: %w", err)
+	}
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return fmt.Errorf("copying file for a tool: %w", err)
+	}
+	_, err = io.Copy(f, content)
+	if err = errors.Join(err, f.Close()); err != nil {
+		return fmt.Errorf("copying file for a tool: %w", err)
+	}
+	return nil
+}
