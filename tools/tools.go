@@ -91,6 +91,9 @@ type Result = client.Result
 // Progress is how far a call is.
 type Progress = client.Progress
 
+// ReturnedFile is a content that a tool returned beside its text.
+type ReturnedFile = client.ReturnedFile
+
 // Sampling is a model call that a server asks for.
 type Sampling = client.Sampling
 

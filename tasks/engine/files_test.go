@@ -19,6 +19,7 @@ import (
 	"legwork/tasks"
 	"legwork/tasks/enginetest"
 	"legwork/tasks/executor"
+	"legwork/tools"
 )
 
 // courier is a messenger that takes files, and splits answers after so many characters.
@@ -268,4 +269,33 @@ func TestLongAnswers(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestFilesOfToolsAreSentOn: what a tool returned goes to the person as it is, when the
+// answer asks for it by the id that its prompt names.
+func TestFilesOfToolsAreSentOn(t *testing.T) {
+	deliver(t, func(t *testing.T, env *enginetest.Env, c *courier) {
+		env.Tools.Make = func(context.Context, string, string) (tools.Result, error) {
+			return tools.Result{Text: "[image]", Files: []tools.ReturnedFile{{Name: "../shot.png", Type: "image/png", Data: []byte("picture")}, {Name: "talk.wav", Type: "audio/wav", Data: []byte("sound")}}}, nil
+		}
+		plan := enginetest.Planned(`{"wants_file":true,"plan":[{"name":"look","description":"take a screenshot"}]}`)
+		sends := makes(`{"file":"t1","caption":"The shop"}`, `{"file":"talk.wav","name":"words.wav"}`)
+		env.Model.Answer = func(ctx context.Context, r llm.Request, s func(llm.Delta)) (llm.Reply, error) {
+			switch r.Role {
+			case llm.RoleAnswer:
+				if text := fmt.Sprint(r.Messages); !strings.Contains(text, "t1 · shot.png · image/png · 7 bytes\nt2 · talk.wav · audio/wav · 5 bytes") {
+					t.Errorf("the files of the tool are not listed in %s", text)
+				}
+				return sends(ctx, r, s)
+			case llm.RoleReview:
+				return llm.Reply{ToolCalls: []llm.ToolCall{{ID: "p", Name: planner.ToolPlan, Arguments: `{"plan":[]}`}}}, nil
+			}
+			return plan(ctx, r, s)
+		}
+		c.ask(t, env)
+		want := "photo shot.png 7 bytes: The shop\nvoice words.wav 5 bytes: words.wav\n" + answerLine
+		if got := c.files(); !strings.HasSuffix(got, want) {
+			t.Errorf("the chat is\n%s\nwant\n%s", got, want)
+		}
+	})
 }

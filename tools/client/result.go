@@ -23,13 +23,13 @@ import (
 
 // Result is the outcome of a call, in words that a model can read.
 type Result struct {
-	Text    string      // valid UTF-8, at most Call.Keep bytes
-	Failed  bool        // Text says what went wrong
-	Unknown bool        // the call was sent, and may have taken effect; Failed is set too
-	Bytes   int         // of the whole result when Text had to be cut; 0 otherwise
-	Show    int         // how many bytes of Text go to the model at first; set by package tools
-	Images  []llm.Image // in the order in which Text mentions them; a megabyte together at most
-	Files   []File      // pictures, recordings and other contents that are no text, in the order of Text
+	Text    string         // valid UTF-8, at most Call.Keep bytes
+	Failed  bool           // Text says what went wrong
+	Unknown bool           // the call was sent, and may have taken effect; Failed is set too
+	Bytes   int            // of the whole result when Text had to be cut; 0 otherwise
+	Show    int            // how many bytes of Text go to the model at first; set by package tools
+	Images  []llm.Image    // in the order in which Text mentions them; a megabyte together at most
+	Files   []ReturnedFile // pictures, recordings and other contents that are no text, in the order of Text
 
 	// Question, when set, is what the server wants to know from a person before
 	// it goes on; nothing else is set then but State. A call with Resume goes on.
@@ -37,8 +37,8 @@ type Result struct {
 	State    json.RawMessage // opaque, for Resume
 }
 
-// File is a content of a result.
-type File struct {
+// ReturnedFile is a content of a result that is no text.
+type ReturnedFile struct {
 	Name string // such as "image.png", or the last part of the address of a resource
 	Type string // MIME type; of pictures found in the content
 	Data []byte
@@ -114,7 +114,7 @@ type resultReader struct {
 	pictures  int    // bytes of pictures that may still be kept
 	read      string // the tool that reads resources; empty: there is none
 	images    []llm.Image
-	files     []File
+	files     []ReturnedFile
 }
 
 // call reads a result of tools/call.
@@ -347,7 +347,7 @@ func (r *resultReader) keep(name, kind, data string) {
 	if ext := endings(kind); path.Ext(name) == "" {
 		name += ext
 	}
-	r.files = append(r.files, File{Name: name, Type: kind, Data: b})
+	r.files = append(r.files, ReturnedFile{Name: name, Type: kind, Data: b})
 }
 
 // endings are those of names of files of a type; empty for others.
