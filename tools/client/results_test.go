@@ -26,6 +26,9 @@ func TestMedia(t *testing.T) {
 			s := ready(t, fake(t, by, "-full"))
 			r := call(t, s, "picture", "{}")
 			wantText(t, "picture", r, false, "a red square\n[image: image/png, ")
+			if len(r.Files) != 1 || r.Files[0].Name != "image.png" || r.Files[0].Type != "image/png" || len(r.Files[0].Data) == 0 {
+				t.Errorf("the picture as a file: %+v", r.Files)
+			}
 			if len(r.Images) != 1 || r.Images[0].Type != "image/png" {
 				t.Fatalf("got %d images, want one PNG", len(r.Images))
 			}
@@ -33,7 +36,11 @@ func TestMedia(t *testing.T) {
 			if err != nil || m.Bounds().Dx() != 16 {
 				t.Errorf("the image: got %v, %v; want one of 16 by 16", m, err)
 			}
-			wantText(t, "sound", call(t, s, "sound", "{}"), false, "a tone\n[audio: audio/wav, 0.1 seconds, 844 bytes, not shown]")
+			sound := call(t, s, "sound", "{}")
+			wantText(t, "sound", sound, false, "a tone\n[audio: audio/wav, 0.1 seconds, 844 bytes, not shown]")
+			if len(sound.Files) != 1 || sound.Files[0].Name != "audio.wav" || len(sound.Files[0].Data) != 844 {
+				t.Errorf("the sound as a file: %+v", sound.Files)
+			}
 			wantText(t, "document", call(t, s, "document", "{}"), false,
 				"[resource: note://today]\nBuy bread.\n[resource: tomorrow note://tomorrow The note of tomorrow. Read it with s.read_resource {\"uri\":\"note://tomorrow\"}]")
 			wantText(t, "attachment", call(t, s, "attachment", "{}"), false, "[resource: note://letter.txt]\nBuy bread.")
