@@ -8,6 +8,7 @@ import (
 // rules are the patterns by which texts are understood.
 type rules struct {
 	tag, state                          *regexp.Regexp
+	file                                *regexp.Regexp // attributes of a file, with its name
 	turn, before                        *regexp.Regexp // of a request for a summary
 	url, zone, date, time, path, place  *regexp.Regexp
 	number                              *regexp.Regexp
@@ -29,6 +30,7 @@ func newRules() *rules {
 		tag:    re(`(?s)<(goal|task|guidance|result|data|earlier_question)\b([^>]*)>(.*?)</(?:goal|task|guidance|result|data|earlier_question)>`),
 		mark:   re(`\s*(?:\([^()]*\)|（[^（）]*）)\s*$`),
 		state:  re(`state="([^"]*)"`),
+		file:   re(`file="[^"]*" name="([^"]*)"`),
 		url:    re(`https?://[^\s<>"'，。）)]+[^\s<>"'，。）).,;:!?]`),
 		zone:   re(`\b(?:(?:Africa|America|Antarctica|Arctic|Asia|Atlantic|Australia|Europe|Indian|Pacific|Etc)/[A-Za-z_/+0-9-]+|(?:UTC|GMT)(?:[+-]\d{1,2}(?::\d\d)?)?)`),
 		date:   re(`\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2})?(?:Z|[+-]\d{2}:\d{2})?)?|\d{4}年\d{1,2}月\d{1,2}日|\b\d{1,2}\.\d{1,2}\.\d{4}\b|(?i)\b(?:\d{1,2} ` + month + `|` + month + ` \d{1,2},?) \d{4}\b|\b(?:tomorrow|yesterday)\b|завтра|вчера|明天|昨天`),

@@ -6,7 +6,7 @@ import (
 )
 
 // frame holds the texts of the stand-in in one language.
-type frame struct{ notice, found, failed, cannot, blind, chat string }
+type frame struct{ notice, found, failed, cannot, blind, chat, file string }
 
 // frames chooses the language by the script of most letters of a text; those of
 // addresses and files do not count.
@@ -20,6 +20,7 @@ func (r *rules) frames(text string) frame {
 			found:  "结果如下：",
 			failed: "（未完成）",
 			cannot: "离线替身只按规则工作，做不了这件事：%s",
+			file:   "**%s**：%d 行，%d 个词。开头是：",
 			blind:  "离线替身看不到图片。要看图片，请为角色 vision 配置一个能看图的模型。",
 			chat:   "你好！我能演示时间、日期和算术之类的任务，例如：“17*23 等于多少？东京现在几点？”要聊天或做别的事，请配置一个语言模型。",
 		}
@@ -29,6 +30,7 @@ func (r *rules) frames(text string) frame {
 			found:  "Вот что удалось узнать:",
 			failed: "(не выполнено)",
 			cannot: "Офлайн-заместитель работает по правилам и этого не умеет: %s",
+			file:   "**%s**: строк %d, слов %d. Начало:",
 			blind:  "Офлайн-заместитель не видит картинок. Чтобы их рассмотреть, настройте для роли vision модель, которая их видит.",
 			chat:   "Здравствуйте! Я показываю работу на задачах о времени, датах и арифметике, например: «Сколько будет 17*23 и который час в Токио?» Для беседы и остального настройте языковую модель.",
 		}
@@ -38,6 +40,7 @@ func (r *rules) frames(text string) frame {
 		found:  "Here is what was found:",
 		failed: "(not done)",
 		cannot: "The offline stand-in works by rules and cannot do this: %s",
+		file:   "**%s** has %d lines and %d words. It begins:",
 		blind:  "The offline stand-in sees no pictures. To have them looked at, configure a model that sees them for the role vision.",
 		chat:   "Hello! I show how it works on tasks about time, dates and arithmetic, such as: “What is 17*23, and what time is it in Tokyo?” To talk, and for everything else, configure a language model.",
 	}
