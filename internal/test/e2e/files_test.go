@@ -308,7 +308,7 @@ func TestMemberOfArchive(t *testing.T) {
 			return llmfake.Call("read_attachment", `{"file": "f1", "parts": "word/document.xml"}`)
 		},
 	}.think})
-	if err := os.WriteFile(w.file("old.zip"), bytes.Replace(docx(t, "The price is 300 crowns."), []byte("[Content_Types].xml"), []byte("[Content-Types].xml"), -1), 0o600); err != nil {
+	if err := os.WriteFile(w.file("old.zip"), bytes.ReplaceAll(docx(t, "The price is 300 crowns."), []byte("[Content_Types].xml"), []byte("[Content-Types].xml")), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	code, out, said := w.finish("", "chat", "--file", w.file("old.zip"), "what is the price?")
