@@ -15,7 +15,7 @@ const makeFile = "make_file"
 
 // files are the kinds of files that a goal asks for, and the goal without these words.
 func (r *rules) files(goal string) (kinds []string, rest string) {
-	rest = r.file.ReplaceAllStringFunc(goal[:min(len(goal), longest)], func(words string) string {
+	rest = r.wanted.ReplaceAllStringFunc(goal[:min(len(goal), longest)], func(words string) string {
 		kind := "md"
 		if strings.Contains(strings.ToLower(words), "csv") {
 			kind = "csv"

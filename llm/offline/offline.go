@@ -163,6 +163,9 @@ func (m *Model) decide(p prompt) llm.Reply {
 		goal += "\n" + p.news
 	}
 	parts := m.rules.split(goal, p.groups)
+	if reply, ok := m.tell(p, parts); ok {
+		return reply
+	}
 	if len(parts) == 0 && p.refused {
 		parts = []part{{text: goal, group: alone}}
 	}

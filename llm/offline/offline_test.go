@@ -341,6 +341,17 @@ func TestInvalidRequestsAreRefused(t *testing.T) {
 	}
 }
 
+func TestFilesAreTold(t *testing.T) {
+	file := "Files:\n<data file=\"f1\" name=\"notes.txt\" kind=\"text\">\nWater boils\nat 100 degrees.\n</data>"
+	want := "**notes.txt** has 2 lines and 5 words. It begins:\n\n```\nWater boils\nat 100 degrees.\n```"
+	if reply := ask(t, planRequest(file, "<goal>\nWhat does it say?\n</goal>")); !strings.HasSuffix(reply.Text, want) {
+		t.Errorf("the file is told as %q, want %q", reply.Text, want)
+	}
+	if got := planned(t, ask(t, planRequest(file, "<goal>\nWhat is 17*23?\n</goal>"))); got != "math: What is 17*23" {
+		t.Errorf("a sum beside a file gave %q", got)
+	}
+}
+
 func TestTheLanguageIsThatOfMostLetters(t *testing.T) {
 	for goal, want := range map[string]string{
 		"What time is it in 东京?":                "Offline stand-in",

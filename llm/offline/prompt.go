@@ -24,6 +24,7 @@ type prompt struct {
 	refused  bool     // an earlier reply to this request was given back
 	tools    []llm.Tool
 	images   bool // one of the messages holds images
+	files    []file
 }
 
 type group struct{ name, description string }
@@ -76,6 +77,10 @@ func (p *prompt) read(rules *rules, text string) {
 			p.goal, p.news, p.results, p.refused = body, "", nil, false
 		case "task":
 			p.task = body
+		case "data":
+			if name := rules.file.FindStringSubmatch(t[2]); name != nil {
+				p.files = append(p.files, file{name[1], body})
+			}
 		case "guidance":
 			p.news = strings.TrimSpace(p.news + "\n" + body)
 		case "result":

@@ -8,6 +8,7 @@ import (
 // rules are the patterns by which texts are understood.
 type rules struct {
 	tag, state                          *regexp.Regexp
+	file                                *regexp.Regexp // attributes of a file, with its name
 	turn, before                        *regexp.Regexp // of a request for a summary
 	url, zone, date, time, path, place  *regexp.Regexp
 	number                              *regexp.Regexp
@@ -16,7 +17,7 @@ type rules struct {
 	months, bare, span, root            *regexp.Regexp
 	mark                                *regexp.Regexp // behind the description of a group
 	note                                *regexp.Regexp // a request to save a note, and its text
-	file                                *regexp.Regexp // words that ask for a file
+	wanted                              *regexp.Regexp // words that ask for a file
 	operators, signs                    *strings.Replacer
 }
 
@@ -30,6 +31,7 @@ func newRules() *rules {
 		tag:    re(`(?s)<(goal|task|guidance|result|data|earlier_question)\b([^>]*)>(.*?)</(?:goal|task|guidance|result|data|earlier_question)>`),
 		mark:   re(`\s*(?:\([^()]*\)|（[^（）]*）)\s*$`),
 		state:  re(`state="([^"]*)"`),
+		file:   re(`file="[^"]*" name="([^"]*)"`),
 		url:    re(`https?://[^\s<>"'，。）)]+[^\s<>"'，。）).,;:!?]`),
 		zone:   re(`\b(?:(?:Africa|America|Antarctica|Arctic|Asia|Atlantic|Australia|Europe|Indian|Pacific|Etc)/[A-Za-z_/+0-9-]+|(?:UTC|GMT)(?:[+-]\d{1,2}(?::\d\d)?)?)`),
 		date:   re(`\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2})?(?:Z|[+-]\d{2}:\d{2})?)?|\d{4}年\d{1,2}月\d{1,2}日|\b\d{1,2}\.\d{1,2}\.\d{4}\b|(?i)\b(?:\d{1,2} ` + month + `|` + month + ` \d{1,2},?) \d{4}\b|\b(?:tomorrow|yesterday)\b|завтра|вчера|明天|昨天`),
@@ -49,7 +51,7 @@ func newRules() *rules {
 		quoted:     re(`["“«]([^"”»]+)["”»]`),
 		border:     re(`[?？!！。；;\n]+\s*|\.\s+|(?:,\s+|[，、]\s*)(?:(?i:and then|and|then|и|а также|затем)\s+)?|\s+(?i:and then|and|as well as|и|а также)\s+|以及|[还還]有|[并並]且|和`),
 		asks:       re(`(?i)^(?:please |could you |can you |пожалуйста,? )?(?:what|who|when|where|why|how|which|is|are|does|do|write|tell|find|search|look|compare|make|give|translate|summari[sz]e|explain|list|show|send|read|fetch|open|calculate|compute|convert|plan|add|create|draw|draft|count|save)\b|^(?:что|кто|когда|где|почему|как|сколько|котор|напиши|найди|поищи|сравни|переведи|объясни|покажи|прочитай|посчитай|вычисли|расскажи|отправь|сохрани|запиши)|[请請帮幫写寫查找吗嗎记記]|翻[译譯]|[总總][结結]|比[较較]|什[么麼]|怎[么麼]|多少|[几幾][点點]`),
-		file:       re(`(?i)[,;，]?\s*(?:\b(?:and|then|please|give|make|write|save|send|put|it|that|them|this|the|results?|me|as|in|into|to|a|an)\s+|(?:и|потом|сделай|запиши|сохрани|пришли|в|как|это|результаты?|файл\p{L}*)\s+|(?:并|和|把|将|结果|做成|保存为|写成|存为|一个))*\b(?:csv|markdown)\b(?:[- ](?:files?|tables?|documents?|файл\p{L}*)|(?:文件|表格|文档))?`),
+		wanted:     re(`(?i)[,;，]?\s*(?:\b(?:and|then|please|give|make|write|save|send|put|it|that|them|this|the|results?|me|as|in|into|to|a|an)\s+|(?:и|потом|сделай|запиши|сохрани|пришли|в|как|это|результаты?|файл\p{L}*)\s+|(?:并|和|把|将|结果|做成|保存为|写成|存为|一个))*\b(?:csv|markdown)\b(?:[- ](?:files?|tables?|documents?|файл\p{L}*)|(?:文件|表格|文档))?`),
 		greeting:   re(`(?i)^(?:(?:hi|hello|hey|привет|здравствуйте?)(?:,? \p{L}+)?|good (?:morning|evening|day|afternoon)|thanks?(?: you)?|bye|who are you|how are you|what can you do|help|добрый день|спасибо|пока|кто ты|как дела|你好|您好|[谢謝][谢謝]|再[见見]|你是[谁誰]|嗨)(?:[\s,!.?。！？]+(?:please|very much|большое))?[\s,!.?。！？]*$`),
 		filler:     re(`(?i)^(?:and|in|at|for|of|the|также|и|в|во|на|из|和|在|呢)*$`),
 		operators: strings.NewReplacer(" plus ", " + ", " minus ", " - ", " times ", " * ", " multiplied by ", " * ", " divided by ", " / ",

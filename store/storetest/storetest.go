@@ -169,9 +169,15 @@ func (b *env) state(id tasks.ID) planner.State {
 	return s
 }
 
-// reply appends what the model says to the task's first wanted action.
+// reply appends what the model says to the task's first wanted action. Files of the task
+// are read before: none is there any more.
 func (b *env) reply(id tasks.ID, r planner.Reply) {
 	b.Helper()
+	for _, a := range planner.Todo(b.state(id)) {
+		if a.Kind == planner.KindFetch {
+			b.append(id, planner.Event{Type: planner.FileRead, Action: a.ID, Read: &planner.ReadFile{Problem: "gone"}})
+		}
+	}
 	b.append(id, planner.Event{Type: planner.Replied, Action: b.wanted(id), Reply: &r})
 }
 

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
+	"path"
 	"strconv"
 	"strings"
 
@@ -47,16 +49,23 @@ func (x *Executor) lookAt(ctx context.Context, v *tasks.View, a planner.Action, 
 	if r == nil {
 		return fmt.Sprintf("there is no file %q to be read here", clip.Marked(l.File, 40)), nil
 	}
-	parts := []read.Part{{Text: r.Text}}
-	if r.Whole != "" {
-		if parts, err = x.parts(ctx, r.Whole); errors.Is(err, files.ErrNone) {
-			return fmt.Sprintf("the file %s is no longer kept", l.File), nil
-		} else if err != nil {
-			return "", err
-		}
+	parts, which := []read.Part{{Text: r.Text}}, l.Parts
+	if _, _, numbered := numbers(which); r.Type == "application/zip" && which != "" && !numbered {
+		parts, err = x.member(ctx, r, which)
+		which = ""
+	} else if r.Whole != "" {
+		parts, err = x.parts(ctx, r.Whole)
 	}
-	chosen := choose(parts, l.Parts, l.Find)
-	text := textOf(chosen)
+	if errors.Is(err, files.ErrNone) {
+		return fmt.Sprintf("the file %s is no longer kept", l.File), nil
+	}
+	if unreadable := read.Error(""); errors.As(err, &unreadable) {
+		return fmt.Sprintf("%s of %s cannot be read: %v", clip.Marked(l.Parts, 100), l.File, unreadable), nil
+	}
+	if err != nil {
+		return "", err
+	}
+	text := textOf(choose(parts, which, l.Find))
 	part, from := planner.Portion(text, l.Offset)
 	if part == "" {
 		return fmt.Sprintf("nothing in %s fits; it has %d parts and %d bytes of text", l.File, max(r.Total, 1), max(r.TextBytes, int64(len(r.Text)))), nil
@@ -96,6 +105,34 @@ func (x *Executor) parts(ctx context.Context, id files.ID) (list []read.Part, er
 		return nil, fmt.Errorf("reading text of file: %w", err)
 	}
 	return list, nil
+}
+
+// member reads a member of an archive, by its name.
+func (x *Executor) member(ctx context.Context, r *planner.ReadFile, name string) (list []read.Part, err error) {
+	archive, remove, err := x.copied(ctx, r.ID)
+	if err != nil {
+		return nil, err
+	}
+	defer remove()
+	f, err := os.CreateTemp(x.Copies, "legwork-file-")
+	if err != nil {
+		return nil, fmt.Errorf("reading member of file: %w", err)
+	}
+	defer func() { _ = os.Remove(f.Name()) }()
+	if err := errors.Join(read.Member(ctx, archive, name, read.Limits{}, f), f.Close()); err != nil {
+		return nil, err
+	}
+	size := 0
+	_, err = read.File(ctx, f.Name(), path.Base(name), read.Limits{}, func(p read.Part) error {
+		if size += len(p.Text); size <= maxKeptText && p.Picture == nil {
+			list = append(list, p)
+		}
+		return nil
+	})
+	if len(list) > 0 && ctx.Err() == nil {
+		err = nil // the parts before count
+	}
+	return list, err
 }
 
 // choose returns the parts of a range, or with a name, that hold all words. An empty

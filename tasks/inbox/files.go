@@ -19,13 +19,28 @@ const maxFiles = 20
 // FilesGoal names the files of a message, and of the messages that it points at: it is
 // the question of a message that is nothing but files. It is empty when there are none.
 func FilesGoal(in *Inbox, r *Request) string {
-	list := slices.Clip(r.Message.Files)
-	for _, q := range r.Message.Earlier {
+	return cards.FileNames(in.Texts, r.Lang, filesOf(r.Message))
+}
+
+// fileKinds names the files of a message by their kinds alone. It is guidance without
+// words: what people write counts as theirs, and the name of a file need not be.
+func fileKinds(in *Inbox, r *Request) string {
+	list := filesOf(r.Message)
+	for i := range list {
+		list[i].Name = ""
+	}
+	return cards.FileNames(in.Texts, r.Lang, list)
+}
+
+// filesOf are the files of a message, and of the messages that it points at.
+func filesOf(m bot.Message) []bot.Attachment {
+	list := slices.Clone(m.Files)
+	for _, q := range m.Earlier {
 		if q.Pointed {
 			list = append(list, q.Files...)
 		}
 	}
-	return cards.FileNames(in.Texts, r.Lang, list)
+	return list
 }
 
 // filesHandler refuses a message whose files are too many, or too large together. A

@@ -86,6 +86,9 @@ func OpenQuestion(ctx context.Context, in *Inbox, r *Request, goal string) (Repl
 			m.Earlier = slices.DeleteFunc(slices.Clone(m.Earlier), func(q bot.Quoted) bool { return q.Own })
 		}
 		item.Event = planner.Event{Type: planner.GuidanceAdded, At: item.Open.At, By: m.From.Key(), Text: goal, Message: m.ID, Earlier: m.Earlier, Files: m.Files}
+		if o.Wordless {
+			item.Event.Text = fileKinds(in, r)
+		}
 		if to.part > 0 {
 			item.Event.Type, item.Event.Until = planner.Joined, o.Until
 			if wordless {

@@ -289,3 +289,30 @@ func TestEarlierFiles(t *testing.T) {
 }
 
 var earlierName = regexp.MustCompile(`[0-9A-Z]{6}/f1`)
+
+// TestMemberOfArchive: the list of an archive stands in the prompt, and an agent reads a
+// member by its name.
+func TestMemberOfArchive(t *testing.T) {
+	t.Parallel()
+	w := newEnv(t, options{think: steps{
+		plan: func(r llmfake.Request) llmfake.Response {
+			if !strings.Contains(prompt(r), "word/document.xml") {
+				t.Errorf("the prompt does not list the members: %s", prompt(r))
+			}
+			return llmfake.Call("plan", `{"plan": [{"name": "llm_tool", "description": "Read word/document.xml in f1."}]}`)
+		},
+		work: func(r llmfake.Request) llmfake.Response {
+			if told, ok := toolResult(r); ok {
+				return llmfake.Say("told: " + told)
+			}
+			return llmfake.Call("read_attachment", `{"file": "f1", "parts": "word/document.xml"}`)
+		},
+	}.think})
+	if err := os.WriteFile(w.file("old.zip"), bytes.ReplaceAll(docx(t, "The price is 300 crowns."), []byte("[Content_Types].xml"), []byte("[Content-Types].xml")), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	code, out, said := w.finish("", "chat", "--file", w.file("old.zip"), "what is the price?")
+	if code != 0 || !holdsAll(out, []string{"told: ", "The price is 300 crowns."}) {
+		t.Errorf("exit code %d, output %q, said %q; want an answer from the member", code, out, said)
+	}
+}

@@ -7,6 +7,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -19,6 +20,7 @@ import (
 	"github.com/mark3labs/mcp-go/server"
 
 	"legwork/bot"
+	"legwork/internal/test/fakes/llmfake"
 	"legwork/llm"
 	"legwork/planner"
 	"legwork/store/memory"
@@ -95,6 +97,13 @@ func newRig(t testing.TB, set *tools.Set, group string) *rig {
 	r.Tools.Written = func(string, map[string]string) (string, error) { return injection, nil }
 	r.Model.Answer = r.answer
 	r.Platform.Keeps = true
+	r.Platform.Give = func(_ context.Context, _ bot.Attachment, w io.Writer) error {
+		_, err := w.Write(llmfake.OGG(1))
+		return err
+	}
+	r.Model.Hear = func(context.Context, llm.Transcription) (llm.Transcript, error) {
+		return llm.Transcript{Text: injection}, nil
+	}
 	r.Limits.Subtasks = 2 * len(spellings)
 	r.Use(r.Store)
 	r.Start(func(s enginetest.Setup) tasks.Engine {

@@ -91,6 +91,9 @@ func waysIn() []wayIn {
 		{name: "program", open: func(o *planner.Opening) {
 			o.From, o.Goal = bot.Person{Platform: tasks.PlatformAgent, ID: "x"}, injection
 		}},
+		{name: "file that a person sends", open: func(o *planner.Opening) {
+			o.Files = []bot.Attachment{{Ref: "talk", Kind: bot.AttachAudio, Name: "talk.ogg"}}
+		}},
 		{name: "schedule text", open: func(o *planner.Opening) { o.Goal, o.Intro = o.Goal+"\n"+injection, "Every day" }},
 		{name: "memory note", read: reads("memory.recall", map[string]any{}, injection)},
 		{name: "history", before: earlier},
