@@ -389,7 +389,8 @@ func TestFilesAreMadeOfResults(t *testing.T) {
 		}
 	}
 	r := llm.Request{Role: llm.RoleAnswer, Tools: []llm.Tool{{Name: "make_file", Schema: json.RawMessage(`{"type":"object"}`)}}, Messages: []llm.Message{
-		{Role: llm.System, Content: "You write."}, {Role: llm.User, Content: "<goal>\nWhat is 17*23 as Markdown and as CSV?\n</goal>"},
+		{Role: llm.System, Content: "You write."},
+		{Role: llm.User, Content: "<goal>\nWhat is 17*23 as Markdown and as CSV?\n</goal>"},
 		{Role: llm.User, Content: `<result id="1/a" state="done">**What is 17*23**: 391</result>`},
 	}}
 	reply := ask(t, r)

@@ -143,8 +143,11 @@ func TestSlackMadeFiles(t *testing.T) {
 	o.withArtists()
 	o.opens()
 	for _, c := range []struct{ goal, name string }{
-		{"a report as DOCX", "report.docx"}, {"compare in a sheet", "offers.xlsx"}, {"a list as CSV", "offers.csv"},
-		{"a spoken summary", "summary.ogg"}, {"a picture of a cat", "cat.png"},
+		{"a report as DOCX", "report.docx"},
+		{"compare in a sheet", "offers.xlsx"},
+		{"a list as CSV", "offers.csv"},
+		{"a spoken summary", "summary.ogg"},
+		{"a picture of a cat", "cat.png"},
 	} {
 		ts := o.Say(general, ann, bots+c.goal, "")
 		o.sees(under(general, ts), "Here it is: "+c.goal)
