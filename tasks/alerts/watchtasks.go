@@ -285,6 +285,9 @@ func (w *taskWatcher) save(ctx context.Context) {
 // alertFailed queues an alert that a task failed, even before people see the
 // outcome.
 func (w *taskWatcher) alertFailed(ctx context.Context, row tasks.Row, why string) error {
+	if why == planner.ReasonFiles { // the person who sent them can do something about it, admins cannot
+		return nil
+	}
 	opened, err := w.Store.Event(ctx, row.Task, 1)
 	if err != nil && !errors.Is(err, tasks.ErrNoTask) && !errors.Is(err, tasks.ErrDamaged) {
 		return fmt.Errorf("reading task %s: %w", row.Task, err)

@@ -328,7 +328,7 @@ func TestSlackOddInput(t *testing.T) {
 		}, ""},
 		"a file without words": {func(o *slackEnv) {
 			o.Event(o.DM(ben), "message", map[string]any{"subtype": "file_share", "user": ben, "ts": "1700000000.000100", "channel_type": "im", "files": []any{map[string]any{"id": "F1"}}})
-		}, "I can only read text here so far"},
+		}, "The file document is no longer there"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

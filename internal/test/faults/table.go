@@ -62,17 +62,17 @@ var edits = []edit{
 		err := x.Append(ctx, v.ID, events...)`,
 	},
 	{
-		"result-orphaned", "llm", `ctx, span := telemetry.Start(ctx, telemetry.Client, telemetry.Chat`,
+		"result-orphaned", "llm", `ctx, c.span = telemetry.Start(ctx, telemetry.Client, c.operation`,
 		`if faults.On("result-orphaned") {
 			var rest []Message
-			for _, m := range r.Messages {
+			for _, m := range c.request.Messages {
 				if m.Role != ToolRole {
 					rest = append(rest, m)
 				}
 			}
-			r.Messages = rest
+			c.request.Messages = rest
 		}
-		ctx, span := telemetry.Start(ctx, telemetry.Client, telemetry.Chat`,
+		ctx, c.span = telemetry.Start(ctx, telemetry.Client, c.operation`,
 	},
 	{"unknown-repeats", "tasks/...", `if a.Started { return x.unknownOutcome(`, `if a.Started && !faults.On("unknown-repeats") { return x.unknownOutcome(`},
 	{
