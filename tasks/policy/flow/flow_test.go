@@ -161,14 +161,18 @@ func FuzzJudge(f *testing.F) {
 	})
 }
 
+// BenchmarkJudge: a value whose words stand in no text, and one whose words stand in a
+// large text apart.
 func BenchmarkJudge(b *testing.B) {
-	for _, size := range []int{1 << 10, 1 << 20} {
-		sources := append([]flow.Source{{Labels: flow.Outside, Text: strings.Repeat("some words of a page ", size/21)}}, read("Read https://good.example/a")...)
-		call := flow.Call{Server: "web", Arguments: json.RawMessage(`{"url":"https://good.example/b"}`), Schema: schema}
-		b.Run(fmt.Sprint(size), func(b *testing.B) {
-			for b.Loop() {
-				flow.Judge(sources, call, flow.Open{})
-			}
-		})
+	for name, arguments := range map[string]string{"new": `{"url":"https://good.example/b"}`, "apart": `{"query":"words some"}`} {
+		for _, size := range []int{1 << 10, 1 << 20} {
+			sources := append([]flow.Source{{Labels: flow.Outside, Text: strings.Repeat("some words of a page ", size/21)}}, read("Read https://good.example/a")...)
+			call := flow.Call{Server: "web", Arguments: json.RawMessage(arguments), Schema: schema}
+			b.Run(fmt.Sprint(name, " ", size), func(b *testing.B) {
+				for b.Loop() {
+					flow.Judge(sources, call, flow.Open{})
+				}
+			})
+		}
 	}
 }

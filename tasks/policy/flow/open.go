@@ -15,7 +15,7 @@ type Open struct {
 // allows reports whether the arguments of a call name receivers, in a parameter that is
 // for receivers, and all of them are open. An open address in a text opens nothing.
 func (o Open) allows(arguments any, named []Receiver) bool {
-	return len(named) > 0 && names("", arguments) && !slices.ContainsFunc(named, func(r Receiver) bool { return !o.has(r) })
+	return len(named) > 0 && !slices.ContainsFunc(named, func(r Receiver) bool { return !o.has(r) }) && names("", arguments)
 }
 
 // names reports whether a parameter that is for receivers holds one.
