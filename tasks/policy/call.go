@@ -43,9 +43,7 @@ func JudgeCall(v *tasks.View, subtask int, call planner.Call, verdict tools.Verd
 	if verdict.Never || !verdict.OpenWorld {
 		return j
 	}
-	c := flow.Call{
-		Server: server, Shows: !verdict.ReadOnly && !verdict.Ask, Arguments: arguments, Schema: string(verdict.Schema), Free: free,
-	}
+	c := flow.Call{Server: server, ReadOnly: verdict.ReadOnly, Arguments: arguments, Schema: string(verdict.Schema), Free: free}
 	for _, leak := range flow.Judge(Sources(v, subtask), c, open) {
 		leaves := planner.Leaves{Parameter: leak.Parameter, To: leak.To}
 		if leaves.To == "" {

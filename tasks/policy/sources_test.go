@@ -140,9 +140,9 @@ func TestRefusalIsNoWordOfTheServer(t *testing.T) {
 	}
 }
 
-// TestWritesOfTheSameServer: where the config asks about no call of a tool, what its own
-// server has returned is private, unless the tool only reads. A person who decides about
-// the tool allows it for what its server knows.
+// TestWritesOfTheSameServer: what its own server has returned is private for a tool that
+// does not only read: it may address others there. A person who allows the tool for a task
+// has not seen these values.
 func TestWritesOfTheSameServer(t *testing.T) {
 	for _, c := range []struct {
 		name    string
@@ -151,7 +151,7 @@ func TestWritesOfTheSameServer(t *testing.T) {
 	}{
 		{"writes unasked", tools.Verdict{}, 1},
 		{"only reads", tools.Verdict{ReadOnly: true}, 0},
-		{"asks", tools.Verdict{Ask: true}, 0},
+		{"asks", tools.Verdict{Ask: true}, 1},
 	} {
 		c.verdict.OpenWorld, c.verdict.Schema = true, []byte(`{"body":{}}`)
 		j := policy.JudgeCall(journal(), 0, planner.Call{Tool: "mail.post", Arguments: `{"body":"result of mail"}`}, c.verdict, flow.Open{})

@@ -1,7 +1,7 @@
 package flow
 
 import (
-	"encoding/json"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -14,28 +14,25 @@ type Open struct {
 
 // allows reports whether the arguments of a call name receivers, in a parameter that is
 // for receivers, and all of them are open. An open address in a text opens nothing.
-func (o Open) allows(arguments any, named []Receiver) bool {
-	return len(named) > 0 && !slices.ContainsFunc(named, func(r Receiver) bool { return !o.has(r) }) && names("", arguments)
+func (o Open) allows(arguments any, named []Receiver) (ok bool) {
+	if len(named) == 0 || slices.ContainsFunc(named, func(r Receiver) bool { return !o.has(r) }) {
+		return false
+	}
+	walk("", arguments, func(parameter string, v item) { ok = ok || toReceiver(parameter, v) })
+	return ok
 }
 
-// names reports whether a parameter that is for receivers holds one.
-func names(key string, v any) bool {
-	switch v := v.(type) {
-	case string:
-		return forReceivers(key) && len(inValue(key, v, maxNesting)) > 0
-	case json.Number:
-		return len(inValue(key, v, maxNesting)) > 0
-	case []any:
-		return slices.ContainsFunc(v, func(e any) bool { return names(key, e) })
-	case map[string]any:
-		for k, e := range v {
-			if names(k, e) {
-				return true
-			}
-		}
-	}
-	return false
+// toReceiver reports whether a parameter is for receivers, and its value is one.
+func toReceiver(parameter string, v item) bool {
+	return !v.name && forReceivers(fieldName(parameter)) && destination(parameter, v.text) != ""
 }
+
+// textParam are usual names of parameters for texts. An open receiver may get any
+// text. A parameter with another name may be for a receiver that nothing here
+// recognises.
+var textParam = regexp.MustCompile(`^(subject|title|body|text|html|markdown|message|content|comment|description|summary|caption|notes?|query|q)$`)
+
+func forText(parameter string) bool { return textParam.MatchString(snake(fieldName(parameter))) }
 
 func (o Open) has(r Receiver) bool {
 	if r.Host != "" {
