@@ -5,7 +5,6 @@ package bot
 import (
 	"context"
 	"errors"
-	"slices"
 	"strings"
 	"time"
 )
@@ -105,15 +104,17 @@ type Quoted struct {
 	Pointed bool      `json:"pointed,omitempty"` // the person replied to it, forwarded it or selected its words
 	Own     bool      `json:"own,omitempty"`     // its author is the bot, or the person who brings it along
 
+	// Bot says that its author is the bot, and ID is the platform's id of such a message
+	// in this chat. From these the inbox sets the labels: Outside, if words of outsiders
+	// may have gone into it, and Private, where private data in it came from.
+	Bot     bool     `json:"-"`
+	ID      string   `json:"-"`
+	Outside bool     `json:"outside,omitempty"`
+	Private []string `json:"private,omitempty"`
+
 	// Media and Facts are those of a Message. The inbox puts them into Text.
 	Media string `json:"-"`
 	Facts Facts  `json:"-"`
-}
-
-// OfOthers reports whether one of the messages is of somebody other than the bot and the
-// person who brings them along.
-func OfOthers(list []Quoted) bool {
-	return slices.ContainsFunc(list, func(q Quoted) bool { return !q.Own })
 }
 
 // Facts are words about media, such as a location.

@@ -129,6 +129,9 @@ type Slot struct {
 	Message string // platform id; empty while it is only intended
 }
 
+// Labels are those of what the task has read so far, and so of its answer.
+func (s *State) Labels() Labels { return Labels{Outside: s.Tainted > 0, Private: s.Private} }
+
 // Finished reports that nothing is wanted any more.
 func (s *State) Finished() bool { return s.Phase == PhaseOver }
 

@@ -126,7 +126,7 @@ func (t *threads) quote(ctx context.Context, m bot.Message, read string, list []
 		if command(text, false, true) != text { // "!status"
 			continue
 		}
-		q := bot.Quoted{From: t.authorOf(ctx, said), Text: text, At: timeOf(said.Timestamp), Own: own || said.User == m.From.ID}
+		q := bot.Quoted{From: t.authorOf(ctx, said), Text: text, At: timeOf(said.Timestamp), Own: own || said.User == m.From.ID, Bot: own, ID: said.Timestamp}
 		var names []fileInfo
 		for _, f := range said.Files {
 			names = append(names, fileInfo{f.Name, f.Title})

@@ -171,7 +171,7 @@ func (i *ids) next(now time.Time) tasks.ID {
 const (
 	HistoryBytes  = 512 << 10
 	ShownTurns    = 10
-	searchedTurns = 50 // turns that EachEarlierTurn visits at most
+	searchedTurns = 50 // turns of a conversation that are searched at most
 )
 
 // EachEarlierTurn calls look for the turns of the conversation, newest first,

@@ -12,9 +12,8 @@ import (
 
 // Origins of texts that no server returned. Names of servers hold no colon.
 const (
-	OriginHistory = ":history"            // the earlier conversation of the chat
+	OriginHistory = planner.OriginHistory // the earlier conversation of the chat
 	OriginProgram = planner.OriginProgram // agents and programs from outside
-	OriginQuoted  = ":quoted"             // messages that a question points at or brings along
 )
 
 // Sources lists the texts that the model of a sub-task has read, the earliest first:
@@ -53,8 +52,8 @@ func (r *reader) subtask(i int) {
 	if r.subtasks[i] {
 		return
 	}
-	r.subtasks[i] = true
 	w := r.v.State.Subtasks[i]
+	r.subtasks[i], r.seqs[w.EndSeq] = true, true
 	if w.Parent == nil {
 		r.until = max(r.until, w.Source)
 	} else {
@@ -128,7 +127,7 @@ func (r *reader) opened() {
 // replied adds what a model has written, and what its prompt and its calls brought
 // along of earlier tasks.
 func (r *reader) replied(e planner.Event) {
-	r.earlier(e.Reply.Past, "")
+	r.labelled(e.Reply.Past, "")
 	var written []string
 	for _, s := range e.Reply.Plan {
 		written = append(written, s.Description)
@@ -136,19 +135,23 @@ func (r *reader) replied(e planner.Event) {
 	for _, c := range e.Reply.Calls {
 		written = append(written, string(tasks.Arguments(c)))
 		if c.Read != nil && c.Read.Earlier != "" {
-			r.earlier(planner.Labels{Outside: c.Read.Untrusted, Private: c.Read.Private}, c.Read.Text)
+			r.labelled(planner.Labels{Outside: c.Read.Untrusted, Private: c.Read.Private}, c.Read.Text)
 		}
 	}
 	r.add(flow.Source{Text: strings.Join(written, "\n")})
 }
 
-// earlier adds a text of earlier tasks, for each origin of its private data.
-func (r *reader) earlier(l planner.Labels, text string) {
+// labelled adds a text with its labels, for each origin of its private data. A text with
+// data of several servers is known to none of them.
+func (r *reader) labelled(l planner.Labels, text string) {
+	if len(l.Private) == 0 {
+		r.add(flow.Source{Labels: labels(l.Outside, false), Text: text})
+	}
+	if len(l.Private) > 1 {
+		text = ""
+	}
 	for _, origin := range l.Private {
 		r.add(flow.Source{Labels: labels(l.Outside, true), Origin: origin, Text: text})
-	}
-	if len(l.Private) == 0 {
-		r.add(flow.Source{Labels: labels(l.Outside, false), Origin: OriginHistory, Text: text})
 	}
 }
 
@@ -161,13 +164,10 @@ func (r *reader) words(by, text string) {
 	r.add(flow.Source{People: true, Text: flow.Wanted(text)})
 }
 
-// quoted adds messages that words point at or bring along. They are words of other
-// people.
+// quoted adds messages that words point at or bring along.
 func (r *reader) quoted(list []bot.Quoted) {
 	for _, q := range list {
-		if !q.Own {
-			r.add(flow.Source{Labels: flow.Outside, Origin: OriginQuoted, Text: q.Text})
-		}
+		r.labelled(planner.LabelsOf(q), q.Text)
 	}
 }
 
