@@ -204,6 +204,22 @@ func TestRigSeesLeaks(t *testing.T) {
 	}
 }
 
+// TestPrivateIsOutside: what a tool returns has the label outside wherever it is private,
+// but for the receipt of a note. So texts that have no labels, such as descriptions of
+// tools, do not make a task less careful.
+func TestPrivateIsOutside(t *testing.T) {
+	set := world(t)
+	list, err := set.Tools(t.Context(), "look")
+	if err != nil || len(list) == 0 {
+		t.Fatalf("the group has %d tools, %v", len(list), err)
+	}
+	for _, tool := range list {
+		if v := set.ToolVerdict(t.Context(), "look", tool.Name); v.Trusted && !v.Public && !v.Remembers {
+			t.Errorf("%s returns private texts that are not outside", tool.Name)
+		}
+	}
+}
+
 // TestEachSecretIsPrivate: each place of private data alone makes a task that has read
 // a page ask.
 func TestEachSecretIsPrivate(t *testing.T) {

@@ -48,7 +48,7 @@ type Source struct {
 // Call is a tool call that can carry data out.
 type Call struct {
 	Server    string
-	ReadOnly  bool // the tool only reads, so that it addresses nobody but the server
+	ReadOnly  bool // the tool only reads: the server is all that it addresses
 	Arguments json.RawMessage
 	// Schema is the definition of the tool. Its words are public: names of
 	// parameters and the values that it lists.

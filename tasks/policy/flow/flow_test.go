@@ -123,9 +123,9 @@ func shown(leaks []flow.Leak) string {
 	return strings.Join(list, ", ")
 }
 
-// TestCallShowsToOthers: a call that other people of the server may see does not carry what
-// the server itself has returned, such as a private note into a public one.
-func TestCallShowsToOthers(t *testing.T) {
+// TestOwnServer: a call that does not only read may show others what the server itself has
+// returned, such as a private note in a public one.
+func TestOwnServer(t *testing.T) {
 	for reads, want := range map[bool]string{true: "", false: "body to "} {
 		call := flow.Call{Server: "mail", ReadOnly: reads, Arguments: json.RawMessage(`{"body":"The code is canary-4711."}`), Schema: schema}
 		if got := shown(flow.Judge(read(""), call, flow.Open{})); got != want {
