@@ -213,3 +213,20 @@ func TestQuotedAnswerBringsItsLabels(t *testing.T) {
 		}
 	}
 }
+
+// TestTapNamesNothing: the label of a button is a model's, so an address in it is not named
+// by the person who presses it. What a person types is.
+func TestTapNamesNothing(t *testing.T) {
+	call := planner.Call{Tool: "web.fetch", Arguments: `{"url":"https://a.example/x"}`}
+	verdict := tools.Verdict{OpenWorld: true, Schema: []byte(`{"url":{}}`)}
+	for text, ask := range map[string]bool{"Read https://a.example/x": true, "Then read https://a.example/x": false} {
+		v := journal()
+		v.Events = append(v.Events,
+			planner.Event{Seq: len(v.Events) + 1, Type: planner.Replied, Reply: &planner.Reply{Calls: []planner.Call{{Ask: &planner.Question{Text: "Which?", Choices: []string{"Read https://a.example/x", "no"}}}}}},
+			planner.Event{Seq: len(v.Events) + 2, Type: planner.Decided, By: "telegram:1", Action: planner.QuestionID(len(v.Events)+1, 1), Decision: &planner.Decision{Approve: true, Text: text}},
+		)
+		if j := policy.JudgeCall(v, 0, call, verdict, flow.Open{}); j.Ask != ask {
+			t.Errorf("%q: got %+v, want a question: %v", text, j, ask)
+		}
+	}
+}
