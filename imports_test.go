@@ -81,7 +81,7 @@ form               | plainjson                               | jsonschema/v6
 bot                |                                         | displaywidth x/time
 bot/markdown       | bot                                     | goldmark displaywidth
 bot/ratelimit      | bot telemetry                           |
-llm                | clip llm/lenient retry telemetry issue  | go-openai sony/gobreaker/v2
+llm                | clip llm/lenient retry telemetry issue  | go-openai
 llm/lenient        |                                         | jsonrepair
 llm/offline        | clip llm llm/lenient retry              | go-openai
 i18n               | nearest                                 | go-i18n/v2 x/text yaml/v3

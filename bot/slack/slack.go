@@ -97,13 +97,14 @@ type timings struct {
 	update               time.Duration // least gap between two frames of an edited message
 	root                 time.Duration // how long a command waits for its first message
 	acknowledge          time.Duration // until a delivery is answered that is not stored yet; Slack gives up after 3 s
+	sent                 time.Duration // that a message on its way may still take after its context ended
 }
 
 func defaultTimings() timings {
 	return timings{
 		hello: 15 * time.Second, ping: 10 * time.Second, silence: 30 * time.Second, idle: 5 * time.Minute, overlap: 10 * time.Second,
 		firstRetry: 250 * time.Millisecond, maxRetry: time.Minute, badToken: time.Minute,
-		rotate: 4 * time.Minute, append: time.Second, update: 1500 * time.Millisecond, root: 1500 * time.Millisecond, acknowledge: 2 * time.Second,
+		rotate: 4 * time.Minute, append: time.Second, update: 1500 * time.Millisecond, root: 1500 * time.Millisecond, acknowledge: 2 * time.Second, sent: 2 * time.Second,
 	}
 }
 
