@@ -38,10 +38,17 @@ func (c Card) PlainQuestion(a planner.Action) bot.Draft {
 	}
 	opening := c.View.Opening()
 	d := bot.Draft{Kind: bot.KindQuestion, Task: string(c.View.ID), Text: c.introduced(c.questionText(a.ID)), ReplyTo: opening.Message, Mark: c.mark(a.ID.String())}
+	choices := c.choices(a)
+	if slices.ContainsFunc(choices, isLong) { // a platform may cut the label
+		d.Text += "\n\n" + numbered(choices)
+		for i := range choices {
+			choices[i] = fmt.Sprintf("%d. %s", i+1, choices[i])
+		}
+	}
 	if a.ID.Subject == planner.SubjectQuestion && fromOutside(c.View, a.ID.Seq) {
 		d.Text += "\n\n" + c.Texts.Text(opening.Language, "question.how", decidersData(opening))
 	}
-	for i, choice := range c.choices(a) {
+	for i, choice := range choices {
 		if a.ID.Subject == planner.SubjectPlan && i == ChoiceEdit && c.WithoutBoard {
 			continue // a text about a program's plan would be a question of its own
 		}
