@@ -57,12 +57,12 @@ tasks/api          | bot clip form i18n llm plainjson planner tasks telemetry ta
 tasks/commands     | bot bot/markdown clip i18n llm planner schedule tasks tasks/cards tasks/inbox tasks/input tools tasks/policy |
 tasks/scheduler    | bot schedule tasks tasks/cards tasks/inbox |
 tasks/inbox        | bot clip form i18n nearest planner retry tasks tasks/cards tasks/input tasks/policy telemetry tools | golang-lru/v2
-tasks/executor     | bot clip form i18n llm plainjson planner tasks tasks/policy tasks/policy/flow telemetry toolargs tools | golang-lru/v2
+tasks/executor     | bot bot/markdown clip form i18n llm plainjson planner tasks tasks/policy tasks/policy/flow telemetry toolargs tools | golang-lru/v2
 tasks/presenter    | bot clip i18n llm planner retry tasks tasks/cards tools |
 
 tasks/input        | bot form i18n tasks/cards tools          |
-tasks/cards        | bot clip form i18n llm planner schedule tasks tasks/policy tasks/policy/flow tools |
-tasks/policy       | bot planner tasks tasks/policy/flow tools |
+tasks/cards        | bot bot/markdown clip form i18n llm planner schedule tasks tasks/policy tasks/policy/flow tools |
+tasks/policy       | bot bot/markdown planner tasks tasks/policy/flow tools |
 
 tasks/policy/flow  |                                         | x/net
 tasks              | bot form llm planner schedule tools          | ulid/v2

@@ -187,6 +187,7 @@ type Reply struct {
 	Usage  llm.Usage `json:"usage,omitzero"`
 	Model  string    `json:"model,omitempty"`
 
+	Shown    string    `json:"shown,omitempty"`    // Text as chats show it as an answer; empty: as Text
 	Past     Labels    `json:"past,omitzero"`      // of the earlier conversation that stood in the prompt
 	Thought  string    `json:"thought,omitempty"`  // the text beside a plan or calls; shortened
 	Estimate *Estimate `json:"estimate,omitempty"` // of a plan: what carrying it out may cost

@@ -203,6 +203,14 @@ func AnswerOf(e Event) string {
 	return e.Reply.Text
 }
 
+// ShownAnswer is AnswerOf as chats and the history show it.
+func ShownAnswer(e Event) string {
+	if e.Reply != nil && e.Reply.Shown != "" {
+		return e.Reply.Shown
+	}
+	return AnswerOf(e)
+}
+
 // CutOffText is the beginning of the answer in the event that State.CutOffSeq names;
 // empty where there is none.
 func CutOffText(e Event) string {
@@ -223,7 +231,7 @@ func Settles(before, after State, e Event) (text string, failed, settled bool) {
 		return "", false, false
 	}
 	if after.Answer == e.Seq {
-		text = AnswerOf(e)
+		text = ShownAnswer(e)
 	}
 	if after.CutOffSeq == e.Seq {
 		text = strings.TrimSpace(CutOffText(e)) + " […]"

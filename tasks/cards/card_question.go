@@ -14,25 +14,25 @@ import (
 
 // Question is the draft of a question, with a file where the chat accepts files.
 func (c Card) Question(a planner.Action) bot.Draft {
-	switch about := a.ID; about.Subject {
-	case planner.SubjectCalls:
-		return c.approval(about.Seq, c.Files)
-	case planner.SubjectReview:
-		return c.review(about.Seq, c.Files)
-	}
-	return c.PlainQuestion(a)
+	d := c.question(a)
+	d.Text = unlinked(c.View, d.Text)
+	return d
 }
 
 // PlainQuestion is the draft of a question without a file.
 func (c Card) PlainQuestion(a planner.Action) bot.Draft {
-	about := a.ID
-	switch about.Subject {
+	c.Files = false
+	return c.Question(a)
+}
+
+func (c Card) question(a planner.Action) bot.Draft {
+	switch about := a.ID; about.Subject {
 	case planner.SubjectCalls:
-		return c.approval(about.Seq, false)
+		return c.approval(about.Seq, c.Files)
 	case planner.SubjectForm:
 		return c.form(about)
 	case planner.SubjectReview:
-		return c.review(about.Seq, false)
+		return c.review(about.Seq, c.Files)
 	case planner.SubjectBudget:
 		return c.overdraft(a)
 	}

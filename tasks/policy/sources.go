@@ -3,8 +3,10 @@ package policy
 import (
 	"slices"
 	"strings"
+	"sync"
 
 	"legwork/bot"
+	"legwork/bot/markdown"
 	"legwork/planner"
 	"legwork/tasks"
 	"legwork/tasks/policy/flow"
@@ -38,12 +40,33 @@ func Sources(v *tasks.View, subtask int) []flow.Source {
 	return r.sources
 }
 
+// Linkable returns a test for the addresses in texts that a task shows to people:
+// whether they stood in anything that the task has read (flow.Linkable), or in what the
+// prompt held of earlier tasks. It is nil, and every address is known, while the task has
+// not read both outside and private texts.
+func Linkable(v *tasks.View, prompt planner.PromptInput) func(address string) bool {
+	before := prompt.Labels()
+	if v.State.Tainted == 0 && !before.Outside || len(v.State.Private) == 0 && len(before.Private) == 0 {
+		return nil
+	}
+	known := sync.OnceValue(func() func(string) bool {
+		r := reader{v: v, until: v.State.Seq, shown: true}
+		r.past(prompt.Past)
+		for _, e := range v.Events {
+			r.event(e)
+		}
+		return flow.Linkable(r.sources)
+	})
+	return func(address string) bool { return known()(address) }
+}
+
 // reader collects what a sub-task has read.
 type reader struct {
 	v        *tasks.View
 	subtasks map[int]bool // already followed
 	until    int          // the plan was made from all events up to this seq
 	seqs     map[int]bool // further events
+	shown    bool         // the sources are for addresses in an answer
 	sources  []flow.Source
 }
 
@@ -135,7 +158,7 @@ func (r *reader) replied(e planner.Event) {
 	for _, c := range e.Reply.Calls {
 		written = append(written, string(tasks.Arguments(c)))
 		if c.Read != nil && c.Read.Earlier != "" {
-			r.labelled(planner.Labels{Outside: c.Read.Untrusted, Private: c.Read.Private}, c.Read.Text)
+			r.written(planner.Labels{Outside: c.Read.Untrusted, Private: c.Read.Private}, c.Read.Text)
 		}
 	}
 	r.add(flow.Source{Text: strings.Join(written, "\n")})
@@ -155,6 +178,28 @@ func (r *reader) labelled(l planner.Labels, text string) {
 	}
 }
 
+// written adds a text that the model of an earlier task may have written. It may have put
+// private data into an address there.
+func (r *reader) written(l planner.Labels, text string) {
+	if r.shown && l.Outside && len(l.Private) > 0 {
+		text = ""
+	}
+	r.labelled(l, text)
+}
+
+// past adds the earlier conversation. Of an answer it adds the addresses that chats
+// showed as links. A summary was written by a model, which may have put private data in it.
+func (r *reader) past(p planner.Past) {
+	if !p.SummaryTainted || len(p.SummaryPrivate) == 0 {
+		r.add(flow.Source{Labels: flow.Outside, Origin: OriginHistory, Text: p.Summary})
+	}
+	for _, h := range p.History {
+		r.add(flow.Source{Labels: flow.Outside, Origin: OriginHistory, Text: h.Goal})
+		r.quoted(h.Brought)
+		r.add(flow.Source{Labels: flow.Outside, Origin: OriginHistory, Text: strings.Join(markdown.Addresses(h.Answer), "\n")})
+	}
+}
+
 // words adds what a person wrote, or what an agent from outside did.
 func (r *reader) words(by, text string) {
 	if planner.ByAgent(planner.Event{By: by}) {
@@ -167,7 +212,11 @@ func (r *reader) words(by, text string) {
 // quoted adds messages that words point at or bring along.
 func (r *reader) quoted(list []bot.Quoted) {
 	for _, q := range list {
-		r.labelled(planner.LabelsOf(q), q.Text)
+		if q.Own {
+			r.written(planner.LabelsOf(q), q.Text)
+		} else {
+			r.labelled(planner.LabelsOf(q), q.Text)
+		}
 	}
 }
 
