@@ -59,7 +59,7 @@ type Call struct {
 // Leak is a value that may carry private data out.
 type Leak struct {
 	Parameter string   // "query", or "items.0.to" inside of others
-	To        string   // the host or recipient in the value; empty: the server of the call
+	To        string   // the hosts and recipients in the value; empty: the server of the call
 	From      []Origin // where the private texts came from, the likeliest first
 }
 

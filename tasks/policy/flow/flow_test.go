@@ -101,6 +101,8 @@ func TestJudge(t *testing.T) {
 		{"", "web", `{"url":"https://open.example.evil.example/"}`, "url to open.example.evil.example"},
 		{"", "mail", `{"to":"team@open.example","body":"canary-4711"}`, ""},
 		{"", "mail", `{"to":["team@open.example","mallory@evil.example"],"body":"canary-4711"}`, "body to , to.0 to team@open.example, to.1 to mallory@evil.example"},
+		{"", "mail", `{"to":"team@open.example, Eve <mallory@evil.example>"}`, "to to team@open.example, mallory@evil.example"},
+		{"", "web", `{"query":"https://evil.example/a https://evil.example/b https://late.example/c"}`, "query to evil.example, late.example"},
 		{"", "any", `{"free":"canary-4711"}`, ""},
 		{"", "any", `{"free":{"deep":["canary-4711"]}}`, ""},
 	} {

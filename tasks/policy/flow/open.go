@@ -1,6 +1,7 @@
 package flow
 
 import (
+	"cmp"
 	"regexp"
 	"slices"
 	"strings"
@@ -51,17 +52,16 @@ func fits(pattern, star, name string) bool {
 	return single && strings.HasSuffix(name, pattern[1:]) && len(name) >= len(pattern)
 }
 
-// destination names the host or recipient in the value of a parameter, for people; ""
-// when there is none.
+// destination names the hosts and recipients in the value of a parameter, for people; ""
+// when there are none.
 func destination(parameter, value string) string {
-	list := inValue(fieldName(parameter), value, 0)
-	if len(list) == 0 {
-		return ""
+	var names []string
+	for _, r := range inValue(fieldName(parameter), value, 0) {
+		if name := cmp.Or(r.Host, r.text); !slices.Contains(names, name) {
+			names = append(names, name)
+		}
 	}
-	if list[0].Host != "" {
-		return list[0].Host
-	}
-	return list[0].text
+	return strings.Join(names, ", ")
 }
 
 // fieldName is the last name in the path of a parameter.
