@@ -64,7 +64,14 @@ func LeavesText(list []planner.Leaves) string {
 		values = append(values, l.Parameter+" to "+l.To)
 	}
 	for _, o := range list[0].From {
-		from = append(from, fmt.Sprintf("%s (%d lines)", strings.TrimPrefix(o.Name, ":"), o.Lines))
+		name := strings.TrimPrefix(o.Name, ":")
+		switch {
+		case o.Lines == 1:
+			name += " (1 line of it here)"
+		case o.Lines > 1:
+			name += fmt.Sprintf(" (%d lines of it here)", o.Lines)
+		}
+		from = append(from, name)
 	}
 	return strings.Join(values, ", ") + "; private data was read from " + strings.Join(from, ", ")
 }

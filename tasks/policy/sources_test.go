@@ -230,3 +230,11 @@ func TestTapNamesNothing(t *testing.T) {
 		}
 	}
 }
+
+// TestLeavesText: programs read how many lines of a value stand in a source, where some do.
+func TestLeavesText(t *testing.T) {
+	list := []planner.Leaves{{Parameter: "url", To: "evil.example", From: []planner.Origin{{Name: "mail", Lines: 1}, {Name: "files", Lines: 2}, {Name: policy.OriginHistory}}}}
+	if got, want := policy.LeavesText(list), "url to evil.example; private data was read from mail (1 line of it here), files (2 lines of it here), history"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
