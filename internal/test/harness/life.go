@@ -150,6 +150,9 @@ func (s *session) takeEvent(e record.Event) {
 	switch e.Type {
 	case "accepted":
 		if slices.ContainsFunc(s.record.Inputs, func(in record.Input) bool { return in.ID == e.Message }) {
+			if !s.accepted[e.Message] { // the time of a line is when it is read: a process that starts slowly reads late
+				s.record.DoneAt[e.Message] = e.At
+			}
 			s.accepted[e.Message] = true
 		}
 	case "answer":
