@@ -49,18 +49,18 @@ func (k *known) holds(value string) bool {
 
 // holdsForm reports whether a value, or one of its forms, stands in a text.
 func holdsForm(text, value string, forms []string) bool {
-	if stands([]string{text}, value) {
+	if stands(text, value) {
 		return true
 	}
 	if value != spaced(value) {
 		return false
 	}
-	single := []string{spaced(text)}
+	single := spaced(text)
 	for _, form := range forms {
 		first, n := utf8.DecodeRuneInString(form)
 		uncapitalised := string(unicode.ToLower(first)) + form[n:]
 		if stands(single, form) || form != uncapitalised && stands(single, uncapitalised) ||
-			uncapitalised == strings.ToLower(form) && stands([]string{strings.ToLower(single[0])}, uncapitalised) {
+			uncapitalised == strings.ToLower(form) && stands(strings.ToLower(single), uncapitalised) {
 			return true
 		}
 	}
@@ -148,21 +148,18 @@ func spaced(text string) string {
 
 // stands reports whether a text holds words as a whole, not as a part of a longer
 // word.
-func stands(texts []string, words string) bool {
-	for _, text := range texts {
-		for from := 0; ; {
-			i := strings.Index(text[from:], words)
-			if i < 0 {
-				break
-			}
-			i += from
-			if !joined(text[:i], words) && !joined(words, text[i+len(words):]) {
-				return true
-			}
-			from = i + 1
+func stands(text, words string) bool {
+	for from := 0; ; {
+		i := strings.Index(text[from:], words)
+		if i < 0 {
+			return false
 		}
+		i += from
+		if !joined(text[:i], words) && !joined(words, text[i+len(words):]) {
+			return true
+		}
+		from = i + 1
 	}
-	return false
 }
 
 // joined reports whether a word or a name of a host goes on from one text to the
