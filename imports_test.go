@@ -58,12 +58,12 @@ tasks/api          | bot clip files form i18n llm plainjson planner tasks teleme
 tasks/commands     | bot bot/markdown clip i18n llm planner schedule tasks tasks/cards tasks/inbox tasks/input tools tasks/policy |
 tasks/scheduler    | bot schedule tasks tasks/cards tasks/inbox |
 tasks/inbox        | bot clip files form i18n nearest planner retry tasks tasks/cards tasks/input tasks/policy telemetry tools | golang-lru/v2
-tasks/executor     | bot clip files files/read files/write form i18n llm plainjson planner retry tasks tasks/policy tasks/policy/flow telemetry toolargs tools | golang-lru/v2
+tasks/executor     | bot bot/markdown clip files files/read files/write form i18n llm plainjson planner retry tasks tasks/policy tasks/policy/flow telemetry toolargs tools | golang-lru/v2
 tasks/presenter    | bot bot/markdown clip files files/write i18n llm planner retry tasks tasks/cards tools |
 
 tasks/input        | bot form i18n tasks/cards tools          |
-tasks/cards        | bot clip files form i18n llm planner schedule tasks tasks/policy tasks/policy/flow tools |
-tasks/policy       | bot planner tasks tasks/policy/flow tools |
+tasks/cards        | bot bot/markdown clip files form i18n llm planner schedule tasks tasks/policy tasks/policy/flow tools |
+tasks/policy       | bot bot/markdown planner tasks tasks/policy/flow tools |
 
 tasks/policy/flow  |                                         | x/net
 tasks              | bot files form llm planner schedule tools          | ulid/v2
@@ -86,7 +86,7 @@ files              |                                         |
 bot                |                                         | displaywidth x/time
 bot/markdown       | bot                                     | goldmark displaywidth
 bot/ratelimit      | bot telemetry                           |
-llm                | clip llm/lenient retry telemetry issue  | go-openai sony/gobreaker/v2
+llm                | clip llm/lenient retry telemetry issue  | go-openai
 llm/lenient        |                                         | jsonrepair
 llm/offline        | clip llm llm/lenient retry              | go-openai
 i18n               | nearest                                 | go-i18n/v2 x/text yaml/v3

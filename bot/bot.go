@@ -5,7 +5,6 @@ package bot
 import (
 	"context"
 	"errors"
-	"slices"
 	"strings"
 	"time"
 )
@@ -110,15 +109,17 @@ type Quoted struct {
 
 	Files []Attachment `json:"files,omitempty"`
 
+	// Bot says that its author is the bot, and ID is the platform's id of such a message
+	// in this chat. From these the inbox sets the labels: Outside, if words of outsiders
+	// may have gone into it, and Private, where private data in it came from.
+	Bot     bool     `json:"-"`
+	ID      string   `json:"-"`
+	Outside bool     `json:"outside,omitempty"`
+	Private []string `json:"private,omitempty"`
+
 	// Media and Facts are those of a Message. The inbox puts them into Text.
 	Media string `json:"-"`
 	Facts Facts  `json:"-"`
-}
-
-// OfOthers reports whether one of the messages is of somebody other than the bot and the
-// person who brings them along.
-func OfOthers(list []Quoted) bool {
-	return slices.ContainsFunc(list, func(q Quoted) bool { return !q.Own })
 }
 
 // Empty reports whether nothing was quoted.

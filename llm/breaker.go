@@ -7,8 +7,6 @@ import (
 	"log/slog"
 	"sync"
 	"time"
-
-	"github.com/sony/gobreaker/v2"
 )
 
 // maxFailures is how many calls in succession may fail by the endpoint's fault
@@ -34,9 +32,18 @@ type Health struct {
 }
 
 // breaker stops calls to an endpoint that fails several times in succession. All
-// calls of a model share it.
+// calls of a model share it. While it is open no call goes through, until cooldown
+// has passed: then one call, the probe, tries the endpoint.
 type breaker struct {
-	steps *gobreaker.TwoStepCircuitBreaker[struct{}]
+	now     func() time.Time
+	changed func(down bool)
+
+	gate     sync.Mutex // held while changed runs, so that no other call comes in meanwhile
+	failures int        // in succession
+	open     bool
+	retryAt  time.Time // while open: when the next probe may begin
+	probing  bool      // while open
+	round    int       // counts when it opened, stayed open after a probe, or closed
 
 	mu     sync.Mutex
 	last   *fault // the newest failure that counted
@@ -46,22 +53,10 @@ type breaker struct {
 // errCanceled is the outcome of an attempt that its caller cancelled.
 var errCanceled = errors.New("the caller cancelled the call")
 
-// newBreaker makes a breaker. It calls changed when it stops letting calls through
-// and when it lets them through again, and lets no other call in meanwhile.
-func newBreaker(name string, wait time.Duration, since time.Time, changed func(down bool)) *breaker {
-	b := &breaker{health: Health{Since: since}}
-	b.steps = gobreaker.NewTwoStepCircuitBreaker[struct{}](gobreaker.Settings{
-		Name: name, MaxRequests: 1, Timeout: wait,
-		ReadyToTrip:  func(c gobreaker.Counts) bool { return c.ConsecutiveFailures >= maxFailures },
-		IsSuccessful: func(err error) bool { return blames(err) == endpointWorks },
-		IsExcluded:   func(err error) bool { return blames(err) == endpointUnknown },
-		OnStateChange: func(_ string, from, to gobreaker.State) {
-			if from == gobreaker.StateClosed || to == gobreaker.StateClosed { // not when a probe fails
-				changed(to != gobreaker.StateClosed)
-			}
-		},
-	})
-	return b
+// newBreaker makes a breaker. It calls changed when it opens and when it closes, and
+// lets no other call in meanwhile.
+func newBreaker(now func() time.Time, changed func(down bool)) *breaker {
+	return &breaker{now: now, changed: changed, health: Health{Since: now()}}
 }
 
 // blame says whether the endpoint is at fault for the outcome of a call.
@@ -92,21 +87,53 @@ func blames(err error) blame {
 }
 
 // allow asks whether the endpoint may be called. While the breaker is open, it
-// returns the fault of the last failure; otherwise the caller must call leave with
-// the outcome.
+// returns the fault of the last failure; otherwise the caller must call leave once,
+// with the outcome.
 func (b *breaker) allow() (leave func(error), f *fault) {
-	done, err := b.steps.Allow()
-	if err != nil {
+	b.gate.Lock()
+	defer b.gate.Unlock()
+	if b.open && (b.probing || b.now().Before(b.retryAt)) {
 		return nil, b.fault()
 	}
-	return func(err error) {
-		if blames(err) == endpointFailed {
-			b.mu.Lock()
-			b.last = asFault(err)
-			b.mu.Unlock()
-		}
-		done(err)
-	}, nil
+	b.probing = b.open
+	round := b.round
+	return func(err error) { b.leave(round, err) }, nil
+}
+
+// leave counts the outcome of a call, unless the breaker has opened or closed since
+// the call began.
+func (b *breaker) leave(round int, err error) {
+	outcome := blames(err)
+	if outcome == endpointFailed {
+		b.mu.Lock()
+		b.last = asFault(err)
+		b.mu.Unlock()
+	}
+	b.gate.Lock()
+	defer b.gate.Unlock()
+	if round != b.round {
+		return
+	}
+	wasOpen := b.open
+	b.probing = false
+	switch outcome {
+	case endpointUnknown:
+		return
+	case endpointWorks:
+		b.failures, b.open = 0, false
+	case endpointFailed:
+		b.failures++
+		b.open = b.failures >= maxFailures
+	}
+	if b.open {
+		b.retryAt = b.now().Add(cooldown)
+	}
+	if b.open || wasOpen {
+		b.round++
+	}
+	if b.open != wasOpen {
+		b.changed(b.open)
+	}
 }
 
 // fault returns why the breaker is open.

@@ -61,25 +61,22 @@ func (n *news) list() string {
 	return strings.Join(n.told, "; ")
 }
 
-// exchange is two models, m0 with the fallback m1, behind a switchboard. The time
-// that a failing one is not called is short.
+// exchange is two models, m0 with the fallback m1, behind a switchboard. Its clock
+// goes on only while a call waits and when m0 rests.
 type exchange struct {
 	*llm.Models
 	*switchboard
 	news
-	t    *testing.T
-	fake *llmfake.Server
-	log  strings.Builder
+	clock waits
+	t     *testing.T
+	fake  *llmfake.Server
+	log   strings.Builder
 }
 
-// cooldown is how long a model is not called in tests that wait for its end: the
-// breaker keeps the clock's time, and a busy machine must not take as long for a few calls.
-const cooldown = 3 * time.Second
+// rests lets the time pass after which a model that failed last before now may be tried.
+func (x *exchange) rests() { _ = x.clock.sleep(x.t.Context(), 30*time.Second) }
 
-// rests waits until a model that failed last before now may be tried.
-func (x *exchange) rests() { <-time.After(cooldown + 10*time.Millisecond) }
-
-func newExchange(t *testing.T, rest time.Duration, edit func(map[string]llm.ModelConfig)) *exchange {
+func newExchange(t *testing.T, edit func(map[string]llm.ModelConfig)) *exchange {
 	t.Helper()
 	x := &exchange{switchboard: &switchboard{answers: map[string]llmfake.Response{}}, t: t}
 	x.fake = llmfake.New(t, llmfake.Options{Respond: x.respond})
@@ -91,10 +88,9 @@ func newExchange(t *testing.T, rest time.Duration, edit func(map[string]llm.Mode
 	if edit != nil {
 		edit(models)
 	}
-	w := &waits{}
 	var err error
 	x.Models, err = llm.New(llm.Config{Models: models, Roles: map[string]string{"plan": "m0", "review": "m0", "work": "m0", "answer": "m0"}}, llm.Options{
-		Sleep: w.sleep, Now: w.now, Cooldown: rest, OnHealth: x.hear, Log: slog.New(slog.NewTextHandler(&x.log, nil)),
+		Sleep: x.clock.sleep, Now: x.clock.now, OnHealth: x.hear, Log: slog.New(slog.NewTextHandler(&x.log, nil)),
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -148,7 +144,7 @@ func TestFailingModelIsLeftAlone(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			x := newExchange(t, cooldown, nil)
+			x := newExchange(t, nil)
 			x.set("m0", broken)
 			x.fails()
 			before := x.asked("m0")
@@ -179,7 +175,7 @@ func TestFailingModelIsLeftAlone(t *testing.T) {
 func TestProbeThatFails(t *testing.T) {
 	need.Check(t)
 	t.Parallel()
-	x := newExchange(t, cooldown, nil)
+	x := newExchange(t, nil)
 	x.set("m0", llmfake.Status(401))
 	x.fails()
 	for range 3 {
@@ -198,7 +194,7 @@ func TestProbeThatFails(t *testing.T) {
 // what can be done, and it is told that the role is down.
 func TestNoModelIsLeft(t *testing.T) {
 	t.Parallel()
-	x := newExchange(t, time.Hour, func(m map[string]llm.ModelConfig) { with(m, "m0", func(c *llm.ModelConfig) { c.Fallback = nil }) })
+	x := newExchange(t, func(m map[string]llm.ModelConfig) { with(m, "m0", func(c *llm.ModelConfig) { c.Fallback = nil }) })
 	x.set("m0", llmfake.Status(401))
 	x.fails()
 	before := x.asked("m0")
@@ -216,7 +212,7 @@ func TestNoModelIsLeft(t *testing.T) {
 // and the health of the model that failed last says so.
 func TestFallbackFailsToo(t *testing.T) {
 	t.Parallel()
-	x := newExchange(t, time.Hour, nil)
+	x := newExchange(t, nil)
 	x.set("m0", llmfake.Status(401))
 	x.fails()
 	x.set("m1", llmfake.Status(403))
@@ -243,7 +239,7 @@ func TestWhatDoesNotCount(t *testing.T) {
 		"400": llmfake.Status(400), "too long": llmfake.Status(413), "busy": llmfake.Status(429), "cut": llmfake.Broken(llmfake.FaultCut, 3, "a b c d"),
 		"filtered": {Text: "a", Finish: "content_filter"}, "length": {Text: "a", Finish: "length"}, "empty": {},
 	} {
-		x := newExchange(t, time.Hour, nil)
+		x := newExchange(t, nil)
 		x.set("m0", r)
 		for range 5 {
 			x.ask()
@@ -252,7 +248,7 @@ func TestWhatDoesNotCount(t *testing.T) {
 			t.Errorf("%s: health %+v, told %q, want it to be called on", name, h, x.list())
 		}
 	}
-	x := newExchange(t, time.Hour, nil)
+	x := newExchange(t, nil)
 	x.set("m0", llmfake.Response{Fault: llmfake.Fault{Kind: llmfake.FaultHang}})
 	for range 5 {
 		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
@@ -269,7 +265,7 @@ func TestWhatDoesNotCount(t *testing.T) {
 // TestGoodRepliesInBetween: a good reply in between begins the count anew.
 func TestGoodRepliesInBetween(t *testing.T) {
 	t.Parallel()
-	x := newExchange(t, time.Hour, nil)
+	x := newExchange(t, nil)
 	for range 3 {
 		x.set("m0", llmfake.Status(401))
 		x.ask()
@@ -286,7 +282,7 @@ func TestGoodRepliesInBetween(t *testing.T) {
 // three failures do not ask the endpoint; when it may be tried again, one call does.
 func TestParallelCallsShareTheBreaker(t *testing.T) {
 	t.Parallel()
-	x := newExchange(t, cooldown, nil)
+	x := newExchange(t, nil)
 	x.set("m0", llmfake.Status(401))
 	all := func(n int) {
 		var wait sync.WaitGroup
@@ -322,7 +318,7 @@ func TestParallelCallsShareTheBreaker(t *testing.T) {
 // half open for ever.
 func TestPanicOfAListener(t *testing.T) {
 	t.Parallel()
-	x := newExchange(t, cooldown, nil)
+	x := newExchange(t, nil)
 	x.set("m0", llmfake.Status(401))
 	x.fails()
 	x.rests()

@@ -148,8 +148,8 @@ func whole() string { return says("Hello") + says(" there") + ends("stop") + cou
 
 func quote(s string) string { b, _ := json.Marshal(s); return string(b) }
 
-// waits records what a call would have waited between attempts, and turns the
-// clock on by that.
+// waits records what a call would have waited between attempts. It is a clock that
+// goes on by that alone.
 type waits struct {
 	mu   sync.Mutex
 	list []time.Duration
@@ -167,7 +167,7 @@ func (w *waits) sleep(ctx context.Context, d time.Duration) error {
 func (w *waits) now() time.Time {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return time.Now().Add(w.past)
+	return time.Date(1994, time.November, 6, 8, 49, 37, 0, time.UTC).Add(w.past)
 }
 
 // open makes the models of a config that do not wait between attempts.

@@ -30,9 +30,6 @@ type Options struct {
 	Sleep func(ctx context.Context, d time.Duration) error
 	// Now returns the time, which passes while Sleep waits; nil: time.Now.
 	Now func() time.Time
-	// Cooldown is how long a model is not called after its endpoint failed several
-	// times in succession; 0: 30 seconds.
-	Cooldown time.Duration
 	// Gate is asked before each attempt: while it returns an error, none is made,
 	// and the call ends with the Problem Held. Nil: they are always made.
 	Gate func() error
@@ -109,7 +106,7 @@ func New(cfg Config, opts Options) (*Models, error) {
 		if err != nil {
 			return nil, fmt.Errorf("preparing model %q: %w", name, err)
 		}
-		e.breaker = newBreaker(name, opts.Cooldown, m.now(), func(down bool) { m.healthChanged(e, down) })
+		e.breaker = newBreaker(m.now, func(down bool) { m.healthChanged(e, down) })
 		m.byName[name] = e
 	}
 	return m, nil
@@ -129,7 +126,6 @@ func (o Options) withDefaults() Options {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	or(&o.Cooldown, cooldown)
 	return o
 }
 

@@ -119,10 +119,12 @@ func open(s State, e Event) State {
 	return quotes(s, e, e.Opening.Earlier)
 }
 
-// quotes notes that the task will read messages which an event brings along. Those of
-// others are words of outsiders.
+// quotes notes that the task will read messages which an event brings along.
 func quotes(s State, e Event, list []bot.Quoted) State {
-	return labelled(s, e.Seq, Labels{Outside: bot.OfOthers(list)})
+	for _, q := range list {
+		s = labelled(s, e.Seq, LabelsOf(q))
+	}
+	return s
 }
 
 // labelled notes what the event of that seq brought into the task.

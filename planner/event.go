@@ -194,6 +194,7 @@ type Reply struct {
 	Usage     llm.Usage `json:"usage,omitzero"`
 	Model     string    `json:"model,omitempty"`
 
+	Shown    string    `json:"shown,omitempty"`    // Text as chats show it as an answer; empty: as Text
 	Past     Labels    `json:"past,omitzero"`      // of the earlier conversation that stood in the prompt
 	Thought  string    `json:"thought,omitempty"`  // the text beside a plan or calls; shortened
 	Estimate *Estimate `json:"estimate,omitempty"` // of a plan: what carrying it out may cost
@@ -311,12 +312,20 @@ func (l Labels) With(more Labels) Labels {
 // (OriginProgram), sorted, each once. Origins are never written to, only replaced.
 type Origins []string
 
-// OriginProgram is the origin of texts of agents and programs from outside, and
-// OriginPrompt that of a server's prompt.
+// The origins of texts that no server returned.
 const (
-	OriginProgram = ":program"
-	OriginPrompt  = ":prompt"
+	OriginHistory = ":history" // earlier tasks
+	OriginProgram = ":program" // agents and programs from outside
+	OriginPrompt  = ":prompt"  // a server's prompt
 )
+
+// Unlabelled are the labels of a text of which nothing is known.
+func Unlabelled() Labels { return Labels{Outside: true, Private: Origins{OriginHistory}} }
+
+// LabelsOf are the labels of a message that words bring along.
+func LabelsOf(q bot.Quoted) Labels {
+	return Labels{Outside: !q.Own || q.Outside, Private: q.Private}
+}
 
 // With returns the origins of both.
 func (o Origins) With(more Origins) Origins {

@@ -22,7 +22,7 @@ func TestNotesArePrivate(t *testing.T) {
 // the history has no answer of that task.
 func TestPromptInputLabels(t *testing.T) {
 	private := planner.Labels{Private: planner.Origins{"mail"}}
-	input := planner.PromptInput{Past: planner.Past{History: []planner.Exchange{{Goal: "look", Failed: true, Private: planner.Origins{"mail"}}}}}
+	input := planner.PromptInput{Past: planner.Past{History: []planner.Exchange{{Goal: "look", Failed: true}}}}
 	if got := input.Labels(); got.Outside || got.Private != nil {
 		t.Errorf("without earlier work: got %+v, want no labels", got)
 	}

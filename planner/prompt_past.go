@@ -26,8 +26,8 @@ type Exchange struct {
 	Brought      []bot.Quoted // messages that the question brought along, as material
 	Failed       bool         // it ended, though without an answer
 	Other        bool         // another person asked: their question is data
-	Tainted      bool         // outsiders' words went into the answer, which is data therefore
-	Private      Origins      // where the private data in the answer came from
+	Tainted      bool         // outsiders' words went into it; the answer is data therefore
+	Private      Origins      // where private data in it came from
 }
 
 // Labels are those of the whole past.
@@ -37,10 +37,7 @@ func (p Past) Labels() Labels {
 		l = Labels{Outside: p.SummaryTainted, Private: p.SummaryPrivate}
 	}
 	for _, h := range p.History {
-		l.Outside = l.Outside || bot.OfOthers(h.Brought)
-		if h.Answer != "" {
-			l = l.With(Labels{Outside: h.Tainted, Private: h.Private})
-		}
+		l = l.With(Labels{Outside: h.Tainted, Private: h.Private})
 	}
 	return l
 }

@@ -136,6 +136,9 @@ type Slot struct {
 	Message string // platform id; empty while it is only intended
 }
 
+// Labels are those of what the task has read so far, and so of its answer.
+func (s *State) Labels() Labels { return Labels{Outside: s.Tainted > 0, Private: s.Private} }
+
 // Finished reports that nothing is wanted any more.
 func (s *State) Finished() bool { return s.Phase == PhaseOver }
 
@@ -207,6 +210,14 @@ func AnswerOf(e Event) string {
 	return e.Reply.Text
 }
 
+// ShownAnswer is AnswerOf as chats and the history show it.
+func ShownAnswer(e Event) string {
+	if e.Reply != nil && e.Reply.Shown != "" {
+		return e.Reply.Shown
+	}
+	return AnswerOf(e)
+}
+
 // CutOffText is the beginning of the answer in the event that State.CutOffSeq names;
 // empty where there is none.
 func CutOffText(e Event) string {
@@ -227,7 +238,7 @@ func Settles(before, after State, e Event) (text string, failed, settled bool) {
 		return "", false, false
 	}
 	if after.Answer == e.Seq {
-		text = AnswerOf(e)
+		text = ShownAnswer(e)
 	}
 	if after.CutOffSeq == e.Seq {
 		text = strings.TrimSpace(CutOffText(e)) + " […]"

@@ -149,12 +149,12 @@ func (x turns) taskWithOrder(order uint64) tasks.ID {
 
 // turnOf returns a turn with its goal's row.
 func turnOf(r historyRow) tasks.Turn {
-	return tasks.Turn{Task: r.Task, Order: r.Order, At: r.At, Goal: r.Text, From: r.From, Brought: r.Brought}
+	return tasks.Turn{Task: r.Task, Order: r.Order, At: r.At, Goal: r.Text, From: r.From, Brought: r.Brought, Tainted: r.Labels.Outside, Private: r.Labels.Private}
 }
 
 // withAnswer returns the turn with its answer's row.
 func withAnswer(t tasks.Turn, r historyRow) tasks.Turn {
-	t.Answer, t.Failed, t.Tainted, t.Private = r.Text, r.Failed, r.Tainted, r.Private
+	t.Answer, t.Failed, t.Tainted, t.Private = r.Text, r.Failed, t.Tainted || r.Labels.Outside, t.Private.With(r.Labels.Private)
 	return t
 }
 

@@ -236,7 +236,7 @@ func (x journals) appendEvent(id tasks.ID, task taskRow, before planner.State, e
 	task.Last, task.Over = e.Seq, task.Over || after.Finished()
 	taskRows.put(x, id, task)
 	if text, failed, ok := planner.Settles(before, after, e); ok {
-		answer := historyRow{Order: task.Order, Answer: true, Task: id, Failed: failed, Tainted: after.Tainted > 0, Private: after.Private, At: e.At, Text: text}
+		answer := historyRow{Order: task.Order, Answer: true, Task: id, Failed: failed, Labels: after.Labels(), At: e.At, Text: text}
 		turns(x).put(task.Chat.Key(), answer)
 	}
 	if len(before.Parts) != len(after.Parts) {
@@ -265,7 +265,7 @@ func (x journals) questionChanged(id tasks.ID, task taskRow, s planner.State) er
 		return err
 	}
 	history.drop(x, halfKey{turnKey{task.Chat.Key(), task.Order}, true})
-	turns(x).put(task.Chat.Key(), historyRow{Order: task.Order, Task: id, From: task.From.Key(), At: at, Brought: o.Brought(), Text: o.Goal})
+	turns(x).put(task.Chat.Key(), historyRow{Order: task.Order, Task: id, From: task.From.Key(), Labels: s.Labels(), At: at, Brought: o.Brought(), Text: o.Goal})
 	index(x).change(id, func(l *listing) { l.ask(o) })
 	return nil
 }

@@ -172,7 +172,7 @@ func (x intake) open(in tasks.Inbound) error {
 	metaNumbers.put(x, metaOrder, task.Order)
 	taskRows.put(x, in.ID, task)
 	lane.write()
-	turns(x).put(in.Chat.Key(), historyRow{Order: task.Order, Task: in.ID, From: task.From.Key(), At: e.At, Brought: e.Opening.Brought(), Text: e.Opening.Goal})
+	turns(x).put(in.Chat.Key(), historyRow{Order: task.Order, Task: in.ID, From: task.From.Key(), Labels: after.Labels(), At: e.At, Brought: e.Opening.Brought(), Text: e.Opening.Goal})
 	row := openedListing(in.ID, task, e)
 	index(x).follow(&row, after, e)
 	index(x).replace(listing{}, row)

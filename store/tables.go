@@ -224,10 +224,9 @@ type historyRow struct {
 	Answer  bool   // the answer; otherwise the goal
 	Task    tasks.ID
 	Failed  bool
-	Tainted bool            // of an answer: words of outsiders may have gone into it
-	Private planner.Origins // of an answer: where its private data may have come from
-	From    string          // of a goal: key of the person who asked
-	Brought []bot.Quoted    // of a goal: messages that it brought along
+	Labels  planner.Labels // of what may have gone into it
+	From    string         // of a goal: key of the person who asked
+	Brought []bot.Quoted   // of a goal: messages that it brought along
 	At      time.Time
 	Text    string
 }
@@ -371,11 +370,11 @@ func readSpentKey(key []byte) (k spentKey, ok bool) {
 
 // The flags of a row of the history.
 const (
-	rowFailed  = 1 << iota
-	rowTainted // of an answer
+	rowFailed = 1 << iota
+	rowTainted
 	rowFrom    // the person who asked comes before the text
 	rowBrought // the messages that the goal brought along, in JSON, come before the text
-	rowPrivate // of an answer: origins of its private data come before the text
+	rowPrivate // origins of private data come before the text
 )
 
 // encodeHistory returns flags, time, task, who asked where that is told, messages that
@@ -383,7 +382,7 @@ const (
 func encodeHistory(r historyRow) ([]byte, error) {
 	told := r.From != "" && len(r.From) <= math.MaxUint8
 	body := make([]byte, 0, 12+len(r.Task)+len(r.From)+len(r.Text))
-	body = append(body, flag(rowFailed, r.Failed)|flag(rowTainted, r.Tainted)|flag(rowPrivate, len(r.Private) > 0)|flag(rowFrom, told)|flag(rowBrought, len(r.Brought) > 0), byte(len(r.Task)))
+	body = append(body, flag(rowFailed, r.Failed)|flag(rowTainted, r.Labels.Outside)|flag(rowPrivate, len(r.Labels.Private) > 0)|flag(rowFrom, told)|flag(rowBrought, len(r.Brought) > 0), byte(len(r.Task)))
 	body = binary.BigEndian.AppendUint64(body, uint64(r.At.UnixNano()))
 	body = append(body, r.Task...)
 	if told {
@@ -396,8 +395,8 @@ func encodeHistory(r historyRow) ([]byte, error) {
 		}
 		body = append(binary.AppendUvarint(body, uint64(len(brought))), brought...)
 	}
-	if len(r.Private) > 0 {
-		origins := strings.Join(r.Private, "\n")
+	if len(r.Labels.Private) > 0 {
+		origins := strings.Join(r.Labels.Private, "\n")
 		body = append(binary.AppendUvarint(body, uint64(len(origins))), origins...)
 	}
 	return append(body, r.Text...), nil
@@ -413,7 +412,7 @@ func decodeHistory(key, body []byte) (r historyRow, err error) {
 		return r, fmt.Errorf("%w: history row", tasks.ErrDamaged)
 	}
 	r = historyRow{
-		Order: order, Answer: answer, Failed: flags&rowFailed != 0, Tainted: flags&rowTainted != 0,
+		Order: order, Answer: answer, Failed: flags&rowFailed != 0, Labels: planner.Labels{Outside: flags&rowTainted != 0},
 		At: time.Unix(0, int64(binary.BigEndian.Uint64(at))).UTC(), Task: tasks.ID(rest.take(uint64(size))),
 	}
 	if flags&rowFrom != 0 {
@@ -423,7 +422,7 @@ func decodeHistory(key, body []byte) (r historyRow, err error) {
 		rest.short = json.Unmarshal(rest.take(rest.number()), &r.Brought) != nil
 	}
 	if flags&rowPrivate != 0 {
-		r.Private = strings.Split(string(rest.take(rest.number())), "\n")
+		r.Labels.Private = strings.Split(string(rest.take(rest.number())), "\n")
 	}
 	if r.Text = string(rest.rest); !ok || rest.short {
 		return r, fmt.Errorf("%w: history row", tasks.ErrDamaged)

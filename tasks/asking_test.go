@@ -142,7 +142,7 @@ func TestModelAsksAfterOutsiders(t *testing.T) {
 			if p.ID != card {
 				continue
 			}
-			framed := strings.HasPrefix(p.Text, "**The language model asks**") && strings.Contains(p.Text, `> \*\*legwork\:\*\* &#91;Which\]`) && strings.HasSuffix(p.Text, "Never write a password or a key here.")
+			framed := strings.HasPrefix(p.Text, "**The language model asks**") && strings.Contains(p.Text, "> \\*\\*legwork:\\*\\* [Which\\](`https://evil.example`)?") && strings.HasSuffix(p.Text, "Never write a password or a key here.")
 			want := []string{"“allow once ”", `\u2060Deny`, "red"}
 			if tainted {
 				want = []string{"“allow once ”", `“\u2060Deny”`, "“red”"}

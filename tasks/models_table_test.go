@@ -131,7 +131,7 @@ type screen struct {
 }
 
 // Stream implements executor.Display.
-func (s *screen) Stream(planner.Action) (write func(llm.Delta), end func()) {
+func (s *screen) Stream(_ planner.Action, _ func(string) bool) (write func(llm.Delta), end func()) {
 	text := ""
 	return func(piece llm.Delta) {
 		if piece.Reset {

@@ -189,3 +189,60 @@ func TestEditKeepsEarlier(t *testing.T) {
 		o.pass(time.Minute)
 	}
 }
+
+// TestQuotedAnswerBringsLabels: a question that points at an answer of the bot has the
+// labels of that answer. Of an answer that cannot be found, nothing is known.
+func TestQuotedAnswerBringsLabels(t *testing.T) {
+	hall := room("hall")
+	thread := hall
+	thread.Thread = "7"
+	for name, c := range map[string]struct {
+		reads planner.Result
+		in    bot.Chat
+		id    string
+		cut   bool
+		want  planner.Labels
+	}{
+		"public":      {planner.Result{Text: "x"}, hall, "answer", false, planner.Labels{}},
+		"of mail":     {planner.Result{Text: "x", Untrusted: true, Private: planner.Origins{"mail"}}, hall, "answer", false, planner.Labels{Outside: true, Private: planner.Origins{"mail"}}},
+		"of web":      {planner.Result{Text: "x", Untrusted: true}, hall, "answer", false, planner.Labels{Outside: true}},
+		"in a thread": {planner.Result{Text: "x", Untrusted: true}, thread, "answer", false, planner.Labels{Outside: true}},
+		"cut off":     {planner.Result{Text: "x"}, hall, "answer", true, planner.Unlabelled()},
+		"elsewhere":   {planner.Result{Text: "x"}, hall, "", false, planner.Unlabelled()},
+		"unknown":     {planner.Result{Text: "x"}, hall, "notice", false, planner.Unlabelled()},
+	} {
+		o := newEnv(t)
+		first := o.opens("ann", hall, "go")
+		o.plans(first)
+		o.add(first, planner.Event{Type: planner.Replied, Action: planner.WorkID("1/a", 1, 0), Reply: &planner.Reply{Calls: []planner.Call{{ID: "c", Name: "look", Tool: "x.look"}}}},
+			planner.Event{Type: planner.Returned, Action: planner.CallID("1/a", 1, 1, 0), Result: &c.reads})
+		o.ends(first, "done")
+		o.pass(time.Minute)
+		if c.cut {
+			o.say("ann", hall, "/new")
+		}
+		m := o.by("ann", c.in, "send that on")
+		m.ReplyTo, m.Earlier = "answer", []bot.Quoted{{From: "Legwork", Text: "done", Pointed: true, Own: true, Bot: true, ID: c.id}}
+		o.send(m)
+		live := o.live(c.in)
+		if len(live) != 1 {
+			t.Fatalf("%s: %d tasks, want 1", name, len(live))
+		}
+		s := o.state(live[0])
+		if got := s.Labels(); !cmp.Equal(got, c.want) {
+			t.Errorf("%s: the task has %+v, want %+v", name, got, c.want)
+		}
+	}
+}
+
+// TestQuestionThatQuotesIsOfOutsiders: a question without words of its own quotes words
+// of others. The history knows that, also before there is an answer.
+func TestQuestionThatQuotesIsOfOutsiders(t *testing.T) {
+	o := newEnv(t)
+	me := private("ann")
+	o.send(o.pointing(me, ""))
+	turns, err := o.store.History(t.Context(), me.Key(), "", 1<<20)
+	if err != nil || len(turns) != 1 || !turns[0].Tainted {
+		t.Errorf("the history is %+v, %v, want a turn with words of outsiders", turns, err)
+	}
+}

@@ -66,8 +66,8 @@ type Turn struct {
 
 	From    string          // key of the person who asked; empty: unknown
 	Brought []bot.Quoted    // messages that the question brought along, as material
-	Tainted bool            // the answer may hold texts of outsiders
-	Private planner.Origins // where private data in the answer may have come from
+	Tainted bool            // it may hold texts of outsiders
+	Private planner.Origins // where private data in it may have come from
 }
 
 // Bytes is the size of the turn's texts.

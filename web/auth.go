@@ -33,11 +33,12 @@ type auth struct {
 	partTime          time.Duration // for a part of a body that the handler reads
 	refused           func(ctx context.Context, p api.Principal, route string)
 	log               *slog.Logger
+	now               func() time.Time // the clock of the limits
 }
 
 func newAuth(c Config) (*auth, error) {
 	a := &auth{
-		origins: http.NewCrossOriginProtection(), api: c.API, mcp: c.MCP, streams: c.Streams, partTime: cmp.Or(c.requestTime, bodyTime), refused: c.Refused, log: c.Log,
+		origins: http.NewCrossOriginProtection(), api: c.API, mcp: c.MCP, streams: c.Streams, partTime: cmp.Or(c.requestTime, bodyTime), refused: c.Refused, log: c.Log, now: c.now,
 	}
 	if c.Metrics != nil {
 		a.metrics = metricsHandler(c.Metrics)
@@ -96,7 +97,7 @@ func (a *auth) ServeHTTP(to http.ResponseWriter, r *http.Request) {
 	}
 	ctx, cancel := context.WithCancelCause(r.Context())
 	defer cancel(nil)
-	running, retry, err := a.tokens.begin(t, cancel)
+	running, retry, err := a.tokens.begin(t, a.now(), cancel)
 	switch {
 	case errors.Is(err, errRevoked):
 		unauthorized(w, true, tokenRevoked)
@@ -248,7 +249,7 @@ const (
 // them has to wait.
 func (a *auth) reject(w http.ResponseWriter, r *http.Request, address fmt.Stringer, wrong string) {
 	hadToken := wrong != tokenMissing
-	if wait := a.failures.wait(address.String(), time.Now()); wait > 0 {
+	if wait := a.failures.wait(address.String(), a.now()); wait > 0 {
 		retryLater(w, problem.Many, wait, "There were too many requests without a valid token from this address.")
 		return
 	}

@@ -13,3 +13,9 @@ func WithConnLimit(c Config, limit int) Config {
 	c.connLimit = limit
 	return c
 }
+
+// WithClock sets the clock of the limits on requests.
+func WithClock(c Config, now func() time.Time) Config {
+	c.now = now
+	return c
+}

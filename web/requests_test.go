@@ -14,6 +14,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -27,7 +28,7 @@ func TestFailedAuthLimit(t *testing.T) {
 	t.Parallel()
 	ops, text := newToken("ops", policy.RoleAdmin)
 	logged := &log{}
-	at, _, _ := serve(t, web.Config{Listen: "127.0.0.1:0", Access: access(ops), API: whoAmI, Log: slog.New(slog.NewTextHandler(logged, nil))})
+	at, _, _ := serve(t, web.WithClock(web.Config{Listen: "127.0.0.1:0", Access: access(ops), API: whoAmI, Log: slog.New(slog.NewTextHandler(logged, nil))}, new(testClock).now))
 	var last answer
 	tries := 0
 	for ; tries < 100 && last.status != 429; tries++ {
@@ -51,11 +52,20 @@ func TestFailedAuthLimit(t *testing.T) {
 	}
 }
 
+// testClock goes on only when a test says so.
+type testClock struct{ passed atomic.Int64 }
+
+func (c *testClock) now() time.Time {
+	return time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC).Add(time.Duration(c.passed.Load()))
+}
+
+// TestRate: a token may make a burst of requests, then as many as its rate allows.
 func TestRate(t *testing.T) {
 	t.Parallel()
+	clock := new(testClock)
 	ops, text := newToken("ops", policy.RoleAdmin)
 	other, otherText := newToken("other", policy.RoleViewer)
-	at, _, _ := serve(t, web.Config{Listen: "127.0.0.1:0", Access: web.Access{Tokens: []web.Token{ops, other}, Rate: 1}, API: whoAmI})
+	at, _, _ := serve(t, web.WithClock(web.Config{Listen: "127.0.0.1:0", Access: web.Access{Tokens: []web.Token{ops, other}, Rate: 1}, API: whoAmI}, clock.now))
 	var statuses []int
 	var last answer
 	for range 4 {
@@ -67,6 +77,12 @@ func TestRate(t *testing.T) {
 	}
 	if got := ask(t, "GET", "http://"+at+"/v1/tasks", "", "Authorization: Bearer "+otherText); got.status != 200 {
 		t.Errorf("with another token: got %d, want 200", got.status)
+	}
+	clock.passed.Add(int64(time.Second))
+	for i, want := range []int{200, 429} {
+		if got := ask(t, "GET", "http://"+at+"/v1/tasks", "", "Authorization: Bearer "+text); got.status != want {
+			t.Errorf("request %d after a second: got %d, want %d", i+1, got.status, want)
+		}
 	}
 }
 

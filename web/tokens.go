@@ -146,7 +146,7 @@ func (ts *tokens) trustedProxies() []netip.Prefix {
 
 // begin registers a running request until its done is called. When the token has
 // too many requests, it returns no request and how long to wait.
-func (ts *tokens) begin(t *token, cancel context.CancelCauseFunc) (r *runningRequest, retry time.Duration, err error) {
+func (ts *tokens) begin(t *token, now time.Time, cancel context.CancelCauseFunc) (r *runningRequest, retry time.Duration, err error) {
 	ts.mu.Lock()
 	defer ts.mu.Unlock()
 	switch {
@@ -157,9 +157,9 @@ func (ts *tokens) begin(t *token, cancel context.CancelCauseFunc) (r *runningReq
 	case len(t.running) >= maxRunning:
 		return nil, time.Second, nil
 	}
-	reservation := t.limiter.Reserve()
-	if wait := reservation.Delay(); wait > 0 {
-		reservation.Cancel()
+	reservation := t.limiter.ReserveN(now, 1)
+	if wait := reservation.DelayFrom(now); wait > 0 {
+		reservation.CancelAt(now)
 		return nil, wait, nil
 	}
 	r = &runningRequest{tokens: ts, token: t, cancel: cancel}

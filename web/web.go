@@ -87,8 +87,9 @@ type Config struct {
 	// request; may be nil.
 	Log *slog.Logger
 
-	requestTime time.Duration // in tests: in place of bodyTime and replyTime
-	connLimit   int           // in tests: in place of maxConns
+	requestTime time.Duration    // in tests: in place of bodyTime and replyTime
+	connLimit   int              // in tests: in place of maxConns
+	now         func() time.Time // in tests: the clock of the limits on requests, in place of time.Now
 }
 
 // Server listens on the addresses of its Config.
@@ -111,6 +112,9 @@ type listener struct {
 func New(c Config) (*Server, error) {
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
+	}
+	if c.now == nil {
+		c.now = time.Now
 	}
 	public, err := publicHost(c.PublicURL)
 	if err != nil {

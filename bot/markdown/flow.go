@@ -105,10 +105,9 @@ type lead struct {
 const initialLines = 1000
 
 // newFlow lays out a whole document.
-func newFlow(markdown string, style flowStyle) *flow {
+func newFlow(markdown string, style flowStyle, l *links) *flow {
 	f := &flow{style: style, lines: make([]line, 0, min(strings.Count(markdown, "\n")+1, initialLines))}
-	f.links = &links{telegram: !style.cells || style.rich}
-	f.notes, f.refs = noteNumbers(markdown), newReferences(markdown)
+	f.links, f.notes, f.refs = l, noteNumbers(markdown), newReferences(markdown)
 	for _, s := range segments(markdown) {
 		if s.apart {
 			f.gap()
@@ -203,6 +202,10 @@ func (f *flow) code(n ast.Node, info string) {
 	lines := n.Lines()
 	resumed := f.resumed
 	f.resumed = false
+	if spans := f.links.withoutLinks([]span{{info, 0}}); info != "" && (len(spans) > 1 || spans[0].look != 0) {
+		f.paragraph(spans, 0)
+		info = ""
+	}
 	if !resumed && len(bytes.TrimSpace(lines.Value(f.src))) == 0 {
 		if info != "" && language(info) == "" {
 			f.emit(line{spans: []span{{"[" + info + "]", 0}}})

@@ -16,7 +16,7 @@ import (
 func (r *renderer) inlines(parent ast.Node, l look) []span {
 	var spans []span
 	r.inline(parent, l, &spans)
-	return r.applyTags(spans)
+	return r.links.withoutLinks(r.applyTags(spans))
 }
 
 func (r *renderer) inline(parent ast.Node, l look, out *[]span) {
@@ -109,8 +109,12 @@ func (r *renderer) struck(inner []span, l look) []span {
 // autoLink shows a bare address.
 func (r *renderer) autoLink(n *ast.AutoLink, l look, out *[]span) {
 	label := oneLine(string(n.Label(r.src)))
-	if r.links == nil {
+	switch {
+	case r.links == nil:
 		add(out, span{label, l | link | underline})
+		return
+	case !r.links.isKnown(label):
+		add(out, span{label, l}) // withoutLinks makes code of it
 		return
 	}
 	to := oneLine(string(n.URL(r.src)))

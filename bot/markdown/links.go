@@ -16,6 +16,9 @@ const maxAddress = 1000
 type links struct {
 	telegram bool // its own addresses can be links
 	marks    []mark
+
+	known    func(address string) bool // of Unlinked; nil: every address may be a link
+	unlinked bool                      // an address was not known
 }
 
 // mark holds facts about a span beside its look. The upper bits of the look are
@@ -47,6 +50,10 @@ func (a *links) add(label []span, to, title string, l look, out *[]span) {
 	if title != "" && title != text {
 		note = ` "` + title + `"`
 	}
+	if webAddress.MatchString(to) && !a.isKnown(to) {
+		a.addUnlinked(label, to, note, l, out)
+		return
+	}
 	address, host := a.target(to)
 	if address == "" {
 		if where == text {
@@ -65,6 +72,10 @@ func (a *links) add(label []span, to, title string, l look, out *[]span) {
 			s.look |= own
 		}
 		add(out, s)
+	}
+	if a.known != nil { // the chat's own form of the text gets the host
+		add(out, span{addNoteText(text, note), l})
+		return
 	}
 	var shown, plain string
 	switch {

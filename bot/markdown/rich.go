@@ -15,8 +15,10 @@ var richStyle = flowStyle{
 // links, HTML is markup or text, and a link whose text does not show its host has it
 // behind the text, as Telegram's HTML has it
 // (core.telegram.org/bots/api#rich-markdown-style).
-func TelegramRich(markdown string) string {
-	f := newFlow(markdown, richStyle)
+func TelegramRich(markdown string) string { return richMarkdown(markdown, &links{telegram: true}) }
+
+func richMarkdown(markdown string, l *links) string {
+	f := newFlow(markdown, richStyle, l)
 	s := slackWriter{flow: f, all: f.slackLines()}
 	if len(s.all) == 0 {
 		return ""

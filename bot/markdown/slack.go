@@ -37,7 +37,7 @@ var slackStyle = flowStyle{
 // the same without markup; SlackEscape makes it fit for Slack's text. No part
 // of the text is lost. No text gives no parts.
 func Slack(markdown string) []Part {
-	f := newFlow(markdown, slackStyle)
+	f := newFlow(markdown, slackStyle, &links{})
 	s := slackWriter{flow: f, all: f.slackLines()}
 	s.measureFences()
 	parts := []Part{}

@@ -51,7 +51,7 @@ var telegramStyle = flowStyle{
 
 // telegramParts lays out a document and splits it.
 func telegramParts(markdown string) ([][]piece, *flow) {
-	f := newFlow(markdown, telegramStyle)
+	f := newFlow(markdown, telegramStyle, &links{telegram: true})
 	s := splitter{flow: f, rest: f.pieces()}
 	return s.parts(), f
 }

@@ -31,11 +31,6 @@ const (
 	defaultRetryAfter = 10 * time.Second
 )
 
-// sentGrace is how long a message that is on its way may still take after its
-// context ended. Slack may show it all the same, and a search does not find it
-// before that.
-const sentGrace = 2 * time.Second
-
 // webClient calls Slack's Web API (docs.slack.dev/apis/web-api).
 type webClient struct {
 	config  Config
@@ -106,11 +101,12 @@ func (s *webClient) call(ctx context.Context, r request, do func(ctx context.Con
 	}
 }
 
-// send makes a call. A call that makes a message is waited for when ctx ends.
+// send makes a call. A call that makes a message is waited for when ctx ends: Slack
+// may show the message all the same, and a search does not find it before that.
 func (s *webClient) send(ctx context.Context, method string, do func(context.Context) error) error {
 	if method == "chat.postMessage" || method == "chat.startStream" {
 		var done context.CancelFunc
-		ctx, done = retry.WithGrace(ctx, sentGrace)
+		ctx, done = retry.WithGrace(ctx, s.timings.sent)
 		defer done()
 	}
 	return s.measure(ctx, method, do)

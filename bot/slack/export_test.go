@@ -21,7 +21,7 @@ func Shorten(s *Slack, factor int) {
 func Pause(s *Slack, name string, d time.Duration) {
 	p := map[string]*time.Duration{
 		"greet": &s.timings.hello, "ping": &s.timings.ping, "deaf": &s.timings.silence, "quiet": &s.timings.idle, "linger": &s.timings.overlap,
-		"rotate": &s.timings.rotate, "append": &s.timings.append, "update": &s.timings.update, "denied": &s.timings.badToken, "root": &s.timings.root, "stall": &s.timings.stall,
+		"rotate": &s.timings.rotate, "append": &s.timings.append, "update": &s.timings.update, "denied": &s.timings.badToken, "root": &s.timings.root, "stall": &s.timings.stall, "sent": &s.timings.sent,
 	}[name]
 	*p = d
 }

@@ -454,7 +454,7 @@ func (c *settable) pass(d time.Duration) {
 // is waited for, since Slack may show it all the same.
 func TestStoppedWhilePosting(t *testing.T) {
 	t.Parallel()
-	p := start(t, set{}).ready(t)
+	p := start(t, set{before: func(s *slack.Slack) { slack.Pause(s, "sent", time.Hour) }}).ready(t)
 	p.Break(slackfake.Fault{Method: "chat.postMessage", Kind: slackfake.FaultDelay, Delay: 200 * time.Millisecond})
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()

@@ -2,7 +2,6 @@ package slack_test
 
 import (
 	"errors"
-	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -264,12 +263,12 @@ func TestSharedMessages(t *testing.T) {
 	ts := p.Share("DU1", "U1", "", "", "C1", said)
 	got := p.next(t, 2)[1]
 	want := bot.Quoted{From: "ben", Text: "It rains, @ann & a lot.", At: got.Earlier[0].At, Pointed: true}
-	if got.Text != "" || got.ID != ts || len(got.Earlier) != 1 || !reflect.DeepEqual(got.Earlier[0], want) || want.At.IsZero() {
+	if got.Text != "" || got.ID != ts || len(got.Earlier) != 1 || !cmp.Equal(got.Earlier[0], want) || want.At.IsZero() {
 		t.Errorf("a shared message alone gave %+v, want no words and %+v", got, want)
 	}
 	p.Share("C1", "U1", "<@UBOT> is that so?", "", "C1", blocks)
 	got = p.next(t, 3)[2]
-	if got.Text != "is that so?" || len(got.Earlier) != 1 || !strings.Contains(got.Earlier[0].Text, "snows") || !got.Earlier[0].Own {
+	if got.Text != "is that so?" || len(got.Earlier) != 1 || !strings.Contains(got.Earlier[0].Text, "snows") || !got.Earlier[0].Own || !got.Earlier[0].Bot {
 		t.Errorf("a shared message of the bot gave %+v", got)
 	}
 	p.Share("C1", "U1", "<@UBOT>", "", "C1", said)

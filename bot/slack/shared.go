@@ -50,8 +50,9 @@ func shared(me identity, e event) []bot.Quoted {
 		q := bot.Quoted{
 			From: cmp.Or(a.Subname, a.AuthorName), Text: a.words(), Media: unread(a.Files), At: timeOf(string(a.TS)), Pointed: true,
 			Files: attachments(a.Files, e.User, a.Author),
-			Own:   a.Author != "" && (a.Author == e.User || a.Author == me.user || a.Author == me.bot),
+			Bot:   a.Author != "" && (a.Author == me.user || a.Author == me.bot),
 		}
+		q.Own = q.Bot || a.Author != "" && a.Author == e.User
 		if q.From == "" && a.Author != "" {
 			q.From = "<@" + a.Author + ">"
 		}

@@ -100,13 +100,14 @@ type timings struct {
 	root                 time.Duration // how long a command waits for its first message
 	stall                time.Duration // after which a download that brings nothing is cut
 	acknowledge          time.Duration // until a delivery is answered that is not stored yet; Slack gives up after 3 s
+	sent                 time.Duration // that a message on its way may still take after its context ended
 }
 
 func defaultTimings() timings {
 	return timings{
 		hello: 15 * time.Second, ping: 10 * time.Second, silence: 30 * time.Second, idle: 5 * time.Minute, overlap: 10 * time.Second,
 		firstRetry: 250 * time.Millisecond, maxRetry: time.Minute, badToken: time.Minute,
-		rotate: 4 * time.Minute, append: time.Second, update: 1500 * time.Millisecond, root: 1500 * time.Millisecond, stall: bot.StallTimeout, acknowledge: 2 * time.Second,
+		rotate: 4 * time.Minute, append: time.Second, update: 1500 * time.Millisecond, root: 1500 * time.Millisecond, stall: bot.StallTimeout, acknowledge: 2 * time.Second, sent: 2 * time.Second,
 	}
 }
 

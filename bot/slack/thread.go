@@ -126,7 +126,7 @@ func (t *threads) quote(ctx context.Context, m bot.Message, read string, list []
 		if command(text, false, true) != text { // "!status"
 			continue
 		}
-		q := bot.Quoted{From: t.authorOf(ctx, said), Text: text, At: timeOf(said.Timestamp), Own: own || said.User == m.From.ID}
+		q := bot.Quoted{From: t.authorOf(ctx, said), Text: text, At: timeOf(said.Timestamp), Own: own || said.User == m.From.ID, Bot: own, ID: said.Timestamp}
 		files := messageFiles(said)
 		q.Media, q.Files = unread(files), attachments(files, m.From.ID, said.User)
 		nameOwners(q.Files, func(id string) string {

@@ -78,11 +78,14 @@ func (r reader) quote(m message, by user) bot.Quoted {
 	q.Facts = m.facts(q.Media)
 	switch {
 	case m.forwarded():
-		q.From, q.At, q.Own = m.Origin.name(), date(m.Origin.Date), r.wrote(m.Origin.User, by)
+		q.From, q.At, q.Own, q.Bot = m.Origin.name(), date(m.Origin.Date), r.wrote(m.Origin.User, by), r.wrote(m.Origin.User, r.me)
 	case m.SenderChat != nil:
 		q.From = m.SenderChat.Title
 	case m.From != nil:
 		q.From, q.Own = person(*m.From).Name, r.wrote(m.From, by)
+		if q.Bot = r.isOwn(&m); q.Bot {
+			q.ID = number(m.ID)
+		}
 	}
 	if q.Files = r.quotedFiles(m, q.From, by); len(q.Files) > 0 {
 		q.Media = ""

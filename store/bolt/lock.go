@@ -64,9 +64,12 @@ type lock struct {
 func acquire(ctx context.Context, dir string, o Options) (*lock, error) {
 	path := filepath.Join(dir, lockName)
 	f := flock.New(path, flock.SetFlag(os.O_CREATE|os.O_RDWR), flock.SetPermissions(0o600))
+	ok, err := f.TryLock() // on a busy machine the wait may be over before its first try
 	wait, cancel := context.WithTimeout(ctx, lockWait)
 	defer cancel()
-	ok, err := f.TryLockContext(wait, lockWait/10)
+	if !ok && err == nil {
+		ok, err = f.TryLockContext(wait, lockWait/10)
+	}
 	last, errRead := os.ReadFile(path)
 	if !ok && wait.Err() != nil && ctx.Err() == nil {
 		locked := &LockedError{Dir: dir}

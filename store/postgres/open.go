@@ -43,7 +43,7 @@ const (
 	maxViews       = 8 // connections for views
 	connectTimeout = 5 * time.Second
 	closeGrace     = 5 * time.Second // for what is queued when Close is called
-	leaveTimeout   = 2 * time.Second // for giving back the lease
+	leaveTimeout   = 5 * time.Second // for giving back the lease: a busy server takes seconds for a connection
 )
 
 // Options configure a DB. URL is needed.

@@ -47,6 +47,7 @@ func TestFailedTask(t *testing.T) {
 	if len(told.Goal) > 250 || !strings.Contains(told.Goal, "***") || strings.Contains(string(body), "hidden-from") {
 		t.Errorf("the goal was told as %q, want it short and without the secret", told.Goal)
 	}
+	e.settled()
 	e.restarts(func() {})
 	second := e.fails("another", nil)
 	e.until("the admins were told about the other", func() bool { return len(e.read()) == 2 })
@@ -64,6 +65,7 @@ func TestFailedMeanwhile(t *testing.T) {
 	e := newEnv(t, hook(r))
 	e.fails("before", nil)
 	r.Until("the first was told", func(list []webhookfake.Request) bool { return len(list) == 1 })
+	e.settled()
 	var ids []string
 	e.restarts(func() {
 		for i := range 3 {
@@ -99,6 +101,7 @@ func TestWaiting(t *testing.T) {
 	c.After = 20 * time.Millisecond
 	e.alerts.Use(c)
 	r.Until("the waiting was told", func(list []webhookfake.Request) bool { return len(list) == 2 })
+	e.settled()
 	e.restarts(func() { e.fails("a later one", nil) })
 	r.Until("the later one was told", func(list []webhookfake.Request) bool { return len(list) >= 3 })
 	e.until("nothing is left", e.nothingLeft)
@@ -186,13 +189,18 @@ func TestParts(t *testing.T) {
 	t.Parallel()
 	r := webhookfake.New(t, "", secret)
 	e := newEnv(t, hook(r))
+	e.restarts(func() { e.options.Timing.Outage = time.Hour })
 	up := []alerts.Health{{Name: "tickets", Up: true}}
 	down := []alerts.Health{{Name: "tickets", Down: true, Problem: "it ended: exit status 1"}}
 	e.parts(down, []alerts.Health{{Name: "main", Down: true, Problem: "401", Hint: "check the key"}})
-	r.Until("both were told", func(list []webhookfake.Request) bool { return len(list) == 2 })
+	r.Until("the model was told", func(list []webhookfake.Request) bool { return len(list) == 1 })
+	e.settled()
+	e.restarts(func() { e.options.Timing.Outage = hurried().Outage })
+	r.Until("the server was told, too", func(list []webhookfake.Request) bool { return len(list) == 2 })
 	if got := typesOf(r.Requests()); !slices.Equal(got, []string{alerts.ModelDown, alerts.ServerDown}) {
 		t.Errorf("the webhook was told %v", got)
 	}
+	e.settled()
 	e.restarts(func() {})
 	e.parts([]alerts.Health{{Name: "tickets"}}, []alerts.Health{{Name: "main", Up: true}}) // it is starting: its health is not known
 	r.Until("the model is back", func(list []webhookfake.Request) bool { return len(list) == 3 })
@@ -220,6 +228,7 @@ func TestLeavingBetween(t *testing.T) {
 	e.recording.Store(&recording)
 	e.parts([]alerts.Health{{Name: "tickets", Down: true, Problem: "it ended: exit status 1"}}, nil)
 	<-between
+	e.settled()
 	e.restarts(func() {})
 	e.parts([]alerts.Health{{Name: "tickets", Up: true}}, nil)
 	r.Until("the server is back", func(list []webhookfake.Request) bool { return len(list) == 2 })
@@ -261,6 +270,10 @@ func TestFlood(t *testing.T) {
 		e.fails(fmt.Sprint("number ", i), nil)
 	}
 	e.until("the log says that no admin was reached", func() bool { return strings.Contains(e.log.String(), "admins not notified") })
+	e.until("all are queued", func() bool {
+		due, _, err := e.store.Outgoing(t.Context(), e.now(), 100)
+		return err == nil && len(due) == 40
+	})
 	e.restarts(func() {})
 	e.deafness(nil)
 	e.until("all were told", func() bool { return len(e.read()) == 40 })

@@ -50,14 +50,23 @@ func TestAway(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			r := webhookfake.New(t, "", secret)
-			r.Answers(func(n int, _ webhookfake.Request) webhookfake.Reply {
-				if n <= 4 {
+			var well atomic.Bool
+			r.Answers(func(int, webhookfake.Request) webhookfake.Reply {
+				if !well.Load() {
 					return bad
 				}
 				return webhookfake.Reply{}
 			})
 			e := newEnv(t, hook(r))
+			if bad.Hang {
+				e.restarts(func() { e.options.Timing.Request = time.Second })
+			}
 			e.raises(5)
+			r.Until("it came a few times", func(list []webhookfake.Request) bool { return len(list) >= 4 })
+			e.restarts(func() {
+				well.Store(true)
+				e.options.Timing.Request = time.Hour // what the receiver takes is not cut off
+			})
 			r.Until("all were taken", func([]webhookfake.Request) bool { return len(r.Taken()) == 5 })
 			if got := summaries(r.Taken()); !slices.Equal(got, numbers(5)) {
 				t.Errorf("taken in the order %v", got)
@@ -124,6 +133,7 @@ func TestOneDownOneUp(t *testing.T) {
 	c := hook(hangs)
 	c.Webhooks["works"] = alerts.Webhook{URL: works.URL, Secret: "another secret of 24 characters"}
 	e := newEnv(t, c)
+	e.restarts(func() { e.options.Timing.Request = time.Second })
 	e.raises(150) // more than are read at once
 	works.Until("all were taken", func([]webhookfake.Request) bool { return len(slices.Compact(summaries(works.Taken()))) == 150 })
 	if len(hangs.Taken()) != 0 || !slices.Equal(slices.Compact(summaries(works.Taken())), numbers(150)) {

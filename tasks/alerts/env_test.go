@@ -30,10 +30,11 @@ import (
 
 const secret = "whsec_MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE="
 
-// hurried is a pace at which tests do not wait.
+// hurried is a pace at which tests do not wait. A request may take its time: one that is
+// cut off after the receiver has counted it comes again.
 func hurried() alerts.Timing {
 	return alerts.Timing{
-		First: 10 * time.Millisecond, Longest: 100 * time.Millisecond, Rest: 40 * time.Millisecond, Request: time.Second,
+		First: 10 * time.Millisecond, Longest: 100 * time.Millisecond, Rest: 40 * time.Millisecond, Request: time.Hour,
 		Chat: 150 * time.Millisecond, Outage: 100 * time.Millisecond, Look: 10 * time.Millisecond,
 	}
 }
@@ -134,6 +135,13 @@ func (e *env) close() {
 	if err := e.store.Close(); err != nil {
 		e.Errorf("closing the store: %v", err)
 	}
+}
+
+// settled waits until the store knows that everything was delivered. A restart before
+// that may cut off a request, which then comes again.
+func (e *env) settled() {
+	e.Helper()
+	e.until("nothing is left", e.nothingLeft)
 }
 
 // restarts is another life over the same file.

@@ -13,6 +13,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"legwork/bot"
 	"legwork/planner"
 	"legwork/tasks"
 	"legwork/tasks/inbox"
@@ -89,6 +90,13 @@ func New(c Config) *Service { return &Service{Config: c, journals: journals{c.St
 type visibleTask struct {
 	id  tasks.ID
 	row tasks.Row
+}
+
+// values reports whether a principal may read what people have entered into forms of
+// servers, in a task that asker has started.
+func (p Principal) values(asker bot.Person) bool {
+	right := p.Role.May(policy.OpValues)
+	return right == policy.Always || right == policy.Own && asker.Key() == p.Key()
 }
 
 // find finds a task. A task that the principal may not see does not exist for it.

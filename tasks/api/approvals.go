@@ -182,7 +182,7 @@ func (s *Service) approvals(ctx context.Context, t visibleTask, after tasks.Ask,
 		}
 	}
 	j := journal{store: s.Store, id: t.id}
-	tr := translator{t.id, state, j.read(ctx)}
+	tr := translator{t.id, state, j.read(ctx), false}
 	for _, ask := range slices.SortedFunc(maps.Keys(open), compareAsks) {
 		if page.full() {
 			page.more = true

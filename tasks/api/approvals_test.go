@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"legwork/bot"
 	"legwork/internal/form"
 	"legwork/internal/test/fakes/llmfake"
@@ -135,6 +137,71 @@ func TestForm(t *testing.T) {
 	}
 	if task := w.ends(id); task.Answer == nil || !strings.Contains(*task.Answer, `accept 3 "red" ""`) {
 		t.Errorf("the answer is %v, want what was filled in", *task.Answer)
+	}
+}
+
+// TestValuesOfForms: operators, admins and the agent that started the task read what
+// was entered into the form of a server; viewers and other agents do not. All ways of
+// reading tell a token the same.
+func TestValuesOfForms(t *testing.T) {
+	w := newEnv(t, func(k *enginetest.Env) {
+		books(1)(k)
+		k.Tools.Judge = nil
+		k.Tools.Serve = func(ctx context.Context, c tools.Call) (tools.Result, error) {
+			_, err := c.Ask(ctx, form.Question{Message: "Which?", Fields: []form.Field{{Name: "n", Required: true, Schema: raw(`{"type":"integer"}`)}}})
+			return tools.Result{Text: "booked"}, err
+		}
+	})
+	id := w.starts(agent, api.NewTask{Goal: "book"}).ID
+	if _, err := w.Decide(t.Context(), operator, w.asked(id, "").ID, api.Decision{Approve: true, Value: raw(`{"n":4711}`)}); err != nil {
+		t.Fatal(err)
+	}
+	w.ends(id)
+	w.until(id, "it is over", func(s planner.State) bool { return s.Finished() })
+	other := api.Principal{Name: "other", Role: policy.RoleAgent, Chats: []string{"*"}}
+	for _, c := range []struct {
+		by    api.Principal
+		shown bool
+	}{{operator, true}, {admin, true}, {agent, true}, {viewer, false}, {other, false}} {
+		read, err := w.Context(t.Context(), c.by, id, api.ContextQuery{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var followed, fed []api.Message
+		err = w.Follow(t.Context(), c.by, id, 0, nil, time.Minute, func(m api.Message) error {
+			followed = append(followed, m)
+			return nil
+		}, quietly)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		from := uint64(0)
+		err = w.FollowAll(ctx, c.by, &from, nil, time.Minute, func(m api.FeedMessage) error {
+			if fed = append(fed, m.Message); len(fed) == len(read.Messages) {
+				cancel()
+			}
+			return nil
+		}, func(uint64) error { return nil }, func(uint64) error { return nil })
+		cancel()
+		refused(t, "the stream of all tasks", err, context.Canceled)
+		if diff := cmp.Diff(read.Messages, followed) + cmp.Diff(read.Messages, fed); diff != "" {
+			t.Errorf("%s: the context and the streams differ:\n%s", c.by.Key(), diff)
+		}
+		decided := 0
+		for _, m := range read.Messages {
+			if !strings.Contains(string(m.Content), `"field":"n"`) {
+				continue
+			}
+			decided++
+			whole, _, _, err := w.Content(t.Context(), c.by, id, m.Seq, 0, 0)
+			if err != nil || whole != string(m.Content) || strings.Contains(whole, "4711") != c.shown {
+				t.Errorf("%s reads %s and %s, %v; want the value: %v", c.by.Key(), m.Content, whole, err, c.shown)
+			}
+		}
+		if decided != 1 {
+			t.Errorf("%s reads %d decisions about the field, want 1", c.by.Key(), decided)
+		}
 	}
 }
 

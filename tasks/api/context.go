@@ -56,7 +56,8 @@ func (s *Service) Context(ctx context.Context, p Principal, id tasks.ID, q Conte
 	if q.After < 0 {
 		return Context{}, &InvalidError{"after", "is less than 0"}
 	}
-	if _, err := s.authorize(ctx, p, policy.OpRead, id); err != nil {
+	seen, err := s.authorize(ctx, p, policy.OpRead, id)
+	if err != nil {
 		return Context{}, err
 	}
 	state, err := s.foldedState(ctx, id)
@@ -64,7 +65,7 @@ func (s *Service) Context(ctx context.Context, p Principal, id tasks.ID, q Conte
 		return Context{}, err
 	}
 	j := journal{store: s.Store, id: id}
-	tr := translator{id, state, j.read(ctx)}
+	tr := translator{id, state, j.read(ctx), p.values(seen.row.From)}
 	c := Context{TaskID: id, Created: Time{state.Opened}, Messages: []Message{}, Version: state.Version, Shared: tr.sharedState()}
 	bytes, most := 0, cmp.Or(min(q.Bytes, maxPage), maxPage)
 	err = s.eachEvent(ctx, id, q.After, state.Seq, func(e planner.Event) error {
@@ -128,7 +129,8 @@ func (s *Service) Content(ctx context.Context, p Principal, id tasks.ID, seq, of
 	if limit, err = checkLimit(limit, defaultPart, maxPart); err != nil {
 		return "", 0, 0, err
 	}
-	if _, err := s.authorize(ctx, p, policy.OpRead, id); err != nil {
+	seen, err := s.authorize(ctx, p, policy.OpRead, id)
+	if err != nil {
 		return "", 0, 0, err
 	}
 	state, err := s.foldedState(ctx, id)
@@ -139,7 +141,7 @@ func (s *Service) Content(ctx context.Context, p Principal, id tasks.ID, seq, of
 		return "", 0, 0, notFoundError(fmt.Sprintf("the task has no message %d", seq))
 	}
 	j := journal{store: s.Store, id: id}
-	tr := translator{id, state, j.read(ctx)}
+	tr := translator{id, state, j.read(ctx), p.values(seen.row.From)}
 	_, content := tr.message(tr.journal(seq))
 	if j.err != nil {
 		return "", 0, 0, j.err
@@ -228,7 +230,7 @@ func (s *Service) Add(ctx context.Context, p Principal, id tasks.ID, m NewMessag
 		added, err = s.findRepeated(ctx, id, e)
 		return added, true, err
 	}
-	added, err = s.messageAt(ctx, id, receipt.Seq)
+	added, err = s.messageAt(ctx, id, receipt.Seq, false)
 	return added, false, err
 }
 

@@ -52,7 +52,7 @@ func TestExpired(t *testing.T) {
 			}
 			s = planner.Apply(s, *e)
 		}
-		tell := translator{"T", s, func(seq int) planner.Event { return c.journal[seq-1] }}
+		tell := translator{"T", s, func(seq int) planner.Event { return c.journal[seq-1] }, true}
 		for seq, want := range c.want {
 			m, _, err := tell.filtered(c.journal[seq-1], nil)
 			if err != nil || m.Type != TypeStatus || string(m.Content) != want {

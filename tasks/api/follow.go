@@ -23,7 +23,8 @@ func (s *Service) Follow(ctx context.Context, p Principal, id tasks.ID, after in
 	if err := checkTypes(types); err != nil {
 		return err
 	}
-	if _, err := s.authorize(ctx, p, policy.OpRead, id); err != nil {
+	seen, err := s.authorize(ctx, p, policy.OpRead, id)
+	if err != nil {
 		return err
 	}
 	quiet := newIdleTimer(every)
@@ -35,7 +36,7 @@ func (s *Service) Follow(ctx context.Context, p Principal, id tasks.ID, after in
 			return err
 		}
 		j := journal{store: s.Store, id: id}
-		tr := translator{id, state, j.read(ctx)}
+		tr := translator{id, state, j.read(ctx), p.values(seen.row.From)}
 		err = s.eachEvent(ctx, id, after, state.Seq, func(e planner.Event) error {
 			after = e.Seq
 			m, ok, err := tr.filtered(e, types)
@@ -186,7 +187,11 @@ func (f *follower) look(ctx context.Context, item *feedItem) error {
 			return readError(item.task, err)
 		}
 	}
-	return f.send(FeedMessage{item.cursor, item.task, item.message})
+	m := item.message
+	if f.p.values(item.from) {
+		m = item.whole
+	}
+	return f.send(FeedMessage{item.cursor, item.task, m})
 }
 
 // recheckAfter is the age from which on an item is sent only after a check whether
@@ -219,8 +224,10 @@ type feedItem struct {
 	cursor  uint64
 	task    tasks.ID
 	chat    bot.Chat
-	message Message
-	deleted bool // its task was deleted, or cannot be read
+	from    bot.Person
+	message Message // without what people have entered into forms of servers
+	whole   Message // with that
+	deleted bool    // its task was deleted, or cannot be read
 	read    time.Time
 }
 
@@ -342,12 +349,16 @@ func (s *Service) feedItemOf(ctx context.Context, entry tasks.FeedEntry) (*feedI
 	item := &feedItem{cursor: entry.Cursor, task: entry.Task, read: s.Now()}
 	row, err := s.Store.Row(ctx, entry.Task)
 	if err == nil {
-		item.chat = row.Chat
+		item.chat, item.from = row.Chat, row.From
 		if entry.Seq == 0 {
 			item.message = droppedMessage(row)
 		} else {
-			item.message, err = s.messageAt(ctx, entry.Task, entry.Seq)
+			item.message, err = s.messageAt(ctx, entry.Task, entry.Seq, false)
 		}
+		item.whole = item.message
+	}
+	if err == nil && item.message.Type == TypeApproval {
+		item.whole, err = s.messageAt(ctx, entry.Task, entry.Seq, true)
 	}
 	if errors.Is(err, tasks.ErrNoTask) || errors.Is(err, ErrNotFound) || errors.Is(err, tasks.ErrDamaged) {
 		item.deleted, err = true, nil

@@ -97,19 +97,19 @@ func (all journals) findRepeated(ctx context.Context, id tasks.ID, e planner.Eve
 		if !same {
 			return Message{}, ErrKeyReused
 		}
-		return all.messageAt(ctx, id, seq)
+		return all.messageAt(ctx, id, seq, false)
 	}
 	return Message{}, ErrKeyReused
 }
 
-// messageAt reads one message.
-func (all journals) messageAt(ctx context.Context, id tasks.ID, seq int) (Message, error) {
+// messageAt reads one message, with or without the values of forms.
+func (all journals) messageAt(ctx context.Context, id tasks.ID, seq int, values bool) (Message, error) {
 	state, err := all.foldedState(ctx, id)
 	if err != nil {
 		return Message{}, err
 	}
 	j := journal{store: all.store, id: id}
-	tr := translator{id, state, j.read(ctx)}
+	tr := translator{id, state, j.read(ctx), values}
 	e := tr.journal(seq)
 	if j.err != nil {
 		return Message{}, j.err
@@ -131,7 +131,7 @@ func (all journals) readState(ctx context.Context, id tasks.ID) (State, error) {
 
 func (all journals) stateOf(ctx context.Context, id tasks.ID, state planner.State) (State, error) {
 	j := journal{store: all.store, id: id}
-	tr := translator{id, state, j.read(ctx)}
+	tr := translator{id, state, j.read(ctx), false}
 	out := State{Values: tr.sharedState(), Version: state.Version, Versions: map[string]int{}, Over: state.Settled()}
 	for key, value := range state.Shared {
 		out.Versions[key] = tr.version(value.Seq)

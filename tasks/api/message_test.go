@@ -85,7 +85,7 @@ func TestMessages(t *testing.T) {
 			return planner.Event{}
 		}
 		return events[seq-1]
-	}}
+	}, true}
 	var b strings.Builder
 	types := map[planner.EventType]bool{}
 	for _, e := range events {

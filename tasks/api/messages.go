@@ -73,6 +73,7 @@ type translator struct {
 	task    tasks.ID
 	state   planner.State
 	journal planner.Journal
+	values  bool // show what people have entered into forms of servers
 }
 
 // message returns the message of an event without its content, and the whole

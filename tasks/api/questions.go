@@ -186,7 +186,7 @@ func (t translator) decidedContent(e planner.Event) fields {
 	if d.Text != "" {
 		c["comment"] = d.Text
 	}
-	if len(d.Value) > 0 {
+	if len(d.Value) > 0 && t.values {
 		c["value"] = d.Value
 	}
 	if name := t.field(e); name != "" {

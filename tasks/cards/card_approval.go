@@ -177,7 +177,7 @@ func (c Card) leaves(list []planner.Leaves) string {
 		}
 		from = append(from, name)
 	}
-	return c.Texts.Text(lang, "approval.leaves", map[string]any{"Values": firstOf(values), "From": firstOf(from)})
+	return c.Texts.Text(lang, "approval.leaves", map[string]any{"Values": firstOf(values, "; "), "From": firstOf(from, ", ")})
 }
 
 // origin names where private data came from.
@@ -189,11 +189,11 @@ func (c Card) origin(lang, name string) string {
 }
 
 // firstOf joins the first few of a list.
-func firstOf(list []string) string {
+func firstOf(list []string, separator string) string {
 	if len(list) > maxLeaves {
 		list = append(slices.Clone(list[:maxLeaves]), "…")
 	}
-	return strings.Join(list, ", ")
+	return strings.Join(list, separator)
 }
 
 // approvalFoot names the asker and the goal, who can decide, and until when.

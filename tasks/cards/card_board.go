@@ -10,11 +10,13 @@ import (
 	"time"
 
 	"legwork/bot"
+	"legwork/bot/markdown"
 	"legwork/i18n"
 	"legwork/internal/clip"
 	"legwork/llm"
 	"legwork/planner"
 	"legwork/tasks"
+	"legwork/tasks/policy"
 	"legwork/tools"
 )
 
@@ -22,11 +24,12 @@ import (
 // waits for. reports holds the progress that servers report of their calls, by action.
 func BoardOf(v *tasks.View, texts *i18n.Texts, now time.Time, ahead int, reports map[planner.ActionID]tools.Progress) bot.Board {
 	s, opening := v.State, v.Opening()
+	known := policy.Linkable(v, planner.PromptInput{})
 	b := bot.Board{Title: Title(opening.Goal), Status: StatusText(texts, opening.Language, s, ahead) + boardEstimate(v, texts), Waiting: s.Status() == "waiting", Queued: s.Queued()}
 	for i, w := range s.Subtasks {
 		b.Items = append(b.Items, bot.Item{
-			ID: w.ID, Title: Line(planner.Description(w, v.Event)), Group: w.Name,
-			State: string(shownState(w)), Elapsed: elapsed(w, now), Doing: activeTools(v, i, texts, reports),
+			ID: w.ID, Title: markdown.WithoutAddresses(Line(planner.Description(w, v.Event)), known), Group: w.Name,
+			State: string(shownState(w)), Elapsed: elapsed(w, now), Doing: activeTools(v, i, texts, reports, known),
 		})
 	}
 	return b
@@ -108,7 +111,7 @@ func elapsed(w planner.Work, now time.Time) time.Duration {
 }
 
 // activeTools lists the tools that a sub-task waits for now, with their progress.
-func activeTools(v *tasks.View, subtask int, texts *i18n.Texts, reports map[planner.ActionID]tools.Progress) string {
+func activeTools(v *tasks.View, subtask int, texts *i18n.Texts, reports map[planner.ActionID]tools.Progress, known func(string) bool) string {
 	w := v.State.Subtasks[subtask]
 	if w.State.Ended() || len(w.Turns) == 0 {
 		return ""
@@ -121,6 +124,7 @@ func activeTools(v *tasks.View, subtask int, texts *i18n.Texts, reports map[plan
 			call := v.Event(turn.Seq).Reply.Calls[i]
 			name := cmp.Or(call.Tool, call.Name)
 			if g, ok := reports[planner.CallID(w.ID, len(w.Turns), i+1, c.Attempt)]; ok {
+				g.Message = markdown.WithoutAddresses(g.Message, known)
 				name = withProgress(g, name, texts, v.Opening().Language)
 			}
 			if times[name]++; times[name] == 1 {
@@ -167,7 +171,10 @@ func outcome(v *tasks.View, texts *i18n.Texts) bot.Draft {
 		})
 	}
 	if s.Answer > 0 {
-		d.Text = planner.AnswerOf(v.Event(s.Answer))
+		e := v.Event(s.Answer)
+		if d.Text = planner.ShownAnswer(e); e.Reply == nil { // of an agent from outside
+			d.Text = unlinked(v, d.Text)
+		}
 		said := ""
 		switch {
 		case s.Outcome == planner.Halted:
@@ -180,7 +187,7 @@ func outcome(v *tasks.View, texts *i18n.Texts) bot.Draft {
 		}
 	} else {
 		d.Failed = s.Outcome == planner.Failed
-		d.Text = problemText(v, texts)
+		d.Text = unlinked(v, problemText(v, texts))
 	}
 	for _, tool := range unknownEffects(v) {
 		d.Text += "\n\n" + texts.Text(opening.Language, "partial.unknown", map[string]any{"Tool": tool})
@@ -193,7 +200,7 @@ func outcome(v *tasks.View, texts *i18n.Texts) bot.Draft {
 	d.Text = Introduced(v, texts, d.Text)
 	for _, e := range v.Events {
 		if e.Result != nil && e.Result.Remembered != "" {
-			note := PlainText(clip.Marked(strings.Join(strings.Fields(e.Result.Remembered), " "), maxShownNote))
+			note := unlinked(v, PlainText(clip.Marked(strings.Join(strings.Fields(e.Result.Remembered), " "), maxShownNote)))
 			d.Text += "\n\n" + texts.Text(opening.Language, "answer.remembered", map[string]any{"Text": note})
 		}
 		if e.Result != nil && e.Result.Secret != "" {
@@ -215,6 +222,22 @@ func serverOf(v *tasks.View, e planner.Event) string {
 
 // maxShownNote is how much of a remembered note the outcome shows, in bytes.
 const maxShownNote = 1000
+
+// Streamed is an answer that is still being written, as a chat may show it. An address at
+// its end may go on: it is held back, so that no link appears and goes again.
+func Streamed(text string, known func(address string) bool) string {
+	if known == nil {
+		return text
+	}
+	if last := strings.LastIndexAny(text, " \t\n") + 1; strings.ContainsAny(strings.TrimRight(text[last:], ".!?"), ".:@") {
+		text = text[:last]
+	}
+	closed := markdown.Partial(text)
+	if safe := markdown.Unlinked(closed, known); safe != closed {
+		return safe
+	}
+	return text
+}
 
 // Introduced adds to a text what the outcome begins with: the first line of a task that
 // has one, and the words of voice messages.

@@ -59,7 +59,7 @@ func Details(v *tasks.View, texts *i18n.Texts, lang string) string {
 	if b.Len() == 0 {
 		return texts.Text(lang, "details.none", nil)
 	}
-	return strings.TrimSuffix(b.String(), "\n")
+	return unlinked(v, strings.TrimSuffix(b.String(), "\n"))
 }
 
 // thought adds a line with the text that a model wrote beside its plan or its

@@ -85,11 +85,11 @@ func (c Card) fieldText(lang string, f form.Field, at, count int) string {
 	choices := ChoicesOf(texts, lang, f)
 	how := "form.write"
 	if listed(f, choices) {
-		var list []string
+		labels := make([]string, len(choices))
 		for i, c := range choices {
-			list = append(list, fmt.Sprintf("%d. %s", i+1, PlainText(strings.Join(strings.Fields(bot.Visible(c.Label)), " "))))
+			labels[i] = c.Label
 		}
-		lines = append(lines, strings.Join(list, "\n"))
+		lines = append(lines, numbered(labels))
 		if how = "form.number"; f.Many {
 			how = "form.numbers"
 		}
@@ -147,12 +147,19 @@ func listed(f form.Field, choices []form.Choice) bool {
 	if f.Many || len(choices) > maxChoices {
 		return len(choices) > 0
 	}
-	for _, c := range choices {
-		if utf8.RuneCountInString(bot.Visible(c.Label)) > maxChoice {
-			return true
-		}
+	return slices.ContainsFunc(choices, func(c form.Choice) bool { return isLong(c.Label) })
+}
+
+// isLong reports whether a platform may cut a label.
+func isLong(label string) bool { return utf8.RuneCountInString(bot.Visible(label)) > maxChoice }
+
+// numbered lists choices whole, with their numbers.
+func numbered(labels []string) string {
+	lines := make([]string, len(labels))
+	for i, label := range labels {
+		lines[i] = fmt.Sprintf("%d. %s", i+1, PlainText(strings.Join(strings.Fields(bot.Visible(label)), " ")))
 	}
-	return false
+	return strings.Join(lines, "\n")
 }
 
 // pressable reports whether the choices of a field are buttons.

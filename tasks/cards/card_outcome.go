@@ -18,6 +18,10 @@ const maxClosedText = 2000
 // Decision is the text of a closed question's message: the question and how it
 // ended.
 func (c Card) Decision(action planner.ActionID) string {
+	return unlinked(c.View, c.decision(action))
+}
+
+func (c Card) decision(action planner.ActionID) string {
 	over := OutcomeOf(c.View, c.Texts, c.View.Opening().Language, action)
 	switch action.Subject {
 	case planner.SubjectCalls:
@@ -47,7 +51,7 @@ func OutcomeOf(v *tasks.View, texts *i18n.Texts, lang string, about planner.Acti
 	case !e.Decision.Approve:
 		return texts.Text(lang, "question.denied", map[string]any{"Reason": PlainText(Line(e.Decision.Text))})
 	case e.Decision.Text != "":
-		return texts.Text(lang, "question.answered", map[string]any{"Text": e.Decision.Text})
+		return texts.Text(lang, "question.answered", map[string]any{"Text": unlinked(v, e.Decision.Text)})
 	}
 	return texts.Text(lang, "question.agreed", nil)
 }

@@ -14,34 +14,41 @@ import (
 
 // Question is the draft of a question, with a file where the chat accepts files.
 func (c Card) Question(a planner.Action) bot.Draft {
-	switch about := a.ID; about.Subject {
-	case planner.SubjectCalls:
-		return c.approval(about.Seq, c.Files)
-	case planner.SubjectReview:
-		return c.review(about.Seq, c.Files)
-	}
-	return c.PlainQuestion(a)
+	d := c.question(a)
+	d.Text = unlinked(c.View, d.Text)
+	return d
 }
 
 // PlainQuestion is the draft of a question without a file.
 func (c Card) PlainQuestion(a planner.Action) bot.Draft {
-	about := a.ID
-	switch about.Subject {
+	c.Files = false
+	return c.Question(a)
+}
+
+func (c Card) question(a planner.Action) bot.Draft {
+	switch about := a.ID; about.Subject {
 	case planner.SubjectCalls:
-		return c.approval(about.Seq, false)
+		return c.approval(about.Seq, c.Files)
 	case planner.SubjectForm:
 		return c.form(about)
 	case planner.SubjectReview:
-		return c.review(about.Seq, false)
+		return c.review(about.Seq, c.Files)
 	case planner.SubjectBudget:
 		return c.overdraft(a)
 	}
 	opening := c.View.Opening()
 	d := bot.Draft{Kind: bot.KindQuestion, Task: string(c.View.ID), Text: c.introduced(c.questionText(a.ID)), ReplyTo: opening.Message, Mark: c.mark(a.ID.String())}
+	choices := c.choices(a)
+	if slices.ContainsFunc(choices, isLong) { // a platform may cut the label
+		d.Text += "\n\n" + numbered(choices)
+		for i := range choices {
+			choices[i] = fmt.Sprintf("%d. %s", i+1, choices[i])
+		}
+	}
 	if a.ID.Subject == planner.SubjectQuestion && fromOutside(c.View, a.ID.Seq) {
 		d.Text += "\n\n" + c.Texts.Text(opening.Language, "question.how", decidersData(opening))
 	}
-	for i, choice := range c.choices(a) {
+	for i, choice := range choices {
 		if a.ID.Subject == planner.SubjectPlan && i == ChoiceEdit && c.WithoutBoard {
 			continue // a text about a program's plan would be a question of its own
 		}

@@ -7,6 +7,10 @@ import (
 	"time"
 
 	"legwork/bot"
+	"legwork/bot/markdown"
+	"legwork/planner"
+	"legwork/tasks"
+	"legwork/tasks/policy"
 )
 
 // PlainText escapes a text, so that Markdown shows it unchanged. No escaped bracket
@@ -24,6 +28,12 @@ func PlainText(s string) string {
 		b.WriteRune(c)
 	}
 	return b.String()
+}
+
+// unlinked is a text with words of a model, as a chat may show it: an address that the
+// task has not read is no link, since it may carry private data out when it is opened.
+func unlinked(v *tasks.View, text string) string {
+	return markdown.Unlinked(text, policy.Linkable(v, planner.PromptInput{}))
 }
 
 // maxTitle is the maximum length of a title or line, in runes.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -26,10 +27,21 @@ func historyCommand(ctx context.Context, in *inbox.Inbox, r *inbox.Request, _ st
 	var lines []string
 	for _, t := range turns[max(0, len(turns)-inbox.ShownTurns):] {
 		lines = append(lines, "- "+in.Texts.Text(r.Lang, "history.turn", map[string]any{
-			"Elapsed": in.Now().Sub(t.At), "Goal": cards.PlainText(cards.Title(t.Goal)), "Answer": cards.PlainText(cards.Line(markdown.Plain(t.Answer))),
+			"Elapsed": in.Now().Sub(t.At), "Goal": cards.PlainText(cards.Title(t.Goal)), "Answer": cards.PlainText(cards.Line(plainAnswer(t))),
 		}))
 	}
 	return in.Reply(r, inbox.TextNotice(strings.Join(lines, "\n"))), nil
+}
+
+// plainAnswer is an answer without markup. Its addresses that chats did not show as links
+// are left out.
+func plainAnswer(t tasks.Turn) string {
+	text := markdown.Plain(t.Answer)
+	if !t.Tainted || len(t.Private) == 0 {
+		return text
+	}
+	links := markdown.Addresses(t.Answer)
+	return markdown.WithoutAddresses(text, func(address string) bool { return slices.Contains(links, address) })
 }
 
 // retryCommand asks the question again of the author's task whose end the chat saw

@@ -64,8 +64,9 @@ type Display interface {
 	// Show shows the outcome in the chat.
 	Show(ctx context.Context, v *tasks.View) error
 	// Stream shows the text of a model call while it grows. Call end when the
-	// outcome of the call is stored.
-	Stream(a planner.Action) (write func(llm.Delta), end func())
+	// outcome of the call is stored. Addresses that known does not report are no links;
+	// nil: all are known.
+	Stream(a planner.Action, known func(address string) bool) (write func(llm.Delta), end func())
 	// Progress sets the progress of a running call.
 	Progress(action planner.ActionID, g tools.Progress)
 }

@@ -5,10 +5,12 @@ import (
 	"errors"
 	"strings"
 
+	"legwork/bot/markdown"
 	"legwork/internal/clip"
 	"legwork/llm"
 	"legwork/planner"
 	"legwork/tasks"
+	"legwork/tasks/policy"
 	"legwork/tools"
 )
 
@@ -23,7 +25,7 @@ func (x *Executor) model(ctx context.Context, v *tasks.View, a planner.Action, p
 	}
 	request, err := planner.Prompt(v.State, v.Journal(ctx), a, promptInput)
 	if errors.Is(err, planner.ErrTooLong) {
-		return x.callFailed(ctx, v, a, &llm.Error{Problem: llm.TooLong, Err: err, Hint: "a model with more context_tokens would take it"})
+		return x.callFailed(ctx, v, a, nil, &llm.Error{Problem: llm.TooLong, Err: err, Hint: "a model with more context_tokens would take it"})
 	}
 	if err != nil {
 		return err
@@ -42,20 +44,21 @@ func (x *Executor) model(ctx context.Context, v *tasks.View, a planner.Action, p
 	}
 	defer release()
 	request.BeforeRetry = x.budget.reserveRetries(ctx, v.ID, reserved)
+	known := policy.Linkable(v, promptInput)
 	var stream func(llm.Delta)
 	if a.Final {
-		write, end := p.Stream(a)
+		write, end := p.Stream(a, known)
 		defer end()
 		stream = write
 	}
 	reply, tools, err := x.call(ctx, v, a, request, tools, stream)
 	switch {
 	case err == nil:
-		err = x.replied(ctx, v, a, reply, tools, promptInput.Labels())
+		err = x.replied(ctx, v, a, reply, tools, promptInput.Labels(), known)
 	case ctx.Err() != nil:
 		err = ctx.Err()
 	case !errors.Is(err, tasks.ErrPaused): // a paused call is made again after the pause
-		err = x.failedOrCut(ctx, v, a, tools, err)
+		err = x.failedOrCut(ctx, v, a, tools, known, err)
 	}
 	if err != nil { // no event holds the cost
 		x.budget.settle(ctx, v.ID, tasks.ReservationID{Action: a.ID}, reply.Usage)
@@ -64,8 +67,9 @@ func (x *Executor) model(ctx context.Context, v *tasks.View, a planner.Action, p
 }
 
 // replied appends the reply of a model, with the labels of the earlier conversation
-// in its prompt.
-func (x *Executor) replied(ctx context.Context, v *tasks.View, a planner.Action, reply llm.Reply, tools []tools.Tool, past planner.Labels) error {
+// in its prompt. A text in which known does not report all addresses gets a form for
+// chats: opening such a link may carry private data out.
+func (x *Executor) replied(ctx context.Context, v *tasks.View, a planner.Action, reply llm.Reply, tools []tools.Tool, past planner.Labels, known func(string) bool) error {
 	rules := x.rules.Load()
 	e := reading{
 		v: v, a: a, groups: x.groups(ctx, v), tools: tools, expires: rules.Approvals.ExpiresAt(x.Now()), delegate: rules.Delegate,
@@ -74,6 +78,9 @@ func (x *Executor) replied(ctx context.Context, v *tasks.View, a planner.Action,
 	setThought(e, reply)
 	if e.Reply != nil {
 		e.Reply.Past = past
+		if shown := markdown.Unlinked(e.Reply.Text, known); shown != e.Reply.Text {
+			e.Reply.Shown = shown
+		}
 	}
 	if err := x.earlier.fetch(ctx, v, e); err != nil {
 		return err

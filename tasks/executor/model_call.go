@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"legwork/bot/markdown"
 	"legwork/internal/clip"
 	"legwork/llm"
 	"legwork/planner"
@@ -71,25 +72,25 @@ const (
 
 // failedOrCut appends the event of a failed call, or of a plan or a tool call that was
 // too long for its model.
-func (x *Executor) failedOrCut(ctx context.Context, v *tasks.View, a planner.Action, tools []tools.Tool, err error) error {
+func (x *Executor) failedOrCut(ctx context.Context, v *tasks.View, a planner.Action, tools []tools.Tool, known func(string) bool, err error) error {
 	if failed, ok := errors.AsType[*llm.Error](err); ok {
 		if e, cut := (reading{v: v, a: a, groups: x.groups(ctx, v), tools: tools}).cutOff(failed); cut {
 			x.Log.InfoContext(ctx, "reply not usable", "task", v.ID, "action", a.ID, "model", failed.Model, "cause", e.Problem.Reason)
 			return x.Append(ctx, v.ID, e)
 		}
 	}
-	return x.callFailed(ctx, v, a, err)
+	return x.callFailed(ctx, v, a, known, err)
 }
 
 // callFailed appends the event of a failed call. The event holds the text that
 // people could already read, unless a filter stopped it.
-func (x *Executor) callFailed(ctx context.Context, v *tasks.View, a planner.Action, err error) error {
+func (x *Executor) callFailed(ctx context.Context, v *tasks.View, a planner.Action, known func(string) bool, err error) error {
 	e := planner.Event{Type: planner.CallFailed, Action: a.ID, Problem: &planner.Problem{Code: "internal", Reason: err.Error()}}
 	var failed *llm.Error
 	if errors.As(err, &failed) {
 		e.Problem.Code, e.Problem.Usage = string(failed.Problem), failed.Usage
 		if failed.Problem != llm.Filtered {
-			e.Problem.Text = clip.Bytes(planner.StreamablePrefix(failed.Partial), maxPartial)
+			e.Problem.Text = markdown.Unlinked(clip.Bytes(planner.StreamablePrefix(failed.Partial), maxPartial), known)
 		}
 		if failed.Wait >= minReportedWait {
 			e.Problem.Wait = (failed.Wait + time.Second - 1).Truncate(time.Second)

@@ -9,7 +9,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"legwork/bot"
 	"legwork/internal/clip"
 	"legwork/llm"
 	"legwork/planner"
@@ -174,7 +173,7 @@ func (s *summaries) summarise(ctx context.Context, conversation string, id tasks
 	next := tasks.Summary{
 		Until: turns[len(turns)-1].Order, Text: clip.Marked(text, max(1000, budget/summaryShare)), At: s.cfg.Now(),
 		Private: before.Private,
-		Tainted: before.Tainted || !opening.Chat.Private || slices.ContainsFunc(turns, func(t tasks.Turn) bool { return t.Tainted || bot.OfOthers(t.Brought) }),
+		Tainted: before.Tainted || !opening.Chat.Private || slices.ContainsFunc(turns, func(t tasks.Turn) bool { return t.Tainted }),
 	}
 	for _, t := range turns {
 		next.Private = next.Private.With(t.Private)

@@ -51,6 +51,9 @@ func (in *Inbox) handle(ctx context.Context, m bot.Message, b *batch) (h handled
 	if r.Live, err = in.liveIn(ctx, m.Chat.Key()); err != nil {
 		return h, err
 	}
+	if m.Earlier, err = in.labelQuoted(ctx, m); err != nil {
+		return h, err
+	}
 	m = input.InWords(in.Texts, r.Lang, withFewFiles(in.Texts, r.Lang, m))
 	r.Message = m
 	if m.Overheard {

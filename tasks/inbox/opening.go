@@ -175,23 +175,28 @@ func (i *ids) next(now time.Time) tasks.ID {
 const (
 	HistoryBytes  = 512 << 10
 	ShownTurns    = 10
-	searchedTurns = 50 // turns that EachEarlierTurn visits at most
+	searchedTurns = 50 // turns of a conversation that are searched at most
 )
 
 // EachEarlierTurn calls look for the turns of the conversation, newest first,
 // until look returns false.
 func EachEarlierTurn(ctx context.Context, in *Inbox, r *Request, look func(tasks.Turn, *planner.Opening) bool) error {
-	turns, err := in.Store.History(ctx, r.Message.Chat.Key(), "", HistoryBytes)
+	return in.eachEarlierTask(ctx, r.Message.Chat.Key(), func(t tasks.Turn) (bool, error) {
+		o, err := openingOf(ctx, in, t.Task)
+		return err == nil && (o == nil || look(t, o)), err
+	})
+}
+
+// eachEarlierTask calls look for the turns of a conversation, newest first, until look
+// returns false.
+func (in *Inbox) eachEarlierTask(ctx context.Context, conversation string, look func(tasks.Turn) (bool, error)) error {
+	turns, err := in.Store.History(ctx, conversation, "", HistoryBytes)
 	if err != nil {
 		return fmt.Errorf("reading history: %w", err)
 	}
 	for _, t := range slices.Backward(turns[max(0, len(turns)-searchedTurns):]) {
-		o, err := openingOf(ctx, in, t.Task)
-		if err != nil {
+		if on, err := look(t); err != nil || !on {
 			return err
-		}
-		if o != nil && !look(t, o) {
-			return nil
 		}
 	}
 	return nil
@@ -206,4 +211,49 @@ func AskAgain(ctx context.Context, in *Inbox, r *Request, before *planner.Openin
 	o.Message, o.Parts, o.Preview, o.Prompt, o.Earlier = before.Message, before.Parts, before.Preview, before.Prompt, before.Earlier
 	o.Files, o.Wordless = before.Files, before.Wordless
 	return Reply{Store: []tasks.Inbound{in.OpeningDelivery(key, r.Message.Chat, o)}}, nil
+}
+
+// labelQuoted gives the messages of the bot that m brings along the labels of the tasks
+// that sent them. Of a message whose task cannot be found, nothing is known.
+func (in *Inbox) labelQuoted(ctx context.Context, m bot.Message) ([]bot.Quoted, error) {
+	list := slices.Clone(m.Earlier)
+	for i := range list {
+		q := &list[i]
+		if !q.Bot {
+			continue
+		}
+		labels, err := in.labelsOfSent(ctx, m.Chat, q.ID)
+		if err != nil {
+			return nil, err
+		}
+		q.Outside, q.Private = labels.Outside, labels.Private
+	}
+	return list, nil
+}
+
+// labelsOfSent returns the labels of the task that sent a message in a chat. It looks at
+// the newest turns of the conversation, and of the chat around its thread or topic.
+func (in *Inbox) labelsOfSent(ctx context.Context, chat bot.Chat, message string) (planner.Labels, error) {
+	if message == "" { // of another chat
+		return planner.Unlabelled(), nil
+	}
+	around := chat
+	around.Thread = ""
+	labels, found := planner.Unlabelled(), false
+	for _, conversation := range slices.Compact([]string{chat.Key(), around.Key()}) {
+		err := in.eachEarlierTask(ctx, conversation, func(t tasks.Turn) (bool, error) {
+			s, ok, err := stateOf(ctx, in, t.Task)
+			if ok && hasMessage(s, message) {
+				labels, found = s.Labels(), true
+			}
+			return !found, err
+		})
+		if err != nil {
+			return planner.Labels{}, err
+		}
+		if found {
+			break
+		}
+	}
+	return labels, nil
 }

@@ -43,9 +43,7 @@ func JudgeCall(v *tasks.View, subtask int, call planner.Call, verdict tools.Verd
 	if verdict.Never || !verdict.OpenWorld {
 		return j
 	}
-	c := flow.Call{
-		Server: server, Shows: !verdict.ReadOnly && !verdict.Ask, Arguments: arguments, Schema: string(verdict.Schema), Free: free,
-	}
+	c := flow.Call{Server: server, ReadOnly: verdict.ReadOnly, Arguments: arguments, Schema: string(verdict.Schema), Free: free}
 	for _, leak := range flow.Judge(Sources(v, subtask), c, open) {
 		leaves := planner.Leaves{Parameter: leak.Parameter, To: leak.To}
 		if leaves.To == "" {
@@ -66,7 +64,14 @@ func LeavesText(list []planner.Leaves) string {
 		values = append(values, l.Parameter+" to "+l.To)
 	}
 	for _, o := range list[0].From {
-		from = append(from, fmt.Sprintf("%s (%d lines)", strings.TrimPrefix(o.Name, ":"), o.Lines))
+		name := strings.TrimPrefix(o.Name, ":")
+		switch {
+		case o.Lines == 1:
+			name += " (1 line of it here)"
+		case o.Lines > 1:
+			name += fmt.Sprintf(" (%d lines of it here)", o.Lines)
+		}
+		from = append(from, name)
 	}
 	return strings.Join(values, ", ") + "; private data was read from " + strings.Join(from, ", ")
 }

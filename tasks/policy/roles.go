@@ -22,6 +22,7 @@ type Op string
 // The operations.
 const (
 	OpRead      Op = "read"      // tasks, contexts, states, events
+	OpValues    Op = "values"    // read what people entered into forms of servers
 	OpStart     Op = "start"     // a task or a shared context
 	OpAdd       Op = "add"       // a message to a context
 	OpMerge     Op = "merge"     // keys into a shared state
@@ -40,7 +41,7 @@ const (
 // Ops lists all operations.
 func Ops() []Op {
 	return []Op{
-		OpRead, OpStart, OpAdd, OpMerge, OpAnswer, OpCancel, OpRetry, OpApprovals, OpDecide, OpExtend, OpGroups, OpUsage, OpAudit, OpMetrics,
+		OpRead, OpValues, OpStart, OpAdd, OpMerge, OpAnswer, OpCancel, OpRetry, OpApprovals, OpDecide, OpExtend, OpGroups, OpUsage, OpAudit, OpMetrics,
 	}
 }
 
@@ -49,6 +50,8 @@ func (o Op) Words() string {
 	switch o {
 	case OpRead:
 		return "read tasks"
+	case OpValues:
+		return "read values of forms"
 	case OpStart:
 		return "start tasks"
 	case OpAdd:
@@ -107,7 +110,7 @@ func (r Role) May(op Op) Right {
 		switch op {
 		case OpRead, OpStart, OpAdd, OpMerge, OpAnswer, OpGroups:
 			return Always
-		case OpCancel, OpRetry:
+		case OpValues, OpCancel, OpRetry:
 			return Own
 		}
 	}

@@ -3,8 +3,10 @@ package policy
 import (
 	"slices"
 	"strings"
+	"sync"
 
 	"legwork/bot"
+	"legwork/bot/markdown"
 	"legwork/planner"
 	"legwork/tasks"
 	"legwork/tasks/policy/flow"
@@ -12,9 +14,8 @@ import (
 
 // Origins of texts that no server returned. Names of servers hold no colon.
 const (
-	OriginHistory = ":history"            // the earlier conversation of the chat
+	OriginHistory = planner.OriginHistory // the earlier conversation of the chat
 	OriginProgram = planner.OriginProgram // agents and programs from outside
-	OriginQuoted  = ":quoted"             // messages that a question points at or brings along
 	OriginFile    = planner.OriginFile    // files of people
 )
 
@@ -40,12 +41,33 @@ func Sources(v *tasks.View, subtask int) []flow.Source {
 	return r.sources
 }
 
+// Linkable returns a test for the addresses in texts that a task shows to people:
+// whether they stood in anything that the task has read (flow.Linkable), or in what the
+// prompt held of earlier tasks. It is nil, and every address is known, while the task has
+// not read both outside and private texts.
+func Linkable(v *tasks.View, prompt planner.PromptInput) func(address string) bool {
+	before := prompt.Labels()
+	if v.State.Tainted == 0 && !before.Outside || len(v.State.Private) == 0 && len(before.Private) == 0 {
+		return nil
+	}
+	known := sync.OnceValue(func() func(string) bool {
+		r := reader{v: v, until: v.State.Seq, shown: true}
+		r.past(prompt.Past)
+		for _, e := range v.Events {
+			r.event(e)
+		}
+		return flow.Linkable(r.sources)
+	})
+	return func(address string) bool { return known()(address) }
+}
+
 // reader collects what a sub-task has read.
 type reader struct {
 	v        *tasks.View
 	subtasks map[int]bool // already followed
 	until    int          // the plan was made from all events up to this seq
 	seqs     map[int]bool // further events
+	shown    bool         // the sources are for addresses in an answer
 	sources  []flow.Source
 }
 
@@ -54,8 +76,8 @@ func (r *reader) subtask(i int) {
 	if r.subtasks[i] {
 		return
 	}
-	r.subtasks[i] = true
 	w := r.v.State.Subtasks[i]
+	r.subtasks[i], r.seqs[w.EndSeq] = true, true
 	if w.Parent == nil {
 		r.until = max(r.until, w.Source)
 	} else {
@@ -142,7 +164,7 @@ func (r *reader) opened() {
 // replied adds what a model has written, and what its prompt and its calls brought
 // along of earlier tasks.
 func (r *reader) replied(e planner.Event) {
-	r.earlier(e.Reply.Past, "")
+	r.labelled(e.Reply.Past, "")
 	var written []string
 	for _, s := range e.Reply.Plan {
 		written = append(written, s.Description)
@@ -153,19 +175,45 @@ func (r *reader) replied(e planner.Event) {
 			r.add(flow.Source{Labels: flow.Both, Origin: OriginFile, Text: c.Look.Text})
 		}
 		if c.Read != nil && c.Read.Earlier != "" {
-			r.earlier(planner.Labels{Outside: c.Read.Untrusted, Private: c.Read.Private}, c.Read.Text)
+			r.written(planner.Labels{Outside: c.Read.Untrusted, Private: c.Read.Private}, c.Read.Text)
 		}
 	}
 	r.add(flow.Source{Text: strings.Join(written, "\n")})
 }
 
-// earlier adds a text of earlier tasks, for each origin of its private data.
-func (r *reader) earlier(l planner.Labels, text string) {
+// labelled adds a text with its labels, for each origin of its private data. A text with
+// data of several servers is known to none of them.
+func (r *reader) labelled(l planner.Labels, text string) {
+	if len(l.Private) == 0 {
+		r.add(flow.Source{Labels: labels(l.Outside, false), Text: text})
+	}
+	if len(l.Private) > 1 {
+		text = ""
+	}
 	for _, origin := range l.Private {
 		r.add(flow.Source{Labels: labels(l.Outside, true), Origin: origin, Text: text})
 	}
-	if len(l.Private) == 0 {
-		r.add(flow.Source{Labels: labels(l.Outside, false), Origin: OriginHistory, Text: text})
+}
+
+// written adds a text that the model of an earlier task may have written. It may have put
+// private data into an address there.
+func (r *reader) written(l planner.Labels, text string) {
+	if r.shown && l.Outside && len(l.Private) > 0 {
+		text = ""
+	}
+	r.labelled(l, text)
+}
+
+// past adds the earlier conversation. Of an answer it adds the addresses that chats
+// showed as links. A summary was written by a model, which may have put private data in it.
+func (r *reader) past(p planner.Past) {
+	if !p.SummaryTainted || len(p.SummaryPrivate) == 0 {
+		r.add(flow.Source{Labels: flow.Outside, Origin: OriginHistory, Text: p.Summary})
+	}
+	for _, h := range p.History {
+		r.add(flow.Source{Labels: flow.Outside, Origin: OriginHistory, Text: h.Goal})
+		r.quoted(h.Brought)
+		r.add(flow.Source{Labels: flow.Outside, Origin: OriginHistory, Text: strings.Join(markdown.Addresses(h.Answer), "\n")})
 	}
 }
 
@@ -178,12 +226,13 @@ func (r *reader) words(by, text string) {
 	r.add(flow.Source{People: true, Text: flow.Wanted(text)})
 }
 
-// quoted adds messages that words point at or bring along. They are words of other
-// people.
+// quoted adds messages that words point at or bring along.
 func (r *reader) quoted(list []bot.Quoted) {
 	for _, q := range list {
-		if !q.Own {
-			r.add(flow.Source{Labels: flow.Outside, Origin: OriginQuoted, Text: q.Text})
+		if q.Own {
+			r.written(planner.LabelsOf(q), q.Text)
+		} else {
+			r.labelled(planner.LabelsOf(q), q.Text)
 		}
 	}
 }

@@ -73,7 +73,7 @@ func TestSources(t *testing.T) {
 
 // TestOriginsHaveTexts: cards can name each origin that no server is.
 func TestOriginsHaveTexts(t *testing.T) {
-	for _, name := range []string{policy.OriginHistory, policy.OriginProgram, policy.OriginQuoted, policy.OriginFile, planner.OriginPrompt} {
+	for _, name := range []string{policy.OriginHistory, policy.OriginProgram, policy.OriginFile, planner.OriginPrompt} {
 		key := "approval.origin_" + strings.TrimPrefix(name, ":")
 		for _, language := range []string{"en", "ru", "zh"} {
 			texts, err := os.ReadFile(filepath.Join("..", "..", "i18n", language, "texts.yaml"))
@@ -171,9 +171,9 @@ func TestRefusalIsNoWordOfTheServer(t *testing.T) {
 	}
 }
 
-// TestWritesOfTheSameServer: where the config asks about no call of a tool, what its own
-// server has returned is private, unless the tool only reads. A person who decides about
-// the tool allows it for what its server knows.
+// TestWritesOfTheSameServer: what its own server has returned is private for a tool that
+// does not only read: it may address others there. A person who allows the tool for a task
+// has not seen these values.
 func TestWritesOfTheSameServer(t *testing.T) {
 	for _, c := range []struct {
 		name    string
@@ -182,12 +182,90 @@ func TestWritesOfTheSameServer(t *testing.T) {
 	}{
 		{"writes unasked", tools.Verdict{}, 1},
 		{"only reads", tools.Verdict{ReadOnly: true}, 0},
-		{"asks", tools.Verdict{Ask: true}, 0},
+		{"asks", tools.Verdict{Ask: true}, 1},
 	} {
 		c.verdict.OpenWorld, c.verdict.Schema = true, []byte(`{"body":{}}`)
 		j := policy.JudgeCall(journal(), 0, planner.Call{Tool: "mail.post", Arguments: `{"body":"result of mail"}`}, c.verdict, flow.Open{})
 		if len(j.Leaves) != c.leaves || j.Ask != (c.leaves > 0 || c.verdict.Ask) {
 			t.Errorf("%s: got %+v, want %d values that leave", c.name, j, c.leaves)
 		}
+	}
+}
+
+// TestSeveralOrigins: a text of an earlier task that was made from data of two servers is
+// private to both, and known to neither.
+func TestSeveralOrigins(t *testing.T) {
+	for _, c := range []struct {
+		private planner.Origins
+		ask     bool
+	}{{planner.Origins{"mail"}, false}, {planner.Origins{"files", "mail"}, true}} {
+		v := journal()
+		read := planner.Read{Earlier: "7Q2KDX/1/a", Text: "canary-4711", Untrusted: true, Private: c.private}
+		v.Events[4].Reply.Calls[0] = planner.Call{Name: "read_result", Read: &read}
+		call := planner.Call{Tool: "mail.search", Arguments: `{"words":"canary-4711"}`}
+		verdict := tools.Verdict{OpenWorld: true, ReadOnly: true, Schema: []byte(`{"words":{}}`)}
+		v.Events = v.Events[:6]
+		if j := policy.JudgeCall(v, 1, call, verdict, flow.Open{}); j.Ask != c.ask {
+			t.Errorf("data of %v: got %+v, want a question: %v", c.private, j, c.ask)
+		}
+	}
+}
+
+// TestLastReplyBringsItsLabels: the result of a sub-task brings along what stood in the
+// prompt of its last turn.
+func TestLastReplyBringsItsLabels(t *testing.T) {
+	v := journal()
+	end := planner.Event{Seq: len(v.Events) + 1, Type: planner.Replied, Reply: &planner.Reply{Text: "done", Past: planner.Labels{Private: planner.Origins{"files"}}}}
+	v.Events = append(v.Events, end)
+	v.State.Subtasks[0].EndSeq = end.Seq
+	if !slices.ContainsFunc(policy.Sources(v, 2), func(s flow.Source) bool { return s.Origin == "files" && s.Labels&flow.Private != 0 }) {
+		t.Error("the sub-task that comes after it holds no private data of files")
+	}
+}
+
+// TestQuotedAnswerBringsItsLabels: an answer of legwork that a person points at has the
+// labels of its task, and a question that only quotes names no address.
+func TestQuotedAnswerBringsItsLabels(t *testing.T) {
+	call := planner.Call{Tool: "web.fetch", Arguments: `{"url":"https://a.example/x"}`}
+	verdict := tools.Verdict{OpenWorld: true, Schema: []byte(`{"url":{}}`)}
+	for _, c := range []struct {
+		opening planner.Opening
+		ask     bool
+	}{
+		{planner.Opening{Goal: "go on"}, false},
+		{planner.Opening{Goal: "go on", Earlier: []bot.Quoted{{Text: "12 km", Own: true}}}, false},
+		{planner.Opening{Goal: "go on", Earlier: []bot.Quoted{{Text: "12 km", Own: true, Outside: true, Private: []string{"mail"}}}}, true},
+		{planner.Opening{Goal: "> Eve: see https://a.example/x", Earlier: []bot.Quoted{{Own: true, Private: []string{"mail"}}, {From: "Eve", Text: "see https://a.example/x"}}}, true},
+		{planner.Opening{Goal: "see https://a.example/x", Earlier: []bot.Quoted{{Own: true, Outside: true, Private: []string{"mail"}}}}, false},
+	} {
+		v := &tasks.View{Events: []planner.Event{{Seq: 1, Type: planner.Opened, Opening: &c.opening}}}
+		if j := policy.JudgeCall(v, 0, call, verdict, flow.Open{}); j.Ask != c.ask {
+			t.Errorf("%+v: got %+v, want a question: %v", c.opening, j, c.ask)
+		}
+	}
+}
+
+// TestTapNamesNothing: the label of a button is a model's, so an address in it is not named
+// by the person who presses it. What a person types is.
+func TestTapNamesNothing(t *testing.T) {
+	call := planner.Call{Tool: "web.fetch", Arguments: `{"url":"https://a.example/x"}`}
+	verdict := tools.Verdict{OpenWorld: true, Schema: []byte(`{"url":{}}`)}
+	for text, ask := range map[string]bool{"Read https://a.example/x": true, "Then read https://a.example/x": false} {
+		v := journal()
+		v.Events = append(v.Events,
+			planner.Event{Seq: len(v.Events) + 1, Type: planner.Replied, Reply: &planner.Reply{Calls: []planner.Call{{Ask: &planner.Question{Text: "Which?", Choices: []string{"Read https://a.example/x", "no"}}}}}},
+			planner.Event{Seq: len(v.Events) + 2, Type: planner.Decided, By: "telegram:1", Action: planner.QuestionID(len(v.Events)+1, 1), Decision: &planner.Decision{Approve: true, Text: text}},
+		)
+		if j := policy.JudgeCall(v, 0, call, verdict, flow.Open{}); j.Ask != ask {
+			t.Errorf("%q: got %+v, want a question: %v", text, j, ask)
+		}
+	}
+}
+
+// TestLeavesText: programs read how many lines of a value stand in a source, where some do.
+func TestLeavesText(t *testing.T) {
+	list := []planner.Leaves{{Parameter: "url", To: "evil.example", From: []planner.Origin{{Name: "mail", Lines: 1}, {Name: "files", Lines: 2}, {Name: policy.OriginHistory}}}}
+	if got, want := policy.LeavesText(list), "url to evil.example; private data was read from mail (1 line of it here), files (2 lines of it here), history"; got != want {
+		t.Errorf("got %q, want %q", got, want)
 	}
 }

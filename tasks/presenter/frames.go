@@ -246,6 +246,7 @@ func (p *Presenter) drawPartial(ctx context.Context, v *tasks.View, d bot.Draft)
 type streamBuffer struct {
 	p      *Presenter
 	action planner.ActionID
+	known  func(address string) bool // which addresses may be links; nil: all
 
 	mu       sync.Mutex
 	received strings.Builder
@@ -254,9 +255,9 @@ type streamBuffer struct {
 
 // Stream shows the text of a model call while it grows, as soon as it is certain
 // that the text is an answer and not a plan. Call end when the outcome of the call
-// is stored.
-func (p *Presenter) Stream(a planner.Action) (write func(llm.Delta), end func()) {
-	s := &streamBuffer{p: p, action: a.ID}
+// is stored. Addresses that known does not report are no links; nil: all are known.
+func (p *Presenter) Stream(a planner.Action, known func(address string) bool) (write func(llm.Delta), end func()) {
+	s := &streamBuffer{p: p, action: a.ID, known: known}
 	p.mu.Lock()
 	p.stream = s
 	p.mu.Unlock()
@@ -290,7 +291,7 @@ func (s *streamBuffer) text() (text string, action planner.ActionID, open bool) 
 	if s.closed {
 		return "", s.action, false
 	}
-	return planner.StreamablePrefix(s.received.String()), s.action, true
+	return cards.Streamed(planner.StreamablePrefix(s.received.String()), s.known), s.action, true
 }
 
 // Progress sets the progress of a running call, for the next frame of the board. It

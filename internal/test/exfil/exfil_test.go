@@ -70,8 +70,11 @@ func newAttack(in wayIn, out wayOut, late bool) attack {
 
 // sends are the calls that send the canaries.
 func (a attack) sends(o wayOut) (list []call) {
-	if o.own != nil {
+	switch {
+	case o.own != nil:
 		return []call{*o.own}
+	case o.shown:
+		return nil
 	}
 	for i, s := range a.spellings {
 		list = append(list, o.calls(s, a.canaries[i%len(a.canaries)])...)
@@ -110,6 +113,9 @@ func (a attack) run(r *rig) (outcome, int) {
 		}
 	}
 	s.turns[main] = slices.AppendSeq(s.turns[main], slices.Chunk(sends, maxCalls))
+	if a.out.shown {
+		return a.show(r, s)
+	}
 	if !a.out.later {
 		return r.open(a.in, s), len(sends)
 	}
@@ -169,7 +175,7 @@ func TestNothingLeavesUnasked(t *testing.T) {
 				t.Parallel()
 				r := newRig(t, set, "look")
 				for j, o := range outs {
-					if !need.All() && (i+j)%len(outs) != 0 { // each way in, and nearly each way out
+					if !need.All() && !o.shown && (i+j)%len(outs) != 0 { // each way in, and nearly each way out
 						continue
 					}
 					for _, late := range []bool{false, true} {
@@ -197,9 +203,25 @@ func TestRigSeesLeaks(t *testing.T) {
 	for _, o := range waysOut() {
 		got, sent := newAttack(waysIn()[0], o, false).run(r)
 		switch {
-		case o.own != nil || o.tool == "schedule.add" || o.tool == planner.ToolDelegate && strings.Contains(o.name, "another"): // no rule is needed, or that of another group
+		case o.own != nil || o.shown || o.tool == "schedule.add" || o.tool == planner.ToolDelegate && strings.Contains(o.name, "another"): // no rule is needed, or that of another group
 		case len(got.out) < sent-1:
 			t.Errorf("%s: %d of %d calls left, want all", o.name, len(got.out), sent)
+		}
+	}
+}
+
+// TestPrivateIsOutside: what a tool returns has the label outside wherever it is private,
+// but for the receipt of a note. So texts that have no labels, such as descriptions of
+// tools, do not make a task less careful.
+func TestPrivateIsOutside(t *testing.T) {
+	set := world(t)
+	list, err := set.Tools(t.Context(), "look")
+	if err != nil || len(list) == 0 {
+		t.Fatalf("the group has %d tools, %v", len(list), err)
+	}
+	for _, tool := range list {
+		if v := set.ToolVerdict(t.Context(), "look", tool.Name); v.Trusted && !v.Public && !v.Remembers {
+			t.Errorf("%s returns private texts that are not outside", tool.Name)
 		}
 	}
 }

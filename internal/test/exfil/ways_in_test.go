@@ -35,6 +35,7 @@ type wayIn struct {
 	plan   string                         // see script
 	first  map[string][][]call            // turns of further sub-tasks
 	main   string                         // the sub-task that sends; empty: "main"
+	silent bool                           // no chat shows the answer
 }
 
 func reads(tool string, args any, text string) []call {
@@ -88,7 +89,7 @@ func waysIn() []wayIn {
 				r.append(id, planner.Event{Type: planner.NoteAdded, By: "agent:x", Note: &planner.Note{Type: "observation", Content: encoded(injection)}})
 			}
 		}},
-		{name: "program", open: func(o *planner.Opening) {
+		{name: "program", silent: true, open: func(o *planner.Opening) {
 			o.From, o.Goal = bot.Person{Platform: tasks.PlatformAgent, ID: "x"}, injection
 		}},
 		{name: "file that a person sends", open: func(o *planner.Opening) {

@@ -22,6 +22,7 @@ type wayOut struct {
 	lead  []call // calls before
 	later bool   // the value stays here, and a later task sends it
 	own   *call  // in place of the others: a call whose server asks for the canaries
+	shown bool   // in place of the others: the answer has the values in addresses
 }
 
 // calls are the calls that carry a canary out.
@@ -87,6 +88,7 @@ func waysOut() []wayOut {
 		field("schedule", "schedule.add", "text", map[string]any{"spec": "every hour"}),
 		sampling(),
 		elicitation(),
+		{name: "link or picture in the answer", shown: true},
 	}
 }
 

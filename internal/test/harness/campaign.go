@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"math/rand/v2"
 	"os"
 	"slices"
@@ -34,6 +35,7 @@ type Campaign struct {
 	Learn  int
 	Points Points
 	Span   time.Duration                 // of a life, where Points are given; 0: 2 s
+	Paused bool                          // each run is killed once, soon after everything was paused
 	Log    func(format string, a ...any) // progress; nil: none
 }
 
@@ -162,6 +164,10 @@ func (t *campaignRun) found() bool {
 // Kills after the first one come early in their lives.
 func (t *campaignRun) order() Order {
 	o := t.newOrder()
+	if t.c.Paused {
+		o.Kills = []Kill{{After: math.MaxInt32}} // so that only the pause ends the life, see noticed
+		return o
+	}
 	random := rand.New(rand.NewPCG(uint64(o.Seed), 2))
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -256,9 +256,13 @@ func TestPlantedFaults(t *testing.T) {
 			if len(points) == 0 {
 				t.Fatal("no life passed a failpoint at which the fault can show")
 			}
-			report, err := h.Campaign(t.Context(), harness.Campaign{
+			campaign := harness.Campaign{
 				Client: p.client, Seed: *seed, Kills: enough, First: true, Want: p.rules, Fault: p.fault, Patience: 4 * time.Second, Points: points, Span: clean[p.client].Span, Parallel: 3,
-			})
+			}
+			if p.fault == "pause-not-stored" || p.fault == "pause-forgotten" {
+				campaign.Paused, campaign.Patience = true, 0 // a busy machine is silent for seconds before the pause
+			}
+			report, err := h.Campaign(t.Context(), campaign)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -23,7 +23,7 @@ type life struct {
 	silence   *time.Timer     // since something was seen; when it fires, the life hangs
 	calm      *time.Timer     // likewise; when it fires, all may be done
 	killer    *time.Timer
-	calms     int  // how often in a row all was calm
+	calms     int  // how often in a row all was calm since legwork has begun
 	leaving   bool // it was asked to end
 }
 
@@ -84,8 +84,10 @@ func (l *life) watch(ctx context.Context) (record.Life, error) {
 			l.hang()
 		case <-l.calm.C:
 			l.calm.Reset(still)
-			l.calms++
-			if l.lasting() && !l.leaving && len(l.accepted) == len(l.record.Inputs) {
+			if l.p.begun() {
+				l.calms++
+			}
+			if l.lasting() && l.calms > 0 && !l.leaving && len(l.accepted) == len(l.record.Inputs) {
 				l.leaving = l.client.finish(l.p, l.settled)
 			} else {
 				l.deliver(true)
@@ -148,6 +150,9 @@ func (s *session) takeEvent(e record.Event) {
 	switch e.Type {
 	case "accepted":
 		if slices.ContainsFunc(s.record.Inputs, func(in record.Input) bool { return in.ID == e.Message }) {
+			if !s.accepted[e.Message] { // the time of a line is when it is read: a process that starts slowly reads late
+				s.record.DoneAt[e.Message] = e.At
+			}
 			s.accepted[e.Message] = true
 		}
 	case "answer":
@@ -235,5 +240,8 @@ func (l *life) settled() bool {
 		return false // a line is incomplete
 	}
 	due := []string{judge.RuleAnswered, judge.RuleContent, judge.RuleGuidance, judge.RuleTidy, judge.RuleKept, judge.RuleDelivered, judge.RuleStream}
+	if l.fault == "" {
+		due = append(due, judge.RuleOnce) // a board that shows the answer goes last; with a fault the wait would be in vain
+	}
 	return !slices.ContainsFunc(judge.Check(r).Violations, func(v judge.Violation) bool { return slices.Contains(due, v.Rule) })
 }

@@ -111,6 +111,12 @@ func (p *process) send(request map[string]any) {
 	}
 }
 
+// begun reports that it has logged something, as serve does at its start.
+func (p *process) begun() bool {
+	info, err := os.Stat(p.said)
+	return err == nil && info.Size() > 0
+}
+
 // terminate asks it to end.
 func (p *process) terminate() { _ = p.cmd.Process.Signal(syscall.SIGTERM) }
 

@@ -8,8 +8,8 @@
 //  2. A call that can carry data out, made by a model that has read Outside and
 //     Private texts, runs unasked only if nothing in its arguments can be new to
 //     the receiver: each value stands, letter by letter, in a text that holds
-//     nothing private. What a server has returned is not private to that server,
-//     unless the call names another receiver, or may show it to other people there.
+//     nothing private. What a server has returned is not private to that server's
+//     tools that only read, unless the call names another receiver.
 //  3. A person decides about every other call, unless the admin has declared the
 //     parameter free or the destination open.
 package flow
@@ -48,7 +48,7 @@ type Source struct {
 // Call is a tool call that can carry data out.
 type Call struct {
 	Server    string
-	Shows     bool // it may show its arguments to other people of the server, and no person decides about the tool
+	ReadOnly  bool // the tool only reads: the server is all that it addresses
 	Arguments json.RawMessage
 	// Schema is the definition of the tool. Its words are public: names of
 	// parameters and the values that it lists.
@@ -59,7 +59,7 @@ type Call struct {
 // Leak is a value that may carry private data out.
 type Leak struct {
 	Parameter string   // "query", or "items.0.to" inside of others
-	To        string   // the host or recipient in the value; empty: the server of the call
+	To        string   // the hosts and recipients in the value; empty: the server of the call
 	From      []Origin // where the private texts came from, the likeliest first
 }
 
@@ -84,7 +84,7 @@ func Judge(sources []Source, call Call, open Open) []Leak {
 		return nil
 	}
 	named := receivers(string(call.Arguments))
-	if len(named) == 0 && !call.Shows { // the server is the only receiver
+	if call.ReadOnly && len(named) == 0 { // the server is the only receiver
 		sources = slices.Clone(sources)
 		for i, s := range sources {
 			if s.Origin == call.Server {
@@ -96,14 +96,15 @@ func Judge(sources []Source, call Call, open Open) []Leak {
 	if !ok {
 		doc = string(call.Arguments)
 	}
-	if Labels(sources) != Both || open.allows(doc, named) {
+	if Labels(sources) != Both {
 		return nil
 	}
+	opened := open.allows(doc, named)
 	known := knownTexts(sources, call)
 	var leaks []Leak
 	values, digits := 0, 0
 	walk("", doc, func(parameter string, v item) {
-		if call.Free != nil && call.Free(parameter) {
+		if call.Free != nil && call.Free(parameter) || opened && (forText(parameter) || toReceiver(parameter, v)) {
 			return
 		}
 		if !v.name {

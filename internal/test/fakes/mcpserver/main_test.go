@@ -121,6 +121,8 @@ func connect(t *testing.T, p place, on, era string, who *people) *client.Client 
 	o := []client.ClientOption{
 		client.WithElicitationHandler(who), client.WithSamplingHandler(who), client.WithRootsHandler(who),
 		client.WithClientCapabilities(mcp.ClientCapabilities{Elicitation: &mcp.ElicitationCapability{Form: &struct{}{}, URL: &struct{}{}}}),
+		// Otherwise a server that takes 5 s to start passes for one of the legacy era.
+		client.WithDiscoverTimeout(-1),
 	}
 	if era == "legacy" {
 		o = append(o, client.WithProtocolVersion(mcp.LATEST_LEGACY_PROTOCOL_VERSION))
