@@ -74,7 +74,7 @@ var edits = []edit{
 		}
 		ctx, c.span = telemetry.Start(ctx, telemetry.Client, c.operation`,
 	},
-	{"unknown-repeats", "tasks/...", `if a.Started { return x.unknownOutcome(`, `if a.Started && !faults.On("unknown-repeats") { return x.unknownOutcome(`},
+	{"unknown-repeats", "tasks/...", `case a.Started: return x.unknownOutcome(`, `case a.Started && !faults.On("unknown-repeats"): return x.unknownOutcome(`},
 	{
 		"approval-skipped", "tasks/...", `case j.Ask && !policy.Approved(v, a.Place, j.Judgement):`,
 		`case j.Ask && !policy.Approved(v, a.Place, j.Judgement) && !faults.On("approval-skipped"):`,
