@@ -6,12 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/http"
 	"slices"
 	"time"
 
 	"legwork/bot"
 	"legwork/files"
+	"legwork/files/read"
 	"legwork/planner"
 	"legwork/tasks"
 	"legwork/tasks/policy"
@@ -45,7 +45,7 @@ func (s *Service) fileLimits() FileLimits {
 const (
 	keepUpload = 24 * time.Hour // until a task uses it
 	maxFiles   = 20             // of one question or message
-	sniffed    = 512            // bytes that the type is found from
+	sniffed    = 4 << 10        // bytes that the type is found from
 )
 
 // Upload keeps a file for tasks of the principal. It returns when the file is durable.
@@ -64,14 +64,11 @@ func (s *Service) Upload(ctx context.Context, p Principal, name string, r io.Rea
 	}
 	limits := s.fileLimits()
 	f, err := s.Store.KeepFile(ctx, in, tasks.Keep{
-		Owner: p.room().Room(), Name: bot.BaseName(name), Type: contentType(head), Until: s.Now().Add(keepUpload),
+		Owner: p.room().Room(), Name: bot.BaseName(name), Type: read.TypeOf(head, name), Until: s.Now().Add(keepUpload),
 		Max: limits.File, OwnerMax: limits.Chat, TotalMax: limits.Total,
 	})
 	return File(f), err
 }
-
-// contentType finds the MIME type of a content from its beginning.
-func contentType(head []byte) string { return http.DetectContentType(head) }
 
 // OpenFile opens a file of a task that the principal may see, or an upload of its own.
 // The caller closes it. ErrNotFound.

@@ -1,6 +1,7 @@
 package executor
 
 import (
+	"bufio"
 	"bytes"
 	"cmp"
 	"context"
@@ -27,6 +28,9 @@ const (
 	fetchTries = 5
 	keepTime   = time.Hour
 )
+
+// sniffed is how many bytes the type of a file is found from.
+const sniffed = 4 << 10
 
 // Bounds of what is kept of one file: bytes of its text, and pictures of its pages.
 const (
@@ -123,7 +127,7 @@ func (x *Executor) keepAttachment(ctx context.Context, v *tasks.View, a bot.Atta
 		return files.ErrLarge
 	}
 	chat := v.Opening().Chat
-	keep := tasks.Keep{Owner: chat.Room(), Name: r.Name, Type: a.Type, Until: x.Now().Add(keepTime), Max: limits.File, OwnerMax: limits.Chat, TotalMax: limits.All}
+	keep := tasks.Keep{Owner: chat.Room(), Name: r.Name, Until: x.Now().Add(keepTime), Max: limits.File, OwnerMax: limits.Chat, TotalMax: limits.All}
 	pauses := retry.New(500*time.Millisecond, 20*time.Second, 0)
 	for try := 1; ; try++ {
 		kept, err := x.keepFrom(ctx, chat, a, keep)
@@ -162,7 +166,10 @@ func (x *Executor) keepFrom(ctx context.Context, chat bot.Chat, a bot.Attachment
 		}
 		in.CloseWithError(err)
 	}()
-	kept, err := x.Store.KeepFile(ctx, out, keep)
+	content := bufio.NewReaderSize(out, sniffed)
+	head, _ := content.Peek(sniffed) // KeepFile gets the error, too
+	keep.Type = read.TypeOf(head, keep.Name)
+	kept, err := x.Store.KeepFile(ctx, content, keep)
 	out.CloseWithError(err)
 	cancel()
 	<-done
@@ -176,7 +183,7 @@ func (x *Executor) readKept(ctx context.Context, v *tasks.View, action planner.A
 		return err
 	}
 	defer remove()
-	head := make([]byte, 4<<10)
+	head := make([]byte, sniffed)
 	f, err := os.Open(path)
 	if err != nil {
 		return fmt.Errorf("opening copy of file: %w", err)

@@ -35,7 +35,7 @@ func TestFiles(t *testing.T) {
 	e := newEnv(t)
 	content := bytes.Repeat([]byte("name,price\n"), 100_000)
 	f, got := want[api.File](e, http.StatusCreated, upload("operator", "../offers \u202e.csv", content))
-	if f.ID != files.IDOf(content) || f.Name != "offers _.csv" || f.Bytes != int64(len(content)) || f.Type != "text/plain; charset=utf-8" || got.header.Get("Location") != "/v1/files/"+string(f.ID) {
+	if f.ID != files.IDOf(content) || f.Name != "offers _.csv" || f.Bytes != int64(len(content)) || f.Type != "text/csv" || got.header.Get("Location") != "/v1/files/"+string(f.ID) {
 		t.Fatalf("got %+v %v", f, got.header)
 	}
 	read := func(token string, status int) answer {
