@@ -73,7 +73,7 @@ func member(t *testing.T, archive []byte, name string) string {
 	if err != nil {
 		return ""
 	}
-	defer f.Close()
+	defer func() { _ = f.Close() }()
 	text, err := io.ReadAll(f)
 	if err != nil {
 		t.Fatal(err)
