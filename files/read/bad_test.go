@@ -59,7 +59,7 @@ func TestBadFiles(t *testing.T) {
 		{"100,000 pages", blankPages(100_000, ""), read.ErrPages},
 		{"a bomb in a sheet", zeroSheet(t, 10<<20), read.ErrUnpacked},
 		{"a long text in a document", docxOf(t, "<w:p><w:r><w:t>"+strings.Repeat("a", 10<<20)), read.ErrUnpacked},
-		{"a bomb in a PDF", pdfOf("", "<< /Type /Catalog /Pages 2 0 R >>", "<< /Type /Pages /Kids [3 0 R] /Count 1 >>", "<< /Type /Page /Contents 4 0 R >>", streamOf("/Filter [/FlateDecode /FlateDecode]", deflate([]byte(deflateZeros(10<<20))))), read.ErrUnpacked},
+		{"a bomb in a PDF", pdfOf("", "<< /Type /Catalog /Pages 2 0 R >>", "<< /Type /Pages /Kids [3 0 R] /Count 1 >>", "<< /Type /Page /Contents 4 0 R >>", streamOf("/Filter [/FlateDecode /FlateDecode]", deflate([]byte(deflateZeros(64<<20))))), read.ErrUnpacked},
 		{"a billion laughs", bomb(doctype + "<w:document><w:p><w:t>&b;</w:t></w:p></w:document>"), read.ErrUnpacked},
 		{"quadratic entities", bomb(`<!DOCTYPE x [<!ENTITY a "` + strings.Repeat("a", 100_000) + `">]><w:document><w:t>` + strings.Repeat("&a;", 10_000) + "</w:t></w:document>"), read.ErrUnpacked},
 		{"an external entity", bomb(`<!DOCTYPE x [<!ENTITY a SYSTEM "file:///etc/passwd">]><w:document><w:p><w:t>&a;</w:t></w:p></w:document>`), read.ErrUnpacked},

@@ -152,7 +152,7 @@ func deflate(data []byte) string {
 // with Chinese, a ligature, and text that is turned.
 func twoPages() []byte {
 	const toUnicode = `begincmap 1 begincodespacerange <0000> <FFFF> endcodespacerange 2 beginbfchar <0001> <6E56> <0002> <8FB9> endbfchar 1 beginbfrange <0003> <0004> <FB01> endbfrange endcmap`
-	return pdfOf(`/Info << /Title (Timetable \(winter\)) >>`,
+	return pdfOf(`/Info 13 0 R`,
 		"<< /Type /Catalog /Pages 2 0 R >>",
 		"<< /Type /Pages /Kids [3 0 R 7 0 R] /Count 2 /MediaBox [0 0 595 842] /Resources << /Font << /F1 5 0 R /F2 9 0 R >> /XObject << /X1 12 0 R >> >> >>",
 		"<< /Type /Page /Parent 2 0 R /Contents 4 0 R >>",
@@ -165,6 +165,7 @@ func twoPages() []byte {
 		"<< /Type /Font /Subtype /CIDFontType2 /DW 1000 /W [1 [1000 1000]] >>",
 		streamOf("", toUnicode),
 		streamOf("/Type /XObject /Subtype /Form /BBox [0 0 595 842] /Matrix [1 0 0 1 0 -300] /Resources << /Font << /F1 5 0 R >> >>", "BT /F1 8 Tf 72 650 Td (Page one) Tj ET"),
+		`<< /Title (Timetable \(winter\)) >>`,
 	)
 }
 
@@ -335,8 +336,8 @@ func samples(t testing.TB) []sample {
 			"a.zip", archiveOf(t, "d/a.txt", "hello", "../../etc/passwd", "x", "in.zip", string(archiveOf(t, "b.txt", "deep"))), "ZIP archive",
 			"[members 1-3] |  | member | bytes |\n| --- | --- | --- |\n| 1 | d/a.txt | 5 |\n| 2 | ../../etc/passwd | 1 |\n| 3 | in.zip | 134 |", " 3 []",
 		},
-		{"a.pdf", twoPages(), "PDF", "[page 1] Winter timetable\n\nTrams leave every six minutes.\nCafés are open.\n\nPage one\n[page 2] 湖边\n\nfifl", "Timetable (winter) 2 []"},
-		{"scan.pdf", scanned(), "PDF", "[page 1] (picture 20 x 40)", " 1 [scan]"},
+		{"a.pdf", twoPages(), "PDF", "[page 1] Winter timetable\nTrams leave every six minutes.\nCafés are open.\nPage one\n[page 2] 湖边\nfifl", "Timetable (winter) 2 []"},
+		{"scan.pdf", scanned(), "PDF", "[page 1] (picture 1568 x 1212)", " 1 [scan]"},
 		{"a.png", encoded(t, "png", photo(40, 20)), "picture", "[picture] (picture 40 x 20)", " 1 []"},
 	}
 }

@@ -47,12 +47,20 @@ const (
 // only decides between kinds of plain text.
 func TypeOf(head []byte, name string) string { return parse.TypeOf(head, name) }
 
+// Reader reads documents. The zero value compiles the PDF library for each PDF, which
+// takes seconds.
+type Reader struct {
+	// Cache is a folder for the compiled code of the PDF library, about 21 MB. It is
+	// made when it is missing. Nobody else may write to it.
+	Cache string
+}
+
 // File reads the file at path, whose name for people may be another one. It calls part
 // with each part as soon as it is read, in order. When it returns an error after some
 // parts, the Document is valid and Cut. An error of part ends the reading and is returned.
-func File(ctx context.Context, path, name string, l Limits, part func(Part) error) (Document, error) {
+func (r Reader) File(ctx context.Context, path, name string, l Limits, part func(Part) error) (Document, error) {
 	var d Document
-	err := run(ctx, path, job{Do: doFile, Name: name, Limits: l.Defaults()}, func(m message) error {
+	err := run(ctx, path, job{Do: doFile, Name: name, Limits: l.Defaults(), Cache: r.Cache}, func(m message) error {
 		if m.Document != nil {
 			d = *m.Document
 		}

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"legwork/files/read/pdf"
 	"legwork/internal/charset"
 )
 
@@ -40,7 +41,7 @@ const (
 	NoteDamaged     = "damaged"     // some pages or members are damaged and were left out
 	NoteAttachments = "attachments" // the mail has attachments, which are listed and not read
 	NoteScan        = "scan"        // some pages have no text; their pictures are given
-	NoteBlank       = "blank"       // some pages have neither text nor a picture that can be taken out
+	NoteBlank       = "blank"       // some pages have no text, and no picture of them is given
 	NoteAnimated    = "animated"    // the picture moves; the first frame is given
 )
 
@@ -112,7 +113,15 @@ func (e KindError) Is(target error) bool { return target == ErrKind }
 type Source struct {
 	io.ReaderAt
 	Size int64
-	Name string // decides between kinds of plain text
+	Name string       // decides between kinds of plain text
+	PDF  *pdf.Library // reads a PDF; nil: it cannot be read
+}
+
+// IsPDF reports whether a file needs Source.PDF.
+func (s Source) IsPDF() bool {
+	head := make([]byte, min(headSize, s.Size))
+	n, _ := s.ReadAt(head, 0)
+	return TypeOf(head[:n], s.Name) == typePDF
 }
 
 func (s Source) reader() io.Reader { return io.NewSectionReader(s, 0, s.Size) }
