@@ -68,17 +68,18 @@ func (p problem) Unwrap() error {
 // waitDelay is how long a process that was killed may keep its output open.
 const waitDelay = time.Second
 
-// loadTime is how long the process may take to compile the PDF library, on a slow machine.
-const loadTime = 2 * time.Minute
-
-// run starts the process that reads the file at path, and calls take with each of its
-// messages.
+// run reads the file at path.
 func run(ctx context.Context, path string, j job, take func(message) error) error {
 	file, err := openFile(path, j.Limits)
 	if err != nil {
 		return err
 	}
 	defer file.Close()
+	return runOpen(ctx, file, j, take)
+}
+
+// runOpen starts the process that reads a file, and calls take with each of its messages.
+func runOpen(ctx context.Context, file *os.File, j job, take func(message) error) error {
 	src, err := source(file, j.Name)
 	if err != nil {
 		return err
@@ -96,7 +97,7 @@ func run(ctx context.Context, path string, j job, take func(message) error) erro
 	defer cancel()
 	wait, used := j.Limits.Time, time.Duration(0)
 	if j.PDF {
-		wait += loadTime
+		wait += LoadTime
 	}
 	over := time.AfterFunc(wait, cancel)
 	defer over.Stop()

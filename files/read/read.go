@@ -6,7 +6,10 @@ package read
 
 import (
 	"context"
+	"fmt"
 	"io"
+	"os"
+	"time"
 
 	"legwork/files/read/parse"
 )
@@ -47,6 +50,10 @@ const (
 // only decides between kinds of plain text.
 func TypeOf(head []byte, name string) string { return parse.TypeOf(head, name) }
 
+// LoadTime is how long the PDF library may take to be compiled, on a slow machine. It
+// comes on top of Limits.Time.
+const LoadTime = 2 * time.Minute
+
 // Reader reads documents. The zero value compiles the PDF library for each PDF, which
 // takes seconds.
 type Reader struct {
@@ -59,8 +66,17 @@ type Reader struct {
 // with each part as soon as it is read, in order. When it returns an error after some
 // parts, the Document is valid and Cut. An error of part ends the reading and is returned.
 func (r Reader) File(ctx context.Context, path, name string, l Limits, part func(Part) error) (Document, error) {
+	file, err := openFile(path, l.Defaults())
+	if err != nil {
+		return Document{}, err
+	}
+	defer file.Close()
+	return r.read(ctx, file, name, l, part)
+}
+
+func (r Reader) read(ctx context.Context, file *os.File, name string, l Limits, part func(Part) error) (Document, error) {
 	var d Document
-	err := run(ctx, path, job{Do: doFile, Name: name, Limits: l.Defaults(), Cache: r.Cache}, func(m message) error {
+	err := runOpen(ctx, file, job{Do: doFile, Name: name, Limits: l.Defaults(), Cache: r.Cache}, func(m message) error {
 		if m.Document != nil {
 			d = *m.Document
 		}
@@ -70,6 +86,21 @@ func (r Reader) File(ctx context.Context, path, name string, l Limits, part func
 		return nil
 	})
 	return d, err
+}
+
+// Bytes is like File for a file that is in memory.
+func (r Reader) Bytes(ctx context.Context, data []byte, name string, l Limits, part func(Part) error) (Document, error) {
+	file, err := os.CreateTemp("", "legwork-read-")
+	if err != nil {
+		return Document{}, fmt.Errorf("making a file: %w", err)
+	}
+	_ = os.Remove(file.Name()) // it stays open; a kill leaves nothing
+	defer os.Remove(file.Name())
+	defer file.Close()
+	if _, err := file.Write(data); err != nil {
+		return Document{}, fmt.Errorf("writing a file: %w", err)
+	}
+	return r.read(ctx, file, name, l, part)
 }
 
 // ReadPicture reads the picture at path: upright, scaled down to Limits.Side, as JPEG, or

@@ -34,7 +34,7 @@ func Main(in io.Reader, out io.Writer) error {
 	debug.SetMaxStack(64 << 20)
 	debug.SetMemoryLimit(j.Limits.Memory / 4 * 3) // the collector works harder from here on
 	// The timer also starts what timers need while the process may still open something.
-	over := time.AfterFunc(loadTime+j.Limits.Time, func() { panic("the file takes too long to read") })
+	over := time.AfterFunc(LoadTime+j.Limits.Time, func() { panic("the file takes too long to read") })
 	defer over.Stop()
 	w := writer{json.NewEncoder(out)}
 	if j.PDF { // its code is stored and loaded before anything of the file is read

@@ -18,7 +18,7 @@ func parsePDF(src Source, s *sink) error {
 	if err != nil {
 		return reasonOf(err)
 	}
-	s.Title = f.About("Title")
+	s.Title, s.Author = f.About("Title"), f.About("Author")
 	if s.Total = f.Pages; s.Total > s.limits.Pages {
 		return ErrPages
 	}
