@@ -69,6 +69,7 @@ func TestBadFiles(t *testing.T) {
 		{"HEIC", []byte("\x00\x00\x00\x18ftypheic\x00\x00\x00\x00mif1heic" + strings.Repeat("\x00", 100)), read.ErrHEIC},
 		{"a program", []byte("\x7fELF\x02\x01\x01" + strings.Repeat("\x00", 100)), read.ErrKind},
 		{"an old Word document", []byte("\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + strings.Repeat("\x00", 1000)), read.ErrKind},
+		{"an RTF document", []byte(`{\rtf1\ansi text}`), read.ErrKind},
 		{"noise", []byte("\x00\x01\x02\x03\x04\x05\x06\x07\x80\xff"), read.ErrKind},
 	} {
 		t.Run(test.name, func(t *testing.T) {

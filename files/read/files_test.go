@@ -290,10 +290,6 @@ func samples(t testing.TB) []sample {
 			"a.html", []byte("<!doctype html><title>Page</title><h1>Head</h1><script>no()</script><p>Text <b>bold</b><table><tr><th>A<th>B<tr><td>1<td>2</table>"), "HTML page",
 			"[lines 1-7] # Head\n\nText **bold**\n\n| A | B |\n|---|---|\n| 1 | 2 |", "Page 0 []",
 		},
-		{
-			"a.rtf", []byte(`{\rtf1\ansi\ansicpg1251{\fonttbl{\f0 Times;}}{\*\generator x;}\f0 \'cf\'f0\'e8\'e2\'e5\'f2 {\b bold}\par \u8212?\u26412?\par\trowd\cellx1\cellx2 a\cell b\cell\row end}`), "RTF document",
-			"[paragraphs 1-4] Привет bold\n\n—本\n\n| a | b |\n| --- | --- |\n\n\nend", " 0 []",
-		},
 		{"a.eml", []byte(message), "e-mail", "[head] From: Ann Müller <a@example.com>\nTo: b@example.com\nDate: Mon, 5 Jan 2026 10:00:00 +0000\nSubject: Привет\n[line 1] Café at nine.\n[attachments] - offer.pdf (application/pdf)", "Привет 0 [attachments]"},
 		{
 			"a.docx", docxOf(t, `<w:p><w:pPr><w:pStyle w:val="berschrift1"/></w:pPr><w:r><w:t>Head</w:t></w:r></w:p><w:p><w:r><w:t>One </w:t></w:r><w:del><w:r><w:delText>gone</w:delText><w:t>gone</w:t></w:r></w:del><w:r><w:t>two</w:t><w:footnoteReference w:id="2"/></w:r></w:p><w:p><w:pPr><w:numPr><w:ilvl w:val="1"/><w:numId w:val="1"/></w:numPr></w:pPr><w:r><w:t>item</w:t></w:r></w:p>
