@@ -74,13 +74,13 @@ tools/client       | clip form llm lookalike plainjson redact retry telemetry | 
 tools/builtin      | nearest tools/builtin/files tools/builtin/memory tools/builtin/search tools/builtin/web | mcp-go apd/v3 x/text
 tools/builtin/caller |                                         | mcp-go
 tools/builtin/files | tools/builtin/caller                    | mcp-go doublestar/v4 x/sys x/text
-tools/builtin/web  | clip charset                            | mcp-go go-readability html-to-markdown/v2 ledongthuc/pdf x/net x/text golang-lru/v2
+tools/builtin/web  | charset clip files/read                 | mcp-go go-readability html-to-markdown/v2 x/net x/text golang-lru/v2
 tools/builtin/search | clip nearest retry                      | mcp-go x/net
 tools/builtin/memory | fsutil search tools/builtin/caller      | mcp-go bbolt
 
-files/read         | files/read/parse                        | go-landlock x/sys
+files/read         | files/read/parse files/read/pdf         | go-landlock x/sys
 files/read/parse   | charset files/read/pdf                  | mimetype html-to-markdown/v2 x/image x/net x/text
-files/read/pdf     |                                         | x/image x/text
+files/read/pdf     |                                         | go-pdfium wazero flock
 form               | plainjson                               | jsonschema/v6
 files              |                                         |
 bot                |                                         | displaywidth x/time
@@ -115,7 +115,7 @@ toolargs           |                                         |
 // every package: they put real parts together.
 const (
 	forTests       = "test store/storetest tasks/enginetest"
-	modulesOfTests = "ledongthuc/pdf go-cmp standard-webhooks goleak goldmark gorilla/websocket slack-go/slack pgregory.net/rapid go-internal creack/pty vt10x go-openai mcp-go jsonschema/v6 bbolt yaml/v3 x/sys x/term x/text x/image invopop/jsonschema pgx/v5"
+	modulesOfTests = "go-cmp standard-webhooks goleak goldmark gorilla/websocket slack-go/slack pgregory.net/rapid go-internal creack/pty vt10x go-openai mcp-go jsonschema/v6 bbolt yaml/v3 x/sys x/term x/text x/image invopop/jsonschema pgx/v5"
 )
 
 // pure packages decide by values alone; impure is what they must not reach for.

@@ -22,6 +22,7 @@ import (
 	"legwork/bot"
 	"legwork/bot/terminal"
 	"legwork/conf"
+	"legwork/files/read"
 	"legwork/i18n"
 	"legwork/internal/clock"
 	"legwork/internal/redact"
@@ -105,6 +106,15 @@ func openCore(ctx context.Context, config *conf.Config, command string, w instru
 // tools, get.
 func copiesFolder(config *conf.Config) string { return filepath.Join(config.DataDir, "tmp") }
 
+// cacheFolder is where the compiled code of the PDF library is kept. A demo has no data
+// directory that stays.
+func cacheFolder(config *conf.Config, command string) string {
+	if folder, err := os.UserCacheDir(); err == nil && command == demoCommand {
+		return filepath.Join(folder, "legwork")
+	}
+	return filepath.Join(config.DataDir, "cache")
+}
+
 // emptyFolder makes a folder, and removes what a killed process has left in it.
 func emptyFolder(path string) error {
 	return errors.Join(os.RemoveAll(path), os.MkdirAll(path, 0o700))
@@ -126,7 +136,7 @@ func (a *core) connect(model llm.Model, platforms ...bot.Platform) {
 		Store: a.store, Texts: a.texts, Chats: chats, Log: a.log, Now: a.clock.Now, Pause: a.pause, Rules: prompts, Clean: a.hidden.String,
 	})
 	a.executor = executor.New(executor.Config{
-		Store: a.store, Model: model, Tools: redactedTools{a.tools, a.credentials}, Chats: chats, Copies: copiesFolder(a.config), Texts: a.texts, Log: a.log, Now: a.clock.Now, Wall: time.Now,
+		Store: a.store, Model: model, Tools: redactedTools{a.tools, a.credentials}, Chats: chats, Copies: copiesFolder(a.config), Reader: read.Reader{Cache: cacheFolder(a.config, a.command)}, Texts: a.texts, Log: a.log, Now: a.clock.Now, Wall: time.Now,
 		Append: a.presenters.Append, Pause: a.pause, Prompts: prompts, Reached: func(_ context.Context, over planner.Overdraft) { a.budgets.Reached(over) },
 		Tracer: a.tracer,
 	})

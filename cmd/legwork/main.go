@@ -37,7 +37,6 @@ type commands struct {
 	Resume  resumeCommand  `cmd:"" help:"Resume paused work."`
 	Version versionCommand `cmd:"" help:"Print the version, the commit and the Go version."`
 	Data    dataCommand    `cmd:"" help:"Back up, verify, compact, forget, restore and copy the stored data."`
-	ReadPDF readPDFCommand `cmd:"" name:"read-pdf" hidden:""`
 	Reader  readerCommand  `cmd:"" name:"read-file" hidden:""`
 	Sandbox sandboxCommand `cmd:"" hidden:""`
 }

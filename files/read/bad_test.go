@@ -59,7 +59,7 @@ func TestBadFiles(t *testing.T) {
 		{"100,000 pages", blankPages(100_000, ""), read.ErrPages},
 		{"a bomb in a sheet", zeroSheet(t, 10<<20), read.ErrUnpacked},
 		{"a long text in a document", docxOf(t, "<w:p><w:r><w:t>"+strings.Repeat("a", 10<<20)), read.ErrUnpacked},
-		{"a bomb in a PDF", pdfOf("", "<< /Type /Catalog /Pages 2 0 R >>", "<< /Type /Pages /Kids [3 0 R] /Count 1 >>", "<< /Type /Page /Contents 4 0 R >>", streamOf("/Filter [/FlateDecode /FlateDecode]", deflate([]byte(deflateZeros(10<<20))))), read.ErrUnpacked},
+		{"a bomb in a PDF", pdfOf("", "<< /Type /Catalog /Pages 2 0 R >>", "<< /Type /Pages /Kids [3 0 R] /Count 1 >>", "<< /Type /Page /Contents 4 0 R >>", streamOf("/Filter [/FlateDecode /FlateDecode]", deflate([]byte(deflateZeros(64<<20))))), read.ErrUnpacked},
 		{"a billion laughs", bomb(doctype + "<w:document><w:p><w:t>&b;</w:t></w:p></w:document>"), read.ErrUnpacked},
 		{"quadratic entities", bomb(`<!DOCTYPE x [<!ENTITY a "` + strings.Repeat("a", 100_000) + `">]><w:document><w:t>` + strings.Repeat("&a;", 10_000) + "</w:t></w:document>"), read.ErrUnpacked},
 		{"an external entity", bomb(`<!DOCTYPE x [<!ENTITY a SYSTEM "file:///etc/passwd">]><w:document><w:p><w:t>&a;</w:t></w:p></w:document>`), read.ErrUnpacked},
@@ -69,6 +69,7 @@ func TestBadFiles(t *testing.T) {
 		{"HEIC", []byte("\x00\x00\x00\x18ftypheic\x00\x00\x00\x00mif1heic" + strings.Repeat("\x00", 100)), read.ErrHEIC},
 		{"a program", []byte("\x7fELF\x02\x01\x01" + strings.Repeat("\x00", 100)), read.ErrKind},
 		{"an old Word document", []byte("\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + strings.Repeat("\x00", 1000)), read.ErrKind},
+		{"an RTF document", []byte(`{\rtf1\ansi text}`), read.ErrKind},
 		{"noise", []byte("\x00\x01\x02\x03\x04\x05\x06\x07\x80\xff"), read.ErrKind},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -32,15 +32,18 @@ type job struct {
 	Do     string `json:"do"`
 	Name   string `json:"name,omitempty"` // of the file, or of a member
 	Limits Limits `json:"limits"`
+	PDF    bool   `json:"pdf,omitempty"`   // the file is one
+	Cache  string `json:"cache,omitempty"` // the folder of a Reader
 }
 
 // message is a line that this process writes. The last one is Done.
 type message struct {
-	Part     *Part     `json:"part,omitempty"`
-	Data     []byte    `json:"data,omitempty"`
-	Document *Document `json:"document,omitempty"`
-	Error    *problem  `json:"error,omitempty"`
-	Done     bool      `json:"done,omitempty"`
+	Ready    *time.Duration `json:"ready,omitempty"` // processor time before the reading began; of PDFs alone
+	Part     *Part          `json:"part,omitempty"`
+	Data     []byte         `json:"data,omitempty"`
+	Document *Document      `json:"document,omitempty"`
+	Error    *problem       `json:"error,omitempty"`
+	Done     bool           `json:"done,omitempty"`
 }
 
 // problem is an error between processes.
@@ -65,14 +68,23 @@ func (p problem) Unwrap() error {
 // waitDelay is how long a process that was killed may keep its output open.
 const waitDelay = time.Second
 
-// run starts the process that reads the file at path, and calls take with each of its
-// messages.
+// run reads the file at path.
 func run(ctx context.Context, path string, j job, take func(message) error) error {
 	file, err := openFile(path, j.Limits)
 	if err != nil {
 		return err
 	}
 	defer file.Close()
+	return runOpen(ctx, file, j, take)
+}
+
+// runOpen starts the process that reads a file, and calls take with each of its messages.
+func runOpen(ctx context.Context, file *os.File, j job, take func(message) error) error {
+	src, err := source(file, j.Name)
+	if err != nil {
+		return err
+	}
+	j.PDF = j.Do == doFile && src.IsPDF()
 	self, err := os.Executable()
 	if err != nil {
 		return fmt.Errorf("finding the path of this program: %w", err)
@@ -81,8 +93,14 @@ func run(ctx context.Context, path string, j job, take func(message) error) erro
 	if err != nil {
 		return err
 	}
-	timed, cancel := context.WithTimeoutCause(ctx, j.Limits.Time, ErrTime)
+	timed, cancel := context.WithCancel(ctx)
 	defer cancel()
+	wait, used := j.Limits.Time, time.Duration(0)
+	if j.PDF {
+		wait += LoadTime
+	}
+	over := time.AfterFunc(wait, cancel)
+	defer over.Stop()
 	c := exec.CommandContext(timed, self, Command) //nolint:gosec // this program
 	c.Env = []string{}                             // it holds secrets
 	c.Dir = string(filepath.Separator)
@@ -101,7 +119,14 @@ func run(ctx context.Context, path string, j job, take func(message) error) erro
 	case err != nil:
 		return fmt.Errorf("starting the process that reads: %w", err)
 	}
-	result, taken := receive(out, j.Limits, take)
+	result, taken := receive(out, j.Limits, func(m message) error {
+		if m.Ready != nil {
+			used = *m.Ready
+			over.Reset(j.Limits.Time)
+			return nil
+		}
+		return take(m)
+	})
 	if result != nil || taken != nil {
 		cancel() // a process that has said its last may end as it likes
 	}
@@ -118,7 +143,7 @@ func run(ctx context.Context, path string, j job, take func(message) error) erro
 	case timed.Err() != nil:
 		return ErrTime
 	}
-	return crash(c, exit, errOut.String(), j.Limits)
+	return crash(c, exit, errOut.String(), used+j.Limits.Time)
 }
 
 // openFile opens a file that is worth starting a process for.
@@ -150,7 +175,7 @@ func receive(out io.Reader, l Limits, take func(message) error) (last *message, 
 		if decoder.Decode(&m) != nil {
 			return nil, nil //nolint:nilerr // how the process ended tells more
 		}
-		if m.Part != nil || m.Document != nil || m.Data != nil {
+		if m.Ready != nil || m.Part != nil || m.Document != nil || m.Data != nil {
 			if err := take(m); err != nil {
 				return nil, err
 			}
@@ -161,8 +186,9 @@ func receive(out io.Reader, l Limits, take func(message) error) (last *message, 
 	}
 }
 
-// crash finds out why a process ended without its last message.
-func crash(c *exec.Cmd, exit error, errOut string, l Limits) error {
+// crash finds out why a process ended without its last message. It had that much
+// processor time.
+func crash(c *exec.Cmd, exit error, errOut string, had time.Duration) error {
 	first, _, _ := strings.Cut(errOut, "\n")
 	if exit == nil {
 		exit = io.ErrUnexpectedEOF
@@ -171,7 +197,7 @@ func crash(c *exec.Cmd, exit error, errOut string, l Limits) error {
 	switch state := c.ProcessState; {
 	case strings.Contains(errOut, "out of memory"), strings.Contains(errOut, "cannot allocate memory"):
 		reason = ErrMemory
-	case state != nil && state.UserTime()+state.SystemTime() >= l.Time-time.Second:
+	case state != nil && state.UserTime()+state.SystemTime() >= had-time.Second:
 		reason = ErrTime
 	case errOut == "" && state != nil && !state.Exited():
 		reason = ErrMemory // killed by the system

@@ -14,8 +14,9 @@ import (
 // getrlimit(2) hold on every kernel: without descriptors there is no socket of any kind.
 //
 // RLIMIT_DATA bounds memory that can be written, as the Go runtime takes it; RLIMIT_AS
-// would also count the addresses that it only reserves.
-func confine(l Limits) error {
+// would also count the addresses that it only reserves. This process has used that much
+// processor time.
+func confine(l Limits, used time.Duration) error {
 	if err := landlock.V9.BestEffort().Restrict(); err != nil {
 		return err
 	}
@@ -24,8 +25,8 @@ func confine(l Limits) error {
 		resource int
 		value    uint64
 	}{
-		{"memory", unix.RLIMIT_DATA, uint64(l.Memory)},                      //nolint:gosec // positive
-		{"processor time", unix.RLIMIT_CPU, uint64(l.Time/time.Second) + 1}, //nolint:gosec // positive
+		{"memory", unix.RLIMIT_DATA, uint64(l.Memory)},                             //nolint:gosec // positive
+		{"processor time", unix.RLIMIT_CPU, uint64((used+l.Time)/time.Second) + 1}, //nolint:gosec // positive
 		{"bytes written", unix.RLIMIT_FSIZE, 0},
 		{"core dumps", unix.RLIMIT_CORE, 0},
 		{"descriptors", unix.RLIMIT_NOFILE, 0},
@@ -35,4 +36,13 @@ func confine(l Limits) error {
 		}
 	}
 	return nil
+}
+
+// processorTime returns how much processor time this process has used.
+func processorTime() time.Duration {
+	var u unix.Rusage
+	if unix.Getrusage(unix.RUSAGE_SELF, &u) != nil {
+		return 0
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }

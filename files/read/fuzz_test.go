@@ -41,8 +41,6 @@ func seedsOf(f *testing.F, names ...string) (all [][]byte) {
 	return all
 }
 
-func FuzzPDF(f *testing.F) { fuzz(f, "a.pdf", nil, seedsOf(f, "a.pdf", "scan.pdf")...) }
-
 func FuzzArchive(f *testing.F) {
 	fuzz(f, "a.zip", nil, seedsOf(f, "a.docx", "a.xlsx", "a.pptx", "a.odt", "a.ods", "a.odp", "a.epub", "a.zip")...)
 }
@@ -62,8 +60,6 @@ func FuzzODT(f *testing.F) {
 func FuzzODS(f *testing.F) {
 	fuzz(f, "a", func(t testing.TB, data []byte) []byte { return odfOf(t, "spreadsheet", string(data)) }, []byte(`<table:table><table:table-row table:number-rows-repeated="9"><table:table-cell><text:p>a</text:p></table:table-cell></table:table-row></table:table>`))
 }
-
-func FuzzRTF(f *testing.F) { fuzz(f, "a.rtf", nil, seedsOf(f, "a.rtf")...) }
 
 func FuzzMail(f *testing.F) { fuzz(f, "a.eml", nil, seedsOf(f, "a.eml")...) }
 

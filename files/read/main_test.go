@@ -14,6 +14,9 @@ import (
 	"legwork/files/read"
 )
 
+// testReader keeps the code of the PDF library for all tests.
+var testReader read.Reader
+
 // The test binary is also the process that reads files, and one that tries what that
 // process may not do.
 func TestMain(m *testing.M) {
@@ -28,7 +31,16 @@ func TestMain(m *testing.M) {
 		try(os.Args[2], os.Args[3])
 		os.Exit(0)
 	}
-	goleak.VerifyTestMain(m)
+	cache, err := os.MkdirTemp("", "legwork-code-")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	testReader.Cache = cache
+	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
+		_ = os.RemoveAll(cache)
+		os.Exit(code)
+	}))
 }
 
 // try gives up the rights and prints what is possible after that.

@@ -6,7 +6,10 @@ package read
 
 import (
 	"context"
+	"fmt"
 	"io"
+	"os"
+	"time"
 
 	"legwork/files/read/parse"
 )
@@ -47,12 +50,33 @@ const (
 // only decides between kinds of plain text.
 func TypeOf(head []byte, name string) string { return parse.TypeOf(head, name) }
 
+// LoadTime is how long the PDF library may take to be compiled, on a slow machine. It
+// comes on top of Limits.Time.
+const LoadTime = 2 * time.Minute
+
+// Reader reads documents. The zero value compiles the PDF library for each PDF, which
+// takes seconds.
+type Reader struct {
+	// Cache is a folder for the compiled code of the PDF library, about 21 MB. It is
+	// made when it is missing. Nobody else may write to it.
+	Cache string
+}
+
 // File reads the file at path, whose name for people may be another one. It calls part
 // with each part as soon as it is read, in order. When it returns an error after some
 // parts, the Document is valid and Cut. An error of part ends the reading and is returned.
-func File(ctx context.Context, path, name string, l Limits, part func(Part) error) (Document, error) {
+func (r Reader) File(ctx context.Context, path, name string, l Limits, part func(Part) error) (Document, error) {
+	file, err := openFile(path, l.Defaults())
+	if err != nil {
+		return Document{}, err
+	}
+	defer file.Close()
+	return r.read(ctx, file, name, l, part)
+}
+
+func (r Reader) read(ctx context.Context, file *os.File, name string, l Limits, part func(Part) error) (Document, error) {
 	var d Document
-	err := run(ctx, path, job{Do: doFile, Name: name, Limits: l.Defaults()}, func(m message) error {
+	err := runOpen(ctx, file, job{Do: doFile, Name: name, Limits: l.Defaults(), Cache: r.Cache}, func(m message) error {
 		if m.Document != nil {
 			d = *m.Document
 		}
@@ -62,6 +86,21 @@ func File(ctx context.Context, path, name string, l Limits, part func(Part) erro
 		return nil
 	})
 	return d, err
+}
+
+// Bytes is like File for a file that is in memory.
+func (r Reader) Bytes(ctx context.Context, data []byte, name string, l Limits, part func(Part) error) (Document, error) {
+	file, err := os.CreateTemp("", "legwork-read-")
+	if err != nil {
+		return Document{}, fmt.Errorf("making a file: %w", err)
+	}
+	_ = os.Remove(file.Name()) // it stays open; a kill leaves nothing
+	defer os.Remove(file.Name())
+	defer file.Close()
+	if _, err := file.Write(data); err != nil {
+		return Document{}, fmt.Errorf("writing a file: %w", err)
+	}
+	return r.read(ctx, file, name, l, part)
 }
 
 // ReadPicture reads the picture at path: upright, scaled down to Limits.Side, as JPEG, or

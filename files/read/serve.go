@@ -2,6 +2,7 @@ package read
 
 import (
 	"bufio"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 	"time"
 
 	"legwork/files/read/parse"
+	"legwork/files/read/pdf"
 )
 
 // Main does one job in the process that reads: the job is on in, the file is descriptor
@@ -25,20 +27,31 @@ func Main(in io.Reader, out io.Writer) error {
 	if file == nil {
 		return errors.New("reading the file: descriptor 3 is not open")
 	}
-	info, err := file.Stat()
+	src, err := source(file, j.Name)
 	if err != nil {
-		return fmt.Errorf("reading the file: %w", err)
+		return err
 	}
 	debug.SetMaxStack(64 << 20)
 	debug.SetMemoryLimit(j.Limits.Memory / 4 * 3) // the collector works harder from here on
 	// The timer also starts what timers need while the process may still open something.
-	over := time.AfterFunc(j.Limits.Time, func() { panic("the file takes too long to read") })
+	over := time.AfterFunc(LoadTime+j.Limits.Time, func() { panic("the file takes too long to read") })
 	defer over.Stop()
-	if err := confine(j.Limits); err != nil {
+	w := writer{json.NewEncoder(out)}
+	if j.PDF { // its code is stored and loaded before anything of the file is read
+		if src.PDF, err = pdf.Load(context.Background(), j.Cache, j.Limits.Unpacked); err != nil {
+			return w.done(nil, err)
+		}
+	}
+	used := processorTime()
+	if err := confine(j.Limits, used); err != nil {
 		return fmt.Errorf("giving up rights: %w", err)
 	}
-	w := writer{json.NewEncoder(out)}
-	src := parse.Source{ReaderAt: file, Size: info.Size(), Name: j.Name}
+	over.Reset(j.Limits.Time)
+	if j.PDF {
+		if err := w.Encode(message{Ready: &used}); err != nil {
+			return err
+		}
+	}
 	switch j.Do {
 	case doFile:
 		d, err := parse.File(src, j.Limits, w.part)
@@ -58,6 +71,15 @@ func Main(in io.Reader, out io.Writer) error {
 		return w.done(nil, err)
 	}
 	return fmt.Errorf("reading the job: it is %q", j.Do)
+}
+
+// source is a file that is open.
+func source(file *os.File, name string) (parse.Source, error) {
+	info, err := file.Stat()
+	if err != nil {
+		return parse.Source{}, fmt.Errorf("reading the file: %w", err)
+	}
+	return parse.Source{ReaderAt: file, Size: info.Size(), Name: name}, nil
 }
 
 // writer writes messages.

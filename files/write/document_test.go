@@ -9,8 +9,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/ledongthuc/pdf"
-
 	"legwork/files/write"
 )
 
@@ -148,11 +146,7 @@ func TestHTMLRunsNothing(t *testing.T) {
 
 func TestPDF(t *testing.T) {
 	data := document(t, "pdf", latin(t)+strings.Repeat("\nA paragraph that fills the page with a few more words, so that there are more.\n", 90), options(t))
-	file, err := pdf.NewReader(bytes.NewReader(data), int64(len(data)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got := file.NumPage(); got < 4 {
+	if got := bytes.Count(data, []byte("/Type /Page\n")); got < 4 {
 		t.Errorf("got %d pages, want at least 4", got)
 	}
 	if !bytes.Contains(data, []byte("/Outlines")) || !bytes.Contains(data, []byte("/URI (https://www.example.org/grants?year=2026&kind=heat)")) {

@@ -262,7 +262,7 @@ func (x *Executor) keepMade(ctx context.Context, v *tasks.View, content []byte, 
 func (x *Executor) readText(ctx context.Context, v *tasks.View, path string, r *planner.ReadFile) error {
 	var parts []read.Part
 	size, unseen := 0, false
-	document, err := read.File(ctx, path, r.Name, read.Limits{}, func(p read.Part) error {
+	document, err := x.Reader.File(ctx, path, r.Name, read.Limits{}, func(p read.Part) error {
 		if p.Picture != nil {
 			if unseen = !x.rules.Load().HasVision; unseen || len(r.Pictures) >= maxPictures {
 				return nil

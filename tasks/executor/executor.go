@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"legwork/files/read"
 	"legwork/i18n"
 	"legwork/internal/telemetry"
 	"legwork/llm"
@@ -42,6 +43,7 @@ type Config struct {
 	// Copies is a folder for copies of files, which last as long as a call. The caller
 	// empties it at the start, since a kill leaves copies behind. Empty: the system's.
 	Copies string
+	Reader read.Reader // reads documents
 	Texts  *i18n.Texts
 	Log    *slog.Logger
 	Now    func() time.Time // the clock for expiry and working time

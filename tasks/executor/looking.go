@@ -123,7 +123,7 @@ func (x *Executor) member(ctx context.Context, r *planner.ReadFile, name string)
 		return nil, err
 	}
 	size := 0
-	_, err = read.File(ctx, f.Name(), path.Base(name), read.Limits{}, func(p read.Part) error {
+	_, err = x.Reader.File(ctx, f.Name(), path.Base(name), read.Limits{}, func(p read.Part) error {
 		if size += len(p.Text); size <= maxKeptText && p.Picture == nil {
 			list = append(list, p)
 		}

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -52,7 +53,12 @@ func makers() map[string]maker {
 			return build(o, func(m memory.Options) (*server.MCPServer, error) { return memory.New(m, env.Data, env.Now) })
 		},
 		"search": func(o options, _ Env) (*server.MCPServer, error) { return build(o, search.New) },
-		"web":    func(o options, _ Env) (*server.MCPServer, error) { return build(o, web.New) },
+		"web": func(o options, env Env) (*server.MCPServer, error) {
+			return build(o, func(w web.Options) (*server.MCPServer, error) {
+				w.PDFs.Cache = filepath.Join(env.Data, "cache")
+				return web.New(w)
+			})
+		},
 	}
 }
 

@@ -28,6 +28,7 @@ const (
 	typeEPUB  = "application/epub+zip"
 	typePDF   = "application/pdf"
 	typeOLE   = "application/x-ole-storage"
+	typeRTF   = "text/rtf"
 	typeText  = "text/plain"
 	typeHTML  = "text/html"
 	typeMail  = "message/rfc822"
@@ -56,7 +57,6 @@ func formats(name string) (format, bool) {
 		typeZIP:                 {"ZIP archive", parseZIP},
 		typeHTML:                {"HTML page", parseHTML},
 		"application/xhtml+xml": {"HTML page", parseHTML},
-		"text/rtf":              {"RTF document", parseRTF},
 		typeMail:                {"e-mail", parseMail},
 		typeCSV:                 {"CSV table", parseCSV},
 		typeTSV:                 {"TSV table", parseCSV},
@@ -108,7 +108,7 @@ func TypeOf(head []byte, name string) string {
 	}
 	ending, named := endings[strings.ToLower(path.Ext(strings.ReplaceAll(name, `\`, "/")))]
 	switch {
-	case found == "text/rtf" || found == "image/svg+xml" || strings.HasPrefix(found, "image/"):
+	case found == typeRTF || found == "image/svg+xml" || strings.HasPrefix(found, "image/"):
 	case found == typeHTML && (!named || ending == typeCSV || ending == typeTSV || ending == "application/json"):
 	case named:
 		return ending
@@ -165,6 +165,8 @@ func find(src Source) (name, kind string, parse func(Source, *sink) error, err e
 		return name, "picture", nil, ErrHEIC
 	case isOLE(head):
 		return name, "", nil, oleError(src, name)
+	case name == typeRTF:
+		return name, "", nil, KindError{name}
 	case strings.HasPrefix(name, "text/x-"), strings.HasPrefix(name, "text/javascript"), name == "text/css":
 		return name, "source code", parseText, nil
 	case strings.HasPrefix(name, "text/"), strings.HasSuffix(name, "+xml"), strings.HasSuffix(name, "+json"), isTextType(name):

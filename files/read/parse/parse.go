@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"legwork/files/read/pdf"
 	"legwork/internal/charset"
 )
 
@@ -23,12 +24,13 @@ type Part struct {
 
 // Document says what a file is, apart from its parts.
 type Document struct {
-	Kind  string   `json:"kind"` // for people and prompts, such as "PDF" or "Word document"
-	Type  string   `json:"type"` // the MIME type, by content
-	Title string   `json:"title,omitempty"`
-	Total int      `json:"total,omitempty"` // pages, slides, sheets or members in the file; 0 when the format has none
-	Cut   bool     `json:"cut,omitempty"`   // a limit was reached before the end
-	Notes []string `json:"notes,omitempty"` // the constants below
+	Kind   string   `json:"kind"` // for people and prompts, such as "PDF" or "Word document"
+	Type   string   `json:"type"` // the MIME type, by content
+	Title  string   `json:"title,omitempty"`
+	Author string   `json:"author,omitempty"` // of a PDF
+	Total  int      `json:"total,omitempty"`  // pages, slides, sheets or members in the file; 0 when the format has none
+	Cut    bool     `json:"cut,omitempty"`    // a limit was reached before the end
+	Notes  []string `json:"notes,omitempty"`  // the constants below
 }
 
 // Notes of a Document.
@@ -40,7 +42,7 @@ const (
 	NoteDamaged     = "damaged"     // some pages or members are damaged and were left out
 	NoteAttachments = "attachments" // the mail has attachments, which are listed and not read
 	NoteScan        = "scan"        // some pages have no text; their pictures are given
-	NoteBlank       = "blank"       // some pages have neither text nor a picture that can be taken out
+	NoteBlank       = "blank"       // some pages have no text, and no picture of them is given
 	NoteAnimated    = "animated"    // the picture moves; the first frame is given
 )
 
@@ -112,7 +114,15 @@ func (e KindError) Is(target error) bool { return target == ErrKind }
 type Source struct {
 	io.ReaderAt
 	Size int64
-	Name string // decides between kinds of plain text
+	Name string       // decides between kinds of plain text
+	PDF  *pdf.Library // reads a PDF; nil: it cannot be read
+}
+
+// IsPDF reports whether a file needs Source.PDF.
+func (s Source) IsPDF() bool {
+	head := make([]byte, min(headSize, s.Size))
+	n, _ := s.ReadAt(head, 0)
+	return TypeOf(head[:n], s.Name) == typePDF
 }
 
 func (s Source) reader() io.Reader { return io.NewSectionReader(s, 0, s.Size) }
@@ -137,7 +147,7 @@ func File(src Source, l Limits, out func(Part) error) (d Document, err error) {
 	s := &sink{limits: l.Defaults(), out: out}
 	defer func() {
 		d = s.Document
-		d.Title = strings.Join(strings.Fields(clean(d.Title)), " ")
+		d.Title, d.Author = oneLine(d.Title), oneLine(d.Author)
 		d.Cut = d.Cut || err != nil && s.parts > 0
 	}()
 	switch {
@@ -170,7 +180,7 @@ func guard(do func() error) (err error) {
 
 // part hands over a part. Parts without text or picture count, but are left out.
 func (s *sink) part(p Part) error {
-	p.Name, p.Text = clip(strings.Join(strings.Fields(clean(p.Name)), " "), 200), strings.TrimSpace(clean(p.Text))
+	p.Name, p.Text = clip(oneLine(p.Name), 200), strings.TrimSpace(clean(p.Text))
 	if s.parts >= s.limits.Parts || s.text >= s.limits.Text {
 		s.Cut = true
 		return errEnough
@@ -197,6 +207,9 @@ func (s *sink) note(note string) {
 
 // clean removes what is no text, or text that people cannot see.
 func clean(text string) string { return charset.Visible(strings.ToValidUTF8(text, "\ufffd")) }
+
+// oneLine is a clean text without line breaks.
+func oneLine(text string) string { return strings.Join(strings.Fields(clean(text)), " ") }
 
 // clip shortens a text to a number of bytes, at a character.
 func clip(text string, size int) string {

@@ -9,68 +9,56 @@ import (
 	"legwork/files/read/pdf"
 )
 
-// parsePDF gives the pages, and the pictures of those without text.
+// parsePDF gives the pages, and pictures of those without text.
 func parsePDF(src Source, s *sink) error {
-	data, err := io.ReadAll(src.reader())
-	if err != nil {
-		return err
+	if src.PDF == nil {
+		return KindError{typePDF}
 	}
-	f, err := pdf.Open(data, s.limits.Unpacked)
+	f, err := src.PDF.Open(io.NewSectionReader(src, 0, src.Size), src.Size)
 	if err != nil {
 		return reasonOf(err)
 	}
-	s.Title = f.Title()
-	if s.Total = f.Pages(); s.Total > s.limits.Pages {
+	s.Title, s.Author = f.About("Title"), f.About("Author")
+	if s.Total = f.Pages; s.Total > s.limits.Pages {
 		return ErrPages
 	}
 	sound := 0
-	for n := 0; ; n++ {
-		page, ok, err := f.Page(n)
+	for n := range f.Pages {
+		text, err := f.Text(n)
 		switch {
-		case errors.Is(err, pdf.ErrUnpacked):
-			return ErrUnpacked
-		case !ok:
-			if sound == 0 {
-				return fmt.Errorf("%w: it has no pages that can be read", ErrDamaged)
-			}
-			s.Total = n
-			if f.Repaired() {
-				s.note(NoteDamaged)
-			}
-			return nil
+		case errors.Is(err, pdf.ErrMemory):
+			return reasonOf(err)
 		case err != nil:
 			s.note(NoteDamaged)
-		case n >= s.limits.Pages:
-			return ErrPages
-		}
-		if err == nil {
+		default:
 			sound++
 		}
-		p := Part{Name: fmt.Sprintf("page %d", n+1), Text: page.Text}
-		if strings.TrimSpace(page.Text) == "" {
-			p.Picture = s.scan(page)
+		p := Part{Name: fmt.Sprintf("page %d", n+1), Text: text}
+		if err == nil && strings.TrimSpace(text) == "" {
+			p.Picture = s.scan(f, n)
 		}
 		if err := s.part(p); err != nil {
 			return err
 		}
 	}
+	if sound == 0 {
+		return fmt.Errorf("%w: it has no pages that can be read", ErrDamaged)
+	}
+	return nil
 }
 
 // scan returns the picture of a page without text; nil without one.
-func (s *sink) scan(page pdf.Page) *Picture {
-	if page.Image == nil || s.pictures >= s.limits.Pictures {
+func (s *sink) scan(f *pdf.File, n int) *Picture {
+	if s.pictures >= s.limits.Pictures {
 		s.note(NoteBlank)
 		return nil
 	}
-	data, m, turn, err := page.Image.Decode(s.limits.Pixels)
-	if err == nil && data != nil {
-		m, _, err = s.decode("image/jpeg", data)
-	}
-	if err != nil {
+	m, err := f.Picture(n, s.limits.Side)
+	if err != nil || m == nil {
 		s.note(NoteBlank)
 		return nil
 	}
-	p, err := encodePicture(upright(shrink(m, s.limits.Side), [...]int{1, 6, 3, 8}[turn%4]))
+	p, err := encodePicture(m)
 	if err != nil {
 		s.note(NoteBlank)
 		return nil
@@ -82,9 +70,9 @@ func (s *sink) scan(page pdf.Page) *Picture {
 
 func reasonOf(err error) error {
 	switch {
-	case errors.Is(err, pdf.ErrEncrypted):
+	case errors.Is(err, pdf.ErrPassword):
 		return ErrEncrypted
-	case errors.Is(err, pdf.ErrUnpacked):
+	case errors.Is(err, pdf.ErrMemory):
 		return ErrUnpacked
 	}
 	return errors.Join(ErrDamaged, err)

@@ -8,6 +8,8 @@ import (
 	"net/http"
 	"strings"
 	"time"
+
+	"legwork/files/read"
 )
 
 // How pages are turned into text: that many at once, for the sake of memory,
@@ -85,10 +87,12 @@ func (f *fetcher) document(ctx context.Context, r *response, format string) (doc
 		if r.cut {
 			return document{}, name, fmt.Errorf("%s is a PDF of more than %d bytes, which is too large to be read", r.url(), f.maxBytes)
 		}
-		d, err := f.bounded(ctx, f.pdfs, func(ctx context.Context) (document, error) { return readPDF(ctx, f.pdftotext, f.reader, r.body) })
+		d, err := f.bounded(ctx, f.pdfs, f.patience+read.LoadTime, func(ctx context.Context) (document, error) {
+			return readPDF(ctx, f.pdfReader, r.body, f.patience)
+		})
 		return d, name, err
 	}
-	d, err := f.bounded(ctx, f.pages, func(context.Context) (document, error) {
+	d, err := f.bounded(ctx, f.pages, f.patience, func(context.Context) (document, error) {
 		text := decode(r.body, contentType)
 		if how == asText || format == formatSource {
 			return document{text: strings.ReplaceAll(text, "\r\n", "\n")}, nil
@@ -102,8 +106,8 @@ func (f *fetcher) document(ctx context.Context, r *response, format string) (doc
 // long as ctx and patience last. Work that takes longer goes on by itself,
 // though the bounds on pages let none take much longer, and keeps its place
 // among the readers, so that there are never more.
-func (f *fetcher) bounded(ctx context.Context, readers chan struct{}, work func(context.Context) (document, error)) (document, error) {
-	ctx, cancel := context.WithTimeout(ctx, f.patience)
+func (f *fetcher) bounded(ctx context.Context, readers chan struct{}, patience time.Duration, work func(context.Context) (document, error)) (document, error) {
+	ctx, cancel := context.WithTimeout(ctx, patience)
 	select {
 	case readers <- struct{}{}:
 	case <-ctx.Done():
@@ -134,7 +138,7 @@ func (f *fetcher) bounded(ctx context.Context, readers chan struct{}, work func(
 		case o := <-done: // cancel came after it
 			return o.d, o.err
 		default:
-			return document{}, fmt.Errorf("the page takes more than %v to read; use another source", f.patience)
+			return document{}, fmt.Errorf("the page takes more than %v to read; use another source", patience)
 		}
 	}
 }

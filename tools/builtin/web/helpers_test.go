@@ -19,6 +19,7 @@ import (
 	"go.uber.org/goleak"
 	"golang.org/x/net/dns/dnsmessage"
 
+	"legwork/files/read"
 	"legwork/internal/test/need"
 	"legwork/internal/test/servers"
 	"legwork/tools/builtin/web"
@@ -26,22 +27,34 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
+// pdfReader keeps the code of the PDF library for all tests.
+var pdfReader read.Reader
+
 // TestMain lets the test binary read PDFs for itself, as legwork does.
 func TestMain(m *testing.M) {
-	if len(os.Args) == 2 && os.Args[1] == web.ReaderCommand {
-		if err := web.ReadPDF(os.Stdin, os.Stdout); err != nil {
+	if len(os.Args) == 2 && os.Args[1] == read.Command {
+		if err := read.Main(os.Stdin, os.Stdout); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}
 		return
 	}
 	need.Parallel(8)
-	goleak.VerifyTestMain(m)
+	cache, err := os.MkdirTemp("", "legwork-code-")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	pdfReader.Cache = cache
+	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
+		_ = os.RemoveAll(cache)
+		os.Exit(code)
+	}))
 }
 
 // loopback are the options of tests that serve their own pages.
 func loopback() web.Options {
-	return web.Options{AllowRanges: []string{"127.0.0.0/8", "::1"}, Reader: []string{os.Args[0], web.ReaderCommand}}
+	return web.Options{AllowRanges: []string{"127.0.0.0/8", "::1"}, PDFs: pdfReader}
 }
 
 // fetcher makes a server and returns a function that calls its tool: the text,

@@ -6,10 +6,10 @@ import (
 	"net"
 	"net/netip"
 	"net/url"
-	"os"
-	"runtime/debug"
 	"strings"
 	"time"
+
+	"legwork/files/read"
 )
 
 // Options are an admin's, from the config's servers.NAME.options. The zero
@@ -30,10 +30,8 @@ type Options struct {
 	// proxy itself refuse those.
 	Proxy string `json:"proxy"`
 
-	// Reader is the command that reads a PDF, see ReadPDF. Nil: pdftotext where it
-	// is installed, else this program with the argument ReaderCommand when it is
-	// legwork itself, else PDFs are refused.
-	Reader []string `json:"-"`
+	// PDFs reads PDFs, by this program.
+	PDFs read.Reader `json:"-"`
 
 	resolver *net.Resolver    // nil: the system's
 	now      func() time.Time // nil: time.Now
@@ -62,8 +60,7 @@ type settings struct {
 	userAgent string
 	product   string // the part of userAgent that robots.txt knows
 	proxy     *url.URL
-	reader    []string
-	pdftotext string // its path; empty: reader reads PDFs
+	pdfReader read.Reader
 	resolver  *net.Resolver
 	now       func() time.Time
 	patience  time.Duration
@@ -73,7 +70,7 @@ type settings struct {
 func (o Options) check() (settings, error) {
 	s := settings{
 		maxBytes: DefaultMaxBytes, timeout: DefaultTimeout, robots: o.Robots == nil || *o.Robots,
-		userAgent: DefaultUserAgent, reader: o.Reader, resolver: o.resolver, now: o.now, patience: cmp.Or(o.patience, readerTime),
+		userAgent: DefaultUserAgent, pdfReader: o.PDFs, resolver: o.resolver, now: o.now, patience: cmp.Or(o.patience, readerTime),
 	}
 	var err error
 	if s.rules, err = o.rules(); err != nil {
@@ -99,9 +96,6 @@ func (o Options) check() (settings, error) {
 	}
 	if s.proxy, err = proxyAddress(o.Proxy); err != nil {
 		return s, err
-	}
-	if s.reader == nil {
-		s.pdftotext, s.reader = findPoppler(), ownReader()
 	}
 	if s.resolver == nil {
 		s.resolver = net.DefaultResolver
@@ -164,15 +158,4 @@ func product(userAgent string) string {
 		end = len(userAgent)
 	}
 	return strings.ToLower(userAgent[:end])
-}
-
-// ownReader is the command that reads PDFs when this program is legwork. Any
-// other program, such as a test, would not know the argument.
-func ownReader() []string {
-	info, ok := debug.ReadBuildInfo()
-	path, err := os.Executable()
-	if !ok || err != nil || !strings.HasPrefix(info.Path, "legwork/cmd/") {
-		return nil
-	}
-	return []string{path, ReaderCommand}
 }

@@ -5,7 +5,6 @@ import (
 	"compress/zlib"
 	"fmt"
 	"maps"
-	"os"
 	"strings"
 	"testing"
 	"time"
@@ -59,7 +58,7 @@ func deflateTimes(data string, n int) string {
 func twoPages() string {
 	const font = "<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica /Encoding /WinAnsiEncoding /FirstChar 32 /LastChar 126 /Widths 6 0 R >>"
 	const toUnicode = `begincmap 1 begincodespacerange <0000> <FFFF> endcodespacerange 2 beginbfchar <0001> <6E56> <0002> <8FB9> endbfchar endcmap`
-	return pdfFile("/Info << /Title (Timetable \\(winter\\)) /Author (Harbour \\344ffairs) >>",
+	return pdfFile("/Info 13 0 R",
 		"<< /Type /Catalog /Pages 2 0 R >>",
 		"<< /Type /Pages /Kids [3 0 R 7 0 R] /Count 2 /MediaBox [0 0 595 842] /Resources << /Font << /F1 5 0 R /F2 9 0 R >> /XObject << /X1 12 0 R >> >> >>",
 		"<< /Type /Page /Parent 2 0 R /Contents 4 0 R >>",
@@ -72,40 +71,12 @@ func twoPages() string {
 		"<< /Type /Font /Subtype /CIDFontType2 /CIDSystemInfo << /Registry (Adobe) /Ordering (Identity) /Supplement 0 >> /DW 1000 /W [1 [1000 1000]] >>",
 		stream("", toUnicode),
 		stream("/Type /XObject /Subtype /Form /BBox [0 0 595 842] /Matrix [1 0 0 1 0 -300] /Resources << /Font << /F1 5 0 R >> >>", "BT /F1 8 Tf 72 650 Td (Page one) Tj ET"),
+		"<< /Title (Timetable \\(winter\\)) /Author (Harbour \\344ffairs) >>",
 	)
 }
 
-// pdfReaders are the options of servers that read PDFs in either way.
-func pdfReaders() map[string]func(t *testing.T) web.Options {
-	return map[string]func(t *testing.T) web.Options{
-		"own": func(*testing.T) web.Options { return loopback() },
-		"pdftotext": func(t *testing.T) web.Options {
-			need.Command(t, "pdftotext", "apt-get install poppler-utils")
-			o := loopback()
-			o.Reader = nil
-			return o
-		},
-	}
-}
-
 func TestPDF(t *testing.T) {
-	for name, want := range map[string]string{
-		"own":       "Winter timetable\n\nTrams leave every six minutes.\nCafés are open.\n\n湖边 湖边",
-		"pdftotext": "Winter timetable\nTrams leave every six minutes.\nCafés are open.\n\nPage one\n\n湖边 湖边",
-	} {
-		t.Run(name, func(t *testing.T) { testPDF(t, pdfReaders()[name](t), want) })
-	}
-	s := serve(t, "application/pdf", twoPages())
-	o := loopback()
-	o.Reader = []string{"/nonexistent/program"}
-	if got, failed := fetcher(t, o)(s.URL); !failed || !strings.Contains(got, "cannot be read") {
-		t.Errorf("fetch of a PDF with a reader that is missing: failed %v, got %q", failed, got)
-	}
-	o.Reader = nil
-	t.Setenv("PATH", "")
-	if got, failed := fetcher(t, o)(s.URL); !failed || !strings.Contains(got, "this program cannot read PDFs") {
-		t.Errorf("fetch of a PDF in a program that cannot start itself: failed %v, got %q", failed, got)
-	}
+	testPDF(t, loopback(), "Winter timetable\nTrams leave every six minutes.\nCafés are open.\nPage one\n\n湖边 湖边")
 }
 
 // testPDF fetches a PDF of two pages with this text.
@@ -203,17 +174,11 @@ func TestHostilePDFs(t *testing.T) {
 	if need.All() {
 		maps.Copy(files, bombs())
 	}
-	for reader, options := range pdfReaders() {
-		t.Run(reader, func(t *testing.T) { testHostilePDFs(t, options(t), files) })
-	}
-}
-
-func testHostilePDFs(t *testing.T, o web.Options, files map[string]string) {
 	for name, file := range files {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := serve(t, "application/pdf", file)
-			o := o.Patient(4 * time.Second)
+			o := loopback().Patient(4 * time.Second)
 			o.MaxBytes = 64 << 20
 			began := time.Now()
 			got, failed := fetcher(t, o)(s.URL)
@@ -244,7 +209,7 @@ func FuzzPDF(f *testing.F) {
 		}
 		s := serve(t, "application/pdf", "%PDF-"+string(file))
 		defer s.Close()
-		if got, failed := fetcher(t, web.Options{AllowRanges: []string{"127.0.0.1"}, Reader: []string{os.Args[0], web.ReaderCommand}}.Patient(3*time.Second))(s.URL); failed && !strings.Contains(got, "use another source") {
+		if got, failed := fetcher(t, loopback().Patient(3*time.Second))(s.URL); failed && !strings.Contains(got, "use another source") {
 			t.Errorf("fetch: got the error %q, want one that says what to do", got)
 		}
 	})
