@@ -8,26 +8,20 @@ import (
 	"testing"
 
 	"legwork/files/read"
+	"legwork/internal/test/need"
 )
 
 // readsPDF fails unless a reader gets the text of a PDF.
 func readsPDF(t *testing.T, cache string) {
 	t.Helper()
 	var got []string
-	_, err := read.Reader{Cache: cache}.File(t.Context(), write(t, twoPages()), "a.pdf", read.Limits{Memory: testMemoryUnderRace()}, func(p read.Part) error {
+	_, err := read.Reader{Cache: cache}.File(t.Context(), write(t, twoPages()), "a.pdf", read.Limits{}, func(p read.Part) error {
 		got = append(got, p.Text)
 		return nil
 	})
 	if err != nil || len(got) != 2 || !strings.HasPrefix(got[0], "Winter timetable") {
 		t.Errorf("reading a PDF: %q, %v", got, err)
 	}
-}
-
-func testMemoryUnderRace() int64 {
-	if underRace {
-		return testMemory
-	}
-	return 0
 }
 
 // cached are the files in a cache: the compiled code.
@@ -45,6 +39,7 @@ func cached(t *testing.T, cache string) []string {
 // replaced.
 func TestCache(t *testing.T) {
 	t.Parallel()
+	need.PDFs(t)
 	cache := filepath.Join(t.TempDir(), "new", "cache")
 	old := filepath.Join(cache, "wazero-v0.0.0", "old")
 	if err := os.MkdirAll(filepath.Dir(old), 0o700); err != nil {
@@ -87,6 +82,7 @@ func TestCache(t *testing.T) {
 // compiling does not count as reading.
 func TestNoCache(t *testing.T) {
 	t.Parallel()
+	need.PDFs(t)
 	file := write(t, []byte("x"))
 	readsPDF(t, filepath.Join(file, "cache"))
 	readsPDF(t, "")

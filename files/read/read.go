@@ -58,7 +58,7 @@ const LoadTime = 2 * time.Minute
 // takes seconds.
 type Reader struct {
 	// Cache is a folder for the compiled code of the PDF library, about 21 MB. It is
-	// made when it is missing. Nobody else may write to it.
+	// made when it is missing. No other user may write to it.
 	Cache string
 }
 

@@ -160,3 +160,12 @@ func miss(t testing.TB, format string, a ...any) {
 	}
 	t.Skipf(format, a...)
 }
+
+// PDFs skips a test that reads PDFs where the race detector is on: compiling the PDF
+// library takes minutes then.
+func PDFs(t testing.TB) {
+	t.Helper()
+	if underRace {
+		t.Skip("reading PDFs takes too long under the race detector")
+	}
+}

@@ -76,6 +76,7 @@ func twoPages() string {
 }
 
 func TestPDF(t *testing.T) {
+	need.PDFs(t)
 	testPDF(t, loopback(), "Winter timetable\nTrams leave every six minutes.\nCafés are open.\nPage one\n\n湖边 湖边")
 }
 
@@ -170,6 +171,7 @@ func objectStreamOfItself() string {
 }
 
 func TestHostilePDFs(t *testing.T) {
+	need.PDFs(t)
 	files := hostilePDFs()
 	if need.All() {
 		maps.Copy(files, bombs())
