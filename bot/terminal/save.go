@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"legwork/bot"
+	"legwork/internal/failpoint"
 )
 
 // maxNames is how many names are tried for a file: a folder with so many of them is not
@@ -42,6 +43,7 @@ func (t *Terminal) save(f *bot.File) (path string, err error) {
 		if err != nil {
 			return "", reason(err)
 		}
+		failpoint.Hit("save.before.write")
 		_, err = out.Write(f.Content)
 		if err = errors.Join(err, out.Close()); err != nil {
 			_ = os.Remove(path) // the next try writes all of it
