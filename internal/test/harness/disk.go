@@ -179,15 +179,14 @@ func referred(ctx context.Context, data *bolt.Store) ([]string, error) {
 func (s *session) saved() (list []record.Sent, err error) {
 	for _, e := range readFolder(s.dir, &err) {
 		name := e.Name()
+		if strings.HasPrefix(name, ".legwork-") {
+			s.record.Disk.Left = append(s.record.Disk.Left, name)
+		}
 		if !slices.ContainsFunc(s.record.Inputs, func(in record.Input) bool { return strings.Contains(name, in.ID+"-") && len(in.Makes()) > 0 }) {
 			continue
 		}
 		content, failed := os.ReadFile(filepath.Join(s.dir, name))
 		err = errors.Join(err, failed)
-		if strings.HasPrefix(name, ".") {
-			s.record.Disk.Left = append(s.record.Disk.Left, name)
-			continue
-		}
 		list = append(list, record.Sent{Name: name, Content: content})
 	}
 	return list, err

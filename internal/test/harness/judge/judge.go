@@ -226,7 +226,7 @@ func (j *judge) doubles() {
 		}
 	}
 	for i, l := range j.r.Lives {
-		free := sent[i] - passed(l, planner.Sent)
+		free := sent[i] - passed(l, planner.Sent) + record.Count(l, "post.after.file") // whose messages are recorded as well
 		if j.r.Client == record.Telegram {
 			free = unstoredMessages(l)
 		}

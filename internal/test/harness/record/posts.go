@@ -86,8 +86,12 @@ func EndedEarly(in Input, inputs []Input) bool {
 	})
 }
 
-// Finished reports whether an answer holds all that it has to, guidance aside.
+// Finished reports whether an answer holds all that it has to, guidance aside. Of one whose
+// prompt was cut to what the budget had left, that is what it made.
 func Finished(in Input, text string) bool {
+	if made := in.Makes(); len(made) > 0 && strings.Contains(text, "[…]") {
+		return strings.Contains(text, made[len(made)-1].Part+": made")
+	}
 	for _, round := range llmfake.ReadQuestion(in.Text).Rounds {
 		for _, part := range round {
 			if tool, _, _ := strings.Cut(part, " "); slices.Contains(Tools, tool) {
