@@ -47,6 +47,9 @@ func Later(do func()) { time.AfterFunc(500*time.Millisecond, do) }
 // one after which a platform ends a stream.
 func Span(d time.Duration) time.Duration { return d / time.Duration(choice().haste) }
 
+// Patience lengthens a span of time that a busy machine may need.
+func Patience(d time.Duration) time.Duration { return 6 * d }
+
 // Wall is the time of the system's clock, set ahead.
 func Wall() time.Time { return time.Now().Add(choice().ahead) }
 

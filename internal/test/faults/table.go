@@ -340,6 +340,8 @@ var edits = []edit{
 
 		func unhurried() timings {`,
 	},
+	// A busy machine reads a file slowly, and the judge wants it read.
+	{"", "files/read", `timed, cancel := context.WithTimeoutCause(ctx, j.Limits.Time, ErrTime)`, `timed, cancel := context.WithTimeoutCause(ctx, faults.Patience(j.Limits.Time), ErrTime)`},
 	// At a quarter of its length the lease would end with each restart of a server.
 	{
 		"", "store/postgres", `const ( leaseFor = 9 * time.Second holdFor = 8 * time.Second renewEvery = 3 * time.Second`,
