@@ -49,7 +49,7 @@ func exchanges(log []llmfake.Entry) []exchange {
 	return list
 }
 
-// about makes it a call beside chat about a text: what is painted, spoken or heard.
+// about makes it a call beside chat about a text, which is painted, spoken or heard.
 func (x *exchange) about(text string) {
 	x.id, x.key = text, fmt.Sprintf("%s of %q", x.request.Call, text)
 }

@@ -52,7 +52,7 @@ func unstoredFiles(l record.Life) int {
 	return record.Count(l, "post.before.file") - record.Count(l, "keep.after.file")
 }
 
-// missing judges a file of which there is nothing. Whoever stops a task gets no file.
+// missing judges a file of which there is nothing. A person who stops a task gets no file.
 func (j *fileJudge) missing(in record.Input, m llmfake.Made) {
 	if !record.EndedEarly(in, j.r.Inputs) {
 		j.violated(RuleMade, "%s of %s did not come", m.Name, in.ID)
@@ -95,7 +95,7 @@ func (j *fileJudge) inChat(in record.Input, m llmfake.Made, again []int) {
 }
 
 // inFolder looks at the folder of the terminal. A kill between saving and telling may leave
-// a copy that nobody was told about.
+// a copy without an event.
 func (j *fileJudge) inFolder(in record.Input, m llmfake.Made, again []int) {
 	told := map[string]int{} // lives, by the name
 	for _, e := range j.r.Events {

@@ -212,7 +212,7 @@ func (j *judge) answered(in record.Input) {
 // forgotten looks for the reply to the wish that a conversation be deleted.
 func (j *judge) forgotten(in record.Input) {
 	if !slices.ContainsFunc(j.r.Posts, func(p record.Post) bool { return p.Chat == in.Chat && record.SaysForgotten(p.Text) }) {
-		j.violated(RuleAnswered, "nobody was told that %s was forgotten", in.Chat)
+		j.violated(RuleAnswered, "no message says that %s was forgotten", in.Chat)
 	}
 }
 

@@ -27,7 +27,7 @@ type File struct {
 	Type    string
 	Content []byte
 	Seconds int    // of Voice
-	Says    string // what the answer tells of it; empty: nothing
+	Says    string // what the answer says of it; empty: nothing
 }
 
 // shared is the content of a file that several people send.
