@@ -73,6 +73,7 @@ func (s *webClient) download(ctx context.Context, address string, w io.Writer) e
 	}
 	return s.measure(ctx, downloadMethod, func(ctx context.Context) error {
 		failpoint.Hit("slack.before." + downloadMethod)
+		defer failpoint.Hit("slack.after." + downloadMethod)
 		return bot.Download(ctx, s.timings.stall, 0, w, func(ctx context.Context) (io.ReadCloser, error) {
 			resp, err := s.openFile(ctx, address)
 			if err != nil {

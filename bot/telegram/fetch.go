@@ -85,6 +85,7 @@ func (c *client) download(ctx context.Context, file string, size int64, w io.Wri
 	ctx, done := c.measure(ctx, downloadMethod)
 	defer func() { done(err) }()
 	failpoint.Hit("telegram.before." + downloadMethod)
+	defer failpoint.Hit("telegram.after." + downloadMethod)
 	return bot.Download(ctx, c.stall, size, w, func(ctx context.Context) (io.ReadCloser, error) {
 		segments := strings.Split(file, "/")
 		for i, s := range segments {

@@ -55,7 +55,7 @@ func (c *console) show(_ bot.Chat, id string, d bot.Draft, again bool) error {
 
 // save saves a made file and shows where it is.
 func (c *console) save(d bot.Draft) error {
-	path, err := c.t.save(d.File)
+	path, err := c.t.save(&d)
 	p := c.painter()
 	if err != nil {
 		return errors.Join(err, c.scroll([]string{"", p.row(piece{"✗ " + oneLine(err.Error()), red})}))

@@ -229,7 +229,7 @@ func (e *events) message(r request) bot.Message {
 // show shows a draft of any conversation that the program has named.
 func (e *events) show(chat bot.Chat, id string, d bot.Draft, _ bool) error {
 	if d.IsFile() {
-		path, err := e.t.save(d.File)
+		path, err := e.t.save(&d)
 		if err != nil {
 			return errors.Join(err, e.write(event{Type: "error", Task: d.Task, Text: ptr(err.Error())}))
 		}

@@ -177,7 +177,8 @@ func TestSaveWritesNothingOver(t *testing.T) {
 		t.Fatal(err)
 	}
 	term := New(Config{Dir: dir})
-	path, err := term.save(madeFile("", "").File)
+	made := madeFile("", "")
+	path, err := term.save(&made)
 	if err != nil || path != filepath.Join(dir, "report-3.tar") {
 		t.Fatalf("saved as %s, %v, want report-3.tar", path, err)
 	}
@@ -185,8 +186,28 @@ func TestSaveWritesNothingOver(t *testing.T) {
 		t.Errorf("the file of the person holds %q, %v", content, err)
 	}
 	term = New(Config{Dir: filepath.Join(dir, "none")})
-	if _, err := term.save(madeFile("", "").File); err == nil || !strings.Contains(err.Error(), "saving report.tar: ") {
+	if _, err := term.save(&made); err == nil || !strings.Contains(err.Error(), "saving report.tar: ") {
 		t.Errorf("saving into a folder that is not there gave %v", err)
+	}
+}
+
+// TestSaveAfterKill: what a killed process has written of a file is gone when the file is
+// saved again.
+func TestSaveAfterKill(t *testing.T) {
+	dir := t.TempDir()
+	made := madeFile("", "")
+	made.Mark = "T1.file.1"
+	written(t, dir, ".legwork-T1.file.1", "half")
+	path, err := New(Config{Dir: dir}).save(&made)
+	if err != nil {
+		t.Fatal(err)
+	}
+	content, err := os.ReadFile(path)
+	if err != nil || !bytes.Equal(content, made.File.Content) {
+		t.Errorf("the file holds %q, %v, want %q", content, err, made.File.Content)
+	}
+	if list, err := os.ReadDir(dir); err != nil || len(list) != 1 {
+		t.Errorf("the folder holds %v, %v, want the file alone", list, err)
 	}
 }
 

@@ -306,7 +306,7 @@ func (l *lines) show(_ bot.Chat, id string, d bot.Draft, again bool) error {
 
 // save saves a made file and writes where it is; mu is held.
 func (l *lines) save(d bot.Draft) error {
-	path, err := l.t.save(d.File)
+	path, err := l.t.save(&d)
 	if err != nil {
 		return errors.Join(err, l.writeLine("✗ "+oneLine(err.Error())))
 	}

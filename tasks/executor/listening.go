@@ -13,6 +13,7 @@ import (
 	"legwork/bot"
 	"legwork/files/read"
 	"legwork/internal/clip"
+	"legwork/internal/failpoint"
 	"legwork/llm"
 	"legwork/planner"
 	"legwork/tasks"
@@ -66,6 +67,7 @@ func (x *Executor) listen(ctx context.Context, v *tasks.View, action planner.Act
 	defer release()
 	request.BeforeRetry = x.budget.reserveRetries(ctx, v.ID, reserved)
 	said, err := listener.Transcribe(ctx, request)
+	failpoint.Hit("media.heard")
 	r.Usage = said.Usage
 	if failed, ok := errors.AsType[*llm.Error](err); ok {
 		r.Usage = failed.Usage

@@ -17,6 +17,7 @@ import (
 	"legwork/files"
 	"legwork/files/write"
 	"legwork/internal/clip"
+	"legwork/internal/failpoint"
 	"legwork/llm"
 	"legwork/planner"
 	"legwork/tasks"
@@ -59,6 +60,7 @@ func (x *Executor) makeFile(ctx context.Context, v *tasks.View, a planner.Action
 		x.budget.settle(ctx, v.ID, tasks.ReservationID{Action: a.ID}, used)
 		return err
 	}
+	failpoint.Hit("file.made")
 	text := m.text("prompt.made", map[string]any{"Name": f.Name, "Text": files.Size(f.Bytes)})
 	return x.settled(ctx, v, a, planner.Result{Text: text, Files: []files.File{f}, Caption: m.unlinked(clip.Line(wanted.Caption, maxMadeCaption)), Usage: used})
 }

@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"legwork/files/write"
+	"legwork/internal/failpoint"
 	"legwork/llm"
 	"legwork/planner"
 	"legwork/tasks"
@@ -75,6 +76,7 @@ func (m making) asked(artist Artist, role string, configured bool, most llm.Usag
 		}
 		defer release()
 		media, err = call(ctx, b.reserveRetries(ctx, m.v.ID, r))
+		failpoint.Hit("media.made")
 		failed, ok := errors.AsType[*llm.Error](err)
 		if !ok {
 			return media, err

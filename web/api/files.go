@@ -15,6 +15,7 @@ import (
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
 
 	"legwork/files"
+	"legwork/internal/failpoint"
 	"legwork/tasks/api"
 	"legwork/tasks/policy"
 	"legwork/web/problem"
@@ -76,6 +77,7 @@ func (c *calls) upload(ctx context.Context, _ *uploadRequest) (*uploadReply, err
 	case err != nil:
 		return nil, err
 	}
+	failpoint.Hit("upload.before.reply")
 	return &uploadReply{UploadPath + "/" + string(f.ID), f}, nil
 }
 

@@ -14,7 +14,10 @@
 package faults
 
 import (
+	"bytes"
+	"crypto/sha256"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"os"
 	"slices"
@@ -31,9 +34,21 @@ func On(name string) bool { return slices.Contains(choice().faults, name) }
 // Sometimes reports in one of four calls whether the named fault is chosen.
 func Sometimes(name string) bool { return On(name) && rand.N(4) == 0 }
 
+// Sum is the SHA-256 of a content, in hexadecimal digits.
+func Sum(content []byte) string { return fmt.Sprintf("%x", sha256.Sum256(content)) }
+
+// Reader reads a content.
+func Reader(content []byte) io.Reader { return bytes.NewReader(content) }
+
+// Later does something half a second later.
+func Later(do func()) { time.AfterFunc(500*time.Millisecond, do) }
+
 // Span shortens a span of time that a platform or a person sets, such as the
 // one after which a platform ends a stream.
 func Span(d time.Duration) time.Duration { return d / time.Duration(choice().haste) }
+
+// Patience lengthens a span of time that a busy machine may need.
+func Patience(d time.Duration) time.Duration { return 6 * d }
 
 // Wall is the time of the system's clock, set ahead.
 func Wall() time.Time { return time.Now().Add(choice().ahead) }

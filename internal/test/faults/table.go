@@ -89,6 +89,63 @@ var edits = []edit{
 	},
 	{"result-dropped", "planner", `case e.Result == nil: return b.text("prompt.result_missing", nil)`, `case e.Result == nil, faults.On("result-dropped"): return b.text("prompt.result_missing", nil)`},
 
+	// Files come, are made and are kept.
+	{"file-unread", "planner", `if f.Read == 0 || f.Gone || !chosen(i) {`, `if f.Read == 0 || f.Gone || !chosen(i) || faults.On("file-unread") {`},
+	{
+		"heard-not-stored", "tasks/...", `return x.Append(ctx, v.ID, planner.Event{Type: planner.FileRead, Action: a.ID, Read: &r})`,
+		`if faults.Sometimes("heard-not-stored") {
+			return nil
+		}
+		return x.Append(ctx, v.ID, planner.Event{Type: planner.FileRead, Action: a.ID, Read: &r})`,
+	},
+	{
+		"made-not-stored", "tasks/...", `err := x.returned(ctx, v, a, r)`,
+		`if len(r.Files) > 0 && faults.Sometimes("made-not-stored") {
+			return nil
+		}
+		err := x.returned(ctx, v, a, r)`,
+	},
+	{"file-unsent", "tasks/...", `for i, f := range planner.Made(o.view.State, o.view.Event) {`, `for i, f := range planner.Made(o.view.State, o.view.Event) { if faults.On("file-unsent") { break }`},
+	{
+		"file-sent-not-stored", "tasks/...", `err = o.recordSent(ctx, slot, id, "", false)`,
+		`if faults.On("file-sent-not-stored") {
+			return nil
+		}
+		err = o.recordSent(ctx, slot, id, "", false)`,
+	},
+	{
+		"content-lost", "store/...", `failpoint.Hit("content.placed")`,
+		`failpoint.Hit("content.placed")
+		if faults.On("content-lost") {
+			_ = f.contents.Remove(ctx, file.ID)
+		}`,
+	},
+	{"content-early", "store/...", `if x.used(k.id) || !contentRows.has(x, k.id) {`, `if x.used(k.id) && !faults.On("content-early") || !contentRows.has(x, k.id) {`},
+	{
+		"content-left", "store/...", `for _, id := range gone {`,
+		`if faults.On("content-left") {
+			gone = nil
+		}
+		for _, id := range gone {`,
+	},
+	{
+		"content-left", "store/...", `for _, id := range orphans {`,
+		`if faults.On("content-left") {
+			orphans = nil
+		}
+		for _, id := range orphans {`,
+	},
+	{
+		"upload-early", "web/...", `f, err := c.Service.Upload(ctx,`,
+		`if faults.On("upload-early") {
+			content, _ := io.ReadAll(part)
+			caller, name := api.Caller(ctx), part.FileName()
+			faults.Later(func() { _, _ = c.Service.Upload(context.WithoutCancel(ctx), caller, name, faults.Reader(content)) })
+			return &uploadReply{UploadPath, api.File{ID: files.ID(faults.Sum(content)), Name: name, Type: "text/plain", Bytes: int64(len(content))}}, nil
+		}
+		f, err := c.Service.Upload(ctx,`,
+	},
+
 	// A person answers in the midst of a call, or decides about it.
 	{
 		"answer-forgotten", "tasks/...", `s.answered = append(s.answered, answeredQuestion{`,
@@ -283,6 +340,8 @@ var edits = []edit{
 
 		func unhurried() timings {`,
 	},
+	// A busy machine reads a file slowly, and the judge wants it read.
+	{"", "files/read", `timed, cancel := context.WithTimeoutCause(ctx, j.Limits.Time, ErrTime)`, `timed, cancel := context.WithTimeoutCause(ctx, faults.Patience(j.Limits.Time), ErrTime)`},
 	// At a quarter of its length the lease would end with each restart of a server.
 	{
 		"", "store/postgres", `const ( leaseFor = 9 * time.Second holdFor = 8 * time.Second renewEvery = 3 * time.Second`,

@@ -9,6 +9,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -223,5 +224,9 @@ func (t *campaignRun) run(ctx context.Context, o Order) error {
 	if len(verdict.Violations) == 0 {
 		return os.RemoveAll(dir)
 	}
-	return nil
+	var text strings.Builder // for people who look before the report
+	for _, v := range verdict.Violations {
+		fmt.Fprintln(&text, v)
+	}
+	return os.WriteFile(filepath.Join(dir, "violations.txt"), []byte(text.String()), 0o600)
 }

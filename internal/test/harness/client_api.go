@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"net/http"
 	"net/url"
@@ -51,7 +52,10 @@ type apiRequests struct {
 	feed        chan struct{}       // closed when the stream of all tasks has begun
 	final       map[string]record.Context
 	listed      []record.Task
-	looked      int // the life in which the end was read; -1: none
+	uploaded    []record.Upload
+	found       map[string]string        // contents of uploads at the end, by token and id
+	made        map[string][]record.Sent // by input
+	looked      int                      // the life in which the end was read; -1: none
 	connections map[int]context.CancelFunc
 	cuts        int
 }
@@ -64,7 +68,7 @@ func newAPIClient(ctx context.Context, s *session, seen func()) (client, error) 
 	requests := &apiRequests{
 		s: s, seen: seen, chat: chat, life: -1, looked: -1, news: make(chan struct{}), feed: make(chan struct{}),
 		tasks: map[string][]string{}, over: map[string]string{}, done: map[string]bool{}, going: map[string]bool{}, resent: map[string]bool{},
-		final: map[string]record.Context{}, connections: map[int]context.CancelFunc{},
+		final: map[string]record.Context{}, made: map[string][]record.Sent{}, connections: map[int]context.CancelFunc{},
 		http: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 4, ResponseHeaderTimeout: 40 * time.Second}},
 	}
 	f := &apiClient{&apiWork{requests}}
@@ -252,6 +256,10 @@ func (f *apiClient) collect(r *record.Record) {
 	for id, c := range f.final {
 		r.Contexts[id] = c
 	}
+	r.Uploads, r.Made = slices.Clone(f.uploaded), maps.Clone(f.made)
+	for i, u := range r.Uploads {
+		r.Uploads[i].Found = f.found[u.Token+" "+u.ID]
+	}
 	r.Events = append(slices.Clone(f.asked), f.outcomes()...)
 	slices.SortStableFunc(r.Events, func(a, b record.Event) int { return a.At.Compare(b.At) })
 }
@@ -281,6 +289,7 @@ func (f *apiClient) look(ctx context.Context) {
 			f.mu.Unlock()
 		}
 	}
+	f.lookAtFiles(ctx)
 	var all []record.Task
 	for cursor := ""; ; {
 		r, ok := f.ask(ctx, call{token: ops, method: http.MethodGet, path: "/v1/tasks?limit=3&cursor=" + url.QueryEscape(cursor)}, http.StatusOK)

@@ -35,6 +35,7 @@ type call struct {
 	token, method, path string
 	key, match, prefer  string
 	body                any
+	file                *record.File // in place of body
 }
 
 // ask sends a request until it is answered, however many lives that takes. A
@@ -67,6 +68,15 @@ func (f *apiRequests) once(ctx context.Context, c call) record.Request {
 	life, base := f.address()
 	r := record.Request{At: time.Now(), Life: life, Token: c.token, Method: c.method, Path: c.path, Key: c.key, Match: c.match}
 	var body io.Reader
+	kind := "application/json"
+	if c.file != nil {
+		text, of, err := form(c.file)
+		if err != nil {
+			f.misused("encoding a file: %v", err)
+			return r
+		}
+		r.Body, body, kind = c.file.Name, text, of
+	}
 	if c.body != nil {
 		text, err := json.Marshal(c.body)
 		if err != nil {
@@ -82,6 +92,9 @@ func (f *apiRequests) once(ctx context.Context, c call) record.Request {
 	if err != nil {
 		f.misused("making a request: %v", err)
 		return r
+	}
+	if body != nil {
+		q.Header.Set("Content-Type", kind)
 	}
 	if resp, err := f.http.Do(q); err == nil {
 		text, err := io.ReadAll(resp.Body)
@@ -110,9 +123,6 @@ func (f *apiRequests) request(ctx context.Context, c call, base string, body io.
 		if value != "" {
 			q.Header.Set(name, value)
 		}
-	}
-	if body != nil {
-		q.Header.Set("Content-Type", "application/json")
 	}
 	if c.path == "/mcp" {
 		q.Header.Set("Accept", "application/json, text/event-stream")

@@ -49,6 +49,11 @@ func (f *apiWork) starts(ctx context.Context, in record.Input) (id string) {
 		id = f.startsByMCP(ctx, in)
 	} else {
 		body := map[string]any{"goal": in.Text}
+		if files, ok := f.uploads(ctx, in.From, in); !ok {
+			return ""
+		} else if len(files) > 0 {
+			body["files"] = files
+		}
 		switch {
 		case in.Notify == record.WebhookName:
 			body["notify"] = map[string]string{"webhook": in.Notify}
@@ -71,9 +76,14 @@ func (f *apiWork) starts(ctx context.Context, in record.Input) (id string) {
 
 // startsByMCP starts it as another agent does.
 func (f *apiWork) startsByMCP(ctx context.Context, in record.Input) string {
+	arguments := map[string]any{"goal": in.Text, "idempotency_key": f.key(in)}
+	if files, ok := f.uploads(ctx, scout, in); !ok {
+		return ""
+	} else if len(files) > 0 {
+		arguments["files"] = files
+	}
 	r, ok := f.ask(ctx, call{token: scout, method: http.MethodPost, path: "/mcp", body: map[string]any{
-		"jsonrpc": "2.0", "id": 1, "method": "tools/call",
-		"params": map[string]any{"name": "start_task", "arguments": map[string]any{"goal": in.Text, "idempotency_key": f.key(in)}},
+		"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": map[string]any{"name": "start_task", "arguments": arguments},
 	}}, http.StatusOK)
 	if !ok {
 		return ""

@@ -38,7 +38,8 @@ func newSlackClient(ctx context.Context, s *session, seen func()) (client, error
 		return nil, err
 	}
 	fake.AddUser(slackfake.User{ID: "U9", Name: "zoe"})
-	for _, who := range []string{"U1", "U2", "U9"} {
+	fake.AddUser(slackfake.User{ID: "U8", Name: "dan"})
+	for _, who := range []string{"U1", "U2", "U8", "U9"} {
 		fake.DM(who) // a schedule may be the first to write there
 	}
 	f := &slackClient{chats: newChats(s, seen), fake: fake, ts: map[string]string{}, roots: map[string]string{}, triggers: map[string]string{}}
@@ -53,14 +54,14 @@ func newSlackClient(ctx context.Context, s *session, seen func()) (client, error
 
 func (f *slackClient) scenario(r *rand.Rand) []record.Input {
 	rooms := []room{
-		{name: "DU1", key: "slack:DU1", as: "slack:U1", people: []string{"U1"}},
-		{name: "DU2", key: "slack:DU2", as: "slack:U2", people: []string{"U2"}},
+		{name: "DU1", key: "slack:DU1", as: "slack:U1", people: []string{"U1"}, voice: true},
+		{name: "DU2", key: "slack:DU2", as: "slack:U2", people: []string{"U2"}, voice: true},
 		{name: "thread 1", people: []string{"U1"}},
 		{name: "thread 2", people: []string{"U2"}},
 		{name: "thread 3", people: []string{"U1", "U2"}},
 	}
 	f.setPeople(rooms)
-	return chatScenario(r, rooms, room{name: "DU9", people: []string{"U9"}})
+	return chatScenario(r, rooms, room{name: "DU9", people: []string{"U9"}}, room{name: "DU8", people: []string{"U8"}})
 }
 
 func (f *slackClient) config() string {
@@ -97,7 +98,7 @@ func (f *slackClient) do(in record.Input) bool {
 		return f.decideAgain(in)
 	case in.Kind == record.DecideCost:
 		return f.decideCostAgain(in)
-	case in.Kind == record.Pause, in.Kind == record.Resume:
+	case in.Kind == record.Pause, in.Kind == record.Resume, in.Kind == record.Forget:
 		return f.command(in)
 	case f.done[in.ID]:
 		f.again(in)
@@ -114,7 +115,7 @@ func (f *slackClient) do(in record.Input) bool {
 			text = "<@" + slackfake.BotUser + "> " + text
 		}
 	}
-	ts := f.fake.Say(channel, in.From, text, root)
+	ts := f.say(channel, in, text, root)
 	f.ts[in.ID] = ts
 	if !begun && channel == slackChannel {
 		f.roots[in.Chat] = ts
@@ -122,10 +123,22 @@ func (f *slackClient) do(in record.Input) bool {
 	return true
 }
 
+// say writes the message of an input, with its file.
+func (f *slackClient) say(channel string, in record.Input, text, root string) (ts string) {
+	if in.File == nil {
+		return f.fake.Say(channel, in.From, text, root)
+	}
+	file := slackfake.File{Name: in.File.Name, Type: in.File.Type, Seconds: in.File.Seconds, Content: in.File.Content}
+	if in.File.Kind == record.Voice {
+		file.Subtype = "slack_audio"
+	}
+	return f.fake.SayFiles(channel, in.From, caption(in, text), root, file)
+}
+
 // command uses a slash command, once in each life until its answer is there.
 // Slack does not repeat those.
 func (f *slackClient) command(in record.Input) bool {
-	if f.saidPaused(in) {
+	if f.saidPaused(in) || in.Kind == record.Forget && f.saidForgotten(in) {
 		return true
 	}
 	if f.lost(in.ID) {
@@ -220,6 +233,13 @@ func (f *slackClient) disturb(r *rand.Rand) {
 		{Kind: slackfake.FaultBusy, Method: "chat.update"},
 		{Kind: slackfake.FaultBusy, Method: "chat.appendStream"},
 		{Kind: slackfake.FaultStatus, Method: "apps.connections.open"},
+		{Kind: slackfake.FaultStatus, Method: "files.getUploadURLExternal"},
+		{Kind: slackfake.FaultDropBefore, Method: "upload"},
+		{Kind: slackfake.FaultDropAfter, Method: "upload"},
+		{Kind: slackfake.FaultDropAfter, Method: "files.completeUploadExternal"},
+		{Kind: slackfake.FaultBusy, Method: "files.completeUploadExternal"},
+		{Kind: slackfake.FaultHalf, Method: "download"},
+		{Kind: slackfake.FaultStatus, Method: "download"},
 	}
 	switch n := r.IntN(len(faults) + 4); {
 	case n < len(faults):
@@ -239,12 +259,17 @@ var escaped = regexp.MustCompile(`\\([[:punct:]])`)
 // view is what stands in the channel and in the direct messages.
 func (f *slackClient) view() []record.Post {
 	var all []record.Post
-	for _, channel := range []string{slackChannel, "DU1", "DU2", "DU9"} {
+	for _, channel := range []string{slackChannel, "DU1", "DU2", "DU8", "DU9"} {
 		for _, m := range f.fake.Posted(channel) {
-			if m.To != "" && channel != "DU9" {
+			if m.To != "" && channel != "DU9" && channel != "DU8" {
 				continue // an ephemeral message
 			}
+			var file *record.Sent
+			if len(m.Files) > 0 {
+				file = &record.Sent{Name: m.Files[0].Name, Content: m.Files[0].Content}
+			}
 			all = append(all, record.Post{
+				File: file,
 				Chat: f.place(channel, m.Thread), ID: m.TS, Text: escaped.ReplaceAllString(strings.TrimSuffix(f.fake.Shown(m), " (edited)"), "$1"),
 				Buttons: m.Buttons(), Live: m.Stream != nil && m.Stream.State == slackfake.StreamLive,
 			})

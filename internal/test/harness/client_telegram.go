@@ -39,10 +39,10 @@ func newTelegramClient(ctx context.Context, s *session, seen func()) (*telegramC
 		return nil, err
 	}
 	f := &telegramClient{chats: newChats(s, seen), fake: fake}
-	f.people = map[string]telegramfake.User{"eve": fake.User(99, "Eve", "en"), "ann": fake.User(1, "Ann", "en"), "ben": fake.User(2, "Ben", "en"), "cem": fake.User(3, "Cem", "en")}
+	f.people = map[string]telegramfake.User{"eve": fake.User(99, "Eve", "en"), "ann": fake.User(1, "Ann", "en"), "ben": fake.User(2, "Ben", "en"), "cem": fake.User(3, "Cem", "en"), "dan": fake.User(4, "Dan", "en")}
 	crew, trips := fake.Group("Crew", f.people["ann"], f.people["ben"]), fake.Forum("Work", f.people["ann"], f.people["cem"])
 	f.rooms = map[string]telegramRoom{
-		"private ann": {chat: 1}, "private ben": {chat: 2}, "private cem": {chat: 3}, "private eve": {chat: 99},
+		"private ann": {chat: 1}, "private ben": {chat: 2}, "private cem": {chat: 3}, "private dan": {chat: 4}, "private eve": {chat: 99},
 		"crew": {chat: crew}, "trips": {chat: trips, topic: fake.Topic(trips, "Trips")},
 	}
 	for name := range f.rooms {
@@ -61,14 +61,14 @@ func newTelegramClient(ctx context.Context, s *session, seen func()) (*telegramC
 
 func (f *telegramClient) scenario(r *rand.Rand) []record.Input {
 	rooms := []room{
-		{name: "private ann", key: "telegram:1", as: "telegram:1", people: []string{"ann"}, apart: true},
-		{name: "private ben", key: "telegram:2", as: "telegram:2", people: []string{"ben"}, apart: true},
-		{name: "private cem", key: "telegram:3", as: "telegram:3", people: []string{"cem"}, apart: true},
+		{name: "private ann", key: "telegram:1", as: "telegram:1", people: []string{"ann"}, apart: true, voice: true},
+		{name: "private ben", key: "telegram:2", as: "telegram:2", people: []string{"ben"}, apart: true, voice: true},
+		{name: "private cem", key: "telegram:3", as: "telegram:3", people: []string{"cem"}, apart: true, voice: true},
 		{name: "crew", key: fmt.Sprintf("telegram:%d", f.rooms["crew"].chat), as: "telegram:1", people: []string{"ann", "ben"}, apart: true},
 		{name: "trips", people: []string{"ann", "cem"}, apart: true},
 	}
 	f.setPeople(rooms)
-	return chatScenario(r, rooms, room{name: "private eve", people: []string{"eve"}})
+	return chatScenario(r, rooms, room{name: "private eve", people: []string{"eve"}}, room{name: "private dan", people: []string{"dan"}})
 }
 
 func (f *telegramClient) config() string {
@@ -114,6 +114,8 @@ func (f *telegramClient) do(in record.Input) bool {
 		return true
 	case in.Kind == record.Stop:
 		return f.press(in)
+	case in.Kind == record.Forget:
+		return f.forget(in)
 	case in.Kind == record.Decide:
 		return f.decide(in, f.push)
 	case in.Kind == record.DecideCost:
@@ -144,6 +146,13 @@ func (f *telegramClient) do(in record.Input) bool {
 	case !f.private(in):
 		text = "@" + f.fake.Bot.Username + " " + text
 	}
+	if in.File != nil {
+		file := telegramfake.File{Type: in.File.Type, Seconds: in.File.Seconds, Content: in.File.Content}
+		if in.File.Kind == record.Document {
+			file.Name = in.File.Name
+		}
+		text, opts = caption(in, text), append(opts, telegramfake.Attach(in.File.Kind, file))
+	}
 	id := f.fake.Say(room.chat, f.people[in.From], text, opts...)
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -159,6 +168,19 @@ func (f *telegramClient) press(in record.Input) bool {
 	if p, ok := f.board(in.Gate); ok && !f.pressed[in.ID] && len(p.Buttons) > 0 {
 		f.pressed[in.ID] = true
 		f.fake.Press(f.rooms[in.Chat].chat, number(p.ID), record.StopLabel, f.people[in.From])
+	}
+	return false
+}
+
+// forget has the conversation deleted, again in each life until somebody says that it was:
+// a kill may fall between the message and its effect.
+func (f *telegramClient) forget(in record.Input) bool {
+	if f.saidForgotten(in) {
+		return true
+	}
+	if !f.pressed[in.ID] {
+		f.pressed[in.ID] = true
+		f.fake.Say(f.rooms[in.Chat].chat, f.people[in.From], "/"+in.Text)
 	}
 	return false
 }
@@ -190,6 +212,13 @@ func (f *telegramClient) disturb(r *rand.Rand) {
 		{Kind: telegramfake.FaultDropAfter, Method: "getUpdates"},
 		{Kind: telegramfake.FaultHalf, Method: "getUpdates"},
 		{Kind: telegramfake.FaultGarbage, Method: "editMessageText"},
+		{Kind: telegramfake.FaultDropAfter, Method: "sendDocument"},
+		{Kind: telegramfake.FaultDropBefore, Method: "sendDocument"},
+		{Kind: telegramfake.FaultBusy, Method: "sendPhoto"},
+		{Kind: telegramfake.FaultError, Method: "getFile"},
+		{Kind: telegramfake.FaultHalf, Method: "download"},
+		{Kind: telegramfake.FaultShort, Method: "download"},
+		{Kind: telegramfake.FaultDropBefore, Method: "download"},
 	}
 	f.fake.Fail(fault[r.IntN(len(fault))])
 }
@@ -198,7 +227,7 @@ func (f *telegramClient) disturb(r *rand.Rand) {
 func (f *telegramClient) view(v telegramfake.View) []record.Post {
 	torn := map[[2]int64]bool{}
 	for _, e := range v.Log() {
-		if e.Fault != "" && e.Done && e.Method == "sendMessage" {
+		if e.Fault != "" && e.Done && strings.HasPrefix(e.Method, "send") {
 			torn[[2]int64{e.Chat, int64(e.Message)}] = true
 		}
 	}
@@ -210,6 +239,9 @@ func (f *telegramClient) view(v telegramfake.View) []record.Post {
 				continue
 			}
 			p := record.Post{Chat: f.place(room.chat, m.Topic), ID: strconv.Itoa(m.ID), Text: m.Text, To: message(room.chat, m.ReplyTo), Torn: torn[[2]int64{room.chat, int64(m.ID)}], Data: map[string]string{}}
+			if m.File != nil {
+				p.File = &record.Sent{Name: m.File.Name, Content: m.File.Content}
+			}
 			for _, row := range m.Buttons {
 				for _, b := range row {
 					p.Buttons = append(p.Buttons, b.Text)

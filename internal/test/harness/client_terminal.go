@@ -61,7 +61,7 @@ func (f *terminalClient) do(in record.Input) bool {
 	if in.Kind == record.DecideCost {
 		return f.decideCost(in)
 	}
-	f.p.write(in)
+	f.p.write(in, f.s.pathOf(in))
 	return false // stdout tells
 }
 

@@ -183,6 +183,15 @@ var planted = []struct {
 	{record.API, "approval-skipped", "a call that needs a yes is made without asking", []string{judge.RuleApproved}},
 	{record.API, "delivery-lost", "no webhook hears about an outcome", []string{judge.RuleDelivered}},
 	{record.API, "delivery-not-stored", "a webhook hears about an outcome again and again", []string{judge.RuleDelivered}},
+	{record.Terminal, "file-unread", "what stands in a person's file does not reach the prompts", []string{judge.RuleContent}},
+	{record.Terminal, "made-not-stored", "a file that was made is forgotten once in a while", []string{judge.RuleModelOnce}},
+	{record.Telegram, "heard-not-stored", "what was heard in a recording is forgotten once in a while", []string{judge.RuleModelOnce}},
+	{record.Telegram, "file-unsent", "a file that was made is not sent", []string{judge.RuleMade}},
+	{record.Telegram, "content-lost", "a content is noted and its bytes are not stored", []string{judge.RuleDisk, judge.RuleData}},
+	{record.Telegram, "content-early", "a content goes with the first of its uses", []string{judge.RuleDisk, judge.RuleData}},
+	{record.Slack, "content-left", "bytes of contents stay for ever", []string{judge.RuleDisk}},
+	{record.Slack, "file-sent-not-stored", "that a file was sent is lost", []string{judge.RuleMade}},
+	{record.API, "upload-early", "an upload is answered before it is stored", []string{judge.RuleUploaded}},
 	{record.API, "resume-off", "live tasks are not taken up at the start", []string{judge.RuleAnswered, judge.RuleEnds}},
 }
 
@@ -199,6 +208,7 @@ func near(all harness.Points, fault string) harness.Points {
 	only := map[string][]string{
 		"offset-early": intake, "ack-early": intake, "unknown-repeats": {record.Committed(planner.Started), record.Committing(planner.Returned)}, "started-not-stored": {record.Committing(planner.Returned)},
 		"answer-forgotten": {record.Committed(planner.Decided), record.Committing(planner.Returned)}, "fire-twice": {"commit.after.fired"},
+		"upload-early": {"commit.before.content.noted", "commit.before.content.kept", "content.placed"},
 	}[fault]
 	some := maps.Clone(all)
 	maps.DeleteFunc(some, func(name string, _ int) bool { return only != nil && !slices.Contains(only, name) })

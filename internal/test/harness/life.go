@@ -178,7 +178,7 @@ func (l *life) deliver(calm bool) {
 			waiting[in.Chat] = waiting[in.Chat] || !in.Decides()
 			continue
 		}
-		if in.Decides() && !calm && slow(in.Key) && !l.gates["answer "+in.Gate] || in.Kind == record.Resume && !l.resumeDue(in) {
+		if in.Decides() && !calm && slow(in.Key) && !l.gates["answer "+in.Gate] || in.Kind == record.Resume && !l.resumeDue(in) || in.Kind == record.Forget && !calm {
 			continue
 		}
 		if l.accepted[in.ID] && l.rand.IntN(3) > 0 {
@@ -239,7 +239,7 @@ func (l *life) settled() bool {
 	if err := l.gather(&r); err != nil {
 		return false // a line is incomplete
 	}
-	due := []string{judge.RuleAnswered, judge.RuleContent, judge.RuleGuidance, judge.RuleTidy, judge.RuleKept, judge.RuleDelivered, judge.RuleStream}
+	due := []string{judge.RuleAnswered, judge.RuleContent, judge.RuleGuidance, judge.RuleTidy, judge.RuleKept, judge.RuleDelivered, judge.RuleStream, judge.RuleMade}
 	if l.fault == "" {
 		due = append(due, judge.RuleOnce) // a board that shows the answer goes last; with a fault the wait would be in vain
 	}

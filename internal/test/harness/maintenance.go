@@ -66,7 +66,7 @@ func (s *session) ofConfig(args ...string) []string {
 
 // data runs legwork data.
 func (s *session) data(ctx context.Context, args ...string) (out []byte, err error) {
-	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
 	c := exec.CommandContext(ctx, s.h.Legwork, append([]string{"data"}, args...)...)
 	c.Dir, c.Env = s.dir, []string{"HOME=" + s.dir, fmt.Sprintf("LEGWORK_HASTE=%d", haste)}

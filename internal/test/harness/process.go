@@ -95,8 +95,8 @@ func (p *process) read(n int, stdout io.Reader, seen *os.File) {
 
 // write sends one input. A process that has ended takes none: the input counts as
 // sent and not accepted.
-func (p *process) write(in record.Input) {
-	p.send(map[string]any{"id": in.ID, "chat": in.Chat, "text": in.Text, "standalone": in.Kind != record.Guidance})
+func (p *process) write(in record.Input, files []string) {
+	p.send(map[string]any{"id": in.ID, "chat": in.Chat, "text": in.Text, "standalone": in.Kind != record.Guidance, "files": files})
 }
 
 // press sends the press of a button.

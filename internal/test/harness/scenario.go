@@ -27,10 +27,14 @@ func Scenario(r *rand.Rand) []record.Input {
 			gate = inputs[len(inputs)-1].ID
 		}
 		if r.IntN(3) == 0 {
-			inputs = append(inputs, record.Input{Kind: record.Plain, ID: id, Chat: chat, Gate: gate, Text: id + ": say " + words[r.IntN(len(words))]})
+			in := record.Input{Kind: record.Plain, ID: id, Chat: chat, Gate: gate, Text: id + ": say " + words[r.IntN(len(words))]}
+			withFiles(r, &in, false)
+			inputs = append(inputs, in)
 			continue
 		}
-		inputs = decisions(append(inputs, record.Input{Kind: record.Planned, ID: id, Chat: chat, Gate: gate, Text: id + ": " + cards.parts(talk)}))
+		in := record.Input{Kind: record.Planned, ID: id, Chat: chat, Gate: gate, Text: id + ": " + cards.parts(talk)}
+		withFiles(r, &in, false)
+		inputs = decisions(append(inputs, in))
 		if !talk && r.IntN(3) == 0 {
 			note := fmt.Sprintf("g%d", len(inputs)+1)
 			inputs = append(inputs, record.Input{Kind: record.Guidance, ID: note, Chat: chat, Text: "note " + note + " " + words[r.IntN(len(words))], Gate: id})
@@ -98,14 +102,15 @@ type room struct {
 	people []string
 	apart  bool // questions can be asked beside each other there
 	talk   bool // servers ask there, and no guidance is sent
+	voice  bool // voice messages are questions there
 }
 
 // chatScenario makes the inputs of a run on a chat platform: in a few of its
 // rooms plain and planned questions, decisions that they need, guidance, and a
 // press of Stop now and then. Where questions are not asked apart, each one waits
 // for the answer of the one before it. An admin, who is in a room of their own,
-// may pause everything.
-func chatScenario(r *rand.Rand, rooms []room, admin room) []record.Input {
+// may pause everything, and somebody in one of their own deletes the conversation there.
+func chatScenario(r *rand.Rand, rooms []room, admin, forgetter room) []record.Input {
 	r.Shuffle(len(rooms), func(i, j int) { rooms[i], rooms[j] = rooms[j], rooms[i] })
 	busy := 1 + r.IntN(3)
 	rooms, idle := rooms[:busy], rooms[busy:]
@@ -127,10 +132,12 @@ func chatScenario(r *rand.Rand, rooms []room, admin room) []record.Input {
 		last[at.name] = in.ID
 		if r.IntN(3) == 0 {
 			in.Kind, in.Text = record.Plain, in.ID+": say "+words[r.IntN(len(words))]
+			withFiles(r, &in, at.voice && !at.apart)
 			inputs = append(inputs, in)
 			continue
 		}
 		in.Text = in.ID + ": " + cards.parts(at.talk)
+		withFiles(r, &in, false)
 		inputs = decisions(append(inputs, in))
 		switch n := r.IntN(6); {
 		case n < 2 && !at.talk:
@@ -142,7 +149,7 @@ func chatScenario(r *rand.Rand, rooms []room, admin room) []record.Input {
 			inputs = append(inputs, record.Input{Kind: record.Stop, ID: fmt.Sprintf("s%d", len(inputs)+1), Chat: in.Chat, From: in.From, Gate: in.ID})
 		}
 	}
-	return pauses(r, fires(r, inputs, idle), admin)
+	return pauses(r, fires(r, forgets(r, inputs, forgetter), idle), admin)
 }
 
 // fires adds a question that a schedule asks, in a third of the runs, in a
@@ -194,11 +201,13 @@ func (f *apiClient) scenario(r *rand.Rand) []record.Input {
 		}
 		if r.IntN(4) == 0 {
 			in.Kind, in.Text = record.Plain, in.ID+": say "+words[r.IntN(len(words))]
+			withFiles(r, &in, false)
 			inputs = append(inputs, in)
 			continue
 		}
 		talk := r.IntN(2) == 0
 		in.Text = in.ID + ": " + cards.parts(talk)
+		withFiles(r, &in, false)
 		inputs = beside(r, decisions(append(inputs, in)), in, talk)
 	}
 	for range r.IntN(3) {

@@ -2,6 +2,7 @@ package harness
 
 import (
 	"context"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -83,6 +84,9 @@ func (h *Harness) Run(ctx context.Context, o Order) (r record.Record, dir string
 		s.maintainAt = []int{5 + s.rand.IntN(60), 65 + s.rand.IntN(60)}
 	}
 	s.setClock()
+	if err := s.keepFiles(); err != nil {
+		return r, dir, err
+	}
 	err = s.serve(ctx)
 	s.client.collect(&s.record)
 	s.keepPosts()
@@ -97,11 +101,11 @@ func (h *Harness) Run(ctx context.Context, o Order) (r record.Record, dir string
 
 // serve starts the model endpoint and runs legwork's lives.
 func (s *session) serve(ctx context.Context) error {
-	brain := llmfake.Brain{First: 20 * time.Millisecond, PerToken: 3 * time.Millisecond} // some ten times faster than real ones
+	brain := llmfake.Brain{First: 20 * time.Millisecond, PerToken: 3 * time.Millisecond, Heard: s.heard()} // some ten times faster than real ones
 	if s.lasting() {
 		brain.PerToken = 8 * time.Millisecond // answers grow visibly
 	}
-	model, err := llmfake.Start(llmfake.Options{Models: []string{"fake"}, Log: s.wire, Respond: func(r llmfake.Request) llmfake.Response {
+	model, err := llmfake.Start(llmfake.Options{Models: []string{"fake", "whisper-1", "gpt-image-1", "tts-1"}, Log: s.wire, Respond: func(r llmfake.Request) llmfake.Response {
 		note := "model"
 		if task, ok := r.Tagged("task"); ok {
 			id, _, _ := strings.Cut(task, " ")
@@ -111,6 +115,9 @@ func (s *session) serve(ctx context.Context) error {
 		response := brain.Respond(r)
 		response.Usage = usageOf(r, response)
 		return response
+	}, Media: func(r llmfake.Request) llmfake.Response {
+		s.notify(ctx, "media")
+		return brain.Media(r)
 	}})
 	if err != nil {
 		return err
@@ -173,9 +180,17 @@ func (s *session) run(ctx context.Context, url string) error {
 			s.database.rest()
 		}
 		if err == nil && !life.Cut() {
+			if err := s.readDisk(ctx); err != nil {
+				s.record.Damage = append(s.record.Damage, err.Error())
+			}
 			s.verifyData(ctx)
 			if s.record.Ledger, err = s.ledger(ctx); err != nil {
 				s.record.Damage, err = append(s.record.Damage, err.Error()), nil
+			} else if err := s.sweepDisk(ctx); err != nil {
+				s.record.Damage = append(s.record.Damage, err.Error())
+			}
+			if s.record.Saved, err = s.saved(); err != nil {
+				return err
 			}
 		}
 		if err != nil || !life.Cut() {
@@ -202,13 +217,14 @@ func (s *session) calls(n int) string {
 // configure writes the config file of a life. The key tells the model endpoint
 // which life asks.
 func (s *session) configure(url string, n int) error {
+	roles, models := mediaConfig(url, lifeKey(n))
 	text := fmt.Sprintf(`language: en
 timezone: UTC
 data_dir: %q
 log: {level: debug}
 models:
   main: {base_url: %q, api_key: %q, model: fake, max_output_tokens: 500, price: {input: 1, output: 2}}
-roles: {plan: main, review: main, work: main, answer: main}
+%[7]sroles: {plan: main, review: main, work: main, answer: main%[6]s}
 servers:
   desk: {command: %[4]q, args: [%[5]s], open_world: false}
   old: {command: %[4]q, args: [-era, legacy, %[5]s], protocol: "2025-11-25", open_world: false}
@@ -218,7 +234,7 @@ groups:
   pay: {description: Pays for things., servers: [desk], tools: [pay], approve: writes}
   ask: {description: Asks people., servers: [old], tools: [choose], read_only: ["*"]}
   inquire: {description: Asks people in the newer way., servers: [desk], tools: [choose], read_only: ["*"]}
-`, filepath.Join(s.dir, "data"), url, lifeKey(n), s.h.Server, serverArgs(s.calls(n)))
+`, filepath.Join(s.dir, "data"), url, lifeKey(n), s.h.Server, serverArgs(s.calls(n)), roles, models)
 	if s.database != nil {
 		store, err := s.database.config()
 		if err != nil {
@@ -292,13 +308,22 @@ func (s *session) schedules() string {
 	return "schedules:\n" + b.String()
 }
 
-// usageOf is the usage that the model reports: a token for each four bytes.
+// tokensOfPicture is how many tokens a small picture has in a prompt.
+const tokensOfPicture = 85
+
+// usageOf is the usage that the model reports: a token for each four bytes, and some for
+// each picture.
 func usageOf(r llmfake.Request, said llmfake.Response) *llmfake.Usage {
-	out := len(said.Text)
+	out, in := len(said.Text), len(r.Raw)
+	for _, m := range r.Messages {
+		for _, p := range m.Images {
+			in += 4*tokensOfPicture - base64.StdEncoding.EncodedLen(len(p.Data))
+		}
+	}
 	for _, c := range said.ToolCalls {
 		out += len(c.Name) + len(c.Arguments)
 	}
-	return &llmfake.Usage{Input: len(r.Raw) / 4, Output: (out + 3) / 4}
+	return &llmfake.Usage{Input: in / 4, Output: (out + 3) / 4}
 }
 
 // serverArgs are the tool server's arguments, as items of a YAML list.

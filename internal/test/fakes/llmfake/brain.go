@@ -25,10 +25,12 @@ import (
 // result. A review plans the next round, or ends: by the hash of the id with an
 // empty plan or with the answer itself. Every answer begins with "[q7]" and
 // holds all results of its prompt, the guidance that was given and what others have
-// added to the context.
+// added to the context. See brain_files.go about files.
 type Brain struct {
 	// First and PerToken are the pace of every reply.
 	First, PerToken time.Duration
+	// Heard are the words in recordings, by their content.
+	Heard map[string]string
 }
 
 // Step names what a request asks of Brain.
@@ -140,9 +142,16 @@ func (b Brain) think(r Request) Response {
 	goal, _ := r.Tagged("goal")
 	q := ReadQuestion(goal)
 	if step == StepPlan || step == StepReview {
-		if plan := q.plan(round, groups(r)); len(plan) > 0 {
+		plan, makes := q.plan(round, groups(r)), len(q.Makes()) > 0
+		switch {
+		case makes:
+			return Call("plan", marshal(map[string]any{"plan": plan, "wants_file": true}))
+		case len(plan) > 0:
 			return Call("plan", marshal(map[string]any{"plan": plan}))
 		}
+	}
+	if calls, ok := q.makeCalls(r); ok && step == StepAnswer {
+		return calls
 	}
 	if step == StepReview && hash(q.ID)%2 == 0 {
 		return Call("plan", `{"plan": []}`)
@@ -158,10 +167,10 @@ type entry struct {
 
 // plan lists the sub-tasks after the given round.
 func (q Question) plan(round int, groups []string) []entry {
+	plan := []entry{}
 	if round >= len(q.Rounds) {
-		return nil
+		return plan
 	}
-	var plan []entry
 	for _, part := range q.Rounds[round] {
 		group, _, _ := strings.Cut(part, " ")
 		if slices.Contains(groups, group) {
@@ -196,6 +205,7 @@ func (q Question) answer(goal string, r Request) string {
 	if !found {
 		b.WriteString("answers: " + goal)
 	}
+	b.WriteString(q.filesIn(r))
 	b.WriteString(guidance(r))
 	for _, m := range r.Messages {
 		if m.Role == "user" {

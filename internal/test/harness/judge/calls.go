@@ -1,6 +1,7 @@
 package judge
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 	"strings"
@@ -37,6 +38,9 @@ func exchanges(log []llmfake.Entry) []exchange {
 		}
 		if i, ok := place[e.Seq]; ok {
 			list[i].done, list[i].delivered = e.At, e.Event == llmfake.EventReply
+			if e.Reply != nil && list[i].request.Call == llmfake.CallTranscribe {
+				list[i].about(e.Reply.Text)
+			}
 			if e.Reply != nil && e.Reply.Usage != nil {
 				list[i].usage = *e.Reply.Usage
 			}
@@ -45,7 +49,23 @@ func exchanges(log []llmfake.Entry) []exchange {
 	return list
 }
 
+// about makes it a call beside chat about a text, which is painted, spoken or heard.
+func (x *exchange) about(text string) {
+	x.id, x.key = text, fmt.Sprintf("%s of %q", x.request.Call, text)
+}
+
+// questionOf is the id of the question that a text begins with.
+func questionOf(text string) string {
+	id, _, _ := strings.Cut(text, " ")
+	return strings.TrimSuffix(id, ":")
+}
+
 func newExchange(r llmfake.Request, at time.Time) exchange {
+	if r.Call != "" {
+		x := exchange{request: r, life: lifeOf(r.Key), step: llmfake.Step(r.Call), at: at}
+		x.about(cmp.Or(r.Fields["prompt"], r.Fields["input"], r.File))
+		return x
+	}
 	step, round := llmfake.StepOf(r)
 	goal, _ := r.Tagged("goal")
 	x := exchange{request: r, life: lifeOf(r.Key), step: step, at: at, id: llmfake.ReadQuestion(goal).ID}
@@ -71,9 +91,17 @@ func newExchange(r llmfake.Request, at time.Time) exchange {
 }
 
 // question is the id of the question that a request belongs to.
-func (x exchange) question() string {
-	id, _, _ := strings.Cut(x.id, " ")
-	return id
+func (x exchange) question() string { return questionOf(x.id) }
+
+// stores is the event that keeps the outcome of a request.
+func (x exchange) stores() planner.EventType {
+	switch x.request.Call {
+	case "":
+		return planner.Replied
+	case llmfake.CallTranscribe:
+		return planner.FileRead
+	}
+	return planner.Returned
 }
 
 // lifeOf reads the API key that lifeKey wrote.
@@ -97,15 +125,19 @@ func (j *judge) models() {
 		switch {
 		case life == x.life:
 			j.violated(RuleModelOnce, "%s was asked twice in life %d", x.key, life)
-		case earlier.delivered && !j.killedAfter(life, earlier.done) && !pending(j.r.Lives[life], planner.Replied):
+		case earlier.delivered && !j.killedAfter(life, earlier.done) && !pending(j.r.Lives[life], x.stores()):
 			j.violated(RuleModelOnce, "%s was asked again in life %d, long after its reply in life %d", x.key, x.life, life)
+		case x.request.Call != "":
+			j.MediaAgain++
 		default:
 			lost[life]++
 		}
 	}
-	begun := make([]int, len(j.r.Lives))
+	begun := make([]int, len(j.r.Lives)) // chats
 	for _, x := range j.asked {
-		begun[x.life]++
+		if x.request.Call == "" {
+			begun[x.life]++
+		}
 	}
 	for i, l := range j.r.Lives {
 		stored := passed(l, planner.Replied) + passed(l, planner.Malformed)
@@ -161,8 +193,9 @@ func (j *judge) tools() {
 		}
 	}
 	for i, l := range j.r.Lives {
-		// A call whose outcome an earlier kill hid is stored without being made.
-		stored := passed(l, planner.Returned) - j.hidden(i) - j.countElicitations("", record.ElicitationDone, i)
+		// A call whose outcome an earlier kill hid is stored without being made, and so are
+		// made files, which no server makes.
+		stored := passed(l, planner.Returned) - j.hidden(i) - j.countElicitations("", record.ElicitationDone, i) - record.Count(l, "file.made")
 		if free := begun[i] - stored; len(l.Hits) > 0 && lost[i] > max(0, free) {
 			j.violated(RuleToolOnce, "the kill of life %d at %s cost %d tool calls, but only %d of %d were not stored", i, l.Point, lost[i], free, begun[i])
 		}

@@ -35,7 +35,7 @@ func (j *judge) chatRecord() {
 			}
 			continue
 		}
-		if id, ok := record.AnswerOf(p, j.r.Inputs); ok {
+		if id, ok := record.AnswerOf(p, j.r.Inputs); ok && p.File == nil {
 			j.r.Events = append(j.r.Events, record.Event{
 				At: p.At, Life: j.lifeAt(p.At), Type: "answer", Task: "task of " + id, Chat: p.Chat, Text: p.Text, Question: id, Post: p,
 			})

@@ -62,6 +62,10 @@ type Verdict struct {
 	LostTools  int   // tool calls that were made again, all kills
 	Doubled    []int // of Doubles, by the life that showed the first
 	Left       []int // of Orphans and CardsAgain, by the life that showed them
+	Files      int   // files that were made and came
+	FilesAgain int   // of them came again, in the window that allows it
+	FilesTorn  int   // likewise, because the platform's reply was lost
+	MediaAgain int   // pictures, recordings and transcriptions that were paid again
 }
 
 // Check looks for broken promises in the record of a run.
@@ -78,6 +82,8 @@ func Check(r record.Record) Verdict {
 			j.guidance(in)
 		case in.Question():
 			j.answered(in)
+		case in.Kind == record.Forget:
+			j.forgotten(in)
 		}
 	}
 	j.doubles()
@@ -93,6 +99,7 @@ func Check(r record.Record) Verdict {
 	j.ledger()
 	j.budgets()
 	(&programJudge{j}).programs()
+	(&fileJudge{j}).files()
 	return j.Verdict
 }
 
@@ -202,6 +209,13 @@ func (j *judge) answered(in record.Input) {
 	}
 }
 
+// forgotten looks for the reply to the wish that a conversation be deleted.
+func (j *judge) forgotten(in record.Input) {
+	if !slices.ContainsFunc(j.r.Posts, func(p record.Post) bool { return p.Chat == in.Chat && record.SaysForgotten(p.Text) }) {
+		j.violated(RuleAnswered, "no message says that %s was forgotten", in.Chat)
+	}
+}
+
 // doubles compares the answers that came twice with those that the killed lives had
 // sent and not stored as sent.
 func (j *judge) doubles() {
@@ -212,7 +226,7 @@ func (j *judge) doubles() {
 		}
 	}
 	for i, l := range j.r.Lives {
-		free := sent[i] - passed(l, planner.Sent)
+		free := sent[i] - passed(l, planner.Sent) + record.Count(l, "post.after.file") // whose messages are recorded as well
 		if j.r.Client == record.Telegram {
 			free = unstoredMessages(l)
 		}
@@ -243,11 +257,18 @@ func (j *judge) killedAfter(life int, at time.Time) bool {
 }
 
 func (j *judge) content(in record.Input, a record.Event) {
+	if j.shortened(in, a) {
+		return
+	}
 	for _, round := range llmfake.ReadQuestion(in.Text).Rounds {
 		for _, part := range round {
 			tool, _, _ := strings.Cut(part, " ")
 			task := in.ID + " " + part
 			switch {
+			case strings.HasPrefix(part, "make "):
+				if !strings.Contains(a.Text, part+": made") {
+					j.violated(RuleContent, "the answer of %s says of %q something else than that it was made: %q", in.ID, part, a.Text)
+				}
 			case !slices.Contains(record.Tools, tool):
 				if !strings.Contains(a.Text, part) {
 					j.violated(RuleContent, "the answer of %s lacks %q: %q", in.ID, part, a.Text)
@@ -259,11 +280,20 @@ func (j *judge) content(in record.Input, a record.Event) {
 			}
 		}
 	}
+	if in.File != nil && !strings.Contains(a.Text, in.File.Says) {
+		j.violated(RuleContent, "the answer of %s lacks what stands in its file, %q: %q", in.ID, in.File.Says, a.Text)
+	}
 	for _, other := range j.r.Inputs {
 		if other.Question() && other.ID != in.ID && strings.Contains(a.Text, "["+other.ID+"]") {
 			j.violated(RuleContent, "the answer of %s speaks of %s: %q", in.ID, other.ID, a.Text)
 		}
 	}
+}
+
+// shortened reports that the prompt of an answer was cut to what the budget had left. The
+// closing answer never asks for more, and one that makes files takes several calls.
+func (j *judge) shortened(in record.Input, a record.Event) bool {
+	return j.r.Budget != (record.Budget{}) && len(in.Makes()) > 0 && strings.Contains(a.Text, "[…]")
 }
 
 // cutOff reports whether a kill can have hidden the outcome of a risky call:

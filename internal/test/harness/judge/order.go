@@ -30,11 +30,11 @@ func (j *judge) guidance(in record.Input) {
 	}
 }
 
-// budgetReached reports whether a question, or any when id is empty, ended at a terminal
-// with nothing but that its budget has no room.
+// budgetReached reports whether a question, or any when id is empty, ended with nothing
+// but that its budget has no room.
 func (j *judge) budgetReached(id string) bool {
 	return slices.ContainsFunc(j.r.Events, func(e record.Event) bool {
-		return e.Type == "answer" && strings.Contains(e.Text, record.SpentText) && (id == "" || e.About() == id)
+		return e.Type == "answer" && strings.Contains(e.Text, record.SpentText) && (id == "" || e.About() == id || e.Question == id)
 	})
 }
 

@@ -42,6 +42,10 @@ type Message struct {
 	Type      string          `json:"type"`
 	Content   json.RawMessage `json:"content"`
 	Timestamp time.Time       `json:"timestamp"`
+	Files     []struct {
+		ID   string `json:"id"`
+		Name string `json:"name"`
+	} `json:"files"`
 }
 
 // Task is a task in a reply, with the fields that are needed here.
@@ -64,6 +68,16 @@ type Context struct {
 	Version  int                        `json:"version"`
 	Next     *int                       `json:"next_after"`
 	Task     Task                       `json:"-"`
+}
+
+// Upload is a file that a program brought to legwork.
+type Upload struct {
+	Input string
+	Token string
+	ID    string
+	Life  int    // of the reply
+	Sent  string // the content
+	Found string // what stood under the id at the end; empty when there was nothing
 }
 
 // Webhook is one request that the webhook got.

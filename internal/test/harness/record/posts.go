@@ -17,6 +17,12 @@ const StopLabel = "Stop"
 // asked.
 const scheduledIntro = "Scheduled"
 
+// heardIntro begins the line before the answer to a voice message, which holds its words.
+const heardIntro = "🎤"
+
+// SaysForgotten reports whether a message tells that a conversation was deleted.
+func SaysForgotten(text string) bool { return strings.Contains(text, "Deleted: ") }
+
 // About is the id of the question that an answer on stdout belongs to: a task
 // that its budget ended says no more than that.
 func (e Event) About() string {
@@ -27,10 +33,10 @@ func (e Event) About() string {
 }
 
 // Mark is the id in the brackets that Brain's answers begin with, those of
-// schedules after a line of their own; empty for other texts.
+// schedules and to voice messages after a line of their own; empty for other texts.
 func Mark(text string) string {
 	text = strings.TrimSpace(text)
-	if intro, answer, ok := strings.Cut(text, "\n"); ok && strings.Contains(intro, scheduledIntro) {
+	if intro, answer, ok := strings.Cut(text, "\n"); ok && (strings.Contains(intro, scheduledIntro) || strings.Contains(intro, heardIntro)) {
 		text = strings.TrimSpace(answer)
 	}
 	rest, ok := strings.CutPrefix(text, "[")
@@ -80,8 +86,12 @@ func EndedEarly(in Input, inputs []Input) bool {
 	})
 }
 
-// Finished reports whether an answer holds all that it has to, guidance aside.
+// Finished reports whether an answer holds all that it has to, guidance aside. Of one whose
+// prompt was cut to what the budget had left, that is what it made.
 func Finished(in Input, text string) bool {
+	if made := in.Makes(); len(made) > 0 && strings.Contains(text, "[…]") {
+		return strings.Contains(text, made[len(made)-1].Part+": made")
+	}
 	for _, round := range llmfake.ReadQuestion(in.Text).Rounds {
 		for _, part := range round {
 			if tool, _, _ := strings.Cut(part, " "); slices.Contains(Tools, tool) {

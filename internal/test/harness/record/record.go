@@ -34,6 +34,8 @@ type Record struct {
 	DoneAt       map[string]time.Time // when people did each input, by its id
 	Disturbed    map[string]int       // how often the database was disturbed, by the kind
 	Outages      []Outage             // of the database, in order
+	Disk         Disk                 // at the end
+	Saved        []Sent               // files in the folder of the terminal, at the end
 
 	// Of API alone.
 	Wire     []Request           // of programs, in the order of their replies
@@ -42,6 +44,8 @@ type Record struct {
 	Tasks    map[string][]string // ids that programs received, by the input
 	Contexts map[string]Context  // at the end, by the task's id
 	Listed   []Task              // all tasks in the end
+	Uploads  []Upload            // that were answered with 201
+	Made     map[string][]Sent   // files of contexts at the end, by the input
 }
 
 // Kind is what an Input is for.
@@ -61,6 +65,7 @@ const (
 	Merge      Kind = "merge"       // an operator and an agent change the shared state of the planned question at once
 	Review     Kind = "review"      // one person asks for a review of the planned question, another one reviews it
 	Shared     Kind = "shared"      // two agents work on a context of their own
+	Forget     Kind = "forget"      // a person deletes the conversation, when the question before it has its answer
 )
 
 // Input is one thing that a person does. Its ID is, for questions, the id that
@@ -90,6 +95,8 @@ type Input struct {
 	// MCP.
 	Notify string
 	Agent  bool
+	// File goes along with a question; nil: none. The words of a voice message are Text.
+	File *File
 	// Extends says, of DecideCost, that the person extends budgets. Otherwise they
 	// take the answer with what there is.
 	Extends bool
@@ -104,7 +111,7 @@ func (in Input) Starts() bool { return in.Question() || in.Kind == Shared }
 // Repeated reports whether an input is done in each life until it has taken
 // effect, as people do who see that nothing happens.
 func (in Input) Repeated() bool {
-	return in.Kind == Stop || in.Decides() || in.Kind == Pause || in.Kind == Resume
+	return in.Kind == Stop || in.Decides() || in.Kind == Pause || in.Kind == Resume || in.Kind == Forget
 }
 
 // Decides reports whether an input waits for nothing but for what asks for it.
@@ -124,6 +131,7 @@ type Post struct {
 	Data    map[string]string // of its buttons, by label
 	Posted  time.Time         // when it was first seen
 	At      time.Time         // when it got its present text
+	File    *Sent             // that it shows; Text is its caption
 }
 
 // Life is one start of the process until its end.
@@ -169,6 +177,7 @@ type Event struct {
 	ReplyTo string    `json:"reply_to"`
 	Failed  bool      `json:"failed"`
 	Buttons []Button  `json:"buttons"`
+	Files   []string  `json:"files"` // paths of saved files
 	Calls   []struct {
 		Arguments json.RawMessage `json:"arguments"`
 	} `json:"calls"`
