@@ -77,7 +77,7 @@ func (f Files) KeepFile(ctx context.Context, r io.Reader, k tasks.Keep) (files.F
 	})
 	if err == nil {
 		err = f.place(ctx, staged, file, k)
-	} else if broken != nil {
+	} else if broken != nil && !errors.Is(err, tasks.ErrFull) {
 		err = broken // without words of the database around it
 	}
 	if err != nil {

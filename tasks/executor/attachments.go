@@ -11,6 +11,7 @@ import (
 	"io"
 	"os"
 	"strings"
+	"syscall"
 	"time"
 
 	"legwork/bot"
@@ -92,6 +93,8 @@ func (x *Executor) fileProblem(err error) (key string, limit int64) {
 		{bot.ErrFileLarge, "large_there", 0},
 		{files.ErrLarge, "large", limits.File},
 		{files.ErrRoom, "room", limits.Chat},
+		{tasks.ErrFull, "disk", 0},
+		{syscall.ENOSPC, "disk", 0},
 		{read.ErrEmpty, "empty", 0},
 		{read.ErrEncrypted, "encrypted", 0},
 		{read.ErrDamaged, "damaged", 0},
@@ -203,6 +206,20 @@ func (x *Executor) readKept(ctx context.Context, v *tasks.View, action planner.A
 	return x.readText(ctx, v, path, r)
 }
 
+// maxReaders is how many processes read files at once. Each may take all of the memory
+// and time that read.Limits allow.
+const maxReaders = 4
+
+// startReading waits until one more process may read a file; done ends it.
+func (x *Executor) startReading(ctx context.Context) (done func(), err error) {
+	select {
+	case x.reading <- struct{}{}:
+		return func() { <-x.reading }, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
 // errUnseen means that no model is configured that looks at pictures.
 var errUnseen = errors.New("no model has the role vision")
 
@@ -230,7 +247,12 @@ func (x *Executor) readPicture(ctx context.Context, v *tasks.View, path string, 
 	if r.Kind = "picture"; !x.rules.Load().HasVision {
 		return errUnseen
 	}
+	done, err := x.startReading(ctx)
+	if err != nil {
+		return err
+	}
 	p, err := read.ReadPicture(ctx, path, read.Limits{})
+	done()
 	if err != nil {
 		return err
 	}
@@ -260,6 +282,11 @@ func (x *Executor) keepMade(ctx context.Context, v *tasks.View, content []byte, 
 // readText reads a document: its text, with the names of its parts, and pictures of
 // pages without text.
 func (x *Executor) readText(ctx context.Context, v *tasks.View, path string, r *planner.ReadFile) error {
+	done, err := x.startReading(ctx)
+	if err != nil {
+		return err
+	}
+	defer done()
 	var parts []read.Part
 	size, unseen := 0, false
 	document, err := x.Reader.File(ctx, path, r.Name, read.Limits{}, func(p read.Part) error {
@@ -284,6 +311,7 @@ func (x *Executor) readText(ctx context.Context, v *tasks.View, path string, r *
 	r.Kind, r.Type, r.Total = document.Kind, cmp.Or(document.Type, r.Type), max(document.Total, len(parts))
 	if err != nil || document.Cut {
 		r.Problem = "cut"
+		x.Log.InfoContext(ctx, "file read in part", "task", v.ID, "parts", len(parts), "cause", err)
 	}
 	if unseen && r.Problem == "" {
 		r.Problem = "unseen"

@@ -78,6 +78,7 @@ func (x *Executor) listen(ctx context.Context, v *tasks.View, action planner.Act
 	switch {
 	case errors.Is(err, llm.ErrSilence):
 		r.Problem = "silent"
+		x.Log.InfoContext(ctx, "file not read", "task", v.ID, "action", action, "cause", err)
 		return nil
 	case ctx.Err() != nil || errors.Is(err, tasks.ErrPaused):
 		x.budget.settle(ctx, v.ID, reserved.ID, r.Usage)

@@ -119,6 +119,11 @@ func (x *Executor) member(ctx context.Context, r *planner.ReadFile, name string)
 		return nil, fmt.Errorf("reading member of file: %w", err)
 	}
 	defer func() { _ = os.Remove(f.Name()) }()
+	done, err := x.startReading(ctx)
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	defer done()
 	if err := errors.Join(read.Member(ctx, archive, name, read.Limits{}, f), f.Close()); err != nil {
 		return nil, err
 	}

@@ -112,6 +112,8 @@ func reasonOf(err error) (reason string, ok bool) {
 		return no.Error(), true
 	case errors.Is(err, files.ErrRoom), errors.Is(err, files.ErrLarge):
 		return "the files of this chat have reached their limit in the config (files.chat_bytes). Say so to the person", true
+	case errors.Is(err, tasks.ErrFull): // a picture or speech would be paid for again with each try
+		return "the disk is full. Say so to the person, who can tell the admin", true
 	}
 	return "", false
 }

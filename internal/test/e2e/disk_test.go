@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"legwork/internal/test/fakes/llmfake"
+	"legwork/internal/test/fakes/telegramfake"
 )
 
 // TestDiskFull: without room for the data, a question is refused with a
@@ -174,6 +175,35 @@ func TestDiskLow(t *testing.T) {
 	for _, e := range p.events() {
 		if e.Type == "answer" && (e.ReplyTo == "q2" || e.ReplyTo == "q3") {
 			t.Errorf("a refused question was answered: %+v", e)
+		}
+	}
+}
+
+// TestDiskFullInMidDownload: a file for which there is no room is not kept. The person
+// reads why, and the same file can be read when there is room. Nothing is left behind.
+func TestDiskFullInMidDownload(t *testing.T) {
+	t.Parallel()
+	b := newTelegramEnv(t, telegramOptions{options: options{think: readsFiles}})
+	s := b.opens()
+	book := telegramfake.File{Name: "book.txt", Content: []byte("It begins.\n" + strings.Repeat("A line of the book.\n", 100_000))}
+	room := s.limitFiles(1 << 20)
+	b.Say(b.bob.ID, b.bob, "how does it begin?", telegramfake.Attach("document", book))
+	b.once(b.bob.ID, "goal: how does it begin?", b.says("file.disk", map[string]any{"Name": "book.txt"}))
+	b.unread(s, "file too large")
+	room()
+	b.Say(b.bob.ID, b.bob, "and now?", telegramfake.Attach("document", book))
+	b.once(b.bob.ID, "goal: and now?", "file f1 book.txt", "It begins.")
+	b.goesOn(b.bob)
+	s.stops()
+	for _, dir := range []string{"data/tmp", "data/files"} {
+		left, err := os.ReadDir(b.file(dir))
+		for _, e := range left {
+			if dir == "data/tmp" || !e.IsDir() {
+				t.Errorf("in %s %s was left behind", dir, e.Name())
+			}
+		}
+		if err != nil {
+			t.Error(err)
 		}
 	}
 }

@@ -33,6 +33,7 @@ type env struct {
 // options says what is special about a test.
 type options struct {
 	think      func(llmfake.Request) llmfake.Response // the model, but for questions that begin with "later"; nil: llmfake.Brain
+	media      func(llmfake.Request) llmfake.Response // the models that hear, paint and speak; nil: llmfake.Usual
 	model      string                                 // further keys of models.main, each after a comma
 	wait       time.Duration                          // the model's timeouts for first byte and silence; 0: patience
 	serverArgs string                                 // further arguments of the tool server, each after a comma
@@ -47,7 +48,7 @@ func newEnv(t *testing.T, p options) *env {
 	t.Helper()
 	brain := llmfake.Brain{}
 	w := &env{t: t, dir: t.TempDir()}
-	w.models = llmfake.New(t, llmfake.Options{Key: "sk-secret-e2e", Respond: func(r llmfake.Request) llmfake.Response {
+	w.models = llmfake.New(t, llmfake.Options{Key: "sk-secret-e2e", Media: p.media, Respond: func(r llmfake.Request) llmfake.Response {
 		if p.think == nil || later(r) {
 			return brain.Respond(r)
 		}

@@ -3,7 +3,6 @@ package e2e_test
 import (
 	"archive/zip"
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
@@ -250,46 +249,26 @@ func TestMadeFileAfterKill(t *testing.T) {
 func TestMadeFilesOverHTTP(t *testing.T) {
 	t.Parallel()
 	w := newEnv(t, options{think: makesFiles, more: fmt.Sprintf("http: {listen: \"127.0.0.1:0\", tokens: [%s]}\n", tokenLine("ops", "operator"))})
-	s := w.serve()
-	call := func(method, path string, body io.Reader) (*http.Response, []byte) {
-		t.Helper()
-		r, err := http.NewRequestWithContext(t.Context(), method, "http://"+s.address+path, body)
-		if err != nil {
-			t.Fatal(err)
-		}
-		r.Header.Set("Authorization", "Bearer "+tokenOf("ops"))
-		r.Header.Set("Content-Type", "application/json")
-		resp, err := http.DefaultClient.Do(r)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer resp.Body.Close()
-		text, err := io.ReadAll(resp.Body)
-		if err != nil || resp.StatusCode >= 300 {
-			t.Fatalf("%s %s: %s %s", method, path, resp.Status, text)
-		}
-		return resp, text
-	}
-	var task struct{ ID, State string }
-	_, text := call(http.MethodPost, "/v1/tasks", strings.NewReader(`{"goal": "compare in a sheet"}`))
-	s.until("the answer", func() bool {
-		if json.Unmarshal(text, &task) != nil || task.State == "done" {
-			return true
-		}
-		_, text = call(http.MethodGet, fmt.Sprintf("/v1/tasks/%s", task.ID), nil)
-		return false
-	})
-	_, text = call(http.MethodGet, fmt.Sprintf("/v1/tasks/%s/context?type=tool_result", task.ID), nil)
+	ops := outsider{t: t, url: "http://" + w.serve().address, token: tokenOf("ops")}
+	var task struct{ ID string }
+	ops.calls(http.MethodPost, "/v1/tasks", `{"goal": "compare in a sheet"}`, &task)
+	ops.outcome(task.ID, &task)
 	var context struct {
 		Messages []struct {
 			Files []struct{ ID, Name, Type string }
 		}
 	}
-	if err := json.Unmarshal(text, &context); err != nil || len(context.Messages) != 1 || len(context.Messages[0].Files) != 1 {
-		t.Fatalf("the context is %s (%v), want one result with a file", text, err)
+	ops.calls(http.MethodGet, fmt.Sprintf("/v1/tasks/%s/context?type=tool_result", task.ID), "", &context)
+	if len(context.Messages) != 1 || len(context.Messages[0].Files) != 1 {
+		t.Fatalf("the context is %+v, want one result with a file", context)
 	}
 	f := context.Messages[0].Files[0]
-	resp, content := call(http.MethodGet, "/v1/files/"+f.ID, nil)
+	resp := ops.asks(http.MethodGet, "/v1/files/"+f.ID, "")
+	defer resp.Body.Close()
+	content, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
 	const kind = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
 	if got := resp.Header.Get("Content-Type"); got != kind || f.Type != kind || f.Name != "offers.xlsx" {
 		t.Errorf("the file %+v has the type %q, want %q", f, got, kind)
