@@ -78,6 +78,7 @@ func Prompt(s State, journal Journal, a Action, input PromptInput) (llm.Request,
 	role := a.Role
 	if b.pictures {
 		role, b.model = llm.RoleVision, ""
+		b.messages.unseen = b.text("prompt.pictures_left_out", nil)
 	}
 	return llm.Request{
 		Role: role, Model: b.model, Tools: b.tools, TextTools: b.text("prompt.text_tools", nil),

@@ -110,9 +110,9 @@ func (b *builder) addImages(calls []Call, t Turn) {
 			continue
 		}
 		b.pictures = true
-		b.messages.list = append(b.messages.list, llm.Message{
+		b.messages.addPictures(llm.Message{
 			Role: llm.User, Content: b.text("prompt.images", map[string]any{"Tool": c.Name}), Images: e.Result.Images,
-		})
+		}, false)
 	}
 }
 
