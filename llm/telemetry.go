@@ -23,7 +23,8 @@ func (c *call) recordAttempt(ctx context.Context, e *endpoint, begin time.Time, 
 		c.span.Event("attempt failed: " + outcome)
 	}
 	c.models.metrics.ModelTried(e.name, outcome, telemetry.Tokens{
-		Input: used.Input, CachedInput: used.CachedInput, Output: used.Output, Cost: used.Cost, Unpriced: used.Unpriced,
+		Input: used.Input, CachedInput: used.CachedInput, Output: used.Output,
+		Images: used.Images, AudioSeconds: used.AudioSeconds, Characters: used.Characters, Cost: used.Cost, Unpriced: used.Unpriced,
 	})
 	if d != nil && !d.began.IsZero() {
 		c.models.metrics.FirstToken(e.name, d.began.Sub(begin))

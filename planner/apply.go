@@ -60,6 +60,10 @@ func applyEvent(s State, e Event) State {
 		return guidanceRemoved(s, e)
 	case Joined:
 		return partJoined(s, e)
+	case Heard:
+		if e.Text == "" { // a voice message, whose words are to be heard
+			return attach(s, e)
+		}
 	case FileRead:
 		return fileRead(s, e)
 	case PromptExpanded:

@@ -2,6 +2,7 @@ package planner_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -193,5 +194,69 @@ func TestFileCalls(t *testing.T) {
 		if !own || (got.Refusal == "") != (c.refusal == "") || !strings.Contains(got.Refusal, c.refusal) {
 			t.Errorf("%s %s: refusal %q, want %q", c.name, c.arguments, got.Refusal, c.refusal)
 		}
+	}
+}
+
+// TestVoiceAnswersAQuestion: the sub-task that asked goes on once the words are heard,
+// and reads them as the person's answer.
+func TestVoiceAnswersAQuestion(t *testing.T) {
+	for name, c := range map[string]struct {
+		read planner.ReadFile
+		want string
+	}{
+		"heard":   {planner.ReadFile{Kind: "recording", Text: "Oslo, please", Spoken: true}, "<guidance>\nvoice message\nOslo, please\n</guidance>"},
+		"unheard": {planner.ReadFile{Kind: "recording", Problem: "unheard"}, `<data file="f1"`},
+	} {
+		st := openedWith(t, planner.Opening{Goal: "plan a trip"})
+		plan := planner.Reply{IsPlan: true, Plan: []planner.Subtask{{ID: "1/a", Name: "web", Description: "Ask for the city"}}}
+		st.add(planner.Event{Type: planner.Replied, Action: planner.Todo(st.s)[0].ID, Reply: &plan})
+		asked := st.calls("work 1/a turn 1.0", planner.Call{ID: "c1", Name: planner.ToolAskPerson, Ask: &planner.Question{Text: "Which city?"}})
+		answer := st.add(planner.Event{
+			Type: planner.Decided, Action: planner.QuestionID(asked, 1), By: "telegram:1", Files: []bot.Attachment{voice},
+			Decision: &planner.Decision{Approve: true, Text: "voice message"},
+		})
+		st.wants(planner.FetchID(answer, 0).String())
+		st.read(planner.FetchID(answer, 0).String(), c.read)
+		st.wants("work 1/a turn 2.0")
+		if _, text := st.prompt("work 1/a turn 2.0", planner.PromptInput{}); !strings.Contains(text, c.want) {
+			t.Errorf("%s: the prompt lacks %q:\n%s", name, c.want, text)
+		}
+	}
+}
+
+// TestMadeFilesAreCounted: the limit holds for sub-tasks that make files at once, and a
+// call that fails leaves its place to another.
+func TestMadeFilesAreCounted(t *testing.T) {
+	st := openedWith(t, planner.Opening{Goal: "many files"})
+	plan := planner.Reply{IsPlan: true, Plan: []planner.Subtask{{ID: "1/a", Name: planner.LLMTool, Description: "a.md"}, {ID: "1/b", Name: planner.LLMTool, Description: "b.md", After: []string{}}}}
+	st.add(planner.Event{Type: planner.Replied, Action: planner.Todo(st.s)[0].ID, Reply: &plan})
+	var makes []planner.Call
+	for i := range st.s.Limits.Made/2 + 1 {
+		makes = append(makes, planner.Call{ID: fmt.Sprintf("c%d", i), Name: planner.ToolMakeFile, Make: &planner.Make{Name: "a.md", Text: "x"}})
+	}
+	tools := func() (n int) {
+		for _, a := range planner.Todo(st.s) {
+			if a.Kind == planner.KindTool {
+				n++
+			}
+		}
+		return n
+	}
+	st.calls("work 1/a turn 1.0", makes...)
+	st.calls("work 1/b turn 1.0", makes...)
+	if n := tools(); n != st.s.Limits.Made {
+		t.Fatalf("%d files are made at once, want %d", n, st.s.Limits.Made)
+	}
+	last := st.s.Limits.Made - len(makes) // of the calls of 1/b that are made
+	for i := range last - 1 {
+		st.result(planner.CallID("1/b", 1, i+1, 0).String(), planner.Result{Text: "made", Files: []files.File{{ID: files.IDOf([]byte{byte(i)}), Name: "b.md"}}})
+	}
+	st.result(planner.CallID("1/b", 1, last, 0).String(), planner.Result{Text: "no font", Failed: true})
+	if _, text := st.prompt("work 1/b turn 2.0", planner.PromptInput{}); !strings.Contains(text, "at most 20 files") {
+		t.Errorf("the model is not told of the limit:\n%s", text)
+	}
+	st.calls("work 1/b turn 2.0", makes...)
+	if n := tools() + len(st.s.MadeSeqs); n != st.s.Limits.Made {
+		t.Errorf("%d files are made, want %d", n, st.s.Limits.Made)
 	}
 }

@@ -171,6 +171,7 @@ type Limits struct {
 	ReviewTime       time.Duration `json:"review_time,omitempty"`  // how long a review waits for a person, but for that of an External task; 0: for ever
 	IdleTimeout      time.Duration `json:"idle_timeout,omitempty"` // of an External task: it ends after so long without an event; 0: never
 	Parts            int           `json:"parts,omitempty"`        // messages of one question; 0: one, so that older journals fold as they did
+	Made             int           `json:"made,omitempty"`         // files that are made; 0: no limit
 }
 
 // DefaultLimits are those of a config that names none: six rounds of twelve
@@ -179,7 +180,7 @@ func DefaultLimits() Limits {
 	return Limits{
 		Rounds: 6, Subtasks: 12, Parallel: 6, Turns: 20, MalformedReplies: 2, TaskTimeout: 15 * time.Minute, AnswerTime: 2 * time.Minute,
 		StateKeys: 100, StateBytes: 64 << 10, Asks: 5, Reads: 40, Notes: 1000, Changes: 10_000, Reviews: 100, ReviewTime: 72 * time.Hour, IdleTimeout: 7 * 24 * time.Hour,
-		Parts: 20,
+		Parts: 20, Made: 20,
 	}
 }
 

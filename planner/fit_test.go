@@ -2,9 +2,13 @@ package planner_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
+	"legwork/bot"
+	"legwork/files"
+	"legwork/llm"
 	"legwork/planner"
 )
 
@@ -86,5 +90,56 @@ func TestCutAnswer(t *testing.T) {
 	}
 	if st.s.CutOffSeq != 0 {
 		t.Errorf("the beginning of a sub-task's result is taken for the task's answer")
+	}
+}
+
+// TestPicturesGoFirst: pictures that came earlier give way before anything else, and the
+// newest ones last of all. A line stands in their place.
+func TestPicturesGoFirst(t *testing.T) {
+	photo := func(name string) planner.ReadFile {
+		return planner.ReadFile{
+			File: files.File{ID: files.IDOf([]byte(name)), Name: name, Type: "image/png"}, Kind: "picture",
+			Pictures: []planner.Picture{{ID: files.IDOf([]byte(name)), Type: "image/png"}},
+		}
+	}
+	attached := []bot.Attachment{{Ref: "tg:1", Kind: bot.AttachPhoto}}
+	st := openedWith(t, planner.Opening{Goal: "which is better", Files: attached})
+	first := photo("first.png")
+	st.read("file 1.0", first)
+	seq := st.add(planner.Event{Type: planner.GuidanceAdded, By: "telegram:1", Text: "or this one", Files: attached})
+	second := photo("second.png")
+	st.read(planner.FetchID(seq, 0).String(), second)
+	action := planner.Todo(st.s)[0].ID.String()
+	input := talked(0)
+	input.Picture = func(id files.ID) ([]byte, bool) { return []byte(id), true }
+	r, _ := st.prompt(action, input)
+	size := planner.Bytes(r.Messages)
+	for _, c := range []struct {
+		most int
+		seen []planner.ReadFile
+		past bool // the oldest turn is there
+	}{
+		{size, []planner.ReadFile{first, second}, true},
+		{size - 100, []planner.ReadFile{second}, true},
+		{size - 4*llm.ImageTokens - 1000, []planner.ReadFile{second}, false},
+		{4 * llm.ImageTokens, nil, false},
+	} {
+		input.MaxBytes = c.most
+		r, text := st.prompt(action, input)
+		var got, want []string
+		for _, m := range r.Messages {
+			for _, image := range m.Images {
+				got = append(got, string(image.Data))
+			}
+		}
+		for _, f := range c.seen {
+			want = append(want, string(f.ID))
+		}
+		if !slices.Equal(got, want) || strings.Contains(text, "turn 0") != c.past {
+			t.Errorf("with %d bytes of %d: %d pictures, the oldest turn is there: %v; want %d, %v", c.most, size, len(got), strings.Contains(text, "turn 0"), len(want), c.past)
+		}
+		if told := strings.Contains(text, "no room for some of these pictures"); told != (len(c.seen) < 2) {
+			t.Errorf("with %d bytes of %d: the model is told of pictures that were left out: %v", c.most, size, told)
+		}
 	}
 }

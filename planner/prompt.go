@@ -78,6 +78,7 @@ func Prompt(s State, journal Journal, a Action, input PromptInput) (llm.Request,
 	role := a.Role
 	if b.pictures {
 		role, b.model = llm.RoleVision, ""
+		b.messages.unseen = b.text("prompt.pictures_left_out", nil)
 	}
 	return llm.Request{
 		Role: role, Model: b.model, Tools: b.tools, TextTools: b.text("prompt.text_tools", nil),
@@ -286,22 +287,28 @@ func (b *builder) addGuidance(guidance []int, before int) []int {
 // guidanceText is guidance as a prompt holds it.
 func (b *builder) guidanceText(e Event) string {
 	if e.Decision == nil {
-		return b.text("prompt.guidance", nil) + "\n" + tag("guidance", strings.TrimSpace(e.Text+"\n"+b.heard(e.Seq)))
+		return b.text("prompt.guidance", nil) + "\n" + tag("guidance", b.said(e))
 	}
-	return b.verdict(*e.Decision)
+	d := *e.Decision
+	d.Text = b.said(e)
+	return b.verdict(d)
 }
 
-// heard are the words that were spoken in the voice messages of guidance.
-func (b *builder) heard(source int) string {
-	var words []string
+// said are the words of guidance or of a decision: its text, and what was heard in its
+// voice messages.
+func (b *builder) said(e Event) string {
+	words := []string{e.Text}
+	if e.Decision != nil {
+		words[0] = e.Decision.Text
+	}
 	for _, f := range b.s.Files {
-		if f.Source == source && f.Read > 0 {
+		if f.Source == e.Seq && f.Read > 0 {
 			if r := b.journal(f.Read).Read; r != nil && r.Spoken {
 				words = append(words, r.Text)
 			}
 		}
 	}
-	return strings.Join(words, "\n")
+	return strings.TrimSpace(strings.Join(words, "\n"))
 }
 
 // addRound adds the results of one round's sub-tasks, in order. The

@@ -55,7 +55,7 @@ func (b *builder) addFilesThat(chosen func(index int) bool) {
 		}
 		list = append(list, shown)
 	}
-	b.addShown(list)
+	b.addShown(list, false)
 }
 
 // addGivenFiles adds the files of earlier tasks that a sub-task is given.
@@ -66,7 +66,7 @@ func (b *builder) addGivenFiles() {
 			list = append(list, shownFile{name: f.Reference, read: f.Given})
 		}
 	}
-	b.addShown(list)
+	b.addShown(list, true)
 }
 
 // shownFile is a file that a prompt holds.
@@ -77,8 +77,8 @@ type shownFile struct {
 }
 
 // addShown adds files: their text, or the beginning of it, and their pictures for a model
-// that can see.
-func (b *builder) addShown(list []shownFile) {
+// that can see. earlier says that they are of earlier tasks.
+func (b *builder) addShown(list []shownFile, earlier bool) {
 	if len(list) == 0 {
 		return
 	}
@@ -115,7 +115,7 @@ func (b *builder) addShown(list []shownFile) {
 		return
 	}
 	b.pictures = true
-	b.messages.list = append(b.messages.list, llm.Message{Role: llm.User, Content: content, Images: pictures})
+	b.messages.addPictures(llm.Message{Role: llm.User, Content: content, Images: pictures}, earlier)
 }
 
 // file is a file as data.

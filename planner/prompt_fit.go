@@ -2,6 +2,7 @@ package planner
 
 import (
 	"slices"
+	"strings"
 	"unicode/utf8"
 
 	"legwork/internal/clip"
@@ -40,6 +41,8 @@ func messageBytes(m llm.Message) int {
 type contents struct {
 	list     []llm.Message
 	results  []int  // indexes of messages with results, the oldest first
+	pictures []int  // and of those with pictures; those of earlier tasks are the first
+	unseen   string // stands in place of pictures that are left out
 	question string // at the end of a review
 	// Between these indexes are the turns of the conversation before the task. The
 	// message before them is its summary, if it has one.
@@ -60,11 +63,22 @@ func (c *contents) addResult(m llm.Message) {
 	c.list = append(c.list, m)
 }
 
+// addPictures appends a message with pictures. earlier says that they are of an earlier
+// task.
+func (c *contents) addPictures(m llm.Message, earlier bool) {
+	at := len(c.pictures)
+	if earlier {
+		at = 0
+	}
+	c.pictures = slices.Insert(c.pictures, at, len(c.list))
+	c.list = append(c.list, m)
+}
+
 // fitting are the messages, shortened to so many bytes; 0 for no limit. The least
-// important content goes first: the oldest turns of the conversation before the
-// task, then its summary, then the middle of old results, then that of the
-// longest contents. The system message, the question of a review and calls stay
-// whole.
+// important content goes first: pictures but for those of the newest message that has
+// some, the oldest turns of the conversation before the task, then its summary, then the
+// middle of old results, then that of the longest contents, and the newest pictures last.
+// The system message, the question of a review and calls stay whole.
 func (c *contents) fitting(limit int) []llm.Message {
 	over := Bytes(c.list) - limit
 	if limit <= 0 || over <= 0 {
@@ -78,7 +92,16 @@ func (c *contents) fitting(limit int) []llm.Message {
 			over -= before - len(short)
 		}
 	}
+	newest := -1
+	if n := len(c.pictures); n > 0 {
+		newest = c.pictures[n-1]
+		for _, i := range c.pictures[:n-1] {
+			over -= c.unsee(i, over)
+		}
+	}
+	before := len(c.list)
 	over -= c.forget(over)
+	newest -= before - len(c.list)
 	for i := 0; i+1 < len(c.results) && over > 0; i++ {
 		shorten(c.results[i], leastResult)
 	}
@@ -89,7 +112,25 @@ func (c *contents) fitting(limit int) []llm.Message {
 		}
 		shorten(longest, max(leastContent, len(c.list[longest].Content)/2))
 	}
+	if newest >= 0 {
+		c.unsee(newest, over)
+	}
 	return c.list
+}
+
+// unsee leaves pictures of a message out, the first ones first, until so many bytes are
+// gone. It returns how many are.
+func (c *contents) unsee(i, over int) (gone int) {
+	m, n := &c.list[i], 0
+	for n < len(m.Images) && over > n*imageBytes {
+		n++
+	}
+	if n == 0 {
+		return 0
+	}
+	m.Images = slices.Clone(m.Images[n:])
+	m.Content = strings.TrimSpace(m.Content + "\n" + c.unseen)
+	return n*imageBytes - len(c.unseen)
 }
 
 // forget removes turns of the conversation before the task, the oldest first and

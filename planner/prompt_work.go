@@ -110,9 +110,9 @@ func (b *builder) addImages(calls []Call, t Turn) {
 			continue
 		}
 		b.pictures = true
-		b.messages.list = append(b.messages.list, llm.Message{
+		b.messages.addPictures(llm.Message{
 			Role: llm.User, Content: b.text("prompt.images", map[string]any{"Tool": c.Name}), Images: e.Result.Images,
-		})
+		}, false)
 	}
 }
 
@@ -169,6 +169,9 @@ func (b *builder) tooMany(c Call) string {
 	case c.Read != nil, c.Look != nil:
 		return b.text("prompt.too_many_read", map[string]any{"Max": limits.Reads})
 	}
+	if c.Make != nil {
+		return b.text("prompt.too_many_made", map[string]any{"Max": limits.Made})
+	}
 	return b.text("prompt.too_many_delegated", nil)
 }
 
@@ -182,11 +185,11 @@ func (b *builder) returned(c Call, state CallState) string {
 	case e.Type == Expired:
 		return b.text("prompt.result_expired", nil)
 	case e.Decision != nil && c.Ask != nil && e.Decision.Approve:
-		return tag("guidance", e.Decision.Text)
+		return tag("guidance", b.said(e))
 	case e.Decision != nil && c.Ask != nil:
-		return b.text("prompt.ask_denied", map[string]any{"Reason": strings.TrimRight(e.Decision.Text, " .。")})
+		return b.text("prompt.ask_denied", map[string]any{"Reason": strings.TrimRight(b.said(e), " .。")})
 	case e.Decision != nil:
-		return b.text("prompt.result_denied", map[string]any{"Reason": strings.TrimRight(e.Decision.Text, " .。")})
+		return b.text("prompt.result_denied", map[string]any{"Reason": strings.TrimRight(b.said(e), " .。")})
 	case e.Result == nil:
 		return b.text("prompt.result_missing", nil)
 	case e.Result.Unknown && e.Result.Text == "":

@@ -164,6 +164,26 @@ func (s *State) SingleSubtask() bool {
 		(s.Streamed || s.Review == 0 && s.NotesSeen == len(s.Notes))
 }
 
+// PlannedSubtasks is how many sub-tasks there are, and how many of them have ended. The
+// closing answer, which is one once it calls tools, does not count.
+func (s *State) PlannedSubtasks() (all, ended int) {
+	for _, w := range s.Subtasks {
+		switch {
+		case w.Closing:
+		case w.State.Ended():
+			all, ended = all+1, ended+1
+		default:
+			all++
+		}
+	}
+	return all, ended
+}
+
+// closes reports that the closing answer calls tools.
+func (s *State) closes() bool {
+	return slices.ContainsFunc(s.Subtasks, func(w Work) bool { return w.Closing && !w.State.Ended() })
+}
+
 // HasResults reports that at least one sub-task has a result.
 func (s *State) HasResults() bool {
 	return slices.ContainsFunc(s.Subtasks, func(w Work) bool { return w.State == SubDone })
@@ -180,6 +200,9 @@ func (s *State) Status() string {
 	case PhaseDeciding:
 		return "planning"
 	case PhaseShared, PhaseWorking:
+		if s.closes() {
+			return "answering"
+		}
 		return "working"
 	case PhaseShowing:
 		return "answering"
@@ -331,6 +354,7 @@ const (
 	CallDelegate                 // a sub-task
 	CallTooMany                  // the fold: a limit of the task is reached
 	CallGuarded                  // the fold: it would change values that only a person may change
+	CallMake                     // legwork itself, by make_file
 )
 
 // CallStep says how far a call is.

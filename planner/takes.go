@@ -117,7 +117,7 @@ func takesOutcome(s State, e Event) bool {
 		// question of its own before it goes on.
 		return a.Kind == KindTool && e.Question != nil && asks(s, a, *e.Question)
 	case Heard:
-		return a.Kind == KindAsk && a.ID.Subject == SubjectForm && e.Text != "" && !ByAgent(e)
+		return a.Kind == KindAsk && a.ID.Subject == SubjectForm && (e.Text != "" || len(e.Files) > 0) && !ByAgent(e)
 	case Decided:
 		return a.Kind == KindAsk && e.Decision != nil && !ByAgent(e) && (a.ID.Subject != SubjectReview || setsExactly(e, ReviewValues(e.Decision.Approve)))
 	}

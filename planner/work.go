@@ -100,7 +100,11 @@ func machineCall(s State, e Event, at Place) (State, CallState) {
 		s.Reads++
 		s = labelled(s, e.Seq, Labels{Outside: true, Private: Origins{OriginFile}})
 	case c.Make != nil:
-		return s, CallState{}
+		if full(len(s.MadeSeqs)+making(s), s.Limits.Made) {
+			call.Kind = CallTooMany
+			return s, call
+		}
+		return s, CallState{Kind: CallMake}
 	case c.Ask != nil:
 		if full(s.Asks, s.Limits.Asks) {
 			call.Kind = CallTooMany
@@ -112,6 +116,21 @@ func machineCall(s State, e Event, at Place) (State, CallState) {
 		return s, CallState{}
 	}
 	return s, call
+}
+
+// making is how many files are being made.
+func making(s State) (n int) {
+	for _, w := range s.Subtasks {
+		if w.State.Ended() || len(w.Turns) == 0 {
+			continue
+		}
+		for _, c := range w.Turns[len(w.Turns)-1].Calls {
+			if c.Kind == CallMake && c.Step != StepDone {
+				n++
+			}
+		}
+	}
+	return n
 }
 
 // full reports that a limit has no room for one more; 0 is no limit.
@@ -262,7 +281,7 @@ func awaitsOthers(w Work) bool {
 	calls := w.Turns[len(w.Turns)-1].Calls
 	open := slices.ContainsFunc(calls, func(c CallState) bool { return c.Step != StepDone })
 	return open && !slices.ContainsFunc(calls, func(c CallState) bool {
-		return c.Kind == CallTool && c.Step != StepAsked && c.Step != StepDone
+		return (c.Kind == CallTool || c.Kind == CallMake) && c.Step != StepAsked && c.Step != StepDone
 	})
 }
 

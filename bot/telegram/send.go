@@ -311,7 +311,7 @@ func (t *Telegram) repair(o *outgoing, r bot.Request, err error) error {
 		return fmt.Errorf("%w: %w", bot.ErrGone, err)
 	case refused.unclear() && o.file != nil && o.nextLook():
 		t.log.Info("telegram: file shown as a document", "chat", r.Chat, "cause", err)
-	case refused.unclear() && o.file != nil:
+	case o.file != nil && refused.code >= 400 && refused.code < 500 && !refused.badToken():
 		return fmt.Errorf("%w: %w", bot.ErrNoFiles, err)
 	case refused.unclear() && o.draft == 0 && o.simplify():
 		t.log.Warn("telegram: message refused, sending a simpler one", "chat", r.Chat, "cause", err)

@@ -87,10 +87,14 @@ func (m *Metrics) Decided(decision string) { m.counted().approvals.Inc(decision)
 
 // Tokens is the usage of a model call; Cost is in millionths of a US dollar.
 type Tokens struct {
-	Input, CachedInput, Output int
-	Cost                       int64
-	Unpriced                   bool // the price is not known
+	Input, CachedInput, Output       int
+	Images, AudioSeconds, Characters int
+	Cost                             int64
+	Unpriced                         bool // the price is not known
 }
+
+// mediaKinds are the labels of what a call uses beside tokens.
+func mediaKinds() [3]string { return [3]string{"images", "audio_seconds", "spoken_characters"} }
 
 // tokenKinds are the labels of the fields of Tokens.
 func tokenKinds() [3]string { return [3]string{"input", "cached_input", "output"} }
@@ -113,6 +117,11 @@ func (m *Metrics) ModelTried(model, outcome string, used Tokens) {
 	}
 	for i, n := range []int{used.Input, used.CachedInput, used.Output} {
 		m.tokens.Add(float64(n), model, tokenKinds()[i])
+	}
+	for i, n := range []int{used.Images, used.AudioSeconds, used.Characters} {
+		if n > 0 {
+			m.media.Add(float64(n), model, mediaKinds()[i])
+		}
 	}
 	if !used.Unpriced {
 		m.cost.Add(float64(used.Cost)/1e6, model)

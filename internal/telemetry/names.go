@@ -11,7 +11,7 @@ type families struct {
 	modelCalls            counter
 	modelTime, firstToken histogram
 	attempts              counter
-	tokens, cost          counter
+	tokens, media, cost   counter
 	toolCalls             counter
 	toolTime              histogram
 	messages              counter
@@ -51,6 +51,7 @@ func newFamilies(r registry) families {
 		firstToken:    r.histogram("legwork_model_first_token_seconds", "From the request of an attempt to the first piece of its reply.", call, "model"),
 		attempts:      r.counter("legwork_model_attempts_total", "Single requests to models' endpoints.", "model", "outcome"),
 		tokens:        r.counter("legwork_model_tokens_total", "Tokens that were used, of failed calls too. Those of the kind cached_input are part of input.", "model", "kind"),
+		media:         r.counter("legwork_model_media_total", "Pictures that were made, seconds of audio that were heard, and characters that were spoken.", "model", "kind"),
 		cost:          r.counter("legwork_model_cost_usd_total", "Money that was spent on models whose price is in the config.", "model"),
 		toolCalls:     r.counter("legwork_tool_calls_total", "Tool calls, by server, tool and outcome.", "server", "tool", "outcome"),
 		toolTime:      r.histogram("legwork_tool_call_duration_seconds", "Duration of tool calls.", call, "server"),

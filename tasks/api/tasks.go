@@ -31,6 +31,7 @@ type Task struct {
 	Rounds   int             `json:"rounds" doc:"The number of plans so far."`
 	Subtasks []Subtask       `json:"subtasks" doc:"Sub-tasks of all plans, in order."`
 	Answer   *string         `json:"answer" doc:"The answer, in Markdown; null before there is one."`
+	Files    []File          `json:"files,omitempty" doc:"The files that it has made for the person; '/v1/files/{id}' gives them."`
 	Reason   string          `json:"reason,omitempty" doc:"The key of the reason why it ended early or failed: 'stopped', 'expired', 'budget', 'idle', ..."`
 	Problem  string          `json:"problem,omitempty" doc:"The same as a sentence, in the language of the task."`
 	Notify   json.RawMessage `json:"notify,omitempty" doc:"Where the outcome goes, from the request."`
@@ -169,6 +170,9 @@ func (s *Service) task(ctx context.Context, id tasks.ID) (Task, error) {
 	j := journal{store: s.Store, id: id}
 	read := j.read(ctx)
 	t.Subtasks = subtasks(state, read)
+	for _, f := range planner.Made(state, read) {
+		t.Files = append(t.Files, File(f.File))
+	}
 	if state.Answer > 0 {
 		answer := planner.AnswerOf(read(state.Answer))
 		t.Answer = &answer

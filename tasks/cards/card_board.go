@@ -65,13 +65,8 @@ func StatusText(texts *i18n.Texts, lang string, s planner.State, ahead int) stri
 	if key := statusKey(s); key == "status.queued" {
 		return texts.Text(lang, key, map[string]any{"Count": max(ahead, 1)})
 	}
-	done := 0
-	for _, w := range s.Subtasks {
-		if w.State.Ended() {
-			done++
-		}
-	}
-	return texts.Text(lang, statusKey(s), map[string]any{"Done": done, "Count": len(s.Subtasks)})
+	all, done := s.PlannedSubtasks()
+	return texts.Text(lang, statusKey(s), map[string]any{"Done": done, "Count": all})
 }
 
 // statusKey is the key of the text about what a task does now. It is finer than
@@ -94,8 +89,8 @@ func statusKey(s planner.State) string {
 func FinalBoard(v *tasks.View, texts *i18n.Texts) bot.Board {
 	s, opening := v.State, v.Opening()
 	text := StatusText(texts, opening.Language, s, 0)
-	if s.Outcome == planner.Done && len(s.Subtasks) > 0 {
-		text = texts.Text(opening.Language, "board.done", map[string]any{"Count": len(s.Subtasks), "Elapsed": s.Worked})
+	if all, _ := s.PlannedSubtasks(); s.Outcome == planner.Done && all > 0 {
+		text = texts.Text(opening.Language, "board.done", map[string]any{"Count": all, "Elapsed": s.Worked})
 	}
 	return bot.Board{Title: Title(opening.Goal), Status: text}
 }
@@ -164,9 +159,9 @@ func started(s planner.State) bool {
 func outcome(v *tasks.View, texts *i18n.Texts) bot.Draft {
 	s, opening := v.State, v.Opening()
 	d := bot.Draft{Kind: bot.KindAnswer, Task: string(v.ID), ReplyTo: opening.Message}
-	if started(s) {
+	if all, _ := s.PlannedSubtasks(); all > 0 && started(s) {
 		d.Footer = texts.Text(opening.Language, "answer.footer", map[string]any{
-			"Count": len(s.Subtasks), "Elapsed": s.Worked, "Tokens": s.Usage.Tokens(),
+			"Count": all, "Elapsed": s.Worked, "Tokens": s.Usage.Tokens(),
 			"Price": priceText(texts, opening.Language, s.Usage),
 		})
 	}

@@ -191,6 +191,11 @@ func TestPicturesInDocuments(t *testing.T) {
 	})
 }
 
+// told is a notice about a file that is kept.
+func told(text string) string {
+	return fmt.Sprintf("notice: %.100s\n", text+" It is kept with the task, and the HTTP API gives it.")
+}
+
 // TestChatsThatRefuseFiles: the person reads why a file does not come, and the answer
 // comes in any case.
 func TestChatsThatRefuseFiles(t *testing.T) {
@@ -198,9 +203,9 @@ func TestChatsThatRefuseFiles(t *testing.T) {
 		err  error
 		want string
 	}{
-		{fmt.Errorf("rights: %w", bot.ErrNoFiles), "notice: The file report.txt could not be sent: this chat takes no files from me."},
-		{errors.Join(bot.ErrNoFiles, bot.ErrTooLarge), "notice: The file report.txt is too large to be sent here: at most 50 MB."},
-		{errors.New("always broken"), "notice: The file report.txt could not be sent: this chat takes no files from me."},
+		{fmt.Errorf("rights: %w", bot.ErrNoFiles), told("The file report.txt could not be sent: this chat takes no files from me.") + answerLine},
+		{errors.Join(bot.ErrNoFiles, bot.ErrTooLarge), told("The file report.txt is too large to be sent here: at most 50 MB.") + answerLine},
+		{errors.New("always broken"), answerLine + told("The file report.txt could not be sent, although I tried for ten minutes.")},
 	} {
 		t.Run(test.err.Error(), func(t *testing.T) {
 			deliver(t, func(t *testing.T, env *enginetest.Env, c *courier) {
@@ -212,12 +217,36 @@ func TestChatsThatRefuseFiles(t *testing.T) {
 				}
 				env.Model.Answer = makes(`{"name":"report.txt","text":"plain"}`)
 				c.ask(t, env)
-				if got := c.files(); !strings.HasSuffix(got, test.want+"\n"+answerLine) {
-					t.Errorf("the chat is\n%s\nwant\n%s\n%s", got, test.want, answerLine)
+				if got := c.files(); got != test.want {
+					t.Errorf("the chat is\n%s\nwant\n%s", got, test.want)
 				}
 			})
 		})
 	}
+}
+
+// TestFileAfterItsAnswer: when only uploads fail, the answer comes at once, and each file
+// once they work again.
+func TestFileAfterItsAnswer(t *testing.T) {
+	deliver(t, func(t *testing.T, env *enginetest.Env, c *courier) {
+		start := time.Now()
+		c.before = func(_ bool, d bot.Draft) error {
+			late := time.Since(start) >= 3*time.Minute
+			if d.File != nil && d.File.Name == "report.txt" && !late {
+				return errors.New("bad gateway")
+			}
+			if d.Kind == bot.KindAnswer && d.File == nil && late {
+				return errors.New("the answer waits for a file")
+			}
+			return nil
+		}
+		env.Model.Answer = makes(`{"name":"report.txt","text":"plain"}`, `{"name":"list.txt","text":"plain"}`)
+		c.ask(t, env)
+		want := "document list.txt 6 bytes: \n" + answerLine + "document report.txt 6 bytes: \n"
+		if got := c.files(); got != want {
+			t.Errorf("the chat is\n%s\nwant\n%s", got, want)
+		}
+	})
 }
 
 // TestFileAfterAnOutage: a chat that is down for hours gets the file and the answer once

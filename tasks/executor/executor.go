@@ -222,7 +222,8 @@ func (x *Executor) Ended(ctx context.Context, v *tasks.View) {
 	span.Text(telemetry.PlatformKey, opening.Chat.Platform)
 	span.Text(telemetry.OutcomeKey, v.State.Status())
 	span.Number(telemetry.Rounds, v.State.Round)
-	span.Number(telemetry.Subtasks, len(v.State.Subtasks))
+	all, _ := v.State.PlannedSubtasks()
+	span.Number(telemetry.Subtasks, all)
 	span.Number(telemetry.InputTokens, v.State.Usage.Input)
 	span.Number(telemetry.OutputTokens, v.State.Usage.Output)
 	if v.State.Outcome == planner.Failed {

@@ -25,9 +25,6 @@ import (
 	"legwork/tools"
 )
 
-// maxMade is how many files one task makes at most.
-const maxMade = 20
-
 // making makes the file of one call of make_file.
 type making struct {
 	x     *Executor
@@ -123,8 +120,6 @@ func (m making) file(ctx context.Context, wanted planner.Make) (f files.File, us
 	switch {
 	case m.makes == nil:
 		return f, used, refusal("no files can be made here")
-	case len(m.v.State.MadeSeqs) >= maxMade:
-		return f, used, refusal(fmt.Sprintf("a task makes at most %d files", maxMade))
 	case wanted.File != "":
 		f, err = m.sentOn(wanted)
 		return f, used, err

@@ -1,6 +1,7 @@
 package inbox
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -16,10 +17,11 @@ import (
 
 // answerHandler handles a text that answers an open question. Such a text replies
 // to the question's message. In a private chat any text of the asked person can be
-// an answer.
+// an answer. A voice message counts as a text, whose words the task hears. Other files
+// without a text answer only the question of a model.
 func answerHandler(ctx context.Context, in *Inbox, r *Request) (Outcome, error) {
 	m := r.Message
-	if m.Text == "" || strings.HasPrefix(m.Text, "/") || m.Standalone || len(m.Text) > MaxGoal {
+	if m.Text == "" && len(m.Files) == 0 || strings.HasPrefix(m.Text, "/") || m.Standalone || len(m.Text) > MaxGoal {
 		return Outcome{}, nil
 	}
 	w, ok := r.answeredAsk(r.Live)
@@ -43,14 +45,14 @@ func answerHandler(ctx context.Context, in *Inbox, r *Request) (Outcome, error) 
 			return Outcome{}, err
 		}
 	}
-	if !ok {
+	if !ok || m.Text == "" && !isVoice(m) && w.action.Subject != planner.SubjectQuestion {
 		return Outcome{}, nil
 	}
 	var reply Reply
 	var err error
 	switch w.action.Subject {
 	case planner.SubjectReview, planner.SubjectCalls:
-		reply = decideCard(in, r, w.task, w.action, planner.Decision{Text: m.Text})
+		reply = decideCard(in, r, w.task, w.action, planner.Decision{Text: cmp.Or(m.Text, fileKinds(in, r))})
 	case planner.SubjectForm:
 		out, err := formAnswer(ctx, in, r, w)
 		if err != nil || !out.Taken {
@@ -77,11 +79,11 @@ func threadAnswer(ctx context.Context, in *Inbox, r *Request) (w textAnswer, ok 
 	return w, ok && w.reply, nil
 }
 
-// answerModel takes a text as the answer to a model's question.
+// answerModel takes a text, or files without one, as the answer to a model's question.
 func answerModel(ctx context.Context, in *Inbox, r *Request, w textAnswer) (Reply, error) {
 	text := input.WithUnread(in.Texts, r.Lang, r.Message, r.Message.Text)
 	item, err := answerOrQuestion(ctx, in, r, w, text, planner.Event{
-		Type: planner.Decided, Decision: &planner.Decision{Approve: true, Text: text, Name: r.Message.From.Name},
+		Type: planner.Decided, Decision: &planner.Decision{Approve: true, Text: cmp.Or(text, fileKinds(in, r)), Name: r.Message.From.Name},
 	})
 	// No notice: the presenter edits the question's message.
 	return Reply{Store: []tasks.Inbound{item}, Say: func(context.Context, []tasks.Receipt) Notice { return Notice{} }}, err
@@ -92,9 +94,12 @@ func answerModel(ctx context.Context, in *Inbox, r *Request, w textAnswer) (Repl
 // its own, if its author may ask.
 func answerOrQuestion(ctx context.Context, in *Inbox, r *Request, w textAnswer, text string, e planner.Event) (tasks.Inbound, error) {
 	m := r.Message
-	o, err := in.opening(ctx, r, text)
+	o, err := in.opening(ctx, r, cmp.Or(text, FilesGoal(in, r)))
 	if err != nil {
 		return tasks.Inbound{}, err
+	}
+	if text == "" {
+		o.Wordless, o.Parts = true, []planner.Part{{Message: m.ID}}
 	}
 	item := in.OpeningDelivery(m.Key, m.Chat, o)
 	if m.Overheard && !r.MayAsk {
@@ -172,8 +177,9 @@ func (r *Request) answersAsk(t LiveTask, a planner.Action) (w textAnswer, ok boo
 			return w, false
 		}
 	}
-	if asked := s.Slot(slot); w.action.Subject == planner.SubjectForm && asked.Name != "" && asked.Message == "" && !r.sentBefore(m.ReplyTo) {
-		messages = append(messages, m.ReplyTo) // the platform has shown the form, and its id is not stored yet
+	asks := w.action.Subject == planner.SubjectForm || w.action.Subject == planner.SubjectQuestion
+	if asked := s.Slot(slot); asks && asked.Name != "" && asked.Message == "" && !r.sentBefore(m.ReplyTo) {
+		messages = append(messages, m.ReplyTo) // the platform has shown the question, and its id is not stored yet
 	}
 	if w.reply = m.ReplyTo != "" && slices.Contains(messages, m.ReplyTo) && r.Steers(t); w.reply {
 		return w, true

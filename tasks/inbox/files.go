@@ -32,6 +32,12 @@ func fileKinds(in *Inbox, r *Request) string {
 	return cards.FileNames(in.Texts, r.Lang, list)
 }
 
+// isVoice reports whether a message is nothing but the author's own voice.
+func isVoice(m bot.Message) bool {
+	other := func(a bot.Attachment) bool { return a.Kind != bot.AttachVoice || a.Others }
+	return m.Text == "" && len(m.Files) > 0 && !slices.ContainsFunc(m.Files, other)
+}
+
 // filesOf are the files of a message, and of the messages that it points at.
 func filesOf(m bot.Message) []bot.Attachment {
 	list := slices.Clone(m.Files)

@@ -45,7 +45,8 @@ func formPress(in *Inbox, r *Request, t LiveTask, about planner.ActionID, verb s
 // formAnswer answers a field of a server's form by a text that replies to its
 // message. Where people cannot reply to one message, a text that begins with the name of
 // an open field answers the form, too. When the value does not fit, the author gets the reason and the field
-// stays open. When no field is open, only a reply to the form is handled here.
+// stays open. When no field is open, only a reply to the form is handled here. What a voice
+// message says is given to the server only when its author agrees: it may be heard wrong.
 func formAnswer(ctx context.Context, in *Inbox, r *Request, w textAnswer) (Outcome, error) {
 	e, err := in.Store.Event(ctx, w.task.Task, w.action.Seq)
 	if err != nil {
@@ -59,7 +60,7 @@ func formAnswer(ctx context.Context, in *Inbox, r *Request, w textAnswer) (Outco
 		return took(in.ReplyText(r, "form.press", nil), nil)
 	}
 	fields := openFields(e, w.action)
-	if named := !in.CanReply(r.Message.Chat) && input.NamesField(r.Message.Text, fields); !named && (!w.reply || r.Message.Assumed) {
+	if named := !in.CanReply(r.Message.Chat) && input.NamesField(r.Message.Text, fields); !named && (!w.reply || r.Message.Assumed) || r.Message.Text == "" {
 		return took(holdWords(ctx, in, r, w, e.Question.Server))
 	}
 	zone, err := in.Settings.Zone(ctx, r)
@@ -108,8 +109,9 @@ func decideFields(in *Inbox, r *Request, t LiveTask, about planner.ActionID, val
 	reply := decideCard(in, r, t, about, planner.Decision{Approve: true, Value: values[0]})
 	for _, value := range values[1:] {
 		about.Field++
-		next := decideCard(in, r, t, about, planner.Decision{Approve: true, Value: value})
-		reply.Add(r, t.Task, next.Store[0].Event)
+		next := decideCard(in, r, t, about, planner.Decision{Approve: true, Value: value}).Store[0].Event
+		next.Files = nil // the first event has them
+		reply.Add(r, t.Task, next)
 	}
 	return reply
 }
@@ -191,7 +193,13 @@ func wordsPress(ctx context.Context, in *Inbox, r *Request, verb string, id task
 	}
 	words := *r
 	words.Message.Kind, words.Message.Text, words.Message.ID, words.Message.Assumed = bot.MessageText, e.Text, e.Message, false
-	words.Message.Files = e.Files
+	if words.Message.Files = e.Files; e.Text == "" { // the files are in the task already
+		words.Message.Files = nil
+		var unheard string
+		if words.Message.Text, unheard, err = heardWords(ctx, in, r, t, e); err != nil || unheard != "" {
+			return withFormAgain(in, r, t, e, in.Reply(r, TextNotice(unheard))), err
+		}
+	}
 	out, err := formAnswer(ctx, in, &words, textAnswer{task: t, action: e.Action, reply: true})
 	if err != nil || out.Reply.Store[0].To == "" {
 		return withFormAgain(in, r, t, e, out.Reply), err
@@ -207,6 +215,28 @@ func wordsPress(ctx context.Context, in *Inbox, r *Request, verb string, id task
 		return n
 	}
 	return out.Reply, nil
+}
+
+// heardWords are the words of the voice message of the event e, or the sentence that says
+// why there are none.
+func heardWords(ctx context.Context, in *Inbox, r *Request, t LiveTask, e planner.Event) (words, unheard string, err error) {
+	for _, f := range t.State.Files {
+		if f.Source != e.Seq {
+			continue
+		}
+		if f.Read == 0 {
+			return "", in.Texts.Text(r.Lang, "form.not_heard_yet", nil), nil
+		}
+		read, err := in.Store.Event(ctx, t.Task, f.Read)
+		if err != nil {
+			return "", "", fmt.Errorf("reading what was heard: %w", err)
+		}
+		if !read.Read.Spoken {
+			return "", planner.FileProblem(in.Texts, r.Lang, read.Read), nil
+		}
+		words = strings.TrimSpace(words + "\n" + read.Read.Text)
+	}
+	return words, "", nil
 }
 
 // settleWords notes that the pressed message has said for whom the words of the event e

@@ -1,6 +1,7 @@
 package inbox
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -213,11 +214,14 @@ func guidancePress(ctx context.Context, in *Inbox, r *Request, verb string, id t
 
 // askApart makes the words of an event a question of their own. Each press counts once.
 func askApart(ctx context.Context, in *Inbox, r *Request, id tasks.ID, e planner.Event) (Reply, error) {
-	o, err := in.opening(ctx, r, e.Text+e.Unread)
+	o, err := in.opening(ctx, r, cmp.Or(e.Text+e.Unread, cards.FileNames(in.Texts, r.Lang, e.Files)))
 	if err != nil {
 		return Reply{}, err
 	}
 	o.Message, o.Earlier, o.Files = e.Message, e.Earlier, e.Files
+	if e.Text == "" {
+		o.Wordless, o.Parts = true, []planner.Part{{Message: e.Message}}
+	}
 	n := in.Notice(r, "notice.separate", nil)
 	n.Audience, n.Replace.Pressed = ToAuthor, true
 	reply := in.Reply(r, n)

@@ -132,11 +132,11 @@ func (r *reader) event(e planner.Event) {
 }
 
 // file adds the text of a file, or the beginning of it, for every sub-task. The words
-// that a person spoke are the person's.
+// that a person spoke are those of the message's author.
 func (r *reader) file(e planner.Event) {
 	switch {
 	case e.Read.Spoken:
-		r.words(r.v.Opening().From.Key(), e.Read.Text)
+		r.words(r.v.Event(e.Action.Seq).By, e.Read.Text)
 	case e.Read.Text != "" || len(e.Read.Pictures) > 0:
 		r.add(flow.Source{Labels: flow.Both, Origin: OriginFile, Text: e.Read.Name + "\n" + e.Read.Text})
 	}

@@ -45,16 +45,23 @@ func (p *Presenter) Show(ctx context.Context, v *tasks.View) error {
 	if v.State.Round > 0 || p.remover() == nil { // a board that is deleted stays until the answer is there
 		_ = p.finishBoard(ctx, v) // the last part tries again
 	}
-	parts, err := outbox{&p.sender, v}.sendAll(ctx, p.parts(v))
+	parts, late, err := outbox{&p.sender, v}.sendAll(ctx, p.parts(v))
 	if err != nil {
 		return p.sendFailed(ctx, v, err)
 	}
 	for i := range parts {
-		if err := p.showPart(ctx, v, fmt.Sprintf("answer.%d", i+1), parts[i], i == len(parts)-1); err != nil {
+		name := fmt.Sprintf("answer.%d", i+1)
+		if late != nil && v.State.Slot(name).Message != "" {
+			continue // an earlier Show has shown it
+		}
+		if err := p.showPart(ctx, v, name, parts[i], late == nil && i == len(parts)-1); err != nil {
 			return err
 		}
 	}
-	return nil
+	if late != nil { // the next Show sends the files, and ends the task
+		_ = p.finishBoard(ctx, v)
+	}
+	return late
 }
 
 // maxKept is the maximum length, in bytes, of an unfinished answer that is kept.

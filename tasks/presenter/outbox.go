@@ -17,7 +17,8 @@ import (
 )
 
 // outbox sends the files of an outcome, each as a message of its own with a slot of its
-// own, before the answer.
+// own. They come before the answer. A file that the chat does not take at the first try
+// comes after it, so that no upload delays the words.
 type outbox struct {
 	*sender
 	view *tasks.View
@@ -33,8 +34,12 @@ type outFile struct {
 // take, although it may take other messages.
 const fileRetryTime = 10 * time.Minute
 
-// errNoFile means that a file cannot be sent in this chat.
-var errNoFile = errors.New("the chat does not get the file")
+// errNoFile means that a file cannot be sent in this chat, and errLater that a later try
+// may send it.
+var (
+	errNoFile = errors.New("the chat does not get the file")
+	errLater  = errors.New("the chat did not take the file")
+)
 
 // takesFiles reports whether files can be sent in the task's chat, as far as is known.
 func (o outbox) takesFiles() bool {
@@ -43,29 +48,33 @@ func (o outbox) takesFiles() bool {
 }
 
 // sendAll sends the files of an outcome. It returns the messages that follow, of those that
-// the answer has.
-func (o outbox) sendAll(ctx context.Context, parts []bot.Draft) ([]bot.Draft, error) {
-	if err := o.sendMade(ctx); err != nil {
-		return nil, err
+// the answer has. late is the error of files that another sendAll may send.
+func (o outbox) sendAll(ctx context.Context, parts []bot.Draft) (follow []bot.Draft, late, err error) {
+	if late, err = o.sendMade(ctx); err != nil {
+		return nil, nil, err
 	}
 	large := outsize{outbox: o, rules: o.ps.rules.Load(), next: len(planner.Made(o.view.State, o.view.Event))}
-	return large.fit(ctx, parts)
+	follow, err = large.fit(ctx, parts)
+	return follow, late, err
 }
 
 // sendMade sends the files that the task has made. The person is told about a file that
 // cannot be sent.
-func (o outbox) sendMade(ctx context.Context) error {
+func (o outbox) sendMade(ctx context.Context) (late, err error) {
 	for i, f := range planner.Made(o.view.State, o.view.Event) {
 		slot := planner.FileSlot(i + 1)
 		err := o.send(ctx, slot, outFile{MadeFile: f})
 		if errors.Is(err, errNoFile) {
 			err = o.tell(ctx, slot, f, err)
 		}
-		if err != nil {
-			return err
+		switch {
+		case errors.Is(err, errLater):
+			late = err
+		case err != nil:
+			return nil, err
 		}
 	}
-	return nil
+	return late, nil
 }
 
 // send sends one file, unless its message is recorded already. The intent to send is
@@ -107,14 +116,14 @@ func (o outbox) send(ctx context.Context, slot string, f outFile) error {
 	return err
 }
 
-// failed is the error of a file that was not sent: errNoFile when no further try helps,
-// or when the file was tried for long enough.
+// failed is the error of a file that was not sent: errLater, or errNoFile when no further
+// try helps, or when the file was tried for long enough.
 func (o outbox) failed(ctx context.Context, f outFile, err error) error {
 	if ctx.Err() != nil || errors.Is(err, bot.ErrGone) || !errors.Is(err, errUnsendable) {
 		return err
 	}
 	if !errors.Is(err, bot.ErrNoFiles) && o.Lasts() && o.ps.Now().Sub(o.view.State.Last) < fileRetryTime {
-		return err
+		return fmt.Errorf("%w: %w", errLater, err)
 	}
 	o.ps.Log.WarnContext(ctx, "file not sent", "task", o.id, "bytes", f.Bytes, "cause", err)
 	return fmt.Errorf("%w: %w", errNoFile, err)
@@ -149,12 +158,14 @@ func (o outbox) tell(ctx context.Context, slot string, f planner.MadeFile, why e
 			return err
 		}
 	}
-	key := "made.refused"
+	key := "made.failed"
 	switch {
 	case errors.Is(why, files.ErrNone):
 		key = "made.gone"
 	case errors.Is(why, files.ErrLarge), errors.Is(why, bot.ErrTooLarge):
 		key = "made.large"
+	case errors.Is(why, bot.ErrNoFiles), !o.takesFiles():
+		key = "made.refused"
 	}
 	opening := o.view.Opening()
 	d := bot.Draft{

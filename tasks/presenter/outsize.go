@@ -37,7 +37,8 @@ func (o *outsize) fit(ctx context.Context, parts []bot.Draft) ([]bot.Draft, erro
 	if o.rules.Makes == nil || o.view.State.Answer == 0 || !o.Lasts() || !o.takesFiles() {
 		return parts, nil
 	}
-	if n := o.rules.AnswerMessages; n > 0 && len(parts) > n {
+	whole := o.view.State.Slot("answer.3").Name != "" // an earlier Show could not send the file
+	if n := o.rules.AnswerMessages; n > 0 && len(parts) > n && !whole {
 		sent, err := o.attach(ctx, answerFile, "made.answer", o.document)
 		if err != nil || !sent {
 			return parts, err
@@ -69,7 +70,7 @@ func (o *outsize) attach(ctx context.Context, name, caption string, fill func(*b
 	f.Name, f.Bytes, f.Caption = name, int64(content.Len()), o.ps.Texts.Text(opening.Language, caption, nil)
 	o.next++
 	err = o.send(ctx, planner.FileSlot(o.next), f)
-	if errors.Is(err, errNoFile) {
+	if errors.Is(err, errNoFile) || errors.Is(err, errLater) {
 		return false, nil
 	}
 	return err == nil, err

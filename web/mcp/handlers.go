@@ -247,9 +247,11 @@ func (r *reporter) notify(ctx context.Context, t api.Task) {
 
 // summary describes the progress of a task in one line.
 func summary(t api.Task) string {
-	over, active := 0, []string(nil)
+	all, over, active := len(t.Subtasks), 0, []string(nil)
 	for _, s := range t.Subtasks {
 		switch {
+		case s.ID == planner.ClosingID: // the answer
+			all--
 		case s.State.Ended():
 			over++
 		case s.State == planner.SubWorking:
@@ -260,8 +262,8 @@ func summary(t api.Task) string {
 	if t.State == "waiting" {
 		line = "waiting for a person"
 	}
-	if len(t.Subtasks) > 0 {
-		line = fmt.Sprintf("%s, %d of %d sub-tasks over", line, over, len(t.Subtasks))
+	if all > 0 {
+		line = fmt.Sprintf("%s, %d of %d sub-tasks over", line, over, all)
 	}
 	if len(active) > 0 {
 		line += "; working: " + strings.Join(active, ", ")

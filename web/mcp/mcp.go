@@ -47,9 +47,10 @@ func New(c Config) http.Handler {
 	e.protocol = sync.OnceValues(func() (http.Handler, map[string]tool) {
 		o := definitions()
 		h := &handlers{Service: c.Service, log: c.Log, stop: c.Stop, calls: &e.calls, refused: c.Refused, decoders: e.decoders}
-		h.server = server.NewMCPServer("legwork", c.Version, server.WithToolCapabilities(false),
+		h.server = server.NewMCPServer("legwork", c.Version, server.WithToolCapabilities(false), server.WithResourceCapabilities(false, false),
 			server.WithInstructions(o.Instructions), server.WithToolFilter(h.visible))
 		h.addTools(o)
+		h.addFiles()
 		return server.NewStreamableHTTPServer(h.server, server.WithStateLess(true),
 			server.WithDisableLocalhostProtection(true),                             // package web checks Host
 			server.WithStreamableHTTPLogger(slog.New(slog.DiscardHandler))), h.tools // it logs disconnected clients

@@ -65,8 +65,8 @@ type tool struct {
 	decode func(json.RawMessage) (runFunc, error)
 }
 
-// runFunc runs a call and returns its result as JSON.
-type runFunc func(context.Context, api.Principal) ([]byte, error)
+// runFunc runs a call and returns its result, and the same as JSON.
+type runFunc func(context.Context, api.Principal) (out any, text []byte, err error)
 
 // visible removes the tools from a list that the role of the caller may never use. The
 // library also filters before calls; handle refuses those with a reason.
@@ -121,22 +121,28 @@ func (h *handlers) handle(args arguments, t tool) server.ToolHandlerFunc {
 		if r.Params.Meta != nil && r.Params.Meta.ProgressToken != nil {
 			ctx = context.WithValue(ctx, progressKey{}, r.Params.Meta.ProgressToken)
 		}
-		text, err := h.run(ctx, p, args, t, sent.arguments)
+		out, text, err := h.run(ctx, p, args, t, sent.arguments)
+		if err == nil {
+			result = mcp.NewToolResultStructured(json.RawMessage(text), string(text))
+			if t, ok := out.(api.Task); ok {
+				err = h.withFiles(ctx, p, result, t.Files)
+			}
+		}
 		if err != nil {
 			return mcp.NewToolResultError(h.explain(ctx, p, r.Params.Name, err)), nil
 		}
-		return mcp.NewToolResultStructured(json.RawMessage(text), string(text)), nil
+		return result, nil
 	}
 }
 
 // run checks the rights of the caller first, so that a refused call costs little.
-func (h *handlers) run(ctx context.Context, p api.Principal, args arguments, t tool, sent json.RawMessage) ([]byte, error) {
+func (h *handlers) run(ctx context.Context, p api.Principal, args arguments, t tool, sent json.RawMessage) (out any, text []byte, err error) {
 	if err := p.Allowed(t.op); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	run, err := h.decode(ctx, args, t, sent)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	return run(ctx, p)
 }
@@ -161,12 +167,13 @@ func newTool[In, Out any](op policy.Op, do func(context.Context, api.Principal, 
 				return nil, &api.InvalidError{Field: "arguments", Detail: err.Error()}
 			}
 		}
-		return func(ctx context.Context, p api.Principal) ([]byte, error) {
+		return func(ctx context.Context, p api.Principal) (any, []byte, error) {
 			out, err := do(ctx, p, in)
 			if err != nil {
-				return nil, err
+				return nil, nil, err
 			}
-			return encode(out)
+			text, err := encode(out)
+			return out, text, err
 		}, nil
 	}}
 }

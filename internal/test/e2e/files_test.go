@@ -143,40 +143,50 @@ func TestChatFile(t *testing.T) {
 	}
 }
 
+// uploads keeps a file for tasks, and returns its id.
+func (o outsider) uploads(name string, content []byte) string {
+	o.t.Helper()
+	var form bytes.Buffer
+	m := multipart.NewWriter(&form)
+	part, err := m.CreateFormFile("file", name)
+	if err == nil {
+		_, err = part.Write(content)
+	}
+	if err != nil || m.Close() != nil {
+		o.t.Fatal(err)
+	}
+	upload, err := http.NewRequestWithContext(o.t.Context(), http.MethodPost, o.url+"/v1/files", &form)
+	if err != nil {
+		o.t.Fatal(err)
+	}
+	upload.Header.Set("Authorization", "Bearer "+o.token)
+	upload.Header.Set("Content-Type", m.FormDataContentType())
+	reply, err := http.DefaultClient.Do(upload)
+	if err != nil {
+		o.t.Fatal(err)
+	}
+	defer reply.Body.Close()
+	var kept struct {
+		ID string `json:"id"`
+	}
+	if err := json.NewDecoder(reply.Body).Decode(&kept); err != nil || reply.StatusCode != http.StatusCreated {
+		o.t.Fatalf("the upload gave %s, %v", reply.Status, err)
+	}
+	return kept.ID
+}
+
 // TestUploadedFile: a program uploads a file, and a task answers from it.
 func TestUploadedFile(t *testing.T) {
 	t.Parallel()
 	w := newEnv(t, options{think: readsFiles, more: fmt.Sprintf("http: {listen: \"127.0.0.1:0\", tokens: [%s]}\n", tokenLine("ops", "operator"))})
 	s := w.serve()
 	ops := outsider{t: t, url: "http://" + s.address, token: tokenOf("ops")}
-	var form bytes.Buffer
-	m := multipart.NewWriter(&form)
-	part, err := m.CreateFormFile("file", "offer.docx")
-	if err == nil {
-		_, err = part.Write(docx(t, "The price is 300 crowns."))
-	}
-	if err != nil || m.Close() != nil {
-		t.Fatal(err)
-	}
-	upload, err := http.NewRequestWithContext(t.Context(), http.MethodPost, ops.url+"/v1/files", &form)
-	if err != nil {
-		t.Fatal(err)
-	}
-	upload.Header.Set("Authorization", "Bearer "+ops.token)
-	upload.Header.Set("Content-Type", m.FormDataContentType())
-	reply, err := http.DefaultClient.Do(upload)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer reply.Body.Close()
-	var kept, task struct {
+	kept := ops.uploads("offer.docx", docx(t, "The price is 300 crowns."))
+	var task struct {
 		ID     string `json:"id"`
 		Answer string `json:"answer"`
 	}
-	if err := json.NewDecoder(reply.Body).Decode(&kept); err != nil || reply.StatusCode != http.StatusCreated {
-		t.Fatalf("the upload gave %s, %v", reply.Status, err)
-	}
-	ops.calls(http.MethodPost, "/v1/tasks", fmt.Sprintf(`{"goal": "what is the price?", "files": [%q]}`, kept.ID), &task)
+	ops.calls(http.MethodPost, "/v1/tasks", fmt.Sprintf(`{"goal": "what is the price?", "files": [%q]}`, kept), &task)
 	ops.outcome(task.ID, &task)
 	if !holdsAll(task.Answer, []string{"goal: what is the price?", "file f1 offer.docx", "The price is 300 crowns."}) {
 		t.Errorf("the answer is %q", task.Answer)

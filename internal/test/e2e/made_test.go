@@ -12,9 +12,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/mark3labs/mcp-go/client"
+	"github.com/mark3labs/mcp-go/client/transport"
+	"github.com/mark3labs/mcp-go/mcp"
+
 	"legwork/internal/test/fakes/llmfake"
 	"legwork/internal/test/fakes/slackfake"
 	"legwork/internal/test/fakes/telegramfake"
+	"legwork/internal/test/servers"
 )
 
 // The roles of models that paint and speak, and these models.
@@ -119,6 +124,9 @@ func TestTelegramMadeFiles(t *testing.T) {
 		if i < 0 {
 			t.Errorf("%s: no file came", c.goal)
 			continue
+		}
+		if strings.Contains(answer.Text, "sub-task") {
+			t.Errorf("%s: the answer counts itself as a sub-task: %q", c.goal, answer.Text)
 		}
 		m := b.Chat(b.ann.ID).Bots()[i]
 		if m.Media != c.media || m.Text != c.caption || m.ID > answer.ID {
@@ -277,4 +285,86 @@ func TestMadeFilesOverHTTP(t *testing.T) {
 		t.Errorf("the headers are %v, want a sandboxed attachment", resp.Header)
 	}
 	checkMade(t, "compare in a sheet", f.Name, content)
+}
+
+// TestFilesOverMCP: a program gives a file to a task, and the made ones come back with it:
+// a small one as it is, a large one as a link that the program can read.
+func TestFilesOverMCP(t *testing.T) {
+	t.Parallel()
+	rows := strings.Repeat("Oslo,709037\n", 4000)
+	w := newEnv(t, options{more: fmt.Sprintf("http: {listen: \"127.0.0.1:0\", tokens: [%s]}\n", tokenLine("bot", "agent")), think: func(r llmfake.Request) llmfake.Response {
+		step, _ := llmfake.StepOf(r)
+		switch told, made := toolResult(r); {
+		case step == llmfake.StepPlan:
+			return llmfake.Call("plan", `{"plan":[],"wants_file":true}`)
+		case made:
+			return llmfake.Say("made: " + told)
+		case !strings.Contains(prompt(r), "City of fjords"):
+			t.Errorf("the file is not in the prompt: %s", prompt(r))
+		}
+		return llmfake.Response{ToolCalls: []llmfake.ToolCall{
+			{Name: "make_file", Arguments: jsonText(map[string]any{"name": "small.md", "text": "# Bergen"})},
+			{Name: "make_file", Arguments: jsonText(map[string]any{"name": "large.csv", "text": "City,People\n" + rows})},
+		}}
+	}})
+	s := w.serve(tokenOf("bot"))
+	c, err := client.NewStreamableHttpClient("http://"+s.address+"/mcp", transport.WithHTTPHeaders(map[string]string{"Authorization": "Bearer " + tokenOf("bot")}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = c.Close() }()
+	if err := c.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Initialize(t.Context(), mcp.InitializeRequest{}); err != nil {
+		t.Fatal(err)
+	}
+	call := func(tool string, arguments map[string]any) *mcp.CallToolResult {
+		t.Helper()
+		result, err := servers.Call(t.Context(), c, tool, arguments, nil)
+		if err != nil || result.IsError {
+			t.Fatalf("%s: %+v, %v", tool, result, err)
+		}
+		return result
+	}
+	file := outsider{t, "http://" + s.address, tokenOf("bot")}.uploads("notes.txt", []byte("City of fjords"))
+	var task struct {
+		ID, State string
+		Files     []struct {
+			Name  string
+			Bytes int64
+		}
+	}
+	for result := call("start_task", map[string]any{"goal": "the cities as files", "files": []string{file}}); ; result = call("get_task", map[string]any{"task_id": task.ID, "wait_seconds": 20}) {
+		if err := json.Unmarshal([]byte(servers.Text(result)), &task); err != nil {
+			t.Fatal(err)
+		}
+		if task.State != "done" {
+			continue
+		}
+		if len(task.Files) != 2 || len(result.Content) != 3 {
+			t.Fatalf("the task has the files %+v and the content %+v", task.Files, result.Content)
+		}
+		small, _ := result.Content[1].(mcp.EmbeddedResource)
+		if text, _ := small.Resource.(mcp.TextResourceContents); strings.TrimSpace(text.Text) != "# Bergen" {
+			t.Errorf("the small file came as %+v", result.Content[1])
+		}
+		link, _ := result.Content[2].(mcp.ResourceLink)
+		if link.Name != "large.csv" || link.Size == nil || *link.Size != task.Files[1].Bytes {
+			t.Errorf("the large file came as %+v", result.Content[2])
+		}
+		read, err := c.ReadResource(t.Context(), mcp.ReadResourceRequest{Params: mcp.ReadResourceParams{URI: link.URI}})
+		if err != nil || len(read.Contents) != 1 {
+			t.Fatalf("reading %s: %+v, %v", link.URI, read, err)
+		}
+		if text, _ := read.Contents[0].(mcp.TextResourceContents); strings.Count(text.Text, "709037") != 4000 {
+			t.Errorf("the large file holds %.100q", text.Text)
+		}
+		break
+	}
+	unknown := "legwork://files/" + strings.Repeat("0", 64)
+	if read, err := c.ReadResource(t.Context(), mcp.ReadResourceRequest{Params: mcp.ReadResourceParams{URI: unknown}}); err == nil || !strings.Contains(err.Error(), "o such file") {
+		t.Errorf("an unknown file: %+v, %v; want that there is none", read, err)
+	}
+	s.stops()
 }
