@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"legwork/bot"
 	"legwork/files"
@@ -193,5 +194,17 @@ func TestFileCalls(t *testing.T) {
 		if !own || (got.Refusal == "") != (c.refusal == "") || !strings.Contains(got.Refusal, c.refusal) {
 			t.Errorf("%s %s: refusal %q, want %q", c.name, c.arguments, got.Refusal, c.refusal)
 		}
+	}
+}
+
+// TestEarlierFilesSayWhenTheyCame: a model can find the file of this morning. The time is
+// that of the person.
+func TestEarlierFilesSayWhenTheyCame(t *testing.T) {
+	st := openedWith(t, planner.Opening{Goal: "sum up the PDF from this morning"})
+	_, text := st.prompt("plan 1.0", planner.PromptInput{EarlierFiles: []planner.EarlierFile{
+		{Reference: "K3X9Q2/f1", Name: "offer.pdf", Kind: "PDF", Bytes: 2000, At: time.Date(2026, 11, 27, 8, 5, 0, 0, time.FixedZone("", 3600))},
+	}})
+	if want := "K3X9Q2/f1 · offer.pdf · PDF · 2 kB · 2026-11-27 07:05\n"; !strings.Contains(text, want) {
+		t.Errorf("the prompt lacks %q:\n%s", want, text)
 	}
 }
