@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"legwork/bot"
 	"legwork/files"
@@ -258,5 +259,17 @@ func TestMadeFilesAreCounted(t *testing.T) {
 	st.calls("work 1/b turn 2.0", makes...)
 	if n := tools() + len(st.s.MadeSeqs); n != st.s.Limits.Made {
 		t.Errorf("%d files are made, want %d", n, st.s.Limits.Made)
+	}
+}
+
+// TestEarlierFilesSayWhenTheyCame: a model can find the file of this morning. The time is
+// that of the person.
+func TestEarlierFilesSayWhenTheyCame(t *testing.T) {
+	st := openedWith(t, planner.Opening{Goal: "sum up the PDF from this morning"})
+	_, text := st.prompt("plan 1.0", planner.PromptInput{EarlierFiles: []planner.EarlierFile{
+		{Reference: "K3X9Q2/f1", Name: "offer.pdf", Kind: "PDF", Bytes: 2000, At: time.Date(2026, 11, 27, 8, 5, 0, 0, time.FixedZone("", 3600))},
+	}})
+	if want := "K3X9Q2/f1 · offer.pdf · PDF · 2 kB · 2026-11-27 07:05\n"; !strings.Contains(text, want) {
+		t.Errorf("the prompt lacks %q:\n%s", want, text)
 	}
 }

@@ -227,11 +227,7 @@ func (b *builder) addQuoted(list []bot.Quoted) {
 func (b *builder) quoted(q bot.Quoted) string {
 	attributes := []string{"from", q.From}
 	if !q.At.IsZero() {
-		zone, err := time.LoadLocation(b.opening.Opening.Timezone)
-		if err != nil {
-			zone = time.UTC
-		}
-		attributes = append(attributes, "at", q.At.In(zone).Format("2006-01-02 15:04"))
+		attributes = append(attributes, "at", q.At.In(b.zone()).Format("2006-01-02 15:04"))
 	}
 	return tag("earlier_message", q.Text, attributes...)
 }
@@ -261,15 +257,20 @@ func answerKey(why string) string {
 // asker holds language, time zone and the date at which the task was opened; the
 // moment of the call would spoil the caches.
 func (b *builder) asker() string {
-	o := b.opening.Opening
-	zone, err := time.LoadLocation(o.Timezone)
-	if err != nil {
-		zone = time.UTC
-	}
+	zone := b.zone()
 	return b.text("prompt.person", map[string]any{
-		"Language": o.Language, "Timezone": zone.String(),
+		"Language": b.opening.Opening.Language, "Timezone": zone.String(),
 		"Date": b.opening.At.In(zone),
 	})
+}
+
+// zone is the person's time zone.
+func (b *builder) zone() *time.Location {
+	zone, err := time.LoadLocation(b.opening.Opening.Timezone)
+	if err != nil {
+		return time.UTC
+	}
+	return zone
 }
 
 // addGuidance adds the guidance before the event of that seq, and returns the rest.

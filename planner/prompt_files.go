@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	"legwork/files"
 	"legwork/i18n"
@@ -19,6 +20,7 @@ type EarlierFile struct {
 	Name      string
 	Kind      string
 	Bytes     int64
+	At        time.Time // of the message that it came with
 	Given     *ReadFile // work: the description of the sub-task names the file
 }
 
@@ -152,7 +154,7 @@ func (b *builder) addEarlierFiles(list []EarlierFile) {
 	}
 	lines := make([]string, len(list))
 	for i, f := range list {
-		lines[i] = fmt.Sprintf("%s · %s · %s · %s", f.Reference, f.Name, f.Kind, files.Size(f.Bytes))
+		lines[i] = fmt.Sprintf("%s · %s · %s · %s · %s", f.Reference, f.Name, f.Kind, files.Size(f.Bytes), f.At.In(b.zone()).Format("2006-01-02 15:04"))
 	}
 	b.hasFiles = true
 	b.messages.add(llm.User, b.text("prompt.earlier_files", nil)+"\n"+tag("data", strings.Join(lines, "\n")))

@@ -299,8 +299,8 @@ func samples(t testing.TB) []sample {
 			"[paragraphs 1-5] # Head\n\n\nOne two[^2]\n  - item\n\n| wide |  |\n| --- | --- |\n| a b\\| | c |\n\n\n[^2]: Note.", "The title 0 [macros]",
 		},
 		{
-			"a.xlsx", xlsxOf(t, `<row r="1"><c r="A1" t="s"><v>0</v></c><c r="C1" t="inlineStr"><is><t>Day</t></is></c></row><row r="3" hidden="1"><c r="A3" t="s"><v>1</v></c><c r="B3"><v>0.10000000000000001</v></c><c r="C3" s="1"><v>46027</v></c></row><row r="4"><c r="A4" s="2"><f>B3*2</f><v>0.255</v></c><c r="B4"><f>WEBSERVICE("http://x")</f></c><c r="C4" s="3"><v>46027.5</v></c><c r="D4" t="b"><v>1</v></c></row>`), "Excel workbook",
-			"[sheet Sales, rows 1-3] |  | A | B | C |\n| --- | --- | --- | --- |\n| 1 | Region |  | Day |\n| 3 | North \\| West | 0.1 | 2026-01-05 |\n[sheet Sales, row 4] |  | A | B | C | D |\n| --- | --- | --- | --- | --- |\n| 4 | 25.5% | =WEBSERVICE(\"http://x\") | 2026-01-05 12:00:00 | TRUE |", " 1 [hidden formulas uncomputed]",
+			"a.xlsx", xlsxOf(t, `<row r="1"><c r="A1" t="s"><v>0</v></c><c r="C1" t="inlineStr"><is><t>Day</t></is></c></row><row r="3" hidden="1"><c r="A3" t="s"><v>1</v></c><c r="B3"><v>0.10000000000000001</v></c><c r="C3" s="1"><v>46027</v></c></row><row r="4"><c r="A4" s="2"><f>B3*2</f><v>0.255</v></c><c r="B4"><f>WEBSERVICE("http://x")</f></c><c r="C4" s="3"><v>46027.5</v></c><c r="D4" t="b"><v>1</v></c><c r="E4" t="str"><f>SUM(B3:B4)</f></c><c r="F4" t="str"><f>T(B3)</f><v></v></c><c r="G4" t="str"><f>T(A3)</f><v>North</v></c></row>`), "Excel workbook",
+			"[sheet Sales, rows 1-3] |  | A | B | C |\n| --- | --- | --- | --- |\n| 1 | Region |  | Day |\n| 3 | North \\| West | 0.1 | 2026-01-05 |\n[sheet Sales, row 4] |  | A | B | C | D | E | F | G |\n| --- | --- | --- | --- | --- | --- | --- | --- |\n| 4 | 25.5% | =WEBSERVICE(\"http://x\") | 2026-01-05 12:00:00 | TRUE | =SUM(B3:B4) |  | North |", " 1 [hidden formulas uncomputed]",
 		},
 		{
 			"a.pptx", archiveOf(t, "[Content_Types].xml", contentTypes, "ppt/presentation.xml", `<p:presentation xmlns:r="y"><p:sldIdLst><p:sldId id="256" r:id="r2"/><p:sldId id="257" r:id="r1"/></p:sldIdLst></p:presentation>`,

@@ -51,7 +51,10 @@ func (l *earlierFiles) list(ctx context.Context, v *tasks.View) ([]earlierFile, 
 		if err != nil {
 			return nil, err
 		}
-		list = append(list, found...)
+		for _, f := range found {
+			f.At = t.At
+			list = append(list, f)
+		}
 		if len(list) >= maxEarlierFiles {
 			return list[:maxEarlierFiles], nil
 		}

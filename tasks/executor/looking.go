@@ -55,6 +55,8 @@ func (x *Executor) lookAt(ctx context.Context, v *tasks.View, a planner.Action, 
 		which = ""
 	} else if r.Whole != "" {
 		parts, err = x.parts(ctx, r.Whole)
+	} else {
+		which = "" // the parts of a small file are kept as one text, so each call gets all of it
 	}
 	if errors.Is(err, files.ErrNone) {
 		return fmt.Sprintf("the file %s is no longer kept", l.File), nil

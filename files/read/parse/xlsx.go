@@ -263,6 +263,7 @@ type sheetReader struct {
 	kind    string // of the cell
 	style   int
 	value   strings.Builder
+	valued  bool // the file holds a value, which may be empty
 	formula strings.Builder
 	into    *strings.Builder // where the text of the element goes
 }
@@ -309,9 +310,10 @@ func (r *sheetReader) start(e xml.StartElement) {
 			r.style = n
 		}
 		r.value.Reset()
+		r.valued = false
 		r.formula.Reset()
 	case "v", "t":
-		r.into = &r.value
+		r.into, r.valued = &r.value, true
 	case "f":
 		r.into = &r.formula
 		r.formula.WriteByte('=')
@@ -334,7 +336,7 @@ func (r *sheetReader) cell() {
 	}
 	if r.formula.Len() > 0 {
 		r.s.note(NoteFormulas)
-		if text == "" && r.kind != "str" {
+		if text == "" && !(r.kind == "str" && r.valued) { // the result of a formula may be an empty text
 			r.s.note(NoteUncomputed)
 			text = r.formula.String()
 		}

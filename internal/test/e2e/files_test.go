@@ -326,3 +326,25 @@ func TestMemberOfArchive(t *testing.T) {
 		t.Errorf("exit code %d, output %q, said %q; want an answer from the member", code, out, said)
 	}
 }
+
+// TestPartOfSmallFile: an agent that asks for a part of a small file reads the file, of
+// which no parts are kept.
+func TestPartOfSmallFile(t *testing.T) {
+	t.Parallel()
+	w := newEnv(t, options{think: steps{
+		plan: always(llmfake.Call("plan", `{"plan": [{"name": "llm_tool", "description": "Read page 1 of f1."}]}`)),
+		work: func(r llmfake.Request) llmfake.Response {
+			if told, ok := toolResult(r); ok {
+				return llmfake.Say("told: " + told)
+			}
+			return llmfake.Call("read_attachment", `{"file": "f1", "parts": "lines 1-2"}`)
+		},
+	}.think})
+	if err := os.WriteFile(w.file("notes.txt"), []byte("Water boils\nat 100 degrees."), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	code, out, said := w.finish("", "chat", "--file", w.file("notes.txt"), "at how many degrees?")
+	if code != 0 || !holdsAll(out, []string{"told: ", "at 100 degrees."}) {
+		t.Errorf("exit code %d, output %q, said %q; want an answer from the file", code, out, said)
+	}
+}
