@@ -17,6 +17,7 @@ import (
 	"legwork/app"
 	"legwork/app/cli"
 	"legwork/conf"
+	"legwork/files/write"
 )
 
 // commands is the command line. Each command is a type with a Run method.
@@ -54,6 +55,7 @@ const exitTime = app.StopTime + time.Second/2
 
 func main() {
 	surviveFileLimit()
+	write.DropPlotFonts()
 	ctx, stop := untilSignal()
 	var env conf.Environment
 	code := run(ctx, os.Args[1:], cli.Console{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Env: env.Lookup, Hide: env.Hide})

@@ -23,6 +23,7 @@ func (d *drawing) axes() {
 	p.BackgroundColor = color.Transparent
 	p.TextHandler = d.texts
 	label := d.style(labelSize, "sans")
+	p.Title.TextStyle, p.Legend.TextStyle = label, label // both stay empty
 	for _, axis := range []*plot.Axis{&p.X, &p.Y} {
 		axis.Label.TextStyle = label
 		axis.Label.Padding = 8

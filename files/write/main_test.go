@@ -5,8 +5,13 @@ import (
 	"testing"
 
 	"go.uber.org/goleak"
+
+	"legwork/files/write"
 )
 
 var update = flag.Bool("update", false, "rewrite the pictures in docs/files")
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	write.DropPlotFonts() // as the program does
+	goleak.VerifyTestMain(m)
+}

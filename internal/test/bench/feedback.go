@@ -37,6 +37,9 @@ func measureFeedback(ctx context.Context, dir string) ([]figure, error) {
 		ask  func() (time.Duration, error)
 	}{
 		{"Telegram, private", func() (time.Duration, error) { return h.firstInTelegram(ctx, 1, "How are you?") }},
+		{"Telegram, a file with a question", func() (time.Duration, error) {
+			return h.firstInTelegram(ctx, 1, "How many?", telegramfake.Attach("document", telegramfake.File{Name: "notes.csv", Content: []byte("city,people\nOslo,709037\n")}))
+		}},
 		{"Telegram, group", func() (time.Duration, error) {
 			return h.firstInTelegram(ctx, group, "@legwork_bot How are you?")
 		}},
@@ -76,9 +79,9 @@ func measureFeedback(ctx context.Context, dir string) ([]figure, error) {
 
 // firstInTelegram says something and measures until there is something to see;
 // it returns when the answer is there and all is quiet.
-func (h *chatEnv) firstInTelegram(ctx context.Context, chat int64, text string) (took time.Duration, err error) {
+func (h *chatEnv) firstInTelegram(ctx context.Context, chat int64, text string, opts ...telegramfake.Opt) (took time.Duration, err error) {
 	said := time.Now()
-	h.telegram.Say(chat, h.person(1), text)
+	h.telegram.Say(chat, h.person(1), text, opts...)
 	err = h.until(ctx, "the answer in Telegram", func(e telegramfake.Entry) bool {
 		if e.Chat != chat || !visible(e.Method) {
 			return false

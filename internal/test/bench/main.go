@@ -18,6 +18,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"legwork/files/read"
 )
 
 // part is one group of figures.
@@ -27,6 +29,13 @@ type part struct {
 }
 
 func main() {
+	if len(os.Args) == 2 && os.Args[1] == read.Command { // the process that reads a file
+		if err := read.Main(os.Stdin, os.Stdout); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
 	strict := flag.Bool("strict", false, "exit with 1 when a figure is missed")
 	only := flag.String("only", "", "measure only these parts, separated by commas")
 	messages := flag.Int("messages", 1_000_000, "messages in the store whose history is read")
@@ -88,6 +97,7 @@ func parts(messages int) []part {
 		{"serve", measureServe},
 		{"idle", measureIdle},
 		{"load", measureLoad},
+		{"files", measureFiles},
 		{"burst", measureBurst},
 		{"stop", measureStop},
 		{"fold", measureFold},

@@ -19,8 +19,8 @@ import (
 	"testing"
 	"time"
 
+	"legwork/internal/test/badfiles"
 	"legwork/internal/test/fakes/telegramfake"
-	"legwork/internal/test/hostile"
 	"legwork/internal/test/need"
 )
 
@@ -64,9 +64,9 @@ func TestHostileFiles(t *testing.T) {
 	s := b.opens()
 	ops := outsider{t: t, url: "http://" + s.address, token: tokenOf("ops")}
 	before := b.names()
-	all := hostile.All(listener.Addr().String(), outside)
-	if len(all) != hostile.Count {
-		t.Fatalf("there are %d files, want %d", len(all), hostile.Count)
+	all := badfiles.All(listener.Addr().String(), outside)
+	if len(all) != badfiles.Count {
+		t.Fatalf("there are %d files, want %d", len(all), badfiles.Count)
 	}
 
 	list := make(chan int)
@@ -201,7 +201,7 @@ func (o outsider) uploads(name string, content io.Reader) (code int, text []byte
 }
 
 // hostile sends a file and returns the answer to a question about it.
-func (o outsider) hostile(f hostile.File) (answer string) {
+func (o outsider) hostile(f badfiles.File) (answer string) {
 	code, text := o.uploads(f.Name, bytes.NewReader(f.Make()))
 	var kept, task struct {
 		ID       string     `json:"id"`
@@ -223,4 +223,3 @@ func (o outsider) hostile(f hostile.File) (answer string) {
 		code, text = o.sends(http.MethodGet, "/v1/tasks/"+task.ID, "")
 	}
 }
-

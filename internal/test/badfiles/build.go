@@ -1,4 +1,4 @@
-package hostile
+package badfiles
 
 import (
 	"archive/zip"

@@ -1,7 +1,7 @@
-// Package hostile makes files that are meant to crash, fill or deceive who reads them:
+// Package badfiles makes files that are meant to crash, fill or deceive who reads them:
 // the bad input that people may send. They are made when they are needed, and are the
 // same in each run.
-package hostile
+package badfiles
 
 import (
 	"bytes"
@@ -20,8 +20,8 @@ type File struct {
 // Count is how many files All makes.
 const Count = 200
 
-// All are the files. Those that refer to something outside name address, which nobody
-// may connect to, and the file outside, which nobody may read, write or delete.
+// All are the files. Some refer to address and to the path outside: the program that
+// reads them must not connect to the one, and must not touch the file at the other.
 func All(address, outside string) []File {
 	all := named(address, outside)
 	good := Good(address, outside)
