@@ -22,42 +22,42 @@ const closeTries = 5
 // ended. With one try it leaves a failure to the next frames; with more tries, which
 // is for the end of the task, it repeats each edit so often. A message that stays
 // open does no harm: the inbox refuses a late press.
-func (p *Presenter) closeQuestions(ctx context.Context, v *tasks.View, tries int) {
-	if !p.platform.Limits().Edits {
+func (q *asker) closeQuestions(ctx context.Context, v *tasks.View, tries int) {
+	if !q.platform.Limits().Edits {
 		return
 	}
 	open := map[planner.ActionID]bool{}
 	for _, a := range planner.Todo(v.State) {
 		open[a.ID] = true
 	}
-	if !p.Lasts() {
-		p.closeEphemeral(ctx, v, open)
+	if !q.Lasts() {
+		q.closeEphemeral(ctx, v, open)
 		return
 	}
 	for _, slot := range v.State.Slots {
 		asked := cards.ReadAskSlot(slot.Name)
-		if asked.Action.Kind != planner.KindAsk || slot.Message == cards.SettledWords || open[asked.Action] || p.closed[slot.Name] {
+		if asked.Action.Kind != planner.KindAsk || slot.Message == cards.SettledWords || open[asked.Action] || q.closed[slot.Name] {
 			continue
 		}
-		if tries == 1 && p.closeFailures[slot.Name] >= closeTries {
+		if tries == 1 && q.closeFailures[slot.Name] >= closeTries {
 			continue
 		}
 		message := slot.Message
 		if message == "" {
-			message = p.findUnrecorded(ctx, v, asked.Private, slot.Name)
+			message = q.findUnrecorded(ctx, v, asked.Private, slot.Name)
 		}
 		if message == "" {
-			p.closeFailures[slot.Name]++
+			q.closeFailures[slot.Name]++
 			continue
 		}
-		err := p.closeQuestion(ctx, v, asked, message, tries)
+		err := q.closeQuestion(ctx, v, asked, message, tries)
 		if ctx.Err() != nil {
 			return
 		}
-		if p.closed[slot.Name] = err == nil; err != nil {
-			p.closeFailures[slot.Name]++
+		if q.closed[slot.Name] = err == nil; err != nil {
+			q.closeFailures[slot.Name]++
 			tries = 1 // the chat may be down: try the other messages once only
-			p.ps.Log.WarnContext(ctx, "question not closed", "task", p.id, "cause", err)
+			q.ps.Log.WarnContext(ctx, "question not closed", "task", q.id, "cause", err)
 		}
 	}
 }
@@ -65,15 +65,15 @@ func (p *Presenter) closeQuestions(ctx context.Context, v *tasks.View, tries int
 // findUnrecorded finds the message of a question that is over and has no stored id,
 // because the process was killed between sending the message and storing the id;
 // empty for none.
-func (p *Presenter) findUnrecorded(ctx context.Context, v *tasks.View, private bool, slot string) string {
-	to := p.chat
-	if private && p.mayBeSent(slot) {
+func (q *asker) findUnrecorded(ctx context.Context, v *tasks.View, private bool, slot string) string {
+	to := q.chat
+	if private && q.mayBeSent(slot) {
 		var err error
-		if to, err = p.privateChat(ctx, v); err != nil {
+		if to, err = q.privateChat(ctx, v); err != nil {
 			return ""
 		}
 	}
-	return p.find(ctx, to, slot, cards.MarkOf(p.id, slot))
+	return q.find(ctx, to, slot, cards.MarkOf(q.id, slot))
 }
 
 // ephemeralQuestion is the message of a question in a chat whose messages do not
@@ -86,42 +86,42 @@ type ephemeralQuestion struct {
 // closeEphemeral shows how questions ended, in a chat whose messages do not last. It
 // skips a question that was asked after v was read, since v cannot say whether it is
 // open.
-func (p *Presenter) closeEphemeral(ctx context.Context, v *tasks.View, open map[planner.ActionID]bool) {
-	p.mu.Lock()
+func (q *asker) closeEphemeral(ctx context.Context, v *tasks.View, open map[planner.ActionID]bool) {
+	q.ephemeralMu.Lock()
 	over := map[planner.ActionID]string{}
-	for action, asked := range p.ephemeral {
+	for action, asked := range q.ephemeral {
 		if !open[action] && v.State.Seq >= asked.seq {
 			over[action] = asked.id
-			delete(p.ephemeral, action)
+			delete(q.ephemeral, action)
 		}
 	}
-	p.mu.Unlock()
+	q.ephemeralMu.Unlock()
 	for _, action := range slices.SortedFunc(maps.Keys(over), func(a, b planner.ActionID) int { return cmp.Compare(a.Seq, b.Seq) }) {
-		d := bot.Draft{Kind: bot.KindNotice, Task: string(p.id), Text: cards.OutcomeOf(v, p.ps.Texts, v.Opening().Language, action)}
-		if err := p.platform.Edit(ctx, p.chat, over[action], d); err != nil && ctx.Err() == nil {
-			p.ps.Log.WarnContext(ctx, "question not closed", "task", p.id, "cause", err)
+		d := bot.Draft{Kind: bot.KindNotice, Task: string(q.id), Text: cards.OutcomeOf(v, q.ps.Texts, v.Opening().Language, action)}
+		if err := q.platform.Edit(ctx, q.chat, over[action], d); err != nil && ctx.Err() == nil {
+			q.ps.Log.WarnContext(ctx, "question not closed", "task", q.id, "cause", err)
 		}
 	}
 }
 
 // closeQuestion edits one message to show how its question ended. It ignores a
 // message that was deleted or moved.
-func (p *Presenter) closeQuestion(ctx context.Context, v *tasks.View, asked cards.AskSlot, message string, tries int) error {
-	to, d := p.chat, bot.Draft{Kind: bot.KindNotice, Task: string(p.id)}
+func (q *asker) closeQuestion(ctx context.Context, v *tasks.View, asked cards.AskSlot, message string, tries int) error {
+	to, d := q.chat, bot.Draft{Kind: bot.KindNotice, Task: string(q.id)}
 	if asked.Words {
-		d.Text = p.ps.Texts.Text(v.Opening().Language, "form.words_over", map[string]any{"Server": cards.InCode(v.Event(asked.Action.Seq).Question.Server)})
+		d.Text = q.ps.Texts.Text(v.Opening().Language, "form.words_over", map[string]any{"Server": cards.InCode(v.Event(asked.Action.Seq).Question.Server)})
 	} else {
-		d.Text = p.card(v).Decision(asked.Action)
+		d.Text = q.card(v).Decision(asked.Action)
 	}
 	if asked.Private {
 		var err error
-		if to, err = p.privateChat(ctx, v); err != nil {
+		if to, err = q.privateChat(ctx, v); err != nil {
 			return err
 		}
 	} else {
 		d.ReplyTo = v.Opening().Message
 	}
-	err := p.edit(ctx, to, message, d, tries)
+	err := q.edit(ctx, to, message, d, tries)
 	var moved *bot.MovedError
 	if errors.As(err, &moved) || errors.Is(err, bot.ErrGone) {
 		return nil
@@ -133,26 +133,26 @@ func (p *Presenter) closeQuestion(ctx context.Context, v *tasks.View, asked card
 // message becomes known: the task was stopped while the message was being sent, or
 // somebody pressed a button of a message that an earlier process sent. It continues
 // after ctx ends, because the task no longer wants the action that asks.
-func (p *Presenter) closeIfOver(ctx context.Context, slot, message string) {
+func (q *asker) closeIfOver(ctx context.Context, slot, message string) {
 	asked := cards.ReadAskSlot(slot)
 	if asked.Action.Kind != planner.KindAsk {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTimeout)
 	defer cancel()
-	state, err := p.ps.Store.State(ctx, p.id)
+	state, err := q.ps.Store.State(ctx, q.id)
 	if tasks.OpenAsk(state, asked.Action) {
 		return
 	}
-	v := tasks.NewView(p.ps.Store, p.id)
+	v := tasks.NewView(q.ps.Store, q.id)
 	if err == nil {
 		err = v.Refresh(ctx)
 	}
 	if err == nil {
-		err = p.closeQuestion(ctx, v, asked, message, closeTries)
+		err = q.closeQuestion(ctx, v, asked, message, closeTries)
 	}
 	if err != nil {
-		p.ps.Log.WarnContext(ctx, "question not closed", "task", p.id, "cause", err)
+		q.ps.Log.WarnContext(ctx, "question not closed", "task", q.id, "cause", err)
 	}
 }
 

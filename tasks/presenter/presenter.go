@@ -11,7 +11,6 @@ import (
 	"legwork/bot"
 	"legwork/planner"
 	"legwork/tasks"
-	"legwork/tasks/cards"
 	"legwork/tools"
 )
 
@@ -19,28 +18,24 @@ import (
 // answer, its questions, and the outcome. It draws them from the journal. It writes
 // to the journal only the ids of messages and whether the outcome was shown.
 type Presenter struct {
-	sender
+	asker
 	redraws
-	withoutBoard bool          // it shows only questions and the outcome
-	framesEnd    chan struct{} // closed when Show begins: no more frames
+	framesEnd chan struct{} // closed when Show begins: no more frames
 
-	mu        sync.Mutex // guards the fields up to ephemeral
-	view      *tasks.View
-	stream    *streamBuffer
-	progress  map[planner.ActionID]tools.Progress    // of tool calls, by action
-	ephemeral map[planner.ActionID]ephemeralQuestion // questions whose messages do not last, by action
+	mu       sync.Mutex // guards the fields up to progress
+	view     *tasks.View
+	stream   *streamBuffer
+	progress map[planner.ActionID]tools.Progress // of tool calls, by action
 
-	drawing       chan struct{}   // holds a token while something is drawn; guards the fields below
-	finishing     bool            // Show has begun: no more frames
-	boardFinal    bool            // the board shows its last frame
-	board         bot.Board       // as last drawn
-	drawn         time.Time       // when the board was last drawn
-	streamStarted bool            // the platform's stream shows that work has begun
-	boardMessage  string          // id of the board's message
-	answerMessage string          // id of the message with the growing answer
-	shownText     string          // text of the answer as last shown
-	closed        map[string]bool // slots of questions whose messages show how they ended
-	closeFailures map[string]int  // how often closing the message of a slot failed
+	drawing       chan struct{} // holds a token while something is drawn; guards the fields below
+	finishing     bool          // Show has begun: no more frames
+	boardFinal    bool          // the board shows its last frame
+	board         bot.Board     // as last drawn
+	drawn         time.Time     // when the board was last drawn
+	streamStarted bool          // the platform's stream shows that work has begun
+	boardMessage  string        // id of the board's message
+	answerMessage string        // id of the message with the growing answer
+	shownText     string        // text of the answer as last shown
 }
 
 // Update sets the newest snapshot of the task. With the first snapshot, messages
@@ -147,21 +142,4 @@ func (p *Presenter) draw(ctx context.Context) (err error) {
 		return err
 	}
 	return p.drawStream(ctx, view, stream)
-}
-
-// card returns the card of the task as v shows it.
-func (p *Presenter) card(v *tasks.View) cards.Card {
-	return cards.Card{
-		View: v, Texts: p.ps.Texts, Lasts: p.Lasts(), CanReply: p.platform.Limits().CanReply, WithoutBoard: p.withoutBoard,
-		AskerExtends: p.ps.rules.Load().Budget.AskerExtends,
-	}
-}
-
-// questionCard returns the card for questions that are asked in a chat.
-func (p *Presenter) questionCard(ctx context.Context, v *tasks.View, to bot.Chat) cards.Card {
-	c := p.card(v)
-	f, ok := p.platform.(bot.Filer)
-	c.Files = ok && f.Files(to)
-	c.OfferAlways = !p.chat.Private || tasks.IsAdmin(ctx, p.ps.Store, p.ps.rules.Load().Admins, v.Opening().From.Key())
-	return c
 }

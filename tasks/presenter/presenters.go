@@ -60,10 +60,13 @@ func (ps *Presenters) Open(id tasks.ID, o *planner.Opening) (*Presenter, error) 
 		return nil, err
 	}
 	return &Presenter{
-		sender:       sender{ps: ps, id: id, chat: chat, platform: platform, unconfirmed: map[string]bool{}},
-		redraws:      redraws{signal: make(chan struct{}, 1), frames: make(chan struct{}, 1)},
-		withoutBoard: withoutBoard, framesEnd: make(chan struct{}), drawing: make(chan struct{}, 1),
-		ephemeral: map[planner.ActionID]ephemeralQuestion{}, closed: map[string]bool{}, closeFailures: map[string]int{},
+		asker: asker{
+			sender:       sender{ps: ps, id: id, chat: chat, platform: platform, unconfirmed: map[string]bool{}},
+			withoutBoard: withoutBoard,
+			ephemeral:    map[planner.ActionID]ephemeralQuestion{}, closed: map[string]bool{}, closeFailures: map[string]int{},
+		},
+		redraws:   redraws{signal: make(chan struct{}, 1), frames: make(chan struct{}, 1)},
+		framesEnd: make(chan struct{}), drawing: make(chan struct{}, 1),
 	}, nil
 }
 

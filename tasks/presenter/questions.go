@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 
 	"legwork/bot"
 	"legwork/internal/failpoint"
@@ -12,59 +13,89 @@ import (
 	"legwork/tasks/cards"
 )
 
+// asker asks the questions of one task, reminds people of them, and shows how they ended.
+type asker struct {
+	sender
+	withoutBoard bool // the task shows only questions and the outcome
+
+	ephemeralMu sync.Mutex
+	ephemeral   map[planner.ActionID]ephemeralQuestion // questions whose messages do not last, by action
+
+	// The token Presenter.drawing guards these.
+	closed        map[string]bool // slots of questions whose messages show how they ended
+	closeFailures map[string]int  // how often closing the message of a slot failed
+}
+
+// card returns the card of the task as v shows it.
+func (q *asker) card(v *tasks.View) cards.Card {
+	return cards.Card{
+		View: v, Texts: q.ps.Texts, Lasts: q.Lasts(), CanReply: q.platform.Limits().CanReply, WithoutBoard: q.withoutBoard,
+		AskerExtends: q.ps.rules.Load().Budget.AskerExtends,
+	}
+}
+
+// questionCard returns the card for questions that are asked in a chat.
+func (q *asker) questionCard(ctx context.Context, v *tasks.View, to bot.Chat) cards.Card {
+	c := q.card(v)
+	f, ok := q.platform.(bot.Filer)
+	c.Files = ok && f.Files(to)
+	c.OfferAlways = !q.chat.Private || tasks.IsAdmin(ctx, q.ps.Store, q.ps.rules.Load().Admins, v.Opening().From.Key())
+	return c
+}
+
 // Ask asks a question of the task in its chat, or in the private chat of the person
 // who asked. The inbox receives the answer. If the chat no longer exists, no answer
 // can come, so Ask stops the task. It does not stop a program's task, because others
 // can answer its question.
-func (p *Presenter) Ask(ctx context.Context, v *tasks.View, a planner.Action) error {
-	if p.isHeadless() { // the list of approvals shows the question to programs
+func (q *asker) Ask(ctx context.Context, v *tasks.View, a planner.Action) error {
+	if q.isHeadless() { // the list of approvals shows the question to programs
 		return nil
 	}
-	if !p.Lasts() {
-		d := p.questionCard(ctx, v, p.chat).Question(a)
-		id, err := p.post(ctx, p.chat, a.ID.String(), d, postTries)
+	if !q.Lasts() {
+		d := q.questionCard(ctx, v, q.chat).Question(a)
+		id, err := q.post(ctx, q.chat, a.ID.String(), d, postTries)
 		if err == nil && a.ID.Subject != planner.SubjectQuestion {
-			p.mu.Lock()
-			p.ephemeral[a.ID] = ephemeralQuestion{id, v.State.Seq}
-			p.mu.Unlock()
+			q.ephemeralMu.Lock()
+			q.ephemeral[a.ID] = ephemeralQuestion{id, v.State.Seq}
+			q.ephemeralMu.Unlock()
 		}
 		return err
 	}
-	err := p.askPrivately(ctx, v, a)
+	err := q.askPrivately(ctx, v, a)
 	if errors.Is(err, errNotPrivate) {
-		err = p.askIn(ctx, v, a, p.chat, a.ID.String())
+		err = q.askIn(ctx, v, a, q.chat, a.ID.String())
 	}
-	if errors.Is(err, bot.ErrGone) && p.withoutBoard {
-		p.ps.Log.WarnContext(ctx, "asking in program's chat failed", "task", p.id, "chat", p.chat.Key(), "cause", err)
+	if errors.Is(err, bot.ErrGone) && q.withoutBoard {
+		q.ps.Log.WarnContext(ctx, "asking in program's chat failed", "task", q.id, "chat", q.chat.Key(), "cause", err)
 		return nil
 	}
 	if errors.Is(err, bot.ErrGone) {
-		p.ps.Log.WarnContext(ctx, "no person to ask, task ends", "task", p.id, "cause", err)
-		return p.append(ctx, planner.Event{Type: planner.Stopped})
+		q.ps.Log.WarnContext(ctx, "no person to ask, task ends", "task", q.id, "cause", err)
+		return q.append(ctx, planner.Event{Type: planner.Stopped})
 	}
 	return err
 }
 
 // askIn asks in a chat, in as many messages as needed; the last message has the
 // buttons and the slot. It does not send a message again.
-func (p *Presenter) askIn(ctx context.Context, v *tasks.View, a planner.Action, to bot.Chat, slot string) error {
+func (q *asker) askIn(ctx context.Context, v *tasks.View, a planner.Action, to bot.Chat, slot string) error {
 	if v.State.Slot(slot).Message != "" {
 		return nil
 	}
-	d := p.questionCard(ctx, v, to).Question(a)
-	err := p.postParts(ctx, v, to, slot, d)
+	d := q.questionCard(ctx, v, to).Question(a)
+	err := q.postParts(ctx, v, to, slot, d)
 	if d.File != nil && errors.Is(err, bot.ErrNoFiles) {
-		err = p.postParts(ctx, v, to, slot, p.questionCard(ctx, v, to).PlainQuestion(a))
+		err = q.postParts(ctx, v, to, slot, q.questionCard(ctx, v, to).PlainQuestion(a))
 	}
 	return err
 }
 
-func (p *Presenter) postParts(ctx context.Context, v *tasks.View, to bot.Chat, slot string, d bot.Draft) error {
-	if to.Key() != p.chat.Key() {
+func (q *asker) postParts(ctx context.Context, v *tasks.View, to bot.Chat, slot string, d bot.Draft) error {
+	if to.Key() != q.chat.Key() {
 		d.ReplyTo = "" // the message to reply to is in another chat
 	}
 	parts := []bot.Draft{d}
-	if s, ok := p.platform.(bot.Splitter); ok {
+	if s, ok := q.platform.(bot.Splitter); ok {
 		parts = s.Split(d)
 	}
 	for i := range parts {
@@ -72,34 +103,34 @@ func (p *Presenter) postParts(ctx context.Context, v *tasks.View, to bot.Chat, s
 		if i < len(parts)-1 {
 			name = fmt.Sprintf("part %d of %s", i+1, slot)
 		}
-		if err := p.postPart(ctx, v, to, name, parts[i]); err != nil {
+		if err := q.postPart(ctx, v, to, name, parts[i]); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (p *Presenter) postPart(ctx context.Context, v *tasks.View, to bot.Chat, name string, part bot.Draft) error {
+func (q *asker) postPart(ctx context.Context, v *tasks.View, to bot.Chat, name string, part bot.Draft) error {
 	slot := v.State.Slot(name)
 	if slot.Message != "" {
 		return nil
 	}
 	if slot.Name == "" {
-		if err := p.recordSendStarted(ctx, name); err != nil && !tasks.Superseded(err) { // superseded: an earlier try recorded it
+		if err := q.recordSendStarted(ctx, name); err != nil && !tasks.Superseded(err) { // superseded: an earlier try recorded it
 			return err
 		}
 	}
-	part.Mark = cards.MarkOf(p.id, name)
-	id, err := p.post(ctx, to, name, part, postTries)
+	part.Mark = cards.MarkOf(q.id, name)
+	id, err := q.post(ctx, to, name, part, postTries)
 	if err != nil {
 		return err
 	}
-	err = p.recordSent(ctx, name, id, "", false)
+	err = q.recordSent(ctx, name, id, "", false)
 	if err == nil {
 		failpoint.Hit("keep.after.question")
 	}
 	if err == nil || tasks.Superseded(err) {
-		p.closeIfOver(ctx, name, id)
+		q.closeIfOver(ctx, name, id)
 	}
 	return err
 }
@@ -109,40 +140,40 @@ var errNotPrivate = errors.New("the question is not asked in private")
 
 // askPrivately asks for an approval, or the answer to a server's question, in the
 // private chat of the person who asked, and says so in the task's chat.
-func (p *Presenter) askPrivately(ctx context.Context, v *tasks.View, a planner.Action) error {
+func (q *asker) askPrivately(ctx context.Context, v *tasks.View, a planner.Action) error {
 	about, slot := a.ID, cards.PrivateSlot+a.ID.String()
 	switch {
-	case !tasks.Decides(about) || p.chat.Private || tasks.OfProgram(v.Opening().From): // a program has no private chat
+	case !tasks.Decides(about) || q.chat.Private || tasks.OfProgram(v.Opening().From): // a program has no private chat
 		return errNotPrivate
 	case v.State.Slot(slot).Message != "":
-	case !p.ps.rules.Load().Approvals.Private || v.State.Slot(a.ID.String()).Name != "":
+	case !q.ps.rules.Load().Approvals.Private || v.State.Slot(a.ID.String()).Name != "":
 		return errNotPrivate
 	}
-	to, err := p.privateChat(ctx, v)
+	to, err := q.privateChat(ctx, v)
 	if err == nil {
-		err = p.askIn(ctx, v, a, to, slot)
+		err = q.askIn(ctx, v, a, to, slot)
 	}
 	if errors.Is(err, bot.ErrGone) {
-		p.ps.Log.InfoContext(ctx, "asking in private failed", "task", p.id, "cause", err)
+		q.ps.Log.InfoContext(ctx, "asking in private failed", "task", q.id, "cause", err)
 		return errNotPrivate
 	}
 	if err != nil {
 		return err
 	}
-	return p.announcePrivate(ctx, v, about)
+	return q.announcePrivate(ctx, v, about)
 }
 
 // announcePrivate says in the task's chat that a question waits in private, once for
 // each question.
-func (p *Presenter) announcePrivate(ctx context.Context, v *tasks.View, about planner.ActionID) error {
+func (q *asker) announcePrivate(ctx context.Context, v *tasks.View, about planner.ActionID) error {
 	opening := v.Opening()
 	d := bot.Draft{
-		Kind: bot.KindNotice, Task: string(p.id), ReplyTo: opening.Message,
-		Text: p.ps.Texts.Text(opening.Language, "approval.elsewhere", map[string]any{"Name": cards.PlainText(cards.NameOf(opening.From.Name, opening.From.Key()))}),
+		Kind: bot.KindNotice, Task: string(q.id), ReplyTo: opening.Message,
+		Text: q.ps.Texts.Text(opening.Language, "approval.elsewhere", map[string]any{"Name": cards.PlainText(cards.NameOf(opening.From.Name, opening.From.Key()))}),
 	}
-	err := p.postPart(ctx, v, p.chat, fmt.Sprintf("told %d", about.Seq), d)
+	err := q.postPart(ctx, v, q.chat, fmt.Sprintf("told %d", about.Seq), d)
 	if errors.Is(err, errUnsendable) { // the question waits even without the notice
-		p.ps.Log.WarnContext(ctx, "notice not shown", "task", p.id, "cause", err)
+		q.ps.Log.WarnContext(ctx, "notice not shown", "task", q.id, "cause", err)
 		return nil
 	}
 	return err

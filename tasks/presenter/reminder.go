@@ -20,13 +20,13 @@ const (
 
 // RemindAt returns when people are to be reminded of a question that was asked; zero
 // for never. Questions without an expiry time have no reminder.
-func (p *Presenter) RemindAt(v *tasks.View, a planner.Action) time.Time {
+func (q *asker) RemindAt(v *tasks.View, a planner.Action) time.Time {
 	expires := planner.ExpiryOf(v.State, a)
-	if a.Kind != planner.KindAsk || expires.IsZero() || p.isHeadless() || p.reminded(v, a) {
+	if a.Kind != planner.KindAsk || expires.IsZero() || q.isHeadless() || q.reminded(v, a) {
 		return time.Time{}
 	}
 	at, latest := v.Event(a.ID.Seq).At.Add(remindAfter), expires.Add(-remindBefore)
-	if !at.Before(latest) || !p.ps.Now().Before(latest) {
+	if !at.Before(latest) || !q.ps.Now().Before(latest) {
 		return time.Time{}
 	}
 	return at
@@ -34,8 +34,8 @@ func (p *Presenter) RemindAt(v *tasks.View, a planner.Action) time.Time {
 
 // reminded reports that people were reminded of a question, or that its card is not in
 // the chat. Where messages do not last, an intended reminder counts as sent.
-func (p *Presenter) reminded(v *tasks.View, a planner.Action) bool {
-	if !p.Lasts() {
+func (q *asker) reminded(v *tasks.View, a planner.Action) bool {
+	if !q.Lasts() {
 		return v.State.Slot(cards.ReminderSlot(a.ID, false)).Name != ""
 	}
 	card, private := cardOf(v, a)
@@ -53,33 +53,33 @@ func cardOf(v *tasks.View, a planner.Action) (message string, private bool) {
 
 // Remind reminds people once of a question that waits, in a reply to its card. It
 // leaves out a reminder that the chat can never show.
-func (p *Presenter) Remind(ctx context.Context, v *tasks.View, a planner.Action) (err error) {
+func (q *asker) Remind(ctx context.Context, v *tasks.View, a planner.Action) (err error) {
 	defer tasks.Catch(&err)
-	d := p.card(v).Reminder(a)
-	if p.Lasts() {
-		err = p.remindOnce(ctx, v, a, d)
-	} else if err = p.recordSendStarted(ctx, cards.ReminderSlot(a.ID, false)); err == nil {
-		_, err = p.platform.Post(ctx, p.chat, d)
+	d := q.card(v).Reminder(a)
+	if q.Lasts() {
+		err = q.remindOnce(ctx, v, a, d)
+	} else if err = q.recordSendStarted(ctx, cards.ReminderSlot(a.ID, false)); err == nil {
+		_, err = q.platform.Post(ctx, q.chat, d)
 	}
 	switch {
 	case err == nil || tasks.Superseded(err):
 		return nil
-	case errors.Is(err, bot.ErrGone) || !p.Lasts():
-		p.ps.Log.InfoContext(ctx, "reminder not shown", "task", p.id, "cause", err)
+	case errors.Is(err, bot.ErrGone) || !q.Lasts():
+		q.ps.Log.InfoContext(ctx, "reminder not shown", "task", q.id, "cause", err)
 		return nil
 	}
 	return err
 }
 
 // remindOnce sends a reminder where messages last, and records its message.
-func (p *Presenter) remindOnce(ctx context.Context, v *tasks.View, a planner.Action, d bot.Draft) (err error) {
-	to := p.chat
+func (q *asker) remindOnce(ctx context.Context, v *tasks.View, a planner.Action, d bot.Draft) (err error) {
+	to := q.chat
 	card, private := cardOf(v, a)
 	if private {
-		if to, err = p.privateChat(ctx, v); err != nil {
+		if to, err = q.privateChat(ctx, v); err != nil {
 			return err
 		}
 	}
 	d.ReplyTo = card
-	return p.postPart(ctx, v, to, cards.ReminderSlot(a.ID, private), d)
+	return q.postPart(ctx, v, to, cards.ReminderSlot(a.ID, private), d)
 }

@@ -368,3 +368,92 @@ func TestFilesOverMCP(t *testing.T) {
 	}
 	s.stops()
 }
+
+// large is a model whose answers do not fit a chat.
+func large(r llmfake.Request) llmfake.Response {
+	switch goal, _ := r.Tagged("goal"); goal {
+	case "a long answer":
+		return llmfake.Say("Once upon a time.\n\n" + strings.Repeat("The story goes on and on.\n\n", 2000) + "The end.")
+	case "a wide table":
+		head, rule, row := "|", "|", "|"
+		for i := range 12 {
+			head, rule, row = head+fmt.Sprintf(" heading %d |", i), rule+"---|", row+fmt.Sprintf(" value of %d |", i)
+		}
+		return llmfake.Say("Compared:\n\n" + head + "\n" + rule + "\n" + row + "\n")
+	}
+	return llmfake.Brain{}.Respond(r)
+}
+
+// checkLarge checks the file of an answer that does not fit a chat.
+func checkLarge(t *testing.T, name string, content []byte) {
+	t.Helper()
+	inside := map[string]string{"answer.docx": "word/document.xml", "tables.xlsx": "xl/worksheets/sheet1.xml"}[name]
+	want := map[string][]string{"answer.docx": {"Once upon a time.", "The end."}, "tables.xlsx": {"heading 11", "value of 11"}}[name]
+	if inside == "" {
+		t.Fatalf("an unexpected file %s came", name)
+	}
+	if text := member(t, content, inside) + member(t, content, "xl/sharedStrings.xml"); !holdsAll(text, want) {
+		t.Errorf("%s lacks one of %q", name, want)
+	}
+}
+
+// TestTelegramLargeAnswer: a long answer comes as its first message and a document, and
+// a wide table also as a workbook.
+func TestTelegramLargeAnswer(t *testing.T) {
+	t.Parallel()
+	b := newTelegramEnv(t, telegramOptions{options: options{think: large, more: "files: {answer_messages: 2}\n"}})
+	b.opens()
+	for _, c := range []struct{ goal, name, end string }{
+		{"a long answer", "answer.docx", b.says("made.rest", map[string]any{"Name": "answer.docx"})},
+		{"a wide table", "tables.xlsx", "Compared:"},
+	} {
+		asked := b.Say(b.bob.ID, b.bob, c.goal)
+		b.meets(b.bob.ID, "the end of the answer", func(m telegramfake.Message) bool { return m.ID > asked && strings.Contains(m.Text, c.end) })
+		found, texts := 0, 0
+		for _, m := range b.Chat(b.bob.ID).Bots() {
+			switch {
+			case m.ID <= asked:
+			case m.File != nil:
+				found++
+				if m.File.Name != c.name {
+					t.Errorf("%s: the file is %s, want %s", c.goal, m.File.Name, c.name)
+				}
+				checkLarge(t, m.File.Name, m.File.Content)
+			default:
+				texts++
+			}
+		}
+		if found != 1 || texts > 2 {
+			t.Errorf("%s: %d files and %d messages came, want one file and two messages at most", c.goal, found, texts)
+		}
+	}
+	b.goesOn(b.bob)
+}
+
+// TestSlackLargeAnswer is the same in Slack.
+func TestSlackLargeAnswer(t *testing.T) {
+	t.Parallel()
+	o := newSlackEnv(t, slackOptions{options: options{think: large, more: "files: {answer_messages: 2}\n"}})
+	o.opens()
+	for _, c := range []struct{ goal, name, end string }{
+		{"a long answer", "answer.docx", o.text("made.rest", map[string]any{"Name": "answer.docx"})},
+		{"a wide table", "tables.xlsx", "Compared:"},
+	} {
+		ts := o.Say(general, ben, bots+c.goal, "")
+		o.sees(under(general, ts), c.end)
+		found := 0
+		for _, m := range o.said(under(general, ts)) {
+			for _, f := range m.Files {
+				found++
+				if f.Name != c.name {
+					t.Errorf("%s: the file is %s, want %s", c.goal, f.Name, c.name)
+				}
+				checkLarge(t, f.Name, f.Content)
+			}
+		}
+		if found != 1 {
+			t.Errorf("%s: %d files came, want one", c.goal, found)
+		}
+	}
+	o.goesOn(ben)
+}
