@@ -15,21 +15,21 @@ import (
 var kindsOfMade = []string{"md", "csv", "xlsx", "docx", "png", "ogg"}
 
 // withFiles lets a question have a file, want files, or both, in half of the cases. voice
-// says that it may be spoken.
+// says that it may be spoken, as half of those are that need no sub-tasks.
 func withFiles(r *rand.Rand, in *record.Input, voice bool) {
-	how, chance := r.IntN(1000), r.IntN(12)
+	how, chance, id := r.IntN(1000), r.IntN(12), in.ID
+	if voice && in.Kind == record.Plain && how%2 == 0 {
+		in.File = record.NewFile(record.Voice, id, how, false)
+		return
+	}
 	if chance >= 6 {
 		return
 	}
-	id := in.ID
 	send := func() {
 		kind := []string{record.Document, record.Document, record.Photo}[how%3]
 		in.File = record.NewFile(kind, id, how, how%5 == 0)
 	}
 	switch {
-	case chance < 2 && in.Kind == record.Plain && voice:
-		in.File = record.NewFile(record.Voice, id, how, false)
-		return
 	case in.Kind == record.Plain && chance < 3:
 		send()
 		return
@@ -96,7 +96,7 @@ func (s *session) pathOf(in record.Input) []string {
 	return []string{filepath.Join(s.dir, "sent", in.File.Name)}
 }
 
-// forgets adds a question with a file in a room of its own, and the wish that all of it be
+// forgets adds a question with a file, or a spoken one, in a room of its own, and the wish that all of it be
 // forgotten, in a third of the runs. The file may be one that others send as well.
 func forgets(r *rand.Rand, inputs []record.Input, at room) []record.Input {
 	if r.IntN(3) > 0 {
@@ -104,7 +104,7 @@ func forgets(r *rand.Rand, inputs []record.Input, at room) []record.Input {
 	}
 	in := record.Input{Kind: record.Plain, ID: fmt.Sprintf("q%d", len(inputs)+1), Chat: at.name, From: at.people[0]}
 	in.Text = in.ID + ": say " + words[r.IntN(len(words))]
-	in.File = record.NewFile(record.Document, in.ID, r.IntN(1000), r.IntN(2) == 0)
+	in.File = record.NewFile([]string{record.Document, record.Voice}[r.IntN(2)], in.ID, r.IntN(1000), r.IntN(2) == 0)
 	forget := record.Input{Kind: record.Forget, ID: fmt.Sprintf("f%d", len(inputs)+2), Chat: in.Chat, From: in.From, Text: "forget yes", Gate: in.ID}
 	return append(inputs, in, forget)
 }
