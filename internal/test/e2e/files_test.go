@@ -146,31 +146,12 @@ func TestChatFile(t *testing.T) {
 // uploads keeps a file for tasks, and returns its id.
 func (o outsider) uploads(name string, content []byte) string {
 	o.t.Helper()
-	var form bytes.Buffer
-	m := multipart.NewWriter(&form)
-	part, err := m.CreateFormFile("file", name)
-	if err == nil {
-		_, err = part.Write(content)
-	}
-	if err != nil || m.Close() != nil {
-		o.t.Fatal(err)
-	}
-	upload, err := http.NewRequestWithContext(o.t.Context(), http.MethodPost, o.url+"/v1/files", &form)
-	if err != nil {
-		o.t.Fatal(err)
-	}
-	upload.Header.Set("Authorization", "Bearer "+o.token)
-	upload.Header.Set("Content-Type", m.FormDataContentType())
-	reply, err := http.DefaultClient.Do(upload)
-	if err != nil {
-		o.t.Fatal(err)
-	}
-	defer reply.Body.Close()
+	code, text := o.posts(name, bytes.NewReader(content))
 	var kept struct {
 		ID string `json:"id"`
 	}
-	if err := json.NewDecoder(reply.Body).Decode(&kept); err != nil || reply.StatusCode != http.StatusCreated {
-		o.t.Fatalf("the upload gave %s, %v", reply.Status, err)
+	if err := json.Unmarshal(text, &kept); err != nil || code != http.StatusCreated {
+		o.t.Fatalf("the upload gave %d %s, %v", code, text, err)
 	}
 	return kept.ID
 }

@@ -97,7 +97,7 @@ func TestHostileFiles(t *testing.T) {
 	b.goesOn(b.ann)
 
 	// A body that never ends is cut off at the limit of a file.
-	if code, text := ops.uploads("endless.txt", io.LimitReader(zeros{}, 1<<30)); code != http.StatusRequestEntityTooLarge {
+	if code, text := ops.posts("endless.txt", io.LimitReader(zeros{}, 1<<30)); code != http.StatusRequestEntityTooLarge {
 		t.Errorf("an upload of 1 GiB: %d %s, want 413", code, text)
 	}
 
@@ -163,8 +163,8 @@ type zeros struct{}
 
 func (zeros) Read(p []byte) (int, error) { clear(p); return len(p), nil }
 
-// uploads sends a file as a program does.
-func (o outsider) uploads(name string, content io.Reader) (code int, text []byte) {
+// posts sends a file as a program does.
+func (o outsider) posts(name string, content io.Reader) (code int, text []byte) {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	body, in := io.Pipe()
@@ -202,7 +202,7 @@ func (o outsider) uploads(name string, content io.Reader) (code int, text []byte
 
 // hostile sends a file and returns the answer to a question about it.
 func (o outsider) hostile(f badfiles.File) (answer string) {
-	code, text := o.uploads(f.Name, bytes.NewReader(f.Make()))
+	code, text := o.posts(f.Name, bytes.NewReader(f.Make()))
 	var kept, task struct {
 		ID       string     `json:"id"`
 		State    string     `json:"state"`
