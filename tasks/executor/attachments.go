@@ -207,8 +207,8 @@ func (x *Executor) readKept(ctx context.Context, v *tasks.View, action planner.A
 }
 
 // maxReaders is how many processes read files at once. Each may take all of the memory
-// and time that read.Limits allow.
-const maxReaders = 4
+// and time that read.Limits allow, and the text of a file is in memory until it is kept.
+const maxReaders = 2
 
 // startReading waits until one more process may read a file; done ends it.
 func (x *Executor) startReading(ctx context.Context) (done func(), err error) {
@@ -326,7 +326,10 @@ func (x *Executor) keepParts(ctx context.Context, v *tasks.View, parts []read.Pa
 		r.Parts = append(r.Parts, p.Name)
 	}
 	whole := textOf(parts)
-	if r.Text = clip.Bytes(whole, planner.MaxFileText); len(r.Text) == len(whole) {
+	r.TextBytes = int64(len(whole))
+	r.Text = strings.Clone(clip.Bytes(whole, planner.MaxFileText)) // the event must not hold the whole in memory
+	if int64(len(r.Text)) == r.TextBytes {
+		r.TextBytes = 0
 		return nil
 	}
 	body, err := json.Marshal(parts)
@@ -334,7 +337,7 @@ func (x *Executor) keepParts(ctx context.Context, v *tasks.View, parts []read.Pa
 		return fmt.Errorf("keeping text of file: %w", err)
 	}
 	kept, err := x.keepMade(ctx, v, body, r.Name, "application/json")
-	r.Whole, r.TextBytes = kept.ID, int64(len(whole))
+	r.Whole = kept.ID
 	return err
 }
 

@@ -28,11 +28,11 @@ const (
 	maxSheet     = 3 * time.Second
 	maxSheetHeap = 64 << 10 // KiB, beside the rows
 	fileRounds   = 9
-	fileSenders  = 4 // of hostile files
+	fileSenders  = 2 // of hostile files
 
 	// What a process that reads a file may take.
-	maxReader     = 512 << 10 // KiB
-	maxReaderTime = 10 * time.Second
+	maxReader     = 512 << 10        // KiB
+	maxReaderTime = 12 * time.Second // 10 for the process, 2 for the rest
 )
 
 // measureFiles reads and makes large files, and sends hostile ones to a daemon.
@@ -58,7 +58,7 @@ func measureFiles(ctx context.Context, dir string) ([]figure, error) {
 func firstPage(ctx context.Context, dir string) (time.Duration, error) {
 	var text strings.Builder
 	for n := range 34 * pdfPages { // some 33 on a page
-		fmt.Fprintf(&text, "Line %d says that the trams leave every six minutes, and that the cafés are open.\n\n", n)
+		fmt.Fprintf(&text, "Line %d: the trams leave every six minutes.\n\n", n)
 	}
 	path := filepath.Join(dir, "book.pdf")
 	var book bytes.Buffer
@@ -136,6 +136,14 @@ func sendHostile(ctx context.Context, dir string) ([]figure, error) {
 		return llmfake.Say("end of " + goal)
 	})
 	if err != nil {
+		return nil, err
+	}
+	config, err := os.ReadFile(h.line[3])
+	if err != nil {
+		return nil, err
+	}
+	config = bytes.Replace(config, []byte("level: warn"), []byte("level: error"), 1) // each unread file is a warning
+	if err := os.WriteFile(h.line[3], config, 0o600); err != nil {
 		return nil, err
 	}
 	d, err := h.start(ctx)
