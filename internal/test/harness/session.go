@@ -180,18 +180,7 @@ func (s *session) run(ctx context.Context, url string) error {
 			s.database.rest()
 		}
 		if err == nil && !life.Cut() {
-			if err := s.readDisk(ctx); err != nil {
-				s.record.Damage = append(s.record.Damage, err.Error())
-			}
-			s.verifyData(ctx)
-			if s.record.Ledger, err = s.ledger(ctx); err != nil {
-				s.record.Damage, err = append(s.record.Damage, err.Error()), nil
-			} else if err := s.sweepDisk(ctx); err != nil {
-				s.record.Damage = append(s.record.Damage, err.Error())
-			}
-			if s.record.Saved, err = s.saved(); err != nil {
-				return err
-			}
+			err = s.readData(ctx, life)
 		}
 		if err != nil || !life.Cut() {
 			return err
@@ -200,6 +189,27 @@ func (s *session) run(ctx context.Context, url string) error {
 			return fmt.Errorf("life %d was killed by somebody else", n)
 		}
 	}
+}
+
+// readData reads what is stored after the last life. One that hung was killed in the midst
+// of something, and says nothing about what should be stored.
+func (s *session) readData(ctx context.Context, last record.Life) (err error) {
+	damaged := func(err error) {
+		if err != nil {
+			s.record.Damage = append(s.record.Damage, err.Error())
+		}
+	}
+	if !last.Hung {
+		damaged(s.readDisk(ctx))
+	}
+	s.verifyData(ctx)
+	s.record.Ledger, err = s.ledger(ctx)
+	damaged(err)
+	if err == nil && !last.Hung {
+		damaged(s.sweepDisk(ctx))
+	}
+	s.record.Saved, err = s.saved()
+	return err
 }
 
 // drained waits until the messages of a life are on the screens.

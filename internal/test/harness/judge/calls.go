@@ -39,7 +39,7 @@ func exchanges(log []llmfake.Entry) []exchange {
 		if i, ok := place[e.Seq]; ok {
 			list[i].done, list[i].delivered = e.At, e.Event == llmfake.EventReply
 			if e.Reply != nil && list[i].request.Call == llmfake.CallTranscribe {
-				list[i].about(e.Reply.Text)
+				list[i] = list[i].about(e.Reply.Text)
 			}
 			if e.Reply != nil && e.Reply.Usage != nil {
 				list[i].usage = *e.Reply.Usage
@@ -50,8 +50,9 @@ func exchanges(log []llmfake.Entry) []exchange {
 }
 
 // about makes it a call beside chat about a text, which is painted, spoken or heard.
-func (x *exchange) about(text string) {
+func (x exchange) about(text string) exchange {
 	x.id, x.key = text, fmt.Sprintf("%s of %q", x.request.Call, text)
+	return x
 }
 
 // questionOf is the id of the question that a text begins with.
@@ -63,8 +64,7 @@ func questionOf(text string) string {
 func newExchange(r llmfake.Request, at time.Time) exchange {
 	if r.Call != "" {
 		x := exchange{request: r, life: lifeOf(r.Key), step: llmfake.Step(r.Call), at: at}
-		x.about(cmp.Or(r.Fields["prompt"], r.Fields["input"], r.File))
-		return x
+		return x.about(cmp.Or(r.Fields["prompt"], r.Fields["input"], r.File))
 	}
 	step, round := llmfake.StepOf(r)
 	goal, _ := r.Tagged("goal")
