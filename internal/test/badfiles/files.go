@@ -27,14 +27,12 @@ func All(address, outside string) []File {
 	good := Good(address, outside)
 	for i, g := range good {
 		other := good[(i+1)%len(good)]
-		for _, f := range []File{
+		all = append(all, []File{
 			{g.Name, "cut off", func() []byte { c := g.Make(); return c[:len(c)*2/3] }},
 			{g.Name + other.Name[strings.LastIndexByte(other.Name, '.'):], "a wrong extension", g.Make},
 			{g.Name, "a polyglot", func() []byte { return append(g.Make(), other.Make()...) }},
 			{g.Name, "zeros behind its head", func() []byte { return append(g.Make()[:48:48], make([]byte, 1<<16)...) }},
-		} {
-			all = append(all, f)
-		}
+		}...)
 	}
 	random := rand.New(rand.NewPCG(17, 200)) //nolint:gosec // it repeats itself
 	for i := 0; len(all) < Count; i++ {
@@ -75,7 +73,7 @@ func Good(address, outside string) []File {
 
 // named are the files that each have a defect of their own.
 func named(address, outside string) (all []File) {
-	add := func(name, what string, make func() []byte) { all = append(all, File{name, what, make}) }
+	add := func(name, what string, content func() []byte) { all = append(all, File{name, what, content}) }
 	url := "http://" + address
 	text := func() []byte { return []byte("Words.\n") }
 
