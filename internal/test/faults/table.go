@@ -209,7 +209,7 @@ var edits = []edit{
 	},
 	{"shown-not-stored", "tasks/...", `if id == slot.Message && !last {`, `if faults.On("shown-not-stored") || id == slot.Message && !last {`},
 	{"board-left", "tasks/...", `case p.withoutBoard || !planned && r == nil:`, `case p.withoutBoard || !planned && r == nil || faults.On("board-left"):`},
-	{"card-left", "tasks/...", `|| open[asked.Action] || p.closed[slot.Name] {`, `|| open[asked.Action] || p.closed[slot.Name] || faults.On("card-left") {`},
+	{"card-left", "tasks/...", `|| open[asked.Action] || q.closed[slot.Name] {`, `|| open[asked.Action] || q.closed[slot.Name] || faults.On("card-left") {`},
 	{
 		"failure-ignored", "tasks/...", `failpoint.Hit("edit.after.answer")`,
 		`failpoint.Hit("edit.after.answer")
@@ -341,7 +341,7 @@ var edits = []edit{
 		func unhurried() timings {`,
 	},
 	// A busy machine reads a file slowly, and the judge wants it read.
-	{"", "files/read", `timed, cancel := context.WithTimeoutCause(ctx, j.Limits.Time, ErrTime)`, `timed, cancel := context.WithTimeoutCause(ctx, faults.Patience(j.Limits.Time), ErrTime)`},
+	{"", "files/read", `text, err := json.Marshal(j)`, `j.Limits.Time = faults.Patience(j.Limits.Time); text, err := json.Marshal(j)`},
 	// At a quarter of its length the lease would end with each restart of a server.
 	{
 		"", "store/postgres", `const ( leaseFor = 9 * time.Second holdFor = 8 * time.Second renewEvery = 3 * time.Second`,
