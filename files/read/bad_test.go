@@ -25,9 +25,6 @@ import (
 	"legwork/internal/test/need"
 )
 
-// testMemory leaves the race detector some memory.
-const testMemory = 4 << 30
-
 // TestBadFiles: each bad file has its own error, and the reader stays as it was.
 func TestBadFiles(t *testing.T) {
 	pages := twoPages()

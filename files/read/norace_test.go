@@ -3,3 +3,6 @@
 package read_test
 
 const underRace = false
+
+// testMemory is the default.
+const testMemory = 0
