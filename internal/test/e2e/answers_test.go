@@ -130,8 +130,7 @@ func TestFormByVoice(t *testing.T) {
 	for p := (telegramfake.Press{Text: b.says("form.not_heard_yet", nil)}); p.Text == b.says("form.not_heard_yet", nil); {
 		p = b.taps(b.bob, b.bob.ID, ask.ID, b.says("button.for_server", nil))
 	}
-	b.sees(b.bob.ID, "[q1]", `"action":"accept"`)
-	b.tells(`"note":"hello from the recording"`)
+	b.sees(b.bob.ID, "[q1]", `"action":"accept"`, `"note":"hello from the recording"`)
 	b.goesOn(b.bob)
 }
 

@@ -13,7 +13,7 @@ import (
 // mediaEnv is an environment with priced models that paint, speak and listen.
 func mediaEnv(t *testing.T, budget string) *telegramEnv {
 	t.Helper()
-	b := newTelegramEnv(t, telegramOptions{options: options{
+	b := newTelegramEnv(t, telegramOptions{http: ", tokens: [" + tokenLine("ops", "operator") + "]", options: options{
 		think: makesFiles, more: "roles: {vision: main, image: painter, speech: speaker, transcribe: ear}\n" + "budget: " + budget + "\n",
 	}})
 	models := fmt.Sprintf(artists+"  ear: {base_url: %[1]q, api_key: sk-secret-e2e, model: whisper-1, price: {input: 0, output: 0, audio_minute: 0.6}}\n", b.models.URL)
@@ -36,7 +36,6 @@ func (w *env) media(call string) (n int) {
 func TestMediaUsage(t *testing.T) {
 	t.Parallel()
 	b := mediaEnv(t, "{task_usd: 1}")
-	b.configure(b.config + fmt.Sprintf("http: {listen: \"127.0.0.1:0\", tokens: [%s]}\n", tokenLine("ops", "operator")))
 	s := b.opens()
 	for _, goal := range []string{"a picture of a cat", "a spoken summary"} {
 		b.Say(b.ann.ID, b.ann, goal)
@@ -51,8 +50,8 @@ func TestMediaUsage(t *testing.T) {
 		t.Errorf("GET /v1/usage gives %s", text)
 	}
 	want := []string{
-		`legwork_model_media_total{model="painter",kind="images"} 1`, `legwork_model_media_total{model="ear",kind="audio_seconds"} 1`,
-		`legwork_model_media_total{model="speaker",kind="spoken_characters"} 28`, `legwork_model_cost_usd_total{model="painter"} 0.04`,
+		`legwork_model_media_total{kind="images",model="painter"} 1`, `legwork_model_media_total{kind="audio_seconds",model="ear"} 1`,
+		`legwork_model_media_total{kind="spoken_characters",model="speaker"} 28`, `legwork_model_cost_usd_total{model="painter"} 0.04`,
 	}
 	if _, text := ops.sends(http.MethodGet, "/metrics", ""); !holdsAll(string(text), want) {
 		t.Errorf("GET /metrics gives %s", text)
@@ -68,11 +67,11 @@ func TestMediaBudget(t *testing.T) {
 		b := mediaEnv(t, "{task_usd: 0.03}")
 		b.opens()
 		b.Say(b.ann.ID, b.ann, "a picture of a cat")
-		card := b.offers(b.ann.ID, "Extend by $0.02", "The next step would exceed this task's budget.", "the next step may need up to $0.04")
+		card := b.offers(b.ann.ID, "Extend by $0.04", "The next step would exceed this task's budget.", "the next step may need up to $0.04")
 		if n := b.media(llmfake.CallImage); n > 0 {
 			t.Errorf("%d pictures were made over the budget", n)
 		}
-		b.taps(b.ann, b.ann.ID, card.ID, "Extend by $0.02")
+		b.taps(b.ann, b.ann.ID, card.ID, "Extend by $0.04")
 		b.once(b.ann.ID, "Here it is: a picture of a cat")
 		b.Say(b.ann.ID, b.ann, "/usage")
 		b.sees(b.ann.ID, "Everybody", "1 picture", "$0.04")
