@@ -95,8 +95,10 @@ func (r Reader) Bytes(ctx context.Context, data []byte, name string, l Limits, p
 		return Document{}, fmt.Errorf("making a file: %w", err)
 	}
 	_ = os.Remove(file.Name()) // it stays open; a kill leaves nothing
-	defer os.Remove(file.Name())
-	defer file.Close()
+	defer func() {
+		_ = file.Close()
+		_ = os.Remove(file.Name()) // where an open file cannot be removed
+	}()
 	if _, err := file.Write(data); err != nil {
 		return Document{}, fmt.Errorf("writing a file: %w", err)
 	}

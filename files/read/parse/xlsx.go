@@ -336,7 +336,7 @@ func (r *sheetReader) cell() {
 	}
 	if r.formula.Len() > 0 {
 		r.s.note(NoteFormulas)
-		if text == "" && !(r.kind == "str" && r.valued) { // the result of a formula may be an empty text
+		if text == "" && (r.kind != "str" || !r.valued) { // the result of a formula may be an empty text
 			r.s.note(NoteUncomputed)
 			text = r.formula.String()
 		}
