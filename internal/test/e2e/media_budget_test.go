@@ -80,12 +80,18 @@ func TestMediaBudget(t *testing.T) {
 		t.Parallel()
 		b := mediaEnv(t, "{day_usd: 0.0003}")
 		b.opens()
-		for _, goal := range []string{"a picture of a cat", "a spoken summary"} {
+		for i, goal := range []string{"a picture of a cat", "a spoken summary"} {
 			b.Say(b.bob.ID, b.bob, goal)
+			b.until("the refusal of "+goal, func(v telegramfake.View) bool {
+				refused := 0
+				for _, m := range v.Chat(b.bob.ID).Bots() {
+					if strings.Contains(m.Text, "no budget is left for it") { // the model says what it was told
+						refused++
+					}
+				}
+				return refused == i+1
+			})
 		}
-		b.until("both refusals", func(telegramfake.View) bool {
-			return b.count(b.bob.ID, "The next step would exceed today's budget for everybody (") == 2
-		})
 		b.Say(b.bob.ID, b.bob, "", spoken())
 		b.sees(b.bob.ID, b.says("file.budget", map[string]any{"Name": "voice"}))
 		for _, call := range []string{llmfake.CallImage, llmfake.CallSpeech, llmfake.CallTranscribe} {
