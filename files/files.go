@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"strconv"
 	"strings"
 )
@@ -51,6 +52,8 @@ var (
 	ErrNone = errors.New("no such file")
 	// ErrLarge means that a content is larger than a limit.
 	ErrLarge = errors.New("the file is too large")
-	// ErrRoom means that all files together would be larger than a limit.
+	// ErrRoom means that all files of an owner would be larger than a limit.
 	ErrRoom = errors.New("no room is left for the file")
+	// ErrTotal is the ErrRoom of the limit for the files of all owners.
+	ErrTotal = fmt.Errorf("%w: the files of all chats have reached their limit", ErrRoom)
 )

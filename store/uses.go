@@ -79,7 +79,7 @@ func (x uses) checkRoom(file files.File, k tasks.Keep) error {
 	own, _ := ownerBytes.load(x, k.Owner)
 	switch {
 	case k.TotalMax > 0 && !contentRows.has(x, file.ID) && x.total()+file.Bytes > k.TotalMax:
-		return fmt.Errorf("%w: all files together may have %d bytes", files.ErrRoom, k.TotalMax)
+		return fmt.Errorf("%w: %d bytes", files.ErrTotal, k.TotalMax)
 	case k.OwnerMax > 0 && !x.used(file.ID, k.Owner) && own+file.Bytes > k.OwnerMax:
 		return fmt.Errorf("%w: the files of %s may have %d bytes together", files.ErrRoom, k.Owner, k.OwnerMax)
 	}

@@ -2,11 +2,13 @@ package offline
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/csv"
 	"fmt"
 	"slices"
 	"strings"
 
+	"legwork/internal/clip"
 	"legwork/llm"
 )
 
@@ -41,8 +43,14 @@ func (p *prompt) makes() bool {
 	return slices.ContainsFunc(p.tools, func(t llm.Tool) bool { return t.Name == makeFile })
 }
 
-// deliver makes the files that the goal asks for, from the results.
+// deliver makes the files that the goal asks for, from the results, or else from the files
+// that came with the question.
 func (m *Model) deliver(p prompt, kinds []string) llm.Reply {
+	if len(p.results) == 0 {
+		for _, file := range p.files {
+			p.results = append(p.results, result{text: "**" + file.name + "**: " + clip.Marked(file.text, shownBytes)})
+		}
+	}
 	f := m.rules.frames(p.goal)
 	var calls []llm.ToolCall
 	for i, kind := range kinds {
@@ -74,5 +82,5 @@ func table(results []result, f frame) string {
 // handedOver is the answer that comes with the made files.
 func (m *Model) handedOver(p prompt) string {
 	f := m.rules.frames(p.goal)
-	return f.notice + "\n\n" + fmt.Sprintf(f.made, len(p.results))
+	return f.notice + "\n\n" + fmt.Sprintf(f.made, cmp.Or(len(p.results), len(p.files)))
 }

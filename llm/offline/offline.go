@@ -164,6 +164,9 @@ func (m *Model) decide(p prompt) llm.Reply {
 	}
 	parts := m.rules.split(goal, p.groups)
 	if reply, ok := m.tell(p, parts); ok {
+		if wantsFile {
+			return llm.Reply{ToolCalls: []llm.ToolCall{call(p, 0, "plan", map[string]any{"plan": []any{}, "wants_file": true})}}
+		}
 		return reply
 	}
 	if len(parts) == 0 && p.refused {

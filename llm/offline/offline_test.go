@@ -405,3 +405,20 @@ func TestFilesAreMadeOfResults(t *testing.T) {
 		t.Errorf("then it says %q and calls %v, want the answer", reply.Text, reply.ToolCalls)
 	}
 }
+
+// TestFilesOfFiles: a question about a file that asks for another one gets it.
+func TestFilesOfFiles(t *testing.T) {
+	r := llm.Request{Role: llm.RoleAnswer, Tools: []llm.Tool{{Name: "make_file", Schema: json.RawMessage(`{"type":"object"}`)}}, Messages: []llm.Message{
+		{Role: llm.System, Content: "You write."},
+		{Role: llm.User, Content: "<goal>\nWhat is in it? Make a CSV file.\n</goal>"},
+		{Role: llm.User, Content: "Files\n<data file=\"f1\" name=\"offers.txt\" kind=\"text\">\nA,12\n</data>"},
+	}}
+	reply := ask(t, r)
+	if len(reply.ToolCalls) != 1 || !strings.Contains(reply.ToolCalls[0].Arguments, `offers.txt,\"A,12\"`) {
+		t.Errorf("the answer calls %v, want a CSV with what is in the file", reply.ToolCalls)
+	}
+	r.Role, r.Tools = llm.RolePlan, []llm.Tool{{Name: "plan", Schema: json.RawMessage(`{"properties":{"plan":{},"wants_file":{}}}`)}}
+	if reply = ask(t, r); len(reply.ToolCalls) != 1 || reply.ToolCalls[0].Arguments != `{"plan":[],"wants_file":true}` {
+		t.Errorf("the plan is %v, want a file without sub-tasks", reply.ToolCalls)
+	}
+}

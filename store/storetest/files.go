@@ -139,7 +139,7 @@ func testFileLimits(b *env) {
 		"too large":            {strings.NewReader("12345678901"), tasks.Keep{Owner: "test:a", Max: 10}, files.ErrLarge},
 		"much too large":       {bytes.NewReader(fileBytes("x", 2<<20)), tasks.Keep{Owner: "test:a", Max: 700_000}, files.ErrLarge},
 		"too much of an owner": {strings.NewReader("123456"), tasks.Keep{Owner: "test:a", OwnerMax: 15}, files.ErrRoom},
-		"too much in all":      {strings.NewReader("123456"), tasks.Keep{Owner: "test:b", TotalMax: 15}, files.ErrRoom},
+		"too much in all":      {strings.NewReader("123456"), tasks.Keep{Owner: "test:b", TotalMax: 15}, files.ErrTotal},
 		"known, too much":      {bytes.NewReader(base), tasks.Keep{Owner: "test:b", OwnerMax: 9}, files.ErrRoom},
 		"broken":               {io.MultiReader(bytes.NewReader(fileBytes("y", 600_000)), brokenReader{broken}), tasks.Keep{Owner: "test:a"}, broken},
 		"broken at once":       {brokenReader{broken}, tasks.Keep{Owner: "test:a"}, broken},

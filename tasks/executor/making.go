@@ -107,6 +107,8 @@ func reasonOf(err error) (reason string, ok bool) {
 		return picture.Error() + ". Make the picture first, under this name, or leave it out", true
 	case isRefusal:
 		return no.Error(), true
+	case errors.Is(err, files.ErrTotal):
+		return "all files together have reached their limit in the config (files.total_bytes). Say so to the person, who can tell the admin", true
 	case errors.Is(err, files.ErrRoom), errors.Is(err, files.ErrLarge):
 		return "the files of this chat have reached their limit in the config (files.chat_bytes). Say so to the person", true
 	case errors.Is(err, tasks.ErrFull): // a picture or speech would be paid for again with each try
