@@ -87,6 +87,16 @@ func Document(w io.Writer, kind, markdown string, o Options) error {
 	return &KindError{Kind: kind, Known: []string{Markdown, Text, HTML, DOCX, PDF}}
 }
 
+// TypeOf is the MIME type of a kind of file.
+func TypeOf(kind string) string {
+	const openXML = "application/vnd.openxmlformats-officedocument."
+	return map[string]string{
+		DOCX: openXML + "wordprocessingml.document", XLSX: openXML + "spreadsheetml.sheet", PDF: "application/pdf",
+		CSV: "text/csv; charset=utf-8", Markdown: "text/markdown; charset=utf-8", Text: "text/plain; charset=utf-8",
+		HTML: "text/html; charset=utf-8", "json": "application/json", PNG: "image/png", SVG: "image/svg+xml",
+	}[kind]
+}
+
 // JSON writes JSON with indents. Text that is not JSON is a *TableError.
 func JSON(w io.Writer, text []byte) error {
 	level, deepest := 0, 0

@@ -64,16 +64,6 @@ func madeKind(name string) string {
 	return kind
 }
 
-// typeOf is the MIME type of a kind of made file.
-func typeOf(kind string) string {
-	const openXML = "application/vnd.openxmlformats-officedocument."
-	return map[string]string{
-		write.DOCX: openXML + "wordprocessingml.document", write.XLSX: openXML + "spreadsheetml.sheet", write.PDF: "application/pdf",
-		write.CSV: "text/csv; charset=utf-8", write.Markdown: "text/markdown; charset=utf-8", write.Text: "text/plain; charset=utf-8",
-		write.HTML: "text/html; charset=utf-8", kindJSON: "application/json", write.PNG: "image/png", write.SVG: "image/svg+xml",
-	}[kind]
-}
-
 // endingOf is the ending of the name of a picture or recording, whose model chose the
 // type; empty for an unknown type.
 func endingOf(mediaType string) string {

@@ -140,7 +140,7 @@ func (m making) file(ctx context.Context, wanted planner.Make) (f files.File, us
 	if err != nil {
 		return f, used, err
 	}
-	f, err = m.x.keepMade(ctx, m.v, content, name, typeOf(kind))
+	f, err = m.x.keepMade(ctx, m.v, content, name, write.TypeOf(kind))
 	return f, used, err
 }
 

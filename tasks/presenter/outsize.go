@@ -67,7 +67,7 @@ func (o *outsize) attach(ctx context.Context, name, caption string, fill func(*b
 		return false, nil
 	}
 	f := outFile{content: content.Bytes()}
-	f.Name, f.Bytes, f.Caption = name, int64(content.Len()), o.ps.Texts.Text(opening.Language, caption, nil)
+	f.Name, f.Type, f.Bytes, f.Caption = name, write.TypeOf(planner.MadeKind(name)), int64(content.Len()), o.ps.Texts.Text(opening.Language, caption, nil)
 	o.next++
 	err = o.send(ctx, planner.FileSlot(o.next), f)
 	if errors.Is(err, errNoFile) || errors.Is(err, errLater) {
