@@ -136,7 +136,7 @@ func TestMadeFilesComeBeforeTheAnswer(t *testing.T) {
 func TestFilesThatCannotBeMade(t *testing.T) {
 	for _, test := range []struct{ arguments, want string }{
 		{`{"name":"report.pptx","text":"# Sales"}`, `there is no kind "pptx": known are docx, pdf`},
-		{`{"name":"report","text":"# Sales"}`, `there is no kind "": known are docx`},
+		{`{"name":"report","text":"# Sales"}`, `the name needs an ending that says the kind: known are docx`},
 		{`{"name":"report.xlsx","text":"| a |\n|---|\n| 1 |"}`, `a xlsx file is made from "sheets"`},
 		{`{"name":"report.docx","sheets":[{"name":"a","rows":[[1]]}]}`, `a docx file is made from "text"`},
 		{`{"name":"a.xlsx","sheets":[{"name":"a","columns":[{"title":"x","type":"colour"}],"rows":[]}]}`, `there is no type "colour"`},

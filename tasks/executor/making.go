@@ -208,6 +208,9 @@ func (m making) write(ctx context.Context, w io.Writer, kind string, wanted plan
 		}
 		return write.JSON(w, []byte(wanted.Text))
 	}
+	if kind == "" {
+		return refusal("the name needs an ending that says the kind: known are " + m.makes.Kinds)
+	}
 	return refusal(fmt.Sprintf("there is no kind %q: known are %s", clip.Marked(kind, 20), m.makes.Kinds))
 }
 
