@@ -88,8 +88,7 @@ const parallelReserves = 6
 // counted reports that the reply to a call was stored for certain: no kill fell
 // soon after it, and no person stops its task.
 func (j *judge) counted(x exchange) bool {
-	return x.delivered && !j.killedAfter(x.life, x.done) &&
-		!slices.ContainsFunc(j.r.Inputs, func(in record.Input) bool { return in.Kind == record.Stop && in.Gate == x.question() })
+	return x.delivered && !j.killedAfter(x.life, x.done) && !j.stopped(x.question())
 }
 
 // The rules about budgets.
@@ -121,12 +120,20 @@ func (j *judge) budgets() {
 		j.withinBudget(in, list)
 		for _, a := range list {
 			for _, x := range j.asked {
+				if x.step == llmfake.StepAnswer && j.stopped(in.Gate) {
+					continue // a stop closes the question about costs, and the answer says what was found
+				}
 				if x.question() == in.Gate && x.at.After(a.from) && x.at.Before(a.to) && (!a.plan || x.step == llmfake.StepWork) {
 					j.violated(RuleOverdraw, "life %d called a model (%s) before anybody had answered %q", x.life, x.key, a.text)
 				}
 			}
 		}
 	}
+}
+
+// stopped reports that a person stops the task of a question.
+func (j *judge) stopped(question string) bool {
+	return slices.ContainsFunc(j.r.Inputs, func(in record.Input) bool { return in.Kind == record.Stop && in.Gate == question })
 }
 
 // costQuestions are the questions about the cost of an input's question.
