@@ -190,6 +190,15 @@ func (g pausableModel) Call(ctx context.Context, r llm.Request, stream func(llm.
 	return reply, err
 }
 
+// configured is a model as the config has it, which may do more than Call. Only Call
+// looks at the pause.
+func configured(m llm.Model) llm.Model {
+	if p, pausable := m.(pausableModel); pausable {
+		return p.Model
+	}
+	return m
+}
+
 // begin starts the span of an action, in the trace of its task.
 func (x *Executor) begin(ctx context.Context, v *tasks.View, a *planner.Action) (context.Context, *telemetry.Span) {
 	if x.Tracer == nil {

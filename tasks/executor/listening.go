@@ -124,11 +124,7 @@ func (x *Executor) keepWords(ctx context.Context, v *tasks.View, text string, r 
 // listener is the model as one that listens; ok is false when no model of the config
 // does.
 func (x *Executor) listener() (_ Listener, ok bool) {
-	model := x.Model
-	if p, pausable := model.(pausableModel); pausable {
-		model = p.Model
-	}
-	l, ok := model.(Listener)
+	l, ok := configured(x.Model).(Listener)
 	return l, ok && x.rules.Load().HasHearing
 }
 

@@ -29,11 +29,7 @@ const maxSpeech = 4096
 // medium is the call of a model that makes a file of that kind from a text; nil for a
 // file that is made without a model.
 func (m making) medium(kind string, wanted planner.Make) func(context.Context) (llm.Media, error) {
-	model := m.x.Model
-	if p, pausable := model.(pausableModel); pausable {
-		model = p.Model
-	}
-	artist, _ := model.(Artist)
+	artist, _ := configured(m.x.Model).(Artist)
 	switch {
 	case wanted.Text == "":
 		return nil

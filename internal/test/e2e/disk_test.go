@@ -180,7 +180,8 @@ func TestDiskLow(t *testing.T) {
 }
 
 // TestDiskFullInMidDownload: a file for which there is no room is not kept. The person
-// reads why, and the same file can be read when there is room. Nothing is left behind.
+// reads why, and the same file can be read when there is room. The download
+// leaves no part of the file on the disk.
 func TestDiskFullInMidDownload(t *testing.T) {
 	t.Parallel()
 	b := newTelegramEnv(t, telegramOptions{options: options{think: readsFiles}})
