@@ -41,6 +41,10 @@ func (d dialer) connectHTTP(c *connection, w *capturingTransport, sse bool) erro
 			ForceAttemptHTTP2:   true,
 			MaxIdleConnsPerHost: 16,
 			IdleConnTimeout:     90 * time.Second,
+			// A reply without a body, as HTTP+SSE sends it, lets the next message have
+			// the connection while the cancel of the first can still close it
+			// (https://github.com/golang/go/issues/9496).
+			DisableKeepAlives: sse,
 		},
 		address: address, headers: d.cfg.Headers, sse: sse, maxString: d.maxString(),
 		truncation: &w.truncation, onRequest: c.handleRequest, onSessionLost: c.fail, onReconnect: c.listChanged,
