@@ -5,11 +5,9 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 	"syscall"
 	"time"
@@ -17,7 +15,6 @@ import (
 	"legwork/bot"
 	"legwork/files"
 	"legwork/files/read"
-	"legwork/internal/clip"
 	"legwork/internal/retry"
 	"legwork/planner"
 	"legwork/tasks"
@@ -33,11 +30,17 @@ const (
 // sniffed is how many bytes the type of a file is found from.
 const sniffed = 4 << 10
 
-// Bounds of what is kept of one file: bytes of its text, and pictures of its pages.
-const (
-	maxKeptText = 4 << 20
-	maxPictures = 8
-)
+// maxPictures is how many pictures of its pages are kept of one file.
+const maxPictures = 8
+
+// fetching reads one file that a message brought along.
+type fetching struct {
+	x    *Executor
+	v    *tasks.View
+	a    planner.Action
+	from bot.Attachment
+	r    *planner.ReadFile // what is in the file, as far as it is known
+}
 
 // fetch reads a file that a message brought along: it fetches the content from the
 // platform, keeps it, and finds out what is in it.
@@ -48,9 +51,10 @@ func (x *Executor) fetch(ctx context.Context, v *tasks.View, a planner.Action) e
 	}
 	attached := list[a.ID.Field]
 	r := planner.ReadFile{File: files.File{Name: fileName(attached), Type: attached.Type, Bytes: attached.Bytes}}
-	err := x.keepAttachment(ctx, v, attached, &r)
+	f := fetching{x, v, a, attached, &r}
+	err := f.keep(ctx)
 	if err == nil {
-		err = x.readKept(ctx, v, a.ID, attached, &r)
+		err = f.readKept(ctx)
 	}
 	if over, reached := errors.AsType[*overdraftError](err); reached {
 		asks, failed := x.shouldAsk(ctx, v, a)
@@ -62,7 +66,7 @@ func (x *Executor) fetch(ctx context.Context, v *tasks.View, a planner.Action) e
 		}
 	}
 	if err != nil {
-		if r.Problem, r.Limit = x.fileProblem(err); r.Problem == "" {
+		if r.Problem, r.Limit = fileProblem(err, x.rules.Load().Files); r.Problem == "" {
 			return err
 		}
 		x.Log.WarnContext(ctx, "file not read", "task", v.ID, "action", a.ID, "kind", attached.Kind, "cause", err)
@@ -81,8 +85,7 @@ var errFetch = errors.New("fetching file from its platform")
 
 // fileProblem returns the key of the sentence about an error, and the limit that it is
 // about. The key is empty for an error that another try may mend.
-func (x *Executor) fileProblem(err error) (key string, limit int64) {
-	limits := x.rules.Load().Files
+func fileProblem(err error, limits tasks.FileLimits) (key string, limit int64) {
 	for _, p := range []struct {
 		err   error
 		key   string
@@ -120,23 +123,25 @@ func (x *Executor) fileProblem(err error) (key string, limit int64) {
 	return "", 0
 }
 
-// keepAttachment keeps the content of a file, and notes it in r.
-func (x *Executor) keepAttachment(ctx context.Context, v *tasks.View, a bot.Attachment, r *planner.ReadFile) error {
-	if id, kept := a.Kept(); kept {
-		r.ID = files.ID(id)
+// keep keeps the content of the file.
+func (f fetching) keep(ctx context.Context) error {
+	if id, kept := f.from.Kept(); kept {
+		f.r.ID = files.ID(id)
 		return nil
 	}
-	limits := x.rules.Load().Files
-	if limits.File > 0 && a.Bytes > limits.File {
+	limits := f.x.rules.Load().Files
+	if limits.File > 0 && f.from.Bytes > limits.File {
 		return files.ErrLarge
 	}
-	chat := v.Opening().Chat
-	keep := tasks.Keep{Owner: chat.Room(), Name: r.Name, Until: x.Now().Add(keepTime), Max: limits.File, OwnerMax: limits.Chat, TotalMax: limits.All}
+	keep := tasks.Keep{
+		Owner: f.v.Opening().Chat.Room(), Name: f.r.Name, Until: f.x.Now().Add(keepTime),
+		Max: limits.File, OwnerMax: limits.Chat, TotalMax: limits.All,
+	}
 	pauses := retry.New(500*time.Millisecond, 20*time.Second, 0)
 	for try := 1; ; try++ {
-		kept, err := x.keepFrom(ctx, chat, a, keep)
+		kept, err := f.keepFromPlatform(ctx, keep)
 		if err == nil {
-			r.ID, r.Bytes = kept.ID, kept.Bytes
+			f.r.ID, f.r.Bytes = kept.ID, kept.Bytes
 			return nil
 		}
 		passes := errors.Is(err, errFetch) && !errors.Is(err, bot.ErrFileGone) && !errors.Is(err, bot.ErrFileLarge)
@@ -149,9 +154,10 @@ func (x *Executor) keepAttachment(ctx context.Context, v *tasks.View, a bot.Atta
 	}
 }
 
-// keepFrom copies a file from its platform to the store.
-func (x *Executor) keepFrom(ctx context.Context, chat bot.Chat, a bot.Attachment, keep tasks.Keep) (files.File, error) {
-	platform, err := x.Chats.Platform(chat)
+// keepFromPlatform copies the file from its platform to the store.
+func (f fetching) keepFromPlatform(ctx context.Context, keep tasks.Keep) (files.File, error) {
+	chat := f.v.Opening().Chat
+	platform, err := f.x.Chats.Platform(chat)
 	if err != nil {
 		return files.File{}, fmt.Errorf("%w: %w", errFetch, err)
 	}
@@ -164,7 +170,7 @@ func (x *Executor) keepFrom(ctx context.Context, chat bot.Chat, a bot.Attachment
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		err := fetcher.Fetch(ctx, chat, a, in)
+		err := fetcher.Fetch(ctx, chat, f.from, in)
 		if err != nil {
 			err = fmt.Errorf("%w: %w", errFetch, err)
 		}
@@ -173,183 +179,114 @@ func (x *Executor) keepFrom(ctx context.Context, chat bot.Chat, a bot.Attachment
 	content := bufio.NewReaderSize(out, sniffed)
 	head, _ := content.Peek(sniffed) // KeepFile gets the error, too
 	keep.Type = read.TypeOf(head, keep.Name)
-	kept, err := x.Store.KeepFile(ctx, content, keep)
+	kept, err := f.x.Store.KeepFile(ctx, content, keep)
 	out.CloseWithError(err)
 	cancel()
 	<-done
 	return kept, err
 }
 
-// readKept finds out what is in a kept file.
-func (x *Executor) readKept(ctx context.Context, v *tasks.View, action planner.ActionID, a bot.Attachment, r *planner.ReadFile) error {
-	path, remove, err := x.copied(ctx, r.ID)
+// readKept finds out what is in the kept file.
+func (f fetching) readKept(ctx context.Context) error {
+	head, err := f.x.contents.load(ctx, f.r.ID, sniffed)
+	if err != nil {
+		return err
+	}
+	if len(head) == 0 {
+		return read.ErrEmpty
+	}
+	f.r.Type = read.TypeOf(head, f.r.Name)
+	path, remove, err := f.x.contents.copy(ctx, f.r.ID)
 	if err != nil {
 		return err
 	}
 	defer remove()
-	head := make([]byte, sniffed)
-	f, err := os.Open(path)
-	if err != nil {
-		return fmt.Errorf("opening copy of file: %w", err)
-	}
-	n, _ := io.ReadFull(f, head)
-	_ = f.Close()
-	if n == 0 {
-		return read.ErrEmpty
-	}
-	r.Type = read.TypeOf(head[:n], r.Name)
-	switch kind, _, _ := strings.Cut(r.Type, "/"); {
+	switch kind, _, _ := strings.Cut(f.r.Type, "/"); {
 	case kind == "image":
-		return x.readPicture(ctx, v, path, r)
-	case kind == "audio", kind == "video", r.Type == "application/ogg":
-		return x.listen(ctx, v, action, path, a, r)
+		return f.readPicture(ctx, path)
+	case kind == "audio", kind == "video", f.r.Type == "application/ogg":
+		return f.listen(ctx, path)
 	}
-	return x.readText(ctx, v, path, r)
-}
-
-// maxReaders is how many processes read files at once. Each may take all of the memory
-// and time that read.Limits allow, and the text of a file is in memory until it is kept.
-const maxReaders = 2
-
-// startReading waits until one more process may read a file; done ends it.
-func (x *Executor) startReading(ctx context.Context) (done func(), err error) {
-	select {
-	case x.reading <- struct{}{}:
-		return func() { <-x.reading }, nil
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
+	return f.readText(ctx, path)
 }
 
 // errUnseen means that no model is configured that looks at pictures.
 var errUnseen = errors.New("no model has the role vision")
 
-// copied copies a content to a file of its own, for the process that reads it.
-func (x *Executor) copied(ctx context.Context, id files.ID) (path string, remove func(), err error) {
-	content, err := x.Store.OpenFile(ctx, id)
-	if err != nil {
-		return "", nil, fmt.Errorf("opening file: %w", err)
-	}
-	defer func() { _ = content.Close() }()
-	f, err := os.CreateTemp(x.Copies, "legwork-file-")
-	if err != nil {
-		return "", nil, fmt.Errorf("copying file: %w", err)
-	}
-	remove = func() { _ = os.Remove(f.Name()) }
-	_, err = io.Copy(f, content)
-	if err = errors.Join(err, f.Close()); err != nil {
-		remove()
-		return "", nil, fmt.Errorf("copying file: %w", err)
-	}
-	return f.Name(), remove, nil
-}
-
-func (x *Executor) readPicture(ctx context.Context, v *tasks.View, path string, r *planner.ReadFile) error {
-	if r.Kind = "picture"; !x.rules.Load().HasVision {
+func (f fetching) readPicture(ctx context.Context, path string) error {
+	if f.r.Kind = "picture"; !f.x.rules.Load().HasVision {
 		return errUnseen
 	}
-	done, err := x.startReading(ctx)
+	p, err := f.x.contents.picture(ctx, path)
 	if err != nil {
 		return err
 	}
-	p, err := read.ReadPicture(ctx, path, read.Limits{})
-	done()
-	if err != nil {
-		return err
-	}
-	return x.keepPicture(ctx, v, p, r)
+	return f.keepPicture(ctx, p)
 }
 
-func (x *Executor) keepPicture(ctx context.Context, v *tasks.View, p read.Picture, r *planner.ReadFile) error {
-	kept, err := x.keepMade(ctx, v, p.Data, r.Name, p.Type)
+func (f fetching) keepPicture(ctx context.Context, p read.Picture) error {
+	kept, err := f.x.contents.keep(ctx, f.v, bytes.NewReader(p.Data), f.r.Name, p.Type)
 	if err == nil {
-		r.Pictures = append(r.Pictures, planner.Picture{ID: kept.ID, Type: p.Type})
+		f.r.Pictures = append(f.r.Pictures, planner.Picture{ID: kept.ID, Type: p.Type})
 	}
 	return err
-}
-
-// keepMade keeps a content that was made from files.
-func (x *Executor) keepMade(ctx context.Context, v *tasks.View, content []byte, name, kind string) (files.File, error) {
-	limits := x.rules.Load().Files
-	kept, err := x.Store.KeepFile(ctx, bytes.NewReader(content), tasks.Keep{
-		Owner: v.Opening().Chat.Room(), Name: name, Type: kind, Until: x.Now().Add(keepTime), OwnerMax: limits.Chat, TotalMax: limits.All,
-	})
-	if err != nil {
-		return kept, fmt.Errorf("keeping what was read from a file: %w", err)
-	}
-	return kept, nil
 }
 
 // readText reads a document: its text, with the names of its parts, and pictures of
 // pages without text.
-func (x *Executor) readText(ctx context.Context, v *tasks.View, path string, r *planner.ReadFile) error {
-	done, err := x.startReading(ctx)
-	if err != nil {
-		return err
-	}
-	defer done()
-	var parts []read.Part
-	size, unseen := 0, false
-	document, err := x.Reader.File(ctx, path, r.Name, read.Limits{}, func(p read.Part) error {
-		if p.Picture != nil {
-			if unseen = !x.rules.Load().HasVision; unseen || len(r.Pictures) >= maxPictures {
+func (f fetching) readText(ctx context.Context, path string) error {
+	return f.keepParts(ctx, func(parts *partWriter) error {
+		unseen := false
+		document, err := f.x.contents.document(ctx, path, f.r.Name, func(p read.Part) error {
+			if p.Picture == nil {
+				return parts.add(p)
+			}
+			if unseen = !f.x.rules.Load().HasVision; unseen || len(f.r.Pictures) >= maxPictures {
 				return nil
 			}
-			return x.keepPicture(ctx, v, *p.Picture, r)
+			return f.keepPicture(ctx, *p.Picture)
+		})
+		if err != nil && parts.count == 0 && len(f.r.Pictures) == 0 {
+			return err
 		}
-		if size += len(p.Text); size > maxKeptText {
-			p.Text = clip.Marked(p.Text, max(0, len(p.Text)-(size-maxKeptText)))
+		if ctx.Err() != nil {
+			return ctx.Err()
 		}
-		parts = append(parts, p)
+		f.r.Kind, f.r.Type, f.r.Total = document.Kind, cmp.Or(document.Type, f.r.Type), max(document.Total, parts.count)
+		if err != nil || document.Cut {
+			f.r.Problem = "cut"
+			f.x.Log.InfoContext(ctx, "file read in part", "task", f.v.ID, "parts", parts.count, "cause", err)
+		}
+		if unseen && f.r.Problem == "" {
+			f.r.Problem = "unseen"
+		}
 		return nil
 	})
-	if err != nil && len(parts) == 0 && len(r.Pictures) == 0 {
+}
+
+// keepParts notes the text of the parts that write adds. The whole of a long text is kept
+// apart.
+func (f fetching) keepParts(ctx context.Context, write func(*partWriter) error) error {
+	file, remove, err := f.x.contents.temporary()
+	if err != nil {
 		return err
 	}
-	if ctx.Err() != nil {
-		return ctx.Err()
+	defer remove()
+	defer func() { _ = file.Close() }()
+	parts := newPartWriter(file)
+	if err := write(parts); err != nil {
+		return err
 	}
-	r.Kind, r.Type, r.Total = document.Kind, cmp.Or(document.Type, r.Type), max(document.Total, len(parts))
-	if err != nil || document.Cut {
-		r.Problem = "cut"
-		x.Log.InfoContext(ctx, "file read in part", "task", v.ID, "parts", len(parts), "cause", err)
-	}
-	if unseen && r.Problem == "" {
-		r.Problem = "unseen"
-	}
-	return x.keepParts(ctx, v, parts, r)
-}
-
-// keepParts notes the text of the parts of a file, and their names. The whole of a long
-// text is kept apart.
-func (x *Executor) keepParts(ctx context.Context, v *tasks.View, parts []read.Part, r *planner.ReadFile) error {
-	for _, p := range parts[:min(len(parts), planner.MaxOutline)] {
-		r.Parts = append(r.Parts, p.Name)
-	}
-	whole := textOf(parts)
-	r.TextBytes = int64(len(whole))
-	r.Text = strings.Clone(clip.Bytes(whole, planner.MaxFileText)) // the event must not hold the whole in memory
-	if int64(len(r.Text)) == r.TextBytes {
-		r.TextBytes = 0
+	f.r.Parts = parts.names
+	text, whole := parts.beginning()
+	if f.r.Text = text; whole {
 		return nil
 	}
-	body, err := json.Marshal(parts)
-	if err != nil {
+	f.r.TextBytes = int64(parts.size)
+	if _, err := file.Seek(0, io.SeekStart); err != nil {
 		return fmt.Errorf("keeping text of file: %w", err)
 	}
-	kept, err := x.keepMade(ctx, v, body, r.Name, "application/json")
-	r.Whole = kept.ID
+	kept, err := f.x.contents.keep(ctx, f.v, file, f.r.Name, "application/json")
+	f.r.Whole = kept.ID
 	return err
-}
-
-// textOf is the text of parts, each under its name where there are several.
-func textOf(parts []read.Part) string {
-	if len(parts) == 1 {
-		return parts[0].Text
-	}
-	var b strings.Builder
-	for _, p := range parts {
-		fmt.Fprintf(&b, "[%s]\n%s\n", p.Name, p.Text)
-	}
-	return strings.TrimSpace(b.String())
 }

@@ -31,7 +31,7 @@ type Executor struct {
 	summaries  *summaries
 	modelCalls modelCalls    // running ones that people wait for
 	writing    chan struct{} // holds a token while a file is made
-	reading    chan struct{} // holds a token for each process that reads a file
+	contents   *contents
 }
 
 // Config is what an Executor works with. All fields but Copies, Wall, Pause,
@@ -76,7 +76,8 @@ type Display interface {
 
 // New makes an executor.
 func New(cfg Config) *Executor {
-	x := &Executor{Config: cfg, earlier: newEarlier(cfg.Store), files: newEarlierFiles(cfg.Store), writing: make(chan struct{}, 1), reading: make(chan struct{}, maxReaders)}
+	x := &Executor{Config: cfg, earlier: newEarlier(cfg.Store), files: newEarlierFiles(cfg.Store), writing: make(chan struct{}, 1)}
+	x.contents = &contents{cfg: &x.Config, rules: &x.rules, reading: make(chan struct{}, maxReaders)}
 	if x.Wall == nil {
 		x.Wall = x.Now
 	}

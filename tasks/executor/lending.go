@@ -6,9 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
-	"path/filepath"
 	"regexp"
 	"slices"
 
@@ -37,11 +35,11 @@ func (x *Executor) lend(ctx context.Context, v *tasks.View, a planner.Action, ar
 	}
 	giveBack = func() { _ = os.RemoveAll(folder) }
 	lent = map[string]tools.File{}
-	for i, m := range named {
+	for _, m := range named {
 		r, err := x.fileNamed(ctx, v, a, string(m[2]))
 		if err == nil && r != nil && r.ID != "" {
-			path := filepath.Join(folder, fmt.Sprint(i), bot.BaseName(r.Name))
-			if err = x.copyTo(ctx, r.ID, path); err == nil {
+			var path string
+			if path, err = x.contents.copyNamed(ctx, r.ID, folder, bot.BaseName(r.Name)); err == nil {
 				lent[string(m[1])] = tools.File{Path: path, Type: cmp.Or(r.Type, "application/octet-stream")}
 			}
 		}
@@ -51,25 +49,4 @@ func (x *Executor) lend(ctx context.Context, v *tasks.View, a planner.Action, ar
 		}
 	}
 	return lent, giveBack, nil
-}
-
-// copyTo writes a content to a new file.
-func (x *Executor) copyTo(ctx context.Context, id files.ID, path string) error {
-	content, err := x.Store.OpenFile(ctx, id)
-	if err != nil {
-		return fmt.Errorf("opening file: %w", err)
-	}
-	defer func() { _ = content.Close() }()
-	if err := os.Mkdir(filepath.Dir(path), 0o700); err != nil {
-		return fmt.Errorf("copying file for a tool: %w", err)
-	}
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if err != nil {
-		return fmt.Errorf("copying file for a tool: %w", err)
-	}
-	_, err = io.Copy(f, content)
-	if err = errors.Join(err, f.Close()); err != nil {
-		return fmt.Errorf("copying file for a tool: %w", err)
-	}
-	return nil
 }

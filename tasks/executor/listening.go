@@ -36,10 +36,11 @@ var (
 // listen writes down what is said in a recording, or in a video. The words of a voice
 // message are those of the person who sent it; the words in other recordings are
 // material. The task's budget pays for it.
-func (x *Executor) listen(ctx context.Context, v *tasks.View, action planner.ActionID, path string, a bot.Attachment, r *planner.ReadFile) error {
+func (f fetching) listen(ctx context.Context, path string) error {
+	x, v, r, action := f.x, f.v, f.r, f.a.ID
 	r.Kind = "recording"
-	listener, ok := x.listener()
-	if !ok {
+	listener, ok := configured(x.Model).(Listener)
+	if !ok || !x.rules.Load().HasHearing {
 		return errUnheard
 	}
 	if err := x.mayPay(ctx, v, action); err != nil {
@@ -54,7 +55,7 @@ func (x *Executor) listen(ctx context.Context, v *tasks.View, action planner.Act
 	if err != nil {
 		return fmt.Errorf("opening copy of file: %w", err)
 	}
-	request := llm.Transcription{Audio: io.NewSectionReader(recording, 0, info.Size()), Type: r.Type, Length: time.Duration(a.Seconds) * time.Second}
+	request := llm.Transcription{Audio: io.NewSectionReader(recording, 0, info.Size()), Type: r.Type, Length: time.Duration(f.from.Seconds) * time.Second}
 	reserved := x.budget.reservation(v, tasks.ReservationID{Action: action}, llm.Request{Role: llm.RoleTranscribe})
 	reserved.Most = listener.QuoteUsage(llm.RoleTranscribe, request.Most())
 	release, err := x.budget.reserve(ctx, v.ID, reserved, nil)
@@ -86,8 +87,8 @@ func (x *Executor) listen(ctx context.Context, v *tasks.View, action planner.Act
 	case err != nil:
 		return fmt.Errorf("%w: %w", errNotHeard, err)
 	}
-	r.Spoken = a.Kind == bot.AttachVoice && !a.Others
-	return x.keepWords(ctx, v, said.Text, r)
+	r.Spoken = f.from.Kind == bot.AttachVoice && !f.from.Others
+	return f.keepWords(ctx, said.Text)
 }
 
 // mayPay returns the error of an action that must not begin a call of a model now. Since
@@ -110,22 +111,15 @@ func (x *Executor) mayPay(ctx context.Context, v *tasks.View, action planner.Act
 const maxSpoken = 64 << 10
 
 // keepWords notes what was heard.
-func (x *Executor) keepWords(ctx context.Context, v *tasks.View, text string, r *planner.ReadFile) error {
+func (f fetching) keepWords(ctx context.Context, text string) error {
 	text = strings.ToValidUTF8(text, "\ufffd")
-	if !r.Spoken {
-		return x.keepParts(ctx, v, []read.Part{{Text: text}}, r)
+	if !f.r.Spoken {
+		return f.keepParts(ctx, func(parts *partWriter) error { return parts.add(read.Part{Text: text}) })
 	}
-	if r.Text = clip.Marked(text, maxSpoken); len(text) > maxSpoken {
-		r.Problem = "cut"
+	if f.r.Text = clip.Marked(text, maxSpoken); len(text) > maxSpoken {
+		f.r.Problem = "cut"
 	}
 	return nil
-}
-
-// listener is the model as one that listens; ok is false when no model of the config
-// does.
-func (x *Executor) listener() (_ Listener, ok bool) {
-	l, ok := configured(x.Model).(Listener)
-	return l, ok && x.rules.Load().HasHearing
 }
 
 // overdraftError says that a budget has no room for reading or making a file.

@@ -2,12 +2,9 @@ package executor
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"os"
-	"path"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -49,15 +46,7 @@ func (x *Executor) lookAt(ctx context.Context, v *tasks.View, a planner.Action, 
 	if r == nil {
 		return fmt.Sprintf("there is no file %q to be read here", clip.Marked(l.File, 40)), nil
 	}
-	parts, which := []read.Part{{Text: r.Text}}, l.Parts
-	if _, _, numbered := numbers(which); r.Type == "application/zip" && which != "" && !numbered {
-		parts, err = x.member(ctx, r, which)
-		which = ""
-	} else if r.Whole != "" {
-		parts, err = x.parts(ctx, r.Whole)
-	} else {
-		which = "" // the parts of a small file are kept as one text, so each call gets all of it
-	}
+	parts, err := x.chosen(ctx, r, l)
 	if errors.Is(err, files.ErrNone) {
 		return fmt.Sprintf("the file %s is no longer kept", l.File), nil
 	}
@@ -67,13 +56,39 @@ func (x *Executor) lookAt(ctx context.Context, v *tasks.View, a planner.Action, 
 	if err != nil {
 		return "", err
 	}
-	text := textOf(choose(parts, which, l.Find))
+	text := textOf(parts)
 	part, from := planner.Portion(text, l.Offset)
 	if part == "" {
 		return fmt.Sprintf("nothing in %s fits; it has %d parts and %d bytes of text", l.File, max(r.Total, 1), max(r.TextBytes, int64(len(r.Text)))), nil
 	}
 	l.Text, l.Offset, l.Bytes = part, from, len(text)
 	return "", nil
+}
+
+// chosen returns the parts of a file that a call wants. Of an archive it may be a member.
+func (x *Executor) chosen(ctx context.Context, r *planner.ReadFile, l *planner.Look) (list []read.Part, err error) {
+	which := newChoice(l.Parts, l.Find)
+	number := 0
+	add := func(p read.Part) {
+		if number++; which.has(number, p) {
+			list = append(list, p)
+		}
+	}
+	switch {
+	case r.Type == "application/zip" && l.Parts != "" && !which.ranged:
+		var parts []read.Part
+		parts, err = x.contents.member(ctx, r.ID, l.Parts)
+		which.name = ""
+		for _, p := range parts {
+			add(p)
+		}
+	case r.Whole != "":
+		err = x.contents.parts(ctx, r.Whole, add)
+	default: // the parts of a small file are kept as one text, so each call gets all of it
+		which = newChoice("", l.Find)
+		add(read.Part{Text: r.Text})
+	}
+	return list, err
 }
 
 // fileNamed is the file that the model of an action may read under a name; nil when there
@@ -92,77 +107,30 @@ func (x *Executor) fileNamed(ctx context.Context, v *tasks.View, a planner.Actio
 	return v.Event(v.State.Files[i].Read).Read, nil
 }
 
-// parts reads the parts of a document that readText has kept.
-func (x *Executor) parts(ctx context.Context, id files.ID) (list []read.Part, err error) {
-	content, err := x.Store.OpenFile(ctx, id)
-	if err != nil {
-		return nil, fmt.Errorf("opening text of file: %w", err)
-	}
-	defer func() { _ = content.Close() }()
-	body, err := io.ReadAll(content)
-	if err == nil {
-		err = json.Unmarshal(body, &list)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("reading text of file: %w", err)
-	}
-	return list, nil
+// choice says which parts of a document a call wants: those of a range, or with a name,
+// that hold all words. Without a range and a name it wants all parts; no words fit all.
+type choice struct {
+	first, last int // numbers from 1
+	ranged      bool
+	name        string // in lower case
+	words       []string
 }
 
-// member reads a member of an archive, by its name.
-func (x *Executor) member(ctx context.Context, r *planner.ReadFile, name string) (list []read.Part, err error) {
-	archive, remove, err := x.copied(ctx, r.ID)
-	if err != nil {
-		return nil, err
+func newChoice(which, find string) choice {
+	c := choice{words: strings.Fields(strings.ToLower(find))}
+	if c.first, c.last, c.ranged = numbers(which); !c.ranged {
+		c.name = strings.ToLower(strings.TrimSpace(which))
 	}
-	defer remove()
-	f, err := os.CreateTemp(x.Copies, "legwork-file-")
-	if err != nil {
-		return nil, fmt.Errorf("reading member of file: %w", err)
-	}
-	defer func() { _ = os.Remove(f.Name()) }()
-	done, err := x.startReading(ctx)
-	if err != nil {
-		return nil, errors.Join(err, f.Close())
-	}
-	defer done()
-	if err := errors.Join(read.Member(ctx, archive, name, read.Limits{}, f), f.Close()); err != nil {
-		return nil, err
-	}
-	size := 0
-	_, err = x.Reader.File(ctx, f.Name(), path.Base(name), read.Limits{}, func(p read.Part) error {
-		if size += len(p.Text); size <= maxKeptText && p.Picture == nil {
-			list = append(list, p)
-		}
-		return nil
-	})
-	if len(list) > 0 && ctx.Err() == nil {
-		err = nil // the parts before count
-	}
-	return list, err
+	return c
 }
 
-// choose returns the parts of a range, or with a name, that hold all words. An empty
-// range is all parts, and no words fit all.
-func choose(parts []read.Part, which, find string) (chosen []read.Part) {
-	first, last, isRange := numbers(which)
-	words := strings.Fields(strings.ToLower(find))
-	for i, p := range parts {
-		switch {
-		case isRange && (i+1 < first || i+1 > last):
-			continue
-		case !isRange && which != "" && !strings.Contains(strings.ToLower(p.Name), strings.ToLower(strings.TrimSpace(which))):
-			continue
-		}
-		text, all := strings.ToLower(p.Text), true
-		for _, w := range words {
-			all = all && strings.Contains(text, w)
-		}
-		if all {
-			chosen = append(chosen, p)
-		}
+// has reports whether the part with that number is wanted.
+func (c choice) has(number int, p read.Part) bool {
+	if c.ranged && (number < c.first || number > c.last) || !strings.Contains(strings.ToLower(p.Name), c.name) {
+		return false
 	}
-	return chosen
+	text := strings.ToLower(p.Text)
+	return !slices.ContainsFunc(c.words, func(w string) bool { return !strings.Contains(text, w) })
 }
 
 // numbers reads "3" or "3-7".

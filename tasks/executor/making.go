@@ -133,14 +133,14 @@ func (m making) file(ctx context.Context, wanted planner.Make) (f files.File, us
 			return f, media.Usage, err
 		}
 		name = strings.TrimSuffix(name, path.Ext(name)) + "." + cmp.Or(endingOf(media.Type), kind)
-		f, err = m.x.keepMade(ctx, m.v, media.Data, name, media.Type)
+		f, err = m.x.contents.keep(ctx, m.v, bytes.NewReader(media.Data), name, media.Type)
 		return f, media.Usage, err
 	}
 	content, err := m.content(ctx, kind, wanted)
 	if err != nil {
 		return f, used, err
 	}
-	f, err = m.x.keepMade(ctx, m.v, content, name, write.TypeOf(kind))
+	f, err = m.x.contents.keep(ctx, m.v, bytes.NewReader(content), name, write.TypeOf(kind))
 	return f, used, err
 }
 
@@ -272,12 +272,7 @@ func (m making) picture(ctx context.Context, name string) ([]byte, error) {
 	if !ok {
 		return nil, errors.New("there is no such file")
 	}
-	content, err := m.x.Store.OpenFile(ctx, f.ID)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = content.Close() }()
-	return io.ReadAll(io.LimitReader(content, write.MaxBytes+1))
+	return m.x.contents.load(ctx, f.ID, write.MaxBytes+1)
 }
 
 // sentOn is a file of the task that goes to the person as it is.
@@ -300,7 +295,7 @@ func (x *Executor) keepReturned(ctx context.Context, v *tasks.View, a planner.Ac
 		return nil
 	}
 	for _, f := range r.Files {
-		kept, err := x.keepMade(ctx, v, f.Data, bot.BaseName(f.Name), cmp.Or(f.Type, "application/octet-stream"))
+		kept, err := x.contents.keep(ctx, v, bytes.NewReader(f.Data), bot.BaseName(f.Name), cmp.Or(f.Type, "application/octet-stream"))
 		if err != nil {
 			x.Log.WarnContext(ctx, "file of tool not kept", "task", v.ID, "action", a.ID, "bytes", len(f.Data), "cause", err)
 			continue

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"io"
 	"slices"
 	"time"
 
@@ -73,13 +72,12 @@ func (x *Executor) promptInput(ctx context.Context, v *tasks.View, a planner.Act
 	return promptInput, tools, nil
 }
 
+// maxPictureBytes is more than a picture has that was made for models.
+const maxPictureBytes = 32 << 20
+
 // picture reads a picture of a file. One that is no longer kept is left out.
 func (x *Executor) picture(ctx context.Context, v *tasks.View, id files.ID) (data []byte, ok bool) {
-	content, err := x.Store.OpenFile(ctx, id)
-	if err == nil {
-		data, err = io.ReadAll(content)
-		_ = content.Close()
-	}
+	data, err := x.contents.load(ctx, id, maxPictureBytes)
 	if err != nil {
 		x.Log.WarnContext(ctx, "picture not read", "task", v.ID, "cause", err)
 	}
