@@ -34,54 +34,48 @@ type earlierResult struct {
 	from string // key of the person who asked
 }
 
-// earlier reads the results of earlier tasks. It caches them, since the results of a
-// task that has ended do not change.
-type earlier struct {
+// earlierTasks reads what prompts list of earlier tasks. It caches it, since a task that
+// has ended does not change.
+type earlierTasks[T any] struct {
 	store tasks.Store
-	cache *lru.Cache[tasks.ID, []earlierResult]
+	cache *lru.Cache[tasks.ID, []T]
+	read  func(ctx context.Context, id tasks.ID, state planner.State) ([]T, error)
 }
 
-func newEarlier(store tasks.Store) earlier {
-	kept, err := lru.New[tasks.ID, []earlierResult](earlierCached)
+func newEarlierTasks[T any](store tasks.Store, read func(context.Context, tasks.ID, planner.State) ([]T, error)) earlierTasks[T] {
+	cache, err := lru.New[tasks.ID, []T](earlierCached)
 	if err != nil {
 		panic("executor: " + err.Error()) // the size is not positive
 	}
-	return earlier{store, kept}
+	return earlierTasks[T]{store, cache, read}
 }
 
-// list returns the results of the tasks before this one, the newest first. It reads
-// only the history of the conversation since the last cut, so that it returns no
-// result of another conversation.
-func (l *earlier) list(ctx context.Context, v *tasks.View) ([]earlierResult, error) {
+// each calls do for the tasks before this one, the newest first, while do returns true.
+// It reads only the history of the conversation since the last cut, so that nothing of
+// another conversation is listed.
+func (l *earlierTasks[T]) each(ctx context.Context, v *tasks.View, do func(t tasks.Turn, found []T) bool) error {
 	turns, err := l.store.History(ctx, v.Opening().Chat.Key(), v.ID, earlierTurnBytes)
 	if err != nil {
-		return nil, fmt.Errorf("reading history: %w", err)
+		return fmt.Errorf("reading history: %w", err)
 	}
-	var list []earlierResult
-	room := earlierListBytes
 	for _, t := range slices.Backward(turns[max(0, len(turns)-earlierMaxTurns):]) {
-		found, err := l.results(ctx, t.Task)
+		found, err := l.of(ctx, t.Task)
 		if err != nil {
-			return nil, err
+			return err
 		}
-		for _, r := range found {
-			if room -= len(r.Reference) + len(r.Group) + len(r.Description) + 20; room < 0 || len(list) == earlierMaxResults {
-				return list, nil
-			}
-			list = append(list, r)
+		if !do(t, found) {
+			break
 		}
 	}
-	return list, nil
+	return nil
 }
 
-// results returns the results of a task that has ended; none for a deleted or
-// damaged task.
-func (l *earlier) results(ctx context.Context, id tasks.ID) ([]earlierResult, error) {
+// of returns what is in a task that has ended; nothing for a deleted or damaged task.
+func (l *earlierTasks[T]) of(ctx context.Context, id tasks.ID) (list []T, err error) {
 	if list, ok := l.cache.Get(id); ok {
 		return list, nil
 	}
 	state, err := l.store.State(ctx, id)
-	var list []earlierResult
 	if err == nil && !state.Settled() {
 		return nil, nil
 	}
@@ -95,10 +89,36 @@ func (l *earlier) results(ctx context.Context, id tasks.ID) ([]earlierResult, er
 	return list, nil
 }
 
-func (l *earlier) read(ctx context.Context, id tasks.ID, state planner.State) ([]earlierResult, error) {
+// earlier reads the results of earlier tasks.
+type earlier struct{ earlierTasks[earlierResult] }
+
+func newEarlier(store tasks.Store) earlier {
+	read := func(ctx context.Context, id tasks.ID, state planner.State) ([]earlierResult, error) {
+		return resultsOf(ctx, store, id, state)
+	}
+	return earlier{newEarlierTasks(store, read)}
+}
+
+// list returns the results of the tasks before this one, the newest first.
+func (l *earlier) list(ctx context.Context, v *tasks.View) (list []earlierResult, err error) {
+	room := earlierListBytes
+	err = l.each(ctx, v, func(_ tasks.Turn, found []earlierResult) bool {
+		for _, r := range found {
+			if room -= len(r.Reference) + len(r.Group) + len(r.Description) + 20; room < 0 || len(list) == earlierMaxResults {
+				return false
+			}
+			list = append(list, r)
+		}
+		return true
+	})
+	return list, err
+}
+
+// resultsOf reads the results of a task.
+func resultsOf(ctx context.Context, store tasks.Store, id tasks.ID, state planner.State) ([]earlierResult, error) {
 	var failed error
 	journal := func(seq int) planner.Event {
-		e, err := l.store.Event(ctx, id, seq)
+		e, err := store.Event(ctx, id, seq)
 		if err != nil && failed == nil {
 			failed = err
 		}

@@ -27,9 +27,9 @@ const (
 // findTool is the name of the search in calls.
 const findTool = "legwork.find_tools"
 
-// offer returns all tools of a group that the model of a sub-task can call, and
+// offer returns all tools of a group that the model of the sub-task can call, and
 // those that its prompt offers.
-func (x *Executor) offer(v *tasks.View, subtask int, listed []tools.Tool, maxBytes int) (all, offered []tools.Tool) {
+func (p prompting) offer(listed []tools.Tool, maxBytes int) (all, offered []tools.Tool) {
 	size := 0
 	for _, t := range listed {
 		size += len(t.Exposed) + len(t.Description) + len(t.Schema)
@@ -39,12 +39,12 @@ func (x *Executor) offer(v *tasks.View, subtask int, listed []tools.Tool, maxByt
 	}
 	search := tools.Tool{
 		Name: findTool, Exposed: "find_tools", Schema: json.RawMessage(`{"type":"object","properties":{"query":{"type":"string"}},"required":["query"]}`),
-		Description: x.Texts.Text(v.Opening().Language, "tool.find_tools", namesOf(listed)),
+		Description: p.x.Texts.Text(p.v.Opening().Language, "tool.find_tools", namesOf(listed)),
 	}
 	offered = []tools.Tool{search}
-	for _, turn := range v.State.Subtasks[subtask].Turns {
+	for _, turn := range p.v.State.Subtasks[p.a.Place.Subtask].Turns {
 		for _, call := range turn.Calls {
-			result := v.Event(call.Result).Result
+			result := p.v.Event(call.Result).Result
 			if call.Step != planner.StepDone || result == nil {
 				continue
 			}

@@ -36,7 +36,7 @@ func (x *Executor) lend(ctx context.Context, v *tasks.View, a planner.Action, ar
 	giveBack = func() { _ = os.RemoveAll(folder) }
 	lent = map[string]tools.File{}
 	for _, m := range named {
-		r, err := x.fileNamed(ctx, v, a, string(m[2]))
+		r, err := looking{x, v, a}.named(ctx, string(m[2]))
 		if err == nil && r != nil && r.ID != "" {
 			var path string
 			if path, err = x.contents.copyNamed(ctx, r.ID, folder, bot.BaseName(r.Name)); err == nil {

@@ -15,9 +15,16 @@ import (
 	"legwork/tasks"
 )
 
-// look copies what calls of read_attachment show into the event of a reply: the files
-// may be deleted before the next prompt.
-func (x *Executor) look(ctx context.Context, v *tasks.View, a planner.Action, e planner.Event) error {
+// looking shows an action the files that it may read.
+type looking struct {
+	x *Executor
+	v *tasks.View
+	a planner.Action
+}
+
+// all copies what calls of read_attachment show into the event of a reply: the files may
+// be deleted before the next prompt.
+func (k looking) all(ctx context.Context, e planner.Event) error {
 	if e.Reply == nil {
 		return nil
 	}
@@ -26,7 +33,7 @@ func (x *Executor) look(ctx context.Context, v *tasks.View, a planner.Action, e 
 		if c.Look == nil {
 			continue
 		}
-		refusal, err := x.lookAt(ctx, v, a, c.Look)
+		refusal, err := k.at(ctx, c.Look)
 		if err != nil {
 			return err
 		}
@@ -37,16 +44,16 @@ func (x *Executor) look(ctx context.Context, v *tasks.View, a planner.Action, e 
 	return nil
 }
 
-// lookAt fills in what a call shows, or returns why it shows nothing.
-func (x *Executor) lookAt(ctx context.Context, v *tasks.View, a planner.Action, l *planner.Look) (refusal string, err error) {
-	r, err := x.fileNamed(ctx, v, a, l.File)
+// at fills in what a call shows, or returns why it shows nothing.
+func (k looking) at(ctx context.Context, l *planner.Look) (refusal string, err error) {
+	r, err := k.named(ctx, l.File)
 	if err != nil {
 		return "", err
 	}
 	if r == nil {
 		return fmt.Sprintf("there is no file %q to be read here", clip.Marked(l.File, 40)), nil
 	}
-	parts, err := x.chosen(ctx, r, l)
+	parts, err := k.chosen(ctx, r, l)
 	if errors.Is(err, files.ErrNone) {
 		return fmt.Sprintf("the file %s is no longer kept", l.File), nil
 	}
@@ -66,7 +73,7 @@ func (x *Executor) lookAt(ctx context.Context, v *tasks.View, a planner.Action, 
 }
 
 // chosen returns the parts of a file that a call wants. Of an archive it may be a member.
-func (x *Executor) chosen(ctx context.Context, r *planner.ReadFile, l *planner.Look) (list []read.Part, err error) {
+func (k looking) chosen(ctx context.Context, r *planner.ReadFile, l *planner.Look) (list []read.Part, err error) {
 	which := newChoice(l.Parts, l.Find)
 	number := 0
 	add := func(p read.Part) {
@@ -77,13 +84,13 @@ func (x *Executor) chosen(ctx context.Context, r *planner.ReadFile, l *planner.L
 	switch {
 	case r.Type == "application/zip" && l.Parts != "" && !which.ranged:
 		var parts []read.Part
-		parts, err = x.contents.member(ctx, r.ID, l.Parts)
+		parts, err = k.x.contents.member(ctx, r.ID, l.Parts)
 		which.name = ""
 		for _, p := range parts {
 			add(p)
 		}
 	case r.Whole != "":
-		err = x.contents.parts(ctx, r.Whole, add)
+		err = k.x.contents.parts(ctx, r.Whole, add)
 	default: // the parts of a small file are kept as one text, so each call gets all of it
 		which = newChoice("", l.Find)
 		add(read.Part{Text: r.Text})
@@ -91,14 +98,15 @@ func (x *Executor) chosen(ctx context.Context, r *planner.ReadFile, l *planner.L
 	return list, err
 }
 
-// fileNamed is the file that the model of an action may read under a name; nil when there
-// is none.
-func (x *Executor) fileNamed(ctx context.Context, v *tasks.View, a planner.Action, name string) (*planner.ReadFile, error) {
-	if !planner.GivenFile(v.State, a, v.Event, name) {
+// named is the file that the model of the action may read under a name; nil when there is
+// none.
+func (k looking) named(ctx context.Context, name string) (*planner.ReadFile, error) {
+	v := k.v
+	if !planner.GivenFile(v.State, k.a, v.Event, name) {
 		return nil, nil
 	}
 	if strings.Contains(name, "/") {
-		return x.files.find(ctx, v, name)
+		return k.x.files.find(ctx, v, name)
 	}
 	i := planner.FileIndex(name)
 	if i < 0 || i >= len(v.State.Files) || v.State.Files[i].Gone {

@@ -60,6 +60,9 @@ func (m making) asked(artist Artist, role string, configured bool, most llm.Usag
 		if artist == nil || !configured {
 			return media, refusal(fmt.Sprintf("no model is configured for it (roles.%s). Say so, and make another kind if that helps: %s", role, m.makes.Kinds))
 		}
+		if err := m.x.mayPay(ctx, m.v, m.a.ID); err != nil {
+			return media, err
+		}
 		b := m.x.budget
 		r := b.reservation(m.v, tasks.ReservationID{Action: m.a.ID}, llm.Request{Role: role})
 		r.Most = artist.QuoteUsage(role, most)

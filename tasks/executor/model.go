@@ -19,7 +19,7 @@ func (x *Executor) model(ctx context.Context, v *tasks.View, a planner.Action, p
 	if v.State.PromptPending {
 		return x.expandPrompt(ctx, v, a)
 	}
-	promptInput, tools, err := x.promptInput(ctx, v, a)
+	promptInput, tools, err := prompting{x, v, a}.input(ctx)
 	if err != nil {
 		return err
 	}
@@ -85,7 +85,7 @@ func (x *Executor) replied(ctx context.Context, v *tasks.View, a planner.Action,
 	if err := x.earlier.fetch(ctx, v, e); err != nil {
 		return err
 	}
-	if err := x.look(ctx, v, a, e); err != nil {
+	if err := (looking{x, v, a}).all(ctx, e); err != nil {
 		return err
 	}
 	switch e.Type {

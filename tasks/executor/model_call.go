@@ -28,7 +28,7 @@ func (x *Executor) call(ctx context.Context, v *tasks.View, a planner.Action, r 
 			break
 		}
 		size := planner.Bytes(r.Messages)
-		shorter, fewer, bad := x.prompt(ctx, v, a, size/2)
+		shorter, fewer, bad := prompting{x, v, a}.request(ctx, size/2)
 		if bad != nil || planner.Bytes(shorter.Messages) >= size || failed.Usage != (llm.Usage{}) && r.BeforeRetry() != nil {
 			break
 		}
@@ -47,20 +47,6 @@ func (x *Executor) call(ctx context.Context, v *tasks.View, a planner.Action, r 
 		err = &whole
 	}
 	return reply, tools, err
-}
-
-// prompt builds the request of an action, with at most so many bytes of messages if
-// that is less than its model's context holds; 0: no other limit.
-func (x *Executor) prompt(ctx context.Context, v *tasks.View, a planner.Action, most int) (llm.Request, []tools.Tool, error) {
-	promptInput, tools, err := x.promptInput(ctx, v, a)
-	if err != nil {
-		return llm.Request{}, nil, err
-	}
-	if most > 0 && (promptInput.MaxBytes == 0 || most < promptInput.MaxBytes) {
-		promptInput.MaxBytes = most
-	}
-	request, err := planner.Prompt(v.State, v.Journal(ctx), a, promptInput)
-	return request, tools, err
 }
 
 // maxPartial is how many bytes are stored of an answer that was cut off. Chats

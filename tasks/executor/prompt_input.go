@@ -18,13 +18,35 @@ import (
 	"legwork/tools"
 )
 
-// promptInput collects everything that a prompt needs besides the journal. The tools
-// are those that the model can call.
-func (x *Executor) promptInput(ctx context.Context, v *tasks.View, a planner.Action) (planner.PromptInput, []tools.Tool, error) {
+// prompting makes the prompts of one action.
+type prompting struct {
+	x *Executor
+	v *tasks.View
+	a planner.Action
+}
+
+// request builds the request of the action, with at most so many bytes of messages if
+// that is less than its model's context holds; 0: no other limit.
+func (p prompting) request(ctx context.Context, most int) (llm.Request, []tools.Tool, error) {
+	promptInput, tools, err := p.input(ctx)
+	if err != nil {
+		return llm.Request{}, nil, err
+	}
+	if most > 0 && (promptInput.MaxBytes == 0 || most < promptInput.MaxBytes) {
+		promptInput.MaxBytes = most
+	}
+	request, err := planner.Prompt(p.v.State, p.v.Journal(ctx), p.a, promptInput)
+	return request, tools, err
+}
+
+// input collects everything that a prompt needs besides the journal. The tools are those
+// that the model can call.
+func (p prompting) input(ctx context.Context) (planner.PromptInput, []tools.Tool, error) {
+	x, v, a := p.x, p.v, p.a
 	rules := x.rules.Load()
 	promptInput := planner.PromptInput{Texts: x.Texts, Instructions: rules.Instructions, Vision: rules.HasVision, SharedState: rules.SharedState, Makes: rules.Makes, Delegate: rules.Delegate}
 	if rules.HasVision {
-		promptInput.Picture = func(id files.ID) ([]byte, bool) { return x.picture(ctx, v, id) }
+		promptInput.Picture = func(id files.ID) ([]byte, bool) { return p.picture(ctx, id) }
 	}
 	if rules.PromptBytes != nil {
 		promptInput.MaxBytes = rules.PromptBytes(a.Role)
@@ -43,7 +65,7 @@ func (x *Executor) promptInput(ctx context.Context, v *tasks.View, a planner.Act
 		groups = x.groups(ctx, v)
 	}
 	promptInput.Groups = agents(groups)
-	if err := x.addConversation(ctx, v, a, &promptInput); err != nil || a.Role != llm.RoleWork || a.Group == planner.LLMTool {
+	if err := p.addConversation(ctx, &promptInput); err != nil || a.Role != llm.RoleWork || a.Group == planner.LLMTool {
 		return promptInput, nil, err
 	}
 	i := slices.IndexFunc(groups, func(g tools.Group) bool { return g.Name == a.Group })
@@ -65,7 +87,7 @@ func (x *Executor) promptInput(ctx context.Context, v *tasks.View, a planner.Act
 		x.Log.WarnContext(ctx, "tools are missing", "task", v.ID, "group", a.Group, "cause", err)
 		promptInput.Missing = clip.Marked(err.Error(), 500)
 	}
-	tools, offered := x.offer(v, a.Place.Subtask, tools, promptInput.MaxBytes)
+	tools, offered := p.offer(tools, promptInput.MaxBytes)
 	for _, t := range offered {
 		promptInput.Tools = append(promptInput.Tools, llm.Tool{Name: t.Exposed, Description: t.Description, Schema: t.Schema})
 	}
@@ -76,10 +98,10 @@ func (x *Executor) promptInput(ctx context.Context, v *tasks.View, a planner.Act
 const maxPictureBytes = 32 << 20
 
 // picture reads a picture of a file. One that is no longer kept is left out.
-func (x *Executor) picture(ctx context.Context, v *tasks.View, id files.ID) (data []byte, ok bool) {
-	data, err := x.contents.load(ctx, id, maxPictureBytes)
+func (p prompting) picture(ctx context.Context, id files.ID) (data []byte, ok bool) {
+	data, err := p.x.contents.load(ctx, id, maxPictureBytes)
 	if err != nil {
-		x.Log.WarnContext(ctx, "picture not read", "task", v.ID, "cause", err)
+		p.x.Log.WarnContext(ctx, "picture not read", "task", p.v.ID, "cause", err)
 	}
 	return data, err == nil
 }
@@ -124,19 +146,19 @@ func agents(groups []tools.Group) []i18n.Group {
 }
 
 // addConversation adds the earlier conversation to the input of a prompt.
-func (x *Executor) addConversation(ctx context.Context, v *tasks.View, a planner.Action, promptInput *planner.PromptInput) (err error) {
-	if a.Role != llm.RoleWork {
-		if promptInput.Past, err = x.past(ctx, v, promptInput.MaxBytes); err != nil {
+func (p prompting) addConversation(ctx context.Context, promptInput *planner.PromptInput) (err error) {
+	if p.a.Role != llm.RoleWork {
+		if promptInput.Past, err = p.past(ctx, promptInput.MaxBytes); err != nil {
 			return err
 		}
 	}
-	if promptInput.EarlierFiles, err = x.earlierFiles(ctx, v, a); err != nil {
+	if promptInput.EarlierFiles, err = p.earlierFiles(ctx); err != nil {
 		return err
 	}
-	if a.Role == llm.RoleAnswer || a.Group == planner.LLMTool {
+	if p.a.Role == llm.RoleAnswer || p.a.Group == planner.LLMTool {
 		return nil
 	}
-	found, err := x.earlier.list(ctx, v)
+	found, err := p.x.earlier.list(ctx, p.v)
 	for _, r := range found {
 		promptInput.Earlier = append(promptInput.Earlier, r.Earlier)
 	}
@@ -145,7 +167,8 @@ func (x *Executor) addConversation(ctx context.Context, v *tasks.View, a planner
 
 // past returns the earlier conversation of the task's chat: the summary, and the
 // turns after it.
-func (x *Executor) past(ctx context.Context, v *tasks.View, maxBytes int) (planner.Past, error) {
+func (p prompting) past(ctx context.Context, maxBytes int) (planner.Past, error) {
+	x, v := p.x, p.v
 	opening, past := v.Opening(), planner.Past{}
 	summary, err := x.Store.Summary(ctx, opening.Chat.Key())
 	if err != nil {
