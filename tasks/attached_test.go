@@ -94,6 +94,23 @@ func TestSuggestions(t *testing.T) {
 	}
 }
 
+// TestFilesWithoutPerson: where nobody can say what to do with files, the task ends. The
+// sentence of the terminal is no question.
+func TestFilesWithoutPerson(t *testing.T) {
+	o := newEnv(t)
+	me := private("ann")
+	o.send(o.sends(me, "", document("a.txt", 3)))
+	id := o.onlyTask(me)
+	o.reads(id)
+	o.add(id, planner.Event{Type: planner.SendStarted, Slot: "ask goal 1"}, planner.Event{Type: planner.Sent, Slot: "ask goal 1", Message: "asked"})
+	m := o.by("ann", me, "There is no person to answer.")
+	m.ReplyTo, m.Unattended = "asked", true
+	o.send(m)
+	if s := o.state(id); s.Outcome != planner.Halted {
+		t.Errorf("the task is %q", s.Status())
+	}
+}
+
 // TestFilesAsGuidance: files without words are guidance for a running plan. Their names
 // are not the person's words.
 func TestFilesAsGuidance(t *testing.T) {

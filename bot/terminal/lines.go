@@ -211,6 +211,10 @@ func (l *lines) send(ctx context.Context, handle handler, messages []bot.Message
 func (l *lines) finish(ctx context.Context, handle handler) error {
 	l.mu.Lock()
 	l.ended = true
+	if len(l.files) > 0 {
+		l.t.failed.Store(true)
+		_ = l.writeLine("✗ " + l.t.text("terminal.file_unasked", map[string]any{"Names": namesOf(l.files)})) // nowhere to report it
+	}
 	for _, q := range l.questions {
 		if q.reply == "" {
 			l.reopen(q.to)

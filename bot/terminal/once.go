@@ -49,8 +49,9 @@ func (o *ownTask) pending() bool {
 // once asks the only question and waits for its answer.
 func (l *lines) once(ctx context.Context, handle handler) error {
 	m := l.t.message("", l.t.cfg.Text)
-	m.Standalone, m.Files = true, l.t.cfg.Files
+	m.Standalone = true
 	l.mu.Lock()
+	m.Files, l.files = l.files, nil
 	l.ownTask = &ownTask{id: m.ID, command: strings.HasPrefix(m.Text, "/"), earlier: l.t.cfg.Resumed}
 	l.mu.Unlock()
 	l.t.open()

@@ -82,9 +82,11 @@ func threadAnswer(ctx context.Context, in *Inbox, r *Request) (w textAnswer, ok 
 // answerModel takes a text, or files without one, as the answer to a model's question.
 func answerModel(ctx context.Context, in *Inbox, r *Request, w textAnswer) (Reply, error) {
 	text := input.WithUnread(in.Texts, r.Lang, r.Message, r.Message.Text)
-	item, err := answerOrQuestion(ctx, in, r, w, text, planner.Event{
-		Type: planner.Decided, Decision: &planner.Decision{Approve: true, Text: cmp.Or(text, fileKinds(in, r)), Name: r.Message.From.Name},
-	})
+	d := planner.Decision{Approve: true, Text: cmp.Or(text, fileKinds(in, r)), Name: r.Message.From.Name}
+	if r.Message.Unattended && w.action.Subject == planner.SubjectGoal {
+		d.Approve = false // nobody says what to do with the files: there is no task without it
+	}
+	item, err := answerOrQuestion(ctx, in, r, w, text, planner.Event{Type: planner.Decided, Decision: &d})
 	// No notice: the presenter edits the question's message.
 	return Reply{Store: []tasks.Inbound{item}, Say: func(context.Context, []tasks.Receipt) Notice { return Notice{} }}, err
 }
