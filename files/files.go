@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 )
@@ -38,12 +39,19 @@ func Size(bytes int64) string {
 	switch {
 	case bytes < 1000:
 		return strconv.FormatInt(bytes, 10) + " bytes"
+	case bytes < 10_000:
+		return tenths(bytes, 1000) + " kB"
 	case bytes < 1_000_000:
 		return strconv.FormatInt((bytes+500)/1000, 10) + " kB"
 	case bytes < 10_000_000:
-		return strconv.FormatFloat(float64(bytes)/1e6, 'f', 1, 64) + " MB"
+		return tenths(bytes, 1_000_000) + " MB"
 	}
 	return strconv.FormatInt((bytes+500_000)/1_000_000, 10) + " MB"
+}
+
+// tenths writes bytes in a unit, with one digit behind the point unless it is 0.
+func tenths(bytes, unit int64) string {
+	return strconv.FormatFloat(math.Round(10*float64(bytes)/float64(unit))/10, 'f', -1, 64)
 }
 
 // Errors of contents.

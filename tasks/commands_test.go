@@ -269,8 +269,8 @@ func TestSettings(t *testing.T) {
 		{"/timezone Local", o.text("error.no_timezone", map[string]any{"Name": "Local"})},
 		{"/timezone Amsterdm", o.text("error.no_timezone", map[string]any{"Name": "Amsterdm", "Near": "Amsterdam"})},
 		{"/timezone ../../etc/passwd", o.text("error.no_timezone", map[string]any{"Name": `\.\./\.\./etc/passwd`})},
-		{"/model", o.text("notice.model_now", map[string]any{"Name": `main (vendor/main\-1\:8b)`, "Allowed": "main, big"})},
-		{"/model default", o.text("notice.model", map[string]any{"Name": `main (vendor/main\-1\:8b)`})},
+		{"/model", o.text("notice.model_now", map[string]any{"Name": `main (vendor/main-1\:8b)`, "Allowed": "main, big"})},
+		{"/model default", o.text("notice.model", map[string]any{"Name": `main (vendor/main-1\:8b)`})},
 		{"/model BIG", o.text("notice.model", map[string]any{"Name": "big"})},
 		{"/model", o.text("notice.model_now", map[string]any{"Name": "big", "Allowed": "main, big"})},
 		{"/model huge", noModel},
@@ -292,7 +292,7 @@ func TestSettings(t *testing.T) {
 	if got := o.event(o.opens("ann", me, "hello again"), 1).Opening; got.Model != "" {
 		t.Errorf("model = %q, which is no longer configured", got.Model)
 	}
-	if got := o.say("ann", me, "/model"); got != o.text("notice.model_only", map[string]any{"Name": `main (vendor/main\-1\:8b)`}) {
+	if got := o.say("ann", me, "/model"); got != o.text("notice.model_only", map[string]any{"Name": `main (vendor/main-1\:8b)`}) {
 		t.Errorf("/model with one model: %q", got)
 	}
 	if got := o.event(o.opens("bob", private("bob"), "hello"), 1).Opening; got.Timezone != "UTC" || got.Model != "" {

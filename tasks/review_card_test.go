@@ -171,7 +171,7 @@ func plainOf(text string) string {
 // an object of short things stays one.
 func TestReviewOfAnObject(t *testing.T) {
 	card := cardOf(t, "en", false, values{"draft": values{"text": "# Rooms\n\nTwo.", "number": 2}, "size": values{"width": 3, "unit": "m"}})
-	want := "**`draft › number`**: 2\n\n**`draft › text`**\n\n> \\# Rooms\n>\n> Two\\.\n\n**`size`**\n\n```json\n{\n  \"unit\": \"m\",\n  \"width\": 3\n}\n```"
+	want := "**`draft › number`**: 2\n\n**`draft › text`**\n\n> \\# Rooms\n>\n> Two.\n\n**`size`**\n\n```json\n{\n  \"unit\": \"m\",\n  \"width\": 3\n}\n```"
 	if !strings.Contains(card.Text, want) {
 		t.Errorf("the card is\n%s\nwant in it\n%s", card.Text, want)
 	}

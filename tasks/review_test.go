@@ -51,7 +51,7 @@ func (s *engineEnv) drafts(draft string) func(context.Context, llm.Request, func
 func TestReview(t *testing.T) {
 	s := reviewed(t, "Two rooms.")
 	id, card := s.asks("ann", room("hall"), "write about rooms")
-	for _, want := range []string{s.text("review.ask", nil), "write a draft", "**`draft`**\n\n> Two rooms\\.\n", "For ANN: write about rooms"} {
+	for _, want := range []string{s.text("review.ask", nil), "write a draft", "**`draft`**\n\n> Two rooms.\n", "For ANN: write about rooms"} {
 		if !strings.Contains(card.Text, want) {
 			t.Errorf("the card has no %q:\n%s", want, card.Text)
 		}

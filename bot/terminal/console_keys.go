@@ -163,16 +163,15 @@ func (c *console) submit(m bot.Message) {
 
 // takesFile adds a file to the next question, when that is what a line asks for.
 func (c *console) takesFile(line string) bool {
-	reply, ok, err := c.files.command(c.t, line)
+	reply, ok, failed := c.files.command(c.t, line)
 	if !ok {
 		reply, ok = c.files.drop(c.t, line)
 	}
-	switch {
-	case err != nil:
-		c.setHint(oneLine(err.Error()))
-		c.edit.set(line)
-	case ok:
+	if ok {
 		c.setHint(reply)
+	}
+	if failed {
+		c.edit.set(line)
 	}
 	return ok
 }

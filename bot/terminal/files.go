@@ -47,11 +47,27 @@ func Attach(path string) (bot.Attachment, error) {
 func regular(info fs.FileInfo) error {
 	switch {
 	case info.IsDir():
-		return errors.New("it is a folder, not a file")
+		return errFolder
 	case !info.Mode().IsRegular():
 		return errors.New("it is a device or a pipe, not a file")
 	}
 	return nil
+}
+
+var errFolder = errors.New("it is a folder, not a file")
+
+// problem says to the person why a file is not attached.
+func problem(t *Terminal, path string, err error) string {
+	key := "terminal.file_bad"
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		key = "terminal.file_missing"
+	case errors.Is(err, fs.ErrPermission):
+		key = "terminal.file_denied"
+	case errors.Is(err, errFolder):
+		key = "terminal.file_folder"
+	}
+	return t.text(key, map[string]any{"Name": oneLine(path)})
 }
 
 // reason is an error of a file without its path.
@@ -110,23 +126,25 @@ func namesOf(files []bot.Attachment) string {
 const fileCommand = "/file"
 
 // command does what a line asks about files: "/file PATH" adds one, "/file -" drops all,
-// and "/file" lists them. It returns what the person is told; ok is false for other lines.
-func (p *pending) command(t *Terminal, line string) (reply string, ok bool, err error) {
+// and "/file" lists them. It returns what the person is told; ok is false for other lines,
+// and failed reports that a file was not attached.
+func (p *pending) command(t *Terminal, line string) (reply string, ok, failed bool) {
 	name, rest, _ := strings.Cut(strings.TrimSpace(line), " ")
 	rest = strings.TrimSpace(rest)
 	switch {
 	case name != fileCommand:
-		return "", false, nil
+		return "", false, false
 	case rest == "-":
 		*p = nil
 	case rest != "":
-		a, err := Attach(cmp.Or(pathOf(rest), rest))
+		path := cmp.Or(pathOf(rest), rest)
+		a, err := Attach(path)
 		if err != nil {
-			return "", true, err
+			return problem(t, path, err), true, true
 		}
 		*p = append(*p, a)
 	}
-	return p.list(t), true, nil
+	return p.list(t), true, false
 }
 
 // list says which files go along with the next question.

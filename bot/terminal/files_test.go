@@ -98,7 +98,7 @@ func TestLinesWithFiles(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("messages (-want +got):\n%s", diff)
 	}
-	if text := progress.String(); !in.t.Failed() || !strings.Contains(text, "✗ attaching /none: no such file") || !strings.Contains(text, "goes: b b.txt, a.txt") || strings.Count(text, "No file goes along") != 2 {
+	if text := progress.String(); !in.t.Failed() || !strings.Contains(text, "✗ /none is not attached: there is no such file.") || !strings.Contains(text, "goes: b b.txt, a.txt") || strings.Count(text, "No file goes along") != 2 {
 		t.Errorf("Failed() is %v and the person reads\n%s", in.t.Failed(), text)
 	}
 }
@@ -216,7 +216,7 @@ func TestConsoleWithFiles(t *testing.T) {
 	a, b := written(t, dir, "a.txt", "x"), written(t, dir, "b b.txt", "x")
 	s := sit(t, func(c *Config) { c.Dir = dir })
 	s.keys("/file /none\r")
-	s.seeText("attaching /none: no such file")
+	s.seeText("/none is not attached: there is no such file.")
 	s.keys("\x15/file " + a + "\r")
 	s.seeText("  + a.txt")
 	s.keys("\x1b[200~" + strings.ReplaceAll(b, " ", `\ `) + "\x1b[201~\r") // dropped on the terminal

@@ -99,14 +99,14 @@ func (l *lines) handleLines(ctx context.Context, handle handler, all []inputLine
 func (l *lines) takesFile(line string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	reply, ok, err := l.files.command(l.t, line)
+	reply, ok, failed := l.files.command(l.t, line)
 	if !ok && l.interactive {
 		reply, ok = l.files.drop(l.t, line)
 	}
 	switch {
-	case err != nil:
+	case failed:
 		l.t.failed.Store(true)
-		_ = l.writeLine("✗ " + oneLine(err.Error())) // nowhere to report it
+		_ = l.writeLine("✗ " + reply) // nowhere to report it
 	case ok:
 		_ = l.writeLine(reply)
 	}

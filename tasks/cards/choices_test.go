@@ -24,7 +24,7 @@ func TestLongChoicesAreListed(t *testing.T) {
 		text            string
 	}{
 		{[]string{"red", "blue"}, []string{"red", "blue"}, "Which?"},
-		{[]string{"red", long}, []string{"1. red", "2. " + long}, "Which?\n\n1. red\n2. " + strings.TrimSuffix(long, ".") + `\.`},
+		{[]string{"red", long}, []string{"1. red", "2. " + long}, "Which?\n\n1. red\n2. " + long},
 	} {
 		ask := &planner.Question{Text: "Which?", Choices: test.choices}
 		v := &tasks.View{ID: "t1", Events: []planner.Event{

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
 
 	"legwork/bot"
 	"legwork/bot/markdown"
@@ -14,11 +15,17 @@ import (
 )
 
 // PlainText escapes a text, so that Markdown shows it unchanged. No escaped bracket
-// opens: it would begin a formula.
+// opens: it would begin a formula. Signs that mean something only at the beginning of a
+// line or after a digit stay as they are behind a letter, since a pipe shows Markdown as
+// it is; "www." begins a link.
 func PlainText(s string) string {
 	var b strings.Builder
+	var last rune
 	for _, c := range s {
+		behind := unicode.IsLetter(last) && last != 'w' && last != 'W'
+		last = c
 		switch {
+		case behind && strings.ContainsRune("#+-=.", c):
 		case c == '[':
 			b.WriteString("&#91;")
 			continue
