@@ -180,7 +180,7 @@ func TestTimeouts(t *testing.T) {
 		{"headers only", long, short, long, hang(""), llm.Unreachable, "", "first_byte_timeout", "first_byte_timeout", 4},
 		{"silent after a comment", long, long, short, hang(": hi\n\n"), llm.Unreachable, "", "idle_timeout", "idle_timeout", 4},
 		{"silent in mid-stream", long, long, short, hang(says("Hello")), llm.CutOff, "Hello", "idle_timeout", "idle_timeout", 3},
-		{"comments for ever", 2 * short, 2 * short, short, forever, llm.Unreachable, "", "longer than timeout", "timeout", 1},
+		{"comments for ever", 5 * short, 5 * short, 4 * short, forever, llm.Unreachable, "", "longer than timeout", "timeout", 1},
 		{"slow in all", 2 * short, 2 * short, 2 * short, hang(says("Hello")), llm.CutOff, "Hello", "timeout", "", 1},
 	}
 	for _, tt := range tests {
