@@ -52,8 +52,11 @@ func parseDOCX(src Source, s *sink) error {
 	if err != nil {
 		return err
 	}
-	d := &docx{prose: newProse(s)}
+	d := &docx{prose: newProse(s), counts: map[string]*[listLevels]int{}}
 	if d.levels, err = a.headingStyles(); err != nil {
+		return err
+	}
+	if d.numbered, err = a.numberedLists(); err != nil {
 		return err
 	}
 	if err := a.each("word/document.xml", d.token); err != nil {
@@ -101,16 +104,63 @@ func (a *archive) headingStyles() (map[string]int, error) {
 	})
 }
 
+// listLevels is how many levels a list has.
+const listLevels = 9
+
+// numberedLists returns the first number of each level of each list, by the list's id; 0
+// is a level with bullets.
+func (a *archive) numberedLists() (map[string]*[listLevels]int, error) {
+	lists, kinds := map[string]*[listLevels]int{}, map[string]*[listLevels]int{}
+	if a.files["word/numbering.xml"] == nil {
+		return lists, nil
+	}
+	var kind *[listLevels]int // of the definition that is read; nil outside of one
+	id, level, first := "", 0, 1
+	return lists, a.each("word/numbering.xml", func(t xml.Token) error {
+		e, ok := t.(xml.StartElement)
+		if !ok {
+			return nil
+		}
+		switch value := attr(e, "val"); e.Name.Local {
+		case "abstractNum":
+			kind = &[listLevels]int{}
+			kinds[attr(e, "abstractNumId")] = kind
+		case "num":
+			id, kind = attr(e, "numId"), nil
+		case "abstractNumId":
+			lists[id] = kinds[value]
+		case "lvl":
+			level, first = levelOf(attr(e, "ilvl")), 1
+		case "start":
+			if n, err := strconv.Atoi(value); err == nil && n > 0 {
+				first = n
+			}
+		case "numFmt":
+			if kind != nil && value != "bullet" && value != "none" {
+				kind[level] = first
+			}
+		}
+		return nil
+	})
+}
+
+func levelOf(text string) int {
+	n, _ := strconv.Atoi(text)
+	return min(max(n, 0), listLevels-1)
+}
+
 type docx struct {
 	*prose
-	levels  map[string]int
-	heading int // of the paragraph
-	list    bool
-	indent  int
-	skip    int // inside an element that is left out
-	text    bool
-	span    int    // columns of the open cell
-	note    string // the number of the footnote that begins
+	levels   map[string]int
+	numbered map[string]*[listLevels]int // first numbers
+	counts   map[string]*[listLevels]int // items so far
+	heading  int                         // of the paragraph
+	list     string                      // id; empty outside of lists
+	indent   int
+	skip     int // inside an element that is left out
+	text     bool
+	span     int    // columns of the open cell
+	note     string // the number of the footnote that begins
 }
 
 func (d *docx) token(t xml.Token) error {
@@ -150,7 +200,7 @@ func (d *docx) left(e xml.StartElement) bool {
 func (d *docx) start(e xml.StartElement) error {
 	switch e.Name.Local {
 	case "p":
-		d.heading, d.list, d.indent = 0, false, 0
+		d.heading, d.list, d.indent = 0, "", 0
 		if d.note != "" {
 			d.buf.WriteString("[^" + d.note + "]: ")
 			d.note = ""
@@ -162,9 +212,11 @@ func (d *docx) start(e xml.StartElement) error {
 			d.heading = n + 1
 		}
 	case "numId":
-		d.list = attr(e, "val") != "0"
+		if d.list = attr(e, "val"); d.list == "0" {
+			d.list = ""
+		}
 	case "ilvl":
-		d.indent, _ = strconv.Atoi(attr(e, "val"))
+		d.indent = levelOf(attr(e, "val"))
 	case "t":
 		d.text = true
 	case "tab":
@@ -199,10 +251,10 @@ func (d *docx) finishElement(name string) error {
 		switch {
 		case d.heading > 0:
 			prefix = strings.Repeat("#", min(d.heading, 6)) + " "
-		case d.list:
-			prefix = strings.Repeat("  ", min(max(d.indent, 0), 9)) + "- "
+		case d.list != "":
+			prefix = strings.Repeat("  ", d.indent) + d.mark()
 		}
-		return d.paragraph(prefix, d.list && d.heading == 0)
+		return d.paragraph(prefix, d.list != "" && d.heading == 0)
 	case "tc":
 		d.skipCells(d.span - 1)
 		d.span = 1
@@ -210,4 +262,21 @@ func (d *docx) finishElement(name string) error {
 		return d.endTable()
 	}
 	return nil
+}
+
+// mark is what stands before the next item of the list: its number, or a bullet.
+func (d *docx) mark() string {
+	numbered := d.numbered[d.list]
+	if numbered == nil || numbered[d.indent] == 0 {
+		return "- "
+	}
+	counts := d.counts[d.list]
+	if counts == nil {
+		counts = &[listLevels]int{}
+		d.counts[d.list] = counts
+	}
+	number := numbered[d.indent] + counts[d.indent]
+	counts[d.indent]++
+	clear(counts[d.indent+1:])
+	return strconv.Itoa(number) + ". "
 }
