@@ -94,8 +94,8 @@ func TestSuggestions(t *testing.T) {
 	}
 }
 
-// TestFilesWithoutPerson: where nobody can say what to do with files, the task ends. The
-// sentence of the terminal is no question.
+// TestFilesWithoutPerson: without a person to answer, a task that asks what to do with
+// files ends. The sentence of the terminal is no question.
 func TestFilesWithoutPerson(t *testing.T) {
 	o := newEnv(t)
 	me := private("ann")

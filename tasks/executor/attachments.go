@@ -39,7 +39,7 @@ type fetching struct {
 	v    *tasks.View
 	a    planner.Action
 	from bot.Attachment
-	r    *planner.ReadFile // what is in the file, as far as it is known
+	r    *planner.ReadFile // contents of the file, as far as they are known
 }
 
 // fetch reads a file that a message brought along: it fetches the content from the

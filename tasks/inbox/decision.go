@@ -84,7 +84,7 @@ func answerModel(ctx context.Context, in *Inbox, r *Request, w textAnswer) (Repl
 	text := input.WithUnread(in.Texts, r.Lang, r.Message, r.Message.Text)
 	d := planner.Decision{Approve: true, Text: cmp.Or(text, fileKinds(in, r)), Name: r.Message.From.Name}
 	if r.Message.Unattended && w.action.Subject == planner.SubjectGoal {
-		d.Approve = false // nobody says what to do with the files: there is no task without it
+		d.Approve = false // without a question there is no task
 	}
 	item, err := answerOrQuestion(ctx, in, r, w, text, planner.Event{Type: planner.Decided, Decision: &d})
 	// No notice: the presenter edits the question's message.
