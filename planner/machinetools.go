@@ -82,9 +82,12 @@ func encoded(v any) string {
 	return string(out)
 }
 
-// planTool is offered to plan and review, with the same bytes. It says all that a
+// toolList makes the tools of a prompt.
+type toolList struct{ *builder }
+
+// plan is the tool that is offered to plan and review, with the same bytes. It says all that a
 // model needs to know to use it.
-func (b *builder) planTool() llm.Tool {
+func (b toolList) plan() llm.Tool {
 	said := func(name string) string { return b.text("tool.plan_"+name, nil) }
 	entry := schema([]property{
 		{name: "id", kind: "string", optional: true, description: said("id")},
@@ -102,7 +105,7 @@ func (b *builder) planTool() llm.Tool {
 
 // wantsFile is the property of the tool plan that says that the person wants a file;
 // empty where none can be made.
-func (b *builder) wantsFile() string {
+func (b toolList) wantsFile() string {
 	if b.input.Makes == nil {
 		return ""
 	}
@@ -140,20 +143,20 @@ func PlanThought(text string) string {
 	return clip.Marked(thought, maxThought)
 }
 
-// machineTools are offered after the group's own, which hide those of the same
+// machine are the tools that are offered after the group's own, which hide those of the same
 // name. A delegated sub-task cannot delegate. The tools of the shared state come with
 // that state, and read_result with the first text that names something to read: so
 // this is called when the messages are there. These are the last, since the caches of
 // providers keep what stands before a change.
-func (b *builder) machineTools(w Work) []llm.Tool {
-	return slices.DeleteFunc(b.ownTools(w), func(own llm.Tool) bool {
+func (b toolList) machine(w Work) []llm.Tool {
+	return slices.DeleteFunc(b.own(w), func(own llm.Tool) bool {
 		return slices.ContainsFunc(b.input.Tools, func(t llm.Tool) bool { return t.Name == own.Name })
 	})
 }
 
-func (b *builder) ownTools(w Work) []llm.Tool {
+func (b toolList) own(w Work) []llm.Tool {
 	if w.Name == LLMTool {
-		return b.fileTools(w)
+		return b.files(w)
 	}
 	list := []llm.Tool{
 		{Name: ToolAskPerson, Description: b.text("tool.ask_person", nil), Schema: schema([]property{
@@ -181,11 +184,11 @@ func (b *builder) ownTools(w Work) []llm.Tool {
 			{name: "offset", kind: "integer", optional: true},
 		})})
 	}
-	return append(list, b.fileTools(w)...)
+	return append(list, b.files(w)...)
 }
 
 // groupNames are the agents that work can be given to.
-func (b *builder) groupNames() []string {
+func (b toolList) groupNames() []string {
 	names := make([]string, 0, len(b.input.Groups)+1)
 	for _, g := range b.input.Groups {
 		names = append(names, g.Name)

@@ -85,8 +85,8 @@ func firstFiles(calls []Call) string {
 	return cmp.Or(strings.Join(names, ", "), ClosingID)
 }
 
-// addReturned lists the files of tools for a model that can send them on.
-func (b *builder) addReturned() {
+// listReturned lists the files of tools for a model that can send them on.
+func (b filePart) listReturned() {
 	list := FromTools(b.s, b.journal)
 	if len(list) == 0 {
 		return

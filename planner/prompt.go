@@ -135,14 +135,14 @@ func (b *builder) decision(a Action) error {
 	b.model = b.input.Model
 	b.messages.add(llm.System, ownMarks(system))
 	if a.Role != llm.RoleAnswer {
-		b.tools = []llm.Tool{b.planTool()}
+		b.tools = []llm.Tool{toolList{b}.plan()}
 	}
 	b.addPast()
 	if a.Role != llm.RoleAnswer {
 		b.addEarlier("prompt.earlier_plan", b.input.Earlier)
 	}
 	if a.Role != llm.RoleAnswer {
-		b.addEarlierFiles(b.input.EarlierFiles)
+		filePart{b}.listEarlier(b.input.EarlierFiles)
 	}
 	b.messages.add(llm.User, b.asker())
 	b.addGoal()
@@ -166,12 +166,12 @@ func (b *builder) decision(a Action) error {
 	}
 	b.addNotes(notes, b.s.Seq+1)
 	b.addGuidance(guidance, b.s.Seq+1)
-	b.addFilesThat(func(i int) bool { return b.journal(b.s.Files[i].Source).Decision != nil })
+	filePart{b}.that(func(i int) bool { return b.journal(b.s.Files[i].Source).Decision != nil })
 	b.addSharedState(stateInDecision)
 	switch a.Role {
 	case llm.RoleAnswer:
 		if b.input.Makes != nil && b.s.WantsFile {
-			b.addReturned()
+			filePart{b}.listReturned()
 		}
 		b.messages.add(llm.User, b.text(answerKey(b.s.Reason), nil))
 	case llm.RoleReview:
@@ -188,7 +188,7 @@ func (b *builder) decision(a Action) error {
 		b.addBadReplies(w.BadReplies)
 	}
 	if a.Role == llm.RoleAnswer && !a.LastTurn {
-		b.tools = b.fileTools(workOf(b.s, a))
+		b.tools = toolList{b}.files(workOf(b.s, a))
 	}
 	b.addBadReplies(b.s.BadReplies)
 	return nil
@@ -197,7 +197,7 @@ func (b *builder) decision(a Action) error {
 // addGoal adds the goal, below the messages that it brings along.
 func (b *builder) addGoal() {
 	b.addQuoted(b.opening.Opening.Earlier)
-	b.addFilesThat(func(i int) bool {
+	filePart{b}.that(func(i int) bool {
 		source := b.s.Files[i].Source
 		return source == 1 || slices.Contains(b.s.Parts, source)
 	})
@@ -278,7 +278,7 @@ func (b *builder) addGuidance(guidance []int, before int) []int {
 	for len(guidance) > 0 && guidance[0] < before {
 		e := b.journal(guidance[0])
 		b.addQuoted(e.Earlier)
-		b.addFiles(e.Seq)
+		filePart{b}.of(e.Seq)
 		b.messages.add(llm.User, b.guidanceText(e))
 		guidance = guidance[1:]
 	}
@@ -430,7 +430,7 @@ func (b *builder) addNotes(list []int, before int) []int {
 		b.messages.addResult(llm.Message{Role: llm.User, Content: b.text("prompt.notes", nil) + "\n" + strings.Join(texts, "\n")})
 	}
 	for _, seq := range from[:len(from)-len(list)] {
-		b.addFiles(seq)
+		filePart{b}.of(seq)
 	}
 	return list
 }

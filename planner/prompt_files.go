@@ -35,13 +35,16 @@ const (
 // maxSeen is how many pictures a prompt holds of files that come together.
 const maxSeen = 16
 
-// addFiles adds the files that came with an event.
-func (b *builder) addFiles(source int) {
-	b.addFilesThat(func(i int) bool { return b.s.Files[i].Source == source })
+// filePart adds the files of a prompt.
+type filePart struct{ *builder }
+
+// of adds the files that came with an event.
+func (b filePart) of(source int) {
+	b.that(func(i int) bool { return b.s.Files[i].Source == source })
 }
 
-// addFilesThat adds the chosen files of the task.
-func (b *builder) addFilesThat(chosen func(index int) bool) {
+// that adds the chosen files of the task.
+func (b filePart) that(chosen func(index int) bool) {
 	var list []shownFile
 	for i, f := range b.s.Files {
 		if f.Read == 0 || f.Gone || !chosen(i) {
@@ -57,18 +60,18 @@ func (b *builder) addFilesThat(chosen func(index int) bool) {
 		}
 		list = append(list, shown)
 	}
-	b.addShown(list, false)
+	b.add(list, false)
 }
 
-// addGivenFiles adds the files of earlier tasks that a sub-task is given.
-func (b *builder) addGivenFiles() {
+// given adds the files of earlier tasks that a sub-task is given.
+func (b filePart) given() {
 	var list []shownFile
 	for _, f := range b.input.EarlierFiles {
 		if f.Given != nil {
 			list = append(list, shownFile{name: f.Reference, read: f.Given})
 		}
 	}
-	b.addShown(list, true)
+	b.add(list, true)
 }
 
 // shownFile is a file that a prompt holds.
@@ -78,9 +81,9 @@ type shownFile struct {
 	read *ReadFile
 }
 
-// addShown adds files: their text, or the beginning of it, and their pictures for a model
+// add adds files: their text, or the beginning of it, and their pictures for a model
 // that can see. earlier says that they are of earlier tasks.
-func (b *builder) addShown(list []shownFile, earlier bool) {
+func (b filePart) add(list []shownFile, earlier bool) {
 	if len(list) == 0 {
 		return
 	}
@@ -121,7 +124,7 @@ func (b *builder) addShown(list []shownFile, earlier bool) {
 }
 
 // file is a file as data.
-func (b *builder) file(f shownFile, show int) string {
+func (b filePart) file(f shownFile, show int) string {
 	r := f.read
 	attributes := []string{"file", f.name, "name", r.Name, "kind", r.Kind}
 	if f.from != "" {
@@ -147,8 +150,8 @@ func FileProblem(texts *i18n.Texts, lang string, r *ReadFile) string {
 	return texts.Text(lang, "file."+r.Problem, map[string]any{"Name": r.Name, "Max": files.Size(r.Limit)})
 }
 
-// addEarlierFiles lists the files of earlier tasks.
-func (b *builder) addEarlierFiles(list []EarlierFile) {
+// listEarlier lists the files of earlier tasks.
+func (b filePart) listEarlier(list []EarlierFile) {
 	if len(list) == 0 {
 		return
 	}
@@ -191,9 +194,9 @@ func looksAtFiles(s State, w Work, journal Journal) bool {
 	return !w.Closing && len(namedFiles(Description(w, journal))) > 0
 }
 
-// fileTools are the tools of the machine for files. They come only with a task that has
+// files are the tools of the machine for files. They come only with a task that has
 // to do with files, since each tool costs tokens in every turn.
-func (b *builder) fileTools(w Work) (list []llm.Tool) {
+func (b toolList) files(w Work) (list []llm.Tool) {
 	if looksAtFiles(b.s, w, b.journal) {
 		list = append(list, llm.Tool{Name: ToolReadAttachment, Description: b.text("tool.read_attachment", nil), Schema: schema([]property{
 			{name: "file", kind: "string"},

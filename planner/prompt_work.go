@@ -32,9 +32,9 @@ func (b *builder) work(a Action) error {
 	if a.Final {
 		b.addGoal()
 	} else {
-		b.addFilesThat(func(i int) bool { return NamesFile(description, FileName(i)) })
+		filePart{b}.that(func(i int) bool { return NamesFile(description, FileName(i)) })
 	}
-	b.addGivenFiles()
+	filePart{b}.given()
 	if len(w.After) > 0 {
 		results := make([]string, 0, len(w.After))
 		for _, i := range w.After {
@@ -43,7 +43,7 @@ func (b *builder) work(a Action) error {
 		b.messages.add(llm.User, b.text("prompt.results_intro", nil)+"\n"+strings.Join(results, "\n"))
 	}
 	if b.input.Makes != nil && makesFiles(b.s, w, b.journal) {
-		b.addReturned()
+		filePart{b}.listReturned()
 	}
 	b.messages.add(llm.User, tag("task", description))
 	for _, turn := range w.Turns {
@@ -56,7 +56,7 @@ func (b *builder) work(a Action) error {
 	if a.LastTurn {
 		b.messages.add(llm.User, b.text("prompt.last_turn", nil))
 	} else {
-		b.tools = append(plainTools(b.input.Tools), b.machineTools(w)...)
+		b.tools = append(plainTools(b.input.Tools), toolList{b}.machine(w)...)
 	}
 	b.addBadReplies(w.BadReplies)
 	return nil
@@ -89,7 +89,7 @@ func (b *builder) addTurn(w Work, t Turn) {
 	}
 	for _, state := range t.Calls {
 		if state.Kind == CallAsk && state.Step == StepDone {
-			b.addFiles(state.Result) // of the answer
+			filePart{b}.of(state.Result) // of the answer
 		}
 	}
 	if b.input.Vision {
