@@ -79,7 +79,7 @@ func TestAttachPrograms(t *testing.T) {
 	second.ask("b", "q4: for two")
 	second.end()
 	first.end()
-	if strings.Contains(first.out.String(), "q4") || strings.Contains(second.out.String(), "q3") {
+	if strings.Contains(first.out.String(), "q4:") || strings.Contains(second.out.String(), "q3:") {
 		t.Errorf("a chat got the outputs of the other one:\n%s\n%s", first.out.String(), second.out.String())
 	}
 

@@ -219,6 +219,7 @@ func TestMadeFileAfterKill(t *testing.T) {
 			s.kill()
 			b.Heal()
 			b.opens()
+			b.meets(b.bob.ID, "the file", func(m telegramfake.Message) bool { return m.File != nil }) // perhaps after the answer
 			b.once(b.bob.ID, "Here it is: a report as DOCX")
 			n := 0
 			for _, m := range b.Chat(b.bob.ID).Bots() {
@@ -242,6 +243,7 @@ func TestMadeFileAfterKill(t *testing.T) {
 		s.kill()
 		o.Heal()
 		o.opens()
+		o.meets(in(benDM), "the file", func(m slackfake.Message) bool { return len(m.Files) > 0 })
 		o.sees(in(benDM), "Here it is: a report as DOCX")
 		n := 0
 		for _, m := range o.said(in(benDM)) {

@@ -72,7 +72,10 @@ func (o *apiEnv) calls(token, method, path, body string, headers ...string) repl
 	if token != "" {
 		req.Header.Set("Authorization", "Bearer "+token)
 	}
-	if body != "" {
+	switch {
+	case strings.HasPrefix(body, "--"):
+		req.Header.Set("Content-Type", "multipart/form-data; boundary=b")
+	case body != "":
 		req.Header.Set("Content-Type", "application/json")
 	}
 	for _, h := range headers {
@@ -157,6 +160,8 @@ var rights = []right{
 	{"GET /v1/events", "", 200, 200, 200, 200, 200, 200, 200},
 	{"GET /v1/approvals", "", 200, 200, 200, 403, 403, 403, 200},
 	{"POST /v1/approvals/{id}", `{"decision":"approve"}`, 403, 200, 200, 403, 403, 403, 404},
+	{"POST /v1/files", uploaded, 403, 201, 201, 201, 201, 201, 201},
+	{"GET /v1/files/{id}", "", 200, 200, 200, 200, 404, 200, 404},
 	{"GET /v1/groups", "", 200, 200, 200, 200, 200, 200, 200},
 	{"GET /v1/usage", "", 200, 200, 200, 403, 403, 403, 200},
 	{"GET /v1/audit", "", 403, 403, 200, 403, 403, 403, 403},
@@ -164,6 +169,9 @@ var rights = []right{
 	{"GET /metrics", "", 200, 200, 200, 403, 403, 403, 200},
 	{"POST /mcp", `{"jsonrpc":"2.0","id":1,"method":"ping"}`, 200, 200, 200, 200, 200, 200, 200},
 }
+
+// uploaded is the body of an upload.
+const uploaded = "--b\r\nContent-Disposition: form-data; name=\"file\"; filename=\"a.txt\"\r\n\r\nWater boils.\r\n--b--\r\n"
 
 // open is what needs no token.
 var open = []string{"/healthz", "/readyz", "/openapi.json", "/docs"}
@@ -221,6 +229,11 @@ func (o *apiEnv) scene(route string) (method, path string) {
 	}
 	if !strings.Contains(path, "{id}") {
 		return method, path
+	}
+	if strings.HasPrefix(path, "/v1/files/") {
+		file := o.calls(agentToken, "POST", "/v1/files", strings.Replace(uploaded, "boils", "freezes", 1)).field(o.env.t, "id")
+		o.calls(agentToken, "POST", "/v1/tasks", `{"goal":"Read it.","run":false,"files":["`+file+`"]}`).field(o.env.t, "id")
+		return method, "/v1/files/" + file
 	}
 	id := o.shares(agentToken)
 	if strings.HasSuffix(path, "/retry") {

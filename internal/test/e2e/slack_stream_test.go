@@ -75,7 +75,7 @@ func TestSlackRotation(t *testing.T) {
 		ends   string
 	}{
 		"at four minutes": {120, time.Second / 120, slackfake.StreamDone},
-		"Slack is faster": {20, time.Second / 600, slackfake.StreamExpired},
+		"Slack is faster": {20, time.Second / 60, slackfake.StreamExpired},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

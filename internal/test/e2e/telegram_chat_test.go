@@ -203,7 +203,7 @@ func longAnswer() (text string, words []string) {
 func TestTelegramLongAnswer(t *testing.T) {
 	t.Parallel()
 	text, words := longAnswer()
-	b := newTelegramEnv(t, telegramOptions{haste: 20, options: options{think: steps{
+	b := newTelegramEnv(t, telegramOptions{haste: 20, options: options{more: "files: {answer_messages: 0}\n", think: steps{
 		plan: func(r llmfake.Request) llmfake.Response {
 			if goal, _ := r.Tagged("goal"); goal == "plain" {
 				return llmfake.Response{Text: text, Token: 500}
