@@ -104,7 +104,14 @@ func openCore(ctx context.Context, config *conf.Config, command string, w instru
 
 // copiesFolder is where copies of files are that the processes which read them, and
 // tools, get.
-func copiesFolder(config *conf.Config) string { return filepath.Join(config.DataDir, "tmp") }
+// Their paths are absolute, since such a process may work in another folder.
+func copiesFolder(config *conf.Config) string {
+	folder := filepath.Join(config.DataDir, "tmp")
+	if full, err := filepath.Abs(folder); err == nil {
+		return full
+	}
+	return folder
+}
 
 // cacheFolder is where the compiled code of the PDF library is kept. A demo has no data
 // directory that stays.

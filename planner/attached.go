@@ -43,7 +43,8 @@ type ReadFile struct {
 // Picture is a picture whose content is kept.
 type Picture struct {
 	ID   files.ID `json:"id"`
-	Type string   `json:"type"` // as llm.Image.Type
+	Type string   `json:"type"`           // as llm.Image.Type
+	Name string   `json:"name,omitempty"` // of the page that it shows
 }
 
 // MaxOutline is how many names of parts a ReadFile holds at most.

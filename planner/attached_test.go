@@ -273,3 +273,19 @@ func TestEarlierFilesSayWhenTheyCame(t *testing.T) {
 		t.Errorf("the prompt lacks %q:\n%s", want, text)
 	}
 }
+
+// TestFilesOfACall: a call gets the files that the description of its sub-task names, and
+// no others.
+func TestFilesOfACall(t *testing.T) {
+	st := openedWith(t, planner.Opening{Goal: "count both", Files: []bot.Attachment{report, report}})
+	st.read("file 1.0", planner.ReadFile{Text: "one"})
+	st.read("file 1.1", planner.ReadFile{Text: "two"})
+	plan := planner.Reply{IsPlan: true, Plan: []planner.Subtask{{ID: "1/a", Name: "desk", Description: "Look at f1."}, {ID: "1/b", Name: "desk", Description: "Look at f2.", After: []string{}}}}
+	st.add(planner.Event{Type: planner.Replied, Action: planner.Todo(st.s)[0].ID, Reply: &plan})
+	call := planner.Action{ID: planner.CallID("1/a", 1, 1, 0), Kind: planner.KindTool, Place: planner.Place{Subtask: 0}}
+	for name, want := range map[string]bool{"f1": true, "f2": false} {
+		if got := planner.GivenFile(st.s, call, st.journal(), name); got != want {
+			t.Errorf("the call gets %s: %v, want %v", name, got, want)
+		}
+	}
+}

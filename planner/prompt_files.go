@@ -32,8 +32,8 @@ const (
 	fileHead     = 2 << 10
 )
 
-// maxSeen is how many pictures a prompt holds of files that come together.
-const maxSeen = 16
+// MaxSeen is how many pictures a prompt holds of files that come together.
+const MaxSeen = 16
 
 // filePart adds the files of a prompt.
 type filePart struct{ *builder }
@@ -101,7 +101,7 @@ func (b filePart) add(list []shownFile, earlier bool) {
 			continue
 		}
 		for _, p := range f.read.Pictures {
-			if data, ok := b.input.Picture(p.ID); ok && len(pictures) < maxSeen {
+			if data, ok := b.input.Picture(p.ID); ok && len(pictures) < MaxSeen {
 				pictures = append(pictures, llm.Image{Type: p.Type, Data: data})
 			}
 		}
@@ -134,12 +134,23 @@ func (b filePart) file(f shownFile, show int) string {
 	if r.Problem != "" {
 		body = b.text("prompt.file_unread", map[string]any{"Reason": FileProblem(b.input.Texts, b.lang, r)}) + "\n" + body
 	}
-	if len(r.Pictures) > 0 && b.input.Picture == nil {
+	switch {
+	case len(r.Pictures) > 0 && b.input.Picture == nil:
 		body = strings.TrimSpace(body + "\n" + b.text("prompt.file_unseen", nil))
+	case len(r.Pictures) > 0 && r.Pictures[0].Name != "":
+		var pages []string
+		for _, p := range r.Pictures {
+			pages = append(pages, p.Name)
+		}
+		body = strings.TrimSpace(body + "\n" + b.text("prompt.file_pages", map[string]any{"Names": strings.Join(pages, ", "), "Total": r.Total}))
 	}
 	if whole := max(int(r.TextBytes), len(r.Text)); show < whole {
+		more := ""
+		if len(r.Parts) < r.Total {
+			more = ", …"
+		}
 		body += "\n" + b.text("prompt.file_more", map[string]any{
-			"Name": f.name, "Shown": show, "Bytes": whole, "Parts": strings.Join(r.Parts, ", "), "Total": r.Total,
+			"Name": f.name, "Shown": show, "Bytes": whole, "Parts": strings.Join(r.Parts, ", ") + more, "Total": r.Total,
 		})
 	}
 	return tag("data", strings.TrimSpace(body), attributes...)
@@ -167,6 +178,18 @@ var fileWord = regexp.MustCompile(`(?i)\b(?:[0-9a-z]{6}/)?f[1-9][0-9]?\b`)
 
 // LentFile begins a value of a tool's arguments that stands for a file: "file:f1".
 const LentFile = "file:"
+
+var lentValue = regexp.MustCompile(`"` + LentFile + `((?:[0-9A-Za-z]{6}/)?[fF][1-9][0-9]?)"`)
+
+// LentFiles lists the names of the files that values of arguments stand for: "f1".
+func LentFiles(arguments []byte) (names []string) {
+	for _, m := range lentValue.FindAllSubmatch(arguments, -1) {
+		if name := string(m[1]); !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
 
 // NamesFile reports whether the description of a sub-task names a file: "f1",
 // "K3X9Q2/f1".
@@ -227,10 +250,10 @@ func FileTools(s State, journal Journal, a Action, makes bool) (list []string) {
 	return list
 }
 
-// workOf is the sub-task of an action; that of the answer before it has called a tool
-// is not there yet.
+// workOf is the sub-task of an action, such as a call; that of the answer before it has
+// called a tool is not there yet.
 func workOf(s State, a Action) Work {
-	if a.ID.Subject == SubjectWork {
+	if a.ID.Subject == SubjectWork || a.ID.Subject == SubjectCall {
 		return s.Subtasks[a.Place.Subtask]
 	}
 	return Work{ID: ClosingID, Name: LLMTool, Closing: true}

@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"legwork/bot"
+	"legwork/files"
 	"legwork/i18n"
 	"legwork/internal/clip"
 	"legwork/planner"
@@ -124,7 +125,7 @@ func callsFile(calls []bot.Call, seq int) *bot.File {
 // callsText describes each call. With a file, only the file contains the
 // arguments: a part of them in the text could hide the rest.
 func (c Card) callsText(calls []bot.Call, file *bot.File) string {
-	lang, texts := c.View.Opening().Language, c.Texts
+	v, lang, texts := c.View, c.View.Opening().Language, c.Texts
 	lines := []string{"**" + texts.Text(lang, "approval.ask", map[string]any{"Count": len(calls)}) + "**"}
 	for i, c := range calls {
 		head := texts.Text(lang, "approval.line", map[string]any{"Tool": callLine(texts, lang, c), "Reason": reasonText(texts, lang, c)})
@@ -135,11 +136,28 @@ func (c Card) callsText(calls []bot.Call, file *bot.File) string {
 		if file == nil {
 			lines = append(lines, strings.TrimSuffix(bot.Fence(bot.VisibleJSON(c.Arguments), "json"), "\n"))
 		}
+		if lent := lentFiles(v, c.Arguments); lent != "" {
+			lines = append(lines, texts.Text(lang, "approval.lent", map[string]any{"Names": lent}))
+		}
 	}
 	if file != nil {
 		lines = append(lines, texts.Text(lang, "approval.file", map[string]any{"Path": file.Name, "Bytes": len(file.Content)}))
 	}
 	return strings.Join(lines, "\n\n")
+}
+
+// lentFiles names the files that the arguments of a call stand for; a file of an earlier
+// task by its reference alone. It is empty for none.
+func lentFiles(v *tasks.View, arguments json.RawMessage) string {
+	var names []string
+	for _, name := range planner.LentFiles(arguments) {
+		if i := planner.FileIndex(name); i >= 0 && i < len(v.State.Files) && v.State.Files[i].Read > 0 {
+			f := v.Event(v.State.Files[i].Read).Read
+			name += " – " + PlainText(f.Name) + ", " + files.Size(f.Bytes)
+		}
+		names = append(names, name)
+	}
+	return strings.Join(names, "; ")
 }
 
 // callLine names the tool of a call, and its server.

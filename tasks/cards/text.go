@@ -16,14 +16,15 @@ import (
 
 // PlainText escapes a text, so that Markdown shows it unchanged. No escaped bracket
 // opens: it would begin a formula. Signs that mean something only at the beginning of a
-// line or after a digit stay as they are behind a letter, since a pipe shows Markdown as
-// it is; "www." begins a link.
+// line stay as they are behind a letter, since a pipe shows Markdown as it is; "www."
+// begins a link.
 func PlainText(s string) string {
 	var b strings.Builder
 	var last rune
+	number := true // of an item of a list, so far
 	for _, c := range s {
-		behind := unicode.IsLetter(last) && last != 'w' && last != 'W'
-		last = c
+		behind := unicode.IsLetter(last) && last != 'w' && last != 'W' || unicode.IsDigit(last) && !number
+		last, number = c, c == '\n' || number && (unicode.IsDigit(c) || unicode.IsSpace(c))
 		switch {
 		case behind && strings.ContainsRune("#+-=.", c):
 		case c == '[':

@@ -30,8 +30,9 @@ const (
 // sniffed is how many bytes the type of a file is found from.
 const sniffed = 4 << 10
 
-// maxPictures is how many pictures of its pages are kept of one file.
-const maxPictures = 8
+// maxPictures is how many pictures of its pages are kept of one file: as many as a prompt
+// shows.
+const maxPictures = planner.MaxSeen
 
 // fetching reads one file that a message brought along.
 type fetching struct {
@@ -221,13 +222,14 @@ func (f fetching) readPicture(ctx context.Context, path string) error {
 	if err != nil {
 		return err
 	}
-	return f.keepPicture(ctx, p)
+	return f.keepPicture(ctx, p, "")
 }
 
-func (f fetching) keepPicture(ctx context.Context, p read.Picture) error {
+// keepPicture keeps a picture of the file, or of the page with that name.
+func (f fetching) keepPicture(ctx context.Context, p read.Picture, name string) error {
 	kept, err := f.x.contents.keep(ctx, f.v, bytes.NewReader(p.Data), f.r.Name, p.Type)
 	if err == nil {
-		f.r.Pictures = append(f.r.Pictures, planner.Picture{ID: kept.ID, Type: p.Type})
+		f.r.Pictures = append(f.r.Pictures, planner.Picture{ID: kept.ID, Type: p.Type, Name: name})
 	}
 	return err
 }
@@ -237,14 +239,14 @@ func (f fetching) keepPicture(ctx context.Context, p read.Picture) error {
 func (f fetching) readText(ctx context.Context, path string) error {
 	return f.keepParts(ctx, func(parts *partWriter) error {
 		unseen := false
-		document, err := f.x.contents.document(ctx, path, f.r.Name, func(p read.Part) error {
+		document, err := f.x.contents.document(ctx, path, f.r.Name, maxPictures, func(p read.Part) error {
 			if p.Picture == nil {
 				return parts.add(p)
 			}
-			if unseen = !f.x.rules.Load().HasVision; unseen || len(f.r.Pictures) >= maxPictures {
+			if unseen = !f.x.rules.Load().HasVision; unseen {
 				return nil
 			}
-			return f.keepPicture(ctx, *p.Picture)
+			return f.keepPicture(ctx, *p.Picture, p.Name)
 		})
 		if err != nil && parts.count == 0 && len(f.r.Pictures) == 0 {
 			return err

@@ -123,14 +123,15 @@ func (c *contents) picture(ctx context.Context, path string) (read.Picture, erro
 	return read.ReadPicture(ctx, path, read.Limits{})
 }
 
-// document reads a document part by part.
-func (c *contents) document(ctx context.Context, path, name string, each func(read.Part) error) (read.Document, error) {
+// document reads a document part by part, with at most so many pictures of its pages;
+// -1: none.
+func (c *contents) document(ctx context.Context, path, name string, pictures int, each func(read.Part) error) (read.Document, error) {
 	done, err := c.start(ctx)
 	if err != nil {
 		return read.Document{}, err
 	}
 	defer done()
-	return c.cfg.Reader.File(ctx, path, name, read.Limits{}, each)
+	return c.cfg.Reader.File(ctx, path, name, read.Limits{Pictures: pictures}, each)
 }
 
 // member reads a member of an archive, by its name. The parts before an error count.
@@ -154,8 +155,8 @@ func (c *contents) member(ctx context.Context, archive files.ID, name string) (l
 		return nil, err
 	}
 	size := 0
-	_, err = c.document(ctx, to.Name(), path.Base(name), func(p read.Part) error {
-		if size += len(p.Text); size <= maxKeptText && p.Picture == nil {
+	_, err = c.document(ctx, to.Name(), path.Base(name), -1, func(p read.Part) error {
+		if size += len(p.Text); size <= maxKeptText {
 			list = append(list, p)
 		}
 		return nil

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"regexp"
 	"slices"
 
 	"legwork/bot"
@@ -17,15 +16,12 @@ import (
 	"legwork/tools"
 )
 
-// lentValue is a text in the arguments of a call that stands for a file.
-var lentValue = regexp.MustCompile(`"(` + planner.LentFile + `((?:[0-9A-Za-z]{6}/)?[fF][1-9][0-9]?))"`)
-
 // lend copies the files that the arguments of a call name, for the server of the call.
 // Only groups with the grant get files, and only those that the sub-task is given. The
 // caller calls giveBack when the call has ended.
 func (x *Executor) lend(ctx context.Context, v *tasks.View, a planner.Action, arguments json.RawMessage) (lent map[string]tools.File, giveBack func(), err error) {
 	giveBack = func() {}
-	named := lentValue.FindAllSubmatch(arguments, -1)
+	named := planner.LentFiles(arguments)
 	if len(named) == 0 || !slices.ContainsFunc(x.Tools.Groups(), func(g tools.Group) bool { return g.Name == a.Group && g.Files }) {
 		return nil, giveBack, nil
 	}
@@ -35,12 +31,12 @@ func (x *Executor) lend(ctx context.Context, v *tasks.View, a planner.Action, ar
 	}
 	giveBack = func() { _ = os.RemoveAll(folder) }
 	lent = map[string]tools.File{}
-	for _, m := range named {
-		r, err := looking{x, v, a}.named(ctx, string(m[2]))
+	for _, name := range named {
+		r, err := looking{x, v, a}.named(ctx, name)
 		if err == nil && r != nil && r.ID != "" {
 			var path string
 			if path, err = x.contents.copyNamed(ctx, r.ID, folder, bot.BaseName(r.Name)); err == nil {
-				lent[string(m[1])] = tools.File{Path: path, Type: cmp.Or(r.Type, "application/octet-stream")}
+				lent[planner.LentFile+name] = tools.File{Path: path, Type: cmp.Or(r.Type, "application/octet-stream")}
 			}
 		}
 		if err != nil && !errors.Is(err, files.ErrNone) {

@@ -65,6 +65,9 @@ func (k looking) at(ctx context.Context, l *planner.Look) (refusal string, err e
 	}
 	text := textOf(parts)
 	part, from := planner.Portion(text, l.Offset)
+	if part == "" && r.Text == "" && len(r.Pictures) > 0 {
+		return fmt.Sprintf("%s has no text: it is pictures, which you see where the file stands, unless you cannot look at pictures", l.File), nil
+	}
 	if part == "" {
 		return fmt.Sprintf("nothing in %s fits; it has %d parts and %d bytes of text", l.File, max(r.Total, 1), max(r.TextBytes, int64(len(r.Text)))), nil
 	}

@@ -54,7 +54,30 @@ func JudgeCall(v *tasks.View, subtask int, call planner.Call, verdict tools.Verd
 		}
 		j.Leaves, j.Ask = append(j.Leaves, leaves), true
 	}
+	for _, parameter := range lending(arguments) {
+		known := slices.ContainsFunc(j.Leaves, func(l planner.Leaves) bool { return l.Parameter == parameter })
+		if !known && !free(parameter) {
+			j.Leaves = append(j.Leaves, planner.Leaves{Parameter: parameter, To: server + "." + tool, From: []planner.Origin{{Name: OriginFile}}})
+			j.Ask = true
+		}
+	}
 	return j
+}
+
+// lending lists the parameters with values that stand for files of people. They are
+// private, also when a person has written the name of the file.
+func lending(arguments json.RawMessage) (parameters []string) {
+	var fields map[string]json.RawMessage
+	if json.Unmarshal(arguments, &fields) != nil {
+		return nil
+	}
+	for name, value := range fields {
+		if len(planner.LentFiles(value)) > 0 {
+			parameters = append(parameters, name)
+		}
+	}
+	slices.Sort(parameters)
+	return parameters
 }
 
 // LeavesText says in one line, for programs, what a call can carry out.

@@ -153,6 +153,28 @@ func TestFilesAreMaterial(t *testing.T) {
 	}
 }
 
+// TestLentFilesAreAskedAbout: a person agrees to each file that a tool gets, also when the
+// name of the file stood in the question.
+func TestLentFilesAreAskedAbout(t *testing.T) {
+	for arguments, want := range map[string]string{
+		`{"path":"file:f1"}`: "path", `{"in":{"paths":["a","file:K3X9Q2/f2"]}}`: "in", `{"path":"profile:f1"}`: "", `{"free":"file:f1"}`: "",
+	} {
+		v := journal()
+		v.Events[0].Opening.Goal = "count the words of file:f1 and file:K3X9Q2/f2, or profile:f1"
+		verdict := tools.Verdict{OpenWorld: true, Schema: []byte(`{"path":{},"in":{},"free":{}}`), Free: []string{"free"}}
+		j := policy.JudgeCall(v, 0, planner.Call{Tool: "desk.count", Arguments: arguments}, verdict, flow.Open{})
+		got := ""
+		for _, l := range j.Leaves {
+			if l.From[0].Name == policy.OriginFile && l.To == "desk.count" {
+				got += l.Parameter
+			}
+		}
+		if got != want || j.Ask != (want != "") {
+			t.Errorf("%s: asked %v about %+v, want %q", arguments, j.Ask, j.Leaves, want)
+		}
+	}
+}
+
 // TestRefusalIsNoWordOfTheServer: a call that legwork refuses does not make its arguments
 // known to the server.
 func TestRefusalIsNoWordOfTheServer(t *testing.T) {
