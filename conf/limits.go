@@ -142,7 +142,7 @@ func (c *Config) ownCare(l *issues) {
 	}
 	l.zeroOr("retention.tasks", "forever", c.Retention.Tasks, day, 100*365*day)
 	l.zeroOr("retention.history", "forever", c.Retention.History, day, 100*365*day)
-	l.zeroOr("retention.files", "as long as their tasks", c.Retention.Files, day, 100*365*day)
+	l.zeroOr("retention.files", "for files to be kept as long as their tasks", c.Retention.Files, day, 100*365*day)
 	if c.Retention.History != 0 && (c.Retention.Tasks == 0 || c.Retention.Tasks > c.Retention.History) {
 		l.Add("retention.tasks", "a task cannot be kept for longer than its question and answer; allowed: up to %s", brief(c.Retention.History))
 	}

@@ -14,9 +14,9 @@ import (
 // getrlimit(2) hold on every kernel: without descriptors there is no socket of any kind.
 //
 // RLIMIT_DATA bounds memory that can be written, as the Go runtime takes it; RLIMIT_AS
-// would also count the addresses that it only reserves. This process has used that much
-// processor time.
-func confine(l Limits, used time.Duration) error {
+// would also count the addresses that it only reserves. reserved is how much is taken and
+// not in use. This process has used that much processor time.
+func confine(l Limits, reserved int64, used time.Duration) error {
 	if err := landlock.V9.BestEffort().Restrict(); err != nil {
 		return err
 	}
@@ -25,7 +25,7 @@ func confine(l Limits, used time.Duration) error {
 		resource int
 		value    uint64
 	}{
-		{"memory", unix.RLIMIT_DATA, uint64(l.Memory)},                             //nolint:gosec // positive
+		{"memory", unix.RLIMIT_DATA, uint64(l.Memory + reserved)},                  //nolint:gosec // positive
 		{"processor time", unix.RLIMIT_CPU, uint64((used+l.Time)/time.Second) + 1}, //nolint:gosec // positive
 		{"bytes written", unix.RLIMIT_FSIZE, 0},
 		{"core dumps", unix.RLIMIT_CORE, 0},

@@ -1,4 +1,4 @@
 package read
 
 // Confine is what the process that reads does first.
-func Confine(l Limits) error { return confine(l, 0) }
+func Confine(l Limits) error { return confine(l, 0, 0) }

@@ -42,8 +42,11 @@ func Main(in io.Reader, out io.Writer) error {
 			return w.done(nil, err)
 		}
 	}
-	used := processorTime()
-	if err := confine(j.Limits, used); err != nil {
+	used, reserved := processorTime(), int64(0)
+	if j.PDF {
+		reserved = j.Limits.Unpacked // the system gives pages of it as PDFium uses them
+	}
+	if err := confine(j.Limits, reserved, used); err != nil {
 		return fmt.Errorf("giving up rights: %w", err)
 	}
 	over.Reset(j.Limits.Time)

@@ -28,9 +28,25 @@ func (m *Model) tell(p prompt, parts []part) (_ llm.Reply, ok bool) {
 	f := m.rules.frames(p.goal)
 	text := f.notice
 	for _, file := range p.files {
-		lines := strings.Split(file.text, "\n")
-		text += "\n\n" + fmt.Sprintf(f.file, file.name, len(lines), len(strings.Fields(file.text))) + "\n\n```\n" +
+		words, note := m.rules.apart(file.text)
+		if words == "" {
+			text += "\n\n" + note
+			continue
+		}
+		lines := strings.Split(words, "\n")
+		text += "\n\n" + fmt.Sprintf(f.file, file.name, len(lines), len(strings.Fields(words))) + "\n\n```\n" +
 			strings.ReplaceAll(clip.Marked(strings.Join(lines[:min(len(lines), shownLines)], "\n"), shownBytes), "```", "'''") + "\n```"
 	}
 	return llm.Reply{Text: text}, true
+}
+
+// apart takes what legwork notes about a file off its text. note is the first sentence of
+// the first note.
+func (r *rules) apart(text string) (words, note string) {
+	if m := r.remark.FindStringSubmatch(text); m != nil {
+		note, _, _ = strings.Cut(m[1], ". ")
+		note, _, _ = strings.Cut(note, "。")
+		note = strings.TrimSuffix(note, ".") + "."
+	}
+	return strings.TrimSpace(r.remark.ReplaceAllString(text, "")), note
 }

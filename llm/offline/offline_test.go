@@ -343,7 +343,11 @@ func TestInvalidRequestsAreRefused(t *testing.T) {
 
 func TestFilesAreTold(t *testing.T) {
 	file := "Files:\n<data file=\"f1\" name=\"notes.txt\" kind=\"text\">\nWater boils\nat 100 degrees.\n</data>"
-	want := "**notes.txt** has 2 lines and 5 words. It begins:\n\n```\nWater boils\nat 100 degrees.\n```"
+	empty := "<data file=\"f1\" name=\"empty.pdf\" kind=\"\">\n[From legwork: The file empty.pdf is empty. Say so.]\n</data>"
+	if reply := ask(t, planRequest(empty, "<goal>\nWhat does it say?\n</goal>")); !strings.HasSuffix(reply.Text, "\n\nThe file empty.pdf is empty.") {
+		t.Errorf("an empty file is told as %q", reply.Text)
+	}
+	want := "**notes.txt** (lines: 2, words: 5) begins:\n\n```\nWater boils\nat 100 degrees.\n```"
 	if reply := ask(t, planRequest(file, "<goal>\nWhat does it say?\n</goal>")); !strings.HasSuffix(reply.Text, want) {
 		t.Errorf("the file is told as %q, want %q", reply.Text, want)
 	}
@@ -401,7 +405,7 @@ func TestFilesAreMadeOfResults(t *testing.T) {
 	for _, c := range reply.ToolCalls {
 		r.Messages = append(r.Messages, llm.Message{Role: llm.ToolRole, ToolCallID: c.ID, Content: "<data>made</data>"})
 	}
-	if reply = ask(t, r); len(reply.ToolCalls) > 0 || !strings.Contains(reply.Text, "Results in the file: 1.") {
+	if reply = ask(t, r); len(reply.ToolCalls) > 0 || !strings.Contains(reply.Text, "The file holds the results. Their number: 1.") {
 		t.Errorf("then it says %q and calls %v, want the answer", reply.Text, reply.ToolCalls)
 	}
 }

@@ -9,6 +9,7 @@ import (
 type rules struct {
 	tag, state                          *regexp.Regexp
 	file                                *regexp.Regexp // attributes of a file, with its name
+	remark                              *regexp.Regexp // what legwork says about a file
 	turn, before                        *regexp.Regexp // of a request for a summary
 	url, zone, date, time, path, place  *regexp.Regexp
 	number                              *regexp.Regexp
@@ -32,6 +33,7 @@ func newRules() *rules {
 		mark:   re(`\s*(?:\([^()]*\)|（[^（）]*）)\s*$`),
 		state:  re(`state="([^"]*)"`),
 		file:   re(`file="[^"]*" name="([^"]*)"`),
+		remark: re(`\[(?:From legwork: |От legwork: |legwork 说明：|Shown: |Показано: |已显示：)([^\]]*)\]`),
 		url:    re(`https?://[^\s<>"'，。）)]+[^\s<>"'，。）).,;:!?]`),
 		zone:   re(`\b(?:(?:Africa|America|Antarctica|Arctic|Asia|Atlantic|Australia|Europe|Indian|Pacific|Etc)/[A-Za-z_/+0-9-]+|(?:UTC|GMT)(?:[+-]\d{1,2}(?::\d\d)?)?)`),
 		date:   re(`\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2})?(?:Z|[+-]\d{2}:\d{2})?)?|\d{4}年\d{1,2}月\d{1,2}日|\b\d{1,2}\.\d{1,2}\.\d{4}\b|(?i)\b(?:\d{1,2} ` + month + `|` + month + ` \d{1,2},?) \d{4}\b|\b(?:tomorrow|yesterday)\b|завтра|вчера|明天|昨天`),

@@ -24,7 +24,7 @@ func (r *rules) frames(text string) frame {
 			question: "问题",
 			result:   "结果",
 			blind:    "离线替身看不到图片。要看图片，请为角色 vision 配置一个能看图的模型。",
-			file:     "**%s**：%d 行，%d 个词。开头是：",
+			file:     "**%s**（%d 行，%d 个词）的开头：",
 			chat:     "你好！我能演示时间、日期和算术之类的任务，例如：“17*23 等于多少？东京现在几点？”要聊天或做别的事，请配置一个语言模型。",
 		}
 	case cyrillic > 0 && cyrillic >= latin:
@@ -37,7 +37,7 @@ func (r *rules) frames(text string) frame {
 			question: "Вопрос",
 			result:   "Результат",
 			blind:    "Офлайн-заместитель не видит картинок. Чтобы их рассмотреть, настройте для роли vision модель, которая их видит.",
-			file:     "**%s**: строк %d, слов %d. Начало:",
+			file:     "**%s** (строк: %d, слов: %d), начало:",
 			chat:     "Здравствуйте! Я показываю работу на задачах о времени, датах и арифметике, например: «Сколько будет 17*23 и который час в Токио?» Для беседы и остального настройте языковую модель.",
 		}
 	}
@@ -46,11 +46,11 @@ func (r *rules) frames(text string) frame {
 		found:    "Here is what was found:",
 		failed:   "(not done)",
 		cannot:   "The offline stand-in works by rules and cannot do this: %s",
-		made:     "Results in the file: %d.",
+		made:     "The file holds the results. Their number: %d.",
 		question: "Question",
 		result:   "Result",
 		blind:    "The offline stand-in sees no pictures. To have them looked at, configure a model that sees them for the role vision.",
-		file:     "**%s** has %d lines and %d words. It begins:",
+		file:     "**%s** (lines: %d, words: %d) begins:",
 		chat:     "Hello! I show how it works on tasks about time, dates and arithmetic, such as: “What is 17*23, and what time is it in Tokyo?” To talk, and for everything else, configure a language model.",
 	}
 }

@@ -3,12 +3,12 @@ package api
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"mime"
 	"mime/multipart"
 	"net/http"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -73,7 +73,7 @@ func (c *calls) upload(ctx context.Context, _ *uploadRequest) (*uploadReply, err
 	case errors.As(err, &wrong):
 		return nil, wrong.problem
 	case errors.Is(err, files.ErrLarge):
-		return nil, problem.New(problem.Large, fmt.Sprintf("%s (files.max_bytes of the config).", api.Sentence(errors.Unwrap(err))))
+		return nil, problem.New(problem.Large, strings.TrimSuffix(api.Sentence(errors.Unwrap(err)), ".")+" (files.max_bytes of the config).")
 	case err != nil:
 		return nil, err
 	}

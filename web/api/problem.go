@@ -89,7 +89,8 @@ func (c *calls) toProblem(ctx context.Context, method string, err error) error {
 	case errors.Is(err, api.ErrBusy):
 		return problem.New(problem.Many, api.Sentence(err))
 	case errors.Is(err, files.ErrRoom):
-		return problem.New(problem.Room, api.Sentence(err)+" Files go with their tasks; the config has the limits: files.chat_bytes, files.total_bytes.")
+		_, why, _ := strings.Cut(err.Error(), files.ErrRoom.Error()+": ")
+		return problem.New(problem.Room, "No room is left for the file: "+why+". Files go with their tasks; the config has the limits: files.chat_bytes, files.total_bytes.")
 	case errors.Is(err, tasks.ErrFull):
 		return problem.New(problem.Full, "The store accepts nothing until the disk has free space again.")
 	case ctx.Err() != nil, errors.Is(err, tasks.ErrFenced): // another process takes over

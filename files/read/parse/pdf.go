@@ -50,6 +50,7 @@ func parsePDF(src Source, s *sink) error {
 // scan returns the picture of a page without text; nil without one.
 func (s *sink) scan(f *pdf.File, n int) *Picture {
 	if s.pictures >= s.limits.Pictures {
+		s.Cut = true
 		s.note(NoteBlank)
 		return nil
 	}
