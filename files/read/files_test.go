@@ -75,10 +75,12 @@ func xlsxOf(t testing.TB, sheet string, more ...string) []byte {
 	}, more...)...)
 }
 
-func odfOf(t testing.TB, kind, body string) []byte {
-	return archiveOf(t, "mimetype", "application/vnd.oasis.opendocument."+kind,
+func odfOf(t testing.TB, kind, body string, more ...string) []byte {
+	return archiveOf(t, append([]string{
+		"mimetype", "application/vnd.oasis.opendocument." + kind,
 		"meta.xml", `<m><dc:title>The title</dc:title></m>`,
-		"content.xml", `<office:document-content><office:automatic-styles><p>no</p></office:automatic-styles><office:body>`+body+`</office:body></office:document-content>`)
+		"content.xml", `<office:document-content><office:automatic-styles><p>no</p></office:automatic-styles><office:body>` + body + `</office:body></office:document-content>`,
+	}, more...)...)
 }
 
 // pdfOf is a PDF of objects, the first of which is the catalog.
@@ -316,6 +318,10 @@ func samples(t testing.TB) []sample {
 				"ppt/slides/_rels/slide2.xml.rels", relations("n", "../notesSlides/notesSlide1.xml"),
 				"ppt/notesSlides/notesSlide1.xml", `<p:notes><p:sp><p:nvPr><p:ph type="body"/></p:nvPr><a:p><a:r><a:t>Say hello.</a:t></a:r></a:p></p:sp><p:sp><p:nvPr><p:ph type="sldNum"/></p:nvPr><a:p><a:r><a:t>7</a:t></a:r></a:p></p:sp></p:notes>`), "PowerPoint presentation",
 			"[slide 1] ## First\n\n\npoint\n\nNotes of the speaker: Say hello.\n[slide 2] Last", " 2 [hidden]",
+		},
+		{
+			"lists.odt", odfOf(t, "text", `<text:list text:style-name="L1"><text:list-item><text:p>a</text:p><text:list><text:list-item><text:p>b</text:p></text:list-item><text:list-item><text:p>c</text:p></text:list-item></text:list></text:list-item><text:list-item><text:p>d</text:p></text:list-item></text:list><text:p>between</text:p><text:list text:style-name="L1" text:continue-numbering="true"><text:list-item><text:p>e</text:p></text:list-item></text:list><text:list text:style-name="L2"><text:list-item><text:p>f</text:p></text:list-item></text:list>`, "styles.xml", `<s><text:list-style style:name="L1"><text:list-level-style-number text:level="1" style:num-format="1" text:start-value="3"/><text:list-level-style-number text:level="2" style:num-format="a"/></text:list-style><text:list-style style:name="L2"><text:list-level-style-bullet text:level="1"/></text:list-style></s>`), "OpenDocument text",
+			"[paragraphs 1-7] 3. a\n  1. b\n  2. c\n4. d\n\nbetween\n5. e\n- f", "The title 0 []",
 		},
 		{
 			"a.odt", odfOf(t, "text", `<text:h text:outline-level="2">Head</text:h><text:tracked-changes><text:p>gone</text:p></text:tracked-changes><text:p>One<text:s text:c="2"/>two<text:note><text:note-body><text:p>Note.</text:p></text:note-body></text:note></text:p><text:list><text:list-item><text:p>item</text:p></text:list-item></text:list><table:table><table:table-row><table:table-cell><text:p>a</text:p></table:table-cell><table:table-cell><text:p>b</text:p></table:table-cell></table:table-row></table:table>`), "OpenDocument text",

@@ -180,7 +180,7 @@ func TestMember(t *testing.T) {
 func TestFilesOfPrograms(t *testing.T) {
 	for name, want := range map[string]string{
 		"doc.docx":   "[paragraphs 1-9] # Quarterly report\n\n\nCafé naïve – “quotes” первый 第一章 office fluffy efficient.\n\n## Figures\n\n\n| Region | Sales |\n| --- | --- |\n| North \\| West | 1,234.50 |\n\n- one\n- two\n  - deep\n1. first\n\nEnd.",
-		"doc.odt":    "[paragraphs 1-9] # Quarterly report\n\n\nCafé naïve – “quotes” первый 第一章 office fluffy efficient.\n\n## Figures\n\n\n| Region | Sales |\n| --- | --- |\n| North \\| West | 1,234.50 |\n\n- one\n- two\n  - deep\n- first\n\nEnd.",
+		"doc.odt":    "[paragraphs 1-9] # Quarterly report\n\n\nCafé naïve – “quotes” первый 第一章 office fluffy efficient.\n\n## Figures\n\n\n| Region | Sales |\n| --- | --- |\n| North \\| West | 1,234.50 |\n\n- one\n- two\n  - deep\n1. first\n\nEnd.",
 		"groff.pdf":  "[page 1] X(1) General Commands Manual X(1)\nNAME\nfoo - bar efficient office\nText of the manual page goes here.\n1",
 		"aes256.pdf": "[page 1] X(1) General Commands Manual X(1)\nNAME\nfoo - bar efficient office\nText of the manual page goes here.\n1",
 		"scan.pdf":   "[page 1] (picture 1110 x 1568)\n[page 2] (picture 1110 x 1568)",

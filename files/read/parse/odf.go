@@ -37,7 +37,10 @@ func parseODF(src Source, s *sink) error {
 	if err != nil {
 		return err
 	}
-	d := &odf{prose: newProse(s), slides: s.Type == typeODP}
+	d := &odf{prose: newProse(s), slides: s.Type == typeODP, ended: map[*[listLevels]int]int{}}
+	if d.numbered, err = a.numberedODF("styles.xml", "content.xml"); err != nil {
+		return err
+	}
 	if err := a.each("content.xml", d.token); err != nil {
 		return err
 	}
@@ -47,15 +50,52 @@ func parseODF(src Source, s *sink) error {
 	return d.finish()
 }
 
+// numberedODF returns the first number of each level of each style of lists; 0 is a level
+// with bullets.
+func (a *archive) numberedODF(members ...string) (map[string]*[listLevels]int, error) {
+	styles := map[string]*[listLevels]int{}
+	var style *[listLevels]int
+	for _, member := range members {
+		if a.files[member] == nil {
+			continue
+		}
+		err := a.each(member, func(t xml.Token) error {
+			e, ok := t.(xml.StartElement)
+			switch {
+			case !ok:
+			case e.Name.Local == "list-style":
+				style = &[listLevels]int{}
+				styles[attr(e, "name")] = style
+			case e.Name.Local == "list-level-style-number" && style != nil && attr(e, "num-format") != "":
+				level, _ := strconv.Atoi(attr(e, "level"))
+				first, _ := strconv.Atoi(attr(e, "start-value"))
+				style[min(max(level, 1), listLevels)-1] = max(first, 1)
+			}
+			return nil
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return styles, nil
+}
+
 type odf struct {
 	*prose
-	slides  bool
-	slide   int
-	heading int
-	lists   int
-	skip    int
-	texts   int // paragraphs that are open: a footnote is inside one
-	item    bool
+	slides   bool
+	slide    int
+	heading  int
+	numbered map[string]*[listLevels]int // first numbers of a style
+	lists    []odfList                   // that are open, from the outside
+	ended    map[*[listLevels]int]int    // items of the latest outer list of a style
+	skip     int
+	texts    int // paragraphs that are open: a footnote is inside one
+	item     bool
+}
+
+type odfList struct {
+	style *[listLevels]int // nil: bullets
+	items int
 }
 
 func (d *odf) token(t xml.Token) error {
@@ -99,9 +139,18 @@ func (d *odf) start(e xml.StartElement) error {
 	case "p":
 		d.texts++
 	case "list":
-		d.lists++
+		l := odfList{style: d.numbered[attr(e, "style-name")]}
+		if n := len(d.lists); n > 0 && attr(e, "style-name") == "" {
+			l.style = d.lists[n-1].style
+		}
+		if attr(e, "continue-numbering") == "true" {
+			l.items = d.ended[l.style]
+		}
+		d.lists = append(d.lists, l)
 	case "list-item":
-		d.item = true
+		if d.item = true; len(d.lists) > 0 {
+			d.lists[len(d.lists)-1].items++
+		}
 	case "s":
 		n, err := strconv.Atoi(attr(e, "c"))
 		if err != nil {
@@ -146,14 +195,19 @@ func (d *odf) finishElement(name string) error {
 		switch {
 		case d.heading > 0:
 			prefix = strings.Repeat("#", min(d.heading, 6)) + " "
-		case d.lists > 0 && d.item:
-			prefix = strings.Repeat("  ", min(d.lists-1, 9)) + "- "
+		case len(d.lists) > 0 && d.item:
+			prefix = d.mark()
 		}
-		list := d.heading == 0 && d.lists > 0
+		list := d.heading == 0 && len(d.lists) > 0
 		d.heading, d.item = 0, false
 		return d.paragraph(prefix, list)
 	case "list":
-		d.lists = max(d.lists-1, 0)
+		if n := len(d.lists); n > 0 {
+			if n == 1 {
+				d.ended[d.lists[0].style] = d.lists[0].items
+			}
+			d.lists = d.lists[:n-1]
+		}
 	case "note":
 		d.buf.WriteString(") ")
 	case "table":
@@ -162,6 +216,16 @@ func (d *odf) finishElement(name string) error {
 		return d.end()
 	}
 	return nil
+}
+
+// mark is what stands before an item of the innermost list: its number, or a bullet.
+func (d *odf) mark() string {
+	level := min(len(d.lists), listLevels) - 1
+	indent, l := strings.Repeat("  ", level), d.lists[len(d.lists)-1]
+	if l.style == nil || l.style[level] == 0 {
+		return indent + "- "
+	}
+	return indent + strconv.Itoa(l.style[level]+l.items-1) + ". "
 }
 
 // parseODS gives ranges of rows of the sheets.
