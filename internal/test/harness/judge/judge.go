@@ -280,7 +280,7 @@ func (j *judge) content(in record.Input, a record.Event) {
 			}
 		}
 	}
-	if in.File != nil && !strings.Contains(a.Text, in.File.Says) {
+	if in.File != nil && !j.cuts(in) && !strings.Contains(a.Text, in.File.Says) {
 		j.violated(RuleContent, "the answer of %s lacks what stands in its file, %q: %q", in.ID, in.File.Says, a.Text)
 	}
 	for _, other := range j.r.Inputs {
@@ -290,10 +290,15 @@ func (j *judge) content(in record.Input, a record.Event) {
 	}
 }
 
-// shortened reports that the prompt of an answer was cut to what the budget had left. The
+// cuts reports that the prompt of an answer may be cut to what the budget has left. The
 // closing answer never asks for more, and one that makes files takes several calls.
+func (j *judge) cuts(in record.Input) bool {
+	return j.r.Budget != (record.Budget{}) && len(in.Makes()) > 0
+}
+
+// shortened reports that the prompt of an answer was cut.
 func (j *judge) shortened(in record.Input, a record.Event) bool {
-	return j.r.Budget != (record.Budget{}) && len(in.Makes()) > 0 && strings.Contains(a.Text, "[…]")
+	return j.cuts(in) && strings.Contains(a.Text, "[…]")
 }
 
 // cutOff reports whether a kill can have hidden the outcome of a risky call:

@@ -6,6 +6,7 @@ import (
 
 	"legwork/internal/test/fakes/llmfake"
 	"legwork/internal/test/harness/record"
+	"legwork/llm"
 )
 
 // RuleLedger is broken by a ledger that differs from the model's
@@ -32,13 +33,13 @@ func (b *bill) add(u llmfake.Usage) {
 // counts by what the model reported, or by its input and by what had come of the
 // reply when it was stopped, as they were estimated. What
 // a killed life had set aside for a call that it did not come to make counts in
-// the same way.
+// the same way. The model does not count pictures, which an estimate does.
 func (j *judge) ledger() {
 	if j.r.Ledger == nil {
 		return
 	}
 	var sure, doubtful, got bill
-	largest := 0
+	largest, pictures := 0, 0
 	begun := make([]int, len(j.r.Lives))
 	for _, x := range j.asked {
 		begun[x.life]++
@@ -47,6 +48,9 @@ func (j *judge) ledger() {
 			sure.add(x.usage)
 		} else {
 			doubtful.add(x.usage)
+			for _, m := range x.request.Messages {
+				pictures += len(m.Images)
+			}
 		}
 	}
 	for _, row := range j.r.Ledger {
@@ -66,7 +70,7 @@ func (j *judge) ledger() {
 		}
 	}
 	least := bill{sure.calls + doubtful.calls, sure.input + doubtful.input/estimateFactor, sure.output}
-	most := bill{least.calls + unmade, sure.input + estimateFactor*(doubtful.input+unmade*largest), sure.output + estimateFactor*doubtful.output}
+	most := bill{least.calls + unmade, sure.input + estimateFactor*(doubtful.input+unmade*largest) + pictures*llm.ImageTokens, sure.output + estimateFactor*doubtful.output}
 	for _, part := range []struct {
 		what           string
 		got, min, most int
