@@ -243,7 +243,7 @@ func TestPlantedFaults(t *testing.T) {
 		for _, name := range clients() {
 			t.Run(name, func(t *testing.T) {
 				t.Parallel()
-				report, err := h.Campaign(t.Context(), harness.Campaign{Client: name, Seed: *seed, Kills: 1, First: true})
+				report, err := h.Campaign(t.Context(), harness.Campaign{Client: name, Seed: *seed, Kills: 4, First: true})
 				if err != nil {
 					t.Fatal(err)
 				}
