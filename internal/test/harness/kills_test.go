@@ -243,7 +243,7 @@ func TestPlantedFaults(t *testing.T) {
 		for _, name := range clients() {
 			t.Run(name, func(t *testing.T) {
 				t.Parallel()
-				report, err := h.Campaign(t.Context(), harness.Campaign{Client: name, Seed: *seed, Kills: 4, First: true})
+				report, err := h.Campaign(t.Context(), harness.Campaign{Client: name, Seed: *seed, Kills: 1, First: true})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -262,12 +262,21 @@ func TestPlantedFaults(t *testing.T) {
 			if clean[p.client] == nil {
 				t.Skip("-run names another client: leave the client out to run this one")
 			}
-			points := near(clean[p.client].Points, p.fault)
+			from, report := *seed, clean[p.client]
+			points := near(report.Points, p.fault)
+			if len(points) == 0 { // such as a schedule, which not each seed has
+				from++
+				var err error
+				if report, err = h.Campaign(t.Context(), harness.Campaign{Client: p.client, Seed: from, Kills: 1, First: true}); err != nil {
+					t.Fatal(err)
+				}
+				points = near(report.Points, p.fault)
+			}
 			if len(points) == 0 {
 				t.Fatal("no life passed a failpoint at which the fault can show")
 			}
 			campaign := harness.Campaign{
-				Client: p.client, Seed: *seed, Kills: enough, First: true, Want: p.rules, Fault: p.fault, Patience: 4 * time.Second, Points: points, Span: clean[p.client].Span, Parallel: 3,
+				Client: p.client, Seed: from, Kills: enough, First: true, Want: p.rules, Fault: p.fault, Patience: 4 * time.Second, Points: points, Span: report.Span, Parallel: 3,
 			}
 			if p.fault == "pause-not-stored" || p.fault == "pause-forgotten" {
 				campaign.Paused, campaign.Patience = true, 0 // a busy machine is silent for seconds before the pause
