@@ -37,9 +37,17 @@ func parseODF(src Source, s *sink) error {
 	if err != nil {
 		return err
 	}
-	d := &odf{prose: newProse(s), slides: s.Type == typeODP, ended: map[*[listLevels]int]int{}}
-	if d.numbered, err = a.numberedODF("styles.xml", "content.xml"); err != nil {
-		return err
+	d := &odf{prose: newProse(s), slides: s.Type == typeODP, numbered: map[string]*[listLevels]int{}, ended: map[*[listLevels]int]int{}}
+	if a.files["styles.xml"] != nil {
+		err := a.each("styles.xml", func(t xml.Token) error {
+			if e, ok := t.(xml.StartElement); ok {
+				d.define(e)
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
 	}
 	if err := a.each("content.xml", d.token); err != nil {
 		return err
@@ -50,34 +58,21 @@ func parseODF(src Source, s *sink) error {
 	return d.finish()
 }
 
-// numberedODF returns the first number of each level of each style of lists; 0 is a level
-// with bullets.
-func (a *archive) numberedODF(members ...string) (map[string]*[listLevels]int, error) {
-	styles := map[string]*[listLevels]int{}
-	var style *[listLevels]int
-	for _, member := range members {
-		if a.files[member] == nil {
-			continue
+// define reads the styles of lists: the first number of each level; 0 is a level with
+// bullets. In content.xml they stand before the text.
+func (d *odf) define(e xml.StartElement) {
+	switch e.Name.Local {
+	case "list-style":
+		d.style = &[listLevels]int{}
+		d.numbered[attr(e, "name")] = d.style
+	case "list-level-style-number":
+		if d.style == nil || attr(e, "num-format") == "" {
+			return
 		}
-		err := a.each(member, func(t xml.Token) error {
-			e, ok := t.(xml.StartElement)
-			switch {
-			case !ok:
-			case e.Name.Local == "list-style":
-				style = &[listLevels]int{}
-				styles[attr(e, "name")] = style
-			case e.Name.Local == "list-level-style-number" && style != nil && attr(e, "num-format") != "":
-				level, _ := strconv.Atoi(attr(e, "level"))
-				first, _ := strconv.Atoi(attr(e, "start-value"))
-				style[min(max(level, 1), listLevels)-1] = max(first, 1)
-			}
-			return nil
-		})
-		if err != nil {
-			return nil, err
-		}
+		level, _ := strconv.Atoi(attr(e, "level"))
+		first, _ := strconv.Atoi(attr(e, "start-value"))
+		d.style[min(max(level, 1), listLevels)-1] = max(first, 1)
 	}
-	return styles, nil
 }
 
 type odf struct {
@@ -86,6 +81,7 @@ type odf struct {
 	slide    int
 	heading  int
 	numbered map[string]*[listLevels]int // first numbers of a style
+	style    *[listLevels]int            // that is defined
 	lists    []odfList                   // that are open, from the outside
 	ended    map[*[listLevels]int]int    // items of the latest outer list of a style
 	skip     int
@@ -102,6 +98,7 @@ func (d *odf) token(t xml.Token) error {
 	switch t := t.(type) {
 	case xml.StartElement:
 		if d.skip > 0 || leftOutODF(t.Name.Local) {
+			d.define(t)
 			d.skip++
 			return nil
 		}
