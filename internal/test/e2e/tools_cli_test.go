@@ -387,6 +387,8 @@ func TestProbeMute(t *testing.T) {
 	if code != 1 || !hasLine(out, "quiet", "did not answer within 2s", "check its url") || !hasLine(out, "closed", "connection refused", "check its url") {
 		t.Errorf("got exit code %d,\n%s\nwant both told apart", code, out)
 	}
+	// A server that works gets the usual time: a busy machine needs more than two seconds.
+	_, out, _ = bench(t, "").finish("", "check", "--probe")
 	if !hasLine(out, "desk", "2026-07-28", "ok") || !hasLine(out, "desk: these ask for approval: ", "book") {
 		t.Errorf("got\n%s\nwant what the server speaks and which of its tools ask", out)
 	}
