@@ -239,7 +239,7 @@ func (l *life) settled() bool {
 	if err := l.gather(&r); err != nil {
 		return false // a line is incomplete
 	}
-	due := []string{judge.RuleAnswered, judge.RuleContent, judge.RuleGuidance, judge.RuleTidy, judge.RuleKept, judge.RuleDelivered, judge.RuleStream, judge.RuleMade}
+	due := []string{judge.RuleAnswered, judge.RuleContent, judge.RuleGuidance, judge.RuleTidy, judge.RuleKept, judge.RuleDelivered, judge.RuleStream, judge.RuleMade, judge.RuleUploaded}
 	if l.fault == "" {
 		due = append(due, judge.RuleOnce) // a board that shows the answer goes last; with a fault the wait would be in vain
 	}

@@ -76,7 +76,11 @@ func newExchange(r llmfake.Request, at time.Time) exchange {
 		x.id = goal
 	}
 	replies := 0 // of the model itself, about this goal
+	stopped := ""
 	for _, m := range r.Messages {
+		if m.Role == "user" && strings.Contains(m.Content, "The person stopped the task.") { // it is another answer than the one before
+			stopped = ", stopped"
+		}
 		switch {
 		case m.Role == "user" && strings.Contains(m.Content, "<goal>"):
 			replies = 0
@@ -86,7 +90,7 @@ func newExchange(r llmfake.Request, at time.Time) exchange {
 			x.results++
 		}
 	}
-	x.key = fmt.Sprintf("%s of %q, round %d, after %d replies, %d results and %d words of guidance", step, x.id, round, replies, x.results, len(r.AllTagged("guidance")))
+	x.key = fmt.Sprintf("%s of %q, round %d, after %d replies, %d results and %d words of guidance%s", step, x.id, round, replies, x.results, len(r.AllTagged("guidance")), stopped)
 	return x
 }
 
