@@ -55,11 +55,12 @@ func Takes(s State, e Event) bool {
 }
 
 // takesGuidance reports whether guidance can still have an effect: before the first
-// words of a decision are out, or while sub-tasks work that a review will judge.
+// words of a decision are out, or while sub-tasks work that a review will judge. The
+// closing answer has begun when it calls tools, such as one that makes a file.
 func takesGuidance(s State) bool {
 	switch s.Phase {
 	case PhaseQueued, PhaseDeciding, PhaseProposed, PhaseWorking, PhaseShared:
-		return !s.Streamed
+		return !s.Streamed && !s.closes()
 	case PhaseAnswering:
 		return !s.Streamed && s.Reason == ""
 	}
