@@ -198,7 +198,9 @@ func (q Question) answer(goal string, r Request) string {
 			continue
 		}
 		for _, result := range results(m.Content) {
-			b.WriteString("\n- " + strings.TrimSpace(result.text))
+			if text := strings.TrimSpace(result.text); text != "" { // a cut prompt: an empty item would make a heading of the line above
+				b.WriteString("\n- " + text)
+			}
 			found = true
 		}
 	}
