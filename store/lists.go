@@ -219,7 +219,7 @@ func (x index) platforms() (list [][]byte) {
 
 // matches reports whether a row matches a query.
 func matches(q tasks.TaskQuery, r tasks.Row) bool {
-	if q.Before != "" && r.Task >= q.Before || q.Waits && !r.Waits {
+	if q.Before != "" && r.Task >= q.Before || q.Waits && !r.Waits || q.From != "" && q.From != r.From.Key() {
 		return false
 	}
 	return (len(q.Statuses) == 0 || slices.Contains(q.Statuses, r.Status)) && inRooms(q.Rooms, r)
