@@ -83,10 +83,10 @@ type View struct {
 
 // The views in which all pages are looked at.
 var (
-	Phone     = View{Width: 390, Height: 844}
-	Desk      = View{Width: 1440, Height: 900}
-	DarkPhone = View{Width: 390, Height: 844, Dark: true}
-	DarkDesk  = View{Width: 1440, Height: 900, Dark: true}
+	Narrow     = View{Width: 390, Height: 844}
+	Wide      = View{Width: 1440, Height: 900}
+	DarkNarrow = View{Width: 390, Height: 844, Dark: true}
+	DarkWide  = View{Width: 1440, Height: 900, Dark: true}
 )
 
 // String is the view's name in files: "390-dark".

@@ -22,10 +22,16 @@ import (
 // empty one stands for any.
 type Element struct{ Role, Name string }
 
-// Button, Link, Box and Heading name elements of the usual roles.
-func Button(name string) Element  { return Element{"button", name} }
-func Link(name string) Element    { return Element{"link", name} }
-func Box(name string) Element     { return Element{"textbox", name} }
+// Button is a button.
+func Button(name string) Element { return Element{"button", name} }
+
+// Link is a link.
+func Link(name string) Element { return Element{"link", name} }
+
+// Box is a field for text.
+func Box(name string) Element { return Element{"textbox", name} }
+
+// Heading is a heading of any level.
 func Heading(name string) Element { return Element{"heading", name} }
 
 func (e Element) String() string { return fmt.Sprintf("the %s %q", e.Role, e.Name) }

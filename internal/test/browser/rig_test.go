@@ -37,7 +37,7 @@ func site(t *testing.T, body, script string) string {
 
 // TestTab finds elements by role and name and waits for those that come later.
 func TestTab(t *testing.T) {
-	tab := chromium.Browser(t).Tab(t, browser.Desk)
+	tab := chromium.Browser(t).Tab(t, browser.Wide)
 	tab.Go(site(t, `<h1>Trial</h1><label>Name <input></label><button>Greet</button>`, `
 		document.querySelector("button").onclick = () => setTimeout(() => {
 			const p = document.createElement("p");
@@ -63,7 +63,7 @@ func TestTab(t *testing.T) {
 
 // TestMistakes shows that a tab notices what pages must not do.
 func TestMistakes(t *testing.T) {
-	tab := chromium.Browser(t).Tab(t, browser.Desk)
+	tab := chromium.Browser(t).Tab(t, browser.Wide)
 	tab.Allow("") // these pages are wrong on purpose
 	for _, c := range []struct{ name, body, script, want string }{
 		{"an error in the console", "", `console.error("broken", 7)`, `console: "broken" 7`},
@@ -86,7 +86,7 @@ func TestMistakes(t *testing.T) {
 
 // TestAccessible shows that serious findings of axe-core are told.
 func TestAccessible(t *testing.T) {
-	tab := chromium.Browser(t).Tab(t, browser.Phone)
+	tab := chromium.Browser(t).Tab(t, browser.Narrow)
 	tab.Go(site(t, `<h1>Trial</h1><input>`, ""))
 	witness := &witness{TB: t}
 	tab.For(witness).Accessible("trial")

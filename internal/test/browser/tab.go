@@ -180,8 +180,8 @@ func (tab *Tab) Look(v View) {
 	tab.view = v
 }
 
-// Freeze lets the tab sleep as browsers do with tabs that nobody looks at, or
-// wakes it up.
+// Freeze lets the tab sleep, as browsers do with a tab in the background, or wakes
+// it up.
 func (tab *Tab) Freeze(asleep bool) {
 	tab.t.Helper()
 	state := page.SetWebLifecycleStateStateActive
