@@ -84,9 +84,9 @@ type View struct {
 // The views in which all pages are looked at.
 var (
 	Narrow     = View{Width: 390, Height: 844}
-	Wide      = View{Width: 1440, Height: 900}
+	Wide       = View{Width: 1440, Height: 900}
 	DarkNarrow = View{Width: 390, Height: 844, Dark: true}
-	DarkWide  = View{Width: 1440, Height: 900, Dark: true}
+	DarkWide   = View{Width: 1440, Height: 900, Dark: true}
 )
 
 // String is the view's name in files: "390-dark".
