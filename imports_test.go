@@ -38,9 +38,9 @@ conf               | tasks/alerts bot bot/slack bot/telegram i18n llm nearest pl
 bot/terminal       | bot bot/markdown i18n clip | x/term x/sys displaywidth cancelreader
 bot/telegram       | bot bot/markdown retry telemetry issue  | telegram-bot-api/v5 displaywidth golang-lru/v2
 bot/slack          | bot bot/markdown retry telemetry issue clip | slack-go/slack gorilla/websocket golang-lru/v2
+bot/web            | bot clip files tasks web/problem          |
 web                | tasks/api telemetry web/problem tasks/policy | x/time golang-lru/v2
 web/api            | clip files planner plainjson tasks tasks/api telemetry web/problem tasks/policy | huma/v2
-web/problem        |                                         |
 web/mcp            | bot clip files plainjson planner tasks tasks/api telemetry tasks/policy | mcp-go jsonschema/v6 x/text
 tasks/alerts       | bot clip llm planner redact retry tasks tasks/api tasks/cards telemetry tasks/inbox issue | standard-webhooks
 tasks/engine       | bot i18n llm planner tasks tasks/executor tasks/presenter telemetry |
@@ -108,6 +108,7 @@ issue              |                                         |
 files/write        |                                         | goldmark fpdf excelize/v2 gonum.org/v1/plot go-fonts/liberation x/image x/text
 plainjson          |                                         |
 toolargs           |                                         |
+web/problem        |                                         |
 `
 
 // forTests are packages that only tests import, and modules that only tests
