@@ -38,7 +38,7 @@ conf               | tasks/alerts bot bot/slack bot/telegram i18n llm nearest pl
 bot/terminal       | bot bot/markdown i18n clip | x/term x/sys displaywidth cancelreader
 bot/telegram       | bot bot/markdown retry telemetry issue  | telegram-bot-api/v5 displaywidth golang-lru/v2
 bot/slack          | bot bot/markdown retry telemetry issue clip | slack-go/slack gorilla/websocket golang-lru/v2
-web                | tasks/api telemetry web/problem tasks/policy | x/time golang-lru/v2
+web                | bot tasks tasks/api telemetry web/problem tasks/policy | x/time golang-lru/v2
 web/api            | clip files planner plainjson tasks tasks/api telemetry web/problem tasks/policy | huma/v2
 web/problem        |                                         |
 web/console        |                                         |

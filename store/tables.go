@@ -53,6 +53,8 @@ const (
 	TableGarbage
 	TableBlobs
 	TableChunks
+	TableSessions
+	TableLinks
 	tableEnd
 )
 
@@ -64,7 +66,7 @@ var names = [tableEnd]string{
 	TableRows: "rows", TableListed: "listed", TableFeed: "feed", TableTail: "tail", TableAudit: "audit",
 	TableOutgoing: "outgoing", TableOutbox: "outbox", TableLanes: "lanes",
 	TableContents: "contents", TableUses: "uses", TableFiles: "files", TableOwners: "owners", TableGarbage: "garbage",
-	TableBlobs: "blobs", TableChunks: "chunks",
+	TableBlobs: "blobs", TableChunks: "chunks", TableSessions: "sessions", TableLinks: "links",
 }
 
 // String is the stored name of the table.
@@ -179,6 +181,11 @@ var (
 	// garbage: id of a content -> nothing. Its bytes are to be deleted, unless it is kept.
 	garbageRows = keyTable(TableGarbage, nameKey[files.ID])
 	// blobs and chunks belong to package chunks.
+
+	// sessions: id -> a sign-in of a browser.
+	sessionRows = jsonTable[string, tasks.Session](TableSessions, nameKey)
+	// links: id -> a link that signs a person in once.
+	linkRows = jsonTable[string, tasks.SignInLink](TableLinks, nameKey)
 )
 
 // The names in meta.

@@ -327,7 +327,7 @@ func (o *Operations) Try(ctx context.Context, p Principal, server, tool string, 
 		return TriedCall{}, err
 	}
 	begun := o.Inbox.Now()
-	result, err := o.Tools.Call(ctx, tools.Call{Group: group, Tool: full, Arguments: arguments, Chat: p.room().Room(), Person: p.Key(), Private: true, Admin: true})
+	result, err := o.Tools.Call(ctx, tools.Call{Group: group, Tool: full, Arguments: arguments, Chat: p.Room().Room(), Person: p.Key(), Private: true, Admin: true})
 	if err != nil {
 		return TriedCall{}, fmt.Errorf("calling tool %q: %w", full, err)
 	}

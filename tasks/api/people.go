@@ -166,13 +166,13 @@ func (p Principal) seesSchedule(s tasks.Schedule) bool {
 	return p.ownsSchedule(s) || p.Role.May(policy.OpSchedules) == policy.Always && p.Sees(s.Chat)
 }
 
-func (p Principal) ownsSchedule(s tasks.Schedule) bool { return s.From.Key() == p.person().Key() }
+func (p Principal) ownsSchedule(s tasks.Schedule) bool { return p.Owns(s.From) }
 
 // mayChange reports whether the principal may change a schedule, by the rules of the
-// chat command.
+// chat command (policy.MayChangeSchedule).
 func (p Principal) mayChange(s tasks.Schedule) bool {
 	right := p.Role.May(policy.OpSchedule)
-	return right != policy.Never && policy.MayChangeSchedule(right == policy.Always, p.person().Key(), s)
+	return right == policy.Always || right == policy.Own && !s.Config && p.ownsSchedule(s)
 }
 
 func (o *Operations) schedule(ctx context.Context, p Principal, s tasks.Schedule) (Schedule, error) {
