@@ -148,7 +148,7 @@ servers:
 		{"moved to another secret", "A_TOKEN: " + two, "A_TOKEN: " + one, "servers.a.env.A_TOKEN: " + one + " stands for"},
 		{"moved within a list", "[x, --key", "[--key", ""},
 		{"moved into a comment that hides it", "A_TOKEN: " + two + "}, args", "B: c}, # A_TOKEN: " + two + "\n      args", ""},
-		{"moved into a comment that shows it", "A_TOKEN: " + two + "}, args", "B: c}, # " + two + "\n      args", "6:41: the secret would be shown here"},
+		{"moved into a comment that shows it", "A_TOKEN: " + two + "}, args", "B: c}, # " + two + "\n      args", "5:34: the secret would be shown here"},
 		{"moved from a comment", "servers:", "language: " + four + "\nservers:", "stands for a secret in a comment"},
 		{"comment removed", "# old_token: " + four + "\n", "", ""},
 		{"as a key", "servers:", three + ": 1\nservers:", "cannot be a key"},

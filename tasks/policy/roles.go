@@ -12,7 +12,7 @@ type Role string
 const (
 	RoleViewer   Role = "viewer"   // read the tasks that its chats make visible
 	RoleOperator Role = "operator" // start, steer and end tasks, and decide about approvals
-	RoleAdmin    Role = "admin"    // extend budgets of all, read the audit log
+	RoleAdmin    Role = "admin"    // extend budgets of all, read the audit log, change the config file
 	RoleAgent    Role = "agent"    // work on tasks as an outside agent; never decides
 )
 
@@ -36,12 +36,13 @@ const (
 	OpUsage     Op = "usage"     // read the usage
 	OpAudit     Op = "audit"     // read the audit log
 	OpMetrics   Op = "metrics"   // read the metrics
+	OpConfig    Op = "config"    // read and change the config file
 )
 
 // Ops lists all operations.
 func Ops() []Op {
 	return []Op{
-		OpRead, OpValues, OpStart, OpAdd, OpMerge, OpAnswer, OpCancel, OpRetry, OpApprovals, OpDecide, OpExtend, OpGroups, OpUsage, OpAudit, OpMetrics,
+		OpRead, OpValues, OpStart, OpAdd, OpMerge, OpAnswer, OpCancel, OpRetry, OpApprovals, OpDecide, OpExtend, OpGroups, OpUsage, OpAudit, OpMetrics, OpConfig,
 	}
 }
 
@@ -76,6 +77,8 @@ func (o Op) Words() string {
 		return "read the usage"
 	case OpAudit:
 		return "read the audit log"
+	case OpConfig:
+		return "read and change the config file"
 	}
 	return "read " + string(o)
 }
@@ -97,7 +100,7 @@ func (r Role) May(op Op) Right {
 	case RoleAdmin:
 		return Always
 	case RoleOperator:
-		if op == OpExtend || op == OpAudit {
+		if op == OpExtend || op == OpAudit || op == OpConfig {
 			return Never
 		}
 		return Always

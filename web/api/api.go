@@ -22,6 +22,8 @@ import (
 type Config struct {
 	// Service does the work. The context of a request says who calls: see api.Caller.
 	Service *api.Service
+	// ConfigFile is the config file, for admins. Nil: there is none.
+	ConfigFile ConfigFile
 	// Version of the program, for the document. Empty: "dev".
 	Version string
 	// Public is the address of the API for programs, for the document. Empty: the
@@ -101,6 +103,7 @@ func (a *API) build() routes {
 	c.registerApprovals(h)
 	c.registerReports(h)
 	c.registerFiles(h)
+	c.registerConfig(h)
 	complete(h.OpenAPI())
 	return routes{mux, h.OpenAPI()}
 }

@@ -320,6 +320,8 @@ func (e *env) good(method, pattern string, one call) request {
 		want[api.Task](e, http.StatusOK, request{method: "POST", path: "/v1/tasks/" + shared + "/cancel"})
 	case "decideApproval":
 		r.path = "/v1/approvals/" + e.review(shared)
+	case "putConfig":
+		r.header = map[string]string{"If-Match": `"1"`}
 	case "startTask":
 		delete(r.body.(map[string]any), "groups") // there are none of that name
 	}
