@@ -63,7 +63,7 @@ type core struct {
 	alerts      *alerts.Alerts   // of a daemon; nil otherwise
 	hub         *terminal.Hub    // of a daemon, for chats that attach; nil otherwise
 	printed     io.Writer        // the output of a daemon; nil otherwise
-	acceptCodes acceptCodes
+	codes       codes            // for changes that only people may make
 
 	files     atomic.Pointer[conf.Files] // the current limits; nil: those of config
 	forgotten atomic.Bool                // data was deleted whose bytes may still be in the files

@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"slices"
 
@@ -44,7 +45,13 @@ type ConfigError struct {
 }
 
 // Error implements error.
-func (e *ConfigError) Error() string { return e.problem().Error() }
+func (e *ConfigError) Error() string {
+	text := e.problem().Error()
+	for _, m := range e.Mistakes {
+		text += fmt.Sprintf("\n%d:%d: %s: %s", m.Line, m.Column, m.Key, m.Message)
+	}
+	return text
+}
 
 func (e *ConfigError) problem() *problem.Error {
 	switch {
