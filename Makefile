@@ -41,6 +41,10 @@ format: $(BIN)/gofumpt-$(GOFUMPT)
 	@files=$$($(BIN)/gofumpt -l $$(git ls-files --cached --others --exclude-standard '*.go')); \
 	if [ -n "$$files" ]; then echo "not formatted; run make fmt:"; echo "$$files"; exit 1; fi
 
+.PHONY: console
+console: ## bundle the page in the browser: web/console/src becomes web/console/dist
+	cd web/console/build && $(GO) run .
+
 .PHONY: fmt
 fmt: $(BIN)/gofumpt-$(GOFUMPT) ## format all Go files
 	$(BIN)/gofumpt -w $$(git ls-files --cached --others --exclude-standard '*.go')

@@ -42,6 +42,7 @@ bot/slack          | bot bot/markdown retry telemetry issue clip | slack-go/slac
 web                | tasks/api telemetry web/problem tasks/policy | x/time golang-lru/v2
 web/api            | clip files planner plainjson tasks tasks/api telemetry web/problem tasks/policy | huma/v2
 web/problem        |                                         |
+web/console        |                                         |
 web/mcp            | bot clip files plainjson planner tasks tasks/api telemetry tasks/policy | mcp-go jsonschema/v6 x/text
 tasks/alerts       | bot clip llm planner redact retry tasks tasks/api tasks/cards telemetry tasks/inbox issue | standard-webhooks
 tasks/engine       | bot i18n llm planner tasks tasks/executor tasks/presenter telemetry |

@@ -15,6 +15,7 @@ import (
 	"legwork/tasks/api"
 	"legwork/web"
 	webapi "legwork/web/api"
+	"legwork/web/console"
 	"legwork/web/mcp"
 )
 
@@ -39,7 +40,7 @@ func (d *daemon) listen(ctx context.Context, config *conf.Config, hooks map[stri
 	var err error
 	d.web, err = web.New(web.Config{
 		Listen: config.HTTP.Listen, WebhookListen: config.HTTP.WebhookListen, PublicURL: config.HTTP.PublicURL,
-		Health: d.health, Webhooks: hooks, Docs: programs.Docs(), Access: access(config),
+		Health: d.health, Webhooks: hooks, Docs: programs.Docs(), Console: console.Handler(), Access: access(config),
 		Streams: webapi.IsUpload,
 		API:     redact.Replies(programs.Handler(), d.hidden, false), MCP: mcp.New(mcp.Config{
 			Service: service, Version: telemetry.ReadBuild().Version, Stop: ctx.Done(), Log: d.log,
