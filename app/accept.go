@@ -38,7 +38,7 @@ const (
 	codeTime   = 10 * time.Minute
 	codeTries  = 5
 	codeLength = 10 // 50 random bits
-	maxCodes   = 20 // that are valid at once, so that nobody can flood the admins
+	maxCodes   = 20 // that are valid at once, so that a browser cannot flood the admins
 )
 
 // fits reports whether a text is the code of a change. A code fits once.

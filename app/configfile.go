@@ -26,7 +26,7 @@ func (d *daemon) configFile(config *conf.Config) *confedit.Editor {
 		Reload: d.reloadNow,
 		Code: func(ctx context.Context, id string, change confedit.Change) (time.Time, error) {
 			return d.core.showCode(ctx, id, func(lang, code string) string {
-				return d.core.texts.Text(lang, "config.code", map[string]any{"Who": cards.InCode(change.Who), "Keys": cards.InCode(strings.Join(change.Keys, ", ")), "Code": code})
+				return d.core.texts.Text(lang, "config.code", map[string]any{"Name": cards.InCode(change.Who), "Keys": cards.InCode(strings.Join(change.Keys, ", ")), "Code": code})
 			})
 		},
 		Fits:   func(id, code string) bool { return d.core.codes.fits(id, code, d.core.clock.Now()) },

@@ -13,8 +13,8 @@ import (
 )
 
 // Hidden is the text of a config file in which a mark such as «hidden:3f2a9c1e» stands
-// in place of each part of a secret. What comes from ${...} is no part of the text, so
-// references stay as they are.
+// in place of each part of a secret. References such as ${NAME} stay as they are: their
+// values are no part of the text.
 type Hidden struct {
 	Text  string
 	Marks map[string]Mark // by the mark as it stands in Text

@@ -7,9 +7,9 @@ import (
 
 // ordinary are the keys that an admin may change in a browser without a code; ** stands
 // for everything below. Each other key decides which programs legwork starts, where
-// secrets and data go, who may enter, or which files are read: whoever has got hold of
-// an admin's browser could take over the machine with them. A new key is one of these
-// until it is added here.
+// secrets and data go, who may enter, or which files are read: an attacker with an
+// admin's browser could take over the machine with them. A key that is missing here
+// needs a code.
 var ordinary = strings.Fields(`
 	language timezone instructions log.**
 	models.*.model models.*.offline models.*.context_tokens models.*.max_output_tokens models.*.timeout models.*.first_byte_timeout models.*.idle_timeout

@@ -94,8 +94,8 @@ func write(content []byte) func(io.Writer) error {
 	}
 }
 
-// mark is the mark of a part of a secret. Nobody can check a guess with it who does not
-// know the key.
+// mark is the mark of a part of a secret. A guess cannot be checked with it without the
+// key.
 func (e *Editor) mark(part string) string {
 	sum := hmac.New(sha256.New, e.secret())
 	sum.Write([]byte(part))

@@ -28,7 +28,7 @@ func Writable(path string) error {
 func KeepOwner(path, of string) {
 	if info, err := os.Stat(of); err == nil {
 		if s, ok := info.Sys().(*syscall.Stat_t); ok {
-			_ = os.Chown(path, int(s.Uid), int(s.Gid)) // only root may, and nobody else needs to
+			_ = os.Chown(path, int(s.Uid), int(s.Gid)) // only root may; others are the owner
 		}
 	}
 }

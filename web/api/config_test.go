@@ -48,7 +48,7 @@ func (configFile) Version(context.Context, string) (webapi.ConfigVersionText, er
 
 func (configFile) Schema() []byte { return []byte(`{"type":"object"}`) }
 
-// TestConfigReplies: who may, and how each refusal is answered.
+// TestConfigReplies: only admins may, and each refusal has its own reply.
 func TestConfigReplies(t *testing.T) {
 	e := newEnv(t)
 	for _, c := range []struct {
