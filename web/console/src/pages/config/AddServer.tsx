@@ -38,7 +38,7 @@ export function AddServer({ text, onClose, onAdd }: { text: string; onClose: () 
   );
 }
 
-const scalar = (text: string) => (/^[\w./@-]+$/.test(text) && !/^(true|false|null|~|[\d.-]+)$/.test(text) ? text : JSON.stringify(text));
+const scalar = (text: string) => (/^-{0,2}[A-Za-z_./][\w./@-]*$/.test(text) && !/^(true|false|null|yes|no|on|off|\.+)$/i.test(text) ? text : JSON.stringify(text));
 
 function block(t: (key: string) => string, kind: string, name: string, target: string): string {
   const lines = [`  # ${t("block." + kind)}`, `  ${name}:`];

@@ -101,7 +101,7 @@ export function Editor({ value, onChange, onSave, readOnly, marks, schema, label
         <div class="config-gutter" aria-hidden="true">
           {lines.map((_, i) => {
             const m = byLine.get(i + 1);
-            return <div key={i} class={m ? (m.bad ? "is-bad" : "is-warn") : undefined} title={m?.text}>{m && (m.bad ? "✕ " : "! ")}{i + 1}</div>;
+            return <div key={i} class={m ? (m.bad ? "is-bad" : "is-warn") : undefined} title={m?.text}>{m ? (m.bad ? "✕ " : "! ") : "  "}{i + 1}</div>;
           })}
         </div>
         <div class="config-code">
@@ -137,7 +137,7 @@ export function Editor({ value, onChange, onSave, readOnly, marks, schema, label
 
 const Line = memo(function Line({ tokens, mark, text }: { tokens: Token[]; mark?: Mark; text: string }) {
   void text;
-  return <div class={mark ? (mark.bad ? "config-line is-bad" : "config-line is-warn") : "config-line"}>{tokens.length === 0 ? "\n" : tokens.map((x) => (x.kind ? <span class={"config-" + x.kind}>{x.text}</span> : x.text))}{"\n"}</div>;
+  return <div class={mark ? (mark.bad ? "config-line is-bad" : "config-line is-warn") : "config-line"}>{tokens.map((x) => (x.kind ? <span class={"config-" + x.kind}>{x.text}</span> : x.text))}{"\n"}</div>;
 });
 
 // type replaces the selection, so that undo knows it. The old way is the only one for that.
