@@ -12,5 +12,15 @@ const (
 	PlatformAgent = "agent"
 )
 
+// ProgramRoom is the chat around the tasks that a caller of the API starts there. The
+// room of a token has its name as the id. A person's id in it has a colon, which names
+// of tokens do not have.
+func ProgramRoom(from bot.Person) bot.Chat {
+	if OfProgram(from) {
+		return bot.Chat{Platform: PlatformAPI, ID: from.ID, Private: true}
+	}
+	return bot.Chat{Platform: PlatformAPI, ID: from.Key(), Private: true}
+}
+
 // OfProgram reports whether a person is a program or an outside agent.
 func OfProgram(p bot.Person) bool { return p.Platform == PlatformAPI || p.Platform == PlatformAgent }
