@@ -6,10 +6,12 @@ import (
 
 // PlatformAPI is the platform of the chats of tasks that programs start. Each such
 // task has its own chat, in the room of the program. PlatformAgent is the platform
-// of outside agents as persons.
+// of outside agents as persons. PlatformWeb is the platform of the web chat, and of
+// people who signed in with a token or by OIDC.
 const (
 	PlatformAPI   = "api"
 	PlatformAgent = "agent"
+	PlatformWeb   = "web"
 )
 
 // ProgramRoom is the chat around the tasks that a caller of the API starts there. The
