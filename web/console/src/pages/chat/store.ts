@@ -71,7 +71,7 @@ class Store {
 
   private refresh() {
     void this.loadList();
-    this.talks.forEach((t, id) => t.loaded && void this.load(id));
+    this.talks.forEach((t, id) => t.posts.length > 0 && void this.load(id));
   }
 
   private take(e: StreamEvent) {
