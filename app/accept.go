@@ -15,6 +15,7 @@ import (
 
 	"legwork/app/cli"
 	"legwork/bot"
+	botweb "legwork/bot/web"
 	"legwork/tasks/cards"
 	"legwork/tasks/inbox"
 	"legwork/tools"
@@ -93,7 +94,7 @@ func (a *core) showCode(ctx context.Context, id string, text func(lang, code str
 	skipped := 0
 	reached, _ := a.inbox.PostToAdmins(ctx, func(to inbox.PrivateChat) (d bot.Draft, brief string) {
 		// A terminal that attaches is another process, and the web chat is in the browser.
-		if a.hub != nil && to.Platform.Limits().Ephemeral || to.Platform.Name() == webPlatform {
+		if a.hub != nil && to.Platform.Limits().Ephemeral || to.Platform.Name() == botweb.Name {
 			skipped++
 			return bot.Draft{}, ""
 		}
@@ -109,9 +110,6 @@ func (a *core) showCode(ctx context.Context, id string, text func(lang, code str
 	}
 	return c.until, nil
 }
-
-// webPlatform is the name of the web chat.
-const webPlatform = "web"
 
 // confirmAccept reports whether code is the one that people were shown for a change of a
 // tool. An empty code shows one.

@@ -21,6 +21,7 @@ import (
 	"legwork/app/tooladmin"
 	"legwork/bot"
 	"legwork/bot/terminal"
+	botweb "legwork/bot/web"
 	"legwork/conf"
 	"legwork/files/read"
 	"legwork/i18n"
@@ -31,6 +32,7 @@ import (
 	"legwork/planner"
 	"legwork/tasks"
 	"legwork/tasks/alerts"
+	"legwork/tasks/api"
 	"legwork/tasks/commands"
 	"legwork/tasks/engine"
 	"legwork/tasks/executor"
@@ -62,8 +64,11 @@ type core struct {
 	clock       *clock.Steady    // for expiry
 	alerts      *alerts.Alerts   // of a daemon; nil otherwise
 	hub         *terminal.Hub    // of a daemon, for chats that attach; nil otherwise
+	webChat     *botweb.Web      // nil without an HTTP listener
+	service     *api.Service     // nil without an HTTP listener
 	printed     io.Writer        // the output of a daemon; nil otherwise
 	codes       codes            // for changes that only people may make
+	page        func() string    // see pageAddress; nil: there is no page
 
 	files     atomic.Pointer[conf.Files] // the current limits; nil: those of config
 	forgotten atomic.Bool                // data was deleted whose bytes may still be in the files
@@ -154,9 +159,17 @@ func (a *core) connect(model llm.Model, platforms ...bot.Platform) {
 	a.inbox = inbox.New(inbox.Config{
 		Store: a.store, Wake: a.engine.Wake, Texts: a.texts, Chats: chats, Log: a.log, Now: a.clock.Now, Wall: time.Now, Tools: a.tools,
 		Zones: zones(), Pause: a.pause, Load: a.engine.Load, Notes: forgetNotes(a.config.DataDir), Forgotten: func() { a.forgotten.Store(true) },
-		Full: diskFull(a.config.DataDir), Rules: inboxRules(a.config), Commands: commands.All(), Presses: commands.Presses(), Shared: a.hub != nil, BudgetExtended: func() { a.budgets.Extended() }, Metrics: a.metrics, Tracer: a.tracer,
+		Full: diskFull(a.config.DataDir), Rules: inboxRules(a.config), Commands: commands.All(), Presses: commands.Presses(), Page: a.pageURL, Shared: a.hub != nil, BudgetExtended: func() { a.budgets.Extended() }, Metrics: a.metrics, Tracer: a.tracer,
 	})
 	a.budgets = alerts.NewBudgetWatch(a.inbox, a.reportBudgets)
+}
+
+// pageURL is the address of the page, empty when there is none.
+func (a *core) pageURL() string {
+	if a.page == nil {
+		return ""
+	}
+	return a.page()
 }
 
 // forgetNotes deletes the notes that the built-in memory server keeps about a
@@ -185,6 +198,9 @@ func (a *core) start(parts *lifecycle) {
 	})
 	parts.start("schedules", scheduler.New(a.inbox, time.Now).Run)
 	parts.start("budgets", a.budgets.Run)
+	if a.webChat != nil {
+		parts.start(botweb.Name, func(ctx context.Context) error { return a.webChat.Run(ctx, a.inbox.Handle) })
+	}
 }
 
 // serveControl answers the commands of a second process.

@@ -9,6 +9,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"time"
 
 	"legwork/bot"
 	"legwork/tasks"
@@ -35,6 +36,9 @@ func (k Deletion) forget(ctx context.Context, conversation string, d *tasks.Dele
 	if err := k.deleteTurns(ctx, d, conversation, all, eraseTurn); err != nil {
 		return err
 	}
+	if err := k.dropPosts(ctx, conversation, time.Time{}, false, d); err != nil {
+		return err
+	}
 	return k.change(ctx, d, func(x *txn, d *tasks.Deleted) {
 		turns{x}.dropSummary(conversation, d)
 		turns{x}.clearCut(conversation)
@@ -55,9 +59,11 @@ func (k Deletion) Erase(ctx context.Context, who string) (d tasks.Deleted, err e
 	for _, step := range []func() error{
 		func() error { return k.eraseTasks(ctx, who, private, &d) },
 		func() error { return k.eraseTurns(ctx, who, private, &d) },
+		func() error { return k.erasePosts(ctx, who, &d) },
 		func() error { return k.eraseSchedules(ctx, who, &d) },
 		func() error { return k.eraseSettings(ctx, who, private, &d) },
 		func() error { return k.eraseTotals(ctx, who) },
+		func() error { return k.eraseSessions(ctx, who) },
 		func() error { return k.eraseFiles(ctx, who, private, &d) },
 		func() error { return k.forgetAudit(ctx, who, &d) },
 		func() error { return k.forgetDeliveries(ctx, &d) },
@@ -170,6 +176,14 @@ func (k Deletion) eraseTotals(ctx context.Context, who string) error {
 			totals.drop(x, of)
 			x.frees = true
 		}
+	})
+}
+
+// eraseSessions ends the sessions of a person, and deletes the sign-in links.
+func (k Deletion) eraseSessions(ctx context.Context, who string) error {
+	return k.update(ctx, "ending sessions", func(x *txn) {
+		dropChosen(x, sessionRows, func(s tasks.Session) bool { return s.Person.Key() == who })
+		dropChosen(x, linkRows, func(l tasks.SignInLink) bool { return l.Person.Key() == who })
 	})
 }
 
