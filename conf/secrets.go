@@ -35,6 +35,7 @@ func (c *Config) Secrets() []string {
 	if c.Slack != nil {
 		found.add(c.Slack.BotToken, c.Slack.AppToken, c.Slack.SigningSecret)
 	}
+	found.add(c.HTTP.OIDC.ClientSecret)
 	found.add(c.Alerts.Secrets()...)
 	found.addHeaders(c.Telemetry.OTLPHeaders)
 	found.addAddress(c.Telemetry.OTLPEndpoint)
