@@ -14,6 +14,7 @@ import (
 	"legwork/conf"
 	"legwork/internal/redact"
 	"legwork/internal/telemetry"
+	"legwork/tasks"
 	"legwork/tasks/inbox"
 	"legwork/tasks/scheduler"
 	"legwork/web"
@@ -28,8 +29,8 @@ func Serve(ctx context.Context, path string, c cli.Console) error {
 	if err != nil {
 		return err
 	}
-	if config.Telegram == nil && config.Slack == nil && len(config.HTTP.Tokens) == 0 {
-		return fmt.Errorf("%s names nothing to serve; add telegram or slack (\"legwork init\" asks for what they need), http.tokens for programs (\"legwork token new\"), or use \"legwork chat\" in the terminal", source)
+	if config.Telegram == nil && config.Slack == nil && config.HTTP.Listen == "" {
+		return fmt.Errorf("%s names nothing to serve; add telegram or slack (\"legwork init\" asks for what they need), http.listen for the page and for programs, or use \"legwork chat\" in the terminal", source)
 	}
 	hidden := redact.New(config.Secrets())
 	log := cli.NewLog(config.Log, c.Err, hidden)
@@ -130,6 +131,7 @@ func (d *daemon) run(ctx context.Context) error {
 	if len(d.platforms) > 0 { // otherwise there would be no way to become the first admin
 		parts.start("first admin", d.offerClaim)
 	}
+	d.offerPage(ctx)
 	d.warn(d.core.config, nil)
 	parts.start("reload", d.watch)
 	d.log.Info("serving", "config", d.source, "version", telemetry.ReadBuild().Version, "pid", os.Getpid())
@@ -140,6 +142,23 @@ func (d *daemon) run(ctx context.Context) error {
 	case f := <-parts.failed:
 		d.log.Info("stopping")
 		return parts.returned(f)
+	}
+}
+
+// offerPage prints a link to the page for the person at this machine, unless others
+// can sign in: with a token, by OIDC, or by a link that they get in a chat.
+func (d *daemon) offerPage(ctx context.Context) {
+	config := d.core.config.HTTP
+	if len(d.platforms) > 0 || len(config.Tokens) > 0 || config.OIDC.Issuer != "" {
+		return
+	}
+	link, err := d.core.ownerLink(ctx)
+	switch {
+	case errors.Is(err, inbox.ErrNoPage):
+	case err != nil:
+		d.log.ErrorContext(ctx, "making a sign-in link failed", "cause", err)
+	default:
+		fmt.Fprintln(d.console.Out, d.core.texts.Text(d.language, "serve.page", map[string]any{"Link": link, "Minutes": int(tasks.LinkTime.Minutes())}))
 	}
 }
 

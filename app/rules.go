@@ -29,7 +29,7 @@ func inboxRules(c *conf.Config) inbox.Rules {
 	return inbox.Rules{
 		Limits: c.Limits.Task(), Language: c.Language, Timezone: c.Timezone, Models: slices.Sorted(maps.Keys(c.LLM.Models)),
 		ModelIDs: modelIDs(c.LLM), Usual: c.LLM.WithDefaults().Roles[llm.RoleAnswer],
-		Access: policy.Access{Admins: c.Access.Admins, Owner: owner(), Platforms: map[string]policy.PlatformAccess{
+		Access: policy.Access{Admins: c.Access.Admins, Owners: owners(c), Platforms: map[string]policy.PlatformAccess{
 			telegram.Name: {Users: c.Access.Telegram.Users, Chats: c.Access.Telegram.Chats},
 			slack.Name: {
 				Users: c.Access.Slack.Users, Chats: c.Access.Slack.Channels, Teams: c.Access.Slack.Teams, External: c.Access.Slack.External,
@@ -56,6 +56,18 @@ func modelIDs(c llm.Config) map[string]string {
 // owner is the key of the person at this machine's terminal, who owns the data.
 func owner() string { return bot.Person{Platform: terminal.Name, ID: terminal.Login()}.Key() }
 
+// owners are the keys of the admins who get no notices: the person at this machine's
+// terminal, and those who sign in at the page with a token of role admin.
+func owners(c *conf.Config) []string {
+	keys := []string{owner()}
+	for _, t := range c.HTTP.Tokens {
+		if t.Role == conf.RoleAdmin {
+			keys = append(keys, bot.Person{Platform: tasks.PlatformWeb, ID: t.Name}.Key())
+		}
+	}
+	return keys
+}
+
 // approvals say how people are asked to approve calls.
 func approvals(c *conf.Config) tasks.Approvals {
 	return tasks.Approvals{Expire: c.Approvals.Expire, Grants: c.Approvals.Grants, Private: c.Approvals.ShowIn == conf.ShowInPrivate}
@@ -66,7 +78,7 @@ func promptRules(c *conf.Config, model llm.Model) tasks.PromptRules {
 	return tasks.PromptRules{
 		Instructions: c.Instructions, ChatSettings: chatSettings(c), Models: slices.Sorted(maps.Keys(c.LLM.Models)), PromptBytes: promptBytes(model),
 		HasVision: c.LLM.Roles[llm.RoleVision] != "", HasHearing: c.LLM.Roles[llm.RoleTranscribe] != "",
-		Files: fileLimits(c), Admins: append(slices.Clip(c.Access.Admins), owner()), Approvals: approvals(c), Budget: budget(c), Deciders: deciders(c),
+		Files: fileLimits(c), Admins: append(slices.Clip(c.Access.Admins), owners(c)...), Approvals: approvals(c), Budget: budget(c), Deciders: deciders(c),
 		Makes: executor.Makes(c.LLM.Roles[llm.RoleImage] != "", c.LLM.Roles[llm.RoleSpeech] != ""), Fonts: c.Files.Fonts, AnswerMessages: c.Files.AnswerMessages,
 		Trust: tasks.Trust(c.Trust), SharedState: c.AgentTools.SharedState, Delegate: c.AgentTools.Delegate,
 	}
@@ -146,6 +158,12 @@ func access(config *conf.Config) web.Access {
 		if hash, err := hex.DecodeString(t.SHA256); err == nil && len(hash) == len(token.Hash) {
 			copy(token.Hash[:], hash)
 			a.Tokens = append(a.Tokens, token)
+		}
+	}
+	if o := config.HTTP.OIDC; o.Issuer != "" {
+		a.OIDC = web.OIDC{Issuer: o.Issuer, ClientID: o.ClientID, ClientSecret: o.ClientSecret, Audience: o.Audience, Roles: map[policy.Role][]string{}}
+		for role, claims := range o.Roles {
+			a.OIDC.Roles[policy.Role(role)] = claims
 		}
 	}
 	for _, proxy := range config.HTTP.Proxies {

@@ -46,7 +46,9 @@ type HTTP struct {
 	Proxies []string `yaml:"proxies,omitempty"`
 	// Rate is how many requests per second each token may make on average.
 	Rate int `yaml:"rate,omitempty" jsonschema:"minimum=1,maximum=100000"`
-	// Tokens let programs use the API; "legwork token new" makes one. Default: none.
+	// OIDC signs people in by an OpenID Connect provider. Default: none.
+	OIDC OIDC `yaml:"oidc,omitempty"`
+	// Tokens let programs use the API, and people sign in at the page; "legwork token new" makes one. Default: none.
 	Tokens []Token `yaml:"tokens,omitempty"`
 }
 
@@ -130,11 +132,12 @@ func (h HTTP) check(l *issues) {
 	switch {
 	case problem != "":
 		l.Add("http.listen", "%s", problem)
-	case h.Listen != "" && !loopback(host) && len(h.Tokens) == 0:
+	case h.Listen != "" && !loopback(host) && len(h.Tokens) == 0 && h.OIDC.Issuer == "":
 		l.Add("http.listen", "would be open to other machines without any token; allowed: a local address such as %s, or tokens (\"legwork token new\"); webhooks can have an open address at webhook_listen", DefaultListen)
 	case h.Listen == "" && len(h.Tokens) > 0:
 		l.Add("http.tokens", "need http.listen; set an address such as %s, or remove the tokens", DefaultListen)
 	}
+	h.OIDC.check(l, h.Listen)
 	l.ids("http.proxies", h.Proxies, proxyProblem)
 	_, problem = listenProblem(h.WebhookListen)
 	switch {

@@ -152,7 +152,7 @@ func (c *Config) parts() map[string]any {
 	parts := map[string]any{
 		"language": c.Language, "timezone": c.Timezone, "data_dir": c.DataDir, "instructions": c.Instructions,
 		"texts_dir": c.TextsDir, "log": c.Log, "models": models.Models, "roles": models.Roles,
-		"http":        []any{c.HTTP.Proxies, c.HTTP.Rate, c.HTTP.Tokens},
+		"http":        []any{c.HTTP.Proxies, c.HTTP.Rate, c.HTTP.Tokens, c.HTTP.OIDC},
 		"http.listen": c.HTTP.Listen, "http.public_url": c.HTTP.PublicURL, "http.webhook_listen": c.HTTP.WebhookListen,
 		"access": c.Access, "chats": c.Chats, "servers": c.Tools.Servers, "groups": c.Tools.Groups,
 		"approvals": c.Approvals, "schedules": c.Schedules, "import_servers": c.ImportServers,

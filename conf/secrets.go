@@ -47,6 +47,7 @@ func (c *Config) ownSecrets() secretSet {
 	if c.Slack != nil {
 		found.add("slack", c.Slack.BotToken, c.Slack.AppToken, c.Slack.SigningSecret)
 	}
+	found.add("http.oidc.client_secret", c.HTTP.OIDC.ClientSecret)
 	found.add("alerts.webhooks", c.Alerts.Secrets()...)
 	found.addHeaders("telemetry.otlp_headers", c.Telemetry.OTLPHeaders)
 	found.addAddress("telemetry.otlp_endpoint", c.Telemetry.OTLPEndpoint)

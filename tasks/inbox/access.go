@@ -21,7 +21,7 @@ func (in *Inbox) admit(ctx context.Context, m bot.Message, access policy.Access)
 	if err != nil {
 		return false, false, err
 	}
-	if key := m.From.Key(); slices.Contains(admins, key) || key == access.Owner {
+	if key := m.From.Key(); slices.Contains(admins, key) || slices.Contains(access.Owners, key) {
 		return true, true, nil
 	}
 	if access.Admits(false, nil, m) {

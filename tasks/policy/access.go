@@ -12,7 +12,7 @@ import (
 // more people in the chat; the store keeps their decisions.
 type Access struct {
 	Admins    []string                  // keys of persons: "telegram:12345"
-	Owner     string                    // key of the person at the machine: an admin who gets no notices
+	Owners    []string                  // admins who get no notices: the person at the machine, and admin tokens in the web chat
 	Platforms map[string]PlatformAccess // by platform; one that is not in it is open to everybody
 }
 

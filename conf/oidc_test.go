@@ -1,0 +1,34 @@
+package conf_test
+
+import (
+	"strings"
+	"testing"
+
+	"legwork/conf"
+)
+
+// TestOIDC: mistakes in http.oidc name their keys.
+func TestOIDC(t *testing.T) {
+	const good = `issuer: "https://login.example.com", client_id: c, `
+	for _, c := range []struct{ name, oidc, key, want string }{
+		{"good", good + `roles: {admin: ["group:ops"], person: ["*"]}, audience: a`, "", ""},
+		{"a local provider", `issuer: "http://127.0.0.1:9000", client_id: c, roles: {viewer: ["*"]}`, "", ""},
+		{"no issuer", `client_id: c`, "http.oidc.issuer", "is missing"},
+		{"no address", `issuer: login, client_id: c, roles: {viewer: ["*"]}`, "http.oidc.issuer", "is not the address"},
+		{"without encryption", `issuer: "http://login.example.com", client_id: c, roles: {viewer: ["*"]}`, "http.oidc.issuer", "https"},
+		{"no client", `issuer: "https://login.example.com", roles: {viewer: ["*"]}`, "http.oidc.client_id", "is missing"},
+		{"no roles", `issuer: "https://login.example.com", client_id: c`, "http.oidc.roles", "is missing"},
+		{"an unknown role", good + `roles: {boss: ["*"]}`, "http.oidc.roles.boss", "unknown role"},
+		{"everybody an admin", good + `roles: {admin: ["*"]}`, "http.oidc.roles.admin[0]", "everybody"},
+		{"no claim", good + `roles: {viewer: [ops]}`, "http.oidc.roles.viewer[0]", "CLAIM:VALUE"},
+		{"the client as audience", good + `roles: {viewer: ["*"]}, audience: c`, "http.oidc.audience", "of their own"},
+	} {
+		_, err := conf.Load(write(t, minimal+"http: {oidc: {"+c.oidc+"}}\n"), variables(nil))
+		switch {
+		case c.key == "" && err != nil:
+			t.Errorf("%s: got %v", c.name, err)
+		case c.key != "" && (err == nil || !strings.Contains(err.Error(), c.key+": ") || !strings.Contains(err.Error(), c.want)):
+			t.Errorf("%s: got %v, want %q and %q", c.name, err, c.key, c.want)
+		}
+	}
+}
