@@ -40,6 +40,7 @@ bot/telegram       | bot bot/markdown retry telemetry issue  | telegram-bot-api/
 bot/slack          | bot bot/markdown retry telemetry issue clip | slack-go/slack gorilla/websocket golang-lru/v2
 bot/web            | bot clip files tasks web/problem          |
 web                | tasks/api telemetry web/problem tasks/policy | x/time golang-lru/v2
+web                | bot tasks tasks/api telemetry web/problem tasks/policy | x/time golang-lru/v2
 web/api            | clip files planner plainjson tasks tasks/api telemetry web/problem tasks/policy | huma/v2
 web/mcp            | bot clip files plainjson planner tasks tasks/api telemetry tasks/policy | mcp-go jsonschema/v6 x/text
 tasks/alerts       | bot clip llm planner redact retry tasks tasks/api tasks/cards telemetry tasks/inbox issue | standard-webhooks

@@ -53,6 +53,8 @@ const (
 	TableGarbage
 	TableBlobs
 	TableChunks
+	TableSessions
+	TableLinks
 	TableConversations
 	TablePosts
 	TablePostMarks
@@ -69,7 +71,7 @@ var names = [tableEnd]string{
 	TableRows: "rows", TableListed: "listed", TableFeed: "feed", TableTail: "tail", TableAudit: "audit",
 	TableOutgoing: "outgoing", TableOutbox: "outbox", TableLanes: "lanes",
 	TableContents: "contents", TableUses: "uses", TableFiles: "files", TableOwners: "owners", TableGarbage: "garbage",
-	TableBlobs: "blobs", TableChunks: "chunks",
+	TableBlobs: "blobs", TableChunks: "chunks", TableSessions: "sessions", TableLinks: "links",
 	TableConversations: "conversations", TablePosts: "posts", TablePostMarks: "post_marks", TablePostChanges: "post_changes",
 	TableNewestPosts: "newest_posts",
 }
@@ -197,6 +199,10 @@ var (
 	postChanges = jsonTable[ownedSeq, postKey](TablePostChanges, ownedKey)
 	// newest_posts: owner, seq of the newest post of a conversation -> the conversation.
 	newestPosts = jsonTable[ownedSeq, string](TableNewestPosts, ownedKey)
+	// sessions: id -> a sign-in of a browser.
+	sessionRows = jsonTable[string, tasks.Session](TableSessions, nameKey)
+	// links: id -> a link that signs a person in once.
+	linkRows = jsonTable[string, tasks.SignInLink](TableLinks, nameKey)
 )
 
 // The names in meta.

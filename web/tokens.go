@@ -4,7 +4,9 @@ import (
 	"context"
 	"crypto/sha256"
 	"crypto/subtle"
+	"encoding/hex"
 	"errors"
+	"maps"
 	"net/netip"
 	"reflect"
 	"slices"
@@ -53,18 +55,24 @@ var (
 	errStopping = errors.New("legwork is stopping")
 )
 
-// tokens are the tokens in use, with their running requests.
+// tokens are the tokens in use, and the sessions that were used lately, with their
+// running requests.
 type tokens struct {
 	mu       sync.Mutex
 	list     []*token
+	sessions map[string]*token // by their ids
+	rate     rate.Limit
 	proxies  []netip.Prefix
 	stopping bool
 }
 
+// token is a token of the config, or the session of a person, which has no hash.
 type token struct {
 	Token
 	limiter *rate.Limiter
 	running map[*runningRequest]bool
+	from    *token    // of a session: the token that signed in; nil: none
+	used    time.Time // of a session: the latest request
 }
 
 // runningRequest is a request with a token that was not answered yet.
@@ -84,27 +92,45 @@ func (ts *tokens) use(a Access) {
 	}
 	ts.mu.Lock()
 	defer ts.mu.Unlock()
+	ts.rate = rate.Limit(limit)
 	var next []*token
 	for _, given := range a.Tokens {
 		t := ts.unchanged(given)
 		if t == nil {
-			t = &token{Token: given, limiter: rate.NewLimiter(0, 0), running: map[*runningRequest]bool{}}
+			t = ts.added(given)
 		}
-		if t.limiter.Limit() != rate.Limit(limit) {
-			t.limiter = rate.NewLimiter(rate.Limit(limit), 2*limit)
+		if t.limiter.Limit() != ts.rate {
+			t.limiter = ts.limiter()
 		}
 		next = append(next, t)
 	}
 	for _, old := range ts.list {
-		if slices.Contains(next, old) {
-			continue
+		if !slices.Contains(next, old) {
+			old.revoke()
 		}
-		for r := range old.running {
-			r.revoked = true
-			r.cancel(errRevoked)
+	}
+	for id, s := range ts.sessions {
+		if s.from != nil && !slices.Contains(next, s.from) {
+			s.revoke()
+			delete(ts.sessions, id)
 		}
 	}
 	ts.list, ts.proxies = next, a.Proxies
+}
+
+// added returns a token without requests.
+func (ts *tokens) added(given Token) *token {
+	return &token{Token: given, limiter: ts.limiter(), running: map[*runningRequest]bool{}}
+}
+
+func (ts *tokens) limiter() *rate.Limiter { return rate.NewLimiter(ts.rate, 2*int(ts.rate)) }
+
+// revoke cuts off the running requests.
+func (t *token) revoke() {
+	for r := range t.running {
+		r.revoked = true
+		r.cancel(errRevoked)
+	}
 }
 
 func (ts *tokens) unchanged(given Token) *token {
@@ -152,7 +178,7 @@ func (ts *tokens) begin(t *token, now time.Time, cancel context.CancelCauseFunc)
 	switch {
 	case ts.stopping:
 		return nil, 0, errStopping
-	case !slices.Contains(ts.list, t):
+	case t.Session == "" && !slices.Contains(ts.list, t) || t.Session != "" && ts.sessions[t.Session] != t:
 		return nil, 0, errRevoked
 	case len(t.running) >= maxRunning:
 		return nil, time.Second, nil
@@ -163,7 +189,7 @@ func (ts *tokens) begin(t *token, now time.Time, cancel context.CancelCauseFunc)
 		return nil, wait, nil
 	}
 	r = &runningRequest{tokens: ts, token: t, cancel: cancel}
-	t.running[r] = true
+	t.running[r], t.used = true, now
 	return r, 0, nil
 }
 
@@ -191,9 +217,79 @@ func (ts *tokens) stop() {
 func (ts *tokens) cancelAll() {
 	ts.mu.Lock()
 	defer ts.mu.Unlock()
-	for _, t := range ts.list {
+	for _, t := range slices.AppendSeq(slices.Clone(ts.list), maps.Values(ts.sessions)) {
 		for r := range t.running {
 			r.cancel(errStopping)
 		}
 	}
+}
+
+// named returns the token with a name and a hash in hexadecimal, or nil.
+func (ts *tokens) named(name, hash string) *token {
+	ts.mu.Lock()
+	defer ts.mu.Unlock()
+	for _, t := range ts.list {
+		if t.Name == name && hex.EncodeToString(t.Hash[:]) == hash {
+			return t
+		}
+	}
+	return nil
+}
+
+// session returns a session with the rights that its person has now. When they have
+// changed, it cuts off the requests with the earlier ones. from is the token that
+// signed in, or nil; the result is nil when that token is gone.
+func (ts *tokens) session(p api.Principal, from *token) *token {
+	ts.mu.Lock()
+	defer ts.mu.Unlock()
+	known := ts.sessions[p.Session]
+	if known != nil && known.from == from && reflect.DeepEqual(known.Principal, p) {
+		return known
+	}
+	if known != nil {
+		known.revoke()
+	}
+	if from != nil && !slices.Contains(ts.list, from) {
+		delete(ts.sessions, p.Session)
+		return nil
+	}
+	s := ts.added(Token{Principal: p})
+	s.from = from
+	if ts.sessions == nil {
+		ts.sessions = map[string]*token{}
+	}
+	ts.sessions[p.Session] = s
+	return s
+}
+
+// knows reports whether a session was used lately.
+func (ts *tokens) knows(session string) bool {
+	ts.mu.Lock()
+	defer ts.mu.Unlock()
+	return ts.sessions[session] != nil
+}
+
+// endSession cuts off the requests of a session.
+func (ts *tokens) endSession(id string) {
+	ts.mu.Lock()
+	defer ts.mu.Unlock()
+	if s := ts.sessions[id]; s != nil {
+		s.revoke()
+		delete(ts.sessions, id)
+	}
+}
+
+// sessionIDs lists the sessions with running requests, and forgets those that had none
+// for a minute.
+func (ts *tokens) sessionIDs(now time.Time) (ids []string) {
+	ts.mu.Lock()
+	defer ts.mu.Unlock()
+	for id, s := range ts.sessions {
+		if len(s.running) > 0 {
+			ids = append(ids, id)
+		} else if now.Sub(s.used) > time.Minute {
+			delete(ts.sessions, id)
+		}
+	}
+	return ids
 }

@@ -278,7 +278,9 @@ func (s *Service) List(ctx context.Context, p Principal, q Query) (list []TaskSu
 	if _, made := q.Before.Time(); !made && q.Before != "" {
 		return nil, "", &InvalidError{"cursor", "is none that a list gave"}
 	}
-	rows, more, err := s.Store.Tasks(ctx, tasks.TaskQuery{Statuses: q.States, Rooms: p.rooms(q.Chat), Before: q.Before, Limit: limit})
+	query := p.query(q.Chat)
+	query.Statuses, query.Before, query.Limit = q.States, q.Before, limit
+	rows, more, err := s.Store.Tasks(ctx, query)
 	if err != nil {
 		return nil, "", fmt.Errorf("listing tasks: %w", err)
 	}
