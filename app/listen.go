@@ -15,6 +15,7 @@ import (
 	"legwork/tasks/api"
 	"legwork/web"
 	webapi "legwork/web/api"
+	"legwork/web/console"
 	"legwork/web/mcp"
 )
 
@@ -45,7 +46,7 @@ func (d *daemon) listen(ctx context.Context, config *conf.Config, hooks map[stri
 	var err error
 	d.web, err = web.New(web.Config{
 		Listen: config.HTTP.Listen, WebhookListen: config.HTTP.WebhookListen, PublicURL: config.HTTP.PublicURL,
-		Health: d.health, Webhooks: hooks, Docs: programs.Docs(), Access: access(config), SignIn: d.core.signIn(),
+		Health: d.health, Webhooks: hooks, Docs: programs.Docs(), Console: console.Handler(), Access: access(config), SignIn: d.core.signIn(),
 		Streams: webapi.IsUpload,
 		API:     redact.Replies(withChat(d.core.webChat, programs.Handler()), d.hidden, false), MCP: mcp.New(mcp.Config{
 			Service: d.core.service, Version: telemetry.ReadBuild().Version, Stop: ctx.Done(), Log: d.log,
