@@ -36,7 +36,7 @@ type Post struct {
 // Conversation is a conversation of the web chat.
 type Conversation struct {
 	Key   string    // of its bot.Chat
-	Owner string    // key of the person who began it; nobody else may read it
+	Owner string    // key of the person who began it; the only one who may read it
 	Title string    // the beginning of the first text of its owner; empty before that
 	Seq   uint64    // of the post that was added last
 	Read  uint64    // Seq up to which the owner has read it

@@ -343,7 +343,7 @@ func (f *webClient) stops(in record.Input) bool {
 	return false
 }
 
-// push presses a button. Nobody but its owner can press in a conversation.
+// push presses a button. Only the owner of a conversation can press there.
 func (f *webClient) push(p record.Post, label, by string) {
 	who := strings.TrimPrefix(p.Chat, "private ")
 	if by != who {
