@@ -20,8 +20,8 @@ func (a *core) newWebChat(stop <-chan struct{}) *botweb.Web {
 
 // chatCaller is the person who sends a request to the web chat.
 func chatCaller(r *http.Request) (bot.Person, bool) {
-	p := api.Caller(r.Context()).Person
-	return p, p.ID != ""
+	person := api.Caller(r.Context()).Person
+	return person, person.ID != ""
 }
 
 // attachUploads returns uploads of the caller as files of a message.

@@ -208,7 +208,7 @@ func (l *LaterError) Error() string { return "not before " + l.After.String() + 
 var ErrNotified = errors.New("people were notified")
 
 // RefusedError is the error of a handler for a message that its author must correct.
-// Nothing of the message was stored.
+// The message was not stored.
 type RefusedError struct{ Mistakes []Mistake }
 
 // Mistake is one reason of a RefusedError.

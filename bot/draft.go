@@ -100,7 +100,7 @@ type PlanItem struct {
 // Form is what a server asks a person. The press of Data brings the values of all Fields
 // in Message.Form.
 type Form struct {
-	Fields []FormField `json:"fields"` // those that have no value yet
+	Fields []FormField `json:"fields"` // the open ones
 	Data   string      `json:"data"`
 }
 

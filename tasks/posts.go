@@ -27,21 +27,21 @@ type Post struct {
 	// Mark is unique in the conversation: a new post with the mark of another one replaces
 	// it. Empty: none.
 	Mark string
-	At   time.Time // of its first form
-	Mine bool      // the owner of the conversation wrote it
-	Text string    // Markdown; SearchPosts looks into it
+	At   time.Time       // of its first form
+	Mine bool            // the owner of the conversation wrote it
+	Text string          // Markdown; SearchPosts looks into it
 	Body json.RawMessage // the rest, as the platform writes it
 }
 
 // Conversation is a conversation of the web chat.
 type Conversation struct {
-	Key   string // of its bot.Chat
-	Owner string // key of the person who began it; nobody else may read it
-	Title string // the beginning of the first text of its owner; empty before that
+	Key   string    // of its bot.Chat
+	Owner string    // key of the person who began it; the only one who may read it
+	Title string    // the beginning of the first text of its owner; empty before that
 	Seq   uint64    // of the post that was added last
 	Read  uint64    // Seq up to which the owner has read it
 	At    time.Time // of that post
-	Found string // of SearchPosts: a text that holds the words
+	Found string    // of SearchPosts: a text that holds the words
 }
 
 // Posts keeps the conversations of the web chat. Forget deletes the posts of a

@@ -13,7 +13,7 @@ import (
 	"legwork/bot"
 )
 
-// hub gives changes to the streams that are open. A reader that is slow delays nobody: it
+// hub gives changes to the streams that are open. A slow reader delays no other one: it
 // has a list of what changed since its last event, in which the newest form of a post
 // takes the place of earlier ones. The zero value is ready.
 type hub struct {

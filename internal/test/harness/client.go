@@ -62,6 +62,8 @@ func (s *session) openClient(ctx context.Context, seen func()) (client, error) {
 		return newSlackClient(ctx, s, seen)
 	case record.API:
 		return newAPIClient(ctx, s, seen)
+	case record.Web:
+		return newWebClient(ctx, s, seen)
 	}
 	return nil, fmt.Errorf("there is no client %q; there are %v", s.order.Client, record.Clients())
 }

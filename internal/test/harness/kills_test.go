@@ -25,7 +25,7 @@ var (
 	kills  = flag.Int("kills", 10, "how often TestKills kills")
 	onPG   = flag.Int("postgres-kills", 10, "how often TestKillsOnPostgres kills")
 	plant  = flag.Bool("faults", false, "run TestPlantedFaults")
-	client = flag.String("client", "all", "where people talk to it: terminal, telegram, slack, api or all")
+	client = flag.String("client", "all", "where people talk to it: terminal, telegram, slack, api, web or all")
 	binary = flag.String("main", "./cmd/legwork", "package of the binary to be killed")
 	seed   = flag.Int64("seed", 1, "seed of the first run")
 )

@@ -13,7 +13,7 @@ import (
 type Order struct {
 	Seed   int64
 	Kills  []Kill  // one per life; a last life without a kill follows
-	Client string  // Terminal, Telegram or Slack; empty: Terminal
+	Client string  // one of record.Clients; empty: Terminal
 	Fault  string  // planted faults, separated by commas
 	Server *Server // keeps the data; nil: a data file
 	// Patience is how long the wires may be silent before a life counts as

@@ -14,7 +14,7 @@ const RuleTidy = "tidy" // no board with Stop, no question, no stream, no previe
 // tells them in the terminal; what should not be there any more is held against
 // what a kill can have hidden.
 func (j *judge) chatRecord() {
-	if j.r.Client != record.Telegram && j.r.Client != record.Slack {
+	if j.r.Client != record.Telegram && j.r.Client != record.Slack && j.r.Client != record.Web {
 		return
 	}
 	for _, d := range j.r.Unconfirmed {
@@ -69,10 +69,10 @@ func (j *judge) lifeAt(at time.Time) int {
 
 // answeredAgain judges an answer that came after another one to the same question: on
 // Telegram the window between sending and storing allows it, and an answer of
-// the platform that was lost; in Slack every message can be found again.
+// the platform that was lost; in Slack every message can be found again, and in the browser none is posted twice.
 func (j *judge) answeredAgain(in record.Input, before record.Event) bool {
 	switch {
-	case j.r.Client == record.Slack:
+	case j.r.Client == record.Slack, j.r.Client == record.Web:
 		j.violated(RuleOnce, "%s has two answers in %s", in.ID, before.Chat)
 		return false
 	case before.Post.Torn:

@@ -24,7 +24,7 @@ func (j *fileJudge) files() {
 	for _, in := range j.r.Inputs {
 		for _, m := range in.Makes() {
 			switch j.r.Client {
-			case record.Telegram, record.Slack:
+			case record.Telegram, record.Slack, record.Web:
 				j.inChat(in, m, again)
 			case record.API:
 				j.inContext(in, m)

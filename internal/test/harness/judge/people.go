@@ -29,7 +29,7 @@ func (j *peopleJudge) people() {
 		if in.Kind != record.Decide {
 			continue
 		}
-		if j.r.Client == record.Telegram || j.r.Client == record.Slack {
+		if j.r.Client == record.Telegram || j.r.Client == record.Slack || j.r.Client == record.Web {
 			j.cards(in, again)
 		} else {
 			j.questions(in)
@@ -75,7 +75,7 @@ func (j *peopleJudge) cards(in record.Input, again []int) {
 		}
 		j.CardsAgain++
 		switch before := list[i-1]; {
-		case j.r.Client == record.Slack:
+		case j.r.Client == record.Slack, j.r.Client == record.Web:
 			j.violated(RuleAskedOnce, "%q was asked about twice in %s", in.Key, p.Chat)
 		case before.Torn:
 		case !j.killedAfter(j.lifeAt(before.Posted), before.Posted):

@@ -19,7 +19,7 @@ type Record struct {
 	Seed         int64
 	Inputs       []Input  // in the order of sending
 	Lives        []Life   // of the process, in order
-	Client       string   // Terminal, Telegram, Slack or API
+	Client       string   // Terminal, Telegram, Slack, API or Web
 	Events       []Event  // of stdout, in order
 	Posts        []Post   // messages of the bot in chats, at the end
 	Misuse       []string // what the platform would call a bug of the client
@@ -239,10 +239,11 @@ const (
 	Telegram = "telegram"
 	Slack    = "slack"
 	API      = "api"
+	Web      = "web"
 )
 
 // Clients lists them.
-func Clients() []string { return []string{Terminal, Telegram, Slack, API} }
+func Clients() []string { return []string{Terminal, Telegram, Slack, API, Web} }
 
 // Committing names the failpoint before the store commits an event.
 func Committing(t planner.EventType) string { return "commit.before." + string(t) }
