@@ -29,13 +29,14 @@ type ChatPerson struct {
 	External bool       `json:"external,omitempty"`
 }
 
-// Session is a sign-in of a browser: by a link when Token and Claims are empty.
+// Session is a sign-in of a browser: by a link when Token and Issuer are empty.
 type Session struct {
 	ID string `json:"id"` // SHA-256 of the secret in the cookie, in hexadecimal
 	ChatPerson
 	Token     string    `json:"token,omitempty"`      // name of the token that signed in
 	TokenHash string    `json:"token_hash,omitempty"` // of its text, in hexadecimal: another token of that name is not this one
-	Claims    []string  `json:"claims,omitempty"`     // of an OIDC provider about the person: "groups:ops"
+	Issuer    string    `json:"issuer,omitempty"`     // of an OIDC provider that signed in
+	Claims    []string  `json:"claims,omitempty"`     // what it said about the person, as the config names it: "group:ops"
 	Addr      string    `json:"addr,omitempty"`       // of the sign-in
 	Agent     string    `json:"agent,omitempty"`      // User-Agent of the browser
 	Made      time.Time `json:"made"`                 // set by the store

@@ -16,6 +16,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"legwork/tasks/api"
@@ -29,7 +30,8 @@ type auth struct {
 	failures          failedAuthLimiter
 	origins           *http.CrossOriginProtection
 	api, mcp, metrics http.Handler
-	signIn            *SignIn // nil: there are no sessions
+	signIn            *SignIn             // nil: there are no sessions
+	oidc              atomic.Pointer[idp] // nil: none
 	cookies           cookies
 	changed           chan struct{} // gets a value when rights may have changed; holds one
 	streams           func(*http.Request) bool
@@ -54,10 +56,24 @@ func newAuth(c Config) (*auth, error) {
 		}
 		a.cookies.public = u
 	}
-	a.tokens.use(c.Access)
+	a.use(c.Access)
 	var err error
 	a.failures, err = newFailedAuthLimiter()
 	return a, err
+}
+
+// use changes who may call.
+func (a *auth) use(access Access) {
+	before := a.oidc.Load()
+	a.useOIDC(access.OIDC)
+	if a.oidc.Load() != before {
+		a.tokens.endAccess()
+	}
+	a.tokens.use(access)
+	select {
+	case a.changed <- struct{}{}:
+	default:
+	}
 }
 
 // metricsHandler serves GET requests of the roles that may read metrics.
@@ -241,6 +257,9 @@ func (a *auth) hasToken(r *http.Request) bool {
 	return wrong == "" && a.tokens.find(text) != nil
 }
 
+// maxToken bounds a token, in bytes: access tokens of OIDC providers are long.
+const maxToken = 8 << 10
+
 // bearerToken returns the token of a request, or what is wrong with its header.
 func bearerToken(r *http.Request) (token, wrong string) {
 	headers := r.Header.Values("Authorization")
@@ -252,7 +271,7 @@ func bearerToken(r *http.Request) (token, wrong string) {
 		return "", tokenMissing
 	}
 	token = strings.TrimSpace(token)
-	if token == "" || len(token) > 512 {
+	if token == "" || len(token) > maxToken {
 		return "", tokenUnknown
 	}
 	return token, ""

@@ -2,6 +2,7 @@ package web
 
 import (
 	"context"
+	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -32,6 +33,9 @@ type SignIn struct {
 	// Version of legwork, for the page.
 	Version string
 }
+
+// newSecret returns a secret of 260 random bits.
+func newSecret() string { return rand.Text() + rand.Text() }
 
 // isSessionCall reports a path of the calls about sessions.
 func isSessionCall(path string) bool {
@@ -117,7 +121,10 @@ func (a *auth) find(r *http.Request) (t *token, wrong string, err error) {
 	if wrong != "" {
 		return nil, wrong, nil
 	}
-	return a.tokens.find(text), "", nil
+	if t = a.tokens.find(text); t == nil {
+		t = a.accessToken(r, text)
+	}
+	return t, "", nil
 }
 
 // session returns a session with the rights that its person has now. errSignedOut.
@@ -138,7 +145,7 @@ func (a *auth) session(ctx context.Context, id string) (*token, error) {
 			return nil, err
 		}
 	}
-	if t := a.tokens.session(p, from); t != nil {
+	if t := a.tokens.caller(id, p, from, time.Time{}); t != nil {
 		return t, nil
 	}
 	return nil, errSignedOut
@@ -153,6 +160,15 @@ func (a *auth) principal(ctx context.Context, s tasks.Session) (p api.Principal,
 			return p, nil, errSignedOut
 		}
 		p = from.Principal
+	case s.Issuer != "":
+		provider := a.oidc.Load()
+		ok := provider != nil && provider.Issuer == s.Issuer
+		if ok {
+			p, ok = provider.principal(s.Person, s.Claims)
+		}
+		if !ok || p.Role == policy.RoleAgent {
+			return p, nil, errSignedOut
+		}
 	default:
 		p, err = a.signIn.Rights(ctx, s.ChatPerson)
 		if errors.Is(err, api.ErrForbidden) {
@@ -179,7 +195,10 @@ func (a *auth) checkSessions(ctx context.Context) {
 		case <-a.changed:
 		case <-again.C:
 		}
-		for _, id := range a.tokens.sessionIDs(a.now()) {
+		for _, id := range a.tokens.inUse(a.now()) {
+			if strings.HasPrefix(id, accessPrefix) {
+				continue
+			}
 			s, err := a.signIn.Store.Session(ctx, id)
 			var p api.Principal
 			var from *token
@@ -188,7 +207,7 @@ func (a *auth) checkSessions(ctx context.Context) {
 			}
 			switch {
 			case err == nil:
-				a.tokens.session(p, from)
+				a.tokens.caller(id, p, from, time.Time{})
 			case errors.Is(err, errSignedOut), errors.Is(err, tasks.ErrNoSession):
 				a.tokens.endSession(id)
 			case ctx.Err() == nil:

@@ -1,8 +1,8 @@
 package web
 
 import (
+	"cmp"
 	"context"
-	"crypto/rand"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
@@ -23,6 +23,8 @@ import (
 const (
 	pathSession  = "/v1/session"
 	pathWays     = "/v1/session/ways"
+	pathOIDC     = "/v1/session/oidc"
+	pathCallback = "/v1/session/oidc/callback"
 	pathSessions = "/v1/sessions"
 )
 
@@ -81,6 +83,10 @@ func (a *auth) signInOpen(r *http.Request) http.HandlerFunc {
 		return a.deleteSession
 	case "GET " + pathWays:
 		return a.getWays
+	case "GET " + pathOIDC:
+		return a.beginOIDC
+	case "GET " + pathCallback:
+		return a.endOIDC
 	}
 	return nil
 }
@@ -101,7 +107,7 @@ func (a *auth) signInCalls(w http.ResponseWriter, r *http.Request) {
 			a.getSessions(w, r)
 			return
 		}
-	case r.URL.Path == pathWays:
+	case r.URL.Path == pathWays, r.URL.Path == pathOIDC, r.URL.Path == pathCallback:
 	case !one:
 		problem.New(problem.NotFound, "").Write(w)
 		return
@@ -209,7 +215,7 @@ func (a *auth) refuseSignIn(w http.ResponseWriter, r *http.Request, detail strin
 // openSession stores a session and gives its cookie to the browser. errSignedOut when
 // the person may do nothing here.
 func (a *auth) openSession(w http.ResponseWriter, r *http.Request, s tasks.Session) error {
-	secret := rand.Text() + rand.Text()
+	secret := newSecret()
 	s.ID, s.Addr = secretID(secret), clientAddr(r, a.tokens.trustedProxies()).String()
 	s.Agent = strings.ToValidUTF8(r.UserAgent()[:min(len(r.UserAgent()), maxAgent)], "")
 	p, _, err := a.principal(r.Context(), s)
@@ -262,10 +268,14 @@ func (a *auth) deleteSession(w http.ResponseWriter, r *http.Request) {
 
 // getWays lists the ways to sign in, for the page.
 func (a *auth) getWays(w http.ResponseWriter, _ *http.Request) {
-	replyJSON(w, http.StatusOK, "application/json", struct {
+	ways := struct {
 		Token bool   `json:"token"`
 		OIDC  string `json:"oidc"` // the words on the button; empty: not offered
-	}{Token: a.tokens.any()})
+	}{Token: a.tokens.any()}
+	if p := a.oidc.Load(); p != nil {
+		ways.OIDC = p.button()
+	}
+	replyJSON(w, http.StatusOK, "application/json", ways)
 }
 
 // getSession describes the caller.
@@ -290,6 +300,7 @@ func (a *auth) getSession(w http.ResponseWriter, r *http.Request) {
 			a.unavailable(w, r, err)
 			return
 		}
+		me.Name = cmp.Or(s.Person.Name, me.Name)
 		me.Session = &MySession{s.ID, api.Time{Time: s.Expires()}}
 	}
 	replyJSON(w, http.StatusOK, "application/json", me)
@@ -324,12 +335,8 @@ func (a *auth) getSessions(w http.ResponseWriter, r *http.Request) {
 		Next  *string      `json:"next_cursor"`
 	}{Items: make([]SessionRow, len(list))}
 	for i, s := range list {
-		name := s.Person.Name
-		if name == "" {
-			name = s.Person.ID
-		}
 		page.Items[i] = SessionRow{
-			ID: s.ID, Name: name, Person: s.Person.Key(), Way: wayOf(s), Made: api.Time{Time: s.Made}, Used: api.Time{Time: s.Used},
+			ID: s.ID, Name: cmp.Or(s.Person.Name, s.Person.ID), Person: s.Person.Key(), Way: wayOf(s), Made: api.Time{Time: s.Made}, Used: api.Time{Time: s.Used},
 			Expires: api.Time{Time: s.Expires()}, Address: s.Addr, Browser: s.Agent, Current: s.ID == p.Session,
 		}
 	}
@@ -374,7 +381,7 @@ func wayOf(s tasks.Session) string {
 	switch {
 	case s.Token != "":
 		return "token"
-	case len(s.Claims) > 0:
+	case s.Issuer != "":
 		return "oidc"
 	}
 	return "link"

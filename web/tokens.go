@@ -10,6 +10,7 @@ import (
 	"net/netip"
 	"reflect"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -31,16 +32,21 @@ type Access struct {
 	// Rate is how many requests per second each token may make, with bursts of
 	// twice as many. 0: 100.
 	Rate int
+	// OIDC is the provider that may sign people in.
+	OIDC OIDC
 	// Proxies are the networks of proxies whose X-Forwarded-For is believed.
 	Proxies []netip.Prefix
 }
 
-// Intersect returns a with only those tokens that next has too, unchanged. A reload
+// Intersect returns a with only those tokens, and the provider, that next has too, unchanged. A reload
 // uses it for the time in which the next Access is not in use yet.
 func (a Access) Intersect(next Access) Access {
 	a.Tokens = slices.DeleteFunc(slices.Clone(a.Tokens), func(t Token) bool {
 		return !slices.ContainsFunc(next.Tokens, func(other Token) bool { return reflect.DeepEqual(t, other) })
 	})
+	if !reflect.DeepEqual(a.OIDC, next.OIDC) {
+		a.OIDC = OIDC{}
+	}
 	return a
 }
 
@@ -60,20 +66,26 @@ var (
 type tokens struct {
 	mu       sync.Mutex
 	list     []*token
-	sessions map[string]*token // by their ids
+	sessions map[string]*token // and access tokens, by their ids
 	rate     rate.Limit
 	proxies  []netip.Prefix
 	stopping bool
 }
 
-// token is a token of the config, or the session of a person, which has no hash.
+// token is a token of the config; or the session of a person, or an access token of an
+// OIDC provider, which have no hash here.
 type token struct {
 	Token
 	limiter *rate.Limiter
 	running map[*runningRequest]bool
+	id      string    // of a session or an access token; empty for a token of the config
 	from    *token    // of a session: the token that signed in; nil: none
-	used    time.Time // of a session: the latest request
+	used    time.Time // the latest request
+	until   time.Time // of an access token: when it expires
 }
+
+// accessPrefix begins the ids of access tokens of an OIDC provider.
+const accessPrefix = "access:"
 
 // runningRequest is a request with a token that was not answered yet.
 type runningRequest struct {
@@ -178,7 +190,7 @@ func (ts *tokens) begin(t *token, now time.Time, cancel context.CancelCauseFunc)
 	switch {
 	case ts.stopping:
 		return nil, 0, errStopping
-	case t.Session == "" && !slices.Contains(ts.list, t) || t.Session != "" && ts.sessions[t.Session] != t:
+	case t.id == "" && !slices.Contains(ts.list, t) || t.id != "" && ts.sessions[t.id] != t:
 		return nil, 0, errRevoked
 	case len(t.running) >= maxRunning:
 		return nil, time.Second, nil
@@ -236,13 +248,13 @@ func (ts *tokens) named(name, hash string) *token {
 	return nil
 }
 
-// session returns a session with the rights that its person has now. When they have
-// changed, it cuts off the requests with the earlier ones. from is the token that
-// signed in, or nil; the result is nil when that token is gone.
-func (ts *tokens) session(p api.Principal, from *token) *token {
+// caller returns a session or an access token with the rights that its person has now.
+// When they have changed, it cuts off the requests with the earlier ones. from is the
+// token that signed in, or nil; the result is nil when that token is gone.
+func (ts *tokens) caller(id string, p api.Principal, from *token, until time.Time) *token {
 	ts.mu.Lock()
 	defer ts.mu.Unlock()
-	known := ts.sessions[p.Session]
+	known := ts.sessions[id]
 	if known != nil && known.from == from && reflect.DeepEqual(known.Principal, p) {
 		return known
 	}
@@ -250,15 +262,15 @@ func (ts *tokens) session(p api.Principal, from *token) *token {
 		known.revoke()
 	}
 	if from != nil && !slices.Contains(ts.list, from) {
-		delete(ts.sessions, p.Session)
+		delete(ts.sessions, id)
 		return nil
 	}
 	s := ts.added(Token{Principal: p})
-	s.from = from
+	s.id, s.from, s.until = id, from, until
 	if ts.sessions == nil {
 		ts.sessions = map[string]*token{}
 	}
-	ts.sessions[p.Session] = s
+	ts.sessions[id] = s
 	return s
 }
 
@@ -279,17 +291,33 @@ func (ts *tokens) endSession(id string) {
 	}
 }
 
-// sessionIDs lists the sessions with running requests, and forgets those that had none
-// for a minute.
-func (ts *tokens) sessionIDs(now time.Time) (ids []string) {
+// inUse lists the sessions and access tokens with running requests. It forgets those
+// that had none for a minute, and cuts off expired access tokens.
+func (ts *tokens) inUse(now time.Time) (ids []string) {
 	ts.mu.Lock()
 	defer ts.mu.Unlock()
 	for id, s := range ts.sessions {
-		if len(s.running) > 0 {
+		switch {
+		case !s.until.IsZero() && !now.Before(s.until):
+			s.revoke()
+			delete(ts.sessions, id)
+		case len(s.running) > 0:
 			ids = append(ids, id)
-		} else if now.Sub(s.used) > time.Minute {
+		case now.Sub(s.used) > time.Minute:
 			delete(ts.sessions, id)
 		}
 	}
 	return ids
+}
+
+// endAccess cuts off all access tokens.
+func (ts *tokens) endAccess() {
+	ts.mu.Lock()
+	defer ts.mu.Unlock()
+	for id, s := range ts.sessions {
+		if strings.HasPrefix(id, accessPrefix) {
+			s.revoke()
+			delete(ts.sessions, id)
+		}
+	}
 }

@@ -185,11 +185,7 @@ func (s *Server) Address(key string) string {
 // Use changes who may call, from the next request on. It cuts off running requests
 // whose token was removed or changed, and soon those of people who lost a right.
 func (s *Server) Use(a Access) {
-	s.auth.tokens.use(a)
-	select {
-	case s.auth.changed <- struct{}{}:
-	default:
-	}
+	s.auth.use(a)
 }
 
 // Run serves until ctx ends, then gives running requests at most 5 s; it cancels

@@ -49,7 +49,7 @@ func (b *env) sessions(person string, want ...string) {
 
 func testSessions(b *env) {
 	now := b.clock.now()
-	one := tasks.Session{ID: "one", ChatPerson: chatPerson("ann"), Token: "ops", TokenHash: "00", Claims: []string{"group:ops"}, Addr: "10.0.0.1", Agent: "Browser"}
+	one := tasks.Session{ID: "one", ChatPerson: chatPerson("ann"), Token: "ops", TokenHash: "00", Issuer: "https://login.example.com", Claims: []string{"group:ops"}, Addr: "10.0.0.1", Agent: "Browser"}
 	b.ok(b.store.PutSession(b.Context(), one))
 	one.Made, one.Used = now, now
 	b.session("one", one)
