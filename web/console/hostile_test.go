@@ -45,8 +45,10 @@ func everywhere(s string) post {
 		"buttons": []post{{"label": s, "data": s, "style": s}}, "free_text": true,
 		"plan": post{"data": s, "items": []post{{"id": s, "description": s, "name": s, "after": []string{s}}}},
 		"form": post{"data": s, "fields": []post{
-			{"name": s, "title": s, "description": s, "required": true, "default": s, "schema": post{"type": s, "format": s}}, {"name": "b", "title": s, "schema": post{"type": "boolean"}},
-			{"name": "c", "title": s, "choices": []post{{"value": s, "label": s}}}, {"name": "m", "title": s, "many": true, "choices": []post{{"value": s, "label": s}}},
+			{"name": s, "title": s, "description": s, "required": true, "default": s, "schema": post{"type": s, "format": s}},
+			{"name": "b", "title": s, "schema": post{"type": "boolean"}},
+			{"name": "c", "title": s, "choices": []post{{"value": s, "label": s}}},
+			{"name": "m", "title": s, "many": true, "choices": []post{{"value": s, "label": s}}},
 		}},
 	}
 }
