@@ -119,8 +119,7 @@ web/problem        |                                         |
 // every package: they put real parts together.
 const (
 	forTests       = "test store/storetest tasks/enginetest"
-	modulesOfTests = "go-cmp standard-webhooks goleak goldmark gorilla/websocket slack-go/slack pgregory.net/rapid go-internal creack/pty vt10x go-openai mcp-go jsonschema/v6 bbolt yaml/v3 x/sys x/term x/text x/image invopop/jsonschema pgx/v5 chromedp/chromedp chromedp/cdproto"
-	modulesOfTests = "go-cmp go-jose/v4 standard-webhooks goleak goldmark gorilla/websocket slack-go/slack pgregory.net/rapid go-internal creack/pty vt10x go-openai mcp-go jsonschema/v6 bbolt yaml/v3 x/sys x/term x/text x/image invopop/jsonschema pgx/v5"
+	modulesOfTests = "go-cmp standard-webhooks goleak goldmark gorilla/websocket slack-go/slack pgregory.net/rapid go-internal creack/pty vt10x go-openai mcp-go jsonschema/v6 bbolt yaml/v3 x/sys x/term x/text x/image invopop/jsonschema pgx/v5 chromedp/chromedp chromedp/cdproto go-jose/v4"
 )
 
 // pure packages decide by values alone; impure is what they must not reach for.
