@@ -344,8 +344,12 @@ func (f *fake) events(w http.ResponseWriter, r *http.Request) {
 	}
 	f.mu.Unlock()
 	control := http.NewResponseController(w)
+	beat := time.NewTicker(15 * time.Second)
+	defer beat.Stop()
 	for control.Flush() == nil {
 		select {
+		case <-beat.C:
+			_, _ = io.WriteString(w, ":\n\n")
 		case <-r.Context().Done():
 			f.mu.Lock()
 			delete(f.streams, stream)

@@ -35,8 +35,9 @@ func hostile() []string {
 	return all[:500]
 }
 
-// everywhere is a post with a text in each of its fields.
+// everywhere is a post with a text, or the beginning of a long one, in each of its fields.
 func everywhere(s string) post {
+	s = strings.ToValidUTF8(s[:min(len(s), 500)], "")
 	return post{
 		"kind": "question", "text": s, "task": s, "footer": s, "reply_to": s, "copy": s,
 		"board": post{"title": s, "status": s, "items": []post{{"id": s, "title": s, "group": s, "state": s, "doing": s, "elapsed_ms": 5}}},
@@ -45,8 +46,10 @@ func everywhere(s string) post {
 		"buttons": []post{{"label": s, "data": s, "style": s}}, "free_text": true,
 		"plan": post{"data": s, "items": []post{{"id": s, "description": s, "name": s, "after": []string{s}}}},
 		"form": post{"data": s, "fields": []post{
-			{"name": s, "title": s, "description": s, "required": true, "default": s, "schema": post{"type": s, "format": s}}, {"name": "b", "title": s, "schema": post{"type": "boolean"}},
-			{"name": "c", "title": s, "choices": []post{{"value": s, "label": s}}}, {"name": "m", "title": s, "many": true, "choices": []post{{"value": s, "label": s}}},
+			{"name": s, "title": s, "description": s, "required": true, "default": s, "schema": post{"type": s, "format": s}},
+			{"name": "b", "title": s, "schema": post{"type": "boolean"}},
+			{"name": "c", "title": s, "choices": []post{{"value": s, "label": s}}},
+			{"name": "m", "title": s, "many": true, "choices": []post{{"value": s, "label": s}}},
 		}},
 	}
 }
@@ -55,7 +58,7 @@ func everywhere(s string) post {
 // anywhere by itself.
 func TestHostileTexts(t *testing.T) {
 	f := newFake(t)
-	const each = 50
+	const each = 20
 	texts := hostile()
 	for i, s := range texts {
 		id := fmt.Sprintf("01jdtesthostile%011d", i/each)
@@ -68,11 +71,7 @@ func TestHostileTexts(t *testing.T) {
 		id := fmt.Sprintf("01jdtesthostile%011d", i)
 		f.say(id, post{"kind": "notice", "text": "The end."})
 		tab.Go(f.url + "chat/" + id)
-		for range 3 { // three pages of posts
-			tab.Sees("The end.")
-			tab.Eval(`new Promise((done) => { const s = document.querySelector(".chat-scroll"); s.scrollTop = 0; setTimeout(done, 50); })`, nil)
-		}
-		tab.Until(`document.querySelectorAll(".post").length >= 151`)
+		tab.Until(`(document.querySelector(".chat-older button")?.click(), document.querySelectorAll(".post").length > 60)`) // two pages of posts
 		var found []string
 		tab.Eval(`[
 			...[window.hacked, Object.prototype.hacked].filter((x) => x !== undefined).map(() => "a text was run"),

@@ -17,8 +17,10 @@ const talk = "01jdtestconversation000001"
 // full fills a conversation with a post of each kind.
 func full(f *fake) {
 	f.say(talk, post{"kind": "text", "mine": true, "text": "Compare the three offers, and tell me which is best."})
-	f.say(talk, post{"kind": "answer", "task": "01JD", "footer": "2 sub-tasks · 0:14 · 3,120 tokens · $0.0112", "text": "## The best offer is **B**\n\n| Offer | Price | Delivery |\n| --- | ---: | --- |\n| A | 1,200 € | 3 weeks |\n| **B** | 980 € | 2 weeks |\n| C | 950 € | 9 weeks |\n\nWhy:\n\n1. It is *cheap*.\n2. It comes soon; see [the terms](https://example.com/terms).\n   - no deposit\n   - `net 30`\n\n> Prices without tax.\n\n```python\nprint(min(offers, key=lambda o: o.price))\n```\n\n- [x] read\n- [ ] ordered\n",
-		"file": post{"id": "p1", "name": "offers.xlsx", "type": "application/vnd.ms-excel", "bytes": 23456}})
+	f.say(talk, post{
+		"kind": "answer", "task": "01JD", "footer": "2 sub-tasks · 0:14 · 3,120 tokens · $0.0112", "text": "## The best offer is **B**\n\n| Offer | Price | Delivery |\n| --- | ---: | --- |\n| A | 1,200 € | 3 weeks |\n| **B** | 980 € | 2 weeks |\n| C | 950 € | 9 weeks |\n\nWhy:\n\n1. It is *cheap*.\n2. It comes soon; see [the terms](https://example.com/terms).\n   - no deposit\n   - `net 30`\n\n> Prices without tax.\n\n```python\nprint(min(offers, key=lambda o: o.price))\n```\n\n- [x] read\n- [ ] ordered\n",
+		"file": post{"id": "p1", "name": "offers.xlsx", "type": "application/vnd.ms-excel", "bytes": 23456},
+	})
 	f.say(talk, post{"kind": "text", "mine": true, "text": "Order it, and write to the team."})
 	f.say(talk, post{"kind": "board", "task": "01JE", "partial": true, "text": "Working", "buttons": []post{{"label": "Stop", "data": "stop:01JE"}}, "board": post{
 		"title": "Order offer B and write to the team", "status": "Working: 1 of 4 done", "items": []post{
@@ -26,9 +28,12 @@ func full(f *fake) {
 			{"id": "1/b", "title": "Place the order", "group": "shop", "state": "waiting", "elapsed_ms": 1800},
 			{"id": "1/c", "title": "Write to the team", "group": "mail", "state": "working", "elapsed_ms": 9100, "doing": "mail.draft"},
 			{"id": "1/d", "title": "Note the order in the sheet", "group": "files", "state": "todo"},
-		}}})
-	f.say(talk, post{"kind": "question", "task": "01JE", "text": "**Allow this call?** It places an order.", "calls": []post{{"tool": "shop.order", "arguments": post{"offer": "B", "amount": 1, "address": post{"street": "Main St 1", "city": "Berlin"}}}},
-		"buttons": []post{{"label": "Allow once", "data": "a:1", "style": "primary"}, {"label": "Allow for this task", "data": "a:2"}, {"label": "Deny", "data": "a:3", "style": "danger"}}})
+		},
+	}})
+	f.say(talk, post{
+		"kind": "question", "task": "01JE", "text": "**Allow this call?** It places an order.", "calls": []post{{"tool": "shop.order", "arguments": post{"offer": "B", "amount": 1, "address": post{"street": "Main St 1", "city": "Berlin"}}}},
+		"buttons": []post{{"label": "Allow once", "data": "a:1", "style": "primary"}, {"label": "Allow for this task", "data": "a:2"}, {"label": "Deny", "data": "a:3", "style": "danger"}},
+	})
 	f.say(talk, post{"kind": "question", "task": "01JF", "text": "**The plan.** Change it, or run it.", "plan": post{"data": "run:1", "items": []post{
 		{"id": "a", "description": "Look up the prices", "name": "web", "after": nil}, {"id": "b", "description": "Write the table", "name": "files", "after": []string{"a"}},
 	}}, "buttons": []post{{"label": "Run", "data": "run:1", "style": "primary"}, {"label": "Cancel", "data": "cancel:1"}}})
@@ -111,8 +116,10 @@ func TestConversation(t *testing.T) {
 	})
 
 	f.say(id, post{"id": q["id"], "kind": "notice", "text": "Allowed by Ann."})
-	f.say(id, post{"kind": "question", "text": "The plan.", "plan": post{"data": "run:1", "items": []post{{"id": "a", "description": "Look", "name": "web", "after": nil}, {"id": "b", "description": "Write", "name": "files", "after": []string{"a"}}}},
-		"buttons": []post{{"label": "Run", "data": "run:1", "style": "primary"}}})
+	f.say(id, post{
+		"kind": "question", "text": "The plan.", "plan": post{"data": "run:1", "items": []post{{"id": "a", "description": "Look", "name": "web", "after": nil}, {"id": "b", "description": "Write", "name": "files", "after": []string{"a"}}}},
+		"buttons": []post{{"label": "Run", "data": "run:1", "style": "primary"}},
+	})
 	tab.Fill(browser.Box("Step 2"), "Write a table")
 	tab.Click(browser.Button("Remove step 1"))
 	tab.Click(browser.Button("Run"))
