@@ -101,6 +101,7 @@ type Store interface {
 	Deliveries
 	Files
 	Sessions
+	Posts
 	// Open stores a batch of deliveries in one transaction, with dedupe keys, new
 	// journals, conversation queues and history rows. It returns a receipt for each
 	// delivery, in the same order. ctx limits only the waiting: the batch may be
@@ -161,6 +162,9 @@ type Store interface {
 	// as ("terminal:me", "language"). A missing value is "".
 	Setting(ctx context.Context, owner, name string) (string, error)
 	PutSetting(ctx context.Context, owner, name, value string) error
+	// SettingOwners lists the owners that have a setting of a name, sorted. It reads all
+	// settings.
+	SettingOwners(ctx context.Context, name string) ([]string, error)
 	Close() error
 }
 
