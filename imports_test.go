@@ -29,6 +29,7 @@ app                | *                                       | x/sys
 app/setup          | app/cli bot/slack bot/telegram i18n llm issue clip tools/builtin/search | x/term cancelreader
 app/probe          | app/cli app/tooladmin bot/slack bot/telegram conf llm llm/offline redact store/postgres tasks/alerts telemetry tools tools/client |
 app/tooladmin      | app/cli app/control app/data bot bot/terminal conf form i18n llm nearest tasks telemetry tools tools/client clip | cancelreader
+app/confedit       | conf fsutil tasks tasks/api web/api | go-udiff
 app/data           | app/cli app/control files bot bot/terminal clock conf fsutil planner retry store store/backup store/bolt store/postgres tasks telemetry tools/builtin/memory |
 app/cli            | bot conf redact telemetry clip | x/term displaywidth
 app/control        |                                         | x/sys
