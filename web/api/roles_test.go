@@ -17,7 +17,7 @@ import (
 	"legwork/tasks/api"
 )
 
-// TestRoles: who may make which call about a task of ann, and what the caller sees. A
+// TestRoles: the rights of each role for each call, about a task of ann. A
 // new call needs a row.
 func TestRoles(t *testing.T) {
 	t.Parallel()
