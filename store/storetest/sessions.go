@@ -75,7 +75,9 @@ func testSessions(b *env) {
 
 // testSessionTimes: a session ends without use, and after a week.
 func testSessionTimes(b *env) {
-	put := func(id string) { b.ok(b.store.PutSession(b.Context(), tasks.Session{ID: id, ChatPerson: chatPerson("ann")})) }
+	put := func(id string) {
+		b.ok(b.store.PutSession(b.Context(), tasks.Session{ID: id, ChatPerson: chatPerson("ann")}))
+	}
 	put("idle")
 	put("used")
 	b.clock.add(tasks.SessionIdle - time.Second)
