@@ -16,7 +16,7 @@ type OIDC struct {
 	ClientID string `yaml:"client_id,omitempty"`
 	// ClientSecret is the secret of legwork at the provider. Empty: a client without one.
 	ClientSecret string `yaml:"client_secret,omitempty"`
-	// Roles lists for each role the claims that give it: "group:ops" for people whose claim group or groups holds ops, "realm_access.roles:ops" for a claim inside another, "*" for everybody. Roles are those of tokens, and person for people who only chat. The role with the most rights counts. Without a role nobody signs in.
+	// Roles lists for each role the claims that give it: "group:ops" for people whose claim group or groups holds ops, "realm_access.roles:ops" for a claim inside another, "*" for everybody. Roles are those of tokens, and person for people who only chat. The role with the most rights counts. People without a role cannot sign in.
 	Roles map[string][]string `yaml:"roles,omitempty"`
 	// Audience of access tokens of the provider that the API and /mcp take in place of tokens. Empty: they take none.
 	Audience string `yaml:"audience,omitempty" jsonschema:"example=https://legwork.example.com"`
@@ -38,7 +38,7 @@ func (o OIDC) check(l *issues, listen string) {
 	case err != nil || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "":
 		l.Add("http.oidc.issuer", "is not the address of a provider; allowed: an address such as https://login.example.com")
 	case u.Scheme != "https" && (u.Scheme != "http" || !loopback(u.Hostname())):
-		l.Add("http.oidc.issuer", "must begin with https, so that nobody can answer in place of the provider")
+		l.Add("http.oidc.issuer", "must begin with https, so that no other server can answer in place of the provider")
 	case listen == "":
 		l.Add("http.oidc.issuer", "needs http.listen; set an address such as %s, or remove http.oidc", DefaultListen)
 	}
@@ -49,7 +49,7 @@ func (o OIDC) check(l *issues, listen string) {
 		l.Add("http.oidc.audience", "is the client_id, which ID tokens of other programs may name; access tokens need an audience of their own")
 	}
 	if len(o.Roles) == 0 {
-		l.Add("http.oidc.roles", `is missing, so that nobody could sign in; for example {admin: ["group:ops"], person: ["*"]}`)
+		l.Add("http.oidc.roles", `is missing, so that all people would be refused; for example {admin: ["group:ops"], person: ["*"]}`)
 	}
 	roles := append(Roles(), RolePerson)
 	for _, role := range slices.Sorted(maps.Keys(o.Roles)) {

@@ -17,7 +17,7 @@ import (
 	"legwork/tasks/api"
 )
 
-// TestRoles: who may make which call about a task of ann, and what the caller sees. A
+// TestRoles: the rights of each role for each call, about a task of ann. A
 // new call needs a row.
 func TestRoles(t *testing.T) {
 	t.Parallel()
@@ -52,10 +52,39 @@ func TestRoles(t *testing.T) {
 		"PUT /v1/tasks/{id}/state":         {"no yes yes hidden yes hidden", map[string]any{"a": 1}},
 		"GET /v1/usage":                    {"yes yes yes no yes yes", nil},
 	}
+	// The calls about legwork itself: only the refusal is looked at.
+	operating := map[string]string{
+		"GET /v1/config":                              "no no yes no no no",
+		"PUT /v1/config":                              "no no yes no no no",
+		"POST /v1/config/check":                       "no no yes no no no",
+		"POST /v1/config/code":                        "no no yes no no no",
+		"GET /v1/config/schema":                       "no no yes no no no",
+		"GET /v1/config/versions":                     "no no yes no no no",
+		"GET /v1/config/versions/{id}":                "no no yes no no no",
+		"GET /v1/health":                              "no yes yes no no no",
+		"GET /v1/models":                              "no yes yes no no no",
+		"GET /v1/people":                              "no no yes no no no",
+		"POST /v1/people/{key}":                       "no no yes no no no",
+		"GET /v1/schedules":                           "yes yes yes no yes yes",
+		"POST /v1/schedules/{id}":                     "no yes yes no yes yes",
+		"GET /v1/servers":                             "no yes yes no no no",
+		"GET /v1/servers/{server}":                    "no yes yes no no no",
+		"POST /v1/servers/{server}/accept":            "no no yes no no no",
+		"POST /v1/servers/{server}/tools/{tool}/call": "no no yes no no no",
+	}
 	e := newEnv(t)
 	for path, calls := range e.contract.Paths {
 		for method := range calls {
 			name := strings.ToUpper(method) + " " + path
+			if row, known := operating[name]; known {
+				delete(operating, name)
+				for i, caller := range strings.Fields(who) {
+					if got, want := e.reaches(request{method: strings.ToUpper(method), path: path, token: caller}), strings.Fields(row)[i]; got != want {
+						t.Errorf("%s as %s: got %q, want %q", name, caller, got, want)
+					}
+				}
+				continue
+			}
 			row, known := table[name]
 			if !known {
 				t.Errorf("%s has no row in the table", name)
@@ -70,6 +99,9 @@ func TestRoles(t *testing.T) {
 		}
 	}
 	for name := range table {
+		t.Errorf("%s is no call", name)
+	}
+	for name := range operating {
 		t.Errorf("%s is no call", name)
 	}
 }
@@ -125,6 +157,21 @@ func (e *env) outcome(name, caller string, body any) string {
 		return e.firstEvent(r, shown)
 	}
 	return outcomeOf(e.do(r), shown)
+}
+
+// reaches makes a call that names nothing real. "no": the role may not make it.
+func (e *env) reaches(r request) string {
+	e.t.Helper()
+	r.path = strings.NewReplacer("{id}", "x", "{key}", "x:y", "{server}", "x", "{tool}", "y").Replace(r.path)
+	if r.method != http.MethodGet {
+		r.body = map[string]any{}
+	}
+	resp := e.open(e.t.Context(), r)
+	_ = resp.Body.Close()
+	if resp.StatusCode == http.StatusForbidden {
+		return "no"
+	}
+	return "yes"
 }
 
 // externalOf opens a task of a person in their private chat, on which outside agents
