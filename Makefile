@@ -72,7 +72,7 @@ race: ## run the quick tests with the race detector, but for those that only rea
 # Packages that say what they need or leave out run again, as a whole. What
 # simulate and kills run is left to them.
 .PHONY: whole
-whole: ## run the slow tests: the real binary, servers from npm, tmux, all random cases
+whole: ## run the slow tests: the real binary, servers from npm, tmux, Chromium, all random cases
 	LEGWORK_REQUIRE_ALL=1 $(GO) test -count=1 -timeout 25m -p 4 -skip '^(TestKills|TestKillsOnPostgres|TestPlantedFaults|TestPlantedFaultOnPostgres|TestSimulation|TestSimulationOnPostgres|TestManyTasksLeaveNothing)$$' \
 		$$(grep -rlE --include='*_test.go' '"legwork/(internal/test/need|store/storetest)"' . | xargs -n 1 dirname | sort -u)
 

@@ -27,13 +27,18 @@ func (d *daemon) listen(ctx context.Context, config *conf.Config, hooks map[stri
 		platforms = append(platforms, p)
 	}
 	d.core.hub = terminal.NewHub(terminal.Login())
-	d.core.connect(d.models, append(platforms, d.core.hub)...)
+	platforms = append(platforms, d.core.hub)
+	if config.HTTP.Listen != "" {
+		d.core.webChat = d.core.newWebChat(ctx.Done())
+		platforms = append(platforms, d.core.webChat)
+	}
+	d.core.connect(d.models, platforms...)
 	if config.HTTP.Listen == "" && config.HTTP.WebhookListen == "" {
 		return nil
 	}
-	service := api.New(api.Config{Store: d.core.store, Inbox: d.core.inbox, Webhooks: d.webhooks, Now: d.core.clock.Now, Files: d.core.fileLimits})
+	d.core.service = api.New(api.Config{Store: d.core.store, Inbox: d.core.inbox, Webhooks: d.webhooks, Now: d.core.clock.Now, Files: d.core.fileLimits})
 	programs := webapi.New(webapi.Config{
-		Service: service, Operations: d.operations(), Version: telemetry.ReadBuild().Version, Public: config.HTTP.PublicURL, Stop: ctx.Done(), Log: d.log,
+		Service: d.core.service, Operations: d.operations(), Version: telemetry.ReadBuild().Version, Public: config.HTTP.PublicURL, Stop: ctx.Done(), Log: d.log,
 		Metrics: d.core.metrics,
 	})
 	d.core.page = func() string { return pageAddress(config.HTTP.PublicURL, d.web.Address("http.listen")) }
@@ -43,8 +48,8 @@ func (d *daemon) listen(ctx context.Context, config *conf.Config, hooks map[stri
 		Listen: config.HTTP.Listen, WebhookListen: config.HTTP.WebhookListen, PublicURL: config.HTTP.PublicURL,
 		Health: d.health, Webhooks: hooks, Docs: programs.Docs(), Console: console.Handler(), Access: access(config), SignIn: d.core.signIn(),
 		Streams: webapi.IsUpload,
-		API:     redact.Replies(programs.Handler(), d.hidden, false), MCP: mcp.New(mcp.Config{
-			Service: service, Version: telemetry.ReadBuild().Version, Stop: ctx.Done(), Log: d.log,
+		API:     redact.Replies(withChat(d.core.webChat, programs.Handler()), d.hidden, false), MCP: mcp.New(mcp.Config{
+			Service: d.core.service, Version: telemetry.ReadBuild().Version, Stop: ctx.Done(), Log: d.log,
 			Refused: func(ctx context.Context, p api.Principal, tool string) { refused(ctx, p, "/mcp "+tool) },
 		}),
 		Metrics: d.core.metrics.Handler(), Tracer: d.core.tracer, Refused: refused, Served: d.core.served, Log: d.log,

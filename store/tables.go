@@ -55,6 +55,11 @@ const (
 	TableChunks
 	TableSessions
 	TableLinks
+	TableConversations
+	TablePosts
+	TablePostMarks
+	TablePostChanges
+	TableNewestPosts
 	tableEnd
 )
 
@@ -67,6 +72,8 @@ var names = [tableEnd]string{
 	TableOutgoing: "outgoing", TableOutbox: "outbox", TableLanes: "lanes",
 	TableContents: "contents", TableUses: "uses", TableFiles: "files", TableOwners: "owners", TableGarbage: "garbage",
 	TableBlobs: "blobs", TableChunks: "chunks", TableSessions: "sessions", TableLinks: "links",
+	TableConversations: "conversations", TablePosts: "posts", TablePostMarks: "post_marks", TablePostChanges: "post_changes",
+	TableNewestPosts: "newest_posts",
 }
 
 // String is the stored name of the table.
@@ -103,7 +110,7 @@ func (t Table) Bytes() bool { return t == TableGarbage || t == TableBlobs || t =
 var (
 	// meta: name -> a number or a text about the whole store. The database may have
 	// names of its own here.
-	metaNumbers = jsonTable[string, uint64](TableMeta, nameKey)         // metaOrder, metaAuditEnd, metaFileBytes
+	metaNumbers = jsonTable[string, uint64](TableMeta, nameKey)         // metaOrder, metaAuditEnd, metaFileBytes, metaPosts
 	metaCounts  = jsonTable[string, map[string]int](TableMeta, nameKey) // metaTasks
 	metaTimes   = jsonTable[string, time.Time](TableMeta, nameKey)      // metaCopied
 
@@ -186,6 +193,16 @@ var (
 	sessionRows = jsonTable[string, tasks.Session](TableSessions, nameKey)
 	// links: id -> a link that signs a person in once.
 	linkRows = jsonTable[string, tasks.SignInLink](TableLinks, nameKey)
+	// conversations: conversation of the web chat -> its owner and what lists show of it.
+	conversationRows = jsonTable[string, conversationRow](TableConversations, nameKey)
+	// posts: conversation, number -> the post as it is now.
+	postRows = jsonTable[postKey, postRow](TablePosts, postKeyBytes)
+	// post_marks: conversation, mark -> the number of the post.
+	postMarks = jsonTable[postMark, uint64](TablePostMarks, postMarkKey)
+	// post_changes: owner, seq of a post -> the post. Only its newest change is there.
+	postChanges = jsonTable[ownedSeq, postKey](TablePostChanges, ownedKey)
+	// newest_posts: owner, seq of the newest post of a conversation -> the conversation.
+	newestPosts = jsonTable[ownedSeq, string](TableNewestPosts, ownedKey)
 )
 
 // The names in meta.
@@ -194,6 +211,7 @@ const (
 	metaAuditEnd  = "audited"    // the number of the audit log that was given last
 	metaTasks     = "counts"     // tasks of each status
 	metaFileBytes = "file_bytes" // size of all contents
+	metaPosts     = "posts"      // the number that was given to a change of a post last
 	metaCopied    = "copied"     // when the store was copied: its tasks must not continue
 )
 

@@ -44,12 +44,12 @@ func (m mount) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Vary", "Accept")
 		w.Header().Set("Location", m.start()) // relative, because a proxy may serve legwork below a path
 		w.WriteHeader(http.StatusFound)
-	case m.console != nil && strings.HasPrefix(r.URL.Path, "/console/"):
-		setRoute(w, "GET /console/")
-		m.console.ServeHTTP(w, r)
 	case m.auth != nil && m.auth.signInOpen(r) != nil:
 		setRoute(w, r.Method+" "+r.URL.Path)
 		m.auth.signInOpen(r)(w, r)
+	case m.console != nil && strings.HasPrefix(r.URL.Path, "/console/"):
+		setRoute(w, "GET /console/")
+		m.console.ServeHTTP(w, r)
 	case m.auth != nil && m.auth.handler(r.URL.Path) != nil:
 		m.auth.ServeHTTP(w, r)
 	case m.routes["/docs"].Handler != nil:
