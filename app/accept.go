@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"strings"
 	"sync"
@@ -15,95 +16,144 @@ import (
 	"legwork/app/cli"
 	"legwork/bot"
 	"legwork/tasks/api"
+	botweb "legwork/bot/web"
 	"legwork/tasks/cards"
 	"legwork/tasks/inbox"
 	"legwork/tools"
 )
 
-// acceptCodes are the codes with which a second process accepts changes of tools. Any
-// program of this user can be that process, so a code is shown where only people read.
-// The zero value is usable.
-type acceptCodes struct {
-	mu    sync.Mutex
-	codes map[string]acceptCode // by the id of the change
+// codes are shown to people, so that a change is made only when one of them wants it. The
+// program that asks for the change, such as a second process or a browser, may be in the
+// wrong hands; so a code is shown where only people read. The zero value is usable.
+type codes struct {
+	mu   sync.Mutex
+	open map[string]code // by the id of the change
 }
 
-type acceptCode struct {
+type code struct {
 	text  string
 	until time.Time
+	tries int // that are left
 }
 
 const (
-	acceptTime   = 10 * time.Minute
-	acceptLength = 10 // 50 random bits
+	codeTime   = 10 * time.Minute
+	codeTries  = 5
+	codeLength = 10 // 50 random bits
+	maxCodes   = 20 // that are valid at once, so that a browser cannot flood the admins
 )
 
-// fits reports whether a code is that of a change. A code fits once.
-func (a *acceptCodes) fits(id, code string, now time.Time) bool {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	c := a.codes[id]
-	code = strings.ToUpper(strings.TrimSpace(code))
-	if !now.Before(c.until) || subtle.ConstantTimeCompare([]byte(code), []byte(c.text)) == 0 {
-		return false
+// fits reports whether a text is the code of a change. A code fits once.
+func (c *codes) fits(id, text string, now time.Time) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	known := c.open[id]
+	text = strings.ToUpper(strings.TrimSpace(text))
+	right := now.Before(known.until) && subtle.ConstantTimeCompare([]byte(text), []byte(known.text)) == 1
+	if known.tries--; right || known.tries <= 0 {
+		delete(c.open, id)
+	} else if text != "" {
+		c.open[id] = known
 	}
-	delete(a.codes, id)
-	return true
+	return right
 }
 
 // issue returns the code of a change. fresh is false when it was issued before and is
-// still valid.
-func (a *acceptCodes) issue(id string, now time.Time) (code string, fresh bool) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if c := a.codes[id]; now.Before(c.until) {
-		return c.text, false
+// still valid. There is none when too many are valid.
+func (c *codes) issue(id string, now time.Time) (issued code, fresh bool, err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	maps.DeleteFunc(c.open, func(_ string, known code) bool { return !now.Before(known.until) })
+	if known, ok := c.open[id]; ok {
+		return known, false, nil
 	}
-	if a.codes == nil {
-		a.codes = map[string]acceptCode{}
+	if len(c.open) >= maxCodes {
+		return code{}, false, errors.New("too many codes are waiting to be entered; try again in 10 minutes")
 	}
-	c := acceptCode{rand.Text()[:acceptLength], now.Add(acceptTime)}
-	a.codes[id] = c
-	return c.text, true
+	if c.open == nil {
+		c.open = map[string]code{}
+	}
+	issued = code{rand.Text()[:codeLength], now.Add(codeTime), codeTries}
+	c.open[id] = issued
+	return issued, true, nil
 }
 
 // forget drops the code of a change.
-func (a *acceptCodes) forget(id string) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	delete(a.codes, id)
+func (c *codes) forget(id string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.open, id)
 }
 
 // errNoPlace means that no place is left where only people can read a code.
-var errNoPlace = errors.New("legwork cannot show the code: it reaches no admin in a chat, and the output of legwork serve goes to a file, which programs can read")
+var errNoPlace = errors.New("legwork cannot show the code: it reaches no admin in a chat, and its output goes to a file, which programs can read")
 
-// confirmAccept is confirm for a second process that accepts a changed tool. It reports
-// whether the code fits; false when people were shown one.
-func (a *core) confirmAccept(ctx context.Context, c tools.Change, code string) (bool, error) {
-	err := a.confirm(ctx, c.ID, code, func(lang, code string) string { return a.changeCode(lang, "change.code", code, c) })
-	switch {
-	case errors.Is(err, api.ErrCodeNeeded):
-		return false, nil
-	case errors.Is(err, api.ErrWrongCode):
-		return false, fmt.Errorf("%w; run the command again", err)
-	case errors.Is(err, errNoPlace):
-		return false, fmt.Errorf("%w; stop legwork and run the command again", err)
+// showCode shows people the code of a change, unless that has happened within codeTime.
+// text is the message with a code in a language. errNoPlace.
+func (a *core) showCode(ctx context.Context, id string, text func(lang, code string) string) (until time.Time, err error) {
+	c, fresh, err := a.codes.issue(id, a.clock.Now())
+	if err != nil || !fresh {
+		return c.until, err
 	}
-	return err == nil, err
+	skipped := 0
+	reached, _ := a.inbox.PostToAdmins(ctx, func(to inbox.PrivateChat) (d bot.Draft, brief string) {
+		// A terminal that attaches is another process, and the web chat is in the browser.
+		if a.hub != nil && to.Platform.Limits().Ephemeral || to.Platform.Name() == botweb.Name {
+			skipped++
+			return bot.Draft{}, ""
+		}
+		return bot.Draft{Kind: bot.KindNotice, Text: text(to.Lang, c.text)}, ""
+	})
+	printed := a.printed != nil && !isFile(a.printed)
+	if printed {
+		fmt.Fprintln(cli.Wrapping(a.printed), text(a.config.Language, c.text))
+	}
+	if !printed && reached == skipped {
+		a.codes.forget(id)
+		return c.until, errNoPlace
+	}
+	return c.until, nil
 }
 
-// confirmChanges is confirm for somebody who accepts changed tools in the page or by the
-// API.
+// confirmAccept reports whether code is the one that people were shown for a change of a
+// tool, which a second process accepts. An empty code shows one.
+func (a *core) confirmAccept(ctx context.Context, c tools.Change, code string) (bool, error) {
+	if code != "" {
+		if !a.codes.fits(c.ID, code, a.clock.Now()) {
+			return false, fmt.Errorf("%w; run the command again", api.ErrWrongCode)
+		}
+		return true, nil
+	}
+	_, err := a.showCode(ctx, c.ID, func(lang, code string) string { return a.changeCode(lang, "change.code", code, c) })
+	if errors.Is(err, errNoPlace) {
+		err = fmt.Errorf("%w; stop legwork and run the command again", err)
+	}
+	return false, err
+}
+
+// confirmChanges is nil when code is the one that people were shown for changes of tools,
+// which somebody accepts in the page or over HTTP. An empty code shows one:
+// api.ErrCodeNeeded. Other errors: api.ErrWrongCode, api.ErrForbidden.
 func (a *core) confirmChanges(ctx context.Context, changes []tools.Change, code string) error {
 	ids := make([]string, len(changes))
 	for i, c := range changes {
 		ids[i] = c.ID
 	}
-	err := a.confirm(ctx, strings.Join(ids, " "), code, func(lang, code string) string { return a.changeCode(lang, "change.code_page", code, changes...) })
-	if errors.Is(err, errNoPlace) {
-		return fmt.Errorf("%w: %w; start legwork serve in a terminal, or give an admin a chat", api.ErrForbidden, err)
+	id := strings.Join(ids, " ")
+	switch {
+	case code != "" && a.codes.fits(id, code, a.clock.Now()):
+		return nil
+	case code != "":
+		return api.ErrWrongCode
 	}
-	return err
+	_, err := a.showCode(ctx, id, func(lang, code string) string { return a.changeCode(lang, "change.code_page", code, changes...) })
+	switch {
+	case errors.Is(err, errNoPlace):
+		return fmt.Errorf("%w: %w; start legwork serve in a terminal, or give an admin a chat", api.ErrForbidden, err)
+	case err != nil:
+		return err
+	}
+	return api.ErrCodeNeeded
 }
 
 // changeCode is a text with the code of changes.
@@ -113,40 +163,6 @@ func (a *core) changeCode(lang, key, code string, changes ...tools.Change) strin
 		names[i] = cards.InCode(c.Tool)
 	}
 	return a.texts.Text(lang, key, map[string]any{"Tool": strings.Join(names, ", "), "Code": code})
-}
-
-// confirm returns nil when code is the one that people were shown for a change. An empty
-// code shows them one in text, unless that has happened within acceptTime:
-// api.ErrCodeNeeded. Other errors: api.ErrWrongCode, errNoPlace.
-func (a *core) confirm(ctx context.Context, id, code string, text func(lang, code string) string) error {
-	if code != "" {
-		if !a.acceptCodes.fits(id, code, a.clock.Now()) {
-			return api.ErrWrongCode
-		}
-		return nil
-	}
-	code, fresh := a.acceptCodes.issue(id, a.clock.Now())
-	if !fresh {
-		return api.ErrCodeNeeded
-	}
-	skipped := 0
-	reached, _ := a.inbox.PostToAdmins(ctx, func(to inbox.PrivateChat) (d bot.Draft, brief string) {
-		// A terminal that attaches is another process, and the page is where the code goes.
-		if a.hub != nil && to.Platform.Limits().Ephemeral || to.Platform.Name() == "web" {
-			skipped++
-			return bot.Draft{}, ""
-		}
-		return bot.Draft{Kind: bot.KindNotice, Text: text(to.Lang, code)}, ""
-	})
-	printed := a.printed != nil && !isFile(a.printed)
-	if printed {
-		fmt.Fprintln(cli.Wrapping(a.printed), text(a.config.Language, code))
-	}
-	if !printed && reached == skipped {
-		a.acceptCodes.forget(id)
-		return errNoPlace
-	}
-	return api.ErrCodeNeeded
 }
 
 // isFile reports whether an output is kept in a file.

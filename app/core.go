@@ -67,8 +67,8 @@ type core struct {
 	webChat     *botweb.Web      // nil without an HTTP listener
 	service     *api.Service     // nil without an HTTP listener
 	printed     io.Writer        // the output of a daemon; nil otherwise
-	acceptCodes acceptCodes
-	page        func() string // see pageAddress; nil: there is no page
+	codes       codes            // for changes that only people may make
+	page        func() string    // see pageAddress; nil: there is no page
 
 	files     atomic.Pointer[conf.Files] // the current limits; nil: those of config
 	forgotten atomic.Bool                // data was deleted whose bytes may still be in the files

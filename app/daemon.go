@@ -33,12 +33,12 @@ func Serve(ctx context.Context, path string, c cli.Console) error {
 	}
 	hidden := redact.New(config.Secrets())
 	log := cli.NewLog(config.Log, c.Err, hidden)
-	d, err := newDaemon(ctx, config, hidden, log)
+	d, err := newDaemon(ctx, config, source, c, hidden, log)
 	switch {
 	case errors.Is(err, context.Canceled) && ctx.Err() != nil:
 		err = nil // stopped while the store was being opened
 	case err == nil:
-		d.source, d.console, d.core.printed = source, c, c.Out
+		d.core.printed = c.Out
 		err = errors.Join(d.run(ctx), d.core.close())
 		log.Info("stopped")
 	}
@@ -55,8 +55,9 @@ type daemon struct {
 	log       *slog.Logger
 	platforms []platform
 	web       *web.Server
-	language  string        // of printed texts
-	reloaded  chan struct{} // gets a value after each reload; holds one
+	language  string                   // of printed texts
+	reloaded  chan struct{}            // gets a value after each reload; holds one
+	asked     chan chan<- reloadResult // of those who want the config to be read now
 
 	console cli.Console
 	source  string // the config file, or "environment"
@@ -74,8 +75,8 @@ type daemon struct {
 
 // newDaemon opens the store and builds all parts; nothing runs before run. The
 // caller closes the daemon's core.
-func newDaemon(ctx context.Context, config *conf.Config, hidden *redact.Redactor, log *slog.Logger) (*daemon, error) {
-	d := &daemon{log: log, hidden: hidden, language: config.Language, reloaded: make(chan struct{}, 1), config: config, secrets: config.Secrets(), credentials: config.Credentials()}
+func newDaemon(ctx context.Context, config *conf.Config, source string, c cli.Console, hidden *redact.Redactor, log *slog.Logger) (*daemon, error) {
+	d := &daemon{log: log, hidden: hidden, language: config.Language, reloaded: make(chan struct{}, 1), asked: make(chan chan<- reloadResult), source: source, console: c, config: config, secrets: config.Secrets(), credentials: config.Credentials()}
 	d.hasTokens.Store(len(config.HTTP.Tokens) > 0)
 	w, err := d.instruments(config)
 	if err != nil {

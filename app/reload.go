@@ -47,6 +47,7 @@ func (d *daemon) watch(ctx context.Context) error {
 		if wait := notices.report(ctx, time.Now(), now); wait > 0 {
 			later.Reset(wait)
 		}
+		var asker chan<- reloadResult
 		select {
 		case <-ctx.Done():
 			return nil
@@ -54,11 +55,15 @@ func (d *daemon) watch(ctx context.Context) error {
 			continue
 		case <-hup:
 		case <-changed:
+		case asker = <-d.asked:
 		}
 		var files []string
 		before := now
 		now, files = d.reload(ctx)
 		also(files...)
+		if asker != nil {
+			asker <- now
+		}
 		if before.problem != "" && now.problem == "" {
 			d.log.Info("config mended, it is in use", "config", d.source)
 		}

@@ -20,7 +20,7 @@ import (
 // signIn says how people sign in at the page.
 func (a *core) signIn() *web.SignIn {
 	return &web.SignIn{
-		Store: a.store, Visitor: a.visitor, Version: telemetry.ReadBuild().Version,
+		Store: a.store, Rights: a.rights, Version: telemetry.ReadBuild().Version,
 		Language: func(ctx context.Context, person string) string {
 			usual := a.inbox.CurrentRules().Language
 			language, err := a.inbox.Settings.Language(ctx, person, usual)
@@ -33,10 +33,13 @@ func (a *core) signIn() *web.SignIn {
 	}
 }
 
-// visitor returns what a person who signed in by a link may do: everything for admins,
+// rights returns what a person who signed in by a link may do: everything for admins,
 // for others what they may do in chats.
-func (a *core) visitor(ctx context.Context, v tasks.Visitor) (api.Principal, error) {
-	admitted, admin, err := a.inbox.AdmitsVisitor(ctx, v)
+func (a *core) rights(ctx context.Context, v tasks.ChatPerson) (api.Principal, error) {
+	if v.Chat.Platform == tasks.PlatformWeb { // the page is open to all who signed in there
+		return api.Principal{}, api.ErrForbidden
+	}
+	admitted, admin, err := a.inbox.AdmitsPerson(ctx, v)
 	switch {
 	case err != nil:
 		return api.Principal{}, err
@@ -52,7 +55,7 @@ func (a *core) visitor(ctx context.Context, v tasks.Visitor) (api.Principal, err
 // admin. inbox.ErrNoPage.
 func (a *core) ownerLink(ctx context.Context) (string, error) {
 	me := bot.Person{Platform: terminal.Name, ID: terminal.Login()}
-	return inbox.SignInLink(ctx, a.inbox, tasks.Visitor{Person: me, Chat: bot.Chat{Platform: terminal.Name, ID: me.ID, Private: true}})
+	return inbox.SignInLink(ctx, a.inbox, tasks.ChatPerson{Person: me, Chat: bot.Chat{Platform: terminal.Name, ID: me.ID, Private: true}})
 }
 
 // pageAddress is the address of the page: the public one, or where legwork listens on

@@ -216,6 +216,15 @@ func read(path string, text []byte, env func(string) (string, bool)) (*Config, e
 	if errs != nil {
 		return nil, errs.within(text)
 	}
+	config, errs := readRoot(path, text, root, env)
+	if len(errs) > 0 {
+		return nil, errs
+	}
+	return config, nil
+}
+
+// readRoot reads a parsed file. With mistakes, the config holds the keys that have none.
+func readRoot(path string, text []byte, root *yaml.Node, env func(string) (string, bool)) (*Config, Errors) {
 	folder := filepath.Dir(path)
 	config := Default()
 	d := &decoder{
@@ -226,7 +235,7 @@ func read(path string, text []byte, env func(string) (string, bool)) (*Config, e
 	}
 	if root.Kind != yaml.MappingNode {
 		d.fail(root, "", "a config file holds keys and values, not %s", kindName(root))
-		return nil, d.errors
+		return config, d.errors
 	}
 	d.decode(root, "", reflect.ValueOf(config).Elem())
 	config.DataDir = beside(folder, config.DataDir)
@@ -259,10 +268,7 @@ func read(path string, text []byte, env func(string) (string, bool)) (*Config, e
 		config.openToAll(file)
 	}
 	faults := d.texts(config.TextsDir)
-	if errs := slices.Concat(d.errors.within(text).sorted(), d.imported.sorted(), faults); len(errs) > 0 {
-		return nil, errs
-	}
-	return config, nil
+	return config, slices.Concat(d.errors.within(text).sorted(), d.imported.sorted(), faults)
 }
 
 // Default is the config with every default of this package, and without models,

@@ -23,31 +23,38 @@ var secretArgument = regexp.MustCompile(`(?i)(key|token|secret|password|passwd|p
 // values from a variable or file with the name of a secret. It includes short
 // values; package redact decides which are too short to hide.
 func (c *Config) Secrets() []string {
-	found := secretSet{}
-	for _, m := range c.LLM.Models {
-		found.add(m.APIKey)
-		found.addAddress(m.BaseURL)
-		found.addNamed(m.ExtraBody)
-	}
-	if c.Telegram != nil {
-		found.add(c.Telegram.Token, c.Telegram.Webhook.Secret)
-	}
-	if c.Slack != nil {
-		found.add(c.Slack.BotToken, c.Slack.AppToken, c.Slack.SigningSecret)
-	}
-	found.add(c.Alerts.Secrets()...)
-	found.addHeaders(c.Telemetry.OTLPHeaders)
-	found.addAddress(c.Telemetry.OTLPEndpoint)
-	found.addAddress(c.Store.URL)
-	for _, s := range c.Tools.Servers {
-		found.addServer(s)
-	}
+	found := c.ownSecrets()
 	for _, f := range c.filled {
 		if secretName.MatchString(f.key) || secretName.MatchString(f.reference) {
-			found.add(f.text)
+			found.add(f.key, f.text)
 		}
 	}
 	return slices.Sorted(maps.Keys(found))
+}
+
+// ownSecrets are the Secrets that follow from the keys at which they stand.
+func (c *Config) ownSecrets() secretSet {
+	found := secretSet{}
+	for name, m := range c.LLM.Models {
+		key := "models." + name
+		found.add(key+".api_key", m.APIKey)
+		found.addAddress(key+".base_url", m.BaseURL)
+		found.addNamed(key+".extra_body", m.ExtraBody)
+	}
+	if c.Telegram != nil {
+		found.add("telegram", c.Telegram.Token, c.Telegram.Webhook.Secret)
+	}
+	if c.Slack != nil {
+		found.add("slack", c.Slack.BotToken, c.Slack.AppToken, c.Slack.SigningSecret)
+	}
+	found.add("alerts.webhooks", c.Alerts.Secrets()...)
+	found.addHeaders("telemetry.otlp_headers", c.Telemetry.OTLPHeaders)
+	found.addAddress("telemetry.otlp_endpoint", c.Telemetry.OTLPEndpoint)
+	found.addAddress("store.url", c.Store.URL)
+	for name, s := range c.Tools.Servers {
+		found.addServer("servers."+name, s)
+	}
+	return found
 }
 
 // Credentials lists the Secrets that are certainly credentials, so that they can be
@@ -59,7 +66,7 @@ func (c *Config) Credentials() []string {
 	named := func(headers map[string]string) {
 		names := maps.Clone(headers)
 		maps.DeleteFunc(names, func(name, _ string) bool { return secretName.MatchString(name) })
-		harmless.addHeaders(names)
+		harmless.addHeaders("", names)
 	}
 	named(c.Telemetry.OTLPHeaders)
 	for _, s := range c.Tools.Servers {
@@ -67,11 +74,11 @@ func (c *Config) Credentials() []string {
 		headers, _ := s.Options["headers"].(map[string]any)
 		for name, value := range headers {
 			if text, ok := value.(string); ok && !secretName.MatchString(name) {
-				harmless.add(text)
+				harmless.add("", text)
 			}
 		}
 	}
-	return slices.DeleteFunc(c.Secrets(), func(s string) bool { return len(s) < shortest || harmless[s] })
+	return slices.DeleteFunc(c.Secrets(), func(s string) bool { return len(s) < shortest || harmless[s] != nil })
 }
 
 // SecretVariables names the variables that the process needs only for its config:
@@ -93,46 +100,47 @@ func (c *Config) SecretVariables() []string {
 	return names
 }
 
-type secretSet map[string]bool
+// secretSet holds secrets, each with the keys at which, or below which, it stands.
+type secretSet map[string][]string
 
-func (s secretSet) add(values ...string) {
+func (s secretSet) add(key string, values ...string) {
 	for _, value := range values {
 		if value != "" {
-			s[value] = true
+			s[value] = append(s[value], key)
 		}
 	}
 }
 
-func (s secretSet) addServer(c tools.ServerConfig) {
-	s.addHeaders(c.Headers)
-	s.addArguments(c.Args)
+func (s secretSet) addServer(key string, c tools.ServerConfig) {
+	s.addHeaders(key+".headers", c.Headers)
+	s.addArguments(key+".args", c.Args)
 	for name, value := range c.Env {
 		if secretName.MatchString(name) {
-			s.add(value)
+			s.add(key+".env", value)
 		}
-		s.addAddress(value)
+		s.addAddress(key+".env", value)
 	}
-	s.addAddress(c.URL)
-	s.addNamed(c.Options)
+	s.addAddress(key+".url", c.URL)
+	s.addNamed(key+".options", c.Options)
 	headers, _ := c.Options["headers"].(map[string]any)
 	for _, value := range headers {
 		if text, ok := value.(string); ok {
-			s.add(text)
+			s.add(key+".options.headers", text)
 		}
 	}
 	for _, name := range []string{"url", "base_url"} {
 		if address, ok := c.Options[name].(string); ok {
-			s.addAddress(address)
+			s.addAddress(key+".options."+name, address)
 		}
 	}
 }
 
 // addHeaders adds the values of headers, and the credentials in them.
-func (s secretSet) addHeaders(headers map[string]string) {
+func (s secretSet) addHeaders(key string, headers map[string]string) {
 	for _, value := range headers {
-		s.add(value)
+		s.add(key, value)
 		if _, credential, found := strings.Cut(value, " "); found { // "Bearer x"
-			s.add(strings.TrimSpace(credential))
+			s.add(key, strings.TrimSpace(credential))
 		}
 	}
 }
@@ -140,53 +148,53 @@ func (s secretSet) addHeaders(headers map[string]string) {
 // addArguments adds the arguments of a program that have a secret name: --api-key=x,
 // --api-key x, and -e API_KEY=x as for docker; the secrets in addresses; and headers
 // with a secret name: --header "Authorization: Bearer x".
-func (s secretSet) addArguments(args []string) {
+func (s secretSet) addArguments(key string, args []string) {
 	for i, arg := range args {
 		name, value, found := strings.Cut(arg, "=")
 		if !found && i+1 < len(args) {
 			value = args[i+1]
 		}
-		s.addAddress(arg)
-		s.addAddress(value)
+		s.addAddress(key, arg)
+		s.addAddress(key, value)
 		switch {
 		case name == "--header" || name == "-H":
 			if header, text, ok := strings.Cut(value, ":"); ok && secretName.MatchString(header) {
-				s.addHeaders(map[string]string{header: strings.TrimSpace(text)})
+				s.addHeaders(key, map[string]string{header: strings.TrimSpace(text)})
 			}
 		case !secretArgument.MatchString(name) || strings.ContainsAny(name, ":/?"):
 		case found || strings.HasPrefix(arg, "-") && !strings.HasPrefix(value, "-"):
-			s.add(value)
+			s.add(key, value)
 		}
 	}
 }
 
 // addAddress adds the password of an address, and the credentials in its query.
-func (s secretSet) addAddress(address string) {
+func (s secretSet) addAddress(key, address string) {
 	u, err := url.Parse(address)
 	if err != nil {
 		return
 	}
 	if u.User != nil {
 		password, _ := u.User.Password()
-		s.add(password)
+		s.add(key, password)
 	}
 	for name, values := range u.Query() {
 		if secretArgument.MatchString(name) {
-			s.add(values...)
+			s.add(key, values...)
 		}
 	}
 }
 
 // addNamed adds the texts with secret names, at any depth.
-func (s secretSet) addNamed(values map[string]any) {
+func (s secretSet) addNamed(key string, values map[string]any) {
 	for name, value := range values {
 		switch v := value.(type) {
 		case string:
 			if secretName.MatchString(name) {
-				s.add(v)
+				s.add(key, v)
 			}
 		case map[string]any:
-			s.addNamed(v)
+			s.addNamed(key, v)
 		}
 	}
 }

@@ -22,8 +22,8 @@ type Store struct {
 	Deliveries
 	Deletion
 	Files
-	SignIns
 	Posts
+	SignIns
 
 	dropped []tasks.ID
 }

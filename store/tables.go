@@ -53,13 +53,13 @@ const (
 	TableGarbage
 	TableBlobs
 	TableChunks
-	TableSessions
-	TableLinks
 	TableConversations
 	TablePosts
 	TablePostMarks
 	TablePostChanges
 	TableNewestPosts
+	TableSessions
+	TableLinks
 	tableEnd
 )
 
@@ -71,9 +71,9 @@ var names = [tableEnd]string{
 	TableRows: "rows", TableListed: "listed", TableFeed: "feed", TableTail: "tail", TableAudit: "audit",
 	TableOutgoing: "outgoing", TableOutbox: "outbox", TableLanes: "lanes",
 	TableContents: "contents", TableUses: "uses", TableFiles: "files", TableOwners: "owners", TableGarbage: "garbage",
-	TableBlobs: "blobs", TableChunks: "chunks", TableSessions: "sessions", TableLinks: "links",
+	TableBlobs: "blobs", TableChunks: "chunks",
 	TableConversations: "conversations", TablePosts: "posts", TablePostMarks: "post_marks", TablePostChanges: "post_changes",
-	TableNewestPosts: "newest_posts",
+	TableNewestPosts: "newest_posts", TableSessions: "sessions", TableLinks: "links",
 }
 
 // String is the stored name of the table.
@@ -189,10 +189,6 @@ var (
 	garbageRows = keyTable(TableGarbage, nameKey[files.ID])
 	// blobs and chunks belong to package chunks.
 
-	// sessions: id -> a sign-in of a browser.
-	sessionRows = jsonTable[string, tasks.Session](TableSessions, nameKey)
-	// links: id -> a link that signs a person in once.
-	linkRows = jsonTable[string, tasks.SignInLink](TableLinks, nameKey)
 	// conversations: conversation of the web chat -> its owner and what lists show of it.
 	conversationRows = jsonTable[string, conversationRow](TableConversations, nameKey)
 	// posts: conversation, number -> the post as it is now.
@@ -203,6 +199,10 @@ var (
 	postChanges = jsonTable[ownedSeq, postKey](TablePostChanges, ownedKey)
 	// newest_posts: owner, seq of the newest post of a conversation -> the conversation.
 	newestPosts = jsonTable[ownedSeq, string](TableNewestPosts, ownedKey)
+	// sessions: id -> a sign-in of a browser.
+	sessionRows = jsonTable[string, tasks.Session](TableSessions, nameKey)
+	// links: id -> a link that signs a person in once.
+	linkRows = jsonTable[string, tasks.SignInLink](TableLinks, nameKey)
 )
 
 // The names in meta.

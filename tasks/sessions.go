@@ -19,10 +19,10 @@ const (
 // ErrNoSession means that there is no such session or sign-in link, or no longer.
 var ErrNoSession = errors.New("no such session")
 
-// Visitor is a person at the page. Whether somebody may talk to the bot can depend on
+// ChatPerson is a person at the page. Whether somebody may talk to the bot can depend
 // the chat, so Chat, Team and External are those of the message that asked for the
 // link.
-type Visitor struct {
+type ChatPerson struct {
 	Person   bot.Person `json:"person"`
 	Chat     bot.Chat   `json:"chat,omitzero"`
 	Team     string     `json:"team,omitempty"`
@@ -32,7 +32,7 @@ type Visitor struct {
 // Session is a sign-in of a browser: by a link when Token and Claims are empty.
 type Session struct {
 	ID string `json:"id"` // SHA-256 of the secret in the cookie, in hexadecimal
-	Visitor
+	ChatPerson
 	Token     string    `json:"token,omitempty"`      // name of the token that signed in
 	TokenHash string    `json:"token_hash,omitempty"` // of its text, in hexadecimal: another token of that name is not this one
 	Claims    []string  `json:"claims,omitempty"`     // of an OIDC provider about the person: "groups:ops"
@@ -42,7 +42,7 @@ type Session struct {
 	Used      time.Time `json:"used"`                 // set by the store, see UseSession
 }
 
-// Expires is when a session ends if nobody uses it.
+// Expires is when a session ends without further use.
 func (s Session) Expires() time.Time {
 	if idle := s.Used.Add(SessionIdle); idle.Before(s.Made.Add(SessionTime)) {
 		return idle
@@ -53,7 +53,7 @@ func (s Session) Expires() time.Time {
 // SignInLink is a link that signs a person in once.
 type SignInLink struct {
 	ID string `json:"id"` // SHA-256 of the code in the link, in hexadecimal
-	Visitor
+	ChatPerson
 	Until time.Time `json:"until"` // set by the store
 }
 

@@ -100,8 +100,8 @@ type Store interface {
 	Audit
 	Deliveries
 	Files
-	Sessions
 	Posts
+	Sessions
 	// Open stores a batch of deliveries in one transaction, with dedupe keys, new
 	// journals, conversation queues and history rows. It returns a receipt for each
 	// delivery, in the same order. ctx limits only the waiting: the batch may be

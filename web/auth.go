@@ -264,7 +264,7 @@ const (
 	tokenUnknown = `This token is not known here, or no longer: http.tokens of the config must list its hash. "legwork token new --name NAME --role ROLE" makes another.`
 	tokenNone    = `No token is configured, so the API refuses every caller. "legwork token new --name NAME --role ROLE" makes one and prints the line for http.tokens of the config.`
 	tokenRevoked = "This token or session was revoked, or its rights were changed, while the request was running."
-	signedOut    = "Nobody is signed in here, or no longer: sign in again."
+	signedOut    = "This browser is not signed in, or no longer: sign in again."
 )
 
 // reject answers a request without a valid token. An address that sends many of

@@ -22,9 +22,9 @@ import (
 // SignIn says how people sign in at the page.
 type SignIn struct {
 	Store tasks.Sessions
-	// Visitor returns what a person who signed in by a link may do now. Its error is
+	// Rights returns what a person who signed in by a link may do now. Its error is
 	// api.ErrForbidden when legwork no longer listens to the person.
-	Visitor func(context.Context, tasks.Visitor) (api.Principal, error)
+	Rights func(context.Context, tasks.ChatPerson) (api.Principal, error)
 	// Language returns the language of a person, by the key of it.
 	Language func(ctx context.Context, person string) string
 	// Record adds an entry to the audit log.
@@ -154,7 +154,7 @@ func (a *auth) principal(ctx context.Context, s tasks.Session) (p api.Principal,
 		}
 		p = from.Principal
 	default:
-		p, err = a.signIn.Visitor(ctx, s.Visitor)
+		p, err = a.signIn.Rights(ctx, s.ChatPerson)
 		if errors.Is(err, api.ErrForbidden) {
 			err = errSignedOut
 		}

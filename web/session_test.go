@@ -43,7 +43,7 @@ func newSignInEnv(t *testing.T, tell func(*web.Config)) *signInEnv {
 	c := web.WithClock(web.Config{
 		Listen: "127.0.0.1:0", PublicURL: "https://bot.example.com", API: whoAmI,
 		SignIn: &web.SignIn{
-			Store: e.store, Visitor: e.visitor, Version: "1.0", Language: func(context.Context, string) string { return "en" },
+			Store: e.store, Rights: e.rights, Version: "1.0", Language: func(context.Context, string) string { return "en" },
 			Record: func(_ context.Context, a tasks.AuditEntry) {
 				e.mu.Lock()
 				defer e.mu.Unlock()
@@ -70,7 +70,7 @@ func (e *signInEnv) now() time.Time {
 	return time.Date(2026, 11, 28, 9, 0, 0, 0, time.UTC).Add(time.Duration(e.passed.Load()))
 }
 
-func (e *signInEnv) visitor(_ context.Context, v tasks.Visitor) (api.Principal, error) {
+func (e *signInEnv) rights(_ context.Context, v tasks.ChatPerson) (api.Principal, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	role, ok := e.access[v.Person.Key()]
@@ -84,7 +84,7 @@ func (e *signInEnv) visitor(_ context.Context, v tasks.Visitor) (api.Principal, 
 func (e *signInEnv) link(id string) string {
 	e.Helper()
 	code := "code-of-" + id
-	err := e.store.PutLink(e.Context(), tasks.SignInLink{ID: web.SecretID(code), Visitor: tasks.Visitor{Person: bot.Person{Platform: "telegram", ID: id, Name: "N" + id}}})
+	err := e.store.PutLink(e.Context(), tasks.SignInLink{ID: web.SecretID(code), ChatPerson: tasks.ChatPerson{Person: bot.Person{Platform: "telegram", ID: id, Name: "N" + id}}})
 	if err != nil {
 		e.Fatal(err)
 	}
@@ -292,7 +292,7 @@ func TestSessionFixation(t *testing.T) {
 	}
 }
 
-// TestSessionTime: a session ends when nobody uses it.
+// TestSessionTime: a session ends without use.
 func TestSessionTime(t *testing.T) {
 	t.Parallel()
 	e := newSignInEnv(t, nil)

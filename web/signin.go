@@ -154,7 +154,7 @@ func (a *auth) postSession(w http.ResponseWriter, r *http.Request) {
 				problem.New(problem.Forbidden, "A token of role agent is for programs; sign in with another one.").Write(w)
 				return
 			}
-			s, err = tasks.Session{Visitor: tasks.Visitor{Person: webPerson(t.Name, t.Name)}, Token: t.Name, TokenHash: hex.EncodeToString(t.Hash[:])}, nil
+			s, err = tasks.Session{ChatPerson: tasks.ChatPerson{Person: webPerson(t.Name, t.Name)}, Token: t.Name, TokenHash: hex.EncodeToString(t.Hash[:])}, nil
 		}
 	default:
 		detail = "This link was used already, or its time is over. Write /console to legwork for another."
@@ -162,7 +162,7 @@ func (a *auth) postSession(w http.ResponseWriter, r *http.Request) {
 		if l, err = a.signIn.Store.SpendLink(r.Context(), secretID(strings.TrimSpace(in.Link))); errors.Is(err, tasks.ErrNoSession) {
 			err = errSignedOut
 		}
-		s.Visitor = l.Visitor
+		s.ChatPerson = l.ChatPerson
 	}
 	if err == nil {
 		err = a.openSession(w, r, s)

@@ -88,6 +88,12 @@ func (c Console) withEnvFile(folder string) (func(string) (string, bool), error)
 	return env, err
 }
 
+// EnvOf looks up variables as LoadConfig does for the config file at path.
+func (c Console) EnvOf(path string) (func(string) (string, bool), error) {
+	env, _, err := conf.WithEnvFile(filepath.Dir(path), c.Env) // LoadConfig has printed the warning
+	return env, err
+}
+
 // Log returns the logger of a config, on standard error.
 func (c Console) Log(config *conf.Config) *slog.Logger {
 	return NewLog(config.Log, c.Err, redact.New(config.Secrets()))

@@ -4,6 +4,7 @@ package fsutil
 
 import (
 	"errors"
+	"os"
 	"syscall"
 )
 
@@ -14,6 +15,22 @@ func Free(dir string) (free int64, known bool) {
 		return 0, false
 	}
 	return int64(s.Bavail) * int64(s.Bsize), true //nolint:gosec,unconvert // the types differ between systems
+}
+
+// Writable returns an error when this process may not write a file, or make files in a
+// folder.
+func Writable(path string) error {
+	const write = 2 // W_OK of access(2)
+	return syscall.Access(path, write)
+}
+
+// KeepOwner gives a file the owner and group of another one, where the system allows it.
+func KeepOwner(path, of string) {
+	if info, err := os.Stat(of); err == nil {
+		if s, ok := info.Sys().(*syscall.Stat_t); ok {
+			_ = os.Chown(path, int(s.Uid), int(s.Gid)) // only root may; others are the owner
+		}
+	}
 }
 
 // ignorable drops the error of file systems that cannot sync a directory.

@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 )
 
 // CopyReserve is how much space copies of data leave free on a disk.
@@ -99,6 +100,22 @@ func Replace(path, name string) error {
 		return err
 	}
 	return Sync(filepath.Dir(name))
+}
+
+// IsMountPoint reports whether something is mounted at exactly this path, such as a file
+// that a container was given on its own. It knows only on Linux.
+func IsMountPoint(path string) bool {
+	full, err := filepath.Abs(path)
+	if err != nil {
+		return false
+	}
+	mounts, _ := os.ReadFile("/proc/self/mountinfo")
+	for line := range strings.Lines(string(mounts)) {
+		if fields := strings.Fields(line); len(fields) > 4 && fields[4] == strings.ReplaceAll(full, " ", `\040`) { // proc(5)
+			return true
+		}
+	}
+	return false
 }
 
 // Sync syncs the names in a directory.

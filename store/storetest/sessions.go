@@ -11,9 +11,9 @@ import (
 	"legwork/tasks"
 )
 
-// visitor is a person at the page.
-func visitor(id string) tasks.Visitor {
-	return tasks.Visitor{Person: bot.Person{Platform: "test", ID: id, Name: "N"}, Chat: chat(id), Team: "T", External: true}
+// chatPerson is a person at the page.
+func chatPerson(id string) tasks.ChatPerson {
+	return tasks.ChatPerson{Person: bot.Person{Platform: "test", ID: id, Name: "N"}, Chat: chat(id), Team: "T", External: true}
 }
 
 // noSession expects ErrNoSession.
@@ -49,14 +49,14 @@ func (b *env) sessions(person string, want ...string) {
 
 func testSessions(b *env) {
 	now := b.clock.now()
-	one := tasks.Session{ID: "one", Visitor: visitor("ann"), Token: "ops", TokenHash: "00", Claims: []string{"group:ops"}, Addr: "10.0.0.1", Agent: "Browser"}
+	one := tasks.Session{ID: "one", ChatPerson: chatPerson("ann"), Token: "ops", TokenHash: "00", Claims: []string{"group:ops"}, Addr: "10.0.0.1", Agent: "Browser"}
 	b.ok(b.store.PutSession(b.Context(), one))
 	one.Made, one.Used = now, now
 	b.session("one", one)
 	b.session("two", tasks.Session{})
 	b.clock.add(time.Hour)
-	b.ok(b.store.PutSession(b.Context(), tasks.Session{ID: "two", Visitor: visitor("ann")}))
-	b.ok(b.store.PutSession(b.Context(), tasks.Session{ID: "bob's", Visitor: visitor("bob")}))
+	b.ok(b.store.PutSession(b.Context(), tasks.Session{ID: "two", ChatPerson: chatPerson("ann")}))
+	b.ok(b.store.PutSession(b.Context(), tasks.Session{ID: "bob's", ChatPerson: chatPerson("bob")}))
 	b.ok(b.store.UseSession(b.Context(), "one"))
 	one.Used = b.clock.now()
 	b.store = b.reopen()
@@ -73,9 +73,9 @@ func testSessions(b *env) {
 	b.sessions("", "bob's")
 }
 
-// testSessionTimes: a session ends when nobody uses it, and after a week.
+// testSessionTimes: a session ends without use, and after a week.
 func testSessionTimes(b *env) {
-	put := func(id string) { b.ok(b.store.PutSession(b.Context(), tasks.Session{ID: id, Visitor: visitor("ann")})) }
+	put := func(id string) { b.ok(b.store.PutSession(b.Context(), tasks.Session{ID: id, ChatPerson: chatPerson("ann")})) }
 	put("idle")
 	put("used")
 	b.clock.add(tasks.SessionIdle - time.Second)
@@ -106,7 +106,7 @@ func testSessionTimes(b *env) {
 // testLinks: a link works once, for some minutes, and a person has one.
 func testLinks(b *env) {
 	put := func(id, person string) {
-		b.ok(b.store.PutLink(b.Context(), tasks.SignInLink{ID: id, Visitor: visitor(person)}))
+		b.ok(b.store.PutLink(b.Context(), tasks.SignInLink{ID: id, ChatPerson: chatPerson(person)}))
 	}
 	spend := func(id string, works bool) {
 		b.Helper()
@@ -116,7 +116,7 @@ func testLinks(b *env) {
 			return
 		}
 		b.ok(err)
-		b.same("link", l.Visitor, visitor("ann"))
+		b.same("link", l.ChatPerson, chatPerson("ann"))
 	}
 	put("one", "ann")
 	put("bob's", "bob")

@@ -12,7 +12,7 @@ type Role string
 const (
 	RoleViewer   Role = "viewer"   // read the tasks that its chats make visible
 	RoleOperator Role = "operator" // start, steer and end tasks, and decide about approvals
-	RoleAdmin    Role = "admin"    // extend budgets of all, read the audit log
+	RoleAdmin    Role = "admin"    // extend budgets of all, read the audit log, change the config file
 	RoleAgent    Role = "agent"    // work on tasks as an outside agent; never decides
 	RolePerson   Role = "person"   // what a person may do in chats: see, steer and decide about their own tasks
 )
@@ -44,13 +44,14 @@ const (
 	OpSchedule  Op = "schedule"  // pause, resume, delete and run schedules
 	OpTools     Op = "tools"     // accept changed tools and try tools
 	OpPeople    Op = "people"    // see and decide who may talk to legwork
+	OpConfig    Op = "config"    // read and change the config file
 )
 
 // Ops lists all operations.
 func Ops() []Op {
 	return []Op{
 		OpRead, OpValues, OpStart, OpAdd, OpMerge, OpAnswer, OpCancel, OpRetry, OpApprovals, OpDecide, OpExtend, OpGroups, OpUsage, OpAudit, OpMetrics,
-		OpServers, OpHealth, OpSchedules, OpSchedule, OpTools, OpPeople,
+		OpServers, OpHealth, OpSchedules, OpSchedule, OpTools, OpPeople, OpConfig,
 	}
 }
 
@@ -97,6 +98,8 @@ func (o Op) Words() string {
 		return "accept and try tools"
 	case OpPeople:
 		return "decide who has access"
+	case OpConfig:
+		return "read and change the config file"
 	}
 	return "read " + string(o)
 }
@@ -119,7 +122,7 @@ func (r Role) May(op Op) Right {
 		return Always
 	case RoleOperator:
 		switch op {
-		case OpExtend, OpAudit, OpTools, OpPeople:
+		case OpExtend, OpAudit, OpTools, OpPeople, OpConfig:
 			return Never
 		case OpSchedule:
 			return Own

@@ -25,6 +25,8 @@ type Config struct {
 	// Operations does the work of the calls about servers, models, people, schedules and
 	// the process.
 	Operations *api.Operations
+	// ConfigFile is the config file, for admins. Nil: there is none.
+	ConfigFile ConfigFile
 	// Version of the program, for the document. Empty: "dev".
 	Version string
 	// Public is the address of the API for programs, for the document. Empty: the
@@ -105,6 +107,7 @@ func (a *API) build() routes {
 	c.registerReports(h)
 	c.registerFiles(h)
 	c.registerOperations(h)
+	c.registerConfig(h)
 	complete(h.OpenAPI())
 	return routes{mux, h.OpenAPI()}
 }

@@ -327,6 +327,8 @@ func (e *env) good(method, pattern string, one call) request {
 		r.path = "/v1/schedules/s1"
 	case "decideApproval":
 		r.path = "/v1/approvals/" + e.review(shared)
+	case "putConfig":
+		r.header = map[string]string{"If-Match": `"1"`}
 	case "startTask":
 		delete(r.body.(map[string]any), "groups") // there are none of that name
 	}

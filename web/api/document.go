@@ -43,6 +43,7 @@ func (c *calls) document() *huma.OpenAPI {
 			{Name: "approvals", Description: "Decisions that wait for a person."},
 			{Name: "operations", Description: "Servers, models, people, schedules and the process, for those who operate legwork."},
 			{Name: "reports", Description: "Groups, spending, the audit log, the token itself."},
+			{Name: "config", Description: "The config file, with secrets hidden."},
 		},
 	}
 	d.Servers = []*huma.Server{{URL: cmp.Or(strings.TrimSuffix(c.Public, "/"), "/")}}
@@ -83,7 +84,7 @@ func problems(codes []problem.Code) *huma.Response {
 		case problem.Media:
 			header(r, "Accept", "Accepted content types.")
 		case problem.Precondition:
-			header(r, "ETag", "The current version of the state.")
+			header(r, "ETag", "The current version of the state. The config file has none here.")
 		}
 		media.Examples[string(one)] = &huma.Example{Value: p}
 		for name := range p.GetHeaders() {
@@ -316,6 +317,17 @@ func types() map[string]string {
 		"PageGroup":       "Groups.",
 		"PageUsageRow":    "The spending.",
 		"PageAuditEntry":  "Entries of the audit log.",
+
+		"ConfigText":        "The config file.",
+		"ConfigMistake":     "A mistake in the config file.",
+		"ConfigDraft":       "A text of the config file.",
+		"NewConfig":         "A text of the config file to save.",
+		"ConfigCheck":       "The mistakes of a text, and what it would change.",
+		"ConfigSaved":       "The outcome of saving the config file.",
+		"ConfigCode":        "A code was shown to people.",
+		"ConfigVersion":     "An earlier content of the config file.",
+		"ConfigVersionText": "An earlier content of the config file.",
+		"PageConfigVersion": "Earlier contents of the config file.",
 	}
 }
 

@@ -69,9 +69,12 @@ func (c *calls) toProblem(ctx context.Context, method string, err error) error {
 	var wrong *api.InvalidError
 	var changed *api.PreconditionError
 	var done *problem.Error
+	var refused *ConfigError
 	switch {
 	case errors.As(err, &done):
 		return done
+	case errors.As(err, &refused):
+		return refused.problem()
 	case errors.As(err, &wrong):
 		return invalid(location(method, wrong.Field), wrong.Detail)
 	case errors.Is(err, tasks.ErrNoTask):

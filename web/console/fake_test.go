@@ -34,11 +34,12 @@ type fake struct {
 	pressed  []post // bodies of presses
 	sent     []post // bodies of messages
 	keys     map[string]bool
-	down     bool // all calls fail: the network is gone
+	changed  chan struct{} // a press arrived
+	down     bool          // all calls fail: the network is gone
 }
 
 func newFake(t *testing.T) *fake {
-	f := &fake{T: t, signedIn: true, posts: map[string][]post{}, uploads: map[string][]byte{}, streams: map[chan string]bool{}, keys: map[string]bool{}}
+	f := &fake{T: t, signedIn: true, posts: map[string][]post{}, uploads: map[string][]byte{}, streams: map[chan string]bool{}, keys: map[string]bool{}, changed: make(chan struct{}, 100)}
 	mux := http.NewServeMux()
 	mux.Handle("/console/", console.Handler())
 	for pattern, serve := range map[string]func(http.ResponseWriter, *http.Request){
@@ -102,6 +103,23 @@ func (f *fake) set(change func()) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	change()
+}
+
+// await waits for presses until what they left is as wanted.
+func (f *fake) await(done func() bool) {
+	for {
+		f.mu.Lock()
+		ok := done()
+		f.mu.Unlock()
+		if ok {
+			return
+		}
+		select {
+		case <-f.changed:
+		case <-f.Context().Done():
+			f.Fatal("the page did not press")
+		}
+	}
 }
 
 func (f *fake) session(w http.ResponseWriter, _ *http.Request) {
@@ -257,6 +275,7 @@ func (f *fake) say(conversation string, p post) post {
 func (f *fake) press(w http.ResponseWriter, r *http.Request) {
 	body := f.body(r, "key", "post", "data", "text", "form", "plan")
 	f.set(func() { f.pressed = append(f.pressed, body) })
+	f.changed <- struct{}{}
 	reply(w, 202, post{"note": "**Allowed**"})
 }
 

@@ -43,8 +43,11 @@ func everywhere(s string) post {
 		"calls": []post{{"tool": s, "arguments": post{s: s, "list": []any{s, nil, 1, post{}}}, "reason": s, "detail": s}},
 		"file":  post{"id": "f", "name": s, "type": s, "bytes": 1}, "files": []post{{"id": "g", "name": s, "type": s, "bytes": 2}},
 		"buttons": []post{{"label": s, "data": s, "style": s}}, "free_text": true,
-		"plan": post{"groups": []string{s}, "items": []post{{"id": s, "description": s, "group": s, "after": []string{s}}}},
-		"form": post{"schema": post{"type": "object", "required": []string{s}, "properties": post{s: post{"type": s, "title": s, "description": s, "format": s}, "c": post{"enum": []string{s}}, "b": post{"type": "boolean", "title": s}}}, "values": post{s: s}},
+		"plan": post{"data": s, "items": []post{{"id": s, "description": s, "name": s, "after": []string{s}}}},
+		"form": post{"data": s, "fields": []post{
+			{"name": s, "title": s, "description": s, "required": true, "default": s, "schema": post{"type": s, "format": s}}, {"name": "b", "title": s, "schema": post{"type": "boolean"}},
+			{"name": "c", "title": s, "choices": []post{{"value": s, "label": s}}}, {"name": "m", "title": s, "many": true, "choices": []post{{"value": s, "label": s}}},
+		}},
 	}
 }
 

@@ -29,13 +29,16 @@ func full(f *fake) {
 		}}})
 	f.say(talk, post{"kind": "question", "task": "01JE", "text": "**Allow this call?** It places an order.", "calls": []post{{"tool": "shop.order", "arguments": post{"offer": "B", "amount": 1, "address": post{"street": "Main St 1", "city": "Berlin"}}}},
 		"buttons": []post{{"label": "Allow once", "data": "a:1", "style": "primary"}, {"label": "Allow for this task", "data": "a:2"}, {"label": "Deny", "data": "a:3", "style": "danger"}}})
-	f.say(talk, post{"kind": "question", "task": "01JF", "text": "**The plan.** Change it, or run it.", "plan": post{"groups": []string{"web", "files"}, "items": []post{
-		{"id": "a", "description": "Look up the prices", "group": "web"}, {"id": "b", "description": "Write the table", "group": "files", "after": []string{"a"}},
+	f.say(talk, post{"kind": "question", "task": "01JF", "text": "**The plan.** Change it, or run it.", "plan": post{"data": "run:1", "items": []post{
+		{"id": "a", "description": "Look up the prices", "name": "web", "after": nil}, {"id": "b", "description": "Write the table", "name": "files", "after": []string{"a"}},
 	}}, "buttons": []post{{"label": "Run", "data": "run:1", "style": "primary"}, {"label": "Cancel", "data": "cancel:1"}}})
-	f.say(talk, post{"kind": "question", "text": "`booking` asks for something.", "form": post{"schema": post{"type": "object", "required": []string{"name"}, "properties": post{
-		"name": post{"type": "string", "title": "Name", "description": "As in the passport."}, "seats": post{"type": "integer", "title": "Seats", "minimum": 1, "default": 2},
-		"class": post{"type": "string", "title": "Class", "enum": []string{"first", "second"}}, "news": post{"type": "boolean", "title": "Send me news"},
-	}}}, "buttons": []post{{"label": "Send", "data": "f:1", "style": "primary"}, {"label": "Decline", "data": "f:2"}}})
+	f.say(talk, post{"kind": "question", "text": "`booking` asks for something.", "form": post{"data": "f:1", "fields": []post{
+		{"name": "name", "title": "Name", "description": "As in the passport.", "required": true, "schema": post{"type": "string"}},
+		{"name": "seats", "title": "Seats", "default": 2, "schema": post{"type": "integer", "minimum": 1}},
+		{"name": "class", "title": "Class", "choices": []post{{"value": "1", "label": "first"}, {"value": "2", "label": "second"}}},
+		{"name": "meals", "title": "Meals", "many": true, "choices": []post{{"value": "v", "label": "vegetarian"}, {"value": "h", "label": "halal"}}},
+		{"name": "news", "title": "Send me news", "schema": post{"type": "boolean"}},
+	}}, "buttons": []post{{"label": "Leave out", "data": "f:3"}, {"label": "Decline", "data": "f:2", "style": "danger"}}})
 	f.say(talk, post{"kind": "answer", "failed": true, "text": "The supplier's server did not answer.", "buttons": []post{{"label": "Retry", "data": "retry:1"}}})
 	f.say(talk, post{"kind": "notice", "text": "The model is now `fast`."})
 }
@@ -106,6 +109,17 @@ func TestConversation(t *testing.T) {
 			t.Errorf("the page pressed %v, want the button of post %v with the comment", f.pressed, q["id"])
 		}
 	})
+
+	f.say(id, post{"id": q["id"], "kind": "notice", "text": "Allowed by Ann."})
+	f.say(id, post{"kind": "question", "text": "The plan.", "plan": post{"data": "run:1", "items": []post{{"id": "a", "description": "Look", "name": "web", "after": nil}, {"id": "b", "description": "Write", "name": "files", "after": []string{"a"}}}},
+		"buttons": []post{{"label": "Run", "data": "run:1", "style": "primary"}}})
+	tab.Fill(browser.Box("Step 2"), "Write a table")
+	tab.Click(browser.Button("Remove step 1"))
+	tab.Click(browser.Button("Run"))
+	f.await(func() bool { return len(f.pressed) == 2 })
+	if got, want := fmt.Sprint(f.pressed[1]["plan"]), "[map[after:[] description:Write a table id:b name:files]]"; got != want {
+		t.Errorf("the page changed the plan to %s, want %s", got, want)
+	}
 
 	file := filepath.Join(t.TempDir(), "notes.txt")
 	if err := os.WriteFile(file, []byte("hello"), 0o600); err != nil {

@@ -27,6 +27,10 @@ type Error struct {
 type Mistake struct {
 	Location string `json:"location" doc:"'body.goal', 'query.limit', 'header.If-Match', 'path.seq'."`
 	Message  string `json:"message" doc:"What is expected."`
+
+	Line   int    `json:"line,omitzero" doc:"The line in the config file, from 1."`
+	Column int    `json:"column,omitzero" doc:"The column there, in characters, from 1."`
+	Key    string `json:"key,omitempty" doc:"The key in the config file."`
 }
 
 // urn is the prefix of the types of problems.
@@ -106,6 +110,7 @@ const (
 	Stopping     Code = "unavailable"
 	Full         Code = "disk_full"
 	Room         Code = "no_room"
+	ReadOnly     Code = "read_only"
 )
 
 // kind holds what all problems of a code have in common.
@@ -126,7 +131,7 @@ func kinds() map[Code]kind {
 		Method:       {405, "Another method is needed", 0},
 		Slow:         {408, "The request took too long", 0},
 		Conflict:     {409, "The task no longer takes this", 0},
-		Precondition: {412, "The shared state has changed", 0},
+		Precondition: {412, "It has changed meanwhile", 0},
 		Large:        {413, "The body is too large", 0},
 		Media:        {415, "Another content type is needed", 0},
 		Host:         {421, "legwork serves nothing under this path", 0},
@@ -138,6 +143,7 @@ func kinds() map[Code]kind {
 		Stopping:     {503, "Legwork is not available now", 5},
 		Full:         {507, "The disk is full", 60},
 		Room:         {507, "No room is left for files", 0},
+		ReadOnly:     {409, "The config file cannot be changed here", 0},
 	}
 }
 

@@ -37,7 +37,7 @@ func TestWrite(t *testing.T) {
 		{
 			p.Write, 412,
 			http.Header{"Etag": {`"3"`}},
-			`{"type":"urn:legwork:problem:precondition_failed","title":"The shared state has changed","status":412,"code":"precondition_failed","detail":"Read it again.","version":3}` + "\n",
+			`{"type":"urn:legwork:problem:precondition_failed","title":"It has changed meanwhile","status":412,"code":"precondition_failed","detail":"Read it again.","version":3}` + "\n",
 		},
 		{
 			problem.New(problem.Many, "a=1&b=<2>").Write, 429,
