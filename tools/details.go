@@ -32,7 +32,7 @@ type ToolDetail struct {
 	Schema      json.RawMessage // of its arguments
 	Annotations ToolAnnotations
 	Groups      []ToolRule // the groups that offer it, by name
-	Quarantined bool       // the server has changed it; nobody can call it
+	Quarantined bool       // the server has changed it, so that it cannot be called
 	NotOffered  string     // why no model can use it; empty: one can
 }
 

@@ -73,7 +73,7 @@ type Server struct {
 	RoundTripMS float64  `json:"round_trip_ms" doc:"Duration of the last listing of its tools, in milliseconds."`
 	Groups      []string `json:"groups" doc:"The groups that offer its tools."`
 	ToolCount   int      `json:"tool_count" doc:"The number of its tools."`
-	Quarantined int      `json:"quarantined" doc:"The number of tools that nobody can call, because the server has changed them."`
+	Quarantined int      `json:"quarantined" doc:"The number of tools that legwork does not call, because the server has changed them."`
 	Calls       int      `json:"calls" doc:"Calls since legwork started."`
 	Failed      int      `json:"failed" doc:"Those of them that failed or were refused."`
 	Latency     Latency  `json:"latency" doc:"Durations of the calls."`
@@ -110,7 +110,7 @@ type ServerTool struct {
 	Schema      json.RawMessage `json:"schema,omitempty" doc:"JSON Schema of its arguments."`
 	Says        Annotations     `json:"annotations" doc:"What the server says about it. legwork believes this only where the config trusts the server."`
 	Rules       []ToolRule      `json:"rules" doc:"The groups that offer it, and their rules."`
-	Quarantined bool            `json:"quarantined,omitempty" doc:"The server has changed it, so that nobody can call it."`
+	Quarantined bool            `json:"quarantined,omitempty" doc:"The server has changed it, so that legwork does not call it."`
 	NotOffered  string          `json:"not_offered,omitempty" doc:"The reason why no model can use it."`
 	Calls       map[string]int  `json:"calls" doc:"Its calls since legwork started, by outcome: 'ok', 'failed', 'refused', 'unavailable', 'unknown', 'given_up'."`
 }

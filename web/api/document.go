@@ -302,7 +302,7 @@ func types() map[string]string {
 		"Alert":           "An alert.",
 		"Queue":           "The work that is to be done.",
 		"DayBudget":       "A budget of the whole process for today.",
-		"People":          "Who may talk to legwork.",
+		"People":          "The people who may talk to legwork.",
 		"AccessRule":      "What the config says about a platform.",
 		"PersonAccess":    "What admins have decided about a person.",
 		"PersonAsks":      "A person who wants access.",

@@ -187,7 +187,7 @@ func TestPeople(t *testing.T) {
 	}
 	e.audited(t, "access.remove", "test:777")
 	want[problem](e, http.StatusConflict, decide("remove"))
-	want[problem](e, http.StatusConflict, decide("allow")) // nobody asks
+	want[problem](e, http.StatusConflict, decide("allow")) // the person does not ask
 	want[problem](e, http.StatusUnprocessableEntity, decide("promote"))
 }
 

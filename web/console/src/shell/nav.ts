@@ -8,16 +8,17 @@ const groups: string[][] = [
   ["people", "audit", "health", "config"],
 ];
 
-const admins = ["people", "audit", "config"];
-const operators = ["models", "health"];
+// The operation that a session must be allowed to do for a page; the others are for all.
+const needs: Record<string, string> = {
+  tools: "groups", models: "servers", usage: "usage", schedules: "schedules", people: "people", audit: "audit", health: "health",
+};
 
 export function nav(me: Me): string[][] {
   const allowed = (page: string) => {
     if (!(page in PAGES)) return false;
     if (page === "chat") return me.chat;
     if (page === "config") return me.role === "admin";
-    if (admins.includes(page)) return me.role === "admin";
-    return !operators.includes(page) || me.role !== "person";
+    return !needs[page] || me.can.includes(needs[page]);
   };
   return groups.map((group) => group.filter(allowed)).filter((group) => group.length > 0);
 }

@@ -1,4 +1,4 @@
-import { useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 
 export interface Series { label: string; values: number[] }
 
@@ -8,16 +8,23 @@ export function Chart({ title, labels, series, kind = "bars", format = String, h
   title: string; labels: string[]; series: Series[]; kind?: "bars" | "lines"; format?: (n: number) => string; height?: number;
 }) {
   const [at, setAt] = useState(-1);
-  const width = 640, left = 56, bottom = 22, top = 8;
+  const box = useRef<SVGSVGElement>(null);
+  const [width, setWidth] = useState(640);
+  useEffect(() => { // the width of the window's pixels, so that the text keeps its size
+    const watch = new ResizeObserver(([entry]) => setWidth(Math.max(280, Math.round(entry.contentRect.width))));
+    watch.observe(box.current!);
+    return () => watch.disconnect();
+  }, []);
+  const left = 56, bottom = 22, top = 8;
   const sums = labels.map((_, i) => series.reduce((sum, s) => sum + (s.values[i] || 0), 0));
   const most = nice(Math.max(...(kind === "bars" ? sums : series.flatMap((s) => s.values)), 0));
   const step = (width - left) / Math.max(labels.length, 1);
   const y = (n: number) => top + (height - top - bottom) * (1 - n / most);
   const x = (i: number) => left + step * (i + 0.5);
-  const every = Math.ceil(labels.length / 8);
+  const every = Math.ceil(labels.length / Math.max(2, Math.floor(width / 90)));
   return (
     <figure class="chart">
-      <svg viewBox={`0 0 ${width} ${height}`} aria-hidden="true" onPointerLeave={() => setAt(-1)} onPointerMove={(e) => {
+      <svg ref={box} viewBox={`0 0 ${width} ${height}`} aria-hidden="true" onPointerLeave={() => setAt(-1)} onPointerMove={(e) => {
         const box = e.currentTarget.getBoundingClientRect();
         setAt(Math.floor((((e.clientX - box.left) / box.width) * width - left) / step));
       }}>

@@ -32,11 +32,11 @@ export default function Audit() {
       <input class="input audit-words" type="search" aria-label={t("filter")} placeholder={t("filter")} value={words} onInput={(e) => setWords(e.currentTarget.value)} />
       {shown.length === 0 && !list.more ? (list.loading ? <Spinner page /> : !list.error && <Empty title={t(wanted.length ? "nomatch" : "none")} icon="audit" />) : (
         <Table caption={t("title")} rows={shown} rowKey={(e) => String(e.seq)} more={list.more} onMore={list.loadMore} busy={list.loading} columns={[
-          { id: "action", label: t("action"), cell: (e) => <>{action(e)} <span class="mono faint block">{e.action}</span></> },
+          { id: "action", label: t("action"), cell: (e) => <span title={e.action}>{action(e)}</span> },
           { id: "at", label: t("when"), cell: (e) => <span class="num" title={fullTime(e.at)}>{time(e.at)}</span> },
-          { id: "who", label: t("who"), cell: (e) => <><span class="mono">{e.who}</span> {e.role && <Badge>{t("role." + e.role)}</Badge>}</> },
-          { id: "target", label: t("target"), cell: (e) => (e.target && task.test(e.target) ? <Link class="mono" to={href("tasks", e.target)}>{e.target}</Link> : <span class="mono audit-break">{e.target}</span>) },
-          { id: "detail", label: t("detail"), cell: (e) => <span class="audit-break">{e.detail}</span> },
+          { id: "who", label: t("who"), cell: (e) => <span class="row"><span class="mono">{e.who}</span>{e.role && <Badge>{t("role." + e.role)}</Badge>}</span> },
+          { id: "target", label: t("target"), cell: (e) => (e.target && task.test(e.target) ? <Link class="mono" to={href("tasks", e.target)}>{e.target}</Link> : e.target && <span class="mono audit-break">{e.target}</span>) },
+          { id: "detail", label: t("detail"), cell: (e) => e.detail && <span class="audit-break">{e.detail}</span> },
           { id: "from", label: t("from"), cell: (e) => <span class="mono faint">{e.from}</span>, hideNarrow: true },
         ]} />
       )}

@@ -36,7 +36,7 @@ function ModelCard({ model: m }: { model: Model }) {
   const attempts = Object.values(m.attempts).reduce((sum, n) => sum + n, 0), failed = bad.reduce((sum, [, n]) => sum + n, 0);
   const limits = t("limits", { context: short(m.context_tokens), output: short(m.max_output_tokens) });
   return (
-    <Card title={m.name} actions={m.down ? <Badge tone="bad">{t("down")}</Badge> : <Badge tone="good">{t("up")}</Badge>}>
+    <Card title={m.name} actions={m.down ? <Badge tone="bad">{t("down")}</Badge> : attempts > 0 ? <Badge tone="good">{t("up")}</Badge> : <Badge>{t("unused")}</Badge>}>
       <p class="muted">{[m.offline ? t("offline") : `${m.model} · ${m.endpoint}`, limits].join(" · ")}</p>
       {m.down && (
         <div class="note is-bad models-problem">

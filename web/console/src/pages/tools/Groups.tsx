@@ -28,8 +28,9 @@ function GroupCard({ group }: { group: Group }) {
         <div key={s.name} class="tools-server">
           <div class="row">
             <h3>{may("servers") ? <Link to={href("tools", s.name)}>{s.name}</Link> : s.name}</h3>
-            {s.healthy ? <Badge tone="good">{t("state.ready")}</Badge> : <Badge tone="bad">{s.problem ?? t("state.down")}</Badge>}
+            {s.healthy ? <Badge tone="good">{t("state.ready")}</Badge> : <Badge tone="bad">{t("state.down")}</Badge>}
           </div>
+          {s.problem && <p class="faint">{s.problem}</p>}
           {s.tools.length > 0 && (
             <details>
               <summary>{t("tools.n", { n: s.tools.length })}</summary>

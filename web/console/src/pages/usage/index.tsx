@@ -11,9 +11,9 @@ import { Spinner } from "../../ui/Spinner";
 import { Table } from "../../ui/Table";
 import { byDay, byName, days, defaultFrom, type Row, today } from "./sums";
 
-const dimensions = ["model", "user", "chat", "group"] as const;
+const dimensions = ["model", "user", "chat"] as const;
 
-/** Tokens and money by day, and by model, person, chat or group. */
+/** Tokens and money by day, and by model, person or chat. */
 export default function Usage() {
   const t = useTexts();
   const query = useRoute().query;
