@@ -185,6 +185,23 @@ func TestRestoredPlaces(t *testing.T) {
 	}
 }
 
+// TestMessagesHideSecrets: no message about a draft shows a secret that was put back into
+// it, whole or cut.
+func TestMessagesHideSecrets(t *testing.T) {
+	h := hide(t, "models:\n  main: {model: m, base_url: 'https://user:SECRETSECRETSECRET@127.0.0.1/v1'}\n")
+	for _, scheme := range []string{"ftp:", "ftp://127.0.0.1/aaaaaaaa", "no address at all "} {
+		text := strings.Replace(h.Text, "https:", scheme, 1)
+		r, errs := restore(h, text)
+		if errs != nil {
+			t.Fatal(errs)
+		}
+		got := r.Place("config.yaml", conf.ReadDraft("config.yaml", r.Text, environment).Errors)
+		if len(got) == 0 || strings.Contains(got.Error(), "SECRETSECR") {
+			t.Errorf("%s: got %v, want a mistake without the secret", scheme, got)
+		}
+	}
+}
+
 // TestHideExample: the reference of all keys can be shown, and is the same afterwards.
 func TestHideExample(t *testing.T) {
 	text, err := os.ReadFile("../config.example.yaml")
