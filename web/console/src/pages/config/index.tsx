@@ -48,6 +48,8 @@ export default function Config(_: PageProps) {
   return <Loaded first={file.data} schema={schema.data} />;
 }
 
+const none: ConfigMistake[] = [];
+
 type Open = "" | "save" | "versions" | "add" | "discard" | "conflict";
 
 function Loaded({ first, schema }: { first: ConfigText; schema?: Schema }) {
@@ -90,8 +92,8 @@ function Loaded({ first, schema }: { first: ConfigText; schema?: Schema }) {
     return () => { clearTimeout(timer); stop.abort(); };
   }, [text, dirty]);
 
-  const errors = dirty ? checked?.result.errors ?? [] : file.errors;
-  const warnings = dirty ? checked?.result.warnings ?? [] : file.warnings;
+  const errors = dirty ? checked?.result.errors ?? none : file.errors;
+  const warnings = dirty ? checked?.result.warnings ?? none : file.warnings;
   const checking = dirty && checked?.text !== text && !checkError && text.trim() !== "";
   const marks = useMemo<Mark[]>(() => [...errors.map((m) => mark(m, true)), ...warnings.map((m) => mark(m, false))].filter((m) => m.line > 0), [errors, warnings]);
 
@@ -161,8 +163,8 @@ function Loaded({ first, schema }: { first: ConfigText; schema?: Schema }) {
         </p>
         {(errors.length > 0 || warnings.length > 0) && (
           <ul>
-            {errors.map((m) => <Problemed key={"e" + m.line + m.key + m.message} mistake={m} bad onGo={() => goTo(m)} />)}
-            {warnings.map((m) => <Problemed key={"w" + m.line + m.key + m.message} mistake={m} onGo={() => goTo(m)} />)}
+            {errors.slice(0, most).map((m) => <Problemed key={"e" + m.line + m.key + m.message} mistake={m} bad onGo={() => goTo(m)} />)}
+            {warnings.slice(0, most).map((m) => <Problemed key={"w" + m.line + m.key + m.message} mistake={m} onGo={() => goTo(m)} />)}
           </ul>
         )}
       </section>
@@ -185,6 +187,9 @@ function Loaded({ first, schema }: { first: ConfigText; schema?: Schema }) {
     </div>
   );
 }
+
+// most is how many mistakes, and how many warnings, are listed; all are marked.
+const most = 100;
 
 const mark = (m: ConfigMistake, bad: boolean): Mark => ({ line: m.file ? 0 : m.line, column: m.column, text: m.message, bad });
 
