@@ -12,7 +12,7 @@ export interface Mark { line: number; column: number; text: string; bad: boolean
 export interface Jump { offset: number; length: number; turn: number }
 
 /** A longer text is shown without colours, so that typing stays quick. */
-const maxColoured = 4000;
+const maxColoured = 2500;
 
 /** An editor for YAML: a textarea, with the same text in colours behind it. Tab indents,
  * and leaves the editor after Escape; Ctrl-Space suggests keys and values. */

@@ -71,7 +71,13 @@ function Loaded({ first, schema }: { first: ConfigText; schema?: Schema }) {
   const conflict = dirty && draft.etag !== file.etag;
 
   const edit = (changed: string) => setDraft((d) => ({ ...d, text: changed }));
-  useEffect(() => store(dirty ? draft : undefined), [draft, dirty]);
+  // Storing takes time with a long text, so it waits until the typing pauses.
+  useEffect(() => {
+    const keep = () => store(dirty ? draft : undefined);
+    const timer = setTimeout(keep, 300);
+    addEventListener("pagehide", keep);
+    return () => { clearTimeout(timer); removeEventListener("pagehide", keep); };
+  }, [draft, dirty]);
   useEffect(() => {
     if (!dirty) return;
     const warn = (e: BeforeUnloadEvent) => e.preventDefault();
