@@ -89,8 +89,9 @@ func (d Draft) checkHidden(hidden string) error {
 	if errs != nil {
 		return ErrNotHidden
 	}
-	before, after := leaves(d.root), leaves(root)
-	if len(before) != len(after) {
+	before, whole := leaves(d.root)
+	after, _ := leaves(root)
+	if !whole || len(before) != len(after) {
 		return ErrNotHidden
 	}
 	for i, now := range after {
@@ -116,22 +117,23 @@ type span struct {
 
 // spans lists what is hidden, in order and without overlap.
 func (d Draft) spans() []span {
-	lines := lineStarts(d.text)
+	at := &locator{text: d.text, lines: lineStarts(d.text)}
 	var all []span
 	covered := make([]span, 0, 64) // scalars, in which a # begins no comment
 	seen := map[*yaml.Node]bool{}
-	for _, l := range leaves(d.root) {
+	values, _ := leaves(d.root)
+	for _, l := range values {
 		if l.Kind != yaml.ScalarNode {
 			continue
 		}
-		from, to := extent(d.text, lines, l.Node)
+		from, to := at.extent(l.Node)
 		seen[l.Node] = true
 		for _, secret := range d.secretsAt(l) {
 			all = append(all, d.spansOf(from, to, secret, l)...)
 		}
 		if secretKey(l.key()) {
-			for _, at := range defaultValue.FindAllStringSubmatchIndex(d.text[from:to], -1) {
-				all = append(all, span{from + at[2], from + at[3], []string{l.key()}})
+			for _, part := range defaultValue.FindAllStringSubmatchIndex(d.text[from:to], -1) {
+				all = append(all, span{from + part[2], from + part[3], []string{l.key()}})
 			}
 		}
 	}
@@ -139,13 +141,13 @@ func (d Draft) spans() []span {
 		if n.Kind != yaml.ScalarNode {
 			return
 		}
-		from, to := extent(d.text, lines, n)
+		from, to := at.extent(n)
 		covered = append(covered, span{from: from, to: to})
 		if !isKey && !seen[n] && n.ShortTag() == "!!str" { // of a key that is set twice
 			all = append(all, d.spansOf(from, to, n.Value, leaf{Node: n, path: []string{"?"}})...)
 		}
 	})
-	all = append(all, d.secretComments(lines, covered)...)
+	all = append(all, d.secretComments(at.lines, covered)...)
 	slices.SortStableFunc(all, func(a, b span) int { return cmp.Or(cmp.Compare(a.from, b.from), cmp.Compare(b.to, a.to)) })
 	joined := all[:0]
 	for _, s := range all {
@@ -293,17 +295,34 @@ func lineStarts(text string) []int {
 	return starts
 }
 
+// locator finds places of nodes in a text. It is quick when they come in order.
+type locator struct {
+	text  string
+	lines []int // see lineStarts
+
+	line, column, offset int // of the last node
+}
+
+// begin is the offset at which a node begins.
+func (l *locator) begin(n *yaml.Node) int {
+	if n.Line != l.line || n.Column < l.column {
+		l.line, l.column, l.offset = n.Line, 1, l.lines[n.Line-1]
+	}
+	for ; l.column < n.Column; l.column++ {
+		_, size := utf8.DecodeRuneInString(l.text[l.offset:])
+		l.offset += size
+	}
+	return l.offset
+}
+
 // extent is where a scalar stands in the text, with its quotes. The parser tells only
 // where it begins, so that the end follows from its style; Hide checks the result.
-func extent(text string, lines []int, n *yaml.Node) (from, to int) {
-	if n.Line < 1 || n.Line > len(lines) {
+func (l *locator) extent(n *yaml.Node) (from, to int) {
+	if n.Line < 1 || n.Line > len(l.lines) {
 		return 0, 0
 	}
-	from = lines[n.Line-1]
-	for range n.Column - 1 {
-		_, size := utf8.DecodeRuneInString(text[from:])
-		from += size
-	}
+	text := l.text
+	from = l.begin(n)
 	for from < len(text) && (text[from] == '&' || text[from] == '!') { // an anchor or a tag
 		from += strings.IndexFunc(text[from:]+" ", isSpace)
 		from += len(text[from:]) - len(strings.TrimLeftFunc(text[from:], isSpace))
@@ -379,9 +398,9 @@ type leaf struct {
 func (l leaf) key() string { return strings.ReplaceAll(strings.Join(l.path, "."), ".[", "[") }
 
 // leaves lists the values of a document in the order of the file. An anchored value is
-// listed for each key that uses it. Aliases of aliases are followed to a bound, beyond
-// which the config has a mistake anyway.
-func leaves(root *yaml.Node) (list []leaf) {
+// listed for each key that uses it. whole is false when aliases of aliases make too many
+// of them; such a config has a mistake.
+func leaves(root *yaml.Node) (list []leaf, whole bool) {
 	d := decoder{failed: map[string]bool{}}
 	var walk func(n *yaml.Node, path []string)
 	walk = func(n *yaml.Node, path []string) {
@@ -405,7 +424,7 @@ func leaves(root *yaml.Node) (list []leaf) {
 		}
 	}
 	walk(root, nil)
-	return list
+	return list, !d.spent
 }
 
 // eachNode visits every node of a document once.

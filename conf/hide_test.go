@@ -173,15 +173,32 @@ servers:
 // TestRestoredPlaces: a mistake behind a secret has its place in the text with marks.
 func TestRestoredPlaces(t *testing.T) {
 	h := hide(t, "models:\n  main: {base_url: 'http://127.0.0.1:1/v1', api_key: aVeryLongSecretThatIsHidden, model: m}\n")
-	text := strings.Replace(h.Text, "model: m", "modle: m", 1)
+	text := strings.Replace(h.Text, "model: m", "modl: m", 1)
 	r, errs := restore(h, text)
 	if errs != nil {
 		t.Fatal(errs)
 	}
 	got := r.Place("config.yaml", conf.ReadDraft("config.yaml", r.Text, environment).Errors)
 	line := strings.Split(text, "\n")[1]
-	if want := len([]rune(line[:strings.Index(line, "modle")])) + 1; len(got) != 1 || got[0].Line != 2 || got[0].Column != want {
+	if want := len([]rune(line[:strings.Index(line, "modl:")])) + 1; len(got) != 1 || got[0].Line != 2 || got[0].Column != want {
 		t.Errorf("got %v, want one mistake at 2:%d", got, want)
+	}
+}
+
+// TestMessagesHideSecrets: no message about a draft shows a secret that was put back into
+// it, whole or cut.
+func TestMessagesHideSecrets(t *testing.T) {
+	h := hide(t, "models:\n  main: {model: m, base_url: 'https://user:SECRETSECRETSECRET@127.0.0.1/v1'}\n")
+	for _, scheme := range []string{"ftp:", "ftp://127.0.0.1/aaaaaaaa", "no address at all "} {
+		text := strings.Replace(h.Text, "https:", scheme, 1)
+		r, errs := restore(h, text)
+		if errs != nil {
+			t.Fatal(errs)
+		}
+		got := r.Place("config.yaml", conf.ReadDraft("config.yaml", r.Text, environment).Errors)
+		if len(got) == 0 || strings.Contains(got.Error(), "SECRETSECR") {
+			t.Errorf("%s: got %v, want a mistake without the secret", scheme, got)
+		}
 	}
 }
 

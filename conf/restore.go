@@ -3,6 +3,7 @@ package conf
 import (
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -23,9 +24,10 @@ type Restored struct {
 
 // restoredPart is a mark that was replaced.
 type restoredPart struct {
-	line, column int // in the text with marks, in characters
-	from, to     int // in Text, in bytes
-	more         int // by how many characters the secret is longer than the mark
+	name, text   string // the mark, and what stands in its place
+	line, column int    // in the text with marks, in characters
+	from, to     int    // in Text, in bytes
+	more         int    // by how many characters the secret is longer than the mark
 }
 
 // Restore puts the secrets back into a text that a person has edited. known finds a
@@ -50,7 +52,7 @@ func Restore(file, text string, known func(mark string) (Mark, bool)) (Restored,
 		from := out.Len()
 		out.WriteString(m.text)
 		end = at[1]
-		r.put = append(r.put, restoredPart{place.Line, place.Column, from, out.Len(), utf8.RuneCountInString(m.text) - utf8.RuneCountInString(name)})
+		r.put = append(r.put, restoredPart{name, m.text, place.Line, place.Column, from, out.Len(), utf8.RuneCountInString(m.text) - utf8.RuneCountInString(name)})
 	}
 	out.WriteString(text[end:])
 	r.Text = out.String()
@@ -63,7 +65,8 @@ func Restore(file, text string, known func(mark string) (Mark, bool)) (Restored,
 
 // misplaced lists the marks that stand at another key than their secrets.
 func misplaced(file string, root *yaml.Node, known func(mark string) (Mark, bool)) (errs Errors) {
-	for _, l := range leaves(root) {
+	values, _ := leaves(root)
+	for _, l := range values {
 		for _, name := range markForm.FindAllString(l.Value, -1) {
 			if m, ok := known(name); ok && !slices.Contains(m.keys, withoutIndexes(l.key())) {
 				belongs := "in a comment"
@@ -94,7 +97,8 @@ func (r Restored) Shows(file string, d Draft) (errs Errors) {
 	return errs
 }
 
-// Place returns errors of the restored text with their places in the text with marks.
+// Place returns errors of the restored text with their places in the text with marks, and
+// with marks in place of secrets in their texts.
 func (r Restored) Place(file string, errs Errors) Errors {
 	moved := slices.Clone(errs)
 	for i, e := range moved {
@@ -104,6 +108,33 @@ func (r Restored) Place(file string, errs Errors) Errors {
 			}
 			moved[i].Column = max(p.column, moved[i].Column-p.more)
 		}
+		for _, p := range r.put {
+			moved[i].Problem = hideSecret(moved[i].Problem, p.text, p.name)
+		}
 	}
 	return moved
+}
+
+// Clean returns errors of the original text with marks in place of secrets.
+func (h Hidden) Clean(errs Errors) Errors {
+	clean := slices.Clone(errs)
+	for i := range clean {
+		for name, m := range h.Marks {
+			clean[i].Problem = hideSecret(clean[i].Problem, m.text, name)
+		}
+	}
+	return clean
+}
+
+// hideSecret replaces a secret in a message, also where the message has cut it. A shorter
+// beginning is part of ordinary words, such as https://.
+func hideSecret(message, secret, mark string) string {
+	const beginning = 9
+	quoted := strconv.Quote(secret)
+	for _, form := range []string{secret, quoted[1 : len(quoted)-1]} {
+		for n := len(form); n > 0 && n >= min(len(form), beginning); n-- {
+			message = strings.ReplaceAll(message, form[:n], mark)
+		}
+	}
+	return message
 }

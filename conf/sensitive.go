@@ -25,8 +25,12 @@ var ordinary = strings.Fields(`
 // ${file:PATH} is one at every key, since it can bring any file into a prompt. A text
 // that is not YAML has no keys.
 func Sensitive(before, after string) []string {
-	old, young := values(before), values(after)
+	old, _ := values(before)
+	young, whole := values(after)
 	var keys []string
+	if !whole {
+		keys = append(keys, "aliases of aliases")
+	}
 	for key, now := range young {
 		if was, known := old[key]; (!known || was.text != now.text) && (!isOrdinary(now.path) || strings.Contains(now.text, "${")) {
 			keys = append(keys, now.key())
@@ -52,16 +56,17 @@ type value struct {
 
 // values lists the leaves of a text by their paths. The names in a path are apart, since
 // a name can have a dot.
-func values(text string) map[string]value {
-	all := map[string]value{}
+func values(text string) (all map[string]value, whole bool) {
+	all = map[string]value{}
 	root, errs := parse("", []byte(text))
 	if errs != nil {
-		return all
+		return all, true
 	}
-	for _, l := range leaves(root) {
+	list, whole := leaves(root)
+	for _, l := range list {
 		all[strings.Join(l.path, "\x00")] = value{l, l.ShortTag() + " " + l.Value}
 	}
-	return all
+	return all, whole
 }
 
 // isOrdinary reports whether a path is one of the ordinary keys.

@@ -15,6 +15,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync"
 	"syscall"
@@ -267,10 +268,16 @@ func (e *Editor) Read(context.Context) (webapi.ConfigText, error) {
 	out.Writable = out.Why == ""
 	if err != nil {
 		out.Text, out.Why = "", whyNotHidden
+		for i, one := range d.Errors {
+			d.Errors[i].Problem = quoted.ReplaceAllString(one.Problem, "anchor") // it may be a secret
+		}
 	}
-	out.Errors, out.Warnings = e.mistakes(d.Errors), e.mistakes(d.Warnings)
+	out.Errors, out.Warnings = e.mistakes(hidden.Clean(d.Errors)), e.mistakes(hidden.Clean(d.Warnings))
 	return out, nil
 }
+
+// quoted is the part of messages of the YAML parser that comes from the text.
+var quoted = regexp.MustCompile(`anchor '[^']*'`)
 
 // sentence makes an error a sentence.
 func sentence(text string) string {

@@ -237,7 +237,7 @@ func (c *calls) configSchema(_ context.Context, _ *struct{}) (*configSchemaReply
 func (c *calls) registerConfig(h huma.API) {
 	const example = "models:\n  main:\n    base_url: https://api.openai.com/v1\n    api_key: «hidden:3f2a9c1e»\n    model: gpt-5-mini\n"
 	const tag = `"8c5bd93f62e2a8d7"`
-	mistake := ConfigMistake{Line: 5, Column: 5, Key: "models.main.modle", Message: "unknown key, the nearest known one is model"}
+	mistake := ConfigMistake{Line: 5, Column: 5, Key: "models.main.modl", Message: "unknown key, the nearest known one is model"}
 	version := ConfigVersion{ID: "20261121T093000.000Z", ReplacedAt: exampleTime(), ReplacedBy: "api:ops"}
 	register(c, h, operation{
 		method: http.MethodGet, path: "/v1/config", id: "getConfig", tag: "config", op: policy.OpConfig,
@@ -257,7 +257,7 @@ func (c *calls) registerConfig(h huma.API) {
 		summary: "Check a text of the config file", text: "Finds all mistakes, as `legwork check` does, and what the text would change. Nothing is saved.",
 		problems: []problem.Code{problem.NotFound},
 		body:     ConfigDraft{Text: example},
-		answer:   ConfigCheck{Errors: []ConfigMistake{mistake}, Warnings: []ConfigMistake{}, Diff: "-    model: gpt-5-mini\n+    modle: gpt-5\n", Dangerous: []string{}},
+		answer:   ConfigCheck{Errors: []ConfigMistake{mistake}, Warnings: []ConfigMistake{}, Diff: "-    model: gpt-5-mini\n+    modl: gpt-5\n", Dangerous: []string{}},
 	}, c.checkConfig)
 	register(c, h, operation{
 		method: http.MethodPost, path: "/v1/config/code", id: "sendConfigCode", tag: "config", op: policy.OpConfig,

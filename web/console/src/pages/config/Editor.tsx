@@ -3,7 +3,7 @@ import { useTexts } from "../../lib/i18n";
 import { memo } from "../../lib/memo";
 import { useId } from "../../ui/Field";
 import { complete, describe, type Completion, type Schema, type Suggestion } from "./complete";
-import { highlight, type Token } from "./yaml";
+import { highlighter, type Token } from "./yaml";
 
 /** A mistake or warning at a line of the text. */
 export interface Mark { line: number; column: number; text: string; bad: boolean }
@@ -12,7 +12,7 @@ export interface Mark { line: number; column: number; text: string; bad: boolean
 export interface Jump { offset: number; length: number; turn: number }
 
 /** A longer text is shown without colours, so that typing stays quick. */
-const maxColoured = 4000;
+const maxColoured = 2500;
 
 /** An editor for YAML: a textarea, with the same text in colours behind it. Tab indents,
  * and leaves the editor after Escape; Ctrl-Space suggests keys and values. */
@@ -26,6 +26,7 @@ export function Editor({ value, onChange, onSave, readOnly, marks, schema, label
   const [open, setOpen] = useState<Completion>();
   const [chosen, setChosen] = useState(0);
   const id = useId();
+  const [highlight] = useState(highlighter);
   const lines = useMemo(() => value.split("\n"), [value]);
   const coloured = useMemo(() => (lines.length > maxColoured ? undefined : highlight(lines)), [lines]);
   const byLine = useMemo(() => {
@@ -98,15 +99,10 @@ export function Editor({ value, onChange, onSave, readOnly, marks, schema, label
   return (
     <div class="config-editor">
       <div class="config-scroll">
-        <div class="config-gutter" aria-hidden="true">
-          {lines.map((_, i) => {
-            const m = byLine.get(i + 1);
-            return <div key={i} class={m ? (m.bad ? "is-bad" : "is-warn") : undefined} title={m?.text}>{m ? (m.bad ? "✕ " : "! ") : "  "}{i + 1}</div>;
-          })}
-        </div>
+        <Gutter count={lines.length} marks={byLine} />
         <div class="config-code">
           <pre class="config-back" aria-hidden="true">
-            {coloured ? coloured.map((tokens, i) => <Line key={i} tokens={tokens} mark={byLine.get(i + 1)} text={lines[i]} />) : value + "\n"}
+            {coloured ? coloured.map((tokens, i) => <Line key={i} tokens={tokens} mark={byLine.get(i + 1)} />) : value + "\n"}
           </pre>
           <textarea ref={area} class="config-text" defaultValue={value} readOnly={readOnly} spellcheck={false} autocomplete="off" autocapitalize="off" wrap="off"
             aria-label={label} aria-describedby={id + "-help"} aria-invalid={marks.some((m) => m.bad) || undefined} aria-autocomplete="list"
@@ -135,8 +131,18 @@ export function Editor({ value, onChange, onSave, readOnly, marks, schema, label
   );
 }
 
-const Line = memo(function Line({ tokens, mark, text }: { tokens: Token[]; mark?: Mark; text: string }) {
-  void text;
+const Gutter = memo(function Gutter({ count, marks }: { count: number; marks: Map<number, Mark> }) {
+  return (
+    <div class="config-gutter" aria-hidden="true">
+      {Array.from({ length: count }, (_, i) => {
+        const m = marks.get(i + 1);
+        return <div key={i} class={m ? (m.bad ? "is-bad" : "is-warn") : undefined} title={m?.text}>{m ? (m.bad ? "✕ " : "! ") : "  "}{i + 1}</div>;
+      })}
+    </div>
+  );
+});
+
+const Line = memo(function Line({ tokens, mark }: { tokens: Token[]; mark?: Mark }) {
   return <div class={mark ? (mark.bad ? "config-line is-bad" : "config-line is-warn") : "config-line"}>{tokens.map((x) => (x.kind ? <span class={"config-" + x.kind}>{x.text}</span> : x.text))}{"\n"}</div>;
 });
 

@@ -51,6 +51,14 @@ export function Save({ text, etag, onClose, onSaved, onConflict, onMistakes }: {
     }
   };
   const needsCode = dangerous.length > 0;
+  // A reload waits some seconds for new tool servers.
+  const [slow, setSlow] = useState(false);
+  useEffect(() => {
+    setSlow(false);
+    if (!busy) return;
+    const timer = setTimeout(() => setSlow(true), 1500);
+    return () => clearTimeout(timer);
+  }, [busy]);
   return (
     <Dialog wide title={t("save.title")} onClose={onClose} actions={<>
       <Button onClick={onClose}>{t("cancel")}</Button>
@@ -63,7 +71,7 @@ export function Save({ text, etag, onClose, onSaved, onConflict, onMistakes }: {
       {needsCode && (
         <div class="note is-warn">
           <Icon name="lock" />
-          <div class="grow stack-tight">
+          <div class="grow">
             <p>{t("code.why")}</p>
             <p>{dangerous.map((k, i) => <>{i > 0 && ", "}<code key={k}>{k}</code></>)}</p>
           </div>
@@ -76,6 +84,7 @@ export function Save({ text, etag, onClose, onSaved, onConflict, onMistakes }: {
           </Field>
         </form>
       )}
+      {slow && <p role="status" class="muted">{t("save.wait")}</p>}
       {error && <p class="note is-bad" role="alert">{error}</p>}
     </Dialog>
   );

@@ -48,6 +48,8 @@ export default function Config(_: PageProps) {
   return <Loaded first={file.data} schema={schema.data} />;
 }
 
+const none: ConfigMistake[] = [];
+
 type Open = "" | "save" | "versions" | "add" | "discard" | "conflict";
 
 function Loaded({ first, schema }: { first: ConfigText; schema?: Schema }) {
@@ -69,7 +71,13 @@ function Loaded({ first, schema }: { first: ConfigText; schema?: Schema }) {
   const conflict = dirty && draft.etag !== file.etag;
 
   const edit = (changed: string) => setDraft((d) => ({ ...d, text: changed }));
-  useEffect(() => store(dirty ? draft : undefined), [draft, dirty]);
+  // Storing takes time with a long text, so it waits until the typing pauses.
+  useEffect(() => {
+    const keep = () => store(dirty ? draft : undefined);
+    const timer = setTimeout(keep, 300);
+    addEventListener("pagehide", keep);
+    return () => { clearTimeout(timer); removeEventListener("pagehide", keep); };
+  }, [draft, dirty]);
   useEffect(() => {
     if (!dirty) return;
     const warn = (e: BeforeUnloadEvent) => e.preventDefault();
@@ -90,8 +98,8 @@ function Loaded({ first, schema }: { first: ConfigText; schema?: Schema }) {
     return () => { clearTimeout(timer); stop.abort(); };
   }, [text, dirty]);
 
-  const errors = dirty ? checked?.result.errors ?? [] : file.errors;
-  const warnings = dirty ? checked?.result.warnings ?? [] : file.warnings;
+  const errors = dirty ? checked?.result.errors ?? none : file.errors;
+  const warnings = dirty ? checked?.result.warnings ?? none : file.warnings;
   const checking = dirty && checked?.text !== text && !checkError && text.trim() !== "";
   const marks = useMemo<Mark[]>(() => [...errors.map((m) => mark(m, true)), ...warnings.map((m) => mark(m, false))].filter((m) => m.line > 0), [errors, warnings]);
 
@@ -161,8 +169,8 @@ function Loaded({ first, schema }: { first: ConfigText; schema?: Schema }) {
         </p>
         {(errors.length > 0 || warnings.length > 0) && (
           <ul>
-            {errors.map((m) => <Problemed key={"e" + m.line + m.key + m.message} mistake={m} bad onGo={() => goTo(m)} />)}
-            {warnings.map((m) => <Problemed key={"w" + m.line + m.key + m.message} mistake={m} onGo={() => goTo(m)} />)}
+            {errors.slice(0, most).map((m) => <Problemed key={"e" + m.line + m.key + m.message} mistake={m} bad onGo={() => goTo(m)} />)}
+            {warnings.slice(0, most).map((m) => <Problemed key={"w" + m.line + m.key + m.message} mistake={m} onGo={() => goTo(m)} />)}
           </ul>
         )}
       </section>
@@ -185,6 +193,9 @@ function Loaded({ first, schema }: { first: ConfigText; schema?: Schema }) {
     </div>
   );
 }
+
+// most is how many mistakes, and how many warnings, are listed; all are marked.
+const most = 100;
 
 const mark = (m: ConfigMistake, bad: boolean): Mark => ({ line: m.file ? 0 : m.line, column: m.column, text: m.message, bad });
 

@@ -8,38 +8,53 @@ const keyAhead = /^(?:"(?:[^"\\]|\\.)*"|'(?:[^']|'')*'|[^\s#'"{}[\],&*!|>%@`-][^
 const piece = /(\s#.*$)|("(?:[^"\\]|\\.)*"?|'(?:[^']|'')*'?)|(«hidden:[0-9a-f]{8}»)|(\$\{[^}]*\}?)|((?<=^|[\s[{,:])[&*][\w-]+)|((?<=^|[\s[{,])[\w.-]+(?=\s*:\s))|((?<=^|[\s[{,:])-?\d[\d_.]*(?:e[+-]?\d+)?(?:ns|us|ms|s|m|h|d)*(?=$|[\s\]},]))|((?<=^|[\s[{,:])(?:true|false|null|~)(?=$|[\s\]},]))|([{}[\],]|(?<=\s|^)[|>][+-]?\d?(?=\s|$))/g;
 const kinds: Kind[] = ["comment", "string", "mark", "ref", "anchor", "key", "number", "word", "punct"];
 
-/** Splits a text into lines of coloured tokens. */
-export function highlight(lines: string[]): Token[][] {
-  let block = -1; // the indentation of the key of a | or > text; -1 outside of one
-  return lines.map((line) => {
-    const indent = line.length - line.trimStart().length;
-    if (block >= 0 && (line.trim() === "" || indent > block)) return [{ text: line, kind: "string" as Kind }];
-    block = -1;
-    const tokens: Token[] = [];
-    let rest = line;
-    const put = (text: string, kind: Kind) => { if (text) tokens.push({ text, kind }); };
-    const start = /^\s*(?:- +)*(?:-$)?/.exec(rest)![0];
-    put(start, start.includes("-") ? "punct" : "");
-    rest = rest.slice(start.length);
-    if (rest.startsWith("#")) { put(rest, "comment"); return tokens; }
-    const key = keyAhead.exec(rest)?.[0];
-    if (key) {
-      put(key, "key");
-      rest = rest.slice(key.length);
-      const colon = /^\s*:/.exec(rest)![0];
-      put(colon, "punct");
-      rest = rest.slice(colon.length);
-    }
-    if (/(^|\s)[|>][+-]?\d?[+-]?\s*(#.*)?$/.test(rest)) block = indent;
-    let end = 0;
-    for (const m of rest.matchAll(piece)) {
-      put(rest.slice(end, m.index), "");
-      put(m[0], kinds[m.slice(1).findIndex((group) => group !== undefined)]);
-      end = m.index + m[0].length;
-    }
-    put(rest.slice(end), "");
-    return tokens;
-  });
+/** Returns a function that splits a text into lines of coloured tokens. A line that it has
+ * seen before has the same list again, so that it is not drawn again. */
+export function highlighter(): (lines: string[]) => Token[][] {
+  let known = new Map<string, Token[]>();
+  return (lines) => {
+    const used = new Map<string, Token[]>();
+    let block = -1; // the indentation of the key of a | or > text; -1 outside of one
+    const out = lines.map((line) => {
+      const indent = line.length - line.trimStart().length;
+      const inside = block >= 0 && (line.trim() === "" || indent > block);
+      if (!inside) block = blockStart.test(line) && !/^\s*#/.test(line) ? indent : -1;
+      const key = (inside ? "|" : " ") + line;
+      const tokens = used.get(key) ?? known.get(key) ?? (inside ? [{ text: line, kind: "string" as Kind }] : tokensOf(line));
+      used.set(key, tokens);
+      return tokens;
+    });
+    known = used;
+    return out;
+  };
+}
+
+const blockStart = /[:\s-]\s*[|>][+-]?\d?[+-]?\s*(#.*)?$/;
+
+function tokensOf(line: string): Token[] {
+  const tokens: Token[] = [];
+  let rest = line;
+  const put = (text: string, kind: Kind) => { if (text) tokens.push({ text, kind }); };
+  const start = /^\s*(?:- +)*(?:-$)?/.exec(rest)![0];
+  put(start, start.includes("-") ? "punct" : "");
+  rest = rest.slice(start.length);
+  if (rest.startsWith("#")) { put(rest, "comment"); return tokens; }
+  const key = keyAhead.exec(rest)?.[0];
+  if (key) {
+    put(key, "key");
+    rest = rest.slice(key.length);
+    const colon = /^\s*:/.exec(rest)![0];
+    put(colon, "punct");
+    rest = rest.slice(colon.length);
+  }
+  let end = 0;
+  for (const m of rest.matchAll(piece)) {
+    put(rest.slice(end, m.index), "");
+    put(m[0], kinds[m.slice(1).findIndex((group) => group !== undefined)]);
+    end = m.index + m[0].length;
+  }
+  put(rest.slice(end), "");
+  return tokens;
 }
 
 /** The place of the cursor: the keys around it, "[]" for an entry of a list. */
