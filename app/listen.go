@@ -32,7 +32,7 @@ func (d *daemon) listen(ctx context.Context, config *conf.Config, hooks map[stri
 	}
 	service := api.New(api.Config{Store: d.core.store, Inbox: d.core.inbox, Webhooks: d.webhooks, Now: d.core.clock.Now, Files: d.core.fileLimits})
 	programs := webapi.New(webapi.Config{
-		Service: service, Version: telemetry.ReadBuild().Version, Public: config.HTTP.PublicURL, Stop: ctx.Done(), Log: d.log,
+		Service: service, Models: d.core.executor, Version: telemetry.ReadBuild().Version, Public: config.HTTP.PublicURL, Stop: ctx.Done(), Log: d.log,
 		Metrics: d.core.metrics,
 	})
 	refused := web.OncePerMinute(d.refused, time.Now)

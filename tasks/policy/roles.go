@@ -36,12 +36,14 @@ const (
 	OpUsage     Op = "usage"     // read the usage
 	OpAudit     Op = "audit"     // read the audit log
 	OpMetrics   Op = "metrics"   // read the metrics
+	OpInspect   Op = "inspect"   // read the prompts of a task
+	OpOutline   Op = "outline"   // have a model sum a task up, which costs money
 )
 
 // Ops lists all operations.
 func Ops() []Op {
 	return []Op{
-		OpRead, OpValues, OpStart, OpAdd, OpMerge, OpAnswer, OpCancel, OpRetry, OpApprovals, OpDecide, OpExtend, OpGroups, OpUsage, OpAudit, OpMetrics,
+		OpRead, OpValues, OpStart, OpAdd, OpMerge, OpAnswer, OpCancel, OpRetry, OpApprovals, OpDecide, OpExtend, OpGroups, OpUsage, OpAudit, OpMetrics, OpInspect, OpOutline,
 	}
 }
 
@@ -76,6 +78,10 @@ func (o Op) Words() string {
 		return "read the usage"
 	case OpAudit:
 		return "read the audit log"
+	case OpInspect:
+		return "read the prompts of tasks"
+	case OpOutline:
+		return "have tasks summed up"
 	}
 	return "read " + string(o)
 }
@@ -103,7 +109,7 @@ func (r Role) May(op Op) Right {
 		return Always
 	case RoleViewer:
 		switch op {
-		case OpRead, OpApprovals, OpGroups, OpUsage, OpMetrics:
+		case OpRead, OpApprovals, OpGroups, OpUsage, OpMetrics, OpInspect:
 			return Always
 		}
 	case RoleAgent:

@@ -22,6 +22,8 @@ import (
 type Config struct {
 	// Service does the work. The context of a request says who calls: see api.Caller.
 	Service *api.Service
+	// Models builds prompts again and sums tasks up; nil: neither is there.
+	Models api.Models
 	// Version of the program, for the document. Empty: "dev".
 	Version string
 	// Public is the address of the API for programs, for the document. Empty: the
@@ -95,6 +97,7 @@ func (a *API) build() routes {
 	})
 	c := &a.calls
 	c.registerTasks(h)
+	c.registerSteps(h)
 	c.registerContext(h)
 	c.registerState(h)
 	c.registerStreams(h)

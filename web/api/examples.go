@@ -41,7 +41,7 @@ func exampleSpent() api.Usage {
 
 func exampleListed() api.TaskSummary {
 	return api.TaskSummary{
-		ID: exampleID, State: "working", Goal: exampleNewTask().Goal, Chat: "api:ops/" + exampleID, From: "api:ops", Run: true, Rounds: 1,
+		ID: exampleID, State: "working", Goal: exampleNewTask().Goal, Chat: "api:ops/" + exampleID, From: "api:ops", Run: true, Groups: []string{"web"}, Rounds: 1,
 		Created: exampleTime(), Updated: exampleLater(time.Minute),
 	}
 }
@@ -93,5 +93,17 @@ func exampleUsage() api.UsageRow {
 func exampleAudit() api.AuditEntry {
 	return api.AuditEntry{
 		Seq: 41, At: exampleTime(), Who: "api:ops", Role: "operator", Action: "task.decide", Target: exampleID, Detail: "calls 7.0, approve, tickets.create", From: "127.0.0.1",
+	}
+}
+
+func exampleSteps() api.Steps {
+	began, read := exampleTime(), exampleLater(2*time.Second)
+	ended := exampleLater(5 * time.Second)
+	return api.Steps{
+		Items: []api.Step{
+			{ID: "work 1/a turn 1.0", Kind: "work", Subtask: "1/a", Group: "web", Model: "small", State: "done", After: "plan 1.0", Wanted: began, Started: &began, Ended: &read, Took: 2000, Critical: 2000, Usage: exampleSpent(), Seq: 3},
+			{ID: "tool 1/a turn 1 call 1.0", Kind: "tool", Name: "web.fetch", Subtask: "1/a", Group: "web", State: "done", After: "work 1/a turn 1.0", Wanted: read, Started: &read, Ended: &ended, Took: 3000, Critical: 3000, Reply: 3, Call: 1, Seq: 4},
+		},
+		Seq: 12, Critical: api.Path{All: 41500, Model: 30000, Tool: 11500}, Model: 38000, Tool: 14200,
 	}
 }
