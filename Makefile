@@ -41,6 +41,10 @@ format: $(BIN)/gofumpt-$(GOFUMPT)
 	@files=$$($(BIN)/gofumpt -l $$(git ls-files --cached --others --exclude-standard '*.go')); \
 	if [ -n "$$files" ]; then echo "not formatted; run make fmt:"; echo "$$files"; exit 1; fi
 
+.PHONY: console
+console: ## bundle the page in the browser: web/console/src becomes web/console/dist
+	cd web/console/build && $(GO) run .
+
 .PHONY: fmt
 fmt: $(BIN)/gofumpt-$(GOFUMPT) ## format all Go files
 	$(BIN)/gofumpt -w $$(git ls-files --cached --others --exclude-standard '*.go')
@@ -68,7 +72,7 @@ race: ## run the quick tests with the race detector, but for those that only rea
 # Packages that say what they need or leave out run again, as a whole. What
 # simulate and kills run is left to them.
 .PHONY: whole
-whole: ## run the slow tests: the real binary, servers from npm, tmux, all random cases
+whole: ## run the slow tests: the real binary, servers from npm, tmux, Chromium, all random cases
 	LEGWORK_REQUIRE_ALL=1 $(GO) test -count=1 -timeout 25m -p 4 -skip '^(TestKills|TestKillsOnPostgres|TestPlantedFaults|TestPlantedFaultOnPostgres|TestSimulation|TestSimulationOnPostgres|TestManyTasksLeaveNothing)$$' \
 		$$(grep -rlE --include='*_test.go' '"legwork/(internal/test/need|store/storetest)"' . | xargs -n 1 dirname | sort -u)
 

@@ -38,9 +38,10 @@ conf               | tasks/alerts bot bot/slack bot/telegram i18n llm nearest pl
 bot/terminal       | bot bot/markdown i18n clip | x/term x/sys displaywidth cancelreader
 bot/telegram       | bot bot/markdown retry telemetry issue  | telegram-bot-api/v5 displaywidth golang-lru/v2
 bot/slack          | bot bot/markdown retry telemetry issue clip | slack-go/slack gorilla/websocket golang-lru/v2
+bot/web            | bot clip files tasks web/problem          |
 web                | tasks/api telemetry web/problem tasks/policy | x/time golang-lru/v2
 web/api            | clip files planner plainjson tasks tasks/api telemetry web/problem tasks/policy | huma/v2
-web/problem        |                                         |
+web/console        |                                         |
 web/mcp            | bot clip files plainjson planner tasks tasks/api telemetry tasks/policy | mcp-go jsonschema/v6 x/text
 tasks/alerts       | bot clip llm planner redact retry tasks tasks/api tasks/cards telemetry tasks/inbox issue | standard-webhooks
 tasks/engine       | bot i18n llm planner tasks tasks/executor tasks/presenter telemetry |
@@ -109,6 +110,7 @@ issue              |                                         |
 files/write        |                                         | goldmark fpdf excelize/v2 gonum.org/v1/plot go-fonts/liberation x/image x/text
 plainjson          |                                         |
 toolargs           |                                         |
+web/problem        |                                         |
 `
 
 // forTests are packages that only tests import, and modules that only tests
@@ -116,7 +118,7 @@ toolargs           |                                         |
 // every package: they put real parts together.
 const (
 	forTests       = "test store/storetest tasks/enginetest"
-	modulesOfTests = "go-cmp standard-webhooks goleak goldmark gorilla/websocket slack-go/slack pgregory.net/rapid go-internal creack/pty vt10x go-openai mcp-go jsonschema/v6 bbolt yaml/v3 x/sys x/term x/text x/image invopop/jsonschema pgx/v5"
+	modulesOfTests = "go-cmp standard-webhooks goleak goldmark gorilla/websocket slack-go/slack pgregory.net/rapid go-internal creack/pty vt10x go-openai mcp-go jsonschema/v6 bbolt yaml/v3 x/sys x/term x/text x/image invopop/jsonschema pgx/v5 chromedp/chromedp chromedp/cdproto"
 )
 
 // pure packages decide by values alone; impure is what they must not reach for.

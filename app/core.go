@@ -21,6 +21,7 @@ import (
 	"legwork/app/tooladmin"
 	"legwork/bot"
 	"legwork/bot/terminal"
+	botweb "legwork/bot/web"
 	"legwork/conf"
 	"legwork/files/read"
 	"legwork/i18n"
@@ -31,6 +32,7 @@ import (
 	"legwork/planner"
 	"legwork/tasks"
 	"legwork/tasks/alerts"
+	"legwork/tasks/api"
 	"legwork/tasks/commands"
 	"legwork/tasks/engine"
 	"legwork/tasks/executor"
@@ -62,6 +64,8 @@ type core struct {
 	clock       *clock.Steady    // for expiry
 	alerts      *alerts.Alerts   // of a daemon; nil otherwise
 	hub         *terminal.Hub    // of a daemon, for chats that attach; nil otherwise
+	webChat     *botweb.Web      // nil without an HTTP listener
+	service     *api.Service     // nil without an HTTP listener
 	printed     io.Writer        // the output of a daemon; nil otherwise
 	acceptCodes acceptCodes
 
@@ -185,6 +189,9 @@ func (a *core) start(parts *lifecycle) {
 	})
 	parts.start("schedules", scheduler.New(a.inbox, time.Now).Run)
 	parts.start("budgets", a.budgets.Run)
+	if a.webChat != nil {
+		parts.start(botweb.Name, func(ctx context.Context) error { return a.webChat.Run(ctx, a.inbox.Handle) })
+	}
 }
 
 // serveControl answers the commands of a second process.

@@ -15,6 +15,7 @@ import (
 	"legwork/tasks/api"
 	"legwork/web"
 	webapi "legwork/web/api"
+	"legwork/web/console"
 	"legwork/web/mcp"
 )
 
@@ -26,23 +27,28 @@ func (d *daemon) listen(ctx context.Context, config *conf.Config, hooks map[stri
 		platforms = append(platforms, p)
 	}
 	d.core.hub = terminal.NewHub(terminal.Login())
-	d.core.connect(d.models, append(platforms, d.core.hub)...)
+	platforms = append(platforms, d.core.hub)
+	if config.HTTP.Listen != "" {
+		d.core.webChat = d.core.newWebChat(ctx.Done())
+		platforms = append(platforms, d.core.webChat)
+	}
+	d.core.connect(d.models, platforms...)
 	if config.HTTP.Listen == "" && config.HTTP.WebhookListen == "" {
 		return nil
 	}
-	service := api.New(api.Config{Store: d.core.store, Inbox: d.core.inbox, Webhooks: d.webhooks, Now: d.core.clock.Now, Files: d.core.fileLimits})
+	d.core.service = api.New(api.Config{Store: d.core.store, Inbox: d.core.inbox, Webhooks: d.webhooks, Now: d.core.clock.Now, Files: d.core.fileLimits})
 	programs := webapi.New(webapi.Config{
-		Service: service, Models: d.core.executor, Version: telemetry.ReadBuild().Version, Public: config.HTTP.PublicURL, Stop: ctx.Done(), Log: d.log,
+		Service: d.core.service, Models: d.core.executor, Version: telemetry.ReadBuild().Version, Public: config.HTTP.PublicURL, Stop: ctx.Done(), Log: d.log,
 		Metrics: d.core.metrics,
 	})
 	refused := web.OncePerMinute(d.refused, time.Now)
 	var err error
 	d.web, err = web.New(web.Config{
 		Listen: config.HTTP.Listen, WebhookListen: config.HTTP.WebhookListen, PublicURL: config.HTTP.PublicURL,
-		Health: d.health, Webhooks: hooks, Docs: programs.Docs(), Access: access(config),
+		Health: d.health, Webhooks: hooks, Docs: programs.Docs(), Console: console.Handler(), Access: access(config),
 		Streams: webapi.IsUpload,
-		API:     redact.Replies(programs.Handler(), d.hidden, false), MCP: mcp.New(mcp.Config{
-			Service: service, Version: telemetry.ReadBuild().Version, Stop: ctx.Done(), Log: d.log,
+		API:     redact.Replies(withChat(d.core.webChat, programs.Handler()), d.hidden, false), MCP: mcp.New(mcp.Config{
+			Service: d.core.service, Version: telemetry.ReadBuild().Version, Stop: ctx.Done(), Log: d.log,
 			Refused: func(ctx context.Context, p api.Principal, tool string) { refused(ctx, p, "/mcp "+tool) },
 		}),
 		Metrics: d.core.metrics.Handler(), Tracer: d.core.tracer, Refused: refused, Served: d.core.served, Log: d.log,

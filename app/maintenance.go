@@ -63,7 +63,7 @@ func (a *core) retain(ctx context.Context, keep conf.Retention) error {
 	}
 	d, err := a.store.Retain(ctx, before(keep.Tasks), before(keep.History))
 	if !d.Empty() {
-		a.log.InfoContext(ctx, "old data deleted", "tasks", d.Tasks, "turns", d.Turns, "summaries", d.Summaries, "spent", d.Spent, "files", d.Contents)
+		a.log.InfoContext(ctx, "old data deleted", "tasks", d.Tasks, "turns", d.Turns, "summaries", d.Summaries, "spent", d.Spent, "posts", d.Posts, "files", d.Contents)
 	}
 	if err != nil {
 		return err

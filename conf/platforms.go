@@ -284,7 +284,7 @@ func chatKeyProblem(key string) string {
 	case "api":
 		fits = tokenName.MatchString(id) && !threaded
 	case "web":
-		return "this version does not have the platform web yet; " + allowed
+		return "conversations in the browser cannot be named here, since people begin them as they like; " + allowed
 	default:
 		if strings.Contains(key, ":") {
 			return fmt.Sprintf("unknown platform %s%s; %s", shown(platform), nearest.Hint(platform, platforms()), allowed)
@@ -301,10 +301,10 @@ func allowProblem(who string) string {
 	if who == "*" || chatKeyProblem(who) == "" {
 		return ""
 	}
-	if platform, id, _ := strings.Cut(who, ":"); platform == "slack" && slackUser.MatchString(id) || platform == "agent" && tokenName.MatchString(id) {
+	if platform, id, _ := strings.Cut(who, ":"); platform == "slack" && slackUser.MatchString(id) || (platform == "agent" || platform == "web") && tokenName.MatchString(id) {
 		return ""
 	}
-	return fmt.Sprintf("%s is neither a person nor a chat; allowed: \"*\", or PLATFORM:ID, such as telegram:12345, telegram:-1001234567890, slack:U012AB3CD or slack:C012AB3CD; for a token api:NAME, or agent:NAME if its role is agent", shown(who))
+	return fmt.Sprintf("%s is neither a person nor a chat; allowed: \"*\", or PLATFORM:ID, such as telegram:12345, telegram:-1001234567890, slack:U012AB3CD or slack:C012AB3CD; for a token api:NAME, agent:NAME if its role is agent, or web:NAME for the person who signs in with it in the browser", shown(who))
 }
 
 // platforms are the platforms of chats.

@@ -9,6 +9,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"time"
 
 	"legwork/bot"
 	"legwork/tasks"
@@ -35,6 +36,9 @@ func (k Deletion) forget(ctx context.Context, conversation string, d *tasks.Dele
 	if err := k.deleteTurns(ctx, d, conversation, all, eraseTurn); err != nil {
 		return err
 	}
+	if err := k.dropPosts(ctx, conversation, time.Time{}, false, d); err != nil {
+		return err
+	}
 	return k.change(ctx, d, func(x *txn, d *tasks.Deleted) {
 		turns{x}.dropSummary(conversation, d)
 		turns{x}.clearCut(conversation)
@@ -55,6 +59,7 @@ func (k Deletion) Erase(ctx context.Context, who string) (d tasks.Deleted, err e
 	for _, step := range []func() error{
 		func() error { return k.eraseTasks(ctx, who, private, &d) },
 		func() error { return k.eraseTurns(ctx, who, private, &d) },
+		func() error { return k.erasePosts(ctx, who, &d) },
 		func() error { return k.eraseSchedules(ctx, who, &d) },
 		func() error { return k.eraseSettings(ctx, who, private, &d) },
 		func() error { return k.eraseTotals(ctx, who) },

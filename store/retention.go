@@ -49,7 +49,7 @@ func (k Deletion) retainTasks(ctx context.Context, before time.Time, d *tasks.De
 	return k.deleteTasks(ctx, d, choose, func(x *txn, c candidate, d *tasks.Deleted) { turns{x}.forgetTask(c.task, d) })
 }
 
-// retainHistory deletes old turns and summaries, entries of the audit log, and rows
+// retainHistory deletes old turns, summaries and posts, entries of the audit log, and rows
 // of the ledger. The turns of a conversation are sorted by time.
 func (k Deletion) retainHistory(ctx context.Context, before time.Time, d *tasks.Deleted) error {
 	old := func(r historyRow) (chosen, over bool) { return true, !r.At.IsZero() && !r.At.Before(before) }
@@ -58,6 +58,9 @@ func (k Deletion) retainHistory(ctx context.Context, before time.Time, d *tasks.
 	})
 	if err == nil {
 		err = k.retainSummaries(ctx, before, d)
+	}
+	if err == nil {
+		err = k.retainPosts(ctx, before, d)
 	}
 	if err == nil {
 		err = k.retainAudit(ctx, before, d)

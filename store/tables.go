@@ -53,6 +53,11 @@ const (
 	TableGarbage
 	TableBlobs
 	TableChunks
+	TableConversations
+	TablePosts
+	TablePostMarks
+	TablePostChanges
+	TableNewestPosts
 	tableEnd
 )
 
@@ -65,6 +70,8 @@ var names = [tableEnd]string{
 	TableOutgoing: "outgoing", TableOutbox: "outbox", TableLanes: "lanes",
 	TableContents: "contents", TableUses: "uses", TableFiles: "files", TableOwners: "owners", TableGarbage: "garbage",
 	TableBlobs: "blobs", TableChunks: "chunks",
+	TableConversations: "conversations", TablePosts: "posts", TablePostMarks: "post_marks", TablePostChanges: "post_changes",
+	TableNewestPosts: "newest_posts",
 }
 
 // String is the stored name of the table.
@@ -101,7 +108,7 @@ func (t Table) Bytes() bool { return t == TableGarbage || t == TableBlobs || t =
 var (
 	// meta: name -> a number or a text about the whole store. The database may have
 	// names of its own here.
-	metaNumbers = jsonTable[string, uint64](TableMeta, nameKey)         // metaOrder, metaAuditEnd, metaFileBytes
+	metaNumbers = jsonTable[string, uint64](TableMeta, nameKey)         // metaOrder, metaAuditEnd, metaFileBytes, metaPosts
 	metaCounts  = jsonTable[string, map[string]int](TableMeta, nameKey) // metaTasks
 	metaTimes   = jsonTable[string, time.Time](TableMeta, nameKey)      // metaCopied
 
@@ -179,6 +186,17 @@ var (
 	// garbage: id of a content -> nothing. Its bytes are to be deleted, unless it is kept.
 	garbageRows = keyTable(TableGarbage, nameKey[files.ID])
 	// blobs and chunks belong to package chunks.
+
+	// conversations: conversation of the web chat -> its owner and what lists show of it.
+	conversationRows = jsonTable[string, conversationRow](TableConversations, nameKey)
+	// posts: conversation, number -> the post as it is now.
+	postRows = jsonTable[postKey, postRow](TablePosts, postKeyBytes)
+	// post_marks: conversation, mark -> the number of the post.
+	postMarks = jsonTable[postMark, uint64](TablePostMarks, postMarkKey)
+	// post_changes: owner, seq of a post -> the post. Only its newest change is there.
+	postChanges = jsonTable[ownedSeq, postKey](TablePostChanges, ownedKey)
+	// newest_posts: owner, seq of the newest post of a conversation -> the conversation.
+	newestPosts = jsonTable[ownedSeq, string](TableNewestPosts, ownedKey)
 )
 
 // The names in meta.
@@ -187,6 +205,7 @@ const (
 	metaAuditEnd  = "audited"    // the number of the audit log that was given last
 	metaTasks     = "counts"     // tasks of each status
 	metaFileBytes = "file_bytes" // size of all contents
+	metaPosts     = "posts"      // the number that was given to a change of a post last
 	metaCopied    = "copied"     // when the store was copied: its tasks must not continue
 )
 

@@ -14,12 +14,13 @@ type Deleted struct {
 	Schedules int
 	Spent     int  // rows of the ledger
 	Contents  int  // of files; their bytes are deleted too
+	Posts     int  // of the web chat
 	Live      []ID // tasks that stay, with their turns, because they have not ended
 }
 
 // Empty reports whether no record was deleted.
 func (d Deleted) Empty() bool {
-	return d.Tasks+d.Turns+d.Summaries+d.Settings+d.Schedules+d.Spent+d.Contents == 0
+	return d.Tasks+d.Turns+d.Summaries+d.Settings+d.Schedules+d.Spent+d.Contents+d.Posts == 0
 }
 
 // Deletion deletes data of many conversations. Each method uses as many transactions

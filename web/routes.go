@@ -26,7 +26,8 @@ type route struct {
 type mount struct {
 	routes
 	hostCheck
-	auth *auth // nil: no path needs a token
+	auth    *auth        // nil: no path needs a token
+	console http.Handler // nil: no page
 }
 
 // ServeHTTP implements http.Handler.
@@ -39,10 +40,13 @@ func (m mount) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case open:
 		one.serve(w, r)
-	case r.URL.Path == "/" && m.routes["/docs"].Handler != nil && fromBrowser(r):
+	case m.start() != "" && (r.URL.Path == "/" && fromBrowser(r) || m.console != nil && r.URL.Path == "/console"):
 		w.Header().Set("Vary", "Accept")
-		w.Header().Set("Location", "docs") // relative, because a proxy may serve legwork below a path
+		w.Header().Set("Location", m.start()) // relative, because a proxy may serve legwork below a path
 		w.WriteHeader(http.StatusFound)
+	case m.console != nil && strings.HasPrefix(r.URL.Path, "/console/"):
+		setRoute(w, "GET /console/")
+		m.console.ServeHTTP(w, r)
 	case m.auth != nil && m.auth.handler(r.URL.Path) != nil:
 		m.auth.ServeHTTP(w, r)
 	case m.routes["/docs"].Handler != nil:
@@ -50,6 +54,18 @@ func (m mount) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	default:
 		problem.New(problem.NotFound, "").Write(w)
 	}
+}
+
+// start is where a browser at / is sent: to the page, or to the one about the API;
+// empty for neither.
+func (m mount) start() string {
+	switch {
+	case m.console != nil:
+		return "console/"
+	case m.routes["/docs"].Handler != nil:
+		return "docs"
+	}
+	return ""
 }
 
 // fromBrowser reports a request for a page that people read.

@@ -59,6 +59,9 @@ type Config struct {
 	Webhooks map[string]http.Handler
 	// Docs is served at /openapi.json and /docs, without a token; may be nil.
 	Docs http.Handler
+	// Console is the page in the browser, served below /console/ without a token; may be
+	// nil. A browser at / is sent there.
+	Console http.Handler
 
 	// Access says who may use the following handlers; Server.Use changes it.
 	Access Access
@@ -124,7 +127,7 @@ func New(c Config) (*Server, error) {
 	if s.auth, err = newAuth(c); err != nil {
 		return nil, err
 	}
-	main := mount{routes: publicRoutes(c.Health, c.Docs), hostCheck: hostCheck{public: public}, auth: s.auth}
+	main := mount{routes: publicRoutes(c.Health, c.Docs), hostCheck: hostCheck{public: public}, auth: s.auth, console: c.Console}
 	hooks := mount{routes: webhookRoutes(c.Webhooks)}
 	if c.WebhookListen == "" {
 		maps.Copy(main.routes, hooks.routes)

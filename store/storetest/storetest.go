@@ -52,6 +52,7 @@ func Run(t *testing.T, open Opener) {
 		"files": testFiles, "limits of files": testFileLimits, "references to files": testFileReferences,
 		"end of files": testFilesEnd, "erased files": testFilesErased, "moved files": testFilesMove,
 		"files at once": testFilesAtOnce,
+		"posts": testPosts, "changed posts": testChangedPosts, "found posts": testSearchPosts, "end of posts": testPostsEnd,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel() // many of them wait for the disk

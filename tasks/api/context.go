@@ -210,7 +210,7 @@ func (s *Service) Add(ctx context.Context, p Principal, id tasks.ID, m NewMessag
 	if err != nil {
 		return Message{}, false, err
 	}
-	if e.Files, err = s.attachments(ctx, p, m.Files); err != nil {
+	if e.Files, err = s.Attachments(ctx, p, m.Files); err != nil {
 		return Message{}, false, err
 	}
 	e.Message = key

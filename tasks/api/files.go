@@ -106,8 +106,8 @@ func fileError(err error) error {
 	return fmt.Errorf("reading a file: %w", err)
 }
 
-// attachments are the files of a question or message, by their ids.
-func (s *Service) attachments(ctx context.Context, p Principal, ids []files.ID) (list []bot.Attachment, err error) {
+// Attachments are the files of a question or message, by their ids.
+func (s *Service) Attachments(ctx context.Context, p Principal, ids []files.ID) (list []bot.Attachment, err error) {
 	if len(ids) > maxFiles {
 		return nil, &InvalidError{"files", fmt.Sprintf("has %d files; at most %d are allowed", len(ids), maxFiles)}
 	}

@@ -81,7 +81,7 @@ func (s *Service) order(ctx context.Context, p Principal, n NewTask) (inbox.Task
 	if o.Notify, err = s.notify(p, n.Notify); err != nil {
 		return o, err
 	}
-	if o.Files, err = s.attachments(ctx, p, n.Files); err != nil {
+	if o.Files, err = s.Attachments(ctx, p, n.Files); err != nil {
 		return o, err
 	}
 	o.Key, err = p.key(n.Key)

@@ -24,8 +24,11 @@ type Programs struct {
 	built map[string]func() (string, error)
 }
 
+// Tests is a testing.M, or what does something before and after one.
+type Tests interface{ Run() int }
+
 // Run runs the tests and returns the code to exit with.
-func (p *Programs) Run(m *testing.M) int {
+func (p *Programs) Run(m Tests) int {
 	dir, err := os.MkdirTemp("", "legwork-programs-")
 	if err != nil {
 		_, _ = fmt.Fprintln(os.Stderr, err)

@@ -1,0 +1,61 @@
+import { language } from "./i18n";
+
+const day = 86_400_000;
+
+/** A time: "14:05" today, otherwise with the day. Takes RFC 3339 or milliseconds. */
+export function time(at: string | number | undefined | null): string {
+  if (!at) return "";
+  const d = new Date(at), now = new Date();
+  const options: Intl.DateTimeFormatOptions = { hour: "2-digit", minute: "2-digit", hourCycle: "h23" };
+  if (d.toDateString() !== now.toDateString()) Object.assign(options, { day: "numeric", month: "short" });
+  if (d.getFullYear() !== now.getFullYear()) options.year = "numeric";
+  return d.toLocaleString(language(), options);
+}
+
+/** A time with date, seconds and zone, for titles. */
+export const fullTime = (at: string | number | undefined | null): string =>
+  at ? new Date(at).toLocaleString(language(), { dateStyle: "full", timeStyle: "long" }) : "";
+
+/** How long ago, or in what time: "5 minutes ago", "in 2 days". */
+export function ago(at: string | number | undefined | null, now = Date.now()): string {
+  if (!at) return "";
+  const ms = new Date(at).getTime() - now, size = Math.abs(ms);
+  const f = new Intl.RelativeTimeFormat(language(), { numeric: "auto" });
+  const units: [Intl.RelativeTimeFormatUnit, number][] = [["day", day], ["hour", 3_600_000], ["minute", 60_000]];
+  for (const [unit, length] of units) {
+    if (size >= length) return f.format(Math.round(ms / length), unit);
+  }
+  return f.format(Math.round(ms / 1000), "second");
+}
+
+/** A duration in milliseconds: "0.4 s", "12 s", "3:05", "1:02:03". */
+export function duration(ms: number | undefined | null): string {
+  if (ms === undefined || ms === null) return "";
+  if (ms < 1000) return `${Math.round(ms)} ms`;
+  if (ms < 10_000) return `${(ms / 1000).toFixed(1)} s`;
+  const s = Math.floor(ms / 1000), two = (n: number) => String(n).padStart(2, "0");
+  if (s < 60) return `${s} s`;
+  return s < 3600 ? `${Math.floor(s / 60)}:${two(s % 60)}` : `${Math.floor(s / 3600)}:${two(Math.floor(s / 60) % 60)}:${two(s % 60)}`;
+}
+
+/** A count: "12,345". */
+export const number = (n: number | undefined | null): string => (n ?? 0).toLocaleString(language());
+
+/** A count in few characters: "12.3k". */
+export const short = (n: number | undefined | null): string => new Intl.NumberFormat(language(), { notation: "compact", maximumFractionDigits: 1 }).format(n ?? 0);
+
+/** An amount of dollars: "$0.0123", "$12.30". */
+export function money(usd: number | undefined | null): string {
+  const n = usd ?? 0;
+  return "$" + n.toLocaleString(language(), { minimumFractionDigits: 2, maximumFractionDigits: n !== 0 && Math.abs(n) < 1 ? 4 : 2 });
+}
+
+/** A size in bytes: "12 kB", "3.4 MB". */
+export function bytes(n: number | undefined | null): string {
+  let size = n ?? 0;
+  for (const unit of ["B", "kB", "MB"]) {
+    if (size < 1000) return `${unit === "B" || size >= 10 ? Math.round(size) : size.toFixed(1)} ${unit}`;
+    size /= 1000;
+  }
+  return `${size.toFixed(1)} GB`;
+}

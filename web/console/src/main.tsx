@@ -1,0 +1,6 @@
+import { render } from "preact";
+import { loadTexts } from "./lib/i18n";
+import { loadSession } from "./lib/session";
+import { Shell } from "./shell/Shell";
+
+void Promise.all([loadTexts("shell"), loadSession()]).then(() => render(<Shell />, document.getElementById("page")!));

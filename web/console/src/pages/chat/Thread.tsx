@@ -1,0 +1,124 @@
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { Problem } from "../../lib/api";
+import { useTexts } from "../../lib/i18n";
+import { useSession } from "../../lib/session";
+import { Button } from "../../ui/Button";
+import { Failed } from "../../ui/Empty";
+import { Icon } from "../../ui/Icon";
+import { Spinner } from "../../ui/Spinner";
+import { toast } from "../../ui/Toast";
+import { Composer } from "./Composer";
+import { PendingView, PostView } from "./PostView";
+import { drafts, store, useStore } from "./store";
+import type { ChatFile, Pending } from "./types";
+
+const nearEnd = 80; // px
+
+/** One conversation: its posts, and where the person writes. */
+export function Thread({ id, onFirst }: { id: string; onFirst: () => void }) {
+  const t = useTexts();
+  const { state } = useStore();
+  const { ended } = useSession();
+  const talk = store.talk(id);
+  const known = store.conversations.some((c) => c.id === id);
+  const box = useRef<HTMLDivElement>(null);
+  const inner = useRef<HTMLDivElement>(null);
+  const follows = useRef(true);
+  const [away, setAway] = useState(false);
+  const [restored, setRestored] = useState(0); // makes the composer read its draft again
+  const seen = useRef(new Set<string>());
+  const [news, setNews] = useState("");
+
+  useEffect(() => { if (!talk.loaded) void store.load(id); }, [id, known, ended]);
+
+  // Whoever reads at the end stays there while texts grow; others are not pulled down.
+  useLayoutEffect(() => {
+    const watcher = new ResizeObserver(() => { if (follows.current && box.current) box.current.scrollTop = box.current.scrollHeight; });
+    watcher.observe(inner.current!);
+    watcher.observe(box.current!);
+    return () => watcher.disconnect();
+  }, []);
+  const scrolled = () => {
+    const b = box.current!;
+    follows.current = b.scrollHeight - b.scrollTop - b.clientHeight < nearEnd;
+    setAway(!follows.current);
+    if (b.scrollTop < 200 && talk.next && !talk.loading) older();
+  };
+  const older = () => {
+    const b = box.current!, from = b.scrollHeight - b.scrollTop;
+    void store.load(id, true).then(() => requestAnimationFrame(() => requestAnimationFrame(() => { b.scrollTop = b.scrollHeight - from; })));
+  };
+  const toEnd = () => {
+    follows.current = true;
+    setAway(false);
+    box.current!.scrollTop = box.current!.scrollHeight;
+  };
+
+  // Screen readers hear whole answers and questions, not each piece.
+  useEffect(() => {
+    const first = seen.current.size === 0;
+    let latest = "";
+    for (const p of talk.posts) {
+      if (p.partial || p.kind === "board" || seen.current.has(p.id)) continue;
+      seen.current.add(p.id);
+      if (!p.mine) latest = p.text ?? "";
+    }
+    if (!first && latest) setNews(latest.slice(0, 600));
+  }, [talk.posts]);
+  useEffect(() => {
+    const read = () => { if (!document.hidden && follows.current && talk.posts.length > 0) store.markRead(id); };
+    read();
+    document.addEventListener("visibilitychange", read);
+    return () => document.removeEventListener("visibilitychange", read);
+  }, [talk.posts, away]);
+
+  const send = (text: string, files: ChatFile[], replyTo?: string) => {
+    toEnd();
+    store.send(id, text, files, replyTo).then(onFirst, (err: Problem) => {
+      drafts.set(id, [text, drafts.get(id)].filter(Boolean).join("\n"));
+      setRestored((n) => n + 1);
+      if (err.status !== 401) toast(err.errors.map((m) => m.message).join("; ") || err.message, true);
+    });
+  };
+  const takeBack = (p: Pending) => {
+    store.drop(id, p);
+    drafts.set(id, [p.text, drafts.get(id)].filter(Boolean).join("\n"));
+    setRestored((n) => n + 1);
+  };
+  const working = talk.posts.some((p) => p.partial) || !!store.conversations.find((c) => c.id === id)?.task;
+  const empty = talk.loaded && talk.posts.length === 0 && talk.pending.length === 0;
+  return (
+    <>
+      {(state === "lost" || state === "connecting" && talk.loaded && talk.posts.length > 0) && (
+        <div class="chat-state" role="status"><Icon name="cloud-off" size={16} />{t(state === "lost" ? "lost" : "connecting")}</div>
+      )}
+      <div class="chat-scroll" ref={box} onScroll={scrolled} tabIndex={0} role="region" aria-label={t("posts")}>
+        <div class="chat-posts" ref={inner}>
+          {talk.error && <Failed error={talk.error} again={() => void store.load(id)} />}
+          {talk.loading && talk.posts.length === 0 && <Spinner page />}
+          {talk.next && <div class="chat-older"><Button small busy={talk.loading} onClick={older}>{t("older")}</Button></div>}
+          {empty && <Welcome onPick={(text) => send(text, [])} />}
+          {talk.posts.map((p) => <PostView key={p.id} post={p} onReply={(text) => send(text, [], p.id)} />)}
+          {talk.pending.map((p) => <PendingView key={p.key} pending={p} again={() => void store.deliver(id, p)} back={() => takeBack(p)} />)}
+        </div>
+      </div>
+      {away && <Button class="chat-down" icon="down" label={t("down")} onClick={toEnd} />}
+      <div class="sr-only" aria-live="polite">{news}</div>
+      <Composer key={restored} id={id} working={working} onSend={send} />
+    </>
+  );
+}
+
+/** What a person sees before the first message: what may be asked. */
+function Welcome({ onPick }: { onPick: (text: string) => void }) {
+  const t = useTexts();
+  return (
+    <div class="chat-welcome">
+      <h2>{t("welcome")}</h2>
+      <p class="muted">{t("welcome.text")}</p>
+      <div class="chat-examples">
+        {["example.1", "example.2", "example.3"].map((key) => <button key={key} type="button" class="chat-example" onClick={() => onPick(t(key))}>{t(key)}</button>)}
+      </div>
+    </div>
+  );
+}

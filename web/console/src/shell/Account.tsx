@@ -1,0 +1,25 @@
+import { useState } from "preact/hooks";
+import { language, languages, setLanguage, useTexts, type Language } from "../lib/i18n";
+import { href, navigate } from "../lib/router";
+import { signOut, type Me } from "../lib/session";
+import { setTheme, theme, type Theme } from "../lib/theme";
+import { Icon } from "../ui/Icon";
+import { Menu } from "../ui/Menu";
+import { failed } from "../ui/Toast";
+
+/** Who is signed in, with sessions, language, theme and signing out. */
+export function Account({ me }: { me: Me }) {
+  const t = useTexts();
+  const [, setTurn] = useState(0);
+  const pick = (value: Theme) => { setTheme(value); setTurn((n) => n + 1); };
+  return (
+    <Menu class="account" up label={<><Icon name="person" /><span class="grow clip">{me.name || me.person}<span class="faint block">{t("role." + me.role)}</span></span><Icon name="more" /></>} name={t("account")} items={[
+      ..."sessions" in PAGES ? [{ label: t("nav.sessions"), do: () => navigate(href("sessions")) }] : [],
+      { label: t("signout"), do: () => signOut().catch(failed) },
+      { heading: t("theme") },
+      ...(["auto", "light", "dark"] as Theme[]).map((value) => ({ label: t("theme." + value), checked: theme() === value, do: () => pick(value) })),
+      { heading: t("language") },
+      ...(Object.keys(languages) as Language[]).map((value) => ({ label: languages[value], lang: value, checked: language() === value, do: () => setLanguage(value) })),
+    ]} />
+  );
+}

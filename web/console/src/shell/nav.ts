@@ -1,0 +1,29 @@
+import type { Me } from "../lib/session";
+
+// The pages in the navigation, in groups. A page appears when its folder exists and the
+// session may use it.
+const groups: string[][] = [
+  ["chat", "tasks", "inbox"],
+  ["tools", "models", "usage", "schedules"],
+  ["people", "audit", "health", "config"],
+];
+
+const admins = ["people", "audit", "config"];
+const operators = ["models", "health"];
+
+export function nav(me: Me): string[][] {
+  const allowed = (page: string) => {
+    if (!(page in PAGES)) return false;
+    if (page === "chat") return me.chat;
+    if (page === "config") return me.role === "admin";
+    if (admins.includes(page)) return me.role === "admin";
+    return !operators.includes(page) || me.role !== "person";
+  };
+  return groups.map((group) => group.filter(allowed)).filter((group) => group.length > 0);
+}
+
+/** The folder of the page that shows an address: /tasks/ID has the page "task". */
+export function pageOf(parts: string[]): string {
+  const first = parts[0] ?? "chat";
+  return first === "tasks" && parts.length > 1 ? "task" : first;
+}
