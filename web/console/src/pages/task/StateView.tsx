@@ -11,7 +11,7 @@ import { Json } from "../../ui/Json";
 import { toast } from "../../ui/Toast";
 import type { Message } from "./types";
 
-interface Shared { values: Record<string, unknown>; version: number; versions: Record<string, number>; over?: boolean }
+interface Shared { state: Record<string, unknown>; version: number; versions: Record<string, number>; over?: boolean }
 
 /** The shared state with the version of each key, its changes, and a way to edit it. A
  * change that somebody else made meanwhile is not overwritten. */
@@ -23,7 +23,7 @@ export function StateView({ id, version, messages, over }: { id: string; version
   useEffect(reload, [version]);
   if (error) return <Failed error={error} again={reload} />;
   if (!data) return null;
-  const keys = Object.keys(data.values).sort();
+  const keys = Object.keys(data.state).sort();
   const changes = messages.filter((m) => m.content?.state || m.content?.calls?.some?.((c: any) => c.tool === "update_state"));
   return (
     <div class="stack">
@@ -31,8 +31,8 @@ export function StateView({ id, version, messages, over }: { id: string; version
       {keys.length === 0 && <p class="muted">{t("state.none")}</p>}
       {keys.map((key) => (
         <section key={key} class="card">
-          <header class="card-head"><h3 class="mono">{key}</h3><div class="row"><span class="faint">{t("state.version", { version: data.versions[key] ?? 0 })}</span>{may("merge") && !over && <Button small icon="edit" label={t("state.edit", { key })} onClick={() => setEdit({ key, text: JSON.stringify(data.values[key], null, 2), fresh: false, etag })} />}</div></header>
-          <Json value={data.values[key]} open={2} />
+          <header class="card-head"><h3 class="mono">{key}</h3><div class="row"><span class="faint">{t("state.version", { version: data.versions[key] ?? 0 })}</span>{may("merge") && !over && <Button small icon="edit" label={t("state.edit", { key })} onClick={() => setEdit({ key, text: JSON.stringify(data.state[key], null, 2), fresh: false, etag })} />}</div></header>
+          <Json value={data.state[key]} open={2} />
         </section>
       ))}
       {changes.length > 0 && (

@@ -46,11 +46,11 @@ function TaskView({ id, view, item }: { id: string; view: string; item: string }
     <div class="page is-wide">
       <Head id={id} data={data} task={task} />
       {data.error && <Failed error={data.error} again={data.reload} />}
-      <Waiting id={id} task={task} reload={data.reload} />
+      <Waiting key={task.waiting.join()} id={id} task={task} reload={data.reload} />
       <div>
         <Tabs label={t("views")} value={tab} onChange={(v) => navigate(v === "overview" ? href("tasks", id) : href("tasks", id, v))}
           tabs={["overview", "timeline", "journal", "state", "usage"].map((v) => ({ id: v, label: t("view." + v) }))}>
-          {(subtask || step) && <p><Link to={subtask ? href("tasks", id) : href("tasks", id, "timeline")}>← {t(subtask ? "view.overview" : "view.timeline")}</Link></p>}
+          {(subtask || step) && <p class="task-back"><Link to={subtask ? href("tasks", id) : href("tasks", id, "timeline")}>← {t(subtask ? "view.overview" : "view.timeline")}</Link></p>}
           {subtask ? <Conversation key={item} id={id} subtask={subtask} messages={data.messages} steps={steps?.items ?? []} />
             : step ? <StepView key={item} id={id} step={step} steps={steps!.items} messages={data.messages} />
             : tab === "timeline" ? (steps && steps.items.length > 0 ? <Timeline id={id} steps={steps} /> : data.steps.error ? <Failed error={data.steps.error} again={data.steps.reload} /> : <p class="muted">{t("nothing")}</p>)
@@ -77,7 +77,7 @@ function Head({ id, data, task }: { id: string; data: TaskData; task: Task }) {
   return (
     <>
       <PageHead title={<span class="task-goal">{task.goal.length > 300 ? task.goal.slice(0, 300) + "…" : task.goal}</span>}
-        lead={<span class="row"><State state={task.state} />{task.paused && <Badge tone="warn">{t("paused")}</Badge>}<span class="mono">{task.from}</span><span class="mono">{task.chat.split("/")[0]}</span><time dateTime={task.created_at} title={fullTime(task.created_at)}>{time(task.created_at)}</time></span>}>
+        lead={<span class="row"><State state={task.state} />{task.paused && <Badge tone="warn">{t("paused")}</Badge>}<span class="mono">{task.from}</span>{task.chat.split("/")[0] !== task.from && <span class="mono">{task.chat.split("/")[0]}</span>}<time dateTime={task.created_at} title={fullTime(task.created_at)}>{time(task.created_at)}</time></span>}>
         {!over(task) && may("add") && <Button icon="edit" onClick={() => setGuiding(!guiding)}>{t("guide")}</Button>}
         {!over(task) && may("cancel") && <Button kind="danger" icon="stop" onClick={() => setAsking("cancel")}>{t("stop")}</Button>}
         {over(task) && task.run && may("retry") && <Button icon="refresh" onClick={() => setAsking("retry")}>{t("retry")}</Button>}
@@ -114,7 +114,7 @@ function Guide({ id, onSent }: { id: string; onSent: () => void }) {
 
 /** The approvals that the task waits for. */
 function Waiting({ id, task, reload }: { id: string; task: Task; reload: () => void }) {
-  const list = useList<Approval>(task.waiting.length > 0 ? "v1/approvals" : "", { task: id, n: task.waiting.join() });
+  const list = useList<Approval>(task.waiting.length > 0 ? "v1/approvals" : "", { task: id });
   if (task.waiting.length === 0) return null;
   return <div class="stack">{list.error && <Failed error={list.error} again={list.reload} />}{list.items.filter((a) => task.waiting.includes(a.id)).map((a) => <ApprovalCard key={a.id} approval={a} onDecided={reload} />)}</div>;
 }
