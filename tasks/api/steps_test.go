@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"legwork/llm"
+	"legwork/tasks"
 	"legwork/tasks/api"
 	"legwork/tasks/enginetest"
 )
@@ -69,9 +70,7 @@ func second[T any](_ T, err error) error { return err }
 func TestPromptThatChanged(t *testing.T) {
 	env := newEnv(t, plans(oneLook))
 	task := env.ends(env.starts(operator, api.NewTask{Goal: "Look up the offers"}).ID)
-	rules := env.kit.Rules
-	rules.Instructions = "Answer in verse."
-	env.kit.Executor.Use(rules)
+	env.kit.Executor.Use(tasks.PromptRules{Instructions: "Answer in verse."})
 	prompt, err := (&api.Inspector{Service: env.Service, Models: env.kit.Executor}).Prompt(env.ctx(), admin, task.ID, "plan 1.0")
 	if err != nil || prompt.Exact || !strings.Contains(prompt.Note, "instructions") {
 		t.Errorf("got exact %v, %q, %v, want a note that the instructions may have changed", prompt.Exact, prompt.Note, err)
