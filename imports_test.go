@@ -40,6 +40,8 @@ bot/telegram       | bot bot/markdown retry telemetry issue  | telegram-bot-api/
 bot/slack          | bot bot/markdown retry telemetry issue clip | slack-go/slack gorilla/websocket golang-lru/v2
 bot/web            | bot clip files tasks web/problem          |
 web                | tasks/api telemetry web/problem tasks/policy | x/time golang-lru/v2
+web                | bot tasks tasks/api telemetry web/problem tasks/policy | x/time golang-lru/v2
+web                | bot tasks tasks/api telemetry web/problem tasks/policy | x/time golang-lru/v2 coreos/go-oidc/v3 x/oauth2
 web/api            | clip files planner plainjson tasks tasks/api telemetry web/problem tasks/policy | huma/v2
 web/console        |                                         |
 web/mcp            | bot clip files plainjson planner tasks tasks/api telemetry tasks/policy | mcp-go jsonschema/v6 x/text
@@ -119,6 +121,7 @@ web/problem        |                                         |
 const (
 	forTests       = "test store/storetest tasks/enginetest"
 	modulesOfTests = "go-cmp standard-webhooks goleak goldmark gorilla/websocket slack-go/slack pgregory.net/rapid go-internal creack/pty vt10x go-openai mcp-go jsonschema/v6 bbolt yaml/v3 x/sys x/term x/text x/image invopop/jsonschema pgx/v5 chromedp/chromedp chromedp/cdproto"
+	modulesOfTests = "go-cmp go-jose/v4 standard-webhooks goleak goldmark gorilla/websocket slack-go/slack pgregory.net/rapid go-internal creack/pty vt10x go-openai mcp-go jsonschema/v6 bbolt yaml/v3 x/sys x/term x/text x/image invopop/jsonschema pgx/v5"
 )
 
 // pure packages decide by values alone; impure is what they must not reach for.

@@ -68,6 +68,7 @@ type core struct {
 	service     *api.Service     // nil without an HTTP listener
 	printed     io.Writer        // the output of a daemon; nil otherwise
 	acceptCodes acceptCodes
+	page        func() string // see pageAddress; nil: there is no page
 
 	files     atomic.Pointer[conf.Files] // the current limits; nil: those of config
 	forgotten atomic.Bool                // data was deleted whose bytes may still be in the files
@@ -156,11 +157,19 @@ func (a *core) connect(model llm.Model, platforms ...bot.Platform) {
 		Damaged: a.damaged, Metrics: a.metrics,
 	})
 	a.inbox = inbox.New(inbox.Config{
-		Store: a.store, Wake: a.engine.Wake, Texts: a.texts, Chats: chats, Log: a.log, Now: a.clock.Now, Wall: time.Now, Tools: a.tools, Page: pageOf(a.config),
+		Store: a.store, Wake: a.engine.Wake, Texts: a.texts, Chats: chats, Log: a.log, Now: a.clock.Now, Wall: time.Now, Tools: a.tools, Links: pageOf(a.config),
 		Zones: zones(), Pause: a.pause, Load: a.engine.Load, Notes: forgetNotes(a.config.DataDir), Forgotten: func() { a.forgotten.Store(true) },
-		Full: diskFull(a.config.DataDir), Rules: inboxRules(a.config), Commands: commands.All(), Presses: commands.Presses(), Shared: a.hub != nil, BudgetExtended: func() { a.budgets.Extended() }, Metrics: a.metrics, Tracer: a.tracer,
+		Full: diskFull(a.config.DataDir), Rules: inboxRules(a.config), Commands: commands.All(), Presses: commands.Presses(), Page: a.pageURL, Shared: a.hub != nil, BudgetExtended: func() { a.budgets.Extended() }, Metrics: a.metrics, Tracer: a.tracer,
 	})
 	a.budgets = alerts.NewBudgetWatch(a.inbox, a.reportBudgets)
+}
+
+// pageURL is the address of the page, empty when there is none.
+func (a *core) pageURL() string {
+	if a.page == nil {
+		return ""
+	}
+	return a.page()
 }
 
 // forgetNotes deletes the notes that the built-in memory server keeps about a

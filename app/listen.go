@@ -41,11 +41,12 @@ func (d *daemon) listen(ctx context.Context, config *conf.Config, hooks map[stri
 		Service: d.core.service, Models: d.core.executor, Version: telemetry.ReadBuild().Version, Public: config.HTTP.PublicURL, Stop: ctx.Done(), Log: d.log,
 		Metrics: d.core.metrics,
 	})
+	d.core.page = func() string { return pageAddress(config.HTTP.PublicURL, d.web.Address("http.listen")) }
 	refused := web.OncePerMinute(d.refused, time.Now)
 	var err error
 	d.web, err = web.New(web.Config{
 		Listen: config.HTTP.Listen, WebhookListen: config.HTTP.WebhookListen, PublicURL: config.HTTP.PublicURL,
-		Health: d.health, Webhooks: hooks, Docs: programs.Docs(), Console: console.Handler(), Access: access(config),
+		Health: d.health, Webhooks: hooks, Docs: programs.Docs(), Console: console.Handler(), Access: access(config), SignIn: d.core.signIn(),
 		Streams: webapi.IsUpload,
 		API:     redact.Replies(withChat(d.core.webChat, programs.Handler()), d.hidden, false), MCP: mcp.New(mcp.Config{
 			Service: d.core.service, Version: telemetry.ReadBuild().Version, Stop: ctx.Done(), Log: d.log,

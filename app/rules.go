@@ -140,6 +140,9 @@ func access(config *conf.Config) web.Access {
 	a := web.Access{Rate: config.HTTP.Rate}
 	for _, t := range config.HTTP.Tokens {
 		token := web.Token{Principal: api.Principal{Name: t.Name, Role: policy.Role(t.Role), Chats: t.Visible(), Groups: t.Groups, Webhooks: t.Notifies()}}
+		if t.Role == conf.RoleOperator || t.Role == conf.RoleAdmin {
+			token.Person = bot.Person{Platform: tasks.PlatformWeb, ID: t.Name, Name: t.Name}
+		}
 		if hash, err := hex.DecodeString(t.SHA256); err == nil && len(hash) == len(token.Hash) {
 			copy(token.Hash[:], hash)
 			a.Tokens = append(a.Tokens, token)

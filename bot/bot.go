@@ -4,6 +4,7 @@ package bot
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"strings"
 	"time"
@@ -71,6 +72,11 @@ type Message struct {
 	Earlier []Quoted
 	// Data is the Data of the pressed button, for MessagePress.
 	Data string
+	// Plan replaces the plan that the pressed button runs, and Form holds the values of
+	// fields by their names, if the draft had a Plan or a Form. A handler returns a
+	// *RefusedError for those that cannot be used.
+	Plan []PlanItem
+	Form map[string]json.RawMessage
 	// MovedTo is the chat's new address, for MessageMove.
 	MovedTo Chat
 
@@ -200,6 +206,24 @@ func (l *LaterError) Error() string { return "not before " + l.After.String() + 
 // ErrNotified is the wrapped error of a handler when it has notified the people
 // concerned already. The error is for operators.
 var ErrNotified = errors.New("people were notified")
+
+// RefusedError is the error of a handler for a message that its author must correct.
+// Nothing of the message was stored.
+type RefusedError struct{ Mistakes []Mistake }
+
+// Mistake is one reason of a RefusedError.
+type Mistake struct {
+	Field  string // name of the field of a form; empty: the plan
+	Reason string // a sentence
+}
+
+func (r *RefusedError) Error() string {
+	reasons := make([]string, len(r.Mistakes))
+	for i, m := range r.Mistakes {
+		reasons[i] = m.Reason
+	}
+	return strings.Join(reasons, " ")
+}
 
 // Platform is one chat service. Its methods are safe for concurrent use.
 type Platform interface {

@@ -34,6 +34,8 @@ type Draft struct {
 	Calls    []Call    `json:"calls,omitempty"` // the calls of a question, for programs; Text describes them to people
 	Copy     string    `json:"copy,omitempty"`  // label of buttons that copy the code of an answer, for platforms that have such buttons
 	Fixed    string    `json:"-"`               // text of a board in a message that can never be changed
+	Plan     *Plan     `json:"plan,omitempty"`  // of a question about a plan, for platforms where people can change it
+	Form     *Form     `json:"form,omitempty"`  // of a question with fields, for platforms that show all of them at once
 	FreeText bool      `json:"words,omitempty"` // any text may be the answer, even a number: digits must not press Buttons
 }
 
@@ -78,6 +80,46 @@ type Call struct {
 	Arguments json.RawMessage `json:"arguments"`        // all of them
 	Reason    string          `json:"reason,omitempty"` // why it needs an approval that it usually would not, such as "host"
 	Detail    string          `json:"detail,omitempty"` // the subject of the reason
+}
+
+// Plan is a plan that waits for a person. The press of Data may bring another plan in
+// Message.Plan, which replaces it.
+type Plan struct {
+	Items []PlanItem `json:"items"`
+	Data  string     `json:"data"` // of the button that runs it
+}
+
+// PlanItem is one sub-task of a Plan.
+type PlanItem struct {
+	ID          string   `json:"id"`
+	Name        string   `json:"name"` // of a tool group, or "llm_tool"
+	Description string   `json:"description"`
+	After       []string `json:"after"` // ids that it waits for; in a Message.Plan null stands for the usual order
+}
+
+// Form is what a server asks a person. The press of Data brings the values of all Fields
+// in Message.Form.
+type Form struct {
+	Fields []FormField `json:"fields"` // those that have no value yet
+	Data   string      `json:"data"`
+}
+
+// FormField is one field of a Form.
+type FormField struct {
+	Name        string          `json:"name"` // key of its value
+	Title       string          `json:"title"`
+	Description string          `json:"description,omitempty"`
+	Schema      json.RawMessage `json:"schema,omitempty"`  // JSON Schema of the value
+	Choices     []FormChoice    `json:"choices,omitempty"` // the only values; none: anything that fits Schema
+	Many        bool            `json:"many,omitempty"`    // several of Choices, in a list
+	Required    bool            `json:"required,omitempty"`
+	Default     json.RawMessage `json:"default,omitempty"` // when it is left out
+}
+
+// FormChoice is one value of a field, and its label.
+type FormChoice struct {
+	Value json.RawMessage `json:"value"`
+	Label string          `json:"label"`
 }
 
 // Parts divides a draft among n messages. They differ in Part; only the last one

@@ -353,6 +353,11 @@ func Agrees(s State, e Event) bool {
 
 // planDecided folds a person's decision about the plan.
 func planDecided(s State, e Event) State {
+	if e.Reply != nil { // the person has changed it: that plan takes its place
+		last := len(s.Planned) - 1
+		s.Planned, s.Round, s.Subtasks = s.Planned[:last:last], 0, nil
+		s = planned(s, e)
+	}
 	s.Preview = false
 	switch {
 	case !e.Decision.Approve:

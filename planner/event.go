@@ -185,7 +185,8 @@ func DefaultLimits() Limits {
 	}
 }
 
-// Reply is the body of Replied: the parsed reply of a model.
+// Reply is the body of Replied: the parsed reply of a model. In Decided about a plan it
+// holds the plan as a person changed it.
 type Reply struct {
 	Text      string    `json:"text,omitempty"`
 	Plan      []Subtask `json:"plan,omitempty"`

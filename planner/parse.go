@@ -2,6 +2,7 @@ package planner
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -70,6 +71,28 @@ type PlanError struct {
 func (e *PlanError) Error() string { return e.Reason }
 
 const again = " Send the whole plan again, corrected."
+
+// ParseEntries checks a plan that a person has changed, by the rules for the plans of
+// models. The error is a *PlanError.
+func ParseEntries(plan []Entry, o ParseOptions) ([]Entry, error) {
+	list := make([]any, len(plan))
+	for i, e := range plan {
+		fields := map[string]any{"id": e.ID, "name": e.Name, "description": e.Description}
+		if e.After != nil {
+			after := make([]any, len(e.After))
+			for j, id := range e.After {
+				after[j] = id
+			}
+			fields["after"] = after
+		}
+		list[i] = fields
+	}
+	parsed, err := parseEntries(list, o, newGroups(o.Groups))
+	if bad, ok := errors.AsType[*PlanError](err); ok {
+		return nil, &PlanError{Code: bad.Code, Reason: strings.TrimSuffix(bad.Reason, again)}
+	}
+	return parsed.Plan, err
+}
 
 // ParseReply reads a model's text. It leaves thinking aloud and wrappers around the whole
 // text out. Calls of tools that

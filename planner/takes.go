@@ -120,9 +120,16 @@ func takesOutcome(s State, e Event) bool {
 	case Heard:
 		return a.Kind == KindAsk && a.ID.Subject == SubjectForm && (e.Text != "" || len(e.Files) > 0) && !ByAgent(e)
 	case Decided:
-		return a.Kind == KindAsk && e.Decision != nil && !ByAgent(e) && (a.ID.Subject != SubjectReview || setsExactly(e, ReviewValues(e.Decision.Approve)))
+		return a.Kind == KindAsk && e.Decision != nil && !ByAgent(e) && (e.Reply == nil || revises(s, a, e)) && (a.ID.Subject != SubjectReview || setsExactly(e, ReviewValues(e.Decision.Approve)))
 	}
 	return false
+}
+
+// revises reports whether a decision agrees to a plan and may replace it by that of the
+// person.
+func revises(s State, a Action, e Event) bool {
+	n := len(e.Reply.Plan)
+	return a.ID.Subject == SubjectPlan && e.Decision.Approve && e.Reply.IsPlan && n > 0 && (s.Limits.Subtasks == 0 || n <= s.Limits.Subtasks)
 }
 
 // ByAgent reports that an outside agent is behind the event. Agents add to a

@@ -258,6 +258,11 @@ func scripted(t *testing.T, s planner.State, line string, at time.Time) planner.
 		e.Decision = &planner.Decision{
 			Approve: strings.HasSuffix(words[0], "yes"), Text: strings.Join(words[1:], " "), Queued: words[0] == "queuedyes",
 		}
+		if len(words) > 1 && words[1] == "plan" { // as the person has changed it
+			before := s
+			before.Round--
+			e.Decision.Text, e.Reply = "", scriptedReply(t, before, words[1:], line)
+		}
 		if words[0] == "taskyes" {
 			e.Decision.Scope, e.Decision.Grants = planner.ScopeTask, []planner.Grant{{Tool: "book.it", Definition: "d1"}}
 		}

@@ -231,7 +231,7 @@ func endsAction(e planner.Event) bool {
 func costOf(e planner.Event) (cost llm.Usage, model string, calls int) {
 	cost = e.Usage()
 	switch {
-	case e.Reply != nil:
+	case e.Reply != nil && e.Type == planner.Replied:
 		return cost, e.Reply.Model, 1
 	case cost != llm.Usage{}:
 		return cost, "", 1

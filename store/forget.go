@@ -63,6 +63,7 @@ func (k Deletion) Erase(ctx context.Context, who string) (d tasks.Deleted, err e
 		func() error { return k.eraseSchedules(ctx, who, &d) },
 		func() error { return k.eraseSettings(ctx, who, private, &d) },
 		func() error { return k.eraseTotals(ctx, who) },
+		func() error { return k.eraseSessions(ctx, who) },
 		func() error { return k.eraseFiles(ctx, who, private, &d) },
 		func() error { return k.forgetAudit(ctx, who, &d) },
 		func() error { return k.forgetDeliveries(ctx, &d) },
@@ -175,6 +176,14 @@ func (k Deletion) eraseTotals(ctx context.Context, who string) error {
 			totals.drop(x, of)
 			x.frees = true
 		}
+	})
+}
+
+// eraseSessions ends the sessions of a person, and deletes the sign-in links.
+func (k Deletion) eraseSessions(ctx context.Context, who string) error {
+	return k.update(ctx, "ending sessions", func(x *txn) {
+		dropChosen(x, sessionRows, func(s tasks.Session) bool { return s.Person.Key() == who })
+		dropChosen(x, linkRows, func(l tasks.SignInLink) bool { return l.Person.Key() == who })
 	})
 }
 

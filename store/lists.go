@@ -61,7 +61,7 @@ func (x index) page(q tasks.TaskQuery) (rows []tasks.Row, more bool, damaged []t
 	if limit <= 0 {
 		limit = defaultPage
 	}
-	places := placesOf(q.Rooms)
+	places, from := placesOf(q.Rooms), fromOf(q.From)
 	for r := range x.candidates(q) {
 		id := tasks.ID(r.Key)
 		var l listing
@@ -70,7 +70,7 @@ func (x index) page(q tasks.TaskQuery) (rows []tasks.Row, more bool, damaged []t
 		if r.Value == nil {
 			l, ok, err = endedRows.get(x, id)
 		} else {
-			l, ok, err = readRow(r, places)
+			l, ok, err = readRow(r, places, from)
 		}
 		switch {
 		case err != nil:
@@ -99,13 +99,22 @@ func placesOf(rooms []string) (places [][]byte) {
 	return places
 }
 
+// fromOf returns the bytes that rows of a person's tasks contain; nil: of anybody's.
+func fromOf(person string) []byte {
+	if person == "" {
+		return nil
+	}
+	platform, id, _ := strings.Cut(person, ":")
+	return appendText(appendText(nil, platform), id)
+}
+
 // readRow reads the stored row of a task; ok is false when the row is of another
-// place. Most open tasks are: to decode all their rows would take several times as
+// place or person. Most open tasks are: to decode all their rows would take several times as
 // long.
-func readRow(r Record, places [][]byte) (l listing, ok bool, err error) {
+func readRow(r Record, places [][]byte, from []byte) (l listing, ok bool, err error) {
 	body, err := Unseal(r)
 	in := func(place []byte) bool { return bytes.Contains(body, place) }
-	if err == nil && places != nil && !slices.ContainsFunc(places, in) {
+	if err == nil && (places != nil && !slices.ContainsFunc(places, in) || from != nil && !in(from)) {
 		return l, false, nil
 	}
 	l, err = endedRows.read(r) // open rows have the same form
@@ -219,7 +228,7 @@ func (x index) platforms() (list [][]byte) {
 
 // matches reports whether a row matches a query.
 func matches(q tasks.TaskQuery, r tasks.Row) bool {
-	if q.Before != "" && r.Task >= q.Before || q.Waits && !r.Waits {
+	if q.Before != "" && r.Task >= q.Before || q.Waits && !r.Waits || q.From != "" && q.From != r.From.Key() {
 		return false
 	}
 	return (len(q.Statuses) == 0 || slices.Contains(q.Statuses, r.Status)) && inRooms(q.Rooms, r)

@@ -23,6 +23,7 @@ type Store struct {
 	Deletion
 	Files
 	Posts
+	SignIns
 
 	dropped []tasks.ID
 }
@@ -49,7 +50,7 @@ func Open(ctx context.Context, db DB, o Options) (*Store, error) {
 	c := newCore(db, o)
 	s := &Store{
 		core: c, Journals: Journals{c}, Conversations: Conversations{c}, Ledger: Ledger{c}, Timetable: Timetable{c},
-		Index: Index{c}, Audit: Audit{c}, Deliveries: Deliveries{c}, Deletion: Deletion{c}, Files: Files{c}, Posts: Posts{c},
+		Index: Index{c}, Audit: Audit{c}, Deliveries: Deliveries{c}, Deletion: Deletion{c}, Files: Files{c}, Posts: Posts{c}, SignIns: SignIns{c},
 	}
 	if err := db.View(ctx, checkFinished); err != nil {
 		return nil, err

@@ -58,6 +58,8 @@ const (
 	TablePostMarks
 	TablePostChanges
 	TableNewestPosts
+	TableSessions
+	TableLinks
 	tableEnd
 )
 
@@ -71,7 +73,7 @@ var names = [tableEnd]string{
 	TableContents: "contents", TableUses: "uses", TableFiles: "files", TableOwners: "owners", TableGarbage: "garbage",
 	TableBlobs: "blobs", TableChunks: "chunks",
 	TableConversations: "conversations", TablePosts: "posts", TablePostMarks: "post_marks", TablePostChanges: "post_changes",
-	TableNewestPosts: "newest_posts",
+	TableNewestPosts: "newest_posts", TableSessions: "sessions", TableLinks: "links",
 }
 
 // String is the stored name of the table.
@@ -197,6 +199,10 @@ var (
 	postChanges = jsonTable[ownedSeq, postKey](TablePostChanges, ownedKey)
 	// newest_posts: owner, seq of the newest post of a conversation -> the conversation.
 	newestPosts = jsonTable[ownedSeq, string](TableNewestPosts, ownedKey)
+	// sessions: id -> a sign-in of a browser.
+	sessionRows = jsonTable[string, tasks.Session](TableSessions, nameKey)
+	// links: id -> a link that signs a person in once.
+	linkRows = jsonTable[string, tasks.SignInLink](TableLinks, nameKey)
 )
 
 // The names in meta.

@@ -31,8 +31,8 @@ type Deletion interface {
 	// Erase deletes all data of a person or a chat, by a key such as "telegram:123"
 	// or "slack:C1". For a chat, that is everything in it and in its threads. For a
 	// person, that is their private chats, the tasks that they opened anywhere,
-	// their schedules, their settings, the decisions of admins about them, and their
-	// spending; the audit log gets a placeholder for their name. The sums of the
+	// their schedules, their settings, their sessions at the page, the decisions of
+	// admins about them, and their spending; the audit log gets a placeholder for their name. The sums of the
 	// budgets for everybody stay, and dedupe keys stay as with Forget.
 	Erase(ctx context.Context, who string) (Deleted, error)
 	// Retain deletes old data: the journals of tasks that ended before tasksBefore,

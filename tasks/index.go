@@ -40,9 +40,10 @@ type TaskQuery struct {
 	// Rooms are bot.Chat.Room of their chats, "PLATFORM:*" for all of a platform, or
 	// "*". Nil selects all tasks, an empty list selects none.
 	Rooms  []string
-	Waits  bool // only those that wait for a person's decision, whatever their status
-	Before ID   // only older tasks; the last task of the page before, which may have been deleted
-	Limit  int  // 0: 50
+	From   string // key of the person who asked
+	Waits  bool   // only those that wait for a person's decision, whatever their status
+	Before ID     // only older tasks; the last task of the page before, which may have been deleted
+	Limit  int    // 0: 50
 }
 
 // FeedEntry is one event in the order in which the events of all tasks were stored.

@@ -16,6 +16,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"legwork/tasks/api"
@@ -23,12 +24,16 @@ import (
 	"legwork/web/problem"
 )
 
-// auth serves the paths that need a token.
+// auth serves the paths that need a token or a session.
 type auth struct {
 	tokens            tokens
 	failures          failedAuthLimiter
 	origins           *http.CrossOriginProtection
 	api, mcp, metrics http.Handler
+	signIn            *SignIn             // nil: there are no sessions
+	oidc              atomic.Pointer[idp] // nil: none
+	cookies           cookies
+	changed           chan struct{} // gets a value when rights may have changed; holds one
 	streams           func(*http.Request) bool
 	partTime          time.Duration // for a part of a body that the handler reads
 	refused           func(ctx context.Context, p api.Principal, route string)
@@ -39,7 +44,9 @@ type auth struct {
 func newAuth(c Config) (*auth, error) {
 	a := &auth{
 		origins: http.NewCrossOriginProtection(), api: c.API, mcp: c.MCP, streams: c.Streams, partTime: cmp.Or(c.requestTime, bodyTime), refused: c.Refused, log: c.Log, now: c.now,
+		signIn: c.SignIn, changed: make(chan struct{}, 1),
 	}
+	a.cookies.proxies = a.tokens.trustedProxies
 	if c.Metrics != nil {
 		a.metrics = metricsHandler(c.Metrics)
 	}
@@ -47,11 +54,26 @@ func newAuth(c Config) (*auth, error) {
 		if err := a.origins.AddTrustedOrigin(u.Scheme + "://" + u.Host); err != nil {
 			return nil, fmt.Errorf("trusting the public address: %w", err)
 		}
+		a.cookies.public = u
 	}
-	a.tokens.use(c.Access)
+	a.use(c.Access)
 	var err error
 	a.failures, err = newFailedAuthLimiter()
 	return a, err
+}
+
+// use changes who may call.
+func (a *auth) use(access Access) {
+	before := a.oidc.Load()
+	a.useOIDC(access.OIDC)
+	if a.oidc.Load() != before {
+		a.tokens.endAccess()
+	}
+	a.tokens.use(access)
+	select {
+	case a.changed <- struct{}{}:
+	default:
+	}
 }
 
 // metricsHandler serves GET requests of the roles that may read metrics.
@@ -66,9 +88,12 @@ func metricsHandler(h http.Handler) http.Handler {
 	})
 }
 
-// handler returns what serves a path that needs a token, nil when nothing does.
+// handler returns what serves a path that needs a token or a session, nil when nothing
+// does.
 func (a *auth) handler(path string) http.Handler {
 	switch {
+	case isSessionCall(path) && a.signIn != nil:
+		return http.HandlerFunc(a.signInCalls)
 	case strings.HasPrefix(path, "/v1/"):
 		return a.api
 	case path == "/mcp":
@@ -82,17 +107,22 @@ func (a *auth) handler(path string) http.Handler {
 // ServeHTTP implements http.Handler for the paths that have a handler.
 func (a *auth) ServeHTTP(to http.ResponseWriter, r *http.Request) {
 	address := clientAddr(r, a.tokens.trustedProxies())
-	text, wrong := bearerToken(r)
-	t := a.tokens.find(text)
-	if wrong != "" || t == nil {
+	t, wrong, err := a.find(r)
+	switch {
+	case errors.Is(err, errSignedOut):
+		unauthorized(to, true, signedOut) // browsers with many tabs ask often, so that no limit counts it
+		return
+	case err != nil:
+		a.unavailable(to, r, err)
+		return
+	case t == nil:
 		a.reject(to, r, address, wrong)
 		return
 	}
 	markAuthorized(r)
 	w := to.(*responseWriter)
-	w.token = t.Name
-	if err := a.origins.Check(r); err != nil {
-		problem.New(problem.Origin, "A page of another origin may not change anything here.").Write(w)
+	w.token = t.Title()
+	if !a.checkOrigin(w, r) {
 		return
 	}
 	ctx, cancel := context.WithCancelCause(r.Context())
@@ -108,6 +138,9 @@ func (a *auth) ServeHTTP(to http.ResponseWriter, r *http.Request) {
 		retryLater(w, problem.Many, retry, fmt.Sprintf("There are too many requests with this token: more than http.rate of the config allows, or more than %d at once.", maxRunning))
 	default:
 		defer running.done()
+		if isSessionCall(r.URL.Path) {
+			running.done() // it may end its own session
+		}
 		p := t.Principal
 		p.Addr = address.String()
 		a.serve(w, r.WithContext(api.With(ctx, p)), running)
@@ -214,11 +247,18 @@ func writeBodyError(w http.ResponseWriter, err error) {
 	problem.New(problem.Malformed, "The body did not arrive completely.").Write(w)
 }
 
-// hasToken reports whether a request has a valid token.
+// hasToken reports whether a request has a valid token, or a session that was used
+// lately.
 func (a *auth) hasToken(r *http.Request) bool {
+	if secret := a.cookies.secret(r); a.signIn != nil && secret != "" && a.tokens.knows(secretID(secret)) {
+		return true
+	}
 	text, wrong := bearerToken(r)
 	return wrong == "" && a.tokens.find(text) != nil
 }
+
+// maxToken bounds a token, in bytes: access tokens of OIDC providers are long.
+const maxToken = 8 << 10
 
 // bearerToken returns the token of a request, or what is wrong with its header.
 func bearerToken(r *http.Request) (token, wrong string) {
@@ -231,7 +271,7 @@ func bearerToken(r *http.Request) (token, wrong string) {
 		return "", tokenMissing
 	}
 	token = strings.TrimSpace(token)
-	if token == "" || len(token) > 512 {
+	if token == "" || len(token) > maxToken {
 		return "", tokenUnknown
 	}
 	return token, ""
@@ -242,7 +282,8 @@ const (
 	tokenMissing = `Send a token as one header "Authorization: Bearer TOKEN", never in the address. "legwork token new --name NAME --role ROLE" makes one and prints the line for http.tokens of the config.`
 	tokenUnknown = `This token is not known here, or no longer: http.tokens of the config must list its hash. "legwork token new --name NAME --role ROLE" makes another.`
 	tokenNone    = `No token is configured, so the API refuses every caller. "legwork token new --name NAME --role ROLE" makes one and prints the line for http.tokens of the config.`
-	tokenRevoked = "This token was revoked, or its rights were changed, while the request was running."
+	tokenRevoked = "This token or session was revoked, or its rights were changed, while the request was running."
+	signedOut    = "This browser is not signed in, or no longer: sign in again."
 )
 
 // reject answers a request without a valid token. An address that sends many of
@@ -299,7 +340,7 @@ func OncePerMinute(report func(ctx context.Context, p api.Principal, action stri
 		return true
 	}
 	return func(ctx context.Context, p api.Principal, action string) {
-		if due(refusal{p.Name, action}) {
+		if due(refusal{p.Key(), action}) {
 			report(ctx, p, action)
 		}
 	}

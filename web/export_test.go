@@ -19,3 +19,6 @@ func WithClock(c Config, now func() time.Time) Config {
 	c.now = now
 	return c
 }
+
+// SecretID is the id of a session or link, by its secret.
+func SecretID(secret string) string { return secretID(secret) }

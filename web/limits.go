@@ -158,6 +158,12 @@ func (l failedAuthLimiter) wait(address string, now time.Time) time.Duration {
 	return wait
 }
 
+// blocked reports whether an address has to wait. It counts nothing.
+func (l failedAuthLimiter) blocked(address string, now time.Time) bool {
+	limiter, known := l.limiters.Peek(network(address))
+	return known && limiter.TokensAt(now) < 1
+}
+
 // network is what one client usually has: an IPv4 address, or a /64 of IPv6.
 func network(address string) string {
 	a, err := netip.ParseAddr(address)

@@ -47,6 +47,9 @@ func (m mount) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case m.console != nil && strings.HasPrefix(r.URL.Path, "/console/"):
 		setRoute(w, "GET /console/")
 		m.console.ServeHTTP(w, r)
+	case m.auth != nil && m.auth.signInOpen(r) != nil:
+		setRoute(w, r.Method+" "+r.URL.Path)
+		m.auth.signInOpen(r)(w, r)
 	case m.auth != nil && m.auth.handler(r.URL.Path) != nil:
 		m.auth.ServeHTTP(w, r)
 	case m.routes["/docs"].Handler != nil:
@@ -202,6 +205,11 @@ func isLoopback(a net.Addr) bool {
 	return ok && tcp.IP.IsLoopback()
 }
 
+// trusts reports whether an address is that of a trusted proxy.
+func trusts(proxies []netip.Prefix, at netip.Addr) bool {
+	return slices.ContainsFunc(proxies, func(p netip.Prefix) bool { return p.Contains(at) })
+}
+
 // clientAddr is the address of the client: that of the connection, or, when that is
 // a trusted proxy, the last address of X-Forwarded-For that is none.
 func clientAddr(r *http.Request, proxies []netip.Prefix) netip.Addr {
@@ -209,7 +217,7 @@ func clientAddr(r *http.Request, proxies []netip.Prefix) netip.Addr {
 	at := port.Addr().Unmap().WithZone("")
 	chain := strings.Split(strings.Join(r.Header.Values("X-Forwarded-For"), ","), ",")
 	for _, text := range slices.Backward(chain) {
-		if !slices.ContainsFunc(proxies, func(p netip.Prefix) bool { return p.Contains(at) }) {
+		if !trusts(proxies, at) {
 			break
 		}
 		text = strings.TrimSpace(text)

@@ -65,6 +65,9 @@ type Config struct {
 
 	// Access says who may use the following handlers; Server.Use changes it.
 	Access Access
+	// SignIn lets people sign in; their sessions are as good as tokens. Nil: there are
+	// no sessions.
+	SignIn *SignIn
 	// API is served below /v1/, MCP at /mcp, and Metrics at /metrics, there not to
 	// agents; each may be nil. Their requests have api.Caller in the context and the
 	// whole body in memory, at most 1 MiB (none with GET and HEAD), so that they may
@@ -180,8 +183,10 @@ func (s *Server) Address(key string) string {
 }
 
 // Use changes who may call, from the next request on. It cuts off running requests
-// whose token was removed or changed.
-func (s *Server) Use(a Access) { s.auth.tokens.use(a) }
+// whose token was removed or changed, and soon those of people who lost a right.
+func (s *Server) Use(a Access) {
+	s.auth.use(a)
+}
 
 // Run serves until ctx ends, then gives running requests at most 5 s; it cancels
 // those with a token after 1 s. Then it closes their connections and cancels all.
@@ -200,11 +205,14 @@ func (s *Server) Run(ctx context.Context) error {
 			}
 		})
 	}
+	checking, end := context.WithCancel(base)
+	serving.Go(func() { s.auth.checkSessions(checking) })
 	var err error
 	select {
 	case <-ctx.Done():
 	case err = <-failed:
 	}
+	end()
 	s.stop(base)
 	serving.Wait()
 	return err

@@ -82,7 +82,17 @@ func validID(id string) bool {
 // fail answers with the problem of an error.
 func (w *Web) fail(c *call, err error) {
 	var p *problem.Error
+	var refused *bot.RefusedError
 	switch {
+	case errors.As(err, &refused):
+		p = problem.New(problem.Invalid, "See errors for what to correct.")
+		for _, m := range refused.Mistakes {
+			place := "body.plan"
+			if m.Field != "" {
+				place = "body.form." + m.Field
+			}
+			p.Errors = append(p.Errors, problem.Mistake{Location: place, Message: m.Reason})
+		}
 	case errors.As(err, &p):
 	case errors.Is(err, tasks.ErrNoConversation), errors.Is(err, tasks.ErrNoPost), errors.Is(err, files.ErrNone):
 		p = problem.New(problem.NotFound, "There is no such conversation, post or file, or it is another person's.")
@@ -339,6 +349,9 @@ type pressed struct {
 	Post string `json:"post"`
 	Data string `json:"data"` // of the button
 	Text string `json:"text"` // explains it
+
+	Plan []bot.PlanItem             `json:"plan"` // with the data of a post's plan: as the person changed it
+	Form map[string]json.RawMessage `json:"form"` // with the data of a post's form: the values by field
 }
 
 // note is the answer to a press.
@@ -378,6 +391,7 @@ func (w *Web) press(c *call) error {
 		return problem.New(problem.Conflict, "The post has no such button any more.")
 	}
 	m.ID, m.Data, m.Text, m.Token = in.Post, in.Data, in.Text, rand.Text()
+	m.Plan, m.Form = in.Plan, in.Form
 	answer, forget := w.notes.expect(m.Token)
 	defer forget()
 	if err := w.deliver(ctx, m); err != nil && !errors.Is(err, bot.ErrNotified) {
@@ -392,8 +406,11 @@ func (w *Web) press(c *call) error {
 	return c.reply(http.StatusAccepted, note{})
 }
 
-// offers reports whether a post has a button with that data.
+// offers reports whether a post has a button, or a form, with that data.
 func offers(p Post, data string) bool {
+	if p.Form != nil && p.Form.Data == data {
+		return true
+	}
 	for _, b := range p.Buttons {
 		if b.Data == data {
 			return true

@@ -33,6 +33,8 @@ type Post struct {
 	Calls    []bot.Call   `json:"calls,omitempty"`
 	Copy     string       `json:"copy,omitempty"`
 	FreeText bool         `json:"free_text,omitempty"`
+	Plan     *bot.Plan    `json:"plan,omitempty"`
+	Form     *bot.Form    `json:"form,omitempty"`
 	File     *File        `json:"file,omitempty"`  // that legwork sent
 	Files    []File       `json:"files,omitempty"` // that the person sent
 }
@@ -65,7 +67,7 @@ type File struct {
 func postOf(d bot.Draft) Post {
 	p := Post{
 		Kind: string(d.Kind), Text: d.Text, Task: d.Task, Partial: d.Partial, Failed: d.Failed, Footer: d.Footer, ReplyTo: d.ReplyTo,
-		Buttons: d.Buttons, Calls: d.Calls, Copy: d.Copy, FreeText: d.FreeText,
+		Buttons: d.Buttons, Calls: d.Calls, Copy: d.Copy, FreeText: d.FreeText, Plan: d.Plan, Form: d.Form,
 	}
 	if b := d.Board; b != nil {
 		p.Board = &Board{Title: b.Title, Status: b.Status, Waiting: b.Waiting, Items: make([]Item, 0, len(b.Items))}

@@ -96,6 +96,8 @@ func testLists(b *env) {
 		{tasks.TaskQuery{Before: "t35", Rooms: []string{"test:*"}}, []tasks.ID{"t3", "t2", "t1"}},
 		{tasks.TaskQuery{Before: "t1"}, nil},
 		{tasks.TaskQuery{Waits: true}, nil},
+		{tasks.TaskQuery{From: "test:ann", Rooms: []string{"api:*"}}, []tasks.ID{"t5", "t4"}},
+		{tasks.TaskQuery{From: "test:an"}, nil},
 	} {
 		b.lists(step.query, false, step.want...)
 	}

@@ -53,6 +53,7 @@ func Run(t *testing.T, open Opener) {
 		"end of files": testFilesEnd, "erased files": testFilesErased, "moved files": testFilesMove,
 		"files at once": testFilesAtOnce,
 		"posts": testPosts, "changed posts": testChangedPosts, "found posts": testSearchPosts, "end of posts": testPostsEnd,
+		"sessions": testSessions, "times of sessions": testSessionTimes, "sign-in links": testLinks, "bad sessions": testBadSessions,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel() // many of them wait for the disk

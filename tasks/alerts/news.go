@@ -138,8 +138,8 @@ func newsItem(in *inbox.Inbox, lang string, n News) string {
 		data["Reason"] = in.Texts.Text(lang, "problem."+n.Why, map[string]any{"Task": data["Task"]})
 	}
 	text := in.Texts.Text(lang, n.Key, data)
-	if id, _ := n.Data["Task"].(string); id != "" && in.Page != "" {
-		text += "\n[" + in.Texts.Text(lang, "page.open", nil) + "](" + in.Page.Task(tasks.ID(id)) + ")"
+	if id, _ := n.Data["Task"].(string); id != "" && in.Links != "" {
+		text += "\n[" + in.Texts.Text(lang, "page.open", nil) + "](" + in.Links.Task(tasks.ID(id)) + ")"
 	}
 	return text
 }

@@ -25,7 +25,7 @@ import (
 // through.
 var (
 	ErrNotFound     = errors.New("no such task, or not one that this token may see")
-	ErrForbidden    = errors.New("the token's role may not do this")
+	ErrForbidden    = errors.New("the role of the caller may not do this")
 	ErrConflict     = errors.New("the task does not take this")
 	ErrPrecondition = errors.New("the shared state has changed since it was read")
 	ErrBusy         = errors.New("there is too much to do; try again later")
@@ -96,7 +96,7 @@ type visibleTask struct {
 // servers, in a task that asker has started.
 func (p Principal) values(asker bot.Person) bool {
 	right := p.Role.May(policy.OpValues)
-	return right == policy.Always || right == policy.Own && asker.Key() == p.Key()
+	return right == policy.Always || right == policy.Own && p.Owns(asker)
 }
 
 // find finds a task. A task that the principal may not see does not exist for it.
@@ -108,7 +108,7 @@ func (s *Service) find(ctx context.Context, p Principal, id tasks.ID) (visibleTa
 	if err != nil {
 		return visibleTask{}, readError(id, err)
 	}
-	if !p.Sees(row.Chat) {
+	if !p.SeesTask(row.Chat, row.From) {
 		return visibleTask{}, ErrNotFound
 	}
 	return visibleTask{id, row}, nil
@@ -121,7 +121,7 @@ func (s *Service) authorize(ctx context.Context, p Principal, op policy.Op, id t
 		return visibleTask{}, err
 	}
 	t, err := s.find(ctx, p, id)
-	if err == nil && p.Role.May(op) == policy.Own && t.row.From.Key() != p.Key() {
+	if err == nil && p.Role.May(op) == policy.Own && !p.Owns(t.row.From) {
 		err = fmt.Errorf("%w: it may %s only what it has started itself", ErrForbidden, op)
 	}
 	return t, err

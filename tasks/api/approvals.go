@@ -151,7 +151,8 @@ func (s *Service) allApprovals(ctx context.Context, p Principal, last tasks.ID, 
 			return err
 		}
 	}
-	q := tasks.TaskQuery{Waits: true, Rooms: p.rooms(""), Before: last, Limit: page.most + 1}
+	q := p.query("")
+	q.Waits, q.Before, q.Limit = true, last, page.most+1
 	for more := true; more && !page.more; {
 		var rows []tasks.Row
 		var err error
@@ -231,7 +232,7 @@ func (s *Service) Decide(ctx context.Context, p Principal, approval string, d De
 		return Task{}, err
 	}
 	r := inbox.ProgramDecision{
-		By: p.Key(), Name: p.Name, Admin: p.Role.May(policy.OpExtend) == policy.Always, Own: t.row.From.Key() == p.Key(),
+		By: p.Key(), Name: p.Title(), Admin: p.Role.May(policy.OpExtend) == policy.Always, Own: p.Owns(t.row.From),
 		Approve: d.Approve, Text: input.Clean(d.Comment), Scope: d.Scope, Version: d.Version,
 	}
 	if len(r.Text) > maxStateValue {

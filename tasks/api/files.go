@@ -64,7 +64,7 @@ func (s *Service) Upload(ctx context.Context, p Principal, name string, r io.Rea
 	}
 	limits := s.fileLimits()
 	f, err := s.Store.KeepFile(ctx, in, tasks.Keep{
-		Owner: p.room().Room(), Name: bot.BaseName(name), Type: read.TypeOf(head, name), Until: s.Now().Add(keepUpload),
+		Owner: p.Room().Room(), Name: bot.BaseName(name), Type: read.TypeOf(head, name), Until: s.Now().Add(keepUpload),
 		Max: limits.File, OwnerMax: limits.Chat, TotalMax: limits.Total,
 	})
 	return File(f), err
@@ -89,9 +89,20 @@ func (s *Service) file(ctx context.Context, p Principal, id files.ID) (File, err
 	if err := p.Allowed(policy.OpRead); err != nil {
 		return File{}, err
 	}
+	var asked []tasks.FileUse // by tasks of which the asker decides
 	use, err := s.Store.FileOf(ctx, id, func(u tasks.FileUse) bool {
-		return u.Owner == p.room().Room() || u.Task != "" && p.Sees(parseRoom(u.Owner))
+		if u.Task != "" {
+			asked = append(asked, u)
+		}
+		return u.Owner == p.Room().Room() || u.Task != "" && p.Sees(parseRoom(u.Owner))
 	})
+	if errors.Is(err, files.ErrNone) && p.Role.May(policy.OpRead) == policy.Own {
+		for _, u := range asked {
+			if row, missing := s.Store.Row(ctx, u.Task); missing == nil && p.Owns(row.From) {
+				return File(u.File), nil
+			}
+		}
+	}
 	if err != nil {
 		return File{}, fileError(err)
 	}

@@ -176,7 +176,7 @@ func (f *follower) catchUp(ctx context.Context) error {
 
 // look sends an item if the follower may and wants to see it.
 func (f *follower) look(ctx context.Context, item *feedItem) error {
-	if item.deleted || !f.p.Sees(item.chat) || !wants(f.types, item.message.Type) {
+	if item.deleted || !f.p.SeesTask(item.chat, item.from) || !wants(f.types, item.message.Type) {
 		return nil
 	}
 	if f.s.Now().Sub(item.read) > recheckAfter {

@@ -132,7 +132,7 @@ func (p Principal) key(k string) (string, error) {
 	if len(k) > maxKey || !utf8.ValidString(k) || strings.IndexFunc(k, func(r rune) bool { return r < ' ' || r == 0x7f }) >= 0 {
 		return "", &InvalidError{"idempotency_key", fmt.Sprintf("must be text of at most %d bytes without control characters", maxKey)}
 	}
-	return Platform + ":" + p.Name + ":" + k, nil
+	return p.Room().Room() + ":" + k, nil
 }
 
 // requestHash tells apart requests with the same key.
@@ -176,7 +176,7 @@ func are(none string, names []string) string {
 
 // openGroups lists the names of the groups that tasks of a principal can use.
 func (s *Service) openGroups(ctx context.Context, p Principal) ([]string, error) {
-	groups, err := inbox.OpenGroups(ctx, s.Inbox, p.room(), p.person())
+	groups, err := inbox.OpenGroups(ctx, s.Inbox, p.Room(), p.person())
 	if err != nil {
 		return nil, fmt.Errorf("listing groups: %w", err)
 	}
@@ -325,7 +325,11 @@ func (s *Service) Retry(ctx context.Context, p Principal, id tasks.ID, key strin
 	if err != nil {
 		return Task{}, false, err
 	}
-	o := inbox.TaskRequest{From: p.person(), Goal: before.Goal, Language: before.Language, Notify: s.retryNotify(p, before.Notify), External: before.External, Files: before.Files, Request: requestHash("retry", id)}
+	from := p.person()
+	if p.Owns(before.From) {
+		from = before.From
+	}
+	o := inbox.TaskRequest{From: from, Goal: before.Goal, Language: before.Language, Notify: s.retryNotify(p, before.Notify), External: before.External, Files: before.Files, Request: requestHash("retry", id)}
 	if o.Key, err = p.key(key); err != nil {
 		return Task{}, false, err
 	}

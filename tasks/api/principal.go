@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -17,10 +18,15 @@ import (
 // bot.Chat{Platform: Platform, ID: name of the token, Thread: id of the task}.
 const Platform = tasks.PlatformAPI
 
-// Principal is the caller: a token of the config.
+// Principal is the caller: a token of the config, or a person who signed in at the
+// page.
 type Principal struct {
-	Name string
+	Name string // of the token; empty for a person
 	Role policy.Role
+	// Person is the caller in chats, the web chat among them: the person who signed in,
+	// or "web:NAME" for a token that may start tasks and decide. Zero: the caller has
+	// no chats.
+	Person bot.Person
 	// Chats are the rooms (bot.Chat.Room) whose tasks it may see and change; "*": all,
 	// "api:*": all tasks that programs started.
 	Chats []string
@@ -30,18 +36,28 @@ type Principal struct {
 	// Webhooks are the webhooks that it may name for an outcome; "*": all.
 	Webhooks []string
 	Addr     string // of the request, for the audit log
+	Session  string // id of the session of the request; empty for a token
 }
 
-// Key is the key of the principal in journals and the ledger: "agent:NAME" or
-// "api:NAME".
-func (p Principal) Key() string {
-	if p.Role == policy.RoleAgent {
-		return tasks.PlatformAgent + ":" + p.Name
-	}
-	return Platform + ":" + p.Name
+// Key is the key of the principal in journals and the ledger: "agent:NAME",
+// "api:NAME", or that of the person.
+func (p Principal) Key() string { return p.person().Key() }
+
+// Title is what people call the principal.
+func (p Principal) Title() string { return cmp.Or(p.Name, p.Person.Name, p.Person.ID) }
+
+// Owns reports whether the principal has started what a person has started.
+func (p Principal) Owns(from bot.Person) bool {
+	return from.Key() == p.Key() || p.Person.ID != "" && from.Key() == p.Person.Key()
 }
 
-// Sees reports whether the principal may see tasks of a chat.
+// SeesTask reports whether the principal may see a task of a chat that a person has
+// started. People see their own, as /status and the cards in chats are for them.
+func (p Principal) SeesTask(chat bot.Chat, from bot.Person) bool {
+	return p.Sees(chat) || p.Role.May(policy.OpRead) == policy.Own && p.Owns(from)
+}
+
+// Sees reports whether the principal may see all tasks of a chat.
 func (p Principal) Sees(chat bot.Chat) bool {
 	for _, c := range p.Chats {
 		if platform, ok := strings.CutSuffix(c, ":*"); c == "*" || c == chat.Room() || ok && platform == chat.Platform {
@@ -90,19 +106,38 @@ func WaitContext(ctx context.Context, wait time.Duration, stop <-chan struct{}) 
 // operation.
 func (p Principal) Allowed(op policy.Op) error {
 	if p.Role.May(op) == policy.Never {
-		return fmt.Errorf("%w: tokens of role %s may not %s; of these roles they may: %s", ErrForbidden, p.Role, op.Words(), policy.AllowedRoles(op))
+		return fmt.Errorf("%w: the role %s may not %s; these roles may: %s", ErrForbidden, p.Role, op.Words(), policy.AllowedRoles(op))
 	}
 	return nil
 }
 
 // person is the principal as the person who asks for a task.
 func (p Principal) person() bot.Person {
-	platform, _, _ := strings.Cut(p.Key(), ":")
-	return bot.Person{Platform: platform, ID: p.Name, Name: p.Name}
+	switch {
+	case p.Name == "" && p.Person.ID != "":
+		return p.Person
+	case p.Role == policy.RoleAgent:
+		return bot.Person{Platform: tasks.PlatformAgent, ID: p.Name, Name: p.Name}
+	}
+	return bot.Person{Platform: Platform, ID: p.Name, Name: p.Name}
 }
 
-// room is the chat around the tasks of the principal.
-func (p Principal) room() bot.Chat { return bot.Chat{Platform: Platform, ID: p.Name, Private: true} }
+// Room is the chat around the tasks that the principal starts at the API. Its key is
+// the owner of the files that the principal uploads.
+func (p Principal) Room() bot.Chat { return tasks.ProgramRoom(p.person()) }
+
+// query selects the tasks of a chat, or of all for an empty one, that the principal
+// sees.
+func (p Principal) query(chat string) tasks.TaskQuery {
+	if p.Role.May(policy.OpRead) != policy.Own {
+		return tasks.TaskQuery{Rooms: p.rooms(chat)}
+	}
+	q := tasks.TaskQuery{From: p.Key()}
+	if chat != "" {
+		q.Rooms = []string{chat}
+	}
+	return q
+}
 
 // rooms are the rooms selected by chat that the principal sees, for tasks.TaskQuery:
 // nil for all, an empty list for none.

@@ -195,6 +195,9 @@ func (t translator) decidedContent(e planner.Event) fields {
 	if d.Scope != "" {
 		c["scope"] = d.Scope
 	}
+	if e.Reply != nil { // the plan as the person changed it
+		c["details"] = planContent(e.Reply)
+	}
 	if len(e.Values) > 0 {
 		c["state"], c["version"] = e.Values, t.version(e.Seq)
 	}

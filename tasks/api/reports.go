@@ -53,7 +53,7 @@ func (s *Service) Usage(ctx context.Context, p Principal, by []string, from, to 
 	}
 	sums, calls := map[UsageRow]llm.Usage{}, map[UsageRow]int{}
 	for _, row := range spent {
-		if p.Sees(parseRoom(row.Chat)) {
+		if p.Sees(parseRoom(row.Chat)) || p.Role.May(policy.OpUsage) == policy.Own && row.User == p.Key() {
 			key := rowKey(row, by)
 			sums[key], calls[key] = sums[key].Add(row.Usage), calls[key]+row.Calls
 		}

@@ -297,7 +297,8 @@ func (s *Service) List(ctx context.Context, p Principal, q Query) (list []TaskSu
 	if _, made := q.Before.Time(); !made && q.Before != "" {
 		return nil, "", &InvalidError{"cursor", "is none that a list gave"}
 	}
-	page := tasks.TaskQuery{Statuses: q.States, Rooms: p.rooms(q.Chat), Before: q.Before, Limit: limit}
+	page := p.query(q.Chat)
+	page.Statuses, page.Before, page.Limit = q.States, q.Before, limit
 	if q.filters() {
 		page.Limit = maxListed
 	}

@@ -29,6 +29,7 @@ const (
 	VerbOmit    = "l"
 	VerbDecline = "n"
 	VerbRest    = "r" // leave out this field and all after it
+	VerbFields  = "f" // Message.Form has the values of this field and all after it
 )
 
 // Limits for choices as buttons. More choices, or longer ones, become a list.
@@ -58,9 +59,28 @@ func (c Card) form(about planner.ActionID) bot.Draft {
 	foot := []string{c.until(about.Seq), texts.Text(lang, "form.how", decidersData(c.View.Opening()))}
 	lines = append(lines, strings.TrimPrefix(strings.Join(foot, "\n"), "\n"))
 	return bot.Draft{
-		Kind: bot.KindQuestion, Task: string(c.View.ID), Text: strings.Join(lines, "\n\n"), ReplyTo: c.View.Opening().Message,
+		Kind: bot.KindQuestion, Task: string(c.View.ID), Text: strings.Join(lines, "\n\n"), ReplyTo: c.View.Opening().Message, Form: c.wholeForm(about, q),
 		Mark: c.mark(about.String()), Buttons: c.formButtons(about, q, field), FreeText: field != nil && !pressable(*field, ChoicesOf(texts, lang, *field)),
 	}
+}
+
+// wholeForm are the open fields of a form; nil when it has none.
+func (c Card) wholeForm(about planner.ActionID, q *form.Question) *bot.Form {
+	if q.URL != "" || about.Field >= len(q.Fields) {
+		return nil
+	}
+	whole := bot.Form{Data: DecisionData(PressField, c.View.ID, about.Seq, about.Field, VerbFields)}
+	for _, f := range q.Fields[about.Field:] {
+		field := bot.FormField{
+			Name: f.Name, Title: Line(bot.Visible(cmp.Or(f.Title, f.Name))), Description: bot.Visible(f.Description), Schema: f.Schema,
+			Many: f.Many, Required: f.Required, Default: f.Default,
+		}
+		for _, choice := range ChoicesOf(c.Texts, c.View.Opening().Language, f) {
+			field.Choices = append(field.Choices, bot.FormChoice{Value: choice.Value, Label: bot.Visible(choice.Label)})
+		}
+		whole.Fields = append(whole.Fields, field)
+	}
+	return &whole
 }
 
 func (c Card) serverHeading(about planner.ActionID) string {

@@ -41,6 +41,9 @@ func (c Card) question(a planner.Action) bot.Draft {
 	}
 	opening := c.View.Opening()
 	d := bot.Draft{Kind: bot.KindQuestion, Task: string(c.View.ID), Text: c.introduced(c.questionText(a.ID)), ReplyTo: opening.Message, Mark: c.mark(a.ID.String())}
+	if about := a.ID; about.Subject == planner.SubjectPlan {
+		d.Plan = c.editablePlan(about)
+	}
 	choices := c.choices(a)
 	if slices.ContainsFunc(choices, isLong) { // a platform may cut the label
 		d.Text += "\n\n" + numbered(choices)
@@ -101,6 +104,9 @@ func (c Card) questionText(action planner.ActionID) string {
 	lang := c.View.Opening().Language
 	switch action.Subject {
 	case planner.SubjectPlan:
+		if d := c.View.Decided(action); d != nil && d.Reply != nil { // the person has changed it
+			return c.Texts.Text(lang, "question.plan", nil) + "\n\n" + planLines(c.View, d.Seq)
+		}
 		return c.Texts.Text(lang, "question.plan", nil) + "\n\n" + planLines(c.View, action.Seq) + planCost(c.View, c.Texts, action.Seq)
 	case planner.SubjectBudget:
 		return c.overdraftText(overdraftOf(c.View, action.Seq))
@@ -128,6 +134,15 @@ func (c Card) modelQuestion(action planner.ActionID) string {
 // fromOutside reports whether texts of outsiders may have influenced the event of
 // that seq.
 func fromOutside(v *tasks.View, seq int) bool { return v.State.Tainted > 0 && v.State.Tainted <= seq }
+
+// editablePlan is the plan of a question, for people who can change it as a list.
+func (c Card) editablePlan(about planner.ActionID) *bot.Plan {
+	plan := bot.Plan{Items: []bot.PlanItem{}, Data: pressData(c.View.ID, about, ChoiceRun)}
+	for _, s := range c.View.Event(about.Seq).Reply.Plan {
+		plan.Items = append(plan.Items, bot.PlanItem{ID: s.ID, Name: s.Name, Description: s.Description, After: append([]string{}, s.After...)})
+	}
+	return &plan
+}
 
 // maxPlanLine is the maximum length, in bytes, of a sub-task's description in the
 // question about a plan. With it, a whole plan takes only a few messages, even if

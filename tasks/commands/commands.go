@@ -37,6 +37,7 @@ func All() []inbox.Command {
 		{Name: "timezone", Run: timezoneCommand},
 		{Name: "usage", Run: usageCommand},
 		{Name: "settings", Run: settingsCommand},
+		{Name: "console", Run: consoleCommand},
 		{Name: "pause", Run: pauseCommand},
 		{Name: "resume", Run: resumeCommand},
 		{Name: "help", Run: helpCommand},

@@ -3,6 +3,7 @@ package inbox
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -222,6 +223,9 @@ func choosePress(ctx context.Context, in *Inbox, r *Request, t LiveTask, rest st
 			return editPlan(in, r, t, about.Seq), nil
 		}
 		decision := planner.Decision{Approve: choice == cards.ChoiceRun}
+		if about.Subject == planner.SubjectPlan && decision.Approve && r.Message.Plan != nil {
+			return revisePlan(ctx, in, r, t, a.ID)
+		}
 		if q, err := questionOf(ctx, in, t, a); err != nil {
 			return Reply{}, err
 		} else if choice >= 0 && choice < len(q.Choices) {
@@ -270,6 +274,34 @@ func withMessageID(in *Inbox, r *Request, t LiveTask, action planner.ActionID, r
 		reply.Add(r, t.Task, planner.Event{Type: planner.Sent, At: in.Now(), Slot: action.String(), Message: m.ID})
 	}
 	return reply
+}
+
+// revisePlan runs the plan as the person has changed it. It fits by the rules for the plans
+// of models. The error is a *bot.RefusedError if it does not.
+func revisePlan(ctx context.Context, in *Inbox, r *Request, t LiveTask, about planner.ActionID) (Reply, error) {
+	groups, err := in.GroupsFor(ctx, r)
+	if err != nil {
+		return Reply{}, err
+	}
+	options, readOnly := planner.ParseOptions{Max: t.State.Limits.Subtasks, Groups: []string{}}, map[string]bool{}
+	for _, g := range groups {
+		options.Groups = append(options.Groups, g.Name)
+		readOnly[g.Name] = g.ReadOnly
+	}
+	plan := make([]planner.Entry, len(r.Message.Plan))
+	for i, item := range r.Message.Plan {
+		plan[i] = planner.Entry(item)
+	}
+	plan, err = planner.ParseEntries(plan, options)
+	if err == nil && len(plan) == 0 {
+		err = errors.New(in.Texts.Text(r.Lang, "error.plan_empty", nil))
+	}
+	if err != nil {
+		return Reply{}, &bot.RefusedError{Mistakes: []bot.Mistake{{Reason: err.Error()}}}
+	}
+	reply := decideQuestion(in, r, t.Task, about, planner.Decision{Approve: true})
+	reply.Store[0].Event.Reply = &planner.Reply{IsPlan: true, Plan: planner.Qualify(plan, t.State.NextPlan()-1, nil, func(group string) bool { return readOnly[group] })}
+	return withOutcome(in, r, t, about, withMessageID(in, r, t, about, reply)), nil
 }
 
 // editPlan asks the person, once for each plan, how the plan should change. The
@@ -330,7 +362,9 @@ func decisionPress(ctx context.Context, in *Inbox, r *Request, kind planner.Subj
 	var reply Reply
 	switch kind {
 	case planner.SubjectForm:
-		reply = formPress(in, r, t, about, verb, e)
+		if reply, err = formPress(in, r, t, about, verb, e); err != nil {
+			return Reply{}, err
+		}
 	case planner.SubjectReview:
 		reply = reviewPress(in, r, t, about, verb)
 	default:

@@ -19,9 +19,29 @@ import (
 	"legwork/tasks/input"
 )
 
-// formPress answers a field of a server's form by a button.
-func formPress(in *Inbox, r *Request, t LiveTask, about planner.ActionID, verb string, e planner.Event) Reply {
+// fieldsPress answers the open fields of a server's form at once.
+func fieldsPress(in *Inbox, r *Request, t LiveTask, about planner.ActionID, e planner.Event) (Reply, error) {
+	values, wrong, unknown := input.CheckFields(r.Message.Form, openFields(e, about))
+	var refused bot.RefusedError
+	for _, w := range wrong {
+		refused.Mistakes = append(refused.Mistakes, bot.Mistake{Field: w.Field.Name, Reason: valueProblem(in, r, w.Err)})
+	}
+	if unknown != "" {
+		name := cards.InCode(clip.Bytes(unknown, maxCommand))
+		refused.Mistakes = append(refused.Mistakes, bot.Mistake{Field: unknown, Reason: in.Texts.Text(r.Lang, "form.bad_name", map[string]any{"Text": name})})
+	}
+	if len(refused.Mistakes) > 0 {
+		return Reply{}, &refused
+	}
+	return decideFields(in, r, t, about, values), nil
+}
+
+// formPress answers a field of a server's form by a button, or all open ones.
+func formPress(in *Inbox, r *Request, t LiveTask, about planner.ActionID, verb string, e planner.Event) (Reply, error) {
 	_, field := tasks.FormOf(e, about)
+	if verb == cards.VerbFields && field != nil {
+		return fieldsPress(in, r, t, about, e)
+	}
 	d := planner.Decision{Approve: true}
 	switch n, bad := strconv.Atoi(verb); {
 	case verb == cards.VerbDecline:
@@ -31,15 +51,15 @@ func formPress(in *Inbox, r *Request, t LiveTask, about planner.ActionID, verb s
 		d.Value = field.Default
 	case verb == cards.VerbRest:
 		if values, ok := input.RestOmitted(openFields(e, about)); ok {
-			return decideFields(in, r, t, about, values)
+			return decideFields(in, r, t, about, values), nil
 		}
-		return in.ReplyText(r, "error.too_late", nil)
+		return in.ReplyText(r, "error.too_late", nil), nil
 	case bad == nil && field != nil && n >= 0 && n < len(cards.ChoicesOf(in.Texts, r.Lang, *field)):
 		d.Value = cards.ChoicesOf(in.Texts, r.Lang, *field)[n].Value
 	default:
-		return in.ReplyText(r, "error.too_late", nil)
+		return in.ReplyText(r, "error.too_late", nil), nil
 	}
-	return decideCard(in, r, t, about, d)
+	return decideCard(in, r, t, about, d), nil
 }
 
 // formAnswer answers a field of a server's form by a text that replies to its

@@ -40,7 +40,7 @@ type Inbox struct {
 }
 
 // Config holds the parts that an Inbox uses for its whole life. All fields are
-// required except Wall, Tools, Commands, Presses, Pause, Zones, Schedules, Load,
+// required except Wall, Tools, Commands, Presses, Pause, Zones, Schedules, Load, Page,
 // Notes, Forgotten, Full, Shared, BudgetExtended, Metrics and Tracer.
 type Config struct {
 	Store tasks.Store
@@ -51,7 +51,7 @@ type Config struct {
 	Now   func() time.Time // the clock for expiry times
 	Wall  func() time.Time // the clock for days and schedules; nil: Now
 	Tools tasks.Toolbox    // for /groups
-	Page  tasks.Page       // that questions and alerts link to; empty: none
+	Links tasks.Page       // that questions and alerts link to; empty: none
 	// Commands are the commands that people can write. Presses are the buttons
 	// that belong to no task.
 	Commands []Command
@@ -68,6 +68,9 @@ type Config struct {
 	Schedules *tasks.ScheduleList
 	// Load returns the number of tasks that the engine has in hand. Nil: zero.
 	Load func() int
+	// Page returns the address of the page, without its path; empty when there is none.
+	// Nil: there is none.
+	Page func() string
 	// Notes deletes the notes that tools keep about a chat and returns their
 	// number. Nil: there are none.
 	Notes func(ctx context.Context, chat bot.Chat) (int, error)

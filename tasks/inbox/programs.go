@@ -23,7 +23,7 @@ var ErrOverloaded = errors.New("too many open tasks")
 // TaskRequest is a request of a program for a task. The caller has checked that the
 // program may use everything that it names; the inbox checks the limits.
 type TaskRequest struct {
-	From     bot.Person // the program
+	From     bot.Person // the program, or the person at the page
 	Key      string     // dedupe key; empty: none
 	Request  string     // see planner.Opening
 	Goal     string
@@ -42,7 +42,8 @@ func StartTask(ctx context.Context, in *Inbox, o TaskRequest) (tasks.Receipt, er
 		return before, err
 	}
 	id := in.ids.next(in.Now())
-	chat := bot.Chat{Platform: tasks.PlatformAPI, ID: o.From.ID, Thread: string(id), Private: true}
+	chat := tasks.ProgramRoom(o.From)
+	chat.Thread = string(id)
 	admitted, err := admitTask(ctx, in, chat.Room(), o.External)
 	if err != nil {
 		return tasks.Receipt{}, err

@@ -3,6 +3,7 @@ package input
 import (
 	"cmp"
 	"encoding/json"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -55,6 +56,34 @@ func ReadFields(text string, open []form.Field, zone *time.Location) ([]json.Raw
 		}
 	}
 	return values, nil
+}
+
+// CheckFields checks the values of open fields by their names. A field without a value is
+// left out. It returns the values in the order of the fields, or an error for each field
+// whose value does not fit. unknown is the first name that no field has.
+func CheckFields(given map[string]json.RawMessage, open []form.Field) (values []json.RawMessage, wrong []*FieldError, unknown string) {
+	left := maps.Clone(given)
+	for _, f := range open {
+		value, ok := left[f.Name]
+		delete(left, f.Name)
+		var err error
+		switch {
+		case ok && string(value) != "null":
+			err = f.Check(value)
+		case cards.MayOmit(f):
+			value = f.Default
+		default:
+			err = &form.ValueError{Key: form.Missing}
+		}
+		if err != nil {
+			wrong = append(wrong, &FieldError{f, err})
+		}
+		values = append(values, value)
+	}
+	for _, name := range slices.Sorted(maps.Keys(left)) {
+		return nil, wrong, name
+	}
+	return values, wrong, ""
 }
 
 // NamesField reports whether a text begins with the name of an open field and a colon.

@@ -4,7 +4,7 @@ import (
 	"strings"
 )
 
-// Role is the role of a token.
+// Role is the role of a token, or of a person at the page.
 type Role string
 
 // The roles. Operators may do everything that viewers may, and admins everything
@@ -14,6 +14,7 @@ const (
 	RoleOperator Role = "operator" // start, steer and end tasks, and decide about approvals
 	RoleAdmin    Role = "admin"    // extend budgets of all, read the audit log
 	RoleAgent    Role = "agent"    // work on tasks as an outside agent; never decides
+	RolePerson   Role = "person"   // what a person may do in chats: see, steer and decide about their own tasks
 )
 
 // Op is an operation that needs a right.
@@ -86,14 +87,14 @@ func (o Op) Words() string {
 	return "read " + string(o)
 }
 
-// Right says for which of the tasks that a token can see a role may do an
+// Right says for which of the tasks that a caller can see a role may do an
 // operation.
 type Right uint8
 
 // The rights.
 const (
 	Never Right = iota
-	Own         // only for tasks that the token has started itself
+	Own         // only for tasks that the caller has started
 	Always
 )
 
@@ -119,6 +120,13 @@ func (r Role) May(op Op) Right {
 		case OpValues, OpCancel, OpRetry:
 			return Own
 		}
+	case RolePerson:
+		switch op {
+		case OpGroups:
+			return Always
+		case OpRead, OpValues, OpAdd, OpMerge, OpCancel, OpRetry, OpApprovals, OpDecide, OpUsage, OpOutline:
+			return Own
+		}
 	}
 	return Never
 }
@@ -135,4 +143,4 @@ func AllowedRoles(op Op) string {
 }
 
 // Roles lists all roles.
-func Roles() []Role { return []Role{RoleViewer, RoleOperator, RoleAdmin, RoleAgent} }
+func Roles() []Role { return []Role{RoleViewer, RoleOperator, RoleAdmin, RoleAgent, RolePerson} }

@@ -115,7 +115,7 @@ func (r *reader) event(e planner.Event) {
 	case e.Type == planner.FileRead:
 		r.file(e)
 	case e.Type == planner.Decided:
-		r.words(e.By, typedText(r.v, e)+"\n"+typedValue(r.v, e))
+		r.words(e.By, typedText(r.v, e)+"\n"+typedValue(r.v, e)+typedPlan(e))
 	case e.Type == planner.NoteAdded:
 		r.add(flow.Source{Labels: flow.Both, Origin: OriginProgram, Text: string(e.Note.Content)})
 	case e.Type == planner.StateSet:
@@ -270,6 +270,17 @@ func typedText(v *tasks.View, e planner.Event) string {
 		return ""
 	}
 	return e.Decision.Text
+}
+
+// typedPlan are the descriptions of a plan that a person changed.
+func typedPlan(e planner.Event) string {
+	var text strings.Builder
+	if e.Reply != nil {
+		for _, s := range e.Reply.Plan {
+			text.WriteString("\n" + s.Description)
+		}
+	}
+	return text.String()
 }
 
 // typedValue is the value that a person typed into a field of a server's form.

@@ -46,7 +46,7 @@ type (
 
 func (c *calls) me(ctx context.Context, _ *struct{}) (*meReply, error) {
 	p := api.Caller(ctx)
-	return &meReply{Me{Name: p.Name, Role: string(p.Role), Chats: append([]string{}, p.Chats...), Groups: p.Groups, Webhooks: append([]string{}, p.Webhooks...)}}, nil
+	return &meReply{Me{Name: p.Title(), Role: string(p.Role), Chats: append([]string{}, p.Chats...), Groups: p.Groups, Webhooks: append([]string{}, p.Webhooks...)}}, nil
 }
 
 func (c *calls) groups(ctx context.Context, _ *struct{}) (*groupsReply, error) {

@@ -4,6 +4,7 @@ package console
 
 import (
 	"bytes"
+	"compress/gzip"
 	"embed"
 	"io/fs"
 	"mime"
@@ -88,8 +89,18 @@ func mediaType(name string) string {
 	return mime.TypeByExtension(path.Ext(name))
 }
 
+// write sends a file, compressed where the browser takes that and it is a gain.
 func write(w http.ResponseWriter, r *http.Request, kind string, content []byte) {
 	w.Header().Set("Content-Type", kind)
+	w.Header().Set("Vary", "Accept-Encoding")
+	if len(content) > 1000 && strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") {
+		var small bytes.Buffer
+		z := gzip.NewWriter(&small)
+		_, _ = z.Write(content) // a buffer takes everything
+		_ = z.Close()
+		content = small.Bytes()
+		w.Header().Set("Content-Encoding", "gzip")
+	}
 	w.Header().Set("Content-Length", strconv.Itoa(len(content)))
 	w.WriteHeader(http.StatusOK)
 	if r.Method == http.MethodGet {

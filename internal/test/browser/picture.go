@@ -134,3 +134,11 @@ func near(a, b color.RGBA) bool {
 }
 
 func apart(a, b uint8) int { return max(int(a), int(b)) - min(int(a), int(b)) }
+
+// Keep writes a picture of the tab into the folder that LEGWORK_PICTURES names; without
+// it, nowhere.
+func (tab *Tab) Keep(name string) {
+	if os.Getenv("LEGWORK_PICTURES") != "" {
+		tab.keep(name)
+	}
+}

@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/log"
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/cdproto/page"
@@ -323,4 +324,12 @@ func keepPNG(t testing.TB, name string, png []byte) {
 // For is the tab seen by another test, which is told what goes wrong from here on.
 func (tab *Tab) For(t testing.TB) *Tab {
 	return &Tab{t: t, ctx: tab.ctx, view: tab.view, close: tab.close}
+}
+
+// WithoutScripts lets the tab run no scripts of pages from here on.
+func (tab *Tab) WithoutScripts() {
+	tab.t.Helper()
+	if _, err := chromedp.Call(tab.ctx, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: true}); err != nil {
+		tab.t.Fatalf("switching scripts off: %v", err)
+	}
 }

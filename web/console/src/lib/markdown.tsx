@@ -12,35 +12,40 @@ export const Markdown = memo(({ text }: { text: string }) => <div class="markdow
 
 const Part = memo(({ source, depth }: { source: string; depth: number }) => <>{block(source, depth)}</>);
 
-const fence = /^ {0,3}(`{3,}|~{3,})\s*([^`\n]*)$/;
-const heading = /^ {0,3}(#{1,6})\s+(.*?)\s*#*$/;
-const rule = /^ {0,3}([-*_])(?:\s*\1){2,}\s*$/;
+// Each pattern takes time that grows with the length of the text, and no faster: those that
+// could not are kept from long lines, or have a greatest length for what they span.
+const long = 1000;
+const matcher = (pattern: RegExp) => (line: string) => (line.length <= long ? pattern.exec(line) : null);
+const fence = matcher(/^ {0,3}(`{3,}|~{3,})\s*([^`\n]*)$/);
+const heading = matcher(/^ {0,3}(#{1,6})\s+(.*?)\s*#*$/);
+const rule = matcher(/^ {0,3}([-*_])(?:\s*\1){2,}\s*$/);
+const columns = matcher(/^\s*\|?\s*:?-+:?\s*(\|\s*:?-+:?\s*)*\|?\s*$/);
 const item = /^( *)([-*+]|\d{1,9}[.)])(\s+)(.*)$/;
 const quote = /^ {0,3}> ?/;
 const maxDepth = 6;
 
 const blank = (line: string) => line.trim() === "";
-const starts = (line: string) => fence.test(line) || heading.test(line) || rule.test(line) || item.test(line) || quote.test(line);
+const starts = (line: string) => !!(fence(line) || heading(line) || rule(line)) || item.test(line) || quote.test(line);
 const cells = (line: string) => line.trim().replace(/^\||\|$/g, "").split(/(?<!\\)\|/).map((c) => c.trim().replaceAll("\\|", "|"));
-const isTable = (line: string, next: string | undefined) => line.includes("|") && next !== undefined && /^\s*\|?\s*:?-+:?\s*(\|\s*:?-+:?\s*)*\|?\s*$/.test(next) && next.includes("-") && cells(line).length === cells(next).length;
+const isTable = (line: string, next: string | undefined) => line.includes("|") && next !== undefined && !!columns(next) && cells(line).length === cells(next).length;
 
 /** Divides a text into its blocks: the sources of paragraphs, lists, code and so on. */
 export function blocks(text: string): string[] {
   const lines = text.replaceAll("\r\n", "\n").split("\n"), all: string[] = [];
   for (let i = 0; i < lines.length;) {
     if (blank(lines[i])) { i++; continue; }
-    const from = i, open = fence.exec(lines[i]);
+    const from = i, open = fence(lines[i]);
     i++;
     if (open) {
       while (i < lines.length && !closes(lines[i], open[1])) i++;
       i++;
-    } else if (item.test(lines[from]) && !rule.test(lines[from])) {
+    } else if (item.test(lines[from]) && !rule(lines[from])) {
       i = endOfList(lines, from);
     } else if (quote.test(lines[from])) {
       while (i < lines.length && !blank(lines[i]) && (quote.test(lines[i]) || !starts(lines[i]))) i++;
     } else if (isTable(lines[from], lines[i])) {
       while (i < lines.length && !blank(lines[i]) && lines[i].includes("|")) i++;
-    } else if (!heading.test(lines[from]) && !rule.test(lines[from])) {
+    } else if (!heading(lines[from]) && !rule(lines[from])) {
       while (i < lines.length && !blank(lines[i]) && !starts(lines[i]) && !isTable(lines[i], lines[i + 1])) i++;
     }
     all.push(lines.slice(from, i).join("\n"));
@@ -61,7 +66,7 @@ function endOfList(lines: string[], from: number): number {
   for (; i < lines.length; i++) {
     const line = lines[i];
     if (open) { if (closes(line, open)) open = undefined; continue; }
-    const inner = fence.exec(line.trim());
+    const inner = fence(line.trim());
     if (blank(line)) {
       const next = lines[i + 1];
       if (next === undefined || blank(next) || !(deeper(next, first) || sameList(next, ordered))) break;
@@ -75,19 +80,19 @@ function endOfList(lines: string[], from: number): number {
 const deeper = (line: string, first: RegExpExecArray) => /^ */.exec(line)![0].length > first[1].length || line.startsWith("\t");
 const sameList = (line: string, ordered: boolean) => {
   const m = item.exec(line);
-  return !!m && !rule.test(line) && /\d/.test(m[2]) === ordered;
+  return !!m && !rule(line) && /\d/.test(m[2]) === ordered;
 };
 
 function block(source: string, depth: number): ComponentChildren {
   const lines = source.split("\n"), first = lines[0];
-  const open = fence.exec(first);
+  const open = fence(first);
   if (open) return code(lines.slice(1, lines.length > 1 && closes(lines[lines.length - 1], open[1]) ? -1 : undefined).join("\n"), open[2].trim());
-  const head = heading.exec(first);
+  const head = heading(first);
   if (head) {
     const Heading = `h${Math.min(head[1].length + 2, 6)}` as "h3"; // h1 and h2 are of the page
     return <Heading>{inline(head[2])}</Heading>;
   }
-  if (rule.test(first)) return <hr />;
+  if (rule(first)) return <hr />;
   const deep = depth < maxDepth;
   if (deep && quote.test(first)) return <blockquote>{blocks(lines.map((l) => l.replace(quote, "")).join("\n")).map((b, i) => <Part key={i} source={b} depth={depth + 1} />)}</blockquote>;
   if (deep && item.test(first)) return list(lines, depth);
@@ -145,7 +150,7 @@ function table(lines: string[]): VNode {
 }
 
 // The marks inside a line, the first that fits wins. Each stands for one kind of element.
-const marks = /(?<escape>\\[\\`*_{}[\]()#+\-.!|~<>])|(?<ticks>`+)(?<code>[^`](?:.*?[^`])?)\k<ticks>(?!`)|!?\[(?<label>(?:[^[\]\\]|\\.|\[[^[\]]*\])*)\]\((?<target>[^()\s]*(?:\([^()\s]*\)[^()\s]*)*)(?:\s+"[^"]*")?\)|<(?<auto>https?:\/\/[^\s<>]+|mailto:[^\s<>]+)>|(?<bare>https?:\/\/[^\s<>"'`]*[^\s<>"'`.,;:!?)\]}*_~])|(?<strong>\*\*|__)(?=\S)(?<bold>.+?\S?)\k<strong>(?![\p{L}\p{N}])|~~(?=\S)(?<struck>.+?)~~|(?<![\p{L}\p{N}*])\*(?=[^\s*])(?<italic>[^*]*[^\s*])\*(?!\*)|(?<![\p{L}\p{N}_])_(?=[^\s_])(?<under>[^_]*[^\s_])_(?![\p{L}\p{N}_])|(?<br> {2,}\n|\\\n|<br ?\/?>)/gsu;
+const marks = /(?<escape>\\[\\`*_{}[\]()#+\-.!|~<>])|(?<ticks>`+)(?<code>[^`](?:.{0,5000}?[^`])?)\k<ticks>(?!`)|!?\[(?<label>(?:[^[\]\\]|\\.|\[[^[\]]{0,500}\]){0,1000})\]\((?<target>[^()\s]{0,4000}(?:\([^()\s]{0,200}\)[^()\s]{0,1000}){0,9})(?:\s+"[^"]{0,500}")?\)|<(?<auto>https?:\/\/[^\s<>]{1,4000}|mailto:[^\s<>]{1,500})>|(?<bare>https?:\/\/[^\s<>"'`]{0,4000}[^\s<>"'`.,;:!?)\]}*_~])|(?<strong>\*\*|__)(?=\S)(?<bold>.{1,2000}?\S?)\k<strong>(?![\p{L}\p{N}])|~~(?=\S)(?<struck>.{1,2000}?)~~|(?<![\p{L}\p{N}*])\*(?=[^\s*])(?<italic>[^*]{0,2000}[^\s*])\*(?!\*)|(?<![\p{L}\p{N}_])_(?=[^\s_])(?<under>[^_]{0,2000}[^\s_])_(?![\p{L}\p{N}_])|(?<br> {2,9}\n|\\\n|<br ?\/?>)/gsu;
 
 /** Turns the marks inside a text into elements. */
 export function inline(text: string, depth = 0): ComponentChildren {

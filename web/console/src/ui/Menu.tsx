@@ -30,7 +30,7 @@ export function Menu({ label, name, items, up, class: more }: { label: Component
   };
   return (
     <div class={"menu " + (more ?? "")} ref={root} onKeyDown={key}>
-      <button type="button" class="menu-button" aria-haspopup="menu" aria-expanded={open} aria-controls={open ? id : undefined} aria-label={typeof label === "string" ? undefined : name} title={name} onClick={() => setOpen(!open)}>{label}</button>
+      <button type="button" class="menu-button" aria-haspopup="menu" aria-expanded={open} aria-controls={open ? id : undefined} title={name} onClick={() => setOpen(!open)}>{label}{typeof label !== "string" && <span class="sr-only">{name}</span>}</button>
       {open && (
         <div class={"menu-list" + (up ? " is-up" : "")} role="menu" id={id} aria-label={name}>
           {items.map((item) => item.heading

@@ -65,10 +65,8 @@ export function Composer({ id, working, onSend }: { id: string; working: boolean
     onSend(text.trim(), ready);
     area.current?.focus();
   };
-  const key = (e: KeyboardEvent) => {
-    if (e.key !== "Enter" || e.shiftKey || e.isComposing || matchMedia("(pointer: coarse)").matches && !e.ctrlKey && !e.metaKey) return;
-    submit(e);
-  };
+  // On a touch screen, Enter begins a line: its keyboard has no other way.
+  const sends = (e: KeyboardEvent) => e.key === "Enter" && !e.shiftKey && !e.isComposing && (!matchMedia("(pointer: coarse)").matches || e.ctrlKey || e.metaKey);
   const label = t(working ? "write.guide" : "write");
   return (
     <form class={"composer" + (over ? " is-over" : "")} onSubmit={submit}>
@@ -88,7 +86,7 @@ export function Composer({ id, working, onSend }: { id: string; working: boolean
         <input ref={chooser} type="file" multiple hidden onChange={(e) => { add(e.currentTarget.files!); e.currentTarget.value = ""; }} />
         <Button kind="plain" icon="attach" label={t("attach")} onClick={() => chooser.current?.click()} />
         <textarea id="chat-text" ref={area} rows={1} value={text} placeholder={label} aria-label={label} enterkeyhint="send"
-          onInput={(e) => write(e.currentTarget.value)} onKeyDown={key}
+          onInput={(e) => write(e.currentTarget.value)} onKeyDown={(e) => { if (sends(e)) submit(e); }} onKeyPress={(e) => { if (sends(e)) e.preventDefault(); }}
           onPaste={(e) => { if (e.clipboardData?.files.length) { e.preventDefault(); add(e.clipboardData.files); } }} />
         <Button kind="primary" type="submit" icon="send" label={t("send")} disabled={waiting || !text.trim() && ready.length === 0} />
       </div>

@@ -1,11 +1,15 @@
 import { useTexts } from "../../lib/i18n";
+import { useMe } from "../../lib/session";
 import { Button } from "../../ui/Button";
-import { Check, Select } from "../../ui/Field";
+import { Check, useId } from "../../ui/Field";
 import type { PlanItem } from "./types";
 
 /** A plan as a list that can be changed before it runs. Without onChange it is read only. */
-export function Plan({ items, groups, onChange }: { items: PlanItem[]; groups: string[]; onChange?: (items: PlanItem[]) => void }) {
+export function Plan({ items, onChange }: { items: PlanItem[]; onChange?: (items: PlanItem[]) => void }) {
   const t = useTexts();
+  const me = useMe();
+  const id = useId();
+  const groups = [...new Set([...items.map((i) => i.name), ...(me.groups ?? [])])];
   const set = (at: number, part: Partial<PlanItem>) => onChange?.(items.with(at, { ...items[at], ...part }));
   const move = (at: number, by: number) => {
     const next = [...items];
@@ -13,11 +17,11 @@ export function Plan({ items, groups, onChange }: { items: PlanItem[]; groups: s
     onChange?.(next);
   };
   // A step that goes away is nobody's condition any more.
-  const remove = (at: number) => onChange?.(items.filter((_, i) => i !== at).map((i) => ({ ...i, after: i.after?.filter((a) => a !== items[at].id) })));
+  const remove = (at: number) => onChange?.(items.filter((_, i) => i !== at).map((i) => ({ ...i, after: i.after?.filter((a) => a !== items[at].id) ?? null })));
   const add = () => {
     let n = items.length + 1;
     while (items.some((i) => i.id === "s" + n)) n++;
-    onChange?.([...items, { id: "s" + n, description: "", group: groups[0] ?? "", after: [] }]);
+    onChange?.([...items, { id: "s" + n, description: "", name: groups[0] ?? "", after: null }]);
   };
   return (
     <div class="plan">
@@ -28,7 +32,7 @@ export function Plan({ items, groups, onChange }: { items: PlanItem[]; groups: s
             <div class="grow stack-small">
               {onChange ? <textarea class="input" rows={2} aria-label={t("plan.step", { n: at + 1 })} value={item.description} onInput={(e) => set(at, { description: e.currentTarget.value })} /> : <p>{item.description}</p>}
               <div class="row">
-                {onChange && groups.length > 0 ? <Select label={t("plan.group")} value={item.group ?? ""} options={groups.map((g) => [g, g])} onChange={(group) => set(at, { group })} /> : item.group && <span class="badge">{item.group}</span>}
+                {onChange ? <input class="input plan-group" list={id} aria-label={t("plan.group")} value={item.name} onInput={(e) => set(at, { name: e.currentTarget.value })} /> : item.name && <span class="badge">{item.name}</span>}
                 {items.length > 1 && (onChange ? (
                   <details class="plan-after">
                     <summary>{t("plan.after")}: {numbers(items, item) || t("plan.atonce")}</summary>
@@ -50,6 +54,7 @@ export function Plan({ items, groups, onChange }: { items: PlanItem[]; groups: s
           </li>
         ))}
       </ol>
+      <datalist id={id}>{groups.map((g) => <option key={g} value={g} />)}</datalist>
       {onChange && <Button small icon="plus" onClick={add}>{t("plan.add")}</Button>}
     </div>
   );

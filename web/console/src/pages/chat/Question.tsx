@@ -1,12 +1,13 @@
-import { useState } from "preact/hooks";
+import type { ComponentChildren } from "preact";
+import { useMemo, useState } from "preact/hooks";
 import { useTexts } from "../../lib/i18n";
 import { Button } from "../../ui/Button";
 import { Field } from "../../ui/Field";
 import { Json } from "../../ui/Json";
-import { defaults, SchemaForm } from "../../ui/SchemaForm";
+import { defaults, SchemaForm, type Schema } from "../../ui/SchemaForm";
 import { Buttons, usePress } from "./Buttons";
 import { Plan } from "./Plan";
-import type { Post } from "./types";
+import type { FormField, Post } from "./types";
 
 /** A question that a person must decide: the calls that it is about, a form, a plan, an
  * answer in words, buttons. */
@@ -15,21 +16,15 @@ export function Question({ post: p, onReply }: { post: Post; onReply: (text: str
   const press = usePress(p);
   const [words, setWords] = useState("");
   const [comment, setComment] = useState<string>();
-  const [values, setValues] = useState(() => (p.form ? p.form.values ?? defaults(p.form.schema) : {}));
   const [plan, setPlan] = useState(p.plan?.items);
   const open = !!p.buttons?.length;
-  const changed = plan !== p.plan?.items;
-  const more = {
-    ...(comment ? { text: comment } : {}),
-    ...(p.form ? { form: values } : {}),
-    ...(plan && changed ? { plan } : {}),
-  };
-  const errors = Object.fromEntries((press.problem?.errors ?? []).map((e) => [(e.location ?? "").replace(/^body\.form\./, ""), e.message]));
+  const about = comment ? { text: comment } : {};
+  const buttons = p.form ? p.buttons?.filter((b) => b.style === "danger") : p.buttons; // the form has all fields; the others are about one
   return (
     <>
-      {p.calls?.map((c, i) => <Call key={i} call={c} />)}
-      {p.plan && plan && <Plan items={plan} groups={p.plan.groups ?? []} onChange={open ? setPlan : undefined} />}
-      {p.form && open && <SchemaForm schema={p.form.schema} values={values} onChange={setValues} errors={errors} />}
+      {p.calls?.map((c, i) => <Call key={i} call={c} open={!p.text?.includes("```")} />)}
+      {p.plan && plan && <Plan items={plan} onChange={open ? setPlan : undefined} />}
+      {p.form && open && <WholeForm form={p.form} press={press}><Buttons post={{ ...p, buttons }} press={press} /></WholeForm>}
       {p.free_text && open && !p.form && (
         <form class="post-words" onSubmit={(e) => { e.preventDefault(); if (words.trim()) { onReply(words.trim()); setWords(""); } }}>
           <input class="input" aria-label={t("answer")} placeholder={t("answer")} value={words} onInput={(e) => setWords(e.currentTarget.value)} />
@@ -37,20 +32,46 @@ export function Question({ post: p, onReply }: { post: Post; onReply: (text: str
         </form>
       )}
       {comment !== undefined && open && <Field label={t("comment")}>{(f) => <textarea {...f} rows={2} value={comment} autofocus onInput={(e) => setComment(e.currentTarget.value)} />}</Field>}
-      <Buttons post={p} more={more} press={press} />
+      {!p.form && <Buttons post={p} press={press} more={(data) => ({ ...about, ...(plan && plan !== p.plan?.items && data === p.plan?.data ? { plan } : {}) })} />}
       {comment === undefined && open && !!p.calls?.length && <Button kind="plain" small icon="edit" class="post-comment" onClick={() => setComment("")}>{t("comment.add")}</Button>}
     </>
   );
 }
 
-/** The exact call that is asked about. */
-function Call({ call: c }: { call: NonNullable<Post["calls"]>[number] }) {
+/** All fields that a server asks for. */
+function WholeForm({ form, press, children }: { form: NonNullable<Post["form"]>; press: ReturnType<typeof usePress>; children: ComponentChildren }) {
+  const t = useTexts();
+  const schema = useMemo(() => schemaOf(form.fields), [form]);
+  const [values, setValues] = useState(() => defaults(schema));
+  const errors = Object.fromEntries((press.problem?.errors ?? []).map((e) => [(e.location ?? "").replace(/^body\.form\.?/, ""), e.message]));
+  return (
+    <form class="stack" noValidate onSubmit={(e) => { e.preventDefault(); void press.press(form.data, { form: values }); }}>
+      <SchemaForm schema={schema} values={values} onChange={setValues} errors={errors} />
+      <div class="row"><Button type="submit" kind="primary" busy={press.busy === form.data}>{t("send")}</Button>{children}</div>
+    </form>
+  );
+}
+
+/** The schema of an object with the fields of a form. */
+function schemaOf(fields: FormField[]): Schema {
+  const property = (f: FormField): Schema => {
+    const choices = f.choices?.map((c) => ({ const: c.value, title: c.label }));
+    const about = { title: f.title, description: f.description, default: f.default };
+    if (f.many) return { ...about, type: "array", items: { oneOf: choices } };
+    return { ...f.schema, ...about, ...(choices ? { oneOf: choices } : {}) };
+  };
+  return { type: "object", properties: Object.fromEntries(fields.map((f) => [f.name, property(f)])), required: fields.filter((f) => f.required).map((f) => f.name) };
+}
+
+/** The exact call that is asked about. It is folded where the text of the question shows
+ * it already. */
+function Call({ call: c, open }: { call: NonNullable<Post["calls"]>[number]; open: boolean }) {
   const t = useTexts();
   const dot = c.tool.indexOf(".");
   return (
-    <div class="call">
-      <p class="call-tool"><span class="faint">{t("call")}</span> <span class="mono">{dot > 0 && <span class="muted">{c.tool.slice(0, dot)}.</span>}<strong>{c.tool.slice(dot + 1)}</strong></span></p>
+    <details class="call" open={open}>
+      <summary>{t("call")} <span class="mono">{dot > 0 && <span class="muted">{c.tool.slice(0, dot)}.</span>}<strong>{c.tool.slice(dot + 1)}</strong></span></summary>
       <Json value={c.arguments ?? {}} />
-    </div>
+    </details>
   );
 }

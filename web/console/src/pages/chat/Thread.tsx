@@ -14,12 +14,14 @@ import type { ChatFile, Pending } from "./types";
 
 const nearEnd = 80; // px
 
-/** One conversation: its posts, and where the person writes. */
-export function Thread({ id, onFirst }: { id: string; onFirst: () => void }) {
+/** One conversation: its posts, and where the person writes. fresh: it begins with the
+ * first message. */
+export function Thread({ id, fresh, onFirst }: { id: string; fresh: boolean; onFirst: () => void }) {
   const t = useTexts();
   const { state } = useStore();
   const { ended } = useSession();
   const talk = store.talk(id);
+  if (fresh) talk.loaded = true;
   const known = store.conversations.some((c) => c.id === id);
   const box = useRef<HTMLDivElement>(null);
   const inner = useRef<HTMLDivElement>(null);

@@ -29,7 +29,7 @@ export default function Chat({ parts }: PageProps) {
           <h1 class="chat-title clip">{title}</h1>
           <Button kind="plain" icon="plus" label={t("new")} class="chat-toggle" onClick={start} />
         </header>
-        <Thread key={id} id={id} onFirst={() => parts[0] || navigate(href("chat", id), true)} />
+        <Thread key={id} id={id} fresh={!parts[0]} onFirst={() => parts[0] || navigate(href("chat", id), true)} />
       </section>
     </div>
   );

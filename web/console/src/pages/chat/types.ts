@@ -1,4 +1,4 @@
-import type { Schema, Values } from "../../ui/SchemaForm";
+import type { Schema } from "../../ui/SchemaForm";
 
 /** A conversation in the list. */
 export interface Conversation { id: string; title: string; last_at: string; unread: boolean; task: string; found?: string }
@@ -7,7 +7,19 @@ export interface ChatFile { id: string; name: string; type: string; bytes: numbe
 
 export interface BoardItem { id: string; title: string; group: string; state: string; elapsed_ms?: number; doing?: string }
 
-export interface PlanItem { id: string; name?: string; description: string; group?: string; after?: string[] }
+/** A sub-task of a plan. name is its group of tools; after null: in the usual order. */
+export interface PlanItem { id: string; name: string; description: string; after?: string[] | null }
+
+export interface FormField {
+  name: string;
+  title: string;
+  description?: string;
+  schema?: Schema;
+  choices?: { value: unknown; label: string }[];
+  many?: boolean;
+  required?: boolean;
+  default?: unknown;
+}
 
 /** A message of a conversation: of the person, or of legwork. */
 export interface Post {
@@ -30,10 +42,10 @@ export interface Post {
   free_text?: boolean;
   file?: ChatFile;
   files?: ChatFile[];
-  /** A plan that waits, to be changed before it runs. */
-  plan?: { items: PlanItem[]; groups?: string[] };
-  /** Fields to be filled in. */
-  form?: { schema: Schema; values?: Values };
+  /** A plan that waits. The press of the button with its data may bring a changed one. */
+  plan?: { items: PlanItem[]; data: string };
+  /** What a server asks for. The press of its data brings all values. */
+  form?: { fields: FormField[]; data: string };
 }
 
 /** A message that the server has not confirmed yet. */

@@ -12,7 +12,7 @@ import { Check } from "../../ui/Field";
 import { Spinner } from "../../ui/Spinner";
 import { Table } from "../../ui/Table";
 
-interface Signed { id: string; name?: string; person?: string; role?: string; way?: string; created_at?: string; used_at?: string; expires_at?: string; address?: string; browser?: string; agent?: string }
+interface Signed { id: string; name?: string; person?: string; role?: string; way?: string; made_at?: string; used_at?: string; expires_at?: string; address?: string; browser?: string; current?: boolean }
 
 /** Where a person is signed in, and signs out elsewhere. Admins see all sessions. */
 export default function Sessions() {
@@ -21,7 +21,7 @@ export default function Sessions() {
   const [all, setAll] = useState(false);
   const [ending, setEnding] = useState<Signed>();
   const list = useList<Signed>("v1/sessions", all ? { all: true } : {});
-  const own = (s: Signed) => s.id === me.session?.id;
+  const own = (s: Signed) => s.current ?? s.id === me.session?.id;
   return (
     <div class="page">
       <PageHead title={t("title")} lead={t("lead")}>{me.role === "admin" && <Check label={t("all")} checked={all} onChange={setAll} />}</PageHead>
@@ -30,7 +30,7 @@ export default function Sessions() {
         <Table caption={t("title")} rows={list.items} rowKey={(s) => s.id} more={list.more} onMore={list.loadMore} busy={list.loading} columns={[
           { id: "who", label: t("who"), cell: (s) => <>{s.name || s.person || me.name} {own(s) && <Badge tone="good">{t("this")}</Badge>}</> },
           { id: "way", label: t("way"), cell: (s) => s.way ?? "", hideNarrow: true },
-          { id: "where", label: t("where"), cell: (s) => [s.browser ?? s.agent, s.address].filter(Boolean).join(", ") },
+          { id: "where", label: t("where"), cell: (s) => [s.browser, s.address].filter(Boolean).join(", ") },
           { id: "used", label: t("used"), cell: (s) => <span title={fullTime(s.used_at)}>{ago(s.used_at)}</span> },
           { id: "until", label: t("until"), cell: (s) => <span title={fullTime(s.expires_at)}>{ago(s.expires_at)}</span> },
           { id: "end", label: "", align: "end", cell: (s) => <Button small kind="danger" onClick={() => setEnding(s)}>{own(s) ? t("signout") : t("end")}</Button> },
