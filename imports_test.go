@@ -55,7 +55,7 @@ store/backup       | fsutil                                  |
 store/storetest    | bot files llm planner store store/memory tasks | pgregory.net/rapid go-cmp
 store              | bot clip files llm planner tasks telemetry    | tidwall/btree golang-lru/v2
 
-tasks/api          | bot clip files files/read form i18n llm plainjson planner tasks telemetry tasks/inbox tasks/input tools tasks/policy |
+tasks/api          | bot clip files files/read form i18n llm plainjson planner tasks telemetry tasks/inbox tasks/input tasks/steps tools tasks/policy |
 
 tasks/commands     | bot bot/markdown clip i18n llm planner schedule tasks tasks/cards tasks/inbox tasks/input tools tasks/policy |
 tasks/scheduler    | bot schedule tasks tasks/cards tasks/inbox |
@@ -65,6 +65,7 @@ tasks/presenter    | bot bot/markdown clip files files/write i18n llm planner re
 
 tasks/input        | bot form i18n tasks/cards tools          |
 tasks/cards        | bot bot/markdown clip files form i18n llm planner schedule tasks tasks/policy tasks/policy/flow tools |
+tasks/steps        | llm planner                             |
 tasks/policy       | bot bot/markdown planner tasks tasks/policy/flow tools |
 
 tasks/policy/flow  |                                         | x/net

@@ -19,11 +19,20 @@ func (d *daemon) newAlerts(config *conf.Config) *alerts.Alerts {
 	service := api.New(api.Config{Store: d.core.store, Inbox: d.core.inbox, Webhooks: d.webhooks, Now: d.core.clock.Now})
 	return alerts.New(alerts.Options{
 		Store: d.core.store, NotifyAdmins: func(ctx context.Context, list []alerts.News) error { return alerts.PostNews(ctx, d.core.inbox, list) }, Servers: d.serverHealth, Models: d.modelHealth, Platforms: d.platformHealth, Hide: d.hidden, Log: d.log, Now: time.Now,
-		Version: telemetry.ReadBuild().Version, Metrics: d.core.metrics, Trace: d.core.trace, Config: config.Alerts,
+		Page: pageOf(config), Version: telemetry.ReadBuild().Version, Metrics: d.core.metrics, Trace: d.core.trace, Config: config.Alerts,
 		Task: func(ctx context.Context, id tasks.ID) (api.Task, error) {
 			return service.Get(ctx, api.Principal{Name: "alerts", Role: policy.RoleAdmin, Chats: []string{"*"}}, id)
 		},
 	})
+}
+
+// pageOf is the public address of the page in the browser, which is there while HTTP
+// listens.
+func pageOf(config *conf.Config) tasks.Page {
+	if config.HTTP.Listen == "" {
+		return ""
+	}
+	return tasks.Page(config.HTTP.PublicURL)
 }
 
 // webhooks lists the webhooks that can get the outcome of a task.

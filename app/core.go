@@ -145,7 +145,7 @@ func (a *core) connect(model llm.Model, platforms ...bot.Platform) {
 		chats[p.Name()] = p
 	}
 	a.presenters = presenter.New(presenter.Config{
-		Store: a.store, Texts: a.texts, Chats: chats, Log: a.log, Now: a.clock.Now, Pause: a.pause, Rules: prompts, Clean: a.hidden.String,
+		Store: a.store, Texts: a.texts, Chats: chats, Log: a.log, Now: a.clock.Now, Pause: a.pause, Rules: prompts, Clean: a.hidden.String, Page: pageOf(a.config),
 	})
 	a.executor = executor.New(executor.Config{
 		Store: a.store, Model: model, Tools: redactedTools{a.tools, a.credentials}, Chats: chats, Copies: copiesFolder(a.config), Reader: read.Reader{Cache: cacheFolder(a.config, a.command)}, Texts: a.texts, Log: a.log, Now: a.clock.Now, Wall: time.Now,
@@ -157,7 +157,7 @@ func (a *core) connect(model llm.Model, platforms ...bot.Platform) {
 		Damaged: a.damaged, Metrics: a.metrics,
 	})
 	a.inbox = inbox.New(inbox.Config{
-		Store: a.store, Wake: a.engine.Wake, Texts: a.texts, Chats: chats, Log: a.log, Now: a.clock.Now, Wall: time.Now, Tools: a.tools,
+		Store: a.store, Wake: a.engine.Wake, Texts: a.texts, Chats: chats, Log: a.log, Now: a.clock.Now, Wall: time.Now, Tools: a.tools, Links: pageOf(a.config),
 		Zones: zones(), Pause: a.pause, Load: a.engine.Load, Notes: forgetNotes(a.config.DataDir), Forgotten: func() { a.forgotten.Store(true) },
 		Full: diskFull(a.config.DataDir), Rules: inboxRules(a.config), Commands: commands.All(), Presses: commands.Presses(), Page: a.pageURL, Shared: a.hub != nil, BudgetExtended: func() { a.budgets.Extended() }, Metrics: a.metrics, Tracer: a.tracer,
 	})

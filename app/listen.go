@@ -54,7 +54,7 @@ func (d *daemon) listen(ctx context.Context, config *conf.Config, hooks map[stri
 // requests end when ctx ends.
 func (a *core) serverConfig(ctx context.Context, config *conf.Config, webhooks func() []string, programs webapi.Config) web.Config {
 	a.service = api.New(api.Config{Store: a.store, Inbox: a.inbox, Webhooks: webhooks, Now: a.clock.Now, Files: a.fileLimits})
-	programs.Service, programs.Version, programs.Public = a.service, telemetry.ReadBuild().Version, config.HTTP.PublicURL
+	programs.Service, programs.Models, programs.Version, programs.Public = a.service, a.executor, telemetry.ReadBuild().Version, config.HTTP.PublicURL
 	programs.Stop, programs.Log, programs.Metrics = ctx.Done(), a.log, a.metrics
 	calls := webapi.New(programs)
 	return web.Config{

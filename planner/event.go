@@ -78,6 +78,7 @@ type Event struct {
 	Values    map[string]json.RawMessage `json:"values,omitempty"`    // state_set, and decided or expired of a review: null deletes
 	Budget    string                     `json:"budget,omitempty"`    // budget_reached: key of the budget
 	Overdraft *Overdraft                 `json:"overdraft,omitempty"` // budget_reached: limit and amounts
+	Request   *llm.RequestHash           `json:"request,omitempty"`   // replied, malformed, call_failed: hash of the request that the model got
 	Slot      string                     `json:"slot,omitempty"`      // send_started, sent: "board" or "answer.1"
 	Last      bool                       `json:"last,omitempty"`      // sent: the whole outcome is sent
 }

@@ -161,6 +161,29 @@ func SummaryPrompt(d Digest) (llm.Request, error) {
 	return llm.Request{Role: llm.RoleAnswer, Messages: merged(b.messages.plain().list)}, nil
 }
 
+// OutlinePrompt is the request to sum a task up in five lines. It begins as the prompt of
+// the closing answer, which a is about, so that endpoints find it in their caches.
+func OutlinePrompt(s State, journal Journal, a Action, input PromptInput) (llm.Request, error) {
+	input.Makes = nil
+	if input.MaxBytes > 0 {
+		input.MaxBytes = input.MaxBytes / 4 * 3 // the rest is room for the answer
+	}
+	request, err := Prompt(s, journal, a, input)
+	if err != nil {
+		return request, err
+	}
+	b := builder{lang: journal(1).Opening.Language, input: input}
+	if s.Answer > 0 {
+		answer := AnswerOf(journal(s.Answer))
+		if input.MaxBytes > 0 {
+			answer = clip.Marked(answer, input.MaxBytes/4)
+		}
+		request.Messages = append(request.Messages, llm.Message{Role: llm.Assistant, Content: answer})
+	}
+	request.Messages = merged(append(request.Messages, llm.Message{Role: llm.User, Content: b.text("prompt.outline", nil)}))
+	return request, nil
+}
+
 // minSummarised is the shortest length to which SummaryPrompt cuts a text, in bytes.
 const minSummarised = 200
 

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"time"
 
@@ -175,7 +176,7 @@ func (x index) clear(id tasks.ID, c bot.Chat) {
 
 // replace replaces a row, and counts the change. A row without a task is none.
 func (x index) replace(before, after listing) {
-	if before == after {
+	if reflect.DeepEqual(before, after) {
 		return
 	}
 	if before.Status != after.Status {
@@ -314,11 +315,12 @@ func (l *listing) drop(at time.Time) {
 type indexedState struct {
 	status string
 	round  int
+	works  int // number of sub-tasks
 	asked  int // seq of the event that asked the oldest open question; 0: no question is open
 }
 
 func indexedStateOf(s planner.State) indexedState {
-	g := indexedState{status: s.Status(), round: s.Round}
+	g := indexedState{status: s.Status(), round: s.Round, works: len(s.Subtasks)}
 	for _, a := range planner.Todo(s) {
 		if a.Kind == planner.KindAsk && (g.asked == 0 || a.ID.Seq < g.asked) {
 			g.asked = a.ID.Seq
@@ -327,13 +329,24 @@ func indexedStateOf(s planner.State) indexedState {
 	return g
 }
 
+// groupsOf lists the groups of a task's sub-tasks, apart from the model alone.
+func groupsOf(s planner.State) (groups []string) {
+	for _, w := range s.Subtasks {
+		if w.Name != planner.LLMTool {
+			groups = append(groups, w.Name)
+		}
+	}
+	slices.Sort(groups)
+	return slices.Compact(groups)
+}
+
 // follow brings a row to the state that an event led to.
 func (x index) follow(l *listing, s planner.State, e planner.Event) {
 	g := indexedStateOf(s)
 	if l.Status != g.status {
 		l.Changed = e.At
 	}
-	l.Status, l.Round = g.status, g.round
+	l.Status, l.Round, l.Groups = g.status, g.round, groupsOf(s)
 	if g.asked == l.asked {
 		return
 	}

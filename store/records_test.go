@@ -3,6 +3,7 @@ package store
 import (
 	"bytes"
 	"fmt"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -21,7 +22,7 @@ func FuzzListing(f *testing.F) {
 		{},
 		{asked: 7, webhook: "ops", Row: tasks.Row{
 			Chat: bot.Chat{Platform: "slack", ID: "C1", Thread: "7", Private: true}, From: bot.Person{Platform: "slack", ID: "U1", Name: "Ann"},
-			Goal: "größe", Status: "waiting", Round: 3, Opened: at, Changed: at.Add(time.Hour), Waits: true, Since: at, External: true,
+			Goal: "größe", Status: "waiting", Round: 3, Opened: at, Changed: at.Add(time.Hour), Waits: true, Since: at, External: true, Groups: []string{"math", "web"},
 		}},
 	} {
 		body, err := encodeListing(l)
@@ -39,7 +40,7 @@ func FuzzListing(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if again, err := decodeListing([]byte("t"), stored); err != nil || again != l {
+		if again, err := decodeListing([]byte("t"), stored); err != nil || !reflect.DeepEqual(again, l) {
 			t.Errorf("read again: got %+v, %v, want %+v", again, err, l)
 		}
 	})

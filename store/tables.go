@@ -521,6 +521,9 @@ func encodeListing(l listing) ([]byte, error) {
 	for _, at := range []time.Time{l.Opened, l.Changed, l.Since} {
 		body = binary.AppendUvarint(binary.AppendVarint(body, at.Unix()), uint64(at.Nanosecond()))
 	}
+	for _, group := range l.Groups {
+		body = appendText(body, group)
+	}
 	return body, nil
 }
 
@@ -541,6 +544,9 @@ func decodeListing(key, body []byte) (listing, error) {
 	l.webhook, l.Goal = r.text(), r.text()
 	l.Round, l.asked = int(r.number()), int(r.number())
 	l.Opened, l.Changed, l.Since = r.time(), r.time(), r.time()
+	for len(r.rest) > 0 && !r.short {
+		l.Groups = append(l.Groups, r.text())
+	}
 	if r.short {
 		return listing{}, fmt.Errorf("%w: row of a list", tasks.ErrDamaged)
 	}

@@ -2,6 +2,7 @@ package tasks
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"legwork/bot"
@@ -25,7 +26,13 @@ type Row struct {
 	// External means that outside agents work on the task
 	// (planner.Opening.External).
 	External bool
+	// Groups are the tool groups of its sub-tasks, sorted. Empty for a task that ended
+	// before rows held them.
+	Groups []string
 }
+
+// Uses reports whether a sub-task of the task has the group.
+func (r *Row) Uses(group string) bool { return slices.Contains(r.Groups, group) }
 
 // TaskQuery selects tasks; empty fields select all.
 type TaskQuery struct {

@@ -9,6 +9,7 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/oklog/ulid/v2"
@@ -26,6 +27,18 @@ func NewID(at time.Time) ID {
 func (id ID) Time() (at time.Time, known bool) {
 	u, err := ulid.ParseStrict(string(id))
 	return u.Timestamp(), err == nil
+}
+
+// Page is the public address of legwork, "https://bot.example.com", below which others
+// reach the page in the browser. Empty: nobody knows of one, and nothing links to it.
+type Page string
+
+// Task is the address of a task in the page; empty without one.
+func (p Page) Task(id ID) string {
+	if p == "" {
+		return ""
+	}
+	return strings.TrimSuffix(string(p), "/") + "/console/tasks/" + string(id)
 }
 
 // Toolbox gives access to the current tool groups. It is safe for concurrent use.

@@ -83,6 +83,19 @@ func (v *View) Snapshot() *View {
 	return &copied
 }
 
+// Before returns the view as it was before the event of a seq.
+func (v *View) Before(seq int) *View {
+	then := v.Snapshot()
+	then.Events, then.State, then.asked = v.Events[:min(max(seq-1, 0), len(v.Events))], planner.State{}, nil
+	for _, e := range then.Events {
+		then.State = planner.Apply(then.State, e)
+	}
+	if len(then.Events) > 0 {
+		then.asked = planner.Whole(then.Events[0].Opening, eventsOf(then.Event, then.State.Parts))
+	}
+	return then
+}
+
 // ForOtherChat returns the task as it is shown in another chat and language: its
 // messages do not reply to the message that asked.
 func (v *View) ForOtherChat(language string) *View {

@@ -239,6 +239,12 @@ func told(id tasks.ID, t indexedTask, events []planner.Event) tasks.Row {
 			}
 		}
 	}
+	for _, w := range planner.Fold(events).Subtasks {
+		if w.Name != planner.LLMTool && !row.Uses(w.Name) {
+			row.Groups = append(row.Groups, w.Name)
+			slices.Sort(row.Groups)
+		}
+	}
 	if !t.dropped.IsZero() {
 		if row.Status != "failed" {
 			row.Status, row.Changed = "failed", t.dropped

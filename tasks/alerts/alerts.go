@@ -50,6 +50,7 @@ type Options struct {
 	Hide    *redact.Redactor
 	Log     *slog.Logger
 	Now     func() time.Time // the clock of waiting tasks and deliveries
+	Page    tasks.Page       // that alerts about tasks link to; empty: none
 	Version string           // of legwork, for the header User-Agent
 	// Metrics counts requests to webhooks; may be nil.
 	Metrics *telemetry.Metrics

@@ -137,5 +137,9 @@ func newsItem(in *inbox.Inbox, lang string, n News) string {
 	if n.Why != "" {
 		data["Reason"] = in.Texts.Text(lang, "problem."+n.Why, map[string]any{"Task": data["Task"]})
 	}
-	return in.Texts.Text(lang, n.Key, data)
+	text := in.Texts.Text(lang, n.Key, data)
+	if id, _ := n.Data["Task"].(string); id != "" && in.Links != "" {
+		text += "\n[" + in.Texts.Text(lang, "page.open", nil) + "](" + in.Links.Task(tasks.ID(id)) + ")"
+	}
+	return text
 }

@@ -35,6 +35,7 @@ type Data struct {
 	// Problem is the problem of alerts without one of these.
 	Problem string `json:"problem,omitempty"`
 	Path    string `json:"path,omitempty"` // the file concerned
+	URL     string `json:"url,omitempty"`  // of the task in the page in the browser
 }
 
 // Task is what an alert says about a task: enough to find it.
@@ -115,7 +116,7 @@ func (a *Alerts) payload(ctx context.Context, d tasks.Delivery) ([]byte, error) 
 	if err != nil {
 		return nil, fmt.Errorf("writing task %s: %w", d.Task, err)
 	}
-	out := body(d.Kind, t.Finished.Time, Data{Summary: fmt.Sprintf("Task %s: %s.", t.ID, t.State), Task: raw})
+	out := body(d.Kind, t.Finished.Time, Data{Summary: fmt.Sprintf("Task %s: %s.", t.ID, t.State), Task: raw, URL: a.Page.Task(t.ID)})
 	return []byte(a.Hide.String(string(out))), nil
 }
 

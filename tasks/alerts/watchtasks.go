@@ -366,7 +366,7 @@ func (w *taskWatcher) alertTask(ctx context.Context, row tasks.Row, kind, id, su
 		}
 	}
 	return w.queue(ctx, w.deliveries(alert{
-		kind: kind, id: id, task: row.Task, skip: skip, data: Data{Summary: fmt.Sprintf(summary, row.Task), Task: object(t)},
+		kind: kind, id: id, task: row.Task, skip: skip, data: Data{Summary: fmt.Sprintf(summary, row.Task), Task: object(t), URL: w.Page.Task(row.Task)},
 	}))
 }
 

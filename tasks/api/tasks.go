@@ -230,8 +230,24 @@ func timeOrNil(at time.Time) *Time {
 type Query struct {
 	States []string
 	Chat   string   // room, or a platform such as "slack:*"; empty: all that the principal sees
+	Person string   // key of who asked; empty: everybody
+	Group  string   // a tool group of one of its sub-tasks; empty: any
+	Words  string   // all of them are in the beginning of its goal, in any case
 	Before tasks.ID // the last of the page before
 	Limit  int      // 1 to 200; 0: 50
+}
+
+// filters reports whether rows are to be looked through, for what the store has no
+// index of.
+func (q Query) filters() bool { return q.Person != "" || q.Group != "" || q.Words != "" }
+
+// matches reports whether a row has what the store has no index of.
+func (q Query) matches(r tasks.Row) bool {
+	if q.Person != "" && r.From.Key() != q.Person || q.Group != "" && !r.Uses(q.Group) {
+		return false
+	}
+	goal := strings.ToLower(r.Goal)
+	return !slices.ContainsFunc(strings.Fields(strings.ToLower(q.Words)), func(w string) bool { return !strings.Contains(goal, w) })
 }
 
 // TaskSummary is a task in a list.
@@ -242,6 +258,7 @@ type TaskSummary struct {
 	Chat    string   `json:"chat" doc:"The chat of the task."`
 	From    string   `json:"from" doc:"Who asked."`
 	Run     bool     `json:"run" doc:"'true': legwork works on it; 'false': agents from outside do."`
+	Groups  []string `json:"groups" doc:"The tool groups of its sub-tasks."`
 	Rounds  int      `json:"rounds" doc:"The number of plans so far."`
 	Waits   bool     `json:"waits_for_person" doc:"The task waits for the decision of a person."`
 	Created Time     `json:"created_at" doc:"When the task was opened."`
@@ -252,13 +269,15 @@ type TaskSummary struct {
 const (
 	maxListed     = 200
 	defaultListed = 50
+	maxLooked     = 10_000 // rows that one page looks through
 )
 
 // States are the states of tasks.
 func States() []string { return append(inbox.LiveStatuses(), "done", "failed", "stopped") }
 
 // List lists tasks, the newest first. next is the Before of the next page, empty at
-// the end.
+// the end. A page that filters may be short, or empty, although there is a next one: it
+// looks through so many tasks at most.
 func (s *Service) List(ctx context.Context, p Principal, q Query) (list []TaskSummary, next tasks.ID, err error) {
 	if err := p.Allowed(policy.OpRead); err != nil {
 		return nil, "", err
@@ -278,23 +297,41 @@ func (s *Service) List(ctx context.Context, p Principal, q Query) (list []TaskSu
 	if _, made := q.Before.Time(); !made && q.Before != "" {
 		return nil, "", &InvalidError{"cursor", "is none that a list gave"}
 	}
-	query := p.query(q.Chat)
-	query.Statuses, query.Before, query.Limit = q.States, q.Before, limit
-	rows, more, err := s.Store.Tasks(ctx, query)
-	if err != nil {
-		return nil, "", fmt.Errorf("listing tasks: %w", err)
+	page := p.query(q.Chat)
+	page.Statuses, page.Before, page.Limit = q.States, q.Before, limit
+	if q.filters() {
+		page.Limit = maxListed
 	}
 	list = []TaskSummary{}
-	for _, r := range rows {
-		list = append(list, TaskSummary{
-			ID: r.Task, State: r.Status, Goal: r.Goal, Chat: r.Chat.Key(), From: r.From.Key(), Run: !r.External,
-			Rounds: r.Round, Waits: r.Waits, Created: Time{r.Opened}, Updated: Time{r.Changed},
-		})
+	for looked := 0; ; {
+		rows, more, err := s.Store.Tasks(ctx, page)
+		if err != nil {
+			return nil, "", fmt.Errorf("listing tasks: %w", err)
+		}
+		for i, r := range rows {
+			page.Before = r.Task
+			if q.matches(r) {
+				list = append(list, summary(r))
+			}
+			if more := more || i < len(rows)-1; len(list) == limit && more {
+				return list, r.Task, nil
+			}
+		}
+		if looked += len(rows); !more || len(rows) == 0 {
+			return list, "", nil
+		}
+		if looked >= maxLooked {
+			return list, page.Before, nil
+		}
 	}
-	if more && len(list) > 0 {
-		next = list[len(list)-1].ID
+}
+
+// summary is a row for programs.
+func summary(r tasks.Row) TaskSummary {
+	return TaskSummary{
+		ID: r.Task, State: r.Status, Goal: r.Goal, Chat: r.Chat.Key(), From: r.From.Key(), Run: !r.External, Groups: append([]string{}, r.Groups...),
+		Rounds: r.Round, Waits: r.Waits, Created: Time{r.Opened}, Updated: Time{r.Changed},
 	}
-	return list, next, nil
 }
 
 // checkChat returns an *InvalidError for a text that is neither a room nor a

@@ -20,6 +20,8 @@ type Card struct {
 	// AskerExtends means that the asker may extend a reached budget.
 	OfferAlways  bool
 	AskerExtends bool
+	// Page is linked below questions; empty: it is not.
+	Page tasks.Page
 }
 
 // MarkOf is the mark by which the message of a slot is found.

@@ -16,6 +16,9 @@ import (
 func (c Card) Question(a planner.Action) bot.Draft {
 	d := c.question(a)
 	d.Text = unlinked(c.View, d.Text)
+	if address := c.Page.Task(c.View.ID); address != "" {
+		d.Text += "\n\n[" + c.Texts.Text(c.View.Opening().Language, "page.open", nil) + "](" + address + ")"
+	}
 	return d
 }
 

@@ -32,6 +32,7 @@ type Executor struct {
 	modelCalls modelCalls    // running ones that people wait for
 	writing    chan struct{} // holds a token while a file is made
 	contents   *contents
+	outlining  chan struct{} // holds a token while a task is summed up
 }
 
 // Config is what an Executor works with. All fields but Copies, Wall, Pause,
@@ -76,7 +77,7 @@ type Display interface {
 
 // New makes an executor.
 func New(cfg Config) *Executor {
-	x := &Executor{Config: cfg, earlier: newEarlier(cfg.Store), files: newEarlierFiles(cfg.Store), writing: make(chan struct{}, 1)}
+	x := &Executor{Config: cfg, earlier: newEarlier(cfg.Store), files: newEarlierFiles(cfg.Store), writing: make(chan struct{}, 1), outlining: make(chan struct{}, 1)}
 	x.contents = &contents{cfg: &x.Config, rules: &x.rules, reading: make(chan struct{}, maxReaders)}
 	if x.Wall == nil {
 		x.Wall = x.Now

@@ -25,7 +25,7 @@ func (x *Executor) model(ctx context.Context, v *tasks.View, a planner.Action, p
 	}
 	request, err := planner.Prompt(v.State, v.Journal(ctx), a, promptInput)
 	if errors.Is(err, planner.ErrTooLong) {
-		return x.callFailed(ctx, v, a, nil, &llm.Error{Problem: llm.TooLong, Err: err, Hint: "a model with more context_tokens would take it"})
+		return x.callFailed(ctx, v, a, nil, nil, &llm.Error{Problem: llm.TooLong, Err: err, Hint: "a model with more context_tokens would take it"})
 	}
 	if err != nil {
 		return err
@@ -51,14 +51,15 @@ func (x *Executor) model(ctx context.Context, v *tasks.View, a planner.Action, p
 		defer end()
 		stream = write
 	}
-	reply, tools, err := x.call(ctx, v, a, request, tools, stream)
+	request, reply, tools, err := x.call(ctx, v, a, request, tools, stream)
+	sent := request.Hash()
 	switch {
 	case err == nil:
-		err = x.replied(ctx, v, a, reply, tools, promptInput.Labels(), known)
+		err = x.replied(ctx, v, a, reply, sent, tools, promptInput.Labels(), known)
 	case ctx.Err() != nil:
 		err = ctx.Err()
 	case !errors.Is(err, tasks.ErrPaused): // a paused call is made again after the pause
-		err = x.failedOrCut(ctx, v, a, tools, known, err)
+		err = x.failedOrCut(ctx, v, a, &sent, tools, known, err)
 	}
 	if err != nil { // no event holds the cost
 		x.budget.settle(ctx, v.ID, tasks.ReservationID{Action: a.ID}, reply.Usage)
@@ -69,13 +70,14 @@ func (x *Executor) model(ctx context.Context, v *tasks.View, a planner.Action, p
 // replied appends the reply of a model, with the labels of the earlier conversation
 // in its prompt. A text in which known does not report all addresses gets a form for
 // chats: opening such a link may carry private data out.
-func (x *Executor) replied(ctx context.Context, v *tasks.View, a planner.Action, reply llm.Reply, tools []tools.Tool, past planner.Labels, known func(string) bool) error {
+func (x *Executor) replied(ctx context.Context, v *tasks.View, a planner.Action, reply llm.Reply, sent llm.RequestHash, tools []tools.Tool, past planner.Labels, known func(string) bool) error {
 	rules := x.rules.Load()
 	e := reading{
 		v: v, a: a, groups: x.groups(ctx, v), tools: tools, expires: rules.Approvals.ExpiresAt(x.Now()), delegate: rules.Delegate,
 		makes: rules.Makes != nil, fileTools: planner.FileTools(v.State, v.Event, a, rules.Makes != nil),
 	}.read(reply)
 	setThought(e, reply)
+	e.Request = &sent
 	if e.Reply != nil {
 		e.Reply.Past = past
 		if shown := markdown.Unlinked(e.Reply.Text, known); shown != e.Reply.Text {

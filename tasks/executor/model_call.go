@@ -18,8 +18,9 @@ import (
 const maxShrinks = 2
 
 // call makes a model call. If the endpoint finds the prompt too long, it builds a
-// shorter one. The returned tools are those of the prompt that was accepted.
-func (x *Executor) call(ctx context.Context, v *tasks.View, a planner.Action, r llm.Request, tools []tools.Tool, stream func(llm.Delta)) (llm.Reply, []tools.Tool, error) {
+// shorter one. The returned request is the last one that was sent, and the returned
+// tools are those of its prompt.
+func (x *Executor) call(ctx context.Context, v *tasks.View, a planner.Action, r llm.Request, tools []tools.Tool, stream func(llm.Delta)) (llm.Request, llm.Reply, []tools.Tool, error) {
 	reply, err := x.Model.Call(ctx, r, stream)
 	var paid llm.Usage
 	for try := 0; try < maxShrinks; try++ {
@@ -46,7 +47,7 @@ func (x *Executor) call(ctx context.Context, v *tasks.View, a planner.Action, r 
 		whole.Usage = whole.Usage.Add(paid)
 		err = &whole
 	}
-	return reply, tools, err
+	return r, reply, tools, err
 }
 
 // maxPartial is how many bytes are stored of an answer that was cut off. Chats
@@ -58,20 +59,22 @@ const (
 
 // failedOrCut appends the event of a failed call, or of a plan or a tool call that was
 // too long for its model.
-func (x *Executor) failedOrCut(ctx context.Context, v *tasks.View, a planner.Action, tools []tools.Tool, known func(string) bool, err error) error {
+func (x *Executor) failedOrCut(ctx context.Context, v *tasks.View, a planner.Action, sent *llm.RequestHash, tools []tools.Tool, known func(string) bool, err error) error {
 	if failed, ok := errors.AsType[*llm.Error](err); ok {
 		if e, cut := (reading{v: v, a: a, groups: x.groups(ctx, v), tools: tools}).cutOff(failed); cut {
 			x.Log.InfoContext(ctx, "reply not usable", "task", v.ID, "action", a.ID, "model", failed.Model, "cause", e.Problem.Reason)
+			e.Request = sent
 			return x.Append(ctx, v.ID, e)
 		}
 	}
-	return x.callFailed(ctx, v, a, known, err)
+	return x.callFailed(ctx, v, a, sent, known, err)
 }
 
-// callFailed appends the event of a failed call. The event holds the text that
+// callFailed appends the event of a failed call; sent is nil when no request was sent.
+// The event holds the text that
 // people could already read, unless a filter stopped it.
-func (x *Executor) callFailed(ctx context.Context, v *tasks.View, a planner.Action, known func(string) bool, err error) error {
-	e := planner.Event{Type: planner.CallFailed, Action: a.ID, Problem: &planner.Problem{Code: "internal", Reason: err.Error()}}
+func (x *Executor) callFailed(ctx context.Context, v *tasks.View, a planner.Action, sent *llm.RequestHash, known func(string) bool, err error) error {
+	e := planner.Event{Type: planner.CallFailed, Action: a.ID, Request: sent, Problem: &planner.Problem{Code: "internal", Reason: err.Error()}}
 	var failed *llm.Error
 	if errors.As(err, &failed) {
 		e.Problem.Code, e.Problem.Usage = string(failed.Problem), failed.Usage

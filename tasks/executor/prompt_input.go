@@ -39,6 +39,14 @@ func (p prompting) request(ctx context.Context, most int) (llm.Request, []tools.
 	return request, tools, err
 }
 
+// Rebuild builds the request of a model action again. v is the task as it was then;
+// settings, tools and the earlier conversation are as they are now. Request.Hash tells
+// whether it is the request that was sent.
+func (x *Executor) Rebuild(ctx context.Context, v *tasks.View, a planner.Action) (llm.Request, error) {
+	request, _, err := prompting{x, v, a}.request(ctx, 0)
+	return request, err
+}
+
 // input collects everything that a prompt needs besides the journal. The tools are those
 // that the model can call.
 func (p prompting) input(ctx context.Context) (planner.PromptInput, []tools.Tool, error) {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -238,21 +239,35 @@ func (s *summaries) callForSummary(ctx context.Context, id tasks.ID, opening *pl
 	if err := s.calls.waitIdle(ctx, summaryMaxWait); err != nil {
 		return "", err
 	}
-	leave, err := s.budget.enter(ctx, s.budget.price, r)
+	reply, err := s.call(ctx, id, opening, "summary", r)
 	if err != nil {
 		return "", err
+	}
+	parsed, err := planner.ParseReply(reply.Text, planner.ParseOptions{Groups: []string{}})
+	if err != nil || parsed.IsPlan || len(reply.ToolCalls) > 0 {
+		return "", errNoSummary
+	}
+	return parsed.Answer, nil
+}
+
+// call makes a model call that is no action of a task, and counts its cost. The budgets
+// of the day must have room for it; those of the task do not count.
+func (s *summaries) call(ctx context.Context, id tasks.ID, opening *planner.Opening, name string, r llm.Request) (llm.Reply, error) {
+	leave, err := s.budget.enter(ctx, s.budget.price, r)
+	if err != nil {
+		return llm.Reply{}, err
 	}
 	defer leave()
 	rules := s.rules.Load().Budget
 	budgets := rules.Budgets
-	budgets.TaskTokens, budgets.TaskUSD = 0, 0 // the task has ended, so only the budgets of the day count
+	budgets.TaskTokens, budgets.TaskUSD = 0, 0
 	reserved := tasks.Reservation{
-		ID: tasks.ReservationID{Call: "summary"}, Day: rules.Day(s.cfg.Wall()), User: opening.From.Key(), Chat: opening.Chat.Room(),
+		ID: tasks.ReservationID{Call: name}, Day: rules.Day(s.cfg.Wall()), User: opening.From.Key(), Chat: opening.Chat.Room(),
 		Model: s.budget.price.Chosen(r), Most: s.budget.price.Quote(r), After: true, Budgets: budgets,
 	}
 	release, err := s.budget.reserve(ctx, id, reserved, nil)
 	if err != nil {
-		return "", fmt.Errorf("reserving the cost of a summary: %w", err)
+		return llm.Reply{}, fmt.Errorf("reserving the cost of a summary: %w", err)
 	}
 	defer release()
 	r.BeforeRetry = s.budget.reserveRetries(ctx, id, reserved)
@@ -263,14 +278,63 @@ func (s *summaries) callForSummary(ctx context.Context, id tasks.ID, opening *pl
 	}
 	s.budget.settle(ctx, id, reserved.ID, cost)
 	if err != nil {
-		return "", fmt.Errorf("calling a model: %w", err)
+		return llm.Reply{}, fmt.Errorf("calling a model: %w", err)
 	}
-	parsed, err := planner.ParseReply(reply.Text, planner.ParseOptions{Groups: []string{}})
-	if err != nil || parsed.IsPlan || len(reply.ToolCalls) > 0 {
-		return "", errNoSummary
-	}
-	return parsed.Answer, nil
+	return reply, nil
 }
+
+// outlineLines is how many lines an outline has at most.
+const outlineLines = 5
+
+// Outline asks a model to sum a task up in a few lines of plain text: what was wanted,
+// what was done, what came out. Its cost counts in the budgets of the day, and not in
+// those of the task. Errors that callers branch on: tasks.ErrNoTask, tasks.ErrBudget,
+// tasks.ErrPaused.
+func (x *Executor) Outline(ctx context.Context, id tasks.ID) ([]string, error) {
+	select { // a task has one reservation for its outline
+	case x.outlining <- struct{}{}:
+		defer func() { <-x.outlining }()
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	if err := x.Pause.Gate(); err != nil {
+		return nil, err
+	}
+	v := tasks.NewView(x.Store, id)
+	if err := v.Refresh(ctx); err != nil {
+		return nil, fmt.Errorf("reading task %s: %w", id, err)
+	}
+	a := planner.Action{ID: planner.DecisionID(llm.RoleAnswer, v.State.Seq, 0), Kind: planner.KindModel, Role: llm.RoleAnswer}
+	input, _, err := prompting{x, v, a}.input(ctx)
+	if err != nil {
+		return nil, err
+	}
+	request, err := planner.OutlinePrompt(v.State, v.Journal(ctx), a, input)
+	if err != nil {
+		return nil, err
+	}
+	reply, err := x.summaries.call(ctx, id, v.Opening(), "outline", request)
+	if err != nil {
+		return nil, err
+	}
+	lines := []string{}
+	for line := range strings.Lines(planner.VisibleText(reply.Text)) {
+		line = strings.TrimLeft(strings.TrimSpace(line), "-*• ")
+		if mark, rest, ok := strings.Cut(line, " "); ok && (strings.Trim(mark, "0123456789") == "." || strings.Trim(mark, "0123456789") == ")") {
+			line = rest // the model has numbered its lines
+		}
+		if line != "" && len(lines) < outlineLines {
+			lines = append(lines, clip.Marked(line, maxOutlineLine))
+		}
+	}
+	if len(lines) == 0 {
+		return nil, errNoSummary
+	}
+	return lines, nil
+}
+
+// maxOutlineLine is how long a line of an outline may be, in bytes.
+const maxOutlineLine = 1000
 
 var errNoSummary = errors.New("the reply is no summary")
 

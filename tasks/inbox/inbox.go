@@ -51,6 +51,7 @@ type Config struct {
 	Now   func() time.Time // the clock for expiry times
 	Wall  func() time.Time // the clock for days and schedules; nil: Now
 	Tools tasks.Toolbox    // for /groups
+	Links tasks.Page       // that questions and alerts link to; empty: none
 	// Commands are the commands that people can write. Presses are the buttons
 	// that belong to no task.
 	Commands []Command

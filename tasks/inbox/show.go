@@ -81,7 +81,7 @@ func questionCard(ctx context.Context, in *Inbox, r *Request, id tasks.ID, actio
 	filer, ok := platform.(bot.Filer)
 	card := cards.Card{
 		View: v.ForOtherChat(r.Lang), Texts: in.Texts, Lasts: !platform.Limits().Ephemeral, CanReply: platform.Limits().CanReply, WithoutBoard: true,
-		Files: ok && filer.Files(to), AskerExtends: r.Rules.Budget.AskerExtends,
+		Files: ok && filer.Files(to), AskerExtends: r.Rules.Budget.AskerExtends, Page: in.Links,
 	}
 	d, plain := card.Question(todo[i]), card.PlainQuestion(todo[i])
 	buttons := slices.DeleteFunc(plain.Buttons, func(b bot.Button) bool { // only the task's own chat asks for a reason

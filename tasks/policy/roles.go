@@ -45,13 +45,15 @@ const (
 	OpTools     Op = "tools"     // accept changed tools and try tools
 	OpPeople    Op = "people"    // see and decide who may talk to legwork
 	OpConfig    Op = "config"    // read and change the config file
+	OpInspect   Op = "inspect"   // read the prompts of a task
+	OpOutline   Op = "outline"   // have a model sum a task up, which costs money
 )
 
 // Ops lists all operations.
 func Ops() []Op {
 	return []Op{
 		OpRead, OpValues, OpStart, OpAdd, OpMerge, OpAnswer, OpCancel, OpRetry, OpApprovals, OpDecide, OpExtend, OpGroups, OpUsage, OpAudit, OpMetrics,
-		OpServers, OpHealth, OpSchedules, OpSchedule, OpTools, OpPeople, OpConfig,
+		OpServers, OpHealth, OpSchedules, OpSchedule, OpTools, OpPeople, OpConfig, OpInspect, OpOutline,
 	}
 }
 
@@ -100,6 +102,10 @@ func (o Op) Words() string {
 		return "decide who has access"
 	case OpConfig:
 		return "read and change the config file"
+	case OpInspect:
+		return "read the prompts of tasks"
+	case OpOutline:
+		return "have tasks summed up"
 	}
 	return "read " + string(o)
 }
@@ -130,7 +136,7 @@ func (r Role) May(op Op) Right {
 		return Always
 	case RoleViewer:
 		switch op {
-		case OpRead, OpApprovals, OpGroups, OpUsage, OpMetrics, OpSchedules:
+		case OpRead, OpApprovals, OpGroups, OpUsage, OpMetrics, OpSchedules, OpInspect:
 			return Always
 		}
 	case RoleAgent:
@@ -144,7 +150,7 @@ func (r Role) May(op Op) Right {
 		switch op {
 		case OpGroups:
 			return Always
-		case OpRead, OpValues, OpAdd, OpMerge, OpCancel, OpRetry, OpApprovals, OpDecide, OpUsage, OpSchedules, OpSchedule:
+		case OpRead, OpValues, OpAdd, OpMerge, OpCancel, OpRetry, OpApprovals, OpDecide, OpUsage, OpSchedules, OpSchedule, OpOutline:
 			return Own
 		}
 	}

@@ -30,7 +30,7 @@ type asker struct {
 func (q *asker) card(v *tasks.View) cards.Card {
 	return cards.Card{
 		View: v, Texts: q.ps.Texts, Lasts: q.Lasts(), CanReply: q.platform.Limits().CanReply, WithoutBoard: q.withoutBoard,
-		AskerExtends: q.ps.rules.Load().Budget.AskerExtends,
+		AskerExtends: q.ps.rules.Load().Budget.AskerExtends, Page: q.ps.Page,
 	}
 }
 

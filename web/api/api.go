@@ -27,6 +27,8 @@ type Config struct {
 	Operations *api.Operations
 	// ConfigFile is the config file, for admins. Nil: there is none.
 	ConfigFile ConfigFile
+	// Models builds prompts again and sums tasks up; nil: neither is there.
+	Models api.Models
 	// Version of the program, for the document. Empty: "dev".
 	Version string
 	// Public is the address of the API for programs, for the document. Empty: the
@@ -100,6 +102,7 @@ func (a *API) build() routes {
 	})
 	c := &a.calls
 	c.registerTasks(h)
+	c.registerSteps(h)
 	c.registerContext(h)
 	c.registerState(h)
 	c.registerStreams(h)

@@ -329,6 +329,9 @@ func (e *env) good(method, pattern string, one call) request {
 		r.path = "/v1/approvals/" + e.review(shared)
 	case "putConfig":
 		r.header = map[string]string{"If-Match": `"1"`}
+	case "getPrompt", "summarizeTask":
+		done, _ := want[api.Task](e, http.StatusCreated, request{method: "POST", path: "/v1/tasks", header: map[string]string{"Prefer": "wait=60"}, body: map[string]any{"goal": "Say hello."}})
+		r.path = strings.NewReplacer("{id}", string(done.ID), "{step}", "plan%201.0").Replace(pattern)
 	case "startTask":
 		delete(r.body.(map[string]any), "groups") // there are none of that name
 	}

@@ -41,7 +41,7 @@ func exampleSpent() api.Usage {
 
 func exampleListed() api.TaskSummary {
 	return api.TaskSummary{
-		ID: exampleID, State: "working", Goal: exampleNewTask().Goal, Chat: "api:ops/" + exampleID, From: "api:ops", Run: true, Rounds: 1,
+		ID: exampleID, State: "working", Goal: exampleNewTask().Goal, Chat: "api:ops/" + exampleID, From: "api:ops", Run: true, Groups: []string{"web"}, Rounds: 1,
 		Created: exampleTime(), Updated: exampleLater(time.Minute),
 	}
 }
@@ -152,5 +152,17 @@ func exampleSchedule() api.Schedule {
 	return api.Schedule{
 		ID: "smfqwc2lbmvzg", Goal: "Sum up the news about Go.", When: "every day at 9:30", Timezone: "UTC", Chat: "telegram:12345", From: "telegram:12345", FromName: "Ann",
 		State: "active", Next: &next, Last: &last, LastTask: exampleID, LastDone: "done", MayEdit: true,
+	}
+}
+
+func exampleSteps() api.Steps {
+	began, read := exampleTime(), exampleLater(2*time.Second)
+	ended := exampleLater(5 * time.Second)
+	return api.Steps{
+		Items: []api.Step{
+			{ID: "work 1/a turn 1.0", Kind: "work", Subtask: "1/a", Group: "web", Model: "small", State: "done", After: "plan 1.0", Wanted: began, Started: &began, Ended: &read, Took: 2000, Critical: 2000, Usage: exampleSpent(), Seq: 3},
+			{ID: "tool 1/a turn 1 call 1.0", Kind: "tool", Name: "web.fetch", Subtask: "1/a", Group: "web", State: "done", After: "work 1/a turn 1.0", Wanted: read, Started: &read, Ended: &ended, Took: 3000, Critical: 3000, Reply: 3, Call: 1, Seq: 4},
+		},
+		Seq: 12, Critical: api.Path{All: 41500, Model: 30000, Tool: 11500}, Model: 38000, Tool: 14200,
 	}
 }

@@ -62,6 +62,9 @@ type (
 	listRequest struct {
 		State  []string `query:"state" enum:"queued,planning,working,waiting,answering,done,failed,stopped" doc:"Only tasks in one of these states, separated by commas."`
 		Chat   string   `query:"chat" maxLength:"200" doc:"Only tasks of this chat, such as 'slack:C1' or 'api:ops'."`
+		Person string   `query:"person" maxLength:"200" doc:"Only tasks that this person or token asked for, such as 'slack:U1' or 'api:ops'."`
+		Group  string   `query:"group" maxLength:"200" doc:"Only tasks with a sub-task of this tool group."`
+		Words  string   `query:"q" maxLength:"200" doc:"Only tasks whose goal has all of these words in its first 500 bytes."`
 		Limit  int      `query:"limit" minimum:"1" maximum:"200" default:"50" doc:"The largest number of entries in a page."`
 		Cursor string   `query:"cursor" maxLength:"200" doc:"The 'next_cursor' of the page before."`
 	}
@@ -148,7 +151,7 @@ func (c *calls) list(ctx context.Context, in *listRequest) (*listReply, error) {
 	if err != nil {
 		return nil, err
 	}
-	items, next, err := c.Service.List(ctx, api.Caller(ctx), api.Query{States: in.State, Chat: in.Chat, Before: tasks.ID(before), Limit: in.Limit})
+	items, next, err := c.Service.List(ctx, api.Caller(ctx), api.Query{States: in.State, Chat: in.Chat, Person: in.Person, Group: in.Group, Words: in.Words, Before: tasks.ID(before), Limit: in.Limit})
 	if err != nil {
 		return nil, err
 	}
@@ -223,7 +226,7 @@ func (c *calls) registerTasks(h huma.API) {
 	}, c.start)
 	register(c, h, operation{
 		method: http.MethodGet, path: "/v1/tasks", id: "listTasks", tag: "tasks",
-		summary: "List tasks", text: "The tasks that the token may see, the newest first.", op: policy.OpRead,
+		summary: "List tasks", text: "The tasks that the token may see, the newest first. With `person`, `group` or `q` a page looks through 10,000 tasks at most: it may be short, or empty, although `next_cursor` is set.", op: policy.OpRead,
 		answer: page([]api.TaskSummary{exampleListed()}, cursor("tasks", exampleID)),
 	}, c.list)
 	register(c, h, operation{

@@ -148,7 +148,7 @@ func TestRefusedRequests(t *testing.T) {
 		{"another form", "POST", "/v1/tasks", "application/x-www-form-urlencoded", `goal=x`, 415, "unsupported_media_type", "application/json"},
 		{"another charset", "POST", "/v1/tasks", "application/json; charset=latin1", `{"goal":"x"}`, 415, "unsupported_media_type", "application/json"},
 		{"a merge patch by PUT", "PUT", "/v1/tasks/" + id + "/state", "application/merge-patch+json", `{"a":1}`, 415, "unsupported_media_type", "application/json"},
-		{"unknown parameter", "GET", "/v1/tasks?stat=done", "", "", 422, "invalid", "query.stat: unknown query parameter; allowed are chat, cursor, limit, state"},
+		{"unknown parameter", "GET", "/v1/tasks?stat=done", "", "", 422, "invalid", "query.stat: unknown query parameter; allowed are chat, cursor, group, limit, person, q, state"},
 		{"a parameter where none is", "GET", "/v1/me?x=1", "", "", 422, "invalid", "query.x: unknown query parameter; none are allowed"},
 		{"a parameter twice", "GET", "/v1/tasks?limit=1&limit=2", "", "", 422, "invalid", "query.limit: given more than once"},
 		{"many values one by one", "GET", "/v1/tasks?" + strings.Repeat("state=done&", 101), "", "", 422, "invalid", "query.state: has 101 values"},
