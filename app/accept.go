@@ -14,6 +14,7 @@ import (
 
 	"legwork/app/cli"
 	"legwork/bot"
+	"legwork/tasks/api"
 	"legwork/tasks/cards"
 	"legwork/tasks/inbox"
 	"legwork/tools"
@@ -73,39 +74,79 @@ func (a *acceptCodes) forget(id string) {
 	delete(a.codes, id)
 }
 
-// confirmAccept reports whether code is the one that people were shown for a change. An
-// empty code shows one, unless that has happened within acceptTime.
+// errNoPlace means that no place is left where only people can read a code.
+var errNoPlace = errors.New("legwork cannot show the code: it reaches no admin in a chat, and the output of legwork serve goes to a file, which programs can read")
+
+// confirmAccept is confirm for a second process that accepts a changed tool. It reports
+// whether the code fits; false when people were shown one.
 func (a *core) confirmAccept(ctx context.Context, c tools.Change, code string) (bool, error) {
-	if code != "" {
-		if !a.acceptCodes.fits(c.ID, code, a.clock.Now()) {
-			return false, errors.New("the code is wrong or has expired; run the command again")
-		}
-		return true, nil
-	}
-	code, fresh := a.acceptCodes.issue(c.ID, a.clock.Now())
-	if !fresh {
+	err := a.confirm(ctx, c.ID, code, func(lang, code string) string { return a.changeCode(lang, "change.code", code, c) })
+	switch {
+	case errors.Is(err, api.ErrCodeNeeded):
 		return false, nil
+	case errors.Is(err, api.ErrWrongCode):
+		return false, fmt.Errorf("%w; run the command again", err)
+	case errors.Is(err, errNoPlace):
+		return false, fmt.Errorf("%w; stop legwork and run the command again", err)
 	}
-	text := func(lang string) string {
-		return a.texts.Text(lang, "change.code", map[string]any{"Tool": cards.InCode(c.Tool), "Code": code})
+	return err == nil, err
+}
+
+// confirmChanges is confirm for somebody who accepts changed tools in the page or by the
+// API.
+func (a *core) confirmChanges(ctx context.Context, changes []tools.Change, code string) error {
+	ids := make([]string, len(changes))
+	for i, c := range changes {
+		ids[i] = c.ID
+	}
+	err := a.confirm(ctx, strings.Join(ids, " "), code, func(lang, code string) string { return a.changeCode(lang, "change.code_page", code, changes...) })
+	if errors.Is(err, errNoPlace) {
+		return fmt.Errorf("%w: %w; start legwork serve in a terminal, or give an admin a chat", api.ErrForbidden, err)
+	}
+	return err
+}
+
+// changeCode is a text with the code of changes.
+func (a *core) changeCode(lang, key, code string, changes ...tools.Change) string {
+	names := make([]string, len(changes))
+	for i, c := range changes {
+		names[i] = cards.InCode(c.Tool)
+	}
+	return a.texts.Text(lang, key, map[string]any{"Tool": strings.Join(names, ", "), "Code": code})
+}
+
+// confirm returns nil when code is the one that people were shown for a change. An empty
+// code shows them one in text, unless that has happened within acceptTime:
+// api.ErrCodeNeeded. Other errors: api.ErrWrongCode, errNoPlace.
+func (a *core) confirm(ctx context.Context, id, code string, text func(lang, code string) string) error {
+	if code != "" {
+		if !a.acceptCodes.fits(id, code, a.clock.Now()) {
+			return api.ErrWrongCode
+		}
+		return nil
+	}
+	code, fresh := a.acceptCodes.issue(id, a.clock.Now())
+	if !fresh {
+		return api.ErrCodeNeeded
 	}
 	skipped := 0
 	reached, _ := a.inbox.PostToAdmins(ctx, func(to inbox.PrivateChat) (d bot.Draft, brief string) {
-		if a.hub != nil && to.Platform.Limits().Ephemeral { // a terminal that attaches is another process
+		// A terminal that attaches is another process, and the page is where the code goes.
+		if a.hub != nil && to.Platform.Limits().Ephemeral || to.Platform.Name() == "web" {
 			skipped++
 			return bot.Draft{}, ""
 		}
-		return bot.Draft{Kind: bot.KindNotice, Text: text(to.Lang)}, ""
+		return bot.Draft{Kind: bot.KindNotice, Text: text(to.Lang, code)}, ""
 	})
-	printed := a.hub != nil && !isFile(a.printed)
+	printed := a.printed != nil && !isFile(a.printed)
 	if printed {
-		fmt.Fprintln(cli.Wrapping(a.printed), text(a.config.Language))
+		fmt.Fprintln(cli.Wrapping(a.printed), text(a.config.Language, code))
 	}
 	if !printed && reached == skipped {
-		a.acceptCodes.forget(c.ID)
-		return false, errors.New("legwork cannot show the code: it reaches no admin in a chat, and the output of legwork serve goes to a file, which programs can read; stop legwork and run the command again")
+		a.acceptCodes.forget(id)
+		return errNoPlace
 	}
-	return false, nil
+	return api.ErrCodeNeeded
 }
 
 // isFile reports whether an output is kept in a file.

@@ -256,6 +256,17 @@ func (s redactedTools) Call(ctx context.Context, c tools.Call) (tools.Result, er
 	return result, err
 }
 
+// Details implements api.Servers.
+func (s redactedTools) Details() []tools.ServerDetails {
+	list := s.Manager.Details()
+	for _, server := range list {
+		for i := range server.Failures {
+			server.Failures[i].Text = s.credentials.Known(server.Failures[i].Text)
+		}
+	}
+	return list
+}
+
 // Prompt implements tasks.Manager.
 func (s redactedTools) Prompt(ctx context.Context, group, name string, arguments map[string]string) (string, error) {
 	text, err := s.Manager.Prompt(ctx, group, name, arguments)

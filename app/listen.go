@@ -38,7 +38,7 @@ func (d *daemon) listen(ctx context.Context, config *conf.Config, hooks map[stri
 	}
 	d.core.service = api.New(api.Config{Store: d.core.store, Inbox: d.core.inbox, Webhooks: d.webhooks, Now: d.core.clock.Now, Files: d.core.fileLimits})
 	programs := webapi.New(webapi.Config{
-		Service: d.core.service, Version: telemetry.ReadBuild().Version, Public: config.HTTP.PublicURL, Stop: ctx.Done(), Log: d.log,
+		Service: d.core.service, Operations: d.operations(), Version: telemetry.ReadBuild().Version, Public: config.HTTP.PublicURL, Stop: ctx.Done(), Log: d.log,
 		Metrics: d.core.metrics,
 	})
 	d.core.page = func() string { return pageAddress(config.HTTP.PublicURL, d.web.Address("http.listen")) }

@@ -189,6 +189,20 @@ func (x *txn) putSetting(name settingName, value string) {
 	}
 }
 
+// SettingOwners implements tasks.Store.
+func (c Conversations) SettingOwners(ctx context.Context, name string) (owners []string, err error) {
+	err = c.read(ctx, fmt.Sprintf("listing the owners of setting %q", name), func(x *txn) {
+		owners = nil
+		for of := range x.settingsIn(nil, nil) {
+			if of.name == name {
+				owners = append(owners, of.owner)
+			}
+		}
+	})
+	slices.Sort(owners)
+	return owners, err
+}
+
 // settingsIn returns the settings in a range of keys. It skips damaged ones.
 func (x *txn) settingsIn(from, to []byte) map[settingName]string {
 	all := map[settingName]string{}

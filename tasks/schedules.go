@@ -81,6 +81,26 @@ func (s Schedule) ReadSpec() (schedule.Spec, error) {
 // Over reports whether a schedule has no further fire time.
 func (s Schedule) Over() bool { return s.Next.IsZero() && !s.Paused }
 
+// Pause pauses a schedule, as a person wants.
+func (s Schedule) Pause() Schedule {
+	s.Paused, s.Why = true, ""
+	return s
+}
+
+// Resume makes a paused schedule go on from now on: runs that were skipped during the
+// pause are not caught up.
+func (s Schedule) Resume(now time.Time) (Schedule, error) {
+	spec, err := s.ReadSpec()
+	if err != nil {
+		return s, err
+	}
+	if s.Why == WhyUnseen {
+		s.LastTask = "" // otherwise the unseen answer would pause it again
+	}
+	s.Paused, s.Why, s.Next = false, "", spec.Next(now)
+	return s, nil
+}
+
 // ScheduleList reads and changes the schedules of a store. To change a schedule,
 // hold the lock from reading it to storing it.
 type ScheduleList struct {

@@ -62,6 +62,8 @@ func (s *Set) measure(span *telemetry.Span, tool string, res Result, err error, 
 	span.Text(telemetry.OutcomeKey, outcome)
 	if outcome != telemetry.OK && outcome != telemetry.Given {
 		span.Fail(outcome)
+		server, _, _ := strings.Cut(tool, ".")
+		s.failures.add(server, Failure{At: s.now(), Tool: tool, Outcome: outcome, Text: res.Text}, err)
 	}
 	span.End(nil)
 	if errors.Is(err, client.ErrNoTool) {

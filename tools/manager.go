@@ -38,6 +38,7 @@ type Manager struct {
 	guard       *client.ProcessGuard
 	definitions *definitionLog
 	prompts     *promptTexts
+	failures    failures
 
 	catalogChanged chan struct{}                   // holds one token when a catalog is new
 	lastReported   map[string]map[string]time.Time // of quarantined tools, by server and tool; only reportChanges uses it
@@ -243,7 +244,7 @@ func (m *Manager) build(cfg Config, old *Set) (set *Set, fresh []*client.Server,
 	if err := cfg.Validate().Err(""); err != nil {
 		return nil, nil, err
 	}
-	set = &Set{servers: map[string]*member{}, built: map[string]built{}, groups: map[string]*group{}, prompts: m.prompts, log: m.o.Log, metrics: m.o.Metrics}
+	set = &Set{servers: map[string]*member{}, built: map[string]built{}, groups: map[string]*group{}, prompts: m.prompts, failures: &m.failures, now: m.o.Now, log: m.o.Log, metrics: m.o.Metrics}
 	for name, sc := range cfg.Servers {
 		s := &member{builtin: sc.Builtin, remote: sc.URL != "", trustAnnotations: sc.TrustAnnotations, public: sc.isPublic(), openWorld: sc.OpenWorld, askSecrets: sc.AskSecrets, definitions: m.definitions}
 		sc.TrustAnnotations, sc.Public, sc.OpenWorld, sc.AskSecrets = false, false, nil, false // no reason to restart the server

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync/atomic"
+	"time"
 
 	"legwork/internal/telemetry"
 	"legwork/tools/client"
@@ -19,12 +20,14 @@ import (
 // rules of the Set it is made with; a Set that a reload replaced can still
 // call the servers that are configured as before.
 type Set struct {
-	servers map[string]*member
-	built   map[string]built // what the servers were built from
-	groups  map[string]*group
-	prompts *promptTexts
-	log     *slog.Logger
-	metrics *telemetry.Metrics
+	servers  map[string]*member
+	built    map[string]built // what the servers were built from
+	groups   map[string]*group
+	prompts  *promptTexts
+	failures *failures
+	now      func() time.Time // for failures
+	log      *slog.Logger
+	metrics  *telemetry.Metrics
 }
 
 // built is the settings that a server was built from: a reload keeps a server

@@ -150,6 +150,10 @@ func testSettings(b *env) {
 	b.setting("test:ann", "timezone", "Asia/Tokyo")
 	b.setting("test:an", "nlanguage", "")
 	b.setting("", "", "neither")
+	b.set("test:bob", "language", "zh")
+	owners, err := b.store.SettingOwners(b.Context(), "language")
+	b.ok(err)
+	b.same("owners of a language", owners, []string{"test:ann", "test:bob"})
 	if err := b.store.PutSetting(b.Context(), strings.Repeat("x", 100000), "n", "v"); err == nil {
 		b.Fatal("PutSetting of an owner of 100,000 bytes: got no error")
 	}

@@ -76,6 +76,7 @@ type Alerts struct {
 	config        atomic.Pointer[Config]
 	queued        chan struct{} // woken when there may be a new delivery
 	configChanged chan struct{} // woken when the config has changed
+	recent        recent
 }
 
 // New makes Alerts. Alerts can be queued before Run, which sends them.
@@ -182,6 +183,7 @@ func (a *Alerts) deliveries(o alert) []tasks.Delivery {
 	}
 	config := a.config.Load()
 	payload := []byte(a.Hide.String(string(body(o.kind, o.at, o.data))))
+	a.recent.add(o, payload, o.at)
 	add := func(list []tasks.Delivery, webhook, suffix string) []tasks.Delivery {
 		id := deliveryID(o.kind + "-" + o.id + suffix)
 		return append(list, tasks.Delivery{ID: id, Webhook: webhook, Kind: o.kind, Task: o.task, Body: payload, At: a.Now(), Next: a.Now()})

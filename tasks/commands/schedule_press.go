@@ -2,6 +2,7 @@ package commands
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 
@@ -83,7 +84,7 @@ func replyWith(in *inbox.Inbox, r *inbox.Request, done string, d bot.Draft) inbo
 
 func pauseSchedule(ctx context.Context, in *inbox.Inbox, r *inbox.Request, s tasks.Schedule) (inbox.Reply, error) {
 	if !s.Paused {
-		s.Paused, s.Why = true, ""
+		s = s.Pause()
 		if err := in.Schedules.Put(ctx, s); err != nil {
 			return inbox.Reply{}, err
 		}
@@ -96,15 +97,12 @@ func pauseSchedule(ctx context.Context, in *inbox.Inbox, r *inbox.Request, s tas
 // pause are not caught up.
 func resumeSchedule(ctx context.Context, in *inbox.Inbox, r *inbox.Request, s tasks.Schedule) (inbox.Reply, error) {
 	if s.Paused {
-		spec, err := s.ReadSpec()
+		resumed, err := s.Resume(in.Wall())
 		if err != nil {
 			in.Log.ErrorContext(ctx, "schedule not read", "schedule", s.ID, "cause", err)
 			return in.ReplyText(r, "problem.internal", nil), nil
 		}
-		if s.Why == tasks.WhyUnseen {
-			s.LastTask = "" // otherwise the unseen answer would pause it again
-		}
-		s.Paused, s.Why, s.Next = false, "", spec.Next(in.Wall())
+		s = resumed
 		if err := in.Schedules.Put(ctx, s); err != nil {
 			return inbox.Reply{}, err
 		}
@@ -139,25 +137,18 @@ func deleteSchedule(ctx context.Context, in *inbox.Inbox, r *inbox.Request, s ta
 // runSchedule opens a schedule's task now, with the rights of the schedule's
 // owner.
 func runSchedule(ctx context.Context, in *inbox.Inbox, r *inbox.Request, s tasks.Schedule) (inbox.Reply, error) {
-	busy, err := in.Schedules.LastTaskRuns(ctx, s)
-	if err != nil {
-		return inbox.Reply{}, err
-	}
-	if busy {
+	item, err := inbox.ScheduleRun(ctx, in, r.Message.Key, s)
+	switch {
+	case errors.Is(err, inbox.ErrRuns):
 		return in.Refuse(r, "error.schedule_running"), nil
-	}
-	o, admitted, err := inbox.ScheduleOpening(ctx, in, s)
-	if err != nil {
+	case errors.Is(err, inbox.ErrNoAccess):
+		return in.ReplyText(r, "schedule.lost", map[string]any{"Name": cards.PlainText(cards.NameOf(s.From.Name, s.From.Key())), "Goal": cards.PlainText(cards.Title(s.Goal))}), nil
+	case err != nil:
 		return inbox.Reply{}, err
 	}
-	if !admitted {
-		return in.ReplyText(r, "schedule.lost", map[string]any{"Name": cards.PlainText(cards.NameOf(s.From.Name, s.From.Key())), "Goal": cards.PlainText(cards.Title(s.Goal))}), nil
-	}
-	o.Intro = in.Texts.Text(o.Language, "schedule.intro_now", map[string]any{"Text": cards.ScheduleTimes(in.Texts, o.Language, s), "Goal": cards.PlainText(cards.Title(s.Goal))})
-	item := in.OpeningDelivery(r.Message.Key, s.Chat, o)
 	return inbox.Reply{Store: []tasks.Inbound{item}, Say: func(ctx context.Context, receipts []tasks.Receipt) inbox.Notice {
 		if receipts[0].Opened {
-			storeRun(ctx, in, s.ID, receipts[0].Task)
+			inbox.StoreRun(ctx, in, s.ID, receipts[0].Task)
 		}
 		n := in.Notice(r, "schedule.runs", nil)
 		if r.Message.Kind == bot.MessagePress {
@@ -165,18 +156,4 @@ func runSchedule(ctx context.Context, in *inbox.Inbox, r *inbox.Request, s tasks
 		}
 		return n
 	}}, nil
-}
-
-// storeRun stores the task that a person started from a schedule.
-func storeRun(ctx context.Context, in *inbox.Inbox, id string, task tasks.ID) {
-	in.Schedules.Lock()
-	defer in.Schedules.Unlock()
-	s, ok, err := in.Schedules.Find(ctx, id)
-	if err == nil && ok {
-		s.LastTask, s.Last = task, in.Wall()
-		err = in.Schedules.Put(ctx, s)
-	}
-	if err != nil {
-		in.Log.ErrorContext(ctx, "schedule run not stored", "schedule", id, "cause", err)
-	}
 }

@@ -2,6 +2,7 @@ package inbox
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 	"sync"
@@ -244,39 +245,59 @@ func decideAccess(ctx context.Context, in *Inbox, r *Request, verb, person strin
 	if !r.Admin {
 		return in.ReplyAside(r, "error.not_yours"), nil
 	}
+	v, fresh, err := storeAccess(ctx, in, verb, person, r.Message.Key)
+	if errors.Is(err, ErrDecided) {
+		return in.ReplyText(r, "error.too_late", nil), nil
+	}
+	if err != nil {
+		return Reply{}, err
+	}
+	if fresh {
+		action := map[string]string{pressAllow: "access.allow", pressOnlyHere: "access.allow_here", pressIgnore: "access.ignore"}[verb]
+		in.Audit(ctx, r, action, person, v.Chat.Key())
+	}
+	return announceAccess(in, r, verb, v), nil
+}
+
+// ErrDecided means that a person has not asked for access, or that an admin has decided
+// already.
+var ErrDecided = errors.New("the person does not wait for a decision")
+
+// storeAccess stores a decision about a person, and returns their request. by is the
+// key of the decision: fresh is false when the same one was stored before.
+func storeAccess(ctx context.Context, in *Inbox, verb, person, by string) (v accessRequest, fresh bool, err error) {
 	in.accessList.mu.Lock()
 	defer in.accessList.mu.Unlock()
 	list, err := accessRequests(ctx, in)
 	if err != nil {
-		return Reply{}, err
+		return v, false, err
 	}
-	var g accessDecision
-	in.Settings.cache.Remove([2]string{person, tasks.SettingAccess}) // read the stored decision, not a cached one
-	if err := in.Settings.Read(ctx, person, tasks.SettingAccess, &g); err != nil {
-		return Reply{}, err
+	g, err := storedAccess(ctx, in, person)
+	if err != nil {
+		return v, false, err
 	}
-	var v accessRequest
 	if i := requestOf(list, person); i >= 0 {
 		v = list[i]
 		list = slices.Delete(list, i, i+1)
 	} else if g.Person != nil {
 		v = *g.Person
 	}
-	again := g.By != "" && g.By == r.Message.Key
-	if !again {
-		if v.Person.Key() != person || g.Allowed || len(g.Chats) > 0 || g.Ignored && verb == pressIgnore {
-			return in.ReplyText(r, "error.too_late", nil), nil
-		}
-		if err := in.Settings.Write(ctx, person, tasks.SettingAccess, newAccessDecision(verb, v, r.Message.Key)); err != nil {
-			return Reply{}, err
-		}
-		if err := in.Settings.Write(ctx, tasks.OwnerLegwork, tasks.SettingAccessRequests, list); err != nil {
-			return Reply{}, err
-		}
-		action := map[string]string{pressAllow: "access.allow", pressOnlyHere: "access.allow_here", pressIgnore: "access.ignore"}[verb]
-		in.Audit(ctx, r, action, person, v.Chat.Key())
+	if g.By != "" && g.By == by {
+		return v, false, nil
 	}
-	return announceAccess(in, r, verb, v), nil
+	if v.Person.Key() != person || g.Allowed || len(g.Chats) > 0 || g.Ignored && verb == pressIgnore {
+		return v, false, ErrDecided
+	}
+	if err := in.Settings.Write(ctx, person, tasks.SettingAccess, newAccessDecision(verb, v, by)); err != nil {
+		return v, false, err
+	}
+	return v, true, in.Settings.Write(ctx, tasks.OwnerLegwork, tasks.SettingAccessRequests, list)
+}
+
+// storedAccess reads the stored decision about a person, not a cached one.
+func storedAccess(ctx context.Context, in *Inbox, person string) (g accessDecision, err error) {
+	in.Settings.cache.Remove([2]string{person, tasks.SettingAccess})
+	return g, in.Settings.Read(ctx, person, tasks.SettingAccess, &g)
 }
 
 // newAccessDecision makes the decision of an admin's press. It keeps the request, so that the
@@ -304,19 +325,23 @@ func announceAccess(in *Inbox, r *Request, verb string, v accessRequest) Reply {
 		return in.Reply(r, n)
 	}
 	return in.ReplyLater(r, func(ctx context.Context) Notice {
-		to := v.Chat
-		if !to.Private { // the others of that chat are not concerned
-			reached, err := in.reach(ctx, v.Person.Key())
-			if err != nil {
-				in.Log.WarnContext(ctx, "notice not shown", "person", v.Person.Key(), "cause", err)
-				return n
-			}
-			to = reached.Chat
-		}
-		welcome := TextNotice(in.SpellIn(to, in.Texts.Text(v.Language, "notice.admitted", nil)))
-		in.Send(ctx, bot.Message{Chat: to, From: v.Person}, welcome)
+		welcome(ctx, in, v)
 		return n
 	})
+}
+
+// welcome notifies a person in private that they are admitted.
+func welcome(ctx context.Context, in *Inbox, v accessRequest) {
+	to := v.Chat
+	if !to.Private { // the others of that chat are not concerned
+		reached, err := in.reach(ctx, v.Person.Key())
+		if err != nil {
+			in.Log.WarnContext(ctx, "notice not shown", "person", v.Person.Key(), "cause", err)
+			return
+		}
+		to = reached.Chat
+	}
+	in.Send(ctx, bot.Message{Chat: to, From: v.Person}, TextNotice(in.SpellIn(to, in.Texts.Text(v.Language, "notice.admitted", nil))))
 }
 
 // Button makes a button whose label is the text of a key.

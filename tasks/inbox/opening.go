@@ -3,6 +3,7 @@ package inbox
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -11,6 +12,7 @@ import (
 	"legwork/bot"
 	"legwork/planner"
 	"legwork/tasks"
+	"legwork/tasks/cards"
 	"legwork/tasks/input"
 	"legwork/tasks/policy"
 	"legwork/tools"
@@ -145,6 +147,69 @@ func ScheduleOpening(ctx context.Context, in *Inbox, s tasks.Schedule) (o *plann
 	}
 	o.Timezone = s.Timezone
 	return o, true, nil
+}
+
+// Errors of a run that a person wants now.
+var (
+	ErrRuns     = errors.New("the last task of the schedule still runs")
+	ErrNoAccess = errors.New("the person of the schedule no longer has access in its chat")
+)
+
+// ScheduleRun makes the delivery that opens a schedule's task now, under a dedupe key,
+// with the rights of the schedule's owner. ErrRuns, ErrNoAccess.
+func ScheduleRun(ctx context.Context, in *Inbox, key string, s tasks.Schedule) (tasks.Inbound, error) {
+	busy, err := in.Schedules.LastTaskRuns(ctx, s)
+	if err != nil {
+		return tasks.Inbound{}, err
+	}
+	if busy {
+		return tasks.Inbound{}, ErrRuns
+	}
+	o, admitted, err := ScheduleOpening(ctx, in, s)
+	if err != nil {
+		return tasks.Inbound{}, err
+	}
+	if !admitted {
+		return tasks.Inbound{}, ErrNoAccess
+	}
+	o.Intro = in.Texts.Text(o.Language, "schedule.intro_now", map[string]any{"Text": cards.ScheduleTimes(in.Texts, o.Language, s), "Goal": cards.PlainText(cards.Title(s.Goal))})
+	return in.OpeningDelivery(key, s.Chat, o), nil
+}
+
+// StoreRun stores the task that a person started from a schedule.
+func StoreRun(ctx context.Context, in *Inbox, id string, task tasks.ID) {
+	in.Schedules.Lock()
+	defer in.Schedules.Unlock()
+	s, ok, err := in.Schedules.Find(ctx, id)
+	if err == nil && ok {
+		s.LastTask, s.Last = task, in.Wall()
+		err = in.Schedules.Put(ctx, s)
+	}
+	if err != nil {
+		in.Log.ErrorContext(ctx, "schedule run not stored", "schedule", id, "cause", err)
+	}
+}
+
+// RunSchedule opens a schedule's task now for a program, within the limits on tasks.
+// The caller must not hold the lock of the schedules. ErrRuns, ErrNoAccess,
+// tasks.ErrRefused, tasks.ErrFull, ErrOverloaded.
+func RunSchedule(ctx context.Context, in *Inbox, s tasks.Schedule) (tasks.ID, error) {
+	if _, err := in.Chats.Platform(s.Chat); err != nil {
+		return "", fmt.Errorf("%w: %w", tasks.ErrRefused, err)
+	}
+	item, err := ScheduleRun(ctx, in, "schedule-run:"+string(in.ids.next(in.Now())), s)
+	if err != nil {
+		return "", err
+	}
+	r := &Request{Message: bot.Message{Chat: s.Chat, From: s.From}, Rules: in.rules.Load(), Batch: newBatch()}
+	if r.Live, err = in.liveIn(ctx, s.Chat.Key()); err != nil {
+		return "", err
+	}
+	receipt, err := submit(ctx, in, r, item)
+	if err == nil && receipt.Opened {
+		StoreRun(ctx, in, s.ID, receipt.Task)
+	}
+	return receipt.Task, errors.Join(err, receipt.Err)
 }
 
 // ids makes the ids of new tasks. Each id is greater than the one before, so lists

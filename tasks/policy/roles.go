@@ -37,12 +37,20 @@ const (
 	OpUsage     Op = "usage"     // read the usage
 	OpAudit     Op = "audit"     // read the audit log
 	OpMetrics   Op = "metrics"   // read the metrics
+
+	OpServers   Op = "servers"   // see how tool servers and models work, and their errors
+	OpHealth    Op = "health"    // see the state of the process: parts, store, backups, alerts
+	OpSchedules Op = "schedules" // list schedules
+	OpSchedule  Op = "schedule"  // pause, resume, delete and run schedules
+	OpTools     Op = "tools"     // accept changed tools and try tools
+	OpPeople    Op = "people"    // see and decide who may talk to legwork
 )
 
 // Ops lists all operations.
 func Ops() []Op {
 	return []Op{
 		OpRead, OpValues, OpStart, OpAdd, OpMerge, OpAnswer, OpCancel, OpRetry, OpApprovals, OpDecide, OpExtend, OpGroups, OpUsage, OpAudit, OpMetrics,
+		OpServers, OpHealth, OpSchedules, OpSchedule, OpTools, OpPeople,
 	}
 }
 
@@ -77,6 +85,18 @@ func (o Op) Words() string {
 		return "read the usage"
 	case OpAudit:
 		return "read the audit log"
+	case OpServers:
+		return "see servers and models"
+	case OpHealth:
+		return "see the health of the process"
+	case OpSchedules:
+		return "list schedules"
+	case OpSchedule:
+		return "change schedules"
+	case OpTools:
+		return "accept and try tools"
+	case OpPeople:
+		return "decide who has access"
 	}
 	return "read " + string(o)
 }
@@ -98,13 +118,16 @@ func (r Role) May(op Op) Right {
 	case RoleAdmin:
 		return Always
 	case RoleOperator:
-		if op == OpExtend || op == OpAudit {
+		switch op {
+		case OpExtend, OpAudit, OpTools, OpPeople:
 			return Never
+		case OpSchedule:
+			return Own
 		}
 		return Always
 	case RoleViewer:
 		switch op {
-		case OpRead, OpApprovals, OpGroups, OpUsage, OpMetrics:
+		case OpRead, OpApprovals, OpGroups, OpUsage, OpMetrics, OpSchedules:
 			return Always
 		}
 	case RoleAgent:
@@ -118,7 +141,7 @@ func (r Role) May(op Op) Right {
 		switch op {
 		case OpGroups:
 			return Always
-		case OpRead, OpValues, OpAdd, OpMerge, OpCancel, OpRetry, OpApprovals, OpDecide, OpUsage:
+		case OpRead, OpValues, OpAdd, OpMerge, OpCancel, OpRetry, OpApprovals, OpDecide, OpUsage, OpSchedules, OpSchedule:
 			return Own
 		}
 	}

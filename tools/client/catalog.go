@@ -46,10 +46,11 @@ type Definition struct {
 	InputSchema  json.RawMessage `json:"inputSchema"`
 	OutputSchema json.RawMessage `json:"outputSchema"` // of structured output; empty: none is announced
 	Annotations  struct {
-		Title      string `json:"title"`
-		ReadOnly   bool   `json:"readOnlyHint"`
-		Idempotent bool   `json:"idempotentHint"`
-		OpenWorld  *bool  `json:"openWorldHint"`
+		Title       string `json:"title"`
+		ReadOnly    bool   `json:"readOnlyHint"`
+		Idempotent  bool   `json:"idempotentHint"`
+		Destructive *bool  `json:"destructiveHint"`
+		OpenWorld   *bool  `json:"openWorldHint"`
 	} `json:"annotations"`
 
 	Hash         string          `json:"-"` // of the whole definition as it came, its order of keys aside

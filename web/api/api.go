@@ -18,10 +18,13 @@ import (
 	"legwork/tasks/policy"
 )
 
-// Config is the configuration of an API. Only Service is needed.
+// Config is the configuration of an API. Only Service and Operations are needed.
 type Config struct {
 	// Service does the work. The context of a request says who calls: see api.Caller.
 	Service *api.Service
+	// Operations does the work of the calls about servers, models, people, schedules and
+	// the process.
+	Operations *api.Operations
 	// Version of the program, for the document. Empty: "dev".
 	Version string
 	// Public is the address of the API for programs, for the document. Empty: the
@@ -101,6 +104,7 @@ func (a *API) build() routes {
 	c.registerApprovals(h)
 	c.registerReports(h)
 	c.registerFiles(h)
+	c.registerOperations(h)
 	complete(h.OpenAPI())
 	return routes{mux, h.OpenAPI()}
 }

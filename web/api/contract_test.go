@@ -13,6 +13,7 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
+	"legwork/bot"
 	"legwork/tasks/api"
 	webapi "legwork/web/api"
 )
@@ -307,7 +308,7 @@ func TestContract(t *testing.T) {
 func (e *env) good(method, pattern string, one call) request {
 	e.t.Helper()
 	shared := string(e.share("operator").ID)
-	r := request{method: method, path: strings.NewReplacer("{id}", shared, "{seq}", "1").Replace(pattern)}
+	r := request{method: method, path: strings.NewReplacer("{id}", shared, "{seq}", "1", "{server}", "web", "{tool}", "fetch", "{key}", "test:777").Replace(pattern)}
 	if one.RequestBody != nil {
 		var body map[string]any
 		if err := json.Unmarshal(one.RequestBody.Content["application/json"].Example, &body); err != nil {
@@ -318,6 +319,12 @@ func (e *env) good(method, pattern string, one call) request {
 	switch one.OperationID {
 	case "retryTask":
 		want[api.Task](e, http.StatusOK, request{method: "POST", path: "/v1/tasks/" + shared + "/cancel"})
+	case "decidePerson":
+		e.admitted("test:777")
+		r.body = map[string]any{"decision": "remove"}
+	case "changeSchedule":
+		e.schedule("s1", bot.Person{Platform: "test", ID: "ann"})
+		r.path = "/v1/schedules/s1"
 	case "decideApproval":
 		r.path = "/v1/approvals/" + e.review(shared)
 	case "startTask":

@@ -54,7 +54,7 @@ func newEnv(t testing.TB) *env {
 	e.limits.Store(&api.FileLimits{})
 	service := api.New(api.Config{Store: kit.Store, Inbox: kit.Inbox, Webhooks: func() []string { return []string{"ops"} }, Now: kit.Now, Files: func() api.FileLimits { return *e.limits.Load() }})
 	e.streams = &atomic.Int64{}
-	e.api = webapi.New(webapi.Config{WriteTimeout: time.Second, Service: service, Version: "1.2.3", Stop: e.stop, Heartbeat: time.Second})
+	e.api = webapi.New(webapi.Config{WriteTimeout: time.Second, Service: service, Operations: newOperations(kit.Inbox), Version: "1.2.3", Stop: e.stop, Heartbeat: time.Second})
 	e.contract = readContract(t, e.api)
 	handler := e.api.Handler()
 	web := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

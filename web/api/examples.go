@@ -95,3 +95,62 @@ func exampleAudit() api.AuditEntry {
 		Seq: 41, At: exampleTime(), Who: "api:ops", Role: "operator", Action: "task.decide", Target: exampleID, Detail: "calls 7.0, approve, tickets.create", From: "127.0.0.1",
 	}
 }
+
+func exampleServer() api.Server {
+	return api.Server{
+		Name: "web", Kind: "stdio", State: "ready", Protocol: "2025-11-25", RoundTripMS: 3.4, Groups: []string{"web"}, ToolCount: 1, Quarantined: 1, Calls: 41, Failed: 2,
+		Latency: api.Latency{Count: 41, MeanMS: 480.5, MedianMS: 310, P95MS: 1900},
+	}
+}
+
+func exampleServerDetails() api.ServerDetails {
+	return api.ServerDetails{
+		Server: exampleServer(),
+		Tools: []api.ServerTool{{
+			Name: "fetch", Description: "Fetches a page as Markdown.", Schema: json.RawMessage(`{"type":"object","properties":{"url":{"type":"string"}},"required":["url"]}`),
+			Says: api.Annotations{ReadOnly: true}, Rules: []api.ToolRule{}, Quarantined: true, Calls: map[string]int{"ok": 39, "failed": 2},
+		}},
+		Changes: []api.ToolChange{{ID: "5f1c0a9be2d34f67", Tool: "web.fetch", Difference: "--- web.fetch as accepted\n+++ web.fetch now\n@@ -1,2 +1,2 @@\n description:\n-Fetches a page.\n+Fetches a page as Markdown.\n"}},
+		Errors:  []api.CallFailure{{At: exampleTime(), Tool: "web.fetch", Outcome: "failed", Text: "The page does not exist (404)."}},
+	}
+}
+
+func exampleTried() api.TriedCall {
+	return api.TriedCall{Group: "web", Text: "# Release history", TookMS: 512.5, Images: []api.TriedImage{}, Files: []api.TriedContent{}}
+}
+
+func exampleModel() api.Model {
+	return api.Model{
+		Name: "main", Model: "gpt-5-mini", Endpoint: "api.openai.com", Roles: []string{"plan", "review", "work", "answer"}, Fallback: []string{"backup"}, Context: 128000, MaxOutput: 8000,
+		Price: &api.Price{Input: 0.25, Output: 2}, Since: exampleTime(), Calls: map[string]int{"ok": 120, "busy": 1}, Attempts: map[string]int{"ok": 120, "busy": 4},
+		Latency: api.Latency{Count: 121, MeanMS: 4100, MedianMS: 2900, P95MS: 14000}, First: api.Latency{Count: 120, MeanMS: 700, MedianMS: 550, P95MS: 1800},
+	}
+}
+
+func exampleHealth() api.Health {
+	return api.Health{
+		Version: "1.2.0", Commit: "de5e5c4b", Started: exampleTime(), Ready: true,
+		Parts:   []api.HealthPart{{Name: "servers", State: "degraded", Problem: "down: wiki"}, {Name: "store", State: "ok"}},
+		Store:   api.StoreHealth{Type: "bolt", Bytes: 7340032, Files: 1048576},
+		Backups: api.Backups{EverySeconds: 86400, Keep: 7, Items: []api.Backup{{Name: "legwork-20261121-030000.db", At: exampleTime(), Bytes: 6291456}}},
+		Alerts:  api.AlertHealth{Webhooks: []string{"ops"}, Recent: []api.Alert{{At: exampleTime(), Kind: "server.down", Summary: "The tool server wiki does not work.", Problem: "it cannot be reached"}}},
+		Queue:   api.Queue{Tasks: map[string]int{"working": 2, "done": 310}, Slots: 32, Working: 2, Approvals: 1, ApprovalsS: 95},
+		Budgets: []api.DayBudget{{Name: "day_usd", Unit: "usd", Limit: 5, Spent: 1.25}},
+	}
+}
+
+func examplePeople() api.People {
+	return api.People{
+		Admins: []string{"telegram:12345"}, Rules: []api.AccessRule{{Platform: "telegram", Users: []string{"12345"}, Chats: []string{}, Teams: []string{}}},
+		People:   []api.PersonAccess{{Key: "telegram:777", Name: "Ann", Access: "allow", Chats: []string{}}},
+		Requests: []api.PersonAsks{{Key: "telegram:888", Name: "Bob", Chat: "telegram:888", At: exampleTime()}},
+	}
+}
+
+func exampleSchedule() api.Schedule {
+	next, last := exampleLater(24*time.Hour), exampleTime()
+	return api.Schedule{
+		ID: "smfqwc2lbmvzg", Goal: "Sum up the news about Go.", When: "every day at 9:30", Timezone: "UTC", Chat: "telegram:12345", From: "telegram:12345", FromName: "Ann",
+		State: "active", Next: &next, Last: &last, LastTask: exampleID, LastDone: "done", MayEdit: true,
+	}
+}

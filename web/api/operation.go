@@ -33,6 +33,7 @@ type operation struct {
 	upload       bool           // the body is a file
 	binary       bool           // the answer is the content of a file
 	waits        bool           // understands the header Prefer
+	long         bool           // may take as long as maxWait
 }
 
 // reply is a second kind of success.
@@ -85,7 +86,16 @@ func (o operation) huma(c *calls, shared *huma.Components) huma.Operation {
 		op.Responses[strconv.Itoa(status)] = problemResponse(shared, problems)
 	}
 	if o.waits {
-		op.Middlewares = append(op.Middlewares, c.extendDeadlines)
+		op.Middlewares = append(op.Middlewares, func(ctx huma.Context, next func(huma.Context)) {
+			c.extendDeadlines(ctx, preferredWait(ctx.Header("Prefer")))
+			next(ctx)
+		})
+	}
+	if o.long {
+		op.Middlewares = append(op.Middlewares, func(ctx huma.Context, next func(huma.Context)) {
+			c.extendDeadlines(ctx, maxWait)
+			next(ctx)
+		})
 	}
 	return op
 }
@@ -143,17 +153,15 @@ func queries(o *huma.Operation) []string {
 	return names
 }
 
-// extendDeadlines extends the deadlines of the server for requests that may have to
-// wait. Writing the reply still has a limit.
-func (c *calls) extendDeadlines(ctx huma.Context, next func(huma.Context)) {
-	wait := preferredWait(ctx.Header("Prefer"))
+// extendDeadlines extends the deadlines of the server for a request that may take a
+// while. Writing the reply still has a limit.
+func (c *calls) extendDeadlines(ctx huma.Context, wait time.Duration) {
 	if wait > 0 {
 		_, w := humago.Unwrap(ctx)
 		rc := http.NewResponseController(w)
 		_ = rc.SetReadDeadline(time.Time{}) // a server without deadlines returns an error
 		_ = rc.SetWriteDeadline(time.Now().Add(wait + c.WriteTimeout))
 	}
-	next(ctx)
 }
 
 // maxWait is the longest time that a request can wait.

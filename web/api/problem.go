@@ -78,6 +78,8 @@ func (c *calls) toProblem(ctx context.Context, method string, err error) error {
 		return problem.New(problem.NotFound, api.Sentence(api.ErrNotFound))
 	case errors.Is(err, api.ErrNotFound):
 		return problem.New(problem.NotFound, api.Sentence(err))
+	case errors.Is(err, api.ErrCodeNeeded):
+		return problem.New(problem.CodeNeeded, api.Sentence(err))
 	case errors.Is(err, api.ErrForbidden):
 		return problem.New(problem.Forbidden, api.Sentence(err))
 	case errors.Is(err, api.ErrKeyReused):

@@ -88,6 +88,7 @@ const (
 	Malformed    Code = "malformed"
 	Unauthorized Code = "unauthorized"
 	Forbidden    Code = "forbidden"
+	CodeNeeded   Code = "code_needed"
 	Origin       Code = "cross_origin"
 	NotFound     Code = "not_found"
 	Method       Code = "method_not_allowed"
@@ -119,6 +120,7 @@ func kinds() map[Code]kind {
 		Malformed:    {400, "The request cannot be read", 0},
 		Unauthorized: {401, "A token is needed", 0},
 		Forbidden:    {403, "The token may not do this", 0},
+		CodeNeeded:   {403, "A code is needed", 0},
 		Origin:       {403, "Pages of other origins may not do this", 0},
 		NotFound:     {404, "There is nothing here", 0},
 		Method:       {405, "Another method is needed", 0},
