@@ -27,6 +27,7 @@ import (
 	"legwork/tasks"
 	"legwork/tasks/commands"
 	"legwork/tasks/inbox"
+	"legwork/web"
 )
 
 // ChatOptions are what "legwork chat" was asked for.
@@ -182,8 +183,10 @@ func (talk conversation) run(ctx context.Context, c cli.Console, config *conf.Co
 	a.unattended = talk.Text != "" && (talk.JSON || !terminal.Attended(c.In, c.Err))
 	t := talk.terminal(ctx, a, screen)
 	config.Access.Admins = append(slices.Clip(config.Access.Admins), t.Person().Key()) // the person at this terminal owns the data
-	a.connect(model, t)
-	err = talk.serve(ctx, a, t)
+	page, err := talk.connect(ctx, c, a, model, t)
+	if err == nil {
+		err = talk.serve(ctx, a, t, page)
+	}
 	if closed := a.close(); err == nil {
 		err = closed
 	}
@@ -194,6 +197,31 @@ func (talk conversation) run(ctx context.Context, c cli.Console, config *conf.Co
 		return cli.ErrFailed
 	}
 	return err
+}
+
+// connect connects core to the terminal. A demo without a question also serves the page, for
+// the person at this machine, and prints a link that signs them in.
+func (talk conversation) connect(ctx context.Context, c cli.Console, a *core, model llm.Model, t *terminal.Terminal) (page *web.Server, err error) {
+	if talk.command != demoCommand || talk.Text != "" {
+		a.connect(model, t)
+		return nil, nil
+	}
+	a.config.HTTP.Listen = "127.0.0.1:0"
+	a.webChat = a.newWebChat(ctx.Done())
+	a.connect(model, t, a.webChat)
+	if page, err = a.openServer(a.serverConfig(ctx, a.config, nil, nil)); err != nil {
+		return nil, err
+	}
+	link, err := a.ownerLink(ctx)
+	if err != nil {
+		return nil, errors.Join(err, page.Close())
+	}
+	out := c.Err
+	if talk.interactive(c) {
+		out = c.Out
+	}
+	_, err = fmt.Fprintln(out, a.texts.Text(a.config.Language, "demo.page", map[string]any{"Link": link}))
+	return page, err
 }
 
 // standby returns what is called when another process works with the database. It is
@@ -209,10 +237,13 @@ func (talk conversation) standby(c cli.Console) func(holder string) {
 
 // serve works until the terminal is left, ctx ends or a part fails, then stops all
 // parts.
-func (talk conversation) serve(ctx context.Context, a *core, t *terminal.Terminal) error {
+func (talk conversation) serve(ctx context.Context, a *core, t *terminal.Terminal, page *web.Server) error {
 	var parts lifecycle
 	defer parts.stop(a.log)
 	a.start(&parts)
+	if page != nil {
+		parts.start("http", page.Run)
+	}
 	ctx, leave := context.WithCancel(ctx)
 	defer leave()
 	left := make(chan error, 1)

@@ -36,25 +36,40 @@ func (d *daemon) listen(ctx context.Context, config *conf.Config, hooks map[stri
 	if config.HTTP.Listen == "" && config.HTTP.WebhookListen == "" {
 		return nil
 	}
-	d.core.service = api.New(api.Config{Store: d.core.store, Inbox: d.core.inbox, Webhooks: d.webhooks, Now: d.core.clock.Now, Files: d.core.fileLimits})
-	programs := webapi.New(webapi.Config{
-		Service: d.core.service, Operations: d.operations(), Version: telemetry.ReadBuild().Version, Public: config.HTTP.PublicURL, Stop: ctx.Done(), Log: d.log,
-		Metrics: d.core.metrics,
-	})
-	d.core.page = func() string { return pageAddress(config.HTTP.PublicURL, d.web.Address("http.listen")) }
 	refused := web.OncePerMinute(d.refused, time.Now)
-	var err error
-	d.web, err = web.New(web.Config{
-		Listen: config.HTTP.Listen, WebhookListen: config.HTTP.WebhookListen, PublicURL: config.HTTP.PublicURL,
-		Health: d.health, Webhooks: hooks, Docs: programs.Docs(), Console: console.Handler(), Access: access(config), SignIn: d.core.signIn(),
-		Streams: webapi.IsUpload,
-		API:     redact.Replies(withChat(d.core.webChat, programs.Handler()), d.hidden, false), MCP: mcp.New(mcp.Config{
-			Service: d.core.service, Version: telemetry.ReadBuild().Version, Stop: ctx.Done(), Log: d.log,
-			Refused: func(ctx context.Context, p api.Principal, tool string) { refused(ctx, p, "/mcp "+tool) },
-		}),
-		Metrics: d.core.metrics.Handler(), Tracer: d.core.tracer, Refused: refused, Served: d.core.served, Log: d.log,
+	server := d.core.serverConfig(ctx, config, d.webhooks, d.operations())
+	server.WebhookListen, server.Webhooks, server.Health = config.HTTP.WebhookListen, hooks, d.health
+	server.MCP = mcp.New(mcp.Config{
+		Service: d.core.service, Version: telemetry.ReadBuild().Version, Stop: ctx.Done(), Log: d.log,
+		Refused: func(ctx context.Context, p api.Principal, tool string) { refused(ctx, p, "/mcp "+tool) },
 	})
+	server.Metrics, server.Tracer, server.Refused, server.Served = d.core.metrics.Handler(), d.core.tracer, refused, d.core.served
+	var err error
+	d.web, err = d.core.openServer(server)
 	return err
+}
+
+// serverConfig is what the HTTP server of every command serves: the page and the API, also
+// for those who sign in. core is connected. operations may be nil. Long requests end when ctx ends.
+func (a *core) serverConfig(ctx context.Context, config *conf.Config, webhooks func() []string, operations *api.Operations) web.Config {
+	a.service = api.New(api.Config{Store: a.store, Inbox: a.inbox, Webhooks: webhooks, Now: a.clock.Now, Files: a.fileLimits})
+	programs := webapi.New(webapi.Config{
+		Service: a.service, Operations: operations, Version: telemetry.ReadBuild().Version, Public: config.HTTP.PublicURL, Stop: ctx.Done(), Log: a.log,
+		Metrics: a.metrics,
+	})
+	return web.Config{
+		Listen: config.HTTP.Listen, PublicURL: config.HTTP.PublicURL, Docs: programs.Docs(), Console: console.Handler(), Access: access(config),
+		SignIn: a.signIn(), Streams: webapi.IsUpload, API: redact.Replies(withChat(a.webChat, programs.Handler()), a.hidden, false), Log: a.log,
+	}
+}
+
+// openServer opens the addresses of the HTTP server.
+func (a *core) openServer(config web.Config) (*web.Server, error) {
+	server, err := web.New(config)
+	if err == nil {
+		a.page = func() string { return pageAddress(config.PublicURL, server.Address("http.listen")) }
+	}
+	return server, err
 }
 
 // refused adds the attempt of a token that its role does not allow to the audit log.

@@ -9,7 +9,6 @@ import (
 	botweb "legwork/bot/web"
 	"legwork/files"
 	"legwork/tasks/api"
-	"legwork/tasks/policy"
 	"legwork/web/problem"
 )
 
@@ -21,8 +20,8 @@ func (a *core) newWebChat(stop <-chan struct{}) *botweb.Web {
 
 // chatCaller is the person who sends a request to the web chat.
 func chatCaller(r *http.Request) (bot.Person, bool) {
-	p := api.Caller(r.Context())
-	return bot.Person{Platform: botweb.Name, ID: p.Name, Name: p.Name}, p.Role != policy.RoleAgent && p.Role.May(policy.OpStart) != policy.Never
+	person := api.Caller(r.Context()).Person
+	return person, person.ID != ""
 }
 
 // attachUploads returns uploads of the caller as files of a message.

@@ -53,13 +53,13 @@ const (
 	TableGarbage
 	TableBlobs
 	TableChunks
+	TableSessions
+	TableLinks
 	TableConversations
 	TablePosts
 	TablePostMarks
 	TablePostChanges
 	TableNewestPosts
-	TableSessions
-	TableLinks
 	tableEnd
 )
 
@@ -71,9 +71,10 @@ var names = [tableEnd]string{
 	TableRows: "rows", TableListed: "listed", TableFeed: "feed", TableTail: "tail", TableAudit: "audit",
 	TableOutgoing: "outgoing", TableOutbox: "outbox", TableLanes: "lanes",
 	TableContents: "contents", TableUses: "uses", TableFiles: "files", TableOwners: "owners", TableGarbage: "garbage",
-	TableBlobs: "blobs", TableChunks: "chunks",
+	TableBlobs: "blobs", TableChunks: "chunks", TableSessions: "sessions", TableLinks: "links",
 	TableConversations: "conversations", TablePosts: "posts", TablePostMarks: "post_marks", TablePostChanges: "post_changes",
 	TableNewestPosts: "newest_posts", TableSessions: "sessions", TableLinks: "links",
+	TableNewestPosts: "newest_posts",
 }
 
 // String is the stored name of the table.
