@@ -139,6 +139,16 @@ func TestRoot(t *testing.T) {
 	if got := ask(t, "POST", "http://"+at+"/", "", "Accept: "+page); got.status != http.StatusNotFound {
 		t.Errorf("POST gets %d %s", got.status, got.body)
 	}
+	console := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { _, _ = io.WriteString(w, "page "+r.URL.Path) })
+	both, _, _ := serve(t, web.Config{Listen: "127.0.0.1:0", Docs: docs, Console: console})
+	for _, path := range []string{"/", "/console", "/console/"} {
+		if got := ask(t, "GET", "http://"+both+path, "", "Accept: "+page); got.status != http.StatusOK || got.body != "page /console/" {
+			t.Errorf("with the page in the browser, a browser at %s gets %d %s", path, got.status, got.body)
+		}
+	}
+	if got := ask(t, "GET", "http://"+both+"/console/chat/1", "", "Host: evil.example.com"); got.status == http.StatusOK {
+		t.Errorf("the page under another host: got %d", got.status)
+	}
 	if got := ask(t, "GET", "http://"+at+"/docs", "", "Accept: "+page, "Host: evil.example.com"); got.status == http.StatusOK {
 		t.Errorf("another host gets %d", got.status)
 	}

@@ -98,3 +98,11 @@ func TestHandler(t *testing.T) {
 		}
 	}
 }
+
+// TestTypes checks the types of the sources. The bundler drops them unread.
+func TestTypes(t *testing.T) {
+	check := exec.CommandContext(t.Context(), need.NPM(t, "tsc"), "--project", "src")
+	if text, err := check.CombinedOutput(); err != nil {
+		t.Errorf("checking types: %v\n%s", err, text)
+	}
+}

@@ -18,10 +18,10 @@ export function Shell() {
   const { parts } = useRoute();
   const [open, setOpen] = useState(false);
   const t = useTexts();
-  const page = pageOf(parts);
+  const page = pageOf(parts.length > 0 || !me ? parts : [nav(me)[0]?.[0] ?? "chat"]);
   const main = useRef<HTMLElement>(null);
   const shown = useRef(page);
-  const section = parts[0] ?? "chat";
+  const section = parts[0] ?? page;
   useEffect(() => {
     setOpen(false);
     if (shown.current === page) return;

@@ -32,7 +32,7 @@ export function Board({ board, live }: { board: NonNullable<Post["board"]>; live
         <span class="board-status muted">{live && !board.waiting && <Spinner />}{board.status}</span>
       </header>
       {items.length > 0 && <progress class="board-bar" max={items.length} value={done} aria-label={board.title} />}
-      <ol class="board-items">{items.map((i) => <Item key={i.id} item={i} elapsed={elapsed(i)} />)}</ol>
+      {items.length > 0 && <ol class="board-items">{items.map((i) => <Item key={i.id} item={i} elapsed={elapsed(i)} />)}</ol>}
     </div>
   );
 }

@@ -30,7 +30,7 @@ export const PostView = memo(({ post: p, onReply }: { post: Post; onReply: (text
   return (
     <article class={kind} aria-label="legwork" aria-busy={p.partial}>
       {p.failed && <p class="post-failed"><Icon name="error" size={16} />{t("failed")}</p>}
-      {p.board && <Board board={p.board} live={!!p.partial || p.kind === "board"} />}
+      {p.board && <Board board={p.board} live={!!p.partial || !!p.buttons?.length} />}
       {p.text && !(p.board && p.kind === "board") && <Markdown text={p.text} />}
       {p.kind === "answer" && p.partial && <span class="post-cursor" aria-hidden="true" />}
       <Files post={p} files={files} />

@@ -1,3 +1,4 @@
+import type { ComponentChildren } from "preact";
 import { useMemo, useState } from "preact/hooks";
 import { useTexts } from "../../lib/i18n";
 import { Button } from "../../ui/Button";
@@ -21,9 +22,9 @@ export function Question({ post: p, onReply }: { post: Post; onReply: (text: str
   const buttons = p.form ? p.buttons?.filter((b) => b.style === "danger") : p.buttons; // the form has all fields; the others are about one
   return (
     <>
-      {p.calls?.map((c, i) => <Call key={i} call={c} />)}
+      {p.calls?.map((c, i) => <Call key={i} call={c} open={!p.text?.includes("```")} />)}
       {p.plan && plan && <Plan items={plan} onChange={open ? setPlan : undefined} />}
-      {p.form && open && <WholeForm form={p.form} press={press} />}
+      {p.form && open && <WholeForm form={p.form} press={press}><Buttons post={{ ...p, buttons }} press={press} /></WholeForm>}
       {p.free_text && open && !p.form && (
         <form class="post-words" onSubmit={(e) => { e.preventDefault(); if (words.trim()) { onReply(words.trim()); setWords(""); } }}>
           <input class="input" aria-label={t("answer")} placeholder={t("answer")} value={words} onInput={(e) => setWords(e.currentTarget.value)} />
@@ -31,14 +32,14 @@ export function Question({ post: p, onReply }: { post: Post; onReply: (text: str
         </form>
       )}
       {comment !== undefined && open && <Field label={t("comment")}>{(f) => <textarea {...f} rows={2} value={comment} autofocus onInput={(e) => setComment(e.currentTarget.value)} />}</Field>}
-      <Buttons post={{ ...p, buttons }} press={press} more={(data) => ({ ...about, ...(plan && plan !== p.plan?.items && data === p.plan?.data ? { plan } : {}) })} />
+      {!p.form && <Buttons post={p} press={press} more={(data) => ({ ...about, ...(plan && plan !== p.plan?.items && data === p.plan?.data ? { plan } : {}) })} />}
       {comment === undefined && open && !!p.calls?.length && <Button kind="plain" small icon="edit" class="post-comment" onClick={() => setComment("")}>{t("comment.add")}</Button>}
     </>
   );
 }
 
 /** All fields that a server asks for. */
-function WholeForm({ form, press }: { form: NonNullable<Post["form"]>; press: ReturnType<typeof usePress> }) {
+function WholeForm({ form, press, children }: { form: NonNullable<Post["form"]>; press: ReturnType<typeof usePress>; children: ComponentChildren }) {
   const t = useTexts();
   const schema = useMemo(() => schemaOf(form.fields), [form]);
   const [values, setValues] = useState(() => defaults(schema));
@@ -46,7 +47,7 @@ function WholeForm({ form, press }: { form: NonNullable<Post["form"]>; press: Re
   return (
     <form class="stack" noValidate onSubmit={(e) => { e.preventDefault(); void press.press(form.data, { form: values }); }}>
       <SchemaForm schema={schema} values={values} onChange={setValues} errors={errors} />
-      <div><Button type="submit" kind="primary" busy={press.busy === form.data}>{t("send")}</Button></div>
+      <div class="row"><Button type="submit" kind="primary" busy={press.busy === form.data}>{t("send")}</Button>{children}</div>
     </form>
   );
 }
@@ -62,14 +63,15 @@ function schemaOf(fields: FormField[]): Schema {
   return { type: "object", properties: Object.fromEntries(fields.map((f) => [f.name, property(f)])), required: fields.filter((f) => f.required).map((f) => f.name) };
 }
 
-/** The exact call that is asked about. */
-function Call({ call: c }: { call: NonNullable<Post["calls"]>[number] }) {
+/** The exact call that is asked about. It is folded where the text of the question shows
+ * it already. */
+function Call({ call: c, open }: { call: NonNullable<Post["calls"]>[number]; open: boolean }) {
   const t = useTexts();
   const dot = c.tool.indexOf(".");
   return (
-    <div class="call">
-      <p class="call-tool"><span class="faint">{t("call")}</span> <span class="mono">{dot > 0 && <span class="muted">{c.tool.slice(0, dot)}.</span>}<strong>{c.tool.slice(dot + 1)}</strong></span></p>
+    <details class="call" open={open}>
+      <summary>{t("call")} <span class="mono">{dot > 0 && <span class="muted">{c.tool.slice(0, dot)}.</span>}<strong>{c.tool.slice(dot + 1)}</strong></span></summary>
       <Json value={c.arguments ?? {}} />
-    </div>
+    </details>
   );
 }

@@ -113,7 +113,8 @@ class Store {
     const at = this.conversations.findIndex((c) => c.id === p.conversation);
     const live = !!p.task && (!!p.partial || p.kind === "question" || p.kind === "board");
     if (at < 0) {
-      this.conversations = [{ id: p.conversation, title: p.mine ? (p.text ?? "").slice(0, 100) : "", last_at: p.at, unread: !p.mine, task: live ? p.task! : "" }, ...this.conversations];
+      if (!p.mine) return void this.loadList();
+      this.conversations = [{ id: p.conversation, title: (p.text ?? "").slice(0, 100), last_at: p.at, unread: false, task: live ? p.task! : "" }, ...this.conversations];
       return;
     }
     const old = this.conversations[at];
@@ -135,9 +136,13 @@ class Store {
   }
 
   async loadList(more = false) {
+    const before = this.conversations;
     try {
       const page = await get<Page<Conversation>>("v1/chat/conversations", { before: more ? this.next : undefined });
-      this.conversations = more ? [...this.conversations, ...page.items.filter((c) => !this.conversations.some((k) => k.id === c.id))] : page.items;
+      const known = new Set(page.items.map((c) => c.id));
+      const rest = this.conversations.filter((c) => !known.has(c.id));
+      // Without more, only conversations that began while the list was on its way stay.
+      this.conversations = more ? [...rest, ...page.items] : [...rest.filter((c) => !before.some((b) => b.id === c.id)), ...page.items];
       this.next = page.next_cursor ?? null;
       this.error = undefined;
       this.listed = true;
