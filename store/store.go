@@ -50,7 +50,6 @@ func Open(ctx context.Context, db DB, o Options) (*Store, error) {
 	c := newCore(db, o)
 	s := &Store{
 		core: c, Journals: Journals{c}, Conversations: Conversations{c}, Ledger: Ledger{c}, Timetable: Timetable{c},
-		Index: Index{c}, Audit: Audit{c}, Deliveries: Deliveries{c}, Deletion: Deletion{c}, Files: Files{c}, Posts: Posts{c}, SignIns: SignIns{c},
 		Index: Index{c}, Audit: Audit{c}, Deliveries: Deliveries{c}, Deletion: Deletion{c}, Files: Files{c}, SignIns: SignIns{c}, Posts: Posts{c},
 	}
 	if err := db.View(ctx, checkFinished); err != nil {

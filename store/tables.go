@@ -73,7 +73,6 @@ var names = [tableEnd]string{
 	TableContents: "contents", TableUses: "uses", TableFiles: "files", TableOwners: "owners", TableGarbage: "garbage",
 	TableBlobs: "blobs", TableChunks: "chunks", TableSessions: "sessions", TableLinks: "links",
 	TableConversations: "conversations", TablePosts: "posts", TablePostMarks: "post_marks", TablePostChanges: "post_changes",
-	TableNewestPosts: "newest_posts", TableSessions: "sessions", TableLinks: "links",
 	TableNewestPosts: "newest_posts",
 }
 
