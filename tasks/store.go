@@ -162,6 +162,9 @@ type Store interface {
 	// as ("terminal:me", "language"). A missing value is "".
 	Setting(ctx context.Context, owner, name string) (string, error)
 	PutSetting(ctx context.Context, owner, name, value string) error
+	// SettingOwners lists the owners that have a setting of a name, sorted. It reads all
+	// settings.
+	SettingOwners(ctx context.Context, name string) ([]string, error)
 	Close() error
 }
 
