@@ -122,8 +122,8 @@ func TestRights(t *testing.T) {
 	}
 }
 
-// TestSessionEnds: a session that is revoked in the middle ends at once; what was written
-// is kept until the person signs in again.
+// TestSessionEnds: a session that is revoked in the middle ends at once, and a draft
+// stays until the person signs in again.
 func TestSessionEnds(t *testing.T) {
 	e := newEnv(t, "")
 	tab := e.enter("operator", browser.Wide)
