@@ -158,7 +158,7 @@ func TestSignOut(t *testing.T) {
 	tab.Allow("status of 401")
 	tab.Go(e.URL + "/console/sessions")
 	tab.See(browser.Heading("Sessions"))
-	tab.Click(browser.Button("Account and settings"))
+	tab.Click(browser.Button("/Account and settings/"))
 	tab.Click(browser.Element{Role: "menuitem", Name: "Sign out"})
 	tab.See(browser.Box("Token"))
 	tab.Reload()
