@@ -98,6 +98,7 @@ func parts(messages int) []part {
 		{"idle", measureIdle},
 		{"load", measureLoad},
 		{"files", measureFiles},
+		{"page", measurePage},
 		{"burst", measureBurst},
 		{"stop", measureStop},
 		{"fold", measureFold},
