@@ -15,8 +15,8 @@ import (
 
 	"legwork/app/cli"
 	"legwork/bot"
-	"legwork/tasks/api"
 	botweb "legwork/bot/web"
+	"legwork/tasks/api"
 	"legwork/tasks/cards"
 	"legwork/tasks/inbox"
 	"legwork/tools"

@@ -30,7 +30,7 @@ func (id ID) Time() (at time.Time, known bool) {
 }
 
 // Page is the public address of legwork, "https://bot.example.com", below which others
-// reach the page in the browser. Empty: nobody knows of one, and nothing links to it.
+// reach the page in the browser. Empty: it has none, and messages have no links to it.
 type Page string
 
 // Task is the address of a task in the page; empty without one.

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"testing"
 	"time"
@@ -123,7 +124,7 @@ func TestDamagedRows(t *testing.T) {
 		return errors.New("no entry")
 	})
 	s = open(t, dir, bolt.Options{})
-	if row, err := s.Row(t.Context(), damageTask(1)); err != nil || row != want[damageTask(1)] {
+	if row, err := s.Row(t.Context(), damageTask(1)); err != nil || !reflect.DeepEqual(row, want[damageTask(1)]) {
 		t.Fatalf("a damaged row: got %+v, %v, want %+v", row, err, want[damageTask(1)])
 	}
 	if diff := cmp.Diff(want, checkIndex(t, s)); diff != "" {

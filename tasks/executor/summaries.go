@@ -286,8 +286,8 @@ func (s *summaries) call(ctx context.Context, id tasks.ID, opening *planner.Open
 // outlineLines is how many lines an outline has at most.
 const outlineLines = 5
 
-// Outline asks a model to sum a task up in a few lines of plain text: what was wanted,
-// what was done, what came out. Its cost counts in the budgets of the day, and not in
+// Outline asks a model to sum a task up in a few lines of plain text: its goal, its
+// steps and its outcome. Its cost counts in the budgets of the day, and not in
 // those of the task. Errors that callers branch on: tasks.ErrNoTask, tasks.ErrBudget,
 // tasks.ErrPaused.
 func (x *Executor) Outline(ctx context.Context, id tasks.ID) ([]string, error) {

@@ -114,7 +114,7 @@ func (s *Step) finish(e planner.Event, state State, why string) {
 }
 
 // settleAsked ends the tool calls that ended without running again: people said no, or
-// nobody answered.
+// did not answer.
 func (r *recorder) settleAsked(e planner.Event) {
 	for i := range r.asked {
 		s := &r.steps[i]

@@ -50,7 +50,11 @@ func TestRoles(t *testing.T) {
 		"GET /v1/tasks/{id}/state":         {"yes yes yes hidden yes hidden", nil},
 		"PATCH /v1/tasks/{id}/state":       {"no yes yes hidden yes hidden", map[string]any{"a": 1}},
 		"PUT /v1/tasks/{id}/state":         {"no yes yes hidden yes hidden", map[string]any{"a": 1}},
-		"GET /v1/usage":                    {"yes yes yes no yes yes", nil},
+		"GET /v1/tasks/{id}/steps":         {"yes yes yes hidden yes hidden", nil},
+		"POST /v1/tasks/{id}/summary":      {"no yes yes no yes hidden", nil},
+		// The task has no such step, so roles that may read prompts get a 404.
+		"GET /v1/tasks/{id}/steps/{step}/prompt": {"hidden hidden hidden no no no", nil},
+		"GET /v1/usage":                          {"yes yes yes no yes yes", nil},
 	}
 	// The calls about legwork itself: only the refusal is looked at.
 	operating := map[string]string{
@@ -152,7 +156,7 @@ func (e *env) outcome(name, caller string, body any) string {
 	if strings.Contains(path, "/tasks/{id}/") && method == "GET" {
 		shown = "" // they show no other task
 	}
-	r.path = strings.NewReplacer("{id}", string(id), "{seq}", "1").Replace(path)
+	r.path = strings.NewReplacer("{id}", string(id), "{seq}", "1", "{step}", "plan 1.0").Replace(path)
 	if strings.HasSuffix(path, "/events") {
 		return e.firstEvent(r, shown)
 	}
