@@ -210,7 +210,7 @@ func (talk conversation) connect(ctx context.Context, c cli.Console, a *core, mo
 	a.config.HTTP.Listen = "127.0.0.1:0"
 	a.webChat = a.newWebChat(ctx.Done())
 	a.connect(model, t, a.webChat)
-	if page, err = a.openServer(a.serverConfig(ctx, a.config, nil, webapi.Config{})); err != nil {
+	if page, err = a.openServer(a.serverConfig(ctx, a.config, nil, webapi.Config{Operations: a.operations(demoModels, func() map[string]error { return nil })})); err != nil {
 		return nil, err
 	}
 	link, err := a.ownerLink(ctx)

@@ -37,7 +37,7 @@ func (d *daemon) listen(ctx context.Context, config *conf.Config, hooks map[stri
 		return nil
 	}
 	refused := web.OncePerMinute(d.refused, time.Now)
-	server := d.core.serverConfig(ctx, config, d.webhooks, webapi.Config{Operations: d.operations(), ConfigFile: d.configFile(config)})
+	server := d.core.serverConfig(ctx, config, d.webhooks, webapi.Config{Operations: d.core.operations(d.models.describe, d.health), ConfigFile: d.configFile(config)})
 	server.WebhookListen, server.Webhooks, server.Health = config.HTTP.WebhookListen, hooks, d.health
 	server.MCP = mcp.New(mcp.Config{
 		Service: d.core.service, Version: telemetry.ReadBuild().Version, Stop: ctx.Done(), Log: d.log,
@@ -59,7 +59,7 @@ func (a *core) serverConfig(ctx context.Context, config *conf.Config, webhooks f
 	calls := webapi.New(programs)
 	return web.Config{
 		Listen: config.HTTP.Listen, PublicURL: config.HTTP.PublicURL, Docs: calls.Docs(), Console: console.Handler(), Access: access(config),
-		SignIn: a.signIn(), Streams: webapi.IsUpload, API: redact.Replies(withChat(a.webChat, calls.Handler()), a.hidden, false), Log: a.log,
+		SignIn: a.signIn(programs.ConfigFile != nil), Streams: webapi.IsUpload, API: redact.Replies(withChat(a.webChat, calls.Handler()), a.hidden, false), Log: a.log,
 	}
 }
 

@@ -18,14 +18,20 @@ import (
 	"legwork/web"
 )
 
-// operations is what operators and admins see of the daemon, and can do.
-func (d *daemon) operations() *api.Operations {
+// operations is what operators and admins see of the process, and can do. models
+// describes the models; parts returns the problems of the parts, as daemon.health does.
+func (a *core) operations(models func() []api.Model, parts func() map[string]error) *api.Operations {
 	started := time.Now()
 	return api.NewOperations(api.OperationsConfig{
-		Inbox: d.core.inbox, Tools: redactedTools{d.core.tools, d.core.credentials}, Confirm: d.core.confirmChanges,
-		ReadUses: d.core.metrics.Uses, ReadModels: d.models.describe,
-		ReadHealth: func(ctx context.Context) (api.Health, error) { return d.readHealth(ctx, started) },
+		Inbox: a.inbox, Tools: redactedTools{a.tools, a.credentials}, Confirm: a.confirmChanges,
+		ReadUses: a.metrics.Uses, ReadModels: models,
+		ReadHealth: func(ctx context.Context) (api.Health, error) { return a.readHealth(ctx, started, parts()) },
 	})
+}
+
+// demoModels describes the stand-in that a demo has in place of a model.
+func demoModels() []api.Model {
+	return []api.Model{{Name: "offline", Model: "offline", Offline: true, Roles: llm.Roles(), Fallback: []string{}}}
 }
 
 // describe describes the models of the config, without secrets.
@@ -56,18 +62,17 @@ func (m *models) describe() []api.Model {
 }
 
 // readHealth reads the state of the process and of its data.
-func (d *daemon) readHealth(ctx context.Context, started time.Time) (api.Health, error) {
+func (a *core) readHealth(ctx context.Context, started time.Time, parts map[string]error) (api.Health, error) {
 	build := telemetry.ReadBuild()
 	h := api.Health{
 		Version: build.Version, Commit: build.Commit, Started: api.Time{Time: started}, Ready: true, Parts: []api.HealthPart{},
-		Store: api.StoreHealth{Type: d.core.config.Store.Type}, Backups: d.core.backups(),
-		Alerts: api.AlertHealth{Webhooks: append([]string{}, d.webhooks()...), Recent: d.core.alerts.Recent()},
-		Queue:  api.Queue{Slots: d.core.config.Limits.ConcurrentTasks, WaitingS: d.core.engine.QueueDelay().Seconds()}, Budgets: []api.DayBudget{},
+		Store: api.StoreHealth{Type: a.config.Store.Type}, Backups: a.backups(),
+		Alerts: api.AlertHealth{Webhooks: append([]string{}, a.alerts.Webhooks()...), Recent: a.alerts.Recent()},
+		Queue:  api.Queue{Slots: a.config.Limits.ConcurrentTasks, WaitingS: a.engine.QueueDelay().Seconds()}, Budgets: []api.DayBudget{},
 	}
-	if by, on := d.core.pause.State(); on {
+	if by, on := a.pause.State(); on {
 		h.Paused = fmt.Sprintf("by %s since %s", by.Name, by.At.UTC().Format(time.RFC3339))
 	}
-	parts := d.health()
 	for _, name := range slices.Sorted(maps.Keys(parts)) {
 		part := api.HealthPart{Name: name, State: "ok"}
 		if err := parts[name]; err != nil {
@@ -79,12 +84,12 @@ func (d *daemon) readHealth(ctx context.Context, started time.Time) (api.Health,
 		h.Parts = append(h.Parts, part)
 	}
 	var now telemetry.Readings
-	if err := d.core.readStore(ctx, &now); err != nil {
+	if err := a.readStore(ctx, &now); err != nil {
 		return h, fmt.Errorf("reading the store: %w", err)
 	}
 	h.Store.Bytes, h.Store.Files = now.StoreBytes, now.FileBytes
 	h.Queue.Tasks, h.Queue.Approvals, h.Queue.ApprovalsS = now.Tasks, now.Approvals.Waiting, now.Approvals.Oldest.Seconds()
-	h.Queue.Working = d.core.engine.Load()
+	h.Queue.Working = a.engine.Load()
 	h.Alerts.Waiting, h.Alerts.OldestS = now.Deliveries.Waiting, now.Deliveries.Oldest.Seconds()
 	for _, b := range now.Budgets {
 		one := api.DayBudget{Name: b.Name, Unit: "tokens", Limit: float64(b.Limit), Spent: float64(b.Spent)}

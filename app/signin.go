@@ -17,10 +17,10 @@ import (
 	"legwork/web"
 )
 
-// signIn says how people sign in at the page.
-func (a *core) signIn() *web.SignIn {
+// signIn says how people sign in at the page. configFile says that admins can edit one.
+func (a *core) signIn(configFile bool) *web.SignIn {
 	return &web.SignIn{
-		Store: a.store, Rights: a.rights, Version: telemetry.ReadBuild().Version,
+		Store: a.store, Rights: a.rights, ConfigFile: configFile, Version: telemetry.ReadBuild().Version,
 		Language: func(ctx context.Context, person string) string {
 			usual := a.inbox.CurrentRules().Language
 			language, err := a.inbox.Settings.Language(ctx, person, usual)

@@ -30,6 +30,8 @@ type SignIn struct {
 	Language func(ctx context.Context, person string) string
 	// Record adds an entry to the audit log.
 	Record func(context.Context, tasks.AuditEntry)
+	// ConfigFile says that admins can read and change the config file in the page.
+	ConfigFile bool
 	// Version of legwork, for the page.
 	Version string
 }

@@ -283,7 +283,7 @@ func (a *auth) getSession(w http.ResponseWriter, r *http.Request) {
 	p := api.Caller(r.Context())
 	me := Me{
 		Name: p.Title(), Role: p.Role, Chats: append([]string{}, p.Chats...), Groups: p.Groups, Webhooks: append([]string{}, p.Webhooks...),
-		Can: []policy.Op{}, Chat: p.Person.ID != "", Config: p.Role == policy.RoleAdmin, Version: a.signIn.Version,
+		Can: []policy.Op{}, Chat: p.Person.ID != "", Config: a.signIn.ConfigFile && p.Role.May(policy.OpConfig) == policy.Always, Version: a.signIn.Version,
 	}
 	if me.Chat {
 		me.Person = p.Person.Key()

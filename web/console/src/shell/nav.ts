@@ -17,7 +17,7 @@ export function nav(me: Me): string[][] {
   const allowed = (page: string) => {
     if (!(page in PAGES)) return false;
     if (page === "chat") return me.chat;
-    if (page === "config") return me.role === "admin";
+    if (page === "config") return me.config;
     return !needs[page] || me.can.includes(needs[page]);
   };
   return groups.map((group) => group.filter(allowed)).filter((group) => group.length > 0);
