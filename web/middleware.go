@@ -216,12 +216,12 @@ func (w *responseWriter) FlushError() error {
 	return err
 }
 
-func replyJSON(w http.ResponseWriter, status int, kind string, v any) {
+func replyJSON(w http.ResponseWriter, status int, v any) {
 	body, err := json.Marshal(v)
 	if err != nil {
 		panic(err) // callers pass only texts and numbers
 	}
-	reply(w, status, kind, append(body, '\n'))
+	reply(w, status, "application/json", append(body, '\n'))
 }
 
 func reply(w http.ResponseWriter, status int, kind string, body []byte) {

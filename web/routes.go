@@ -132,7 +132,7 @@ func writeReady(w http.ResponseWriter, health map[string]error) {
 	if answer.Status == statusNotReady {
 		status = http.StatusServiceUnavailable
 	}
-	replyJSON(w, status, "application/json", answer)
+	replyJSON(w, status, answer)
 }
 
 // What /readyz says of the whole process.

@@ -275,7 +275,7 @@ func (a *auth) getWays(w http.ResponseWriter, _ *http.Request) {
 	if p := a.oidc.Load(); p != nil {
 		ways.OIDC = p.button()
 	}
-	replyJSON(w, http.StatusOK, "application/json", ways)
+	replyJSON(w, http.StatusOK, ways)
 }
 
 // getSession describes the caller.
@@ -303,7 +303,7 @@ func (a *auth) getSession(w http.ResponseWriter, r *http.Request) {
 		me.Name = cmp.Or(s.Person.Name, me.Name)
 		me.Session = &MySession{s.ID, api.Time{Time: s.Expires()}}
 	}
-	replyJSON(w, http.StatusOK, "application/json", me)
+	replyJSON(w, http.StatusOK, me)
 }
 
 // holder is the key of the person of a caller's sessions.
@@ -340,7 +340,7 @@ func (a *auth) getSessions(w http.ResponseWriter, r *http.Request) {
 			Expires: api.Time{Time: s.Expires()}, Address: s.Addr, Browser: s.Agent, Current: s.ID == p.Session,
 		}
 	}
-	replyJSON(w, http.StatusOK, "application/json", page)
+	replyJSON(w, http.StatusOK, page)
 }
 
 // endSession revokes a session of the caller; admins may revoke every session.

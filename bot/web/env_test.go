@@ -200,7 +200,7 @@ func (e *env) stream(person, last string) *browser {
 	if last != "" {
 		r.Header.Set("Last-Event-ID", last)
 	}
-	reply, err := http.DefaultClient.Do(r) //nolint:bodyclose // leave closes it
+	reply, err := http.DefaultClient.Do(r)
 	if err != nil {
 		e.Fatal(err)
 	}

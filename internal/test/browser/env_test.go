@@ -140,15 +140,6 @@ func (e *env) write(name, text string) {
 	}
 }
 
-func (e *env) read(name string) string {
-	e.t.Helper()
-	text, err := os.ReadFile(filepath.Join(e.dir, name))
-	if err != nil {
-		e.t.Fatal(err)
-	}
-	return string(text)
-}
-
 var listening = regexp.MustCompile(`(?m)msg=listening address=(\S+)`)
 
 // start starts legwork, and returns when the proxy leads to it.

@@ -57,6 +57,7 @@ func TestHostileStrings(t *testing.T) {
 			t.Fatalf("POST /v1/tasks with the goal %.100q: got %d %s", all[n], code, text)
 		}
 	}
+	tab = e.enter("admin", browser.Wide)
 	for _, page := range []string{"chat", "tasks", "tasks/" + e.task(t), "inbox", "audit", "usage"} {
 		tab.Go(e.URL + "/console/" + page)
 		tab.Until(`document.querySelector("main") && !document.querySelector("main .spinner-page")`)

@@ -31,8 +31,10 @@ export interface Options {
 export interface Reply<T> { data: T; status: number; etag: string }
 
 let onSignedOut = () => {};
-/** Sets what happens when a call finds that the session has ended. */
+/** Sets what happens when a call or a stream finds that the session has ended. */
 export function whenSignedOut(f: () => void) { onSignedOut = f; }
+/** Says that a stream found that the session has ended. */
+export function signedOut() { onSignedOut(); }
 
 /** Calls the server. It throws a Problem; a 401 is reported to whenSignedOut too. */
 export async function call<T = unknown>(method: string, path: string, o: Options = {}): Promise<Reply<T>> {

@@ -1,4 +1,5 @@
 import { useEffect, useRef, useState } from "preact/hooks";
+import { signedOut } from "./api";
 import { at, consoleURL } from "./base";
 import { Hub, type News, type Order } from "./hub";
 import type { StreamEvent, StreamState } from "./stream";
@@ -13,6 +14,7 @@ let order: ((o: Order) => void) | undefined;
 
 function receive(news: News) {
   if (news.state) states.set(news.url, news.state);
+  if (news.state === "signed_out") signedOut();
   listeners.get(news.url)?.forEach((l) => (news.event ? l.event(news.event) : l.state(news.state!)));
 }
 

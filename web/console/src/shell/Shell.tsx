@@ -60,7 +60,7 @@ export function Shell() {
         <Account me={me} />
       </nav>
       {open && <div class="scrim" onClick={() => setOpen(false)} />}
-      <main id="main" class="main" tabIndex={-1} ref={main}>
+      <main id="main" class="main" tabIndex={0} ref={main}>
         <Lazy page={page} parts={parts[0] === page || page === "task" ? parts.slice(1) : parts} />
       </main>
       {ended && <Dialog title={t("ended.title")} onClose={() => {}} fixed><p>{t("ended.text")}</p><SignIn inside /></Dialog>}
