@@ -177,7 +177,7 @@ func (talk conversation) run(ctx context.Context, c cli.Console, config *conf.Co
 	if err != nil {
 		return err
 	}
-	a, err := openCore(ctx, config, talk.command, instruments{hidden: redact.New(config.Secrets())}, log, talk.standby(c))
+	a, err := openCore(ctx, config, talk.command, talk.instruments(config), log, talk.standby(c))
 	if err != nil {
 		return err
 	}
@@ -198,6 +198,15 @@ func (talk conversation) run(ctx context.Context, c cli.Console, config *conf.Co
 		return cli.ErrFailed
 	}
 	return err
+}
+
+// instruments counts calls where the page shows them.
+func (talk conversation) instruments(config *conf.Config) instruments {
+	w := instruments{hidden: redact.New(config.Secrets())}
+	if talk.command == demoCommand && talk.Text == "" {
+		w.metrics = telemetry.NewMetrics(telemetry.MetricsConfig{Build: telemetry.ReadBuild(), Now: time.Now})
+	}
+	return w
 }
 
 // connect connects core to the terminal. A demo without a question also serves the page, for

@@ -65,6 +65,7 @@ func newEnv(t *testing.T, more string) *env {
 	server := programs.Path(t, "legwork/internal/test/fakes/mcpserver")
 	e.write("config.yaml", fmt.Sprintf(`# The config of a test.
 data_dir: data
+backup: {every: 0}
 models:
   main: {base_url: %q, api_key: sk-secret-page, model: fake}
 servers:
