@@ -173,6 +173,19 @@ var rights = []right{
 	{"GET /v1/config/versions", "", 403, 403, 200, 403, 403, 403, 403},
 	{"GET /v1/config/versions/{id}", "", 403, 403, 404, 403, 403, 403, 403},
 	{"GET /v1/config/schema", "", 403, 403, 200, 403, 403, 403, 403},
+	{"GET /v1/tasks/{id}/steps", "", 200, 200, 200, 200, 404, 200, 404},
+	{"GET /v1/tasks/{id}/steps/{step}/prompt", "", 404, 404, 404, 403, 403, 403, 404}, // no model worked on the task
+	{"POST /v1/tasks/{id}/summary", "", 403, 200, 200, 403, 403, 403, 404},
+	{"GET /v1/servers", "", 403, 200, 200, 403, 403, 403, 403},
+	{"GET /v1/servers/{server}", "", 403, 404, 404, 403, 403, 403, 403}, // there is no such server
+	{"POST /v1/servers/{server}/accept", `{"changes":["x"]}`, 403, 403, 404, 403, 403, 403, 403},
+	{"POST /v1/servers/{server}/tools/{tool}/call", `{"arguments":{}}`, 403, 403, 404, 403, 403, 403, 403},
+	{"GET /v1/models", "", 403, 200, 200, 403, 403, 403, 403},
+	{"GET /v1/health", "", 403, 200, 200, 403, 403, 403, 403},
+	{"GET /v1/people", "", 403, 403, 200, 403, 403, 403, 403},
+	{"POST /v1/people/{key}", `{"decision":"remove"}`, 403, 403, 409, 403, 403, 403, 403}, // legwork does not know the person
+	{"GET /v1/schedules", "", 200, 200, 200, 403, 403, 403, 200},
+	{"POST /v1/schedules/{id}", `{"action":"pause"}`, 403, 404, 404, 403, 403, 403, 404}, // there is no such schedule
 	{"GET /metrics", "", 200, 200, 200, 403, 403, 403, 200},
 	{"POST /mcp", `{"jsonrpc":"2.0","id":1,"method":"ping"}`, 200, 200, 200, 200, 200, 200, 200},
 }
@@ -231,6 +244,7 @@ func TestRoles(t *testing.T) {
 // scene makes what a route is about and puts it in its place.
 func (o *apiEnv) scene(route string) (method, path string) {
 	method, path, _ = strings.Cut(route, " ")
+	path = strings.NewReplacer("{server}", "none", "{tool}", "none", "{key}", "telegram:404", "{step}", "none").Replace(path)
 	if strings.HasPrefix(path, "/v1/approvals/") {
 		return method, strings.Replace(path, "{id}", o.reviews(), 1)
 	}

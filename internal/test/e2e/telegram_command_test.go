@@ -20,7 +20,7 @@ func TestTelegramCommands(t *testing.T) {
 	b := newTelegramEnv(t, telegramOptions{haste: 20})
 	b.opens()
 	group := b.group(b.Supergroup("Friends", b.ann, b.bob))
-	tested := map[string]bool{"stop": true, "plan": true, "forget": true, "model": true} // the latter elsewhere
+	tested := map[string]bool{"stop": true, "plan": true, "forget": true, "model": true, "console": true} // the latter elsewhere
 	for _, c := range []struct {
 		write string
 		want  []string
@@ -60,6 +60,8 @@ func TestTelegramCommands(t *testing.T) {
 			b.meets(chat, "the reply to "+text, func(m telegramfake.Message) bool { return m.ID > id && holdsAll(m.Text, c.want) })
 		}
 	}
+	id := b.Say(b.bob.ID, b.bob, "/console")
+	b.meets(b.bob.ID, "the reply to /console", func(m telegramfake.Message) bool { return m.ID > id && holdsAll(m.Text, []string{"Open this link in a browser", "/console/enter#"}) })
 	for _, name := range commands.Names() {
 		if !tested[name] {
 			t.Errorf("the command /%s is not tested", name)
