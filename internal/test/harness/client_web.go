@@ -79,9 +79,13 @@ func (f *webClient) scenario(r *rand.Rand) []record.Input {
 func (f *webClient) config() string {
 	var tokens strings.Builder
 	for _, who := range webPeople {
-		fmt.Fprintf(&tokens, "    - {name: %s, role: operator, sha256: %q}\n", who, fmt.Sprintf("%x", sha256.Sum256([]byte(webSecret(who)))))
+		role := "operator"
+		if who == "eve" {
+			role = "admin"
+		}
+		fmt.Fprintf(&tokens, "    - {name: %s, role: %s, sha256: %q}\n", who, role, fmt.Sprintf("%x", sha256.Sum256([]byte(webSecret(who)))))
 	}
-	return "access: {admins: [\"web:eve\"]}\nhttp:\n  listen: \"127.0.0.1:0\"\n  rate: 10000\n  tokens:\n" + tokens.String()
+	return "http:\n  listen: \"127.0.0.1:0\"\n  rate: 10000\n  tokens:\n" + tokens.String()
 }
 
 // webSecret is the token of a person.
