@@ -61,7 +61,9 @@ func TestTelegramCommands(t *testing.T) {
 		}
 	}
 	id := b.Say(b.bob.ID, b.bob, "/console")
-	b.meets(b.bob.ID, "the reply to /console", func(m telegramfake.Message) bool { return m.ID > id && holdsAll(m.Text, []string{"Open this link in a browser", "/console/enter#"}) })
+	b.meets(b.bob.ID, "the reply to /console", func(m telegramfake.Message) bool {
+		return m.ID > id && holdsAll(m.Text, []string{"Open this link in a browser", "/console/enter#"})
+	})
 	for _, name := range commands.Names() {
 		if !tested[name] {
 			t.Errorf("the command /%s is not tested", name)
