@@ -13,7 +13,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
 	"legwork/app/cli"
 	"legwork/app/control"
@@ -27,8 +26,6 @@ import (
 	"legwork/tasks"
 	"legwork/tasks/commands"
 	"legwork/tasks/inbox"
-	"legwork/web"
-	webapi "legwork/web/api"
 )
 
 // ChatOptions are what "legwork chat" was asked for.
@@ -40,7 +37,7 @@ type ChatOptions struct {
 	Log   bool     // write the log to standard error, also for one question
 }
 
-const chatCommand, demoCommand = "legwork chat", "legwork demo"
+const chatCommand = "legwork chat"
 
 // Chat works in the terminal with the models and tools of the config at path until
 // the person leaves. Tasks that an earlier run left unfinished continue. Beside a
@@ -64,46 +61,12 @@ func Chat(ctx context.Context, o ChatOptions, path string, c cli.Console) error 
 		return err
 	}
 	defer closeLog()
-	models, err := newModels(config.LLM, log, func(string, map[string]any) {}, nil) // the person reads problems in the answer
+	models, err := newModels(config.LLM, offline.Options{}, log, func(string, map[string]any) {}, nil) // the person reads problems in the answer
 	if err != nil {
 		return err
 	}
 	defer models.close()
 	return talk.run(ctx, c, config, models, log)
-}
-
-// demoPace is slow enough to see the sub-tasks run side by side and the answer
-// stream.
-var demoPace = offline.Options{Delay: 400 * time.Millisecond, WordDelay: 15 * time.Millisecond}
-
-// Demo answers one question, or chats when text is empty, with the offline
-// stand-in and the built-in tools in a fresh data directory.
-func Demo(ctx context.Context, text string, files []string, c cli.Console) error {
-	if err := hideProcess(); err != nil {
-		return err
-	}
-	dir, err := os.MkdirTemp("", "legwork-demo-")
-	if err != nil {
-		return fmt.Errorf("making a data directory: %w", err)
-	}
-	defer os.RemoveAll(dir) //nolint:errcheck // a temporary folder
-	config := conf.Demo(dir)
-	config.Log.Level = slog.LevelWarn.String()
-	config.Timezone = cli.Timezone(c.Env)
-	pace := offline.Options{}
-	if text == "" {
-		pace = demoPace
-	}
-	talk := conversation{
-		ChatOptions: ChatOptions{Text: text, Files: files}, command: demoCommand,
-		banner: []string{"demo.banner", "demo.hint", "terminal.hint"}, model: "llm/offline",
-	}
-	log, closeLog, err := talk.log(config, c)
-	if err != nil {
-		return err
-	}
-	defer closeLog()
-	return talk.run(ctx, c, config, offline.New(pace), log)
 }
 
 // conversation is one run of "legwork chat" or "legwork demo".
@@ -177,17 +140,15 @@ func (talk conversation) run(ctx context.Context, c cli.Console, config *conf.Co
 	if err != nil {
 		return err
 	}
-	a, err := openCore(ctx, config, talk.command, talk.instruments(config), log, talk.standby(c))
+	a, err := openCore(ctx, config, talk.command, instruments{hidden: redact.New(config.Secrets())}, log, talk.standby(c))
 	if err != nil {
 		return err
 	}
 	a.unattended = talk.Text != "" && (talk.JSON || !terminal.Attended(c.In, c.Err))
 	t := talk.terminal(ctx, a, screen)
-	config.Access.Admins = append(slices.Clip(config.Access.Admins), t.Person().Key()) // the person at this terminal owns the data
-	page, err := talk.connect(ctx, c, a, model, t)
-	if err == nil {
-		err = talk.serve(ctx, a, t, page)
-	}
+	addOwner(config)
+	a.connect(model, t)
+	err = talk.serve(ctx, a, t)
 	if closed := a.close(); err == nil {
 		err = closed
 	}
@@ -198,40 +159,6 @@ func (talk conversation) run(ctx context.Context, c cli.Console, config *conf.Co
 		return cli.ErrFailed
 	}
 	return err
-}
-
-// instruments counts calls where the page shows them.
-func (talk conversation) instruments(config *conf.Config) instruments {
-	w := instruments{hidden: redact.New(config.Secrets())}
-	if talk.command == demoCommand && talk.Text == "" {
-		w.metrics = telemetry.NewMetrics(telemetry.MetricsConfig{Build: telemetry.ReadBuild(), Now: time.Now})
-	}
-	return w
-}
-
-// connect connects core to the terminal. A demo without a question also serves the page, for
-// the person at this machine, and prints a link that signs them in.
-func (talk conversation) connect(ctx context.Context, c cli.Console, a *core, model llm.Model, t *terminal.Terminal) (page *web.Server, err error) {
-	if talk.command != demoCommand || talk.Text != "" {
-		a.connect(model, t)
-		return nil, nil
-	}
-	a.config.HTTP.Listen = "127.0.0.1:0"
-	a.webChat = a.newWebChat(ctx.Done())
-	a.connect(model, t, a.webChat)
-	if page, err = a.openServer(a.serverConfig(ctx, a.config, nil, webapi.Config{Operations: a.operations(demoModels, func() map[string]error { return nil })})); err != nil {
-		return nil, err
-	}
-	link, err := a.ownerLink(ctx)
-	if err != nil {
-		return nil, errors.Join(err, page.Close())
-	}
-	out := c.Err
-	if talk.interactive(c) {
-		out = c.Out
-	}
-	_, err = fmt.Fprintln(out, a.texts.Text(a.config.Language, "demo.page", map[string]any{"Link": link}))
-	return page, err
 }
 
 // standby returns what is called when another process works with the database. It is
@@ -247,13 +174,15 @@ func (talk conversation) standby(c cli.Console) func(holder string) {
 
 // serve works until the terminal is left, ctx ends or a part fails, then stops all
 // parts.
-func (talk conversation) serve(ctx context.Context, a *core, t *terminal.Terminal, page *web.Server) error {
+func (talk conversation) serve(ctx context.Context, a *core, t *terminal.Terminal) error {
 	var parts lifecycle
 	defer parts.stop(a.log)
 	a.start(&parts)
-	if page != nil {
-		parts.start("http", page.Run)
-	}
+	return a.sit(ctx, &parts, t)
+}
+
+// sit works until the terminal is left, ctx ends or a part fails.
+func (a *core) sit(ctx context.Context, parts *lifecycle, t *terminal.Terminal) error {
 	ctx, leave := context.WithCancel(ctx)
 	defer leave()
 	left := make(chan error, 1)
@@ -265,6 +194,12 @@ func (talk conversation) serve(ctx context.Context, a *core, t *terminal.Termina
 		leave()
 		return errors.Join(parts.returned(f), <-left)
 	}
+}
+
+// addOwner makes the person at this machine's terminal, who owns the data, an admin who
+// gets notices.
+func addOwner(config *conf.Config) {
+	config.Access.Admins = append(slices.Clip(config.Access.Admins), owner())
 }
 
 // terminal builds the platform of a conversation from screen, which it completes.

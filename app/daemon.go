@@ -14,6 +14,7 @@ import (
 	"legwork/conf"
 	"legwork/internal/redact"
 	"legwork/internal/telemetry"
+	"legwork/llm/offline"
 	"legwork/tasks"
 	"legwork/tasks/inbox"
 	"legwork/tasks/scheduler"
@@ -34,7 +35,7 @@ func Serve(ctx context.Context, path string, c cli.Console) error {
 	}
 	hidden := redact.New(config.Secrets())
 	log := cli.NewLog(config.Log, c.Err, hidden)
-	d, err := newDaemon(ctx, config, source, c, hidden, log)
+	d, err := newDaemon(ctx, config, source, c, hidden, log, nil)
 	switch {
 	case errors.Is(err, context.Canceled) && ctx.Err() != nil:
 		err = nil // stopped while the store was being opened
@@ -55,6 +56,7 @@ type daemon struct {
 	models    *models
 	log       *slog.Logger
 	platforms []platform
+	seat      *seat // of a demo; nil otherwise
 	web       *web.Server
 	language  string                   // of printed texts
 	reloaded  chan struct{}            // gets a value after each reload; holds one
@@ -75,19 +77,23 @@ type daemon struct {
 }
 
 // newDaemon opens the store and builds all parts; nothing runs before run. The
-// caller closes the daemon's core.
-func newDaemon(ctx context.Context, config *conf.Config, source string, c cli.Console, hidden *redact.Redactor, log *slog.Logger) (*daemon, error) {
-	d := &daemon{log: log, hidden: hidden, language: config.Language, reloaded: make(chan struct{}, 1), asked: make(chan chan<- reloadResult), source: source, console: c, config: config, secrets: config.Secrets(), credentials: config.Credentials()}
+// caller closes the daemon's core. s may be nil.
+func newDaemon(ctx context.Context, config *conf.Config, source string, c cli.Console, hidden *redact.Redactor, log *slog.Logger, s *seat) (*daemon, error) {
+	d := &daemon{seat: s, log: log, hidden: hidden, language: config.Language, reloaded: make(chan struct{}, 1), asked: make(chan chan<- reloadResult), source: source, console: c, config: config, secrets: config.Secrets(), credentials: config.Credentials()}
 	d.hasTokens.Store(len(config.HTTP.Tokens) > 0)
 	w, err := d.instruments(config)
 	if err != nil {
 		return nil, err
 	}
-	if d.models, err = newModels(config.LLM, log, d.tellAdmins, w.metrics); err != nil {
+	command, pace := "legwork serve", offline.Options{}
+	if s != nil {
+		command, pace = s.talk.command, demoPace
+	}
+	if d.models, err = newModels(config.LLM, pace, log, d.tellAdmins, w.metrics); err != nil {
 		return nil, err
 	}
 	waiting, begun := &standby{d: d, listen: config.HTTP.Listen}, time.Now()
-	d.core, err = openCore(ctx, config, "legwork serve", w, log, waiting.wait)
+	d.core, err = openCore(ctx, config, command, w, log, waiting.wait)
 	if err := waiting.end(time.Since(begun), err); err != nil {
 		return nil, err
 	}
@@ -127,14 +133,21 @@ func (d *daemon) run(ctx context.Context) error {
 	for _, p := range d.platforms {
 		parts.start(p.Name(), func(ctx context.Context) error { return p.Run(ctx, d.core.inbox.Handle) })
 	}
-	parts.start("attached chats", func(ctx context.Context) error { return d.core.hub.Run(ctx, d.core.inbox.Handle) })
+	if d.core.hub != nil {
+		parts.start("attached chats", func(ctx context.Context) error { return d.core.hub.Run(ctx, d.core.inbox.Handle) })
+	}
 	if len(d.platforms) > 0 { // otherwise there would be no way to become the first admin
 		parts.start("first admin", d.offerClaim)
 	}
-	d.offerPage(ctx)
+	if d.seat == nil {
+		d.offerPage(ctx)
+	}
 	d.warn(d.core.config, nil)
 	parts.start("reload", d.watch)
 	d.log.Info("serving", "config", d.source, "version", telemetry.ReadBuild().Version, "pid", os.Getpid())
+	if d.seat != nil {
+		return d.seat.sit(ctx, d, &parts)
+	}
 	select {
 	case <-ctx.Done():
 		d.log.Info("stopping")

@@ -26,8 +26,13 @@ func (d *daemon) listen(ctx context.Context, config *conf.Config, hooks map[stri
 	for _, p := range d.platforms {
 		platforms = append(platforms, p)
 	}
-	d.core.hub = terminal.NewHub(terminal.Login())
-	platforms = append(platforms, d.core.hub)
+	if d.seat != nil {
+		d.seat.terminal = d.seat.talk.terminal(ctx, d.core, d.seat.screen)
+		platforms = append(platforms, d.seat.terminal)
+	} else {
+		d.core.hub = terminal.NewHub(terminal.Login())
+		platforms = append(platforms, d.core.hub)
+	}
 	if config.HTTP.Listen != "" {
 		d.core.webChat = d.core.newWebChat(ctx.Done())
 		platforms = append(platforms, d.core.webChat)

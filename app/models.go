@@ -18,6 +18,7 @@ import (
 // is running keeps the models that it began with.
 type models struct {
 	log     *slog.Logger
+	pace    offline.Options                       // of the stand-in
 	tell    func(key string, data map[string]any) // tells the admins
 	metrics *telemetry.Metrics                    // may be nil
 	current atomic.Pointer[llm.Models]
@@ -27,8 +28,8 @@ type models struct {
 	stranded map[string]bool // models about whose failure the admins were told
 }
 
-func newModels(config llm.Config, log *slog.Logger, tell func(key string, data map[string]any), metrics *telemetry.Metrics) (*models, error) {
-	m := &models{log: log, tell: tell, metrics: metrics, stranded: map[string]bool{}}
+func newModels(config llm.Config, pace offline.Options, log *slog.Logger, tell func(key string, data map[string]any), metrics *telemetry.Metrics) (*models, error) {
+	m := &models{log: log, pace: pace, tell: tell, metrics: metrics, stranded: map[string]bool{}}
 	fresh, err := m.prepare(config)
 	if err != nil {
 		return nil, err
@@ -39,7 +40,7 @@ func newModels(config llm.Config, log *slog.Logger, tell func(key string, data m
 
 // prepare builds the models of a config. The caller hands them to use.
 func (m *models) prepare(config llm.Config) (*llm.Models, error) {
-	fresh, err := llm.New(config, llm.Options{Offline: offline.StandIn(config), Log: m.log, Gate: func() error { return m.pause.Load().Gate() }, OnHealth: m.changed, Metrics: m.metrics})
+	fresh, err := llm.New(config, llm.Options{Offline: offline.StandIn(config, m.pace), Log: m.log, Gate: func() error { return m.pause.Load().Gate() }, OnHealth: m.changed, Metrics: m.metrics})
 	if err != nil {
 		return nil, fmt.Errorf("preparing models: %w", err)
 	}

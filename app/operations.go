@@ -29,11 +29,6 @@ func (a *core) operations(models func() []api.Model, parts func() map[string]err
 	})
 }
 
-// demoModels describes the stand-in that a demo has in place of a model.
-func demoModels() []api.Model {
-	return []api.Model{{Name: "offline", Model: "offline", Offline: true, Roles: llm.Roles(), Fallback: []string{}}}
-}
-
 // describe describes the models of the config, without secrets.
 func (m *models) describe() []api.Model {
 	current := m.current.Load()

@@ -80,6 +80,9 @@ func (d *daemon) reload(ctx context.Context) (now reloadResult, files []string) 
 	}
 	next, _, err := d.console.LoadConfig(path)
 	if err == nil {
+		if d.seat != nil {
+			addOwner(next)
+		}
 		err = d.use(ctx, next)
 	}
 	if err != nil {

@@ -6,6 +6,7 @@ package conf
 import (
 	_ "embed"
 	"fmt"
+	"os"
 	"path/filepath"
 	"reflect"
 	"slices"
@@ -20,7 +21,7 @@ import (
 	"legwork/tools"
 )
 
-// Config is the whole config file. Load, FromEnv and Demo return it, checked and
+// Config is the whole config file. Load and FromEnv return it, checked and
 // with the defaults of this package's keys filled in; its zero value is not usable.
 // The packages llm and tools fill in the defaults of their own parts.
 type Config struct {
@@ -303,18 +304,19 @@ func Default() *Config {
 	}
 }
 
-// Demo is the config of the offline demo: the built-in servers, no network, and the
-// offline stand-in as the only model. The group notes changes files in dataDir alone;
-// with it the demo shows an approval.
-func Demo(dataDir string) *Config {
-	config := Default()
-	config.DataDir = dataDir
-	config.LLM.Models = map[string]llm.ModelConfig{"main": {Offline: true}}
-	config.Tools = builtinTools()
-	config.Tools.Servers["notes"] = tools.ServerConfig{Builtin: "files", Options: map[string]any{"root": filepath.Join(dataDir, "notes"), "write": true}}
-	config.Tools.Groups = map[string]tools.GroupConfig{"notes": {Description: "Saves and reads notes.", Tools: []string{"append", "read"}}}
-	config.Backup.Every = 0 // the data of a demo is temporary
-	return config
+//go:embed demo.yaml
+var demo string
+
+// WriteDemo writes the config file of the offline demo into a folder, and returns its
+// path: the built-in servers, no network, and the offline stand-in as the only model. The
+// group notes changes files in the data directory alone; with it the demo shows an approval.
+func WriteDemo(folder, timezone string) (path string, err error) {
+	path = filepath.Join(folder, "config.yaml")
+	text := demo + "timezone: " + timezone + "\n"
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		return "", fmt.Errorf("writing the config of the demo: %w", err)
+	}
+	return path, nil
 }
 
 // builtinTools are the tool groups that need neither keys nor network. Each

@@ -253,18 +253,33 @@ func TestMistakesInVariables(t *testing.T) {
 	}
 }
 
-// TestDemo: the config of the demo has no mistakes, and names the model that answers.
+// TestDemo: the config of the demo has no mistakes and no warnings, and names the model
+// that answers.
 func TestDemo(t *testing.T) {
-	config := conf.Demo("somewhere")
-	if config.DataDir != "somewhere" {
-		t.Errorf("data_dir is %q, want somewhere", config.DataDir)
+	config := demo(t)
+	if w := config.Warnings(); len(w) > 0 {
+		t.Errorf("warnings about the config of the demo: %v", w)
 	}
-	if issues := append(config.Tools.Validate(), config.LLM.Validate()...); len(issues) > 0 {
-		t.Errorf("the config of the demo is wrong: %v", issues)
+	if config.Timezone != "Asia/Kathmandu" {
+		t.Errorf("timezone is %q, want Asia/Kathmandu", config.Timezone)
 	}
 	if name := config.LLM.WithDefaults().Roles[llm.RoleAnswer]; !config.LLM.Models[name].Offline {
 		t.Errorf("the model %q answers in the demo, want the offline stand-in", name)
 	}
+}
+
+// demo is the config of the demo.
+func demo(t *testing.T) *conf.Config {
+	t.Helper()
+	path, err := conf.WriteDemo(t.TempDir(), "Asia/Kathmandu")
+	if err != nil {
+		t.Fatal(err)
+	}
+	config, err := conf.Load(path, func(string) (string, bool) { return "", false })
+	if err != nil {
+		t.Fatal(err)
+	}
+	return config
 }
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

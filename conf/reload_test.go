@@ -146,7 +146,7 @@ instructions: "${NAME} ${KEY}"
 }
 
 func TestSecretsOfHeaders(t *testing.T) {
-	config := conf.Demo("x")
+	config := demo(t)
 	server := config.Tools.Servers["math"]
 	server.Headers = map[string]string{"Authorization": "Bearer abc", "X-Api": "def"}
 	server.URL = "https://u:url-password@example.com/?api_key=in+query&author=somebody"
@@ -223,7 +223,7 @@ servers: {math: {builtin: math}}
 // TestCredentials: what only names something, or is short, may stand in what a
 // tool returns.
 func TestCredentials(t *testing.T) {
-	config := conf.Demo("x")
+	config := demo(t)
 	server := config.Tools.Servers["math"]
 	server.Headers = map[string]string{"Authorization": "Bearer abcdefghijkl", "Accept": "application/json", "X-Api-Key": "short"}
 	server.Env = map[string]string{"API_KEY": "key-of-the-server", "HOME": "/home/of/the/server"}

@@ -27,7 +27,7 @@ func probeModels(ctx context.Context, config llm.Config) ([]row, error) {
 		m.Fallback = nil
 		alone.Models[name] = m
 	}
-	models, err := llm.New(alone, llm.Options{Offline: offline.StandIn(alone)})
+	models, err := llm.New(alone, llm.Options{Offline: offline.StandIn(alone, offline.Options{})})
 	if err != nil {
 		return nil, err
 	}

@@ -28,10 +28,17 @@ type env struct {
 func newEnv(t *testing.T, now time.Time) env {
 	t.Helper()
 	d := env{"# Agents\n", map[string][]llm.Tool{}, map[string]*mcpclient.Client{}}
-	config := conf.Demo(t.TempDir())
+	path, err := conf.WriteDemo(t.TempDir(), "UTC")
+	if err != nil {
+		t.Fatal(err)
+	}
+	config, err := conf.Load(path, func(string) (string, bool) { return "", false })
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, name := range slices.Sorted(maps.Keys(config.Tools.Servers)) {
 		from := config.Tools.Servers[name]
-		s, err := builtin.New(from.Builtin, from.Options, builtin.Env{Now: func() time.Time { return now }})
+		s, err := builtin.New(from.Builtin, from.Options, builtin.Env{Base: config.DataDir, Now: func() time.Time { return now }})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -232,6 +232,27 @@ func TestLegworksClientReadsTheSameFromTheWire(t *testing.T) {
 	}
 }
 
+// TestTransportStreams: the first words arrive while the reply is still being written, and
+// a call that is given up then ends.
+func TestTransportStreams(t *testing.T) {
+	config := llm.Config{Models: map[string]llm.ModelConfig{"main": {Offline: true}}}
+	models, err := llm.New(config, llm.Options{Offline: offline.New(offline.Options{WordDelay: time.Hour}).Transport()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer models.Close()
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	_, err = models.Call(ctx, llm.Request{Role: llm.RoleAnswer, Messages: []llm.Message{{Role: llm.User, Content: "x"}}}, func(d llm.Delta) {
+		if d.Text != "" {
+			cancel()
+		}
+	})
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v, want that the call was given up after the first word", err)
+	}
+}
+
 // TestTransport: models of the config that are offline reach the stand-in without
 // an address.
 func TestTransport(t *testing.T) {

@@ -25,8 +25,8 @@ export function AddServer({ text, onClose, onAdd }: { text: string; onClose: () 
     if (!wrong && !missing) onAdd(block(t, kind, wanted, kind === "builtin" ? builtin : target.trim()));
   };
   return (
-    <Dialog title={t("add")} onClose={onClose} actions={<><Button onClick={onClose}>{t("cancel")}</Button><Button kind="primary" onClick={add}>{t("add.do")}</Button></>}>
-      <form class="stack" onSubmit={add}>
+    <Dialog title={t("add")} onClose={onClose} actions={<><Button onClick={onClose}>{t("cancel")}</Button><Button kind="primary" type="submit" form="add-server">{t("add.do")}</Button></>}>
+      <form id="add-server" class="stack" noValidate onSubmit={add}>
         <p class="muted">{t("add.lead")}</p>
         <Field label={t("add.kind")}>{(p) => <Select {...p} value={kind} onChange={(k) => { setKind(k); setTarget(""); setTried(false); }} options={kinds.map((k) => [k, t("add." + k)])} />}</Field>
         {kind === "http" && <Field label={t("add.url")} error={tried ? missing : ""}>{(p) => <input {...p} type="url" placeholder="https://mcp.example.com/mcp" value={target} onInput={(e) => setTarget(e.currentTarget.value)} />}</Field>}
