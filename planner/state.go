@@ -164,6 +164,17 @@ func (s *State) SingleSubtask() bool {
 		(s.Streamed || s.Review == 0 && s.NotesSeen == len(s.Notes))
 }
 
+// GroupOf is the tool group of the sub-task that an action belongs to, or llm_tool;
+// empty for an action of no sub-task.
+func (s *State) GroupOf(id ActionID) string {
+	for i := range s.Subtasks {
+		if s.Subtasks[i].ID == id.Subtask {
+			return s.Subtasks[i].Name
+		}
+	}
+	return ""
+}
+
 // PlannedSubtasks is how many sub-tasks there are, and how many of them have ended. The
 // closing answer, which is one once it calls tools, does not count.
 func (s *State) PlannedSubtasks() (all, ended int) {

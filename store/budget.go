@@ -282,7 +282,7 @@ func (a *openAccount) spend(h reservation, cost llm.Usage, calls int) {
 	}
 	a.Spent, a.changed = a.Spent.plus(amountOf(cost)), true
 	if calls > 0 || cost != (llm.Usage{}) {
-		a.x.addSpent(spentKey{h.Day, h.User, h.Chat, h.Model}, calls, cost)
+		a.x.addSpent(spentKey{h.Day, h.User, h.Chat, h.Model, h.Group}, calls, cost)
 	}
 }
 

@@ -166,7 +166,7 @@ func (x ledger) reserve(id tasks.ID, r tasks.Reservation) error {
 	a := x.open(id)
 	a.abandon(r.ID.Covers)
 	covered := a.takeKept(r)
-	h := reservation{r.ID, r.Day, r.User, r.Chat, r.Model, r.Most, knownCost(r.Most, r.Least)}
+	h := reservation{r.ID, r.Day, r.User, r.Chat, r.Model, r.Group, r.Most, knownCost(r.Most, r.Least)}
 	sums := x.totalsOf(h)
 	kept, wanted := a.Kept, amountOf(r.Most)
 	if r.Hold != nil && kept == nil && !r.Closing {
@@ -233,7 +233,7 @@ func checkReservation(r tasks.Reservation) error {
 			return fmt.Errorf("reserving %+v: an amount is below zero", u)
 		}
 	}
-	for _, name := range []string{r.ID.Call, r.User, r.Chat, r.Model} {
+	for _, name := range []string{r.ID.Call, r.User, r.Chat, r.Model, r.Group} {
 		if len(name) > MaxName || !utf8.ValidString(name) {
 			return fmt.Errorf("reserving under a name of %d bytes: it must be UTF-8 of at most %d", len(name), MaxName)
 		}

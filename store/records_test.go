@@ -106,19 +106,24 @@ func TestNewestStateIsKept(t *testing.T) {
 	}
 }
 
-// TestSpentOfEarlierVersions: a row that ends before pictures, audio and speech is read.
+// TestSpentOfEarlierVersions: a row without a group, or that ends before pictures, audio
+// and speech, is read.
 func TestSpentOfEarlierVersions(t *testing.T) {
 	t.Parallel()
-	want := tasks.Spent{Day: "2026-11-20", User: "u", Chat: "c", Model: "m", Calls: 2, Usage: llm.Usage{Input: 300, CachedInput: 7, Output: 5, Cost: 400, Unpriced: true}}
+	want := tasks.Spent{Day: "2026-11-20", User: "u", Chat: "c", Model: "m", Group: "g", Calls: 2, Usage: llm.Usage{Input: 300, CachedInput: 7, Output: 5, Cost: 400, Unpriced: true}}
 	body, err := encodeSpent(want)
 	if err != nil {
 		t.Fatal(err)
 	}
-	key := spentKeyBytes(spentKey{want.Day, want.User, want.Chat, want.Model})
+	key := spentKeyBytes(spentKey{want.Day, want.User, want.Chat, want.Model, want.Group})
 	for _, row := range [][]byte{body, body[:len(body)-3]} {
 		if got, err := decodeSpent(key, row); err != nil || got != want {
 			t.Errorf("read %+v, %v; want %+v", got, err, want)
 		}
+	}
+	want.Group = "" // keys of earlier versions have no group
+	if got, err := decodeSpent(orderedKey(want.Day, want.User, want.Chat, want.Model), body); err != nil || got != want {
+		t.Errorf("read %+v, %v; want %+v", got, err, want)
 	}
 	if _, err := decodeSpent(key, body[:len(body)-1]); err == nil {
 		t.Error("a row that is cut off was read")

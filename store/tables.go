@@ -149,7 +149,7 @@ var (
 	accounts = jsonTable[tasks.ID, account](TableAccounts, nameKey[tasks.ID])
 	// sums: day, person, chat -> what is spent and reserved of a day's budget.
 	totals = jsonTable[totalKey, total](TableTotals, totalKeyBytes)
-	// spent: day, person, chat, model -> calls and usage.
+	// spent: day, person, chat, model, tool group if there is one -> calls and usage.
 	spentRows = table[spentKey, tasks.Spent]{TableSpent, spentKeyBytes, encodeSpent, decodeSpent}
 
 	// schedules: id -> the schedule.
@@ -280,7 +280,7 @@ type total struct {
 }
 
 // spentKey names a row of the ledger.
-type spentKey struct{ Day, User, Chat, Model string }
+type spentKey struct{ Day, User, Chat, Model, Group string }
 
 // account is what a task that has not ended has spent and reserved.
 type account struct {
@@ -301,6 +301,7 @@ type reservation struct {
 	User  string    `json:"user,omitempty"`
 	Chat  string    `json:"chat,omitempty"`
 	Model string    `json:"model,omitempty"`
+	Group string    `json:"group,omitempty"`
 	Most  llm.Usage `json:"most,omitzero"`
 	Least llm.Usage `json:"least,omitzero"`
 }
@@ -386,10 +387,18 @@ func readTotalKey(key []byte) (of totalKey, ok bool) {
 	return of, ok
 }
 
-func spentKeyBytes(k spentKey) []byte { return orderedKey(k.Day, k.User, k.Chat, k.Model) }
+// spentKeyBytes is the key of a row of the ledger. One without a group has the key that
+// rows of earlier versions have.
+func spentKeyBytes(k spentKey) []byte {
+	key := orderedKey(k.Day, k.User, k.Chat, k.Model)
+	if k.Group != "" {
+		key = append(key, orderedKey(k.Group)...)
+	}
+	return key
+}
 
 func readSpentKey(key []byte) (k spentKey, ok bool) {
-	ok = readNames(key, &k.Day, &k.User, &k.Chat, &k.Model)
+	ok = readNames(key, &k.Day, &k.User, &k.Chat, &k.Model, &k.Group) || readNames(key, &k.Day, &k.User, &k.Chat, &k.Model)
 	return k, ok
 }
 
@@ -487,7 +496,7 @@ func encodeSpent(s tasks.Spent) ([]byte, error) {
 func decodeSpent(key, body []byte) (tasks.Spent, error) {
 	k, ok := readSpentKey(key)
 	r := reader{rest: body}
-	s := tasks.Spent{Day: k.Day, User: k.User, Chat: k.Chat, Model: k.Model, Calls: int(r.number())}
+	s := tasks.Spent{Day: k.Day, User: k.User, Chat: k.Chat, Model: k.Model, Group: k.Group, Calls: int(r.number())}
 	s.Usage = llm.Usage{Input: int(r.number()), CachedInput: int(r.number()), Output: int(r.number()), Cost: int64(r.number())}
 	flags := r.number()
 	s.Usage.Estimated, s.Usage.Unpriced = flags&spentEstimated != 0, flags&spentUnpriced != 0

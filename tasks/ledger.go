@@ -79,6 +79,7 @@ type Reservation struct {
 	User  string    // key of the person who asked
 	Chat  string    // room of the task's chat, without a thread
 	Model string    // configured model
+	Group string    // tool group of the sub-task that pays, or llm_tool; empty: none, as for plans and reviews
 	Most  llm.Usage // the most that it may cost
 	// Least is the cost of a call that was begun and whose outcome is unknown: its
 	// input. Zero: the input of Most, with its part of the cost by tokens; all of Most
@@ -98,12 +99,14 @@ type Reservation struct {
 	Budgets Budgets // the current ones
 }
 
-// Spent is the spending of one day by one person in one chat with one model.
+// Spent is the spending of one day by one person in one chat with one model for one
+// tool group.
 type Spent struct {
 	Day   string
 	User  string
 	Chat  string
 	Model string
+	Group string // empty: for no sub-task, or counted by an earlier version
 	Calls int
 	Usage llm.Usage
 }
@@ -137,8 +140,8 @@ type Ledger interface {
 	// does so because the action was cancelled. Without a reservation it does
 	// nothing.
 	Settle(ctx context.Context, id ID, of ReservationID, cost llm.Usage) error
-	// Spent lists the spending without reservations, in the order of day, user, chat
-	// and model.
+	// Spent lists the spending without reservations, in the order of day, user, chat,
+	// model and group.
 	Spent(ctx context.Context, q SpentQuery) ([]Spent, error)
 	// Extended lists the extended budgets of a day, in the order of user and chat.
 	Extended(ctx context.Context, day string) ([]Extended, error)

@@ -21,7 +21,7 @@ func testAnyLedger(b ledger) {
 		round++
 		w := &anyLedger{
 			b: b, r: r, round: round,
-			spent: map[[4]string]tasks.Spent{}, held: map[tasks.ID]map[tasks.ReservationID]tasks.Reservation{}, tokens: map[tasks.ID]int64{},
+			spent: map[[5]string]tasks.Spent{}, held: map[tasks.ID]map[tasks.ReservationID]tasks.Reservation{}, tokens: map[tasks.ID]int64{},
 		}
 		w.open()
 		r.Repeat(map[string]func(*rapid.T){
@@ -49,7 +49,7 @@ type anyLedger struct {
 	opened int
 	live   []tasks.ID
 
-	spent  map[[4]string]tasks.Spent
+	spent  map[[5]string]tasks.Spent
 	held   map[tasks.ID]map[tasks.ReservationID]tasks.Reservation
 	tokens map[tasks.ID]int64 // spent by tasks
 }
@@ -96,7 +96,7 @@ func (w *anyLedger) reserve() {
 	r := tasks.Reservation{
 		ID: w.action(id), Day: w.day(rapid.IntRange(0, 1).Draw(w.r, "day")),
 		User: rapid.SampledFrom([]string{"", "ann", "bob"}).Draw(w.r, "user"), Chat: rapid.SampledFrom([]string{"c", "d"}).Draw(w.r, "chat"),
-		Model: "m", Most: w.size(), Budgets: tasks.Budgets{DayTokens: int64(rapid.IntRange(0, 400).Draw(w.r, "limit"))},
+		Model: "m", Group: rapid.SampledFrom([]string{"", "web"}).Draw(w.r, "group"), Most: w.size(), Budgets: tasks.Budgets{DayTokens: int64(rapid.IntRange(0, 400).Draw(w.r, "limit"))},
 	}
 	if rapid.Bool().Draw(w.r, "least") {
 		n := r.Most.Input / 3
@@ -187,9 +187,9 @@ func (w *anyLedger) spend(id tasks.ID, r tasks.Reservation, cost llm.Usage, call
 	if calls == 0 && cost == (llm.Usage{}) {
 		return
 	}
-	key := [4]string{r.Day, r.User, r.Chat, r.Model}
+	key := [5]string{r.Day, r.User, r.Chat, r.Model, r.Group}
 	s := w.spent[key]
-	w.spent[key] = tasks.Spent{Day: r.Day, User: r.User, Chat: r.Chat, Model: r.Model, Calls: s.Calls + calls, Usage: s.Usage.Add(cost)}
+	w.spent[key] = tasks.Spent{Day: r.Day, User: r.User, Chat: r.Chat, Model: r.Model, Group: r.Group, Calls: s.Calls + calls, Usage: s.Usage.Add(cost)}
 	w.tokens[id] += cost.Tokens()
 }
 
@@ -236,7 +236,7 @@ func (w *anyLedger) check() {
 		list = append(list, w.b.spent(tasks.SpentQuery{From: today, To: today, Chat: room})...)
 	}
 	for _, s := range list {
-		w.b.same("spent", s, w.spent[[4]string{s.Day, s.User, s.Chat, s.Model}])
+		w.b.same("spent", s, w.spent[[5]string{s.Day, s.User, s.Chat, s.Model, s.Group}])
 	}
 	w.b.same("rows", len(list), len(w.spent))
 	if len(w.live) == 0 {

@@ -175,13 +175,15 @@ func testSpent(b ledger) {
 	for _, day := range []string{"2026-11-19", "2026-11-20", "2026-11-21"} {
 		for _, user := range names {
 			for _, model := range names {
-				want = append(want, tasks.Spent{Day: day, User: user, Chat: "c" + user, Model: model, Calls: 1, Usage: use(10)})
+				for _, group := range []string{"", "a\x00", "web"} {
+					want = append(want, tasks.Spent{Day: day, User: user, Chat: "c" + user, Model: model, Group: group, Calls: 1, Usage: use(10)})
+				}
 			}
 		}
 	}
 	for _, n := range rand.New(rand.NewPCG(5, 6)).Perm(len(want)) {
 		s := want[n]
-		b.reserve("t", tasks.Reservation{ID: ReservationID("a"), Day: s.Day, User: s.User, Chat: s.Chat, Model: s.Model, Most: use(20)})
+		b.reserve("t", tasks.Reservation{ID: ReservationID("a"), Day: s.Day, User: s.User, Chat: s.Chat, Model: s.Model, Group: s.Group, Most: use(20)})
 		b.settle("t", "a", s.Usage)
 	}
 	for range 2 {
@@ -431,6 +433,7 @@ func testBadReservations(b ledger) {
 		"negative pictures": func(r *tasks.Reservation) { r.Most.Images = -1 },
 		"a negative cost":   func(r *tasks.Reservation) { r.Hold = &llm.Usage{Cost: -1} },
 		"a long name":       func(r *tasks.Reservation) { r.User = strings.Repeat("u", 100000) },
+		"a long group":      func(r *tasks.Reservation) { r.Group = strings.Repeat("g", 100000) },
 		"no UTF-8":          func(r *tasks.Reservation) { r.Model = "a\xff" },
 	} {
 		r := reservation("a", 10, tasks.Budgets{})

@@ -215,7 +215,7 @@ func (p *sameStores) spend(r *rapid.T) {
 // callOf is a reservation of so many tokens, within the budget of a day.
 func callOf(action tasks.ReservationID, tokens int, limit int64) tasks.Reservation {
 	return tasks.Reservation{
-		ID: action, Day: today, User: "test:ann", Chat: fmt.Sprint("test:", 1+tokens%2), Model: "main", // one of the chats that move
+		ID: action, Day: today, User: "test:ann", Chat: fmt.Sprint("test:", 1+tokens%2), Model: "main", Group: []string{"", "web", "llm_tool"}[tokens%3], // one of the chats that move
 		Most: llm.Usage{Input: tokens, Output: tokens, Cost: int64(tokens)}, Hold: &llm.Usage{Input: 5},
 		Closing: action == (tasks.ReservationID{Call: "x"}), Budgets: tasks.Budgets{DayTokens: limit},
 	}

@@ -21,19 +21,20 @@ type UsageRow struct {
 	User  string `json:"user,omitempty" doc:"Who asked."`
 	Chat  string `json:"chat,omitempty" doc:"The chat."`
 	Model string `json:"model,omitempty" doc:"The model."`
+	Group string `json:"group,omitempty" doc:"The tool group of the sub-task, or 'llm_tool' for the model alone. Absent: plans, reviews, closing answers and summaries."`
 	Day   string `json:"day,omitempty" doc:"The day: '2026-11-21'."`
 	Calls int    `json:"calls" doc:"The number of model calls."`
 	Usage
 }
 
 // UsageKeys are the keys that usage can be summed by.
-func UsageKeys() []string { return []string{"user", "chat", "model", "day"} }
+func UsageKeys() []string { return []string{"user", "chat", "model", "group", "day"} }
 
 // defaultDays is the number of days in a query without days.
 const defaultDays = 30
 
 // Usage sums what was spent between two days, both included ("2026-11-20"; empty: the
-// last 30 days), by user, chat, model and day.
+// last 30 days), by user, chat, model, tool group and day.
 func (s *Service) Usage(ctx context.Context, p Principal, by []string, from, to string) ([]UsageRow, error) {
 	if err := p.Allowed(policy.OpUsage); err != nil {
 		return nil, err
@@ -61,11 +62,11 @@ func (s *Service) Usage(ctx context.Context, p Principal, by []string, from, to 
 	rows := make([]UsageRow, 0, len(sums))
 	for key, sum := range sums {
 		key.Usage = usageOf(sum)
-		key.Calls = calls[UsageRow{User: key.User, Chat: key.Chat, Model: key.Model, Day: key.Day}]
+		key.Calls = calls[UsageRow{User: key.User, Chat: key.Chat, Model: key.Model, Group: key.Group, Day: key.Day}]
 		rows = append(rows, key)
 	}
 	slices.SortFunc(rows, func(a, b UsageRow) int {
-		return cmp.Or(cmp.Compare(a.User, b.User), cmp.Compare(a.Chat, b.Chat), cmp.Compare(a.Model, b.Model), cmp.Compare(a.Day, b.Day))
+		return cmp.Or(cmp.Compare(a.User, b.User), cmp.Compare(a.Chat, b.Chat), cmp.Compare(a.Model, b.Model), cmp.Compare(a.Group, b.Group), cmp.Compare(a.Day, b.Day))
 	})
 	return rows, nil
 }
@@ -102,6 +103,8 @@ func rowKey(row tasks.Spent, by []string) UsageRow {
 			key.Chat = row.Chat
 		case "model":
 			key.Model = row.Model
+		case "group":
+			key.Group = row.Group
 		case "day":
 			key.Day = row.Day
 		}

@@ -108,6 +108,31 @@ func TestContent(t *testing.T) {
 	}
 }
 
+// TestUsageByGroup: a sub-task pays for its tool group, or for llm_tool, and plans and
+// reviews for none.
+func TestUsageByGroup(t *testing.T) {
+	w := newEnv(t, func(k *enginetest.Env) {
+		planned := enginetest.Planned(`{"plan":[{"id":"a","name":"look","description":"one"},{"id":"b","name":"llm_tool","description":"sum up"}]}`)
+		k.Model.Answer = func(ctx context.Context, r llm.Request, stream func(llm.Delta)) (llm.Reply, error) {
+			reply, err := planned(ctx, r, stream)
+			reply.Usage = llm.Usage{Input: 10, Output: 2}
+			return reply, err
+		}
+	})
+	w.ends(w.starts(operator, api.NewTask{Goal: "x"}).ID)
+	got, err := w.Usage(t.Context(), viewer, []string{"group"}, "", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var groups []string
+	for _, row := range got {
+		groups = append(groups, fmt.Sprint(row.Group, " ", row.Calls))
+	}
+	if want := []string{" 2", "llm_tool 1", "look 2"}; !slices.Equal(groups, want) {
+		t.Errorf("the groups are %q, want %q", groups, want)
+	}
+}
+
 func TestUsage(t *testing.T) {
 	var next atomic.Pointer[llm.Usage]
 	next.Store(&llm.Usage{Input: 10, Output: 2})

@@ -153,7 +153,7 @@ func (b *budget) reservation(v *tasks.View, of tasks.ReservationID, r llm.Reques
 	opening, rules := v.Opening(), b.rules.Load().Budget
 	return tasks.Reservation{
 		ID: of, Day: rules.Day(b.wall()), User: opening.From.Key(), Chat: opening.Chat.Room(),
-		Model: b.price.Chosen(r), Most: b.price.Quote(r), Budgets: rules.Budgets,
+		Model: b.price.Chosen(r), Group: v.State.GroupOf(of.Action), Most: b.price.Quote(r), Budgets: rules.Budgets,
 	}
 }
 

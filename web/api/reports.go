@@ -28,7 +28,7 @@ type (
 		Body Page[api.Group]
 	}
 	usageRequest struct {
-		By   []string `query:"by" enum:"user,chat,model,day" doc:"The keys to sum up by, separated by commas: user, chat, model, day."`
+		By   []string `query:"by" enum:"user,chat,model,group,day" doc:"The keys to sum up by, separated by commas: user, chat, model, group, day."`
 		From string   `query:"from" format:"date" doc:"The first day, such as '2026-11-01'."`
 		To   string   `query:"to" format:"date" doc:"The last day."`
 	}
@@ -95,7 +95,7 @@ func (c *calls) registerReports(h huma.API) {
 	register(c, h, operation{
 		method: http.MethodGet, path: "/v1/usage", id: "listUsage", tag: "reports",
 		summary: "Sum up tokens and money", op: policy.OpUsage,
-		text:   "The spending between two days, both included (default: the last 30 days), by any of user, chat, model, day.",
+		text:   "The spending between two days, both included (default: the last 30 days), by any of user, chat, model, group, day.",
 		answer: page([]api.UsageRow{exampleUsage()}, nil),
 	}, c.usage)
 	register(c, h, operation{

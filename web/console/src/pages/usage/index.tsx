@@ -11,9 +11,9 @@ import { Spinner } from "../../ui/Spinner";
 import { Table } from "../../ui/Table";
 import { byDay, byName, days, defaultFrom, type Row, today } from "./sums";
 
-const dimensions = ["model", "user", "chat"] as const;
+const dimensions = ["model", "user", "chat", "group"] as const;
 
-/** Tokens and money by day, and by model, person or chat. */
+/** Tokens and money by day, and by model, person, chat or tool group. */
 export default function Usage() {
   const t = useTexts();
   const query = useRoute().query;
@@ -29,7 +29,7 @@ export default function Usage() {
   const names = useMemo(() => byName(list.items, by), [list.items, by]);
   const span = useMemo(() => days(from, to), [from, to]);
   const sum = names.reduce((all, n) => ({ usd: all.usd + n.usd, tokens: all.tokens + n.tokens, calls: all.calls + n.calls, unpriced: all.unpriced || n.unpriced }), { usd: 0, tokens: 0, calls: 0, unpriced: false });
-  const label = (name: string) => name || t("none." + by);
+  const label = (name: string) => (by === "group" && name === "llm_tool" ? t("llm_tool") : name || t("none." + by));
   const format = what === "usd" ? money : short;
   const shownDay = (day: string) => new Date(day + "T12:00:00").toLocaleDateString(language(), { day: "numeric", month: "short" });
   return (

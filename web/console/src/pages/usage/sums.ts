@@ -1,12 +1,12 @@
 /** A row of GET /v1/usage by day and one more key. */
 export interface Row {
-  day: string; user?: string; chat?: string; model?: string; calls: number;
+  day: string; user?: string; chat?: string; model?: string; group?: string; calls: number;
   input_tokens: number; cached_tokens: number; output_tokens: number; usd: number | null; unpriced?: boolean;
 }
 
 export interface Sum { name: string; usd: number; tokens: number; input: number; output: number; calls: number; priced: boolean; unpriced: boolean }
 
-type Key = "user" | "chat" | "model";
+type Key = "user" | "chat" | "model" | "group";
 
 /** The sums of all days by name: the most expensive first, then those with the most tokens. */
 export function byName(rows: Row[], key: Key): Sum[] {
