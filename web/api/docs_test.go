@@ -147,6 +147,28 @@ func TestDocs(t *testing.T) {
 	}
 }
 
+// TestCallsAreDescribed: docs/api.md names every call.
+func TestCallsAreDescribed(t *testing.T) {
+	page, err := os.ReadFile("../../docs/api.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	raw, err := webapi.New(webapi.Config{Service: api.New(api.Config{})}).OpenAPI()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var d struct{ Paths map[string]any }
+	if err := json.Unmarshal(raw, &d); err != nil {
+		t.Fatal(err)
+	}
+	value := regexp.MustCompile(`\\\{\w+\\\}`)
+	for path := range d.Paths {
+		if !regexp.MustCompile(value.ReplaceAllString(regexp.QuoteMeta(path), `\$?[A-Z]+`)).Match(page) {
+			t.Errorf("%s is not in docs/api.md", path)
+		}
+	}
+}
+
 // TestDocumentIsEncodedOnce: anybody may fetch the document as often as they like.
 func TestDocumentIsEncodedOnce(t *testing.T) {
 	a := webapi.New(webapi.Config{Service: api.New(api.Config{})})
