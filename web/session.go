@@ -221,7 +221,9 @@ func (a *auth) checkSessions(ctx context.Context) {
 
 // unavailable answers a request whose session could not be looked up.
 func (a *auth) unavailable(w http.ResponseWriter, r *http.Request, err error) {
-	a.log.ErrorContext(r.Context(), "session not read", "cause", err)
+	if r.Context().Err() == nil { // otherwise the browser is gone
+		a.log.ErrorContext(r.Context(), "session not read", "cause", err)
+	}
 	problem.New(problem.Stopping, "Sessions cannot be read now; try again.").Write(w)
 }
 
