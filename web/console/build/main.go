@@ -58,7 +58,7 @@ func build(src, out string) error {
 	files := first.files
 	maps.Copy(files, second.files)
 	files["index.html"] = []byte(strings.NewReplacer(
-		"STYLE", first.names["styles/base.css"], "SCRIPT", second.names["main.tsx"]).Replace(string(index)))
+		"STYLE", first.names["styles/base.css"], "SCRIPT", second.names["main.tsx"], "<!-- PRELOADS -->\n", preloads(second.needs["main.tsx"])).Replace(string(index)))
 	for _, name := range []string{"icon.svg"} {
 		if files[name], err = os.ReadFile(filepath.Join(src, name)); err != nil {
 			return err
@@ -67,11 +67,22 @@ func build(src, out string) error {
 	return write(out, files)
 }
 
-// result is a bundle: its files by path below dist, and the path of each entry point
-// by its path below src.
+// preloads lets browsers load the scripts that the first one imports beside it, and not
+// after it.
+func preloads(scripts []string) string {
+	var links strings.Builder
+	for _, name := range scripts {
+		fmt.Fprintf(&links, "<link rel=\"modulepreload\" href=\"ROOT/%s\">\n", name)
+	}
+	return links.String()
+}
+
+// result is a bundle: its files by path below dist; the path of each entry point, and
+// those of the scripts that it imports at once, by its path below src.
 type result struct {
 	files map[string][]byte
 	names map[string]string
+	needs map[string][]string
 }
 
 func bundle(src string, split bool, define map[string]string, entries ...string) (result, error) {
@@ -90,12 +101,15 @@ func bundle(src string, split bool, define map[string]string, entries ...string)
 	if len(built.Errors) > 0 {
 		return result{}, errors.New(strings.Join(api.FormatMessages(slices.Concat(built.Errors, built.Warnings), api.FormatMessagesOptions{}), "\n"))
 	}
-	r := result{map[string][]byte{}, map[string]string{}}
+	r := result{map[string][]byte{}, map[string]string{}, map[string][]string{}}
 	for _, f := range built.OutputFiles {
 		r.files[strings.TrimPrefix(filepath.ToSlash(f.Path), "/dist/")] = f.Contents
 	}
 	var meta struct {
-		Outputs map[string]struct{ EntryPoint string }
+		Outputs map[string]struct {
+			EntryPoint string
+			Imports    []struct{ Path, Kind string }
+		}
 	}
 	if err := json.Unmarshal([]byte(built.Metafile), &meta); err != nil {
 		return r, err
@@ -104,6 +118,12 @@ func bundle(src string, split bool, define map[string]string, entries ...string)
 		if output.EntryPoint != "" {
 			_, name, _ := strings.Cut(path, "dist/")
 			r.names[output.EntryPoint] = name
+			for _, needed := range output.Imports {
+				if needed.Kind == "import-statement" {
+					_, name, _ := strings.Cut(needed.Path, "dist/")
+					r.needs[output.EntryPoint] = append(r.needs[output.EntryPoint], name)
+				}
+			}
 		}
 	}
 	return r, nil
