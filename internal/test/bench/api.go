@@ -165,7 +165,7 @@ func (p *apiClient) followed(ctx context.Context) (figures []figure, err error) 
 		if all {
 			name, path = "GET /v1/events", "/v1/events"
 		}
-		a, err := p.listened(ctx, path, "/v1/tasks/"+id+"/messages")
+		a, err := p.listened(ctx, path, "/v1/tasks/"+id+"/messages", thought)
 		if err != nil {
 			return nil, fmt.Errorf("following %s: %w", path, err)
 		}
@@ -193,8 +193,12 @@ func (a *followerGroup) all() (each, last []time.Duration) {
 	return each, last
 }
 
-// listened lets everybody follow one path, and adds messages at another.
-func (p *apiClient) listened(ctx context.Context, path, to string) (*followerGroup, error) {
+// thought is a message of a task.
+func thought(content string) any { return map[string]string{"type": "thought", "content": content} }
+
+// listened lets everybody follow one path, and adds messages at another, with bodies that
+// hold a content.
+func (p *apiClient) listened(ctx context.Context, path, to string, body func(content string) any) (*followerGroup, error) {
 	ctx, end := context.WithCancel(ctx)
 	a := &followerGroup{sent: make([]time.Time, followEvents), heard: make(chan int, followers)}
 	for range followEvents {
@@ -221,8 +225,7 @@ func (p *apiClient) listened(ctx context.Context, path, to string) (*followerGro
 	}
 	for n := range followEvents {
 		a.sent[n] = time.Now()
-		content := json.RawMessage(strconv.Quote(fmt.Sprintf(followContent, n)))
-		if _, err := p.call(ctx, http.MethodPost, to, map[string]any{"type": "thought", "content": content}); err != nil {
+		if _, err := p.call(ctx, http.MethodPost, to, body(fmt.Sprintf(followContent, n))); err != nil {
 			return nil, err
 		}
 		if err := a.await(ctx, n); err != nil {
@@ -242,7 +245,7 @@ func (a *followerGroup) listen(stream io.Reader, n int) {
 		}
 		number, _, _ := bytes.Cut(rest, []byte(" "))
 		event, err := strconv.Atoi(string(number))
-		if err != nil || event >= len(a.took) {
+		if err != nil || event >= len(a.took) || a.took[event][n] != 0 { // an answer may repeat it
 			continue
 		}
 		a.took[event][n] = time.Since(a.sent[event])
@@ -303,5 +306,5 @@ func echoed(ctx context.Context) (*followerGroup, error) {
 	defer s.Close()
 	p := &apiClient{s.URL, &http.Client{Transport: &http.Transport{}}}
 	defer p.close()
-	return p.listened(ctx, "/", "/")
+	return p.listened(ctx, "/", "/", thought)
 }

@@ -8,13 +8,11 @@ import (
 	"strings"
 	"time"
 
+	"legwork/internal/test/longtask"
 	"legwork/planner"
 	"legwork/store/bolt"
 	"legwork/tasks"
 )
-
-// events is about the largest journal that the limits allow.
-const events = 4000
 
 // measureFold reads and folds a journal of 4,000 events from a file that was
 // just opened, and then what is added to it, one event at a time.
@@ -27,7 +25,7 @@ func measureFold(ctx context.Context, dir string) ([]figure, error) {
 	if _, err := s.Open(ctx, []tasks.Inbound{in}); err != nil {
 		return nil, err
 	}
-	journal := longJournal(*in.Open)
+	journal := longtask.Journal(*in.Open, longtask.Events)
 	if err := s.Append(ctx, "t", -1, 0, journal...); err != nil {
 		return nil, err
 	}
@@ -60,7 +58,7 @@ func measureFold(ctx context.Context, dir string) ([]figure, error) {
 		}
 	}
 	return []figure{
-		within(fmt.Sprintf("fold of a task of %d events, once", events), median(whole), 100*time.Millisecond, short(median(load))+" to read it"),
+		within(fmt.Sprintf("fold of a task of %d events, once", longtask.Events), median(whole), 100*time.Millisecond, short(median(load))+" to read it"),
 		within("each further event", median(fresh), median(whole)/100, "limit: 1 % of the whole"),
 	}, s.Close()
 }
@@ -71,38 +69,6 @@ func timed(took *[]time.Duration, do func() error) error {
 	err := do()
 	*took = append(*took, time.Since(from))
 	return err
-}
-
-// longJournal is what follows the opening of a task of twelve sub-tasks a
-// round, of twenty turns of two tool calls each.
-func longJournal(opening planner.Event) []planner.Event {
-	opening.Seq, opening.At = 1, time.Date(2026, 11, 20, 9, 0, 0, 0, time.UTC)
-	state := planner.Apply(planner.State{}, opening)
-	var journal []planner.Event
-	for len(journal) < events {
-		e := planner.Event{Seq: state.Seq + 1, At: opening.At}
-		switch a := planner.Todo(state)[0]; {
-		case a.Kind == planner.KindTool:
-			e.Type, e.Action, e.Result = planner.Returned, a.ID, &planner.Result{Text: strings.Repeat("result ", 60)}
-		case a.Role == "work" && a.LastTurn:
-			e.Type, e.Action, e.Reply = planner.Replied, a.ID, &planner.Reply{Text: "done"}
-		case a.Role == "work":
-			e.Type, e.Action, e.Reply = planner.Replied, a.ID, &planner.Reply{Calls: []planner.Call{
-				{ID: "1", Name: "web_fetch", Arguments: `{"url":"https://example.com"}`, Tool: "web.fetch"},
-				{ID: "2", Name: "web_fetch", Arguments: `{"url":"https://example.org"}`, Tool: "web.fetch"},
-			}}
-		default:
-			e.Type, e.Action, e.Reply = planner.Replied, a.ID, &planner.Reply{IsPlan: true}
-			for i := range state.Limits.Subtasks {
-				e.Reply.Plan = append(e.Reply.Plan, planner.Subtask{
-					ID: fmt.Sprintf("%d/%d", state.Round+1, i), Name: "web", Description: strings.Repeat("look ", 40),
-				})
-			}
-		}
-		journal = append(journal, e)
-		state = planner.Apply(state, e)
-	}
-	return journal
 }
 
 // measurePlan parses a plan of 64 sub-tasks, and hostile texts of 64 and 256 KB.

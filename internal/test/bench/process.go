@@ -12,6 +12,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"time"
 
 	"legwork/internal/test/fakes/llmfake"
@@ -105,39 +106,49 @@ func startTimes(ctx context.Context, chat []string, ending string) (took, bare [
 // idle starts a program, asks it a question when it is legwork, and looks at
 // its memory when it has had nothing to do for a while.
 func idle(ctx context.Context, line []string, ask bool) (kib int, err error) {
-	c := exec.CommandContext(ctx, line[0], line[1:]...)
-	in, err := c.StdinPipe()
+	c, err := startPiped(ctx, nil, line...)
 	if err != nil {
 		return 0, err
 	}
-	out, err := c.StdoutPipe()
-	if err != nil {
-		return 0, err
-	}
-	if err := c.Start(); err != nil {
-		return 0, err
-	}
-	defer func() {
-		_ = in.Close()
-		if !ask {
-			_ = c.Process.Kill()
-		}
-		_ = c.Wait()
-	}()
+	defer c.end()
 	if ask {
-		if _, err := io.WriteString(in, `{"id":"1","text":"How are you?"}`+"\n"); err != nil {
+		if _, err := io.WriteString(c.in, `{"id":"1","text":"How are you?"}`+"\n"); err != nil {
 			return 0, err
 		}
-		if err := awaitAnswer(out); err != nil {
+		if err := awaitAnswer(c.out); err != nil {
 			return 0, err
 		}
 	}
-	select {
-	case <-ctx.Done():
-		return 0, ctx.Err()
-	case <-time.After(settle):
+	return settled(ctx, c.Process.Pid)
+}
+
+// piped is a running program: it reads from in, and out is what it writes, errors too.
+type piped struct {
+	*exec.Cmd
+	in  io.WriteCloser
+	out io.Reader
+}
+
+// startPiped starts a program; an empty env is the environment of this process.
+func startPiped(ctx context.Context, env []string, line ...string) (*piped, error) {
+	p := &piped{Cmd: exec.CommandContext(ctx, line[0], line[1:]...)}
+	p.Env = env
+	var err error
+	if p.in, err = p.StdinPipe(); err != nil {
+		return nil, err
 	}
-	return anonymousMemory(c.Process.Pid)
+	if p.out, err = p.StdoutPipe(); err != nil {
+		return nil, err
+	}
+	p.Stderr = p.Stdout
+	return p, p.Start()
+}
+
+// end ends the program and waits for it.
+func (p *piped) end() {
+	_ = p.in.Close()
+	_ = p.Process.Signal(syscall.SIGTERM) // for a program that does not read
+	_ = p.Wait()                          // it was told to end
 }
 
 func awaitAnswer(out io.Reader) error {
