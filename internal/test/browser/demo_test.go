@@ -6,20 +6,20 @@ import (
 	"regexp"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/chromedp/chromedp/kb"
 
 	"legwork/internal/test/browser"
 	"legwork/internal/test/need"
+	"legwork/internal/test/watch"
 )
 
 // TestDemo uses legwork for the first time, without a shell: the link of the demo, an answer,
 // an MCP server that is added in the editor, and the tool of that server in the chat.
 func TestDemo(t *testing.T) {
 	server := need.NPM(t, "mcp-server-everything")
-	said := startDemo(t)
-	link := said.find(t, `(http://127\.0\.0\.1:\d+/console/enter#\w+)`)
+	demo := startDemo(t)
+	link := said(t, demo, `(http://127\.0\.0\.1:\d+/console/enter#\w+)`)
 	base, _, _ := strings.Cut(link, "enter#")
 
 	tab := chromium.Browser(t).Tab(t, browser.Wide)
@@ -45,7 +45,7 @@ func TestDemo(t *testing.T) {
 	tab.Gone(browser.Button("Put into the editor"))
 	tab.Click(browser.Button("Save"))
 	tab.Click(browser.Button("Show the code"))
-	tab.Fill(browser.Box("Code"), said.find(t, `enter the code (\w+)`))
+	tab.Fill(browser.Box("Code"), said(t, demo, `enter the code (\w+)`))
 	tab.Press(kb.Enter)
 	tab.Sees("No mistakes. This is the file as it is now.")
 
@@ -60,13 +60,13 @@ func TestDemo(t *testing.T) {
 }
 
 // startDemo runs "legwork demo" for a program until the test ends.
-func startDemo(t *testing.T) *transcript {
+func startDemo(t *testing.T) *watch.Log {
 	t.Helper()
-	said := &transcript{}
+	out := &watch.Log{}
 	demo := exec.Command(programs.Path(t, "legwork/cmd/legwork"), "demo")
 	demo.Dir = t.TempDir()
 	demo.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + demo.Dir, "USER=tester", "TMPDIR=" + t.TempDir()}
-	demo.Stdout, demo.Stderr = said, said
+	demo.Stdout, demo.Stderr = out, out
 	in, err := demo.StdinPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -80,25 +80,22 @@ func startDemo(t *testing.T) *transcript {
 			t.Errorf("the demo ended with %v", err)
 		}
 		if t.Failed() {
-			t.Logf("the demo said:\n%s", said)
+			t.Logf("the demo said:\n%s", out)
 		}
 	})
-	return said
+	return out
 }
 
-// find waits until the group of a pattern is there.
-func (x *transcript) find(t *testing.T, pattern string) string {
+// said waits until the group of a pattern is there.
+func said(t *testing.T, by *watch.Log, pattern string) (found string) {
 	t.Helper()
-	fits, late := regexp.MustCompile(pattern), time.After(patience)
-	for {
-		text, more := x.read()
-		if found := fits.FindStringSubmatch(text); found != nil {
-			return found[1]
+	fits := regexp.MustCompile(pattern)
+	watch.Until(t, pattern, func() bool {
+		groups := fits.FindStringSubmatch(by.String())
+		if groups != nil {
+			found = groups[1]
 		}
-		select {
-		case <-more:
-		case <-late:
-			t.Fatalf("%q was not there within %v:\n%s", pattern, patience, text)
-		}
-	}
+		return groups != nil
+	})
+	return found
 }

@@ -20,14 +20,11 @@ import (
 	"sync/atomic"
 	"syscall"
 	"testing"
-	"time"
 
 	"legwork/internal/test/browser"
 	"legwork/internal/test/fakes/llmfake"
+	"legwork/internal/test/watch"
 )
-
-// patience is how long a test waits for what should be there much sooner.
-const patience = time.Minute
 
 // env is a legwork serve with a fake model and a fake tool server, and a proxy in front
 // of it: the address of the page stays when legwork is started again, and connections
@@ -40,7 +37,7 @@ type env struct {
 
 	cmd     *exec.Cmd
 	ended   chan struct{}
-	log     transcript
+	log     *watch.Log // of the present process
 	to      atomic.Pointer[url.URL]
 	mu      sync.Mutex
 	streams map[*http.Request]func() // open streams of events, and how to cut them
@@ -146,11 +143,11 @@ var listening = regexp.MustCompile(`(?m)msg=listening address=(\S+)`)
 // start starts legwork, and returns when the proxy leads to it.
 func (e *env) start() {
 	e.t.Helper()
-	e.log.reset()
+	e.log = &watch.Log{}
 	e.cmd = exec.Command(programs.Path(e.t, "legwork/cmd/legwork"), "serve", "--config", "config.yaml")
 	e.cmd.Dir = e.dir
 	e.cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + e.dir, "USER=tester", "TMPDIR=" + os.TempDir()}
-	e.cmd.Stdout, e.cmd.Stderr = &e.log, &e.log
+	e.cmd.Stdout, e.cmd.Stderr = e.log, e.log
 	if err := e.cmd.Start(); err != nil {
 		e.t.Fatal(err)
 	}
@@ -168,20 +165,14 @@ func (e *env) start() {
 // logs waits until the log holds text.
 func (e *env) logs(text string) {
 	e.t.Helper()
-	late := time.After(patience)
-	for {
-		got, more := e.log.read()
-		if strings.Contains(got, text) {
-			return
-		}
+	watch.Until(e.t, fmt.Sprintf("legwork logs %q", text), func() bool {
 		select {
-		case <-more:
 		case <-e.ended:
 			e.t.Fatalf("legwork ended before it logged %q", text)
-		case <-late:
-			e.t.Fatalf("legwork did not log %q within %v", text, patience)
+		default:
 		}
-	}
+		return strings.Contains(e.log.String(), text)
+	})
 }
 
 func (e *env) kill() {
@@ -293,42 +284,4 @@ func (e *env) enter(role string, v browser.View) *browser.Tab {
 	tab.Click(browser.Button("Sign in"))
 	tab.Gone(browser.Button("Sign in"))
 	return tab
-}
-
-// transcript keeps what is written to it and tells when there is more.
-type transcript struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-	news chan struct{}
-}
-
-func (x *transcript) Write(p []byte) (int, error) {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	if x.news != nil {
-		close(x.news)
-		x.news = nil
-	}
-	return x.text.Write(p)
-}
-
-// read returns what was written, and a channel that closes when there is more.
-func (x *transcript) read() (string, <-chan struct{}) {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	if x.news == nil {
-		x.news = make(chan struct{})
-	}
-	return x.text.String(), x.news
-}
-
-func (x *transcript) String() string {
-	text, _ := x.read()
-	return text
-}
-
-func (x *transcript) reset() {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	x.text.Reset()
 }

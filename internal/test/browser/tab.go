@@ -26,7 +26,7 @@ import (
 
 // patience is how long a tab waits for what a test wants to see. It is long, since
 // only a broken page lets it pass.
-const patience = 30 * time.Second
+const patience = 2 * time.Minute
 
 //go:embed changes.js
 var changes string
