@@ -1,6 +1,8 @@
 package e2e_test
 
 import (
+	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	"regexp"
@@ -9,7 +11,9 @@ import (
 	"testing"
 	"time"
 
+	"legwork/conf"
 	"legwork/internal/test/fakes/telegramfake"
+	"legwork/tasks/api"
 )
 
 // noAccess is the access of a bot that was just set up.
@@ -156,6 +160,50 @@ func TestTelegramGrants(t *testing.T) {
 			}
 			if n := len(b.asked("q1: hello")); n > 0 != c.group {
 				t.Errorf("the model was asked %d times for the group, want it to be asked: %v", n, c.group)
+			}
+		})
+	}
+}
+
+// TestTelegramGrantsByHTTP: an admin reads at the API who asks, and decides there. A
+// person who is let in is answered, and a person who is refused is not.
+func TestTelegramGrantsByHTTP(t *testing.T) {
+	t.Parallel()
+	for decision, heard := range map[string]bool{"allow": true, "ignore": false} {
+		t.Run(decision, func(t *testing.T) {
+			t.Parallel()
+			b := newTelegramEnv(t, telegramOptions{http: fmt.Sprintf(", tokens: [{name: boss, role: admin, sha256: %q}]", conf.HashToken(adminToken))})
+			o := &apiEnv{b.env, b.opens()}
+			b.Say(b.eve.ID, b.eve, "hello")
+			told := b.offers(b.eve.ID, b.says("button.ask_admin", nil))
+			b.taps(b.eve, b.eve.ID, told.ID, b.says("button.ask_admin", nil))
+			asked := b.offers(b.ann.ID, b.says("button.allow", nil), "Eve")
+			var people api.People
+			read := func(r reply) api.People {
+				if err := json.Unmarshal([]byte(r.body), &people); err != nil || r.status != http.StatusOK {
+					t.Fatalf("got %d %s (%v)", r.status, r.body, err)
+				}
+				return people
+			}
+			if asks := read(o.calls(adminToken, "GET", "/v1/people", "")).Requests; len(asks) != 1 || asks[0].Key != "telegram:3" || asks[0].Name != "Eve" {
+				t.Fatalf("the admin reads the requests %+v, want the one of Eve", asks)
+			}
+			after := read(o.calls(adminToken, "POST", "/v1/people/telegram:3", `{"decision":"`+decision+`"}`))
+			if len(after.Requests) != 0 || len(after.People) != 1 || after.People[0].Key != "telegram:3" || after.People[0].Access != decision {
+				t.Errorf("after the decision got %+v, want Eve with %q", after, decision)
+			}
+			if heard {
+				if p := b.taps(b.ann, b.ann.ID, asked.ID, b.says("button.allow", nil)); p.Text != b.says("error.too_late", nil) {
+					t.Errorf("the admin who taps after it reads %q, want that it is too late", p.Text)
+				}
+				b.once(b.eve.ID, b.says("notice.admitted", nil))
+				b.goesOn(b.eve)
+				return
+			}
+			b.Say(b.eve.ID, b.eve, "q1: hello?")
+			b.passes()
+			if n := len(b.asked("q1: hello?")); n > 0 || b.count(b.eve.ID, "[q1] answers") > 0 {
+				t.Errorf("the model was asked %d times for a person who was refused", n)
 			}
 		})
 	}
