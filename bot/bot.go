@@ -184,6 +184,9 @@ type Limits struct {
 	// CanReply says that people can reply to one particular message. Elsewhere cards say
 	// how else to answer them.
 	CanReply bool
+	// ShowsTasks says that each answer leads to a view of its task, so that no button for
+	// that is needed.
+	ShowsTasks bool
 }
 
 // ErrGone is the wrapped error of Post and Edit when no further try will help: the
@@ -285,6 +288,12 @@ type Answerer interface {
 type ButtonAnswerer interface {
 	// AnswerWith shows a draft to the author of m alone. m.Token is not empty.
 	AnswerWith(ctx context.Context, m Message, d Draft) error
+}
+
+// Forgetter is a platform that shows stored messages.
+type Forgetter interface {
+	// Forgot tells that the stored messages of a chat were deleted.
+	Forgot(ctx context.Context, chat Chat)
 }
 
 // Director is a platform where the bot can write to a person first.

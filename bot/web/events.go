@@ -118,6 +118,8 @@ type stream struct {
 func (s *stream) change(c *change, replayed uint64) {
 	has, known := s.has[c.place]
 	switch {
+	case c.gone && !c.whole:
+		s.event("emptied", 0, removed{c.conversation})
 	case c.gone:
 		s.event("gone", 0, removed{c.conversation})
 	case !c.grows && c.post.Seq <= replayed:

@@ -457,7 +457,7 @@ func (w *Web) forget(c *call) error {
 	if err := w.cfg.Store.EndConversation(ctx, key); err != nil {
 		return err
 	}
-	w.hub.remove(found.Owner, c.chat.ID)
+	w.hub.remove(found.Owner, c.chat.ID, true)
 	c.w.WriteHeader(http.StatusNoContent)
 	return nil
 }

@@ -26,12 +26,13 @@ type hub struct {
 // place names a post.
 type place struct{ conversation, id string }
 
-// change is the newest form of a post, or that it is gone.
+// change is the newest form of a post, or that all posts of a conversation are gone.
 type change struct {
 	place
 	owner string
 	post  Post
 	gone  bool
+	whole bool // gone: so is the conversation
 	grows bool // its text is not stored as it is
 	// Of a growing answer: text is replaced, and not only longer, when base changes.
 	// units is the length of its text in UTF-16, as browsers count.
@@ -176,16 +177,16 @@ func (h *hub) text(conversation, id string) (string, bool) {
 	return c.post.Text, true
 }
 
-// remove tells that the posts of a conversation are gone.
-func (h *hub) remove(owner, conversation string) {
+// remove tells that the posts of a conversation are gone; whole: so is the conversation.
+func (h *hub) remove(owner, conversation string, whole bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	for at := range h.growing {
-		if at.conversation == conversation {
-			delete(h.growing, at)
-		}
+	old := func(at place, _ *change) bool { return at.conversation == conversation }
+	maps.DeleteFunc(h.growing, old)
+	for r := range h.readers[owner] {
+		maps.DeleteFunc(r.changed, old)
 	}
-	h.tell(&change{place: place{conversation: conversation}, owner: owner, gone: true})
+	h.tell(&change{place: place{conversation: conversation}, owner: owner, gone: true, whole: whole})
 }
 
 // shown is what a reader has of a growing answer.

@@ -56,7 +56,7 @@ type Config struct {
 	Log  *slog.Logger
 }
 
-// Web is a bot.Platform, a bot.Filer, a bot.Answerer and a bot.Director. A conversation
+// Web is a bot.Platform, a bot.Filer, a bot.Answerer, a bot.Director and a bot.Forgetter. A conversation
 // belongs to the person who began it.
 type Web struct {
 	cfg    Config
@@ -80,7 +80,7 @@ func (w *Web) Name() string { return Name }
 
 // Limits implements bot.Platform: any length, and edits.
 func (w *Web) Limits() bot.Limits {
-	return bot.Limits{Edits: true, EditGap: editGap, Toasts: true, CanReply: true}
+	return bot.Limits{Edits: true, EditGap: editGap, Toasts: true, CanReply: true, ShowsTasks: true}
 }
 
 // Run implements bot.Platform.
@@ -204,6 +204,16 @@ func (w *Web) keep(ctx context.Context, to bot.Chat, f *bot.File) (*File, error)
 
 // Files implements bot.Filer.
 func (w *Web) Files(bot.Chat) bool { return true }
+
+// Forgot implements bot.Forgetter: open pages show the conversation as it is now.
+func (w *Web) Forgot(ctx context.Context, chat bot.Chat) {
+	c, err := w.cfg.Store.Conversation(ctx, chat.Key())
+	if err != nil {
+		w.cfg.Log.WarnContext(ctx, "open pages not emptied", "chat", chat.Key(), "cause", err)
+		return
+	}
+	w.hub.remove(c.Owner, chat.ID, false)
+}
 
 // Direct implements bot.Director: the conversation of a person with legwork's own notices.
 // There is none for a person who never wrote here.

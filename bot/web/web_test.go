@@ -213,6 +213,27 @@ func TestFiles(t *testing.T) {
 	}
 }
 
+// TestForgot: open pages are emptied when /forget has deleted the posts, and show what
+// comes after them.
+func TestForgot(t *testing.T) {
+	e := newEnv(t)
+	e.say(ann, talk, "k", "hello")
+	b := e.stream(ann, "")
+	b.next("hello")
+	chat := bot.Chat{Platform: web.Name, ID: talk}
+	if _, err := e.store.Forget(t.Context(), chat.Key()); err != nil {
+		t.Fatal(err)
+	}
+	e.web.Forgot(t.Context(), chat)
+	if v := b.next("emptied"); !strings.Contains(v.data, talk) {
+		t.Fatalf("got %+v", v)
+	}
+	e.post(talk, bot.Draft{Kind: bot.KindNotice, Text: "deleted"})
+	if v := b.next("post"); !strings.Contains(v.data, "deleted") {
+		t.Fatalf("got %+v", v)
+	}
+}
+
 // TestForget: a conversation that is deleted is gone for browsers and for tasks.
 func TestForget(t *testing.T) {
 	e := newEnv(t)

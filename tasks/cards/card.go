@@ -16,6 +16,7 @@ type Card struct {
 	CanReply     bool // people can reply to one particular message there
 	WithoutBoard bool // the chat sees only the questions and the outcome of a program's task
 	Files        bool // the chat takes files
+	ShowsTasks   bool // answers lead to a view of their task there
 	// OfferAlways means that a person in the chat may grant calls beyond the task.
 	// AskerExtends means that the asker may extend a reached budget.
 	OfferAlways  bool

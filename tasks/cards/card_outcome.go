@@ -65,7 +65,7 @@ func (c Card) Outcome() bot.Draft {
 		return d
 	}
 	d.Copy = c.Texts.Text(c.View.Opening().Language, "button.copy", nil)
-	if started(c.View.State) {
+	if started(c.View.State) && !c.ShowsTasks {
 		d.Buttons = append(d.Buttons, c.button("button.details", PressDetails))
 	}
 	if c.View.State.Outcome == planner.Failed && !c.WithoutBoard {

@@ -116,6 +116,11 @@ func deleteConversation(ctx context.Context, in *inbox.Inbox, r *inbox.Request, 
 	if schedules, err := in.Store.Schedules(ctx, chat.Key()); err == nil {
 		tell("notice.forgotten_not_schedules", len(schedules))
 	}
+	if platform, err := in.Chats.Platform(chat); err == nil {
+		if f, ok := platform.(bot.Forgetter); ok {
+			f.Forgot(ctx, chat)
+		}
+	}
 	if in.Forgotten != nil {
 		in.Forgotten()
 	}

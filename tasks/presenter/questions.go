@@ -29,7 +29,8 @@ type asker struct {
 // card returns the card of the task as v shows it.
 func (q *asker) card(v *tasks.View) cards.Card {
 	return cards.Card{
-		View: v, Texts: q.ps.Texts, Lasts: q.Lasts(), CanReply: q.platform.Limits().CanReply, WithoutBoard: q.withoutBoard,
+		View: v, Texts: q.ps.Texts, Lasts: q.Lasts(), CanReply: q.platform.Limits().CanReply, ShowsTasks: q.platform.Limits().ShowsTasks,
+		WithoutBoard: q.withoutBoard,
 		AskerExtends: q.ps.rules.Load().Budget.AskerExtends, Page: q.ps.Page,
 	}
 }

@@ -61,7 +61,23 @@ func (b browser) presses(key string, p web.Post, data, more string) {
 }
 
 // sees follows all changes since the beginning until a post fits.
-func (b browser) sees(what string, fits func(web.Post) bool) web.Post {
+func (b browser) sees(what string, fits func(web.Post) bool) (found web.Post) {
+	b.t.Helper()
+	b.follows(what, func(name, data string) bool {
+		if name != "post" {
+			return false
+		}
+		found = web.Post{}
+		if err := json.Unmarshal([]byte(data), &found); err != nil {
+			b.t.Fatal(err)
+		}
+		return fits(found)
+	})
+	return found
+}
+
+// follows reads the events from the beginning until one fits.
+func (b browser) follows(what string, fits func(name, data string) bool) {
 	b.t.Helper()
 	r, err := http.NewRequestWithContext(b.t.Context(), http.MethodGet, "http://"+b.address+"/v1/chat/events?after=0", nil)
 	if err != nil {
@@ -81,18 +97,11 @@ func (b browser) sees(what string, fits func(web.Post) bool) web.Post {
 		switch {
 		case key == "event":
 			name = value
-		case key == "data" && name == "post":
-			var p web.Post
-			if err := json.Unmarshal([]byte(value), &p); err != nil {
-				b.t.Fatal(err)
-			}
-			if fits(p) {
-				return p
-			}
+		case key == "data" && fits(name, value):
+			return
 		}
 	}
 	b.t.Fatalf("waiting for %s: the stream ended: %v", what, in.Err())
-	return web.Post{}
 }
 
 // data is the data of a button.
@@ -112,8 +121,8 @@ func answers(text string) func(web.Post) bool {
 	return func(p web.Post) bool { return p.Kind == "answer" && !p.Partial && strings.Contains(p.Text, text) }
 }
 
-// TestWebChat: a person asks in the browser, allows a call, changes a plan, and finds
-// everything there after a restart.
+// TestWebChat: a person asks in the browser, allows a call, changes a plan, finds
+// everything there after a restart, and deletes it.
 func TestWebChat(t *testing.T) {
 	t.Parallel()
 	w := &env{t: t, dir: t.TempDir()}
@@ -164,6 +173,19 @@ http: {listen: "127.0.0.1:0", tokens: [%s, %s]}
 	}
 	bob := browser{t, s.address, tokenOf("bob")}
 	bob.sends("GET", "conversations/"+conversation+"/posts", "", http.StatusNotFound, nil)
+	asked, emptied := false, false
+	ann.follows("that /forget empties the open page", func(name, data string) bool {
+		if name == "hello" && !asked {
+			asked = true
+			ann.says("k6", "/forget yes")
+		}
+		emptied = emptied || name == "emptied" && strings.Contains(data, conversation)
+		return emptied && name == "post" && strings.Contains(data, "Deleted")
+	})
+	ann.sends("GET", "conversations/"+conversation+"/posts", "", http.StatusOK, &history)
+	if len(history.Items) != 1 {
+		t.Errorf("after /forget the conversation has %+v, want the reply alone", history.Items)
+	}
 	ann.sends("DELETE", "conversations/"+conversation, "", http.StatusNoContent, nil)
 	ann.sends("GET", "conversations/"+conversation+"/posts", "", http.StatusNotFound, nil)
 	s.stops()
