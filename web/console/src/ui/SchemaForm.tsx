@@ -11,8 +11,9 @@ export interface Schema {
   required?: string[];
   enum?: unknown[];
   enumNames?: string[];
-  oneOf?: { const?: unknown; title?: string }[];
-  anyOf?: { const?: unknown; title?: string }[];
+  const?: unknown;
+  oneOf?: Schema[];
+  anyOf?: Schema[];
   items?: Schema;
   default?: unknown;
   format?: string;
@@ -43,10 +44,19 @@ export function SchemaForm({ schema, values, onChange, errors = {} }: { schema: 
   );
 }
 
-/** The values that a schema proposes. */
+/** The values that a schema proposes. A box that must have a value begins as not ticked. */
 export function defaults(schema: Schema): Values {
-  return Object.fromEntries(Object.entries(schema.properties ?? {}).filter(([, s]) => s.default !== undefined).map(([n, s]) => [n, s.default]));
+  const first = (name: string, s: Schema) => s.default ?? (s.type === "boolean" && schema.required?.includes(name) ? false : undefined);
+  return Object.fromEntries(Object.entries(schema.properties ?? {}).map(([name, s]) => [name, first(name, s)]).filter(([, value]) => value !== undefined));
 }
+
+/** The schema itself where it is wrapped to allow null. */
+function plain(s: Schema): Schema {
+  const some = (s.anyOf ?? s.oneOf)?.filter((x) => x.type !== "null");
+  return some?.length === 1 ? { ...s, ...some[0], anyOf: undefined, oneOf: undefined } : s;
+}
+
+const typeOf = (s: Schema) => (Array.isArray(s.type) ? s.type.find((k) => k !== "null") : s.type);
 
 interface ControlOf { name: string; schema: Schema; required?: boolean; value: unknown; error?: string; onChange: (v: unknown) => void }
 
@@ -56,9 +66,9 @@ function choices(s: Schema): [unknown, string][] | undefined {
   return s.enum?.map((v, i) => [v, s.enumNames?.[i] ?? String(v)]);
 }
 
-function Control({ name, schema, required, value, error, onChange }: ControlOf) {
+function Control({ name, schema: wrapped, required, value, error, onChange }: ControlOf) {
   const t = useTexts();
-  const kind = Array.isArray(schema.type) ? schema.type.find((k) => k !== "null") : schema.type;
+  const schema = plain(wrapped), kind = typeOf(schema);
   const about = { label: schema.title ?? name, hint: schema.description, error, required };
   const options = choices(schema), many = kind === "array" && schema.items ? choices(schema.items) : undefined;
   if (kind === "boolean") {
@@ -87,6 +97,11 @@ function Control({ name, schema, required, value, error, onChange }: ControlOf) 
     const long = type === "text" && ((schema.maxLength ?? 0) > 200 || text.includes("\n"));
     return <Field {...about}>{(p) => (long ? <textarea {...p} rows={4} value={text} onInput={input} /> : <input {...p} type={type as "text"} value={text} onInput={input} />)}</Field>;
   }
+  if (kind === "array" && typeOf(schema.items ?? {}) === "string") {
+    const lines = Array.isArray(value) ? value.join("\n") : "";
+    const read = (text: string) => onChange(text === "" ? undefined : text.split("\n"));
+    return <Field {...about} hint={[schema.description, t("form.lines")].filter(Boolean).join(" ")}>{(p) => <textarea {...p} rows={3} value={lines} onInput={(e) => read(e.currentTarget.value)} />}</Field>;
+  }
   return <JsonField {...{ name, schema, required, value, error, onChange }} />;
 }
 
@@ -94,18 +109,20 @@ function JsonField({ name, schema, required, value, error, onChange }: ControlOf
   const t = useTexts();
   const [text, setText] = useState(() => (value === undefined ? "" : JSON.stringify(value, null, 2)));
   const [wrong, setWrong] = useState(false);
-  const read = (s: string) => {
-    setText(s);
+  const read = (field: HTMLTextAreaElement) => {
+    setText(field.value);
+    let problem = "";
     try {
-      onChange(s.trim() ? JSON.parse(s) : undefined);
-      setWrong(false);
+      onChange(field.value.trim() ? JSON.parse(field.value) : undefined);
     } catch {
-      setWrong(true);
+      problem = t("form.nojson");
     }
+    field.setCustomValidity(problem); // the browser sends no form with a problem
+    setWrong(problem !== "");
   };
   return (
     <Field label={schema.title ?? name} hint={schema.description ?? t("form.json")} error={wrong ? t("form.nojson") : error} required={required}>
-      {(p) => <textarea {...p} class="input mono" rows={4} spellcheck={false} value={text} onInput={(e) => read(e.currentTarget.value)} />}
+      {(p) => <textarea {...p} class="input mono" rows={4} spellcheck={false} value={text} onInput={(e) => read(e.currentTarget)} />}
     </Field>
   );
 }

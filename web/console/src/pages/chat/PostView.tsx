@@ -38,7 +38,7 @@ export const PostView = memo(({ post: p, onReply }: { post: Post; onReply: (text
       {(p.footer || p.kind === "answer") && !p.partial && (
         <footer class="post-foot faint">
           {p.footer && <span>{p.footer}</span>}
-          {p.task && "task" in PAGES && <Link to={href("tasks", p.task)}>{t("how")}</Link>}
+          {p.task && "task" in PAGES && <Link to={href("tasks", p.task)}>{t("details")}</Link>}
           {p.text && <Copy text={p.text} label={t("copy.answer")} />}
           <time dateTime={p.at} title={fullTime(p.at)}>{time(p.at)}</time>
         </footer>

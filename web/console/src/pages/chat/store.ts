@@ -85,6 +85,13 @@ class Store {
       case "piece":
         this.append(e.data as { conversation: string; post: string; at: number; text: string });
         break;
+      case "emptied": {
+        const id = (e.data as { conversation: string }).conversation;
+        Object.assign(this.talk(id), { posts: [], next: null });
+        void this.load(id);
+        void this.loadList();
+        break;
+      }
       case "gone": {
         const { conversation, id } = e.data as { conversation: string; id?: string };
         if (id) {
@@ -167,7 +174,8 @@ class Store {
         t.next = page.next_cursor ?? null;
       } else {
         // Posts that are loaded stay if the page reaches them; otherwise something is missing between.
-        const reaches = !page.next_cursor || t.posts.some((p) => fresh.has(p.id));
+        // A page without next_cursor has all posts: others were deleted.
+        const reaches = page.next_cursor && t.posts.some((p) => fresh.has(p.id));
         const first = page.items[0];
         const before = reaches && first ? t.posts.filter((p) => !fresh.has(p.id) && Number(p.id) < Number(first.id)) : [];
         const known = new Map(t.posts.map((p) => [p.id, p]));

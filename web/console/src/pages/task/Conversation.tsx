@@ -71,7 +71,7 @@ export function Journal({ id, messages, complete }: { id: string; messages: Mess
       <Windowed label={t("journal")} rows={rows} height={34} tall={24} row={(m) => (
         <button type="button" class="task-event" onClick={() => setOpen(m)}>
           <span class="num faint task-event-seq">{m.seq}</span><span class="faint num">{time(m.timestamp)}</span><span class="task-event-type">{t("type." + m.type)}</span>
-          <span class="mono clip task-event-from">{subtaskOf(m) || m.sender_id}</span><span class="clip grow">{gist(m)}</span>
+          <span class="mono clip task-event-from">{subtaskOf(m) || m.sender_id}</span><span class="clip grow" title={m.content?.event}>{gist(m, t)}</span>
         </button>
       )} />
       {open && <Dialog wide title={`${t("type." + open.type)} #${open.seq}`} onClose={() => setOpen(undefined)}><MessageView id={id} message={open} open /></Dialog>}

@@ -57,7 +57,7 @@ function Content({ id, m, content: c, results, open }: { id: string; m: Message;
   if (c === null || typeof c !== "object") return <Json value={c} />;
   if (m.type === "tool_result") {
     return (
-      <Fold open={open} head={<><span class="mono">{c.tool}</span> {c.failed && <Badge tone="bad">{t("result.failed")}</Badge>}{c.outcome_unknown && <Badge tone="warn">{t("result.unknown")}</Badge>} <span class="faint clip">{gist({ ...m, content: { text: c.text } })}</span></>}>
+      <Fold open={open} head={<><span class="mono">{c.tool}</span> {c.failed && <Badge tone="bad">{t("result.failed")}</Badge>}{c.outcome_unknown && <Badge tone="warn">{t("result.unknown")}</Badge>} <span class="faint clip">{gist({ ...m, content: { text: c.text } }, t)}</span></>}>
         {c.result_bytes > 0 && <p class="faint">{t("result.cut", { size: bytes(c.result_bytes) })}</p>}
         <LongText text={String(c.text ?? "")} label={t("result")} />
       </Fold>
@@ -93,6 +93,7 @@ function Content({ id, m, content: c, results, open }: { id: string; m: Message;
   const { text, subtask: _, ...rest } = c;
   return (
     <>
+      {c.event && m.type === "status_update" && <p>{gist(m, t)}</p>}
       {prose && (text.length > 60_000 ? <LongText text={text} label={t("content")} /> : <Markdown text={text} />)}
       {(!prose || Object.keys(rest).length > 0) && <Json value={prose ? rest : c} open={2} />}
     </>

@@ -1,3 +1,4 @@
+import type { Translate } from "../../lib/i18n";
 /** A task, as GET /v1/tasks/ID has it. */
 export interface Task {
   id: string; state: string; goal: string; chat: string; from: string; run: boolean; rounds: number; subtasks: Subtask[];
@@ -49,8 +50,20 @@ export function addUsage(a: Usage, b: Usage): Usage {
   };
 }
 
+/** Says in words what happened; the raw kind where this version has no words for it. */
+function eventWords(kind: string, t: Translate): string {
+  const words = t("event." + kind);
+  return words.startsWith("event.") ? kind : words;
+}
+
+/** What a message is about, in words: a board, an answer. Questions have no words of their own. */
+function slotWords(slot: unknown, t: Translate): string {
+  const name = String(slot ?? "").split(".")[0];
+  return name === "board" || name === "answer" ? t("slot." + name) : "";
+}
+
 /** The one line that stands for a message in lists. */
-export function gist(m: Message): string {
+export function gist(m: Message, t: Translate): string {
   const c = m.content ?? {};
   if (typeof c !== "object") return line(String(c));
   if (Array.isArray(c.calls) && m.type !== "approval") return line(c.calls.map((x: any) => `${x.tool}(${brief(x.arguments)})`).join("  "));
@@ -58,7 +71,7 @@ export function gist(m: Message): string {
   if (m.type === "approval") return line([c.decision, c.kind, ...(c.calls ?? []).map((x: any) => x.tool), c.text, c.comment].filter(Boolean).join(" · "));
   if (typeof c.text === "string") return line((c.tool ? c.tool + ": " : "") + c.text);
   if (m.type === "error") return line([c.code, c.reason].filter(Boolean).join(": "));
-  if (c.event) return line([c.event, c.subtask, c.tool, c.what, c.name].filter(Boolean).join(" · "));
+  if (c.event) return line([eventWords(String(c.event), t), slotWords(c.what, t), c.subtask, c.tool, c.name].filter(Boolean).join(" · "));
   return line(brief(c));
 }
 

@@ -6,12 +6,12 @@ import { Badge } from "../../ui/Badge";
 import { Button } from "../../ui/Button";
 import { Code } from "../../ui/Code";
 import { Dialog } from "../../ui/Dialog";
-import { Field, Select } from "../../ui/Field";
+import { Field } from "../../ui/Field";
 import { Json } from "../../ui/Json";
+import { defaults, SchemaForm } from "../../ui/SchemaForm";
 import { Tabs } from "../../ui/Tabs";
-import { kindOf, plain, read, show } from "./form";
 import { Marks } from "./ServerPage";
-import type { Schema, Tool } from "./types";
+import type { Tool } from "./types";
 
 interface Tried { group: string; failed: boolean; unknown?: boolean; text: string; bytes?: number; took_ms: number; images: { type: string; data: string }[]; files: { name: string; type: string; bytes: number }[] }
 
@@ -53,26 +53,18 @@ function About({ tool }: { tool: Tool }) {
 function Try({ server, tool }: { server: string; tool: Tool }) {
   const t = useTexts();
   const schema = tool.schema ?? {};
-  const properties = Object.entries(schema.properties ?? {});
-  const [fields, setFields] = useState<Record<string, string>>(() => Object.fromEntries(properties.map(([name, s]) => [name, show(kindOf(s), s.default)])));
+  const [values, setValues] = useState(() => defaults(schema));
   const [raw, setRaw] = useState<string>();
-  const [errors, setErrors] = useState<Record<string, string>>({});
   const [busy, setBusy] = useState(false);
   const [error, setError] = useState("");
   const [result, setResult] = useState<Tried>();
   const changes = !tool.rules.every((r) => r.read_only);
-  const value = (): unknown => {
-    if (raw !== undefined) {
-      try { return JSON.parse(raw || "{}"); } catch { setError(t("form.json")); return undefined; }
-    }
-    const form = read(schema, fields);
-    setErrors(form.errors);
-    return Object.keys(form.errors).length ? undefined : form.value;
-  };
   const call = async () => {
     setError("");
-    const args = value();
-    if (args === undefined) return;
+    let args: unknown = values;
+    if (raw !== undefined) {
+      try { args = JSON.parse(raw || "{}"); } catch { return setError(t("form.nojson")); }
+    }
     setBusy(true);
     setResult(undefined);
     try {
@@ -87,35 +79,15 @@ function Try({ server, tool }: { server: string; tool: Tool }) {
       <p class={"note" + (changes ? " is-warn" : "")}>{t(changes ? "try.changes" : "try.reads")}</p>
       {raw !== undefined
         ? <Field label={t("arguments")}>{(p) => <textarea {...p} class="input mono" rows={8} spellcheck={false} value={raw} onInput={(e) => setRaw(e.currentTarget.value)} />}</Field>
-        : properties.length === 0 ? <p class="muted">{t("noarguments")}</p>
-          : properties.map(([name, s]) => (
-            <Argument key={name} name={name} schema={plain(s)} required={!!schema.required?.includes(name)} value={fields[name] ?? ""} error={errors[name] && t(errors[name])}
-              onChange={(v) => setFields({ ...fields, [name]: v })} />
-          ))}
+        : Object.keys(schema.properties ?? {}).length === 0 ? <p class="muted">{t("noarguments")}</p>
+          : <SchemaForm schema={schema} values={values} onChange={setValues} />}
       {error && <p class="note is-bad" role="alert">{error}</p>}
       <div class="row">
         <Button type="submit" kind="primary" icon="play" busy={busy}>{t("call")}</Button>
-        <Button kind="plain" onClick={() => { setRaw(raw === undefined ? JSON.stringify(read(schema, fields).value, null, 2) : undefined); setError(""); }}>{t(raw === undefined ? "asjson" : "asform")}</Button>
+        <Button kind="plain" onClick={() => { setRaw(raw === undefined ? JSON.stringify(values, null, 2) : undefined); setError(""); }}>{t(raw === undefined ? "asjson" : "asform")}</Button>
       </div>
       {result && <Result result={result} />}
     </form>
-  );
-}
-
-function Argument({ name, schema, required, value, error, onChange }: { name: string; schema: Schema; required: boolean; value: string; error?: string; onChange: (v: string) => void }) {
-  const t = useTexts();
-  const kind = kindOf(schema);
-  const hint = [schema.description, kind === "lines" && t("form.lines"), kind === "json" && t("form.asjson")].filter(Boolean).join(" ");
-  const input = (e: { currentTarget: { value: string } }) => onChange(e.currentTarget.value);
-  const options = (list: string[]): [string, string][] => [...(required && value ? [] : [["", "–"] as [string, string]]), ...list.map((v): [string, string] => [v, v])];
-  return (
-    <Field label={<span class="mono">{name}</span>} hint={hint} error={error} required={required}>
-      {(p) => kind === "choice" ? <Select {...p} value={value} onChange={onChange} options={options(schema.enum!.map(String))} />
-        : kind === "yesno" ? <Select {...p} value={value} onChange={onChange} options={[["", "–"], ["true", t("yes")], ["false", t("no")]]} />
-          : kind === "number" ? <input {...p} type="number" step="any" min={schema.minimum} max={schema.maximum} value={value} onInput={input} />
-            : kind === "text" ? <input {...p} type="text" value={value} onInput={input} />
-              : <textarea {...p} class={"input" + (kind === "json" ? " mono" : "")} rows={kind === "lines" ? 3 : 5} spellcheck={kind !== "json"} value={value} onInput={input} />}
-    </Field>
   );
 }
 

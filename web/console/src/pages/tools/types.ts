@@ -1,3 +1,5 @@
+import type { Schema } from "../../ui/SchemaForm";
+
 /** What GET /v1/servers, /v1/servers/NAME and /v1/groups return. */
 export interface Latency { count: number; mean_ms: number; median_ms: number; p95_ms: number }
 
@@ -22,12 +24,6 @@ export interface Details extends Server {
 export interface Group {
   name: string; description: string; approve: string;
   servers: { name: string; healthy: boolean; problem?: string; tools: { name: string; description: string; read_only: boolean; asks: boolean }[] }[];
-}
-
-/** JSON Schema, as far as the form reads it. */
-export interface Schema {
-  type?: string | string[]; title?: string; description?: string; default?: unknown; enum?: unknown[]; properties?: Record<string, Schema>; required?: string[];
-  items?: Schema; anyOf?: Schema[]; oneOf?: Schema[]; minimum?: number; maximum?: number; maxLength?: number; format?: string;
 }
 
 /** The sum of all outcomes. */
