@@ -224,6 +224,8 @@ var edits = []edit{
 		}
 		if err == nil { failpoint.Hit("post.after." + messageKind(slot))`,
 	},
+	{"mark-lost", "bot/web", `p := postOf(d)`, `if faults.On("mark-lost") { d.Mark = "" }; p := postOf(d)`},
+	{"replay-lost", "bot/web", `if reset { list = nil }`, `if reset || faults.On("replay-lost") { list = nil }`},
 	{"find-off", "tasks/...", `if !ok || !s.mayBeSent(slot) {`, `if !ok || !s.mayBeSent(slot) || faults.On("find-off") {`},
 	{
 		"stream-forgotten", "bot/slack", `r := request{method: "chat.stopStream",`,

@@ -240,6 +240,32 @@ func (c *chats) board(id string) (record.Post, bool) {
 	return found, found.ID != ""
 }
 
+func (c *chats) possible(in record.Input) bool {
+	switch in.Kind {
+	case record.Stop:
+	case record.Decide:
+		return c.asks(in)
+	case record.DecideCost:
+		return c.costs(in)
+	default:
+		return true
+	}
+	_, ok := c.board(in.Gate)
+	return ok || c.answered(in.Gate)
+}
+
+// pressStop presses Stop once in each life, until the question has its answer. push reports
+// whether a press got through.
+func (c *chats) pressStop(in record.Input, push func(p record.Post) bool) (done bool) {
+	if c.answered(in.Gate) {
+		return true
+	}
+	if p, ok := c.board(in.Gate); ok && !c.pressed[in.ID] && slices.Contains(p.Buttons, record.StopLabel) {
+		c.pressed[in.ID] = push(p)
+	}
+	return false
+}
+
 // finish asks for a clean end when all is settled.
 func (c *chats) finish(p *process, settled func() bool) bool {
 	if !settled() {

@@ -35,29 +35,28 @@ type apiRequests struct {
 	begin  func(func(context.Context)) // starts a goroutine with a context that ends with the run
 	cancel context.CancelFunc
 
-	mu          sync.Mutex // guards the fields below
-	life        int        // -1: none yet
-	base        string     // its address; empty: not known yet
-	news        chan struct{}
-	wire        []record.Request
-	streamed    []record.StreamEvent
-	asked       []record.Event // approvals that were seen, and decisions that were taken
-	recorded    []record.Press
-	misuse      []string            // replies that no program should get
-	tasks       map[string][]string // ids by input: there should be one each
-	over        map[string]string   // the ends of tasks, by id
-	done        map[string]bool     // inputs
-	going       map[string]bool     // likewise, that have begun
-	resent      map[string]bool     // likewise, sent again in this life
-	feed        chan struct{}       // closed when the stream of all tasks has begun
-	final       map[string]record.Context
-	listed      []record.Task
-	uploaded    []record.Upload
-	found       map[string]string        // contents of uploads at the end, by token and id
-	made        map[string][]record.Sent // by input
-	looked      int                      // the life in which the end was read; -1: none
-	connections map[int]context.CancelFunc
-	cuts        int
+	streams streams
+
+	mu       sync.Mutex // guards the fields below
+	process  *process   // of the present life; nil: none yet
+	news     chan struct{}
+	wire     []record.Request
+	streamed []record.StreamEvent
+	asked    []record.Event // approvals that were seen, and decisions that were taken
+	recorded []record.Press
+	misuse   []string            // replies that no program should get
+	tasks    map[string][]string // ids by input: there should be one each
+	over     map[string]string   // the ends of tasks, by id
+	done     map[string]bool     // inputs
+	going    map[string]bool     // likewise, that have begun
+	resent   map[string]bool     // likewise, sent again in this life
+	feed     chan struct{}       // closed when the stream of all tasks has begun
+	final    map[string]record.Context
+	listed   []record.Task
+	uploaded []record.Upload
+	found    map[string]string        // contents of uploads at the end, by token and id
+	made     map[string][]record.Sent // by input
+	looked   int                      // the life in which the end was read; -1: none
 }
 
 func newAPIClient(ctx context.Context, s *session, seen func()) (client, error) {
@@ -66,9 +65,9 @@ func newAPIClient(ctx context.Context, s *session, seen func()) (client, error) 
 		return nil, err
 	}
 	requests := &apiRequests{
-		s: s, seen: seen, chat: chat, life: -1, looked: -1, news: make(chan struct{}), feed: make(chan struct{}),
+		s: s, seen: seen, chat: chat, looked: -1, news: make(chan struct{}), feed: make(chan struct{}),
 		tasks: map[string][]string{}, over: map[string]string{}, done: map[string]bool{}, going: map[string]bool{}, resent: map[string]bool{},
-		final: map[string]record.Context{}, made: map[string][]record.Sent{}, connections: map[int]context.CancelFunc{},
+		final: map[string]record.Context{}, made: map[string][]record.Sent{},
 		http: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 4, ResponseHeaderTimeout: 40 * time.Second}},
 	}
 	f := &apiClient{&apiWork{requests}}
@@ -94,7 +93,7 @@ func (f *apiClient) config() string {
 func (f *apiClient) started(p *process) {
 	f.chat.started(p)
 	f.mu.Lock()
-	f.life, f.base = f.life+1, ""
+	f.process = p
 	clear(f.resent)
 	f.mu.Unlock()
 	f.wake()
@@ -205,7 +204,7 @@ func (f *apiRequests) await(ctx context.Context, there func() bool) bool {
 func (f *apiClient) disturb(r *rand.Rand) {
 	switch r.IntN(4) {
 	case 0, 1:
-		f.cut()
+		f.streams.cut()
 	case 2:
 		f.hooks.fail(1) // legwork waits a second after it
 	case 3:
@@ -230,13 +229,13 @@ func (f *apiClient) gates() []string {
 // when all is settled.
 func (f *apiClient) finish(p *process, settled func() bool) bool {
 	f.mu.Lock()
-	life, looked := f.life, f.looked
-	if looked < life {
-		f.looked = life
+	looked := f.looked
+	if looked < p.n {
+		f.looked = p.n
 		f.begin(f.look)
 	}
 	f.mu.Unlock()
-	if looked < life || !settled() {
+	if looked < p.n || !settled() {
 		return false
 	}
 	p.terminate()

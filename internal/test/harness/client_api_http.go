@@ -8,10 +8,8 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"os"
-	"path/filepath"
-	"regexp"
 	"strings"
+	"sync"
 	"time"
 
 	"legwork/internal/test/harness/record"
@@ -130,20 +128,16 @@ func (f *apiRequests) request(ctx context.Context, c call, base string, body io.
 	return q, nil
 }
 
-var listening = regexp.MustCompile(`msg=listening address=(\S+) for=http\.listen`)
-
 // address is where the present life listens; empty as long as it does
 // not.
 func (f *apiRequests) address() (life int, base string) {
 	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.base == "" && f.life >= 0 {
-		log, err := os.ReadFile(filepath.Join(f.s.dir, fmt.Sprintf("stderr.%d", f.life)))
-		if m := listening.FindSubmatch(log); err == nil && m != nil {
-			f.base = "http://" + string(m[1])
-		}
+	p := f.process
+	f.mu.Unlock()
+	if p == nil {
+		return 0, ""
 	}
-	return max(f.life, 0), f.base
+	return p.n, p.address()
 }
 
 // decoded reads a reply; one that cannot be read is reported as misuse.
@@ -185,7 +179,7 @@ func (f *apiRequests) listen(ctx context.Context, token, path, stream, last stri
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	defer f.cuttable(cancel)()
+	defer f.streams.add(cancel)()
 	q, err := f.request(ctx, call{token: token, method: http.MethodGet, path: path}, base, nil)
 	if err != nil {
 		return last, true
@@ -211,15 +205,31 @@ func (f *apiRequests) listen(ctx context.Context, token, path, stream, last stri
 	return last, true
 }
 
-// events takes the events of a connection. An event that a cut left incomplete does not
-// count.
+// events takes the events of a connection.
 func (f *apiRequests) events(resp *http.Response, life int, stream, last string) (newest string, over bool) {
-	told := record.StreamEvent{Life: life, Stream: stream}
-	id := ""
-	for reader := bufio.NewReader(resp.Body); ; {
+	readEvents(resp.Body, func(id, name, data string) (more bool) {
+		if id != "" {
+			last = id
+		}
+		if name != "" || data != "" {
+			f.took(record.StreamEvent{Life: life, Stream: stream, ID: id, Event: name, Data: data, At: time.Now()})
+		} else if id != "" && stream == record.All {
+			f.begun()
+		}
+		over = name == "end"
+		return !over
+	})
+	return last, over
+}
+
+// readEvents reads server-sent events until the connection ends or take wants no more. An
+// event that a cut left incomplete does not count.
+func readEvents(body io.Reader, take func(id, name, data string) (more bool)) {
+	var id, event, data string
+	for reader := bufio.NewReader(body); ; {
 		line, err := reader.ReadString('\n')
 		if err != nil {
-			return last, false
+			return
 		}
 		name, value, _ := strings.Cut(strings.TrimSuffix(line, "\n"), ":")
 		value = strings.TrimPrefix(value, " ")
@@ -227,26 +237,17 @@ func (f *apiRequests) events(resp *http.Response, life int, stream, last string)
 		case "id":
 			id = value
 		case "event":
-			told.Event = value
+			event = value
 		case "data":
-			told.Data = value
+			data = value
 		case "":
 			if line != "\n" {
 				continue // a comment
 			}
-			if id != "" {
-				last = id
+			if !take(id, event, data) {
+				return
 			}
-			if told.Event != "" || told.Data != "" {
-				told.ID, told.At = id, time.Now()
-				f.took(told)
-			} else if id != "" && stream == record.All {
-				f.begun()
-			}
-			if told.Event == "end" {
-				return last, true
-			}
-			told, id = record.StreamEvent{Life: life, Stream: stream}, ""
+			id, event, data = "", "", ""
 		}
 	}
 }
@@ -277,25 +278,42 @@ func (f *apiRequests) ended(task string) bool {
 	return f.over[task] != ""
 }
 
-// cuttable lets disturb cut a connection until done is called.
-func (f *apiRequests) cuttable(cut context.CancelFunc) (done func()) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.cuts++
-	n := f.cuts
-	f.connections[n] = cut
+// streams are the open connections for events. The zero value is ready.
+type streams struct {
+	mu   sync.Mutex
+	open map[int]context.CancelFunc
+	all  int // that there ever were
+}
+
+// add adds one that cut ends. The caller calls done when it has ended.
+func (s *streams) add(cut context.CancelFunc) (done func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.open == nil {
+		s.open = map[int]context.CancelFunc{}
+	}
+	s.all++
+	n := s.all
+	s.open[n] = cut
 	return func() {
-		f.mu.Lock()
-		defer f.mu.Unlock()
-		delete(f.connections, n)
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		delete(s.open, n)
 	}
 }
 
-// cut cuts every stream.
-func (f *apiRequests) cut() {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	for _, cut := range f.connections {
+// cut cuts all of them.
+func (s *streams) cut() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, cut := range s.open {
 		cut()
 	}
+}
+
+// any reports whether one is open.
+func (s *streams) any() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.open) > 0
 }

@@ -6,7 +6,6 @@ import (
 	"math/rand/v2"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 	"time"
 
@@ -27,6 +26,14 @@ type slackClient struct {
 
 // The rooms of Slack: threads of a channel, and direct messages.
 const slackChannel = "C1"
+
+// channelOf is the channel of a room.
+func channelOf(room string) string {
+	if strings.HasPrefix(room, "thread ") {
+		return slackChannel
+	}
+	return room
+}
 
 func newSlackClient(ctx context.Context, s *session, seen func()) (client, error) {
 	retries := []time.Duration{0, time.Second}
@@ -74,26 +81,15 @@ func (f *slackClient) started(*process) {
 	clear(f.pressed)
 }
 
-func (f *slackClient) possible(in record.Input) bool {
-	switch in.Kind {
-	case record.Stop:
-	case record.Decide:
-		return f.asks(in)
-	case record.DecideCost:
-		return f.costs(in)
-	default:
-		return true
-	}
-	_, ok := f.board(in.Gate)
-	return ok || f.answered(in.Gate)
-}
-
 func (f *slackClient) do(in record.Input) bool {
 	switch {
 	case in.Fired:
 		return true
 	case in.Kind == record.Stop:
-		return f.press(in)
+		return f.pressStop(in, func(p record.Post) bool {
+			_, err := f.fake.Press(channelOf(in.Chat), p.ID, record.StopLabel, in.From)
+			return err == nil
+		})
 	case in.Kind == record.Decide:
 		return f.decideAgain(in)
 	case in.Kind == record.DecideCost:
@@ -105,15 +101,12 @@ func (f *slackClient) do(in record.Input) bool {
 		return true
 	}
 	f.done[in.ID] = true
-	channel, text := in.Chat, in.Text
+	channel, text := channelOf(in.Chat), in.Text
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	root, begun := f.roots[in.Chat]
-	if strings.HasPrefix(in.Chat, "thread ") {
-		channel = slackChannel
-		if in.Kind != record.Guidance {
-			text = "<@" + slackfake.BotUser + "> " + text
-		}
+	if channel == slackChannel && in.Kind != record.Guidance {
+		text = "<@" + slackfake.BotUser + "> " + text
 	}
 	ts := f.say(channel, in, text, root)
 	f.ts[in.ID] = ts
@@ -161,22 +154,6 @@ func (f *slackClient) again(in record.Input) {
 	}
 }
 
-func (f *slackClient) press(in record.Input) bool {
-	if f.answered(in.Gate) {
-		return true
-	}
-	if p, ok := f.board(in.Gate); ok && !f.pressed[in.ID] && slices.Contains(p.Buttons, record.StopLabel) {
-		channel := in.Chat
-		if strings.HasPrefix(in.Chat, "thread ") {
-			channel = slackChannel
-		}
-		if _, err := f.fake.Press(channel, p.ID, record.StopLabel, in.From); err == nil {
-			f.pressed[in.ID] = true
-		}
-	}
-	return false
-}
-
 // decideAgain is decide where Slack may tell people that a press did not get
 // through: then they press again.
 func (f *slackClient) decideAgain(in record.Input) bool {
@@ -197,11 +174,7 @@ func (f *slackClient) decideCostAgain(in record.Input) bool {
 // push presses buttons for an input, and notes the press of the person who decides.
 func (f *slackClient) push(in record.Input) func(p record.Post, label, by string) {
 	return func(p record.Post, label, by string) {
-		channel := p.Chat
-		if strings.HasPrefix(p.Chat, "thread ") {
-			channel = slackChannel
-		}
-		if trigger, err := f.fake.Press(channel, p.ID, label, by); err == nil && by == in.From {
+		if trigger, err := f.fake.Press(channelOf(p.Chat), p.ID, label, by); err == nil && by == in.From {
 			f.triggers[in.ID] = trigger
 		}
 	}

@@ -93,17 +93,11 @@ func (f *telegramClient) started(*process) {
 
 // possible: in groups, the message that guidance replies to must be there.
 func (f *telegramClient) possible(in record.Input) bool {
-	switch in.Kind {
-	case record.Guidance, record.Stop:
-	case record.Decide:
-		return f.asks(in)
-	case record.DecideCost:
-		return f.costs(in)
-	default:
-		return true
+	if in.Kind != record.Guidance || f.private(in) {
+		return f.chats.possible(in)
 	}
 	_, ok := f.board(in.Gate)
-	return ok || f.answered(in.Gate) || in.Kind == record.Guidance && f.private(in)
+	return ok || f.answered(in.Gate)
 }
 
 func (*telegramClient) private(in record.Input) bool { return strings.HasPrefix(in.Chat, "private ") }
@@ -113,7 +107,10 @@ func (f *telegramClient) do(in record.Input) bool {
 	case in.Fired:
 		return true
 	case in.Kind == record.Stop:
-		return f.press(in)
+		return f.pressStop(in, func(p record.Post) bool {
+			f.fake.Press(f.rooms[in.Chat].chat, number(p.ID), record.StopLabel, f.people[in.From])
+			return true
+		})
 	case in.Kind == record.Forget:
 		return f.forget(in)
 	case in.Kind == record.Decide:
@@ -158,18 +155,6 @@ func (f *telegramClient) do(in record.Input) bool {
 	defer f.mu.Unlock()
 	f.asked[message(room.chat, id)] = in.ID
 	return true
-}
-
-// press presses Stop once in each life, until the question has its answer.
-func (f *telegramClient) press(in record.Input) bool {
-	if f.answered(in.Gate) {
-		return true
-	}
-	if p, ok := f.board(in.Gate); ok && !f.pressed[in.ID] && len(p.Buttons) > 0 {
-		f.pressed[in.ID] = true
-		f.fake.Press(f.rooms[in.Chat].chat, number(p.ID), record.StopLabel, f.people[in.From])
-	}
-	return false
 }
 
 // forget has the conversation deleted, again in each life until somebody says that it was:

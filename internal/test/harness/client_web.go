@@ -1,7 +1,7 @@
 package harness
 
 import (
-	"bufio"
+	"bytes"
 	"cmp"
 	"context"
 	"crypto/sha256"
@@ -10,10 +10,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"net/http"
-	"os"
-	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -24,18 +21,31 @@ import (
 )
 
 // webClient is legwork serve with people at the page in the browser. Each has a
-// conversation, and an open stream of events that resumes where it was, over all lives.
+// conversation, an open stream of events that resumes where it was, and a queue of requests
+// that the browser repeats until they are answered, over all lives.
 type webClient struct {
 	*chats
-	http *http.Client
+	http    *http.Client
+	queues  map[string]chan webRequest // by person
+	presses int                        // in all lives; of the run's goroutine
+	streams streams
 
-	wire   sync.Mutex // guards the fields below
-	life   int        // -1: none yet
-	base   string     // its address; empty: not known yet
-	shown  map[string]map[string]web.Post
-	files  map[string][]byte // contents by id
-	news   chan struct{}     // has a value when a post changed
-	misuse []string
+	wire    sync.Mutex // guards the fields below
+	process *process   // of the present life; nil: none yet
+	shown   map[string]map[string]web.Post
+	files   map[string][]byte // contents by id
+	taken   map[string]bool   // inputs whose message legwork has taken
+	misuse  []string
+
+	news chan struct{} // has a value when a post changed
+}
+
+// webRequest is what a person does: it changes their conversation, or reads a file of it.
+type webRequest struct {
+	method, path string // below the conversation
+	body         map[string]string
+	want         []int // statuses; others are misuse
+	answered     func(reply []byte)
 }
 
 // webPeople are the people; eve is an admin.
@@ -45,11 +55,18 @@ var webPeople = []string{"ann", "ben", "cem", "dan", "eve"}
 func webRoom(who string) string { return strings.Repeat("0", 26-len(who)) + who }
 
 func newWebClient(ctx context.Context, s *session, seen func()) (client, error) {
-	f := &webClient{chats: newChats(s, seen), http: &http.Client{}, life: -1, shown: map[string]map[string]web.Post{}, files: map[string][]byte{}, news: make(chan struct{}, 1)}
+	f := &webClient{
+		chats: newChats(s, seen), http: &http.Client{}, queues: map[string]chan webRequest{}, news: make(chan struct{}, 1),
+		shown: map[string]map[string]web.Post{}, files: map[string][]byte{}, taken: map[string]bool{},
+	}
+	for _, who := range webPeople {
+		f.queues[who], f.shown[who] = make(chan webRequest, 4096), map[string]web.Post{}
+	}
 	f.watch(ctx, func(ctx context.Context, look func([]record.Post)) {
-		var readers sync.WaitGroup
+		var browsers sync.WaitGroup
 		for _, who := range webPeople {
-			readers.Go(func() { f.follow(ctx, who) })
+			browsers.Go(func() { f.follow(ctx, who) })
+			browsers.Go(func() { f.send(ctx, who) })
 		}
 		for ctx.Err() == nil {
 			select {
@@ -58,7 +75,7 @@ func newWebClient(ctx context.Context, s *session, seen func()) (client, error) 
 			case <-ctx.Done():
 			}
 		}
-		readers.Wait()
+		browsers.Wait()
 	})
 	return f, nil
 }
@@ -91,35 +108,28 @@ func (f *webClient) config() string {
 // webSecret is the token of a person.
 func webSecret(who string) string { return "lw_" + strings.Repeat(who, 17) + "x" }
 
-func (f *webClient) started(*process) {
+func (f *webClient) started(p *process) {
 	f.wire.Lock()
 	defer f.wire.Unlock()
-	f.life, f.base = f.life+1, ""
+	f.process = p
 	clear(f.pressed)
 }
 
-// address is where the present life listens; empty as long as it does not.
-func (f *webClient) address() string {
-	f.wire.Lock()
-	defer f.wire.Unlock()
-	if f.base == "" && f.life >= 0 {
-		log, err := os.ReadFile(filepath.Join(f.s.dir, fmt.Sprintf("stderr.%d", f.life)))
-		if m := listening.FindSubmatch(log); err == nil && m != nil {
-			f.base = "http://" + string(m[1])
-		}
-	}
-	return f.base
-}
-
 // open sends a request to the present life; nil when it gets no answer.
-func (f *webClient) open(ctx context.Context, who, method, path, body, last string) *http.Response {
-	base := f.address()
-	if base == "" {
+func (f *webClient) open(ctx context.Context, who, method, path, last string, body any) *http.Response {
+	f.wire.Lock()
+	p := f.process
+	f.wire.Unlock()
+	if p == nil || p.address() == "" {
 		return nil
 	}
-	r, err := http.NewRequestWithContext(ctx, method, base+"/v1/chat/"+path, strings.NewReader(body))
+	text, err := json.Marshal(body)
 	if err != nil {
-		return nil
+		return nil // strings can be written
+	}
+	r, err := http.NewRequestWithContext(ctx, method, p.address()+"/v1/chat/"+path, bytes.NewReader(text))
+	if err != nil {
+		return nil // the paths are sound
 	}
 	r.Header.Set("Authorization", "Bearer "+webSecret(who))
 	r.Header.Set("Content-Type", "application/json")
@@ -128,7 +138,7 @@ func (f *webClient) open(ctx context.Context, who, method, path, body, last stri
 	}
 	reply, err := f.http.Do(r)
 	if err != nil {
-		return nil
+		return nil // legwork was killed, or the connection was cut
 	}
 	return reply
 }
@@ -137,10 +147,7 @@ func (f *webClient) open(ctx context.Context, who, method, path, body, last stri
 func (f *webClient) follow(ctx context.Context, who string) {
 	last := "0" // all posts since the beginning
 	for ctx.Err() == nil {
-		if reply := f.open(ctx, who, http.MethodGet, "events", "", last); reply != nil {
-			last = f.read(ctx, who, reply, last)
-			_ = reply.Body.Close()
-		}
+		last = f.listen(ctx, who, last)
 		select {
 		case <-time.After(retryEvery):
 		case <-ctx.Done():
@@ -148,100 +155,140 @@ func (f *webClient) follow(ctx context.Context, who string) {
 	}
 }
 
-// read reads events until the stream ends. It returns the id of the last whole event.
-func (f *webClient) read(ctx context.Context, who string, reply *http.Response, last string) string {
-	if reply.StatusCode != http.StatusOK {
+// listen reads one connection of a stream. It returns the id of the last whole event.
+func (f *webClient) listen(ctx context.Context, who, last string) string {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer f.streams.add(cancel)()
+	reply := f.open(ctx, who, http.MethodGet, "events", last, nil)
+	if reply == nil {
 		return last
 	}
-	in := bufio.NewScanner(reply.Body)
-	in.Buffer(nil, 8<<20)
-	var id, name, data string
-	for in.Scan() {
-		key, value, _ := strings.Cut(in.Text(), ": ")
-		switch key {
-		case "id":
-			id = value
-		case "event":
-			name = value
-		case "data":
-			data = value
-		case "":
-			if name != "" {
-				f.fetch(ctx, who, name, data)
-				f.event(who, name, data)
-				last = cmp.Or(id, last)
-			}
-			id, name, data = "", "", ""
+	defer reply.Body.Close()
+	if reply.StatusCode != http.StatusOK {
+		if reply.StatusCode != http.StatusServiceUnavailable {
+			f.misused("the stream of %s after %s: status %d", who, last, reply.StatusCode)
 		}
+		return last
 	}
+	readEvents(reply.Body, func(id, name, data string) bool {
+		f.event(who, name, data)
+		last = cmp.Or(id, last)
+		return true
+	})
 	return last
 }
 
-// fetch reads the file of a post, in as many lives as it takes.
-func (f *webClient) fetch(ctx context.Context, who, name, data string) {
-	var p web.Post
-	if name != "post" || json.Unmarshal([]byte(data), &p) != nil || p.File == nil {
-		return
-	}
-	for ctx.Err() == nil {
-		if reply := f.open(ctx, who, http.MethodGet, "conversations/"+webRoom(who)+"/files/"+string(p.File.ID), "", ""); reply != nil {
-			content, err := io.ReadAll(reply.Body)
-			_ = reply.Body.Close()
-			if err == nil && reply.StatusCode == http.StatusOK {
-				f.wire.Lock()
-				f.files[string(p.File.ID)] = content
-				f.wire.Unlock()
-				return
-			}
-		}
+// send sends the requests of a person, one after the other.
+func (f *webClient) send(ctx context.Context, who string) {
+	for {
 		select {
-		case <-time.After(retryEvery):
+		case r := <-f.queues[who]:
+			for !f.sent(ctx, who, r) && ctx.Err() == nil {
+				select {
+				case <-time.After(retryEvery):
+				case <-ctx.Done():
+				}
+			}
 		case <-ctx.Done():
+			return
 		}
 	}
+}
+
+// sent sends a request to the present life. It reports whether it was answered.
+func (f *webClient) sent(ctx context.Context, who string, r webRequest) bool {
+	reply := f.open(ctx, who, r.method, "conversations/"+webRoom(who)+"/"+r.path, "", r.body)
+	if reply == nil {
+		return false
+	}
+	defer reply.Body.Close()
+	text, err := io.ReadAll(reply.Body)
+	switch {
+	case err != nil, reply.StatusCode == http.StatusServiceUnavailable:
+		return false
+	case !slices.Contains(r.want, reply.StatusCode):
+		f.misused("%s %s of %s, %v: status %d: %s", r.method, r.path, who, r.body, reply.StatusCode, text)
+	case r.answered != nil:
+		r.answered(text)
+		f.seen()
+	}
+	return true
+}
+
+// misused notes a reply that no browser should get.
+func (f *webClient) misused(format string, a ...any) {
+	f.wire.Lock()
+	defer f.wire.Unlock()
+	f.misuse = append(f.misuse, fmt.Sprintf(format, a...))
 }
 
 // event changes what the person sees.
 func (f *webClient) event(who, name, data string) {
-	f.wire.Lock()
-	defer f.wire.Unlock()
-	posts := f.shown[who]
-	if posts == nil {
-		posts = map[string]web.Post{}
-		f.shown[who] = posts
-	}
+	var err error
 	switch name {
 	case "post":
 		var p web.Post
-		if err := json.Unmarshal([]byte(data), &p); err != nil {
-			f.misuse = append(f.misuse, "a post is no JSON: "+err.Error())
-		} else if p.Seq >= posts[p.ID].Seq {
-			posts[p.ID] = p
+		if err = json.Unmarshal([]byte(data), &p); err == nil {
+			f.post(who, p)
 		}
 	case "piece":
-		var piece struct {
-			Post, Text string
-			At         int
+		var p webPiece
+		if err = json.Unmarshal([]byte(data), &p); err == nil {
+			f.grow(who, p)
 		}
-		if err := json.Unmarshal([]byte(data), &piece); err != nil {
-			f.misuse = append(f.misuse, "a piece is no JSON: "+err.Error())
-			return
-		}
-		p := posts[piece.Post]
-		if n := len(utf16.Encode([]rune(p.Text))); n != piece.At || !p.Partial {
-			f.misuse = append(f.misuse, fmt.Sprintf("a piece at %d for post %s with %d units", piece.At, piece.Post, n))
-			return
-		}
-		p.Text += piece.Text
-		posts[piece.Post] = p
 	case "hello":
 		if strings.Contains(data, `"reset":true`) {
-			f.misuse = append(f.misuse, "a stream cannot be resumed: "+data)
+			f.misused("the stream of %s cannot be resumed: %s", who, data)
 		}
+	}
+	if err != nil {
+		f.misused("an event %s of %s is no JSON: %v: %s", name, who, err, data)
 	}
 	select {
 	case f.news <- struct{}{}:
 	default:
+	}
+}
+
+// post takes a post, and has the browser load its file.
+func (f *webClient) post(who string, p web.Post) {
+	f.wire.Lock()
+	defer f.wire.Unlock()
+	if p.Seq < f.shown[who][p.ID].Seq {
+		return
+	}
+	f.shown[who][p.ID] = p
+	if p.File == nil {
+		return
+	}
+	id := string(p.File.ID)
+	f.queues[who] <- webRequest{method: http.MethodGet, path: "files/" + id, want: []int{http.StatusOK}, answered: func(content []byte) {
+		f.wire.Lock()
+		defer f.wire.Unlock()
+		f.files[id] = content
+	}}
+}
+
+// webPiece is what an event adds to a growing answer.
+type webPiece struct {
+	Post, Text string
+	At         int
+}
+
+// grow adds a piece to a post.
+func (f *webClient) grow(who string, add webPiece) {
+	f.wire.Lock()
+	p := f.shown[who][add.Post]
+	n := len(utf16.Encode([]rune(p.Text)))
+	fits := n == add.At && p.Partial
+	if fits {
+		p.Text += add.Text
+		f.shown[who][add.Post] = p
+	}
+	f.wire.Unlock()
+	if !fits {
+		f.misused("a piece at %d for post %s of %s with %d units", add.At, add.Post, who, n)
 	}
 }
 
@@ -275,102 +322,78 @@ func (f *webClient) view() []record.Post {
 	return all
 }
 
-func (f *webClient) possible(in record.Input) bool {
-	switch in.Kind {
-	case record.Guidance, record.Stop:
-	case record.Decide:
-		return f.asks(in)
-	case record.DecideCost:
-		return f.costs(in)
-	default:
-		return true
-	}
-	_, ok := f.board(in.Gate)
-	return ok || f.answered(in.Gate) || in.Kind == record.Guidance
-}
-
 func (f *webClient) do(in record.Input) bool {
 	switch in.Kind {
 	case record.Stop:
-		return f.stops(in)
+		return f.pressStop(in, func(p record.Post) bool {
+			f.push(p, record.StopLabel, in.From)
+			return true
+		})
 	case record.Decide:
 		return f.decide(in, f.push)
 	case record.DecideCost:
 		return f.decideCost(in, f.push)
-	case record.Pause, record.Resume:
-		in.Text = "/" + in.Text
-	case record.Guidance:
-	default:
-		if in.Apart {
-			in.Text = "/task " + in.Text
-		}
-	}
-	if !f.says(in) {
-		return false // the browser sends it again, with the same key
-	}
-	f.done[in.ID] = true
-	return true
-}
-
-// says sends the message of an input. It reports whether legwork has taken it.
-func (f *webClient) says(in record.Input) bool {
-	body, err := json.Marshal(map[string]any{"key": in.ID, "text": in.Text})
-	if err != nil {
-		return false
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
-	defer cancel()
-	reply := f.open(ctx, in.From, http.MethodPost, "conversations/"+webRoom(in.From)+"/messages", string(body), "")
-	if reply == nil {
-		return false
-	}
-	defer reply.Body.Close()
-	var p web.Post
-	if reply.StatusCode != http.StatusAccepted || json.NewDecoder(reply.Body).Decode(&p) != nil {
-		return false
-	}
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.asked[in.From+" "+p.ID] = in.ID
-	return true
-}
-
-// stops presses Stop once in each life, until the question has its answer.
-func (f *webClient) stops(in record.Input) bool {
-	if f.answered(in.Gate) {
-		return true
-	}
-	if p, ok := f.board(in.Gate); ok && !f.pressed[in.ID] && slices.Contains(p.Buttons, record.StopLabel) {
-		f.pressed[in.ID] = true
-		f.push(p, record.StopLabel, in.From)
-	}
-	return false
-}
-
-// push presses a button. Only the owner of a conversation can press there.
-func (f *webClient) push(p record.Post, label, by string) {
-	who := strings.TrimPrefix(p.Chat, "private ")
-	if by != who {
-		return
 	}
 	f.wire.Lock()
-	key := fmt.Sprintf("press-%s-%d-%d", p.ID, f.life, record.Hash(label+strconv.FormatInt(time.Now().UnixNano(), 10)))
+	taken := f.taken[in.ID]
 	f.wire.Unlock()
-	body, err := json.Marshal(map[string]any{"key": key, "post": p.ID, "data": p.Data[label]})
-	if err != nil {
-		return
+	if !f.done[in.ID] || taken && !f.pressed[in.ID] {
+		f.done[in.ID], f.pressed[in.ID] = true, true
+		f.says(in)
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
-	defer cancel()
-	if reply := f.open(ctx, who, http.MethodPost, "conversations/"+webRoom(who)+"/press", string(body), ""); reply != nil {
-		_ = reply.Body.Close()
+	return taken
+}
+
+// says sends the message of an input; in later lives again, with the same key.
+func (f *webClient) says(in record.Input) {
+	text := in.Text
+	switch {
+	case in.Kind == record.Pause, in.Kind == record.Resume:
+		text = "/" + text
+	case in.Apart:
+		text = "/task " + text
+	}
+	f.queues[in.From] <- webRequest{
+		method: http.MethodPost, path: "messages", body: map[string]string{"key": in.ID, "text": text}, want: []int{http.StatusAccepted}, answered: func(reply []byte) {
+			var p web.Post
+			if err := json.Unmarshal(reply, &p); err != nil || p.ID == "" {
+				f.misused("the reply to the message %s is no post: %s", in.ID, reply)
+				return
+			}
+			f.mu.Lock()
+			f.asked[in.From+" "+p.ID] = in.ID
+			f.mu.Unlock()
+			f.wire.Lock()
+			f.taken[in.ID] = true
+			f.wire.Unlock()
+		},
+	}
+}
+
+// push presses a button, which may be gone by then.
+func (f *webClient) push(p record.Post, label, by string) {
+	f.presses++
+	f.queues[by] <- webRequest{
+		method: http.MethodPost, path: "press", body: map[string]string{"key": fmt.Sprintf("press-%d", f.presses), "post": p.ID, "data": p.Data[label]},
+		want: []int{http.StatusAccepted, http.StatusConflict},
 	}
 }
 
 // disturb cuts all streams.
-func (f *webClient) disturb(*rand.Rand) { f.http.CloseIdleConnections() }
+func (f *webClient) disturb(*rand.Rand) { f.streams.cut() }
 
-func (f *webClient) drain(context.Context) error { return nil }
+// drain waits until the streams of the life have ended.
+func (f *webClient) drain(ctx context.Context) error {
+	for f.streams.any() {
+		select {
+		case <-time.After(retryEvery):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	f.look(f.view())
+	return nil
+}
 
 func (f *webClient) collect(r *record.Record) {
 	r.Posts = f.list()

@@ -171,6 +171,9 @@ var planted = []struct {
 	{record.Slack, "stream-forgotten", "a stream that an earlier life began is never stopped", []string{judge.RuleTidy, judge.RuleAnswered, judge.RuleContent}},
 	{record.Slack, "board-left", "a board never folds", []string{judge.RuleTidy}},
 	{record.Slack, "failure-ignored", "what did not go out counts as shown", []string{judge.RuleAnswered, judge.RuleContent, judge.RuleTidy}},
+	{record.Web, "dedupe-off", "a message that the browser sends again is taken again", []string{judge.RuleOnce, judge.RuleGuidance, judge.RuleAskedOnce}},
+	{record.Web, "mark-lost", "a post that may be there already is posted again", []string{judge.RuleOnce, judge.RuleTidy, judge.RuleAskedOnce, judge.RuleMade}},
+	{record.Web, "replay-lost", "a stream that goes on leaves out what has changed", []string{judge.RuleAnswered, judge.RuleContent, judge.RuleTidy, judge.RuleMade}},
 	{record.API, "idempotency-lost", "an idempotency key does not count", []string{judge.RuleOneTask}},
 	{record.API, "dedupe-off", "a repeated message is taken again", []string{judge.RuleOneTask, judge.RuleNoted}},
 	{record.API, "stream-gap", "a stream that goes on leaves out a message", []string{judge.RuleStream}},
@@ -208,6 +211,7 @@ func near(all harness.Points, fault string) harness.Points {
 	only := map[string][]string{
 		"offset-early": intake, "ack-early": intake, "unknown-repeats": {record.Committed(planner.Started), record.Committing(planner.Returned)}, "started-not-stored": {record.Committing(planner.Returned)},
 		"answer-forgotten": {record.Committed(planner.Decided), record.Committing(planner.Returned)}, "fire-twice": {"commit.after.fired"},
+		"mark-lost":    {"post.after.board", "post.after.question", "post.after.file"},
 		"upload-early": {"commit.before.content.noted", "commit.before.content.kept", "content.placed"},
 	}[fault]
 	some := maps.Clone(all)

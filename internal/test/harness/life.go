@@ -199,7 +199,7 @@ func (l *life) deliver(calm bool) {
 		if done {
 			l.accepted[in.ID] = true
 		}
-		l.delivered[in.ID] = done || !in.Repeated() && l.order.Client != record.API // programs report when they are done
+		l.delivered[in.ID] = done || !in.Repeated() && !l.lasting() // a terminal reports later what it took
 	}
 }
 

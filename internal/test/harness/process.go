@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
@@ -19,12 +20,16 @@ import (
 
 // process is one life of legwork as it runs.
 type process struct {
+	n     int // the lives before it
 	cmd   *exec.Cmd
 	stdin io.WriteCloser
 	life  record.Life
 	hits  string            // file of the failpoints it passed
 	said  string            // file of its stderr
 	lines chan record.Event // of stdout; closed when it has ended
+
+	mu   sync.Mutex // guards base
+	base string     // of address; empty: not known yet
 }
 
 // command is the command of legwork that the client talks to.
@@ -38,7 +43,7 @@ func (s *session) command() []string {
 // launch starts a life. The caller reads lines until they are closed and
 // then calls wait.
 func (s *session) launch(n int, k Kill) (*process, error) {
-	p := &process{hits: filepath.Join(s.dir, fmt.Sprintf("hits.%d", n)), lines: make(chan record.Event, 64)}
+	p := &process{n: n, hits: filepath.Join(s.dir, fmt.Sprintf("hits.%d", n)), lines: make(chan record.Event, 64)}
 	p.cmd = exec.Command(s.h.Legwork, append(s.command(), "--config", filepath.Join(s.dir, "config.yaml"))...)
 	p.cmd.Dir = s.dir
 	p.cmd.Env = []string{
@@ -115,6 +120,21 @@ func (p *process) send(request map[string]any) {
 func (p *process) begun() bool {
 	info, err := os.Stat(p.said)
 	return err == nil && info.Size() > 0
+}
+
+var listening = regexp.MustCompile(`msg=listening address=(\S+) for=http\.listen`)
+
+// address is the URL where it listens, by its log; empty as long as it does not.
+func (p *process) address() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.base == "" {
+		log, err := os.ReadFile(p.said)
+		if m := listening.FindSubmatch(log); err == nil && m != nil {
+			p.base = "http://" + string(m[1])
+		}
+	}
+	return p.base
 }
 
 // terminate asks it to end.

@@ -242,9 +242,8 @@ const (
 	Web      = "web"
 )
 
-// Clients lists those that all kills are for. Web is not one of them yet: no run of its
-// client has reached an answer. It is chosen by its name.
-func Clients() []string { return []string{Terminal, Telegram, Slack, API} }
+// Clients lists them.
+func Clients() []string { return []string{Terminal, Telegram, Slack, API, Web} }
 
 // Committing names the failpoint before the store commits an event.
 func Committing(t planner.EventType) string { return "commit.before." + string(t) }

@@ -38,7 +38,7 @@ func main() {
 
 func read() order {
 	o := order{}
-	client := flag.String("client", "all", "terminal, telegram, slack, api or all, one after the other, with as many of the kills each")
+	client := flag.String("client", "all", "terminal, telegram, slack, api, web or all, one after the other, with as many of the kills each")
 	flag.StringVar(&o.campaign.Store, "store", "", "postgres: a database on a server that is killed and cut off too; empty: a data file")
 	flag.Int64Var(&o.campaign.Seed, "seed", 1, "seed of the first run: one that is higher than those of the reports before goes on")
 	flag.IntVar(&o.campaign.Kills, "kills", 0, "end after so many kills")
