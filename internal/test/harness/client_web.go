@@ -33,8 +33,8 @@ type webClient struct {
 	wire    sync.Mutex // guards the fields below
 	process *process   // of the present life; nil: none yet
 	shown   map[string]map[string]web.Post
-	files   map[string][]byte // contents by id
-	taken   map[string]bool   // inputs whose message legwork has taken
+	files   map[string][]byte    // contents by id
+	taken   map[string]time.Time // when legwork took the message of an input
 	misuse  []string
 
 	news chan struct{} // has a value when a post changed
@@ -57,7 +57,7 @@ func webRoom(who string) string { return strings.Repeat("0", 26-len(who)) + who 
 func newWebClient(ctx context.Context, s *session, seen func()) (client, error) {
 	f := &webClient{
 		chats: newChats(s, seen), http: &http.Client{}, queues: map[string]chan webRequest{}, news: make(chan struct{}, 1),
-		shown: map[string]map[string]web.Post{}, files: map[string][]byte{}, taken: map[string]bool{},
+		shown: map[string]map[string]web.Post{}, files: map[string][]byte{}, taken: map[string]time.Time{},
 	}
 	for _, who := range webPeople {
 		f.queues[who], f.shown[who] = make(chan webRequest, 4096), map[string]web.Post{}
@@ -322,6 +322,22 @@ func (f *webClient) view() []record.Post {
 	return all
 }
 
+// possible: legwork joins guidance to a question that it took just before. The question may
+// have waited in the queue for long.
+func (f *webClient) possible(in record.Input) bool {
+	return f.chats.possible(in) && (in.Kind != record.Guidance || f.takenFor(in.Gate) > partGap)
+}
+
+// takenFor is how long ago legwork took the message of an input; 0: it did not.
+func (f *webClient) takenFor(id string) time.Duration {
+	f.wire.Lock()
+	defer f.wire.Unlock()
+	if at, ok := f.taken[id]; ok {
+		return time.Since(at)
+	}
+	return 0
+}
+
 func (f *webClient) do(in record.Input) bool {
 	switch in.Kind {
 	case record.Stop:
@@ -334,9 +350,7 @@ func (f *webClient) do(in record.Input) bool {
 	case record.DecideCost:
 		return f.decideCost(in, f.push)
 	}
-	f.wire.Lock()
-	taken := f.taken[in.ID]
-	f.wire.Unlock()
+	taken := f.takenFor(in.ID) > 0
 	if !f.done[in.ID] || taken && !f.pressed[in.ID] {
 		f.done[in.ID], f.pressed[in.ID] = true, true
 		f.says(in)
@@ -364,7 +378,9 @@ func (f *webClient) says(in record.Input) {
 			f.asked[in.From+" "+p.ID] = in.ID
 			f.mu.Unlock()
 			f.wire.Lock()
-			f.taken[in.ID] = true
+			if _, again := f.taken[in.ID]; !again {
+				f.taken[in.ID] = time.Now()
+			}
 			f.wire.Unlock()
 		},
 	}
