@@ -171,7 +171,7 @@ var planted = []struct {
 	{record.Slack, "stream-forgotten", "a stream that an earlier life began is never stopped", []string{judge.RuleTidy, judge.RuleAnswered, judge.RuleContent}},
 	{record.Slack, "board-left", "a board never folds", []string{judge.RuleTidy}},
 	{record.Slack, "failure-ignored", "what did not go out counts as shown", []string{judge.RuleAnswered, judge.RuleContent, judge.RuleTidy}},
-	{record.Web, "dedupe-off", "a message that the browser sends again is taken again", []string{judge.RuleOnce, judge.RuleGuidance, judge.RuleAskedOnce}},
+	{record.Web, "dedupe-off", "a message that the browser sends again is taken again", []string{judge.RuleOnce, judge.RuleModelOnce, judge.RuleToolOnce}},
 	{record.Web, "mark-lost", "a post that may be there already is posted again", []string{judge.RuleOnce, judge.RuleTidy, judge.RuleAskedOnce, judge.RuleMade}},
 	{record.Web, "replay-lost", "a stream that goes on leaves out what has changed", []string{judge.RuleAnswered, judge.RuleContent, judge.RuleTidy, judge.RuleMade}},
 	{record.API, "idempotency-lost", "an idempotency key does not count", []string{judge.RuleOneTask}},
