@@ -44,6 +44,9 @@ type Button struct {
 	Label string `json:"label"`
 	Data  string `json:"data"`
 	Style string `json:"style,omitempty"` // StylePrimary, StyleDanger or empty; shown where the platform can
+	// Words means that legwork then asks for words. A platform leaves the button out where
+	// people can write them along with another press: a comment, or a changed plan.
+	Words bool `json:"words,omitempty"`
 }
 
 // The styles of buttons. Labels must be clear without them, because not every

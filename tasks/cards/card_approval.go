@@ -274,6 +274,7 @@ func (c Card) approvalButtons(seq int) []bot.Button {
 		list = append(list, button("button.allow_task", VerbTask, ""))
 	}
 	list = append(list, button("button.deny", VerbDeny, bot.StyleDanger), button("button.deny_why", VerbWhy, ""))
+	list[len(list)-1].Words = true
 	if grants && !c.WithoutBoard && c.OfferAlways {
 		list = append(list, button("button.allow_chat", VerbAlways, ""))
 	}

@@ -58,7 +58,7 @@ func (c Card) question(a planner.Action) bot.Draft {
 		if a.ID.Subject == planner.SubjectPlan && i == ChoiceEdit && c.WithoutBoard {
 			continue // a text about a program's plan would be a question of its own
 		}
-		b := bot.Button{Label: choice, Data: pressData(c.View.ID, a.ID, i)}
+		b := bot.Button{Label: choice, Data: pressData(c.View.ID, a.ID, i), Words: a.ID.Subject == planner.SubjectPlan && i == ChoiceEdit}
 		if a.ID.Subject == planner.SubjectPlan && i == choiceCancel {
 			b.Style = bot.StyleDanger // a terminal without a person declines with this text
 		}

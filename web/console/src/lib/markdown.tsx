@@ -187,3 +187,7 @@ function link(target: string, label: ComponentChildren, source: string): Compone
   if (!url || !["http:", "https:", "mailto:"].includes(url.protocol)) return source;
   return <a href={url.href} target="_blank" rel="noopener noreferrer" title={url.href}>{label}</a>;
 }
+
+/** A text without the signs of Markdown, for a line of plain words. */
+export const plainText = (text: string): string =>
+  text.replace(/^\s*(?:#{1,6}|[-*+>]|\d+[.)]|```\w*)\s+|```/gm, "").replace(/\[([^\]]*)\]\([^)]*\)/g, "$1").replace(/(\*\*|__|[*_`~])(?=\S)(.+?)\1/g, "$2");

@@ -24,19 +24,20 @@ export function usePress(p: Post) {
   return { busy, problem, press };
 }
 
-/** The buttons under a post. more is what goes along with a press. */
-export function Buttons({ post: p, more, press: shared }: { post: Post; more?: (data: string) => Record<string, unknown>; press?: ReturnType<typeof usePress> }) {
+/** The buttons under a post. more is what goes along with a press. marked: what is wrong
+ * is shown elsewhere. */
+export function Buttons({ post: p, more, press: shared, marked }: { post: Post; more?: (data: string) => Record<string, unknown>; press?: ReturnType<typeof usePress>; marked?: boolean }) {
   const own = usePress(p);
   const { busy, problem, press } = shared ?? own;
   if (!p.buttons?.length) return null;
   return (
     <>
       <div class="row post-buttons">
-        {p.buttons.map((b) => (
+        {p.buttons.filter((b) => !b.words || !p.calls?.length && !p.plan).map((b) => (
           <Button key={b.data} kind={b.style === "primary" || b.style === "danger" ? b.style : undefined} busy={busy === b.data} disabled={!!busy && busy !== b.data} onClick={() => void press(b.data, more?.(b.data))}>{b.label}</Button>
         ))}
       </div>
-      {problem && problem.status !== 401 && <p class="note is-bad" role="alert">{problem.message} {problem.errors.map((e) => e.message).join(" ")}</p>}
+      {problem && problem.status !== 401 && !marked && <p class="note is-bad" role="alert">{problem.message} {problem.errors.map((e) => e.message).join(" ")}</p>}
     </>
   );
 }

@@ -13,8 +13,9 @@ import { Question } from "./Question";
 import { Buttons } from "./Buttons";
 import type { Pending, Post } from "./types";
 
-/** One post. onReply answers a question in words. */
-export const PostView = memo(({ post: p, onReply }: { post: Post; onReply: (text: string) => void }) => {
+/** One post. onReply answers a question in words; onRetry asks the question of an answer
+ * again. */
+export const PostView = memo(({ post: p, onReply, onRetry }: { post: Post; onReply: (text: string) => void; onRetry?: () => void }) => {
   const t = useTexts();
   const files = [...(p.files ?? []), ...(p.file ? [p.file] : [])];
   if (p.mine) {
@@ -39,6 +40,7 @@ export const PostView = memo(({ post: p, onReply }: { post: Post; onReply: (text
         <footer class="post-foot faint">
           {p.footer && <span>{p.footer}</span>}
           {p.task && "task" in PAGES && <Link to={href("tasks", p.task)}>{t("details")}</Link>}
+          {onRetry && p.kind === "answer" && <Button kind="plain" small icon="refresh" onClick={onRetry}>{t("retry")}</Button>}
           {p.text && <Copy text={p.text} label={t("copy.answer")} />}
           <time dateTime={p.at} title={fullTime(p.at)}>{time(p.at)}</time>
         </footer>

@@ -1,9 +1,10 @@
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { Problem } from "../../lib/api";
 import { useTexts } from "../../lib/i18n";
+import { plainText } from "../../lib/markdown";
 import { useSession } from "../../lib/session";
 import { Button } from "../../ui/Button";
-import { Failed } from "../../ui/Empty";
+import { Empty, Failed } from "../../ui/Empty";
 import { Icon } from "../../ui/Icon";
 import { Spinner } from "../../ui/Spinner";
 import { toast } from "../../ui/Toast";
@@ -40,9 +41,13 @@ export function Thread({ id, fresh, onFirst }: { id: string; fresh: boolean; onF
     watcher.observe(box.current!);
     return () => watcher.disconnect();
   }, []);
+  // Texts grow between a scroll and its event, so only a move up ends the following.
+  const top = useRef(0);
   const scrolled = () => {
     const b = box.current!;
-    follows.current = b.scrollHeight - b.scrollTop - b.clientHeight < nearEnd;
+    if (b.scrollHeight - b.scrollTop - b.clientHeight < nearEnd) follows.current = true;
+    else if (b.scrollTop < top.current) follows.current = false;
+    top.current = b.scrollTop;
     setAway(!follows.current);
     if (b.scrollTop < 200 && talk.next && !talk.loading) older();
   };
@@ -65,7 +70,7 @@ export function Thread({ id, fresh, onFirst }: { id: string; fresh: boolean; onF
       seen.current.add(p.id);
       if (!p.mine) latest = p.text ?? "";
     }
-    if (!first && latest) setNews(latest.slice(0, 600));
+    if (!first && latest) setNews(plainText(latest).slice(0, 600));
   }, [talk.posts]);
   useEffect(() => {
     const read = () => { if (!document.hidden && follows.current && talk.posts.length > 0) store.markRead(id); };
@@ -88,6 +93,7 @@ export function Thread({ id, fresh, onFirst }: { id: string; fresh: boolean; onF
     setRestored((n) => n + 1);
   };
   const working = talk.posts.some((p) => p.partial) || !!store.conversations.find((c) => c.id === id)?.task;
+  const missing = !fresh && talk.missing && talk.posts.length === 0 && talk.pending.length === 0;
   const empty = talk.loaded && talk.posts.length === 0 && talk.pending.length === 0;
   return (
     <>
@@ -96,17 +102,18 @@ export function Thread({ id, fresh, onFirst }: { id: string; fresh: boolean; onF
       )}
       <div class="chat-scroll" ref={box} onScroll={scrolled} tabIndex={0} role="region" aria-label={t("posts")}>
         <div class="chat-posts" ref={inner}>
+          {missing && <Empty title={t("missing")} text={t("missing.text")} icon="chat" />}
           {talk.error && <Failed error={talk.error} again={() => void store.load(id)} />}
           {talk.loading && talk.posts.length === 0 && <Spinner page />}
           {talk.next && <div class="chat-older"><Button small busy={talk.loading} onClick={older}>{t("older")}</Button></div>}
-          {empty && <Welcome onPick={(text) => send(text, [])} />}
-          {talk.posts.map((p) => <PostView key={p.id} post={p} onReply={(text) => send(text, [], p.id)} />)}
+          {empty && !missing && <Welcome onPick={(text) => send(text, [])} />}
+          {talk.posts.map((p, i) => <PostView key={p.id} post={p} onReply={(text) => send(text, [], p.id)} onRetry={i === talk.posts.length - 1 && !working ? () => send("/retry", []) : undefined} />)}
           {talk.pending.map((p) => <PendingView key={p.key} pending={p} again={() => void store.deliver(id, p)} back={() => takeBack(p)} />)}
         </div>
       </div>
       {away && <Button class="chat-down" icon="down" label={t("down")} onClick={toEnd} />}
       <div class="sr-only" aria-live="polite">{news}</div>
-      <Composer key={restored} id={id} working={working} onSend={send} />
+      {!missing && <Composer key={restored} id={id} working={working} onSend={send} />}
     </>
   );
 }

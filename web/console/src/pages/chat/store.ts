@@ -14,6 +14,8 @@ export interface Talk {
   error?: Problem;
   /** Whether the newest posts were loaded. */
   loaded: boolean;
+  /** Whether the server knows no such conversation of this person. */
+  missing?: boolean;
   pending: Pending[];
 }
 
@@ -184,8 +186,9 @@ class Store {
         if (before.length === 0) t.next = page.next_cursor ?? null;
       }
       t.loaded = true;
+      t.missing = false;
     } catch (err) {
-      if ((err as Problem).status === 404) t.loaded = true; // it begins with its first message
+      if ([404, 422].includes((err as Problem).status)) t.loaded = t.missing = true; // or it begins with its first message
       else t.error = err as Problem;
     }
     t.loading = false;

@@ -36,7 +36,8 @@ export interface Post {
   footer?: string;
   reply_to?: string;
   board?: { title: string; status: string; waiting?: boolean; items: BoardItem[] | null };
-  buttons?: { label: string; data: string; style?: string }[];
+  /** words: a comment or a changed plan says the same. */
+  buttons?: { label: string; data: string; style?: string; words?: boolean }[];
   calls?: { tool: string; arguments: unknown; reason?: string; detail?: string }[];
   copy?: string;
   free_text?: boolean;
