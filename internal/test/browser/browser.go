@@ -1,8 +1,8 @@
 // Package browser drives Chromium for tests and measurements of the page. A tab
 // finds elements as people who use a screen reader do, by role and accessible name,
 // and waits for the page to change; no test sleeps. A tab fails its test when the
-// page logs an error, throws, breaks its Content-Security-Policy, or asks another
-// host for anything.
+// page logs an error, throws, opens a dialog of JavaScript, breaks its
+// Content-Security-Policy, or asks another host for anything.
 package browser
 
 import (

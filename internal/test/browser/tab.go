@@ -42,6 +42,7 @@ type Tab struct {
 	mistakes []string
 	allowed  []*regexp.Regexp
 	requests []string // URLs in order
+	dialogs  sync.WaitGroup
 }
 
 // Tab opens a tab for a test. It is closed when the test ends.
@@ -74,6 +75,7 @@ func (tab *Tab) begin(err error) {
 			tab.keep("failed")
 		}
 		tab.close()
+		tab.dialogs.Wait()
 		tab.mu.Lock()
 		defer tab.mu.Unlock()
 		for _, mistake := range tab.mistakes {
@@ -125,6 +127,14 @@ func (tab *Tab) note(event any) {
 		if e.Entry.Level == log.EntryLevelError {
 			wrong("console: %s %s", e.Entry.Text, e.Entry.URL)
 		}
+	case *page.EventJavascriptDialogOpening:
+		if e.Type != page.DialogTypeBeforeunload { // that one guards a text that is not saved
+			wrong("dialog: %s", e.Message)
+		}
+		tab.dialogs.Go(func() {
+			yes := page.HandleJavaScriptDialogParams{Accept: true}
+			_, _ = chromedp.Call(tab.ctx, page.HandleJavaScriptDialog, yes) // the tab may be closed
+		})
 	case *network.EventRequestWillBeSent:
 		tab.requests = append(tab.requests, e.Request.URL)
 		if u, err := url.Parse(e.Request.URL); err != nil || u.Hostname() != "127.0.0.1" && u.Hostname() != "localhost" && !slices.Contains([]string{"data", "blob", "about"}, u.Scheme) {
