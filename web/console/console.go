@@ -63,15 +63,16 @@ func (h handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	header.Set("Cache-Control", "no-cache")
-	write(w, r, "text/html; charset=utf-8", bytes.ReplaceAll(content, []byte("ROOT/"), []byte(root(below))))
+	write(w, r, "text/html; charset=utf-8", bytes.ReplaceAll(content, []byte("ROOT/"), []byte(root(r.URL.EscapedPath()))))
 }
 
 const index = "index.html"
 
-// root leads from a path below /console/ back to it. Links are relative because a
-// proxy may serve legwork below a path.
-func root(below string) string {
-	if up := strings.Count(below, "/"); up > 0 {
+// root leads from a path of the page back to /console/. Links are relative because a
+// proxy may serve legwork below a path. The path is the one that browsers see: "1%2Fa" is
+// one step in it.
+func root(escaped string) string {
+	if up := strings.Count(strings.TrimPrefix(escaped, "/console/"), "/"); up > 0 {
 		return strings.Repeat("../", up)
 	}
 	return "./"

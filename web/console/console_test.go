@@ -77,6 +77,7 @@ func TestHandler(t *testing.T) {
 		{"GET", "/console/", 200, "text/html; charset=utf-8", "no-cache", `src="./` + script},
 		{"GET", "/console/chat/01", 200, "text/html; charset=utf-8", "no-cache", `src="../` + script},
 		{"GET", "/console/tasks/1/steps/2", 200, "text/html; charset=utf-8", "no-cache", `src="../../../` + script},
+		{"GET", "/console/tasks/1/subtasks/1%2Fa", 200, "text/html; charset=utf-8", "no-cache", `src="../../../` + script},
 		{"GET", "/console/../../etc/passwd", 200, "text/html; charset=utf-8", "no-cache", "<noscript>"},
 		{"GET", "/console/index.html", 200, "text/html; charset=utf-8", "no-cache", "<noscript>"},
 		{"HEAD", "/console/", 200, "text/html; charset=utf-8", "no-cache", ""},
