@@ -17,8 +17,8 @@ var editor = browser.Box("Config file, YAML")
 // secret is the key of the model in the config of a test.
 const secret = "sk-secret-page"
 
-// TestConfigEditor: two admins edit the config, a third one writes the file by hand, and
-// nobody loses a text or sees a secret.
+// TestConfigEditor: two admins edit the config, and a third one writes the file by hand.
+// The editor keeps each text and shows no secret.
 func TestConfigEditor(t *testing.T) {
 	e := newEnv(t, "")
 	ann, bob := e.enter("admin", browser.Wide), e.enter("admin", browser.Wide)

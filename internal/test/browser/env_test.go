@@ -1,6 +1,7 @@
 package browser_test
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"crypto/sha256"
@@ -42,6 +43,7 @@ type env struct {
 	mu      sync.Mutex
 	streams map[*http.Request]func() // open streams of events, and how to cut them
 	opened  int                      // streams so far
+	away    atomic.Bool              // browsers do not reach legwork
 }
 
 // The people who sign in, by role.
@@ -99,6 +101,13 @@ func think(r llmfake.Request) llmfake.Response {
 		return llmfake.Call("plan", `{"plan": [{"id": "a", "name": "desk", "description": "look boats up"}, {"id": "b", "name": "shop", "description": "buy a boat", "after": ["a"]}]}`)
 	case step == llmfake.StepPlan && strings.Contains(goal, "wait"):
 		return llmfake.Call("plan", `{"plan": [{"name": "desk", "description": "wait for the tide"}]}`)
+	case step == llmfake.StepPlan && strings.Contains(goal, "report"):
+		return llmfake.Call("plan", `{"plan": [], "wants_file": true}`)
+	case strings.Contains(goal, "report"):
+		if r.Messages[len(r.Messages)-1].Role != "tool" {
+			return llmfake.Call("make_file", `{"name": "report.docx", "text": "# Sales\n\nThey rose."}`)
+		}
+		return llmfake.Say("Here is the report.")
 	case step == llmfake.StepReview:
 		return llmfake.Call("plan", `{"plan": []}`)
 	case step == llmfake.StepWork:
@@ -197,6 +206,10 @@ func (e *env) serve(w http.ResponseWriter, r *http.Request) {
 		},
 		ErrorHandler: func(w http.ResponseWriter, _ *http.Request, _ error) { w.WriteHeader(http.StatusBadGateway) },
 	}
+	if e.away.Load() && r.Header.Get("Authorization") == "" {
+		w.WriteHeader(http.StatusBadGateway)
+		return
+	}
 	if strings.HasSuffix(r.URL.Path, "/events") {
 		ctx, cut := context.WithCancel(r.Context())
 		defer cut()
@@ -272,6 +285,31 @@ func (e *env) gets(role, path string, into any) {
 	if err := json.Unmarshal([]byte(text), into); err != nil {
 		e.t.Fatalf("GET %s: %v", path, err)
 	}
+}
+
+// follow reads a stream of events until one has the data that is wanted.
+func (e *env) follow(role, path string, wanted func(data string) bool) {
+	e.t.Helper()
+	ctx, cancel := context.WithTimeout(e.t.Context(), watch.Patience)
+	defer cancel()
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, e.URL+path, nil)
+	if err != nil {
+		e.t.Fatal(err)
+	}
+	r.Header.Set("Authorization", "Bearer "+token(role))
+	response, err := http.DefaultClient.Do(r)
+	if err != nil {
+		e.t.Fatal(err)
+	}
+	defer response.Body.Close()
+	lines := bufio.NewScanner(response.Body)
+	lines.Buffer(nil, 1<<20)
+	for lines.Scan() {
+		if data, is := strings.CutPrefix(lines.Text(), "data: "); is && wanted(data) {
+			return
+		}
+	}
+	e.t.Fatalf("%s ended before the event that was wanted: %v", path, lines.Err())
 }
 
 // enter opens a tab and signs a role in. Before that, the page asks who is signed in.

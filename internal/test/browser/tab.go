@@ -43,12 +43,15 @@ type Tab struct {
 	allowed  []*regexp.Regexp
 	requests []string // URLs in order
 	dialogs  sync.WaitGroup
+	folder   string            // of downloads
+	names    map[string]string // of downloads, by id
+	saved    chan string       // paths of files
 }
 
 // Tab opens a tab for a test. It is closed when the test ends.
 func (b *Browser) Tab(t testing.TB, v View) *Tab {
 	t.Helper()
-	tab := &Tab{t: t, view: v}
+	tab := &Tab{t: t, view: v, names: map[string]string{}}
 	var err error
 	tab.ctx, tab.close, err = b.NewTab(v, tab.note)
 	tab.begin(err)
@@ -58,7 +61,7 @@ func (b *Browser) Tab(t testing.TB, v View) *Tab {
 // Another opens one more tab of the same person: with the same cookies and storage.
 func (tab *Tab) Another() *Tab {
 	tab.t.Helper()
-	other := &Tab{t: tab.t, view: tab.view, allowed: slices.Clone(tab.allowed)}
+	other := &Tab{t: tab.t, view: tab.view, names: map[string]string{}, allowed: slices.Clone(tab.allowed)}
 	var err error
 	other.ctx, other.close, err = open(tab.ctx, tab.view, other.note)
 	other.begin(err)
@@ -116,6 +119,7 @@ func (tab *Tab) note(event any) {
 	tab.mu.Lock()
 	defer tab.mu.Unlock()
 	wrong := func(format string, a ...any) { tab.mistakes = append(tab.mistakes, fmt.Sprintf(format, a...)) }
+	tab.noteDownload(event)
 	switch e := event.(type) {
 	case *runtime.EventExceptionThrown:
 		wrong("exception: %s", thrown(e.ExceptionDetails))
