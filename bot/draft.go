@@ -61,6 +61,8 @@ type Board struct {
 	Title  string `json:"title"`  // the goal, shortened
 	Status string `json:"status"` // one line, such as "Working: 2 of 3 done"
 	Items  []Item `json:"items,omitempty"`
+	// Link is the address of the task in the page; empty: it has none.
+	Link string `json:"-"`
 	// Waiting says that the task rests until a person acts.
 	Waiting bool `json:"-"`
 	// Queued says that the task waits for other tasks. Such a board may be missing.

@@ -166,10 +166,19 @@ func board(b bot.Board, under []bot.Button) look {
 		l.blocks = append(l.blocks, slackgo.NewSectionBlock(plainText(chunk), nil, nil))
 	}
 	if b.Status != "" {
-		l.blocks = append(l.blocks, slackgo.NewContextBlock("", plainText(cut(oneLine(b.Status), maxContext))))
+		l.blocks = append(l.blocks, slackgo.NewContextBlock("", boardStatus(b)))
 	}
 	l.blocks = append(l.blocks, buttons(under)...)
 	return l
+}
+
+// boardStatus is what a task does now, as a link to the task where there is one.
+func boardStatus(b bot.Board) *slackgo.TextBlockObject {
+	status := cut(oneLine(b.Status), maxContext)
+	if b.Link == "" {
+		return plainText(status)
+	}
+	return slackgo.NewTextBlockObject(slackgo.MarkdownType, "<"+b.Link+"|"+markdown.SlackEscape(status)+">", false, true)
 }
 
 // boardText is a board in words, for notifications.

@@ -62,6 +62,20 @@ func seen(m slackfake.Message) string {
 	return string(all)
 }
 
+// TestLinkedBoard: a board leads to its task in the page, where there is one.
+func TestLinkedBoard(t *testing.T) {
+	t.Parallel()
+	p := start(t, set{}).ready(t)
+	for link, want := range map[string]string{"": `"text":"Done: 2 & 3 of 3"`, "https://bot.example.com/console/tasks/1": `"text":"<https://bot.example.com/console/tasks/1|Done: 2 &amp; 3 of 3>"`} {
+		d := folded()
+		d.Board.Link, d.Board.Status, d.Mark = link, "Done: 2 & 3 of 3", ""
+		m := p.message(t, channel(""), p.post(t, channel(""), d))
+		if got := strings.NewReplacer(`\u0026`, "&", `\u003c`, "<", `\u003e`, ">").Replace(string(m.Blocks)); !strings.Contains(got, want) {
+			t.Errorf("with the link %q: got %s, want %s", link, got, want)
+		}
+	}
+}
+
 // TestRefusedLooks: what Slack does not like is shown more plainly.
 func TestRefusedLooks(t *testing.T) {
 	t.Parallel()

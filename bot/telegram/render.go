@@ -319,11 +319,11 @@ var icons = []struct{ state, icon string }{
 func board(b bot.Board) string {
 	title, status := oneLine(b.Title, maxTitle), oneLine(b.Status, maxStatus)
 	if len(b.Items) == 0 {
-		return markdown.TelegramEscape(cmp.Or(status, title, emptyText))
+		return linked(b.Link, cmp.Or(status, title, emptyText))
 	}
 	var head []string
 	if title != "" {
-		head = append(head, "<b>"+markdown.TelegramEscape(title)+"</b>")
+		head = append(head, "<b>"+linked(b.Link, title)+"</b>")
 	}
 	if status != "" {
 		head = append(head, markdown.TelegramEscape(status))
@@ -336,6 +336,14 @@ func board(b bot.Board) string {
 			return text
 		}
 	}
+}
+
+// linked is a text as a link to the task, where there is one.
+func linked(address, text string) string {
+	if address == "" {
+		return markdown.TelegramEscape(text)
+	}
+	return `<a href="` + html.EscapeString(address) + `">` + markdown.TelegramEscape(text) + "</a>"
 }
 
 // list is the rows of at most n sub-tasks, with counts of those before and after.

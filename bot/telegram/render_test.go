@@ -40,14 +40,16 @@ func TestBoards(t *testing.T) {
 	ann := r.fake.User(7, "Ann", "en")
 	dm := r.fake.Private(ann)
 	for name, b := range map[string]bot.Board{
-		"begin":  {Title: "What is 17*23?", Status: "Thinking"},
-		"some":   {Title: "Compare *two* things\nplease", Status: "Working: 3 of 6 done", Items: some},
-		"many":   {Title: "A long plan", Status: "Working: 30 of 72 done", Items: many},
-		"ended":  {Title: strings.Repeat("goal ", 100), Status: "Answering", Items: ended},
-		"folded": {Status: "Done: 3 sub-tasks, 12 s"},
-		"title":  {Title: "only a title"},
-		"empty":  {},
-		"odd":    {Status: "\x1b[31m\u202e<b>", Items: []bot.Item{{Title: "", State: "brand new"}}},
+		"begin":         {Title: "What is 17*23?", Status: "Thinking"},
+		"some":          {Title: "Compare *two* things\nplease", Status: "Working: 3 of 6 done", Items: some},
+		"many":          {Title: "A long plan", Status: "Working: 30 of 72 done", Items: many},
+		"ended":         {Title: strings.Repeat("goal ", 100), Status: "Answering", Items: ended},
+		"folded":        {Status: "Done: 3 sub-tasks, 12 s"},
+		"linked":        {Title: "a<b", Status: "Working", Link: "https://bot.example.com/console/tasks/1", Items: some[:1]},
+		"folded-linked": {Status: "Done: 3 sub-tasks, 12 s", Link: "https://bot.example.com/console/tasks/1"},
+		"title":         {Title: "only a title"},
+		"empty":         {},
+		"odd":           {Status: "\x1b[31m\u202e<b>", Items: []bot.Item{{Title: "", State: "brand new"}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			id := r.post(chatOf(dm), bot.Draft{Kind: bot.KindBoard, Text: b.Status, Board: &b, Buttons: []bot.Button{{Label: "Stop", Data: "s:1"}}})

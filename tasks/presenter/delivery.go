@@ -181,6 +181,7 @@ func (p *Presenter) drawLast(ctx context.Context, v *tasks.View) error {
 		p.ps.Log.WarnContext(ctx, "board not deleted, changing it", "task", p.id, "cause", err)
 	}
 	board := cards.FinalBoard(v, p.ps.Texts)
+	board.Link = p.ps.Page.Task(v.ID)
 	d := bot.Draft{
 		Kind: bot.KindBoard, Task: string(p.id), Text: board.Status, Board: &board, Mark: cards.MarkOf(p.id, planner.SlotBoard), ReplyTo: v.Opening().Message,
 	}

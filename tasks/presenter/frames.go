@@ -26,6 +26,7 @@ func (p *Presenter) drawBoard(ctx context.Context, v *tasks.View) error {
 		return err
 	}
 	board := cards.BoardOf(v, p.ps.Texts, p.ps.Now(), ahead, p.reports())
+	board.Link = p.ps.Page.Task(v.ID)
 	if _, paused := p.ps.Pause.State(); paused && cards.HeldByPause(v.State) {
 		board.Status = p.ps.Texts.Text(v.Opening().Language, "status.paused", nil)
 	}

@@ -37,7 +37,7 @@ type Config struct {
 	// Clean removes secrets of the config from the reasons of failures before they
 	// are stored. Nil: they are stored as they are.
 	Clean func(string) string
-	Page  tasks.Page // that questions link to; empty: none
+	Page  tasks.Page // that questions and boards link to; empty: none
 }
 
 // New makes the presenters.
