@@ -46,9 +46,9 @@ func (a *core) rights(ctx context.Context, v tasks.ChatPerson) (api.Principal, e
 	case !admitted:
 		return api.Principal{}, api.ErrForbidden
 	case admin:
-		return api.Principal{Role: policy.RoleAdmin, Person: v.Person, Chats: []string{"*"}, Webhooks: []string{"*"}}, nil
+		return api.Principal{Role: policy.RoleAdmin, Person: v.Person, Team: v.Team, External: v.External, Chats: []string{"*"}, Webhooks: []string{"*"}}, nil
 	}
-	return api.Principal{Role: policy.RolePerson, Person: v.Person}, nil
+	return api.Principal{Role: policy.RolePerson, Person: v.Person, Team: v.Team, External: v.External}, nil
 }
 
 // ownerLink makes a link that signs in the person at this machine's terminal, who is an

@@ -8,6 +8,7 @@ import (
 	"legwork/bot"
 	botweb "legwork/bot/web"
 	"legwork/files"
+	"legwork/tasks"
 	"legwork/tasks/api"
 	"legwork/web/problem"
 )
@@ -19,9 +20,9 @@ func (a *core) newWebChat(stop <-chan struct{}) *botweb.Web {
 }
 
 // chatCaller is the person who sends a request to the web chat.
-func chatCaller(r *http.Request) (bot.Person, bool) {
-	person := api.Caller(r.Context()).Person
-	return person, person.ID != ""
+func chatCaller(r *http.Request) (tasks.ChatPerson, bool) {
+	p := api.Caller(r.Context())
+	return tasks.ChatPerson{Person: p.Person, Team: p.Team, External: p.External}, p.Person.ID != ""
 }
 
 // attachUploads returns uploads of the caller as files of a message.

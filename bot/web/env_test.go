@@ -19,6 +19,7 @@ import (
 	"legwork/files"
 	"legwork/store"
 	"legwork/store/memory"
+	"legwork/tasks"
 	"legwork/web/problem"
 )
 
@@ -51,9 +52,9 @@ func newEnv(t *testing.T) *env {
 	stop := make(chan struct{})
 	e.web = web.New(web.Config{
 		Store: s, Now: time.Now, Stop: stop,
-		Caller: func(r *http.Request) (bot.Person, bool) {
+		Caller: func(r *http.Request) (tasks.ChatPerson, bool) {
 			platform, id, may := strings.Cut(r.Header.Get("Person"), ":")
-			return bot.Person{Platform: platform, ID: id, Name: id}, may
+			return tasks.ChatPerson{Person: bot.Person{Platform: platform, ID: id, Name: id}, External: strings.HasPrefix(id, "guest")}, may
 		},
 		Attach: func(_ *http.Request, ids []string) (list []bot.Attachment, err error) {
 			for _, id := range ids {

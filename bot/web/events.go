@@ -35,7 +35,7 @@ func (w *Web) events(c *call) error {
 	if err != nil {
 		return err
 	}
-	ctx, owner := c.r.Context(), c.person.Key()
+	ctx, owner := c.r.Context(), c.who.Person.Key()
 	reader, growing, leave := w.hub.join(owner)
 	defer leave()
 	if !resumed {

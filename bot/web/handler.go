@@ -50,19 +50,19 @@ func (w *Web) Handler() http.Handler {
 
 // call is one request of a person.
 type call struct {
-	w      http.ResponseWriter
-	r      *http.Request
-	person bot.Person
-	chat   bot.Chat // of the conversation in the path; zero when there is none
+	w    http.ResponseWriter
+	r    *http.Request
+	who  tasks.ChatPerson
+	chat bot.Chat // of the conversation in the path; zero when there is none
 }
 
 func (w *Web) serve(to http.ResponseWriter, r *http.Request, do func(*call) error) {
-	person, may := w.cfg.Caller(r)
+	who, may := w.cfg.Caller(r)
 	if !may {
 		problem.New(problem.Forbidden, "You may not chat here: the role of your token does not include it.").Write(to)
 		return
 	}
-	c := &call{w: to, r: r, person: person}
+	c := &call{w: to, r: r, who: who}
 	if id := r.PathValue("id"); id != "" {
 		if !validID(id) {
 			invalid("path.id", fmt.Sprintf("%d characters of 0-9 and a-z", idLength)).Write(to)
@@ -144,7 +144,7 @@ func (c *call) read(into any) error {
 // tasks.ErrNoConversation.
 func (w *Web) own(c *call) (tasks.Conversation, error) {
 	found, err := w.cfg.Store.Conversation(c.r.Context(), c.chat.Key())
-	if err == nil && found.Owner != c.person.Key() {
+	if err == nil && found.Owner != c.who.Person.Key() {
 		err = tasks.ErrNoConversation
 	}
 	return found, err
@@ -206,7 +206,7 @@ func (w *Web) conversations(c *call) error {
 	if err != nil {
 		return err
 	}
-	ctx, owner, more := c.r.Context(), c.person.Key(), false
+	ctx, owner, more := c.r.Context(), c.who.Person.Key(), false
 	var list []tasks.Conversation
 	if words := strings.TrimSpace(c.r.URL.Query().Get("q")); words != "" {
 		list, err = w.cfg.Store.SearchPosts(ctx, owner, strings.Fields(clip.Bytes(words, maxWords)), limit)
@@ -286,7 +286,7 @@ func (w *Web) message(c *call) error {
 	if err != nil {
 		return err
 	}
-	if _, err := w.cfg.Store.Begin(ctx, c.chat.Key(), c.person.Key()); err != nil {
+	if _, err := w.cfg.Store.Begin(ctx, c.chat.Key(), c.who.Person.Key()); err != nil {
 		return err
 	}
 	text := strings.ReplaceAll(in.Text, "\x00", "")
@@ -297,7 +297,7 @@ func (w *Web) message(c *call) error {
 		id, _ := a.Kept()
 		p.Files = append(p.Files, File{ID: files.ID(id), Name: a.Name, Type: a.Type, Bytes: a.Bytes})
 	}
-	p, err = w.store(ctx, c.person.Key(), tasks.Post{Conversation: c.chat.Key(), Mark: "sent " + in.Key, Mine: true, Text: text, Body: p.body()}, false)
+	p, err = w.store(ctx, c.who.Person.Key(), tasks.Post{Conversation: c.chat.Key(), Mark: "sent " + in.Key, Mine: true, Text: text, Body: p.body()}, false)
 	if err != nil {
 		return err
 	}
@@ -338,8 +338,8 @@ func (w *Web) delivery(c *call, kind bot.MessageKind, key string) bot.Message {
 		language = ""
 	}
 	return bot.Message{
-		Kind: kind, Key: c.chat.Key() + ":" + string(kind) + ":" + key, Chat: c.chat, From: c.person, At: w.cfg.Now(),
-		Language: strings.TrimSpace(language),
+		Kind: kind, Key: c.chat.Key() + ":" + string(kind) + ":" + key, Chat: c.chat, From: c.who.Person, At: w.cfg.Now(),
+		Language: strings.TrimSpace(language), Team: c.who.Team, External: c.who.External,
 	}
 }
 

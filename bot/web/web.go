@@ -45,8 +45,9 @@ type Store interface {
 // Config is what a Web needs. All fields but Log are required.
 type Config struct {
 	Store Store
-	// Caller is the person who sends a request; false when the caller may not chat.
-	Caller func(*http.Request) (bot.Person, bool)
+	// Caller is the person who sends a request, as in the chat that the sign-in link came
+	// from; false when the caller may not chat.
+	Caller func(*http.Request) (tasks.ChatPerson, bool)
 	// Attach returns the uploads with these ids that the caller may use. The error is a
 	// *problem.Error if the caller can mend it.
 	Attach func(r *http.Request, ids []string) ([]bot.Attachment, error)

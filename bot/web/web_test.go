@@ -32,6 +32,16 @@ func (e *env) say(person, id, key, text string) (p web.Post) {
 	return p
 }
 
+// TestGuests: a guest of the chat that the sign-in link came from is one here too.
+func TestGuests(t *testing.T) {
+	e := newEnv(t)
+	e.say("slack:guest", talk, "k1", "hello")
+	e.say(ann, strings.Repeat("b", 26), "k2", "hello")
+	if m := e.taken(); len(m) != 2 || !m[0].External || m[1].External {
+		t.Fatalf("got messages %+v, want the first one of a guest", m)
+	}
+}
+
 // TestMessages: a message reaches the handler and stays in the conversation, which belongs
 // to the person who began it.
 func TestMessages(t *testing.T) {

@@ -27,6 +27,10 @@ type Principal struct {
 	// or "web:NAME" for a token that may start tasks and decide. Zero: the caller has
 	// no chats.
 	Person bot.Person
+	// Team and External are those of the person in the chat that the sign-in link came
+	// from: see bot.Message.
+	Team     string
+	External bool
 	// Chats are the rooms (bot.Chat.Room) whose tasks it may see and change; "*": all,
 	// "api:*": all tasks that programs started.
 	Chats []string
