@@ -20,7 +20,7 @@ func TestDownloads(t *testing.T) {
 	tab.Sees("Here is the report.")
 	tab.Click(browser.Button("/^report\\.docx/"))
 	first := e.saved(tab)
-	tab.Click(browser.Link("How it was found"))
+	tab.Click(browser.Link("Details"))
 	tab.Click(browser.Link("report.docx"))
 	if second := e.saved(tab); !bytes.Equal(first, second) {
 		t.Errorf("the conversation gave %d bytes, the page of the task %d others", len(first), len(second))
