@@ -101,6 +101,14 @@ func think(r llmfake.Request) llmfake.Response {
 		return llmfake.Call("plan", `{"plan": [{"id": "a", "name": "desk", "description": "look boats up"}, {"id": "b", "name": "shop", "description": "buy a boat", "after": ["a"]}]}`)
 	case step == llmfake.StepPlan && strings.Contains(goal, "wait"):
 		return llmfake.Call("plan", `{"plan": [{"name": "desk", "description": "wait for the tide"}]}`)
+	case step == llmfake.StepPlan && strings.Contains(goal, "huge"):
+		return llmfake.Call("plan", `{"plan": [{"id": "a", "name": "evil", "description": "huge"}]}`)
+	case step == llmfake.StepPlan && strings.Contains(goal, "hostile"):
+		name, words := "evil", encoded("hostile "+strings.Join(hostile()[:20], " "))
+		if len(r.Messages) < 4 { // the first try; it is refused
+			name = hostile()[1]
+		}
+		return llmfake.Call("plan", fmt.Sprintf(`{"plan": [{"id": "a", "name": %s, "description": %s}, {"id": "b", "name": %[1]s, "description": "broken"}]}`, encoded(name), words))
 	case step == llmfake.StepPlan && strings.Contains(goal, "report"):
 		return llmfake.Call("plan", `{"plan": [], "wants_file": true}`)
 	case strings.Contains(goal, "report"):
@@ -130,6 +138,7 @@ func work(r llmfake.Request) llmfake.Response {
 	task, _ := r.Tagged("task")
 	for words, call := range map[string][2]string{
 		"look": {"lookup", `{"key":"boats"}`}, "buy": {"book", `{"item":"a boat"}`}, "wait": {"slow", `{"ms":600000}`},
+		"hostile": {"tell", "{}"}, "broken": {"fail", "{}"}, "huge": {"huge", "{}"},
 	} {
 		for _, tool := range r.Tools {
 			if strings.Contains(task, words) && strings.HasSuffix(tool.Name, call[0]) {

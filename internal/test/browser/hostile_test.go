@@ -1,12 +1,16 @@
 package browser_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"net/http"
+	"net/url"
+	"slices"
 	"strings"
 	"testing"
 
 	"legwork/internal/test/browser"
+	"legwork/internal/test/fakes/telegramfake"
 )
 
 // hostile are 500 strings that try to act in a page: each of some forms of markup, links
@@ -71,4 +75,84 @@ func (e *env) harmless(tab *browser.Tab, page string) {
 	if tab.Eval(acted, &found); found != "" {
 		e.t.Errorf("%s: a string acts: %v", page, found)
 	}
+}
+
+// TestHostileTools has tools whose names, descriptions, results and errors are hostile, a
+// plan and a config with hostile values, and people with hostile names.
+func TestHostileTools(t *testing.T) {
+	e := newEnv(t, "")
+	telegram := telegramfake.New(t, telegramfake.Options{Token: "1000:" + strings.Repeat("A", 35), NoLimits: true})
+	e.write("config.yaml", e.config()+fmt.Sprintf("telegram: {token: %q, api_url: %q}\naccess: {admins: [\"telegram:1\"]}\n", telegram.Token, telegram.URL))
+	e.withTools()
+	eve := telegramfake.User{ID: 7, Name: strings.ReplaceAll(strings.Join(hostile()[:20], " "), "\x00", "")}
+	telegram.Say(eve.ID, eve, "hello")
+	var offer telegramfake.Message
+	err := telegram.WaitFor(t.Context(), func(v telegramfake.View) bool {
+		for _, m := range v.Chat(eve.ID).Bots() {
+			if len(m.Buttons) > 0 {
+				offer = m
+			}
+		}
+		return len(offer.Buttons) > 0
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	telegram.Press(eve.ID, offer.ID, offer.Buttons[0][0].Text, eve)
+	tab := e.enter("admin", browser.Wide)
+	tab.Fill(ask, "Try the hostile tools")
+	tab.Click(browser.Button("Send"))
+	tab.See(browser.Link("Details"))
+	e.harmless(tab, "the chat")
+
+	task := "tasks/" + e.task(t)
+	var steps struct{ Items []struct{ ID, Kind string } }
+	e.gets("admin", "/v1/"+task+"/steps", &steps)
+	pages := []string{
+		"tools", "tools/evil", "tools/evil/tell", "tools/evil/" + url.PathEscape(hostile()[1]), "tools/evil/tool_30", "people", "tasks", "audit", "models", "usage", "health",
+		task, task + "/timeline", task + "/journal", task + "/state", task + "/usage", task + "/subtasks/1%2Fa", task + "/subtasks/1%2Fb",
+	}
+	if n := len(slices.DeleteFunc(slices.Clone(steps.Items), func(s struct{ ID, Kind string }) bool { return s.Kind != "tool" })); n != 2 {
+		t.Errorf("%d tools were called, want 2", n)
+	}
+	for _, s := range steps.Items {
+		pages = append(pages, task+"/steps/"+url.PathEscape(s.ID))
+	}
+	for _, page := range pages {
+		tab.Go(e.URL + "/console/" + page)
+		tab.Until(loaded)
+		tab.Eval(`document.querySelectorAll("main details").forEach((d) => { d.open = true })`, nil)
+		tab.Eval(`new Promise(requestAnimationFrame)`, nil)
+		e.harmless(tab, page)
+	}
+	tab.Go(e.URL + "/console/people")
+	tab.Until(`document.querySelectorAll(".people-requests li").length === 1`)
+	e.harmless(tab, "people")
+	tab.Go(e.URL + "/console/" + task + "/journal")
+	tab.Click(browser.Button("/result/"))
+	e.harmless(tab, "a result")
+
+	tab.Go(e.URL + "/console/config")
+	text := tab.Value(editor)
+	for n, bad := range []string{
+		"groups: {" + encoded(hostile()[1]) + ": {description: x}}\n", "language: " + encoded(strings.Join(hostile()[:18], " ")) + "\n", "# " + strings.ReplaceAll(strings.Join(hostile()[:18], "\n# "), "\x00", "") + "\n",
+	} {
+		tab.Fill(editor, text+bad)
+		if n < 2 {
+			tab.Until(`document.querySelector(".config-problems li")`)
+		} else {
+			tab.Sees("No mistakes.")
+		}
+		e.harmless(tab, "the config editor")
+	}
+	tab.Click(browser.Button("Save"))
+	tab.See(browser.Button("Save and use"))
+	tab.Until(`document.querySelector(".config-diff")`)
+	e.harmless(tab, "the changes of the config")
+}
+
+// encoded is a text as JSON, which YAML reads too.
+func encoded(text string) string {
+	quoted, _ := json.Marshal(text) // a string always has a form
+	return string(quoted)
 }
