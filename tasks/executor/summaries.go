@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -319,10 +320,7 @@ func (x *Executor) Outline(ctx context.Context, id tasks.ID) ([]string, error) {
 	}
 	lines := []string{}
 	for line := range strings.Lines(planner.VisibleText(reply.Text)) {
-		line = strings.TrimLeft(strings.TrimSpace(line), "-*• ")
-		if mark, rest, ok := strings.Cut(line, " "); ok && (strings.Trim(mark, "0123456789") == "." || strings.Trim(mark, "0123456789") == ")") {
-			line = rest // the model has numbered its lines
-		}
+		line = listMark.ReplaceAllString(strings.TrimSpace(line), "")
 		if line != "" && len(lines) < outlineLines {
 			lines = append(lines, clip.Marked(line, maxOutlineLine))
 		}
@@ -332,6 +330,9 @@ func (x *Executor) Outline(ctx context.Context, id tasks.ID) ([]string, error) {
 	}
 	return lines, nil
 }
+
+// listMark begins a line of a list: a sign, or a number.
+var listMark = regexp.MustCompile(`^(?:[-*•]|\d+[.)])\s+`)
 
 // maxOutlineLine is how long a line of an outline may be, in bytes.
 const maxOutlineLine = 1000

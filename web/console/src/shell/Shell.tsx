@@ -9,7 +9,7 @@ import { Toasts } from "../ui/Toast";
 import { Account } from "./Account";
 import { Icon } from "../ui/Icon";
 import { Lazy } from "./Lazy";
-import { nav, pageOf } from "./nav";
+import { mayUse, nav, pageOf } from "./nav";
 import { SignIn } from "./SignIn";
 
 /** The frame of all pages: navigation at the left, at narrow windows behind a button. */
@@ -61,7 +61,7 @@ export function Shell() {
       </nav>
       {open && <div class="scrim" onClick={() => setOpen(false)} />}
       <main id="main" class="main" tabIndex={0} ref={main}>
-        <Lazy page={page} parts={parts[0] === page || page === "task" ? parts.slice(1) : parts} />
+        {mayUse(me, page) ? <Lazy page={page} parts={parts[0] === page || page === "task" ? parts.slice(1) : parts} /> : <Empty title={t("notyours")} text={t("notyours.text")} icon="lock" />}
       </main>
       {ended && <Dialog title={t("ended.title")} onClose={() => {}} fixed><p>{t("ended.text")}</p><SignIn inside /></Dialog>}
       <Toasts />

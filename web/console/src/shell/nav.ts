@@ -13,15 +13,15 @@ const needs: Record<string, string> = {
   tools: "groups", models: "servers", usage: "usage", schedules: "schedules", people: "people", audit: "audit", health: "health",
 };
 
-export function nav(me: Me): string[][] {
-  const allowed = (page: string) => {
-    if (!(page in PAGES)) return false;
-    if (page === "chat") return me.chat;
-    if (page === "config") return me.config;
-    return !needs[page] || me.can.includes(needs[page]);
-  };
-  return groups.map((group) => group.filter(allowed)).filter((group) => group.length > 0);
+/** Whether the session may use a page. */
+export function mayUse(me: Me, page: string): boolean {
+  if (page === "chat") return me.chat;
+  if (page === "config") return me.config;
+  return !needs[page] || me.can.includes(needs[page]);
 }
+
+export const nav = (me: Me): string[][] =>
+  groups.map((group) => group.filter((page) => page in PAGES && mayUse(me, page))).filter((group) => group.length > 0);
 
 /** The folder of the page that shows an address: /tasks/ID has the page "task". */
 export function pageOf(parts: string[]): string {

@@ -1,6 +1,7 @@
 import { useEffect, useState } from "preact/hooks";
 import { time } from "../../lib/format";
 import { useTexts } from "../../lib/i18n";
+import { plainText } from "../../lib/markdown";
 import { href, Link, navigate } from "../../lib/router";
 import { Button } from "../../ui/Button";
 import { Confirm } from "../../ui/Dialog";
@@ -40,7 +41,7 @@ export function List({ current, onNew }: { current: string; onNew: () => void })
                   {c.title || t("untitled")}
                 </span>
                 <span class="chat-entry-time faint">{time(c.last_at)}</span>
-                {c.found && <span class="chat-entry-found faint">{c.found}</span>}
+                {c.found && <span class="chat-entry-found faint">{marked(plainText(c.found), words)}</span>}
                 {c.unread && c.id !== current && <span class="chat-unread"><span class="sr-only">{t("unread")}</span></span>}
               </Link>
               <Button kind="plain" small icon="trash" class="chat-entry-delete" label={t("delete.one", { title: c.title || t("untitled") })} onClick={() => setDeleting(c)} />
@@ -53,4 +54,10 @@ export function List({ current, onNew }: { current: string; onNew: () => void })
         doIt={async () => { await store.forget(deleting.id); if (deleting.id === current) navigate(href("chat"), true); }} />}
     </aside>
   );
+}
+
+// marked marks words in a text.
+function marked(text: string, words: string) {
+  const list = words.split(/\s+/).filter(Boolean).map((w) => w.replace(/[.*+?^${}()|[\]\\]/g, "\\$&"));
+  return list.length === 0 ? text : text.split(new RegExp(`(${list.join("|")})`, "gi")).map((part, i) => (i % 2 ? <mark key={i}>{part}</mark> : part));
 }

@@ -2,7 +2,7 @@ import { useMemo, useState } from "preact/hooks";
 import { post, useList } from "../../lib/api";
 import { duration, fullTime, money, number, short, time } from "../../lib/format";
 import { useTexts } from "../../lib/i18n";
-import { Markdown } from "../../lib/markdown";
+import { inline, Markdown } from "../../lib/markdown";
 import { href, Link, navigate } from "../../lib/router";
 import { may } from "../../lib/session";
 import type { PageProps } from "../../shell/Lazy";
@@ -152,7 +152,7 @@ function Summary({ id }: { id: string }) {
   };
   return (
     <section class={lines ? "card" : "row"} aria-live="polite">
-      {lines && <><h2>{t("summary")}</h2><ul>{lines.map((l, i) => <li key={i}>{l}</li>)}</ul></>}
+      {lines && <><h2>{t("summary")}</h2><ul>{lines.map((l, i) => <li key={i}>{inline(l)}</li>)}</ul></>}
       <div class="row"><Button icon="edit" busy={busy} onClick={ask}>{lines ? t("summary.again") : t("summary.ask")}</Button>{!lines && <span class="faint">{t("summary.note")}</span>}</div>
     </section>
   );

@@ -18,7 +18,6 @@ export default function Usage() {
   const t = useTexts();
   const query = useRoute().query;
   const by = dimensions.find((d) => d === query.get("by")) ?? "model";
-  const what = query.get("what") === "tokens" ? "tokens" : "usd";
   const to = query.get("to") || today(), from = query.get("from") || defaultFrom(to);
   const list = useList<Row>("v1/usage", { by: `day,${by}`, from, to });
   const change = (values: Record<string, string>) => {
@@ -29,6 +28,8 @@ export default function Usage() {
   const names = useMemo(() => byName(list.items, by), [list.items, by]);
   const span = useMemo(() => days(from, to), [from, to]);
   const sum = names.reduce((all, n) => ({ usd: all.usd + n.usd, tokens: all.tokens + n.tokens, calls: all.calls + n.calls, unpriced: all.unpriced || n.unpriced }), { usd: 0, tokens: 0, calls: 0, unpriced: false });
+  // Without prices there is no money to show.
+  const what = (query.get("what") ?? (sum.usd > 0 ? "usd" : "tokens")) === "tokens" ? "tokens" : "usd";
   const label = (name: string) => (by === "group" && name === "llm_tool" ? t("llm_tool") : name || t("none." + by));
   const format = what === "usd" ? money : short;
   const shownDay = (day: string) => new Date(day + "T12:00:00").toLocaleDateString(language(), { day: "numeric", month: "short" });
