@@ -57,11 +57,18 @@ func Demo(ctx context.Context, text string, files []string, c cli.Console) error
 		return err
 	}
 	addOwner(config)
-	d, err := newDaemon(ctx, config, source, c, redact.New(config.Secrets()), log, &seat{talk: talk, screen: screen})
+	here := &seat{talk: talk, screen: screen}
+	d, err := newDaemon(ctx, config, source, c, redact.New(config.Secrets()), log, here)
 	if err != nil {
 		return err
 	}
-	return errors.Join(d.run(ctx), d.core.close())
+	if err := errors.Join(d.run(ctx), d.core.close()); err != nil {
+		return err
+	}
+	if here.terminal.Failed() && !screen.Interactive { // in an interactive chat the person has read it
+		return cli.ErrFailed
+	}
+	return nil
 }
 
 // seat is the terminal of a daemon that works for the person who sits there.
