@@ -37,9 +37,9 @@ func TestConfigEditor(t *testing.T) {
 	// Both save. The second one sees the difference and keeps their text.
 	ann.Fill(editor, before+"language: ru\n")
 	bob.Fill(editor, before+"timezone: Europe/Berlin\n")
-	e.saves(ann)
 	bob.Click(browser.Button("Save"))
 	bob.See(browser.Heading("Save these changes?"))
+	e.saves(ann)
 	bob.Click(browser.Button("Save and use"))
 	bob.See(browser.Heading("The file has changed meanwhile"))
 	bob.Sees("-language: ru")
@@ -55,10 +55,9 @@ func TestConfigEditor(t *testing.T) {
 		t.Errorf("the file is not the one of the first admin:\n%s", text)
 	}
 
-	// Somebody writes the file by hand meanwhile.
+	// Somebody writes the file by hand meanwhile. The page notices it before it asks.
 	e.write("config.yaml", e.config()+"# by hand\n")
 	bob.Click(browser.Button("Save"))
-	bob.Click(browser.Button("Save and use"))
 	bob.See(browser.Heading("The file has changed meanwhile"))
 	bob.Sees("-# by hand")
 	bob.Click(browser.Button("Take the file, keep my text aside"))

@@ -111,7 +111,8 @@ function Loaded({ first, schema }: { first: ConfigText; schema?: Schema }) {
   const save = () => {
     if (!writable || !dirty) return;
     setSaved(undefined);
-    setOpen(conflict ? "conflict" : "save");
+    // Somebody else may have saved since this page was loaded.
+    reload().then((now) => setOpen(draft.etag !== now.etag ? "conflict" : "save"), failed);
   };
   const afterSave = async (done: ConfigSaved) => {
     setOpen("");

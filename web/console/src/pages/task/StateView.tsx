@@ -28,7 +28,7 @@ export function StateView({ id, version, messages, over }: { id: string; version
   return (
     <div class="stack">
       <div class="row"><h2 class="grow">{t("state.title", { version: data.version })}</h2>{may("merge") && !over && <Button icon="plus" onClick={() => setEdit({ key: "", text: "", fresh: true, etag })}>{t("state.add")}</Button>}</div>
-      {keys.length === 0 && <p class="muted">{t("state.none")}</p>}
+      {keys.length === 0 && <p class="muted">{t("state.none")}{over && " " + t("state.over")}</p>}
       {keys.map((key) => (
         <section key={key} class="card">
           <header class="card-head"><h3 class="mono">{key}</h3><div class="row"><span class="faint">{t("state.version", { version: data.versions[key] ?? 0 })}</span>{may("merge") && !over && <Button small icon="edit" label={t("state.edit", { key })} onClick={() => setEdit({ key, text: JSON.stringify(data.state[key], null, 2), fresh: false, etag })} />}</div></header>

@@ -4,7 +4,7 @@ import { duration, fullTime, money, number, short, time } from "../../lib/format
 import { useTexts } from "../../lib/i18n";
 import { inline, Markdown } from "../../lib/markdown";
 import { href, Link, navigate } from "../../lib/router";
-import { may } from "../../lib/session";
+import { may, useMe } from "../../lib/session";
 import type { PageProps } from "../../shell/Lazy";
 import { Badge, State } from "../../ui/Badge";
 import { Button } from "../../ui/Button";
@@ -69,6 +69,8 @@ function Head({ id, data, task }: { id: string; data: TaskData; task: Task }) {
   const [asking, setAsking] = useState("");
   const [guiding, setGuiding] = useState(false);
   const steps = data.steps.data;
+  const me = useMe();
+  const talk = task.from === me.person && task.chat.startsWith("web:") ? task.chat.slice(4) : ""; // the person's own conversation in this page
   const act = (action: "cancel" | "retry") => async () => {
     const after = await post<Task>(`v1/tasks/${encodeURIComponent(id)}/${action}`, action === "retry" ? {} : undefined);
     if (action === "retry") navigate(href("tasks", after.id));
@@ -77,7 +79,7 @@ function Head({ id, data, task }: { id: string; data: TaskData; task: Task }) {
   return (
     <>
       <PageHead title={<span class="task-goal">{task.goal.length > 300 ? task.goal.slice(0, 300) + "…" : task.goal}</span>}
-        lead={<span class="row"><State state={task.state} />{task.paused && <Badge tone="warn">{t("paused")}</Badge>}<span class="mono">{task.from}</span>{task.chat.split("/")[0] !== task.from && <span class="mono">{task.chat.split("/")[0]}</span>}<time dateTime={task.created_at} title={fullTime(task.created_at)}>{time(task.created_at)}</time></span>}>
+        lead={<span class="row"><State state={task.state} />{task.paused && <Badge tone="warn">{t("paused")}</Badge>}<span class="mono">{task.from}</span>{talk ? <Link to={href("chat", talk)}>{t("talk")}</Link> : task.chat.split("/")[0] !== task.from && <span class="mono">{task.chat.split("/")[0]}</span>}<time dateTime={task.created_at} title={fullTime(task.created_at)}>{time(task.created_at)}</time></span>}>
         {!over(task) && may("add") && <Button icon="edit" onClick={() => setGuiding(!guiding)}>{t("guide")}</Button>}
         {!over(task) && may("cancel") && <Button kind="danger" icon="stop" onClick={() => setAsking("cancel")}>{t("stop")}</Button>}
         {over(task) && task.run && may("retry") && <Button icon="refresh" onClick={() => setAsking("retry")}>{t("retry")}</Button>}
