@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"encoding/binary"
 	"fmt"
 	"slices"
 	"time"
@@ -142,4 +143,21 @@ func (k Deletion) forgetDeliveries(ctx context.Context, d *tasks.Deleted) error 
 		outgoing{x}.tried(id, time.Time{})
 		x.frees = true
 	})
+}
+
+// outboxKey is a delivery's place in the outbox, in the order of queueing.
+func outboxKey(d tasks.Delivery) []byte { return timeKey(d.At, d.ID) }
+
+func encodeOutbox(e outboxEntry) ([]byte, error) {
+	body := binary.BigEndian.AppendUint64(make([]byte, 0, 12+len(e.webhook)), uint64(e.next.Unix()))
+	body = binary.BigEndian.AppendUint32(body, uint32(e.next.Nanosecond()))
+	return append(body, e.webhook...), nil
+}
+
+func decodeOutbox(key, body []byte) (outboxEntry, error) {
+	if len(body) < 12 || len(key) <= timeBytes {
+		return outboxEntry{}, fmt.Errorf("%w: outbox", tasks.ErrDamaged)
+	}
+	next := time.Unix(int64(binary.BigEndian.Uint64(body)), int64(binary.BigEndian.Uint32(body[8:]))).UTC()
+	return outboxEntry{next, string(body[12:])}, nil
 }

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"encoding/binary"
+	"fmt"
 	"iter"
 	"slices"
 
@@ -196,4 +197,41 @@ func (x feed) skipAhead() {
 	x.closeRecord()
 	x.fed = last + feedGap
 	feedRecords.put(x, x.fed, nil)
+}
+
+// feedRecord is how many entries of the feed a record holds at most.
+const feedRecord = 256
+
+// encodeFeed returns the number of the entries, and of each its task and seq. Their
+// cursors follow from the key.
+func encodeFeed(list []tasks.FeedEntry) ([]byte, error) {
+	body := binary.AppendUvarint(make([]byte, 0, 2+len(list)*32), uint64(len(list)))
+	return appendEntries(body, list), nil
+}
+
+// appendEntries appends entries of the feed to the body of a record.
+func appendEntries(body []byte, list []tasks.FeedEntry) []byte {
+	for _, e := range list {
+		body = append(binary.AppendUvarint(body, uint64(len(e.Task))), e.Task...)
+		body = binary.AppendUvarint(body, uint64(e.Seq))
+	}
+	return body
+}
+
+// decodeFeed reads what encodeFeed wrote.
+func decodeFeed(key, body []byte) ([]tasks.FeedEntry, error) {
+	cursor, r := numberOf(key), reader{rest: body}
+	n := r.number()
+	if n > feedRecord {
+		return nil, fmt.Errorf("%w: feed", tasks.ErrDamaged)
+	}
+	list := make([]tasks.FeedEntry, 0, n)
+	for range n {
+		list = append(list, tasks.FeedEntry{Cursor: cursor, Task: tasks.ID(r.text()), Seq: int(r.number())})
+		cursor++
+	}
+	if r.short {
+		return nil, fmt.Errorf("%w: feed", tasks.ErrDamaged)
+	}
+	return list, nil
 }

@@ -2,11 +2,18 @@ package store
 
 import (
 	"context"
+	"encoding/binary"
+	"encoding/json"
 	"fmt"
+	"math"
+	"reflect"
 	"slices"
+	"strings"
+	"time"
 
 	"legwork/bot"
 	"legwork/internal/clip"
+	"legwork/planner"
 	"legwork/tasks"
 )
 
@@ -281,4 +288,148 @@ func (x *txn) moveSettings(from, to string) {
 			settings.put(x, name, value)
 		}
 	}
+}
+
+// Summary implements tasks.Summaries. A damaged one counts as missing: older turns
+// are summarised anew.
+func (c Conversations) Summary(ctx context.Context, conversation string) (v tasks.Summary, err error) {
+	err = c.read(ctx, "reading summary", func(x *txn) { v = turns{x}.summary(conversation) })
+	return v, err
+}
+
+// PutSummary implements tasks.Summaries.
+func (c Conversations) PutSummary(ctx context.Context, conversation string, before uint64, v tasks.Summary) error {
+	return c.update(ctx, "storing summary", func(tx *txn) {
+		x := turns{tx}
+		now, gone := x.summary(conversation), max(x.cut(conversation), x.cache.alteredUpTo(conversation))
+		switch {
+		case now.Until != before || v.Until <= max(before, gone):
+			x.fail(fmt.Errorf("summary of %s up to turn %d, made after turn %d; there is one up to %d, and turns up to %d are no longer what they were: %w",
+				conversation, v.Until, before, now.Until, gone, tasks.ErrConflict))
+		case len(x.at(turnKey{conversation, v.Until})) == 0:
+			x.fail(fmt.Errorf("summary of %s up to turn %d, which is not there: %w", conversation, v.Until, tasks.ErrConflict))
+		default:
+			v.At = v.At.Round(0).UTC()
+			x.step("summarised")
+			summaries.put(x, conversation, v)
+		}
+	})
+}
+
+// storedSummary returns the summary of a conversation, cut or not; its zero value
+// when there is none, or it is damaged.
+func (x turns) storedSummary(conversation string) tasks.Summary {
+	v, _, damaged := summaries.get(x, conversation)
+	if damaged != nil {
+		x.skip(TableSummaries, []byte(conversation), damaged)
+		return tasks.Summary{}
+	}
+	return v
+}
+
+// summary returns the summary of a conversation, unless the conversation was cut
+// after it.
+func (x turns) summary(conversation string) tasks.Summary {
+	v := x.storedSummary(conversation)
+	if v.Until <= x.cut(conversation) {
+		return tasks.Summary{}
+	}
+	return v
+}
+
+// alter notes that turns of a conversation are deleted, or moved to it. From then on
+// the store refuses a summary of the turns as they are now.
+func (x turns) alter(conversation string) { x.cache.alter(conversation, x.newest()) }
+
+// dropSummary deletes the summary of a conversation whose turns are deleted.
+func (x turns) dropSummary(conversation string, d *tasks.Deleted) {
+	x.alter(conversation)
+	if summaries.has(x, conversation) {
+		d.Summaries++
+		summaries.drop(x, conversation)
+	}
+}
+
+// moveSummary gives the summary of a conversation to another one. If both have a
+// summary, it keeps one that leaves out no turn of the other conversation. Without
+// such a summary, prompts read the turns themselves.
+func (x turns) moveSummary(from, to string) {
+	var kept tasks.Summary
+	for _, c := range [][2]string{{to, from}, {from, to}} {
+		v, rows := x.summary(c[0]), x.next(c[1], x.cut(c[1]))
+		if v.Until > 0 && (len(rows) == 0 || rows[0].Order > v.Until) {
+			kept = v
+		}
+	}
+	for conversation, v := range map[string]tasks.Summary{from: {}, to: kept} {
+		switch {
+		case reflect.DeepEqual(x.storedSummary(conversation), v):
+		case v.Until == 0:
+			summaries.drop(x, conversation)
+		default:
+			summaries.put(x, conversation, v)
+		}
+	}
+}
+
+// The flags of a row of the history.
+const (
+	rowFailed = 1 << iota
+	rowTainted
+	rowFrom    // the person who asked comes before the text
+	rowBrought // the messages that the goal brought along, in JSON, come before the text
+	rowPrivate // origins of private data come before the text
+)
+
+// encodeHistory returns flags, time, task, who asked where that is told, messages that
+// the goal brought along, and text.
+func encodeHistory(r historyRow) ([]byte, error) {
+	told := r.From != "" && len(r.From) <= math.MaxUint8
+	body := make([]byte, 0, 12+len(r.Task)+len(r.From)+len(r.Text))
+	body = append(body, flag(rowFailed, r.Failed)|flag(rowTainted, r.Labels.Outside)|flag(rowPrivate, len(r.Labels.Private) > 0)|flag(rowFrom, told)|flag(rowBrought, len(r.Brought) > 0), byte(len(r.Task)))
+	body = binary.BigEndian.AppendUint64(body, uint64(r.At.UnixNano()))
+	body = append(body, r.Task...)
+	if told {
+		body = append(append(body, byte(len(r.From))), r.From...)
+	}
+	if len(r.Brought) > 0 {
+		brought, err := json.Marshal(r.Brought)
+		if err != nil {
+			return nil, fmt.Errorf("encoding history row: %w", err)
+		}
+		body = append(binary.AppendUvarint(body, uint64(len(brought))), brought...)
+	}
+	if len(r.Labels.Private) > 0 {
+		origins := strings.Join(r.Labels.Private, "\n")
+		body = append(binary.AppendUvarint(body, uint64(len(origins))), origins...)
+	}
+	return append(body, r.Text...), nil
+}
+
+// decodeHistory reads what encodeHistory wrote.
+func decodeHistory(key, body []byte) (r historyRow, err error) {
+	order, answer, ok := readHalfKey(key)
+	rest := reader{rest: body}
+	flags, size := rest.byte(), rest.byte()
+	at := rest.take(8)
+	if at == nil {
+		return r, fmt.Errorf("%w: history row", tasks.ErrDamaged)
+	}
+	r = historyRow{
+		Order: order, Answer: answer, Failed: flags&rowFailed != 0, Labels: planner.Labels{Outside: flags&rowTainted != 0},
+		At: time.Unix(0, int64(binary.BigEndian.Uint64(at))).UTC(), Task: tasks.ID(rest.take(uint64(size))),
+	}
+	if flags&rowFrom != 0 {
+		r.From = string(rest.take(uint64(rest.byte())))
+	}
+	if flags&rowBrought != 0 {
+		rest.short = json.Unmarshal(rest.take(rest.number()), &r.Brought) != nil
+	}
+	if flags&rowPrivate != 0 {
+		r.Labels.Private = strings.Split(string(rest.take(rest.number())), "\n")
+	}
+	if r.Text = string(rest.rest); !ok || rest.short {
+		return r, fmt.Errorf("%w: history row", tasks.ErrDamaged)
+	}
+	return r, nil
 }

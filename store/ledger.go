@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"math"
@@ -304,4 +305,42 @@ func (a *openAccount) moveChat(h *reservation, from, to string) {
 	if h.Chat == from {
 		h.Chat, a.changed = to, true
 	}
+}
+
+// The flags of a row of the ledger.
+const (
+	spentEstimated = 1 << iota // some of it
+	spentUnpriced              // some of it
+)
+
+// encodeSpent returns calls, input, cached input, output, cost, flags, and the amounts
+// of what is not counted in tokens.
+func encodeSpent(s tasks.Spent) ([]byte, error) {
+	body := make([]byte, 0, 24)
+	u := s.Usage
+	for _, n := range []uint64{
+		uint64(s.Calls), uint64(u.Input), uint64(u.CachedInput), uint64(u.Output), uint64(u.Cost),
+		uint64(flag(spentEstimated, u.Estimated) | flag(spentUnpriced, u.Unpriced)),
+		uint64(u.Images), uint64(u.AudioSeconds), uint64(u.Characters),
+	} {
+		body = binary.AppendUvarint(body, n)
+	}
+	return body, nil
+}
+
+// decodeSpent reads what encodeSpent wrote.
+func decodeSpent(key, body []byte) (tasks.Spent, error) {
+	k, ok := readSpentKey(key)
+	r := reader{rest: body}
+	s := tasks.Spent{Day: k.Day, User: k.User, Chat: k.Chat, Model: k.Model, Group: k.Group, Calls: int(r.number())}
+	s.Usage = llm.Usage{Input: int(r.number()), CachedInput: int(r.number()), Output: int(r.number()), Cost: int64(r.number())}
+	flags := r.number()
+	s.Usage.Estimated, s.Usage.Unpriced = flags&spentEstimated != 0, flags&spentUnpriced != 0
+	if len(r.rest) > 0 { // rows of earlier versions end before
+		s.Usage.Images, s.Usage.AudioSeconds, s.Usage.Characters = int(r.number()), int(r.number()), int(r.number())
+	}
+	if !ok || r.short {
+		return s, fmt.Errorf("%w: row of the ledger", tasks.ErrDamaged)
+	}
+	return s, nil
 }

@@ -3,11 +3,15 @@ package store
 import (
 	"bytes"
 	"context"
+	"encoding/binary"
 	"errors"
+	"fmt"
 	"iter"
 	"slices"
 	"strings"
+	"time"
 
+	"legwork/bot"
 	"legwork/tasks"
 )
 
@@ -254,4 +258,52 @@ func platformOf(room string) (platform string, all bool) {
 	}
 	platform, all = strings.CutSuffix(room, ":*")
 	return platform, all && !strings.Contains(platform, ":")
+}
+
+// The flags of a task's row in lists.
+const (
+	listingWaits = 1 << iota
+	listingExternal
+	listingPrivate // its chat is
+)
+
+// encodeListing returns flags, texts with their lengths, and numbers. What queries
+// match comes first.
+func encodeListing(l listing) ([]byte, error) {
+	flags := flag(listingWaits, l.Waits) | flag(listingExternal, l.External) | flag(listingPrivate, l.Chat.Private)
+	body := append(make([]byte, 0, 160+len(l.Goal)), flags)
+	for _, text := range []string{
+		l.Status, l.Chat.Platform, l.Chat.ID, l.Chat.Thread, l.From.Platform, l.From.ID, l.From.Name, l.webhook, l.Goal,
+	} {
+		body = appendText(body, text)
+	}
+	body = binary.AppendUvarint(binary.AppendUvarint(body, uint64(l.Round)), uint64(l.asked))
+	for _, at := range []time.Time{l.Opened, l.Changed, l.Since} {
+		body = binary.AppendUvarint(binary.AppendVarint(body, at.Unix()), uint64(at.Nanosecond()))
+	}
+	for _, group := range l.Groups {
+		body = appendText(body, group)
+	}
+	return body, nil
+}
+
+// decodeListing reads what encodeListing wrote.
+func decodeListing(key, body []byte) (listing, error) {
+	r := reader{rest: body}
+	flags := r.byte()
+	l := listing{Row: tasks.Row{
+		Task: tasks.ID(key), Waits: flags&listingWaits != 0, External: flags&listingExternal != 0,
+		Status: r.text(), Chat: bot.Chat{Platform: r.text(), ID: r.text(), Thread: r.text(), Private: flags&listingPrivate != 0},
+		From: bot.Person{Platform: r.text(), ID: r.text(), Name: r.text()},
+	}}
+	l.webhook, l.Goal = r.text(), r.text()
+	l.Round, l.asked = int(r.number()), int(r.number())
+	l.Opened, l.Changed, l.Since = r.time(), r.time(), r.time()
+	for len(r.rest) > 0 && !r.short {
+		l.Groups = append(l.Groups, r.text())
+	}
+	if r.short {
+		return listing{}, fmt.Errorf("%w: row of a list", tasks.ErrDamaged)
+	}
+	return l, nil
 }

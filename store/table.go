@@ -388,3 +388,15 @@ func (r *reader) time() time.Time {
 	r.rest = r.rest[size:]
 	return time.Unix(seconds, int64(r.number()%uint64(time.Second))).UTC()
 }
+
+func flag(bit byte, set bool) byte {
+	if set {
+		return bit
+	}
+	return 0
+}
+
+// appendText appends the length of a text, and the text.
+func appendText(body []byte, text string) []byte {
+	return append(binary.AppendUvarint(body, uint64(len(text))), text...)
+}
