@@ -2,6 +2,7 @@ package planner
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -10,6 +11,7 @@ import (
 
 	"legwork/internal/clip"
 	"legwork/internal/nearest"
+	"legwork/llm/lenient"
 )
 
 // shownMistakes is how many mistakes a reason spells out.
@@ -244,4 +246,57 @@ func (g *groupNames) suggest(name string) string {
 		return ""
 	}
 	return " (did you mean " + cited(near) + "?)"
+}
+
+// field finds a key, if need be in another case or with blanks around it.
+func field(f map[string]any, key string) (any, bool) {
+	if v, ok := f[key]; ok {
+		return v, true
+	}
+	best, found := "", false
+	for k := range f {
+		if strings.EqualFold(strings.TrimSpace(k), key) && (!found || k < best) {
+			best, found = k, true
+		}
+	}
+	if !found {
+		return nil, false
+	}
+	return f[best], true
+}
+
+// fieldText returns a text or a number under a key, trimmed, or "".
+func fieldText(f map[string]any, key string) string {
+	v, _ := field(f, key)
+	s, _ := scalar(v)
+	return s
+}
+
+// scalar reads a text or a number as text.
+func scalar(v any) (string, bool) {
+	switch v := v.(type) {
+	case string:
+		return strings.TrimSpace(v), true
+	case json.Number:
+		return v.String(), true
+	}
+	return "", false
+}
+
+// unquoted returns the list or object that a text holds, "" for any other text, and
+// other values unchanged.
+func unquoted(v any) any {
+	s, ok := v.(string)
+	if !ok {
+		return v
+	}
+	if s = strings.TrimSpace(s); s == "[]" {
+		return []any{}
+	}
+	for _, o := range lenient.Values(s) {
+		if o.Start == 0 && o.Raw != nil {
+			return lenient.Decode(o.Raw)
+		}
+	}
+	return ""
 }
