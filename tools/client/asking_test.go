@@ -236,13 +236,13 @@ func TestSlowPerson(t *testing.T) {
 			s := ready(t, fake(t, by, "-full", "-era", "legacy"))
 			slow := func(ctx context.Context, _ form.Question) (form.Answer, error) {
 				select {
-				case <-time.After(700 * time.Millisecond):
+				case <-time.After(3 * time.Second):
 				case <-ctx.Done():
 					t.Errorf("the question was withdrawn: %v", context.Cause(ctx))
 				}
 				return accept(seat), nil
 			}
-			r := call(t, s, "ask_form", "{}", within(400*time.Millisecond), func(c *client.Call) { c.Ask = slow })
+			r := call(t, s, "ask_form", "{}", within(2*time.Second), func(c *client.Call) { c.Ask = slow })
 			wantText(t, "slow", r, false, `"class":"first"`)
 
 			broken := func(context.Context, form.Question) (form.Answer, error) { return form.Answer{}, errors.New("no chat") }
