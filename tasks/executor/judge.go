@@ -71,7 +71,7 @@ func (x *Executor) askApproval(ctx context.Context, v *tasks.View, a planner.Act
 	return nil
 }
 
-// canUse reports whether the asker can use a group in the chat.
-func (x *Executor) canUse(ctx context.Context, v *tasks.View, group string) bool {
-	return slices.ContainsFunc(x.groups(ctx, v), func(g tools.Group) bool { return g.Name == group })
+// hasGroup reports whether a group of that name is among them.
+func hasGroup(groups []tools.Group, name string) bool {
+	return slices.ContainsFunc(groups, func(g tools.Group) bool { return g.Name == name })
 }

@@ -128,7 +128,7 @@ func (x *Executor) expandPrompt(ctx context.Context, v *tasks.View, a planner.Ac
 	want := v.Opening().Prompt
 	err := errRevoked
 	text := ""
-	if x.canUse(ctx, v, want.Group) {
+	if hasGroup(x.groups(ctx, v), want.Group) {
 		text, err = x.Tools.Prompt(ctx, want.Group, want.Name, want.Arguments)
 	}
 	if ctx.Err() != nil {

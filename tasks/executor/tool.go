@@ -24,7 +24,7 @@ func (x *Executor) tool(ctx context.Context, v *tasks.View, a planner.Action, p 
 	case call.Make != nil:
 		return x.makeFile(ctx, v, a, *call.Make)
 	}
-	if !x.canUse(ctx, v, a.Group) {
+	if !hasGroup(x.groups(ctx, v), a.Group) {
 		return x.returned(ctx, v, a, planner.Result{Text: errRevoked.Error(), Failed: true})
 	}
 	if call.Tool == findTool {
