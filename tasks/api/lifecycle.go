@@ -192,15 +192,15 @@ func (s *Service) openGroups(ctx context.Context, p Principal) ([]string, error)
 // retryNotify is the target of the outcome of an earlier task, nil if the principal
 // may not name it.
 func (s *Service) retryNotify(p Principal, n *planner.Notify) *planner.Notify {
-	if n == nil || n.Chat != nil && !p.Sees(*n.Chat) || n.Webhook != "" && !slices.Contains(s.webhooks(p), n.Webhook) {
+	if n == nil || n.Chat != nil && !p.Sees(*n.Chat) || n.Webhook != "" && !slices.Contains(p.nameable(s.Webhooks()), n.Webhook) {
 		return nil
 	}
 	return n
 }
 
-// webhooks lists the names of the webhooks that a principal may name.
-func (s *Service) webhooks(p Principal) []string {
-	return slices.DeleteFunc(s.Webhooks(), func(name string) bool { return !p.notifies(name) })
+// nameable lists the webhooks that the principal may name.
+func (p Principal) nameable(webhooks []string) []string {
+	return slices.DeleteFunc(webhooks, func(name string) bool { return !p.notifies(name) })
 }
 
 // notify finds the target of an outcome.
@@ -213,7 +213,7 @@ func (s *Service) notify(p Principal, n *Notify) (*planner.Notify, error) {
 	case n.Chat != "" && n.Webhook != "":
 		return nil, &InvalidError{"notify", "takes a chat or a webhook, not both"}
 	case n.Webhook != "":
-		if names := s.webhooks(p); !slices.Contains(names, n.Webhook) {
+		if names := p.nameable(s.Webhooks()); !slices.Contains(names, n.Webhook) {
 			return nil, &InvalidError{"notify.webhook", fmt.Sprintf("%q is no webhook that this token may name; %s", n.Webhook, are("no webhook is", names))}
 		}
 		return &planner.Notify{Webhook: n.Webhook}, nil

@@ -44,7 +44,7 @@ func (s *Service) Usage(ctx context.Context, p Principal, by []string, from, to 
 			return nil, &InvalidError{"by", fmt.Sprintf("%q is none of %s", key, strings.Join(UsageKeys(), ", "))}
 		}
 	}
-	from, to, err := s.days(from, to)
+	from, to, err := days(inbox.Today(s.Inbox), from, to)
 	if err != nil {
 		return nil, err
 	}
@@ -72,13 +72,13 @@ func (s *Service) Usage(ctx context.Context, p Principal, by []string, from, to 
 }
 
 // days completes and checks the days of a query.
-func (s *Service) days(from, to string) (string, string, error) {
+func days(today, from, to string) (string, string, error) {
 	for field, day := range map[string]string{"from": from, "to": to} {
 		if _, err := time.Parse(time.DateOnly, day); err != nil && day != "" {
 			return "", "", &InvalidError{field, `must be a day such as "2026-11-20"`}
 		}
 	}
-	to = cmp.Or(to, inbox.Today(s.Inbox))
+	to = cmp.Or(to, today)
 	if from == "" {
 		last, err := time.Parse(time.DateOnly, to)
 		if err != nil {
