@@ -39,7 +39,7 @@ func (a *core) rights(ctx context.Context, v tasks.ChatPerson) (api.Principal, e
 	if v.Chat.Platform == tasks.PlatformWeb { // the page is open to all who signed in there
 		return api.Principal{}, api.ErrForbidden
 	}
-	admitted, admin, err := a.inbox.AdmitsPerson(ctx, v)
+	admitted, admin, err := inbox.AdmitsPerson(ctx, a.inbox, v)
 	switch {
 	case err != nil:
 		return api.Principal{}, err

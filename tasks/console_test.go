@@ -28,7 +28,7 @@ func TestConsole(t *testing.T) {
 		t.Errorf("with a local page: got %q", got)
 	}
 	for person, want := range map[string]bool{"ann": true, "eve": false} {
-		if admitted, _, err := o.inbox.AdmitsPerson(t.Context(), inbox.ChatPersonOf(o.by(person, private(person), ""))); admitted != want || err != nil {
+		if admitted, _, err := inbox.AdmitsPerson(t.Context(), o.inbox, inbox.ChatPersonOf(o.by(person, private(person), ""))); admitted != want || err != nil {
 			t.Errorf("%s may talk to legwork: %v, %v; want %v", person, admitted, err, want)
 		}
 	}

@@ -287,7 +287,7 @@ func (in *Inbox) labelQuoted(ctx context.Context, m bot.Message) ([]bot.Quoted, 
 		if !q.Bot {
 			continue
 		}
-		labels, err := in.labelsOfSent(ctx, m.Chat, q.ID)
+		labels, err := labelsOfSent(ctx, in, m.Chat, q.ID)
 		if err != nil {
 			return nil, err
 		}
@@ -298,7 +298,7 @@ func (in *Inbox) labelQuoted(ctx context.Context, m bot.Message) ([]bot.Quoted, 
 
 // labelsOfSent returns the labels of the task that sent a message in a chat. It looks at
 // the newest turns of the conversation, and of the chat around its thread or topic.
-func (in *Inbox) labelsOfSent(ctx context.Context, chat bot.Chat, message string) (planner.Labels, error) {
+func labelsOfSent(ctx context.Context, in *Inbox, chat bot.Chat, message string) (planner.Labels, error) {
 	if message == "" { // of another chat
 		return planner.Unlabelled(), nil
 	}

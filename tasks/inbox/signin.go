@@ -59,6 +59,6 @@ func ChatPersonOf(m bot.Message) tasks.ChatPerson {
 
 // AdmitsPerson reports whether legwork listens to a person at the page, as it would
 // in the chat that the link was made in, and whether the person is an admin.
-func (in *Inbox) AdmitsPerson(ctx context.Context, v tasks.ChatPerson) (admitted, admin bool, err error) {
+func AdmitsPerson(ctx context.Context, in *Inbox, v tasks.ChatPerson) (admitted, admin bool, err error) {
 	return in.admit(ctx, bot.Message{From: v.Person, Chat: v.Chat, Team: v.Team, External: v.External}, in.rules.Load().Access)
 }
