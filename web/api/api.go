@@ -64,7 +64,7 @@ type routes struct {
 	document *huma.OpenAPI
 }
 
-// calls are the handlers of the operations.
+// calls are the handlers of the operations on tasks and files, and what all handlers share.
 type calls struct {
 	Config
 	ops      map[string]policy.Op // by patterns of the mux; decide which roles may call
@@ -102,15 +102,15 @@ func (a *API) build() routes {
 	})
 	c := &a.calls
 	c.registerTasks(h)
-	c.registerSteps(h)
+	stepCalls{c, &api.Inspector{Service: c.Service, Models: c.Models}}.register(h)
 	c.registerContext(h)
 	c.registerState(h)
 	c.registerStreams(h)
 	c.registerApprovals(h)
-	c.registerReports(h)
+	reportCalls{c}.register(h)
 	c.registerFiles(h)
-	c.registerOperations(h)
-	c.registerConfig(h)
+	operatorCalls{c}.register(h)
+	configCalls{c}.register(h)
 	complete(h.OpenAPI())
 	return routes{mux, h.OpenAPI()}
 }

@@ -157,16 +157,19 @@ type (
 	configSchemaReply  struct{ Body json.RawMessage }
 )
 
-// configFile returns the config file.
-func (c *calls) configFile() (ConfigFile, error) {
+// configCalls are the handlers of the calls about the config file.
+type configCalls struct{ *calls }
+
+// file returns the config file.
+func (c configCalls) file() (ConfigFile, error) {
 	if c.ConfigFile == nil {
 		return nil, problem.New(problem.NotFound, "This process has no config file.")
 	}
 	return c.ConfigFile, nil
 }
 
-func (c *calls) readConfig(ctx context.Context, _ *struct{}) (*configReply, error) {
-	file, err := c.configFile()
+func (c configCalls) read(ctx context.Context, _ *struct{}) (*configReply, error) {
+	file, err := c.file()
 	if err != nil {
 		return nil, err
 	}
@@ -174,8 +177,8 @@ func (c *calls) readConfig(ctx context.Context, _ *struct{}) (*configReply, erro
 	return &configReply{now.ETag, now}, err
 }
 
-func (c *calls) saveConfig(ctx context.Context, in *saveConfigRequest) (*configSavedReply, error) {
-	file, err := c.configFile()
+func (c configCalls) save(ctx context.Context, in *saveConfigRequest) (*configSavedReply, error) {
+	file, err := c.file()
 	if err != nil {
 		return nil, err
 	}
@@ -190,8 +193,8 @@ func (c *calls) saveConfig(ctx context.Context, in *saveConfigRequest) (*configS
 	return &configSavedReply{saved.ETag, saved}, err
 }
 
-func (c *calls) checkConfig(ctx context.Context, in *configDraftRequest) (*configCheckReply, error) {
-	file, err := c.configFile()
+func (c configCalls) check(ctx context.Context, in *configDraftRequest) (*configCheckReply, error) {
+	file, err := c.file()
 	if err != nil {
 		return nil, err
 	}
@@ -199,8 +202,8 @@ func (c *calls) checkConfig(ctx context.Context, in *configDraftRequest) (*confi
 	return &configCheckReply{checked}, err
 }
 
-func (c *calls) sendConfigCode(ctx context.Context, in *configDraftRequest) (*configCodeReply, error) {
-	file, err := c.configFile()
+func (c configCalls) sendCode(ctx context.Context, in *configDraftRequest) (*configCodeReply, error) {
+	file, err := c.file()
 	if err != nil {
 		return nil, err
 	}
@@ -208,8 +211,8 @@ func (c *calls) sendConfigCode(ctx context.Context, in *configDraftRequest) (*co
 	return &configCodeReply{sent}, err
 }
 
-func (c *calls) configVersions(ctx context.Context, _ *struct{}) (*configVersions, error) {
-	file, err := c.configFile()
+func (c configCalls) versions(ctx context.Context, _ *struct{}) (*configVersions, error) {
+	file, err := c.file()
 	if err != nil {
 		return nil, err
 	}
@@ -217,8 +220,8 @@ func (c *calls) configVersions(ctx context.Context, _ *struct{}) (*configVersion
 	return &configVersions{page(items, nil)}, err
 }
 
-func (c *calls) configVersion(ctx context.Context, in *configVersionPath) (*configVersionReply, error) {
-	file, err := c.configFile()
+func (c configCalls) version(ctx context.Context, in *configVersionPath) (*configVersionReply, error) {
+	file, err := c.file()
 	if err != nil {
 		return nil, err
 	}
@@ -226,57 +229,57 @@ func (c *calls) configVersion(ctx context.Context, in *configVersionPath) (*conf
 	return &configVersionReply{one}, err
 }
 
-func (c *calls) configSchema(_ context.Context, _ *struct{}) (*configSchemaReply, error) {
-	file, err := c.configFile()
+func (c configCalls) schema(_ context.Context, _ *struct{}) (*configSchemaReply, error) {
+	file, err := c.file()
 	if err != nil {
 		return nil, err
 	}
 	return &configSchemaReply{slices.Clone(file.Schema())}, nil
 }
 
-func (c *calls) registerConfig(h huma.API) {
+func (c configCalls) register(h huma.API) {
 	const example = "models:\n  main:\n    base_url: https://api.openai.com/v1\n    api_key: «hidden:3f2a9c1e»\n    model: gpt-5-mini\n"
 	const tag = `"8c5bd93f62e2a8d7"`
 	mistake := ConfigMistake{Line: 5, Column: 5, Key: "models.main.modl", Message: "unknown key, the nearest known one is model"}
 	version := ConfigVersion{ID: "20261121T093000.000Z", ReplacedAt: exampleTime(), ReplacedBy: "api:ops"}
-	register(c, h, operation{
+	register(c.calls, h, operation{
 		method: http.MethodGet, path: "/v1/config", id: "getConfig", tag: "config", op: policy.OpConfig,
 		summary: "Read the config file", text: "The text of the file with secrets hidden, its mistakes, and whether it can be changed here.",
 		problems: []problem.Code{problem.NotFound},
 		answer:   ConfigText{Text: example, ETag: tag, Path: "config.yaml", Writable: true, Errors: []ConfigMistake{}, Warnings: []ConfigMistake{}},
-	}, c.readConfig)
-	register(c, h, operation{
+	}, c.read)
+	register(c.calls, h, operation{
 		method: http.MethodPut, path: "/v1/config", id: "putConfig", tag: "config", op: policy.OpConfig,
 		summary: "Replace the config file", text: "Saves the text as it is, if it has no mistakes and the file has the version of If-Match, and lets legwork use it at once. A mark must stand at the key of its secret. " +
 			"Keys that decide about programs, secrets, destinations of data, and who may enter need a code: legwork shows it where only its admins read.",
 		problems: []problem.Code{problem.NotFound, problem.Precondition, problem.CodeNeeded, problem.ReadOnly},
 		body:     NewConfig{Text: example}, answer: ConfigSaved{ETag: tag, Restart: []string{"telegram"}},
-	}, c.saveConfig)
-	register(c, h, operation{
+	}, c.save)
+	register(c.calls, h, operation{
 		method: http.MethodPost, path: "/v1/config/check", id: "checkConfig", tag: "config", op: policy.OpConfig,
 		summary: "Check a text of the config file", text: "Finds all mistakes, as `legwork check` does, and what the text would change. Nothing is saved.",
 		problems: []problem.Code{problem.NotFound},
 		body:     ConfigDraft{Text: example},
 		answer:   ConfigCheck{Errors: []ConfigMistake{mistake}, Warnings: []ConfigMistake{}, Diff: "-    model: gpt-5-mini\n+    modl: gpt-5\n", Dangerous: []string{}},
-	}, c.checkConfig)
-	register(c, h, operation{
+	}, c.check)
+	register(c.calls, h, operation{
 		method: http.MethodPost, path: "/v1/config/code", id: "sendConfigCode", tag: "config", op: policy.OpConfig,
 		summary: "Show the code for a text", text: "Shows a code in the terminal of legwork and in the private chats of its admins. It fits exactly this text, for 10 minutes and 5 tries.",
 		problems: []problem.Code{problem.NotFound, problem.ReadOnly}, body: ConfigDraft{Text: example},
 		answer: ConfigCode{Dangerous: []string{"servers.tickets.url"}, ExpiresAt: exampleTime()},
-	}, c.sendConfigCode)
-	register(c, h, operation{
+	}, c.sendCode)
+	register(c.calls, h, operation{
 		method: http.MethodGet, path: "/v1/config/versions", id: "listConfigVersions", tag: "config", op: policy.OpConfig,
 		summary: "List earlier contents of the config file", text: "The last 50 that were replaced with this API, the newest first.",
 		problems: []problem.Code{problem.NotFound}, answer: page([]ConfigVersion{version}, nil),
-	}, c.configVersions)
-	register(c, h, operation{
+	}, c.versions)
+	register(c.calls, h, operation{
 		method: http.MethodGet, path: "/v1/config/versions/{id}", id: "getConfigVersion", tag: "config", op: policy.OpConfig,
 		summary: "Read an earlier content of the config file", text: "To restore it, save its text.",
 		answer: ConfigVersionText{ConfigVersion: version, Text: example},
-	}, c.configVersion)
-	register(c, h, operation{
+	}, c.version)
+	register(c.calls, h, operation{
 		method: http.MethodGet, path: "/v1/config/schema", id: "getConfigSchema", tag: "config", op: policy.OpConfig,
 		summary: "Read the JSON Schema of the config file", problems: []problem.Code{problem.NotFound}, answer: map[string]any{"type": "object"},
-	}, c.configSchema)
+	}, c.schema)
 }

@@ -44,22 +44,26 @@ type (
 	}
 )
 
-func (c *calls) me(ctx context.Context, _ *struct{}) (*meReply, error) {
+// reportCalls are the handlers of the calls that sum up: about the token, groups, usage and
+// the audit log.
+type reportCalls struct{ *calls }
+
+func (c reportCalls) me(ctx context.Context, _ *struct{}) (*meReply, error) {
 	p := api.Caller(ctx)
 	return &meReply{Me{Name: p.Title(), Role: string(p.Role), Chats: append([]string{}, p.Chats...), Groups: p.Groups, Webhooks: append([]string{}, p.Webhooks...)}}, nil
 }
 
-func (c *calls) groups(ctx context.Context, _ *struct{}) (*groupsReply, error) {
+func (c reportCalls) groups(ctx context.Context, _ *struct{}) (*groupsReply, error) {
 	items, err := c.Service.Groups(ctx, api.Caller(ctx))
 	return &groupsReply{page(items, nil)}, err
 }
 
-func (c *calls) usage(ctx context.Context, in *usageRequest) (*usageReply, error) {
+func (c reportCalls) usage(ctx context.Context, in *usageRequest) (*usageReply, error) {
 	items, err := c.Service.Usage(ctx, api.Caller(ctx), in.By, in.From, in.To)
 	return &usageReply{page(items, nil)}, err
 }
 
-func (c *calls) audit(ctx context.Context, in *auditRequest) (*auditReply, error) {
+func (c reportCalls) audit(ctx context.Context, in *auditRequest) (*auditReply, error) {
 	text, err := after("audit", in.Cursor)
 	if err != nil {
 		return nil, err
@@ -81,24 +85,24 @@ func (c *calls) audit(ctx context.Context, in *auditRequest) (*auditReply, error
 	return &auditReply{page(items, cursor("audit", last))}, nil
 }
 
-func (c *calls) registerReports(h huma.API) {
-	register(c, h, operation{
+func (c reportCalls) register(h huma.API) {
+	register(c.calls, h, operation{
 		method: http.MethodGet, path: "/v1/me", id: "getMe", tag: "reports",
 		summary: "Read about the token", text: "The name and the role of the token, and the chats that it may see.",
 		answer: Me{Name: "ops", Role: "operator", Chats: []string{"*"}, Webhooks: []string{"*"}},
 	}, c.me)
-	register(c, h, operation{
+	register(c.calls, h, operation{
 		method: http.MethodGet, path: "/v1/groups", id: "listGroups", tag: "reports",
 		summary: "List tool groups", text: "The groups that tasks of the token may use, for admins all groups, with their servers, the health of these, and their tools.", op: policy.OpGroups,
 		answer: page([]api.Group{exampleGroup()}, nil),
 	}, c.groups)
-	register(c, h, operation{
+	register(c.calls, h, operation{
 		method: http.MethodGet, path: "/v1/usage", id: "listUsage", tag: "reports",
 		summary: "Sum up tokens and money", op: policy.OpUsage,
 		text:   "The spending between two days, both included (default: the last 30 days), by any of user, chat, model, group, day.",
 		answer: page([]api.UsageRow{exampleUsage()}, nil),
 	}, c.usage)
-	register(c, h, operation{
+	register(c.calls, h, operation{
 		method: http.MethodGet, path: "/v1/audit", id: "listAudit", tag: "reports",
 		summary: "Read the audit log", text: "All decisions and changes with who made them, the newest first.", op: policy.OpAudit,
 		answer: page([]api.AuditEntry{exampleAudit()}, cursor("audit", "41")),
