@@ -205,7 +205,7 @@ func testErasePerson(b *env) {
 		b.set(s[0], s[1], s[2])
 	}
 	for id, who := range map[string]string{"s1": "bob", "s2": "ann"} {
-		b.put(tasks.Schedule{ID: id, Chat: group, From: bot.Person{Platform: "test", ID: who}, Goal: "again"})
+		scheduleEnv{b}.put(tasks.Schedule{ID: id, Chat: group, From: bot.Person{Platform: "test", ID: who}, Goal: "again"})
 	}
 	turns := b.history(group, "", 1<<20)
 	b.ok(b.store.PutSummary(b.Context(), group.Key(), 0, tasks.Summary{Until: turns[1].Order, Text: "words of bob"}))
@@ -262,7 +262,7 @@ func testEraseMany(b *env) {
 func testEraseWithoutWaiting(b *env) {
 	for n := range 100 {
 		v := schedule("a", chat("c"), 10)
-		b.put(v)
+		scheduleEnv{b}.put(v)
 		b.set("test:ann", "language", "en")
 		ctx, cancel := context.WithCancel(b.Context())
 		time.AfterFunc(time.Duration(n)*10*time.Microsecond, cancel)
@@ -274,7 +274,7 @@ func testEraseWithoutWaiting(b *env) {
 		}
 		b.ok(err)
 		b.same("schedules deleted", d.Schedules, 1)
-		b.schedules("")
+		scheduleEnv{b}.schedules("")
 	}
 }
 

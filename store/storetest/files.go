@@ -27,8 +27,14 @@ func fileBytes(seed string, n int) []byte {
 	return bytes.Repeat([]byte(seed+" legwork "), n/len(seed+" legwork ")+1)[:n]
 }
 
+// fileEnv is an env whose store keeps files.
+type fileEnv struct{ *env }
+
+// onFiles makes a case of the suite of one that uses a fileEnv.
+func onFiles(test func(fileEnv)) func(*env) { return func(b *env) { test(fileEnv{b}) } }
+
 // keep keeps a content for an owner.
-func (b *env) keep(owner, name string, content []byte) files.ID {
+func (b fileEnv) keep(owner, name string, content []byte) files.ID {
 	b.Helper()
 	f, err := b.store.KeepFile(b.Context(), bytes.NewReader(content), tasks.Keep{Owner: owner, Name: name, Type: "text/plain", Until: b.clock.now().Add(24 * time.Hour)})
 	b.ok(err)
@@ -37,7 +43,7 @@ func (b *env) keep(owner, name string, content []byte) files.ID {
 }
 
 // kept expects contents, exactly these, and that all records fit to them.
-func (b *env) kept(want ...[]byte) {
+func (b fileEnv) kept(want ...[]byte) {
 	b.Helper()
 	total := int64(0)
 	for _, content := range want {
@@ -59,7 +65,7 @@ func (b *env) kept(want ...[]byte) {
 }
 
 // gone expects that contents are not kept.
-func (b *env) gone(contents ...[]byte) {
+func (b fileEnv) gone(contents ...[]byte) {
 	b.Helper()
 	for _, content := range contents {
 		if r, err := b.store.OpenFile(b.Context(), files.IDOf(content)); !errors.Is(err, files.ErrNone) {
@@ -80,13 +86,13 @@ func attached(ids ...files.ID) (list []bot.Attachment) {
 }
 
 // withFiles is a delivery that opens a task with files.
-func (b *env) withFiles(c bot.Chat, id tasks.ID, ids ...files.ID) tasks.Inbound {
+func (b fileEnv) withFiles(c bot.Chat, id tasks.ID, ids ...files.ID) tasks.Inbound {
 	in := b.question(c, id, "goal of "+string(id))
 	in.Open.Opening.Files = attached(ids...)
 	return in
 }
 
-func testFiles(b *env) {
+func testFiles(b fileEnv) {
 	long, short, empty := fileBytes("long", 600_000), []byte("short"), []byte{}
 	for i, content := range [][]byte{long, short, empty, short} {
 		b.keep("test:c", fmt.Sprintf("file %d", i), content)
@@ -127,7 +133,7 @@ func testFiles(b *env) {
 }
 
 // testFileLimits: what does not fit is refused, and leaves nothing behind.
-func testFileLimits(b *env) {
+func testFileLimits(b fileEnv) {
 	base := []byte("0123456789")
 	b.keep("test:a", "base", base)
 	broken := errors.New("the connection broke")
@@ -180,7 +186,7 @@ type brokenReader struct{ err error }
 func (r brokenReader) Read([]byte) (int, error) { return 0, r.err }
 
 // testFileReferences: contents stay as long as a journal refers to them.
-func testFileReferences(b *env) {
+func testFileReferences(b fileEnv) {
 	one, two, three := fileBytes("one", 300_000), []byte("two"), []byte("three")
 	ids := []files.ID{b.keep("test:c", "one.txt", one), b.keep("test:c", "two.txt", two), b.keep("test:c", "three.txt", three)}
 	b.open(b.withFiles(chat("c"), "t1", ids[0], ids[1], ids[0]))
@@ -232,7 +238,7 @@ func testFileReferences(b *env) {
 
 // testFilesEnd: uploads that no task uses go after their time, and files of tasks a while
 // after the tasks have ended.
-func testFilesEnd(b *env) {
+func testFilesEnd(b fileEnv) {
 	upload, used, running := []byte("upload"), []byte("used"), []byte("running")
 	b.keep("test:c", "upload", upload)
 	b.open(b.withFiles(chat("c"), "t1", b.keep("test:c", "used", used), b.keep("test:c", "running", running)))
@@ -265,7 +271,7 @@ func testFilesEnd(b *env) {
 }
 
 // testFilesErased: files go with their chat, the person who asked, or their token.
-func testFilesErased(b *env) {
+func testFilesErased(b fileEnv) {
 	ann, bob, agent, other := []byte("ann"), []byte("bob"), []byte("agent"), []byte("other")
 	group := bot.Chat{Platform: "test", ID: "c"}
 	b.open(b.withFiles(group, "t1", b.keep("test:c", "ann", ann)))
@@ -287,7 +293,7 @@ func testFilesErased(b *env) {
 }
 
 // testFilesMove: the files of a chat move with it, and count for the new one.
-func testFilesMove(b *env) {
+func testFilesMove(b fileEnv) {
 	one, two := []byte("one"), []byte("two")
 	b.open(b.withFiles(chat("c"), "t1", b.keep("test:c", "one", one)))
 	b.keep("test:c", "two", two)
@@ -304,7 +310,7 @@ func testFilesMove(b *env) {
 
 // testFilesAtOnce: senders keep the same contents while others delete them. A content
 // whose KeepFile has returned, or which a task uses, is there.
-func testFilesAtOnce(b *env) {
+func testFilesAtOnce(b fileEnv) {
 	contents := [][]byte{[]byte("same"), fileBytes("long", 300_000)}
 	atOnce(b.T, 6, func(sender int) error {
 		owner := fmt.Sprintf("test:c%d", sender)

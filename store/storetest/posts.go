@@ -10,8 +10,14 @@ import (
 	"legwork/tasks"
 )
 
+// postEnv is an env whose store keeps the posts of the web chat.
+type postEnv struct{ *env }
+
+// onPosts makes a case of the suite of one that uses a postEnv.
+func onPosts(test func(postEnv)) func(*env) { return func(b *env) { test(postEnv{b}) } }
+
 // talk begins a conversation of the web chat.
-func (b *env) talk(id, owner string) bot.Chat {
+func (b postEnv) talk(id, owner string) bot.Chat {
 	b.Helper()
 	c := bot.Chat{Platform: "web", ID: id, Private: true}
 	_, err := b.store.Begin(b.Context(), c.Key(), owner)
@@ -20,7 +26,7 @@ func (b *env) talk(id, owner string) bot.Chat {
 }
 
 // write stores a post.
-func (b *env) write(p tasks.Post) tasks.Post {
+func (b postEnv) write(p tasks.Post) tasks.Post {
 	b.Helper()
 	stored, err := b.store.PutPost(b.Context(), p)
 	b.ok(err)
@@ -36,7 +42,7 @@ func texts(list []tasks.Post) (all []string) {
 }
 
 // page reads a page of posts.
-func (b *env) page(c bot.Chat, before uint64, limit int, more bool, want ...string) []tasks.Post {
+func (b postEnv) page(c bot.Chat, before uint64, limit int, more bool, want ...string) []tasks.Post {
 	b.Helper()
 	list, next, err := b.store.PostsOf(b.Context(), c.Key(), before, limit)
 	b.ok(err)
@@ -46,7 +52,7 @@ func (b *env) page(c bot.Chat, before uint64, limit int, more bool, want ...stri
 }
 
 // talks lists the conversations of a person by their keys.
-func (b *env) talks(owner string, before uint64, limit int, more bool, want ...string) []tasks.Conversation {
+func (b postEnv) talks(owner string, before uint64, limit int, more bool, want ...string) []tasks.Conversation {
 	b.Helper()
 	list, next, err := b.store.ConversationsOf(b.Context(), owner, before, limit)
 	b.ok(err)
@@ -59,7 +65,7 @@ func (b *env) talks(owner string, before uint64, limit int, more bool, want ...s
 	return list
 }
 
-func testPosts(b *env) {
+func testPosts(b postEnv) {
 	a, other := b.talk("a", "telegram:1"), b.talk("b", "web:ann")
 	if _, err := b.store.Begin(b.Context(), a.Key(), "web:ann"); !errors.Is(err, tasks.ErrNoConversation) {
 		b.Fatalf("beginning the conversation of another person: got %v, want ErrNoConversation", err)
@@ -115,7 +121,7 @@ func testPosts(b *env) {
 	b.talks("telegram:1", 0, 10, false, a.Key(), third.Key())
 }
 
-func testChangedPosts(b *env) {
+func testChangedPosts(b postEnv) {
 	a, c, other := b.talk("a", "web:ann"), b.talk("c", "web:ann"), b.talk("b", "web:bob")
 	changed := func(after uint64, limit int, wantMore bool, want ...string) (newest uint64) {
 		b.Helper()
@@ -141,7 +147,7 @@ func testChangedPosts(b *env) {
 	changed(seq, 10, false, "one, changed")
 }
 
-func testSearchPosts(b *env) {
+func testSearchPosts(b postEnv) {
 	a, c, other := b.talk("a", "web:ann"), b.talk("c", "web:ann"), b.talk("b", "web:bob")
 	b.write(tasks.Post{Conversation: a.Key(), Mine: true, Text: "Find a HOTEL in Rome"})
 	b.write(tasks.Post{Conversation: c.Key(), Text: fmt.Sprintf("%0500d Гостиница in Oslo", 0)})
@@ -160,7 +166,7 @@ func testSearchPosts(b *env) {
 	}
 }
 
-func testPostsEnd(b *env) {
+func testPostsEnd(b postEnv) {
 	fill := func(owner, id string) bot.Chat {
 		c := b.talk(id, owner)
 		b.write(tasks.Post{Conversation: c.Key(), Mine: true, Mark: "k", Text: "old " + id})

@@ -22,14 +22,20 @@ func schedule(id string, c bot.Chat, minutes int) tasks.Schedule {
 	}
 }
 
-func (b *env) put(list ...tasks.Schedule) {
+// scheduleEnv is an env whose store keeps schedules.
+type scheduleEnv struct{ *env }
+
+// onSchedules makes a case of the suite of one that uses a scheduleEnv.
+func onSchedules(test func(scheduleEnv)) func(*env) { return func(b *env) { test(scheduleEnv{b}) } }
+
+func (b scheduleEnv) put(list ...tasks.Schedule) {
 	b.Helper()
 	for _, v := range list {
 		b.ok(b.store.PutSchedule(b.Context(), v))
 	}
 }
 
-func (b *env) schedules(conversation string, want ...tasks.Schedule) {
+func (b scheduleEnv) schedules(conversation string, want ...tasks.Schedule) {
 	b.Helper()
 	got, err := b.store.Schedules(b.Context(), conversation)
 	b.ok(err)
@@ -38,7 +44,7 @@ func (b *env) schedules(conversation string, want ...tasks.Schedule) {
 
 // due expects the ids of what is due, and the minute of what follows; -1 for
 // nothing.
-func (b *env) due(minutes, limit int, next int, want ...string) {
+func (b scheduleEnv) due(minutes, limit int, next int, want ...string) {
 	b.Helper()
 	got, then, err := b.store.Due(b.Context(), minute(minutes), limit)
 	b.ok(err)
@@ -54,7 +60,7 @@ func (b *env) due(minutes, limit int, next int, want ...string) {
 	b.same(fmt.Sprintf("next after minute %d", minutes), then, wantNext)
 }
 
-func testSchedules(b *env) {
+func testSchedules(b scheduleEnv) {
 	one, two, three := schedule("a", chat("c"), 10), schedule("bb", chat("c1"), 5), schedule("ccc", chat("c"), 7)
 	three.Next, three.Paused, three.Config = time.Time{}, true, true
 	b.schedules("")
@@ -76,7 +82,7 @@ func testSchedules(b *env) {
 }
 
 // testDue: the earliest first, none that is paused or over, and when to look again.
-func testDue(b *env) {
+func testDue(b scheduleEnv) {
 	b.due(0, 10, -1)
 	b.put(schedule("a", chat("c"), 10), schedule("b", chat("c"), 5), schedule("c", chat("d"), 20), schedule("d", chat("d"), 5))
 	paused, never := schedule("e", chat("c"), 1), schedule("f", chat("c"), 1)
@@ -111,7 +117,7 @@ func firing(v tasks.Schedule, id tasks.ID, next int) tasks.Inbound {
 	return in
 }
 
-func testFire(b *env) {
+func testFire(b scheduleEnv) {
 	v := schedule("a", chat("c"), 10)
 	other := schedule("bb", chat("c"), 10)
 	b.put(v, other)
@@ -131,7 +137,7 @@ func testFire(b *env) {
 }
 
 // testFireRefused: a schedule that is not due, or whose task cannot be opened, stays.
-func testFireRefused(b *env) {
+func testFireRefused(b scheduleEnv) {
 	v := schedule("a", chat("c"), 10)
 	gone, early, paused := firing(v, "t1", 20), firing(v, "t2", 20), firing(v, "t3", 20)
 	refused := func(what string, in tasks.Inbound) {
@@ -163,7 +169,7 @@ func testFireRefused(b *env) {
 }
 
 // testFireAgain: a fire time opens one task, however often it is delivered.
-func testFireAgain(b *env) {
+func testFireAgain(b scheduleEnv) {
 	v := schedule("a", chat("c"), 10)
 	b.put(v)
 	second := firing(v, "t2", 20)
@@ -179,7 +185,7 @@ func testFireAgain(b *env) {
 }
 
 // testSchedulesStay: schedules go with their conversation, and lose only forgotten tasks.
-func testSchedulesStay(b *env) {
+func testSchedulesStay(b scheduleEnv) {
 	v, w := schedule("a", chat("old"), 10), schedule("bb", chat("old"), 12)
 	there, other := schedule("ccc", chat("new"), 5), schedule("dddd", chat("older"), 7)
 	b.put(v, w, there, other)
@@ -205,7 +211,7 @@ func testSchedulesStay(b *env) {
 	}
 }
 
-func testBadSchedules(b *env) {
+func testBadSchedules(b scheduleEnv) {
 	for _, v := range []tasks.Schedule{schedule("", chat("c"), 1), schedule(strings.Repeat("x", 100000), chat("c"), 1), schedule("a", bot.Chat{}, 1)} {
 		if err := b.store.PutSchedule(b.Context(), v); err == nil {
 			b.Errorf("PutSchedule(%.100v): got no error", v)
