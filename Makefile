@@ -82,8 +82,8 @@ simulate: ## run the engine through 3,000 simulated worlds with crashes, 150 of 
 		./tasks/engine -seeds 3000 -postgres-seeds 150 -tasks 10000
 
 .PHONY: kills
-kills: ## kill the real binary in the terminal, Telegram, Slack, the browser and with programs, 36 times each, 15 on Postgres, and judge what it lost
-	LEGWORK_REQUIRE_ALL=1 $(GO) test -count=1 -timeout 30m -parallel 5 -v -run '^(TestKills|TestKillsOnPostgres|TestPlantedFaults|TestPlantedFaultOnPostgres)$$' ./internal/test/harness -kills 36 -postgres-kills 15 -faults
+kills: ## kill the real binary in the terminal, Telegram, Slack, the browser and with programs, 24 times each, 10 on Postgres, and judge what it lost
+	LEGWORK_REQUIRE_ALL=1 $(GO) test -count=1 -timeout 30m -parallel 5 -v -run '^(TestKills|TestKillsOnPostgres|TestPlantedFaults|TestPlantedFaultOnPostgres)$$' ./internal/test/harness -kills 24 -postgres-kills 10 -faults
 
 .PHONY: soak
 soak: ## kill it for SOAK=10m, or KILLS=10000 times, from SEED=1 on, in CLIENT=terminal, telegram, slack, api, web or all, on a data file or STORE=postgres, or look for growth for HOURS=1, and print a report
