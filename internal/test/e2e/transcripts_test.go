@@ -100,8 +100,12 @@ func payment(t *testing.T) string {
 	s.types(wish + "\r")
 	s.rests("5 Always in this chat")
 	s.types("1")
-	s.rests("process_payment")
-	_, card, _ := strings.Cut(s.below("Allowed once"), "? Allow this action?")
+	var card string
+	s.until("the card of the payment above a prompt", func(screen string) bool {
+		_, after, _ := strings.Cut(screen, "Allowed once")
+		_, card, _ = strings.Cut(after, "? Allow this action?")
+		return strings.Contains(card, "process_payment") && strings.Contains(card, "5 Always in this chat") && strings.HasSuffix(card, "\n›")
+	})
 	return "? Allow this action?" + card
 }
 
