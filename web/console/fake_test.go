@@ -54,8 +54,11 @@ func newFake(t *testing.T) *fake {
 		"POST /v1/chat/conversations/{id}/press":       f.press,
 		"POST /v1/chat/conversations/{id}/read":        func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) },
 		"GET /v1/chat/conversations/{id}/files/{file}": f.file,
-		"POST /v1/files":                               f.upload,
-		"GET /v1/chat/events":                          f.events,
+		"GET /v1/groups": func(w http.ResponseWriter, _ *http.Request) {
+			reply(w, 200, post{"items": []post{{"name": "web"}}, "next_cursor": nil})
+		},
+		"POST /v1/files":      f.upload,
+		"GET /v1/chat/events": f.events,
 	} {
 		mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
 			if f.refuses(w, r) {

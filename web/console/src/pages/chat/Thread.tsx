@@ -34,15 +34,20 @@ export function Thread({ id, fresh, onFirst }: { id: string; fresh: boolean; onF
 
   useEffect(() => { if (!talk.loaded) void store.load(id); }, [id, known, ended]);
 
+  // Texts grow between a scroll and its event, so only a move up ends the following.
+  const top = useRef(0);
+  const down = (b: HTMLElement) => {
+    b.scrollTop = b.scrollHeight;
+    top.current = b.scrollTop;
+  };
+
   // Whoever reads at the end stays there while texts grow; others are not pulled down.
   useLayoutEffect(() => {
-    const watcher = new ResizeObserver(() => { if (follows.current && box.current) box.current.scrollTop = box.current.scrollHeight; });
+    const watcher = new ResizeObserver(() => { if (follows.current && box.current) down(box.current); });
     watcher.observe(inner.current!);
     watcher.observe(box.current!);
     return () => watcher.disconnect();
   }, []);
-  // Texts grow between a scroll and its event, so only a move up ends the following.
-  const top = useRef(0);
   const scrolled = () => {
     const b = box.current!;
     if (b.scrollHeight - b.scrollTop - b.clientHeight < nearEnd) follows.current = true;
@@ -58,7 +63,7 @@ export function Thread({ id, fresh, onFirst }: { id: string; fresh: boolean; onF
   const toEnd = () => {
     follows.current = true;
     setAway(false);
-    box.current!.scrollTop = box.current!.scrollHeight;
+    down(box.current!);
   };
 
   // Screen readers hear whole answers and questions, not each piece.
