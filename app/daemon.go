@@ -139,14 +139,12 @@ func (d *daemon) run(ctx context.Context) error {
 	if len(d.platforms) > 0 { // otherwise there would be no way to become the first admin
 		parts.start("first admin", d.offerClaim)
 	}
-	if d.seat == nil {
-		d.offerPage(ctx)
-	}
+	d.offerPage(ctx)
 	d.warn(d.core.config, nil)
 	parts.start("reload", d.watch)
 	d.log.Info("serving", "config", d.source, "version", telemetry.ReadBuild().Version, "pid", os.Getpid())
 	if d.seat != nil {
-		return d.seat.sit(ctx, d, &parts)
+		return d.core.sit(ctx, &parts, d.seat.terminal)
 	}
 	select {
 	case <-ctx.Done():
@@ -161,7 +159,10 @@ func (d *daemon) run(ctx context.Context) error {
 // offerPage prints a link to the page for the person at this machine, unless others
 // can sign in: with a token, by OIDC, or by a link that they get in a chat.
 func (d *daemon) offerPage(ctx context.Context) {
-	config := d.core.config.HTTP
+	config, out, text := d.core.config.HTTP, d.console.Out, "serve.page"
+	if d.seat != nil {
+		out, text = d.seat.notes(d.console), "demo.page"
+	}
 	if len(d.platforms) > 0 || len(config.Tokens) > 0 || config.OIDC.Issuer != "" {
 		return
 	}
@@ -171,7 +172,7 @@ func (d *daemon) offerPage(ctx context.Context) {
 	case err != nil:
 		d.log.ErrorContext(ctx, "making a sign-in link failed", "cause", err)
 	default:
-		fmt.Fprintln(d.console.Out, d.core.texts.Text(d.language, "serve.page", map[string]any{"Link": link, "Minutes": int(tasks.LinkTime.Minutes())}))
+		fmt.Fprintln(out, d.core.texts.Text(d.language, text, map[string]any{"Link": link, "Minutes": int(tasks.LinkTime.Minutes())}))
 	}
 }
 

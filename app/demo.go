@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"time"
 
@@ -78,18 +79,10 @@ type seat struct {
 	terminal *terminal.Terminal // nil until daemon.listen
 }
 
-// sit prints a link to the page, and works until the person leaves.
-func (s *seat) sit(ctx context.Context, d *daemon, parts *lifecycle) error {
-	link, err := d.core.ownerLink(ctx)
-	if err != nil {
-		return err
-	}
-	out := d.console.Err
+// notes is where legwork writes besides the chat: an answer in a pipe stays alone.
+func (s *seat) notes(c cli.Console) io.Writer {
 	if s.screen.Interactive {
-		out = d.console.Out
+		return c.Out
 	}
-	if _, err := fmt.Fprintln(out, d.core.texts.Text(d.language, "demo.page", map[string]any{"Link": link})); err != nil {
-		return err
-	}
-	return d.core.sit(ctx, parts, s.terminal)
+	return c.Err
 }
