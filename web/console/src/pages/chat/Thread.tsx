@@ -56,10 +56,18 @@ export function Thread({ id, fresh, onFirst }: { id: string; fresh: boolean; onF
     setAway(!follows.current);
     if (b.scrollTop < 200 && talk.next && !talk.loading) older();
   };
+  const placing = useRef(false); // older posts come in, and the place of the reader is not set yet
   const older = () => {
+    if (placing.current) return;
+    placing.current = true;
     const b = box.current!, from = b.scrollHeight - b.scrollTop;
-    void store.load(id, true).then(() => requestAnimationFrame(() => requestAnimationFrame(() => { b.scrollTop = b.scrollHeight - from; })));
+    void store.load(id, true).then(() => requestAnimationFrame(() => requestAnimationFrame(() => {
+      b.scrollTop = b.scrollHeight - from;
+      placing.current = false;
+    })));
   };
+  // Who came to the top while something was loading gets the older posts after that.
+  useEffect(() => { if (!talk.loading && talk.next && !follows.current && box.current!.scrollTop < 200) older(); }, [talk.loading]);
   const toEnd = () => {
     follows.current = true;
     setAway(false);
