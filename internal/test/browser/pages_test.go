@@ -109,7 +109,7 @@ func TestRights(t *testing.T) {
 	admin := e.enter("admin", browser.Wide)
 	admin.Allow("status of 40[34]")
 	admin.Go(conversation) // conversations belong to one person
-	admin.See(ask)
+	admin.Sees("This conversation is not there")
 	admin.SeesNot("parrot")
 
 	for _, path := range []string{"/v1/audit", "/v1/people", "/v1/config"} {
