@@ -20,6 +20,8 @@ type exchange struct {
 	id        string // of the question; for a turn of a sub-task, its description
 	results   int    // tool results in the prompt
 	key       string // equal when the same thing is asked again
+	unguided  string // key without the guidance
+	guidance  int    // pieces of it in the prompt
 	at        time.Time
 	done      time.Time // zero: still in flight when the log ended
 	delivered bool      // the whole reply was sent
@@ -90,7 +92,9 @@ func newExchange(r llmfake.Request, at time.Time) exchange {
 			x.results++
 		}
 	}
-	x.key = fmt.Sprintf("%s of %q, round %d, after %d replies, %d results and %d words of guidance%s", step, x.id, round, replies, x.results, len(r.AllTagged("guidance")), stopped)
+	x.guidance = len(r.AllTagged("guidance"))
+	x.unguided = fmt.Sprintf("%s of %q, round %d, after %d replies, %d results%s", step, x.id, round, replies, x.results, stopped)
+	x.key = fmt.Sprintf("%s and %d words of guidance", x.unguided, x.guidance)
 	return x
 }
 

@@ -29,7 +29,7 @@ func (b *bill) add(u llmfake.Usage) {
 
 // ledger compares the ledger at the end with the model's wire. A call
 // whose reply was sent and stored counts by what the model reported. One whose
-// reply may not be stored, because of a kill or because its task was stopped,
+// reply may not be stored, because of a kill, of guidance, or because its task was stopped,
 // counts by what the model reported, or by its input and by what had come of the
 // reply when it was stopped, as they were estimated. What
 // a killed life had set aside for a call that it did not come to make counts in
@@ -90,9 +90,17 @@ func (j *judge) ledger() {
 const parallelReserves = 6
 
 // counted reports that the reply to a call was stored for certain: no kill fell
-// soon after it, and no person stops its task.
+// soon after it, no person stops its task, and no guidance came meanwhile.
 func (j *judge) counted(x exchange) bool {
-	return x.delivered && !j.killedAfter(x.life, x.done) && !j.stopped(x.question())
+	return x.delivered && !j.killedAfter(x.life, x.done) && !j.stopped(x.question()) && !j.superseded(x)
+}
+
+// superseded reports that legwork asked for the same decision again, with guidance that
+// came while the call was under way: it gave the call up.
+func (j *judge) superseded(x exchange) bool {
+	return slices.ContainsFunc(j.asked, func(y exchange) bool {
+		return y.life == x.life && y.unguided == x.unguided && y.guidance > x.guidance && y.at.After(x.at) && y.at.Before(x.done.Add(killWindow))
+	})
 }
 
 // The rules about budgets.

@@ -31,6 +31,25 @@ func billed(cut bool, ledger ...tasks.Spent) record.Record {
 	return r
 }
 
+// guided is a run without kills whose review was asked again, with guidance that came
+// before its reply was stored; apart: long after that.
+func guided(apart bool, ledger ...tasks.Spent) record.Record {
+	r := good(map[string]func(*tape){"booked": func(t *tape) {
+		t.asked(llmfake.StepReview, goal2+results2, plainAnswer, 0)
+		if apart {
+			t.idle()
+		}
+		t.asked(llmfake.StepReview, goal2+results2+"<guidance>note g3 omega</guidance>", plainAnswer, 0)
+	}})
+	r.Ledger = ledger
+	for i := range r.Model {
+		if r.Model[i].Event == llmfake.EventReply {
+			r.Model[i].Reply = &llmfake.Response{Usage: &llmfake.Usage{Input: 100, Output: 10}}
+		}
+	}
+	return r
+}
+
 func spent(calls, input, output int) tasks.Spent {
 	return tasks.Spent{Calls: calls, Usage: llm.Usage{Input: input, Output: output}}
 }
@@ -50,6 +69,9 @@ func TestJudgeOfLedgers(t *testing.T) {
 		{"a call that a kill cut off is not counted", billed(true, spent(1, 100, 10)), true},
 		{"replies are counted twice", billed(true, spent(2, 200, 40)), true},
 		{"nothing is counted", billed(false), true},
+		{"a decision that guidance superseded counts by its prompt", guided(false, spent(9, 900, 80)), false},
+		{"and may be stored", guided(false, spent(9, 900, 90)), false},
+		{"a decision was stored long before guidance", guided(true, spent(9, 900, 80)), true},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			violations := judge.Check(test.run).Violations
