@@ -2,8 +2,12 @@ package harness
 
 import (
 	"context"
+	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"legwork/internal/test/harness/judge"
@@ -107,9 +111,25 @@ func (l *life) watch(ctx context.Context) (record.Life, error) {
 // are to fall after it.
 func (l *life) afterTakeover() bool { return l.database != nil && l.kill.At.Milliseconds()%4 != 0 }
 
+// hang ends a life that hangs. Its goroutines go to its stderr, and what it waits for to
+// a file beside it, for people.
 func (l *life) hang() {
+	if l.p.life.Hung {
+		return
+	}
 	l.p.life.Hung = true
-	l.p.kill()
+	var missing strings.Builder
+	for _, in := range l.record.Inputs {
+		if !l.accepted[in.ID] {
+			fmt.Fprintf(&missing, "not accepted: %s %s %q in %s\n", in.Kind, in.ID, in.Text, in.Chat)
+		}
+	}
+	for _, v := range l.unsettled() {
+		fmt.Fprintf(&missing, "%s: %s\n", v.Rule, v.Text)
+	}
+	_ = os.WriteFile(filepath.Join(l.dir, fmt.Sprintf("hung.%d", l.n)), []byte(missing.String()), 0o600) // only people read it
+	_ = l.p.cmd.Process.Signal(syscall.SIGQUIT)
+	time.AfterFunc(10*time.Second, l.p.kill)
 }
 
 // noticed counts an event, and does what is due after it.
@@ -232,16 +252,19 @@ func (l *life) resumeDue(in record.Input) bool {
 }
 
 // settled reports whether everything is as it has to be at the end.
-func (l *life) settled() bool {
+func (l *life) settled() bool { return len(l.unsettled()) == 0 }
+
+// unsettled are the promises that a wait may still fulfil.
+func (l *life) unsettled() []judge.Violation {
 	r := l.record
 	r.Lives = append(slices.Clone(r.Lives), record.Life{Start: l.p.life.Start, End: time.Now()})
 	l.client.collect(&r)
 	if err := l.gather(&r); err != nil {
-		return false // a line is incomplete
+		return []judge.Violation{{Rule: "wires", Text: err.Error()}} // a line is incomplete
 	}
 	due := []string{judge.RuleAnswered, judge.RuleContent, judge.RuleGuidance, judge.RuleTidy, judge.RuleKept, judge.RuleDelivered, judge.RuleStream, judge.RuleMade, judge.RuleUploaded}
 	if l.fault == "" {
 		due = append(due, judge.RuleOnce) // a board that shows the answer goes last; with a fault the wait would be in vain
 	}
-	return !slices.ContainsFunc(judge.Check(r).Violations, func(v judge.Violation) bool { return slices.Contains(due, v.Rule) })
+	return slices.DeleteFunc(judge.Check(r).Violations, func(v judge.Violation) bool { return !slices.Contains(due, v.Rule) })
 }

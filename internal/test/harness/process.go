@@ -40,6 +40,9 @@ func (s *session) command() []string {
 	return []string{"serve"}
 }
 
+// storing is the number of the life that stores the schedules, before all others.
+const storing = -1
+
 // launch starts a life. The caller reads lines until they are closed and
 // then calls wait.
 func (s *session) launch(n int, k Kill) (*process, error) {

@@ -37,7 +37,7 @@ type session struct {
 	database *database // nil: a data file
 
 	ahead       time.Duration // of legwork's wall clock
-	due         string        // when its schedules fire, as in the config
+	due         time.Time     // when its schedules fire, by its clock
 	record      record.Record
 	sent        map[string]bool
 	accepted    map[string]bool
@@ -83,7 +83,7 @@ func (h *Harness) Run(ctx context.Context, o Order) (r record.Record, dir string
 	if s.rand.IntN(3) == 0 {
 		s.maintainAt = []int{5 + s.rand.IntN(60), 65 + s.rand.IntN(60)}
 	}
-	s.setClock()
+	s.due = time.Now().Truncate(time.Minute).Add(3 * time.Minute)
 	if err := s.keepFiles(); err != nil {
 		return r, dir, err
 	}
@@ -162,6 +162,9 @@ func (s *session) notify(ctx context.Context, note string) {
 }
 
 func (s *session) run(ctx context.Context, url string) error {
+	if err := s.storeSchedules(ctx, url); err != nil {
+		return err
+	}
 	for n := 0; ; n++ {
 		if err := s.configure(url, n); err != nil {
 			return err
@@ -290,18 +293,44 @@ func (s *session) setBudget() {
 	}
 }
 
-// setClock sets legwork's clock so far ahead that a minute begins within a few
-// seconds, when its schedules fire.
-func (s *session) setClock() {
-	now := time.Now()
-	at := now.Add(time.Second + time.Duration(s.rand.IntN(3000))*time.Millisecond)
-	minute := at.Truncate(time.Minute).Add(time.Minute).UTC()
-	s.ahead, s.due = minute.Sub(at), minute.Format("every day 15:04")
+// storeSchedules lets legwork store the schedules of the config in a life that is not
+// judged, and then sets its clock so far ahead that they fire within a few seconds. A
+// schedule that is stored after its minute does not fire until the next day.
+func (s *session) storeSchedules(ctx context.Context, url string) error {
+	if s.schedules() == "" {
+		return nil
+	}
+	if err := s.configure(url, 0); err != nil {
+		return err
+	}
+	p, err := s.launch(storing, Kill{})
+	if err != nil {
+		return err
+	}
+	for p.address() == "" && ctx.Err() == nil {
+		select {
+		case _, ok := <-p.lines:
+			if !ok {
+				_, err := p.wait()
+				return errors.Join(fmt.Errorf("storing the schedules: legwork has ended, see %s", p.said), err)
+			}
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
+	p.terminate()
+	for range p.lines { // until it has ended
+	}
+	if _, err := p.wait(); err != nil {
+		return err
+	}
+	at := time.Now().Add(time.Second + time.Duration(s.rand.IntN(3000))*time.Millisecond)
+	s.ahead = s.due.Sub(at)
 	for _, in := range s.record.Inputs {
 		if in.Fired {
 			s.record.DoneAt[in.ID] = at
 		}
 	}
+	return nil
 }
 
 // schedules are those of the config.
@@ -309,7 +338,7 @@ func (s *session) schedules() string {
 	var b strings.Builder
 	for _, in := range s.record.Inputs {
 		if in.Fired {
-			fmt.Fprintf(&b, "  - {name: %s, when: %q, text: %q, chat: %q, as: %q}\n", in.ID, s.due, in.Text, in.Place, in.As)
+			fmt.Fprintf(&b, "  - {name: %s, when: %q, text: %q, chat: %q, as: %q}\n", in.ID, s.due.UTC().Format("every day 15:04"), in.Text, in.Place, in.As)
 		}
 	}
 	if b.Len() == 0 {
