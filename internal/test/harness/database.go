@@ -171,13 +171,16 @@ func (d *database) rest() {
 	d.server.quiet.RUnlock() //nolint:staticcheck // it only waits
 }
 
+// outages are those since it was opened, in order.
+func (d *database) outages() []record.Outage { return d.server.since(d.began) }
+
 // close deletes the database. It adds to the record what disturbed it.
 func (d *database) close(r *record.Record) error {
 	d.late.Wait()
 	d.proxy.Close()
 	d.count()
 	_ = d.log.Close() // only people read it
-	r.Disturbed, r.Outages = d.counts, d.server.since(d.began)
+	r.Disturbed, r.Outages = d.counts, d.outages()
 	d.server.quiet.RLock()
 	defer d.server.quiet.RUnlock()
 	if err := d.server.pg.Drop(d.url); err != nil {

@@ -258,6 +258,9 @@ func (l *life) settled() bool { return len(l.unsettled()) == 0 }
 func (l *life) unsettled() []judge.Violation {
 	r := l.record
 	r.Lives = append(slices.Clone(r.Lives), record.Life{Start: l.p.life.Start, End: time.Now()})
+	if l.database != nil {
+		r.Outages = l.database.outages()
+	}
 	l.client.collect(&r)
 	if err := l.gather(&r); err != nil {
 		return []judge.Violation{{Rule: "wires", Text: err.Error()}} // a line is incomplete
