@@ -65,7 +65,7 @@ func TestKills(t *testing.T) {
 	for _, name := range clients() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel() // a run waits most of the time
-			report, err := h.Campaign(t.Context(), harness.Campaign{Client: name, Seed: *seed, Kills: *kills, Parallel: 5})
+			report, err := h.Campaign(t.Context(), harness.Campaign{Client: name, Seed: *seed, Kills: *kills, Parallel: 3})
 			if err != nil {
 				t.Fatal(err)
 			}

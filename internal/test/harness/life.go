@@ -49,7 +49,7 @@ func (s *session) runLife(ctx context.Context, n int, k Kill) (record.Life, erro
 	if k.At > 0 && !l.afterTakeover() {
 		l.killer.Reset(k.At)
 	}
-	old := time.AfterFunc(max(3*s.order.Patience, 20*time.Second), func() { s.notify(ctx, noteOld) })
+	old := time.AfterFunc(max(6*s.order.Patience, 20*time.Second), func() { s.notify(ctx, noteOld) })
 	defer old.Stop()
 	l.deliver(false)
 	return l.watch(ctx)

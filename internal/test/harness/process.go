@@ -2,6 +2,7 @@ package harness
 
 import (
 	"bufio"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -138,6 +139,24 @@ func (p *process) address() string {
 		}
 	}
 	return p.base
+}
+
+// listened waits until it listens, and reports false when it ends before.
+func (p *process) listened(ctx context.Context) bool {
+	look := time.NewTicker(10 * time.Millisecond)
+	defer look.Stop()
+	for p.address() == "" {
+		select {
+		case _, ok := <-p.lines:
+			if !ok {
+				return false
+			}
+		case <-look.C:
+		case <-ctx.Done():
+			return false
+		}
+	}
+	return true
 }
 
 // terminate asks it to end.

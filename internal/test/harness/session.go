@@ -303,25 +303,23 @@ func (s *session) storeSchedules(ctx context.Context, url string) error {
 	if err := s.configure(url, 0); err != nil {
 		return err
 	}
-	p, err := s.launch(storing, Kill{})
-	if err != nil {
-		return err
-	}
-	for p.address() == "" && ctx.Err() == nil {
-		select {
-		case _, ok := <-p.lines:
-			if !ok {
-				_, err := p.wait()
-				return errors.Join(fmt.Errorf("storing the schedules: legwork has ended, see %s", p.said), err)
-			}
-		case <-time.After(10 * time.Millisecond):
+	for stored := false; !stored; {
+		p, err := s.launch(storing, Kill{})
+		if err != nil {
+			return err
 		}
-	}
-	p.terminate()
-	for range p.lines { // until it has ended
-	}
-	if _, err := p.wait(); err != nil {
-		return err
+		stored = p.listened(ctx)
+		p.terminate()
+		for range p.lines { // until it has ended
+		}
+		switch life, err := p.wait(); {
+		case err != nil:
+			return err
+		case !stored && ctx.Err() != nil:
+			return ctx.Err()
+		case !stored && !life.Lost:
+			return fmt.Errorf("storing the schedules: legwork has ended, see %s", p.said)
+		}
 	}
 	at := time.Now().Add(time.Second + time.Duration(s.rand.IntN(3000))*time.Millisecond)
 	s.ahead = s.due.Sub(at)
