@@ -1,6 +1,9 @@
-import { language } from "./i18n";
+import { intl } from "./i18n";
 
 const day = 86_400_000;
+
+const numbers = (options: Intl.NumberFormatOptions) => intl(Intl.NumberFormat, options);
+export const times = (options: Intl.DateTimeFormatOptions) => intl(Intl.DateTimeFormat, options);
 
 /** A time: "14:05" today, otherwise with the day. Takes RFC 3339 or milliseconds. */
 export function time(at: string | number | undefined | null): string {
@@ -9,18 +12,18 @@ export function time(at: string | number | undefined | null): string {
   const options: Intl.DateTimeFormatOptions = { hour: "2-digit", minute: "2-digit", hourCycle: "h23" };
   if (d.toDateString() !== now.toDateString()) Object.assign(options, { day: "numeric", month: "short" });
   if (d.getFullYear() !== now.getFullYear()) options.year = "numeric";
-  return d.toLocaleString(language(), options);
+  return times(options).format(d);
 }
 
 /** A time with date, seconds and zone, for titles. */
 export const fullTime = (at: string | number | undefined | null): string =>
-  at ? new Date(at).toLocaleString(language(), { dateStyle: "full", timeStyle: "long" }) : "";
+  at ? times({ dateStyle: "full", timeStyle: "long" }).format(new Date(at)) : "";
 
 /** How long ago, or in what time: "5 minutes ago", "in 2 days". */
 export function ago(at: string | number | undefined | null, now = Date.now()): string {
   if (!at) return "";
   const ms = new Date(at).getTime() - now, size = Math.abs(ms);
-  const f = new Intl.RelativeTimeFormat(language(), { numeric: "auto" });
+  const f = intl(Intl.RelativeTimeFormat, { numeric: "auto" });
   const units: [Intl.RelativeTimeFormatUnit, number][] = [["day", day], ["hour", 3_600_000], ["minute", 60_000]];
   for (const [unit, length] of units) {
     if (size >= length) return f.format(Math.round(ms / length), unit);
@@ -39,15 +42,15 @@ export function duration(ms: number | undefined | null): string {
 }
 
 /** A count: "12,345". */
-export const number = (n: number | undefined | null): string => (n ?? 0).toLocaleString(language());
+export const number = (n: number | undefined | null): string => numbers({}).format(n ?? 0);
 
 /** A count in few characters: "12.3k". */
-export const short = (n: number | undefined | null): string => new Intl.NumberFormat(language(), { notation: "compact", maximumFractionDigits: 1 }).format(n ?? 0);
+export const short = (n: number | undefined | null): string => numbers({ notation: "compact", maximumFractionDigits: 1 }).format(n ?? 0);
 
 /** An amount of dollars: "$0.0123", "$12.30". */
 export function money(usd: number | undefined | null): string {
   const n = usd ?? 0;
-  return "$" + n.toLocaleString(language(), { minimumFractionDigits: 2, maximumFractionDigits: n !== 0 && Math.abs(n) < 1 ? 4 : 2 });
+  return "$" + numbers({ minimumFractionDigits: 2, maximumFractionDigits: n !== 0 && Math.abs(n) < 1 ? 4 : 2 }).format(n);
 }
 
 /** A size in bytes: "12 kB", "3.4 MB". */

@@ -24,6 +24,17 @@ function choose(): Language {
 
 export const language = (): Language => current;
 
+const formats = new Map<string, unknown>();
+
+/** A format of Intl in the language of the page. It is kept: to make one takes about as
+ * long as to draw a row. */
+export function intl<F, O>(Kind: new (language: string, options: O) => F, options: O): F {
+  const key = Kind.name + JSON.stringify(options);
+  let kept = formats.get(key) as F | undefined;
+  if (!kept) formats.set(key, (kept = new Kind(current, options)));
+  return kept;
+}
+
 /** Changes the language of the page and keeps it in this browser. */
 export function setLanguage(l: Language) {
   localStorage.setItem(stored, l);
@@ -62,7 +73,7 @@ export function translate(names: string[], key: string, values: Record<string, s
   return text.replace(/\{(\w+)((?:\|[^{}|]*)*)\}/g, (whole, name: string, forms: string) => {
     const value = values[name];
     if (value === undefined) return whole;
-    if (!forms) return typeof value === "number" ? value.toLocaleString(current) : value;
+    if (!forms) return typeof value === "number" ? intl(Intl.NumberFormat, {}).format(value) : value;
     const all = forms.slice(1).split("|");
     return all[Math.min(form(Number(value)), all.length - 1)];
   });
@@ -70,7 +81,7 @@ export function translate(names: string[], key: string, values: Record<string, s
 
 // form is the index of the plural form: one, few (Russian) or many.
 function form(n: number): number {
-  const rule = new Intl.PluralRules(current).select(n);
+  const rule = intl(Intl.PluralRules, {}).select(n);
   return current === "ru" ? { one: 0, few: 1 }[rule as string] ?? 2 : rule === "one" ? 0 : 1;
 }
 

@@ -1,7 +1,7 @@
 import { useMemo } from "preact/hooks";
 import { useList } from "../../lib/api";
-import { money, number, short } from "../../lib/format";
-import { language, useTexts } from "../../lib/i18n";
+import { money, number, short, times } from "../../lib/format";
+import { useTexts } from "../../lib/i18n";
 import { navigate, useRoute } from "../../lib/router";
 import { Card, Figure, PageHead } from "../../ui/Card";
 import { Chart } from "../../ui/Chart";
@@ -32,7 +32,7 @@ export default function Usage() {
   const what = (query.get("what") ?? (sum.usd > 0 ? "usd" : "tokens")) === "tokens" ? "tokens" : "usd";
   const label = (name: string) => (by === "group" && name === "llm_tool" ? t("llm_tool") : name || t("none." + by));
   const format = what === "usd" ? money : short;
-  const shownDay = (day: string) => new Date(day + "T12:00:00").toLocaleDateString(language(), { day: "numeric", month: "short" });
+  const shownDay = (day: string) => times({ day: "numeric", month: "short" }).format(new Date(day + "T12:00:00"));
   return (
     <div class="page">
       <PageHead title={t("title")} lead={t("lead")} />
