@@ -150,7 +150,6 @@ var planted = []struct {
 	{record.Terminal, "settle-lost", "what a call has cost does not take the place of what was set aside", []string{judge.RuleLedger}},
 	{record.Telegram, "anybody-decides", "a press of somebody else counts", []string{judge.RuleApproved, judge.RuleTold}},
 	{record.Telegram, "card-left", "a question that is over keeps its buttons", []string{judge.RuleTidy}},
-	{record.Slack, "answer-forgotten", "an answer in the midst of a call is forgotten by a restart", []string{judge.RuleAskedOnce}},
 	{record.Slack, "card-left", "a question that is over keeps its buttons", []string{judge.RuleTidy}},
 	{record.Telegram, "pause-leaky", "calls are made while everything is paused", []string{judge.RulePaused}},
 	{record.Telegram, "pause-not-stored", "a restart forgets that everything is paused, for it was not stored", []string{judge.RulePaused}},
