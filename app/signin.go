@@ -5,32 +5,62 @@ import (
 	"context"
 	"net"
 	"net/netip"
+	"slices"
+	"time"
 
 	"legwork/app/data"
 	"legwork/bot"
 	"legwork/bot/terminal"
+	"legwork/i18n"
 	"legwork/internal/telemetry"
 	"legwork/tasks"
 	"legwork/tasks/api"
 	"legwork/tasks/inbox"
 	"legwork/tasks/policy"
 	"legwork/web"
+	"legwork/web/problem"
 )
 
 // signIn says how people sign in at the page. configFile says that admins can edit one.
 func (a *core) signIn(configFile bool) *web.SignIn {
 	return &web.SignIn{
 		Store: a.store, Rights: a.rights, ConfigFile: configFile, Version: telemetry.ReadBuild().Version,
-		Language: func(ctx context.Context, person string) string {
-			usual := a.inbox.CurrentRules().Language
-			language, err := a.inbox.Settings.Language(ctx, person, usual)
-			if err != nil {
-				a.log.WarnContext(ctx, "language of a person not read", "person", person, "cause", err)
-			}
-			return cmp.Or(language, usual)
-		},
+		Preferences: a.preferences, Prefer: a.prefer,
 		Record: func(ctx context.Context, e tasks.AuditEntry) { data.Record(ctx, a.store, a.log, e) },
 	}
+}
+
+// preferences are those of a person.
+func (a *core) preferences(ctx context.Context, person string) (p web.Preferences, err error) {
+	if p.Language, err = a.inbox.Settings.Get(ctx, person, tasks.SettingLanguage); err != nil {
+		return p, err
+	}
+	p.Timezone, err = a.inbox.Settings.Get(ctx, person, tasks.SettingTimezone)
+	p.Timezone = cmp.Or(p.Timezone, a.inbox.CurrentRules().Timezone)
+	return p, err
+}
+
+// prefer changes preferences of a person, as /lang and /timezone do.
+func (a *core) prefer(ctx context.Context, person string, p web.Preferences) error {
+	wrong := problem.New(problem.Invalid, "Correct the values that are listed.")
+	if p.Language != "" && !slices.ContainsFunc(i18n.Languages(), func(l i18n.Language) bool { return l.Code == p.Language }) {
+		wrong.Errors = append(wrong.Errors, problem.Mistake{Location: "body.language", Message: "a language of legwork, such as en"})
+	}
+	if _, err := time.LoadLocation(p.Timezone); err != nil || p.Timezone == "Local" {
+		wrong.Errors = append(wrong.Errors, problem.Mistake{Location: "body.timezone", Message: "an IANA name, such as Europe/Berlin"})
+	}
+	if len(wrong.Errors) > 0 {
+		return wrong
+	}
+	for name, value := range map[string]string{tasks.SettingLanguage: p.Language, tasks.SettingTimezone: p.Timezone} {
+		if value == "" {
+			continue
+		}
+		if err := a.inbox.Settings.Put(ctx, person, name, value); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // rights returns what a person who signed in by a link may do: everything for admins,

@@ -36,6 +36,7 @@ type Draft struct {
 	Fixed    string    `json:"-"`               // text of a board in a message that can never be changed
 	Plan     *Plan     `json:"plan,omitempty"`  // of a question about a plan, for platforms where people can change it
 	Form     *Form     `json:"form,omitempty"`  // of a question with fields, for platforms that show all of them at once
+	Adds     bool      `json:"-"`               // of a notice: the message that ReplyTo names was added to the running task
 	FreeText bool      `json:"words,omitempty"` // any text may be the answer, even a number: digits must not press Buttons
 }
 

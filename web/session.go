@@ -26,14 +26,23 @@ type SignIn struct {
 	// Rights returns what a person who signed in by a link may do now. Its error is
 	// api.ErrForbidden when legwork no longer listens to the person.
 	Rights func(context.Context, tasks.ChatPerson) (api.Principal, error)
-	// Language returns the language of a person, by the key of it.
-	Language func(ctx context.Context, person string) string
+	// Preferences returns what a person has chosen, by the key of the person. Prefer
+	// changes the fields that are not empty; its error is a *problem.Error if a value is
+	// not known.
+	Preferences func(ctx context.Context, person string) (Preferences, error)
+	Prefer      func(ctx context.Context, person string, p Preferences) error
 	// Record adds an entry to the audit log.
 	Record func(context.Context, tasks.AuditEntry)
 	// ConfigFile says that admins can read and change the config file in the page.
 	ConfigFile bool
 	// Version of legwork, for the page.
 	Version string
+}
+
+// Preferences are the settings of a person that the page and the chats share.
+type Preferences struct {
+	Language string `json:"language"` // as /lang sets it; empty: none was chosen
+	Timezone string `json:"timezone"` // as /timezone sets it, or else of the config
 }
 
 // newSecret returns a secret of 260 random bits.

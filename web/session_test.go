@@ -20,6 +20,7 @@ import (
 	"legwork/tasks/api"
 	"legwork/tasks/policy"
 	"legwork/web"
+	"legwork/web/problem"
 )
 
 // signInEnv is a server at which people sign in.
@@ -33,17 +34,36 @@ type signInEnv struct {
 	mu     sync.Mutex
 	access map[string]policy.Role // by the keys of people
 	audit  []string
+	prefer map[string]web.Preferences // by the keys of people
+}
+
+// prefers returns the preferences of a person, and sets them unless nil.
+func (e *signInEnv) prefers(person string, set *web.Preferences) web.Preferences {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if set != nil {
+		e.prefer[person] = *set
+	}
+	return e.prefer[person]
 }
 
 // newSignInEnv makes a server; tell, unless nil, changes its config.
 func newSignInEnv(t *testing.T, tell func(*web.Config)) *signInEnv {
 	t.Helper()
-	e := &signInEnv{T: t, access: map[string]policy.Role{"telegram:1": policy.RolePerson, "telegram:2": policy.RoleAdmin}}
+	e := &signInEnv{T: t, access: map[string]policy.Role{"telegram:1": policy.RolePerson, "telegram:2": policy.RoleAdmin}, prefer: map[string]web.Preferences{"web:ops": {Language: "en", Timezone: "UTC"}}}
 	e.store = memory.New(e.now)
 	c := web.WithClock(web.Config{
 		Listen: "127.0.0.1:0", PublicURL: "https://bot.example.com", API: whoAmI,
 		SignIn: &web.SignIn{
-			Store: e.store, Rights: e.rights, Version: "1.0", Language: func(context.Context, string) string { return "en" },
+			Store: e.store, Rights: e.rights, Version: "1.0",
+			Preferences: func(_ context.Context, person string) (web.Preferences, error) { return e.prefers(person, nil), nil },
+			Prefer: func(_ context.Context, person string, p web.Preferences) error {
+				if p.Language == "xx" {
+					return problem.New(problem.Invalid, "no such language")
+				}
+				e.prefers(person, &p)
+				return nil
+			},
 			Record: func(_ context.Context, a tasks.AuditEntry) {
 				e.mu.Lock()
 				defer e.mu.Unlock()
@@ -148,8 +168,16 @@ func TestSignInByToken(t *testing.T) {
 		t.Errorf("the caller is %q", who.body)
 	}
 	var me web.Me
-	if err := json.Unmarshal([]byte(e.is("me", "GET", "/v1/session", cookie, 200).body), &me); err != nil || me.Name != "ops" || me.Person != "web:ops" || !me.Chat || me.Config || me.Session == nil || me.Version != "1.0" || me.Language != "en" {
+	if err := json.Unmarshal([]byte(e.is("me", "GET", "/v1/session", cookie, 200).body), &me); err != nil || me.Name != "ops" || me.Person != "web:ops" || !me.Chat || me.Config || me.Session == nil || me.Version != "1.0" || me.Language != "en" || me.Timezone != "UTC" {
 		t.Errorf("me is %+v, %v", me, err)
+	}
+	for body, status := range map[string]int{`{"language": "ru", "timezone": "Asia/Tokyo"}`: 204, `{"language": "xx"}`: 422, `{`: 400} {
+		if got := ask(t, "PATCH", "http://"+e.at+"/v1/session", body, "Content-Type: application/json", "Cookie: "+cookie); got.status != status {
+			t.Errorf("changing the preferences by %s: got %d %s, want %d", body, got.status, got.body, status)
+		}
+	}
+	if got := e.is("me after a change", "GET", "/v1/session", cookie, 200).body; !strings.Contains(got, `"language":"ru","timezone":"Asia/Tokyo"`) {
+		t.Errorf("after a change, me is %s", got)
 	}
 	if got, _ := e.post(`{"token": "` + scoutText + `"}`); got.status != 403 {
 		t.Errorf("an agent signs in: got %d, want 403", got.status)

@@ -42,12 +42,12 @@ type Me struct {
 	Chats    []string    `json:"chats"`
 	Groups   []string    `json:"groups,omitzero"`
 	Webhooks []string    `json:"webhooks"`
-	Language string      `json:"language"`
-	Can      []policy.Op `json:"can"`    // what the role may do, at least with its own tasks
-	Chat     bool        `json:"chat"`   // the web chat is open to the caller
-	Config   bool        `json:"config"` // the caller may read and change the config file
-	Session  *MySession  `json:"session,omitempty"`
-	Version  string      `json:"version"`
+	Preferences
+	Can     []policy.Op `json:"can"`    // what the role may do, at least with its own tasks
+	Chat    bool        `json:"chat"`   // the web chat is open to the caller
+	Config  bool        `json:"config"` // the caller may read and change the config file
+	Session *MySession  `json:"session,omitempty"`
+	Version string      `json:"version"`
 }
 
 // MySession is the session of a request.
@@ -97,9 +97,13 @@ func (a *auth) signInCalls(w http.ResponseWriter, r *http.Request) {
 	allow := "GET, HEAD"
 	switch {
 	case r.URL.Path == pathSession:
-		allow = "GET, HEAD, POST, DELETE"
-		if isRead(r) {
+		allow = "GET, HEAD, POST, PATCH, DELETE"
+		switch {
+		case isRead(r):
 			a.getSession(w, r)
+			return
+		case r.Method == http.MethodPatch:
+			a.patchSession(w, r)
 			return
 		}
 	case r.URL.Path == pathSessions:
@@ -288,7 +292,11 @@ func (a *auth) getSession(w http.ResponseWriter, r *http.Request) {
 	if me.Chat {
 		me.Person = p.Person.Key()
 	}
-	me.Language = a.signIn.Language(r.Context(), holder(p))
+	var err error
+	if me.Preferences, err = a.signIn.Preferences(r.Context(), holder(p)); err != nil {
+		a.unavailable(w, r, err)
+		return
+	}
 	for _, op := range policy.Ops() {
 		if p.Role.May(op) != policy.Never {
 			me.Can = append(me.Can, op)
@@ -304,6 +312,25 @@ func (a *auth) getSession(w http.ResponseWriter, r *http.Request) {
 		me.Session = &MySession{s.ID, api.Time{Time: s.Expires()}}
 	}
 	replyJSON(w, http.StatusOK, me)
+}
+
+// patchSession changes the preferences of the caller.
+func (a *auth) patchSession(w http.ResponseWriter, r *http.Request) {
+	var in Preferences
+	if p := readSignIn(w, r, &in); p != nil {
+		p.Write(w)
+		return
+	}
+	err := a.signIn.Prefer(r.Context(), holder(api.Caller(r.Context())), in)
+	if wrong, ok := errors.AsType[*problem.Error](err); ok {
+		wrong.Write(w)
+		return
+	}
+	if err != nil {
+		a.unavailable(w, r, err)
+		return
+	}
+	w.WriteHeader(http.StatusNoContent)
 }
 
 // holder is the key of the person of a caller's sessions.

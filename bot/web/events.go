@@ -28,6 +28,12 @@ type removed struct {
 	Conversation string `json:"conversation"`
 }
 
+// readTo is the event about what the person has read.
+type readTo struct {
+	Conversation string `json:"conversation"`
+	Seq          uint64 `json:"seq"`
+}
+
 // events writes the changes of the person's posts as server-sent events
 // (html.spec.whatwg.org, section 9.2), until the request ends.
 func (w *Web) events(c *call) error {
@@ -122,6 +128,8 @@ func (s *stream) change(c *change, replayed uint64) {
 		s.event("emptied", 0, removed{c.conversation})
 	case c.gone:
 		s.event("gone", 0, removed{c.conversation})
+	case c.read:
+		s.event("read", 0, readTo{c.conversation, c.post.Seq})
 	case !c.grows && c.post.Seq <= replayed:
 	case known && c.grows:
 		p, fits := c.pieceAfter(has)

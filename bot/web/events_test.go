@@ -29,6 +29,13 @@ func TestEvents(t *testing.T) {
 	b.leave()
 	e.edit(talk, board, bot.Draft{Kind: bot.KindAnswer, Task: "t", Text: "Done"})
 
+	other := e.stream(ann, "")
+	other.next("hello")
+	e.want(http.StatusNoContent, ann, "POST", "conversations/"+talk+"/read", fmt.Sprintf(`{"seq":%s}`, board), nil)
+	if got, want := other.next("read").data, fmt.Sprintf(`{"conversation":%q,"seq":%s}`, talk, board); got != want {
+		t.Fatalf("another browser of the person got %s, want %s", got, want)
+	}
+
 	again := e.stream(ann, first.id)
 	if v := again.next("hello"); strings.Contains(v.data, "reset") {
 		t.Fatalf("got %+v", v)

@@ -433,6 +433,7 @@ func (w *Web) markRead(c *call) error {
 	if err := w.cfg.Store.ReadPosts(c.r.Context(), c.chat.Key(), in.Seq); err != nil {
 		return err
 	}
+	w.hub.noteRead(c.who.Person.Key(), c.chat.ID, in.Seq)
 	c.w.WriteHeader(http.StatusNoContent)
 	return nil
 }

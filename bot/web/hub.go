@@ -33,6 +33,7 @@ type change struct {
 	post  Post
 	gone  bool
 	whole bool // gone: so is the conversation
+	read  bool // the person has read the conversation up to the Seq of post
 	grows bool // its text is not stored as it is
 	// Of a growing answer: text is replaced, and not only longer, when base changes.
 	// units is the length of its text in UTF-16, as browsers count.
@@ -187,6 +188,13 @@ func (h *hub) remove(owner, conversation string, whole bool) {
 		maps.DeleteFunc(r.changed, old)
 	}
 	h.tell(&change{place: place{conversation: conversation}, owner: owner, gone: true, whole: whole})
+}
+
+// noteRead tells the readers up to which seq a person has read a conversation.
+func (h *hub) noteRead(owner, conversation string, seq uint64) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.tell(&change{place: place{conversation, "read"}, owner: owner, post: Post{Seq: seq}, read: true})
 }
 
 // shown is what a reader has of a growing answer.

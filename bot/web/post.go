@@ -27,6 +27,7 @@ type Post struct {
 	Failed       bool      `json:"failed,omitempty"`
 	Footer       string    `json:"footer,omitempty"`
 	ReplyTo      string    `json:"reply_to,omitempty"`
+	Adds         bool      `json:"adds,omitempty"` // the post that ReplyTo names was added to the running task
 
 	Board    *Board       `json:"board,omitempty"`
 	Buttons  []bot.Button `json:"buttons,omitempty"`
@@ -66,7 +67,7 @@ type File struct {
 // postOf is a draft as a post.
 func postOf(d bot.Draft) Post {
 	p := Post{
-		Kind: string(d.Kind), Text: d.Text, Task: d.Task, Partial: d.Partial, Failed: d.Failed, Footer: d.Footer, ReplyTo: d.ReplyTo,
+		Kind: string(d.Kind), Text: d.Text, Task: d.Task, Partial: d.Partial, Failed: d.Failed, Footer: d.Footer, ReplyTo: d.ReplyTo, Adds: d.Adds,
 		Buttons: d.Buttons, Calls: d.Calls, Copy: d.Copy, FreeText: d.FreeText, Plan: d.Plan, Form: d.Form,
 	}
 	if b := d.Board; b != nil {

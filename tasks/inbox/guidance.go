@@ -152,7 +152,7 @@ func addedNotice(in *Inbox, r *Request, to tasks.ID, receipt tasks.Receipt) Noti
 		return Notice{}
 	}
 	s := in.Notice(r, "notice.added", nil)
-	s.Audience = ToChat
+	s.Audience, s.Adds = ToChat, true
 	if receipt.Seq > 0 {
 		rest := ":" + string(receipt.Task) + ":" + strconv.Itoa(receipt.Seq)
 		s.Buttons = []bot.Button{

@@ -34,17 +34,22 @@ type fake struct {
 	pressed  []post // bodies of presses
 	sent     []post // bodies of messages
 	keys     map[string]bool
-	changed  chan struct{} // a press arrived
-	down     bool          // all calls fail: the network is gone
+	read     map[string]int // the newest post that was read, by conversation
+	changed  chan struct{}  // a press arrived
+	down     bool           // all calls fail: the network is gone
+	language string         // that the person has chosen
+	timezone string         // of the person
+	refused  string         // why messages are refused; empty: they are not
 }
 
 func newFake(t *testing.T) *fake {
-	f := &fake{T: t, signedIn: true, posts: map[string][]post{}, uploads: map[string][]byte{}, streams: map[chan string]bool{}, keys: map[string]bool{}, changed: make(chan struct{}, 100)}
+	f := &fake{T: t, signedIn: true, posts: map[string][]post{}, uploads: map[string][]byte{}, streams: map[chan string]bool{}, keys: map[string]bool{}, read: map[string]int{}, changed: make(chan struct{}, 100)}
 	mux := http.NewServeMux()
 	mux.Handle("/console/", console.Handler())
 	for pattern, serve := range map[string]func(http.ResponseWriter, *http.Request){
 		"GET /v1/session":                              f.session,
 		"POST /v1/session":                             f.signIn,
+		"PATCH /v1/session":                            f.prefer,
 		"DELETE /v1/session":                           f.signOut,
 		"GET /v1/sessions":                             f.sessions,
 		"GET /v1/chat/conversations":                   f.list,
@@ -52,7 +57,7 @@ func newFake(t *testing.T) *fake {
 		"GET /v1/chat/conversations/{id}/posts":        f.page,
 		"POST /v1/chat/conversations/{id}/messages":    f.message,
 		"POST /v1/chat/conversations/{id}/press":       f.press,
-		"POST /v1/chat/conversations/{id}/read":        func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) },
+		"POST /v1/chat/conversations/{id}/read":        f.markRead,
 		"GET /v1/chat/conversations/{id}/files/{file}": f.file,
 		"GET /v1/groups": func(w http.ResponseWriter, _ *http.Request) {
 			reply(w, 200, post{"items": []post{{"name": "web"}}, "next_cursor": nil})
@@ -126,8 +131,10 @@ func (f *fake) await(done func() bool) {
 }
 
 func (f *fake) session(w http.ResponseWriter, _ *http.Request) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	reply(w, 200, post{
-		"name": "Ann", "role": "admin", "person": "telegram:1", "chats": []string{}, "languages": "en", "can": []string{"read", "start"},
+		"name": "Ann", "role": "admin", "person": "telegram:1", "chats": []string{}, "language": f.language, "timezone": f.timezone, "can": []string{"read", "start"},
 		"chat": true, "config": true, "session": post{"id": "s1", "expires_at": "2030-01-01T00:00:00Z"}, "version": "test",
 	})
 }
@@ -139,6 +146,18 @@ func (f *fake) signIn(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	f.set(func() { f.signedIn = true })
+	w.WriteHeader(http.StatusNoContent)
+}
+
+func (f *fake) prefer(w http.ResponseWriter, r *http.Request) {
+	body := f.body(r, "language", "timezone")
+	f.set(func() {
+		for name, of := range map[string]*string{"language": &f.language, "timezone": &f.timezone} {
+			if value, ok := body[name].(string); ok {
+				*of = value
+			}
+		}
+	})
 	w.WriteHeader(http.StatusNoContent)
 }
 
@@ -176,7 +195,7 @@ func (f *fake) list(w http.ResponseWriter, r *http.Request) {
 	for id, posts := range f.posts {
 		text := fmt.Sprint(posts[0]["text"])
 		if strings.Contains(text, q) {
-			one := post{"id": id, "title": text[:min(len(text), 200)], "last_at": posts[len(posts)-1]["at"], "unread": false, "task": ""}
+			one := post{"id": id, "title": text[:min(len(text), 200)], "last_at": posts[len(posts)-1]["at"], "unread": f.unread(id), "task": ""}
 			if q != "" {
 				one["found"] = text[:min(len(text), 200)]
 			}
@@ -185,6 +204,28 @@ func (f *fake) list(w http.ResponseWriter, r *http.Request) {
 	}
 	slices.SortFunc(items, func(a, b post) int { return strings.Compare(fmt.Sprint(b["id"]), fmt.Sprint(a["id"])) })
 	reply(w, 200, post{"items": items, "next_cursor": nil})
+}
+
+// unread reports whether legwork has added a post that was not read.
+func (f *fake) unread(id string) bool {
+	return slices.ContainsFunc(f.posts[id], func(p post) bool {
+		var number int
+		_, _ = fmt.Sscan(fmt.Sprint(p["id"]), &number) // the ids are numbers
+		return p["mine"] == nil && number > f.read[id]
+	})
+}
+
+func (f *fake) markRead(w http.ResponseWriter, r *http.Request) {
+	id, body := r.PathValue("id"), f.body(r, "seq")
+	seq, _ := body["seq"].(float64)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if seq < 1 {
+		f.Errorf("the page has read %s up to %v, which is no post", id, body["seq"])
+	}
+	f.read[id] = max(f.read[id], int(seq))
+	f.send("read", 0, post{"conversation": id, "seq": f.read[id]})
+	w.WriteHeader(http.StatusNoContent)
 }
 
 func (f *fake) forget(w http.ResponseWriter, r *http.Request) {
@@ -230,6 +271,10 @@ func (f *fake) message(w http.ResponseWriter, r *http.Request) {
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	if f.refused != "" {
+		reply(w, 422, post{"status": 422, "code": "invalid", "title": "No", "detail": f.refused})
+		return
+	}
 	if key := fmt.Sprint(body["key"]); f.keys[key] {
 		reply(w, 202, f.posts[id][len(f.posts[id])-1])
 		return

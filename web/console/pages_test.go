@@ -30,8 +30,10 @@ func full(f *fake) {
 			{"id": "1/d", "title": "Note the order in the sheet", "group": "files", "state": "todo"},
 		},
 	}})
+	guide := f.say(talk, post{"kind": "text", "mine": true, "text": "Write to Bob, too."})
+	f.say(talk, post{"kind": "notice", "adds": true, "reply_to": guide["id"], "text": "Added to the running task.", "buttons": []post{{"label": "Ask separately", "data": "x:1"}, {"label": "Undo", "data": "u:1"}}})
 	f.say(talk, post{
-		"kind": "question", "task": "01JE", "text": "**Allow this call?** It places an order.", "calls": []post{{"tool": "shop.order", "arguments": post{"offer": "B", "amount": 1, "address": post{"street": "Main St 1", "city": "Berlin"}}}},
+		"kind": "question", "task": "01JE", "text": "**Allow this call?**\n\n`order` of the server `shop`\n\n```json\n{\n  \"offer\": \"B\",\n  \"amount\": 1\n}\n```\n\nThe text above is all of it.", "calls": []post{{"tool": "shop.order", "arguments": post{"offer": "B", "amount": 1}}},
 		"buttons": []post{{"label": "Allow once", "data": "a:1", "style": "primary"}, {"label": "Allow for this task", "data": "a:2"}, {"label": "Deny", "data": "a:3", "style": "danger"}},
 	})
 	f.say(talk, post{"kind": "question", "task": "01JF", "text": "**The plan.** Change it, or run it.", "plan": post{"data": "run:1", "items": []post{
@@ -61,6 +63,8 @@ func TestViews(t *testing.T) {
 			tab.Keep("end")
 			tab.Eval(`document.querySelector(".chat-scroll").scrollTop = 0`, nil)
 			tab.Keep("beginning")
+			tab.Eval(`document.querySelector(".post.adds").scrollIntoView({block: "center"})`, nil)
+			tab.Keep("addition")
 			tab.Go(f.url)
 			tab.Sees("What can I do for you?")
 			tab.Accessible("a new conversation")
@@ -190,4 +194,84 @@ func TestReaderStays(t *testing.T) {
 	tab.Until(scroll + `.scrollTop < 2000`)
 	tab.Click(browser.Button("Go to the newest message"))
 	tab.Until(scroll + `.scrollHeight - ` + scroll + `.scrollTop - ` + scroll + `.clientHeight < 4`)
+}
+
+// TestUnread: a post that was read in one browser is read in all browsers of the person,
+// also in one that opens later.
+func TestUnread(t *testing.T) {
+	f := newFake(t)
+	f.say(talk, post{"kind": "answer", "text": "The first answer."})
+	board := f.say(talk, post{"kind": "board", "task": "01JE", "text": "Working", "board": post{"title": "Work", "status": "Working", "items": []post{}}})
+	const dot = `document.querySelector(".chat-unread")`
+	reader, other := chromium.Browser(t).Tab(t, browser.Wide), chromium.Browser(t).Tab(t, browser.Wide)
+	other.Go(f.url)
+	other.Until(dot)
+	reader.Go(f.url + "chat/" + talk)
+	reader.Sees("The first answer.")
+	other.Until("!" + dot)
+	f.say(talk, post{"id": board["id"], "kind": "board", "task": "01JE", "text": "Done", "board": post{"title": "The work is done", "status": "Done", "items": []post{}}})
+	reader.Sees("The work is done")
+	reader.Go(f.url)
+	f.say(talk, post{"kind": "answer", "text": "The second answer."})
+	other.Until(dot)
+	reader.Go(f.url + "chat/" + talk)
+	reader.Sees("The second answer.")
+	other.Until("!" + dot)
+	later := chromium.Browser(t).Tab(t, browser.Wide)
+	later.Go(f.url)
+	later.Sees("The first answer.") // the title
+	later.Until("!" + dot)
+}
+
+// TestToasts: a note covers neither the newest message nor the field, in a short
+// conversation and in a long one.
+func TestToasts(t *testing.T) {
+	f := newFake(t)
+	f.refused = "Not in this test."
+	for _, text := range []string{"Short.", strings.Repeat("A paragraph.\n\n", 100)} {
+		f.say(talk, post{"kind": "answer", "text": text + "The end."})
+		for _, v := range []browser.View{browser.Wide, browser.DarkNarrow} {
+			tab := chromium.Browser(t).Tab(t, v)
+			tab.Allow("status of 422")
+			tab.Go(f.url + "chat/" + talk)
+			tab.Sees("The end.")
+			tab.Fill(browser.Box("Ask something"), "Hello")
+			tab.Click(browser.Button("Send"))
+			tab.Until(`[...document.querySelectorAll("[role=status] .toast")].some((e) => e.innerText.includes("Not in this test."))`)
+			tab.Until(`(() => {
+				const box = (name) => [...document.querySelectorAll(name)].at(-1).getBoundingClientRect();
+				const apart = (a, b) => a.bottom <= b.top || b.bottom <= a.top;
+				return [".post", ".composer-box"].every((name) => apart(box(name), box(".toast"))) && box(".post").bottom <= box(".chat-scroll").bottom;
+			})()`)
+			tab.Keep("toast")
+		}
+	}
+}
+
+// TestPreferences: the page has the language and the clock of the person, and says whose
+// clock it is when the browser has another one.
+func TestPreferences(t *testing.T) {
+	f := newFake(t)
+	f.language, f.timezone = "ru", "Asia/Tokyo"
+	f.say(talk, post{"kind": "answer", "text": "Yes.", "at": "2024-06-30T22:05:00Z"})
+	tab := chromium.Browser(t).Tab(t, browser.Narrow)
+	tab.In("Asia/Dubai")
+	tab.Go(f.url + "chat/" + talk)
+	tab.Sees("Время показано по часам Asia/Tokyo")
+	tab.Sees("1 июл. 2024 г., 07:05")
+	tab.Accessible("a conversation with the clock of another place")
+	tab.Keep("zone")
+	tab.Click(browser.Button("По часам Asia/Dubai"))
+	tab.Sees("1 июл. 2024 г., 02:05")
+	tab.SeesNot("Время показано")
+
+	tab.Look(browser.Wide)
+	tab.Click(browser.Button("/Ann/"))
+	tab.Click(browser.Element{Role: "menuitemradio", Name: "English"})
+	tab.Sees("Jul 1, 2024, 02:05")
+	f.set(func() {
+		if f.language != "en" || f.timezone != "Asia/Dubai" {
+			t.Errorf("the page has set %q and %q", f.language, f.timezone)
+		}
+	})
 }

@@ -55,6 +55,11 @@ func TestAsleep(t *testing.T) {
 
 	tab.Freeze(true)
 	talk("frozen")
+	awake.Sees(want[len(want)-1])
+	var asleep bool
+	if tab.Eval(`!document.body.innerText.includes("frozen")`, &asleep); !asleep {
+		t.Error("the page that was to sleep shows what was said meanwhile")
+	}
 	tab.Freeze(false)
 	same(tab, "the page that was frozen")
 	same(awake, "the page beside it")

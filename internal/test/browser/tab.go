@@ -208,6 +208,14 @@ func (tab *Tab) Freeze(asleep bool) {
 	}
 }
 
+// In gives the tab the clock of a time zone.
+func (tab *Tab) In(zone string) {
+	tab.t.Helper()
+	if _, err := chromedp.Call(tab.ctx, emulation.SetTimezoneOverride, emulation.SetTimezoneOverrideParams{TimezoneID: zone}); err != nil {
+		tab.t.Fatalf("setting the time zone: %v", err)
+	}
+}
+
 // Offline cuts the tab from the network, or connects it again.
 func (tab *Tab) Offline(cut bool) {
 	tab.t.Helper()

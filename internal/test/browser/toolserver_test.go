@@ -63,7 +63,7 @@ func (e *env) withTools() {
 	e.harmless(tab, "the tools")
 }
 
-// TestHugeResult shows a result of 1 MiB in one line.
+// TestHugeResult shows all of a result of 1 MiB in one line.
 func TestHugeResult(t *testing.T) {
 	e := newEnv(t, "")
 	e.withTools()
@@ -78,6 +78,7 @@ func TestHugeResult(t *testing.T) {
 	for tab.Count(browser.Button("/^(Load all|Show more)/")) > 0 { // until the whole of it is there
 		tab.Click(browser.Button("/^(Load all|Show more)/"))
 	}
+	tab.Until(fmt.Sprintf(`document.querySelector("dialog .task-text").textContent.includes("0123456789abcde ".repeat(%d).trim())`, 1<<16))
 	var wide int
 	if tab.Eval(`document.documentElement.scrollWidth - innerWidth`, &wide); wide > 0 {
 		t.Errorf("the page is %d pixels wider than the window", wide)

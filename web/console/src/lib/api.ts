@@ -1,5 +1,6 @@
 import { useCallback, useEffect, useRef, useState } from "preact/hooks";
 import { at } from "./base";
+import { language } from "./i18n";
 
 /** A mistake in a request: location is "body.goal", "query.limit"; config errors have a line and a key. */
 export interface Mistake { location?: string; message: string; line?: number; column?: number; key?: string }
@@ -42,7 +43,7 @@ export async function call<T = unknown>(method: string, path: string, o: Options
   for (const [name, value] of Object.entries(o.query ?? {})) {
     if (value !== undefined && value !== null && value !== "") url.searchParams.set(name, String(value));
   }
-  const headers: Record<string, string> = { Accept: "application/json", ...o.headers };
+  const headers: Record<string, string> = { Accept: "application/json", "Accept-Language": language(), ...o.headers };
   let body: BodyInit | undefined;
   if (o.body instanceof Blob) body = o.body;
   else if (o.body !== undefined) {

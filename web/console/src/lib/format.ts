@@ -2,22 +2,42 @@ import { intl } from "./i18n";
 
 const day = 86_400_000;
 
+/** The time zone of this browser. */
+export const browserZone = Intl.DateTimeFormat().resolvedOptions().timeZone;
+
+const datesIn = (timeZone: string) => new Intl.DateTimeFormat("en-CA", { timeZone }); // "2026-01-31"
+let zone = browserZone, dates = datesIn(zone);
+
+/** Sets the time zone of all times. One that the browser does not know changes nothing. */
+export function setZone(name: string) {
+  try {
+    dates = datesIn(name);
+    zone = name;
+  } catch { /* it stays */ }
+}
+
+/** The time zone of all times, if its clock is not that of this browser; otherwise empty. */
+export function otherZone(): string {
+  const clock = (timeZone: string) => times({ dateStyle: "short", timeStyle: "short", timeZone }).format();
+  return clock(zone) === clock(browserZone) ? "" : zone;
+}
+
 const numbers = (options: Intl.NumberFormatOptions) => intl(Intl.NumberFormat, options);
 export const times = (options: Intl.DateTimeFormatOptions) => intl(Intl.DateTimeFormat, options);
 
 /** A time: "14:05" today, otherwise with the day. Takes RFC 3339 or milliseconds. */
 export function time(at: string | number | undefined | null): string {
   if (!at) return "";
-  const d = new Date(at), now = new Date();
-  const options: Intl.DateTimeFormatOptions = { hour: "2-digit", minute: "2-digit", hourCycle: "h23" };
-  if (d.toDateString() !== now.toDateString()) Object.assign(options, { day: "numeric", month: "short" });
-  if (d.getFullYear() !== now.getFullYear()) options.year = "numeric";
+  const d = new Date(at), then = dates.format(d), now = dates.format();
+  const options: Intl.DateTimeFormatOptions = { hour: "2-digit", minute: "2-digit", hourCycle: "h23", timeZone: zone };
+  if (then !== now) Object.assign(options, { day: "numeric", month: "short" });
+  if (then.slice(0, 4) !== now.slice(0, 4)) options.year = "numeric";
   return times(options).format(d);
 }
 
 /** A time with date, seconds and zone, for titles. */
 export const fullTime = (at: string | number | undefined | null): string =>
-  at ? times({ dateStyle: "full", timeStyle: "long" }).format(new Date(at)) : "";
+  at ? times({ dateStyle: "full", timeStyle: "long", timeZone: zone }).format(new Date(at)) : "";
 
 /** How long ago, or in what time: "5 minutes ago", "in 2 days". */
 export function ago(at: string | number | undefined | null, now = Date.now()): string {

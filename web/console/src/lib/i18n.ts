@@ -35,18 +35,24 @@ export function intl<F, O>(Kind: new (language: string, options: O) => F, option
   return kept;
 }
 
-/** Changes the language of the page and keeps it in this browser. */
-export function setLanguage(l: Language) {
+/** Shows the page in a language of legwork, and keeps it in this browser. */
+export async function speak(l: string): Promise<void> {
+  if (!(l in languages) || l === current) return;
   localStorage.setItem(stored, l);
-  location.reload();
+  document.documentElement.lang = current = l as Language;
+  formats.clear();
+  const names = [...cache.keys()];
+  cache.clear();
+  await Promise.all(names.map(loadTexts));
 }
 
 /** Loads the texts of a page, texts/LANGUAGE/name.json. */
 export function loadTexts(name: string): Promise<Texts> {
   let texts = cache.get(name);
   if (!texts) {
-    texts = import(`../texts/${current}/${name}.json`).then((m) => m.default as Texts);
-    texts.then((t) => loaded.set(name, t), () => cache.delete(name));
+    const l = current;
+    texts = import(`../texts/${l}/${name}.json`).then((m) => m.default as Texts);
+    texts.then((t) => l === current && loaded.set(name, t), () => cache.delete(name));
     cache.set(name, texts);
   }
   return texts;

@@ -1,6 +1,8 @@
 import { useEffect, useState } from "preact/hooks";
 import { call, Problem, whenSignedOut } from "./api";
 import { reopenStreams } from "./events";
+import { setZone } from "./format";
+import { speak } from "./i18n";
 
 /** Who is signed in, and what the session may do. */
 export interface Me {
@@ -10,7 +12,10 @@ export interface Me {
   person: string;
   chats?: string[] | null;
   groups?: string[] | null;
-  languages?: string;
+  /** The language that the person has chosen, here or by /lang in a chat; may be empty. */
+  language: string;
+  /** The time zone of the times in texts of legwork: as /timezone sets it, or of the config. */
+  timezone: string;
   /** The operations that the session may do: "read", "start", ... */
   can: string[];
   /** Whether the web chat is there. */
@@ -30,12 +35,25 @@ const watchers = new Set<() => void>();
 
 function changed() { watchers.forEach((w) => w()); }
 
+// The page has the language and the clock of the person, as the texts of legwork do.
+async function become(who: Me) {
+  setZone(who.timezone);
+  await speak(who.language);
+  me = who;
+  ended = false;
+  failure = undefined;
+}
+
+/** Changes a setting of the person, in the page and in chats, and draws the page anew. */
+export async function prefer(setting: { language: string } | { timezone: string }): Promise<void> {
+  await call("PATCH", "v1/session", { body: setting });
+  location.reload();
+}
+
 /** Asks the server who is signed in. */
 export async function loadSession(): Promise<void> {
   try {
-    me = (await call<Me>("GET", "v1/session")).data;
-    ended = false;
-    failure = undefined;
+    await become((await call<Me>("GET", "v1/session")).data);
   } catch (err) {
     if (err instanceof Problem && err.status === 401) me ??= null;
     else failure = err as Problem;
@@ -47,10 +65,9 @@ export async function loadSession(): Promise<void> {
 export async function signIn(body: { token: string } | { link: string }): Promise<void> {
   await call("POST", "v1/session", { body });
   const before = me;
-  me = (await call<Me>("GET", "v1/session")).data;
-  if (before && (before.person !== me.person || before.name !== me.name)) return location.reload();
-  ended = false;
-  failure = undefined;
+  const who = (await call<Me>("GET", "v1/session")).data;
+  if (before && (before.person !== who.person || before.name !== who.name)) return location.reload();
+  await become(who);
   changed();
   reopenStreams();
 }

@@ -1,7 +1,8 @@
 import { useState } from "preact/hooks";
-import { language, languages, setLanguage, useTexts, type Language } from "../lib/i18n";
+import { browserZone, otherZone } from "../lib/format";
+import { language, languages, useTexts, type Language } from "../lib/i18n";
 import { href, navigate } from "../lib/router";
-import { signOut, type Me } from "../lib/session";
+import { prefer, signOut, type Me } from "../lib/session";
 import { setTheme, theme, type Theme } from "../lib/theme";
 import { Icon } from "../ui/Icon";
 import { Menu } from "../ui/Menu";
@@ -19,7 +20,8 @@ export function Account({ me }: { me: Me }) {
       { heading: t("theme") },
       ...(["auto", "light", "dark"] as Theme[]).map((value) => ({ label: t("theme." + value), checked: theme() === value, do: () => pick(value) })),
       { heading: t("language") },
-      ...(Object.keys(languages) as Language[]).map((value) => ({ label: languages[value], lang: value, checked: language() === value, do: () => setLanguage(value) })),
+      ...(Object.keys(languages) as Language[]).map((value) => ({ label: languages[value], lang: value, checked: language() === value, do: () => prefer({ language: value }).catch(failed) })),
+      ...otherZone() ? [{ heading: t("zone", { zone: otherZone() }) }, { label: t("zone.use", { zone: browserZone }), do: () => prefer({ timezone: browserZone }).catch(failed) }] : [],
     ]} />
   );
 }

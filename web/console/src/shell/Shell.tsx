@@ -64,7 +64,7 @@ export function Shell() {
         {mayUse(me, page) ? <Lazy page={page} parts={parts[0] === page || page === "task" ? parts.slice(1) : parts} /> : <Empty title={t("notyours")} text={t("notyours.text")} icon="lock" />}
       </main>
       {ended && <Dialog title={t("ended.title")} onClose={() => {}} fixed><p>{t("ended.text")}</p><SignIn inside /></Dialog>}
-      <Toasts />
+      {page !== "chat" && <Toasts /> /* the chat has its own place for them */}
     </div>
   );
 }

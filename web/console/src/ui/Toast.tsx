@@ -24,7 +24,7 @@ function close(note: Note) {
   redraw();
 }
 
-/** The place of toasts; the shell has it. */
+/** The place of toasts: the shell has it, and the chat in its stead. */
 export function Toasts() {
   const t = useTexts();
   const [, setTurn] = useState(0);

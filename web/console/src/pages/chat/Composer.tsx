@@ -1,14 +1,17 @@
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { browserZone, otherZone } from "../../lib/format";
 import { useTexts } from "../../lib/i18n";
+import { prefer } from "../../lib/session";
 import { Button } from "../../ui/Button";
 import { Icon } from "../../ui/Icon";
+import { failed } from "../../ui/Toast";
 import { drafts } from "./store";
 import { upload, type Upload } from "./upload";
 import type { ChatFile } from "./types";
 
 /** Where a person writes: Enter sends, Shift+Enter begins a line. Files come by button,
- * paste or drop. working: a task works, and what is written guides it. */
-export function Composer({ id, working, onSend }: { id: string; working: boolean; onSend: (text: string, files: ChatFile[]) => void }) {
+ * paste or drop. guides: what is written is added to the task that works. */
+export function Composer({ id, guides, onSend }: { id: string; guides: boolean; onSend: (text: string, files: ChatFile[]) => void }) {
   const t = useTexts();
   const [text, setText] = useState(() => drafts.get(id));
   const [files, setFiles] = useState<Upload[]>([]);
@@ -67,7 +70,7 @@ export function Composer({ id, working, onSend }: { id: string; working: boolean
   };
   // On a touch screen, Enter begins a line: its keyboard has no other way.
   const sends = (e: KeyboardEvent) => e.key === "Enter" && !e.shiftKey && !e.isComposing && (!matchMedia("(pointer: coarse)").matches || e.ctrlKey || e.metaKey);
-  const label = t(working ? "write.guide" : "write");
+  const label = t(guides ? "write.guide" : "write");
   return (
     <form class={"composer" + (over ? " is-over" : "")} onSubmit={submit}>
       {files.length > 0 && (
@@ -91,6 +94,7 @@ export function Composer({ id, working, onSend }: { id: string; working: boolean
         <Button kind="primary" type="submit" icon="send" label={t("send")} disabled={waiting || !text.trim() && ready.length === 0} />
       </div>
       <p class="composer-hint faint">{t("write.hint")}</p>
+      {otherZone() && <p class="composer-zone faint">{t("zone", { zone: otherZone() })} <Button kind="plain" small onClick={() => prefer({ timezone: browserZone }).catch(failed)}>{t("zone.use", { zone: browserZone })}</Button></p>}
     </form>
   );
 }

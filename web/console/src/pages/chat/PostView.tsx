@@ -13,21 +13,21 @@ import { Question } from "./Question";
 import { Buttons } from "./Buttons";
 import type { Pending, Post } from "./types";
 
-/** One post. onReply answers a question in words; onRetry asks the question of an answer
- * again. */
-export const PostView = memo(({ post: p, onReply, onRetry }: { post: Post; onReply: (text: string) => void; onRetry?: () => void }) => {
+/** One post. added: it was added to a running task. onReply answers a question in words;
+ * onRetry asks the question of an answer again. */
+export const PostView = memo(({ post: p, added, onReply, onRetry }: { post: Post; added?: boolean; onReply: (text: string) => void; onRetry?: () => void }) => {
   const t = useTexts();
   const files = [...(p.files ?? []), ...(p.file ? [p.file] : [])];
   if (p.mine) {
     return (
-      <article class="post is-mine" aria-label={t("you")}>
+      <article class={"post is-mine" + (added ? " is-added" : "")} aria-label={t("you")}>
         {p.text && <div class="post-text">{p.text}</div>}
         <Files post={p} files={files} />
         <time class="post-time faint" dateTime={p.at} title={fullTime(p.at)}>{time(p.at)}</time>
       </article>
     );
   }
-  const kind = ["post", "is-" + p.kind, p.failed && "is-failed"].filter(Boolean).join(" ");
+  const kind = ["post", "is-" + p.kind, p.adds && "adds", p.failed && "is-failed"].filter(Boolean).join(" ");
   return (
     <article class={kind} aria-label="legwork" aria-busy={p.partial}>
       {p.failed && <p class="post-failed"><Icon name="error" size={16} />{t("failed")}</p>}

@@ -28,7 +28,7 @@ export function Question({ post: p, onReply }: { post: Post; onReply: (text: str
   const buttons = p.form ? p.buttons?.filter((b) => b.style === "danger") : p.buttons; // the form has all fields; the others are about one
   return (
     <>
-      {p.calls?.map((c, i) => <Call key={i} call={c} open={!p.text?.includes("```")} />)}
+      {p.file && p.calls?.map((c, i) => <Call key={i} call={c} />) /* without a file, the text shows the arguments */}
       {p.plan && plan && <Plan items={plan} tried={tried} onChange={open ? setPlan : undefined} />}
       {p.form && open && <WholeForm form={p.form} press={press}>{(marked) => <Buttons post={{ ...p, buttons }} press={press} marked={marked} />}</WholeForm>}
       {p.free_text && open && !p.form && (
@@ -73,13 +73,12 @@ function schemaOf(fields: FormField[]): Schema {
   return { type: "object", properties: Object.fromEntries(fields.map((f) => [f.name, property(f)])), required: fields.filter((f) => f.required).map((f) => f.name) };
 }
 
-/** The exact call that is asked about. It is folded where the text of the question shows
- * it already. */
-function Call({ call: c, open }: { call: NonNullable<Post["calls"]>[number]; open: boolean }) {
+/** The exact call that is asked about. */
+function Call({ call: c }: { call: NonNullable<Post["calls"]>[number] }) {
   const t = useTexts();
   const dot = c.tool.indexOf(".");
   return (
-    <details class="call" open={open}>
+    <details class="call" open>
       <summary>{t("call")} <span class="mono">{dot > 0 && <span class="muted">{c.tool.slice(0, dot)}.</span>}<strong>{c.tool.slice(dot + 1)}</strong></span></summary>
       <Json value={c.arguments ?? {}} />
     </details>

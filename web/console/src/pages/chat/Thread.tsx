@@ -7,7 +7,7 @@ import { Button } from "../../ui/Button";
 import { Empty, Failed } from "../../ui/Empty";
 import { Icon } from "../../ui/Icon";
 import { Spinner } from "../../ui/Spinner";
-import { toast } from "../../ui/Toast";
+import { toast, Toasts } from "../../ui/Toast";
 import { Composer } from "./Composer";
 import { PendingView, PostView } from "./PostView";
 import { drafts, store, useStore } from "./store";
@@ -23,7 +23,8 @@ export function Thread({ id, fresh, onFirst }: { id: string; fresh: boolean; onF
   const { ended } = useSession();
   const talk = store.talk(id);
   if (fresh) talk.loaded = true;
-  const known = store.conversations.some((c) => c.id === id);
+  const head = store.conversations.find((c) => c.id === id);
+  const known = !!head, unread = !!head?.unread;
   const box = useRef<HTMLDivElement>(null);
   const inner = useRef<HTMLDivElement>(null);
   const follows = useRef(true);
@@ -90,7 +91,7 @@ export function Thread({ id, fresh, onFirst }: { id: string; fresh: boolean; onF
     read();
     document.addEventListener("visibilitychange", read);
     return () => document.removeEventListener("visibilitychange", read);
-  }, [talk.posts, away]);
+  }, [talk.posts, away, unread]);
 
   const send = (text: string, files: ChatFile[], replyTo?: string) => {
     toEnd();
@@ -105,7 +106,10 @@ export function Thread({ id, fresh, onFirst }: { id: string; fresh: boolean; onF
     drafts.set(id, [p.text, drafts.get(id)].filter(Boolean).join("\n"));
     setRestored((n) => n + 1);
   };
-  const working = talk.posts.some((p) => p.partial) || !!store.conversations.find((c) => c.id === id)?.task;
+  const working = talk.posts.some((p) => p.partial) || !!head?.task;
+  // A task takes additions from its plan until its answer.
+  const takes = talk.posts.some((p) => p.partial && !!p.board?.items?.length || !!p.plan && !!p.buttons?.length);
+  const added = new Set(talk.posts.map((p) => p.adds && p.reply_to));
   const missing = !fresh && talk.missing && talk.posts.length === 0 && talk.pending.length === 0;
   const empty = talk.loaded && talk.posts.length === 0 && talk.pending.length === 0;
   return (
@@ -120,13 +124,16 @@ export function Thread({ id, fresh, onFirst }: { id: string; fresh: boolean; onF
           {talk.loading && talk.posts.length === 0 && <Spinner page />}
           {talk.next && <div class="chat-older"><Button small busy={talk.loading} onClick={older}>{t("older")}</Button></div>}
           {empty && !missing && <Welcome onPick={(text) => send(text, [])} />}
-          {talk.posts.map((p, i) => <PostView key={p.id} post={p} onReply={(text) => send(text, [], p.id)} onRetry={i === talk.posts.length - 1 && !working ? () => send("/retry", []) : undefined} />)}
+          {talk.posts.map((p, i) => <PostView key={p.id} post={p} added={added.has(p.id)} onReply={(text) => send(text, [], p.id)} onRetry={i === talk.posts.length - 1 && !working ? () => send("/retry", []) : undefined} />)}
           {talk.pending.map((p) => <PendingView key={p.key} pending={p} again={() => void store.deliver(id, p)} back={() => takeBack(p)} />)}
         </div>
       </div>
-      {away && <Button class="chat-down" icon="down" label={t("down")} onClick={toEnd} />}
       <div class="sr-only" aria-live="polite">{news}</div>
-      {!missing && <Composer key={restored} id={id} working={working} onSend={send} />}
+      <div class="chat-foot">
+        {away && <Button class="chat-down" icon="down" label={t("down")} onClick={toEnd} />}
+        <Toasts />
+        {!missing && <Composer key={restored} id={id} guides={takes} onSend={send} />}
+      </div>
     </>
   );
 }

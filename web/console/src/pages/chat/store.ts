@@ -33,7 +33,8 @@ class Store {
   private watchers = new Set<() => void>();
   private stop?: () => void;
   private scheduled = false;
-  private reading = new Map<string, number>();
+  private read = new Map<string, number>(); // the newest post that was read, by conversation
+  private telling = new Map<string, number>(); // timers that tell the server so
 
   watch(f: () => void): () => void {
     this.watchers.add(f);
@@ -94,6 +95,12 @@ class Store {
         void this.loadList();
         break;
       }
+      case "read": { // perhaps in another browser
+        const { conversation, seq } = e.data as { conversation: string; seq: number };
+        this.read.set(conversation, Math.max(seq, this.read.get(conversation) ?? 0));
+        if (Number(this.talk(conversation).posts.at(-1)?.id ?? 0) <= seq) this.noDot(conversation);
+        break;
+      }
       case "gone": {
         const { conversation, id } = e.data as { conversation: string; id?: string };
         if (id) {
@@ -127,7 +134,9 @@ class Store {
       return;
     }
     const old = this.conversations[at];
-    const c = { ...old, unread: old.unread || !p.mine, task: p.kind === "answer" && !p.partial ? "" : live ? p.task! : old.task };
+    // A change of an old post is no news. Its seq was its id when it came.
+    const news = !p.mine && (p.kind === "answer" || p.seq === Number(p.id)) && Number(p.id) > (this.read.get(p.conversation) ?? 0);
+    const c = { ...old, unread: old.unread || news, task: p.kind === "answer" && !p.partial ? "" : live ? p.task! : old.task };
     if (p.partial && at === 0 && c.task === old.task && c.unread === old.unread) return;
     c.last_at = p.at > old.last_at ? p.at : old.last_at;
     this.conversations = c.last_at === old.last_at ? this.conversations.with(at, c) : [c, ...this.conversations.toSpliced(at, 1)];
@@ -238,13 +247,22 @@ class Store {
     return (await call<{ note: string }>("POST", path(p.conversation, "/press"), { body: { key: newKey(), post: p.id, data, ...more } })).data.note;
   }
 
-  /** Marks what a person has seen. */
+  /** Marks what a person has seen, here at once and on the server after a moment: posts may
+   * come many times a second. */
   markRead(id: string) {
-    const at = this.conversations.findIndex((c) => c.id === id), newest = this.talk(id).posts.at(-1)?.seq ?? 0;
-    if (at < 0 || !this.conversations[at].unread || this.reading.get(id) === newest) return;
-    this.reading.set(id, newest);
+    const newest = Number(this.talk(id).posts.at(-1)?.id ?? 0);
+    if (newest > (this.read.get(id) ?? 0) && this.conversations.find((c) => c.id === id)?.unread) {
+      this.read.set(id, newest);
+      clearTimeout(this.telling.get(id));
+      this.telling.set(id, window.setTimeout(() => post(path(id, "/read"), { seq: newest }).catch(() => this.read.delete(id)), 300));
+    }
+    this.noDot(id);
+  }
+
+  private noDot(id: string) {
+    const at = this.conversations.findIndex((c) => c.id === id);
+    if (at < 0 || !this.conversations[at].unread) return;
     this.conversations = this.conversations.with(at, { ...this.conversations[at], unread: false });
-    post(path(id, "/read")).catch(() => this.reading.delete(id));
     this.changed();
   }
 

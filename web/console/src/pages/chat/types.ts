@@ -35,6 +35,8 @@ export interface Post {
   failed?: boolean;
   footer?: string;
   reply_to?: string;
+  /** The post that reply_to names was added to the running task. */
+  adds?: boolean;
   board?: { title: string; status: string; waiting?: boolean; items: BoardItem[] | null };
   /** words: a comment or a changed plan says the same. */
   buttons?: { label: string; data: string; style?: string; words?: boolean }[];

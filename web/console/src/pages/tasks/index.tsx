@@ -1,9 +1,10 @@
 import { useEffect, useRef, useState } from "preact/hooks";
-import { useList } from "../../lib/api";
+import { useData, useList } from "../../lib/api";
 import { useStream } from "../../lib/events";
 import { ago, fullTime } from "../../lib/format";
 import { useTexts } from "../../lib/i18n";
 import { href, Link, navigate, useRoute } from "../../lib/router";
+import { may } from "../../lib/session";
 import type { PageProps } from "../../shell/Lazy";
 import { Badge, State } from "../../ui/Badge";
 import { Button } from "../../ui/Button";
@@ -16,14 +17,23 @@ import { Table } from "../../ui/Table";
 interface Summary { id: string; state: string; goal: string; chat: string; from: string; groups: string[]; rounds: number; waits_for_person: boolean; created_at: string; updated_at: string }
 
 const live = "queued,planning,working,waiting,answering";
-const filters = ["chat", "person", "group", "q"] as const;
+const filters = ["chat", "person", "q"] as const;
 
 /** All tasks that the session may see, the newest first, and what of them is under way. */
 export default function Tasks(_: PageProps) {
   const t = useTexts();
   const { query } = useRoute();
-  const wanted = Object.fromEntries(["state", ...filters].map((name) => [name, query.get(name) ?? ""]));
+  const wanted = Object.fromEntries(["state", "group", ...filters].map((name) => [name, query.get(name) ?? ""]));
   const list = useList<Summary>("v1/tasks", { ...wanted, limit: 100 });
+  const config = useData<{ items: { name: string }[] }>(may("groups") ? "v1/groups" : "");
+  // What was seen before a filter stays a choice.
+  const seen = useRef({ chat: new Set<string>(), person: new Set<string>(), group: new Set<string>(), q: new Set<string>() }).current;
+  for (const s of list.items) {
+    seen.chat.add(s.chat.split("/")[0]);
+    seen.person.add(s.from);
+    s.groups.forEach((g) => seen.group.add(g));
+  }
+  const groups = [...new Set([...config.data?.items.map((g) => g.name) ?? [], ...seen.group, ...wanted.group ? [wanted.group] : []])].sort();
   const turn = useRef(0);
   const reload = useRef(list.reload);
   reload.current = list.reload;
@@ -42,7 +52,8 @@ export default function Tasks(_: PageProps) {
       <PageHead title={t("title")} lead={t("lead")} />
       <div class="tasks-filters" role="search" aria-label={t("filter")}>
         <Field label={t("state")}>{(p) => <Select {...p} value={wanted.state} onChange={(v) => set("state", v)} options={[["", t("any")], [live, t("live")], ...["queued", "planning", "working", "waiting", "answering", "done", "failed", "stopped"].map((s): [string, string] => [s, t("state." + s)])]} />}</Field>
-        {filters.map((name) => <Filter key={name} label={t("by." + name)} hint={t("example." + name)} value={wanted[name]} onChange={(v) => set(name, v)} />)}
+        <Field label={t("by.group")}>{(p) => <Select {...p} value={wanted.group} onChange={(v) => set("group", v)} options={[["", t("any.group")], ...groups.map((g): [string, string] => [g, g])]} />}</Field>
+        {filters.map((name) => <Filter key={name} known={[...seen[name]]} label={t("by." + name)} hint={t("example." + name)} value={wanted[name]} onChange={(v) => set(name, v)} />)}
         {filtered && <Button kind="plain" icon="close" onClick={() => navigate(location.pathname, true)}>{t("clear")}</Button>}
       </div>
       {list.error && <Failed error={list.error} again={list.reload} />}
@@ -60,20 +71,25 @@ export default function Tasks(_: PageProps) {
   );
 }
 
-/** A filter that applies when the person pauses. */
-function Filter({ label, hint, value, onChange }: { label: string; hint: string; value: string; onChange: (v: string) => void }) {
+/** A filter that applies when the person pauses. known are values that the browser offers. */
+function Filter({ label, hint, value, known, onChange }: { label: string; hint: string; value: string; known: string[]; onChange: (v: string) => void }) {
   const [text, setText] = useState(value);
   const timer = useRef(0);
   useEffect(() => setText(value), [value]);
   useEffect(() => () => clearTimeout(timer.current), []);
   return (
     <Field label={label}>
-      {(p) => <input {...p} type="search" placeholder={hint} value={text} onInput={(e) => {
-        const next = e.currentTarget.value;
-        setText(next);
-        clearTimeout(timer.current);
-        timer.current = window.setTimeout(() => onChange(next.trim()), 300);
-      }} />}
+      {(p) => (
+        <>
+          <input {...p} type="search" list={known.length > 0 ? p.id + "-known" : undefined} placeholder={hint} value={text} onInput={(e) => {
+            const next = e.currentTarget.value;
+            setText(next);
+            clearTimeout(timer.current);
+            timer.current = window.setTimeout(() => onChange(next.trim()), 300);
+          }} />
+          {known.length > 0 && <datalist id={p.id + "-known"}>{known.map((v) => <option key={v} value={v} />)}</datalist>}
+        </>
+      )}
     </Field>
   );
 }
