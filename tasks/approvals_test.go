@@ -201,6 +201,16 @@ func TestStandingGrants(t *testing.T) {
 	s.over(id)
 }
 
+// TestDeciders: a card names the asker beside the admins, unless the asker is one.
+func TestDeciders(t *testing.T) {
+	s := newEngineEnv(t, []string{`{"n":1}`})
+	for person, want := range map[string]string{"ann": "Only ANN or an admin can decide", "boss": "Only an admin can decide"} {
+		if _, card := s.asks(person, room(person), "book"); !strings.Contains(card.Text, want) {
+			t.Errorf("the card for %s is %q, want %q", person, card.Text, want)
+		}
+	}
+}
+
 // TestGrantOfFormerAdmin: the grant of an admin holds as long as they are an admin.
 func TestGrantOfFormerAdmin(t *testing.T) {
 	s := newEngineEnv(t, []string{`{"n":1}`}, []string{`{"n":2}`})

@@ -18,9 +18,11 @@ type Card struct {
 	Files        bool // the chat takes files
 	ShowsTasks   bool // answers lead to a view of their task there
 	// OfferAlways means that a person in the chat may grant calls beyond the task.
-	// AskerExtends means that the asker may extend a reached budget.
+	// AskerExtends means that the asker may extend a reached budget. AskerIsAdmin means
+	// that the asker is one of the admins whom the texts name.
 	OfferAlways  bool
 	AskerExtends bool
+	AskerIsAdmin bool
 	// Page is linked below questions; empty: it is not.
 	Page tasks.Page
 }

@@ -226,16 +226,17 @@ func (c Card) approvalFoot(seq int) string {
 	if !c.Lasts {
 		key = "approval.how_here"
 	}
-	return strings.Join(append(lines, c.Texts.Text(opening.Language, key, decidersData(opening))), "\n")
+	return strings.Join(append(lines, c.Texts.Text(opening.Language, key, c.decidersData())), "\n")
 }
 
 // decidersData is the data of a text that says who can decide in a chat besides the
-// admins. That is the asker, unless the asker is a program, which is in no chat.
-func decidersData(o *planner.Opening) map[string]any {
-	if o.Chat.Platform == tasks.PlatformAPI {
+// admins. That is the asker, unless the asker is an admin, or a program, which is in
+// no chat.
+func (c Card) decidersData() map[string]any {
+	if c.AskerIsAdmin || c.View.Opening().Chat.Platform == tasks.PlatformAPI {
 		return nil
 	}
-	return map[string]any{"Name": PlainText(NameOf(o.From.Name, o.From.Key()))}
+	return map[string]any{"Name": c.asker()}
 }
 
 // until says when a question expires. It is empty for a question without an

@@ -57,10 +57,9 @@ func (c Card) overdraftFoot() string {
 	if c.AskerExtends {
 		key = "budget.asker"
 	}
-	who := map[string]any{"Name": c.asker(), "Goal": PlainText(Title(opening.Goal))}
-	lines := []string{c.Texts.Text(opening.Language, "budget.for", who)}
+	lines := []string{c.Texts.Text(opening.Language, "budget.for", map[string]any{"Name": c.asker(), "Goal": PlainText(Title(opening.Goal))})}
 	if c.Lasts {
-		lines = append(lines, c.Texts.Text(opening.Language, key, who))
+		lines = append(lines, c.Texts.Text(opening.Language, key, c.decidersData()))
 	}
 	return strings.Join(lines, "\n")
 }

@@ -56,7 +56,7 @@ func (c Card) form(about planner.ActionID) bot.Draft {
 			lines = append(lines, texts.Text(lang, c.howKey("form.all"), map[string]any{"Text": namesOf(rest)}))
 		}
 	}
-	foot := []string{c.until(about.Seq), texts.Text(lang, "form.how", decidersData(c.View.Opening()))}
+	foot := []string{c.until(about.Seq), texts.Text(lang, "form.how", c.decidersData())}
 	lines = append(lines, strings.TrimPrefix(strings.Join(foot, "\n"), "\n"))
 	return bot.Draft{
 		Kind: bot.KindQuestion, Task: string(c.View.ID), Text: strings.Join(lines, "\n\n"), ReplyTo: c.View.Opening().Message, Form: c.wholeForm(about, q),

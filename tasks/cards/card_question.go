@@ -52,7 +52,7 @@ func (c Card) question(a planner.Action) bot.Draft {
 		}
 	}
 	if a.ID.Subject == planner.SubjectQuestion && fromOutside(c.View, a.ID.Seq) {
-		d.Text += "\n\n" + c.Texts.Text(opening.Language, "question.how", decidersData(opening))
+		d.Text += "\n\n" + c.Texts.Text(opening.Language, "question.how", c.decidersData())
 	}
 	for i, choice := range choices {
 		if a.ID.Subject == planner.SubjectPlan && i == ChoiceEdit && c.WithoutBoard {

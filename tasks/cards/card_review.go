@@ -64,7 +64,7 @@ func (c Card) reviewFoot(seq int) string {
 	if !c.Lasts {
 		how = "review.how_here"
 	}
-	return strings.Join(append(lines, texts.Text(o.Language, how, decidersData(o))), "\n")
+	return strings.Join(append(lines, texts.Text(o.Language, how, c.decidersData())), "\n")
 }
 
 // reviewWanted says who asks for the review of that seq.

@@ -40,7 +40,8 @@ func (q *asker) questionCard(ctx context.Context, v *tasks.View, to bot.Chat) ca
 	c := q.card(v)
 	f, ok := q.platform.(bot.Filer)
 	c.Files = ok && f.Files(to)
-	c.OfferAlways = !q.chat.Private || tasks.IsAdmin(ctx, q.ps.Store, q.ps.rules.Load().Admins, v.Opening().From.Key())
+	c.AskerIsAdmin = tasks.IsAdmin(ctx, q.ps.Store, q.ps.rules.Load().Admins, v.Opening().From.Key())
+	c.OfferAlways = !q.chat.Private || c.AskerIsAdmin
 	return c
 }
 
