@@ -566,3 +566,13 @@ func TestTitlesQuoteNobody(t *testing.T) {
 		t.Errorf("/status = %q, want the quotation where there is nothing else", got)
 	}
 }
+
+// TestHelpInThePage: the help in the page is about the page: nobody replies to one
+// message there, and nobody needs a link to the page.
+func TestHelpInThePage(t *testing.T) {
+	o := newEnv(t)
+	got := inbox.HelpText(o.inbox, "en", bot.Chat{Platform: tasks.PlatformWeb, ID: "c1", Private: true})
+	if !strings.Contains(got, "you can add to it: just write.") || strings.Contains(got, "/console") || !strings.Contains(got, "`/settings`") {
+		t.Errorf("the help in the page is %q", got)
+	}
+}

@@ -285,6 +285,21 @@ func TestAResultOfAToolEndsTheWork(t *testing.T) {
 	}
 }
 
+// TestADeniedCallIsToldToPeople: what legwork asks of the model is nothing for people.
+func TestADeniedCallIsToldToPeople(t *testing.T) {
+	for said, want := range map[string]string{
+		"A person declined this call: not now. Do not try it again; go on without it.": "**What is 17*23**: A person declined this call: not now.",
+		"有人拒绝了这次调用。不要再试，请在没有它的情况下继续。":                                                  "**What is 17*23**: 有人拒绝了这次调用。",
+	} {
+		r := workRequest("What is 17*23")
+		calls := ask(t, r).ToolCalls
+		r.Messages = append(r.Messages, llm.Message{Role: llm.Assistant, ToolCalls: calls}, llm.Message{Role: llm.ToolRole, ToolCallID: calls[0].ID, Content: said})
+		if got := ask(t, r).Text; got != want {
+			t.Errorf("after %q: %q, want %q", said, got, want)
+		}
+	}
+}
+
 func TestWhatTheRulesCannotDoIsSaid(t *testing.T) {
 	for task, want := range map[string]string{
 		"Write a poem":    "The offline stand-in works by rules and cannot do this: Write a poem",

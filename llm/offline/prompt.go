@@ -96,9 +96,17 @@ func (p *prompt) read(rules *rules, text string) {
 	}
 }
 
-// inner takes off the tag around a tool's result.
+// inner takes off the tag around a tool's result. A text without a tag is a message of
+// legwork to the model: its first sentence says what happened, and the rest what the
+// model should do, which is nothing for people.
 func inner(rules *rules, text string) string {
-	if t := rules.tag.FindStringSubmatch(text); t != nil && t[1] == "data" {
+	t := rules.tag.FindStringSubmatch(text)
+	switch {
+	case t == nil:
+		if end := rules.sentence.FindStringIndex(text); end != nil {
+			text = text[:end[1]]
+		}
+	case t[1] == "data":
 		text = t[3]
 	}
 	return strings.TrimSpace(text)

@@ -19,6 +19,7 @@ type rules struct {
 	mark                                *regexp.Regexp // behind the description of a group
 	note                                *regexp.Regexp // a request to save a note, and its text
 	wanted                              *regexp.Regexp // words that ask for a file
+	sentence                            *regexp.Regexp // the end of a sentence
 	operators, signs                    *strings.Replacer
 }
 
@@ -54,6 +55,7 @@ func newRules() *rules {
 		border:     re(`[?？!！。；;\n]+\s*|\.\s+|(?:,\s+|[，、]\s*)(?:(?i:and then|and|then|и|а также|затем)\s+)?|\s+(?i:and then|and|as well as|и|а также)\s+|以及|[还還]有|[并並]且|和`),
 		asks:       re(`(?i)^(?:please |could you |can you |пожалуйста,? )?(?:what|who|when|where|why|how|which|is|are|does|do|write|tell|find|search|look|compare|make|give|translate|summari[sz]e|explain|list|show|send|read|fetch|open|calculate|compute|convert|plan|add|create|draw|draft|count|save)\b|^(?:что|кто|когда|где|почему|как|сколько|котор|напиши|найди|поищи|сравни|переведи|объясни|покажи|прочитай|посчитай|вычисли|расскажи|отправь|сохрани|запиши)|[请請帮幫写寫查找吗嗎记記]|翻[译譯]|[总總][结結]|比[较較]|什[么麼]|怎[么麼]|多少|[几幾][点點]`),
 		wanted:     re(`(?i)[,;，]?\s*(?:\b(?:and|then|please|give|make|write|save|send|put|it|that|them|this|the|results?|me|as|in|into|to|a|an)\s+|(?:и|потом|сделай|запиши|сохрани|пришли|в|как|это|результаты?|файл\p{L}*)\s+|(?:并|和|把|将|结果|做成|保存为|写成|存为|一个))*\b(?:csv|markdown)\b(?:[- ](?:files?|tables?|documents?|файл\p{L}*)|(?:文件|表格|文档))?`),
+		sentence:   re(`\.\s|。`),
 		greeting:   re(`(?i)^(?:(?:hi|hello|hey|привет|здравствуйте?)(?:,? \p{L}+)?|good (?:morning|evening|day|afternoon)|thanks?(?: you)?|bye|who are you|how are you|what can you do|help|добрый день|спасибо|пока|кто ты|как дела|你好|您好|[谢謝][谢謝]|再[见見]|你是[谁誰]|嗨)(?:[\s,!.?。！？]+(?:please|very much|большое))?[\s,!.?。！？]*$`),
 		filler:     re(`(?i)^(?:and|in|at|for|of|the|также|и|в|во|на|из|和|在|呢)*$`),
 		operators: strings.NewReplacer(" plus ", " + ", " minus ", " - ", " times ", " * ", " multiplied by ", " * ", " divided by ", " / ",

@@ -136,5 +136,5 @@ func HelpText(in *Inbox, lang string, chat bot.Chat) string {
 	if in.Ephemeral(chat) {
 		return in.Texts.Text(lang, "help.terminal", nil)
 	}
-	return in.SpellIn(chat, in.Texts.Text(lang, "help.chat", nil))
+	return in.SpellIn(chat, in.Texts.Text(lang, "help.chat", map[string]any{"Page": chat.Platform == tasks.PlatformWeb}))
 }

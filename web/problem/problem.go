@@ -130,7 +130,7 @@ func kinds() map[Code]kind {
 		NotFound:     {404, "There is nothing here", 0},
 		Method:       {405, "Another method is needed", 0},
 		Slow:         {408, "The request took too long", 0},
-		Conflict:     {409, "The task no longer takes this", 0},
+		Conflict:     {409, "Its state does not allow this now", 0},
 		Precondition: {412, "It has changed meanwhile", 0},
 		Large:        {413, "The body is too large", 0},
 		Media:        {415, "Another content type is needed", 0},

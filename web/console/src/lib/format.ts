@@ -1,4 +1,4 @@
-import { intl } from "./i18n";
+import { intl, type Language, language } from "./i18n";
 
 const day = 86_400_000;
 
@@ -51,13 +51,27 @@ export function ago(at: string | number | undefined | null, now = Date.now()): s
   return f.format(Math.round(ms / 1000), "second");
 }
 
-/** A duration in milliseconds: "0.4 s", "12 s", "3:05", "1:02:03". */
+const units: Record<Language, [day: string, hour: string, minute: string, second: string, millisecond: string]> = {
+  en: ["d", "h", "min", "s", "ms"], ru: ["д", "ч", "мин", "с", "мс"], zh: ["天", "小时", "分", "秒", "毫秒"],
+};
+
+/** A duration in milliseconds, in the units of its size: "400 ms", "1.4 s", "3 min 5 s", "1 h 2 min". */
 export function duration(ms: number | undefined | null): string {
   if (ms === undefined || ms === null) return "";
-  if (ms < 1000) return `${Math.round(ms)} ms`;
-  if (ms < 10_000) return `${(ms / 1000).toFixed(1)} s`;
+  const [d, h, min, sec, milli] = units[language()];
+  if (ms < 1000) return `${Math.round(ms)} ${milli}`;
+  if (ms < 10_000) return `${(ms / 1000).toLocaleString(language(), { minimumFractionDigits: 1, maximumFractionDigits: 1 })} ${sec}`;
+  const s = Math.floor(ms / 1000);
+  if (s < 60) return `${s} ${sec}`;
+  if (s < 3600) return `${Math.floor(s / 60)} ${min} ${s % 60} ${sec}`;
+  if (ms < day) return `${Math.floor(s / 3600)} ${h} ${Math.floor(s / 60) % 60} ${min}`;
+  return `${Math.floor(ms / day)} ${d} ${Math.floor(s / 3600) % 24} ${h}`;
+}
+
+/** A duration in few characters, for narrow places: "12 s", "3:05", "1:02:03". */
+export function clock(ms: number | undefined | null): string {
+  if (ms === undefined || ms === null || ms < 60_000) return duration(ms);
   const s = Math.floor(ms / 1000), two = (n: number) => String(n).padStart(2, "0");
-  if (s < 60) return `${s} s`;
   return s < 3600 ? `${Math.floor(s / 60)}:${two(s % 60)}` : `${Math.floor(s / 3600)}:${two(Math.floor(s / 60) % 60)}:${two(s % 60)}`;
 }
 

@@ -9,7 +9,7 @@ import { Dialog } from "../../ui/Dialog";
 import { Select } from "../../ui/Field";
 import { time } from "../../lib/format";
 import { MessageView } from "./MessageView";
-import { elapsed, gist, type Message, type Step, type Subtask, subtaskOf } from "./types";
+import { elapsed, gist, type Message, senderName, type Step, type Subtask, subtaskName, subtaskOf } from "./types";
 import { Windowed } from "./Windowed";
 
 const page = 60;
@@ -32,9 +32,9 @@ export function Conversation({ id, subtask: s, messages, steps }: { id: string; 
   return (
     <div class="stack">
       <header class="stack">
-        <div class="row"><h2>{s.id} {s.name}</h2><State state={s.state} /><span class="num muted">{duration(elapsed(s.started_at, s.ended_at))}</span><span class="faint">{t("turns", { n: turns.length })}</span></div>
+        <div class="row"><h2>{subtaskName(s.id, t)} · {s.name}</h2><State state={s.state} /><span class="num muted">{duration(elapsed(s.started_at, s.ended_at))}</span><span class="faint">{t("turns", { n: turns.length })}</span></div>
         <Markdown text={s.description} />
-        {s.after.length > 0 && <p class="faint">{t("sees")} {s.after.map((a) => <><Link to={href("tasks", id, "subtasks", a)}>{a}</Link> </>)}</p>}
+        {s.after.length > 0 && <p class="faint">{t("sees")} {s.after.map((a) => <><Link to={href("tasks", id, "subtasks", a)}>{subtaskName(a, t)}</Link> </>)}</p>}
         {s.reason && <p class="note is-bad">{t("reason", { reason: s.reason })}</p>}
         {turns.length > 0 && <p class="faint">{t("prompts")} {turns.slice(0, 20).map((x, i) => <><Link to={href("tasks", id, "steps", x.id)}>{i + 1}</Link> </>)}</p>}
       </header>
@@ -71,7 +71,7 @@ export function Journal({ id, messages, complete }: { id: string; messages: Mess
       <Windowed label={t("journal")} rows={rows} height={34} tall={24} row={(m) => (
         <button type="button" class="task-event" onClick={() => setOpen(m)}>
           <span class="num faint task-event-seq">{m.seq}</span><span class="faint num">{time(m.timestamp)}</span><span class="task-event-type">{t("type." + m.type)}</span>
-          <span class="mono clip task-event-from">{subtaskOf(m) || m.sender_id}</span><span class="clip grow" title={m.content?.event}>{gist(m, t)}</span>
+          <span class="mono clip task-event-from">{senderName(m, t)}</span><span class="clip grow" title={m.content?.event}>{gist(m, t)}</span>
         </button>
       )} />
       {open && <Dialog wide title={`${t("type." + open.type)} #${open.seq}`} onClose={() => setOpen(undefined)}><MessageView id={id} message={open} open /></Dialog>}

@@ -1,7 +1,7 @@
-import { duration } from "../../lib/format";
+import { clock } from "../../lib/format";
 import { useTexts } from "../../lib/i18n";
 import { href, Link } from "../../lib/router";
-import { type Step, type Subtask, elapsed } from "./types";
+import { type Step, type Subtask, elapsed, subtaskName } from "./types";
 
 const width = 216, height = 66, gapX = 56, gapY = 18, edge = 8;
 
@@ -25,9 +25,9 @@ export function Graph({ id, subtasks, steps }: { id: string; subtasks: Subtask[]
         {subtasks.map((s) => (
           <Link key={s.id} to={href("tasks", id, "subtasks", s.id)} title={s.description} class={`task-node is-${s.state}${critical.has(s.id) ? " is-critical" : ""}`}
             style={{ left: `${x(s.id)}px`, top: `${y(s.id)}px`, width: `${width}px`, height: `${height}px` }}>
-            <span class="task-node-head"><strong>{s.id}</strong><span class="clip grow">{s.name}</span><span class="num">{duration(elapsed(s.started_at, s.ended_at))}</span></span>
+            <span class="task-node-head"><strong aria-hidden="true">{s.id.split("/")[1]}</strong><span class="sr-only">{subtaskName(s.id, t)}: </span><span class="clip grow">{s.name}</span><span class="num">{clock(elapsed(s.started_at, s.ended_at))}</span></span>
             <span class="task-node-text">{s.description}</span>
-            <span class="sr-only">{t("state." + s.state)}{s.after.length > 0 && ", " + t("after", { list: s.after.join(", ") })}{critical.has(s.id) && ", " + t("critical")}</span>
+            <span class="sr-only">{t("state." + s.state)}{s.after.length > 0 && ", " + t("after", { list: s.after.map((a) => subtaskName(a, t)).join(", ") })}{critical.has(s.id) && ", " + t("critical")}</span>
             <span class="task-node-state" aria-hidden="true">{t("state." + s.state)}{critical.has(s.id) && " ◆"}</span>
           </Link>
         ))}

@@ -10,7 +10,7 @@ import { Icon } from "../../ui/Icon";
 import { Json } from "../../ui/Json";
 import { failed } from "../../ui/Toast";
 import { LongText } from "./LongText";
-import { gist, type Message, type TaskFile } from "./types";
+import { gist, type Message, senderName, subtaskName, type TaskFile } from "./types";
 
 const whole = new Map<string, unknown>(); // contents that were loaded whole, the newest last
 
@@ -43,7 +43,7 @@ export function MessageView({ id, message: m, results, open }: { id: string; mes
   };
   return (
     <article class={"task-message is-" + m.sender_type} id={"m" + m.seq} aria-label={`${t("type." + m.type)} ${m.seq}`}>
-      <header class="row"><strong>{t("type." + m.type)}</strong><span class="mono faint">{m.sender_id}</span><span class="grow" /><time class="faint" dateTime={m.timestamp} title={fullTime(m.timestamp)}>#{m.seq} · {time(m.timestamp)}</time></header>
+      <header class="row"><strong>{t("type." + m.type)}</strong><span class="faint" title={m.sender_id}>{senderName(m, t)}</span><span class="grow" /><time class="faint" dateTime={m.timestamp} title={fullTime(m.timestamp)}>#{m.seq} · {time(m.timestamp)}</time></header>
       <Content id={id} m={m} content={content} results={results} open={open} />
       {cut && <div><Button small busy={busy} icon="download" onClick={load}>{t("whole", { size: bytes(m.content_bytes) })}</Button></div>}
       {m.files && <Files files={m.files} />}
@@ -85,7 +85,7 @@ function Content({ id, m, content: c, results, open }: { id: string; m: Message;
     return (
       <>
         {c.thought && <Markdown text={String(c.thought)} />}
-        <ul>{c.subtasks.map((s: any) => <li key={s.id}><strong>{s.id} {s.name}</strong>: {s.description}{s.after?.length > 0 && <span class="faint"> ← {s.after.join(", ")}</span>}</li>)}</ul>
+        <ul>{c.subtasks.map((s: any) => <li key={s.id}><strong>{subtaskName(s.id, t)} · {s.name}</strong>: {s.description}{s.after?.length > 0 && <span class="faint"> ← {s.after.map((a: string) => subtaskName(a, t)).join(", ")}</span>}</li>)}</ul>
       </>
     );
   }

@@ -9,7 +9,7 @@ import { Failed } from "../../ui/Empty";
 import { Field } from "../../ui/Field";
 import { Json } from "../../ui/Json";
 import { toast } from "../../ui/Toast";
-import type { Message } from "./types";
+import { type Message, senderName } from "./types";
 
 interface Shared { state: Record<string, unknown>; version: number; versions: Record<string, number>; over?: boolean }
 
@@ -38,7 +38,7 @@ export function StateView({ id, version, messages, over }: { id: string; version
       {changes.length > 0 && (
         <section class="stack"><h3>{t("state.changes")}</h3>
           {changes.slice(-100).reverse().map((m) => (
-            <details key={m.seq} class="task-fold"><summary><span class="num faint">#{m.seq}</span> <time dateTime={m.timestamp} title={fullTime(m.timestamp)}>{time(m.timestamp)}</time> <span class="mono">{m.sender_id}</span>{m.content.version ? <span class="faint"> {t("state.version", { version: m.content.version })}</span> : null}</summary>
+            <details key={m.seq} class="task-fold"><summary><span class="num faint">#{m.seq}</span> <time dateTime={m.timestamp} title={fullTime(m.timestamp)}>{time(m.timestamp)}</time> <span title={m.sender_id}>{senderName(m, t)}</span>{m.content.version ? <span class="faint"> {t("state.version", { version: m.content.version })}</span> : null}</summary>
               <Json value={m.content.state ?? m.content.calls.filter((c: any) => c.tool === "update_state").map((c: any) => c.arguments)} open={3} /></details>
           ))}
         </section>

@@ -11,7 +11,7 @@ import { Spinner } from "../../ui/Spinner";
 import { LongText } from "./LongText";
 import { Arguments, MessageView } from "./MessageView";
 import { stepName } from "./Timeline";
-import { isModel, type Message, type Prompt, type Step } from "./types";
+import { isModel, type Message, type Prompt, type Step, subtaskName } from "./types";
 
 /** One step: when and why it ran, what it cost, what it was given, and what came of it. */
 export function StepView({ id, step: s, steps, messages }: { id: string; step: Step; steps: Step[]; messages: Message[] }) {
@@ -29,7 +29,7 @@ export function StepView({ id, step: s, steps, messages }: { id: string; step: S
         <dt>{t("when")}</dt><dd title={fullTime(s.wanted_at)}>{time(s.wanted_at)} · {t("took", { time: duration(s.took_ms) })}{s.wait_ms > 0 && " · " + t("waited", { time: duration(s.wait_ms) })}</dd>
         {s.after && <><dt>{t("because")}</dt><dd><StepLink id={id} step={steps.find((x) => x.id === s.after)} /></dd></>}
         {next.length > 0 && <><dt>{t("then")}</dt><dd>{next.slice(0, 12).map((x) => <><StepLink id={id} step={x} /> </>)}</dd></>}
-        {s.subtask && <><dt>{t("subtask")}</dt><dd><Link to={href("tasks", id, "subtasks", s.subtask)}>{s.subtask} {s.group}</Link></dd></>}
+        {s.subtask && <><dt>{t("subtask")}</dt><dd><Link to={href("tasks", id, "subtasks", s.subtask)}>{subtaskName(s.subtask, t)} · {s.group}</Link></dd></>}
         {s.model && <><dt>{t("model")}</dt><dd class="mono">{s.model}</dd></>}
         {isModel(s) && <><dt>{t("tokens")}</dt><dd class="num">{t("tokens.of", { in: number(s.usage.input_tokens), cached: number(s.usage.cached_input_tokens), out: number(s.usage.output_tokens) })}{s.usage.usd !== null && " · " + money(s.usage.usd)}</dd></>}
       </dl>

@@ -1,11 +1,11 @@
 import { useState } from "preact/hooks";
-import { duration } from "../../lib/format";
-import { useTexts } from "../../lib/i18n";
+import { clock, duration } from "../../lib/format";
+import { type Translate, useTexts } from "../../lib/i18n";
 import { href, Link } from "../../lib/router";
 import { Figure } from "../../ui/Card";
 import { Check } from "../../ui/Field";
 import { Windowed } from "./Windowed";
-import { isModel, type Step, type Steps } from "./types";
+import { isModel, type Step, type Steps, subtaskName } from "./types";
 
 const part = (s: Step) => (isModel(s) ? "model" : s.kind === "tool" ? "tool" : s.kind === "ask" || s.kind === "queue" ? "wait" : "other");
 
@@ -33,15 +33,16 @@ export function Timeline({ id, steps }: { id: string; steps: Steps }) {
       </div>
       <Windowed label={t("timeline")} rows={rows} height={34} tall={22} row={(s) => {
         const wanted = Date.parse(s.wanted_at), began = s.started_at ? Date.parse(s.started_at) : end, ended = s.ended_at ? Date.parse(s.ended_at) : end;
+        const title = stepTitle(t, s, steps.items.find((x) => x.id === s.after));
         return (
-          <Link to={href("tasks", id, "steps", s.id)} class="task-bar" title={stepTitle(t, s)}>
+          <Link to={href("tasks", id, "steps", s.id)} class="task-bar" title={title}>
             <span class="task-bar-name clip">{s.critical_ms > 0 && <span aria-hidden="true">◆ </span>}{stepName(t, s)}</span>
             <span class="task-track" aria-hidden="true">
               <i class="task-span is-before" style={{ left: at(wanted), width: at(start + Math.max(0, began - wanted)) }} />
               <i class={`task-span is-${part(s)}${s.state === "failed" ? " is-failed" : ""}`} style={{ left: at(began), width: at(start + Math.max(0, ended - began)) }} />
             </span>
-            <span class="task-bar-time num">{duration(s.took_ms)}</span>
-            <span class="sr-only">{stepTitle(t, s)}</span>
+            <span class="task-bar-time num">{clock(s.took_ms)}</span>
+            <span class="sr-only">{title}</span>
           </Link>
         );
       }} />
@@ -49,14 +50,12 @@ export function Timeline({ id, steps }: { id: string; steps: Steps }) {
   );
 }
 
-type T = (key: string, values?: Record<string, string | number>) => string;
-
-/** The name of a step in few words: "1/a web: search". */
-export function stepName(t: T, s: Step): string {
+/** The name of a step in few words: "web.search · Step a of plan 1". */
+export function stepName(t: Translate, s: Step): string {
   const what = s.kind === "tool" ? s.name ?? "" : s.kind === "ask" ? t("ask." + s.name) : s.kind === "file" ? `${t("kind.file")} ${s.name ?? ""}` : t("kind." + s.kind);
-  return s.subtask ? `${s.subtask} ${what}` : what;
+  return s.subtask ? `${what} · ${subtaskName(s.subtask, t)}` : what;
 }
 
-function stepTitle(t: T, s: Step): string {
-  return [stepName(t, s), t("step." + s.state), t("took", { time: duration(s.took_ms) }), s.wait_ms > 0 && t("waited", { time: duration(s.wait_ms) }), s.critical_ms > 0 && t("critical"), s.after && t("follows", { step: s.after })].filter(Boolean).join(" · ");
+function stepTitle(t: Translate, s: Step, before?: Step): string {
+  return [stepName(t, s), t("step." + s.state), t("took", { time: duration(s.took_ms) }), s.wait_ms > 0 && t("waited", { time: duration(s.wait_ms) }), s.critical_ms > 0 && t("critical"), before && t("follows", { step: stepName(t, before) })].filter(Boolean).join(" · ");
 }

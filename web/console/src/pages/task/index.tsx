@@ -25,7 +25,7 @@ import { Files, MessageView } from "./MessageView";
 import { StateView } from "./StateView";
 import { StepView } from "./StepView";
 import { Timeline } from "./Timeline";
-import { addUsage, elapsed, isModel, over, type Step, type Task, type Usage } from "./types";
+import { addUsage, elapsed, isModel, over, type Step, subtaskName, type Task, type Usage } from "./types";
 
 /** One task: what it was asked, what it did, why its answer is what it is. The address
  * names the view: /tasks/ID/timeline, /tasks/ID/steps/STEP, /tasks/ID/subtasks/1%2Fa. */
@@ -89,7 +89,7 @@ function Head({ id, data, task }: { id: string; data: TaskData; task: Task }) {
         <Figure label={t("elapsed")} value={duration(elapsed(task.created_at, task.finished_at))} note={steps && t("critical.short", { time: duration(steps.critical.all_ms) })} />
         <Figure label={t("tokens")} value={short(task.usage.input_tokens + task.usage.output_tokens)} note={t("cached", { n: short(task.usage.cached_input_tokens) })} />
         <Figure label={t("money")} value={task.usage.usd === null ? "–" : money(task.usage.usd)} note={task.usage.unpriced ? t("unpriced") : undefined} />
-        <Figure label={t("plan")} value={number(task.subtasks.length)} note={t("rounds", { n: task.rounds })} />
+        <Figure label={t("subtasks")} value={number(task.subtasks.length)} note={t("rounds", { n: task.rounds })} />
       </div>
       {asking && <Confirm title={t(asking === "cancel" ? "stop" : "retry")} text={t(asking === "cancel" ? "stop.text" : "retry.text")} label={t(asking === "cancel" ? "stop" : "retry")} danger={asking === "cancel"} doIt={act(asking as "cancel" | "retry")} onClose={() => setAsking("")} />}
     </>
@@ -168,8 +168,8 @@ function UsageView({ id, task, steps }: { id: string; task: Task; steps: Step[] 
   const rows = new Map<string, Spent>();
   for (const s of steps) {
     const key = s.subtask || s.kind;
-    const row = rows.get(key) ?? { key, label: s.subtask ? `${s.subtask} ${s.group ?? ""}` : t("kind." + s.kind), models: 0, tools: 0, time: 0, usage: { input_tokens: 0, cached_input_tokens: 0, output_tokens: 0, usd: null, unpriced: false } };
-    rows.set(key, { ...row, label: s.subtask && s.group ? `${s.subtask} ${s.group}` : row.label, models: row.models + (isModel(s) ? 1 : 0), tools: row.tools + (s.kind === "tool" ? 1 : 0), time: row.time + s.took_ms, usage: addUsage(row.usage, s.usage) });
+    const row = rows.get(key) ?? { key, label: s.subtask ? subtaskName(s.subtask, t) : t("kind." + s.kind), models: 0, tools: 0, time: 0, usage: { input_tokens: 0, cached_input_tokens: 0, output_tokens: 0, usd: null, unpriced: false } };
+    rows.set(key, { ...row, label: s.subtask && s.group ? `${subtaskName(s.subtask, t)} · ${s.group}` : row.label, models: row.models + (isModel(s) ? 1 : 0), tools: row.tools + (s.kind === "tool" ? 1 : 0), time: row.time + s.took_ms, usage: addUsage(row.usage, s.usage) });
   }
   const known = new Set(task.subtasks.map((s) => s.id));
   return (

@@ -50,6 +50,12 @@ export function addUsage(a: Usage, b: Usage): Usage {
   };
 }
 
+/** The name of a sub-task in words, by its id: "Step a of plan 1" for "1/a". */
+export function subtaskName(id: string, t: Translate): string {
+  const [plan, step] = id.split("/");
+  return step ? t("subtask.name", { plan, step }) : id;
+}
+
 /** Says in words what happened; the raw kind where this version has no words for it. */
 function eventWords(kind: string, t: Translate): string {
   const words = t("event." + kind);
@@ -71,7 +77,7 @@ export function gist(m: Message, t: Translate): string {
   if (m.type === "approval") return line([c.decision, c.kind, ...(c.calls ?? []).map((x: any) => x.tool), c.text, c.comment].filter(Boolean).join(" · "));
   if (typeof c.text === "string") return line((c.tool ? c.tool + ": " : "") + c.text);
   if (m.type === "error") return line([c.code, c.reason].filter(Boolean).join(": "));
-  if (c.event) return line([eventWords(String(c.event), t), slotWords(c.what, t), c.subtask, c.tool, c.name].filter(Boolean).join(" · "));
+  if (c.event) return line([eventWords(String(c.event), t), slotWords(c.what, t), c.subtask && subtaskName(c.subtask, t), c.tool, c.name].filter(Boolean).join(" · "));
   return line(brief(c));
 }
 
@@ -80,3 +86,6 @@ const brief = (v: unknown) => { const s = typeof v === "string" ? v : JSON.strin
 
 /** The sub-task that a message belongs to; empty for the whole task. */
 export const subtaskOf = (m: Message): string => m.content?.subtask || (m.sender_id.startsWith("legwork/") && m.sender_id.includes("/", 8) ? m.sender_id.slice(8) : "");
+
+/** Who a message is of, in words: a sub-task, or the id of the sender. */
+export const senderName = (m: Message, t: Translate): string => (subtaskOf(m) ? subtaskName(subtaskOf(m), t) : m.sender_id);

@@ -22,7 +22,7 @@ export function ServerPage({ name, tool }: { name: string; tool?: string }) {
   const open = server.tools.find((x) => x.name === tool);
   return (
     <div class="page">
-      <PageHead title={server.name} lead={<><Link to={href("tools")}>{t("title")}</Link> · {t("kind." + server.kind)}{server.protocol && ` · MCP ${server.protocol}`} · {server.groups.join(", ")}</>}><State state={server.state} /></PageHead>
+      <PageHead title={server.name} lead={<><Link to={href("tools")}>{t("title")}</Link> · {t("kind." + server.kind)}{server.protocol && " · " + t("protocol", { version: server.protocol })} · {server.groups.join(", ")}</>}><State state={server.state} /></PageHead>
       {error && <Failed error={error} again={reload} />}
       {server.problem && <p class="note is-bad">{server.problem}</p>}
       <div class="tools-figures">

@@ -20,7 +20,7 @@ export function Servers() {
     <Table caption={t("servers")} rows={list.items} rowKey={(s) => s.name} onRow={(s) => navigate(href("tools", s.name))} columns={[
       { id: "name", label: t("server"), cell: (s) => <><Link to={href("tools", s.name)}>{s.name}</Link> {s.quarantined > 0 && <Badge tone="warn">{t("changed", { n: s.quarantined })}</Badge>}</> },
       { id: "state", label: t("state"), cell: (s) => <div class="tools-state"><State state={s.state} />{s.problem && <span class="faint">{s.problem}</span>}</div> },
-      { id: "kind", label: t("kind"), cell: (s) => <span class="faint">{t("kind." + s.kind)}{s.protocol && " · " + s.protocol}</span>, hideNarrow: true },
+      { id: "kind", label: t("kind"), cell: (s) => <span class="faint">{t("kind." + s.kind)}{s.protocol && " · " + t("protocol", { version: s.protocol })}</span>, hideNarrow: true },
       { id: "groups", label: t("groups"), cell: (s) => s.groups.join(", "), hideNarrow: true },
       { id: "tools", label: t("tools"), align: "end", cell: (s) => number(s.tool_count) },
       { id: "calls", label: t("calls"), align: "end", cell: (s) => number(s.calls) },
