@@ -32,8 +32,12 @@ func (d *decoder) check(c *Config) {
 }
 
 // issue adds a mistake at the place of its key. It skips a key that has a mistake
-// already, and all keys below it.
+// already, and all keys below it. It also skips one about keys of which one is
+// misspelt: what they lack is probably that key.
 func (d *decoder) issue(path, problem string) {
+	if d.misspelt[path] {
+		return
+	}
 	for key := path; key != ""; key = parent(key) {
 		if d.failed[key] {
 			return

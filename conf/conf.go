@@ -232,6 +232,7 @@ func readRoot(path string, text []byte, root *yaml.Node, env func(string) (strin
 		file:     path,
 		expander: expander{env: env, folder: folder},
 		failed:   map[string]bool{},
+		misspelt: map[string]bool{},
 		places:   map[string]place{"": {line: root.Line, column: root.Column}},
 	}
 	if root.Kind != yaml.MappingNode {

@@ -145,7 +145,7 @@ func TestFromEnv(t *testing.T) {
 		{"an endpoint without a key", map[string]string{"OPENAI_BASE_URL": "http://127.0.0.1:1/v1", "OPENAI_MODEL": "x"}, ""},
 		{"nothing", nil, `environment: no model is configured; set OPENAI_API_KEY, or OPENAI_BASE_URL for any OpenAI-compatible endpoint (and OPENAI_MODEL), or name a config file with --config; "legwork init" writes one; "legwork demo" needs none of them`},
 		{"an endpoint for searches", map[string]string{"OPENAI_API_KEY": "sk-1", "LEGWORK_SEARCH_URL": "https://searx.example.com/search"}, ""},
-		{"a bad endpoint for searches", map[string]string{"OPENAI_API_KEY": "sk-1", "LEGWORK_SEARCH_URL": "searx"}, "environment: LEGWORK_SEARCH_URL: url is missing or no address; give that of a SearXNG search, such as https://searx.example.com/search"},
+		{"a bad endpoint for searches", map[string]string{"OPENAI_API_KEY": "sk-1", "LEGWORK_SEARCH_URL": "searx"}, "environment: LEGWORK_SEARCH_URL: is missing or no address; give that of a SearXNG search, such as https://searx.example.com/search"},
 		{"a bad address", map[string]string{"OPENAI_BASE_URL": "ftp://secret-host"}, "environment: OPENAI_BASE_URL: is not an address; allowed: http://... or https://..."},
 	}
 	for _, test := range tests {

@@ -26,6 +26,7 @@ type decoder struct {
 	expander expander
 	errors   Errors
 	failed   map[string]bool  // keys with a mistake
+	misspelt map[string]bool  // keys around one that is probably misspelt
 	places   map[string]place // of each key of the config
 	secrets  []secret
 	visits   int          // of nodes and their contents
@@ -151,6 +152,7 @@ func (d *decoder) structure(n *yaml.Node, key string, v reflect.Value) {
 		}
 		if near := nearest.Typo(name, names); near != "" {
 			missing = append(missing, join(key, near))
+			d.misspelt[key] = true
 		}
 		d.fail(e.key, join(key, name), "unknown key, the nearest known one is %s; allowed: %s", nearest.Of(name, names), list(names))
 	}

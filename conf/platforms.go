@@ -116,7 +116,7 @@ func (c *Config) ownPlatforms(l *issues) {
 	}
 	c.HTTP.check(l)
 	if c.HTTP.Listen == "" && c.HTTP.WebhookListen == "" {
-		const nowhere = "mode %q needs an address for webhooks; set http.webhook_listen or http.listen"
+		const nowhere = "%q needs an address for webhooks; set http.webhook_listen or http.listen"
 		if c.Telegram != nil && c.Telegram.Mode == telegram.ModeWebhook {
 			l.Add("telegram.mode", nowhere, telegram.ModeWebhook)
 		}
@@ -259,6 +259,8 @@ func AdminProblem(key string) string {
 		return fmt.Sprintf("%s has no platform; write telegram:%s", shown(key), key)
 	case !found && slackUser.MatchString(key):
 		return fmt.Sprintf("%s has no platform; write slack:%s", shown(key), key)
+	case platform == "web":
+		return fmt.Sprintf("%s is a person of the page, whose role comes from the sign-in; write role: admin for their token under http.tokens, or name a claim of theirs under http.oidc.roles.admin; %s", shown(key), allowed)
 	case id == "*":
 		return fmt.Sprintf("%s would make everyone an admin; %s", shown(key), allowed)
 	case platform == "telegram" && telegramUser.MatchString(id), platform == "slack" && slackUser.MatchString(id):

@@ -211,7 +211,7 @@ func remoteTypes() []string { return []string{"http", "streamable-http", "sse"} 
 func (v *validator) misplaced(at string, keys map[string]bool, where string) {
 	for _, key := range slices.Sorted(maps.Keys(keys)) {
 		if keys[key] {
-			v.add(at+"."+key, "%s is for servers with %s", key, where)
+			v.add(at+"."+key, "is for servers with %s", where)
 		}
 	}
 }

@@ -51,11 +51,11 @@ func build[T any](o options, makeServer func(T) (*server.MCPServer, error)) (*se
 	}
 	s, err := makeServer(into)
 	if err != nil {
-		key, _, _ := strings.Cut(err.Error(), " ")
+		key, problem, _ := strings.Cut(err.Error(), " ")
 		if _, set := o.values[key]; !set {
-			key = ""
+			key, problem = "", err.Error()
 		}
-		return nil, &OptionError{key, err.Error()}
+		return nil, &OptionError{key, problem}
 	}
 	return s, nil
 }
