@@ -34,7 +34,7 @@ func inboxRules(c *conf.Config) inbox.Rules {
 			slack.Name: {
 				Users: c.Access.Slack.Users, Chats: c.Access.Slack.Channels, Teams: c.Access.Slack.Teams, External: c.Access.Slack.External,
 			},
-		}},
+		}, Tokens: signInTokens(c), Provider: web.OIDC{Issuer: c.HTTP.OIDC.Issuer}.Host()},
 		ChatSettings: chatSettings(c), Approvals: approvals(c), Budget: budget(c), Files: fileLimits(c),
 	}
 }
@@ -67,6 +67,19 @@ func owners(c *conf.Config) []string {
 	}
 	return keys
 }
+
+// signInTokens are the names of the tokens whose holders have conversations in the page.
+func signInTokens(c *conf.Config) (names []string) {
+	for _, t := range c.HTTP.Tokens {
+		if chats(t) {
+			names = append(names, t.Name)
+		}
+	}
+	return names
+}
+
+// chats reports whether the holder of a token has conversations in the page.
+func chats(t conf.Token) bool { return t.Role == conf.RoleOperator || t.Role == conf.RoleAdmin }
 
 // approvals say how people are asked to approve calls.
 func approvals(c *conf.Config) tasks.Approvals {
@@ -152,7 +165,7 @@ func access(config *conf.Config) web.Access {
 	a := web.Access{Rate: config.HTTP.Rate}
 	for _, t := range config.HTTP.Tokens {
 		token := web.Token{Principal: api.Principal{Name: t.Name, Role: policy.Role(t.Role), Chats: t.Visible(), Groups: t.Groups, Webhooks: t.Notifies()}}
-		if t.Role == conf.RoleOperator || t.Role == conf.RoleAdmin {
+		if chats(t) {
 			token.Person = bot.Person{Platform: tasks.PlatformWeb, ID: t.Name, Name: t.Name}
 		}
 		if hash, err := hex.DecodeString(t.SHA256); err == nil && len(hash) == len(token.Hash) {

@@ -135,6 +135,8 @@ func TestAnswerMakesAFile(t *testing.T) {
 	st.wants("work answer turn 2.0")
 	if a := planner.Todo(st.s)[0]; a.Role != llm.RoleAnswer || !a.Final {
 		t.Errorf("the next turn is %+v, want the final one of the answer", a)
+	} else if group := st.s.GroupOf(a.ID); group != "" {
+		t.Errorf("the answer pays for the group %q, want none", group)
 	}
 	if _, text := st.prompt("work answer turn 2.0", planner.PromptInput{Makes: makes}); !strings.Contains(text, "made") {
 		t.Errorf("the result is missing:\n%s", text)

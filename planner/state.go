@@ -165,11 +165,11 @@ func (s *State) SingleSubtask() bool {
 }
 
 // GroupOf is the tool group of the sub-task that an action belongs to, or llm_tool;
-// empty for an action of no sub-task.
+// empty for an action of no sub-task, and for the closing answer.
 func (s *State) GroupOf(id ActionID) string {
 	for i := range s.Subtasks {
-		if s.Subtasks[i].ID == id.Subtask {
-			return s.Subtasks[i].Name
+		if w := &s.Subtasks[i]; w.ID == id.Subtask && !w.Closing {
+			return w.Name
 		}
 	}
 	return ""

@@ -198,8 +198,15 @@ func (x posts) put(post tasks.Post) tasks.Post {
 	return post
 }
 
-// titleOf is the beginning of a text in one line.
-func titleOf(text string) string { return clip.Words(clip.Bytes(text, 16*maxTitle), maxTitle) }
+// titleOf is the beginning of a text in one line, without the command of a question.
+func titleOf(text string) string {
+	for _, command := range []string{"/task", "/plan"} {
+		if rest, ok := strings.CutPrefix(text, command); ok && strings.TrimLeft(rest, " \t\n") != rest {
+			text = rest
+		}
+	}
+	return clip.Words(clip.Bytes(text, 16*maxTitle), maxTitle)
+}
 
 // Post implements tasks.Posts.
 func (p Posts) Post(ctx context.Context, conversation string, number uint64) (post tasks.Post, err error) {

@@ -491,3 +491,29 @@ func TestClaimEnds(t *testing.T) {
 		t.Errorf("after an hour: %q", got)
 	}
 }
+
+// TestAccessOfSchedules: the schedule of a conversation in the page runs while its owner
+// can sign in there.
+func TestAccessOfSchedules(t *testing.T) {
+	o := newEnv(t)
+	o.rules.Access.Tokens, o.rules.Access.Provider = []string{"ops"}, "id.example.com"
+	o.restart()
+	for person, want := range map[string]bool{
+		"web:ops": true, "web:gone": false, "web:u@1@id.example.com": true, "web:u1@old.example.com": false, "web:u1@": false,
+		"phone:ann": true, "phone:boss": true, "phone:eve": false,
+	} {
+		platform, id, _ := strings.Cut(person, ":")
+		s := tasks.Schedule{ID: "s1", Chat: bot.Chat{Platform: tasks.PlatformWeb, ID: "c1", Private: true}, From: bot.Person{Platform: platform, ID: id}, Goal: "look", Timezone: "UTC"}
+		if _, admitted, err := inbox.ScheduleOpening(t.Context(), o.inbox, s); admitted != want || err != nil {
+			t.Errorf("the schedule of %s runs: %v, %v; want %v", person, admitted, err, want)
+		}
+	}
+	direct := bot.Chat{Platform: "phone", ID: "D1", Private: true} // as in Slack, with an id of its own
+	o.send(o.by("eve", direct, "hello"))
+	o.send(o.press("eve", direct, "g:ask"))
+	o.send(o.press("boss", private("boss"), "g:c:phone:eve"))
+	s := tasks.Schedule{ID: "s1", Chat: bot.Chat{Platform: tasks.PlatformWeb, ID: "c1", Private: true}, From: bot.Person{Platform: "phone", ID: "eve"}, Goal: "look", Timezone: "UTC"}
+	if _, admitted, err := inbox.ScheduleOpening(t.Context(), o.inbox, s); !admitted || err != nil {
+		t.Errorf("the schedule of a person with access in a private chat runs: %v, %v", admitted, err)
+	}
+}

@@ -567,8 +567,8 @@ func TestTitlesQuoteNobody(t *testing.T) {
 	}
 }
 
-// TestHelpInThePage: the help in the page is about the page: nobody replies to one
-// message there, and nobody needs a link to the page.
+// TestHelpInThePage: the help in the page names neither replies to a message nor the
+// link to the page.
 func TestHelpInThePage(t *testing.T) {
 	o := newEnv(t)
 	got := inbox.HelpText(o.inbox, "en", bot.Chat{Platform: tasks.PlatformWeb, ID: "c1", Private: true})

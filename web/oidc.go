@@ -36,6 +36,15 @@ type OIDC struct {
 	Audience string
 }
 
+// Host is the part of the issuer by which people know it, and the end of their ids.
+func (o OIDC) Host() string {
+	u, err := url.Parse(o.Issuer)
+	if err != nil {
+		return o.Issuer
+	}
+	return u.Host
+}
+
 // oidcTime bounds each request to a provider, and oidcRetry is the time between two
 // tries to reach one.
 const (
@@ -173,17 +182,13 @@ func (p *idp) verify(ctx context.Context, raw, audience, nonce string) (identity
 	case nonce != "" && (len(t.Audience) > 1 && !named || named && party != p.ClientID):
 		return identity{}, errors.New("the token was made for another client") // OpenID Connect Core 3.1.3.7
 	}
-	host := p.Issuer
-	if u, err := url.Parse(p.Issuer); err == nil {
-		host = u.Host
-	}
 	name := t.Subject
 	for _, claim := range []string{"email", "preferred_username", "name"} {
 		if s := text(claim); s != "" {
 			name = s
 		}
 	}
-	return identity{webPerson(t.Subject+"@"+host, name), p.matched(claims), t.Expiry}, nil
+	return identity{webPerson(t.Subject+"@"+p.Host(), name), p.matched(claims), t.Expiry}, nil
 }
 
 // principal returns what a person of the provider may do; false for nothing.
@@ -203,11 +208,7 @@ func (p *idp) principal(person bot.Person, claims []string) (api.Principal, bool
 
 // button is what the button for the provider says.
 func (p *idp) button() string {
-	u, err := url.Parse(p.Issuer)
-	if err != nil {
-		return ""
-	}
-	return "Sign in with " + u.Host
+	return "Sign in with " + p.Host()
 }
 
 // useOIDC replaces the provider, unless it is the same.

@@ -115,6 +115,9 @@ func testPosts(b postEnv) {
 
 	third := b.talk("c", "telegram:1")
 	b.write(tasks.Post{Conversation: third.Key(), Text: "notice"})
+	planned := b.talk("p", "telegram:2")
+	b.write(tasks.Post{Conversation: planned.Key(), Mine: true, Text: "/plan\nFind a hotel"})
+	b.same("title without the command", b.talks("telegram:2", 0, 10, false, planned.Key())[0].Title, "Find a hotel")
 	newest := b.talks("telegram:1", 0, 1, true, third.Key())
 	b.talks("telegram:1", newest[0].Seq, 1, false, a.Key())
 	b.write(tasks.Post{Conversation: a.Key(), Text: "again"})

@@ -38,6 +38,30 @@ func (in *Inbox) admit(ctx context.Context, m bot.Message, access policy.Access)
 	return admitted, false, err
 }
 
+// admitOwner is admit for the owner of a schedule. The web chat is open to people with a
+// session, which a schedule does not have. So its owner must be able to sign in now: with
+// a token or through the provider of the config, or by a link from a private chat where
+// legwork still listens to them.
+func (in *Inbox) admitOwner(ctx context.Context, m bot.Message, access policy.Access) (admitted, admin bool, err error) {
+	switch {
+	case m.Chat.Platform != tasks.PlatformWeb:
+	case m.From.Platform == tasks.PlatformWeb:
+		if !access.SignsIn(m.From.ID) {
+			return false, false, nil
+		}
+	default:
+		m.Chat = bot.Chat{Platform: m.From.Platform, ID: m.From.ID, Private: true}
+		var g accessDecision
+		if err := in.Settings.Read(ctx, m.From.Key(), tasks.SettingAccess, &g); err != nil {
+			return false, false, err
+		}
+		if g.Person != nil && g.Person.Chat.Private { // in Slack its id is not that of the person
+			m.Chat = g.Person.Chat
+		}
+	}
+	return in.admit(ctx, m, access)
+}
+
 // Admits reports whether the author of a message may talk to the bot in the
 // message's chat. When the store cannot be read, Admits returns false.
 func (in *Inbox) Admits(ctx context.Context, m bot.Message) bool {

@@ -136,7 +136,7 @@ func (in *Inbox) GroupsFor(ctx context.Context, r *Request) ([]tools.Group, erro
 // the owner of the schedule may not use legwork in its chat any more.
 func ScheduleOpening(ctx context.Context, in *Inbox, s tasks.Schedule) (o *planner.Opening, admitted bool, err error) {
 	r := &Request{Rules: in.CurrentRules(), Message: bot.Message{Chat: s.Chat, From: s.From, Team: s.Team, External: s.External}}
-	if admitted, r.Admin, err = in.admit(ctx, r.Message, r.Rules.Access); err != nil || !admitted {
+	if admitted, r.Admin, err = in.admitOwner(ctx, r.Message, r.Rules.Access); err != nil || !admitted {
 		return nil, false, err
 	}
 	if r.Lang, err = in.Settings.Language(ctx, s.From.Key(), s.Language); err != nil {

@@ -4,6 +4,7 @@ package policy
 
 import (
 	"slices"
+	"strings"
 
 	"legwork/bot"
 )
@@ -14,6 +15,9 @@ type Access struct {
 	Admins    []string                  // keys of persons: "telegram:12345"
 	Owners    []string                  // admins who get no notices: the person at the machine, and admin tokens in the web chat
 	Platforms map[string]PlatformAccess // by platform; one that is not in it is open to everybody
+
+	Tokens   []string // names of the tokens that let people sign in at the page
+	Provider string   // host of the OIDC provider that lets people sign in at the page; empty: none
 }
 
 // PlatformAccess lists the people and chats that may talk to the bot on one
@@ -46,6 +50,14 @@ func (a Access) Admits(allowed bool, chats []string, m bot.Message) bool {
 	}
 	return slices.Contains(access.Users, everybody) || lists(access.Teams, m.Team) ||
 		slices.Contains(access.Chats, m.Chat.ID) || !m.Chat.Private && slices.Contains(access.Chats, everybody)
+}
+
+// SignsIn reports whether a person of the page, by their id, can still sign in: with a
+// token, or as SUBJECT@HOST of the provider. Only the provider knows whether it still
+// has the person.
+func (a Access) SignsIn(id string) bool {
+	at := strings.LastIndex(id, "@")
+	return slices.Contains(a.Tokens, id) || at >= 0 && a.Provider != "" && id[at+1:] == a.Provider
 }
 
 func lists(list []string, id string) bool {

@@ -60,7 +60,7 @@ export function duration(ms: number | undefined | null): string {
   if (ms === undefined || ms === null) return "";
   const [d, h, min, sec, milli] = units[language()];
   if (ms < 1000) return `${Math.round(ms)} ${milli}`;
-  if (ms < 10_000) return `${(ms / 1000).toLocaleString(language(), { minimumFractionDigits: 1, maximumFractionDigits: 1 })} ${sec}`;
+  if (ms < 10_000) return `${numbers({ minimumFractionDigits: 1, maximumFractionDigits: 1 }).format(ms / 1000)} ${sec}`;
   const s = Math.floor(ms / 1000);
   if (s < 60) return `${s} ${sec}`;
   if (s < 3600) return `${Math.floor(s / 60)} ${min} ${s % 60} ${sec}`;

@@ -53,7 +53,7 @@ export function addUsage(a: Usage, b: Usage): Usage {
 /** The name of a sub-task in words, by its id: "Step a of plan 1" for "1/a". */
 export function subtaskName(id: string, t: Translate): string {
   const [plan, step] = id.split("/");
-  return step ? t("subtask.name", { plan, step }) : id;
+  return step ? t("subtask.name", { plan, step }) : id === "answer" ? t("kind.answer") : id;
 }
 
 /** Says in words what happened; the raw kind where this version has no words for it. */
