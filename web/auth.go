@@ -177,7 +177,7 @@ func (a *auth) serve(w *responseWriter, r *http.Request, running *runningRequest
 		panic(http.ErrAbortHandler) // so that no client takes half a reply for a whole one
 	case running.isRevoked():
 		unauthorized(w, true, tokenRevoked)
-	case w.status == http.StatusForbidden && a.refused != nil:
+	case w.status == http.StatusForbidden && w.Header().Get(problem.CodeHeader) == "" && a.refused != nil:
 		a.refused(context.WithoutCancel(r.Context()), api.Caller(r.Context()), w.route)
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"legwork/tasks/api"
 	"legwork/tasks/policy"
 	"legwork/web"
+	"legwork/web/problem"
 )
 
 // follow opens a stream and returns a reader of its lines.
@@ -118,7 +119,8 @@ func TestStopCancelsLongPolls(t *testing.T) {
 	}
 }
 
-// TestRefused: Refused gets the caller and the route of each 403.
+// TestRefused: Refused gets the caller and the route of each 403, except of those that
+// ask for a code.
 func TestRefused(t *testing.T) {
 	t.Parallel()
 	ops, text := newToken("ops", policy.RoleViewer)
@@ -126,6 +128,7 @@ func TestRefused(t *testing.T) {
 	forbid := func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusForbidden) }
 	mux.HandleFunc("POST /v1/tasks/{id}/cancel", forbid)
 	mux.HandleFunc("POST /v1/tasks", forbid)
+	mux.HandleFunc("PUT /v1/config", func(w http.ResponseWriter, _ *http.Request) { problem.New(problem.CodeNeeded, "").Write(w) })
 	mux.HandleFunc("GET /v1/tasks", func(http.ResponseWriter, *http.Request) {})
 	reported := make(chan string, 10)
 	seen := make(chan string, 10)
@@ -138,10 +141,10 @@ func TestRefused(t *testing.T) {
 			seen <- fmt.Sprintf("%s %s %d %t", route, method, status, took > 0)
 		},
 	})
-	for _, c := range [][2]string{{"POST", "/v1/tasks/1/cancel"}, {"POST", "/v1/tasks/2/cancel"}, {"GET", "/v1/tasks"}, {"POST", "/v1/tasks"}, {"GET", "/nothing"}} {
+	for _, c := range [][2]string{{"POST", "/v1/tasks/1/cancel"}, {"POST", "/v1/tasks/2/cancel"}, {"PUT", "/v1/config"}, {"GET", "/v1/tasks"}, {"POST", "/v1/tasks"}, {"GET", "/nothing"}} {
 		ask(t, c[0], "http://"+at+c[1], "", "Authorization: Bearer "+text)
 	}
-	for _, want := range []string{"POST /v1/tasks/{id}/cancel POST 403 true", "POST /v1/tasks/{id}/cancel POST 403 true", "GET /v1/tasks GET 200 true", "POST /v1/tasks POST 403 true", " GET 404 true"} {
+	for _, want := range []string{"POST /v1/tasks/{id}/cancel POST 403 true", "POST /v1/tasks/{id}/cancel POST 403 true", "PUT /v1/config PUT 403 true", "GET /v1/tasks GET 200 true", "POST /v1/tasks POST 403 true", " GET 404 true"} {
 		if got := <-seen; got != want {
 			t.Errorf("served: got %q, want %q", got, want)
 		}

@@ -380,6 +380,7 @@ func (e *Editor) Save(ctx context.Context, who api.Principal, text, code string,
 		why := "This change could take over the machine. legwork shows a code for it to its admins."
 		if code != "" {
 			why = "The code is wrong, has expired, or was shown for another text. Ask for a new one."
+			e.Record(ctx, tasks.AuditEntry{Who: who.Key(), Role: string(who.Role), Action: "code.wrong", Target: e.Path, From: who.Addr})
 		}
 		return webapi.ConfigSaved{}, &webapi.ConfigError{Code: keys, Detail: why}
 	}

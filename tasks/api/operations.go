@@ -239,9 +239,13 @@ func (o *Operations) Accept(ctx context.Context, p Principal, server string, ids
 	case len(changes) < len(ids):
 		return ServerDetails{}, fmt.Errorf("%w: a tool has changed again, or its change was accepted meanwhile; read the server again", ErrConflict)
 	}
-	if err := o.Confirm(ctx, changes, code); errors.Is(err, ErrWrongCode) {
-		return ServerDetails{}, &InvalidError{"code", "is wrong or has expired; leave it out to be shown another one"}
-	} else if err != nil {
+	switch err := o.Confirm(ctx, changes, code); {
+	case errors.Is(err, ErrCodeNeeded):
+		return ServerDetails{}, cmp.Or(o.record(ctx, p, "tool.code", server, ""), err)
+	case errors.Is(err, ErrWrongCode):
+		wrong := &InvalidError{"code", "is wrong or has expired; leave it out to be shown another one"}
+		return ServerDetails{}, cmp.Or[error](o.record(ctx, p, "code.wrong", server, ""), wrong)
+	case err != nil:
 		return ServerDetails{}, err
 	}
 	for _, c := range changes {

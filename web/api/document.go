@@ -88,7 +88,7 @@ func problems(codes []problem.Code) *huma.Response {
 		}
 		media.Examples[string(one)] = &huma.Example{Value: p}
 		for name := range p.GetHeaders() {
-			header(r, name, "Seconds after which to try again.")
+			header(r, name, map[string]string{"Retry-After": "Seconds after which to try again.", problem.CodeHeader: "'needed': the request needs a code; the role may do it."}[name])
 		}
 	}
 	r.Description = strings.Join(titles, ", or: ") + "."

@@ -130,7 +130,9 @@ func TestAccept(t *testing.T) {
 	if _, p := accept(http.StatusForbidden, "admin", "", changeID); p.Code != "code_needed" {
 		t.Errorf("without a code, the problem is %q, want code_needed", p.Code)
 	}
+	e.audited(t, "tool.code", "web")
 	accept(http.StatusUnprocessableEntity, "admin", "WRONG", changeID)
+	e.audited(t, "code.wrong", "web")
 	accept(http.StatusConflict, "admin", goodCode, "another")
 	if server, _ := accept(http.StatusOK, "admin", goodCode, changeID); server.Quarantined != 0 || len(server.Changes) != 0 {
 		t.Errorf("after accepting, the server is %+v", server)

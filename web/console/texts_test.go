@@ -78,6 +78,46 @@ func TestTextsAreThere(t *testing.T) {
 	}
 }
 
+// TestActions holds that the page has a text for each action that the code writes to the
+// audit log, and that the docs name each.
+func TestActions(t *testing.T) {
+	t.Parallel()
+	known := texts(t, "en", "audit.json")
+	docs, err := os.ReadFile(filepath.Join("..", "..", "docs", "security.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	check := func(file, action string) {
+		if known["action."+action] == "" {
+			t.Errorf("%s writes the action %q, which has no text in audit.json", file, action)
+		}
+		if !strings.Contains(string(docs), "`"+action+"`") {
+			t.Errorf("%s writes the action %q, which docs/security.md does not name", file, action)
+		}
+	}
+	written := regexp.MustCompile(`(?:Action: |\b[rR]ecord\(.*, p, |\.Audit\(ctx, r, |ByHand\(|inbox\.Access\w+: )"([a-z_.]+[a-z])"`)
+	found := 0
+	err = filepath.WalkDir(filepath.Join("..", ".."), func(file string, d os.DirEntry, err error) error {
+		if err != nil || d.IsDir() || !strings.HasSuffix(file, ".go") || strings.HasSuffix(file, "_test.go") {
+			return err
+		}
+		source, err := os.ReadFile(file)
+		for _, match := range written.FindAllSubmatch(source, -1) {
+			found++
+			check(file, string(match[1]))
+		}
+		if strings.HasSuffix(file, filepath.Join("store", "audit.go")) {
+			for _, match := range regexp.MustCompile(`return "([a-z._]+)", `).FindAllSubmatch(source, -1) {
+				check(file, string(match[1]))
+			}
+		}
+		return err
+	})
+	if err != nil || found < 20 {
+		t.Errorf("found %d actions in the sources: %v", found, err)
+	}
+}
+
 func texts(t *testing.T, language, name string) map[string]string {
 	t.Helper()
 	content, err := os.ReadFile(filepath.Join("src", "texts", language, name))

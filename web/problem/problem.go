@@ -36,12 +36,19 @@ type Mistake struct {
 // urn is the prefix of the types of problems.
 const urn = "urn:legwork:problem:"
 
+// CodeHeader is a header of replies that ask for a code: such a reply has the status of a
+// refusal, and refuses nothing to the role of the caller.
+const CodeHeader = "Legwork-Code"
+
 // New makes a problem of a code; detail is a sentence for people.
 func New(c Code, detail string) *Error {
 	k := kinds()[c]
 	p := &Error{Type: urn + string(c), Title: k.title, Status: k.status, Code: c, Detail: detail, header: http.Header{}}
 	if k.retry > 0 {
 		p.header.Set("Retry-After", strconv.Itoa(k.retry))
+	}
+	if c == CodeNeeded {
+		p.header.Set(CodeHeader, "needed")
 	}
 	return p
 }
