@@ -8,7 +8,7 @@ import { may } from "../../lib/session";
 import { Badge } from "../../ui/Badge";
 import { Button } from "../../ui/Button";
 import { Code } from "../../ui/Code";
-import { Field, Select } from "../../ui/Field";
+import { Field } from "../../ui/Field";
 import { Json } from "../../ui/Json";
 import { defaults, type Schema, SchemaForm, type Values } from "../../ui/SchemaForm";
 import { toast } from "../../ui/Toast";
@@ -31,18 +31,17 @@ function Card({ approval: a, link, onDecided }: { approval: Approval; link?: boo
   const t = useTexts();
   const form = a.kind === "form" ? formSchema(a.details) : undefined;
   const [comment, setComment] = useState("");
-  const [scope, setScope] = useState("call");
   const [values, setValues] = useState<Values>(() => (form ? defaults(form) : {}));
   const [busy, setBusy] = useState("");
   const [error, setError] = useState("");
   const answer = a.kind === "question" || a.kind === "goal";
-  const decide = async (decision: "approve" | "deny", words = comment) => {
+  const decide = async (decision: "approve" | "deny", words = comment, scope?: "call" | "task") => {
     if (answer && decision === "approve" && !words.trim()) return setError(t("answer.empty"));
-    setBusy(decision);
+    setBusy(scope ?? decision);
     setError("");
     try {
       await post(`v1/approvals/${encodeURIComponent(a.id)}`, {
-        decision, comment: words.trim() || undefined, scope: a.kind === "calls" && decision === "approve" ? scope : undefined,
+        decision, comment: words.trim() || undefined, scope,
         value: form && decision === "approve" ? values : undefined, version: a.kind === "review" ? a.details?.version : undefined,
       });
       toast(decision === "approve" ? t("done.approve") : t("done.deny"));
@@ -80,9 +79,13 @@ function Card({ approval: a, link, onDecided }: { approval: Approval; link?: boo
           {form && error && <p class="field-error" role="alert">{error}</p>}
           <div class="row">
             {a.choices?.map((c) => <Button key={c} busy={busy === "approve"} onClick={() => decide("approve", c)}>{c}</Button>)}
-            <Button kind="primary" icon="check" busy={busy === "approve"} onClick={() => decide("approve")}>{answer || form ? t("send") : t("approve")}</Button>
+            {a.kind === "calls" ? (
+              <>
+                <Button kind="primary" icon="check" busy={busy === "call"} onClick={() => decide("approve", comment, "call")}>{t("allow.once")}</Button>
+                <Button icon="check" busy={busy === "task"} onClick={() => decide("approve", comment, "task")}>{t("allow.task")}</Button>
+              </>
+            ) : <Button kind="primary" icon="check" busy={busy === "approve"} onClick={() => decide("approve")}>{answer || form ? t("send") : t("approve")}</Button>}
             <Button kind="danger" icon="close" busy={busy === "deny"} onClick={() => decide("deny")}>{answer || form ? t("decline") : t("deny")}</Button>
-            {a.kind === "calls" && <Select label={t("scope")} value={scope} onChange={setScope} options={[["call", t("scope.call")], ["task", t("scope.task")]]} />}
           </div>
         </>
       )}

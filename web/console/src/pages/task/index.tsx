@@ -10,7 +10,7 @@ import { Badge, State } from "../../ui/Badge";
 import { Button } from "../../ui/Button";
 import { Card, Figure, PageHead } from "../../ui/Card";
 import { Confirm } from "../../ui/Dialog";
-import { Failed } from "../../ui/Empty";
+import { Empty, Failed } from "../../ui/Empty";
 import { Field } from "../../ui/Field";
 import { Spinner } from "../../ui/Spinner";
 import { Table } from "../../ui/Table";
@@ -38,6 +38,7 @@ function TaskView({ id, view, item }: { id: string; view: string; item: string }
   const t = useTexts();
   const data = useTask(id);
   const task = data.task.data, steps = data.steps.data;
+  if (data.task.error?.status === 404) return <Empty title={t("notyours.task")} icon="lock"><Link to={href("tasks")} class="button">{t("notyours.tasks")}</Link></Empty>;
   if (!task) return <div class="page">{data.error ? <Failed error={data.error} again={data.reload} /> : <Spinner page />}</div>;
   const tab = view === "subtasks" ? "overview" : view === "steps" ? "timeline" : view;
   const subtask = view === "subtasks" ? task.subtasks.find((s) => s.id === item) : undefined;

@@ -2,6 +2,7 @@ import { useState } from "preact/hooks";
 import { post, Problem } from "../../lib/api";
 import { useTexts } from "../../lib/i18n";
 import { may } from "../../lib/session";
+import { visible } from "../../lib/visible";
 import { Button } from "../../ui/Button";
 import { Card } from "../../ui/Card";
 import { Dialog } from "../../ui/Dialog";
@@ -22,8 +23,8 @@ export function Changed({ server, onDone }: { server: Details; onDone: (d: Detai
       <p class="muted">{may("tools") ? t("changed.text") : t("changed.wait")}</p>
       {server.changes.map((c) => (
         <div key={c.id} class="stack tools-change">
-          {may("tools") ? <Check label={<span class="mono">{c.tool}</span>} checked={chosen.includes(c.id)} onChange={(on) => choose(c, on)} /> : <h3 class="mono">{c.tool}</h3>}
-          <Diff text={c.difference} label={t("difference", { tool: c.tool })} />
+          {may("tools") ? <Check label={<span class="mono">{visible(c.tool)}</span>} checked={chosen.includes(c.id)} onChange={(on) => choose(c, on)} /> : <h3 class="mono">{visible(c.tool)}</h3>}
+          <Diff text={c.difference} label={t("difference", { tool: visible(c.tool) })} />
         </div>
       ))}
       {asking && <Accept server={server.name} changes={changes} onClose={() => setAsking(false)} onDone={(d) => { setAsking(false); setChosen([]); onDone(d); }} />}
@@ -57,7 +58,7 @@ function Accept({ server, changes, onClose, onDone }: { server: string; changes:
         {shown ? <Button kind="primary" busy={busy} disabled={!code.trim()} onClick={() => send(code.trim())}>{t("accept")}</Button>
           : <Button kind="primary" busy={busy} onClick={() => send("")}>{t("code.show")}</Button>}</>
     }>
-      <p>{t("accept.text", { tools: changes.map((c) => c.tool).join(", ") })}</p>
+      <p>{t("accept.text", { tools: changes.map((c) => visible(c.tool)).join(", ") })}</p>
       {!shown && error && <p class="note is-bad" role="alert">{error}</p>}
       {shown && (
         <form onSubmit={(e) => { e.preventDefault(); if (code.trim()) void send(code.trim()); }}>

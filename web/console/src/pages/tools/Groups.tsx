@@ -3,6 +3,7 @@ import { useEvery } from "../../lib/every";
 import { useTexts } from "../../lib/i18n";
 import { href, Link } from "../../lib/router";
 import { may } from "../../lib/session";
+import { visible } from "../../lib/visible";
 import { Badge } from "../../ui/Badge";
 import { Card } from "../../ui/Card";
 import { Empty, Failed } from "../../ui/Empty";
@@ -21,8 +22,9 @@ export function Groups() {
 
 function GroupCard({ group }: { group: Group }) {
   const t = useTexts();
+  const reads = group.servers.every((s) => s.tools.every((tool) => tool.read_only)); // there are no changes to ask about
   return (
-    <Card title={group.name} actions={<Badge title={t("approve")}>{approval(t, group.approve)}</Badge>}>
+    <Card title={group.name} actions={!(group.approve === "writes" && reads) && <Badge title={t("approve")}>{approval(t, group.approve)}</Badge>}>
       <p class="muted">{group.description}</p>
       {group.servers.map((s) => (
         <div key={s.name} class="tools-server">
@@ -37,8 +39,8 @@ function GroupCard({ group }: { group: Group }) {
               <ul class="tools-list">
                 {s.tools.map((tool) => (
                   <li key={tool.name}>
-                    <span class="mono">{tool.name}</span> {tool.read_only ? <Badge>{t("reads")}</Badge> : <Badge>{t("changes")}</Badge>} {tool.asks && <Badge tone="warn" icon="person">{t("asks")}</Badge>}
-                    <p class="muted">{tool.description}</p>
+                    <span class="mono">{visible(tool.name)}</span> {tool.read_only ? <Badge>{t("reads")}</Badge> : <Badge>{t("changes")}</Badge>} {tool.asks && <Badge tone="warn" icon="person">{t("asks")}</Badge>}
+                    <p class="muted">{visible(tool.description)}</p>
                   </li>
                 ))}
               </ul>

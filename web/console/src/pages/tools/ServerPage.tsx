@@ -4,6 +4,7 @@ import { duration, fullTime, number, time } from "../../lib/format";
 import { useTexts } from "../../lib/i18n";
 import { href, Link, navigate } from "../../lib/router";
 import { may } from "../../lib/session";
+import { visible } from "../../lib/visible";
 import { Badge, State } from "../../ui/Badge";
 import { Card, Figure, PageHead } from "../../ui/Card";
 import { Empty, Failed } from "../../ui/Empty";
@@ -36,8 +37,8 @@ export function ServerPage({ name, tool }: { name: string; tool?: string }) {
       <Card title={t("tools")}>
         {server.tools.length === 0 ? <Empty title={t("notools")} /> : (
           <Table caption={t("tools")} rows={server.tools} rowKey={(x) => x.name} onRow={(x) => navigate(href("tools", name, x.name))} columns={[
-            { id: "name", label: t("tool"), cell: (x) => <Link to={href("tools", name, x.name)} class="mono">{x.name}</Link> },
-            { id: "what", label: t("what"), cell: (x) => <span class="tools-what">{x.description}</span>, hideNarrow: true },
+            { id: "name", label: t("tool"), cell: (x) => <Link to={href("tools", name, x.name)} class="mono">{visible(x.name)}</Link> },
+            { id: "what", label: t("what"), cell: (x) => <span class="tools-what">{visible(x.description)}</span>, hideNarrow: true },
             { id: "rules", label: t("rules"), cell: (x) => <Marks tool={x} /> },
             { id: "calls", label: t("calls"), align: "end", cell: (x) => number(total(x.calls)) },
             { id: "failed", label: t("failed"), align: "end", cell: (x) => number(total(x.calls) - (x.calls.ok ?? 0) - (x.calls.given_up ?? 0)) },
@@ -48,9 +49,9 @@ export function ServerPage({ name, tool }: { name: string; tool?: string }) {
         {server.errors.length === 0 ? <p class="muted">{t("noerrors")}</p> : (
           <Table caption={t("errors")} rows={server.errors} rowKey={(e) => e.at + e.tool + e.text} columns={[
             { id: "at", label: t("when"), cell: (e) => <span title={fullTime(e.at)}>{time(e.at)}</span> },
-            { id: "tool", label: t("tool"), cell: (e) => <span class="mono">{e.tool}</span> },
+            { id: "tool", label: t("tool"), cell: (e) => <span class="mono">{visible(e.tool)}</span> },
             { id: "outcome", label: t("outcome"), cell: (e) => <Badge tone="bad">{t("outcome." + e.outcome)}</Badge> },
-            { id: "text", label: t("said"), cell: (e) => e.text },
+            { id: "text", label: t("said"), cell: (e) => visible(e.text) },
           ]} />
         )}
       </Card>

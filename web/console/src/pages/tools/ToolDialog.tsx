@@ -1,14 +1,15 @@
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useMemo, useState } from "preact/hooks";
 import { post } from "../../lib/api";
 import { bytes, duration, number } from "../../lib/format";
 import { useTexts } from "../../lib/i18n";
+import { visible, visibleJSON } from "../../lib/visible";
 import { Badge } from "../../ui/Badge";
 import { Button } from "../../ui/Button";
 import { Code } from "../../ui/Code";
 import { Dialog } from "../../ui/Dialog";
 import { Field } from "../../ui/Field";
 import { Json } from "../../ui/Json";
-import { defaults, SchemaForm } from "../../ui/SchemaForm";
+import { defaults, type Schema, SchemaForm } from "../../ui/SchemaForm";
 import { Tabs } from "../../ui/Tabs";
 import { Marks } from "./ServerPage";
 import type { Tool } from "./types";
@@ -23,10 +24,10 @@ export function ToolDialog({ server, tool, mayTry, onClose }: { server: string; 
   const tabs = [{ id: "about", label: t("about") }, { id: "schema", label: t("schema") }];
   if (callable) tabs.unshift({ id: "try", label: t("try") });
   return (
-    <Dialog title={`${server}.${tool.name}`} onClose={onClose} wide>
+    <Dialog title={visible(`${server}.${tool.name}`)} onClose={onClose} wide>
       <div class="tools-dialog">
-        <Tabs label={tool.name} tabs={tabs} value={view} onChange={setView}>
-          {view === "try" ? <Try server={server} tool={tool} /> : view === "schema" ? <Json value={tool.schema ?? {}} open={4} /> : <About tool={tool} />}
+        <Tabs label={visible(tool.name)} tabs={tabs} value={view} onChange={setView}>
+          {view === "try" ? <Try server={server} tool={tool} /> : view === "schema" ? <Json value={visibleJSON(tool.schema ?? {})} open={4} /> : <About tool={tool} />}
         </Tabs>
       </div>
     </Dialog>
@@ -38,8 +39,8 @@ function About({ tool }: { tool: Tool }) {
   const says = Object.entries(tool.annotations).map(([name, value]) => t("says", { name: t("says." + name), value: t(value ? "yes" : "no") }));
   return (
     <div class="stack">
-      {tool.title && <h3>{tool.title}</h3>}
-      <p class="tools-text">{tool.description || t("nodescription")}</p>
+      {tool.title && <h3>{visible(tool.title)}</h3>}
+      <p class="tools-text">{visible(tool.description) || t("nodescription")}</p>
       <Marks tool={tool} />
       {tool.not_offered && <p class="note is-bad">{tool.not_offered}</p>}
       <ul class="tools-rules">{tool.rules.map((r) => <li key={r.group}>{t("rule", { group: r.group, what: t(r.read_only ? "reads" : "changes"), asks: t(r.asks ? "rule.asks" : "rule.free") })}</li>)}</ul>
@@ -49,10 +50,15 @@ function About({ tool }: { tool: Tool }) {
   );
 }
 
+// words are a schema whose titles and descriptions are shown as the server wrote them. What
+// is sent to the tool stays as it is.
+const words = (schema: Schema): Schema => JSON.parse(JSON.stringify(schema), (key, value) => (typeof value === "string" && /^(title|description)$/.test(key) ? visible(value) : value));
+
 // Try calls the tool by a form made from its schema, or by JSON.
 function Try({ server, tool }: { server: string; tool: Tool }) {
   const t = useTexts();
   const schema = tool.schema ?? {};
+  const shown = useMemo(() => words(schema), [schema]);
   const [values, setValues] = useState(() => defaults(schema));
   const [raw, setRaw] = useState<string>();
   const [busy, setBusy] = useState(false);
@@ -80,7 +86,7 @@ function Try({ server, tool }: { server: string; tool: Tool }) {
       {raw !== undefined
         ? <Field label={t("arguments")}>{(p) => <textarea {...p} class="input mono" rows={8} spellcheck={false} value={raw} onInput={(e) => setRaw(e.currentTarget.value)} />}</Field>
         : Object.keys(schema.properties ?? {}).length === 0 ? <p class="muted">{t("noarguments")}</p>
-          : <SchemaForm schema={schema} values={values} onChange={setValues} />}
+          : <SchemaForm schema={shown} values={values} onChange={setValues} />}
       {error && <p class="note is-bad" role="alert">{error}</p>}
       <div class="row">
         <Button type="submit" kind="primary" icon="play" busy={busy}>{t("call")}</Button>

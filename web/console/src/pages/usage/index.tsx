@@ -49,7 +49,7 @@ export default function Usage() {
             <Figure label={t("usd")} value={money(sum.usd)} note={sum.unpriced ? t("unpriced") : ""} />
             <Figure label={t("tokens")} value={short(sum.tokens)} />
             <Figure label={t("calls")} value={number(sum.calls)} />
-            <Figure label={t("perday")} value={format((what === "usd" ? sum.usd : sum.tokens) / span.length)} />
+            <Figure label={t("perday")} value={what === "usd" ? money(sum.usd / span.length) : short(Math.round(sum.tokens / span.length))} />
           </div>
           <Card title={t("chart", { what: t(what), by: t("by." + by) })}>
             <Chart title={t("perdays")} labels={span.map(shownDay)} series={byDay(list.items, by, what, span, names, t("others")).map((s) => ({ ...s, label: label(s.label) }))} format={format} />
