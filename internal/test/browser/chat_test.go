@@ -121,4 +121,5 @@ func TestWithoutJavaScript(t *testing.T) {
 	tab.WithoutScripts()
 	tab.Go(e.URL + "/console/")
 	tab.Sees("This page needs JavaScript.")
+	tab.Until(`document.querySelector(".noscript").getBoundingClientRect().bottom < innerHeight`)
 }

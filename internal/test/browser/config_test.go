@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
 
 	"legwork/internal/test/browser"
 )
@@ -21,10 +22,10 @@ const secret = "sk-secret-page"
 // The editor keeps each text and shows no secret.
 func TestConfigEditor(t *testing.T) {
 	e := newEnv(t, "")
-	ann, bob := e.enter("admin", browser.Wide), e.enter("admin", browser.Wide)
+	ann, bob, reader := e.enter("admin", browser.Wide), e.enter("admin", browser.Wide), e.enter("admin", browser.Wide)
 	ann.Allow("status of 412")
 	bob.Allow("status of 412")
-	for _, tab := range []*browser.Tab{ann, bob} {
+	for _, tab := range []*browser.Tab{ann, bob, reader} {
 		tab.Go(e.URL + "/console/config")
 		tab.See(editor)
 		e.hides(tab)
@@ -57,6 +58,7 @@ func TestConfigEditor(t *testing.T) {
 
 	// Somebody writes the file by hand meanwhile. The page notices it before it asks.
 	e.write("config.yaml", e.config()+"# by hand\n")
+	reader.Until(`document.querySelector("textarea").value.includes("# by hand")`)
 	bob.Click(browser.Button("Save"))
 	bob.See(browser.Heading("The file has changed meanwhile"))
 	bob.Sees("-# by hand")
@@ -99,6 +101,21 @@ func TestConfigEditor(t *testing.T) {
 	ann.Until(fmt.Sprintf(`(() => { const a = document.activeElement; return a.tagName === "TEXTAREA" && a.value.slice(0, a.selectionStart).split("\n").length === %d })()`, at))
 	e.hides(ann)
 	ann.Press("s", chromedp.ModifierCtrl) // saves nothing
+	ann.Fill(editor, before+"# "+strings.Repeat("long ", 100))
+	ann.Until(`document.querySelector(".config-scroll").scrollLeft > 0`)
+	ann.Press(kb.Enter) // the line numbers do not cover the new line
+	ann.Until(`document.querySelector(".config-scroll").scrollLeft === 0`)
+
+	// Enter saves, as the dialog offers it.
+	ann.Fill(editor, before+"# the end\n")
+	ann.Until(`![...document.querySelectorAll("button")].find((b) => b.textContent === "Save").disabled`)
+	ann.Press("s", chromedp.ModifierCtrl)
+	ann.Until(`document.activeElement.textContent === "Save and use"`)
+	ann.Press(kb.Enter)
+	ann.Gone(browser.Heading("Save these changes?"))
+	if !strings.Contains(e.config(), "# the end") {
+		t.Error("Enter in the dialog did not save")
+	}
 	if strings.Contains(e.config(), "many") {
 		t.Error("a text with a mistake was saved")
 	}

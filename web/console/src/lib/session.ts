@@ -97,9 +97,15 @@ export const useMe = (): Me => useSession().me!;
 /** Reports whether the session may do an operation. */
 export const may = (op: string): boolean => !!me?.can?.includes(op);
 
-/** Says that the session has ended: the page asks to sign in again, and keeps all drafts. */
+let typed = -Infinity; // when a key was pressed last
+addEventListener("keydown", () => { typed = performance.now(); }, true);
+
+/** Says that the session has ended: the page asks to sign in again, and keeps all drafts.
+ * It waits until the person pauses, so that nothing they type goes into another field. */
 export function sessionEnded() {
   if (!me || ended) return;
+  const rest = typed + 1000 - performance.now();
+  if (rest > 0) return void setTimeout(sessionEnded, rest);
   ended = true;
   changed();
 }

@@ -29,6 +29,14 @@ export function Shell() {
     main.current?.focus({ preventScroll: true }); // a screen reader goes on at the new page
   }, [location.pathname]);
 
+  const menu = useRef<HTMLElement>(null);
+  useEffect(() => { if (open) menu.current?.querySelector("a")?.focus(); }, [open]);
+  const close = (e: KeyboardEvent) => {
+    if (!open || e.key !== "Escape") return;
+    setOpen(false);
+    document.querySelector<HTMLElement>(".topbar button")?.focus();
+  };
+
   if (page === "enter") return <><Lazy page="enter" parts={parts.slice(1)} /><Toasts /></>;
   if (!me) {
     if (failure) return <Empty title={t("unreachable")} icon="cloud-off"><Button onClick={() => location.reload()}>{t("again")}</Button></Empty>;
@@ -36,13 +44,13 @@ export function Shell() {
   }
   const groups = nav(me);
   return (
-    <div class={"shell" + (open ? " is-open" : "")}>
+    <div class={"shell" + (open ? " is-open" : "")} onKeyDown={close}>
       <a class="skip" href="#main" onClick={(e) => { e.preventDefault(); main.current?.focus(); }}>{t("skip")}</a>
       <header class="topbar">
         <Button kind="plain" icon="menu" label={t("menu")} aria-expanded={open} onClick={() => setOpen(!open)} />
         <span class="topbar-title">{t("nav." + section)}</span>
       </header>
-      <nav class="nav" aria-label={t("pages")} onKeyDown={(e) => e.key === "Escape" && setOpen(false)}>
+      <nav class="nav" aria-label={t("pages")} ref={menu}>
         <Link to={href()} class="brand"><img src={href("icon.svg")} alt="" width="24" height="24" />legwork</Link>
         <div class="nav-groups">
           {groups.map((group) => (

@@ -1,4 +1,5 @@
 import type { ComponentChildren } from "preact";
+import { useTitle } from "../lib/title";
 
 /** A framed part of a page. actions stand at the right of the title. */
 export function Card({ title, actions, children, class: more, level = 2 }: { title?: ComponentChildren; actions?: ComponentChildren; children?: ComponentChildren; class?: string; level?: 2 | 3 }) {
@@ -11,8 +12,9 @@ export function Card({ title, actions, children, class: more, level = 2 }: { tit
   );
 }
 
-/** The head of a page: its title, a sentence about it, and actions. */
-export function PageHead({ title, lead, children }: { title: ComponentChildren; lead?: ComponentChildren; children?: ComponentChildren }) {
+/** The head of a page: its title, which the tab has too, a sentence about it, and actions. */
+export function PageHead({ title, lead, children }: { title: string; lead?: ComponentChildren; children?: ComponentChildren }) {
+  useTitle(title);
   return (
     <header class="page-head">
       <div class="grow"><h1>{title}</h1>{lead && <p class="muted">{lead}</p>}</div>

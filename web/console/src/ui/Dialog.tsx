@@ -4,7 +4,8 @@ import { useTexts } from "../lib/i18n";
 import { useId } from "./Field";
 import { Button } from "./Button";
 
-/** A modal dialog. fixed: it cannot be closed. The focus returns to where it was. */
+/** A modal dialog. fixed: it cannot be closed. The focus goes to the dialog, or to the
+ * field that wants it, and returns to where it was. */
 export function Dialog({ title, onClose, fixed, wide, children, actions }: {
   title: string; onClose: () => void; fixed?: boolean; wide?: boolean; children?: ComponentChildren; actions?: ComponentChildren;
 }) {
@@ -14,10 +15,11 @@ export function Dialog({ title, onClose, fixed, wide, children, actions }: {
   useEffect(() => {
     const before = document.activeElement as HTMLElement | null;
     dialog.current?.showModal();
+    if (document.activeElement?.closest(".dialog-head")) dialog.current?.focus(); // not to close it by Enter
     return () => before?.isConnected && before.focus();
   }, []);
   return (
-    <dialog ref={dialog} class={"dialog" + (wide ? " is-wide" : "")} aria-labelledby={id}
+    <dialog ref={dialog} tabIndex={-1} class={"dialog" + (wide ? " is-wide" : "")} aria-labelledby={id}
       onCancel={(e) => { e.preventDefault(); if (!fixed) onClose(); }}
       onKeyDown={(e) => fixed && e.key === "Escape" && e.preventDefault()}
       onClick={(e) => e.target === dialog.current && !fixed && onClose()}>

@@ -29,7 +29,7 @@ export function Composer({ id, guides, onSend }: { id: string; guides: boolean; 
     a.style.height = Math.min(a.scrollHeight + 2, innerHeight * 0.4) + "px";
   }, [text]);
   useEffect(() => {
-    if (matchMedia("(pointer: fine)").matches && !document.querySelector("dialog[open]")) area.current?.focus();
+    if (!matchMedia("(pointer: coarse)").matches && !document.querySelector("dialog[open]")) area.current?.focus();
     const other = (e: StorageEvent) => { if (e.key === "legwork.draft." + id && document.activeElement !== area.current) setText(e.newValue ?? ""); };
     addEventListener("storage", other);
     return () => {

@@ -1,4 +1,5 @@
 import { useEffect, useMemo, useState } from "preact/hooks";
+import { useTitle } from "../../lib/title";
 import { useTexts } from "../../lib/i18n";
 import { href, navigate } from "../../lib/router";
 import type { PageProps } from "../../shell/Lazy";
@@ -19,7 +20,7 @@ export default function Chat({ parts }: PageProps) {
   useEffect(() => { setListOpen(false); }, [id]);
   const start = () => { navigate(href("chat")); setListOpen(false); document.getElementById("chat-text")?.focus(); };
   const title = store.conversations.find((c) => c.id === parts[0])?.title || t("new");
-  useEffect(() => { document.title = `${title} – legwork`; return () => { document.title = "legwork"; }; }, [title]);
+  useTitle(title);
   return (
     <div class={"chat" + (listOpen ? " is-list" : "")}>
       <List current={parts[0] ?? ""} onNew={start} />

@@ -59,6 +59,15 @@ export function Editor({ value, onChange, onSave, readOnly, marks, schema, label
     list.querySelector('[aria-selected="true"]')?.scrollIntoView({ block: "nearest" });
   }, [open, chosen]);
 
+  // The line numbers stand over the text, so that browsers take what is behind them for seen.
+  useLayoutEffect(() => {
+    const frame = area.current!.closest(".config-scroll")!, ruler = probe.current!;
+    if (frame.scrollLeft === 0) return;
+    ruler.textContent = value.slice(value.lastIndexOf("\n", cursor - 1) + 1, cursor);
+    const width = ruler.getBoundingClientRect().width;
+    if (width - 16 < frame.scrollLeft) frame.scrollLeft = Math.max(0, width - 64);
+  }, [value, cursor]);
+
   const suggest = (asked: boolean) => {
     const el = area.current;
     if (!el || !schema || readOnly) return;

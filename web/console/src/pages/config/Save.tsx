@@ -48,9 +48,11 @@ export function Save({ text, etag, onClose, onSaved, onConflict, onMistakes }: {
       setBusy(false);
       if (err instanceof Problem && err.status === 412) onConflict();
       else setError((err as Error).message);
+      input.current?.select();
     }
   };
   const needsCode = dangerous.length > 0;
+  useEffect(() => { if (checked) document.querySelector<HTMLElement>(".dialog-foot .is-primary")?.focus(); }, [checked]);
   // A reload waits some seconds for new tool servers.
   const [slow, setSlow] = useState(false);
   useEffect(() => {

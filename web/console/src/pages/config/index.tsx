@@ -108,8 +108,18 @@ function Loaded({ first, schema }: { first: ConfigText; schema?: Schema }) {
     setFile(now);
     return now;
   };
+  // Somebody may change the file meanwhile. A text that nobody has edited follows it.
+  useEffect(() => {
+    const look = () => {
+      if (document.hidden) return;
+      reload().then((now) => setDraft((d) => (d.text === file.text ? { path: now.path, etag: now.etag, text: now.text } : d)), () => {}); // the next look may work
+    };
+    const timer = setInterval(look, 10_000);
+    addEventListener("focus", look);
+    return () => { clearInterval(timer); removeEventListener("focus", look); };
+  }, [file.text]);
   const save = () => {
-    if (!writable || !dirty) return;
+    if (!writable || !dirty || errors.length > 0) return;
     setSaved(undefined);
     // Somebody else may have saved since this page was loaded.
     reload().then((now) => setOpen(draft.etag !== now.etag ? "conflict" : "save"), failed);
@@ -178,7 +188,7 @@ function Loaded({ first, schema }: { first: ConfigText; schema?: Schema }) {
       {text.includes("«hidden:") && <p class="faint">{t("hidden")}</p>}
 
       {open === "save" && <Save text={text} etag={draft.etag} onClose={() => setOpen("")} onSaved={afterSave} onConflict={onConflict}
-        onMistakes={(result) => { setChecked({ text, result }); setOpen(""); toast(t("errors", { n: result.errors.length }), true); }} />}
+        onMistakes={(result) => { setChecked({ text, result }); setOpen(""); }} />}
       {open === "versions" && <Versions canRestore={writable} onClose={() => setOpen("")} onRestore={(old) => {
         if (dirty) setAside(text);
         setDraft({ path: file.path, etag: file.etag, text: old });

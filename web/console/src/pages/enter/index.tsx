@@ -1,6 +1,6 @@
 import { useState } from "preact/hooks";
 import { useTexts } from "../../lib/i18n";
-import { href, navigate } from "../../lib/router";
+import { href, Link, navigate } from "../../lib/router";
 import { signIn } from "../../lib/session";
 import { Button } from "../../ui/Button";
 
@@ -28,6 +28,7 @@ export default function Enter() {
         <h1 class="gate-brand"><img src={href("icon.svg")} alt="" width="36" height="36" />legwork</h1>
         <p>{t("lead")}</p>
         {error && <p class="note is-bad" role="alert">{error}</p>}
+        {!code && <Link to={href()} class="button is-wide">{t("open")}</Link>}
         {code && <Button kind="primary" wide busy={busy} onClick={enter} autofocus>{t("do")}</Button>}
         <p class="faint">{t("careful")}</p>
       </div>

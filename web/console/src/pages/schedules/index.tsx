@@ -52,7 +52,7 @@ export default function Schedules() {
           { id: "actions", label: "", align: "end", cell: (s) => s.may_change && (
             <span class="row schedules-actions">
               {button(s, "run", "play")}
-              {s.state === "paused" ? button(s, "resume", "refresh") : s.state === "active" && button(s, "pause", "pause")}
+              {s.state === "paused" ? button(s, "resume", "play") : s.state === "active" && button(s, "pause", "pause")}
               {!s.config && <Button small icon="trash" label={t("action.delete", { goal: s.goal })} onClick={() => setDeleting(s)} />}
             </span>
           ) },

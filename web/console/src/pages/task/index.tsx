@@ -79,7 +79,7 @@ function Head({ id, data, task }: { id: string; data: TaskData; task: Task }) {
   };
   return (
     <>
-      <PageHead title={<span class="task-goal">{task.goal.length > 300 ? task.goal.slice(0, 300) + "…" : task.goal}</span>}
+      <PageHead title={task.goal.length > 300 ? task.goal.slice(0, 300) + "…" : task.goal}
         lead={<span class="row"><State state={task.state} />{task.paused && <Badge tone="warn">{t("paused")}</Badge>}<span class="mono">{task.from}</span>{talk ? <Link to={href("chat", talk)}>{t("talk")}</Link> : task.chat.split("/")[0] !== task.from && <span class="mono">{task.chat.split("/")[0]}</span>}<time dateTime={task.created_at} title={fullTime(task.created_at)}>{time(task.created_at)}</time></span>}>
         {!over(task) && may("add") && <Button icon="edit" onClick={() => setGuiding(!guiding)}>{t("guide")}</Button>}
         {!over(task) && may("cancel") && <Button kind="danger" icon="stop" onClick={() => setAsking("cancel")}>{t("stop")}</Button>}

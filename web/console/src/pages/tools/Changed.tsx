@@ -62,7 +62,7 @@ function Accept({ server, changes, onClose, onDone }: { server: string; changes:
       {!shown && error && <p class="note is-bad" role="alert">{error}</p>}
       {shown && (
         <form onSubmit={(e) => { e.preventDefault(); if (code.trim()) void send(code.trim()); }}>
-          <Field label={t("code")} hint={t("code.hint")} error={error}>
+          <Field label={t("code")} hint={<>{t("code.hint")} <Button kind="plain" small type="button" onClick={() => { setCode(""); void send(""); }}>{t("code.again")}</Button></>} error={error}>
             {(p) => <input {...p} type="text" autocomplete="one-time-code" spellcheck={false} value={code} ref={(input) => input?.focus()} onInput={(e) => setCode(e.currentTarget.value)} />}
           </Field>
         </form>

@@ -1,1 +1,0 @@
-import"./chunk-PPI4EE6F.js";var c="此链接可让您登录一次。",l="登录",n="链接不完整。请完整复制，或用 /console 获取新链接。",d="此链接已被使用，或已过期。请用 /console 获取新链接。",s="仅当您本人请求时才使用。它会打开您自己的对话。",a={lead:c,do:l,nocode:n,spent:d,careful:s};export{s as careful,a as default,l as do,c as lead,n as nocode,d as spent};

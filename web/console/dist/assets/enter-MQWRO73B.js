@@ -1,0 +1,1 @@
+import"./chunk-PPI4EE6F.js";var n="此链接可让您登录一次。",c="登录",l="链接不完整。请完整复制，或用 /console 获取新链接。",d="此链接已被使用，或已过期。请用 /console 获取新链接。",s="仅当您本人请求时才使用。它会打开您自己的对话。",a="打开页面",p={lead:n,do:c,nocode:l,spent:d,careful:s,open:a};export{s as careful,p as default,c as do,n as lead,l as nocode,a as open,d as spent};
