@@ -197,6 +197,7 @@ type conversation struct {
 	LastAt time.Time `json:"last_at"`
 	Unread bool      `json:"unread"`
 	Task   string    `json:"task"`            // id of a task that works on it; empty for none
+	Waits  bool      `json:"waits,omitempty"` // the task waits for the decision of a person
 	Found  string    `json:"found,omitempty"` // of a search: a text that holds the words
 }
 
@@ -226,7 +227,11 @@ func (w *Web) conversations(c *call) error {
 			return err
 		}
 		if len(live) > 0 {
-			one.Task = string(live[0].Task)
+			row, err := w.cfg.Store.Row(ctx, live[0].Task)
+			if err != nil && !errors.Is(err, tasks.ErrNoTask) { // it may have been deleted meanwhile
+				return err
+			}
+			one.Task, one.Waits = string(live[0].Task), row.Waits
 		}
 		items = append(items, one)
 	}

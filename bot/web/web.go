@@ -36,6 +36,7 @@ type Store interface {
 	tasks.Posts
 	Known(ctx context.Context, key string) (tasks.Receipt, bool, error)
 	Live(ctx context.Context, conversation string) ([]tasks.Live, error)
+	Row(ctx context.Context, id tasks.ID) (tasks.Row, error)
 	Forget(ctx context.Context, conversation string) (int, error)
 	KeepFile(ctx context.Context, r io.Reader, k tasks.Keep) (files.File, error)
 	OpenFile(ctx context.Context, id files.ID) (io.ReadSeekCloser, error)

@@ -34,6 +34,7 @@ type Approval struct {
 	Goal     string          `json:"goal" doc:"The goal of the task, shortened."`
 	Chat     string          `json:"chat" doc:"Where the task was asked."`
 	AskedFor string          `json:"asked_for" doc:"Who started the task."`
+	Name     string          `json:"asked_for_name,omitempty" doc:"Name of that person, when the platform told it."`
 }
 
 // ApprovalCall is a tool call that needs approval.
@@ -193,7 +194,7 @@ func (s *Service) approvals(ctx context.Context, t visibleTask, after tasks.Ask,
 		if err = cmp.Or(j.err, err); err != nil {
 			return err
 		}
-		found.Goal, found.Chat, found.AskedFor = t.row.Goal, t.row.Chat.Key(), t.row.From.Key()
+		found.Goal, found.Chat, found.AskedFor, found.Name = t.row.Goal, t.row.Chat.Key(), t.row.From.Key(), t.row.From.Name
 		page.add(found)
 	}
 	return nil

@@ -183,6 +183,15 @@ func (t translator) decidedContent(e planner.Event) fields {
 		c["decision"] = "approve"
 	}
 	c["kind"], c["approval"] = e.Action.Subject, approvalID(t.task, tasks.AskOf(e.Action))
+	if e.Action.Subject == planner.SubjectCalls {
+		if asked := t.journal(e.Action.Seq).Question; asked != nil {
+			names := make([]string, len(asked.Calls))
+			for i, call := range asked.Calls {
+				names[i] = call.Tool
+			}
+			c["tools"] = names
+		}
+	}
 	if d.Text != "" {
 		c["comment"] = d.Text
 	}

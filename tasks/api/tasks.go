@@ -27,6 +27,7 @@ type Task struct {
 	Earlier  []Quoted        `json:"earlier,omitempty" doc:"The messages that the question brought along as material, oldest first. Left out when there are none."`
 	Chat     string          `json:"chat" doc:"The chat of the task: 'telegram:...', 'slack:...', or 'api:TOKEN'."`
 	From     string          `json:"from" doc:"Who asked: 'telegram:12345', 'api:TOKEN', 'agent:TOKEN'."`
+	FromName string          `json:"from_name,omitempty" doc:"Name of that person, when the platform told it."`
 	Run      bool            `json:"run" doc:"'true': legwork works on it; 'false': agents from outside do."`
 	Rounds   int             `json:"rounds" doc:"The number of plans so far."`
 	Subtasks []Subtask       `json:"subtasks" doc:"Sub-tasks of all plans, in order."`
@@ -155,7 +156,7 @@ func (s *Service) task(ctx context.Context, id tasks.ID) (Task, error) {
 		return Task{}, err
 	}
 	t := Task{
-		ID: id, State: state.Status(), Goal: opening.Goal, Earlier: quoted(opening.Earlier), Chat: row.Chat.Key(), From: row.From.Key(), Run: !opening.External,
+		ID: id, State: state.Status(), Goal: opening.Goal, Earlier: quoted(opening.Earlier), Chat: row.Chat.Key(), From: row.From.Key(), FromName: row.From.Name, Run: !opening.External,
 		Rounds: state.Round, Waiting: waiting(id, state), Usage: usageOf(state.Usage), Version: state.Version, Seq: state.Seq,
 		Created: Time{state.Opened}, Updated: Time{state.Last}, Worked: state.Worked.Seconds(),
 	}
@@ -257,6 +258,7 @@ type TaskSummary struct {
 	Goal    string   `json:"goal" doc:"The beginning of the goal."`
 	Chat    string   `json:"chat" doc:"The chat of the task."`
 	From    string   `json:"from" doc:"Who asked."`
+	Name    string   `json:"from_name,omitempty" doc:"Name of that person, when the platform told it."`
 	Run     bool     `json:"run" doc:"'true': legwork works on it; 'false': agents from outside do."`
 	Groups  []string `json:"groups" doc:"The tool groups of its sub-tasks."`
 	Rounds  int      `json:"rounds" doc:"The number of plans so far."`
@@ -329,7 +331,7 @@ func (s *Service) List(ctx context.Context, p Principal, q Query) (list []TaskSu
 // summary is a row for programs.
 func summary(r tasks.Row) TaskSummary {
 	return TaskSummary{
-		ID: r.Task, State: r.Status, Goal: r.Goal, Chat: r.Chat.Key(), From: r.From.Key(), Run: !r.External, Groups: append([]string{}, r.Groups...),
+		ID: r.Task, State: r.Status, Goal: r.Goal, Chat: r.Chat.Key(), From: r.From.Key(), Name: r.From.Name, Run: !r.External, Groups: append([]string{}, r.Groups...),
 		Rounds: r.Round, Waits: r.Waits, Created: Time{r.Opened}, Updated: Time{r.Changed},
 	}
 }

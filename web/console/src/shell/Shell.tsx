@@ -8,6 +8,7 @@ import { Empty } from "../ui/Empty";
 import { Toasts } from "../ui/Toast";
 import { Account } from "./Account";
 import { Icon } from "../ui/Icon";
+import { InboxCount } from "./InboxCount";
 import { Lazy } from "./Lazy";
 import { mayUse, nav, pageOf } from "./nav";
 import { SignIn } from "./SignIn";
@@ -48,7 +49,7 @@ export function Shell() {
       <a class="skip" href="#main" onClick={(e) => { e.preventDefault(); main.current?.focus(); }}>{t("skip")}</a>
       <header class="topbar">
         <Button kind="plain" icon="menu" label={t("menu")} aria-expanded={open} onClick={() => setOpen(!open)} />
-        <span class="topbar-title">{t("nav." + section)}</span>
+        <span class="topbar-title">{t(page in PAGES ? "nav." + section : "nopage")}</span>
       </header>
       <nav class="nav" aria-label={t("pages")} ref={menu}>
         <Link to={href()} class="brand"><img src={href("icon.svg")} alt="" width="24" height="24" />legwork</Link>
@@ -58,7 +59,7 @@ export function Shell() {
               {group.map((name) => (
                 <li key={name}>
                   <Link to={href(name)} class="nav-link" aria-current={section === name ? "page" : undefined} onClick={() => setOpen(false)}>
-                    <Icon name={name} />{t("nav." + name)}
+                    <Icon name={name} />{t("nav." + name)}{name === "inbox" && me.can.includes("decide") && <InboxCount />}
                   </Link>
                 </li>
               ))}

@@ -13,15 +13,22 @@ import { Table } from "../../ui/Table";
 interface Entry { seq: number; at: string; who: string; role?: string; action: string; target?: string; detail?: string; from?: string }
 
 const task = /^[0-9A-HJKMNP-TV-Z]{26}$/;
+// The details of a decision: "calls 7.0, approve, scope task, tickets.create".
+const decided = /^(\w+) [\d.]+, (approve|deny)(?:, scope (\w+))?(?:, (.+))?$/;
 
 /** Every decision and change with who made it, the newest first. */
 export default function Audit() {
   const t = useTexts();
   const [words, setWords] = useState("");
   const list = useList<Entry>("v1/audit", { limit: 100 });
+  const detail = (e: Entry) => {
+    const [, about, decision, scope, tools] = e.action === "task.decide" && decided.exec(e.detail ?? "") || [];
+    if (!decision) return e.detail;
+    return t("decided." + decision, { what: tools || t("about." + about) }) + (scope ? ", " + t("scope." + scope) : "");
+  };
   const wanted = words.toLowerCase().split(/\s+/).filter(Boolean);
   const shown = list.items.filter((e) => {
-    const text = [e.who, e.role, e.action, t("action." + e.action), e.target, e.detail, e.from].join(" ").toLowerCase();
+    const text = [e.who, e.role, e.action, t("action." + e.action), e.target, e.detail, detail(e), e.from].join(" ").toLowerCase();
     return wanted.every((w) => text.includes(w));
   });
   const action = (e: Entry) => { const key = "action." + e.action, text = t(key); return text === key ? e.action : text; };
@@ -36,7 +43,7 @@ export default function Audit() {
           { id: "at", label: t("when"), cell: (e) => <span class="num" title={fullTime(e.at)}>{time(e.at)}</span> },
           { id: "who", label: t("who"), cell: (e) => <span class="row"><span class="mono">{e.who}</span>{e.role && <Badge>{t("role." + e.role)}</Badge>}</span> },
           { id: "target", label: t("target"), cell: (e) => (e.target && task.test(e.target) ? <Link class="mono" to={href("tasks", e.target)}>{e.target}</Link> : e.target && <span class="mono audit-break">{e.target}</span>) },
-          { id: "detail", label: t("detail"), cell: (e) => e.detail && <span class="audit-break">{e.detail}</span> },
+          { id: "detail", label: t("detail"), cell: (e) => e.detail && <span class="audit-break" title={e.detail}>{detail(e)}</span> },
           { id: "from", label: t("from"), cell: (e) => <span class="mono faint">{e.from}</span>, hideNarrow: true },
         ]} />
       )}

@@ -6,6 +6,7 @@ import { href, Link, navigate } from "../../lib/router";
 import { Button } from "../../ui/Button";
 import { Confirm } from "../../ui/Dialog";
 import { Failed } from "../../ui/Empty";
+import { Icon } from "../../ui/Icon";
 import { Spinner } from "../../ui/Spinner";
 import { store, useStore } from "./store";
 import type { Conversation } from "./types";
@@ -37,10 +38,11 @@ export function List({ current, onNew }: { current: string; onNew: () => void })
             <li key={c.id} class={"chat-entry" + (c.id === current ? " is-current" : "")}>
               <Link to={href("chat", c.id)} aria-current={c.id === current ? "page" : undefined} class="chat-entry-link">
                 <span class="chat-entry-title clip">
-                  {c.task && <><Spinner /><span class="sr-only">{t("working")}: </span></>}
+                  {c.waits ? <><Icon name="person" size={14} /><span class="sr-only">{t("waits")}: </span></> : c.task && <><Spinner /><span class="sr-only">{t("working")}: </span></>}
                   {c.title || t("untitled")}
                 </span>
                 <span class="chat-entry-time faint">{time(c.last_at)}</span>
+                {c.waits && <span class="chat-entry-waits" aria-hidden="true">{t("waits")}</span>}
                 {c.found && <span class="chat-entry-found faint">{marked(plainText(c.found), words)}</span>}
                 {c.unread && c.id !== current && <span class="chat-unread"><span class="sr-only">{t("unread")}</span></span>}
               </Link>

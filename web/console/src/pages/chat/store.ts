@@ -84,6 +84,7 @@ class Store {
         return;
       case "post":
         this.put(e.data as Post);
+        if ((e.data as Post).kind === "question") void this.loadList(); // its task waits for the person now, or no more
         break;
       case "piece":
         this.append(e.data as { conversation: string; post: string; at: number; text: string });

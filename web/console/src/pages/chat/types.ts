@@ -1,7 +1,7 @@
 import type { Schema } from "../../ui/SchemaForm";
 
 /** A conversation in the list. */
-export interface Conversation { id: string; title: string; last_at: string; unread: boolean; task: string; found?: string }
+export interface Conversation { id: string; title: string; last_at: string; unread: boolean; task: string; waits?: boolean; found?: string }
 
 export interface ChatFile { id: string; name: string; type: string; bytes: number; as?: "document" | "photo" | "voice" }
 

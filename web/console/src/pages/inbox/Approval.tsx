@@ -3,6 +3,7 @@ import { post } from "../../lib/api";
 import { ago, fullTime, money, number } from "../../lib/format";
 import { TextNames, useLoadedTexts, useTexts } from "../../lib/i18n";
 import { Markdown } from "../../lib/markdown";
+import { Chat, Person } from "../../lib/names";
 import { href, Link } from "../../lib/router";
 import { may } from "../../lib/session";
 import { Badge } from "../../ui/Badge";
@@ -17,7 +18,7 @@ export interface ApprovalCall { tool: string; arguments: unknown; shown: string;
 
 export interface Approval {
   id: string; task_id: string; kind: string; text?: string; choices?: string[]; calls?: ApprovalCall[]; details?: Record<string, any>;
-  asked_at: string; expires_at: string | null; goal: string; chat: string; asked_for: string;
+  asked_at: string; expires_at: string | null; goal: string; chat: string; asked_for: string; asked_for_name?: string;
 }
 
 /** What waits for a person, and the decision. link shows the task that asks. Its texts are
@@ -57,7 +58,7 @@ function Card({ approval: a, link, onDecided }: { approval: Approval; link?: boo
         <h2>{t("kind." + a.kind)}</h2>
         <span class="faint"><time dateTime={a.asked_at} title={fullTime(a.asked_at)}>{t("asked", { ago: ago(a.asked_at) })}</time>{a.expires_at && <> · <time dateTime={a.expires_at} title={fullTime(a.expires_at)}>{t("expires", { ago: ago(a.expires_at) })}</time></>}</span>
       </header>
-      {link && <p><Link to={href("tasks", a.task_id)}>{a.goal}</Link> <span class="faint">{t("for", { who: a.asked_for, chat: a.chat.split("/")[0] })}</span></p>}
+      {link && <p><Link to={href("tasks", a.task_id)}>{a.goal}</Link> <span class="faint">{t("for")} <Person id={a.asked_for} name={a.asked_for_name} /> · <Chat id={a.chat} /></span></p>}
       {a.text && <Markdown text={a.text} />}
       {a.calls?.map((c, i) => (
         <div key={i} class="stack">

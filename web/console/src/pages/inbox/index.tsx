@@ -2,6 +2,7 @@ import { useEffect, useRef } from "preact/hooks";
 import { useList } from "../../lib/api";
 import { useStream } from "../../lib/events";
 import { useTexts } from "../../lib/i18n";
+import { Chat } from "../../lib/names";
 import { href, Link } from "../../lib/router";
 import type { PageProps } from "../../shell/Lazy";
 import { PageHead } from "../../ui/Card";
@@ -36,7 +37,7 @@ export default function Inbox(_: PageProps) {
         <section class="card">
           <h2>{t("queue")}</h2>
           <p class="muted">{t("queue.lead")}</p>
-          <ol>{queue.items.map((q) => <li key={q.id}><Link to={href("tasks", q.id)}>{q.goal || q.id}</Link> <span class="faint">{q.chat.split("/")[0]}</span></li>)}</ol>
+          <ol>{queue.items.map((q) => <li key={q.id}><Link to={href("tasks", q.id)}>{q.goal || q.id}</Link> <span class="faint"><Chat id={q.chat} /></span></li>)}</ol>
         </section>
       )}
     </div>

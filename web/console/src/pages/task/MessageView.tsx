@@ -10,7 +10,7 @@ import { Icon } from "../../ui/Icon";
 import { Json } from "../../ui/Json";
 import { failed } from "../../ui/Toast";
 import { LongText } from "./LongText";
-import { gist, type Message, senderName, subtaskName, type TaskFile } from "./types";
+import { besides, decided, gist, type Message, senderName, subtaskName, type TaskFile } from "./types";
 
 const whole = new Map<string, unknown>(); // contents that were loaded whole, the newest last
 
@@ -88,6 +88,10 @@ function Content({ id, m, content: c, results, open }: { id: string; m: Message;
         <ul>{c.subtasks.map((s: any) => <li key={s.id}><strong>{subtaskName(s.id, t)} · {s.name}</strong>: {s.description}{s.after?.length > 0 && <span class="faint"> ← {s.after.map((a: string) => subtaskName(a, t)).join(", ")}</span>}</li>)}</ul>
       </>
     );
+  }
+  if (m.type === "approval" && c.decision) {
+    const rest = besides(c);
+    return <><p title={c.approval}>{decided({ ...m, content: c }, t)}</p>{c.comment && <Markdown text={String(c.comment)} />}{Object.keys(rest).length > 0 && <Json value={rest} open={2} />}</>;
   }
   const prose = ["goal", "answer", "observation", "human_input", "thought"].includes(m.type) && typeof c.text === "string";
   const { text, subtask: _, ...rest } = c;

@@ -3,6 +3,7 @@ import { post, useList } from "../../lib/api";
 import { duration, fullTime, money, number, short, time } from "../../lib/format";
 import { useTexts } from "../../lib/i18n";
 import { inline, Markdown } from "../../lib/markdown";
+import { Chat, Person } from "../../lib/names";
 import { href, Link, navigate } from "../../lib/router";
 import { may, useMe } from "../../lib/session";
 import type { PageProps } from "../../shell/Lazy";
@@ -80,7 +81,7 @@ function Head({ id, data, task }: { id: string; data: TaskData; task: Task }) {
   return (
     <>
       <PageHead title={task.goal.length > 300 ? task.goal.slice(0, 300) + "…" : task.goal}
-        lead={<span class="row"><State state={task.state} />{task.paused && <Badge tone="warn">{t("paused")}</Badge>}<span class="mono">{task.from}</span>{talk ? <Link to={href("chat", talk)}>{t("talk")}</Link> : task.chat.split("/")[0] !== task.from && <span class="mono">{task.chat.split("/")[0]}</span>}<time dateTime={task.created_at} title={fullTime(task.created_at)}>{time(task.created_at)}</time></span>}>
+        lead={<span class="row"><State state={task.state} />{task.paused && <Badge tone="warn">{t("paused")}</Badge>}<Person id={task.from} name={task.from_name} />{talk ? <Link to={href("chat", talk)}>{t("talk")}</Link> : task.chat.split("/")[0] !== task.from && <Chat id={task.chat} />}<time dateTime={task.created_at} title={fullTime(task.created_at)}>{time(task.created_at)}</time></span>}>
         {!over(task) && may("add") && <Button icon="edit" onClick={() => setGuiding(!guiding)}>{t("guide")}</Button>}
         {!over(task) && may("cancel") && <Button kind="danger" icon="stop" onClick={() => setAsking("cancel")}>{t("stop")}</Button>}
         {over(task) && task.run && may("retry") && <Button icon="refresh" onClick={() => setAsking("retry")}>{t("retry")}</Button>}

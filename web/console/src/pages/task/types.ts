@@ -1,7 +1,7 @@
 import type { Translate } from "../../lib/i18n";
 /** A task, as GET /v1/tasks/ID has it. */
 export interface Task {
-  id: string; state: string; goal: string; chat: string; from: string; run: boolean; rounds: number; subtasks: Subtask[];
+  id: string; state: string; goal: string; chat: string; from: string; from_name?: string; run: boolean; rounds: number; subtasks: Subtask[];
   answer: string | null; files?: TaskFile[]; reason?: string; problem?: string; waiting: string[]; paused?: boolean; usage: Usage;
   version: number; seq: number; created_at: string; updated_at: string; finished_at: string | null; worked_seconds: number;
 }
@@ -68,12 +68,27 @@ function slotWords(slot: unknown, t: Translate): string {
   return name === "board" || name === "answer" ? t("slot." + name) : "";
 }
 
+/** A decision in words: who allowed or denied what. */
+export function decided(m: Message, t: Translate): string {
+  const c = m.content;
+  if (c.decision === "renewed") return t("decided.renewed", { budget: c.budget });
+  const said = t("decided." + c.decision, { who: m.sender_id.replace(/^(api|agent|web):/, ""), what: c.tools?.join(", ") || t("about." + c.kind) });
+  return c.scope ? `${said}, ${t("scope." + c.scope)}` : said;
+}
+
+// What decided says, and the comment beside it.
+const told = ["decision", "kind", "approval", "tools", "scope", "budget", "comment"];
+
+/** What else a decision holds: the values of a form, a changed plan. */
+export const besides = (c: object) => Object.fromEntries(Object.entries(c).filter(([name]) => !told.includes(name)));
+
 /** The one line that stands for a message in lists. */
 export function gist(m: Message, t: Translate): string {
   const c = m.content ?? {};
   if (typeof c !== "object") return line(String(c));
   if (Array.isArray(c.calls) && m.type !== "approval") return line(c.calls.map((x: any) => `${x.tool}(${brief(x.arguments)})`).join("  "));
   if (Array.isArray(c.subtasks)) return line(c.subtasks.map((s: any) => `${s.id.split("/")[1] ?? s.id} ${s.name}: ${s.description}`).join("  ·  "));
+  if (m.type === "approval" && c.decision) return line([decided(m, t), c.comment].filter(Boolean).join(" · "));
   if (m.type === "approval") return line([c.decision, c.kind, ...(c.calls ?? []).map((x: any) => x.tool), c.text, c.comment].filter(Boolean).join(" · "));
   if (typeof c.text === "string") return line((c.tool ? c.tool + ": " : "") + c.text);
   if (m.type === "error") return line([c.code, c.reason].filter(Boolean).join(": "));

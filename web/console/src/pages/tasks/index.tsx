@@ -3,6 +3,7 @@ import { useData, useList } from "../../lib/api";
 import { useStream } from "../../lib/events";
 import { ago, fullTime } from "../../lib/format";
 import { useTexts } from "../../lib/i18n";
+import { Chat, Person } from "../../lib/names";
 import { href, Link, navigate, useRoute } from "../../lib/router";
 import { may } from "../../lib/session";
 import type { PageProps } from "../../shell/Lazy";
@@ -14,7 +15,7 @@ import { Field, Select } from "../../ui/Field";
 import { Spinner } from "../../ui/Spinner";
 import { Table } from "../../ui/Table";
 
-interface Summary { id: string; state: string; goal: string; chat: string; from: string; groups: string[]; rounds: number; waits_for_person: boolean; created_at: string; updated_at: string }
+interface Summary { id: string; state: string; goal: string; chat: string; from: string; from_name?: string; groups: string[]; rounds: number; waits_for_person: boolean; created_at: string; updated_at: string }
 
 const live = "queued,planning,working,waiting,answering";
 const filters = ["chat", "person", "q"] as const;
@@ -61,8 +62,8 @@ export default function Tasks(_: PageProps) {
         <Table caption={t("title")} rows={list.items} rowKey={(s) => s.id} busy={list.loading} more={list.more} onMore={list.loadMore} onRow={(s) => navigate(href("tasks", s.id))} columns={[
           { id: "goal", label: t("goal"), cell: (s) => <Link to={href("tasks", s.id)} class="tasks-goal">{s.goal || t("nogoal")}</Link> },
           { id: "state", label: t("state"), cell: (s) => <span class="row"><State state={s.state} />{s.waits_for_person && s.state !== "waiting" && <Badge tone="warn">{t("waits")}</Badge>}</span> },
-          { id: "from", label: t("by.person"), cell: (s) => <span class="mono">{s.from}</span> },
-          { id: "chat", label: t("by.chat"), cell: (s) => <span class="mono">{s.chat.split("/")[0]}</span>, hideNarrow: true },
+          { id: "from", label: t("by.person"), cell: (s) => <Person id={s.from} name={s.from_name} /> },
+          { id: "chat", label: t("by.chat"), cell: (s) => <Chat id={s.chat} />, hideNarrow: true },
           { id: "groups", label: t("groups"), cell: (s) => s.groups.join(", "), hideNarrow: true },
           { id: "created", label: t("created"), align: "end", cell: (s) => <time dateTime={s.created_at} title={fullTime(s.created_at)}>{ago(s.created_at)}</time> },
         ]} />
