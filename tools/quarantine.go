@@ -9,6 +9,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -69,7 +70,30 @@ func (m *Manager) Accept(ctx context.Context, id string) (Change, error) {
 // change is the difference between a quarantined tool and its accepted definition.
 func (m *Manager) change(s *member, v *view, tool string) Change {
 	full, d := s.full(tool), v.quarantined[tool]
-	return Change{ID: changeID(full, d), Tool: full, Difference: definitionDiff(full, m.definitions.accepted(s.Name(), tool), d.Raw)}
+	before := m.definitions.accepted(s.Name(), tool)
+	return Change{ID: changeID(full, d), Tool: full, Parts: changedParts(before, d.Raw), Difference: definitionDiff(full, before, d.Raw)}
+}
+
+// changedParts are the keys of two definitions whose values differ, sorted; none when one
+// of both cannot be read.
+func changedParts(before, after json.RawMessage) string {
+	var keys []string
+	var old, young map[string]any
+	if json.Unmarshal(before, &old) != nil || json.Unmarshal(after, &young) != nil {
+		return ""
+	}
+	for key, value := range old {
+		if !reflect.DeepEqual(value, young[key]) {
+			keys = append(keys, key)
+		}
+	}
+	for key := range young {
+		if _, ok := old[key]; !ok {
+			keys = append(keys, key)
+		}
+	}
+	slices.Sort(keys)
+	return strings.Join(keys, ", ")
 }
 
 func changeID(full string, d *client.Definition) string {

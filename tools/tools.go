@@ -114,6 +114,7 @@ type PromptArgument = client.PromptArgument
 type Change struct {
 	ID         string // short; names the tool and the new definition
 	Tool       string // "server.tool"
+	Parts      string // keys of the definition that differ: "description, inputSchema"
 	Difference string // in the form of a unified diff; characters that cannot be seen are written as escapes
 }
 

@@ -181,7 +181,7 @@ func (o *Operations) Server(_ context.Context, p Principal, name string) (Server
 		}
 	}
 	for i, c := range d.Changes {
-		out.Changes[i] = ToolChange(c)
+		out.Changes[i] = ToolChange{c.ID, c.Tool, c.Difference}
 	}
 	for i, f := range d.Failures {
 		out.Errors[i] = CallFailure{Time{f.At}, f.Tool, f.Outcome, f.Text}

@@ -84,12 +84,27 @@ func changeDraft(in *inbox.Inbox, to inbox.PrivateChat, c tools.Change) (d bot.D
 // decisions.
 func changeTexts(in *inbox.Inbox, c tools.Change, lang, how string) (full, brief string) {
 	server, tool, _ := strings.Cut(c.Tool, ".")
-	intro := in.Texts.Text(lang, "change.told", map[string]any{"Server": cards.InCode(server), "Tool": cards.InCode(tool)})
+	intro := in.Texts.Text(lang, "change.told", map[string]any{"Server": cards.InCode(server), "Tool": cards.InCode(tool), "Text": changedParts(in, c, lang)})
 	full = intro + "\n\n" + bot.Fence(bot.Visible(c.Difference), "diff") + "\n" + how
 	if f := changeFile(c); f != nil {
 		brief = intro + "\n\n" + in.Texts.Text(lang, "change.file", map[string]any{"Path": f.Name}) + "\n\n" + how
 	}
 	return full, brief
+}
+
+// changedParts says which parts of a tool its server changed.
+func changedParts(in *inbox.Inbox, c tools.Change, lang string) string {
+	known := map[string]string{"title": "change.title", "description": "change.description", "annotations": "change.annotations", "inputSchema": "change.arguments", "outputSchema": "change.results"}
+	var names []string
+	for _, part := range strings.Split(c.Parts, ", ") {
+		if key := known[part]; key != "" {
+			names = append(names, in.Texts.Text(lang, key, nil))
+		}
+	}
+	if len(names) == 0 {
+		return in.Texts.Text(lang, "change.definition", nil)
+	}
+	return strings.Join(names, ", ")
 }
 
 // changeFile is a file with a long difference. It is nil for a short one.
