@@ -46,7 +46,7 @@ func TestSteer(t *testing.T) {
 	tab.Fill(ask, "Please wait for the tide")
 	tab.Click(browser.Button("Send"))
 	tab.Sees("wait for the tide")
-	guide := browser.Box("Add something for the work that runs")
+	guide := browser.Box("Add to the running task")
 	tab.Fill(guide, "Take an umbrella along")
 	tab.Click(browser.Button("Send"))
 	tab.Sees("Take an umbrella along")

@@ -58,7 +58,7 @@ func TestLongTasks(t *testing.T) {
 		}
 		tab.Go(task)
 		tab.See(browser.Heading("be very long"))
-		tab.See(browser.Link("/^1/0/"))
+		tab.See(browser.Link("/^Step 0 of plan 1/"))
 		light("overview")
 		tab.Click(browser.Element{Role: "tab", Name: "Timeline"})
 		tab.Until(fmt.Sprintf(rows, 3000))
@@ -75,7 +75,7 @@ func TestLongTasks(t *testing.T) {
 		tab.Fill(browser.Element{Role: "searchbox", Name: "Search"}, "example.org")
 		tab.Until(`!(` + fmt.Sprintf(rows, longtask.Events) + `)`)
 		tab.Go(task + "/subtasks/1%2F0")
-		tab.See(browser.Heading("/1/0/"))
+		tab.See(browser.Heading("/^Step 0 of plan 1/"))
 		tab.Until(`document.querySelectorAll(".task-message").length > 10`)
 		light("a sub-task")
 	}
