@@ -250,7 +250,7 @@ func TestToolsAccept(t *testing.T) {
 		t.Errorf("accepting in a pipe: got exit code %d, %q", code, said)
 	}
 	p = w.start("chat", "--json")
-	p.notice("The server `desk` changed the description of its tool `book`.") // the command has not told it in their place
+	p.notice("The server `desk` changed the annotations of its tool `book`.") // the command has not told it in their place
 	p.end()
 	s := w.sit("tools", "accept", "desk.lookup")
 	s.sees("Use desk.lookup as it is now? [y/N]", `+  "destructiveHint": false`)
