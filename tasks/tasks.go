@@ -33,6 +33,14 @@ func (id ID) Time() (at time.Time, known bool) {
 // reach the page in the browser. Empty: it has none, and messages have no links to it.
 type Page string
 
+// In is the page as chats of a platform link it: not in the page's own.
+func (p Page) In(platform string) Page {
+	if platform == PlatformWeb {
+		return ""
+	}
+	return p
+}
+
 // Task is the address of a task in the page; empty without one.
 func (p Page) Task(id ID) string {
 	if p == "" {

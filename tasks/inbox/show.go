@@ -78,14 +78,10 @@ func questionCard(ctx context.Context, in *Inbox, r *Request, id tasks.ID, actio
 		in.Log.WarnContext(ctx, "question not shown", "task", id, "action", action, "cause", err)
 		return in.Notice(r, "error.too_late", nil)
 	}
-	page := in.Links
-	if to.Platform == tasks.PlatformWeb { // the page has its own way to the task
-		page = ""
-	}
 	filer, ok := platform.(bot.Filer)
 	card := cards.Card{
 		View: v.ForOtherChat(r.Lang), Texts: in.Texts, Lasts: !platform.Limits().Ephemeral, CanReply: platform.Limits().CanReply, WithoutBoard: true,
-		Files: ok && filer.Files(to), AskerExtends: r.Rules.Budget.AskerExtends, Page: page,
+		Files: ok && filer.Files(to), AskerExtends: r.Rules.Budget.AskerExtends, Page: in.Links.In(to.Platform),
 	}
 	d, plain := card.Question(todo[i]), card.PlainQuestion(todo[i])
 	buttons := slices.DeleteFunc(plain.Buttons, func(b bot.Button) bool { // only the task's own chat asks for a reason

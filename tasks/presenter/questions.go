@@ -28,14 +28,10 @@ type asker struct {
 
 // card returns the card of the task as v shows it.
 func (q *asker) card(v *tasks.View) cards.Card {
-	page := q.ps.Page
-	if q.chat.Platform == tasks.PlatformWeb { // the page has its own way to the task
-		page = ""
-	}
 	return cards.Card{
 		View: v, Texts: q.ps.Texts, Lasts: q.Lasts(), CanReply: q.platform.Limits().CanReply, ShowsTasks: q.platform.Limits().ShowsTasks,
 		WithoutBoard: q.withoutBoard,
-		AskerExtends: q.ps.rules.Load().Budget.AskerExtends, Page: page,
+		AskerExtends: q.ps.rules.Load().Budget.AskerExtends, Page: q.ps.Page.In(q.chat.Platform),
 	}
 }
 

@@ -1,5 +1,6 @@
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { call, post, type Problem, useData } from "../../lib/api";
+import { useEvery } from "../../lib/every";
 import { useTexts } from "../../lib/i18n";
 import type { PageProps } from "../../shell/Lazy";
 import { Button } from "../../ui/Button";
@@ -109,15 +110,9 @@ function Loaded({ first, schema }: { first: ConfigText; schema?: Schema }) {
     return now;
   };
   // Somebody may change the file meanwhile. A text that nobody has edited follows it.
-  useEffect(() => {
-    const look = () => {
-      if (document.hidden) return;
-      reload().then((now) => setDraft((d) => (d.text === file.text ? { path: now.path, etag: now.etag, text: now.text } : d)), () => {}); // the next look may work
-    };
-    const timer = setInterval(look, 10_000);
-    addEventListener("focus", look);
-    return () => { clearInterval(timer); removeEventListener("focus", look); };
-  }, [file.text]);
+  useEvery(10, () => {
+    reload().then((now) => setDraft((d) => (d.text === file.text ? { path: now.path, etag: now.etag, text: now.text } : d)), () => {}); // the next look may work
+  });
   const save = () => {
     if (!writable || !dirty || errors.length > 0) return;
     setSaved(undefined);
