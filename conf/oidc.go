@@ -3,6 +3,7 @@ package conf
 import (
 	"fmt"
 	"maps"
+	"net"
 	"net/url"
 	"slices"
 	"strings"
@@ -16,9 +17,9 @@ type OIDC struct {
 	ClientID string `yaml:"client_id,omitempty"`
 	// ClientSecret is the secret of legwork at the provider. Empty: a client without one.
 	ClientSecret string `yaml:"client_secret,omitempty"`
-	// Roles lists for each role the claims that give it: "group:ops" for people whose claim group or groups holds ops, "realm_access.roles:ops" for a claim inside another, "*" for everybody. Roles are those of tokens, and person for people who only chat. The role with the most rights counts. People without a role cannot sign in.
+	// Roles lists for each role the claims that give it: "group:ops" for people whose claim group or groups holds ops, "realm_access.roles:ops" for a claim inside another, "*" for everybody, "scope:legwork.read" for access tokens with that scope. Roles are those of tokens, and person for people who only chat. The role with the most rights counts; of an access token, where scopes are listed, that of its person or that of its scopes, whichever has fewer rights. People without a role cannot sign in.
 	Roles map[string][]string `yaml:"roles,omitempty"`
-	// Audience of access tokens of the provider that the API and /mcp take in place of tokens. Empty: they take none.
+	// Audience of access tokens of the provider that the API and /mcp take in place of tokens. They also take those for PUBLIC_URL and for PUBLIC_URL/mcp. Empty: they take none.
 	Audience string `yaml:"audience,omitempty" jsonschema:"example=https://legwork.example.com"`
 }
 
@@ -26,7 +27,7 @@ type OIDC struct {
 const RolePerson = "person"
 
 // check lists the mistakes in http.oidc.
-func (o OIDC) check(l *issues, listen string) {
+func (o OIDC) check(l *issues, listen, public string) {
 	if o.Issuer == "" {
 		if o.ClientID != "" || o.ClientSecret != "" || o.Audience != "" || len(o.Roles) > 0 {
 			l.Add("http.oidc.issuer", "is missing; set the address of the provider, or remove http.oidc")
@@ -48,6 +49,9 @@ func (o OIDC) check(l *issues, listen string) {
 	if o.Audience != "" && o.Audience == o.ClientID {
 		l.Add("http.oidc.audience", "is the client_id, which ID tokens of other programs may name; access tokens need an audience of their own")
 	}
+	if host, _, err := net.SplitHostPort(listen); o.Audience != "" && public == "" && err == nil && !loopback(host) {
+		l.Add("http.oidc.audience", "needs http.public_url, so that programs find out where they get access tokens")
+	}
 	if len(o.Roles) == 0 {
 		l.Add("http.oidc.roles", `is missing, so that all people would be refused; for example {admin: ["group:ops"], person: ["*"]}`)
 	}
@@ -62,6 +66,12 @@ func (o OIDC) check(l *issues, listen string) {
 				l.Add(key, `would make everybody at the provider an %s; allowed: a claim such as "group:ops"`, role)
 			case entry != "*" && (claim == "" || value == ""):
 				l.Add(key, `%s names no claim; allowed: CLAIM:VALUE such as "group:ops", and "*" for everybody`, shown(entry))
+			case claim == "scope" && strings.ContainsAny(value, " \"\\"):
+				l.Add(key, `%s names no scope; write each scope as an entry of its own, without spaces and quotation marks`, shown(entry))
+			case claim == "scope" && value == "offline_access":
+				l.Add(key, "is the scope for refresh tokens, which says nothing about rights; allowed: a scope such as scope:legwork.read")
+			case claim == "scope" && o.Audience == "":
+				l.Add(key, "counts for access tokens alone, and they are not taken without http.oidc.audience")
 			}
 		}
 	}

@@ -137,7 +137,7 @@ func (h HTTP) check(l *issues) {
 	case h.Listen == "" && len(h.Tokens) > 0:
 		l.Add("http.tokens", "need http.listen; set an address such as %s, or remove the tokens", DefaultListen)
 	}
-	h.OIDC.check(l, h.Listen)
+	h.OIDC.check(l, h.Listen, h.PublicURL)
 	l.ids("http.proxies", h.Proxies, proxyProblem)
 	_, problem = listenProblem(h.WebhookListen)
 	switch {

@@ -96,7 +96,7 @@ func (a *auth) handler(path string) http.Handler {
 		return http.HandlerFunc(a.signInCalls)
 	case strings.HasPrefix(path, "/v1/"):
 		return a.api
-	case path == "/mcp":
+	case path == pathMCP:
 		return a.mcp
 	case path == "/metrics":
 		return a.metrics
@@ -110,10 +110,12 @@ func (a *auth) ServeHTTP(to http.ResponseWriter, r *http.Request) {
 	t, wrong, err := a.find(r)
 	switch {
 	case errors.Is(err, errSignedOut):
-		unauthorized(to, true, signedOut) // browsers with many tabs ask often, so that no limit counts it
+		a.unauthorized(to, r, true, signedOut) // browsers with many tabs ask often, so that no limit counts it
 		return
 	case err != nil:
-		a.unavailable(to, r, err)
+		if !a.refuseAccess(to, r, err) {
+			a.unavailable(to, r, err)
+		}
 		return
 	case t == nil:
 		a.reject(to, r, address, wrong)
@@ -130,7 +132,7 @@ func (a *auth) ServeHTTP(to http.ResponseWriter, r *http.Request) {
 	running, retry, err := a.tokens.begin(t, a.now(), cancel)
 	switch {
 	case errors.Is(err, errRevoked):
-		unauthorized(w, true, tokenRevoked)
+		a.unauthorized(w, r, true, tokenRevoked)
 	case err != nil:
 		w.Header().Set("Connection", "close")
 		retryLater(w, problem.Stopping, time.Second, "legwork is stopping; try again when it is back.")
@@ -167,6 +169,9 @@ func (a *auth) serve(w *responseWriter, r *http.Request, running *runningRequest
 		}
 		return control.SetWriteDeadline(time.Now().Add(replyTime))
 	}
+	if wider := api.Caller(r.Context()).Wider; wider != "" {
+		w.onForbidden = func() { w.Header().Set("WWW-Authenticate", a.challenge(r, "insufficient_scope", wider)) }
+	}
 	r.Pattern = r.Method + " " + fallbackPattern(r.URL.Path)
 	a.handler(r.URL.Path).ServeHTTP(w, r)
 	w.route = r.Pattern
@@ -176,7 +181,7 @@ func (a *auth) serve(w *responseWriter, r *http.Request, running *runningRequest
 	case running.isRevoked() && w.status != 0:
 		panic(http.ErrAbortHandler) // so that no client takes half a reply for a whole one
 	case running.isRevoked():
-		unauthorized(w, true, tokenRevoked)
+		a.unauthorized(w, r, true, tokenRevoked)
 	case w.status == http.StatusForbidden && w.Header().Get(problem.CodeHeader) == "" && a.refused != nil:
 		a.refused(context.WithoutCancel(r.Context()), api.Caller(r.Context()), w.route)
 	}
@@ -298,21 +303,28 @@ func (a *auth) reject(w http.ResponseWriter, r *http.Request, address fmt.String
 		a.log.WarnContext(r.Context(), "request with wrong token", "address", address.String(), "method", r.Method)
 	}
 	detail := wrong
+	p := a.oidc.Load()
+	access := p != nil && p.Audience != ""
 	switch {
-	case !a.tokens.any():
+	case !a.tokens.any() && !access:
 		detail = tokenNone
+	case wrong == "" && access:
+		detail = tokenUnknown + " An access token must be a JWT that " + p.Issuer + " has signed for " + p.Audience + ", and must not have expired; the log of legwork says what is wrong."
 	case wrong == "":
 		detail = tokenUnknown
 	}
-	unauthorized(w, hadToken, detail)
+	a.unauthorized(w, r, hadToken, detail)
 }
 
-func unauthorized(w http.ResponseWriter, hadToken bool, detail string) {
-	challenge := `Bearer realm="legwork"`
+func (a *auth) unauthorized(w http.ResponseWriter, r *http.Request, hadToken bool, detail string) {
+	wrong, scopes := "", ""
 	if hadToken {
-		challenge += `, error="invalid_token"`
+		wrong = "invalid_token"
 	}
-	w.Header().Set("WWW-Authenticate", challenge)
+	if p := a.oidc.Load(); p != nil {
+		scopes = p.leastScopes()
+	}
+	w.Header().Set("WWW-Authenticate", a.challenge(r, wrong, scopes))
 	problem.New(problem.Unauthorized, detail).Write(w)
 }
 

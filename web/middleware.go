@@ -64,7 +64,7 @@ func (m middleware) ServeHTTP(to http.ResponseWriter, r *http.Request) {
 // startSpan starts the span of a request to the API or to /mcp with a valid token.
 // Probes and scrapes would fill the traces without telling anything.
 func (m middleware) startSpan(ctx context.Context, r *http.Request) (context.Context, *telemetry.Span) {
-	if !strings.HasPrefix(r.URL.Path, "/v1/") && r.URL.Path != "/mcp" || m.tracer == nil || !m.hasToken(r) {
+	if !strings.HasPrefix(r.URL.Path, "/v1/") && r.URL.Path != pathMCP || m.tracer == nil || !m.hasToken(r) {
 		return ctx, nil
 	}
 	ctx, span := m.tracer.Begin(ctx, telemetry.Server, r.Method, r.Header.Get("Traceparent"))
@@ -132,6 +132,7 @@ type responseWriter struct {
 	route       string       // pattern of the handler
 	flushed     func()       // called after each flush; may be nil
 	beforeWrite func() error // called before each write, which its error prevents; may be nil
+	onForbidden func()       // called before the header of a reply with 403; may be nil
 	body        *trackedBody // of the request; nil when it has none
 }
 
@@ -180,6 +181,9 @@ func (w *responseWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter 
 func (w *responseWriter) WriteHeader(status int) {
 	if w.beforeWrite != nil && w.beforeWrite() != nil {
 		return
+	}
+	if status == http.StatusForbidden && w.onForbidden != nil {
+		w.onForbidden()
 	}
 	if status >= http.StatusOK {
 		w.begin(status)

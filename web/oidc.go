@@ -10,7 +10,6 @@ import (
 	"reflect"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/coreos/go-oidc/v3/oidc"
@@ -29,7 +28,8 @@ type OIDC struct {
 	ClientSecret string
 	// Roles lists the claims that give a role: "group:ops" for people whose claim group
 	// or groups is or holds "ops", "realm_access.roles:ops" for a claim within another,
-	// "*" for everybody. The role with the most rights counts.
+	// "*" for everybody, "scope:legwork.read" for access tokens with a scope. The role with
+	// the most rights counts; see role.
 	Roles map[policy.Role][]string
 	// Audience of the access tokens of the provider that the API and /mcp take. Empty:
 	// they take none.
@@ -45,29 +45,16 @@ func (o OIDC) Host() string {
 	return u.Host
 }
 
-// oidcTime bounds each request to a provider, and oidcRetry is the time between two
-// tries to reach one.
+// everyone is the entry of OIDC.Roles that everybody matches, and scopeClaim the claim of
+// the entries that only access tokens match.
 const (
-	oidcTime  = 10 * time.Second
-	oidcRetry = 5 * time.Second
+	everyone   = "*"
+	scopeClaim = "scope"
 )
-
-// everyone is the entry of OIDC.Roles that everybody matches.
-const everyone = "*"
 
 // ranks orders the roles by their rights.
 func ranks() []policy.Role {
 	return []policy.Role{policy.RoleAdmin, policy.RoleOperator, policy.RoleViewer, policy.RolePerson, policy.RoleAgent}
-}
-
-// role returns the role that claims give; false when they give none.
-func (o OIDC) role(claims []string) (policy.Role, bool) {
-	for _, role := range ranks() {
-		if slices.ContainsFunc(o.Roles[role], func(entry string) bool { return slices.Contains(claims, entry) }) {
-			return role, true
-		}
-	}
-	return "", false
 }
 
 // matched returns the entries of Roles that the claims of a token match.
@@ -88,6 +75,10 @@ func matches(claims map[string]any, entry string) bool {
 		return true
 	}
 	name, value, _ := strings.Cut(entry, ":")
+	if name == scopeClaim { // RFC 6749, section 3.3: names with spaces between them; some providers send a list as scp
+		list, _ := claims[name].(string)
+		return slices.Contains(strings.Fields(list), value) || holds(claims["scp"], value)
+	}
 	return holds(claimAt(claims, name), value) || holds(claimAt(claims, name+"s"), value)
 }
 
@@ -119,37 +110,6 @@ func holds(claim any, value string) bool {
 	}
 }
 
-// idp is a provider with what it says about itself.
-type idp struct {
-	OIDC
-	now func() time.Time
-
-	mu       sync.Mutex
-	provider *oidc.Provider // nil before it was reached
-	tried    time.Time
-	err      error // of the last try
-}
-
-// reach asks the provider for its addresses and keys, once.
-func (p *idp) reach(ctx context.Context) (*oidc.Provider, error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.provider != nil || p.err != nil && p.now().Sub(p.tried) < oidcRetry {
-		return p.provider, p.err
-	}
-	p.provider, p.err = oidc.NewProvider(p.client(context.WithoutCancel(ctx)), p.Issuer)
-	p.tried = p.now()
-	if p.err != nil {
-		p.err = fmt.Errorf("reaching the OIDC provider %s: %w", p.Issuer, p.err)
-	}
-	return p.provider, p.err
-}
-
-// client returns a context whose requests to the provider have a time limit.
-func (*idp) client(ctx context.Context) context.Context {
-	return oidc.ClientContext(ctx, &http.Client{Timeout: oidcTime})
-}
-
 // identity is a person or a program, as a token of the provider tells.
 type identity struct {
 	person bot.Person
@@ -157,43 +117,44 @@ type identity struct {
 	until  time.Time
 }
 
-// verify checks a token that was made for an audience. nonce is that of the sign-in;
-// empty for access tokens.
-func (p *idp) verify(ctx context.Context, raw, audience, nonce string) (identity, error) {
-	provider, err := p.reach(ctx)
-	if err != nil {
-		return identity{}, err
-	}
-	t, err := provider.VerifierContext(p.client(ctx), &oidc.Config{ClientID: audience, Now: p.now}).Verify(p.client(ctx), raw)
+// verifyID checks the ID token of a sign-in.
+func (p *idp) verifyID(ctx context.Context, raw, nonce string) (identity, error) {
+	t, err := oidc.NewVerifier(p.Issuer, p, &oidc.Config{ClientID: p.ClientID, Now: p.now, SupportedSigningAlgs: algorithmNames()}).Verify(ctx, raw)
 	if err != nil {
 		return identity{}, fmt.Errorf("checking the token of %s: %w", p.Issuer, err)
 	}
-	var claims map[string]any
-	if err := t.Claims(&claims); err != nil {
-		return identity{}, fmt.Errorf("reading the claims of %s: %w", p.Issuer, err)
-	}
-	text := func(name string) string { s, _ := claims[name].(string); return s }
+	who, claims, err := p.identity(t)
 	party, named := claims["azp"]
 	switch {
-	case t.Subject == "":
-		return identity{}, errors.New("the token names no subject")
-	case nonce != "" && t.Nonce != nonce:
+	case err != nil:
+		return identity{}, err
+	case t.Nonce != nonce:
 		return identity{}, errors.New("the token is of another sign-in")
-	case nonce != "" && (len(t.Audience) > 1 && !named || named && party != p.ClientID):
+	case len(t.Audience) > 1 && !named || named && party != p.ClientID:
 		return identity{}, errors.New("the token was made for another client") // OpenID Connect Core 3.1.3.7
+	}
+	return who, nil
+}
+
+// identity returns whom a token names, and its claims.
+func (p *idp) identity(t *oidc.IDToken) (who identity, claims map[string]any, err error) {
+	if err := t.Claims(&claims); err != nil {
+		return who, nil, fmt.Errorf("reading the claims of %s: %w", p.Issuer, err)
+	}
+	if t.Subject == "" {
+		return who, nil, errors.New("the token names no subject")
 	}
 	name := t.Subject
 	for _, claim := range []string{"email", "preferred_username", "name"} {
-		if s := text(claim); s != "" {
+		if s, _ := claims[claim].(string); s != "" {
 			name = s
 		}
 	}
-	return identity{webPerson(t.Subject+"@"+p.Host(), name), p.matched(claims), t.Expiry}, nil
+	return identity{webPerson(t.Subject+"@"+p.Host(), name), p.matched(claims), t.Expiry}, claims, nil
 }
 
-// principal returns what a person of the provider may do; false for nothing.
-func (p *idp) principal(person bot.Person, claims []string) (api.Principal, bool) {
-	role, ok := p.role(claims)
+// principal returns what a person of the provider may do with a role.
+func (*idp) principal(person bot.Person, role policy.Role) api.Principal {
 	c := api.Principal{Role: role, Person: person, Chats: []string{everyone}, Webhooks: []string{everyone}}
 	switch role {
 	case policy.RolePerson:
@@ -203,7 +164,7 @@ func (p *idp) principal(person bot.Person, claims []string) (api.Principal, bool
 	case policy.RoleAgent:
 		c.Name, c.Person, c.Chats = person.ID, bot.Person{}, []string{tasks.PlatformAPI + ":" + person.ID}
 	}
-	return c, ok
+	return c
 }
 
 // button is what the button for the provider says.
@@ -221,25 +182,6 @@ func (a *auth) useOIDC(o OIDC) {
 	default:
 		a.oidc.Store(&idp{OIDC: o, now: a.now})
 	}
-}
-
-// accessToken returns the caller of an access token of the provider, or nil.
-func (a *auth) accessToken(r *http.Request, raw string) *token {
-	p := a.oidc.Load()
-	if p == nil || p.Audience == "" || strings.Count(raw, ".") != 2 || a.failures.blocked(clientAddr(r, a.tokens.trustedProxies()).String(), a.now()) {
-		return nil
-	}
-	who, err := p.verify(r.Context(), raw, p.Audience, "")
-	if err != nil {
-		a.log.WarnContext(r.Context(), "access token refused", "cause", err)
-		return nil
-	}
-	c, ok := p.principal(who.person, who.claims)
-	if !ok {
-		a.log.WarnContext(r.Context(), "access token without a role", "person", who.person.Key())
-		return nil
-	}
-	return a.tokens.caller(accessPrefix+secretID(raw), c, nil, who.until)
 }
 
 // oidcCookie names the cookie of a sign-in that is under way. It holds a secret from
@@ -290,7 +232,7 @@ func (a *auth) beginOIDC(w http.ResponseWriter, r *http.Request) {
 		redirect(w, strings.TrimSuffix(public.String(), "/")+pathOIDC)
 		return
 	}
-	provider, err := p.reach(r.Context())
+	known, err := p.reach(r.Context(), false)
 	if err != nil {
 		a.log.ErrorContext(r.Context(), "OIDC provider not reached", "cause", err)
 		a.oidcProblem(w, http.StatusBadGateway, "The sign-in service "+p.Issuer+" does not answer. Try again, or sign in with a token.")
@@ -299,7 +241,7 @@ func (a *auth) beginOIDC(w http.ResponseWriter, r *http.Request) {
 	secret := newSecret()
 	state, nonce, verifier := flow(secret)
 	a.cookies.setOIDC(w, r, secret)
-	redirect(w, a.oauth(r, p, provider).AuthCodeURL(state, oidc.Nonce(nonce), oauth2.S256ChallengeOption(verifier)))
+	redirect(w, a.oauth(r, p, known.provider).AuthCodeURL(state, oidc.Nonce(nonce), oauth2.S256ChallengeOption(verifier)))
 }
 
 // endOIDC takes the browser back from the provider, and signs the person in.
@@ -340,11 +282,11 @@ func (a *auth) endOIDC(w http.ResponseWriter, r *http.Request) {
 
 // exchange gets the ID token for a code, and checks it.
 func (a *auth) exchange(r *http.Request, p *idp, code, nonce, verifier string) (identity, error) {
-	provider, err := p.reach(r.Context())
+	known, err := p.reach(r.Context(), false)
 	if err != nil {
 		return identity{}, err
 	}
-	t, err := a.oauth(r, p, provider).Exchange(p.client(r.Context()), code, oauth2.VerifierOption(verifier))
+	t, err := a.oauth(r, p, known.provider).Exchange(p.client(r.Context()), code, oauth2.VerifierOption(verifier))
 	if err != nil {
 		if refused := new(oauth2.RetrieveError); errors.As(err, &refused) { // its text would hold the whole reply
 			return identity{}, fmt.Errorf("exchanging the code: %s refused it: %s", p.Issuer, refused.ErrorCode)
@@ -355,7 +297,7 @@ func (a *auth) exchange(r *http.Request, p *idp, code, nonce, verifier string) (
 	if !ok {
 		return identity{}, errors.New("exchanging the code: the reply has no ID token")
 	}
-	return p.verify(r.Context(), raw, p.ClientID, nonce)
+	return p.verifyID(r.Context(), raw, nonce)
 }
 
 func redirect(w http.ResponseWriter, to string) {

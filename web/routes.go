@@ -47,6 +47,8 @@ func (m mount) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case m.auth != nil && m.auth.signInOpen(r) != nil:
 		setRoute(w, r.Method+" "+r.URL.Path)
 		m.auth.signInOpen(r)(w, r)
+	case m.auth != nil && m.auth.metadata(r) != nil:
+		route{method: http.MethodGet, Handler: m.auth.metadata(r)}.serve(w, r)
 	case m.console != nil && strings.HasPrefix(r.URL.Path, "/console/"):
 		setRoute(w, "GET /console/")
 		m.console.ServeHTTP(w, r)

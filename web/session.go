@@ -120,7 +120,7 @@ func (c cookies) set(w http.ResponseWriter, r *http.Request, secret string) {
 }
 
 // find returns the token or the session of a request. wrong says what is wrong with the
-// header of a token. Errors: errSignedOut, and errors of the store.
+// header of a token. Errors: errSignedOut, those of accessToken, and errors of the store.
 func (a *auth) find(r *http.Request) (t *token, wrong string, err error) {
 	if a.signIn != nil && len(r.Header.Values("Authorization")) == 0 {
 		if secret := a.cookies.secret(r); secret != "" {
@@ -133,9 +133,9 @@ func (a *auth) find(r *http.Request) (t *token, wrong string, err error) {
 		return nil, wrong, nil
 	}
 	if t = a.tokens.find(text); t == nil {
-		t = a.accessToken(r, text)
+		t, err = a.accessToken(r, text)
 	}
-	return t, "", nil
+	return t, "", err
 }
 
 // session returns a session with the rights that its person has now. errSignedOut.
@@ -173,13 +173,14 @@ func (a *auth) principal(ctx context.Context, s tasks.Session) (p api.Principal,
 		p = from.Principal
 	case s.Issuer != "":
 		provider := a.oidc.Load()
-		ok := provider != nil && provider.Issuer == s.Issuer
-		if ok {
-			p, ok = provider.principal(s.Person, s.Claims)
-		}
-		if !ok || p.Role == policy.RoleAgent {
+		if provider == nil || provider.Issuer != s.Issuer {
 			return p, nil, errSignedOut
 		}
+		role := provider.personRole(s.Claims)
+		if role == "" || role == policy.RoleAgent {
+			return p, nil, errSignedOut
+		}
+		p = provider.principal(s.Person, role)
 	default:
 		p, err = a.signIn.Rights(ctx, s.ChatPerson)
 		if errors.Is(err, api.ErrForbidden) {

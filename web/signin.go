@@ -19,13 +19,14 @@ import (
 	"legwork/web/problem"
 )
 
-// The calls with which people sign in and out.
+// The calls with which people sign in and out, and the MCP endpoint.
 const (
 	pathSession  = "/v1/session"
 	pathWays     = "/v1/session/ways"
 	pathOIDC     = "/v1/session/oidc"
 	pathCallback = "/v1/session/oidc/callback"
 	pathSessions = "/v1/sessions"
+	pathMCP      = "/mcp"
 )
 
 // maxSignIn is the largest body of a sign-in, in bytes.
@@ -213,7 +214,7 @@ func (a *auth) refuseSignIn(w http.ResponseWriter, r *http.Request, detail strin
 		return
 	}
 	a.log.WarnContext(r.Context(), "sign-in failed", "address", address.String())
-	unauthorized(w, true, detail)
+	a.unauthorized(w, r, true, detail)
 }
 
 // openSession stores a session and gives its cookie to the browser. errSignedOut when

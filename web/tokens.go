@@ -267,6 +267,11 @@ func (ts *tokens) caller(id string, p api.Principal, from *token, until time.Tim
 	}
 	s := ts.added(Token{Principal: p})
 	s.id, s.from, s.until = id, from, until
+	for other, t := range ts.sessions { // all access tokens of a person have one limit
+		if strings.HasPrefix(id, accessPrefix) && strings.HasPrefix(other, accessPrefix) && t.Key() == p.Key() {
+			s.limiter = t.limiter
+		}
+	}
 	if ts.sessions == nil {
 		ts.sessions = map[string]*token{}
 	}

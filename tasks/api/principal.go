@@ -41,6 +41,7 @@ type Principal struct {
 	Webhooks []string
 	Addr     string // of the request, for the audit log
 	Session  string // id of the session of the request; empty for a token
+	Wider    string // of an access token: the scope with which it would have more rights; empty: none
 }
 
 // Key is the key of the principal in journals and the ledger: "agent:NAME",

@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"slices"
 	"strings"
 )
 
@@ -155,6 +156,21 @@ func (r Role) May(op Op) Right {
 		}
 	}
 	return Never
+}
+
+// Lesser returns the role with fewer rights of two, empty if each has a right that the
+// other has not.
+func (r Role) Lesser(other Role) Role {
+	within := func(a, b Role) bool {
+		return !slices.ContainsFunc(Ops(), func(op Op) bool { return a.May(op) > b.May(op) })
+	}
+	switch {
+	case within(r, other):
+		return r
+	case within(other, r):
+		return other
+	}
+	return ""
 }
 
 // AllowedRoles lists the roles that may do an operation, at least for some tasks.

@@ -91,9 +91,16 @@ func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		setSession(w)
 	}
 	protocol, tools := e.protocol()
-	if _, known := tools[sent.tool]; !known && sent.method == string(mcp.MethodToolsCall) && sent.agrees(r.Header) {
-		sent.unknownTool().write(w)
-		return
+	if sent.method == string(mcp.MethodToolsCall) && sent.agrees(r.Header) {
+		caller := api.Caller(r.Context())
+		switch called, known := tools[sent.tool]; {
+		case !known:
+			sent.unknownTool().write(w)
+			return
+		case caller.Wider != "" && caller.Allowed(called.op) != nil:
+			sent.scopeMissing(caller.Wider).write(w)
+			return
+		}
 	}
 	if sent.listens(r.Header) {
 		e.listen(w, r, json.RawMessage(sent.id))

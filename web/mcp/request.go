@@ -66,17 +66,27 @@ func (r request) agrees(h http.Header) bool {
 // unknownTool is the reply to a call of a tool that does not exist. The library would
 // say so twice.
 func (r request) unknownTool() refusal {
-	id := json.RawMessage(r.id)
-	if len(id) == 0 {
-		id = json.RawMessage("null")
-	}
 	status := http.StatusOK
 	if mcp.IsModernProtocol(r.version) {
 		status = http.StatusBadRequest // MCP 2026-07-28, "Streamable HTTP"
 	}
-	text, err := json.Marshal(map[string]any{"jsonrpc": mcp.JSONRPC_VERSION, "id": id, "error": map[string]any{
-		"code": mcp.INVALID_PARAMS, "message": fmt.Sprintf("There is no tool %q; tools/list names those that you may use.", clip.Bytes(r.tool, 100)),
-	}})
+	return r.failure(status, mcp.INVALID_PARAMS, fmt.Sprintf("There is no tool %q; tools/list names those that you may use.", clip.Bytes(r.tool, 100)))
+}
+
+// scopeMissing is the reply to a call that the access token does not allow, but one of the
+// same person with another scope would. The server around the handler names the scope
+// (MCP 2026-07-28, "Authorization").
+func (r request) scopeMissing(scope string) refusal {
+	return r.failure(http.StatusForbidden, mcp.INVALID_REQUEST, fmt.Sprintf("The access token does not allow the tool %q; one with the scope %q may.", r.tool, scope))
+}
+
+// failure is a reply with an error of JSON-RPC.
+func (r request) failure(status, code int, message string) refusal {
+	id := json.RawMessage(r.id)
+	if len(id) == 0 {
+		id = json.RawMessage("null")
+	}
+	text, err := json.Marshal(map[string]any{"jsonrpc": mcp.JSONRPC_VERSION, "id": id, "error": map[string]any{"code": code, "message": message}})
 	if err != nil {
 		return refusal{http.StatusBadRequest, "The request cannot be read."}
 	}

@@ -68,14 +68,18 @@ type tool struct {
 // runFunc runs a call and returns its result, and the same as JSON.
 type runFunc func(context.Context, api.Principal) (out any, text []byte, err error)
 
-// visible removes the tools from a list that the role of the caller may never use. The
-// library also filters before calls; handle refuses those with a reason.
+// visible removes the tools from a list that the role of the caller may never use, unless
+// the caller can get an access token with more rights. The library also filters before
+// calls; handle refuses those with a reason.
 func (h *handlers) visible(ctx context.Context, tools []mcp.Tool) []mcp.Tool {
 	if sent, _ := ctx.Value(requestKey{}).(request); sent.method != string(mcp.MethodToolsList) {
 		return tools
 	}
-	role := api.Caller(ctx).Role
-	return slices.DeleteFunc(slices.Clone(tools), func(t mcp.Tool) bool { return role.May(h.tools[t.Name].op) == policy.Never })
+	caller := api.Caller(ctx)
+	if caller.Wider != "" {
+		return tools
+	}
+	return slices.DeleteFunc(slices.Clone(tools), func(t mcp.Tool) bool { return caller.Role.May(h.tools[t.Name].op) == policy.Never })
 }
 
 func (h *handlers) addTools(o toolsJSON) {

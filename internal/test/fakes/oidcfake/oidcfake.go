@@ -24,34 +24,38 @@ type Provider struct {
 	URL                    string
 	ClientID, ClientSecret string
 
-	key *rsa.PrivateKey
 	now func() time.Time
 
 	mu     sync.Mutex
-	claims map[string]any // of the person who signs in
+	key    *rsa.PrivateKey
+	keyID  string
+	wrong  http.HandlerFunc // answers in place of the provider; nil: none
+	asked  int              // for the keys
+	claims map[string]any   // of the person who signs in
 	change func(claims map[string]any)
 	codes  map[string]url.Values // of the requests that got them
 }
 
-// keyID names the key of a provider.
-const keyID = "k1"
-
 // New starts a provider with a clock. The test ends it.
 func New(t testing.TB, now func() time.Time) *Provider {
 	t.Helper()
-	key, err := rsa.GenerateKey(rand.Reader, 2048)
-	if err != nil {
-		t.Fatal(err)
-	}
-	p := &Provider{ClientID: "legwork", ClientSecret: "client secret", key: key, now: now, codes: map[string]url.Values{}}
+	p := &Provider{ClientID: "legwork", ClientSecret: "client secret", now: now, codes: map[string]url.Values{}}
+	p.Rotate(t, "k1")
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /.well-known/openid-configuration", p.discovery)
 	mux.HandleFunc("GET /authorize", p.authorize)
 	mux.HandleFunc("POST /token", p.token)
-	mux.HandleFunc("GET /keys", func(w http.ResponseWriter, _ *http.Request) {
-		write(w, http.StatusOK, jose.JSONWebKeySet{Keys: []jose.JSONWebKey{{Key: key.Public(), KeyID: keyID, Algorithm: "RS256", Use: "sig"}}})
-	})
-	s := httptest.NewServer(mux)
+	mux.HandleFunc("GET /keys", p.keys)
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		p.mu.Lock()
+		wrong := p.wrong
+		p.mu.Unlock()
+		if wrong != nil {
+			wrong(w, r)
+			return
+		}
+		mux.ServeHTTP(w, r)
+	}))
 	t.Cleanup(s.Close)
 	p.URL = s.URL
 	return p
@@ -65,10 +69,56 @@ func (p *Provider) Person(claims map[string]any, change func(claims map[string]a
 	p.claims, p.change = claims, change
 }
 
+// Rotate replaces the key of the provider by a new one.
+func (p *Provider) Rotate(t testing.TB, keyID string) {
+	t.Helper()
+	key, err := rsa.GenerateKey(rand.Reader, 2048)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.key, p.keyID = key, keyID
+}
+
+// Break lets a function answer in place of the provider; nil ends that.
+func (p *Provider) Break(wrong http.HandlerFunc) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.wrong = wrong
+}
+
+// Asked counts the requests for the keys.
+func (p *Provider) Asked() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.asked
+}
+
+func (p *Provider) keys(w http.ResponseWriter, _ *http.Request) {
+	p.mu.Lock()
+	p.asked++
+	key, id := p.key, p.keyID
+	p.mu.Unlock()
+	write(w, http.StatusOK, map[string]any{"keys": []any{ // a provider also has keys for other purposes, and of kinds that few know
+		map[string]string{"kty": "OKP", "crv": "X448", "kid": id, "x": "AAAA"},
+		jose.JSONWebKey{Key: key.Public(), KeyID: id, Algorithm: "RSA-OAEP", Use: "enc"},
+		jose.JSONWebKey{Key: key.Public(), KeyID: id, Algorithm: "RS256", Use: "sig"},
+	}})
+}
+
 // Sign returns a token with claims, with the usual ones filled in.
 func (p *Provider) Sign(t testing.TB, claims map[string]any) string {
 	t.Helper()
-	text, err := sign(p.key, p.filled(claims))
+	return p.SignAs(t, "", claims)
+}
+
+// SignAs is Sign with a type in the header of the token.
+func (p *Provider) SignAs(t testing.TB, kind string, claims map[string]any) string {
+	t.Helper()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	text, err := sign(p.key, p.keyID, kind, p.filled(claims))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -83,7 +133,9 @@ func (p *Provider) SignWithOtherKey(t testing.TB, claims map[string]any) string 
 	if err != nil {
 		t.Fatal(err)
 	}
-	text, err := sign(key, p.filled(claims))
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	text, err := sign(key, p.keyID, "", p.filled(claims))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -96,8 +148,12 @@ func (p *Provider) filled(claims map[string]any) map[string]any {
 	return all
 }
 
-func sign(key *rsa.PrivateKey, claims map[string]any) (string, error) {
-	signer, err := jose.NewSigner(jose.SigningKey{Algorithm: jose.RS256, Key: jose.JSONWebKey{Key: key, KeyID: keyID}}, nil)
+func sign(key *rsa.PrivateKey, keyID, kind string, claims map[string]any) (string, error) {
+	var options jose.SignerOptions
+	if kind != "" {
+		options.WithType(jose.ContentType(kind))
+	}
+	signer, err := jose.NewSigner(jose.SigningKey{Algorithm: jose.RS256, Key: jose.JSONWebKey{Key: key, KeyID: keyID}}, &options)
 	if err != nil {
 		return "", err
 	}
@@ -170,7 +226,7 @@ func (p *Provider) token(w http.ResponseWriter, r *http.Request) {
 	if p.change != nil {
 		p.change(claims)
 	}
-	raw, err := sign(p.key, claims)
+	raw, err := sign(p.key, p.keyID, "", claims)
 	if err != nil {
 		write(w, http.StatusInternalServerError, map[string]string{"error": err.Error()})
 		return
