@@ -115,16 +115,17 @@ func (a *core) showCode(ctx context.Context, id string, text func(lang, code str
 	return c.until, nil
 }
 
-// confirmAccept reports whether code is the one that people were shown for a change of a
-// tool, which a second process accepts. An empty code shows one.
-func (a *core) confirmAccept(ctx context.Context, c tools.Change, code string) (bool, error) {
+// confirmAccept reports whether code is the one that people were shown for changes of
+// tools, which a second process accepts. An empty code shows one.
+func (a *core) confirmAccept(ctx context.Context, changes []tools.Change, code string) (bool, error) {
+	id := idOf(changes)
 	if code != "" {
-		if !a.codes.fits(c.ID, code, a.clock.Now()) {
+		if !a.codes.fits(id, code, a.clock.Now()) {
 			return false, fmt.Errorf("%w; run the command again", api.ErrWrongCode)
 		}
 		return true, nil
 	}
-	_, err := a.showCode(ctx, c.ID, func(lang, code string) string { return a.changeCode(lang, "change.code", code, c) })
+	_, err := a.showCode(ctx, id, func(lang, code string) string { return a.changeCode(lang, "change.code", code, changes...) })
 	if errors.Is(err, errNoPlace) {
 		err = fmt.Errorf("%w; stop legwork and run the command again", err)
 	}
@@ -135,11 +136,7 @@ func (a *core) confirmAccept(ctx context.Context, c tools.Change, code string) (
 // which somebody accepts in the page or over HTTP. An empty code shows one:
 // api.ErrCodeNeeded. Other errors: api.ErrWrongCode, api.ErrForbidden.
 func (a *core) confirmChanges(ctx context.Context, changes []tools.Change, code string) error {
-	ids := make([]string, len(changes))
-	for i, c := range changes {
-		ids[i] = c.ID
-	}
-	id := strings.Join(ids, " ")
+	id := idOf(changes)
 	switch {
 	case code != "" && a.codes.fits(id, code, a.clock.Now()):
 		return nil
@@ -154,6 +151,15 @@ func (a *core) confirmChanges(ctx context.Context, changes []tools.Change, code 
 		return err
 	}
 	return api.ErrCodeNeeded
+}
+
+// idOf is the id for the code of changes that are accepted together.
+func idOf(changes []tools.Change) string {
+	ids := make([]string, len(changes))
+	for i, c := range changes {
+		ids[i] = c.ID
+	}
+	return strings.Join(ids, " ")
 }
 
 // changeCode is a text with the code of changes.

@@ -37,6 +37,7 @@ type ServerConfig struct {
 	Roots            []string          `yaml:"roots" json:"roots,omitempty"`                         // folders that it learns when it asks; none: it gets none
 	Sampling         bool              `yaml:"sampling" json:"sampling,omitempty"`                   // it may ask for calls of a model, within the task's budget
 	AskSecrets       bool              `yaml:"ask_secrets" json:"ask_secrets,omitempty"`             // its forms may ask people for passwords, keys and codes
+	HoldNewTools     bool              `yaml:"hold_new_tools" json:"hold_new_tools,omitempty"`       // its new tools wait until an admin accepts them; false: they are used at once
 	Builtin          string            `yaml:"builtin" json:"builtin,omitempty"`                     // name of a built-in server instead of a command
 	Options          map[string]any    `yaml:"options" json:"options,omitempty"`                     // options of the built-in server
 }

@@ -61,10 +61,12 @@ func newDefinitionLog(store Known, log *slog.Logger) *definitionLog {
 	return &definitionLog{store: store, log: log, known: map[string]serverDefinitions{}}
 }
 
-// viewOf accepts the tools that are new and quarantines those that changed. It
-// accepts every tool of a server in this process.
-func (l *definitionLog) viewOf(s *client.Server, cat *client.Catalog) *view {
-	v := &view{catalog: cat, tools: map[string]*client.Definition{}, quarantined: map[string]*client.Definition{}, generation: l.generation.Load()}
+// viewOf accepts the tools that are new, or quarantines them too when holdNew is set,
+// and quarantines those that changed. It accepts every tool of a server in this process.
+func (l *definitionLog) viewOf(s *client.Server, cat *client.Catalog, holdNew bool) *view {
+	v := &view{
+		catalog: cat, tools: map[string]*client.Definition{}, quarantined: map[string]*client.Definition{}, fresh: map[string]bool{}, generation: l.generation.Load(),
+	}
 	if s.Local() {
 		v.tools = cat.Tools
 		return v
@@ -84,12 +86,17 @@ func (l *definitionLog) viewOf(s *client.Server, cat *client.Catalog) *view {
 		switch {
 		case d.ForResources || seen && accepted.Hash == d.Hash:
 			v.tools[name] = d
+		case !seen && holdNew:
+			v.quarantined[name], v.fresh[name] = d, true
 		case !seen && len(known)+len(fresh) < maxKnownTools:
 			v.tools[name] = d
 			fresh[name] = knownDefinition{Hash: d.Hash, Raw: d.Raw}
 		default:
 			v.quarantined[name] = d
 		}
+	}
+	if len(v.fresh) > 0 {
+		l.log.Info("new tools wait for an admin", "server", s.Name(), "tools", len(v.fresh))
 	}
 	if len(fresh) == 0 {
 		return v
@@ -179,8 +186,9 @@ func (l *definitionLog) accepted(server, tool string) json.RawMessage {
 }
 
 // unreported lists the quarantined tools whose change was not reported yet. It
-// leaves out tools that were accepted after the caller read quarantined, and
-// tools that are quarantined because the server has too many.
+// leaves out tools that were accepted after the caller read quarantined, tools that
+// are quarantined because the server has too many, and new ones: lists of tools show
+// them, and a server that was just added has many.
 func (l *definitionLog) unreported(server string, quarantined map[string]*client.Definition) []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()

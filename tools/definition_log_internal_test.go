@@ -31,7 +31,7 @@ func TestLedgerIsBounded(t *testing.T) {
 		return c
 	}
 	for round := range 5 {
-		v := l.viewOf(s, catalog(round))
+		v := l.viewOf(s, catalog(round), false)
 		if want := min(4000-1000*round, 1000); len(v.tools) != want || len(v.quarantined) != 1000-want {
 			t.Errorf("round %d: got %d tools and %d quarantined, want %d and %d", round, len(v.tools), len(v.quarantined), want, 1000-want)
 		}
@@ -45,7 +45,7 @@ func TestLedgerIsBounded(t *testing.T) {
 	}
 	changed := catalog(0)
 	changed.Tools["t0-1"].Hash = "other"
-	v := l.viewOf(s, changed)
+	v := l.viewOf(s, changed, false)
 	if len(v.quarantined) != 1 || len(v.tools) != 999 {
 		t.Errorf("a changed tool: got %d tools and %d quarantined, want 999 and 1", len(v.tools), len(v.quarantined))
 	}

@@ -246,7 +246,7 @@ func (m *Manager) build(cfg Config, old *Set) (set *Set, fresh []*client.Server,
 	}
 	set = &Set{servers: map[string]*member{}, built: map[string]built{}, groups: map[string]*group{}, prompts: m.prompts, failures: &m.failures, now: m.o.Now, log: m.o.Log, metrics: m.o.Metrics}
 	for name, sc := range cfg.Servers {
-		s := &member{builtin: sc.Builtin, remote: sc.URL != "", trustAnnotations: sc.TrustAnnotations, public: sc.isPublic(), openWorld: sc.OpenWorld, askSecrets: sc.AskSecrets, definitions: m.definitions}
+		s := &member{builtin: sc.Builtin, remote: sc.URL != "", trustAnnotations: sc.TrustAnnotations, public: sc.isPublic(), openWorld: sc.OpenWorld, askSecrets: sc.AskSecrets, holdNew: sc.HoldNewTools, definitions: m.definitions}
 		sc.TrustAnnotations, sc.Public, sc.OpenWorld, sc.AskSecrets = false, false, nil, false // no reason to restart the server
 		now := built{sc, cfg.maxResultBytes(name)}
 		set.servers[name], set.built[name] = s, now

@@ -52,7 +52,7 @@ func (s *Set) verdict(ctx context.Context, groupName, tool string) (Verdict, *cl
 		}
 	}
 	if refusal := v.refusal(tool, name); refusal != "" {
-		return Verdict{Refusal: refusal, Quarantined: v.quarantined[name] != nil, NotOffered: v.catalog.NotOffered[name]}, nil
+		return Verdict{Refusal: refusal, Quarantined: v.quarantined[name] != nil, New: v.fresh[name], NotOffered: v.catalog.NotOffered[name]}, nil
 	}
 	d := v.tools[name]
 	if d == nil {

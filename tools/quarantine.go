@@ -67,9 +67,13 @@ func (m *Manager) Accept(ctx context.Context, id string) (Change, error) {
 	return Change{}, fmt.Errorf("accepting a change of a tool: there is no change %q; look at the list again, as the tool may have changed since", id)
 }
 
-// change is the difference between a quarantined tool and its accepted definition.
+// change is the difference between a quarantined tool and its accepted definition, or
+// the whole of a new tool.
 func (m *Manager) change(s *member, v *view, tool string) Change {
 	full, d := s.full(tool), v.quarantined[tool]
+	if v.fresh[tool] {
+		return Change{ID: changeID(full, d), Tool: full, New: true, Difference: udiff.Unified("no accepted definition", full+" now", "", readableDefinition(d.Raw))}
+	}
 	before := m.definitions.accepted(s.Name(), tool)
 	return Change{ID: changeID(full, d), Tool: full, Parts: changedParts(before, d.Raw), Difference: definitionDiff(full, before, d.Raw)}
 }
@@ -208,25 +212,36 @@ func without(list, others []string) []string {
 // can explain to a person why a tool is missing. Empty: none is.
 func (g *group) quarantineNote() string {
 	const most = 20
-	var names []string
+	var changed, fresh []string
 	for _, s := range g.servers {
 		v := s.view()
 		if v == nil {
 			continue
 		}
 		for tool := range v.quarantined {
-			if g.has(s, tool) {
-				names = append(names, strconv.Quote(s.full(modelName(tool))))
+			name := strconv.Quote(s.full(modelName(tool)))
+			switch {
+			case !g.has(s, tool):
+			case v.fresh[tool]:
+				fresh = append(fresh, name)
+			default:
+				changed = append(changed, name)
 			}
 		}
 	}
-	if len(names) == 0 {
-		return ""
+	var notes []string
+	note := func(names []string, why, what string) {
+		if len(names) == 0 {
+			return
+		}
+		slices.Sort(names)
+		more := ""
+		if len(names) > most {
+			names, more = names[:most], fmt.Sprintf(" and %d more", len(names)-most)
+		}
+		notes = append(notes, fmt.Sprintf("Quarantined, because %s: %s%s. They cannot be called until an admin accepts %s. When the work needs one of them, say so in the result.", why, strings.Join(names, ", "), more, what))
 	}
-	slices.Sort(names)
-	more := ""
-	if len(names) > most {
-		names, more = names[:most], fmt.Sprintf(" and %d more", len(names)-most)
-	}
-	return fmt.Sprintf("Quarantined, because their server has changed their definitions: %s%s. They cannot be called until an admin accepts the change. When the work needs one of them, say so in the result.", strings.Join(names, ", "), more)
+	note(changed, "their server has changed their definitions", "the change")
+	note(fresh, "they are new", "them")
+	return strings.Join(notes, " ")
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/mark3labs/mcp-go/mcp"
@@ -276,5 +277,40 @@ func TestNotOffered(t *testing.T) {
 	}
 	if n := len(s.calls()); n != 0 {
 		t.Errorf("the server got %d calls, want none", n)
+	}
+}
+
+// TestHoldNewTools: all tools of a server with hold_new_tools wait for an admin, from its
+// first listing on and after a restart. An accepted tool stays accepted.
+func TestHoldNewTools(t *testing.T) {
+	s := newEnv(t)
+	held := one(tools.ServerConfig{URL: s.url, HoldNewTools: true})
+	s.addTool("pay", "Pays a bill.\u202e")
+	s.addTool("list", "Lists bills.")
+	known := tools.NewMemoryKnown(map[string][]byte{})
+	m, stop := start(t, held, tools.Options{Known: known})
+	watch.Until(t, "the first listing", func() bool { return len(m.Changes(t.Context())) == 2 })
+	if got := names(t, m); len(got) != 0 {
+		t.Errorf("tools at first: got %q, want none", got)
+	}
+	wantText(t, "pay", call(t, m, "pay", `{}`), true, "s.pay is quarantined: it is new, and an admin has to accept it first")
+	if g := m.Set().Groups()[0]; !strings.Contains(g.Instructions, `Quarantined, because they are new: "s.list", "s.pay".`) {
+		t.Errorf("instructions: got %q, want that models read of it", g.Instructions)
+	}
+	changes := m.Changes(t.Context())
+	if c := changes[1]; c.Tool != "s.pay" || !c.New || !strings.Contains(c.Difference, `+Pays a bill.\u202e`) {
+		t.Errorf("got %+v, want all of s.pay", c)
+	}
+	if p := m.Probe(t.Context(), time.Minute); len(p) != 1 || !slices.Equal(p[0].New, []string{"list", "pay"}) || len(p[0].Quarantined) > 0 {
+		t.Errorf("Probe: got %+v, want two new tools", p)
+	}
+	if _, err := m.Accept(t.Context(), changes[0].ID); err != nil {
+		t.Fatal(err)
+	}
+	stop()
+	m, _ = start(t, held, tools.Options{Known: known})
+	watch.Until(t, "the listing after a restart", func() bool { return len(m.Changes(t.Context())) == 1 })
+	if diff := cmp.Diff([]string{"s.list"}, names(t, m)); diff != "" {
+		t.Errorf("tools after a restart (-want +got):\n%s", diff)
 	}
 }

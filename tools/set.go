@@ -149,6 +149,7 @@ type member struct {
 	public           bool   // everybody may read its results
 	openWorld        *bool  // what the config says about where its tools carry data; nil: nothing
 	askSecrets       bool
+	holdNew          bool // its new tools wait for an admin
 	definitions      *definitionLog
 	last             atomic.Pointer[view]
 }
@@ -157,7 +158,8 @@ type member struct {
 type view struct {
 	catalog     *client.Catalog
 	tools       map[string]*client.Definition // that may be used, by the server's names
-	quarantined map[string]*client.Definition // changed since they were accepted
+	quarantined map[string]*client.Definition // changed since they were accepted, or never accepted
+	fresh       map[string]bool               // the quarantined ones of which no definition was ever accepted
 	generation  int64                         // of the definition log
 	problem     error                         // the definition log cannot be read: no tool may be used
 }
@@ -171,7 +173,7 @@ func (m *member) view() *view {
 	if v := m.last.Load(); v != nil && v.catalog == cat && v.problem == nil && v.generation == m.definitions.generation.Load() {
 		return v
 	}
-	v := m.definitions.viewOf(m.Server, cat)
+	v := m.definitions.viewOf(m.Server, cat, m.holdNew)
 	m.last.Store(v)
 	return v
 }
@@ -187,6 +189,8 @@ func (v *view) refusal(full, tool string) string {
 		return fmt.Sprintf("The tool %s cannot be called: %s."+goOn, full, why)
 	case v.problem != nil:
 		return fmt.Sprintf("The tool %s cannot be called now, because legwork cannot read its accepted definition."+goOn, full)
+	case v.fresh[tool]:
+		return fmt.Sprintf("The tool %s is quarantined: it is new, and an admin has to accept it first."+goOn, full)
 	case v.quarantined[tool] != nil:
 		return fmt.Sprintf("The tool %s is quarantined: its server has changed its definition, and an admin has to accept the change first."+goOn, full)
 	}

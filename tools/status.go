@@ -29,6 +29,7 @@ type Probed struct {
 	Problem     string            // why it cannot be used; empty: it can
 	Asks        []string          // its tools that need an approval in one of the groups, by the server's names
 	Quarantined []string          // its tools that are quarantined because it changed them
+	New         []string          // its tools that are quarantined because no admin has accepted them
 	NotOffered  map[string]string // its tools that no model can use, and why
 	Resources   bool              // it has resources
 	Prompts     []Prompt          // by its own names
@@ -73,7 +74,11 @@ func (s *Set) probe(ctx context.Context, m *member, wait time.Duration) Probed {
 		p.Problem = v.problem.Error()
 	}
 	for tool := range v.quarantined {
-		p.Quarantined = append(p.Quarantined, tool)
+		if v.fresh[tool] {
+			p.New = append(p.New, tool)
+		} else {
+			p.Quarantined = append(p.Quarantined, tool)
+		}
 	}
 	for tool, d := range v.tools {
 		if s.asks(m, tool, d) {
@@ -81,6 +86,7 @@ func (s *Set) probe(ctx context.Context, m *member, wait time.Duration) Probed {
 		}
 	}
 	slices.Sort(p.Quarantined)
+	slices.Sort(p.New)
 	slices.Sort(p.Asks)
 	return p
 }

@@ -1,7 +1,8 @@
 // Package tools offers groups of tools from MCP servers: built-in servers in the
 // process, others on standard input and output or by HTTP. The servers run in the
 // background. The config sets the rules for calls. When a server changes the
-// definition of a tool, the tool is quarantined until an admin accepts the change.
+// definition of a tool, the tool is quarantined until an admin accepts the change. So
+// are the new tools of a server with hold_new_tools.
 package tools
 
 import (
@@ -36,7 +37,8 @@ type Tool struct {
 // Verdict is what the rules of a group say about calling a tool.
 type Verdict struct {
 	Refusal     string // not empty: the call must not be made; a sentence for the model
-	Quarantined bool   // it is refused because the server has changed the tool
+	Quarantined bool   // it is refused because the server has changed the tool, or because the tool is New
+	New         bool   // it is refused because no admin has accepted the tool yet
 	NotOffered  string // it is refused because no model can use it, for this reason
 	Ask         bool   // a person must approve of the exact call first
 	AskTainted  bool   // Ask holds only once the task has read words of outsiders
@@ -110,10 +112,11 @@ type Prompt = client.Prompt
 type PromptArgument = client.PromptArgument
 
 // Change is a tool whose definition is not the accepted one: the first that was
-// seen, or the last that an admin accepted.
+// seen, or the last that an admin accepted. Or it is a new tool that waits for an admin.
 type Change struct {
 	ID         string // short; names the tool and the new definition
 	Tool       string // "server.tool"
+	New        bool   // no definition of it was ever accepted
 	Parts      string // keys of the definition that differ: "description, inputSchema"
 	Difference string // in the form of a unified diff; characters that cannot be seen are written as escapes
 }

@@ -228,6 +228,7 @@ func (v *validator) builtin(at string, s ServerConfig) {
 	v.misplaced(at, map[string]bool{
 		"type": s.Type != "", "args": len(s.Args) > 0, "env": len(s.Env) > 0, "cwd": s.Cwd != "", "protocol": s.Protocol != "", "sandbox": s.Sandbox != nil,
 		"headers": len(s.Headers) > 0, "roots": len(s.Roots) > 0, "sampling": s.Sampling, "trust_annotations": s.TrustAnnotations, "ask_secrets": s.AskSecrets,
+		"hold_new_tools": s.HoldNewTools,
 	}, "a command or a url")
 	var option *builtin.OptionError
 	if _, err := builtin.New(s.Builtin, s.Options, builtin.Env{}); errors.As(err, &option) && option.Key != "" {

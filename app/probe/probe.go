@@ -38,6 +38,7 @@ type row struct {
 	roundTrip           time.Duration
 	problem             string            // empty: it works
 	asking, quarantined []string          // tools
+	fresh               []string          // tools that no admin has accepted yet
 	notOffered          map[string]string // tools that no model can use, and why
 }
 
@@ -159,7 +160,7 @@ func probeServers(ctx context.Context, config *conf.Config, wait time.Duration, 
 	for n, s := range i.Servers {
 		r := row{
 			name: s.Name, kind: s.Kind, speaks: cmp.Or(s.Protocol, "-"), tools: strconv.Itoa(s.Tools), ask: strconv.Itoa(len(s.Asks)),
-			asking: s.Asks, quarantined: s.Quarantined, notOffered: s.NotOffered, problem: s.Problem, roundTrip: time.Duration(s.RoundTrip * float64(time.Millisecond)),
+			asking: s.Asks, quarantined: s.Quarantined, fresh: s.New, notOffered: s.NotOffered, problem: s.Problem, roundTrip: time.Duration(s.RoundTrip * float64(time.Millisecond)),
 		}
 		if s.State != client.Ready {
 			r.tools, r.ask = "-", "-"
@@ -210,6 +211,9 @@ func printTable(out io.Writer, rows []row) error {
 		}
 		if len(r.quarantined) > 0 {
 			fmt.Fprintf(out, "%s: these are quarantined, because the server changed them: %s; \"legwork tools accept\" shows how\n", r.name, cli.OneLine(strings.Join(r.quarantined, ", ")))
+		}
+		if len(r.fresh) > 0 {
+			fmt.Fprintln(out, tooladmin.Waiting(r.name, r.fresh))
 		}
 		for _, tool := range slices.Sorted(maps.Keys(r.notOffered)) {
 			fmt.Fprintf(out, "%s: models do not get %s: %s\n", r.name, cli.OneLine(tool), r.notOffered[tool])

@@ -20,9 +20,9 @@ import (
 	"legwork/tools"
 )
 
-// AcceptRequest asks for tools that their servers changed.
+// AcceptRequest asks for tools that their servers changed, and new ones that wait.
 type AcceptRequest struct {
-	Tool string // the changed tool to use again; empty: all changes are shown and nothing else is done
+	Tool string // the tool to use, or a server for all of its tools that wait; empty: all changes are shown and nothing else is done
 	Yes  bool   // do not ask
 	Code string // that legwork showed; empty: ask for it
 	Wait time.Duration
@@ -42,9 +42,9 @@ func (r AcceptRequest) Run(ctx context.Context, c cli.Console, config *conf.Conf
 	if err != nil {
 		return err
 	}
-	return r.review(ctx, c, changes, func(ctx context.Context, id string) error {
+	return r.review(ctx, c, changes, func(ctx context.Context, ids []string) error {
 		return r.confirm(ctx, c, func(code string) (accepted bool, err error) {
-			err = owner.Call(ctx, http.MethodPost, pathAccept, acceptance{ID: id, Code: code}, &accepted)
+			err = owner.Call(ctx, http.MethodPost, pathAccept, acceptance{IDs: ids, Code: code}, &accepted)
 			return accepted, err
 		})
 	})
@@ -58,7 +58,7 @@ func (r AcceptRequest) confirm(ctx context.Context, c cli.Console, accept func(c
 	fmt.Fprintln(c.Err, "The running legwork has shown a code to its admins and in its terminal. It is valid for 10 minutes.")
 	p := newPrompter(c, false)
 	if p.in == nil {
-		return fmt.Errorf("accepting the change of %s: run the command again with --code CODE", cli.OneLine(r.Tool))
+		return fmt.Errorf("accepting %s: run the command again with --code CODE", cli.OneLine(r.Tool))
 	}
 	code, err := p.line(ctx, "Code: ")
 	if errors.Is(err, io.EOF) || err == nil && code == "" {
@@ -74,7 +74,8 @@ func (r AcceptRequest) confirm(ctx context.Context, c cli.Console, accept func(c
 
 // here starts the servers to compare their tools with what is stored.
 func (r AcceptRequest) here(ctx context.Context, c cli.Console, config *conf.Config) error {
-	if data.Empty(config) {
+	holds := func(s tools.ServerConfig) bool { return s.HoldNewTools }
+	if data.Empty(config) && !slices.ContainsFunc(slices.Collect(maps.Values(config.Tools.Servers)), holds) {
 		return r.review(ctx, c, nil, nil) // no tool was ever seen
 	}
 	store, err := data.Open(ctx, config, "legwork tools accept", nil, c.Log(config))
@@ -104,17 +105,19 @@ func (r AcceptRequest) compare(ctx context.Context, c cli.Console, config *conf.
 				fmt.Fprintf(c.Err, "legwork: the server %q cannot be used: %s\n", s.Name, cli.OneLine(trouble(s, r.Wait)))
 			}
 		}
-		work = r.review(ctx, c, manager.Changes(ctx), func(ctx context.Context, id string) error {
-			change, err := manager.Accept(ctx, id)
-			if err != nil {
-				return err
+		work = r.review(ctx, c, manager.Changes(ctx), func(ctx context.Context, ids []string) error {
+			for _, id := range ids {
+				change, err := manager.Accept(ctx, id)
+				if err != nil {
+					return err
+				}
+				server, _, _ := strings.Cut(change.Tool, ".")
+				page, _ := copied.Load(ctx, server)
+				if err := (Stored{store}).Save(ctx, server, page); err != nil {
+					return err
+				}
+				data.Record(ctx, store, options.Log, data.ByHand("tool.accept", change.Tool, "change "+id))
 			}
-			server, _, _ := strings.Cut(change.Tool, ".")
-			page, _ := copied.Load(ctx, server)
-			if err := (Stored{store}).Save(ctx, server, page); err != nil {
-				return err
-			}
-			data.Record(ctx, store, options.Log, data.ByHand("tool.accept", change.Tool, "change "+id))
 			return nil
 		})
 	})
@@ -130,8 +133,8 @@ func (r AcceptRequest) servers(all map[string]tools.ServerConfig) map[string]too
 	return all
 }
 
-// review shows the changes, and accepts that of the named tool after a yes.
-func (r AcceptRequest) review(ctx context.Context, c cli.Console, changes []tools.Change, accept func(ctx context.Context, id string) error) error {
+// review shows the changes, and accepts those of the named tool or server after a yes.
+func (r AcceptRequest) review(ctx context.Context, c cli.Console, changes []tools.Change, accept func(ctx context.Context, ids []string) error) error {
 	if r.Tool == "" {
 		for _, change := range changes {
 			fmt.Fprintf(c.Out, "%s\n%s\n", cli.OneLine(change.Tool), change.Difference)
@@ -141,17 +144,27 @@ func (r AcceptRequest) review(ctx context.Context, c cli.Console, changes []tool
 		}
 		return nil
 	}
-	i := slices.IndexFunc(changes, func(change tools.Change) bool { return change.Tool == r.Tool })
-	if i < 0 {
+	var names, ids []string
+	for _, change := range changes {
+		if server, _, _ := strings.Cut(change.Tool, "."); change.Tool == r.Tool || server == r.Tool {
+			fmt.Fprintln(c.Out, change.Difference)
+			names, ids = append(names, change.Tool), append(ids, change.ID)
+		}
+	}
+	if len(ids) == 0 {
 		return r.notHeld(changes)
 	}
-	fmt.Fprintln(c.Out, changes[i].Difference)
+	list := cli.OneLine(strings.Join(names, ", "))
 	if !r.Yes {
 		p := newPrompter(c, false)
 		if p.in == nil {
-			return fmt.Errorf("accepting the change of %s: there is no terminal; call it in a terminal, or with --yes", r.Tool)
+			return fmt.Errorf("accepting %s: there is no terminal; call it in a terminal, or with --yes", list)
 		}
-		yes, err := p.confirm(ctx, "Use "+cli.OneLine(r.Tool)+" as it is now?")
+		question := "Use " + list + " as it is now?"
+		if len(ids) > 1 {
+			question = fmt.Sprintf("Use these %d tools as they are now (%s)?", len(ids), list)
+		}
+		yes, err := p.confirm(ctx, question)
 		if err != nil {
 			return err
 		}
@@ -160,10 +173,10 @@ func (r AcceptRequest) review(ctx context.Context, c cli.Console, changes []tool
 			return cli.ErrFailed
 		}
 	}
-	if err := accept(ctx, changes[i].ID); err != nil {
+	if err := accept(ctx, ids); err != nil {
 		return err
 	}
-	fmt.Fprintln(c.Out, "Accepted:", cli.OneLine(r.Tool))
+	fmt.Fprintln(c.Out, "Accepted:", list)
 	return nil
 }
 

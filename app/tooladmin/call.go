@@ -207,6 +207,8 @@ func (r CallRequest) judge(ctx context.Context, manager *tools.Manager) (group s
 		switch {
 		case ctx.Err() != nil:
 			return "", v, ctx.Err()
+		case v.New:
+			return "", v, fmt.Errorf("%s is quarantined, because it is new and no admin has accepted it; \"legwork tools accept %[1]s\" shows how", full)
 		case v.Quarantined:
 			return "", v, fmt.Errorf("%s is quarantined, because its server has changed it; \"legwork tools accept %[1]s\" shows how", full)
 		case v.NotOffered != "":

@@ -47,7 +47,8 @@ type toolEntry struct {
 	Description string          `json:"description"`
 	ReadOnly    bool            `json:"read_only"`             // known to change nothing
 	Asks        bool            `json:"asks"`                  // each call needs approval
-	Quarantined bool            `json:"quarantined"`           // changed by its server since it was accepted
+	Quarantined bool            `json:"quarantined"`           // changed by its server since it was accepted, or new
+	New         bool            `json:"new,omitempty"`         // no admin has accepted it yet
 	NotOffered  string          `json:"not_offered,omitempty"` // why no model can use it
 	Schema      json.RawMessage `json:"schema,omitempty"`
 }
@@ -59,7 +60,8 @@ type serverEntry struct {
 	Protocol    string            `json:"protocol,omitempty"`
 	Tools       int               `json:"tools"`
 	Asks        []string          `json:"asks,omitempty"`        // its tools that need approval in some group
-	Quarantined []string          `json:"quarantined,omitempty"` // of its tools
+	Quarantined []string          `json:"quarantined,omitempty"` // its tools that it changed since they were accepted
+	New         []string          `json:"new,omitempty"`         // its tools that wait for an admin because they are new
 	NotOffered  map[string]string `json:"not_offered,omitempty"` // its tools that no model can use, and why
 	Resources   bool              `json:"resources,omitempty"`   // it has resources
 	Prompts     []promptEntry     `json:"prompts,omitempty"`
@@ -187,6 +189,12 @@ func (g *groupEntry) addUnusable(ctx context.Context, set *tools.Set, servers []
 				g.Tools = append(g.Tools, toolEntry{Name: full, Description: "changed by its server since it was accepted", Quarantined: true})
 			}
 		}
+		for _, tool := range s.New {
+			full := s.Name + "." + tool
+			if set.ToolVerdict(ctx, g.Name, full).New {
+				g.Tools = append(g.Tools, toolEntry{Name: full, Description: "new; no admin has accepted it yet", Quarantined: true, New: true})
+			}
+		}
 		for tool, why := range s.NotOffered {
 			full := s.Name + "." + tool
 			if set.ToolVerdict(ctx, g.Name, full).NotOffered != "" {
@@ -204,7 +212,7 @@ func (i Inventory) Failing() bool {
 
 func entryOf(p tools.Probed, wait time.Duration) serverEntry {
 	e := serverEntry{
-		Name: p.Name, Kind: p.Kind, State: p.State, Protocol: p.Protocol, Tools: p.Tools, Asks: p.Asks, Quarantined: p.Quarantined, NotOffered: p.NotOffered,
+		Name: p.Name, Kind: p.Kind, State: p.State, Protocol: p.Protocol, Tools: p.Tools, Asks: p.Asks, Quarantined: p.Quarantined, New: p.New, NotOffered: p.NotOffered,
 		RoundTrip: float64(p.RoundTrip.Round(time.Millisecond/10)) / float64(time.Millisecond), Problem: trouble(p, wait),
 		Resources: p.Resources,
 	}
@@ -289,12 +297,20 @@ func (i Inventory) printServers(out io.Writer) error {
 		for _, tool := range s.Quarantined {
 			changed = append(changed, s.Name+"."+tool)
 		}
+		if len(s.New) > 0 {
+			fmt.Fprintf(out, "\n%s\n", Waiting(s.Name, s.New))
+		}
 	}
 	if len(changed) > 0 {
 		_, err := fmt.Fprintf(out, "\nQuarantined, because their servers changed them: %s. \"legwork tools accept\" shows how.\n", cli.OneLine(strings.Join(changed, ", ")))
 		return err
 	}
 	return nil
+}
+
+// Waiting says which new tools of a server wait for an admin, and how to accept them.
+func Waiting(server string, tools []string) string {
+	return fmt.Sprintf("%s: these wait until an admin accepts them, because they are new: %s. \"legwork tools accept %[1]s\" shows them.", server, cli.OneLine(strings.Join(tools, ", ")))
 }
 
 // printMore writes what servers have besides tools, and how to get it.

@@ -43,16 +43,16 @@ const (
 	pathAccept  = "/tools/accept"
 )
 
-// acceptance asks for the acceptance of a change. The reply is whether the change is
+// acceptance asks for the acceptance of changes. The reply is whether they are
 // accepted: without Code, people are shown one.
 type acceptance struct {
-	ID   string `json:"id"`
-	Code string `json:"code"`
+	IDs  []string `json:"ids"`
+	Code string   `json:"code"`
 }
 
-// Confirm reports whether code is the one that people were shown for a change. Without
+// Confirm reports whether code is the one that people were shown for changes. Without
 // a code it shows them one.
-type Confirm func(ctx context.Context, c tools.Change, code string) (bool, error)
+type Confirm func(ctx context.Context, changes []tools.Change, code string) (bool, error)
 
 // Handle answers a second process that asks about the tools of this one.
 func Handle(mux *http.ServeMux, manager *tools.Manager, store tasks.Store, log *slog.Logger, confirm Confirm) {
@@ -63,17 +63,25 @@ func Handle(mux *http.ServeMux, manager *tools.Manager, store tasks.Store, log *
 		return manager.Changes(ctx), nil
 	})
 	control.Handle(mux, pathAccept, func(ctx context.Context, a acceptance) (bool, error) {
-		changes := manager.Changes(ctx)
-		if i := slices.IndexFunc(changes, func(c tools.Change) bool { return c.ID == a.ID }); i >= 0 {
-			if ok, err := confirm(ctx, changes[i], a.Code); err != nil || !ok {
+		var wanted []tools.Change
+		for _, c := range manager.Changes(ctx) {
+			if slices.Contains(a.IDs, c.ID) {
+				wanted = append(wanted, c)
+			}
+		}
+		if len(wanted) > 0 {
+			if ok, err := confirm(ctx, wanted, a.Code); err != nil || !ok {
 				return false, err
 			}
 		}
-		change, err := manager.Accept(ctx, a.ID) // fails for a change that is gone
-		if err == nil {
-			data.Record(ctx, store, log, data.ByHand("tool.accept", change.Tool, "change "+a.ID))
+		for _, id := range a.IDs {
+			change, err := manager.Accept(ctx, id) // fails for a change that is gone
+			if err != nil {
+				return false, err
+			}
+			data.Record(ctx, store, log, data.ByHand("tool.accept", change.Tool, "change "+id))
 		}
-		return err == nil, err
+		return true, nil
 	})
 }
 

@@ -16,7 +16,7 @@ import (
 type toolsCommand struct {
 	List   toolsListCommand   `cmd:"" help:"List groups, servers and tools, and which tools ask for approval or are quarantined."`
 	Call   toolsCallCommand   `cmd:"" help:"Call one tool and print its result; or read a resource or a prompt of a server."`
-	Accept toolsAcceptCommand `cmd:"" help:"Show the tools that their servers changed, and accept a change."`
+	Accept toolsAcceptCommand `cmd:"" help:"Show the tools that are new or that their servers changed, and accept them."`
 }
 
 type toolsListCommand struct {
@@ -116,15 +116,15 @@ func (command toolsCallCommand) arguments(c cli.Console) (json.RawMessage, error
 }
 
 type toolsAcceptCommand struct {
-	Tool   string        `arg:"" optional:"" placeholder:"SERVER.TOOL" help:"The tool to use again. Default: all changes are shown, and nothing is accepted."`
+	Tool   string        `arg:"" optional:"" placeholder:"SERVER.TOOL" help:"The tool to use, or a server for all of its tools that wait. Default: all changes are shown, and nothing is accepted."`
 	Config string        `placeholder:"FILE" help:"The config file. Default: config.yaml, or the environment where there is none."`
 	Yes    bool          `help:"Accept without asking whether. A running legwork still wants the code."`
 	Code   string        `placeholder:"CODE" help:"The code that the running legwork has shown to its admins and in its terminal. Default: the command asks for it."`
 	Wait   time.Duration `default:"30s" help:"How long a server may take to answer when legwork is not running."`
 }
 
-// Run shows how tools were changed by their servers, and accepts the change of one
-// that is named.
+// Run shows which tools are new or were changed by their servers, and accepts one that is
+// named.
 func (command toolsAcceptCommand) Run(ctx context.Context, c cli.Console) error {
 	if err := checkWait(command.Wait); err != nil {
 		return err

@@ -246,7 +246,7 @@ func TestChangedTool(t *testing.T) {
 
 	b.taps(b.ann, b.ann.ID, told.ID, "Accept")
 	b.meets(b.ann.ID, "that it was accepted", func(m telegramfake.Message) bool {
-		return m.ID == told.ID && len(m.Buttons) == 0 && strings.Contains(m.Text, "I use it again")
+		return m.ID == told.ID && len(m.Buttons) == 0 && strings.Contains(m.Text, "From now on I use it")
 	})
 	b.Say(chat, b.bob, `q5: desk lookup {"key":"five"}`)
 	b.sees(chat, "[q5]", "value of five")
@@ -279,11 +279,11 @@ func TestChangedQuietly(t *testing.T) {
 	o.answers(in(benDM), "[q3]", noLookup)
 	o.toldHeld("q3")
 	o.slash("/legwork", "approvals", annDM, ann)
-	listed := o.sees(in(annDM), "Servers changed these tools", "desk.lookup")
+	listed := o.sees(in(annDM), "These tools are new, or their servers changed them", "desk.lookup")
 	_, after, _ := strings.Cut(o.Shown(listed), "- `")
 	code, _, _ := strings.Cut(after, "`")
 	o.slash("/legwork", "approvals accept "+code, annDM, ann)
-	o.sees(in(annDM), "I use it again")
+	o.sees(in(annDM), "From now on I use it")
 	o.Say(benDM, ben, `q4: desk lookup {"key":"four"}`, "")
 	o.answers(in(benDM), "[q4]", "value of four")
 	if calls := o.calls("lookup"); len(calls) != 2 {
@@ -301,8 +301,8 @@ func TestChangedInTerminal(t *testing.T) {
 	s.types(`q1: desk lookup {"key":"one"} then mutate {}` + "\r")
 	s.sees("[q1]", "done", "changed the description of its tool lookup")
 	s.types("/approvals\r")
-	s.sees("Servers changed these tools", "desk.lookup")
-	_, after, _ := strings.Cut(s.text(), "Servers changed these tools")
+	s.sees("These tools are new, or their servers changed them", "desk.lookup")
+	_, after, _ := strings.Cut(s.text(), "These tools are new, or their servers changed them")
 	code := regexp.MustCompile(`([0-9A-Za-z]+) desk\.lookup`).FindStringSubmatch(after)
 	if code == nil {
 		t.Fatalf("the list names no code: %q", after)
