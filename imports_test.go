@@ -26,15 +26,15 @@ examples/agents/reviewer |                                         |
 
 app                | *                                       | x/sys
 
-app/setup          | app/cli bot/slack bot/telegram i18n llm issue clip tools/builtin/search | x/term cancelreader
+app/setup          | app/cli app/confedit bot/slack bot/telegram conf i18n llm issue clip tools/builtin/search tools/registry | x/term cancelreader
 app/probe          | app/cli app/tooladmin bot/slack bot/telegram conf llm llm/offline redact store/postgres tasks/alerts telemetry tools tools/client |
-app/tooladmin      | app/cli app/control app/data bot bot/terminal conf form i18n llm nearest tasks telemetry tools tools/client clip | cancelreader
-app/confedit       | conf fsutil tasks tasks/api web/api | go-udiff
+app/tooladmin      | app/cli app/control app/data bot bot/terminal conf form i18n llm nearest tasks telemetry tools tools/client tools/registry clip | cancelreader
+app/confedit       | conf fsutil tasks tasks/api web/api | go-udiff yaml/v3
 app/data           | app/cli app/control files bot bot/terminal clock conf fsutil planner retry store store/backup store/bolt store/postgres tasks telemetry tools/builtin/memory |
 app/cli            | bot conf redact telemetry clip | x/term displaywidth
 app/control        |                                         | x/sys
 
-conf               | tasks/alerts bot bot/slack bot/telegram i18n llm nearest planner schedule tools tools/client issue | yaml/v3 fsnotify godotenv hujson
+conf               | tasks/alerts bot bot/slack bot/telegram i18n llm nearest planner schedule tools tools/client tools/registry issue | yaml/v3 fsnotify godotenv hujson
 
 bot/terminal       | bot bot/markdown i18n clip | x/term x/sys displaywidth cancelreader
 bot/telegram       | bot bot/markdown retry telemetry issue  | telegram-bot-api/v5 displaywidth golang-lru/v2
@@ -74,6 +74,7 @@ tasks              | bot files form llm planner schedule tools          | ulid/v
 planner            | bot clip files form i18n llm llm/lenient lookalike nearest toolargs |
 tools              | bot clip form nearest plainjson search tools/builtin tools/builtin/caller tools/client telemetry issue | mcp-go go-udiff
 tools/client       | clip form llm lookalike plainjson redact retry telemetry | mcp-go jsonschema/v6 x/sys x/text go-landlock
+tools/registry     | clip                                    |
 tools/builtin      | nearest tools/builtin/files tools/builtin/memory tools/builtin/search tools/builtin/web | mcp-go apd/v3 x/text
 tools/builtin/caller |                                         | mcp-go
 tools/builtin/files | tools/builtin/caller                    | mcp-go doublestar/v4 x/sys x/text

@@ -45,6 +45,8 @@ type Config struct {
 	Tools tools.Config    `yaml:",inline"`
 	// ImportServers are files in the usual mcpServers format, or VS Code's, whose servers are added. Relative paths start at the config file's folder.
 	ImportServers []string `yaml:"import_servers,omitempty"`
+	// Registry is the address of the MCP registry in which "legwork tools search" looks. Empty: the public one.
+	Registry string `yaml:"registry,omitempty"`
 	// AgentTools are legwork's own tools that sub-tasks get beside those of their group.
 	AgentTools AgentTools `yaml:"agent_tools,omitempty"`
 	// Approvals sets how people are asked to approve tools that change data.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"legwork/tasks/alerts"
+	"legwork/tools/registry"
 )
 
 // Budget limits the cost of tasks. Zero means no limit. Budgets in money count the
@@ -132,6 +133,9 @@ type Backup struct {
 const day = 24 * time.Hour
 
 func (c *Config) ownCare(l *issues) {
+	if c.Registry != "" {
+		l.Unless("registry", registry.AddressProblem(c.Registry))
+	}
 	switch url := c.Store.URL; {
 	case c.Store.Type == "postgres" && url == "":
 		l.Add("store.url", "is missing; it looks like postgres://USER:PASSWORD@HOST:5432/DATABASE")

@@ -84,10 +84,10 @@ func (l *definitionLog) viewOf(s *client.Server, cat *client.Catalog, holdNew bo
 	for name, d := range cat.Tools {
 		accepted, seen := known[name]
 		switch {
-		case d.ForResources || seen && accepted.Hash == d.Hash:
-			v.tools[name] = d
 		case !seen && holdNew:
 			v.quarantined[name], v.fresh[name] = d, true
+		case d.ForResources || seen && accepted.Hash == d.Hash:
+			v.tools[name] = d
 		case !seen && len(known)+len(fresh) < maxKnownTools:
 			v.tools[name] = d
 			fresh[name] = knownDefinition{Hash: d.Hash, Raw: d.Raw}

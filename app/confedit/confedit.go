@@ -11,14 +11,11 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"sync"
-	"syscall"
 	"time"
 
 	"github.com/aymanbagabas/go-udiff"
@@ -88,94 +85,12 @@ func markSecret(folder string) []byte {
 	return key
 }
 
-func write(content []byte) func(io.Writer) error {
-	return func(w io.Writer) error {
-		_, err := w.Write(content)
-		return err
-	}
-}
-
 // mark is the mark of a part of a secret. A guess cannot be checked with it without the
 // key.
 func (e *Editor) mark(part string) string {
 	sum := hmac.New(sha256.New, e.secret())
 	sum.Write([]byte(part))
 	return conf.NewMark(hex.EncodeToString(sum.Sum(nil)[:4]))
-}
-
-// file is the config file as it is on the disk.
-type file struct {
-	path string // where the file itself is: a link was followed
-	raw  []byte
-	text string // raw with lines that end in \n, without a byte order mark
-	mode fs.FileMode
-}
-
-const byteOrderMark = "\ufeff"
-
-func (f file) tag() string {
-	sum := sha256.Sum256(f.raw)
-	return `"` + hex.EncodeToString(sum[:16]) + `"`
-}
-
-// bytes is a text as the file has texts: a browser knows only lines that end in \n.
-func (f file) bytes(text string) []byte {
-	text = newlines(text)
-	if raw := string(f.raw); strings.Contains(raw, "\r\n") && strings.Count(raw, "\r\n") == strings.Count(raw, "\n") {
-		text = strings.ReplaceAll(text, "\n", "\r\n")
-	}
-	if strings.HasPrefix(string(f.raw), byteOrderMark) {
-		text = byteOrderMark + text
-	}
-	return []byte(text)
-}
-
-func newlines(text string) string {
-	return strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(strings.TrimPrefix(text, byteOrderMark))
-}
-
-// maxFile is the largest config file that legwork reads, in bytes.
-const maxFile = 1 << 20
-
-// read reads the config file.
-func (e *Editor) read() (file, error) {
-	if e.Path == "" {
-		return file{}, fs.ErrNotExist
-	}
-	path, err := filepath.EvalSymlinks(e.Path)
-	if err != nil {
-		return file{}, fmt.Errorf("reading the config file: %w", err)
-	}
-	info, err := os.Stat(path)
-	if err == nil && !info.Mode().IsRegular() {
-		err = errors.New("it is not a regular file")
-	} else if err == nil && info.Size() > maxFile {
-		err = fmt.Errorf("it is larger than %d bytes", maxFile)
-	}
-	f := file{path: path}
-	if err == nil {
-		f.mode = info.Mode()
-		f.raw, err = os.ReadFile(path)
-	}
-	if err != nil {
-		return file{}, fmt.Errorf("reading the config file: %w", err)
-	}
-	f.text = newlines(string(f.raw))
-	return f, nil
-}
-
-// readOnly says why a file cannot be replaced; empty when it can.
-func (f file) readOnly() string {
-	if f.mode.Perm()&0o222 == 0 {
-		return "The file is read-only. To edit it here, give its owner the right to write it: chmod u+w " + f.path
-	}
-	if fsutil.IsMountPoint(f.path) {
-		return "The file is mounted on its own, so that it cannot be replaced. To edit it here, mount its folder in place of the file: " + filepath.Dir(f.path)
-	}
-	if err := errors.Join(fsutil.Writable(f.path), fsutil.Writable(filepath.Dir(f.path))); err != nil {
-		return fmt.Sprintf("legwork may not replace the file: it needs the right to write %s and its folder.", f.path)
-	}
-	return ""
 }
 
 // draft is a text of the file with its secrets in place, and what is wrong with it.
@@ -387,7 +302,7 @@ func (e *Editor) Save(ctx context.Context, who api.Principal, text, code string,
 	if err := e.keep(ctx, f, who); err != nil {
 		return webapi.ConfigSaved{}, err
 	}
-	if err := e.replace(ctx, f, content); err != nil {
+	if err := f.replace(ctx, content); err != nil {
 		return webapi.ConfigSaved{}, err
 	}
 	detail := "lines changed: " + lines(f.text, d.text)
@@ -423,34 +338,4 @@ func lines(before, after string) string {
 		}
 	}
 	return fmt.Sprintf("+%d -%d", added, removed)
-}
-
-// replace replaces the file in one step, unless it has changed since it was read. Its
-// rights stay, and its owner where the system allows it.
-func (e *Editor) replace(ctx context.Context, f file, content []byte) error {
-	fresh := filepath.Join(filepath.Dir(f.path), "."+filepath.Base(f.path)+".saving")
-	if _, err := fsutil.Write(ctx, fresh, write(content)); err != nil {
-		return fmt.Errorf("saving the config file: %w", err)
-	}
-	err := os.Chmod(fresh, f.mode.Perm())
-	if err == nil {
-		fsutil.KeepOwner(fresh, f.path)
-		var now file
-		if now, err = e.read(); err == nil && now.tag() != f.tag() {
-			err = &webapi.ConfigError{Changed: true}
-		}
-	}
-	if err == nil {
-		err = fsutil.Replace(fresh, f.path)
-	}
-	if err != nil {
-		err = errors.Join(err, os.Remove(fresh))
-	}
-	if errors.Is(err, syscall.EBUSY) {
-		return &webapi.ConfigError{ReadOnly: "The file is mounted on its own, so that it cannot be replaced. Mount its folder in place of the file."}
-	}
-	if err != nil {
-		return fmt.Errorf("saving the config file: %w", err)
-	}
-	return nil
 }

@@ -94,18 +94,13 @@ func (t *dialog) env(a answers) (text string, changed bool, err error) {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return "", false, err
 	}
-	var b strings.Builder
-	b.Write(old)
-	if len(old) > 0 && old[len(old)-1] != '\n' {
-		b.WriteByte('\n')
-	}
+	var fresh []variable
 	for _, c := range []credential{a.key, a.telegram, a.slackBot, a.slackApp, a.search.key} {
 		if c.value != "" && !c.set {
-			changed = true
-			fmt.Fprintf(&b, "%s=%s\n", c.variable, quoteEnv(c.value))
+			fresh = append(fresh, variable{c.variable, c.value})
 		}
 	}
-	return b.String(), changed, nil
+	return withVariables(string(old), fresh), len(fresh) > 0, nil
 }
 
 var plainEnv = regexp.MustCompile(`^[A-Za-z0-9_./:+=@%,-]+$`)

@@ -16,6 +16,8 @@ import (
 type toolsCommand struct {
 	List   toolsListCommand   `cmd:"" help:"List groups, servers and tools, and which tools ask for approval or are quarantined."`
 	Call   toolsCallCommand   `cmd:"" help:"Call one tool and print its result; or read a resource or a prompt of a server."`
+	Search toolsSearchCommand `cmd:"" help:"Find MCP servers in a registry."`
+	Add    toolsAddCommand    `cmd:"" help:"Add a server of a registry to the config file. Its tools wait until an admin accepts them."`
 	Accept toolsAcceptCommand `cmd:"" help:"Show the tools that are new or that their servers changed, and accept them."`
 }
 
