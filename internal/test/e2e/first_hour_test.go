@@ -240,7 +240,7 @@ func (h *firstHour) normal(page string) string {
 		{`by \w+, \d\d:\d\d\.`, "by ann, 09:31."},
 		{`Expires on \w+, [\d-]+ [\d:]+`, "Expires on Friday, 2026-11-27 09:30"},
 		{`\b\d[\d.]*(µs|ms|s) +ok`, "12ms        ok"},
-		{`\b\d+\.\d s\b`, "0.2 s"},
+		{`· (\d+ min )?\d+(\.\d)? s ·`, "· 0.2 s ·"},
 		{`\b[\d.]+k? tokens\b`, "2.1k tokens"},
 	} {
 		page = regexp.MustCompile(one.pattern).ReplaceAllString(page, one.instead)
