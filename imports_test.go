@@ -73,6 +73,7 @@ tasks              | bot files form llm planner schedule tools          | ulid/v
 
 planner            | bot clip files form i18n llm llm/lenient lookalike nearest toolargs |
 tools              | bot clip form nearest plainjson search tools/builtin tools/builtin/caller tools/client telemetry issue | mcp-go go-udiff
+tools/oauth        | clip tools/client                        | go-sdk go-jose x/oauth2
 tools/client       | clip form llm lookalike plainjson redact retry telemetry | mcp-go jsonschema/v6 x/sys x/text go-landlock
 tools/registry     | clip                                    |
 tools/builtin      | nearest tools/builtin/files tools/builtin/memory tools/builtin/search tools/builtin/web | mcp-go apd/v3 x/text

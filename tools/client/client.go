@@ -37,6 +37,7 @@ type Config struct {
 	URL     string            // of a remote server: streamable HTTP, or SSE when that is set
 	Headers map[string]string // sent with each request to URL
 	SSE     bool              // URL speaks HTTP+SSE of revision 2024-11-05
+	Auth    Authorizer        // signs the requests to URL; nil: Headers suffice
 
 	Protocol string   // MCP revision such as 2025-11-25; empty: found out
 	Keep     int      // bytes kept of a result; 0: 1 MiB

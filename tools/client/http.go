@@ -46,7 +46,7 @@ func (d dialer) connectHTTP(c *connection, w *capturingTransport, sse bool) erro
 			// (https://github.com/golang/go/issues/9496).
 			DisableKeepAlives: sse,
 		},
-		address: address, headers: d.cfg.Headers, sse: sse, maxString: d.maxString(),
+		address: address, headers: d.cfg.Headers, auth: d.cfg.Auth, sse: sse, maxString: d.maxString(),
 		truncation: &w.truncation, onRequest: c.handleRequest, onSessionLost: c.fail, onReconnect: c.listChanged,
 	}
 	c.http = k
@@ -81,6 +81,8 @@ type httpTransport struct {
 	base          *http.Transport
 	address       *url.URL
 	headers       map[string]string
+	auth          Authorizer            // nil: the headers suffice
+	signInFailure atomic.Pointer[error] // of the probe
 	sse           bool
 	maxString     int
 	truncation    *truncation
@@ -121,7 +123,7 @@ func (k *httpTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 			return nil, err
 		}
 	}
-	resp, err := k.base.RoundTrip(r)
+	resp, err := k.send(r)
 	if err != nil {
 		return nil, err
 	}

@@ -51,6 +51,7 @@ type Server struct {
 	cat          *Catalog      // the last that was listed
 	problem      error
 	restarts     int
+	endPause     context.CancelFunc // ends the pause before the next start; nil before the first
 	roundTrip    time.Duration
 	revision     string // to ask for; empty: the newest
 	sse          bool   // HTTP+SSE, by the config or because the server knows nothing else
@@ -100,10 +101,31 @@ func (s *Server) Run(ctx context.Context) {
 		if !errors.Is(err, transport.ErrSessionTerminated) { // else calls wait for the new session
 			s.setState(Down, nil, err)
 		}
-		_ = retry.Sleep(ctx, max(min(pauses.Next(), maxRestart), retryAfterOf(err)))
+		s.pause(ctx, max(min(pauses.Next(), maxRestart), retryAfterOf(err)))
 	}
 	s.setState(Down, nil, errors.New("legwork is stopping"))
 	<-s.Retire()
+}
+
+// pause waits before the next start, at most until RetryNow is called.
+func (s *Server) pause(ctx context.Context, d time.Duration) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	s.mu.Lock()
+	s.endPause = cancel
+	s.mu.Unlock()
+	_ = retry.Sleep(ctx, d)
+}
+
+// RetryNow starts a server at once that is down, for example after a person has signed
+// in. It does nothing to a server that is up.
+func (s *Server) RetryNow() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.state == Down && s.endPause != nil {
+		s.state = Starting // calls wait for it
+		s.endPause()
+	}
 }
 
 // switchRevision notes the revision that a server wants in place of the one that the

@@ -15,6 +15,7 @@ import (
 	"maps"
 	"os"
 	"slices"
+	"strings"
 	"time"
 
 	"legwork/internal/form"
@@ -35,7 +36,13 @@ func main() {
 			os.Exit(2)
 		}
 	}
-	if err := run(context.Background(), given, client.Config{Name: "suite", URL: flag.Arg(0), Protocol: *protocol}); err != nil {
+	cfg := client.Config{Name: "suite", URL: flag.Arg(0), Protocol: *protocol}
+	if strings.HasPrefix(os.Getenv("MCP_CONFORMANCE_SCENARIO"), "auth/") {
+		signIn := newSignIn(given, cfg.URL)
+		cfg.Auth = signIn.session
+		given.signIn = signIn
+	}
+	if err := run(context.Background(), given, cfg); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
@@ -47,6 +54,17 @@ type scenarioContext struct {
 		Name      string                     `json:"name"`
 		Arguments map[string]json.RawMessage `json:"arguments"`
 	} `json:"toolCalls"`
+
+	ClientID         string `json:"client_id"`
+	ClientSecret     string `json:"client_secret"`
+	PrivateKey       string `json:"private_key_pem"`
+	SigningAlgorithm string `json:"signing_algorithm"`
+	IDToken          string `json:"idp_id_token"`
+	ProviderTokenURL string `json:"idp_token_endpoint"`
+	ProviderClientID string `json:"idp_client_id"`
+	Assertion        string `json:"valid_jwt"`
+
+	signIn *signIn // nil for a scenario without authorisation
 }
 
 // arguments are those of the calls of one tool: as given, or one example. A null is
@@ -86,7 +104,15 @@ func run(ctx context.Context, given scenarioContext, cfg client.Config) error {
 		stop()
 		<-stopped
 	}()
-	if err := s.WaitReady(ctx); err != nil {
+	for {
+		err := s.WaitReady(ctx)
+		if err == nil {
+			break
+		}
+		if needs, ok := errors.AsType[*client.SignInError](err); ok && given.signIn.consents(ctx, needs) {
+			s.RetryNow()
+			continue
+		}
 		return fmt.Errorf("connecting: %w", err)
 	}
 	fmt.Println("revision", s.Status().Protocol)
@@ -98,6 +124,9 @@ func run(ctx context.Context, given scenarioContext, cfg client.Config) error {
 		}
 		for _, args := range calls {
 			err := call(ctx, s, name, args)
+			if needs, ok := errors.AsType[*client.SignInError](err); ok && given.signIn.consents(ctx, needs) {
+				err = call(ctx, s, name, args)
+			}
 			if errors.Is(err, client.ErrArguments) {
 				fmt.Printf("%s: not called, as the example does not fit: %v\n", name, err)
 			} else if err != nil {
