@@ -34,7 +34,7 @@ func TestBadStarts(t *testing.T) {
 		{"forbids it", http, "does not allow this", []string{"-fault", "403", "-on", "*"}},
 	} {
 		t.Run(c.by+" "+c.name, func(t *testing.T) {
-			s := start(t, fake(t, c.by, c.args...))
+			s := start(t, fake(t, c.by, c.args...), func(o *client.Options) { o.RestartDelay = time.Minute }) // it stays down
 			if c.want != "still starting" {
 				watch.Until(t, "down", func() bool { return s.Status().State == client.Down })
 			}
