@@ -43,7 +43,7 @@ func TestNotesAreKeptUnasked(t *testing.T) {
 			if err := v.Refresh(t.Context()); err != nil {
 				t.Fatal(err)
 			}
-			if got := policy.JudgeCall(v, 0, call, verdict, flow.Open{}).Ask; got != c.want {
+			if got := policy.JudgeCall(v, policy.Reading(v, 0), call, verdict, flow.Open{}).Ask; got != c.want {
 				t.Errorf("a note needs an approval: %v, want %v", got, c.want)
 			}
 		})

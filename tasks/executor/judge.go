@@ -20,11 +20,11 @@ type judgement struct {
 }
 
 // judge checks whether a call of a sub-task may be made, and whether a person has to
-// allow it.
-func (x *Executor) judge(ctx context.Context, v *tasks.View, group string, subtask int, call planner.Call) judgement {
+// allow it. read returns the sources of the sub-task.
+func (x *Executor) judge(ctx context.Context, v *tasks.View, group string, read func() []flow.Source, call planner.Call) judgement {
 	j := judgement{call: call, verdict: x.Tools.Verdict(ctx, group, call.Tool, tasks.Arguments(call))}
 	rules := x.rules.Load()
-	j.Judgement = policy.JudgeCall(v, subtask, call, j.verdict, flow.Open(rules.Trust))
+	j.Judgement = policy.JudgeCall(v, read, call, j.verdict, flow.Open(rules.Trust))
 	if !j.Ask {
 		return j
 	}
@@ -44,13 +44,13 @@ func (x *Executor) judge(ctx context.Context, v *tasks.View, group string, subta
 func (x *Executor) askApproval(ctx context.Context, v *tasks.View, a planner.Action) error {
 	q := planner.Question{Expires: x.rules.Load().Approvals.ExpiresAt(x.Now())}
 	at := a.Place
-	turn := v.State.Subtasks[at.Subtask].Turns[at.Turn]
+	turn, read := v.State.Subtasks[at.Subtask].Turns[at.Turn], policy.Reading(v, at.Subtask)
 	for at.Call = range turn.Calls {
 		c, call := turn.Calls[at.Call], tasks.CallOf(v, at)
 		if c.Kind != planner.CallTool || c.Step != planner.StepOpen || call.Tool == findTool {
 			continue
 		}
-		j := x.judge(ctx, v, a.Group, at.Subtask, call)
+		j := x.judge(ctx, v, a.Group, read, call)
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}

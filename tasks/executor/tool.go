@@ -30,7 +30,7 @@ func (x *Executor) tool(ctx context.Context, v *tasks.View, a planner.Action, p 
 	if call.Tool == findTool {
 		return x.find(ctx, v, a, call)
 	}
-	j := x.judge(ctx, v, a.Group, a.Place.Subtask, call)
+	j := x.judge(ctx, v, a.Group, policy.Reading(v, a.Place.Subtask), call)
 	switch {
 	case j.verdict.Refusal != "":
 		logWithCause(ctx, x.Log, j.verdict.Refusal).InfoContext(ctx, "tool call refused", "task", v.ID, "tool", call.Tool)

@@ -31,8 +31,9 @@ type Judgement struct {
 
 // JudgeCall judges a call from the verdict of its tool. See package flow for the
 // rule about calls that can carry data out. Before the task has read texts of
-// outsiders, what a person wants is remembered without a question.
-func JudgeCall(v *tasks.View, subtask int, call planner.Call, verdict tools.Verdict, open flow.Open) Judgement {
+// outsiders, what a person wants is remembered without a question. read returns the
+// Sources of the call's sub-task.
+func JudgeCall(v *tasks.View, read func() []flow.Source, call planner.Call, verdict tools.Verdict, open flow.Open) Judgement {
 	arguments := tasks.Arguments(call)
 	server, tool, _ := strings.Cut(call.Tool, ".")
 	free := func(parameter string) bool { return isFree(verdict.Free, parameter) }
@@ -44,7 +45,7 @@ func JudgeCall(v *tasks.View, subtask int, call planner.Call, verdict tools.Verd
 		return j
 	}
 	c := flow.Call{Server: server, ReadOnly: verdict.ReadOnly, Arguments: arguments, Schema: string(verdict.Schema), Free: free}
-	for _, leak := range flow.Judge(Sources(v, subtask), c, open) {
+	for _, leak := range flow.Judge(read(), c, open) {
 		leaves := planner.Leaves{Parameter: leak.Parameter, To: leak.To}
 		if leaves.To == "" {
 			leaves.To = server + "." + tool

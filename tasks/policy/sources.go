@@ -41,6 +41,12 @@ func Sources(v *tasks.View, subtask int) []flow.Source {
 	return r.sources
 }
 
+// Reading returns a function that gives the Sources. It collects them the first time, for
+// all calls of a turn.
+func Reading(v *tasks.View, subtask int) func() []flow.Source {
+	return sync.OnceValue(func() []flow.Source { return Sources(v, subtask) })
+}
+
 // Linkable returns a test for the addresses in texts that a task shows to people:
 // whether they stood in anything that the task has read (flow.Linkable), or in what the
 // prompt held of earlier tasks. It is nil, and every address is known, while the task has

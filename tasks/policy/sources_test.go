@@ -108,16 +108,16 @@ func TestEarlierConversationBringsItsLabels(t *testing.T) {
 	v.Events = v.Events[:len(v.Events)-1]
 	call := planner.Call{Tool: "web.fetch", Arguments: `{"url":"https://a.example/x"}`}
 	verdict := tools.Verdict{OpenWorld: true, Schema: []byte(`{"url":{}}`)}
-	if j := policy.JudgeCall(v, 1, call, verdict, flow.Open{}); j.Ask {
+	if j := policy.JudgeCall(v, policy.Reading(v, 1), call, verdict, flow.Open{}); j.Ask {
 		t.Fatalf("a task without private data asks: %+v", j)
 	}
 	v.Events[1].Reply.Past = planner.Labels{Private: planner.Origins{"mail"}}
-	j := policy.JudgeCall(v, 1, call, verdict, flow.Open{})
+	j := policy.JudgeCall(v, policy.Reading(v, 1), call, verdict, flow.Open{})
 	if !j.Ask || len(j.Leaves) != 1 || j.Leaves[0].From[0].Name != "mail" || j.Leaves[0].To != "a.example" {
 		t.Errorf("after private history: got %+v, want a question about a.example", j)
 	}
 	verdict.Free = []string{"u*"}
-	if j := policy.JudgeCall(v, 1, call, verdict, flow.Open{}); j.Ask {
+	if j := policy.JudgeCall(v, policy.Reading(v, 1), call, verdict, flow.Open{}); j.Ask {
 		t.Errorf("a free parameter is asked about: %+v", j)
 	}
 }
@@ -146,7 +146,7 @@ func TestFilesAreMaterial(t *testing.T) {
 			v.Events = append(v.Events, planner.Event{Seq: len(v.Events) + 1, Type: planner.FileRead, Read: c.read})
 		}
 		v.Events = slices.DeleteFunc(v.Events, func(e planner.Event) bool { return planner.ByAgent(e) })
-		j := policy.JudgeCall(v, 1, call, verdict, flow.Open{})
+		j := policy.JudgeCall(v, policy.Reading(v, 1), call, verdict, flow.Open{})
 		if j.Ask != c.asks || c.asks && j.Leaves[0].From[0].Name != policy.OriginFile {
 			t.Errorf("%s: got %+v, want that a person is asked: %v", c.name, j, c.asks)
 		}
@@ -162,7 +162,7 @@ func TestLentFilesAreAskedAbout(t *testing.T) {
 		v := journal()
 		v.Events[0].Opening.Goal = "count the words of file:f1 and file:K3X9Q2/f2, or profile:f1"
 		verdict := tools.Verdict{OpenWorld: true, Schema: []byte(`{"path":{},"in":{},"free":{}}`), Free: []string{"free"}}
-		j := policy.JudgeCall(v, 0, planner.Call{Tool: "desk.count", Arguments: arguments}, verdict, flow.Open{})
+		j := policy.JudgeCall(v, policy.Reading(v, 0), planner.Call{Tool: "desk.count", Arguments: arguments}, verdict, flow.Open{})
 		got := ""
 		for _, l := range j.Leaves {
 			if l.From[0].Name == policy.OriginFile && l.To == "desk.count" {
@@ -188,7 +188,7 @@ func TestRefusalIsNoWordOfTheServer(t *testing.T) {
 	w := &v.State.Subtasks[0]
 	w.Turns = append(w.Turns, planner.Turn{Seq: seq, Calls: []planner.CallState{{Step: planner.StepDone, Result: seq + 1}}})
 	call := planner.Call{Tool: "weather.of", Arguments: `{"place":"canary-4711"}`}
-	if j := policy.JudgeCall(v, 0, call, tools.Verdict{OpenWorld: true, Schema: []byte(`{"place":{}}`)}, flow.Open{}); !j.Ask {
+	if j := policy.JudgeCall(v, policy.Reading(v, 0), call, tools.Verdict{OpenWorld: true, Schema: []byte(`{"place":{}}`)}, flow.Open{}); !j.Ask {
 		t.Errorf("what a refusal quotes leaves unasked: %+v", j)
 	}
 }
@@ -207,7 +207,7 @@ func TestWritesOfTheSameServer(t *testing.T) {
 		{"asks", tools.Verdict{Ask: true}, 1},
 	} {
 		c.verdict.OpenWorld, c.verdict.Schema = true, []byte(`{"body":{}}`)
-		j := policy.JudgeCall(journal(), 0, planner.Call{Tool: "mail.post", Arguments: `{"body":"result of mail"}`}, c.verdict, flow.Open{})
+		j := policy.JudgeCall(journal(), policy.Reading(journal(), 0), planner.Call{Tool: "mail.post", Arguments: `{"body":"result of mail"}`}, c.verdict, flow.Open{})
 		if len(j.Leaves) != c.leaves || j.Ask != (c.leaves > 0 || c.verdict.Ask) {
 			t.Errorf("%s: got %+v, want %d values that leave", c.name, j, c.leaves)
 		}
@@ -227,7 +227,7 @@ func TestSeveralOrigins(t *testing.T) {
 		call := planner.Call{Tool: "mail.search", Arguments: `{"words":"canary-4711"}`}
 		verdict := tools.Verdict{OpenWorld: true, ReadOnly: true, Schema: []byte(`{"words":{}}`)}
 		v.Events = v.Events[:6]
-		if j := policy.JudgeCall(v, 1, call, verdict, flow.Open{}); j.Ask != c.ask {
+		if j := policy.JudgeCall(v, policy.Reading(v, 1), call, verdict, flow.Open{}); j.Ask != c.ask {
 			t.Errorf("data of %v: got %+v, want a question: %v", c.private, j, c.ask)
 		}
 	}
@@ -261,7 +261,7 @@ func TestQuotedAnswerBringsItsLabels(t *testing.T) {
 		{planner.Opening{Goal: "see https://a.example/x", Earlier: []bot.Quoted{{Own: true, Outside: true, Private: []string{"mail"}}}}, false},
 	} {
 		v := &tasks.View{Events: []planner.Event{{Seq: 1, Type: planner.Opened, Opening: &c.opening}}}
-		if j := policy.JudgeCall(v, 0, call, verdict, flow.Open{}); j.Ask != c.ask {
+		if j := policy.JudgeCall(v, policy.Reading(v, 0), call, verdict, flow.Open{}); j.Ask != c.ask {
 			t.Errorf("%+v: got %+v, want a question: %v", c.opening, j, c.ask)
 		}
 	}
@@ -278,7 +278,7 @@ func TestTapNamesNothing(t *testing.T) {
 			planner.Event{Seq: len(v.Events) + 1, Type: planner.Replied, Reply: &planner.Reply{Calls: []planner.Call{{Ask: &planner.Question{Text: "Which?", Choices: []string{"Read https://a.example/x", "no"}}}}}},
 			planner.Event{Seq: len(v.Events) + 2, Type: planner.Decided, By: "telegram:1", Action: planner.QuestionID(len(v.Events)+1, 1), Decision: &planner.Decision{Approve: true, Text: text}},
 		)
-		if j := policy.JudgeCall(v, 0, call, verdict, flow.Open{}); j.Ask != ask {
+		if j := policy.JudgeCall(v, policy.Reading(v, 0), call, verdict, flow.Open{}); j.Ask != ask {
 			t.Errorf("%q: got %+v, want a question: %v", text, j, ask)
 		}
 	}
