@@ -437,7 +437,7 @@ func TestChangedTool(t *testing.T) {
 	if kept := s.setting("legwork", "changes"); !strings.Contains(kept, `"by":"phone:boss"`) {
 		t.Errorf("kept = %s", kept)
 	}
-	if got := s.say("boss", private("boss"), "/approvals accept C1"); !strings.Contains(got, "I use it again") {
+	if got := s.say("boss", private("boss"), "/approvals accept C1"); !strings.Contains(got, "From now on I use it") {
 		t.Errorf("accepting by words said %q", got)
 	}
 }

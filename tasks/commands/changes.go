@@ -85,6 +85,9 @@ func changeDraft(in *inbox.Inbox, to inbox.PrivateChat, c tools.Change) (d bot.D
 func changeTexts(in *inbox.Inbox, c tools.Change, lang, how string) (full, brief string) {
 	server, tool, _ := strings.Cut(c.Tool, ".")
 	intro := in.Texts.Text(lang, "change.told", map[string]any{"Server": cards.InCode(server), "Tool": cards.InCode(tool), "Text": changedParts(in, c, lang)})
+	if c.New {
+		intro = in.Texts.Text(lang, "change.new", map[string]any{"Server": cards.InCode(server), "Tool": cards.InCode(tool)})
+	}
 	full = intro + "\n\n" + bot.Fence(bot.Visible(c.Difference), "diff") + "\n" + how
 	if f := changeFile(c); f != nil {
 		brief = intro + "\n\n" + in.Texts.Text(lang, "change.file", map[string]any{"Path": f.Name}) + "\n\n" + how
