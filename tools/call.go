@@ -123,7 +123,7 @@ func (s *Set) call(ctx context.Context, g *group, c Call) (res Result, err error
 		Tool: name, Arguments: c.Arguments, Definition: cmp.Or(c.Definition, d.Hash),
 		// Whole seconds of waiting count: models read how long the tool was given.
 		Timeout: g.cfg.ToolTimeout - time.Since(from).Truncate(time.Second), Keep: g.cfg.MaxResultBytes, Meta: meta,
-		Progress: c.Progress, Ask: c.Ask, AskTarget: c.Chat + " " + c.Person, Sample: c.Sample, Resume: c.Resume,
+		Progress: c.Progress, Ask: c.Ask, AskTarget: c.Chat + " " + c.Person, Sample: c.Sample, Resume: c.Resume, Began: c.Began,
 	})
 	switch {
 	case errors.Is(err, client.ErrUnavailable):

@@ -78,7 +78,8 @@ type Call struct {
 	Progress func(Progress)                                            // see client.Call
 	Ask      func(context.Context, form.Question) (form.Answer, error) // see client.Call
 	Sample   func(context.Context, Sampling) (Sampled, error)          // see client.Call
-	Resume   *Resume                                                   // goes on with a call whose Result had a Question; nil: a new call
+	Resume   *Resume                                                   // goes on with a call whose Result had a Question, or whose state Began got; nil: a new call
+	Began    func(ctx context.Context, state json.RawMessage) error    // see client.Call
 }
 
 // File is a file for a server: a copy that lasts until the call has ended.
@@ -102,8 +103,12 @@ type Sampling = client.Sampling
 // Sampled is the reply to a Sampling.
 type Sampled = client.Sampled
 
-// Resume answers the question of a Result.
+// Resume answers the question of a Result, or goes on with a task of the server.
 type Resume = client.Resume
+
+// ErrWithdrawn is the cause of the end of the context of a call that is not wanted any
+// more: see client.Call.
+var ErrWithdrawn = client.ErrWithdrawn
 
 // Prompt is a prompt that a server offers to people; its name is "server/prompt".
 type Prompt = client.Prompt

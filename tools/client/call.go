@@ -29,6 +29,10 @@ var (
 	ErrChanged     = errors.New("the tool was changed by its server since the call was judged")
 )
 
+// ErrWithdrawn is the cause of the end of the context of a call that is not wanted any
+// more, and will not be resumed.
+var ErrWithdrawn = errors.New("the call is not wanted any more")
+
 // unavailableError is ErrUnavailable with a reason, which says enough by itself.
 type unavailableError struct{ error }
 
@@ -49,7 +53,7 @@ func (s *Server) Call(ctx context.Context, c Call) (Result, error) {
 		return Result{}, unavailableError{err}
 	}
 	defer free()
-	f := &inFlightCall{call: c, clock: clock, ctx: ctx, freeSlot: free}
+	f := &inFlightCall{call: c, clock: clock, ctx: ctx, freeSlot: free, again: newPauses(time.Second)}
 	if c.Progress != nil {
 		f.token, f.reports = fmt.Sprintf("call-%d", s.reported.Add(1)), newProgressReports(c.Progress)
 		defer f.reports.close()
@@ -64,6 +68,10 @@ func (s *Server) Call(ctx context.Context, c Call) (Result, error) {
 		case errors.As(err, &status) && status.later():
 			pause := max(status.after, later.Next())
 			if pause >= clock.remaining() || retry.Sleep(ctx, pause) != nil {
+				return res, err
+			}
+		case err != nil && f.begun.Load() && ctx.Err() == nil && !endsTask(err): // the server goes on with its task, and can be asked again
+			if f.again.Sleep(ctx) != nil {
 				return res, err
 			}
 		default:
@@ -102,7 +110,7 @@ func (s *Server) attempt(ctx context.Context, f *inFlightCall) (Result, error) {
 		release()
 		return Result{}, err
 	}
-	do := conn.toolRequest(f, args)
+	do := conn.toolRequest(f, d, args)
 	if d.ForResources {
 		do = conn.resourceRequest(d.Name, args)
 	}
@@ -133,10 +141,13 @@ func (d *Definition) Check(args json.RawMessage) (json.RawMessage, error) { retu
 type requestFunc func(ctx context.Context, got *captured) error
 
 // toolRequest makes the request of a tool call.
-func (c *connection) toolRequest(f *inFlightCall, args json.RawMessage) requestFunc {
+func (c *connection) toolRequest(f *inFlightCall, d *Definition, args json.RawMessage) requestFunc {
 	return func(ctx context.Context, got *captured) error {
 		r := mcp.CallToolRequest{}
 		r.Params.Name, r.Params.Arguments = f.call.Tool, args
+		if ttl := taskTTL.Milliseconds(); d.task && c.makesTasks() {
+			r.Params.Task = &mcp.TaskParams{TTL: &ttl}
+		}
 		if meta := withTrace(ctx, f.call.Meta); len(meta) > 0 || f.token != "" {
 			r.Params.Meta = &mcp.Meta{AdditionalFields: meta}
 		}
@@ -235,6 +246,10 @@ func (s *Server) failedCall(conn *connection, tool string, timeout time.Duration
 	switch {
 	case errors.As(err, &refused):
 		return s.failed("The tool %s failed: %v", tool, err)
+	case errors.Is(err, errTaskCancelled):
+		return s.failed("The tool %s did not finish: %v. %s", tool, err, unknown)
+	case errors.Is(err, errTaskGone):
+		res = s.failed("The tool %s began, but %v. %s", tool, err, unknown)
 	case errors.Is(err, errAsk), errors.Is(err, errRounds):
 		return s.failed("The tool %s was given up: %v. %s", tool, err, unknown)
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
@@ -329,6 +344,8 @@ type inFlightCall struct {
 	freeSlot   func()           // lets another call start; can be called more than once
 	askMu      sync.Mutex       // serializes the questions to a person
 	beingAsked atomic.Bool      // a person is being asked now
+	begun      atomic.Bool      // the server does it as a task, which call.Resume names
+	again      *retry.Pauses    // between two connections by which the server is asked about the task
 }
 
 // errAsk ends a call whose question could not be asked.

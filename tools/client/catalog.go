@@ -57,13 +57,15 @@ type Definition struct {
 	Raw          json.RawMessage `json:"-"` // the definition as it came
 	ForResources bool            `json:"-"` // not the server's: the client's way to its resources
 
+	task   bool    // it can be called as a task of the protocol
 	schema *schema // nil when the server's schema cannot be used
 	output *schema // nil when structured output cannot be checked
 }
 
 // newCatalog reads the raw pages of tools/list. left says for each tool that
-// was left out, or whose arguments cannot be checked, why.
-func newCatalog(instructions string, pages [][]byte) (c *Catalog, left []string) {
+// was left out, or whose arguments cannot be checked, why. asTasks says that tools which
+// run only as tasks can be called.
+func newCatalog(instructions string, pages [][]byte, asTasks bool) (c *Catalog, left []string) {
 	c = &Catalog{Instructions: clean(instructions), Tools: map[string]*Definition{}, NotOffered: map[string]string{}}
 	looks := map[string]string{} // the first name of each look
 	for _, page := range pages {
@@ -88,7 +90,7 @@ func newCatalog(instructions string, pages [][]byte) (c *Catalog, left []string)
 			delete(c.Tools, d.Name) // of two with one name, the last counts
 			delete(c.NotOffered, d.Name)
 			look := lookalike.Skeleton(d.Name)
-			why := d.notOffered()
+			why := d.notOffered(asTasks)
 			if first, taken := looks[look]; !taken {
 				looks[look] = d.Name
 			} else if !strings.EqualFold(first, d.Name) { // people see whether letters are small or capital
@@ -110,6 +112,7 @@ func readDefinition(raw json.RawMessage) (*Definition, error) {
 		return &Definition{}, fmt.Errorf("reading its definition: %w", err)
 	}
 	d.Raw, d.Hash = raw, definitionHash(raw)
+	d.task = d.taskSupport() == mcp.TaskSupportRequired || d.taskSupport() == mcp.TaskSupportOptional
 	d.Description = clip.Bytes(clean(d.Description), maxDescription)
 	d.Title = clip.Bytes(clean(cmp.Or(d.Title, d.Annotations.Title)), 200)
 	if t := bytes.TrimSpace(d.InputSchema); len(t) == 0 || t[0] != '{' {
@@ -133,11 +136,8 @@ func readDefinition(raw json.RawMessage) (*Definition, error) {
 // notOffered says why models cannot use a tool; empty when they can. Its sources are
 // "Tool-Level Negotiation" of tasks (MCP 2025-11-25, "Tasks") and "Visibility" of the
 // extension MCP Apps (2026-01-26).
-func (d *Definition) notOffered() string {
+func (d *Definition) notOffered(asTasks bool) string {
 	var t struct {
-		Execution struct {
-			TaskSupport string `json:"taskSupport"`
-		} `json:"execution"`
 		Meta struct {
 			UI struct {
 				Visibility []string `json:"visibility"`
@@ -146,8 +146,8 @@ func (d *Definition) notOffered() string {
 	}
 	_ = json.Unmarshal(d.Raw, &t) // members of other types count as absent
 	switch {
-	case t.Execution.TaskSupport == "required":
-		return "it runs only as a task of the protocol, which legwork does not support"
+	case d.taskSupport() == mcp.TaskSupportRequired && !asTasks:
+		return "it runs only as a task of the protocol, which its server does not support"
 	case t.Meta.UI.Visibility != nil && !slices.Contains(t.Meta.UI.Visibility, "model"):
 		return "its server offers it to its own app only, not to models"
 	}
@@ -217,7 +217,7 @@ func (c *connection) list(ctx context.Context) (cat *Catalog, left []string, err
 		}
 		tools.keepBadHeaders(res.Tools)
 	}
-	cat, left = newCatalog(c.instructions, tools.pages)
+	cat, left = newCatalog(c.instructions, tools.pages, c.runsTasks())
 	if tools.more {
 		left = append(left, fmt.Sprintf("everything after %d pages of tools", len(tools.pages)))
 	}

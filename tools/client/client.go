@@ -135,15 +135,23 @@ type Call struct {
 	AskTarget string
 	// Sample makes a model call that the server asks for; nil: refused.
 	Sample func(context.Context, Sampling) (Sampled, error)
-	// Resume goes on with a call whose Result had a Question; nil: a new call.
+	// Resume goes on with a call whose Result had a Question, or whose state Began got;
+	// nil: a new call.
 	Resume *Resume
+	// Began gets the state of a call that the server does as a task of the protocol,
+	// before anything else is done about it. A call with Resume goes on with the task,
+	// in another process too. Its error ends the call. With Began the task is cancelled
+	// only when the call takes too long or ErrWithdrawn is the cause of the end of ctx;
+	// without, whenever ctx ends. May be nil.
+	Began func(ctx context.Context, state json.RawMessage) error
 }
 
 // Resume answers a question that a server returned in place of a result, which the
-// stateless revisions allow. The answer may come hours or a restart later.
+// stateless revisions allow, or goes on with a task of the server. The answer may come
+// hours or a restart later.
 type Resume struct {
-	State  json.RawMessage // Result.State of the call before
-	Answer form.Answer
+	State  json.RawMessage // Result.State of the call before, or what Began got
+	Answer form.Answer     // zero when no question was asked
 }
 
 // Progress is how far a call is. Total is 0 where it is not known.
@@ -201,7 +209,7 @@ func staticCatalog(b *mcpserver.MCPServer) (*Catalog, error) {
 	if err != nil {
 		return nil, err
 	}
-	cat, left := newCatalog(greeting.Result.Instructions, [][]byte{raw})
+	cat, left := newCatalog(greeting.Result.Instructions, [][]byte{raw}, false)
 	if len(left) > 0 {
 		return nil, errors.New(strings.Join(left, "; "))
 	}

@@ -281,7 +281,10 @@ func listChanges(o mcp.ServerCapabilities) mcp.SubscriptionFilter {
 // capabilities are the requests that servers may send to legwork. It always takes
 // questions to people, and declines those that it cannot ask.
 func (d dialer) capabilities() mcp.ClientCapabilities {
-	can := mcp.ClientCapabilities{Elicitation: &mcp.ElicitationCapability{Form: &struct{}{}, URL: &struct{}{}}}
+	can := mcp.ClientCapabilities{
+		Elicitation: &mcp.ElicitationCapability{Form: &struct{}{}, URL: &struct{}{}},
+		Extensions:  map[string]any{tasksExtension: struct{}{}},
+	}
 	if d.cfg.Sampling {
 		can.Sampling = &mcp.SamplingCapability{}
 	}

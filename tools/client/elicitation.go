@@ -132,6 +132,8 @@ type inputRequests struct {
 	Requests []inputRequest             `json:"requests,omitempty"`
 	Answers  map[string]json.RawMessage `json:"answers,omitempty"` // by id of the request
 	Visit    bool                       `json:"visit,omitempty"`   // the one request is an address; then the call is made anew
+	Task     string                     `json:"task,omitempty"`    // id of the server's task that wants to know, or goes on
+	Pause    time.Duration              `json:"pause,omitempty"`   // Task: before the next look at it
 }
 
 // inputRequest is one thing that a server wants to know.
@@ -166,6 +168,9 @@ func (c *connection) callWithInputs(ctx context.Context, f *inFlightCall, reques
 	if in.needsPerson() {
 		return in.outcome()
 	}
+	if in.Task != "" {
+		return c.continueTask(ctx, f, in)
+	}
 	busy := newPauses(500 * time.Millisecond)
 	refused := map[string]bool{}
 	for range maxRounds {
@@ -175,6 +180,9 @@ func (c *connection) callWithInputs(ctx context.Context, f *inFlightCall, reques
 				return visit.outcome()
 			}
 			return outcome{}, err
+		}
+		if t, ok := readTask(got.result()); ok {
+			return c.beginTask(ctx, f, t)
 		}
 		next, asks, err := readInputs(got.result())
 		switch {

@@ -101,6 +101,13 @@ func TestServerEverything(t *testing.T) {
 				}
 			})
 			wantText(t, "sampling", r, false, "a sample")
+			wantText(t, "task", call(t, s, "simulate-research-query", `{"topic":"bread"}`), false, "Research Report: bread")
+			r = call(t, s, "simulate-research-query", `{"topic":"python","ambiguous":true}`, func(c *client.Call) {
+				c.Ask = func(_ context.Context, q form.Question) (form.Answer, error) {
+					return form.Answer{Action: form.Accept, Values: map[string]json.RawMessage{q.Fields[0].Name: json.RawMessage(`"snake"`)}}, nil
+				}
+			})
+			wantText(t, "task that asks", r, false, "snake")
 			list := call(t, s, "list_resources", "{}")
 			uri, _, _ := strings.Cut(list.Text, ":")
 			if wantText(t, "resources", list, false, "://"); uri == "" {

@@ -30,6 +30,8 @@ type remoteTransport struct{ *capturingTransport }
 // captured is one request whose result is kept as it came.
 type captured struct {
 	params  map[string]any // members of params to add or to replace
+	task    string         // id of the server's task that the request is about; empty: none
+	method  string         // task: what to do with it
 	pages   [][]byte       // raw results, several for a list
 	size    int            // of pages
 	more    bool           // there were more pages than are read
@@ -144,6 +146,7 @@ func (w *capturingTransport) send(ctx context.Context, r transport.JSONRPCReques
 	s := sentRequest{id: id, method: r.Method}
 	if c != nil {
 		s.call = c.call
+		c.aboutTask(&r)
 		r.Params = c.addParams(r.Params)
 		w.truncation.expect(id)
 		if r.Method == string(mcp.MethodToolsList) {

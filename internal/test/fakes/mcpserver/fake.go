@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -30,6 +31,7 @@ type fake struct {
 
 	mu        sync.Mutex
 	kept      map[string]string        // answers for who comes back, by session
+	jobs      map[string]*job          // by their ids
 	waiting   map[string]chan exchange // for the answer of a client, by id of the question
 	cancelled map[string]chan struct{} // by session and id of a request; closed when its cancel comes
 }
@@ -38,7 +40,7 @@ func newFake(o options, j *journal) *fake {
 	f := &fake{
 		options: o, log: j, gate: newGate(o, j), trigger: newTrigger(o), streams: newStreams(), known: map[string]fault{},
 		own: map[string]func(*fake, *exchange) bool{}, askers: map[string]server.ToolHandlerFunc{},
-		kept: map[string]string{}, waiting: map[string]chan exchange{}, cancelled: map[string]chan struct{}{},
+		kept: map[string]string{}, jobs: map[string]*job{}, waiting: map[string]chan exchange{}, cancelled: map[string]chan struct{}{},
 	}
 	for _, one := range table() {
 		f.known[one.name] = one
@@ -94,6 +96,10 @@ func (f *fake) take(x *exchange) bool {
 	}
 	if refusal != nil {
 		f.refuse(x, refusal)
+		return false
+	}
+	if f.options.jobs && strings.HasPrefix(x.Method, "tasks/") {
+		f.jobRequest(x)
 		return false
 	}
 	if own := f.own[x.params.Name]; own != nil && x.Method == "tools/call" {

@@ -7,7 +7,8 @@
 // Its tools are lookup {key} (only reads), book {item} (changes something and
 // must not be repeated) and slow {ms}; with -full also tools that ask people,
 // show progress and return media, with resources and prompts; with -counter also
-// pay {order}, and choose {key}, which asks a person for a colour.
+// pay {order}, and choose {key}, which asks a person for a colour; with -jobs also
+// build {item, steps}, which runs only as a task of the protocol.
 //
 // With -log it appends what happens to a file, synced before it goes on, so
 // that a judge can tell what was really called. The lines are JSON objects:
@@ -33,7 +34,7 @@ type options struct {
 	fault, on            string
 	after, times         int
 	faults, full, stream bool
-	aside, counter       bool
+	aside, counter, jobs bool
 	delay                time.Duration
 	era, supports        string
 	http, sse, addrFile  string
@@ -52,6 +53,7 @@ func parse(args []string) (options, error) {
 	flags.BoolVar(&o.full, "full", false, "offer all well-behaved tools, resources and prompts")
 	flags.BoolVar(&o.stream, "stream", false, "give the answers of faults on -http as event streams, not as JSON bodies")
 	flags.BoolVar(&o.counter, "counter", false, "offer pay and choose as well")
+	flags.BoolVar(&o.jobs, "jobs", false, "offer build as well")
 	flags.BoolVar(&o.aside, "aside", false, "ask clients of the legacy era on the stream of their GET, not on that of the call")
 	flags.DurationVar(&o.delay, "delay", 0, "wait before reading anything, or before listening")
 	flags.StringVar(&o.era, "era", "both", "modern (2026-07-28), legacy (before it) or both")

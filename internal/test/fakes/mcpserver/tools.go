@@ -21,6 +21,9 @@ func (f *fake) newServer() *server.MCPServer {
 	if f.counter && !f.full {
 		o = append(o, server.WithElicitation())
 	}
+	if f.options.jobs {
+		o = append(o, server.WithTaskCapabilities(false, true, true), server.WithExtensions(map[string]any{tasksExtension: struct{}{}}))
+	}
 	f.mcp = server.NewMCPServer("fake", "1", o...)
 	f.offerBasics()
 	if f.full {
@@ -31,6 +34,9 @@ func (f *fake) newServer() *server.MCPServer {
 	}
 	if f.counter {
 		f.offerCounter()
+	}
+	if f.options.jobs {
+		f.offerJobs()
 	}
 	if f.faults {
 		f.offerFaults()
