@@ -45,7 +45,7 @@ web/api            | clip files planner plainjson tasks tasks/api telemetry web/
 web/console        |                                         |
 web/mcp            | bot clip files plainjson planner tasks tasks/api telemetry tasks/policy | mcp-go jsonschema/v6 x/text
 tasks/alerts       | bot clip llm planner redact retry tasks tasks/api tasks/cards telemetry tasks/inbox issue | standard-webhooks
-tasks/engine       | bot i18n llm planner tasks tasks/executor tasks/presenter telemetry |
+tasks/engine       | bot i18n llm planner tasks tasks/executor tasks/presenter telemetry tools |
 tasks/enginetest   | bot form i18n llm planner tasks tasks/alerts tasks/commands tasks/executor tasks/inbox tasks/policy tasks/presenter tools | pgregory.net/rapid go-cmp
 store/bolt         | files tasks store fsutil telemetry      | bbolt flock
 store/memory       | tasks store store/chunks                |

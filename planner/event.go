@@ -24,7 +24,7 @@ const (
 	Replied         EventType = "replied"          // of a model action: a usable reply
 	Malformed       EventType = "malformed"        // of a model action: a reply that goes back to the model with a reason
 	CallFailed      EventType = "call_failed"      // of a model or show action: no attempt succeeded
-	Started         EventType = "started"          // of a tool action that must not run twice
+	Started         EventType = "started"          // of a tool action that must not run twice; with State, perhaps after one without: its server does it as a task of its own
 	Returned        EventType = "returned"         // of a tool action: its result, or why there is none
 	Asked           EventType = "asked"            // of a tool action: a person must decide first
 	Decided         EventType = "decided"          // of an ask action: the decision of a person
@@ -74,6 +74,7 @@ type Event struct {
 	Part      string                     `json:"part,omitempty"`      // guidance_added: of a correction of a part of the question: the new text of that part
 	Of        int                        `json:"of,omitempty"`        // guidance_added: seq of the event whose text it corrects; guidance_removed: of the guidance or the part; grant_revoked: of the decision
 	Grant     string                     `json:"grant,omitempty"`     // started: which standing grant let the call be made
+	State     json.RawMessage            `json:"state,omitempty"`     // started: by which the call goes on at its server after a restart
 	Instead   string                     `json:"instead,omitempty"`   // sent: id of the slot's earlier message, which Message replaces
 	Values    map[string]json.RawMessage `json:"values,omitempty"`    // state_set, and decided or expired of a review: null deletes
 	Budget    string                     `json:"budget,omitempty"`    // budget_reached: key of the budget

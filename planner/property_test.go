@@ -94,7 +94,7 @@ func (w *env) behaves(before planner.State, e planner.Event) {
 		w.t.Fatalf("an agent's %s is taken for words of people", e.Type)
 	case e.Type == planner.Expired && e.Action != (planner.ActionID{}) && (before.Review == 0 || w.s.Review > 0 || w.s.Phase != planner.PhaseAnswering && w.s.Outcome != planner.Failed):
 		w.t.Fatalf("a review that lapsed left the task in phase %s, outcome %q, review %d", w.s.Phase, w.s.Outcome, w.s.Review)
-	case before.Review > 0 && (e.Type == planner.Started || e.Type == planner.BudgetReached):
+	case before.Review > 0 && (e.Type == planner.Started && len(e.State) == 0 || e.Type == planner.BudgetReached):
 		w.t.Fatalf("%s %q while a person reviews", e.Type, e.Action)
 	}
 	if before.Phase != planner.PhaseShared || w.s.Phase == planner.PhaseShared {
@@ -213,7 +213,11 @@ func (w *env) event() planner.Event {
 	case planner.KindTool:
 		switch rapid.IntRange(0, 3).Draw(w.t, "tool") {
 		case 0:
-			return planner.Event{Type: planner.Started, Action: a.ID}
+			e := planner.Event{Type: planner.Started, Action: a.ID}
+			if rapid.Bool().Draw(w.t, "task") {
+				e.State = json.RawMessage(`{"task":"1"}`)
+			}
+			return e
 		case 1:
 			return planner.Event{Type: planner.Asked, Action: a.ID, Question: w.question(a)}
 		}

@@ -328,6 +328,7 @@ type CallState struct {
 	Step     CallStep
 	Attempt  int
 	Result   int // seq of the event that ended it
+	Task     int // seq of the event that holds the State by which it goes on at its server; 0 for none
 	Child    int // CallDelegate: index of the sub-task
 	Asked    int // seq of the last question about it; 0 for none
 	Allowed  bool

@@ -110,7 +110,11 @@ func takesOutcome(s State, e Event) bool {
 	case FileRead:
 		return a.Kind == KindFetch && e.Read != nil
 	case Started:
-		return a.Kind == KindTool && callAt(s, a.Place).Step == StepOpen && s.Review == 0
+		step := callAt(s, a.Place).Step
+		if len(e.State) > 0 { // it is under way
+			return a.Kind == KindTool && (step == StepOpen || step == StepStarted)
+		}
+		return a.Kind == KindTool && step == StepOpen && s.Review == 0
 	case Returned:
 		return a.Kind == KindTool && e.Result != nil
 	case Asked:

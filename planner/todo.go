@@ -28,7 +28,8 @@ type Action struct {
 	Group    string // work and tool: the sub-task's group
 	Final    bool   // model: its text is the answer to the person
 	LastTurn bool   // work: the model must finish now, without tools
-	Started  bool   // tool: it was started before; when it is not running, its outcome is unknown
+	Started  bool   // tool: it was started before; when it is not running, its outcome is unknown, unless Task is set
+	Task     int    // tool: seq of the event by whose State it goes on at its server; 0 for none
 	Allowed  bool   // tool: a person has allowed exactly this call
 	Waits    bool   // tool: it is under way, and its server waits for a person
 	Hold     bool   // keep it when it runs, do not start it: a budget is reached, a person reviews, or there is no room
@@ -124,7 +125,7 @@ func workActions(list []Action, s State, i int, w Work) []Action {
 func callActions(list []Action, w Work, turn Turn, at Place) []Action {
 	call := turn.Calls[at.Call]
 	ask := Action{ID: AskID(SubjectCalls, call.Asked), Kind: KindAsk, Place: at, Group: w.Name}
-	tool := Action{ID: CallID(w.ID, at.Turn+1, at.Call+1, call.Attempt), Kind: KindTool, Place: at, Group: w.Name, Started: call.Step == StepStarted, Allowed: call.Allowed}
+	tool := Action{ID: CallID(w.ID, at.Turn+1, at.Call+1, call.Attempt), Kind: KindTool, Place: at, Group: w.Name, Started: call.Step == StepStarted, Task: call.Task, Allowed: call.Allowed}
 	switch {
 	case call.Kind == CallDelegate:
 		return list
@@ -137,7 +138,8 @@ func callActions(list []Action, w Work, turn Turn, at Place) []Action {
 		if call.Live {
 			// One that must not run twice and does not run was cut off: its answer
 			// would reach no server, so its outcome is found out before a person gives it.
-			tool.Started, tool.Hold, tool.Waits = call.Ran, !call.Ran, true
+			// One that goes on at its server is not started before the answer is there.
+			tool.Started, tool.Hold, tool.Waits = call.Ran, !call.Ran || call.Task > 0, true
 			list = append(list, tool)
 		}
 	case slices.ContainsFunc(turn.Calls[:at.Call], func(c CallState) bool { return c.sameQuestion(call) }):

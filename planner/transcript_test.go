@@ -155,6 +155,9 @@ func describe(out *strings.Builder, s planner.State) {
 		if a.Started {
 			out.WriteString(" started")
 		}
+		if a.Task > 0 {
+			fmt.Fprintf(out, " task=%d", a.Task)
+		}
 		if a.Allowed {
 			out.WriteString(" allowed")
 		}
@@ -203,6 +206,10 @@ func scripted(t *testing.T, s planner.State, line string, at time.Time) planner.
 		return ok
 	})
 	switch e.Type {
+	case planner.Started:
+		if slices.Contains(words, "task") {
+			e.State = json.RawMessage(`{"task":"1"}`)
+		}
 	case planner.Opened:
 		e.Opening = &planner.Opening{Goal: "goal", Language: "en", Timezone: "UTC", Limits: planner.DefaultLimits()}
 		for _, w := range words {

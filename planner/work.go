@@ -181,6 +181,9 @@ func called(s State, e Event) State {
 		var c *CallState
 		s, c = editCall(s, a.Place)
 		c.Step = StepStarted
+		if len(e.State) > 0 {
+			c.Task = e.Seq
+		}
 	case Returned:
 		s = labelled(s, e.Seq, Labels{Outside: e.Result.Untrusted, Private: e.Result.Private})
 		if len(e.Result.Files) > 0 {

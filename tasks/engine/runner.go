@@ -13,6 +13,7 @@ import (
 	"legwork/tasks"
 	"legwork/tasks/executor"
 	"legwork/tasks/presenter"
+	"legwork/tools"
 )
 
 // runner is the reconcile loop of one task: it starts what Todo lists and is
@@ -38,7 +39,7 @@ type runner struct {
 
 // runningAction is an action that was started.
 type runningAction struct {
-	cancel    context.CancelFunc
+	cancel    context.CancelCauseFunc // tools.ErrWithdrawn: it will not be done later either
 	needsSlot bool
 	waits     bool // needs no slot now: it waits for a person
 	asked     bool // a question that was sent: it does not run, and is listed until it is answered
@@ -122,7 +123,11 @@ func (r *runner) run(ctx context.Context) (p *parked, err error) {
 		}
 	}
 	for _, a := range r.running {
-		a.cancel()
+		if r.over() {
+			a.cancel(tools.ErrWithdrawn)
+		} else {
+			a.cancel(nil)
+		}
 	}
 	for _, a := range r.running {
 		if !a.asked {
@@ -182,7 +187,7 @@ func (r *runner) reconcile(ctx context.Context) time.Duration {
 	}
 	for id, a := range r.running {
 		if !listed[id] {
-			a.cancel()
+			a.cancel(tools.ErrWithdrawn)
 			if a.asked {
 				delete(r.running, id)
 			}
@@ -301,7 +306,7 @@ func (r *runner) remindAt(a planner.Action) time.Time {
 
 // start begins an action, or reminds people of a question that was sent.
 func (r *runner) start(ctx context.Context, a planner.Action, as *runningAction) {
-	ctx, as.cancel = context.WithCancel(ctx)
+	ctx, as.cancel = context.WithCancelCause(ctx)
 	r.running[a.ID] = as
 	view := r.view.Snapshot()
 	r.work.Go(func() {
@@ -323,7 +328,7 @@ func (r *runner) ended(ctx context.Context, f finished) error {
 	if err := r.view.Refresh(ctx); err != nil && f.err == nil {
 		f.err = err
 	}
-	r.running[f.action].cancel()
+	r.running[f.action].cancel(nil)
 	if errors.Is(f.err, tasks.ErrPaused) || errors.Is(f.err, executor.ErrHeld) { // just before it began
 		delete(r.running, f.action)
 		return nil

@@ -2,6 +2,7 @@ package enginetest
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"strings"
 	"sync"
@@ -91,6 +92,43 @@ func testUnknown(t *testing.T, store Reopener, build func(Setup) tasks.Engine) {
 	}
 	if calls := env.Tools.Calls(); len(calls) != 1 {
 		t.Errorf("calls = %q, want one", calls)
+	}
+}
+
+// testServerTask kills the engine while a call runs that must not run twice, and that its
+// server does as a task of its own.
+func testServerTask(t *testing.T, store Reopener, build func(Setup) tasks.Engine) {
+	env := NewEnv(t, store)
+	env.Model.Answer = Planned(`{"plan":[{"name":"book","description":"one"}]}`)
+	begun, ended := make(chan string, 10), make(chan error, 10)
+	env.Tools.Serve = func(ctx context.Context, c tools.Call) (tools.Result, error) {
+		if c.Resume != nil {
+			return tools.Result{Text: "went on with " + string(c.Resume.State)}, nil
+		}
+		if err := c.Began(ctx, json.RawMessage(`{"task":"job-1"}`)); err != nil {
+			return tools.Result{}, err
+		}
+		begun <- c.Tool
+		<-ctx.Done()
+		ended <- context.Cause(ctx)
+		return tools.Result{}, ctx.Err()
+	}
+	env.Start(build)
+	ask(t, env, "1", "book it")
+	<-begun
+	again := store.Again()
+	env.Stop()
+	if err := <-ended; errors.Is(err, tools.ErrWithdrawn) {
+		t.Errorf("the end of the process withdraws the call: %v", err)
+	}
+	env.Use(again)
+	env.Start(build)
+	defer env.Stop()
+	if got := env.Answers(t, 1)[0].Text; !strings.Contains(got, `went on with {"task":"job-1"}`) {
+		t.Errorf("the model saw %q, want the result of the call that went on", got)
+	}
+	if calls := env.Tools.Calls(); len(calls) != 2 {
+		t.Errorf("calls = %q, want one and the same again", calls)
 	}
 }
 

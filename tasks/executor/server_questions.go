@@ -41,6 +41,7 @@ type serverQuestions struct {
 
 // answeredQuestion is an answered question.
 type answeredQuestion struct {
+	seq      int
 	question form.Question
 	answer   form.Answer
 	live     bool
@@ -52,7 +53,7 @@ func (x *Executor) serverQuestions(v *tasks.View, a planner.Action, j judgement)
 	for _, e := range v.Events {
 		if e.Type == planner.Asked && e.Question.Form != nil && e.Action.SameCall(a.ID) {
 			q := e.Question
-			s.answered = append(s.answered, answeredQuestion{*q.Form, answerOf(*q.Form, e.Seq, v.Events[e.Seq:]), q.Live, q.State})
+			s.answered = append(s.answered, answeredQuestion{e.Seq, *q.Form, answerOf(*q.Form, e.Seq, v.Events[e.Seq:]), q.Live, q.State})
 		}
 	}
 	s.asked = len(s.answered)
@@ -82,14 +83,21 @@ func answerOf(q form.Question, seq int, later []planner.Event) form.Answer {
 	return answer
 }
 
-// resume returns the state and the answer with which a call continues whose last
-// result was a question; nil for a new call.
+// resume returns the state with which a call continues: with the answer when its last
+// result was a question, and without one when its server does it as a task since then.
+// It is nil for a new call.
 func (s *serverQuestions) resume() *tools.Resume {
-	if len(s.answered) == 0 || s.answered[len(s.answered)-1].live {
-		return nil
+	var last answeredQuestion
+	if n := len(s.answered); n > 0 {
+		last = s.answered[n-1]
 	}
-	last := s.answered[len(s.answered)-1]
-	return &tools.Resume{State: last.state, Answer: last.answer}
+	switch {
+	case last.seq > s.a.Task && !last.live:
+		return &tools.Resume{State: last.state, Answer: last.answer}
+	case s.a.Task > 0:
+		return &tools.Resume{State: s.v.Events[s.a.Task-1].State}
+	}
+	return nil
 }
 
 // askThenRepeat asks a question that was the result of the call. The call is made

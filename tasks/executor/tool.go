@@ -19,6 +19,8 @@ import (
 func (x *Executor) tool(ctx context.Context, v *tasks.View, a planner.Action, p Display) error {
 	call := tasks.CallOf(v, a.Place)
 	switch {
+	case a.Started && a.Task > 0:
+		return x.goOn(ctx, v, a, call, p)
 	case a.Started:
 		return x.unknownOutcome(ctx, v, a, call)
 	case call.Make != nil:
@@ -49,6 +51,22 @@ func (x *Executor) tool(ctx context.Context, v *tasks.View, a planner.Action, p 
 	return x.makeCall(ctx, v, a, j, p)
 }
 
+// goOn takes up a call again that its server does as a task of its own. If the call would
+// not be allowed any more, its outcome stays unknown.
+func (x *Executor) goOn(ctx context.Context, v *tasks.View, a planner.Action, call planner.Call, p Display) error {
+	if !hasGroup(x.groups(ctx, v), a.Group) {
+		return x.unknownOutcome(ctx, v, a, call)
+	}
+	j := x.judge(ctx, v, a.Group, a.Place.Subtask, call)
+	if j.verdict.Refusal != "" {
+		return x.unknownOutcome(ctx, v, a, call)
+	}
+	if err := x.Pause.Gate(); err != nil {
+		return err
+	}
+	return x.makeCall(ctx, v, a, j, p)
+}
+
 // unknownOutcome ends a call that was interrupted, so that its outcome is unknown.
 func (x *Executor) unknownOutcome(ctx context.Context, v *tasks.View, a planner.Action, call planner.Call) error {
 	x.Log.WarnContext(ctx, "call cut off, outcome unknown", "task", v.ID, "tool", call.Tool, "action", a.ID)
@@ -73,6 +91,9 @@ func (x *Executor) makeCall(ctx context.Context, v *tasks.View, a planner.Action
 		Chat: opening.Chat.Room(), Person: opening.From.Key(), Private: opening.Chat.Private, Hops: opening.Hops + 1,
 		Progress: func(g tools.Progress) { p.Progress(a.ID, g) },
 		Ask:      answers.ask, Sample: answers.sample, Resume: answers.resume(),
+		Began: func(ctx context.Context, state json.RawMessage) error {
+			return x.Append(ctx, v.ID, planner.Event{Type: planner.Started, Action: a.ID, State: state})
+		},
 	}
 	result, err := x.Tools.Call(ctx, call)
 	for n := 0; err == nil && n < maxQuestions && result.Question != nil && answers.declines(*result.Question); n++ {
