@@ -57,7 +57,7 @@ func (x *Executor) goOn(ctx context.Context, v *tasks.View, a planner.Action, ca
 	if !hasGroup(x.groups(ctx, v), a.Group) {
 		return x.unknownOutcome(ctx, v, a, call)
 	}
-	j := x.judge(ctx, v, a.Group, a.Place.Subtask, call)
+	j := x.judge(ctx, v, a.Group, policy.Reading(v, a.Place.Subtask), call)
 	if j.verdict.Refusal != "" {
 		return x.unknownOutcome(ctx, v, a, call)
 	}
