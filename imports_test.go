@@ -72,7 +72,7 @@ tasks/policy/flow  |                                         | x/net
 tasks              | bot files form llm planner schedule tools          | ulid/v2
 
 planner            | bot clip files form i18n llm llm/lenient lookalike nearest toolargs |
-tools              | bot clip form nearest plainjson search tools/builtin tools/builtin/caller tools/client telemetry issue | mcp-go go-udiff
+tools              | bot clip form nearest plainjson search tools/builtin tools/builtin/caller tools/client tools/oauth telemetry issue | mcp-go go-udiff
 tools/oauth        | clip tools/client                        | go-sdk go-jose x/oauth2
 tools/client       | clip form llm lookalike plainjson redact retry telemetry | mcp-go jsonschema/v6 x/sys x/text go-landlock
 tools/registry     | clip                                    |

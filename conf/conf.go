@@ -249,6 +249,9 @@ func readRoot(path string, text []byte, root *yaml.Node, env func(string) (strin
 		config.ImportServers = nil // an empty list is no list
 	}
 	for _, server := range config.Tools.Servers {
+		if a := server.Auth; a != nil && a.AssertionFile != "" {
+			a.AssertionFile = beside(folder, a.AssertionFile)
+		}
 		for i, root := range server.Roots {
 			server.Roots[i] = beside(folder, root)
 		}

@@ -114,6 +114,7 @@ func (s secretSet) add(key string, values ...string) {
 
 func (s secretSet) addServer(key string, c tools.ServerConfig) {
 	s.addHeaders(key+".headers", c.Headers)
+	s.add(key+".auth", c.Auth.Secrets()...)
 	s.addArguments(key+".args", c.Args)
 	for name, value := range c.Env {
 		if secretName.MatchString(name) {

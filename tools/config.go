@@ -30,6 +30,7 @@ type ServerConfig struct {
 	Sandbox          *client.Sandbox   `yaml:"sandbox" json:"sandbox,omitempty"`                     // the folders that the command may use, on Linux; absent: all that legwork's user may
 	URL              string            `yaml:"url" json:"url,omitempty"`                             // address of a remote server
 	Headers          map[string]string `yaml:"headers" json:"headers,omitempty"`                     // sent to a remote server
+	Auth             *Auth             `yaml:"auth" json:"auth,omitempty"`                           // how legwork signs in at a remote server; absent: its headers suffice
 	Protocol         string            `yaml:"protocol" json:"protocol,omitempty"`                   // MCP revision such as 2025-11-25; empty: found out
 	TrustAnnotations bool              `yaml:"trust_annotations" json:"trust_annotations,omitempty"` // believe the server's own readOnlyHint and idempotentHint, and what it says of itself where its group has no description
 	Public           bool              `yaml:"public" json:"public,omitempty"`                       // everybody may read its results; else a task that has read them sends nothing on without a question

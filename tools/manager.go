@@ -14,6 +14,7 @@ import (
 	"legwork/internal/telemetry"
 	"legwork/tools/builtin"
 	"legwork/tools/client"
+	"legwork/tools/oauth"
 )
 
 // Options are what a Manager needs beside its Config. The zero value is usable.
@@ -278,6 +279,9 @@ func (m *Manager) newServer(name string, of built) (*client.Server, error) {
 		Name: name, Command: cfg.Command, Args: cfg.Args, Env: cfg.Env, Cwd: cfg.Cwd,
 		URL: cfg.URL, Headers: cfg.Headers, SSE: cfg.Type == "sse", Protocol: cfg.Protocol, Keep: of.keep,
 		Roots: cfg.Roots, Sampling: cfg.Sampling, Sandbox: cfg.Sandbox,
+	}
+	if cfg.Auth != nil {
+		c.Auth = oauth.NewSession(cfg.OAuth(), &oauth.Memory{})
 	}
 	if cfg.Builtin != "" {
 		b, err := builtin.New(cfg.Builtin, cfg.Options, builtin.Env{Now: m.o.Now, Base: m.o.Base, Data: m.o.Data})

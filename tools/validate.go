@@ -226,7 +226,7 @@ func (v *validator) builtin(at string, s ServerConfig) {
 		return
 	}
 	v.misplaced(at, map[string]bool{
-		"type": s.Type != "", "args": len(s.Args) > 0, "env": len(s.Env) > 0, "cwd": s.Cwd != "", "protocol": s.Protocol != "", "sandbox": s.Sandbox != nil,
+		"type": s.Type != "", "args": len(s.Args) > 0, "env": len(s.Env) > 0, "cwd": s.Cwd != "", "protocol": s.Protocol != "", "sandbox": s.Sandbox != nil, "auth": s.Auth != nil,
 		"headers": len(s.Headers) > 0, "roots": len(s.Roots) > 0, "sampling": s.Sampling, "trust_annotations": s.TrustAnnotations, "ask_secrets": s.AskSecrets,
 		"hold_new_tools": s.HoldNewTools,
 	}, "a command or a url")
@@ -239,7 +239,7 @@ func (v *validator) builtin(at string, s ServerConfig) {
 }
 
 func (v *validator) stdio(at string, s ServerConfig) {
-	v.misplaced(at, map[string]bool{"headers": len(s.Headers) > 0}, "a url")
+	v.misplaced(at, map[string]bool{"headers": len(s.Headers) > 0, "auth": s.Auth != nil}, "a url")
 	for _, key := range slices.Sorted(maps.Keys(s.Env)) {
 		if key == "" || strings.ContainsAny(key, "=\x00") || strings.Contains(s.Env[key], "\x00") {
 			v.add(at+".env."+key, "%q cannot be an environment variable", key)
@@ -263,6 +263,9 @@ func (v *validator) remote(at string, s ServerConfig) {
 	u, err := url.Parse(s.URL)
 	if err != nil || u.Host == "" || u.Fragment != "" || (u.Scheme != "http" && u.Scheme != "https") || strings.ContainsFunc(s.URL, unicode.IsControl) {
 		v.add(at+".url", "is not the address of a server; allowed is one such as https://mcp.example.com/mcp")
+	}
+	if s.Auth != nil {
+		v.auth(at, s)
 	}
 	name := regexp.MustCompile(headerName)
 	for _, key := range slices.Sorted(maps.Keys(s.Headers)) {
