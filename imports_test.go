@@ -30,11 +30,11 @@ app/setup          | app/cli app/confedit bot/slack bot/telegram conf i18n llm i
 app/probe          | app/cli app/tooladmin bot/slack bot/telegram conf llm llm/offline redact store/postgres tasks/alerts telemetry tools tools/client |
 app/tooladmin      | app/cli app/control app/data bot bot/terminal conf form i18n llm nearest tasks telemetry tools tools/client tools/registry clip | cancelreader
 app/confedit       | conf fsutil tasks tasks/api web/api | go-udiff yaml/v3
-app/data           | app/cli app/control files bot bot/terminal clock conf fsutil planner retry store store/backup store/bolt store/postgres tasks telemetry tools/builtin/memory |
+app/data           | app/cli app/control files bot bot/terminal clock conf fsutil planner retry seal store store/backup store/bolt store/postgres tasks telemetry tools/builtin/memory |
 app/cli            | bot conf redact telemetry clip | x/term displaywidth
 app/control        |                                         | x/sys
 
-conf               | tasks/alerts bot bot/slack bot/telegram i18n llm nearest planner schedule tools tools/client tools/registry issue | yaml/v3 fsnotify godotenv hujson
+conf               | tasks/alerts bot bot/slack bot/telegram i18n llm nearest planner schedule seal tools tools/client tools/registry issue | yaml/v3 fsnotify godotenv hujson
 
 bot/terminal       | bot bot/markdown i18n clip | x/term x/sys displaywidth cancelreader
 bot/telegram       | bot bot/markdown retry telemetry issue  | telegram-bot-api/v5 displaywidth golang-lru/v2
@@ -96,6 +96,7 @@ llm/lenient        |                                         | jsonrepair
 llm/offline        | clip llm llm/lenient retry              | go-openai
 i18n               | nearest                                 | go-i18n/v2 x/text yaml/v3
 redact             |                                         |
+seal               | fsutil                                  |
 schedule           |                                         | adhocore/gronx
 search             |                                         | kljensen/snowball x/text
 failpoint          |                                         |

@@ -64,6 +64,7 @@ func (k Deletion) Erase(ctx context.Context, who string) (d tasks.Deleted, err e
 		func() error { return k.eraseSettings(ctx, who, private, &d) },
 		func() error { return k.eraseTotals(ctx, who) },
 		func() error { return k.eraseSessions(ctx, who) },
+		func() error { return k.eraseConnections(ctx, who, &d) },
 		func() error { return k.eraseFiles(ctx, who, private, &d) },
 		func() error { return k.forgetAudit(ctx, who, &d) },
 		func() error { return k.forgetDeliveries(ctx, &d) },

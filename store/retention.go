@@ -27,6 +27,9 @@ func (k Deletion) Retain(ctx context.Context, tasksBefore, historyBefore time.Ti
 	if err == nil && !historyBefore.IsZero() {
 		err = k.retainHistory(ctx, historyBefore, &d)
 	}
+	if err == nil {
+		err = k.retainAttempts(ctx, &d)
+	}
 	if err == nil && d.Contents > 0 {
 		err = Files(k).collect(ctx)
 	}

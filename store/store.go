@@ -24,6 +24,7 @@ type Store struct {
 	Files
 	Posts
 	SignIns
+	Secrets
 
 	dropped []tasks.ID
 }
@@ -50,7 +51,7 @@ func Open(ctx context.Context, db DB, o Options) (*Store, error) {
 	c := newCore(db, o)
 	s := &Store{
 		core: c, Journals: Journals{c}, Conversations: Conversations{c}, Ledger: Ledger{c}, Timetable: Timetable{c},
-		Index: Index{c}, Audit: Audit{c}, Deliveries: Deliveries{c}, Deletion: Deletion{c}, Files: Files{c}, SignIns: SignIns{c}, Posts: Posts{c},
+		Index: Index{c}, Audit: Audit{c}, Deliveries: Deliveries{c}, Deletion: Deletion{c}, Files: Files{c}, SignIns: SignIns{c}, Secrets: Secrets{c}, Posts: Posts{c},
 	}
 	if err := db.View(ctx, checkFinished); err != nil {
 		return nil, err

@@ -58,6 +58,8 @@ const (
 	TablePostMarks
 	TablePostChanges
 	TableNewestPosts
+	TableConnections
+	TableAttempts
 	tableEnd
 )
 
@@ -71,7 +73,7 @@ var names = [tableEnd]string{
 	TableContents: "contents", TableUses: "uses", TableFiles: "files", TableOwners: "owners", TableGarbage: "garbage",
 	TableBlobs: "blobs", TableChunks: "chunks", TableSessions: "sessions", TableLinks: "links",
 	TableConversations: "conversations", TablePosts: "posts", TablePostMarks: "post_marks", TablePostChanges: "post_changes",
-	TableNewestPosts: "newest_posts",
+	TableNewestPosts: "newest_posts", TableConnections: "connections", TableAttempts: "attempts",
 }
 
 // String is the stored name of the table.
@@ -201,6 +203,10 @@ var (
 	sessionRows = jsonTable[string, tasks.Session](TableSessions, nameKey)
 	// links: id -> a link that signs a person in once.
 	linkRows = jsonTable[string, tasks.SignInLink](TableLinks, nameKey)
+	// connections: server, person or nothing -> a sign-in at a server.
+	connectionRows = jsonTable[tasks.ConnectionID, tasks.Connection](TableConnections, func(id tasks.ConnectionID) []byte { return orderedKey(id.Server, id.Person) })
+	// attempts: id -> a sign-in at a server that has begun.
+	attemptRows = jsonTable[string, tasks.Attempt](TableAttempts, nameKey)
 )
 
 // The names in meta.

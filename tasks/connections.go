@@ -3,11 +3,15 @@ package tasks
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 )
 
 // AttemptTime is how long a person may take to sign in at a server.
 const AttemptTime = 15 * time.Minute
+
+// MaxConnection bounds the sealed secrets and scopes of a connection together, in bytes.
+const MaxConnection = 64 << 10
 
 // ErrNoConnection means that there is no such connection or sign-in, or no longer.
 var ErrNoConnection = errors.New("no such connection")
@@ -16,6 +20,12 @@ var ErrNoConnection = errors.New("no such connection")
 type ConnectionID struct {
 	Server string `json:"server"`           // its name in the config
 	Person string `json:"person,omitempty"` // key of the person; empty: the sign-in that everybody shares
+}
+
+// About is what the secrets of a connection are sealed with, so that a sealed secret
+// cannot be moved to another person or server.
+func (id ConnectionID) About() []byte {
+	return fmt.Appendf(nil, "connection %q %q", id.Server, id.Person)
 }
 
 // Connection is the sign-in of an identity at a server. Its secrets are encrypted: only
@@ -42,7 +52,8 @@ type Attempt struct {
 
 // Connections are the sign-ins at servers.
 type Connections interface {
-	// PutConnection stores a connection in place of an earlier one of the same id.
+	// PutConnection stores a connection in place of an earlier one of the same id. It
+	// counts as not used yet.
 	PutConnection(ctx context.Context, c Connection) error
 	// RenewConnection replaces the secrets and scopes of a connection when its secrets
 	// are still old; ErrNoConnection when they are not.
@@ -51,7 +62,7 @@ type Connections interface {
 	Connection(ctx context.Context, id ConnectionID) (Connection, error)
 	// Connections lists all connections, by server and person.
 	Connections(ctx context.Context) ([]Connection, error)
-	// UseConnection notes that a connection was used now. It writes once an hour at most.
+	// UseConnection notes that a connection was used in this hour. It writes once an hour.
 	// ErrNoConnection.
 	UseConnection(ctx context.Context, id ConnectionID) error
 	// DropConnection ends a connection. ErrNoConnection.
@@ -61,10 +72,12 @@ type Connections interface {
 	// earlier ones of the same person at the same server.
 	PutAttempt(ctx context.Context, a Attempt) error
 	// SpendAttempt deletes a sign-in that has begun and returns it. ErrNoConnection also
-	// when its time is over, and when by is another person.
+	// when its time is over. When by is another person, it is ErrNoConnection, too, and
+	// nothing is deleted.
 	SpendAttempt(ctx context.Context, id, by string) (Attempt, error)
 
 	// Reseal replaces the secrets of all connections by what seal makes of them, in one
-	// transaction, and deletes all attempts. An error of seal leaves everything as it is.
+	// transaction, and deletes all sign-ins that have begun. An error of seal leaves
+	// everything as it is. seal may be called several times for a connection.
 	Reseal(ctx context.Context, seal func(id ConnectionID, sealed []byte) ([]byte, error)) error
 }

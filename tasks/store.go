@@ -102,6 +102,7 @@ type Store interface {
 	Files
 	Posts
 	Sessions
+	Connections
 	// Open stores a batch of deliveries in one transaction, with dedupe keys, new
 	// journals, conversation queues and history rows. It returns a receipt for each
 	// delivery, in the same order. ctx limits only the waiting: the batch may be

@@ -76,7 +76,7 @@ func (f Forgotten) plus(d tasks.Deleted) tasks.Deleted {
 	a := f.Deleted
 	return tasks.Deleted{
 		Tasks: a.Tasks + d.Tasks, Turns: a.Turns + d.Turns, Summaries: a.Summaries + d.Summaries,
-		Settings: a.Settings + d.Settings, Schedules: a.Schedules + d.Schedules, Spent: a.Spent + d.Spent, Contents: a.Contents + d.Contents, Posts: a.Posts + d.Posts, Live: d.Live,
+		Settings: a.Settings + d.Settings, Schedules: a.Schedules + d.Schedules, Spent: a.Spent + d.Spent, Contents: a.Contents + d.Contents, Posts: a.Posts + d.Posts, Connections: a.Connections + d.Connections, Live: d.Live,
 	}
 }
 

@@ -265,7 +265,7 @@ func table(out io.Writer, rows [][2]string) error {
 
 type forgetCommand struct {
 	dataConfig
-	Who     string `arg:"" help:"A person or a chat, such as telegram:12345 or slack:C012AB3CD, as /settings and the log name them."`
+	Who     string `arg:"" help:"A person or a chat, such as telegram:12345 or slack:C012AB3CD, as /settings and the log name them; or server:NAME for all sign-ins at a tool server."`
 	Backups bool   `help:"Delete the older backups too, after making a new one."`
 	Yes     bool   `help:"Do not ask."`
 }
@@ -276,7 +276,7 @@ func (command forgetCommand) Run(ctx context.Context, c cli.Console) error {
 	if !ok || platform == "" || id == "" {
 		return cli.MisuseError(fmt.Sprintf("%q is neither a person nor a chat; write platform:id, such as telegram:12345 or slack:C012AB3CD", command.Who))
 	}
-	what := fmt.Sprintf("legwork stops the running tasks of %[1]s and deletes everything about %[1]s for good: tasks, history, settings, schedules, notes, files.", command.Who)
+	what := fmt.Sprintf("legwork stops the running tasks of %[1]s and deletes everything about %[1]s for good: tasks, history, settings, schedules, notes, files, sign-ins at servers.", command.Who)
 	if err := confirm(c, command.Yes, what); err != nil {
 		return err
 	}
@@ -302,6 +302,7 @@ func printForgotten(c cli.Console, who string, f data.Forgotten) error {
 		{"usage records", fmt.Sprint(f.Spent)},
 		{"files", fmt.Sprint(f.Contents)},
 		{"notes", fmt.Sprint(f.Notes)},
+		{"sign-ins at servers", fmt.Sprint(f.Connections)},
 	}
 	if f.Input {
 		rows = append(rows, [2]string{"input history of the terminal", "all"})

@@ -103,6 +103,21 @@ func read(path string, look func(*bbolt.Tx) error) error {
 	})
 }
 
+// Connections lists the sign-ins at servers in a data file that no process owns.
+func Connections(path string) (list []tasks.Connection, err error) {
+	err = read(path, func(btx *bbolt.Tx) error {
+		if btx.Bucket([]byte(store.TableConnections.String())) == nil {
+			return nil // of an earlier version
+		}
+		list, err = store.ReadConnections(newTx(btx))
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("reading the sign-ins in %s: %w", path, classify(err))
+	}
+	return list, nil
+}
+
 // examine checks a file with a command in a child process, to which it appends the
 // path. ErrDamaged with the output of the child. Without a command this process
 // verifies the file.

@@ -53,6 +53,8 @@ func Run(t *testing.T, open Opener) {
 		"end of files": onFiles(testFilesEnd), "erased files": onFiles(testFilesErased), "moved files": onFiles(testFilesMove),
 		"files at once": onFiles(testFilesAtOnce),
 		"sessions":      testSessions, "times of sessions": testSessionTimes, "sign-in links": testLinks, "bad sessions": testBadSessions,
+		"connections": testConnections, "renewals": testRenewals, "forgotten connections": testConnectionsForgotten, "sign-ins at servers": testAttempts,
+		"other sealing key": testReseal, "bad connections": testBadConnections,
 		"posts": onPosts(testPosts), "changed posts": onPosts(testChangedPosts), "found posts": onPosts(testSearchPosts), "end of posts": onPosts(testPostsEnd),
 	} {
 		t.Run(name, func(t *testing.T) {
