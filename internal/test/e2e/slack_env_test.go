@@ -251,9 +251,9 @@ func (o *slackEnv) goesOn(user string) {
 	o.Say(dm, user, goal, "")
 	o.answers(in(dm), "answers: "+goal)
 	o.until("all that was delivered", o.Settled)
-	if n := o.count(in(dm), "answers: "+goal); n != 1 {
-		o.t.Errorf("%d messages hold the answer to %q, want one", n, goal)
-	}
+	// Where a stream could not be finished in time, the answer is a message of its own, and
+	// the stream is deleted after it.
+	o.until("one message with the answer to "+goal, func() bool { return o.count(in(dm), "answers: "+goal) == 1 })
 }
 
 // asks mentions legwork in a channel; the answer comes under the message.
