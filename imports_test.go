@@ -58,6 +58,7 @@ store              | bot clip files llm planner tasks telemetry    | tidwall/btr
 tasks/api          | bot clip files files/read form i18n llm plainjson planner tasks telemetry tasks/inbox tasks/input tasks/steps tools tasks/policy |
 
 tasks/commands     | bot bot/markdown clip i18n llm planner schedule tasks tasks/cards tasks/inbox tasks/input tools tasks/policy |
+tasks/connections  | tasks tools tools/client tools/oauth     |
 tasks/scheduler    | bot schedule tasks tasks/cards tasks/inbox |
 tasks/inbox        | bot clip files form i18n nearest planner retry tasks tasks/cards tasks/input tasks/policy telemetry tools | golang-lru/v2
 tasks/executor     | bot bot/markdown clip files files/read files/write form i18n llm plainjson planner retry tasks tasks/policy tasks/policy/flow telemetry toolargs tools | golang-lru/v2

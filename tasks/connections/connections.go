@@ -1,0 +1,179 @@
+// Package connections keeps the sign-ins of people and of legwork at MCP servers: it
+// begins and finishes them, signs requests with them, and ends them. Their secrets are
+// stored sealed.
+package connections
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"legwork/tasks"
+	"legwork/tools"
+	"legwork/tools/client"
+	"legwork/tools/oauth"
+)
+
+// Sealer encrypts secrets. About is bound to a sealed secret: with another value it
+// cannot be opened.
+type Sealer interface {
+	Seal(plain, about []byte) ([]byte, error)
+	Open(sealed, about []byte) ([]byte, error)
+}
+
+// Config says how people sign in. Store and Sealer are required.
+type Config struct {
+	Store  tasks.Connections
+	Sealer Sealer
+	// Redirect is the address to which the browser returns after a sign-in.
+	Redirect string
+	// Document is the address of legwork's client metadata document. Empty: it has none.
+	Document string
+	// Changed is called after a person has signed in or a sign-in has ended; nil: nothing
+	// is.
+	Changed func(context.Context, tasks.ConnectionID)
+	Now     func() time.Time // nil: time.Now
+	Log     *slog.Logger     // nil: nothing is logged
+}
+
+// Connections are the sign-ins at the servers of the config. Its methods are safe for
+// concurrent use.
+type Connections struct {
+	Config
+
+	mu      sync.Mutex
+	servers map[string]server // at which people sign in, by name
+}
+
+// server is a server and the identities that have used it, by the keys of people.
+type server struct {
+	config     tools.ServerConfig
+	identities map[string]*identity
+}
+
+// The errors that callers turn into sentences for people.
+var (
+	ErrNoServer = errors.New("people do not sign in at this server")
+	// ErrUnknown means that a sign-in was finished already, has expired, or never began.
+	ErrUnknown = errors.New("this sign-in is not known any more")
+)
+
+// New prepares the connections. Use adds servers.
+func New(c Config) *Connections {
+	if c.Log == nil {
+		c.Log = slog.New(slog.DiscardHandler)
+	}
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	if c.Changed == nil {
+		c.Changed = func(context.Context, tasks.ConnectionID) {}
+	}
+	return &Connections{Config: c, servers: map[string]server{}}
+}
+
+// Use adds a server, or replaces the one of that name: the next request is signed by its
+// config.
+func (c *Connections) Use(name string, cfg tools.ServerConfig) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.servers[name] = server{cfg, map[string]*identity{}}
+}
+
+// Authorizer signs the requests of an identity to a server that Use has added.
+// ErrNoServer.
+func (c *Connections) Authorizer(id tasks.ConnectionID) (client.Authorizer, error) {
+	return c.identity(id)
+}
+
+// identity returns the only identity of that id: its requests share one refresh.
+func (c *Connections) identity(id tasks.ConnectionID) (*identity, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	s, ok := c.servers[id.Server]
+	if !ok {
+		return nil, ErrNoServer
+	}
+	i := s.identities[id.Person]
+	if i == nil {
+		i = &identity{connections: c, id: id, config: c.oauth(s.config)}
+		i.session = oauth.NewSession(i.config, i)
+		s.identities[id.Person] = i
+	}
+	return i, nil
+}
+
+// oauth is the way of signing in at a server.
+func (c *Connections) oauth(cfg tools.ServerConfig) oauth.Config {
+	o := cfg.OAuth()
+	o.Redirect, o.Document, o.Now = c.Redirect, c.Document, c.Now
+	return o
+}
+
+// Disconnect ends a connection: here, and at the authorization server if that offers a
+// way. It reports whether it was ended there. tasks.ErrNoConnection.
+func (c *Connections) Disconnect(ctx context.Context, id tasks.ConnectionID) (revoked bool, err error) {
+	stored, err := c.Store.Connection(ctx, id)
+	if err != nil {
+		return false, err
+	}
+	if err := c.Store.DropConnection(ctx, id); err != nil { // first: it must not be used any more
+		return false, err
+	}
+	c.Changed(ctx, id)
+	i, err := c.identity(id)
+	if err != nil {
+		return false, nil //nolint:nilerr // the server was removed from the config
+	}
+	var sealed sealedGrant
+	if err := c.open(stored.Sealed, id, &sealed); err != nil || sealed.Server != i.config.Server {
+		return false, nil //nolint:nilerr // the secrets are lost, so that they end nowhere else
+	}
+	revoked, err = i.config.Revoke(ctx, sealed.Grant)
+	if err != nil {
+		c.Log.WarnContext(ctx, "sign-in not revoked at the server", "server", id.Server, "cause", err)
+	}
+	return revoked, nil
+}
+
+// sealedGrant is what is stored of a sign-in: a grant is used for the server that it was
+// given for, not for another one that has its name later.
+type sealedGrant struct {
+	Server string      `json:"server"` // its address
+	Grant  oauth.Grant `json:"grant"`
+}
+
+// sealedAttempt is what is stored of a sign-in that has begun.
+type sealedAttempt struct {
+	Server  string        `json:"server"`
+	Attempt oauth.Attempt `json:"attempt"`
+}
+
+// seal encrypts a value for a connection.
+func (c *Connections) seal(v any, id tasks.ConnectionID) ([]byte, error) {
+	plain, err := json.Marshal(v)
+	if err != nil {
+		return nil, fmt.Errorf("sealing a sign-in: %w", err)
+	}
+	sealed, err := c.Sealer.Seal(plain, id.About())
+	if err != nil {
+		return nil, fmt.Errorf("sealing a sign-in: %w", err)
+	}
+	return sealed, nil
+}
+
+// open decrypts a value of a connection.
+func (c *Connections) open(sealed []byte, id tasks.ConnectionID, v any) error {
+	plain, err := c.Sealer.Open(sealed, id.About())
+	if err != nil {
+		return fmt.Errorf("opening a sign-in: %w", err)
+	}
+	if err := json.Unmarshal(plain, v); err != nil {
+		return fmt.Errorf("opening a sign-in: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,111 @@
+package connections
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"sync"
+
+	"legwork/tasks"
+	"legwork/tools/client"
+	"legwork/tools/oauth"
+)
+
+// identity signs the requests of one identity to one server. It implements
+// client.Authorizer and oauth.Vault.
+type identity struct {
+	connections *Connections
+	id          tasks.ConnectionID
+	config      oauth.Config
+	session     *oauth.Session
+
+	mu        sync.Mutex
+	challenge oauth.Challenge // the server's last, for the next sign-in
+}
+
+// Sign implements client.Authorizer.
+func (i *identity) Sign(ctx context.Context, r *http.Request) error { return i.session.Sign(ctx, r) }
+
+// Refused implements client.Authorizer. It keeps what the server wants for the sign-in
+// that a person begins.
+func (i *identity) Refused(ctx context.Context, r *http.Request, resp *http.Response) error {
+	err := i.session.Refused(ctx, r, resp)
+	if needs, ok := errors.AsType[*client.SignInError](err); ok {
+		i.mu.Lock()
+		defer i.mu.Unlock()
+		i.challenge = oauth.ParseChallenge(needs.Status, needs.Challenge)
+	}
+	return err
+}
+
+// wanted is what the server wanted at last.
+func (i *identity) wanted() oauth.Challenge {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	return i.challenge
+}
+
+// stored returns the connection and its grant; both are zero when there is none. A grant
+// for another address counts as none: it must not be sent there.
+func (i *identity) stored(ctx context.Context) (tasks.Connection, oauth.Grant, error) {
+	c, err := i.connections.Store.Connection(ctx, i.id)
+	if errors.Is(err, tasks.ErrNoConnection) {
+		return tasks.Connection{}, oauth.Grant{}, nil
+	}
+	if err != nil {
+		return tasks.Connection{}, oauth.Grant{}, err
+	}
+	var sealed sealedGrant
+	if err := i.connections.open(c.Sealed, i.id, &sealed); err != nil {
+		return tasks.Connection{}, oauth.Grant{}, err
+	}
+	if sealed.Server != i.config.Server {
+		return tasks.Connection{}, oauth.Grant{}, nil
+	}
+	return c, sealed.Grant, nil
+}
+
+// Grant implements oauth.Vault.
+func (i *identity) Grant(ctx context.Context) (oauth.Grant, error) {
+	_, g, err := i.stored(ctx)
+	if err == nil && g.Access != "" {
+		if err := i.connections.Store.UseConnection(ctx, i.id); err != nil && !errors.Is(err, tasks.ErrNoConnection) {
+			return oauth.Grant{}, err
+		}
+	}
+	return g, err
+}
+
+// Renewed implements oauth.Vault.
+func (i *identity) Renewed(ctx context.Context, old, renewed oauth.Grant) error {
+	c, g, err := i.stored(ctx)
+	if err != nil || g.Access != old.Access || c.Server == "" {
+		return err // a person has signed in again or out meanwhile
+	}
+	sealed, err := i.connections.seal(sealedGrant{i.config.Server, renewed}, i.id)
+	if err != nil {
+		return err
+	}
+	err = i.connections.Store.RenewConnection(ctx, i.id, c.Sealed, sealed, renewed.Scopes)
+	if errors.Is(err, tasks.ErrNoConnection) {
+		return nil
+	}
+	return err
+}
+
+// Ended implements oauth.Vault.
+func (i *identity) Ended(ctx context.Context, ended oauth.Grant) error {
+	_, g, err := i.stored(ctx)
+	if err != nil || g.Access != ended.Access {
+		return err
+	}
+	err = i.connections.Store.DropConnection(ctx, i.id)
+	if errors.Is(err, tasks.ErrNoConnection) {
+		return nil
+	}
+	if err == nil {
+		i.connections.Log.WarnContext(ctx, "sign-in ended by the authorization server", "server", i.id.Server)
+		i.connections.Changed(ctx, i.id)
+	}
+	return err
+}
