@@ -51,6 +51,7 @@ type core struct {
 	log        *slog.Logger
 	texts      *i18n.Texts
 	store      *data.Store
+	keys       *data.Keys // seal the sign-ins at servers
 	tools      *tools.Manager
 	executor   *executor.Executor
 	presenters *presenter.Presenters
@@ -90,6 +91,9 @@ func openCore(ctx context.Context, config *conf.Config, command string, w instru
 	if a.store, err = data.OpenStandby(ctx, config, command, w.metrics, log, standby); err != nil {
 		return nil, err
 	}
+	if a.keys, err = data.OpenKeys(ctx, config, a.store, log, a.hideKey); err != nil {
+		return nil, errors.Join(err, a.store.Close())
+	}
 	if a.pause, err = tasks.OpenPause(ctx, a.store); err != nil {
 		return nil, errors.Join(err, a.store.Close())
 	}
@@ -105,6 +109,12 @@ func openCore(ctx context.Context, config *conf.Config, command string, w instru
 		return nil, errors.Join(fmt.Errorf("preparing tools: %w", err), a.store.Close())
 	}
 	return a, nil
+}
+
+// hideKey keeps a sealing key out of logs and of what tools return.
+func (a *core) hideKey(forms ...string) {
+	a.hidden.Add(forms...)
+	a.credentials.Add(forms...)
 }
 
 // copiesFolder is where copies of files are that the processes which read them, and

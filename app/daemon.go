@@ -70,16 +70,14 @@ type daemon struct {
 	storeTried atomic.Int64 // when a failing store was tried last, in Unix nanoseconds
 
 	// Only watch uses the following fields.
-	config      *conf.Config // that is in use; core keeps that of the start
-	late        []string     // keys whose change needs a restart
-	secrets     []string     // of all configs so far
-	credentials []string     // the secrets that are removed from tool results
+	config *conf.Config // that is in use; core keeps that of the start
+	late   []string     // keys whose change needs a restart
 }
 
 // newDaemon opens the store and builds all parts; nothing runs before run. The
 // caller closes the daemon's core. s may be nil.
 func newDaemon(ctx context.Context, config *conf.Config, source string, c cli.Console, hidden *redact.Redactor, log *slog.Logger, s *seat) (*daemon, error) {
-	d := &daemon{seat: s, log: log, hidden: hidden, language: config.Language, reloaded: make(chan struct{}, 1), asked: make(chan chan<- reloadResult), source: source, console: c, config: config, secrets: config.Secrets(), credentials: config.Credentials()}
+	d := &daemon{seat: s, log: log, hidden: hidden, language: config.Language, reloaded: make(chan struct{}, 1), asked: make(chan chan<- reloadResult), source: source, console: c, config: config}
 	d.hasTokens.Store(len(config.HTTP.Tokens) > 0)
 	w, err := d.instruments(config)
 	if err != nil {

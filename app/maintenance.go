@@ -2,6 +2,8 @@ package app
 
 import (
 	"context"
+	"errors"
+	"slices"
 	"time"
 
 	"legwork/app/cli"
@@ -14,6 +16,7 @@ import (
 	"legwork/tasks/alerts"
 	"legwork/tasks/api"
 	"legwork/tools/builtin/memory"
+	"legwork/tools/client"
 )
 
 // maintain makes backups, deletes old data and checks the data until ctx ends.
@@ -50,7 +53,7 @@ func (a *core) corruption() (file string, err error) { return bolt.FileName, a.s
 
 // admin administers the data while the engine runs.
 func (a *core) admin() data.Admin {
-	return data.Admin{Dir: a.config.DataDir, Store: a.store, Log: a.log, Wake: a.engine.Wake}
+	return data.Admin{Dir: a.config.DataDir, Store: a.store, Log: a.log, Wake: a.engine.Wake, Keys: a.keys}
 }
 
 // retain deletes data that is older than the config allows.
@@ -65,10 +68,34 @@ func (a *core) retain(ctx context.Context, keep conf.Retention) error {
 	if !d.Empty() {
 		a.log.InfoContext(ctx, "old data deleted", "tasks", d.Tasks, "turns", d.Turns, "summaries", d.Summaries, "spent", d.Spent, "posts", d.Posts, "files", d.Contents)
 	}
+	if err == nil {
+		err = a.retainConnections(ctx, before(serverGone))
+	}
 	if err != nil {
 		return err
 	}
 	return a.sweepFiles(ctx, before(keep.Files))
+}
+
+// serverGone is how long sign-ins at a server stay unused before legwork deletes them,
+// when the server is not in the config. So a server can be taken out for a while.
+const serverGone = 30 * 24 * time.Hour
+
+// retainConnections deletes the sign-ins at servers that are not in the config, unless
+// they were made or used since a time.
+func (a *core) retainConnections(ctx context.Context, since time.Time) error {
+	list, err := a.store.Connections(ctx)
+	servers := a.tools.Status()
+	for _, c := range list {
+		if slices.ContainsFunc(servers, func(s client.Status) bool { return s.Name == c.Server }) || c.Since.After(since) || c.Used.After(since) {
+			continue
+		}
+		if err := a.store.DropConnection(ctx, c.ConnectionID); err != nil && !errors.Is(err, tasks.ErrNoConnection) {
+			return err
+		}
+		a.log.InfoContext(ctx, "sign-in at a removed server deleted", "server", c.Server, "person", c.Person)
+	}
+	return err
 }
 
 // sweepFiles deletes uploads that no task uses, and files of tasks that ended before a

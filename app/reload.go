@@ -112,10 +112,8 @@ func (d *daemon) use(ctx context.Context, next *conf.Config) error {
 	if len(changed) == 0 {
 		return nil
 	}
-	d.secrets = union(d.secrets, next.Secrets())
-	d.hidden.Set(d.secrets)
-	d.credentials = union(d.credentials, next.Credentials())
-	d.core.credentials.Set(d.credentials)
+	d.hidden.Add(next.Secrets()...)
+	d.core.credentials.Add(next.Credentials()...)
 	fresh, err := d.models.prepare(next.LLM)
 	if err != nil {
 		return err
@@ -149,13 +147,6 @@ func (d *daemon) use(ctx context.Context, next *conf.Config) error {
 	d.warn(next, before)
 	d.log.Info("config reloaded", "changed", changed)
 	return nil
-}
-
-// union returns the values of both lists, each once.
-func union(a, b []string) []string {
-	all := slices.Concat(a, b)
-	slices.Sort(all)
-	return slices.Compact(all)
 }
 
 // admit replaces the access to the API.

@@ -241,6 +241,7 @@ func (c *Config) own() issue.List {
 	c.ownLimits(&l)
 	c.ownCare(&l)
 	c.ownAlerts(&l)
+	c.ownSealing(&l)
 	c.Telemetry.validate(&l)
 	c.Trust.validate(&l)
 	return l.List
@@ -284,7 +285,7 @@ func (c *Config) GroupNames() []string {
 
 // list joins words with commas, sorted. A long list is cut.
 func list(words []string) string {
-	const most = 30
+	const most = 40
 	sorted := slices.Sorted(slices.Values(words))
 	if len(sorted) <= most {
 		return strings.Join(sorted, ", ")

@@ -73,10 +73,13 @@ type Config struct {
 	Engine Engine `yaml:"engine,omitempty"`
 	// Store keeps the tasks.
 	Store Store `yaml:"store,omitempty"`
+	// SealingKey encrypts the stored sign-ins at tool servers: 32 random bytes in base64 or hexadecimal digits. Default: LEGWORK_SEALING_KEY; without both, the file sealing.key in data_dir, which legwork makes when it is needed.
+	SealingKey string `yaml:"sealing_key,omitempty"`
 
 	file     string           // as it was given to Load
 	places   map[string]place // of each key in the file
 	folder   string           // of the config file
+	sealedBy string           // the variable that holds the sealing key; empty: none, or the file does
 	filled   []secret         // values from variables and files
 	imported []string         // files that ImportServers names, missing ones too
 	warnings Errors
@@ -265,7 +268,9 @@ func readRoot(path string, text []byte, root *yaml.Node, env func(string) (strin
 	}
 	d.importServers(config, folder)
 	config.filled, config.file, config.places = d.secrets, path, d.places
-	config.Telemetry.fromEnv(func(name string) string { value, _ := env(name); return strings.TrimSpace(value) })
+	variable := func(name string) string { value, _ := env(name); return strings.TrimSpace(value) }
+	config.Telemetry.fromEnv(variable)
+	config.sealFromEnv(variable)
 	d.check(config)
 	d.unpriced(config)
 	d.missingPrices(config)

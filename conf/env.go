@@ -31,6 +31,7 @@ const (
 	envSlackSecret    = "SLACK_SIGNING_SECRET"    //nolint:gosec // the name of a variable
 	envAdmins         = "LEGWORK_ADMINS"
 	envSearch         = "LEGWORK_SEARCH_URL"
+	envSealing        = "LEGWORK_SEALING_KEY" //nolint:gosec // the name of a variable
 )
 
 // defaultModel is used when the environment names none.
@@ -53,8 +54,9 @@ const defaultModel = "gpt-5-mini"
 //
 // LEGWORK_ADMINS lists admins: telegram:123,slack:U1.
 //
-// OTEL_EXPORTER_OTLP_ENDPOINT and OTEL_EXPORTER_OTLP_HEADERS set where traces go,
-// also when a config file does not.
+// OTEL_EXPORTER_OTLP_ENDPOINT and OTEL_EXPORTER_OTLP_HEADERS set where traces go, and
+// LEGWORK_SEALING_KEY is the key for stored sign-ins, also when a config file does not
+// set them.
 func FromEnv(env func(string) (string, bool)) (*Config, error) {
 	get := func(name string) string {
 		value, _ := env(name)
@@ -73,6 +75,7 @@ func FromEnv(env func(string) (string, bool)) (*Config, error) {
 	config.Tools = envTools(get(envSearch))
 	config.Platforms.fromEnv(get)
 	config.Telemetry.fromEnv(get)
+	config.sealFromEnv(get)
 	if errs := config.envMistakes(); len(errs) > 0 {
 		return nil, errs
 	}
@@ -110,6 +113,7 @@ func (c *Config) envMistakes() Errors {
 		"slack.signing_secret":    envSlackSecret,
 
 		"telemetry.otlp_endpoint": envOTLP,
+		"sealing_key":             envSealing,
 
 		"servers.search.options":     envSearch,
 		"servers.search.options.url": envSearch,
@@ -121,6 +125,7 @@ func (c *Config) envMistakes() Errors {
 	l.Include("", c.LLM.Validate())
 	l.Include("", c.Tools.Validate())
 	c.ownPlatforms(&l)
+	c.ownSealing(&l)
 	c.Telemetry.validate(&l)
 	var errs Errors
 	for _, i := range l.List {

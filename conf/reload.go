@@ -139,7 +139,7 @@ func Restart(before, after *Config) []string {
 // NeedsRestart lists the keys that a running process cannot change.
 func NeedsRestart() []string {
 	return []string{
-		"backup", "data_dir", "engine", "http.listen", "http.public_url", "http.webhook_listen", "limits.concurrent_tasks", "log", "retention", "slack", "store", "telegram", "telemetry", "texts_dir",
+		"backup", "data_dir", "engine", "http.listen", "http.public_url", "http.webhook_listen", "limits.concurrent_tasks", "log", "retention", "sealing_key", "slack", "store", "telegram", "telemetry", "texts_dir",
 	}
 }
 
@@ -158,7 +158,8 @@ func (c *Config) parts() map[string]any {
 		"approvals": c.Approvals, "schedules": c.Schedules, "import_servers": c.ImportServers,
 		"limits": limits, "limits.concurrent_tasks": c.Limits.ConcurrentTasks, "engine": c.Engine, "store": c.Store,
 		"retention": c.Retention, "backup": c.Backup, "files": c.Files, "budget": c.Budget, "alerts": c.Alerts, "telemetry": c.Telemetry,
-		"telegram": nil, "slack": nil,
+		"sealing_key": c.SealingKey,
+		"telegram":    nil, "slack": nil,
 	}
 	if c.Telegram != nil {
 		parts["telegram"] = c.Telegram.WithDefaults()

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"legwork/internal/seal"
 	"legwork/tools"
 	"legwork/tools/client"
 )
@@ -52,6 +53,10 @@ func (c *Config) ownSecrets() secretSet {
 	found.addHeaders("telemetry.otlp_headers", c.Telemetry.OTLPHeaders)
 	found.addAddress("telemetry.otlp_endpoint", c.Telemetry.OTLPEndpoint)
 	found.addAddress("store.url", c.Store.URL)
+	found.add("sealing_key", c.SealingKey)
+	if k, err := seal.ParseKey(c.SealingKey); err == nil {
+		found.add("sealing_key", k.Forms()...)
+	}
 	for name, s := range c.Tools.Servers {
 		found.addServer("servers."+name, s)
 	}
@@ -87,7 +92,7 @@ func (c *Config) Credentials() []string {
 // the Secrets. A variable that tool servers inherit, or that sets a proxy, is not one of
 // them.
 func (c *Config) SecretVariables() []string {
-	names := []string{envKey, envURL, envTelegramToken, envTelegramSecret, envSlackBot, envSlackApp, envSlackSecret, envSearch, envOTLP, envOTLPHeaders}
+	names := []string{envKey, envURL, envTelegramToken, envTelegramSecret, envSlackBot, envSlackApp, envSlackSecret, envSearch, envSealing, envOTLP, envOTLPHeaders}
 	secrets := c.Secrets()
 	for _, f := range c.filled {
 		name, ok := strings.CutPrefix(strings.TrimSuffix(f.reference, "}"), "${")

@@ -35,6 +35,8 @@ type Admin struct {
 	// Wake tells the engine about a new event of a task. When it is nil, no engine
 	// runs, so that tasks do not end by themselves.
 	Wake func(context.Context, tasks.ID) error
+	// Keys seal the sign-ins at servers. Only rekey and sealed need them.
+	Keys *Keys
 }
 
 // BackupFolder is where the backups of a data directory are.

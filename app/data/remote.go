@@ -22,6 +22,8 @@ const (
 	pathVerify  = "/data/verify"
 	pathCompact = "/data/compact"
 	pathForget  = "/data/forget"
+	pathRekey   = "/data/rekey"
+	pathSealed  = "/data/sealed"
 )
 
 // Handle lets a second process work on the data.
@@ -30,6 +32,8 @@ func (a Admin) Handle(mux *http.ServeMux) {
 	control.Handle(mux, pathVerify, a.verify)
 	control.Handle(mux, pathCompact, a.compactByHand)
 	control.Handle(mux, pathForget, a.Forget)
+	control.Handle(mux, pathRekey, a.rekey)
+	control.Handle(mux, pathSealed, a.sealed)
 }
 
 // Owner reaches the data of a config from a second process.

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"legwork/app/cli"
+	"legwork/app/data"
 	"legwork/app/probe"
 	"legwork/conf"
 	"legwork/internal/telemetry"
@@ -48,10 +49,29 @@ func (command checkCommand) Run(ctx context.Context, c cli.Console) error {
 	if open := config.Tools.Open(); len(open) > 0 {
 		fmt.Fprintf(c.Out, "hint: these servers can read and change all files of legwork's user: %s; on Linux, servers.NAME.sandbox names the folders that they need (docs/security.md)\n", strings.Join(open, ", "))
 	}
+	if err := checkKeys(ctx, config, c); err != nil {
+		return err
+	}
 	fmt.Fprintf(c.Out, "%s: no mistakes; models: %d, servers: %d, groups: %d\n", source,
 		len(config.LLM.Models), len(config.Tools.Servers), len(config.GroupNames()))
 	if command.Probe {
 		return probe.Run(ctx, config, command.Wait, c)
+	}
+	return nil
+}
+
+// checkKeys prints what is wrong with the sealing key and the sign-ins that it seals.
+func checkKeys(ctx context.Context, config *conf.Config, c cli.Console) error {
+	sealed, err := data.Owner{Config: config, Log: c.Log(config)}.Sealed(ctx)
+	if err != nil {
+		fmt.Fprintln(c.Out, err)
+		return cli.ErrFailed
+	}
+	for _, advice := range sealed.Advice() {
+		fmt.Fprintf(c.Out, "warning: %s\n", advice)
+	}
+	if config.Store.Type == "postgres" && config.SealingKey == "" {
+		fmt.Fprintln(c.Out, "hint: with postgres, set sealing_key or LEGWORK_SEALING_KEY: each legwork on the database needs the same key to read the stored sign-ins (docs/data.md)")
 	}
 	return nil
 }

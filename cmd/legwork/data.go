@@ -28,6 +28,7 @@ type dataCommand struct {
 	Forget  forgetCommand  `cmd:"" help:"Delete everything that is stored about a person or a chat."`
 	Restore restoreCommand `cmd:"" help:"Go back to a backup: it replaces the data file. Everything stored after it is lost."`
 	Copy    copyCommand    `cmd:"" help:"Copy the data to another store, a folder or a Postgres database, and compare both. Interrupted, the same command continues."`
+	Rekey   rekeyCommand   `cmd:"" help:"Change the key that encrypts the stored sign-ins at tool servers, also while legwork runs."`
 }
 
 // dataConfig names the config of the data.
@@ -114,6 +115,44 @@ func (command verifyCommand) all(ctx context.Context, c cli.Console) error {
 		fmt.Fprintln(c.Out, "There is no data yet.")
 	}
 	return err
+}
+
+type rekeyCommand struct {
+	dataConfig
+	To  string `placeholder:"FILE" help:"The file with the new key; it is made when there is none. Default: a new key, or with --old the key in use."`
+	Old string `placeholder:"FILE" help:"A file with an earlier key that some sign-ins are still sealed with."`
+}
+
+// Run changes the sealing key.
+func (command rekeyCommand) Run(ctx context.Context, c cli.Console) error {
+	owner, err := command.owner(c)
+	if err != nil {
+		return err
+	}
+	var in data.RekeyRequest
+	for path, to := range map[string]*string{command.To: &in.To, command.Old: &in.Old} {
+		if path != "" {
+			if *to, err = filepath.Abs(path); err != nil {
+				return fmt.Errorf("finding the folder of the key: %w", err)
+			}
+		}
+	}
+	out, err := owner.Rekey(ctx, in)
+	if err != nil {
+		return err
+	}
+	if out.Key == "" {
+		fmt.Fprintln(c.Out, "There is no data yet.")
+		return nil
+	}
+	fmt.Fprintf(c.Out, "Sealed %d sign-ins with the key %s.\n", out.Connections-out.Lost, out.Key)
+	if out.File != "" {
+		fmt.Fprintf(c.Out, "The key is in %s.\n", out.File)
+	}
+	for _, advice := range out.Advice() {
+		fmt.Fprintln(c.Out, "warning:", advice)
+	}
+	return nil
 }
 
 type compactCommand struct{ dataConfig }

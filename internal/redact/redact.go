@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 )
 
@@ -21,6 +22,8 @@ const Shortest = 8
 // value knows no secrets, only shapes.
 type Redactor struct {
 	known atomic.Pointer[secrets]
+	mu    sync.Mutex
+	list  []string // all that were added
 }
 
 // secrets are all forms of the secrets, the longest first.
@@ -33,14 +36,20 @@ type secrets struct {
 // out.
 func New(secrets []string) *Redactor {
 	r := new(Redactor)
-	r.Set(secrets)
+	r.Add(secrets...)
 	return r
 }
 
-// Set replaces the known secrets, as a reload of the config does.
-func (r *Redactor) Set(list []string) {
+// Add adds secrets, such as those of a new config. Earlier ones stay hidden, because open
+// connections and calls still use them.
+func (r *Redactor) Add(list ...string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.list = append(r.list, list...)
+	slices.Sort(r.list)
+	r.list = slices.Compact(r.list)
 	var all []string
-	for _, secret := range list {
+	for _, secret := range r.list {
 		if len(secret) >= Shortest {
 			all = append(all, forms(secret)...)
 		}

@@ -89,11 +89,11 @@ func TestKnown(t *testing.T) {
 	}
 }
 
-func TestSetReplaces(t *testing.T) {
+func TestAdd(t *testing.T) {
 	r := redact.New([]string{"first-secret"})
-	r.Set([]string{"second-secret"})
-	if got, want := r.String("first-secret second-secret"), "first-secret ***"; got != want {
-		t.Errorf("after Set: got %q, want %q", got, want)
+	r.Add("second-secret", "first-secret")
+	if got, want := r.String("first-secret second-secret"), "*** ***"; got != want {
+		t.Errorf("after Add: got %q, want %q", got, want)
 	}
 	var zero redact.Redactor
 	if got, want := zero.String("first-secret xoxb-1"), "first-secret ***"; got != want {
