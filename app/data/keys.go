@@ -159,11 +159,10 @@ func (k *Keys) configReads(name string) bool {
 func (k *Keys) change(ctx context.Context, to seal.Key) error {
 	k.Use(to)
 	err := k.store.Reseal(ctx, func(id tasks.ConnectionID, sealed []byte) ([]byte, error) {
-		plain, err := k.Open(sealed, id.About())
-		if err != nil {
-			return sealed, nil
+		if plain, err := k.Open(sealed, id.About()); err == nil {
+			return k.Seal(plain, id.About())
 		}
-		return k.Seal(plain, id.About())
+		return sealed, nil
 	})
 	if err != nil {
 		return err

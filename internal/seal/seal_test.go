@@ -108,7 +108,7 @@ func TestNeverPrinted(t *testing.T) {
 		slog.New(h).Info("x", "key", k, "keys", []seal.Key{k})
 	}
 	raw, _ := base64.StdEncoding.DecodeString(k.Text())
-	decimal := fmt.Sprint(raw[:5])
+	decimal := fmt.Sprintf("%v", raw[:5])
 	for _, form := range append(k.Forms(), strings.Trim(decimal, "[]")) {
 		if strings.Contains(out.String(), form) {
 			t.Errorf("a printed key shows %q:\n%s", form, out.String())
