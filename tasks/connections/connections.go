@@ -25,7 +25,7 @@ type Sealer interface {
 	Open(sealed, about []byte) ([]byte, error)
 }
 
-// Config says how people sign in. Store and Sealer are required.
+// Config says how people sign in. Store, Sealer and Now are required.
 type Config struct {
 	Store  tasks.Connections
 	Sealer Sealer
@@ -36,7 +36,7 @@ type Config struct {
 	// Changed is called after a person has signed in or a sign-in has ended; nil: nothing
 	// is.
 	Changed func(context.Context, tasks.ConnectionID)
-	Now     func() time.Time // nil: time.Now
+	Now     func() time.Time
 	Log     *slog.Logger     // nil: nothing is logged
 }
 
@@ -66,9 +66,6 @@ var (
 func New(c Config) *Connections {
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
-	}
-	if c.Now == nil {
-		c.Now = time.Now
 	}
 	if c.Changed == nil {
 		c.Changed = func(context.Context, tasks.ConnectionID) {}

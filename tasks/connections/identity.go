@@ -76,21 +76,24 @@ func (i *identity) Grant(ctx context.Context) (oauth.Grant, error) {
 	return g, err
 }
 
-// Renewed implements oauth.Vault.
+// Renewed implements oauth.Vault. It tries again when the secrets were sealed with a new
+// key meanwhile: the old refresh token may be used up.
 func (i *identity) Renewed(ctx context.Context, old, renewed oauth.Grant) error {
-	c, g, err := i.stored(ctx)
-	if err != nil || g.Access != old.Access || c.Server == "" {
-		return err // a person has signed in again or out meanwhile
+	const tries = 3
+	for n := 1; ; n++ {
+		c, g, err := i.stored(ctx)
+		if err != nil || c.Server == "" || g.Access != old.Access {
+			return err // a person has signed in again or out meanwhile
+		}
+		sealed, err := i.connections.seal(sealedGrant{i.config.Server, renewed}, i.id)
+		if err != nil {
+			return err
+		}
+		err = i.connections.Store.RenewConnection(ctx, i.id, c.Sealed, sealed, renewed.Scopes)
+		if n == tries || !errors.Is(err, tasks.ErrNoConnection) {
+			return err
+		}
 	}
-	sealed, err := i.connections.seal(sealedGrant{i.config.Server, renewed}, i.id)
-	if err != nil {
-		return err
-	}
-	err = i.connections.Store.RenewConnection(ctx, i.id, c.Sealed, sealed, renewed.Scopes)
-	if errors.Is(err, tasks.ErrNoConnection) {
-		return nil
-	}
-	return err
 }
 
 // Ended implements oauth.Vault.

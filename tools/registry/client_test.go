@@ -104,12 +104,12 @@ func TestBadRegistries(t *testing.T) {
 		"too large":  {body(`{"servers": [], "x": "` + strings.Repeat("x", 5<<20) + `"}`), "its answer is larger than 4 MiB"},
 		"no such API": {func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Content-Type", "application/json")
-			w.WriteHeader(404)
+			w.WriteHeader(http.StatusNotFound)
 		}, "it has no list of servers at /v0.1/servers"},
-		"down": {func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(503) }, "it answers with the status 503"},
+		"down": {func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(http.StatusServiceUnavailable) }, "it answers with the status 503"},
 		"a rate limit": {func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Retry-After", "90")
-			w.WriteHeader(429)
+			w.WriteHeader(http.StatusTooManyRequests)
 		}, "it limits the rate of requests; try again in 1m30s"},
 		"another host": {func(w http.ResponseWriter, r *http.Request) {
 			http.Redirect(w, r, elsewhere.URL+r.URL.RequestURI(), http.StatusFound)

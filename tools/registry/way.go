@@ -112,7 +112,7 @@ func Escape(plain string) string { return strings.ReplaceAll(plain, "$", "$$") }
 
 // Settings are the settings with the values of inputs, which are texts of the config. What
 // needs an input without a value is left out.
-func (w Way) Settings(values map[*Input]string) Settings {
+func (w *Way) Settings(values map[*Input]string) Settings {
 	get := func(in *Input) (string, bool) {
 		if v, ok := values[in]; ok {
 			return v, true
@@ -160,7 +160,7 @@ func (w Way) Settings(values map[*Input]string) Settings {
 
 // AddressProblem says why the values that were given make no address that legwork
 // calls; empty: it is one.
-func (w Way) AddressProblem(address string) string {
+func (w *Way) AddressProblem(address string) string {
 	u, err := url.Parse(address)
 	switch {
 	case err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http":
@@ -361,7 +361,7 @@ func (w *Way) template(s string, variables map[string]value, needed bool) text {
 }
 
 // Asks names the values that somebody has to give, with the secret ones.
-func (w Way) Asks() []string {
+func (w *Way) Asks() []string {
 	var names []string
 	for _, in := range w.Inputs {
 		if in.Required && in.Default == "" || in.Secret {
@@ -372,7 +372,7 @@ func (w Way) Asks() []string {
 }
 
 // Transport is how legwork would talk to the server.
-func (w Way) Transport() string {
+func (w *Way) Transport() string {
 	if w.Kind == "http" || w.Kind == "sse" {
 		return w.Kind
 	}
