@@ -20,8 +20,8 @@ func TestConformance(t *testing.T) {
 	node := need.Node22(t)
 	e := newEnv(t)
 	for name, scenarios := range map[string][]string{
-		"@modelcontextprotocol/conformance": {"server-initialize", "ping", "tools-list"},
-		"conformance-next":                  {"server-initialize", "ping", "tools-list", "server-stateless", "http-header-validation"},
+		"@modelcontextprotocol/conformance": {"server-initialize", "ping", "tools-list", "resources-list", "server-sse-multiple-streams"},
+		"conformance-next":                  {"server-initialize", "ping", "tools-list", "server-stateless", "http-header-validation", "resources-list", "server-sse-multiple-streams"},
 	} {
 		program := filepath.Join(need.NPMPackage(t, name), "dist", "index.js")
 		for _, scenario := range scenarios {

@@ -1,5 +1,6 @@
-// Package conformance_test runs the client scenarios of the official MCP
-// conformance suite against legwork's own client.
+// Package conformance_test runs the official MCP conformance suite: its client scenarios
+// against legwork's own client, and its server scenarios against a server that is built
+// as legwork's own servers are.
 package conformance_test
 
 import (
@@ -60,14 +61,14 @@ func TestConformance(t *testing.T) {
 		})
 	}
 	if !t.Failed() && len(tables) == 2 { // -run may have chosen one
-		compare(t, filepath.Join(need.Root(t), "docs", "conformance.md"), strings.Join(tables, "\n"))
+		compare(t, filepath.Join(need.Root(t), "docs", "conformance.md"), "client", strings.Join(tables, "\n"))
 	}
 }
 
-// runAll runs all scenarios of a suite and returns the table of them.
+// runAll runs all client scenarios of a suite and returns the table of them.
 func (s suite) runAll(t *testing.T) string {
 	t.Helper()
-	all := s.scenarios(t)
+	all := s.list(t, "--client")
 	outcomes := make([]outcome, len(all))
 	// One after the other: they measure how long the client waits. Both ways of
 	// connecting must do: as in the daemon, which finds out what the server
@@ -154,10 +155,10 @@ func build(t *testing.T) []suite {
 
 var listed = regexp.MustCompile(`(?m)^  - (\S+) \[(.*)\]$`)
 
-// scenarios are those that the suite has for clients.
-func (s suite) scenarios(t *testing.T) []scenario {
+// list lists the scenarios for one side: --client or --server.
+func (s suite) list(t *testing.T, side string) []scenario {
 	t.Helper()
-	out, err := exec.CommandContext(t.Context(), s.node, s.program, "list", "--client").Output()
+	out, err := exec.CommandContext(t.Context(), s.node, s.program, "list", side).Output()
 	if err != nil {
 		t.Fatalf("listing scenarios: %v", err)
 	}
@@ -210,19 +211,26 @@ func (s suite) run(t *testing.T, name, revision, protocol string) outcome {
 		if err != nil || d.Name() != "checks.json" {
 			return err
 		}
-		b, err := os.ReadFile(path)
-		if err != nil {
-			return err
-		}
+		o.checks = readChecks(t, path)
 		stderr, err := os.ReadFile(filepath.Join(filepath.Dir(path), "stderr.txt"))
 		o.output = string(stderr)
-		return errors.Join(err, json.Unmarshal(b, &o.checks))
+		return err
 	})
 	if err != nil || o.checks == nil {
 		t.Fatalf("reading the checks of %s: %v; the suite said:\n%s", name, err, out)
 	}
-	o.checks = slices.DeleteFunc(o.checks, func(c check) bool { return c.Status == "INFO" })
 	return o
+}
+
+// readChecks reads the checks of a scenario, without INFO.
+func readChecks(t *testing.T, path string) []check {
+	t.Helper()
+	checks := []check{} // not nil: there was a file
+	b, err := os.ReadFile(path)
+	if err := errors.Join(err, json.Unmarshal(b, &checks)); err != nil {
+		t.Fatalf("reading %s: %v", path, err)
+	}
+	return slices.DeleteFunc(checks, func(c check) bool { return c.Status == "INFO" })
 }
 
 // ran are the checks that were not skipped.
@@ -232,6 +240,18 @@ func (o outcome) ran() []check {
 
 func (o outcome) passed() bool {
 	return len(o.ran()) > 0 && !slices.ContainsFunc(o.ran(), func(c check) bool { return c.Status != "SUCCESS" })
+}
+
+// count counts the checks by their ids: how often some checks run depends on timing.
+func (o outcome) count() (passed, ran int) {
+	all, good := map[string]bool{}, map[string]bool{}
+	for _, c := range o.ran() {
+		all[c.ID] = true
+		if c.Status == "SUCCESS" {
+			good[c.ID] = true
+		}
+	}
+	return len(good), len(all)
 }
 
 // missing names the checks that did not pass.
@@ -253,22 +273,16 @@ func table(all []scenario, outcomes []outcome) string {
 	var b strings.Builder
 	b.WriteString("| scenario | revisions | result | checks that fail |\n| --- | --- | --- | --- |\n")
 	for i, c := range all {
-		passed, ran := map[string]bool{}, map[string]bool{} // by id: how often some checks run depends on timing
-		for _, x := range outcomes[i].ran() {
-			ran[x.ID] = true
-			if x.Status == "SUCCESS" {
-				passed[x.ID] = true
-			}
-		}
-		fmt.Fprintf(&b, "| %s | %s | %d of %d | %s |\n", c.name, c.revisions, len(passed), len(ran), outcomes[i].missing())
+		passed, ran := outcomes[i].count()
+		fmt.Fprintf(&b, "| %s | %s | %d of %d | %s |\n", c.name, c.revisions, passed, ran, outcomes[i].missing())
 	}
 	return b.String()
 }
 
-// compare compares the table between the marks of a page, or writes it.
-func compare(t *testing.T, page, want string) {
+// compare compares the table between the marks of a side in a page, or writes it.
+func compare(t *testing.T, page, side, want string) {
 	t.Helper()
-	const begin, end = "<!-- begin: written by go test ./internal/test/conformance -update -->\n", "<!-- end -->\n"
+	begin, end := "<!-- begin "+side+": written by go test ./internal/test/conformance -update -->\n", "<!-- end "+side+" -->\n"
 	b, err := os.ReadFile(page)
 	if err != nil {
 		t.Fatal(err)
