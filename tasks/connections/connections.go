@@ -37,7 +37,7 @@ type Config struct {
 	// is.
 	Changed func(context.Context, tasks.ConnectionID)
 	Now     func() time.Time
-	Log     *slog.Logger     // nil: nothing is logged
+	Log     *slog.Logger // nil: nothing is logged
 }
 
 // Connections are the sign-ins at the servers of the config. Its methods are safe for
