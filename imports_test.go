@@ -40,6 +40,7 @@ bot/terminal       | bot bot/markdown i18n clip | x/term x/sys displaywidth canc
 bot/telegram       | bot bot/markdown retry telemetry issue  | telegram-bot-api/v5 displaywidth golang-lru/v2
 bot/slack          | bot bot/markdown retry telemetry issue clip | slack-go/slack gorilla/websocket golang-lru/v2
 bot/web            | bot clip files tasks web/problem          |
+web/connect        | i18n tasks tasks/connections            |
 web                | bot clip tasks tasks/api telemetry web/problem tasks/policy | x/time golang-lru/v2 coreos/go-oidc/v3 go-jose/v4 x/oauth2
 web/api            | clip files planner plainjson tasks tasks/api telemetry web/problem tasks/policy | huma/v2
 web/console        |                                         |

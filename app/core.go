@@ -34,6 +34,7 @@ import (
 	"legwork/tasks/alerts"
 	"legwork/tasks/api"
 	"legwork/tasks/commands"
+	"legwork/tasks/connections"
 	"legwork/tasks/engine"
 	"legwork/tasks/executor"
 	"legwork/tasks/inbox"
@@ -52,6 +53,7 @@ type core struct {
 	texts      *i18n.Texts
 	store      *data.Store
 	keys       *data.Keys // seal the sign-ins at servers
+	signedIn   *connections.Connections
 	tools      *tools.Manager
 	executor   *executor.Executor
 	presenters *presenter.Presenters
@@ -105,6 +107,8 @@ func openCore(ctx context.Context, config *conf.Config, command string, w instru
 	options.Known, options.OnChange = tooladmin.Stored{Store: a.store}, func(c tools.Change) {
 		commands.ToolChanged(context.Background(), a.inbox, c) // Flush ends it
 	}
+	a.signedIn = a.newConnections(config)
+	options.Authorizers = a.signedIn
 	if a.tools, err = tools.New(config.Tools, options); err != nil {
 		return nil, errors.Join(fmt.Errorf("preparing tools: %w", err), a.store.Close())
 	}
@@ -169,7 +173,7 @@ func (a *core) connect(model llm.Model, platforms ...bot.Platform) {
 	a.inbox = inbox.New(inbox.Config{
 		Store: a.store, Wake: a.engine.Wake, Texts: a.texts, Chats: chats, Log: a.log, Now: a.clock.Now, Wall: time.Now, Tools: a.tools, Links: pageOf(a.config),
 		Zones: zones(), Pause: a.pause, Load: a.engine.Load, Notes: forgetNotes(a.config.DataDir), Forgotten: func() { a.forgotten.Store(true) },
-		Full: diskFull(a.config.DataDir), Rules: inboxRules(a.config), Commands: commands.All(), Presses: commands.Presses(), Page: a.pageURL, Shared: a.hub != nil, BudgetExtended: func() { a.budgets.Extended() }, Metrics: a.metrics, Tracer: a.tracer,
+		Full: diskFull(a.config.DataDir), Rules: inboxRules(a.config), Commands: commands.All(), Presses: commands.Presses(), Page: a.pageURL, SignIns: signIns{a.signedIn, a}, Shared: a.hub != nil, BudgetExtended: func() { a.budgets.Extended() }, Metrics: a.metrics, Tracer: a.tracer,
 	})
 	a.budgets = alerts.NewBudgetWatch(a.inbox, a.reportBudgets)
 }

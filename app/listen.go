@@ -15,6 +15,7 @@ import (
 	"legwork/tasks/api"
 	"legwork/web"
 	webapi "legwork/web/api"
+	"legwork/web/connect"
 	"legwork/web/console"
 	"legwork/web/mcp"
 )
@@ -63,7 +64,7 @@ func (a *core) serverConfig(ctx context.Context, config *conf.Config, webhooks f
 	programs.Stop, programs.Log, programs.Metrics = ctx.Done(), a.log, a.metrics
 	calls := webapi.New(programs)
 	return web.Config{
-		Listen: config.HTTP.Listen, PublicURL: config.HTTP.PublicURL, Docs: calls.Docs(), Console: console.Handler(), Access: access(config),
+		Listen: config.HTTP.Listen, PublicURL: config.HTTP.PublicURL, Docs: calls.Docs(), Open: connect.Handlers(connect.Config{Connections: a.signedIn, Texts: a.texts, Log: a.log}), Console: console.Handler(), Access: access(config),
 		SignIn: a.signIn(programs.ConfigFile != nil), Streams: webapi.IsUpload, API: redact.Replies(withChat(a.webChat, calls.Handler()), a.hidden, false), Log: a.log,
 	}
 }

@@ -75,7 +75,7 @@ func (d *daemon) read(ctx context.Context) (telemetry.Readings, error) {
 		now.Models[name] = !h.Down
 	}
 	for _, s := range d.core.tools.Status() {
-		now.Servers[s.Name] = s.State == client.Ready
+		now.Servers[s.Name] = s.State == client.Ready || s.State == client.Personal
 	}
 	return now, d.core.readStore(ctx, &now)
 }

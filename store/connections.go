@@ -109,6 +109,23 @@ func (s Secrets) PutAttempt(ctx context.Context, a tasks.Attempt) error {
 	})
 }
 
+// Attempt implements tasks.Connections.
+func (s Secrets) Attempt(ctx context.Context, id string) (a tasks.Attempt, err error) {
+	found := false
+	err = s.view(ctx, "reading sign-in", func(x *txn) {
+		var damaged error
+		a, found, damaged = attemptRows.get(x, id)
+		found = found && damaged == nil && a.Until.After(x.time)
+	})
+	if err == nil && !found {
+		err = tasks.ErrNoConnection
+	}
+	if err != nil {
+		return tasks.Attempt{}, err
+	}
+	return a, nil
+}
+
 // SpendAttempt implements tasks.Connections.
 func (s Secrets) SpendAttempt(ctx context.Context, id, by string) (a tasks.Attempt, err error) {
 	found := false

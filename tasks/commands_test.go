@@ -18,7 +18,7 @@ import (
 // TestCommandNames: each command has a description in every language.
 func TestCommandNames(t *testing.T) {
 	o := newEnv(t)
-	want := strings.Fields("start task plan stop status retry new forget history groups approvals schedule prompt model lang timezone usage settings console pause resume help")
+	want := strings.Fields("start task plan stop status retry new forget history groups approvals schedule prompt model lang timezone usage settings console connections connect pause resume help")
 	if got := commands.Names(); !slices.Equal(got, want) {
 		t.Errorf("CommandNames = %q, want %q", got, want)
 	}

@@ -13,6 +13,12 @@ const AttemptTime = 15 * time.Minute
 // MaxConnection bounds the sealed secrets and scopes of a connection together, in bytes.
 const MaxConnection = 64 << 10
 
+// ErrNoSignIn means that people do not sign in at a server.
+var ErrNoSignIn = errors.New("people do not sign in at this server")
+
+// ErrDenied means that a person did not agree to a sign-in.
+var ErrDenied = errors.New("the person did not agree")
+
 // ErrNoConnection means that there is no such connection or sign-in, or no longer.
 var ErrNoConnection = errors.New("no such connection")
 
@@ -71,6 +77,8 @@ type Connections interface {
 	// PutAttempt stores a sign-in that has begun, and deletes those whose time is over and
 	// earlier ones of the same person at the same server.
 	PutAttempt(ctx context.Context, a Attempt) error
+	// Attempt returns a sign-in that has begun. ErrNoConnection also when its time is over.
+	Attempt(ctx context.Context, id string) (Attempt, error)
 	// SpendAttempt deletes a sign-in that has begun and returns it. ErrNoConnection also
 	// when its time is over. When by is another person, it is ErrNoConnection, too, and
 	// nothing is deleted.

@@ -100,7 +100,7 @@ func (j *gated) Prompt(_ context.Context, group, name string, arguments map[stri
 	return fmt.Sprintf("%s %s %v", group, name, arguments), nil
 }
 
-func (j *gated) Verdict(_ context.Context, group, _ string, _ json.RawMessage) tools.Verdict {
+func (j *gated) Verdict(_ context.Context, group, _, _ string, _ json.RawMessage) tools.Verdict {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return tools.Verdict{Ask: group == "book" && !j.open, AskSecrets: j.secrets, Repeatable: group != "book", Trusted: true, Definition: j.definition}

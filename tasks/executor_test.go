@@ -510,9 +510,9 @@ func (l *lateTools) Groups() []tools.Group {
 	return groups
 }
 
-func (l *lateTools) Tools(ctx context.Context, group string) ([]tools.Tool, error) {
+func (l *lateTools) Tools(ctx context.Context, group, person string) ([]tools.Tool, error) {
 	l.ready = l.ready || group == "look"
-	return l.Toolbox.Tools(ctx, group)
+	return l.Toolbox.Tools(ctx, group, person)
 }
 
 // TestThePlanWaitsForServers: at the start of the program the planner would know nothing

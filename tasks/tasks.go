@@ -53,15 +53,15 @@ func (p Page) Task(id ID) string {
 type Toolbox interface {
 	// Groups lists the groups, in a fixed order.
 	Groups() []tools.Group
-	// Tools lists a group's tools. It leaves out the tools of servers that it cannot
-	// reach. An error means that no tools are left.
-	Tools(ctx context.Context, group string) ([]tools.Tool, error)
-	// Find returns the names of the tools of a group that fit a description in plain
-	// words best, the best first.
-	Find(ctx context.Context, group, query string) ([]string, error)
+	// Tools lists a group's tools for the person of that key. It leaves out the tools of
+	// servers that it cannot reach. An error means that no tools are left.
+	Tools(ctx context.Context, group, person string) ([]tools.Tool, error)
+	// Find returns the names of the tools of a group for a person that fit a description
+	// in plain words best, the best first.
+	Find(ctx context.Context, group, person, query string) ([]string, error)
 	// Verdict says whether a call may be made, and how. It refuses arguments that do
 	// not fit, before a person is asked. It waits for a server that is starting.
-	Verdict(ctx context.Context, group, tool string, arguments json.RawMessage) tools.Verdict
+	Verdict(ctx context.Context, group, person, tool string, arguments json.RawMessage) tools.Verdict
 	// Call makes a call. Every failure is a Result that a model can act on; the
 	// error is only that of ctx.
 	Call(ctx context.Context, c tools.Call) (tools.Result, error)

@@ -11,12 +11,19 @@ import (
 // AuthOAuth is the type of Auth.
 const AuthOAuth = "oauth"
 
+// The identities with which a server is called.
+const (
+	IdentityShared = "shared" // an admin signs in once for everybody
+	IdentityPerson = "person" // each person signs in
+)
+
 // Auth says how legwork signs in at a remote server.
 type Auth struct {
 	Type          string        `yaml:"type" json:"type"`                               // oauth
-	Grant         string        `yaml:"grant" json:"grant"`                             // client_credentials, assertion or enterprise
+	Identity      string        `yaml:"identity" json:"identity,omitempty"`             // person: each person signs in; shared or empty: one sign-in, by an admin
+	Grant         string        `yaml:"grant" json:"grant,omitempty"`                   // code or empty: a person agrees in a browser; client_credentials, assertion and enterprise: no person does
 	Scopes        []string      `yaml:"scopes" json:"scopes,omitempty"`                 // that are asked for; empty: those that the server names
-	ClientID      string        `yaml:"client_id" json:"client_id,omitempty"`           // of legwork at the authorization server
+	ClientID      string        `yaml:"client_id" json:"client_id,omitempty"`           // of legwork at the authorization server; empty: legwork registers itself
 	ClientSecret  string        `yaml:"client_secret" json:"client_secret,omitempty"`   // of client_id
 	PrivateKey    string        `yaml:"private_key" json:"private_key,omitempty"`       // in PEM: proves that legwork is client_id, in place of client_secret
 	AssertionFile string        `yaml:"assertion_file" json:"assertion_file,omitempty"` // of assertion and enterprise: the file with the token that is exchanged; read at each use
@@ -29,6 +36,14 @@ type AuthProvider struct {
 	TokenURL     string `yaml:"token_url" json:"token_url"`                   // its token endpoint
 	ClientID     string `yaml:"client_id" json:"client_id"`                   // of legwork there
 	ClientSecret string `yaml:"client_secret" json:"client_secret,omitempty"` // of client_id
+}
+
+// PerPerson reports whether each person signs in.
+func (a *Auth) PerPerson() bool { return a != nil && a.Identity == IdentityPerson }
+
+// Asks reports whether a person has to sign in before the server can be called.
+func (a *Auth) Asks() bool {
+	return a != nil && (a.Grant == "" || a.Grant == string(oauth.Code))
 }
 
 // Secrets are the values that must not appear in a log.
@@ -52,17 +67,26 @@ func (v *validator) auth(at string, s ServerConfig) {
 			v.add(at, "and the header Authorization exclude each other; remove one of them")
 		}
 	}
-	grants := []string{string(oauth.Credentials), string(oauth.Assertion), string(oauth.Enterprise)}
+	if a.Identity != "" && a.Identity != IdentityShared && a.Identity != IdentityPerson {
+		v.add(at+".identity", "%q is unknown; allowed are shared and person", a.Identity)
+	}
+	if a.Type != AuthOAuth {
+		v.add(at+".type", "%q is unknown; allowed is oauth", a.Type)
+		return
+	}
+	grants := []string{string(oauth.Code), string(oauth.Credentials), string(oauth.Assertion), string(oauth.Enterprise)}
 	exchanges := a.Grant == string(oauth.Assertion) || a.Grant == string(oauth.Enterprise)
 	v.onlyFor(at, map[string]bool{"assertion_file": a.AssertionFile != "" && !exchanges}, "is for the grants assertion and enterprise")
 	v.onlyFor(at, map[string]bool{"provider": a.Provider != nil && a.Grant != string(oauth.Enterprise)}, "is for the grant enterprise")
 	switch {
-	case a.Type != AuthOAuth:
-		v.add(at+".type", "%q is unknown; allowed is oauth", a.Type)
-	case !slices.Contains(grants, a.Grant):
+	case a.Grant != "" && !slices.Contains(grants, a.Grant):
 		v.add(at+".grant", "%q is unknown; allowed are %s", a.Grant, quoted(grants))
-	case a.ClientID == "":
+	case !a.Asks() && a.Identity == IdentityPerson:
+		v.add(at+".identity", "person needs the grant code: with %s no person signs in", a.Grant)
+	case !a.Asks() && a.ClientID == "":
 		v.add(at+".client_id", "is missing; the authorization server gives it when legwork is registered there")
+	case a.ClientID == "" && (a.ClientSecret != "" || a.PrivateKey != ""):
+		v.add(at+".client_id", "is missing; client_secret and private_key belong to it")
 	case a.ClientSecret != "" && a.PrivateKey != "":
 		v.add(at+".private_key", "and client_secret exclude each other; remove one of them")
 	case a.Grant == string(oauth.Credentials) && a.ClientSecret == "" && a.PrivateKey == "":

@@ -52,7 +52,7 @@ func BenchmarkVerdict(b *testing.B) {
 		Servers: []string{"s"}, Tools: []string{"*", "!x*", "!s.y?"}, ReadOnly: []string{"get_*", "list_*", "s.see_*", "do_*_59"}, Approve: tools.Approve{"do_*", "pay_*", "!do_thing_7"},
 	}
 	m, _ := start(b, cfg, tools.Options{})
-	if list, err := m.Set().Tools(b.Context(), "g"); err != nil || len(list) != 60 {
+	if list, err := m.Set().Tools(b.Context(), "g", ""); err != nil || len(list) != 60 {
 		b.Fatalf("Tools: got %d, %v; want 60", len(list), err)
 	}
 	b.ReportAllocs()

@@ -28,9 +28,9 @@ const HopsKey = "legwork/hops"
 // sentence for the model; Call logs the cause with ctx, so that a handler can add
 // the task. The only error is that of ctx when it ended before there was a result.
 func (s *Set) Call(ctx context.Context, c Call) (Result, error) {
-	g := s.groups[c.Group]
-	if g == nil {
-		return failed("%v.", s.noGroup(c.Group)), nil
+	g, err := s.group(c.Group, c.Person)
+	if err != nil {
+		return failed("%v.", err), nil
 	}
 	from := time.Now()
 	ctx, span := telemetry.Start(ctx, telemetry.Client, telemetry.ExecuteTool+" "+c.Tool)

@@ -159,7 +159,7 @@ func TestPolicy(t *testing.T) {
 			c.group.ToolTimeout = 10 * time.Second
 			cfg.Groups["g"] = c.group
 			m := run(t, cfg)
-			list, err := m.Set().Tools(t.Context(), "g")
+			list, err := m.Set().Tools(t.Context(), "g", "")
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -231,7 +231,7 @@ func TestForeignWords(t *testing.T) {
 				Servers: map[string]tools.ServerConfig{"s": c.server, "math": {Builtin: "math"}},
 				Groups:  map[string]tools.GroupConfig{"g": {Servers: c.servers}},
 			})
-			if _, err := m.Set().Tools(t.Context(), "g"); err != nil {
+			if _, err := m.Set().Tools(t.Context(), "g", ""); err != nil {
 				t.Fatal(err)
 			}
 			if got := m.Set().Groups()[0].Description; got != c.want {

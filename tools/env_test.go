@@ -76,7 +76,7 @@ func (e *env) config() tools.Config { return one(tools.ServerConfig{URL: e.url})
 // names are the tools of the group "g".
 func names(t *testing.T, m *tools.Manager) []string {
 	t.Helper()
-	list, err := m.Set().Tools(t.Context(), "g")
+	list, err := m.Set().Tools(t.Context(), "g", "")
 	if err != nil {
 		t.Fatalf("Tools: %v", err)
 	}

@@ -23,14 +23,14 @@ type searchIndex struct {
 	words *search.Index
 }
 
-// Find returns the tools of a group, as "server.tool", that a description in
+// Find returns the tools of a group for a person, as "server.tool", that a description in
 // plain words fits best, the best first, at most eight. It waits for servers
 // like Tools. What it looks at are names, titles, descriptions and the names of
 // parameters.
-func (s *Set) Find(ctx context.Context, name, query string) ([]string, error) {
-	g := s.groups[name]
-	if g == nil {
-		return nil, s.noGroup(name)
+func (s *Set) Find(ctx context.Context, name, person, query string) ([]string, error) {
+	g, err := s.group(name, person)
+	if err != nil {
+		return nil, err
 	}
 	ready, views, err := g.waitReady(ctx)
 	if len(ready) == 0 && err != nil {

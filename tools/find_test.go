@@ -28,7 +28,7 @@ func TestFind(t *testing.T) {
 	m, _ := start(t, cfg, tools.Options{})
 	find := func(group, query string) []string {
 		t.Helper()
-		found, err := m.Set().Find(t.Context(), group, query)
+		found, err := m.Set().Find(t.Context(), group, "", query)
 		if err != nil {
 			t.Fatalf("Find(%s, %s): %v", group, query, err)
 		}
@@ -54,7 +54,7 @@ func TestFind(t *testing.T) {
 	if found := find("few", "invoice"); len(found) != 0 {
 		t.Errorf("Find in a group without it: got %v, want none", found)
 	}
-	if _, err := m.Set().Find(t.Context(), "none", "x"); err == nil {
+	if _, err := m.Set().Find(t.Context(), "none", "", "x"); err == nil {
 		t.Error("Find in no group: got nil, want an error")
 	}
 	s.change(t, "zebra", "Paints stripes.", "what is new is found", func() bool {

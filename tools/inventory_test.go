@@ -15,7 +15,7 @@ func TestInventory(t *testing.T) {
 			"rest":   {Servers: []string{"gone"}, Approve: tools.Approve{"get_*", "put_*"}},
 		},
 	})
-	if _, err := m.Set().Tools(t.Context(), "papers"); err != nil {
+	if _, err := m.Set().Tools(t.Context(), "papers", ""); err != nil {
 		t.Fatal(err)
 	}
 	list := m.Inventory()

@@ -26,9 +26,17 @@ type Options struct {
 	ProbeTimeout time.Duration      // how long a server may take to answer server/discover; 0: 5 s
 	Base         string             // folder that relative paths in options of built-in servers are seen from; empty: the working directory
 	Data         string             // folder for the files of built-in servers; empty: the working directory
+	Authorizers  Authorizers        // sign in where people have to do so; nil: such servers stay down
 	Known        Known              // stores the accepted definitions of tools; nil: in memory
 	Metrics      *telemetry.Metrics // count calls; may be nil
 	OnChange     func(Change)       // called for each newly quarantined tool, one at a time; nil: the Manager only logs it
+}
+
+// Authorizers sign requests with the sign-ins of people.
+type Authorizers interface {
+	// Authorizer signs the requests of a person to a server at which people sign in;
+	// empty: those of the shared sign-in.
+	Authorizer(server, person string, cfg ServerConfig) client.Authorizer
 }
 
 // Manager runs the servers of a Config and hands out snapshots of it. Its
@@ -39,6 +47,7 @@ type Manager struct {
 	guard       *client.ProcessGuard
 	definitions *definitionLog
 	prompts     *promptTexts
+	people      *people
 	failures    failures
 
 	catalogChanged chan struct{}                   // holds one token when a catalog is new
@@ -73,12 +82,33 @@ func New(cfg Config, o Options) (*Manager, error) {
 		o: o, guard: client.NewProcessGuard(o.Log), definitions: newDefinitionLog(o.Known, o.Log), prompts: newPromptTexts(), stopped: make(chan struct{}),
 		catalogChanged: make(chan struct{}, 1), lastReported: map[string]map[string]time.Time{},
 	}
+	m.people = &people{open: m.newServer, servers: map[personServer]*personal{}, start: func(s *client.Server) error {
+		m.mu.Lock()
+		running := m.changes != nil
+		m.mu.Unlock()
+		if !running {
+			return ErrStopped
+		}
+		return m.apply(context.Background(), serverChanges{start: []*client.Server{s}}) // Run answers at once, or has ended
+	}}
 	set, _, err := m.build(cfg, nil)
 	if err != nil {
 		return nil, err
 	}
 	m.set.Store(set)
 	return m, nil
+}
+
+// SignedIn starts the connections at once that a sign-in opens or a sign-out closes:
+// those of a person, or of everybody without one.
+func (m *Manager) SignedIn(server, person string) {
+	s := m.people.get(server, person)
+	if member := m.Set().servers[server]; person == "" && member != nil {
+		s = member.Server
+	}
+	if s != nil {
+		s.RetryNow()
+	}
 }
 
 // Set is the newest snapshot.
@@ -88,18 +118,18 @@ func (m *Manager) Set() *Set { return m.set.Load() }
 func (m *Manager) Groups() []Group { return m.Set().Groups() }
 
 // Tools is Set.Tools of the newest snapshot.
-func (m *Manager) Tools(ctx context.Context, group string) ([]Tool, error) {
-	return m.Set().Tools(ctx, group)
+func (m *Manager) Tools(ctx context.Context, group, person string) ([]Tool, error) {
+	return m.Set().Tools(ctx, group, person)
 }
 
 // Find is Set.Find of the newest snapshot.
-func (m *Manager) Find(ctx context.Context, group, query string) ([]string, error) {
-	return m.Set().Find(ctx, group, query)
+func (m *Manager) Find(ctx context.Context, group, person, query string) ([]string, error) {
+	return m.Set().Find(ctx, group, person, query)
 }
 
 // Verdict is Set.Verdict of the newest snapshot.
-func (m *Manager) Verdict(ctx context.Context, group, tool string, arguments json.RawMessage) Verdict {
-	return m.Set().Verdict(ctx, group, tool, arguments)
+func (m *Manager) Verdict(ctx context.Context, group, person, tool string, arguments json.RawMessage) Verdict {
+	return m.Set().Verdict(ctx, group, person, tool, arguments)
 }
 
 // Call is Set.Call of the newest snapshot.
@@ -138,6 +168,21 @@ func (m *Manager) Run(ctx context.Context) error {
 		launch([]*client.Server{s.Server})
 	}
 	m.mu.Unlock()
+	retire := func(servers []*client.Server) {
+		for _, s := range servers {
+			cancel, idle := stop[s], s.Retire()
+			delete(stop, s)
+			running.Go(func() {
+				select {
+				case <-idle:
+				case <-ctx.Done():
+				}
+				cancel()
+			})
+		}
+	}
+	sweep := time.NewTicker(personIdle / 10)
+	defer sweep.Stop()
 	for {
 		select {
 		case <-ctx.Done():
@@ -147,17 +192,9 @@ func (m *Manager) Run(ctx context.Context) error {
 			return nil
 		case o := <-m.changes:
 			launch(o.start)
-			for _, s := range o.retire {
-				cancel, idle := stop[s], s.Retire()
-				delete(stop, s)
-				running.Go(func() {
-					select {
-					case <-idle:
-					case <-ctx.Done():
-					}
-					cancel()
-				})
-			}
+			retire(o.retire)
+		case now := <-sweep.C:
+			retire(m.people.idle(now))
 		}
 	}
 }
@@ -223,6 +260,7 @@ func (m *Manager) Reload(ctx context.Context, cfg Config) error {
 	for name, s := range old.servers {
 		if next := set.servers[name]; next == nil || next.Server != s.Server {
 			gone = append(gone, s.Server)
+			gone = append(gone, m.people.take(func(of personServer, _ *personal) bool { return of.server == name })...)
 		}
 	}
 	return m.apply(context.WithoutCancel(ctx), serverChanges{retire: gone})
@@ -245,9 +283,9 @@ func (m *Manager) build(cfg Config, old *Set) (set *Set, fresh []*client.Server,
 	if err := cfg.Validate().Err(""); err != nil {
 		return nil, nil, err
 	}
-	set = &Set{servers: map[string]*member{}, built: map[string]built{}, groups: map[string]*group{}, prompts: m.prompts, failures: &m.failures, now: m.o.Now, log: m.o.Log, metrics: m.o.Metrics}
+	set = &Set{servers: map[string]*member{}, built: map[string]built{}, groups: map[string]*group{}, prompts: m.prompts, people: m.people, failures: &m.failures, now: m.o.Now, log: m.o.Log, metrics: m.o.Metrics}
 	for name, sc := range cfg.Servers {
-		s := &member{builtin: sc.Builtin, remote: sc.URL != "", trustAnnotations: sc.TrustAnnotations, public: sc.isPublic(), openWorld: sc.OpenWorld, askSecrets: sc.AskSecrets, holdNew: sc.HoldNewTools, definitions: m.definitions}
+		s := &member{builtin: sc.Builtin, remote: sc.URL != "", trustAnnotations: sc.TrustAnnotations, public: sc.isPublic(), openWorld: sc.OpenWorld, askSecrets: sc.AskSecrets, auth: sc.Auth, last: &atomic.Pointer[view]{}, holdNew: sc.HoldNewTools, definitions: m.definitions}
 		sc.TrustAnnotations, sc.Public, sc.OpenWorld, sc.AskSecrets = false, false, nil, false // no reason to restart the server
 		now := built{sc, cfg.maxResultBytes(name)}
 		set.servers[name], set.built[name] = s, now
@@ -255,7 +293,7 @@ func (m *Manager) build(cfg Config, old *Set) (set *Set, fresh []*client.Server,
 			s.Server = old.servers[name].Server
 			continue
 		}
-		if s.Server, err = m.newServer(name, now); err != nil {
+		if s.Server, err = m.newServer(name, "", now); err != nil {
 			return nil, nil, err
 		}
 		fresh = append(fresh, s.Server)
@@ -273,14 +311,18 @@ func (m *Manager) build(cfg Config, old *Set) (set *Set, fresh []*client.Server,
 	return set, fresh, nil
 }
 
-func (m *Manager) newServer(name string, of built) (*client.Server, error) {
+// newServer makes the connection to a server: of a person, where each person signs in.
+func (m *Manager) newServer(name, person string, of built) (*client.Server, error) {
 	cfg := of.cfg
 	c := client.Config{
 		Name: name, Command: cfg.Command, Args: cfg.Args, Env: cfg.Env, Cwd: cfg.Cwd,
 		URL: cfg.URL, Headers: cfg.Headers, SSE: cfg.Type == "sse", Protocol: cfg.Protocol, Keep: of.keep,
 		Roots: cfg.Roots, Sampling: cfg.Sampling, Sandbox: cfg.Sandbox,
 	}
-	if cfg.Auth != nil {
+	switch {
+	case cfg.Auth.Asks() && m.o.Authorizers != nil:
+		c.Auth = m.o.Authorizers.Authorizer(name, person, cfg)
+	case cfg.Auth != nil: // of a server at which people sign in, this one says so
 		c.Auth = oauth.NewSession(cfg.OAuth(), &oauth.Memory{})
 	}
 	if cfg.Builtin != "" {

@@ -17,7 +17,7 @@ func TestServerEverything(t *testing.T) {
 	g.ToolTimeout = time.Minute
 	cfg.Groups["g"] = g
 	m := run(t, cfg)
-	list, err := m.Set().Tools(t.Context(), "g")
+	list, err := m.Set().Tools(t.Context(), "g", "")
 	if err != nil || len(list) < 5 {
 		t.Fatalf("Tools: got %d tools, %v; want at least 5", len(list), err)
 	}

@@ -15,8 +15,8 @@ import (
 // arguments that do not fit the tool, so that no person is asked about such a
 // call. It waits for a server that is still starting, at most the group's tool
 // timeout.
-func (s *Set) Verdict(ctx context.Context, group, tool string, arguments json.RawMessage) Verdict {
-	v, d := s.verdict(ctx, group, tool)
+func (s *Set) Verdict(ctx context.Context, group, person, tool string, arguments json.RawMessage) Verdict {
+	v, d := s.verdict(ctx, group, person, tool)
 	if d == nil {
 		return v
 	}
@@ -28,15 +28,15 @@ func (s *Set) Verdict(ctx context.Context, group, tool string, arguments json.Ra
 
 // ToolVerdict is the Verdict of a tool, whatever the arguments of a call.
 func (s *Set) ToolVerdict(ctx context.Context, group, tool string) Verdict {
-	v, _ := s.verdict(ctx, group, tool)
+	v, _ := s.verdict(ctx, group, "", tool)
 	return v
 }
 
 // verdict returns the definition of the tool as well; nil when it is refused.
-func (s *Set) verdict(ctx context.Context, groupName, tool string) (Verdict, *client.Definition) {
-	g := s.groups[groupName]
-	if g == nil {
-		return Verdict{Refusal: s.noGroup(groupName).Error()}, nil
+func (s *Set) verdict(ctx context.Context, groupName, person, tool string) (Verdict, *client.Definition) {
+	g, err := s.group(groupName, person)
+	if err != nil {
+		return Verdict{Refusal: err.Error()}, nil
 	}
 	sv, name := g.find(tool)
 	if sv == nil {

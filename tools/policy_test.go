@@ -80,7 +80,7 @@ func TestCopies(t *testing.T) {
 		Groups:  map[string]tools.GroupConfig{"g": {Servers: []string{"a", "a-copy", "b"}, Approve: tools.Approve{"a-copy.*"}}},
 	}
 	m, _ := start(t, cfg, tools.Options{})
-	list, err := m.Set().Tools(t.Context(), "g")
+	list, err := m.Set().Tools(t.Context(), "g", "")
 	var exposed []string
 	for _, x := range list {
 		exposed = append(exposed, x.Exposed)

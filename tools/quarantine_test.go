@@ -89,7 +89,7 @@ func TestChangedTool(t *testing.T) {
 	if n := len(s.calls()); n != 0 {
 		t.Errorf("the server was called %d times, want never", n)
 	}
-	if found, err := m.Set().Find(t.Context(), "g", "pay a bill"); err != nil || slices.Contains(found, "s.pay") {
+	if found, err := m.Set().Find(t.Context(), "g", "", "pay a bill"); err != nil || slices.Contains(found, "s.pay") {
 		t.Errorf("Find: got %v, %v; want no s.pay", found, err)
 	}
 
@@ -198,7 +198,7 @@ func TestKnownFails(t *testing.T) {
 	broken := errors.New("the disk is on fire")
 	known.fail(broken, nil)
 	m, _ := s.run(t, tools.Options{Known: known})
-	if list, err := m.Set().Tools(t.Context(), "g"); len(list) != 0 || !errors.Is(err, broken) {
+	if list, err := m.Set().Tools(t.Context(), "g", ""); len(list) != 0 || !errors.Is(err, broken) {
 		t.Errorf("Tools: got %v, %v; want none and the cause", list, err)
 	}
 	if v := m.Set().ToolVerdict(t.Context(), "g", "s.pay"); !strings.Contains(v.Refusal, "legwork cannot read its accepted definition") {

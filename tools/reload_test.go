@@ -96,7 +96,7 @@ func TestChangeUnderLoad(t *testing.T) {
 				if v.Refusal == "" && v.Definition != agreed {
 					t.Errorf("Verdict: got the definition %s, which nobody agreed to", v.Definition)
 				}
-				list, err := m.Set().Tools(t.Context(), "g")
+				list, err := m.Set().Tools(t.Context(), "g", "")
 				for _, x := range list {
 					if x.Name == "s.pay" && x.Description != "Version 0" {
 						t.Errorf("Tools: got %q, which nobody agreed to", x.Description)

@@ -24,6 +24,7 @@ type Set struct {
 	built    map[string]built // what the servers were built from
 	groups   map[string]*group
 	prompts  *promptTexts
+	people   *people
 	failures *failures
 	now      func() time.Time // for failures
 	log      *slog.Logger
@@ -62,14 +63,14 @@ func (s *Set) Groups() []Group {
 	return list
 }
 
-// Tools lists the tools of a group by name, without the quarantined ones. It waits
+// Tools lists the tools of a group for a person, by name, without the quarantined ones. It waits
 // for servers that are still starting, at most the group's tool timeout. It leaves
 // out servers that are down: the error names them, and the tools of the others
 // are returned with it.
-func (s *Set) Tools(ctx context.Context, name string) ([]Tool, error) {
-	g := s.groups[name]
-	if g == nil {
-		return nil, s.noGroup(name)
+func (s *Set) Tools(ctx context.Context, name, person string) ([]Tool, error) {
+	g, err := s.group(name, person)
+	if err != nil {
+		return nil, err
 	}
 	ready, views, err := g.waitReady(ctx)
 	if ctx.Err() != nil {
@@ -151,7 +152,8 @@ type member struct {
 	askSecrets       bool
 	holdNew          bool // its new tools wait for an admin
 	definitions      *definitionLog
-	last             atomic.Pointer[view]
+	auth             *Auth // how people sign in; nil: they need not
+	last             *atomic.Pointer[view]
 }
 
 // view is a catalog without the tools that are quarantined. It is never changed.

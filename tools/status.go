@@ -17,10 +17,20 @@ import (
 func (m *Manager) Status() []client.Status {
 	var list []client.Status
 	for _, s := range m.Set().servers {
-		list = append(list, s.Status())
+		list = append(list, s.status())
 	}
 	slices.SortFunc(list, func(a, b client.Status) int { return cmp.Compare(a.Name, b.Name) })
 	return list
+}
+
+// status is the health of a server. One at which each person signs in needs no connection
+// of its own.
+func (m *member) status() client.Status {
+	st := m.Status()
+	if st.SignIn && m.auth.PerPerson() {
+		st.State, st.Err = client.Personal, ""
+	}
+	return st
 }
 
 // Probed is what a try of a server brought to light.
@@ -63,6 +73,9 @@ func (s *Set) probe(ctx context.Context, m *member, wait time.Duration) Probed {
 	switch {
 	case err != nil && p.State == client.Starting && short.Err() != nil:
 		p.Problem = fmt.Sprintf("not ready after %v: it does not answer, or needs longer to start", wait)
+		return p
+	case p.SignIn && m.auth.Asks():
+		p.Problem = "it requires a sign-in: write /connect " + m.Name() + " to legwork in a private chat"
 		return p
 	case err != nil:
 		p.Problem = cmp.Or(p.Err, err.Error())
@@ -119,13 +132,15 @@ func (m *Manager) Inventory() []GroupStatus {
 
 // serverStatus tells how a server of the group is.
 func (g *group) serverStatus(s *member) ServerStatus {
-	health := s.Status()
+	health := s.status()
 	status := ServerStatus{Name: s.Name()}
 	switch health.State {
 	case client.Starting:
 		status.Problem = "it is starting"
 	case client.Down:
 		status.Problem = cmp.Or(health.Err, "it is down")
+	case client.Personal:
+		status.Problem = "each person signs in: write /connect " + s.Name() + " to legwork in a private chat"
 	}
 	v := s.view()
 	if v == nil {

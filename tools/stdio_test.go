@@ -23,7 +23,7 @@ import (
 func TestStdio(t *testing.T) {
 	m := run(t, one(fake(t)))
 	wantText(t, "lookup", call(t, m, "lookup", `{"key":"k"}`), false, "value of k")
-	list, err := m.Set().Tools(t.Context(), "g")
+	list, err := m.Set().Tools(t.Context(), "g", "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -128,7 +128,7 @@ func TestBadStarts(t *testing.T) {
 		watch.Until(t, "a second attempt", func() bool { return m.Status()[0].Restarts > 0 })
 		watch.Until(t, "down", func() bool { return m.Status()[0].State == client.Down })
 		wantText(t, "lookup", call(t, m, "lookup", `{"key":"k"}`), true, `server "s" is down`, "cannot open the database")
-		list, err := m.Set().Tools(t.Context(), "g")
+		list, err := m.Set().Tools(t.Context(), "g", "")
 		if len(list) != 0 || err == nil || !strings.Contains(err.Error(), `server "s" is down`) {
 			t.Errorf("Tools: got %v, %v; want none and an error that names the server", list, err)
 		}
@@ -282,7 +282,7 @@ func TestChangedTools(t *testing.T) {
 // TestWholeSchema: nothing of a tool's schema is lost on the way to the model.
 func TestWholeSchema(t *testing.T) {
 	m := run(t, one(fake(t, "-faults")))
-	list, err := m.Set().Tools(t.Context(), "g")
+	list, err := m.Set().Tools(t.Context(), "g", "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -320,7 +320,7 @@ func TestArguments(t *testing.T) {
 	} {
 		r := call(t, m, "lookup", c.args)
 		wantText(t, c.args, r, c.failed, c.want)
-		before := m.Set().Verdict(t.Context(), "g", "s.lookup", json.RawMessage(c.args)).Refusal
+		before := m.Set().Verdict(t.Context(), "g", "", "s.lookup", json.RawMessage(c.args)).Refusal
 		if c.failed && before != r.Text || !c.failed && before != "" {
 			t.Errorf("%s: before the call it is said %q, after it %q", c.args, before, r.Text)
 		}

@@ -59,6 +59,8 @@ type Config struct {
 	Webhooks map[string]http.Handler
 	// Docs is served at /openapi.json and /docs, without a token; may be nil.
 	Docs http.Handler
+	// Open are pages by their paths that need neither token nor session, for GET.
+	Open map[string]http.Handler
 	// Console is the page in the browser, served below /console/ without a token; may be
 	// nil. A browser at / is sent there.
 	Console http.Handler
@@ -130,7 +132,7 @@ func New(c Config) (*Server, error) {
 	if s.auth, err = newAuth(c); err != nil {
 		return nil, err
 	}
-	main := mount{routes: publicRoutes(c.Health, c.Docs), hostCheck: hostCheck{public: public}, auth: s.auth, console: c.Console}
+	main := mount{routes: publicRoutes(c.Health, c.Docs, c.Open), hostCheck: hostCheck{public: public}, auth: s.auth, console: c.Console}
 	hooks := mount{routes: webhookRoutes(c.Webhooks)}
 	if c.WebhookListen == "" {
 		maps.Copy(main.routes, hooks.routes)

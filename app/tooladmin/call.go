@@ -229,7 +229,7 @@ func (r CallRequest) noTool(ctx context.Context, set *tools.Set) error {
 	var groups []string
 	for _, g := range set.Groups() {
 		groups = append(groups, g.Name)
-		list, err := set.Tools(ctx, g.Name)
+		list, err := set.Tools(ctx, g.Name, "")
 		if err != nil {
 			return err
 		}

@@ -170,7 +170,7 @@ func withTimeout(c tools.Config, wait time.Duration) tools.Config {
 // offered lists the tools of a group that may be used. The problems of a server
 // are in its entry.
 func offered(ctx context.Context, set *tools.Set, group string) []toolEntry {
-	list, _ := set.Tools(ctx, group)
+	list, _ := set.Tools(ctx, group, "")
 	entries := make([]toolEntry, 0, len(list))
 	for _, t := range list {
 		entries = append(entries, toolEntry{

@@ -6,9 +6,9 @@ package connections
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"log/slog"
+	"reflect"
 	"sync"
 	"time"
 
@@ -55,14 +55,7 @@ type server struct {
 	identities map[string]*identity
 }
 
-// The errors that callers turn into sentences for people.
-var (
-	ErrNoServer = errors.New("people do not sign in at this server")
-	// ErrUnknown means that a sign-in was finished already, has expired, or never began.
-	ErrUnknown = errors.New("this sign-in is not known any more")
-)
-
-// New prepares the connections. Use adds servers.
+// New prepares the connections. Authorizer adds servers.
 func New(c Config) *Connections {
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
@@ -73,35 +66,75 @@ func New(c Config) *Connections {
 	return &Connections{Config: c, servers: map[string]server{}}
 }
 
-// Use adds a server, or replaces the one of that name: the next request is signed by its
-// config.
-func (c *Connections) Use(name string, cfg tools.ServerConfig) {
+// Authorizer implements tools.Authorizers.
+func (c *Connections) Authorizer(name, person string, cfg tools.ServerConfig) client.Authorizer {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.servers[name] = server{cfg, map[string]*identity{}}
-}
-
-// Authorizer signs the requests of an identity to a server that Use has added.
-// ErrNoServer.
-func (c *Connections) Authorizer(id tasks.ConnectionID) (client.Authorizer, error) {
-	return c.identity(id)
+	if s, known := c.servers[name]; !known || !reflect.DeepEqual(s.config, cfg) {
+		c.servers[name] = server{cfg, map[string]*identity{}}
+	}
+	return c.identityOf(c.servers[name], tasks.ConnectionID{Server: name, Person: person})
 }
 
 // identity returns the only identity of that id: its requests share one refresh.
+// tasks.ErrNoSignIn.
 func (c *Connections) identity(id tasks.ConnectionID) (*identity, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	s, ok := c.servers[id.Server]
 	if !ok {
-		return nil, ErrNoServer
+		return nil, tasks.ErrNoSignIn
 	}
+	return c.identityOf(s, id), nil
+}
+
+// identityOf is identity for a known server. The caller holds the lock.
+func (c *Connections) identityOf(s server, id tasks.ConnectionID) *identity {
 	i := s.identities[id.Person]
 	if i == nil {
-		i = &identity{connections: c, id: id, config: c.oauth(s.config)}
+		i = &identity{connections: c, id: id, config: c.oauth(s.config), advice: advice(s.config.Auth, id)}
 		i.session = oauth.NewSession(i.config, i)
 		s.identities[id.Person] = i
 	}
-	return i, nil
+	return i
+}
+
+// advice says who has to do what to sign in.
+func advice(a *tools.Auth, id tasks.ConnectionID) string {
+	who := "an admin has to write"
+	switch {
+	case a.PerPerson() && id.Person == "":
+		who = "each person has to write"
+	case a.PerPerson():
+		who = "the person has to write"
+	}
+	return who + " /connect " + id.Server + " to legwork in a private chat"
+}
+
+// ID names the connection to a server that a person uses: their own, or the shared one.
+// tasks.ErrNoSignIn.
+func (c *Connections) ID(server, person string) (tasks.ConnectionID, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	s, ok := c.servers[server]
+	switch {
+	case !ok:
+		return tasks.ConnectionID{}, tasks.ErrNoSignIn
+	case s.config.Auth.PerPerson():
+		return tasks.ConnectionID{Server: server, Person: person}, nil
+	}
+	return tasks.ConnectionID{Server: server}, nil
+}
+
+// Servers lists the servers at which people sign in, and whether each person does.
+func (c *Connections) Servers() (perPerson map[string]bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	perPerson = make(map[string]bool, len(c.servers))
+	for name, s := range c.servers {
+		perPerson[name] = s.config.Auth.PerPerson()
+	}
+	return perPerson
 }
 
 // oauth is the way of signing in at a server.
@@ -148,6 +181,13 @@ type sealedGrant struct {
 type sealedAttempt struct {
 	Server  string        `json:"server"`
 	Attempt oauth.Attempt `json:"attempt"`
+	Reader  Reader        `json:"reader"`
+}
+
+// Reader is the person who reads the pages of a sign-in.
+type Reader struct {
+	Name     string `json:"name,omitempty"`
+	Language string `json:"language"`
 }
 
 // seal encrypts a value for a connection.
@@ -173,4 +213,9 @@ func (c *Connections) open(sealed []byte, id tasks.ConnectionID, v any) error {
 		return fmt.Errorf("opening a sign-in: %w", err)
 	}
 	return nil
+}
+
+// ClientDocument is legwork's client metadata document.
+func (c *Connections) ClientDocument() ([]byte, error) {
+	return oauth.Config{Redirect: c.Redirect, Document: c.Document}.MetadataDocument()
 }

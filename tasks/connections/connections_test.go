@@ -17,6 +17,7 @@ import (
 	"pgregory.net/rapid"
 
 	"legwork/internal/seal"
+	"legwork/internal/test/fakes/oauthfake"
 	"legwork/store/memory"
 	"legwork/tasks"
 	"legwork/tasks/connections"
@@ -30,27 +31,28 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // env are two servers, the store and the connections, which a restart replaces.
 type env struct {
 	t       testing.TB
-	servers map[string]*fake
+	servers map[string]*oauthfake.Server
 	store   tasks.Connections
 	key     *seal.Keyring
 	now     time.Time
 	log     bytes.Buffer
 	*connections.Connections
-	changed []tasks.ConnectionID
+	changed   []tasks.ConnectionID
+	addresses map[string]string // of the servers in the config
 }
 
-func newEnv(t testing.TB, servers map[string]*fake) *env {
+func newEnv(t testing.TB, servers map[string]*oauthfake.Server) *env {
 	t.Helper()
-	e := &env{t: t, servers: servers, now: time.Now()}
+	e := &env{t: t, servers: servers, now: time.Now(), addresses: map[string]string{}}
 	e.store = memory.New(func() time.Time { return e.now })
 	e.key = seal.NewKeyring(nil, seal.NewKey())
 	e.restart()
 	return e
 }
 
-func newServers(t testing.TB) map[string]*fake {
+func newServers(t testing.TB) map[string]*oauthfake.Server {
 	t.Helper()
-	return map[string]*fake{"crm": newFake(t, "crm"), "wiki": newFake(t, "wiki")}
+	return map[string]*oauthfake.Server{"crm": oauthfake.New(t, "crm"), "wiki": oauthfake.New(t, "wiki")}
 }
 
 // restart is a new process on the same store.
@@ -61,8 +63,19 @@ func (e *env) restart() {
 		Log:     slog.New(slog.NewTextHandler(&e.log, nil)),
 	})
 	for name, f := range e.servers {
-		e.Use(name, tools.ServerConfig{URL: f.URL + "/mcp", Auth: &tools.Auth{Type: "oauth", Grant: string(oauth.Code)}})
+		e.moves(name, f.URL+"/mcp")
 	}
+}
+
+// config is the config of a server at an address.
+func (e *env) config(address string) tools.ServerConfig {
+	return tools.ServerConfig{URL: address, Auth: &tools.Auth{Type: "oauth", Identity: tools.IdentityPerson}}
+}
+
+// moves changes the address of a server in the config.
+func (e *env) moves(server, address string) {
+	e.addresses[server] = address
+	e.Authorizer(server, "", e.config(address))
 }
 
 func connection(server, person string) tasks.ConnectionID {
@@ -71,10 +84,7 @@ func connection(server, person string) tasks.ConnectionID {
 
 // token is the one with which a request of an identity is signed; empty: none.
 func (e *env) token(id tasks.ConnectionID) (string, error) {
-	a, err := e.Authorizer(id)
-	if err != nil {
-		return "", err
-	}
+	a := e.Authorizer(id.Server, id.Person, e.config(e.addresses[id.Server]))
 	r, err := http.NewRequestWithContext(context.Background(), http.MethodPost, e.servers[id.Server].URL+"/mcp", http.NoBody)
 	if err != nil {
 		return "", err
@@ -86,10 +96,7 @@ func (e *env) token(id tasks.ConnectionID) (string, error) {
 // call makes a signed request, and again after a refusal as package client does.
 func (e *env) call(id tasks.ConnectionID) (token string, err error) {
 	for range 3 {
-		a, err := e.Authorizer(id)
-		if err != nil {
-			return "", err
-		}
+		a := e.Authorizer(id.Server, id.Person, e.config(e.addresses[id.Server]))
 		r, err := http.NewRequestWithContext(context.Background(), http.MethodPost, e.servers[id.Server].URL+"/mcp", http.NoBody)
 		if err != nil {
 			return "", err
@@ -103,7 +110,7 @@ func (e *env) call(id tasks.ConnectionID) (token string, err error) {
 			return token, err
 		}
 		resp.Body.Close()
-		if resp.StatusCode == http.StatusOK {
+		if resp.StatusCode != http.StatusUnauthorized { // an MCP server says what is wrong with the empty request
 			return token, nil
 		}
 		if err := a.Refused(context.Background(), r, resp); err != nil {
@@ -113,34 +120,14 @@ func (e *env) call(id tasks.ConnectionID) (token string, err error) {
 	return token, errors.New("refused again and again")
 }
 
-// agrees is the browser of a person who agrees at an address. It returns the parameters of
-// the address on which it ends.
-func agrees(t testing.TB, address, person string) url.Values {
-	t.Helper()
-	r, err := http.NewRequestWithContext(context.Background(), http.MethodGet, address+"&login="+url.QueryEscape(person), http.NoBody)
-	if err != nil {
-		t.Fatal(err)
-	}
-	resp, err := (&http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}).Do(r)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer resp.Body.Close()
-	at, err := resp.Location()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return at.Query()
-}
-
 // signIn signs a person in.
 func (e *env) signIn(id tasks.ConnectionID) {
 	e.t.Helper()
-	address, err := e.Begin(e.t.Context(), id, id.Person, "")
+	begun, err := e.Begin(e.t.Context(), id, id.Person, "", connections.Reader{Name: "Ann", Language: "en"})
 	if err != nil {
 		e.t.Fatal(err)
 	}
-	if _, err := e.Finish(e.t.Context(), agrees(e.t, address, id.Person), id.Person); err != nil {
+	if _, err := e.Finish(e.t.Context(), oauthfake.Agree(e.t, begun.URL, id.Person).Query(), id.Person); err != nil {
 		e.t.Fatal(err)
 	}
 }
@@ -195,26 +182,26 @@ func TestFinishOnce(t *testing.T) {
 		by      string
 		want    error
 	}{
-		"another person":  {func(*env, url.Values) {}, ben, connections.ErrUnknown},
-		"too late":        {func(e *env, _ url.Values) { e.now = e.now.Add(tasks.AttemptTime) }, ann, connections.ErrUnknown},
-		"twice":           {func(e *env, q url.Values) { _, _ = e.Finish(e.t.Context(), q, ann) }, ann, connections.ErrUnknown},
-		"without a state": {func(_ *env, q url.Values) { q.Del("state") }, ann, connections.ErrUnknown},
+		"another person":  {func(*env, url.Values) {}, ben, tasks.ErrNoConnection},
+		"too late":        {func(e *env, _ url.Values) { e.now = e.now.Add(tasks.AttemptTime) }, ann, tasks.ErrNoConnection},
+		"twice":           {func(e *env, q url.Values) { _, _ = e.Finish(e.t.Context(), q, ann) }, ann, tasks.ErrNoConnection},
+		"without a state": {func(_ *env, q url.Values) { q.Del("state") }, ann, tasks.ErrNoConnection},
 		"other issuer":    {func(_ *env, q url.Values) { q.Set("iss", "https://evil.example") }, ann, oauth.ErrForged},
-		"denied":          {func(_ *env, q url.Values) { q.Set("error", "access_denied") }, ann, oauth.ErrDenied},
+		"denied":          {func(_ *env, q url.Values) { q.Set("error", "access_denied") }, ann, tasks.ErrDenied},
 		"code of nobody":  {func(_ *env, q url.Values) { q.Set("code", "x") }, ann, oauth.ErrEnded},
 		"the server moved": {func(e *env, _ url.Values) {
-			e.Use("crm", tools.ServerConfig{URL: e.servers["wiki"].URL + "/mcp", Auth: &tools.Auth{Type: "oauth", Grant: "code"}})
-		}, ann, connections.ErrUnknown},
+			e.moves("crm", e.servers["wiki"].URL+"/mcp")
+		}, ann, tasks.ErrNoConnection},
 		"after a restart": {func(e *env, _ url.Values) { e.restart() }, ann, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			e := newEnv(t, newServers(t))
 			id := connection("crm", ann)
-			address, err := e.Begin(t.Context(), id, ann, "task1")
+			begun, err := e.Begin(t.Context(), id, ann, "task1", connections.Reader{})
 			if err != nil {
 				t.Fatal(err)
 			}
-			redirect := agrees(t, address, ann)
+			redirect := oauthfake.Agree(t, begun.URL, ann).Query()
 			c.between(e, redirect)
 			attempt, err := e.Finish(t.Context(), redirect, c.by)
 			if !errors.Is(err, c.want) || c.want == nil && (err != nil || attempt.Task != "task1") {
@@ -233,7 +220,7 @@ func TestMovedServer(t *testing.T) {
 	e := newEnv(t, newServers(t))
 	ann := connection("crm", "slack:U1")
 	e.signIn(ann)
-	e.Use("crm", tools.ServerConfig{URL: "https://evil.example/mcp", Auth: &tools.Auth{Type: "oauth", Grant: "code"}})
+	e.moves("crm", "https://evil.example/mcp")
 	if token, err := e.token(ann); token != "" || err != nil {
 		t.Errorf("got token %q, %v, want none", token, err)
 	}
@@ -257,7 +244,7 @@ func TestOneRefresh(t *testing.T) {
 	ann := connection("crm", "slack:U1")
 	e.signIn(ann)
 	e.now = e.now.Add(2 * time.Hour)
-	before := e.servers["crm"].count
+	before := e.servers["crm"].Given()
 	var calls sync.WaitGroup
 	for range 100 {
 		calls.Go(func() {
@@ -267,7 +254,7 @@ func TestOneRefresh(t *testing.T) {
 		})
 	}
 	calls.Wait()
-	if n := e.servers["crm"].count - before; n != 2 { // an access token and a refresh token
+	if n := e.servers["crm"].Given() - before; n != 2 { // an access token and a refresh token
 		t.Errorf("got %d new tokens, want 2", n)
 	}
 }
@@ -288,18 +275,18 @@ func TestIdentities(t *testing.T) {
 			id := connection(rapid.SampledFrom([]string{"crm", "wiki"}).Draw(r, "server"), rapid.SampledFrom(people).Draw(r, "person"))
 			switch rapid.SampledFrom([]string{"begin", "finish", "finish as another", "call", "call", "wait", "forget", "disconnect", "restart", "break", "mend"}).Draw(r, "step") {
 			case "begin":
-				address, err := e.Begin(t.Context(), id, by(id), "")
+				b, err := e.Begin(t.Context(), id, by(id), "", connections.Reader{})
 				if err != nil {
 					r.Fatalf("beginning for %v: %v", id, err)
 				}
-				open = append(open, begun{id, address})
+				open = append(open, begun{id, b.URL})
 			case "finish", "finish as another":
 				if len(open) == 0 {
 					continue
 				}
 				b := open[rapid.IntRange(0, len(open)-1).Draw(r, "which")]
 				person := rapid.SampledFrom([]string{by(b.id), "slack:U2"}).Draw(r, "by")
-				_, err := e.Finish(t.Context(), agrees(t, b.address, by(b.id)), person)
+				_, err := e.Finish(t.Context(), oauthfake.Agree(t, b.address, by(b.id)).Query(), person)
 				if err == nil && person != by(b.id) {
 					r.Fatalf("%s finished the sign-in of %v", person, b.id)
 				}
@@ -311,15 +298,15 @@ func TestIdentities(t *testing.T) {
 			case "wait":
 				e.now = e.now.Add(50 * time.Minute)
 			case "forget":
-				servers[id.Server].forget()
+				servers[id.Server].Forget()
 			case "disconnect":
 				_, _ = e.Disconnect(t.Context(), id)
 			case "restart":
 				e.restart()
 			case "break":
-				servers[id.Server].breaks(true)
+				servers[id.Server].Break(true)
 			case "mend":
-				servers[id.Server].breaks(false)
+				servers[id.Server].Break(false)
 			}
 		}
 	})

@@ -18,6 +18,7 @@ type identity struct {
 	id          tasks.ConnectionID
 	config      oauth.Config
 	session     *oauth.Session
+	advice      string // for people who need a sign-in
 
 	mu        sync.Mutex
 	challenge oauth.Challenge // the server's last, for the next sign-in
@@ -33,6 +34,7 @@ func (i *identity) Refused(ctx context.Context, r *http.Request, resp *http.Resp
 	if needs, ok := errors.AsType[*client.SignInError](err); ok {
 		i.mu.Lock()
 		defer i.mu.Unlock()
+		needs.Advice = i.advice
 		i.challenge = oauth.ParseChallenge(needs.Status, needs.Challenge)
 	}
 	return err

@@ -9,45 +9,64 @@ import (
 	"net/url"
 
 	"legwork/tasks"
+	"legwork/tools/oauth"
 )
 
-// Begin prepares a sign-in and returns the address at which the person agrees. By is the
-// key of the person who will do so, and task the one that waits for it; empty for none.
-// ErrNoServer.
-func (c *Connections) Begin(ctx context.Context, id tasks.ConnectionID, by string, task tasks.ID) (string, error) {
+// Begun is a sign-in that a person can agree to.
+type Begun struct {
+	tasks.Attempt
+	Reader
+	State string // a secret, with which anybody can go on with the sign-in
+	URL   string // where the person agrees
+}
+
+// Begin prepares a sign-in. By is the key of the person who will agree, and task the one
+// that waits for it; empty for none. tasks.ErrNoSignIn.
+func (c *Connections) Begin(ctx context.Context, id tasks.ConnectionID, by string, task tasks.ID, r Reader) (Begun, error) {
 	i, err := c.identity(id)
 	if err != nil {
-		return "", err
+		return Begun{}, err
 	}
 	_, before, err := i.stored(ctx)
 	if err != nil {
-		return "", err
+		c.Log.WarnContext(ctx, "earlier sign-in not read", "server", id.Server, "cause", err) // the new one takes its place
 	}
 	a, err := i.config.Begin(ctx, i.wanted(), before)
 	if err != nil {
-		return "", fmt.Errorf("preparing the sign-in at %q: %w", id.Server, err)
+		return Begun{}, fmt.Errorf("preparing the sign-in at %q: %w", id.Server, err)
 	}
-	sealed, err := c.seal(sealedAttempt{i.config.Server, a}, id)
+	sealed, err := c.seal(sealedAttempt{i.config.Server, a, r}, id)
 	if err != nil {
-		return "", err
+		return Begun{}, err
 	}
-	err = c.Store.PutAttempt(ctx, tasks.Attempt{ConnectionID: id, ID: stateID(a.State), By: by, Task: task, Sealed: sealed})
+	attempt := tasks.Attempt{ConnectionID: id, ID: stateID(a.State), By: by, Task: task, Sealed: sealed}
+	if err := c.Store.PutAttempt(ctx, attempt); err != nil {
+		return Begun{}, fmt.Errorf("storing the sign-in: %w", err)
+	}
+	return Begun{attempt, r, a.State, a.URL}, nil
+}
+
+// Begun returns the sign-in of a state. tasks.ErrNoConnection.
+func (c *Connections) Begun(ctx context.Context, state string) (Begun, error) {
+	attempt, err := c.Store.Attempt(ctx, stateID(state))
 	if err != nil {
-		return "", fmt.Errorf("storing the sign-in: %w", err)
+		return Begun{}, err
 	}
-	return a.URL, nil
+	var sealed sealedAttempt
+	if err := c.open(attempt.Sealed, attempt.ConnectionID, &sealed); err != nil {
+		return Begun{}, err
+	}
+	return Begun{attempt, sealed.Reader, state, sealed.Attempt.URL}, nil
 }
 
 // Finish ends a sign-in with the parameters of the address on which the browser ended. By
 // is the key of the person who brings the address; only the one who began can finish. The
-// errors are ErrUnknown, oauth.ErrDenied, oauth.ErrForged, and others for the log.
+// errors are tasks.ErrNoConnection, tasks.ErrNoSignIn, tasks.ErrDenied, and others for the
+// log.
 func (c *Connections) Finish(ctx context.Context, redirect url.Values, by string) (tasks.Attempt, error) {
 	attempt, err := c.Store.SpendAttempt(ctx, stateID(redirect.Get("state")), by)
-	if errors.Is(err, tasks.ErrNoConnection) {
-		return tasks.Attempt{}, ErrUnknown
-	}
 	if err != nil {
-		return tasks.Attempt{}, fmt.Errorf("reading the sign-in: %w", err)
+		return tasks.Attempt{}, err
 	}
 	i, err := c.identity(attempt.ConnectionID)
 	if err != nil {
@@ -58,9 +77,12 @@ func (c *Connections) Finish(ctx context.Context, redirect url.Values, by string
 		return attempt, err
 	}
 	if sealed.Server != i.config.Server { // it was changed in the config meanwhile
-		return attempt, ErrUnknown
+		return attempt, tasks.ErrNoConnection
 	}
 	grant, err := i.config.Finish(ctx, sealed.Attempt, redirect)
+	if errors.Is(err, oauth.ErrDenied) {
+		return attempt, tasks.ErrDenied
+	}
 	if err != nil {
 		return attempt, fmt.Errorf("finishing the sign-in at %q: %w", attempt.Server, err)
 	}

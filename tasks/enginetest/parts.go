@@ -233,7 +233,7 @@ func (t *Tools) Groups() []tools.Group {
 }
 
 // Tools implements tasks.Toolbox.
-func (t *Tools) Tools(_ context.Context, group string) ([]tools.Tool, error) {
+func (t *Tools) Tools(_ context.Context, group, _ string) ([]tools.Tool, error) {
 	if group == "look" && t.Many != nil {
 		return t.Many, nil
 	}
@@ -246,7 +246,7 @@ func (t *Tools) Tools(_ context.Context, group string) ([]tools.Tool, error) {
 }
 
 // Verdict implements tasks.Toolbox.
-func (t *Tools) Verdict(_ context.Context, group, tool string, _ json.RawMessage) tools.Verdict {
+func (t *Tools) Verdict(_ context.Context, group, _, tool string, _ json.RawMessage) tools.Verdict {
 	if t.Judge != nil {
 		return t.Judge(group, tool)
 	}
@@ -272,7 +272,7 @@ func (t *Tools) Call(ctx context.Context, c tools.Call) (tools.Result, error) {
 
 // Find implements tasks.Toolbox: it finds the tools that have a word of the
 // query in their names.
-func (t *Tools) Find(_ context.Context, _, query string) ([]string, error) {
+func (t *Tools) Find(_ context.Context, _, _, query string) ([]string, error) {
 	var names []string
 	for _, tool := range t.Many {
 		if slices.ContainsFunc(strings.Fields(query), func(w string) bool { return strings.Contains(tool.Name, w) }) {

@@ -84,7 +84,7 @@ func (x *Executor) find(ctx context.Context, v *tasks.View, a planner.Action, ca
 			"Tool": "find_tools", "Reason": `{"query": TEXT}`,
 		})})
 	}
-	names, err := x.Tools.Find(ctx, a.Group, want.Query)
+	names, err := x.Tools.Find(ctx, a.Group, asker(v), want.Query)
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
@@ -94,7 +94,7 @@ func (x *Executor) find(ctx context.Context, v *tasks.View, a planner.Action, ca
 		}
 		return x.returned(ctx, v, a, planner.Result{Failed: true, Text: x.Texts.Text(lang, "prompt.found_no_tools", nil)})
 	}
-	listed, err := x.Tools.Tools(ctx, a.Group)
+	listed, err := x.Tools.Tools(ctx, a.Group, asker(v))
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}

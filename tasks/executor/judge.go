@@ -22,7 +22,7 @@ type judgement struct {
 // judge checks whether a call of a sub-task may be made, and whether a person has to
 // allow it. read returns the sources of the sub-task.
 func (x *Executor) judge(ctx context.Context, v *tasks.View, group string, read func() []flow.Source, call planner.Call) judgement {
-	j := judgement{call: call, verdict: x.Tools.Verdict(ctx, group, call.Tool, tasks.Arguments(call))}
+	j := judgement{call: call, verdict: x.Tools.Verdict(ctx, group, asker(v), call.Tool, tasks.Arguments(call))}
 	rules := x.rules.Load()
 	j.Judgement = policy.JudgeCall(v, read, call, j.verdict, flow.Open(rules.Trust))
 	if !j.Ask {

@@ -82,7 +82,7 @@ func (p prompting) input(ctx context.Context) (planner.PromptInput, []tools.Tool
 		return promptInput, nil, nil
 	}
 	promptInput.Model = cmp.Or(groups[i].Model, promptInput.Model)
-	tools, err := x.Tools.Tools(ctx, a.Group)
+	tools, err := x.Tools.Tools(ctx, a.Group, asker(v))
 	if ctx.Err() != nil {
 		return promptInput, nil, ctx.Err()
 	}
@@ -123,7 +123,7 @@ func (x *Executor) awaitServers(ctx context.Context, groups []tools.Group) {
 	ctx, cancel := context.WithTimeout(ctx, startTime)
 	defer cancel()
 	for _, g := range groups {
-		_, _ = x.Tools.Tools(ctx, g.Name) // work reports the error
+		_, _ = x.Tools.Tools(ctx, g.Name, "") // work reports the error
 	}
 }
 

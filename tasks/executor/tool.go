@@ -77,6 +77,9 @@ func (x *Executor) unknownOutcome(ctx context.Context, v *tasks.View, a planner.
 	return x.returned(ctx, v, a, r)
 }
 
+// asker is the key of the person whose sign-ins at servers the task uses.
+func asker(v *tasks.View) string { return v.Opening().From.Key() }
+
 // makeCall makes a call that is allowed.
 func (x *Executor) makeCall(ctx context.Context, v *tasks.View, a planner.Action, j judgement, p Display) error {
 	opening := v.Opening()

@@ -93,7 +93,7 @@ func handlers(in *Inbox) []Handler {
 	}
 	return []Handler{
 		with(pressHandler), with(editHandler), with(promptArgumentHandler), with(overheardHandler),
-		with(filesHandler), with(answerHandler), with(commandHandler), with(textHandler),
+		with(filesHandler), with(pastedHandler), with(answerHandler), with(commandHandler), with(textHandler),
 	}
 }
 

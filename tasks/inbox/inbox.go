@@ -71,6 +71,8 @@ type Config struct {
 	// Page returns the address of the page, without its path; empty when there is none.
 	// Nil: there is none.
 	Page func() string
+	// SignIns are the sign-ins of people at servers of tools. Nil: there are none.
+	SignIns SignIns
 	// Notes deletes the notes that tools keep about a chat and returns their
 	// number. Nil: there are none.
 	Notes func(ctx context.Context, chat bot.Chat) (int, error)

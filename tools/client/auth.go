@@ -31,13 +31,18 @@ type SignInError struct {
 	Challenge []string // values of the header WWW-Authenticate
 	Status    int      // 401, or 403 when the scopes of an earlier sign-in do not suffice
 	Scopes    []string // that the server requires now; may be empty
+	Advice    string   // what people have to do; may be empty
 }
 
 func (e *SignInError) Error() string {
+	text := "it requires a sign-in"
 	if len(e.Scopes) > 0 && e.Status == http.StatusForbidden {
-		return "it requires a sign-in with more rights: " + strings.Join(e.Scopes, " ")
+		text = "it requires a sign-in with more rights (" + strings.Join(e.Scopes, " ") + ")"
 	}
-	return "it requires a sign-in"
+	if e.Advice != "" {
+		text += ": " + e.Advice
+	}
+	return text
 }
 
 // maxSignings bounds how often one request is sent: after a refresh, with a nonce of the

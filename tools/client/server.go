@@ -23,7 +23,8 @@ type State string
 const (
 	Starting State = "starting" // calls wait for it
 	Ready    State = "ready"
-	Down     State = "down" // it failed, or it is not run; it is started again after a delay
+	Down     State = "down"                 // it failed, or it is not run; it is started again after a delay
+	Personal State = "each person signs in" // it has connections of people only
 )
 
 const (
@@ -140,8 +141,12 @@ func (s *Server) switchRevision(err error) bool {
 	return next != ""
 }
 
-// retryAfterOf is the pause that the server asked for.
+// retryAfterOf is the pause that the server asked for. One that requires a sign-in is
+// asked again when RetryNow says that there is one.
 func retryAfterOf(err error) time.Duration {
+	if _, needs := errors.AsType[*SignInError](err); needs {
+		return maxRetryAfter
+	}
 	var status *statusError
 	if errors.As(err, &status) {
 		return min(status.after, maxRetryAfter)
@@ -314,6 +319,7 @@ type Status struct {
 	Protocol  string // the MCP revision of the last connection; empty before it
 	Tools     int    // that the server last listed
 	Err       string // why it is down
+	SignIn    bool   // it is down until a person has signed in
 	Restarts  int
 	RoundTrip time.Duration // of the last listing of tools
 }
@@ -332,6 +338,7 @@ func (s *Server) Status() Status {
 	}
 	if s.problem != nil {
 		st.Err = s.problem.Error()
+		_, st.SignIn = errors.AsType[*SignInError](s.problem)
 	}
 	return st
 }

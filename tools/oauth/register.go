@@ -2,6 +2,7 @@ package oauth
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -66,6 +67,15 @@ func (f Config) Metadata() *oauthex.ClientRegistrationMetadata {
 		RedirectURIs: []string{f.Redirect}, ClientName: ClientName, ApplicationType: kind, TokenEndpointAuthMethod: authNone,
 		GrantTypes: []string{"authorization_code", "refresh_token"}, ResponseTypes: []string{"code"},
 	}
+}
+
+// MetadataDocument is the document at the address Document, in JSON.
+// https://datatracker.ietf.org/doc/draft-ietf-oauth-client-id-metadata-document/
+func (f Config) MetadataDocument() ([]byte, error) {
+	return json.Marshal(struct {
+		ID string `json:"client_id"`
+		*oauthex.ClientRegistrationMetadata
+	}{f.Document, f.Metadata()})
 }
 
 // authMethod is how the client of the config proves that it is the client. Of the

@@ -145,7 +145,7 @@ func checksOfCalls(ctx context.Context, fake, _ string) ([]figure, error) {
 		return nil, err
 	}
 	defer end()
-	if _, err := m.Set().Tools(ctx, "g"); err != nil {
+	if _, err := m.Set().Tools(ctx, "g", ""); err != nil {
 		return nil, err
 	}
 	const rounds = 1000
@@ -180,7 +180,7 @@ func readyBesideMute(ctx context.Context, fake, _ string) ([]figure, error) {
 			return nil, err
 		}
 		for i := range 7 {
-			if _, err := m.Set().Tools(ctx, fmt.Sprintf("s%d", i)); err != nil {
+			if _, err := m.Set().Tools(ctx, fmt.Sprintf("s%d", i), ""); err != nil {
 				end()
 				return nil, err
 			}
@@ -216,7 +216,7 @@ func hugeResults(ctx context.Context, fake, url string) ([]figure, error) {
 		if err != nil {
 			return nil, err
 		}
-		if _, err := m.Set().Tools(ctx, "g"); err != nil {
+		if _, err := m.Set().Tools(ctx, "g", ""); err != nil {
 			end()
 			return nil, err
 		}

@@ -49,6 +49,8 @@ func TestTelegramCommands(t *testing.T) {
 		{"/timezone", []string{"UTC"}},
 		{"/timezone Nowhereville", []string{"There is no time zone or city called Nowhereville"}},
 		{"/timezone Tokyo", []string{"Asia/Tokyo"}},
+		{"/connections", []string{b.says("error.no_sign_ins", nil)}},
+		{"/connect crm", []string{b.says("error.no_sign_ins", nil)}},
 		{"/settings", []string{"Language: English", "Time zone: Asia/Tokyo"}},
 		{"/helb", []string{b.says("error.unknown_command", map[string]any{"Command": "/helb", "Near": "/help"})}},
 		{"/xyzzy", []string{b.says("error.unknown_command", map[string]any{"Command": "/xyzzy", "Near": ""})}},

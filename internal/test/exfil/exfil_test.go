@@ -215,7 +215,7 @@ func TestRigSeesLeaks(t *testing.T) {
 // tools, do not make a task less careful.
 func TestPrivateIsOutside(t *testing.T) {
 	set := world(t)
-	list, err := set.Tools(t.Context(), "look")
+	list, err := set.Tools(t.Context(), "look", "")
 	if err != nil || len(list) == 0 {
 		t.Fatalf("the group has %d tools, %v", len(list), err)
 	}

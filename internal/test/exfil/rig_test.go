@@ -82,7 +82,7 @@ type rig struct {
 // newRig starts a legwork whose group "look" has the tools of a group of the set.
 func newRig(t testing.TB, set *tools.Set, group string) *rig {
 	r := &rig{Env: enginetest.NewEnv(t, memory.New(nil)), t: t}
-	list, err := set.Tools(t.Context(), group)
+	list, err := set.Tools(t.Context(), group, "")
 	if err != nil {
 		t.Fatal(err)
 	}

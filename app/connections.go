@@ -1,0 +1,57 @@
+package app
+
+import (
+	"context"
+	"strings"
+
+	"legwork/bot"
+	"legwork/bot/terminal"
+	botweb "legwork/bot/web"
+	"legwork/conf"
+	"legwork/tasks"
+	"legwork/tasks/connections"
+	"legwork/tasks/inbox"
+	"legwork/web/connect"
+)
+
+// newConnections prepares the sign-ins at servers of tools. The store and the sealing keys
+// are open.
+func (a *core) newConnections(config *conf.Config) *connections.Connections {
+	page := pageAddress(config.HTTP.PublicURL, config.HTTP.Listen)
+	if page == "" {
+		page = "http://" + conf.DefaultListen // no browser gets there: people send the address
+	}
+	page = strings.TrimSuffix(page, "/")
+	document := ""
+	if strings.HasPrefix(config.HTTP.PublicURL, "https://") {
+		document = page + connect.PathClient
+	}
+	return connections.New(connections.Config{
+		Store: a.store, Sealer: a.keys, Redirect: page + connect.PathCallback, Document: document, Now: a.clock.Now, Log: a.log,
+		Changed: func(_ context.Context, id tasks.ConnectionID) { a.tools.SignedIn(id.Server, id.Person) },
+	})
+}
+
+// signIns implements inbox.SignIns.
+type signIns struct {
+	*connections.Connections
+	core *core
+}
+
+// Begin implements inbox.SignIns. Where the person's browser may not reach legwork, the
+// link is that of the authorization server, and the person sends the address at the end.
+func (s signIns) Begin(ctx context.Context, id tasks.ConnectionID, by bot.Person, language string) (link string, paste bool, err error) {
+	b, err := s.Connections.Begin(ctx, id, by.Key(), "", connections.Reader{Name: by.Name, Language: language})
+	if err != nil {
+		return "", false, err
+	}
+	page := s.core.pageURL()
+	here := by.Platform == terminal.Name || by.Platform == botweb.Name // the browser is on this machine, or has the page open
+	if page == "" || inbox.IsLocal(page) && !here {
+		return b.URL, true, nil
+	}
+	return connect.StartAddress(page, b.State), false, nil
+}
+
+// Callback implements inbox.SignIns.
+func (s signIns) Callback() string { return s.Redirect }

@@ -1,0 +1,140 @@
+// Package connect serves the pages on which people sign in at MCP servers: one that says
+// who is about to sign in where, and the one to which the browser returns.
+package connect
+
+import (
+	"crypto/subtle"
+	_ "embed"
+	"errors"
+	"html/template"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"legwork/i18n"
+	"legwork/tasks"
+	"legwork/tasks/connections"
+)
+
+// The paths of the pages.
+const (
+	PathStart    = "/connections/start"
+	PathCallback = "/connections/callback"
+	PathClient   = "/connections/client.json"
+)
+
+// cookie holds the state of the sign-in that the browser has begun.
+const cookie = "legwork_connection"
+
+// Config says whose sign-ins are served. All fields are required.
+type Config struct {
+	Connections *connections.Connections
+	Texts       *i18n.Texts
+	Log         *slog.Logger
+}
+
+// StartAddress is the address of the page that begins a sign-in. Page is the address of
+// legwork.
+func StartAddress(page, state string) string {
+	return strings.TrimSuffix(page, "/") + PathStart + "?" + url.Values{"state": {state}}.Encode()
+}
+
+// Handlers are the pages by their paths, for GET.
+func Handlers(c Config) map[string]http.Handler {
+	return map[string]http.Handler{PathStart: http.HandlerFunc(c.start), PathCallback: http.HandlerFunc(c.callback), PathClient: http.HandlerFunc(c.client)}
+}
+
+// start says who is about to sign in where. The browser keeps the state, so that the
+// callback knows that the same person has read this.
+func (c Config) start(w http.ResponseWriter, r *http.Request) {
+	state := r.URL.Query().Get("state")
+	b, err := c.Connections.Begun(r.Context(), state)
+	if err != nil {
+		c.problem(w, r, "", "connect.unknown", err)
+		return
+	}
+	at, err := url.Parse(b.URL)
+	if err != nil {
+		c.problem(w, r, b.Language, "connect.unknown", err)
+		return
+	}
+	http.SetCookie(w, &http.Cookie{
+		Name: cookie, Value: state, Path: PathCallback, MaxAge: int(tasks.AttemptTime.Seconds()),
+		HttpOnly: true, Secure: r.TLS != nil || r.Header.Get("X-Forwarded-Proto") == "https", SameSite: http.SameSiteLaxMode, // the server sends the browser back
+	})
+	key := "connect.start"
+	if b.Person == "" {
+		key = "connect.start_shared"
+	}
+	c.page(w, http.StatusOK, b.Language, key, map[string]any{"Server": b.Server, "Name": b.Name, "Who": b.By, "Host": at.Host}, b.URL)
+}
+
+// callback finishes a sign-in in the browser that has begun it. Another browser is told to
+// bring the address to legwork: its person may be somebody else.
+func (c Config) callback(w http.ResponseWriter, r *http.Request) {
+	query := r.URL.Query()
+	b, err := c.Connections.Begun(r.Context(), query.Get("state"))
+	if err != nil {
+		c.problem(w, r, "", "connect.unknown", err)
+		return
+	}
+	kept, err := r.Cookie(cookie)
+	if err != nil || subtle.ConstantTimeCompare([]byte(kept.Value), []byte(b.State)) != 1 {
+		c.page(w, http.StatusForbidden, b.Language, "connect.copy", map[string]any{"Server": b.Server}, "")
+		return
+	}
+	http.SetCookie(w, &http.Cookie{Name: cookie, Path: PathCallback, MaxAge: -1})
+	attempt, err := c.Connections.Finish(r.Context(), query, b.By)
+	switch {
+	case err == nil:
+		c.page(w, http.StatusOK, b.Language, "connect.done", map[string]any{"Server": attempt.Server, "Name": b.Name, "Who": b.By, "Shared": attempt.Person == ""}, "")
+	case errors.Is(err, tasks.ErrDenied):
+		c.page(w, http.StatusOK, b.Language, "connect.denied", map[string]any{"Server": attempt.Server}, "")
+	default:
+		c.problem(w, r, b.Language, "connect.failed", err)
+	}
+}
+
+// client is legwork's client metadata document.
+func (c Config) client(w http.ResponseWriter, r *http.Request) {
+	document, err := c.Connections.ClientDocument()
+	if err != nil {
+		c.problem(w, r, "", "connect.failed", err)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_, _ = w.Write(document) // the client may be gone
+}
+
+// problem logs why a sign-in goes no further, and says so.
+func (c Config) problem(w http.ResponseWriter, r *http.Request, lang, key string, err error) {
+	status := http.StatusBadGateway
+	if errors.Is(err, tasks.ErrNoConnection) {
+		status, key = http.StatusNotFound, "connect.unknown"
+	} else {
+		c.Log.WarnContext(r.Context(), "sign-in failed", "cause", err)
+	}
+	c.page(w, status, lang, key, nil, "")
+}
+
+//go:embed page.html
+var pageText string
+
+// page writes a page with the texts KEY.title and KEY.text, and a link on when next is
+// not empty.
+func (c Config) page(w http.ResponseWriter, status int, lang, key string, data map[string]any, next string) {
+	if lang == "" {
+		lang = i18n.Default
+	}
+	h := w.Header()
+	h.Set("Content-Type", "text/html; charset=utf-8")
+	h.Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'")
+	h.Set("Referrer-Policy", "no-referrer") // addresses hold the state
+	h.Set("Cache-Control", "no-store")
+	w.WriteHeader(status)
+	t := template.Must(template.New("page").Parse(pageText))
+	_ = t.Execute(w, struct { // the client may be gone
+		Language, Title, Text, Next, Button string
+	}{lang, c.Texts.Text(lang, key+".title", data), c.Texts.Text(lang, key+".text", data), next, c.Texts.Text(lang, "connect.button", nil)})
+}
