@@ -109,7 +109,7 @@ func TestPages(t *testing.T) {
 	back := oauthfake.Agree(t, begun.URL, "ann").String()
 
 	// Somebody whose browser has not read the first page may be somebody else.
-	e.opens(browser(t), back, http.StatusForbidden, "One step is left", "copy the address of this page", "Give the address to nobody else")
+	e.opens(browser(t), back, http.StatusForbidden, "One step is left", "copy the address of this page", "Do not give the address to other people")
 	e.opens(ann, back, http.StatusOK, "crm is connected", "You can close this page")
 	e.opens(ann, back, http.StatusNotFound, "This sign-in is not known")
 	e.opens(ann, start, http.StatusNotFound, "This sign-in is not known")
