@@ -18,6 +18,7 @@ import (
 
 	"legwork/internal/seal"
 	"legwork/internal/test/fakes/oauthfake"
+	"legwork/store/bolt"
 	"legwork/store/memory"
 	"legwork/tasks"
 	"legwork/tasks/connections"
@@ -318,4 +319,23 @@ func by(id tasks.ConnectionID) string {
 		return "slack:UADMIN"
 	}
 	return id.Person
+}
+
+// BenchmarkSign is what a valid token adds to a request.
+func BenchmarkSign(b *testing.B) {
+	e := newEnv(b, newServers(b))
+	db, err := bolt.Open(b.Context(), b.TempDir(), bolt.Options{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer func() { _ = db.Close() }()
+	e.store = db
+	e.restart()
+	ann := connection("crm", "slack:U1")
+	e.signIn(ann)
+	for b.Loop() {
+		if token, err := e.token(ann); token == "" || err != nil {
+			b.Fatal(token, err)
+		}
+	}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"sync"
+	"time"
 
 	"legwork/tasks"
 	"legwork/tools/client"
@@ -67,15 +68,16 @@ func (i *identity) stored(ctx context.Context) (tasks.Connection, oauth.Grant, e
 	return c, sealed.Grant, nil
 }
 
-// Grant implements oauth.Vault.
+// Grant implements oauth.Vault. It notes the use of a connection once an hour.
 func (i *identity) Grant(ctx context.Context) (oauth.Grant, error) {
-	_, g, err := i.stored(ctx)
-	if err == nil && g.Access != "" {
-		if err := i.connections.Store.UseConnection(ctx, i.id); err != nil && !errors.Is(err, tasks.ErrNoConnection) {
-			return oauth.Grant{}, err
-		}
+	c, g, err := i.stored(ctx)
+	if err != nil || g.Access == "" || !c.Used.Before(i.connections.Now().UTC().Truncate(time.Hour)) {
+		return g, err
 	}
-	return g, err
+	if err := i.connections.Store.UseConnection(ctx, i.id); err != nil && !errors.Is(err, tasks.ErrNoConnection) {
+		return oauth.Grant{}, err
+	}
+	return g, nil
 }
 
 // Renewed implements oauth.Vault. It tries again when the secrets were sealed with a new
