@@ -34,7 +34,7 @@ app/data           | app/cli app/control files bot bot/terminal clock conf fsuti
 app/cli            | bot conf redact telemetry clip | x/term displaywidth
 app/control        |                                         | x/sys
 
-conf               | tasks/alerts bot bot/slack bot/telegram i18n llm nearest planner schedule seal tools tools/client tools/registry issue | yaml/v3 fsnotify godotenv hujson
+conf               | tasks/alerts bot bot/slack bot/telegram i18n llm nearest planner schedule seal tools tools/client tools/registry issue loopback | yaml/v3 fsnotify godotenv hujson
 
 bot/terminal       | bot bot/markdown i18n clip | x/term x/sys displaywidth cancelreader
 bot/telegram       | bot bot/markdown retry telemetry issue  | telegram-bot-api/v5 displaywidth golang-lru/v2
@@ -58,7 +58,7 @@ store              | bot clip files llm planner tasks telemetry    | tidwall/btr
 
 tasks/api          | bot clip files files/read form i18n llm plainjson planner tasks telemetry tasks/inbox tasks/input tasks/steps tools tasks/policy |
 
-tasks/commands     | bot bot/markdown clip i18n llm planner schedule tasks tasks/cards tasks/inbox tasks/input tools tasks/policy |
+tasks/commands     | bot bot/markdown clip i18n llm planner schedule tasks tasks/cards tasks/inbox tasks/input tools tasks/policy loopback |
 tasks/connections  | tasks tools tools/client tools/oauth     |
 tasks/scheduler    | bot schedule tasks tasks/cards tasks/inbox |
 tasks/inbox        | bot clip files form i18n nearest planner retry tasks tasks/cards tasks/input tasks/policy telemetry tools | golang-lru/v2
@@ -75,9 +75,9 @@ tasks              | bot files form llm planner schedule tools          | ulid/v
 
 planner            | bot clip files form i18n llm llm/lenient lookalike nearest toolargs |
 tools              | bot clip form nearest plainjson search tools/builtin tools/builtin/caller tools/client tools/oauth telemetry issue | mcp-go go-udiff
-tools/oauth        | clip tools/client                        | go-sdk go-jose x/oauth2
+tools/oauth        | clip tools/client loopback | go-sdk go-jose x/oauth2
 tools/client       | clip form llm lookalike plainjson redact retry telemetry | mcp-go jsonschema/v6 x/sys x/text go-landlock
-tools/registry     | clip                                    |
+tools/registry     | clip loopback |
 tools/builtin      | nearest tools/builtin/files tools/builtin/memory tools/builtin/search tools/builtin/web | mcp-go apd/v3 x/text
 tools/builtin/caller |                                         | mcp-go
 tools/builtin/files | tools/builtin/caller                    | mcp-go doublestar/v4 x/sys x/text
@@ -110,6 +110,7 @@ charset            |                                         | x/net x/text
 clip               |                                         |
 fsutil             |                                         |
 lookalike          |                                         | x/text
+loopback           |                                         |
 nearest            |                                         | levenshtein
 retry              |                                         | backoff/v5
 issue              |                                         |

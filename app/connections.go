@@ -8,9 +8,9 @@ import (
 	"legwork/bot/terminal"
 	botweb "legwork/bot/web"
 	"legwork/conf"
+	"legwork/internal/loopback"
 	"legwork/tasks"
 	"legwork/tasks/connections"
-	"legwork/tasks/inbox"
 	"legwork/web/connect"
 )
 
@@ -47,7 +47,7 @@ func (s signIns) Begin(ctx context.Context, id tasks.ConnectionID, by bot.Person
 	}
 	page := s.core.pageURL()
 	here := by.Platform == terminal.Name || by.Platform == botweb.Name // the browser is on this machine, or has the page open
-	if page == "" || inbox.IsLocal(page) && !here {
+	if page == "" || loopback.Address(page) && !here {
 		return b.URL, true, nil
 	}
 	return connect.StartAddress(page, b.State), false, nil

@@ -7,6 +7,8 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+
+	"legwork/internal/loopback"
 )
 
 // OIDC is an OpenID Connect provider that signs people in at the page.
@@ -38,7 +40,7 @@ func (o OIDC) check(l *issues, listen, public string) {
 	switch {
 	case err != nil || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "":
 		l.Add("http.oidc.issuer", "is not the address of a provider; allowed: an address such as https://login.example.com")
-	case u.Scheme != "https" && (u.Scheme != "http" || !loopback(u.Hostname())):
+	case u.Scheme != "https" && (u.Scheme != "http" || !loopback.Host(u.Hostname())):
 		l.Add("http.oidc.issuer", "must begin with https, so that no other server can answer in place of the provider")
 	case listen == "":
 		l.Add("http.oidc.issuer", "needs http.listen; set an address such as %s, or remove http.oidc", DefaultListen)
@@ -49,7 +51,7 @@ func (o OIDC) check(l *issues, listen, public string) {
 	if o.Audience != "" && o.Audience == o.ClientID {
 		l.Add("http.oidc.audience", "is the client_id, which ID tokens of other programs may name; access tokens need an audience of their own")
 	}
-	if host, _, err := net.SplitHostPort(listen); o.Audience != "" && public == "" && err == nil && !loopback(host) {
+	if host, _, err := net.SplitHostPort(listen); o.Audience != "" && public == "" && err == nil && !loopback.Host(host) {
 		l.Add("http.oidc.audience", "needs http.public_url, so that programs find out where they get access tokens")
 	}
 	if len(o.Roles) == 0 {

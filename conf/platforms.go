@@ -11,6 +11,7 @@ import (
 
 	"legwork/bot/slack"
 	"legwork/bot/telegram"
+	"legwork/internal/loopback"
 	"legwork/internal/nearest"
 )
 
@@ -132,7 +133,7 @@ func (h HTTP) check(l *issues) {
 	switch {
 	case problem != "":
 		l.Add("http.listen", "%s", problem)
-	case h.Listen != "" && !loopback(host) && len(h.Tokens) == 0 && h.OIDC.Issuer == "":
+	case h.Listen != "" && !loopback.Host(host) && len(h.Tokens) == 0 && h.OIDC.Issuer == "":
 		l.Add("http.listen", "would be open to other machines without any token; allowed: a local address such as %s, or tokens (\"legwork token new\"); webhooks can have an open address at webhook_listen", DefaultListen)
 	case h.Listen == "" && len(h.Tokens) > 0:
 		l.Add("http.tokens", "need http.listen; set an address such as %s, or remove the tokens", DefaultListen)
@@ -193,11 +194,6 @@ func ParseProxy(proxy string) (netip.Prefix, error) {
 	}
 	prefix, err := netip.ParsePrefix(proxy)
 	return prefix.Masked(), err
-}
-
-func loopback(host string) bool {
-	address, err := netip.ParseAddr(host)
-	return host == "localhost" || err == nil && address.IsLoopback()
 }
 
 func (a Access) check(l *issues) {

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"unicode"
 
+	"legwork/internal/loopback"
 	"legwork/internal/nearest"
 )
 
@@ -178,7 +179,7 @@ func (d *decoder) weakTokens(c *Config) {
 			break
 		}
 	}
-	if host, _ := listenProblem(c.HTTP.Listen); c.HTTP.Listen != "" && !loopback(host) {
+	if host, _ := listenProblem(c.HTTP.Listen); c.HTTP.Listen != "" && !loopback.Host(host) {
 		d.warn(c, "http.listen", "is open to other machines, and tokens are sent without encryption; put a TLS proxy in front (docs/security.md), and let legwork listen on %s", DefaultListen)
 	}
 }

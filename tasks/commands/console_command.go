@@ -3,6 +3,7 @@ package commands
 import (
 	"context"
 
+	"legwork/internal/loopback"
 	"legwork/tasks"
 	"legwork/tasks/inbox"
 )
@@ -26,6 +27,6 @@ func consoleCommand(ctx context.Context, in *inbox.Inbox, r *inbox.Request, _ st
 			return in.Notice(r, "problem.internal", nil)
 		}
 		in.Audit(ctx, r, "session.link", "", "")
-		return in.Notice(r, "notice.console", map[string]any{"Link": link, "Minutes": int(tasks.LinkTime.Minutes()), "Local": inbox.IsLocal(page)})
+		return in.Notice(r, "notice.console", map[string]any{"Link": link, "Minutes": int(tasks.LinkTime.Minutes()), "Local": loopback.Address(page)})
 	}), nil
 }

@@ -7,8 +7,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"net/netip"
-	"net/url"
 	"strings"
 
 	"legwork/bot"
@@ -24,16 +22,6 @@ func PageURL(in *Inbox) string {
 		return ""
 	}
 	return in.Page()
-}
-
-// IsLocal reports whether an address is that of this machine for itself.
-func IsLocal(address string) bool {
-	u, err := url.Parse(address)
-	if err != nil {
-		return false
-	}
-	at, err := netip.ParseAddr(u.Hostname())
-	return u.Hostname() == "localhost" || err == nil && at.IsLoopback()
 }
 
 // SignInLink makes a link that signs a person in at the page once, within

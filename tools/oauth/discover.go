@@ -6,8 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
+	"net/netip"
 	"net/url"
 	"slices"
 	"strings"
@@ -16,6 +16,8 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/auth"
 	"github.com/modelcontextprotocol/go-sdk/oauthex"
 	"golang.org/x/oauth2"
+
+	"legwork/internal/loopback"
 )
 
 // requestTimeout bounds each request to an authorization server.
@@ -101,11 +103,11 @@ func (f Config) earlierMetadata(ctx context.Context, base string) (*oauthex.Auth
 // checkHosts refuses endpoints on this machine for a server that is elsewhere: such a
 // server could otherwise send legwork's requests to local programs.
 func (f Config) checkHosts(meta *oauthex.AuthServerMeta) error {
-	if isLoopback(f.Server) {
+	if isLocal(f.Server) {
 		return nil
 	}
 	for _, address := range []string{meta.Issuer, meta.TokenEndpoint, meta.RegistrationEndpoint, meta.RevocationEndpoint} {
-		if address != "" && isLoopback(address) {
+		if address != "" && isLocal(address) {
 			return fmt.Errorf("the server names an authorization server on this machine, %s; legwork refuses that for servers elsewhere", address)
 		}
 	}
@@ -127,7 +129,7 @@ func (f Config) resourceMetadata(ctx context.Context, address string) (*oauthex.
 		places = []string{address}
 	}
 	for _, place := range slices.Compact(places) {
-		if !isLoopback(f.Server) && isLoopback(place) {
+		if !isLocal(f.Server) && isLocal(place) {
 			return nil, errors.New("the server names metadata on this machine; legwork refuses that for servers elsewhere")
 		}
 		var mismatch error
@@ -143,7 +145,9 @@ func (f Config) resourceMetadata(ctx context.Context, address string) (*oauthex.
 				mismatch = nil
 				break // there is none at this place
 			}
-			mismatch = errorsFirst(mismatch, err)
+			if mismatch == nil {
+				mismatch = err
+			}
 			if seen.status != http.StatusOK {
 				break
 			}
@@ -153,13 +157,6 @@ func (f Config) resourceMetadata(ctx context.Context, address string) (*oauthex.
 		}
 	}
 	return nil, nil
-}
-
-func errorsFirst(first, next error) error {
-	if first != nil {
-		return first
-	}
-	return next
 }
 
 // statusRecorder notes the status of the last response.
@@ -221,13 +218,17 @@ func origin(address string) (string, error) {
 	return u.Scheme + "://" + u.Host, nil
 }
 
-func isLoopback(address string) bool {
+// isLocal reports whether requests to an address go to this machine.
+func isLocal(address string) bool {
+	if loopback.Address(address) {
+		return true
+	}
 	u, err := url.Parse(address)
 	if err != nil {
 		return false
 	}
-	ip := net.ParseIP(u.Hostname())
-	return u.Hostname() == "localhost" || ip != nil && (ip.IsLoopback() || ip.IsUnspecified())
+	ip, err := netip.ParseAddr(u.Hostname())
+	return err == nil && ip.IsUnspecified()
 }
 
 // plain is the cause of an error without the address that it quotes.

@@ -60,7 +60,7 @@ func (f Config) client(ctx context.Context, meta *oauthex.AuthServerMeta, before
 // client metadata document.
 func (f Config) Metadata() *oauthex.ClientRegistrationMetadata {
 	kind := "web"
-	if isLoopback(f.Redirect) {
+	if isLocal(f.Redirect) {
 		kind = "native" // https://modelcontextprotocol.io/seps/837
 	}
 	return &oauthex.ClientRegistrationMetadata{

@@ -2,11 +2,12 @@ package registry
 
 import (
 	"fmt"
-	"net"
 	"net/url"
 	"regexp"
 	"slices"
 	"strings"
+
+	"legwork/internal/loopback"
 )
 
 // Way is one way to use a server: a package to start, or an address to call.
@@ -165,17 +166,12 @@ func (w *Way) AddressProblem(address string) string {
 	switch {
 	case err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http":
 		return "its address is none: " + address
-	case u.Scheme == "http" && !isLoopback(u.Hostname()):
+	case u.Scheme == "http" && !loopback.Host(u.Hostname()):
 		return "its address has no encryption (http)"
 	case u.User != nil:
 		return "its address holds a password"
 	}
 	return ""
-}
-
-func isLoopback(host string) bool {
-	ip := net.ParseIP(host)
-	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
 // Ways are the ways to use the server, packages first.
