@@ -168,7 +168,7 @@ func (boundedReplies) RoundTrip(r *http.Request) (*http.Response, error) {
 	return reply, err
 }
 
-// algorithms are those that sign tokens. None of them uses a shared secret.
+// algorithms are the signature algorithms that legwork takes. All of them use a public key.
 func algorithms() []jose.SignatureAlgorithm {
 	return []jose.SignatureAlgorithm{
 		jose.RS256, jose.RS384, jose.RS512, jose.PS256, jose.PS384, jose.PS512, jose.ES256, jose.ES384, jose.ES512, jose.EdDSA,

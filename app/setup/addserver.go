@@ -468,7 +468,6 @@ func (a *adding) entry() confedit.Entry {
 			add("type", s.Type)
 		}
 		pairs("headers", s.Headers)
-		// A remote server that wants a sign-in gets its line "auth" here.
 	}
 	add("hold_new_tools", "true")
 	return e

@@ -65,7 +65,7 @@ func Presses() []inbox.Press {
 		{Prefix: pressForget, Run: forgetPress},
 		{Prefix: pressRevoke, Run: revokeGrant},
 		{Prefix: pressSchedule, Run: pressedSchedule},
-		{Prefix: pressConnect, Run: connectPress},
+		{Prefix: pressConnect, Run: connectCommand},
 		{Prefix: pressDisconnect, Run: disconnectPress},
 		{Prefix: pressAccept, Run: decideChangeBy(pressAccept)},
 		{Prefix: pressLeave, Run: decideChangeBy(pressLeave)},

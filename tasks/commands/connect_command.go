@@ -84,9 +84,10 @@ func connectionsCommand(ctx context.Context, in *inbox.Inbox, r *inbox.Request, 
 		}
 		data := map[string]any{"Server": cards.InCode(name), "Shared": id.Person == ""}
 		key, press, label := "connections.none", pressConnect, "button.connect"
+		others := 0
 		for _, c := range list {
 			if c.Server == name && c.Person != id.Person {
-				data["Others"] = 1 + number(data["Others"])
+				others++
 			}
 			if c.ConnectionID != id {
 				continue
@@ -101,8 +102,8 @@ func connectionsCommand(ctx context.Context, in *inbox.Inbox, r *inbox.Request, 
 				data["By"] = c.By
 			}
 		}
-		if !r.Admin {
-			delete(data, "Others")
+		if r.Admin && others > 0 {
+			data["Others"] = others
 		}
 		lines = append(lines, in.Texts.Text(r.Lang, key, data))
 		if id.Person != "" || r.Admin {
@@ -114,13 +115,6 @@ func connectionsCommand(ctx context.Context, in *inbox.Inbox, r *inbox.Request, 
 	n := inbox.TextNotice(strings.Join(lines, "\n"))
 	n.Buttons = buttons
 	return in.Reply(r, n), nil
-}
-
-func number(v any) int { n, _ := v.(int); return n }
-
-// connectPress begins a sign-in by a button of /connections.
-func connectPress(ctx context.Context, in *inbox.Inbox, r *inbox.Request, server string) (inbox.Reply, error) {
-	return connectCommand(ctx, in, r, server)
 }
 
 // disconnectPress ends the sign-in that the author uses at a server.

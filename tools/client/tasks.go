@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/mark3labs/mcp-go/client/transport"
@@ -205,12 +206,10 @@ func (c *connection) taskInputs(ctx context.Context, f *inFlightCall, in inputRe
 		return in, err
 	}
 	next.Task, next.Pause = in.Task, t.pause()
-	for i := 0; i < len(next.Requests); i++ {
-		if _, answered := in.Answers[next.Requests[i].ID]; answered {
-			next.Requests = append(next.Requests[:i], next.Requests[i+1:]...)
-			i--
-		}
-	}
+	next.Requests = slices.DeleteFunc(next.Requests, func(r inputRequest) bool {
+		_, answered := in.Answers[r.ID]
+		return answered
+	})
 	next.Answers = in.Answers
 	if len(next.Requests) == 0 {
 		return next, nil
