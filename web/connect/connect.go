@@ -42,65 +42,75 @@ func StartAddress(page, state string) string {
 
 // Handlers are the pages by their paths, for GET.
 func Handlers(c Config) map[string]http.Handler {
-	return map[string]http.Handler{PathStart: http.HandlerFunc(c.start), PathCallback: http.HandlerFunc(c.callback), PathClient: http.HandlerFunc(c.client)}
+	p := pages{c, template.Must(template.New("page").Parse(pageText))}
+	return map[string]http.Handler{PathStart: http.HandlerFunc(p.start), PathCallback: http.HandlerFunc(p.callback), PathClient: http.HandlerFunc(p.client)}
 }
+
+// pages are the pages of a Config.
+type pages struct {
+	Config
+	template *template.Template
+}
+
+//go:embed page.html
+var pageText string
 
 // start says who is about to sign in where. The browser keeps the state, so that the
 // callback knows that the same person has read this.
-func (c Config) start(w http.ResponseWriter, r *http.Request) {
+func (p pages) start(w http.ResponseWriter, r *http.Request) {
 	state := r.URL.Query().Get("state")
-	b, err := c.Connections.Begun(r.Context(), state)
+	b, err := p.Connections.Begun(r.Context(), state)
 	if err != nil {
-		c.problem(w, r, "", "connect.unknown", err)
+		p.problem(w, r, "", "connect.unknown", err)
 		return
 	}
 	at, err := url.Parse(b.URL)
 	if err != nil {
-		c.problem(w, r, b.Language, "connect.unknown", err)
+		p.problem(w, r, b.Language, "connect.unknown", err)
 		return
 	}
 	http.SetCookie(w, &http.Cookie{
 		Name: cookie, Value: state, Path: PathCallback, MaxAge: int(tasks.AttemptTime.Seconds()),
-		HttpOnly: true, Secure: r.TLS != nil || r.Header.Get("X-Forwarded-Proto") == "https", SameSite: http.SameSiteLaxMode, // the server sends the browser back
+		HttpOnly: true, Secure: strings.HasPrefix(p.Connections.Redirect, "https:"), SameSite: http.SameSiteLaxMode, // the server sends the browser back
 	})
 	key := "connect.start"
 	if b.Person == "" {
 		key = "connect.start_shared"
 	}
-	c.page(w, http.StatusOK, b.Language, key, map[string]any{"Server": b.Server, "Name": b.Name, "Who": b.By, "Host": at.Host}, b.URL)
+	p.page(w, http.StatusOK, b.Language, key, map[string]any{"Server": b.Server, "Name": b.Name, "Who": b.By, "Host": at.Host}, b.URL)
 }
 
 // callback finishes a sign-in in the browser that has begun it. Another browser is told to
 // bring the address to legwork: its person may be somebody else.
-func (c Config) callback(w http.ResponseWriter, r *http.Request) {
+func (p pages) callback(w http.ResponseWriter, r *http.Request) {
 	query := r.URL.Query()
-	b, err := c.Connections.Begun(r.Context(), query.Get("state"))
+	b, err := p.Connections.Begun(r.Context(), query.Get("state"))
 	if err != nil {
-		c.problem(w, r, "", "connect.unknown", err)
+		p.problem(w, r, "", "connect.unknown", err)
 		return
 	}
 	kept, err := r.Cookie(cookie)
 	if err != nil || subtle.ConstantTimeCompare([]byte(kept.Value), []byte(b.State)) != 1 {
-		c.page(w, http.StatusForbidden, b.Language, "connect.copy", map[string]any{"Server": b.Server}, "")
+		p.page(w, http.StatusForbidden, b.Language, "connect.copy", map[string]any{"Server": b.Server}, "")
 		return
 	}
 	http.SetCookie(w, &http.Cookie{Name: cookie, Path: PathCallback, MaxAge: -1})
-	attempt, err := c.Connections.Finish(r.Context(), query, b.By)
+	attempt, err := p.Connections.Finish(r.Context(), query, b.By)
 	switch {
 	case err == nil:
-		c.page(w, http.StatusOK, b.Language, "connect.done", map[string]any{"Server": attempt.Server, "Name": b.Name, "Who": b.By, "Shared": attempt.Person == ""}, "")
+		p.page(w, http.StatusOK, b.Language, "connect.done", map[string]any{"Server": attempt.Server, "Name": b.Name, "Who": b.By, "Shared": attempt.Person == ""}, "")
 	case errors.Is(err, tasks.ErrDenied):
-		c.page(w, http.StatusOK, b.Language, "connect.denied", map[string]any{"Server": attempt.Server}, "")
+		p.page(w, http.StatusOK, b.Language, "connect.denied", map[string]any{"Server": attempt.Server}, "")
 	default:
-		c.problem(w, r, b.Language, "connect.failed", err)
+		p.problem(w, r, b.Language, "connect.failed", err)
 	}
 }
 
 // client is legwork's client metadata document.
-func (c Config) client(w http.ResponseWriter, r *http.Request) {
-	document, err := c.Connections.ClientDocument()
+func (p pages) client(w http.ResponseWriter, r *http.Request) {
+	document, err := p.Connections.ClientDocument()
 	if err != nil {
-		c.problem(w, r, "", "connect.failed", err)
+		p.problem(w, r, "", "connect.failed", err)
 		return
 	}
 	w.Header().Set("Content-Type", "application/json")
@@ -108,22 +118,19 @@ func (c Config) client(w http.ResponseWriter, r *http.Request) {
 }
 
 // problem logs why a sign-in goes no further, and says so.
-func (c Config) problem(w http.ResponseWriter, r *http.Request, lang, key string, err error) {
+func (p pages) problem(w http.ResponseWriter, r *http.Request, lang, key string, err error) {
 	status := http.StatusBadGateway
 	if errors.Is(err, tasks.ErrNoConnection) {
 		status, key = http.StatusNotFound, "connect.unknown"
 	} else {
-		c.Log.WarnContext(r.Context(), "sign-in failed", "cause", err)
+		p.Log.WarnContext(r.Context(), "sign-in failed", "cause", err)
 	}
-	c.page(w, status, lang, key, nil, "")
+	p.page(w, status, lang, key, nil, "")
 }
-
-//go:embed page.html
-var pageText string
 
 // page writes a page with the texts KEY.title and KEY.text, and a link on when next is
 // not empty.
-func (c Config) page(w http.ResponseWriter, status int, lang, key string, data map[string]any, next string) {
+func (p pages) page(w http.ResponseWriter, status int, lang, key string, data map[string]any, next string) {
 	if lang == "" {
 		lang = i18n.Default
 	}
@@ -133,8 +140,7 @@ func (c Config) page(w http.ResponseWriter, status int, lang, key string, data m
 	h.Set("Referrer-Policy", "no-referrer") // addresses hold the state
 	h.Set("Cache-Control", "no-store")
 	w.WriteHeader(status)
-	t := template.Must(template.New("page").Parse(pageText))
-	_ = t.Execute(w, struct { // the client may be gone
+	_ = p.template.Execute(w, struct { // the client may be gone
 		Language, Title, Text, Next, Button string
-	}{lang, c.Texts.Text(lang, key+".title", data), c.Texts.Text(lang, key+".text", data), next, c.Texts.Text(lang, "connect.button", nil)})
+	}{lang, p.Texts.Text(lang, key+".title", data), p.Texts.Text(lang, key+".text", data), next, p.Texts.Text(lang, "connect.button", nil)})
 }
