@@ -28,6 +28,7 @@ func (a *core) newConnections(config *conf.Config) *connections.Connections {
 	}
 	return connections.New(connections.Config{
 		Store: a.store, Sealer: a.keys, Redirect: page + connect.PathCallback, Document: document, Now: a.clock.Now, Log: a.log,
+		SignsIn: func(server string) bool { return a.tools.SignsIn(server) }, // the tools are made with the connections
 		Changed: func(_ context.Context, id tasks.ConnectionID) { a.tools.SignedIn(id.Server, id.Person) },
 	})
 }

@@ -1,7 +1,6 @@
 package tools
 
 import (
-	"maps"
 	"slices"
 	"strings"
 
@@ -46,6 +45,19 @@ func (a *Auth) Asks() bool {
 	return a != nil && (a.Grant == "" || a.Grant == string(oauth.Code))
 }
 
+// Advice says who has to do what to sign in at a server; person is the key of the one who
+// needs it, and empty for no particular one.
+func (a *Auth) Advice(server, person string) string {
+	who := "an admin has to write"
+	switch {
+	case a.PerPerson() && person == "":
+		who = "each person has to write"
+	case a.PerPerson():
+		who = "the person has to write"
+	}
+	return who + " /connect " + server + " to legwork in a private chat"
+}
+
 // Secrets are the values that must not appear in a log.
 func (a *Auth) Secrets() []string {
 	if a == nil {
@@ -76,8 +88,8 @@ func (v *validator) auth(at string, s ServerConfig) {
 	}
 	grants := []string{string(oauth.Code), string(oauth.Credentials), string(oauth.Assertion), string(oauth.Enterprise)}
 	exchanges := a.Grant == string(oauth.Assertion) || a.Grant == string(oauth.Enterprise)
-	v.onlyFor(at, map[string]bool{"assertion_file": a.AssertionFile != "" && !exchanges}, "is for the grants assertion and enterprise")
-	v.onlyFor(at, map[string]bool{"provider": a.Provider != nil && a.Grant != string(oauth.Enterprise)}, "is for the grant enterprise")
+	v.forbid(at, map[string]bool{"assertion_file": a.AssertionFile != "" && !exchanges}, "is for the grants assertion and enterprise; remove it")
+	v.forbid(at, map[string]bool{"provider": a.Provider != nil && a.Grant != string(oauth.Enterprise)}, "is for the grant enterprise; remove it")
 	switch {
 	case a.Grant != "" && !slices.Contains(grants, a.Grant):
 		v.add(at+".grant", "%q is unknown; allowed are %s", a.Grant, quoted(grants))
@@ -99,15 +111,6 @@ func (v *validator) auth(at string, s ServerConfig) {
 	if a.PrivateKey != "" {
 		if err := oauth.CheckKey(a.PrivateKey); err != nil {
 			v.add(at+".private_key", "%v", err)
-		}
-	}
-}
-
-// onlyFor reports keys that have no meaning here.
-func (v *validator) onlyFor(at string, keys map[string]bool, why string) {
-	for _, key := range slices.Sorted(maps.Keys(keys)) {
-		if keys[key] {
-			v.add(at+"."+key, "%s; remove it", why)
 		}
 	}
 }

@@ -111,6 +111,12 @@ func (m *Manager) SignedIn(server, person string) {
 	}
 }
 
+// SignsIn reports whether people sign in at a server of the newest snapshot.
+func (m *Manager) SignsIn(server string) bool {
+	s := m.Set().servers[server]
+	return s != nil && s.auth.Asks()
+}
+
 // Set is the newest snapshot.
 func (m *Manager) Set() *Set { return m.set.Load() }
 

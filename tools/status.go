@@ -75,7 +75,7 @@ func (s *Set) probe(ctx context.Context, m *member, wait time.Duration) Probed {
 		p.Problem = fmt.Sprintf("not ready after %v: it does not answer, or needs longer to start", wait)
 		return p
 	case p.SignIn && m.auth.Asks():
-		p.Problem = "it requires a sign-in: write /connect " + m.Name() + " to legwork in a private chat"
+		p.Problem = "it requires a sign-in: " + m.auth.Advice(m.Name(), "")
 		return p
 	case err != nil:
 		p.Problem = cmp.Or(p.Err, err.Error())
@@ -140,7 +140,7 @@ func (g *group) serverStatus(s *member) ServerStatus {
 	case client.Down:
 		status.Problem = cmp.Or(health.Err, "it is down")
 	case client.Personal:
-		status.Problem = "each person signs in: write /connect " + s.Name() + " to legwork in a private chat"
+		status.Problem = s.auth.Advice(s.Name(), "")
 	}
 	v := s.view()
 	if v == nil {

@@ -209,9 +209,14 @@ func remoteTypes() []string { return []string{"http", "streamable-http", "sse"} 
 
 // misplaced reports keys that have no meaning for this kind of server.
 func (v *validator) misplaced(at string, keys map[string]bool, where string) {
+	v.forbid(at, keys, "is for servers with "+where)
+}
+
+// forbid reports the keys that are set although they have no meaning.
+func (v *validator) forbid(at string, keys map[string]bool, problem string) {
 	for _, key := range slices.Sorted(maps.Keys(keys)) {
 		if keys[key] {
-			v.add(at+"."+key, "is for servers with %s", where)
+			v.add(at+"."+key, "%s", problem)
 		}
 	}
 }

@@ -25,7 +25,7 @@ type Sealer interface {
 	Open(sealed, about []byte) ([]byte, error)
 }
 
-// Config says how people sign in. Store, Sealer and Now are required.
+// Config says how people sign in. Store, Sealer, SignsIn and Now are required.
 type Config struct {
 	Store  tasks.Connections
 	Sealer Sealer
@@ -33,6 +33,8 @@ type Config struct {
 	Redirect string
 	// Document is the address of legwork's client metadata document. Empty: it has none.
 	Document string
+	// SignsIn reports whether people sign in at a server by the config of now.
+	SignsIn func(server string) bool
 	// Changed is called after a person has signed in or a sign-in has ended; nil: nothing
 	// is.
 	Changed func(context.Context, tasks.ConnectionID)
@@ -82,7 +84,7 @@ func (c *Connections) identity(id tasks.ConnectionID) (*identity, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	s, ok := c.servers[id.Server]
-	if !ok {
+	if !ok || !c.SignsIn(id.Server) {
 		return nil, tasks.ErrNoSignIn
 	}
 	return c.identityOf(s, id), nil
@@ -92,23 +94,11 @@ func (c *Connections) identity(id tasks.ConnectionID) (*identity, error) {
 func (c *Connections) identityOf(s server, id tasks.ConnectionID) *identity {
 	i := s.identities[id.Person]
 	if i == nil {
-		i = &identity{connections: c, id: id, config: c.oauth(s.config), advice: advice(s.config.Auth, id)}
+		i = &identity{connections: c, id: id, config: c.oauth(s.config), advice: s.config.Auth.Advice(id.Server, id.Person)}
 		i.session = oauth.NewSession(i.config, i)
 		s.identities[id.Person] = i
 	}
 	return i
-}
-
-// advice says who has to do what to sign in.
-func advice(a *tools.Auth, id tasks.ConnectionID) string {
-	who := "an admin has to write"
-	switch {
-	case a.PerPerson() && id.Person == "":
-		who = "each person has to write"
-	case a.PerPerson():
-		who = "the person has to write"
-	}
-	return who + " /connect " + id.Server + " to legwork in a private chat"
 }
 
 // ID names the connection to a server that a person uses: their own, or the shared one.
@@ -118,7 +108,7 @@ func (c *Connections) ID(server, person string) (tasks.ConnectionID, error) {
 	defer c.mu.Unlock()
 	s, ok := c.servers[server]
 	switch {
-	case !ok:
+	case !ok || !c.SignsIn(server):
 		return tasks.ConnectionID{}, tasks.ErrNoSignIn
 	case s.config.Auth.PerPerson():
 		return tasks.ConnectionID{Server: server, Person: person}, nil
@@ -132,7 +122,9 @@ func (c *Connections) Servers() (perPerson map[string]bool) {
 	defer c.mu.Unlock()
 	perPerson = make(map[string]bool, len(c.servers))
 	for name, s := range c.servers {
-		perPerson[name] = s.config.Auth.PerPerson()
+		if c.SignsIn(name) {
+			perPerson[name] = s.config.Auth.PerPerson()
+		}
 	}
 	return perPerson
 }

@@ -60,6 +60,7 @@ func newServers(t testing.TB) map[string]*oauthfake.Server {
 func (e *env) restart() {
 	e.Connections = connections.New(connections.Config{
 		Store: e.store, Sealer: e.key, Redirect: "http://localhost:1/oauth/callback", Now: func() time.Time { return e.now },
+		SignsIn: func(server string) bool { return e.addresses[server] != "" },
 		Changed: func(_ context.Context, id tasks.ConnectionID) { e.changed = append(e.changed, id) },
 		Log:     slog.New(slog.NewTextHandler(&e.log, nil)),
 	})
@@ -224,6 +225,26 @@ func TestMovedServer(t *testing.T) {
 	e.moves("crm", "https://evil.example/mcp")
 	if token, err := e.token(ann); token != "" || err != nil {
 		t.Errorf("got token %q, %v, want none", token, err)
+	}
+}
+
+// TestRemovedServer: people sign in at no server that has left the config.
+func TestRemovedServer(t *testing.T) {
+	e := newEnv(t, newServers(t))
+	ann := connection("crm", "slack:U1")
+	e.signIn(ann)
+	delete(e.addresses, "crm")
+	if got := e.Servers(); len(got) != 1 || !got["wiki"] {
+		t.Errorf("got the servers %v, want wiki alone", got)
+	}
+	if _, err := e.ID("crm", "slack:U1"); !errors.Is(err, tasks.ErrNoSignIn) {
+		t.Errorf("got %v, want ErrNoSignIn", err)
+	}
+	if _, err := e.Begin(t.Context(), ann, "slack:U1", "", connections.Reader{}); !errors.Is(err, tasks.ErrNoSignIn) {
+		t.Errorf("beginning: got %v, want ErrNoSignIn", err)
+	}
+	if _, err := e.Disconnect(t.Context(), ann); err != nil {
+		t.Errorf("disconnecting: got %v", err)
 	}
 }
 

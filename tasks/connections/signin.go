@@ -9,6 +9,7 @@ import (
 	"net/url"
 
 	"legwork/tasks"
+	"legwork/tools"
 	"legwork/tools/oauth"
 )
 
@@ -90,7 +91,7 @@ func (c *Connections) Finish(ctx context.Context, redirect url.Values, by string
 	if err != nil {
 		return attempt, err
 	}
-	err = c.Store.PutConnection(ctx, tasks.Connection{ConnectionID: attempt.ConnectionID, Kind: "oauth", By: attempt.By, Scopes: grant.Scopes, Sealed: kept})
+	err = c.Store.PutConnection(ctx, tasks.Connection{ConnectionID: attempt.ConnectionID, Kind: tools.AuthOAuth, By: attempt.By, Scopes: grant.Scopes, Sealed: kept})
 	if err != nil {
 		return attempt, fmt.Errorf("storing the sign-in at %q: %w", attempt.Server, err)
 	}

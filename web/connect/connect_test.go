@@ -47,7 +47,7 @@ func newEnv(t *testing.T) *env {
 	})
 	e.connections = connections.New(connections.Config{
 		Store: memory.New(nil), Sealer: seal.NewKeyring(nil, seal.NewKey()), Redirect: e.page.URL + connect.PathCallback,
-		Document: "https://legwork.example.com" + connect.PathClient, Now: time.Now,
+		Document: "https://legwork.example.com" + connect.PathClient, SignsIn: func(string) bool { return true }, Now: time.Now,
 	})
 	e.connections.Authorizer("crm", "", tools.ServerConfig{URL: crm.URL + "/mcp", Auth: &tools.Auth{Type: "oauth", Identity: tools.IdentityPerson}})
 	for path, h := range connect.Handlers(connect.Config{Connections: e.connections, Texts: texts, Log: slog.New(slog.DiscardHandler)}) {
