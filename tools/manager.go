@@ -56,12 +56,10 @@ type Manager struct {
 	reload sync.Mutex // held by the one Reload that is under way
 
 	mu      sync.Mutex
-	changes chan serverChanges // to Run; nil when it is not running
-	stopped chan struct{}
+	life    context.Context //nolint:containedctx // of Run; nil before it
+	stop    map[*client.Server]context.CancelFunc
+	running sync.WaitGroup
 }
-
-// serverChanges asks Run to start and to retire servers.
-type serverChanges struct{ start, retire []*client.Server }
 
 // reloadWait is how long a reload waits for new servers before it swaps.
 const reloadWait = 10 * time.Second
@@ -79,18 +77,10 @@ func New(cfg Config, o Options) (*Manager, error) {
 		o.Now = time.Now
 	}
 	m := &Manager{
-		o: o, guard: client.NewProcessGuard(o.Log), definitions: newDefinitionLog(o.Known, o.Log), prompts: newPromptTexts(), stopped: make(chan struct{}),
-		catalogChanged: make(chan struct{}, 1), lastReported: map[string]map[string]time.Time{},
+		o: o, guard: client.NewProcessGuard(o.Log), definitions: newDefinitionLog(o.Known, o.Log), prompts: newPromptTexts(),
+		catalogChanged: make(chan struct{}, 1), lastReported: map[string]map[string]time.Time{}, stop: map[*client.Server]context.CancelFunc{},
 	}
-	m.people = &people{open: m.newServer, servers: map[personServer]*personal{}, start: func(s *client.Server) error {
-		m.mu.Lock()
-		running := m.changes != nil
-		m.mu.Unlock()
-		if !running {
-			return ErrStopped
-		}
-		return m.apply(context.Background(), serverChanges{start: []*client.Server{s}}) // Run answers at once, or has ended
-	}}
+	m.people = &people{open: m.newServer, start: m.start, servers: map[personServer]*personal{}}
 	set, _, err := m.build(cfg, nil)
 	if err != nil {
 		return nil, err
@@ -155,61 +145,83 @@ func (m *Manager) Prompt(ctx context.Context, group, name string, arguments map[
 // It returns nil after every process and goroutine it started has ended. It is
 // called once.
 func (m *Manager) Run(ctx context.Context) error {
-	var running sync.WaitGroup
 	defer m.guard.Close()
-	defer running.Wait()
-	defer close(m.stopped)
-	stop := map[*client.Server]context.CancelFunc{}
-	running.Go(func() { m.watchCatalogs(ctx, &running) })
-	launch := func(servers []*client.Server) {
-		for _, s := range servers {
-			life, cancel := context.WithCancel(ctx)
-			stop[s] = cancel
-			running.Go(func() { s.Run(life) })
-		}
-	}
-	m.mu.Lock()
-	m.changes = make(chan serverChanges)
-	for _, s := range m.Set().servers {
-		launch([]*client.Server{s.Server})
-	}
-	m.mu.Unlock()
-	retire := func(servers []*client.Server) {
-		for _, s := range servers {
-			cancel, idle := stop[s], s.Retire()
-			delete(stop, s)
-			running.Go(func() {
-				select {
-				case <-idle:
-				case <-ctx.Done():
-				}
-				cancel()
-			})
-		}
-	}
+	defer m.running.Wait()
+	life, cancel := context.WithCancel(ctx)
+	defer func() {
+		m.mu.Lock() // a server is started before this, or never
+		defer m.mu.Unlock()
+		cancel()
+	}()
+	m.startAll(life)
+	m.running.Go(func() { m.watchCatalogs(life) })
 	sweep := time.NewTicker(personIdle / 10)
 	defer sweep.Stop()
 	for {
 		select {
 		case <-ctx.Done():
-			for _, cancel := range stop {
-				cancel()
-			}
 			return nil
-		case o := <-m.changes:
-			launch(o.start)
-			retire(o.retire)
 		case now := <-sweep.C:
-			retire(m.people.idle(now))
+			m.retire(m.people.idle(now))
 		}
+	}
+}
+
+// startAll starts the servers that were made before Run.
+func (m *Manager) startAll(life context.Context) {
+	m.reload.Lock() // no server is retired before it is started
+	defer m.reload.Unlock()
+	m.mu.Lock()
+	m.life = life
+	m.mu.Unlock()
+	for _, s := range m.Set().servers {
+		_ = m.start(s.Server) // fails only when life has ended
+	}
+	m.people.startAll()
+}
+
+// start runs a server that does not run yet. Before Run it does nothing: Run starts all
+// servers. After Run it returns ErrStopped.
+func (m *Manager) start(s *client.Server) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	switch {
+	case m.life == nil || m.stop[s] != nil:
+		return nil
+	case m.life.Err() != nil:
+		return ErrStopped
+	}
+	life, cancel := context.WithCancel(m.life)
+	m.stop[s] = cancel
+	m.running.Go(func() { s.Run(life) })
+	return nil
+}
+
+// retire stops servers when their last call has returned.
+func (m *Manager) retire(servers []*client.Server) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.life.Err() != nil {
+		return // they stop now
+	}
+	for _, s := range servers {
+		stop, idle := m.stop[s], s.Retire()
+		delete(m.stop, s)
+		m.running.Go(func() {
+			select {
+			case <-idle:
+			case <-m.life.Done():
+			}
+			stop()
+		})
 	}
 }
 
 // watchCatalogs reads prompts and reports changes after each new catalog, until ctx
 // ends.
-func (m *Manager) watchCatalogs(ctx context.Context, running *sync.WaitGroup) {
+func (m *Manager) watchCatalogs(ctx context.Context) {
 	for {
-		m.readPrompts(ctx, m.Set(), running)
+		m.readPrompts(ctx, m.Set(), &m.running)
 		m.reportChanges(ctx)
 		select {
 		case <-ctx.Done():
@@ -241,14 +253,16 @@ func (m *Manager) Reload(ctx context.Context, cfg Config) error {
 		return err
 	}
 	m.mu.Lock()
-	if m.changes == nil { // Run will start the newest set
+	if m.life == nil { // Run will start the newest set
 		m.set.Store(set)
 		m.mu.Unlock()
 		return nil
 	}
 	m.mu.Unlock()
-	if err := m.apply(ctx, serverChanges{start: fresh}); err != nil {
-		return err
+	for _, s := range fresh {
+		if err := m.start(s); err != nil {
+			return err
+		}
 	}
 	short, cancel := context.WithTimeout(ctx, reloadWait)
 	defer cancel()
@@ -269,18 +283,8 @@ func (m *Manager) Reload(ctx context.Context, cfg Config) error {
 			gone = append(gone, m.people.take(func(of personServer, _ *personal) bool { return of.server == name })...)
 		}
 	}
-	return m.apply(context.WithoutCancel(ctx), serverChanges{retire: gone})
-}
-
-func (m *Manager) apply(ctx context.Context, o serverChanges) error {
-	select {
-	case m.changes <- o:
-		return nil
-	case <-m.stopped:
-		return ErrStopped
-	case <-ctx.Done():
-		return fmt.Errorf("reloading servers: %w", ctx.Err())
-	}
+	m.retire(gone)
+	return nil
 }
 
 // build makes the snapshot of cfg. It keeps the servers of old whose settings are

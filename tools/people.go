@@ -16,7 +16,7 @@ const personIdle = 10 * time.Minute
 // are made at the first use.
 type people struct {
 	open  func(server, person string, of built) (*client.Server, error) // makes a connection
-	start func(*client.Server) error                                    // runs it
+	start func(*client.Server) error                                    // runs it, if it does not run yet
 
 	mu      sync.Mutex
 	servers map[personServer]*personal
@@ -34,10 +34,7 @@ type personal struct {
 
 // member returns a server as a person uses it.
 func (p *people) member(m *member, of built, person string) (*member, error) {
-	one, fresh, err := p.connection(personServer{m.Name(), person}, of)
-	if err == nil && fresh {
-		err = p.start(one.Server)
-	}
+	one, err := p.connection(personServer{m.Name(), person}, of)
 	if err != nil {
 		return nil, err
 	}
@@ -46,21 +43,33 @@ func (p *people) member(m *member, of built, person string) (*member, error) {
 	return &as, nil
 }
 
-// connection returns a connection, and whether it is fresh, so that the caller must start
-// it.
-func (p *people) connection(key personServer, of built) (one *personal, fresh bool, err error) {
+// connection returns a connection that runs, or that Run will start.
+func (p *people) connection(key personServer, of built) (*personal, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if one = p.servers[key]; one == nil {
+	one := p.servers[key]
+	if one == nil {
 		s, err := p.open(key.server, key.person, of)
-		if err != nil {
-			return nil, false, err
+		if err == nil {
+			err = p.start(s)
 		}
-		one, fresh = &personal{Server: s}, true
+		if err != nil {
+			return nil, err
+		}
+		one = &personal{Server: s}
 		p.servers[key] = one
 	}
 	one.used = time.Now()
-	return one, fresh, nil
+	return one, nil
+}
+
+// startAll starts the connections that were made before Run.
+func (p *people) startAll() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, one := range p.servers {
+		_ = p.start(one.Server) // fails only when Run has ended
+	}
 }
 
 // take removes the connections for which gone holds, and returns them.

@@ -3,6 +3,7 @@ package tools_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"net/http"
 	"slices"
 	"sync"
@@ -28,6 +29,35 @@ func (s signer) Sign(_ context.Context, r *http.Request) error {
 
 func (s signer) Refused(context.Context, *http.Request, *http.Response) error {
 	return client.ErrNotAuth
+}
+
+// TestPeopleBeforeRun: a person's call that comes before Run waits for it.
+func TestPeopleBeforeRun(t *testing.T) {
+	shop := newEnv(t)
+	shop.addTool("buy", "Buys a thing.")
+	cfg := one(tools.ServerConfig{URL: shop.url, Auth: &tools.Auth{Type: "oauth", Identity: tools.IdentityPerson}})
+	m, err := tools.New(cfg, tools.Options{Authorizers: signers{}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	early, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := m.Tools(early, "g", "slack:U1"); !errors.Is(err, context.Canceled) {
+		t.Errorf("before Run: got %v, want %v", err, context.Canceled)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- m.Run(ctx) }()
+	if list, err := m.Tools(t.Context(), "g", "slack:U1"); err != nil || len(list) != 1 {
+		t.Errorf("got the tools %v, %v, want one", list, err)
+	}
+	cancel()
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+	if _, err := m.Tools(t.Context(), "g", "slack:U2"); !errors.Is(err, tools.ErrStopped) {
+		t.Errorf("after Run: got %v, want %v", err, tools.ErrStopped)
+	}
 }
 
 // TestPeople: where each person signs in, each has connections of their own, at once and
