@@ -41,6 +41,7 @@ type signIns struct {
 
 // Begin implements inbox.SignIns. Where the person's browser may not reach legwork, the
 // link is that of the authorization server, and the person sends the address at the end.
+// The address of a request at the page says whether its browser is on this machine.
 func (s signIns) Begin(ctx context.Context, id tasks.ConnectionID, by bot.Person, language string) (link string, paste bool, err error) {
 	b, err := s.Connections.Begin(ctx, id, by.Key(), "", connections.Reader{Name: by.Name, Language: language})
 	if err != nil {
@@ -48,6 +49,9 @@ func (s signIns) Begin(ctx context.Context, id tasks.ConnectionID, by bot.Person
 	}
 	page := s.core.pageURL()
 	here := by.Platform == terminal.Name || by.Platform == botweb.Name // the browser is on this machine, or has the page open
+	if from := tasks.OriginOf(ctx).Addr; from != "" {
+		here = loopback.Host(from)
+	}
 	if page == "" || loopback.Address(page) && !here {
 		return b.URL, true, nil
 	}

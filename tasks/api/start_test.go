@@ -251,15 +251,15 @@ func TestPaused(t *testing.T) {
 // TestRights writes out who may do what, so that a change of it is seen.
 func TestRights(t *testing.T) {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%-10s", "")
+	fmt.Fprintf(&b, "%-12s", "")
 	for _, role := range policy.Roles() {
-		fmt.Fprintf(&b, "%-10s", role)
+		fmt.Fprintf(&b, "%-12s", role)
 	}
 	for _, op := range policy.Ops() {
-		fmt.Fprintf(&b, "\n%-10s", op)
+		fmt.Fprintf(&b, "\n%-12s", op)
 		for _, role := range policy.Roles() {
 			word := map[policy.Right]string{policy.Never: "-", policy.Own: "own", policy.Always: "yes"}[role.May(op)]
-			fmt.Fprintf(&b, "%-10s", word)
+			fmt.Fprintf(&b, "%-12s", word)
 		}
 		if policy.Role("other").May(op) != policy.Never || policy.Role("").May(op) != policy.Never {
 			t.Errorf("%s: no role may do it", op)

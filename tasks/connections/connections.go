@@ -6,10 +6,13 @@ package connections
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	"reflect"
+	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"legwork/tasks"
@@ -147,19 +150,65 @@ func (c *Connections) Disconnect(ctx context.Context, id tasks.ConnectionID) (re
 		return false, err
 	}
 	c.Changed(ctx, id)
-	i, err := c.identity(id)
+	return c.revoke(ctx, stored), nil
+}
+
+// The bounds of revoking many connections.
+const (
+	maxRevoking = 8 // at once
+	revokeTime  = time.Minute
+)
+
+// DisconnectAll ends the connections of everybody to a server, as Disconnect does.
+// Revoked is how many of them the authorization server has ended, too.
+func (c *Connections) DisconnectAll(ctx context.Context, server string) (ended []tasks.ConnectionID, revoked int, err error) {
+	list, err := c.Store.Connections(ctx)
 	if err != nil {
-		return false, nil //nolint:nilerr // the server was removed from the config
+		return nil, 0, err
+	}
+	list = slices.DeleteFunc(list, func(one tasks.Connection) bool { return one.Server != server })
+	for _, one := range list {
+		err := c.Store.DropConnection(ctx, one.ConnectionID)
+		if err != nil && !errors.Is(err, tasks.ErrNoConnection) {
+			return ended, 0, err
+		}
+		c.Changed(ctx, one.ConnectionID)
+		ended = append(ended, one.ConnectionID)
+	}
+	ctx, cancel := context.WithTimeout(ctx, revokeTime)
+	defer cancel()
+	var revoking sync.WaitGroup
+	var count atomic.Int64
+	slots := make(chan struct{}, maxRevoking)
+	for _, one := range list {
+		slots <- struct{}{}
+		revoking.Go(func() {
+			if c.revoke(ctx, one) {
+				count.Add(1)
+			}
+			<-slots
+		})
+	}
+	revoking.Wait()
+	return ended, int(count.Load()), nil
+}
+
+// revoke ends a connection that was dropped at the authorization server, and reports
+// whether that worked.
+func (c *Connections) revoke(ctx context.Context, dropped tasks.Connection) bool {
+	i, err := c.identity(dropped.ConnectionID)
+	if err != nil {
+		return false // the server was removed from the config
 	}
 	var sealed sealedGrant
-	if err := c.open(stored.Sealed, id, &sealed); err != nil || sealed.Server != i.config.Server {
-		return false, nil //nolint:nilerr // the secrets are lost, so that they end nowhere else
+	if err := c.open(dropped.Sealed, dropped.ConnectionID, &sealed); err != nil || sealed.Server != i.config.Server {
+		return false // the secrets are lost, so that they end nowhere else
 	}
-	revoked, err = i.config.Revoke(ctx, sealed.Grant)
+	revoked, err := i.config.Revoke(ctx, sealed.Grant)
 	if err != nil {
-		c.Log.WarnContext(ctx, "sign-in not revoked at the server", "server", id.Server, "cause", err)
+		c.Log.WarnContext(ctx, "sign-in not revoked at the server", "server", dropped.Server, "cause", err)
 	}
-	return revoked, nil
+	return revoked
 }
 
 // sealedGrant is what is stored of a sign-in: a grant is used for the server that it was

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -295,7 +296,7 @@ func TestIdentities(t *testing.T) {
 		people := []string{"slack:U1", "slack:U2", "telegram:1", ""}
 		for range rapid.IntRange(1, 40).Draw(r, "steps") {
 			id := connection(rapid.SampledFrom([]string{"crm", "wiki"}).Draw(r, "server"), rapid.SampledFrom(people).Draw(r, "person"))
-			switch rapid.SampledFrom([]string{"begin", "finish", "finish as another", "call", "call", "wait", "forget", "disconnect", "restart", "break", "mend"}).Draw(r, "step") {
+			switch rapid.SampledFrom([]string{"begin", "finish", "finish as another", "call", "call", "wait", "forget", "disconnect", "disconnect all", "restart", "break", "mend"}).Draw(r, "step") {
 			case "begin":
 				b, err := e.Begin(t.Context(), id, by(id), "", connections.Reader{})
 				if err != nil {
@@ -323,6 +324,11 @@ func TestIdentities(t *testing.T) {
 				servers[id.Server].Forget()
 			case "disconnect":
 				_, _ = e.Disconnect(t.Context(), id)
+			case "disconnect all":
+				_, _, _ = e.DisconnectAll(t.Context(), id.Server)
+				if list, err := e.store.Connections(t.Context()); err != nil || slices.ContainsFunc(list, func(c tasks.Connection) bool { return c.Server == id.Server }) {
+					r.Fatalf("after all connections to %s have ended: got %+v, %v", id.Server, list, err)
+				}
 			case "restart":
 				e.restart()
 			case "break":

@@ -26,6 +26,9 @@ type SignIns interface {
 	// Disconnect ends a connection, and reports whether the server has ended it, too.
 	// tasks.ErrNoConnection.
 	Disconnect(ctx context.Context, id tasks.ConnectionID) (revoked bool, err error)
+	// DisconnectAll ends the connections of everybody to a server. Revoked is how many of
+	// them the server has ended, too.
+	DisconnectAll(ctx context.Context, server string) (ended []tasks.ConnectionID, revoked int, err error)
 	// Callback is the address to which browsers return, without parameters.
 	Callback() string
 }

@@ -48,6 +48,10 @@ const (
 	OpConfig    Op = "config"    // read and change the config file
 	OpInspect   Op = "inspect"   // read the prompts of a task
 	OpOutline   Op = "outline"   // have a model sum a task up, which costs money
+
+	OpConnections Op = "connections" // list the servers at which people sign in
+	OpConnect     Op = "connect"     // sign in and out at servers in the own name
+	OpSignIns     Op = "sign_ins"    // see and end the sign-ins of others, and change those that everybody shares
 )
 
 // Ops lists all operations.
@@ -55,6 +59,7 @@ func Ops() []Op {
 	return []Op{
 		OpRead, OpValues, OpStart, OpAdd, OpMerge, OpAnswer, OpCancel, OpRetry, OpApprovals, OpDecide, OpExtend, OpGroups, OpUsage, OpAudit, OpMetrics,
 		OpServers, OpHealth, OpSchedules, OpSchedule, OpTools, OpPeople, OpConfig, OpInspect, OpOutline,
+		OpConnections, OpConnect, OpSignIns,
 	}
 }
 
@@ -107,6 +112,12 @@ func (o Op) Words() string {
 		return "read the prompts of tasks"
 	case OpOutline:
 		return "have tasks summed up"
+	case OpConnections:
+		return "list sign-ins at servers"
+	case OpConnect:
+		return "sign in and out at servers"
+	case OpSignIns:
+		return "change the sign-ins of others at servers, and those that everybody shares"
 	}
 	return "read " + string(o)
 }
@@ -129,7 +140,7 @@ func (r Role) May(op Op) Right {
 		return Always
 	case RoleOperator:
 		switch op {
-		case OpExtend, OpAudit, OpTools, OpPeople, OpConfig:
+		case OpExtend, OpAudit, OpTools, OpPeople, OpConfig, OpSignIns:
 			return Never
 		case OpSchedule:
 			return Own
@@ -137,7 +148,7 @@ func (r Role) May(op Op) Right {
 		return Always
 	case RoleViewer:
 		switch op {
-		case OpRead, OpApprovals, OpGroups, OpUsage, OpMetrics, OpSchedules, OpInspect:
+		case OpRead, OpApprovals, OpGroups, OpUsage, OpMetrics, OpSchedules, OpInspect, OpConnections:
 			return Always
 		}
 	case RoleAgent:
@@ -149,7 +160,7 @@ func (r Role) May(op Op) Right {
 		}
 	case RolePerson:
 		switch op {
-		case OpGroups:
+		case OpGroups, OpConnections, OpConnect:
 			return Always
 		case OpRead, OpValues, OpAdd, OpMerge, OpCancel, OpRetry, OpApprovals, OpDecide, OpUsage, OpSchedules, OpSchedule, OpOutline:
 			return Own

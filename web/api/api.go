@@ -110,6 +110,7 @@ func (a *API) build() routes {
 	reportCalls{c}.register(h)
 	c.registerFiles(h)
 	operatorCalls{c}.register(h)
+	connectionCalls{c}.register(h)
 	configCalls{c}.register(h)
 	complete(h.OpenAPI())
 	return routes{mux, h.OpenAPI()}

@@ -62,7 +62,7 @@ func register[I, O any](c *calls, h huma.API, o operation, handle func(context.C
 		return out, nil
 	})
 	item := h.OpenAPI().Paths[o.path]
-	documented := map[string]*huma.Operation{http.MethodGet: item.Get, http.MethodPost: item.Post, http.MethodPut: item.Put, http.MethodPatch: item.Patch}[o.method]
+	documented := map[string]*huma.Operation{http.MethodGet: item.Get, http.MethodPost: item.Post, http.MethodPut: item.Put, http.MethodPatch: item.Patch, http.MethodDelete: item.Delete}[o.method]
 	o.describe(documented)
 	for _, p := range documented.Parameters {
 		if p.In == "query" && p.Schema.Type == huma.TypeArray {

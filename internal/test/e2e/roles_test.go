@@ -186,6 +186,10 @@ var rights = []right{
 	{"POST /v1/people/{key}", `{"decision":"remove"}`, 403, 403, 409, 403, 403, 403, 403}, // legwork does not know the person
 	{"GET /v1/schedules", "", 200, 200, 200, 403, 403, 403, 200},
 	{"POST /v1/schedules/{id}", `{"action":"pause"}`, 403, 404, 404, 403, 403, 403, 404}, // there is no such schedule
+	{"GET /v1/connections", "", 200, 200, 200, 403, 403, 403, 200},
+	{"GET /v1/connections/{server}", "", 403, 403, 200, 403, 403, 403, 403},
+	{"POST /v1/connections/{server}", "", 403, 404, 404, 403, 403, 403, 404}, // there is no such server
+	{"DELETE /v1/connections/{server}", "", 403, 404, 404, 403, 403, 403, 404},
 	{"GET /metrics", "", 200, 200, 200, 403, 403, 403, 200},
 	{"POST /mcp", `{"jsonrpc":"2.0","id":1,"method":"ping"}`, 200, 200, 200, 200, 200, 200, 200},
 }
