@@ -76,7 +76,8 @@ tasks              | bot files form llm planner schedule tools          | ulid/v
 planner            | bot clip files form i18n llm llm/lenient lookalike nearest toolargs |
 tools              | bot clip form nearest plainjson search tools/builtin tools/builtin/caller tools/client tools/oauth telemetry issue | mcp-go go-udiff
 tools/oauth        | clip tools/client loopback | go-sdk go-jose x/oauth2
-tools/client       | clip form llm lookalike plainjson redact retry telemetry | mcp-go jsonschema/v6 x/sys x/text go-landlock
+tools/client       | clip form llm lookalike plainjson redact retry telemetry tools/client/skill | mcp-go jsonschema/v6 x/sys x/text go-landlock
+tools/client/skill |                                         | yaml/v3
 tools/registry     | clip loopback |
 tools/builtin      | nearest tools/builtin/files tools/builtin/memory tools/builtin/search tools/builtin/web | mcp-go apd/v3 x/text
 tools/builtin/caller |                                         | mcp-go

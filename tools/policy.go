@@ -64,7 +64,7 @@ func (s *Set) verdict(ctx context.Context, groupName, person, tool string) (Verd
 // verdict is what the rules of the group say about a tool of one of its servers.
 func (g *group) verdict(s *member, tool string, d *client.Definition) Verdict {
 	v := Verdict{Definition: d.Hash}
-	v.ReadOnly = d.ForResources || g.readOnly.match(s.Name(), tool)
+	v.ReadOnly = d.Reads() || g.readOnly.match(s.Name(), tool)
 	if s.Local() || s.trustAnnotations {
 		v.ReadOnly = v.ReadOnly || d.Annotations.ReadOnly
 		v.Repeatable = d.Annotations.Idempotent
@@ -92,6 +92,8 @@ func (g *group) verdict(s *member, tool string, d *client.Definition) Verdict {
 // believed, these do; unknown means yes.
 func (m *member) opensWorld(d *client.Definition) bool {
 	switch {
+	case d.Skill != nil:
+		return false // the client sends nothing but the address of a listed file
 	case m.openWorld != nil:
 		return *m.openWorld
 	case m.builtin != "":

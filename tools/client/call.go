@@ -19,6 +19,7 @@ import (
 	"legwork/internal/form"
 	"legwork/internal/retry"
 	"legwork/internal/telemetry"
+	"legwork/tools/client/skill"
 )
 
 // Refusals of a call before anything was sent. They are wrapped.
@@ -111,8 +112,14 @@ func (s *Server) attempt(ctx context.Context, f *inFlightCall) (Result, error) {
 		return Result{}, err
 	}
 	do := conn.toolRequest(f, d, args)
-	if d.ForResources {
+	switch {
+	case d.ForResources:
 		do = conn.resourceRequest(d.Name, args)
+	case d.Skill != nil:
+		if do, err = conn.skillRequest(d, args); err != nil {
+			release()
+			return Result{}, fmt.Errorf("%w: %w", ErrArguments, err)
+		}
 	}
 	return s.send(ctx, conn, release, f, d, do)
 }
@@ -204,6 +211,9 @@ func (s *Server) send(ctx context.Context, conn *connection, release func(), f *
 	if a.err == nil && a.question != nil {
 		return Result{Question: a.question, State: a.state}, nil
 	}
+	if a.err == nil && d.Skill != nil {
+		a.err = conn.checkSkill(d, f.call.Arguments, a.got)
+	}
 	if a.err == nil {
 		res, err := s.result(a.got, d, f.call)
 		if err != nil {
@@ -246,6 +256,8 @@ func (s *Server) failedCall(conn *connection, tool string, timeout time.Duration
 	switch {
 	case errors.As(err, &refused):
 		return s.failed("The tool %s failed: %v", tool, err)
+	case errors.Is(err, skill.ErrChanged), errors.Is(err, errSkillTooLong):
+		return s.failed("What the tool %s returned cannot be used: %v.", tool, err)
 	case errors.Is(err, errTaskCancelled):
 		return s.failed("The tool %s did not finish: %v. %s", tool, err, unknown)
 	case errors.Is(err, errTaskGone):

@@ -20,6 +20,7 @@ import (
 	"legwork/internal/clip"
 	"legwork/internal/lookalike"
 	"legwork/internal/plainjson"
+	"legwork/tools/client/skill"
 )
 
 // Bounds on the catalog of one server.
@@ -56,11 +57,15 @@ type Definition struct {
 	Hash         string          `json:"-"` // of the whole definition as it came, its order of keys aside
 	Raw          json.RawMessage `json:"-"` // the definition as it came
 	ForResources bool            `json:"-"` // not the server's: the client's way to its resources
+	Skill        *skill.Skill    `json:"-"` // not the server's: the client's way to this skill; nil: another tool
 
 	task   bool    // it can be called as a task of the protocol
 	schema *schema // nil when the server's schema cannot be used
 	output *schema // nil when structured output cannot be checked
 }
+
+// Reads reports whether the definition is the client's own and only reads from the server.
+func (d *Definition) Reads() bool { return d.ForResources || d.Skill != nil }
 
 // newCatalog reads the raw pages of tools/list. left says for each tool that
 // was left out, or whose arguments cannot be checked, why. asTasks says that tools which
@@ -237,6 +242,9 @@ func (c *connection) list(ctx context.Context) (cat *Catalog, left []string, err
 		if err := cat.addResourceTools(); err != nil {
 			left = append(left, fmt.Sprintf("its resources: %v", err))
 		}
+	}
+	if _, declared := c.capabilities.Extensions[skill.Extension]; declared {
+		left = append(left, c.listSkills(ctx, cat)...)
 	}
 	return cat, left, nil
 }

@@ -12,6 +12,8 @@ import (
 	"github.com/mark3labs/mcp-go/client"
 	"github.com/mark3labs/mcp-go/client/transport"
 	"github.com/mark3labs/mcp-go/mcp"
+
+	"legwork/tools/client/skill"
 )
 
 // connection is one running server and the client that speaks to it.
@@ -33,6 +35,7 @@ type connection struct {
 	cancel   context.CancelFunc
 	mu       sync.Mutex
 	failure  error          // why it is dead
+	loaded   sync.Map       // skills whose SKILL.md was read and is as listed, by the hashes of their definitions
 	tasks    sync.WaitGroup // goroutines of this connection
 	inFlight inFlightCalls
 	cfg      Config
@@ -283,7 +286,7 @@ func listChanges(o mcp.ServerCapabilities) mcp.SubscriptionFilter {
 func (d dialer) capabilities() mcp.ClientCapabilities {
 	can := mcp.ClientCapabilities{
 		Elicitation: &mcp.ElicitationCapability{Form: &struct{}{}, URL: &struct{}{}},
-		Extensions:  map[string]any{tasksExtension: struct{}{}},
+		Extensions:  map[string]any{tasksExtension: struct{}{}, skill.Extension: struct{}{}},
 	}
 	if d.cfg.Sampling {
 		can.Sampling = &mcp.SamplingCapability{}

@@ -58,8 +58,10 @@ func (s *Server) result(got captured, d *Definition, call Call) (Result, error) 
 	if cat := s.Catalog(); cat.Tools[readResource] != nil {
 		r.read = s.full(readResource)
 	}
-	if d.ForResources {
-		return r.contents(got.result(), call.Keep)
+	if d.Reads() {
+		res, err := r.contents(got.result(), call.Keep)
+		res.Text = d.skillHeading(call.Arguments) + res.Text
+		return res, err
 	}
 	res, structured, err := r.call(got.result(), call.Keep)
 	if err != nil || res.Failed || got.dropped > 0 {

@@ -331,7 +331,7 @@ func (s *Server) Status() Status {
 	st := Status{Name: s.name, Kind: s.dialer.cfg.kind(), State: s.state, Protocol: s.protocol, Restarts: s.restarts, RoundTrip: s.roundTrip}
 	if s.cat != nil {
 		for _, d := range s.cat.Tools {
-			if !d.ForResources {
+			if !d.Reads() {
 				st.Tools++
 			}
 		}

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/mark3labs/mcp-go/client/transport"
 	"github.com/mark3labs/mcp-go/mcp"
 
 	"legwork/internal/clip"
@@ -272,23 +271,6 @@ func (c *connection) askAboutTask(ctx context.Context, f *inFlightCall, id, meth
 	r.Params.TaskId = id
 	_, err := c.client.GetTask(withCapture(ctx, &got), r)
 	return got, err
-}
-
-// aboutTask makes the request of askAboutTask out of that of the library. The headers are
-// those of "Streamable HTTP: Routing Headers" of the extension.
-func (c *captured) aboutTask(r *transport.JSONRPCRequest) {
-	if c.task == "" {
-		return
-	}
-	r.Method = c.method
-	if r.Header.Get(mcp.HeaderMethod) == "" {
-		return
-	}
-	r.Header = r.Header.Clone()
-	r.Header.Set(mcp.HeaderMethod, c.method)
-	if name, ok := mcp.EncodeHeaderValue(c.task); ok {
-		r.Header.Set(mcp.HeaderName, name)
-	}
 }
 
 // abandons tells that no later call goes on with the task of a call whose context has

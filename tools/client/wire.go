@@ -11,6 +11,8 @@ import (
 
 	"github.com/mark3labs/mcp-go/client/transport"
 	"github.com/mark3labs/mcp-go/mcp"
+
+	"legwork/tools/client/skill"
 )
 
 // capturingTransport is a transport that keeps results as they came. The library
@@ -30,8 +32,8 @@ type remoteTransport struct{ *capturingTransport }
 // captured is one request whose result is kept as it came.
 type captured struct {
 	params  map[string]any // members of params to add or to replace
+	method  string         // sent in place of the library's; empty: the library's is right
 	task    string         // id of the server's task that the request is about; empty: none
-	method  string         // task: what to do with it
 	pages   [][]byte       // raw results, several for a list
 	size    int            // of pages
 	more    bool           // there were more pages than are read
@@ -146,10 +148,10 @@ func (w *capturingTransport) send(ctx context.Context, r transport.JSONRPCReques
 	s := sentRequest{id: id, method: r.Method}
 	if c != nil {
 		s.call = c.call
-		c.aboutTask(&r)
+		c.changeMethod(&r)
 		r.Params = c.addParams(r.Params)
 		w.truncation.expect(id)
-		if r.Method == string(mcp.MethodToolsList) {
+		if r.Method == string(mcp.MethodToolsList) || r.Method == skill.List {
 			defer w.truncation.expectList()()
 		}
 	}
@@ -188,6 +190,24 @@ func checkDiscovery(method string, resp *transport.JSONRPCResponse) *transport.J
 		return resp
 	}
 	return transport.NewJSONRPCErrorResponse(resp.ID, mcp.METHOD_NOT_FOUND, "the answer to server/discover names no revision", nil)
+}
+
+// changeMethod makes another request of that of the library, which does not know its
+// method. The headers are those of "Streamable HTTP: Routing Headers" of the extension
+// for tasks.
+func (c *captured) changeMethod(r *transport.JSONRPCRequest) {
+	if c.method == "" {
+		return
+	}
+	r.Method = c.method
+	if r.Header.Get(mcp.HeaderMethod) == "" {
+		return
+	}
+	r.Header = r.Header.Clone()
+	r.Header.Set(mcp.HeaderMethod, c.method)
+	if name, ok := mcp.EncodeHeaderValue(c.task); ok && c.task != "" {
+		r.Header.Set(mcp.HeaderName, name)
+	}
 }
 
 // addParams adds members that the library does not know.

@@ -33,9 +33,6 @@ type suite struct {
 // scenario is one scenario and the revisions of the protocol that it is about.
 type scenario struct{ name, revisions string }
 
-// required reports whether legwork has to pass a scenario: it does not support skills.
-func (c scenario) required() bool { return !strings.HasPrefix(c.name, "sep-2640-") }
-
 // auth reports whether a scenario is about signing in.
 func (c scenario) auth() bool { return strings.HasPrefix(c.name, "auth/") }
 
@@ -74,11 +71,11 @@ func (s suite) runAll(t *testing.T) string {
 	// connecting must do: as in the daemon, which finds out what the server
 	// knows, and with the revision of the scenario.
 	for i, c := range all {
-		if !c.required() || c.auth() {
+		if c.auth() {
 			continue
 		}
 		for _, revision := range s.revisions(c) {
-			for _, protocol := range []string{revision, ""} {
+			for _, protocol := range slices.Compact([]string{revision, ""}) {
 				t.Run(c.name+"/"+revision+"/"+cmp.Or(protocol, "found out"), func(t *testing.T) {
 					outcomes[i] = s.patiently(t, c.name, revision, protocol)
 					if !outcomes[i].passed() {
@@ -100,19 +97,6 @@ func (s suite) runAll(t *testing.T) string {
 					if !outcomes[i].passed() {
 						t.Errorf("revision %s: got %s, want at least one check, and each to pass; the driver said:\n%s", revision, outcomes[i].missing(), outcomes[i].output)
 					}
-				}
-			})
-		}
-	})
-	t.Run("unsupported", func(t *testing.T) {
-		for i, c := range all {
-			if c.required() {
-				continue
-			}
-			t.Run(c.name, func(t *testing.T) {
-				t.Parallel()
-				if outcomes[i] = s.run(t, c.name, "", ""); outcomes[i].passed() {
-					t.Errorf("it passes; it is to be required")
 				}
 			})
 		}

@@ -1,7 +1,7 @@
 // Driver is legwork's MCP client as the official conformance suite starts it,
 // with the address of a server: it connects, calls every tool that the server
-// offers, says yes to what it is asked without filling anything in, and ends
-// with 0 when all of that went well. MCP_CONFORMANCE_CONTEXT may hold the arguments
+// offers, reads every skill, says yes to what it is asked without filling anything in,
+// and ends with 0 when all of that went well. MCP_CONFORMANCE_CONTEXT may hold the arguments
 // of some calls; a tool that wants a schema gets that of another tool.
 package main
 
@@ -118,6 +118,9 @@ func run(ctx context.Context, given scenarioContext, cfg client.Config) error {
 	fmt.Println("revision", s.Status().Protocol)
 	offered := s.Catalog().Tools
 	for _, name := range slices.Sorted(maps.Keys(offered)) {
+		if offered[name].Skill != nil {
+			continue
+		}
 		calls, err := given.arguments(name, offered)
 		if err != nil {
 			return fmt.Errorf("calling %s: %w", name, err)
@@ -134,7 +137,28 @@ func run(ctx context.Context, given scenarioContext, cfg client.Config) error {
 			}
 		}
 	}
-	return nil
+	return readSkills(ctx, s, offered)
+}
+
+// readSkills reads every file of every skill, as a model would that goes on after
+// failures. One scenario is about a host that reads none.
+func readSkills(ctx context.Context, s *client.Server, offered map[string]*client.Definition) error {
+	if os.Getenv("MCP_CONFORMANCE_SCENARIO") == "sep-2640-client-no-prefetch" {
+		return nil
+	}
+	var failures []error
+	for _, name := range slices.Sorted(maps.Keys(offered)) {
+		of := offered[name].Skill
+		if of == nil {
+			continue
+		}
+		failures = append(failures, call(ctx, s, name, nil))
+		for _, f := range of.Files {
+			args, err := json.Marshal(map[string]string{"file": f.URI})
+			failures = append(failures, err, call(ctx, s, name, args))
+		}
+	}
+	return errors.Join(failures...)
 }
 
 // call calls a tool and goes on as long as it asks.
