@@ -10,10 +10,12 @@ import (
 	"fmt"
 	"log/slog"
 	"reflect"
+	"runtime"
 	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
+	"weak"
 
 	"legwork/tasks"
 	"legwork/tools"
@@ -54,10 +56,11 @@ type Connections struct {
 	servers map[string]server // at which people sign in, by name
 }
 
-// server is a server and the identities that have used it, by the keys of people.
+// server is a server and the identities that use it, by the keys of people. An identity
+// that nothing uses any more takes no memory.
 type server struct {
 	config     tools.ServerConfig
-	identities map[string]*identity
+	identities map[string]weak.Pointer[identity]
 }
 
 // New prepares the connections. Authorizer adds servers.
@@ -76,7 +79,7 @@ func (c *Connections) Authorizer(name, person string, cfg tools.ServerConfig) cl
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if s, known := c.servers[name]; !known || !reflect.DeepEqual(s.config, cfg) {
-		c.servers[name] = server{cfg, map[string]*identity{}}
+		c.servers[name] = server{cfg, map[string]weak.Pointer[identity]{}}
 	}
 	return c.identityOf(c.servers[name], tasks.ConnectionID{Server: name, Person: person})
 }
@@ -95,12 +98,19 @@ func (c *Connections) identity(id tasks.ConnectionID) (*identity, error) {
 
 // identityOf is identity for a known server. The caller holds the lock.
 func (c *Connections) identityOf(s server, id tasks.ConnectionID) *identity {
-	i := s.identities[id.Person]
-	if i == nil {
-		i = &identity{connections: c, id: id, config: c.oauth(s.config), advice: s.config.Auth.Advice(id.Server, id.Person)}
-		i.session = oauth.NewSession(i.config, i)
-		s.identities[id.Person] = i
+	if i := s.identities[id.Person].Value(); i != nil {
+		return i
 	}
+	i := &identity{connections: c, id: id, config: c.oauth(s.config), advice: s.config.Auth.Advice(id.Server, id.Person)}
+	i.session = oauth.NewSession(i.config, i)
+	s.identities[id.Person] = weak.Make(i)
+	runtime.AddCleanup(i, func(person string) {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		if s.identities[person].Value() == nil { // else there is a new one
+			delete(s.identities, person)
+		}
+	}, id.Person)
 	return i
 }
 

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -19,6 +20,7 @@ import (
 
 	"legwork/internal/seal"
 	"legwork/internal/test/fakes/oauthfake"
+	"legwork/internal/test/watch"
 	"legwork/store/bolt"
 	"legwork/store/memory"
 	"legwork/tasks"
@@ -279,6 +281,27 @@ func TestOneRefresh(t *testing.T) {
 	calls.Wait()
 	if n := e.servers["crm"].Given() - before; n != 2 { // an access token and a refresh token
 		t.Errorf("got %d new tokens, want 2", n)
+	}
+}
+
+// TestUnused: an identity that nothing uses takes no memory, and one that is used stays
+// the only one of its person.
+func TestUnused(t *testing.T) {
+	e := newEnv(t, newServers(t))
+	ann := connection("crm", "slack:U1")
+	e.signIn(ann)
+	used := e.Authorizer(ann.Server, ann.Person, e.config(e.addresses[ann.Server]))
+	for n := range 100 {
+		if _, err := e.call(connection("crm", fmt.Sprintf("slack:V%d", n))); !isSignIn(err) {
+			t.Fatalf("got %v, want that a sign-in is needed", err)
+		}
+	}
+	watch.Until(t, "only the used identity is kept", func() bool {
+		runtime.GC()
+		return e.Kept() == 1
+	})
+	if again := e.Authorizer(ann.Server, ann.Person, e.config(e.addresses[ann.Server])); again != used {
+		t.Error("the person has another identity, want the one that is used")
 	}
 }
 
