@@ -1,6 +1,7 @@
 package connections
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"net/http"
@@ -23,6 +24,8 @@ type identity struct {
 
 	mu        sync.Mutex
 	challenge oauth.Challenge // the server's last, for the next sign-in
+	sealed    []byte          // opened last: most requests find the same again
+	grant     oauth.Grant     // of sealed
 }
 
 // Sign implements client.Authorizer.
@@ -58,14 +61,20 @@ func (i *identity) stored(ctx context.Context) (tasks.Connection, oauth.Grant, e
 	if err != nil {
 		return tasks.Connection{}, oauth.Grant{}, err
 	}
-	var sealed sealedGrant
-	if err := i.connections.open(c.Sealed, i.id, &sealed); err != nil {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if bytes.Equal(c.Sealed, i.sealed) {
+		return c, i.grant, nil
+	}
+	var opened sealedGrant
+	if err := i.connections.open(c.Sealed, i.id, &opened); err != nil {
 		return tasks.Connection{}, oauth.Grant{}, err
 	}
-	if sealed.Server != i.config.Server {
+	if opened.Server != i.config.Server {
 		return tasks.Connection{}, oauth.Grant{}, nil
 	}
-	return c, sealed.Grant, nil
+	i.sealed, i.grant = c.Sealed, opened.Grant
+	return c, i.grant, nil
 }
 
 // Grant implements oauth.Vault. It notes the use of a connection once an hour.

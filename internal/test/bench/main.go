@@ -92,6 +92,7 @@ func parts(messages int) []part {
 		{"reserve", measureReserve},
 		{"postgres", measurePostgres},
 		{"tools", measureTools},
+		{"connections", measureConnections},
 		{"prompts", measureMany},
 		{"process", measureProcess},
 		{"serve", measureServe},

@@ -22,8 +22,9 @@ import (
 // Its tokens are "secret:NAME:LOGIN:N". It takes each code and each refresh token once.
 type Server struct {
 	*httptest.Server
-	name string
-	mcp  http.Handler
+	TokenBytes int // how long tokens are at least
+	name       string
+	mcp        http.Handler
 
 	mu    sync.Mutex
 	valid map[string]string // login by code or token
@@ -37,6 +38,13 @@ type loginKey struct{}
 // New starts a server; the test ends it.
 func New(t testing.TB, name string) *Server {
 	t.Helper()
+	f := Start(name)
+	t.Cleanup(f.End)
+	return f
+}
+
+// Start starts a server without a test. The caller ends it.
+func Start(name string) *Server {
 	f := &Server{name: name, valid: map[string]string{}}
 	m := server.NewMCPServer(name, "1", server.WithToolCapabilities(true))
 	m.AddTool(mcp.NewTool("whoami", mcp.WithDescription("Returns the login of the caller."), mcp.WithReadOnlyHintAnnotation(true)),
@@ -46,31 +54,38 @@ func New(t testing.TB, name string) *Server {
 		})
 	f.mcp = server.NewStreamableHTTPServer(m)
 	f.Server = httptest.NewServer(http.HandlerFunc(f.serve))
-	t.Cleanup(func() {
-		f.CloseClientConnections()
-		f.Close()
-	})
 	return f
 }
 
-// Agree is the browser of a person who agrees at the address of an authorization request.
-// It returns the address on which the browser ends, without opening it.
+// End ends the server and its connections.
+func (f *Server) End() {
+	f.CloseClientConnections()
+	f.Close()
+}
+
+// Agree is Browse in a test.
 func Agree(t testing.TB, address, login string) *url.URL {
 	t.Helper()
-	r, err := http.NewRequestWithContext(context.Background(), http.MethodGet, address+"&login="+url.QueryEscape(login), http.NoBody)
-	if err != nil {
-		t.Fatal(err)
-	}
-	resp, err := (&http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}).Do(r)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer resp.Body.Close()
-	at, err := resp.Location()
+	at, err := Browse(address, login)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return at
+}
+
+// Browse is the browser of a person who agrees at the address of an authorization
+// request. It returns the address on which the browser ends, without opening it.
+func Browse(address, login string) (*url.URL, error) {
+	r, err := http.NewRequestWithContext(context.Background(), http.MethodGet, address+"&login="+url.QueryEscape(login), http.NoBody)
+	if err != nil {
+		return nil, err
+	}
+	resp, err := (&http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}).Do(r)
+	if err != nil {
+		return nil, err
+	}
+	defer resp.Body.Close()
+	return resp.Location()
 }
 
 func (f *Server) serve(w http.ResponseWriter, r *http.Request) {
@@ -94,7 +109,7 @@ func (f *Server) serve(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusCreated)
 		answer(w, map[string]any{"client_id": "legwork", "token_endpoint_auth_method": "none"})
 	case "/authorize":
-		code := f.give(r.URL.Query().Get("login"))
+		code := f.give(r.URL.Query().Get("login"), 0)
 		http.Redirect(w, r, r.URL.Query().Get("redirect_uri")+"?"+url.Values{"code": {code}, "state": {r.URL.Query().Get("state")}, "iss": {f.URL}}.Encode(), http.StatusFound)
 	case "/token":
 		used := r.FormValue("code") + r.FormValue("refresh_token")
@@ -107,7 +122,7 @@ func (f *Server) serve(w http.ResponseWriter, r *http.Request) {
 			answer(w, map[string]string{"error": "invalid_grant"})
 		default:
 			delete(f.valid, used)
-			answer(w, map[string]any{"access_token": f.give(person), "refresh_token": f.give(person), "token_type": "Bearer", "expires_in": 3600, "scope": "read"})
+			answer(w, map[string]any{"access_token": f.give(person, f.TokenBytes), "refresh_token": f.give(person, f.TokenBytes), "token_type": "Bearer", "expires_in": 3600, "scope": "read"})
 		}
 	case "/revoke":
 		delete(f.valid, r.FormValue("token"))
@@ -129,10 +144,11 @@ func (f *Server) resource(w http.ResponseWriter, r *http.Request) {
 	f.mcp.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), loginKey{}, login)))
 }
 
-// give makes a valid code or token of a person.
-func (f *Server) give(person string) string {
+// give makes a valid code or token of a person, at least so many bytes long.
+func (f *Server) give(person string, least int) string {
 	f.count++
 	text := fmt.Sprintf("secret:%s:%s:%d", f.name, person, f.count)
+	text += strings.Repeat("x", max(0, least-len(text)))
 	f.valid[text] = person
 	return text
 }
