@@ -57,6 +57,9 @@ func (c *Client) Call(ctx context.Context, method, path string, in, out any) err
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ECONNREFUSED) {
 		return ErrNoProcess
 	}
+	if errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET) {
+		return errors.New("the running legwork ended before it answered: start it again, and repeat the command")
+	}
 	if err != nil {
 		return fmt.Errorf("calling %s %s: %w", method, path, err)
 	}
