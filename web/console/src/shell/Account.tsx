@@ -7,14 +7,16 @@ import { setTheme, theme, type Theme } from "../lib/theme";
 import { Icon } from "../ui/Icon";
 import { Menu } from "../ui/Menu";
 import { failed } from "../ui/Toast";
+import { mayUse } from "./nav";
 
-/** Who is signed in, with sessions, language, theme and signing out. */
+/** Who is signed in, with connections, sessions, language, theme and signing out. */
 export function Account({ me }: { me: Me }) {
   const t = useTexts();
   const [, setTurn] = useState(0);
   const pick = (value: Theme) => { setTheme(value); setTurn((n) => n + 1); };
   return (
     <Menu class="account" up label={<><Icon name="person" /><span class="grow clip">{me.name || me.person}<span class="faint block">{t("role." + me.role)}</span></span><Icon name="more" /></>} name={t("account")} items={[
+      ...mayUse(me, "connections") ? [{ label: t("nav.connections"), do: () => navigate(href("connections")) }] : [],
       ..."sessions" in PAGES ? [{ label: t("nav.sessions"), do: () => navigate(href("sessions")) }] : [],
       { label: t("signout"), do: () => signOut().catch(failed) },
       { heading: t("theme") },

@@ -10,7 +10,7 @@ const groups: string[][] = [
 
 // The operation that a session must be allowed to do for a page; the others are for all.
 const needs: Record<string, string> = {
-  tools: "groups", models: "servers", usage: "usage", schedules: "schedules", people: "people", audit: "audit", health: "health",
+  tools: "groups", models: "servers", usage: "usage", schedules: "schedules", connections: "connections", people: "people", audit: "audit", health: "health",
 };
 
 /** Whether the session may use a page. */
