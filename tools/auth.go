@@ -1,9 +1,12 @@
 package tools
 
 import (
+	"context"
+	"errors"
 	"slices"
 	"strings"
 
+	"legwork/tools/client"
 	"legwork/tools/oauth"
 )
 
@@ -56,6 +59,20 @@ func (a *Auth) Advice(server, person string) string {
 		who = "the person has to write"
 	}
 	return who + " /connect " + server + " to legwork in a private chat"
+}
+
+// problem is why people could not sign in at a server that has refused a request with
+// err; empty: they can, as far as the server says.
+func (a *Auth) problem(ctx context.Context, err error) string {
+	needs, ok := errors.AsType[*client.SignInError](err)
+	if !ok {
+		return ""
+	}
+	c := ServerConfig{URL: needs.Server, Auth: a}.OAuth()
+	if err := c.Check(ctx, oauth.ParseChallenge(needs.Status, needs.Challenge)); err != nil {
+		return "it requires a sign-in, which cannot work: " + err.Error()
+	}
+	return ""
 }
 
 // Secrets are the values that must not appear in a log.

@@ -36,7 +36,7 @@ func (m *member) status() client.Status {
 // Probed is what a try of a server brought to light.
 type Probed struct {
 	client.Status
-	Problem     string            // why it cannot be used; empty: it can
+	Problem     string            // why it cannot be used; empty: it can, after a sign-in of a person when SignIn is set
 	Asks        []string          // its tools that need an approval in one of the groups, by the server's names
 	Quarantined []string          // its tools that are quarantined because it changed them
 	New         []string          // its tools that are quarantined because no admin has accepted them
@@ -75,7 +75,7 @@ func (s *Set) probe(ctx context.Context, m *member, wait time.Duration) Probed {
 		p.Problem = fmt.Sprintf("not ready after %v: it does not answer, or needs longer to start", wait)
 		return p
 	case p.SignIn && m.auth.Asks():
-		p.Problem = "it requires a sign-in: " + m.auth.Advice(m.Name(), "")
+		p.Problem = m.auth.problem(short, err)
 		return p
 	case err != nil:
 		p.Problem = cmp.Or(p.Err, err.Error())

@@ -24,6 +24,7 @@ const (
 	pathForget  = "/data/forget"
 	pathRekey   = "/data/rekey"
 	pathSealed  = "/data/sealed"
+	pathSignIns = "/data/connections"
 )
 
 // Handle lets a second process work on the data.
@@ -34,6 +35,7 @@ func (a Admin) Handle(mux *http.ServeMux) {
 	control.Handle(mux, pathForget, a.Forget)
 	control.Handle(mux, pathRekey, a.rekey)
 	control.Handle(mux, pathSealed, a.sealed)
+	control.Handle(mux, pathSignIns, a.connections)
 }
 
 // Owner reaches the data of a config from a second process.

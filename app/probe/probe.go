@@ -37,6 +37,8 @@ type row struct {
 	tools, ask          string
 	roundTrip           time.Duration
 	problem             string            // empty: it works
+	state               string            // shown when there is no problem; empty: ok
+	signedIn            string            // its sign-ins in words; empty: people need not sign in there
 	asking, quarantined []string          // tools
 	fresh               []string          // tools that no admin has accepted yet
 	notOffered          map[string]string // tools that no model can use, and why
@@ -165,6 +167,12 @@ func probeServers(ctx context.Context, config *conf.Config, wait time.Duration, 
 		if s.State != client.Ready {
 			r.tools, r.ask = "-", "-"
 		}
+		if s.BehindSignIn() {
+			r.state = tooladmin.BehindSignIn
+		}
+		if s.SignIn != nil {
+			r.signedIn = s.SignIn.Line(s.Name)
+		}
 		rows[n] = r
 	}
 	probeSearches(ctx, config, rows)
@@ -192,7 +200,7 @@ func printTable(out io.Writer, rows []row) error {
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "NAME\tKIND\tSPEAKS\tTOOLS\tASK\tROUND TRIP\tRESULT")
 	for _, r := range rows {
-		result := "ok"
+		result := cmp.Or(r.state, "ok")
 		if r.problem != "" {
 			result = cli.OneLine(r.problem)
 		}
@@ -206,6 +214,9 @@ func printTable(out io.Writer, rows []row) error {
 		return err
 	}
 	for _, r := range rows {
+		if r.signedIn != "" {
+			fmt.Fprintln(out, r.signedIn)
+		}
 		if len(r.asking) > 0 {
 			fmt.Fprintf(out, "%s: these ask for approval: %s\n", r.name, cli.OneLine(strings.Join(r.asking, ", ")))
 		}

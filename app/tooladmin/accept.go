@@ -101,8 +101,11 @@ func (r AcceptRequest) compare(ctx context.Context, c cli.Console, config *conf.
 	work := cli.ErrFailed
 	err = During(ctx, manager, func(ctx context.Context) {
 		for _, s := range manager.Probe(ctx, r.Wait) {
-			if s.Problem != "" {
+			switch {
+			case s.Problem != "":
 				fmt.Fprintf(c.Err, "legwork: the server %q cannot be used: %s\n", s.Name, cli.OneLine(trouble(s, r.Wait)))
+			case s.SignIn:
+				fmt.Fprintf(c.Err, "legwork: the tools of %q are behind a sign-in, and only a running legwork sees them\n", s.Name)
 			}
 		}
 		work = r.review(ctx, c, manager.Changes(ctx), func(ctx context.Context, ids []string) error {

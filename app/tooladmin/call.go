@@ -153,8 +153,12 @@ func (r CallRequest) make(ctx context.Context, c cli.Console, manager *tools.Man
 // ready waits for the server.
 func (r CallRequest) ready(ctx context.Context, manager *tools.Manager) (server tools.Probed, err error) {
 	for _, server = range manager.Probe(ctx, r.Wait) { // it is the only one
-		if server.Problem != "" && ctx.Err() == nil {
-			return server, fmt.Errorf("the server %q cannot be used: %s", r.Server, cli.OneLine(trouble(server, r.Wait)))
+		problem := trouble(server, r.Wait)
+		if server.SignIn {
+			problem = cmp.Or(problem, "it requires the sign-in of a person, which this command does not use; ask in a chat")
+		}
+		if problem != "" && ctx.Err() == nil {
+			return server, fmt.Errorf("the server %q cannot be used: %s", r.Server, cli.OneLine(problem))
 		}
 	}
 	return server, ctx.Err()

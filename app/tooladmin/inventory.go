@@ -67,6 +67,7 @@ type serverEntry struct {
 	Prompts     []promptEntry     `json:"prompts,omitempty"`
 	RoundTrip   float64           `json:"round_trip_ms,omitempty"`
 	Problem     string            `json:"problem,omitempty"` // why it cannot be used, and what to do
+	SignIn      *signInEntry      `json:"sign_in,omitempty"` // nil: people need not sign in there
 }
 
 type promptEntry struct {
@@ -90,7 +91,7 @@ func Options(config *conf.Config, log *slog.Logger) tools.Options {
 // stops them.
 func Take(ctx context.Context, config *conf.Config, wait time.Duration, c cli.Console) (Inventory, error) {
 	bounded := withTimeout(config.Tools, wait)
-	options := Options(config, slog.New(slog.DiscardHandler))
+	options, signedIn := Options(config, slog.New(slog.DiscardHandler)), signIns(ctx, config, c)
 	options.Known = loadKnown(ctx, config, c)
 	manager, err := tools.New(bounded, options)
 	if err != nil {
@@ -103,7 +104,9 @@ func Take(ctx context.Context, config *conf.Config, wait time.Duration, c cli.Co
 		var listings sync.WaitGroup
 		listings.Go(func() {
 			for _, p := range manager.Probe(ctx, wait) {
-				i.Servers = append(i.Servers, entryOf(p, wait))
+				e := entryOf(p, wait)
+				e.SignIn = signedIn[p.Name]
+				i.Servers = append(i.Servers, e)
 			}
 		})
 		for n, g := range set.Groups() {
@@ -280,8 +283,11 @@ func (i Inventory) printServers(out io.Writer) error {
 	fmt.Fprintln(table, "SERVER\tKIND\tSPEAKS\tTOOLS\tSTATE")
 	for _, s := range i.Servers {
 		state, speaks, tools := string(s.State), cmp.Or(s.Protocol, "-"), fmt.Sprint(s.Tools)
-		if s.Problem != "" {
+		switch {
+		case s.Problem != "":
 			state = "cannot be used: " + cli.OneLine(s.Problem)
+		case s.BehindSignIn():
+			state = BehindSignIn
 		}
 		if s.State != client.Ready {
 			tools = "-"
@@ -292,6 +298,7 @@ func (i Inventory) printServers(out io.Writer) error {
 		return err
 	}
 	i.printMore(out)
+	i.printSignIns(out)
 	var changed []string
 	for _, s := range i.Servers {
 		for _, tool := range s.Quarantined {
@@ -306,6 +313,27 @@ func (i Inventory) printServers(out io.Writer) error {
 		return err
 	}
 	return nil
+}
+
+// BehindSignIn is the state of a server that works, and shows its tools to those who have
+// signed in. Commands use no sign-in.
+const BehindSignIn = "behind a sign-in"
+
+// BehindSignIn reports that the server works, and shows its tools to those who have
+// signed in.
+func (s serverEntry) BehindSignIn() bool {
+	return s.Problem == "" && s.SignIn != nil && s.State != client.Ready
+}
+
+// printSignIns writes who has signed in at servers.
+func (i Inventory) printSignIns(out io.Writer) {
+	first := "\n"
+	for _, s := range i.Servers {
+		if s.SignIn != nil {
+			fmt.Fprintf(out, "%s%s\n", first, s.SignIn.Line(s.Name))
+			first = ""
+		}
+	}
 }
 
 // Waiting says which new tools of a server wait for an admin, and how to accept them.

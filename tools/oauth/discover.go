@@ -35,6 +35,14 @@ func (d discovered) grant(c Client) Grant {
 	return Grant{Resource: d.resource, Issuer: d.meta.Issuer, TokenURL: d.meta.TokenEndpoint, RevokeURL: d.meta.RevocationEndpoint, Client: c}
 }
 
+// checkPerson returns an error when people cannot sign in at the authorization server.
+func (d discovered) checkPerson() error {
+	if d.meta.AuthorizationEndpoint == "" {
+		return fmt.Errorf("the authorization server %s names no authorization_endpoint, and a person cannot sign in there", d.meta.Issuer)
+	}
+	return nil
+}
+
 // discover finds the authorization server of the MCP server and reads its metadata.
 func (f Config) discover(ctx context.Context, c Challenge) (discovered, error) {
 	d := discovered{resource: f.Server, proof: c.Proof}

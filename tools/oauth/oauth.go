@@ -146,17 +146,30 @@ func ParseChallenge(status int, headers []string) (c Challenge) {
 	return c
 }
 
+// Check returns why no person can sign in, as far as the server and its authorization
+// server say. It changes nothing there.
+func (f Config) Check(ctx context.Context, c Challenge) error {
+	d, err := f.discover(f.context(ctx), c)
+	if err != nil {
+		return err
+	}
+	if f.ClientID == "" && !d.meta.ClientIDMetadataDocumentSupported && d.meta.RegistrationEndpoint == "" {
+		return f.noClients(d.meta.Issuer)
+	}
+	return d.checkPerson()
+}
+
 // Begin prepares a sign-in in a browser. Before is the grant of an earlier sign-in of
 // the same identity: its client and its scopes are kept where they still fit. The zero
 // Grant is none.
 func (f Config) Begin(ctx context.Context, c Challenge, before Grant) (Attempt, error) {
 	ctx = f.context(ctx)
 	d, err := f.discover(ctx, c)
+	if err == nil {
+		err = d.checkPerson()
+	}
 	if err != nil {
 		return Attempt{}, err
-	}
-	if d.meta.AuthorizationEndpoint == "" {
-		return Attempt{}, fmt.Errorf("the authorization server %s names no authorization_endpoint, and a person cannot sign in there", d.meta.Issuer)
 	}
 	client, err := f.client(ctx, d.meta, before.Client)
 	if err != nil {

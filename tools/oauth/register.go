@@ -33,7 +33,7 @@ func (f Config) client(ctx context.Context, meta *oauthex.AuthServerMeta, before
 	case before.Issuer == meta.Issuer && before.ID != "" && before.ID != f.Document:
 		return before, nil
 	case meta.RegistrationEndpoint == "":
-		return Client{}, fmt.Errorf("the authorization server %s takes no new clients; register legwork there with the redirect address %s, and set auth.client_id", meta.Issuer, f.Redirect)
+		return Client{}, f.noClients(meta.Issuer)
 	}
 	about := f.Metadata()
 	if m := meta.TokenEndpointAuthMethodsSupported; len(m) > 0 && !slices.Contains(m, authNone) {
@@ -54,6 +54,15 @@ func (f Config) client(ctx context.Context, meta *oauthex.AuthServerMeta, before
 		c.Auth = about.TokenEndpointAuthMethod
 	}
 	return c, nil
+}
+
+// noClients says what to do at an authorization server at which legwork cannot register.
+func (f Config) noClients(issuer string) error {
+	address := f.Redirect
+	if address == "" {
+		address = "PUBLIC_URL/connections/callback"
+	}
+	return fmt.Errorf("the authorization server %s takes no new clients; register legwork there with the redirect address %s, and set auth.client_id", issuer, address)
 }
 
 // Metadata describes legwork to authorization servers: for a registration, and for the

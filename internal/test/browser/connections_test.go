@@ -124,7 +124,9 @@ func TestConnections(t *testing.T) {
 	tab.Reload()
 	tab.See(browser.Button("Connect"))
 
-	var list struct{ Items []struct{ Who, Action, Target, Detail string } }
+	var list struct {
+		Items []struct{ Who, Action, Target, Detail string }
+	}
 	e.gets("admin", "/v1/audit?limit=2", &list)
 	for _, entry := range list.Items {
 		if entry.Who != "api:admin" || entry.Action != "connection.end" || entry.Target != "crm" {

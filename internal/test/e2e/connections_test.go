@@ -1,7 +1,10 @@
 package e2e_test
 
 import (
+	"encoding/json"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"regexp"
 	"strings"
 	"testing"
@@ -54,5 +57,47 @@ func TestConnections(t *testing.T) {
 		o.Say(dm, user, "and who am I now?", "")
 		o.answers(in(dm), "You are "+user+".")
 	}
+	const both = "\ncrm: 2 people have signed in, each for their own tasks\n"
+	o.finds(0, both, "tools", "list") // beside a running legwork
 	s.stops()
+	o.finds(0, both, "tools", "list")
+}
+
+// finds runs a command, which has to end with code and to print text.
+func (w *env) finds(code int, text string, args ...string) {
+	w.t.Helper()
+	if got, out, said := w.finish("", args...); got != code || !strings.Contains(out, text) {
+		w.t.Errorf("%v: got exit code %d, %q and\n%s\nwant %d and %q", args, got, said, out, code, text)
+	}
+}
+
+// TestSignInsOfCommands: commands take a server behind a sign-in for one that works, and
+// say what people have to do. They refuse one at which people could not sign in.
+func TestSignInsOfCommands(t *testing.T) {
+	t.Parallel()
+	w := bench(t, fmt.Sprintf("  wiki: {url: %q, auth: {type: oauth}}\n  crm: {url: %q, auth: {type: oauth, identity: person}}\n", oauthfake.New(t, "wiki").URL+"/mcp", oauthfake.New(t, "crm").URL+"/mcp"))
+	w.configure(strings.Replace(w.config, `"http://127.0.0.1:1/v1"`, fmt.Sprintf("%q, api_key: sk-secret-bench", llmfake.New(t, llmfake.Options{Key: "sk-secret-bench"}).URL), 1))
+	const shared = "\nwiki: no person has signed in; an admin writes /connect wiki to legwork in a private chat\n"
+	w.finds(0, shared, "tools", "list")
+	w.finds(0, shared, "check", "--probe")
+	w.finds(0, "\ncrm: no person has signed in; each person writes /connect crm", "check", "--probe")
+	if l, code := w.listing(); code != 0 || len(l.Servers) != 3 || l.Servers[0].SignIn == nil || l.Servers[0].SignIn.Identity != "person" || l.Servers[1].SignIn != nil {
+		t.Errorf("got exit code %d, %+v; want the sign-ins of crm and wiki", code, l.Servers)
+	}
+	if code, _, said := w.finish("", "tools", "call", "crm", "whoami"); code != 1 || !strings.Contains(said, "requires the sign-in of a person, which this command does not use") {
+		t.Errorf("calling a tool behind a sign-in: got exit code %d, %q", code, said)
+	}
+
+	lost := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/mcp" {
+			rw.Header().Set("WWW-Authenticate", "Bearer")
+			rw.WriteHeader(http.StatusUnauthorized)
+			return
+		}
+		rw.Header().Set("Content-Type", "application/json")
+		_ = json.NewEncoder(rw).Encode(map[string]any{"resource": "http://" + r.Host + "/mcp", "authorization_servers": []string{"http://127.0.0.1:1"}})
+	}))
+	defer lost.Close()
+	w.configure(strings.Replace(w.config, "  wiki: {url", fmt.Sprintf("  lost: {url: %q, auth: {type: oauth}}\n  wiki: {url", lost.URL+"/mcp"), 1))
+	w.finds(1, "it requires a sign-in, which cannot work: reading the metadata of the authorization server http://127.0.0.1:1", "check", "--probe")
 }

@@ -46,7 +46,8 @@ type listing struct {
 	Servers []struct {
 		Name, State, Protocol, Problem string
 		Tools                          int
-		Quarantined                    []string `json:"quarantined"`
+		Quarantined                    []string                   `json:"quarantined"`
+		SignIn                         *struct{ Identity string } `json:"sign_in"`
 	}
 }
 
