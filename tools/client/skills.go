@@ -9,6 +9,7 @@ import (
 
 	"github.com/mark3labs/mcp-go/mcp"
 
+	"legwork/internal/clip"
 	"legwork/tools/client/skill"
 )
 
@@ -57,7 +58,7 @@ func (c *Catalog) addSkill(raw json.RawMessage, server string) error {
 		return nil //nolint:nilerr // the catalog says why it is not offered
 	}
 	definition, err := json.Marshal(map[string]any{
-		"name": name, "description": "Reads a skill, which is instructions of this server for some work; read it before you do such work. The skill: " + s.Description,
+		"name": name, "description": "Skill: " + clip.Marked(s.Description, maxDescription/2) + "\nReads this server's instructions for such work. Read them before you begin it.",
 		"inputSchema": json.RawMessage(`{"type":"object","properties":{"file":{"type":"string","description":"another file of the skill, as the skill names it; empty: the instructions, which come first"}},"additionalProperties":false}`),
 		"skill":       s.Entry(),
 	})
