@@ -67,6 +67,8 @@ func Presses() []inbox.Press {
 		{Prefix: pressSchedule, Run: pressedSchedule},
 		{Prefix: pressConnect, Run: connectCommand},
 		{Prefix: pressDisconnect, Run: disconnectPress},
+		{Prefix: pressPeople, Run: peopleCommand},
+		{Prefix: pressEndAll, Run: endAllPress},
 		{Prefix: pressAccept, Run: decideChangeBy(pressAccept)},
 		{Prefix: pressLeave, Run: decideChangeBy(pressLeave)},
 		{Prefix: pressShow, Run: decideChangeBy(pressShow)},

@@ -61,8 +61,12 @@ func connectionsHere(in *inbox.Inbox, r *inbox.Request, command string) (inbox.R
 }
 
 // connectionsCommand lists the servers at which people sign in, with the sign-in that the
-// author uses. An admin sees how many people have signed in.
-func connectionsCommand(ctx context.Context, in *inbox.Inbox, r *inbox.Request, _ string) (inbox.Reply, error) {
+// author uses. An admin sees how many people have signed in, and with /connections SERVER
+// who they are.
+func connectionsCommand(ctx context.Context, in *inbox.Inbox, r *inbox.Request, server string) (inbox.Reply, error) {
+	if server != "" {
+		return peopleCommand(ctx, in, r, server)
+	}
 	if reply, ok := connectionsHere(in, r, "/connections"); !ok {
 		return reply, nil
 	}
@@ -104,6 +108,9 @@ func connectionsCommand(ctx context.Context, in *inbox.Inbox, r *inbox.Request, 
 		}
 		if r.Admin && others > 0 {
 			data["Others"] = others
+			b := in.Button(r.Lang, "button.people", pressPeople+name)
+			b.Label += ": " + name
+			buttons = append(buttons, b)
 		}
 		lines = append(lines, in.Texts.Text(r.Lang, key, data))
 		if id.Person != "" || r.Admin {
