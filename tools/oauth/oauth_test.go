@@ -210,6 +210,7 @@ func TestBadServers(t *testing.T) {
 		"another issuer":              func(f *fake) { f.meta["issuer"] = "https://other.example" },
 		"no PKCE":                     func(f *fake) { delete(f.meta, "code_challenge_methods_supported") },
 		"plain HTTP elsewhere":        func(f *fake) { f.meta["token_endpoint"] = "http://192.0.2.1/token" },
+		"no place to agree":           func(f *fake) { delete(f.meta, "authorization_endpoint") },
 		"no registration":             func(f *fake) { delete(f.meta, "registration_endpoint") },
 		"registration is a page":      func(f *fake) { f.special["/register"] = page },
 		"registration refused": func(f *fake) {
@@ -221,6 +222,10 @@ func TestBadServers(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			e := newEnv(t)
 			e.set(func() { change(e.fake) })
+			err := e.config.Check(t.Context(), oauth.Challenge{})
+			if unseen := strings.HasPrefix(name, "registration "); (err == nil) != unseen || e.clients != 0 {
+				t.Errorf("checking: got %v and %d clients, want none, and an error except for what a registration shows", err, e.clients)
+			}
 			if a, err := e.config.Begin(t.Context(), oauth.Challenge{}, oauth.Grant{}); err == nil {
 				t.Errorf("got the address %s, want an error", a.URL)
 			}
