@@ -248,7 +248,7 @@ func occurrences(text, part string) func(func(int) bool) {
 }
 
 // commentSecret is a value with a secret name in a comment.
-var commentSecret = regexp.MustCompile(`(?i)[\w-]*(?:key|token|secret|passw(?:or)?d|pwd|credentials?|authorization|cookie|signature)["']?\s*[:=]\s*["']?(?:(?:bearer|basic)\s+)?([^\s"',}#$<][^\s"',}#]{5,})`)
+var commentSecret = regexp.MustCompile(`(?i)[\w-]*(?:key|token|secret|passw(?:or)?d|pwd|credentials?|authorization|cookie|signature)["']?\s*[:=]\s*["']?(?:(?:bearer|basic)\s+)?([^\s"',}#$<{][^\s"',}#]{5,})`)
 
 // secretComments lists the values in comments that look like secrets, and known
 // credentials there. covered are all scalars, in order.

@@ -3,15 +3,23 @@ package tools
 import (
 	"context"
 	"errors"
+	"regexp"
 	"slices"
 	"strings"
+	"unicode"
 
 	"legwork/tools/client"
 	"legwork/tools/oauth"
 )
 
-// AuthOAuth is the type of Auth.
-const AuthOAuth = "oauth"
+// The types of Auth.
+const (
+	AuthOAuth  = "oauth"
+	AuthSecret = "secret" // people give a secret of theirs, which is sent in a header
+)
+
+// SecretMark stands for the secret in the header of an Auth.
+const SecretMark = "{secret}"
 
 // The identities with which a server is called.
 const (
@@ -21,10 +29,11 @@ const (
 
 // Auth says how legwork signs in at a remote server.
 type Auth struct {
-	Type          string        `yaml:"type" json:"type"`                               // oauth
+	Type          string        `yaml:"type" json:"type"`                               // oauth, or secret: people give a secret of theirs
 	Identity      string        `yaml:"identity" json:"identity,omitempty"`             // person: each person signs in; shared or empty: one sign-in, by an admin
+	Header        string        `yaml:"header" json:"header,omitempty"`                 // of secret: the header that holds it, such as "Authorization: Bearer {secret}"
 	Grant         string        `yaml:"grant" json:"grant,omitempty"`                   // code or empty: a person agrees in a browser; client_credentials, assertion and enterprise: no person does
-	Scopes        []string      `yaml:"scopes" json:"scopes,omitempty"`                 // that are asked for; empty: those that the server names
+	Scopes        []string      `yaml:"scopes" json:"scopes,omitempty"`                 // of oauth, as all that follow: that are asked for; empty: those that the server names
 	ClientID      string        `yaml:"client_id" json:"client_id,omitempty"`           // of legwork at the authorization server; empty: legwork registers itself
 	ClientSecret  string        `yaml:"client_secret" json:"client_secret,omitempty"`   // of client_id
 	PrivateKey    string        `yaml:"private_key" json:"private_key,omitempty"`       // in PEM: proves that legwork is client_id, in place of client_secret
@@ -38,6 +47,21 @@ type AuthProvider struct {
 	TokenURL     string `yaml:"token_url" json:"token_url"`                   // its token endpoint
 	ClientID     string `yaml:"client_id" json:"client_id"`                   // of legwork there
 	ClientSecret string `yaml:"client_secret" json:"client_secret,omitempty"` // of client_id
+}
+
+// TakesSecret reports whether people give a secret in place of signing in elsewhere.
+func (a *Auth) TakesSecret() bool { return a != nil && a.Type == AuthSecret }
+
+// SecretHeader is the header that holds a secret.
+func (a *Auth) SecretHeader(secret string) (name, value string) {
+	name, value = a.header()
+	return name, strings.Replace(value, SecretMark, secret, 1)
+}
+
+// header is SecretHeader with SecretMark in the place of the secret.
+func (a *Auth) header() (name, value string) {
+	name, value, _ = strings.Cut(a.Header, ":")
+	return strings.TrimSpace(name), strings.TrimSpace(value)
 }
 
 // PerPerson reports whether each person signs in.
@@ -65,7 +89,7 @@ func (a *Auth) Advice(server, person string) string {
 // err; empty: they can, as far as the server says.
 func (a *Auth) problem(ctx context.Context, err error) string {
 	needs, ok := errors.AsType[*client.SignInError](err)
-	if !ok {
+	if !ok || a.TakesSecret() {
 		return ""
 	}
 	c := ServerConfig{URL: needs.Server, Auth: a}.OAuth()
@@ -73,6 +97,11 @@ func (a *Auth) problem(ctx context.Context, err error) string {
 		return "it requires a sign-in, which cannot work: " + err.Error()
 	}
 	return ""
+}
+
+// RefusedAdvice is Advice when the server does not accept the secret of a person.
+func (a *Auth) RefusedAdvice(server, person string) string {
+	return "the secret for " + server + " was not accepted; for a new one, " + a.Advice(server, person)
 }
 
 // Secrets are the values that must not appear in a log.
@@ -91,18 +120,55 @@ func (a *Auth) Secrets() []string {
 func (v *validator) auth(at string, s ServerConfig) {
 	a := s.Auth
 	at += ".auth"
+	own := "Authorization" // the header that legwork sets
+	if a.TakesSecret() {
+		own, _ = a.header()
+	}
 	for name := range s.Headers {
-		if strings.EqualFold(name, "Authorization") {
-			v.add(at, "and the header Authorization exclude each other; remove one of them")
+		if strings.EqualFold(name, own) {
+			v.add(at, "and the header %s exclude each other; remove one of them", own)
 		}
 	}
 	if a.Identity != "" && a.Identity != IdentityShared && a.Identity != IdentityPerson {
 		v.add(at+".identity", "%q is unknown; allowed are shared and person", a.Identity)
 	}
-	if a.Type != AuthOAuth {
-		v.add(at+".type", "%q is unknown; allowed is oauth", a.Type)
-		return
+	switch a.Type {
+	case AuthSecret:
+		v.secretAuth(at, a)
+	case AuthOAuth:
+		v.oauth(at, a)
+	default:
+		v.add(at+".type", "%q is unknown; allowed are oauth and secret", a.Type)
 	}
+}
+
+// secretAuth checks the header that holds the secrets of people.
+func (v *validator) secretAuth(at string, a *Auth) {
+	v.forbid(at, map[string]bool{
+		"grant": a.Grant != "", "scopes": len(a.Scopes) > 0, "client_id": a.ClientID != "", "client_secret": a.ClientSecret != "",
+		"private_key": a.PrivateKey != "", "assertion_file": a.AssertionFile != "", "provider": a.Provider != nil,
+	}, "is for the type oauth; remove it")
+	const such = `write one such as "Authorization: Bearer ` + SecretMark + `"`
+	name, value := a.header()
+	switch {
+	case a.Header == "":
+		v.add(at+".header", "is missing; %s", such)
+	case !strings.Contains(a.Header, ":"):
+		v.add(at+".header", "has no colon after the name of the header; %s", such)
+	case !regexp.MustCompile(headerName).MatchString(name):
+		v.add(at+".header", "%q cannot be the name of a header", name)
+	case slices.Contains(protocolHeaders(), strings.ToLower(name)):
+		v.add(at+".header", "%s belongs to the protocol and is set by legwork; take another one", name)
+	case strings.Count(value, SecretMark) != 1:
+		v.add(at+".header", "must contain %s once, in the place of the secret; %s", SecretMark, such)
+	case strings.ContainsFunc(value, unicode.IsControl):
+		v.add(at+".header", "has a control character, such as a line break, in its value; remove it")
+	}
+}
+
+// oauth checks how legwork signs in at an authorization server.
+func (v *validator) oauth(at string, a *Auth) {
+	v.forbid(at, map[string]bool{"header": a.Header != ""}, "is for the type secret; remove it")
 	grants := []string{string(oauth.Code), string(oauth.Credentials), string(oauth.Assertion), string(oauth.Enterprise)}
 	exchanges := a.Grant == string(oauth.Assertion) || a.Grant == string(oauth.Enterprise)
 	v.forbid(at, map[string]bool{"assertion_file": a.AssertionFile != "" && !exchanges}, "is for the grants assertion and enterprise; remove it")

@@ -79,7 +79,7 @@ func TestValidateAuth(t *testing.T) {
 	for text, want := range map[string]string{
 		`{type: oauth, grant: client_credentials, client_id: x, client_secret: y}`:                    "",
 		`{type: oauth, grant: assertion, client_id: x, assertion_file: f}`:                            "",
-		`{type: basic, grant: client_credentials}`:                                                    `servers.s.auth.type: "basic" is unknown; allowed is oauth`,
+		`{type: basic, grant: client_credentials}`:                                                    `servers.s.auth.type: "basic" is unknown; allowed are oauth and secret`,
 		`{type: oauth, grant: password}`:                                                              `servers.s.auth.grant: "password" is unknown; allowed are "code", "client_credentials", "assertion", "enterprise"`,
 		`{type: oauth}`:                                                                               "",
 		`{type: oauth, identity: person, scopes: [x]}`:                                                "",
@@ -92,6 +92,20 @@ func TestValidateAuth(t *testing.T) {
 		`{type: oauth, grant: assertion, client_id: x}`:                                               `servers.s.auth.assertion_file: is missing; name the file with the token that is exchanged`,
 		`{type: oauth, grant: enterprise, client_id: x, assertion_file: f, provider: {client_id: y}}`: `servers.s.auth.provider: is missing or incomplete; write {token_url: ..., client_id: ...} of the company's identity provider`,
 		`{type: oauth, grant: client_credentials, client_id: x, client_secret: y, assertion_file: f}`: `servers.s.auth.assertion_file: is for the grants assertion and enterprise; remove it`,
+		`{type: oauth, header: "X-Key: {secret}"}`:                                                    `servers.s.auth.header: is for the type secret; remove it`,
+		`{type: secret, identity: person, header: "Authorization: Bearer {secret}"}`:                  "",
+		`{type: secret, header: "X-Key:{secret}"}`:                                                    "",
+		`{type: secret, identity: team, header: "X-Key: {secret}"}`:                                   `servers.s.auth.identity: "team" is unknown; allowed are shared and person`,
+		`{type: secret, identity: person}`:                                                            `servers.s.auth.header: is missing; write one such as "Authorization: Bearer {secret}"`,
+		`{type: secret, header: "Bearer {secret}"}`:                                                   `servers.s.auth.header: has no colon after the name of the header; write one such as "Authorization: Bearer {secret}"`,
+		`{type: secret, header: "X Key: {secret}"}`:                                                   `servers.s.auth.header: "X Key" cannot be the name of a header`,
+		`{type: secret, header: "{secret}: x"}`:                                                       `servers.s.auth.header: "{secret}" cannot be the name of a header`,
+		`{type: secret, header: ": {secret}"}`:                                                        `servers.s.auth.header: "" cannot be the name of a header`,
+		`{type: secret, header: "Host: {secret}"}`:                                                    `servers.s.auth.header: Host belongs to the protocol and is set by legwork; take another one`,
+		`{type: secret, header: "Authorization: Bearer"}`:                                             `servers.s.auth.header: must contain {secret} once, in the place of the secret; write one such as "Authorization: Bearer {secret}"`,
+		`{type: secret, header: "Authorization: {secret} {secret}"}`:                                  `servers.s.auth.header: must contain {secret} once, in the place of the secret; write one such as "Authorization: Bearer {secret}"`,
+		`{type: secret, header: "X-Key: {secret}\nX-Other: y"}`:                                       `servers.s.auth.header: has a control character, such as a line break, in its value; remove it`,
+		`{type: secret, header: "X-Key: {secret}", grant: code, scopes: [x], client_id: y}`:           "servers.s.auth.client_id: is for the type oauth; remove it\nservers.s.auth.grant: is for the type oauth; remove it\nservers.s.auth.scopes: is for the type oauth; remove it",
 	} {
 		var auth tools.Auth
 		if err := yaml.Unmarshal([]byte(text), &auth); err != nil {
@@ -107,6 +121,10 @@ func TestValidateAuth(t *testing.T) {
 	}
 	c := one(tools.ServerConfig{URL: "https://s.example.com/mcp", Headers: map[string]string{"authorization": "x"}, Auth: &tools.Auth{Type: "oauth", Grant: "client_credentials", ClientID: "x", ClientSecret: "y"}})
 	if got := c.Validate(); len(got) != 1 || !strings.Contains(got[0].Problem, "exclude each other") {
+		t.Errorf("got %v, want one mistake", got)
+	}
+	c = one(tools.ServerConfig{URL: "https://s.example.com/mcp", Headers: map[string]string{"x-key": "x", "Authorization": "y"}, Auth: &tools.Auth{Type: "secret", Header: "X-Key: {secret}"}})
+	if got := c.Validate(); len(got) != 1 || !strings.Contains(got[0].Problem, "and the header X-Key exclude each other") {
 		t.Errorf("got %v, want one mistake", got)
 	}
 }
