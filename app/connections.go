@@ -30,6 +30,7 @@ func (a *core) newConnections(config *conf.Config) *connections.Connections {
 		Store: a.store, Sealer: a.keys, Redirect: page + connect.PathCallback, Document: document, Now: a.clock.Now, Log: a.log,
 		SignsIn: func(server string) bool { return a.tools.SignsIn(server) }, // the tools are made with the connections
 		Changed: func(_ context.Context, id tasks.ConnectionID) { a.tools.SignedIn(id.Server, id.Person) },
+		Hide:    func(secret string) { a.hide(secret) },
 	})
 }
 
@@ -40,7 +41,8 @@ type signIns struct {
 }
 
 // Begin implements inbox.SignIns. Where the person's browser may not reach legwork, the
-// link is that of the authorization server, and the person sends the address at the end.
+// link is that of the authorization server, and the person sends the address at the end;
+// there is none for a secret.
 // The address of a request at the page says whether its browser is on this machine.
 func (s signIns) Begin(ctx context.Context, id tasks.ConnectionID, by bot.Person, language string) (link string, paste bool, err error) {
 	b, err := s.Connections.Begin(ctx, id, by.Key(), "", connections.Reader{Name: by.Name, Language: language})
@@ -53,7 +55,7 @@ func (s signIns) Begin(ctx context.Context, id tasks.ConnectionID, by bot.Person
 		here = loopback.Host(from)
 	}
 	if page == "" || loopback.Address(page) && !here {
-		return b.URL, true, nil
+		return b.URL, b.URL != "", nil
 	}
 	return connect.StartAddress(page, b.State), false, nil
 }

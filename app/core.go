@@ -93,7 +93,7 @@ func openCore(ctx context.Context, config *conf.Config, command string, w instru
 	if a.store, err = data.OpenStandby(ctx, config, command, w.metrics, log, standby); err != nil {
 		return nil, err
 	}
-	if a.keys, err = data.OpenKeys(ctx, config, a.store, log, a.hideKey); err != nil {
+	if a.keys, err = data.OpenKeys(ctx, config, a.store, log, a.hide); err != nil {
 		return nil, errors.Join(err, a.store.Close())
 	}
 	if a.pause, err = tasks.OpenPause(ctx, a.store); err != nil {
@@ -115,8 +115,9 @@ func openCore(ctx context.Context, config *conf.Config, command string, w instru
 	return a, nil
 }
 
-// hideKey keeps a sealing key out of logs and of what tools return.
-func (a *core) hideKey(forms ...string) {
+// hide keeps a sealing key, or a secret that a person gave, out of logs and of what tools
+// return.
+func (a *core) hide(forms ...string) {
 	a.hidden.Add(forms...)
 	a.credentials.Add(forms...)
 }

@@ -63,8 +63,9 @@ func (a *core) serverConfig(ctx context.Context, config *conf.Config, webhooks f
 	programs.Service, programs.Models, programs.Version, programs.Public = a.service, a.executor, telemetry.ReadBuild().Version, config.HTTP.PublicURL
 	programs.Stop, programs.Log, programs.Metrics = ctx.Done(), a.log, a.metrics
 	calls := webapi.New(programs)
+	signIns, forms := connect.Handlers(connect.Config{Connections: a.signedIn, Texts: a.texts, Log: a.log})
 	return web.Config{
-		Listen: config.HTTP.Listen, PublicURL: config.HTTP.PublicURL, Docs: calls.Docs(), Open: connect.Handlers(connect.Config{Connections: a.signedIn, Texts: a.texts, Log: a.log}), Console: console.Handler(), Access: access(config),
+		Listen: config.HTTP.Listen, PublicURL: config.HTTP.PublicURL, Docs: calls.Docs(), Open: signIns, Forms: forms, Console: console.Handler(), Access: access(config),
 		SignIn: a.signIn(programs.ConfigFile != nil), Streams: webapi.IsUpload, API: redact.Replies(withChat(a.webChat, calls.Handler()), a.hidden, false), Log: a.log,
 	}
 }

@@ -99,7 +99,7 @@ func sample() map[string]any {
 		"Elapsed": 125 * time.Second, "Goal": "Compare three phones", "Hours": 1, "Language": "en",
 		"Line": 7, "Link": "http://127.0.0.1:8080/console/enter#CODE", "Local": true, "From": "mail", "Values": "url to evil.example", "Parameter": "url", "To": "evil.example", "Max": 65536, "Media": "photo", "Minutes": 2, "Model": "offline", "Name": "English", "Offset": 32768, "Groups": "web, llm_tool", "Near": "/status", "Page": false, "Path": "~/.legwork", "Person": "telegram:12345", "Provider": "Brave Search", "Reason": "the reason.", "Result": 41, "Seconds": 5, "Shown": 16384, "Status": 502, "Token": "lw_abc", "State": "planning", "Names": "web__fetch, web__search", "More": 4, "Parts": "page 1, page 2", "Total": 12, "Kinds": "docx, pdf",
 		"Code": "ABCDEFGH", "Config": "config.yaml", "Keys": "slack, telegram", "Was": "telegram:-42", "Chat": "telegram:-10042", "Problem": "config.yaml:3:1: colour: unknown key",
-		"Host": "login.example.com", "Who": "slack:U1", "Shared": true, "Paste": true, "Revoked": false, "By": "slack:U1", "Others": 2, "Scopes": "read write", "Since": "2026-11-28", "Used": "2026-11-28",
+		"Host": "login.example.com", "Who": "slack:U1", "Shared": true, "Paste": true, "Revoked": false, "Deletes": true, "Secret": true, "By": "slack:U1", "Others": 2, "Scopes": "read write", "Since": "2026-11-28", "Used": "2026-11-28",
 		"Limit": "$2.00", "Spent": "$1.97", "Price": "$0.02",
 		"Task": "01JD0000000000000000000000", "Tenths": 3, "Text": "yes", "Timezone": "Europe/Paris", "Tokens": 4512,
 		"Tool": "web.fetch", "Typed": true, "Until": "2026-12-20 14:05", "Server": "tickets", "URL": "http://127.0.0.1:8080", "Version": "1.0.0", "Ways": "\"/start ABCDEFGH\" in Telegram",

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
+	"unicode"
 )
 
 // AttemptTime is how long a person may take to sign in at a server.
@@ -21,6 +23,31 @@ var ErrDenied = errors.New("the person did not agree")
 
 // ErrNoConnection means that there is no such connection or sign-in, or no longer.
 var ErrNoConnection = errors.New("no such connection")
+
+// MaxSecret bounds a secret that a person gives for a server, in bytes.
+const MaxSecret = 4 << 10
+
+// SecretError says why a text cannot be a secret. It does not hold the text.
+type SecretError struct {
+	Problem string // empty, long or control; the text about it has the key "secret." + Problem
+}
+
+func (e *SecretError) Error() string { return "the text cannot be a secret: " + e.Problem }
+
+// CheckSecret removes spaces around a secret, and checks the rest. Its error is a
+// *SecretError.
+func CheckSecret(text string) (string, error) {
+	text = strings.TrimSpace(text)
+	switch {
+	case text == "":
+		return "", &SecretError{"empty"}
+	case len(text) > MaxSecret:
+		return "", &SecretError{"long"}
+	case strings.ContainsFunc(text, unicode.IsControl): // no header can hold it
+		return "", &SecretError{"control"}
+	}
+	return text, nil
+}
 
 // ConnectionID names a connection: an identity at a server.
 type ConnectionID struct {

@@ -102,7 +102,7 @@ func webhookRoutes(hooks map[string]http.Handler) routes {
 
 // publicRoutes are the probes and the pages about the API. /healthz answers while
 // the process runs at all, /readyz tells whether its parts work.
-func publicRoutes(health func() map[string]error, docs http.Handler, open map[string]http.Handler) routes {
+func publicRoutes(health func() map[string]error, docs http.Handler, open, forms map[string]http.Handler) routes {
 	if health == nil {
 		health = func() map[string]error { return nil }
 	}
@@ -116,6 +116,9 @@ func publicRoutes(health func() map[string]error, docs http.Handler, open map[st
 	}
 	for path, h := range open {
 		all[path] = route{method: http.MethodGet, Handler: h}
+	}
+	for path, h := range forms {
+		all[path] = route{method: http.MethodPost, Handler: h}
 	}
 	if docs != nil {
 		for _, path := range []string{"/openapi.json", "/docs"} {

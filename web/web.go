@@ -61,6 +61,8 @@ type Config struct {
 	Docs http.Handler
 	// Open are pages by their paths that need neither token nor session, for GET.
 	Open map[string]http.Handler
+	// Forms take what people enter in pages of Open, by their paths, for POST.
+	Forms map[string]http.Handler
 	// Console is the page in the browser, served below /console/ without a token; may be
 	// nil. A browser at / is sent there.
 	Console http.Handler
@@ -132,7 +134,7 @@ func New(c Config) (*Server, error) {
 	if s.auth, err = newAuth(c); err != nil {
 		return nil, err
 	}
-	main := mount{routes: publicRoutes(c.Health, c.Docs, c.Open), hostCheck: hostCheck{public: public}, auth: s.auth, console: c.Console}
+	main := mount{routes: publicRoutes(c.Health, c.Docs, c.Open, c.Forms), hostCheck: hostCheck{public: public}, auth: s.auth, console: c.Console}
 	hooks := mount{routes: webhookRoutes(c.Webhooks)}
 	if c.WebhookListen == "" {
 		maps.Copy(main.routes, hooks.routes)

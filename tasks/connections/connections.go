@@ -43,8 +43,11 @@ type Config struct {
 	// Changed is called after a person has signed in or a sign-in has ended; nil: nothing
 	// is.
 	Changed func(context.Context, tasks.ConnectionID)
-	Now     func() time.Time
-	Log     *slog.Logger // nil: nothing is logged
+	// Hide is called with each secret that a person gave before it is used, so that it
+	// appears in no log and no result of a tool. Nil: nothing is.
+	Hide func(secret string)
+	Now  func() time.Time
+	Log  *slog.Logger // nil: nothing is logged
 }
 
 // Connections are the sign-ins at the servers of the config. Its methods are safe for
@@ -71,6 +74,9 @@ func New(c Config) *Connections {
 	if c.Changed == nil {
 		c.Changed = func(context.Context, tasks.ConnectionID) {}
 	}
+	if c.Hide == nil {
+		c.Hide = func(string) {}
+	}
 	return &Connections{Config: c, servers: map[string]server{}}
 }
 
@@ -81,22 +87,26 @@ func (c *Connections) Authorizer(name, person string, cfg tools.ServerConfig) cl
 	if s, known := c.servers[name]; !known || !reflect.DeepEqual(s.config, cfg) {
 		c.servers[name] = server{cfg, map[string]weak.Pointer[identity]{}}
 	}
-	return c.identityOf(c.servers[name], tasks.ConnectionID{Server: name, Person: person})
+	id := tasks.ConnectionID{Server: name, Person: person}
+	if cfg.Auth.TakesSecret() {
+		return &bearer{connections: c, id: id, config: cfg}
+	}
+	return c.identityOf(c.servers[name], id)
 }
 
-// identity returns the only identity of that id: its requests share one refresh.
-// tasks.ErrNoSignIn.
+// identity returns the only identity of that id at a server with OAuth: its requests share
+// one refresh. tasks.ErrNoSignIn.
 func (c *Connections) identity(id tasks.ConnectionID) (*identity, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	s, ok := c.servers[id.Server]
-	if !ok || !c.SignsIn(id.Server) {
+	if !ok || s.config.Auth.TakesSecret() || !c.SignsIn(id.Server) {
 		return nil, tasks.ErrNoSignIn
 	}
 	return c.identityOf(s, id), nil
 }
 
-// identityOf is identity for a known server. The caller holds the lock.
+// identityOf is identity for a known server with OAuth. The caller holds the lock.
 func (c *Connections) identityOf(s server, id tasks.ConnectionID) *identity {
 	if i := s.identities[id.Person].Value(); i != nil {
 		return i

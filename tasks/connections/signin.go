@@ -2,6 +2,7 @@ package connections
 
 import (
 	"context"
+	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -18,12 +19,15 @@ type Begun struct {
 	tasks.Attempt
 	Reader
 	State string // a secret, with which anybody can go on with the sign-in
-	URL   string // where the person agrees
+	URL   string // where the person agrees; empty: the person gives a secret
 }
 
 // Begin prepares a sign-in. By is the key of the person who will agree, and task the one
 // that waits for it; empty for none. tasks.ErrNoSignIn.
 func (c *Connections) Begin(ctx context.Context, id tasks.ConnectionID, by string, task tasks.ID, r Reader) (Begun, error) {
+	if address, ok := c.takesSecret(id.Server); ok {
+		return c.begin(ctx, oauth.Attempt{State: rand.Text()}, address, id, by, task, r)
+	}
 	i, err := c.identity(id)
 	if err != nil {
 		return Begun{}, err
@@ -36,7 +40,12 @@ func (c *Connections) Begin(ctx context.Context, id tasks.ConnectionID, by strin
 	if err != nil {
 		return Begun{}, fmt.Errorf("preparing the sign-in at %q: %w", id.Server, err)
 	}
-	sealed, err := c.seal(sealedAttempt{i.config.Server, a, r}, id)
+	return c.begin(ctx, a, i.config.Server, id, by, task, r)
+}
+
+// begin stores an attempt at the server of an address.
+func (c *Connections) begin(ctx context.Context, a oauth.Attempt, address string, id tasks.ConnectionID, by string, task tasks.ID, r Reader) (Begun, error) {
+	sealed, err := c.seal(sealedAttempt{address, a, r}, id)
 	if err != nil {
 		return Begun{}, err
 	}

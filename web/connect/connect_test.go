@@ -1,6 +1,7 @@
 package connect_test
 
 import (
+	"bytes"
 	"io"
 	"log/slog"
 	"net/http"
@@ -25,11 +26,13 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// env is legwork with the pages, and a server crm at which each person signs in.
+// env is legwork with the pages, a server crm at which each person signs in, and a wiki for
+// which each gives a secret.
 type env struct {
 	t           *testing.T
 	connections *connections.Connections
 	page        *httptest.Server
+	log         bytes.Buffer
 }
 
 func newEnv(t *testing.T) *env {
@@ -50,16 +53,26 @@ func newEnv(t *testing.T) *env {
 		Document: "https://legwork.example.com" + connect.PathClient, SignsIn: func(string) bool { return true }, Now: time.Now,
 	})
 	e.connections.Authorizer("crm", "", tools.ServerConfig{URL: crm.URL + "/mcp", Auth: &tools.Auth{Type: "oauth", Identity: tools.IdentityPerson}})
-	for path, h := range connect.Handlers(connect.Config{Connections: e.connections, Texts: texts, Log: slog.New(slog.DiscardHandler)}) {
+	e.connections.Authorizer("wiki", "", tools.ServerConfig{URL: "https://wiki.example.com/mcp", Auth: &tools.Auth{Type: "secret", Identity: tools.IdentityPerson, Header: "X-Key: {secret}"}})
+	open, forms := connect.Handlers(connect.Config{Connections: e.connections, Texts: texts, Log: slog.New(slog.NewTextHandler(&e.log, nil))})
+	for path, h := range open {
 		mux.Handle("GET "+path, h)
+	}
+	for path, h := range forms {
+		mux.Handle("POST "+path, h)
 	}
 	return e
 }
 
-// begin begins a sign-in of ann.
+// begin begins a sign-in of ann at the crm.
 func (e *env) begin(language string) connections.Begun {
 	e.t.Helper()
-	b, err := e.connections.Begin(e.t.Context(), tasks.ConnectionID{Server: "crm", Person: "slack:U1"}, "slack:U1", "", connections.Reader{Name: "Ann <b>", Language: language})
+	return e.beginAt("crm", language)
+}
+
+func (e *env) beginAt(server, language string) connections.Begun {
+	e.t.Helper()
+	b, err := e.connections.Begin(e.t.Context(), tasks.ConnectionID{Server: server, Person: "slack:U1"}, "slack:U1", "", connections.Reader{Name: "Ann <b>", Language: language})
 	if err != nil {
 		e.t.Fatal(err)
 	}
@@ -79,6 +92,20 @@ func browser(t *testing.T) *http.Client {
 func (e *env) opens(b *http.Client, address string, status int, texts ...string) string {
 	e.t.Helper()
 	resp, err := b.Get(address)
+	return e.shows(resp, err, address, status, texts...)
+}
+
+// sends sends the form of a page with a secret.
+func (e *env) sends(b *http.Client, state, secret string, status int, texts ...string) string {
+	e.t.Helper()
+	address := e.page.URL + connect.PathSecret
+	resp, err := b.PostForm(address, url.Values{"state": {state}, "secret": {secret}})
+	return e.shows(resp, err, address, status, texts...)
+}
+
+// shows checks a page.
+func (e *env) shows(resp *http.Response, err error, address string, status int, texts ...string) string {
+	e.t.Helper()
 	if err != nil {
 		e.t.Fatal(err)
 	}
@@ -160,5 +187,37 @@ func TestClientDocument(t *testing.T) {
 		if err != nil || !strings.Contains(string(text), want) {
 			t.Errorf("got %s, %v, want it to hold %s", text, err, want)
 		}
+	}
+}
+
+// TestSecretPage: ann enters her secret in the browser that has read the page, once.
+func TestSecretPage(t *testing.T) {
+	e := newEnv(t)
+	const secret = "canary-<of>-ann"
+	begun, ann := e.beginAt("wiki", "en"), browser(t)
+	start := connect.StartAddress(e.page.URL, begun.State)
+	e.sends(ann, begun.State, secret, http.StatusNotFound, "This sign-in is not known") // a page of another origin made the browser send it
+	e.opens(ann, start, http.StatusOK, "Connect wiki", "in the name of Ann &lt;b&gt; (slack:U1)", `<input type="password"`, "Your secret for wiki", `action="secret"`)
+	e.sends(browser(t), begun.State, secret, http.StatusNotFound, "This sign-in is not known")
+	e.sends(ann, "x", secret, http.StatusNotFound, "This sign-in is not known")
+	for bad, says := range map[string]string{" ": "it is empty", "a\nb": "it has a line break", strings.Repeat("x", tasks.MaxSecret+1): "more than 4096 bytes"} {
+		if page := e.sends(ann, begun.State, bad, http.StatusUnprocessableEntity, says, `type="password"`); strings.Contains(page, "xxx") {
+			t.Error("the page repeats what was entered")
+		}
+	}
+	if page := e.sends(ann, begun.State, secret, http.StatusOK, "wiki is connected", "You can close this page"); strings.Contains(page, "canary") {
+		t.Errorf("the page repeats the secret:\n%s", page)
+	}
+	e.sends(ann, begun.State, secret, http.StatusNotFound, "This sign-in is not known")
+	e.opens(ann, start, http.StatusNotFound, "This sign-in is not known")
+	list, err := e.connections.Store.Connections(t.Context())
+	if err != nil || len(list) != 1 || list[0].Person != "slack:U1" || list[0].Kind != "secret" {
+		t.Errorf("got %+v, %v, want ann's connection", list, err)
+	}
+	if strings.Contains(e.log.String(), "canary") {
+		t.Errorf("the secret is logged:\n%s", &e.log)
+	}
+	for language, says := range map[string]string{"ru": "Ваш секрет для wiki", "zh": "您的 wiki 密钥"} {
+		e.opens(browser(t), connect.StartAddress(e.page.URL, e.beginAt("wiki", language).State), http.StatusOK, says)
 	}
 }
