@@ -103,6 +103,9 @@ type Message struct {
 	// Token is the platform's handle for answering this delivery, for an
 	// Answerer; empty where there is none.
 	Token string
+	// Trigger is the platform's handle for showing a form in answer to this delivery, for a
+	// SecretAsker; empty where there is none.
+	Trigger string
 }
 
 // Quoted is an earlier message that another message brings along.
@@ -162,6 +165,9 @@ const (
 	// MessagePress is the press of a button under the message ID. Text, if any,
 	// explains it.
 	MessagePress MessageKind = "press"
+	// MessageSecret brings a secret in Text, which the person entered in a SecretForm with
+	// that Data. It is in no chat.
+	MessageSecret MessageKind = "secret"
 	// MessageMove says that the platform gave the chat another id. The whole
 	// conversation goes to MovedTo; the message has no author.
 	MessageMove MessageKind = "move"
@@ -261,6 +267,26 @@ type Remover interface {
 	Removes(to Chat) bool
 	// Remove deletes a message of the bot. It is no error when the message is gone.
 	Remove(ctx context.Context, to Chat, id string) error
+}
+
+// Eraser is a platform where the bot can delete what a person wrote in a private chat.
+type Eraser interface {
+	// Erase deletes a message. It is no error when the message is gone.
+	Erase(ctx context.Context, in Chat, id string) error
+}
+
+// SecretAsker is a platform that asks for a secret in a form of its own, outside of the
+// chat.
+type SecretAsker interface {
+	// AskSecret shows a form to the author of m. The error wraps ErrGone when m has no
+	// Trigger, or one that is too old: the person has to press a button.
+	AskSecret(ctx context.Context, m Message, f SecretForm) error
+}
+
+// SecretForm asks for a secret. Its texts are translated already.
+type SecretForm struct {
+	Data                         string // comes back with the secret
+	Title, Label, Submit, Cancel string
 }
 
 // Splitter is a platform whose messages have a length limit. The parts are posted

@@ -30,14 +30,15 @@ type Draft struct {
 	Mark     string    `json:"mark,omitempty"` // unique per message of the task, for a Finder
 	Board    *Board    `json:"board,omitempty"`
 	Buttons  []Button  `json:"buttons,omitempty"`
-	File     *File     `json:"file,omitempty"`  // only for a Filer, and only in Post: edits never send it again
-	Calls    []Call    `json:"calls,omitempty"` // the calls of a question, for programs; Text describes them to people
-	Copy     string    `json:"copy,omitempty"`  // label of buttons that copy the code of an answer, for platforms that have such buttons
-	Fixed    string    `json:"-"`               // text of a board in a message that can never be changed
-	Plan     *Plan     `json:"plan,omitempty"`  // of a question about a plan, for platforms where people can change it
-	Form     *Form     `json:"form,omitempty"`  // of a question with fields, for platforms that show all of them at once
-	Adds     bool      `json:"-"`               // of a notice: the message that ReplyTo names was added to the running task
-	FreeText bool      `json:"words,omitempty"` // any text may be the answer, even a number: digits must not press Buttons
+	File     *File     `json:"file,omitempty"`   // only for a Filer, and only in Post: edits never send it again
+	Calls    []Call    `json:"calls,omitempty"`  // the calls of a question, for programs; Text describes them to people
+	Copy     string    `json:"copy,omitempty"`   // label of buttons that copy the code of an answer, for platforms that have such buttons
+	Fixed    string    `json:"-"`                // text of a board in a message that can never be changed
+	Plan     *Plan     `json:"plan,omitempty"`   // of a question about a plan, for platforms where people can change it
+	Form     *Form     `json:"form,omitempty"`   // of a question with fields, for platforms that show all of them at once
+	Adds     bool      `json:"-"`                // of a notice: the message that ReplyTo names was added to the running task
+	Hidden   bool      `json:"hidden,omitempty"` // of a question: the answer is a secret, and is not shown
+	FreeText bool      `json:"words,omitempty"`  // any text may be the answer, even a number: digits must not press Buttons
 }
 
 // Button is one choice under a draft. Data comes back as Message.Data.

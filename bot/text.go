@@ -1,6 +1,7 @@
 package bot
 
 import (
+	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -85,3 +86,10 @@ func Fence(content, info string) string {
 	}
 	return fence + info + "\n" + content + fence + "\n"
 }
+
+// connectSecret is the command /connect with a server and a secret.
+var connectSecret = regexp.MustCompile(`(?is)^(\s*/connect(?:@\w+)?\s+\S+\s+)\S.*$`)
+
+// WithoutSecret is what a person wrote as it may be kept and shown: the secret behind
+// /connect is hidden.
+func WithoutSecret(text string) string { return connectSecret.ReplaceAllString(text, "${1}•••") }

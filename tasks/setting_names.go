@@ -24,6 +24,12 @@ const SettingFormerID = "was"
 // filling in; the person's key follows.
 const SettingPrompt = "prompt "
 
+// SettingSecret is the prefix of a chat's setting for a secret that a person is asked for;
+// the person's key follows. It does not hold the secret.
+const SettingSecret = "secret "
+
 // ConversationSetting reports whether a setting belongs to the current conversation,
 // so that it is deleted when the conversation is forgotten.
-func ConversationSetting(name string) bool { return strings.HasPrefix(name, SettingPrompt) }
+func ConversationSetting(name string) bool {
+	return strings.HasPrefix(name, SettingPrompt) || strings.HasPrefix(name, SettingSecret)
+}

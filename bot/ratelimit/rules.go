@@ -149,6 +149,7 @@ func Slack() []Rule {
 	}{
 		{"chat.postMessage", 300, 60},
 		{"chat.postEphemeral", 100, 20},
+		{"views.open", 100, 20},
 		{"chat.delete", 50, 10},
 		{"chat.update", 50, 17},
 		{"chat.startStream", 20, 4},

@@ -302,7 +302,7 @@ func (s slash) arrival(c Commands, name func(id string) string) (inbound, error)
 		From:  bot.Person{Platform: Name, ID: s.User},
 		Text:  strings.TrimSpace("/" + verb + " " + rest),
 		Team:  s.Team,
-		Token: hook,
+		Token: hook, Trigger: s.Trigger,
 	}}
 	if verb == "claim" && private {
 		a.message.Text = "/start " + rest
@@ -418,7 +418,7 @@ type pressItem struct {
 }
 
 // decodeInteraction reads an interaction. No inbound and no error: it is neither a
-// press of one of our buttons nor our shortcut.
+// press of one of our buttons nor our shortcut nor a form of ours.
 func decodeInteraction(me identity, body []byte) ([]inbound, error) {
 	var kind struct {
 		Type string `json:"type"`
@@ -431,6 +431,8 @@ func decodeInteraction(me identity, body []byte) ([]inbound, error) {
 		return decodeShortcut(me, body)
 	case "block_actions":
 		return decodePress(body)
+	case "view_submission":
+		return decodeSubmission(body)
 	}
 	return nil, nil
 }
@@ -463,6 +465,7 @@ func decodePress(body []byte) ([]inbound, error) {
 			At:       timeOf(action.TS),
 			Team:     cmp.Or(p.User.Team, p.Team.ID),
 			Token:    cmp.Or(p.ResponseURL, ephemeralToken),
+			Trigger:  p.Trigger,
 		}})
 	}
 	return all, nil

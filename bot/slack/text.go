@@ -124,7 +124,7 @@ func command(text string, private, thread bool) string {
 			return "/" + word[1:]
 		}
 		switch verb, rest, _ := strings.Cut(text, " "); strings.ToLower(verb) {
-		case "!task", "!plan", "!model", "!lang", "!timezone", "!forget", "!approvals", "!prompt", "!schedule", "!usage":
+		case "!task", "!plan", "!model", "!lang", "!timezone", "!forget", "!approvals", "!prompt", "!schedule", "!usage", "!connect", "!connections":
 			return strings.TrimSpace("/" + strings.ToLower(verb[1:]) + " " + strings.TrimSpace(rest))
 		}
 	}

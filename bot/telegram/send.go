@@ -153,6 +153,12 @@ func (t *Telegram) Remove(ctx context.Context, to bot.Chat, id string) error {
 	}
 }
 
+// Erase implements bot.Eraser: in private chats a bot can delete what the person wrote, for
+// 48 hours (core.telegram.org/bots/api#deletemessage).
+func (t *Telegram) Erase(ctx context.Context, in bot.Chat, id string) error {
+	return t.Remove(ctx, in, id)
+}
+
 // outgoing is one message that is being sent.
 type outgoing struct {
 	method  string

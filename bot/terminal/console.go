@@ -380,7 +380,11 @@ func (c *console) prompt(p painter) frame {
 		sign = c.t.text("terminal.answer", nil) + " › "
 	}
 	margin := bot.TextWidth(sign)
-	rows, row, column := c.edit.layout(max(p.width-margin-1, 1))
+	edit := c.edit
+	if c.hidden() {
+		edit.text = slices.Repeat([]string{"•"}, len(edit.text))
+	}
+	rows, row, column := edit.layout(max(p.width-margin-1, 1))
 	most := max(1, min(10, c.screen.height/3))
 	from := min(max(0, row-most/2), max(0, len(rows)-most))
 	f := frame{row: row - from, column: column + margin}

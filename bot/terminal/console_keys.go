@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"legwork/bot"
 	"legwork/i18n"
@@ -110,11 +111,14 @@ func (c *console) enter() {
 		c.setHint(refusal)
 		return
 	}
+	hidden, shown := c.hidden(), bot.WithoutSecret(text)
 	c.edit.set("")
-	if err := c.history.add(text); err != nil {
+	if hidden {
+		shown = mask(text)
+	} else if err := c.history.add(shown); err != nil {
 		c.setHint(err.Error())
 	}
-	if c.takesFile(text) {
+	if !hidden && c.takesFile(text) {
 		return
 	}
 	m := c.t.message("", text)
@@ -125,7 +129,7 @@ func (c *console) enter() {
 	}
 	c.files.take(&m)
 	c.lastAsked = m.ID
-	echo := c.painter().echo(text)
+	echo := c.painter().echo(shown)
 	if len(m.Files) > 0 {
 		echo = append(echo, c.painter().row(piece{"  + " + namesOf(m.Files), faint}))
 	}
@@ -186,6 +190,15 @@ func (c *console) answered() string {
 	}
 	return q.id
 }
+
+// hidden reports whether the text in the prompt is a secret.
+func (c *console) hidden() bool {
+	q := c.question()
+	return q != nil && q.hidden && !strings.HasPrefix(c.edit.String(), "/")
+}
+
+// mask is what is shown in the place of a secret.
+func mask(text string) string { return strings.Repeat("•", utf8.RuneCountInString(text)) }
 
 // question is the one that waits for a decision: one about a message of the person,
 // which belongs to no task, else the oldest one.

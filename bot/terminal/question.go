@@ -14,6 +14,7 @@ type question struct {
 	text    string
 	buttons []bot.Button
 	words   bool   // a number may be its answer, and presses no button
+	hidden  bool   // its answer is a secret
 	calls   bool   // it is about calls of tools, which words do not decide
 	reply   string // id of the message that answers it; empty while there is none
 	to      string // id of the message that it is about; that message may be the reply to another question
@@ -24,7 +25,7 @@ type question struct {
 }
 
 func questionOf(id string, d bot.Draft) question {
-	return question{id: id, task: d.Task, text: d.Text, buttons: d.Buttons, to: d.ReplyTo, words: d.FreeText, calls: len(d.Calls) > 0}
+	return question{id: id, task: d.Task, text: d.Text, buttons: d.Buttons, to: d.ReplyTo, words: d.FreeText, hidden: d.Hidden, calls: len(d.Calls) > 0}
 }
 
 // refusal is the button that says no; there may be none.

@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -438,5 +440,32 @@ func TestCutWords(t *testing.T) {
 		if got := cutWords(c.in, c.width); got != c.want {
 			t.Errorf("cutWords(%q, %d) = %q, want %q", c.in, c.width, got, c.want)
 		}
+	}
+}
+
+// TestHiddenAnswer: a secret is neither shown nor kept in the history, and neither is one
+// behind /connect.
+func TestHiddenAnswer(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "history")
+	s := sit(t, func(c *Config) { c.History = file })
+	s.seeText("›")
+	id := mustPost(t, s.t, bot.Draft{Kind: bot.KindQuestion, Text: "Your secret?", Hidden: true, FreeText: true})
+	s.seeText("Your secret?")
+	s.keys("7canary")
+	s.seeText("› •••••••▏")
+	s.keys("\r")
+	if m := s.first(); m.Text != "7canary" || m.ReplyTo != id {
+		t.Errorf("got %+v, want the secret", m)
+	}
+	s.keys("/connect wiki canary\r")
+	s.seeText("› /connect wiki •••")
+	if m := s.first(); m.Text != "/connect wiki canary" {
+		t.Errorf("got %+v, want the command", m)
+	}
+	s.keys("\x04")
+	s.leaves()
+	kept, err := os.ReadFile(file)
+	if shown := strings.Split(s.raw.String(), "/connect")[0]; err != nil || strings.Contains(string(kept), "canary") || strings.Contains(shown, "canary") {
+		t.Errorf("the secret is kept or shown: %q, %v, %q", kept, err, shown)
 	}
 }

@@ -302,7 +302,7 @@ func (w *Web) message(c *call) error {
 		id, _ := a.Kept()
 		p.Files = append(p.Files, File{ID: files.ID(id), Name: a.Name, Type: a.Type, Bytes: a.Bytes})
 	}
-	p, err = w.store(ctx, c.who.Person.Key(), tasks.Post{Conversation: c.chat.Key(), Mark: "sent " + in.Key, Mine: true, Text: text, Body: p.body()}, false)
+	p, err = w.store(ctx, c.who.Person.Key(), tasks.Post{Conversation: c.chat.Key(), Mark: "sent " + in.Key, Mine: true, Text: bot.WithoutSecret(text), Body: p.body()}, false)
 	if err != nil {
 		return err
 	}

@@ -16,7 +16,7 @@ import (
 // Connection is a server at which people sign in.
 type Connection struct {
 	Server    string  `json:"server" doc:"Its name in the config."`
-	Kind      string  `json:"kind" doc:"How people sign in: 'oauth', at its authorization server."`
+	Kind      string  `json:"kind" enum:"oauth,secret" doc:"How people sign in: 'oauth', at its authorization server; 'secret', by giving a secret of theirs to legwork."`
 	Identity  string  `json:"identity" enum:"shared,person" doc:"'person': each person signs in; 'shared': an admin signs in for everybody."`
 	SignIn    *SignIn `json:"sign_in,omitempty" doc:"The sign-in that the caller uses. Omitted: there is none."`
 	MayChange bool    `json:"may_change" doc:"The caller may begin and end the sign-in that it uses."`
@@ -25,7 +25,7 @@ type Connection struct {
 
 // SignIn is a sign-in at a server, without its secrets.
 type SignIn struct {
-	Kind   string   `json:"kind" doc:"'oauth': the authorization server gave legwork a token."`
+	Kind   string   `json:"kind" enum:"oauth,secret" doc:"'oauth': the authorization server gave legwork a token; 'secret': the person gave legwork a secret."`
 	By     string   `json:"by" doc:"Key of the person who signed in: 'telegram:12345'."`
 	Scopes []string `json:"scopes" doc:"The rights that were granted, as far as the server says."`
 	Since  Time     `json:"since_at" doc:"When the person signed in."`
@@ -115,6 +115,9 @@ func (o *Operations) Connections(ctx context.Context, p Principal) ([]Connection
 			one.Identity, id.Person = tools.IdentityPerson, p.signer()
 			nobody = id.Person == ""
 		}
+		if o.Inbox.SignIns.TakesSecret(name) {
+			one.Kind = tools.AuthSecret
+		}
 		people := 0
 		for _, c := range stored {
 			if c.Server == name && c.Person != "" {
@@ -179,6 +182,9 @@ func (o *Operations) BeginSignIn(ctx context.Context, p Principal, server string
 	if err != nil {
 		o.Inbox.Log.WarnContext(ctx, "beginning a sign-in failed", "server", server, "cause", err)
 		return BegunSignIn{}, fmt.Errorf("%w: the sign-in could not begin, because the server, or its authorization server, does not work as it should; the log has the details", ErrConflict)
+	}
+	if link == "" {
+		return BegunSignIn{}, fmt.Errorf("%w: people give a secret for this server, and this browser cannot reach the page for that; write /connect %s to legwork in a private chat", ErrConflict, server)
 	}
 	return BegunSignIn{link, Time{expires}, paste}, o.record(ctx, p, "connection.begin", server, "")
 }

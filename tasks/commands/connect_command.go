@@ -11,18 +11,28 @@ import (
 	"legwork/tasks"
 	"legwork/tasks/cards"
 	"legwork/tasks/inbox"
+	"legwork/tasks/input"
+	"legwork/tools"
 )
 
-// The buttons of /connections, with the name of the server after a colon.
+// The buttons of /connections; the name of the server follows.
 const (
-	pressConnect    = "cn"
-	pressDisconnect = "cx"
+	pressConnect    = "cn:"
+	pressDisconnect = "cx:"
 )
 
 // connectCommand begins a sign-in at a server. It does so in private chats alone: other
 // people could use the link to sign in with their own accounts. The command is
-// /connect SERVER.
-func connectCommand(ctx context.Context, in *inbox.Inbox, r *inbox.Request, server string) (inbox.Reply, error) {
+// /connect SERVER, or /connect SERVER SECRET.
+func connectCommand(ctx context.Context, in *inbox.Inbox, r *inbox.Request, rest string) (inbox.Reply, error) {
+	if server, secret := input.SplitConnect(rest); secret != "" {
+		return secretCommand(ctx, in, r, server, secret)
+	}
+	return connect(ctx, in, r, rest)
+}
+
+// connect begins a sign-in at a server, or asks for a secret.
+func connect(ctx context.Context, in *inbox.Inbox, r *inbox.Request, server string) (inbox.Reply, error) {
 	if server == "" {
 		return connectionsCommand(ctx, in, r, "")
 	}
@@ -37,6 +47,8 @@ func connectCommand(ctx context.Context, in *inbox.Inbox, r *inbox.Request, serv
 		return inbox.Reply{}, err
 	case id.Person == "" && !r.Admin:
 		return in.ReplyText(r, "error.connect_admins", map[string]any{"Server": cards.InCode(server)}), nil
+	case in.SignIns.TakesSecret(server):
+		return askSecret(ctx, in, r, id)
 	}
 	return in.ReplyLater(r, func(ctx context.Context) inbox.Notice { // a repeated delivery begins no second one
 		link, paste, err := in.SignIns.Begin(ctx, id, r.Message.From, r.Lang)
@@ -98,7 +110,7 @@ func connectionsCommand(ctx context.Context, in *inbox.Inbox, r *inbox.Request, 
 			}
 			key, press, label = "connections.connected", pressDisconnect, "button.disconnect"
 			data["Since"] = c.Since.In(zone).Format("2006-01-02")
-			data["Scopes"] = strings.Join(c.Scopes, " ")
+			data["Scopes"], data["Secret"] = strings.Join(c.Scopes, " "), c.Kind == tools.AuthSecret
 			if !c.Used.IsZero() {
 				data["Used"] = c.Used.In(zone).Format("2006-01-02")
 			}
@@ -114,7 +126,7 @@ func connectionsCommand(ctx context.Context, in *inbox.Inbox, r *inbox.Request, 
 		}
 		lines = append(lines, in.Texts.Text(r.Lang, key, data))
 		if id.Person != "" || r.Admin {
-			b := in.Button(r.Lang, label, press+":"+name)
+			b := in.Button(r.Lang, label, press+name)
 			b.Label += ": " + name
 			buttons = append(buttons, b)
 		}
@@ -149,6 +161,6 @@ func disconnectPress(ctx context.Context, in *inbox.Inbox, r *inbox.Request, ser
 			return in.Notice(r, "problem.internal", nil)
 		}
 		in.Audit(ctx, r, "connection.end", id.Server, "")
-		return in.Notice(r, "notice.disconnected", map[string]any{"Server": cards.InCode(id.Server), "Revoked": revoked})
+		return in.Notice(r, "notice.disconnected", map[string]any{"Server": cards.InCode(id.Server), "Revoked": revoked, "Secret": in.SignIns.TakesSecret(id.Server)})
 	}), nil
 }

@@ -27,7 +27,7 @@ type Press struct {
 }
 
 // commandHandler runs a command, or suggests the nearest known one. Any command
-// ends the questions about a prompt's arguments.
+// ends the questions about a prompt's arguments and a secret.
 func commandHandler(ctx context.Context, in *Inbox, r *Request) (Outcome, error) {
 	name, rest, ok := input.SplitCommand(r.Message.Text)
 	if !ok {
@@ -41,8 +41,15 @@ func runCommand(ctx context.Context, in *Inbox, r *Request, name, rest string) (
 	if err != nil {
 		return Reply{}, err
 	}
-	if left && name == "cancel" {
+	awaited, err := forgetSecret(ctx, in, r)
+	if err != nil {
+		return Reply{}, err
+	}
+	switch {
+	case left && name == "cancel":
 		return in.ReplyText(r, "prompts.over", nil), nil
+	case awaited && name == "cancel":
+		return in.ReplyText(r, "notice.secret_over", nil), nil
 	}
 	for _, c := range in.Commands {
 		if c.Name == name {

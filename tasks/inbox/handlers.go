@@ -92,7 +92,7 @@ func handlers(in *Inbox) []Handler {
 		return func(ctx context.Context, r *Request) (Outcome, error) { return h(ctx, in, r) }
 	}
 	return []Handler{
-		with(pressHandler), with(editHandler), with(promptArgumentHandler), with(overheardHandler),
+		with(secretHandler), with(pressHandler), with(editHandler), with(promptArgumentHandler), with(overheardHandler),
 		with(filesHandler), with(pastedHandler), with(answerHandler), with(commandHandler), with(textHandler),
 	}
 }

@@ -25,3 +25,13 @@ func SplitCommand(text string) (name, rest string, ok bool) {
 	}
 	return strings.ToLower(name), rest, true
 }
+
+// SplitConnect splits what follows /connect into the name of a server and the secret for
+// it, which may be missing.
+func SplitConnect(rest string) (server, secret string) {
+	end := strings.IndexFunc(rest, unicode.IsSpace)
+	if end < 0 {
+		return rest, ""
+	}
+	return rest[:end], strings.TrimSpace(rest[end:])
+}

@@ -163,6 +163,7 @@ func DefaultLimits() map[string][]Limit {
 		"files.info":                   minute(100),
 		"reactions.add":                minute(50),
 		"reactions.remove":             minute(50),
+		"views.open":                   minute(100),
 	}
 }
 
@@ -293,6 +294,7 @@ func methods() map[string]method {
 	form("team.info", "team domain", (*webAPI).teamInfo)
 	both("reactions.add", "channel* name* timestamp:ts*", (*webAPI).react)
 	both("reactions.remove", "channel* name* timestamp:ts*", (*webAPI).unreact)
+	both("views.open", "trigger_id* view:object*", (*webAPI).openView)
 	both("files.getUploadURLExternal", "filename* length:int* alt_txt snippet_type", scoped((*webAPI).askUpload))
 	form("files.info", "file* count:int page:int cursor limit:int", (*webAPI).fileInfo)
 	both("files.completeUploadExternal", "files:array* channel_id channels thread_ts:ts initial_comment blocks:blocks", scoped((*webAPI).completeUpload))

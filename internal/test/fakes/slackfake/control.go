@@ -74,9 +74,10 @@ func (s *Server) actions() map[string]func(order) (string, error) {
 			}
 			return s.say(o.Channel, o.User, o.Text, o.Thread)
 		},
-		"slash": func(o order) (string, error) { return s.Slash(o.Command, o.Text, o.Channel, o.User) },
-		"press": func(o order) (string, error) { return s.Press(o.Channel, o.TS, o.Button, o.User) },
-		"raw":   func(o order) (string, error) { return s.Raw(o.Text) },
+		"slash":  func(o order) (string, error) { return s.Slash(o.Command, o.Text, o.Channel, o.User) },
+		"press":  func(o order) (string, error) { return s.Press(o.Channel, o.TS, o.Button, o.User) },
+		"submit": func(o order) (string, error) { return s.Submit(o.User, o.Text) },
+		"raw":    func(o order) (string, error) { return s.Raw(o.Text) },
 
 		"stop":   tried(func(o order) error { return s.Stop(o.Channel, o.Thread, o.User) }),
 		"edit":   tried(func(o order) error { return s.Edit(o.Channel, o.TS, o.Text) }),

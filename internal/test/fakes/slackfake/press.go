@@ -43,7 +43,7 @@ func (s *activity) Slash(command, text, channel, user string) (trigger string, e
 	if err != nil {
 		return "", err
 	}
-	trigger = s.newTrigger()
+	trigger = s.newTrigger(user)
 	fields := map[string]string{
 		"token": "deprecated", "team_id": s.users[user].Team, "team_domain": "legwork", "channel_id": c.ID, "channel_name": c.Name,
 		"user_id": user, "user_name": s.users[user].Name, "command": command, "text": text, "api_app_id": AppID,
@@ -70,7 +70,7 @@ func (s *activity) Shortcut(channel, ts, callback, user string) (trigger string,
 	if err != nil {
 		return "", err
 	}
-	trigger, u := s.newTrigger(), s.users[user]
+	trigger, u := s.newTrigger(user), s.users[user]
 	payload, err := json.Marshal(map[string]any{
 		"type": "message_action", "token": "deprecated", "action_ts": s.newTS(), "callback_id": callback, "trigger_id": trigger,
 		"team":    map[string]any{"id": Team, "domain": "legwork"},
@@ -86,9 +86,11 @@ func (s *activity) Shortcut(channel, ts, callback, user string) (trigger string,
 }
 
 // newTrigger is unique. The caller holds the lock.
-func (s *activity) newTrigger() string {
+func (s *activity) newTrigger(user string) string {
 	s.seq++
-	return fmt.Sprintf("%d.1.%016x", time.Now().UnixMilli(), s.seq)
+	id := fmt.Sprintf("%d.1.%016x", time.Now().UnixMilli(), s.seq)
+	s.triggers[id] = &trigger{user: user, born: s.o.Now()}
+	return id
 }
 
 // Press lets a person press a button of a message. which is the button's
@@ -113,7 +115,7 @@ func (s *activity) Press(channel, ts, which, user string) (trigger string, err e
 
 // press sends a block_actions payload. The caller holds the lock.
 func (s *activity) press(c *Channel, m *Message, block string, button map[string]any, user string) string {
-	trigger, u, at := s.newTrigger(), s.users[user], s.newTS()
+	trigger, u, at := s.newTrigger(user), s.users[user], s.newTS()
 	action := map[string]any{"type": "button", "block_id": block, "action_ts": at}
 	for _, name := range []string{"action_id", "value", "text", "style", "url"} {
 		if value, set := button[name]; set {
@@ -240,6 +242,10 @@ func (s *activity) useHook(h *hook, raw json.RawMessage, isJSON bool) (status in
 // The caller holds the lock.
 func (s *delivery) respondAtOnce(d *Delivery, payload json.RawMessage) {
 	if d.Kind == KindEvent {
+		return
+	}
+	if d.Name == "view_submission" {
+		s.violate("the answer to a form: %s; only an empty one is supported", payload)
 		return
 	}
 	var asked struct {

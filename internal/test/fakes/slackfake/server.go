@@ -101,6 +101,8 @@ type workspace struct {
 	statuses   map[string]*Status    // by channel and thread
 	revoked    map[string]string     // token to its error
 	hooks      map[string]*hook      // response URLs by id
+	triggers   map[string]*trigger   // by id
+	modals     []*Modal              // in order
 	faults     []*Fault
 	uploads    map[string]*upload    // by id of the file
 	files      map[string]*File      // by id
@@ -142,7 +144,7 @@ func Start(o Options) (*Server, error) {
 	w := &workspace{
 		o: o, done: make(chan struct{}), changed: make(chan struct{}), log: log, app: o.App,
 		users: map[string]*User{}, channels: map[string]*Channel{}, messages: map[string][]*Message{},
-		statuses: map[string]*Status{}, revoked: map[string]string{}, hooks: map[string]*hook{},
+		statuses: map[string]*Status{}, revoked: map[string]string{}, hooks: map[string]*hook{}, triggers: map[string]*trigger{},
 		windows: map[string]*window{}, byEnvelope: map[string]*attempt{}, tails: map[string]chan struct{}{},
 		tickets: map[string]bool{}, uploads: map[string]*upload{}, files: map[string]*File{}, late: map[string]*lateShare{},
 	}
