@@ -4,13 +4,13 @@ import (
 	"context"
 	"strings"
 
-	"legwork/bot"
 	"legwork/bot/terminal"
 	botweb "legwork/bot/web"
 	"legwork/conf"
 	"legwork/internal/loopback"
 	"legwork/tasks"
 	"legwork/tasks/connections"
+	"legwork/tasks/inbox"
 	"legwork/web/connect"
 )
 
@@ -29,8 +29,11 @@ func (a *core) newConnections(config *conf.Config) *connections.Connections {
 	return connections.New(connections.Config{
 		Store: a.store, Sealer: a.keys, Redirect: page + connect.PathCallback, Document: document, Now: a.clock.Now, Log: a.log,
 		SignsIn: func(server string) bool { return a.tools.SignsIn(server) }, // the tools are made with the connections
-		Changed: func(_ context.Context, id tasks.ConnectionID) { a.tools.SignedIn(id.Server, id.Person) },
-		Hide:    func(secret string) { a.hide(secret) },
+		Changed: func(ctx context.Context, id tasks.ConnectionID) {
+			a.tools.SignedIn(id.Server, id.Person)
+			inbox.SignedIn(ctx, a.inbox, id)
+		},
+		Hide: func(secret string) { a.hide(secret) },
 	})
 }
 
@@ -44,13 +47,15 @@ type signIns struct {
 // link is that of the authorization server, and the person sends the address at the end;
 // there is none for a secret.
 // The address of a request at the page says whether its browser is on this machine.
-func (s signIns) Begin(ctx context.Context, id tasks.ConnectionID, by bot.Person, language string) (link string, paste bool, err error) {
-	b, err := s.Connections.Begin(ctx, id, by.Key(), "", connections.Reader{Name: by.Name, Language: language})
+func (s signIns) Begin(ctx context.Context, w inbox.SignIn) (link string, paste bool, err error) {
+	b, err := s.Connections.Begin(ctx, connections.Wish{
+		ConnectionID: w.ID, By: w.By.Key(), Task: w.Task, Scopes: w.Scopes, Reader: connections.Reader{Name: w.By.Name, Language: w.Language},
+	})
 	if err != nil {
 		return "", false, err
 	}
 	page := s.core.pageURL()
-	here := by.Platform == terminal.Name || by.Platform == botweb.Name // the browser is on this machine, or has the page open
+	here := w.By.Platform == terminal.Name || w.By.Platform == botweb.Name // the browser is on this machine, or has the page open
 	if from := tasks.OriginOf(ctx).Addr; from != "" {
 		here = loopback.Host(from)
 	}

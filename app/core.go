@@ -161,6 +161,7 @@ func (a *core) connect(model llm.Model, platforms ...bot.Platform) {
 	}
 	a.presenters = presenter.New(presenter.Config{
 		Store: a.store, Texts: a.texts, Chats: chats, Log: a.log, Now: a.clock.Now, Pause: a.pause, Rules: prompts, Clean: a.hidden.String, Page: pageOf(a.config),
+		SignInWanted: func(ctx context.Context, server string) { inbox.SignInWanted(ctx, a.inbox, server) },
 	})
 	a.executor = executor.New(executor.Config{
 		Store: a.store, Model: model, Tools: redactedTools{a.tools, a.credentials}, Chats: chats, Copies: copiesFolder(a.config), Reader: read.Reader{Cache: cacheFolder(a.config, a.command)}, Texts: a.texts, Log: a.log, Now: a.clock.Now, Wall: time.Now,

@@ -388,6 +388,14 @@ type Question struct {
 	Form   *form.Question  `json:"form,omitempty"`
 	State  json.RawMessage `json:"state,omitempty"` // the server's, for going on with the answer; opaque
 	Live   bool            `json:"live,omitempty"`  // the call is under way and waits for the answer
+
+	SignIn *SignIn `json:"sign_in,omitempty"` // Server waits for a person to sign in; Form then has no fields
+}
+
+// SignIn is a sign-in that the server of a call requires.
+type SignIn struct {
+	Person string   `json:"person,omitempty"` // key of the person who has to sign in; empty: an admin, for everybody
+	Scopes []string `json:"scopes,omitempty"` // rights that an earlier sign-in lacks
 }
 
 // Approval is one call that a person is to allow: exactly this one.

@@ -180,6 +180,8 @@ func (b *builder) returned(c Call, state CallState) string {
 	switch {
 	case e.Type == Expired && c.Ask != nil:
 		return b.text("prompt.ask_expired", nil)
+	case e.Type == Expired && state.Elicited > 0 && b.journal(state.Elicited).Question.SignIn != nil:
+		return b.text("prompt.not_signed_in", nil)
 	case e.Type == Expired && state.Elicited > 0 && state.Elicited == state.Asked: // the server asked, so it knows of the call
 		return b.text("prompt.result_unanswered", nil)
 	case e.Type == Expired:

@@ -12,14 +12,15 @@ import (
 	"legwork/internal/test/fakes/oauthfake"
 	"legwork/tasks"
 	"legwork/tasks/connections"
+	"legwork/tasks/inbox"
 	"legwork/tools"
 )
 
 // signIns implements inbox.SignIns.
 type signIns struct{ *connections.Connections }
 
-func (s signIns) Begin(ctx context.Context, id tasks.ConnectionID, by bot.Person, language string) (link string, paste bool, err error) {
-	b, err := s.Connections.Begin(ctx, id, by.Key(), "", connections.Reader{Name: by.Name, Language: language})
+func (s signIns) Begin(ctx context.Context, w inbox.SignIn) (link string, paste bool, err error) {
+	b, err := s.Connections.Begin(ctx, connections.Wish{ConnectionID: w.ID, By: w.By.Key(), Reader: connections.Reader{Name: w.By.Name, Language: w.Language}})
 	return b.URL, true, err
 }
 
@@ -35,7 +36,7 @@ func (o *env) signsIn(people ...string) {
 	s.Authorizer("crm", "", tools.ServerConfig{URL: oauthfake.New(o.t, "crm").URL + "/mcp", Auth: &tools.Auth{Type: tools.AuthOAuth, Identity: tools.IdentityPerson}})
 	o.inbox.SignIns = s
 	for _, person := range people {
-		link, _, err := s.Begin(o.t.Context(), tasks.ConnectionID{Server: "crm", Person: person}, bot.Person{Platform: "phone", ID: strings.TrimPrefix(person, "phone:")}, "en")
+		link, _, err := s.Begin(o.t.Context(), inbox.SignIn{ID: tasks.ConnectionID{Server: "crm", Person: person}, By: bot.Person{Platform: "phone", ID: strings.TrimPrefix(person, "phone:")}, Language: "en"})
 		if err == nil {
 			_, err = s.Finish(o.t.Context(), oauthfake.Agree(o.t, link, person).Query(), person)
 		}

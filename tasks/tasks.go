@@ -56,6 +56,9 @@ type Toolbox interface {
 	// Tools lists a group's tools for the person of that key. It leaves out the tools of
 	// servers that it cannot reach. An error means that no tools are left.
 	Tools(ctx context.Context, group, person string) ([]tools.Tool, error)
+	// SignIns lists the sign-ins that the servers of a group require of a person before
+	// their tools can be listed. It waits for no server.
+	SignIns(group, person string) []tools.SignIn
 	// Find returns the names of the tools of a group for a person that fit a description
 	// in plain words best, the best first.
 	Find(ctx context.Context, group, person, query string) ([]string, error)

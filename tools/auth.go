@@ -3,6 +3,7 @@ package tools
 import (
 	"context"
 	"errors"
+	"net/http"
 	"regexp"
 	"slices"
 	"strings"
@@ -70,6 +71,35 @@ func (a *Auth) PerPerson() bool { return a != nil && a.Identity == IdentityPerso
 // Asks reports whether a person has to sign in before the server can be called.
 func (a *Auth) Asks() bool {
 	return a != nil && (a.Grant == "" || a.Grant == string(oauth.Code))
+}
+
+// signIn is the sign-in that an error of the server asks people for; nil when it is about
+// something else.
+func (m *member) signIn(err error) *SignIn {
+	needs, ok := errors.AsType[*client.SignInError](err)
+	if !ok || !m.auth.Asks() {
+		return nil
+	}
+	s := &SignIn{Server: m.Name(), Shared: !m.auth.PerPerson()}
+	if needs.Status == http.StatusForbidden {
+		s.Scopes = needs.Scopes
+	}
+	return s
+}
+
+// SignIns lists the sign-ins that the servers of a group require of a person, of those
+// that are not starting.
+func (s *Set) SignIns(group, person string) (list []SignIn) {
+	g, err := s.group(group, person)
+	if err != nil {
+		return nil
+	}
+	for _, m := range g.servers {
+		if need := m.signIn(m.Problem()); need != nil {
+			list = append(list, *need)
+		}
+	}
+	return list
 }
 
 // Advice says who has to do what to sign in at a server; person is the key of the one who

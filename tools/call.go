@@ -106,7 +106,9 @@ func (s *Set) call(ctx context.Context, g *group, c Call) (res Result, err error
 	short, cancel := context.WithTimeout(ctx, g.cfg.ToolTimeout)
 	defer cancel()
 	if err := sv.WaitReady(short); err != nil {
-		return failed("%s", unavailable(full, err)), err
+		res = failed("%s", unavailable(full, err))
+		res.SignIn = sv.signIn(err)
+		return res, err
 	}
 	v := sv.view()
 	if refusal := v.refusal(full, name); refusal != "" {
@@ -125,6 +127,11 @@ func (s *Set) call(ctx context.Context, g *group, c Call) (res Result, err error
 		Timeout: g.cfg.ToolTimeout - time.Since(from).Truncate(time.Second), Keep: g.cfg.MaxResultBytes, Meta: meta,
 		Progress: c.Progress, Ask: c.Ask, AskTarget: c.Chat + " " + c.Person, Sample: c.Sample, Resume: c.Resume, Began: c.Began,
 	})
+	signIn := sv.signIn(err)
+	if res.Unknown { // it is not made again
+		signIn = nil
+	}
+	defer func() { res.SignIn = signIn }()
 	switch {
 	case errors.Is(err, client.ErrUnavailable):
 		return failed("%s", unavailable(full, err)), err

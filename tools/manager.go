@@ -123,6 +123,9 @@ func (m *Manager) Find(ctx context.Context, group, person, query string) ([]stri
 	return m.Set().Find(ctx, group, person, query)
 }
 
+// SignIns is Set.SignIns of the newest snapshot.
+func (m *Manager) SignIns(group, person string) []SignIn { return m.Set().SignIns(group, person) }
+
 // Verdict is Set.Verdict of the newest snapshot.
 func (m *Manager) Verdict(ctx context.Context, group, person, tool string, arguments json.RawMessage) Verdict {
 	return m.Set().Verdict(ctx, group, person, tool, arguments)

@@ -48,7 +48,7 @@ func (s *Set) verdict(ctx context.Context, groupName, person, tool string) (Verd
 		defer cancel()
 		err := sv.WaitReady(short)
 		if v = sv.view(); v == nil {
-			return Verdict{Refusal: unavailable(tool, err)}, nil
+			return Verdict{Refusal: unavailable(tool, err), SignIn: sv.signIn(err)}, nil
 		}
 	}
 	if refusal := v.refusal(tool, name); refusal != "" {

@@ -36,22 +36,23 @@ type Tool struct {
 
 // Verdict is what the rules of a group say about calling a tool.
 type Verdict struct {
-	Refusal     string // not empty: the call must not be made; a sentence for the model
-	Quarantined bool   // it is refused because the server has changed the tool, or because the tool is New
-	New         bool   // it is refused because no admin has accepted the tool yet
-	NotOffered  string // it is refused because no model can use it, for this reason
-	Ask         bool   // a person must approve of the exact call first
-	AskTainted  bool   // Ask holds only once the task has read words of outsiders
-	Remembers   bool   // it keeps its argument "text" for later conversations, which people are shown
-	Never       bool   // the admin wants no question about this tool, whatever it does
-	ReadOnly    bool   // known to change nothing
-	Repeatable  bool   // calling it again after a crash does no harm; else `started` is journaled first
-	Trusted     bool   // its results are facts of this program, not somebody's words
-	AskSecrets  bool   // the forms of its server may ask people for passwords and keys
-	Sources     bool   // addresses in its results may be visited: a search engine that the admin chose
-	Public      bool   // its results are public
-	OpenWorld   bool   // it may carry its arguments to others than this machine and its own service
-	Definition  string // hash of the tool's definition as its server gave it; an approval is bound to it
+	Refusal     string  // not empty: the call must not be made; a sentence for the model
+	SignIn      *SignIn // it is refused because a person has to sign in first
+	Quarantined bool    // it is refused because the server has changed the tool, or because the tool is New
+	New         bool    // it is refused because no admin has accepted the tool yet
+	NotOffered  string  // it is refused because no model can use it, for this reason
+	Ask         bool    // a person must approve of the exact call first
+	AskTainted  bool    // Ask holds only once the task has read words of outsiders
+	Remembers   bool    // it keeps its argument "text" for later conversations, which people are shown
+	Never       bool    // the admin wants no question about this tool, whatever it does
+	ReadOnly    bool    // known to change nothing
+	Repeatable  bool    // calling it again after a crash does no harm; else `started` is journaled first
+	Trusted     bool    // its results are facts of this program, not somebody's words
+	AskSecrets  bool    // the forms of its server may ask people for passwords and keys
+	Sources     bool    // addresses in its results may be visited: a search engine that the admin chose
+	Public      bool    // its results are public
+	OpenWorld   bool    // it may carry its arguments to others than this machine and its own service
+	Definition  string  // hash of the tool's definition as its server gave it; an approval is bound to it
 
 	Schema json.RawMessage // of its arguments
 	Free   []string        // patterns of parameters that may carry anything out, as the admin declares
@@ -90,6 +91,9 @@ type File struct {
 
 // Result is the outcome of a call.
 type Result = client.Result
+
+// SignIn is a sign-in that a server requires of a person.
+type SignIn = client.SignIn
 
 // Progress is how far a call is.
 type Progress = client.Progress

@@ -28,7 +28,7 @@ type Approval struct {
 	Text     string          `json:"text,omitempty" doc:"What is asked."`
 	Choices  []string        `json:"choices,omitempty" doc:"Suggested answers."`
 	Calls    []ApprovalCall  `json:"calls,omitempty" doc:"The calls that need approval."`
-	Details  json.RawMessage `json:"details,omitempty" doc:"For a form: its 'server' and 'fields' or 'url'; for a plan: its 'thought', 'subtasks' and 'estimate'; for a budget: 'budget', 'unit', 'limit', 'spent', 'wanted', 'extend_by'; for a review: 'state', 'version', 'wanted_by'."`
+	Details  json.RawMessage `json:"details,omitempty" doc:"For a form: its 'server' and 'fields', 'url' or 'sign_in'; for a plan: its 'thought', 'subtasks' and 'estimate'; for a budget: 'budget', 'unit', 'limit', 'spent', 'wanted', 'extend_by'; for a review: 'state', 'version', 'wanted_by'."`
 	Asked    Time            `json:"asked_at" doc:"When it was asked."`
 	Expires  *Time           `json:"expires_at" doc:"After this time it counts as denied; null: never."`
 	Goal     string          `json:"goal" doc:"The goal of the task, shortened."`

@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"legwork/tasks"
+	"legwork/tasks/inbox"
 	"legwork/tasks/policy"
 	"legwork/tools"
 )
@@ -178,7 +179,7 @@ func (o *Operations) BeginSignIn(ctx context.Context, p Principal, server string
 		return BegunSignIn{}, err
 	}
 	expires := o.Inbox.Wall().Add(tasks.AttemptTime)
-	link, paste, err := o.Inbox.SignIns.Begin(ctx, id, by, language)
+	link, paste, err := o.Inbox.SignIns.Begin(ctx, inbox.SignIn{ID: id, By: by, Language: language})
 	if err != nil {
 		o.Inbox.Log.WarnContext(ctx, "beginning a sign-in failed", "server", server, "cause", err)
 		return BegunSignIn{}, fmt.Errorf("%w: the sign-in could not begin, because the server, or its authorization server, does not work as it should; the log has the details", ErrConflict)

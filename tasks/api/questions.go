@@ -91,6 +91,10 @@ func (t translator) approvalCalls(e planner.Event) []ApprovalCall {
 // formContent is the content of a form of a server.
 func formContent(q planner.Question) fields {
 	c := fields{"server": q.Server}
+	if q.SignIn != nil {
+		c["sign_in"] = fields{"person": q.SignIn.Person, "shared": q.SignIn.Person == "", "scopes": q.SignIn.Scopes}
+		return c
+	}
 	if q.Form.URL != "" {
 		c["url"] = bot.Visible(q.Form.URL)
 		return c

@@ -42,6 +42,9 @@ const (
 // server are quotations in it.
 func (c Card) form(about planner.ActionID) bot.Draft {
 	lang, texts := c.View.Opening().Language, c.Texts
+	if q := c.View.Event(about.Seq).Question; q != nil && q.SignIn != nil {
+		return c.signIn(about, q)
+	}
 	q, field := tasks.FormOf(c.View.Event(about.Seq), about)
 	lines := []string{c.serverHeading(about)}
 	if q.Message != "" {
@@ -217,6 +220,9 @@ func (c Card) formButtons(about planner.ActionID, q *form.Question, field *form.
 
 // answeredField is the text of a server's question that is closed.
 func (c Card) answeredField(about planner.ActionID) string {
+	if q := c.View.Event(about.Seq).Question; q != nil && q.SignIn != nil {
+		return c.signInText(q)
+	}
 	q, field := tasks.FormOf(c.View.Event(about.Seq), about)
 	lines := []string{c.serverHeading(about)}
 	switch {
@@ -234,7 +240,12 @@ func (c Card) answeredField(about planner.ActionID) string {
 func filledLine(v *tasks.View, texts *i18n.Texts, lang string, about planner.ActionID, e *planner.Event, data map[string]any) string {
 	_, field := tasks.FormOf(v.Event(about.Seq), about)
 	key := "form.filled"
+	signIn := v.Event(about.Seq).Question.SignIn != nil
 	switch {
+	case signIn && e.Decision.Approve:
+		key = "sign_in.done"
+	case signIn:
+		key = "sign_in.declined"
 	case !e.Decision.Approve:
 		key = "form.declined"
 	case field == nil:

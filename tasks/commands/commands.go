@@ -65,7 +65,7 @@ func Presses() []inbox.Press {
 		{Prefix: pressForget, Run: forgetPress},
 		{Prefix: pressRevoke, Run: revokeGrant},
 		{Prefix: pressSchedule, Run: pressedSchedule},
-		{Prefix: pressConnect, Run: connectCommand},
+		{Prefix: cards.PressConnect, Run: connectCommand},
 		{Prefix: pressDisconnect, Run: disconnectPress},
 		{Prefix: pressPeople, Run: peopleCommand},
 		{Prefix: pressEndAll, Run: endAllPress},

@@ -15,11 +15,9 @@ import (
 	"legwork/tools"
 )
 
-// The buttons of /connections; the name of the server follows.
-const (
-	pressConnect    = "cn:"
-	pressDisconnect = "cx:"
-)
+// pressDisconnect begins the data of a button of /connections. The name of the server
+// follows.
+const pressDisconnect = "cx:"
 
 // connectCommand begins a sign-in at a server. It does so in private chats alone: other
 // people could use the link to sign in with their own accounts. The command is
@@ -47,18 +45,8 @@ func connect(ctx context.Context, in *inbox.Inbox, r *inbox.Request, server stri
 		return inbox.Reply{}, err
 	case id.Person == "" && !r.Admin:
 		return in.ReplyText(r, "error.connect_admins", map[string]any{"Server": cards.InCode(server)}), nil
-	case in.SignIns.TakesSecret(server):
-		return askSecret(ctx, in, r, id)
 	}
-	return in.ReplyLater(r, func(ctx context.Context) inbox.Notice { // a repeated delivery begins no second one
-		link, paste, err := in.SignIns.Begin(ctx, id, r.Message.From, r.Lang)
-		if err != nil {
-			in.Log.WarnContext(ctx, "beginning a sign-in failed", "server", id.Server, "cause", err)
-			return in.Notice(r, "error.connect_begin", map[string]any{"Server": cards.InCode(id.Server)})
-		}
-		in.Audit(ctx, r, "connection.begin", id.Server, "")
-		return in.Notice(r, "notice.connect", map[string]any{"Server": cards.InCode(id.Server), "Minutes": int(tasks.AttemptTime.Minutes()), "Link": link, "Paste": paste, "Shared": id.Person == ""})
-	}), nil
+	return inbox.BeginSignIn(ctx, in, r, inbox.SignIn{ID: id})
 }
 
 // connectionsHere refuses in chats with others, and where no server wants a sign-in.
@@ -99,7 +87,7 @@ func connectionsCommand(ctx context.Context, in *inbox.Inbox, r *inbox.Request, 
 			id.Person = r.Message.From.Key()
 		}
 		data := map[string]any{"Server": cards.InCode(name), "Shared": id.Person == ""}
-		key, press, label := "connections.none", pressConnect, "button.connect"
+		key, press, label := "connections.none", cards.PressConnect, "button.connect"
 		others := 0
 		for _, c := range list {
 			if c.Server == name && c.Person != id.Person {

@@ -128,7 +128,7 @@ func (e *env) call(id tasks.ConnectionID) (token string, err error) {
 // signIn signs a person in.
 func (e *env) signIn(id tasks.ConnectionID) {
 	e.t.Helper()
-	begun, err := e.Begin(e.t.Context(), id, id.Person, "", connections.Reader{Name: "Ann", Language: "en"})
+	begun, err := e.Begin(e.t.Context(), connections.Wish{ConnectionID: id, By: id.Person, Reader: connections.Reader{Name: "Ann", Language: "en"}})
 	if err != nil {
 		e.t.Fatal(err)
 	}
@@ -202,7 +202,7 @@ func TestFinishOnce(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			e := newEnv(t, newServers(t))
 			id := connection("crm", ann)
-			begun, err := e.Begin(t.Context(), id, ann, "task1", connections.Reader{})
+			begun, err := e.Begin(t.Context(), connections.Wish{ConnectionID: id, By: ann, Task: "task1"})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -243,7 +243,7 @@ func TestRemovedServer(t *testing.T) {
 	if _, err := e.ID("crm", "slack:U1"); !errors.Is(err, tasks.ErrNoSignIn) {
 		t.Errorf("got %v, want ErrNoSignIn", err)
 	}
-	if _, err := e.Begin(t.Context(), ann, "slack:U1", "", connections.Reader{}); !errors.Is(err, tasks.ErrNoSignIn) {
+	if _, err := e.Begin(t.Context(), connections.Wish{ConnectionID: ann, By: "slack:U1"}); !errors.Is(err, tasks.ErrNoSignIn) {
 		t.Errorf("beginning: got %v, want ErrNoSignIn", err)
 	}
 	if _, err := e.Disconnect(t.Context(), ann); err != nil {
@@ -321,7 +321,7 @@ func TestIdentities(t *testing.T) {
 			id := connection(rapid.SampledFrom([]string{"crm", "wiki"}).Draw(r, "server"), rapid.SampledFrom(people).Draw(r, "person"))
 			switch rapid.SampledFrom([]string{"begin", "finish", "finish as another", "call", "call", "wait", "forget", "disconnect", "disconnect all", "restart", "break", "mend"}).Draw(r, "step") {
 			case "begin":
-				b, err := e.Begin(t.Context(), id, by(id), "", connections.Reader{})
+				b, err := e.Begin(t.Context(), connections.Wish{ConnectionID: id, By: by(id)})
 				if err != nil {
 					r.Fatalf("beginning for %v: %v", id, err)
 				}

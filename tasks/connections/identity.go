@@ -44,10 +44,13 @@ func (i *identity) Refused(ctx context.Context, r *http.Request, resp *http.Resp
 	return err
 }
 
-// wanted is what the server wanted at last.
-func (i *identity) wanted() oauth.Challenge {
+// wanted is what the server wanted at last. Scopes are what it wanted before a restart.
+func (i *identity) wanted(scopes []string) oauth.Challenge {
 	i.mu.Lock()
 	defer i.mu.Unlock()
+	if len(scopes) > 0 && !i.challenge.Narrow {
+		return oauth.Challenge{Scopes: scopes, Narrow: true, Metadata: i.challenge.Metadata}
+	}
 	return i.challenge
 }
 

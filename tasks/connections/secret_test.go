@@ -211,7 +211,7 @@ func TestSecretOnce(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			e := secretEnv(t)
 			id := connection("wiki", "slack:U1")
-			begun, err := e.Begin(t.Context(), id, "slack:U1", "", connections.Reader{Name: "Ann", Language: "en"})
+			begun, err := e.Begin(t.Context(), connections.Wish{ConnectionID: id, By: "slack:U1", Reader: connections.Reader{Name: "Ann", Language: "en"}})
 			if err != nil || begun.URL != "" {
 				t.Fatalf("got %+v, %v, want no address", begun, err)
 			}

@@ -22,11 +22,20 @@ type Begun struct {
 	URL   string // where the person agrees; empty: the person gives a secret
 }
 
-// Begin prepares a sign-in. By is the key of the person who will agree, and task the one
-// that waits for it; empty for none. tasks.ErrNoSignIn.
-func (c *Connections) Begin(ctx context.Context, id tasks.ConnectionID, by string, task tasks.ID, r Reader) (Begun, error) {
+// Wish is a sign-in that a person asks for.
+type Wish struct {
+	tasks.ConnectionID
+	By     string   // key of the person who will agree
+	Task   tasks.ID // that waits for it; empty: none
+	Scopes []string // rights that an earlier sign-in lacks; empty: unknown
+	Reader Reader
+}
+
+// Begin prepares a sign-in. tasks.ErrNoSignIn.
+func (c *Connections) Begin(ctx context.Context, w Wish) (Begun, error) {
+	id := w.ConnectionID
 	if address, ok := c.takesSecret(id.Server); ok {
-		return c.begin(ctx, oauth.Attempt{State: rand.Text()}, address, id, by, task, r)
+		return c.begin(ctx, oauth.Attempt{State: rand.Text()}, address, w)
 	}
 	i, err := c.identity(id)
 	if err != nil {
@@ -36,24 +45,24 @@ func (c *Connections) Begin(ctx context.Context, id tasks.ConnectionID, by strin
 	if err != nil {
 		c.Log.WarnContext(ctx, "earlier sign-in not read", "server", id.Server, "cause", err) // the new one takes its place
 	}
-	a, err := i.config.Begin(ctx, i.wanted(), before)
+	a, err := i.config.Begin(ctx, i.wanted(w.Scopes), before)
 	if err != nil {
 		return Begun{}, fmt.Errorf("preparing the sign-in at %q: %w", id.Server, err)
 	}
-	return c.begin(ctx, a, i.config.Server, id, by, task, r)
+	return c.begin(ctx, a, i.config.Server, w)
 }
 
 // begin stores an attempt at the server of an address.
-func (c *Connections) begin(ctx context.Context, a oauth.Attempt, address string, id tasks.ConnectionID, by string, task tasks.ID, r Reader) (Begun, error) {
-	sealed, err := c.seal(sealedAttempt{address, a, r}, id)
+func (c *Connections) begin(ctx context.Context, a oauth.Attempt, address string, w Wish) (Begun, error) {
+	sealed, err := c.seal(sealedAttempt{address, a, w.Reader}, w.ConnectionID)
 	if err != nil {
 		return Begun{}, err
 	}
-	attempt := tasks.Attempt{ConnectionID: id, ID: stateID(a.State), By: by, Task: task, Sealed: sealed}
+	attempt := tasks.Attempt{ConnectionID: w.ConnectionID, ID: stateID(a.State), By: w.By, Task: w.Task, Sealed: sealed}
 	if err := c.Store.PutAttempt(ctx, attempt); err != nil {
 		return Begun{}, fmt.Errorf("storing the sign-in: %w", err)
 	}
-	return Begun{attempt, r, a.State, a.URL}, nil
+	return Begun{attempt, w.Reader, a.State, a.URL}, nil
 }
 
 // Begun returns the sign-in of a state. tasks.ErrNoConnection.
@@ -104,7 +113,7 @@ func (c *Connections) Finish(ctx context.Context, redirect url.Values, by string
 	if err != nil {
 		return attempt, fmt.Errorf("storing the sign-in at %q: %w", attempt.Server, err)
 	}
-	c.Log.InfoContext(ctx, "signed in", "server", attempt.Server, "by", attempt.By)
+	c.Log.InfoContext(ctx, "signed in", "server", attempt.Server, "by", attempt.By, "task", attempt.Task)
 	c.Changed(ctx, attempt.ConnectionID)
 	return attempt, nil
 }

@@ -213,6 +213,8 @@ type Tools struct {
 	Serve func(ctx context.Context, c tools.Call) (tools.Result, error)
 	// Judge, when set, judges tools in place of the rules above.
 	Judge func(group, tool string) tools.Verdict
+	// NeedSignIn, when set, lists the sign-ins that a group's servers require.
+	NeedSignIn func(group, person string) []tools.SignIn
 	// Many, when set, are the tools of the group "look".
 	Many []tools.Tool
 	// Written, when set, writes prompts out.
@@ -233,7 +235,7 @@ func (t *Tools) Groups() []tools.Group {
 }
 
 // Tools implements tasks.Toolbox.
-func (t *Tools) Tools(_ context.Context, group, _ string) ([]tools.Tool, error) {
+func (t *Tools) Tools(_ context.Context, group, person string) ([]tools.Tool, error) {
 	if group == "look" && t.Many != nil {
 		return t.Many, nil
 	}
@@ -242,7 +244,18 @@ func (t *Tools) Tools(_ context.Context, group, _ string) ([]tools.Tool, error) 
 	if !ok {
 		return nil, fmt.Errorf("no group %q", group)
 	}
+	if needs := t.SignIns(group, person); len(needs) > 0 {
+		return nil, fmt.Errorf("%s requires a sign-in", needs[0].Server)
+	}
 	return []tools.Tool{{Name: name, Exposed: group, Description: "A tool.", Schema: json.RawMessage(`{"type":"object"}`)}}, nil
+}
+
+// SignIns implements tasks.Toolbox.
+func (t *Tools) SignIns(group, person string) []tools.SignIn {
+	if t.NeedSignIn == nil {
+		return nil
+	}
+	return t.NeedSignIn(group, person)
 }
 
 // Verdict implements tasks.Toolbox.

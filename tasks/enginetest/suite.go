@@ -57,6 +57,9 @@ func Run(t *testing.T, open func(t *testing.T) Reopener, build func(Setup) tasks
 		"a server asks in the midst of a call":            testAskedInMidcall,
 		"a server asks in place of a result":              testAskedForLater,
 		"a server keeps asking":                           testAsksOn,
+		"tools that need a sign-in wait for it":           testSignInToList,
+		"a sign-in that is declined is not asked again":   testSignInDeclined,
+		"a server requires sign-ins without end":          testSignInInVain,
 		"a group of many tools is searched":               testManyTools,
 		"a server's prompt is the goal":                   testServerPrompt,
 		"nothing is begun while a person reviews":         testReview,
@@ -77,6 +80,7 @@ func Run(t *testing.T, open func(t *testing.T) Reopener, build func(Setup) tasks
 	t.Run("a call cut off is not repeated", func(t *testing.T) { testUnknown(t, open(t), build) })
 	t.Run("a call that its server keeps as a task goes on", func(t *testing.T) { testServerTask(t, open(t), build) })
 	t.Run("a question survives the restart of its call", func(t *testing.T) { testAskedAcrossRestart(t, open(t), build) })
+	t.Run("a call waits for a sign-in over a restart", func(t *testing.T) { testSignInAcrossRestart(t, open(t), build) })
 	t.Run("a call that waits for a person makes room for others", func(t *testing.T) { testAskedMakesRoom(t, open(t), build) })
 	t.Run("the store failing for a while loses nothing", func(t *testing.T) { testStoreFails(t, open(t), build) })
 }

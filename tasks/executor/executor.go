@@ -146,7 +146,7 @@ func (x *Executor) do(ctx context.Context, v *tasks.View, a planner.Action, p Di
 	case planner.KindFetch:
 		err = x.fetch(ctx, v, a)
 	case planner.KindAsk:
-		err = p.Ask(ctx, v, a)
+		err = x.ask(ctx, v, a, p)
 	case planner.KindShow:
 		if err = p.Show(ctx, v); err == nil {
 			x.summaries.enqueue(v.Opening().Chat.Key(), v.ID)

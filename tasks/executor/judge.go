@@ -47,7 +47,7 @@ func (x *Executor) askApproval(ctx context.Context, v *tasks.View, a planner.Act
 	turn, read := v.State.Subtasks[at.Subtask].Turns[at.Turn], policy.Reading(v, at.Subtask)
 	for at.Call = range turn.Calls {
 		c, call := turn.Calls[at.Call], tasks.CallOf(v, at)
-		if c.Kind != planner.CallTool || c.Step != planner.StepOpen || call.Tool == findTool {
+		if c.Kind != planner.CallTool || c.Step != planner.StepOpen || call.Tool == findTool || call.Tool == signInTool {
 			continue
 		}
 		j := x.judge(ctx, v, a.Group, read, call)

@@ -23,6 +23,11 @@ func (x *Executor) model(ctx context.Context, v *tasks.View, a planner.Action, p
 	if err != nil {
 		return err
 	}
+	if promptInput.Missing != "" {
+		if wait := x.signInTurn(v, a); wait != nil {
+			return x.Append(ctx, v.ID, *wait)
+		}
+	}
 	request, err := planner.Prompt(v.State, v.Journal(ctx), a, promptInput)
 	if errors.Is(err, planner.ErrTooLong) {
 		return x.callFailed(ctx, v, a, nil, nil, &llm.Error{Problem: llm.TooLong, Err: err, Hint: "a model with more context_tokens would take it"})

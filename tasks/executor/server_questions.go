@@ -51,7 +51,7 @@ type answeredQuestion struct {
 func (x *Executor) serverQuestions(v *tasks.View, a planner.Action, j judgement) *serverQuestions {
 	s := &serverQuestions{x: x, v: v, a: a, call: j.call, all: j.verdict.AskSecrets}
 	for _, e := range v.Events {
-		if e.Type == planner.Asked && e.Question.Form != nil && e.Action.SameCall(a.ID) {
+		if e.Type == planner.Asked && e.Question.Form != nil && e.Question.SignIn == nil && e.Action.SameCall(a.ID) {
 			q := e.Question
 			s.answered = append(s.answered, answeredQuestion{e.Seq, *q.Form, answerOf(*q.Form, e.Seq, v.Events[e.Seq:]), q.Live, q.State})
 		}

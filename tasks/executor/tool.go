@@ -25,15 +25,22 @@ func (x *Executor) tool(ctx context.Context, v *tasks.View, a planner.Action, p 
 		return x.unknownOutcome(ctx, v, a, call)
 	case call.Make != nil:
 		return x.makeFile(ctx, v, a, *call.Make)
+	case goesWithout(v, a):
+		return x.notSignedIn(ctx, v, a)
 	}
 	if !hasGroup(x.groups(ctx, v), a.Group) {
 		return x.returned(ctx, v, a, planner.Result{Text: errRevoked.Error(), Failed: true})
 	}
-	if call.Tool == findTool {
+	switch call.Tool {
+	case findTool:
 		return x.find(ctx, v, a, call)
+	case signInTool:
+		return x.signedIn(ctx, v, a, call)
 	}
 	j := x.judge(ctx, v, a.Group, policy.Reading(v, a.Place.Subtask), call)
 	switch {
+	case j.verdict.SignIn != nil:
+		return x.askSignIn(ctx, v, a, *j.verdict.SignIn)
 	case j.verdict.Refusal != "":
 		logWithCause(ctx, x.Log, j.verdict.Refusal).InfoContext(ctx, "tool call refused", "task", v.ID, "tool", call.Tool)
 		return x.returned(ctx, v, a, planner.Result{Text: j.verdict.Refusal, Failed: true})
@@ -58,6 +65,9 @@ func (x *Executor) goOn(ctx context.Context, v *tasks.View, a planner.Action, ca
 		return x.unknownOutcome(ctx, v, a, call)
 	}
 	j := x.judge(ctx, v, a.Group, policy.Reading(v, a.Place.Subtask), call)
+	if j.verdict.SignIn != nil {
+		return x.askSignIn(ctx, v, a, *j.verdict.SignIn)
+	}
 	if j.verdict.Refusal != "" {
 		return x.unknownOutcome(ctx, v, a, call)
 	}
@@ -112,6 +122,10 @@ func (x *Executor) makeCall(ctx context.Context, v *tasks.View, a planner.Action
 	}
 	if result.Question != nil {
 		return answers.askThenRepeat(ctx, result)
+	}
+	if result.SignIn != nil {
+		answers.settle(ctx) // the event that asks does not hold the cost
+		return x.askSignIn(ctx, v, a, *result.SignIn)
 	}
 	if result.Failed {
 		logWithCause(ctx, x.Log, result.Text).InfoContext(ctx, "tool call failed", "task", v.ID, "tool", j.call.Tool, "bytes", len(result.Text))

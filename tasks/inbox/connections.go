@@ -22,7 +22,7 @@ type SignIns interface {
 	ID(server, person string) (tasks.ConnectionID, error)
 	// Begin prepares a sign-in and returns the link for the person. Paste says that the
 	// person has to send the address on which the browser ends.
-	Begin(ctx context.Context, id tasks.ConnectionID, by bot.Person, language string) (link string, paste bool, err error)
+	Begin(ctx context.Context, s SignIn) (link string, paste bool, err error)
 	// Finish ends a sign-in with the parameters of the address on which the browser ended.
 	// tasks.ErrNoConnection, tasks.ErrDenied.
 	Finish(ctx context.Context, redirect url.Values, by string) (tasks.Attempt, error)
@@ -40,6 +40,15 @@ type SignIns interface {
 	DisconnectAll(ctx context.Context, server string) (ended []tasks.ConnectionID, revoked int, err error)
 	// Callback is the address to which browsers return, without parameters.
 	Callback() string
+}
+
+// SignIn is a sign-in that a person asks for.
+type SignIn struct {
+	ID       tasks.ConnectionID
+	By       bot.Person // the person who asks for it
+	Language string     // of that person
+	Task     tasks.ID   // that waits for it; empty: none
+	Scopes   []string   // rights that an earlier sign-in lacks; empty: unknown
 }
 
 // pastedHandler takes the address on which a browser ended after a sign-in: where the

@@ -362,7 +362,7 @@ func decisionPress(ctx context.Context, in *Inbox, r *Request, kind planner.Subj
 	var reply Reply
 	switch kind {
 	case planner.SubjectForm:
-		if reply, err = formPress(in, r, t, about, verb, e); err != nil {
+		if reply, err = formPress(ctx, in, r, t, about, verb, e); err != nil {
 			return Reply{}, err
 		}
 	case planner.SubjectReview:

@@ -37,7 +37,10 @@ func fieldsPress(in *Inbox, r *Request, t LiveTask, about planner.ActionID, e pl
 }
 
 // formPress answers a field of a server's form by a button, or all open ones.
-func formPress(in *Inbox, r *Request, t LiveTask, about planner.ActionID, verb string, e planner.Event) (Reply, error) {
+func formPress(ctx context.Context, in *Inbox, r *Request, t LiveTask, about planner.ActionID, verb string, e planner.Event) (Reply, error) {
+	if e.Question.SignIn != nil {
+		return signInPress(ctx, in, r, t, about, verb, e.Question)
+	}
 	_, field := tasks.FormOf(e, about)
 	if verb == cards.VerbFields && field != nil {
 		return fieldsPress(in, r, t, about, e)

@@ -111,6 +111,9 @@ func (r ProgramDecision) event(a planner.Action, d planner.Decision) []planner.E
 
 // fields makes the answers to all open fields of a server's form.
 func (r ProgramDecision) fields(a planner.Action, e planner.Event) ([]planner.Event, error) {
+	if r.Approve && e.Question.SignIn != nil {
+		return nil, &ArgumentError{"decision", fmt.Sprintf("can only be deny: the task goes on by itself when a person has signed in at %q", e.Question.Server)}
+	}
 	q, _ := tasks.FormOf(e, a.ID)
 	if q.URL != "" {
 		q = &form.Question{URL: q.URL}

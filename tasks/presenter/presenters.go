@@ -24,8 +24,8 @@ type Presenters struct {
 	full  diskFullTasks
 }
 
-// Config is what Presenters work with. All fields but Pause and Clean are
-// needed.
+// Config is what Presenters work with. All fields but Pause, Clean and
+// SignInWanted are needed.
 type Config struct {
 	Store tasks.Store
 	Texts *i18n.Texts
@@ -38,6 +38,9 @@ type Config struct {
 	// are stored. Nil: they are stored as they are.
 	Clean func(string) string
 	Page  tasks.Page // that questions and boards link to; empty: none
+	// SignInWanted, unless nil, is called when a task waits for the sign-in at a server
+	// that everybody shares. It returns at once.
+	SignInWanted func(ctx context.Context, server string)
 }
 
 // New makes the presenters.

@@ -50,6 +50,10 @@ func (q *asker) questionCard(ctx context.Context, v *tasks.View, to bot.Chat) ca
 // can come, so Ask stops the task. It does not stop a program's task, because others
 // can answer its question.
 func (q *asker) Ask(ctx context.Context, v *tasks.View, a planner.Action) error {
+	signIn := signInOf(v, a)
+	if signIn != nil && signIn.Person == "" && q.ps.SignInWanted != nil {
+		q.ps.SignInWanted(ctx, v.Event(a.ID.Seq).Question.Server)
+	}
 	if q.isHeadless() { // the list of approvals shows the question to programs
 		return nil
 	}
@@ -76,6 +80,14 @@ func (q *asker) Ask(ctx context.Context, v *tasks.View, a planner.Action) error 
 		return q.append(ctx, planner.Event{Type: planner.Stopped})
 	}
 	return err
+}
+
+// signInOf is the sign-in that an ask action waits for; nil when it is about something else.
+func signInOf(v *tasks.View, a planner.Action) *planner.SignIn {
+	if q := v.Event(a.ID.Seq).Question; q != nil {
+		return q.SignIn
+	}
+	return nil
 }
 
 // askIn asks in a chat, in as many messages as needed; the last message has the
@@ -141,14 +153,17 @@ func (q *asker) postPart(ctx context.Context, v *tasks.View, to bot.Chat, name s
 var errNotPrivate = errors.New("the question is not asked in private")
 
 // askPrivately asks for an approval, or the answer to a server's question, in the
-// private chat of the person who asked, and says so in the task's chat.
+// private chat of the person who asked, and says so in the task's chat. A person who has
+// to sign in is always asked there.
 func (q *asker) askPrivately(ctx context.Context, v *tasks.View, a planner.Action) error {
 	about, slot := a.ID, cards.PrivateSlot+a.ID.String()
+	signIn := signInOf(v, a)
+	asksPerson := signIn != nil && signIn.Person != ""
 	switch {
 	case !tasks.Decides(about) || q.chat.Private || tasks.OfProgram(v.Opening().From): // a program has no private chat
 		return errNotPrivate
 	case v.State.Slot(slot).Message != "":
-	case !q.ps.rules.Load().Approvals.Private || v.State.Slot(a.ID.String()).Name != "":
+	case !q.ps.rules.Load().Approvals.Private && !asksPerson || v.State.Slot(a.ID.String()).Name != "":
 		return errNotPrivate
 	}
 	to, err := q.privateChat(ctx, v)

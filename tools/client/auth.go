@@ -45,6 +45,13 @@ func (e *SignInError) Error() string {
 	return text
 }
 
+// SignIn is a sign-in that a server requires of a person.
+type SignIn struct {
+	Server string   // its name in the config
+	Shared bool     // an admin signs in, for everybody
+	Scopes []string // rights that an earlier sign-in lacks; may be empty
+}
+
 // maxSignings bounds how often one request is sent: after a refresh, with a nonce of the
 // server, and with more rights.
 const maxSignings = 4
@@ -91,6 +98,9 @@ func (k *httpTransport) send(r *http.Request) (*http.Response, error) {
 // begins a session, it is the error of the whole session: the library would try an older
 // protocol revision, without a sign-in, too.
 func (k *httpTransport) authFailed(r *http.Request, err error) error {
+	if r.Header.Get("Last-Event-ID") != "" {
+		return err // the server has the request already, whose response this one wants to go on with
+	}
 	err = &statusError{code: http.StatusUnauthorized, text: err.Error(), cause: err}
 	if sentRequestOf(r.Context()).method == string(mcp.MethodServerDiscover) {
 		k.signInFailure.Store(&err)

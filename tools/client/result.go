@@ -35,6 +35,8 @@ type Result struct {
 	// it goes on; nothing else is set then but State. A call with Resume goes on.
 	Question *form.Question
 	State    json.RawMessage // opaque, for Resume
+
+	SignIn *SignIn // the call was not made, since a person has to sign in first; set by package tools
 }
 
 // ReturnedFile is a content of a result that is no text.

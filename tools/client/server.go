@@ -324,6 +324,16 @@ type Status struct {
 	RoundTrip time.Duration // of the last listing of tools
 }
 
+// Problem is why the server is down; nil when it is not.
+func (s *Server) Problem() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.state != Down {
+		return nil
+	}
+	return s.problem
+}
+
 // Status tells how the server is.
 func (s *Server) Status() Status {
 	s.mu.Lock()

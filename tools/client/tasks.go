@@ -42,7 +42,8 @@ var (
 // endsTask tells that a failure is no reason to ask for the task once more.
 func endsTask(err error) bool {
 	var refused *rpcError
-	return errors.As(err, &refused) || errors.Is(err, errTaskGone) || errors.Is(err, errTaskCancelled) || errors.Is(err, errNotKept) || errors.Is(err, errAsk) ||
+	var signIn *SignInError
+	return errors.As(err, &refused) || errors.As(err, &signIn) || errors.Is(err, errTaskGone) || errors.Is(err, errTaskCancelled) || errors.Is(err, errNotKept) || errors.Is(err, errAsk) ||
 		errors.Is(err, errAskedAgain) || errors.Is(err, ErrNoTool) || errors.Is(err, ErrChanged) || errors.Is(err, ErrArguments)
 }
 

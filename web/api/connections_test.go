@@ -8,12 +8,12 @@ import (
 	"testing"
 	"time"
 
-	"legwork/bot"
 	"legwork/internal/seal"
 	"legwork/internal/test/fakes/oauthfake"
 	"legwork/tasks"
 	"legwork/tasks/api"
 	"legwork/tasks/connections"
+	"legwork/tasks/inbox"
 	"legwork/tools"
 	webapi "legwork/web/api"
 )
@@ -21,8 +21,8 @@ import (
 // signIns implements inbox.SignIns.
 type signIns struct{ *connections.Connections }
 
-func (s signIns) Begin(ctx context.Context, id tasks.ConnectionID, by bot.Person, language string) (link string, paste bool, err error) {
-	b, err := s.Connections.Begin(ctx, id, by.Key(), "", connections.Reader{Name: by.Name, Language: language})
+func (s signIns) Begin(ctx context.Context, w inbox.SignIn) (link string, paste bool, err error) {
+	b, err := s.Connections.Begin(ctx, connections.Wish{ConnectionID: w.ID, By: w.By.Key(), Reader: connections.Reader{Name: w.By.Name, Language: w.Language}})
 	return b.URL, true, err
 }
 

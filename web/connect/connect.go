@@ -160,7 +160,7 @@ func (p pages) callback(w http.ResponseWriter, r *http.Request) {
 	attempt, err := p.Connections.Finish(r.Context(), query, b.By)
 	switch {
 	case err == nil:
-		p.page(w, http.StatusOK, b.Language, "connect.done", map[string]any{"Server": attempt.Server, "Name": b.Name, "Who": b.By, "Shared": attempt.Person == ""}, "")
+		p.page(w, http.StatusOK, b.Language, "connect.done", map[string]any{"Server": attempt.Server, "Name": b.Name, "Who": b.By, "Shared": attempt.Person == "", "Waits": attempt.Task != ""}, "")
 	case errors.Is(err, tasks.ErrDenied):
 		p.page(w, http.StatusOK, b.Language, "connect.denied", map[string]any{"Server": attempt.Server}, "")
 	default:

@@ -72,7 +72,7 @@ func (e *env) begin(language string) connections.Begun {
 
 func (e *env) beginAt(server, language string) connections.Begun {
 	e.t.Helper()
-	b, err := e.connections.Begin(e.t.Context(), tasks.ConnectionID{Server: server, Person: "slack:U1"}, "slack:U1", "", connections.Reader{Name: "Ann <b>", Language: language})
+	b, err := e.connections.Begin(e.t.Context(), connections.Wish{ConnectionID: tasks.ConnectionID{Server: server, Person: "slack:U1"}, By: "slack:U1", Reader: connections.Reader{Name: "Ann <b>", Language: language}})
 	if err != nil {
 		e.t.Fatal(err)
 	}

@@ -102,7 +102,7 @@ func (e *signInEnv) stored(ctx context.Context, dir string) ([]figure, error) {
 	}
 	for n := range connected {
 		person := personOf(n)
-		b, err := e.Begin(ctx, tasks.ConnectionID{Server: "crm", Person: person}, person, "", connections.Reader{Language: "en"})
+		b, err := e.Begin(ctx, connections.Wish{ConnectionID: tasks.ConnectionID{Server: "crm", Person: person}, By: person, Reader: connections.Reader{Language: "en"}})
 		if err != nil {
 			return nil, err
 		}

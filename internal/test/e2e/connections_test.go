@@ -15,7 +15,7 @@ import (
 
 // whoami is a model that asks the server crm who the caller is, and answers with that.
 func whoami(r llmfake.Request) llmfake.Response {
-	said := regexp.MustCompile(`You are [\w.]+\.|requires a sign-in: [^.]+`)
+	said := regexp.MustCompile(`You are [\w.]+\.`)
 	step, _ := llmfake.StepOf(r)
 	found := said.FindAllString(prompt(r), -1)
 	switch {
@@ -23,14 +23,15 @@ func whoami(r llmfake.Request) llmfake.Response {
 		return llmfake.Call("plan", `{"plan": [{"name": "crm", "description": "Ask who the caller is", "after": []}]}`)
 	case len(found) > 0:
 		return llmfake.Say("It says: " + found[len(found)-1])
-	case step == llmfake.StepWork:
+	case step == llmfake.StepWork && !strings.Contains(prompt(r), "No person signed in"):
 		return llmfake.Call("crm__whoami", "{}")
 	}
 	return llmfake.Say("It says nothing.")
 }
 
-// TestConnections: two people in one workspace sign in at one server, and each acts in
-// their own name; without a sign-in they read what to do.
+// TestConnections: two people in one workspace ask what a server knows of them. Their
+// questions wait until they have signed in, one of them over a restart, and each acts in
+// their own name. Who does not want to sign in can go on without.
 func TestConnections(t *testing.T) {
 	t.Parallel()
 	crm := oauthfake.New(t, "crm")
@@ -39,24 +40,27 @@ func TestConnections(t *testing.T) {
 	s := o.opens()
 
 	o.Say(annDM, ann, "who am I?", "")
-	o.answers(in(annDM), "the person has to write /connect crm to legwork in a private chat")
+	card := o.offers(in(annDM), "Connect", "crm", "requires you to sign in")
+	o.taps(card, "Connect", ann)
+	o.agrees(annDM, ann)
+	o.answers(in(annDM), "You are "+ann+".")
+	o.sees(in(annDM), "Signed in: ann")
 
-	// Ben's browser cannot reach legwork: he sends the address on which it ends.
-	link := func(dm, user string) string {
-		t.Helper()
-		o.slash("/legwork", "connect crm", dm, user)
-		text := o.Shown(o.answers(in(dm), "Open this address"))
-		return regexp.MustCompile(`http://\S+/authorize\?[^\s>|]+`).FindString(text)
-	}
-	for dm, user := range map[string]string{annDM: ann, benDM: ben} {
-		at := oauthfake.Agree(t, link(dm, user), user)
-		o.Say(dm, user, at.String(), "")
-		o.answers(in(dm), "Connected to", "crm")
-	}
-	for dm, user := range map[string]string{annDM: ann, benDM: ben} {
-		o.Say(dm, user, "and who am I now?", "")
-		o.answers(in(dm), "You are "+user+".")
-	}
+	o.Say(benDM, ben, "who am I?", "")
+	o.taps(o.offers(in(benDM), "Go on without", "crm"), "Go on without", ben)
+	o.answers(in(benDM), "It says nothing.")
+
+	// Everybody sees that Ben's question waits, and only he can sign in for it.
+	thread := o.asks(general, ben, "who am I?")
+	o.sees(thread, "a question about this waits for you in our private chat")
+	card = o.offers(in(benDM), "Connect", "crm", "requires you to sign in")
+	s.stops()
+	s = o.opens()
+	o.taps(card, "Connect", ben)
+	o.agrees(benDM, ben)
+	o.answers(thread, "You are "+ben+".")
+	o.Say(annDM, ann, "and who am I now?", "")
+	o.answers(in(annDM), "You are "+ann+".")
 	const both = "\ncrm: 2 people have signed in, each for their own tasks\n"
 	o.finds(0, both, "tools", "list") // beside a running legwork
 	s.stops()
@@ -100,4 +104,35 @@ func TestSignInsOfCommands(t *testing.T) {
 	defer lost.Close()
 	w.configure(strings.Replace(w.config, "  wiki: {url", fmt.Sprintf("  lost: {url: %q, auth: {type: oauth}}\n  wiki: {url", lost.URL+"/mcp"), 1))
 	w.finds(1, "it requires a sign-in, which cannot work: reading the metadata of the authorization server http://127.0.0.1:1", "check", "--probe")
+}
+
+// TestSharedConnection: a question waits for the sign-in that everybody shares. Only an
+// admin can sign in.
+func TestSharedConnection(t *testing.T) {
+	t.Parallel()
+	crm := oauthfake.New(t, "crm")
+	o := newSlackEnv(t, slackOptions{options: options{think: whoami}})
+	o.configure(strings.Replace(strings.Replace(o.config, "groups:\n", "groups:\n  crm: {description: Knows customers., servers: [crm], approve: never}\n", 1), "servers:\n", fmt.Sprintf("servers:\n  crm: {url: %q, auth: {type: oauth}}\n", crm.URL+"/mcp"), 1))
+	s := o.opens()
+	o.Say(benDM, ben, "who am I?", "")
+	card := o.offers(in(benDM), "Connect", "a sign-in, which everybody shares", "I have told the admins")
+	o.taps(card, "Connect", ben)
+	o.sees(in(benDM), "Only an admin can change it")
+	o.taps(o.offers(in(annDM), "Connect", "Tasks wait for the sign-in at", "crm"), "Connect", ann)
+	o.agrees(annDM, ann)
+	o.answers(in(benDM), "You are "+ann+".")
+	o.slash("/legwork", "connections", annDM, ann)
+	o.taps(o.offers(in(annDM), "Disconnect: crm", "connected since"), "Disconnect: crm", ann)
+	o.sees(in(annDM), "Disconnected from", "crm")
+	s.stops()
+}
+
+// agrees signs a person in. Their browser cannot reach legwork: they send the address on
+// which it ends.
+func (o *slackEnv) agrees(dm, user string) {
+	o.t.Helper()
+	text := o.Shown(o.sees(in(dm), "Open this address"))
+	link := regexp.MustCompile(`http://\S+/authorize\?[^\s>|]+`).FindString(text)
+	o.Say(dm, user, oauthfake.Agree(o.t, link, user).String(), "")
+	o.sees(in(dm), "Connected to", "crm")
 }

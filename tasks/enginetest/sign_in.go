@@ -1,0 +1,128 @@
+package enginetest
+
+import (
+	"context"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"legwork/llm"
+	"legwork/planner"
+	"legwork/tasks"
+	"legwork/tasks/inbox"
+	"legwork/tools"
+)
+
+// bookSignIn is the sign-in of Person at the server of the group "book".
+func bookSignIn() tasks.Connection {
+	return tasks.Connection{ConnectionID: tasks.ConnectionID{Server: "book", Person: Person.Key()}, Kind: "oauth", By: Person.Key(), Sealed: []byte("sealed")}
+}
+
+// signIn stores the sign-in at the server of the group "book".
+func signIn(t *testing.T, env *Env) {
+	t.Helper()
+	if err := env.Store.PutConnection(t.Context(), bookSignIn()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// testSignInToList: a sub-task whose tools cannot be listed waits for a sign-in, and no
+// model is called for it meanwhile.
+func testSignInToList(t *testing.T, env *Env) {
+	var signed atomic.Bool
+	env.Tools.NeedSignIn = func(group, person string) []tools.SignIn {
+		if group != "book" || signed.Load() {
+			return nil
+		}
+		return []tools.SignIn{{Server: "book"}}
+	}
+	env.Model.Answer = calling([]string{`{}`}, []string{`{}`}) // the turn that waits counts as the first one
+	ask(t, env, "1", "book it")
+	e, _ := asking(t, env)
+	if q := e.Question; q.Server != "book" || q.SignIn == nil || q.SignIn.Person != Person.Key() {
+		t.Fatalf("question = %+v, want a sign-in of the asker at book", q)
+	}
+	if n := len(env.Model.Requests(llm.RoleWork)); n != 0 {
+		t.Errorf("%d model calls before the sign-in, want none", n)
+	}
+	signed.Store(true)
+	signIn(t, env)
+	inbox.SignedIn(t.Context(), env.Inbox, bookSignIn().ConnectionID)
+	if got := env.Answers(t, 1)[0].Text; !strings.Contains(got, "result of {}") {
+		t.Errorf("answer = %q, want the result of the call", got)
+	}
+	if calls := env.Tools.Calls(); len(calls) != 1 {
+		t.Errorf("calls = %q, want one", calls)
+	}
+}
+
+// refuses is a server that takes calls only after ok reports true.
+func refuses(env *Env, ok func() bool) {
+	env.Tools.Serve = func(_ context.Context, c tools.Call) (tools.Result, error) {
+		if !ok() {
+			return tools.Result{Text: "it requires a sign-in", Failed: true, SignIn: &tools.SignIn{Server: "book"}}, nil
+		}
+		return tools.Result{Text: "result of " + string(c.Arguments)}, nil
+	}
+}
+
+// testSignInDeclined: without a sign-in the task goes on without the call, and does not
+// ask again.
+func testSignInDeclined(t *testing.T, env *Env) {
+	refuses(env, func() bool { return false })
+	env.Model.Answer = calling([]string{`{"n":1}`}, []string{`{"n":2}`})
+	ask(t, env, "1", "book it")
+	_, a := asking(t, env)
+	decide(t, env, a, planner.Decision{})
+	if got := env.Answers(t, 1)[0].Text; !strings.Contains(got, "No person signed in") {
+		t.Errorf("answer = %q, want that no person signed in", got)
+	}
+	if calls := env.Tools.Calls(); len(calls) != 2 {
+		t.Errorf("calls = %q, want one for each turn", calls)
+	}
+}
+
+// testSignInInVain: a server that requires a sign-in again and again gets two.
+func testSignInInVain(t *testing.T, env *Env) {
+	refuses(env, func() bool { return false })
+	env.Model.Answer = calling([]string{`{}`})
+	ask(t, env, "1", "book it")
+	var before []planner.ActionID
+	for range 2 {
+		_, a := asking(t, env, before...)
+		before = append(before, a.ID)
+		decide(t, env, a, planner.Decision{Approve: true})
+	}
+	if got := env.Answers(t, 1)[0].Text; !strings.Contains(got, "No person signed in") {
+		t.Errorf("answer = %q, want that no person signed in", got)
+	}
+	if calls := env.Tools.Calls(); len(calls) != 3 {
+		t.Errorf("calls = %q, want three", calls)
+	}
+}
+
+// testSignInAcrossRestart: a kill after the sign-in was stored loses nothing, and the call
+// is made once.
+func testSignInAcrossRestart(t *testing.T, store Reopener, build func(Setup) tasks.Engine) {
+	env := NewEnv(t, store)
+	refuses(env, func() bool {
+		_, err := env.Store.Connection(context.Background(), bookSignIn().ConnectionID)
+		return err == nil
+	})
+	env.Model.Answer = calling([]string{`{}`})
+	env.Start(build)
+	ask(t, env, "1", "book it")
+	asking(t, env)
+	signIn(t, env)
+	again := store.Again()
+	env.Stop()
+	env.Use(again)
+	env.Start(build)
+	defer env.Stop()
+	if got := env.Answers(t, 1)[0].Text; !strings.Contains(got, "result of {}") {
+		t.Errorf("answer = %q, want the result of the call", got)
+	}
+	if calls := env.Tools.Calls(); len(calls) != 2 {
+		t.Errorf("calls = %q, want one that was refused and one that was made", calls)
+	}
+}
