@@ -5,6 +5,7 @@ import (
 
 	"legwork/planner"
 	"legwork/tasks"
+	"legwork/tools"
 )
 
 // AsksFor reports whether a question asks for the sign-in of a connection.
@@ -14,8 +15,9 @@ func AsksFor(asked planner.Event, id tasks.ConnectionID) bool {
 }
 
 // SignedIn reports whether a connection is the sign-in that a question asks for: a newer
-// one, or one that has the rights. The connection is of the question's server and person.
+// one, or one by OAuth that has the rights. A secret stays stored when the server has
+// refused it. The connection is of the question's server and person.
 func SignedIn(asked planner.Event, c tasks.Connection) bool {
 	missing := func(scope string) bool { return !slices.Contains(c.Scopes, scope) }
-	return c.Since.After(asked.At) || !slices.ContainsFunc(asked.Question.SignIn.Scopes, missing)
+	return c.Since.After(asked.At) || c.Kind == tools.AuthOAuth && !slices.ContainsFunc(asked.Question.SignIn.Scopes, missing)
 }

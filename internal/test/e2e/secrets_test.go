@@ -71,11 +71,15 @@ func TestSecrets(t *testing.T) {
 	bob, ann := b.Private(b.bob), b.Private(b.ann)
 
 	b.Say(bob, b.bob, "who am I?")
-	b.sees(bob, "the person has to write /connect crm to legwork in a private chat")
-	b.gives(bob, b.bob, wrongSecret)
-	b.Say(bob, b.bob, "and who am I now?")
-	b.sees(bob, "the secret for crm was not accepted")
-	b.gives(bob, b.bob, secretOfBob)
+	card := b.offers(bob, "Connect", "crm", "requires you to sign in")
+	b.taps(b.bob, bob, card.ID, "Connect")
+	b.gives(bob, b.bob, card.ID, wrongSecret)
+	card = b.meets(bob, "the card after a wrong secret", func(m telegramfake.Message) bool {
+		return m.ID > card.ID && strings.Contains(m.Text, "requires you to sign in")
+	})
+	b.taps(b.bob, bob, card.ID, "Connect")
+	b.gives(bob, b.bob, card.ID, secretOfBob)
+	b.sees(bob, "You are bob.")
 
 	// With the command, the secret is taken at once.
 	given := b.Say(ann, b.ann, "/connect crm "+secretOfAnn)
@@ -96,10 +100,10 @@ func TestSecrets(t *testing.T) {
 	b.hidden(s)
 }
 
-// gives gives a secret after /connect, and waits until the message is deleted.
-func (b *telegramEnv) gives(chat int64, u telegramfake.User, secret string) {
+// gives gives a secret that legwork has asked for after a message, and waits until the
+// message with it is deleted.
+func (b *telegramEnv) gives(chat int64, u telegramfake.User, asked int, secret string) {
 	b.t.Helper()
-	asked := b.Say(chat, u, "/connect crm")
 	b.meets(chat, "the question for the secret", func(m telegramfake.Message) bool {
 		return m.ID > asked && strings.Contains(m.Text, "Send me your secret for crm as your next message")
 	})
