@@ -367,11 +367,19 @@ type Result struct {
 	Private   Origins      `json:"private,omitempty"`   // it is private data, of this server; empty: it is public
 	Sources   bool         `json:"sources,omitempty"`   // addresses in it may be visited
 	Usage     llm.Usage    `json:"usage,omitzero"`      // of model calls that the server asked for
+	// Identity is the sign-in that the call used; nil for none.
+	Identity *Identity `json:"identity,omitempty"`
 	// Remembered is a note that was kept for later conversations.
 	Remembered string `json:"remembered,omitempty"`
 	// Secret is the field of a server's form that legwork declined, because it asks
 	// for a password or a key.
 	Secret string `json:"secret,omitempty"`
+}
+
+// Identity is a sign-in at a server that a call used.
+type Identity struct {
+	Tool   string `json:"tool"`             // "server.tool"
+	Person string `json:"person,omitempty"` // key of the person; empty: the sign-in that everybody shares
 }
 
 // Question is something a person must decide: the body of Asked, and an
@@ -382,7 +390,8 @@ type Question struct {
 	Choices []string  `json:"choices,omitempty"`
 	Expires time.Time `json:"expires,omitzero"`
 
-	Calls []Approval `json:"calls,omitempty"` // calls of one turn that are decided together; none: the action's own
+	Calls  []Approval `json:"calls,omitempty"`  // calls of one turn that are decided together; none: the action's own
+	Person string     `json:"person,omitempty"` // key of the only person who may allow Calls, since they use that person's sign-in; empty: anyone who may decide
 
 	Server string          `json:"server,omitempty"` // that asks Form
 	Form   *form.Question  `json:"form,omitempty"`

@@ -86,6 +86,9 @@ func (x audit) note(id tasks.ID, e planner.Event) {
 	if e.Opening != nil {
 		entry.Who = e.Opening.From.Key()
 	}
+	if action == "tool.call" {
+		entry.Who, entry.Target = e.Result.Identity.Person, e.Result.Identity.Tool
+	}
 	if entry.Who != "" {
 		entry.Role, entry.From = x.origin.Role, x.origin.Addr
 	}
@@ -104,6 +107,12 @@ func (x audit) describe(id tasks.ID, e planner.Event) (action, detail string) {
 		return "task.decide", x.decisionDetail(id, e)
 	case planner.GrantRevoked:
 		return "grant.revoke", fmt.Sprintf("of decision %d", e.Of)
+	case planner.Returned:
+		if i := e.Result.Identity; i != nil && i.Person != "" {
+			return "tool.call", "with this person's sign-in, for task " + string(id)
+		} else if i != nil {
+			return "tool.call", "with the shared sign-in, for task " + string(id)
+		}
 	case planner.Stopped:
 		return "task.cancel", ""
 	case planner.Answered:

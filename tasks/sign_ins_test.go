@@ -87,3 +87,17 @@ func TestEverybodysSignIns(t *testing.T) {
 		t.Errorf("the audit log has %+v, %v; want the ends of two sign-ins", entries, err)
 	}
 }
+
+// TestForgetSignIns: /forget in a private chat ends the sign-ins of its person alone.
+func TestForgetSignIns(t *testing.T) {
+	o := newEnv(t)
+	o.signsIn("phone:ann", "phone:bob")
+	want := o.text("notice.forgotten_sign_ins", map[string]any{"Count": 1})
+	if got := o.say("ann", private("ann"), "/forget yes"); !strings.Contains(got, want) {
+		t.Errorf("got %q, want %q in it", got, want)
+	}
+	list, err := o.store.Connections(t.Context())
+	if err != nil || len(list) != 1 || list[0].Person != "phone:bob" {
+		t.Errorf("got the sign-ins %+v, %v; want that of bob", list, err)
+	}
+}

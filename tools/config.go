@@ -62,6 +62,7 @@ type GroupConfig struct {
 	Approve         Approve       `yaml:"approve" json:"approve,omitempty"`                     // never, writes (default), always, or patterns of the tools that need approval
 	ReadOnly        []string      `yaml:"read_only" json:"read_only,omitempty"`                 // patterns of tools that are known to change nothing
 	Free            []string      `yaml:"free" json:"free,omitempty"`                           // TOOL.PARAMETER: parameters that may carry private data out without a question
+	ActFor          []string      `yaml:"act_for" json:"act_for,omitempty"`                     // schedules, others: where its calls may use the asker's sign-in at a server without asking; empty: nowhere
 	Files           string        `yaml:"files" json:"files,omitempty"`                         // read: its tools may be given files of the task; empty: none
 	Instructions    string        `yaml:"instructions" json:"instructions,omitempty"`           // added to the prompts of its sub-tasks
 	Prompt          string        `yaml:"prompt" json:"prompt,omitempty"`                       // SERVER/PROMPT: a server's prompt whose text is added to them, too
@@ -82,6 +83,12 @@ const (
 	ApproveNever  = "never"
 	ApproveWrites = "writes"
 	ApproveAlways = "always"
+)
+
+// The words of GroupConfig.ActFor.
+const (
+	ActForSchedules = "schedules" // tasks of a schedule that the person made
+	ActForOthers    = "others"    // tasks of the person that somebody else has guided
 )
 
 // What a zero value in a GroupConfig means.

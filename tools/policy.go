@@ -1,6 +1,7 @@
 package tools
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -70,6 +71,9 @@ func (g *group) verdict(s *member, tool string, d *client.Definition) Verdict {
 		v.Repeatable = d.Annotations.Idempotent
 	}
 	v.Repeatable = v.Repeatable || v.ReadOnly
+	if s.auth.Asks() {
+		v.Identity, v.ActFor = cmp.Or(s.auth.Identity, IdentityShared), g.cfg.ActFor
+	}
 	v.Remembers = s.builtin == "memory" && tool == "remember"
 	v.Trusted = s.builtin == "clock" || s.builtin == "math" || v.Remembers
 	v.Sources, v.AskSecrets = s.builtin == "search", s.askSecrets

@@ -52,10 +52,12 @@ type Verdict struct {
 	Sources     bool    // addresses in its results may be visited: a search engine that the admin chose
 	Public      bool    // its results are public
 	OpenWorld   bool    // it may carry its arguments to others than this machine and its own service
+	Identity    string  // whose sign-in at the server the call uses: person or shared; empty: none
 	Definition  string  // hash of the tool's definition as its server gave it; an approval is bound to it
 
 	Schema json.RawMessage // of its arguments
 	Free   []string        // patterns of parameters that may carry anything out, as the admin declares
+	ActFor []string        // where the call may use the asker's sign-in without asking: schedules, others
 }
 
 // Call is one call of a tool of a group.

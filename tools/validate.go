@@ -126,6 +126,11 @@ func (v *validator) group(name string, g GroupConfig) {
 	v.patterns(at+".tools", g.Tools)
 	v.patterns(at+".read_only", g.ReadOnly)
 	v.free(at+".free", g.Free)
+	for i, where := range g.ActFor {
+		if where != ActForSchedules && where != ActForOthers {
+			v.add(fmt.Sprintf("%s.act_for[%d]", at, i), "%q is unknown; allowed are %s and %s", where, ActForSchedules, ActForOthers)
+		}
+	}
 	if g.Files != "" && g.Files != FilesRead {
 		v.add(at+".files", "%q is unknown; allowed is %s, or nothing", g.Files, FilesRead)
 	}

@@ -223,10 +223,17 @@ func (c Card) approvalFoot(seq int) string {
 		lines = append(lines, until)
 	}
 	key := "approval.how"
-	if !c.Lasts {
+	switch q := c.View.Event(seq).Question; {
+	case !c.Lasts:
 		key = "approval.how_here"
+	case q.Person != "":
+		key = "approval.how_person"
 	}
-	return strings.Join(append(lines, c.Texts.Text(opening.Language, key, c.decidersData())), "\n")
+	data := c.decidersData()
+	if key == "approval.how_person" {
+		data = map[string]any{"Name": name}
+	}
+	return strings.Join(append(lines, c.Texts.Text(opening.Language, key, data)), "\n")
 }
 
 // decidersData is the data of a text that says who can decide in a chat besides the

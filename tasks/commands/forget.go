@@ -2,6 +2,7 @@ package commands
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strconv"
 	"strings"
@@ -113,6 +114,13 @@ func deleteConversation(ctx context.Context, in *inbox.Inbox, r *inbox.Request, 
 			tell("notice.forgotten_notes", notes)
 		}
 	}
+	if chat.Private && chat.Key() == chat.Room() && in.SignIns != nil {
+		ended, err := endSignIns(ctx, in, r)
+		if err != nil {
+			return inbox.Notice{}, err
+		}
+		tell("notice.forgotten_sign_ins", ended)
+	}
 	if schedules, err := in.Store.Schedules(ctx, chat.Key()); err == nil {
 		tell("notice.forgotten_not_schedules", len(schedules))
 	}
@@ -163,3 +171,23 @@ func runningGoals(ctx context.Context, in *inbox.Inbox, chat bot.Chat) string {
 
 // runningName is the maximum length of such a question in characters.
 const runningName = 60
+
+// endSignIns ends the author's own sign-ins at servers, and returns their number. The
+// sign-ins that everybody shares stay.
+func endSignIns(ctx context.Context, in *inbox.Inbox, r *inbox.Request) (ended int, err error) {
+	list, err := in.Store.Connections(ctx)
+	if err != nil {
+		return 0, err
+	}
+	for _, c := range list {
+		if c.Person != r.Message.From.Key() {
+			continue
+		}
+		if _, err := in.SignIns.Disconnect(ctx, c.ConnectionID); err != nil && !errors.Is(err, tasks.ErrNoConnection) {
+			return ended, err
+		}
+		in.Audit(ctx, r, "connection.end", c.Server, "")
+		ended++
+	}
+	return ended, nil
+}

@@ -2,6 +2,8 @@ package enginetest
 
 import (
 	"context"
+	"errors"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -124,5 +126,80 @@ func testSignInAcrossRestart(t *testing.T, store Reopener, build func(Setup) tas
 	}
 	if calls := env.Tools.Calls(); len(calls) != 2 {
 		t.Errorf("calls = %q, want one that was refused and one that was made", calls)
+	}
+}
+
+// testActsUnasked: after the words of another person, a call with the asker's sign-in waits
+// for the asker alone, unless the group lets it use the sign-in. The audit log names the
+// person whose sign-in a call has used.
+func testActsUnasked(t *testing.T, env *Env) {
+	var allowed []string
+	env.Tools.Judge = func(string, string) tools.Verdict {
+		return tools.Verdict{Repeatable: true, Never: true, Identity: tools.IdentityPerson, ActFor: allowed, Definition: "d1"}
+	}
+	guided := make(chan any) // holds a token for each task that was guided
+	call := calling([]string{`{}`})
+	env.Model.Answer = func(ctx context.Context, r llm.Request, stream func(llm.Delta)) (llm.Reply, error) {
+		if r.Role == llm.RoleWork && !slices.ContainsFunc(r.Messages, func(m llm.Message) bool { return m.Role == llm.ToolRole }) {
+			<-guided
+		}
+		return call(ctx, r, stream)
+	}
+	ask(t, env, "1", "book it")
+	id := onlyTask(t, env)
+	guides(t, env, id, "book the large one")
+	guided <- nil
+	e, a := asking(t, env)
+	if e.Question.Person != Person.Key() || len(e.Question.Calls) != 1 {
+		t.Fatalf("question = %+v, want one that the asker alone decides", e.Question)
+	}
+	admin := inbox.ProgramDecision{By: "api:ops", Approve: true, Admin: true}
+	var refused *inbox.ArgumentError
+	if err := inbox.Decide(t.Context(), env.Inbox, id, tasks.AskOf(a.ID), admin); !errors.As(err, &refused) {
+		t.Errorf("an admin allowed it: got %v, want that the asker alone can", err)
+	}
+	decide(t, env, a, planner.Decision{Approve: true})
+	env.Answers(t, 1)
+	if calls := env.Tools.Calls(); len(calls) != 1 {
+		t.Errorf("calls = %q, want one", calls)
+	}
+	log, err := env.Store.AuditLog(t.Context(), 0, 10)
+	if err != nil || !slices.ContainsFunc(log, func(e tasks.AuditEntry) bool {
+		return e.Action == "tool.call" && e.Who == Person.Key() && e.Target == "book.it"
+	}) {
+		t.Errorf("audit log = %+v, %v; want the call with the person's sign-in", log, err)
+	}
+
+	allowed = []string{tools.ActForOthers}
+	ask(t, env, "2", "book it again")
+	id = onlyTask(t, env)
+	guides(t, env, id, "the small one")
+	guided <- nil
+	env.Answers(t, 2)
+	if calls := env.Tools.Calls(); len(calls) != 2 {
+		t.Errorf("calls = %q, want a second one without a question", calls)
+	}
+}
+
+// guides adds the words of another person to a task whose only sub-task works.
+func guides(t *testing.T, env *Env, id tasks.ID, text string) {
+	t.Helper()
+	for {
+		changed := env.Store.Changed(id)
+		s, err := env.Store.State(t.Context(), id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(s.Subtasks) > 0 {
+			break
+		}
+		select {
+		case <-changed:
+		case <-t.Context().Done():
+			t.Fatal("no sub-task began")
+		}
+	}
+	if err := env.Store.Append(t.Context(), id, -1, 0, planner.Event{Type: planner.GuidanceAdded, By: "recorder:bob", Text: text}); err != nil {
+		t.Fatal(err)
 	}
 }

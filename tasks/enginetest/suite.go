@@ -59,6 +59,7 @@ func Run(t *testing.T, open func(t *testing.T) Reopener, build func(Setup) tasks
 		"a server keeps asking":                           testAsksOn,
 		"tools that need a sign-in wait for it":           testSignInToList,
 		"a sign-in that is declined is not asked again":   testSignInDeclined,
+		"a sign-in is not used unasked":                   testActsUnasked,
 		"a server requires sign-ins without end":          testSignInInVain,
 		"a group of many tools is searched":               testManyTools,
 		"a server's prompt is the goal":                   testServerPrompt,

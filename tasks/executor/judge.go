@@ -55,6 +55,9 @@ func (x *Executor) askApproval(ctx context.Context, v *tasks.View, a planner.Act
 			return ctx.Err()
 		}
 		if j.verdict.Refusal == "" && j.Ask && !policy.Approved(v, at, j.Judgement) {
+			if j.Person {
+				q.Person = asker(v)
+			}
 			q.Calls = append(q.Calls, planner.Approval{
 				Call: at.Call, Tool: call.Tool, Definition: j.verdict.Definition, Hash: j.Hash, Values: j.Values, Leaves: j.Leaves,
 			})

@@ -80,7 +80,8 @@ func (x *Executor) goOn(ctx context.Context, v *tasks.View, a planner.Action, ca
 // unknownOutcome ends a call that was interrupted, so that its outcome is unknown.
 func (x *Executor) unknownOutcome(ctx context.Context, v *tasks.View, a planner.Action, call planner.Call) error {
 	x.Log.WarnContext(ctx, "call cut off, outcome unknown", "task", v.ID, "tool", call.Tool, "action", a.ID)
-	r := planner.Result{Failed: true, Unknown: true}
+	verdict := x.Tools.Verdict(ctx, a.Group, asker(v), call.Tool, tasks.Arguments(call))
+	r := planner.Result{Failed: true, Unknown: true, Identity: identity(v, call, verdict)}
 	if v.State.Call(a.Place).Elicited > 0 {
 		r.Text = x.Texts.Text(v.Opening().Language, "prompt.result_interrupted", nil)
 	}
@@ -89,6 +90,17 @@ func (x *Executor) unknownOutcome(ctx context.Context, v *tasks.View, a planner.
 
 // asker is the key of the person whose sign-ins at servers the task uses.
 func asker(v *tasks.View) string { return v.Opening().From.Key() }
+
+// identity is the sign-in that a call uses; nil for none.
+func identity(v *tasks.View, call planner.Call, verdict tools.Verdict) *planner.Identity {
+	switch verdict.Identity {
+	case "":
+		return nil
+	case tools.IdentityPerson:
+		return &planner.Identity{Tool: call.Tool, Person: asker(v)}
+	}
+	return &planner.Identity{Tool: call.Tool}
+}
 
 // makeCall makes a call that is allowed.
 func (x *Executor) makeCall(ctx context.Context, v *tasks.View, a planner.Action, j judgement, p Display) error {
@@ -143,7 +155,7 @@ func (x *Executor) makeCall(ctx context.Context, v *tasks.View, a planner.Action
 	}
 	err = x.returned(ctx, v, a, planner.Result{
 		Returned: x.keepReturned(ctx, v, a, result), Text: result.Text, Failed: result.Failed, Unknown: result.Unknown, Bytes: result.Bytes, Show: result.Show, Images: result.Images,
-		Untrusted: !j.verdict.Trusted, Private: private, Sources: j.verdict.Sources, Usage: answers.used(), Remembered: note.Text, Secret: answers.secret,
+		Untrusted: !j.verdict.Trusted, Private: private, Sources: j.verdict.Sources, Usage: answers.used(), Remembered: note.Text, Secret: answers.secret, Identity: identity(v, j.call, j.verdict),
 	})
 	if err != nil { // the task may have been stopped
 		answers.settle(ctx)

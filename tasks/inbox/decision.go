@@ -406,6 +406,9 @@ func decidedNotice(ctx context.Context, in *Inbox, r *Request, id tasks.ID, abou
 func approvalPress(in *Inbox, r *Request, t LiveTask, about planner.ActionID, verb string, e planner.Event) Reply {
 	var d planner.Decision
 	ok := true
+	if denies := verb == cards.VerbDeny || verb == cards.VerbWhy; !denies && e.Question.Person != "" && e.Question.Person != r.Message.From.Key() {
+		return in.ReplyAside(r, "error.not_person")
+	}
 	switch verb {
 	case cards.VerbOnce:
 		d, ok = policy.Allows(e.Question, "")

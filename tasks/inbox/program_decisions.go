@@ -80,6 +80,9 @@ func decisionEvents(ctx context.Context, in *Inbox, id tasks.ID, a planner.Actio
 	case planner.SubjectForm:
 		return r.fields(a, e)
 	case planner.SubjectCalls:
+		if r.Approve && e.Question.Person != "" && e.Question.Person != r.By {
+			return nil, &ArgumentError{"decision", "can only be deny: the calls use the sign-in of the person who asked, who alone can allow them"}
+		}
 		if r.Approve {
 			granted, ok := policy.Allows(e.Question, r.Scope)
 			if !ok {

@@ -22,6 +22,7 @@ const ReasonLeaves = "leaves"
 // Judgement says whether a tool call needs a person's approval.
 type Judgement struct {
 	Ask    bool             // a person must allow exactly this call
+	Person bool             // that person is the asker alone: the call uses their sign-in while they may not know of it
 	Leaves []planner.Leaves // what the call can carry out
 	Hash   string           // of tool, definition and arguments
 	// Values is the hash of the arguments without the free parameters. A grant binds
@@ -40,6 +41,9 @@ func JudgeCall(v *tasks.View, read func() []flow.Source, call planner.Call, verd
 	j := Judgement{Ask: verdict.Ask, Hash: callHash(call, verdict.Definition), Values: valuesHash(arguments, free)}
 	if verdict.AskTainted && v.State.Tainted == 0 && !planner.ByAgent(planner.Event{By: v.Opening().From.Key()}) {
 		j.Ask = false
+	}
+	if verdict.Identity == tools.IdentityPerson && actsUnasked(v, verdict.ActFor) {
+		j.Ask, j.Person = true, true
 	}
 	if verdict.Never || !verdict.OpenWorld {
 		return j
@@ -63,6 +67,24 @@ func JudgeCall(v *tasks.View, read func() []flow.Source, call planner.Call, verd
 		}
 	}
 	return j
+}
+
+// actsUnasked reports whether a task may use the asker's sign-in without their knowledge:
+// in a run of a schedule, or after the words of other people. Allowed is where the admin
+// lets it do so.
+func actsUnasked(v *tasks.View, allowed []string) bool {
+	asker := v.Opening().From.Key()
+	byOther := func(e planner.Event) bool {
+		switch e.Type {
+		case planner.GuidanceAdded, planner.Joined:
+			return e.By != "" && e.By != asker
+		case planner.Decided: // an answer, or a changed plan
+			return e.By != "" && e.By != asker && e.Action.Subject != planner.SubjectForm && (e.Decision.Text != "" || e.Reply != nil)
+		}
+		return false
+	}
+	return v.Opening().Intro != "" && !slices.Contains(allowed, tools.ActForSchedules) ||
+		!slices.Contains(allowed, tools.ActForOthers) && slices.ContainsFunc(v.Events, byOther)
 }
 
 // lending lists the parameters with values that stand for files of people. They are
@@ -153,7 +175,7 @@ func Approved(v *tasks.View, at planner.Place, j Judgement) bool {
 		return false
 	}
 	q := v.Event(c.Approved).Question
-	return q != nil && slices.ContainsFunc(q.Calls, func(a planner.Approval) bool { return a.Call == at.Call && a.Hash == j.Hash })
+	return q != nil && (!j.Person || q.Person != "") && slices.ContainsFunc(q.Calls, func(a planner.Approval) bool { return a.Call == at.Call && a.Hash == j.Hash })
 }
 
 // StandingGrant returns the name of the grant that covers a call, "task:SEQ" or
@@ -164,6 +186,10 @@ func Approved(v *tasks.View, at planner.Place, j Judgement) bool {
 func StandingGrant(v *tasks.View, tool, definition string, j Judgement, chat []tasks.ChatGrant, decides, admin func(person string) bool) string {
 	covers := func(g planner.Grant) bool {
 		return g.Tool == tool && g.Definition == definition && (len(j.Leaves) == 0 || g.Values == j.Values)
+	}
+	if j.Person { // others allow nothing in the asker's name
+		decides = func(string) bool { return false }
+		admin = func(person string) bool { return person == v.Opening().From.Key() }
 	}
 	for _, g := range v.State.Granted {
 		if covers(g.Grant) && (g.By == v.Opening().From.Key() || decides(g.By) || admin(g.By)) {
