@@ -30,7 +30,8 @@ export function ApprovalCard(props: { approval: Approval; link?: boolean; onDeci
 
 function Card({ approval: a, link, onDecided }: { approval: Approval; link?: boolean; onDecided: () => void }) {
   const t = useTexts();
-  const form = a.kind === "form" ? formSchema(a.details) : undefined;
+  const signIn = a.kind === "form" && a.details?.sign_in;
+  const form = a.kind === "form" && !signIn ? formSchema(a.details) : undefined;
   const [comment, setComment] = useState("");
   const [values, setValues] = useState<Values>(() => (form ? defaults(form) : {}));
   const [busy, setBusy] = useState("");
@@ -72,12 +73,13 @@ function Card({ approval: a, link, onDecided }: { approval: Approval; link?: boo
       {form && (a.details?.url ? <p>{t("url")} <span class="mono">{String(a.details.url)}</span></p> : <SchemaForm schema={form} values={values} onChange={setValues} />)}
       {!may("decide") ? <p class="muted">{t("may.not")}</p> : (
         <>
-          {!form && (
+          {signIn && <p><Link to={href("connections")}>{t("sign.in")}</Link></p>}
+          {!form && !signIn && (
             <Field label={answer ? t("answer") : t("comment")} error={error}>
               {(p) => <textarea {...p} rows={2} maxLength={65536} value={comment} onInput={(e) => setComment(e.currentTarget.value)} />}
             </Field>
           )}
-          {form && error && <p class="field-error" role="alert">{error}</p>}
+          {(form || signIn) && error && <p class="field-error" role="alert">{error}</p>}
           <div class="row">
             {a.choices?.map((c) => <Button key={c} busy={busy === "approve"} onClick={() => decide("approve", c)}>{c}</Button>)}
             {a.kind === "calls" ? (
@@ -85,8 +87,8 @@ function Card({ approval: a, link, onDecided }: { approval: Approval; link?: boo
                 <Button kind="primary" icon="check" busy={busy === "call"} onClick={() => decide("approve", comment, "call")}>{t("allow.once")}</Button>
                 <Button icon="check" busy={busy === "task"} onClick={() => decide("approve", comment, "task")}>{t("allow.task")}</Button>
               </>
-            ) : <Button kind="primary" icon="check" busy={busy === "approve"} onClick={() => decide("approve")}>{answer || form ? t("send") : t("approve")}</Button>}
-            <Button kind="danger" icon="close" busy={busy === "deny"} onClick={() => decide("deny")}>{answer || form ? t("decline") : t("deny")}</Button>
+            ) : !signIn && <Button kind="primary" icon="check" busy={busy === "approve"} onClick={() => decide("approve")}>{answer || form ? t("send") : t("approve")}</Button>}
+            <Button kind="danger" icon="close" busy={busy === "deny"} onClick={() => decide("deny")}>{signIn ? t("go.without") : answer || form ? t("decline") : t("deny")}</Button>
           </div>
         </>
       )}

@@ -1,1 +1,0 @@
-import{f as r,h as o}from"./chunk-V7ESIVLE.js";function v(t,i){let n=o(i);n.current=i,r(()=>{let e=()=>{document.visibilityState==="visible"&&n.current()},c=setInterval(e,t*1e3);return document.addEventListener("visibilitychange",e),()=>{clearInterval(c),document.removeEventListener("visibilitychange",e)}},[t])}export{v as a};

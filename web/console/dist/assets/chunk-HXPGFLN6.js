@@ -1,0 +1,1 @@
+import{f as r,h as o}from"./chunk-DDBO7VNF.js";function v(t,i){let n=o(i);n.current=i,r(()=>{let e=()=>{document.visibilityState==="visible"&&n.current()},c=setInterval(e,t*1e3);return document.addEventListener("visibilitychange",e),()=>{clearInterval(c),document.removeEventListener("visibilitychange",e)}},[t])}export{v as a};

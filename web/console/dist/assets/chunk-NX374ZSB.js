@@ -1,0 +1,1 @@
+import{R as s,o as a}from"./chunk-DDBO7VNF.js";var i=({id:t,name:n})=>n?s("span",{title:t,children:n}):s("span",{class:"mono",children:t});function e({id:t}){let n=a(),o=t.split("/")[0];return o.startsWith("web:")?s("span",{title:o,children:n("chat.web")}):s("span",{class:"mono",children:o})}export{i as a,e as b};

@@ -1,1 +1,0 @@
-import{R as t,c as e}from"./chunk-V7ESIVLE.js";function P(s){class p extends e{shouldComponentUpdate(n){return[...new Set([...Object.keys(n),...Object.keys(this.props)])].some(o=>n[o]!==this.props[o])}render(){return t(s,{...this.props})}}return p}export{P as a};
