@@ -464,6 +464,8 @@ func TestHiddenAnswer(t *testing.T) {
 	}
 	s.keys("\x04")
 	s.leaves()
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	kept, err := os.ReadFile(file)
 	if shown := strings.Split(s.raw.String(), "/connect")[0]; err != nil || strings.Contains(string(kept), "canary") || strings.Contains(shown, "canary") {
 		t.Errorf("the secret is kept or shown: %q, %v, %q", kept, err, shown)
