@@ -81,7 +81,7 @@ func Run(t *testing.T, open func(t *testing.T) Reopener, build func(Setup) tasks
 	t.Run("a call cut off is not repeated", func(t *testing.T) { testUnknown(t, open(t), build) })
 	t.Run("a call that its server keeps as a task goes on", func(t *testing.T) { testServerTask(t, open(t), build) })
 	t.Run("a question survives the restart of its call", func(t *testing.T) { testAskedAcrossRestart(t, open(t), build) })
-	t.Run("a call waits for a sign-in over a restart", func(t *testing.T) { testSignInAcrossRestart(t, open(t), build) })
+	t.Run("a call waits for a sign-in over a restart", func(t *testing.T) { testSignInAcrossRestart(t, open, build) })
 	t.Run("a call that waits for a person makes room for others", func(t *testing.T) { testAskedMakesRoom(t, open(t), build) })
 	t.Run("the store failing for a while loses nothing", func(t *testing.T) { testStoreFails(t, open(t), build) })
 }
