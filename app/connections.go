@@ -31,7 +31,9 @@ func (a *core) newConnections(config *conf.Config) *connections.Connections {
 		SignsIn: func(server string) bool { return a.tools.SignsIn(server) }, // the tools are made with the connections
 		Changed: func(ctx context.Context, id tasks.ConnectionID) {
 			a.tools.SignedIn(id.Server, id.Person)
-			inbox.SignedIn(ctx, a.inbox, id)
+			if a.inbox != nil { // commands have none
+				inbox.SignedIn(ctx, a.inbox, id)
+			}
 		},
 		Hide: func(secret string) { a.hide(secret) },
 	})
